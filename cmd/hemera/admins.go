@@ -16,11 +16,13 @@ const adminsNote = "For admins: works on the manager's machine, as root or as th
 var everywhere = []string{"file info", "quota ls", "config example", "ns load", "ns rekey", "ns restore"}
 
 // markAdmins adds adminsNote to the help of every command below c that is not in everywhere.
+// The note only informs: the manager itself checks the rights of each caller.
 func markAdmins(c *cobra.Command) {
 	// Verbs are what users run; a noun only lists them.
 	for _, sub := range c.Commands() {
 		markAdmins(sub)
 	}
+	// A command without a long text gets its short one as the first sentence.
 	if !c.HasSubCommands() && !slices.Contains(everywhere, strings.TrimPrefix(c.CommandPath(), "hemera ")) {
 		c.Long = strings.TrimRight(cmp.Or(c.Long, c.Short+"."), "\n") + "\n\n" + adminsNote
 	}

@@ -8,6 +8,8 @@ import (
 
 // hint lets unknown words of other systems suggest the command that answers them: a user who types hemera df reads "did
 // you mean hemera space?".
+// The paths are those of existing commands; one that is not found is skipped, so a renamed command loses its hints
+// and nothing else. The words are those of EOS, of df(1) and of other storage systems.
 func hint(root *cobra.Command) {
 	for path, words := range map[string][]string{
 		"status": {"health"}, "space": {"df"}, "who": {"whoami", "sessions"}, "rm": {"rmdir", "unlink"}, "file": {"fileinfo"}, "fs": {"disk", "disks"},

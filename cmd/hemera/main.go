@@ -20,6 +20,7 @@ func main() {
 	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
 	e := cli.ProcessEnv(buildVersion())
 	// Deferred functions would not run after os.Exit.
+	// Run prints the error itself, so nothing is printed here.
 	code := cli.Run(ctx, e, newRootCommand(e), os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -28,6 +28,8 @@ The cluster is found by --url, else by the environment variable HEMERA_URL, else
 key=value pairs an item, -j one JSON object with a result list.`,
 		// cli.Run prints errors; a page of usage would hide them.
 		SilenceErrors: true, SilenceUsage: true,
+		// Any arguments: with NoArgs cobra would print its own error for an unknown command, without the commands
+		// that exist.
 		Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 1,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -67,6 +69,7 @@ key=value pairs an item, -j one JSON object with a result list.`,
 }
 
 // fileCommands are the commands of users: they work from any machine, and most with any XRootD server.
+// They stand in hemera --help in this order: the most frequent first.
 func fileCommands(e *cli.Env) []*cobra.Command {
 	return []*cobra.Command{
 		files.LsCommand(e), files.CpCommand(e), files.MkdirCommand(e), files.RmCommand(e), files.MvCommand(e), files.StatCommand(e), files.CatCommand(e),

@@ -21,6 +21,8 @@ var (
 )
 
 // versionCommand makes `hemera version`.
+// Without --server it needs no cluster, so it works on any machine. With --server it fails as any command does if the
+// manager cannot be reached.
 func versionCommand(e *cli.Env) *cobra.Command {
 	var server bool
 	c := &cobra.Command{
@@ -47,6 +49,7 @@ func versionCommand(e *cli.Env) *cobra.Command {
 
 // buildVersion describes this program: by what the linker set, else by what the Go toolchain recorded of the working
 // tree.
+// It never fails: what is unknown stays empty.
 func buildVersion() admin.VersionInfo {
 	v := admin.VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -10,14 +10,18 @@ import (
 )
 
 const (
-	// firstInherited is the first descriptor that sd_listen_fds(3) hands down, inheritedMax how many are looked at.
+	// firstInherited is the first descriptor that sd_listen_fds(3) hands down (SD_LISTEN_FDS_START): 0 to 2 are the standard streams.
 	firstInherited = 3
-	inheritedMax   = 64
+	// inheritedMax bounds how many descriptors are looked at, whatever LISTEN_FDS says.
+	inheritedMax = 64
 )
 
-// inherited is the listening socket for the address that the process was started with, nil for none. Who
-// watches over the process (systemd and others: sd_listen_fds) holds it, so that while the process starts
-// again clients wait in its queue instead of being refused: stock clients that are refused wait two minutes.
+// inherited returns the listening socket for the address that the process was started with, or nil if there is none. The
+// supervisor of the process (systemd and others: sd_listen_fds) holds it open. So clients wait in its queue while the
+// process restarts, and are not refused: a stock client that is refused waits two minutes.
+//
+// The two variables stay set: a process listens on several addresses and looks for each. LISTEN_PID keeps its children
+// from taking the descriptors for theirs.
 func (o Options) inherited(addr string) net.Listener {
 	if os.Getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil
@@ -31,20 +35,21 @@ func (o Options) inherited(addr string) net.Listener {
 			if listensOn(l.Addr(), addr) {
 				return l
 			}
-			_ = l.Close()
+			_ = l.Close() // the copy alone: another Listen may want the descriptor
 		}
 	}
 	return nil
 }
 
-// fromDescriptor is a listener on a copy of the descriptor, nil if that is no listening TCP socket.
+// fromDescriptor returns a listener on a copy of the descriptor, or nil if that is not a listening TCP socket. The
+// descriptor itself stays open and is not passed to child processes.
 func (o Options) fromDescriptor(fd int) net.Listener {
 	copied, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil
 	}
 	f := os.NewFile(uintptr(copied), "inherited")
-	defer f.Close()
+	defer f.Close() // FileListener makes a copy of its own
 	l, err := net.FileListener(f)
 	if err != nil {
 		return nil
@@ -61,7 +66,8 @@ func (o Options) fromDescriptor(fd int) net.Listener {
 	return l
 }
 
-// listensOn reports whether a listener is the one for an address as [Listen] takes it.
+// listensOn reports whether a listener is the one for an address as [Listen] takes it. All unspecified addresses count as
+// one, and so do an IPv4 address and its form in IPv6. A host name matches nothing: to resolve it could block.
 func listensOn(at net.Addr, addr string) bool {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -13,16 +13,17 @@ import (
 	"hemera/rules/limits"
 )
 
-// Class is a family of protocols that the first byte of a connection tells apart.
+// Class is a family of protocols that the first byte of a connection tells apart. Its values index Mux.doors and the
+// classes of [ConnectionClasses].
 type Class int
 
 // The classes.
 const (
-	XRootD Class = iota // the handshake begins with four zero bytes
-	HTTP                // a method begins with a letter
-	TLS                 // a handshake record has type 22
-	classes
-	Unknown Class = -1
+	XRootD  Class = iota // the handshake begins with four zero bytes
+	HTTP                 // a method begins with a letter
+	TLS                  // a handshake record has type 22
+	classes              // the number of classes
+	Unknown Class = -1   // nothing that is served here
 )
 
 // String is the class's name in logs.
@@ -33,7 +34,9 @@ func (c Class) String() string {
 	return [classes]string{"xrootd", "http", "tls"}[c]
 }
 
-// Classify tells the class from a connection's first byte.
+// Classify tells the class from a connection's first byte. The values cannot meet: XRootD's handshake begins with twelve
+// zero bytes, an HTTP method is a token of letters (RFC 9110, section 9.1), and a TLS client speaks first with a handshake
+// record (RFC 8446, section 5.1).
 func Classify(first byte) Class {
 	switch {
 	case first == 0:
@@ -48,38 +51,44 @@ func Classify(first byte) Class {
 
 // MuxOptions bound what unidentified clients may cost.
 type MuxOptions struct {
-	// FirstByte is how long a client may stay silent after it connected.
+	// FirstByte is how long a client may stay silent after it connected; 0 or less: 10 s.
 	FirstByte time.Duration
-	// Pending is how many connections may wait to be identified, or to be accepted by their door.
+	// Pending is how many connections may wait to be identified, or to be accepted by their door; 0 or less: 1024.
 	// When one more comes the oldest is closed, so that silent clients cannot lock others out.
 	Pending int
 	// Connections bounds the connections of all classes, also those that doors have accepted; its classes are
 	// numbered as here ([ConnectionClasses]). Ports of one process share it. Nil bounds nothing.
 	Connections *limits.Connections
-	// Admin says whether the process at the other end, on this machine, is an admin's: then the connection may
-	// be one of the reserve. At a unix socket its address is a [Process]. It is asked only when there is no room otherwise. Nil knows no admins.
+	// Admin reports whether the process at the other end, on this machine, is an admin's: then the connection may
+	// be one of the reserve. At a unix socket its address is a [Process]. The mux calls it only if there is no room
+	// otherwise, with no lock held, so it may block. Nil knows no admins.
 	Admin func(remote, local net.Addr) bool
-	// Relieve closes some connections that can be spared, and reports whether there were any. It is asked when
-	// there is no room. Nil has none.
+	// Relieve closes some connections that can be spared, and reports whether there were any. The mux calls it if there
+	// is no room, with no lock held, from several goroutines at a time. Nil has none.
 	Relieve func() bool
-	Log     *slog.Logger
+	// Log takes refusals of the limits and failures of accept as warnings, and what a single client causes as debug
+	// messages: a client must not fill the log. Nil discards all.
+	Log *slog.Logger
 }
 
-// ConnectionClasses are the parts of all connections that each class may have.
+// ConnectionClasses returns the part of all connections that each class may have, in quarters. So XRootD clients alone
+// cannot keep HTTP and TLS out, and the reverse. The index of a class is its [Class].
 func ConnectionClasses() []limits.Class {
 	return []limits.Class{XRootD: {Name: "xrootd", Of: 3}, HTTP: {Name: "http", Of: 1}, TLS: {Name: "control", Of: 1}}
 }
 
-// Mux hands the connections of one listener to one listener a class. The first byte is only looked
-// at (MSG_PEEK): doors get the *net.TCPConn itself, with nothing read, so that sendfile works; with bounds
-// ([MuxOptions]) they get one that gives its place back when it is closed, which [Loop.Adopt] takes apart.
-// Connections that are no TCP sockets are wrapped in one that replays the byte.
+// Mux hands the connections of one listener to one listener a class. It only looks at the first byte (MSG_PEEK): doors
+// get the *net.TCPConn itself, with nothing read, so that sendfile works. With bounds ([MuxOptions]) a door gets a
+// connection that releases its place when it is closed; poll.Loop.Adopt unwraps it. A connection that is not a socket is
+// wrapped in one that replays the byte.
+//
+// All methods may be called at any time and from any goroutine, except Listener, which comes before Serve.
 type Mux struct {
 	base    net.Listener
 	options MuxOptions
-	doors   [classes]*door
-	done    chan struct{}
-	running sync.WaitGroup
+	doors   [classes]*door // nil for a class that is not served; fixed before Serve
+	done    chan struct{}  // closed by Close
+	running sync.WaitGroup // one goroutine for each pending connection
 
 	mu      sync.Mutex // guards pending and closed
 	pending *list.List // of *arrival, oldest first
@@ -100,8 +109,8 @@ func NewMux(base net.Listener, o MuxOptions) *Mux {
 	return &Mux{base: base, options: o, done: make(chan struct{}), pending: list.New()}
 }
 
-// Listener is the listener of one class; it must be asked for before Serve. Connections of classes
-// nobody asked for are closed. Closing it stops its class alone.
+// Listener returns the listener of one class, the same one each time. Call it before Serve, which reads the table of doors
+// without a lock. The mux closes connections of a class without a listener. Closing the listener stops its class alone.
 func (m *Mux) Listener(c Class) net.Listener {
 	if m.doors[c] == nil {
 		m.doors[c] = &door{mux: m, ready: make(chan offered), done: make(chan struct{})}
@@ -109,9 +118,9 @@ func (m *Mux) Listener(c Class) net.Listener {
 	return m.doors[c]
 }
 
-// Serve accepts until Close or until the base listener fails for good, and returns nil or that
-// failure. All listeners are closed when it returns. Running out of file descriptors is not for
-// good: it waits and goes on.
+// Serve blocks: it accepts until Close, and then returns nil, or until the base listener fails for good, and then returns
+// that failure. All listeners are closed when it returns. Running out of file descriptors or memory is not for good: Serve
+// tries again after 5 ms, and after twice the pause each time, up to 1 s.
 func (m *Mux) Serve() error {
 	defer m.Close()
 	pause := time.Duration(0)
@@ -140,7 +149,8 @@ func (m *Mux) Serve() error {
 	}
 }
 
-// passing reports failures of accept that end by themselves.
+// passing reports failures of accept that end by themselves: missing resources, and a client that is gone before it was
+// accepted (accept(2)).
 func passing(err error) bool {
 	for _, e := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
 		if errors.Is(err, e) {
@@ -150,15 +160,17 @@ func passing(err error) bool {
 	return false
 }
 
-// arrival is a connection that no door has taken yet. gone is closed when the mux closes the connection first.
+// arrival is a connection that no door has accepted yet. Exactly one of drop and claim ends it: the one that finds place
+// set and clears it, under Mux.mu. That one owns the connection and its lease.
 type arrival struct {
 	conn  net.Conn
-	lease *limits.Lease // nil without bounds, and before it was found
-	gone  chan struct{}
-	place *list.Element // nil once it is taken or closed; guarded by Mux.mu
+	lease *limits.Lease // nil without bounds, and before there is a place; set under Mux.mu or before the goroutine starts
+	gone  chan struct{} // closed when the mux closes the connection
+	place *list.Element // in Mux.pending; nil once it is claimed or dropped; guarded by Mux.mu
 }
 
-// admit counts the connection among the pending and identifies it in the background.
+// admit counts the connection among the pending and identifies it in the background. It does not block: the accept loop
+// calls it.
 func (m *Mux) admit(conn net.Conn) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -169,7 +181,7 @@ func (m *Mux) admit(conn net.Conn) {
 	if m.pending.Len() >= m.options.Pending {
 		oldest := m.pending.Front().Value.(*arrival)
 		m.options.Log.Debug("too many silent connections, closed the oldest", "remote", oldest.conn.RemoteAddr().String())
-		m.giveUp(oldest)
+		m.drop(oldest)
 	}
 	a := &arrival{conn: conn, gone: make(chan struct{})}
 	if !m.tryPlace(a) {
@@ -181,12 +193,14 @@ func (m *Mux) admit(conn net.Conn) {
 		if !m.identify(a) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			m.giveUp(a)
+			m.drop(a)
 		}
 	})
 }
 
-// identify finds the connection's door and waits until it has taken the connection.
+// identify finds the connection's door and waits until the door has accepted the connection. It returns false if that
+// cannot be; the caller then drops the connection. Each arrival has a goroutine of its own for it. It blocks up to
+// FirstByte on the client, and on the door without a bound: a door that is too slow loses its oldest to Pending.
 func (m *Mux) identify(a *arrival) bool {
 	if !m.hasPlace(a) {
 		return false
@@ -197,7 +211,7 @@ func (m *Mux) identify(a *arrival) bool {
 		m.options.Log.Debug("connection said nothing", "remote", a.conn.RemoteAddr().String(), "error", err)
 		return false
 	}
-	_ = a.conn.SetReadDeadline(time.Time{})
+	_ = a.conn.SetReadDeadline(time.Time{}) // a door sets its own
 	class := Classify(first)
 	if class == Unknown || m.doors[class] == nil {
 		m.options.Log.Debug("connection speaks nothing served here", "remote", a.conn.RemoteAddr().String(), "first", first)
@@ -212,8 +226,9 @@ func (m *Mux) identify(a *arrival) bool {
 	return m.doors[class].offer(a, &counted{Conn: ready, lease: a.lease})
 }
 
-// take ends the mux's part: true when the connection is the caller's, false when it was closed meanwhile.
-func (m *Mux) take(a *arrival) bool {
+// claim ends the mux's part. It returns true if the connection is the caller's from now on, and false if the mux has
+// closed it meanwhile.
+func (m *Mux) claim(a *arrival) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if a.place == nil {
@@ -224,8 +239,9 @@ func (m *Mux) take(a *arrival) bool {
 	return true
 }
 
-// giveUp closes the connection unless a door has taken it. The caller holds mu.
-func (m *Mux) giveUp(a *arrival) {
+// drop closes the connection and releases its lease, unless a door has accepted it or it was dropped before. The caller
+// holds mu. Closing a socket that nobody has written to does not block.
+func (m *Mux) drop(a *arrival) {
 	if a.place == nil {
 		return
 	}
@@ -236,14 +252,14 @@ func (m *Mux) giveUp(a *arrival) {
 	a.lease.Release()
 }
 
-// Close closes the base listener, all doors' listeners and every pending connection, and waits for
-// the mux's goroutines. Accepted connections live on.
+// Close closes the base listener, all doors' listeners and every pending connection, and waits for the mux's goroutines.
+// Accepted connections live on. Only the first call returns an error of the base listener; every call waits.
 func (m *Mux) Close() error {
 	m.mu.Lock()
 	first := !m.closed
 	m.closed = true
 	for m.pending.Len() > 0 {
-		m.giveUp(m.pending.Front().Value.(*arrival))
+		m.drop(m.pending.Front().Value.(*arrival))
 	}
 	m.mu.Unlock()
 	var err error
@@ -258,18 +274,19 @@ func (m *Mux) Close() error {
 // door is one class's listener.
 type door struct {
 	mux   *Mux
-	ready chan offered
-	once  sync.Once
+	ready chan offered // unbuffered: what nobody accepts stays pending, and counts
+	once  sync.Once    // guards the close of done
 	done  chan struct{}
 }
 
-// offered is a connection on its way to a door, which may still be closed before the door has it.
+// offered is a connection on its way to a door. The mux may still close it before the door has claimed it.
 type offered struct {
 	arrival *arrival
-	conn    net.Conn
+	conn    net.Conn // what the door gets: arrival.conn, or a wrapper of it
 }
 
-// offer waits until the door has received the connection.
+// offer blocks until the door has received the connection, and returns true. It returns false if the mux dropped the
+// connection or the door was closed first.
 func (d *door) offer(a *arrival, conn net.Conn) bool {
 	select {
 	case d.ready <- offered{a, conn}:
@@ -280,12 +297,13 @@ func (d *door) offer(a *arrival, conn net.Conn) bool {
 	return false
 }
 
-// Accept returns net.ErrClosed after Close.
+// Accept implements net.Listener. It skips connections that the mux has closed meanwhile, and returns net.ErrClosed after
+// Close of the door or the mux.
 func (d *door) Accept() (net.Conn, error) {
 	for {
 		select {
 		case o := <-d.ready:
-			if d.mux.take(o.arrival) {
+			if d.mux.claim(o.arrival) {
 				return o.conn, nil
 			}
 		case <-d.done:
@@ -296,12 +314,13 @@ func (d *door) Accept() (net.Conn, error) {
 	}
 }
 
-// ended is the error of an accept after the end of the door or the mux.
+// ended returns the error of an accept after the end of the door or the mux, as package net forms it: http.Server and
+// others look for net.ErrClosed.
 func (d *door) ended() error {
 	return &net.OpError{Op: "accept", Net: "tcp", Addr: d.Addr(), Err: net.ErrClosed}
 }
 
-// Close ends the class; the mux goes on.
+// Close implements net.Listener. It ends the class; the mux goes on and closes what comes for the class.
 func (d *door) Close() error {
 	d.once.Do(func() { close(d.done) })
 	return nil

@@ -13,29 +13,29 @@ import (
 	"hemera/errs"
 )
 
-// Options are the socket options of every connection, accepted or dialled. The zero value is not
-// useful; see [DefaultOptions].
+// Options are the socket options of every connection, accepted or dialled. The zero value finds no dead peer; see
+// [DefaultOptions].
 type Options struct {
-	// UserTimeout is how long sent data may stay unacknowledged before the kernel gives the
-	// connection up (TCP_USER_TIMEOUT); it also bounds keep-alive. Zero leaves the kernel's rule,
-	// which is some fifteen minutes.
+	// UserTimeout is how long sent data may stay unacknowledged before the kernel ends the connection (TCP_USER_TIMEOUT,
+	// tcp(7)), in whole milliseconds; it also bounds keep-alive. Zero leaves the kernel's rule, which is some fifteen minutes.
 	UserTimeout time.Duration
-	// KeepIdle and KeepInterval are when an idle connection is probed first, and again.
+	// KeepIdle and KeepInterval are when an idle connection is probed first, and again. They are whole seconds. Three probes
+	// without an answer end the connection. No keep-alive if KeepIdle is 0.
 	KeepIdle, KeepInterval time.Duration
-	// Permit is asked before each connection that is dialled, with the address that its name turned out to
-	// have; its error is Dial's. Nil permits all.
+	// Permit is called before each connection that is dialled, with the address that its name resolved to. Its error is
+	// Dial's. A check of the name before would not do: the name may resolve differently the next time. Nil permits all.
 	Permit func(ctx context.Context, to netip.AddrPort) error
 }
 
-// DefaultOptions find a dead peer within half a minute, also on an idle connection.
+// DefaultOptions returns options that find a dead peer within half a minute, also on an idle connection: 15 s until the
+// first probe, and three probes 5 s apart.
 func DefaultOptions() Options {
 	return Options{UserTimeout: 30 * time.Second, KeepIdle: 15 * time.Second, KeepInterval: 5 * time.Second}
 }
 
-// Listen listens on a TCP address ("host:port"; port 0 chooses one). Accepted connections are
-// *net.TCPConn with the options set. A socket for the address that the process was started with is used
-// (sd_listen_fds). Exists when the address is in use; Denied below port 1024
-// without the privilege.
+// Listen listens on a TCP address ("host:port"; port 0 chooses one). Accepted connections are *net.TCPConn with the options
+// set. If the process was started with a socket for the address, Listen uses that one (sd_listen_fds). Listen fails with
+// Exists if the address is in use, and with Denied below port 1024 without the privilege.
 func Listen(ctx context.Context, addr string, o Options) (net.Listener, error) {
 	if l := o.inherited(addr); l != nil {
 		return l, nil
@@ -55,8 +55,8 @@ func Listen(ctx context.Context, addr string, o Options) (net.Listener, error) {
 	return nil, &errs.Error{Kind: kind, Op: "link.Listen", Subject: addr, Cause: err, Remedy: remedy}
 }
 
-// Dial connects to a TCP address with the options set. Unavailable or Timeout; the caller may retry. An error of
-// Permit keeps its kind.
+// Dial connects to a TCP address with the options set. It blocks until ctx ends; it has no limit of its own. It fails with
+// Unavailable or Timeout, and the caller may retry. An error of Permit keeps its kind.
 func Dial(ctx context.Context, addr string, o Options) (net.Conn, error) {
 	d := net.Dialer{KeepAliveConfig: o.keepAlive(), ControlContext: func(ctx context.Context, network, address string, c syscall.RawConn) error {
 		if o.Permit != nil {
@@ -73,7 +73,7 @@ func Dial(ctx context.Context, addr string, o Options) (net.Conn, error) {
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		kind := errs.KindOf(err)
-		if kind == errs.Internal {
+		if kind == errs.Internal { // an error of the resolver, for example, has no kind of its own
 			kind = errs.Unavailable
 		}
 		return nil, errs.As(err, kind, "link.Dial", addr)
@@ -81,12 +81,14 @@ func Dial(ctx context.Context, addr string, o Options) (net.Conn, error) {
 	return conn, nil
 }
 
+// keepAlive returns the options of keep-alive in package net's form. Count times KeepInterval is how long a dead peer is
+// probed.
 func (o Options) keepAlive() net.KeepAliveConfig {
 	return net.KeepAliveConfig{Enable: o.KeepIdle > 0, Idle: o.KeepIdle, Interval: o.KeepInterval, Count: 3}
 }
 
-// control sets what package net has no word for. Accepted sockets inherit it from the listener.
-// TCP_NODELAY is package net's default.
+// control sets what package net has no option for. On Linux accepted sockets inherit it from the listener, which saves a
+// system call for each connection. TCP_NODELAY is package net's default.
 func (o Options) control(_, _ string, c syscall.RawConn) error {
 	if o.UserTimeout <= 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peek waits for the first byte of a connection and leaves it there. It returns the connection to
-// use from now on: the same one for a socket, a replaying one for anything else.
+// peek blocks until the first byte of a connection is there, up to its read deadline, and leaves the byte there. It returns
+// the connection to use from now on: the same one for a socket, a replaying one for anything else, as a test's pipe.
 func peek(conn net.Conn) (net.Conn, byte, error) {
 	if s, ok := conn.(syscall.Conn); ok {
 		first, err := peekSocket(s)
@@ -22,6 +22,8 @@ func peek(conn net.Conn) (net.Conn, byte, error) {
 	return &replayed{Conn: conn, first: b[:]}, b[0], nil
 }
 
+// peekSocket is peek for a socket. It waits in Go's poller, without a thread. It returns io.EOF if the client closed its
+// side without a byte.
 func peekSocket(s syscall.Conn) (byte, error) {
 	raw, err := s.SyscallConn()
 	if err != nil {
@@ -53,9 +55,10 @@ func peekSocket(s syscall.Conn) (byte, error) {
 // at a time.
 type replayed struct {
 	net.Conn
-	first []byte
+	first []byte // what is still to be replayed
 }
 
+// Read implements net.Conn. It returns the replayed byte alone, and never waits for more while it has it.
 func (r *replayed) Read(p []byte) (int, error) {
 	if len(r.first) == 0 || len(p) == 0 {
 		return r.Conn.Read(p)

@@ -110,7 +110,7 @@ func TestAdoptedConnectionsGiveTheirPlaceBack(t *testing.T) {
 	}
 }
 
-// Who has said nothing is closed before who speaks is refused, and what can be spared goes next.
+// The mux closes silent connections before it refuses one that speaks, and asks doors to spare one after that.
 func TestMuxMakesRoom(t *testing.T) {
 	spared := make(chan net.Conn, 16)
 	base, _, accepted := bounded(t, limits.Bounds{Total: 8, Share: 8}, MuxOptions{Relieve: func() bool {

@@ -18,14 +18,15 @@ import (
 // socketPathMax is the longest path of a unix socket: the kernel has 108 bytes for it, with the zero at its end.
 const socketPathMax = 107
 
-// probeTime is how long a process that has a socket may take to take a connection.
+// probeTime is how long a process that has a socket may take to accept a connection. The kernel answers for it while its
+// queue has room.
 const probeTime = time.Second
 
 // Process is the address of a client of a unix socket: the process that connected, as the kernel named it then
 // (SO_PEERCRED). A user of another user namespace has the number of this one; a user without a number here is nobody, 65534.
 type Process struct {
-	PID int32
-	UID uint32
+	PID int32  // may be another process's by now; for messages alone
+	UID uint32 // effective user when it connected
 }
 
 // Network implements net.Addr.
@@ -34,7 +35,7 @@ func (Process) Network() string { return "unix" }
 // String implements net.Addr.
 func (p Process) String() string { return fmt.Sprintf("uid %d, process %d", p.UID, p.PID) }
 
-// CheckSocketPath is Invalid for a path that no unix socket can have.
+// CheckSocketPath fails with Invalid for a path that no unix socket can have. It looks at the length alone.
 func CheckSocketPath(path string) error {
 	if len(path) <= socketPathMax {
 		return nil
@@ -43,9 +44,10 @@ func CheckSocketPath(path string) error {
 		WithRemedy("name a shorter path, for example below /run")
 }
 
-// ListenUnix makes a unix socket that every user of the machine may connect to who may pass the directories
-// above it. What a process that is gone left at the path is replaced. The addresses of clients are [Process].
-// Closing the listener removes the file. Exists when another process answers there, or it is no socket.
+// ListenUnix makes a unix socket that every user of the machine may connect to, if the directories above it let the user
+// pass. It replaces a socket that an earlier process left at the path. The addresses of clients are [Process]. Closing the
+// listener removes the file. ListenUnix fails with Exists if another process answers there, or if the path has something
+// else than a socket, and with Invalid for a path that is too long.
 func ListenUnix(path string) (net.Listener, error) {
 	fail := func(err error, remedy string) error {
 		kind := errs.KindOf(err)
@@ -64,7 +66,7 @@ func ListenUnix(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fail(err, "name a path in a directory that this process may write; it is not made")
 	}
-	l.SetUnlinkOnClose(false) // it may be another's by then
+	l.SetUnlinkOnClose(false) // it may be another's by then; unixListener.Close compares
 	made, err := os.Lstat(path)
 	if err == nil {
 		err = letAllConnect(path)
@@ -76,7 +78,9 @@ func ListenUnix(path string) (net.Listener, error) {
 	return &unixListener{UnixListener: l, path: path, made: made}, nil
 }
 
-// removeStale removes a socket that nobody answers at.
+// removeStale removes a socket at which nobody answers. Connecting is the only sure test: a file says nothing about its
+// process. Any answer but ECONNREFUSED counts as a living process, also EAGAIN of a full queue. Two processes that start
+// at the same moment can both pass; then one of them fails, or loses the path to the other.
 func removeStale(path string) error {
 	taken := func(text, remedy string) error {
 		return errs.New(errs.Exists, "link.OpenUnixSocket", path, text).WithRemedy(remedy)
@@ -100,7 +104,9 @@ func removeStale(path string) error {
 	return errs.Wrap(os.Remove(path), "link.RemoveOldUnixSocket", path)
 }
 
-// letAllConnect undoes what the process's umask took away. A link in place of the file leads nowhere outside.
+// letAllConnect undoes what the process's umask removed from the mode of the socket: connecting needs write permission
+// (unix(7)). The umask itself belongs to the whole process, so it is not changed. os.Root does not follow a link that
+// somebody put in the place of the file to a file outside of the directory.
 func letAllConnect(path string) error {
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -110,14 +116,15 @@ func letAllConnect(path string) error {
 	return dir.Chmod(filepath.Base(path), 0o666)
 }
 
+// unixListener is a listener whose connections have a [Process] for their remote address.
 type unixListener struct {
 	*net.UnixListener
 	path string
-	made os.FileInfo
-	once sync.Once
+	made os.FileInfo // of the socket file, to recognize it at the end
+	once sync.Once   // the file is removed once
 }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. It skips clients that the kernel does not name.
 func (l *unixListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.AcceptUnix()
@@ -132,7 +139,8 @@ func (l *unixListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener.
+// Close implements net.Listener. It removes the file only if it is still the one that ListenUnix made: another process may
+// have replaced it.
 func (l *unixListener) Close() error {
 	l.once.Do(func() {
 		if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.made) {
@@ -151,6 +159,8 @@ type unixConn struct {
 // RemoteAddr implements net.Conn.
 func (c *unixConn) RemoteAddr() net.Addr { return c.who }
 
+// processAt asks the kernel for the process that connected. The answer dates from its connect(2), so it cannot be forged by a
+// process that gets the descriptor later.
 func processAt(conn *net.UnixConn) (who Process, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

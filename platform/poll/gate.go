@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// gate is one direction of a socket: whether it may have become ready since somebody last tried, and
-// who waits for that. One goroutine at a time waits.
+// gate is one direction of a socket: whether it may have become ready since the last try, and what waits for that. One
+// goroutine at a time waits or parks. Pollers, Close and SetDeadline signal it, from any goroutine.
 type gate struct {
-	state    atomic.Uint32
-	deadline atomic.Int64 // in Unix nanoseconds; 0 for none
-	wake     chan struct{}
-	timer    *time.Timer // the waiter's; made once
+	state    atomic.Uint32 // one of the states below
+	deadline atomic.Int64  // in Unix nanoseconds; 0 for none
+	wake     chan struct{} // has one slot: only the one that moved the state from waiting sends, so it never blocks
+	timer    *time.Timer   // the waiter's; made once, nil before the first deadline
 }
 
 // States of a gate.
@@ -24,8 +24,8 @@ const (
 	parked         // nobody waits: the next signal's caller has to go on
 )
 
-// signal tells that something changed. It returns what the gate was; after parked the caller has the
-// connection.
+// signal records that something changed, and wakes a waiter. It returns the state before. After parked the caller owns the
+// connection and has to resume it: the swap gives that to one caller alone. signal does not block.
 func (g *gate) signal() uint32 {
 	old := g.state.Swap(ready)
 	if old == waiting {
@@ -34,12 +34,15 @@ func (g *gate) signal() uint32 {
 	return old
 }
 
-// take clears ready, and reports whether it was set.
+// take clears ready, and reports whether it was set. It must come before the next try, so that an event during the try is
+// not lost.
 func (g *gate) take() bool { return g.state.CompareAndSwap(ready, quiet) }
 
+// forever is the time that is left without a deadline.
 const forever = time.Duration(math.MaxInt64)
 
-// left is the time until the deadline, and whether it is still to come.
+// left returns the time until the deadline, and whether the deadline is still to come. It goes by the wall clock: when that
+// is set back, a deadline may come later by as much.
 func (g *gate) left() (time.Duration, bool) {
 	at := g.deadline.Load()
 	if at == 0 {
@@ -49,7 +52,8 @@ func (g *gate) left() (time.Duration, bool) {
 	return left, left > 0
 }
 
-// wait returns when the gate was signalled, or the deadline passed.
+// wait blocks until the gate is signalled, or fails with os.ErrDeadlineExceeded once the deadline has passed. A signal from
+// before the call counts. It may return without a cause, after SetDeadline; the caller tries again.
 func (g *gate) wait() error {
 	var late <-chan time.Time
 	left, ok := g.left()
@@ -75,13 +79,13 @@ func (g *gate) wait() error {
 		if g.state.CompareAndSwap(waiting, quiet) {
 			return os.ErrDeadlineExceeded
 		}
-		<-g.wake
+		<-g.wake // a signal came at the same moment: its message must not stay for the next wait
 	}
 	g.take()
 	return nil
 }
 
-// setDeadline also has who waits now look at it.
+// setDeadline sets the deadline; the zero time removes it. It wakes a waiter, so that it looks at the new deadline.
 func (g *gate) setDeadline(t time.Time) {
 	at := int64(0)
 	if !t.IsZero() {

@@ -12,60 +12,52 @@ import (
 	"hemera/errs"
 )
 
-// Loop waits for the input of many connections with as few threads as there are processors, and
-// runs what a connection does with its input on the thread that noticed it.
+// Loop waits for the input of many connections with about as many threads as there are processors. What a connection does
+// with its input runs on the thread that received the event. The package doc has the rules of pollers.
 //
-// Go's own poller has one thread wait at a time and hands what came to others, which costs a request
-// that takes ten microseconds five more and leaves processors unused (docs/PERFORMANCE.md). Here
-// every processor has a goroutine in epoll_wait, a poller; the kernel wakes one for each event. A poller that is
-// about to wait for something else says so ([Socket.ReleasePoller]) and another takes its place; one that
-// waits without having said so is noticed within two looks of the watch.
-//
-// A Loop is safe for concurrent use. It has no limit of its own: a connection costs it its file
-// descriptor and some hundred bytes, and there are as many pollers as connections that are served slowly, and
-// one for each processor.
+// A Loop is safe for concurrent use. It has no limit of its own: a connection costs its file descriptor and some hundred
+// bytes. There are as many pollers as connections that are being served slowly, and those on duty.
 type Loop struct {
-	epoll, stop int   // descriptors; stop is an eventfd that is never read once it is written
-	want        int32 // how many pollers should be on duty
+	epoll, stop int   // descriptors; stop is an eventfd that is never read, so once written it wakes all pollers
+	want        int32 // how many pollers should be on duty; fixed
 
 	waiting atomic.Int32 // pollers in epoll_wait
 	onDuty  atomic.Int32 // pollers that wait, or are expected back soon
-	watched atomic.Bool  // the watch is set
-	watch   *time.Timer
+	watched atomic.Bool  // the watchdog's timer is set
+	watch   *time.Timer  // runs checkPollers
 
 	lingering atomic.Int32 // transfers that wait on a thread
-	lingerers int32        // how many may
+	lingerers int32        // how many may: 16 for each wanted poller; fixed
 
-	running sync.WaitGroup
-	sockets table
+	running sync.WaitGroup // the pollers, idle ones too
+	sockets table          // of all descriptors in epoll
 
-	mu      sync.Mutex // guards pollers, idle and closed
-	pollers map[*poller]struct{}
-	idle    []*poller // those that are not wanted, the last to rest last; not in pollers
-	idleMax int
+	mu      sync.Mutex           // guards pollers, idle and closed
+	pollers map[*poller]struct{} // those on duty or away
+	idle    []*poller            // those that are not wanted, the last to become idle last; not in pollers
+	idleMax int                  // the constant, or a test's
 	closed  bool
 }
 
-// idleMax is how many pollers that are not wanted are kept for the next time: a goroutine that is new grows
-// its stack while it serves its first request, which costs as much as a quarter of that. All who waited for
-// the same commit, and those are hundreds, come back together. One that rests costs 2 to 16 KiB; the
-// collector takes back what it does not use.
+// idleMax is how many pollers that are not wanted are kept. A new goroutine grows its stack while it serves its first
+// request, which costs a quarter of that request. Hundreds of pollers that waited for the same commit come back together.
+// An idle one costs 2 to 16 KiB of stack; the garbage collector shrinks stacks that are not used.
 const idleMax = 1024
 
 // poller is one goroutine that waits for events.
 type poller struct {
-	again   chan struct{} // told when it is wanted again, closed with the loop
-	turns   atomic.Uint64 // odd while it serves a connection
-	away    atomic.Bool   // not on duty: it told, or the watch found out
-	watched uint64        // turns when the watch last looked; the watch's
+	again   chan struct{} // has one slot; receives when the poller is wanted again, closed with the loop
+	turns   atomic.Uint64 // grows by one at the begin and at the end of each event: odd while it serves a connection
+	away    atomic.Bool   // not on duty: the poller was released, or the watchdog missed it
+	watched uint64        // turns when the watchdog last looked; guarded by Loop.mu
 }
 
-// watchEvery is how often pollers are looked after while none of them waits.
+// watchEvery is how often the watchdog looks at the pollers while none of them waits. It misses a poller at its second look
+// at the same event, so a slow request that was not announced delays others by 1 to 2 ms.
 const watchEvery = time.Millisecond
 
-// NewLoop starts a loop with a poller for every second of the processors Go's scheduler counts with. A poller
-// keeps one while it waits in the kernel, and the others are for everybody else: a server counts with
-// twice as many as there are.
+// NewLoop starts a loop with a poller for every second one of Go's processors (GOMAXPROCS), and at least one. A poller in
+// epoll_wait keeps its processor until the scheduler notices, 20 us or more. The other half runs everything else.
 func NewLoop() (*Loop, error) {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -81,14 +73,14 @@ func NewLoop() (*Loop, error) {
 	}
 	n := max(1, int32(runtime.GOMAXPROCS(0)/2))
 	l := &Loop{epoll: epoll, stop: stop, want: n, lingerers: 16 * n, pollers: map[*poller]struct{}{}, idleMax: idleMax}
-	l.watch = time.AfterFunc(time.Hour, l.checkPollers)
+	l.watch = time.AfterFunc(time.Hour, l.checkPollers) // made here, set by ensureWaiter
 	l.watch.Stop()
 	l.fillUp()
 	return l, nil
 }
 
-// Close ends the pollers, once they have served what they are serving: a caller that must end in time, even if a
-// request there has stalled, does not wait for it. Connections that were adopted must have been closed.
+// Close ends the pollers. It blocks until they have served what they are serving, without a bound. A caller that must end
+// in time calls it on another goroutine. Adopted connections must have been closed before. A second call returns at once.
 func (l *Loop) Close() {
 	l.mu.Lock()
 	first := !l.closed
@@ -108,7 +100,7 @@ func (l *Loop) Close() {
 	_ = unix.Close(l.stop)
 }
 
-// Wrapped is a connection around another one. Its owner counts it until it is closed.
+// Wrapped is a connection around another one. Its owner counts it until it is closed, as the limits of package link do.
 type Wrapped interface {
 	net.Conn
 	// Unwrap returns the connection within. The caller calls release once, when that one is closed.
@@ -128,7 +120,7 @@ func (l *Loop) Adopt(conn net.Conn) (net.Conn, error) {
 		return conn, nil
 	}
 	s, err := newSocket(l, tcp, closed)
-	_ = tcp.Close()
+	_ = tcp.Close() // the socket has a descriptor of its own; this one leaves Go's poller
 	if err != nil {
 		closed()
 		return nil, errs.Wrap(err, "poll.Adopt", tcp.RemoteAddr().String())
@@ -136,7 +128,7 @@ func (l *Loop) Adopt(conn net.Conn) (net.Conn, error) {
 	return s, nil
 }
 
-// watchFor registers a socket.
+// watchFor registers a socket. The table has it first, because the first event may come before EpollCtl returns.
 func (l *Loop) watchFor(s *Socket) error {
 	l.sockets.set(s.fd, s)
 	err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, s.fd, interest(s.fd, s.interest))
@@ -146,12 +138,14 @@ func (l *Loop) watchFor(s *Socket) error {
 	return err
 }
 
-// change has another set of events told from now on, and at once what of it is so already.
+// change replaces the set of events that the loop gets for a descriptor. If one of the new set has happened already, the
+// kernel reports it at once, so no edge is lost between a failed try and this call.
 func (l *Loop) change(fd int, events uint32) error {
 	return unix.EpollCtl(l.epoll, unix.EPOLL_CTL_MOD, fd, interest(fd, events))
 }
 
-// interest asks for edges. The end of the stream belongs to reading.
+// interest returns a set of events in the kernel's form. It asks for edges (EPOLLET), so an event wakes one poller, once.
+// EPOLLRDHUP, the end of the stream, comes with reading alone: nobody could act on it otherwise.
 func interest(fd int, events uint32) *unix.EpollEvent {
 	if events&unix.EPOLLIN != 0 {
 		events |= unix.EPOLLRDHUP
@@ -159,7 +153,8 @@ func interest(fd int, events uint32) *unix.EpollEvent {
 	return &unix.EpollEvent{Events: events | 1<<31, Fd: int32(fd)} // EPOLLET
 }
 
-// fillUp starts pollers until enough are on duty.
+// fillUp starts pollers until enough are on duty. It counts before it starts, so callers at the same time do not start too
+// many.
 func (l *Loop) fillUp() {
 	for n := l.onDuty.Load(); n < l.want; n = l.onDuty.Load() {
 		if l.onDuty.CompareAndSwap(n, n+1) {
@@ -168,7 +163,8 @@ func (l *Loop) fillUp() {
 	}
 }
 
-// start puts a poller on duty: one that sleeps, or a new one. A closed loop starts none.
+// start puts a poller on duty: the one that became idle last, whose stack is most likely still large, or a new one. A
+// closed loop starts none.
 func (l *Loop) start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -179,7 +175,7 @@ func (l *Loop) start() {
 		p := l.idle[last]
 		l.idle = l.idle[:last]
 		l.pollers[p] = struct{}{}
-		p.again <- struct{}{}
+		p.again <- struct{}{} // its slot is free: the poller was taken off the list once
 		return
 	}
 	p := &poller{again: make(chan struct{}, 1)}
@@ -187,10 +183,10 @@ func (l *Loop) start() {
 	l.running.Go(func() { l.run(p) })
 }
 
-// run waits for events and serves them until the loop is closed or has pollers enough.
+// run waits for events and serves them, until the loop is closed or has enough idle pollers.
 func (l *Loop) run(p *poller) {
 	defer l.retire(p)
-	var events [1]unix.EpollEvent
+	var events [1]unix.EpollEvent // one: a second event would wait behind the first, and another poller may be free
 	for {
 		l.waiting.Add(1)
 		n, err := unix.EpollWait(l.epoll, events[:], -1)
@@ -205,7 +201,7 @@ func (l *Loop) run(p *poller) {
 		}
 		s := l.sockets.get(int(events[0].Fd))
 		if s == nil {
-			continue // closed since
+			continue // closed since; a new socket under the same descriptor finds nothing to do
 		}
 		p.turns.Add(1)
 		woke := s.event(events[0].Events, p)
@@ -220,7 +216,8 @@ func (l *Loop) run(p *poller) {
 	}
 }
 
-// stay reports whether a poller that has served its event is still wanted.
+// keep reports whether a poller that has served its event waits again: if it is still on duty, or a place is free. In the
+// second case it is on duty again.
 func (l *Loop) keep(p *poller) bool {
 	if !p.away.Load() {
 		return true
@@ -234,7 +231,8 @@ func (l *Loop) keep(p *poller) bool {
 	return false
 }
 
-// rest waits until the poller is wanted again. It is false when it will not be.
+// park blocks until the poller is wanted again, and returns true: it is on duty then, as start counted it. It returns false
+// if the goroutine has to end, because enough others are idle or the loop is closed.
 func (l *Loop) park(p *poller) bool {
 	l.mu.Lock()
 	room := len(l.idle) < l.idleMax && !l.closed
@@ -251,14 +249,15 @@ func (l *Loop) park(p *poller) bool {
 	return wanted
 }
 
-// retire forgets a poller whose goroutine ends.
+// retire removes a poller whose goroutine ends.
 func (l *Loop) retire(p *poller) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.pollers, p)
 }
 
-// lend takes a poller off duty that is about to wait for something else.
+// release takes a poller off duty that is about to do something slow. Only the first call during an event does something.
+// If another poller waits, nothing more is needed: the last one that waits starts replacements when an event takes it away.
 func (l *Loop) release(p *poller) {
 	if p.away.CompareAndSwap(false, true) {
 		l.onDuty.Add(-1)
@@ -268,7 +267,8 @@ func (l *Loop) release(p *poller) {
 	}
 }
 
-// nobodyWaits replaces pollers that are off duty, and has the others looked after.
+// ensureWaiter replaces pollers that are off duty, and starts the watchdog for the others. The poller that was the last one
+// in epoll_wait calls it before it serves its event.
 func (l *Loop) ensureWaiter() {
 	if l.onDuty.Load() < l.want {
 		l.fillUp()
@@ -278,7 +278,8 @@ func (l *Loop) ensureWaiter() {
 	}
 }
 
-// lookAfter takes pollers off duty that have been serving the same event since it last looked.
+// checkPollers is the watchdog: it takes pollers off duty that have been serving the same event since it last looked, and
+// replaces them. It runs on the timer's goroutine, and ends as soon as a poller waits: an idle server has no timer.
 func (l *Loop) checkPollers() {
 	if l.waiting.Load() > 0 {
 		l.watched.Store(false)
@@ -303,10 +304,11 @@ func (l *Loop) checkPollers() {
 	}
 }
 
-// table finds the socket of a file descriptor.
+// table finds the socket of a file descriptor. Descriptors are small and dense (POSIX: the lowest free number), so it is a
+// list and not a map.
 type table struct {
-	mu   sync.Mutex // held while it changes
-	list atomic.Pointer[[]atomic.Pointer[Socket]]
+	mu   sync.Mutex                               // held while it changes
+	list atomic.Pointer[[]atomic.Pointer[Socket]] // by descriptor; nil before the first socket
 }
 
 // get returns the socket of a descriptor, or nil. It takes no lock: each event calls it.

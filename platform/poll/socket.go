@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrAgain is what [Socket.TryRead] returns when nothing is there.
+// ErrAgain is what [Socket.TryRead] returns when no byte is there and the connection has not ended.
 var ErrAgain = errors.New("nothing to read yet")
 
 // Socket is a TCP connection that belongs to a [Loop]. As a [net.Conn] it behaves like package net's,
@@ -20,25 +20,25 @@ var ErrAgain = errors.New("nothing to read yet")
 // to the loop ([Socket.Park]), and no goroutine exists for it.
 type Socket struct {
 	loop          *Loop
-	fd            int
+	fd            int // of its own; valid between use and done
 	local, remote net.Addr
 	closed        func() // called once, by Close
 
 	in, out gate
 	hungUp  atomic.Bool  // the peer ended its side, or the connection failed: read until the end
-	users   atomic.Int64 // of fd; below zero once closed
+	users   atomic.Int64 // calls that use fd; once closed, math.MinInt64 plus that
 
-	blocking atomic.Bool // the descriptor's mode
+	blocking atomic.Bool // the descriptor's mode, O_NONBLOCK off; the reader and the writer share it
 	mu       sync.Mutex  // held while interest changes
-	interest uint32      // the events the loop is told of
+	interest uint32      // the events that the loop gets: EPOLLIN, EPOLLOUT
 
-	vec []unix.Iovec // scratch of Writev
+	vec []unix.Iovec // the writer's: scratch of Writev, without pointers between calls
 
-	poller atomic.Pointer[poller] // whose goroutine serves the connection; nil for any other
+	poller atomic.Pointer[poller] // the one whose goroutine serves the connection; nil on any other goroutine
 
-	// The reader's.
-	drained bool   // the last read emptied the socket
-	goOn    func() // what is parked
+	// The reader's; resume has them while the connection is parked.
+	drained bool   // the last read emptied the socket, so the next needs an event first
+	goOn    func() // what continues a parked connection
 }
 
 // newSocket makes a socket of its own descriptor for a TCP connection, which the caller closes. Go's poller keeps the old
@@ -65,7 +65,7 @@ func newSocket(l *Loop, tcp *net.TCPConn, closed func()) (*Socket, error) {
 	return s, nil
 }
 
-// setUp bounds what one call waits, and registers the socket.
+// setUp bounds how long one call in the kernel waits (SO_SNDTIMEO, SO_RCVTIMEO: socket(7)), and registers the socket.
 func (s *Socket) setUp() error {
 	linger := unix.NsecToTimeval(lingerTime.Nanoseconds())
 	for _, option := range []int{unix.SO_SNDTIMEO, unix.SO_RCVTIMEO} {
@@ -76,7 +76,8 @@ func (s *Socket) setUp() error {
 	return s.loop.watchFor(s)
 }
 
-// event is called by a poller with what happened. It reports whether it woke a goroutine.
+// event takes what the kernel reports. The poller p calls it. If the connection is parked, event serves it and returns when
+// that is done. It reports whether it woke a goroutine.
 func (s *Socket) event(events uint32, p *poller) (woke bool) {
 	if events&(unix.EPOLLHUP|unix.EPOLLRDHUP|unix.EPOLLERR) != 0 {
 		s.hungUp.Store(true)
@@ -97,7 +98,8 @@ func (s *Socket) event(events uint32, p *poller) (woke bool) {
 	return woke
 }
 
-// resume goes on with a parked connection, on the caller's goroutine.
+// resume continues a parked connection on the caller's goroutine, which owns it by then: p's, or none of the loop's if p is
+// nil.
 func (s *Socket) resume(p *poller) {
 	s.in.take()
 	s.drained = false
@@ -110,7 +112,7 @@ func (s *Socket) resume(p *poller) {
 // is so already. After true the caller must not touch the connection any more.
 func (s *Socket) Park(goOn func()) bool {
 	s.goOn = goOn
-	p := s.poller.Swap(nil)
+	p := s.poller.Swap(nil) // before the state: another poller may resume the connection at once
 	if s.in.state.CompareAndSwap(quiet, parked) {
 		s.setInterest(unix.EPOLLIN, true)
 		return true
@@ -144,7 +146,8 @@ func (s *Socket) Released() bool {
 	return p == nil || p.away.Load()
 }
 
-// TryRead reads what is there, or returns ErrAgain.
+// TryRead reads what is there, or returns ErrAgain. It never blocks. After a read that left the buffer partly empty, it
+// knows that the socket is empty, and makes no system call until the next event.
 func (s *Socket) TryRead(p []byte) (int, error) {
 	if s.drained {
 		if !s.in.take() {
@@ -162,12 +165,12 @@ func (s *Socket) TryRead(p []byte) (int, error) {
 		return 0, ErrAgain
 	}
 	if err == nil {
-		s.drained = n < len(p) && !s.hungUp.Load()
+		s.drained = n < len(p) && !s.hungUp.Load() // after a hang-up no event comes any more: read until the end
 	}
 	return s.took(n, len(p), err)
 }
 
-// took is the outcome of a read.
+// took returns the outcome of a read in the form of net.Conn: no byte is the end of the stream.
 func (s *Socket) took(n, wanted int, err error) (int, error) {
 	switch {
 	case err != nil:
@@ -217,7 +220,8 @@ func (s *Socket) read(p []byte, flags int) (int, error) {
 	}
 }
 
-// Write implements net.Conn.
+// Write implements net.Conn. Up to quickBytes it first tries without waiting, and only the rest goes the longer way: most
+// answers fit into the socket's buffer.
 func (s *Socket) Write(p []byte) (int, error) {
 	done := 0
 	if len(p) <= quickBytes {
@@ -239,7 +243,8 @@ func (s *Socket) Write(p []byte) (int, error) {
 	return done, err
 }
 
-// write calls step until it has done everything or fails. size is how much that is at first.
+// write calls step until complete returns true or step fails. size is how many bytes that are at first: more than quickBytes
+// release the poller at once, less only if the first step did not complete them. op is for the error.
 func (s *Socket) write(op string, size int64, complete func() bool, step func() error) error {
 	for first := true; !complete(); first = false {
 		if !first || size > quickBytes {
@@ -253,12 +258,14 @@ func (s *Socket) write(op string, size int64, complete func() bool, step func() 
 	return nil
 }
 
-// lingerTime is how long a transfer keeps a thread in the kernel while it waits for its client. Most
-// wait often and shortly, and are woken there with the least effort.
+// lingerTime is how long a transfer keeps a thread in the kernel while it waits for its client. Most transfers wait often
+// and shortly, and to wake a thread where it sleeps costs least. It is also how late a deadline may be noticed.
 const lingerTime = 10 * time.Millisecond
 
-// transfer calls step, which sends or receives and may wait for lingerTime. If it then returns
-// EAGAIN transfer waits without a thread, for the loop's word.
+// transfer calls step, which sends or receives and may wait for lingerTime in the kernel. If step then returns EAGAIN,
+// transfer waits without a thread for the event, and returns EAGAIN: the caller tries again. If too many transfers linger
+// already, step does not wait at all. The loop gets the event only during the second wait, as it would wake pollers for
+// each packet otherwise.
 func (s *Socket) transfer(g *gate, event uint32, step func() error) error {
 	s.setInterest(event, false)
 	if !s.use() {
@@ -282,7 +289,8 @@ func (s *Socket) transfer(g *gate, event uint32, step func() error) error {
 	return unix.EAGAIN
 }
 
-// setBlocking says whether calls that send and receive may wait.
+// setBlocking sets whether calls that send and receive may wait. Reader and writer share the mode of the descriptor. If
+// they change it at the same time, one of both waits or does not wait for lingerTime, and is right either way.
 func (s *Socket) setBlocking(on bool) error {
 	if s.blocking.Load() == on {
 		return nil
@@ -291,7 +299,8 @@ func (s *Socket) setBlocking(on bool) error {
 	return unix.SetNonblock(s.fd, !on)
 }
 
-// setInterest has the loop told of an event, or not.
+// setInterest adds an event to those that the loop gets, or removes it. After Close it does nothing. It keeps the old set if
+// the kernel refuses the new one. epoll_ctl does not block, so it runs under mu.
 func (s *Socket) setInterest(event uint32, on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -321,6 +330,7 @@ func (s *Socket) Close() error {
 		}
 	}
 	s.closed()
+	// Shutdown wakes calls that wait in the kernel; the signals wake those that wait for an event.
 	_ = unix.Shutdown(s.fd, unix.SHUT_RDWR)
 	s.out.signal()
 	if s.in.signal() == parked {
@@ -330,7 +340,7 @@ func (s *Socket) Close() error {
 	return nil
 }
 
-// use keeps the descriptor until done, unless the connection is closed.
+// use keeps the descriptor open until done, and returns true. It returns false if the connection is closed.
 func (s *Socket) use() bool {
 	for {
 		n := s.users.Load()

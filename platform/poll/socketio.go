@@ -9,11 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quickBytes is the longest transfer between memory and a socket of which the scheduler is not told:
-// it takes a few microseconds, and telling costs a twentieth of them.
+// quickBytes is the longest transfer between memory and a socket that runs as a raw system call, without a word to Go's
+// scheduler. It takes a few microseconds and cannot wait (MSG_DONTWAIT). To inform the scheduler costs a twentieth of that.
 const quickBytes = 64 << 10
 
-// receive reads from a socket.
+// receive reads from a socket, and tries again after a signal (EINTR). It waits unless flags has MSG_DONTWAIT or the
+// descriptor does not block.
 func receive(fd int, p []byte, flags int) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -31,7 +32,7 @@ func receive(fd int, p []byte, flags int) (n int, err error) {
 	}
 }
 
-// send writes to a socket. It may wait.
+// send writes to a socket; p is not empty. It may wait for lingerTime. MSG_NOSIGNAL turns SIGPIPE into EPIPE.
 func send(fd int, p []byte) (int, error) {
 	sent(fd)
 	return scheduled(unix.SYS_SENDTO, fd, p, unix.MSG_NOSIGNAL)
@@ -46,6 +47,7 @@ func sendNow(fd int, p []byte) (int, error) {
 	return quick(unix.SYS_SENDTO, fd, p, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
 }
 
+// scheduled makes a system call that may wait: Go's scheduler gives the processor to another goroutine.
 func scheduled(call uintptr, fd int, p []byte, flags uintptr) (int, error) {
 	n, _, e := unix.Syscall6(call, uintptr(fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), flags, 0, 0)
 	if e != 0 {
@@ -54,6 +56,8 @@ func scheduled(call uintptr, fd int, p []byte, flags uintptr) (int, error) {
 	return int(n), nil
 }
 
+// quick makes a system call that cannot wait. It keeps its processor meanwhile, so a garbage collection that is to begin
+// waits for it.
 func quick(call uintptr, fd int, p []byte, flags uintptr) (int, error) {
 	n, _, e := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), flags, 0, 0)
 	if e != 0 {
@@ -62,10 +66,11 @@ func quick(call uintptr, fd int, p []byte, flags uintptr) (int, error) {
 	return int(n), nil
 }
 
-// vectorMax is how many slices one writev takes, the kernel's bound.
+// vectorMax is how many slices one sendmsg takes, the kernel's bound (UIO_MAXIOV).
 const vectorMax = 1024
 
-// Writev writes the slices one after the other. It does not change them.
+// Writev writes the slices one after the other, and skips empty ones. It does not change them; net.Buffers
+// would. It releases the poller above quickBytes, and may block.
 func (s *Socket) Writev(slices [][]byte) error {
 	s.vec = s.vec[:0]
 	size := 0
@@ -83,11 +88,11 @@ func (s *Socket) Writev(slices [][]byte) error {
 		vec = advance(vec, n)
 		return err
 	})
-	clear(s.vec)
+	clear(s.vec) // keeps no buffer of the caller alive
 	return err
 }
 
-// advance drops the first n bytes of a vector.
+// advance drops the first n bytes of a vector. It changes the slice that is sent in part. n is at most what the vector has.
 func advance(vec []unix.Iovec, n int) []unix.Iovec {
 	for n > 0 {
 		have := int(vec[0].Len)
@@ -102,6 +107,7 @@ func advance(vec []unix.Iovec, n int) []unix.Iovec {
 	return vec
 }
 
+// sendVector writes as much of a vector as the socket takes, and may wait for lingerTime. vec is not empty.
 func sendVector(fd int, vec []unix.Iovec) (int, error) {
 	sent(fd)
 	message := unix.Msghdr{Iov: &vec[0]}
@@ -113,9 +119,9 @@ func sendVector(fd int, vec []unix.Iovec) (int, error) {
 	return int(n), nil
 }
 
-// SendFile writes head and then n bytes of the file at off, without copying these through the
-// process. MSG_MORE keeps the head in the same packet as the data, which at 16 to 64 KiB costs a
-// quarter less than corking.
+// SendFile writes head and then n bytes of the file at off, without copying these through the process. MSG_MORE keeps the
+// head in the same packet as the data, which at 16 to 64 KiB costs a quarter less than corking (TCP_CORK). It fails with
+// io.ErrUnexpectedEOF if the file ends before; the peer has the head by then, so the connection is of no more use.
 func (s *Socket) SendFile(head []byte, f *os.File, off, n int64) error {
 	src := int(f.Fd())
 	err := s.write("sendfile", n, func() bool { return len(head) == 0 && n == 0 }, func() error {

@@ -2,15 +2,16 @@ package poll
 
 import "golang.org/x/sys/unix"
 
-// Pages are bytes that wait in the kernel, as in a pipe of package vfs.
+// Pages are bytes that wait in the kernel, as in a pipe of package zerocopy. One goroutine uses them.
 type Pages interface {
-	// Len is how many are left.
+	// Len returns how many bytes are left.
 	Len() int
-	// Send moves some to a socket; EAGAIN if it takes none now.
+	// Send moves some bytes to a socket, at least one, or fails: with EAGAIN if the socket takes none now.
 	Send(socket int) error
 }
 
-// SendPages writes head and then all of the pages, in one packet if they fit: MSG_MORE.
+// SendPages writes head and then all of the pages, in one packet if they fit: MSG_MORE. It may block. After an error an
+// unknown part was sent, and pages still has the rest.
 func (s *Socket) SendPages(head []byte, pages Pages) error {
 	done := func() bool { return len(head) == 0 && pages.Len() == 0 }
 	return s.write("splice", int64(pages.Len()), done, func() error {

@@ -35,7 +35,7 @@ import (
 )
 
 // Run checks an FS in an empty directory of it, which newFS makes again for each part.
-// newFS registers its own clean-up with t.
+// The parts do not depend on each other. The directory is removed by its maker, not here.
 func Run(t *testing.T, newFS func(t *testing.T) (fsys vfs.FS, dir string)) {
 	for _, part := range []struct {
 		name string
@@ -52,11 +52,10 @@ func Run(t *testing.T, newFS func(t *testing.T) (fsys vfs.FS, dir string)) {
 }
 
 // create are the flags for a file that must not be there yet.
-// O_EXCL is how package disk finds a name that is taken.
 const create = os.O_RDWR | os.O_CREATE | os.O_EXCL
 
 // put makes a durable file.
-// The directory is not synced: the tests here do not cut the power.
+// It fails the test if a write is short: a File writes all or says why not.
 func put(t *testing.T, fsys vfs.FS, name, content string) {
 	t.Helper()
 	f, err := fsys.Open(name, create)
@@ -72,6 +71,7 @@ func put(t *testing.T, fsys vfs.FS, name, content string) {
 }
 
 // get reads all of a file.
+// An end of file together with the last bytes is as good as without it, as io.ReaderAt allows.
 func get(t *testing.T, fsys vfs.FS, name string) string {
 	t.Helper()
 	f, err := fsys.Open(name, os.O_RDONLY)
@@ -84,7 +84,6 @@ func get(t *testing.T, fsys vfs.FS, name string) string {
 		t.Fatal(err)
 	}
 	p := make([]byte, size)
-	// A read that ends at the end may report it or not, as io.ReaderAt allows.
 	if n, err := f.ReadAt(p, 0); int64(n) != size || err != nil && err != io.EOF {
 		t.Fatalf("read: %d of %d, %v", n, size, err)
 	}
@@ -92,6 +91,7 @@ func get(t *testing.T, fsys vfs.FS, name string) string {
 }
 
 // is tests what errors.Is finds in an error.
+// The text of errors is free: callers go by what errors.Is finds.
 func is(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -104,10 +104,9 @@ func is(t *testing.T, what string, err, want error) {
 func testOpen(t *testing.T, fsys vfs.FS, dir string) {
 	_, err := fsys.Open(dir+"/none", os.O_RDONLY)
 	is(t, "open of nothing", err, fs.ErrNotExist)
-	// A parent that is missing is ENOENT, a parent that is a file ENOTDIR (POSIX open).
 	_, err = fsys.Open(dir+"/none/x", create)
 	is(t, "create below nothing", err, fs.ErrNotExist)
-	put(t, fsys, dir+"/a", "first") // durable, with content that the truncating open must drop
+	put(t, fsys, dir+"/a", "first")
 	_, err = fsys.Open(dir+"/a", create)
 	is(t, "exclusive create", err, fs.ErrExist)
 	_, err = fsys.Open(dir+"/a/b", create)
@@ -118,8 +117,8 @@ func testOpen(t *testing.T, fsys vfs.FS, dir string) {
 	if size != 0 || err != nil {
 		t.Errorf("size after truncating open: %d, %v", size, err)
 	}
-	is(t, "close", f.Close(), nil) // the first close succeeds
-	// A handle that was closed twice must not close another file that has got its number.
+	is(t, "close", f.Close(), nil)
+	// A handle that was closed must not reach a file that has its number by now.
 	is(t, "second close", f.Close(), fs.ErrClosed)
 	_, err = f.ReadAt(make([]byte, 1), 0)
 	is(t, "read after close", err, fs.ErrClosed)
@@ -133,35 +132,35 @@ func testContent(t *testing.T, fsys vfs.FS, dir string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	// POSIX pwrite behind the end: the gap reads as zeros.
+	// The gap spans several blocks of most filesystems.
 	if n, err := f.WriteAt([]byte("end"), 10_000); n != 3 || err != nil {
 		t.Errorf("write after a gap: %d, %v", n, err)
 	}
-	p := make([]byte, 20_000) // longer than the file, so that the read ends at its end
+	p := make([]byte, 20_000)
 	n, err := f.ReadAt(p, 0)
 	if n != 10_003 || err != io.EOF {
 		t.Errorf("read over the end: %d, %v", n, err)
 	}
-	// The write was at 10,000, so 9,995 zeros follow the first five bytes.
 	want := append(append([]byte("hello"), make([]byte, 9995)...), "end"...)
 	if !bytes.Equal(p[:n], want) {
 		t.Error("a gap does not read as zeros")
 	}
-	if n, err := f.ReadAt(p, 10_003); n != 0 || err != io.EOF { // nothing is there, so only io.EOF is right
+	if n, err := f.ReadAt(p, 10_003); n != 0 || err != io.EOF {
 		t.Errorf("read at the end: %d, %v", n, err)
 	}
 	if n, err := f.ReadAt(p[:3], 10_000); n != 3 || err != nil && err != io.EOF {
 		t.Errorf("read up to the end: %d, %v", n, err)
 	}
-	// The mode of the open binds its handle only.
 	r, err := fsys.Open(dir+"/a", os.O_RDONLY)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
+	// Which error is open: kernels say EBADF.
 	if _, err := r.WriteAt([]byte("x"), 0); err == nil {
 		t.Error("wrote to a file opened for reading")
 	}
+	// What one handle wrote another one reads, synced or not.
 	if n, err := r.ReadAt(p[:5], 0); n != 5 || err != nil || string(p[:5]) != "hello" {
 		t.Errorf("second handle reads %q, %v", p[:n], err)
 	}
@@ -174,16 +173,16 @@ func testTruncate(t *testing.T, fsys vfs.FS, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	is(t, "cut", f.Truncate(4), nil)    // within the file
-	is(t, "extend", f.Truncate(8), nil) // beyond it: the new part is zeros, not the old bytes
+	is(t, "cut", f.Truncate(4), nil)
+	// Across the old end, where stale bytes would show.
+	is(t, "extend", f.Truncate(8), nil)
 	is(t, "close", f.Close(), nil)
 	if got := get(t, fsys, dir+"/a"); got != "0123\x00\x00\x00\x00" {
 		t.Errorf("cut and extended: %q", got)
 	}
 }
 
-// testHoles proves that a filesystem that has holes tells the truth about them: data is never taken for a hole. A
-// filesystem without holes passes too, because it may call everything data.
+// testHoles: data is never taken for a hole. It holds for files without holes too: to them all is data.
 func testHoles(t *testing.T, fsys vfs.FS, dir string) {
 	const mib = 1 << 20
 	f, err := fsys.Open(dir+"/f", create)
@@ -191,31 +190,28 @@ func testHoles(t *testing.T, fsys vfs.FS, dir string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	// Not every file can tell: a filesystem without SEEK_DATA has no Sparse.
 	s, ok := f.(vfs.Sparse)
 	if !ok {
 		t.Skip("no vfs.Sparse")
 	}
-	if _, err := f.WriteAt([]byte("x"), 8*mib+5); err != nil { // one byte, far behind the beginning
+	if _, err := f.WriteAt([]byte("x"), 8*mib+5); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Truncate(16 * mib); err != nil { // ends in a hole
+	if err := f.Truncate(16 * mib); err != nil {
 		t.Fatal(err)
 	}
-	// last is the greatest offset that is right: where data really begins. Anything between is a coarser block.
+	// last is the latest answer that is right: later, data would be skipped. Earlier ones cost time only.
 	for _, c := range []struct{ off, last int64 }{
-		// The last byte of data and the end of the file are the edges. Behind the end there is neither data nor hole.
 		{0, 8*mib + 5}, {100, 8*mib + 5}, {8*mib + 5, 8*mib + 5}, {9 * mib, 16 * mib}, {16 * mib, 16 * mib}, {17 * mib, 17 * mib},
 	} {
 		if got, err := s.NextData(c.off); err != nil || got < c.off || got > c.last {
 			t.Errorf("after %d: %d, %v, want at most %d", c.off, got, err, c.last)
 		}
 	}
-	// 17 MiB leaves room for metadata and preallocation.
+	// More than the size is possible: filesystems preallocate and round up.
 	if n, err := s.Allocated(); n <= 0 || n > 17*mib || err != nil {
 		t.Errorf("%d bytes are allocated, %v", n, err)
 	}
-	// Only noted: tmpfs and ext4 know holes, others need not.
 	if n, err := s.NextData(0); err != nil || n == 0 {
 		t.Logf("no holes are known here: %v", err)
 	}
@@ -223,17 +219,16 @@ func testHoles(t *testing.T, fsys vfs.FS, dir string) {
 
 // testNames: renames replace files, moves do not, and removed names are gone.
 func testNames(t *testing.T, fsys vfs.FS, dir string) {
-	put(t, fsys, dir+"/a", "a") // the two names of the rename
+	put(t, fsys, dir+"/a", "a")
 	put(t, fsys, dir+"/b", "b")
-	// POSIX rename replaces its target in one step.
 	is(t, "rename over", fsys.Rename(dir+"/a", dir+"/b"), nil)
 	if got := get(t, fsys, dir+"/b"); got != "a" {
 		t.Errorf("renamed file holds %q", got)
 	}
 	_, err := fsys.Stat(dir + "/a")
 	is(t, "old name", err, fs.ErrNotExist)
-	put(t, fsys, dir+"/x", "x") // what is to be moved
-	// Move is RENAME_NOREPLACE, or its emulation where the filesystem has none.
+	put(t, fsys, dir+"/x", "x")
+	// A move protects what is there, also where it takes two steps.
 	is(t, "move to a name that is taken", vfs.Move(fsys, dir+"/x", dir+"/b"), fs.ErrExist)
 	if got := get(t, fsys, dir+"/b"); got != "a" {
 		t.Errorf("file that was to be kept holds %q", got)
@@ -246,12 +241,12 @@ func testNames(t *testing.T, fsys vfs.FS, dir string) {
 	is(t, "move into nothing", vfs.Move(fsys, dir+"/y", dir+"/none/c"), fs.ErrNotExist)
 	is(t, "rename of nothing", fsys.Rename(dir+"/a", dir+"/c"), fs.ErrNotExist)
 	is(t, "rename into nothing", fsys.Rename(dir+"/b", dir+"/none/c"), fs.ErrNotExist)
+	// Sizes are those of the content, whatever room it takes.
 	info, err := fsys.Stat(dir + "/b")
 	if err != nil || info.Size != 1 || info.IsDir || info.Modified.IsZero() {
 		t.Errorf("stat: %+v, %v", info, err)
 	}
 	is(t, "remove", fsys.Remove(dir+"/b"), nil)
-	// A second removal must be told from a first.
 	is(t, "second remove", fsys.Remove(dir+"/b"), fs.ErrNotExist)
 }
 
@@ -259,8 +254,9 @@ func testNames(t *testing.T, fsys vfs.FS, dir string) {
 func testDirectories(t *testing.T, fsys vfs.FS, dir string) {
 	is(t, "mkdir", fsys.Mkdir(dir+"/d"), nil)
 	is(t, "second mkdir", fsys.Mkdir(dir+"/d"), fs.ErrExist)
+	// Parents are not made: the caller makes and syncs each directory in its order.
 	is(t, "mkdir below nothing", fsys.Mkdir(dir+"/x/y"), fs.ErrNotExist)
-	// Not in order, so that the listing has to sort.
+	// Not in order, so that a listing in the order of creation shows.
 	for _, name := range []string{"z", "a", "m"} {
 		put(t, fsys, dir+"/d/"+name, "")
 	}
@@ -268,26 +264,28 @@ func testDirectories(t *testing.T, fsys vfs.FS, dir string) {
 	if err != nil || !slices.Equal(names, []string{"a", "m", "z"}) {
 		t.Errorf("readdir: %v, %v", names, err)
 	}
+	// A directory lists its own entries, and nothing below them.
 	if names, err := fsys.ReadDir(dir); err != nil || !slices.Equal(names, []string{"d"}) {
 		t.Errorf("readdir: %v, %v", names, err)
 	}
 	_, err = fsys.ReadDir(dir + "/none")
 	is(t, "readdir of nothing", err, fs.ErrNotExist)
-	// POSIX allows EEXIST here too; Linux and the filesystem in memory say ENOTEMPTY.
+	// It must not remove what is in it.
 	is(t, "remove of a full directory", fsys.Remove(dir+"/d"), syscall.ENOTEMPTY)
+	// Whether it makes names durable shows where the power can be cut.
 	is(t, "sync of a directory", fsys.SyncDir(dir+"/d"), nil)
-	// A directory that is gone cannot be made durable, and the caller must learn that.
 	is(t, "sync of nothing", fsys.SyncDir(dir+"/none"), fs.ErrNotExist)
 	_, err = fsys.Open(dir+"/d", os.O_RDWR)
+	// Opening one for reading is allowed on some systems, so that is not asked.
 	is(t, "open of a directory for writing", err, syscall.EISDIR)
-	for _, name := range names { // the directory must be empty before it is removed
+	for _, name := range names {
 		is(t, "remove", fsys.Remove(dir+"/d/"+name), nil)
 	}
 	is(t, "remove of an empty directory", fsys.Remove(dir+"/d"), nil)
 }
 
 // testRemoved: a file that is open stays readable when its name is removed or taken by another.
-// Readers of a piece rely on it when a drain or an unlink removes the piece below them.
+// Readers of a piece that a newer generation replaced depend on it.
 func testRemoved(t *testing.T, fsys vfs.FS, dir string) {
 	put(t, fsys, dir+"/a", "old")
 	f, err := fsys.Open(dir+"/a", os.O_RDONLY)
@@ -296,7 +294,7 @@ func testRemoved(t *testing.T, fsys vfs.FS, dir string) {
 	}
 	defer func() { _ = f.Close() }()
 	is(t, "remove", fsys.Remove(dir+"/a"), nil)
-	// The new file has the old name and must not reach the old handle.
+	// The new file takes the name, and must not take the handle.
 	put(t, fsys, dir+"/a", "new")
 	p := make([]byte, 3)
 	if n, err := f.ReadAt(p, 0); n != 3 || err != nil || string(p) != "old" {
@@ -305,12 +303,13 @@ func testRemoved(t *testing.T, fsys vfs.FS, dir string) {
 }
 
 // testSpace: there is a total, and no more than that is free.
-// A read-only filesystem would fail each write later; it is reported here.
+// The numbers of a filesystem that others use change between two calls, so only their order is checked.
 func testSpace(t *testing.T, fsys vfs.FS, dir string) {
 	s, err := fsys.Space(dir)
 	if err != nil || s.Total <= 0 || s.Free <= 0 || s.Free > s.Total || s.ReadOnly {
 		t.Errorf("space: %+v, %v", s, err)
 	}
+	// A disk whose mount point is gone is told from a full one.
 	_, err = fsys.Space(dir + "/none")
 	is(t, "space of nothing", err, fs.ErrNotExist)
 }

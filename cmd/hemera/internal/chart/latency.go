@@ -25,19 +25,22 @@ type Panel struct {
 }
 
 const (
+	// Lengths in points of 1/72 inch.
 	panelsAcross = 3
 	panelWidth   = 330 // points
 	panelHeight  = 220
-	headHeight   = 56
+	// Room for three lines of heading.
+	headHeight = 56
 	// dotsBelow is how few points have dots: one alone makes no line.
 	dotsBelow = 10
 )
 
 // curve is one line of each panel.
+// The order of the curves is the order of drawing: the median comes last and lies on top.
 type curve struct {
 	name   string
 	colour color.Color
-	of     func(hemera.BenchmarkPoint) time.Duration
+	of     func(hemera.BenchmarkPoint) time.Duration // the value of a point
 }
 
 // curves are the lines of a panel: the median, the 99th percentile and the worst operation of each interval.
@@ -51,7 +54,10 @@ func curves() []curve {
 
 // Latency draws a panel for each phase below a heading. All share the logarithmic axis of latencies, so
 // that phases can be compared; each has its own of time.
+// It returns the whole SVG, and fails only if the plotting library does. Without panels it draws the heading alone.
+// It needs no display and reads no files: the fonts are linked in.
 func Latency(heading []string, panels []Panel) ([]byte, error) {
+	// Two passes of the layout: the height is known before anything is drawn.
 	rows := rowsOf(panels)
 	canvas := vgsvg.New(panelsAcross*panelWidth, vg.Length(rows*panelHeight+headHeight))
 	if err := paint(draw.New(canvas), heading, panels); err != nil {
@@ -102,6 +108,7 @@ func paint(whole draw.Canvas, heading []string, panels []Panel) error {
 }
 
 // head writes the heading at the left and the legend at the right.
+// The legend stands once for all panels, because all have the same curves.
 func head(c draw.Canvas, heading []string) {
 	c = draw.Crop(c, 10, -10, c.Max.Y-c.Min.Y-headHeight+2, -6)
 	style := plot.New().Title.TextStyle
@@ -122,6 +129,8 @@ func head(c draw.Canvas, heading []string) {
 func (k curve) line() draw.LineStyle { return draw.LineStyle{Color: k.colour, Width: vg.Points(1.5)} }
 
 // plot draws one panel. low and high are the common range of latencies, in seconds.
+// A point below low, such as a latency of 0, is drawn at low: a logarithmic axis has no 0. A panel without points
+// keeps its axes.
 func (panel Panel) plot(low, high float64) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text, p.Title.Padding = panel.Title, 4
@@ -172,6 +181,7 @@ func (panel Panel) end() float64 {
 }
 
 // decades are the powers of ten around all latencies, in seconds.
+// Without any points the range is from 100 ns to 1 µs, so that the axis always exists.
 func decades(panels []Panel) (low, high float64) {
 	least, most := time.Hour, time.Microsecond
 	for _, panel := range panels {
@@ -189,6 +199,7 @@ type latencies struct{}
 
 // Ticks implements plot.Ticker.
 func (latencies) Ticks(low, high float64) (ticks []plot.Tick) {
+	// low and high are powers of ten, from decades; rounding removes the error of the logarithm.
 	for e := int(math.Round(math.Log10(low))); e <= int(math.Round(math.Log10(high))); e++ {
 		at := math.Pow10(e)
 		ticks = append(ticks, plot.Tick{Value: at, Label: decade(e)})

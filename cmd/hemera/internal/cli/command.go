@@ -20,12 +20,14 @@ func Noun(use, short string, verbs ...*cobra.Command) *cobra.Command {
 }
 
 // HumanFlag gives a command the flag -h of ls and du. Help is --help there.
+// cobra makes --help with the short form -h unless the command has a flag help already.
 func HumanFlag(c *cobra.Command, human *bool, byDefault bool) {
 	c.Flags().Bool("help", false, "help for "+c.Name())
 	c.Flags().BoolVarP(human, "human", "h", byDefault, "sizes with units")
 }
 
 // RecursiveFlag gives a command the flag -r of EOS's commands, and a hidden -R as the system's commands have it.
+// ls and chmod of the system write -R, EOS's commands write -r; both mean the same here.
 func RecursiveFlag(c *cobra.Command, recursive *bool, help string) {
 	c.Flags().BoolVarP(recursive, "recursive", "r", false, help)
 	c.Flags().BoolVarP(recursive, "recurse", "R", false, help)

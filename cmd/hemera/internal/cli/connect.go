@@ -21,8 +21,10 @@ func (e *Env) ClusterURL() string {
 	u := cmp.Or(e.url, e.Getenv(config.URLVariable))
 	if u == "" {
 		e.misspeltOnce.Do(e.warnOfMisspeltURL)
+		// The warning comes only where the default is used: with --url the variable does not matter.
 		u = URLDefault
 	}
+	// The URL of the metrics, as hemera up prints it.
 	if rest, ok := strings.CutPrefix(u, "http://"); ok {
 		u = rest
 	}
@@ -33,6 +35,7 @@ func (e *Env) ClusterURL() string {
 }
 
 // DataURL is the URL of the cluster for the data protocol.
+// It fails with Invalid for the URL of a unix socket.
 func (e *Env) DataURL() (xrootd.URL, error) {
 	u := e.ClusterURL()
 	if admin.IsSocketURL(u) {
@@ -44,6 +47,7 @@ func (e *Env) DataURL() (xrootd.URL, error) {
 
 // Manager returns a client of the cluster's admin API; the caller closes it. On another machine than the manager's
 // the client goes through the XRootD door, with the identity that data commands have there.
+// It does not connect yet: the first request does.
 func (e *Env) Manager() (*admin.Client, error) {
 	at, err := xrootd.ParseURL(e.ClusterURL())
 	if err != nil {
@@ -53,6 +57,7 @@ func (e *Env) Manager() (*admin.Client, error) {
 }
 
 // Ask runs f with a client of the manager.
+// The connection is closed at the end, also if f fails. The context ends at Ctrl-C.
 func (e *Env) Ask(c *cobra.Command, f func(context.Context, *admin.Client) error) error {
 	m, err := e.Manager()
 	if err != nil {
@@ -63,6 +68,7 @@ func (e *Env) Ask(c *cobra.Command, f func(context.Context, *admin.Client) error
 }
 
 // Files runs f with a client of the data protocol.
+// The client connects to servers as f needs them and retries while they restart.
 func (e *Env) Files(c *cobra.Command, f func(context.Context, *xrootd.Client) error) error {
 	cl := xrootd.New(xrootd.Options{Trying: e.reportRetry})
 	defer cl.Close()
@@ -71,6 +77,7 @@ func (e *Env) Files(c *cobra.Command, f func(context.Context, *xrootd.Client) er
 
 // reportRetry tells a person, once, why the command waits: a manager that restarts is back in seconds, but a wrong
 // address never answers.
+// It may be called from several goroutines.
 func (e *Env) reportRetry(cause error, atMost time.Duration) {
 	e.retryOnce.Do(func() {
 		text, _ := e.Explain(cause.Error())
@@ -79,6 +86,7 @@ func (e *Env) reportRetry(cause error, atMost time.Duration) {
 }
 
 // xrootdCaller implements admin.Caller over the data protocol.
+// at is the manager. Sessions to it are pooled by the client.
 type xrootdCaller struct {
 	*xrootd.Client
 	at xrootd.URL

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 
 // Consent is what a command that destroys needs from its user: --yes, or an answer at the terminal. Such a command
 // first prints what it will destroy; with --dry-run it then stops.
+// The zero value is neither consent nor a trial: the user is asked.
 type Consent struct{ yes, Dry bool }
 
 // Flags gives a command the flags --yes and --dry-run.
@@ -25,12 +27,12 @@ func (k *Consent) Flags(c *cobra.Command) {
 // Agree prints what will be destroyed and returns whether the command may continue; after --dry-run it may not.
 // On a terminal it asks. Without a terminal and without --yes it fails with Denied, so that no script destroys by
 // accident. op is the command in the error.
+// It returns false without an error only after --dry-run. The caller stops then and has succeeded.
 func (e *Env) Agree(ctx context.Context, k Consent, op string, stake []string) (bool, error) {
+	// The result of a trial is output, so it goes to Out; what comes before a question goes to Err.
 	if k.Dry {
-		for _, line := range stake {
-			e.Say("%s", line)
-		}
-		e.Say("nothing was done (--dry-run)")
+		// One call of Say: with -j each call is a JSON object of its own.
+		e.Say("%s", strings.Join(append(slices.Clone(stake), "nothing was done (--dry-run)"), "\n"))
 		return false, nil
 	}
 	for _, line := range stake {

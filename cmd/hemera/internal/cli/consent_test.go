@@ -38,3 +38,13 @@ func TestConsent(t *testing.T) {
 		})
 	}
 }
+
+// With -j a trial prints one JSON object, however many lines tell what would go.
+func TestConsentDryRunJSON(t *testing.T) {
+	var out bytes.Buffer
+	e := &Env{Console: Console{Out: &out, Err: &out, json: true, Getenv: func(string) string { return "" }}}
+	ok, err := e.Agree(t.Context(), Consent{Dry: true}, "fs rm", []string{"disk 9 holds 2 pieces", "disk 10 holds 3 pieces"})
+	if n := strings.Count(out.String(), `"result"`); ok || err != nil || n != 1 {
+		t.Errorf("%v, %v, %d objects: %s", ok, err, n, out.String())
+	}
+}

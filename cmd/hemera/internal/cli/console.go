@@ -10,6 +10,7 @@ import (
 
 // Console is where a command reads and writes: its streams, what they are connected to, and the form of output that
 // the user asked for.
+// One goroutine uses it at a time, except where a method says otherwise.
 type Console struct {
 	In       io.Reader           // standard input
 	Out, Err io.Writer           // standard output and standard error
@@ -35,6 +36,7 @@ type Console struct {
 func (c *Console) ForPrograms() bool { return c.json || c.monitor }
 
 // Printer returns the printer of the form that the user asked for.
+// Each call makes a new one; all share the choice of columns.
 func (c *Console) Printer() output.Printer {
 	p := output.Printer{W: c.Out, Colour: c.Colour(), Terminal: c.Terminal > 0, Width: c.Terminal, Choice: &c.columns, Show: unitOf}
 	switch {
@@ -60,6 +62,7 @@ func (c *Console) List(columns []output.Column, records []output.Record, none st
 
 // Stream starts a stream of records. A command that fails before it closes the stream need not end it: the error
 // does.
+// A command has at most one stream open at a time.
 func (c *Console) Stream(line func(output.Record) string) *output.Stream {
 	c.open = c.Printer().Stream(line)
 	return c.open
@@ -67,6 +70,7 @@ func (c *Console) Stream(line func(output.Record) string) *output.Stream {
 
 // Say tells a person what was done. With -m a program gets nothing, with -j an empty result list: the exit code
 // tells it.
+// It is called once in a command: with -j every call would print an object.
 func (c *Console) Say(format string, args ...any) {
 	switch {
 	case c.json:
@@ -93,6 +97,7 @@ func (c *Console) Visible(s string) string {
 }
 
 // OutWidth is the longest line that may be redrawn on Out, in characters.
+// The last column stays free: some terminals wrap a full line. 79 is for terminals of unknown width.
 func (c *Console) OutWidth() int {
 	if c.Terminal > 1 {
 		return c.Terminal - 1
@@ -120,10 +125,12 @@ func (c *Console) MayColour() bool { return c.Getenv("NO_COLOR") == "" && c.Gete
 const ClearLine = "\r\x1b[K"
 
 // followTick is how often a progress line is drawn.
+// Four times a second looks alive and costs nothing, also through ssh.
 const followTick = time.Second / 4
 
 // Follow redraws a progress line on Err, if that is a terminal, until the caller calls the returned function. That
 // function erases the line and waits for the goroutine that draws.
+// line is called from another goroutine, so it must be safe for that. The caller calls the function exactly once.
 func (c *Console) Follow(line func() string) (stop func()) {
 	if !c.Live {
 		return func() {}

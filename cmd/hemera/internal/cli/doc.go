@@ -4,7 +4,7 @@
 // A command is a function that takes an [Env] and returns a cobra command. Its code runs as
 //
 //	return e.Ask(c, func(ctx context.Context, m *admin.Client) error { … })       // the manager's admin API
-//	return e.Files(c, func(ctx context.Context, cl *client.Client) error { … })   // the data protocol
+//	return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error { … })   // the data protocol
 //
 // and prints through the [Console] that the Env embeds: List and Stream print records, which are a table for a person,
 // lines of key=value pairs with -m and JSON with -j; Say tells a person what was done. A command that destroys

@@ -28,7 +28,7 @@ type Env struct {
 	// Environ lists the variables of the environment as os.Environ does; nil stands for none.
 	Environ func() []string
 	Now     func() time.Time // the clock
-	// Completion is the longest wait for words that a shell completes; 0 is completionTimeout.
+	// Completion is the longest wait for words that a shell completes; 0 is the limit of package complete, 2 s.
 	Completion time.Duration
 
 	url          string    // --url
@@ -38,6 +38,7 @@ type Env struct {
 }
 
 // ProcessEnv is the environment of this process. Build describes the program.
+// It looks at the three streams once; a stream that is redirected later is not noticed.
 func ProcessEnv(build admin.VersionInfo) *Env {
 	stdout, stderr := int(os.Stdout.Fd()), int(os.Stderr.Fd())
 	e := &Env{
@@ -60,6 +61,7 @@ func ProcessEnv(build admin.VersionInfo) *Env {
 }
 
 // Connect gives a tree of commands the streams of e, and the flags that every command takes.
+// It is called once, before the command line is read.
 func (e *Env) Connect(root *cobra.Command) {
 	root.SetIn(e.In)
 	root.SetOut(e.Out)
@@ -75,6 +77,7 @@ func (e *Env) Connect(root *cobra.Command) {
 }
 
 // Misspelt lists variables of the environment that look like settings of Hemera and are none.
+// An example is HEMERA_ULR. It returns nothing if there is no environment, as in tests.
 func (e *Env) Misspelt() []*errs.Error {
 	if e.Environ == nil {
 		return nil
@@ -95,6 +98,8 @@ func (e *Env) warnOfMisspeltURL() {
 // leadingFlags reads the flags before the command, which scripts for EOS use, and returns the rest: -b (no colours
 // and no progress), -s (no reports of what was done) and -r UID GID (act in this role). The manager identifies
 // callers by their process, so -r accepts only the role that an admin has anyway, 0 0.
+// cobra would take -r for an unknown flag, or for one of the command's, so they are read first. It fails with Invalid
+// for another role.
 func (e *Env) leadingFlags(args []string) ([]string, error) {
 	for len(args) > 0 {
 		switch args[0] {

@@ -11,7 +11,7 @@ import (
 	"hemera/errs"
 )
 
-// usageError is an error of the command line; its exit code is exitUsage.
+// usageError is an error of the command line; its exit code is ExitUsage.
 type usageError struct{ err error }
 
 // Usage marks err as an error of the command line.
@@ -24,6 +24,8 @@ func (u *usageError) Error() string { return u.err.Error() }
 func (u *usageError) Unwrap() error { return u.err }
 
 // advisedError is an error with a remedy that only the command knows.
+// It exists beside errs.Error because a remedy often depends on the command, and the error comes from a package that
+// knows none.
 type advisedError struct {
 	err    error
 	remedy string
@@ -39,6 +41,7 @@ func (a *advisedError) Error() string { return a.err.Error() }
 func (a *advisedError) Unwrap() error { return a.err }
 
 // Advise adds a remedy to an error of a kind that has none.
+// It returns nil for nil. The error keeps its kind.
 func Advise(err error, kind errs.Kind, remedy string) error {
 	if !errors.Is(err, kind) || errs.RemedyOf(err) != "" {
 		return err
@@ -47,6 +50,7 @@ func Advise(err error, kind errs.Kind, remedy string) error {
 }
 
 // remedyOf is what a person can do about an error, or "".
+// The remedy of the error itself goes first: the place that found the error knows most.
 func remedyOf(err error) string {
 	if remedy := errs.RemedyOf(err); remedy != "" {
 		return remedy
@@ -67,6 +71,7 @@ func traceOf(err error) string {
 }
 
 // report prints the error that ends a command: for a person on Err, and with -j on Out too, with the exit code.
+// It is called once, by Run.
 func (c *Console) report(err error, code int) {
 	// With -j standard output is one JSON object also if the command failed.
 	if c.json {
@@ -80,6 +85,7 @@ func (c *Console) report(err error, code int) {
 }
 
 // Complain prints an error for a person, with its remedy and the trace id under which the server's log has more.
+// Texts may come from other servers, so they are made visible before they reach a terminal.
 func (c *Console) Complain(err error) {
 	text, trace := c.Explain(err.Error())
 	fmt.Fprintf(c.Err, "hemera: %s\n", text)

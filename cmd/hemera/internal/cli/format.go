@@ -11,6 +11,7 @@ import (
 
 // ColumnsOf makes a column of every field of a record, with units for a person. It leaves out the fields that are
 // constant, which tell a person nothing.
+// It is for tables with one record, where no choice of columns is needed.
 func ColumnsOf(r output.Record) []output.Column {
 	columns := make([]output.Column, 0, len(r))
 	for _, f := range r {
@@ -44,6 +45,7 @@ func unitOf(key string) func(any) string {
 		}
 		return false
 	}
+	// The first case that matches decides. The order matters where one suffix ends in another.
 	switch {
 	case has("<n>?configstatus@rw"):
 		return nil
@@ -64,6 +66,7 @@ func unitOf(key string) func(any) string {
 }
 
 // Unix returns seconds since 1970, and 0 for no time.
+// Records have whole seconds: EOS's tools read integers.
 func Unix(t time.Time) int64 {
 	// A zero time has a large negative number of seconds.
 	if t.IsZero() {
@@ -80,7 +83,7 @@ func Since(now, t time.Time) float64 {
 	return now.Sub(t).Seconds()
 }
 
-// Ago is since for a time that may be unknown. nil then shows as nothing, where 0 would mean "just now".
+// Ago is Since for a time that may be unknown. nil then shows as nothing, where 0 would mean "just now".
 func Ago(now, t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -97,6 +100,7 @@ func Stamp(t time.Time) string {
 }
 
 // Percent is the share of part in whole, and 0 of nothing.
+// It may exceed 100: a part may grow after its whole was measured.
 func Percent(part, whole int64) float64 {
 	if whole <= 0 {
 		return 0
@@ -105,6 +109,7 @@ func Percent(part, whole int64) float64 {
 }
 
 // HostPort splits an address; an address without a port is all host.
+// The port is 0 if there is none.
 func HostPort(addr string) (string, int) {
 	// IPv6 addresses have brackets.
 	host, port, err := net.SplitHostPort(addr)

@@ -14,6 +14,7 @@ func ParseCount(text string, most int64) (int64, bool) {
 	unit := 1.0
 	if text != "" {
 		if i := strings.IndexByte("kMGTP", text[len(text)-1]); i >= 0 {
+			// Powers of 1000, as disks are sold; a power of 1024 has its i (TiB), see ParseSize.
 			text, unit = text[:len(text)-1], math.Pow(1000, float64(i+1))
 		}
 	}

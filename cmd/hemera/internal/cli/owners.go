@@ -9,6 +9,7 @@ import (
 )
 
 // NameOf returns the name that this machine has for an id, or the number.
+// The manager knows numbers only. Two machines may have different names for one number.
 func NameOf(id uint32, numeric bool, lookup func(string) (string, error)) string {
 	if id == hemera.QuotaDefault {
 		return "default"
@@ -42,6 +43,8 @@ func GroupName(id string) (string, error) {
 }
 
 // Owners caches the names of ids for one listing, which meets the same few again and again.
+// Without it a listing of a million files would ask the system's database two million times. It is not safe for
+// concurrent use.
 type Owners map[ownerKey]string
 
 // ownerKey is the key of an Owners cache: a user and a group may have the same number.
@@ -80,6 +83,7 @@ func LookupGroup(name string) (string, error) {
 }
 
 // ParseID reads the number of a user or group, or its name, which lookup resolves. It returns -1 for no text.
+// It fails with Invalid if the machine does not know the name. A text of digits is always a number, as in chown(1).
 func ParseID(s string, lookup func(string) (string, error)) (int64, error) {
 	if s == "" {
 		return -1, nil

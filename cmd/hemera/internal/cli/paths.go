@@ -16,6 +16,7 @@ or as a full URL, root://host:1094//exp/a, at any XRootD server. Where a command
 files too (cp), a path without : or root:// is a local one.`
 
 // Remote reads an argument that can only be a path on a cluster.
+// It does not connect. It fails with Invalid for an empty argument.
 func (e *Env) Remote(arg string) (xrootd.URL, error) {
 	if arg == "" { // the value of a shell variable that is not set must not mean the root of the tree
 		return xrootd.URL{}, Usage(errs.New(errs.Invalid, "hemera.ReadPath", "", "it is empty").WithRemedy("the root is written /"))
@@ -37,6 +38,7 @@ func pathAt(server, arg string) (xrootd.URL, error) {
 
 // OnManager reads the path in an argument of a command that asks the manager of --url. It refuses a URL of another
 // host, which would send the question to the wrong manager.
+// It compares texts of addresses: two names of one host count as two hosts. It does not connect.
 func (e *Env) OnManager(arg string) (string, error) {
 	here := e.ClusterURL()
 	if admin.IsSocketURL(here) && arg != "" {

@@ -9,6 +9,7 @@ import (
 )
 
 // marks matches what servers put behind an error for those who look it up: the trace id and the protocol's code.
+// Compiled at each use: an error is printed once in a process, and most commands print none.
 func marks() (trace, code *regexp.Regexp) {
 	return regexp.MustCompile(` \[trace ([0-9A-Za-z._-]{1,64})\]`), regexp.MustCompile(` \([0-9]{4}\)$`)
 }
@@ -50,6 +51,7 @@ func plainly(text string) (plain, trace string) {
 }
 
 // isPlace reports whether an operation's subject means something to a user: a path or an address, as opposed to an id.
+// fid:7 is an id of the namespace; a person has the path.
 func isPlace(subject string) bool {
 	if strings.HasPrefix(subject, "fid:") || strings.Contains(subject, " ") {
 		return false

@@ -12,6 +12,7 @@ func BarForms(line func(bar int) string) []string {
 }
 
 // Bar draws a percentage in a number of characters: "[######..................] 25.0%".
+// width is that of the bar alone, without brackets and number.
 func Bar(percent float64, width int) string {
 	// A file that grows during a copy has more than 100 %.
 	done := min(width, max(0, int(percent/100*float64(width))))
@@ -19,6 +20,7 @@ func Bar(percent float64, width int) string {
 }
 
 // Fitted returns the first of the forms that has room in width characters, or the cut last one.
+// There is at least one form.
 func Fitted(width int, forms []string) string {
 	for _, s := range forms {
 		if utf8.RuneCountInString(s) <= width {
@@ -29,6 +31,7 @@ func Fitted(width int, forms []string) string {
 }
 
 // Cut shortens a line to width characters, so that redrawing it does not leave rests on the next line. 0 means no limit.
+// It counts runes: wide characters, as of Chinese, may still reach into the next line.
 func Cut(s string, width int) string {
 	if r := []rune(s); width > 0 && len(r) > width {
 		return string(r[:width])

@@ -20,7 +20,7 @@ const (
 )
 
 // Exit codes of commands that give a verdict, such as status: 0 is all well. A command that could not find out ends
-// with exitUnknown, also if it was called wrongly, because exitUsage means exitError there.
+// with ExitUnknown, also if it was called wrongly, because 2 means ExitError there.
 const (
 	ExitWarning = 1
 	ExitError   = 2
@@ -43,8 +43,10 @@ func NewVerdict(code int) error { return &verdict{code} }
 func (v *verdict) Error() string { return fmt.Sprintf("exit code %d", v.code) }
 
 // Run runs one command line over the tree of commands below root and returns the exit code.
+// It prints the error itself. It may be called once for each environment and tree.
 func Run(ctx context.Context, e *Env, root *cobra.Command, args []string) int {
 	if hemera.TraceID(ctx) == "" {
+		// One trace id for all requests of a command, so that the logs of manager and nodes can be joined.
 		ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
 	}
 	// The command line is read twice: EOS's flags before the command first, then cobra's part.
@@ -57,6 +59,7 @@ func Run(ctx context.Context, e *Env, root *cobra.Command, args []string) int {
 		c, err = root.ExecuteContextC(ctx)
 	}
 	if err == nil && len(e.columns.Names) > 0 && !e.columns.Used {
+		// A flag that has no effect is an error: the user expected something else.
 		err = Usage(Advised(errors.New("--columns has nothing to choose from here"), "it chooses the columns of tables, as of hemera fs ls"))
 	}
 	if err == nil {
@@ -73,6 +76,7 @@ func Run(ctx context.Context, e *Env, root *cobra.Command, args []string) int {
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, errs.Cancelled)) {
 		err = interrupted(strings.TrimPrefix(c.CommandPath(), root.Name()+" "), err)
 	}
+	// The last rule wins: a verdict's command has its own code for every failure.
 	code := ExitFailed
 	if _, ok := errors.AsType[*usageError](err); ok {
 		code = ExitUsage

@@ -45,6 +45,7 @@ func wrongArguments(c *cobra.Command, args []string) error {
 }
 
 // UnknownCommand is the error of a command that does not exist. It lists those that do, the similar ones first.
+// The error is one of the command line: the exit code is ExitUsage.
 func UnknownCommand(c *cobra.Command, name string) error {
 	remedy := "hemera --help lists the commands"
 	if c.HasParent() {
@@ -89,6 +90,7 @@ func wrongFlag(c *cobra.Command, err error) error {
 
 // likeFlag returns the flag that the user probably meant: one of that name, or with one letter more, less or
 // different. It returns "" if there is none.
+// A flag of exactly that name goes before a similar one. Hidden flags are never offered.
 func likeFlag(c *cobra.Command, name string) (like string) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && len(name) > 1 && (f.Name == name || like == "" && nearlySame(f.Name, name)) {
@@ -115,6 +117,7 @@ func nearlySame(a, b string) bool {
 }
 
 // exclusive returns the flags that, by cobra's error, may not stand together.
+// cobra has no type for this error, so its text decides.
 func exclusive(err error) (together string, ok bool) {
 	if !strings.HasPrefix(err.Error(), "if any flags in the group") {
 		return "", false

@@ -12,6 +12,7 @@ import (
 )
 
 // ConfigCommand makes `hemera config`: settings of the manager.
+// show needs a manager; example needs none, because the program itself knows all settings.
 func ConfigCommand(e *cli.Env) *cobra.Command {
 	show := &cobra.Command{
 		Use: "show", Short: "Settings in force at the manager, and where each came from", Args: cobra.NoArgs,
@@ -30,6 +31,7 @@ flag; the later in this list wins. Secrets are not shown.`,
 					records = append(records, output.Record{{Key: "key", Value: s.Key}, {Key: "value", Value: s.Value}, {Key: "source", Value: s.Source}})
 				}
 				return e.Printer().List([]output.Column{
+					// A setting has one row.
 					{Title: "key", Key: "key"}, {Title: "value", Key: "value"}, {Title: "source", Key: "source"},
 				}, records)
 			})
@@ -38,7 +40,8 @@ flag; the later in this list wins. Secrets are not shown.`,
 	example := &cobra.Command{
 		Use: "example", Short: "A settings file with every setting, its meaning and its default", Args: cobra.NoArgs,
 		Example: "  hemera config example > /etc/hemera/hemera.toml",
-		RunE:    func(*cobra.Command, []string) error { return config.Example(e.Out) },
+		// It writes TOML, so -m and -j change nothing.
+		RunE: func(*cobra.Command, []string) error { return config.Example(e.Out) },
 	}
 	c := cli.Noun("config", "Configuration: the settings in force, and all that there are", show, example)
 	c.Long = `Each setting has a default. The file /etc/hemera/hemera.toml, the environment and flags change it, and

@@ -16,6 +16,7 @@ import (
 )
 
 // FsckCommand makes `hemera fsck`: the namespace compared with the disks.
+// Both verbs run the same comparison at the manager; repair also acts on what it finds.
 func FsckCommand(e *cli.Env) *cobra.Command {
 	report := &cobra.Command{
 		Annotations: cli.GivesVerdict(),
@@ -63,9 +64,11 @@ manager does the same for each disk every 7 days.`
 }
 
 // fsckCommand gives a verb of fsck its flags and its work. Only the flag repair tells report from repair.
+// The comparison asks every disk for its whole list, so it may take minutes in a large cluster.
 func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
 	var o fsckOptions
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		// Tags are checked before the comparison, which is the expensive part.
 		for _, tag := range o.tags {
 			if !slices.Contains(fsckTags, tag) {
 				return cli.Usage(errs.New(errs.Invalid, "hemera.Fsck", tag, "there is no such tag").WithRemedy("known are " + strings.Join(fsckTags, ", ")))
@@ -79,12 +82,14 @@ func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
 			if err := printFsck(e, report, o); err != nil || repair || len(fsckRecords(report, o)) == 0 {
 				return err
 			}
+			// repair gives no verdict: it has done what can be done.
 			return cli.NewVerdict(cli.ExitWarning)
 		})
 	}
+	// The short flags are those of eos fsck report.
 	c.Flags().BoolVarP(&o.perDisk, "all", "a", false, "by disk")
-	c.Flags().BoolVarP(&o.ids, "ids", "i", false, "with the ids of files, as fxid")
-	c.Flags().BoolVarP(&o.list, "list", "l", false, "each file on a line of its own, with disk, fxid and path")
+	c.Flags().BoolVarP(&o.ids, "ids", "i", false, "with the ids of files, as fxid")                             // those that the manager names
+	c.Flags().BoolVarP(&o.list, "list", "l", false, "each file on a line of its own, with disk, fxid and path") // in place of the counts
 	c.MarkFlagsMutuallyExclusive("list", "all")
 	c.MarkFlagsMutuallyExclusive("list", "ids")
 	c.Flags().StringSliceVar(&o.tags, "error", nil, "only these tags")
@@ -93,15 +98,18 @@ func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
 }
 
 // fsckTags are what a comparison may find.
+// Tags are EOS's words where EOS has one. Programs test them, so a tag never changes.
 var fsckTags = []string{"missing", "orphan", "under_replicated", "size_mismatch", "offline", "lost", "newer", "moved"}
 
 // fsckOptions are the flags of fsck report.
+// The flags choose what is printed; the comparison is the same. repair repairs everything, whatever is printed.
 type fsckOptions struct {
 	perDisk, ids, list bool
-	tags               []string
+	tags               []string // of fsckTags; none: all
 }
 
 // printFsck prints a report and returns the verdict.
+// The columns follow the flags, as in EOS. Nothing found is a sentence for people, and no record for programs.
 func printFsck(e *cli.Env, report hemera.FsckReport, o fsckOptions) error {
 	columns := []output.Column{{Title: "timestamp", Key: "timestamp", Show: output.Time}, {Title: "tag", Key: "tag"}}
 	if o.perDisk {
@@ -114,6 +122,7 @@ func printFsck(e *cli.Env, report hemera.FsckReport, o fsckOptions) error {
 	records := fsckRecords(report, o)
 	p := e.Printer()
 	if p.Format == output.Table && len(records) == 0 {
+		// With --error only the named tags were looked at, so the sentence speaks of these.
 		verdict := "everything agrees"
 		if len(o.tags) > 0 {
 			verdict = "no " + strings.Join(o.tags, ", no ")
@@ -128,6 +137,7 @@ func printFsck(e *cli.Env, report hemera.FsckReport, o fsckOptions) error {
 }
 
 // listFsck prints a file a line, and says how many there is no room for in a report.
+// It is said on standard error, so that the list can be piped.
 func listFsck(e *cli.Env, records []output.Record, more int64) error {
 	if err := e.Printer().List(fsckListColumns, records); err != nil {
 		return err
@@ -147,6 +157,7 @@ var fsckListColumns = []output.Column{
 }
 
 // noZero shows the disk of a problem that concerns no single disk as nothing.
+// Disk ids begin at 1. Keys for programs keep the 0.
 func noZero(v any) string {
 	if v == uint32(0) {
 		return ""
@@ -170,6 +181,7 @@ func (o fsckOptions) wants(p hemera.FsckProblem) bool {
 }
 
 // fsckFiles makes a record of each named file of each problem.
+// A file with two problems has two records. The manager names a bounded number of paths; above it a path is empty.
 func fsckFiles(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
 	for _, p := range report.Problems {
 		if !o.wants(p) {
@@ -177,8 +189,8 @@ func fsckFiles(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
 		}
 		for _, id := range p.Files {
 			out = append(out, output.Record{
-				{Key: "timestamp", Value: cli.Unix(report.Taken)}, {Key: "tag", Value: p.Tag}, {Key: "fsid", Value: uint32(p.Disk)},
-				{Key: "fxid", Value: id.Hex()}, {Key: "path", Value: p.Paths[id]},
+				{Key: "timestamp", Value: cli.Unix(report.Taken)}, {Key: "tag", Value: p.Tag}, {Key: "fsid", Value: uint32(p.Disk)}, // when the comparison was made
+				{Key: "fxid", Value: id.Hex()}, {Key: "path", Value: p.Paths[id]}, // as the namespace has it, else as the piece remembers it
 			})
 		}
 	}
@@ -186,6 +198,7 @@ func fsckFiles(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
 }
 
 // fsckRecords makes a record of each problem; of each tag if disks are not told apart; or of each file with --list.
+// The order is that of the report.
 func fsckRecords(report hemera.FsckReport, o fsckOptions) (out []output.Record) {
 	if o.list {
 		return fsckFiles(report, o)
@@ -212,6 +225,7 @@ func fsckRecords(report hemera.FsckReport, o fsckOptions) (out []output.Record) 
 		}
 		r = append(r, output.Field{Key: "count", Value: p.Count})
 		if o.ids {
+			// One field with commas: the keys of a record are fixed, and the number of files is not.
 			hex := make([]string, len(p.Files))
 			for i, f := range p.Files {
 				hex[i] = f.Hex()

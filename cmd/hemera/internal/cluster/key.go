@@ -10,6 +10,8 @@ import (
 )
 
 // KeyCommand makes `hemera key`: the keys that sign capabilities.
+// There is no command that shows a key: keys never leave the manager's records, except as keys of nodes that are made
+// from them.
 func KeyCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	var now bool
@@ -24,6 +26,7 @@ gives its consent with --yes. To refuse the certificate of a node, use hemera no
   hemera key rotate --now --yes`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				// Without --now nothing is lost: the old key stays good for what it signed. So nothing is asked.
 				if now || k.Dry {
 					stake := []string{"a new key signs in 10 s; what was signed before stays good for its time"}
 					if now {
@@ -41,7 +44,7 @@ gives its consent with --yes. To refuse the certificate of a node, use hemera no
 			})
 		},
 	}
-	rotate.Flags().BoolVar(&now, "now", false, "refuse what was signed so far")
+	rotate.Flags().BoolVar(&now, "now", false, "refuse what was signed so far") // writes under way are lost, so it needs consent
 	k.Flags(rotate)
 	c := cli.Noun("key", "Keys of capabilities", rotate)
 	c.Long = `A capability is the permission to open one file at one node. The manager signs it with a secret key,

@@ -15,6 +15,7 @@ import (
 )
 
 // OpenCommand makes `hemera open`: files that are being written.
+// Reads are not listed here: they lock nothing. See who --files.
 func OpenCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("open", "Files that are being written: list, free", openLsCommand(e), openRmCommand(e))
 	c.Long = `A file that is being written is locked for its writer until that closes it. If the writer's
@@ -26,6 +27,7 @@ node, the write ends after 1 minute.`
 }
 
 // openLsCommand makes `hemera open ls`: the locks that the manager holds in memory for writes under way.
+// It changes nothing.
 func openLsCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "List the files that are being written, oldest first", Args: cobra.NoArgs, Aliases: []string{"list"},
@@ -48,6 +50,7 @@ least a minute old: "written" and "idle" are their answers.`,
 }
 
 // openRmCommand makes `hemera open rm`, which removes such a lock.
+// It fails with NotFound if no such write is under way, and with Denied without consent.
 func openRmCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	c := &cobra.Command{
@@ -72,6 +75,7 @@ script gives its consent with --yes. hemera open ls shows the ids.`,
 				if ok, err := e.Agree(ctx, k, "hemera.OpenRm", stake); !ok {
 					return err
 				}
+				// The write may have ended while the user was asked; then this fails, and nothing is lost.
 				if w, err = m.FreeWrite(ctx, args[0]); err != nil {
 					return err
 				}
@@ -85,18 +89,20 @@ script gives its consent with --yes. hemera open ls shows the ids.`,
 }
 
 // writeRecords makes the record of each write. What a node has not reported yet is unknown, not 0.
+// Ages and idle times are in seconds. announced is 0 if the client gave no size.
 func writeRecords(e *cli.Env, writes []hemera.WriteInfo) (out []output.Record) {
 	for _, w := range writes {
+		// nil prints as a dash in a table and as null in JSON.
 		written, idle := any(nil), any(nil)
 		if !w.Reported.IsZero() {
 			written, idle = w.Written, w.Idle.Seconds()
 		}
 		out = append(out, output.Record{
-			{Key: "id", Value: w.ID}, {Key: "user", Value: w.Who.Name}, {Key: "uid", Value: w.Who.UID}, {Key: "host", Value: w.Who.Host},
-			{Key: "app", Value: w.Who.App}, {Key: "auth", Value: w.Who.Protocol}, {Key: "state", Value: string(w.State)},
-			{Key: "age", Value: cli.Since(e.Now(), w.Since)}, {Key: "idle", Value: idle}, {Key: "announced", Value: w.Announced},
-			{Key: "written", Value: written}, {Key: "node", Value: uint32(w.Head)}, {Key: "head", Value: w.HeadAddr},
-			{Key: "fxid", Value: w.File.Hex()}, {Key: "path", Value: w.Path},
+			{Key: "id", Value: w.ID}, {Key: "user", Value: w.Who.Name}, {Key: "uid", Value: w.Who.UID}, {Key: "host", Value: w.Who.Host}, // who opened the file, and from where
+			{Key: "app", Value: w.Who.App}, {Key: "auth", Value: w.Who.Protocol}, {Key: "state", Value: string(w.State)}, // app is what the client says of itself
+			{Key: "age", Value: cli.Since(e.Now(), w.Since)}, {Key: "idle", Value: idle}, {Key: "announced", Value: w.Announced}, // since the open
+			{Key: "written", Value: written}, {Key: "node", Value: uint32(w.Head)}, {Key: "head", Value: w.HeadAddr}, // as the node reported last
+			{Key: "fxid", Value: w.File.Hex()}, {Key: "path", Value: w.Path}, // path as of the open
 		})
 	}
 	return out
@@ -104,14 +110,14 @@ func writeRecords(e *cli.Env, writes []hemera.WriteInfo) (out []output.Record) {
 
 // writeColumns are the table of open ls.
 var writeColumns = []output.Column{
-	{Title: "id", Key: "id"}, // for open rm
-	{Title: "user", Key: "user"},
-	{Title: "host", Key: "host"},
+	{Title: "id", Key: "id"},                                   // for open rm
+	{Title: "user", Key: "user"},                               // as the manager authenticated it
+	{Title: "host", Key: "host"},                               // of the client
 	{Title: "state", Key: "state"},                             // granted, open or detached
 	{Title: "age", Key: "age", Show: output.Seconds},           // since the open
 	{Title: "idle", Key: "idle", Show: output.Seconds},         // since the last byte
 	{Title: "announced", Key: "announced", Show: output.Bytes}, // the size that the client gave at open
 	{Title: "written", Key: "written", Show: output.Bytes},     // so far, as the node reported
 	{Title: "head", Key: "head"},                               // the node that the client writes to
-	{Title: "path", Key: "path"},
+	{Title: "path", Key: "path"},                               // as of the open
 }

@@ -11,6 +11,7 @@ import (
 )
 
 // QuotaCommand makes `hemera quota`: limits of users, groups and projects.
+// The verbs and their short flags are EOS's.
 func QuotaCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("quota", "Limits of users, groups and projects: list, set, remove",
 		quotaLsCommand(e), quotaSetCommand(e), quotaRmCommand(e), quotaRmnodeCommand(e))
@@ -27,12 +28,14 @@ as copies do, was promised its room and can finish.`
 }
 
 // whose has the flags that name the owner of a quota: a user, a group or a project, at a directory.
+// At most one of uid, gid and project is set; cobra refuses more.
 type whose struct {
-	path, uid, gid string
+	path, uid, gid string // as typed; "" is not given
 	project        bool
 }
 
 // flags gives a command the flags. needed makes the directory and one of the owners required.
+// c keeps a pointer to w, so w lives as long as the command.
 func (w *whose) flags(e *cli.Env, c *cobra.Command, needed bool) {
 	c.Flags().StringVarP(&w.path, "path", "p", "", "the `directory`")
 	c.Flags().StringVarP(&w.uid, "uid", "u", "", "a `user`, by name or number; default is every user without own limits")
@@ -47,6 +50,7 @@ func (w *whose) flags(e *cli.Env, c *cobra.Command, needed bool) {
 }
 
 // key returns the key of the quota. Its Kind is 0 if no owner was named, and its Path "" if no directory was.
+// Names are looked up on this machine. It fails with Invalid for a name that the machine does not know.
 func (w *whose) key(e *cli.Env) (k hemera.QuotaKey, err error) {
 	if w.path != "" {
 		if k.Path, err = e.OnManager(w.path); err != nil {
@@ -65,6 +69,7 @@ func (w *whose) key(e *cli.Env) (k hemera.QuotaKey, err error) {
 	default:
 		return k, nil
 	}
+	// A user who is really called default can be named by number.
 	if name == "default" {
 		k.ID = hemera.QuotaDefault
 		return k, nil
@@ -75,6 +80,7 @@ func (w *whose) key(e *cli.Env) (k hemera.QuotaKey, err error) {
 }
 
 // quotaName names the owner of a quota in a sentence.
+// Numbers, not names: the sentence confirms what was stored.
 func quotaName(k hemera.QuotaKey) string {
 	switch {
 	case k.Kind == hemera.QuotaProject:

@@ -12,6 +12,7 @@ import (
 )
 
 // quotaLsCommand makes `hemera quota ls`. The manager leaves out the limits of others if a user asks.
+// It makes one request. Filters by owner are applied here.
 func quotaLsCommand(e *cli.Env) *cobra.Command {
 	var w whose
 	var numeric bool
@@ -43,6 +44,7 @@ counting means that files which were there before are still being counted.`,
 				}
 				var records []output.Record
 				for _, r := range rows {
+					// Kind 0 is no filter.
 					if key.Kind == 0 || key.Kind == r.Kind && key.ID == r.ID {
 						records = append(records, quotaRecord(r, numeric))
 					}
@@ -58,21 +60,22 @@ counting means that files which were there before are still being counted.`,
 
 // quotaColumns are the table of quota ls.
 var quotaColumns = []output.Column{
-	{Title: "quota node", Key: "space"}, // the directory
-	{Title: "user", Key: "uid"},
-	{Title: "group", Key: "gid"},
-	{Title: "bytes", Key: "usedlogicalbytes", Show: output.Bytes},             // without copies
-	{Title: "physical", Key: "usedbytes", Show: output.Bytes, Wide: 1},        // with all copies
-	{Title: "files", Key: "usedfiles"},                                        // directories do not count
-	{Title: "max bytes", Key: "maxlogicalbytes", Show: limited(output.Bytes)}, // the limits
-	{Title: "max physical", Key: "maxbytes", Show: limited(output.Bytes), Wide: 1},
-	{Title: "max files", Key: "maxfiles", Show: limited(output.Digits(0))},
-	{Title: "filled", Key: "percentageusedbytes", Show: output.Percent}, // the fuller of both
-	{Title: "volume", Key: "statusbytes", Wide: 1},                      // state of the limits of bytes
-	{Title: "inodes", Key: "statusfiles", Wide: 1},                      // state of the limit of files
+	{Title: "quota node", Key: "space"},                                            // the directory
+	{Title: "user", Key: "uid"},                                                    // a name, or default; a dash if the row is of a group
+	{Title: "group", Key: "gid"},                                                   // a name, default, or project
+	{Title: "bytes", Key: "usedlogicalbytes", Show: output.Bytes},                  // without copies
+	{Title: "physical", Key: "usedbytes", Show: output.Bytes, Wide: 1},             // with all copies
+	{Title: "files", Key: "usedfiles"},                                             // directories do not count
+	{Title: "max bytes", Key: "maxlogicalbytes", Show: limited(output.Bytes)},      // the limits
+	{Title: "max physical", Key: "maxbytes", Show: limited(output.Bytes), Wide: 1}, // of all copies
+	{Title: "max files", Key: "maxfiles", Show: limited(output.Digits(0))},         // of files
+	{Title: "filled", Key: "percentageusedbytes", Show: output.Percent},            // the fuller of both
+	{Title: "volume", Key: "statusbytes", Wide: 1},                                 // state of the limits of bytes
+	{Title: "inodes", Key: "statusfiles", Wide: 1},                                 // state of the limit of files
 }
 
 // limited shows "no limit", which is stored as 0, as nothing.
+// Unlimited is the usual case, and blanks are read faster than words.
 func limited(show func(any) string) func(any) string {
 	return func(v any) string {
 		if n, _ := v.(int64); n == 0 {
@@ -83,11 +86,12 @@ func limited(show func(any) string) func(any) string {
 }
 
 // quotaRecord makes a record with EOS's keys. "filled" is the fuller of bytes and physical bytes.
+// A limit of a project has the group "project", where EOS writes the number 99. Percentages are 0 without a limit.
 func quotaRecord(r hemera.QuotaRow, numeric bool) output.Record {
 	logical, physical := cli.Percent(r.Used.Bytes, r.Limits.Bytes), cli.Percent(r.Used.Physical, r.Limits.Physical)
 	volume, inodes := quotaStatus(max(logical, physical), r.Limits.Bytes+r.Limits.Physical), quotaStatus(cli.Percent(r.Used.Files, r.Limits.Files), r.Limits.Files)
 	if r.Counting {
-		volume, inodes = "counting", "counting"
+		volume, inodes = "counting", "counting" // the limits of users and groups do not hold yet
 	}
 	who := output.Field{Key: "gid", Value: "project"}
 	switch r.Kind {
@@ -97,17 +101,19 @@ func quotaRecord(r hemera.QuotaRow, numeric bool) output.Record {
 		who.Value = cli.NameOf(r.ID, numeric, cli.GroupName)
 	}
 	return output.Record{
-		{Key: "quota", Value: "node"}, who, {Key: "space", Value: r.Path},
-		{Key: "usedbytes", Value: r.Used.Physical}, {Key: "usedlogicalbytes", Value: r.Used.Bytes}, {Key: "usedfiles", Value: r.Used.Files},
-		{Key: "maxbytes", Value: r.Limits.Physical}, {Key: "maxlogicalbytes", Value: r.Limits.Bytes}, {Key: "maxfiles", Value: r.Limits.Files},
-		{Key: "percentageusedbytes", Value: max(logical, physical)}, {Key: "statusbytes", Value: volume}, {Key: "statusfiles", Value: inodes},
+		{Key: "quota", Value: "node"}, who, {Key: "space", Value: r.Path}, // EOS's word for the kind of record
+		{Key: "usedbytes", Value: r.Used.Physical}, {Key: "usedlogicalbytes", Value: r.Used.Bytes}, {Key: "usedfiles", Value: r.Used.Files}, // usedbytes counts every copy, usedlogicalbytes does not
+		{Key: "maxbytes", Value: r.Limits.Physical}, {Key: "maxlogicalbytes", Value: r.Limits.Bytes}, {Key: "maxfiles", Value: r.Limits.Files}, // 0 is no limit
+		{Key: "percentageusedbytes", Value: max(logical, physical)}, {Key: "statusbytes", Value: volume}, {Key: "statusfiles", Value: inodes}, // of the fuller limit
 	}
 }
 
 // warnFrom is the share of a limit, in percent, from which its owner should remove files.
+// From here on quota ls says warning.
 const warnFrom = 90
 
 // quotaStatus is EOS's word for how full a limit is.
+// limit is 0 if there is none. filled is in percent.
 func quotaStatus(filled float64, limit int64) string {
 	switch {
 	case limit == 0:

@@ -15,6 +15,7 @@ import (
 )
 
 // quotaRmCommand makes `hemera quota rm`, for the limits of one owner.
+// The directory stays a quota node as long as it has another limit.
 func quotaRmCommand(e *cli.Env) *cobra.Command {
 	var w whose
 	var k cli.Consent
@@ -27,6 +28,7 @@ limits is no quota node: its files count at the next quota node above it, if the
 		RunE: func(c *cobra.Command, _ []string) error {
 			key, err := w.key(e)
 			if err == nil {
+				// An empty --path is refused here: key takes it for no path.
 				_, err = e.OnManager(w.path)
 			}
 			if err != nil {
@@ -50,6 +52,7 @@ limits is no quota node: its files count at the next quota node above it, if the
 }
 
 // quotaRmnodeCommand makes `hemera quota rmnode`, for all limits of a directory. The name is EOS's.
+// It removes no file.
 func quotaRmnodeCommand(e *cli.Env) *cobra.Command {
 	var path string
 	var k cli.Consent
@@ -84,6 +87,8 @@ quota node above it, if there is one.`,
 
 // agreeQuotas prints the limits that will be removed, of one owner or of the whole directory, and asks for consent.
 // Where there are none it asks nothing: the manager reports what is wrong.
+// key.Kind 0 stands for all owners. At most storage.NamesShown limits are listed. Rows that a default gives are left
+// out: they go with the default.
 func agreeQuotas(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent, key hemera.QuotaKey) (bool, error) {
 	rows, err := m.Quotas(ctx, key.Path)
 	if err != nil {
@@ -109,6 +114,7 @@ func agreeQuotas(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent
 }
 
 // limit writes a limit of a number, or that there is none.
+// It never says 0.
 func limit(n int64, what string) string {
 	if n == 0 {
 		return "no limit of " + what + "s"
@@ -117,12 +123,13 @@ func limit(n int64, what string) string {
 }
 
 // limitBytes writes a limit of bytes. A quota has a limit of logical bytes, of physical bytes, of both or of none.
+// If both are set, the logical one is said.
 func limitBytes(a hemera.QuotaAmount) string {
 	switch {
 	case a.Bytes > 0:
 		return output.Bytes(a.Bytes)
 	case a.Physical > 0:
-		return output.Bytes(a.Physical) + " on disks"
+		return output.Bytes(a.Physical) + " on disks" // every copy counted
 	}
 	return "no limit of bytes"
 }

@@ -12,6 +12,7 @@ import (
 )
 
 // quotaSetCommand makes `hemera quota set`. Limits that are not named stay as they are.
+// Setting the same limits twice is harmless.
 func quotaSetCommand(e *cli.Env) *cobra.Command {
 	var w whose
 	var bytes, physical, files string
@@ -42,6 +43,7 @@ for everybody, admins too.`,
 			if err != nil {
 				return err
 			}
+			// Each field is a limit, QuotaKeep to leave it, or 0 to remove it.
 			var l hemera.QuotaAmount
 			for _, f := range []struct {
 				text  string
@@ -62,18 +64,20 @@ for everybody, admins too.`,
 		},
 	}
 	w.flags(e, c, true)
-	c.Flags().StringVarP(&bytes, "bytes", "v", "", "most bytes, as `size`: 500G, 10T, 10TiB")
-	c.Flags().StringVar(&physical, "physical", "", "most bytes on disks, every copy counted, as `size`")
-	c.Flags().StringVarP(&files, "files", "i", "", "most files, as `number`: 500k, 1M")
+	c.Flags().StringVarP(&bytes, "bytes", "v", "", "most bytes, as `size`: 500G, 10T, 10TiB")            // logical; -v is EOS's (volume)
+	c.Flags().StringVar(&physical, "physical", "", "most bytes on disks, every copy counted, as `size`") // with all copies
+	c.Flags().StringVarP(&files, "files", "i", "", "most files, as `number`: 500k, 1M")                  // -i is EOS's (inodes)
 	c.MarkFlagsOneRequired("bytes", "physical", "files")
 	return c
 }
 
 // parseLimit reads a limit with the given parser. No text keeps the present limit.
+// It fails with Invalid, as an error of the command line.
 func parseLimit(s string, parse func(string, int64) (int64, bool)) (int64, error) {
 	if s == "" {
 		return hemera.QuotaKeep, nil
 	}
+	// About 10^18: sums of two limits stay within an int64.
 	n, ok := parse(s, 1<<60)
 	if !ok {
 		return 0, cli.Usage(errs.New(errs.Invalid, "hemera.ReadLimit", s, "want a whole number, with k, M, G, T or P").WithRemedy("write 10T or 1.5T, or a size with its unit, 10TiB; 0 is no limit"))

@@ -18,6 +18,7 @@ import (
 )
 
 // verdictOf ends a command that found this severity; nil if all is well.
+// The codes are those that monitoring systems such as Nagios use.
 func verdictOf(s hemera.Severity) error {
 	switch s {
 	case hemera.SeverityError:
@@ -29,9 +30,11 @@ func verdictOf(s hemera.Severity) error {
 }
 
 // statusInterval is how often --watch asks.
+// Nobody reads a screen of conditions faster.
 const statusInterval = 2 * time.Second
 
 // StatusCommand makes `hemera status`: is the cluster well?.
+// It makes one request, and changes nothing.
 func StatusCommand(e *cli.Env) *cobra.Command {
 	var watch, all bool
 	c := &cobra.Command{
@@ -68,9 +71,11 @@ docs/operations.md lists the conditions; /metrics has them as hemera_condition.`
 }
 
 // watchStatus prints the status until it is interrupted: in place on a terminal, else whenever it changes.
+// It returns only with an error: that of a request, or Cancelled. Screens are cleared with ANSI sequences.
 func watchStatus(ctx context.Context, e *cli.Env, m *admin.Client, all bool) error {
 	tick := time.NewTicker(statusInterval)
 	defer tick.Stop()
+	// No status prints like this, so the first one is always shown.
 	last := "-"
 	for {
 		s, err := m.Status(ctx)
@@ -97,6 +102,7 @@ func watchStatus(ctx context.Context, e *cli.Env, m *admin.Client, all bool) err
 }
 
 // printStatus prints the conditions, the worst first, and a summary of the cluster.
+// The whole page is written at once, so that a screen that is redrawn does not flicker.
 func printStatus(e *cli.Env, s hemera.ClusterStatus, all bool) error {
 	if e.ForPrograms() {
 		records := []output.Record{clusterRecord(s)}
@@ -107,6 +113,7 @@ func printStatus(e *cli.Env, s hemera.ClusterStatus, all bool) error {
 	}
 	var b strings.Builder
 	b.WriteString(healthLine(e, s))
+	// The manager sorts them: the worst first.
 	conditions := s.Conditions
 	if !all {
 		conditions = grouped(conditions)
@@ -131,7 +138,7 @@ func printStatus(e *cli.Env, s hemera.ClusterStatus, all bool) error {
 
 // healthLine is the first line: the worst severity, and how many conditions there are of each.
 func healthLine(e *cli.Env, s hemera.ClusterStatus) string {
-	var errors, warnings int64
+	var errors, warnings int64 // numbers of conditions
 	for _, c := range s.Conditions {
 		switch c.Severity {
 		case hemera.SeverityError:
@@ -155,6 +162,7 @@ func healthLine(e *cli.Env, s hemera.ClusterStatus) string {
 }
 
 // coloured paints a text in the colour of a severity, if the terminal takes colours.
+// Green for well, yellow for a warning, red for an error, as in tables.
 func coloured(e *cli.Env, s hemera.Severity, text string) string {
 	colour := map[hemera.Severity]string{hemera.SeverityOK: "32", hemera.SeverityWarning: "33", hemera.SeverityError: "31"}[s]
 	if !e.Colour() {
@@ -164,9 +172,11 @@ func coloured(e *cli.Env, s hemera.Severity, text string) string {
 }
 
 // groupMin is the number of conditions of one kind from which they are shown as one.
+// Three stay readable; from four on a list is counted rather than read.
 const groupMin = 4
 
 // grouped merges many conditions of one kind into one, so that the list stays on one screen. --all shows each.
+// Conditions of one code and severity are one kind. It changes no element of list.
 func grouped(list []hemera.Condition) (out []hemera.Condition) {
 	type kind struct {
 		code     string
@@ -195,22 +205,24 @@ func grouped(list []hemera.Condition) (out []hemera.Condition) {
 }
 
 // summary is the cluster in a few lines: a title and a text for each.
+// Titles have at most eight characters. An empty title continues the lines above.
 func summary(e *cli.Env, s hemera.ClusterStatus) [][2]string {
 	pieces := "all files have all their pieces"
 	if f := s.Files; f.Lost+f.Unreadable+f.Incomplete > 0 {
 		pieces = fmt.Sprintf("%s lost, %d unreadable now, %d incomplete", output.Count(f.Lost, "file"), f.Unreadable, f.Incomplete)
 	}
+	// After a start the manager counts in the background.
 	if s.Files.Partial {
 		pieces += " (still counting)"
 	}
 	lines := [][2]string{
-		{"manager", fmt.Sprintf("%s, up %s, %s", cmp.Or(s.Version, "-"), output.Seconds(s.Taken.Sub(s.Booted).Seconds()), output.Count(int64(s.Sessions), "session"))},
-		{"nodes", fmt.Sprintf("%d, %d online", s.Nodes, s.NodesOnline)},
-		{"disks", fmt.Sprintf("%d, %d readable, %d writable", s.Disks, s.DisksReadable, s.DisksWritable)},
-		{"room", fmt.Sprintf("%s, %s used (%.1f%%), %s free", output.Bytes(s.Room.Capacity), output.Bytes(s.Room.Used), cli.Percent(s.Room.Used, s.Room.Capacity), output.Bytes(s.Room.Free))},
-		{"files", fmt.Sprintf("%s, %s; %s, %s on disks", output.Count(s.Tree.Files, "file"), output.Count(s.Tree.Dirs, "directory"), output.Bytes(s.Tree.Bytes), output.Bytes(s.Tree.Physical))},
-		{"pieces", pieces},
-		{"traffic", fmt.Sprintf("reads %s/s, writes %s/s; %d open to read, %d to write", output.Bytes(s.ReadBytes), output.Bytes(s.WriteBytes), s.ReadOpens, s.WriteOpens)},
+		{"manager", fmt.Sprintf("%s, up %s, %s", cmp.Or(s.Version, "-"), output.Seconds(s.Taken.Sub(s.Booted).Seconds()), output.Count(int64(s.Sessions), "session"))}, // the manager's own version, not that of this program
+		{"nodes", fmt.Sprintf("%d, %d online", s.Nodes, s.NodesOnline)},                                                                                                                          // joined, and heard of lately
+		{"disks", fmt.Sprintf("%d, %d readable, %d writable", s.Disks, s.DisksReadable, s.DisksWritable)},                                                                                        // writable disks take new files
+		{"room", fmt.Sprintf("%s, %s used (%.1f%%), %s free", output.Bytes(s.Room.Capacity), output.Bytes(s.Room.Used), cli.Percent(s.Room.Used, s.Room.Capacity), output.Bytes(s.Room.Free))},   // a shared file system counts once
+		{"files", fmt.Sprintf("%s, %s; %s, %s on disks", output.Count(s.Tree.Files, "file"), output.Count(s.Tree.Dirs, "directory"), output.Bytes(s.Tree.Bytes), output.Bytes(s.Tree.Physical))}, // logical bytes, and the bytes of all pieces
+		{"pieces", pieces}, // how complete the files are
+		{"traffic", fmt.Sprintf("reads %s/s, writes %s/s; %d open to read, %d to write", output.Bytes(s.ReadBytes), output.Bytes(s.WriteBytes), s.ReadOpens, s.WriteOpens)}, // at the nodes, over the last seconds
 	}
 	for i, j := range s.Jobs {
 		title := ""
@@ -230,25 +242,27 @@ func summary(e *cli.Env, s hemera.ClusterStatus) [][2]string {
 const jobsShown = 5
 
 // clusterRecord makes the record of the whole cluster, which comes before those of its conditions.
+// Bytes are bytes, rates are bytes a second, uptime is in seconds.
 func clusterRecord(s hemera.ClusterStatus) output.Record {
 	return output.Record{
-		{Key: "type", Value: "cluster"}, {Key: "health", Value: string(s.Health)}, {Key: "conditions", Value: len(s.Conditions)},
-		{Key: "version", Value: s.Version}, {Key: "timestamp", Value: cli.Unix(s.Taken)}, {Key: "uptime", Value: int64(s.Taken.Sub(s.Booted).Seconds())},
-		{Key: "sessions", Value: s.Sessions}, {Key: "nodes", Value: s.Nodes}, {Key: "nodes_online", Value: s.NodesOnline},
-		{Key: "disks", Value: s.Disks}, {Key: "disks_readable", Value: s.DisksReadable}, {Key: "disks_writable", Value: s.DisksWritable},
-		{Key: "capacity", Value: s.Room.Capacity}, {Key: "used", Value: s.Room.Used}, {Key: "free", Value: s.Room.Free},
-		{Key: "files", Value: s.Tree.Files}, {Key: "directories", Value: s.Tree.Dirs}, {Key: "bytes", Value: s.Tree.Bytes}, {Key: "physical", Value: s.Tree.Physical},
-		{Key: "files_lost", Value: s.Files.Lost}, {Key: "files_unreadable", Value: s.Files.Unreadable}, {Key: "files_incomplete", Value: s.Files.Incomplete},
-		{Key: "files_partial", Value: s.Files.Partial},
-		{Key: "readbytes", Value: s.ReadBytes}, {Key: "writebytes", Value: s.WriteBytes}, {Key: "ropen", Value: s.ReadOpens}, {Key: "wopen", Value: s.WriteOpens},
-		{Key: "pending", Value: s.PendingWrites}, {Key: "jobs", Value: len(s.Jobs)},
+		{Key: "type", Value: "cluster"}, {Key: "health", Value: string(s.Health)}, {Key: "conditions", Value: len(s.Conditions)}, // health is ok, warning or error
+		{Key: "version", Value: s.Version}, {Key: "timestamp", Value: cli.Unix(s.Taken)}, {Key: "uptime", Value: int64(s.Taken.Sub(s.Booted).Seconds())}, // of the manager
+		{Key: "sessions", Value: s.Sessions}, {Key: "nodes", Value: s.Nodes}, {Key: "nodes_online", Value: s.NodesOnline}, // at the manager
+		{Key: "disks", Value: s.Disks}, {Key: "disks_readable", Value: s.DisksReadable}, {Key: "disks_writable", Value: s.DisksWritable}, // of all spaces, with those that are off
+		{Key: "capacity", Value: s.Room.Capacity}, {Key: "used", Value: s.Room.Used}, {Key: "free", Value: s.Room.Free}, // bytes of the disks' file systems
+		{Key: "files", Value: s.Tree.Files}, {Key: "directories", Value: s.Tree.Dirs}, {Key: "bytes", Value: s.Tree.Bytes}, {Key: "physical", Value: s.Tree.Physical}, // physical counts every copy
+		{Key: "files_lost", Value: s.Files.Lost}, {Key: "files_unreadable", Value: s.Files.Unreadable}, {Key: "files_incomplete", Value: s.Files.Incomplete}, // lost: no good piece is left; incomplete: fewer pieces than the layout
+		{Key: "files_partial", Value: s.Files.Partial},                                                                                                            // true while these are still being counted
+		{Key: "readbytes", Value: s.ReadBytes}, {Key: "writebytes", Value: s.WriteBytes}, {Key: "ropen", Value: s.ReadOpens}, {Key: "wopen", Value: s.WriteOpens}, // rates, and files open at the nodes
+		{Key: "pending", Value: s.PendingWrites}, {Key: "jobs", Value: len(s.Jobs)}, // writes under way, and drains and repairs
 	}
 }
 
 // conditionRecord makes the record of a condition. Codes are stable; texts may change.
+// docs/operations.md lists the codes.
 func conditionRecord(c hemera.Condition) output.Record {
 	return output.Record{
-		{Key: "type", Value: "condition"}, {Key: "code", Value: c.Code}, {Key: "severity", Value: string(c.Severity)}, {Key: "subject", Value: c.Subject},
-		{Key: "count", Value: c.Count}, {Key: "text", Value: c.Text}, {Key: "remedy", Value: c.Remedy},
+		{Key: "type", Value: "condition"}, {Key: "code", Value: c.Code}, {Key: "severity", Value: string(c.Severity)}, {Key: "subject", Value: c.Subject}, // subject is a disk, node, space or nothing
+		{Key: "count", Value: c.Count}, {Key: "text", Value: c.Text}, {Key: "remedy", Value: c.Remedy}, // how many things it is about
 	}
 }

@@ -25,6 +25,7 @@ const (
 )
 
 // WhoCommand makes `hemera who`: sessions at the manager and open files at the nodes.
+// Sessions are known to the manager, open files to the nodes; the manager asks them.
 func WhoCommand(e *cli.Env) *cobra.Command {
 	var all bool
 	var files, disk string
@@ -54,9 +55,9 @@ open files, those that move most first.`,
 			})
 		},
 	}
-	c.Flags().BoolVarP(&all, "all", "a", false, "one line a session at the manager")
-	c.Flags().StringVar(&files, "files", "", "open files with this path or below it, one a line; / for all")
-	c.Flags().StringVar(&disk, "disk", "", "open files that are read from this disk or written to it")
+	c.Flags().BoolVarP(&all, "all", "a", false, "one line a session at the manager")                         // at the manager only
+	c.Flags().StringVar(&files, "files", "", "open files with this path or below it, one a line; / for all") // a tree as well as a file
+	c.Flags().StringVar(&disk, "disk", "", "open files that are read from this disk or written to it")       // an id
 	c.MarkFlagsMutuallyExclusive("all", "files")
 	c.MarkFlagsMutuallyExclusive("all", "disk")
 	_ = c.RegisterFlagCompletionFunc("disk", func(c *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -66,6 +67,7 @@ open files, those that move most first.`,
 }
 
 // whoIsThere lists users with their sessions, open files and rates.
+// Two requests and a view: a user may appear in one and not in the other.
 func whoIsThere(ctx context.Context, e *cli.Env, m *admin.Client) error {
 	sessions, err := m.Sessions(ctx)
 	if err != nil {
@@ -79,6 +81,7 @@ func whoIsThere(ctx context.Context, e *cli.Env, m *admin.Client) error {
 }
 
 // openFiles asks for the open files, and tells the user what is missing from the answer.
+// The view names the nodes. Warnings go to standard error, so that the list can be piped.
 func openFiles(ctx context.Context, e *cli.Env, m *admin.Client) ([]hemera.OpenFile, *hemera.View, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -88,6 +91,7 @@ func openFiles(ctx context.Context, e *cli.Env, m *admin.Client) ([]hemera.OpenF
 	if err != nil {
 		return nil, nil, err
 	}
+	// A slow node must not make the command fail.
 	for _, id := range open.Silent {
 		fmt.Fprintf(e.Err, "hemera: node %d did not answer in time: its open files are not listed\n", id)
 	}
@@ -98,6 +102,7 @@ func openFiles(ctx context.Context, e *cli.Env, m *admin.Client) ([]hemera.OpenF
 }
 
 // whoseFiles lists open files at or below a path, on a disk, or both.
+// path is compared as text, with the names as they were when the files were opened.
 func whoseFiles(ctx context.Context, e *cli.Env, m *admin.Client, path, disk string) error {
 	var id hemera.DiskID
 	if disk != "" {
@@ -124,9 +129,10 @@ func whoseFiles(ctx context.Context, e *cli.Env, m *admin.Client, path, disk str
 		// The node may have left since: then its address is empty.
 		n, _ := v.Node(f.Node)
 		records = append(records, output.Record{
-			{Key: "user", Value: f.Who.Name}, {Key: "uid", Value: f.Who.UID}, {Key: "auth", Value: f.Who.Protocol}, {Key: "host", Value: f.Who.Host}, {Key: "app", Value: f.Who.App},
+			{Key: "user", Value: f.Who.Name}, {Key: "uid", Value: f.Who.UID}, {Key: "auth", Value: f.Who.Protocol}, {Key: "host", Value: f.Who.Host}, {Key: "app", Value: f.Who.App}, // as the manager knew it at the open
+			// Rates are in 10^6 bytes a second, uptime in seconds since the open.
 			{Key: "mode", Value: cli.OnOff(f.Write, "write", "read")}, {Key: "node", Value: n.Addr}, {Key: "fs", Value: strings.Join(disks, ",")},
-			{Key: "bytes", Value: f.Bytes}, {Key: "ratemb", Value: f.Rate / 1e6}, {Key: "uptime", Value: cli.Since(e.Now(), f.Since)},
+			{Key: "bytes", Value: f.Bytes}, {Key: "ratemb", Value: f.Rate / 1e6}, {Key: "uptime", Value: cli.Since(e.Now(), f.Since)}, // moved so far
 			{Key: "fxid", Value: f.File.Hex()}, {Key: "path", Value: f.Path},
 		})
 	}
@@ -134,6 +140,7 @@ func whoseFiles(ctx context.Context, e *cli.Env, m *admin.Client, path, disk str
 }
 
 // whoKey groups sessions and open files: those of one user, mechanism, host and application are one line.
+// The groups of a user are not part of the key.
 type whoKey struct {
 	name, auth, host, app string
 	uid                   uint32
@@ -141,13 +148,14 @@ type whoKey struct {
 
 // doing is what the sessions of one key do.
 type doing struct {
-	sessions, open int
-	rate           float64
-	nodes          map[string]bool
+	sessions, open int             // numbers
+	rate           float64         // bytes a second, over all open files
+	nodes          map[string]bool // addresses
 }
 
 // whoRecords counts sessions and open files for each key. A file that the manager itself serves is open at a node of its
 // process.
+// A user with sessions and no open file has rate 0 and no nodes.
 func whoRecords(v *hemera.View, sessions []hemera.SessionInfo, open []hemera.OpenFile) (out []output.Record) {
 	sums := map[whoKey]*doing{}
 	of := func(w hemera.Identity) *doing {
@@ -174,9 +182,9 @@ func whoRecords(v *hemera.View, sessions []hemera.SessionInfo, open []hemera.Ope
 	for _, k := range keys {
 		d := sums[k]
 		out = append(out, output.Record{
-			{Key: "user", Value: k.name}, {Key: "uid", Value: k.uid}, {Key: "auth", Value: k.auth}, {Key: "host", Value: k.host},
-			{Key: "app", Value: k.app}, {Key: "nsessions", Value: d.sessions}, {Key: "open", Value: d.open},
-			{Key: "ratemb", Value: d.rate / 1e6}, {Key: "nodes", Value: strings.Join(slices.Sorted(maps.Keys(d.nodes)), ",")},
+			{Key: "user", Value: k.name}, {Key: "uid", Value: k.uid}, {Key: "auth", Value: k.auth}, {Key: "host", Value: k.host}, // as the manager authenticated it
+			{Key: "app", Value: k.app}, {Key: "nsessions", Value: d.sessions}, {Key: "open", Value: d.open}, // open counts files at all nodes
+			{Key: "ratemb", Value: d.rate / 1e6}, {Key: "nodes", Value: strings.Join(slices.Sorted(maps.Keys(d.nodes)), ",")}, // 10^6 bytes a second
 		})
 	}
 	return out
@@ -185,13 +193,14 @@ func whoRecords(v *hemera.View, sessions []hemera.SessionInfo, open []hemera.Ope
 // sessionRecords makes the record of each session. The client and the gateway differ if a proxy connects for a user.
 func sessionRecords(e *cli.Env, sessions []hemera.SessionInfo) (out []output.Record) {
 	for _, s := range sessions {
+		// The address that the connection comes from.
 		gateway, _ := cli.HostPort(s.Addr)
 		out = append(out, output.Record{
-			{Key: "client", Value: s.Who.Name + "@" + s.Who.Host}, {Key: "gateway", Value: gateway},
+			{Key: "client", Value: s.Who.Name + "@" + s.Who.Host}, {Key: "gateway", Value: gateway}, // gateway is the address that the connection comes from
 			{Key: "user", Value: s.Who.Name}, {Key: "uid", Value: s.Who.UID}, {Key: "gid", Value: s.Who.GID}, {Key: "auth", Value: s.Who.Protocol},
-			{Key: "host", Value: s.Who.Host}, {Key: "app", Value: s.Who.App}, {Key: "open", Value: s.Open},
-			{Key: "uptime", Value: cli.Since(e.Now(), s.Since)}, {Key: "idletime", Value: s.Idle.Seconds()},
-			{Key: "tls", Value: cli.OnOff(s.TLS, "on", "off")}, {Key: "addr", Value: s.Addr},
+			{Key: "host", Value: s.Who.Host}, {Key: "app", Value: s.Who.App}, {Key: "open", Value: s.Open}, // open handles of this session
+			{Key: "uptime", Value: cli.Since(e.Now(), s.Since)}, {Key: "idletime", Value: s.Idle.Seconds()}, // seconds; idletime is since the last request
+			{Key: "tls", Value: cli.OnOff(s.TLS, "on", "off")}, {Key: "addr", Value: s.Addr}, // addr is gateway with its port
 		})
 	}
 	return out
@@ -202,7 +211,7 @@ var whoColumns = []output.Column{
 	{Title: "user", Key: "user"},
 	{Title: "uid", Key: "uid", Wide: 1},
 	{Title: "auth", Key: "auth", Wide: 1}, // the mechanism: unix, host
-	{Title: "host", Key: "host"},
+	{Title: "host", Key: "host"},          // of the client
 	{Title: "app", Key: "app", Wide: 1},   // what the client says of itself
 	{Title: "sessions", Key: "nsessions"}, // at the manager
 	{Title: "open", Key: "open"},          // open files at all nodes
@@ -216,12 +225,12 @@ var openColumns = []output.Column{
 	{Title: "host", Key: "host"},
 	{Title: "app", Key: "app", Wide: 1},
 	{Title: "mode", Key: "mode"}, // read or write
-	{Title: "node", Key: "node"},
-	{Title: "disk", Key: "fs"}, // those with its pieces
+	{Title: "node", Key: "node"}, // address of the node
+	{Title: "disk", Key: "fs"},   // those with its pieces
 	{Title: "MB/s", Key: "ratemb"},
-	{Title: "bytes", Key: "bytes", Show: output.Bytes, Wide: 1},
-	{Title: "since", Key: "uptime", Show: output.Seconds}, // since it was opened
-	{Title: "path", Key: "path"},
+	{Title: "bytes", Key: "bytes", Show: output.Bytes, Wide: 1}, // moved since the open
+	{Title: "since", Key: "uptime", Show: output.Seconds},       // since it was opened
+	{Title: "path", Key: "path"},                                // as of the open
 }
 
 // sessionColumns are the table of who --all.
@@ -235,5 +244,5 @@ var sessionColumns = []output.Column{
 	{Title: "since", Key: "uptime", Show: output.Seconds},
 	{Title: "idle", Key: "idletime", Show: output.Seconds}, // since its last request
 	{Title: "tls", Key: "tls", Wide: 1},                    // on or off
-	{Title: "addr", Key: "addr", Wide: 1},
+	{Title: "addr", Key: "addr", Wide: 1},                  // where the connection comes from
 }

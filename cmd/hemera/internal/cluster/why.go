@@ -17,6 +17,7 @@ import (
 )
 
 // WhyCommand makes `hemera why`: why a file, disk, node or job is as it is.
+// The explanation is made by the manager, which has the whole picture; this command only finds out what it is about.
 func WhyCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "why <path> | disk <id> | node <node> | jobs", Short: "Explain why a file, disk, node or job is as it is", Args: cobra.RangeArgs(1, 2),
@@ -69,13 +70,15 @@ func WhyCommand(e *cli.Env) *cobra.Command {
 }
 
 // whySubject reads what is to be explained: the kind and a reference that the manager understands.
+// A number is a disk; a path begins with a slash or a colon. It does not ask whether the subject exists: the manager explains that too.
 func whySubject(e *cli.Env, args []string) (kind, ref string, err error) {
 	switch {
-	case len(args) == 1 && (args[0] == "jobs" || args[0] == "job"):
+	case len(args) == 1 && (args[0] == "jobs" || args[0] == "job"): // of all disks
 		return hemera.WhyJobs, "", nil
 	case len(args) == 2 && args[0] == "disk":
 		id, err := storage.ParseDisk(args[1])
 		return hemera.WhyDisk, id.String(), err
+	// A node may be named by address, which is looked up later.
 	case len(args) == 2 && args[0] == "node":
 		return hemera.WhyNode, args[1], nil
 	case len(args) == 2 && args[0] == "job": // of a disk
@@ -97,6 +100,7 @@ func whySubject(e *cli.Env, args []string) (kind, ref string, err error) {
 }
 
 // printWhy prints an explanation: the state, and each reason with its remedy.
+// Texts may contain names that users chose, so they are made visible.
 func printWhy(e *cli.Env, x hemera.Explanation) error {
 	if e.ForPrograms() {
 		records := []output.Record{{{Key: "type", Value: "subject"}, {Key: "subject", Value: x.Subject}, {Key: "state", Value: x.State}}}

@@ -17,13 +17,15 @@ import (
 	"hemera/platform/xrootd"
 )
 
-// timeout is how long a shell waits for words from the cluster, unless env.Completion says otherwise.
+// timeout is how long a shell waits for words from the cluster, unless Env.Completion says otherwise.
+// 2 s is about what a person waits at a prompt; a manager answers a view within milliseconds.
 const timeout = 2 * time.Second
 
 // wordsMax is the most words that a shell gets.
+// A directory may have a million names; nobody reads more than a few hundred at a prompt.
 const wordsMax = 500
 
-// errEnough ends a listing after completionsMax words.
+// errEnough ends a listing after wordsMax words.
 var errEnough = errors.New("enough")
 
 // fromView offers words from a view of the cluster. It offers none if the manager does not answer in time.
@@ -31,6 +33,7 @@ func fromView(ctx context.Context, e *cli.Env, words func(*hemera.View) []cobra.
 	// The user is waiting at the shell's prompt: rather no words than late ones.
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.Completion, timeout))
 	defer cancel()
+	// No error is shown: the shell would print it into the user's command line.
 	m, err := e.Manager()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -44,6 +47,7 @@ func fromView(ctx context.Context, e *cli.Env, words func(*hemera.View) []cobra.
 }
 
 // Disks offers the ids of disks, described by node and path, for the first argument.
+// It offers none for later arguments: every command takes one disk.
 func Disks(e *cli.Env) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -76,6 +80,7 @@ func Nodes(e *cli.Env) cobra.CompletionFunc {
 }
 
 // Spaces offers the names of spaces for the first argument, and for the flag of fs add.
+// fs add is the exception: its space is a flag, and two arguments may stand before it.
 func Spaces(e *cli.Env) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && c.Name() != "add" {
@@ -91,6 +96,7 @@ func Spaces(e *cli.Env) cobra.CompletionFunc {
 }
 
 // Matches offers nodes and spaces for the words of fs ls. The ids and paths of disks would be too many.
+// It offers for every argument, because fs ls takes several words.
 func Matches(e *cli.Env) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return fromView(c.Context(), e, func(v *hemera.View) (out []cobra.Completion) {
@@ -107,6 +113,7 @@ func Matches(e *cli.Env) cobra.CompletionFunc {
 
 // Endpoints offers paths on the cluster for words that begin with a colon. Other words are left to the shell, which
 // knows the local files.
+// cp takes both kinds of path.
 func Endpoints(e *cli.Env) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if strings.HasPrefix(word, ":") {
@@ -117,6 +124,7 @@ func Endpoints(e *cli.Env) cobra.CompletionFunc {
 }
 
 // Paths offers the entries of the directory that the word is in.
+// A word that begins with a colon keeps it. Names that a terminal would obey rather than show are left out.
 func Paths(e *cli.Env) cobra.CompletionFunc {
 	const none = cobra.ShellCompDirectiveNoFileComp
 	return func(c *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -136,6 +144,7 @@ func Paths(e *cli.Env) cobra.CompletionFunc {
 		// The directory is listed as a whole, up to wordsMax names; servers cannot list by prefix.
 		dir, prefix := gopath.Split(word)
 		var out []cobra.Completion
+		// An error ends the list early: what was found until then is still offered.
 		_ = listNames(ctx, e, gopath.Clean(dir), func(name string, isDir bool) error {
 			if !strings.HasPrefix(name, prefix) || output.Visible(name) != name { // shells print words unchanged
 				return nil
@@ -156,6 +165,8 @@ func Paths(e *cli.Env) cobra.CompletionFunc {
 }
 
 // listNames lists a directory by the admin API, or by the data protocol if the user has no right to the first.
+// visit returns errEnough to end the listing; that error comes back unchanged. NotFound is an answer, so the second
+// way is not tried after it.
 func listNames(ctx context.Context, e *cli.Env, dir string, visit func(name string, isDir bool) error) error {
 	m, err := e.Manager()
 	if err != nil {

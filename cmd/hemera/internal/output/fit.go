@@ -8,6 +8,7 @@ import (
 )
 
 // Choice is the columns that a user asked for, in that order, by title or key; without names, all.
+// It is the flag --columns, shared by all printers of one command line.
 type Choice struct {
 	Names []string
 	// Used says that a table was shown: for everything else a choice means nothing.
@@ -24,6 +25,8 @@ type ColumnError struct {
 func (e *ColumnError) Error() string { return fmt.Sprintf("there is no column %q", e.Name) }
 
 // choose is the columns to show. A name may also be a key of the records that has no column by itself.
+// It fails with a ColumnError for a name that is neither a title, nor a key of a column, nor a key of any record.
+// Titles go before keys. Without records nothing can be checked, so every name passes.
 func (p Printer) choose(columns []Column, records []Record) ([]Column, error) {
 	if p.Choice == nil || len(p.Choice.Names) == 0 {
 		return columns, nil
@@ -32,6 +35,7 @@ func (p Printer) choose(columns []Column, records []Record) ([]Column, error) {
 	if len(records) == 0 {
 		return columns, nil
 	}
+	// A column that is named twice is shown twice, as the user asked.
 	var chosen []Column
 	for _, name := range p.Choice.Names {
 		i := slices.IndexFunc(columns, func(c Column) bool { return c.Title == name })
@@ -105,10 +109,12 @@ func (g *grid) total() int {
 
 // fit leaves out wide columns, the widest first and then from the right, until lines are not longer than
 // width, and returns their titles.
+// Columns with Wide 0 are never left out, so the lines may still be too long; fold may then help.
 func (g *grid) fit(width int) (out []string) {
 	// One column goes at a time: often one is enough.
 	for g.total() > width {
 		i := 0
+		// >= finds the last of the widest, which is the one furthest right.
 		for n, c := range g.columns {
 			if c.Wide >= g.columns[i].Wide {
 				i = n
@@ -131,10 +137,12 @@ func (g *grid) fit(width int) (out []string) {
 }
 
 // foldMin is the narrowest column that text is folded in.
+// Narrower text breaks within most words and is harder to read than a long line that the terminal wraps.
 const foldMin = 16
 
 // fold breaks the text of the last column into lines that end at width. The lines after the first
 // stand in rows of their own.
+// It does nothing if the last column has numbers, fits anyway, or has less room than foldMin.
 func (g *grid) fold(width int) {
 	last := len(g.widths) - 1
 	room := width - (g.total() - g.widths[last])
@@ -157,6 +165,7 @@ func (g *grid) fold(width int) {
 }
 
 // foldText breaks a text at blanks into lines of at most width runes; a longer word is broken.
+// An empty text is one empty line, so that its row stays.
 func foldText(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Split(text, " ") {

@@ -14,6 +14,7 @@ type object struct {
 
 // nest turns the dots of a record's keys into objects. Of a key that is also the beginning
 // of a later one, the later one keeps its dot: "a" and "a.b" stand beside each other, as in EOS.
+// Keys come from this program, never from users, so the depth is small.
 func nest(r Record) *object {
 	top := &object{values: map[string]any{}}
 	for _, f := range r {
@@ -39,6 +40,8 @@ func nest(r Record) *object {
 
 // put sets a key of an object, in the order of the calls. A record has each key once.
 func (o *object) put(key string, value any) {
+	// A mistake of the programmer: two equal keys make JSON that readers
+	// understand differently.
 	if _, twice := o.values[key]; twice {
 		panic(fmt.Sprintf("output: key %q is there twice, or after one that it begins", key))
 	}
@@ -61,6 +64,7 @@ func (o *object) text() string {
 }
 
 // scalar is a value in JSON. Types of our own, such as a checksum kind, show as their text.
+// NaN and infinities have no form in JSON; they become strings.
 func scalar(v any) string {
 	switch v.(type) {
 	case nil, bool, int, int32, int64, uint8, uint32, uint64, float64:

@@ -18,13 +18,17 @@ type Format int
 
 // The forms.
 const (
+	// The zero value is the table, for people.
 	Table Format = iota
+	// -m, as EOS has it: for grep, awk and the tools of EOS.
 	Monitor
+	// -j: for jq and programs.
 	JSON
 )
 
 // Field is one key and its value: a string, bool, integer or float.
 type Field struct {
+	// The key of the value in records; several columns of different tables may share one.
 	Key   string
 	Value any
 }
@@ -33,6 +37,7 @@ type Field struct {
 type Record []Field
 
 // Get returns the value of a key, or nil.
+// A linear search: records have tens of keys, and order matters more than speed.
 func (r Record) Get(key string) any {
 	for _, f := range r {
 		if f.Key == key {
@@ -43,6 +48,7 @@ func (r Record) Get(key string) any {
 }
 
 // Column is one column of a table.
+// Most tables are package variables: nobody changes them after the start.
 type Column struct {
 	Title string
 	Key   string
@@ -76,6 +82,7 @@ func (p Printer) visible(s string) string {
 }
 
 // List writes all records: as one table, as lines, or as one JSON object.
+// The forms for programs ignore columns: they show every key of a record.
 func (p Printer) List(columns []Column, records []Record) error {
 	if p.Format == Table {
 		return p.table(columns, records)
@@ -90,6 +97,7 @@ func (p Printer) List(columns []Column, records []Record) error {
 }
 
 // One writes a single record; for eyes, one field a line.
+// Columns without a value show a dash, so that two outputs can be compared line by line.
 func (p Printer) One(columns []Column, r Record) error {
 	if p.Format != Table {
 		return p.List(nil, []Record{r})
@@ -118,6 +126,7 @@ func (p Printer) Head(columns []Column, r Record) error {
 }
 
 // Stream writes records as they come, without waiting for the last.
+// It keeps no records, so a listing of millions of entries needs no memory. It is used by one goroutine at a time.
 type Stream struct {
 	p     Printer
 	line  func(Record) string // a record as a person reads it; nil if persons get nothing
@@ -128,6 +137,7 @@ type Stream struct {
 func (p Printer) Stream(line func(Record) string) *Stream { return &Stream{p: p, line: line} }
 
 // Add writes one record.
+// An error is that of the writer, such as a closed pipe; the caller stops then.
 func (s *Stream) Add(r Record) error {
 	var text string
 	switch s.p.Format {
@@ -137,6 +147,7 @@ func (s *Stream) Add(r Record) error {
 		text = MonitorLine(r) + "\n"
 	case JSON:
 		// The object is open between two calls: Close or Fail ends it.
+		// Each record is on a line of its own, so that line-based tools can read JSON too.
 		lead := ",\n"
 		if s.count == 0 {
 			lead = `{"result":[` + "\n"
@@ -158,6 +169,7 @@ func (s *Stream) Fail(code int, message, remedy, trace string) error {
 }
 
 // end closes the JSON object with the outcome. In the other two forms a stream has no end mark.
+// It is called once, by Close or by Fail.
 func (s *Stream) end(message string, code int, remedy, trace string) error {
 	if s.p.Format != JSON {
 		return nil
@@ -180,6 +192,7 @@ func (s *Stream) end(message string, code int, remedy, trace string) error {
 
 // MonitorLine is a record as key=value pairs. Values with blanks, quotes or anything else that is not
 // printable are quoted as in Go.
+// Keys have no blanks. A reader cuts at blanks, then at the first =, and unquotes values that begin with a quote.
 func MonitorLine(r Record) string {
 	pairs := make([]string, len(r))
 	for i, f := range r {
@@ -194,6 +207,7 @@ func MonitorLine(r Record) string {
 }
 
 // plain is a value without decoration.
+// Floats get two digits after the point; other types print as fmt does, with their String method.
 func plain(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -17,6 +17,7 @@ func (c Column) show(r Record) string {
 }
 
 // right is true if the column's values are numbers, which stand at the right. The first known value decides.
+// It is decided by the type of a value, not by its text: an id such as 0042 is a string and stands at the left.
 func (c Column) right(records []Record) bool {
 	for _, r := range records {
 		switch r.Get(c.Key).(type) {
@@ -63,6 +64,7 @@ func (p Printer) table(columns []Column, records []Record) error {
 func (p Printer) line(g *grid, row []string, heading bool) string {
 	var b strings.Builder
 	for i, cell := range row {
+		// Widths are counted in runes before colours are added: escape sequences have no width.
 		blanks := strings.Repeat(" ", g.widths[i]-utf8.RuneCountInString(cell))
 		if heading {
 			cell = p.wrap("1", cell)
@@ -94,6 +96,7 @@ func (p Printer) cell(c Column, r Record) string {
 }
 
 // dash stands where there is no value, so that every line has all columns.
+// awk counts columns by blanks, and an empty cell would shift those after it.
 func dash(s string) string {
 	if s == "" {
 		return "-"
@@ -102,6 +105,8 @@ func dash(s string) string {
 }
 
 // colours are for words that say how something is: 32 well, 33 on its way or reduced, 31 broken.
+// Words that are not listed get no colour. The numbers are the ANSI codes of the colours; 1 is bold, for headings. It
+// is only read.
 var colours = map[string]string{
 	"ok": "32", "online": "32", "rw": "32", "booted": "32", "on": "32", "healthy": "32", "done": "32", "drained": "32",
 	"drain": "33", "draining": "33", "ro": "33", "full": "33", "readonly": "33", "empty": "33", "wait": "33", "waiting": "33", "running": "33", "warning": "33", "counting": "33",

@@ -7,11 +7,13 @@ import (
 )
 
 // Bytes shows a number of bytes in decimal units, as disks are sold: "4.00 TB".
+// nil is unknown and shows as nothing. Two digits after the point, from kB on.
 func Bytes(v any) string {
 	n := number(v)
 	if v == nil {
 		return ""
 	}
+	// 64-bit numbers end below 10 EB, so EB is the last unit that is needed.
 	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
 	i := 0
 	for ; (n >= 1000 || n <= -1000) && i < len(units)-1; i++ {
@@ -24,6 +26,7 @@ func Bytes(v any) string {
 }
 
 // Percent shows a percentage.
+// nil is unknown.
 func Percent(v any) string {
 	if v == nil {
 		return ""
@@ -32,6 +35,7 @@ func Percent(v any) string {
 }
 
 // Seconds shows a number of seconds as a duration: "1h2m3s".
+// Fractions are shown below a minute, to a tenth; longer durations to the second. nil is unknown.
 func Seconds(v any) string {
 	if v == nil {
 		return ""
@@ -53,6 +57,7 @@ func Time(v any) string {
 }
 
 // Digits makes a Show that prints n digits after the point.
+// An unknown value is 0.
 func Digits(n int) func(any) string {
 	return func(v any) string { return fmt.Sprintf("%.*f", n, number(v)) }
 }
@@ -68,6 +73,7 @@ func Auto(show func(any) string) func(any) string {
 }
 
 // number reads any of the numeric types that records have. Other values are 0.
+// float64 holds integers exactly up to 2^53, which is 9 PB: enough for text with three digits.
 func number(v any) float64 {
 	switch v := v.(type) {
 	case int:
@@ -85,6 +91,7 @@ func number(v any) float64 {
 }
 
 // Count writes a number with the singular or plural of what is counted: "1 file", "2 files".
+// It knows the plurals that this program needs: -s, and -ies for -y.
 func Count(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what

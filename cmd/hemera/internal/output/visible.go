@@ -15,6 +15,7 @@ func Visible(s string) string {
 		return s
 	}
 	var b strings.Builder
+	// Rune by rune: a byte that is not UTF-8 becomes its own escape, and the rest stays readable.
 	for rest := s; rest != ""; {
 		r, size := utf8.DecodeRuneInString(rest)
 		if hidden(r) || r == utf8.RuneError && size == 1 {

@@ -9,6 +9,7 @@ import (
 )
 
 // ManagerCommand makes `hemera manager`, which runs a manager.
+// The command returns when its context ends. Errors of the start are errors of the command.
 func ManagerCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "manager", Short: "Run a manager: the namespace, placement and administration", GroupID: "serve",
@@ -19,6 +20,7 @@ func ManagerCommand(e *cli.Env) *cobra.Command {
   hemera node --listen 10.1.0.2 --join-file TOKENFILE --disk /disk1     (on each node)`,
 		Args: cobra.NoArgs,
 	}
+	// The groups of settings that a manager has; each setting is a flag, a variable and a key of the file.
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "tpc", "space", "repair", "removal", "writes", "cache", "log")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		// Before anything allocates, opens files or starts goroutines.
@@ -32,10 +34,12 @@ func ManagerCommand(e *cli.Env) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		// It returns when the namespace is open and the port is bound; requests are served from Run on.
 		m, err := daemon.OpenManager(c.Context(), options)
 		if err != nil {
 			return err
 		}
+		// Only now is it known whether the socket could be made.
 		noteSocket(l, m)
 		warnOfSpace(c.Context(), l, m, log)
 		log.Info("manager is serving", "addr", m.Addr, "socket", m.Socket)

@@ -17,6 +17,8 @@ import (
 )
 
 // RunsNode lets the command `hemera node`, without a sub-command, run a storage node.
+// The command is made by package storage, where it is the noun of admins' commands. The flags registered here are the
+// settings of a node; sub-commands do not inherit them.
 func RunsNode(e *cli.Env, c *cobra.Command) {
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http.metrics_networks", "node", "scrub", "log")
 	c.Example = `  hemera node --join-file token --listen 10.1.0.2 --disk /disk1 --disk /disk2
@@ -35,15 +37,18 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 		for _, d := range l.Node.Disks {
 			path, space := d, ""
 			// --disk PATH=SPACE
+			// An empty space means: the one the disk had, or the default one if it is new.
 			if i := lastEqual(d); i > 0 {
 				path, space = d[:i], d[i+1:]
 			}
 			disks = append(disks, hemera.AttachDisk{Path: path, Space: space})
 		}
+		// Read before anything is opened: standard input may be a pipe that ends.
 		token, err := joinToken(e, l.Node)
 		if err != nil {
 			return err
 		}
+		// It returns when the node listens. Joining goes on in the background and is repeated until it succeeds.
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone,
 			Disks: disks, Join: token, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate),
@@ -53,10 +58,12 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 			return err
 		}
 		// The node serves before it has joined: its manager may be away.
+		// The goroutine ends when the node has joined, or with the command.
 		go func() {
 			select {
 			case <-n.Joined():
 				log.Info("node is serving", "addr", n.Addr, "node", n.ID())
+			// Interrupted before it joined: the goroutine ends with the command.
 			case <-c.Context().Done():
 			}
 		}()
@@ -66,6 +73,7 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 
 // joinToken returns the token from the setting or environment, the file, or standard input ("-"). "" means none: a node
 // that has joined needs none.
+// The token is a secret. It is in no log and in no error.
 func joinToken(e *cli.Env, n config.Node) (string, error) {
 	if n.Join != "" || n.JoinFile == "" {
 		return n.Join, nil
@@ -85,9 +93,11 @@ func joinToken(e *cli.Env, n config.Node) (string, error) {
 }
 
 // joinMax bounds what is read of a token file, in bytes; tokens are shorter.
+// It protects against a path such as /dev/zero.
 const joinMax = 16 << 10
 
 // lastEqual is the position of the last = in s, or -1: paths may contain one, spaces' names cannot.
+// A path without = has none, so it is all path.
 func lastEqual(s string) int {
 	for i := len(s) - 1; i >= 0; i-- {
 		if s[i] == '=' {

@@ -15,6 +15,7 @@ import (
 
 // stopPatience is how long a node that is stopping waits for writes under way. systemd kills what has not ended after 90
 // s.
+// The rest of the 90 s is for closing the disks.
 const stopPatience = time.Minute
 
 // heapFloor is the size in bytes of an allocation that is never touched, so it takes no memory. It makes Go's collector
@@ -23,6 +24,7 @@ const stopPatience = time.Minute
 const heapFloor = 64 << 20
 
 // limitMemory sets the soft memory limit of the runtime by the manager's cache, unless GOMEMLIMIT is set.
+// The limit is soft: the collector works harder near it, and nothing fails. package resources has the arithmetic.
 func limitMemory(l *config.Loaded) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(resources.MemoryLimit(int64(l.Cache.Namespace)))
@@ -40,9 +42,11 @@ func addProcessors() {
 
 // keepPrivate gives the files of a server to its own user alone: pieces hold the data of users whose modes may forbid
 // others to read it.
+// It is process-wide and comes before the first file is made.
 func keepPrivate() { syscall.Umask(0o077) }
 
 // serve runs a server until it ends, and logs why.
+// It blocks until run returns. Its error is that of run.
 func serve(ctx context.Context, log *slog.Logger, run func() error) error {
 	// Never read or written, so the kernel gives it no pages.
 	floor := make([]byte, heapFloor)

@@ -21,6 +21,8 @@ import (
 
 // settings loads the configuration of a server command (flags over environment over file over defaults) and makes its
 // logger. It warns of variables of the environment that look like settings but are none.
+// It reads the file and the environment once; a server does not follow later changes. An invalid setting is an error
+// of the command line (ExitUsage).
 func settings(e *cli.Env, c *cobra.Command) (*config.Loaded, *slog.Logger, error) {
 	loaded, err := config.Load(config.FromProcess(c.Flags()))
 	if err != nil {
@@ -35,6 +37,7 @@ func settings(e *cli.Env, c *cobra.Command) (*config.Loaded, *slog.Logger, error
 
 // logger writes to standard error: coloured text for a person at a terminal, JSON lines otherwise. thinlog bounds the
 // lines that strangers can cause.
+// The level may change while the logger is in use: hemera up raises it until the welcome.
 func logger(e *cli.Env, o config.Log, level slog.Leveler) *slog.Logger {
 	format := o.Format
 	// A terminal has a reader; anything else is probably a log collector.
@@ -51,6 +54,7 @@ func logger(e *cli.Env, o config.Log, level slog.Leveler) *slog.Logger {
 }
 
 // spellDuration writes durations in logs as 1.5s. As a number, a duration would leave its unit open.
+// Its signature is that of slog.HandlerOptions.ReplaceAttr.
 func spellDuration(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.StringValue(a.Value.Duration().String())
@@ -80,6 +84,7 @@ func managerOptions(e *cli.Env, l *config.Loaded, role string, log *slog.Logger)
 
 // adminSocket returns the path of the admin API's unix socket, "" for none, and whether the user chose it. A relative
 // path is below the data directory. Without a choice, a manager that cannot have the socket starts without it.
+// wished is true also if the user chose the default path.
 func adminSocket(l *config.Loaded) (path string, wished bool) {
 	for _, v := range l.Values() {
 		wished = wished || v.Key == "http.socket" && v.Source != "default"
@@ -96,9 +101,11 @@ func adminSocket(l *config.Loaded) (path string, wished bool) {
 }
 
 // noteSocket makes `hemera config show` print the absolute path of the socket that the manager serves.
+// It is "" if the manager runs without a socket.
 func noteSocket(l *config.Loaded, m *daemon.Manager) {
 	for _, v := range l.Values() {
 		if v.Key == "http.socket" {
+			// The source stays: only the value becomes absolute.
 			l.Note(v.Key, m.Socket, v.Source)
 		}
 	}
@@ -106,6 +113,7 @@ func noteSocket(l *config.Loaded, m *daemon.Manager) {
 
 // warnOfSpace warns if the configured default space differs from the cluster's: the settings space.* are for new
 // clusters only.
+// It only warns. The policy in the cluster's records is in force; admins change it with space set.
 func warnOfSpace(ctx context.Context, l *config.Loaded, m *daemon.Manager, log *slog.Logger) {
 	wish, err := l.Space.Define(hemera.DefaultSpace)
 	view, viewErr := m.View(ctx)

@@ -19,6 +19,8 @@ import (
 )
 
 // UpCommand makes `hemera up`, which runs a whole cluster in one process.
+// The cluster is real: the same manager and nodes as in separate processes, with the same state on disk. Only the
+// process is shared.
 func UpCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "up [DIR]", Short: "Run a whole cluster on this machine: a manager and nodes in one process", GroupID: "serve",
@@ -32,6 +34,7 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 	}
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "tpc", "space", "up", "repair", "removal", "writes", "scrub", "cache", "log")
 	data := c.Flags().Lookup("data")
+	// Only the text in --help; chooseData applies it.
 	data.DefValue = upData
 	data.Usage += "; the same as DIR"
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -40,6 +43,7 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 		}
 		addProcessors()
 		keepPrivate()
+		// It reads --data, so it comes after chooseData.
 		l, log, err := settings(e, c)
 		if err != nil {
 			return err
@@ -80,11 +84,13 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 
 // upShape decides the number of nodes and disks, and the repair grace: what this command line or its settings say, else
 // what the last start used, else the defaults. It fails if disks of the directory would be left out.
+// It writes no file; the caller saves the result once the cluster has started.
 func upShape(l *config.Loaded, log *slog.Logger) (statedir.UpShape, error) {
 	said := map[string]bool{}
 	for _, v := range l.Values() {
 		said[v.Key] = v.Source != "default"
 	}
+	// ok is false at the first start in a directory.
 	last, ok, err := statedir.LoadUpShape(l.Data)
 	if err != nil {
 		return last, err
@@ -109,6 +115,7 @@ func upShape(l *config.Loaded, log *slog.Logger) (statedir.UpShape, error) {
 			l.Up.Nodes = l.Up.Disks
 		}
 	}
+	// The order of the map does not matter: each key is noted by itself.
 	for key, value := range map[string]string{
 		"up.nodes": strconv.Itoa(l.Up.Nodes), "up.disks": strconv.Itoa(l.Up.Disks), "repair.grace": l.Repair.Grace.String(),
 	} {
@@ -117,6 +124,7 @@ func upShape(l *config.Loaded, log *slog.Logger) (statedir.UpShape, error) {
 			l.Note(key, value, "as before")
 		}
 	}
+	// A grace of 0 in the old shape means that it was saved without one.
 	now := statedir.UpShape{Nodes: l.Up.Nodes, Disks: l.Up.Disks, Grace: l.Repair.Grace}
 	if ok && now != last && last.Grace > 0 {
 		log.Info("the cluster is started in another way than last time", "nodes", now.Nodes, "disks", now.Disks, "grace", now.Grace,
@@ -130,6 +138,7 @@ const upData = "./hemera-data"
 
 // chooseData decides the directory of `hemera up`: DIR or --data, else the environment or the file, else ./hemera-data
 // rather than the default of a manager.
+// It sets the flag, as if the user had given it, so that settings finds it there.
 func chooseData(c *cobra.Command, args []string) error {
 	switch {
 	// One of them would be ignored in silence.
@@ -160,9 +169,11 @@ func chooseData(c *cobra.Command, args []string) error {
 }
 
 // welcome prints where the cluster answers and what to try first.
+// It goes to standard output; the log goes to standard error.
 func welcome(e *cli.Env, up *daemon.Up) {
 	// The lines below are meant to be copied into a terminal.
 	url := "root://" + friendly(up.Manager.Addr)
+	// Address and purpose, in the order in which new users need them.
 	doors := [][2]string{{url, "files, for any XRootD client"}, {"http://" + friendly(up.Manager.Addr) + "/metrics", "measurements, for Prometheus"}}
 	if up.Manager.Socket != "" {
 		doors = append(doors, [2]string{admin.SocketURL(up.Manager.Socket), "administration, for users of this machine"})
@@ -184,6 +195,7 @@ func welcome(e *cli.Env, up *daemon.Up) {
 }
 
 // friendly writes a loopback address as localhost.
+// Other addresses stay as they are.
 func friendly(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsLoopback() {

@@ -12,6 +12,7 @@ import (
 )
 
 // diskSource is the part of the admin API that records of disks are made from.
+// The methods are those of *admin.Client; tests have clusters of their own.
 type diskSource interface {
 	View(context.Context) (*hemera.View, error)
 	Jobs(context.Context) ([]hemera.JobStatus, error)
@@ -19,6 +20,7 @@ type diskSource interface {
 
 // loadDisks makes the record of each disk. View and jobs are asked one after the other, so a job may be newer than the
 // view.
+// It makes two requests, whatever the number of disks.
 func loadDisks(ctx context.Context, m diskSource) ([]output.Record, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -36,6 +38,7 @@ func loadDisks(ctx context.Context, m diskSource) ([]output.Record, error) {
 }
 
 // jobOf returns the job of a disk to show: one that is not done, else the newest. nil if there is none.
+// jobs are in no order. The result points into jobs.
 func jobOf(jobs []hemera.JobStatus, id hemera.DiskID) (best *hemera.JobStatus) {
 	for i := range jobs {
 		j := &jobs[i]
@@ -51,10 +54,13 @@ func jobOf(jobs []hemera.JobStatus, id hemera.DiskID) (best *hemera.JobStatus) {
 }
 
 // diskRecord makes the record of a disk. The keys are EOS's where EOS has the key.
+// job may be nil: then the record has the keys of EOS's drain with 0, and none of Hemera's own. A node or space that
+// is unknown leaves its values empty.
 func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Record {
 	n, _ := v.Node(d.Node)
 	s, _ := v.Space(d.Space)
 	host, port := cli.HostPort(n.Addr)
+	// The network belongs to the node: all its disks show the same figures.
 	in, out, speed := network(n.Stats.Net)
 	code, message := trouble(n, d)
 	r := output.Record{
@@ -63,6 +69,7 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Rec
 		{Key: "configstatus", Value: string(d.Config)}, {Key: "headroom", Value: cluster.Headroom(s.Headroom, d.Capacity)}, // what an admin wants
 		{Key: "stat.geotag", Value: d.Zone}, {Key: "stat.boot", Value: boot(n, d)}, {Key: "stat.active", Value: cli.OnOff(d.Active, "online", "offline")}, // whether it works
 		{Key: "stat.health", Value: healthWord(d.Health)}, {Key: "stat.errc", Value: code}, {Key: "stat.errmsg", Value: message}, // errc is an errno
+		// In percent, of the whole file system: other data on it counts too.
 		{Key: "stat.usage", Value: cli.Percent(d.Used, d.Capacity)},
 		{Key: "stat.statfs.usedbytes", Value: d.Used}, {Key: "stat.statfs.freebytes", Value: d.Free}, {Key: "stat.statfs.capacity", Value: d.Capacity}, // bytes of the file system
 		{Key: "stat.lastaudit", Value: cli.Unix(d.LastAudit)}, {Key: "stat.lastscrub", Value: cli.Unix(d.LastScrub)}, // seconds since 1970
@@ -76,6 +83,7 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Rec
 		{Key: "stat.disk.checksumerrors", Value: d.Load.ChecksumErrors}, {Key: "stat.disk.ioerrors", Value: d.Load.IOErrors},
 		{Key: "stat.net.ethratemib", Value: speed}, {Key: "stat.net.inratemib", Value: in}, {Key: "stat.net.outratemib", Value: out}, // of the node
 		{Key: "stat.ropen", Value: d.Load.ReadOpens}, {Key: "stat.wopen", Value: d.Load.WriteOpens}, // open pieces
+		// The word that the table shows; drainstatus has the same for EOS's tools.
 		{Key: "local.drain", Value: drainState(d, job)},
 	}
 	r = append(r, drainKeys(v, d, job)...)
@@ -86,6 +94,8 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Rec
 }
 
 // jobFields are the keys of a drain or repair that Hemera adds to EOS's.
+// Drains, repairs and heals share the keys; stat.drain.kind tells them apart. They follow those of EOS, so that a
+// parser of EOS's records still finds its keys.
 func jobFields(job hemera.JobStatus) output.Record {
 	return output.Record{
 		{Key: "stat.drain.kind", Value: job.Kind}, {Key: "stat.drain.state", Value: job.State}, {Key: "stat.drain.why", Value: job.Why}, // drain, repair or heal
@@ -98,6 +108,7 @@ func jobFields(job hemera.JobStatus) output.Record {
 
 // drainKeys are the keys of a drain that EOS's tools read. Keys of things that only EOS has, such as its balancer, are
 // always 0.
+// A repair is not a drain for EOS: its progress is in jobFields only.
 func drainKeys(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Record {
 	var j hemera.JobStatus
 	progressNow := 0.0
@@ -109,6 +120,7 @@ func drainKeys(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Reco
 	return output.Record{
 		{Key: "drainstatus", Value: drainState(d, job)}, {Key: "stat.drainprogress", Value: progressNow}, {Key: "stat.drainfiles", Value: j.FilesLeft}, // EOS's words
 		{Key: "stat.drainbytesleft", Value: j.BytesLeft}, {Key: "stat.drainretry", Value: 0}, {Key: "stat.drain.failed", Value: j.Failed},
+		// The same for all disks: the repair grace of the cluster.
 		{Key: "graceperiod", Value: int64(v.Grace.Seconds())}, {Key: "stat.timeleft", Value: int64(j.Remaining.Seconds())}, // seconds
 		{Key: "stat.balancer.running", Value: 0}, {Key: "stat.drainer.running", Value: drainers(job)},
 		{Key: "stat.disk.iops", Value: 0}, {Key: "stat.disk.bw", Value: 0}, // not measured
@@ -118,6 +130,7 @@ func drainKeys(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Reco
 }
 
 // drainers is 1 while a drain moves files away from its disk, else 0: EOS counts processes here.
+// A drain that waits or is stalled moves nothing, so it does not count.
 func drainers(job *hemera.JobStatus) int {
 	if job != nil && job.Kind == "drain" && job.State == "running" {
 		return 1
@@ -126,6 +139,7 @@ func drainers(job *hemera.JobStatus) int {
 }
 
 // healthWord is a disk's health. A good one is spelt OK, as EOS's tools expect.
+// Other words, such as failing, are Hemera's: EOS has none for them.
 func healthWord(h hemera.DiskHealth) string {
 	if h == hemera.HealthOK {
 		return "OK"
@@ -137,6 +151,8 @@ func healthWord(h hemera.DiskHealth) string {
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // boot is EOS's word for whether a node has the disk in use.
+// An offline node goes first: it cannot say how its disks are. A disk that is full or read-only is booted, because
+// reads work.
 func boot(n hemera.NodeInfo, d hemera.Disk) string {
 	switch {
 	case n.Status == hemera.NodeOffline:
@@ -151,10 +167,12 @@ func boot(n hemera.NodeInfo, d hemera.Disk) string {
 
 // trouble returns what is wrong with a disk, as an errno and in words. 0 and "" mean nothing. A node that is offline
 // hides what it last said of its disks.
+// Programs read the errno, people the words; the words are those of the node.
 func trouble(n hemera.NodeInfo, d hemera.Disk) (int, string) {
 	if n.Status == hemera.NodeOffline {
 		return int(syscall.EHOSTDOWN), "its node is offline"
 	}
+	// A health that is not listed, such as ok, is 0.
 	code := map[hemera.DiskHealth]syscall.Errno{
 		hemera.HealthFull: syscall.ENOSPC, hemera.HealthReadOnly: syscall.EROFS,
 		hemera.HealthFailing: syscall.EIO, hemera.HealthGone: syscall.ENODEV,
@@ -163,10 +181,13 @@ func trouble(n hemera.NodeInfo, d hemera.Disk) (int, string) {
 }
 
 // drainState is EOS's word for the state of a drain.
+// The wish (configstatus) and the job may disagree for a moment: the manager makes the job after the wish.
 func drainState(d hemera.Disk, job *hemera.JobStatus) string {
 	switch {
+	// The manager sets empty when the drain is done and nothing is left.
 	case d.Config == hemera.ConfigEmpty:
 		return "drained"
+	// wait: the wish is there, and its job is not yet.
 	case job == nil || job.Kind != "drain" || d.Config != hemera.ConfigDrain:
 		return cli.OnOff(d.Config == hemera.ConfigDrain, "wait", "nodrain")
 	case job.State == "done":
@@ -180,6 +201,7 @@ func drainState(d hemera.Disk, job *hemera.JobStatus) string {
 }
 
 // progress is the share of a job that is done, in percent: of bytes, or of files where these have no bytes.
+// A job with nothing to do is complete.
 func progress(j hemera.JobStatus) float64 {
 	if total := j.BytesDone + j.BytesLeft; total > 0 {
 		return cli.Percent(j.BytesDone, total)
@@ -191,6 +213,7 @@ func progress(j hemera.JobStatus) float64 {
 }
 
 // network adds up a node's interfaces: rates and nominal speed, in MiB/s.
+// The loopback interface counts only on a machine without others. Speed is 0 for an interface that does not report one.
 func network(interfaces []hemera.NetStats) (in, out, speed float64) {
 	for _, i := range interfaces {
 		in += i.InRate / (1 << 20)

@@ -11,6 +11,7 @@ import (
 )
 
 // FsCommand makes `hemera fs`: disks.
+// The name and most verbs are EOS's.
 func FsCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("fs", "Disks: list, add, change, empty, remove",
 		fsLsCommand(e), fsAddCommand(e), fsSetCommand(e), fsRmCommand(e), fsStatusCommand(e), fsFilesCommand(e))
@@ -25,6 +26,7 @@ that no other disk ever gets. You set its configstatus; the node reports its hea
 }
 
 // ParseDisk reads a disk's id from the command line. Ids begin at 1.
+// It fails with Invalid, as an error of the command line. It does not ask whether the disk exists.
 func ParseDisk(s string) (hemera.DiskID, error) {
 	id, err := strconv.ParseUint(s, 10, 32)
 	if err != nil || id == 0 {

@@ -14,6 +14,7 @@ import (
 )
 
 // fsAddCommand makes `hemera fs add`: the manager tells the node, and the command waits for what the node reports.
+// The manager remembers the wish, so the command may end before the disk is there.
 func fsAddCommand(e *cli.Env) *cobra.Command {
 	var space string
 	var folder bool
@@ -48,12 +49,15 @@ folders as they are). A node that is offline takes the disk when it is back.`,
 
 // attachTime is how long fs add waits for the node, and attachPoll how often it looks.
 const (
+	// A node that stops is seen as offline well before the end of this time.
 	attachTime = 3 * hemera.HeartbeatTimeout
+	// A view is answered from memory, so this costs the manager little.
 	attachPoll = 100 * time.Millisecond
 )
 
 // awaitDisk waits until the node uses the path as a disk, or reports why it cannot. A node that is offline, or slow, is
 // no error: it takes the disk later.
+// An interruption ends the wait only: the wish stays.
 func awaitDisk(ctx context.Context, e *cli.Env, m *admin.Client, n hemera.NodeInfo, path string) error {
 	tick := time.NewTicker(attachPoll)
 	defer tick.Stop()
@@ -62,6 +66,7 @@ func awaitDisk(ctx context.Context, e *cli.Env, m *admin.Client, n hemera.NodeIn
 		if err != nil {
 			return err
 		}
+		// A disk is there once the manager has its report, whatever its health.
 		for _, d := range v.Disks {
 			if d.Node == n.ID && d.Path == path {
 				e.Say("disk %d of space %s: %s on node %s", d.ID, d.Space, path, n.Addr)
@@ -75,6 +80,7 @@ func awaitDisk(ctx context.Context, e *cli.Env, m *admin.Client, n hemera.NodeIn
 				return errs.New(errs.Invalid, "hemera.FsAdd", path, u.Why).WithRemedy("put that right on the node, then add it again; --folder takes a directory where nothing is mounted")
 			}
 		}
+		// The time limit is no error either: the wish stays with the manager.
 		if n.Status != hemera.NodeOnline || !time.Now().Before(end) {
 			e.Say("node %s will use %s when it can; see hemera fs ls", n.Addr, path)
 			return nil

@@ -16,6 +16,7 @@ import (
 )
 
 // fsFilesCommand makes `hemera fs files`. dumpmd is EOS's name for it.
+// The manager reads its index by disk, so the cost is by files listed and not by files of the cluster.
 func fsFilesCommand(e *cli.Env) *cobra.Command {
 	var after uint64
 	var o diskFilesOptions
@@ -46,6 +47,7 @@ while the cluster works: a file that is written or moved meanwhile may be in it 
 }
 
 // filesPage is the number of files in one answer of the manager.
+// It bounds the memory of an answer and of this process.
 const filesPage = 1000
 
 // diskFilesOptions choose from the files of a disk.
@@ -57,10 +59,12 @@ type diskFilesOptions struct {
 }
 
 // listDiskFiles prints the files with a piece on a disk, page by page.
+// Memory is that of one page. Each page is as of its own moment, so the list is not one picture.
 func listDiskFiles(ctx context.Context, e *cli.Env, m *admin.Client, o diskFilesOptions) error {
 	s := e.Stream(func(r output.Record) string {
 		return fmt.Sprintf("%s  %11s  %2d  %-4s  %s", r.Get("fxid"), output.Bytes(r.Get("size")), r.Get("nrep"), cli.OnOff(r.Get("last") == true, "last", "-"), r.Get("path"))
 	})
+	// shown counts what was printed: with --last a page may print nothing.
 	shown, after := uint64(0), o.after
 	for {
 		page, err := m.DiskFiles(ctx, o.disk, after, filesPage)
@@ -91,6 +95,7 @@ func listDiskFiles(ctx context.Context, e *cli.Env, m *admin.Client, o diskFiles
 }
 
 // fxid is a flag that takes a file's id in hexadecimal, as the tables show it.
+// 0 is no id: ids begin at 1.
 type fxid uint64
 
 // String implements pflag.Value. No id shows as nothing.

@@ -16,6 +16,7 @@ import (
 )
 
 // fsLsCommand makes `hemera fs ls`. Each flag is another table over the same records.
+// Without disks, or if a flag leaves none, a sentence says so.
 func fsLsCommand(e *cli.Env) *cobra.Command {
 	var long, drain, failed, io, latency bool
 	c := &cobra.Command{
@@ -33,6 +34,7 @@ node's host or host:port, a space or a group.`,
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				disks, err := loadDisks(ctx, m)
 				if err == nil {
+					// Before the flags: a word that names no disk is an error, whatever the flag.
 					disks, err = matching(disks, args)
 				}
 				// Words select disks, and these rows are not of disks.
@@ -42,9 +44,11 @@ node's host or host:port, a space or a group.`,
 				if err != nil {
 					return err
 				}
+				// One sentence for each reason why a table may be empty.
 				columns, none := fsColumns, "there are no disks yet: hemera fs add"
 				switch {
 				case drain:
+					// A disk is listed if a drain is wanted of it, or if it has a job of any kind that is not done.
 					none = "no disk is being emptied or repaired"
 					columns, disks = fsDrainColumns, keep(disks, func(r output.Record) bool {
 						state := r.Get("stat.drain.state")
@@ -52,6 +56,7 @@ node's host or host:port, a space or a group.`,
 					})
 				case failed:
 					none = "nothing is wrong with any disk"
+					// errc is an int, and 0 if nothing is wrong.
 					columns, disks = fsErrorColumns, keep(disks, func(r output.Record) bool { return r.Get("stat.errc") != 0 })
 				case io:
 					columns = fsIOColumns
@@ -76,6 +81,8 @@ node's host or host:port, a space or a group.`,
 
 // withJobs adds a row for each job without a disk of the cluster: the repair of files that lack pieces, and of disks
 // that were removed.
+// The rows have the keys of the table and of the job only. Disks that were removed are remembered with the address and path
+// that they had.
 func withJobs(ctx context.Context, m diskSource, disks []output.Record) ([]output.Record, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -90,8 +97,10 @@ func withJobs(ctx context.Context, m diskSource, disks []output.Record) ([]outpu
 		if _, ok := v.Disk(j.Disk); ok || j.State == "done" {
 			continue
 		}
+		// A job without a disk works for the whole cluster.
 		r := output.Record{{Key: "host", Value: ""}, {Key: "port", Value: nil}, {Key: "id", Value: nil}, {Key: "path", Value: "files that lack pieces"}}
 		if j.Kind == "heal" {
+			// The fourth field is path.
 			r[3].Value = "pieces found bad"
 		}
 		if was, ok := v.RemovedDisk(j.Disk); ok || j.Disk != 0 {
@@ -108,6 +117,8 @@ var matchKeys = []string{"id", "path", "host", "hostport", "space", "schedgroup"
 
 // matching selects the disks that any of the words names; without words, all. A word that names no disk is probably
 // misspelt, so it is an error.
+// A word may name several disks, and several words the same disk: it is listed once. Words are compared as texts, so
+// "04" is no id.
 func matching(disks []output.Record, words []string) ([]output.Record, error) {
 	if len(words) == 0 {
 		return disks, nil
@@ -134,6 +145,7 @@ func matching(disks []output.Record, words []string) ([]output.Record, error) {
 func lower(v any) string { return strings.ToLower(fmt.Sprint(v)) }
 
 // keep selects records.
+// The order stays.
 func keep(records []output.Record, want func(output.Record) bool) (out []output.Record) {
 	for _, r := range records {
 		if want(r) {
@@ -161,12 +173,12 @@ var fsColumns = []output.Column{
 
 // fsLongColumns follow fsColumns with --long.
 var fsLongColumns = []output.Column{
-	{Title: "uuid", Key: "uuid", Wide: 1},                             // in the disk's label
-	{Title: "headroom", Key: "headroom", Show: output.Bytes, Wide: 1}, // bytes that new files leave free
-	{Title: "used", Key: "stat.statfs.usedbytes", Show: output.Bytes, Wide: 1},
-	{Title: "free", Key: "stat.statfs.freebytes", Show: output.Bytes}, // for users, as df shows it
-	{Title: "capacity", Key: "stat.statfs.capacity", Show: output.Bytes, Wide: 1},
-	{Title: "statuscomment", Key: "stat.errmsg", Wide: 1}, // why the health is not ok
+	{Title: "uuid", Key: "uuid", Wide: 1},                                         // in the disk's label
+	{Title: "headroom", Key: "headroom", Show: output.Bytes, Wide: 1},             // bytes that new files leave free
+	{Title: "used", Key: "stat.statfs.usedbytes", Show: output.Bytes, Wide: 1},    // of the file system
+	{Title: "free", Key: "stat.statfs.freebytes", Show: output.Bytes},             // for users, as df shows it
+	{Title: "capacity", Key: "stat.statfs.capacity", Show: output.Bytes, Wide: 1}, // of the file system
+	{Title: "statuscomment", Key: "stat.errmsg", Wide: 1},                         // why the health is not ok
 }
 
 // fsErrorColumns are the table of --errors.
@@ -178,7 +190,7 @@ var fsErrorColumns = []output.Column{
 	{Title: "configstatus", Key: "configstatus"},
 	{Title: "drain", Key: "local.drain", Wide: 1},
 	{Title: "errc", Key: "stat.errc", Wide: 1}, // an errno of Linux
-	{Title: "errmsg", Key: "stat.errmsg"},
+	{Title: "errmsg", Key: "stat.errmsg"},      // in the words of the node
 }
 
 // fsDrainColumns are the table of --drain: a row for each drain, repair or heal.
@@ -188,34 +200,34 @@ var fsDrainColumns = []output.Column{
 	{Title: "id", Key: "id"},
 	{Title: "path", Key: "path"},
 	{Title: "drain", Key: "local.drain", Wide: 1},
-	{Title: "job", Key: "stat.drain.kind", Wide: 1},                       // drain, repair or heal
-	{Title: "state", Key: "stat.drain.state"},                             // running, waiting, stalled or done
-	{Title: "progress", Key: "stat.drain.progress", Show: output.Percent}, // of bytes
-	{Title: "files", Key: "stat.drain.files"},                             // left
-	{Title: "bytes-left", Key: "stat.drain.bytesleft", Show: output.Bytes},
-	{Title: "timeleft", Key: "stat.drain.timeleft", Show: output.Seconds},
-	{Title: "failed", Key: "stat.drain.failed", Wide: 1}, // files that could not be moved so far
-	{Title: "why", Key: "stat.drain.why"},                // what it waits for
+	{Title: "job", Key: "stat.drain.kind", Wide: 1},                        // drain, repair or heal
+	{Title: "state", Key: "stat.drain.state"},                              // running, waiting, stalled or done
+	{Title: "progress", Key: "stat.drain.progress", Show: output.Percent},  // of bytes
+	{Title: "files", Key: "stat.drain.files"},                              // left
+	{Title: "bytes-left", Key: "stat.drain.bytesleft", Show: output.Bytes}, // of pieces to be moved
+	{Title: "timeleft", Key: "stat.drain.timeleft", Show: output.Seconds},  // an estimate from the present rate
+	{Title: "failed", Key: "stat.drain.failed", Wide: 1},                   // files that could not be moved so far
+	{Title: "why", Key: "stat.drain.why"},                                  // what it waits for
 }
 
 // fsIOColumns are the table of --io. Rates of a node's network are the same for all its disks.
 var fsIOColumns = []output.Column{
-	{Title: "hostport", Key: "hostport"},
+	{Title: "hostport", Key: "hostport"}, // address of the node
 	{Title: "id", Key: "id"},
 	{Title: "group", Key: "schedgroup", Wide: 2},
 	{Title: "zone", Key: "stat.geotag", Wide: 1},
-	{Title: "diskload", Key: "stat.disk.load"},         // share of time with I/O under way, 0 to 1
-	{Title: "diskr-MB/s", Key: "stat.disk.readratemb"}, // 10^6 bytes
-	{Title: "diskw-MB/s", Key: "stat.disk.writeratemb"},
+	{Title: "diskload", Key: "stat.disk.load"},                // share of time with I/O under way, 0 to 1
+	{Title: "diskr-MB/s", Key: "stat.disk.readratemb"},        // 10^6 bytes
+	{Title: "diskw-MB/s", Key: "stat.disk.writeratemb"},       // 10^6 bytes
 	{Title: "eth-MiB/s", Key: "stat.net.ethratemib", Wide: 1}, // nominal speed, 2^20 bytes
 	{Title: "ethi-MiB", Key: "stat.net.inratemib", Wide: 1},   // received each second
 	{Title: "etho-MiB", Key: "stat.net.outratemib", Wide: 1},  // sent each second
 	{Title: "ropen", Key: "stat.ropen"},                       // pieces open for reading
 	{Title: "wopen", Key: "stat.wopen"},                       // pieces open for writing
 	{Title: "usage", Key: "stat.usage", Show: output.Percent},
-	{Title: "used-bytes", Key: "stat.statfs.usedbytes", Show: output.Bytes},
-	{Title: "max-bytes", Key: "stat.statfs.capacity", Show: output.Bytes, Wide: 1},
-	{Title: "used-files", Key: "stat.usedfiles", Wide: 1}, // pieces
+	{Title: "used-bytes", Key: "stat.statfs.usedbytes", Show: output.Bytes},        // of the file system
+	{Title: "max-bytes", Key: "stat.statfs.capacity", Show: output.Bytes, Wide: 1}, // capacity of the file system
+	{Title: "used-files", Key: "stat.usedfiles", Wide: 1},                          // pieces
 }
 
 // fsLatencyColumns are the table of --latency. Quantiles and counts are since the node started.
@@ -226,8 +238,8 @@ var fsLatencyColumns = []output.Column{
 	{Title: "r50-ms", Key: "stat.disk.read.p50ms", Wide: 1},  // median of reads
 	{Title: "r99-ms", Key: "stat.disk.read.p99ms"},           // 99th percentile
 	{Title: "w50-ms", Key: "stat.disk.write.p50ms", Wide: 1}, // median of writes
-	{Title: "w99-ms", Key: "stat.disk.write.p99ms"},
-	{Title: "sync99-ms", Key: "stat.disk.sync.p99ms"},  // 99th percentile of fdatasync
-	{Title: "xs-err", Key: "stat.disk.checksumerrors"}, // pages with a wrong checksum
-	{Title: "io-err", Key: "stat.disk.ioerrors"},       // errors that the kernel returned
+	{Title: "w99-ms", Key: "stat.disk.write.p99ms"},          // 99th percentile
+	{Title: "sync99-ms", Key: "stat.disk.sync.p99ms"},        // 99th percentile of fdatasync
+	{Title: "xs-err", Key: "stat.disk.checksumerrors"},       // pages with a wrong checksum
+	{Title: "io-err", Key: "stat.disk.ioerrors"},             // errors that the kernel returned
 }

@@ -15,6 +15,7 @@ import (
 )
 
 // fsRmCommand makes `hemera fs rm`.
+// Without --force it is harmless: the manager refuses a disk that holds pieces.
 func fsRmCommand(e *cli.Env) *cobra.Command {
 	var force bool
 	var k cli.Consent
@@ -45,13 +46,16 @@ started with --disk for the path adds it again: remove that option too.`,
 // removeDisk removes a disk. With --force or --dry-run the manager first counts what the disk holds, and the user agrees
 // to what will be lost. The removal carries that consent (Lose), so that the manager refuses if more is at stake than
 // was shown.
+// Between the count and the removal the cluster goes on; Lose makes the manager judge by its own, newer count.
 func removeDisk(ctx context.Context, e *cli.Env, m *admin.Client, id hemera.DiskID, force bool, k cli.Consent) error {
+	// The zero value removes a disk only if nothing is on it.
 	r := hemera.Removal{Force: force}
 	if force || k.Dry {
 		sum, err := m.Impact(ctx, []hemera.DiskID{id})
 		if err != nil {
 			return err
 		}
+		// A disk without pieces needs no consent: nothing is lost.
 		if sum.Pieces > 0 || k.Dry {
 			if ok, err := e.Agree(ctx, k, "hemera.FsRm", append([]string{"disk " + id.String() + " " + holds(sum)}, stakes(sum)...)); !ok {
 				return err
@@ -73,16 +77,20 @@ func holds(sum hemera.Impact) string {
 }
 
 // NamesShown is how many files a command names before it destroys them.
+// The names help to recognize the data; a long list would push the sums off the screen.
 const NamesShown = 5
 
 // stakes lists what files would lose: the whole content, access for now, or redundancy. A partial count says "at least".
+// Nothing at stake is no line. The worst comes first.
 func stakes(sum hemera.Impact) (lines []string) {
+	// The manager counts a bounded number of pieces; above it the count is partial.
 	atLeast := ""
 	if sum.Partial {
 		atLeast = "at least "
 	}
 	if sum.Lost > 0 {
 		names := strings.Join(sum.Names[:min(NamesShown, len(sum.Names))], ", ")
+		// The sum has a bounded number of names too.
 		if sum.Lost > NamesShown {
 			names += ", …"
 		}

@@ -15,6 +15,7 @@ import (
 
 // fsSetCommand makes `hemera fs set`, which changes what an admin wants of a disk. What the disk can do is reported by
 // its node.
+// It returns when the manager has recorded the wish; the drain itself goes on at the manager for as long as it takes.
 func fsSetCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set <id> <key>=<value>", Short: "Change what is wanted of a disk", Args: cobra.ExactArgs(2),
@@ -55,6 +56,7 @@ A configstatus may be given without its key.`,
 		case 0:
 			return complete.Disks(e)(c, args, word)
 		case 1:
+			// empty is missing here: it cannot be set.
 			return []cobra.Completion{"rw", "ro", "drain", "off", "configstatus=", "space=", "zone="}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -64,6 +66,7 @@ A configstatus may be given without its key.`,
 
 // parseDiskProperty reads key=value, or a configstatus alone. "empty" cannot be set: it is how the system marks a
 // drained disk.
+// It checks configstatus only. The manager checks other keys and values, so that a new key needs no new client.
 func parseDiskProperty(s string) (key, value string, err error) {
 	key, value, ok := strings.Cut(s, "=")
 	if !ok {

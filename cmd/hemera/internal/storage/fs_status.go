@@ -16,6 +16,7 @@ import (
 )
 
 // fsStatusCommand makes `hemera fs status`.
+// A person also gets the job as a line with a bar.
 func fsStatusCommand(e *cli.Env) *cobra.Command {
 	var watch bool
 	c := &cobra.Command{
@@ -50,6 +51,7 @@ func fsStatusCommand(e *cli.Env) *cobra.Command {
 }
 
 // loadDisk asks for one disk: its record, and its job if it has one.
+// It fails with NotFound if there is no such disk. job is nil if the disk has none.
 func loadDisk(ctx context.Context, m diskSource, id hemera.DiskID) (output.Record, *hemera.JobStatus, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -73,6 +75,7 @@ const watchInterval = time.Second
 
 // watchDisk follows the job of a disk: on a terminal in one line that changes, else with a line for each change. It
 // returns when the job is done, or when nothing is to be done.
+// An error of a request ends it. Ctrl-C ends it with Cancelled.
 func watchDisk(ctx context.Context, e *cli.Env, m diskSource, id hemera.DiskID) error {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -82,6 +85,7 @@ func watchDisk(ctx context.Context, e *cli.Env, m diskSource, id hemera.DiskID) 
 		if err != nil {
 			return err
 		}
+		// Without a job the line says what is wanted of the disk, or what is wrong with it.
 		line := fmt.Sprintf("disk %d: %v, nothing to do", id, r.Get("configstatus"))
 		if why := r.Get("stat.errmsg"); why != "" {
 			line = fmt.Sprintf("disk %d: %v", id, why)
@@ -105,6 +109,7 @@ func watchDisk(ctx context.Context, e *cli.Env, m diskSource, id hemera.DiskID) 
 		// A drain, or the repair of a disk that is out of reach, may not have begun yet. Nothing is done about
 		// one that is off.
 		config := r.Get("configstatus")
+		// asked: something is still to be done about the disk, though no job may be there yet.
 		asked := config == string(hemera.ConfigDrain) || job == nil && r.Get("stat.errc") != 0 && config != string(hemera.ConfigOff)
 		if !asked && (job == nil || job.State == "done") {
 			if e.Terminal > 0 {

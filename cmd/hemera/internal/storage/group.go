@@ -14,6 +14,7 @@ import (
 )
 
 // GroupCommand makes `hemera group`: groups of disks.
+// There is nothing to change: the manager assigns groups.
 func GroupCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("group", "Groups: list", &cobra.Command{
 		Use: "ls", Short: "List groups, and how evenly their disks are filled", Args: cobra.NoArgs, Aliases: []string{"list"},
@@ -42,6 +43,7 @@ it, and a file's pieces may lie in several groups.`
 // groupRecords makes the record of each group. "filled" keys are about how full its disks are, in percent: mean,
 // standard deviation and largest deviation. A disk of which nothing is known, because it is gone, does not count as
 // empty.
+// Groups without disks do not exist. They are sorted by name.
 func groupRecords(v *hemera.View, jobs []hemera.JobStatus) (out []output.Record) {
 	groups := map[string][]hemera.Disk{}
 	for _, d := range v.Disks {
@@ -56,6 +58,7 @@ func groupRecords(v *hemera.View, jobs []hemera.JobStatus) (out []output.Record)
 			if d.Capacity > 0 {
 				filled.add(cli.Percent(d.Used, d.Capacity))
 			}
+			// A group is on if any of its disks can be read.
 			active = active || d.Active
 			zones[d.Zone] = true
 		}
@@ -65,9 +68,12 @@ func groupRecords(v *hemera.View, jobs []hemera.JobStatus) (out []output.Record)
 			zone = disks[0].Zone
 		}
 		r := output.Record{
+			// EOS's word for the kind of record.
 			{Key: "type", Value: "groupview"}, {Key: "name", Value: name}, {Key: "cfg.status", Value: cli.OnOff(active, "on", "off")},
 			{Key: "geotag", Value: zone}, {Key: "nofs", Value: len(disks)}, {Key: "dev.stat.statfs.filled", Value: filled.worst()},
+			// In percent, over the disks whose room is known.
 			{Key: "avg.stat.statfs.filled", Value: filled.mean()}, {Key: "sig.stat.statfs.filled", Value: filled.sigma()},
+			// There is no balancer, so it is always idle.
 			{Key: "cfg.stat.balancing", Value: "idle"}, {Key: "sum.stat.balancer.running", Value: 0}, {Key: "sum.stat.drainer.running", Value: drainersOf(disks, jobs)},
 		}
 		out = append(out, append(r, sumsOf(v, disks)...))
@@ -77,11 +83,11 @@ func groupRecords(v *hemera.View, jobs []hemera.JobStatus) (out []output.Record)
 
 // groupColumns are the table of group ls.
 var groupColumns = []output.Column{
-	{Title: "type", Key: "type", Wide: 2}, // always groupview
-	{Title: "name", Key: "name"},
-	{Title: "status", Key: "cfg.status"}, // on if any disk can be read
-	{Title: "zone", Key: "geotag"},
-	{Title: "disks", Key: "nofs"},
+	{Title: "type", Key: "type", Wide: 2},                 // always groupview
+	{Title: "name", Key: "name"},                          // space and number
+	{Title: "status", Key: "cfg.status"},                  // on if any disk can be read
+	{Title: "zone", Key: "geotag"},                        // if all disks have the same
+	{Title: "disks", Key: "nofs"},                         // number of disks
 	{Title: "dev(filled)", Key: "dev.stat.statfs.filled"}, // largest deviation from the mean
 	{Title: "avg(filled)", Key: "avg.stat.statfs.filled"}, // mean, in percent
 	{Title: "sig(filled)", Key: "sig.stat.statfs.filled"}, // standard deviation

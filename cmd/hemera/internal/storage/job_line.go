@@ -9,9 +9,12 @@ import (
 )
 
 // JobLine is a drain or repair in one line: a bar, how much, how fast, how long still, and why not.
+// It is used by fs status and by status. width is that of the bar, in characters. The text is for people; programs
+// read the keys of jobFields.
 func JobLine(j hemera.JobStatus, width int) string {
+	// A heal repairs pieces of many disks, so it has no disk, and counts pieces only.
 	if j.Kind == "heal" {
-		return "mending of bad pieces " + j.State + "  " + output.Count(j.FilesLeft, "piece") + " left"
+		return "repair of bad pieces " + j.State + "  " + output.Count(j.FilesLeft, "piece") + " left"
 	}
 	b := fmt.Sprintf("%s of disk %d %s  %s  %s of %s  %s left", j.Kind, j.Disk, j.State, cli.Bar(progress(j), width),
 		output.Bytes(j.BytesDone), output.Bytes(j.BytesDone+j.BytesLeft), output.Count(j.FilesLeft, "file"))

@@ -17,6 +17,7 @@ import (
 )
 
 // NodeCommand makes `hemera node`: storage nodes.
+// Package serve adds the part that runs a node: this package does not import the server.
 func NodeCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("node", "Storage nodes: run one; list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e), nodeDrainCommand(e), nodeUndrainCommand(e), nodeAdmitCommand(e), nodeRmCommand(e))
 	c.Long = `A node is the process that serves the disks of one machine (EOS: FST). Without a command
@@ -26,6 +27,7 @@ after it, this runs one until Ctrl-C; the first start needs a join token.`
 
 // FindNode finds a node by id, host:port or host. A host with several nodes needs the port. It fails with NotFound or
 // Invalid.
+// An id goes before an address. It makes one request.
 func FindNode(ctx context.Context, m *admin.Client, name string) (hemera.NodeInfo, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -36,6 +38,7 @@ func FindNode(ctx context.Context, m *admin.Client, name string) (hemera.NodeInf
 			return n, nil
 		}
 	}
+	// By host alone; two nodes of one machine share it.
 	var found []hemera.NodeInfo
 	for _, n := range v.Nodes {
 		if n.Addr == name {
@@ -57,6 +60,7 @@ func FindNode(ctx context.Context, m *admin.Client, name string) (hemera.NodeInf
 }
 
 // nodeRecord makes the record of a node: the sums of its disks, and what the node measures of its process and machine.
+// jobs are those of the whole cluster.
 func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []hemera.JobStatus) output.Record {
 	var disks []hemera.Disk
 	for _, d := range v.Disks {
@@ -67,13 +71,17 @@ func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []hemera.Job
 	// Folders of one file system share its room.
 	all := v.Room(disks)
 	r := output.Record{
+		// EOS's word for the kind of record; its tools test it.
 		{Key: "type", Value: "nodesview"}, {Key: "id", Value: uint32(n.ID)}, {Key: "hostport", Value: n.Addr},
 		{Key: "status", Value: string(n.Status)}, {Key: "cfg.status", Value: cli.OnOff(n.Enabled, "on", "off")},
+		// nil before the first heartbeat.
 		{Key: "heartbeatdelta", Value: cli.Ago(e.Now(), n.Heartbeat)}, {Key: "nofs", Value: len(disks)}, {Key: "epoch", Value: n.Epoch},
 		{Key: "cfg.stat.geotag", Value: n.Zone},
+		// Bytes; EOS's keys, although the values are reports and no settings.
 		{Key: "cfg.stat.sys.rss", Value: n.Stats.RSS}, {Key: "cfg.stat.sys.vsize", Value: n.Stats.VSize}, {Key: "cfg.stat.sys.threads", Value: n.Stats.Threads},
 		{Key: "cfg.stat.sys.goroutines", Value: n.Stats.Goroutines}, {Key: "cfg.stat.sys.sockets", Value: n.Stats.Sockets},
 		{Key: "cfg.stat.sys.eos.version", Value: n.Version}, {Key: "cfg.stat.sys.xrootd.version", Value: protocolVersion()},
+		// When the process started, in seconds since 1970.
 		{Key: "cfg.stat.sys.eos.start", Value: cli.Unix(n.Stats.Started)},
 		{Key: "cfg.stat.sys.kernel", Value: n.Stats.Kernel}, {Key: "cfg.stat.sys.arch", Value: n.Stats.Arch},
 		{Key: "cfg.stat.sys.uptime", Value: cli.Since(e.Now(), n.Stats.Started)}, {Key: "cfg.stat.sys.load1", Value: n.Stats.Load1},
@@ -81,9 +89,11 @@ func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []hemera.Job
 	}
 	r = append(r, nodeDrain(disks, jobs)...)
 	r = append(r, sumsOf(v, disks)...)
+	// The key is there only if something is wrong, so that grep finds it.
 	if len(n.Stats.Unusable) > 0 {
 		r = append(r, output.Field{Key: "stat.errmsg", Value: unusable(n)})
 	}
+	// One group of keys for each interface; rates are as the node measured them.
 	for _, i := range n.Stats.Net {
 		// A dot in an interface's name (eth0.100) would open another level of JSON.
 		at := "stat.net.if." + strings.ReplaceAll(i.Name, ".", "_") + "."
@@ -105,6 +115,7 @@ func unusable(n hemera.NodeInfo) string {
 }
 
 // protocolVersion is the version of the XRootD protocol that nodes announce, as major.minor.patch.
+// The constant has one byte for the major version and a nibble for each of the other two.
 func protocolVersion() string {
 	const v = wire.ProtocolVersion
 	return fmt.Sprintf("%d.%d.%d", v>>8, v>>4&15, v&15)

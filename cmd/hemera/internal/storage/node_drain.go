@@ -15,6 +15,7 @@ import (
 )
 
 // nodeDrainCommand makes `hemera node drain`: a drain of each disk of a node that is in use.
+// Disks that are off stay off. It returns when the wishes are recorded; the drains go on at the manager.
 func nodeDrainCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "drain <node>", Short: "Empty all disks of a node onto the others", Args: cobra.ExactArgs(1),
@@ -34,6 +35,7 @@ says drained, its disks can be removed (hemera fs rm), and then the node (hemera
 }
 
 // nodeUndrainCommand makes `hemera node undrain`, which undoes a drain of a node.
+// Pieces that were moved stay where they are.
 func nodeUndrainCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "undrain <node>", Short: "Stop the drain of a node, and use its disks again", Args: cobra.ExactArgs(1),
@@ -49,6 +51,7 @@ func nodeUndrainCommand(e *cli.Env) *cobra.Command {
 }
 
 // disksChange is a new configstatus for the disks of a node that have one of some others now.
+// Disks with another configstatus than those of from keep it: an admin chose it.
 type disksChange struct {
 	op   string // the command, for errors
 	to   hemera.DiskConfig
@@ -56,6 +59,8 @@ type disksChange struct {
 }
 
 // setDisksOf changes the configstatus of the disks of a node and prints how many it changed.
+// It makes a request for each disk and stops at the first error; repeating the command does the rest. It fails with
+// NotFound if no disk is concerned, because the user expected some.
 func setDisksOf(ctx context.Context, e *cli.Env, m *admin.Client, node string, change disksChange) error {
 	n, err := FindNode(ctx, m, node)
 	if err != nil {
@@ -65,6 +70,7 @@ func setDisksOf(ctx context.Context, e *cli.Env, m *admin.Client, node string, c
 	if err != nil {
 		return err
 	}
+	// disks are changed, already are as wished.
 	var disks, already int
 	for _, d := range v.Disks {
 		switch {
@@ -88,6 +94,7 @@ func setDisksOf(ctx context.Context, e *cli.Env, m *admin.Client, node string, c
 
 // nodeDrain sums up the drains of a node's disks. A node is "drained" if all its disks are empty, "partly" if some are
 // and the others are in use.
+// disks are those of one node. A node without disks says nodrain.
 func nodeDrain(disks []hemera.Disk, jobs []hemera.JobStatus) output.Record {
 	var files, bytes, done int64
 	wanted, empty, stalling := 0, 0, false
@@ -102,9 +109,11 @@ func nodeDrain(disks []hemera.Disk, jobs []hemera.JobStatus) output.Record {
 		}
 		stalling = stalling || state == "stalling"
 		if j := jobOf(jobs, d.ID); j != nil && j.Kind == "drain" {
+			// Repairs are not counted: they empty nothing.
 			files, bytes, done = files+j.FilesLeft, bytes+j.BytesLeft, done+j.BytesDone
 		}
 	}
+	// The words are those of one disk, and partly.
 	status := "draining"
 	switch {
 	case wanted == 0:
@@ -113,6 +122,7 @@ func nodeDrain(disks []hemera.Disk, jobs []hemera.JobStatus) output.Record {
 		status = "drained"
 	case wanted == empty:
 		status = "partly" // its other disks are in use
+	// One stalled disk is enough: an admin should look.
 	case stalling:
 		status = "stalling"
 	}

@@ -11,6 +11,7 @@ import (
 )
 
 // nodeLsCommand makes `hemera node ls`.
+// Each flag is another table over the same records, as for fs ls.
 func nodeLsCommand(e *cli.Env) *cobra.Command {
 	var sys, io bool
 	c := &cobra.Command{
@@ -32,6 +33,7 @@ func nodeLsCommand(e *cli.Env) *cobra.Command {
 				for _, n := range v.Nodes {
 					nodes = append(nodes, nodeRecord(e, v, n, jobs))
 				}
+				// -m and -j print all keys, whatever the flag.
 				columns := nodeColumns
 				if sys {
 					columns = nodeSysColumns
@@ -58,7 +60,7 @@ var nodeColumns = []output.Column{
 	{Title: "activated", Key: "cfg.status", Wide: 1},                       // on or off, as an admin wants it
 	{Title: "drain", Key: "drainstatus"},                                   // of all its disks together
 	{Title: "heartbeatdelta", Key: "heartbeatdelta", Show: output.Seconds}, // since the last heartbeat
-	{Title: "disks", Key: "nofs"},
+	{Title: "disks", Key: "nofs"},                                          // number of disks
 }
 
 // nodeSysColumns are the table of --sys. The keys named eos are EOS's names for the server's own version and start.
@@ -66,9 +68,9 @@ var nodeSysColumns = []output.Column{
 	{Title: "hostport", Key: "hostport"},
 	{Title: "zone", Key: "cfg.stat.geotag", Wide: 1},
 	{Title: "rss", Key: "cfg.stat.sys.rss", Show: output.Bytes}, // memory of the process
-	{Title: "threads", Key: "cfg.stat.sys.threads"},
-	{Title: "sockets", Key: "cfg.stat.sys.sockets", Wide: 1}, // open in the process
-	{Title: "hemera", Key: "cfg.stat.sys.eos.version"},       // version of the program
+	{Title: "threads", Key: "cfg.stat.sys.threads"},             // of the operating system
+	{Title: "sockets", Key: "cfg.stat.sys.sockets", Wide: 1},    // open in the process
+	{Title: "hemera", Key: "cfg.stat.sys.eos.version"},          // version of the program
 	{Title: "kernel", Key: "cfg.stat.sys.kernel", Wide: 1},
 	{Title: "arch", Key: "cfg.stat.sys.arch", Wide: 1},
 	{Title: "load", Key: "cfg.stat.sys.load1"},                          // of the machine, over a minute
@@ -79,16 +81,16 @@ var nodeSysColumns = []output.Column{
 var nodeIOColumns = []output.Column{
 	{Title: "hostport", Key: "hostport"},
 	{Title: "zone", Key: "cfg.stat.geotag", Wide: 1},
-	{Title: "diskload", Key: "avg.stat.disk.load"},         // mean of its disks
-	{Title: "diskr-MB/s", Key: "sum.stat.disk.readratemb"}, // sum of its disks
-	{Title: "diskw-MB/s", Key: "sum.stat.disk.writeratemb"},
-	{Title: "eth-MiB/s", Key: "sum.stat.net.ethratemib", Wide: 1},
-	{Title: "ethi-MiB", Key: "sum.stat.net.inratemib", Wide: 1},
-	{Title: "etho-MiB", Key: "sum.stat.net.outratemib", Wide: 1},
-	{Title: "ropen", Key: "sum.stat.ropen"},
-	{Title: "wopen", Key: "sum.stat.wopen"},
-	{Title: "usage", Key: "usage", Show: output.Percent}, // of all its file systems together
+	{Title: "diskload", Key: "avg.stat.disk.load"},                // mean of its disks
+	{Title: "diskr-MB/s", Key: "sum.stat.disk.readratemb"},        // sum of its disks
+	{Title: "diskw-MB/s", Key: "sum.stat.disk.writeratemb"},       // 10^6 bytes a second
+	{Title: "eth-MiB/s", Key: "sum.stat.net.ethratemib", Wide: 1}, // nominal speed, 2^20 bytes
+	{Title: "ethi-MiB", Key: "sum.stat.net.inratemib", Wide: 1},   // received each second
+	{Title: "etho-MiB", Key: "sum.stat.net.outratemib", Wide: 1},  // sent each second
+	{Title: "ropen", Key: "sum.stat.ropen"},                       // pieces open for reading
+	{Title: "wopen", Key: "sum.stat.wopen"},                       // pieces open for writing
+	{Title: "usage", Key: "usage", Show: output.Percent},          // of all its file systems together
 	{Title: "used-bytes", Key: "sum.stat.statfs.usedbytes", Show: output.Bytes},
 	{Title: "max-bytes", Key: "sum.stat.statfs.capacity", Show: output.Bytes, Wide: 1},
-	{Title: "used-files", Key: "sum.stat.usedfiles", Wide: 1},
+	{Title: "used-files", Key: "sum.stat.usedfiles", Wide: 1}, // pieces
 }

@@ -14,6 +14,7 @@ import (
 )
 
 // nodeRmCommand makes `hemera node rm`.
+// Without --now it is harmless: the manager refuses a node with disks.
 func nodeRmCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	var now bool
@@ -38,6 +39,7 @@ are lost. The command first prints what will be lost, and asks. A script gives i
 				if ok, err := agreeNode(ctx, e, m, k, n, now); !ok {
 					return err
 				}
+				// The two requests differ in what happens to the node's disks.
 				end := m.RemoveNode
 				if now {
 					end = m.ExpelNode
@@ -57,6 +59,7 @@ are lost. The command first prints what will be lost, and asks. A script gives i
 
 // agreeNode prints what the end of a node's membership means and asks for consent. If the node still has disks and --now
 // is not given, it asks nothing: the manager refuses.
+// With --dry-run it also prints what a removal would mean, and returns false.
 func agreeNode(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent, n hemera.NodeInfo, now bool) (bool, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -71,6 +74,7 @@ func agreeNode(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent, 
 	if len(its) > 0 && !now && !k.Dry {
 		return true, nil
 	}
+	// The first line is there in every case, also for a node without disks.
 	stake := []string{fmt.Sprintf("node %s (%s) is refused from then on; it can only come back with a new join token", n.Addr, n.Status)}
 	// Removed disks whose pieces files still count on: the node may be needed to get them back.
 	for _, d := range v.Removed {
@@ -79,6 +83,8 @@ func agreeNode(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent, 
 		}
 	}
 	if len(its) > 0 && now {
+		// All disks in one question: a file with two pieces on this node is lost, though each disk alone would not
+		// lose it.
 		sum, err := m.Impact(ctx, slices.Clone(its))
 		if err != nil {
 			return false, err

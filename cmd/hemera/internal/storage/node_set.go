@@ -13,6 +13,7 @@ import (
 )
 
 // nodeSetCommand makes `hemera node set`.
+// The manager checks keys and values; only the short forms are decided here.
 func nodeSetCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "set <node> <key>=<value>", Short: "Change what is wanted of a node", Args: cobra.ExactArgs(2),

@@ -11,6 +11,7 @@ import (
 )
 
 // nodeStatusCommand makes `hemera node status`: the record of node ls, one key on each line.
+// It makes two requests after the one that finds the node, so the parts may differ by milliseconds.
 func nodeStatusCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "status <node>", Short: "Everything about one node, with each network interface", Args: cobra.ExactArgs(1),

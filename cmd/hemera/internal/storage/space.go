@@ -9,6 +9,7 @@ import (
 )
 
 // SpaceCommand makes `hemera space`: spaces and their policies.
+// There is no command that makes a space: define of space set does, as in EOS.
 func SpaceCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("space", "Spaces: list, look at, change", spaceLsCommand(e), spaceStatusCommand(e), spaceSetCommand(e), spaceRmCommand(e))
 	c.Long = `A space is a set of disks with one policy: the layout and checksum of new files, and the room
@@ -23,6 +24,7 @@ a directory above them says otherwise by the attribute sys.forced.space.`
 
 // spaceRecord makes the record of a space: its policy and the sums of its disks. The zone is shown if all disks are in
 // the same one.
+// jobs are those of the whole cluster. writable are the disks that take new files now.
 func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output.Record {
 	var disks, writable []hemera.Disk
 	groups, zones := map[string]bool{}, map[string]bool{}
@@ -44,19 +46,25 @@ func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output
 	}
 	p, all, rw := s.Policy, v.Room(disks), v.Room(writable)
 	r := output.Record{
+		// EOS's word for the kind of record.
 		{Key: "type", Value: "spaceview"}, {Key: "name", Value: s.Name}, {Key: "geotag", Value: zone},
+		// groupmod is the number of groups that exist now; in EOS it is a setting.
 		{Key: "cfg.groupsize", Value: s.GroupSize}, {Key: "cfg.groupmod", Value: len(groups)},
 		{Key: "nofs", Value: len(disks)}, {Key: "sum.<n>?configstatus@rw", Value: len(writable)},
 	}
 	r = append(r, sumsOf(v, disks)...)
 	return append(r, output.Record{
+		// EOS's name; the same value as ffree.
 		{Key: "sum.stat.statfs.ffiles", Value: all.InodesFree},
+		// Of the disks that take new files.
 		{Key: "sum.stat.statfs.capacity?configstatus@rw", Value: rw.Capacity}, {Key: "sum.stat.statfs.freebytes?configstatus@rw", Value: rw.Free},
 		{Key: "sum.stat.disk.iops?configstatus@rw", Value: 0}, {Key: "sum.stat.disk.bw?configstatus@rw", Value: 0},
+		// Constants for EOS's tools: quotas always hold, and there is no balancer.
 		{Key: "cfg.quota", Value: "on"}, {Key: "cfg.nominalsize", Value: 0}, {Key: "cfg.balancer", Value: "off"}, {Key: "cfg.balancer.threshold", Value: 0},
 		{Key: "sum.stat.balancer.running", Value: 0}, {Key: "sum.stat.drainer.running", Value: drainersOf(disks, jobs)},
 		{Key: "usage", Value: cli.Percent(all.Used, all.Capacity)},
 		{Key: "policy.layout", Value: p.Layout.Kind.String()}, {Key: "policy.nstripes", Value: int(p.Layout.Pieces)}, {Key: "policy.checksum", Value: p.Checksum.String()},
+		// 0 is auto.
 		{Key: "policy.minpieces", Value: int(p.PiecesMin)}, {Key: "policy.sync", Value: cli.OnOff(p.Sync, "on", "off")}, {Key: "headroom", Value: s.Headroom},
 	}...)
 }

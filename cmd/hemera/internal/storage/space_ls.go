@@ -11,6 +11,7 @@ import (
 )
 
 // spaceLsCommand makes `hemera space ls`.
+// The space "default" always exists, so the list is never empty.
 func spaceLsCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "List spaces", Args: cobra.NoArgs, Aliases: []string{"list"},
@@ -41,19 +42,19 @@ func spaceLsCommand(e *cli.Env) *cobra.Command {
 var spaceColumns = []output.Column{
 	{Title: "type", Key: "type", Wide: 2}, // always spaceview
 	{Title: "name", Key: "name"},
-	{Title: "zone", Key: "geotag", Wide: 2},             // if all disks have the same
-	{Title: "groupsize", Key: "cfg.groupsize", Wide: 2}, // disks in a group
-	{Title: "groupmod", Key: "cfg.groupmod", Wide: 2},   // number of groups
-	{Title: "disks", Key: "nofs"},
-	{Title: "disks(rw)", Key: "sum.<n>?configstatus@rw", Wide: 2}, // those that take new files
-	{Title: "sum(usedbytes)", Key: "sum.stat.statfs.usedbytes", Show: output.Bytes},
-	{Title: "sum(capacity)", Key: "sum.stat.statfs.capacity", Show: output.Bytes},
+	{Title: "zone", Key: "geotag", Wide: 2},                                                               // if all disks have the same
+	{Title: "groupsize", Key: "cfg.groupsize", Wide: 2},                                                   // disks in a group
+	{Title: "groupmod", Key: "cfg.groupmod", Wide: 2},                                                     // number of groups
+	{Title: "disks", Key: "nofs"},                                                                         // all, whatever their state
+	{Title: "disks(rw)", Key: "sum.<n>?configstatus@rw", Wide: 2},                                         // those that take new files
+	{Title: "sum(usedbytes)", Key: "sum.stat.statfs.usedbytes", Show: output.Bytes},                       // a shared file system counts once
+	{Title: "sum(capacity)", Key: "sum.stat.statfs.capacity", Show: output.Bytes},                         // likewise
 	{Title: "capacity(rw)", Key: "sum.stat.statfs.capacity?configstatus@rw", Show: output.Bytes, Wide: 1}, // of these disks
-	{Title: "usage", Key: "usage", Show: output.Percent},
-	{Title: "layout", Key: "policy.layout"},     // of new files, as below
-	{Title: "nstripes", Key: "policy.nstripes"}, // pieces of a file
-	{Title: "checksum", Key: "policy.checksum", Wide: 1},
-	{Title: "minpieces", Key: "policy.minpieces", Show: output.Auto(output.Digits(0)), Wide: 2}, // pieces that a close waits for
-	{Title: "sync", Key: "policy.sync", Wide: 2},                                                // whether a close waits for the disks
-	{Title: "headroom", Key: "headroom", Show: output.Auto(output.Bytes), Wide: 1},              // on each disk
+	{Title: "usage", Key: "usage", Show: output.Percent},                                                  // of the capacity, in percent
+	{Title: "layout", Key: "policy.layout"},                                                               // of new files, as below
+	{Title: "nstripes", Key: "policy.nstripes"},                                                           // pieces of a file
+	{Title: "checksum", Key: "policy.checksum", Wide: 1},                                                  // of the whole file
+	{Title: "minpieces", Key: "policy.minpieces", Show: output.Auto(output.Digits(0)), Wide: 2},           // pieces that a close waits for
+	{Title: "sync", Key: "policy.sync", Wide: 2},                                                          // whether a close waits for the disks
+	{Title: "headroom", Key: "headroom", Show: output.Auto(output.Bytes), Wide: 1},                        // on each disk
 }

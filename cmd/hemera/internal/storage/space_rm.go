@@ -11,6 +11,7 @@ import (
 )
 
 // spaceRmCommand makes `hemera space rm`.
+// No file is lost: the manager refuses while anything refers to the space.
 func spaceRmCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	c := &cobra.Command{

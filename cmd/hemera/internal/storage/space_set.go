@@ -15,6 +15,7 @@ import (
 )
 
 // spaceSetCommand makes `hemera space set`. The manager checks the value; define makes the space.
+// Files that exist keep their layout, so a change is never expensive.
 func spaceSetCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "set <space> <key>=<value>", Short: "Change a space's policy", Args: cobra.ExactArgs(2),
@@ -60,6 +61,7 @@ that exist keep what they have.`,
 }
 
 // warnOfSpace prints a warning if a space asks for more pieces than it has disks. New files then have fewer.
+// It is only a warning: disks may be added after the policy.
 func warnOfSpace(ctx context.Context, e *cli.Env, m *admin.Client, name string) error {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -68,6 +70,7 @@ func warnOfSpace(ctx context.Context, e *cli.Env, m *admin.Client, name string) 
 	s, ok := v.Space(name)
 	disks := 0
 	for _, d := range v.Disks {
+		// All disks count, also those that are off: the warning is about the space as it is meant to be.
 		if d.Space == name {
 			disks++
 		}

@@ -12,6 +12,7 @@ import (
 )
 
 // spaceStatusCommand makes `hemera space status`.
+// It fails with NotFound if there is no such space.
 func spaceStatusCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "status <space>", Short: "Everything about one space", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Spaces(e),

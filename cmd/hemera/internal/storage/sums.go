@@ -9,6 +9,7 @@ import (
 
 // sumsOf adds up disks, under the keys that EOS has for nodes, spaces and groups. Disks that share a file system count
 // its room once, and a node counts its network once.
+// It prints 0, not nothing, for no disks: EOS's tools expect the keys.
 func sumsOf(v *hemera.View, disks []hemera.Disk) output.Record {
 	var load spread
 	var read, written, ropen, wopen, pieces int64
@@ -17,6 +18,7 @@ func sumsOf(v *hemera.View, disks []hemera.Disk) output.Record {
 	for _, d := range disks {
 		load.add(d.Load.Busy)
 		read, written, pieces = read+d.Load.ReadBytes, written+d.Load.WriteBytes, pieces+d.Pieces
+		// Pieces that are open now, counted by their nodes.
 		ropen, wopen = ropen+d.Load.ReadOpens, wopen+d.Load.WriteOpens
 		// The network belongs to the node: once, however many of its disks are here.
 		if !seen[d.Node] {
@@ -26,6 +28,7 @@ func sumsOf(v *hemera.View, disks []hemera.Disk) output.Record {
 			in, out, speed = in+i, out+o, speed+s
 		}
 	}
+	// By file system: two folders on one must not count its room twice.
 	all := v.Room(disks)
 	return output.Record{
 		{Key: "avg.stat.disk.load", Value: load.mean()}, {Key: "sig.stat.disk.load", Value: load.sigma()}, // share of time with I/O
@@ -47,6 +50,7 @@ func drainersOf(disks []hemera.Disk, jobs []hemera.JobStatus) (n int) {
 }
 
 // spread collects values for their mean and deviations.
+// It keeps the values because the deviation needs the mean first. There are as many values as disks.
 type spread struct {
 	n, sum float64
 	values []float64

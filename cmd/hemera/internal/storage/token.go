@@ -18,6 +18,7 @@ import (
 )
 
 // TokenCommand makes `hemera token`: join tokens.
+// Tokens are the only way in for a node; its certificate takes over from then on.
 func TokenCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("token", "Join tokens for new nodes", tokenCreateCommand(e), tokenLsCommand(e), tokenRmCommand(e))
 	c.Long = `A new storage node joins the cluster with a token. A token admits one node, works for a day, and can be
@@ -30,7 +31,9 @@ revoked. The node needs it at its first start only.`
 
 // tokenCreateCommand makes `hemera token create`. The token alone goes to standard output, so that it can be piped to a
 // node.
+// Each call makes a new token.
 func tokenCreateCommand(e *cli.Env) *cobra.Command {
+	// Zero values leave the choice to the manager.
 	var r hemera.TokenRequest
 	var nodes []string
 	c := &cobra.Command{
@@ -54,6 +57,7 @@ standard input, a file or its environment: everybody on a machine can read the a
 				if err != nil {
 					return err
 				}
+				// On standard error, so that the pipe still gets the token alone.
 				warnOfToken(e, t)
 				// A token is a secret: printed once, to this user, and not in a table.
 				p := e.Printer()
@@ -74,6 +78,7 @@ standard input, a file or its environment: everybody on a machine can read the a
 }
 
 // warnOfToken prints a warning if the token leads to a loopback address: only nodes of the manager's machine can use it.
+// A token that does not parse gives no warning: it may be of a newer form.
 func warnOfToken(e *cli.Env, text string) {
 	t, err := pki.ParseToken(text)
 	if err != nil || len(t.Addrs) == 0 {
@@ -87,6 +92,8 @@ func warnOfToken(e *cli.Env, text string) {
 
 // addressesOf returns a node's address or network as it is, and looks up the addresses of a name. The manager compares
 // the address that a node comes from with these.
+// The name is looked up here, once: a later change of the name does not change the token. It fails with NotFound if
+// the name is unknown.
 func addressesOf(ctx context.Context, node string) ([]string, error) {
 	if _, err := netip.ParsePrefix(node); err == nil {
 		return []string{node}, nil
@@ -100,12 +107,14 @@ func addressesOf(ctx context.Context, node string) ([]string, error) {
 	}
 	var list []string
 	for _, a := range found {
+		// An IPv4 address in IPv6 form would not equal what the manager sees.
 		list = append(list, a.Unmap().String())
 	}
 	return list, nil
 }
 
 // tokenLsCommand makes `hemera token ls`. It shows ids, never secrets.
+// A token cannot be shown again: the manager keeps a hash of it only.
 func tokenLsCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "List the tokens that have not expired", Args: cobra.NoArgs, Aliases: []string{"list"},
@@ -122,6 +131,7 @@ where, and which nodes it has admitted.`,
 				for _, t := range list {
 					var used []string
 					for _, u := range t.Used {
+						// Where each node came from when it joined, as the manager saw it.
 						used = append(used, fmt.Sprintf("node %d at %s", u.Node, u.From))
 					}
 					rows = append(rows, output.Record{
@@ -137,15 +147,16 @@ where, and which nodes it has admitted.`,
 
 // tokenColumns are the table of token ls.
 var tokenColumns = []output.Column{
-	{Title: "id", Key: "id"}, // begins the token; says nothing of its secret
-	{Title: "made", Key: "made", Show: output.Time},
-	{Title: "expires", Key: "expires", Show: output.Time},
-	{Title: "nodes left", Key: "left"}, // how many it still admits
-	{Title: "only from", Key: "from"},  // addresses and networks; none: from anywhere
-	{Title: "used by", Key: "used"},
+	{Title: "id", Key: "id"},                              // begins the token; says nothing of its secret
+	{Title: "made", Key: "made", Show: output.Time},       // when it was created
+	{Title: "expires", Key: "expires", Show: output.Time}, // nobody can join with it afterwards
+	{Title: "nodes left", Key: "left"},                    // how many it still admits
+	{Title: "only from", Key: "from"},                     // addresses and networks; none: from anywhere
+	{Title: "used by", Key: "used"},                       // the nodes that it admitted
 }
 
 // tokenRmCommand makes `hemera token rm`.
+// It needs no consent: a new token is made in a second.
 func tokenRmCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "rm <id>", Short: "Revoke a token", Args: cobra.ExactArgs(1),
