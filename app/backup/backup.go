@@ -20,10 +20,10 @@ import (
 // Live implements hemera.Backups for a running manager: the whole store and the cluster's authority.
 type Live struct {
 	Store     kv.Store
-	Epoch     uint64
-	Authority *pki.Authority
-	Addr      string
-	Program   string
+	Epoch     uint64                                        // of the running manager, for the header
+	Authority *pki.Authority                                // its file goes into the archive
+	Addr      string                                        // of the manager, for the header
+	Program   string                                        // name and version, for the header
 	Taken     func(ctx context.Context, at time.Time) error // remembers it
 	Log       *slog.Logger
 }
@@ -47,6 +47,8 @@ func (b Live) Backup(ctx context.Context, out io.Writer) (err error) {
 
 // writeArchive writes a snapshot of a store and the authority's file. header makes the archive's header from a summary
 // of the snapshot; the counts are filled in here.
+// The header comes first, so its counts are read from the same snapshot before the records. The number of records is
+// an estimate.
 func writeArchive(ctx context.Context, out io.Writer, store kv.Store, authority []byte, header func(namespace.Summary) archive.Header) (err error) {
 	picture, err := store.Snapshot(ctx)
 	if err != nil {

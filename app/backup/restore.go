@@ -32,9 +32,9 @@ type RestoreOptions struct {
 
 // Restored is what a restore made.
 type Restored struct {
-	Totals   archive.Totals
-	Boundary namespace.Boundary
-	Epoch    uint64 // the next writer of the store gets a larger one
+	Totals   archive.Totals     // what the archive had
+	Boundary namespace.Boundary // where new ids and generations begin
+	Epoch    uint64             // the next writer of the store gets a larger one
 }
 
 // Restore makes a manager's state directory from an archive. It fails with NotEmpty if the directory has content, with
@@ -67,6 +67,7 @@ func Restore(ctx context.Context, in io.Reader, dir string, o RestoreOptions) (_
 }
 
 // emptyDir makes the directory, or fails with NotEmpty if it has content.
+// The entry lost+found of a new filesystem does not count.
 func emptyDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return errs.Wrap(err, "backup.Restore", dir)
@@ -95,9 +96,9 @@ type restore struct {
 	files map[string][]byte // by name: written beside the store at the end
 	store *pebblekv.Store   // nil before header
 	out   kv.Writer         // of store
-	all   kv.Load
-	run   kv.Run
-	done  Restored // the result so far
+	all   kv.Load           // the bulk load
+	run   kv.Run            // its only run: an archive is in order of keys
+	done  Restored          // the result so far
 }
 
 // load writes the archive's records into the unfinished store, sets the boundaries after which ids and epochs are
@@ -184,6 +185,7 @@ func (r *restore) pair(key, value []byte) error {
 }
 
 // publish gives the store its name. All other files are on the disk before that.
+// After a crash before the rename the directory shows an unfinished restore; after it, a manager starts from it.
 func (r *restore) publish() error {
 	for name, content := range r.files {
 		if err := writeSecret(filepath.Join(r.dir, name), content); err != nil {
@@ -201,6 +203,7 @@ func (r *restore) publish() error {
 }
 
 // abandon removes what a failed restore made.
+// The directory itself stays: it may be a mount point.
 func (r *restore) abandon() error {
 	errAll := os.RemoveAll(filepath.Join(r.dir, statedir.RestoringDir))
 	for name := range r.files {
@@ -222,6 +225,7 @@ func writeSecret(path string, content []byte) error {
 }
 
 // syncDir makes the names in a directory durable.
+// An fsync(2) of a file does not cover its name.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

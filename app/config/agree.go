@@ -12,6 +12,7 @@ import (
 )
 
 // agree checks what one value alone cannot show: that values fit together, and texts with a form.
+// It runs after fit and after the default of the cache are in place, so an error is about a value that a person chose.
 func (l *Loaded) agree() error {
 	// All errors at once: an admin fixes them in one go.
 	var wrong []error
@@ -35,10 +36,12 @@ func (l *Loaded) agree() error {
 			fmt.Sprintf("is more than space.replicas, %d", c.Space.Replicas), "lower space.replicas_min, or raise space.replicas")
 	}
 	check(c.Up.Disks >= c.Up.Nodes, "up.disks", fmt.Sprintf("is less than up.nodes, %d: a node needs a disk", c.Up.Nodes), "raise up.disks, or lower up.nodes")
+	// Zero was replaced by the default before.
 	check(c.Cache.Namespace >= CacheLeast, "cache.namespace", "must be at least 256MiB", "write 256MiB or more, or 0 for a quarter of the machine's memory")
 	for _, d := range c.Node.Disks {
 		check(strings.HasPrefix(d, "/"), "node.disks", "must be absolute paths", "write /path, or /path=space")
 	}
+	// Bits beyond the mask are most likely a typing error: which part is wrong cannot be known.
 	networks := func(key string, list []netip.Prefix) {
 		for _, n := range list {
 			check(n == n.Masked(), key, fmt.Sprintf("has %s, which has bits beyond its mask", n), "did you mean "+n.Masked().String()+"?")
@@ -55,6 +58,7 @@ func (l *Loaded) agree() error {
 }
 
 // fit lets the default number of nodes, or of disks, follow the other one that was chosen.
+// So `hemera up --disks 2` starts, with two nodes. If both were chosen, agree reports what does not fit.
 func (l *Loaded) fit() {
 	if l.Up.Disks >= l.Up.Nodes {
 		return
@@ -68,6 +72,7 @@ func (l *Loaded) fit() {
 }
 
 // plausibleHost is true for a text that may be a host or host:port. It is not looked up: names may not exist yet.
+// Port 0 is not plausible: nobody can connect to it.
 func plausibleHost(s string) bool {
 	if host, port, err := net.SplitHostPort(s); err == nil {
 		n, err := strconv.ParseUint(port, 10, 16)
@@ -78,6 +83,7 @@ func plausibleHost(s string) bool {
 }
 
 // value is the value of a key, with its source.
+// An unknown key gives a zero Value: keys here are constants of this package.
 func (l *Loaded) value(key string) Value {
 	for _, v := range l.values {
 		if v.Key == key {

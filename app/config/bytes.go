@@ -12,6 +12,8 @@ import (
 type Bytes int64
 
 // units are those that a size may have; each is a power of 1000 or of 1024.
+// Longer names come first where one ends with another: B is the last. kB is the SI spelling and KB the usual one;
+// String writes kB.
 var units = []struct {
 	name string
 	size int64
@@ -21,6 +23,7 @@ var units = []struct {
 }
 
 // ParseBytes reads a size; a fraction ("1.5GiB") must come out whole.
+// A number without a unit is bytes. Signs, exponents and more than nine digits after the point are refused.
 func ParseBytes(text string) (Bytes, error) {
 	number, unit := strings.Trim(text, " "), int64(1)
 	for _, u := range units {
@@ -61,6 +64,7 @@ func fractionOf(digits string, unit int64) (int64, bool, error) {
 }
 
 // String is the size in the largest unit that leaves it whole.
+// ParseBytes reads it back to the same size.
 func (b Bytes) String() string {
 	for _, u := range units {
 		if b != 0 && int64(b)%u.size == 0 && u.name != "KB" {
@@ -71,6 +75,7 @@ func (b Bytes) String() string {
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
+// After an error the size is 0.
 func (b *Bytes) UnmarshalText(text []byte) error {
 	v, err := ParseBytes(string(text))
 	*b = v

@@ -18,8 +18,10 @@ import (
 //   - oneof: the possible words
 //   - secret: the value is never shown
 type Config struct {
-	Data      string `key:"data" default:"/var/lib/hemera" doc:"directory for the state of this process"`
-	Listen    string `key:"listen" default:"127.0.0.1" doc:"IP address to listen on; 0.0.0.0 or :: for all addresses, so that other machines can connect"`
+	Data string `key:"data" default:"/var/lib/hemera" doc:"directory for the state of this process"`
+	// Loopback by default: no server is open to a network before its admin says so.
+	Listen string `key:"listen" default:"127.0.0.1" doc:"IP address to listen on; 0.0.0.0 or :: for all addresses, so that other machines can connect"`
+	// The default is IANA's for XRootD, which stock clients take for a URL without a port.
 	Port      int    `key:"port" default:"1094" min:"0" max:"65535" doc:"TCP port for every protocol; nodes of hemera up take the following ports; 0 chooses a free one"`
 	Advertise string `key:"advertise" default:"" doc:"host or host:port by which clients and other nodes reach this process; if empty, the process finds it out"`
 
@@ -40,6 +42,7 @@ type Config struct {
 // HTTP has the settings of HTTP: additional listeners besides the common port, and who may use them.
 type HTTP struct {
 	Listen string `key:"listen" default:"" doc:"additional address, host:port, for HTTP only (metrics, health, admin API); empty for none"`
+	// A unix socket names the process at its other end, which a port forwarded by ssh or a proxy does not.
 	Socket string `key:"socket" default:"admin.sock" doc:"unix socket of the manager for HTTP from users of this machine, whom their processes identify; a relative path is below the data directory; empty for none"`
 	// MetricsNetworks holds at every port and socket of the process.
 	MetricsNetworks []netip.Prefix `key:"metrics_networks" flag:"metrics-networks" default:"" doc:"networks, such as 10.9.0.0/24, whose hosts may read /metrics; this machine always may"`
@@ -87,6 +90,7 @@ type Up struct {
 
 // Repair decides when lost pieces are made again.
 type Repair struct {
+	// A repair moves as much data as the disk has, so the restart of a node must not begin one.
 	Grace time.Duration `key:"grace" default:"5m" min:"1s" max:"720h" doc:"time that a disk may be out of reach before its files are repaired on other disks"`
 }
 
@@ -113,6 +117,7 @@ type Cache struct {
 
 // Log is the log, on standard error.
 type Log struct {
+	// Level and Format are the only settings of logs: where they go is for the supervisor of the process.
 	Level  slog.Level `key:"level" default:"info" doc:"messages of this level and above are logged: debug, info, warn or error"`
 	Format string     `key:"format" default:"auto" oneof:"auto text json" doc:"auto is text on a terminal and JSON elsewhere"`
 }

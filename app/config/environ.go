@@ -37,6 +37,8 @@ func Strangers(environ []string) (list []*errs.Error) {
 }
 
 // nearest is the known word that was probably meant, or ""; all begin with the prefix.
+// A word was probably meant if fewer letters differ than a third of the word, plus two: a single typing
+// error is always found, and words that have little in common are not offered.
 func nearest(word string, known []string, prefix string) string {
 	best, distance := "", len(word[len(prefix):])/3+2
 	for _, k := range known {

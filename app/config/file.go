@@ -15,14 +15,16 @@ import (
 
 // entry is one value of the file, as text.
 type entry struct {
-	texts []string
-	line  int
+	texts []string // nil for a table, empty for a list without values
+	line  int      // of the key, from 1
 }
 
 // fileMax bounds what is read; a file with every setting is a few kilobytes.
 const fileMax = 1 << 20
 
 // readFile reads the file's values by key, and says which keys are no settings.
+// The values are returned with the error, so that Load can report what else is wrong; they are nil if the file
+// cannot be read or parsed.
 func readFile(path string, known []setting) (map[string]entry, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -94,9 +96,9 @@ func parseFile(data []byte, path string) (map[string]entry, error) {
 
 // walker collects the values of a TOML file, with the lines they stand on.
 type walker struct {
-	parser  unstable.Parser
-	entries map[string]entry
-	line    int // of the last key
+	parser  unstable.Parser  // of the bytes; its nodes are valid until the next expression
+	entries map[string]entry // by whole key
+	line    int              // of the last key
 }
 
 // key joins a table's name and a node's key.
@@ -141,6 +143,7 @@ func text(n *unstable.Node) string {
 }
 
 // suggest names the setting that was probably meant.
+// A key that resembles nothing is better removed than guessed.
 func suggest(key string, known []setting) string {
 	var keys []string
 	for _, s := range known {
@@ -153,6 +156,8 @@ func suggest(key string, known []setting) string {
 }
 
 // editDistance is Levenshtein's, for short words.
+// Bytes are compared, which is enough for keys. One row of the table is kept: row[j] is the distance from the part
+// of a so far to b[:j].
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -9,6 +9,7 @@ import (
 
 // Register adds --config and the flags of settings to a flag set: all settings, or those whose key
 // is one of the sections or keys that are named ("port", "auth"). Values are checked by [Load].
+// It panics, as pflag does, if the set has a flag of the same name.
 func Register(flags *pflag.FlagSet, only ...string) {
 	flags.String("config", "", "TOML file with settings (default "+DefaultFile+" if it exists)")
 	for _, s := range settings() {
@@ -16,6 +17,7 @@ func Register(flags *pflag.FlagSet, only ...string) {
 			continue
 		}
 		f := flags.VarPF(&flagValue{setting: s}, s.flag(), "", s.sentence())
+		// For help only. The value stays empty, and Load asks whether the flag was changed.
 		f.DefValue = s.byText
 		if s.kind.Kind() == reflect.Bool {
 			f.NoOptDefVal = "true"
@@ -34,12 +36,14 @@ func (s setting) within(only []string) bool {
 }
 
 // flagValue keeps the text of a flag; a list's flag may be given several times.
+// It parses nothing: a wrong value is reported by Load, together with all others and with its source.
 type flagValue struct {
 	setting setting
 	texts   []string
 }
 
 // Set implements pflag.Value.
+// The last of several values wins for a setting that takes one.
 func (f *flagValue) Set(text string) error {
 	if !f.setting.list() {
 		f.texts = nil

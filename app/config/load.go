@@ -22,8 +22,8 @@ const FileVariable = envPrefix + "CONFIG"
 
 // Sources are where values come from; any may be empty.
 type Sources struct {
-	Flags *pflag.FlagSet // after parsing; with flags made by [Register]
-	Env   func(name string) (string, bool)
+	Flags *pflag.FlagSet                   // after parsing; with flags made by [Register]
+	Env   func(name string) (string, bool) // as os.LookupEnv
 	// File is read when neither --config nor the environment names one; missing is no error.
 	File string
 	// Memory is what the process may use, in bytes: some defaults follow it.
@@ -36,13 +36,15 @@ func FromProcess(flags *pflag.FlagSet) Sources {
 }
 
 // Loaded is the settings in force, and where each came from.
+// After Load only Note changes it, so concurrent readers need no lock.
 type Loaded struct {
 	Config
-	values []Value
+	values []Value // in the order of settings
 }
 
 // Load reads all sources and checks every value. The error joins one *errs.Error for each thing that
 // is wrong, kind Invalid, each with a remedy; nothing of a configuration with an error is usable.
+// It reads files and never writes. A file that is named and missing is an error; the default file may be missing.
 func Load(from Sources) (*Loaded, error) {
 	if from.Env == nil {
 		from.Env = func(string) (string, bool) { return "", false }
@@ -56,7 +58,9 @@ func Load(from Sources) (*Loaded, error) {
 		switch {
 		case err == nil:
 			file = read
+		// The default file need not exist.
 		case !required && errors.Is(err, fs.ErrNotExist):
+		// It cannot be read or parsed, so no value of it is known.
 		case read == nil:
 			return nil, err
 		default:
@@ -66,6 +70,7 @@ func Load(from Sources) (*Loaded, error) {
 	l := &Loaded{}
 	for _, s := range all {
 		texts, source := from.find(s, file, path)
+		// After an error the other settings are checked all the same.
 		if err := s.set(&l.Config, texts); err != nil {
 			if e, ok := file[s.key]; !ok || len(e.texts) == 1 || s.list() { // else readFile has said so
 				wrong = append(wrong, problem(s, fmt.Sprintf("%q", strings.Join(texts, ",")), source, err))
@@ -76,12 +81,14 @@ func Load(from Sources) (*Loaded, error) {
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
+	// Defaults that follow other values come last, when all values are known to be valid.
 	l.fit()
 	if l.Cache.Namespace == 0 {
 		l.Cache.Namespace = cacheDefault(from.Memory)
 	}
 	for i, v := range l.values {
 		l.values[i].Value = v.setting.text(&l.Config)
+		// Only whether a secret is set may be seen.
 		if v.setting.secret && l.values[i].Value != "" {
 			l.values[i].Value = "(set, not shown)"
 		}
@@ -103,6 +110,8 @@ func (from Sources) path() (path string, required bool) {
 }
 
 // find is the strongest source's texts for a setting.
+// An empty variable of the environment counts as set: it makes a list empty. The second result is the name of the
+// source, for people.
 func (from Sources) find(s setting, file map[string]entry, path string) ([]string, string) {
 	if from.Flags != nil {
 		if f := from.Flags.Lookup(s.flag()); f != nil && f.Changed {
@@ -119,6 +128,8 @@ func (from Sources) find(s setting, file map[string]entry, path string) ([]strin
 }
 
 // split makes a list of a comma-separated text, and leaves a single value alone.
+// Spaces around the parts are dropped, and so are empty parts: a value of a list can have neither a comma nor
+// spaces at its ends.
 func (s setting) split(text string) []string {
 	if !s.list() {
 		return []string{text}
@@ -133,6 +144,7 @@ func (s setting) split(text string) []string {
 }
 
 // problem is the error of one setting: key, bad value, where it came from, what would be right.
+// A secret is not repeated, not even a wrong one.
 func problem(s setting, value, source string, err error) *errs.Error {
 	if s.secret {
 		value = "the value"
@@ -142,6 +154,7 @@ func problem(s setting, value, source string, err error) *errs.Error {
 }
 
 // example is a valid value, for errors.
+// The default is the best example. Settings that are empty by default have one by their type.
 func (s setting) example() string {
 	switch {
 	case s.byText != "":
@@ -155,6 +168,7 @@ func (s setting) example() string {
 }
 
 // sorted orders errors by their text, so that a wrong file gives the same output every time.
+// The file is a map, whose order changes from run to run.
 func sorted(list []error) []error {
 	slices.SortFunc(list, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	return list

@@ -16,14 +16,17 @@ import (
 const CacheLeast = 256 << 20
 
 // cacheShare is the part of the machine's memory that cache.namespace is by default.
+// The rest is for the kernel, which caches the files of the store, and for other processes.
 const cacheShare = 4
 
 // cacheDefault follows the memory of the machine, in whole MiB so that it reads well.
+// memory is in bytes. On a machine with less than 1 GiB it is more than a quarter.
 func cacheDefault(memory int64) Bytes {
 	return Bytes(max(CacheLeast, memory/cacheShare>>20<<20))
 }
 
 // MachineMemory is the machine's memory or, if that is less, what the process's control group allows.
+// If the kernel does not tell, it is 1 GiB. Swap does not count.
 func MachineMemory() int64 {
 	total := int64(1 << 30)
 	var info unix.Sysinfo_t
@@ -42,6 +45,8 @@ func groupLimit(root string, total int64) int64 {
 		if len(parts) != 3 {
 			continue
 		}
+		// Version 2 has one hierarchy, whose line has no controllers; version 1 has one for memory. A group without
+		// a limit has the word max, which is not a number, or in version 1 a number that is larger than any memory.
 		mount, file := "sys/fs/cgroup", "memory.max"
 		if controllers := strings.Split(parts[1], ","); parts[1] != "" {
 			if !slices.Contains(controllers, "memory") {
@@ -56,6 +61,8 @@ func groupLimit(root string, total int64) int64 {
 					total = min(total, limit)
 				}
 			}
+			// Groups around it count as well: any of them may have the smallest limit. In a container the path may
+			// not exist; then only those that do are read.
 			if group == "/" {
 				break
 			}

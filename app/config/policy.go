@@ -4,6 +4,7 @@ import "hemera"
 
 // Define is the space as the cluster keeps it. Load has checked the values; the error is for those
 // who make a Space by hand.
+// With layout plain, replicas and replicas_min mean nothing.
 func (s Space) Define(name string) (hemera.Space, error) {
 	sum, err := hemera.ParseChecksumKind(s.Checksum)
 	if err != nil {

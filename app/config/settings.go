@@ -11,6 +11,7 @@ import (
 )
 
 // setting is one leaf of Config, as its tags describe it.
+// It is a value and never changed. Lists of it are made by reflection at each call, so the package needs no state.
 type setting struct {
 	key      string       // "repair.grace"
 	byFlag   string       // the flag's name if it is not made from the key
@@ -32,6 +33,7 @@ func (s setting) flag() string {
 }
 
 // env is the name of the setting's environment variable.
+// A setting http.metrics_networks is HEMERA_HTTP_METRICS_NETWORKS.
 func (s setting) env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
 }
@@ -65,6 +67,7 @@ func leaves(t reflect.Type, prefix string, index []int) []setting {
 }
 
 // set parses texts into the setting's field: one text, or any number for a list.
+// After an error the field has an unknown value; Load then returns no configuration.
 func (s setting) set(c *Config, texts []string) error {
 	field := reflect.ValueOf(c).Elem().FieldByIndex(s.index)
 	if !s.list() {
@@ -115,6 +118,7 @@ func (s setting) parse(into reflect.Value, text string) error {
 
 // convert reads a text by the type of the field. Numbers, durations and sizes are returned too, for comparing with
 // limits.
+// Adding a type here means adding it to form, and to Type of the flag.
 func (s setting) convert(into reflect.Value, text string) (number int64, isNumber bool, err error) {
 	switch v := into.Addr().Interface().(type) {
 	case *time.Duration:
@@ -150,6 +154,7 @@ func (s setting) convert(into reflect.Value, text string) (number int64, isNumbe
 }
 
 // form says in words how a value is written.
+// It stands in errors behind "is" and "must be".
 func (s setting) form() string {
 	t := s.kind
 	if s.list() {
@@ -199,6 +204,7 @@ func one(v reflect.Value) string {
 }
 
 // shortDuration is Duration.String without zeros at the end: "24h", not "24h0m0s".
+// time.ParseDuration reads it back to the same duration.
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {

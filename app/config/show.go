@@ -9,18 +9,20 @@ import (
 
 // Value is one setting in force. Secrets are masked.
 type Value struct {
-	Key    string `json:"key"`
-	Value  string `json:"value"`
+	Key    string `json:"key"`    // with dots: repair.grace
+	Value  string `json:"value"`  // as a user would write it
 	Source string `json:"source"` // "--port", "HEMERA_PORT", "hemera.toml:3", "default"
-	Doc    string `json:"doc"`
+	Doc    string `json:"doc"`    // the meaning, in one sentence
 
-	setting setting
+	setting setting // not in JSON
 }
 
 // Values lists every setting in the order of [Config].
+// The slice is the caller's.
 func (l *Loaded) Values() []Value { return slices.Clone(l.values) }
 
 // Example prints a file with every setting, its meaning and its default, all commented out.
+// Taking it as it is changes nothing: every line is a comment or the name of a table.
 func Example(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("# Hemera's settings. Every line that begins with # shows a default.\n")
@@ -41,6 +43,7 @@ func Example(w io.Writer) error {
 }
 
 // sentence is the doc text with what is possible.
+// Help, the example file and the table of the documentation share it.
 func (s setting) sentence() string {
 	text := s.doc
 	if len(s.oneof) > 0 {
@@ -50,6 +53,7 @@ func (s setting) sentence() string {
 }
 
 // toml is the default as the file has it.
+// Numbers and booleans stand without quotes; all else is text.
 func (s setting) toml() string {
 	switch s.kind.String() {
 	case "int", "bool":
@@ -66,6 +70,7 @@ func (s setting) toml() string {
 }
 
 // Table prints the settings as a Markdown table for the documentation.
+// A test compares it with docs/operations.md.
 func Table(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("| setting | default | flag | variable | meaning |\n|---|---|---|---|---|\n")
@@ -81,6 +86,8 @@ func Table(w io.Writer) error {
 }
 
 // Note has Values show what a setting was taken to be, and why, where neither a person nor a default said so.
+// It changes what is shown, not the setting. An unknown key is
+// ignored.
 func (l *Loaded) Note(key, value, source string) {
 	for i := range l.values {
 		if l.values[i].Key == key {

@@ -14,8 +14,11 @@ const resolveTime = 5 * time.Second
 
 // advertised is the address by which others reach a process: the wish of the admin, else the listener's own. If the
 // process listens on all addresses, it is the address that this machine has towards toward; "" stands for everybody.
+// ctx bounds the look-up of toward, which may be a name. The result is host:port; the host is a name only if the
+// admin wished one.
 func advertised(ctx context.Context, wish string, l net.Listener, toward string) string {
 	host, port, _ := net.SplitHostPort(l.Addr().String())
+	// The wish is not checked: it may be the address of a translating router, which this machine does not have.
 	if wish != "" {
 		// A wish with a port is final; one without gets the listener's port.
 		if _, _, err := net.SplitHostPort(wish); err == nil {
@@ -61,6 +64,8 @@ func outward(ctx context.Context, toward string) string {
 }
 
 // reachable is the first address that other machines can use, or loopback.
+// Link-local addresses are not among them: they mean nothing without the interface. Loopback lets a machine without
+// a network run a cluster of its own.
 func reachable(addrs []net.Addr) string {
 	for _, a := range addrs {
 		if prefix, err := netip.ParsePrefix(a.String()); err == nil && prefix.Addr().IsGlobalUnicast() {
@@ -72,6 +77,7 @@ func reachable(addrs []net.Addr) string {
 
 // checkReach fails with Invalid if the node's address is loopback and its manager's is not: the manager would send
 // clients to their own machines. A manager in the same process has no address here.
+// The names of a manager that are not addresses count as other machines, except localhost.
 func checkReach(addr, manager string) error {
 	if !isLoopback(addr) || manager == "" || isLoopback(manager) {
 		return nil

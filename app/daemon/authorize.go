@@ -32,8 +32,11 @@ func processOf(r *http.Request) (link.Process, bool) {
 
 // socketOwner identifies callers of the admin API by the owner of the client's socket, so the client must run on this
 // machine. root and the server's own user are admins.
+// It reads no password and no certificate: the kernel is the witness. A process of another machine cannot be asked
+// about, so such a caller gets Unauthenticated.
 func socketOwner(owners auth.Owners, users auth.Users) admin.Authorizer {
 	return func(r *http.Request) (hemera.Identity, error) {
+		// At a unix socket the kernel named the process when it connected.
 		if p, ok := processOf(r); ok {
 			return identityOf(users, p.UID, "localhost"), nil
 		}
@@ -57,6 +60,7 @@ func socketOwner(owners auth.Owners, users auth.Users) admin.Authorizer {
 }
 
 // identityOf is the identity of a user of this machine. A number without an account is nobody.
+// The groups are those of the account, not of the calling process.
 func identityOf(users auth.Users, uid uint32, host string) hemera.Identity {
 	account := users.FindUID(uid)
 	who := hemera.Identity{
@@ -70,6 +74,7 @@ func identityOf(users auth.Users, uid uint32, host string) hemera.Identity {
 }
 
 // localAddr is the address of the server that a request came to.
+// net/http puts it into the context of each request; without it the handler runs in something else than a server.
 func localAddr(r *http.Request) (netip.AddrPort, error) {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {

@@ -21,6 +21,8 @@ type web struct {
 // guardWeb applies the rules of HTTP. A web page can make a browser believe that a foreign name is this machine (DNS
 // rebinding); the browser then sends that name, so requests to names that are not the server's are refused. Requests
 // over the unix socket pass: no browser opens it. Strangers may ask for /healthz only.
+// /healthz answers under any name: load balancers and supervisors call by names that nobody configured, and it
+// tells nothing.
 func guardWeb(rules web, next http.Handler) http.Handler {
 	next = guardMetrics(rules.metrics, next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,7 +46,9 @@ func (rules web) answersTo(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
+	// An IPv6 address has brackets, and a fully qualified name may end with a dot.
 	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
+	// DNS rebinding needs a name, so an address is always right.
 	if _, err := netip.ParseAddr(host); err == nil || host == "" || strings.EqualFold(host, "localhost") {
 		return true
 	}
@@ -52,6 +56,7 @@ func (rules web) answersTo(host string) bool {
 }
 
 // namesOf are the names that a process has without being told: the one that others reach it by, and the machine's.
+// Names are compared without regard to case, and not looked up.
 func namesOf(addr string, configured []string) []string {
 	names := append(slices.Clone(configured), hostOf(addr))
 	if name, err := os.Hostname(); err == nil {

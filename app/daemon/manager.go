@@ -33,10 +33,10 @@ import (
 
 // ManagerOptions are the settings of a manager process, as app/config checked them.
 type ManagerOptions struct {
-	Dir       string // state: the namespace and the cluster's authority
-	Listen    string // host:port; port 0 chooses one
-	Advertise string // host:port as nodes and clients reach it; Listen's if empty
-	Trusted   []auth.Network
+	Dir       string         // state: the namespace and the cluster's authority
+	Listen    string         // host:port; port 0 chooses one
+	Advertise string         // host:port as nodes and clients reach it; Listen's if empty
+	Trusted   []auth.Network // networks whose hosts may name their users
 	// Sources are networks that third-party copies may read from, besides the cluster's own doors; empty
 	// are the trusted ones, and this machine where the manager serves no other.
 	Sources []netip.Prefix
@@ -55,7 +55,7 @@ type ManagerOptions struct {
 	HTTPListen, HTTPSocket string
 	// SocketWished is true if a user chose HTTPSocket: then a manager that cannot have it does not start.
 	SocketWished bool
-	Settings     func() []admin.Setting
+	Settings     func() []admin.Setting // in force, for the verb Config; secrets are masked
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
 	Space hemera.Space
 	// TokenLifetime is how long a join token works when its creator does not say.
@@ -75,20 +75,23 @@ type ManagerOptions struct {
 }
 
 // Manager is a manager process.
+// Everything in it is set by OpenManager and only read afterwards.
 type Manager struct {
 	*manager.Manager
 	Addr   string // as clients and nodes reach it
 	Socket string // the unix socket of the admin API; empty for none
 
-	options   ManagerOptions
-	lock      *os.File // on the state directory
-	store     kv.Store
-	tree      *namespace.Namespace
-	authority *pki.Authority
-	port      *port
+	options   ManagerOptions       // with Bounds set
+	lock      *os.File             // on the state directory
+	store     kv.Store             // below tree; closed after it
+	tree      *namespace.Namespace // the only writer of the store
+	authority *pki.Authority       // admits nodes; its file is in Dir
+	port      *port                // the common port, and what else HTTP answers at
 }
 
 // OpenManager opens the state and the port; nobody is answered before Run.
+// It fails with Unavailable if another process has the directory, Exists if a port is taken, Corrupt if the store
+// is missing beside its authority or a restore did not end, and Invalid for a directory of hemera up.
 func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) {
 	// A user who names the wrong directory must not get a new, empty cluster in it.
 	if statedir.HasStore(filepath.Join(o.Dir, statedir.UpManager)) && !statedir.HasStore(o.Dir) {
@@ -103,6 +106,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if o.Bounds == nil {
 		o.Bounds = resources.NewBounds()
 	}
+	// From here on close releases what there is so far: each part may be nil.
 	m := &Manager{options: o, lock: lock}
 	defer func() {
 		if err != nil {
@@ -112,6 +116,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err := statedir.CheckRestored(o.Dir); err != nil {
 		return nil, err
 	}
+	// The port comes before the store: a port that is taken shows at once, and opening a large store takes seconds.
 	if m.port, err = openPort(ctx, o.Listen, o.Loop, o.Log); err != nil {
 		return nil, err
 	}
@@ -119,7 +124,9 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err := m.openMore(ctx); err != nil {
 		return nil, err
 	}
+	// Nodes and clients may be anywhere, so the address is that of the default route.
 	m.Addr = advertised(ctx, o.Advertise, m.port.listener, "")
+	// Before the store is opened, which would make a new, empty one.
 	if err := statedir.CheckStore(o.Dir); err != nil {
 		return nil, err
 	}
@@ -154,6 +161,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 
 // openMore takes what else HTTP is answered at. Where the unix socket of the default cannot be (a long path, a
 // filesystem without sockets), a manager starts without: everything else still answers.
+// These sockets answer HTTP only, so that an admin can open them to networks that XRootD clients do not come from.
 func (m *Manager) openMore(ctx context.Context) error {
 	o := m.options
 	if o.HTTPListen != "" {
@@ -192,6 +200,7 @@ func (m *Manager) sources() access.Sources {
 		}
 	}
 	if o.HTTPListen != "" {
+		// The additional HTTP port is the first of extra: a copy must not read there.
 		rule.Never = []string{m.port.extra[0].Addr().String()}
 	}
 	return rule
@@ -209,6 +218,8 @@ func (m *Manager) backups() hemera.Backups {
 func (m *Manager) Dir() string { return m.options.Dir }
 
 // open makes the doors.
+// The admin API serves both its own port and, through calls, XRootD sessions: it is one handler. Counts of sessions
+// come from the XRootD door, so the manager gets them here, after both exist.
 func (m *Manager) open() (err error) {
 	o := m.options
 	// The same facts identify XRootD clients and callers of the admin API.
@@ -245,6 +256,7 @@ func (m *Manager) open() (err error) {
 
 // Run serves until the context ends or the store fails, and then closes everything. After a failed store the
 // supervisor of the process starts it again.
+// It may be called once. The error is nil after an orderly end.
 func (m *Manager) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -265,10 +277,13 @@ func (m *Manager) Run(ctx context.Context) error {
 }
 
 // close releases everything that OpenManager acquired, also after a part of it failed.
+// The port goes first, so that no request meets a closed store; the lock goes last, so that no other process opens
+// the store while it is still being closed.
 func (m *Manager) close() {
 	if m.port != nil {
 		m.port.close()
 	}
+	// A store that does not close in time loses nothing: what was acknowledged is in its log.
 	runWithin(storeTime, m.closeStore)
 	_ = m.lock.Close()
 }

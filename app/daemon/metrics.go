@@ -11,6 +11,8 @@ import (
 
 // guardMetrics lets only this machine and hosts of the networks read /metrics, which has names of hosts and paths and
 // shows what users do. Other paths have rules of their own.
+// It is a rule of addresses, since Prometheus has no identity here. A proxy on this machine would open /metrics to
+// everybody: it has to guard them itself.
 func guardMetrics(networks []netip.Prefix, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/metrics" && !mayScrape(networks, r) {

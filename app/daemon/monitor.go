@@ -19,6 +19,7 @@ func monitorNode(n *node.Node, o NodeOptions) http.Handler {
 }
 
 // countersOf reads the counters of a node for /metrics.
+// Each is read alone, so they need not fit together to the last unit. Names are API: dashboards depend on them.
 func countersOf(n *node.Node) []admin.Counter {
 	c := n.Counters()
 	return []admin.Counter{

@@ -35,9 +35,9 @@ import (
 // NodeOptions are the settings of a storage node process.
 type NodeOptions struct {
 	Dir       string // state: who the node is
-	Listen    string
-	Advertise string
-	Zone      string
+	Listen    string // host:port; port 0 chooses one
+	Advertise string // as in [ManagerOptions]
+	Zone      string // failure domain; empty for none
 	Disks     []hemera.AttachDisk
 	// MakeDisks makes directories of Disks that are missing and were never a disk.
 	MakeDisks bool
@@ -72,20 +72,23 @@ type NodeOptions struct {
 const clockSkew = 5 * time.Minute
 
 // Node is a storage node process.
+// OpenNode sets everything; Run, and what it calls, only read it.
 type Node struct {
 	*node.Node
 	Addr string
 
 	options     NodeOptions
-	lock        *os.File // on the state directory
-	peers       *peers.Peers
-	pulls       puller
-	credentials *pki.Credentials
-	remote      *rpc.Client
-	port        *port
+	lock        *os.File         // on the state directory
+	peers       *peers.Peers     // pieces at other nodes
+	pulls       puller           // sources of third-party copies
+	credentials *pki.Credentials // nil if the manager is in the same process
+	remote      *rpc.Client      // nil if the manager is in the same process
+	port        *port            // XRootD, and HTTP for monitoring
 }
 
 // OpenNode joins the cluster if needed, and opens disks and port.
+// It fails with Unavailable if another process has the directory, with Exists if the port is taken, with NotFound
+// if the node has neither a certificate nor a token, and with the kind of what the manager answered to a join.
 func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	lock, err := statedir.LockDir(o.Dir)
 	if err != nil {
@@ -116,6 +119,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		}
 		control, id, managerAddr = n.remote, n.credentials.Node(), n.credentials.Addrs()[0]
 	}
+	// The way to the manager decides: clients that can reach the manager are likely to come by the same network.
 	n.Addr = advertised(ctx, o.Advertise, n.port.listener, managerAddr)
 	if err := checkReach(n.Addr, managerAddr); err != nil {
 		return nil, err
@@ -153,6 +157,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 }
 
 // addressNow is how the node finds out its address again; nil if it was told, or listens on that one alone.
+// So a machine that gets another address by DHCP is found again. An address that the admin gave
+// never changes by itself.
 func (n *Node) addressNow(ctx context.Context, managerAddr string) func() string {
 	if n.options.Advertise != "" || !listensEverywhere(n.port.listener) {
 		return nil
@@ -175,6 +181,8 @@ func paths(disks []hemera.AttachDisk) (list []string) {
 }
 
 // openDisk opens a disk of this node; node.Options says when.
+// It makes a directory only with MakeDisks, and only if that was never a disk: one that was, and is
+// missing, is a filesystem that is not mounted.
 func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
 	o := n.options
 	given := func(d hemera.AttachDisk) bool { return filepath.Clean(d.Path) == path }
@@ -206,6 +214,7 @@ func (n *Node) folder() func(string) bool {
 }
 
 // join gets the node's certificate, from its state directory or with the token, and dials the manager.
+// A node with a good certificate does not need the manager here: it starts, and connects when the manager answers.
 func (n *Node) join(ctx context.Context) error {
 	o := n.options
 	// Four cases: joined before, or not; with a token, or without.
@@ -255,6 +264,7 @@ func dialManager(ctx context.Context, addr string) (net.Conn, error) {
 }
 
 // enrol joins a cluster with the token: it proves the manager by the token's fingerprint and gets a certificate.
+// It blocks until the manager answers or the context ends.
 func enrol(ctx context.Context, o NodeOptions) (*pki.Credentials, error) {
 	token, err := pki.ParseToken(o.Join)
 	if err != nil {
@@ -269,6 +279,7 @@ func enrol(ctx context.Context, o NodeOptions) (*pki.Credentials, error) {
 }
 
 // Run serves until the context ends, then closes everything.
+// When the context ends, writes get StopPatience to end while everything still serves. Then all parts end.
 func (n *Node) Run(ctx context.Context) error {
 	// What serves goes on while the writes under way end.
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -296,6 +307,8 @@ func (n *Node) Run(ctx context.Context) error {
 }
 
 // close releases everything that OpenNode acquired, also after a part of it failed.
+// The lock goes last, so that no second process becomes this node while it still
+// ends.
 func (n *Node) close() {
 	if n.port != nil {
 		n.port.close()

@@ -28,6 +28,7 @@ const (
 )
 
 // port is one TCP port and what answers there: XRootD always, HTTP and control where set.
+// It is built by openPort and its owner, and immutable while it serves.
 type port struct {
 	listener net.Listener      // of all protocols
 	extra    []net.Listener    // HTTP only
@@ -43,6 +44,7 @@ type port struct {
 }
 
 // openPort listens at the address. Without a loop it makes one of its own.
+// The kernel queues clients from now on; nobody is answered before serve.
 func openPort(ctx context.Context, addr string, loop *poll.Loop, log *slog.Logger) (*port, error) {
 	listener, err := link.Listen(ctx, addr, link.DefaultOptions())
 	if err != nil {
@@ -60,6 +62,8 @@ func openPort(ctx context.Context, addr string, loop *poll.Loop, log *slog.Logge
 }
 
 // serve serves until the context ends, and then lets requests under way finish within the grace.
+// It starts one goroutine for each listener and each server, and one that stops them. The first that fails ends the
+// others.
 func (p *port) serve(ctx context.Context) error {
 	if p.bounds != nil {
 		p.bounds.AddRelief(p.xrd.CloseIdle)
@@ -68,8 +72,10 @@ func (p *port) serve(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	door := mux.Listener(link.XRootD)
 	group.Go(func() error { return ended(ctx, p.xrd.Serve(ctx, door)) })
+	// Stopped in this order, one after the other, within one grace.
 	stop := []func(context.Context) error{p.xrd.Shutdown}
 	if p.web != nil {
+		// There is no limit for a whole request here: the admin door sets deadlines until it knows the sender.
 		server := &http.Server{
 			Handler: p.web, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: webIdle, MaxHeaderBytes: 64 << 10,
 			ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug), ConnContext: withProcess,
@@ -110,6 +116,7 @@ func (p *port) serve(ctx context.Context) error {
 }
 
 // muxOptions make the port use the bounds of the process.
+// A bound that is reached first closes idle XRootD sessions, of all ports if the process has bounds.
 func (p *port) muxOptions() link.MuxOptions {
 	o := link.MuxOptions{Log: p.log, Relieve: p.xrd.CloseIdle}
 	if p.bounds != nil {
@@ -131,6 +138,7 @@ func (p *port) close() {
 }
 
 // runWithin runs end, but does not wait for it longer than that: a call that hangs in the kernel ends with the process.
+// The goroutine stays behind then. It is used at the end of a process only.
 func runWithin(most time.Duration, end func()) {
 	done := make(chan struct{})
 	go func() {
@@ -144,6 +152,7 @@ func runWithin(most time.Duration, end func()) {
 }
 
 // ended is the error of a server that returned: nil if it was stopped.
+// An error after the context has ended is a consequence of the stop, whatever it says.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
 		return nil

@@ -15,11 +15,13 @@ import (
 // puller lets the door of a node fetch the source of a third-party copy. It logs in at the source as nobody,
 // so that the copy gets what the source gives for the client's key and nothing that the node could read.
 type puller struct {
-	client *xrootd.Client
-	log    *slog.Logger
+	client *xrootd.Client // logs in without a name, asks Permit at each connection
+	log    *slog.Logger   // gets the real cause of a failure
 }
 
 // newPuller makes a puller whose client has the options besides those that make it safe.
+// The rule is asked with the address that is really dialled: a name may have meant another one when the copy was
+// ordered. node is asked late, because a new node has no number before it joined.
 func newPuller(rules hemera.CopyRules, node func() hemera.NodeID, o xrootd.Options) puller {
 	o.App, o.Anonymous = "hemera-tpc", true
 	o.Permit = func(ctx context.Context, e xrootd.Endpoint, to netip.AddrPort) error {
@@ -35,6 +37,8 @@ func (p puller) Pull(ctx context.Context, source xrd.PullSource, dst hemera.Hand
 	opened := false
 	_, err := p.pull(ctx, source, into, &opened, progress)
 	kind := errs.KindOf(err)
+	// Errors that are not about the reach of the source are passed on: of the destination, of a copy that was
+	// cancelled, or of bytes that arrived damaged.
 	if err == nil || into.failed || ctx.Err() != nil || opened && (kind == errs.Corrupt || kind == errs.IO) {
 		return err
 	}
@@ -61,6 +65,7 @@ func (p puller) pull(ctx context.Context, source xrd.PullSource, dst hemera.Hand
 }
 
 // into is the file that a copy writes. It knows when it was this end that failed.
+// It is used by the one goroutine of the copy.
 type into struct {
 	hemera.Handle
 	failed bool

@@ -14,8 +14,8 @@ import (
 // tokens makes join tokens that lead to this manager. It implements hemera.TokenAdmin.
 type tokens struct {
 	*pki.Authority
-	addr     string
-	lifetime time.Duration
+	addr     string        // of this manager, in each token
+	lifetime time.Duration // where a request names none
 }
 
 var _ hemera.TokenAdmin = tokens{}
@@ -40,6 +40,7 @@ func (t tokens) CreateToken(ctx context.Context, r hemera.TokenRequest) (string,
 }
 
 // networkOf reads a network, or an address as a network of one.
+// Bits beyond the mask are dropped: 10.1.2.3/16 is 10.1.0.0/16.
 func networkOf(text string) (netip.Prefix, error) {
 	if network, err := netip.ParsePrefix(text); err == nil {
 		return network.Masked(), nil

@@ -21,9 +21,9 @@ import (
 
 // UpOptions are the settings of a cluster in one process.
 type UpOptions struct {
-	Manager ManagerOptions
-	Nodes   int // on the ports after the manager's
-	Disks   int // folders DIR/disk<n>, distributed to the nodes in turn
+	Manager ManagerOptions // Dir is the directory of the whole cluster
+	Nodes   int            // on the ports after the manager's
+	Disks   int            // folders DIR/disk<n>, distributed to the nodes in turn
 	Zone    string
 	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
 	ScrubRate int64
@@ -35,10 +35,11 @@ type UpOptions struct {
 type Up struct {
 	Manager *Manager
 	Nodes   []*Node
-	loop    *poll.Loop
+	loop    *poll.Loop // shared; closed after all of them
 }
 
 // OpenUp opens the manager and the nodes below its directory.
+// It fails as OpenManager and OpenNode do. If a port of a node is taken, the error names all ports of the cluster.
 func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	dir := o.Manager.Dir
 	o.Manager.Dir = filepath.Join(dir, statedir.UpManager)
@@ -66,6 +67,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// All nodes share it: its bounds are those of the process.
 	memory := disks.NewMemory()
 	for i := 1; i <= o.Nodes; i++ {
 		// Port 0 of the manager: every node chooses its own, too.
@@ -103,6 +105,8 @@ func (u *Up) node(id hemera.NodeID) hemera.Node {
 }
 
 // disksOf is node i's share of the disks; both count from 1.
+// Disk d belongs to node d modulo the number of nodes, so a start with the same numbers gives every node its disks
+// again.
 func disksOf(dir string, i, nodes, disks int) (share []hemera.AttachDisk) {
 	for d := i; d <= disks; d += nodes {
 		share = append(share, hemera.AttachDisk{Path: filepath.Join(dir, fmt.Sprintf("disk%d", d))})
@@ -121,6 +125,7 @@ func disksOfOthers(dir string, i, nodes, disks int) (share []hemera.AttachDisk) 
 }
 
 // Run serves until the context ends. ready, if not nil, is called once every node has joined.
+// It returns the error of the nodes or, if they ended well, of the manager. A manager that fails ends the nodes.
 func (u *Up) Run(ctx context.Context, ready func()) error {
 	// Nodes end first: what they have pending is settled while the manager still answers.
 	// Not a child of ctx: the manager must outlive the nodes.
@@ -173,6 +178,7 @@ func (u *Up) close() {
 }
 
 // splitPort splits host:port.
+// A port that is a name, such as xrootd, is Invalid: the ports of nodes are counted from it.
 func splitPort(addr string) (host string, port int, err error) {
 	host, text, err := net.SplitHostPort(addr)
 	if err == nil {

@@ -22,6 +22,7 @@ func LockDir(dir string) (*os.File, error) {
 // Lock locks a directory that exists, as LockDir does. remedy is what a person can do while another process has it.
 //
 // A file system that cannot lock (some network file systems) is no reason not to start.
+// The lock is of the open file (flock(2)), so it ends when the process does, also by a kill.
 func Lock(dir, remedy string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -38,6 +39,7 @@ func Lock(dir, remedy string) (*os.File, error) {
 }
 
 // Private makes a directory, if it is missing, that only its owner may read, whatever the directory above allows.
+// The mode is corrected at each start, because a copy by hand may have opened it.
 func Private(dir string) error {
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {

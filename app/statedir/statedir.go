@@ -112,6 +112,7 @@ func Disks(ctx context.Context, s kv.Store) ([]hemera.DiskID, error) {
 }
 
 // Cluster opens the records of the cluster in a store. It returns nil if no manager has used the store.
+// It acquires the writer of the store, so a writer that was acquired before is fenced.
 func Cluster(ctx context.Context, s kv.Store) (*cluster.Cluster, error) {
 	found := false
 	prefix := []byte(cluster.Prefix)
@@ -126,6 +127,7 @@ func Cluster(ctx context.Context, s kv.Store) (*cluster.Cluster, error) {
 }
 
 // interleaved orders disks: the first of each node, then the second of each node, and so on.
+// Within a rank, nodes are in the order of their ids.
 func interleaved(disks []hemera.Disk) []hemera.DiskID {
 	rank := make(map[hemera.DiskID]int)
 	seen := make(map[hemera.NodeID]int)
@@ -145,6 +147,8 @@ func interleaved(disks []hemera.Disk) []hemera.DiskID {
 }
 
 // CheckRestored fails with Corrupt if a restore into the directory was interrupted.
+// What such a directory holds is a part of a namespace: a manager that started from it would take all else for
+// orphans.
 func CheckRestored(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, RestoringDir)); err == nil {
 		return errs.New(errs.Corrupt, "statedir.CheckRestored", dir, "a restore into this directory was not finished").

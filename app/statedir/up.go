@@ -74,6 +74,7 @@ func SaveUpShape(dir string, s UpShape) error {
 
 // CheckUpDisks fails with Invalid if the directory has more disks than the cluster is started with: the files on the
 // others would be out of reach.
+// Directories after a gap in the numbers are not looked at.
 func CheckUpDisks(dir string, disks int) error {
 	for n := disks + 1; n <= disks+upDisksMax; n++ {
 		path := filepath.Join(dir, fmt.Sprintf("disk%d", n))

@@ -159,7 +159,7 @@ func (c *admin) RemoveDisk(ctx context.Context, id hemera.DiskID) error {
 	}, nil)
 }
 
-// Removed lists disks that were removed and not buried.
+// Removed lists disks that were removed and not forgotten.
 func (c *admin) Removed() (ids []hemera.DiskID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -45,20 +45,17 @@ func (r *reader) ReadCached(wait Waiter, p []byte, sums []uint32, off int64) (n 
 	if off >= r.piece.stat.Size && !r.closed.Load() {
 		return 0, io.EOF, true
 	}
-	if !ok || r.closed.Load() || off < 0 || n64 <= 0 || !c.Cached(wholePagesOf(off, n64)) {
+	if !ok || r.closed.Load() || off < 0 || n64 <= 0 {
 		return 0, nil, false
 	}
-	// The look and the read are two calls: a page that goes in between ends the read early, and is read otherwise.
-	r.ahead.note(r.piece, off, n64)
-	r.ahead.ask(wait, r.piece)
+	// One system call says both whether memory has the pages and what they are: asking first would double the cost of
+	// the reads that count, those that memory answers.
 	n, err = readPages(cachedPiece{r.piece, c}, p, sums, off)
-	return n, err, err == nil || err == io.EOF
-}
-
-// wholePagesOf is the range of whole pages around a range.
-func wholePagesOf(off, n int64) (from, length int64) {
-	from = off - off%hemera.PageSize
-	return from, off + n - from
+	if all = err == nil || err == io.EOF; all {
+		r.ahead.note(r.piece, off, n64)
+		r.ahead.ask(wait, r.piece)
+	}
+	return n, err, all
 }
 
 // errNotCached says that memory does not have all of what is read.

@@ -18,6 +18,7 @@ import (
 
 const (
 	// auditsAtOnce bounds the disks compared at a time.
+	// Each has one page of a disk and one of the namespace in memory, and one order waiting at a node.
 	auditsAtOnce = 16
 	// auditRest is how often it is looked whether an audit is due, auditRetry when one that failed is.
 	auditRest  = 10 * time.Second
@@ -35,11 +36,11 @@ const (
 // files change meanwhile. A missing piece is made again, one that is bad only when its copy is sealed; an
 // orphan is removed.
 type auditor struct {
-	engine *Engine
-	// seen is since when a disk that is away may be said to be; of step alone.
+	engine *Engine // for its options, the copy limiter and the repair of pieces
+	// seen is since when a disk that is away may be said to be; used by Step alone.
 	seen map[hemera.DiskID]time.Time
 
-	suspects suspects
+	suspects suspects // orphans that are not old enough to judge
 
 	mu    sync.Mutex
 	turns map[hemera.DiskID]chan struct{} // held by the one audit of a disk that is under way
@@ -59,6 +60,7 @@ func (a *auditor) Step(ctx context.Context) (time.Duration, error) {
 				return auditRest, err
 			}
 		}
+		// Suspects bring their disk back before its interval is over, so that the piece of a cancelled write does not stay for days.
 		if again := d.Readable() && a.suspects.due(d.ID, now); due || again {
 			disks = append(disks, d)
 		}
@@ -66,6 +68,7 @@ func (a *auditor) Step(ctx context.Context) (time.Duration, error) {
 	if len(disks) == 0 {
 		return auditRest, nil
 	}
+	// A suspect that two intervals did not judge is gone by another way: its file was removed, or its disk left.
 	a.suspects.prune(now.Add(-2 * AuditInterval))
 	report, err := a.run(ctx, disks, true)
 	for _, p := range report.Problems {
@@ -78,8 +81,10 @@ func (a *auditor) Step(ctx context.Context) (time.Duration, error) {
 // a manager which is often restarted audits all the same, and one that finds a disk again which was away
 // when it stopped knows so.
 func (a *auditor) schedule(d hemera.Disk, s hemera.DiskSurvey, now time.Time) (_ hemera.DiskSurvey, due bool) {
+	// An earlier audit would find the pieces of writes that were under way, and set all of them aside as too young.
 	soon := now.Add(a.engine.OrphanAge + time.Minute)
 	if !d.Readable() {
+		// The first look after a start proves nothing: the node may be about to register.
 		first, known := a.seen[d.ID]
 		if !known {
 			a.seen[d.ID] = now
@@ -91,6 +96,7 @@ func (a *auditor) schedule(d hemera.Disk, s hemera.DiskSurvey, now time.Time) (_
 	a.seen[d.ID] = now.Add(-awayAfter) // from now on it is away at once
 	if s.Away || s.AuditDue.IsZero() {
 		s.Away = false
+		// An audit that is due earlier stays due: a disk that comes and goes must not put its audit off each time.
 		if s.AuditDue.IsZero() || s.AuditDue.After(soon) {
 			s.AuditDue = soon
 		}
@@ -104,6 +110,7 @@ func (a *auditor) schedule(d hemera.Disk, s hemera.DiskSurvey, now time.Time) (_
 // audited remembers how the audit of a disk went. One that failed is tried again soon, and one with pieces
 // that may be orphans when they are old enough to judge: what is known of them is in memory only.
 func (a *auditor) audited(ctx context.Context, d hemera.Disk, err error) {
+	// The manager ends: what failed by that says nothing about the disk.
 	if ctx.Err() != nil {
 		return
 	}
@@ -127,15 +134,15 @@ type tally struct {
 	repair bool // what was found is to be put right
 
 	mu       sync.Mutex
-	pieces   int64
-	problems map[problemKey]*hemera.FsckProblem
-	lost     map[hemera.FileID]bool
+	pieces   int64                              // seen on disks, whatever is wrong with them
+	problems map[problemKey]*hemera.FsckProblem // by tag and disk; counts are whole, lists are cut at problemsMax
+	lost     map[hemera.FileID]bool             // counted already: a file is lost once, with however many pieces
 }
 
 // problemKey is one line of a report: a kind of problem on a disk.
 type problemKey struct {
 	tag  string
-	disk hemera.DiskID
+	disk hemera.DiskID // 0 for problems of no one disk, such as files that lack pieces
 }
 
 // add counts a problem of a file, and names the file while the report has room.
@@ -160,6 +167,7 @@ func (t *tally) addPiece(tag string, disk hemera.DiskID, s hemera.PieceStat) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := t.problems[problemKey{tag, disk}]
+	// Not every piece names a path. It is a hint for people, and nothing is decided by it.
 	if s.Path == "" || len(p.Paths) >= problemsMax {
 		return
 	}
@@ -186,11 +194,13 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 				return a.offline(gctx, d, t)
 			}
 			err := a.inTurn(gctx, d, t)
+			// Without repair nothing is remembered: a look by an admin does not put off the audit that acts.
 			if repair {
 				a.audited(gctx, d, err)
 			}
 			if err != nil && gctx.Err() == nil {
 				a.engine.Log.Warn("disk could not be audited", "disk", d.ID, "error", err)
+				// Its files are counted as offline rather than left out: a report that is silent about a disk reads as good.
 				err = a.offline(gctx, d, t)
 			}
 			return errs.Wrap(err, "maint.Fsck", "disk "+d.ID.String())
@@ -198,6 +208,7 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 	}
 	err := g.Wait()
 	if err == nil {
+		// These three need no node, so they come last and see what the disks' comparison has recorded.
 		err = a.short(ctx, t)
 	}
 	if err == nil {
@@ -258,6 +269,7 @@ func (a *auditor) inTurn(ctx context.Context, d hemera.Disk, t *tally) error {
 	}
 	turn := a.turns[d.ID]
 	if turn == nil {
+		// A channel and not a mutex: the turn is waited for as long as a disk takes to list, and the wait must end with ctx.
 		turn = make(chan struct{}, 1)
 		a.turns[d.ID] = turn
 	}
@@ -275,11 +287,14 @@ func (a *auditor) inTurn(ctx context.Context, d hemera.Disk, t *tally) error {
 func (a *auditor) disk(ctx context.Context, d hemera.Disk, t *tally) error {
 	var lo hemera.FileID
 	for {
+		// The last possible piece of the file lo: the page begins with the file after it.
 		after := hemera.PieceID{File: lo, Gen: math.MaxUint64, Index: math.MaxUint8}
 		stats, err := a.inventory(ctx, d, after, auditPage)
 		if err != nil {
 			return err
 		}
+		// The disk is listed before the namespace. A piece that is recorded in between is then missing and not an orphan, and
+		// confirm finds it on the disk.
 		entries, err := a.engine.Files.DiskFiles(ctx, d.ID, lo, auditPage)
 		if err != nil {
 			return err
@@ -320,6 +335,7 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 	}
 	theirs := err == nil && has(now, f.piece, d.ID)
 	switch {
+	// Findings that do not hold any more fall through all cases: the file was changed between the two lists.
 	case f.tag == tagOrphan && !theirs:
 		return a.orphan(ctx, d, f, t)
 	case f.tag == tagSize && theirs:
@@ -329,10 +345,12 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 		}
 	case f.tag == tagMissing && theirs:
 		there, err := a.onDisk(ctx, d, f.piece)
+		// It was sealed or moved here since the disk was listed.
 		if err != nil || there {
 			return err
 		}
 		t.add(tagMissing, d.ID, f.piece.File)
+		// The missing piece is one of those that it cannot do without.
 		if len(now.Pieces) <= layout.Needed(now.Layout) {
 			t.addLost(d.ID, f.piece.File)
 		}
@@ -365,14 +383,17 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if err == nil && has(now, f.piece, d.ID) || err != nil && !errors.Is(err, errs.NotFound) {
 		return errs.Wrap(err, "maint.Audit", "disk "+d.ID.String())
 	}
+	// A piece of the content that the file has is no leftover of a write, so its age does not matter here.
 	current := err == nil && now.Gen == f.piece.Gen
 	if young && !current {
 		return nil
 	}
+	// The namespace knows of it: the remover has it removed, or holds it for readers.
 	leaving, err := e.Removals.IsUnlinked(ctx, d.ID, f.piece)
 	if err != nil || leaving {
 		return err
 	}
+	// The list may be minutes old, and the order below must not be for a piece that is gone.
 	there, err := a.onDisk(ctx, d, f.piece)
 	if err != nil || !there {
 		return err
@@ -386,9 +407,11 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 		return nil
 	}
 	t.addPiece(tagOrphan, d.ID, f.stat)
+	// The node's clock says that it is old. The manager's own clock has to agree before anything is removed.
 	if !t.repair || !a.suspects.proven(key, e.Now()) {
 		return nil
 	}
+	// From here on no commit can name the piece: the claim and commits are serialized by the namespace, and durable.
 	condemned, err := e.Findings.ClaimOrphan(ctx, d.ID, f.piece)
 	switch {
 	case errors.Is(err, errs.Overloaded): // its turn comes later
@@ -397,6 +420,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 		return errs.Wrap(err, "maint.Audit", "disk "+d.ID.String())
 	}
 	a.suspects.drop(key)
+	// A file has it after all: a commit was faster.
 	if !condemned {
 		return nil
 	}

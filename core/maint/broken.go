@@ -14,6 +14,7 @@ import (
 
 const (
 	// brokenMax bounds the broken pieces that are remembered.
+	// A piece beyond the bound is repaired as often as it is found, but `hemera status` does not count its file.
 	brokenMax = 1 << 16
 	// brokenRest is how often it is tried again to repair them: a disk with a good piece may be back.
 	brokenRest = time.Hour
@@ -22,12 +23,12 @@ const (
 // broken are pieces on disks in good order that are known to be bad, and that nothing good was left for to repair
 // them from. They are stored, since nobody finds them again but by reading all data.
 type broken struct {
-	engine *Engine
+	engine *Engine // for the stored list and the log
 
 	mu      sync.Mutex
-	pieces  map[hemera.BadPiece]bool
-	version uint64
-	again   time.Time // when repair is tried again
+	pieces  map[hemera.BadPiece]bool // as stored, or about to be
+	version uint64                   // grows with each change of pieces; a census compares it to learn that its count is outdated
+	again   time.Time                // when repair is tried again
 }
 
 // Load reads what is stored of broken pieces. It must run before Run.
@@ -88,12 +89,14 @@ func (b *broken) due(now time.Time) (list []hemera.BadPiece) {
 // setBroken remembers, or forgets, that a piece cannot be repaired.
 func (k *broken) setBroken(ctx context.Context, b hemera.BadPiece, is bool) {
 	k.mu.Lock()
+	// The lock is not held over the store, so the look and the change are two steps.
 	known, full := k.pieces[b], len(k.pieces) >= brokenMax
 	k.mu.Unlock()
 	if known == is || is && full {
 		return
 	}
 	if err := k.engine.Findings.MarkBroken(ctx, b, is); err != nil {
+		// It is remembered in memory all the same: until the next start the status is right.
 		k.engine.Log.Error("what is known of a bad piece is not stored", "piece", b.Piece.String(), "disk", b.Disk, "broken", is, "error", err)
 	}
 	k.mu.Lock()
@@ -117,6 +120,7 @@ func (a *auditor) ruined(ctx context.Context, t *tally) error {
 	view := a.engine.Cluster.View()
 	for _, b := range list {
 		now, _, err := a.engine.Files.Resolve(ctx, b.Piece.File)
+		// The list is not cleaned when a file is removed or rewritten; readers of it compare with the file, as here.
 		if errors.Is(err, errs.NotFound) || err == nil && !has(now, b.Piece, b.Disk) {
 			continue
 		}

@@ -22,18 +22,21 @@ func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) (
 	checks := make([]hemera.PieceCheck, len(entry.Pieces))
 	var wg sync.WaitGroup
 	for i, p := range entry.Pieces {
+		// A file has at most PiecesMax pieces, all on different disks, so they are read at the same time.
 		wg.Go(func() { checks[i] = ck.verify(ctx, view, entry, p) })
 	}
 	wg.Wait()
 	if !repair {
 		return checks, ctx.Err()
 	}
+	// All that failed are known before the first is repaired, so that no repair reads from another bad piece.
 	var bad []hemera.DiskID
 	for _, c := range checks {
 		if !c.OK {
 			bad = append(bad, c.Piece.Disk)
 		}
 	}
+	// One after the other: each changes where the file's pieces are, and a file is relocated once at a time.
 	for i, c := range checks {
 		if !c.OK {
 			checks[i] = ck.mend(ctx, entry, c, bad)
@@ -55,6 +58,7 @@ func (ck *checker) verify(ctx context.Context, view *hemera.View, entry hemera.E
 	order := hemera.Order{
 		Kind: hemera.OrderVerify, Disk: p.Disk, Piece: hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: p.Index},
 	}
+	// A piece of a striped layout has not the whole content, so its node cannot compute the file's checksum.
 	if len(entry.Checksums) > 0 && entry.Layout.Data <= 1 {
 		order.Checksum = entry.Checksums[0].Kind
 	}
@@ -64,11 +68,13 @@ func (ck *checker) verify(ctx context.Context, view *hemera.View, entry hemera.E
 		c.Size = r.Pieces[0].Size
 	}
 	if err != nil {
+		// A node that cannot be asked proves nothing about the piece: it is offline and not bad.
 		c.Error, c.Offline = errs.Reason(err, ""), errors.Is(err, errs.Unavailable)
 		return c
 	}
 	c.Error = judge(entry, r)
 	if c.OK = c.Error == ""; c.OK {
+		// Every page was read and is good, so an older finding is outdated.
 		ck.engine.setBroken(ctx, pieceOn(entry, p), false)
 	}
 	return c
@@ -83,6 +89,7 @@ func judge(entry hemera.Entry, r hemera.OrderResult) string {
 		return fmt.Sprintf("the piece is of a file of %d bytes, the file has %d", r.Pieces[0].FileSize, entry.Size)
 	}
 	for _, sum := range r.Checksums {
+		// Pages can agree with their own checksums and be another content's: only the file's checksum shows that.
 		if want, ok := hemera.FindChecksum(entry.Checksums, sum.Kind); ok && want != sum {
 			return fmt.Sprintf("the content's checksum is %s, the file's %s", sum, want)
 		}
@@ -97,6 +104,7 @@ func (ck *checker) mend(ctx context.Context, entry hemera.Entry, c hemera.PieceC
 		// The others may be bad too, at other pages: what is read of them is verified.
 		others := slices.DeleteFunc(slices.Clone(entry.Pieces), func(p hemera.Piece) bool { return p == c.Piece })
 		m := plannedMove{entry: entry, sources: place.Order(view, others, "", nil, 0), add: hemera.Target{Index: c.Piece.Index, Disk: c.Piece.Disk, Node: nodeOf(view, c.Piece.Disk)}}
+		// A rewrite that succeeds is verified again: the answer to the admin is what is on the disk now.
 		if err := ck.rewrite(ctx, view, m); err == nil {
 			if again := ck.verify(ctx, view, entry, c.Piece); again.OK {
 				again.Repaired = true

@@ -9,14 +9,15 @@ import (
 
 // The tags of problems.
 const (
-	tagMissing  = "missing"
-	tagOrphan   = "orphan"
-	tagNewer    = "newer" // a piece younger than the namespace, which was restored
-	tagMoved    = "moved" // a piece that is not where the namespace says, as after a move that was forgotten
-	tagSize     = "size_mismatch"
-	tagShort    = "under_replicated"
-	tagLost     = "lost" // too few pieces are left anywhere
-	tagOffline  = "offline"
+	tagMissing = "missing"
+	tagOrphan  = "orphan"
+	tagNewer   = "newer" // a piece younger than the namespace, which was restored
+	tagMoved   = "moved" // a piece that is not where the namespace says, as after a move that was forgotten
+	tagSize    = "size_mismatch"
+	tagShort   = "under_replicated"
+	tagLost    = "lost" // too few pieces are left anywhere
+	tagOffline = "offline"
+	// auditPage is how many pieces of a disk, or files of the namespace, one list has.
 	auditPage   = 1000
 	problemsMax = 1000 // file ids named of each problem
 )
@@ -31,10 +32,10 @@ type finding struct {
 
 // window is a range of files, after lo up to hi, for which both lists are complete.
 type window struct {
-	hi      hemera.FileID
-	entries []hemera.Entry
-	stats   []hemera.PieceStat
-	last    bool // nothing follows
+	hi      hemera.FileID      // the last file of the window; the greatest number if last
+	entries []hemera.Entry     // that the namespace has on the disk, by id
+	stats   []hemera.PieceStat // that the disk has, by id
+	last    bool               // nothing follows
 }
 
 // align cuts two pages, of the files after lo that the namespace has on a disk and of the pieces
@@ -42,6 +43,7 @@ type window struct {
 func align(lo hemera.FileID, entries []hemera.Entry, stats []hemera.PieceStat, limit int) window {
 	hi := hemera.FileID(math.MaxUint64)
 	if len(entries) >= limit {
+		// The page is full, so files after its last one may be missing from it.
 		hi = entries[len(entries)-1].ID
 	}
 	if len(stats) >= limit {
@@ -49,6 +51,8 @@ func align(lo hemera.FileID, entries []hemera.Entry, stats []hemera.PieceStat, l
 		if f := stats[len(stats)-1].ID.File; f <= hi {
 			hi = max(f-1, lo)
 			if hi == lo {
+				// The page has pieces of this file only. Without this the window would be empty, and the audit would not end.
+				// A piece of the entry that is cut off counts as missing until confirm finds it.
 				hi = f
 			}
 		}
@@ -72,6 +76,7 @@ func compare(disk hemera.DiskID, w window) (found []finding) {
 			}
 			id := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}
 			s, ok := there[id]
+			// What is left in the map in the end is on the disk and in no file.
 			delete(there, id)
 			if !ok {
 				found = append(found, finding{tag: tagMissing, entry: e, piece: id})
@@ -80,6 +85,7 @@ func compare(disk hemera.DiskID, w window) (found []finding) {
 			}
 		}
 	}
+	// The list and not the map is walked, so that findings come in the order of ids.
 	for _, s := range w.stats {
 		if _, left := there[s.ID]; left {
 			found = append(found, finding{tag: tagOrphan, piece: s.ID, stat: s})

@@ -84,6 +84,7 @@ func (l *copyLimiter) try(plan planCopy) (m plannedMove, wait bool, err error) {
 		}
 		m, err = plan(full, counts)
 		if err != nil {
+			// Without a full disk more copies that end would not help: the space itself is short, and the caller hears of it.
 			return m, len(full) > 0 && errors.Is(err, errs.NoSpace), err
 		}
 		if l.count(m) {
@@ -130,6 +131,7 @@ func (l *copyLimiter) release(m plannedMove) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.under, m.key())
+	// Counts that are 0 are removed: the table has disks with copies only, however many the cluster ever had.
 	if l.counts[m.add.Disk]--; l.counts[m.add.Disk] <= 0 {
 		delete(l.counts, m.add.Disk)
 	}
@@ -141,6 +143,7 @@ func (l *copyLimiter) release(m plannedMove) {
 func (l *copyLimiter) join() *copyWaiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// Copies that ended before it joined give it no turn: acquire looks once more after it has joined.
 	w := &copyWaiter{turn: make(chan struct{}, 1), tried: l.freed}
 	l.waiters = append(l.waiters, w)
 	return w

@@ -24,11 +24,11 @@ const (
 )
 
 // drainer empties disks: those set to drain, and those that are lost. One job runs for each, all
-// of them share the gate. A job ends when its disk is empty or needs it no more.
+// of them share the copy limiter. A job ends when its disk is empty or needs it no more.
 type drainer struct {
 	engine *Engine
 
-	since map[hemera.DiskID]time.Time // when a disk was first seen lost; of step alone
+	since map[hemera.DiskID]time.Time // when a disk was first seen lost; used by Step alone
 
 	mu   sync.Mutex
 	jobs []*drainJob // oldest first, finished ones too
@@ -48,7 +48,7 @@ func newDrainer(e *Engine) *drainer {
 
 func (v *drainer) Name() string { return "drain" }
 
-// step starts what is due and stops what is not due any more.
+// Step starts what is due and stops what is not due any more.
 func (v *drainer) Step(ctx context.Context) (time.Duration, error) {
 	view, now := v.engine.Cluster.View(), v.engine.Now()
 	v.note(view, now)
@@ -61,6 +61,7 @@ func (v *drainer) Step(ctx context.Context) (time.Duration, error) {
 	defer v.mu.Unlock()
 	for _, j := range slices.Clone(v.jobs) {
 		again := slices.IndexFunc(tasks, func(t task) bool { return t.disk == j.task.disk && t.kind == j.task.kind })
+		// The disk is back, or an admin changed its mind: copies under way end by themselves, no new one begins.
 		if _, ended := j.state(); ended.IsZero() && again < 0 {
 			if j.cancel == nil { // it never began
 				v.jobs = slices.DeleteFunc(v.jobs, func(o *drainJob) bool { return o == j })
@@ -70,6 +71,7 @@ func (v *drainer) Step(ctx context.Context) (time.Duration, error) {
 			j.set("done", "the disk is in use again")
 		}
 	}
+	// A task that has its job already is updated: its wait becomes shorter with each step.
 	for _, t := range tasks {
 		v.start(ctx, t)
 	}
@@ -96,6 +98,7 @@ func (v *drainer) withWork(ctx context.Context, tasks []task) ([]task, error) {
 		if err != nil {
 			return nil, errs.Wrap(err, "maint.Drain", "disk "+t.disk.String())
 		}
+		// A job that runs ends by itself and logs it; finishing here would leave it without its last word.
 		if pieces > 0 || v.running(t) {
 			work = append(work, t)
 			continue
@@ -110,6 +113,7 @@ func (v *drainer) withWork(ctx context.Context, tasks []task) ([]task, error) {
 // forgetDisk forgets a removed disk, and the pieces it was still to remove.
 func (v *drainer) forgetDisk(ctx context.Context, id hemera.DiskID) error {
 	for {
+		// The disk will not come back to remove them. What is forgotten here bounds the records of a removed disk.
 		pieces, err := v.engine.Removals.Unlinked(ctx, id, removeBatch)
 		if err == nil && len(pieces) == 0 {
 			pieces, err = v.engine.Removals.Held(ctx, id, removeBatch)
@@ -126,7 +130,7 @@ func (v *drainer) forgetDisk(ctx context.Context, id hemera.DiskID) error {
 	}
 }
 
-// running: the job itself ends an empty disk's task, and says so.
+// running reports whether the task has a job. The job itself ends an empty disk's task, and says so.
 func (v *drainer) running(t task) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -196,6 +200,7 @@ func (v *drainer) run(ctx context.Context, j *drainJob) {
 		if ctx.Err() != nil {
 			return
 		}
+		// Asked after each pass, not counted: writes and removals of users change the number meanwhile.
 		pieces, _, usage := v.engine.Files.DiskUsage(ctx, j.task.disk)
 		if usage == nil && pieces == 0 {
 			if usage = v.finish(ctx, j.task); usage == nil {
@@ -204,6 +209,7 @@ func (v *drainer) run(ctx context.Context, j *drainJob) {
 				return
 			}
 		}
+		// Something moved and something is left: the next pass begins at once.
 		if moved > 0 && err == nil && usage == nil {
 			continue
 		}
@@ -212,6 +218,7 @@ func (v *drainer) run(ctx context.Context, j *drainJob) {
 			why = errs.Reason(err, "")
 		}
 		if moved == 0 {
+			// A job with a pass that moved nothing is stalled, until a piece moves again: see job.count.
 			j.set("stalled", why)
 		}
 		select {
@@ -241,6 +248,7 @@ func (v *drainer) sweep(ctx context.Context, j *drainJob) (int, error) {
 			after = entry.ID
 			for _, piece := range entry.Pieces {
 				if piece.Disk == j.task.disk {
+					// It blocks while all slots are taken, so a page is in memory no longer than its copies take to begin.
 					p.relocate(ctx, entry, moveSpec{index: piece.Index, drop: []hemera.Piece{piece}})
 				}
 			}

@@ -14,6 +14,7 @@ const (
 	// LostAfter is how long a disk is out of reach before its pieces are made again elsewhere.
 	LostAfter = 5 * time.Minute
 	// copiesPerDisk and copiesTotal bound the copies under way to one disk, and to all.
+	// Bounds by disk keep a spinning disk usable for clients; the total bounds goroutines and orders in the manager.
 	copiesPerDisk = 8
 	copiesTotal   = 256
 	// AuditInterval is how often each disk is compared with the namespace.
@@ -27,8 +28,11 @@ const (
 
 // Files is what the engine asks of the namespace; namespace.Parts has it.
 type Files interface {
-	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
+	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error) // the entry and its path now; NotFound
+	// MovePieces records pieces in place of others, durably. Conflict if the file has another generation or not all of
+	// drop, if too few pieces would be left, or if a disk is still to remove the piece that it gets.
 	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
+	// DiskFiles and Incomplete are pages by id, after after; a page that is empty is the end.
 	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
 	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
@@ -36,18 +40,25 @@ type Files interface {
 
 // Findings is what the namespace has to say of what audits and reads find.
 type Findings interface {
+	// NewerThanRestore reports whether the piece may be of a change that was lost when the namespace was restored.
 	NewerThanRestore(p hemera.PieceID, sealed time.Time) bool
+	// ClaimOrphan bars the write that the piece may belong to. False if a file has the piece. Overloaded while too
+	// many writes are barred.
 	ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
+	// MarkBroken and BrokenPieces keep the list of pieces that cannot be repaired, durably.
 	MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error
 	BrokenPieces(ctx context.Context, limit int) ([]hemera.BadPiece, error)
 }
 
 // Removals is the pieces that disks are to remove, now or later.
 type Removals interface {
+	// Unlinked are pieces to be removed now; ConfirmRemoved forgets those that are gone.
 	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
 	ConfirmRemoved(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
+	// Held are pieces that stay for readers for a while, those that go first at the front; DiskHeld counts them.
 	Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
 	DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
+	// IsUnlinked reports whether the disk is to remove the piece, now or later.
 	IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
 }
 
@@ -74,7 +85,7 @@ type Options struct {
 	Removals Removals
 	Findings Findings
 	Cluster  Cluster
-	Orders   *orders.Dispatcher
+	Orders   *orders.Dispatcher // the only way to nodes
 	Signer   Signer
 	// Writers counts client writes under way by disk, to stay out of their way; may be nil.
 	Writers func(hemera.DiskID) int
@@ -89,15 +100,15 @@ type Options struct {
 // Engine does the background work. Its methods may be called concurrently.
 type Engine struct {
 	Options
-	copies *copyLimiter
+	copies *copyLimiter // all copies of all jobs
 	*broken
 	*mover
 	*checker
 	*explainer
 	room room // for opens that held pieces are in the way of
 
-	auditor  *auditor
-	piecer   *pieceRepairer
+	auditor  *auditor       // a worker too; kept for Fsck
+	piecer   *pieceRepairer // a worker too; kept for RepairPieces
 	workers  []Worker
 	wakeups  []chan struct{} // one for each worker, buffered one
 	group    sync.WaitGroup  // work that outlasts a step
@@ -148,6 +159,7 @@ func New(o Options) *Engine {
 
 // standard are the workers of every engine. Their jobs are listed in this order.
 func (e *Engine) standard() []Worker {
+	// A list and not a registry: each kind is a type with a Step, and a test adds its own by Options.Workers.
 	return []Worker{
 		&watcher{engine: e}, newRemover(e), newDrainer(e), &repairer{engine: e, job: newJob("repair", 0, e.Now)}, e.piecer, e.auditor,
 	}
@@ -155,6 +167,7 @@ func (e *Engine) standard() []Worker {
 
 // Run works until the context ends, and returns when all work has stopped. It is called once.
 func (e *Engine) Run(ctx context.Context) error {
+	// stopping outlives steps: copies that have begun use it to end with the engine and not with their job.
 	defer context.AfterFunc(ctx, func() { close(e.stopping) })()
 	var loops sync.WaitGroup
 	for i, w := range e.workers {
@@ -176,11 +189,13 @@ const (
 // loop runs one worker. A wake-up ends its rest after a delay that gathers more of them.
 func (e *Engine) loop(ctx context.Context, w Worker, wakeup <-chan struct{}) {
 	for ctx.Err() == nil {
+		// It measures the processor's work, so it is the process's clock and not Now.
 		started := time.Now()
 		rest, err := w.Step(ctx)
 		pause := max(wakeDelay, wakeShare*time.Since(started))
 		if err != nil && ctx.Err() == nil {
 			e.Log.Error("background work failed", "worker", w.Name(), "error", err)
+			// A worker that fails at once would fill the log.
 			rest = max(rest, stallRest)
 		}
 		timer := time.NewTimer(rest)
@@ -188,6 +203,7 @@ func (e *Engine) loop(ctx context.Context, w Worker, wakeup <-chan struct{}) {
 		case <-ctx.Done():
 		case <-timer.C:
 		case <-wakeup:
+			// The pause gathers wake-ups. It is cut, as a slow step must not make removals of large clusters wait for minutes.
 			timer.Reset(min(pause, wakeMax))
 			select {
 			case <-ctx.Done():
@@ -204,6 +220,7 @@ func (e *Engine) Wake() {
 	for _, b := range e.wakeups {
 		select {
 		case b <- struct{}{}:
+		// One is pending already, and the step that it begins sees everything that happened before it.
 		default:
 		}
 	}
@@ -232,7 +249,7 @@ func (w *watcher) Name() string { return "watch" }
 
 // Step ends the orders of nodes that are not online. A node that comes back registers and gets new ones.
 func (w *watcher) Step(context.Context) (time.Duration, error) {
-	view := w.engine.Cluster.View()
+	view := w.engine.Cluster.View() // one picture for all nodes
 	for _, id := range w.engine.Orders.Busy() {
 		if n, ok := view.Node(id); !ok || n.Status != hemera.NodeOnline {
 			w.engine.Orders.Fail(id)

@@ -14,9 +14,9 @@ const explainFiles = 256
 
 // Hold is one reason why pieces of a disk are still there.
 type Hold struct {
-	Text, Remedy string
-	Files        int
-	Example      hemera.FileID
+	Text, Remedy string        // as of a hemera.Reason
+	Files        int           // of those looked at
+	Example      hemera.FileID // the first of them
 }
 
 // explainer says why work on a file or a disk is not done yet.
@@ -49,7 +49,7 @@ func (ex *explainer) explain(entry hemera.Entry, w moveSpec) (text, remedy strin
 	if ex.engine.copies.fileLocked(entry.ID) {
 		return "a piece of the file is being copied now", ""
 	}
-	w.seed = uint64(entry.ID)
+	w.seed = uint64(entry.ID) // any: the answer says whether there is a disk, the real move may choose another
 	m, err := plan(ex.engine.Cluster.View(), entry, w)
 	var failed *errs.Error
 	switch {
@@ -76,6 +76,7 @@ func (ex *explainer) Holds(ctx context.Context, disk hemera.DiskID) (holds []Hol
 				continue
 			}
 			text, remedy := ex.explain(entry, moveSpec{index: p.Index, drop: []hemera.Piece{p}})
+			// Reasons are few, so they are compared one by one.
 			at := -1
 			for i := range holds {
 				if holds[i].Text == text {

@@ -28,10 +28,12 @@ func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *ta
 		return nil
 	}
 	drop, ok := inPlaceOf(now, f.piece, d.ID)
+	// Two pieces of one file on a disk would be lost together, so it is not recorded.
 	if !ok { // the disk has another piece of the file, which is enough
 		t.addPiece(tagNewer, d.ID, f.stat)
 		return nil
 	}
+	// The list may be old, and adopt drops another piece for this one.
 	there, err := a.onDisk(ctx, d, f.piece)
 	if err != nil || !there {
 		return err
@@ -54,6 +56,7 @@ func (a *auditor) strayed(ctx context.Context, d hemera.Disk, f finding, now hem
 	switch there, known := a.anyThere(ctx, now, drop); {
 	case there:
 		return false, nil
+	// A disk that cannot be asked may have the piece. To keep an orphan costs room, to drop the real piece costs data.
 	case !known:
 		t.addPiece(tagOrphan, d.ID, f.stat)
 		return true, nil
@@ -88,9 +91,11 @@ func (a *auditor) adopt(ctx context.Context, d hemera.Disk, f finding, now hemer
 		return true, nil
 	}
 	piece := hemera.Piece{Index: f.piece.Index, Disk: d.ID}
+	// It reads the whole piece, which may take minutes; the file is locked meanwhile.
 	check := e.verify(ctx, e.Cluster.View(), now, piece)
 	if !check.OK {
 		there, known := a.anyThere(ctx, now, drop)
+		// A bad piece is better than none, but only if it is certain that there is no other.
 		if check.Offline || there || !known {
 			e.Log.Warn("a piece is not taken for one that was moved here", "piece", f.piece.String(), "disk", d.ID, "why", check.Error)
 			return false, ctx.Err()
@@ -101,6 +106,7 @@ func (a *auditor) adopt(ctx context.Context, d hemera.Disk, f finding, now hemer
 	if errors.Is(err, errs.Conflict) { // it is being removed, or the file has changed
 		return true, nil
 	}
+	// It is recorded with its bad pages, and the repair of pieces takes them from other replicas, if there are any.
 	if err == nil && !check.OK {
 		e.RepairPieces(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
 	}

@@ -20,14 +20,15 @@ type job struct {
 	now     func() time.Time
 	started time.Time
 
+	// Guards all below. It is held for moments, and never over a call out of this type.
 	mu      sync.Mutex
-	status  hemera.JobStatus
-	why     string    // why there is a job at all, if more is to be said than its kind
-	ended   time.Time // zero while it runs
-	seconds [rateWindow]int64
-	last    int64 // the newest second counted
-	first   int64 // the first second in which bytes moved after nothing did
-	part    int64 // bytes of pieces that are being copied
+	status  hemera.JobStatus  // rates and what is left are filled in by report
+	why     string            // why there is a job at all, if more is to be said than its kind
+	ended   time.Time         // zero while it runs
+	seconds [rateWindow]int64 // bytes by second since started, modulo the window
+	last    int64             // the newest second counted
+	first   int64             // the first second in which bytes moved after nothing did
+	part    int64             // bytes of pieces that are being copied
 }
 
 // newJob is a job of a kind (drain, repair) for a disk, 0 for none, that begins now.
@@ -77,6 +78,7 @@ func (j *job) moved(bytes, counted int64) {
 
 // count counts bytes that moved now. The caller holds mu.
 func (j *job) count(bytes int64) {
+	// Bytes are the proof that a stalled job runs again: only they end that state.
 	if j.ended.IsZero() && j.status.State != "running" {
 		j.status.State, j.status.Why = "running", j.why
 	}
@@ -89,10 +91,10 @@ func (j *job) count(bytes int64) {
 
 // partial is one piece that is being copied for a job.
 type partial struct {
-	job   *job
+	job   *job  // guarded by its mu, as all below
 	most  int64 // the piece's size
 	bytes int64 // so far
-	over  bool
+	over  bool  // end was called: late reports of a node do not count
 }
 
 // begin watches the copy of one piece of that size.
@@ -102,6 +104,7 @@ func (j *job) begin(size int64) *partial { return &partial{job: j, most: size} }
 func (p *partial) to(bytes int64) {
 	p.job.mu.Lock()
 	defer p.job.mu.Unlock()
+	// Nodes report what they copied, not what is new; no report can count more than the piece has.
 	more := min(bytes, p.most) - p.bytes
 	if p.over || more <= 0 {
 		return
@@ -134,6 +137,7 @@ func (j *job) failed(err error) {
 
 // advance clears the seconds that passed and returns the present one.
 func (j *job) advance() int64 {
+	// A clock that goes back stays in the newest second: max below.
 	second := int64(j.now().Sub(j.started) / time.Second)
 	for s := max(j.last+1, second-rateWindow+1); s <= second; s++ {
 		j.seconds[s%rateWindow] = 0
@@ -155,6 +159,7 @@ func (j *job) report(files, bytes int64) hemera.JobStatus {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	s := j.status
+	// The namespace counts a piece as left until it is recorded, so what is copied of it is taken off here.
 	s.FilesLeft, s.BytesLeft = files, max(0, bytes-j.part)
 	s.BytesDone += j.part
 	second := j.advance()
@@ -162,6 +167,7 @@ func (j *job) report(files, bytes int64) hemera.JobStatus {
 	if sum == 0 {
 		return s
 	}
+	// From the first byte after a pause: a job that has just begun is not averaged over seconds without work.
 	window := min(second-j.first+1, rateWindow)
 	s.Rate = float64(sum) / float64(window)
 	if s.State == "running" && window >= estimateAfter {

@@ -18,6 +18,7 @@ func (a *auditor) removed(ctx context.Context, t *tally) error {
 		err := a.pages(ctx, func(after hemera.FileID) ([]hemera.Entry, error) {
 			return a.engine.Files.DiskFiles(ctx, id, after, auditPage)
 		}, func(e hemera.Entry) {
+			// left is how many pieces are on disks of the cluster; first is where the file is counted.
 			left, first := 0, id
 			for _, p := range e.Pieces {
 				if !slices.Contains(gone, p.Disk) {

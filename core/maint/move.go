@@ -20,19 +20,21 @@ func (mv *mover) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) (
 	if !mv.engine.copies.lockFile(entry.ID) {
 		return 0, errs.New(errs.Conflict, "maint.Relocate", "fxid:"+entry.ID.Hex(), "another piece of the file is being moved")
 	}
+	// Held over the copy, which may take minutes: other work on the file fails with Conflict at once and comes later.
 	defer mv.engine.copies.unlockFile(entry.ID)
 	// The work was decided on a page of a list, which may be minutes old.
 	entry, path, err := mv.current(ctx, entry, w)
 	if err != nil {
 		return 0, err
 	}
-	w.seed = uint64(entry.ID)<<8 ^ uint64(entry.Gen) ^ uint64(w.index)<<56
+	w.seed = uint64(entry.ID)<<8 ^ uint64(entry.Gen) ^ uint64(w.index)<<56 // spreads pieces; the same choice if it is made again
 	m, err := mv.choose(ctx, entry, w)
 	if err != nil {
 		return 0, err
 	}
 	defer mv.engine.copies.release(m)
 	m.path = path
+	// From here on only the end of the engine stops it.
 	ctx, cancel := mv.lasting(ctx)
 	defer cancel()
 	order, err := mv.copyOrder(m)
@@ -43,6 +45,8 @@ func (mv *mover) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) (
 	if err != nil {
 		return 0, err
 	}
+	// The copy is sealed and durable at its node before it is recorded: a crash between the two leaves an orphan, never
+	// a record without a piece.
 	err = mv.engine.Files.MovePieces(ctx, entry.ID, entry.Gen, m.drop, []hemera.Piece{{Index: m.add.Index, Disk: m.add.Disk}})
 	if errors.Is(err, errs.Conflict) {
 		// The copy belongs to no file. Should this fail, the audit finds it.
@@ -75,12 +79,14 @@ func (mv *mover) lasting(ctx context.Context) (context.Context, context.CancelFu
 func (mv *mover) choose(ctx context.Context, entry hemera.Entry, w moveSpec) (plannedMove, error) {
 	for {
 		m, err := mv.engine.copies.acquire(ctx, func(full []hemera.DiskID, counts map[hemera.DiskID]int) (plannedMove, error) {
+			// Copies and client writes weigh the same: both write to the disk at its speed.
 			w.full, w.writes = full, func(id hemera.DiskID) int { return counts[id] + mv.engine.Writers(id) }
 			return plan(mv.engine.Cluster.View(), entry, w)
 		})
 		if err != nil {
 			return m, err
 		}
+		// Not in the plan, which has to be pure: it reads the namespace for the one disk that was chosen.
 		leaving, err := mv.engine.Removals.IsUnlinked(ctx, m.add.Disk, m.key().piece)
 		if err == nil && !leaving {
 			return m, nil
@@ -103,6 +109,7 @@ func (mv *mover) current(ctx context.Context, old hemera.Entry, w moveSpec) (hem
 	for _, p := range w.drop {
 		stale = stale || !slices.Contains(now.Pieces, p)
 	}
+	// Without a piece to drop the move makes a missing one: somebody else has made it meanwhile.
 	if stale || len(w.drop) == 0 && !slices.Contains(missing(now), w.index) {
 		return now, path, errs.New(errs.Conflict, "maint.Relocate", "fxid:"+old.ID.Hex(), "the file changed meanwhile")
 	}

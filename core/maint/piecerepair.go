@@ -16,6 +16,7 @@ import (
 const (
 	// badPiecesMax bounds the bad pieces that wait to be repaired. What does not fit is found again, by the next
 	// read, scrub or audit.
+	// 64 Ki names are some megabytes: enough for a disk whose every file is bad to be repaired piece by piece.
 	badPiecesMax = 1 << 16
 	// repairsAtOnce is how many are repaired at a time. Each reads a whole piece.
 	repairsAtOnce = 8
@@ -24,7 +25,7 @@ const (
 // pieceRepairer repairs single pieces that somebody found bad: a read, a scrub or an audit. Each is made good in
 // its place, and where that cannot be, elsewhere; it leaves the file only when there is a good one instead.
 type pieceRepairer struct {
-	engine *Engine
+	engine *Engine // for orders, the limiter and the list of broken pieces
 
 	mu      sync.Mutex
 	waiting []hemera.BadPiece        // oldest first
@@ -55,6 +56,7 @@ func (h *pieceRepairer) add(bad []hemera.BadPiece) (all bool) {
 		if h.known[b] {
 			continue
 		}
+		// The rest of the list is dropped without a note: the reader, scrub or audit that found it will find it again.
 		if len(h.known) >= badPiecesMax {
 			return false
 		}
@@ -68,6 +70,7 @@ func (h *pieceRepairer) add(bad []hemera.BadPiece) (all bool) {
 // among them.
 func (e *Engine) Bad() (count int) {
 	e.piecer.mu.Lock()
+	// Copied, since IsBroken takes another lock: no lock is held over it.
 	list := slices.Collect(maps.Keys(e.piecer.known))
 	e.piecer.mu.Unlock()
 	for _, b := range list {
@@ -108,10 +111,12 @@ func (h *pieceRepairer) Name() string { return "heal" }
 
 // Step begins repairs while there is room for more, each in a goroutine of its own.
 func (h *pieceRepairer) Step(ctx context.Context) (time.Duration, error) {
+	// Once an hour those that nothing good was left for are tried again with the rest.
 	h.add(h.engine.broken.due(h.engine.Now()))
 	for _, b := range h.take() {
 		h.engine.group.Go(func() {
 			err := h.repair(ctx, b)
+			// Locked is not a failure: another piece of the file is being moved, and this one's turn comes in the next step.
 			if err != nil && ctx.Err() == nil && !errors.Is(err, errs.Locked) {
 				h.engine.Log.Error("a bad piece is not repaired", "piece", b.Piece.String(), "disk", b.Disk, "error", err)
 			}
@@ -128,6 +133,7 @@ func (h *pieceRepairer) Step(ctx context.Context) (time.Duration, error) {
 func (h *pieceRepairer) take() []hemera.BadPiece {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	// Oldest first, whatever disk they are on.
 	n := min(repairsAtOnce-h.running, len(h.waiting))
 	list := slices.Clone(h.waiting[:n])
 	h.waiting = h.waiting[n:]
@@ -138,6 +144,7 @@ func (h *pieceRepairer) take() []hemera.BadPiece {
 // done ends the repair of a piece, and makes way for the next.
 func (h *pieceRepairer) done(b hemera.BadPiece) {
 	h.mu.Lock()
+	// From now on the same piece may be reported again.
 	delete(h.known, b)
 	h.running--
 	more := len(h.waiting) > 0
@@ -153,6 +160,7 @@ func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
 	e := h.engine
 	entry, err := h.inPlace(ctx, b)
 	switch {
+	// Conflict: no file has the piece any more, so nothing is bad. Either way the list is put right.
 	case err == nil, errors.Is(err, errs.Conflict):
 		e.setBroken(ctx, b, false)
 		return nil
@@ -160,6 +168,7 @@ func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
 		return err
 	}
 	drop := hemera.Piece{Index: b.Piece.Index, Disk: b.Disk}
+	// The disk cannot rewrite it, or has no good source for a page. A new piece elsewhere is made only of verified pages.
 	_, elsewhere := e.relocate(ctx, entry, moveSpec{index: drop.Index, drop: []hemera.Piece{drop}, avoid: []hemera.DiskID{b.Disk}})
 	switch {
 	case elsewhere == nil:
@@ -167,6 +176,7 @@ func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
 		return nil
 	case errors.Is(elsewhere, errs.Conflict):
 		return nil
+	// Only when both ways failed, and the first because of the data: a full or busy cluster proves nothing.
 	case isBad(err):
 		e.setBroken(ctx, b, true)
 	}
@@ -188,6 +198,7 @@ func (h *pieceRepairer) inPlace(ctx context.Context, b hemera.BadPiece) (hemera.
 	if err != nil {
 		return entry, err
 	}
+	// Read after the lock, so that no piece of the file moves between this picture and the order.
 	view := e.Cluster.View()
 	d, ok := view.Disk(b.Disk)
 	if !ok || !d.Readable() {
@@ -200,6 +211,7 @@ func (h *pieceRepairer) inPlace(ctx context.Context, b hemera.BadPiece) (hemera.
 	if err != nil {
 		return entry, err
 	}
+	// The order is a copy's with another kind: the same sources and the same right to read them.
 	order.Kind = hemera.OrderRepair
 	r, err := e.Orders.Do(ctx, d.Node, order)
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 
 // task says why a disk is emptied.
 type task struct {
-	disk hemera.DiskID
-	kind string // drain or repair, as admins see it
+	disk hemera.DiskID // that is emptied
+	kind string        // drain or repair, as admins see it
 	// wait is above zero while a lost disk may still come back.
 	wait time.Duration
-	why  string
+	why  string // in words; "" for a drain, which an admin asked for
 }
 
 // due lists the disks whose pieces are to be moved away. since is when each disk in question was
@@ -26,10 +26,12 @@ type task struct {
 func due(v *hemera.View, removed []hemera.DiskID, since map[hemera.DiskID]time.Time, now time.Time, grace time.Duration) []task {
 	var tasks []task
 	for _, id := range removed {
+		// No grace: an admin said that it does not come back.
 		tasks = append(tasks, task{disk: id, kind: "repair", why: "the disk was removed"})
 	}
 	for _, d := range v.Disks {
 		switch {
+		// An empty disk stays due: a write that was granted before the drain may still commit a piece there.
 		case d.Config == hemera.ConfigDrain || d.Config == hemera.ConfigEmpty:
 			tasks = append(tasks, task{disk: d.ID, kind: "drain"})
 		case lost(v, d):
@@ -87,6 +89,7 @@ type moveSpec struct {
 func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 	readable := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return slices.Contains(w.avoid, p.Disk) })
 	m := plannedMove{entry: e, drop: w.drop, sources: place.Order(v, readable, "", nil, w.seed)}
+	// Fewer than are needed to read the file: no new piece can be made of them.
 	if len(m.sources) < layout.Needed(e.Layout) {
 		why := place.Unreadable(v, e.Pieces, nil)
 		if len(readable) < len(e.Pieces) && len(place.Order(v, e.Pieces, "", nil, w.seed)) > len(m.sources) {
@@ -94,6 +97,7 @@ func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 		}
 		return m, errs.New(errs.NoReplicas, "maint.Plan", "fxid:"+e.ID.Hex(), "no piece can be read: "+why)
 	}
+	// have counts for zones and hosts, so that the new piece keeps its distance; a disk that is dropped only must not be chosen.
 	var have, exclude []hemera.DiskID
 	for _, p := range e.Pieces {
 		if slices.Contains(w.drop, p) {
@@ -114,6 +118,7 @@ func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 			choice, err = some, nil
 		}
 	}
+	// Without them there might be room: the removal is what is waited for, so the error says that.
 	if err != nil && len(w.leaving) > 0 {
 		return m, errs.New(errs.NoSpace, "maint.Plan", "fxid:"+e.ID.Hex(),
 			fmt.Sprintf("disks %v are still to remove a piece of it that they had before, and no other can take it", w.leaving))
@@ -131,6 +136,7 @@ const sparseAsk = 64 << 20
 
 // missing are the indexes of the layout that the entry has no piece for.
 func missing(e hemera.Entry) (indexes []uint8) {
+	// An empty file has no pieces, whatever its layout asks for.
 	if e.Size == 0 {
 		return nil
 	}

@@ -27,7 +27,7 @@ type remover struct {
 	engine *Engine
 
 	mu   sync.Mutex
-	busy map[hemera.DiskID]bool
+	busy map[hemera.DiskID]bool // with a batch under way
 
 	paused map[hemera.DiskID]time.Time // until then, guarded by mu
 }
@@ -55,6 +55,7 @@ func (r *remover) Step(ctx context.Context) (time.Duration, error) {
 			rest = holdRest
 		}
 		if len(pieces) > 0 {
+			// Not in the step: a disk that does not answer holds up its own batch and nothing else.
 			r.begin(d.ID)
 			r.engine.group.Go(func() {
 				removed := r.batch(ctx, d, pieces)
@@ -73,6 +74,7 @@ func (r *remover) batch(ctx context.Context, d hemera.Disk, pieces []hemera.Piec
 	gone := make([]bool, len(pieces))
 	var wg sync.WaitGroup
 	for i, p := range pieces {
+		// One order for each piece: the node runs them in the lane of the disk, and answers each by itself.
 		wg.Go(func() {
 			_, err := r.engine.Orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderRemove, Disk: d.ID, Piece: p})
 			gone[i] = err == nil
@@ -88,6 +90,8 @@ func (r *remover) batch(ctx context.Context, d hemera.Disk, pieces []hemera.Piec
 	if len(done) == 0 {
 		return 0
 	}
+	// Forgotten only after the node has answered. After a crash in between the removal is ordered again, and a
+	// piece that is missing counts as removed.
 	if err := r.engine.Removals.ConfirmRemoved(ctx, d.ID, done); err != nil {
 		r.engine.Log.Error("removed pieces could not be forgotten", "disk", d.ID, "error", err)
 		return 0
@@ -114,6 +118,7 @@ func (r *remover) end(id hemera.DiskID, removed int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.busy, id)
+	// Success ends the pause: the disk may have been repaired.
 	delete(r.paused, id)
 	if removed == 0 {
 		r.paused[id] = r.engine.Now().Add(removePause)

@@ -12,14 +12,15 @@ import (
 // repairer makes the missing pieces of incomplete files.
 type repairer struct {
 	engine *Engine
-	job    *job
-	pause  time.Time // of step alone: nothing could be made lately, and wake-ups do not change that
+	job    *job      // one for all files, as long as the engine lives
+	pause  time.Time // used by Step alone: nothing could be made lately, and wake-ups do not change that
 }
 
 func (r *repairer) Name() string { return "repair" }
 
 // Step goes over all incomplete files once and makes one missing piece of each. It rests when nothing could be made.
 func (r *repairer) Step(ctx context.Context) (time.Duration, error) {
+	// Each commit of an incomplete file wakes the workers, which would make a full cluster plan all files in vain.
 	if left := r.pause.Sub(r.engine.Now()); left > 0 {
 		return left, nil
 	}
@@ -49,6 +50,7 @@ func (r *repairer) Step(ctx context.Context) (time.Duration, error) {
 		r.job.set("stalled", errs.Reason(err, ""))
 		r.pause = r.engine.Now().Add(stallRest)
 		return stallRest, nil
+	// Files that lack several pieces are listed again: the next step makes the next piece of each.
 	case moved > 0:
 		return 0, nil
 	}
@@ -76,6 +78,7 @@ func (r *repairer) status(ctx context.Context) (hemera.JobStatus, bool, error) {
 	}
 	s := r.job.report(int64(len(entries)), bytes)
 	if len(entries) == 0 {
+		// Nothing is left, but the job has work to show: it stays in the list with its counts.
 		s.State = "done"
 	}
 	return s, err == nil && (len(entries) > 0 || s.FilesDone > 0), err

@@ -14,6 +14,7 @@ import (
 const (
 	// heldShare is the part of what is free on a filesystem that held pieces may have there, one in so
 	// many. Beyond that the oldest go before their time: nothing fails for lack of room because of them.
+	// Held pieces have at most a quarter of the bytes that are free, so new files find the rest.
 	heldShare = 4
 	// heldMax is how many pieces a disk holds. It bounds the records of them in the manager's store.
 	heldMax = 100_000
@@ -24,6 +25,7 @@ const (
 func (r *remover) due(ctx context.Context, v *hemera.View, d hemera.Disk) (pieces []hemera.PieceID, holds bool, err error) {
 	removals := r.engine.Removals
 	pieces, err = removals.Unlinked(ctx, d.ID, removeBatch)
+	// Pieces whose time is over come first: they may make all the room that is wanted.
 	if err != nil || len(pieces) > 0 {
 		return pieces, false, err
 	}
@@ -37,12 +39,13 @@ func (r *remover) due(ctx context.Context, v *hemera.View, d hemera.Disk) (piece
 	return pieces, true, err
 }
 
-// surplus is about how many of its held pieces the disk lets go before their time. One that is to become
+// surplus is about how many of its held pieces the disk removes before their time. One that is to become
 // empty holds none.
 func surplus(v *hemera.View, d hemera.Disk, held, bytes int64) int64 {
 	if d.Config == hemera.ConfigDrain || d.Config == hemera.ConfigEmpty {
 		return held
 	}
+	// The larger of two surpluses: too many records, or too many bytes.
 	n := held - heldMax
 	n = max(n, portion(bytes-d.Free/(heldShare*sharers(v, d)), held, bytes))
 	return max(0, min(n, held))
@@ -56,6 +59,7 @@ func portion(wanted, held, bytes int64) int64 {
 	if wanted >= bytes {
 		return held
 	}
+	// Sizes of single pieces are not asked for: the mean is good enough, and the next step sees what is still missing.
 	return int64(math.Ceil(float64(wanted) / float64(bytes) * float64(held)))
 }
 
@@ -64,7 +68,7 @@ const roomPatience = 30 * time.Second
 
 // room is what opens want of disks where held pieces are in the way.
 type room struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards wishes; nothing is called under it
 	wishes map[hemera.DiskID]wish
 }
 
@@ -79,6 +83,7 @@ type wish struct {
 func (e *Engine) MakeRoom(ctx context.Context, disks []hemera.Disk, bytes int64) (bool, error) {
 	found := false
 	for _, d := range disks {
+		// It has room already, so held pieces are not what keeps the write from it.
 		if d.Free >= bytes {
 			continue
 		}
@@ -104,6 +109,7 @@ func (r *room) wish(id hemera.DiskID, bytes int64, now time.Time) {
 	if r.wishes == nil {
 		r.wishes = map[hemera.DiskID]wish{}
 	}
+	// The largest wish counts: opens that wait at the same time do not shrink each other's.
 	if old := r.wishes[id]; now.Before(old.until) {
 		bytes = max(bytes, old.bytes)
 	}

@@ -29,6 +29,7 @@ func (ck *checker) Strays(ctx context.Context, id hemera.FileID) (found []hemera
 	for _, d := range ck.engine.Cluster.View().Disks {
 		g.Go(func() error {
 			var stats []hemera.PieceStat
+			// A disk that cannot be asked counts as silent, like one that does not answer.
 			err := error(errs.Unavailable)
 			if d.Readable() {
 				stats, err = ck.engine.auditor.inventory(ctx, d, before(hemera.PieceID{File: id}), straysMax)
@@ -46,6 +47,7 @@ func (ck *checker) Strays(ctx context.Context, id hemera.FileID) (found []hemera
 			return nil
 		})
 	}
+	// The functions return nil: a disk that fails is counted, and the others' answers are still wanted.
 	_ = g.Wait()
 	slices.SortFunc(found, func(a, b hemera.Stray) int {
 		return cmp.Or(cmp.Compare(b.Piece.ID.Gen, a.Piece.ID.Gen), cmp.Compare(a.Piece.ID.Index, b.Piece.ID.Index), cmp.Compare(a.Disk, b.Disk))

@@ -15,10 +15,10 @@ const suspectsMax = 1 << 16
 // old one. So a piece is removed only when it is still there a while after it was first found, by the
 // manager's own clock. The zero value with after set is empty.
 type suspects struct {
-	after time.Duration
+	after time.Duration // how long the manager must have known a piece; not changed after New
 
 	mu    sync.Mutex
-	first map[copyKey]time.Time
+	first map[copyKey]time.Time       // when it was found first, by the manager's clock
 	again map[hemera.DiskID]time.Time // when a disk is to be looked at again
 }
 
@@ -30,6 +30,7 @@ func (s *suspects) proven(k copyKey, now time.Time) bool {
 	switch {
 	case ok && now.Sub(first) >= s.after:
 		return true
+	// No room: it is judged in a later audit, when others have been removed. Nothing is removed unproven.
 	case !ok && len(s.first) >= suspectsMax:
 		return false
 	case !ok:

@@ -13,9 +13,9 @@ import (
 // sweep relocates many pieces at once for one job. The limiter bounds the copies; slots bound the
 // goroutines that wait for it.
 type sweep struct {
-	engine *Engine
-	job    *job
-	slots  chan struct{}
+	engine *Engine       // that relocates
+	job    *job          // that counts
+	slots  chan struct{} // as many as copies may be under way at all
 	group  sync.WaitGroup
 
 	mu      sync.Mutex
@@ -26,6 +26,7 @@ type sweep struct {
 
 // newSweep begins one pass over the files of a job.
 func newSweep(e *Engine, j *job) *sweep {
+	// More goroutines than copies could only wait; fewer would leave places of the limiter unused.
 	return &sweep{engine: e, job: j, slots: make(chan struct{}, copiesTotal)}
 }
 
@@ -39,6 +40,7 @@ func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
 	p.group.Go(func() {
 		defer func() { <-p.slots }()
 		part := p.job.begin(layout.PieceSize(entry.Layout, entry.Size, w.index))
+		// Bytes are counted while they are copied, so that the rate of a few large files is smooth.
 		w.watch = part.to
 		bytes, err := p.engine.relocate(ctx, entry, w)
 		counted := part.end()
@@ -59,6 +61,7 @@ func (p *sweep) done(bytes, counted int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.moved++
+	// One file that found room shows that the pass is not hopeless, such as after many files that are too large.
 	p.noSpace = 0
 }
 

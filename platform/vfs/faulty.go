@@ -127,6 +127,7 @@ func (f *Faulty) rule(op Op, name string) (Fault, bool) {
 }
 
 // matches reports whether the rule is about the call.
+// An empty pattern matches every name.
 func (r *Fault) matches(op Op, name string) bool {
 	if len(r.Ops) > 0 && !slices.Contains(r.Ops, op) {
 		return false

@@ -29,8 +29,8 @@ type Memory struct {
 
 // node is a file or a directory.
 type node struct {
-	dir      bool
-	data     []byte
+	dir      bool   // a directory has no data
+	data     []byte // as programs read it
 	synced   []byte // as the last Sync left it
 	modified time.Time
 }
@@ -176,6 +176,7 @@ func (m *Memory) Stat(name string) (Info, error) {
 }
 
 // Rename moves a file. Directories are not moved.
+// What has the new name is replaced, in one change across a power cut.
 func (m *Memory) Rename(from, to string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -286,6 +287,7 @@ func (m *Memory) Space(name string) (Space, error) {
 }
 
 // change applies a change to the tree as it is seen. The following are called with mu held.
+// A change is seen at once, and is in the journal until a SyncDir or a power cut.
 func (m *Memory) change(c change) {
 	apply(m.names, c)
 	m.journal = append(m.journal, c)
@@ -312,6 +314,7 @@ func apply(names map[string]*node, c change) {
 }
 
 // list is the sorted names in a directory.
+// It looks at all names, which is good enough for tests.
 func (m *Memory) list(dir string) []string {
 	prefix := strings.TrimSuffix(dir, "/") + "/"
 	names := []string{}

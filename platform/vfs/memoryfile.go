@@ -84,6 +84,7 @@ func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
 	return copy(f.node.data[off:], p), nil
 }
 
+// Truncate sets the size; what is added reads as zeros. ENOSPC if there is no room.
 func (f *memoryFile) Truncate(size int64) error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
@@ -100,6 +101,7 @@ func (f *memoryFile) Truncate(size int64) error {
 // resize is called with fs.mu held. Unlike on a device, holes take room.
 func (f *memoryFile) resize(size int64) error {
 	d := f.node.data
+	// In whole blocks: a device gives out no less.
 	more := room(int(size)) - room(len(d))
 	if f.fs.size > 0 && f.fs.used+more > f.fs.size {
 		return pathError("write", f.name, syscall.ENOSPC)
@@ -116,6 +118,7 @@ func (f *memoryFile) resize(size int64) error {
 	return nil
 }
 
+// Size is the size as programs see it, synced or not.
 func (f *memoryFile) Size() (int64, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
@@ -146,6 +149,7 @@ func (f *memoryFile) NextData(off int64) (int64, error) {
 	return off, nil
 }
 
+// Sync keeps a copy of the content, which is what a power cut leaves.
 func (f *memoryFile) Sync() error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
@@ -156,6 +160,7 @@ func (f *memoryFile) Sync() error {
 	return nil
 }
 
+// Close makes the handle unusable. Content that was not synced stays in memory, as in a page cache.
 func (f *memoryFile) Close() error {
 	if f.closed.Swap(true) {
 		return pathError("close", f.name, fs.ErrClosed)

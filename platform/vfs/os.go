@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,7 +24,7 @@ func (OS) Open(name string, flag int) (File, error) {
 		case err != nil:
 			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 		}
-		return &osFile{os.NewFile(uintptr(fd), name)}, nil
+		return &osFile{File: os.NewFile(uintptr(fd), name)}, nil
 	}
 }
 
@@ -122,7 +123,20 @@ func (OS) Space(name string) (Space, error) {
 }
 
 // osFile adds to *os.File what package disk asks for.
-type osFile struct{ *os.File }
+type osFile struct {
+	*os.File
+	cached atomic.Int32 // how ReadCached reads: readsCached and those after it
+}
+
+// How a file is read without waiting for a device.
+const (
+	// readsCached: the kernel fails a read that would wait (RWF_NOWAIT). It is the first attempt with every file.
+	readsCached = iota
+	// readsMemory: the filesystem is memory (tmpfs, ramfs), which knows no such flag and has no device to wait for.
+	readsMemory
+	// readsWait: neither holds, as with most network filesystems: every read may wait.
+	readsWait
+)
 
 // OSFile is the file that splice, sendfile and mmap take.
 func (f *osFile) OSFile() *os.File { return f.File }
@@ -139,9 +153,25 @@ func (f *osFile) Cached(off, n int64) bool {
 	return err == nil && int64(have.Cache) >= (off+n-1)/size-off/size+1
 }
 
-// ReadCached is preadv2(2) with RWF_NOWAIT.
+// ReadCached is preadv2(2) with RWF_NOWAIT, and ReadAt where the filesystem is memory.
 func (f *osFile) ReadCached(p []byte, off int64) (int, error) {
-	return unix.Preadv2(int(f.Fd()), [][]byte{p}, off, unix.RWF_NOWAIT)
+	switch f.cached.Load() {
+	case readsMemory:
+		return f.ReadAt(p, off)
+	case readsWait:
+		return 0, unix.EOPNOTSUPP
+	}
+	n, err := unix.Preadv2(int(f.Fd()), [][]byte{p}, off, unix.RWF_NOWAIT)
+	if err != unix.EOPNOTSUPP {
+		return n, err
+	}
+	var s unix.Statfs_t
+	if unix.Fstatfs(int(f.Fd()), &s) == nil && (s.Type == unix.TMPFS_MAGIC || s.Type == unix.RAMFS_MAGIC) {
+		f.cached.Store(readsMemory)
+		return f.ReadAt(p, off)
+	}
+	f.cached.Store(readsWait)
+	return 0, err
 }
 
 // Size is fstat(2).
@@ -169,6 +199,7 @@ func (f *osFile) Sync() error {
 }
 
 // Preallocate is fallocate(2) that keeps the size; filesystems that cannot do it do nothing.
+// It spares later writes the search for room, and a full disk shows before data is sent.
 func (f *osFile) Preallocate(n int64) error {
 	err := f.control(func(fd int) error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, n) })
 	if errors.Is(err, unix.ENOSPC) {

@@ -44,6 +44,7 @@ func Move(fsys FS, from, to string) error {
 }
 
 // moveByLooking is Move in two steps.
+// look returns nil if the new name is taken, and fs.ErrNotExist if it is free.
 func moveByLooking(from, to string, look func() error, rename func(from, to string) error) error {
 	err := look()
 	switch {

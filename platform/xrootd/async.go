@@ -32,8 +32,8 @@ type AsyncWriter struct {
 
 // badWrite is a write of which the server could not use some pages.
 type badWrite struct {
-	piece *writePiece
-	list  []byte // wire.ParsePageErrors reads it
+	piece *writePiece // still has the payload
+	list  []byte      // wire.ParsePageErrors reads it
 }
 
 // newAsyncWriter takes over a handle, and with it the duty to close it.
@@ -65,6 +65,7 @@ func (w *AsyncWriter) start(piece *writePiece) {
 	w.mu.Lock()
 	w.inFlight += n
 	w.mu.Unlock()
+	// The answer may come before send returns, so the bytes are counted first.
 	piece.send(noContext, w.handle, func(k *call) { w.answered(piece, k.answer) })
 	if piece.err != nil {
 		w.answered(piece, answer{err: piece.err})
@@ -208,7 +209,7 @@ func (w *AsyncWriter) Release() {
 // was written by itself. If the connection ends before the server has answered, unanswered is called once, if not
 // nil, in a goroutine that must not block. Abort does nothing after Release.
 func (w *AsyncWriter) Abort(unanswered func()) {
-	_ = w.fail(errs.New(errs.Cancelled, "xrootd.WriteTo", w.peer, "given up"))
+	_ = w.fail(errs.New(errs.Cancelled, "xrootd.WriteTo", w.peer, "the write was aborted"))
 	w.mu.Lock()
 	left := w.left
 	w.mu.Unlock()

@@ -14,7 +14,7 @@ type binding struct {
 	client *Client
 	url    URL // as opened, before redirects
 	opts   OpenOptions
-	lane   int
+	lane   int // of the pool, for all handles of the file
 
 	// turn has room for one token. Its holder opens the file again; mu is not held meanwhile.
 	turn chan struct{}
@@ -167,6 +167,7 @@ func (b *binding) checkSame(r route, reply wire.OpenReply, again bool) error {
 	return nil
 }
 
+// closedError is what every call after Close fails with.
 func (b *binding) closedError() error {
 	return errs.New(errs.BadHandle, "xrootd.Use", b.url.Redacted(), "the file is closed")
 }
@@ -219,6 +220,7 @@ func (b *binding) accepted(end int64, truncated bool) {
 const recoveriesMax = 8
 
 // with runs op on the current handle, and again on a new one when that can help.
+// op is called on one handle at a time, and must be able to run again from its beginning.
 func (b *binding) with(ctx context.Context, op func(h *handle) error) error {
 	for tries := 0; ; tries++ {
 		h, err := b.current()

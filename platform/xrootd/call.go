@@ -51,6 +51,7 @@ func (a answer) failure(op, subject string) error {
 }
 
 // waitTime is how long a server's "wait" shall be obeyed: hints beyond an hour are no hints.
+// A negative number is no wait.
 func waitTime(w wire.Wait) time.Duration {
 	return time.Duration(min(max(w.Seconds, 0), 3600)) * time.Second
 }
@@ -59,12 +60,12 @@ func waitTime(w wire.Wait) time.Duration {
 // below to one goroutine at a time: first the caller, then the reading goroutine, then again the
 // caller, once the call has finished.
 type call struct {
-	slot       uint16
-	busy       bool // the reading goroutine is in the middle of one of its frames
-	abandoned  bool // nobody waits; the slot stays taken until the answer has come
-	since      time.Time
-	silenceMax time.Duration
-	late       time.Time // kXR_waitresp: not expected before; zero otherwise
+	slot       uint16        // of Conn.calls; its number travels as the stream id
+	busy       bool          // the reading goroutine is in the middle of one of its frames
+	abandoned  bool          // nobody waits; the slot stays taken until the answer has come
+	since      time.Time     // when it was sent
+	silenceMax time.Duration // without any bytes from the server, after which the session ends
+	late       time.Time     // kXR_waitresp: not expected before; zero otherwise
 
 	// ------
 	sink   sink
@@ -99,6 +100,7 @@ func (c *call) take(r *bufio.Reader, f frame) error {
 }
 
 // complete ends the call. The session has already forgotten it.
+// It is called once, without the session's lock.
 func (c *call) complete(a answer) {
 	if a.body == nil && a.err == nil {
 		a.body = c.got

@@ -26,14 +26,14 @@ type Conn struct {
 	out      *sender
 
 	// Set by the login, constant afterwards.
-	flags   uint32
-	version uint32
+	flags   uint32         // of the server, from the answer to kXR_protocol
+	version uint32         // of the protocol that the server speaks
 	session wire.SessionID // by which a later session ends this one
 
-	free  chan uint16 // slots for requests; its capacity bounds them
-	down  chan struct{}
-	users atomic.Int64 // open files and borrowers: the session is not idle
-	heard atomic.Int64 // when the last bytes came, in Unix nanoseconds
+	free  chan uint16   // slots for requests; its capacity bounds them
+	down  chan struct{} // closed once, by fail
+	users atomic.Int64  // open files and borrowers: the session is not idle
+	heard atomic.Int64  // when the last bytes came, in Unix nanoseconds
 
 	mu    sync.Mutex // guards calls, err, and in each call what stands above its line
 	calls []*call    // by slot; nil is free
@@ -124,6 +124,7 @@ func (c *Conn) send(ctx context.Context, k *call, r wire.Request, payload ...[]b
 		k.done = make(chan struct{})
 	}
 	k.since = time.Now() // before it is in the socket: waiting for other senders counts as silence too
+	// Zero is not "no limit": each request has one.
 	if k.silenceMax == 0 {
 		k.silenceMax = c.opts.Stall
 	}

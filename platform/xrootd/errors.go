@@ -26,6 +26,7 @@ func kindOf(e *wire.Error) errs.Kind {
 }
 
 // kinds are those of codes that mean one thing.
+// Codes that are not here are Internal. Several codes lead to one kind where a caller would do the same about them.
 var kinds = map[wire.Code]errs.Kind{
 	wire.ArgInvalid: errs.Invalid, wire.ArgMissing: errs.Invalid, wire.ArgTooLong: errs.TooLarge,
 	wire.FileLocked: errs.Locked, wire.FileNotOpen: errs.BadHandle, wire.FSError: errs.IO,

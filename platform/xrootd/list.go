@@ -46,10 +46,10 @@ func drain(chunks chunkSink, k *call) {
 // stats alternate after a lead-in of two lines; without, each line is a name.
 type listing struct {
 	rest  []byte // of a line that has not ended
-	lines int
+	lines int    // so far, the one that has not ended left out
 	name  string // waits for its stat line
-	stats bool
-	plain bool // the server sends names only
+	stats bool   // names are followed by their stat lines
+	plain bool   // the server sends names only
 }
 
 // feed takes a piece of the text and calls visit for each complete entry. end is set with the last.

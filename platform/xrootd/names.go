@@ -89,6 +89,7 @@ func (c *Client) Truncate(ctx context.Context, u URL, size int64) error {
 
 // Rename moves an entry within its server; to is a path. Whether a file of
 // that name is replaced is the server's rule.
+// It is not repeated once it may have arrived. After Unavailable the caller looks at both names.
 func (c *Client) Rename(ctx context.Context, from URL, to string) error {
 	q := request{op: "xrootd.Rename", build: func(u URL) (wire.Request, []byte) {
 		return wire.Mv{FromLength: int16(len(from.Path))}, []byte(from.Path + " " + u.Opaque.Join(to))

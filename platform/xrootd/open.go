@@ -12,16 +12,16 @@ import (
 
 // OpenOptions says how to open a file. The zero value reads.
 type OpenOptions struct {
-	Write bool
+	Write bool // and read; without it, read only
 	// Create makes the file, or empties the one that exists; with Exclusive that is Exists. Without
 	// Create, Write updates a file that exists.
 	Create    bool
 	Exclusive bool
-	Parents   bool // make missing directories above
-	Persist   bool // remove the file if the client goes away before the close
-	Force     bool // open even if another writer holds it
-	Mode      uint32
-	Size      int64 // expected, or 0
+	Parents   bool   // make missing directories above
+	Persist   bool   // remove the file if the client goes away before the close
+	Force     bool   // open even if another writer holds it
+	Mode      uint32 // permission bits of a new file
+	Size      int64  // expected, or 0
 	// Group keeps the file on sessions that it shares with files of its group only. A server handles the requests of
 	// one session in order, so that a request that waits for a device delays those behind it. 0 is the common group.
 	Group int
@@ -40,6 +40,7 @@ func (o OpenOptions) flags(again bool) uint16 {
 	default:
 		f |= wire.OpenUpdate | wire.OpenDelete
 	}
+	// An open that goes on takes none of the options of the first one.
 	if again {
 		return f
 	}

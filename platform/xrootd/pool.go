@@ -97,6 +97,7 @@ func (p *pool) set(s *session, conn *Conn) bool {
 }
 
 // dropUnused removes the entries that nobody uses now. The caller holds the lock.
+// It does not wait: an entry that is being dialed is in use.
 func (p *pool) dropUnused() {
 	for key, s := range p.sessions {
 		select {
@@ -114,6 +115,7 @@ func (p *pool) dropUnused() {
 }
 
 // connect returns a live shared session with the server, dialing if there is none.
+// It blocks while another caller dials the same session, and for at most DialTimeout while it dials itself.
 func (p *pool) connect(ctx context.Context, e Endpoint, lane int) (*Conn, error) {
 	s, err := p.entry(sessionKey{e, lane})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 type readPiece struct {
 	p    []byte
 	sums []uint32 // nil if not wanted
-	off  int64
+	off  int64    // in the file
 
 	h     *handle
 	call  *call
@@ -115,6 +115,7 @@ func dropReads(pieces []*readPiece) {
 }
 
 // finishRead returns the piece's bytes, from another handle if this one fails.
+// It returns fewer bytes than the piece has only at the end of the file.
 func (f *File) finishRead(ctx context.Context, r *readPiece) (int, error) {
 	p := policy{op: "xrootd.Read", waitFor: f.b.client.opts.WaitFor}
 	n := 0

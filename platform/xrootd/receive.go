@@ -88,6 +88,7 @@ func (c *Conn) beginFrame(id wire.StreamID) (*call, error) {
 
 // endFrame gives the call back; with the last frame the slot is free for the next. It reports
 // whether the session has ended meanwhile, and left this call to be completed here.
+// late is the time until which the server has promised an answer; zero for none.
 func (c *Conn) endFrame(k *call, last bool, late time.Time) (ended bool) {
 	c.mu.Lock()
 	k.busy = false

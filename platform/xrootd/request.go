@@ -9,6 +9,7 @@ import (
 )
 
 // requester sends requests wherever their routes lead. It carries out what [policy] decides.
+// It has no state of its own, so that it is copied freely.
 type requester struct {
 	pool *pool
 	opts Options
@@ -83,6 +84,7 @@ func (d requester) do(ctx context.Context, r route, q request) (result, error) {
 }
 
 // attempt asks the server that the route is at, once.
+// The connection is nil if there was none. Its answer is not judged here.
 func (d requester) attempt(ctx context.Context, r route, q request) (*Conn, answer) {
 	conn, err := d.session(ctx, r.url.Endpoint, q)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 )
 
 // attempts is what an operation has spent so far.
+// It belongs to one operation, and the loop around decide keeps it.
 type attempts struct {
 	lost     bool          // a session was lost: locks may be our own, of before
 	failures int           // after which the same servers were asked again

@@ -81,6 +81,7 @@ func (s *sender) writeBatch() {
 	s.bufs, s.grows, s.busy = nil, false, true
 	s.round++
 	s.mu.Unlock()
+	// A batch whose first piece is small begins with memory of our own, which the next batch can use.
 	var first []byte
 	if len(bufs[0]) <= copyMax {
 		first = bufs[0]

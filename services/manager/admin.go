@@ -14,10 +14,11 @@ import (
 type clusterAdmin struct {
 	clusterSettings
 	*parts
-	impact func(ctx context.Context, disks []hemera.DiskID) (hemera.Impact, error)
+	impact func(ctx context.Context, disks []hemera.DiskID) (hemera.Impact, error) // the reporter's Impact, which mayGo asks
 }
 
 // clusterSettings is what admins ask of the cluster alone.
+// The cluster makes each change durable before it returns; no part of the manager has to hear of it.
 type clusterSettings interface {
 	AddDisk(ctx context.Context, node hemera.NodeID, d hemera.AttachDisk) error
 	SetNode(ctx context.Context, id hemera.NodeID, key, value string) error
@@ -28,6 +29,8 @@ type clusterSettings interface {
 
 // View implements hemera.ClusterAdmin.
 func (a *clusterAdmin) View(ctx context.Context) (*hemera.View, error) {
+	// A copy, since views are shared and never changed. The held pieces are the namespace's, so other callers of the
+	// cluster's view do without them.
 	view := *a.cluster.View()
 	view.Disks = slices.Clone(view.Disks)
 	for i := range view.Disks {
@@ -42,6 +45,7 @@ func (a *clusterAdmin) View(ctx context.Context) (*hemera.View, error) {
 
 // SetDisk implements hemera.ClusterAdmin.
 func (a *clusterAdmin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
+	// A drain or a repair may have to begin or end now.
 	defer a.engine.Wake()
 	return a.cluster.SetDisk(ctx, id, key, value)
 }
@@ -49,6 +53,7 @@ func (a *clusterAdmin) SetDisk(ctx context.Context, id hemera.DiskID, key, value
 // RemoveDisk implements hemera.ClusterAdmin. What a disk removed by force held is made again from the
 // files' other pieces.
 func (a *clusterAdmin) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemera.Removal) error {
+	// Before the lock: this counts files for up to impactTime, and must not hold up commits meanwhile.
 	if r.Force && !r.Lose {
 		if err := a.mayGo(ctx, id); err != nil {
 			return err
@@ -56,6 +61,7 @@ func (a *clusterAdmin) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemer
 	}
 	a.pieces.lock()
 	defer a.pieces.unlock()
+	// No commit can record a piece while the lock is held, so the count is still true when the disk leaves the view.
 	pieces, bytes, err := a.tree.DiskUsage(ctx, id)
 	if err != nil {
 		return errs.Wrap(err, "manager.Remove", "disk "+id.String())
@@ -73,6 +79,7 @@ func (a *clusterAdmin) RemoveNode(ctx context.Context, id hemera.NodeID) error {
 	if err := a.cluster.RemoveNode(ctx, id); err != nil {
 		return err
 	}
+	// Callers that wait for the node hear of it now, rather than when the context of each ends.
 	a.orders.Fail(id)
 	return nil
 }

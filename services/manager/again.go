@@ -26,12 +26,14 @@ func (o *opener) content(ctx context.Context, who hemera.Identity, r hemera.Open
 			return now, errs.New(errs.Denied, "manager.Open", r.Path, "the file was open, and may not be read any more")
 		}
 		if now.Gen == again.Gen {
+			// The content was not replaced. Its pieces may be on other disks than the reader was granted.
 			return now, nil
 		}
 	}
 	e := hemera.Entry{ID: again.File, Parent: again.Parent, Name: again.Name, Kind: hemera.KindFile, Mode: again.Mode,
 		Size: again.Size, Gen: again.Gen, Layout: again.Layout, Space: again.Space, Checksums: again.Sums}
 	for _, p := range again.Pieces {
+		// An unlinked piece can be read until its disk has removed it.
 		there, err := o.tree.IsUnlinked(ctx, p.Disk, hemera.PieceID{File: again.File, Gen: again.Gen, Index: p.Index})
 		if err != nil {
 			return e, errs.Wrap(err, "manager.Open", r.Path)
@@ -44,6 +46,7 @@ func (o *opener) content(ctx context.Context, who hemera.Identity, r hemera.Open
 		return e, errs.New(errs.Conflict, "manager.Open", r.Path, "the content that was being read was replaced or removed, and is gone").
 			WithRemedy("read the file again from its beginning")
 	}
+	// As entries of the namespace have them, whatever order the old grant had.
 	slices.SortFunc(e.Pieces, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })
 	return e, nil
 }

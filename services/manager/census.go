@@ -32,15 +32,15 @@ type holdings interface {
 // census counts files that lack pieces. It works only when it is asked, and goes through nothing but
 // what the namespace lists for disks that cannot be read, and its index of incomplete files.
 type census struct {
-	files  holdings
+	files  holdings // the namespace
 	now    func() time.Time
 	broken func() ([]hemera.BadPiece, uint64) // the list, and its version
 
-	turn sync.Mutex // who counts; others take the last result
-	mu   sync.Mutex // guards last and its key
-	last hemera.FileHealth
-	good censusKey
-	rest time.Time // last is good until then, though files changed
+	turn sync.Mutex        // who counts; others take the last result
+	mu   sync.Mutex        // guards last and its key
+	last hemera.FileHealth // the last whole count, or the zero value
+	good censusKey         // what last depends on
+	rest time.Time         // last is good until then, though files changed
 
 	// Of who has the turn.
 	under  *counting     // nil: none
@@ -63,7 +63,7 @@ type counting struct {
 	disks  []hemera.DiskID   // still to go through
 	after  hemera.FileID     // of the list that is gone through
 	sizes  map[string]int    // how many disks a space has
-	sum    hemera.FileHealth
+	sum    hemera.FileHealth // what was found so far
 }
 
 // newCounting begins a count: first the disks that cannot be read, then the incomplete files, then the broken pieces
@@ -89,12 +89,15 @@ func (c *census) look(ctx context.Context, view *hemera.View, seq uint64) (hemer
 	c.mu.Lock()
 	last, good, rest := c.last, c.good, c.rest
 	c.mu.Unlock()
+	// Without a change of disks or of broken pieces, files that are written or removed make a count outdated only slowly.
 	fresh := good == key || good.absent == absent && good.broken == version && c.now().Before(rest)
 	last.Partial = last.Taken.IsZero()
+	// A caller never waits for another's count: it takes the last one, which is marked Partial if there is none.
 	if !last.Partial && fresh || !c.turn.TryLock() {
 		return last, nil
 	}
 	defer c.turn.Unlock()
+	// The sequence does not matter here: with it a busy namespace would never let a long count end.
 	if c.under == nil || c.under.key.absent != absent || c.under.key.broken != version {
 		c.under, c.worked = newCounting(key, view, disks, broken), 0
 	}
@@ -122,6 +125,7 @@ func (c *census) look(ctx context.Context, view *hemera.View, seq uint64) (hemer
 func unreadable(v *hemera.View) (ids []hemera.DiskID, key string) {
 	for _, d := range v.Disks {
 		if !d.Readable() {
+			// Files may have pieces there, and nobody can read them now.
 			ids = append(ids, d.ID)
 		}
 	}
@@ -131,8 +135,10 @@ func unreadable(v *hemera.View) (ids []hemera.DiskID, key string) {
 	slices.Sort(ids)
 	var text []byte
 	for _, id := range ids {
+		// The key is compared and never read: an id has 32 bits.
 		text = append(text, byte(id), byte(id>>8), byte(id>>16), byte(id>>24))
 		if slices.ContainsFunc(v.Removed, func(r hemera.RemovedDisk) bool { return r.ID == id }) {
+			// The same disk counts otherwise once it was removed: unreadable becomes lost.
 			text = append(text, 'r')
 		}
 	}
@@ -141,6 +147,7 @@ func unreadable(v *hemera.View) (ids []hemera.DiskID, key string) {
 
 // run goes on until the count is done or the budget is used up.
 func (c *counting) run(ctx context.Context, files holdings, budget int) (done bool, err error) {
+	// The budget is in files. A page may exceed it by itself.
 	for budget > 0 {
 		var page []hemera.Entry
 		if len(c.disks) > 0 {
@@ -155,6 +162,7 @@ func (c *counting) run(ctx context.Context, files holdings, budget int) (done bo
 		case len(page) == 0 && len(c.disks) == 0:
 			return c.ruins(ctx, files, budget)
 		case len(page) == 0:
+			// The disk is done; the next page is the next disk's first, or the first of the incomplete files.
 			c.disks, c.after = c.disks[1:], 0
 			continue
 		}
@@ -183,6 +191,7 @@ func (c *counting) ruins(ctx context.Context, files holdings, budget int) (done 
 		if err != nil || e.Gen != b.Piece.Gen || !slices.Contains(e.Pieces, hemera.Piece{Index: b.Piece.Index, Disk: b.Disk}) {
 			continue
 		}
+		// absent judges the whole file. Only what it adds to Lost is ruined: a file with a good piece elsewhere is not.
 		before := c.sum.Lost
 		c.absent(e, b.Disk)
 		c.sum.Ruined += c.sum.Lost - before
@@ -218,6 +227,7 @@ func (s brokenSet) has(e hemera.Entry, p hemera.Piece) bool {
 
 // stand judges a file, and names the first of its disks that cannot be read, or that has a broken piece of it.
 func stand(v *hemera.View, e hemera.Entry, broken brokenSet) (s standing, first hemera.DiskID) {
+	// here: pieces that can be read now. known: good pieces on disks of the cluster. need: pieces to read the file.
 	here, known, need := 0, 0, layout.Needed(e.Layout)
 	for _, p := range e.Pieces {
 		d, ok := v.Disk(p.Disk)
@@ -243,11 +253,13 @@ func stand(v *hemera.View, e hemera.Entry, broken brokenSet) (s standing, first 
 // absent counts a file that is listed for a disk which cannot be read.
 func (c *counting) absent(e hemera.Entry, disk hemera.DiskID) {
 	s, first := stand(c.view, e, c.broken)
+	// A file is on the list of each of its disks. It counts at the lowest of those that do not serve it, once.
 	if s == readable || first != disk {
 		return
 	}
 	at := len(c.sum.Disks) - 1
 	if at < 0 || c.sum.Disks[at].Disk != disk {
+		// Files of one disk come together, so its row is the last one.
 		c.sum.Disks = append(c.sum.Disks, hemera.DiskLoss{Disk: disk})
 		at++
 	}
@@ -272,7 +284,9 @@ func (c *counting) short(ctx context.Context, files holdings, e hemera.Entry) {
 	}
 	c.sum.Incomplete++
 	have := c.sizes[e.Space]
+	// The space has disks for it: repair is on its way, or waits for room.
 	if have >= int(e.Layout.Pieces) {
+		// The files of other layouts still count as incomplete.
 		return
 	}
 	i := slices.IndexFunc(c.sum.Unmet, func(u hemera.UnmetLayout) bool { return u.Space == e.Space && u.Pieces == e.Layout.Pieces })

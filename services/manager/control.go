@@ -21,8 +21,8 @@ import (
 
 // control implements hemera.Control and hemera.CopyRules: what nodes ask of the manager.
 type control struct {
-	*parts
-	writes  *writeAdmin
+	*parts                 // shared with the other services
+	writes  *writeAdmin    // asks heads about old writes with heartbeats
 	addr    string         // of the manager's own xrd door
 	sources access.Sources // where third-party copies may read
 }
@@ -31,6 +31,7 @@ type control struct {
 func (ctl *control) Register(ctx context.Context, hello hemera.NodeHello) (w hemera.NodeWelcome, err error) {
 	defer ctl.ops.begin("Register").end(&err)
 	if w, err = ctl.cluster.Register(ctx, hello); err == nil {
+		// A node that registers has forgotten the orders that it was handed. They are handed out once more.
 		ctl.orders.Redeliver(w.ID)
 	}
 	return w, err
@@ -42,7 +43,9 @@ func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint6
 	if reply, err = ctl.cluster.Heartbeat(node, epoch, report); err != nil {
 		return reply, err
 	}
+	// Only after the lease was checked: a report under an old lease changes nothing here.
 	ctl.orders.Progress(node, report.Copies)
+	// What a node reports is cut at the bounds of the protocol, as a node may be in bad hands.
 	ctl.engine.RepairPieces(report.Bad[:min(len(report.Bad), hemera.BadPiecesMax)]...)
 	ctl.writes.reported(node, report.Writes)
 	reply.Writes = ctl.writes.asks.take(node) // the node answers with its next heartbeat
@@ -52,6 +55,7 @@ func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint6
 // Exchange implements hemera.Control.
 func (ctl *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) ([]hemera.Order, error) {
 	if err := ctl.cluster.Check(node, epoch); err != nil {
+		// Not timed as an operation: an Exchange waits most of its time for work, on purpose.
 		return nil, err
 	}
 	return ctl.orders.Exchange(ctx, node, results)
@@ -76,6 +80,7 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 		return ctl.late(ctx, &c)
 	}
 	mtime := r.Mtime
+	// The client set no time, so the manager's clock counts: nodes' clocks differ.
 	if mtime.IsZero() {
 		mtime = ctl.now()
 	}
@@ -89,9 +94,11 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 		},
 	}, layout.Required(c.Layout, c.PiecesMin))
 	if err == nil || !errs.Undecided(err) {
+		// While the outcome is undecided the lock stays: the head asks again, and may hear that the commit was made.
 		ctl.pending.end(name{c.Parent, c.Name}, c.Nonce)
 	}
 	if err == nil && e.Name != c.Name {
+		// The write was renamed, so the name that it made is not the one of the lock that was just freed.
 		ctl.pending.made(name{e.Parent, e.Name})
 	}
 	if err == nil && (c.BaseGen != 0 || c.Force || len(e.Pieces) < int(e.Layout.Pieces)) {
@@ -106,6 +113,7 @@ func (ctl *control) late(ctx context.Context, c *hemera.Capability) error {
 	e, _, err := ctl.tree.Resolve(ctx, c.File)
 	switch {
 	case err == nil && e.Gen == c.Gen:
+		// This very content is committed: the head lost the answer and asks again.
 		return nil
 	case err != nil && !errors.Is(err, errs.NotFound):
 		return err
@@ -116,6 +124,7 @@ func (ctl *control) late(ctx context.Context, c *hemera.Capability) error {
 
 // verifyWrite verifies a permit that must be for writing, shown by the head of that write; it may have expired.
 func (ctl *control) verifyWrite(ctx context.Context, op string, p *hemera.Permit) (*hemera.Permit, error) {
+	// The zero time leaves out the expiry: a write may take longer than its capability. Commit bounds that by CommitLifetime.
 	p, err := p.Verify(func(token string) (hemera.Capability, error) { return ctl.cluster.Ring().Verify(token, time.Time{}) })
 	if err != nil {
 		return nil, errs.Wrap(err, op, "")
@@ -136,6 +145,7 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 		return errs.New(errs.OverQuota, "manager.Commit", c.Path, fmt.Sprintf("%d bytes were written, and quotas let this write have %d", r.Size, c.SizeMax)).
 			WithRemedy("remove files, or have an admin raise the limit with `hemera quota set`")
 	}
+	// An empty file has no pieces: there is nothing to read, and nothing to repair.
 	if len(r.Pieces) == 0 && r.Size == 0 {
 		return nil
 	}
@@ -144,6 +154,7 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 	}
 	seen := map[uint8]bool{}
 	for _, p := range r.Pieces {
+		// A node must not make the namespace record a piece where no piece was placed.
 		ok := slices.ContainsFunc(c.Targets, func(t hemera.Target) bool { return t.Index == p.Index && t.Disk == p.Disk })
 		if !ok || seen[p.Index] {
 			return invalid(fmt.Sprintf("piece %d on disk %d was not permitted", p.Index, p.Disk))
@@ -198,6 +209,7 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 	if c.Name, err = ctl.tree.NameOf(ctx, namespace.Commit{ID: c.File, BaseGen: c.BaseGen, Name: c.Name}); err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "manager.Replace", c.Path)
 	}
+	// All disks that failed this write so far: a head with several failures must not be sent back to the first.
 	bad := ctl.pending.move(name{c.Parent, c.Name}, c.Nonce, failed)
 	var lost []int           // indexes in Targets
 	var kept []hemera.DiskID // no second piece may go there
@@ -222,11 +234,13 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 	c.Targets = slices.Clone(c.Targets)
 	for i, at := range lost {
 		t := choice.Targets[i]
+		// The new disk takes over the index, so that heads and commits find the piece in the same place.
 		t.Index = c.Targets[at].Index
 		c.Targets[at] = t
 	}
 	if c.Base != nil {
 		base := *c.Base
+		// Only nodes that are members now: a capability that names another is refused.
 		base.Pieces = ctl.trusted(base.Pieces)
 		c.Base = &base
 	}

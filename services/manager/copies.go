@@ -11,6 +11,7 @@ import (
 
 // MayFetch implements hemera.CopyRules.
 func (ctl *control) MayFetch(ctx context.Context, s hemera.CopySource) error {
+	// A node asks for itself only: what the request says of the node counts for the manager's own doors.
 	if node, remote := hemera.Caller(ctx); remote {
 		if err := ctl.acts(node); err != nil {
 			return errs.Wrap(err, "manager.CopyFrom", s.Name)
@@ -18,6 +19,7 @@ func (ctl *control) MayFetch(ctx context.Context, s hemera.CopySource) error {
 		s.Node = node
 	}
 	view := ctl.cluster.View()
+	// Copies between the cluster's own doors are always allowed; other sources have to be named in the settings.
 	doors := []string{ctl.addr}
 	source := access.Source{Name: s.Name}
 	for i := range view.Nodes {

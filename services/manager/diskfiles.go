@@ -20,6 +20,7 @@ func (ma *maintAdmin) DiskFiles(ctx context.Context, id hemera.DiskID, after hem
 		return page, errs.New(errs.NotFound, "manager.ListFilesOf", "disk "+id.String(), "there is no such disk").WithRemedy("see `hemera fs ls`")
 	}
 	if limit <= 0 || limit > diskFilesMax {
+		// A limit of zero or less asks for as many as one page has.
 		limit = diskFilesMax
 	}
 	entries, err := ma.tree.DiskFiles(ctx, id, after, limit)
@@ -28,6 +29,7 @@ func (ma *maintAdmin) DiskFiles(ctx context.Context, id hemera.DiskID, after hem
 	}
 	for _, e := range entries {
 		f := hemera.DiskFile{File: e.ID, Size: e.Size, Pieces: len(e.Pieces), Layout: e.Layout}
+		// Pieces on other disks that can be read: if they are too few, the file needs this disk now.
 		others := 0
 		for _, p := range e.Pieces {
 			if d, ok := view.Disk(p.Disk); ok && p.Disk != id && d.Readable() {
@@ -43,6 +45,7 @@ func (ma *maintAdmin) DiskFiles(ctx context.Context, id hemera.DiskID, after hem
 		}
 		page.Files = append(page.Files, f)
 	}
+	// A full page may be the last one: then the next page is empty. Files that were removed meanwhile do not end the list.
 	if len(entries) == limit {
 		page.Next = entries[len(entries)-1].ID
 	}
@@ -55,6 +58,7 @@ const spacePage = 1000
 // RemoveSpace implements hemera.ClusterAdmin. It looks at the whole tree, a page at a time, and holds
 // nobody up.
 func (a *clusterAdmin) RemoveSpace(ctx context.Context, name string) error {
+	// First what is cheap: it is checked again with the removal itself.
 	if err := a.cluster.SpaceUnused(name); err != nil {
 		return err
 	}
@@ -77,6 +81,7 @@ func (a *clusterAdmin) searchSpace(ctx context.Context, root hemera.Entry, name 
 		dir, above hemera.Entry
 		path       string
 	}
+	// Depth first: memory is bounded by the depth of the tree and the directories beside the path.
 	for left := []place{{dir: root}}; len(left) > 0; {
 		at := left[len(left)-1]
 		left = left[:len(left)-1]

@@ -29,6 +29,27 @@
 // quotas again in its transaction, without the claim of this write (claims.settle), and frees the lock when the outcome is
 // known. Capabilities are signed when another process has to see them, not before.
 //
+// # States of a write
+//
+//	begin -> granted --- its head reports it ---> open <-> detached
+//	            |                                  |          |
+//	            +----------------------------------+----------+---> over
+//
+// A write is over after Commit, Abort or Discard, when an admin frees it (FreeWrite), when its time ends (look), when its
+// head says that it does not have it (hear), or when another writer may take its lock (taker). Then pending.drop gives back
+// the lock, the claim on quotas, the place among the writes of its user and session, and its count at the disks. What the
+// head holds is not touched: it may still try to commit, and the generation decides.
+//
+// # Which error a client gets
+//
+//   - Unavailable: it may work within seconds. Nodes are returning (returning.go), room is being made, the store is not
+//     known to be current, or the head of a writer that seems to be gone has to answer first. Clients wait and ask again.
+//   - NoReplicas, NoSpace: as the cluster is, it does not work. A client that has tried nodes is sent elsewhere first.
+//   - Locked, or Exists for an exclusive create: another writer has the name.
+//   - Conflict: what the client continues is gone, so it has to begin again: a content that was replaced, a write that was
+//     barred, a commit that lost to another.
+//   - OverQuota, Overloaded: a limit of users, or a bound of the process. Both name the setting or the command to change it.
+//
 // # Invariants
 //
 //   - A piece is never recorded on a disk that left the cluster: recorder holds its lock for reading while it looks at the

@@ -28,6 +28,7 @@ func (ma *maintAdmin) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
 // Fsck implements hemera.MaintAdmin.
 func (ma *maintAdmin) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
 	report, err := ma.engine.Fsck(ctx, repair)
+	// The namespace counts its files with every commit, so nothing is walked for the total.
 	report.Files = ma.tree.Stats().Totals.Files
 	if err == nil {
 		err = ma.nameFiles(ctx, report.Problems)
@@ -43,6 +44,7 @@ func (ma *maintAdmin) nameFiles(ctx context.Context, problems []hemera.FsckProbl
 	left := namesMax
 	for i := range problems {
 		p := &problems[i]
+		// One budget for all problems, so that the answer is bounded whatever the number of disks.
 		for _, id := range p.Files[:min(left, len(p.Files))] {
 			left--
 			_, path, err := ma.tree.Resolve(ctx, id)
@@ -63,6 +65,7 @@ func (ma *maintAdmin) nameFiles(ctx context.Context, problems []hemera.FsckProbl
 // CheckNamespace implements hemera.MaintAdmin.
 func (ma *maintAdmin) CheckNamespace(ctx context.Context, progress func(hemera.NamespaceCheck) error) (_ hemera.NamespaceCheck, err error) {
 	defer ma.ops.begin("CheckNamespace").end(&err)
+	// The check takes no error from its progress function, so the error ends the context and comes back as its cause.
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	report, err := ma.tree.CheckWith(ctx, namespace.CheckOptions{Progress: func(c hemera.NamespaceCheck) {
@@ -93,6 +96,7 @@ func (ma *maintAdmin) CheckFile(ctx context.Context, ref string, repair bool) (c
 func (ma *maintAdmin) FileInfo(ctx context.Context, ref string) (r hemera.FileReport, err error) {
 	defer ma.ops.begin("FileInfo").end(&err)
 	e, path, err := ma.find(ctx, ref)
+	// Disks are asked only where the namespace may not know everything: the question costs an order for each disk.
 	if id, byID, _ := idOf(ref); byID && (errors.Is(err, errs.NotFound) || err == nil && !e.IsDir() && ma.tree.Restored()) {
 		if r.Strays, err = ma.strays(ctx, id, err); err != nil {
 			return r, err
@@ -102,6 +106,7 @@ func (ma *maintAdmin) FileInfo(ctx context.Context, ref string) (r hemera.FileRe
 		return r, err
 	}
 	view := ma.cluster.View()
+	// No such entry, but disks have pieces of that id: the first stray, of the newest generation, describes the file.
 	if e.ID == 0 {
 		first := r.Strays[0]
 		r.Entry, r.Path = hemera.Entry{ID: first.Piece.ID.File}, first.Piece.Path
@@ -114,6 +119,7 @@ func (ma *maintAdmin) FileInfo(ctx context.Context, ref string) (r hemera.FileRe
 		n, _ := view.Node(d.Node)
 		host := n.Host()
 		if !ok {
+			// The entry still names a disk that was removed: what is remembered of it helps to find it.
 			d = hemera.Disk{ID: p.Disk, Health: hemera.HealthGone, Why: "the disk is not in the cluster"}
 			if was, known := view.RemovedDisk(p.Disk); known {
 				d.UUID, d.Path, d.Node, d.Space, d.Why = was.UUID, was.Path, was.Node, was.Space, "the disk was removed"
@@ -211,6 +217,7 @@ func lastSeen(v *hemera.View, e hemera.Entry) string {
 
 // status says in words how well the file is, worst first.
 func status(v *hemera.View, e hemera.Entry, broken brokenSet) string {
+	// Nothing of it is on disks, so nothing can be wrong there.
 	if e.IsDir() || e.Size == 0 && len(e.Pieces) == 0 {
 		return "healthy"
 	}

@@ -13,6 +13,7 @@ import (
 
 // Bounds of one question about what a removal costs.
 const (
+	// Without bounds the question about a disk with millions of files would outlast the patience of its client.
 	impactFiles = 500_000
 	impactTime  = 20 * time.Second
 	impactNames = 20
@@ -22,6 +23,7 @@ const (
 func (rep *reporter) Impact(ctx context.Context, disks []hemera.DiskID) (sum hemera.Impact, err error) {
 	defer rep.ops.begin("Impact").end(&err)
 	view := rep.cluster.View()
+	// Unknown disks are refused before anything is counted.
 	for _, id := range disks {
 		if _, ok := view.Disk(id); !ok {
 			return sum, errs.New(errs.NotFound, "manager.Impact", "disk "+id.String(), "no such disk").WithRemedy("see `hemera fs ls`")
@@ -36,6 +38,7 @@ func (rep *reporter) Impact(ctx context.Context, disks []hemera.DiskID) (sum hem
 	for _, id := range disks {
 		var after hemera.FileID
 		for {
+			// An answer that is cut counts less than the truth, so mayGo does not take it for a permission.
 			if left <= 0 || !rep.now().Before(end) {
 				sum.Partial = true
 				return sum, nil
@@ -62,6 +65,7 @@ func (rep *reporter) bear(ctx context.Context, view *hemera.View, e hemera.Entry
 	known, here, need := 0, 0, layout.Needed(e.Layout)
 	for _, p := range e.Pieces {
 		if slices.Contains(going, p.Disk) {
+			// The file was counted on the page of that disk already.
 			if p.Disk < id {
 				return
 			}
@@ -75,6 +79,7 @@ func (rep *reporter) bear(ctx context.Context, view *hemera.View, e hemera.Entry
 		}
 	}
 	switch {
+	// An empty file has no content to lose.
 	case e.Size == 0 || here >= need:
 		sum.Weakened++
 		return
@@ -84,6 +89,7 @@ func (rep *reporter) bear(ctx context.Context, view *hemera.View, e hemera.Entry
 	}
 	sum.Lost++
 	sum.LostBytes += e.Size
+	// Only a path that can be found is shown; the file counts in any case.
 	if len(sum.Names) < impactNames {
 		if _, path, err := rep.tree.Resolve(ctx, e.ID); err == nil {
 			sum.Names = append(sum.Names, path)

@@ -13,7 +13,7 @@ import (
 // locator is the part of hemera.Files that finds and reads files for others: where they are, and their checksums.
 type locator struct {
 	*parts
-	sums *sums
+	sums *sums // checksums that nodes compute for clients
 }
 
 // Locate implements hemera.Files.
@@ -23,6 +23,7 @@ func (l *locator) Locate(ctx context.Context, who hemera.Identity, path string) 
 	if err != nil {
 		return nil, err
 	}
+	// A new seed for each call: clients that read the first place are spread over equal replicas.
 	view, e, seed := l.cluster.View(), prep.Entry, l.nonce.Add(1)
 	if e.Size == 0 && len(e.Pieces) == 0 {
 		targets = anyNode(view, nil, seed)
@@ -51,12 +52,14 @@ func (l *locator) Checksum(ctx context.Context, who hemera.Identity, path string
 		return e.Checksums[0], nil
 	}
 	if kind == hemera.ChecksumNone {
+		// The file stores none and the client names none, so any kind will do.
 		kind = hemera.CRC32C
 	}
 	if sum, ok := hemera.FindChecksum(e.Checksums, kind); ok {
 		return sum, nil
 	}
 	if e.Size == 0 && len(e.Pieces) == 0 {
+		// An empty file has no pieces, so there is no node to ask.
 		return checksum.Of(kind, nil)
 	}
 	view := l.cluster.View()
@@ -65,6 +68,7 @@ func (l *locator) Checksum(ctx context.Context, who hemera.Identity, path string
 		return hemera.Checksum{}, noReplicas(view, path, e.Pieces, nil)
 	}
 	sum, err = l.sums.do(ctx, who, sumKey{e.ID, e.Gen, kind}, func(ctx context.Context) (sum hemera.Checksum, err error) {
+		// One node after the other: each reads the whole file, so two at once would waste the work of one.
 		for _, t := range targets {
 			sum, err = l.compute(ctx, e, t, kind)
 			if err == nil || ctx.Err() != nil {

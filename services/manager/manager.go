@@ -21,9 +21,9 @@ import (
 
 // Options is what a manager is made of. Store, Writer and Tree are required.
 type Options struct {
-	Store  kv.Store
-	Writer kv.Writer // the one the tree writes with
-	Tree   namespace.Parts
+	Store  kv.Store        // read when the cluster's records are loaded
+	Writer kv.Writer       // the one the tree writes with
+	Tree   namespace.Parts // the namespace, open; its owner closes it
 	// Addr is the manager's xrd door as nodes tell it to clients.
 	Addr string
 	// LostAfter is how long a disk is out of reach before its files are repaired elsewhere; zero
@@ -67,16 +67,16 @@ type Manager struct {
 
 // parts are what the services share. [New] sets them; they are not changed after.
 type parts struct {
-	tree    namespace.Parts
-	cluster *cluster.Cluster
-	orders  *orders.Dispatcher
-	engine  *maint.Engine
-	pending *pending
-	pieces  *recorder
-	ops     *operations
-	now     func() time.Time
+	tree    namespace.Parts    // entries, quotas and pieces
+	cluster *cluster.Cluster   // nodes, disks, spaces and keys
+	orders  *orders.Dispatcher // work for nodes, and its results
+	engine  *maint.Engine      // drain, repair, audit, removal
+	pending *pending           // writes begun and not committed
+	pieces  *recorder          // every change that records pieces goes through it
+	ops     *operations        // counts and latencies, by operation
+	now     func() time.Time   // Options.Now
 	log     *slog.Logger
-	started time.Time
+	started time.Time     // nodes that were there before have returnTime from here
 	nonce   atomic.Uint64 // the last one given to a capability; also the seed of random choices
 }
 
@@ -120,8 +120,11 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		Files: keptFiles{o.Tree, p.pieces}, Removals: o.Tree, Findings: o.Tree, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
 		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log,
 	})
+	// From the clock and not from 1: a capability of the process before this one can still be committed, and must not
+	// name a write of this process.
 	p.nonce.Store(uint64(o.Now().UnixNano()))
 	m := newManager(p, o)
+	// The pieces that are known to be broken are durable; all else of the engine follows from the namespace and the view.
 	if err := m.engine.Load(ctx); err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
@@ -130,6 +133,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 
 // newManager makes the services of the parts.
 func newManager(p *parts, o Options) *Manager {
+	// From the outside in: time, wait until changes are allowed, namespace. So the latency that is counted includes the wait.
 	names := timedNames{changes{p.tree, p.cluster.AwaitCurrent, p.engine.Wake}, p.ops}
 	writes := &writeAdmin{parts: p}
 	observes := &observer{parts: p, began: processStats().virtual}
@@ -164,6 +168,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	g.Go(func() error { return m.sweep(ctx) })
 	g.Go(func() error { return m.tree.RunQuotas(ctx) })
 	err := g.Wait()
+	// A manager that fails says nothing: its next start then audits the disks.
 	if err == nil {
 		m.stopped()
 	}

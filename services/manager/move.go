@@ -17,6 +17,7 @@ const hiddenPrefix = ".fuse_hidden"
 
 // Move implements hemera.Files.
 func (o *ownWrites) Move(ctx context.Context, who hemera.Identity, from, to, process string) error {
+	// The zero Prepared with NotFound makes awaitOwn look the name up by its path.
 	if !strings.HasPrefix(path.Base(to), hiddenPrefix) {
 		o.awaitOwn(ctx, who, &namespace.Prepared{}, hemera.OpenRequest{Path: from, Process: process}, errs.NotFound)
 	}
@@ -29,16 +30,19 @@ func (o *ownWrites) Move(ctx context.Context, who hemera.Identity, from, to, pro
 // moveOwn renames what the process is writing, in its directory; false if that cannot be. The lock goes first, so that
 // nobody gets the new name meanwhile. The head is told nothing: what its capability names, the commit maps.
 func (o *ownWrites) moveOwn(ctx context.Context, who hemera.Identity, from, to, process string) (moved bool, err error) {
+	// The usual case is cheap: most renames are of files that nobody is writing.
 	if process == "" || o.pending.size() == 0 || from == "/" || path.Dir(from) != path.Dir(to) {
 		return false, nil
 	}
 	old, w, err := o.ownAt(ctx, who, from, process)
 	if err == nil && w != nil {
+		// Renames of committed files wait in the decorator of Names; this one does not pass there.
 		err = o.cluster.AwaitCurrent(ctx)
 	}
 	if err != nil || w == nil {
 		return false, err
 	}
+	// Only within a directory: the commit puts the file into the directory of its capability, whatever its name there.
 	target := name{old.parent, path.Base(to)}
 	if !o.pending.rename(old, target, w.nonce, o.permitAt(w, to)) {
 		return false, nil
@@ -51,8 +55,10 @@ func (o *ownWrites) moveOwn(ctx context.Context, who hemera.Identity, from, to, 
 	if err == nil || errs.Undecided(err) {
 		return err == nil, err
 	}
+	// The namespace refused, so the lock goes back. If the write ended in between there is nothing to move back.
 	o.pending.rename(target, old, w.nonce, w.permit)
 	if errors.Is(err, errs.Conflict) || errors.Is(err, errs.Exists) {
+		// The new name is taken, or the write was committed meanwhile: Rename decides what to do with both.
 		return false, nil
 	}
 	return false, err
@@ -90,6 +96,7 @@ func (p *pending) find(n name, nonce uint64) (*stripe, name, *write) {
 		if w := s.writes[n]; w != nil && w.nonce == nonce {
 			return s, n, w
 		}
+		// The capability goes on to say the name of the open, so the write is looked for under its newest name.
 		now, ok := p.renamed.Load(nonce)
 		if !ok || now == n {
 			return s, n, nil
@@ -107,11 +114,14 @@ func (p *pending) rename(from, to name, nonce uint64, permit *hemera.Permit) boo
 		defer t.mu.Unlock()
 	}
 	w := s.writes[from]
+	// The write ended, or somebody writes the new name: then the caller renames what is committed, or fails.
 	if w == nil || w.nonce != nonce || t.writes[to] != nil {
 		return false
 	}
+	// A new record: readers that took the old pointer out of the stripe keep a consistent one.
 	moved := *w
 	moved.path, moved.permit, moved.ended, moved.renamed = permit.Path, permit, nil, true
+	// Not drop: the write goes on, with its claim and its counts. Those that wait for the old name are woken.
 	p.free(s, from, w)
 	t.writes[to] = &moved
 	p.processes.add(w.process, to)

@@ -18,7 +18,7 @@ import (
 type changes struct {
 	hemera.Names
 	await func(ctx context.Context) error // fails with Unavailable while the store may be older than the cluster
-	wake  func()
+	wake  func()                          // has the engine look for pieces to remove; it does not block
 }
 
 // Mkdir implements hemera.Names.
@@ -43,6 +43,7 @@ func (c changes) Publish(ctx context.Context, who hemera.Identity, p hemera.Publ
 	if err := c.await(ctx); err != nil {
 		return err
 	}
+	// A failed change may have been made all the same (Timeout), so the engine looks in any case.
 	defer c.wake()
 	return c.Names.Publish(ctx, who, p)
 }
@@ -60,8 +61,8 @@ func (c changes) Remove(ctx context.Context, who hemera.Identity, path string, k
 // which does not exist.
 type attributeChanges struct {
 	hemera.Attributes
-	await func(ctx context.Context) error
-	view  func() *hemera.View
+	await func(ctx context.Context) error // as in changes
+	view  func() *hemera.View             // for the names of spaces
 }
 
 // SetMode implements hemera.Attributes.
@@ -96,6 +97,7 @@ func (c attributeChanges) SetXattr(ctx context.Context, who hemera.Identity, pat
 	if err := c.check(path, name, string(value)); err != nil {
 		return err
 	}
+	// The namespace checks who may set it; check judges the value only.
 	return c.Attributes.SetXattr(ctx, who, path, name, value, createOnly)
 }
 
@@ -113,6 +115,7 @@ func (c attributeChanges) check(path, name, value string) error {
 	if err := policy.CheckAttribute(name, value); err != nil {
 		return errs.Wrap(err, "manager.SetAttribute", path)
 	}
+	// An empty value asks for nothing.
 	if !policy.IsSpaceAttribute(name) || value == "" {
 		return nil
 	}

@@ -19,9 +19,9 @@ type observer struct {
 	*parts
 	began int64 // bytes of virtual memory when it was made
 
-	mu       sync.Mutex
-	sessions []func() []hemera.SessionInfo
-	present  []func(session string) bool
+	mu       sync.Mutex                    // guards the lists, which grow while doors start; no door is called under it
+	sessions []func() []hemera.SessionInfo // one of each door
+	present  []func(session string) bool   // one of each door
 }
 
 // Operations implements hemera.Observer.
@@ -63,6 +63,7 @@ func (o *observer) Sessions(context.Context) ([]hemera.SessionInfo, error) {
 
 const (
 	// usesLimit is how many open files each node lists, and usesPatience how long it has for that.
+	// 1000 files are more than an admin reads, and keep an answer of one node within some hundred kilobytes.
 	usesLimit    = 1000
 	usesPatience = 2 * time.Second
 )
@@ -79,11 +80,13 @@ func (o *observer) OpenFiles(ctx context.Context) (out hemera.OpenFiles, err err
 		if n.Status != hemera.NodeOnline {
 			continue
 		}
+		// One goroutine for each node, all under the same deadline: a node that hangs costs its own answer only.
 		asked.Go(func() {
 			r, err := o.orders.Do(ctx, n.ID, hemera.Order{Kind: hemera.OrderUses, Limit: usesLimit})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
+				// Its error is not the call's: the answer says whose files are missing.
 				out.Silent = append(out.Silent, n.ID)
 				return
 			}
@@ -96,6 +99,7 @@ func (o *observer) OpenFiles(ctx context.Context) (out hemera.OpenFiles, err err
 	}
 	asked.Wait()
 	slices.Sort(out.Silent)
+	// What moves most comes first; files at rest are ordered by node and path.
 	slices.SortStableFunc(out.Files, func(a, b hemera.OpenFile) int {
 		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Path, b.Path))
 	})
@@ -109,6 +113,7 @@ func (o *observer) NamespaceStats(context.Context) (hemera.NamespaceStats, error
 	s.Goroutines = runtime.NumGoroutine()
 	p := processStats()
 	s.RSS, s.VSize, s.Shared, s.Threads, s.Descriptors = p.resident, p.virtual, p.shared, p.threads, p.descriptors
+	// Virtual memory that a process reserves at its start says nothing; what it grows by may be a leak.
 	s.Growth = p.virtual - o.began
 	s.LastBackup, s.BackupsSince = o.cluster.Backups()
 	return s, nil
@@ -121,12 +126,13 @@ func (o *observer) Events(ctx context.Context, after uint64, limit int) ([]hemer
 
 // process is what Linux counts of this process: bytes, threads and open descriptors. Zero elsewhere.
 type process struct {
-	resident, virtual, shared int64
+	resident, virtual, shared int64 // bytes
 	threads, descriptors      int
 }
 
 // processStats reads /proc. What cannot be read is zero.
 func processStats() (p process) {
+	// proc(5): size, resident and shared are the first three fields, in pages.
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
 		pages := make([]int64, 3)
 		for i, f := range bytes.Fields(text)[:min(3, len(bytes.Fields(text)))] {
@@ -139,6 +145,7 @@ func processStats() (p process) {
 		p.threads = len(tasks)
 	}
 	if open, err := os.ReadDir("/proc/self/fd"); err == nil {
+		// The directory that is being read has a descriptor too, so this is one more than without the question.
 		p.descriptors = len(open)
 	}
 	return p

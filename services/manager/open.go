@@ -17,10 +17,10 @@ import (
 
 // opener grants opens: the part of hemera.Files that decides where files are read and written.
 type opener struct {
-	*parts
-	own  *ownWrites
-	asks *asks
-	left func(session string) bool // reports whether a client's session is connected to no door any more
+	*parts                           // shared with the other services
+	own    *ownWrites                // the writes of the process that asks
+	asks   *asks                     // questions to heads, of writers that seem to be gone
+	left   func(session string) bool // reports whether a client's session is connected to no door any more
 }
 
 // Open implements hemera.Files: access and names by the tree, policy by layout, disks by place, and
@@ -37,6 +37,7 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 			return g, err
 		}
 	}
+	// Reads never get errOutdated but after they waited for a write of their own process.
 	for range claimTries { // what the open read may have changed before it took the lock
 		if g, err = o.tryOpen(ctx, began.at, who, r); !errors.Is(err, errOutdated) {
 			break
@@ -50,6 +51,7 @@ const claimTries = 16
 
 // tryOpen is one attempt of an open. errOutdated means that something it read changed meanwhile: the caller tries again.
 func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity, r hemera.OpenRequest) (hemera.Grant, error) {
+	// Before the first look at the namespace: what ends after this line may not be seen by it.
 	since := before{o.pending.claims.returned.load(), o.pending.ends.Load()}
 	var prep namespace.Prepared
 	var err error
@@ -63,6 +65,7 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 			return g, nil
 		}
 	}
+	// A write of this process ended while the open waited: everything that was read is outdated.
 	if o.own.awaitOwn(ctx, who, &prep, r, err) {
 		return hemera.Grant{}, errOutdated
 	}
@@ -71,6 +74,7 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 	}
 	c := hemera.Capability{
 		Path: r.Path, Access: r.Access, Who: who, Trace: hemera.TraceID(ctx),
+		// From the beginning of the open and not from now: tries do not lengthen it.
 		Expires: now.Add(hemera.CapabilityLifetime),
 	}
 	if r.Access == hemera.AccessRead {
@@ -87,11 +91,13 @@ func (o *opener) openRead(c *hemera.Capability, prep *namespace.Prepared, r heme
 	describe(c, &prep.Entry)
 	view := o.cluster.View()
 	seed := o.nonce.Add(1) // equal replicas take turns
+	// An empty file has no pieces and is read at any node.
 	if len(prep.Entry.Pieces) == 0 && prep.Entry.Size == 0 {
 		c.Targets = anyNode(view, r.Tried, seed)
 	} else {
 		c.Targets = place.Order(view, prep.Entry.Pieces, c.Who.Host, r.Tried, seed)
 	}
+	// All nodes have failed this client. Other disks of these nodes may still do: the failure may have been a disk's.
 	if len(c.Targets) == 0 && len(r.Avoid) > 0 {
 		left := slices.DeleteFunc(slices.Clone(prep.Entry.Pieces), func(p hemera.Piece) bool { return slices.Contains(r.Avoid, p.Disk) })
 		c.Targets = place.Order(view, left, c.Who.Host, nil, seed)
@@ -118,12 +124,14 @@ func describe(c *hemera.Capability, e *hemera.Entry) {
 
 // noReplicas says why no piece of a file can be read.
 func noReplicas(v *hemera.View, path string, pieces []hemera.Piece, tried []hemera.NodeID) error {
+	// It names each disk and what is wrong with it, since this is the error that admins are called for.
 	return errs.New(errs.NoReplicas, "manager.Open", path, "no piece can be read now: "+place.Unreadable(v, pieces, tried)).
 		WithRemedy("bring the disks back; `hemera file info` and `hemera fs ls` show their states")
 }
 
 // anyNode is where an empty file is read: it has no pieces, so every online node will do.
 func anyNode(v *hemera.View, tried []hemera.NodeID, seed uint64) []hemera.Target {
+	// Zero nodes: the loop below does nothing, so the division is never by zero.
 	count := uint64(len(v.Nodes))
 	for i := range count {
 		n := &v.Nodes[(seed%count+i)%count]
@@ -147,6 +155,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 	e := &prep.Entry
 	c.File, c.Gen, c.Parent, c.Name, c.Mode = prep.ID, prep.Gen, prep.Parent.ID, path.Base(r.Path), prep.Mode
 	c.Size, c.Force, c.Nonce = r.Size, r.Force, o.nonce.Add(1)
+	// The file keeps its place and its mode, whatever the request says of new files.
 	if prep.Existing {
 		c.Parent, c.Name, c.BaseGen, c.Mode = e.Parent, e.Name, e.Gen, e.Mode
 	}
@@ -165,6 +174,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 			return hemera.Grant{}, err
 		}
 	}
+	// Nodes that failed this client are left out first. Only if nothing is left, their other disks are tried.
 	err = o.place(c, view, pol, without{nodes: r.Tried})
 	if errs.KindOf(err) == errs.NoSpace && len(r.Avoid) > 0 {
 		if o.place(c, view, pol, without{disks: r.Avoid}) == nil {
@@ -177,9 +187,11 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "manager.Open", r.Path)
 	}
+	// After the placement, as what a byte costs depends on the layout.
 	c.SizeMax = o.sizeMax(prep, c) // nodes hold the write to it
 	g := grant(c, o.cluster.Ring())
 	now := o.now()
+	// From here on the lock decides. Nothing has to be undone before it, and nothing can fail after it.
 	t := &taker{
 		force: r.Force, exclusive: r.Exclusive, ended: r.Ended, tried: r.Tried, since: since.ends, left: o.left,
 		write: &write{
@@ -190,6 +202,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 	}
 	err = o.pending.begin(name{c.Parent, c.Name}, t, now)
 	if gone, ok := errors.AsType[lostWriter](err); ok {
+		// The writer seems to be gone, but only its head knows: the client comes back when the head has answered.
 		err = o.lost(view, gone)
 	}
 	if err != nil {
@@ -210,6 +223,7 @@ func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, w
 		return hemera.Policy{}, err
 	}
 	if c.Access == hemera.AccessUpdate && prep.Entry.Space != "" {
+		// An update keeps the file where it is: its pieces share blocks with the base.
 		spaceName = prep.Entry.Space
 	}
 	space, ok := view.Space(spaceName)
@@ -222,6 +236,7 @@ func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, w
 		return p, err
 	}
 	if c.Access == hemera.AccessUpdate && prep.Entry.Layout.Validate() == nil {
+		// Pieces of another layout could not begin as copies of the base's pieces.
 		p.Layout = prep.Entry.Layout
 		if len(prep.Entry.Checksums) > 0 {
 			p.Checksum = prep.Entry.Checksums[0].Kind
@@ -233,9 +248,11 @@ func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, w
 // base records what an update begins from.
 func base(c *hemera.Capability, view *hemera.View, e *hemera.Entry) error {
 	c.Base = &hemera.Base{Gen: e.Gen, Size: e.Size, Pieces: place.Order(view, e.Pieces, c.Who.Host, nil, c.Nonce)}
+	// An update of an empty file begins from nothing.
 	if e.Size > 0 && len(c.Base.Pieces) == 0 {
 		return noReplicas(view, c.Path, e.Pieces, nil)
 	}
+	// Room is chosen for the whole new content, which begins as long as the old one.
 	c.Size, c.Sums = max(c.Size, e.Size), e.Checksums
 	return nil
 }
@@ -257,11 +274,13 @@ func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy,
 	if c.Base != nil {
 		kept = reusable(view, c.Base.Pieces, req)
 	}
+	// Also for an update that keeps all disks of its base: it says how many disks are eligible, and fails like any open.
 	choice, err := place.Choose(view, req)
 	if err != nil {
 		return err
 	}
 	if len(kept) > 0 {
+		// More disks than the base has are a bonus: a write with fewer pieces than wanted is repaired later.
 		req.Have, req.Min = disks(kept), 0
 		if req.Want -= len(kept); req.Want > 0 {
 			if more, err := place.Choose(view, req); err == nil {
@@ -274,9 +293,11 @@ func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy,
 	number(c.Targets)
 	c.Head = c.Targets[0].Node
 	if head, ok := view.Node(c.Targets[0].Node); ok {
+		// A head that was restarted since has lost the write's earlier content: the epoch tells it so.
 		c.Epoch = head.Epoch
 	}
 	c.PiecesMin = layout.Minimum(p.Layout, p.PiecesMin, choice.Eligible)
+	// Never more than there are targets, or the close could not succeed.
 	c.PiecesMin = min(c.PiecesMin, uint8(len(c.Targets)))
 	return nil
 }

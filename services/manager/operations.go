@@ -21,13 +21,14 @@ const (
 	latencyMax    = time.Hour
 	latencyDigits = 2
 	// partsMax bounds the memory of one kind of operation: 36 KiB a part.
+	// Beyond that several processors share a part.
 	partsMax = 32
 )
 
 // operations counts what the manager did: how often, how fast, how long it took.
 type operations struct {
 	now   func() time.Time
-	start time.Time
+	start time.Time // second 0 of all perSecond tables
 
 	mu  sync.Mutex                            // taken to add one
 	ops atomic.Pointer[map[string]*operation] // replaced as a whole
@@ -36,8 +37,8 @@ type operations struct {
 // operation is one kind's counts. Each processor counts in a part of its own: thousands of requests
 // end at the same time, and one lock for all of them would be what they wait for.
 type operation struct {
-	parts []part
-	next  atomic.Uint32
+	parts []part        // as many as processors, at most partsMax; not changed after it was made
+	next  atomic.Uint32 // the part that is given out next, modulo their number
 	// mine gives a goroutine the part its processor used last. It may forget one, which is then given
 	// out again, so two can have the same.
 	mine sync.Pool
@@ -56,7 +57,7 @@ type part struct {
 	latency       *hdrhistogram.Histogram // nanoseconds
 	// fresh counts the second, which perSecond does not have yet.
 	second int64
-	fresh  uint32
+	fresh  uint32   // operations of second
 	_      [64]byte // the neighbour is another processor's
 }
 
@@ -95,6 +96,7 @@ func (t timing) end(err *error) {
 
 // record counts one operation that ended now.
 func (o *operations) record(name string, at time.Time, took time.Duration, failed bool) {
+	// Without a lock: the map is never changed, only replaced.
 	op := (*o.ops.Load())[name]
 	if op == nil {
 		op = o.add(name)
@@ -110,6 +112,7 @@ func (o *operations) add(name string) *operation {
 	if op := known[name]; op != nil {
 		return op
 	}
+	// Names are constants of this package, so this happens a few dozen times in the life of a process.
 	more := maps.Clone(known)
 	more[name] = newOperation()
 	o.ops.Store(&more)
@@ -127,7 +130,9 @@ func (op *operation) record(second, took int64, failed bool) {
 		p.errors++
 	}
 	p.sum += time.Duration(took)
+	// It fails only for values beyond latencyMax, and took is within.
 	_ = p.latency.RecordValue(took)
+	// Once a second each part adds what it has to perSecond, so op.mu is taken seldom.
 	if p.second != second {
 		op.collect(p)
 		p.second = second
@@ -140,6 +145,7 @@ func (op *operation) collect(p *part) {
 	op.mu.Lock()
 	defer op.mu.Unlock()
 	op.advance(p.second)
+	// A part that was idle for an hour has a second that is out of the window.
 	if p.second > op.last-rateSeconds {
 		op.perSecond[p.second%rateSeconds] += p.fresh
 	}
@@ -148,6 +154,7 @@ func (op *operation) collect(p *part) {
 
 // advance clears the seconds that passed since the last record. The caller holds mu.
 func (op *operation) advance(second int64) {
+	// At most rateSeconds steps, however long nothing was counted. A clock that goes back clears nothing.
 	for s := max(op.last+1, second-rateSeconds+1); s <= second; s++ {
 		op.perSecond[s%rateSeconds] = 0
 	}
@@ -177,6 +184,7 @@ func (op *operation) stat(name string, second int64) hemera.OpStat {
 		s.Errors += p.errors
 		s.Latency.Sum += p.sum
 		latency.Merge(p.latency)
+		// A part whose processor does nothing would keep its last second for itself.
 		op.collect(p)
 		p.mu.Unlock()
 	}
@@ -209,6 +217,7 @@ func (op *operation) rate(second, n int64) float64 {
 		return 0
 	}
 	var sum int64
+	// The second under way is left out: it is not whole, and would make every rate too low.
 	for s := second - n; s < second; s++ {
 		sum += int64(op.perSecond[s%rateSeconds])
 	}

@@ -25,8 +25,8 @@ const (
 
 // processes are the names that each process is writing.
 type processes struct {
-	mu    sync.Mutex
-	names map[string]map[name]struct{}
+	mu    sync.Mutex                   // guards names; taken with a stripe held, and takes no lock itself
+	names map[string]map[name]struct{} // by process; no set in it is empty
 }
 
 // add notes that the process is writing the name. An empty process is not known.
@@ -84,9 +84,11 @@ type ownWrites struct {
 
 // Pending implements hemera.Files.
 func (o *ownWrites) Pending(ctx context.Context, who hemera.Identity, at, process string, known hemera.Entry) (g hemera.Grant, e hemera.Entry, err error) {
+	// The cheap tests come first: this runs for every stat, and hardly any process is writing what it looks at.
 	if process == "" || at == "/" || known.IsDir() || o.pending.size() == 0 {
 		return g, e, errNoWrite
 	}
+	// What is visible has its own parent and name, whatever path led to it.
 	n := name{known.Parent, known.Name}
 	if known.ID == 0 {
 		dir, err := o.tree.Stat(ctx, who, path.Dir(at))
@@ -97,6 +99,7 @@ func (o *ownWrites) Pending(ctx context.Context, who hemera.Identity, at, proces
 	}
 	s := o.pending.lock(n)
 	w := s.own(n, who, process)
+	// Under the lock, as the head's report changes.
 	if w != nil && known.ID == 0 {
 		known = w.entry(n)
 	}
@@ -104,6 +107,7 @@ func (o *ownWrites) Pending(ctx context.Context, who hemera.Identity, at, proces
 	if w == nil {
 		return g, e, errNoWrite
 	}
+	// A permit is never changed, so it may be used without the lock.
 	g, ok := o.grantOf(w)
 	if !ok {
 		return g, known, errNoWrite
@@ -135,6 +139,7 @@ func (o *ownWrites) PendingIn(ctx context.Context, who hemera.Identity, at, proc
 			continue
 		}
 		s := o.pending.lock(n)
+		// A write of an existing file is in the list of the namespace already.
 		if w := s.own(n, who, process); w != nil && w.permit.BaseGen == 0 {
 			list = append(list, w.entry(n))
 		}
@@ -146,11 +151,13 @@ func (o *ownWrites) PendingIn(ctx context.Context, who hemera.Identity, at, proc
 // Discard implements hemera.Files.
 func (o *ownWrites) Discard(ctx context.Context, who hemera.Identity, at, process, session string) (err error) {
 	defer o.ops.begin("Discard").end(&err)
+	// The error of a removal, as that is what the client asked for.
 	missing := errs.New(errs.NotFound, "manager.Remove", at, "")
 	if process == "" || at == "/" || o.pending.size() == 0 {
 		return missing
 	}
 	if o.awaitOwn(ctx, who, &namespace.Prepared{}, hemera.OpenRequest{Path: at, Process: process, Session: session}, missing) {
+		// The close came, so the file is visible and is removed like any other.
 		return o.names.Remove(ctx, who, at, 0)
 	}
 	n, w, err := o.ownAt(ctx, who, at, process)
@@ -160,13 +167,16 @@ func (o *ownWrites) Discard(ctx context.Context, who hemera.Identity, at, proces
 	if w == nil {
 		return missing
 	}
+	// The refusal is durable before the lock is freed: a commit that comes later fails with Conflict.
 	discarded, err := o.tree.Discard(ctx, namespace.Commit{ID: w.file, Gen: w.gen, BaseGen: w.permit.BaseGen})
 	switch {
 	case err != nil:
 		return errs.Wrap(err, "manager.Remove", at)
+	// The commit was faster.
 	case !discarded:
 		return o.names.Remove(ctx, who, at, 0)
 	}
+	// The head finds out at its commit, and removes the pieces.
 	o.pending.end(n, w.nonce)
 	return nil
 }
@@ -195,6 +205,7 @@ func (o *ownWrites) grantOf(w *write) (g hemera.Grant, ok bool) {
 	if !ok {
 		return g, false
 	}
+	// The address is the head's now, as it may have registered with another one since.
 	return hemera.Grant{Addr: head.Addr, Permit: w.permit}, true
 }
 
@@ -215,6 +226,7 @@ func (o *ownWrites) nameOf(ctx context.Context, who hemera.Identity, prep *names
 // awaitOwn waits for the end of a write of the same process, and reports whether one ended: the name is
 // to be looked up again then. A client that comes back to a write that was cut off does not wait for itself.
 func (o *ownWrites) awaitOwn(ctx context.Context, who hemera.Identity, prep *namespace.Prepared, r hemera.OpenRequest, failed error) bool {
+	// Exclusive and Force say themselves what to do about another writer.
 	if r.Process == "" || r.Exclusive || r.Force || len(r.Ended)+len(r.Tried) > 0 || r.Again != nil || o.pending.size() == 0 {
 		return false
 	}
@@ -229,6 +241,7 @@ func (o *ownWrites) awaitOwn(ctx context.Context, who hemera.Identity, prep *nam
 		return false
 	}
 	if w.ended == nil {
+		// Made by the first that waits: nearly no write is ever waited for.
 		w.ended = make(chan struct{})
 	}
 	ended, patience := w.ended, ownPatience
@@ -241,6 +254,7 @@ func (o *ownWrites) awaitOwn(ctx context.Context, who hemera.Identity, prep *nam
 	select {
 	case <-ended:
 		return true
+	// The write goes on. The open is decided like any other, and may fail with Locked.
 	case <-late.C:
 	case <-ctx.Done():
 	}

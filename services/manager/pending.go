@@ -15,6 +15,7 @@ import (
 // Bounds of the writes that can be under way at once: of all; and unless [Options] say otherwise of one user, and
 // of one session. Admins are bounded by the first alone.
 const (
+	// Users and sessions have their own, lower bounds; this one keeps the table within the memory.
 	pendingMax     = 1 << 20
 	PendingUser    = 1 << 14
 	PendingSession = 1 << 12
@@ -24,18 +25,18 @@ const (
 // each disk has. It is in memory only; after a restart nothing is locked, and the generation a
 // commit must replace decides between writers.
 type pending struct {
-	seed    maphash.Seed
+	seed    maphash.Seed    // of this process: clients cannot choose names that meet in one stripe
 	stripes [stripes]stripe // by the name's hash
-	total   atomic.Int64
-	ends    atomic.Uint64 // locks freed since the start
-	holders holders
+	total   atomic.Int64    // writes in all stripes
+	ends    atomic.Uint64   // locks freed since the start
+	holders holders         // bounds of users and sessions, with locks of their own
 	// processes is taken with the lock of a stripe held, and no lock within it.
 	processes processes
 	// writers has a counter for each disk, by its id: ids are given out in order. It is read for each
 	// disk at each open, so without a lock; grow is held to replace it by a longer one.
 	writers atomic.Pointer[[]*atomic.Int64]
 	grow    sync.Mutex
-	claims  claims
+	claims  claims // what the writes take of quotas, with a lock of its own
 	// renamed has the names of writes that were renamed, by their nonces: a capability goes on to say the first one.
 	renamed sync.Map
 }
@@ -45,9 +46,9 @@ const stripes = 256
 
 // stripe is the part of the table that has the names of one hash.
 type stripe struct {
-	mu     sync.Mutex // guards all below
-	writes map[name]*write
-	ended  uint64 // what ends was when a lock of these names was freed last
+	mu     sync.Mutex      // guards all below
+	writes map[name]*write // by the name that the commit will make or replace
+	ended  uint64          // what ends was when a lock of these names was freed last
 }
 
 // name is a name in a directory: what a lock is for. It stays the same while a directory above is renamed.
@@ -85,12 +86,12 @@ type write struct {
 // taker is who asks for the lock of a name, and how.
 type taker struct {
 	*write
-	force     bool            // take the lock from any writer: the later commit wins
-	exclusive bool            // the name must not be taken, by a write under way neither
-	ended     []string        // earlier sessions of the same client
-	tried     []hemera.NodeID // nodes that failed this client in this open
-	since     uint64          // what pending.ends was before the name was looked up
-	left      func(session string) bool
+	force     bool                      // take the lock from any writer: the later commit wins
+	exclusive bool                      // the name must not be taken, by a write under way neither
+	ended     []string                  // earlier sessions of the same client
+	tried     []hemera.NodeID           // nodes that failed this client in this open
+	since     uint64                    // what pending.ends was before the name was looked up
+	left      func(session string) bool // reports whether a session is connected to no door any more; nil: not known
 }
 
 // sameUser reports whether both writes are of one user, and whether from one host.
@@ -125,6 +126,7 @@ func (t *taker) mayBeGone(old *write) bool {
 
 // held is the error for a caller that comes after the writer of a name. It is a lostWriter if the manager must ask the head.
 func (t *taker) held(n name, old *write, now time.Time) error {
+	// A head that said a moment ago that a client has the file open is not asked again.
 	if t.mayBeGone(old) && !(old.report.fresh(now) && old.report.attached) {
 		return lostWriter{old.head, ask{n, hemera.WriteRef{File: old.file, Gen: old.gen, Nonce: old.nonce}}, old.expires}
 	}
@@ -167,6 +169,8 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 	// A lock is the taker's if nobody has it, if its time is over, if it is the taker's own, or if its writer is gone.
 	case old != nil && !t.force && now.Before(old.expires) && !t.comesBack(old) && !t.replaces(old, now):
 		return t.held(n, old, now)
+	// A write of this stripe ended after the name was looked up, and may have made it. An exclusive create has to look
+	// again, or it would take a name that exists by now.
 	case old == nil && t.exclusive && s.ended > t.since:
 		return errOutdated
 	}
@@ -179,12 +183,14 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 		return err
 	}
 	if old != nil {
+		// take replaced it in one step, so that drop must not give it back a second time.
 		old.claim = nil // it was given back
 		p.drop(s, n, old)
 	}
 	p.total.Add(1)
 	s.writes[n] = t.write
 	p.processes.add(t.process, n)
+	// Last: placement reads the counters without a lock, and a write that was refused must not show there.
 	p.count(t.disks, 1)
 	return nil
 }
@@ -196,6 +202,7 @@ func (p *pending) end(n name, nonce uint64) {
 	if w != nil {
 		p.drop(s, n, w)
 	} else {
+		// After a restart the table has no write for a commit that comes.
 		s.ended = p.ends.Add(1) // it may have made the name all the same
 	}
 }
@@ -208,9 +215,11 @@ func (p *pending) move(n name, nonce uint64, failed []hemera.DiskID) []hemera.Di
 		return failed
 	}
 	w.failed = append(w.failed, failed...)
+	// The newest are kept: a head that reports failures without end must not fill the memory.
 	if len(w.failed) > hemera.PiecesMax {
 		w.failed = w.failed[len(w.failed)-hemera.PiecesMax:]
 	}
+	// A copy, as the list is the stripe's.
 	return append([]hemera.DiskID(nil), w.failed...)
 }
 
@@ -250,12 +259,14 @@ func (p *pending) holder(n name) (who hemera.Identity, disks []hemera.DiskID, ex
 // drop ends a write: its lock, its claim on quotas, and what it counts for. The stripe is locked.
 func (p *pending) drop(s *stripe, n name, w *write) {
 	p.free(s, n, w)
+	// Most writes are not renamed, and a sync.Map is not free to ask.
 	if w.renamed {
 		p.renamed.Delete(w.nonce)
 	}
 	p.total.Add(-1)
 	p.holders.release(w)
 	p.count(w.disks, -1)
+	// Last: when there is room on quotas again, nothing else of the write is left.
 	p.claims.release(w.claim)
 }
 
@@ -263,6 +274,7 @@ func (p *pending) drop(s *stripe, n name, w *write) {
 func (p *pending) free(s *stripe, n name, w *write) {
 	delete(s.writes, n)
 	if w.ended != nil {
+		// Those that wait look the name up again; the channel is not used after.
 		close(w.ended)
 	}
 	s.ended = p.ends.Add(1)
@@ -284,6 +296,7 @@ func (p *pending) counter(d hemera.DiskID) *atomic.Int64 {
 	p.grow.Lock()
 	defer p.grow.Unlock()
 	all := slices.Clone(*p.writers.Load())
+	// Counters are pointers, so those of known disks go on to be the same ones in the longer table.
 	for len(all) <= int(d) {
 		all = append(all, new(atomic.Int64))
 	}

@@ -44,10 +44,12 @@ func (a *quotaAdmin) Quotas(ctx context.Context, path string) (rows []hemera.Quo
 // of it, writes under way included, in bytes of content. The limit is 0 where there is none.
 func (a *quotaAdmin) Allowance(ctx context.Context, who hemera.Identity, path string) (limit, used int64, err error) {
 	defer a.ops.begin("Allowance").end(&err)
+	// The path need not exist: the limits are those of the nearest directory above it.
 	prep, err := a.tree.PrepareBelow(ctx, who, path)
 	if err != nil || len(prep.Quota) == 0 {
 		return 0, 0, err
 	}
+	// The layout says how many bytes on disk one byte of content costs, which limits on physical bytes count.
 	policy, err := decide(a.cluster.View(), &prep, &hemera.Capability{Who: who}, hemera.Wish{})
 	if err != nil {
 		return 0, 0, errs.Wrap(err, "manager.Allowance", path)
@@ -98,6 +100,7 @@ func (o *opener) sizeMax(prep *namespace.Prepared, c *hemera.Capability) int64 {
 		return 0
 	}
 	limit, used := quota.Tightest(o.pending.claims.with(prep.Quota), layout.Copies(c.Layout))
+	// Nothing is limited, or only the number of files.
 	if limit <= 0 {
 		return 0
 	}
@@ -108,8 +111,8 @@ func (o *opener) sizeMax(prep *namespace.Prepared, c *hemera.Capability) int64 {
 // touches. It counts from the open to the commit, so that writes at the same time do not each take
 // the same last bytes; it dies with the process like everything pending.
 type claim struct {
-	standings []quota.Standing
-	want      quota.Want
+	standings []quota.Standing   // limits and usage as they were read before the lock of the name was taken
+	want      quota.Want         // beyond what the file uses now; negative for a write that makes the file smaller
 	since     hemera.QuotaAmount // what claims.returned was before the standings were read
 	settled   bool               // its write is in the usage, and this claim still held
 }
@@ -120,7 +123,9 @@ func claimFor(prep *namespace.Prepared, since hemera.QuotaAmount, r hemera.OpenR
 	if len(prep.Quota) == 0 {
 		return nil
 	}
+	// Open: the size is not known, so that any room that is left will do.
 	want := quota.Want{Open: r.Size == 0}
+	// A rewrite adds no file.
 	if !prep.Existing {
 		want.Files = 1
 	}
@@ -156,10 +161,10 @@ func (w *write) claimed() *claim {
 // claims are what the writes under way come to, by whose quota they touch. Writes without a claim
 // do not meet its lock.
 type claims struct {
-	mu       sync.Mutex
-	held     map[quota.Account]hemera.QuotaAmount
+	mu       sync.Mutex                           // guards held and settled, and the settled flag of each claim
+	held     map[quota.Account]hemera.QuotaAmount // of all writes under way; no account in it is zero
 	settled  map[quota.Account]hemera.QuotaAmount // the part of held that is in the usage as well
-	returned returned
+	returned returned                             // read without mu, before the standings of an open are
 }
 
 // returned is what the claims that were given back came to, of all accounts since the start. It only
@@ -185,6 +190,7 @@ func (c *claims) take(fresh, replaced *claim) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// The old claim goes first, so that a client that comes back to its own write is not in its own way.
 	c.add(replaced, -1)
 	if err := c.fits(fresh); err != nil {
 		c.add(replaced, 1)
@@ -203,6 +209,8 @@ func (c *claims) fits(fresh *claim) error {
 	if d := quota.Decide(standings, fresh.want); !d.Allowed {
 		return errs.New(errs.OverQuota, "manager.Claim", "quota of "+d.Whose, d.Why).WithRemedy(d.Remedy)
 	}
+	// What was given back since the standings were read: if its writes were committed, the standings lack it. Counted on
+	// top it is an upper bound, and a claim that fits below that fits in any case.
 	unseen := c.returned.load().Add(fresh.since.Negate())
 	for i := range standings {
 		standings[i].Used = standings[i].Used.Add(unseen)
@@ -217,11 +225,13 @@ func (c *claims) fits(fresh *claim) error {
 func (c *claims) with(standings []quota.Standing) []quota.Standing {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// The counters of other accounts do not matter: standings name the accounts.
 	return c.counted(standings)
 }
 
 // counted is with for who holds the lock.
 func (c *claims) counted(standings []quota.Standing) []quota.Standing {
+	// The slice is the namespace's answer, which a retry may still use.
 	standings = slices.Clone(standings)
 	for i, s := range standings {
 		standings[i].Used = s.Used.Add(c.held[s.Account])
@@ -235,11 +245,13 @@ func (c *claims) settle(own *claim, limits []quota.Standing) []quota.Standing {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if own != nil && !own.settled {
+		// Once: a commit whose answer was lost is sent again.
 		own.settled = true
 		c.settled = own.addTo(c.settled, 1)
 	}
 	limits = c.counted(limits)
 	for i, s := range limits {
+		// A settled claim is counted by its commit, so it must not count as a claim as well.
 		limits[i].Used = s.Used.Add(c.settled[s.Account].Negate())
 	}
 	return limits
@@ -279,6 +291,7 @@ func (c *claim) addTo(sums map[quota.Account]hemera.QuotaAmount, times int64) ma
 	for _, s := range c.standings {
 		sum := sums[s.Account].Add(hemera.QuotaAmount{Files: times * h.Files, Bytes: times * h.Bytes, Physical: times * h.Physical})
 		if sums[s.Account] = sum; sum == (hemera.QuotaAmount{}) {
+			// Accounts without a write under way leave the map, so it is as large as the present load.
 			delete(sums, s.Account)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 
 // recorder records pieces in the namespace, but none on a disk that has left the cluster.
 type recorder struct {
-	tree namespace.Parts
-	view func() *hemera.View
-	mu   sync.RWMutex // holds: over the change in the namespace, on purpose; see above
+	tree namespace.Parts     // where pieces are recorded
+	view func() *hemera.View // the cluster's newest; read under mu
+	mu   sync.RWMutex        // holds: over the change in the namespace, on purpose; see above
 }
 
 // lock keeps others from recording pieces until [recorder.unlock]. A disk may leave the cluster meanwhile.
@@ -39,6 +39,7 @@ func (r *recorder) remaining(pieces []hemera.Piece) (list []hemera.Piece) {
 func (r *recorder) commit(ctx context.Context, c namespace.Commit, least int) (hemera.Entry, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
+	// A commit with fewer pieces than it has targets is no error if they are enough: it is as if the disk had failed.
 	asked := len(c.Pieces)
 	c.Pieces = r.remaining(c.Pieces)
 	if len(c.Pieces) == asked || len(c.Pieces) >= least {
@@ -61,6 +62,7 @@ type keptFiles struct {
 func (k keptFiles) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error {
 	k.pieces.mu.RLock()
 	defer k.pieces.mu.RUnlock()
+	// Dropped pieces may be on removed disks: to leave those is what repair is for.
 	if len(k.pieces.remaining(add)) < len(add) {
 		return errs.New(errs.Conflict, "maint.MovePieces", "fxid:"+id.Hex(), "the disk was removed from the cluster meanwhile")
 	}

@@ -20,9 +20,11 @@ func (p *parts) deferWhileNodesReturn(err error, tried []hemera.NodeID) error {
 		return err
 	}
 	now := p.now()
+	// A node that an admin switched off is not waited for. One that is about to stop is: it restarts, most often.
 	returning := func(n hemera.NodeInfo) bool {
 		since := n.Heartbeat
 		if since.IsZero() {
+			// No heartbeat since this manager started: the node may have been online until then.
 			since = p.started
 		}
 		return n.Enabled && (n.Status == hemera.NodeOffline || n.Stopping) && now.Sub(since) <= returnTime && !slices.Contains(tried, n.ID)
@@ -36,10 +38,12 @@ func (p *parts) deferWhileNodesReturn(err error, tried []hemera.NodeID) error {
 // makeRoom turns NoSpace into Unavailable where content that is held for readers is in the way, and has it go: the
 // client waits and asks again.
 func (o *opener) makeRoom(ctx context.Context, view *hemera.View, c *hemera.Capability, noSpace error) error {
+	// Disks that would take the write but for room. A full one counts: its held pieces may be what fills it.
 	disks := slices.DeleteFunc(slices.Clone(view.Disks), func(d hemera.Disk) bool {
 		return d.Space != c.Space || !d.Active || d.Config != hemera.ConfigRW || d.Health != hemera.HealthOK && d.Health != hemera.HealthFull
 	})
 	found, err := o.engine.MakeRoom(ctx, disks, max(c.Size, 1))
+	// The client hears of the lack of room, which is true, and not of an error of the attempt to make some.
 	if err != nil || !found {
 		return noSpace
 	}

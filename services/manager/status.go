@@ -15,11 +15,11 @@ import (
 // reporter implements hemera.StatusAdmin: how the cluster and its files are, and why.
 type reporter struct {
 	*parts
-	observer *observer
+	observer *observer                // what the manager measured of itself
 	version  string                   // of this program, to compare the nodes' with
 	limits   func() []hemera.LimitUse // nil: none
-	quotas   aged[[]hemera.QuotaRow]
-	census   *census
+	quotas   aged[[]hemera.QuotaRow]  // of all quota nodes: expensive where there are many
+	census   *census                  // files that lack pieces, counted in steps
 }
 
 // Status implements hemera.StatusAdmin.
@@ -35,6 +35,7 @@ func (rep *reporter) Status(ctx context.Context) (status hemera.ClusterStatus, e
 // snapshot gathers what the conditions are found from. The view is one picture, the rest follows as
 // soon as it can.
 func (rep *reporter) snapshot(ctx context.Context) (s hemera.Snapshot, err error) {
+	// Taken first: all that follows is judged on this view.
 	s = hemera.Snapshot{Now: rep.now(), Version: rep.version, View: rep.cluster.View()}
 	if s.Namespace, err = rep.observer.NamespaceStats(ctx); err != nil {
 		return s, err
@@ -42,6 +43,7 @@ func (rep *reporter) snapshot(ctx context.Context) (s hemera.Snapshot, err error
 	if s.Jobs, err = rep.engine.Jobs(ctx); err != nil {
 		return s, err
 	}
+	// An answer of some seconds ago is good enough for a list of conditions.
 	if s.Quotas, err = rep.quotas.get(func() ([]hemera.QuotaRow, error) {
 		return rep.tree.Quotas(ctx, hemera.SystemIdentity(), "")
 	}); err != nil {
@@ -50,6 +52,7 @@ func (rep *reporter) snapshot(ctx context.Context) (s hemera.Snapshot, err error
 	if s.Files, err = rep.census.look(ctx, s.View, s.Namespace.Sequence); err != nil {
 		return s, err
 	}
+	// Without the broken ones, which the census counts by what they cost.
 	s.Bad = rep.engine.Bad()
 	if rep.limits != nil {
 		s.Limits = rep.limits()
@@ -64,7 +67,7 @@ func (rep *reporter) snapshot(ctx context.Context) (s hemera.Snapshot, err error
 type aged[T any] struct {
 	now func() time.Time
 
-	mu    sync.Mutex
+	mu    sync.Mutex // guards value and until; never held over ask
 	value T
 	until time.Time
 }
@@ -78,6 +81,7 @@ func (a *aged[T]) get(ask func() (T, error)) (T, error) {
 	if began.Before(until) {
 		return value, nil
 	}
+	// An error is not kept: the next caller asks again.
 	value, err := ask()
 	if err != nil {
 		return value, err
@@ -102,6 +106,7 @@ func (rep *reporter) Unreadable(ctx context.Context, visit func(path string, e h
 	disks, _ := unreadable(view)
 	list, _ := rep.engine.Broken()
 	broken := newBrokenSet(list)
+	// A file is on the list of each of its disks; it is told at the first of those that do not serve it.
 	tell := func(e hemera.Entry, disk hemera.DiskID) error {
 		s, first := stand(view, e, broken)
 		if s == readable || first != disk {
@@ -134,6 +139,7 @@ func (rep *reporter) Unreadable(ctx context.Context, visit func(path string, e h
 		}
 	}
 	for _, b := range list {
+		// It was told with the disk.
 		if slices.Contains(disks, b.Disk) {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 const (
 	// sumsRunning is how many checksums that are not stored are computed at once for clients, sumsOfUser how
 	// many of them for one user.
+	// Each reads a whole file at one disk. Two for one user leave the others their turn.
 	sumsRunning, sumsOfUser = 64, 2
 	// sumsWaiting is how many wait for their turn, sumsWaitingOfUser how many of them of one user.
 	sumsWaiting, sumsWaitingOfUser = 4096, 256
@@ -42,13 +43,14 @@ func sumUserOf(who hemera.Identity) sumUser {
 // sums has checksums computed for clients: each content once for all that ask at the same time, few at once, and
 // only as long as somebody waits for it.
 type sums struct {
-	mu      sync.Mutex // guards all below, and the fields of computations
-	under   map[sumKey]*computation
-	waiting []*computation // oldest first
-	running int            // computations
-	of      map[sumUser]*struct{ running, waiting int }
-	kept    map[sumKey]hemera.Checksum
-	order   []sumKey // of kept, oldest first
+	mu      sync.Mutex              // guards all below, and the fields of computations
+	under   map[sumKey]*computation // waiting and running ones
+	waiting []*computation          // oldest first
+	running int                     // computations
+	// of has users with something under way only.
+	of    map[sumUser]*struct{ running, waiting int }
+	kept  map[sumKey]hemera.Checksum // at most sumsKept
+	order []sumKey                   // of kept, oldest first
 }
 
 // computation is one checksum that is waited for.
@@ -85,12 +87,14 @@ func (s *sums) do(ctx context.Context, who hemera.Identity, key sumKey, run func
 			return hemera.Checksum{}, err
 		}
 	}
+	// Under the lock: a computation whose last asker has left is not in under any more.
 	c.askers++
 	s.mu.Unlock()
 	select {
 	case <-c.done:
 		return c.sum, c.err
 	case <-ctx.Done():
+		// The others go on to wait. Only the last asker ends the computation.
 		s.leave(c)
 		return hemera.Checksum{}, errs.Wrap(context.Cause(ctx), "manager.Checksum", "")
 	}
@@ -103,6 +107,7 @@ func (s *sums) add(ctx context.Context, user sumUser, key sumKey, run func(conte
 		count = new(struct{ running, waiting int })
 		s.of[user] = count
 	}
+	// Refused rather than queued without bounds: a checksum that waits for an hour is of no use to its client.
 	if len(s.waiting) >= sumsWaiting || count.waiting >= sumsWaitingOfUser {
 		s.forget(user)
 		return nil, errs.New(errs.Overloaded, "manager.Checksum", "", "too many checksums that are not stored are asked for").
@@ -120,6 +125,7 @@ func (s *sums) add(ctx context.Context, user sumUser, key sumKey, run func(conte
 
 // start starts what may start, oldest first. The caller holds mu.
 func (s *sums) start() {
+	// In place: the line keeps its order and its memory.
 	kept := s.waiting[:0]
 	for _, c := range s.waiting {
 		count := s.of[c.user]
@@ -133,6 +139,7 @@ func (s *sums) start() {
 		c.started = true
 		go s.compute(c)
 	}
+	// So that those that began can be collected when they are done.
 	clear(s.waiting[len(kept):])
 	s.waiting = kept
 }
@@ -145,6 +152,7 @@ func (s *sums) compute(c *computation) {
 	defer s.mu.Unlock()
 	c.sum, c.err = sum, err
 	close(c.done)
+	// Another may be under way for the key, if all askers of this one left and somebody asked again.
 	if s.under[c.key] == c {
 		delete(s.under, c.key)
 	}
@@ -180,6 +188,7 @@ func (s *sums) leave(c *computation) {
 	if s.under[c.key] == c {
 		delete(s.under, c.key)
 	}
+	// It runs: compute counts it out when the cancelled run returns.
 	if c.started {
 		return
 	}

@@ -12,8 +12,8 @@ import (
 
 // timedNames times Names.
 type timedNames struct {
-	names hemera.Names
-	ops   *operations
+	names hemera.Names // what is timed
+	ops   *operations  // where it is counted
 }
 
 // Stat implements hemera.Names.

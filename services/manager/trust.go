@@ -15,10 +15,12 @@ import (
 // node has no lease: it registers, and asks again.
 func (ctl *control) fromHead(ctx context.Context, op string, c *hemera.Capability) error {
 	node, remote := hemera.Caller(ctx)
+	// A call of the manager's own process, such as by a node that runs within it, needs no proof.
 	if !remote {
 		return nil
 	}
 	if node != c.HeadNode() {
+		// Only a node that was tampered with, or a bug, comes here: an admin has to know.
 		ctl.log.Warn("a node acts on another's write", "node", node, "head", c.HeadNode(), "op", op, "path", c.Path, "fxid", c.File.Hex())
 		return errs.New(errs.Denied, op, c.Path, "node "+c.HeadNode().String()+" is the head of this write, not node "+node.String())
 	}
@@ -41,6 +43,7 @@ func (ctl *control) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry
 			return hemera.Entry{}, "", errs.Wrap(err, "manager.Resolve", id.String())
 		}
 	}
+	// The answer is held back after it was found: NotFound is no secret, as ids are handed out in order.
 	e, path, err := ctl.tree.Resolve(ctx, id)
 	if err != nil || !remote || ctl.has(node, &e) {
 		return e, path, err
@@ -57,11 +60,13 @@ func (ctl *control) has(node hemera.NodeID, e *hemera.Entry) bool {
 		return ok && d.Node == node
 	}
 	return slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return its(p.Disk) }) ||
+		// A head that makes a new content has no piece of the old one, and has to know the file all the same.
 		slices.ContainsFunc(ctl.pending.disksOf(name{e.Parent, e.Name}), its)
 }
 
 // ExpelNode implements hemera.TrustAdmin.
 func (a *clusterAdmin) ExpelNode(ctx context.Context, id hemera.NodeID) error {
+	// As for RemoveDisk: all disks of the node leave the view, and no commit may record a piece there meanwhile.
 	a.pieces.lock()
 	defer a.pieces.unlock()
 	if err := a.cluster.ExpelNode(ctx, id); err != nil {

@@ -22,6 +22,7 @@ func (rep *reporter) Why(ctx context.Context, kind, ref string) (out hemera.Expl
 	case hemera.WhyFile:
 		return rep.whyFile(ctx, ref)
 	case hemera.WhyDisk:
+		// Ids of disks and nodes have 32 bits.
 		id, err := strconv.ParseUint(ref, 10, 32)
 		if err != nil {
 			return out, errs.New(errs.Invalid, "manager.Why", ref, "a disk is named by its number").WithRemedy("see `hemera fs ls`")
@@ -42,6 +43,7 @@ func (rep *reporter) Why(ctx context.Context, kind, ref string) (out hemera.Expl
 // whyFile explains a file: where its pieces can be read, what it lacks, who holds it.
 func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explanation, err error) {
 	e, path, err := rep.find(ctx, ref)
+	// A path that does not exist is the name of a file that somebody wants to write. An id that does not exist is not.
 	if errors.Is(err, errs.NotFound) && gopath.IsAbs(ref) {
 		return rep.whyNew(ctx, ref)
 	}
@@ -57,6 +59,7 @@ func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explan
 	}
 	broken := rep.brokenSet()
 	for _, p := range e.Pieces {
+		// One reason for each piece, also the good ones: the reader sees how many are left.
 		r := whyPiece(view, p)
 		if broken.has(e, p) {
 			r.Text = "is known to be bad, and no good piece was left to mend it from; its other pages " + r.Text
@@ -69,6 +72,7 @@ func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explan
 		rep.addTooFew(view, &out, e)
 	}
 	rep.addHolder(&out, view, name{e.Parent, e.Name})
+	// It asks all nodes, and takes as long as usesPatience if one does not answer.
 	rep.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return f.File == e.ID })
 	rep.addQuota(ctx, &out, path)
 	return out, nil
@@ -90,6 +94,7 @@ func whyPiece(v *hemera.View, p hemera.Piece) hemera.Reason {
 	switch {
 	case d.Readable() && d.Config == hemera.ConfigDrain:
 		r.Text = "can be read at " + at + ", and is being moved away"
+	// A failing disk is read as long as it answers.
 	case d.Readable() && d.Health == hemera.HealthFailing:
 		r.Text = "can be read at " + at + ", which is failing"
 	case d.Readable():
@@ -103,6 +108,7 @@ func whyPiece(v *hemera.View, p hemera.Piece) hemera.Reason {
 // unusable says why a disk cannot be read.
 func unusable(n hemera.NodeInfo, d hemera.Disk) string {
 	switch {
+	// The widest cause first: what a disk said before its node went says nothing now.
 	case n.Status != hemera.NodeOnline:
 		return "its node is offline"
 	case !n.Enabled:
@@ -151,6 +157,7 @@ func (rep *reporter) addHolder(out *hemera.Explanation, v *hemera.View, n name) 
 	if len(disks) > 0 {
 		text += fmt.Sprintf(", to disks %v", disks)
 	}
+	// The first disk is the head's. The added 0 is no disk, for a write without any.
 	if d, found := v.Disk(append(disks, 0)[0]); found {
 		if node, _ := v.Node(d.Node); node.Status != hemera.NodeOnline {
 			text += "; its head node " + node.Addr + " is offline"
@@ -166,6 +173,7 @@ const openShown = 8
 
 // addOpen names who has files open at nodes.
 func (rep *reporter) addOpen(ctx context.Context, out *hemera.Explanation, about func(hemera.OpenFile) bool) {
+	// An explanation without open files is better than none, so the error is dropped.
 	open, err := rep.observer.OpenFiles(ctx)
 	if err != nil {
 		return
@@ -175,6 +183,7 @@ func (rep *reporter) addOpen(ctx context.Context, out *hemera.Explanation, about
 		if !about(f) {
 			continue
 		}
+		// Counted all the same, for the last line.
 		if matching++; matching > openShown {
 			continue
 		}
@@ -199,6 +208,7 @@ func (rep *reporter) addQuota(ctx context.Context, out *hemera.Explanation, path
 	if err != nil {
 		return
 	}
+	// The rules of the status decide when a quota is used up, so that both commands say the same.
 	for _, c := range condition.List(hemera.Snapshot{Quotas: rows}) {
 		if c.Code == condition.QuotaExceeded {
 			out.Reasons = append(out.Reasons, hemera.Reason{About: "quota", Text: c.Text, Remedy: c.Remedy})
@@ -208,6 +218,7 @@ func (rep *reporter) addQuota(ctx context.Context, out *hemera.Explanation, path
 
 // whyNew explains what a new file of that name would meet.
 func (rep *reporter) whyNew(ctx context.Context, path string) (out hemera.Explanation, err error) {
+	// It reserves no id: an explanation changes nothing.
 	prep, err := rep.tree.PrepareBelow(ctx, hemera.SystemIdentity(), gopath.Dir(path))
 	if err != nil {
 		return out, err
@@ -229,6 +240,7 @@ func (rep *reporter) addPolicy(ctx context.Context, out *hemera.Explanation, dir
 		return
 	}
 	view := rep.cluster.View()
+	// The decision of a real open, for the system itself: access is not what this is about.
 	policy, err := decide(view, &prep, &hemera.Capability{Who: hemera.SystemIdentity()}, hemera.Wish{})
 	if err != nil {
 		out.Reasons = append(out.Reasons, hemera.Reason{About: hemera.AboutNewFiles, Text: "are refused: " + errs.Reason(err, ""), Remedy: errs.RemedyOf(err)})
@@ -244,6 +256,7 @@ func (rep *reporter) addPolicy(ctx context.Context, out *hemera.Explanation, dir
 		}
 	}
 	r := hemera.Reason{About: hemera.AboutNewFiles, Text: fmt.Sprintf("get layout %s in space %s, which has %d disks, %d that can be written", policy.Layout, policy.Space, all, writable)}
+	// Files are written all the same, with fewer pieces, if policy.minpieces allows.
 	if writable < int(policy.Layout.Pieces) {
 		r.Remedy = "add disks, or ask for fewer copies: hemera attr set sys.forced.nstripes=N " + dir
 	}
@@ -260,6 +273,7 @@ func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.
 	d, ok := view.Disk(id)
 	was, removed := view.RemovedDisk(id)
 	switch {
+	// A removed disk has no view and no node to ask; what the cluster remembers of it is all there is.
 	case removed:
 		out.State = "removed; it was " + was.Where()
 		out.Reasons = append(out.Reasons, hemera.Reason{About: "record", Text: "it is remembered because files have pieces on it",
@@ -286,6 +300,7 @@ func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.
 	if err != nil {
 		return out, err
 	}
+	// What holds pieces is looked for only where something is to move them.
 	if busy {
 		if err := rep.addHolds(ctx, &out, id); err != nil {
 			return out, err
@@ -307,6 +322,7 @@ func (rep *reporter) addConditions(ctx context.Context, out *hemera.Explanation,
 		return err
 	}
 	for _, c := range condition.List(s) {
+		// A stalled job is told by addJob, with its numbers.
 		if c.Subject == subject && c.Code != condition.JobStalled {
 			out.Reasons = append(out.Reasons, hemera.Reason{About: c.Code, Text: c.Text, Remedy: c.Remedy})
 		}
@@ -402,6 +418,7 @@ func (rep *reporter) whyJobs(ctx context.Context) (out hemera.Explanation, err e
 		r := whyJob(j)
 		r.About, r.Remedy = j.Kind+" of disk "+j.Disk.String(), "hemera why disk "+j.Disk.String()
 		switch {
+		// The name that the command line and the metrics have for the repair of single pieces; no disk is its own.
 		case j.Kind == "heal":
 			r.About, r.Remedy = "bad pieces", ""
 		case j.Disk == 0:

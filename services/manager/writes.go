@@ -17,6 +17,7 @@ import (
 const (
 	// attachTime is how long after its open a write may take to begin at its head. After that a lock goes
 	// when the head says that it does not have the write, which it is asked every reportTime.
+	// Clients that follow a redirect are there within a second; a minute covers one that looks for a node that answers.
 	attachTime = time.Minute
 	reportTime = 30 * time.Second
 	// sweepTime is how often locks are looked through.
@@ -28,14 +29,15 @@ const (
 	// freshTime is how old a head's word may be for that.
 	freshTime = 10 * time.Second
 	// asksMax is how many writes one heartbeat asks a node about.
+	// A heartbeat of that many questions has some tens of kilobytes.
 	asksMax = 1024
 )
 
 // holders bounds the writes under way: of all, of each user, and of each session. Admins are bounded by the first
 // alone, so that they get in.
 type holders struct {
-	users    *limits.Budget[holder]
-	sessions *limits.Budget[string]
+	users    *limits.Budget[holder] // counts writes of each user
+	sessions *limits.Budget[string] // counts writes of each session; admins and doors without sessions are not in it
 }
 
 // newHolders bounds the writes of one user and one session; 0 is the default.
@@ -73,6 +75,7 @@ func (h *holders) take(w *write) error {
 	user := h.users.Open(holderOf(w.who))
 	take := user.Take
 	if w.who.Admin {
+		// An admin has to get in to free the writes of others.
 		take = user.TakeReserved
 	}
 	if v := take(1); v != limits.Fits {
@@ -86,6 +89,7 @@ func (h *holders) take(w *write) error {
 	session := h.sessions.Open(w.session)
 	if v := session.Take(1); v != limits.Fits {
 		session.Close()
+		// The user's count was taken already. counted has no session yet, so only that is given back.
 		h.release(w)
 		return tooManyWrites(w.path, v, "this connection", h.sessions.Bounds().Share, "writes.per_connection")
 	}
@@ -111,6 +115,7 @@ func (h *holders) release(w *write) {
 		w.counted.session.Give(1)
 		w.counted.session.Close()
 	}
+	// What was given back must not be given back again.
 	w.counted = counted{}
 }
 
@@ -127,10 +132,10 @@ func (wa *writeAdmin) LimitUsages() []limits.Usage {
 
 // headReport is what a write's head said of it last.
 type headReport struct {
-	at       time.Time // zero: it was never asked, or has not answered
-	size     int64
-	idle     time.Duration
-	attached bool // a client has it open there
+	at       time.Time     // zero: it was never asked, or has not answered
+	size     int64         // bytes of content that were written
+	idle     time.Duration // as of at; it has grown since
+	attached bool          // a client has it open there
 }
 
 // fresh reports whether the head said it a short time ago.
@@ -141,7 +146,7 @@ func (r headReport) fresh(now time.Time) bool { return !r.at.IsZero() && now.Sub
 type lostWriter struct {
 	head    hemera.NodeID
 	ask     ask
-	expires time.Time
+	expires time.Time // when the lock goes in any case
 }
 
 func (lostWriter) Error() string { return "the writer seems to be gone" }
@@ -149,6 +154,7 @@ func (lostWriter) Error() string { return "the writer seems to be gone" }
 // lost has the head of the write asked in its next heartbeat. Unavailable, so that the client waits and asks
 // again; Exists where the head cannot answer.
 func (o *opener) lost(view *hemera.View, w lostWriter) error {
+	// Nobody can say whether the writer is gone, and its write may still be committed when the node is back.
 	if n, ok := view.Node(w.head); !ok || n.Status != hemera.NodeOnline {
 		return errs.New(errs.Exists, "manager.Open", w.ask.name.name, "the file is being made by a writer whose node is not online").
 			WithRemedy("try again after " + w.expires.UTC().Format(time.RFC3339) + ", or free the file with `hemera open rm`")
@@ -160,8 +166,8 @@ func (o *opener) lost(view *hemera.View, w lostWriter) error {
 
 // asks are the questions to nodes about writes: those to come, and those without an answer yet.
 type asks struct {
-	mu    sync.Mutex
-	nodes map[hemera.NodeID]*nodeAsks
+	mu    sync.Mutex                  // guards nodes and all below it
+	nodes map[hemera.NodeID]*nodeAsks // nodes without questions are not in it
 }
 
 // nodeAsks are the questions to one node.
@@ -185,6 +191,7 @@ func (wa *writeAdmin) sweep(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
+			// The table is walked without the lock of the questions, stripe by stripe, so opens are held up for moments only.
 			wa.asks.set(wa.pending.look(wa.now()))
 		}
 	}
@@ -200,6 +207,7 @@ func (p *pending) look(now time.Time) map[hemera.NodeID]*nodeAsks {
 		}
 		last := w.report.at
 		if last.IsZero() {
+			// The first question comes attachTime after the open.
 			last = w.began.Add(attachTime - reportTime)
 		}
 		if now.Sub(last) < reportTime {
@@ -210,6 +218,7 @@ func (p *pending) look(now time.Time) map[hemera.NodeID]*nodeAsks {
 			a = &nodeAsks{out: map[uint64]ask{}}
 			nodes[w.head] = a
 		}
+		// Unbounded here, as writes are bounded; take hands out asksMax at a time.
 		a.next = append(a.next, ask{n, hemera.WriteRef{File: w.file, Gen: w.gen, Nonce: w.nonce}})
 	})
 	return nodes
@@ -246,6 +255,7 @@ func (a *asks) add(id hemera.NodeID, q ask) {
 		n = &nodeAsks{out: map[uint64]ask{}}
 		a.nodes[id] = n
 	}
+	// A client that asks again every few seconds adds no second question.
 	if len(n.next) < asksMax && !slices.ContainsFunc(n.next, func(o ask) bool { return o.ref.Nonce == q.ref.Nonce }) {
 		n.next = append(n.next, q)
 	}
@@ -276,6 +286,7 @@ func (a *asks) answered(id hemera.NodeID, nonce uint64) (ask, bool) {
 	if n == nil {
 		return ask{}, false
 	}
+	// Only what was asked: a node cannot free the lock of a write by a report that nobody wanted.
 	q, ok := n.out[nonce]
 	delete(n.out, nonce)
 	return q, ok
@@ -303,6 +314,7 @@ func (p *pending) hear(n name, state hemera.WriteState, now time.Time) (freed bo
 	if w == nil {
 		return false
 	}
+	// The head does not have the write: it was never begun there, or it was aborted, or the head was restarted.
 	if !state.Pending {
 		p.drop(s, n, w)
 		return true
@@ -318,6 +330,7 @@ func (wa *writeAdmin) Writes(_ context.Context) ([]hemera.WriteInfo, error) {
 	wa.pending.each(func(_ *stripe, _ name, w *write) {
 		list = append(list, w.info(now, view))
 	})
+	// Sorted before it is cut: a list that is too long has the oldest writes, which are the likely ones to be stuck.
 	slices.SortFunc(list, func(a, b hemera.WriteInfo) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
 	return list[:min(len(list), hemera.WritesListMax)], nil
 }
@@ -332,6 +345,7 @@ func (w *write) info(now time.Time, view *hemera.View) hemera.WriteInfo {
 		i.HeadAddr = n.Addr
 	}
 	if r := w.report; !r.at.IsZero() {
+		// Idle goes on since the report, as if nothing happened: it is at most reportTime wrong.
 		i.Reported, i.Written, i.Idle, i.State = r.at, r.size, r.idle+now.Sub(r.at), hemera.WriteDetached
 		if r.attached {
 			i.State = hemera.WriteOpen
@@ -348,6 +362,7 @@ func (wa *writeAdmin) FreeWrite(_ context.Context, id string) (info hemera.Write
 		return info, errs.New(errs.Invalid, "manager.FreeWrite", id, "no write has such an id").WithRemedy("see `hemera open ls`")
 	}
 	now, view, found := wa.now(), wa.cluster.View(), false
+	// The table has no index by nonce: an admin frees few writes, and opens are many.
 	wa.pending.each(func(s *stripe, n name, w *write) {
 		if w.nonce == nonce {
 			info, found = w.info(now, view), true

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hemera/core/disk"
@@ -81,15 +82,15 @@ type device struct {
 
 	watchdog *time.Timer // nil before the first call
 	watching bool
-	begun    bool      // a call began since the watchdog looked last
-	returned uint64    // calls that returned; looks do not count, as the kernel may answer them from memory
-	seen     uint64    // returned and progress as the watchdog saw them last
-	answered time.Time // when it last saw them change, or nothing wait
-	waiting  bool      // calls waited for the device when the watchdog looked last
-	stuck    int       // calls whose callers were answered, and that have not returned
-	silent   bool      // calls wait, and none has returned for silence
-	down     bool      // stuck or silent, as the log says
-	since    time.Time // while down: the beginning of the oldest call in progress, or when one returned last
+	begun    bool        // a call began since the watchdog looked last
+	returned uint64      // calls that returned; looks do not count, as the kernel may answer them from memory
+	seen     uint64      // returned and progress as the watchdog saw them last
+	answered time.Time   // when it last saw them change, or nothing wait
+	waiting  bool        // calls waited for the device when the watchdog looked last
+	stuck    int         // calls whose callers were answered, and that have not returned
+	silent   bool        // calls wait, and none has returned for silence
+	down     atomic.Bool // stuck or silent, as the log says; set with mu held, read for every read of a file
+	since    time.Time   // while down: the beginning of the oldest call in progress, or when one returned last
 }
 
 func newDevice(path string, log *slog.Logger, progress func() (uint64, bool)) *device {
@@ -140,7 +141,7 @@ func (d *device) begin(c *call) (*worker, error) {
 	if d.canceled && c.class != final {
 		return nil, errs.New(errs.Unavailable, c.op, c.subject, "the disk is closed")
 	}
-	if d.down && (c.class == change || c.class == use && len(d.workers)-len(d.idle) >= probesMax) {
+	if d.down.Load() && (c.class == change || c.class == use && len(d.workers)-len(d.idle) >= probesMax) {
 		return nil, errs.As(&disk.StalledError{Since: d.since}, errs.Unavailable, c.op, c.subject+" on "+d.path)
 	}
 	c.began, d.begun = time.Now(), true
@@ -206,9 +207,9 @@ func (d *device) end(w *worker, c *call) (next *call, more bool) {
 		d.returned++
 		d.silent = false
 	}
-	answers := d.down && d.stuck == 0 && !d.silent
+	answers := d.down.Load() && d.stuck == 0 && !d.silent
 	if answers {
-		d.down = false
+		d.down.Store(false)
 	}
 	if len(d.queue) > 0 {
 		next = d.queue[0]
@@ -258,7 +259,7 @@ func (d *device) count() (n uint64, waits bool) {
 func (d *device) tick() {
 	now := time.Now()
 	d.mu.Lock()
-	wasDown := d.down
+	wasDown := d.down.Load()
 	over := d.overdue(now)
 	why := d.since
 	if len(d.idle) == len(d.workers) && !d.begun && !d.waiting {
@@ -268,7 +269,7 @@ func (d *device) tick() {
 		d.watchdog.Reset(watchInterval)
 	}
 	d.begun = false
-	isDown := d.down
+	isDown := d.down.Load()
 	d.mu.Unlock()
 	if isDown && !wasDown {
 		d.log.Error("disk does not answer", "disk", d.path, "since", why.UTC().Format(time.RFC3339))
@@ -312,7 +313,8 @@ func (d *device) overdue(now time.Time) (over []*call) {
 		}
 		return c.stalled
 	})
-	d.down, d.since = d.stuck > 0 || d.silent, oldest
+	d.down.Store(d.stuck > 0 || d.silent)
+	d.since = oldest
 	if d.stuck == 0 {
 		d.since = d.answered
 	}
@@ -329,12 +331,12 @@ func (d *device) isOver(c *call, now time.Time) bool {
 func (d *device) stalled() (since time.Time, is bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.down && d.stuck == 0 {
+	if d.down.Load() && d.stuck == 0 {
 		// Only calls of the store itself were silent: the watchdog will hear of an answer at its next look.
 		n, waiting := d.count()
 		return d.since, waiting && n == d.seen || d.isWaiting()
 	}
-	return d.since, d.down
+	return d.since, d.down.Load()
 }
 
 // isWaiting reports whether calls of callers are in progress. The caller holds mu.

@@ -58,6 +58,9 @@ func New(store disk.Store, log *slog.Logger) *Store {
 
 // Stalled implements [disk.StallReporter].
 func (s *Store) Stalled() bool {
+	if !s.device.down.Load() { // nearly always, and asked for every read: no lock
+		return false
+	}
 	_, is := s.device.stalled()
 	return is
 }

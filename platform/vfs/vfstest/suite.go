@@ -35,6 +35,7 @@ import (
 )
 
 // Run checks an FS in an empty directory of it, which newFS makes again for each part.
+// The parts do not depend on each other. The directory is removed by its maker, not here.
 func Run(t *testing.T, newFS func(t *testing.T) (fsys vfs.FS, dir string)) {
 	for _, part := range []struct {
 		name string
@@ -54,6 +55,7 @@ func Run(t *testing.T, newFS func(t *testing.T) (fsys vfs.FS, dir string)) {
 const create = os.O_RDWR | os.O_CREATE | os.O_EXCL
 
 // put makes a durable file.
+// It fails the test if a write is short: a File writes all or says why not.
 func put(t *testing.T, fsys vfs.FS, name, content string) {
 	t.Helper()
 	f, err := fsys.Open(name, create)
@@ -69,6 +71,7 @@ func put(t *testing.T, fsys vfs.FS, name, content string) {
 }
 
 // get reads all of a file.
+// An end of file together with the last bytes is as good as without it, as io.ReaderAt allows.
 func get(t *testing.T, fsys vfs.FS, name string) string {
 	t.Helper()
 	f, err := fsys.Open(name, os.O_RDONLY)
@@ -88,6 +91,7 @@ func get(t *testing.T, fsys vfs.FS, name string) string {
 }
 
 // is tests what errors.Is finds in an error.
+// The text of errors is free: callers go by what errors.Is finds.
 func is(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -114,6 +118,7 @@ func testOpen(t *testing.T, fsys vfs.FS, dir string) {
 		t.Errorf("size after truncating open: %d, %v", size, err)
 	}
 	is(t, "close", f.Close(), nil)
+	// A handle that was closed must not reach a file that has its number by now.
 	is(t, "second close", f.Close(), fs.ErrClosed)
 	_, err = f.ReadAt(make([]byte, 1), 0)
 	is(t, "read after close", err, fs.ErrClosed)
@@ -127,6 +132,7 @@ func testContent(t *testing.T, fsys vfs.FS, dir string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
+	// The gap spans several blocks of most filesystems.
 	if n, err := f.WriteAt([]byte("end"), 10_000); n != 3 || err != nil {
 		t.Errorf("write after a gap: %d, %v", n, err)
 	}
@@ -150,9 +156,11 @@ func testContent(t *testing.T, fsys vfs.FS, dir string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
+	// Which error is open: kernels say EBADF.
 	if _, err := r.WriteAt([]byte("x"), 0); err == nil {
 		t.Error("wrote to a file opened for reading")
 	}
+	// What one handle wrote another one reads, synced or not.
 	if n, err := r.ReadAt(p[:5], 0); n != 5 || err != nil || string(p[:5]) != "hello" {
 		t.Errorf("second handle reads %q, %v", p[:n], err)
 	}
@@ -166,6 +174,7 @@ func testTruncate(t *testing.T, fsys vfs.FS, dir string) {
 		t.Fatal(err)
 	}
 	is(t, "cut", f.Truncate(4), nil)
+	// Across the old end, where stale bytes would show.
 	is(t, "extend", f.Truncate(8), nil)
 	is(t, "close", f.Close(), nil)
 	if got := get(t, fsys, dir+"/a"); got != "0123\x00\x00\x00\x00" {
@@ -173,8 +182,7 @@ func testTruncate(t *testing.T, fsys vfs.FS, dir string) {
 	}
 }
 
-// testHoles holds for files that know no holes too: to them all is data.
-// testHoles: a filesystem that knows holes says the truth of them: data is never taken for a hole.
+// testHoles: data is never taken for a hole. It holds for files without holes too: to them all is data.
 func testHoles(t *testing.T, fsys vfs.FS, dir string) {
 	const mib = 1 << 20
 	f, err := fsys.Open(dir+"/f", create)
@@ -192,6 +200,7 @@ func testHoles(t *testing.T, fsys vfs.FS, dir string) {
 	if err := f.Truncate(16 * mib); err != nil {
 		t.Fatal(err)
 	}
+	// last is the latest answer that is right: later, data would be skipped. Earlier ones cost time only.
 	for _, c := range []struct{ off, last int64 }{
 		{0, 8*mib + 5}, {100, 8*mib + 5}, {8*mib + 5, 8*mib + 5}, {9 * mib, 16 * mib}, {16 * mib, 16 * mib}, {17 * mib, 17 * mib},
 	} {
@@ -199,6 +208,7 @@ func testHoles(t *testing.T, fsys vfs.FS, dir string) {
 			t.Errorf("after %d: %d, %v, want at most %d", c.off, got, err, c.last)
 		}
 	}
+	// More than the size is possible: filesystems preallocate and round up.
 	if n, err := s.Allocated(); n <= 0 || n > 17*mib || err != nil {
 		t.Errorf("%d bytes are allocated, %v", n, err)
 	}
@@ -218,6 +228,7 @@ func testNames(t *testing.T, fsys vfs.FS, dir string) {
 	_, err := fsys.Stat(dir + "/a")
 	is(t, "old name", err, fs.ErrNotExist)
 	put(t, fsys, dir+"/x", "x")
+	// A move protects what is there, also where it takes two steps.
 	is(t, "move to a name that is taken", vfs.Move(fsys, dir+"/x", dir+"/b"), fs.ErrExist)
 	if got := get(t, fsys, dir+"/b"); got != "a" {
 		t.Errorf("file that was to be kept holds %q", got)
@@ -230,6 +241,7 @@ func testNames(t *testing.T, fsys vfs.FS, dir string) {
 	is(t, "move into nothing", vfs.Move(fsys, dir+"/y", dir+"/none/c"), fs.ErrNotExist)
 	is(t, "rename of nothing", fsys.Rename(dir+"/a", dir+"/c"), fs.ErrNotExist)
 	is(t, "rename into nothing", fsys.Rename(dir+"/b", dir+"/none/c"), fs.ErrNotExist)
+	// Sizes are those of the content, whatever room it takes.
 	info, err := fsys.Stat(dir + "/b")
 	if err != nil || info.Size != 1 || info.IsDir || info.Modified.IsZero() {
 		t.Errorf("stat: %+v, %v", info, err)
@@ -242,7 +254,9 @@ func testNames(t *testing.T, fsys vfs.FS, dir string) {
 func testDirectories(t *testing.T, fsys vfs.FS, dir string) {
 	is(t, "mkdir", fsys.Mkdir(dir+"/d"), nil)
 	is(t, "second mkdir", fsys.Mkdir(dir+"/d"), fs.ErrExist)
+	// Parents are not made: the caller makes and syncs each directory in its order.
 	is(t, "mkdir below nothing", fsys.Mkdir(dir+"/x/y"), fs.ErrNotExist)
+	// Not in order, so that a listing in the order of creation shows.
 	for _, name := range []string{"z", "a", "m"} {
 		put(t, fsys, dir+"/d/"+name, "")
 	}
@@ -250,15 +264,19 @@ func testDirectories(t *testing.T, fsys vfs.FS, dir string) {
 	if err != nil || !slices.Equal(names, []string{"a", "m", "z"}) {
 		t.Errorf("readdir: %v, %v", names, err)
 	}
+	// A directory lists its own entries, and nothing below them.
 	if names, err := fsys.ReadDir(dir); err != nil || !slices.Equal(names, []string{"d"}) {
 		t.Errorf("readdir: %v, %v", names, err)
 	}
 	_, err = fsys.ReadDir(dir + "/none")
 	is(t, "readdir of nothing", err, fs.ErrNotExist)
+	// It must not remove what is in it.
 	is(t, "remove of a full directory", fsys.Remove(dir+"/d"), syscall.ENOTEMPTY)
+	// Whether it makes names durable shows where the power can be cut.
 	is(t, "sync of a directory", fsys.SyncDir(dir+"/d"), nil)
 	is(t, "sync of nothing", fsys.SyncDir(dir+"/none"), fs.ErrNotExist)
 	_, err = fsys.Open(dir+"/d", os.O_RDWR)
+	// Opening one for reading is allowed on some systems, so that is not asked.
 	is(t, "open of a directory for writing", err, syscall.EISDIR)
 	for _, name := range names {
 		is(t, "remove", fsys.Remove(dir+"/d/"+name), nil)
@@ -267,6 +285,7 @@ func testDirectories(t *testing.T, fsys vfs.FS, dir string) {
 }
 
 // testRemoved: a file that is open stays readable when its name is removed or taken by another.
+// Readers of a piece that a newer generation replaced depend on it.
 func testRemoved(t *testing.T, fsys vfs.FS, dir string) {
 	put(t, fsys, dir+"/a", "old")
 	f, err := fsys.Open(dir+"/a", os.O_RDONLY)
@@ -275,6 +294,7 @@ func testRemoved(t *testing.T, fsys vfs.FS, dir string) {
 	}
 	defer func() { _ = f.Close() }()
 	is(t, "remove", fsys.Remove(dir+"/a"), nil)
+	// The new file takes the name, and must not take the handle.
 	put(t, fsys, dir+"/a", "new")
 	p := make([]byte, 3)
 	if n, err := f.ReadAt(p, 0); n != 3 || err != nil || string(p) != "old" {
@@ -283,11 +303,13 @@ func testRemoved(t *testing.T, fsys vfs.FS, dir string) {
 }
 
 // testSpace: there is a total, and no more than that is free.
+// The numbers of a filesystem that others use change between two calls, so only their order is checked.
 func testSpace(t *testing.T, fsys vfs.FS, dir string) {
 	s, err := fsys.Space(dir)
 	if err != nil || s.Total <= 0 || s.Free <= 0 || s.Free > s.Total || s.ReadOnly {
 		t.Errorf("space: %+v, %v", s, err)
 	}
+	// A disk whose mount point is gone is told from a full one.
 	_, err = fsys.Space(dir + "/none")
 	is(t, "space of nothing", err, fs.ErrNotExist)
 }
