@@ -10,6 +10,7 @@ import (
 )
 
 // ControlOptions describe an implementation of hemera.Control, as one node reaches it.
+// Calls of the suite come from one node only.
 type ControlOptions struct {
 	Control hemera.Control
 	// Node is the id that the node has; 0 if it gets one with its first registration.
@@ -20,11 +21,12 @@ type ControlOptions struct {
 
 // Control checks an implementation of hemera.Control. start returns one, with a node that has not registered and has no
 // disks.
+// Each part has a manager of its own, so their order does not matter.
 func Control(t *testing.T, start func(t *testing.T) ControlOptions) {
 	t.Run("Leases", func(t *testing.T) { leases(t, start(t)) })
 	t.Run("Orders", func(t *testing.T) { orders(t, start(t)) })
 	t.Run("Permits", func(t *testing.T) { permits(t, start(t)) })
-	t.Run("Resolve", func(t *testing.T) {
+	t.Run("Resolve", func(t *testing.T) { // an id far above any that was given out
 		o := start(t)
 		register(t, o)
 		_, _, err := o.Control.Resolve(o.Context(t), 1<<62)
@@ -32,6 +34,7 @@ func Control(t *testing.T, start func(t *testing.T) ControlOptions) {
 	})
 }
 
+// register joins the node. The address is one that nothing listens on: the suite needs no calls back.
 func register(t *testing.T, o ControlOptions) hemera.NodeWelcome {
 	t.Helper()
 	w, err := o.Control.Register(o.Context(t), hemera.NodeHello{ID: o.Node, Addr: "127.0.0.1:9", Version: "suite"})
@@ -42,19 +45,22 @@ func register(t *testing.T, o ControlOptions) hemera.NodeWelcome {
 }
 
 // leases: an epoch is good until the next registration, and epochs only grow.
+// A node that restarts must not be mistaken for its earlier life, whose messages may still arrive.
 func leases(t *testing.T, o ControlOptions) {
 	first := register(t, o)
 	if first.ID == 0 || first.Epoch == 0 || o.Node != 0 && first.ID != o.Node || len(first.Keys) == 0 {
 		t.Fatalf("%+v", first)
 	}
+	// A reply to a heartbeat brings the keys, so that a node learns of a rotation within one interval.
 	reply, err := o.Control.Heartbeat(o.Context(t), first.ID, first.Epoch, hemera.NodeReport{Clock: time.Now()})
 	if err != nil || len(reply.Keys) == 0 {
 		t.Errorf("a heartbeat: %+v, %v", reply, err)
 	}
-	_, err = o.Control.Heartbeat(o.Context(t), first.ID, first.Epoch+1, hemera.NodeReport{})
+	_, err = o.Control.Heartbeat(o.Context(t), first.ID, first.Epoch+1, hemera.NodeReport{}) // not yet given out
 	wantKind(t, "a heartbeat of an epoch that is not", err, errs.Fenced)
-	o.Node = first.ID
+	o.Node = first.ID // from now on it registers under its id
 	second := register(t, o)
+	// The id is for life, the epoch for one registration.
 	if second.ID != first.ID || second.Epoch <= first.Epoch {
 		t.Errorf("first %d in %d, then %d in %d", first.ID, first.Epoch, second.ID, second.Epoch)
 	}
@@ -66,9 +72,10 @@ func leases(t *testing.T, o ControlOptions) {
 }
 
 // orders: an Exchange without a lease is Fenced, and one that finds nothing returns nothing.
+// An Exchange waits for orders; a deadline ends that with nothing, and is not an error of the call.
 func orders(t *testing.T, o ControlOptions) {
 	w := register(t, o)
-	_, err := o.Control.Exchange(o.Context(t), w.ID, w.Epoch+1, nil)
+	_, err := o.Control.Exchange(o.Context(t), w.ID, w.Epoch+1, nil) // another epoch than that of the lease
 	wantKind(t, "an exchange without a lease", err, errs.Fenced)
 	ctx, cancel := context.WithTimeout(o.Context(t), 100*time.Millisecond)
 	defer cancel()
@@ -79,6 +86,7 @@ func orders(t *testing.T, o ControlOptions) {
 }
 
 // permits: nobody commits, aborts or replaces by a token that the manager has not signed.
+// The third looks verified to the process that made it; another process must look at its token again.
 func permits(t *testing.T, o ControlOptions) {
 	w := register(t, o)
 	for what, p := range map[string]*hemera.Permit{
@@ -88,6 +96,7 @@ func permits(t *testing.T, o ControlOptions) {
 		}, "made-up"),
 	} {
 		ctx := o.Context(t)
+		// Invalid for what is no token, Denied for one without a good signature.
 		refused := func(call string, err error) {
 			t.Helper()
 			if kind := errs.KindOf(err); err == nil || kind != errs.Invalid && kind != errs.Denied {

@@ -10,6 +10,7 @@ import (
 )
 
 // NamesOptions describe an implementation of hemera.Names.
+// Dir is empty again for each test, because start makes a new implementation.
 type NamesOptions struct {
 	// Names is empty below Dir, and Who may do everything there. Dir is absolute and clean, not "/".
 	Names hemera.Names
@@ -20,6 +21,7 @@ type NamesOptions struct {
 }
 
 // wantKind fails the test unless the error has the kind.
+// A nil error has no kind, and is reported too.
 func wantKind(t *testing.T, what string, err error, kind errs.Kind) {
 	t.Helper()
 	if errs.KindOf(err) != kind || err == nil {
@@ -28,6 +30,7 @@ func wantKind(t *testing.T, what string, err error, kind errs.Kind) {
 }
 
 // Names checks an implementation of hemera.Names. start returns a new one for each test.
+// A test that a fake fails shows where it differs from a manager.
 func Names(t *testing.T, start func(t *testing.T) NamesOptions) {
 	for name, test := range map[string]func(*names, *testing.T){
 		"MakeAndStat": (*names).makeAndStat, "Parents": (*names).parents, "List": (*names).list, "Rename": (*names).rename,
@@ -40,9 +43,11 @@ func Names(t *testing.T, start func(t *testing.T) NamesOptions) {
 	}
 }
 
+// names is one implementation under test.
 type names struct{ NamesOptions }
 
 // mkdir makes a directory below Dir, whose own path is "".
+// Without parents, so the test makes each level itself.
 func (n *names) mkdir(t *testing.T, path string) hemera.Entry {
 	t.Helper()
 	e, err := n.Names.Mkdir(t.Context(), n.Who, n.Dir+path, 0o755, false)
@@ -52,6 +57,7 @@ func (n *names) mkdir(t *testing.T, path string) hemera.Entry {
 	return e
 }
 
+// stat looks up a path below Dir.
 func (n *names) stat(t *testing.T, path string) (hemera.Entry, error) {
 	return n.Names.Stat(t.Context(), n.Who, n.Dir+path)
 }
@@ -63,19 +69,21 @@ func (n *names) missing(t *testing.T, path string) {
 	wantKind(t, "stat "+path, err, errs.NotFound)
 }
 
+// makeAndStat proves that what Mkdir returns is what Stat finds, and which errors there are otherwise.
 func (n *names) makeAndStat(t *testing.T) {
-	n.missing(t, "/a")
+	n.missing(t, "/a") // nothing is there yet
 	made := n.mkdir(t, "/a")
 	e, err := n.stat(t, "/a")
-	if err != nil || !e.IsDir() || e.Name != "a" || e.ID == 0 || e.ID != made.ID || e.Mode&0o777 != 0o755 {
+	if err != nil || !e.IsDir() || e.Name != "a" || e.ID == 0 || e.ID != made.ID || e.Mode&0o777 != 0o755 { // the type and special bits are not compared
 		t.Errorf("made %+v, found %+v, %v", made, e, err)
 	}
-	_, err = n.Names.Mkdir(t.Context(), n.Who, n.Dir+"/a", 0o755, false)
+	_, err = n.Names.Mkdir(t.Context(), n.Who, n.Dir+"/a", 0o755, false) // without parents a taken name is an error
 	wantKind(t, "the same again", err, errs.Exists)
 	_, err = n.Names.Mkdir(t.Context(), n.Who, n.Dir+"/no/b", 0o755, false)
 	wantKind(t, "without a parent", err, errs.NotFound)
 }
 
+// parents proves that Mkdir with parents makes all levels, and may be repeated.
 func (n *names) parents(t *testing.T) {
 	for range 2 { // that it exists is no error
 		e, err := n.Names.Mkdir(t.Context(), n.Who, n.Dir+"/p/q/r", 0o755, true)
@@ -88,18 +96,21 @@ func (n *names) parents(t *testing.T) {
 	}
 }
 
+// list proves the order of names, by bytes and not by any language, and that only direct entries are listed.
 func (n *names) list(t *testing.T) {
-	all := []string{"B", "a", "b", "b.c", "é"}
+	all := []string{"B", "a", "b", "b.c", "é"} // capitals sort before small letters, and "é" after both
 	for _, name := range []string{"b", "é", "B", "b.c", "a"} {
 		n.mkdir(t, "/"+name)
 	}
-	n.mkdir(t, "/b/below")
+	n.mkdir(t, "/b/below") // must not be listed
 	var got []string
 	visit := func(e hemera.Entry) error { got = append(got, e.Name); return nil }
 	if err := n.Names.List(t.Context(), n.Who, n.Dir, visit); err != nil || !slices.Equal(got, all) {
 		t.Errorf("%q, %v, want %q", got, err, all)
 	}
+	// An error of the visitor ends the listing and is returned as it is.
 	enough, calls := errors.New("enough"), 0
+	// The visitor is called once: nothing follows its error.
 	err := n.Names.List(t.Context(), n.Who, n.Dir, func(hemera.Entry) error { calls++; return enough })
 	if !errors.Is(err, enough) || calls != 1 {
 		t.Errorf("ended with %v after %d calls", err, calls)
@@ -107,6 +118,7 @@ func (n *names) list(t *testing.T) {
 	wantKind(t, "of nothing", n.Names.List(t.Context(), n.Who, n.Dir+"/no", visit), errs.NotFound)
 }
 
+// rename proves that an entry keeps its id, and what cannot be moved where.
 func (n *names) rename(t *testing.T) {
 	made := n.mkdir(t, "/a")
 	n.mkdir(t, "/taken")
@@ -124,6 +136,7 @@ func (n *names) rename(t *testing.T) {
 	}
 }
 
+// renameTree proves that everything below moves along, and nothing beside it.
 func (n *names) renameTree(t *testing.T) {
 	n.mkdir(t, "/a")
 	n.mkdir(t, "/a/b")
@@ -135,19 +148,20 @@ func (n *names) renameTree(t *testing.T) {
 	if e, err := n.stat(t, "/z/b/c"); err != nil || e.ID != deep.ID {
 		t.Errorf("below: %+v, %v, was %+v", e, err, deep)
 	}
-	n.missing(t, "/a/b/c")
+	n.missing(t, "/a/b/c") // the whole tree has left its old name
 	if _, err := n.stat(t, "/ab"); err != nil {
 		t.Errorf("a neighbour: %v", err)
 	}
 }
 
+// remove proves that a directory must be empty, and that the kind in the call is held to.
 func (n *names) remove(t *testing.T) {
 	n.mkdir(t, "/a")
 	n.mkdir(t, "/a/b")
 	remove := func(path string, kind hemera.EntryKind) error {
 		return n.Names.Remove(t.Context(), n.Who, n.Dir+path, kind)
 	}
-	wantKind(t, "of nothing", remove("/no", 0), errs.NotFound)
+	wantKind(t, "of nothing", remove("/no", 0), errs.NotFound) // 0: whatever it is
 	wantKind(t, "of what is not empty", remove("/a", 0), errs.NotEmpty)
 	wantKind(t, "of a directory as a file", remove("/a/b", hemera.KindFile), errs.IsDirectory)
 	if err := remove("/a/b", hemera.KindDirectory); err != nil {
@@ -159,6 +173,7 @@ func (n *names) remove(t *testing.T) {
 	n.missing(t, "/a")
 }
 
+// files proves what files have beyond directories: they can be replaced, and published if their size is right.
 func (n *names) files(t *testing.T) {
 	if n.MakeFile == nil {
 		t.Skip("it makes no files")
@@ -169,10 +184,11 @@ func (n *names) files(t *testing.T) {
 	if err != nil || old.IsDir() {
 		t.Fatalf("%+v, %v", old, err)
 	}
-	_, err = n.stat(t, "/f/below")
+	_, err = n.stat(t, "/f/below") // ENOTDIR, as in POSIX path resolution
 	wantKind(t, "stat below a file", err, errs.NotDirectory)
 	wantKind(t, "a list of a file", n.Names.List(t.Context(), n.Who, n.Dir+"/f", func(hemera.Entry) error { return nil }), errs.NotDirectory)
 	wantKind(t, "removal as a directory", n.Names.Remove(t.Context(), n.Who, n.Dir+"/f", hemera.KindDirectory), errs.NotDirectory)
+	// A rename onto a file replaces it, unlike one onto a directory.
 	if err := n.Names.Rename(t.Context(), n.Who, n.Dir+"/f", n.Dir+"/g"); err != nil {
 		t.Fatalf("a rename that replaces: %v", err)
 	}
@@ -181,7 +197,7 @@ func (n *names) files(t *testing.T) {
 		t.Errorf("replaced by %+v, %v, want %+v", e, err, old)
 	}
 	publish := hemera.Publication{From: n.Dir + "/g", To: n.Dir + "/h", Size: old.Size + 1}
-	wantKind(t, "publication of another size", n.Names.Publish(t.Context(), n.Who, publish), errs.Conflict)
+	wantKind(t, "publication of another size", n.Names.Publish(t.Context(), n.Who, publish), errs.Conflict) // the size must be that of the file
 	publish.Size = old.Size
 	if err := n.Names.Publish(t.Context(), n.Who, publish); err != nil {
 		t.Fatalf("publication: %v", err)
@@ -189,7 +205,7 @@ func (n *names) files(t *testing.T) {
 	n.MakeFile(t, n.Dir+"/new")
 	publish.From = n.Dir + "/new"
 	wantKind(t, "publication onto a name that is taken", n.Names.Publish(t.Context(), n.Who, publish), errs.Exists)
-	publish.Replace = true
+	publish.Replace = true // with consent the target is replaced
 	if err := n.Names.Publish(t.Context(), n.Who, publish); err != nil {
 		t.Errorf("publication that replaces: %v", err)
 	}
