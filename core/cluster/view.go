@@ -36,6 +36,7 @@ func (c *state) publish() {
 		Nodes: make([]hemera.NodeInfo, 0, len(c.nodes)), Disks: make([]hemera.Disk, 0, len(c.disks)),
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.nodes)) {
+		// An id that was reserved and never registered is no node yet.
 		if n := c.nodes[id]; n.Epoch > 0 || n.Waiting && n.Addr != "" {
 			v.Nodes = append(v.Nodes, n.info())
 		}
@@ -99,6 +100,7 @@ func (d *disk) info(n *node) hemera.Disk {
 	}
 	info.Zone = cmp.Or(d.ZoneSet, n.zone())
 	info.Stopping = n.online && n.stopping
+	// A failing disk is active: its pieces are read as long as it answers.
 	info.Active = n.online && !n.Disabled && info.Health != hemera.HealthGone
 	switch {
 	case n.online && n.Disabled:

@@ -15,7 +15,8 @@ type NamesOptions struct {
 	Names hemera.Names
 	Who   hemera.Identity
 	Dir   string
-	// MakeFile makes a whole, empty file. Nil leaves out what needs files.
+	// MakeFile makes a whole, empty file that is committed when it returns: Names has no call for that, and each
+	// implementation has its own way. Nil leaves out what needs files.
 	MakeFile func(t *testing.T, path string)
 }
 
@@ -29,6 +30,7 @@ func wantKind(t *testing.T, what string, err error, kind errs.Kind) {
 
 // Names checks an implementation of hemera.Names. start returns a new one for each test.
 func Names(t *testing.T, start func(t *testing.T) NamesOptions) {
+	// A map, so that the order changes from run to run: no test may need what another left.
 	for name, test := range map[string]func(*names, *testing.T){
 		"MakeAndStat": (*names).makeAndStat, "Parents": (*names).parents, "List": (*names).list, "Rename": (*names).rename,
 		"RenameOfATree": (*names).renameTree, "Remove": (*names).remove, "Files": (*names).files,
@@ -40,6 +42,7 @@ func Names(t *testing.T, start func(t *testing.T) NamesOptions) {
 	}
 }
 
+// names is one implementation under test, with helpers that take paths below Dir.
 type names struct{ NamesOptions }
 
 // mkdir makes a directory below Dir, whose own path is "".
@@ -52,6 +55,7 @@ func (n *names) mkdir(t *testing.T, path string) hemera.Entry {
 	return e
 }
 
+// stat returns what is at the path below Dir, and the error as it is.
 func (n *names) stat(t *testing.T, path string) (hemera.Entry, error) {
 	return n.Names.Stat(t.Context(), n.Who, n.Dir+path)
 }
@@ -63,6 +67,7 @@ func (n *names) missing(t *testing.T, path string) {
 	wantKind(t, "stat "+path, err, errs.NotFound)
 }
 
+// makeAndStat: what Mkdir returns is what Stat finds, and without parents nothing else is made.
 func (n *names) makeAndStat(t *testing.T) {
 	n.missing(t, "/a")
 	made := n.mkdir(t, "/a")
@@ -76,6 +81,7 @@ func (n *names) makeAndStat(t *testing.T) {
 	wantKind(t, "without a parent", err, errs.NotFound)
 }
 
+// parents: with parents all of the path is made, and a second call finds it and succeeds.
 func (n *names) parents(t *testing.T) {
 	for range 2 { // that it exists is no error
 		e, err := n.Names.Mkdir(t.Context(), n.Who, n.Dir+"/p/q/r", 0o755, true)
@@ -88,7 +94,9 @@ func (n *names) parents(t *testing.T) {
 	}
 }
 
+// list: names come in byte order, entries below are not listed, and visit's error ends the list and is returned.
 func (n *names) list(t *testing.T) {
+	// Byte order: capitals before small letters, a name before those that it begins, ASCII before the rest of UTF-8.
 	all := []string{"B", "a", "b", "b.c", "é"}
 	for _, name := range []string{"b", "é", "B", "b.c", "a"} {
 		n.mkdir(t, "/"+name)
@@ -99,6 +107,7 @@ func (n *names) list(t *testing.T) {
 	if err := n.Names.List(t.Context(), n.Who, n.Dir, visit); err != nil || !slices.Equal(got, all) {
 		t.Errorf("%q, %v, want %q", got, err, all)
 	}
+	// The error itself comes back, so that callers can tell their own from the list's.
 	enough, calls := errors.New("enough"), 0
 	err := n.Names.List(t.Context(), n.Who, n.Dir, func(hemera.Entry) error { calls++; return enough })
 	if !errors.Is(err, enough) || calls != 1 {
@@ -107,6 +116,7 @@ func (n *names) list(t *testing.T) {
 	wantKind(t, "of nothing", n.Names.List(t.Context(), n.Who, n.Dir+"/no", visit), errs.NotFound)
 }
 
+// rename: a directory keeps its id, and each refusal has the kind that the interface names.
 func (n *names) rename(t *testing.T) {
 	made := n.mkdir(t, "/a")
 	n.mkdir(t, "/taken")
@@ -124,6 +134,7 @@ func (n *names) rename(t *testing.T) {
 	}
 }
 
+// renameTree: everything below moves with a directory, and nothing that only begins like it.
 func (n *names) renameTree(t *testing.T) {
 	n.mkdir(t, "/a")
 	n.mkdir(t, "/a/b")
@@ -141,6 +152,7 @@ func (n *names) renameTree(t *testing.T) {
 	}
 }
 
+// remove: a kind that does not match is refused, kind zero takes either, and a directory has to be empty.
 func (n *names) remove(t *testing.T) {
 	n.mkdir(t, "/a")
 	n.mkdir(t, "/a/b")
@@ -159,6 +171,7 @@ func (n *names) remove(t *testing.T) {
 	n.missing(t, "/a")
 }
 
+// files: what differs between files and directories, replacement by Rename, and Publish with all that it refuses.
 func (n *names) files(t *testing.T) {
 	if n.MakeFile == nil {
 		t.Skip("it makes no files")
@@ -173,6 +186,7 @@ func (n *names) files(t *testing.T) {
 	wantKind(t, "stat below a file", err, errs.NotDirectory)
 	wantKind(t, "a list of a file", n.Names.List(t.Context(), n.Who, n.Dir+"/f", func(hemera.Entry) error { return nil }), errs.NotDirectory)
 	wantKind(t, "removal as a directory", n.Names.Remove(t.Context(), n.Who, n.Dir+"/f", hemera.KindDirectory), errs.NotDirectory)
+	// As POSIX rename(2): a file at the target is replaced, and the moved one keeps its id.
 	if err := n.Names.Rename(t.Context(), n.Who, n.Dir+"/f", n.Dir+"/g"); err != nil {
 		t.Fatalf("a rename that replaces: %v", err)
 	}
@@ -180,6 +194,7 @@ func (n *names) files(t *testing.T) {
 	if e, err := n.stat(t, "/g"); err != nil || e.ID != old.ID {
 		t.Errorf("replaced by %+v, %v, want %+v", e, err, old)
 	}
+	// Without a checksum: files that MakeFile makes need not store one.
 	publish := hemera.Publication{From: n.Dir + "/g", To: n.Dir + "/h", Size: old.Size + 1}
 	wantKind(t, "publication of another size", n.Names.Publish(t.Context(), n.Who, publish), errs.Conflict)
 	publish.Size = old.Size
@@ -187,6 +202,7 @@ func (n *names) files(t *testing.T) {
 		t.Fatalf("publication: %v", err)
 	}
 	n.MakeFile(t, n.Dir+"/new")
+	// Its size is that of the other: both are empty.
 	publish.From = n.Dir + "/new"
 	wantKind(t, "publication onto a name that is taken", n.Names.Publish(t.Context(), n.Who, publish), errs.Exists)
 	publish.Replace = true
