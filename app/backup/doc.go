@@ -9,6 +9,7 @@
 //   - [Rekey] makes a new authority if the file is lost.
 //
 // An archive has the cluster's secrets: its files are readable by their owner only.
+// DESIGN.md gives the reasons.
 //
 // Writing is crash-safe in this order: the store is made as namespace.restoring, then the authority's file is written
 // and synced, then a rename gives the store its name. A manager refuses a directory in which the rename is missing.

@@ -31,5 +31,5 @@
 // Options.Progress is called in one more. All have ended when Run returns. A cancelled context ends a copy within
 // seconds: a remote target may take interruptGrace to leave what it has as a part.
 //
-// Decisions are pure functions in plan.go.
+// Decisions are pure functions in plan.go. DESIGN.md gives the reasons for parts, names and direct copies.
 package copy

@@ -46,7 +46,7 @@ func TestDisksShareMemory(t *testing.T) {
 		t.Errorf("%d disks after one came back", len(m.disks))
 	}
 	if _, err := m.OpenDisk(filepath.Join(dir, "not mounted"), false, slog.New(slog.DiscardHandler)); err == nil {
-		t.Error("a known disk that is not there was made anew")
+		t.Error("a known disk that is not there was made again")
 	}
 }
 

@@ -276,7 +276,7 @@ func TestSealedPieceIsGivenUpOverAnotherConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(aborts) > 0 {
-		t.Error("a piece that was released is given up")
+		t.Error("a piece that was released is aborted")
 	}
 }
 

@@ -14,4 +14,15 @@
 // and can compare two results, which is how a regression is found.
 //
 // Every thread owns its session and buffers; threads meet at the start and the end of a measurement only.
+//
+// # What a row measures
+//
+// Preparation and cleaning are not timed and not counted as CPU. The timed step includes all answers, so no work of a request is left
+// out. What a server does after its answers does not count for its row; before the next row begins, settle waits for it.
+//
+// # What makes figures comparable
+//
+// Both servers run at the same time on the same cores and filesystem, in memory, with checksums of content and syncs off: what
+// differs is their code. The order of the two changes with each round, so that neither always finds a warm machine.
+// Rows beside EOS compare with figures measured once (eos.go), on a durable cluster with two replicas.
 package bench

@@ -13,6 +13,7 @@ const transfer = 4 << 20
 // with adler32, servers and clients sharing two cores, loopback and page cache; operations/s, or
 // MiB/s, with 1, 4 and 16 clients of one operation in flight each. EOS acknowledges changes of the
 // namespace before any fsync; Hemera after it.
+// Zero stands for a row that was not measured.
 func eosRates() map[string][3]float64 {
 	return map[string][3]float64{
 		"mkdir":        {2062, 2653, 2277},
@@ -27,10 +28,12 @@ func eosRates() map[string][3]float64 {
 }
 
 // eosRows are measured at a durable cluster with two replicas.
+// Files that are written have a quarter of the length of those that are read.
 func eosRows() []row {
 	var rows []row
 	for k, n := range widths {
 		own := (*run).ownDirs
+		// The names are those of the table above.
 		for _, w := range []row{
 			{name: "mkdir", prepare: steps{own}, run: timed(mkdir), clean: steps{prepared(rmdir)}},
 			{name: "create+close", prepare: steps{own}, run: timed(create), clean: steps{prepared(remove)}},
@@ -41,6 +44,7 @@ func eosRows() []row {
 			{name: "write", bulk: true, part: 4, run: func(r *run) (float64, error) { return r.bulkWrite(false, transfer, 1) }, clean: steps{(*run).removeNew}},
 			{name: "read", bulk: true, prepare: steps{(*run).openBig}, run: (*run).readTransfers, clean: steps{(*run).closeBig}},
 		} {
+			// Without a figure there is nothing to compare.
 			if w.eos = eosRates()[w.name][k]; w.eos == 0 {
 				continue
 			}
@@ -52,6 +56,7 @@ func eosRows() []row {
 }
 
 // readTransfers reads the prepared files, one transfer in flight.
+// One in flight, as in the measurement of EOS: the rate is bound by latency.
 func (r *run) readTransfers() (float64, error) {
 	err := r.each(func(i int, _ *session) error {
 		f := r.files[i]
@@ -60,6 +65,7 @@ func (r *run) readTransfers() (float64, error) {
 			if err := f.flush(); err != nil {
 				return err
 			}
+			// A read that returns nothing would loop through the file without work.
 			if n, err := f.data(); err != nil || n == 0 {
 				return fmt.Errorf("read of %d bytes: %w", n, err)
 			}

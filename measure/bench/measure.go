@@ -21,7 +21,7 @@ type Options struct {
 	Binary string // hemera
 	Memory string // directory on a memory-backed filesystem
 	Disk   string // directory on a disk, for what must be durable
-	Rounds int
+	Rounds int    // each measures every row once at each server
 	// FileBytes is the size of bulk files; LoadTime how long loads run that count operations; Names
 	// how many names are made where names are used up.
 	FileBytes int64
@@ -37,12 +37,14 @@ type Options struct {
 }
 
 // Sample is one measurement.
+// Units are those of the row: bytes for bulk rows, operations for others.
 type Sample struct {
 	Rate float64 // bytes or operations a second
 	CPU  float64 // server's seconds for a byte or an operation
 }
 
 // Result is what came out for a row.
+// All fields but the names are medians over the rounds.
 type Result struct {
 	Row     string
 	Clients int
@@ -55,12 +57,15 @@ type Result struct {
 }
 
 // Report is what a run found.
+// A part that was not asked for is empty.
 type Report struct {
 	Peers, EOS []Result
 }
 
 // Run measures. It needs the C++ xrootd server and xrdcp for rows beside them.
+// A row that fails ends the run with its error, and the results so far. It takes minutes: rounds times rows times LoadTime, and the bulk rows.
 func Run(ctx context.Context, o Options) (rep Report, err error) {
+	// Files are made for another user to read.
 	unix.Umask(0o022)
 	if o.dir, err = os.MkdirTemp(o.Memory, "hemera-bench."); err != nil {
 		return rep, err
@@ -82,11 +87,13 @@ func Run(ctx context.Context, o Options) (rep Report, err error) {
 }
 
 // besidePeer measures Hemera and the xrootd server in turn.
+// Both run throughout, so the idle one's background work is in the other's figures, in all rounds alike.
 func (o *Options) besidePeer(ctx context.Context) ([]Result, error) {
 	rows := o.chosen(peerRows())
 	if len(rows) == 0 {
 		return nil, nil
 	}
+	// The peer stores one copy, without checksums of content and without syncs.
 	servers, clients := split()
 	peer, err := startXrootd(o.dir, servers, clients)
 	if err != nil {
@@ -104,6 +111,7 @@ func (o *Options) besidePeer(ctx context.Context) ([]Result, error) {
 			return nil, fmt.Errorf("prepare %s: %w", t.name, err)
 		}
 	}
+	// Rows one after the other, each in all its rounds: what the machine does changes slowly.
 	var results []Result
 	for i := range rows {
 		var a, b []Sample
@@ -111,6 +119,7 @@ func (o *Options) besidePeer(ctx context.Context) ([]Result, error) {
 			if err := ctx.Err(); err != nil {
 				return results, err
 			}
+			// The order changes with the round.
 			pair := []*target{own, peer}
 			if round%2 == 1 {
 				pair = []*target{peer, own}
@@ -134,6 +143,7 @@ func (o *Options) besidePeer(ctx context.Context) ([]Result, error) {
 }
 
 // besideEOS measures Hemera and EOS in turn.
+// The other side is a table: only the rate of Hemera is measured.
 func (o *Options) besideEOS(ctx context.Context) ([]Result, error) {
 	rows := o.chosen(eosRows())
 	if len(rows) == 0 {
@@ -166,6 +176,7 @@ func (o *Options) besideEOS(ctx context.Context) ([]Result, error) {
 			if err != nil {
 				return results, fmt.Errorf("%s, %d clients: %w", rows[i].name, rows[i].clients, err)
 			}
+			// The table has MiB/s.
 			peer := Sample{Rate: rows[i].eos}
 			if rows[i].bulk {
 				peer.Rate *= 1 << 20
@@ -179,6 +190,7 @@ func (o *Options) besideEOS(ctx context.Context) ([]Result, error) {
 }
 
 // chosen are the rows that were asked for.
+// The text that is matched is the row's name and its connections: "stat x16".
 func (o *Options) chosen(rows []row) (some []row) {
 	for _, r := range rows {
 		if o.Rows == nil || o.Rows.MatchString(fmt.Sprintf("%s x%d", r.name, r.clients)) {
@@ -189,6 +201,7 @@ func (o *Options) chosen(rows []row) (some []row) {
 }
 
 // prepare makes the files that rows read.
+// It is done once for each server, before the first round.
 func (o *Options) prepare(t *target) error {
 	r := &run{target: t, o: o, row: &row{clients: bigFiles}}
 	if err := r.connect(); err != nil {
@@ -199,6 +212,7 @@ func (o *Options) prepare(t *target) error {
 	if err := prepareTree(s); err != nil {
 		return err
 	}
+	// The directories of rows that write.
 	for _, d := range []string{"/bench/big", "/bench/new"} {
 		if err := s.do(wire.Mkdir{Options: wire.MkdirPath, Mode: 0o755}, d); err != nil {
 			return err
@@ -218,6 +232,7 @@ func (o *Options) prepare(t *target) error {
 }
 
 // source is a file of n bytes for stock clients to upload.
+// The name has the size, so that rows of one size share it.
 func (o *Options) source(n int64) string { return filepath.Join(o.dir, fmt.Sprintf("source-%d", n)) }
 
 // writeSource makes source's file if it is not there.
@@ -227,6 +242,7 @@ func (o *Options) writeSource(n int64) error {
 		return nil
 	}
 	f, err := os.Create(name)
+	// It is in memory, so reading it costs the client a copy.
 	if err != nil {
 		return err
 	}
@@ -241,6 +257,7 @@ func (o *Options) writeSource(n int64) error {
 }
 
 // measure runs a row once at a target.
+// The CPU is that of the server's process alone. A row that fails leaves its files behind; the directory is removed at the end.
 func (o *Options) measure(t *target, w *row) (s Sample, err error) {
 	r := &run{target: t, o: o, row: w}
 	if err := o.writeSource(w.bytes(o)); err != nil {
@@ -259,6 +276,7 @@ func (o *Options) measure(t *target, w *row) (s Sample, err error) {
 		finish := o.profile(t, w)
 		defer func() { err = errors.Join(err, finish()) }()
 	}
+	// Before the clock of time: reading it takes a system call.
 	cpu, err := t.cpu()
 	if err != nil {
 		return s, err
@@ -273,6 +291,7 @@ func (o *Options) measure(t *target, w *row) (s Sample, err error) {
 	if err != nil {
 		return s, err
 	}
+	// CPU for one byte or operation, so that a faster server is not charged for doing more.
 	s = Sample{Rate: amount / took.Seconds(), CPU: (after - cpu).Seconds() / amount}
 	for _, step := range w.clean {
 		if err := step(r); err != nil {
@@ -283,6 +302,7 @@ func (o *Options) measure(t *target, w *row) (s Sample, err error) {
 }
 
 // apart is measure, and waits until the server rests.
+// Rows that clean nothing leave nothing for a server to do.
 func (o *Options) apart(t *target, w *row) (Sample, error) {
 	s, err := o.measure(t, w)
 	if err == nil && len(w.clean) > 0 {
@@ -292,6 +312,7 @@ func (o *Options) apart(t *target, w *row) (Sample, error) {
 }
 
 // result is the medians of the rounds: a at Hemera, b at its peer.
+// The ratio is taken within each round: both sides had the same machine then. A ratio of medians would not have that.
 func (w *row) result(a, b []Sample) Result {
 	res := Result{Row: w.name, Clients: w.clients, Bulk: w.bulk, Rounds: len(a)}
 	pick := func(of func(i int) float64) float64 {
@@ -304,6 +325,7 @@ func (w *row) result(a, b []Sample) Result {
 	res.Hemera = Sample{pick(func(i int) float64 { return a[i].Rate }), pick(func(i int) float64 { return a[i].CPU })}
 	res.Peer = Sample{pick(func(i int) float64 { return b[i].Rate }), pick(func(i int) float64 { return b[i].CPU })}
 	res.Ratio = pick(func(i int) float64 { return a[i].Rate / b[i].Rate })
+	// Only a peer that runs here has CPU figures.
 	if res.Peer.CPU > 0 {
 		res.CPURatio = pick(func(i int) float64 { return a[i].CPU / b[i].CPU })
 	}
@@ -311,6 +333,7 @@ func (w *row) result(a, b []Sample) Result {
 }
 
 // median is the middle of some values; 0 of none.
+// It sorts v in place.
 func median(v []float64) float64 {
 	sort.Float64s(v)
 	n := len(v)
@@ -321,6 +344,7 @@ func median(v []float64) float64 {
 }
 
 // progress prints a result while the run goes on.
+// Results appear as rows end, since a whole run takes long.
 func (o *Options) progress(r Result) {
 	if o.Progress != nil {
 		fmt.Fprintln(o.Progress, r.line())

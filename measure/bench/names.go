@@ -7,19 +7,21 @@ import (
 )
 
 const (
-	treeDir   = "/bench/tree"
-	treeFiles = 1000
-	bigFiles  = 2
-	smallFile = 4096
+	treeDir   = "/bench/tree" // entries of it are looked up and listed
+	treeFiles = 1000          // few enough for every cache
+	bigFiles  = 2             // more would not fit into memory twice
+	smallFile = 4096          // bytes: one page
 )
 
 // bigFile is the name of the large file of a thread.
+// Clients share them, since reading does not change them.
 func bigFile(i int) string { return fmt.Sprintf("/bench/big/%d", i%bigFiles) }
 
 // treeFile is the name of a file in the directory that is listed.
 func treeFile(n int) string { return fmt.Sprintf("%s/file-%04d", treeDir, n%treeFiles) }
 
 // ownDir is the directory of one thread.
+// Each thread works in its own: servers that lock directories would otherwise be measured for that.
 func ownDir(i int) string { return fmt.Sprintf("/bench/own/%d", i) }
 
 // ownName is a name in the directory of a thread.
@@ -28,6 +30,7 @@ func ownName(i, n int) string {
 }
 
 // prepareTree makes what rows about names look at: a directory of small files.
+// The content is not read by any row.
 func prepareTree(s *session) error {
 	if err := s.do(wire.Mkdir{Options: wire.MkdirPath, Mode: 0o755}, treeDir); err != nil {
 		return err
@@ -41,6 +44,7 @@ func prepareTree(s *session) error {
 }
 
 // ownDirs makes a directory for every client.
+// It exists already after the first round.
 func (r *run) ownDirs() error {
 	return r.each(func(i int, s *session) error {
 		return s.do(wire.Mkdir{Options: wire.MkdirPath, Mode: 0o755}, ownDir(i))
@@ -51,6 +55,7 @@ func (r *run) ownDirs() error {
 func (r *run) perClient() int { return max(r.o.Names/len(r.clients), 1) }
 
 // all does op for each of the names once and returns how many there were.
+// Every name is used once, so the number of names bounds the time of the row.
 func (r *run) all(op func(s *session, name string) error) (float64, error) {
 	err := r.each(func(i int, s *session) error {
 		for n := range r.perClient() {
@@ -69,21 +74,25 @@ func prepared(op func(s *session, name string) error) func(*run) error {
 }
 
 // timed makes a step of an operation on many names, and returns its rate.
+// The server's deadline does not apply: the row ends with its names.
 func timed(op func(s *session, name string) error) func(*run) (float64, error) {
 	return func(r *run) (float64, error) { return r.all(op) }
 }
 
 // create makes an empty file: open, close.
+// Two requests at the manager and at the node.
 func create(s *session, name string) error {
 	return put(s, name, wire.OpenNew|wire.OpenUpdate, nil)
 }
 
 // createFilled makes a file of one page.
+// One write of one page between open and close.
 func createFilled(s *session, name string) error {
 	return put(s, name, wire.OpenNew|wire.OpenUpdate, make([]byte, smallFile))
 }
 
 // put makes a file with the content, if there is any.
+// Options say whether the file may exist.
 func put(s *session, name string, options uint16, content []byte) error {
 	f, err := s.open(name, options)
 	if err != nil {

@@ -11,8 +11,11 @@ import (
 
 // profile takes a CPU profile of a Hemera server while a row runs, and returns what waits for its
 // end. It needs rows that last for a second.
+// The profile is of one second from the beginning of the row. It costs CPU of the server, so rates of such a run
+// are not to be published.
 func (o *Options) profile(t *target, w *row) func() error {
 	done := make(chan error, 1)
+	// Names of rows have characters that file names should not have.
 	name := strings.NewReplacer(" ", "-", ",", "", "+", "-").Replace(fmt.Sprintf("%s-x%d.pprof", w.name, w.clients))
 	go func() {
 		done <- fetch("http://"+t.addr+"/debug/pprof/profile?seconds=1", filepath.Join(o.Profiles, name))
@@ -21,6 +24,7 @@ func (o *Options) profile(t *target, w *row) func() error {
 }
 
 // fetch saves a profile of the server.
+// It blocks for the second that the server measures.
 func fetch(url, name string) error {
 	answer, err := http.Get(url)
 	if err != nil {

@@ -9,8 +9,10 @@ import (
 )
 
 // line is a result on one line, for eyes.
+// Its columns stand below each other for all rows of a report.
 func (r Result) line() string {
 	s := fmt.Sprintf("%-30s x%-3d %14s", r.Row, r.Clients, r.rate(r.Hemera))
+	// Only rows beside EOS have no CPU of the peer.
 	if r.CPURatio == 0 {
 		return s + fmt.Sprintf("  EOS %14s   x%-6.2f", r.rate(r.Peer), r.Ratio)
 	}
@@ -18,6 +20,7 @@ func (r Result) line() string {
 }
 
 // rate writes a sample's rate in the unit of the row.
+// EOS's figures are in MiB, those of the C++ server in GB, as their sources have them.
 func (r Result) rate(s Sample) string {
 	switch {
 	case r.Bulk && r.CPURatio == 0:
@@ -37,6 +40,7 @@ func (r Result) cpu(s Sample) string {
 }
 
 // Text writes the report for eyes.
+// Rows appear in the order in which they were measured.
 func (rep Report) Text(w io.Writer) error {
 	for _, part := range [][]Result{rep.Peers, rep.EOS} {
 		for _, r := range part {
@@ -50,6 +54,7 @@ func (rep Report) Text(w io.Writer) error {
 
 // JSON writes the report for programs: rates in bytes or operations a second, CPU in seconds for
 // one.
+// Two such files can be compared row by row.
 func (rep Report) JSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -57,6 +62,7 @@ func (rep Report) JSON(w io.Writer) error {
 }
 
 // Markdown writes the report as tables.
+// Tables without rows are left out.
 func (rep Report) Markdown(w io.Writer) error {
 	var text string
 	if len(rep.Peers) > 0 {
@@ -84,9 +90,11 @@ const (
 )
 
 // Update replaces the tables in a page, which has two marking lines for them.
+// What stands around the lines stays as it is, so figures in a page are never typed by hand.
 func (rep Report) Update(page []byte) ([]byte, error) {
 	before, rest, ok := bytes.Cut(page, []byte(tablesBegin))
 	_, after, also := bytes.Cut(rest, []byte(tablesEnd))
+	// Without both lines nothing is changed.
 	if !ok || !also {
 		return nil, fmt.Errorf("the page lacks the line %q or %q", tablesBegin, tablesEnd)
 	}

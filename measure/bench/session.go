@@ -12,8 +12,8 @@ import (
 // session is one client: it begins at one server and follows redirects, keeping connections.
 // It belongs to one goroutine.
 type session struct {
-	home  string
-	conns map[string]*conn
+	home  string           // address of the first server
+	conns map[string]*conn // by address; all stay open until close
 }
 
 // newSession makes a session that begins at a server.
@@ -27,6 +27,7 @@ func (s *session) close() {
 }
 
 // at is the connection to a server; it is made at the first use.
+// Its first use is slower by a log-in.
 func (s *session) at(addr string) (*conn, error) {
 	if c := s.conns[addr]; c != nil {
 		return c, nil
@@ -39,15 +40,17 @@ func (s *session) at(addr string) (*conn, error) {
 }
 
 // file is an open file.
+// Its connection may have other files open; requests do not interleave, since both belong to one goroutine.
 type file struct {
 	*conn
 	handle wire.Handle
 }
 
 // open opens a path, at the place the server sends it to.
+// options are the protocol's flags of kXR_open.
 func (s *session) open(path string, options uint16) (file, error) {
 	addr, payload := s.home, path
-	for range 4 {
+	for range 4 { // manager, node, and some to spare
 		c, err := s.at(addr)
 		if err != nil {
 			return file{}, err
@@ -68,6 +71,7 @@ func (s *session) open(path string, options uint16) (file, error) {
 		case status != wire.StatusRedirect:
 			return file{}, fmt.Errorf("open %s at %s: answer with status %d", path, addr, status)
 		}
+		// A redirect carries a capability in its opaque part, which goes behind the path.
 		to, err := wire.ParseRedirect(body)
 		if err != nil {
 			return file{}, err
@@ -81,6 +85,7 @@ func (s *session) open(path string, options uint16) (file, error) {
 }
 
 // addressOf is where a redirect leads; it may name a whole URL.
+// A negative port says that the host is a URL (kXR_redirect).
 func addressOf(to wire.Redirect) string {
 	if to.Port >= 0 {
 		return net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port)))
@@ -90,6 +95,7 @@ func addressOf(to wire.Redirect) string {
 }
 
 // close closes the file at its server.
+// The connection stays.
 func (f file) close() error {
 	f.queue(wire.Close{Handle: f.handle}, nil)
 	_, err := f.call()
@@ -97,6 +103,7 @@ func (f file) close() error {
 }
 
 // do runs a request about a path at the home server; its answer must be one of success.
+// It does not follow redirects: requests about names are answered by the manager.
 func (s *session) do(r wire.Request, path string) error {
 	c, err := s.at(s.home)
 	if err != nil {
@@ -110,6 +117,7 @@ func (s *session) do(r wire.Request, path string) error {
 }
 
 // list reads a whole directory with stat lines and counts the entries.
+// Listings come in several parts, which are joined before they are parsed.
 func (s *session) list(path string) (int, error) {
 	c, err := s.at(s.home)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 
 // target is a server under test: one process.
 type target struct {
-	name  string
-	addr  string
-	cores cores // of its clients
-	pid   int
+	name  string    // in messages; "hemera" has profiles
+	addr  string    // host:port of its XRootD door
+	cores cores     // of its clients
+	pid   int       // whose CPU clock is read
 	cmd   *exec.Cmd // nil if the process is not ours to end
-	log   string
+	log   string    // path of its output
 }
 
 // url is a path at the target.
@@ -33,6 +33,7 @@ func (t *target) cpu() (time.Duration, error) { return cpuTime(t.pid) }
 // given back to the filesystem by one server before it answers and by the other afterwards, and neither belongs to
 // the next measurement.
 func (t *target) settle() error {
+	// Twice quiet within 50 ms each: less than one millisecond of CPU.
 	const look, idle, most = 50 * time.Millisecond, time.Millisecond, 5 * time.Second
 	before, err := t.cpu()
 	until := time.Now().Add(most)
@@ -48,12 +49,14 @@ func (t *target) settle() error {
 }
 
 // stop ends the process and waits for it.
+// SIGTERM, so that the server can close its files.
 func (t *target) stop() {
 	_ = t.cmd.Process.Signal(syscall.SIGTERM)
 	_ = t.cmd.Wait()
 }
 
 // start runs a server on the cores, as the user if not 0, and waits until it answers.
+// The caller calls stop. An error includes the end of the server's log.
 func start(t *target, on cores, uid uint32, argv ...string) error {
 	out, err := os.Create(t.log)
 	if err != nil {
@@ -71,11 +74,13 @@ func start(t *target, on cores, uid uint32, argv ...string) error {
 		return err
 	}
 	t.pid = t.cmd.Process.Pid
+	// A log-in is the proof that it serves, not an open port.
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if c, err := dial(t.addr); err == nil {
 			c.close()
 			return nil
 		}
+		// It may still run, and must not stay behind.
 	}
 	t.stop()
 	text, _ := os.ReadFile(t.log)
@@ -91,10 +96,12 @@ func freePorts(n int) (int, error) {
 search:
 	for first := 21400 + os.Getpid()%1000*10; first < 32000; first += n {
 		for port := first; port < first+n; port++ {
+			// Something listens: the next group.
 			l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
 			if err != nil {
 				continue search
 			}
+			// Closed again: the port is free until the server takes it, and another process may be faster.
 			_ = l.Close()
 		}
 		return first, nil
@@ -106,12 +113,14 @@ search:
 const nobody = 65534
 
 // startXrootd runs the C++ server on an exported directory below dir.
+// The lines are the least that a server needs; everything else is its default.
 func startXrootd(dir string, on, clients cores) (*target, error) {
 	data := filepath.Join(dir, "xrootd")
 	for _, d := range []string{data, data + "/root", data + "/admin"} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return nil, err
 		}
+		// As root the directories go to the user that it changes to.
 		if os.Getuid() == 0 {
 			if err := os.Chown(d, nobody, nobody); err != nil {
 				return nil, err
@@ -136,6 +145,7 @@ func startXrootd(dir string, on, clients cores) (*target, error) {
 }
 
 // hemeraShape is how the cluster under test is made.
+// Settings are those of `space set`.
 type hemeraShape struct {
 	binary       string
 	nodes, disks int
@@ -143,6 +153,7 @@ type hemeraShape struct {
 }
 
 // startHemera runs `hemera up` below dir.
+// Manager, nodes and disks are in one process, so one CPU clock has all of it.
 func startHemera(ctx context.Context, dir string, shape hemeraShape, on, clients cores) (*target, error) {
 	port, err := freePorts(shape.nodes + 1)
 	if err != nil {
@@ -154,6 +165,7 @@ func startHemera(ctx context.Context, dir string, shape hemeraShape, on, clients
 	if err != nil {
 		return nil, err
 	}
+	// Before the first file is made: settings apply to new files.
 	for _, setting := range shape.space {
 		cmd := exec.CommandContext(ctx, shape.binary, "--url", "root://"+t.addr, "space", "set", "default", setting)
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -209,7 +209,7 @@ func (w *AsyncWriter) Release() {
 // was written by itself. If the connection ends before the server has answered, unanswered is called once, if not
 // nil, in a goroutine that must not block. Abort does nothing after Release.
 func (w *AsyncWriter) Abort(unanswered func()) {
-	_ = w.fail(errs.New(errs.Cancelled, "xrootd.WriteTo", w.peer, "given up"))
+	_ = w.fail(errs.New(errs.Cancelled, "xrootd.WriteTo", w.peer, "the write was aborted"))
 	w.mu.Lock()
 	left := w.left
 	w.mu.Unlock()

@@ -66,10 +66,10 @@ func TestCall(t *testing.T) {
 	}
 	enough := errors.New("enough")
 	if err := c.Call(t.Context(), there.URL("/"), []byte("endless"), func([]byte) error { return enough }); !errors.Is(err, enough) {
-		t.Errorf("whoever has enough: %v", err)
+		t.Errorf("a caller that has enough: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := c.Call(ctx, there.URL("/"), []byte("endless"), func([]byte) error { cancel(); return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("whoever gives up: %v", err)
+		t.Errorf("a caller that cancels: %v", err)
 	}
 }

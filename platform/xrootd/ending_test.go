@@ -74,7 +74,7 @@ func TestCloseAfterTheContextsEnd(t *testing.T) {
 		}
 		q, closes := s.Got(wire.ReqQuery), s.Got(wire.ReqClose)
 		if len(closes) != 2 || len(q) != 1 || q[0].Payload != wire.OpaqueAbort {
-			t.Errorf("%d closes, given up by %+v", len(closes), q)
+			t.Errorf("%d closes, aborted by %+v", len(closes), q)
 		}
 	}
 }

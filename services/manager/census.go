@@ -208,7 +208,7 @@ const (
 	lostFile          // too few pieces on disks that are of the cluster
 )
 
-// brokenSet is the pieces that are known to be bad and cannot be mended.
+// brokenSet is the pieces that are known to be bad and cannot be repaired.
 type brokenSet map[hemera.BadPiece]bool
 
 // newBrokenSet is the set of a list.

@@ -21,11 +21,14 @@ import (
 // Client proves that package xrootd and the server at the URL of an empty, writable directory
 // understand each other: names, attributes, whole and partial reads and writes, listings, checksums
 // and copies. Any XRootD server must pass.
+//
+// Each part has a directory of its own and a minute of time. Parts share one client, and so its sessions.
 func Client(t *testing.T, url string) {
 	base, err := xrootd.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Five seconds: a server of a test is there at once or not at all.
 	s := &clientSuite{base: base, c: xrootd.New(xrootd.Options{RetryFor: 5 * time.Second})}
 	t.Cleanup(func() { s.c.Close() })
 	for _, check := range []struct {
@@ -40,7 +43,7 @@ func Client(t *testing.T, url string) {
 		t.Run(check.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			dir := s.base.Join(check.name)
+			dir := s.base.Join(check.name) // a name that no other part has
 			must(t, s.c.Mkdir(ctx, dir, 0o755, true))
 			check.run(t, ctx, dir)
 		})
@@ -48,20 +51,22 @@ func Client(t *testing.T, url string) {
 }
 
 // clientSuite is one run of the client's suite against one server.
-type clientSuite struct {
-	base xrootd.URL
+type clientSuite struct { // of the directory for everything
+	base xrootd.URL // shared by all parts
 	c    *xrootd.Client
 }
 
 // must ends the test if there is an error.
+// For steps that the rest depends on.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(err) // a fatal error ends this part only
 	}
 }
 
 // wantKind fails the test unless the error has one of the kinds.
+// Several kinds where servers map their errors differently.
 func wantKind(t testing.TB, err error, kinds ...errs.Kind) {
 	t.Helper()
 	for _, k := range kinds {
@@ -73,6 +78,7 @@ func wantKind(t testing.TB, err error, kinds ...errs.Kind) {
 }
 
 // randomBytes are the same for the same seed.
+// A failure can be repeated, and no test needs to keep what it wrote.
 func randomBytes(seed uint64, n int) []byte {
 	var key [32]byte
 	key[0] = byte(seed)
@@ -82,6 +88,7 @@ func randomBytes(seed uint64, n int) []byte {
 }
 
 // put writes a file.
+// Size announces the length, as a copy does.
 func (s *clientSuite) put(t testing.TB, ctx context.Context, u xrootd.URL, data []byte) {
 	t.Helper()
 	f, err := s.c.Open(ctx, u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644, Size: int64(len(data))})
@@ -91,10 +98,12 @@ func (s *clientSuite) put(t testing.TB, ctx context.Context, u xrootd.URL, data 
 }
 
 // get reads a file.
+// It reads ahead, as programs do that read a whole file.
 func (s *clientSuite) get(t testing.TB, ctx context.Context, u xrootd.URL) []byte {
 	t.Helper()
 	f, err := s.c.Open(ctx, u, xrootd.OpenOptions{})
 	must(t, err)
+	// The length is not known to a reader in advance; the largest file bounds it.
 	defer f.Close(ctx)
 	r := f.NewReader(ctx, 0, hemera.FileSizeMax)
 	defer r.Close()
@@ -104,17 +113,18 @@ func (s *clientSuite) get(t testing.TB, ctx context.Context, u xrootd.URL) []byt
 }
 
 // names checks mkdir, rename, remove and rmdir.
+// Servers refuse a directory that is not empty with different codes.
 func (s *clientSuite) names(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	deep := dir.Join("a/b/c")
 	must(t, s.c.Mkdir(ctx, deep, 0o755, true))
-	must(t, s.c.Mkdir(ctx, deep, 0o755, true))
+	must(t, s.c.Mkdir(ctx, deep, 0o755, true)) // the second time it exists, which is no error with parents
 	wantKind(t, s.c.Mkdir(ctx, dir.Join("no/such/parent"), 0o755, false), errs.NotFound)
 	info, err := s.c.Stat(ctx, deep)
 	must(t, err)
 	if !info.IsDir() || info.Name != "c" {
 		t.Errorf("stat of a directory: %+v", info)
 	}
-	file := dir.Join("file with blanks")
+	file := dir.Join("file with blanks") // blanks need no escape in a path of the protocol
 	s.put(t, ctx, file, []byte("hello"))
 	info, err = s.c.Stat(ctx, file)
 	must(t, err)
@@ -126,6 +136,7 @@ func (s *clientSuite) names(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	wantKind(t, err, errs.NotFound)
 	renamed := dir.Join("a/renamed")
 	must(t, s.c.Chmod(ctx, renamed, 0o640))
+	// By path, without opening the file.
 	must(t, s.c.Truncate(ctx, renamed, 3))
 	if got := s.get(t, ctx, renamed); string(got) != "hel" {
 		t.Errorf("after truncate the file is %q", got)
@@ -133,10 +144,11 @@ func (s *clientSuite) names(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	wantKind(t, s.c.Rmdir(ctx, dir.Join("a")), errs.NotEmpty, errs.Exists, errs.IO)
 	must(t, s.c.Remove(ctx, renamed))
 	must(t, s.c.Rmdir(ctx, deep))
-	must(t, s.c.Ping(ctx, dir.Endpoint))
+	must(t, s.c.Ping(ctx, dir.Endpoint)) // a session that did all that is still alive
 }
 
 // list is a listing by name.
+// It finds entries that are listed twice, which a count would not show.
 func (s *clientSuite) list(t testing.TB, ctx context.Context, dir xrootd.URL) map[string]xrootd.Info {
 	t.Helper()
 	found := map[string]xrootd.Info{}
@@ -151,6 +163,7 @@ func (s *clientSuite) list(t testing.TB, ctx context.Context, dir xrootd.URL) ma
 }
 
 // listing checks small listings with their properties.
+// Properties come with the listing, without a stat for each entry.
 func (s *clientSuite) listing(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	if n := len(s.list(t, ctx, dir)); n != 0 {
 		t.Errorf("empty directory lists %d entries", n)
@@ -161,6 +174,7 @@ func (s *clientSuite) listing(t *testing.T, ctx context.Context, dir xrootd.URL)
 	if len(found) != 2 || found["f"].Size != 123 || found["f"].IsDir() || !found["d"].IsDir() {
 		t.Errorf("listing is %+v", found)
 	}
+	// An error of the visitor is returned as it is.
 	stop := errors.New("stop")
 	if err := s.c.List(ctx, dir, func(xrootd.Info) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("a listing that the visitor ends returns %v", err)
@@ -173,8 +187,10 @@ func (s *clientSuite) bigListing(t *testing.T, ctx context.Context, dir xrootd.U
 	const n = 500
 	for i := range n {
 		must(t, s.c.Mkdir(ctx, dir.Join(fmt.Sprintf("a-rather-long-name-of-a-directory-%04d", i)), 0o755, false))
+		// A visitor that calls the client in the middle of a listing must not block it.
 	}
 	found := 0
+	// The visitor runs between responses: a client that held a lock meanwhile would stop here.
 	must(t, s.c.List(ctx, dir, func(i xrootd.Info) error {
 		found++
 		if found%100 == 0 { // the visitor may use the client
@@ -189,6 +205,7 @@ func (s *clientSuite) bigListing(t *testing.T, ctx context.Context, dir xrootd.U
 }
 
 // attributes checks modes and times.
+// It skips itself on a filesystem without extended attributes, as the stock server may have.
 func (s *clientSuite) attributes(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	s.put(t, ctx, u, []byte("x"))
@@ -197,8 +214,8 @@ func (s *clientSuite) attributes(t *testing.T, ctx context.Context, dir xrootd.U
 		t.Skip("the server has no attributes here: ", err)
 	}
 	must(t, err)
-	must(t, s.c.Xattrs(u).Set(ctx, "binary", []byte{0, 1, 255}, false))
-	wantKind(t, s.c.Xattrs(u).Set(ctx, "colour", []byte("red"), true), errs.Exists)
+	must(t, s.c.Xattrs(u).Set(ctx, "binary", []byte{0, 1, 255}, false))             // any bytes are a value
+	wantKind(t, s.c.Xattrs(u).Set(ctx, "colour", []byte("red"), true), errs.Exists) // true: must not exist yet
 	got, err := s.c.Xattrs(u).Get(ctx, "colour")
 	must(t, err)
 	if string(got) != "blue" {
@@ -215,6 +232,7 @@ func (s *clientSuite) attributes(t *testing.T, ctx context.Context, dir xrootd.U
 }
 
 // errors checks the kinds of errors.
+// Kinds are what programs act on; texts differ between servers.
 func (s *clientSuite) errors(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	_, err := s.c.Open(ctx, dir.Join("missing"), xrootd.OpenOptions{})
 	wantKind(t, err, errs.NotFound)
@@ -229,11 +247,12 @@ func (s *clientSuite) errors(t *testing.T, ctx context.Context, dir xrootd.URL) 
 	f, err := s.c.Open(ctx, u, xrootd.OpenOptions{})
 	must(t, err)
 	must(t, f.Close(ctx))
-	_, err = f.ReadAt(ctx, make([]byte, 1), 0)
+	_, err = f.ReadAt(ctx, make([]byte, 1), 0) // the handle is closed
 	wantKind(t, err, errs.BadHandle)
 }
 
 // sizes checks files around the sizes of pages and requests.
+// Most sizes are one less, equal, or one more than a boundary.
 func (s *clientSuite) sizes(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	for _, n := range []int{0, 1, 4095, 4096, 4097, 1<<20 - 1, 1 << 20, 1<<20 + 1, 3<<20 + 17} {
 		u := dir.Join(fmt.Sprint(n))
@@ -246,6 +265,7 @@ func (s *clientSuite) sizes(t *testing.T, ctx context.Context, dir xrootd.URL) {
 }
 
 // pages checks reads and writes with page checksums.
+// Offsets and lengths begin and end within pages, across them and behind the end of the file.
 func (s *clientSuite) pages(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	const size = 2<<20 + 777
@@ -256,7 +276,7 @@ func (s *clientSuite) pages(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	defer f.Close(ctx)
 	if f.Info().Size != size {
 		t.Errorf("open says %d bytes", f.Info().Size)
-	}
+	} // none of the reads may depend on the one before
 	for _, r := range []struct{ off, n int }{
 		{0, 1}, {0, 4096}, {1, 4096}, {4095, 2}, {5000, 1 << 20}, {1<<20 - 1, 2}, {size - 10, 10}, {size - 10, 100}, {size, 10}, {size + 5000, 10},
 	} {
@@ -264,10 +284,12 @@ func (s *clientSuite) pages(t *testing.T, ctx context.Context, dir xrootd.URL) {
 		sums := make([]uint32, wire.Fragments(int64(r.off), int64(r.n)))
 		n, err := f.ReadPages(ctx, p, sums, int64(r.off))
 		want := data[min(r.off, size):min(r.off+r.n, size)]
+		// io.EOF comes with every read that is short, and only then.
 		if n != len(want) || !bytes.Equal(p[:n], want) || (n < r.n) != (err == io.EOF) {
 			t.Errorf("read of %d at %d: %d bytes, %v", r.n, r.off, n, err)
 			continue
 		}
+		// The last fragment of a short read has the checksum of the bytes that were read.
 		expect := wire.SumPages(make([]uint32, len(sums)), want, int64(r.off))
 		for i := range expect {
 			if sums[i] != expect[i] {
@@ -278,6 +300,7 @@ func (s *clientSuite) pages(t *testing.T, ctx context.Context, dir xrootd.URL) {
 }
 
 // vector checks vector reads.
+// The client splits what is more than the server's limits allow, and puts the answers in their places.
 func (s *clientSuite) vector(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	const size = 5 << 20
@@ -287,8 +310,8 @@ func (s *clientSuite) vector(t *testing.T, ctx context.Context, dir xrootd.URL) 
 	must(t, err)
 	defer f.Close(ctx)
 	rng := rand.New(rand.NewPCG(3, 4))
-	var ranges []xrootd.Range
-	for range 1500 { // more than one request takes
+	var ranges []xrootd.Range // random, so that ranges overlap and repeat
+	for range 1500 {          // more than one request takes
 		ranges = append(ranges, xrootd.Range{Off: rng.Int64N(size - 3000), P: make([]byte, 1+rng.IntN(3000))})
 	}
 	ranges = append(ranges, xrootd.Range{Off: 7, P: make([]byte, 3<<20)}) // more than one element takes
@@ -298,6 +321,7 @@ func (s *clientSuite) vector(t *testing.T, ctx context.Context, dir xrootd.URL) 
 			t.Fatalf("the %d bytes at %d are wrong", len(r.P), r.Off)
 		}
 	}
+	// A vector is all or nothing: the protocol has no short element.
 	err = f.ReadVector(ctx, []xrootd.Range{{Off: size - 1, P: make([]byte, 2)}})
 	if err == nil {
 		t.Error("a vector beyond the end is read")
@@ -305,6 +329,7 @@ func (s *clientSuite) vector(t *testing.T, ctx context.Context, dir xrootd.URL) 
 }
 
 // stream checks the reader that reads ahead.
+// Writes of random lengths must come out as one stream, in order.
 func (s *clientSuite) stream(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	data := randomBytes(3, 20<<20+5)
@@ -312,14 +337,14 @@ func (s *clientSuite) stream(t *testing.T, ctx context.Context, dir xrootd.URL) 
 	must(t, err)
 	w := f.NewWriter(ctx, 0)
 	rng := rand.New(rand.NewPCG(1, 2))
-	for rest := data; len(rest) > 0; {
+	for rest := data; len(rest) > 0; { // at most 3 MiB at a time
 		n := min(len(rest), 1+rng.IntN(3<<20))
 		if _, err := w.Write(rest[:n]); err != nil {
 			t.Fatal(err)
 		}
 		rest = rest[n:]
 	}
-	must(t, w.Flush())
+	must(t, w.Flush()) // what the writer holds must reach the server before the sync
 	must(t, f.Sync(ctx))
 	info, err := f.Stat(ctx)
 	must(t, err)
@@ -333,6 +358,7 @@ func (s *clientSuite) stream(t *testing.T, ctx context.Context, dir xrootd.URL) 
 }
 
 // update checks writes into an existing file.
+// Bytes that are not written stay, and a gap reads as zeros.
 func (s *clientSuite) update(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	data := randomBytes(4, 100_000)
@@ -353,6 +379,7 @@ func (s *clientSuite) update(t *testing.T, ctx context.Context, dir xrootd.URL) 
 }
 
 // concurrent checks many requests on one session at a time.
+// Requests of several files are on one connection; their answers must reach the right callers.
 func (s *clientSuite) concurrent(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	const files, size = 8, 300_000
 	done := make(chan error, files)
@@ -386,6 +413,7 @@ func (s *clientSuite) concurrent(t *testing.T, ctx context.Context, dir xrootd.U
 }
 
 // queries checks checksums, configuration and space.
+// An unknown key of the configuration is answered with its own name (kXR_QConfig).
 func (s *clientSuite) queries(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	u := dir.Join("f")
 	data := randomBytes(6, 70_000)
@@ -397,7 +425,7 @@ func (s *clientSuite) queries(t *testing.T, ctx context.Context, dir xrootd.URL)
 	}
 	_, err = s.c.Checksum(ctx, dir.Join("missing"), hemera.Adler32)
 	wantKind(t, err, errs.NotFound)
-	values, err := s.c.Config(ctx, dir.Endpoint, "readv_iov_max", "no_such_key")
+	values, err := s.c.Config(ctx, dir.Endpoint, "readv_iov_max", "no_such_key") // one that all servers have, one that none has
 	must(t, err)
 	if len(values) != 2 || values[1] != "no_such_key" {
 		t.Errorf("config is %q", values)

@@ -18,6 +18,7 @@ import (
 // StockServer starts the XRootD server that is installed here, with an empty directory as its tree,
 // and returns the URL of its root and the directory. The test is skipped where there is none. extra
 // are lines for its configuration.
+// The server is killed at the end of the test, and its directory removed.
 func StockServer(t testing.TB, extra ...string) (url, root string) {
 	t.Helper()
 	program, err := exec.LookPath("xrootd")
@@ -31,7 +32,7 @@ func StockServer(t testing.TB, extra ...string) (url, root string) {
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
 	root = filepath.Join(home, "tree")
-	for _, dir := range []string{home, root, filepath.Join(home, "admin")} {
+	for _, dir := range []string{home, root, filepath.Join(home, "admin")} { // the server runs as another user
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +44,7 @@ func StockServer(t testing.TB, extra ...string) (url, root string) {
 	config := []string{
 		"all.export /", "oss.localroot " + root, fmt.Sprintf("xrd.port %d", port),
 		"all.adminpath " + filepath.Join(home, "admin"), "all.pidpath " + filepath.Join(home, "admin"),
-		"xrootd.chksum max 2 adler32 crc32c", "xrd.network nodnr",
+		"xrootd.chksum max 2 adler32 crc32c", "xrd.network nodnr", // nodnr: names of clients are not looked up
 	}
 	file := filepath.Join(home, "xrootd.cfg")
 	if err := os.WriteFile(file, []byte(strings.Join(append(config, extra...), "\n")+"\n"), 0o644); err != nil {
@@ -54,7 +55,7 @@ func StockServer(t testing.TB, extra ...string) (url, root string) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	cmd := exec.Command(program, "-c", file, "-n", "stock", "-l", "-")
+	cmd := exec.Command(program, "-c", file, "-n", "stock", "-l", "-") // -l -: no log file of its own
 	cmd.Dir, cmd.Stdout, cmd.Stderr = home, log, log
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: nobody(t)}
@@ -62,13 +63,14 @@ func StockServer(t testing.TB, extra ...string) (url, root string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal("the stock xrootd does not start: ", err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() }) // it keeps nothing that must be closed
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
 	awaitListener(t, addr, log.Name())
 	return "root://" + addr + "//", root
 }
 
 // FreePort is a port for a server that has to be started again at the same one.
+// Another process may take it in between; the range makes that improbable.
 func FreePort(t testing.TB) int { return freePort(t) }
 
 // freePort is a port that nobody listens on, and below those that the system chooses by itself: of those,
@@ -78,6 +80,7 @@ func freePort(t testing.TB) int {
 	t.Helper()
 	const lowest, highest = 10_000, 32_000
 	var err error
+	// A hundred attempts: one is nearly always enough.
 	for range 100 {
 		port := lowest + rand.IntN(highest-lowest)
 		var l net.Listener
@@ -91,6 +94,7 @@ func freePort(t testing.TB) int {
 }
 
 // nobody is whom the server runs as: it refuses to be root.
+// The test is skipped on a system without that user.
 func nobody(t testing.TB) *syscall.Credential {
 	t.Helper()
 	u, err := user.Lookup("nobody")
@@ -103,6 +107,7 @@ func nobody(t testing.TB) *syscall.Credential {
 }
 
 // awaitListener polls because a foreign program tells in no other way that it is ready.
+// The log is in the failure, because it says why the server ended.
 func awaitListener(t testing.TB, addr, log string) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {

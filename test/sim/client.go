@@ -13,14 +13,15 @@ import (
 )
 
 // client works on the cluster: in directories of its own, and in one that all share.
+// Only its own goroutine uses it. Others work in its directories never, in shared always.
 type client struct {
 	w    *world
-	name string
-	host host
-	who  hemera.Identity
+	name string          // in trace and messages
+	host host            // its place on the network
+	who  hemera.Identity // ordinary rights; the only writer below /name
 	rng  *rand.Rand
-	dirs []string
-	made int
+	dirs []string // its own directories, under their present names
+	made int      // operations that need a fresh name or content so far
 }
 
 // shared is the directory in which all clients work at the same names.
@@ -37,6 +38,7 @@ func newClient(w *world, i int) *client {
 }
 
 // setUp makes the client's directories, before any fault.
+// The network is calm then, so an error is a real one.
 func (c *client) setUp(ctx context.Context) error {
 	for _, dir := range append(slices.Clone(c.dirs), shared) {
 		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
@@ -50,6 +52,7 @@ func (c *client) setUp(ctx context.Context) error {
 }
 
 // run works until the context ends; what is begun is ended.
+// Operations get a context without end: a client that stops in the middle would leave the outcome in doubt.
 func (c *client) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.step(context.WithoutCancel(ctx))
@@ -59,12 +62,14 @@ func (c *client) run(ctx context.Context) {
 
 // step does one random operation and tells the oracle what was acknowledged.
 func (c *client) step(ctx context.Context) {
+	// Few names, so that clients and operations meet at the same file.
 	dir := c.dirs[c.rng.IntN(len(c.dirs))]
 	own := c.rng.IntN(4) != 0
 	path := fmt.Sprintf("%s/f%d", dir, c.rng.IntN(4))
 	if !own {
 		path = fmt.Sprintf("%s/f%d", shared, c.rng.IntN(3))
 	}
+	// The weights make writes and reads three quarters of all, with every other operation in each minute.
 	switch c.rng.IntN(25) {
 	case 0, 1, 2, 3, 4, 5:
 		c.write(ctx, path, hemera.AccessCreate)
@@ -86,6 +91,7 @@ func (c *client) step(ctx context.Context) {
 		c.moves(ctx, c.removeDir)
 	case 22, 23, 24:
 		c.cutRead(ctx)
+		// The manager is asked first for each attempt, because a redirect may lead elsewhere the next time.
 	}
 }
 
@@ -95,7 +101,7 @@ func (c *client) saw(format string, args ...any) { c.w.trace.add(c.name, format,
 // bytes makes content that no other write makes.
 func (c *client) bytes() []byte {
 	c.made++
-	sizes := []int{0, 1, 100, 4096, 5000, 20_000, 70_000}
+	sizes := []int{0, 1, 100, 4096, 5000, 20_000, 70_000} // around pages, and around what a node keeps in memory
 	size := sizes[c.rng.IntN(len(sizes))]
 	if size > 1 {
 		size -= c.rng.IntN(size / 2)
@@ -105,13 +111,16 @@ func (c *client) bytes() []byte {
 	for i := range p {
 		p[i] = byte(fill.Uint32())
 	}
+	// Contents shorter than the prefix may repeat.
 	copy(p, fmt.Sprintf("%s#%d ", c.name, c.made))
 	return p
 }
 
+// open asks the manager for a place, and the node there to open. It asks again, for another place, if the node fails.
 // open asks the manager where, and the node to open. Lost answers of the node are asked again.
 func (c *client) open(ctx context.Context, r hemera.OpenRequest) (*handle, error) {
 	var tried []hemera.NodeID
+	// Tried lets the manager choose another replica.
 	for attempt := 0; ; attempt++ {
 		r.Tried = tried
 		g, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Grant, error) {
@@ -124,8 +133,10 @@ func (c *client) open(ctx context.Context, r hemera.OpenRequest) (*handle, error
 		if err != nil {
 			return nil, err
 		}
+		// Before the open: a token is worth more to a thief while its write goes on.
 		c.w.overheard.add(g)
 		h := &handle{client: c, grant: g}
+		// Four attempts: more than replicas, fewer than a person's patience. With an error the handle has the last grant.
 		if err = h.open(ctx); err == nil || attempt == 3 {
 			return h, err
 		}
@@ -135,6 +146,7 @@ func (c *client) open(ctx context.Context, r hemera.OpenRequest) (*handle, error
 }
 
 // read reads a whole file and holds it against the oracle.
+// An error is no violation: the cluster may be unable to serve. The judge reads again when it must be able.
 func (c *client) read(ctx context.Context, path string) {
 	start := c.w.oracle.tick()
 	found, err := c.fetch(ctx, path)
@@ -149,6 +161,7 @@ func (c *client) read(ctx context.Context, path string) {
 }
 
 // fetch is the content of a path.
+// A file that the manager does not have is absent. A NotFound of the node, which comes with a grant, is an error.
 func (c *client) fetch(ctx context.Context, path string) (content, error) {
 	h, err := c.open(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
 	if errs.KindOf(err) == errs.NotFound && (h == nil || tokenOf(&h.grant) == "") {
@@ -166,6 +179,8 @@ func (c *client) fetch(ctx context.Context, path string) (content, error) {
 }
 
 // write gives a path new content, from nothing or upon what is there.
+//
+// The oracle hears of it just before the close, from which on the content may show. Until then it must not.
 func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 	start := c.w.oracle.tick()
 	h, err := c.open(ctx, hemera.OpenRequest{Path: path, Access: access, Mode: 0o666, Force: c.rng.IntN(4) == 0})
@@ -185,6 +200,7 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 			cut = c.rng.IntN(len(p) + 1)
 		}
 	}
+	// A twelfth of all clients goes away in the middle; nothing of it may ever show.
 	if c.rng.IntN(12) == 0 { // somebody who goes away
 		err = h.writeAll(ctx, p[:off+(len(p)-off)/2], off)
 		c.saw("write %s cancelled: %v", path, err)
@@ -196,11 +212,12 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 		c.saw("update %s without a change: %v", path, err)
 		return
 	}
-	what := contentOf(p[:len(p)-cut])
+	what := contentOf(p[:len(p)-cut]) // what the file holds if the close succeeds
 	err = h.writeAll(ctx, p, off)
 	if err == nil && cut > 0 {
 		err = h.again(ctx, func(_ context.Context, f hemera.File) error { return f.Truncate(int64(len(p) - cut)) })
 	}
+	// No close was sent, so the content must never show, and the oracle need not know it.
 	if err != nil {
 		c.saw("write %s: %v", path, err)
 		h.hangUp()
@@ -209,6 +226,7 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 	attempt := c.w.oracle.begin(path, fmt.Sprintf("%s write #%d", c.name, c.made), what)
 	doubt, err := h.close(ctx)
 	c.saw("write %s: %s, fxid %s gen %d: %v (doubt %t)", path, what, h.grant.Permit.File.Hex(), h.grant.Permit.Gen, err, doubt)
+	// With a refusal the content must not show to reads from now on. In doubt it may, at any time.
 	c.w.oracle.end(attempt, err == nil, err != nil && !doubt)
 	if err == nil {
 		c.w.acknowledged.Add(1)
@@ -216,16 +234,19 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 }
 
 // merge is the content after an update: what is there, changed from some offset on.
+// It also holds what it read against the oracle: an update must begin from committed content.
 func (c *client) merge(ctx context.Context, h *handle, path string, start instant, p []byte) ([]byte, int, error) {
 	base, err := h.readAll(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
+	// A granted access other than update means that there was nothing to begin from.
 	if h.grant.Permit.Access == hemera.AccessUpdate {
 		if wrong := c.w.oracle.read(path, start, contentOf(base)); wrong != "" {
 			c.w.fail("%s update begins from another content: %s", c.name, wrong)
 		}
 	}
+	// Not beyond the end: gaps are tested elsewhere. The length of what is changed decides whether the end moves.
 	off := c.rng.IntN(len(base) + 1)
 	out := append(slices.Clone(base[:off]), p...)
 	if len(out) < len(base) {
@@ -234,7 +255,7 @@ func (c *client) merge(ctx context.Context, h *handle, path string, start instan
 	return out, off, nil
 }
 
-// remove removes a file; what a lost answer leaves open is asked.
+// remove removes a file. NotFound counts as done: an earlier request, whose answer was lost, may have removed it.
 func (c *client) remove(ctx context.Context, path string) {
 	attempt := c.w.oracle.begin(path, c.name+" remove", absent)
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {

@@ -19,4 +19,19 @@
 // Every choice comes from the seed. Time is that of a testing/synctest bubble, so a simulated minute takes milliseconds.
 // The scheduler of Go chooses how goroutines interleave at one instant, so a seed repeats the plan but not each
 // interleaving; a failure that needs a rare one may take some repetitions.
+//
+// # Goroutines and locks
+//
+// Each client, each actor of the nemesis, each node and the manager have goroutines of their own. The world's lock guards its
+// dice and its failures; oracle, network, trace, stalled commits and store sessions have a lock each. A
+// session's lock is acquired before that of its device, and that of the stalled commits before the world's. The trace's lock is the
+// innermost: servers log while they hold locks of their own.
+//
+// A goroutine that waits for a mutex stops the bubble's clock, because synctest does not count that as waiting. So no
+// actor sleeps while it holds a lock, and delays of disks and of the namespace come before the lock they would otherwise extend.
+//
+// # Sabotage
+//
+// A simulator that finds nothing proves nothing. Each [Sabotage] breaks one rule of the system, and a test shows that some
+// seed notices it.
 package sim

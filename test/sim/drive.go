@@ -15,15 +15,16 @@ import (
 )
 
 // drive is one device of a machine: it outlives processes and power cuts.
+// Its fields are set once but for the atomics, which the nemesis changes while calls go on.
 type drive struct {
-	path   string
-	memory *vfs.Memory
-	faulty *vfs.Faulty
-	now    func() time.Time
-	gone   atomic.Bool
-	slow   atomic.Int64 // nanoseconds a call may take
-	hung   atomic.Pointer[chan struct{}]
-	store  atomic.Pointer[store] // as the last life opened it
+	path   string                        // on its machine, such as /disk0
+	memory *vfs.Memory                   // what it holds, and what of that is synced
+	faulty *vfs.Faulty                   // memory, with the faults that the nemesis injects
+	now    func() time.Time              // the machine's clock
+	gone   atomic.Bool                   // taken away for good: every call fails
+	slow   atomic.Int64                  // nanoseconds a call may take
+	hung   atomic.Pointer[chan struct{}] // closed when the drive answers again; nil while it does
+	store  atomic.Pointer[store]         // as the last life opened it
 }
 
 // newDrive makes an empty drive with a file system in memory.
@@ -34,9 +35,11 @@ func newDrive(path string, now func() time.Time) (*drive, error) {
 		return nil, err
 	}
 	return d, d.memory.SyncDir("/")
+	// The directory must survive the first power cut.
 }
 
 // remove takes the drive away with everything on it; handles die.
+// Calls fail before the content goes, so none sees an empty drive.
 func (d *drive) remove() {
 	d.gone.Store(true)
 	d.memory.Crash(nil)
@@ -44,6 +47,7 @@ func (d *drive) remove() {
 
 // files lists what the drive holds but its label, with whole names.
 func (d *drive) files() (names []string) {
+	// A drive whose content is gone lists nothing.
 	top, _ := d.memory.ReadDir(d.path)
 	for _, dir := range top {
 		in, err := d.memory.ReadDir(d.path + "/" + dir)
@@ -58,9 +62,11 @@ func (d *drive) files() (names []string) {
 }
 
 // rot flips some bits of some sealed pieces.
+// It spares pending pieces: those are not acknowledged, so nobody promised them.
 func (d *drive) rot(rng *rand.Rand) (count int) {
 	for _, name := range d.files() {
 		info, err := d.memory.Stat(name)
+		// One in three, so that most files keep a good replica even if the drive holds many.
 		if err != nil || info.Size == 0 || strings.Contains(name, "/pending/") || rng.IntN(3) != 0 {
 			continue
 		}
@@ -72,6 +78,7 @@ func (d *drive) rot(rng *rand.Rand) (count int) {
 }
 
 // mount is the drive as one life of a node sees it.
+// It exists because memory outlives the process: a dead node's calls must not change the drive any more.
 type mount struct {
 	vfs.FS
 	drive *drive
@@ -79,6 +86,7 @@ type mount struct {
 }
 
 // broken is true if calls must fail: the process is dead, or the drive is gone.
+// A death during a call does not undo it, as with a real device.
 func (m *mount) broken() bool { return m.life.isDead() || m.drive.gone.Load() }
 
 // Open implements vfs.FS; so do the methods below. Each fails if the drive is gone, and may stall.
@@ -89,6 +97,7 @@ func (m *mount) Open(name string, flag int) (vfs.File, error) {
 	return m.FS.Open(name, flag)
 }
 
+// Stat implements vfs.FS.
 func (m *mount) Stat(name string) (vfs.Info, error) {
 	if m.broken() {
 		return vfs.Info{}, syscall.EIO
@@ -96,6 +105,7 @@ func (m *mount) Stat(name string) (vfs.Info, error) {
 	return m.FS.Stat(name)
 }
 
+// Rename implements vfs.FS.
 func (m *mount) Rename(from, to string) error {
 	if m.broken() {
 		return syscall.EIO
@@ -103,6 +113,7 @@ func (m *mount) Rename(from, to string) error {
 	return m.FS.Rename(from, to)
 }
 
+// Remove implements vfs.FS.
 func (m *mount) Remove(name string) error {
 	if m.broken() {
 		return syscall.EIO
@@ -110,6 +121,7 @@ func (m *mount) Remove(name string) error {
 	return m.FS.Remove(name)
 }
 
+// Mkdir implements vfs.FS.
 func (m *mount) Mkdir(name string) error {
 	if m.broken() {
 		return syscall.EIO
@@ -117,6 +129,7 @@ func (m *mount) Mkdir(name string) error {
 	return m.FS.Mkdir(name)
 }
 
+// ReadDir implements vfs.FS.
 func (m *mount) ReadDir(name string) ([]string, error) {
 	if m.broken() {
 		return nil, syscall.EIO
@@ -124,6 +137,7 @@ func (m *mount) ReadDir(name string) ([]string, error) {
 	return m.FS.ReadDir(name)
 }
 
+// SyncDir implements vfs.FS.
 func (m *mount) SyncDir(name string) error {
 	if m.broken() {
 		return syscall.EIO
@@ -131,6 +145,7 @@ func (m *mount) SyncDir(name string) error {
 	return m.FS.SyncDir(name)
 }
 
+// Space implements vfs.FS.
 func (m *mount) Space(name string) (vfs.Space, error) {
 	if m.broken() {
 		return vfs.Space{}, syscall.EIO
@@ -139,6 +154,7 @@ func (m *mount) Space(name string) (vfs.Space, error) {
 }
 
 // openDisk opens the drive as a node does, for one of its lives.
+// fresh lets it format an empty drive. A drive with a label is never formatted.
 func (d *drive) openDisk(w *world, life *process, fresh bool) (disk.Store, error) {
 	fsys := &mount{FS: d.faulty, drive: d, life: life}
 	if _, err := disk.ReadLabel(fsys, d.path); fresh && errors.Is(err, errs.NotFound) {
@@ -146,6 +162,8 @@ func (d *drive) openDisk(w *world, life *process, fresh bool) (disk.Store, error
 			return nil, err
 		}
 	}
+	// Small bounds, so that evictions and table blocks occur with little data. Without a cache of verified ranges each
+	// read checks its pages.
 	inner, err := disk.Open(fsys, d.path, disk.Options{Now: d.now, IdlePieces: 4, TableBlocks: 8, PendingBlocks: 2, VerifiedBytes: -1, Log: w.log})
 	if err != nil {
 		return nil, err
@@ -155,8 +173,8 @@ func (d *drive) openDisk(w *world, life *process, fresh bool) (disk.Store, error
 	return opened, nil
 }
 
-// store is a disk whose calls take time while its drive is slow, or hangs. They do before they take a lock of
-// the disk's: who waits for a mutex holds up the bubble's clock.
+// store is a disk whose calls take time while its drive is slow, or stalls. Calls wait before they acquire a lock of
+// the disk's: a goroutine that waits for a mutex stops the bubble's clock.
 type store struct {
 	*disk.Disk
 	w     *world
@@ -165,6 +183,7 @@ type store struct {
 }
 
 // drag makes a call of a strained store slow.
+// A call that hangs ends with the process: the kernel would end it, or nobody would know.
 func (s *store) drag() {
 	if gate := s.drive.hung.Load(); gate != nil {
 		select {
@@ -181,6 +200,7 @@ func (s *store) drag() {
 func (s *store) Create(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, error) {
 	s.drag()
 	inner, err := s.Disk.Create(id, o)
+	// One in ten, so that most files are whole and the loss must be found among them.
 	if err == nil && s.w.plan.sabotage == ForgetPieces && s.w.coin(10) {
 		return &forgetful{Writer: inner, id: id, o: o}, nil
 	}
@@ -196,6 +216,7 @@ func (s *store) Open(id hemera.PieceID) (disk.Reader, error) {
 // Remove removes a piece.
 func (s *store) Remove(id hemera.PieceID) error {
 	s.drag()
+	// Under strain a removal is late now and then, while a move may want the same place.
 	if s.w.plan.strain > 0 && s.w.straining.Load() && s.w.coin(8) {
 		rest(s.life.ctx, s.w.upTo(s.w.plan.strain))
 	}
@@ -203,19 +224,21 @@ func (s *store) Remove(id hemera.PieceID) error {
 }
 
 // Scan lists pieces.
+// A slow scan makes audits overlap with moves.
 func (s *store) Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
 	s.drag()
 	return s.Disk.Scan(after, limit)
 }
 
 // forgetful acknowledges a seal and keeps nothing.
+// The piece looks sealed to the head and to the manager; the disk has nothing.
 type forgetful struct {
 	disk.Writer
 	id hemera.PieceID
 	o  disk.CreateOptions
 }
 
-// Seal lies.
+// Seal returns what a seal would, and aborts the piece.
 func (f *forgetful) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
 	stat := hemera.PieceStat{ID: f.id, Size: f.Size(), FileSize: s.FileSize, Layout: f.o.Layout, Checksums: s.Checksums, Path: f.o.Path}
 	return stat, f.Abort()

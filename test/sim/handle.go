@@ -14,17 +14,19 @@ const tries = 4
 
 // handle is a client's open file. A call whose answer is lost ends the connection; the client comes
 // back with the same capability and goes on.
+// One goroutine uses it, its client's.
 type handle struct {
-	client *client
-	grant  hemera.Grant
-	begun  bool // it was open once: opened again, it goes on
-	file   hemera.File
-	life   *process // of the node that has it
+	client *client      // whose dice and host it uses
+	grant  hemera.Grant // from the manager; good at one node
+	begun  bool         // it was open once: opened again, it goes on
+	file   hemera.File  // nil while there is no connection
+	life   *process     // of the node that has it
 }
 
-// open opens the handle's file, at the manager and then at its node.
+// open opens the handle's file at its node, with the grant it has.
 func (h *handle) open(ctx context.Context) error {
 	m := h.client.w.machine(h.grant.Addr)
+	// A second open must not cut off what the first one wrote.
 	f, life, err := m.open(ctx, h.client.host, tokenOf(&h.grant), hemera.NodeOpen{
 		Truncate: h.grant.Permit.Access == hemera.AccessCreate && !h.begun,
 	})
@@ -36,6 +38,7 @@ func (h *handle) open(ctx context.Context) error {
 }
 
 // hangUp is the end of the connection as the node sees it.
+// A dead node sees nothing: it has lost its handles with its memory.
 func (h *handle) hangUp() {
 	if h.file == nil || !h.life.enter() {
 		return
@@ -54,6 +57,7 @@ func (h *handle) call(ctx context.Context, do func(context.Context, hemera.File)
 	_, err := send(ctx, c.w.net, c.host, c.w.machine(h.grant.Addr).host, false, func(ctx context.Context) (struct{}, error) {
 		return into(ctx, h.life, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx, f) })
 	})
+	// The node learns of the end too, and keeps the write for a while for the client to come back.
 	if errors.Is(err, errLost) {
 		h.hangUp()
 	}
@@ -61,14 +65,17 @@ func (h *handle) call(ctx context.Context, do func(context.Context, hemera.File)
 }
 
 // again makes an idempotent call, coming back when it was lost.
+// do must be idempotent: a lost answer has it made twice. An answer, also an error, ends the attempts.
 func (h *handle) again(ctx context.Context, do func(context.Context, hemera.File) error) (err error) {
 	for range tries {
+		// Lost at the open as well: the node is away, and comes back perhaps.
 		if h.file == nil {
 			if err = h.open(ctx); err != nil && !lost(err) {
 				return err
 			}
 		}
 		if h.file != nil {
+			// A call that failed with the handle still open was answered: the error is real.
 			if err = h.call(ctx, do); err == nil || h.file != nil {
 				return err
 			}
@@ -78,7 +85,7 @@ func (h *handle) again(ctx context.Context, do func(context.Context, hemera.File
 	return err
 }
 
-// readAll reads the whole file in requests of random sizes.
+// readAll reads the whole file in requests of one size.
 func (h *handle) readAll(ctx context.Context) ([]byte, error) {
 	const chunk = 10_000 // no multiple of a page
 	var all []byte
@@ -90,6 +97,7 @@ func (h *handle) readAll(ctx context.Context) ([]byte, error) {
 		})
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
+			// What came with an error other than the end does not count.
 		}
 		all = append(all, p[:n]...)
 		if err != nil {
@@ -98,7 +106,7 @@ func (h *handle) readAll(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// writeAll writes p at an offset in requests of random sizes.
+// writeAll writes p from an offset on, in requests of one size, with a sync now and then.
 func (h *handle) writeAll(ctx context.Context, p []byte, off int) error {
 	const chunk = 30_000
 	for at := off; at < len(p); at += chunk {
@@ -116,6 +124,8 @@ func (h *handle) writeAll(ctx context.Context, p []byte, off int) error {
 }
 
 // close ends the write. doubt: with an error, it may all the same have happened or happen later.
+//
+// A close is not idempotent to its caller, but to the manager: the second of one capability returns the first's result.
 func (h *handle) close(ctx context.Context) (doubt bool, err error) {
 	for range tries {
 		if h.file == nil {
@@ -131,9 +141,11 @@ func (h *handle) close(ctx context.Context) (doubt bool, err error) {
 			if !lost(err) {
 				return doubt, err
 			}
+			// From here on no answer takes the doubt away but a success.
 			doubt = true
 			h.file = nil // End ends the handle whatever it answers
 		}
+		// Some clients do not come back to ask.
 		if h.client.rng.IntN(4) == 0 {
 			break
 		}
@@ -143,6 +155,7 @@ func (h *handle) close(ctx context.Context) (doubt bool, err error) {
 }
 
 // giveUp aborts the write, or just goes away.
+// Both must leave no content behind. The first does so at once, the second when the node forgets the write.
 func (h *handle) giveUp(ctx context.Context) {
 	if h.client.rng.IntN(2) == 0 {
 		_ = h.call(ctx, func(ctx context.Context, f hemera.File) error {

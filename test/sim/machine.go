@@ -15,22 +15,23 @@ import (
 )
 
 // machine is a host with drives, on which a node lives at most once at a time.
+// The drives and the state survive the node's death; its clock goes on.
 type machine struct {
 	w      *world
-	host   host
-	addr   string
-	zone   string
+	host   host   // its name on the network
+	addr   string // what targets and grants name it by
+	zone   string // empty in every plan
 	state  string // directory of node.json
 	drives []*drive
-	skew   atomic.Int64 // nanoseconds the clock is off
-	life   atomic.Pointer[nodeLife]
+	skew   atomic.Int64             // nanoseconds the clock is off
+	life   atomic.Pointer[nodeLife] // nil while the node is dead
 }
 
 // nodeLife is one life of a node.
 type nodeLife struct {
 	*process
-	node  *node.Node
-	peers *peers
+	node  *node.Node         // the services under test
+	peers *peers             // its connections to other nodes
 	stop  context.CancelFunc // ends the goroutines it leaves behind
 }
 
@@ -53,10 +54,12 @@ func (m *machine) start() error {
 	life.peers = newPeers(m.w, life.process, m.host)
 	keys := capability.NewVerifier()
 	now := m.w.clock(&m.skew)
+	// Every life has its own options: what closes over the dead life fails for ever.
 	o := node.Options{
 		Control: &control{w: m.w, life: life.process, from: m.host, id: func() hemera.NodeID { return life.node.ID() }}, Peers: life.peers, StateDir: m.state, Addr: m.addr, Zone: m.zone, Version: "sim",
 		Verify:  func(token string) (hemera.Capability, error) { return keys.Verify(token, now()) },
 		SetKeys: keys.Set, Bar: keys.Bar, Measure: func() hemera.NodeStats { return hemera.NodeStats{} }, Log: m.w.log.With("node", m.host),
+		// The scrub is slow, so that rot is found by reads as well as by the scrub.
 		SmallBytes: m.w.plan.smallBytes, ScrubRate: 64 << 10,
 		OpenDisk: func(path string, fresh bool) (disk.Store, error) {
 			return m.drive(path).openDisk(m.w, life.process, fresh)
@@ -69,18 +72,21 @@ func (m *machine) start() error {
 	if life.node, err = node.New(o); err != nil {
 		return err
 	}
+	// Run ends by stop and not by the death: goroutines of a dead process go on for a while, without effect.
 	running, stop := context.WithCancel(context.Background())
 	life.stop = stop
 	go func() {
 		defer close(life.done)
 		_ = life.node.Run(running)
 	}()
+	// From here on peers and clients can reach it.
 	m.w.local.Add(m.addr, life.node)
 	m.life.Store(life)
 	return nil
 }
 
 // drive is the drive at a path.
+// There are at most two, so it looks at each.
 func (m *machine) drive(path string) *drive {
 	for _, d := range m.drives {
 		if d.path == path {
@@ -93,16 +99,19 @@ func (m *machine) drive(path string) *drive {
 // kill ends the node's life. With power, the machine's drives lose what was not synced, or what
 // part of it chance decides; without, the operating system keeps all that was written.
 func (m *machine) kill(power bool, rng *rand.Rand) {
+	// Swap makes a second kill harmless.
 	life := m.life.Swap(nil)
 	if life == nil {
 		return
 	}
+	// Peers cannot begin calls any more. Calls under way end as lost.
 	m.w.local.Add(m.addr, nil)
 	life.die()
 	for _, d := range m.drives {
 		if d.gone.Load() {
 			continue
 		}
+		// The function decides for each unsynced change whether it survives; a kill without power loses none.
 		d.memory.Crash(func() bool { return !power || rng.IntN(2) == 0 })
 	}
 	life.peers.hangUp()
@@ -122,9 +131,11 @@ func (m *machine) process() *process {
 }
 
 // open opens what a token permits at the node, from a client's host.
+// The process it returns is that of the handle: a later life does not know the handle.
 func (m *machine) open(ctx context.Context, from host, token string, o hemera.NodeOpen) (hemera.File, *process, error) {
 	life := m.life.Load()
 	if life == nil {
+		// A refused connection takes a moment, without which clients would spin.
 		rest(ctx, 10*time.Millisecond)
 		return nil, nil, errLost
 	}

@@ -21,12 +21,13 @@ const lostAfter = 20 * time.Second
 type head struct {
 	*process
 	*manager.Manager
-	tree  *namespace.Namespace
-	store *session
-	err   error // why it ended by itself; when done is closed
+	tree  *namespace.Namespace // what tests ask beside the manager
+	store *session             // dies with the process
+	err   error                // why it ended by itself; when done is closed
 }
 
 // refuses says why the manager ended by itself, if it did.
+// It does not block. Nil also means that the manager still runs.
 func (h *head) refuses() error {
 	select {
 	case <-h.done:
@@ -42,6 +43,7 @@ func (w *world) startManager(rng *rand.Rand) error {
 	h := &head{process: newProcess(), store: w.device.open(rand.New(rand.NewPCG(rng.Uint64(), 1)))}
 	now := w.clock(w.managerSkew)
 	var err error
+	// Few events, so that the log of events is cut while the simulation runs.
 	h.tree, err = namespace.Open(h.ctx, h.store, namespace.Options{CacheBytes: w.plan.cacheBytes, EventsMax: 500, Clock: now, Owner: "sim", Hold: w.plan.hold, Logger: w.log})
 	if err != nil {
 		return err
@@ -56,9 +58,11 @@ func (w *world) startManager(rng *rand.Rand) error {
 		defer close(h.done)
 		if h.err = h.Run(h.ctx); h.err != nil { // the program ends with it
 			w.trace.add("manager", "ends: %v", h.err)
+			// A manager that learns that its store is an older copy must end: that is no failure.
 			if !h.isDead() && w.keeper.stale.Load() == nil {
 				w.fail("the manager ends by itself: %v", h.err)
 			}
+			// The store first: nothing the process still does may become durable.
 			h.store.die()
 			h.die()
 		}
@@ -68,11 +72,13 @@ func (w *world) startManager(rng *rand.Rand) error {
 }
 
 // killManager ends the life at once; what nobody waited for may be lost.
+// It returns when all calls into it and its goroutines have ended.
 func (w *world) killManager() {
 	h := w.head.Swap(nil)
 	if h == nil {
 		return
 	}
+	// Store, process, calls: in the other order a call could make something durable after the death.
 	h.store.die()
 	h.die()
 	h.calls.Wait()
@@ -83,6 +89,7 @@ func (w *world) killManager() {
 // ask calls the manager from a host.
 func ask[T any](ctx context.Context, w *world, from host, twice bool, do func(context.Context, *manager.Manager) (T, error)) (T, error) {
 	return send(ctx, w.net, from, managerHost, twice, func(ctx context.Context) (T, error) {
+		// The life is looked up when the message arrives, as a new manager at the same address would answer it.
 		h := w.head.Load()
 		if h == nil {
 			var none T
@@ -97,9 +104,9 @@ type control struct {
 	w    *world
 	life *process
 	from host
-	id   func() hemera.NodeID // who calls, as its certificate would say
+	id   func() hemera.NodeID // caller, as its certificate would prove it; 0 before it joined
 
-	believed believed
+	believed believed // with TrustFooters only
 }
 
 var _ hemera.Control = (*control)(nil)
@@ -116,11 +123,13 @@ func askAs[T any](ctx context.Context, c *control, twice bool, do func(context.C
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	// A process that dies stops waiting for its answers.
 	defer context.AfterFunc(c.life.ctx, cancel)()
 	if id := c.id(); id != 0 {
 		ctx = hemera.WithCaller(ctx, id)
 	}
 	out, err := ask(ctx, c.w, c.from, twice, do)
+	// An answer that arrives after the death must not be acted on.
 	if c.life.isDead() {
 		return none, errDead
 	}
@@ -131,6 +140,7 @@ func askAs[T any](ctx context.Context, c *control, twice bool, do func(context.C
 func (c *control) Register(ctx context.Context, hello hemera.NodeHello) (hemera.NodeWelcome, error) {
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.NodeWelcome, error) {
 		said := hello
+		// Without its mark the node cannot show that it has seen a newer store.
 		if c.w.plan.sabotage == ForgetMarks {
 			said.Seen = nil
 		}
@@ -140,6 +150,7 @@ func (c *control) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 	})
 }
 
+// Heartbeat implements hemera.Control.
 func (c *control) Heartbeat(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.NodeReport) (hemera.HeartbeatReply, error) {
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.HeartbeatReply, error) {
 		return m.Heartbeat(ctx, node, epoch, r)
@@ -163,13 +174,16 @@ func (c *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64
 	return orders, err
 }
 
+// Commit implements hemera.Control. The node must take a commit that stalls for one whose outcome it does not know.
 func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) error {
 	if c.w.plan.sabotage == DropCommits && c.w.coin(10) {
+		// The file is acknowledged and unknown to the manager: the oracle must find it missing.
 		return nil
 	}
 	ctx = c.w.stalled.stand(ctx)
 	if c.w.holds(c.id(), r) {
 		rest(ctx, time.Second)
+		// The node retries after an error like that, and stalls again until the judge lets the commit arrive.
 		return errLost
 	}
 	_, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
@@ -178,6 +192,7 @@ func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) error {
 	return err
 }
 
+// Abort implements hemera.Control.
 func (c *control) Abort(ctx context.Context, p *hemera.Permit) error {
 	_, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
 		return struct{}{}, m.Abort(ctx, p)
@@ -185,6 +200,7 @@ func (c *control) Abort(ctx context.Context, p *hemera.Permit) error {
 	return err
 }
 
+// Replace implements hemera.Control. The grant crosses the network, so its permit is a token again.
 func (c *control) Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error) {
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.Grant, error) {
 		g, err := m.Replace(ctx, p, failed)
@@ -203,6 +219,7 @@ func sent(g hemera.Grant) (hemera.Grant, error) {
 }
 
 // tokenOf is the token of a grant that was sent.
+// A grant without a permit, such as that of a missing file, has none.
 func tokenOf(g *hemera.Grant) string {
 	if g.Permit == nil {
 		return ""
@@ -211,6 +228,7 @@ func tokenOf(g *hemera.Grant) string {
 	return token
 }
 
+// Resolve implements hemera.Control. A doubled call writes path twice; both are of the same answer's file.
 func (c *control) Resolve(ctx context.Context, id hemera.FileID) (e hemera.Entry, path string, err error) {
 	e, err = askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (e hemera.Entry, err error) {
 		e, path, err = m.Resolve(ctx, id)

@@ -12,6 +12,7 @@ import (
 )
 
 // nemesis does harm while clients work; some of it lasts.
+// Each actor has a nemesis of its own with its own dice, so what one does changes nothing for the others.
 type nemesis struct {
 	w   *world
 	rng *rand.Rand
@@ -27,6 +28,7 @@ func (n *nemesis) pause(ctx context.Context, most time.Duration) {
 
 // run does harm until the context ends: at the manager and the network, beside it at one machine after
 // the other, and an admin is at work.
+// A strike includes the recovery from it, so an actor causes one fault at a time. Actors' faults overlap.
 func (n *nemesis) run(ctx context.Context) {
 	var all sync.WaitGroup
 	start := func(actor string, between time.Duration, strike func(*nemesis, context.Context)) {
@@ -40,7 +42,7 @@ func (n *nemesis) run(ctx context.Context) {
 			}
 		})
 	}
-	const seldom, often = 8 * time.Second, time.Second
+	const seldom, often = 8 * time.Second, time.Second // at most, between two strikes of an actor
 	start("centre", seldom, (*nemesis).centre)
 	start("edge", seldom, (*nemesis).edge)
 	start("admin", seldom, (*nemesis).admin)
@@ -54,6 +56,7 @@ func (n *nemesis) run(ctx context.Context) {
 }
 
 // centre is the life of a nemesis of the manager.
+// Partitions are the commonest: they are what a node meets most.
 func (n *nemesis) centre(ctx context.Context) {
 	strikes := 5
 	if n.w.plan.stale {
@@ -74,6 +77,7 @@ func (n *nemesis) centre(ctx context.Context) {
 }
 
 // admin does what an admin may do at any time, which harms nobody.
+// It takes backups and sets quotas: one in four, and the rest.
 func (n *nemesis) admin(ctx context.Context) {
 	if n.rng.IntN(4) == 0 {
 		n.backup(ctx)
@@ -83,6 +87,7 @@ func (n *nemesis) admin(ctx context.Context) {
 }
 
 // edge is the life of a nemesis of nodes and disks.
+// Only some end by themselves: what lasts is ended by heal.
 func (n *nemesis) edge(ctx context.Context) {
 	m := n.w.machines[n.rng.IntN(len(n.w.machines))]
 	d := m.drives[n.rng.IntN(len(m.drives))]
@@ -92,9 +97,11 @@ func (n *nemesis) edge(ctx context.Context) {
 	case 2:
 		n.sicken(ctx, d)
 	case 3:
+		// Up to two seconds for a call, until the end of the load: shorter than any deadline that makes a disk unusable.
 		n.did("%s %s is slow", m.host, d.path)
 		d.slow.Store(int64(time.Duration(1+n.rng.IntN(2000)) * time.Millisecond))
 	case 4:
+		// Ten minutes to each side: more than leases last, less than capabilities do.
 		skew := time.Duration(n.rng.Int64N(int64(20*time.Minute))) - 10*time.Minute
 		n.did("the clock of %s is off by %s", m.host, skew)
 		m.skew.Store(int64(skew))
@@ -113,11 +120,13 @@ func (n *nemesis) restartManager(ctx context.Context) {
 	n.did("kills the manager")
 	n.w.killManager()
 	n.pause(ctx, 10*time.Second)
+	// Time may go back between two lives.
 	n.w.managerSkew.Store(n.rng.Int64N(int64(2*managerSkewMax)) - int64(managerSkewMax))
 	n.reviveManager()
 }
 
 // drain has a disk emptied, for a while.
+// It is given back before the judge comes, or useAll does so.
 func (n *nemesis) drain(ctx context.Context) {
 	if n.w.plan.turns() {
 		return // the drainer does
@@ -133,6 +142,7 @@ func (n *nemesis) drain(ctx context.Context) {
 
 // reviveManager starts the manager again after it was killed.
 func (n *nemesis) reviveManager() {
+	// A manager may die again while it starts, when its store's fuse is lit. Ten times in a row is a failure.
 	for range 10 {
 		err := n.w.startManager(n.rng)
 		n.did("starts the manager: %v", err)
@@ -144,12 +154,13 @@ func (n *nemesis) reviveManager() {
 }
 
 // burnManager has the manager die in the middle of a change or a wait for the disk.
+// A kill at a random instant nearly always finds the manager idle. The fuse finds each point of a commit.
 func (n *nemesis) burnManager(ctx context.Context) {
 	h := n.w.head.Load()
 	if h == nil {
 		return
 	}
-	fuse := 1 + n.rng.IntN(20)
+	fuse := 1 + n.rng.IntN(20) // changes and waits
 	n.did("the manager's store dies after %d more calls", fuse)
 	h.store.light(fuse)
 	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -168,6 +179,7 @@ func (n *nemesis) restartNode(ctx context.Context, m *machine, power bool) {
 	n.did("kills %s (power cut: %t)", m.host, power)
 	m.kill(power, n.rng)
 	most := 10 * time.Second
+	// Some nodes stay away until repairs have begun, and come back to find their pieces replaced.
 	if n.rng.IntN(4) == 0 {
 		most = 3 * lostAfter
 	}
@@ -186,6 +198,7 @@ func (n *nemesis) reviveNode(m *machine) {
 
 // partition cuts a machine off from all, or from the manager, or from another machine, or lets nothing
 // through in one direction: what the machine asks for is done, and it never hears of it.
+// Cuts in one direction are the worst: the sender sees no error, and the receiver has done the work.
 func (n *nemesis) partition(ctx context.Context, m *machine) {
 	other := n.w.machines[n.rng.IntN(len(n.w.machines))]
 	cut := func(bool) {}
@@ -206,18 +219,20 @@ func (n *nemesis) partition(ctx context.Context, m *machine) {
 		n.did("nothing from %s gets to %s", other.host, m.host)
 		cut = func(on bool) { n.w.net.deafen(m.host, other.host, on) }
 	}
+	// The context may end during the pause; the cut ends all the same.
 	cut(true)
 	n.pause(ctx, 15*time.Second)
 	cut(false)
 	n.did("joins them again")
 }
 
-// hang has a drive take longer over what is begun at it than others wait.
+// hang has a drive stall longer than callers wait for it. Calls that began go on when it answers again.
 func (n *nemesis) hang(ctx context.Context, d *drive) {
 	n.did("%s hangs", d.path)
 	gate := make(chan struct{})
 	d.hung.Store(&gate)
 	n.pause(ctx, 90*time.Second)
+	// First new calls, then those that wait: none can come in between and wait for a closed gate.
 	d.hung.Store(nil)
 	close(gate)
 	n.did("%s answers again", d.path)
@@ -228,6 +243,7 @@ func (n *nemesis) sicken(ctx context.Context, d *drive) {
 	switch n.rng.IntN(4) {
 	case 0:
 		n.did("%s is full", d.path)
+		// Short: some writes are cut off in the middle.
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Pattern: "*.*", Err: syscall.ENOSPC, Short: n.rng.IntN(2) == 0})
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Space: &vfs.Space{Total: 1 << 40}})
 	case 1:
@@ -235,6 +251,7 @@ func (n *nemesis) sicken(ctx context.Context, d *drive) {
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite, vfs.OpRename, vfs.OpRemove, vfs.OpMkdir, vfs.OpTruncate}, Err: syscall.EROFS})
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Space: &vfs.Space{Total: 1 << 40, Free: 1 << 39, ReadOnly: true}})
 	case 2:
+		// Twenty single faults, each somewhere among the next hundred changes.
 		n.did("%s fails now and then", d.path)
 		for range 20 {
 			d.faulty.Inject(vfs.Fault{Ops: vfs.Changes(), Skip: n.rng.IntN(100), Count: 1, Err: syscall.EIO})
@@ -244,6 +261,7 @@ func (n *nemesis) sicken(ctx context.Context, d *drive) {
 		d.faulty.Inject(vfs.Fault{Err: syscall.EIO})
 	}
 	n.pause(ctx, 20*time.Second)
+	// The text is for the trace; faults of other actors on the drive end too.
 	n.did("%s is well again", d.path)
 	d.faulty.Heal()
 }
@@ -257,9 +275,11 @@ func (n *nemesis) torture(ctx context.Context) {
 	d := m.drives[n.w.plan.victim[1]]
 	switch n.rng.IntN(4) {
 	case 0, 1:
+		// What was rotten stays so until a read or a scrub finds it.
 		n.did("flips bits in %d pieces of %s %s", d.rot(n.rng), m.host, d.path)
 	case 2:
 		n.did("%s %s lies about syncs until its power is cut", m.host, d.path)
+		// A disk that ignores flushes: what it acknowledged is lost with the power.
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSync, vfs.OpSyncDir}, Lie: true})
 		n.pause(ctx, 10*time.Second)
 		m.kill(true, n.rng)
@@ -269,6 +289,7 @@ func (n *nemesis) torture(ctx context.Context) {
 	case 3:
 		n.did("takes %s %s away for good", m.host, d.path)
 		d.remove()
+		// Half of the time nobody tells the cluster, and repair must start by itself.
 		if n.rng.IntN(2) == 0 {
 			n.pause(ctx, lostAfter)
 			n.giveUp(ctx, d)
@@ -277,6 +298,7 @@ func (n *nemesis) torture(ctx context.Context) {
 }
 
 // giveUp has an admin take a drive that is gone out of the cluster.
+// Files that had their last piece there are lost with consent. The oracle knows of none: the drive was not the only one.
 func (n *nemesis) giveUp(ctx context.Context, d *drive) {
 	h := n.w.head.Load()
 	if h == nil {
@@ -289,9 +311,10 @@ func (n *nemesis) giveUp(ctx context.Context, d *drive) {
 	}
 }
 
-// heal ends every fault that can end.
+// heal ends every fault that can end. Rot and drives that are gone remain, for the system to repair.
 func (n *nemesis) heal(ctx context.Context) {
 	n.did("heals everything")
+	// The network first: what starts below needs it.
 	n.w.net.connect()
 	n.w.net.set(calm())
 	for _, m := range n.w.machines {
@@ -307,5 +330,6 @@ func (n *nemesis) heal(ctx context.Context) {
 	if n.w.head.Load() == nil {
 		n.reviveManager()
 	}
+	// Without the context's end: the load may be over.
 	n.useAll(context.WithoutCancel(ctx))
 }

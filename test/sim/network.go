@@ -10,12 +10,14 @@ import (
 )
 
 // host is a machine on the simulated network.
+// A host may have several processes in its life; the network does not tell them apart.
 type host string
 
 // chance is a probability in thousandths.
 type chance int
 
 // weather is how bad the network is.
+// The fields are probabilities of one call, which has one request and one answer.
 type weather struct {
 	lostRequest, lostReply, doubled, slow chance
 	// delay bounds the time a message takes, slowDelay that of a slow one, late that of a double.
@@ -26,16 +28,19 @@ type weather struct {
 func calm() weather { return weather{delay: 2 * time.Millisecond, slowDelay: time.Millisecond} }
 
 // network carries calls between hosts and decides what happens to each.
+//
+// Each pair of hosts and direction has its own dice, from the seed: what two hosts say decides nothing for others.
+// A call is lost, delayed or doubled as a whole. There is no order between calls, even of one pair.
 type network struct {
 	done context.Context // ends with the simulation
 	late sync.WaitGroup  // doubles on their way
 
-	mu      sync.Mutex
-	rng     map[[2]host]*rand.Rand
+	mu      sync.Mutex             // guards everything below; never held while a call goes on
+	rng     map[[2]host]*rand.Rand // by caller and callee; made at the first call
 	seed    uint64
 	weather weather
-	cut     map[host]bool // hosts that reach nobody
-	pairs   map[[2]host]bool
+	cut     map[host]bool    // hosts that reach nobody
+	pairs   map[[2]host]bool // pairs that do not reach each other, in either order of names
 	deaf    map[[2]host]bool // the first hears nothing from the second
 }
 
@@ -45,9 +50,10 @@ func newNetwork(done context.Context, seed uint64) *network {
 }
 
 // fate is what happens to one call.
+// Each field is decided in advance, also where it then does not matter, so that the dice stay in step.
 type fate struct {
-	before, after, again                      time.Duration
-	unreachable, lostRequest, lostReply, twin bool
+	before, after, again                      time.Duration // delays: of the request, of the answer, of the double
+	unreachable, lostRequest, lostReply, twin bool          // unreachable and lostRequest: it never arrives; lostReply: it was done; twin: it is done twice
 }
 
 // fate decides what happens to one message.
@@ -59,6 +65,7 @@ func (n *network) fate(from, to host) fate {
 	if r == nil {
 		h := n.seed
 		for _, c := range []byte(from + ">" + to) {
+			// FNV's prime, so that each direction has its own stream.
 			h = h*1099511628211 + uint64(c)
 		}
 		r = rand.New(rand.NewPCG(n.seed, h))
@@ -72,13 +79,14 @@ func (n *network) fate(from, to host) fate {
 		f.before += within(w.slowDelay)
 	}
 	f.lostRequest, f.lostReply, f.twin = hit(w.lostRequest), hit(w.lostReply), hit(w.doubled)
+	// Deafness is a loss of every message in one direction.
 	f.lostReply = f.lostReply || n.deaf[key]
 	f.lostRequest = f.lostRequest || n.deaf[[2]host{to, from}]
 	f.unreachable = n.cut[from] || n.cut[to] || n.pairs[key] || n.pairs[[2]host{to, from}]
 	return f
 }
 
-// set changes the weather; connect ends every partition.
+// set changes the weather, for calls that begin later.
 func (n *network) set(w weather) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -86,6 +94,7 @@ func (n *network) set(w weather) {
 }
 
 // isolate cuts a host off from all others, or connects it again.
+// A call under way goes on: its fate was decided before.
 func (n *network) isolate(h host, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -116,14 +125,17 @@ func (n *network) connect() {
 }
 
 // errLost is a call whose request or answer was lost.
+// It has the kind by which callers know that the outcome is open.
 var errLost = errs.New(errs.Unavailable, "sim.Network", "", "the connection was lost")
 
 // lost reports whether the caller of a call that failed does not know what happened.
+// Such a caller retries, or asks what became of it.
 func lost(err error) bool {
 	return errs.Undecided(err)
 }
 
 // rest sleeps unless the context ends first.
+// A time of zero or less returns at once, without giving others a turn.
 func rest(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return
@@ -138,10 +150,12 @@ func rest(ctx context.Context, d time.Duration) {
 
 // send makes one call over the network. twice says whether the call may reach its goal again later,
 // as a request does that was sent again because its answer was late.
+// do runs in the caller's goroutine. A double runs in another, possibly after the caller has its answer.
 func send[T any](ctx context.Context, n *network, from, to host, twice bool, do func(context.Context) (T, error)) (T, error) {
 	var none T
 	f := n.fate(from, to)
 	rest(ctx, f.before)
+	// The caller waits as long for nothing as it would for an answer.
 	if f.unreachable || f.lostRequest {
 		rest(ctx, f.after)
 		return none, errLost
@@ -149,16 +163,19 @@ func send[T any](ctx context.Context, n *network, from, to host, twice bool, do 
 	if ctx.Err() != nil {
 		return none, errs.Wrap(ctx.Err(), "sim.Network", string(to))
 	}
+	// From here on the callee has done the work, whatever the caller hears.
 	out, err := do(ctx)
 	if twice && f.twin {
 		n.late.Go(func() {
 			rest(n.done, f.again)
+			// Not after the end: the process it would reach is gone.
 			if n.done.Err() == nil {
 				_, _ = do(n.done)
 			}
 		})
 	}
 	rest(ctx, f.after)
+	// The error hides what do returned: that is the point.
 	if f.lostReply {
 		return none, errLost
 	}

@@ -20,6 +20,7 @@ const absent content = "nothing"
 // contentOf names a content by a hash, which the oracle remembers instead of the bytes.
 func contentOf(p []byte) content {
 	sum := sha256.Sum256(p)
+	// Six bytes of the hash tell some thousands of contents apart, and stay readable in a trace.
 	return content(fmt.Sprintf("%x/%d", sum[:6], len(p)))
 }
 
@@ -34,21 +35,24 @@ const never instant = math.MaxInt64
 // start and end.
 type change struct {
 	what       []content // one of these
-	start, end instant
-	done       bool // acknowledged: it happened
+	start, end instant   // of the oracle's clock; end is never while the outcome is open
+	done       bool      // acknowledged: it happened
 	// refused is when it was said to have failed; what it wrote must not be seen by who begins to
 	// read later. Zero: it was not refused.
 	refused instant
-	by      string
+	by      string // client and operation, for messages
 }
 
 // oracle knows what every path may hold: reads are held against the changes that were under way or
 // done when they began. It is the specification of an atomic register, told from outside.
+//
+// A read is right if some order of the changes explains it in which each takes effect at one instant between its beginning and
+// its end (linearizability of a register). A change in doubt may take effect at any later time, or never.
 type oracle struct {
-	mu    sync.Mutex
-	now   instant
-	paths map[string][]*change
-	forks []fork
+	mu    sync.Mutex           // guards everything below
+	now   instant              // of the last tick; grows with each beginning, end and read
+	paths map[string][]*change // of each path ever written, in the order in which the changes began
+	forks []fork               // in order of time; only the last can be open
 }
 
 // fork is a time in which a manager answered that did not know all, and was replaced in the end by one that does
@@ -60,6 +64,7 @@ func (o *oracle) forked() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.now++
+	// Forks do not nest: joined comes before the next.
 	o.forks = append(o.forks, fork{o.now, never})
 }
 
@@ -72,6 +77,7 @@ func (o *oracle) joined() {
 }
 
 // astray reports whether some of what went on from start to end was told a manager that was replaced.
+// The caller holds mu.
 func (o *oracle) astray(start, end instant) bool {
 	return slices.ContainsFunc(o.forks, func(f fork) bool { return start < f.to && end > f.from })
 }
@@ -80,6 +86,7 @@ func (o *oracle) astray(start, end instant) bool {
 func newOracle() *oracle { return &oracle{paths: map[string][]*change{}} }
 
 // tick returns the next instant of the oracle's clock.
+// The first instant is 1, so zero can mean "not yet".
 func (o *oracle) tick() instant {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -88,6 +95,7 @@ func (o *oracle) tick() instant {
 }
 
 // begin records that somebody is about to give the path one of the contents.
+// It is called before the first request of the change: another client may see the effect before the answer arrives.
 func (o *oracle) begin(path, by string, what ...content) *change {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -98,6 +106,7 @@ func (o *oracle) begin(path, by string, what ...content) *change {
 }
 
 // end records how it ended: acknowledged, refused, or (neither) in doubt for ever.
+// The content of a change in doubt stays possible until a later one is over.
 func (o *oracle) end(c *change, acknowledged, refused bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -111,19 +120,24 @@ func (o *oracle) end(c *change, acknowledged, refused bool) {
 }
 
 // allowed lists what a read of the path from start to now may find, with the changes it comes from.
+// The caller holds mu.
+//
+// A change that was acknowledged before the read began hides every change that had ended before it began itself.
 func (o *oracle) allowed(path string, start instant) map[content]string {
 	may := map[content]string{}
 	history := o.paths[path]
-	var newest instant // the latest beginning of a change that was over when the read began
+	var newest instant // the latest beginning of an acknowledged change that ended before the read began
 	for _, c := range history {
 		if c.done && c.end < start && !o.astray(c.start, c.end) {
 			newest = max(newest, c.start)
 		}
 	}
+	// Nothing is known to have been written, so the path may still be empty.
 	if newest == 0 {
 		may[absent] = "never written"
 	}
 	for _, c := range history {
+		// A refused write must not show to reads that begin after the refusal.
 		if c.refused != 0 && c.refused < start && !o.astray(c.start, c.refused) {
 			continue
 		}
@@ -138,6 +152,7 @@ func (o *oracle) allowed(path string, start instant) map[content]string {
 }
 
 // read holds what a read found against what it may find; the answer says what is wrong, or is "".
+// A read that a stale manager answered in part proves nothing, and passes.
 func (o *oracle) read(path string, start instant, found content) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -150,6 +165,7 @@ func (o *oracle) read(path string, start instant, found content) string {
 }
 
 // possible is what the path may hold now.
+// Its reader is a client that is about to move the file.
 func (o *oracle) possible(path string) []content {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -158,6 +174,7 @@ func (o *oracle) possible(path string) []content {
 }
 
 // list writes contents in order, for messages.
+// Sorted, so that the same failure reads the same.
 func list(may map[content]string) string {
 	var b strings.Builder
 	for _, v := range slices.Sorted(maps.Keys(may)) {
@@ -167,6 +184,7 @@ func list(may map[content]string) string {
 }
 
 // origin tells by which change a content came, for messages.
+// The caller holds mu. It looks at every path, because content in the wrong place is the interesting case.
 func (o *oracle) origin(v content) string {
 	for path, history := range o.paths {
 		for _, c := range history {
@@ -179,6 +197,7 @@ func (o *oracle) origin(v content) string {
 }
 
 // doubt reports whether a change of the path may still happen.
+// Callers leave such paths alone: what they do next could not be told from what is under way.
 func (o *oracle) doubt(path string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -188,6 +207,7 @@ func (o *oracle) doubt(path string) bool {
 }
 
 // moved records that a directory was renamed: what its paths may hold, their new names may hold.
+// It is called after the rename was acknowledged, by the one client that works in the directory.
 func (o *oracle) moved(from, to string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -195,6 +215,7 @@ func (o *oracle) moved(from, to string) {
 	for path, history := range maps.Clone(o.paths) {
 		if rest, below := strings.CutPrefix(path, from+"/"); below {
 			o.paths[to+"/"+rest] = history
+			// From now on the old name holds nothing, by a change without duration.
 			o.paths[path] = []*change{{what: []content{absent}, start: o.now, end: o.now, done: true, by: "rename of the directory"}}
 		}
 	}

@@ -9,13 +9,14 @@ import (
 )
 
 // peers is the other nodes as one life of a node reaches them.
+// Connections end with the process: the other side then sees what a closed socket shows.
 type peers struct {
 	w    *world
 	life *process
 	from host
 
-	mu   sync.Mutex
-	open map[*peerWriter]bool
+	mu   sync.Mutex           // never held over a call
+	open map[*peerWriter]bool // writers that neither ended nor lost their connection
 }
 
 var _ transfer.Peers = (*peers)(nil)
@@ -26,6 +27,7 @@ func newPeers(w *world, life *process, from host) *peers {
 }
 
 // line is the connection to one life of a peer.
+// A peer that starts again is another process: the old connection does not reach it.
 type line struct {
 	peers *peers
 	to    *process
@@ -33,6 +35,7 @@ type line struct {
 }
 
 // dial finds the node of a target.
+// A target of a machine that is off is unreachable, like one that never was.
 func (p *peers) dial(t hemera.Target) (line, error) {
 	m := p.w.machine(t.Addr)
 	if m == nil || m.process() == nil {
@@ -47,6 +50,7 @@ func over[T any](ctx context.Context, l line, do func(context.Context) (T, error
 	if l.peers.life.isDead() {
 		return none, errDead
 	}
+	// The call ends when the caller dies; the callee may still finish it.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.peers.life.ctx, cancel)()
@@ -64,6 +68,7 @@ func (l line) call(ctx context.Context, do func(context.Context) error) error {
 }
 
 // Create implements transfer.Peers.
+// If the answer is lost, the piece exists at the peer without a writer here.
 func (p *peers) Create(ctx context.Context, t hemera.Target, token string) (transfer.PeerWriter, error) {
 	l, err := p.dial(t)
 	if err != nil {
@@ -81,6 +86,7 @@ func (p *peers) Create(ctx context.Context, t hemera.Target, token string) (tran
 		return nil, err
 	}
 	w := &peerWriter{PeerWriter: inner, line: l}
+	// Remembered, so that the death of this process can end it.
 	p.mu.Lock()
 	p.open[w] = true
 	p.mu.Unlock()
@@ -88,6 +94,7 @@ func (p *peers) Create(ctx context.Context, t hemera.Target, token string) (tran
 }
 
 // Open implements transfer.Peers.
+// Readers hold nothing at the peer that outlives a call, so they need not be remembered.
 func (p *peers) Open(ctx context.Context, r transfer.RemotePiece, token string) (transfer.PeerReader, error) {
 	l, err := p.dial(r.Target)
 	if err != nil {
@@ -101,6 +108,7 @@ func (p *peers) Open(ctx context.Context, r transfer.RemotePiece, token string) 
 }
 
 // hangUp ends every connection, as the end of the process does.
+// The lock is not held meanwhile: a hang-up enters the other process.
 func (p *peers) hangUp() {
 	p.mu.Lock()
 	open := p.open
@@ -124,16 +132,20 @@ type peerWriter struct {
 	line line
 }
 
+// WritePages implements transfer.PeerWriter. Doubles are off: one connection has an order.
 func (w *peerWriter) WritePages(p []byte, sums []uint32, off int64) error {
 	return w.line.call(context.Background(), func(context.Context) error { return w.PeerWriter.WritePages(p, sums, off) })
 }
 
+// Truncate implements transfer.PeerWriter.
 func (w *peerWriter) Truncate(size int64) error {
 	return w.line.call(context.Background(), func(context.Context) error { return w.PeerWriter.Truncate(size) })
 }
 
+// Sync implements transfer.PeerWriter.
 func (w *peerWriter) Sync(ctx context.Context) error { return w.line.call(ctx, w.PeerWriter.Sync) }
 
+// Seal implements transfer.PeerWriter. A lost answer leaves it open whether the piece is sealed.
 func (w *peerWriter) Seal(ctx context.Context, s hemera.SealInfo) error {
 	return w.line.call(ctx, func(ctx context.Context) error { return w.PeerWriter.Seal(ctx, s) })
 }
@@ -157,6 +169,7 @@ func (w *peerWriter) Release() {
 }
 
 // hangUp is the end of the connection as the peer sees it: the piece stays pending for a while.
+// A dead peer has forgotten it.
 func (w *peerWriter) hangUp() {
 	if !w.line.to.enter() {
 		return
@@ -173,12 +186,14 @@ type peerReader struct {
 	line line
 }
 
+// ReadPages implements transfer.PeerReader.
 func (r *peerReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	// What is read may arrive after the reader has stopped waiting.
 	type answer struct {
 		n   int
 		err error
 	}
+	// Buffers of its own: p belongs to a caller that may be gone when the answer comes.
 	buf, crcs := make([]byte, len(p)), make([]uint32, len(sums))
 	if sums == nil {
 		crcs = nil

@@ -10,11 +10,12 @@ import (
 type Sabotage int
 
 // What can be broken.
+// Each breaks one rule that a check of the simulator must notice. Tests run seeds until one does.
 const (
-	Nothing      Sabotage = iota
-	DropCommits           // some commits are acknowledged to the node and never reach the manager
-	ForgetPieces          // some pieces are acknowledged as sealed and not kept
-	MixReaders            // readers that were cut off go on with whatever content there is
+	Nothing      Sabotage = iota // the system as it is
+	DropCommits                  // some commits are acknowledged to the node and never reach the manager
+	ForgetPieces                 // some pieces are acknowledged as sealed and not kept
+	MixReaders                   // readers that were cut off go on with whatever content there is
 	// MoveOverRemovals: pieces are moved to disks that are still to remove them.
 	MoveOverRemovals
 	// BelieveNodes: who calls the manager is not asked.
@@ -28,6 +29,7 @@ const (
 )
 
 // Options say what to simulate.
+// The same seed gives the same plan, whatever the directory.
 type Options struct {
 	Seed     uint64
 	Dir      string // for the nodes' state; on fast storage
@@ -35,16 +37,17 @@ type Options struct {
 }
 
 // plan is the shape of one simulation: everything that follows from the seed before it begins.
+// The draws come from separate sources per subject, so that a new subject changes no old seed's plan.
 type plan struct {
-	seed     uint64
-	dir      string
-	sabotage Sabotage
+	seed     uint64   // of everything random
+	dir      string   // for the nodes' state; removed by the test
+	sabotage Sabotage // Nothing in ordinary runs
 
-	machines, drives, replicas, clients int
-	minPieces                           string // policy.minpieces of the space
-	load                                time.Duration
+	machines, drives, replicas, clients int           // drives of each machine
+	minPieces                           string        // policy.minpieces of the space
+	load                                time.Duration // clients work for that long, in simulated time
 	pause                               time.Duration // at most, between operations of a client
-	cacheBytes                          int64
+	cacheBytes                          int64         // of the namespace; small ones evict
 	hold                                time.Duration // of replaced and removed content
 	smallBytes                          int64         // of memory for short contents at a node; negative: none
 	weather                             weather
@@ -57,31 +60,36 @@ type plan struct {
 	stale bool
 	// victim is the one drive that may lose what it acknowledged; without, all keep it.
 	victim [2]int
-	cruel  bool
+	cruel  bool // some faults lose data on the victim
 }
 
 // newPlan draws a plan from the seed: sizes of the cluster, actors and faults.
+// The order of the draws from r is part of what a seed means: a new one goes at the end or has a source of its own.
 func newPlan(o Options) plan {
 	p := plan{seed: o.Seed, dir: o.Dir, sabotage: o.Sabotage}
 	r := p.random("plan")
-	p.machines = 3 + r.IntN(3)
+	p.machines = 3 + r.IntN(3) // to 5
 	p.drives = 1 + r.IntN(2)
-	p.replicas = []int{1, 2, 2, 2, 3, 3}[r.IntN(6)]
+	p.replicas = []int{1, 2, 2, 2, 3, 3}[r.IntN(6)] // two is what most sites have
 	if p.machines*p.drives == p.replicas {
 		p.drives = 2 // without one of the drives, files must still find room
 	}
 	p.clients = 2 + r.IntN(3)
 	p.load = time.Duration(20+r.IntN(40)) * time.Second
 	p.pause = time.Duration(200+r.IntN(1000)) * time.Millisecond
+	// 16 KiB hold some dozens of entries, so nearly each look-up reads the store.
 	p.cacheBytes = 16 << 10
 	if r.IntN(2) == 0 {
 		p.cacheBytes = 4 << 20
 	}
+	// The default twice, one that is soon full, off.
 	p.smallBytes = []int64{0, 0, 40 << 10, -1}[p.random("small").IntN(4)]
+	// From nothing to longer than the load.
 	p.hold = []time.Duration{0, 2 * time.Second, 20 * time.Second, 10 * time.Minute}[p.random("hold").IntN(4)]
 	if r := p.random("strain"); r.IntN(3) == 0 {
 		p.strain = time.Duration(1+r.IntN(6)) * time.Second
 	}
+	// A sabotage needs its actor.
 	p.rogue = p.random("rogue").IntN(3) == 0 || p.sabotage == BelieveNodes
 	p.plants = p.random("plants").IntN(3) == 0 || p.sabotage == TrustFooters
 	if p.stale = p.random("stale").IntN(3) == 0 || p.sabotage == ForgetMarks; p.stale {
@@ -92,6 +100,7 @@ func newPlan(o Options) plan {
 	if p.stalls = p.random("stalled").IntN(3) == 0 && !p.plants && !p.stale; p.sabotage == ForgetBars {
 		p.stalls, p.plants, p.stale = true, false, false
 	}
+	// With one replica, a drive that loses data loses files, and nothing could be checked.
 	p.cruel = p.replicas > 1 && r.IntN(2) == 0
 	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
 	// A file acknowledged with fewer pieces than its layout has less redundancy until it is repaired.
@@ -104,12 +113,13 @@ func newPlan(o Options) plan {
 		p.machines, p.drives, p.load = 3, 1, 3*time.Minute
 		p.plants, p.stale, p.rogue, p.hold = false, false, false, 0
 	}
+	// Three seconds are longer than some time limits of callers, forty longer than a restart.
 	p.weather = weather{delay: 5 * time.Millisecond, slowDelay: 3 * time.Second, late: 40 * time.Second}
 	switch r.IntN(3) {
 	case 0: // fair
 		p.weather.slow = 2
 	case 1:
-		p.weather.lostRequest, p.weather.lostReply, p.weather.doubled, p.weather.slow = 5, 5, 20, 20
+		p.weather.lostRequest, p.weather.lostReply, p.weather.doubled, p.weather.slow = 5, 5, 20, 20 // thousandths
 	case 2:
 		p.weather.lostRequest, p.weather.lostReply, p.weather.doubled, p.weather.slow = 30, 30, 100, 50
 	}
@@ -120,6 +130,7 @@ func newPlan(o Options) plan {
 func (p *plan) turns() bool { return p.strain > 0 || p.plants }
 
 // random is a source of choices for one actor, so that what one does changes nothing for others.
+// Two calls with one name return the same sequence.
 func (p *plan) random(actor string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(actor))

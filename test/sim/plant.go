@@ -24,7 +24,7 @@ const (
 	plantShort                // the first part of the content
 	plantStale                // another content, with its footer
 	plantWhole                // nothing is wrong with it
-	plants
+	plants                    // number of kinds
 )
 
 // String names a plant in the trace.
@@ -33,10 +33,12 @@ func (p plant) String() string {
 }
 
 // planter is the part of the nemesis that puts pieces where no piece belongs.
+// It writes past the node's process, straight to the disk, as a copied or returned disk would.
 type planter struct{ *nemesis }
 
 // plant puts pieces of files on disks that have none of them, as moves that were cut off and copies of disks leave
 // them behind: where a move goes there later, it must not be done because of them.
+// The manager is asked for nothing: to it the pieces are strays.
 func (n planter) plant(ctx context.Context) {
 	h := n.w.head.Load()
 	if h == nil {
@@ -50,9 +52,11 @@ func (n planter) plant(ctx context.Context) {
 	for range min(len(names), 1+n.rng.IntN(8)) {
 		name := names[n.rng.IntN(len(names))]
 		e, at := files[name], disks[n.rng.IntN(len(disks))]
+		// An empty file has no pieces. A disk with a piece of the file needs none.
 		if len(e.Pieces) == 0 || slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return p.Disk == at.ID }) {
 			continue
 		}
+		// Any index: a copy of another piece of the file is as wrong as other bytes.
 		piece := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: uint8(n.rng.IntN(int(e.Layout.Pieces)))}
 		how := plant(n.rng.IntN(int(plants)))
 		if how == plantOther && n.w.victim(n.w.drive(at)) {
@@ -65,6 +69,7 @@ func (n planter) plant(ctx context.Context) {
 }
 
 // plantWrite puts some bytes where a write that is under way wants a piece of its own.
+// The head must start the piece over, and never mistake the bytes for its own.
 func (n planter) plantWrite(ctx context.Context) {
 	g, ok := n.w.overheard.one(n.rng)
 	if !ok || g.Permit.Access == hemera.AccessRead || len(g.Permit.Targets) == 0 {
@@ -89,6 +94,7 @@ func (n planter) plantWrite(ctx context.Context) {
 }
 
 // content is what a file holds, read from a drive that has it all; nil if none does.
+// It reads the disk itself, without delays and faults of the store around it.
 func (n planter) content(e *hemera.Entry, disks []hemera.Disk) []byte {
 	for _, p := range e.Pieces {
 		i := slices.IndexFunc(disks, func(d hemera.Disk) bool { return d.ID == p.Disk })
@@ -111,6 +117,7 @@ func (n planter) content(e *hemera.Entry, disks []hemera.Disk) []byte {
 }
 
 // plant makes a piece of the file's, with the content p changed or not, and does it harm.
+// It fails if the disk has a piece of that name already.
 func (d *drive) plant(rng *rand.Rand, id hemera.PieceID, how plant, e *hemera.Entry, p []byte) error {
 	s := d.store.Load()
 	seal := hemera.SealInfo{FileSize: e.Size, Checksums: e.Checksums, Sync: true}
@@ -121,6 +128,7 @@ func (d *drive) plant(rng *rand.Rand, id hemera.PieceID, how plant, e *hemera.En
 	case plantShort:
 		p = p[:rng.IntN(len(p))]
 	case plantStale:
+		// Other content, with a footer that agrees with it: only the namespace tells the difference.
 		p[0]++
 		seal.Checksums = slices.Clone(seal.Checksums)
 		for i := range seal.Checksums {
@@ -143,7 +151,9 @@ func (d *drive) plant(rng *rand.Rand, id hemera.PieceID, how plant, e *hemera.En
 	return err
 }
 
-// harm changes a piece of so many bytes that is not sealed yet: later it could be another that somebody copied there.
+// Sealed after the harm: the checksums are those of good content.
+
+// harm changes a pending piece of the given size. A sealed one might be another's by now.
 func (d *drive) harm(rng *rand.Rand, id hemera.PieceID, how plant, size int) error {
 	if how != plantDamaged && how != plantHole {
 		return nil
@@ -153,6 +163,7 @@ func (d *drive) harm(rng *rand.Rand, id hemera.PieceID, how plant, size int) err
 	if how == plantDamaged {
 		return d.memory.Corrupt(name, at, 1<<rng.IntN(8))
 	}
+	// Cut off: what lay behind the end reads as a hole once the table says how long the piece is.
 	f, err := d.memory.Open(name, os.O_RDWR)
 	if err != nil {
 		return err
@@ -160,7 +171,7 @@ func (d *drive) harm(rng *rand.Rand, id hemera.PieceID, how plant, size int) err
 	return errors.Join(f.Truncate(at), f.Close())
 }
 
-// act plants once.
+// act plants some pieces once, unless the manager works over an older store.
 func (n planter) act(ctx context.Context) {
 	if n.w.keeper.stale.Load() != nil {
 		return // the manager knows less than there is
@@ -171,13 +182,13 @@ func (n planter) act(ctx context.Context) {
 	}
 }
 
-// believed are the copies that a node says to have made because a footer was there.
+// believed holds results of copies that a sabotaged node reports without having made them: a footer was there.
 type believed struct {
 	mu   sync.Mutex
 	done []hemera.OrderResult
 }
 
-// take is what is to be said.
+// take returns the results to report, and forgets them.
 func (b *believed) take() []hemera.OrderResult {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -186,7 +197,7 @@ func (b *believed) take() []hemera.OrderResult {
 	return done
 }
 
-// leave is what is left to do.
+// leave drops the orders that the node believes done, and returns the others.
 func (b *believed) leave(w *world, orders []hemera.Order) []hemera.Order {
 	return slices.DeleteFunc(orders, func(o hemera.Order) bool {
 		h := w.head.Load()
@@ -204,7 +215,7 @@ func (b *believed) leave(w *world, orders []hemera.Order) []hemera.Order {
 	})
 }
 
-// footer fails unless the drive has a piece with a footer.
+// footer returns nil if the drive has a piece with a valid footer, whatever its content.
 func (d *drive) footer(id hemera.PieceID) error {
 	r, err := d.store.Load().Disk.Open(id)
 	if err == nil {

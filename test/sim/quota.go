@@ -12,6 +12,7 @@ import (
 
 // quotas has an admin set a limit somewhere, or remove all of a directory. Most are so high that only
 // the counting matters; a low one has opens refused.
+// Directories of all depths get limits, so that quota nodes nest.
 func (n *nemesis) quotas(ctx context.Context) {
 	h := n.w.head.Load()
 	if h == nil {
@@ -21,6 +22,7 @@ func (n *nemesis) quotas(ctx context.Context) {
 	key := hemera.QuotaKey{Path: []string{"/", shared, fmt.Sprintf("/c%d", client)}[n.rng.IntN(3)]}
 	if n.rng.IntN(4) == 0 {
 		n.did("removes the quotas of %s: %v", key.Path, h.RemoveQuota(ctx, key))
+		// Removing a node gives its usage to the one above.
 		return
 	}
 	key.Kind = []hemera.QuotaKind{hemera.QuotaUser, hemera.QuotaGroup, hemera.QuotaProject}[n.rng.IntN(3)]
@@ -30,7 +32,7 @@ func (n *nemesis) quotas(ctx context.Context) {
 	case hemera.QuotaGroup:
 		key.ID = n.w.clients[client].who.GID
 	}
-	limits := hemera.QuotaAmount{Files: 1 << 20, Bytes: 1 << 40}
+	limits := hemera.QuotaAmount{Files: 1 << 20, Bytes: 1 << 40} // never reached
 	if n.rng.IntN(4) == 0 {
 		limits = hemera.QuotaAmount{Files: 3 + n.rng.Int64N(5), Bytes: 50_000 + n.rng.Int64N(100_000)}
 	}
@@ -41,6 +43,7 @@ func (n *nemesis) quotas(ctx context.Context) {
 const countingTime = time.Minute
 
 // checkQuotas counts what everybody has below every quota node, and compares.
+// It waits for counts under way: a new quota node is counted in the background.
 func (w judge) checkQuotas(ctx context.Context) {
 	var rows []hemera.QuotaRow
 	for waited := time.Duration(0); ; waited += time.Second {
@@ -63,6 +66,7 @@ func (w judge) checkQuotas(ctx context.Context) {
 		nodes[row.Path] = true
 	}
 	used := map[hemera.QuotaKey]hemera.QuotaAmount{}
+	// The tree does not change any more, so the two pictures are of the same moment.
 	files, _, _ := w.tree(ctx)
 	for name, e := range files {
 		count(used, nodes, name, e)
@@ -75,9 +79,11 @@ func (w judge) checkQuotas(ctx context.Context) {
 }
 
 // count adds a file to the project of every node above it, and to its owners' accounts at the nearest.
+// Physical bytes count the pieces there are, so a file under repair counts less.
 func count(used map[hemera.QuotaKey]hemera.QuotaAmount, nodes map[string]bool, name string, e hemera.Entry) {
 	amount := hemera.QuotaAmount{Files: 1, Bytes: e.Size, Physical: layout.Used(e.Layout, e.Size, e.Pieces)}
 	nearest := true
+	// From the file's own directory up to the root.
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		if nodes[dir] {
 			keys := []hemera.QuotaKey{{Path: dir, Kind: hemera.QuotaProject}}
@@ -96,6 +102,7 @@ func count(used map[hemera.QuotaKey]hemera.QuotaAmount, nodes map[string]bool, n
 }
 
 // counting is true while the manager still counts the files below a new quota node.
+// A row that is still counting may be anything.
 func counting(rows []hemera.QuotaRow) bool {
 	for _, row := range rows {
 		if row.Counting {

@@ -13,12 +13,15 @@ import (
 )
 
 // renameFile moves one of the client's files to a fresh name.
+// The oracle has two changes for it: the old name loses its content, the new one gains it.
 func (c *client) renameFile(ctx context.Context, from string) {
+	// A change in doubt could take effect after the rename, and then under a name the oracle does not expect.
 	if c.w.oracle.doubt(from) {
 		return // what it holds may still change, under either name
 	}
 	c.made++
 	to := fmt.Sprintf("%s.moved%d", from, c.made)
+	// Absent as well would mean that the file may not exist; then the rename fails and both changes are refused.
 	what := slices.DeleteFunc(c.w.oracle.possible(from), func(v content) bool { return v == absent })
 	by := c.name + " rename from " + from
 	leaves, comes := c.w.oracle.begin(from, by, absent), c.w.oracle.begin(to, by, what...)
@@ -28,8 +31,9 @@ func (c *client) renameFile(ctx context.Context, from string) {
 	c.w.oracle.end(comes, done, !done)
 }
 
-// moves makes or moves a directory, unless managers are exchanged.
+// moves makes, moves or removes a directory, unless managers are being exchanged.
 func (c *client) moves(ctx context.Context, do func(context.Context)) {
+	// First counted, then asked: the nemesis raises still and then waits for moving to be zero.
 	c.w.keeper.moving.Add(1)
 	defer c.w.keeper.moving.Add(-1)
 	if c.w.keeper.still.Load() == 0 {
@@ -38,6 +42,7 @@ func (c *client) moves(ctx context.Context, do func(context.Context)) {
 }
 
 // renameDir moves one of the client's directories to a fresh name.
+// The directory is the client's alone, so nothing else is under way below it.
 func (c *client) renameDir(ctx context.Context) {
 	i := c.rng.IntN(len(c.dirs))
 	c.made++
@@ -51,6 +56,7 @@ func (c *client) renameDir(ctx context.Context) {
 }
 
 // rename moves to a name that nobody else takes, and finds out whether it happened.
+// Rename is not idempotent, but fresh names make its outcome visible: the target exists or not.
 func (c *client) rename(ctx context.Context, from, to string) (bool, error) {
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
 		return struct{}{}, m.Rename(ctx, c.who, from, to)
@@ -62,6 +68,7 @@ func (c *client) rename(ctx context.Context, from, to string) (bool, error) {
 }
 
 // exists asks until it knows whether the path exists.
+// Any answer but NotFound means that it does. It fails the simulation if there is none.
 func (c *client) exists(ctx context.Context, path string) bool {
 	const tries = 600 // the manager is never away for as long
 	for range tries {
@@ -81,6 +88,7 @@ func (c *client) exists(ctx context.Context, path string) bool {
 const dirsMax = 4
 
 // makeDir makes a directory with a random name.
+// Only names the client has never had: a second directory of one name would share the oracle's history.
 func (c *client) makeDir(ctx context.Context) {
 	if len(c.dirs) == dirsMax {
 		return
@@ -98,6 +106,7 @@ func (c *client) makeDir(ctx context.Context) {
 }
 
 // removeDir removes one of the client's directories if it is empty: nothing may be in it then.
+// The last one stays, so that the client always has a place to work.
 func (c *client) removeDir(ctx context.Context) {
 	if len(c.dirs) == 1 {
 		return
@@ -113,6 +122,7 @@ func (c *client) removeDir(ctx context.Context) {
 		return
 	}
 	c.dirs = slices.Delete(c.dirs, i, i+1)
+	// Every path below it must have been absent at some instant of the removal.
 	for _, path := range c.w.oracle.known() {
 		if strings.HasPrefix(path, dir+"/") {
 			if wrong := c.w.oracle.read(path, start, absent); wrong != "" {

@@ -16,19 +16,22 @@ import (
 
 // rogue is a node in bad hands: it has joined, has no disk, and hears every grant that clients get. What it tries must
 // all be refused; that nothing came of it is for the oracle to see.
+//
+// It models a machine whose root is not trusted: it has a valid certificate and the keys that nodes get, but not the keys of
+// other nodes, nor the manager's.
 type rogue struct {
 	w    *world
-	rng  *rand.Rand
-	id   hemera.NodeID
-	keys []hemera.Key
+	rng  *rand.Rand    // of its goroutine alone
+	id   hemera.NodeID // that its certificate names
+	keys []hemera.Key  // as the manager gave them to it
 
-	epoch uint64
+	epoch uint64 // of its lease; renewed when a newer manager fences it
 }
 
 // rogueHost is the name of the node in bad hands.
 const rogueHost host = "rogue"
 
-// overheard are the last grants of clients.
+// overheard holds the last grants of clients, as if the network between them and the manager were read.
 type overheard struct {
 	mu     sync.Mutex
 	grants []hemera.Grant
@@ -47,7 +50,7 @@ func (o *overheard) add(g hemera.Grant) {
 	}
 }
 
-// one is some grant, false while there is none.
+// one returns a random grant, or false while there is none.
 func (o *overheard) one(rng *rand.Rand) (hemera.Grant, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,7 +60,7 @@ func (o *overheard) one(rng *rand.Rand) (hemera.Grant, bool) {
 	return o.grants[rng.IntN(len(o.grants))], true
 }
 
-// newRogue lets it join. No empty file shall be read at it: it is switched off.
+// newRogue lets it join. It is switched off at once, so that no client is sent to it.
 func newRogue(ctx context.Context, w *world) (*rogue, error) {
 	r := &rogue{w: w, rng: w.plan.random("rogue")}
 	h := w.head.Load()
@@ -73,6 +76,7 @@ func newRogue(ctx context.Context, w *world) (*rogue, error) {
 }
 
 // call asks the manager, as its certificate says.
+// Without the caller's number the manager takes it for a part of itself, which is the sabotage.
 func (r *rogue) call(ctx context.Context, do func(context.Context, *manager.Manager) error) error {
 	if r.w.plan.sabotage != BelieveNodes {
 		ctx = hemera.WithCaller(ctx, r.id)
@@ -95,6 +99,7 @@ func (r *rogue) register(ctx context.Context) error {
 }
 
 // run tries until its context ends what a node in bad hands can try.
+// Each round makes every attempt; the pauses are shorter than most writes last.
 func (r *rogue) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		r.lie(ctx)
@@ -107,18 +112,21 @@ func (r *rogue) run(ctx context.Context) {
 }
 
 // lie keeps the lease, with reports that make no sense.
+// Not numbers and infinities must not reach placement or the figures admins see.
 func (r *rogue) lie(ctx context.Context) {
 	stats := hemera.NodeStats{Load1: math.NaN(), CPUSeconds: math.Inf(1), RSS: math.MinInt64}
 	err := r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
 		_, err := m.Heartbeat(ctx, r.id, r.epoch, hemera.NodeReport{Stats: stats})
 		return err
 	})
+	// Without a lease everything would be refused for the wrong reason.
 	if errs.KindOf(err) == errs.Fenced {
 		_ = r.register(ctx)
 	}
 }
 
 // refused fails the simulation when the manager or a node did what it must not.
+// An error of any kind counts as a refusal: also one of the network.
 func (r *rogue) refused(what string, g *hemera.Grant, err error) {
 	if err == nil {
 		r.w.fail("a rogue node %s of %s, generation %d", what, g.Permit.Path, g.Permit.Gen)
@@ -127,6 +135,7 @@ func (r *rogue) refused(what string, g *hemera.Grant, err error) {
 
 // meddle acts on a write that is another's, by the very token that its client was given.
 func (r *rogue) meddle(ctx context.Context, g hemera.Grant) {
+	// Each of these is right when the head of the write does it.
 	r.refused("resolved the file", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
 		_, _, err := m.Resolve(ctx, g.Permit.File)
 		return err
@@ -145,10 +154,11 @@ func (r *rogue) meddle(ctx context.Context, g hemera.Grant) {
 	}
 }
 
-// forge makes capabilities with the keys it was told, and shows others' tokens where they are not for.
+// forge makes capabilities with the keys it was given, and shows others' tokens at nodes they do not name.
 func (r *rogue) forge(ctx context.Context, g hemera.Grant) {
 	c := g.Permit.Capability
 	c.Who, c.Expires, c.Head = hemera.SystemIdentity(), time.Now().Add(1000*time.Hour), r.id
+	// A key for all nodes would let it sign for any of them.
 	for _, key := range r.keys {
 		key.Node = 0
 		token, err := capability.NewKeyring(key).Mint(c)
@@ -162,6 +172,7 @@ func (r *rogue) forge(ctx context.Context, g hemera.Grant) {
 			r.refused("opened by a forged token, at "+m.addr+", the file", &g, r.open(ctx, m, token))
 		}
 	}
+	// A token is good only at the nodes that it names.
 	for _, m := range r.w.machines {
 		if life := m.life.Load(); life != nil && !named(&g.Permit.Capability, life.node.ID()) {
 			r.refused("opened at "+m.addr+", which it is not for, the file", &g, r.open(ctx, m, tokenOf(&g)))
@@ -170,6 +181,7 @@ func (r *rogue) forge(ctx context.Context, g hemera.Grant) {
 }
 
 // open tries a token at a machine's node.
+// A handle that it gets is closed, so that nothing else changes.
 func (r *rogue) open(ctx context.Context, m *machine, token string) error {
 	f, _, err := m.open(ctx, rogueHost, token, hemera.NodeOpen{})
 	if err == nil {
@@ -182,6 +194,7 @@ func (r *rogue) open(ctx context.Context, m *machine, token string) error {
 func shown(token string) *hemera.Permit { return hemera.ParsePermit(token) }
 
 // named reports whether the capability is for the node.
+// As head, as target, or as a holder of the content that an update begins from.
 func named(c *hemera.Capability, node hemera.NodeID) bool {
 	at := func(t hemera.Target) bool { return t.Node == node }
 	return c.Head == node || slices.ContainsFunc(c.Targets, at) || c.Base != nil && slices.ContainsFunc(c.Base.Pieces, at)

@@ -17,14 +17,18 @@ import (
 
 // judge holds the system to its contract once the faults have ended. It only looks, but for the restart that lets
 // everything expire that may be kept for a while.
+// Nobody else works by then, so what it lists stays as it is.
 type judge struct{ *world }
 
 // settle waits until the system should have repaired everything by itself, and then checks the whole contract.
+//
+// It reads once before and once after the restart: the first shows what clients would see, the second what is durable.
 func (w judge) settle(ctx context.Context) {
-	rest(ctx, hemera.PendingHold+w.plan.weather.late+10*time.Second)
+	rest(ctx, hemera.PendingHold+w.plan.weather.late+10*time.Second) // writes of clients that went away have ended by then
 	w.checkReads(ctx)
 	// Later than any write may be under way, with everything restarted.
 	const later = 2 * time.Hour
+	// Nodes and manager get the same skew: clocks that differ are the nemesis's part.
 	w.killManager()
 	w.managerSkew.Store(int64(later))
 	for _, m := range w.machines {
@@ -40,6 +44,7 @@ func (w judge) settle(ctx context.Context) {
 	}
 	w.trace.add("sim", "everything starts again, %s later", later)
 	rest(ctx, 10*time.Second)
+	// The order matters: repairs first, then late commits, which must not undo them.
 	w.audit(ctx)
 	w.mended(ctx)
 	w.arrive(ctx)
@@ -60,6 +65,7 @@ func (w judge) audit(ctx context.Context) {
 	}
 	for _, p := range report.Problems {
 		w.trace.add("sim", "fsck finds %+v", p)
+		// A size that differs is never left behind by a crash: a commit names the sizes of sealed pieces.
 		if p.Tag == "missing" && !w.tortured(p.Disk) || p.Tag == "size_mismatch" {
 			w.fail("disk %d: %d pieces %s: %v", p.Disk, p.Count, p.Tag, p.Files)
 		}
@@ -72,10 +78,11 @@ func (w judge) tortured(id hemera.DiskID) bool {
 	return ok && w.victim(w.drive(d))
 }
 
-// mended waits until there is nothing left to mend. Orphans are removed when they have been seen for
-// [maint.OrphanAge]; everything else is mended in minutes.
+// mended waits until there is nothing left to repair. Orphans are removed when they have been seen for
+// [maint.OrphanAge]; everything else is repaired in minutes.
 func (w judge) mended(ctx context.Context) {
 	left := w.mendedIn(ctx, 10*time.Minute)
+	// Only then is the long wait worth its time.
 	if strings.Contains(left, "Tag:orphan") {
 		rest(ctx, maint.OrphanAge)
 		left = w.mendedIn(ctx, 10*time.Minute)
@@ -86,6 +93,7 @@ func (w judge) mended(ctx context.Context) {
 }
 
 // mendedIn waits until nothing is left to repair, and returns what is left after the limit.
+// It asks every five simulated seconds.
 func (w judge) mendedIn(ctx context.Context, limit time.Duration) (left string) {
 	const pause = 5 * time.Second
 	for waited := time.Duration(0); waited < limit; waited += pause {
@@ -98,6 +106,7 @@ func (w judge) mendedIn(ctx context.Context, limit time.Duration) (left string) 
 }
 
 // unmended says what is left to repair, or "".
+// A reason is text for the failure; nobody parses it.
 func (w judge) unmended(ctx context.Context) string {
 	h := w.head.Load()
 	report, err := h.Fsck(ctx, true)
@@ -111,10 +120,12 @@ func (w judge) unmended(ctx context.Context) string {
 		return fmt.Sprintf("fsck finds %+v", report.Problems)
 	}
 	for _, d := range h.Cluster().View().Disks {
+		// Ten of them are enough to name.
 		left, err := h.tree.Unlinked(ctx, d.ID, 10)
 		if err != nil {
 			return err.Error()
 		}
+		// A drive that is gone confirms nothing.
 		if len(left) > 0 && !w.drive(d).gone.Load() {
 			return fmt.Sprintf("disk %d is still to remove %v", d.ID, left)
 		}
@@ -122,7 +133,7 @@ func (w judge) unmended(ctx context.Context) string {
 	return ""
 }
 
-// checkTree compares the namespace with the oracle.
+// checkTree has the namespace check what it stores twice: totals, lists of disks, places, quotas.
 func (w judge) checkTree(ctx context.Context) {
 	problems, err := w.head.Load().tree.Check(ctx)
 	if err != nil {
@@ -140,15 +151,18 @@ func (w judge) checkReads(ctx context.Context) {
 		w.fail("the tree cannot be listed: %v", err)
 	}
 	paths := w.oracle.known()
+	// Nobody holds the oracle's lock any more, nor changes it.
 	for path := range files {
 		if len(w.oracle.paths[path]) == 0 {
 			w.fail("%s: there is a file that nobody wrote", path)
 		}
 	}
+	// As the system, which may read everything, through the network as a client.
 	reader := &client{w: w.world, name: "reader", host: "reader", who: hemera.SystemIdentity(), rng: w.plan.random("reader")}
 	for _, path := range paths {
 		start := w.oracle.tick()
 		found, err := reader.fetch(ctx, path)
+		// The parent is missing, which open reports with another text.
 		if errs.KindOf(err) == errs.NotFound && strings.Contains(err.Error(), "no such") {
 			found, err = absent, nil // its directory was renamed
 		}
@@ -163,6 +177,7 @@ func (w judge) checkReads(ctx context.Context) {
 }
 
 // checkPieces reads every piece of every file.
+// It repairs what it finds on the drive that may lose data, and only there.
 func (w judge) checkPieces(ctx context.Context) {
 	files, _, _ := w.tree(ctx)
 	for path, e := range files {
@@ -171,6 +186,7 @@ func (w judge) checkPieces(ctx context.Context) {
 			w.fail("file check %s: %v", path, err)
 		}
 		want := int(e.Layout.Pieces)
+		// Empty files have no pieces.
 		if e.Size == 0 {
 			want = 0
 		}
@@ -186,6 +202,7 @@ func (w judge) checkPieces(ctx context.Context) {
 }
 
 // checkDrives counts what drives hold against what the namespace has there.
+// It looks at the drives themselves: a disk that forgot a file must not hide it.
 func (w judge) checkDrives(ctx context.Context) {
 	h := w.head.Load()
 	rest(ctx, 30*time.Second) // what the last checks replaced is removed
@@ -201,6 +218,7 @@ func (w judge) checkDrives(ctx context.Context) {
 			}
 			continue
 		}
+		// Nothing may be held: the last restart was later than any hold.
 		if held, bytes, err := h.tree.DiskHeld(ctx, d.ID); err != nil || held != 0 || bytes != 0 {
 			w.fail("disk %d still holds %d pieces, %d bytes, of content that is gone: %v", d.ID, held, bytes, err)
 		}
@@ -211,6 +229,7 @@ func (w judge) checkDrives(ctx context.Context) {
 		if w.keeper.again {
 			files = slices.DeleteFunc(files, func(name string) bool { return w.forgotten(drive, name) })
 		}
+		// A file too few is as wrong as one too many.
 		if len(files) != int(pieces) {
 			w.fail("disk %d (node %d, %s) holds %d files, the namespace has %d pieces there; it should not have %v",
 				d.ID, d.Node, d.Path, len(files), pieces, w.surplus(ctx, d.ID, files))
@@ -219,6 +238,7 @@ func (w judge) checkDrives(ctx context.Context) {
 }
 
 // forgotten is true if the file is a piece of content that a restored namespace may have forgotten as a whole.
+// Such pieces are kept on purpose: they may be all that is left of a file.
 func (w judge) forgotten(d *drive, name string) bool {
 	h := w.head.Load()
 	p, err := hemera.ParsePieceID(path.Base(name))
@@ -229,6 +249,7 @@ func (w judge) forgotten(d *drive, name string) bool {
 	if err != nil {
 		return false
 	}
+	// The time decides, with the number of the file and its generation.
 	sealed := r.Stat().Sealed
 	_ = r.Close()
 	e, _, err := h.tree.Resolve(context.Background(), p.File)
@@ -240,6 +261,7 @@ func (w judge) forgotten(d *drive, name string) bool {
 }
 
 // surplus are the files of a disk that no entry has.
+// It is for the message only.
 func (w judge) surplus(ctx context.Context, id hemera.DiskID, files []string) []string {
 	entries, _ := w.head.Load().tree.DiskFiles(ctx, id, 0, math.MaxInt) // fewer than it lists at once
 	return slices.DeleteFunc(files, func(name string) bool {

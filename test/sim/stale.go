@@ -14,11 +14,11 @@ import (
 	"hemera/platform/kv/archive"
 )
 
-// keeper is who puts the manager's store back.
+// keeper holds what is needed to put the manager's store back. Only the nemesis's centre writes older and again.
 type keeper struct {
-	older *image // of the device, some time ago
-	stale atomic.Pointer[stale]
-	again bool // the store was made again from a backup
+	older *image                // of the device, some time ago
+	stale atomic.Pointer[stale] // nil while the right manager is at work
+	again bool                  // the store was made again from a backup
 	// moving counts renames of directories, which the oracle follows one by one: none is under way while
 	// managers are exchanged.
 	moving, still atomic.Int64
@@ -36,11 +36,13 @@ type stale struct {
 const markLife = 8
 
 // registered sees how a node registered: one that has seen changes which the manager's store lacks must be refused.
+// Its result is a failure only if the node showed its mark: a node that has seen nothing newer may join.
 func (w *world) registered(hello *hemera.NodeHello, welcome *hemera.NodeWelcome, err error) {
 	s := w.keeper.stale.Load()
 	if s == nil || err != nil && errs.KindOf(err) != errs.Corrupt {
 		return
 	}
+	// The first answer tells what marks of this life look like. A node that shows such a mark has seen no other life.
 	if err == nil && s.mark.Load() == nil && len(welcome.Seen) > markLife {
 		life := bytes.Clone(welcome.Seen[:markLife])
 		s.mark.Store(&life)
@@ -49,6 +51,7 @@ func (w *world) registered(hello *hemera.NodeHello, welcome *hemera.NodeWelcome,
 		return
 	}
 	life := s.mark.Load()
+	// A number up to that of the copy proves nothing newer.
 	if life != nil && bytes.HasPrefix(hello.Seen, *life) || binary.BigEndian.Uint64(hello.Seen[markLife:]) <= s.since {
 		return
 	}
@@ -59,6 +62,7 @@ func (w *world) registered(hello *hemera.NodeHello, welcome *hemera.NodeWelcome,
 }
 
 // copyStore keeps a copy of the store as it is now.
+// While the manager runs: the copy is of one instant, as a snapshot of a volume is.
 func (w *world) copyStore() {
 	older := w.device.copy()
 	w.keeper.older = &older
@@ -74,12 +78,14 @@ func (n *nemesis) goBack(ctx context.Context) {
 		w.copyStore()
 	}
 	for _, m := range w.machines {
+		// A node that has seen too little would serve the older manager without a complaint.
 		if m.seen() <= w.keeper.older.seq {
 			return
 		}
 	}
 	w.keeper.still.Add(1)
 	defer w.keeper.still.Add(-1)
+	// A rename under way could happen at the older manager, and be unknown to the right one.
 	for w.keeper.moving.Load() > 0 {
 		if rest(ctx, 10*time.Millisecond); ctx.Err() != nil {
 			return
@@ -89,11 +95,12 @@ func (n *nemesis) goBack(ctx context.Context) {
 }
 
 // exchange runs a manager over the older copy for a while.
+// Clients work on. What they do meanwhile is marked as a fork.
 func (n *nemesis) exchange(ctx context.Context) {
 	w := n.w
 	w.killManager()
 	w.oracle.forked()
-	right := w.device.copy()
+	right := w.device.copy() // with all that was acknowledged
 	w.device.putBack(*w.keeper.older)
 	n.did("puts the manager's store of change %d back to that of %d", right.seq, w.keeper.older.seq)
 	s := &stale{since: w.keeper.older.seq}
@@ -102,11 +109,13 @@ func (n *nemesis) exchange(ctx context.Context) {
 	h := w.head.Load()
 	wait, cancel := context.WithTimeout(ctx, time.Duration(1+n.rng.IntN(20))*time.Second)
 	select {
+	// It ended by itself, as it must when a node has shown more.
 	case <-h.done:
 	case <-wait.Done():
 	}
 	cancel()
 	if s.shown.Load() {
+		// The refusal is asynchronous: a second is enough for it.
 		rest(context.WithoutCancel(ctx), time.Second)
 		if errs.KindOf(h.refuses()) != errs.Corrupt {
 			w.fail("a manager with an older store goes on, though a node has seen more: %v", h.refuses())
@@ -116,6 +125,7 @@ func (n *nemesis) exchange(ctx context.Context) {
 	w.keeper.stale.Store(nil)
 	w.device.putBack(right)
 	n.did("puts the right store back")
+	// A restore forgets what nodes have seen; they must then accept the store.
 	if n.rng.IntN(3) == 0 {
 		n.did("backs it up and restores it")
 		if err := w.restore(context.WithoutCancel(ctx)); err != nil {
@@ -128,6 +138,7 @@ func (n *nemesis) exchange(ctx context.Context) {
 }
 
 // seen is the number of the change that the node has made durable to have seen.
+// It reads the node's own file, so that the number holds also while the node is off.
 func (m *machine) seen() uint64 {
 	mark, err := os.ReadFile(filepath.Join(m.state, "manager.seen"))
 	if err != nil || len(mark) < markLife+8 {
@@ -137,6 +148,7 @@ func (m *machine) seen() uint64 {
 }
 
 // restore makes the store again from a backup of what it holds.
+// It does what the admin's command does, without the file.
 func (w *world) restore(ctx context.Context) error {
 	now := time.Now().Add(managerSkewMax) // later than any manager's, as the command asks for
 	was := w.device.copy()

@@ -17,7 +17,7 @@ import (
 type stalled struct {
 	mu   sync.Mutex
 	list []stalledCommit
-	seen map[string]bool // by token: whether it is held back
+	seen map[string]bool // by token: true if it is held back; made at the first commit
 	// gate, if there is one, is where every head stands still that asks for a commit, until it is closed.
 	gate atomic.Pointer[chan struct{}]
 }
@@ -29,6 +29,8 @@ type stalledCommit struct {
 }
 
 // holds reports whether a commit does not arrive for now. What was decided of it holds when it is asked for again.
+//
+// Commits without pieces and those within one process are let through: no audit could remove a piece of theirs.
 func (w *world) holds(node hemera.NodeID, r hemera.CommitRequest) bool {
 	if !w.plan.stalls || len(r.Pieces) == 0 || r.Permit.Local() {
 		return false
@@ -42,6 +44,7 @@ func (w *world) holds(node hemera.NodeID, r hemera.CommitRequest) bool {
 		if s.seen == nil {
 			s.seen = map[string]bool{}
 		}
+		// A decision for good: a retry of a held commit must not arrive before it.
 		held = w.straining.Load() && w.coin(8)
 		s.seen[token] = held
 		if held {
@@ -52,6 +55,7 @@ func (w *world) holds(node hemera.NodeID, r hemera.CommitRequest) bool {
 }
 
 // stand has a head stand still where there is a gate. No time limit of its own ends that.
+// The test that has a gate closes it. The context it returns has no end, so the commit arrives however late.
 func (s *stalled) stand(ctx context.Context) context.Context {
 	gate := s.gate.Load()
 	if gate == nil {
@@ -61,11 +65,12 @@ func (s *stalled) stand(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// arrive has them arrive now. What comes of it is for the checks to see that follow.
+// arrive sends the held commits now. The checks that follow see what comes of them.
 func (w *world) arrive(ctx context.Context) {
 	taken := false
 	for _, c := range w.stalled.list {
 		var err error
+		// Undecided means that the manager asks for a retry, as a node would.
 		for range 10 {
 			err = w.head.Load().Commit(hemera.WithCaller(ctx, c.node), c.request)
 			if err == nil || !errs.Undecided(err) {
@@ -84,10 +89,10 @@ func (w *world) arrive(ctx context.Context) {
 	}
 }
 
-// barless is a namespace that has pieces removed and does not remember that.
+// barless is a namespace that has pieces removed without recording it (ForgetBars).
 type barless struct{ namespace.PendingWrites }
 
-// ClaimOrphan bars nothing.
+// ClaimOrphan agrees to the removal and records nothing: the late commit then succeeds.
 func (barless) ClaimOrphan(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {
 	return true, nil
 }

@@ -13,28 +13,32 @@ import (
 )
 
 // device is the stable storage under the manager's store: what it holds survives every process.
+// Its lock is the inner one: a session holds its own while it flushes.
 type device struct {
-	mu    sync.Mutex
-	pairs *memkv.Store
-	write kv.Writer
-	seq   uint64
-	epoch uint64
+	mu    sync.Mutex   // guards everything below
+	pairs *memkv.Store // replaced as a whole by putBack
+	write kv.Writer    // of pairs; there is no other writer
+	seq   uint64       // of the last durable batch, over all sessions
+	epoch uint64       // of the last session that acquired the store
 }
 
 // newDevice makes an empty device for a store.
 func newDevice() *device {
+	// The stores in memory never fail, so their errors are dropped here and below.
 	d := &device{pairs: memkv.New()}
 	d.write, _ = d.pairs.Acquire(context.Background(), "device")
 	return d
 }
 
 // image is a copy of what the device holds, as an admin makes one of a directory while no manager runs.
+// It is immutable: a snapshot of a store in memory is a copy.
 type image struct {
 	pairs      kv.Snapshot
 	seq, epoch uint64
 }
 
 // copy makes an image.
+// Sessions may go on meanwhile; the image has what was durable at one instant.
 func (d *device) copy() image {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -48,10 +52,11 @@ func (d *device) putBack(i image) {
 	defer d.mu.Unlock()
 	d.pairs, d.seq, d.epoch = memkv.New(), i.seq, i.epoch
 	d.write, _ = d.pairs.Acquire(context.Background(), "device")
-	copyPairs(i.pairs, d.write)
+	copyPairs(i.pairs, d.write) // holds: both stores are in memory, nothing waits
 }
 
 // copyPairs writes all that there is to another store in memory.
+// It begins at the key of one zero byte, the smallest there is. Both stores must be in memory: callers hold a lock.
 func copyPairs(from kv.Reader, to kv.Writer) {
 	_ = from.Scan(context.Background(), []byte{0}, nil, func(k, v []byte) bool {
 		_, _ = to.Enqueue(&kv.Batch{Ops: []kv.Op{{Key: k, Value: v}}})
@@ -62,27 +67,31 @@ func copyPairs(from kv.Reader, to kv.Writer) {
 // session is the store as one manager process sees it. Batches are durable once somebody waited for
 // them or for a later one. When the session dies, a first part of the others may be durable all the
 // same: the caller cannot know.
+//
+// Reads see what was enqueued, as with every engine: the session keeps a whole copy of the device and applies its batches to
+// that at once. Only the device tells what is durable.
 type session struct {
 	device *device
-	rng    *rand.Rand // of die alone, under mu
+	rng    *rand.Rand // decides how much an ended session keeps; under mu
 
-	mu      sync.Mutex
-	seen    *memkv.Store
-	writer  kv.Writer
-	pending []kv.Batch // not durable yet; the first has number device.seq+1
-	next    uint64
-	fuse    int // calls until it dies by itself; none if zero
+	mu      sync.Mutex   // acquired before that of the device
+	seen    *memkv.Store // what the process reads: durable pairs and pending batches
+	writer  kv.Writer    // of seen
+	pending []kv.Batch   // not durable yet; the first has number device.seq+1
+	next    uint64       // number of the batch enqueued last
+	fuse    int          // calls until it dies by itself; none if zero
 	dead    bool
-	died    chan struct{}
+	died    chan struct{} // closed when the session ends; the nemesis waits for it
 }
 
 // open begins a session; an older one must be dead.
+// The copy makes what a dead session still holds harmless: it writes to its own store.
 func (d *device) open(rng *rand.Rand) *session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := &session{device: d, rng: rng, seen: memkv.New(), next: d.seq, died: make(chan struct{})}
 	s.writer, _ = s.seen.Acquire(context.Background(), "session")
-	copyPairs(d.pairs, s.writer)
+	copyPairs(d.pairs, s.writer) // holds: both stores are in memory, nothing waits
 	return s
 }
 
@@ -94,6 +103,7 @@ func (s *session) die() {
 }
 
 // end is die with mu held.
+// What is durable is a prefix: the log is written in order, so a batch is never kept without those before it.
 func (s *session) end() {
 	if s.dead {
 		return
@@ -104,6 +114,7 @@ func (s *session) end() {
 }
 
 // burn counts one call and ends the session when the fuse is burnt. The caller holds mu.
+// The call that burns it out has its effect in doubt, as a power cut in the middle of a sync has.
 func (s *session) burn() {
 	if s.fuse > 0 {
 		if s.fuse--; s.fuse == 0 {
@@ -113,6 +124,7 @@ func (s *session) burn() {
 }
 
 // light has the session die at the n-th change or wait from now.
+// Zero puts the fuse out.
 func (s *session) light(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,17 +137,20 @@ func (s *session) flush(n int) {
 	defer s.device.mu.Unlock()
 	for _, b := range s.pending[:n] {
 		_, _ = s.device.write.Enqueue(&b)
+		// Numbers are those of the device, so they go on from session to session.
 		s.device.seq++
 	}
 	s.pending = s.pending[n:]
 }
 
 // gone is the error of a session that was fenced or whose process is dead.
+// Unavailable, because the caller cannot know what became of its last batches.
 func (s *session) gone(op string) error {
 	return errs.New(errs.Unavailable, op, "", "the process is dead")
 }
 
 // alive returns an error if the session must not be used any more.
+// A session may die between this and the read that follows; the read then shows what the process had in memory.
 func (s *session) alive(op string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,6 +185,7 @@ func (s *session) Scan(ctx context.Context, lo, hi []byte, visit func(k, v []byt
 }
 
 // Acquire implements kv.Store.
+// The epoch belongs to the device, so a writer of a later session fences this one.
 func (s *session) Acquire(context.Context, string) (kv.Writer, error) {
 	if err := s.alive("kv.Acquire"); err != nil {
 		return nil, err
@@ -189,6 +205,7 @@ func (s *session) Snapshot(ctx context.Context) (kv.Snapshot, error) {
 }
 
 // Backup implements kv.Store.
+// It copies nothing anywhere: the store in memory refuses it as unsupported.
 func (s *session) Backup(ctx context.Context, dir string) error { return s.seen.Backup(ctx, dir) }
 
 // Stats implements kv.Store.
@@ -245,6 +262,7 @@ func (s *sessionWriter) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	if err := s.current(); err != nil {
 		return nil, err
 	}
+	// The caller reuses its slices, and the batch is needed until it is durable.
 	copied := kv.Batch{Ops: slices.Clone(b.Ops)}
 	for i, op := range copied.Ops {
 		copied.Ops[i].Key, copied.Ops[i].Value = bytes.Clone(op.Key), bytes.Clone(op.Value)
@@ -254,6 +272,7 @@ func (s *sessionWriter) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	}
 	s.pending = append(s.pending, copied)
 	s.next++
+	// After the batch was taken: a session that ends now may have made it durable.
 	s.burn()
 	return ticket{s.session, s.next}, nil
 }
@@ -268,11 +287,13 @@ type ticket struct {
 func (t ticket) Seq() uint64 { return t.seq }
 
 // Wait makes everything enqueued so far durable, as one sync does.
+// It takes no time. The wait of a real device would only change the order of what is concurrent already.
 func (t ticket) Wait(context.Context) error {
 	s := t.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.dead {
+		// The fuse counts waits too, so that a session can die between the batch and its acknowledgement.
 		s.burn()
 	}
 	if s.dead {

@@ -10,12 +10,14 @@ import (
 
 // strained is the namespace as a manager under strain meets it: between the steps of moving a piece and
 // of removing one time goes by, so that the two meet in every order.
+// It delays the calls between core/maint and the namespace, where the order of two steps decides.
 type strained struct {
 	namespace.Removals
 	w *world
 }
 
 // strain is the tree for one life of the manager.
+// A sabotage replaces a part of it.
 func (w *world) strain(tree namespace.Parts) namespace.Parts {
 	if w.plan.sabotage == ForgetBars {
 		tree.PendingWrites = barless{tree.PendingWrites}
@@ -28,10 +30,11 @@ func (w *world) strain(tree namespace.Parts) namespace.Parts {
 }
 
 // drag lets time go by, half of the time. It must not be called with a lock held: the clock stands still while
-// somebody waits for one.
+// another goroutine waits for that lock.
 func (s *strained) drag(ctx context.Context) { s.w.drag(ctx) }
 
 // drag strains the machines of a world for random times.
+// Only under load: the judge must not wait for it.
 func (w *world) drag(ctx context.Context) {
 	if w.plan.strain > 0 && w.straining.Load() && w.coin(2) {
 		rest(ctx, w.upTo(w.plan.strain))
@@ -39,6 +42,7 @@ func (w *world) drag(ctx context.Context) {
 }
 
 // upTo is a time below most.
+// most must be positive.
 func (w *world) upTo(most time.Duration) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,6 +53,7 @@ func (w *world) upTo(most time.Duration) time.Duration {
 func (s *strained) Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
 	list, err := s.Removals.Unlinked(ctx, disk, limit)
 	if len(list) > 0 {
+		// After the list was made: what it names may change in between.
 		s.drag(ctx)
 	}
 	return list, err
@@ -62,6 +67,7 @@ func (s *strained) ConfirmRemoved(ctx context.Context, disk hemera.DiskID, piece
 
 // IsUnlinked answers, a while before the copy is ordered.
 func (s *strained) IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error) {
+	// A move onto a disk that still has to remove the old piece: the removal then takes the new one.
 	if s.w.plan.sabotage == MoveOverRemovals {
 		return false, nil
 	}
@@ -72,6 +78,7 @@ func (s *strained) IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.
 
 // rotate has all disks but a few drained, and then others, so that pieces come back to where they were a
 // moment ago.
+// As many disks as replicas stay in use, so that files always have room.
 func (n *nemesis) rotate(ctx context.Context) {
 	h := n.w.head.Load()
 	if h == nil {
@@ -91,6 +98,7 @@ func (n *nemesis) rotate(ctx context.Context) {
 }
 
 // useAll ends every drain.
+// Errors are failures: the manager runs, and nothing is wrong with the cluster any more.
 func (n *nemesis) useAll(ctx context.Context) {
 	h := n.w.head.Load()
 	for _, d := range h.Cluster().View().Disks {

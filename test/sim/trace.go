@@ -10,11 +10,12 @@ import (
 )
 
 // trace is what happened, line by line, with the simulated time since the start.
+// It is what a person reads first after a failure: one line for each thing an actor did or a server logged.
 type trace struct {
-	start time.Time
+	start time.Time // of the simulated clock
 
 	mu    sync.Mutex
-	lines []string
+	lines []string // at most traceMax; later ones are dropped, and the beginning stays
 }
 
 // traceMax bounds the lines kept of one simulation.
@@ -33,13 +34,13 @@ func (t *trace) add(who, format string, args ...any) {
 	}
 }
 
-// handler has the parts of the cluster log into the trace, at Warn and above.
+// handler has the parts of the cluster log into the trace, at Info and above.
 func (t *trace) handler() slog.Handler { return &traceHandler{trace: t} }
 
 // traceHandler writes the logs of the real parts into the trace.
 type traceHandler struct {
-	trace *trace
-	who   string
+	trace *trace // of the world
+	who   string // the node that logs; empty for the manager
 }
 
 // Enabled implements slog.Handler.
@@ -65,4 +66,5 @@ func (h *traceHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 // WithGroup implements slog.Handler.
+// Groups are not used by the parts of the cluster.
 func (h *traceHandler) WithGroup(string) slog.Handler { return h }

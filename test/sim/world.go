@@ -16,44 +16,47 @@ import (
 )
 
 // world is one simulation.
+// Fields without a lock are set before the load begins and only read by the actors. Exceptions say so.
 type world struct {
-	plan   plan
-	log    *slog.Logger
+	plan   plan         // drawn from the seed; constant
+	log    *slog.Logger // of all servers; writes into the trace
 	trace  *trace
-	oracle *oracle
-	net    *network
+	oracle *oracle  // what clients may see
+	net    *network // between clients, manager and nodes
 
-	device      *device
-	head        atomic.Pointer[head]
-	managerSkew *atomic.Int64
-	machines    []*machine
-	local       *transfertest.LocalPeers
-	clients     []*client
-	rogue       *rogue // nil in most simulations
-	overheard   overheard
-	stalled     stalled
-	keeper      keeper
+	device      *device                  // under the manager's store; outlives every manager
+	head        atomic.Pointer[head]     // the manager's present life; nil while there is none
+	managerSkew *atomic.Int64            // nanoseconds, of the manager's clock
+	machines    []*machine               // in the order of their node ids; appended to before the load only
+	local       *transfertest.LocalPeers // by address, the nodes that live
+	clients     []*client                // one goroutine each
+	rogue       *rogue                   // nil in most simulations
+	overheard   overheard                // grants the rogue may misuse
+	stalled     stalled                  // commits that arrive hours late
+	keeper      keeper                   // older copies of the manager's store
 
 	acknowledged atomic.Int64 // writes
 	straining    atomic.Bool  // while clients work
 
 	mu       sync.Mutex
-	dice     *rand.Rand
-	failures []string
+	dice     *rand.Rand // choices of calls that no single actor makes; under mu
+	failures []string   // at most failuresMax; under mu
 }
 
 // Report is how a simulation went.
+// A run without failures may still prove nothing: its caller also looks at Acknowledged.
 type Report struct {
-	Failures     []string
-	Trace        []string
-	Acknowledged int64 // writes that clients were told are durable
-	Files        int   // at the end
+	Failures     []string // one sentence each, empty if all went well
+	Trace        []string // for the message of a failure; at most traceMax lines
+	Acknowledged int64    // writes that clients were told are durable
+	Files        int      // at the end
 }
 
 // failuresMax bounds the failures spelled out.
 const failuresMax = 20
 
 // fail reports a violation once, with the trace.
+// The trace has every failure; the list is cut, because one broken rule often shows at hundreds of paths.
 func (w *world) fail(format string, args ...any) {
 	w.trace.add("FAIL", format, args...)
 	w.mu.Lock()
@@ -64,6 +67,7 @@ func (w *world) fail(format string, args ...any) {
 }
 
 // coin is true once in n times.
+// Goroutines share these dice, so which call hits depends on how they interleave.
 func (w *world) coin(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,6 +75,7 @@ func (w *world) coin(n int) bool {
 }
 
 // clock is the wall clock of a process, off by a skew.
+// The skew is read at each call: it may change while the process lives.
 func (w *world) clock(skew *atomic.Int64) func() time.Time {
 	return func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
 }
@@ -101,7 +106,9 @@ func Run(o Options) Report {
 		w.load(ctx)
 		judge{w}.settle(ctx)
 	}
+	// Before the manager dies: afterwards nothing can be listed.
 	files := w.files(ctx)
+	// Doubles of messages sleep until their time or the end, whichever is first.
 	cancel()
 	w.net.late.Wait()
 	w.killManager()
@@ -113,6 +120,7 @@ func Run(o Options) Report {
 
 // begin starts everything and waits until the cluster can take files.
 func (w *world) begin(ctx context.Context) error {
+	// The manager first: a node that joins needs it.
 	if err := w.startManager(w.dice); err != nil {
 		return err
 	}
@@ -125,9 +133,11 @@ func (w *world) begin(ctx context.Context) error {
 		if err := m.start(); err != nil {
 			return err
 		}
+		// One after the other, so that node numbers follow the machines' (see drive).
 		<-m.life.Load().node.Joined()
 	}
 	h := w.head.Load()
+	// With the command's own keys and words, so that the parsing is tested too.
 	if err := h.SetSpace(ctx, "default", "policy.nstripes", strconv.Itoa(w.plan.replicas)); err != nil {
 		return err
 	}
@@ -147,11 +157,13 @@ func (w *world) begin(ctx context.Context) error {
 			return err
 		}
 	}
+	// Nodes report their disks within that time, and placement knows the space.
 	rest(ctx, 2*time.Second)
 	return nil
 }
 
 // load has the clients work while the nemesis does.
+// It returns when all of them have ended and every fault is over, with the cluster running.
 func (w *world) load(ctx context.Context) {
 	w.net.set(w.plan.weather)
 	working, cancel := context.WithTimeout(ctx, w.plan.load)
@@ -168,6 +180,7 @@ func (w *world) load(ctx context.Context) {
 	if w.plan.stale {
 		w.copyStore()
 	}
+	// The nemesis runs in this goroutine: faults end before the clients' last operations do.
 	n := &nemesis{w: w, rng: w.plan.random("nemesis")}
 	n.run(working)
 	n.heal(ctx)
@@ -181,6 +194,7 @@ func (w *world) files(ctx context.Context) int {
 }
 
 // tree lists every file by path.
+// It lists with the rights of the system, past the network. While clients work, the picture is not of one instant.
 func (w *world) tree(ctx context.Context) (files map[string]hemera.Entry, count int, err error) {
 	h := w.head.Load()
 	files = map[string]hemera.Entry{}
@@ -206,6 +220,7 @@ func (w *world) tree(ctx context.Context) (files map[string]hemera.Entry, count 
 		return err
 	}
 	err = walk("")
+	// The error is that of the first directory that could not be listed.
 	return files, len(files), err
 }
 
@@ -216,6 +231,7 @@ func (w *world) drive(d hemera.Disk) *drive {
 }
 
 // victim reports whether the drive is the one that may lose data.
+// All other drives keep what they acknowledged, whatever happens to their machine.
 func (w *world) victim(d *drive) bool {
 	return w.plan.cruel && d == w.machines[w.plan.victim[0]].drives[w.plan.victim[1]]
 }

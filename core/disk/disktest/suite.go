@@ -63,6 +63,7 @@ func Run(t *testing.T, open func(t *testing.T) disk.Store) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &suite{T: t, Store: open(t)}
+			// A second Close succeeds, so that an owner may close on each of its paths.
 			defer func() {
 				if err := s.Close(); err != nil {
 					t.Errorf("close: %v", err)
@@ -83,9 +84,11 @@ type suite struct {
 }
 
 // id names a piece; nothing else is in its place.
+// Tests that need a second content of a piece use Replace, not a second generation.
 func id(n int) hemera.PieceID { return hemera.PieceID{File: hemera.FileID(n), Gen: 1} }
 
 // content is bytes that differ from piece to piece and from page to page.
+// A copy that lands on the wrong page or piece is then found.
 func content(n, size int) []byte {
 	p := make([]byte, size)
 	for i := range p {
@@ -97,6 +100,7 @@ func content(n, size int) []byte {
 // create begins a pending piece of one whole file.
 func (s *suite) create(n int, o disk.CreateOptions) disk.Writer {
 	s.Helper()
+	// Plain: the suite tests one disk, and layouts are the business of callers.
 	o.Layout = hemera.Plain()
 	w, err := s.Create(id(n), o)
 	if err != nil {
@@ -114,6 +118,7 @@ func (s *suite) write(w disk.Writer, p []byte, off int64) {
 }
 
 // seal seals a piece and makes it durable.
+// Sync asks for durability at return, the costlier of the two ways.
 func (s *suite) seal(w disk.Writer, size int64) hemera.PieceStat {
 	s.Helper()
 	stat, err := w.Seal(hemera.SealInfo{FileSize: size, Sync: true})
@@ -132,22 +137,25 @@ func (s *suite) store(n int, p []byte) {
 }
 
 // wants reads a sealed piece.
+// It reads one byte more than there are, so that a piece that is too long is found too, and then verifies every
+// page.
 func (s *suite) wants(n int, p []byte) {
 	s.Helper()
 	r, err := s.Open(id(n))
+	// Errorf, not Fatalf: goroutines of the tests call it.
 	if err != nil {
 		s.Errorf("open: %v", err)
 		return
 	}
 	defer func() { _ = r.Close() }()
-	if size := r.Stat().Size; size != int64(len(p)) {
+	if size := r.Stat().Size; size != int64(len(p)) { // of the piece, not of its footer
 		s.Errorf("the piece has %d bytes, want %d", size, len(p))
 	}
-	got := make([]byte, len(p)+1)
+	got := make([]byte, len(p)+1) // one more than there is
 	if n, err := r.ReadPages(got, nil, 0); err != io.EOF || !bytes.Equal(got[:n], p) {
 		s.Errorf("read %d bytes of %d, or others: %v", n, len(p), err)
 	}
-	if bad, err := r.Verify(); len(bad) > 0 || err != nil {
+	if bad, err := r.Verify(); len(bad) > 0 || err != nil { // a bad page is listed, not an error
 		s.Errorf("verify: bad %v, %v", bad, err)
 	}
 }
@@ -191,10 +199,11 @@ func sealed(t *testing.T, s *suite) {
 			t.Errorf("byte %d: %d, %v", at, p[0], err)
 		}
 	}
-	if _, err := r.ReadPages(make([]byte, 1), nil, 70_000); err != io.EOF {
+	if _, err := r.ReadPages(make([]byte, 1), nil, 70_000); err != io.EOF { // nothing lies behind the end
 		t.Errorf("behind the end: %v", err)
 	}
-	if f, ok := r.Verified(0, 70_001); ok || f != nil {
+	// A mapping handed out beyond the end would send what no checksum covers.
+	if f, ok := r.Verified(0, 70_001); ok || f != nil { // the offer is all or nothing
 		t.Error("more than the piece was offered")
 	}
 	for range 2 {
@@ -202,7 +211,7 @@ func sealed(t *testing.T, s *suite) {
 			t.Errorf("close: %v", err)
 		}
 	}
-	if _, err := r.ReadPages(make([]byte, 1), nil, 0); !errors.Is(err, errs.BadHandle) {
+	if _, err := r.ReadPages(make([]byte, 1), nil, 0); !errors.Is(err, errs.BadHandle) { // a reader that was closed answers with an error of its own
 		t.Errorf("a closed reader: %v", err)
 	}
 }
@@ -213,13 +222,15 @@ func anyOrder(_ *testing.T, s *suite) {
 	p := content(1, 50_000)
 	w := s.create(1, disk.CreateOptions{})
 	// From and to of each write; the last one is a single byte in the middle of a page.
-	for _, c := range [][2]int{{30_000, 50_000}, {0, 10_000}, {9_000, 20_000}, {20_000, 30_000}, {12_345, 12_346}} {
+	// Every overlap is a read-modify-write of a page checksum.
+	for _, c := range [][2]int{{30_000, 50_000}, {0, 10_000}, {9_000, 20_000}, {20_000, 30_000}, {12_345, 12_346}} { // overlaps: 9,000 to 10,000, and 12,345
 		s.write(w, p[c[0]:c[1]], int64(c[0]))
 	}
 	if w.Size() != 50_000 {
 		s.Errorf("size %d", w.Size())
 	}
 	s.seal(w, 50_000)
+	// wants also verifies: each page's checksum must be that of its last content.
 	s.wants(1, p)
 }
 
@@ -229,8 +240,9 @@ func readBack(t *testing.T, s *suite) {
 	p := content(1, 20_000)
 	w := s.create(1, disk.CreateOptions{})
 	s.write(w, p, 0)
+	// Reads of a pending piece serve clients that write and read the same open file.
 	got, sums := make([]byte, 20_000), make([]uint32, checksum.Fragments(0, 20_000))
-	if n, err := w.ReadPages(got, sums, 0); err != nil && err != io.EOF || !bytes.Equal(got[:n], p) {
+	if n, err := w.ReadPages(got, sums, 0); err != nil && err != io.EOF || !bytes.Equal(got[:n], p) { // io.EOF is allowed with the last byte
 		t.Errorf("read back %d bytes: %v", n, err)
 	}
 	if bad := checksum.VerifyPages(got, 0, sums); bad >= 0 {
@@ -247,6 +259,7 @@ func readBack(t *testing.T, s *suite) {
 }
 
 // truncate: what was cut does not come back when the piece grows again; it is zeros.
+// First within a page, whose checksum changes, then beyond the old end.
 func truncate(t *testing.T, s *suite) {
 	p := content(1, 20_000)
 	w := s.create(1, disk.CreateOptions{})
@@ -257,6 +270,7 @@ func truncate(t *testing.T, s *suite) {
 		}
 	}
 	s.seal(w, 30_000)
+	// The capacity is cut, so that append does not write over p.
 	s.wants(1, append(p[:5_000:5_000], make([]byte, 25_000)...))
 }
 
@@ -274,6 +288,7 @@ func pending(t *testing.T, s *suite) {
 	again := s.create(1, disk.CreateOptions{})
 	over := s.create(1, disk.CreateOptions{}) // an unsealed piece is started over
 	s.kind("a piece that was started over", again.WritePages([]byte("x"), nil, 0), errs.Conflict)
+	// The loser's Abort must not remove the winner's piece.
 	_ = again.Abort()
 	s.write(over, []byte("over"), 0)
 	s.seal(over, 4)
@@ -283,11 +298,12 @@ func pending(t *testing.T, s *suite) {
 // replace: a sealed piece is not begun again, unless it is to be replaced; then it stays until the new one is sealed.
 func replace(_ *testing.T, s *suite) {
 	s.store(1, []byte("old"))
-	_, err := s.Create(id(1), disk.CreateOptions{})
+	_, err := s.Create(id(1), disk.CreateOptions{}) // without Replace
 	s.kind("create over a sealed piece", err, errs.Exists)
 	w := s.create(1, disk.CreateOptions{Replace: true})
 	s.write(w, []byte("newer"), 0)
-	s.wants(1, []byte("old"))
+	// Readers see the old piece until the seal, never a mix.
+	s.wants(1, []byte("old")) // not yet: the new piece is pending
 	s.seal(w, 5)
 	s.wants(1, []byte("newer"))
 }
@@ -302,6 +318,7 @@ func put(_ *testing.T, s *suite) {
 		s.Fatalf("put: %+v, %v", stat, err)
 	}
 	s.wants(1, p)
+	// Without Replace a taken place stays as it is.
 	_, err = disk.Put(s.Store, id(1), disk.CreateOptions{}, c, hemera.SealInfo{FileSize: 10_000})
 	s.kind("put over a sealed piece", err, errs.Exists)
 }
@@ -309,13 +326,15 @@ func put(_ *testing.T, s *suite) {
 // scan: pages of a list, each after the last piece of the one before, have every piece once and in order of id, across
 // directories too.
 func scan(t *testing.T, s *suite) {
+	// Files of numbers far apart are in different directories of the disk.
 	for _, n := range []int{5, 1, 123_456, 3} {
 		s.store(n, content(n, 100))
 	}
 	var got []hemera.FileID
 	after := hemera.PieceID{}
 	for {
-		list, err := s.Scan(after, 3)
+		// A limit below the number of pieces makes the test cross a page.
+		list, err := s.Scan(after, 3) // fewer than there are, so that the list has several pages
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -340,7 +359,8 @@ func remove(t *testing.T, s *suite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
+	// Removal is idempotent: orders to nodes are repeated when an answer was lost.
+	for range 2 { // twice: removing is idempotent
 		if err := s.Remove(id(1)); err != nil {
 			t.Errorf("remove: %v", err)
 		}
@@ -356,7 +376,7 @@ func remove(t *testing.T, s *suite) {
 	if err := s.Remove(id(2)); err != nil {
 		t.Errorf("remove of a pending piece: %v", err)
 	}
-	s.kind("its writer", w.WritePages([]byte("x"), nil, 0), errs.Conflict)
+	s.kind("its writer", w.WritePages([]byte("x"), nil, 0), errs.Conflict) // the piece was taken from it
 	_ = w.Abort()
 }
 
@@ -376,14 +396,15 @@ func expire(t *testing.T, s *suite) {
 }
 
 // repair: only whole pages are written, and only content that matches the checksums in the piece.
+// A repair with wrong content would be worse than the damage: the page would be wrong and its checksum too.
 func repair(t *testing.T, s *suite) {
 	p := content(1, 10_000)
 	s.store(1, p)
 	if err := s.RepairPages(id(1), p[4096:8192], 4096); err != nil {
 		t.Errorf("repair: %v", err)
 	}
-	s.kind("repair with other content", s.RepairPages(id(1), make([]byte, 4096), 4096), errs.Corrupt)
-	s.kind("repair of half a page", s.RepairPages(id(1), p[:100], 0), errs.Invalid)
+	s.kind("repair with other content", s.RepairPages(id(1), make([]byte, 4096), 4096), errs.Corrupt) // the size is right, the content is not
+	s.kind("repair of half a page", s.RepairPages(id(1), p[:100], 0), errs.Invalid)                   // a repair writes whole pages
 	s.kind("repair of no piece", s.RepairPages(id(2), p[:4096], 0), errs.NotFound)
 	s.wants(1, p)
 }
@@ -399,7 +420,8 @@ func sums(t *testing.T, s *suite) {
 	if err := w.WritePages(p, own, off); err != nil {
 		t.Fatal(err)
 	}
-	s.kind("fewer checksums than fragments", w.WritePages(p, own[:1], off), errs.Invalid)
+	// The store must not guess checksums the client sent for a purpose.
+	s.kind("fewer checksums than fragments", w.WritePages(p, own[:1], off), errs.Invalid) // a range needs one for each page it touches
 	s.seal(w, off+9_000)
 	r, err := s.Open(id(1))
 	if err != nil {
@@ -423,11 +445,13 @@ func refusals(_ *testing.T, s *suite) {
 	_, err = s.Create(id(1), disk.CreateOptions{SizeHint: -1})
 	s.kind("create with a negative size", err, errs.Invalid)
 	w := s.create(1, disk.CreateOptions{})
+	// An offset below zero is as far out of range as one beyond the largest piece.
 	s.kind("write at a negative offset", w.WritePages([]byte("x"), nil, -1), errs.TooLarge)
 	s.kind("truncate below zero", w.Truncate(-1), errs.TooLarge)
 	if err := w.Abort(); err != nil {
 		s.Error(err)
 	}
+	// A Writer ends once, by Seal or by Abort.
 	s.kind("abort again", w.Abort(), errs.BadHandle)
 	_, err = w.Seal(hemera.SealInfo{})
 	s.kind("seal after the abort", err, errs.BadHandle)
@@ -444,6 +468,7 @@ func sideBySide(t *testing.T, s *suite) {
 				t.Error(err)
 				return
 			}
+			// Eight parts of 8 KiB for 30,000 bytes: whole pages, so no two goroutines share one.
 			var parts sync.WaitGroup
 			for off := 0; off < len(p); off += 8192 {
 				parts.Go(func() {
@@ -464,6 +489,7 @@ func sideBySide(t *testing.T, s *suite) {
 }
 
 // status: a disk names itself, is well, has room, and counts what is open. A handle that was closed counts no more.
+// A count that leaks shows a disk busy for as long as the process lives.
 func status(t *testing.T, s *suite) {
 	before := s.Status()
 	if before.UUID == "" || before.Path == "" || before.Health != hemera.HealthOK || before.Capacity <= 0 {

@@ -13,12 +13,14 @@ import (
 )
 
 // curve is one line of a chart.
+// Each has one value for each size.
 type curve struct {
 	name  string
 	value func(r *Result) float64
 }
 
 // chart is one of those that are drawn beside each other.
+// log is for figures that grow with the number of files by factors.
 type chart struct {
 	title, unit string
 	log         bool
@@ -26,6 +28,7 @@ type chart struct {
 }
 
 // charts are the drawings, one for each group of figures.
+// The groups are those that a reader compares: each has one unit.
 func charts() []chart {
 	return []chart{
 		{"Load", "thousand files/s", false, []curve{
@@ -56,6 +59,7 @@ func charts() []chart {
 }
 
 // Draw writes the curves of growth into an SVG file.
+// Charts stand in rows of three, all of one size. The file is replaced.
 func Draw(path string, results []Result) error {
 	const columns, width, height = 3, 12 * vg.Centimeter, 8 * vg.Centimeter
 	all := charts()
@@ -89,6 +93,7 @@ func Draw(path string, results []Result) error {
 }
 
 // plot draws one chart over the number of files.
+// The x axis is logarithmic, because sizes grow by factors.
 func (c chart) plot(results []Result) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.title, "million files", c.unit
@@ -101,6 +106,7 @@ func (c chart) plot(results []Result) (*plot.Plot, error) {
 	for i, k := range c.curves {
 		points := make(plotter.XYs, len(results))
 		for n := range results {
+			// A logarithmic axis has no zero.
 			points[n] = plotter.XY{X: float64(results[n].Files) / 1e6, Y: max(k.value(&results[n]), 1e-3)}
 		}
 		line, dots, err := plotter.NewLinePoints(points)
@@ -112,6 +118,7 @@ func (c chart) plot(results []Result) (*plot.Plot, error) {
 		p.Legend.Add(k.name, line)
 	}
 	p.Legend.Top = true
+	// Room above the curves for the legend.
 	if !c.log {
 		p.Y.Min, p.Y.Max = 0, p.Y.Max*1.35
 	} else {

@@ -21,10 +21,10 @@ type nodes struct {
 func joinNodes(ctx context.Context, m *daemon.Manager) (*nodes, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	all := &nodes{cancel: cancel}
-	for i := range 3 {
+	for i := range 3 { // six disks, as the loaded trees name them
 		hello := hemera.NodeHello{ID: hemera.NodeID(i + 1), Addr: fmt.Sprintf("node%d:1095", i+1)}
 		if view, err := m.View(ctx); err != nil || len(view.Nodes) <= i {
-			hello.ID = 0 // the store is new
+			hello.ID = 0 // the store is new, and the manager gives the id
 		}
 		for d := range 2 {
 			hello.Disks = append(hello.Disks, hemera.NodeDisk{
@@ -39,6 +39,7 @@ func joinNodes(ctx context.Context, m *daemon.Manager) (*nodes, error) {
 		all.wg.Go(func() {
 			tick := time.NewTicker(hemera.HeartbeatInterval)
 			defer tick.Stop()
+			// Errors do not matter: a lease that ends shows as failed creates.
 			for {
 				_, _ = m.Heartbeat(ctx, welcome.ID, welcome.Epoch, hemera.NodeReport{Disks: hello.Disks})
 				select {
@@ -53,6 +54,7 @@ func joinNodes(ctx context.Context, m *daemon.Manager) (*nodes, error) {
 }
 
 // stop ends the nodes.
+// It returns when no heartbeat is under way.
 func (n *nodes) stop() {
 	n.cancel()
 	n.wg.Wait()

@@ -9,47 +9,48 @@ import (
 
 // Rate is how often something was done.
 type Rate struct {
-	PerSecond float64
+	PerSecond float64       // calls, failed ones included
 	CPU       time.Duration // of the process, for one
-	P50, P99  time.Duration
-	Failed    int64
+	P50, P99  time.Duration // of the latencies that were remembered
+	Failed    int64         // calls that returned an error
 }
 
 // Result is what was measured at one size. Times are in nanoseconds in JSON, sizes in bytes.
 type Result struct {
-	Files       int64 // in the namespace
-	LoadFiles   int64 // in the load that led to it
-	LoadTime    time.Duration
-	LoadCPU     time.Duration
-	StoreBytes  int64
+	Files       int64         // in the namespace
+	LoadFiles   int64         // in the load that led to it
+	LoadTime    time.Duration // of that load, in the parent's process
+	LoadCPU     time.Duration // user and system, all threads
+	StoreBytes  int64         // on disk, after the loads
 	BootClean   time.Duration // with nothing of the store in the page cache
-	BootCPU     time.Duration
+	BootCPU     time.Duration // of the child, until the manager can be asked
 	BootKilled  time.Duration // the same after kill -9 while 64 clients created files
-	KilledCPU   time.Duration
-	IdleRSS     int64
-	LoadRSS     int64 // the most while the loads below ran
-	CheckRSS    int64
-	StatCold    [2]Rate // 1 and 64 clients, random files, the page cache empty at first
-	StatHot     [2]Rate // 1 and 64 clients, 20,000 files again and again
-	OpenCold    [2]Rate // for reading: access, placement, capability
-	OpenHot     [2]Rate
-	Create      [2]Rate // open and commit, durable, in directories of the loaded trees
-	Remove      [2]Rate
+	KilledCPU   time.Duration // the same for that start
+	IdleRSS     int64         // after the start, before any load
+	LoadRSS     int64         // the most while the loads below ran
+	CheckRSS    int64         // peak of a whole check
+	StatCold    [2]Rate       // 1 and 64 clients, random files, the page cache empty at first
+	StatHot     [2]Rate       // 1 and 64 clients, 20,000 files again and again
+	OpenCold    [2]Rate       // for reading: access, placement, capability
+	OpenHot     [2]Rate       // the same files as StatHot
+	Create      [2]Rate       // open and commit, durable, in directories of the loaded trees
+	Remove      [2]Rate       // of the files just created
 	List        time.Duration // of the widest directory
-	Listed      int64
+	Listed      int64         // entries of it
 	ListGrowth  int64         // of the process's memory meanwhile
 	Rename      time.Duration // of a tree of RenamedFiles, durable; median of 21
-	Renamed     int64
+	Renamed     int64         // files below it
 	TreeSize    time.Duration // totals of the top of a tree; median of 21
 	Check       time.Duration
-	CheckCPU    time.Duration
-	CheckedOK   bool
-	Problems    []string
-	Load1Before string // load averages of the machine
-	Load1After  string
+	CheckCPU    time.Duration // user and system, all threads
+	CheckedOK   bool          // nothing was found
+	Problems    []string      // at most 20
+	Load1Before string        // load averages of the machine
+	Load1After  string        // after the measurements of this size
 }
 
 // row is one line of the table: what it is, and its value at a result.
+// Both forms of the table share them.
 type row struct {
 	name  string
 	value func(r *Result) string
@@ -103,6 +104,8 @@ func rows() []row {
 	)
 }
 
+// Times of a start are hundreds of milliseconds.
+
 // millis writes a duration in milliseconds.
 func millis(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
 
@@ -138,6 +141,7 @@ func Markdown(w io.Writer, results []Result) error {
 		if _, err := fmt.Fprintln(w); err != nil {
 			return err
 		}
+		// Columns are separated for a tabwriter.
 	}
 	return nil
 }

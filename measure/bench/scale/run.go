@@ -23,7 +23,7 @@ import (
 )
 
 // Options say what is measured.
-type Options struct {
+type Options struct { // left as it is at the end
 	Dir        string        // an empty directory on the disk to measure
 	Sizes      []int64       // files in the namespace at each measurement, growing
 	CacheBytes int64         // of the manager
@@ -32,6 +32,7 @@ type Options struct {
 }
 
 // Tree is one loaded tree.
+// Its shape alone tells every path, so children need no list of files.
 type Tree struct {
 	Path  string
 	Shape nsload.Shape
@@ -39,11 +40,12 @@ type Tree struct {
 
 // Run loads and measures. Each measurement is done by a new process of this program, called with the word
 // "child" (see [Child]), so that a process's memory is that of a manager alone.
+// visit gets each result as soon as it is complete; an error of it ends the run. The store grows through all sizes, so the sizes must grow too.
 func Run(ctx context.Context, o Options, visit func(Result) error) error {
 	var trees []Tree
 	files := int64(0)
 	for i, size := range o.Sizes {
-		tree := treeOf(i, size-files)
+		tree := treeOf(i, size-files) // what is missing to the size
 		started, cpu := time.Now(), processCPU()
 		if err := load(ctx, o.Dir, tree); err != nil {
 			return err
@@ -64,8 +66,10 @@ func Run(ctx context.Context, o Options, visit func(Result) error) error {
 }
 
 // treeOf is the i-th tree: the first is one wide directory, and the largest below 30 M files a deep one.
+// Both shapes are met at sites: millions of files in one directory, and deep trees of small ones.
 func treeOf(i int, files int64) Tree {
 	shape := nsload.Shape{Files: files, Size: 100 << 20, Disks: []hemera.DiskID{1, 3, 5, 2, 4, 6}, Seed: uint64(i)}
+	// All files of a wide tree are in its top.
 	switch {
 	case i == 0:
 		shape.FilesPerDir = files
@@ -76,6 +80,7 @@ func treeOf(i int, files int64) Tree {
 }
 
 // load makes the tree in a new store.
+// The manager must not run: the store has one owner.
 func load(ctx context.Context, dir string, tree Tree) (err error) {
 	store, err := statedir.Open(dir, true, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -86,7 +91,8 @@ func load(ctx context.Context, dir string, tree Tree) (err error) {
 	return err
 }
 
-// measure starts the manager three times: to see a clean start, to kill it, and to ask it.
+// measure starts the manager twice. The first start is the clean one, and ends with a kill. The second is the start after a kill,
+// and the process that measures.
 func (o Options) measure(ctx context.Context, trees []Tree, r *Result) error {
 	spec := childSpec{Dir: o.Dir, Trees: trees, CacheBytes: o.CacheBytes, Time: o.Time, Kill: true}
 	var killed Result
@@ -96,11 +102,14 @@ func (o Options) measure(ctx context.Context, trees []Tree, r *Result) error {
 	spec.Kill = false
 	if err := o.child(ctx, spec, r); err != nil {
 		return err
+		// The second child counted its start as a clean one; here each gets its name.
 	}
 	r.BootKilled, r.BootClean = r.BootClean, killed.BootClean
 	r.KilledCPU, r.BootCPU = r.BootCPU, killed.BootCPU
 	return nil
 }
+
+// A child that is to be killed ends with an error, which is as it should be.
 
 // child runs one child on a store of which nothing is in the page cache.
 func (o Options) child(ctx context.Context, spec childSpec, into *Result) error {
@@ -110,6 +119,7 @@ func (o Options) child(ctx context.Context, spec childSpec, into *Result) error 
 	self, err := os.Executable()
 	if err != nil {
 		return err
+		// The child adds to what is known so far and returns all of it.
 	}
 	spec.Result = *into
 	input, err := json.Marshal(spec)
@@ -126,6 +136,8 @@ func (o Options) child(ctx context.Context, spec childSpec, into *Result) error 
 	return json.Unmarshal(out.Bytes(), into)
 }
 
+// A file is synced first, since dirty pages stay. The caller must be able to read the files.
+
 // Evict drops a directory's files from the page cache, and nothing of others.
 func Evict(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -141,6 +153,8 @@ func Evict(dir string) error {
 	})
 }
 
+// A running manager removes files of its store at any time.
+
 // ignoreGone passes over files that the store removed meanwhile.
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
@@ -148,6 +162,8 @@ func ignoreGone(err error) error {
 	}
 	return err
 }
+
+// Both the program and the kernel count. An error gives 0.
 
 // processCPU is what this process has used, all threads.
 func processCPU() time.Duration {
@@ -157,6 +173,8 @@ func processCPU() time.Duration {
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+// A reader of the figures sees from it how quiet the machine was.
 
 // loadAverage is what else the machine does, over one minute.
 func loadAverage() string {

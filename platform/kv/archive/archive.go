@@ -34,17 +34,19 @@ type Header struct {
 
 // Totals is what an archive holds. The writer counts, and the reader compares.
 type Totals struct {
-	Pairs, KeyBytes, ValueBytes int64
-	Attachments                 int64
+	Pairs, KeyBytes, ValueBytes int64  // bytes before compression, without the lengths in front of them
+	Attachments                 int64  // number of attachments
 	SHA256                      string // of all bytes before the end's frame, in hexadecimal
 }
 
 // Visitor takes what is in an archive; a function that is nil lets it pass. Slices are valid during
 // the call only. An error ends the reading and is returned as it is.
+// It may refuse an archive by its error before any pair was read.
 type Visitor struct {
 	Header     func(Header) error
 	Attachment func(name string, content []byte) error
-	Pair       func(key, value []byte) error
+	// Keys come in ascending order, without duplicates.
+	Pair func(key, value []byte) error
 }
 
 // An archive is magic and frames: the head's, attachments', pairs', the end's.
@@ -58,8 +60,10 @@ const (
 
 	// frameHead is kind, codec, stored length, plain length and CRC32C.
 	frameHead = 1 + 1 + 4 + 4 + 4
-	crcAt     = frameHead - 4
+	// crcAt is where the CRC begins. It is last, so that it covers what stands before it and the content behind it.
+	crcAt = frameHead - 4
 
+	// A frame that zstd would make larger is stored as it is.
 	codecPlain = 0
 	codecZstd  = 1
 
@@ -69,6 +73,7 @@ const (
 	frameMax = frameAim + pairMax
 	pairMax  = kv.KeyMax + kv.ValueMax + 2*binary.MaxVarintLen32
 	// AttachmentMax bounds one attachment and AttachmentsMax their number.
+	// Both keep a damaged or hostile archive from filling the reader's memory.
 	AttachmentMax  = 1 << 20
 	AttachmentsMax = 16
 )

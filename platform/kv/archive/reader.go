@@ -22,6 +22,8 @@ import (
 // Read fails with Corrupt when something is wrong, and with Unsupported for a format of another version. Errors of in other
 // than its end, and errors of visit, are returned as they are. The totals of a failed call are what was read so far.
 func Read(in io.Reader, visit Visitor) (Totals, error) {
+	// Frames are decoded one at a time, so one goroutine is enough. The bound keeps a small frame from
+	// decompressing into all of memory.
 	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(frameMax))
 	if err != nil {
 		return Totals{}, errs.Wrap(err, "archive.Read", "")
@@ -47,13 +49,14 @@ func Read(in io.Reader, visit Visitor) (Totals, error) {
 
 // reader is an archive that is being read.
 type reader struct {
-	in     io.Reader
+	in     io.Reader // not buffered: it is read in whole frames
 	visit  Visitor
 	sum    hash.Hash // of all frames read
 	before []byte    // the sum before the frame read last
 	zstd   *zstd.Decoder
 	frame  []byte // reused
 	plain  []byte // reused
+	// last is the key before, a copy: frames are reused. The first key must be greater than the empty one.
 	last   []byte // key
 	totals Totals
 }
@@ -74,6 +77,7 @@ func (r *reader) begin() error {
 		return err
 	}
 	if string(got) != magic {
+		// Another version differs in the last two bytes, the number and the newline.
 		if bytes.HasPrefix(got, []byte(magic[:len(magic)-2])) {
 			return errs.New(errs.Unsupported, "archive.Read", "", "the archive's format is not version 1").
 				WithRemedy("use the version of hemera that wrote it")
@@ -81,6 +85,7 @@ func (r *reader) begin() error {
 		return errs.New(errs.Corrupt, "archive.Read", "", "this is no backup of hemera").
 			WithRemedy("name a file that `hemera ns backup` made")
 	}
+	// The magic counts in the sum, so that an archive cannot pass for one of another version.
 	r.sum.Write(got)
 	kind, content, err := r.next()
 	if err != nil {
@@ -105,6 +110,7 @@ func (r *reader) next() (kind byte, content []byte, err error) {
 		return 0, nil, err
 	}
 	stored, plain := binary.BigEndian.Uint32(r.frame[2:]), binary.BigEndian.Uint32(r.frame[6:])
+	// The lengths are checked before memory is made for them: the CRC is not known yet.
 	if stored > frameMax || plain > frameMax {
 		return 0, nil, damaged("a frame is longer than frames are")
 	}
@@ -115,6 +121,7 @@ func (r *reader) next() (kind byte, content []byte, err error) {
 	if frameCRC(r.frame) != binary.BigEndian.Uint32(r.frame[crcAt:]) {
 		return 0, nil, damaged("a frame does not match its checksum")
 	}
+	// The end's frame holds the sum of what stands before it, so it must be known without that frame.
 	r.before = r.sum.Sum(r.before[:0]) // what the end's frame says, if this is it
 	r.sum.Write(r.frame)
 	content = r.frame[frameHead:]
@@ -128,6 +135,7 @@ func (r *reader) next() (kind byte, content []byte, err error) {
 	default:
 		return 0, nil, damaged("a frame has an unknown codec")
 	}
+	// The frame's CRC does not cover what comes out of the decoder.
 	if len(content) != int(plain) {
 		return 0, nil, damaged("a frame has another length than it says")
 	}
@@ -151,6 +159,7 @@ func (r *reader) attachment(content []byte) error {
 	if used <= 0 || n > uint64(len(content)-used) {
 		return damaged("an attachment has no name")
 	}
+	// They are counted before they are visited: a visitor never sees more than AttachmentsMax.
 	if r.totals.Attachments++; r.totals.Attachments > AttachmentsMax {
 		return damaged("there are too many attachments")
 	}
@@ -171,12 +180,15 @@ func (r *reader) pairs(content []byte) error {
 		}
 		content = content[used:]
 		v, used := binary.Uvarint(content)
+		// Both are bounded before they are added, so the sum cannot overflow.
 		if used <= 0 || k > kv.KeyMax || v > kv.ValueMax || k+v > uint64(len(content)-used) {
 			return damaged("a pair is cut off")
 		}
 		content = content[used:]
+		// The capacities end with the slices: a visitor that appends does not write into the next pair.
 		key, value := content[:k:k], content[k:k+v:k+v]
 		content = content[k+v:]
+		// Order also excludes duplicates.
 		if bytes.Compare(key, r.last) <= 0 {
 			return damaged("keys are not in order")
 		}
@@ -194,6 +206,7 @@ func (r *reader) pairs(content []byte) error {
 }
 
 // end compares what was read with what was written, and wants nothing to follow.
+// A byte after the end means two files in one, or a longer file written over in part.
 func (r *reader) end(content []byte) error {
 	var wrote Totals
 	if json.Unmarshal(content, &wrote) != nil {

@@ -17,7 +17,8 @@ import (
 	"hemera/platform/kv"
 )
 
-// Attachment is a small file that goes with the store.
+// Attachment is a small file that goes with the store, such as a key that its pairs are signed with.
+// Attachment is handed back by [Read] as it is. The archive gives its name no meaning.
 type Attachment struct {
 	Name    string
 	Content []byte
@@ -26,6 +27,7 @@ type Attachment struct {
 // Write writes the archive of a store's picture. It holds one frame in memory and goes as fast as out
 // takes it; nobody waits for it. out is written to in whole frames. After an error the archive has no
 // end, and readers refuse it. Errors of out are returned as they are.
+// The picture must be a snapshot: the keys of a store in use could change between frames.
 func Write(ctx context.Context, out io.Writer, from kv.Reader, head Header, with ...Attachment) (Totals, error) {
 	w, err := newWriter(out)
 	if err != nil {
@@ -34,6 +36,7 @@ func Write(ctx context.Context, out io.Writer, from kv.Reader, head Header, with
 	if err := w.describe(head, with); err != nil {
 		return w.totals, err
 	}
+	// An error of out or of the encoder ends the scan, which itself succeeds then.
 	var failed error
 	err = from.Scan(ctx, nil, nil, func(key, value []byte) bool {
 		failed = w.pair(key, value)
@@ -64,6 +67,7 @@ func newWriter(out io.Writer) (*writer, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "archive.Write", "")
 	}
+	// Room for one more pair of usual size keeps the buffer from growing when it passes the aim.
 	return &writer{out: out, sum: sha256.New(), zstd: encoder, pairs: make([]byte, 0, frameAim+64<<10)}, nil
 }
 
@@ -72,6 +76,7 @@ func (w *writer) describe(head Header, with []Attachment) error {
 	if len(with) > AttachmentsMax {
 		return errs.New(errs.TooLarge, "archive.Write", "", fmt.Sprintf("an archive has at most %d attachments", AttachmentsMax))
 	}
+	// A hash never fails to write.
 	w.sum.Write([]byte(magic))
 	if _, err := io.WriteString(w.out, magic); err != nil {
 		return err
@@ -125,6 +130,7 @@ func (w *writer) end() error {
 	if err := w.flush(); err != nil {
 		return err
 	}
+	// The sum excludes the frame that carries it.
 	w.totals.SHA256 = hex.EncodeToString(w.sum.Sum(nil))
 	text, err := json.Marshal(w.totals)
 	if err != nil {
@@ -135,9 +141,11 @@ func (w *writer) end() error {
 
 // send writes one frame, compressed when that makes it smaller.
 func (w *writer) send(kind byte, content []byte) error {
+	// EncodeAll appends, so the head's place is kept free in front.
 	w.frame = append(w.frame[:0], make([]byte, frameHead)...)
 	w.frame = w.zstd.EncodeAll(content, w.frame)
 	codec := byte(codecZstd) // unless the content does not become smaller
+	// Content that does not shrink, such as random keys, costs no decompression later.
 	if len(w.frame)-frameHead >= len(content) {
 		codec, w.frame = codecPlain, append(w.frame[:frameHead], content...)
 	}

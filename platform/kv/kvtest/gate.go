@@ -9,11 +9,15 @@ import (
 
 // Gate is a store whose batches become durable only when the test says so: Wait of a ticket blocks
 // while the gate is shut, and fails with the error it was broken with.
+//
+// A batch is readable as soon as it is enqueued, also while the gate is shut: that is the contract of [kv.Writer], and
+// the window between readable and durable is what tests with a Gate are about.
 type Gate struct {
 	kv.Store
-	mu   sync.Mutex
+	mu sync.Mutex
+	// open is replaced at each Shut. A ticket takes the channel of the moment at which its Wait begins.
 	open chan struct{} // closed while the gate is open
-	err  error
+	err  error         // what tickets fail with, nil for success; under mu
 }
 
 // NewGate wraps a store with an open gate.
@@ -23,7 +27,8 @@ func NewGate(s kv.Store) *Gate {
 	return g
 }
 
-// Shut holds back every ticket from now on.
+// Shut holds back every Wait that begins from now on, also of batches enqueued before.
+// The gate must be open: of two channels the first would never be closed.
 func (g *Gate) Shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -31,6 +36,7 @@ func (g *Gate) Shut() {
 }
 
 // Open lets all tickets through; with an error they fail with it.
+// It may be called once for each Shut: a channel is closed once.
 func (g *Gate) Open(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -39,11 +45,13 @@ func (g *Gate) Open(err error) {
 }
 
 // Acquire implements kv.Store.
+// Acquire wraps the engine's writer. A gateWriter around a nil writer is harmless: the caller looks at the error first.
 func (g *Gate) Acquire(ctx context.Context, owner string) (kv.Writer, error) {
 	w, err := g.Store.Acquire(ctx, owner)
 	return gateWriter{w, g}, err
 }
 
+// gateWriter is the engine's writer with gated tickets. It does not implement kv.Loader, so a load does not pass the gate.
 type gateWriter struct {
 	kv.Writer
 	g *Gate
@@ -58,6 +66,7 @@ func (w gateWriter) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	return gateTicket{t, w.g}, nil
 }
 
+// gateTicket is a ticket of the engine behind the gate.
 type gateTicket struct {
 	kv.Ticket
 	g *Gate
@@ -73,6 +82,7 @@ func (t gateTicket) Wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	// The error is that of the latest Open, not of the one that opened this channel: a store that broke stays broken.
 	t.g.mu.Lock()
 	err := t.g.err
 	t.g.mu.Unlock()

@@ -20,6 +20,7 @@ import (
 
 // Run proves the engine that open makes. Each call of open returns a new, empty store, which Run
 // closes.
+// A part that closes the store itself relies on a second Close succeeding.
 func Run(t *testing.T, open func(t *testing.T) kv.Store) {
 	for _, c := range []struct {
 		name string
@@ -59,6 +60,7 @@ func acquire(t *testing.T, s kv.Store) kv.Writer {
 }
 
 // commit enqueues "key=value" puts and "-key" deletes and waits.
+// It returns the batch's sequence number.
 func commit(t *testing.T, w kv.Writer, ops ...string) uint64 {
 	t.Helper()
 	b := new(kv.Batch)
@@ -97,8 +99,8 @@ func expect(t *testing.T, s kv.Reader, lo, hi []byte, want string) {
 // tells an empty value from none.
 func putGet(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
-	commit(t, w, "a=1", "b=", "c=3")
-	commit(t, w, "-c", "-never")
+	commit(t, w, "a=1", "b=", "c=3") // an empty value is a value
+	commit(t, w, "-c", "-never")     // deleting what never was is no error
 	if v, err := s.Get(t.Context(), []byte("a")); err != nil || string(v) != "1" {
 		t.Errorf("get a: %q, %v", v, err)
 	}
@@ -108,7 +110,7 @@ func putGet(t *testing.T, s kv.Store) {
 	if v, err := s.Get(t.Context(), []byte("c")); !errors.Is(err, errs.NotFound) {
 		t.Errorf("get c: %q, %v", v, err)
 	}
-	many, err := s.GetMany(t.Context(), [][]byte{[]byte("x"), []byte("b"), []byte("a"), []byte("a")})
+	many, err := s.GetMany(t.Context(), [][]byte{[]byte("x"), []byte("b"), []byte("a"), []byte("a")}) // missing, empty, and one key twice
 	if err != nil || many[0] != nil || many[1] == nil || string(many[2]) != "1" || string(many[3]) != "1" {
 		t.Errorf("get many: %q, %v", many, err)
 	}
@@ -117,17 +119,18 @@ func putGet(t *testing.T, s kv.Store) {
 // batchOrder: a batch is readable when Enqueue returns, before anybody waits, and within a batch the last operation on a key
 // counts.
 func batchOrder(t *testing.T, s kv.Store) {
-	w := acquire(t, s)
+	w := acquire(t, s) // one batch with all cases
 	b := new(kv.Batch)
 	b.Put([]byte("a"), []byte("1"))
-	b.Delete([]byte("a"))
+	b.Delete([]byte("a")) // in the middle: the put that follows must win
 	b.Put([]byte("a"), []byte("2"))
 	b.Put([]byte("b"), []byte("1"))
-	b.Delete([]byte("b"))
+	b.Delete([]byte("b")) // last: nothing of b must stay
 	ticket, err := w.Enqueue(b)
-	if err != nil {
+	if err != nil { // limits are not what is tested here
 		t.Fatal(err)
 	}
+	// Before Wait: enqueued is readable.
 	expect(t, s, nil, nil, "a=2")
 	if err := ticket.Wait(t.Context()); err != nil {
 		t.Error(err)
@@ -140,16 +143,18 @@ func batchOrder(t *testing.T, s kv.Store) {
 // scan: keys come in order, from the first bound up to, but without, the second; a visitor can end it, and so can a context.
 func scan(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
-	commit(t, w, "b=2", "a=1", "bb=22", "c=3", "\xff\xff=z")
+	commit(t, w, "b=2", "a=1", "bb=22", "c=3", "\xff\xff=z") // not in order, so that the engine must sort
 	expect(t, s, nil, nil, "a=1 b=2 bb=22 c=3 \xff\xff=z")
-	expect(t, s, []byte("b"), []byte("c"), "b=2 bb=22")
-	expect(t, s, []byte("b\x00"), nil, "bb=22 c=3 \xff\xff=z")
-	expect(t, s, []byte("c"), []byte("c"), "")
-	expect(t, s, []byte("d"), []byte("b"), "")
+	expect(t, s, []byte("b"), []byte("c"), "b=2 bb=22")        // c itself is excluded
+	expect(t, s, []byte("b\x00"), nil, "bb=22 c=3 \xff\xff=z") // the smallest key after b
+	// An empty and an inverted range hold nothing. Neither is an error.
+	expect(t, s, []byte("c"), []byte("c"), "") // empty range
+	expect(t, s, []byte("d"), []byte("b"), "") // inverted range
 	n := 0
 	if err := s.Scan(t.Context(), nil, nil, func(_, _ []byte) bool { n++; return n < 2 }); err != nil || n != 2 {
 		t.Errorf("stopped scan: %d visits, %v", n, err)
 	}
+	// A context that is over ends the scan also if the engine has all pairs at hand.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Scan(ctx, nil, nil, func(_, _ []byte) bool { return true }); !errors.Is(err, context.Canceled) {
@@ -165,8 +170,8 @@ func snapshots(t *testing.T, s kv.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit(t, w, "a=changed", "-b", "d=4")
-	expect(t, view, nil, nil, "a=1 b=2 c=3")
+	commit(t, w, "a=changed", "-b", "d=4")   // changes each kind of pair: overwritten, deleted, new
+	expect(t, view, nil, nil, "a=1 b=2 c=3") // as before the changes
 	values, err := view.GetMany(t.Context(), [][]byte{[]byte("b"), []byte("d"), []byte("a")})
 	if err != nil || string(values[0]) != "2" || values[1] != nil || string(values[2]) != "1" {
 		t.Errorf("snapshot has %q, %v", values, err)
@@ -174,11 +179,11 @@ func snapshots(t *testing.T, s kv.Store) {
 	if _, err := view.Get(t.Context(), []byte("d")); !errors.Is(err, errs.NotFound) {
 		t.Errorf("snapshot has what came later: %v", err)
 	}
-	expect(t, s, nil, nil, "a=changed c=3 d=4")
+	expect(t, s, nil, nil, "a=changed c=3 d=4") // the store itself has all changes
 	if err := view.Close(); err != nil {
 		t.Error(err)
 	}
-	expect(t, s, nil, nil, "a=changed c=3 d=4")
+	expect(t, s, nil, nil, "a=changed c=3 d=4") // the end of the snapshot changes nothing
 }
 
 // reuse: an engine copies what it is given, and hands out copies. Neither side can change what the other has.
@@ -191,24 +196,25 @@ func reuse(t *testing.T, s kv.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key[0], value[0] = 'x', 'x'
+	// Before Wait: an engine that writes later must have copied by now.
+	key[0], value[0] = 'x', 'x' // ours again since Enqueue returned
 	if err := ticket.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, s, nil, nil, "k=v")
+	expect(t, s, nil, nil, "k=v") // the engine kept its own copy
 	out, err := s.Get(t.Context(), []byte("k"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out[0] = 'x'
-	expect(t, s, nil, nil, "k=v")
+	out[0] = 'x'                  // ours as well: it must not be the engine's copy
+	expect(t, s, nil, nil, "k=v") // the engine's value is unharmed
 }
 
 // limits: batches beyond the limits, and keys that are empty or the engine's own, are refused as a whole. The writer goes on.
 func limits(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	big := new(kv.Batch)
-	for i := range kv.BatchOps + 1 {
+	for i := range kv.BatchOps + 1 { // one more than a batch may have
 		big.Put(fmt.Appendf(nil, "k%d", i), nil)
 	}
 	for name, c := range map[string]struct {
@@ -216,35 +222,37 @@ func limits(t *testing.T, s kv.Store) {
 		kind errs.Kind
 	}{
 		"operations": {big, errs.TooLarge},
-		"key":        {&kv.Batch{Ops: []kv.Op{{Key: make([]byte, kv.KeyMax+1)}}}, errs.Invalid},
-		"long key":   {&kv.Batch{Ops: []kv.Op{{Key: bytes.Repeat([]byte("k"), kv.KeyMax+1)}}}, errs.TooLarge},
-		"value":      {&kv.Batch{Ops: []kv.Op{{Key: []byte("k"), Value: make([]byte, kv.ValueMax+1)}}}, errs.TooLarge},
-		"bytes":      {&kv.Batch{Ops: []kv.Op{{Key: []byte("k"), Value: make([]byte, kv.ValueMax)}}}, errs.TooLarge},
-		"empty key":  {&kv.Batch{Ops: []kv.Op{{Value: []byte("v")}}}, errs.Invalid},
+		// Zeros: keys that begin with a zero byte belong to the engine, which is found first.
+		"key":      {&kv.Batch{Ops: []kv.Op{{Key: make([]byte, kv.KeyMax+1)}}}, errs.Invalid},
+		"long key": {&kv.Batch{Ops: []kv.Op{{Key: bytes.Repeat([]byte("k"), kv.KeyMax+1)}}}, errs.TooLarge},
+		"value":    {&kv.Batch{Ops: []kv.Op{{Key: []byte("k"), Value: make([]byte, kv.ValueMax+1)}}}, errs.TooLarge},
+		// A value of the greatest size leaves no room for its key within a batch.
+		"bytes":     {&kv.Batch{Ops: []kv.Op{{Key: []byte("k"), Value: make([]byte, kv.ValueMax)}}}, errs.TooLarge},
+		"empty key": {&kv.Batch{Ops: []kv.Op{{Value: []byte("v")}}}, errs.Invalid},
 	} {
 		if _, err := w.Enqueue(c.b); !errors.Is(err, c.kind) {
 			t.Errorf("%s: got %v, want %v", name, err, c.kind)
 		}
 	}
-	expect(t, s, nil, nil, "")
-	commit(t, w, "still=works")
+	expect(t, s, nil, nil, "")  // no part of a refused batch shows
+	commit(t, w, "still=works") // the writer is not broken by it
 }
 
 // fence: once a writer is acquired, each earlier one is Fenced, and its batches change nothing.
 func fence(t *testing.T, s kv.Store) {
 	old := acquire(t, s)
-	commit(t, old, "a=1")
+	commit(t, old, "a=1") // the older writer works until it is fenced
 	young := acquire(t, s)
-	if young.Epoch() <= old.Epoch() {
+	if young.Epoch() <= old.Epoch() { // a larger epoch is a newer writer
 		t.Errorf("epochs %d, then %d", old.Epoch(), young.Epoch())
 	}
 	b := new(kv.Batch)
-	b.Put([]byte("a"), []byte("stale"))
-	if _, err := old.Enqueue(b); !errors.Is(err, errs.Fenced) {
+	b.Put([]byte("a"), []byte("stale"))                         // must never be seen
+	if _, err := old.Enqueue(b); !errors.Is(err, errs.Fenced) { // it learns that it is fenced by its next call
 		t.Errorf("the older writer: %v", err)
 	}
 	commit(t, young, "b=2")
-	expect(t, s, nil, nil, "a=1 b=2")
+	expect(t, s, nil, nil, "a=1 b=2") // one value of each writer, none stale
 }
 
 // sequence: numbers grow by one with each batch, over writers too, and LastSeq is that of the last durable batch.
@@ -255,21 +263,22 @@ func sequence(t *testing.T, s kv.Store) {
 			t.Errorf("sequence number %d, want %d", got, want)
 		}
 	}
-	if last, err := w.LastSeq(t.Context()); err != nil || last != 3 {
+	if last, err := w.LastSeq(t.Context()); err != nil || last != 3 { // all are durable: commit waits
 		t.Errorf("last: %d, %v", last, err)
 	}
-	w = acquire(t, s)
+	w = acquire(t, s) // the numbers belong to the store, not to a writer
 	if got := commit(t, w, "a=1"); got != 4 {
 		t.Errorf("after a takeover: %d", got)
 	}
 }
 
 // concurrent has many writers race for one key and keeps, in the same batch, one key per writer.
-// Whoever has the largest sequence number must have written the key's final value.
+// The batch with the largest sequence number must have written the key's final value.
 func concurrent(t *testing.T, s kv.Store) {
-	const writers, rounds = 8, 50
+	const writers, rounds = 8, 50 // enough for batches of several writers to share one commit
 	w := acquire(t, s)
 	var wg sync.WaitGroup
+	// mu guards value, which all writers fill.
 	var mu sync.Mutex
 	value := make(map[uint64]string) // by sequence number
 	for g := range writers {
@@ -278,6 +287,7 @@ func concurrent(t *testing.T, s kv.Store) {
 				mine := fmt.Sprintf("%d.%d", g, r)
 				b := new(kv.Batch)
 				b.Put([]byte("shared"), []byte(mine))
+				// One key for each goroutine, in the same batch as the shared one.
 				b.Put(binary.BigEndian.AppendUint32([]byte("own"), uint32(g)), []byte(mine))
 				ticket, err := w.Enqueue(b)
 				if err == nil {
@@ -288,13 +298,13 @@ func concurrent(t *testing.T, s kv.Store) {
 					return
 				}
 				mu.Lock()
-				value[ticket.Seq()] = mine
+				value[ticket.Seq()] = mine // the number orders the batches, not the order of these lines
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	if len(value) != writers*rounds {
+	if len(value) != writers*rounds { // two batches with one number would overwrite each other here
 		t.Fatalf("%d sequence numbers for %d batches", len(value), writers*rounds)
 	}
 	got, err := s.Get(t.Context(), []byte("shared"))
@@ -305,7 +315,7 @@ func concurrent(t *testing.T, s kv.Store) {
 
 // closedStore: calls on a closed store are Unavailable, and the Close that Run calls again is no error.
 func closedStore(t *testing.T, s kv.Store) {
-	w := acquire(t, s)
+	w := acquire(t, s) // Run closes it once more
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -326,5 +336,6 @@ func closedStore(t *testing.T, s kv.Store) {
 	if _, err := s.Snapshot(t.Context()); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("snapshot: %v", err)
 	}
+	// Stats has no error to return; it must only survive.
 	_ = s.Stats()
 }

@@ -24,7 +24,8 @@ func begin(t *testing.T, w kv.Writer) kv.Load {
 	return l
 }
 
-// fill gives a load one run of keys, each with its own name and a suffix as value.
+// fill gives a load one run of keys, each with its own name and the same value.
+// One goroutine fills one run; several may fill runs of the same load at once.
 func fill(l kv.Load, value string, keys ...string) error {
 	r, err := l.Run()
 	if err != nil {
@@ -51,24 +52,28 @@ func load(t *testing.T, s kv.Store) {
 		t.Fatal(err)
 	}
 	l := begin(t, w)
+	// Out of order, overlapping none. The third run is empty.
 	if err := errors.Join(fill(l, "new", "x", "y"), fill(l, "new", "b", "c", "d"), fill(l, "")); err != nil {
 		t.Fatal(err)
+		// Nothing shows before the commit.
 	}
 	expect(t, s, nil, nil, "a=old c=old m=old z=old")
+	// The load's b is newer by its commit, whatever came in between; m is not in the load.
 	seq := commit(t, w, "b=between", "m=between")
 	if err := l.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, s, nil, nil, "a=old b=new c=new d=new m=between x=new y=new z=old")
-	expect(t, snap, nil, nil, "a=old c=old m=old z=old")
-	if err := errors.Join(snap.Close(), l.Abort()); err != nil {
+	expect(t, snap, nil, nil, "a=old c=old m=old z=old")         // the snapshot is older than the load
+	if err := errors.Join(snap.Close(), l.Abort()); err != nil { // Abort after Commit does nothing
 		t.Error(err)
 	}
-	if again := commit(t, w, "c=newest", "-x"); again != seq+1 {
+	if again := commit(t, w, "c=newest", "-x"); again != seq+1 { // a load takes no sequence number
 		t.Errorf("sequence number %d after %d", again, seq)
 	}
 	expect(t, s, nil, nil, "a=old b=new c=newest d=new m=between y=new z=old")
 
+	// Eight runs at once, each in a goroutine of its own, as callers fill them.
 	big := begin(t, w)
 	var wg sync.WaitGroup
 	for g := range 8 {
@@ -103,13 +108,14 @@ func loadRefused(t *testing.T, s kv.Store) {
 	w := acquire(t, s)
 	commit(t, w, "a=1")
 	given := begin(t, w)
-	if err := errors.Join(fill(given, "2", "a", "b"), given.Abort()); err != nil {
+	if err := errors.Join(fill(given, "2", "a", "b"), given.Abort()); err != nil { // nothing of an aborted load stays
 		t.Fatal(err)
 	}
 	order := begin(t, w)
 	if err := fill(order, "2", "c", "b"); !errors.Is(err, errs.Invalid) {
 		t.Errorf("keys that shrink: %v", err)
 	}
+	// Keys that begin with a zero byte belong to the engine.
 	if err := fill(order, "2", "\x00e"); !errors.Is(err, errs.Invalid) {
 		t.Errorf("the engine's key: %v", err)
 	}
@@ -117,7 +123,7 @@ func loadRefused(t *testing.T, s kv.Store) {
 		t.Error(err)
 	}
 	mixed := begin(t, w)
-	if err := errors.Join(fill(mixed, "2", "a", "d"), fill(mixed, "2", "b", "c")); err != nil {
+	if err := errors.Join(fill(mixed, "2", "a", "d"), fill(mixed, "2", "b", "c")); err != nil { // each run is in order, but the second lies within the first
 		t.Fatal(err)
 	}
 	if err := mixed.Commit(t.Context()); !errors.Is(err, errs.Invalid) {
@@ -126,11 +132,12 @@ func loadRefused(t *testing.T, s kv.Store) {
 	if err := mixed.Abort(); err != nil {
 		t.Error(err)
 	}
+	// The commit decides, not the moment at which the load began.
 	old := begin(t, w)
 	if err := fill(old, "2", "a"); err != nil {
 		t.Fatal(err)
 	}
-	newer := acquire(t, s)
+	newer := acquire(t, s) // fences w while its load is under way
 	if err := old.Commit(t.Context()); !errors.Is(err, errs.Fenced) {
 		t.Errorf("commit of a fenced load: %v", err)
 	}

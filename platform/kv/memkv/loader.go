@@ -14,8 +14,8 @@ import (
 type bulk struct {
 	w    *writer
 	mu   sync.Mutex // guards runs and done; taken before the store's
-	runs []*run
-	done bool // committed or aborted
+	runs []*run     // in the order in which they were begun; Commit sorts them
+	done bool       // committed or aborted
 }
 
 // run is pairs in order of keys. It belongs to one goroutine until it is closed.
@@ -47,14 +47,17 @@ func (r *run) Put(key, value []byte) error {
 	if err := kv.CheckPair(key, value); err != nil {
 		return err
 	}
+	// The check is here and not at the commit, so that the caller learns which key is wrong.
 	if n := len(r.pairs); n > 0 && bytes.Compare(r.pairs[n-1].key, key) >= 0 {
 		return errs.New(errs.Invalid, "kv.Load", "", "a run's keys must grow")
 	}
+	// Both are copies: the caller reuses its buffers for the next pair.
 	r.pairs = append(r.pairs, pair{bytes.Clone(key), bytes.Clone(value)})
 	return nil
 }
 
 // Close implements kv.Run.
+// Close releases nothing: the pairs belong to the load.
 func (r *run) Close() error { return nil }
 
 // Commit implements kv.Load. It puts the runs in order of their first keys, and refuses runs of which one begins before
@@ -62,10 +65,12 @@ func (r *run) Close() error { return nil }
 func (b *bulk) Commit(context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	// Empty runs have no first key to sort by.
 	runs := slices.DeleteFunc(b.runs, func(r *run) bool { return len(r.pairs) == 0 })
 	slices.SortFunc(runs, func(x, y *run) int { return bytes.Compare(x.pairs[0].key, y.pairs[0].key) })
 	var all []pair
 	for _, r := range runs {
+		// Each run is sorted, so the runs are disjoint if each begins after the end of the one before.
 		if n := len(all); n > 0 && bytes.Compare(all[n-1].key, r.pairs[0].key) >= 0 {
 			return errs.New(errs.Invalid, "kv.Load", "", "runs interleave")
 		}
@@ -77,6 +82,7 @@ func (b *bulk) Commit(context.Context) error {
 	if err := b.w.current("kv.Load"); err != nil {
 		return err
 	}
+	// A second Commit, or one after Abort, succeeds without a change.
 	if !b.done {
 		s.merge(all)
 	}
@@ -85,6 +91,7 @@ func (b *bulk) Commit(context.Context) error {
 }
 
 // Abort implements kv.Load.
+// Abort may follow Commit, where it does nothing: callers defer it.
 func (b *bulk) Abort() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,6 +107,7 @@ func (s *Store) merge(more []pair) {
 	for _, p := range more {
 		i, found := slices.BinarySearchFunc(rest, p.key, func(o pair, key []byte) int { return bytes.Compare(o.key, key) })
 		out = append(append(out, rest[:i]...), p)
+		// Keys of more grow, so the next search begins where this one ended.
 		rest = rest[i:]
 		s.bytes += int64(len(p.key) + len(p.value))
 		if found {

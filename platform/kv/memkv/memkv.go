@@ -24,7 +24,7 @@ type Store struct {
 	bytes  int64        // of keys and values
 	epoch  uint64       // of the last writer
 	seq    uint64       // number of the last batch
-	closed bool
+	closed bool         // every call fails with Unavailable
 }
 
 // pair is a key and its value. The slices are the store's own and never change; a new value is a new slice.
@@ -46,6 +46,7 @@ func (s *Store) Get(_ context.Context, key []byte) ([]byte, error) {
 	if !ok {
 		return nil, errs.NotFound
 	}
+	// The copy is the caller's: it may change it.
 	return bytes.Clone(s.pairs[i].value), nil
 }
 
@@ -59,6 +60,7 @@ func (s *Store) GetMany(_ context.Context, keys [][]byte) ([][]byte, error) {
 	out := make([][]byte, len(keys))
 	for n, key := range keys {
 		if i, ok := s.find(key); ok {
+			// An empty value must differ from a missing one, which is nil; bytes.Clone of an empty slice could not promise that.
 			out[n] = append([]byte{}, s.pairs[i].value...)
 		}
 	}
@@ -66,6 +68,7 @@ func (s *Store) GetMany(_ context.Context, keys [][]byte) ([][]byte, error) {
 }
 
 // Scan implements kv.Reader over the pairs as they were when it was called.
+// It holds no lock while it visits. The slices it hands out are the stored ones, valid during the call by contract.
 func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value []byte) bool) error {
 	s.mu.RLock()
 	if s.closed {
@@ -74,11 +77,13 @@ func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value [
 	}
 	from, _ := s.find(lo)
 	to := len(s.pairs)
+	// Without hi the scan goes to the end.
 	if hi != nil {
 		to, _ = s.find(hi)
 	}
 	var picture []pair
 	if from < to {
+		// If hi is below lo the range is empty, not an error.
 		picture = slices.Clone(s.pairs[from:to])
 	}
 	s.mu.RUnlock()
@@ -94,18 +99,21 @@ func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value [
 }
 
 // Acquire implements kv.Store.
+// The owner's name is of use to engines that several processes share; this one ignores it.
 func (s *Store) Acquire(context.Context, string) (kv.Writer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, closed("kv.Acquire")
 	}
+	// The older writer is fenced from here on; it learns so at its next call.
 	s.epoch++
 	return &writer{s: s, epoch: s.epoch}, nil
 }
 
 // Snapshot implements kv.Store by a copy. What is copied are references: stored values are replaced,
 // never changed.
+// The snapshot is a Store that has no writer. Its Close frees the copy and leaves the original alone.
 func (s *Store) Snapshot(context.Context) (kv.Snapshot, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -121,6 +129,7 @@ func (s *Store) Backup(context.Context, string) error {
 }
 
 // Stats implements kv.Store.
+// The other fields stay zero: there are no syncs and no cache.
 func (s *Store) Stats() kv.Stats {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -149,6 +158,7 @@ func (s *Store) apply(op kv.Op) {
 		s.pairs = slices.Delete(s.pairs, i, i+1)
 	case ok:
 		s.bytes += int64(len(op.Value) - len(s.pairs[i].value))
+		// A new slice: a reader may hold the old one.
 		s.pairs[i].value = bytes.Clone(op.Value)
 	case !op.Delete:
 		s.bytes += int64(len(op.Key) + len(op.Value))
@@ -170,6 +180,7 @@ func (w *writer) Epoch() uint64 { return w.epoch }
 
 // Enqueue implements kv.Writer. The batch is applied at return, as a whole: [kv.Check] has refused what cannot be.
 func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
+	// Limits are checked before the first change, so that a refused batch leaves no trace.
 	if err := kv.Check(b); err != nil {
 		return nil, err
 	}

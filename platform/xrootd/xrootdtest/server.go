@@ -5,6 +5,9 @@
 // [New] starts a [Server] on a port of the loopback interface. The server does the handshake and the
 // login by itself and passes every later [Request] to the test's function, in the order of arrival on
 // one connection. [Good], [Bad], [Redirect], [Opened], [Pages] and [Written] build usual answers.
+//
+// Each connection has one goroutine, which answers before it reads the next request: a function that blocks holds up its own
+// connection only. There is no TLS, and no check of what a login says.
 package xrootdtest
 
 import (
@@ -19,6 +22,7 @@ import (
 )
 
 // Request is one request as the server got it.
+// Stream in its header names the answer it waits for.
 type Request struct {
 	wire.RequestHeader
 	Payload string  // without the header
@@ -159,10 +163,12 @@ func (s *Server) serve(c net.Conn, n int) {
 		case wire.ReqProtocol:
 			b = Good(r, wire.ProtocolReply{Version: wire.ProtocolVersion, Flags: s.flags}.Append(nil))
 		case wire.ReqLogin:
+			// The session id tells connections apart in tests of reconnects.
 			b = Good(r, wire.LoginReply{Session: wire.SessionID{byte(n + 1)}, Security: s.security}.Append(nil))
 		default:
 			b = s.answer(r)
 		}
+		// A nil answer is a server that stays silent; the test sends later or never.
 		if b == nil { // the client is left waiting
 			continue
 		}

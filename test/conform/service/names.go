@@ -10,17 +10,18 @@ import (
 )
 
 // NamesOptions describe an implementation of hemera.Names.
+// Dir is empty again for each test, because start makes a new implementation.
 type NamesOptions struct {
 	// Names is empty below Dir, and Who may do everything there. Dir is absolute and clean, not "/".
 	Names hemera.Names
 	Who   hemera.Identity
 	Dir   string
-	// MakeFile makes a whole, empty file that is committed when it returns: Names has no call for that, and each
-	// implementation has its own way. Nil leaves out what needs files.
+	// MakeFile makes a whole, empty file. Nil leaves out what needs files.
 	MakeFile func(t *testing.T, path string)
 }
 
 // wantKind fails the test unless the error has the kind.
+// A nil error has no kind, and is reported too.
 func wantKind(t *testing.T, what string, err error, kind errs.Kind) {
 	t.Helper()
 	if errs.KindOf(err) != kind || err == nil {
@@ -29,8 +30,8 @@ func wantKind(t *testing.T, what string, err error, kind errs.Kind) {
 }
 
 // Names checks an implementation of hemera.Names. start returns a new one for each test.
+// A test that a fake fails shows where it differs from a manager.
 func Names(t *testing.T, start func(t *testing.T) NamesOptions) {
-	// A map, so that the order changes from run to run: no test may need what another left.
 	for name, test := range map[string]func(*names, *testing.T){
 		"MakeAndStat": (*names).makeAndStat, "Parents": (*names).parents, "List": (*names).list, "Rename": (*names).rename,
 		"RenameOfATree": (*names).renameTree, "Remove": (*names).remove, "Files": (*names).files,
@@ -42,10 +43,11 @@ func Names(t *testing.T, start func(t *testing.T) NamesOptions) {
 	}
 }
 
-// names is one implementation under test, with helpers that take paths below Dir.
+// names is one implementation under test.
 type names struct{ NamesOptions }
 
 // mkdir makes a directory below Dir, whose own path is "".
+// Without parents, so the test makes each level itself.
 func (n *names) mkdir(t *testing.T, path string) hemera.Entry {
 	t.Helper()
 	e, err := n.Names.Mkdir(t.Context(), n.Who, n.Dir+path, 0o755, false)
@@ -55,7 +57,7 @@ func (n *names) mkdir(t *testing.T, path string) hemera.Entry {
 	return e
 }
 
-// stat returns what is at the path below Dir, and the error as it is.
+// stat looks up a path below Dir.
 func (n *names) stat(t *testing.T, path string) (hemera.Entry, error) {
 	return n.Names.Stat(t.Context(), n.Who, n.Dir+path)
 }
@@ -67,21 +69,21 @@ func (n *names) missing(t *testing.T, path string) {
 	wantKind(t, "stat "+path, err, errs.NotFound)
 }
 
-// makeAndStat: what Mkdir returns is what Stat finds, and without parents nothing else is made.
+// makeAndStat proves that what Mkdir returns is what Stat finds, and which errors there are otherwise.
 func (n *names) makeAndStat(t *testing.T) {
-	n.missing(t, "/a")
+	n.missing(t, "/a") // nothing is there yet
 	made := n.mkdir(t, "/a")
 	e, err := n.stat(t, "/a")
-	if err != nil || !e.IsDir() || e.Name != "a" || e.ID == 0 || e.ID != made.ID || e.Mode&0o777 != 0o755 {
+	if err != nil || !e.IsDir() || e.Name != "a" || e.ID == 0 || e.ID != made.ID || e.Mode&0o777 != 0o755 { // the type and special bits are not compared
 		t.Errorf("made %+v, found %+v, %v", made, e, err)
 	}
-	_, err = n.Names.Mkdir(t.Context(), n.Who, n.Dir+"/a", 0o755, false)
+	_, err = n.Names.Mkdir(t.Context(), n.Who, n.Dir+"/a", 0o755, false) // without parents a taken name is an error
 	wantKind(t, "the same again", err, errs.Exists)
 	_, err = n.Names.Mkdir(t.Context(), n.Who, n.Dir+"/no/b", 0o755, false)
 	wantKind(t, "without a parent", err, errs.NotFound)
 }
 
-// parents: with parents all of the path is made, and a second call finds it and succeeds.
+// parents proves that Mkdir with parents makes all levels, and may be repeated.
 func (n *names) parents(t *testing.T) {
 	for range 2 { // that it exists is no error
 		e, err := n.Names.Mkdir(t.Context(), n.Who, n.Dir+"/p/q/r", 0o755, true)
@@ -94,21 +96,21 @@ func (n *names) parents(t *testing.T) {
 	}
 }
 
-// list: names come in byte order, entries below are not listed, and visit's error ends the list and is returned.
+// list proves the order of names, by bytes and not by any language, and that only direct entries are listed.
 func (n *names) list(t *testing.T) {
-	// Byte order: capitals before small letters, a name before those that it begins, ASCII before the rest of UTF-8.
-	all := []string{"B", "a", "b", "b.c", "é"}
+	all := []string{"B", "a", "b", "b.c", "é"} // capitals sort before small letters, and "é" after both
 	for _, name := range []string{"b", "é", "B", "b.c", "a"} {
 		n.mkdir(t, "/"+name)
 	}
-	n.mkdir(t, "/b/below")
+	n.mkdir(t, "/b/below") // must not be listed
 	var got []string
 	visit := func(e hemera.Entry) error { got = append(got, e.Name); return nil }
 	if err := n.Names.List(t.Context(), n.Who, n.Dir, visit); err != nil || !slices.Equal(got, all) {
 		t.Errorf("%q, %v, want %q", got, err, all)
 	}
-	// The error itself comes back, so that callers can tell their own from the list's.
+	// An error of the visitor ends the listing and is returned as it is.
 	enough, calls := errors.New("enough"), 0
+	// The visitor is called once: nothing follows its error.
 	err := n.Names.List(t.Context(), n.Who, n.Dir, func(hemera.Entry) error { calls++; return enough })
 	if !errors.Is(err, enough) || calls != 1 {
 		t.Errorf("ended with %v after %d calls", err, calls)
@@ -116,7 +118,7 @@ func (n *names) list(t *testing.T) {
 	wantKind(t, "of nothing", n.Names.List(t.Context(), n.Who, n.Dir+"/no", visit), errs.NotFound)
 }
 
-// rename: a directory keeps its id, and each refusal has the kind that the interface names.
+// rename proves that an entry keeps its id, and what cannot be moved where.
 func (n *names) rename(t *testing.T) {
 	made := n.mkdir(t, "/a")
 	n.mkdir(t, "/taken")
@@ -134,7 +136,7 @@ func (n *names) rename(t *testing.T) {
 	}
 }
 
-// renameTree: everything below moves with a directory, and nothing that only begins like it.
+// renameTree proves that everything below moves along, and nothing beside it.
 func (n *names) renameTree(t *testing.T) {
 	n.mkdir(t, "/a")
 	n.mkdir(t, "/a/b")
@@ -146,20 +148,20 @@ func (n *names) renameTree(t *testing.T) {
 	if e, err := n.stat(t, "/z/b/c"); err != nil || e.ID != deep.ID {
 		t.Errorf("below: %+v, %v, was %+v", e, err, deep)
 	}
-	n.missing(t, "/a/b/c")
+	n.missing(t, "/a/b/c") // the whole tree has left its old name
 	if _, err := n.stat(t, "/ab"); err != nil {
 		t.Errorf("a neighbour: %v", err)
 	}
 }
 
-// remove: a kind that does not match is refused, kind zero takes either, and a directory has to be empty.
+// remove proves that a directory must be empty, and that the kind in the call is held to.
 func (n *names) remove(t *testing.T) {
 	n.mkdir(t, "/a")
 	n.mkdir(t, "/a/b")
 	remove := func(path string, kind hemera.EntryKind) error {
 		return n.Names.Remove(t.Context(), n.Who, n.Dir+path, kind)
 	}
-	wantKind(t, "of nothing", remove("/no", 0), errs.NotFound)
+	wantKind(t, "of nothing", remove("/no", 0), errs.NotFound) // 0: whatever it is
 	wantKind(t, "of what is not empty", remove("/a", 0), errs.NotEmpty)
 	wantKind(t, "of a directory as a file", remove("/a/b", hemera.KindFile), errs.IsDirectory)
 	if err := remove("/a/b", hemera.KindDirectory); err != nil {
@@ -171,7 +173,7 @@ func (n *names) remove(t *testing.T) {
 	n.missing(t, "/a")
 }
 
-// files: what differs between files and directories, replacement by Rename, and Publish with all that it refuses.
+// files proves what files have beyond directories: they can be replaced, and published if their size is right.
 func (n *names) files(t *testing.T) {
 	if n.MakeFile == nil {
 		t.Skip("it makes no files")
@@ -182,11 +184,11 @@ func (n *names) files(t *testing.T) {
 	if err != nil || old.IsDir() {
 		t.Fatalf("%+v, %v", old, err)
 	}
-	_, err = n.stat(t, "/f/below")
+	_, err = n.stat(t, "/f/below") // ENOTDIR, as in POSIX path resolution
 	wantKind(t, "stat below a file", err, errs.NotDirectory)
 	wantKind(t, "a list of a file", n.Names.List(t.Context(), n.Who, n.Dir+"/f", func(hemera.Entry) error { return nil }), errs.NotDirectory)
 	wantKind(t, "removal as a directory", n.Names.Remove(t.Context(), n.Who, n.Dir+"/f", hemera.KindDirectory), errs.NotDirectory)
-	// As POSIX rename(2): a file at the target is replaced, and the moved one keeps its id.
+	// A rename onto a file replaces it, unlike one onto a directory.
 	if err := n.Names.Rename(t.Context(), n.Who, n.Dir+"/f", n.Dir+"/g"); err != nil {
 		t.Fatalf("a rename that replaces: %v", err)
 	}
@@ -194,18 +196,16 @@ func (n *names) files(t *testing.T) {
 	if e, err := n.stat(t, "/g"); err != nil || e.ID != old.ID {
 		t.Errorf("replaced by %+v, %v, want %+v", e, err, old)
 	}
-	// Without a checksum: files that MakeFile makes need not store one.
 	publish := hemera.Publication{From: n.Dir + "/g", To: n.Dir + "/h", Size: old.Size + 1}
-	wantKind(t, "publication of another size", n.Names.Publish(t.Context(), n.Who, publish), errs.Conflict)
+	wantKind(t, "publication of another size", n.Names.Publish(t.Context(), n.Who, publish), errs.Conflict) // the size must be that of the file
 	publish.Size = old.Size
 	if err := n.Names.Publish(t.Context(), n.Who, publish); err != nil {
 		t.Fatalf("publication: %v", err)
 	}
 	n.MakeFile(t, n.Dir+"/new")
-	// Its size is that of the other: both are empty.
 	publish.From = n.Dir + "/new"
 	wantKind(t, "publication onto a name that is taken", n.Names.Publish(t.Context(), n.Who, publish), errs.Exists)
-	publish.Replace = true
+	publish.Replace = true // with consent the target is replaced
 	if err := n.Names.Publish(t.Context(), n.Who, publish); err != nil {
 		t.Errorf("publication that replaces: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 )
 
 // AttrCommand makes `hemera attr`: extended attributes.
+// Attributes are stored in the namespace with the entry. Other XRootD clients see user.NAME as NAME.
 func AttrCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("attr", "Extended attributes: list, set, get, remove",
 		attrLsCommand(e), attrSetCommand(e), attrGetCommand(e), attrRmCommand(e))
@@ -37,6 +38,7 @@ Files that exist keep what they have.`
 }
 
 // attrGetCommand makes `hemera attr get`.
+// It fails with NoAttribute if the attribute is not set, so that scripts can tell that from an empty value.
 func attrGetCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "get <name> <path>", Short: "Print one attribute", Args: cobra.ExactArgs(2), ValidArgsFunction: complete.Paths(e),
@@ -48,12 +50,13 @@ func attrGetCommand(e *cli.Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				// An empty value is a value.
 				value, there := attrs[args[0]]
 				if !there {
 					return errs.New(errs.NoAttribute, "hemera.AttrGet", path, "attribute "+args[0]+" is not set").
 						WithRemedy("hemera attr ls " + path + " shows those that are")
 				}
-				s := e.Stream(func(r output.Record) string { return fmt.Sprintf("%s=%q", args[0], value) })
+				s := e.Stream(func(r output.Record) string { return fmt.Sprintf("%s=%q", args[0], value) }) // quoted as in Go: values may have any bytes
 				if err := s.Add(output.Record{{Key: "name", Value: args[0]}, {Key: "value", Value: string(value)}}); err != nil {
 					return err
 				}
@@ -64,6 +67,7 @@ func attrGetCommand(e *cli.Env) *cobra.Command {
 }
 
 // attributes asks for the attributes of an entry, and returns its path too.
+// A Stat carries all attributes, so one request is enough. The empty Identity lets the manager use the caller's own.
 func attributes(ctx context.Context, e *cli.Env, m *admin.Client, arg string) (map[string][]byte, string, error) {
 	path, err := e.OnManager(arg)
 	if err != nil {
@@ -74,6 +78,8 @@ func attributes(ctx context.Context, e *cli.Env, m *admin.Client, arg string) (m
 }
 
 // attrRmCommand makes `hemera attr rm`. With -r entries without the attribute are skipped.
+// It stops at the first error; what was removed until then stays removed. Without -r it fails with NoAttribute if the
+// attribute is not set.
 func attrRmCommand(e *cli.Env) *cobra.Command {
 	var recursive bool
 	c := &cobra.Command{
@@ -83,6 +89,7 @@ func attrRmCommand(e *cli.Env) *cobra.Command {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				return e.Done(tree(ctx, e, m, args[1], recursive, func(path string) error {
 					err := m.RemoveXattr(ctx, hemera.Identity{}, path, args[0])
+					// In a tree most entries do not have it.
 					if recursive && errs.KindOf(err) == errs.NoAttribute {
 						return nil
 					}
@@ -91,6 +98,6 @@ func attrRmCommand(e *cli.Env) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVarP(&recursive, "recursive", "r", false, "everything below too, where it is set")
+	c.Flags().BoolVarP(&recursive, "recursive", "r", false, "everything below too, where it is set") // one request for each entry
 	return c
 }

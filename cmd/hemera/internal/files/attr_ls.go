@@ -15,6 +15,8 @@ import (
 )
 
 // attrLsCommand makes `hemera attr ls`.
+// Names are sorted. An entry without attributes prints nothing. It shows sys.* attributes of this entry only;
+// --effective has what is inherited.
 func attrLsCommand(e *cli.Env) *cobra.Command {
 	var effective bool
 	c := &cobra.Command{
@@ -25,6 +27,7 @@ Clients may still ask for another layout in URLs unless sys.forced.nouserlayout 
 		Example: `  hemera attr ls /exp
   hemera attr ls --effective /exp/2026`,
 		RunE: func(c *cobra.Command, args []string) error {
+			// Another output altogether: a table with sources.
 			if effective {
 				return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return effectivePolicy(ctx, e, m, args[0]) })
 			}
@@ -34,7 +37,7 @@ Clients may still ask for another layout in URLs unless sys.forced.nouserlayout 
 					return err
 				}
 				s := e.Stream(func(r output.Record) string { return fmt.Sprintf("%v=%q", r.Get("name"), r.Get("value")) })
-				for _, name := range slices.Sorted(maps.Keys(attrs)) {
+				for _, name := range slices.Sorted(maps.Keys(attrs)) { // maps have no order
 					if err := s.Add(output.Record{{Key: "name", Value: name}, {Key: "value", Value: string(attrs[name])}}); err != nil {
 						return err
 					}

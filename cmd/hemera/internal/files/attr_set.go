@@ -16,6 +16,7 @@ import (
 )
 
 // attrSetCommand makes `hemera attr set`.
+// It stops at the first error; what was set until then stays set. The manager checks the values of sys.* attributes.
 func attrSetCommand(e *cli.Env) *cobra.Command {
 	var recursive, create bool
 	c := &cobra.Command{
@@ -31,8 +32,9 @@ func attrSetCommand(e *cli.Env) *cobra.Command {
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				err := tree(ctx, e, m, args[1], recursive, func(path string) error {
-					return m.SetXattr(ctx, hemera.Identity{}, path, name, value, create)
+					return m.SetXattr(ctx, hemera.Identity{}, path, name, value, create) // create: fail with Exists if it is set
 				})
+				// A policy may be valid and still impossible here, for example with more copies than disks.
 				if err == nil && strings.Contains(name, ".forced.") {
 					warnOfPolicy(ctx, e, m, args[1])
 				}
@@ -40,9 +42,10 @@ func attrSetCommand(e *cli.Env) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVarP(&recursive, "recursive", "r", false, "everything below too")
-	c.Flags().BoolVarP(&create, "create", "c", false, "fail if it is set already")
+	c.Flags().BoolVarP(&recursive, "recursive", "r", false, "everything below too") // files as well as directories
+	c.Flags().BoolVarP(&create, "create", "c", false, "fail if it is set already")  // as setfattr and setxattr(2) have it
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		// The first word is an attribute, the second a path.
 		if len(args) == 0 {
 			return knownAttributes, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 		}
@@ -52,11 +55,13 @@ func attrSetCommand(e *cli.Env) *cobra.Command {
 }
 
 // knownAttributes are the names that completion offers.
+// Words that end in = are continued by the user.
 var knownAttributes = []cobra.Completion{
 	"sys.forced.space=", "sys.forced.layout=plain", "sys.forced.layout=replica", "sys.forced.nstripes=", "sys.forced.checksum=", "sys.forced.nouserlayout=1", "user.",
 }
 
 // warnOfPolicy prints a warning if no file could be written to the directory with its attributes.
+// It returns nothing: errors of the question are not errors of the command.
 func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string) {
 	path, err := e.OnManager(arg)
 	if err != nil {
@@ -67,15 +72,16 @@ func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string) 
 		return // the attribute is set all the same
 	}
 	for _, r := range x.Reasons {
-		if r.About == hemera.AboutNewFiles && r.Remedy != "" {
+		if r.About == hemera.AboutNewFiles && r.Remedy != "" { // other reasons are about files that exist
 			fmt.Fprintf(e.Err, "hemera: warning: new files in %s %s\n  what to do: %s\n", e.Visible(path), e.Visible(r.Text), e.Visible(r.Remedy))
 		}
 	}
 }
 
 // parseAttribute reads name=value. EOS's scripts quote values, so quotes around one are removed.
+// It fails with Invalid, as an error of the command line, for a name outside user. and sys.
 func parseAttribute(s string) (string, []byte, error) {
-	name, value, ok := strings.Cut(s, "=")
+	name, value, ok := strings.Cut(s, "=") // the first =: values may contain one
 	if !ok || name == "" {
 		return "", nil, cli.Usage(errs.New(errs.Invalid, "hemera.ReadAttribute", s, "want name=value"))
 	}
@@ -83,6 +89,7 @@ func parseAttribute(s string) (string, []byte, error) {
 		return "", nil, cli.Usage(errs.New(errs.Invalid, "hemera.ReadAttribute", s, "a name begins with user. or sys.").
 			WithRemedy("write user." + s + "; other XRootD clients see it as " + name))
 	}
+	// A shell has removed its own quotes by now.
 	if len(value) > 1 && value[0] == '"' {
 		unquoted, err := strconv.Unquote(value)
 		if err != nil {

@@ -14,6 +14,8 @@ import (
 )
 
 // CatCommand makes `hemera cat`: contents of files.
+// It goes on after a file that fails; the exit code is then 1. Standard output has only the bytes of files, so -m and
+// -j change nothing.
 func CatCommand(e *cli.Env) *cobra.Command {
 	var offset, length int64
 	c := &cobra.Command{
@@ -25,6 +27,7 @@ func CatCommand(e *cli.Env) *cobra.Command {
 			if offset < 0 || length < 0 {
 				return cli.Usage(errs.New(errs.Invalid, "hemera.Cat", "", "offset and length cannot be negative"))
 			}
+			// Without --length up to the end of the file. The comparison avoids an overflow of the sum.
 			end := int64(math.MaxInt64)
 			if c.Flags().Changed("length") && length < end-offset {
 				end = offset + length
@@ -34,13 +37,14 @@ func CatCommand(e *cli.Env) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().Int64Var(&offset, "offset", 0, "number of bytes to skip")
-	c.Flags().Int64Var(&length, "length", 0, "maximum number of bytes")
+	c.Flags().Int64Var(&offset, "offset", 0, "number of bytes to skip") // beyond the end: nothing is written
+	c.Flags().Int64Var(&length, "length", 0, "maximum number of bytes") // 0 if given is no bytes
 	return c
 }
 
 // cat copies the bytes from offset to end of one file to standard output. The client verifies each page before it is
 // written.
+// It reads ahead while it writes. A failure leaves what was written: the reader of a pipe must look at the exit code.
 func cat(ctx context.Context, e *cli.Env, cl *xrootd.Client, arg string, offset, end int64) error {
 	u, err := e.Remote(arg)
 	if err != nil {
@@ -51,7 +55,8 @@ func cat(ctx context.Context, e *cli.Env, cl *xrootd.Client, arg string, offset,
 		return err
 	}
 	defer f.Close(ctx)
-	r := f.NewReader(ctx, offset, end)
+	r := f.NewReader(ctx, offset, end) // several requests in flight
+	// It ends requests under way.
 	defer r.Close()
 	_, err = io.Copy(e.Out, r)
 	return errs.Wrap(err, "hemera.Cat", u.Redacted())

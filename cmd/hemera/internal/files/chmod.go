@@ -12,6 +12,7 @@ import (
 )
 
 // ChmodCommand makes `hemera chmod`: permission bits.
+// It goes on after a path that fails. A change of bits needs the owner of the entry, or an admin.
 func ChmodCommand(e *cli.Env) *cobra.Command {
 	var recursive bool
 	c := &cobra.Command{
@@ -20,7 +21,7 @@ func ChmodCommand(e *cli.Env) *cobra.Command {
 		Example: `  hemera chmod 0750 /exp/run1
   hemera chmod -r u+rwX,go-w /exp`,
 		RunE: func(c *cobra.Command, args []string) error {
-			mode, err := parseModeChange(args[0])
+			mode, err := parseModeChange(args[0]) // before any request
 			if err != nil {
 				return err
 			}
@@ -30,7 +31,7 @@ func ChmodCommand(e *cli.Env) *cobra.Command {
 					if err != nil {
 						return err
 					}
-					return chmod(ctx, cl, u, mode, recursive)
+					return chmod(ctx, cl, u, mode, recursive) // relative changes differ for each entry
 				}))
 			})
 		},
@@ -41,6 +42,8 @@ func ChmodCommand(e *cli.Env) *cobra.Command {
 
 // chmod changes an entry and, if recursive, everything below it. Children come first: the directory may become
 // unreadable.
+// It stops at the first error of a tree. A change such as u+w is not atomic: another client may change the bits
+// between the two requests.
 func chmod(ctx context.Context, cl *xrootd.Client, u xrootd.URL, mode modeChange, recursive bool) error {
 	i, err := cl.Stat(ctx, u)
 	if err != nil {
@@ -53,6 +56,8 @@ func chmod(ctx context.Context, cl *xrootd.Client, u xrootd.URL, mode modeChange
 		}
 	}
 	// A change such as u+w needs the present bits.
+	// A server that sends no owner sends no bits either. A mode is absolute if it gives the same result for no bits
+	// and for all.
 	if i.Owner == "" && mode(0, false) != mode(0o777, false) {
 		return errs.New(errs.Unsupported, "hemera.ChangeMode", u.Redacted(), "the server does not tell the present one").WithRemedy("give the mode in octal")
 	}

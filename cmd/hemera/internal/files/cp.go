@@ -29,6 +29,8 @@ type cpOptions struct {
 }
 
 // CpCommand makes `hemera cp`: copies of files and trees.
+// Package app/copy does the work. This file turns flags and paths into its options, and its reports into lines and
+// errors.
 func CpCommand(e *cli.Env) *cobra.Command {
 	var o cpOptions
 	c := &cobra.Command{
@@ -74,33 +76,36 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
 	}
 	f := c.Flags()
 	cli.RecursiveFlag(c, &o.recursive, "copy directories, with their contents")
-	f.BoolVarP(&o.force, "force", "f", false, "replace files that exist")
-	f.BoolVarP(&o.resume, "continue", "c", false, "go on with parts; pass over files of the same size and checksum")
-	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep permission bits and times, and the owner as root")
-	f.BoolVarP(&o.follow, "dereference", "L", false, "follow links to directories too")
+	f.BoolVarP(&o.force, "force", "f", false, "replace files that exist")                                            // as xrdcp -f
+	f.BoolVarP(&o.resume, "continue", "c", false, "go on with parts; pass over files of the same size and checksum") // parts are found by their names beside the target
+	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep permission bits and times, and the owner as root")         // as cp -p
+	f.BoolVarP(&o.follow, "dereference", "L", false, "follow links to directories too")                              // as cp -L
 	f.BoolVar(&o.skipLinks, "skip-links", false, "pass over all symbolic links; with -L over those that lead nowhere")
-	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")
-	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")
-	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")
+	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")                        // each with its own requests in flight
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")                                            // errors are printed all the same
+	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never") // see copy.Verify
+	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")   // third-party copy of the XRootD protocol
 	_ = c.RegisterFlagCompletionFunc("checksum", cobra.FixedCompletions([]cobra.Completion{"always", "possible", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("tpc", cobra.FixedCompletions([]cobra.Completion{"first", "only", "off"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
 // place turns an argument into the form that package copy takes: a URL or a local path.
+// Only words with a colon and URLs are remote: every other word is a local file, also /exp/a.
 func place(e *cli.Env, arg string) (string, error) {
 	if !strings.HasPrefix(arg, ":") {
 		return arg, nil
 	}
 	u, err := e.Remote(arg)
 	if strings.HasSuffix(arg, "/.") {
+		// ParseURL has cleaned the path, so the mark is put back.
 		return u.String() + "/.", err // the content of the directory
 	}
 	return u.String(), err
 }
 
 // copyOptions turns flags into options.
+// It fails with an error of the command line for a word or number that is not known.
 func (o cpOptions) copyOptions() (copy.Options, error) {
 	verify, ok1 := map[string]copy.Verify{"always": copy.VerifyAlways, "possible": copy.VerifyPossible, "never": copy.VerifyNever}[o.checksum]
 	tpc, ok2 := map[string]copy.TPC{"first": copy.TPCFirst, "only": copy.TPCOnly, "off": copy.TPCOff}[o.tpc]
@@ -112,8 +117,9 @@ func (o cpOptions) copyOptions() (copy.Options, error) {
 	case o.parallel < 1 || o.parallel > parallelMax:
 		return copy.Options{}, cli.Usage(errs.New(errs.TooLarge, "hemera.ReadParallel", "", "want 1 to 1024"))
 	}
-	links := copy.LinksFiles
+	links := copy.LinksFiles // the default: links to files only
 	switch {
+	// Both together: links that lead nowhere are passed over.
 	case o.follow && o.skipLinks:
 		links = copy.LinksGood
 	case o.follow:
@@ -127,6 +133,7 @@ func (o cpOptions) copyOptions() (copy.Options, error) {
 }
 
 // again is what to do after a copy of which a part failed.
+// It is added to errors only if something was left to be done.
 func (o cpOptions) again(args []string) string {
 	s := "repeat the command with --continue: it goes on with the parts that were kept and passes over the files that are there"
 	// The first copy made <to> itself; the next one would copy into it.
@@ -137,21 +144,24 @@ func (o cpOptions) again(args []string) string {
 }
 
 // parallelMax bounds the files copied at a time.
+// More files at a time only add memory and open files.
 const parallelMax = 1024
 
 // cp copies all sources. It decides between a pipe and a copy of files, makes the target directory, and reports.
+// It returns nil if every file was copied or passed over.
 func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpOptions) error {
 	options, err := o.copyOptions()
 	if err != nil {
 		return err
 	}
-	places := make([]string, len(args))
+	places := make([]string, len(args)) // the arguments, as package copy takes them
 	for i, arg := range args {
 		if places[i], err = place(e, arg); err != nil {
 			return err
 		}
 	}
 	from, to := places[:len(places)-1], places[len(places)-1]
+	// With - there are no files to count, so there is no progress and no report.
 	if to == "-" || len(from) == 1 && from[0] == "-" {
 		return pipe(ctx, e, cl, from, to, options)
 	}
@@ -159,12 +169,15 @@ func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpO
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Copy", args[len(args)-1], "both ends are on this machine").
 			WithRemedy("a path on the cluster begins with :, as in hemera cp data.root :/exp/"))
 	}
+	// Before the copy, which would take a missing target for the name of a file.
 	if err := makeTarget(ctx, cl, args[len(args)-1], to); err != nil {
 		return err
 	}
-	s := e.Stream(nil)
+	s := e.Stream(nil) // people get the summary, programs a record for each file
 	told := &teller{e: e, s: s, again: o.again(args), over: func() bool { return ctx.Err() != nil }}
+	// Set in every case: people must hear of failures too.
 	options.Report = told.file
+	// Without a terminal a progress line would fill a log.
 	if e.Live && !o.quiet {
 		options.Progress = told.progress
 	}
@@ -179,8 +192,10 @@ func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpO
 }
 
 // copied is the summary of a copy, with what was skipped, left out and kept.
+// Files of p count those that were there already; bytes likewise.
 func copied(p copy.Progress) string {
 	s := output.Count(p.Files-p.Skipped, "file") + ", " + output.Bytes(p.Bytes-p.SkippedBytes) + " copied"
+	// Each part of the sentence is there only if its number is not 0.
 	if p.Skipped > 0 {
 		s += "; " + output.Count(p.Skipped, "file") + " of " + output.Bytes(p.SkippedBytes) + " there already"
 	}
@@ -197,7 +212,10 @@ func copied(p copy.Progress) string {
 }
 
 // makeTarget makes the directory of a target that ends in /.
+// Missing directories above it are made too. It accepts a directory that
+// exists.
 func makeTarget(ctx context.Context, cl *xrootd.Client, arg, to string) error {
+	// The argument as typed: a cleaned URL has lost the slash.
 	if !strings.HasSuffix(arg, "/") {
 		return nil
 	}
@@ -212,6 +230,7 @@ func makeTarget(ctx context.Context, cl *xrootd.Client, arg, to string) error {
 }
 
 // pipe copies standard input to a file, or files to standard output.
+// Standard input has no length and no time, so no part of it is kept: an interrupted copy begins again.
 func pipe(ctx context.Context, e *cli.Env, cl *xrootd.Client, from []string, to string, o copy.Options) error {
 	if to == "-" {
 		return e.Each(ctx, from, func(arg string) error {
@@ -228,25 +247,28 @@ func pipe(ctx context.Context, e *cli.Env, cl *xrootd.Client, from []string, to 
 	if err != nil {
 		return err
 	}
-	_, err = copy.FromReader(ctx, cl, &input{ctx: ctx, r: e.In}, u, o)
+	_, err = copy.FromReader(ctx, cl, &input{ctx: ctx, r: e.In}, u, o) // the file appears when the input has ended
 	return e.Done(err)
 }
 
 // teller reports a copy while it runs. It is called from the goroutines that copy. mu guards its fields and the
 // terminal.
+// It never calls a server under mu.
 type teller struct {
-	e     *cli.Env
-	s     *output.Stream
-	again string // what to do when some fail
-	over  func() bool
+	e     *cli.Env       // for the two streams
+	s     *output.Stream // records for programs
+	again string         // what to do when some fail
+	over  func() bool    // whether the command was interrupted
 
 	mu     sync.Mutex
-	drawn  bool
-	failed int
+	drawn  bool  // a progress line is on the terminal
+	failed int   // files
 	last   error // the last failure, not told yet: it may be the only one, and then the command's
 }
 
 // file tells programs of every file, and people of those that failed.
+// Package copy calls it once for each file. The last failure is kept back, so that a single one becomes the error of
+// the command.
 func (t *teller) file(from, to string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -258,6 +280,7 @@ func (t *teller) file(from, to string, err error) {
 	if !t.e.ForPrograms() {
 		return
 	}
+	// The kind is a stable word; the text of the error may change.
 	r := output.Record{{Key: "from", Value: from}, {Key: "to", Value: to}, {Key: "result", Value: cli.OnOff(err == nil, "ok", "failed")}}
 	if err != nil {
 		r = append(r, output.Field{Key: "kind", Value: errs.KindOf(err).String()}, output.Field{Key: "error", Value: errs.Plain(err.Error())})
@@ -266,6 +289,7 @@ func (t *teller) file(from, to string, err error) {
 }
 
 // progress redraws the progress line.
+// Package copy calls it a few times a second.
 func (t *teller) progress(p copy.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -274,6 +298,7 @@ func (t *teller) progress(p copy.Progress) {
 }
 
 // tellLast tells the last failure. One that is only the interruption is told by the command's error.
+// The caller holds mu.
 func (t *teller) tellLast() {
 	if t.last == nil || errors.Is(t.last, context.Canceled) || errors.Is(t.last, errs.Cancelled) {
 		return
@@ -286,6 +311,8 @@ func (t *teller) tellLast() {
 }
 
 // end leaves the last bar standing and makes the command's error of what the copy ended with.
+// It is called once, after the copy. The number of failures decides the error: of many files the command says how
+// many, of one file what happened.
 func (t *teller) end(ctx context.Context, p copy.Progress, err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -298,8 +325,10 @@ func (t *teller) end(ctx context.Context, p copy.Progress, err error) error {
 	case ctx.Err() != nil:
 		t.tellLast()
 		return errs.New(errs.Cancelled, "hemera.Copy", "", "interrupted; "+copied(p)).WithRemedy(t.again)
+	// The error, if any, is about the whole copy, such as a source that is not there.
 	case t.failed == 0:
 		return err
+	// A part was kept, so repeating the command is worth it.
 	case t.failed == 1 && p.Kept > 0 && errs.RemedyOf(t.last) == "":
 		return cli.Advised(t.last, t.again)
 	case t.failed == 1:

@@ -10,6 +10,7 @@ import (
 
 // progressForms are ways to show a copy on one line, the fullest first. While sources are still being
 // listed the totals grow, which a + says.
+// The caller takes the first that fits the terminal. Shares are of bytes, or of files if all are empty.
 func progressForms(p copy.Progress) []string {
 	share := cli.Percent(p.Bytes, p.BytesTotal)
 	if p.BytesTotal == 0 {
@@ -23,7 +24,7 @@ func progressForms(p copy.Progress) []string {
 	amount := fmt.Sprintf("%s of %s%s", done, output.Bytes(p.BytesTotal), grows)
 	files := fmt.Sprintf("%d of %d%s files", p.Files, p.FilesTotal, grows)
 	rate := output.Bytes(p.Rate) + "/s"
-	rest := ""
+	rest := "" // failures and the time left, if any
 	if p.Failed > 0 {
 		rest += fmt.Sprintf("  %d failed", p.Failed)
 	}
@@ -34,7 +35,7 @@ func progressForms(p copy.Progress) []string {
 	for _, width := range []int{24, 16, 10, 4} {
 		forms = append(forms, fmt.Sprintf("%s  %s  %s  %s%s", cli.Bar(share, width), amount, files, rate, rest))
 	}
-	short := fmt.Sprintf("%.1f%%", share)
+	short := fmt.Sprintf("%.1f%%", share) // without a bar, for narrow windows
 	return append(forms,
 		fmt.Sprintf("%s  %s  %s  %s%s", short, amount, files, rate, rest),
 		fmt.Sprintf("%s  %s  %s%s", short, amount, rate, rest),

@@ -15,6 +15,7 @@ import (
 )
 
 // DuCommand makes `hemera du`: usage of trees.
+// It costs one request for each argument; the manager keeps sums for every directory, so it counts nothing.
 func DuCommand(e *cli.Env) *cobra.Command {
 	var summary, all, bytes bool
 	var depth int
@@ -26,10 +27,11 @@ namespace keeps exact sums, so du -s / answers at once.`,
   hemera du --depth 1 /exp
   hemera du -b -s /exp`,
 		RunE: func(c *cobra.Command, args []string) error {
-			r := admin.WalkRequest{Kind: hemera.KindDirectory, Depth: max(depth, 0)}
+			r := admin.WalkRequest{Kind: hemera.KindDirectory, Depth: max(depth, 0)} // Depth 0 is all levels for the manager
 			if all {
 				r.Kind = 0
 			}
+			// -1 is the path alone for the manager.
 			if summary || depth == 0 {
 				r.Depth = -1
 			}
@@ -42,7 +44,7 @@ namespace keeps exact sums, so du -s / answers at once.`,
 			}
 			heading := fmt.Sprintf("%14s  %14s  %10s  %s\n", "bytes", "physical", "files", "path")
 			s := e.Stream(func(r output.Record) string {
-				first := heading
+				first := heading // before the first line only
 				heading = ""
 				return first + line(r)
 			})
@@ -55,16 +57,18 @@ namespace keeps exact sums, so du -s / answers at once.`,
 			})
 		},
 	}
-	cli.HumanFlag(c, new(bool), true)
+	cli.HumanFlag(c, new(bool), true) // sizes have units unless -b is given
 	c.Flags().BoolVarP(&summary, "summarize", "s", false, "only the directories named")
-	c.Flags().BoolVarP(&all, "all", "a", false, "files too")
-	c.Flags().BoolVarP(&bytes, "bytes", "b", false, "sizes in bytes")
-	c.Flags().IntVar(&depth, "depth", -1, "levels below the path to show; 0 is the path alone (default all)")
+	c.Flags().BoolVarP(&all, "all", "a", false, "files too")                                                  // one line for each
+	c.Flags().BoolVarP(&bytes, "bytes", "b", false, "sizes in bytes")                                         // for scripts
+	c.Flags().IntVar(&depth, "depth", -1, "levels below the path to show; 0 is the path alone (default all)") // as du -d
 	c.MarkFlagsMutuallyExclusive("summarize", "depth")
 	return c
 }
 
 // du prints the usage of one argument.
+// Directories that could not be listed are printed on standard error; the rest goes on, and the command fails at the
+// end.
 func du(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest, arg string, s *output.Stream) error {
 	path, err := e.OnManager(arg)
 	if err != nil {
@@ -81,8 +85,9 @@ func du(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest, a
 			failed++
 			return nil
 		}
-		t := f.Entry.Tree
+		t := f.Entry.Tree // everything below the directory
 		if !f.Entry.IsDir() {
+			// Each piece of a replica has the whole file.
 			t = hemera.TreeTotals{Files: 1, Bytes: f.Entry.Size, Physical: f.Entry.Size * int64(len(f.Entry.Pieces))}
 		}
 		return s.Add(output.Record{
@@ -90,7 +95,7 @@ func du(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest, a
 			{Key: "files", Value: t.Files}, {Key: "directories", Value: t.Dirs},
 		})
 	})
-	if err == nil && failed > 0 {
+	if err == nil && failed > 0 { // the sums of what could be listed are printed all the same
 		err = errs.New(errs.Internal, "hemera.Du", path, output.Count(failed, "directory")+" could not be listed")
 	}
 	return err

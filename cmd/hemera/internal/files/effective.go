@@ -16,6 +16,8 @@ import (
 )
 
 // effectivePolicy prints the policy of new files in a directory, by the rules that the manager uses (package policy).
+// It makes one request for each directory above, and one for the spaces. The answer is as of these moments: another
+// admin may change a directory meanwhile. It fails with NotDirectory for a file.
 func effectivePolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string) error {
 	path, err := e.OnManager(arg)
 	if err != nil {
@@ -29,9 +31,9 @@ func effectivePolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg strin
 		return errs.New(errs.NotDirectory, "hemera.AttrLsEffective", path, "a policy is in force for new files in a directory").
 			WithRemedy("name the directory; hemera file info " + path + " shows how the file is stored")
 	}
-	dirMode := en.Mode
+	dirMode := en.Mode // the bits that new entries take over
 	attrs := policy.Attributes{Sys: map[string][]byte{}, User: en.Xattrs}
-	from := map[string]string{}
+	from := map[string]string{} // name of an attribute to the directory that has it
 	// From the directory up to the root: the nearest value of a name counts.
 	for at := path; ; at = gopath.Dir(at) {
 		if at != path {
@@ -40,6 +42,7 @@ func effectivePolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg strin
 			}
 		}
 		for name, value := range en.Xattrs {
+			// user.forced.* counts in this directory only, so only sys.* is inherited.
 			if _, nearer := attrs.Sys[name]; !nearer && strings.HasPrefix(name, "sys.") {
 				attrs.Sys[name], from[name] = value, at
 			}
@@ -61,6 +64,7 @@ func effectivePolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg strin
 
 // policyRecords makes a record of each value of a policy, with its source. from names the directory of each sys.
 // attribute.
+// No client's wish is considered: it is the policy for a client that asks for nothing.
 func policyRecords(v *hemera.View, path string, attrs policy.Attributes, from map[string]string, mode uint32) (records []output.Record, err error) {
 	name, err := policy.Space(attrs, hemera.Wish{}, hemera.Identity{})
 	if err != nil {
@@ -71,16 +75,17 @@ func policyRecords(v *hemera.View, path string, attrs policy.Attributes, from ma
 		return nil, errs.New(errs.NotFound, "hemera.AttrLsEffective", path, "its space "+name+" does not exist: no file can be written there").
 			WithRemedy("make it: hemera space set " + name + " define=24, or change " + policy.AttrSpace)
 	}
+	// The same function that the manager calls for a new file, so the answer cannot differ from what happens.
 	p, err := policy.Decide(attrs, space, hemera.Wish{}, hemera.Identity{})
 	if err != nil {
 		return nil, err
 	}
-	source := func(otherwise string, names ...string) string {
+	source := func(otherwise string, names ...string) string { // otherwise: if no attribute decides
 		for _, attr := range names {
 			if _, ok := attrs.Sys[attr]; ok {
 				return attr + " of " + from[attr]
 			}
-			user := "user" + strings.TrimPrefix(attr, "sys")
+			user := "user" + strings.TrimPrefix(attr, "sys") // user.forced.*, which users may set
 			if len(attrs.User[user]) > 0 {
 				return user + " of " + path
 			}
@@ -91,15 +96,15 @@ func policyRecords(v *hemera.View, path string, attrs policy.Attributes, from ma
 	add := func(key string, value any, source string) {
 		records = append(records, output.Record{{Key: "key", Value: key}, {Key: "value", Value: value}, {Key: "source", Value: source}})
 	}
-	add("space", name, source("default", policy.AttrSpace))
-	add("layout", p.Layout.Kind.String(), source(ofSpace, policy.AttrLayout, policy.AttrStripes))
-	add("nstripes", int(p.Layout.Pieces), source(ofSpace, policy.AttrStripes, policy.AttrLayout))
-	add("checksum", p.Checksum.String(), source(ofSpace, policy.AttrChecksum))
-	add("minpieces", output.Auto(output.Digits(0))(int(p.PiecesMin)), ofSpace)
-	add("sync", cli.OnOff(p.Sync, "on", "off"), ofSpace)
+	add("space", name, source("default", policy.AttrSpace))                                       // where new files go
+	add("layout", p.Layout.Kind.String(), source(ofSpace, policy.AttrLayout, policy.AttrStripes)) // replica or plain
+	add("nstripes", int(p.Layout.Pieces), source(ofSpace, policy.AttrStripes, policy.AttrLayout)) // pieces of a file
+	add("checksum", p.Checksum.String(), source(ofSpace, policy.AttrChecksum))                    // of the whole file
+	add("minpieces", output.Auto(output.Digits(0))(int(p.PiecesMin)), ofSpace)                    // attributes cannot change it
+	add("sync", cli.OnOff(p.Sync, "on", "off"), ofSpace)                                          // whether a close waits for the disks
 	add("nouserlayout", cli.OnOff(string(attrs.Sys[policy.AttrNoUserLayout]) == "1", "on", "off"), source("default", policy.AttrNoUserLayout))
-	file, err1 := policy.Mode(attrs.Sys, 0, false, mode, false)
-	dir, err2 := policy.Mode(attrs.Sys, 0, false, mode, true)
+	file, err1 := policy.Mode(attrs.Sys, 0, false, mode, false) // bits of new files
+	dir, err2 := policy.Mode(attrs.Sys, 0, false, mode, true)   // bits of new directories
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,8 @@ import (
 
 // fileCheckCommand makes `hemera file check`, and with repair `hemera file verify`. Nodes read the pieces; nothing is
 // transferred.
+// The reading is done by the nodes, at their pace: for a large file it takes minutes. Repair changes only pieces that
+// are bad.
 func fileCheckCommand(e *cli.Env, verb string, repair bool) *cobra.Command {
 	long := "The nodes read every piece of the file from its disk and check it, page by page and as a whole.\n"
 	if repair {
@@ -45,16 +47,18 @@ func fileCheckCommand(e *cli.Env, verb string, repair bool) *cobra.Command {
 }
 
 // printChecks prints the result of each piece, and returns the verdict.
+// A piece has one of four results; the last three columns say more.
 func printChecks(e *cli.Env, checks []hemera.PieceCheck, repair bool) error {
 	var records []output.Record
-	bad, offline := 0, 0
+	bad, offline := 0, 0 // numbers of pieces
 	for _, c := range checks {
-		sums := make([]string, len(c.Checksums))
+		sums := make([]string, len(c.Checksums)) // one for each kind that the file has
 		for i, s := range c.Checksums {
 			sums[i] = s.String()
 		}
 		result := cli.OnOff(c.OK, "ok", "bad")
 		switch {
+		// It was bad in place, and another disk has a good one now.
 		case !c.OK && c.Repaired:
 			result = "remade" // on another disk
 		case c.Offline:
@@ -64,15 +68,16 @@ func printChecks(e *cli.Env, checks []hemera.PieceCheck, repair bool) error {
 			bad++
 		}
 		records = append(records, output.Record{
-			{Key: "no", Value: int(c.Piece.Index)}, {Key: "fsid", Value: uint32(c.Piece.Disk)}, {Key: "host", Value: c.Host},
-			{Key: "result", Value: result}, {Key: "size", Value: c.Size}, {Key: "checksums", Value: strings.Join(sums, ",")},
-			{Key: "badpages", Value: c.BadPages}, {Key: "repaired", Value: cli.OnOff(c.Repaired, "yes", "no")}, {Key: "error", Value: c.Error},
+			{Key: "no", Value: int(c.Piece.Index)}, {Key: "fsid", Value: uint32(c.Piece.Disk)}, {Key: "host", Value: c.Host}, // fsid is the number of the disk
+			{Key: "result", Value: result}, {Key: "size", Value: c.Size}, {Key: "checksums", Value: strings.Join(sums, ",")}, // checksums are those of the bytes read now
+			{Key: "badpages", Value: c.BadPages}, {Key: "repaired", Value: cli.OnOff(c.Repaired, "yes", "no")}, {Key: "error", Value: c.Error}, // error is empty if the piece was read to its end
 		})
 	}
 	return printCheckRecords(e, records, checkVerdict(len(records), bad, offline, repair))
 }
 
 // checkVerdict is the error of a check that found bad pieces, or pieces that no node could read.
+// Corrupt goes before Unavailable: bad data is worse than a disk out of reach.
 func checkVerdict(pieces, bad, offline int, repair bool) error {
 	switch {
 	case bad == 0 && offline == 0:
@@ -110,13 +115,13 @@ func printCheckRecords(e *cli.Env, records []output.Record, verdict error) error
 
 // checkColumns are the table of file check and file verify.
 var checkColumns = []output.Column{
-	{Title: "no.", Key: "no"},
-	{Title: "disk", Key: "fsid"},
-	{Title: "host", Key: "host"},
-	{Title: "result", Key: "result"}, // ok, bad, remade (on another disk) or offline
-	{Title: "size", Key: "size"},
+	{Title: "no.", Key: "no"},                     // index of the piece in the layout
+	{Title: "disk", Key: "fsid"},                  // id
+	{Title: "host", Key: "host"},                  // of the node
+	{Title: "result", Key: "result"},              // ok, bad, remade (on another disk) or offline
+	{Title: "size", Key: "size"},                  // bytes of the piece
 	{Title: "checksums", Key: "checksums"},        // of the whole file, as read from this piece
 	{Title: "badpages", Key: "badpages"},          // pages of 4 KiB that did not match
 	{Title: "repaired", Key: "repaired", Wide: 1}, // from other pieces
-	{Title: "error", Key: "error"},
+	{Title: "error", Key: "error"},                // what the node says
 }

@@ -15,6 +15,7 @@ import (
 )
 
 // fileInfoCommand makes `hemera file info`. Users see files that they may see by path; details of disks are for admins.
+// It makes one request. It fails with NotFound if neither the namespace nor, for an id, a disk has the file.
 func fileInfoCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "info <file>", Short: "Everything known of a file or directory", Args: cobra.ExactArgs(1),
@@ -45,6 +46,7 @@ are asked too, and pieces that the namespace does not have are listed, with the 
 }
 
 // printFile prints a file, its pieces, and pieces on disks that the namespace does not have.
+// Programs get the file, its pieces and the strays as records of one list; people get three tables.
 func printFile(e *cli.Env, report hemera.FileReport) error {
 	head := fileRecord(report)
 	var pieces, strays []output.Record
@@ -58,13 +60,13 @@ func printFile(e *cli.Env, report hemera.FileReport) error {
 	switch {
 	case p.Format != output.Table:
 		return p.List(nil, slices.Concat([]output.Record{head}, pieces, strays))
-	case report.Entry.IsDir():
+	case report.Entry.IsDir(): // directories have no pieces
 		return p.One(cli.ColumnsOf(head), head)
 	}
 	if err := p.Head(cli.ColumnsOf(head), head); err != nil {
 		return err
 	}
-	if len(pieces) > 0 || len(strays) == 0 {
+	if len(pieces) > 0 || len(strays) == 0 { // an empty table says that no piece is left
 		fmt.Fprintln(e.Out)
 		if err := p.List(pieceColumns, pieces); err != nil {
 			return err
@@ -78,20 +80,21 @@ func printFile(e *cli.Env, report hemera.FileReport) error {
 }
 
 // strayRecord makes the record of a piece that a disk has and the namespace does not.
+// Its facts come from the footer of the piece, because the namespace has none.
 func strayRecord(s hemera.Stray) output.Record {
 	return output.Record{
-		{Key: "tag", Value: s.Tag}, {Key: "no", Value: int(s.Piece.ID.Index)}, {Key: "fsid", Value: uint32(s.Disk)}, {Key: "host", Value: s.Host},
-		{Key: "generation", Value: uint64(s.Piece.ID.Gen)}, {Key: "size", Value: s.Piece.FileSize}, {Key: "layout", Value: s.Piece.Layout.String()},
-		{Key: "sealed", Value: cli.Unix(s.Piece.Sealed)}, {Key: "path", Value: s.Piece.Path},
+		{Key: "tag", Value: s.Tag}, {Key: "no", Value: int(s.Piece.ID.Index)}, {Key: "fsid", Value: uint32(s.Disk)}, {Key: "host", Value: s.Host}, // fsid is the number of the disk
+		{Key: "generation", Value: uint64(s.Piece.ID.Gen)}, {Key: "size", Value: s.Piece.FileSize}, {Key: "layout", Value: s.Piece.Layout.String()}, // size is that of the file, in bytes
+		{Key: "sealed", Value: cli.Unix(s.Piece.Sealed)}, {Key: "path", Value: s.Piece.Path}, // seconds since 1970
 	}
 }
 
 // strayColumns are the second table of file info.
 var strayColumns = []output.Column{
-	{Title: "tag", Key: "tag"}, // orphan, newer and so on; see fsck
-	{Title: "no.", Key: "no"},  // index of the piece in the layout
-	{Title: "disk", Key: "fsid"},
-	{Title: "host", Key: "host"},
+	{Title: "tag", Key: "tag"},               // orphan, newer and so on; see fsck
+	{Title: "no.", Key: "no"},                // index of the piece in the layout
+	{Title: "disk", Key: "fsid"},             // id
+	{Title: "host", Key: "host"},             // of the node
 	{Title: "generation", Key: "generation"}, // of the content that the piece belongs to
 	{Title: "size", Key: "size", Show: output.Bytes},
 	{Title: "sealed", Key: "sealed", Show: output.Time}, // when its write ended
@@ -99,16 +102,17 @@ var strayColumns = []output.Column{
 }
 
 // fileRecord makes the record of an entry, with the keys of eos file info.
+// Times are text in UTC with nanoseconds.
 func fileRecord(report hemera.FileReport) output.Record {
 	en := report.Entry
 	if en.Birth.IsZero() && len(report.Strays) > 0 { // disks know it, the namespace does not
 		return output.Record{{Key: "file", Value: report.Path}, {Key: "status", Value: report.Status}, {Key: "fxid", Value: en.ID.Hex()}, {Key: "fid", Value: uint64(en.ID)}}
 	}
 	r := output.Record{
-		{Key: cli.OnOff(en.IsDir(), "directory", "file"), Value: report.Path}, {Key: "status", Value: report.Status}, {Key: "flags", Value: fmt.Sprintf("%04o", en.Mode)},
-		{Key: "size", Value: onOffSize(en)}, {Key: "mtime", Value: cli.Stamp(en.Mtime)}, {Key: "ctime", Value: cli.Stamp(en.Ctime)}, {Key: "btime", Value: cli.Stamp(en.Birth)},
-		{Key: "uid", Value: en.UID}, {Key: "gid", Value: en.GID}, {Key: "fxid", Value: en.ID.Hex()}, {Key: "fid", Value: uint64(en.ID)},
-		{Key: "pid", Value: uint64(en.Parent)}, {Key: "pxid", Value: en.Parent.Hex()},
+		{Key: cli.OnOff(en.IsDir(), "directory", "file"), Value: report.Path}, {Key: "status", Value: report.Status}, {Key: "flags", Value: fmt.Sprintf("%04o", en.Mode)}, // flags are permission bits, in octal
+		{Key: "size", Value: onOffSize(en)}, {Key: "mtime", Value: cli.Stamp(en.Mtime)}, {Key: "ctime", Value: cli.Stamp(en.Ctime)}, {Key: "btime", Value: cli.Stamp(en.Birth)}, // bytes; times in UTC
+		{Key: "uid", Value: en.UID}, {Key: "gid", Value: en.GID}, {Key: "fxid", Value: en.ID.Hex()}, {Key: "fid", Value: uint64(en.ID)}, // fxid is fid in hexadecimal
+		{Key: "pid", Value: uint64(en.Parent)}, {Key: "pxid", Value: en.Parent.Hex()}, // the directory
 	}
 	if en.IsDir() {
 		return append(r, output.Record{{Key: "treefiles", Value: en.Tree.Files}, {Key: "treedirs", Value: en.Tree.Dirs}, {Key: "treebytes", Value: en.Tree.Bytes}}...)
@@ -129,6 +133,7 @@ func fileRecord(report hemera.FileReport) output.Record {
 }
 
 // onOffSize is the size of a file, and of a directory the size of all below it.
+// Both are in bytes.
 func onOffSize(e hemera.Entry) int64 {
 	if e.IsDir() {
 		return e.Tree.Bytes
@@ -137,12 +142,13 @@ func onOffSize(e hemera.Entry) int64 {
 }
 
 // pieceRecord makes the record of a piece and its disk.
+// The disk is as the manager sees it now, not as it was when the piece was written.
 func pieceRecord(p hemera.PieceReport) output.Record {
 	d := p.Disk
 	return output.Record{
-		{Key: "no", Value: int(p.Piece.Index)}, {Key: "fsid", Value: uint32(p.Piece.Disk)}, {Key: "host", Value: p.Host}, {Key: "schedgroup", Value: d.Group},
-		{Key: "path", Value: d.Path}, {Key: "health", Value: string(d.Health)}, {Key: "configstatus", Value: string(d.Config)},
-		{Key: "active", Value: cli.OnOff(d.Active, "online", "offline")}, {Key: "geotag", Value: d.Zone},
+		{Key: "no", Value: int(p.Piece.Index)}, {Key: "fsid", Value: uint32(p.Piece.Disk)}, {Key: "host", Value: p.Host}, {Key: "schedgroup", Value: d.Group}, // fsid is the number of the disk
+		{Key: "path", Value: d.Path}, {Key: "health", Value: string(d.Health)}, {Key: "configstatus", Value: string(d.Config)}, // of the disk
+		{Key: "active", Value: cli.OnOff(d.Active, "online", "offline")}, {Key: "geotag", Value: d.Zone}, // whether the disk can be read now
 	}
 }
 
@@ -152,9 +158,9 @@ var pieceColumns = []output.Column{
 	{Title: "disk", Key: "fsid"},
 	{Title: "host", Key: "host"},
 	{Title: "group", Key: "schedgroup", Wide: 1},
-	{Title: "path", Key: "path"},
-	{Title: "health", Key: "health"}, // of the disk
-	{Title: "configstatus", Key: "configstatus"},
-	{Title: "active", Key: "active"}, // whether the disk can be read now
-	{Title: "zone", Key: "geotag", Wide: 1},
+	{Title: "path", Key: "path"},                 // of the disk on its node
+	{Title: "health", Key: "health"},             // of the disk
+	{Title: "configstatus", Key: "configstatus"}, // what an admin wants of the disk
+	{Title: "active", Key: "active"},             // whether the disk can be read now
+	{Title: "zone", Key: "geotag", Wide: 1},      // failure domain of the disk
 }

@@ -28,6 +28,8 @@ type findOptions struct {
 }
 
 // FindCommand makes `hemera find`: search in a tree.
+// The manager searches and sends what it finds, so a search of a large tree costs this process no memory. --lost and
+// --unreadable read a list that the manager keeps.
 func FindCommand(e *cli.Env) *cobra.Command {
 	o := findOptions{depth: -1}
 	c := &cobra.Command{
@@ -57,20 +59,20 @@ A search does not delay writers or other searches.`,
 	f := c.Flags()
 	f.BoolVarP(&o.files, "files", "f", false, "files only")
 	f.BoolVarP(&o.dirs, "directories", "d", false, "directories only")
-	f.BoolVar(&o.count, "count", false, "print only how many there are, and their bytes")
-	f.StringVar(&o.name, "name", "", "last component matches this pattern (*, ?, [a-z])")
+	f.BoolVar(&o.count, "count", false, "print only how many there are, and their bytes") // the manager counts, and sends one answer
+	f.StringVar(&o.name, "name", "", "last component matches this pattern (*, ?, [a-z])") // matched by the manager, without regard to the directory
 	f.StringVar(&o.size, "size", "", "files larger (+1G) or smaller (-1k) than this; with -d directories, with all that is in them")
-	f.StringVar(&o.mtime, "mtime", "", "changed more (+7) or less (-7) days ago")
-	f.StringVar(&o.ctime, "ctime", "", "as mtime, of any change: content, mode, owner, attributes")
+	f.StringVar(&o.mtime, "mtime", "", "changed more (+7) or less (-7) days ago")                   // days of 24 hours
+	f.StringVar(&o.ctime, "ctime", "", "as mtime, of any change: content, mode, owner, attributes") // as find -ctime
 	f.StringVar(&o.layout, "layout", "", "files of this layout (plain, replica, replica:3)")
-	f.IntVar(&o.stripes, "layoutstripes", 0, "files whose layout has this number of pieces")
-	f.BoolVar(&o.incomplete, "stripediff", false, "files with fewer pieces than their layout has")
-	f.BoolVar(&o.lost, "lost", false, "files with too few good pieces on any disk of the cluster, found without a search")
-	f.BoolVar(&o.unreadable, "unreadable", false, "files whose pieces are on disks that cannot be read now")
+	f.IntVar(&o.stripes, "layoutstripes", 0, "files whose layout has this number of pieces")                               // the layout, not what is there now
+	f.BoolVar(&o.incomplete, "stripediff", false, "files with fewer pieces than their layout has")                         // EOS's name
+	f.BoolVar(&o.lost, "lost", false, "files with too few good pieces on any disk of the cluster, found without a search") // from the list that the manager keeps
+	f.BoolVar(&o.unreadable, "unreadable", false, "files whose pieces are on disks that cannot be read now")               // depends on which nodes are online
 	c.MarkFlagsMutuallyExclusive("lost", "unreadable")
 	f.StringVar(&o.nuid, "nuid", "", "not of this owner, a number or a name that this machine knows")
 	f.StringVar(&o.ngid, "ngid", "", "not of this group")
-	f.IntVar(&o.depth, "maxdepth", -1, "levels below <path> to search; 0 is <path> alone")
+	f.IntVar(&o.depth, "maxdepth", -1, "levels below <path> to search; 0 is <path> alone") // as find -maxdepth
 	f.StringVar(&o.uid, "uid", "", "of this owner, a number or a name that this machine knows")
 	f.StringVar(&o.gid, "gid", "", "of this group")
 	c.MarkFlagsMutuallyExclusive("files", "directories")
@@ -78,10 +80,12 @@ A search does not delay writers or other searches.`,
 }
 
 // request is the question for the manager, which evaluates every condition. now is the time that days count from.
+// It fails with Invalid for a condition that cannot be read, before any search.
 func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, error) {
 	r := admin.WalkRequest{Path: path, Name: o.name, Count: o.count, Layout: o.layout, Pieces: o.stripes, Incomplete: o.incomplete,
 		Lost: o.lost, Unreadable: o.unreadable}
 	switch {
+	// Neither flag is both kinds.
 	case o.files:
 		r.Kind = hemera.KindFile
 	case o.dirs:
@@ -99,10 +103,10 @@ func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, err
 		if err != nil {
 			return r, err
 		}
-		if more {
+		if more { // sizes are whole bytes, so "more than n" is "at least n+1"
 			r.SizeMin = n + 1
 		} else {
-			limit := n - 1
+			limit := n - 1 // a pointer, because 0 is a limit too
 			r.SizeMax = &limit
 		}
 	}
@@ -142,6 +146,7 @@ func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, err
 }
 
 // parseBound reads +n (more than n) or -n (less than n). n may have k, M, G, T or P, or a unit.
+// It fails with Invalid; n is at most the largest size of a file.
 func parseBound(s string) (more bool, n int64, err error) {
 	bad := errs.New(errs.Invalid, "hemera.ReadBound", s, "want +n or -n").WithRemedy("for example +1G (more) or -10k (less)")
 	if len(s) < 2 || s[0] != '+' && s[0] != '-' {
@@ -156,17 +161,19 @@ func parseBound(s string) (more bool, n int64, err error) {
 
 // find prints what the manager finds, while it still searches. Directories that could not be listed are reported and
 // make the exit code 1.
+// An entry that is moved during the search may be found twice or not at all.
 func find(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest) error {
-	r.Brief = !e.ForPrograms()
+	r.Brief = !e.ForPrograms() // people see paths only, so the manager sends nothing else
 	s := e.Stream(func(r output.Record) string { return fmt.Sprint(r.Get("path")) })
 	var failed int64
 	sum, err := m.Walk(ctx, r, func(f admin.Found) error {
 		if f.Err != "" {
 			failed++
-			text, _ := e.Explain(f.Err)
+			text, _ := e.Explain(f.Err) // the search goes on
 			fmt.Fprintf(e.Err, "hemera: %s\n", text)
 			return nil
 		}
+		// Without attributes: the manager has sent the path alone.
 		if r.Brief {
 			return s.Add(output.Record{{Key: "path", Value: f.Path}})
 		}
@@ -176,6 +183,7 @@ func find(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest)
 		return err
 	}
 	if r.Count {
+		// A second stream: with --count the first has printed nothing.
 		s = e.Stream(func(output.Record) string {
 			return fmt.Sprintf("%s, %s, %s", output.Count(sum.Files, "file"), output.Count(sum.Dirs, "directory"), output.Bytes(sum.Bytes))
 		})
@@ -192,13 +200,14 @@ func find(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest)
 }
 
 // foundRecord makes the record of a found entry.
+// Keys are those of ls where both have one.
 func foundRecord(f admin.Found) output.Record {
 	en := f.Entry
 	return output.Record{
 		{Key: "path", Value: f.Path}, {Key: "type", Value: cli.OnOff(en.IsDir(), "directory", "file")}, {Key: "size", Value: onOffSize(en)},
-		{Key: "mode", Value: fmt.Sprintf("%04o", en.Mode)}, {Key: "uid", Value: en.UID}, {Key: "gid", Value: en.GID},
-		{Key: "mtime", Value: cli.Stamp(en.Mtime)}, {Key: "ctime", Value: cli.Stamp(en.Ctime)}, {Key: "fxid", Value: en.ID.Hex()}, {Key: "layout", Value: layoutName(en)},
-		{Key: "nrep", Value: len(en.Pieces)}, {Key: "checksum", Value: firstSum(en)},
+		{Key: "mode", Value: fmt.Sprintf("%04o", en.Mode)}, {Key: "uid", Value: en.UID}, {Key: "gid", Value: en.GID}, // octal
+		{Key: "mtime", Value: cli.Stamp(en.Mtime)}, {Key: "ctime", Value: cli.Stamp(en.Ctime)}, {Key: "fxid", Value: en.ID.Hex()}, {Key: "layout", Value: layoutName(en)}, // UTC
+		{Key: "nrep", Value: len(en.Pieces)}, {Key: "checksum", Value: firstSum(en)}, // pieces that the namespace has
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 )
 
 // LsCommand makes `hemera ls`: contents of directories.
+// It works with any XRootD server. Names that begin with a dot are listed: trees of data have no hidden files.
 func LsCommand(e *cli.Env) *cobra.Command {
 	var o lsOptions
 	c := &cobra.Command{
@@ -31,8 +32,8 @@ func LsCommand(e *cli.Env) *cobra.Command {
 			if len(args) == 0 {
 				args = []string{"/"}
 			}
-			o.names, o.long = cli.Owners{}, o.long || o.numeric
-			o.headings = (len(args) > 1 || o.recursive) && !e.ForPrograms()
+			o.names, o.long = cli.Owners{}, o.long || o.numeric             // -n implies -l, as in ls(1)
+			o.headings = (len(args) > 1 || o.recursive) && !e.ForPrograms() // more than one directory
 			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
 				s := e.Stream(o.line)
 				err := e.Each(ctx, args, func(arg string) error { return ls(ctx, e, cl, s, arg, o) })
@@ -44,9 +45,9 @@ func LsCommand(e *cli.Env) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVarP(&o.long, "long", "l", false, "show mode, owner, size and time")
-	c.Flags().BoolVarP(&o.self, "directory", "d", false, "list directories themselves, not their contents")
+	c.Flags().BoolVarP(&o.self, "directory", "d", false, "list directories themselves, not their contents") // as ls -d
 	c.Flags().BoolVarP(&o.recursive, "recursive", "R", false, "list subdirectories too")
-	c.Flags().BoolVarP(&o.numeric, "numeric-uid-gid", "n", false, "like -l, with owners and groups as numbers")
+	c.Flags().BoolVarP(&o.numeric, "numeric-uid-gid", "n", false, "like -l, with owners and groups as numbers") // as ls -n
 	c.Flags().BoolP("all", "a", false, "")
 	_ = c.Flags().MarkHidden("all") // typed by habit: names that begin with a dot are always shown
 	c.MarkFlagsMutuallyExclusive("directory", "recursive")
@@ -56,11 +57,12 @@ func LsCommand(e *cli.Env) *cobra.Command {
 
 // lsOptions are the flags of ls, and the cache of owners' names.
 type lsOptions struct {
-	long, self, human, recursive, headings, numeric bool
-	names                                           cli.Owners
+	long, self, human, recursive, headings, numeric bool       // flags; headings: a title above each directory
+	names                                           cli.Owners // of this listing
 }
 
 // ls lists one argument.
+// A file is listed under the name that the user gave.
 func ls(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.Stream, arg string, o lsOptions) error {
 	u, err := e.Remote(arg)
 	if err != nil {
@@ -80,7 +82,7 @@ func ls(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.Stream, ar
 // listed is a directory, and its name as the user would write it.
 type listed struct {
 	xrootd.URL
-	name string
+	name string // with the colon or URL that the user wrote
 }
 
 // below is a directory in l.
@@ -90,11 +92,12 @@ func (l listed) below(name string) listed {
 
 // lsDirectory lists a directory and, with -R, those below it afterwards. It holds the names of directories only: those
 // of one directory for each level.
+// It prints entries as they come: nothing is sorted, so a directory of a million files needs no memory.
 func lsDirectory(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.Stream, dir listed, o lsOptions) error {
 	if o.headings {
 		fmt.Fprintf(e.Out, "%s:\n", e.Visible(dir.name))
 	}
-	var below []string
+	var below []string // subdirectories, for -R
 	err := cl.List(ctx, dir.URL, func(i xrootd.Info) error {
 		// Listed after this directory, as ls -R does.
 		if o.recursive && i.IsDir() {
@@ -114,22 +117,24 @@ func lsDirectory(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.S
 }
 
 // entryRecord makes the record of an entry, as ls and stat print it.
+// mtime and ctime are seconds since 1970. Owner and group are empty if the server does not send them.
 func entryRecord(path string, i xrootd.Info) output.Record {
 	return output.Record{
-		{Key: "name", Value: cmp.Or(i.Name, path)}, {Key: "path", Value: path}, {Key: "type", Value: cli.OnOff(i.IsDir(), "directory", "file")},
-		{Key: "size", Value: i.Size}, {Key: "mode", Value: fmt.Sprintf("%04o", i.Mode)}, {Key: "owner", Value: i.Owner}, {Key: "group", Value: i.Group},
+		{Key: "name", Value: cmp.Or(i.Name, path)}, {Key: "path", Value: path}, {Key: "type", Value: cli.OnOff(i.IsDir(), "directory", "file")}, // without a name it is the path itself
+		{Key: "size", Value: i.Size}, {Key: "mode", Value: fmt.Sprintf("%04o", i.Mode)}, {Key: "owner", Value: i.Owner}, {Key: "group", Value: i.Group}, // bytes; octal
 		{Key: "mtime", Value: i.Mtime}, {Key: "ctime", Value: i.Ctime}, {Key: "inode", Value: i.ID},
 	}
 }
 
 // line is a record as a person reads it. Columns have fixed widths, because the entries that follow are not known yet.
+// The time is in the reader's zone. A directory ends in a slash.
 func (o lsOptions) line(r output.Record) string {
 	name, _ := r.Get("name").(string)
 	dir := r.Get("type") == "directory"
 	if !o.long {
 		return name + cli.OnOff(dir, "/", "")
 	}
-	size := fmt.Sprint(r.Get("size"))
+	size := fmt.Sprint(r.Get("size")) // in bytes, unless -h
 	if o.human {
 		size = output.Bytes(r.Get("size"))
 	}
@@ -141,6 +146,7 @@ func (o lsOptions) line(r output.Record) string {
 }
 
 // owner is an owner or group for a person. Servers other than Hemera may send names instead of numbers.
+// key is "owner" or "group".
 func (o lsOptions) owner(r output.Record, key string, lookup func(string) (string, error)) string {
 	text := fmt.Sprint(r.Get(key))
 	id, err := strconv.ParseUint(text, 10, 32)
@@ -151,10 +157,11 @@ func (o lsOptions) owner(r output.Record, key string, lookup func(string) (strin
 }
 
 // modeString writes a mode as ls(1) does: "drwxr-x---".
+// Set-id and sticky bits are not shown.
 func modeString(mode uint32, dir bool) string {
 	b := []byte(cli.OnOff(dir, "d", "-") + "rwxrwxrwx")
 	for i := range 9 {
-		if mode>>(8-i)&1 == 0 {
+		if mode>>(8-i)&1 == 0 { // bit 8 is the owner's r
 			b[1+i] = '-'
 		}
 	}

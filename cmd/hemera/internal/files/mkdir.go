@@ -12,6 +12,7 @@ import (
 )
 
 // MkdirCommand makes `hemera mkdir`: new directories.
+// It goes on after a path that fails.
 func MkdirCommand(e *cli.Env) *cobra.Command {
 	var parents bool
 	var mode string
@@ -32,13 +33,13 @@ func MkdirCommand(e *cli.Env) *cobra.Command {
 						return err
 					}
 					err = cl.Mkdir(ctx, u, bits, parents)
-					err = cli.Advise(err, errs.Exists, "with -p a directory that exists is no error")
+					err = cli.Advise(err, errs.Exists, "with -p a directory that exists is no error") // a remedy for each of the two usual mistakes
 					return cli.Advise(err, errs.NotFound, "add -p to make the directories above it too")
 				}))
 			})
 		},
 	}
-	c.Flags().BoolVarP(&parents, "parents", "p", false, "make missing parents; accept a directory that exists")
-	c.Flags().StringVar(&mode, "mode", "0755", "permission bits, octal")
+	c.Flags().BoolVarP(&parents, "parents", "p", false, "make missing parents; accept a directory that exists") // as mkdir -p
+	c.Flags().StringVar(&mode, "mode", "0755", "permission bits, octal")                                        // a directory's forced mode goes before it
 	return c
 }

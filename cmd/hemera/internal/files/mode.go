@@ -13,14 +13,15 @@ type modeChange func(mode uint32, dir bool) uint32
 
 // parseModeChange reads octal bits, or changes as chmod(1) takes them: u+rw,go-w, a=rX. A change without u, g, o or a is
 // for all.
+// It fails with Invalid, as an error of the command line. Set-id and sticky bits can be given in octal only.
 func parseModeChange(s string) (modeChange, error) {
 	if s != "" && strings.Trim(s, "01234567") == "" {
 		bits, err := parseMode(s)
 		return func(uint32, bool) uint32 { return bits }, err
 	}
-	var changes []modeChange
+	var changes []modeChange // applied from left to right
 	for _, clause := range strings.Split(s, ",") {
-		at := strings.IndexAny(clause, "+-=")
+		at := strings.IndexAny(clause, "+-=") // one operator in a clause
 		if at < 0 || strings.Trim(clause[:at], "ugoa") != "" || strings.Trim(clause[at+1:], "rwxX") != "" {
 			return nil, cli.Usage(errs.New(errs.Invalid, "hemera.ReadMode", s, "want octal permission bits, or changes of r, w, x and X").
 				WithRemedy("for example 0755, or u+rw,go-w"))
@@ -36,11 +37,12 @@ func parseModeChange(s string) (modeChange, error) {
 }
 
 // clauseOf is one change: whose bits, the operator, and which bits.
+// Without who it is for all, whatever the umask; chmod(1) would ask the umask.
 func clauseOf(who string, operator byte, bits string) modeChange {
 	var whose uint32
 	for _, w := range "ugo" {
 		if who == "" || strings.ContainsRune(who, w) || strings.Contains(who, "a") {
-			whose |= map[rune]uint32{'u': 0o700, 'g': 0o070, 'o': 0o007}[w]
+			whose |= map[rune]uint32{'u': 0o700, 'g': 0o070, 'o': 0o007}[w] // all bits of this class
 		}
 	}
 	return func(mode uint32, dir bool) uint32 {
@@ -49,7 +51,7 @@ func clauseOf(who string, operator byte, bits string) modeChange {
 			switch {
 			case b != 'X':
 				which |= map[rune]uint32{'r': 0o444, 'w': 0o222, 'x': 0o111}[b]
-			case dir || mode&0o111 != 0:
+			case dir || mode&0o111 != 0: // X: execute only where anybody can, or for directories
 				which |= 0o111
 			}
 		}
@@ -59,11 +61,12 @@ func clauseOf(who string, operator byte, bits string) modeChange {
 		case '-':
 			return mode &^ which
 		}
-		return mode&^whose | which
+		return mode&^whose | which // =: the bits of this class that are not named go
 	}
 }
 
 // parseMode reads octal permission bits.
+// At most twelve bits.
 func parseMode(s string) (uint32, error) {
 	mode, err := strconv.ParseUint(s, 8, 32)
 	if err != nil || mode > 0o7777 {

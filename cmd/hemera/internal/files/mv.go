@@ -14,6 +14,8 @@ import (
 )
 
 // MvCommand makes `hemera mv`: rename.
+// A rename is one atomic step at the manager: others see the old name or the new one. It fails with Unsupported
+// between two servers.
 func MvCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "mv <from> <to>", Short: "Rename a file or a whole tree", Args: cobra.ExactArgs(2), ValidArgsFunction: complete.Paths(e),
@@ -41,7 +43,7 @@ func MvCommand(e *cli.Env) *cobra.Command {
 					return err
 				}
 				if err == nil && i.IsDir() {
-					to = to.Join(gopath.Base(from.Path))
+					to = to.Join(gopath.Base(from.Path)) // keeps its own name
 				}
 				return e.Done(cl.Rename(ctx, from, to.Path))
 			})

@@ -20,8 +20,9 @@ import (
 )
 
 // RmCommand makes `hemera rm`: remove files and trees.
+// It works with any XRootD server. A removal is not atomic: an interrupted one leaves the rest.
 func RmCommand(e *cli.Env) *cobra.Command {
-	var recursive, force bool
+	var recursive, force bool // -r, -f
 	var k cli.Consent
 	c := &cobra.Command{
 		Use: "rm <path>…", Short: "Remove files, and with -r directories", Args: cobra.MinimumNArgs(1), ValidArgsFunction: complete.Paths(e),
@@ -45,8 +46,11 @@ go, and asks. A script gives its consent with --yes. --dry-run says what would g
 }
 
 // rm looks at all arguments, asks once, and then removes.
+// Nothing is removed before the user has agreed to all arguments. An argument that cannot be removed does not keep
+// the others.
 func rm(ctx context.Context, e *cli.Env, r *removal, k cli.Consent, args []string) error {
 	var stake []string
+	// A directory that is not empty needs consent; files that the user named do not.
 	ask := k.Dry
 	err := e.Each(ctx, args, func(arg string) error {
 		u, err := e.Remote(arg)
@@ -65,6 +69,7 @@ func rm(ctx context.Context, e *cli.Env, r *removal, k cli.Consent, args []strin
 		ask = ask || t.below
 		return nil
 	})
+	// Nothing was found, or the user interrupted: there is nothing to ask.
 	if ctx.Err() != nil || len(r.targets) == 0 {
 		return err
 	}
@@ -73,6 +78,7 @@ func rm(ctx context.Context, e *cli.Env, r *removal, k cli.Consent, args []strin
 			return firstOf(refused, err)
 		}
 	}
+	// A failed removal goes before an argument that was not found.
 	return firstOf(r.run(ctx, e), err)
 }
 
@@ -87,10 +93,11 @@ func firstOf(list ...error) error {
 }
 
 // doomed is one argument of rm, and what was found there.
+// The counts are as of the survey: others may write meanwhile.
 type doomed struct {
 	url               xrootd.URL
-	dir, below        bool // a directory, with something in it
-	files, dirs, size int64
+	dir, below        bool  // a directory, with something in it
+	files, dirs, size int64 // size in bytes
 }
 
 // String says what will be removed.
@@ -105,42 +112,46 @@ func (d doomed) String() string {
 type removal struct {
 	cl               *xrootd.Client
 	recursive, force bool
-	targets          []doomed
+	targets          []doomed // what survey found, in the order of the arguments
 
 	mu     sync.Mutex
 	done   int64 // files
-	failed int64
-	first  error
+	failed int64 // entries
+	first  error // the first failure
 }
 
 // rmParallel is how many entries are removed at a time; failuresMax how many failures are told one by one.
 const (
-	rmParallel  = 64
-	failuresMax = 10
+	rmParallel  = 64 // removals take a write to the manager's disk each; it commits many together
+	failuresMax = 10 // more would hide the first ones
 )
 
 // survey counts what is at a path. It fails for a directory without -r, and for the root.
+// It lists the whole tree, so for a large one it takes as long as a find.
 func (r *removal) survey(ctx context.Context, u xrootd.URL) (doomed, error) {
 	d := doomed{url: u}
 	i, err := r.cl.Stat(ctx, u)
 	switch {
 	case err != nil:
 		return d, err
+	// One request told all of a file.
 	case !i.IsDir():
 		d.files, d.size = 1, i.Size
 		return d, nil
 	case !r.recursive:
 		return d, errs.New(errs.IsDirectory, "hemera.Remove", u.Redacted(), "it is a directory").WithRemedy("add -r to remove it with all that is in it")
+	// Even with consent: it is almost certainly an empty variable in a script.
 	case u.Path == "/":
 		return d, errs.New(errs.Invalid, "hemera.Remove", u.Redacted(), "the root stays").WithRemedy("name the directories to remove")
 	}
 	d.dir = true
 	var walk func(dir xrootd.URL) error
+	// It lists a directory to its end before those in it, so that one listing is open at a time.
 	walk = func(dir xrootd.URL) error {
 		d.dirs++
 		var below []string
 		err := r.cl.List(ctx, dir, func(i xrootd.Info) error {
-			d.below = true
+			d.below = true // anything counts, also an empty directory
 			if i.IsDir() {
 				below = append(below, i.Name)
 				return nil
@@ -160,10 +171,11 @@ func (r *removal) survey(ctx context.Context, u xrootd.URL) (doomed, error) {
 }
 
 // run removes the targets in turn, and returns the error of the command.
+// A failure does not keep it from going on.
 func (r *removal) run(ctx context.Context, e *cli.Env) error {
 	var total int64
 	for _, d := range r.targets {
-		total += d.files
+		total += d.files // directories are not counted in the progress
 	}
 	stop := r.show(e, total)
 	for _, d := range r.targets {
@@ -173,7 +185,7 @@ func (r *removal) run(ctx context.Context, e *cli.Env) error {
 			r.note(e, r.cl.Remove(ctx, d.url))
 		}
 	}
-	stop()
+	stop() // the progress line ends before errors are printed
 	switch {
 	case ctx.Err() != nil:
 		return errs.New(errs.Cancelled, "hemera.Rm", "", "interrupted; "+output.Count(r.done, "file")+" removed")
@@ -185,15 +197,17 @@ func (r *removal) run(ctx context.Context, e *cli.Env) error {
 
 // tree removes a directory: first all files, in parallel, then the directories from the leaves upwards. It holds the
 // names of all directories, and at most rmParallel names of files.
+// Files that are made meanwhile keep their directory: it is then not empty, and the command fails.
 func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
-	var levels [][]xrootd.URL
+	var levels [][]xrootd.URL // directories by depth, the top first
 	g := new(errgroup.Group)
-	g.SetLimit(rmParallel)
+	g.SetLimit(rmParallel) // Go blocks above it, which also slows the listing down
 	var walk func(dir xrootd.URL, depth int)
 	walk = func(dir xrootd.URL, depth int) {
 		if depth == len(levels) {
 			levels = append(levels, nil)
 		}
+		// Also a directory that cannot be listed: it may be empty all the same.
 		levels[depth] = append(levels[depth], dir)
 		var below []string
 		err := r.cl.List(ctx, dir, func(i xrootd.Info) error {
@@ -205,6 +219,7 @@ func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
 				r.note(e, r.cl.Remove(ctx, dir.Join(i.Name)))
 				return nil
 			})
+			// An interruption ends the listing; removals under way end by themselves.
 			return ctx.Err()
 		})
 		if err != nil {
@@ -216,7 +231,7 @@ func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
 	}
 	walk(top, 0)
 	_ = g.Wait()
-	for _, level := range slices.Backward(levels) {
+	for _, level := range slices.Backward(levels) { // the deepest first
 		for _, dir := range level {
 			g.Go(func() error {
 				// A directory that is not empty has a file that could not be removed.
@@ -231,6 +246,7 @@ func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
 }
 
 // note counts a removed file, or a failure.
+// It is called from many goroutines.
 func (r *removal) note(e *cli.Env, err error) {
 	if err != nil {
 		r.fail(e, err)
@@ -243,6 +259,7 @@ func (r *removal) note(e *cli.Env, err error) {
 
 // fail records a failure. The first one becomes the command's error; from the second on each is printed, up to
 // failuresMax. An entry that somebody else removed is no failure, nor is what an interruption left.
+// Errors are printed under mu, so that two messages do not mix.
 func (r *removal) fail(e *cli.Env, err error) {
 	if errors.Is(err, errs.NotFound) || errors.Is(err, errs.Cancelled) {
 		return
@@ -271,6 +288,7 @@ func (r *removal) failures() int64 {
 
 // show draws a progress line until the returned function is called. It draws nothing for a single file, for programs, or
 // without a terminal.
+// It is called once for all arguments.
 func (r *removal) show(e *cli.Env, total int64) (stop func()) {
 	if !e.Live || e.ForPrograms() || total < 2 {
 		return func() {}
@@ -280,7 +298,7 @@ func (r *removal) show(e *cli.Env, total int64) (stop func()) {
 		r.mu.Lock()
 		done := r.done
 		r.mu.Unlock()
-		rate := float64(done) / max(time.Since(began).Seconds(), 1e-3)
+		rate := float64(done) / max(time.Since(began).Seconds(), 1e-3) // since the beginning
 		line := func(width int) string {
 			s := fmt.Sprintf("%s  %d of %s removed  %.0f/s", cli.Bar(cli.Percent(done, total), width), done, output.Count(total, "file"), rate)
 			if left := total - done; left > 0 && rate > 0 {
@@ -313,4 +331,5 @@ func (r *removal) show(e *cli.Env, total int64) (stop func()) {
 }
 
 // rmTick is how often the progress line is drawn.
+// Four times a second.
 const rmTick = 250 * time.Millisecond

@@ -13,6 +13,8 @@ import (
 )
 
 // StatCommand makes `hemera stat`: one entry.
+// It fails with NotFound if there is no such entry. A checksum that the server does not keep is computed there, which
+// takes as long as reading the file.
 func StatCommand(e *cli.Env) *cobra.Command {
 	var checksum string
 	c := &cobra.Command{
@@ -33,7 +35,7 @@ func StatCommand(e *cli.Env) *cobra.Command {
 				}
 				r := entryRecord(u.Path, i)
 				if c.Flags().Changed("checksum") {
-					kind, err := hemera.ParseChecksumKind(checksum)
+					kind, err := hemera.ParseChecksumKind(checksum) // before the request: a misspelt kind is an error of the command line
 					if err != nil {
 						return cli.Usage(err)
 					}
@@ -41,13 +43,13 @@ func StatCommand(e *cli.Env) *cobra.Command {
 					if err != nil {
 						return err
 					}
-					r = append(r, output.Field{Key: "xstype", Value: sum.Kind.String()}, output.Field{Key: "xs", Value: sum.Hex()})
+					r = append(r, output.Field{Key: "xstype", Value: sum.Kind.String()}, output.Field{Key: "xs", Value: sum.Hex()}) // EOS's keys
 				}
 				// Times are numbers in a record, so that programs need not parse them.
 				columns := cli.ColumnsOf(r)
 				for n := range columns {
 					if k := columns[n].Key; k == "mtime" || k == "ctime" {
-						columns[n].Show = output.Time
+						columns[n].Show = output.Time // a person reads a date
 					}
 				}
 				return e.Printer().One(columns, r)

@@ -15,23 +15,26 @@ import (
 )
 
 // archiveWatch counts the bytes and records of an archive as it passes, and shows them on a terminal.
+// It is used by one goroutine, the one that reads the archive.
 type archiveWatch struct {
-	e       *cli.Env
+	e       *cli.Env       // for the terminal
 	head    archive.Header // set when the header was read
 	pairs   int64          // records so far
 	bytes   int64          // of the archive so far
-	started time.Time
-	shown   time.Time // when the line was drawn last
-	ended   time.Time
+	started time.Time      // for the rate
+	shown   time.Time      // when the line was drawn last
+	ended   time.Time      // set by end
 }
 
 // watchArchive starts the clock of a watch.
+// The clock is the machine's: it measures durations only.
 func watchArchive(e *cli.Env) *archiveWatch {
 	now := time.Now()
 	return &archiveWatch{e: e, started: now, shown: now}
 }
 
 // visitor makes archive.Read count for the watch.
+// It accepts every record: archive.Read itself verifies them.
 func (w *archiveWatch) visitor() archive.Visitor {
 	return archive.Visitor{
 		Header: func(h archive.Header) error { w.head = h; return nil },
@@ -40,6 +43,7 @@ func (w *archiveWatch) visitor() archive.Visitor {
 }
 
 // step counts bytes and redraws the progress line, five times a second at most.
+// Without a terminal it only counts.
 func (w *archiveWatch) step(n int) {
 	w.bytes += int64(n)
 	if now := time.Now(); w.e.Live && now.Sub(w.shown) > 200*time.Millisecond {
@@ -49,11 +53,13 @@ func (w *archiveWatch) step(n int) {
 }
 
 // line is the progress line. The header has an estimate of the number of records.
+// A header without an estimate shows 100 % from the first record on.
 func (w *archiveWatch) line(took time.Duration) string {
-	share := min(100, cli.Percent(w.pairs, max(w.head.Pairs, 1)))
+	share := min(100, cli.Percent(w.pairs, max(w.head.Pairs, 1))) // the estimate may be too low
 	seconds := max(took.Seconds(), 1e-3)
 	line := fmt.Sprintf("%s  %d of about %d records  %s  %s/s", cli.Bar(share, 24), w.pairs, w.head.Pairs, output.Bytes(w.bytes),
 		output.Bytes(float64(w.bytes)/seconds))
+	// Before one percent the estimate of the time left jumps.
 	if share > 1 {
 		line += "  " + output.Seconds(seconds*(100-share)/share) + " to go"
 	}
@@ -72,8 +78,9 @@ func (w *archiveWatch) end() {
 func (w *archiveWatch) took() time.Duration { return w.ended.Sub(w.started) }
 
 // counted is a writer that reports its bytes to a watch.
+// Package archive makes no calls of its own for progress, so bytes are counted on their way.
 type counted struct {
-	w     io.Writer
+	w     io.Writer // where the bytes go; io.Discard to count only
 	watch *archiveWatch
 }
 
@@ -84,13 +91,16 @@ func (c *counted) Write(b []byte) (int, error) {
 }
 
 // secretFile is a file that only its owner may read. It gets its name when it is complete and on the disk.
+// The temporary file is in the directory of the target, because a link does not cross file systems. os.CreateTemp
+// gives it mode 0600.
 type secretFile struct {
 	*os.File
-	name string
-	done bool // the temporary name is gone
+	name string // of the target
+	done bool   // the temporary name is gone
 }
 
 // newFile makes a temporary file next to the target. It fails with Exists if the target exists.
+// Lstat, not Stat: a symbolic link that leads nowhere is a name that is taken, too.
 func newFile(name string) (*secretFile, error) {
 	if _, err := os.Lstat(name); err == nil {
 		return nil, errs.New(errs.Exists, "hemera.NsBackup", name, "there is such a file").WithRemedy("name another, or a directory")
@@ -103,6 +113,7 @@ func newFile(name string) (*secretFile, error) {
 }
 
 // publish gives the file its name, and makes the name durable. It never replaces a file.
+// At its return the file and its name survive a power cut. It is called once.
 func (f *secretFile) publish() error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return errs.Wrap(err, "hemera.NsBackup", f.name)
@@ -118,6 +129,7 @@ func (f *secretFile) publish() error {
 		}
 		f.done = true
 	}
+	// A name is durable when its directory is synced.
 	dir, err := os.Open(filepath.Dir(f.name))
 	if err != nil {
 		return errs.Wrap(err, "hemera.NsBackup", f.name)
@@ -126,6 +138,7 @@ func (f *secretFile) publish() error {
 }
 
 // abandon removes the temporary name. After publish it removes only the second name of the file.
+// It is deferred, so it runs after success too. Its own errors do not matter: at worst a file .NAME.*.partial stays.
 func (f *secretFile) abandon() {
 	_ = f.Close()
 	if !f.done {

@@ -23,6 +23,8 @@ import (
 )
 
 // nsBackupCommand makes `hemera ns backup`.
+// The three ways differ in their source only: a manager, a state directory, or with --verify an archive that is read
+// back.
 func nsBackupCommand(e *cli.Env) *cobra.Command {
 	var verify, damaged bool
 	var state string
@@ -51,17 +53,17 @@ never gives out an id twice.`,
 			if damaged && state == "" {
 				return cli.Usage(errs.New(errs.Invalid, "hemera.NsBackup", "--damaged", "it goes with --state DIR: a manager that runs has read all of its log"))
 			}
-			if verify {
+			if verify { // no cluster is needed
 				return verifyBackup(e, args[0])
 			}
-			if state != "" {
+			if state != "" { // nor here
 				return writeBackup(c.Context(), e, stateBackups(e, state, damaged), args[0])
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return writeBackup(ctx, e, m, args[0]) })
 		},
 	}
-	c.Flags().BoolVar(&verify, "verify", false, "check the archive that is there")
-	c.Flags().StringVar(&state, "state", "", "take it from the state `directory` of a manager that does not run")
+	c.Flags().BoolVar(&verify, "verify", false, "check the archive that is there")                                // reads all of it
+	c.Flags().StringVar(&state, "state", "", "take it from the state `directory` of a manager that does not run") // of a manager that does not run
 	c.Flags().BoolVar(&damaged, "damaged", false, "with --state: take what is before the damage, if there is any")
 	c.MarkFlagsMutuallyExclusive("verify", "state")
 	c.MarkFlagsMutuallyExclusive("verify", "damaged")
@@ -69,6 +71,7 @@ never gives out an id twice.`,
 }
 
 // stateBackups takes archives of a state directory. It prints on standard error what is damaged.
+// The server's log lines are discarded: this is a command, and its errors say enough.
 func stateBackups(e *cli.Env, dir string, damaged bool) hemera.Backups {
 	b := backup.Offline{Dir: dir, Program: "hemera " + e.Build.Version, Log: slog.New(slog.DiscardHandler)}
 	if damaged {
@@ -79,7 +82,9 @@ func stateBackups(e *cli.Env, dir string, damaged bool) hemera.Backups {
 
 // writeBackup writes an archive to the target, and proves it on the way: a target file appears only if all of it is
 // intact.
+// It fails with Exists if the target file is there. An interrupted backup leaves no file.
 func writeBackup(ctx context.Context, e *cli.Env, m hemera.Backups, target string) error {
+	// A pipe cannot be taken back: if the backup fails half-way, the exit code says so.
 	if target == "-" {
 		watch := watchArchive(e)
 		if _, err := takeBackup(ctx, m, e.Out, watch); err != nil {
@@ -88,6 +93,7 @@ func writeBackup(ctx context.Context, e *cli.Env, m hemera.Backups, target strin
 		watch.end()
 		return nil
 	}
+	// The time in the name is UTC, so that names sort by age.
 	if info, err := os.Stat(target); err == nil && info.IsDir() {
 		target = filepath.Join(target, "namespace-"+e.Now().UTC().Format("20060102T150405Z")+".hemera")
 	}
@@ -98,13 +104,13 @@ func writeBackup(ctx context.Context, e *cli.Env, m hemera.Backups, target strin
 	defer f.abandon()
 	watch := watchArchive(e)
 	// Archives are written in small records.
-	out := bufio.NewWriterSize(f, 1<<20)
+	out := bufio.NewWriterSize(f, 1<<20) // 1 MiB
 	totals, err := takeBackup(ctx, m, out, watch)
 	if err == nil {
 		err = errs.Wrap(out.Flush(), "hemera.NsBackup", target)
 	}
 	if err == nil {
-		err = f.publish()
+		err = f.publish() // only after every checksum matched
 	}
 	watch.end()
 	if err != nil {
@@ -115,21 +121,23 @@ func writeBackup(ctx context.Context, e *cli.Env, m hemera.Backups, target strin
 
 // takeBackup copies an archive to out and checks it at the same time, by a pipe: the source writes at one end,
 // archive.Read verifies at the other and passes the bytes on.
+// The pipe has no buffer, so the manager is slowed to the speed of the target and memory stays small.
 func takeBackup(ctx context.Context, m hemera.Backups, out io.Writer, watch *archiveWatch) (archive.Totals, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx) // ends the request if reading fails
 	defer cancel()
 	from, to := io.Pipe()
 	// The buffer lets the goroutine end even if reading fails first.
 	sent := make(chan error, 1)
 	go func() {
 		err := m.Backup(ctx, to)
-		_ = to.CloseWithError(err)
+		_ = to.CloseWithError(err) // nil closes with EOF
 		sent <- err
 	}()
 	totals, err := archive.Read(io.TeeReader(from, &counted{w: out, watch: watch}), watch.visitor())
-	_ = from.CloseWithError(err)
+	_ = from.CloseWithError(err) // wakes the writer if it still writes
 	cancel()
 	// What the manager says goes before what is wrong with half an archive.
+	// A cancellation that this function caused is not the cause.
 	if sentErr := <-sent; sentErr != nil && !errors.Is(sentErr, context.Canceled) && !errors.Is(sentErr, err) {
 		return totals, sentErr
 	}
@@ -137,6 +145,7 @@ func takeBackup(ctx context.Context, m hemera.Backups, out io.Writer, watch *arc
 }
 
 // verifyBackup checks an archive that exists.
+// It fails with Corrupt if the archive is damaged or cut off.
 func verifyBackup(e *cli.Env, path string) error {
 	in, done, err := openArchive(e, path)
 	if err != nil {
@@ -153,6 +162,7 @@ func verifyBackup(e *cli.Env, path string) error {
 }
 
 // about adds the name of the archive to an error that has no subject.
+// Package archive reads a stream and cannot know the name.
 func about(err error, path string) error {
 	var cause *errs.Error
 	if errors.As(err, &cause) && cause.Subject == "" {
@@ -176,6 +186,7 @@ func openArchive(e *cli.Env, path string) (io.Reader, func(), error) {
 }
 
 // printArchive prints what an archive has.
+// People get two lines, programs one record.
 func printArchive(e *cli.Env, path string, w *archiveWatch, t archive.Totals) error {
 	h := w.head
 	s := e.Stream(func(output.Record) string {
@@ -184,10 +195,10 @@ func printArchive(e *cli.Env, path string, w *archiveWatch, t archive.Totals) er
 			fmt.Sprintf("%d records", t.Pairs), output.Seconds(w.took().Seconds()), t.SHA256)
 	})
 	if err := s.Add(output.Record{
-		{Key: "backup.path", Value: path}, {Key: "backup.bytes", Value: w.bytes}, {Key: "backup.taken", Value: h.Taken.Unix()},
+		{Key: "backup.path", Value: path}, {Key: "backup.bytes", Value: w.bytes}, {Key: "backup.taken", Value: h.Taken.Unix()}, // taken: seconds since 1970
 		{Key: "backup.files", Value: h.Files}, {Key: "backup.directories", Value: h.Directories}, {Key: "backup.records", Value: t.Pairs},
-		{Key: "backup.sequence", Value: h.Sequence}, {Key: "backup.epoch", Value: h.Epoch}, {Key: "backup.sha256", Value: t.SHA256},
-		{Key: "backup.seconds", Value: w.took().Seconds()},
+		{Key: "backup.sequence", Value: h.Sequence}, {Key: "backup.epoch", Value: h.Epoch}, {Key: "backup.sha256", Value: t.SHA256}, // where in the history of the store it was taken
+		{Key: "backup.seconds", Value: w.took().Seconds()}, // of the copying
 	}); err != nil {
 		return err
 	}

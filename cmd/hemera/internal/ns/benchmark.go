@@ -19,14 +19,16 @@ import (
 )
 
 // benchmarkOptions are the arguments and flags of ns benchmark.
+// parse fills in the request from the arguments.
 type benchmarkOptions struct {
 	hemera.BenchmarkRequest
-	wire  wireOptions
-	clean bool   // --clean: remove and do nothing else
-	plot  string // --plot: the SVG file, or ""
+	wire  wireOptions // --wire and what goes with it
+	clean bool        // --clean: remove and do nothing else
+	plot  string      // --plot: the SVG file, or ""
 }
 
 // nsBenchmarkCommand makes `hemera ns benchmark`.
+// The phases and the three arguments are those of eos ns benchmark, so that figures can be compared.
 func nsBenchmarkCommand(e *cli.Env) *cobra.Command {
 	var o benchmarkOptions
 	c := &cobra.Command{
@@ -66,13 +68,13 @@ it made.`,
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&o.Relaxed, "relaxed", false, "measure also without waiting for the disk, in rows of their own")
-	f.BoolVar(&o.wire.on, "wire", false, "measure through the door: one client session a thread")
-	f.IntVar(&o.wire.depth, "depth", 1, "with --wire: `number` of requests in flight in a session")
+	f.BoolVar(&o.Relaxed, "relaxed", false, "measure also without waiting for the disk, in rows of their own") // a second run of the same shape
+	f.BoolVar(&o.wire.on, "wire", false, "measure through the door: one client session a thread")              // threads are then sessions
+	f.IntVar(&o.wire.depth, "depth", 1, "with --wire: `number` of requests in flight in a session")            // one is a client that waits for each answer
 	f.BoolVar(&o.wire.full, "full", false, "with --wire: read and write go on to the node, too")
-	f.BoolVar(&o.Keep, "keep", false, "leave the files of a run that is interrupted or fails")
+	f.BoolVar(&o.Keep, "keep", false, "leave the files of a run that is interrupted or fails") // to look at what went wrong
 	f.BoolVar(&o.clean, "clean", false, "remove what an interrupted run left, and do nothing else")
-	f.StringVar(&o.plot, "plot", "", "draw latencies over time into this `file`, as SVG")
+	f.StringVar(&o.plot, "plot", "", "draw latencies over time into this `file`, as SVG") // one panel for each phase
 	c.MarkFlagsMutuallyExclusive("wire", "relaxed")
 	c.MarkFlagsMutuallyExclusive("wire", "clean")
 	return c
@@ -80,6 +82,7 @@ it made.`,
 
 // parse reads the arguments: three numbers and a prefix, or with --clean only a prefix. It refuses shapes that are too
 // large before any work.
+// It fails with Invalid, as an error of the command line.
 func (o *benchmarkOptions) parse(args []string) error {
 	if o.clean {
 		if len(args) > 1 {
@@ -107,6 +110,7 @@ func (o *benchmarkOptions) parse(args []string) error {
 	if !o.wire.on && (o.wire.full || o.wire.depth != 1) {
 		return cli.Usage(errs.New(errs.Invalid, "hemera.ReadFlags", "", "--depth and --full are for --wire"))
 	}
+	// The same limits as at the manager, so that the error comes before any work.
 	shape, err := nsbench.ShapeOf(o.BenchmarkRequest)
 	if err == nil {
 		shape.Depth = o.wire.depth
@@ -119,6 +123,7 @@ func (o *benchmarkOptions) parse(args []string) error {
 }
 
 // cleanBenchmark removes what an interrupted run left.
+// Nothing to remove is no error.
 func cleanBenchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmarkOptions) error {
 	base, err := nsbench.BaseOf(o.Prefix)
 	if err != nil {
@@ -136,6 +141,7 @@ func cleanBenchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmar
 }
 
 // benchmark runs the phases once, or twice with --relaxed: with and without waiting for the disk.
+// It creates the plot first: a file that cannot be made is known before minutes of measuring.
 func benchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmarkOptions) (err error) {
 	t := &benchmarkTeller{e: e, request: o.BenchmarkRequest, wire: o.wire}
 	if o.plot != "" {
@@ -156,12 +162,14 @@ func benchmark(ctx context.Context, e *cli.Env, m *admin.Client, o benchmarkOpti
 }
 
 // cleanWait bounds the wait for a manager that is ending an interrupted run.
+// A run may have made millions of files, which are removed one by one.
 const cleanWait = 10 * time.Minute
 
 // insideManager has the manager run the phases. If the command is interrupted, it waits until the manager has removed
 // the files of the run.
+// The manager stops a run when the request is cancelled, and begins to remove.
 func insideManager(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkTeller, relaxed bool) error {
-	r := t.request
+	r := t.request // a copy: the second run differs
 	r.Relaxed, t.relaxed = relaxed, relaxed
 	defer whenInterrupted(ctx, e, t)()
 	err := m.Benchmark(ctx, hemera.Identity{}, r, t.update)
@@ -179,6 +187,7 @@ func insideManager(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmar
 
 // whenInterrupted tells the user why an interrupted command does not end at once, and lets a second interruption end it.
 // The returned function ends the watch.
+// It waits in the returned function until a message under way is printed.
 func whenInterrupted(ctx context.Context, e *cli.Env, t *benchmarkTeller) func() {
 	said := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

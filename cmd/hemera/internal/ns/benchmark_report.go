@@ -18,14 +18,15 @@ import (
 )
 
 // benchmarkTeller shows a run: a progress line during it, tables or records at the end.
+// Only the terminal is shared between goroutines: the other fields belong to the one that runs the benchmark.
 type benchmarkTeller struct {
 	e       *cli.Env
-	request hemera.BenchmarkRequest
-	wire    wireOptions // how the run goes through the door
-	plot    *os.File    // nil: none wanted
-	setup   hemera.BenchmarkSetup
-	relaxed bool           // the run under way
-	rows    []benchmarkRow // results so far
+	request hemera.BenchmarkRequest // the shape
+	wire    wireOptions             // how the run goes through the door
+	plot    *os.File                // nil: none wanted
+	setup   hemera.BenchmarkSetup   // what the manager runs on; zero if it is unknown
+	relaxed bool                    // the run under way
+	rows    []benchmarkRow          // results so far
 
 	mu     sync.Mutex // guards what is on the terminal
 	moving bool       // a progress line is on the terminal
@@ -33,12 +34,14 @@ type benchmarkTeller struct {
 }
 
 // benchmarkRow is the result of one phase. relaxed: its answers did not wait for the disk.
+// Rows are in the order of the phases, durable ones first.
 type benchmarkRow struct {
 	hemera.BenchmarkResult
 	relaxed bool
 }
 
 // cpuPerOp is the processor time of one operation of any kind; 0 if it is unknown.
+// It is the time of the whole process, divided: other work of the manager counts too.
 func (r benchmarkRow) cpuPerOp() time.Duration {
 	ops := r.Main.Ops
 	if r.Dirs != nil {
@@ -48,6 +51,7 @@ func (r benchmarkRow) cpuPerOp() time.Duration {
 }
 
 // update takes one message of a run: the setup, a result or progress.
+// It is called by the one goroutine that receives the run's messages. An error ends the run.
 func (t *benchmarkTeller) update(u hemera.BenchmarkUpdate) error {
 	switch {
 	case u.Setup != nil:
@@ -68,6 +72,7 @@ func (t *benchmarkTeller) update(u hemera.BenchmarkUpdate) error {
 }
 
 // say prints a line, after which no progress line is drawn.
+// It is called when the command is interrupted.
 func (t *benchmarkTeller) say(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,6 +90,7 @@ func (t *benchmarkTeller) clear() {
 }
 
 // benchmarkLine is the progress line, with a bar of width characters.
+// Its length varies with width, so that it fits any terminal.
 func benchmarkLine(p hemera.BenchmarkProgress, width int) string {
 	line := fmt.Sprintf("%-8s  %s  %d of %d  %s/s", p.Phase, cli.Bar(cli.Percent(p.Done, p.Total), width), p.Done, p.Total, significant(p.Rate))
 	if p.Rate > 0 && p.Done < p.Total {
@@ -94,11 +100,12 @@ func benchmarkLine(p hemera.BenchmarkProgress, width int) string {
 }
 
 // end prints what was measured, also of a run that failed, and returns the error of the command.
+// An interrupted run keeps the rows of the phases that ended.
 func (t *benchmarkTeller) end(err error) error {
 	t.mu.Lock()
 	t.clear()
 	t.mu.Unlock()
-	if plotErr := t.draw(); err == nil {
+	if plotErr := t.draw(); err == nil { // the run's own error goes first
 		err = plotErr
 	}
 	if len(t.rows) == 0 {
@@ -123,6 +130,7 @@ func (t *benchmarkTeller) end(err error) error {
 }
 
 // failed prints how operations failed, and returns an error if any did.
+// Texts come from servers. Each kind of failure is printed once for a phase.
 func (t *benchmarkTeller) failed(err error) error {
 	if err != nil {
 		return err
@@ -147,6 +155,7 @@ func (t *benchmarkTeller) failed(err error) error {
 }
 
 // draw writes the plot, or removes the file if there is nothing to draw.
+// The heading has the shape and the setup, because a picture is often seen alone.
 func (t *benchmarkTeller) draw() error {
 	if t.plot == nil {
 		return nil
@@ -160,7 +169,7 @@ func (t *benchmarkTeller) draw() error {
 		if r.relaxed {
 			title += " (relaxed)"
 		}
-		panels = append(panels, chart.Panel{Title: title, Points: r.Series})
+		panels = append(panels, chart.Panel{Title: title, Points: r.Series}) // the rate is in the title
 	}
 	svg, err := chart.Latency([]string{"hemera ns benchmark: latency", t.shapeLine(), t.setupLine()}, panels)
 	if err == nil {
@@ -173,13 +182,14 @@ func (t *benchmarkTeller) draw() error {
 // second. The first shape ran in a virtual machine, the others on hardware.
 func published() map[[3]int][]float64 {
 	return map[[3]int][]float64{
-		{100, 10, 10}:  {4000, 1600, 1600, 16000, 15000, 34000},
+		{100, 10, 10}:  {4000, 1600, 1600, 16000, 15000, 34000}, // mkdir, create, exists, read, write, deletion
 		{100, 1, 100}:  {1600, 2800, 43000, 35000, 34000, 2900},
 		{1000, 1, 100}: {1300, 2750, 37000, 29000, 28000, 2600},
 	}
 }
 
 // eosRate is the published rate of a phase in this run's shape, or 0.
+// Other shapes have no published figures.
 func (t *benchmarkTeller) eosRate(phase string) float64 {
 	if t.wire.on {
 		return 0 // CERN's are taken inside the manager
@@ -202,12 +212,13 @@ func perSecond(n int64, d time.Duration) float64 {
 }
 
 // record is a phase for programs. Latencies are in microseconds.
+// durable is false for a relaxed run.
 func (t *benchmarkTeller) record(r benchmarkRow) output.Record {
 	rec := output.Record{
 		{Key: "phase", Value: r.Phase}, {Key: "unit", Value: cli.OnOff(r.Phase == "mkdir", "dirs", "files")},
-		{Key: "where", Value: cli.OnOff(t.wire.on, "wire", "inside")}, {Key: "durable", Value: !r.relaxed},
+		{Key: "where", Value: cli.OnOff(t.wire.on, "wire", "inside")}, {Key: "durable", Value: !r.relaxed}, // through the door, or inside the manager
 		{Key: "threads", Value: t.request.Threads}, {Key: "subdirs", Value: t.request.Subdirs}, {Key: "files", Value: t.request.Files},
-		{Key: "depth", Value: max(t.wire.depth, 1)}, {Key: "seconds", Value: r.Time.Seconds()},
+		{Key: "depth", Value: max(t.wire.depth, 1)}, {Key: "seconds", Value: r.Time.Seconds()}, // 1 inside the manager
 	}
 	rec = append(rec, opsFields("", r.Main, r.Time)...)
 	if cpu := r.cpuPerOp(); cpu > 0 {
@@ -246,6 +257,7 @@ func (t *benchmarkTeller) shapeLine() string {
 }
 
 // setupLine says what else the figures depend on: cores, disks, nodes and layout.
+// With --wire and without an admin's rights the setup is unknown.
 func (t *benchmarkTeller) setupLine() string {
 	s := t.setup
 	if s.Cores == 0 {
@@ -287,6 +299,7 @@ func (t *benchmarkTeller) tables() error {
 }
 
 // table prints the rows of one kind of run. The columns for CPU and EOS are there only if their values are known.
+// Directories that a phase makes or removes beside its files have a row of their own.
 func (t *benchmarkTeller) table(rows []benchmarkRow) error {
 	columns := benchmarkColumns()
 	if !t.wire.on {
@@ -313,6 +326,7 @@ func (t *benchmarkTeller) table(rows []benchmarkRow) error {
 }
 
 // benchmarkColumns are those of every run.
+// A function, because columns are appended to it.
 func benchmarkColumns() []output.Column {
 	return []output.Column{
 		{Title: "phase", Key: "phase"}, {Title: "ops", Key: "ops"}, {Title: "errors", Key: "errors"},
@@ -333,15 +347,17 @@ func benchmarkLineOf(name string, o hemera.BenchmarkOps, took time.Duration) out
 }
 
 // threeDigits rounds a number to three significant digits: a benchmark is not more precise.
+// 0 stays 0.
 func threeDigits(f float64) float64 {
 	if f == 0 {
 		return 0
 	}
-	step := math.Pow(10, math.Floor(math.Log10(math.Abs(f)))-2)
+	step := math.Pow(10, math.Floor(math.Log10(math.Abs(f)))-2) // the place of the third digit
 	return math.Round(f/step) * step
 }
 
 // span shows seconds in the unit that fits: s, ms or µs.
+// 0 is shown as nothing: it means that nothing was measured.
 func span(v any) string {
 	s, _ := v.(float64)
 	if s = threeDigits(s); s == 0 {
@@ -351,6 +367,7 @@ func span(v any) string {
 		size float64
 		name string
 	}{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}} {
+		// Rounding must not turn 1 ms into 1000 µs.
 		if s >= 0.9999*u.size || u.name == "µs" {
 			return strconv.FormatFloat(threeDigits(s/u.size), 'g', 4, 64) + u.name
 		}
@@ -359,6 +376,7 @@ func span(v any) string {
 }
 
 // significant shows a rate with three significant digits.
+// Rates above 1000 have no fraction.
 func significant(v any) string {
 	f, _ := v.(float64)
 	if f = threeDigits(f); f == 0 {
@@ -368,6 +386,7 @@ func significant(v any) string {
 }
 
 // times shows a ratio: x1.5.
+// nil, for no published rate, is shown as nothing.
 func times(v any) string {
 	if v == nil {
 		return ""

@@ -12,6 +12,7 @@ import (
 
 // nodeSessionsMax bounds the sessions with each storage node, which all threads share. With the manager each thread has
 // one.
+// A session for each thread at each node would measure the nodes' memory.
 const nodeSessionsMax = 64
 
 // wireOptions are the flags of a run through the door.
@@ -22,9 +23,11 @@ type wireOptions struct {
 }
 
 // locksMax is the largest number of files for which writing may end at the manager, which keeps a lock for each.
+// Above it every write goes on to the node, whose close frees the lock.
 const locksMax = 500_000
 
 // throughDoor runs the phases with clients of this process, one session for each thread.
+// It needs the rights of a user who may write below the prefix, not those of an admin.
 func throughDoor(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkTeller) error {
 	shape, err := nsbench.ShapeOf(t.request)
 	if err != nil {
@@ -41,7 +44,7 @@ func throughDoor(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkT
 		t.setup = *nsbench.Setup(v)
 	}
 	nodes := xrootd.New(xrootd.Options{App: "ns-benchmark", Sessions: min(shape.Threads, nodeSessionsMax), PoolMax: 1024 * nodeSessionsMax})
-	defer nodes.Close()
+	defer nodes.Close() // after the run: targets use it
 	// Each request makes its own trace id.
 	ctx = hemera.WithTrace(ctx, "") // one id for all would say nothing
 	return nsbench.Run(ctx, nsbench.Options{
@@ -57,13 +60,14 @@ func throughDoor(ctx context.Context, e *cli.Env, m *admin.Client, t *benchmarkT
 type wireTarget struct {
 	manager, nodes *xrootd.Client
 	at             xrootd.Endpoint
-	options        wireOptions
+	options        wireOptions // the same for all threads
 }
 
 // url is a path at the manager.
 func (w *wireTarget) url(path string) xrootd.URL { return xrootd.URL{Endpoint: w.at, Path: path} }
 
 // Mkdir implements nsbench.Target.
+// Parents exist: the run makes them first.
 func (w *wireTarget) Mkdir(ctx context.Context, path string) error {
 	return w.manager.Mkdir(ctx, w.url(path), 0o755, false)
 }
@@ -94,6 +98,7 @@ func (w *wireTarget) Release(ctx context.Context, path string) error {
 }
 
 // open asks the manager where to open a file and, if follow is set, opens and closes it at that node.
+// It counts as one operation, however many requests it takes.
 func (w *wireTarget) open(ctx context.Context, path string, o xrootd.OpenOptions, follow bool) error {
 	to, err := w.manager.Where(ctx, w.url(path), o)
 	if err != nil || !follow {

@@ -19,6 +19,7 @@ import (
 )
 
 // nsCheckCommand makes `hemera ns check`.
+// It changes nothing, with a manager and without.
 func nsCheckCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "check [DIR]", Short: "Compare the namespace's records with each other", Args: cobra.MaximumNArgs(1),
@@ -48,6 +49,8 @@ The exit status is 0 when everything agrees and 1 when something does not or the
 }
 
 // checkState checks the store of a manager that does not run.
+// The store is locked while it is open; with a manager on it this fails. It returns the error of Close only if
+// nothing failed before.
 func checkState(ctx context.Context, e *cli.Env, dir string) (err error) {
 	store, err := statedir.Open(dir, false, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -70,9 +73,11 @@ func checkState(ctx context.Context, e *cli.Env, dir string) (err error) {
 }
 
 // checking runs a check with a progress line, and prints the report.
+// The check calls progress from its own goroutines; the line is drawn by another. An atomic pointer joins them
+// without a lock.
 func checking(e *cli.Env, check func(progress func(hemera.NamespaceCheck)) (hemera.NamespaceCheck, error)) error {
 	var last atomic.Pointer[hemera.NamespaceCheck]
-	last.Store(&hemera.NamespaceCheck{})
+	last.Store(&hemera.NamespaceCheck{}) // the line may be drawn before the first report
 	stop := e.Follow(func() string { return checkLine(*last.Load()) })
 	report, err := check(func(c hemera.NamespaceCheck) { last.Store(&c) })
 	stop()
@@ -83,6 +88,7 @@ func checking(e *cli.Env, check func(progress func(hemera.NamespaceCheck)) (heme
 }
 
 // checkLine is the progress line of a check.
+// RecordsTotal is an estimate.
 func checkLine(c hemera.NamespaceCheck) string {
 	rate := float64(c.Records) / max(c.Took.Seconds(), 1e-3)
 	b := fmt.Sprintf("%s  %d of about %d records  %.0f/s", cli.Bar(cli.Percent(c.Records, c.RecordsTotal), 24), c.Records, c.RecordsTotal, rate)
@@ -96,6 +102,7 @@ func checkLine(c hemera.NamespaceCheck) string {
 }
 
 // printCheck prints a report, and fails with Corrupt if it has problems.
+// Programs get one record of counts, and then one for each problem that is named.
 func printCheck(e *cli.Env, c hemera.NamespaceCheck) error {
 	if e.ForPrograms() {
 		s := e.Stream(nil)

@@ -20,6 +20,7 @@ import (
 )
 
 // countValue is a flag with a number such as 1500, 20k, 100M or 1G.
+// Powers of 1000. It is at most 2^40.
 type countValue int64
 
 // String implements pflag.Value.
@@ -39,15 +40,17 @@ func (v *countValue) Set(text string) error {
 }
 
 // loadFlags are the flags of ns load: the shape of the tree and its files.
+// nsload.Shape has the same in its own types.
 type loadFlags struct {
 	files, filesPerDir, dirsPerDir countValue // counts
 	path, size, space              string     // the top, the mean size, and the space in the records
 	replicas                       int        // pieces of each file
 	seed                           uint64     // equal seeds make equal trees
-	uid, gid                       uint32
+	uid, gid                       uint32     // owner of everything
 }
 
 // nsLoadCommand makes `hemera ns load`.
+// It works on a state directory: the tree is written past the commits of a manager, in the order of its keys.
 func nsLoadCommand(e *cli.Env) *cobra.Command {
 	o := loadFlags{files: 1e6, filesPerDir: 1000, dirsPerDir: 1000}
 	c := &cobra.Command{
@@ -85,6 +88,7 @@ the next opening of the store removes. The store grows by about 40 bytes a file.
 }
 
 // nsLoad opens the store, which no manager may have open, and loads a tree of the given shape.
+// It returns the error of Close if nothing failed before: a store that does not close may have lost what was written.
 func nsLoad(ctx context.Context, e *cli.Env, dir string, o loadFlags) (err error) {
 	size, err := config.ParseBytes(o.size)
 	if err != nil {
@@ -103,7 +107,7 @@ func nsLoad(ctx context.Context, e *cli.Env, dir string, o loadFlags) (err error
 		Files: int64(o.files), FilesPerDir: int64(o.filesPerDir), DirsPerDir: int64(o.dirsPerDir), Size: int64(size),
 		Replicas: o.replicas, Seed: o.seed, UID: o.uid, GID: o.gid, Space: o.space,
 	}
-	if shape.Disks, err = statedir.Disks(ctx, store); err != nil {
+	if shape.Disks, err = statedir.Disks(ctx, store); err != nil { // of every space
 		return err
 	}
 	// Pieces need disks to be on.
@@ -115,6 +119,7 @@ func nsLoad(ctx context.Context, e *cli.Env, dir string, o loadFlags) (err error
 }
 
 // loadTree loads with a progress line and prints what was made.
+// Progress comes from the loader's goroutines, so the count is atomic.
 func loadTree(ctx context.Context, e *cli.Env, store kv.Store, o nsload.Options) error {
 	started := e.Now()
 	var done atomic.Int64
@@ -147,6 +152,7 @@ func printLoaded(e *cli.Env, path string, tree hemera.TreeTotals, took loadTook)
 }
 
 // countLine is a progress line about files: a bar, the number, the rate and the time left.
+// total is what was asked for.
 func countLine(done, total int64, took time.Duration) string {
 	rate := float64(done) / max(took.Seconds(), 1e-3)
 	b := fmt.Sprintf("%s  %d of %d files  %.0f/s", cli.Bar(cli.Percent(done, total), 24), done, total, rate)

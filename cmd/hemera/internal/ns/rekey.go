@@ -13,6 +13,7 @@ import (
 )
 
 // nsRekeyCommand makes `hemera ns rekey`.
+// It needs no consent: it never replaces an authority that exists.
 func nsRekeyCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "rekey <dir>", Short: "Begin a new certificate authority for a manager that lost its own", Args: cobra.ExactArgs(1),

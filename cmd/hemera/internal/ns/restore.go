@@ -17,6 +17,7 @@ import (
 )
 
 // nsRestoreCommand makes `hemera ns restore`.
+// The consent is about the cluster, not the directory: that must be empty.
 func nsRestoreCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	c := &cobra.Command{
@@ -41,10 +42,12 @@ machine must be right.`,
 }
 
 // errSeen ends the reading of an archive after its header.
+// The visitor returns it; it never leaves this file.
 var errSeen = errors.New("the head was read")
 
 // agreeRestore prints the moment of a backup and asks for consent. Standard input can be read only once, so nobody has
 // seen that archive, and only --yes will do.
+// It reads the header only. restore opens the file again.
 func agreeRestore(ctx context.Context, e *cli.Env, k cli.Consent, file string) (bool, error) {
 	stake := []string{"the manager will have nothing of what was done after the backup, and the manager that it was taken from must not run any more"}
 	if file != "-" || k.Dry {
@@ -64,6 +67,7 @@ func agreeRestore(ctx context.Context, e *cli.Env, k cli.Consent, file string) (
 }
 
 // restore restores an archive and prints what to do next.
+// A restore that fails removes what it made. One that was killed leaves a directory that no manager starts from.
 func restore(ctx context.Context, e *cli.Env, file, dir string, k cli.Consent) error {
 	if ok, err := agreeRestore(ctx, e, k, file); !ok {
 		return err
@@ -92,7 +96,7 @@ func restore(ctx context.Context, e *cli.Env, file, dir string, k cli.Consent) e
 	if err := s.Add(output.Record{
 		{Key: "restore.dir", Value: dir}, {Key: "restore.taken", Value: watch.head.Taken.Unix()}, {Key: "restore.files", Value: watch.head.Files},
 		{Key: "restore.directories", Value: watch.head.Directories}, {Key: "restore.records", Value: r.Totals.Pairs},
-		{Key: "restore.ids.from", Value: r.Boundary.From}, {Key: "restore.ids.to", Value: r.Boundary.To}, {Key: "restore.epoch", Value: r.Epoch},
+		{Key: "restore.ids.from", Value: r.Boundary.From}, {Key: "restore.ids.to", Value: r.Boundary.To}, {Key: "restore.epoch", Value: r.Epoch}, // the lost namespace may have used ids between these two
 		{Key: "restore.seconds", Value: watch.took().Seconds()},
 	}); err != nil {
 		return err

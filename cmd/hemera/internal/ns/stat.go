@@ -13,6 +13,7 @@ import (
 )
 
 // nsStatCommand makes `hemera ns stat`.
+// It makes two requests, which are moments apart.
 func nsStatCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "stat", Short: "Counts, rates and latencies of the manager", Args: cobra.NoArgs,
@@ -42,6 +43,7 @@ and 99.9th of 100 and the maximum, all in milliseconds of the server's part.`,
 }
 
 // printNamespace prints the counts and then a table of operations. -m prints one key on each line, as EOS does.
+// The form of -m is EOS's, which differs from that of other commands: its parsers read one key from each line.
 func printNamespace(e *cli.Env, n hemera.NamespaceStats, ops []hemera.OpStat) error {
 	head := namespaceRecord(n, cli.Since(e.Now(), n.Booted))
 	var records []output.Record
@@ -67,30 +69,33 @@ func printNamespace(e *cli.Env, n hemera.NamespaceStats, ops []hemera.OpStat) er
 }
 
 // everybody starts a line about all users: Hemera does not count by user.
+// A new record at each call, because callers append to it.
 func everybody() output.Record {
 	return output.Record{{Key: "uid", Value: "all"}, {Key: "gid", Value: "all"}}
 }
 
 // namespaceRecord makes the record of the counts, with EOS's keys where it has them. uptime is in seconds.
+// Bytes are bytes, and times are in seconds.
 func namespaceRecord(n hemera.NamespaceStats, uptime float64) output.Record {
 	return output.Record{
 		{Key: "ns.total.files", Value: n.Totals.Files}, {Key: "ns.total.directories", Value: n.Totals.Dirs},
 		{Key: "ns.total.bytes", Value: n.Totals.Bytes}, {Key: "ns.total.physical_bytes", Value: n.Totals.Physical},
-		{Key: "ns.boot.status", Value: "booted"}, {Key: "ns.boot.time", Value: n.BootDuration.Seconds()}, {Key: "ns.uptime", Value: uptime},
+		{Key: "ns.boot.status", Value: "booted"}, {Key: "ns.boot.time", Value: n.BootDuration.Seconds()}, {Key: "ns.uptime", Value: uptime}, // a manager that answers has booted
 		{Key: "ns.next.id", Value: uint64(n.NextID)}, {Key: "ns.epoch", Value: n.Epoch}, {Key: "ns.sequence", Value: n.Sequence},
-		{Key: "ns.cache.files.occupancy", Value: n.CacheBytes}, {Key: "ns.cache.files.maxsize", Value: n.CacheMax},
+		{Key: "ns.cache.files.occupancy", Value: n.CacheBytes}, {Key: "ns.cache.files.maxsize", Value: n.CacheMax}, // bytes, not entries as in EOS
 		{Key: "ns.cache.files.requests", Value: n.CacheHits + n.CacheMisses}, {Key: "ns.cache.files.hits", Value: n.CacheHits},
 		{Key: "ns.store.bytes", Value: n.StoreBytes},
 		{Key: "ns.store.cache_bytes", Value: n.StoreCacheBytes}, {Key: "ns.store.cache_bytes_max", Value: n.StoreCacheMax},
-		{Key: "ns.pending.writes", Value: n.Pending}, {Key: "ns.unlinked.pieces", Value: n.Unlinked},
-		{Key: "ns.held.pieces", Value: n.Held}, {Key: "ns.held.bytes", Value: n.HeldBytes},
+		{Key: "ns.pending.writes", Value: n.Pending}, {Key: "ns.unlinked.pieces", Value: n.Unlinked}, // unlinked pieces are still to be removed from disks
+		{Key: "ns.held.pieces", Value: n.Held}, {Key: "ns.held.bytes", Value: n.HeldBytes}, // of replaced and removed content
 		{Key: "ns.memory.resident", Value: n.RSS}, {Key: "ns.memory.virtual", Value: n.VSize}, {Key: "ns.memory.share", Value: n.Shared}, {Key: "ns.memory.growth", Value: n.Growth},
 		{Key: "ns.stat.threads", Value: n.Threads}, {Key: "ns.stat.goroutines", Value: n.Goroutines}, {Key: "ns.fds.all", Value: n.Descriptors},
-		{Key: "ns.backup.last", Value: cli.Unix(n.LastBackup)},
+		{Key: "ns.backup.last", Value: cli.Unix(n.LastBackup)}, // 0 if there was none
 	}
 }
 
 // absentInHemera are keys of EOS for things that Hemera does not have. Their value is 0.
+// They keep the set of keys as tools of EOS know it.
 func absentInHemera() (r output.Record) {
 	for _, key := range []string{
 		"ns.boot.file.time", "ns.cache.containers.occupancy", "ns.cache.containers.maxsize", "ns.cache.containers.requests", "ns.cache.containers.hits",
@@ -108,9 +113,10 @@ func absentInHemera() (r output.Record) {
 }
 
 // opRecord makes the record of an operation. Latencies are in milliseconds.
+// Rates are operations a second.
 func opRecord(op hemera.OpStat) output.Record {
 	return append(everybody(), output.Record{
-		{Key: "cmd", Value: op.Name}, {Key: "total", Value: op.Count}, {Key: "errors", Value: op.Errors},
+		{Key: "cmd", Value: op.Name}, {Key: "total", Value: op.Count}, {Key: "errors", Value: op.Errors}, // total and errors since the manager started
 		{Key: "5s", Value: op.Rate5s}, {Key: "60s", Value: op.Rate1m}, {Key: "300s", Value: op.Rate5m}, {Key: "3600s", Value: op.Rate1h},
 		{Key: "exec", Value: 1e3 * op.P50.Seconds()}, {Key: "execsig", Value: 1e3 * op.Sigma.Seconds()}, {Key: "exec99", Value: 1e3 * op.P99.Seconds()},
 		{Key: "exec999", Value: 1e3 * op.P999.Seconds()}, {Key: "execmax", Value: 1e3 * op.Max.Seconds()},
@@ -119,16 +125,16 @@ func opRecord(op hemera.OpStat) output.Record {
 
 // opColumns are the table of operations. Columns named by a time are rates over that time.
 var opColumns = []output.Column{
-	{Title: "who", Key: "uid"}, // always all
-	{Title: "command", Key: "cmd"},
-	{Title: "sum", Key: "total"}, // since the manager started
-	{Title: "errors", Key: "errors"},
-	{Title: "5s", Key: "5s"}, // operations a second
+	{Title: "who", Key: "uid"},       // always all
+	{Title: "command", Key: "cmd"},   // the operation
+	{Title: "sum", Key: "total"},     // since the manager started
+	{Title: "errors", Key: "errors"}, // those of total that failed
+	{Title: "5s", Key: "5s"},         // operations a second
 	{Title: "1min", Key: "60s"},
 	{Title: "5min", Key: "300s"},
 	{Title: "1h", Key: "3600s"},
 	{Title: "exec(ms)", Key: "exec", Show: output.Digits(3)}, // the median
-	{Title: "99p", Key: "exec99", Show: output.Digits(3)},
+	{Title: "99p", Key: "exec99", Show: output.Digits(3)},    // milliseconds, as the next two
 	{Title: "99.9p", Key: "exec999", Show: output.Digits(3)},
 	{Title: "max", Key: "execmax", Show: output.Digits(3)}, // of the last operations
 }
