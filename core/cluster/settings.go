@@ -135,7 +135,7 @@ func (c *admin) SetEmpty(ctx context.Context, id hemera.DiskID) error {
 	// Twice in a row does nothing: the drain may report the same disk again.
 	return c.update(ctx, func(ch *change) error {
 		d := c.disks[id]
-		// An admin changed its mind while the last piece was moved.
+		// Another setting came while the last piece was moved: it stays.
 		if d == nil || d.Config != hemera.ConfigDrain {
 			return nil
 		}
@@ -335,7 +335,7 @@ func (s *spaceRecord) set(key, value string) (err error) {
 		}
 	case "policy.sync":
 		on, err := onOff("space", key, value)
-		// The record has the opposite, so that old records without the field mean on.
+		// The record has the opposite, so that a record without the field means on.
 		s.NoSync = !on && err == nil
 		return err
 	case "headroom":
@@ -382,7 +382,7 @@ func addGroup(counts map[string]map[string]int, space, group string) {
 func pickGroup(counts map[string]map[string]int, space spaceRecord) string {
 	for i := 0; ; i++ {
 		group := fmt.Sprintf("%s.%d", space.Name, i)
-		// A group size of zero, from a record of an old version, must not make the loop endless.
+		// A group size of zero must not make the loop endless.
 		if counts[space.Name][group] < max(space.GroupSize, 1) {
 			addGroup(counts, space.Name, group)
 			return group

@@ -71,7 +71,7 @@ func (c *surveyor) Survey(id hemera.DiskID) hemera.DiskSurvey {
 // nothing. A disk that is not of the cluster any more is none.
 func (c *surveyor) SetAudit(ctx context.Context, id hemera.DiskID, s hemera.DiskSurvey) error {
 	err := c.update(ctx, func(ch *change) error {
-		// It was removed and forgotten while its audit went on.
+		// A disk that was removed and forgotten while its audit went on gets no record.
 		if c.disks[id] != nil {
 			s.LastScrub = c.surveys[id].LastScrub
 			ch.put(surveyRecord{id, s})

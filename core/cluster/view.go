@@ -44,6 +44,7 @@ func (c *state) publish() {
 	for _, id := range slices.Sorted(maps.Keys(c.disks)) {
 		d := c.disks[id]
 		if d.Removed { // shown apart, for files that still name it
+			// Placement and reads never meet it: it is not in Disks.
 			v.Removed = append(v.Removed, d.removed())
 			continue
 		}
