@@ -11,6 +11,7 @@ import (
 )
 
 // same reports whether source and target, which have the same size, have the same checksum.
+// The times of source and target do not count: many tools do not keep them.
 func (x *copier) same(ctx context.Context, j job) (bool, error) {
 	// Cheap where servers keep checksums; a local file is read.
 	from, err := x.checksum(ctx, j.from, j.src.size)

@@ -107,6 +107,7 @@ func (x *copier) store(p Place) store {
 func (x *copier) mode(src state, unknown uint32) uint32 { return cmp.Or(src.mode, unknown) &^ x.umask }
 
 // umask is the process's. It is read where that does not change it, as other goroutines make files.
+// 022, the usual one, if the file cannot be read.
 func umask() uint32 {
 	status, _ := os.ReadFile("/proc/self/status") // umask(2) would change it to tell it
 	for line := range strings.Lines(string(status)) {
@@ -220,6 +221,7 @@ func (x *copier) submit(ctx context.Context, j job) error {
 }
 
 // done counts and reports one finished job.
+// It is called from all workers. Only the first error is kept; Report gets each.
 func (x *copier) done(j job, err error) {
 	x.track.add(func(p *Progress) {
 		if err != nil {

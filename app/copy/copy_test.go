@@ -129,7 +129,7 @@ func TestFailedUploadIsGivenUp(t *testing.T) {
 		t.Errorf("the write was ended by %+v", q)
 	}
 	if len(s.Got(wire.ReqRm)) != 0 {
-		t.Error("a file that was released was also removed: it may be the one of before")
+		t.Error("a file that was aborted was also removed: it may be the one of before")
 	}
 }
 

@@ -133,6 +133,7 @@ func openLocked(name string, create bool, mode uint32) (*os.File, error) {
 }
 
 // own reports whether a file is this user's, and has no second name through which others may reach it.
+// The effective user counts, as that is whose rights the copy has.
 func own(i os.FileInfo) bool {
 	s, ok := i.Sys().(*syscall.Stat_t)
 	return ok && i.Mode().IsRegular() && int(s.Uid) == os.Geteuid() && s.Nlink == 1

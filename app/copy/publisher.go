@@ -125,6 +125,7 @@ func (p publisher) check(ctx context.Context, at Place, want hemera.Checksum) er
 }
 
 // mismatch is the error of a file whose checksum is not that of the bytes that were copied.
+// The remedy is a copy: which of both is bad, this process cannot know.
 func mismatch(at Place, got, want hemera.Checksum) error {
 	return errs.New(errs.Corrupt, "copy.Copy", at.String(), "checksum is "+got.String()+", the copy has "+want.String()).
 		WithRemedy("copy the file again with --force; if it fails again, one of the two servers or the network damages data")

@@ -114,6 +114,8 @@ func (x *copier) canThirdParty(ctx context.Context, e xrootd.Endpoint) error {
 }
 
 // orderURL is the destination's URL with all that it has to know.
+// dlg, dlgon, spr and tpr are what stock servers expect of a client: no delegation, and root as the protocol of
+// both ends.
 func orderURL(dst, src, from xrootd.URL, key string) xrootd.URL {
 	for _, p := range [][2]string{
 		{"tpc.dlg", src.Addr()}, {"tpc.dlgon", "0"}, {"tpc.key", key}, {"tpc.lfn", from.Path},
@@ -131,6 +133,7 @@ func withOpaque(u xrootd.URL, key, value string) xrootd.URL {
 }
 
 // tpcKey is 24 hexadecimal digits that nobody can guess.
+// It has 96 bits. A server refuses a key that is too short or in use.
 func tpcKey() string {
 	var b [12]byte
 	_, _ = rand.Read(b[:])

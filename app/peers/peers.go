@@ -61,6 +61,7 @@ func New(o xrootd.Options) *Peers {
 func (p *Peers) Close() error { return p.client.Close() }
 
 // pieceURL names the piece at its node.
+// The token is a secret: the URL is shown in errors by its Redacted form only.
 func pieceURL(p transfer.RemotePiece, token string) (xrootd.URL, error) {
 	e, err := xrootd.ParseEndpoint(p.Addr)
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 // off for the last third, four months, before it has to join again.
 const (
 	authorityLifetime = 20 * 365 * 24 * time.Hour // not renewed
-	nodeLifetime      = 365 * 24 * time.Hour
-	managerLifetime   = 90 * 24 * time.Hour // of a key that exists in memory only
+	nodeLifetime      = 365 * 24 * time.Hour      // renewed after eight months
+	managerLifetime   = 90 * 24 * time.Hour       // of a key that exists in memory only
 )
 
 // Authority is the certificate authority of one cluster, in the manager. It lives in one file of the
@@ -171,6 +171,7 @@ func (a *Authority) Renew(_ context.Context, node hemera.NodeID, request []byte)
 }
 
 // issue signs a certificate for the key of a request that was checked.
+// It takes the key from the request and nothing else: name, uses and lifetime are the authority's.
 func (a *Authority) issue(node hemera.NodeID, csr *x509.CertificateRequest) ([]byte, error) {
 	if node == 0 {
 		return nil, errs.New(errs.Internal, "pki.Issue", "0", "zero is no node")

@@ -45,6 +45,7 @@ type Client struct {
 
 // session is a set of connections, and one typed caller for each method. A new one replaces it after the node's certificate
 // was renewed, because HTTP/2 would keep using connections that showed the old one.
+// It is immutable. Calls that have begun on an older session end there.
 type session struct {
 	transport *http.Transport
 	register  *connect.Client[hemera.NodeHello, hemera.NodeWelcome]
@@ -147,6 +148,7 @@ func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 }
 
 // dialOne connects to one address and makes sure that the manager answers there.
+// It takes dialTimeout at most, so that one address that does not answer leaves time for the next.
 func (c *Client) dialOne(ctx context.Context, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -170,6 +172,7 @@ func (c *Client) Close() error {
 }
 
 // call sends one message and waits for its answer.
+// A context without a deadline gets limit: no call of a node waits for ever.
 func call[Req, Res any](ctx context.Context, c *Client, to *connect.Client[Req, Res], limit time.Duration, message *Req) (*Res, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		bounded, cancel := context.WithTimeout(ctx, limit)

@@ -61,6 +61,7 @@ func NewServer(control hemera.Control, o ServerOptions) (http.Handler, error) {
 
 // NewHTTPServer gives a handler the limits a control port needs. Serve it with ServeTLS on a listener of raw
 // connections, wrapped by [Strangers]; config is the manager's (pki.Authority.ServerTLS).
+// There is no limit for the time of an answer: a long poll is one.
 func NewHTTPServer(h http.Handler, config *tls.Config, log *slog.Logger) *http.Server {
 	config = config.Clone()
 	config.NextProtos = []string{"h2", "http/1.1"}
@@ -105,6 +106,7 @@ func handle[Req, Res any](s *server, method string, do func(context.Context, hem
 			plain(s.codec, w, r, err)
 			return
 		}
+		// The connection has shown a node's certificate, so it is not a stranger's any more.
 		introduce(r.Context())
 		h.ServeHTTP(w, r.WithContext(hemera.WithCaller(r.Context(), node)))
 	})

@@ -79,6 +79,7 @@ var codes = [...]string{
 }
 
 // order is the place of a code in codes; an unknown one comes last.
+// Codes are compared by place and not by text, so that an admin reads the most urgent first.
 func order(code string) int {
 	if i := slices.Index(codes[:], code); i >= 0 {
 		return i

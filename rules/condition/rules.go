@@ -67,6 +67,7 @@ func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 }
 
 // lost says how files were lost: their disks were removed, or pieces are there and bad.
+// Removed disks can be added again, bad pieces cannot be made good: so the text tells the two apart.
 func lost(s *hemera.Snapshot, f hemera.FileHealth) string {
 	const removed, ruined = " no piece on any disk of the cluster", " no piece left that is not known to be bad"
 	all := atLeast(f.Partial) + count(f.Lost, "file has", "files have")
@@ -80,6 +81,7 @@ func lost(s *hemera.Snapshot, f hemera.FileHealth) string {
 }
 
 // lastSeen says where the removed disks of lost files were.
+// At most namesMax disks are named, so that the text stays short when a rack is lost.
 func lastSeen(s *hemera.Snapshot, f hemera.FileHealth) string {
 	var parts []string
 	for _, d := range f.Disks {

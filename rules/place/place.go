@@ -77,6 +77,7 @@ func Choose(v *hemera.View, r Request) (Choice, error) {
 }
 
 // apart reports whether no two pieces of the file share a node.
+// joins has counted each piece at those that were chosen after it.
 func apart(picked []candidate) bool {
 	return !slices.ContainsFunc(picked, func(c candidate) bool { return c.sameNode > 0 })
 }
@@ -116,6 +117,7 @@ func (c *candidate) compare(o *candidate) int {
 }
 
 // joins counts a piece put on a disk.
+// A disk without a zone is in the zone of all others without one.
 func (c *candidate) joins(d *hemera.Disk) {
 	if c.disk.Node == d.Node {
 		c.sameNode++
@@ -193,6 +195,7 @@ func refusal(d *hemera.Disk, n *hemera.NodeInfo, r Request) string {
 }
 
 // noSpace explains a refusal by the number of disks for each reason, so that an admin sees which one to change.
+// A disk that is refused for several reasons counts for the first one.
 func noSpace(v *hemera.View, r Request, got int) error {
 	refused := map[string]int{}
 	total := 0
@@ -256,6 +259,7 @@ func writeWeight(d *hemera.Disk, writers int) float64 {
 }
 
 // idle is 1 for an idle disk and 0.2 for a busy one: load reports are late, so no disk is left out.
+// busy is the share of the time that the device was busy, 0 to 1; values outside are cut.
 func idle(busy float64) float64 { return 1 - 0.8*min(max(busy, 0), 1) }
 
 // rank is the weighted rendezvous score -w/ln(u), u uniform in (0,1): among disks, the chance to
@@ -267,6 +271,7 @@ func rank(seed uint64, id hemera.DiskID, weight float64) float64 {
 }
 
 // mix is the finalizer of SplitMix64.
+// It spreads neighbouring ids over all 64 bits; it is not for secrets.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

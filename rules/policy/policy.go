@@ -33,6 +33,7 @@ type Attributes struct {
 }
 
 // Space names the space a new file goes to. The name is not checked against the cluster.
+// It fails with Invalid if nouserlayout has a value that makes no sense.
 func Space(attrs Attributes, wish hemera.Wish, who hemera.Identity) (string, error) {
 	wished, err := allowed(attrs, who)
 	if err != nil {
@@ -98,6 +99,7 @@ type sources struct {
 }
 
 // first returns the strongest of the forced attribute, the wish and the directory's default.
+// An empty value counts as none: an attribute that is set to nothing leaves the decision to the weaker sources.
 func (s sources) first(attr, wish string) value {
 	if v := string(s.attrs.Sys[attr]); v != "" {
 		return value{v, attr}

@@ -21,13 +21,15 @@ import (
 // any way, but no token in there says that another batch of there was durable.
 type audit struct {
 	fs    *logFS
-	state *logState
+	state *logState // of the process before
 
 	read    uint64 // number of the last batch that can be read
 	durable uint64 // number of the last batch that a token says was durable
 }
 
-// run checks all logs that are needed. With an error it also returns how far they can be read.
+// run checks all logs that are needed, oldest first. With an error of kind Corrupt it also returns how far they can be read.
+// Only the newest may have an end that a crash tore: Pebble ends a log before it begins the next, and the state file names
+// a log before it has a batch.
 func (a *audit) run() (*logExtent, error) {
 	var before logExtent
 	for i, log := range a.state.needed {
@@ -44,6 +46,7 @@ func (a *audit) run() (*logExtent, error) {
 		if err != nil {
 			return nil, err
 		}
+		// All tokens of the file count for what was durable, also those that Pebble cannot reach behind damage.
 		tokens(raw, a.state.mark, func(t token) { a.durable = max(a.durable, t.durable) })
 		size, clean, err := a.batches(log.number)
 		if err != nil {
@@ -87,7 +90,7 @@ func (a *audit) batches(number uint64) (size int64, clean bool, err error) {
 	}
 }
 
-// content returns all bytes of a log's file.
+// content returns all bytes of a log's file: about a memory table, 32 MiB, and at most a few files at a start.
 func (a *audit) content(number uint64) ([]byte, error) {
 	file, err := a.fs.FS.Open(a.state.path(number), vfs.SequentialReadsOption)
 	if err != nil {
@@ -108,6 +111,7 @@ func (a *audit) damage(extent logExtent) (*logExtent, error) {
 		WithRemedy("save what is before them with `hemera ns backup --state DIR --damaged`, or take the latest backup; then `hemera ns restore`")
 }
 
+// missing is the error of a log that is needed and does not exist.
 func (a *audit) missing(number uint64) error {
 	return errs.New(errs.Corrupt, "pebblekv.Open", a.state.path(number), "this file of the log is missing: changes that were acknowledged are in it").
 		WithRemedy("put the file back; without it, save what is before it with `hemera ns backup --state DIR --damaged`, or take the latest backup; then `hemera ns restore`")

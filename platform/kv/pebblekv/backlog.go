@@ -18,7 +18,7 @@ const (
 	compactionRetryFactor = 4
 )
 
-// compactionEnded takes how a compaction ended.
+// compactionEnded takes how a compaction ended. Pebble calls it with its mutex held, so it must not call Pebble.
 func (f *flusher) compactionEnded(info pebble.CompactionInfo) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -32,7 +32,8 @@ func (f *flusher) compactionEnded(info pebble.CompactionInfo) {
 }
 
 // wait blocks until Pebble has room for another memory table and another table in the first level. It fails once flushes
-// or compactions have failed for too long.
+// or compactions have failed for too long. As long as they succeed it waits without a bound. Store.admit
+// calls it once for each log, so its cost is of no account.
 func (f *flusher) wait() error {
 	began := time.Now()
 	for {
@@ -73,7 +74,7 @@ func (f *flusher) waitForCompaction(ended <-chan struct{}, began time.Time) erro
 	f.mu.Unlock()
 	var late <-chan time.Time
 	if !failing.IsZero() {
-		if failing.Before(began) {
+		if failing.Before(began) { // only the time that this writer has waited counts
 			failing = began
 		}
 		timer := time.NewTimer(time.Until(failing.Add(compactionRetryFactor * f.retryTime)))

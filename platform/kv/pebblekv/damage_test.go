@@ -17,8 +17,8 @@ import (
 	"hemera/platform/kv/pebblekv"
 )
 
-// lots writes batches in lots, each of which is durable before the next begins, and returns how many there
-// are in all. What is in them follows from their numbers and r.
+// lots writes batches in lots, and returns how many there are in all. A lot is durable before the next begins. The content
+// of a batch follows from its number and r.
 func lots(t *testing.T, w kv.Writer, from int, sizes []int, r *rand.Rand) int {
 	t.Helper()
 	for _, size := range sizes {
@@ -163,8 +163,8 @@ func TestDamageBetweenLots(t *testing.T) {
 	}
 }
 
-// TestTornLots cuts the power before large lots are synced, of which any blocks may be there: no such end is taken for
-// damage, and all is there that was durable.
+// TestTornLots cuts the power before large lots are synced. Any of their blocks may survive. Such an end is not taken for
+// damage, and everything durable is there.
 func TestTornLots(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 4))

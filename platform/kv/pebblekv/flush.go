@@ -19,22 +19,23 @@ const flushRetryTime = 30 * time.Second
 // compactions. If a flush fails Pebble tries again for ever, as fast as it can, and tells no waiter. The flusher
 // ends the wait with an error once it has failed for too long.
 type flusher struct {
-	db        *pebble.DB // set when it is open
-	retryTime time.Duration
-	memTable  uint64      // bytes of a memory table of full size
-	flushed   func()      // called, on a goroutine of its own, after each flush
-	opened    atomic.Bool // Pebble's Open has returned
+	db        *pebble.DB    // set when it is open
+	retryTime time.Duration // flushRetryTime, or a test's
+	memTable  uint64        // bytes of a memory table of full size
+	flushed   func()        // called, on a goroutine of its own, after each flush
+	opened    atomic.Bool   // Pebble's Open has returned
 
-	mu                sync.Mutex
-	lastFlushErr      error     // of the last flush; also set by one that had nothing to write
-	flushFailing      time.Time // since when flushes fail; zero if the last one succeeded
-	lastCompactionErr error
-	compactionFailing time.Time // since when compactions fail; zero if the last one succeeded
-	failure           error     // set before broken is closed
-	broken            chan struct{}
+	mu                sync.Mutex    // guards these, and is held over no call of Pebble's
+	lastFlushErr      error         // of the last flush; also set by one that had nothing to write
+	flushFailing      time.Time     // since when flushes fail; zero if the last one succeeded
+	lastCompactionErr error         // of the last compaction
+	compactionFailing time.Time     // since when compactions fail; zero if the last one succeeded
+	failure           error         // set before broken is closed
+	broken            chan struct{} // closed when writing has failed for good
 	ended             chan struct{} // closed, and replaced, when a flush or a compaction ends
 }
 
+// newFlusher returns a flusher without a database: watch connects it to one that is to be opened.
 func newFlusher(retryTime time.Duration) *flusher {
 	return &flusher{retryTime: retryTime, flushed: func() {}, broken: make(chan struct{}), ended: make(chan struct{})}
 }
@@ -60,6 +61,7 @@ func (f *flusher) watch(l *pebble.EventListener, c *compactionScheduler, log peb
 	l.DataCorruption = func(info pebble.DataCorruptionInfo) { log.Errorf("%s", info) }
 }
 
+// flushEnded takes how a flush ended. Pebble calls it with its mutex held, so it must not call Pebble.
 func (f *flusher) flushEnded(info pebble.FlushInfo) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,7 +108,8 @@ func (f *flusher) fail(what string, cause error) error {
 	return f.failure
 }
 
-// flush has all batches written to tables, and returns when they are durable, or cannot be.
+// flush has all batches written to tables. It blocks until they are durable there, or until flushes have failed for too
+// long. Pebble's own Flush would wait for ever.
 func (f *flusher) flush() error {
 	flushed, err := f.db.AsyncFlush()
 	if err != nil {

@@ -41,8 +41,8 @@ func fullDisk(full *atomic.Bool, tried chan struct{}) vfs.FS {
 	}))
 }
 
-// TestTablesFail: when Pebble cannot write its tables for too long, whoever waits is told, and so is who comes
-// later; nothing hangs, and what was acknowledged is there when the disk is whole again.
+// TestTablesFail: when Pebble cannot write its tables for too long, those that wait get an error, and so do later calls.
+// Nothing waits for ever, and what was acknowledged is there when the disk works again.
 func TestTablesFail(t *testing.T) {
 	var full atomic.Bool
 	tried := make(chan struct{}, 1)

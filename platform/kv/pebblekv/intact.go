@@ -32,6 +32,7 @@ func intact(files vfs.FS, dir string) error {
 	if err != nil {
 		return err
 	}
+	// A table or a log, also of an earlier version, proves that something was stored here.
 	used := slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == tableSuffix })
 	for _, at := range []struct{ dir, suffix string }{{logDir, ".journal"}, {"log", ".log"}} {
 		logs, err := files.List(files.PathJoin(dir, at.dir))
@@ -52,16 +53,17 @@ func intact(files vfs.FS, dir string) error {
 	return nil
 }
 
-// marked is a filesystem that shows a store's directory as if its markers were there: the newest manifest counts.
-// It is for reading alone.
-type marked struct {
+// assumedMarkers is a filesystem that shows a store's directory as if its markers were there: the newest manifest counts.
+// It is for reading alone, and for a store whose user has asked for what is left of it.
+type assumedMarkers struct {
 	vfs.FS
-	dir    string
-	format uint64
+	dir    string // of the store
+	format uint64 // Pebble's format that a missing marker is taken for
 }
 
-// List adds the markers that are missing.
-func (f marked) List(dir string) ([]string, error) {
+// List implements [vfs.FS]. It adds the markers that are missing. Numbers in names have at least six digits, so a longer name
+// has a larger number.
+func (f assumedMarkers) List(dir string) ([]string, error) {
 	names, err := f.FS.List(dir)
 	if err != nil || dir != f.dir {
 		return names, err
@@ -81,4 +83,4 @@ func (f marked) List(dir string) ([]string, error) {
 }
 
 // Unwrap implements [vfs.FS].
-func (f marked) Unwrap() vfs.FS { return f.FS }
+func (f assumedMarkers) Unwrap() vfs.FS { return f.FS }

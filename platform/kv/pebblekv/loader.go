@@ -27,12 +27,12 @@ func loadDir(dir string) string { return dir + ".load" }
 // bulk is one load: tables in the engine's own format, which it takes over all at once.
 type bulk struct {
 	w   *writer
-	dir string
+	dir string // of the tables: see loadDir
 
-	mu     sync.Mutex
-	tables []string
-	spans  []span
-	ended  bool
+	mu     sync.Mutex // guards tables and spans, as runs add to them concurrently; taken after Store.mu
+	tables []string   // paths, also of tables that are not complete yet
+	spans  []span     // of the complete tables
+	ended  bool       // committed or aborted; guarded by Store.mu
 }
 
 // span is the first and the last key of a table.
@@ -40,7 +40,8 @@ type span struct{ first, last []byte }
 
 var _ kv.Loader = (*writer)(nil)
 
-// Load implements kv.Loader. One load at a time.
+// Load implements kv.Loader. One load at a time: a second one fails with Conflict. It fails with Fenced if the writer is not
+// the newest.
 func (w *writer) Load(context.Context) (kv.Load, error) {
 	s := w.s
 	s.mu.Lock()
@@ -62,8 +63,9 @@ func (w *writer) Load(context.Context) (kv.Load, error) {
 // Run implements kv.Load.
 func (b *bulk) Run() (kv.Run, error) { return &run{b: b}, nil }
 
-// Commit implements kv.Load by Pebble's ingestion: one change of the list of tables. Batches wait
-// meanwhile.
+// Commit implements kv.Load by Pebble's ingestion: one change of the list of tables, durable at return. All runs must be
+// closed. Batches wait meanwhile, for a flush and the change of the list; the tables themselves are linked, not copied. If
+// Pebble refuses the tables the store is as before, and the caller aborts the load. A failed flush ends all writing.
 func (b *bulk) Commit(ctx context.Context) error {
 	s := b.w.s
 	s.mu.Lock()
@@ -79,11 +81,11 @@ func (b *bulk) Commit(ctx context.Context) error {
 	}
 	// The log may lag behind, the list of tables does not: what was enqueued before comes first. Besides,
 	// an empty memory table lets all tables of the load go to the last level at once.
-	if err := apply(s.flusher.flush); err != nil {
+	if err := catchFatal(s.flusher.flush); err != nil {
 		return s.kill(err)
 	}
 	var refused error
-	if err := apply(func() error { refused = s.db.Ingest(ctx, tables); return nil }); err != nil {
+	if err := catchFatal(func() error { refused = s.db.Ingest(ctx, tables); return nil }); err != nil {
 		return s.kill(err)
 	}
 	if refused != nil {
@@ -103,7 +105,7 @@ func inOrder(spans []span) error {
 	return nil
 }
 
-// Abort implements kv.Load.
+// Abort implements kv.Load. After a commit it does nothing.
 func (b *bulk) Abort() error {
 	b.w.s.mu.Lock()
 	defer b.w.s.mu.Unlock()
@@ -134,14 +136,15 @@ func (b *bulk) create() (*sstable.Writer, error) {
 	return sstable.NewWriter(objstorageprovider.NewFileWritable(file), s.table), nil
 }
 
-// run is one run of a load: tables that follow each other.
+// run is one run of a load: tables that follow each other. One goroutine uses it; several runs are written at a time.
 type run struct {
-	b           *bulk
-	table       *sstable.Writer
-	first, last []byte // keys in the table
+	b     *bulk
+	table *sstable.Writer // nil before the first key, and between two tables
+	first []byte          // key in the table
+	last  []byte          // key of the run, also across tables: keys must grow
 }
 
-// Put implements kv.Run.
+// Put implements kv.Run. It begins a new table once the present one is as large as tableBytes.
 func (r *run) Put(key, value []byte) error {
 	if err := kv.CheckPair(key, value); err != nil {
 		return err

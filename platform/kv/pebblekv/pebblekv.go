@@ -62,16 +62,16 @@ type Options struct {
 	// Epoch is the least that the next writer's epoch is above: a store that takes the place of a lost
 	// one goes on beyond its epochs.
 	Epoch uint64
-	// ReadOnly opens a store to be read alone: nobody becomes its writer, and its log stays as it is.
+	// ReadOnly opens a store to be read alone: Acquire fails with ReadOnly, and the log stays as it is.
 	ReadOnly bool
-	// Damaged lets a read-only store be opened whose log or list of tables is damaged or lost, as far as it goes,
-	// and is told of it.
+	// Damaged lets a read-only store be opened whose log or list of tables is damaged or lost, as far as it goes. Open
+	// calls it with each damage it finds. Nil, or a store that is not read-only: Open fails with Corrupt.
 	Damaged func(error)
-	FS      vfs.FS
-	Logger  *slog.Logger
+	FS      vfs.FS       // nil: the operating system's
+	Logger  *slog.Logger // takes Pebble's messages; nil: none
 
-	flushRetryTime time.Duration // see there; 0: the default
-	noteAfter      time.Duration // see there; 0: the default
+	flushRetryTime time.Duration // see the constant, which 0 stands for
+	noteAfter      time.Duration // see the constant, which 0 stands for
 	uncompacted    bool          // for tests: no compaction begins
 }
 
@@ -85,13 +85,14 @@ const (
 	keyMark    = "\x00m" // mark of its records
 )
 
-// stopped is more reads than can be under way.
+// stopped is more reads than can be under way: Close adds it to Store.reads, so one number says both how many reads there are
+// and whether there may be more.
 const stopped = 1 << 40
 
 // Store is the engine over one open directory, which it holds locked.
 type Store struct {
-	db  *pebble.DB
-	fs  vfs.FS
+	db  *pebble.DB // set by Open, closed by Close
+	fs  vfs.FS     // orders marker files; the log has logs for its files
 	dir string
 	// cacheMax is the memory for blocks and memory tables.
 	cacheMax int64
@@ -107,9 +108,9 @@ type Store struct {
 	// mu orders batches: a number and its place in Pebble's log are one step. It is held over Pebble's Apply, which orders
 	// batches in the same way, and every 32 MiB begins a log within that.
 	mu     sync.Mutex
-	epoch  uint64
+	epoch  uint64  // of the last writer; in a table before the writer exists
 	newest *ticket // of the last batch; nil before the first
-	closed bool
+	closed bool    // Close was called
 	notes  notes
 	// loading says that a load is under way.
 	loading bool
@@ -122,8 +123,9 @@ type Store struct {
 
 var _ kv.Store = (*Store)(nil)
 
-// Open opens or makes the store in the directory. Unavailable when another process has it; Corrupt, and nothing is
-// changed, when a part of it is lost or damaged; Unsupported when a later version wrote it.
+// Open opens the store in a directory, or makes one. It fails with Unavailable if another process has the store, with Corrupt,
+// and changes nothing, if a part of it is lost or damaged, and with Unsupported if a later version wrote it. It blocks while
+// Pebble writes what was in the logs to tables, and fails if that has failed for flushRetryTime.
 func Open(dir string, o Options) (*Store, error) {
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -131,13 +133,13 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	o.FS = markers{o.FS}
+	o.FS = orderedMarkers{o.FS}
 	o, err := tolerate(o, dir, intact(o.FS, dir))
 	if err != nil {
 		return nil, errs.Wrap(err, "pebblekv.Open", dir)
 	}
 	s := &Store{fs: o.FS, dir: dir, quiet: make(chan struct{})}
-	lock, err := s.openLogs(o)
+	lock, err := s.openLogs(o) // of the directory, so that nobody writes between the check and Pebble's Open
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +162,7 @@ func tolerate(o Options, dir string, wrong error) (Options, error) {
 		return o, wrong
 	}
 	o.Damaged(wrong)
-	o.FS = marked{o.FS, dir, uint64(pebble.FormatNewest)}
+	o.FS = assumedMarkers{o.FS, dir, uint64(pebble.FormatNewest)}
 	return o, nil
 }
 
@@ -231,7 +233,7 @@ func (s *Store) openPebble(o Options, lock *pebble.Lock) error {
 func (s *Store) openInTime(options *pebble.Options) error {
 	opened := make(chan error, 1)
 	go func() {
-		opened <- apply(func() (err error) { s.db, err = pebble.Open(s.dir, options); return err })
+		opened <- catchFatal(func() (err error) { s.db, err = pebble.Open(s.dir, options); return err })
 	}()
 	select {
 	case err := <-opened:
@@ -246,12 +248,13 @@ func (s *Store) openInTime(options *pebble.Options) error {
 	}
 }
 
-// flushed forgets logs whose batches are in tables now. The state file names those that Pebble has not done with.
+// flushed removes logs from the state file whose batches are in tables now. It runs on a goroutine of its own after each
+// flush. Pebble removes or reuses the files later, and asks logState again before that.
 func (s *Store) flushed() {
-	if !s.logs.opened.Load() || s.enter("pebblekv.Flush") != nil {
+	if !s.logs.opened.Load() || s.beginRead("pebblekv.Flush") != nil {
 		return
 	}
-	defer s.leave()
+	defer s.endRead()
 	if !s.logs.failed.Load() {
 		_ = s.logs.report(s.logs.state.keep(int(s.db.Metrics().WAL.Files)))
 	}
@@ -270,7 +273,9 @@ func openError(dir string, err error) error {
 		WithRemedy("check that no other process uses the directory and that its filesystem is healthy; if files of it are lost, put them back, or restore the latest backup with `hemera ns restore`")
 }
 
-// recover finds out where the process before ended, takes what it left in a journal, and begins this one's log.
+// recover finds out where the process before ended, applies what it left in a journal, and begins this one's log. The order
+// makes each step repeatable: old logs and journals are removed only after the state file does not need them. A read-only
+// store gets its numbers alone, and is dead from the beginning.
 func (s *Store) recover(o Options) error {
 	last, err := s.number(keySeq)
 	if err == nil {
@@ -293,7 +298,7 @@ func (s *Store) recover(o Options) error {
 	if err := s.fs.RemoveAll(loadDir(s.dir)); err != nil {
 		return err
 	}
-	if err := s.logs.state.take(last); err != nil {
+	if err := s.logs.state.adopt(last); err != nil {
 		return err
 	}
 	if err := errors.Join(s.journal().Remove(), s.removeStrayLogs()); err != nil {
@@ -346,7 +351,7 @@ func (s *Store) Acquire(_ context.Context, owner string) (kv.Writer, error) {
 	if err := s.usable("pebblekv.Acquire"); err != nil {
 		return nil, err
 	}
-	if err := apply(func() error {
+	if err := catchFatal(func() error {
 		if err := s.db.Set([]byte(keyEpoch), binary.BigEndian.AppendUint64(nil, s.epoch+1), pebble.Sync); err != nil {
 			return err
 		}
@@ -361,23 +366,25 @@ func (s *Store) Acquire(_ context.Context, owner string) (kv.Writer, error) {
 	return &writer{s: s, epoch: s.epoch, owner: owner}, nil
 }
 
-// Epoch is that of the last writer there was.
+// Epoch returns the epoch of the last writer, of this process or of one before. It may wait for a batch that is being applied.
 func (s *Store) Epoch() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.epoch
 }
 
-// Backup implements kv.Store by a checkpoint: files are linked where the filesystem can.
+// Backup implements kv.Store by a checkpoint: files are linked where the filesystem can, and copied otherwise. It fails with
+// NotEmpty if the directory has something in it. Writers go on meanwhile. The copy has at least all batches that were durable
+// at the call. After an error an incomplete copy may be left.
 func (s *Store) Backup(_ context.Context, dir string) error {
-	if err := s.enter("pebblekv.Backup"); err != nil {
+	if err := s.beginRead("pebblekv.Backup"); err != nil {
 		return err
 	}
-	defer s.leave()
+	defer s.endRead()
 	if names, err := s.fs.List(dir); err == nil && len(names) > 0 {
 		return errs.New(errs.NotEmpty, "pebblekv.Backup", dir, "the directory for a backup must be empty")
 	} else if err == nil {
-		// Pebble makes the directory itself and refuses one that is there.
+		// Pebble makes the directory itself and refuses one that exists.
 		if err := s.fs.Remove(dir); err != nil {
 			return errs.Wrap(err, "pebblekv.Backup", dir)
 		}
@@ -391,7 +398,8 @@ func (s *Store) Backup(_ context.Context, dir string) error {
 	return errs.Wrap(s.withoutLogs(dir), "pebblekv.Backup", dir)
 }
 
-// withoutLogs removes the logs from a copy of the store, whose tables have all that the copy is of.
+// withoutLogs removes the logs from a copy of the store, whose tables have all that the copy is of. Its state file says that
+// no log is needed, or the copy would look like a store that has lost its logs.
 func (s *Store) withoutLogs(dir string) error {
 	names, err := s.fs.List(dir)
 	if err != nil {
@@ -412,12 +420,12 @@ func (s *Store) withoutLogs(dir string) error {
 	return errors.Join(state.none(), syncDir(s.fs, dir))
 }
 
-// Stats implements kv.Store.
+// Stats implements kv.Store. It takes Pebble's mutexes for a moment. A closed store has none: all is zero.
 func (s *Store) Stats() kv.Stats {
-	if s.enter("pebblekv.Stats") != nil {
+	if s.beginRead("pebblekv.Stats") != nil {
 		return kv.Stats{}
 	}
-	defer s.leave()
+	defer s.endRead()
 	m := s.db.Metrics()
 	return kv.Stats{
 		Bytes: int64(m.DiskSpaceUsage()), Syncs: s.logs.syncs.Load(),
@@ -425,8 +433,9 @@ func (s *Store) Stats() kv.Stats {
 	}
 }
 
-// Close implements kv.Store. It waits for what was enqueued and has it written to tables, so that the next start needs
-// nothing of the log. If that fails the log has it.
+// Close implements kv.Store. It blocks until reads and snapshots have ended and what was enqueued is in tables, so that the
+// next start needs nothing of the log. If writing to tables fails the log still has it, and Close reports only Pebble's error.
+// A second call returns nil at once, also while the first is under way.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -440,8 +449,8 @@ func (s *Store) Close() error {
 	if newest != nil {
 		newest.settle()
 	}
-	s.reads.Add(stopped + 1)
-	s.leave()
+	s.reads.Add(stopped + 1) // one more, so that endRead is the last if there is no other
+	s.endRead()
 	<-s.quiet
 	if s.dead.Load() == nil && s.flusher.flush() == nil && s.dead.Load() == nil {
 		_ = s.logs.state.none()
@@ -449,8 +458,9 @@ func (s *Store) Close() error {
 	return errs.Wrap(s.db.Close(), "pebblekv.Close", "")
 }
 
-// enter begins a read; leave ends it.
-func (s *Store) enter(op string) error {
+// beginRead counts a read; endRead ends it. It fails with Unavailable once the store is closed. Pebble panics on a read after
+// its Close, so all reads are counted.
+func (s *Store) beginRead(op string) error {
 	for {
 		now := s.reads.Load()
 		if now >= stopped {
@@ -462,8 +472,8 @@ func (s *Store) enter(op string) error {
 	}
 }
 
-// leave ends a read. The last one lets a waiting Close go on.
-func (s *Store) leave() {
+// endRead ends a read. The last one lets a waiting Close go on.
+func (s *Store) endRead() {
 	if s.reads.Add(-1) == stopped {
 		close(s.quiet)
 	}
@@ -483,7 +493,9 @@ func (s *Store) usable(op string) error {
 	return nil
 }
 
-// kill ends all writing: after a failed write or sync nobody knows what is on the disk.
+// kill ends all writing, and returns the error of all later writes: the first cause stays. After a failed write or sync nobody
+// knows what is on the disk, and a second sync may report success for pages that the kernel has dropped. Reads go on. It
+// takes no lock, so the log may call it from inside of Pebble.
 func (s *Store) kill(cause error) error {
 	e := &errs.Error{Kind: errs.Unavailable, Op: "pebblekv.Commit", Cause: cause,
 		Remedy: "check the disk under the manager's store, then restart the manager"}
@@ -491,7 +503,7 @@ func (s *Store) kill(cause error) error {
 	return s.dead.Load()
 }
 
-// number returns the value of one of the engine's own keys, or 0 if there is none.
+// number returns the value of one of the engine's own keys, eight bytes, big endian, or 0 if there is none.
 func (s *Store) number(key string) (uint64, error) {
 	var raw [8]byte
 	err := s.own(key, raw[:])

@@ -9,15 +9,17 @@ import (
 	"hemera/errs"
 )
 
-// Get implements kv.Reader.
+// Get implements kv.Reader. It sees batches as soon as they are enqueued, durable or not. It blocks on the disk alone.
 func (s *Store) Get(_ context.Context, key []byte) ([]byte, error) {
-	if err := s.enter("kv.Get"); err != nil {
+	if err := s.beginRead("kv.Get"); err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer s.endRead()
 	return get(s.db, key)
 }
 
+// get returns a copy of a value: Pebble's bytes are in its cache, and valid only until the closer is closed. NotFound is
+// returned as it is, without a subject: lookups of what is missing are frequent.
 func get(r pebble.Reader, key []byte) ([]byte, error) {
 	raw, closer, err := r.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -32,13 +34,14 @@ func get(r pebble.Reader, key []byte) ([]byte, error) {
 
 // GetMany implements kv.Reader.
 func (s *Store) GetMany(_ context.Context, keys [][]byte) ([][]byte, error) {
-	if err := s.enter("kv.GetMany"); err != nil {
+	if err := s.beginRead("kv.GetMany"); err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer s.endRead()
 	return getMany(s.db, keys)
 }
 
+// getMany looks the keys up one after the other. A caller that gives sorted keys finds neighbours in the same block.
 func getMany(r pebble.Reader, keys [][]byte) ([][]byte, error) {
 	out := make([][]byte, len(keys))
 	for i, key := range keys {
@@ -54,15 +57,17 @@ func getMany(r pebble.Reader, keys [][]byte) ([][]byte, error) {
 	return out, nil
 }
 
-// Scan implements kv.Reader over one consistent picture.
+// Scan implements kv.Reader over one consistent picture, which lasts as long as the scan. visit may call the store.
 func (s *Store) Scan(ctx context.Context, lo, hi []byte, visit func(key, value []byte) bool) error {
-	if err := s.enter("kv.Scan"); err != nil {
+	if err := s.beginRead("kv.Scan"); err != nil {
 		return err
 	}
-	defer s.leave()
+	defer s.endRead()
 	return scan(ctx, s.db, lo, hi, visit)
 }
 
+// scan skips the engine's own keys: they are below userLo. It looks at ctx before each key, so a long scan can be
+// cancelled.
 func scan(ctx context.Context, r pebble.Reader, lo, hi []byte, visit func(key, value []byte) bool) error {
 	if string(lo) < userLo {
 		lo = []byte(userLo)

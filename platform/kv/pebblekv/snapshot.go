@@ -17,7 +17,7 @@ type snapshot struct {
 
 // Snapshot implements kv.Store. Compactions keep what it sees.
 func (s *Store) Snapshot(context.Context) (kv.Snapshot, error) {
-	if err := s.enter("kv.Snapshot"); err != nil {
+	if err := s.beginRead("kv.Snapshot"); err != nil {
 		return nil, err
 	}
 	// Batches are applied under mu: none is seen in part, and none that was enqueued is missing.
@@ -26,7 +26,7 @@ func (s *Store) Snapshot(context.Context) (kv.Snapshot, error) {
 	return &snapshot{s, s.db.NewSnapshot()}, nil
 }
 
-// Get implements kv.Reader.
+// Get implements kv.Reader. A snapshot's reads are not counted one by one: the snapshot is.
 func (p *snapshot) Get(_ context.Context, key []byte) ([]byte, error) { return get(p.view, key) }
 
 // GetMany implements kv.Reader.
@@ -39,8 +39,8 @@ func (p *snapshot) Scan(ctx context.Context, lo, hi []byte, visit func(key, valu
 	return scan(ctx, p.view, lo, hi, visit)
 }
 
-// Close implements kv.Snapshot.
+// Close implements kv.Snapshot. Call it once: it ends the count of the snapshot.
 func (p *snapshot) Close() error {
-	defer p.s.leave()
+	defer p.s.endRead()
 	return errs.Wrap(p.view.Close(), "kv.Snapshot", "")
 }

@@ -7,7 +7,7 @@ import (
 	"hemera/rules/checksum"
 )
 
-// markBytes is the size of a mark.
+// markBytes is the size of a mark: 64 random bits, so that no bytes of users or of other processes equal it by chance.
 const markBytes = 8
 
 // mark is random for each process that writes a store. It is in each token, so a token can be found behind damage of any
@@ -22,7 +22,8 @@ type token struct {
 	durable uint64 // number of the last batch that somebody waited for, before this one was written
 }
 
-// tokenBytes is the size of a token: number, durable, mark and a checksum of the three.
+// tokenBytes is the size of a token: number, durable, mark and a checksum of the three. The checksum keeps half of a token,
+// in a block that was torn, from counting.
 const tokenBytes = 8 + 8 + markBytes + 4
 
 // encode returns the bytes of a token. Numbers are big endian.
@@ -45,7 +46,7 @@ func tokens(raw []byte, m mark, visit func(token)) {
 		}
 		at += found
 		if at < before || at-before+tokenBytes > len(raw) {
-			continue
+			continue // torn: a token is not complete here
 		}
 		b := raw[at-before:][:tokenBytes]
 		if sum := b[tokenBytes-4:]; binary.BigEndian.Uint32(sum) == checksum.CRC32C(b[:tokenBytes-4]) {

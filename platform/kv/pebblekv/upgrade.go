@@ -12,7 +12,7 @@ import (
 	"hemera/platform/kv/pebblekv/journal"
 )
 
-// journal returns where versions before this one had a log of their own.
+// journal returns where versions before this one had a log of their own. The first ones had it in a directory "log".
 func (s *Store) journal() journal.Files {
 	return journal.Files{FS: s.fs, Dir: s.fs.PathJoin(s.dir, logDir), Older: s.fs.PathJoin(s.dir, "log")}
 }
@@ -39,7 +39,8 @@ func (s *Store) takeJournal(last uint64, o Options) (uint64, error) {
 	if err != nil || o.ReadOnly {
 		return last, err
 	}
-	return last, apply(func() error {
+	// The key and the batches go to tables together. From then on no file of the journal is needed.
+	return last, catchFatal(func() error {
 		if err := s.db.Set([]byte(keyJournal), make([]byte, 8), pebble.NoSync); err != nil {
 			return err
 		}
@@ -47,7 +48,8 @@ func (s *Store) takeJournal(last uint64, o Options) (uint64, error) {
 	})
 }
 
-// applyOld applies a batch of a journal.
+// applyOld applies a batch of a journal, in Pebble's format (batchrepr). It is not durable at return: takeJournal flushes
+// after the last one.
 func (s *Store) applyOld(raw []byte) error {
 	raw = bytes.Clone(raw) // it is the database's from now on
 	clear(raw[:8])         // the number that Pebble gave it at the time; a large batch would keep it
@@ -55,13 +57,14 @@ func (s *Store) applyOld(raw []byte) error {
 	if err := b.SetRepr(raw); err != nil {
 		return err
 	}
-	if err := apply(func() error { return s.db.Apply(b, pebble.NoSync) }); err != nil {
+	if err := catchFatal(func() error { return s.db.Apply(b, pebble.NoSync) }); err != nil {
 		return err
 	}
 	return b.Close()
 }
 
-// removeStrayLogs removes the logs beside the tables. The state file is written, so none of them is needed.
+// removeStrayLogs removes the logs beside the tables. The state file is written, so none of them is needed: this version has
+// its logs in logDir. Earlier ones had theirs here, or make an empty one before they refuse to open the store.
 func (s *Store) removeStrayLogs() error {
 	names, err := s.fs.List(s.dir)
 	if err != nil {

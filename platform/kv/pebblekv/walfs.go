@@ -58,14 +58,14 @@ type logFS struct {
 	lock    io.Closer  // the lock of the directory, once Pebble has it
 }
 
-// Lock implements [vfs.FS].
+// Lock implements [vfs.FS]. It remembers the lock for unlock.
 func (l *logFS) Lock(name string) (io.Closer, error) {
 	lock, err := l.FS.Lock(name)
 	l.lock = lock
 	return lock, err
 }
 
-// unlock releases the directory that an abandoned Pebble has locked.
+// unlock releases the directory that an abandoned Pebble has locked (Store.openInTime), so that the process can open it again.
 func (l *logFS) unlock() error {
 	if l.lock == nil {
 		return nil
@@ -170,10 +170,12 @@ func (l *logFS) makeDir() error {
 	return syncDir(l.FS, l.dir)
 }
 
-// nowhere returns a file for what is written to a log that has failed.
+// nowhere returns a file in memory for what is written to a log that has failed. Nobody reads it; the next batches fail
+// before they are enqueued.
 func nowhere() (vfs.File, error) { return vfs.NewMem().Create("log", vfs.WriteCategoryUnspecified) }
 
-// report takes the outcome of a call. Once the store is open an error ends all writing, and report returns nil.
+// report takes the outcome of a call. Once the store is open an error ends all writing, and report returns nil. onFailure
+// ends first, so a ticket that sees success of its sync finds the store dead.
 func (l *logFS) report(err error) error {
 	if err == nil || !l.opened.Load() {
 		return err
@@ -183,7 +185,8 @@ func (l *logFS) report(err error) error {
 	return nil
 }
 
-// Remove implements [vfs.FS].
+// Remove implements [vfs.FS]. The state file does not need the log any more before its file goes. After a failure the log
+// stays, and Pebble takes it for removed.
 func (l *logFS) Remove(name string) error {
 	number, ok := l.logNumber(name)
 	if !ok {
@@ -198,7 +201,7 @@ func (l *logFS) Remove(name string) error {
 	return l.FS.Remove(l.path(name, number))
 }
 
-// Open implements [vfs.FS].
+// Open implements [vfs.FS]. It shows a damaged log as far as it can be read (Options.Damaged).
 func (l *logFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 	number, ok := l.logNumber(name)
 	if !ok {
@@ -255,7 +258,7 @@ type logFile struct {
 	filled int64 // of the file: what is before was written once
 }
 
-// Write implements [vfs.File].
+// Write implements [vfs.File]. After a failure it writes nothing and reports success: see logFS.
 func (f *logFile) Write(p []byte) (int, error) {
 	if f.fs.failed.Load() {
 		return len(p), nil
@@ -270,7 +273,8 @@ func (f *logFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// SyncData implements [vfs.File].
+// SyncData implements [vfs.File]. If the log has outgrown its file, zeros go with the same sync, up to a multiple of step
+// that is beyond its end.
 func (f *logFile) SyncData() error {
 	if f.fs.failed.Load() {
 		return nil
@@ -282,10 +286,10 @@ func (f *logFile) SyncData() error {
 	return f.fs.report(f.File.SyncData())
 }
 
-// Sync implements [vfs.File].
+// Sync implements [vfs.File]. fdatasync also writes the size of a file that grew, which is all that a log needs.
 func (f *logFile) Sync() error { return f.SyncData() }
 
-// SyncTo implements [vfs.File].
+// SyncTo implements [vfs.File]. It promises no durability of its own unless it returns true.
 func (f *logFile) SyncTo(length int64) (bool, error) {
 	if f.fs.failed.Load() {
 		return true, nil

@@ -24,7 +24,7 @@ const (
 	stateName = "000000.journal"
 	// stateFormat is the first line of the state file.
 	stateFormat = "hemlog3\n"
-	stateFamily = "hemlog"
+	stateFamily = "hemlog" // begins the first line of all formats
 )
 
 // logState is what is known about Pebble's log besides the log: which of its files must exist, and the mark of the tokens
@@ -97,11 +97,14 @@ func (s *logState) parse(text string) error {
 	return nil
 }
 
+// damaged is the error of a state file that cannot be read. Nothing can be concluded from such a file: a log that is not named
+// may still be needed.
 func (s *logState) damaged() error {
 	return errs.New(errs.Corrupt, "pebblekv.Open", s.file(), "this file is damaged: it says which logs the store needs").
 		WithRemedy("put the file back; without it, save what is there with `hemera ns backup --state DIR --damaged`, then `hemera ns restore`")
 }
 
+// file returns the path of the state file.
 func (s *logState) file() string { return s.fs.PathJoin(s.dir, stateName) }
 
 // path returns the path of a log's file.
@@ -109,7 +112,8 @@ func (s *logState) path(number uint64) string {
 	return s.fs.PathJoin(s.dir, fmt.Sprintf("%06d", number)+logSuffix)
 }
 
-// store replaces the file. The caller has the turn.
+// store replaces the file: after a crash there is the old one or the new one, complete. It costs two syncs and a rename. The
+// caller has the turn.
 func (s *logState) store() error {
 	var text strings.Builder
 	text.WriteString(stateFormat)
@@ -137,7 +141,7 @@ func (s *logState) store() error {
 	return syncDir(s.fs, s.dir)
 }
 
-// change has the turn while f runs.
+// change has the turn while f runs. It may wait for the disk, as f of another caller writes to it.
 func (s *logState) change(f func() error) error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
@@ -169,7 +173,8 @@ func (s *logState) drop(number uint64) error {
 	})
 }
 
-// keep records that only the newest logs are needed. It is durable at return.
+// keep records that only the newest logs are needed, so many as Pebble still has. It is durable at return. It does nothing
+// if no more are recorded.
 func (s *logState) keep(newest int) error {
 	return s.change(func() error {
 		if len(s.needed) <= newest {
@@ -180,9 +185,9 @@ func (s *logState) keep(newest int) error {
 	})
 }
 
-// take makes the state that of this process: it needs the newest of the logs that it has begun, which goes on behind a
+// adopt makes the state that of this process: it needs the newest of the logs that it has begun, which goes on behind a
 // batch, and no other. A new mark tells its tokens from those before.
-func (s *logState) take(after uint64) error {
+func (s *logState) adopt(after uint64) error {
 	return s.change(func() error {
 		_, _ = rand.Read(s.mark[:]) // never fails
 		s.needed = nil

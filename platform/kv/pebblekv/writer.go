@@ -13,12 +13,15 @@ import (
 	"hemera/platform/kv"
 )
 
+// writer is one acquisition of the store. It has no state of its own that changes: a later acquisition fences it by the
+// store's epoch.
 type writer struct {
 	s     *Store
 	epoch uint64
-	owner string
+	owner string // for messages
 }
 
+// Epoch implements kv.Writer.
 func (w *writer) Epoch() uint64 { return w.epoch }
 
 // Enqueue gives the batch to Pebble, which puts it into its log's buffer and its memory table. It is readable at return,
@@ -31,6 +34,7 @@ func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	if err := s.admit(); err != nil {
 		return nil, err
 	}
+	// The batch is encoded before the mutex is taken: only its place in the order needs that.
 	batch := s.db.NewBatch()
 	if err := fill(batch, b); err != nil {
 		return nil, errs.Wrap(err, "pebblekv.Enqueue", "")
@@ -41,8 +45,8 @@ func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 		return nil, err
 	}
 	t := &ticket{s: s, seq: s.enqueued.Load() + 1, batch: batch, done: make(chan struct{})}
-	if err := apply(t.apply); err != nil {
-		return nil, s.kill(err)
+	if err := catchFatal(t.apply); err != nil {
+		return nil, s.kill(err) // its part of the log is unknown, so a later batch could not follow it
 	}
 	s.enqueued.Store(t.seq)
 	s.newest = t
@@ -53,20 +57,21 @@ func (w *writer) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 // admit blocks until Pebble may have one more batch. Pebble itself would have a writer wait for ever for tables that cannot
 // be written. Only after a log was begun is there anything to wait for.
 func (s *Store) admit() error {
+	// The load alone keeps the cache line shared among writers; the swap has one of them look.
 	if !s.logs.rotated.Load() || !s.logs.rotated.Swap(false) {
 		return nil
 	}
-	if err := s.enter("pebblekv.Enqueue"); err != nil {
+	if err := s.beginRead("pebblekv.Enqueue"); err != nil {
 		return err
 	}
-	defer s.leave()
+	defer s.endRead()
 	if err := s.flusher.wait(); err != nil {
 		return s.kill(err)
 	}
 	return nil
 }
 
-// fill copies the changes of a batch.
+// fill copies the changes of a batch. Pebble's batch has copies of all keys and values, so the caller may reuse its own.
 func fill(to *pebble.Batch, b *kv.Batch) error {
 	for _, op := range b.Ops {
 		var err error
@@ -141,7 +146,7 @@ func (t *ticket) settle() {
 	close(t.done)
 }
 
-// raise sets a number that only grows.
+// raise sets a number that only grows. Goroutines whose batches are durable at the same time may come in any order.
 func raise(number *atomic.Uint64, to uint64) {
 	for now := number.Load(); now < to; now = number.Load() {
 		if number.CompareAndSwap(now, to) {
@@ -150,9 +155,11 @@ func raise(number *atomic.Uint64, to uint64) {
 	}
 }
 
+// Seq implements kv.Ticket.
 func (t *ticket) Seq() uint64 { return t.seq }
 
-// Wait settles the batch itself if ctx cannot end, and has it settled otherwise.
+// Wait implements kv.Ticket. If ctx cannot end, it settles the batch itself, which saves a goroutine: a commit within one
+// process has no timeout. Otherwise a goroutine settles the batch, and goes on with that after ctx has ended.
 func (t *ticket) Wait(ctx context.Context) error {
 	if ctx.Done() == nil {
 		t.settle()
@@ -169,9 +176,9 @@ func (t *ticket) Wait(ctx context.Context) error {
 	}
 }
 
-// apply runs a write to Pebble, which calls Fatalf when it cannot go on: that is turned back into an
-// error here.
-func apply(write func() error) (err error) {
+// catchFatal runs a write to Pebble, which calls Fatalf when it cannot go on. Pebble's logger must not return from that, so
+// ours panics, and catchFatal returns the panic as an error: Unavailable. Other panics go on.
+func catchFatal(write func() error) (err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -184,14 +191,20 @@ func apply(write func() error) (err error) {
 	return write()
 }
 
-// fatal is what Pebble said before it stopped. In a goroutine of Pebble's own (a manifest that
-// cannot be written) it ends the process, as Pebble asks of its logger.
+// fatal is what Pebble said before it stopped. In a goroutine of Pebble's own (a manifest that cannot be written) it ends
+// the process, as Pebble asks of its logger.
 type fatal string
 
+// logger gives Pebble's messages to ours. Its information is about each flush and compaction, so it is for debugging.
 type logger struct{ log *slog.Logger }
 
-func (l logger) Infof(format string, args ...any)  { l.log.Debug(fmt.Sprintf(format, args...)) }
+// Infof implements pebble.Logger.
+func (l logger) Infof(format string, args ...any) { l.log.Debug(fmt.Sprintf(format, args...)) }
+
+// Errorf implements pebble.Logger.
 func (l logger) Errorf(format string, args ...any) { l.log.Error(fmt.Sprintf(format, args...)) }
+
+// Fatalf implements pebble.Logger. It does not return.
 func (l logger) Fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	l.log.Error(text)
