@@ -43,7 +43,7 @@ A search does not delay writers or other searches.`,
   hemera find /exp --count
   hemera find /exp --layoutstripes 1      files with a layout of one piece
   hemera find / --stripediff              files with fewer pieces than their layout has
-  hemera find / --lost                    files of which no good piece is left`,
+  hemera find / --lost                    files with no good piece left`,
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := e.OnManager(args[0])
 			if err != nil {
