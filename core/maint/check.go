@@ -29,7 +29,7 @@ func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) (
 	if !repair {
 		return checks, ctx.Err()
 	}
-	// All that failed are known before the first is repaired, so that no repair reads from another bad piece.
+	// All that failed are known before the first is repaired, so that no new piece is made from another bad one.
 	var bad []hemera.DiskID
 	for _, c := range checks {
 		if !c.OK {
