@@ -2,6 +2,8 @@ package lint
 
 import (
 	"fmt"
+	"go/ast"
+	"go/token"
 	"sort"
 	"strings"
 )
@@ -15,6 +17,18 @@ const (
 	taughtLinesMin = 1000
 	taughtDocMin   = 15
 )
+
+// rawLines is how many lines of a file are inside of texts of several lines. Help texts are for users and explain
+// themselves.
+func rawLines(f *File) (n int) {
+	ast.Inspect(f.AST, func(node ast.Node) bool {
+		if l, ok := node.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			n += f.line(l.End()) - f.line(l.Pos())
+		}
+		return true
+	})
+	return n
+}
 
 // Comments names each package with too few comments, and each large one whose doc comment is too short to teach.
 //
@@ -33,8 +47,8 @@ func Comments(files []*File) (bad []string) {
 			p = &share{}
 			packages[f.Package] = p
 		}
-		p.lines += f.Lines          // blank lines and imports included
-		commented := map[int]bool{} // a set, because a line may have two comments
+		p.lines += f.Lines - rawLines(f) // blank lines and imports included
+		commented := map[int]bool{}      // a set, because a line may have two comments
 		for _, group := range f.AST.Comments {
 			for _, c := range group.List {
 				// Directives are for tools, not for readers.

@@ -21,7 +21,7 @@ func TestDocuments(t *testing.T) {
 	decisions := read("docs/DECISIONS.md")
 	bad := append(Modules(read("go.mod"), decisions), Skips(read("scripts/conformance-skips"), decisions)...)
 	bad = append(bad, Pictures("../..")...)
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/formats/*.md", "*/*/DESIGN.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/formats/*.md", "*/*/DESIGN.md", "*/*/*/DESIGN.md"} {
 		names, err := filepath.Glob(filepath.Join("../..", pattern))
 		if err != nil || len(names) == 0 {
 			t.Fatalf("%s: no document (%v)", pattern, err)
@@ -31,6 +31,10 @@ func TestDocuments(t *testing.T) {
 			n = filepath.ToSlash(n)
 			bad = append(bad, References("../..", n, read(n))...)
 			bad = append(bad, Lines(n, read(n))...)
+			bad = append(bad, Paragraphs(n, read(n))...)
+			if n != "docs/STYLE.md" { // it shows what not to write
+				bad = append(bad, Prose(n, read(n))...)
+			}
 		}
 	}
 	for _, b := range bad {

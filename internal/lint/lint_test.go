@@ -17,7 +17,8 @@ func TestTree(t *testing.T) {
 	if len(files) < 20 {
 		t.Fatalf("only %d files were found", len(files))
 	}
-	for _, b := range slices.Concat(Imports(module, files), Sizes(files), Docs(files), Words(files)) {
+	for _, b := range slices.Concat(Imports(module, files), Sizes(files), Receivers(files), Interfaces(files), Docs(files), Comments(files), Words(files), Errors(files),
+		English(files)) {
 		t.Error(b)
 	}
 }
