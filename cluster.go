@@ -183,7 +183,7 @@ type NodeStats struct {
 	Started    time.Time
 	CPUSeconds float64
 	Load1      float64
-	// Unusable are paths the node was told to use as disks and never could.
+	// Unusable are paths that the node has as disks and could never use.
 	Unusable []UnusableDisk
 	// Limits are the bounds that refused somebody a short time ago.
 	Limits []LimitUse

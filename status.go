@@ -8,7 +8,7 @@ import (
 // StatusAdmin tells how well the cluster is, and why something is as it is. Callers have checked that
 // who is an admin.
 type StatusAdmin interface {
-	// Status is the whole cluster at a glance, with everything that is not as it should be.
+	// Status is a summary of the whole cluster, with everything that is not as it should be.
 	Status(ctx context.Context) (ClusterStatus, error)
 	// Impact counts what files would lose if the disks were removed now. NotFound.
 	Impact(ctx context.Context, disks []DiskID) (Impact, error)
@@ -71,7 +71,7 @@ type Condition struct {
 	Count int64
 }
 
-// ClusterStatus is the cluster at a glance.
+// ClusterStatus is a summary of the cluster.
 type ClusterStatus struct {
 	Taken   time.Time
 	Version string // of the manager
