@@ -214,7 +214,7 @@ type Space struct {
 	GroupSize int
 }
 
-// View is an immutable picture of the cluster: whoever decides, decides on one View. Slices are
+// View is an immutable picture of the cluster: each decision is made on one View. Slices are
 // ordered by id (spaces by name).
 type View struct {
 	Version uint64

@@ -5,7 +5,7 @@ import "context"
 // QuotaKind says whose usage a limit bounds. The numbers are stored.
 type QuotaKind uint8
 
-// The kinds of limits. A project is everything below a directory, whoever it belongs to.
+// The kinds of limits. A project is everything below a directory, of all owners.
 const (
 	QuotaUser    QuotaKind = 1
 	QuotaGroup   QuotaKind = 2

@@ -25,7 +25,7 @@ func newRootCommand(e *cli.Env) *cobra.Command {
 
 The cluster is found by --url, else by the environment variable HEMERA_URL, else at
 ` + cli.URLDefault + `. Commands that list things print a table; -m prints one line of
-key=value pairs an item, -j one JSON object with a result list.`,
+key=value pairs for each item, -j one JSON object with a result list.`,
 		// cli.Run prints errors; a page of usage would hide them.
 		SilenceErrors: true, SilenceUsage: true,
 		// Any arguments: with NoArgs cobra would print its own error for an unknown command, without the commands
@@ -49,6 +49,7 @@ key=value pairs an item, -j one JSON object with a result list.`,
 		&cobra.Group{ID: "cluster", Title: "Cluster, on the manager's machine (file info and quota ls from any):"},
 		&cobra.Group{ID: "other", Title: "Other:"},
 	)
+	// Their order here does not matter: cobra sorts commands within a group.
 	root.AddCommand(serve.UpCommand(e), serve.ManagerCommand(e))
 	for _, c := range fileCommands(e) {
 		c.GroupID = "files"
@@ -69,7 +70,6 @@ key=value pairs an item, -j one JSON object with a result list.`,
 }
 
 // fileCommands are the commands of users: they work from any machine, and most with any XRootD server.
-// They stand in hemera --help in this order: the most frequent first.
 func fileCommands(e *cli.Env) []*cobra.Command {
 	return []*cobra.Command{
 		files.LsCommand(e), files.CpCommand(e), files.MkdirCommand(e), files.RmCommand(e), files.MvCommand(e), files.StatCommand(e), files.CatCommand(e),

@@ -28,6 +28,7 @@ flag; the later in this list wins. Secrets are not shown.`,
 				}
 				var records []output.Record
 				for _, s := range settings {
+					// Secrets are not among them: the manager leaves them out.
 					records = append(records, output.Record{{Key: "key", Value: s.Key}, {Key: "value", Value: s.Value}, {Key: "source", Value: s.Source}})
 				}
 				return e.Printer().List([]output.Column{

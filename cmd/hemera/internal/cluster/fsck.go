@@ -24,10 +24,10 @@ func FsckCommand(e *cli.Env) *cobra.Command {
 		Long: `Compares the namespace with what the disks hold and counts what does not agree; it changes
 nothing:
 
-  missing            an entry's piece is not on its disk
+  missing            a piece of an entry is not on its disk
   orphan             a sealed piece that belongs to no entry
   under_replicated   fewer pieces than the layout asks for
-  size_mismatch      a piece's length is not its entry's
+  size_mismatch      a piece's length differs from its entry's
   lost               a file has no piece on any disk of the cluster, its last is missing, or every
                      one is known to be bad (what reads and scrubs found; this reads no data)
   offline            a piece is on a disk that cannot be asked now
@@ -113,7 +113,7 @@ type fsckOptions struct {
 func printFsck(e *cli.Env, report hemera.FsckReport, o fsckOptions) error {
 	columns := []output.Column{{Title: "timestamp", Key: "timestamp", Show: output.Time}, {Title: "tag", Key: "tag"}}
 	if o.perDisk {
-		columns = append(columns, output.Column{Title: "disk", Key: "fsid"})
+		columns = append(columns, output.Column{Title: "disk", Key: "fsid"}) // the number of the disk
 	}
 	columns = append(columns, output.Column{Title: "count", Key: "count"})
 	if o.ids {
@@ -212,10 +212,10 @@ func fsckRecords(report hemera.FsckReport, o fsckOptions) (out []output.Record) 
 		// A report has a problem for each tag and disk.
 		if into := merged[p.Tag]; into != nil && !o.perDisk {
 			into.Count += p.Count
-			into.Files = append(into.Files, p.Files...)
+			into.Files = append(into.Files, p.Files...) // those that the manager names; Count has all
 			continue
 		}
-		merged[p.Tag] = &p
+		merged[p.Tag] = &p // p is a copy of this turn of the loop
 		order = append(order, &p)
 	}
 	for _, p := range order {

@@ -17,9 +17,9 @@ func KeyCommand(e *cli.Env) *cobra.Command {
 	var now bool
 	rotate := &cobra.Command{
 		Use: "rotate", Short: "Make a new key for capabilities", Args: cobra.NoArgs,
-		Long: `Makes a new secret. Every node gets its own key of it within seconds, and it signs after 10 s.
+		Long: `Makes a new secret. Every node gets a key derived from it within seconds, and it signs after 10 s.
 The manager does this every day. What was signed before stays valid for its time, an hour for
-opens. With --now it is refused once the new key signs: open files stay open, clients on their way
+opens. With --now, all of that is refused once the new key signs: open files stay open, clients on their way
 to a node ask the manager again, and writes under way fail at their close. The command then asks. A script
 gives its consent with --yes. To refuse the certificate of a node, use hemera node rm.`,
 		Example: `  hemera key rotate
@@ -39,6 +39,7 @@ gives its consent with --yes. To refuse the certificate of a node, use hemera no
 				if err := m.RotateKeys(ctx, now); err != nil {
 					return err
 				}
+				// All nodes have it before it signs, so no client meets a node without it.
 				e.Say("a new key is made; it signs in 10 s")
 				return nil
 			})

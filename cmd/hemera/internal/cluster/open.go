@@ -18,7 +18,7 @@ import (
 // Reads are not listed here: they lock nothing. See who --files.
 func OpenCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("open", "Files that are being written: list, free", openLsCommand(e), openRmCommand(e))
-	c.Long = `A file that is being written is locked for its writer until that closes it. If the writer's
+	c.Long = `A file that is being written is locked for its writer until the writer closes it. If the writer's
 connection is lost, its node cancels the write after 2 minutes. If the writer never comes to the
 node, the write ends after 1 minute.`
 	c.Example = `  hemera open ls
@@ -71,6 +71,7 @@ script gives its consent with --yes. hemera open ls shows the ids.`,
 					return errs.New(errs.NotFound, "hemera.OpenRm", args[0], "no such write is under way").WithRemedy("see `hemera open ls`")
 				}
 				w := writes[i]
+				// Path and user are as of the list: the manager frees the write by its id.
 				stake := []string{fmt.Sprintf("%s is being written by %s@%s (%s); that write is not stopped, but others may write the file then", w.Path, w.Who.Name, w.Who.Host, w.State)}
 				if ok, err := e.Agree(ctx, k, "hemera.OpenRm", stake); !ok {
 					return err

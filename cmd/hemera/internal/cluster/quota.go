@@ -52,6 +52,7 @@ func (w *whose) flags(e *cli.Env, c *cobra.Command, needed bool) {
 // key returns the key of the quota. Its Kind is 0 if no owner was named, and its Path "" if no directory was.
 // Names are looked up on this machine. It fails with Invalid for a name that the machine does not know.
 func (w *whose) key(e *cli.Env) (k hemera.QuotaKey, err error) {
+	// A path is checked for its server only; the manager knows whether it exists.
 	if w.path != "" {
 		if k.Path, err = e.OnManager(w.path); err != nil {
 			return k, err
@@ -60,7 +61,7 @@ func (w *whose) key(e *cli.Env) (k hemera.QuotaKey, err error) {
 	name, lookup := w.uid, cli.LookupUser
 	switch {
 	case w.project:
-		k.Kind = hemera.QuotaProject
+		k.Kind = hemera.QuotaProject // a project has no id
 		return k, nil
 	case w.uid != "":
 		k.Kind = hemera.QuotaUser
@@ -75,6 +76,7 @@ func (w *whose) key(e *cli.Env) (k hemera.QuotaKey, err error) {
 		return k, nil
 	}
 	id, err := cli.ParseID(name, lookup)
+	// ParseID has checked the range.
 	k.ID = uint32(id)
 	return k, err
 }

@@ -19,8 +19,8 @@ func quotaLsCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "ls", Short: "List limits and what is used of them", Args: cobra.NoArgs, Aliases: []string{"list"},
 		Long: `Lists everybody with files or limits at the quota nodes: all of them, or with -p those at
-and above a path, which are the ones whose limits hold there. Users see the limits that bound
-them: their own, their groups' and those of projects.
+and above a path, which are the ones whose limits hold there. Users see the limits that hold
+for them: their own, their groups' and those of projects.
 
   bytes, files       what the files hold, without directories
   physical           the same bytes with every replica counted

@@ -22,7 +22,7 @@ func quotaRmCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "rm", Short: "Remove the limits of one user, group or project", Args: cobra.NoArgs,
 		Long: `Removes the limits of one user, of one group, or of the project of a directory. A directory without
-limits is no quota node: its files count at the next quota node above it, if there is one.`,
+limits is not a quota node: its files count at the next quota node above it, if there is one.`,
 		Example: `  hemera quota rm -p /exp --uid alice
   hemera quota rm -p /exp/run3 --project`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -58,7 +58,7 @@ func quotaRmnodeCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	c := &cobra.Command{
 		Use: "rmnode", Short: "Remove all limits of a directory", Args: cobra.NoArgs,
-		Long: `Removes all limits of a directory. It is no quota node any more: its files count at the next
+		Long: `Removes all limits of a directory. It is then not a quota node: its files count at the next
 quota node above it, if there is one.`,
 		Example: `  hemera quota rmnode -p /exp`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -101,7 +101,7 @@ func agreeQuotas(ctx context.Context, e *cli.Env, m *admin.Client, k cli.Consent
 			continue
 		}
 		if len(stake) == storage.NamesShown {
-			stake = append(stake, "  and more: hemera quota ls -p "+key.Path)
+			stake = append(stake, "  and more: hemera quota ls -p "+key.Path) // the list is for people; the rest is a command away
 			break
 		}
 		stake = append(stake, fmt.Sprintf("  the limits of %s in %s: %s, %s; used are %s, %s", quotaName(q.QuotaKey), q.Path,

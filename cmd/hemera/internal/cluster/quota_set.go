@@ -19,7 +19,7 @@ func quotaSetCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "set", Short: "Set limits", Args: cobra.NoArgs,
 		Long: `Sets limits for everything below a directory. The first limit makes the directory a quota node.
-Limits that the command does not name stay as they are; 0 takes one away.
+Limits that the command does not name stay as they are; 0 removes a limit.
 
   --bytes      the size of the files: a file of 1 GB with two copies counts 1 GB
   --physical   the room on disks: the same file counts 2 GB

@@ -44,7 +44,7 @@ a summary of the cluster. An error means that data is lost or that something doe
 now; a warning, that everything works with less redundancy or room than there should be.
 
 The exit code is for monitoring: 0 when all is well, 1 with warnings, 2 with errors, 3 when
-nobody could say: the cluster cannot be reached, or the command line is wrong.
+it is unknown: the cluster cannot be reached, or the command line is wrong.
 docs/operations.md lists the conditions; /metrics has them as hemera_condition.`,
 		Example: `  hemera status
   hemera status --watch
@@ -66,7 +66,7 @@ docs/operations.md lists the conditions; /metrics has them as hemera_condition.`
 		},
 	}
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "show it again and again, until Ctrl-C")
-	c.Flags().BoolVarP(&all, "all", "a", false, "every condition, also where there are many of a kind")
+	c.Flags().BoolVarP(&all, "all", "a", false, "every condition, also where there are many of a kind") // without it many of a kind are one line
 	return c
 }
 
@@ -120,6 +120,7 @@ func printStatus(e *cli.Env, s hemera.ClusterStatus, all bool) error {
 	}
 	for _, c := range conditions {
 		about := c.Code
+		// A condition of the whole cluster has no subject.
 		if c.Subject != "" {
 			about += ", " + c.Subject
 		}
@@ -149,6 +150,7 @@ func healthLine(e *cli.Env, s hemera.ClusterStatus) string {
 	}
 	var parts []string
 	if errors > 0 {
+		// Errors first, as in the list below.
 		parts = append(parts, output.Count(errors, "error"))
 	}
 	if warnings > 0 {
@@ -225,11 +227,13 @@ func summary(e *cli.Env, s hemera.ClusterStatus) [][2]string {
 		{"traffic", fmt.Sprintf("reads %s/s, writes %s/s; %d open to read, %d to write", output.Bytes(s.ReadBytes), output.Bytes(s.WriteBytes), s.ReadOpens, s.WriteOpens)}, // at the nodes, over the last seconds
 	}
 	for i, j := range s.Jobs {
+		// Only the first job has the title.
 		title := ""
 		if i == 0 {
 			title = "jobs"
 		}
 		if i == jobsShown {
+			// fs ls -d lists all of them.
 			lines = append(lines, [2]string{"", fmt.Sprintf("and %d more: hemera fs ls -d", len(s.Jobs)-i)})
 			break
 		}

@@ -19,6 +19,7 @@ import (
 )
 
 // nobody and nothing stand for empty tables.
+// Programs get an empty list instead.
 const (
 	nobody  = "nobody is connected"
 	nothing = "no such file is open"
@@ -33,7 +34,7 @@ func WhoCommand(e *cli.Env) *cobra.Command {
 		Use: "who", Short: "Users that are connected, and the files they have open", Args: cobra.NoArgs,
 		Long: `Shows the users with sessions at the manager and open files at the nodes, by mechanism of
 authentication, host and application, with the nodes they use and the bytes that move there. Rates are
-averages since the nodes were asked before, or since a file was opened. Each node lists up to 1000
+averages since the last question to the nodes, or since a file was opened. Each node lists up to 1000
 open files, those that move most first.`,
 		Example: `  hemera who                        sessions and open files by user, host and application
   hemera who -a                     every session at the manager
@@ -55,9 +56,9 @@ open files, those that move most first.`,
 			})
 		},
 	}
-	c.Flags().BoolVarP(&all, "all", "a", false, "one line a session at the manager")                         // at the manager only
-	c.Flags().StringVar(&files, "files", "", "open files with this path or below it, one a line; / for all") // a tree as well as a file
-	c.Flags().StringVar(&disk, "disk", "", "open files that are read from this disk or written to it")       // an id
+	c.Flags().BoolVarP(&all, "all", "a", false, "one line for each session at the manager")                        // at the manager only
+	c.Flags().StringVar(&files, "files", "", "open files with this path or below it, one on each line; / for all") // a tree as well as a file
+	c.Flags().StringVar(&disk, "disk", "", "open files that are read from this disk or written to it")             // an id
 	c.MarkFlagsMutuallyExclusive("all", "files")
 	c.MarkFlagsMutuallyExclusive("all", "disk")
 	_ = c.RegisterFlagCompletionFunc("disk", func(c *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -82,6 +83,7 @@ func whoIsThere(ctx context.Context, e *cli.Env, m *admin.Client) error {
 
 // openFiles asks for the open files, and tells the user what is missing from the answer.
 // The view names the nodes. Warnings go to standard error, so that the list can be piped.
+// The nodes are asked by the manager, which waits a bounded time for each.
 func openFiles(ctx context.Context, e *cli.Env, m *admin.Client) ([]hemera.OpenFile, *hemera.View, error) {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -116,7 +118,7 @@ func whoseFiles(ctx context.Context, e *cli.Env, m *admin.Client, path, disk str
 		return err
 	}
 	// The root becomes "", which is above every path.
-	path = strings.TrimRight(strings.TrimPrefix(path, ":"), "/")
+	path = strings.TrimRight(strings.TrimPrefix(path, ":"), "/") // a colon is allowed, as everywhere
 	var records []output.Record
 	for _, f := range open {
 		if path != "" && f.Path != path && !strings.HasPrefix(f.Path, path+"/") || id != 0 && !slices.Contains(f.Disks, id) {

@@ -24,8 +24,8 @@ func WhyCommand(e *cli.Env) *cobra.Command {
 		Long: `Explains the state of something and what it waits for, with a remedy where there is one:
 
   a file       which pieces can be read where, what it lacks and whether that can be made,
-               who has it open or locked, quotas that are used up. Of a path that is not
-               there: what a new file would get
+               who has it open or locked, quotas that are used up. For a path that does
+               not exist: what a new file would get
   disk <id>    its state and the cause, its drain or repair and what holds that up, who
                uses it; the id alone means the same
   node <node>  its state, disks with something wrong, open files

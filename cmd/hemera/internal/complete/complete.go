@@ -173,6 +173,7 @@ func listNames(ctx context.Context, e *cli.Env, dir string, visit func(name stri
 		return err
 	}
 	defer m.Close()
+	// The empty Identity is the caller's own, as the manager authenticates it.
 	err = m.List(ctx, hemera.Identity{}, dir, func(en hemera.Entry) error { return visit(en.Name, en.IsDir()) })
 	if err == nil || errors.Is(err, errEnough) || errors.Is(err, errs.NotFound) {
 		return err

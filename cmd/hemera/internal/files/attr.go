@@ -19,7 +19,7 @@ import (
 func AttrCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("attr", "Extended attributes: list, set, get, remove",
 		attrLsCommand(e), attrSetCommand(e), attrGetCommand(e), attrRmCommand(e))
-	c.Long = `Attributes are texts with a name that an entry carries. Names that begin with user. are yours.
+	c.Long = `An attribute is a text with a name, stored with an entry. Names that begin with user. are yours.
 Names that begin with sys. say how a directory treats the files that are made in it, and in all
 directories below; the nearest directory wins:
 
@@ -30,7 +30,7 @@ directories below; the nearest directory wins:
   sys.forced.mode          the permission bits of new files and directories, octal
   sys.forced.nouserlayout  1: clients cannot choose space, layout, copies and checksum in URLs
 
-Files that exist keep what they have.`
+Files that exist already stay as they are.`
 	c.Example = `  hemera attr set sys.forced.nstripes=3 /exp      new files below /exp get three copies
   hemera attr ls --effective /exp/run1            what new files there get, and why
   hemera attr set user.campaign=2026 /exp/run1    a note of your own`

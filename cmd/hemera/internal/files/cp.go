@@ -52,7 +52,7 @@ a large file is written beside it as .<name>.hemera-part; an interrupted copy le
 The same command with --continue goes on with the part if it is of the same source, and passes
 over files that are there with the same size and checksum. Without --continue the part is
 replaced. If the first copy made <to> itself, write <from> with /. at its end to continue.
-To find parts that nobody goes on with: hemera find / --name '.*.hemera-part'. Remove them with
+To find parts that are left over: hemera find / --name '.*.hemera-part'. Remove them with
 hemera rm. A copy of a tree leaves out parts.
 
 In a tree, a link to a file is copied as that file. Links to directories and links that lead

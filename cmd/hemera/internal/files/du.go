@@ -59,9 +59,9 @@ namespace keeps exact sums, so du -s / answers at once.`,
 	}
 	cli.HumanFlag(c, new(bool), true) // sizes have units unless -b is given
 	c.Flags().BoolVarP(&summary, "summarize", "s", false, "only the directories named")
-	c.Flags().BoolVarP(&all, "all", "a", false, "files too")                                                  // one line for each
-	c.Flags().BoolVarP(&bytes, "bytes", "b", false, "sizes in bytes")                                         // for scripts
-	c.Flags().IntVar(&depth, "depth", -1, "levels below the path to show; 0 is the path alone (default all)") // as du -d
+	c.Flags().BoolVarP(&all, "all", "a", false, "files too")                                                      // one line for each
+	c.Flags().BoolVarP(&bytes, "bytes", "b", false, "sizes in bytes")                                             // for scripts
+	c.Flags().IntVar(&depth, "depth", -1, "levels below the path to show; 0 shows the path alone, -1 all levels") // as du -d
 	c.MarkFlagsMutuallyExclusive("summarize", "depth")
 	return c
 }

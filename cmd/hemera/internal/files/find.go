@@ -28,8 +28,7 @@ type findOptions struct {
 }
 
 // FindCommand makes `hemera find`: search in a tree.
-// The manager searches and sends what it finds, so a search of a large tree costs this process no memory. --lost and
-// --unreadable read a list that the manager keeps.
+// The manager searches and sends what it finds, so a search of a large tree costs this process no memory. --lost reads a list that the manager keeps.
 func FindCommand(e *cli.Env) *cobra.Command {
 	o := findOptions{depth: -1}
 	c := &cobra.Command{
@@ -43,7 +42,7 @@ A search does not delay writers or other searches.`,
   hemera find /exp --count
   hemera find /exp --layoutstripes 1      files with a layout of one piece
   hemera find / --stripediff              files with fewer pieces than their layout has
-  hemera find / --lost                    files of which no good piece is left`,
+  hemera find / --lost                    files with no good piece left`,
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := e.OnManager(args[0])
 			if err != nil {

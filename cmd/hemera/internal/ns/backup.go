@@ -31,14 +31,14 @@ func nsBackupCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "backup <target>", Short: "Copy all that the manager remembers into one file, while it works", Args: cobra.ExactArgs(1),
 		Long: `Writes an archive of the namespace, the cluster's records and the cluster's authority, as
-of one moment. Nobody waits for it, and the manager's memory does not grow with it. The
+of one moment. No request waits for it, and the manager's memory does not grow with it. The
 target is a file; or a directory, for namespace-<date>.hemera in it; or - for standard
 output. The file gets its name when all of it is written, checked and on the disk.
 
 The archive holds the cluster's secrets: anybody who has it can act as the manager. The file
 is readable by its owner only; keep it so.
 
---verify reads an archive that is there and says whether all of it is as it was written.
+--verify reads an archive that exists and says whether all of it is as it was written.
 
 --state DIR takes the archive from the state directory of a manager, or of hemera up, that
 does not run, and changes nothing there. With --damaged it takes what is before the damage
@@ -62,7 +62,7 @@ never gives out an id twice.`,
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return writeBackup(ctx, e, m, args[0]) })
 		},
 	}
-	c.Flags().BoolVar(&verify, "verify", false, "check the archive that is there")                                // reads all of it
+	c.Flags().BoolVar(&verify, "verify", false, "check an existing archive")                                      // reads all of it
 	c.Flags().StringVar(&state, "state", "", "take it from the state `directory` of a manager that does not run") // of a manager that does not run
 	c.Flags().BoolVar(&damaged, "damaged", false, "with --state: take what is before the damage, if there is any")
 	c.MarkFlagsMutuallyExclusive("verify", "state")

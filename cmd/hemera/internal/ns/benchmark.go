@@ -45,7 +45,7 @@ threads do one phase, then all do the next:
   write     open every file to change it, and free the lock again
   deletion  remove everything
 
-The manager runs it within itself, as EOS does: the figures are without the network. An operation
+The manager runs the phases in its own process, as EOS does: the figures are without the network. An operation
 counts when it has succeeded and its change is on the disk, which EOS does not wait for; --relaxed
 measures the same once more without waiting. --wire measures what clients see: real requests to
 manager and nodes. Nobody else should use the cluster meanwhile. An interrupted run removes what
@@ -69,12 +69,12 @@ it made.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&o.Relaxed, "relaxed", false, "measure also without waiting for the disk, in rows of their own") // a second run of the same shape
-	f.BoolVar(&o.wire.on, "wire", false, "measure through the door: one client session a thread")              // threads are then sessions
+	f.BoolVar(&o.wire.on, "wire", false, "measure what clients see: one client session for each thread")       // threads are then sessions
 	f.IntVar(&o.wire.depth, "depth", 1, "with --wire: `number` of requests in flight in a session")            // one is a client that waits for each answer
-	f.BoolVar(&o.wire.full, "full", false, "with --wire: read and write go on to the node, too")
-	f.BoolVar(&o.Keep, "keep", false, "leave the files of a run that is interrupted or fails") // to look at what went wrong
-	f.BoolVar(&o.clean, "clean", false, "remove what an interrupted run left, and do nothing else")
-	f.StringVar(&o.plot, "plot", "", "draw latencies over time into this `file`, as SVG") // one panel for each phase
+	f.BoolVar(&o.wire.full, "full", false, "with --wire: read and write go on to the node, too")               // else they end at the manager's answer
+	f.BoolVar(&o.Keep, "keep", false, "leave the files of a run that is interrupted or fails")                 // to look at what went wrong
+	f.BoolVar(&o.clean, "clean", false, "remove what an interrupted run left, and do nothing else")            // takes a prefix, no numbers
+	f.StringVar(&o.plot, "plot", "", "draw latencies over time into this `file`, as SVG")                      // one panel for each phase
 	c.MarkFlagsMutuallyExclusive("wire", "relaxed")
 	c.MarkFlagsMutuallyExclusive("wire", "clean")
 	return c

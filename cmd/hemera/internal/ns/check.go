@@ -25,7 +25,7 @@ func nsCheckCommand(e *cli.Env) *cobra.Command {
 		Use: "check [DIR]", Short: "Compare the namespace's records with each other", Args: cobra.MaximumNArgs(1),
 		Long: `Computes again everything the namespace stores in more than one place and compares: tree
 totals, the place of each id, the lists and usage of disks, incomplete files, pieces to remove,
-quotas, the event log and the manager's cache. It reads one picture of the store from end to end, while
+quotas, the event log and the manager's cache. It reads one snapshot of the store from end to end, while
 the manager goes on serving; a check of 100 million files takes minutes. Ctrl-C ends it.
 
 With DIR, the state directory of a manager or of hemera up that does not run, the store is read
@@ -111,6 +111,7 @@ func printCheck(e *cli.Env, c hemera.NamespaceCheck) error {
 			{Key: "seconds", Value: c.Took.Seconds()}, {Key: "healthy", Value: c.Healthy()}, {Key: "problems", Value: c.ProblemCount},
 		}
 		_ = s.Add(head)
+		// A bounded number of problems is named; the count has all.
 		for _, p := range c.Problems {
 			_ = s.Add(output.Record{{Key: "problem", Value: p}})
 		}

@@ -64,7 +64,7 @@ The tree begins at --path, which must not be there yet: directories set000000/�
 --dirs-per-dir directories each, in them run000000/… with --files-per-dir files
 evt-000000.root/… each. Files have from half of --size to one and a half, a checksum and
 --replicas pieces on the disks the cluster knows; if it knows none, files are empty and have
-no pieces, and the command says so. Equal flags and --seed make equal trees.
+no pieces, and the command prints that. Equal flags and --seed make equal trees.
 
 All of it becomes visible at the end, at once. An interrupted command leaves only a directory that
 the next opening of the store removes. The store grows by about 40 bytes a file.`,
@@ -74,14 +74,14 @@ the next opening of the store removes. The store grows by about 40 bytes a file.
 		RunE: func(c *cobra.Command, args []string) error { return nsLoad(c.Context(), e, args[0], o) },
 	}
 	f := c.Flags()
-	f.Var(&o.files, "files", "number of files; k, M and G are thousands, millions and billions")
-	f.Var(&o.filesPerDir, "files-per-dir", "files in a directory of files")
-	f.Var(&o.dirsPerDir, "dirs-per-dir", "directories in a directory of directories; few make the tree deep")
-	f.StringVar(&o.path, "path", "/load", "the `directory` at the tree's top")
-	f.StringVar(&o.size, "size", "1MiB", "mean `size` of a file")
+	f.Var(&o.files, "files", "number of files; k, M and G are thousands, millions and billions") // at most 2^40
+	f.Var(&o.filesPerDir, "files-per-dir", "files in a directory of files")                      // the leaves of the tree
+	f.Var(&o.dirsPerDir, "dirs-per-dir", "directories in a directory of directories; a small number makes the tree deep")
+	f.StringVar(&o.path, "path", "/load", "the `directory` at the tree's top") // must not exist
+	f.StringVar(&o.size, "size", "1MiB", "mean `size` of a file")              // no bytes are written, only the records
 	f.IntVar(&o.replicas, "replicas", 2, "pieces of a file")
 	f.StringVar(&o.space, "space", hemera.DefaultSpace, "the `space` files say they are in")
-	f.Uint64Var(&o.seed, "seed", 0, "chooses sizes, times and checksums")
+	f.Uint64Var(&o.seed, "seed", 0, "chooses sizes, times and checksums") // equal seeds, equal trees
 	f.Uint32Var(&o.uid, "uid", 0, "`uid` of the owner of everything")
 	f.Uint32Var(&o.gid, "gid", 0, "`gid` of everything")
 	return c
@@ -146,7 +146,7 @@ func printLoaded(e *cli.Env, path string, tree hemera.TreeTotals, took loadTook)
 		{Key: "path", Value: path}, {Key: "files", Value: tree.Files}, {Key: "directories", Value: tree.Dirs + 1},
 		{Key: "bytes", Value: tree.Bytes}, {Key: "physical_bytes", Value: tree.Physical},
 		{Key: "seconds", Value: seconds}, {Key: "files_per_second", Value: float64(tree.Files) / seconds},
-		{Key: "store_bytes", Value: took.bytes}, {Key: "store_bytes_per_file", Value: float64(took.bytes) / float64(tree.Files)},
+		{Key: "store_bytes", Value: took.bytes}, {Key: "store_bytes_per_file", Value: float64(took.bytes) / float64(tree.Files)}, // of the whole store, after the load
 	}
 	return e.Printer().One(cli.ColumnsOf(r), r)
 }

@@ -21,13 +21,13 @@ import (
 func nsRestoreCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	c := &cobra.Command{
-		Use: "restore <file> <dir>", Short: "Make a manager's state directory of a backup", Args: cobra.ExactArgs(2),
+		Use: "restore <file> <dir>", Short: "Make a manager's state directory from a backup", Args: cobra.ExactArgs(2),
 		Long: `Makes the state directory of a manager (its --data; of hemera up, the folder manager in
 it) from an archive that ns backup wrote; - reads it from standard input. The directory
 must be empty. The lost manager must not run any more. The command first prints the moment
 of the backup and what it does not have, and asks. A script gives its consent with --yes.
 
-The restored namespace is that of the backup. New ids begin beyond all that were ever
+The restored namespace is that of the backup. New ids begin above all that were ever
 used, so that pieces of files made since the backup are told apart: they are kept, and
 fsck names them "newer". Pieces that were moved since are found where they are now. Join
 tokens are not restored; nodes and disks that joined since join again. The clock of this
@@ -80,7 +80,7 @@ func restore(ctx context.Context, e *cli.Env, file, dir string, k cli.Consent) e
 	watch := watchArchive(e)
 	r, err := backup.Restore(ctx, io.TeeReader(in, &counted{w: io.Discard, watch: watch}), dir, backup.RestoreOptions{
 		Header: func(h archive.Header) error { watch.head = h; return nil },
-		Pair:   func() { watch.pairs++ },
+		Pair:   func() { watch.pairs++ }, // for the progress line
 	})
 	watch.end()
 	if err != nil {

@@ -18,8 +18,8 @@ func nsStatCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "stat", Short: "Counts, rates and latencies of the manager", Args: cobra.NoArgs,
 		Long: `Shows what the namespace holds and, for every operation, how often it was done, how often
-it failed, its rate over four windows and its latency: exec is the median, then the 99th
-and 99.9th of 100 and the maximum, all in milliseconds of the server's part.`,
+it failed, its rate over four windows and its latency: exec is the median, then come
+the 99th and 99.9th percentile and the maximum, in milliseconds, without the network.`,
 		Example: `  hemera ns stat
   hemera ns stat -m | grep cmd=Stat`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -37,8 +37,8 @@ and 99.9th of 100 and the maximum, all in milliseconds of the server's part.`,
 		},
 	}
 	// Scripts for EOS ask for all users and numbers: nothing is counted by user here.
-	c.Flags().BoolP("all", "a", false, "accepted for EOS's sake: counts are of all users together")
-	c.Flags().BoolP("numeric", "n", false, "accepted for EOS's sake: there are no names to be resolved")
+	c.Flags().BoolP("all", "a", false, "accepted as EOS has it: counts are always of all users together")
+	c.Flags().BoolP("numeric", "n", false, "accepted as EOS has it: there are no names to resolve")
 	return c
 }
 
@@ -81,14 +81,14 @@ func namespaceRecord(n hemera.NamespaceStats, uptime float64) output.Record {
 		{Key: "ns.total.files", Value: n.Totals.Files}, {Key: "ns.total.directories", Value: n.Totals.Dirs},
 		{Key: "ns.total.bytes", Value: n.Totals.Bytes}, {Key: "ns.total.physical_bytes", Value: n.Totals.Physical},
 		{Key: "ns.boot.status", Value: "booted"}, {Key: "ns.boot.time", Value: n.BootDuration.Seconds()}, {Key: "ns.uptime", Value: uptime}, // a manager that answers has booted
-		{Key: "ns.next.id", Value: uint64(n.NextID)}, {Key: "ns.epoch", Value: n.Epoch}, {Key: "ns.sequence", Value: n.Sequence},
+		{Key: "ns.next.id", Value: uint64(n.NextID)}, {Key: "ns.epoch", Value: n.Epoch}, {Key: "ns.sequence", Value: n.Sequence}, // the id that the next entry gets
 		{Key: "ns.cache.files.occupancy", Value: n.CacheBytes}, {Key: "ns.cache.files.maxsize", Value: n.CacheMax}, // bytes, not entries as in EOS
 		{Key: "ns.cache.files.requests", Value: n.CacheHits + n.CacheMisses}, {Key: "ns.cache.files.hits", Value: n.CacheHits},
 		{Key: "ns.store.bytes", Value: n.StoreBytes},
 		{Key: "ns.store.cache_bytes", Value: n.StoreCacheBytes}, {Key: "ns.store.cache_bytes_max", Value: n.StoreCacheMax},
 		{Key: "ns.pending.writes", Value: n.Pending}, {Key: "ns.unlinked.pieces", Value: n.Unlinked}, // unlinked pieces are still to be removed from disks
 		{Key: "ns.held.pieces", Value: n.Held}, {Key: "ns.held.bytes", Value: n.HeldBytes}, // of replaced and removed content
-		{Key: "ns.memory.resident", Value: n.RSS}, {Key: "ns.memory.virtual", Value: n.VSize}, {Key: "ns.memory.share", Value: n.Shared}, {Key: "ns.memory.growth", Value: n.Growth},
+		{Key: "ns.memory.resident", Value: n.RSS}, {Key: "ns.memory.virtual", Value: n.VSize}, {Key: "ns.memory.share", Value: n.Shared}, {Key: "ns.memory.growth", Value: n.Growth}, // of the manager's process, in bytes
 		{Key: "ns.stat.threads", Value: n.Threads}, {Key: "ns.stat.goroutines", Value: n.Goroutines}, {Key: "ns.fds.all", Value: n.Descriptors},
 		{Key: "ns.backup.last", Value: cli.Unix(n.LastBackup)}, // 0 if there was none
 	}
@@ -117,8 +117,8 @@ func absentInHemera() (r output.Record) {
 func opRecord(op hemera.OpStat) output.Record {
 	return append(everybody(), output.Record{
 		{Key: "cmd", Value: op.Name}, {Key: "total", Value: op.Count}, {Key: "errors", Value: op.Errors}, // total and errors since the manager started
-		{Key: "5s", Value: op.Rate5s}, {Key: "60s", Value: op.Rate1m}, {Key: "300s", Value: op.Rate5m}, {Key: "3600s", Value: op.Rate1h},
-		{Key: "exec", Value: 1e3 * op.P50.Seconds()}, {Key: "execsig", Value: 1e3 * op.Sigma.Seconds()}, {Key: "exec99", Value: 1e3 * op.P99.Seconds()},
+		{Key: "5s", Value: op.Rate5s}, {Key: "60s", Value: op.Rate1m}, {Key: "300s", Value: op.Rate5m}, {Key: "3600s", Value: op.Rate1h}, // over four windows
+		{Key: "exec", Value: 1e3 * op.P50.Seconds()}, {Key: "execsig", Value: 1e3 * op.Sigma.Seconds()}, {Key: "exec99", Value: 1e3 * op.P99.Seconds()}, // the median and the standard deviation
 		{Key: "exec999", Value: 1e3 * op.P999.Seconds()}, {Key: "execmax", Value: 1e3 * op.Max.Seconds()},
 	}...)
 }

@@ -29,6 +29,7 @@ func settings(e *cli.Env, c *cobra.Command) (*config.Loaded, *slog.Logger, error
 		return nil, nil, cli.Usage(err)
 	}
 	log := logger(e, loaded.Log, loaded.Log.Level)
+	// A server with a misspelt setting would run with a default in silence.
 	for _, stranger := range e.Misspelt() {
 		log.Warn("the environment has a variable that looks like a setting", "error", stranger, "remedy", stranger.Remedy)
 	}

@@ -144,6 +144,7 @@ func chooseData(c *cobra.Command, args []string) error {
 	// One of them would be ignored in silence.
 	case len(args) == 1 && c.Flags().Changed("data"):
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Up", args[0], "--data names a directory too").WithRemedy("name one of them"))
+	// The path becomes absolute now: the process may change its directory later.
 	case len(args) == 1:
 		dir, err := filepath.Abs(args[0])
 		if err != nil {

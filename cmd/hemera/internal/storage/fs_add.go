@@ -40,7 +40,7 @@ folders as they are). A node that is offline takes the disk when it is back.`,
 			})
 		},
 	}
-	c.Flags().BoolVar(&folder, "folder", false, "take a directory that is no filesystem of its own")
+	c.Flags().BoolVar(&folder, "folder", false, "take a directory that is not a filesystem of its own")
 	c.Flags().StringVar(&space, "space", hemera.DefaultSpace, "the `space` the disk belongs to")
 	_ = c.RegisterFlagCompletionFunc("space", complete.Spaces(e))
 	c.ValidArgsFunction = complete.Nodes(e)

@@ -27,7 +27,7 @@ pieces the file has, whether it is the last that can be read now, and the path. 
 while the cluster works: a file that is written or moved meanwhile may be in it or not.`,
 		Example: `  hemera fs files 4 | less
   hemera fs files 4 --last              what could not be read without the disk
-  hemera fs files 4 --limit 1000 --after 0000fe21 -j    a page, after the fxid the one before ended with`,
+  hemera fs files 4 --limit 1000 --after 0000fe21 -j    the page after the file with this fxid`,
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := ParseDisk(args[0])
 			if err != nil {
@@ -40,8 +40,8 @@ while the cluster works: a file that is written or moved meanwhile may be in it 
 		},
 	}
 	c.Flags().BoolVar(&o.last, "last", false, "only files that cannot be read without the disk")
-	c.Flags().Var((*fxid)(&after), "after", "begin after the file with this fxid")
-	c.Flags().Uint64Var(&o.limit, "limit", 0, "the largest `number` of files to list; 0 for all")
+	c.Flags().Var((*fxid)(&after), "after", "begin after the file with this fxid")                // the file itself is not listed
+	c.Flags().Uint64Var(&o.limit, "limit", 0, "the largest `number` of files to list; 0 for all") // counts files that are printed
 	c.ValidArgsFunction = complete.Disks(e)
 	return c
 }

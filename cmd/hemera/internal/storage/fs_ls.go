@@ -70,11 +70,11 @@ node's host or host:port, a space or a group.`,
 			})
 		},
 	}
-	c.Flags().BoolVarP(&long, "long", "l", false, "more columns")
-	c.Flags().BoolVarP(&drain, "drain", "d", false, "disks being emptied")
-	c.Flags().BoolVarP(&failed, "errors", "e", false, "disks with something wrong")
+	c.Flags().BoolVarP(&long, "long", "l", false, "more columns")                   // what df shows
+	c.Flags().BoolVarP(&drain, "drain", "d", false, "disks being emptied")          // repairs, too
+	c.Flags().BoolVarP(&failed, "errors", "e", false, "disks with something wrong") // by the errno of their record
 	c.Flags().BoolVar(&io, "io", false, "rates and loads")
-	c.Flags().BoolVar(&latency, "latency", false, "how long calls to the disk take, and errors, since its node started")
+	c.Flags().BoolVar(&latency, "latency", false, "how long calls to the disk take, and errors, since its node started") // quantiles
 	c.MarkFlagsMutuallyExclusive("long", "drain", "errors", "io", "latency")
 	return c
 }

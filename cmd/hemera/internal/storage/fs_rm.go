@@ -25,7 +25,7 @@ func fsRmCommand(e *cli.Env) *cobra.Command {
 hemera fs set <id> drain. With --force the disk goes with the pieces on it: files that have
 other pieces are repaired from them, and files that have none are lost. The command first prints
 what will be lost, and asks. A script gives its consent with --yes. The cluster remembers the disk
-until no file has a piece on it; until then hemera fs add takes it back as it was. A node that is
+until no file has a piece on it; until then hemera fs add adds it again as it was. A node that is
 started with --disk for the path adds it again: remove that option too.`,
 		Example: `  hemera fs set 4 drain && hemera fs status 4 --watch && hemera fs rm 4
   hemera fs rm 4 --force --dry-run     what would be lost?`,
@@ -37,7 +37,7 @@ started with --disk for the path adds it again: remove that option too.`,
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return removeDisk(ctx, e, m, id, force, k) })
 		},
 	}
-	c.Flags().BoolVar(&force, "force", false, "even if it still holds pieces")
+	c.Flags().BoolVar(&force, "force", false, "even if it still holds pieces") // needs consent
 	k.Flags(c)
 	c.ValidArgsFunction = complete.Disks(e)
 	return c

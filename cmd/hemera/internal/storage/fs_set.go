@@ -24,8 +24,8 @@ func fsSetCommand(e *cli.Env) *cobra.Command {
   configstatus   rw      use it fully
                  ro      read only
                  drain   read only, and move every piece to other disks
-                 (empty  the system's word for a drained disk with nothing left)
                  off     do not use it at all
+                 The system itself sets empty: a drained disk with nothing left on it.
   space          the space it belongs to
   zone           its failure domain, such as a room or rack; - for its node's
 

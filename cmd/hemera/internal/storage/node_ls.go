@@ -44,8 +44,8 @@ func nodeLsCommand(e *cli.Env) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&sys, "sys", false, "what the machines and processes are")
-	c.Flags().BoolVar(&io, "io", false, "rates and loads")
+	c.Flags().BoolVar(&sys, "sys", false, "what the machines and processes are") // versions, memory, uptime
+	c.Flags().BoolVar(&io, "io", false, "rates and loads")                       // disks and network
 	c.MarkFlagsMutuallyExclusive("sys", "io")
 	return c
 }

@@ -32,7 +32,7 @@ func spaceSetCommand(e *cli.Env) *cobra.Command {
   groupsize          the number of disks in a group
 
 New files get what the space says. Attributes sys.forced.* of a directory override it, and files
-that exist keep what they have.`,
+that exist already stay as they are.`,
 		Example: `  hemera space set default policy.nstripes=3       three copies of each new file
   hemera space set scratch define=24               make a space ...
   hemera space set scratch policy.layout=plain     ... whose files have one copy

@@ -70,10 +70,10 @@ standard input, a file or its environment: everybody on a machine can read the a
 		},
 	}
 	c.Flags().DurationVar(&r.Lifetime, "lifetime", 0, "how long it works: 30m, 24h; 0 is the manager's auth.token_lifetime")
-	c.Flags().DurationVar(&r.Lifetime, "expires", 0, "the same as --lifetime")
+	c.Flags().DurationVar(&r.Lifetime, "expires", 0, "the same as --lifetime") // hidden: kept for scripts that use it
 	_ = c.Flags().MarkHidden("expires")
-	c.Flags().IntVar(&r.Uses, "uses", 1, fmt.Sprintf("how many nodes it admits, at most %d", pki.UsesMax))
-	c.Flags().StringSliceVar(&nodes, "node", nil, "address, network or host name that the node must come from, as the manager sees it; may be given again")
+	c.Flags().IntVar(&r.Uses, "uses", 1, fmt.Sprintf("how many nodes it admits, at most %d", pki.UsesMax)) // one node each
+	c.Flags().StringSliceVar(&nodes, "node", nil, "address, network or host name that the node must come from, as the manager sees it; may be repeated")
 	return c
 }
 
@@ -118,7 +118,7 @@ func addressesOf(ctx context.Context, node string) ([]string, error) {
 func tokenLsCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "List the tokens that have not expired", Args: cobra.NoArgs, Aliases: []string{"list"},
-		Long: `Lists join tokens by ids that tell nothing of their secrets: how many nodes each still admits, from
+		Long: `Lists join tokens by ids that do not reveal their secrets: how many nodes each still admits, from
 where, and which nodes it has admitted.`,
 		Example: `  hemera token ls`,
 		RunE: func(c *cobra.Command, _ []string) error {
