@@ -189,7 +189,7 @@ type NodeStats struct {
 	Limits []LimitUse
 }
 
-// UnusableDisk is a path that is no disk, and why not.
+// UnusableDisk is a path that a node cannot use as a disk, and why.
 type UnusableDisk struct{ Path, Why string }
 
 // NetStats is one interface's traffic (EOS: stat.net.*). Rates are bytes per second over the last

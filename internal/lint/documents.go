@@ -41,7 +41,6 @@ func Modules(goMod, decisions string) (bad []string) {
 		if direct[m] && !reasons[m] {
 			bad = append(bad, fmt.Sprintf("go.mod requires %s: give the reason in docs/DECISIONS.md", m))
 		}
-		// The other direction keeps the table from outliving its modules.
 	}
 	for m := range reasons {
 		if !direct[m] {
