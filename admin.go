@@ -11,7 +11,7 @@ type ClusterAdmin interface {
 	// View is the cluster now.
 	View(ctx context.Context) (*View, error)
 	// AddDisk makes a node use a path; it appears in the view when the node has taken it.
-	// A path that is no filesystem of its own is refused by the node unless Folder is set, and the wish withdrawn.
+	// The node refuses a path that is not a filesystem of its own, unless Folder is set; the wish is dropped then.
 	AddDisk(ctx context.Context, node NodeID, d AttachDisk) error
 	// SetDisk sets one property: configstatus, space, zone (see `fs set --help`).
 	SetDisk(ctx context.Context, id DiskID, key, value string) error
@@ -77,7 +77,7 @@ type TokenUse struct {
 type TrustAdmin interface {
 	// AdmitNode lets a node in that waits for it. NotFound; Invalid for one that does not wait.
 	AdmitNode(ctx context.Context, id NodeID) error
-	// ExpelNode forgets a node that is lost or in bad hands, with all its disks. What they held is made anew from
+	// ExpelNode forgets a node that is lost or in bad hands, with all its disks. What they held is repaired from
 	// other pieces; files without another piece are lost. NotFound.
 	ExpelNode(ctx context.Context, id NodeID) error
 	// RotateKeys makes a new capability key. With end, what was signed so far is refused within seconds: opens are
@@ -126,7 +126,7 @@ type DiskFiles struct {
 type Backups interface {
 	// Backup writes an archive of everything the manager has to remember, secrets included, as of one
 	// moment after the call. It holds up nobody and goes as fast as out takes it. An archive whose
-	// writing failed is refused by whoever reads it.
+	// writing failed is refused by every reader.
 	Backup(ctx context.Context, out io.Writer) error
 }
 
@@ -150,7 +150,7 @@ type WriteAdmin interface {
 	// Writes lists the writes that hold the lock of a name, oldest first, at most [WritesListMax].
 	Writes(ctx context.Context) ([]WriteInfo, error)
 	// FreeWrite frees the lock of a write, so that others may write the file, and gives back what it claims
-	// of quotas. Its writer is not stopped: his close counts unless another was faster. NotFound.
+	// of quotas. Its writer is not stopped: its close counts unless another was faster. NotFound.
 	FreeWrite(ctx context.Context, id string) (WriteInfo, error)
 }
 

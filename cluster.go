@@ -189,7 +189,7 @@ type NodeStats struct {
 	Limits []LimitUse
 }
 
-// UnusableDisk is a path that is no disk, and why not.
+// UnusableDisk is a path that a node cannot use as a disk, and why.
 type UnusableDisk struct{ Path, Why string }
 
 // NetStats is one interface's traffic (EOS: stat.net.*). Rates are bytes per second over the last
@@ -214,7 +214,7 @@ type Space struct {
 	GroupSize int
 }
 
-// View is an immutable picture of the cluster: whoever decides, decides on one View. Slices are
+// View is an immutable picture of the cluster: each decision is made on one View. Slices are
 // ordered by id (spaces by name).
 type View struct {
 	Version uint64

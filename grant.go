@@ -55,7 +55,7 @@ type Capability struct {
 	// Nonce tells two grants of one file apart: the lock a pending write holds.
 	Nonce uint64
 	// Epoch is the head's lease when this was signed. A head that was started since cannot have the
-	// write's earlier content: it refuses to go on with it, lest it commit a file with holes. Zero
+	// write's earlier content: it refuses to go on with it, so that it does not commit a file with holes. Zero
 	// is not checked.
 	Epoch uint64
 	// SizeMax is what the write may make the file's size at most; zero: no bound but [FileSizeMax].

@@ -50,7 +50,7 @@ type Directories interface {
 
 // PageRequest asks for one page.
 type PageRequest struct {
-	// Dir is the directory as another page, List or Stat gave it, to whoever asks now.
+	// Dir is the directory as another page, List or Stat gave it to the same user.
 	Dir Entry
 	// Above is the directory that Dir was found in, which has to be traversed; a zero Entry for one
 	// that Stat gave.
@@ -88,7 +88,7 @@ type Files interface {
 	// seconds at most. A write that stays open goes on under the new name, if that is free and in the same directory.
 	Move(ctx context.Context, who Identity, from, to, process string) error
 	// Discard removes the file that the process is writing at the path, where none is visible yet: it waits for
-	// the close that may be on its way, and else gives the write up, whose close then fails with Conflict.
+	// the close that may be on its way, and else cancels the write, whose close then fails with Conflict.
 	// NotFound if the process is not writing one; process and session are as in [OpenRequest].
 	Discard(ctx context.Context, who Identity, path, process, session string) error
 	// Locate lists where the file's pieces are now, best first.
@@ -101,7 +101,7 @@ type Files interface {
 // Control is what nodes ask of the manager. The node's identity comes from the transport.
 type Control interface {
 	// Register introduces a node and its disks after each start of either side. The reply's epoch
-	// is the node's lease: calls with an older one fail with Fenced, and the node registers anew.
+	// is the node's lease: calls with an older one fail with Fenced, and the node registers again.
 	Register(ctx context.Context, hello NodeHello) (NodeWelcome, error)
 	// Heartbeat renews the lease and reports.
 	Heartbeat(ctx context.Context, node NodeID, epoch uint64, report NodeReport) (HeartbeatReply, error)
@@ -111,7 +111,7 @@ type Control interface {
 	// file was rewritten or removed meanwhile; the caller removes its pieces. After Timeout or
 	// Unavailable the caller does not know, and asks again with the same request.
 	Commit(ctx context.Context, r CommitRequest) error
-	// Abort gives up a pending write and frees its lock. Unknown writes are no error.
+	// Abort cancels a pending write and frees its lock. Unknown writes are no error.
 	Abort(ctx context.Context, p *Permit) error
 	// Replace chooses other disks for pieces that failed while writing and signs a new capability
 	// whose Targets hold the replacements in the failed pieces' places. NoSpace.
@@ -244,7 +244,7 @@ type HeartbeatReply struct {
 type AttachDisk struct {
 	Path  string
 	Space string
-	// Folder accepts a directory that is no filesystem of its own: of one that somebody forgot to mount.
+	// Folder accepts a directory that is not a filesystem of its own, as the mount point of a disk is that somebody forgot to mount.
 	Folder bool
 }
 

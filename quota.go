@@ -5,7 +5,7 @@ import "context"
 // QuotaKind says whose usage a limit bounds. The numbers are stored.
 type QuotaKind uint8
 
-// The kinds of limits. A project is everything below a directory, whoever it belongs to.
+// The kinds of limits. A project is everything below a directory, of all owners.
 const (
 	QuotaUser    QuotaKind = 1
 	QuotaGroup   QuotaKind = 2
@@ -70,7 +70,7 @@ type QuotaAdmin interface {
 	// are QuotaKeep stay, 0 means no limit. NotFound, NotDirectory, Invalid.
 	SetQuota(ctx context.Context, key QuotaKey, limits QuotaAmount) error
 	// RemoveQuota removes one limit, or, without a kind, all limits of the directory. Without limits
-	// it is no quota node any more. NotFound.
+	// it stops to be a quota node. NotFound.
 	RemoveQuota(ctx context.Context, key QuotaKey) error
 	// Quotas lists everybody with a limit or usage at the quota nodes at and above the path, the
 	// highest first, or at all nodes if the path is empty; projects before users before groups.

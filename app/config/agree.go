@@ -23,7 +23,7 @@ func (l *Loaded) agree() error {
 		}
 	}
 	c := &l.Config
-	check(c.Data != "", "data", "is no directory", "name a directory that this process may write")
+	check(c.Data != "", "data", "is not a directory", "name a directory that this process may write")
 	_, err := netip.ParseAddr(c.Listen)
 	check(err == nil, "listen", "must be an IP address", "write 127.0.0.1 for this machine only, 0.0.0.0 or :: for all networks; the port is set by port")
 	check(c.Advertise == "" || plausibleHost(c.Advertise), "advertise", "must be host or host:port", "write the name or address under which other machines reach this one")

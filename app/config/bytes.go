@@ -35,7 +35,7 @@ func ParseBytes(text string) (Bytes, error) {
 	whole, fraction, _ := strings.Cut(number, ".")
 	n, err := strconv.ParseUint(whole, 10, 63)
 	if err != nil || number == "" || strings.HasSuffix(number, ".") || len(fraction) > 9 {
-		return 0, fmt.Errorf("%q is no size; write it like 512MiB, 4GiB or 10TB", text)
+		return 0, fmt.Errorf("%q is not a size; write it like 512MiB, 4GiB or 10TB", text)
 	}
 	if n > uint64(math.MaxInt64/unit) {
 		return 0, fmt.Errorf("%q is more than %d bytes", text, int64(math.MaxInt64))
@@ -44,7 +44,7 @@ func ParseBytes(text string) (Bytes, error) {
 	if fraction != "" {
 		part, whole, err := fractionOf(fraction, unit)
 		if err != nil || !whole || size > math.MaxInt64-part {
-			return 0, fmt.Errorf("%q is no whole number of bytes", text)
+			return 0, fmt.Errorf("%q is not a whole number of bytes", text)
 		}
 		size += part
 	}

@@ -13,7 +13,7 @@ const envPrefix = "HEMERA_"
 // URLVariable names the cluster that commands ask.
 const URLVariable = envPrefix + "URL"
 
-// Strangers finds the variables in an environment ("NAME=value") that look like settings and are none: one
+// Strangers finds the variables in an environment ("NAME=value") that look like settings and are not: one
 // error each, with the setting that was probably meant. They are for a warning: unlike a file or the flags, an
 // environment also holds what others put there. Values are not looked at.
 func Strangers(environ []string) (list []*errs.Error) {
@@ -31,7 +31,7 @@ func Strangers(environ []string) (list []*errs.Error) {
 		if meant := nearest(name, known, envPrefix); meant != "" {
 			remedy = "did you mean " + meant + "?"
 		}
-		list = append(list, errs.New(errs.Invalid, "config.Load", name, "is no setting's variable and does nothing").WithRemedy(remedy))
+		list = append(list, errs.New(errs.Invalid, "config.Load", name, "is not the variable of a setting and does nothing").WithRemedy(remedy))
 	}
 	return list
 }

@@ -49,7 +49,7 @@ func readFile(path string, known []setting) (map[string]entry, error) {
 		where := fmt.Sprintf("%s:%d", path, e.line)
 		switch {
 		case !ok:
-			wrong = append(wrong, errs.New(errs.Invalid, "config.Load", key, "is no setting (from "+where+")").WithRemedy(suggest(key, known)))
+			wrong = append(wrong, errs.New(errs.Invalid, "config.Load", key, "is not a setting (from "+where+")").WithRemedy(suggest(key, known)))
 		// [port] instead of port = …
 		case e.texts == nil:
 			wrong = append(wrong, problem(s, "a table", where, errors.New("takes a value")))

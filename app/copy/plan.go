@@ -92,7 +92,7 @@ type end struct {
 	state
 }
 
-// resolveTarget decides where a source, one of so many, goes: into a destination that is a directory, else
+// resolveTarget decides where one of the sources goes: into a destination that is a directory, else
 // onto it.
 func resolveTarget(from, to end, recursive bool, sources int) (Place, error) {
 	src, dst := from.Place, to.Place

@@ -26,8 +26,7 @@ func (p publisher) written(to Place) Place {
 	return to.part()
 }
 
-// publish verifies what was written and closed, and gives a part its final name. What does not match is
-// removed.
+// publish verifies what was written and closed, and gives a part its final name. It removes a file that does not match.
 func (p publisher) publish(ctx context.Context, to Place, size int64, want hemera.Checksum, replace bool) error {
 	part := p.written(to)
 	// An atomic server compares in the same step as it moves; others are asked before.

@@ -18,8 +18,7 @@ import (
 	"hemera/platform/rpc"
 )
 
-// shutdownTime is a port's grace; closeTime bounds how long the end of a process then waits for what may hang at
-// a disk.
+// shutdownTime is a port's grace; closeTime bounds how long the end of a process then waits for a call that has stalled at a disk.
 const (
 	shutdownTime = 5 * time.Second
 	closeTime    = 5 * time.Second
@@ -137,7 +136,7 @@ func (p *port) close() {
 	}
 }
 
-// runWithin runs end, but does not wait for it longer than that: a call that hangs in the kernel ends with the process.
+// runWithin runs end, but does not wait for it longer than that: a call that has stalled in the kernel ends with the process.
 // The goroutine stays behind then. It is used at the end of a process only.
 func runWithin(most time.Duration, end func()) {
 	done := make(chan struct{})

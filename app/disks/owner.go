@@ -32,7 +32,7 @@ func CheckOwner(path string) error {
 		}
 		switch mode := os.FileMode(stat.Mode & 0o777); {
 		case stat.Mode&unix.S_IFMT != unix.S_IFDIR:
-			return refuse("it is no directory", "remove it, if nobody knows who made it; the node makes the folder it needs")
+			return refuse("it is not a directory", "remove it, if nobody knows who made it; the node makes the folder it needs")
 		case stat.Uid != 0 && int(stat.Uid) != os.Geteuid():
 			return refuse("it belongs to another user, who could change what is stored", "chown it to the user that the node runs as")
 		case mode&0o002 != 0:

@@ -147,8 +147,7 @@ func interleaved(disks []hemera.Disk) []hemera.DiskID {
 }
 
 // CheckRestored fails with Corrupt if a restore into the directory was interrupted.
-// What such a directory holds is a part of a namespace: a manager that started from it would take all else for
-// orphans.
+// Such a directory holds a part of a namespace: a manager that started from it would take all else for orphans.
 func CheckRestored(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, RestoringDir)); err == nil {
 		return errs.New(errs.Corrupt, "statedir.CheckRestored", dir, "a restore into this directory was not finished").

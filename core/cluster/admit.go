@@ -77,7 +77,7 @@ func (c *admin) removeNode(ctx context.Context, id hemera.NodeID, disks bool) er
 		if n == nil {
 			return errs.New(errs.NotFound, "cluster.Remove", "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
 		}
-		addr = n.Addr
+		addr = n.Addr // for the log: the record is gone by then
 		ch.put(removedRecord{ID: id, At: c.now()})
 		ch.delete(n.nodeRecord)
 		if err := c.removeDisks(ch, n, disks); err != nil {
@@ -88,6 +88,7 @@ func (c *admin) removeNode(ctx context.Context, id hemera.NodeID, disks bool) er
 				ch.delete(a)
 			}
 		}
+		// With too many keys held the removal goes on without a new one: the node is barred in any case.
 		if len(c.keys) < keysHeld {
 			c.keyring.putKey(ch)
 		}
@@ -120,6 +121,7 @@ func (c *admin) removeDisks(ch *change, n *node, disks bool) error {
 func (c *admin) unbar(ctx context.Context) error {
 	return c.update(ctx, func(ch *change) error {
 		for _, r := range c.removed {
+			// A removal far in the future was noted by a clock that was wrong, and would never end.
 			if age := c.now().Sub(r.At); age > barTime || age < -barTime {
 				ch.delete(r)
 			}
@@ -131,6 +133,7 @@ func (c *admin) unbar(ctx context.Context) error {
 // ReserveNode makes an id, and a record, for a node that is being admitted; it registers with that id.
 func (c *admin) ReserveNode(ctx context.Context) (id hemera.NodeID, err error) {
 	err = c.update(ctx, func(ch *change) error {
+		// The id is stored before it is given out, so that no second node can get it after a crash.
 		next := c.next
 		id = next.Node
 		next.Node++

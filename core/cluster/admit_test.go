@@ -24,7 +24,7 @@ func TestNodeAdmittedAnewSucceedsItself(t *testing.T) {
 	h := hello(1, 2)
 	h.ID = 1
 	first := register(t, c, h)
-	c = open(t, store, nil) // it is offline, has lost its state, and was admitted anew
+	c = open(t, store, nil) // it is offline, has lost its state, and was admitted again
 	h.ID = 2
 	second := register(t, c, h)
 	if v := c.View(); len(v.Nodes) != 1 || v.Nodes[0].ID != 2 || second.DiskIDs["u1.0"] != first.DiskIDs["u1.0"] {

@@ -51,7 +51,7 @@ func (f *failing) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	return f.Writer.Enqueue(b)
 }
 
-// A registration that is cut off between two batches is made whole by the next, and no id is given out twice.
+// A registration that is cut off between two batches is completed by the next, and no id is given out twice.
 func TestARegistrationThatIsCutOff(t *testing.T) {
 	store := memkv.New()
 	c := open(t, store, nil)

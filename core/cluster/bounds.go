@@ -14,6 +14,7 @@ import (
 // What a node may say of itself. A node may be in bad hands: no number of its reports may overflow a sum, and no
 // text fill the manager's memory or somebody's terminal.
 const (
+	// Far above what a machine has, so that an honest node never meets them.
 	disksPerNodeMax = 4096 // disks of one node
 	netsPerNodeMax  = 64   // interfaces of one node
 	// capacityMax is of one disk, 8 PiB; a thousand of them still fit an int64.
@@ -54,6 +55,7 @@ func boundedDisk(d hemera.NodeDisk) hemera.NodeDisk {
 	switch d.Health {
 	case "", hemera.HealthOK, hemera.HealthFull, hemera.HealthReadOnly, hemera.HealthFailing, hemera.HealthGone:
 	default:
+		// A newer node may have other states. Failing is the safe one: nothing new is placed there.
 		d.Health, d.Why = hemera.HealthFailing, "its node reports a health that is none"
 	}
 	d.Why, d.Space = text(d.Why), text(d.Space)
@@ -109,6 +111,7 @@ func boundedStats(s hemera.NodeStats) hemera.NodeStats {
 	s.Kernel, s.Arch = text(s.Kernel), text(s.Arch)
 	s.CPUSeconds, s.Load1 = within(s.CPUSeconds, rateMax), within(s.Load1, countMax)
 	unusable := make([]hemera.UnusableDisk, 0, min(len(s.Unusable), disksPerNodeMax))
+	// As many as fit; a node tries only what it was given, so more of them are made up.
 	for _, u := range s.Unusable[:cap(unusable)] {
 		unusable = append(unusable, hemera.UnusableDisk{Path: u.Path[:min(len(u.Path), hemera.PathMax)], Why: text(u.Why)})
 	}

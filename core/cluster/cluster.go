@@ -51,6 +51,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 	}
 	c := newCluster(newState(store, writer, o), o)
 	var err error
+	// Before anything is written: what nodes saw is compared with the store as it was found.
 	if c.since, err = writer.LastSeq(ctx); err != nil {
 		return nil, errs.Wrap(err, "cluster.Open", "")
 	}
@@ -58,8 +59,10 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 		return nil, err
 	}
 	for _, d := range c.disks {
+		// Nothing is read from a disk or placed on it before its node has said what it is.
 		d.report = absent(d.diskRecord, "its node has not registered since the manager started")
 	}
+	// One change for all of it: a crash in between leaves no cluster without a space or a key.
 	return c, c.update(ctx, func(ch *change) error {
 		if len(c.spaces) == 0 {
 			ch.put(firstSpace(o.Space))
@@ -94,9 +97,11 @@ func (c *Cluster) View() *hemera.View { return c.view.Load() }
 func (c *Cluster) Run(ctx context.Context) error {
 	ticker := time.NewTicker(hemera.HeartbeatInterval / 2)
 	defer ticker.Stop()
+	// At most one round of upkeep waits while another is under way: rounds do not pile up behind a slow store.
 	due := make(chan struct{}, 1)
 	var worker sync.WaitGroup
 	defer worker.Wait()
+	// The worker ends before Run returns, as deferred calls run in the opposite order.
 	defer close(due)
 	worker.Go(func() {
 		for range due {
@@ -147,6 +152,7 @@ const sweepInterval = time.Hour
 
 // sweep forgets removals and join tokens of long ago.
 func (c *Cluster) sweep(ctx context.Context, now time.Time) error {
+	// A clock that went back does not put the sweep off.
 	if age := now.Sub(c.swept); !c.swept.IsZero() && age >= 0 && age < sweepInterval {
 		return nil
 	}

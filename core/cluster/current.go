@@ -17,7 +17,7 @@ const currentTime = hemera.HeartbeatTimeout
 // them has registered, which shows its mark, or has been waited for long enough: what is acknowledged before would be
 // lost once the newest copy of the store is put in place.
 type current struct {
-	since    time.Time
+	since    time.Time     // when the wait began
 	first    hemera.NodeID // nodes from this one on joined in this life, and know nothing of those before
 	known    chan struct{} // closed when it is decided
 	once     sync.Once
@@ -35,6 +35,7 @@ func (c *marks) awaitNodes() {
 			return
 		}
 	}
+	// A store without admitted nodes is new, or nobody can say otherwise: there is nothing to wait for.
 	c.current.decide()
 }
 

@@ -13,6 +13,7 @@ import (
 // Heartbeat renews the lease and takes the report. Fenced when the lease is over, or when the node
 // has a new disk or one that was another's: registering again gives all of them.
 func (c *leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
+	// Before the lock: what counts is when the node spoke, not when it was heard.
 	came := c.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,10 +30,13 @@ func (c *leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRep
 		known := c.byUUID[r.UUID]
 		_, asked := c.attaches[attachRecord{Node: id, Path: r.Path}.key()]
 		switch {
+		// A disk without an id, or one that an admin wants back.
 		case (known == nil || known.Removed) && (r.ID == 0 && known == nil || asked):
 			return hemera.HeartbeatReply{}, errs.New(errs.Fenced, "cluster.Heartbeat", r.Path, "the disk is new: register")
+		// It has an id that this cluster does not have, or was removed: the node must stop to use it.
 		case known == nil || known.Removed:
 			reply.Detach = append(reply.Detach, r.ID)
+		// The usual case: the node reports its own disk.
 		case known.Node == id:
 		case claimStrength(r) > c.holderStrength(known):
 			return hemera.HeartbeatReply{}, errs.New(errs.Fenced, "cluster.Heartbeat", r.Path, "the disk has come here: register")
@@ -40,8 +44,10 @@ func (c *leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRep
 			reply.Detach = append(reply.Detach, r.ID) // it has been moved away
 		}
 	}
+	// The lease is renewed by the moment of the answer, so that a wait for the lock does not shorten it.
 	n.last, n.stats, n.skew = c.now(), boundedStats(report.Stats), 0
 	if !report.Clock.IsZero() {
+		// Round(0) drops the monotonic readings: the walls' clocks are compared.
 		n.skew = report.Clock.Round(0).Sub(came.Round(0))
 	}
 	for _, u := range n.stats.Unusable { // the node tried a path that an admin wants, and could not
@@ -49,10 +55,12 @@ func (c *leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRep
 			c.refused = append(c.refused, a)
 		}
 	}
+	// Loads and counts may be shown a moment late. What changes decisions is published below.
 	c.dirty = true
 	c.surveyor.noteScrubs(report.Disks)
 	changed := n.stopping != report.Stopping
 	n.stopping = report.Stopping
+	// A disk's health or the node's stopping changed.
 	if c.takeReports(id, report.Disks, "its node does not report it") || changed {
 		c.publishSoon()
 	}
@@ -76,6 +84,7 @@ func (c *leases) lease(id hemera.NodeID, epoch uint64, came time.Time) (*node, e
 		return nil, errs.New(errs.Fenced, "cluster.CheckLease", "node "+id.String(), "the node is not known: register")
 	}
 	if n.online && came.Sub(n.last) > hemera.HeartbeatTimeout {
+		// The ticker has not seen it yet; a late call must not find the lease alive.
 		c.endLease(n, came)
 	}
 	if !n.online || n.Epoch != epoch {
@@ -87,6 +96,7 @@ func (c *leases) lease(id hemera.NodeID, epoch uint64, came time.Time) (*node, e
 
 // attachesOf lists the disks that admins added and the node has not taken yet. mu is held.
 func (c *leases) attachesOf(id hemera.NodeID) (list []hemera.AttachDisk) {
+	// The path is empty, so the key ends with the slash that follows the node.
 	prefix := attachRecord{Node: id}.key()
 	for key, a := range c.attaches {
 		if strings.HasPrefix(key, prefix) {

@@ -17,6 +17,7 @@ import (
 const (
 	// keyLifetime is how long a key signs. It verifies for keysKept lifetimes after that, so that a write may
 	// take as long.
+	// A day bounds what a stolen key is good for, and makes few keys: see keysHeld.
 	keyLifetime = 24 * time.Hour
 	keysKept    = 2
 	// keyLead is how long before it signs a key is given to nodes.
@@ -42,6 +43,7 @@ func (c *keyring) Ring() *capability.Keyring { return &c.ring }
 // newKey makes a key whose id is above all others. Only its record makes it count. mu is held.
 func (c *keyring) newKey() keyRecord {
 	k := keyRecord{Key: hemera.Key{ID: 1, Secret: make([]byte, secretSize)}, Made: c.now(), Version: keyVersion}
+	// crypto/rand never fails: it ends the program instead.
 	_, _ = rand.Read(k.Secret)
 	for id := range c.keys {
 		k.ID = max(k.ID, id+1)
@@ -78,6 +80,7 @@ func (c *keyring) refreshRing() {
 	keys := c.newestFirst()
 	c.told.Set(secrets(keys))
 	for len(keys) > 1 {
+		// The age of a key from the future says nothing, as a clock was wrong: it signs.
 		if age := c.now().Sub(keys[0].Made); age >= keyLead || age < 0 {
 			break
 		}
@@ -115,6 +118,7 @@ func (c *keyring) rotate(ctx context.Context) error {
 func (c *keyring) putKey(ch *change) {
 	fresh := c.newKey()
 	ch.put(fresh)
+	// A key stopped to sign when the one after it was made, so the age of its successor decides.
 	next := fresh
 	for i, k := range c.newestFirst() {
 		if c.now().Sub(next.Made) >= keysKept*keyLifetime || i+1 >= capability.KeysMax {
@@ -147,6 +151,7 @@ func (c *keyring) RotateKeys(ctx context.Context, end bool) error {
 		}
 		if end {
 			for _, k := range c.newestFirst() {
+				// Not at once: the new key signs only when every node has had time to learn it.
 				k.Ends = c.now().Add(keyLead)
 				ch.put(k)
 			}

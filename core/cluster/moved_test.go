@@ -140,7 +140,7 @@ func TestAFailingDiskHasOneNode(t *testing.T) {
 	m.mustBeat(1)
 }
 
-// A node that lost its state and is admitted anew within a lease gets its disks when that is over.
+// A node that lost its state and is admitted again within a lease gets its disks when that is over.
 func TestADiskWaitsForTheLeaseOfItsNode(t *testing.T) {
 	m := newMoving(t)
 	m.show(1, hemera.HealthOK, 1)

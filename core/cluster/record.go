@@ -124,6 +124,7 @@ type step struct {
 func (ch *change) steps() ([]step, error) {
 	list := make([]step, 0, len(ch.puts)+len(ch.deletes))
 	for _, r := range ch.puts {
+		// JSON, as records are few and are read by people when something is wrong; fields are added without a new format.
 		text, err := json.Marshal(r)
 		if err != nil {
 			return nil, errs.Wrap(err, "cluster.Commit", r.key())
@@ -141,6 +142,7 @@ func fitting(steps []step) (n int) {
 	bytes := 0
 	for n < len(steps) && n < kv.BatchOps {
 		bytes += len(steps[n].op.Key) + len(steps[n].op.Value)
+		// A record that is too large by itself goes alone, and the store says what is wrong with it.
 		if n > 0 && bytes > kv.BatchBytes {
 			break
 		}

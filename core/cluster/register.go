@@ -30,6 +30,7 @@ func (c *leases) Register(ctx context.Context, hello hemera.NodeHello) (hemera.N
 	var rec nodeRecord
 	var welcome hemera.NodeWelcome
 	err := c.update(ctx, func(ch *change) (err error) {
+		// Before anything is recorded: an outdated store must not give out a lease.
 		if err := c.marks.checkSeen(hello); err != nil {
 			return err
 		}
@@ -37,12 +38,14 @@ func (c *leases) Register(ctx context.Context, hello hemera.NodeHello) (hemera.N
 		return err
 	}, func() {
 		if rec.Waiting {
+			// An admin has to see at once that a node waits.
 			c.publish()
 			c.log.Warn("a node wants to be admitted", "node", rec.ID, "addr", rec.Addr, "remedy", "`hemera node admit "+rec.ID.String()+"`, or `hemera node rm "+rec.ID.String()+"`")
 			return
 		}
 		n := c.nodes[rec.ID]
 		n.online, n.last = true, c.now()
+		// A node of an earlier life has registered and its mark was good, so the store is as new as the cluster.
 		if n.ID < c.marks.current.first {
 			c.marks.current.decide()
 		}
@@ -73,12 +76,14 @@ func (c *leases) admitted(ctx context.Context, ch *change, hello hemera.NodeHell
 		next.Node++
 	}
 	rec.Addr, rec.Zone, rec.Version = hello.Addr, zoneOf(hello), text(hello.Version)
+	// No epoch, no disks: a waiting node has no lease and reports nothing.
 	if rec.Waiting {
 		if c.nodes[rec.ID] == nil || c.nodes[rec.ID].nodeRecord != rec {
 			ch.put(rec)
 		}
 		return rec, nil
 	}
+	// The old lease ends with this change: calls under it are Fenced from then on.
 	rec.Epoch++
 	fresh := newcomers{config: c.newDisks(ctx)}
 	if slices.ContainsFunc(hello.Disks, func(d hemera.NodeDisk) bool { return c.byUUID[d.UUID] == nil }) {
@@ -102,6 +107,7 @@ func (c *leases) admitted(ctx context.Context, ch *change, hello hemera.NodeHell
 // identify finds the record of a node that registers, or an empty one for a new node.
 func (c *leases) identify(h hemera.NodeHello) (nodeRecord, error) {
 	if h.ID != 0 {
+		// The transport has checked that the id is the certificate's.
 		if n := c.nodes[h.ID]; n != nil {
 			return n.nodeRecord, nil
 		}
@@ -274,6 +280,7 @@ func (c *leases) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why st
 	for _, d := range c.byNode[on] {
 		r, ok := named[d.UUID]
 		if !ok {
+			// Sizes stay as they were, so that sums over the cluster do not jump when a disk goes.
 			r = absent(d.diskRecord, why)
 			r.Inodes, r.InodesFree = d.report.Inodes, d.report.InodesFree
 			r.Filesystem, r.Capacity, r.Used, r.Pieces = d.report.Filesystem, d.report.Capacity, d.report.Used, d.report.Pieces
@@ -304,5 +311,6 @@ func Headroom(setting, capacity int64) int64 {
 	if setting > 0 {
 		return setting
 	}
+	// For small disks a hundredth, for large ones a size that does not waste terabytes.
 	return min(capacity/100, 1<<30)
 }

@@ -30,6 +30,7 @@ func Restored(ctx context.Context, store kv.Reader, w kv.Writer, now time.Time) 
 		ch.put(nextRecord{Node: c.next.Node + idsLeftOut, Disk: c.next.Disk + idsLeftOut})
 		for _, n := range c.nodes {
 			rec := n.nodeRecord
+			// Epochs count registrations, one at a time, so the seconds since 1970 are beyond all that were given out.
 			rec.Epoch = max(rec.Epoch, uint64(now.Unix()))
 			ch.put(rec)
 		}

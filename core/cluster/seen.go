@@ -23,6 +23,7 @@ import (
 // A restore makes a new secret: it goes back on purpose, and leaves out the ids that may have been used since.
 
 const (
+	// 128 bits of HMAC-SHA-256: a node can try one mark with each registration only.
 	seenMAC   = 16
 	seenBytes = 8 + 8 + seenMAC // life, sequence number, MAC
 	secretLen = 32
@@ -85,6 +86,7 @@ func (c *marks) begins(ch *change) {
 	if h.Secret == nil {
 		h = newHistory()
 	}
+	// Cloned, as the records in memory change only when the change is durable.
 	h.Lives = append(slices.Clone(h.Lives), life{c.life, c.since})
 	h.Lives = h.Lives[max(0, len(h.Lives)-livesMax):]
 	ch.put(h)
@@ -115,6 +117,7 @@ func (c *marks) checkSeen(hello hemera.NodeHello) error {
 		return nil
 	}
 	mark, mac := hello.Seen[:seenBytes-seenMAC], hello.Seen[seenBytes-seenMAC:]
+	// Of another store, or of this one before it was restored. It proves nothing, so it is no error.
 	if !hmac.Equal(c.seal(mark), mac) {
 		return nil
 	}
@@ -127,6 +130,7 @@ func (c *marks) checkSeen(hello hemera.NodeHello) error {
 		fmt.Sprintf("it is older than the cluster: node %d at %s saw changes up to number %d, which the directory does not have", hello.ID, hello.Addr, was)).
 		WithRemedy("start the manager with the newest copy of its directory; to go on with this one and lose the changes since, " +
 			"run `hemera ns backup --state DIR FILE` and `hemera ns restore FILE NEWDIR`")
+	// Stored before the wait is decided: those that it wakes see it.
 	c.current.outdated.Store(older)
 	c.current.decide()
 	select {

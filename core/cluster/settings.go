@@ -69,6 +69,7 @@ func (c *admin) AddDisk(ctx context.Context, id hemera.NodeID, want hemera.Attac
 		if c.nodes[id] == nil {
 			return errs.New(errs.NotFound, op, "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
 		}
+		// One spelling for one path: the wish is found again by the path that the node reports.
 		if !path.IsAbs(p) || path.Clean(p) != p {
 			return errs.New(errs.Invalid, op, p, "the path must be absolute and clean")
 		}
@@ -101,6 +102,7 @@ func (c *admin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string
 			switch hemera.DiskConfig(value) {
 			case hemera.ConfigRW, hemera.ConfigRO, hemera.ConfigDrain, hemera.ConfigOff:
 				rec.Config = hemera.DiskConfig(value)
+			// Only the drain itself knows that nothing is left.
 			case hemera.ConfigEmpty:
 				return invalid("fs", key, value).WithRemedy("set it to drain: it becomes empty by itself when nothing is left")
 			default:
@@ -112,6 +114,7 @@ func (c *admin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string
 				return noSuchSpace("cluster.Set", value)
 			}
 			if rec.Space != value {
+				// Groups are of a space, so the disk gets one of the new space's.
 				rec.Space, rec.Group = value, pickGroup(groupCounts(c.disks), space)
 			}
 		case "zone":
@@ -129,8 +132,10 @@ func (c *admin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string
 // SetEmpty records that a drained disk holds nothing any more. It does nothing if the disk is not
 // set to drain now.
 func (c *admin) SetEmpty(ctx context.Context, id hemera.DiskID) error {
+	// Twice in a row does nothing: the drain may report the same disk again.
 	return c.update(ctx, func(ch *change) error {
 		d := c.disks[id]
+		// Another setting came while the last piece was moved: it stays.
 		if d == nil || d.Config != hemera.ConfigDrain {
 			return nil
 		}
@@ -151,6 +156,7 @@ func (c *admin) RemoveDisk(ctx context.Context, id hemera.DiskID) error {
 		}
 		rec := d.diskRecord
 		rec.Removed, rec.RemovedAt = true, c.now().Unix()
+		// The address is kept with the disk, as the node may be removed next.
 		if n := c.nodes[rec.Node]; n != nil {
 			rec.RemovedAddr = n.Addr
 		}
@@ -179,6 +185,7 @@ func (c *admin) ForgetDisk(ctx context.Context, id hemera.DiskID) error {
 			return nil
 		}
 		ch.delete(d.diskRecord)
+		// Survey and disk go together: a record without its disk would stay for ever.
 		ch.delete(surveyRecord{Disk: id})
 		return nil
 	}, nil)
@@ -231,6 +238,7 @@ func (c *admin) spaceUnused(name string) error {
 	}
 	for _, d := range c.disks {
 		switch {
+		// Another space's disk.
 		case d.Space != name:
 		case d.Removed:
 			return errs.New(errs.NotEmpty, op, name, "disk "+d.ID.String()+", which was removed, belonged to it and files still name it").
@@ -327,6 +335,7 @@ func (s *spaceRecord) set(key, value string) (err error) {
 		}
 	case "policy.sync":
 		on, err := onOff("space", key, value)
+		// The record has the opposite, so that a record without the field means on.
 		s.NoSync = !on && err == nil
 		return err
 	case "headroom":
@@ -373,6 +382,7 @@ func addGroup(counts map[string]map[string]int, space, group string) {
 func pickGroup(counts map[string]map[string]int, space spaceRecord) string {
 	for i := 0; ; i++ {
 		group := fmt.Sprintf("%s.%d", space.Name, i)
+		// A group size of zero must not make the loop endless.
 		if counts[space.Name][group] < max(space.GroupSize, 1) {
 			addGroup(counts, space.Name, group)
 			return group

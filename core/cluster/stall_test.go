@@ -14,7 +14,7 @@ import (
 	"hemera/platform/kv/memkv"
 )
 
-// TestMemoryFollowsTheStore has a caller give up while its change is on its way to the disk.
+// TestMemoryFollowsTheStore has a caller stop to wait while its change is on its way to the disk.
 func TestMemoryFollowsTheStore(t *testing.T) {
 	gate := kvtest.NewGate(memkv.New())
 	c := open(t, gate, nil)

@@ -19,7 +19,7 @@ import (
 // while the store syncs, and only its owner changes records. mu guards the memory itself and is never held while anything
 // waits: a slow store delays other changes, but no heartbeat and no lease. Take the turn before mu.
 type state struct {
-	store kv.Reader
+	store kv.Reader // records and tokens; used without mu
 	log   *slog.Logger
 	now   func() time.Time
 	grace time.Duration // shown in views
@@ -57,6 +57,7 @@ func (c *state) update(ctx context.Context, decide func(ch *change) error, then 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// Most changes are of what a view shows.
 	if then == nil {
 		then = c.publish
 	}
@@ -67,6 +68,7 @@ func (c *state) update(ctx context.Context, decide func(ch *change) error, then 
 // takeTurn waits until no other change is under way, at most until ctx ends. A turn that is free is taken even if ctx
 // has ended.
 func (c *state) takeTurn(ctx context.Context) error {
+	// Without this a caller whose context has ended might be refused by chance although the turn is free.
 	select {
 	case c.turn <- struct{}{}:
 		return nil

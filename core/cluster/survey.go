@@ -50,6 +50,7 @@ func (c *surveyor) Backups() (last, since time.Time) {
 // BackupTaken makes durable that there is a backup of that moment. An older one than is known changes nothing.
 func (c *surveyor) BackupTaken(ctx context.Context, at time.Time) error {
 	err := c.update(ctx, func(ch *change) error {
+		// Two backups may end in the other order than they began.
 		if at.After(c.backup.Last) {
 			ch.put(backupRecord{Last: at, Since: c.backup.Since})
 		}
@@ -70,6 +71,7 @@ func (c *surveyor) Survey(id hemera.DiskID) hemera.DiskSurvey {
 // nothing. A disk that is not of the cluster any more is none.
 func (c *surveyor) SetAudit(ctx context.Context, id hemera.DiskID, s hemera.DiskSurvey) error {
 	err := c.update(ctx, func(ch *change) error {
+		// A disk that was removed and forgotten while its audit went on gets no record.
 		if c.disks[id] != nil {
 			s.LastScrub = c.surveys[id].LastScrub
 			ch.put(surveyRecord{id, s})
@@ -113,6 +115,7 @@ func (c *surveyor) started(ch *change) {
 		c.log.Info("the manager did not end in good order: disks will be audited", "in", AuditSoon)
 		c.hasten(ch, c.disks)
 	}
+	// Durable before the manager serves: it is there after a crash, whatever happens.
 	ch.put(runningRecord{})
 	if c.backup.Since.IsZero() {
 		ch.put(backupRecord{Last: c.backup.Last, Since: c.now()})
@@ -131,6 +134,7 @@ func (c *surveyor) Stopped(ctx context.Context) error {
 func (c *surveyor) noteScrubs(reports []hemera.NodeDisk) {
 	for _, d := range reports {
 		if known := c.byUUID[d.UUID]; known != nil && d.LastScrub.After(c.surveys[known.ID].LastScrub) {
+			// Only what is needed: a report with its histograms is large.
 			c.scrubs = append(c.scrubs, hemera.NodeDisk{UUID: d.UUID, LastScrub: d.LastScrub})
 		}
 	}

@@ -16,17 +16,17 @@ import (
 
 // tables are the durable records in memory, with indexes. They have no lock: see [state].
 type tables struct {
-	nodes     map[hemera.NodeID]*node
-	disks     map[hemera.DiskID]*disk
-	byUUID    map[string]*disk
-	byNode    map[hemera.NodeID]map[hemera.DiskID]*disk
+	nodes     map[hemera.NodeID]*node                   // waiting ones too
+	disks     map[hemera.DiskID]*disk                   // removed ones too, until they are forgotten
+	byUUID    map[string]*disk                          // as disks
+	byNode    map[hemera.NodeID]map[hemera.DiskID]*disk // as disks, by the node that has each now
 	spaces    map[string]spaceRecord
 	attaches  map[string]attachRecord // by key
 	keys      map[uint32]keyRecord
 	removed   map[hemera.NodeID]removedRecord
 	barred    []hemera.NodeID // of removed; not changed in place
 	next      nextRecord
-	surveys   map[hemera.DiskID]surveyRecord
+	surveys   map[hemera.DiskID]surveyRecord // of disks that were looked at, or are to be
 	backup    backupRecord
 	running   bool   // a manager runs, or did not end in good order
 	authority []byte // fingerprint of the cluster's, nil while none is known
@@ -81,6 +81,7 @@ func (c *tables) apply(r record) {
 			d = new(disk)
 			c.disks[r.ID] = d
 		}
+		// The disk may come from another node. A new one has node 0, where nothing is deleted.
 		delete(c.byNode[d.Node], d.ID)
 		d.diskRecord = r
 		c.byUUID[d.UUID] = d
@@ -141,6 +142,7 @@ func (c *tables) forget(r record) {
 // load reads every record.
 func (c *tables) load(ctx context.Context, store kv.Reader) error {
 	var failed error
+	// The first key behind all that begin with Prefix.
 	end := Prefix[:len(Prefix)-1] + string(Prefix[len(Prefix)-1]+1)
 	err := store.Scan(ctx, []byte(Prefix), []byte(end), func(key, value []byte) bool {
 		name := strings.TrimPrefix(string(key), Prefix)

@@ -55,6 +55,7 @@ func (c *tokens) Tokens(ctx context.Context) (map[[32]byte]pki.TokenRecord, erro
 	err := c.store.Scan(ctx, lo, append(bytes.Clone(lo), 0xff), func(key, value []byte) bool {
 		var r pki.TokenRecord
 		var id [32]byte
+		// A record that cannot be read admits nobody. It is skipped, so that it does not hide the others.
 		if n, err := hex.Decode(id[:], key[len(lo):]); err == nil && n == len(id) && json.Unmarshal(value, &r) == nil {
 			all[id] = r
 		}
@@ -68,6 +69,7 @@ func (c *tokens) dropTokens(ctx context.Context) error {
 	all, err := c.Tokens(ctx)
 	var b kv.Batch
 	for id, r := range all {
+		// What does not fit in a batch is removed in the next sweep.
 		if r.Expires.Before(c.now().Add(-tokenKept)) && len(b.Ops) < kv.BatchOps {
 			b.Delete(tokenKey(id))
 		}

@@ -76,6 +76,7 @@ func number(of, key, value string, most int) (int, error) {
 
 // zoneValue reads a zone, parts with "::" between them from the largest to the smallest. "-" is no zone of its own.
 func zoneValue(of, value string) (string, error) {
+	// The empty string would be hard to tell from a value that was forgotten.
 	if value == "-" {
 		return "", nil
 	}
@@ -95,6 +96,7 @@ func size(key, value string) (int64, error) {
 	digits := strings.TrimRight(value, "KMGT")
 	unit := map[string]int64{"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[value[len(digits):]]
 	n, err := strconv.ParseInt(digits, 10, 64)
+	// unit is 0 for a suffix of two letters, such as KM, which trimming took off as a whole.
 	if err != nil || n < 0 || unit == 0 || n > math.MaxInt64/unit {
 		return 0, invalid("space", key, value)
 	}

@@ -36,6 +36,7 @@ func (c *state) publish() {
 		Nodes: make([]hemera.NodeInfo, 0, len(c.nodes)), Disks: make([]hemera.Disk, 0, len(c.disks)),
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.nodes)) {
+		// An id that was reserved and never registered is no node yet.
 		if n := c.nodes[id]; n.Epoch > 0 || n.Waiting && n.Addr != "" {
 			v.Nodes = append(v.Nodes, n.info())
 		}
@@ -43,6 +44,7 @@ func (c *state) publish() {
 	for _, id := range slices.Sorted(maps.Keys(c.disks)) {
 		d := c.disks[id]
 		if d.Removed { // shown apart, for files that still name it
+			// Placement and reads never meet it: it is not in Disks.
 			v.Removed = append(v.Removed, d.removed())
 			continue
 		}
@@ -99,6 +101,7 @@ func (d *disk) info(n *node) hemera.Disk {
 	}
 	info.Zone = cmp.Or(d.ZoneSet, n.zone())
 	info.Stopping = n.online && n.stopping
+	// A failing disk is active: its pieces are read as long as it answers.
 	info.Active = n.online && !n.Disabled && info.Health != hemera.HealthGone
 	switch {
 	case n.online && n.Disabled:

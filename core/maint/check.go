@@ -29,7 +29,7 @@ func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) (
 	if !repair {
 		return checks, ctx.Err()
 	}
-	// All that failed are known before the first is repaired, so that no repair reads from another bad piece.
+	// All that failed are known before the first is repaired, so that no new piece is made from another bad one.
 	var bad []hemera.DiskID
 	for _, c := range checks {
 		if !c.OK {
@@ -39,7 +39,7 @@ func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) (
 	// One after the other: each changes where the file's pieces are, and a file is relocated once at a time.
 	for i, c := range checks {
 		if !c.OK {
-			checks[i] = ck.mend(ctx, entry, c, bad)
+			checks[i] = ck.repair(ctx, entry, c, bad)
 		}
 	}
 	return checks, ctx.Err()
@@ -97,8 +97,8 @@ func judge(entry hemera.Entry, r hemera.OrderResult) string {
 	return ""
 }
 
-// mend makes one bad piece good: in place when only pages are bad, else by a new one elsewhere.
-func (ck *checker) mend(ctx context.Context, entry hemera.Entry, c hemera.PieceCheck, bad []hemera.DiskID) hemera.PieceCheck {
+// repair makes one bad piece good: in place when only pages are bad, else by a new one elsewhere.
+func (ck *checker) repair(ctx context.Context, entry hemera.Entry, c hemera.PieceCheck, bad []hemera.DiskID) hemera.PieceCheck {
 	view := ck.engine.Cluster.View()
 	if c.BadPages > 0 {
 		// The others may be bad too, at other pages: what is read of them is verified.

@@ -66,7 +66,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A large piece that no disk has room for may have holes: a disk is asked to take it, but not instead of one that
+// A large piece that no disk has room for may have holes: the plan tries a disk all the same, but not instead of one that
 // has room and is busy.
 func TestPlanOfWhatMayBeSparse(t *testing.T) {
 	e := two()

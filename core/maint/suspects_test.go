@@ -30,7 +30,7 @@ func TestSuspectsAreProvenByTheManagersClock(t *testing.T) {
 		t.Errorf("%d are remembered", len(s.first))
 	}
 	s.prune(now.Add(time.Second))
-	if len(s.first) != 1 { // k, found anew an hour later
+	if len(s.first) != 1 { // k, found again an hour later
 		t.Errorf("%d are left", len(s.first))
 	}
 }

@@ -191,7 +191,7 @@ func TestOrdersAreBounded(t *testing.T) {
 	})
 }
 
-// Who does not wait any more for an order that the node has tells it to stop.
+// A caller that does not wait any more for an order has the node stop it.
 func TestAnOrderThatIsUnderWayIsCancelled(t *testing.T) {
 	q := New()
 	ctx, cancel := context.WithCancel(t.Context())

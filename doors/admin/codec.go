@@ -32,8 +32,8 @@ func (codec) Marshal(message any) ([]byte, error) {
 }
 
 // Unmarshal implements connect.Codec. An empty body is an empty object.
-// Its errors reach the client with the code InvalidArgument. What follows the object is an error, so that two
-// requests that were joined by mistake are not taken for one.
+// Its errors reach the client with the code InvalidArgument. Bytes after the object are an error, so that two requests
+// that were joined by mistake do not pass as one.
 func (c codec) Unmarshal(data []byte, message any) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil

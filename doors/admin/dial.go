@@ -76,7 +76,7 @@ func clientOf(s *server) *Client {
 
 // Dial makes a client of the server at a URL: root://host[:port] as data commands take it, or
 // http://host[:port], or unix:///path for the unix socket of a manager on this machine. It does not connect yet.
-// Invalid when the URL is none.
+// It fails with Invalid if the text is not such a URL.
 func Dial(rawURL string) (*Client, error) { return DialFrom(rawURL, nil) }
 
 // DialFrom is Dial for a client that may run on another machine than the server; elsewhere then carries its requests.
@@ -87,7 +87,7 @@ func DialFrom(rawURL string, elsewhere Caller) (*Client, error) {
 	}
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "root" && u.Scheme != "xroot" && u.Scheme != "http" {
-		return nil, errs.New(errs.Invalid, "admin.Dial", rawURL, "is no URL of a manager").
+		return nil, errs.New(errs.Invalid, "admin.Dial", rawURL, "is not a URL of a manager").
 			WithRemedy("write it as root://host:1094, or unix:///path/of/admin.sock on the manager's machine")
 	}
 	// url.Parse accepts any scheme; only these lead to a manager.
@@ -97,7 +97,7 @@ func DialFrom(rawURL string, elsewhere Caller) (*Client, error) {
 	}
 	addr := net.JoinHostPort(u.Hostname(), port)
 	c := newClient("http://"+addr, addr, (&net.Dialer{Timeout: dialTime}).DialContext)
-	// Which way to go is decided at the first request, when a context is there.
+	// The first request decides which way to go: it brings a context.
 	if elsewhere != nil {
 		c.http.Transport = &nearest{base: c.base, host: u.Hostname(), here: c.http.Transport, elsewhere: through{elsewhere}}
 	}

@@ -171,7 +171,7 @@ func (d *door) admit(admin bool, r *http.Request) (hemera.Identity, error) {
 	if admin && !who.Admin {
 		text := "this needs an admin"
 		if known {
-			text += ", and users of other machines are none"
+			text += ", and users of other machines are not admins"
 		}
 		return who, errs.New(errs.Denied, "admin.Authorize", who.Name, text).
 			WithRemedy("run it on the manager's host as root or as the user the manager runs as")

@@ -10,7 +10,7 @@ import (
 // It bounds memory on both sides: attributes apart, entries are small.
 const batchMax = 256
 
-// attributesMax is with how many bytes of attributes a message is sent before it has so many entries.
+// attributesMax is the number of bytes of attributes with which a message is sent, even if it has fewer than batchMax entries.
 // It is in bytes of values. One entry can have much more than the average, and messages are bounded by answerMax at
 // the client.
 const attributesMax = 1 << 20

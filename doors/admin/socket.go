@@ -26,7 +26,7 @@ func IsSocketURL(rawURL string) bool { return strings.HasPrefix(rawURL, socketSc
 func dialSocket(rawURL string) (*Client, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host != "" || !strings.HasPrefix(u.Path, "/") {
-		return nil, errs.New(errs.Invalid, "admin.Dial", rawURL, "is no URL of a unix socket").
+		return nil, errs.New(errs.Invalid, "admin.Dial", rawURL, "is not a URL of a unix socket").
 			WithRemedy("write it with three slashes and the whole path: unix:///run/hemera/admin.sock")
 	}
 	if err := link.CheckSocketPath(u.Path); err != nil {

@@ -35,7 +35,7 @@ type WalkRequest struct {
 	NotGID        *uint32    `json:",omitempty"`
 	// Layout, Pieces and Incomplete apply to files, and leave directories out.
 	Layout     string `json:",omitempty"` // its kind, or all of it: replica, replica:2
-	Pieces     int    `json:",omitempty"` // the layout has so many
+	Pieces     int    `json:",omitempty"` // the number of pieces of the layout
 	Incomplete bool   `json:",omitempty"` // fewer pieces than the layout has
 	// Lost asks for files with too few pieces on disks of the cluster, Unreadable for those with too few
 	// where they can be read now. They are found from the lists of those disks, not by a walk, in no order
@@ -88,7 +88,7 @@ func serveWalk(d *door) {
 		}
 		// A bad pattern is an error now, rather than a search without matches.
 		if _, err := gopath.Match(r.Name, ""); err != nil {
-			return errs.New(errs.Invalid, "admin.Walk", r.Name, "is no pattern").
+			return errs.New(errs.Invalid, "admin.Walk", r.Name, "is not a pattern").
 				WithRemedy("patterns take *, ? and [a-z], as in a shell")
 		}
 		top := gopath.Clean(r.Path)

@@ -17,10 +17,14 @@ const (
 )
 
 // Comments names each package with too few comments, and each large one whose doc comment is too short to teach.
+//
+// It counts what is written, not whether it is worth reading: that remains for people. Tests do not count, nor do packages that are
+// short enough to be read as a whole.
 func Comments(files []*File) (bad []string) {
 	type share struct{ lines, comments, doc int } // doc is the length of the package's doc comment
 	packages := map[string]*share{}
 	for _, f := range files {
+		// Names and failures of tests say what they prove.
 		if f.Test {
 			continue
 		}
@@ -29,7 +33,7 @@ func Comments(files []*File) (bad []string) {
 			p = &share{}
 			packages[f.Package] = p
 		}
-		p.lines += f.Lines
+		p.lines += f.Lines          // blank lines and imports included
 		commented := map[int]bool{} // a set, because a line may have two comments
 		for _, group := range f.AST.Comments {
 			for _, c := range group.List {
@@ -43,12 +47,13 @@ func Comments(files []*File) (bad []string) {
 			}
 		}
 		p.comments += len(commented)
+		// A doc comment may be spread over files; all of it counts.
 		if f.AST.Doc != nil {
 			p.doc += f.line(f.AST.Doc.End()) - f.line(f.AST.Doc.Pos()) + 1
 		}
 	}
 	for name, p := range packages {
-		if got := 100 * p.comments / max(1, p.lines); p.lines >= commentLinesMin && got < commentShareMin {
+		if got := 100 * p.comments / max(1, p.lines); p.lines >= commentLinesMin && got < commentShareMin { // rounded down
 			bad = append(bad, fmt.Sprintf("package %s: %d %% of its %d lines have a comment, the least is %d %%: say why, units, owners, limits",
 				name, got, p.lines, commentShareMin))
 		}
@@ -57,6 +62,7 @@ func Comments(files []*File) (bad []string) {
 				name, p.lines, p.doc, taughtDocMin))
 		}
 	}
+	// Maps have no order.
 	sort.Strings(bad)
 	return bad
 }

@@ -9,8 +9,8 @@ import (
 // Docs names each package and exported name without a doc comment. A comment over a group of
 // constants or variables speaks for all of it.
 func Docs(files []*File) (bad []string) {
-	documented := map[string]bool{}
-	packages := map[string]bool{}
+	documented := map[string]bool{} // packages with a doc comment in any of their files
+	packages := map[string]bool{}   // all packages that are more than tests
 	for _, f := range files {
 		if f.Test {
 			continue
@@ -23,6 +23,7 @@ func Docs(files []*File) (bad []string) {
 			bad = append(bad, f.undocumented(d)...)
 		}
 	}
+	// One file of a package is enough.
 	for p := range packages {
 		if !documented[p] {
 			bad = append(bad, fmt.Sprintf("package %s has no doc comment", p))
@@ -38,8 +39,10 @@ func (f *File) undocumented(d ast.Decl) (bad []string) {
 	report := func(n ast.Node, name string) {
 		bad = append(bad, fmt.Sprintf("%s: %s has no doc comment", f.at(n), name))
 	}
+	// Imports have nothing to say, and function literals have no names.
 	switch d := d.(type) {
 	case *ast.FuncDecl:
+		// A method counts if its type is exported.
 		if d.Doc == nil && d.Name.IsExported() && receiverExported(d) && !wellKnown[d.Name.Name] {
 			report(d, d.Name.Name)
 		}
@@ -51,6 +54,7 @@ func (f *File) undocumented(d ast.Decl) (bad []string) {
 					report(s, s.Name.Name)
 				}
 			case *ast.ValueSpec:
+				// A comment behind a constant says as much as one above it.
 				for _, name := range s.Names {
 					if name.IsExported() && s.Doc == nil && d.Doc == nil && s.Comment == nil {
 						report(s, name.Name)

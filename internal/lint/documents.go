@@ -16,6 +16,7 @@ var requirement = regexp.MustCompile(`(?m)^(?:require )?\t?([a-z0-9.-]+\.[a-z]+/
 
 // Modules names each direct requirement of go.mod without a row in the table of modules of
 // docs/DECISIONS.md, and each row without its requirement.
+// A row of the table has two cells: modules, separated by commas, and the reason. The text around the outer bars makes four.
 func Modules(goMod, decisions string) (bad []string) {
 	_, table, _ := strings.Cut(decisions, "\n## Modules\n") // its last section
 	direct := map[string]bool{}                             // false for modules that only others need
@@ -25,10 +26,12 @@ func Modules(goMod, decisions string) (bad []string) {
 	reasons := map[string]bool{}
 	for line := range strings.SplitSeq(table, "\n") {
 		cells := strings.Split(line, "|")
+		// Other lines are the heading, the rule below it, or text.
 		if len(cells) != 4 || strings.TrimSpace(cells[2]) == "" {
 			continue
 		}
 		for module := range strings.SplitSeq(cells[1], ",") {
+			// A cell without a slash is the heading.
 			if module = strings.TrimSpace(module); strings.Contains(module, "/") {
 				reasons[module] = true
 			}
@@ -48,8 +51,10 @@ func Modules(goMod, decisions string) (bad []string) {
 }
 
 // Skips names each conformance check that is left out without a row in docs/DECISIONS.md.
+// A row is any mention of the check's name.
 func Skips(skips, decisions string) (bad []string) {
 	for line := range strings.SplitSeq(skips, "\n") {
+		// Behind "#" stands a comment.
 		line, _, _ = strings.Cut(line, "#")
 		if f := strings.Fields(line); len(f) > 0 && !strings.Contains(decisions, f[0]) {
 			bad = append(bad, fmt.Sprintf("scripts/conformance-skips leaves out %s: give the reason in docs/DECISIONS.md", f[0]))
@@ -79,6 +84,7 @@ func References(root, name, text string) (bad []string) {
 			bad = append(bad, fmt.Sprintf("%s links to %s, which is not there", name, m[1]))
 		}
 	}
+	// Only files are looked up: a package in prose may be one of another module.
 	for _, file := range goFile.FindAllString(text, -1) {
 		if missing(file) {
 			bad = append(bad, fmt.Sprintf("%s speaks of %s, which is not there", name, file))
@@ -87,6 +93,7 @@ func References(root, name, text string) (bad []string) {
 	for _, m := range goName.FindAllStringSubmatch(text, -1) {
 		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m[1])))
 		// A function, a method, a type, or a name in a group of constants or in a struct.
+		// Names in groups are indented by one tab.
 		declared := regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type |\t?)` + m[2] + `\b`)
 		if err == nil && !declared.Match(data) {
 			bad = append(bad, fmt.Sprintf("%s speaks of %s in %s, which does not have it", name, m[2], m[1]))
@@ -100,7 +107,7 @@ const documentLineMax = 160
 
 // Lines names each line of a document that is too long. Code and tables cannot be broken.
 func Lines(name, text string) (bad []string) {
-	code := false
+	code := false // in a block between fences
 	number := 0
 	for line := range strings.SplitSeq(text, "\n") {
 		number++
@@ -109,8 +116,10 @@ func Lines(name, text string) (bad []string) {
 			code = !code
 		}
 		if code || strings.HasPrefix(line, "    ") || strings.HasPrefix(trimmed, "|") {
+			// Indented lines are code as well.
 			continue
 		}
+		// Characters, not bytes: documents have arrows and units.
 		if n := utf8.RuneCountInString(line); n > documentLineMax {
 			bad = append(bad, fmt.Sprintf("%s:%d has %d characters, the most is %d: break the line", name, number, n, documentLineMax))
 		}
@@ -120,6 +129,7 @@ func Lines(name, text string) (bad []string) {
 
 // Pictures names each text of docs/diagrams below root whose picture is missing or of another text.
 func Pictures(root string) (bad []string) {
+	// Without texts the rule would be satisfied by an empty directory.
 	texts, err := filepath.Glob(filepath.Join(root, "docs/diagrams/*"))
 	if err != nil || len(texts) == 0 {
 		return []string{"docs/diagrams has no text"}
@@ -129,6 +139,7 @@ func Pictures(root string) (bad []string) {
 		if err != nil {
 			return append(bad, err.Error())
 		}
+		// A picture carries the checksum of its text, so it need not be drawn here to be compared.
 		base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 		picture, err := os.ReadFile(filepath.Join(root, "docs/img", base+".svg"))
 		if sum := fmt.Sprintf("sha256 %x", sha256.Sum256(text)); err != nil || !strings.Contains(string(picture), sum) {

@@ -10,15 +10,15 @@ import (
 
 // phrase is wording that readers stop at, and what to write instead (docs/STYLE.md).
 type phrase struct {
-	found   *regexp.Regexp
-	instead string
+	found   *regexp.Regexp // in a comment, a text of the code, or a line of a document
+	instead string         // what a finding recommends
 }
 
 // phrases is the list of words. Each entry was written in this tree once, and misread.
 var phrases = []phrase{
 	{regexp.MustCompile(`(?i)\banew\b`), "again, or new"},
 	{regexp.MustCompile(`(?i)\bwho(so)?ever\b`), "a client that, a caller that"},
-	{regexp.MustCompile(`(?:^|[.;:] |\n)Who (?:[a-z]+s|is|has|had|was|does|can|may|must)\b[^.?!]*(?:[.!]|$)`), "a client that, a caller that"},
+	{regexp.MustCompile(`(?:^|[.;:] |\n)Who (?:[a-z]+s|is|has|had|was|does|can|may|must)\b[^.?!]*(?:[.!]|$)`), "a client that, a caller that"}, // not a question
 	{regexp.MustCompile(`(?i)\b(one|none|some|each|both|all|most|two) of (which|whom)\b`), "two sentences"},
 	{regexp.MustCompile(`(?i)[,;] of which\b`), "two sentences"},
 	{regexp.MustCompile(`(?i)\b(is|are|was|were|be|gets?) (told|asked) (that|to|whether|about)\b`), "the active voice: X asks Y, X tells Y"},
@@ -32,6 +32,7 @@ var phrases = []phrase{
 }
 
 // Phrases names each use of a word or phrase of the list in a text.
+// Each phrase is named once for a text, by its first use.
 func Phrases(where, text string) (bad []string) {
 	for _, p := range phrases {
 		if m := p.found.FindString(text); m != "" {
@@ -48,10 +49,12 @@ func English(files []*File) (bad []string) {
 		if f.Package == "internal/lint" {
 			continue // it holds the list
 		}
+		// Comments of tests count: they are read as much as others.
 		for _, group := range f.AST.Comments {
 			bad = append(bad, Phrases(f.at(group), group.Text())...)
 		}
 		ast.Inspect(f.AST, func(n ast.Node) bool {
+			// More than one blank: two words and more.
 			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING && strings.Count(l.Value, " ") > 1 && !f.Test {
 				bad = append(bad, Phrases(f.at(l), l.Value)...)
 			}
@@ -62,6 +65,7 @@ func English(files []*File) (bad []string) {
 }
 
 // Prose names each use of the list in a document, line by line. Code is left out.
+// Indented lines are code as well as those between fences.
 func Prose(name, text string) (bad []string) {
 	code := false
 	for number, line := range strings.Split(text, "\n") {
@@ -79,6 +83,7 @@ func Prose(name, text string) (bad []string) {
 const paragraphLinesMax = 7
 
 // Paragraphs names each paragraph or item of a list in a document that is too long. Code and tables are none.
+// A paragraph ends at an empty line, a heading, a table, code, or the next item.
 func Paragraphs(name, text string) (bad []string) {
 	code, count, start := false, 0, 0                          // in a block of code; lines of the paragraph so far, and where it began
 	for number, line := range strings.Split(text+"\n", "\n") { // an empty line more, so that the last paragraph ends too
@@ -105,4 +110,5 @@ func Paragraphs(name, text string) (bad []string) {
 	return bad
 }
 
+// orderedItem begins an item of a numbered list.
 var orderedItem = regexp.MustCompile(`^\d+\. `)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// operation is the form of an error's operation: package and verb.
+// operation is the form of an error's operation: package and verb, with subjects of a command in between.
 var operation = regexp.MustCompile(`^[a-z][a-z0-9]*(\.[a-z][a-z0-9-]*)*\.[A-Z][A-Za-z0-9]*$`)
 
 // logMethods are the methods of a logger that take keys and values.
@@ -19,6 +19,7 @@ var logKeys = map[string]bool{"err": true, "cause": true, "reason": true}
 
 // Errors names each error whose operation has another form than package.Verb, and each log line that gives an error
 // under another key than "error".
+// The source is not type-checked: the names of the package and of the methods decide.
 func Errors(files []*File) (bad []string) {
 	for _, f := range files {
 		if f.Test {
@@ -33,6 +34,7 @@ func Errors(files []*File) (bad []string) {
 			if !ok {
 				return true
 			}
+			// Of New the second argument is the operation, and of Wrap too.
 			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "errs" && (sel.Sel.Name == "New" || sel.Sel.Name == "Wrap") && len(call.Args) > 1 {
 				// An operation that is computed cannot be judged here.
 				if op, ok := literal(call.Args[1]); ok && !operation.MatchString(op) {
@@ -41,7 +43,7 @@ func Errors(files []*File) (bad []string) {
 			}
 			// Any type with such a method is taken for a logger: few others take a text and pairs of arguments.
 			if logMethods[sel.Sel.Name] && len(call.Args) > 2 {
-				for _, a := range call.Args[1:] {
+				for _, a := range call.Args[1:] { // behind the message
 					if key, ok := literal(a); ok && logKeys[key] {
 						bad = append(bad, fmt.Sprintf("%s: a log line has the key %q; an error's key is \"error\"", f.at(n), key))
 					}
@@ -54,6 +56,7 @@ func Errors(files []*File) (bad []string) {
 }
 
 // literal returns the value of a string literal.
+// Constants and expressions are no literals.
 func literal(e ast.Expr) (string, bool) {
 	l, ok := e.(*ast.BasicLit)
 	if !ok || l.Kind != token.STRING {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// row is one layer: its packages may import those of lower rows, and what stands in within.
+// row is one layer: its packages may import those of lower rows, and what is listed under within.
 type row struct {
-	name     string
-	packages []string
+	name     string   // in findings and in never
+	packages []string // by path; packages below them are included
 	// within lists imports between packages of the row, as "importer imported". A new one needs a better reason than
 	// convenience: the packages of a row can be read, tested and replaced one by one.
 	within []string
-	reason string
+	reason string // of the rule, shown with each finding
 }
 
 // rows are the layers from the bottom up. Each is a folder, but for the words. A package below one that is listed belongs to its row.
@@ -51,6 +51,7 @@ var never = []struct{ from, to, reason string }{
 }
 
 // placeOf finds a package's row and the listed package it belongs to.
+// The listed package is the one whose path is equal or begins with its own.
 func placeOf(pkg string) (level int, base string, ok bool) {
 	for i, r := range rows {
 		for _, p := range r.packages {
@@ -63,6 +64,7 @@ func placeOf(pkg string) (level int, base string, ok bool) {
 }
 
 // Imports names each import that the layers do not allow. Tests may import everything.
+// The standard library and other modules are not judged.
 func Imports(module string, files []*File) (bad []string) {
 	for _, f := range files {
 		for _, spec := range f.AST.Imports {
@@ -84,6 +86,7 @@ func Imports(module string, files []*File) (bad []string) {
 
 // forbidden says why a file may not import a package, or "".
 func forbidden(f *File, pkg string) string {
+	// Both packages need a place, so that a new folder cannot appear without a decision.
 	from, base, ok := placeOf(f.Package)
 	to, target, known := placeOf(pkg)
 	switch {
@@ -94,11 +97,13 @@ func forbidden(f *File, pkg string) string {
 	case base == target || f.Test: // a test may show its package at work in whatever uses it
 		return ""
 	}
+	// A layer or one listed package may be the target.
 	for _, n := range never {
 		if rows[from].name == n.from && (rows[to].name == n.to || target == n.to) {
 			return n.reason
 		}
 	}
+	// Within a row only what is listed is allowed.
 	if to < from || to == from && slices.Contains(rows[from].within, base+" "+target) {
 		return ""
 	}

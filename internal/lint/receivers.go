@@ -8,9 +8,9 @@ import (
 
 // A type that a reader can hold in mind: its methods on a page or two of documentation, told in a few files.
 const (
-	receiverMethodsMax = 30
-	receiverFilesMax   = 5
-	packageLinesMax    = 6000
+	receiverMethodsMax = 30   // exported or not
+	receiverFilesMax   = 5    // as many as a reader can have open
+	packageLinesMax    = 6000 // without tests
 )
 
 // Receivers names each type with too many methods or with methods in too many files, and each package with too many
@@ -37,9 +37,10 @@ func Receivers(files []*File) (bad []string) {
 				receivers[name] = &receiver{files: map[string]bool{}}
 			}
 			receivers[name].methods++
-			receivers[name].files[f.Path] = true
+			receivers[name].files[f.Path] = true // a set: several methods may be in a file
 		}
 	}
+	// Methods of embedded types belong to those.
 	for name, r := range receivers {
 		if r.methods > receiverMethodsMax || len(r.files) > receiverFilesMax {
 			bad = append(bad, fmt.Sprintf("%s has %d methods in %d files, the most is %d in %d: give some of its work to a type of its own",
@@ -56,8 +57,10 @@ func Receivers(files []*File) (bad []string) {
 }
 
 // receiverName returns the name of a method's type, without pointer and type parameters.
+// It is "" for a form that no valid program has.
 func receiverName(d *ast.FuncDecl) string {
 	t := d.Recv.List[0].Type
+	// A method's type may be a pointer to an instance of a generic type.
 	for {
 		switch x := t.(type) {
 		case *ast.StarExpr:
@@ -75,10 +78,12 @@ func receiverName(d *ast.FuncDecl) string {
 }
 
 // Interfaces names each interface with too many methods, those of embedded interfaces of the tree included.
+// The sources are not type-checked; packages are found by the names under which a file imports them.
 func Interfaces(files []*File) (bad []string) {
 	declared := map[string]*ast.InterfaceType{} // by "directory.Name"
 	for _, f := range files {
 		ast.Inspect(f.AST, func(n ast.Node) bool {
+			// Interfaces within functions count as well.
 			if s, ok := n.(*ast.TypeSpec); ok {
 				if i, ok := s.Type.(*ast.InterfaceType); ok {
 					declared[f.Package+"."+s.Name.Name] = i

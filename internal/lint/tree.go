@@ -20,22 +20,23 @@ const module = "hemera"
 type File struct {
 	// Path is from the root, with slashes, also on systems with other ones.
 	Path    string
-	Package string // directory from the root, "." for the root
-	Test    bool
-	Lines   int    // newlines, so the same number that wc -l prints
-	Text    string // as it is on disk, for rules on characters
-	AST     *ast.File
+	Package string         // directory from the root, "." for the root
+	Test    bool           // a file of a test, also in package x_test
+	Lines   int            // newlines, so the same number that wc -l prints
+	Text    string         // as it is on disk, for rules on characters
+	AST     *ast.File      // with comments
 	Set     *token.FileSet // shared by all files; turns positions into lines
 }
 
 // Load parses every Go file below root, without testdata, hidden directories and build, where tools are put.
 func Load(root string) ([]*File, error) {
 	var files []*File
-	set := token.NewFileSet()
+	set := token.NewFileSet() // one for all files, so that positions can be compared
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
+		// testdata may hold Go code that is wrong on purpose.
 		case d.IsDir() && name != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || name == filepath.Join(root, "build")):
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go"):
@@ -47,6 +48,7 @@ func Load(root string) ([]*File, error) {
 		}
 		text := string(data)
 		parsed, err := parser.ParseFile(set, name, data, parser.ParseComments)
+		// A file that does not parse ends the run: rules would pass over it otherwise.
 		if err != nil {
 			return err
 		}
@@ -77,6 +79,7 @@ func (f *File) imported(name string) (dir string, ok bool) {
 		if target != module && !strings.HasPrefix(target, module+"/") {
 			continue
 		}
+		// Without a name in the import, the last part of the path is taken for the package's.
 		local := path.Base(target)
 		if i.Name != nil {
 			local = i.Name.Name

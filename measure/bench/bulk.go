@@ -66,7 +66,6 @@ func (r *run) bulkWrite(pages bool, step, flights int) (float64, error) {
 	err := r.each(func(i int, s *session) error {
 		f, err := s.open(r.newFile(i), wire.OpenDelete|wire.OpenUpdate|wire.OpenMkpath)
 		if err != nil {
-			// Every step begins at a multiple of the page size, so the framed bytes fit every offset.
 			return err
 		}
 		flight := 0
@@ -75,6 +74,7 @@ func (r *run) bulkWrite(pages bool, step, flights int) (float64, error) {
 			payload := data[:n]
 			var q wire.Request = wire.Write{Handle: f.handle, Offset: off}
 			if pages {
+				// Steps are multiples of the page size, so the framed bytes fit every offset.
 				payload, q = framed[:wire.PagesLen(0, n)], wire.Pgwrite{Handle: f.handle, Offset: off}
 			}
 			// The header only: the payload follows from its own buffer, without a copy.

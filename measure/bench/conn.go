@@ -217,7 +217,6 @@ func (c *conn) ok() ([]byte, error) {
 		return nil, wire.ParseError(body)
 	case status == wire.StatusOK, status == wire.StatusOKSoFar:
 		return body, nil
-	// It is called by write rows for each step.
 	case status == wire.StatusStatus:
 		// A status frame without data, as for pgwrite; page errors would follow it.
 		f, err := wire.ParseStatusFrame(body)
@@ -254,9 +253,9 @@ func (c *conn) data() (total int, err error) {
 			if b, err = c.take(int(h.Length)); err != nil {
 				return total, err
 			}
+			// The answer to a pgread has a frame of its own behind the header, and its data behind that.
 			f, err := wire.ParseStatusFrame(b)
 			if err != nil {
-				// A pgread has a frame of its own behind the header, and its data behind that.
 				return total, err
 			}
 			n, more = int(f.DataLength), f.Partial

@@ -80,8 +80,8 @@ func start(t *target, on cores, uid uint32, argv ...string) error {
 			c.close()
 			return nil
 		}
-		// It may still run, and must not stay behind.
 	}
+	// It may still run, and must not stay behind.
 	t.stop()
 	text, _ := os.ReadFile(t.log)
 	return fmt.Errorf("%s does not answer at %s; its log:\n%s", t.name, t.addr, tail(text))

@@ -67,7 +67,7 @@ func LoadCredentials(dir string) (*Credentials, error) {
 }
 
 // Enrol joins a cluster: it makes a key, which never leaves this machine, has the manager sign its
-// certificate, and stores both in dir. What was stored there is replaced only when all went well.
+// certificate, and stores both in dir. It replaces what was stored there only when all went well.
 func Enrol(ctx context.Context, dir string, t Token, manager Joiner) (*Credentials, error) {
 	key, request, err := newRequest()
 	if err != nil {

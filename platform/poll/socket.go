@@ -140,7 +140,7 @@ func (s *Socket) ReleasePoller() {
 }
 
 // Released reports whether another goroutine takes the place of the one serving the connection, or has no need
-// to: it is none of the loop's.
+// to: it is not one of the loop's.
 func (s *Socket) Released() bool {
 	p := s.poller.Load()
 	return p == nil || p.away.Load()

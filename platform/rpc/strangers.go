@@ -14,7 +14,7 @@ import (
 	"hemera/rules/limits"
 )
 
-// What a client that has shown no certificate may use of the control port: it can only join.
+// Bounds of the control port for a client that has shown no certificate: it can only join.
 const (
 	// streamsMax is how many calls one connection may have under way.
 	streamsMax = 256

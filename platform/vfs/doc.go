@@ -14,7 +14,7 @@
 //   - [OS] is the real thing: one system call for each call, as far as that goes.
 //   - [Memory] keeps all in memory, and knows what was synced. Its Crash cuts the power: of what was not synced, any part
 //     may be lost, in the order that a journaling filesystem keeps.
-//   - [Faulty] wraps an FS, and makes calls fail, hang, lie, or flip bits, by rules.
+//   - [Faulty] wraps an FS, and makes calls fail, stall, lie, or flip bits, by rules.
 //
 // Package vfstest has the suite that all of them pass.
 //

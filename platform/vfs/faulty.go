@@ -42,7 +42,7 @@ type Fault struct {
 	Skip    int // calls that match and are left alone first
 	Count   int // calls that it applies to then
 
-	// Wait makes the call hang until the channel is closed; then what else the rule says happens.
+	// Wait makes the call block until the channel is closed; then what else the rule says happens.
 	Wait <-chan struct{}
 	// Err fails the call; nothing is done.
 	Err error

@@ -176,7 +176,7 @@ func (m *Memory) Stat(name string) (Info, error) {
 }
 
 // Rename moves a file. Directories are not moved.
-// What has the new name is replaced, in one change across a power cut.
+// It replaces a file that has the new name, in one change across a power cut.
 func (m *Memory) Rename(from, to string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -327,7 +327,7 @@ func (m *Memory) list(dir string) []string {
 	return names
 }
 
-// file finds a file, or says why the name is none.
+// file finds a file, or says why the name does not lead to one.
 func (m *Memory) file(op, name string) (*node, error) {
 	n := m.names[path.Clean(name)]
 	if n == nil {

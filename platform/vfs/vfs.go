@@ -73,7 +73,7 @@ type File interface {
 	Close() error
 }
 
-// Hinter is a File that takes hints. What is not supported is not done, and no error.
+// Hinter is a File that takes hints. A hint that is not supported does nothing, and is not an error.
 type Hinter interface {
 	// Preallocate reserves room for the first n bytes without changing the size. The only error is
 	// that there is not so much room.
@@ -105,7 +105,7 @@ type CachedReader interface {
 
 // Backed is a File that is a file of the operating system: for sendfile and mmap.
 type Backed interface {
-	// OSFile is the file itself. It must not be closed, and its offset is nobody's.
+	// OSFile is the file itself. Callers do not close it, and do not rely on its offset.
 	OSFile() *os.File
 }
 

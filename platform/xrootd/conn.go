@@ -184,7 +184,7 @@ func (c *Conn) wait(ctx context.Context, k *call) answer {
 	return k.answer
 }
 
-// abandon makes a call nobody's. It reports false if the call has finished or will very soon.
+// abandon ends the caller's part of a call: nobody waits for its answer. It reports false if the call has finished or will very soon.
 func (c *Conn) abandon(k *call) bool {
 	c.mu.Lock()
 	if c.calls[k.slot] != k {

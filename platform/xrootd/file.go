@@ -75,7 +75,7 @@ func (f *File) SyncWithin(ctx context.Context, silenceMax time.Duration, op stri
 	return err
 }
 
-// Truncate sets the size in bytes. What it cuts off is gone for a reconnect too: see binding.high.
+// Truncate sets the size in bytes. A reconnect does not expect the bytes that were cut off: see binding.high.
 func (f *File) Truncate(ctx context.Context, size int64) error {
 	_, err := f.ask(ctx, "xrootd.Truncate", func(h *handle) (wire.Request, []byte) { return wire.Truncate{Handle: h.fh, Size: size}, nil })
 	if err == nil {

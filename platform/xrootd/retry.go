@@ -80,7 +80,7 @@ func (p policy) decide(r route, a answer, e attempts) decision {
 func (p policy) decideLoss(r route, cause error, e attempts) decision {
 	err := errs.Wrap(cause, p.op, r.url.Redacted())
 	sent, loss := isLoss(cause)
-	// What is no loss is the caller's own end, or Permit's refusal.
+	// Errors that are not losses: the caller's own end, or Permit's refusal.
 	if !loss || errors.Is(cause, context.Canceled) || (sent && !p.repeatable) {
 		return decision{stop: true, err: err}
 	}
@@ -99,7 +99,7 @@ func (p policy) repeat(r route, err error, e attempts) decision {
 	return decision{err: err, route: r, delay: delay, retry: true}
 }
 
-// backoff is the pause after so many failures in a row: 50 ms, doubling to 2 s.
+// backoff is the pause after a number of failures in a row: 50 ms, doubling to 2 s.
 func backoff(failures int) time.Duration {
 	return min(50*time.Millisecond<<min(failures, 10), 2*time.Second)
 }

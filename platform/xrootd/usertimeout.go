@@ -8,7 +8,7 @@ import (
 )
 
 // writeUserTimeout is how long a server may take no data of a write: longer than a node waits for a disk that
-// hangs, after which it goes on at another disk or says why not.
+// has stalled, after which it goes on at another disk or says why not.
 const writeUserTimeout = 45 * time.Second
 
 // raiseUserTimeout keeps the kernel from giving the session up while its server takes no data. For the

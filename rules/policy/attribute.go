@@ -8,8 +8,8 @@ import (
 )
 
 // CheckAttribute refuses a value of one of this package's attributes, sys.* or user.*, that would make
-// every later write below the directory fail, and names of sys.forced.* that steer nothing. Other attributes are nobody's business here. Whether a
-// space exists is for the caller. Invalid.
+// every later write below the directory fail, and names of sys.forced.* that steer nothing. It accepts any other attribute.
+// The caller checks whether a space exists. Invalid.
 func CheckAttribute(name, text string) error {
 	forced := name
 	if rest, ok := strings.CutPrefix(name, "user.forced."); ok {

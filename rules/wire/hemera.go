@@ -33,7 +33,7 @@ const (
 	OpaqueMtime = "hem.mtime"
 	OpaqueOwner = "hem.owner"
 	// OpaqueSeal and OpaqueAbort begin the argument of a kXR_query of type kXR_Qopaquf on a piece
-	// handle: seal it with the values that follow, or give it up.
+	// handle: seal it with the values that follow, or abort it.
 	OpaqueSeal  = "hem.seal"
 	OpaqueAbort = "hem.abort"
 	// OpaqueData begins one on a handle that asks where data may begin ([hemera.Sparse]): "hem.data&off=N", answered

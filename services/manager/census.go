@@ -208,7 +208,7 @@ const (
 	lostFile          // too few pieces on disks that are of the cluster
 )
 
-// brokenSet is the pieces that are known to be bad and cannot be mended.
+// brokenSet is the pieces that are known to be bad and cannot be repaired.
 type brokenSet map[hemera.BadPiece]bool
 
 // newBrokenSet is the set of a list.
@@ -286,7 +286,6 @@ func (c *counting) short(ctx context.Context, files holdings, e hemera.Entry) {
 	have := c.sizes[e.Space]
 	// The space has disks for it: repair is on its way, or waits for room.
 	if have >= int(e.Layout.Pieces) {
-		// The files of other layouts still count as incomplete.
 		return
 	}
 	i := slices.IndexFunc(c.sum.Unmet, func(u hemera.UnmetLayout) bool { return u.Space == e.Space && u.Pieces == e.Layout.Pieces })

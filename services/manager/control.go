@@ -54,8 +54,8 @@ func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint6
 
 // Exchange implements hemera.Control.
 func (ctl *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) ([]hemera.Order, error) {
+	// Not timed as an operation: an Exchange waits most of its time for work, on purpose.
 	if err := ctl.cluster.Check(node, epoch); err != nil {
-		// Not timed as an operation: an Exchange waits most of its time for work, on purpose.
 		return nil, err
 	}
 	return ctl.orders.Exchange(ctx, node, results)

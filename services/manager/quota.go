@@ -62,6 +62,7 @@ func (a *quotaAdmin) Allowance(ctx context.Context, who hemera.Identity, path st
 // disks that take new pieces now, so a disk that is full or read-only counts in Total and not in Free. NotFound and Denied as
 // for an open there.
 func (a *quotaAdmin) RoomBelow(ctx context.Context, who hemera.Identity, path string) (hemera.PathRoom, error) {
+	// One view for all sums, so that they fit each other.
 	view := a.cluster.View()
 	var active, writable []hemera.Disk
 	largest := int64(0)
@@ -74,6 +75,7 @@ func (a *quotaAdmin) RoomBelow(ctx context.Context, who hemera.Identity, path st
 			largest = max(largest, d.Free)
 		}
 	}
+	// Room counts a filesystem once, also if several disks are folders of it.
 	all := view.Room(active)
 	room := hemera.PathRoom{Name: hemera.DefaultSpace, Total: all.Capacity, Used: all.Used,
 		Free: view.Room(writable).Free, Disks: int64(len(writable)), LargestFree: largest}
@@ -85,6 +87,7 @@ func (a *quotaAdmin) RoomBelow(ctx context.Context, who hemera.Identity, path st
 		return hemera.PathRoom{}, err
 	}
 	if limit > 0 {
+		// A usage beyond the limit leaves nothing, and not less than nothing.
 		left := max(0, limit-used)
 		room.Quota, room.Total, room.Used = limit, limit, used
 		room.Free, room.LargestFree = min(room.Free, left), min(room.LargestFree, left)
@@ -225,7 +228,6 @@ func (c *claims) fits(fresh *claim) error {
 func (c *claims) with(standings []quota.Standing) []quota.Standing {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// The counters of other accounts do not matter: standings name the accounts.
 	return c.counted(standings)
 }
 

@@ -90,7 +90,7 @@ func TestWritesAtTheSameTimeShareAQuota(t *testing.T) {
 }
 
 // TestCommitHoldsWhatTheOpenDidNotPromise: writes that announce nothing share what is left, the first to
-// commit has it, and they take nothing from who announced his size.
+// commit has it, and they take nothing from a writer that announced its size.
 func TestCommitHoldsWhatTheOpenDidNotPromise(t *testing.T) {
 	r := newRig(t, 3, 1)
 	if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
@@ -195,7 +195,7 @@ func TestCommitBetweenPrepareAndClaim(t *testing.T) {
 	}
 }
 
-// TestQuotaThatNeverStandsStill: others commit each time a writer has looked. It is told to try again.
+// TestQuotaThatNeverStandsStill: others commit each time a writer has looked. The manager answers that it shall try again.
 func TestQuotaThatNeverStandsStill(t *testing.T) {
 	r := newRig(t, 2, 1)
 	tree := &meddling{Opener: r.m.tree.Opener}

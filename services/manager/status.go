@@ -93,7 +93,7 @@ func (a *aged[T]) get(ask func() (T, error)) (T, error) {
 	return value, nil
 }
 
-// brokenSet is the pieces that are known to be bad and cannot be mended.
+// brokenSet is the pieces that are known to be bad and cannot be repaired.
 func (p *parts) brokenSet() brokenSet {
 	list, _ := p.engine.Broken()
 	return newBrokenSet(list)

@@ -120,7 +120,7 @@ func TestANodeLearnsOfItsFilesOnly(t *testing.T) {
 			wantKind(t, err, errs.Denied)
 		}
 	}
-	// Who is given a new content of it may know of it too.
+	// A node that gets a piece of a new content may see the file too.
 	without := func(o *hemera.OpenRequest) {
 		for _, n := range r.nodes {
 			if slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return n.disks[0].ID == p.Disk }) {

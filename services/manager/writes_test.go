@@ -110,7 +110,7 @@ func TestWhoComesBackToALock(t *testing.T) {
 	}
 }
 
-// TestWritesAreBoundedByUserAndSession: one who takes all he can keeps nobody else out.
+// TestWritesAreBoundedByUserAndSession: a user who opens all that the bound allows keeps nobody else out.
 func TestWritesAreBoundedByUserAndSession(t *testing.T) {
 	const ofUser, ofSession = 50, 20
 	p := newPending(ofUser, ofSession)
@@ -232,8 +232,8 @@ func TestFreeWrite(t *testing.T) {
 	r.mustOpen("/a", hemera.AccessCreate, exclusive("b"))
 }
 
-// TestExclusiveCreateAfterItsWriterIsGone: who was killed and begins anew does not wait for minutes; but there is one
-// winner as long as the session or the head knows the first writer.
+// TestExclusiveCreateAfterItsWriterIsGone: a client that was killed and begins again does not wait for minutes; but there
+// is one winner as long as the session or the head knows the first writer.
 func TestExclusiveCreateAfterItsWriterIsGone(t *testing.T) {
 	r := newRig(t, 1, 1)
 	connected := map[string]bool{"first": true}

@@ -30,7 +30,7 @@ func write(t testing.TB, name string, data []byte) {
 func wantFile(t testing.TB, name string, data []byte) {
 	t.Helper()
 	got, err := os.ReadFile(name)
-	must(t, err) // the file must exist
+	must(t, err)
 	if !bytes.Equal(got, data) {
 		t.Errorf("%s has %d bytes that are not the %d expected", filepath.Base(name), len(got), len(data))
 	}
@@ -113,6 +113,7 @@ func (s *clientSuite) oddities(t *testing.T, ctx context.Context, dir xrootd.URL
 	if err == nil || p.Failed != int64(len(faults)) || p.Files != 5 {
 		t.Errorf("%+v, %v", p, err)
 	}
+	// By path below the tree. What stands below a name that cannot be copied is named as well.
 	want := map[string]errs.Kind{
 		"broken": errs.NotFound, "dirlink": errs.Unsupported, "pipe": errs.Unsupported, "what?": errs.Invalid, "why?": errs.Invalid, "why?/f": errs.Invalid,
 	}
@@ -137,7 +138,7 @@ func (s *clientSuite) resume(t *testing.T, ctx context.Context, dir xrootd.URL) 
 	local := t.TempDir()
 	data := randomBytes(30, 2<<20+99)
 	file, part := filepath.Join(local, "f"), dir.Join(".f.hemera-part")
-	write(t, file, data) // there from the beginning, to be uploaded again and again
+	write(t, file, data)
 	o := copy.Options{Continue: true, Verify: copy.VerifyAlways, TPC: copy.TPCOff, PartMin: 1}
 	again := copy.Options{Continue: true, Force: true, TPC: copy.TPCOff, PartMin: 1}
 	// A part of this source is gone on with, one of another is not.
@@ -151,7 +152,6 @@ func (s *clientSuite) resume(t *testing.T, ctx context.Context, dir xrootd.URL) 
 		}
 		if got := s.get(t, ctx, dir.Join("f")); !bytes.Equal(got, data) {
 			t.Error("the continued upload is not the file")
-			// The part is gone once the file is whole.
 		}
 		_, err = s.c.Stat(ctx, part)
 		wantKind(t, err, errs.NotFound)
@@ -227,6 +227,7 @@ func ClientTPC(t *testing.T, from, to string) {
 	p, err := copy.Run(ctx, s.c, []string{src.Join("tpc-source").String()}, dst.Join("tpc-target").String(),
 		copy.Options{TPC: copy.TPCOnly, Verify: copy.VerifyAlways})
 	must(t, err)
+	// The servers report how much they copied.
 	if p.Bytes != int64(len(data)) {
 		t.Errorf("progress is %+v", p)
 	}

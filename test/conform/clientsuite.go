@@ -51,9 +51,9 @@ func Client(t *testing.T, url string) {
 }
 
 // clientSuite is one run of the client's suite against one server.
-type clientSuite struct { // of the directory for everything
-	base xrootd.URL // shared by all parts
-	c    *xrootd.Client
+type clientSuite struct {
+	base xrootd.URL     // of the directory for everything
+	c    *xrootd.Client // shared by all parts
 }
 
 // must ends the test if there is an error.
@@ -103,7 +103,6 @@ func (s *clientSuite) get(t testing.TB, ctx context.Context, u xrootd.URL) []byt
 	t.Helper()
 	f, err := s.c.Open(ctx, u, xrootd.OpenOptions{})
 	must(t, err)
-	// The length is not known to a reader in advance; the largest file bounds it.
 	defer f.Close(ctx)
 	r := f.NewReader(ctx, 0, hemera.FileSizeMax)
 	defer r.Close()
@@ -187,9 +186,9 @@ func (s *clientSuite) bigListing(t *testing.T, ctx context.Context, dir xrootd.U
 	const n = 500
 	for i := range n {
 		must(t, s.c.Mkdir(ctx, dir.Join(fmt.Sprintf("a-rather-long-name-of-a-directory-%04d", i)), 0o755, false))
-		// A visitor that calls the client in the middle of a listing must not block it.
 	}
 	found := 0
+	// Names are counted, not kept: list checks them elsewhere.
 	// The visitor runs between responses: a client that held a lock meanwhile would stop here.
 	must(t, s.c.List(ctx, dir, func(i xrootd.Info) error {
 		found++
@@ -336,6 +335,7 @@ func (s *clientSuite) stream(t *testing.T, ctx context.Context, dir xrootd.URL) 
 	f, err := s.c.Open(ctx, u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644})
 	must(t, err)
 	w := f.NewWriter(ctx, 0)
+	// A fixed seed: a failure can be repeated.
 	rng := rand.New(rand.NewPCG(1, 2))
 	for rest := data; len(rest) > 0; { // at most 3 MiB at a time
 		n := min(len(rest), 1+rng.IntN(3<<20))
@@ -370,6 +370,7 @@ func (s *clientSuite) update(t *testing.T, ctx context.Context, dir xrootd.URL) 
 	must(t, f.WriteAt(ctx, patch, 120_000)) // leaves a hole
 	must(t, f.Truncate(ctx, 125_000))
 	must(t, f.Close(ctx))
+	// The second patch was cut off by the truncation.
 	want := append(bytes.Clone(data), make([]byte, 25_000)...)
 	copy(want[33_333:], patch)
 	copy(want[120_000:], patch)
@@ -382,6 +383,7 @@ func (s *clientSuite) update(t *testing.T, ctx context.Context, dir xrootd.URL) 
 // Requests of several files are on one connection; their answers must reach the right callers.
 func (s *clientSuite) concurrent(t *testing.T, ctx context.Context, dir xrootd.URL) {
 	const files, size = 8, 300_000
+	// Room for every result, so that no goroutine stays behind when the test ends early.
 	done := make(chan error, files)
 	for i := range files {
 		go func() {

@@ -69,7 +69,7 @@ func (c *client) step(ctx context.Context) {
 	if !own {
 		path = fmt.Sprintf("%s/f%d", shared, c.rng.IntN(3))
 	}
-	// The weights make writes and reads three quarters of all, with every other operation in each minute.
+	// Writes and reads, those with cuts included, are nearly three quarters of all.
 	switch c.rng.IntN(25) {
 	case 0, 1, 2, 3, 4, 5:
 		c.write(ctx, path, hemera.AccessCreate)
@@ -91,7 +91,6 @@ func (c *client) step(ctx context.Context) {
 		c.moves(ctx, c.removeDir)
 	case 22, 23, 24:
 		c.cutRead(ctx)
-		// The manager is asked first for each attempt, because a redirect may lead elsewhere the next time.
 	}
 }
 
@@ -117,7 +116,6 @@ func (c *client) bytes() []byte {
 }
 
 // open asks the manager for a place, and the node there to open. It asks again, for another place, if the node fails.
-// open asks the manager where, and the node to open. Lost answers of the node are asked again.
 func (c *client) open(ctx context.Context, r hemera.OpenRequest) (*handle, error) {
 	var tried []hemera.NodeID
 	// Tried lets the manager choose another replica.
@@ -133,10 +131,10 @@ func (c *client) open(ctx context.Context, r hemera.OpenRequest) (*handle, error
 		if err != nil {
 			return nil, err
 		}
-		// Before the open: a token is worth more to a thief while its write goes on.
+		// Before the open, so that the rogue may try it while the write goes on.
 		c.w.overheard.add(g)
 		h := &handle{client: c, grant: g}
-		// Four attempts: more than replicas, fewer than a person's patience. With an error the handle has the last grant.
+		// Four attempts: more than a file has replicas. With an error the handle has the last grant.
 		if err = h.open(ctx); err == nil || attempt == 3 {
 			return h, err
 		}

@@ -34,8 +34,8 @@ func newDrive(path string, now func() time.Time) (*drive, error) {
 	if err := d.memory.Mkdir(path); err != nil {
 		return nil, err
 	}
-	return d, d.memory.SyncDir("/")
 	// The directory must survive the first power cut.
+	return d, d.memory.SyncDir("/")
 }
 
 // remove takes the drive away with everything on it; handles die.

@@ -97,7 +97,6 @@ func (h *handle) readAll(ctx context.Context) ([]byte, error) {
 		})
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
-			// What came with an error other than the end does not count.
 		}
 		all = append(all, p[:n]...)
 		if err != nil {

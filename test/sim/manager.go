@@ -228,7 +228,7 @@ func tokenOf(g *hemera.Grant) string {
 	return token
 }
 
-// Resolve implements hemera.Control. A doubled call writes path twice; both are of the same answer's file.
+// Resolve implements hemera.Control.
 func (c *control) Resolve(ctx context.Context, id hemera.FileID) (e hemera.Entry, path string, err error) {
 	e, err = askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (e hemera.Entry, err error) {
 		e, path, err = m.Resolve(ctx, id)

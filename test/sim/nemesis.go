@@ -56,7 +56,7 @@ func (n *nemesis) run(ctx context.Context) {
 }
 
 // centre is the life of a nemesis of the manager.
-// Partitions are the commonest: they are what a node meets most.
+// Two in five are partitions, or in eight where the store may go back.
 func (n *nemesis) centre(ctx context.Context) {
 	strikes := 5
 	if n.w.plan.stale {
@@ -97,11 +97,11 @@ func (n *nemesis) edge(ctx context.Context) {
 	case 2:
 		n.sicken(ctx, d)
 	case 3:
-		// Up to two seconds for a call, until the end of the load: shorter than any deadline that makes a disk unusable.
+		// Up to two seconds for a call, until heal.
 		n.did("%s %s is slow", m.host, d.path)
 		d.slow.Store(int64(time.Duration(1+n.rng.IntN(2000)) * time.Millisecond))
 	case 4:
-		// Ten minutes to each side: more than leases last, less than capabilities do.
+		// Ten minutes to each side at most.
 		skew := time.Duration(n.rng.Int64N(int64(20*time.Minute))) - 10*time.Minute
 		n.did("the clock of %s is off by %s", m.host, skew)
 		m.skew.Store(int64(skew))
@@ -142,7 +142,6 @@ func (n *nemesis) drain(ctx context.Context) {
 
 // reviveManager starts the manager again after it was killed.
 func (n *nemesis) reviveManager() {
-	// A manager may die again while it starts, when its store's fuse is lit. Ten times in a row is a failure.
 	for range 10 {
 		err := n.w.startManager(n.rng)
 		n.did("starts the manager: %v", err)
@@ -298,7 +297,7 @@ func (n *nemesis) torture(ctx context.Context) {
 }
 
 // giveUp has an admin take a drive that is gone out of the cluster.
-// Files that had their last piece there are lost with consent. The oracle knows of none: the drive was not the only one.
+// The removal consents to losses. The checks find any that clients would notice.
 func (n *nemesis) giveUp(ctx context.Context, d *drive) {
 	h := n.w.head.Load()
 	if h == nil {

@@ -37,7 +37,7 @@ type Options struct {
 }
 
 // plan is the shape of one simulation: everything that follows from the seed before it begins.
-// The draws come from separate sources per subject, so that a new subject changes no old seed's plan.
+// Later subjects have sources of their own, so that they change no old seed's plan.
 type plan struct {
 	seed     uint64   // of everything random
 	dir      string   // for the nodes' state; removed by the test
@@ -77,7 +77,7 @@ func newPlan(o Options) plan {
 	p.clients = 2 + r.IntN(3)
 	p.load = time.Duration(20+r.IntN(40)) * time.Second
 	p.pause = time.Duration(200+r.IntN(1000)) * time.Millisecond
-	// 16 KiB hold some dozens of entries, so nearly each look-up reads the store.
+	// A small cache, so that entries are evicted and read again.
 	p.cacheBytes = 16 << 10
 	if r.IntN(2) == 0 {
 		p.cacheBytes = 4 << 20
@@ -113,7 +113,7 @@ func newPlan(o Options) plan {
 		p.machines, p.drives, p.load = 3, 1, 3*time.Minute
 		p.plants, p.stale, p.rogue, p.hold = false, false, false, 0
 	}
-	// Three seconds are longer than some time limits of callers, forty longer than a restart.
+	// A double arrives up to forty seconds late, when its sender may have been restarted.
 	p.weather = weather{delay: 5 * time.Millisecond, slowDelay: 3 * time.Second, late: 40 * time.Second}
 	switch r.IntN(3) {
 	case 0: // fair

@@ -151,8 +151,6 @@ func (d *drive) plant(rng *rand.Rand, id hemera.PieceID, how plant, e *hemera.En
 	return err
 }
 
-// Sealed after the harm: the checksums are those of good content.
-
 // harm changes a pending piece of the given size. A sealed one might be another's by now.
 func (d *drive) harm(rng *rand.Rand, id hemera.PieceID, how plant, size int) error {
 	if how != plantDamaged && how != plantHole {

@@ -42,11 +42,11 @@
 // What memory answers is answered on the caller's goroutine, if the store tells it apart ([disk.MemoryReader],
 // [disk.MemoryStore]): Stat, Size, the open of a piece that is open, reads of pages that the page cache has, and the pages
 // that Verified and Splice offer. Only what may wait for the device goes to a worker, such as the verification of a window
-// before its first splice. Two gaps remain, in which the caller's goroutine waits as it did before: between the look at the
-// page cache and the read the kernel may begin to read ahead, and a mapped page may be reclaimed before it is spliced.
+// before its first splice. One gap remains, in which the caller's goroutine waits as it did before: a mapped page may be reclaimed
+// before it is spliced.
 //
-// A call by a worker costs its caller two switches between goroutines, 1 to 5 microseconds of CPU. A write of 256 KiB takes
-// 60 to 100 microseconds besides; see core/disk/DESIGN.md.
+// A call by a worker costs its caller two switches between goroutines, 1 to 15 microseconds of CPU, most of it for waking an
+// idle processor; core/disk/DESIGN.md has the measurements.
 package bounded
 
 import (

@@ -23,6 +23,7 @@ import (
 
 // Waiting are the methods that wait for a device or the network: by type, as package path and name, and method. "*" is
 // every method of the type.
+// Methods of interfaces count for calls through the interface, so an interface is listed itself and not by its implementations.
 type Waiting map[string][]string
 
 // Finding is one call that may wait while a mutex is held.
@@ -56,11 +57,13 @@ func Load(dir string, patterns ...string) ([]*packages.Package, error) {
 }
 
 // Check returns the findings of the packages, sorted by place.
+// A lock that is held over several calls gives a finding for each.
 func Check(loaded []*packages.Package, waiting Waiting) []Finding {
 	c := &checker{waiting: waiting, bodies: map[*types.Func]body{}, may: map[*types.Func]string{}}
 	for _, p := range loaded {
 		for _, file := range p.Syntax {
 			for _, d := range file.Decls {
+				// Functions without a body are declared elsewhere, in assembly.
 				if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
 					if obj, ok := p.TypesInfo.Defs[fn.Name].(*types.Func); ok {
 						c.bodies[obj] = body{pkg: p, file: file, decl: fn}
@@ -69,6 +72,7 @@ func Check(loaded []*packages.Package, waiting Waiting) []Finding {
 			}
 		}
 	}
+	// First all functions that may wait, since a call may reach one that is declared later or in another package.
 	c.close()
 	for obj, b := range c.bodies {
 		c.walk(obj, b)
@@ -87,15 +91,17 @@ type body struct {
 	decl *ast.FuncDecl
 }
 
+// checker has the state of one Check.
 type checker struct {
-	waiting Waiting
+	waiting Waiting // as the caller gave them
 	// bodies has every function and method of the tree that has a body.
 	bodies map[*types.Func]body
 	may    map[*types.Func]string // functions that may wait, and the call by which
-	found  []Finding
+	found  []Finding              // in no order
 }
 
 // close finds the functions that may wait, until no more are found: those that call one that may.
+// It is a fixed point: each round adds callers of what the last round found. A chain of n calls takes at most n rounds.
 func (c *checker) close() {
 	for changed := true; changed; {
 		changed = false
@@ -104,6 +110,7 @@ func (c *checker) close() {
 				continue
 			}
 			inspect(b.decl.Body, func(call *ast.CallExpr) bool {
+				// One reason is enough for a function.
 				if why := c.waits(b.pkg, call); why != "" {
 					c.may[obj] = why
 					changed = true
@@ -134,6 +141,7 @@ func (c *checker) waits(pkg *packages.Package, call *ast.CallExpr) string {
 	if obj == nil {
 		return ""
 	}
+	// Types of other packages than those loaded are known by their names as well.
 	if owner := receiver(obj); owner != "" {
 		for _, m := range c.waiting[owner] {
 			if m == "*" || m == obj.Name() {
@@ -141,6 +149,7 @@ func (c *checker) waits(pkg *packages.Package, call *ast.CallExpr) string {
 			}
 		}
 	}
+	// The chain is cut to its ends: the function called here, and the call that waits.
 	if why := c.may[obj]; why != "" {
 		return obj.Name() + " → " + last(why)
 	}
@@ -161,6 +170,7 @@ func callee(pkg *packages.Package, call *ast.CallExpr) *types.Func {
 		id = f
 	case *ast.SelectorExpr:
 		id = f.Sel
+	// A call of a call's result, or a conversion.
 	default:
 		return nil
 	}
@@ -178,10 +188,12 @@ func receiver(obj *types.Func) string {
 		return ""
 	}
 	t := r.Type()
+	// Methods of a type and of its pointer are listed alike.
 	if p, ok := t.(*types.Pointer); ok {
 		t = p.Elem()
 	}
 	named, ok := t.(*types.Named)
+	// Methods of an unnamed interface have no name to be listed under.
 	if !ok || named.Obj().Pkg() == nil {
 		return ""
 	}
@@ -189,6 +201,7 @@ func receiver(obj *types.Func) string {
 }
 
 // walk goes through a function in source order with the mutexes held.
+// Branches are not followed: what is locked in one counts as locked below it.
 func (c *checker) walk(obj *types.Func, b body) {
 	held := map[string]bool{}  // by expression
 	toEnd := map[string]bool{} // those that a deferred Unlock releases: held when later deferred calls run
@@ -201,9 +214,11 @@ func (c *checker) walk(obj *types.Func, b body) {
 	}
 	ast.Inspect(b.decl.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
+		// A goroutine does not hold its starter's locks, and a literal may be called later.
 		case *ast.GoStmt, *ast.FuncLit:
 			return false
 		case *ast.DeferStmt:
+			// A deferred call runs with the locks whose Unlock was deferred before it, which run after it.
 			if lock := mutexCall(b.pkg, n.Call); lock == "" {
 				report(n.Call, toEnd)
 			} else if held[lock] {
@@ -214,7 +229,9 @@ func (c *checker) walk(obj *types.Func, b body) {
 			if lock := mutexCall(b.pkg, n); lock != "" {
 				sel := n.Fun.(*ast.SelectorExpr)
 				switch sel.Sel.Name {
+				// TryLock counts as a Lock: the branch in which it succeeded follows in the source.
 				case "Lock", "RLock", "TryLock", "TryRLock":
+					// A reason at the Lock covers all calls under it.
 					if !c.excused(b, n.Pos()) {
 						held[lock] = true
 					}
@@ -247,6 +264,7 @@ func mutexCall(pkg *packages.Package, call *ast.CallExpr) string {
 }
 
 // excused reports whether a comment on the line or above it gives a reason ("holds: REASON").
+// The comment may also stand on the line of the call that waits.
 func (c *checker) excused(b body, pos token.Pos) bool {
 	line := b.pkg.Fset.Position(pos).Line
 	for _, group := range b.file.Comments {

@@ -104,8 +104,6 @@ func rows() []row {
 	)
 }
 
-// Times of a start are hundreds of milliseconds.
-
 // millis writes a duration in milliseconds.
 func millis(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
 
@@ -141,12 +139,11 @@ func Markdown(w io.Writer, results []Result) error {
 		if _, err := fmt.Fprintln(w); err != nil {
 			return err
 		}
-		// Columns are separated for a tabwriter.
 	}
 	return nil
 }
 
-// write prints the table.
+// write prints the table with its columns separated by tabs, for a tabwriter.
 func write(w io.Writer, results []Result) {
 	const begin, between, end = "", "\t", "\t\n"
 	fmt.Fprint(w, begin, "files")

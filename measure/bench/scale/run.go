@@ -23,7 +23,7 @@ import (
 )
 
 // Options say what is measured.
-type Options struct { // left as it is at the end
+type Options struct {
 	Dir        string        // an empty directory on the disk to measure
 	Sizes      []int64       // files in the namespace at each measurement, growing
 	CacheBytes int64         // of the manager
@@ -102,16 +102,15 @@ func (o Options) measure(ctx context.Context, trees []Tree, r *Result) error {
 	spec.Kill = false
 	if err := o.child(ctx, spec, r); err != nil {
 		return err
-		// The second child counted its start as a clean one; here each gets its name.
 	}
+	// The second child counted its start as a clean one; here each gets its name.
 	r.BootKilled, r.BootClean = r.BootClean, killed.BootClean
 	r.KilledCPU, r.BootCPU = r.BootCPU, killed.BootCPU
 	return nil
 }
 
-// A child that is to be killed ends with an error, which is as it should be.
-
 // child runs one child on a store of which nothing is in the page cache.
+// A child that is to be killed ends with an error, which is as it should be.
 func (o Options) child(ctx context.Context, spec childSpec, into *Result) error {
 	if err := Evict(o.Dir); err != nil {
 		return err
@@ -119,8 +118,8 @@ func (o Options) child(ctx context.Context, spec childSpec, into *Result) error 
 	self, err := os.Executable()
 	if err != nil {
 		return err
-		// The child adds to what is known so far and returns all of it.
 	}
+	// The child adds to what is known so far and returns all of it.
 	spec.Result = *into
 	input, err := json.Marshal(spec)
 	if err != nil {
@@ -136,9 +135,8 @@ func (o Options) child(ctx context.Context, spec childSpec, into *Result) error 
 	return json.Unmarshal(out.Bytes(), into)
 }
 
-// A file is synced first, since dirty pages stay. The caller must be able to read the files.
-
 // Evict drops a directory's files from the page cache, and nothing of others.
+// A file is synced first, since dirty pages stay. The caller must be able to read the files.
 func Evict(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -153,9 +151,8 @@ func Evict(dir string) error {
 	})
 }
 
-// A running manager removes files of its store at any time.
-
 // ignoreGone passes over files that the store removed meanwhile.
+// A running manager removes files of its store at any time.
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -163,9 +160,8 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// Both the program and the kernel count. An error gives 0.
-
 // processCPU is what this process has used, all threads.
+// Both the program and the kernel count. An error gives 0.
 func processCPU() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
@@ -174,9 +170,8 @@ func processCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// A reader of the figures sees from it how quiet the machine was.
-
 // loadAverage is what else the machine does, over one minute.
+// A reader of the figures sees from it how quiet the machine was.
 func loadAverage() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	one, _, _ := strings.Cut(string(text), " ")

@@ -55,7 +55,6 @@ func load(t *testing.T, s kv.Store) {
 	// Out of order, overlapping none. The third run is empty.
 	if err := errors.Join(fill(l, "new", "x", "y"), fill(l, "new", "b", "c", "d"), fill(l, "")); err != nil {
 		t.Fatal(err)
-		// Nothing shows before the commit.
 	}
 	expect(t, s, nil, nil, "a=old c=old m=old z=old")
 	// The load's b is newer by its commit, whatever came in between; m is not in the load.

@@ -15,7 +15,7 @@ func TestMisspeltURLIsNamed(t *testing.T) {
 			t.Errorf("%q", u)
 		}
 	}
-	if want := "hemera: HEMERA_ULR is no setting's variable and does nothing: did you mean HEMERA_URL?\n"; out.String() != want {
+	if want := "hemera: HEMERA_ULR is not the variable of a setting and does nothing: did you mean HEMERA_URL?\n"; out.String() != want {
 		t.Errorf("said %q", out.String())
 	}
 	out.Reset()

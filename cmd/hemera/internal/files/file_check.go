@@ -70,7 +70,7 @@ func printChecks(e *cli.Env, checks []hemera.PieceCheck, repair bool) error {
 		records = append(records, output.Record{
 			{Key: "no", Value: int(c.Piece.Index)}, {Key: "fsid", Value: uint32(c.Piece.Disk)}, {Key: "host", Value: c.Host}, // fsid is the number of the disk
 			{Key: "result", Value: result}, {Key: "size", Value: c.Size}, {Key: "checksums", Value: strings.Join(sums, ",")}, // checksums are those of the bytes read now
-			{Key: "badpages", Value: c.BadPages}, {Key: "repaired", Value: cli.OnOff(c.Repaired, "yes", "no")}, {Key: "error", Value: c.Error}, // error is empty if the piece was read to its end
+			{Key: "badpages", Value: c.BadPages}, {Key: "repaired", Value: cli.OnOff(c.Repaired, "yes", "no")}, {Key: "error", Value: c.Error}, // error is what the node says
 		})
 	}
 	return printCheckRecords(e, records, checkVerdict(len(records), bad, offline, repair))

@@ -28,8 +28,7 @@ type findOptions struct {
 }
 
 // FindCommand makes `hemera find`: search in a tree.
-// The manager searches and sends what it finds, so a search of a large tree costs this process no memory. --lost and
-// --unreadable read a list that the manager keeps.
+// The manager searches and sends what it finds, so a search of a large tree costs this process no memory. --lost reads a list that the manager keeps.
 func FindCommand(e *cli.Env) *cobra.Command {
 	o := findOptions{depth: -1}
 	c := &cobra.Command{

@@ -185,7 +185,7 @@ func (r *removal) run(ctx context.Context, e *cli.Env) error {
 			r.note(e, r.cl.Remove(ctx, d.url))
 		}
 	}
-	stop() // the progress line ends before errors are printed
+	stop() // the progress line ends before the command's error is printed
 	switch {
 	case ctx.Err() != nil:
 		return errs.New(errs.Cancelled, "hemera.Rm", "", "interrupted; "+output.Count(r.done, "file")+" removed")

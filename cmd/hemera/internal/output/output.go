@@ -1,5 +1,5 @@
 // Package output shows what a command found in three forms: a table for eyes, one line of key=value
-// pairs an item (-m), and one JSON object with a result list (-j). The keys of the last two are the
+// pairs for each item (-m), and one JSON object with a result list (-j). The keys of the last two are the
 // same; dots in a key nest objects in JSON, as EOS does it.
 package output
 
