@@ -187,7 +187,12 @@ func TestNotes(t *testing.T) {
 	}
 	// notes counts the tokens that say that their own batch is durable.
 	notes := func() (count int, last uint64) {
-		raw, err := (&audit{fs: s.logs, state: s.logs.state}).content(s.logs.state.needed[len(s.logs.state.needed)-1].number)
+		var number uint64
+		_ = s.logs.state.change(func() error { // a flush may change the list at the same time
+			number = s.logs.state.needed[len(s.logs.state.needed)-1].number
+			return nil
+		})
+		raw, err := (&audit{fs: s.logs, state: s.logs.state}).content(number)
 		if err != nil {
 			t.Fatal(err)
 		}
