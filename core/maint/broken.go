@@ -73,14 +73,14 @@ func (k *broken) IsBroken(b hemera.BadPiece) bool {
 }
 
 // due are the broken pieces when it is time to try again.
-func (b *broken) due(now time.Time) (list []hemera.BadPiece) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if now.Before(b.again) {
+func (k *broken) due(now time.Time) (list []hemera.BadPiece) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if now.Before(k.again) {
 		return nil
 	}
-	b.again = now.Add(brokenRest)
-	for p := range b.pieces {
+	k.again = now.Add(brokenRest)
+	for p := range k.pieces {
 		list = append(list, p)
 	}
 	return list

@@ -156,6 +156,7 @@ func (f *osFile) Cached(off, n int64) bool {
 // ReadCached is preadv2(2) with RWF_NOWAIT, and ReadAt where the filesystem is memory.
 func (f *osFile) ReadCached(p []byte, off int64) (int, error) {
 	switch f.cached.Load() {
+	case readsCached:
 	case readsMemory:
 		return f.ReadAt(p, off)
 	case readsWait:

@@ -201,7 +201,7 @@ func (b Broken) Unwrap() error { return b.Err }
 
 // broken makes err a failure of the connection, once.
 func broken(err error) error {
-	if _, already := err.(Broken); already {
+	if _, already := errors.AsType[Broken](err); already {
 		return err
 	}
 	return Broken{err}

@@ -181,7 +181,7 @@ func (s *Store) openLogs(o Options) (*pebble.Lock, error) {
 	table := pebbleOptions(o).MemTableSize
 	s.logs = &logFS{
 		FS: s.fs, dir: s.fs.PathDir(s.fs.PathJoin(s.dir, "x")), logs: logs, step: min(zerosMax, int64(table)/zerosShare), state: state,
-		enqueued: &s.enqueued, onFailure: func(err error) { s.kill(err) },
+		enqueued: &s.enqueued, onFailure: func(err error) { _ = s.kill(err) }, // later calls return it
 	}
 	if !state.stored {
 		return nil, nil
