@@ -176,7 +176,7 @@ type Snapshot struct {
 	Files     FileHealth
 	Sessions  int
 	Limits    []LimitUse // of the manager's process
-	Bad       int        // pieces found bad that wait to be mended, or are being
+	Bad       int        // pieces found bad that wait for repair, or are in repair
 }
 
 // LimitUse is a bound of a process that refused somebody a short time ago. Refused counts since the process

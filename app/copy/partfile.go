@@ -59,7 +59,7 @@ func (p Place) part() Place {
 	return p
 }
 
-// sourceAttribute of a local part says of which source it is. It saves work only: a download that went on
+// sourceAttribute of a local part names its source. It saves work only: a download that went on
 // with a part is compared with the source's checksum before it gets its name.
 const sourceAttribute = "user.hemera.source"
 

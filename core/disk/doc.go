@@ -35,7 +35,7 @@
 //   - Bytes are compared with their CRC32C each time they come from the device or from the page cache. Bytes that are
 //     sent without a copy were compared in a mapping that has lasted since (windows.go).
 //   - A Writer that lost its piece (removed, started over) fails with Conflict, and removes nothing that is not its own.
-//   - A Writer of which one write or sync failed cannot be sealed: the kernel reports a lost write once.
+//   - After a failed write or sync a Writer cannot be sealed: the kernel reports a lost write once.
 //   - What a seal with sync promised is there after a power cut. The rename is not synced: Open repeats it.
 //   - Nothing is written where the label is missing: that is what a mount point without its disk looks like.
 //

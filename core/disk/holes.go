@@ -80,7 +80,7 @@ func (p *piece) nextData(off int64) int64 {
 	return min(page*hemera.PageSize, p.stat.Size)
 }
 
-// zerosUntil is the first of the pages from the first to the end of which the table does not say that it is
+// zerosUntil returns the first page, from the first to the end, that the table does not show to be
 // zeros, as far as one look goes.
 func (p *piece) zerosUntil(first, end int64) int64 {
 	end = min(end, (first/blockSums+holeBlocks)*blockSums)

@@ -242,7 +242,7 @@ func (g *registry) shutdown() (idle <-chan struct{}) {
 	return g.idle
 }
 
-// closeConns closes each connection of which which is true; it is called with mu held.
+// closeConns closes each connection that which selects. It calls which with mu held.
 func (g *registry) closeConns(which func(*conn) bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -131,7 +131,7 @@ func (l *limiter) countOf(k key) *count {
 	return c
 }
 
-// end writes one line for each message of which lines were dropped, and starts to count again.
+// end writes one line for each message that had lines dropped, and starts to count again.
 func (l *limiter) end(t *handler) {
 	l.mu.Lock()
 	counts := l.counts

@@ -30,7 +30,7 @@ type AsyncWriter struct {
 	left     bool          // the handle is closed, or about to be
 }
 
-// badWrite is a write of which the server could not use some pages.
+// badWrite is a write with pages that the server could not use.
 type badWrite struct {
 	piece *writePiece // still has the payload
 	list  []byte      // wire.ParsePageErrors reads it

@@ -313,7 +313,7 @@ func onlyLost(s *hemera.Snapshot, j hemera.JobStatus) bool {
 func removals(s *hemera.Snapshot, add func(hemera.Condition)) {
 	if s.Bad > 0 {
 		add(hemera.Condition{Code: PiecesBad, Severity: hemera.SeverityWarning, Count: int64(s.Bad),
-			Text: count(int64(s.Bad), "piece was", "pieces were") + " found bad and will be mended from other pieces", Remedy: "nothing, unless it stays: the manager's log says which cannot be mended, hemera fs ls which disks have errors",
+			Text: count(int64(s.Bad), "piece was", "pieces were") + " found bad and will be repaired from other pieces", Remedy: "nothing, unless it stays: the manager's log says which cannot be repaired, hemera fs ls which disks have errors",
 		})
 	}
 	if n := s.Namespace.Unlinked - s.Namespace.Held; n > removalsMax {

@@ -245,7 +245,7 @@ func status(v *hemera.View, e hemera.Entry, broken brokenSet) string {
 	case len(e.Pieces) < int(e.Layout.Pieces):
 		return fmt.Sprintf("incomplete: %d of %d pieces", len(e.Pieces), e.Layout.Pieces)
 	case bad > 0:
-		return fmt.Sprintf("degraded: %d of %d pieces are known to be bad and cannot be mended", bad, len(e.Pieces))
+		return fmt.Sprintf("degraded: %d of %d pieces are known to be bad and cannot be repaired", bad, len(e.Pieces))
 	case readable < len(e.Pieces):
 		return fmt.Sprintf("degraded: %d of %d pieces can be read: %s", readable, len(e.Pieces), place.Unreadable(v, e.Pieces, nil))
 	}

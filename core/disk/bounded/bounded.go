@@ -27,7 +27,7 @@
 // # Late results
 //
 // The worker undoes what comes late: a piece that was begun is aborted, one that was sealed is removed (unless it
-// replaced another), one that was opened is closed. A Writer of which one call was stalled is at its end: its calls fail
+// replaced another), one that was opened is closed. After one stalled call a Writer is at its end: its calls fail
 // with the same error, and the piece is aborted when the stuck call returns. A Reader goes on.
 //
 // # Goroutines and locks

@@ -152,7 +152,7 @@ func (c *checker) move(set, to uint64) {
 	delete(c.sets, set)
 }
 
-// compare names each account of which something is left.
+// compare names each account that has something left.
 func (c *checker) compare() {
 	// Sets of no node must have come to nothing, too.
 	for set, sums := range c.sets {

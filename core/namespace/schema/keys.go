@@ -138,9 +138,6 @@ func DueFrom(disk hemera.DiskID, until time.Time) []byte {
 	return binary.BigEndian.AppendUint64(DiskKey(TableDue, disk), uint64(max(0, until.UnixMilli())))
 }
 
-// DueTime reads the time in a key of [TableDue].
-func DueTime(k []byte) time.Time { return time.UnixMilli(int64(Uint64At(k, DiskKeyBytes))) }
-
 func appendPieceID(k []byte, p hemera.PieceID) []byte {
 	k = binary.BigEndian.AppendUint64(k, uint64(p.File))
 	return append(binary.BigEndian.AppendUint64(k, uint64(p.Gen)), p.Index)

@@ -82,7 +82,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// pattern is n bytes of which no two pages are the same.
+// pattern returns n bytes. No two of their pages are the same.
 func pattern(n int) []byte {
 	p := make([]byte, n)
 	for i := range p {

@@ -109,7 +109,7 @@ func (o Options) measure(ctx context.Context, trees []Tree, r *Result) error {
 	return nil
 }
 
-// child runs one child on a store of which nothing is in the page cache.
+// child runs one child on a store that has nothing in the page cache.
 // A child that is to be killed ends with an error, which is as it should be.
 func (o Options) child(ctx context.Context, spec childSpec, into *Result) error {
 	if err := Evict(o.Dir); err != nil {

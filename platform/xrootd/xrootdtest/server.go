@@ -240,7 +240,7 @@ func Sums(p []byte, off int64) []uint32 {
 	return wire.SumPages(make([]uint32, wire.Fragments(off, int64(len(p)))), p, off)
 }
 
-// Pattern returns n bytes of which no two pages are equal.
+// Pattern returns n bytes. No two of their pages are equal.
 func Pattern(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {

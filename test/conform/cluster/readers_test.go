@@ -19,7 +19,7 @@ import (
 	"hemera/test/conform"
 )
 
-// split is a manager and a node in front of which connections are cut.
+// split is a manager and a node behind a proxy that cuts connections.
 type split struct {
 	t       *testing.T
 	options daemon.ManagerOptions

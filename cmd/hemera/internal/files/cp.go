@@ -132,7 +132,7 @@ func (o cpOptions) copyOptions() (copy.Options, error) {
 	}, nil
 }
 
-// again is what to do after a copy of which a part failed.
+// again says what to do after a copy that failed in part.
 // It is added to errors only if something was left to be done.
 func (o cpOptions) again(args []string) string {
 	s := "repeat the command with --continue: it goes on with the parts that were kept and passes over the files that are there"

@@ -41,8 +41,8 @@ it, and a file's pieces may lie in several groups.`
 }
 
 // groupRecords makes the record of each group. "filled" keys are about how full its disks are, in percent: mean,
-// standard deviation and largest deviation. A disk of which nothing is known, because it is gone, does not count as
-// empty.
+// standard deviation and largest deviation. A disk that is gone has no figures; it does
+// not count as empty.
 // Groups without disks do not exist. They are sorted by name.
 func groupRecords(v *hemera.View, jobs []hemera.JobStatus) (out []output.Record) {
 	groups := map[string][]hemera.Disk{}
