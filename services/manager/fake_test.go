@@ -246,10 +246,14 @@ func (n *fakeNode) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		id, epoch := n.lease()
 		orders, err := n.rig.m.Exchange(ctx, id, epoch, results)
-		if err != nil {
-			return
-		}
 		results = nil
+		if err != nil { // of a lease that register has just replaced
+			select {
+			case <-ctx.Done():
+			case <-time.After(hemera.HeartbeatInterval):
+			}
+			continue
+		}
 		for _, o := range orders {
 			results = append(results, n.execute(o))
 		}

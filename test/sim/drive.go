@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -25,6 +26,22 @@ type drive struct {
 	slow   atomic.Int64                  // nanoseconds a call may take
 	hung   atomic.Pointer[chan struct{}] // closed when the drive answers again; nil while it does
 	store  atomic.Pointer[store]         // as the last life opened it
+	served sync.Map                      // pieceKey of each piece that a node made or opened here
+}
+
+// pieceKey names the pieces of one generation of a file, without their index.
+type pieceKey struct {
+	file hemera.FileID
+	gen  hemera.Generation
+}
+
+// serves notes that a node has a piece here: the manager may name the drive to readers from now on.
+func (d *drive) serves(id hemera.PieceID) { d.served.Store(pieceKey{id.File, id.Gen}, true) }
+
+// hasServed reports whether an old grant may still send a reader here for a piece of the file.
+func (d *drive) hasServed(id hemera.PieceID) bool {
+	_, ok := d.served.Load(pieceKey{id.File, id.Gen})
+	return ok
 }
 
 // newDrive makes an empty drive with a file system in memory.
@@ -200,6 +217,7 @@ func (s *store) drag() {
 func (s *store) Create(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, error) {
 	s.drag()
 	inner, err := s.Disk.Create(id, o)
+	s.drive.serves(id)
 	// One in ten, so that most files are whole and the loss must be found among them.
 	if err == nil && s.w.plan.sabotage == ForgetPieces && s.w.coin(10) {
 		return &forgetful{Writer: inner, id: id, o: o}, nil
@@ -210,6 +228,7 @@ func (s *store) Create(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, er
 // Open opens a piece.
 func (s *store) Open(id hemera.PieceID) (disk.Reader, error) {
 	s.drag()
+	s.drive.serves(id)
 	return s.Disk.Open(id)
 }
 

@@ -59,8 +59,10 @@ func (n planter) plant(ctx context.Context) {
 		// Any index: a copy of another piece of the file is as wrong as other bytes.
 		piece := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: uint8(n.rng.IntN(int(e.Layout.Pieces)))}
 		how := plant(n.rng.IntN(int(plants)))
-		if how == plantOther && n.w.victim(n.w.drive(at)) {
-			how = plantStale // a drive that lies may take back what replaced it, and no read could tell
+		if d := n.w.drive(at); how == plantOther && (n.w.victim(d) || d.hasServed(piece)) {
+			// No read could tell the bytes from the right ones. A drive that lies may take back what replaced them, and a
+			// reader whose grant is older than the piece's move from here comes for them.
+			how = plantStale
 		}
 		if p := n.content(&e, disks); p != nil {
 			n.did("plants a piece that is %s of %s: %s on disk %d: %v", how, name, piece, at.ID, n.w.drive(at).plant(n.rng, piece, how, &e, p))
