@@ -18,6 +18,27 @@ func TestNamesSuite(t *testing.T) {
 	})
 }
 
+func TestFilesSuite(t *testing.T) {
+	service.Files(t, func(t *testing.T) service.FilesOptions {
+		r := newRig(t, 2, 1)
+		if _, err := r.m.Mkdir(t.Context(), hemera.SystemIdentity(), "/suite", 0o777, false); err != nil {
+			t.Fatal(err)
+		}
+		return service.FilesOptions{Files: r.m, Names: r.m, Who: alice, Other: bob, Barred: bob, Dir: "/suite", End: r.end}
+	})
+}
+
+// end is what a head tells the manager when a handle on the write ends.
+func (r *rig) end(ctx context.Context, g hemera.Grant, size int64, how hemera.Ending) error {
+	switch how {
+	case hemera.EndAbort:
+		return r.m.Abort(ctx, shown(g))
+	case hemera.EndClose:
+		return r.m.Commit(ctx, r.seal(g, size))
+	}
+	return nil
+}
+
 func TestControlSuite(t *testing.T) {
 	service.Control(t, func(t *testing.T) service.ControlOptions {
 		r := newRig(t, 1, 1)

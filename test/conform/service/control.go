@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -80,7 +81,8 @@ func orders(t *testing.T, o ControlOptions) {
 	ctx, cancel := context.WithTimeout(o.Context(t), 100*time.Millisecond)
 	defer cancel()
 	list, err := o.Control.Exchange(ctx, w.ID, w.Epoch, []hemera.OrderResult{{ID: 1 << 60}}) // of an order that is not known
-	if len(list) != 0 || err != nil && ctx.Err() == nil {
+	// Over a network the manager may see the deadline pass before the caller does.
+	if len(list) != 0 || err != nil && !errors.Is(err, errs.Timeout) && ctx.Err() == nil {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
