@@ -25,18 +25,25 @@ type Config struct {
 	Port      int    `key:"port" default:"1094" min:"0" max:"65535" doc:"TCP port for every protocol; nodes of hemera up take the following ports; 0 chooses a free one"`
 	Advertise string `key:"advertise" default:"" doc:"host or host:port by which clients and other nodes reach this process; if empty, the process finds it out"`
 
-	HTTP    HTTP    `key:"http"`
-	Auth    Auth    `key:"auth"`
-	TPC     TPC     `key:"tpc"`
-	Space   Space   `key:"space"`
-	Node    Node    `key:"node"`
-	Up      Up      `key:"up"`
-	Repair  Repair  `key:"repair"`
-	Removal Removal `key:"removal"`
-	Writes  Writes  `key:"writes"`
-	Scrub   Scrub   `key:"scrub"`
-	Cache   Cache   `key:"cache"`
-	Log     Log     `key:"log"`
+	Connections Connections `key:"connections"`
+	HTTP        HTTP        `key:"http"`
+	Auth        Auth        `key:"auth"`
+	TPC         TPC         `key:"tpc"`
+	Space       Space       `key:"space"`
+	Node        Node        `key:"node"`
+	Up          Up          `key:"up"`
+	Repair      Repair      `key:"repair"`
+	Removal     Removal     `key:"removal"`
+	Writes      Writes      `key:"writes"`
+	Scrub       Scrub       `key:"scrub"`
+	Cache       Cache       `key:"cache"`
+	Log         Log         `key:"log"`
+}
+
+// Connections decides how connections of XRootD clients are served.
+type Connections struct {
+	// False is the way around a fault of the event loop (platform/poll): Go's own poller serves then.
+	EventLoop bool `key:"event_loop" flag:"event-loop" default:"true" doc:"serve XRootD connections with an event loop of a few threads; false gives each connection a goroutine of its own, which is slower"`
 }
 
 // HTTP has the settings of HTTP: additional listeners besides the common port, and who may use them.

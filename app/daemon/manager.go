@@ -64,6 +64,8 @@ type ManagerOptions struct {
 	ApproveNodes, NewDisksOff bool
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
 	Loop *poll.Loop
+	// WithoutLoop gives each XRootD connection a goroutine of its own instead; Loop is nil then.
+	WithoutLoop bool
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *resources.Bounds
 	// Local finds a node of the same process; nil when there is none.
@@ -117,7 +119,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		return nil, err
 	}
 	// The port comes before the store: a port that is taken shows at once, and opening a large store takes seconds.
-	if m.port, err = openPort(ctx, o.Listen, o.Loop, o.Log); err != nil {
+	if m.port, err = openPort(ctx, o.Listen, o.Loop, o.WithoutLoop, o.Log); err != nil {
 		return nil, err
 	}
 	m.port.bounds = o.Bounds

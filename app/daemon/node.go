@@ -51,6 +51,8 @@ type NodeOptions struct {
 	Memory *disks.Memory
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
 	Loop *poll.Loop
+	// WithoutLoop is as in [ManagerOptions].
+	WithoutLoop bool
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *resources.Bounds
 	limits func() []hemera.LimitUse // of bounds that are the node's own
@@ -108,7 +110,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 			n.close()
 		}
 	}()
-	if n.port, err = openPort(ctx, o.Listen, o.Loop, o.Log); err != nil {
+	if n.port, err = openPort(ctx, o.Listen, o.Loop, o.WithoutLoop, o.Log); err != nil {
 		return nil, err
 	}
 	n.port.bounds = o.Bounds

@@ -31,7 +31,7 @@ const (
 type port struct {
 	listener net.Listener      // of all protocols
 	extra    []net.Listener    // HTTP only
-	loop     *poll.Loop        // of the XRootD connections
+	loop     *poll.Loop        // of the XRootD connections; nil: each has a goroutine
 	shared   bool              // the loop is somebody else's
 	xrd      *xrd.Server       // always there
 	web      http.Handler      // nil: no HTTP
@@ -42,15 +42,15 @@ type port struct {
 	log      *slog.Logger
 }
 
-// openPort listens at the address. Without a loop it makes one of its own.
+// openPort listens at the address. Without a loop it makes one of its own, unless there is to be none.
 // The kernel queues clients from now on; nobody is answered before serve.
-func openPort(ctx context.Context, addr string, loop *poll.Loop, log *slog.Logger) (*port, error) {
+func openPort(ctx context.Context, addr string, loop *poll.Loop, withoutLoop bool, log *slog.Logger) (*port, error) {
 	listener, err := link.Listen(ctx, addr, link.DefaultOptions())
 	if err != nil {
 		return nil, err
 	}
 	p := &port{listener: listener, loop: loop, shared: loop != nil, grace: shutdownTime, log: log}
-	if loop == nil {
+	if loop == nil && !withoutLoop {
 		p.loop, err = poll.NewLoop()
 	}
 	if err != nil {
@@ -128,7 +128,7 @@ func (p *port) muxOptions() link.MuxOptions {
 // close releases the resources of a port that is not serving.
 func (p *port) close() {
 	_ = p.listener.Close()
-	if !p.shared {
+	if p.loop != nil && !p.shared {
 		runWithin(closeTime, p.loop.Close)
 	}
 	for _, l := range p.extra {

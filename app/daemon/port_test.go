@@ -20,7 +20,7 @@ type noNode struct{ hemera.Node }
 // holds is let go: a backup under way keeps the store from closing.
 func TestRequestsEndWithThePort(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	p, err := openPort(t.Context(), "127.0.0.1:0", nil, log)
+	p, err := openPort(t.Context(), "127.0.0.1:0", nil, false, log)
 	if err != nil {
 		t.Fatal(err)
 	}

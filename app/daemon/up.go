@@ -35,7 +35,7 @@ type UpOptions struct {
 type Up struct {
 	Manager *Manager
 	Nodes   []*Node
-	loop    *poll.Loop // shared; closed after all of them
+	loop    *poll.Loop // shared; closed after all of them; nil: each connection has a goroutine
 }
 
 // OpenUp opens the manager and the nodes below its directory.
@@ -54,7 +54,10 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 			u.close()
 		}
 	}()
-	if u.loop, err = poll.NewLoop(); err != nil {
+	if !o.Manager.WithoutLoop {
+		u.loop, err = poll.NewLoop()
+	}
+	if err != nil {
 		return nil, err
 	}
 	if o.Manager.Loop = u.loop; o.Manager.Bounds == nil {
@@ -79,7 +82,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		n, err := OpenNode(ctx, NodeOptions{
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
 			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Manager,
-			Disks: disksOf(dir, i, o.Nodes, o.Disks), Elsewhere: disksOfOthers(dir, i, o.Nodes, o.Disks), MakeDisks: true, StopPatience: o.StopPatience, ScrubRate: o.ScrubRate, Memory: memory, Loop: u.loop, Bounds: o.Manager.Bounds, Metrics: o.Manager.Metrics, Hosts: o.Manager.Hosts,
+			Disks: disksOf(dir, i, o.Nodes, o.Disks), Elsewhere: disksOfOthers(dir, i, o.Nodes, o.Disks), MakeDisks: true, StopPatience: o.StopPatience, ScrubRate: o.ScrubRate, Memory: memory, Loop: u.loop, WithoutLoop: o.Manager.WithoutLoop, Bounds: o.Manager.Bounds, Metrics: o.Manager.Metrics, Hosts: o.Manager.Hosts,
 			Version: o.Manager.Version, Commit: o.Manager.Commit, Log: o.Manager.Log,
 		})
 		if errors.Is(err, errs.Exists) && first != 0 {
@@ -148,7 +151,7 @@ func (u *Up) Run(ctx context.Context, ready func()) error {
 	if managerErr := manager.Wait(); err == nil {
 		err = managerErr
 	}
-	runWithin(closeTime, u.loop.Close)
+	u.closeLoop()
 	return err
 }
 
@@ -172,6 +175,11 @@ func (u *Up) close() {
 	if u.Manager != nil {
 		u.Manager.close()
 	}
+	u.closeLoop()
+}
+
+// closeLoop ends the event loop after all connections. It does nothing if there is none.
+func (u *Up) closeLoop() {
 	if u.loop != nil {
 		runWithin(closeTime, u.loop.Close)
 	}

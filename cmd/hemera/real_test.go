@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -25,8 +26,9 @@ const realPatience = 30 * time.Second
 
 // realCluster is a manager with nodes and disks for one script.
 type realCluster struct {
-	dir, addr string
-	stop      func() error
+	dir, addr   string
+	withoutLoop bool
+	stop        func() error
 }
 
 type realKey struct{}
@@ -34,7 +36,7 @@ type realKey struct{}
 // start begins a life and returns its address.
 func (c *realCluster) start() error {
 	up, err := daemon.OpenUp(context.Background(), daemon.UpOptions{Nodes: 2, Disks: 2, Manager: daemon.ManagerOptions{
-		Dir: c.dir, Listen: "127.0.0.1:0", CacheBytes: 8 << 20, RepairGrace: time.Minute, TokenLifetime: time.Hour, Log: slog.New(slog.DiscardHandler),
+		Dir: c.dir, Listen: "127.0.0.1:0", CacheBytes: 8 << 20, RepairGrace: time.Minute, TokenLifetime: time.Hour, Log: slog.New(slog.DiscardHandler), WithoutLoop: c.withoutLoop,
 	}})
 	if err != nil {
 		return err
@@ -52,17 +54,24 @@ func (c *realCluster) start() error {
 	}
 }
 
-// TestReal runs testdata/real/*.txt: commands over a cluster of its own, with real disks.
+// TestReal runs testdata/real/*.txt: commands over a cluster of its own, with real disks. It runs them twice, the second
+// time without an event loop.
 //
 //	corrupt TEXT     changes the first byte of the sealed pieces that begin with it
 //	await ARGS       runs hemera until it prints something
 //	restart          ends the cluster and starts it again
 //	metrics PATTERN  what the metrics must say
 func TestReal(t *testing.T) {
+	for _, withoutLoop := range []bool{false, true} {
+		t.Run(fmt.Sprintf("withoutLoop=%v", withoutLoop), func(t *testing.T) { runReal(t, withoutLoop) })
+	}
+}
+
+func runReal(t *testing.T, withoutLoop bool) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/real", RequireUniqueNames: true,
 		Setup: func(s *testscript.Env) error {
-			c := &realCluster{dir: t.TempDir()}
+			c := &realCluster{dir: t.TempDir(), withoutLoop: withoutLoop}
 			s.Values[realKey{}] = c
 			if err := c.start(); err != nil {
 				return err

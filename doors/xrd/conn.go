@@ -141,7 +141,11 @@ func (c *conn) beforeWait(betweenRequests bool) error {
 	if betweenRequests {
 		c.busy.Store(false)
 	}
-	return c.deadline.set(betweenRequests)
+	err := c.deadline.set(betweenRequests)
+	if err == nil && betweenRequests && c.bound != nil && c.sock == nil {
+		err = c.bound.beginRead()
+	}
+	return err
 }
 
 // handshake reads the client's first 20 bytes, which may come in any pieces (§2.1). Later calls do nothing.

@@ -3,6 +3,7 @@ package xrd
 import (
 	"errors"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,6 +127,9 @@ type substream struct {
 
 	closed atomic.Bool // nothing is queued any more
 	queue  chan queuedWork
+
+	mu      sync.Mutex // guards reading
+	reading bool       // without an event loop: the goroutine reads the connection, and wake may end that
 }
 
 // errUnannounced ends a bound connection on which data came that no request announced.
@@ -174,10 +178,51 @@ func (l *substream) submit(w queuedWork) bool {
 		l.dropQueued()
 		return true
 	}
-	if l.conn.sock != nil {
-		l.conn.sock.Wake() // it may be parked
-	}
+	l.wake()
 	return true
+}
+
+// wake has the bound connection look at its queue: it may be parked, or reading. A read without an event loop is ended by
+// a deadline that has passed.
+func (l *substream) wake() {
+	if l.conn.sock != nil {
+		l.conn.sock.Wake()
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.reading { // else the queue is looked at before the next read
+		l.reading = false
+		_ = l.conn.nc.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// beginRead runs before the bound connection reads between two requests, which it does without an event loop: so it
+// notices that its client closes it. It returns ErrIdle if something is queued.
+func (l *substream) beginRead() error {
+	l.mu.Lock()
+	l.reading = true // before the look at the queue: whatever is queued after that look wakes the read
+	l.mu.Unlock()
+	if len(l.queue) > 0 {
+		return transport.ErrIdle
+	}
+	return nil
+}
+
+// endRead runs after the read, and returns its error: ErrIdle if wake ended it.
+func (l *substream) endRead(err error) error {
+	l.mu.Lock()
+	woken := !l.reading
+	l.reading = false
+	l.mu.Unlock()
+	if !woken {
+		return err
+	}
+	_ = l.conn.nc.SetReadDeadline(time.Time{}) // if it fails the next read does
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return transport.ErrIdle
+	}
+	return err
 }
 
 func (l *substream) stop() { l.once.Do(func() { close(l.quit) }) }
@@ -204,6 +249,7 @@ func (l *substream) dropQueued() {
 }
 
 // next takes the next request out of the queue. It waits for one, or returns ErrIdle if the connection can be parked.
+// While it waits the end of the connection is noticed: by an event, or by a read that a request ends.
 func (l *substream) next(c *conn) (queuedWork, error) {
 	select {
 	case w := <-l.queue: // without a flush while there is more to do
@@ -213,27 +259,23 @@ func (l *substream) next(c *conn) (queuedWork, error) {
 	if err := c.out.Flush(); err != nil {
 		return queuedWork{}, err
 	}
-	var late <-chan time.Time
-	if c.sock != nil {
-		_, err := c.in.Next(1)
-		if err == transport.ErrIdle && len(l.queue) == 0 {
-			return queuedWork{}, err
-		}
-		if err != nil && err != transport.ErrIdle {
-			return queuedWork{}, err
-		}
-		// Data is here before the request that announces it, which comes on another connection.
-		c.lend()
-		t := time.NewTimer(c.srv.o.Limits.RequestTime)
-		defer t.Stop()
-		late = t.C
+	_, err := c.in.Next(1)
+	if c.sock == nil {
+		err = l.endRead(err)
 	}
+	if err == transport.ErrIdle && len(l.queue) == 0 && c.sock != nil || err != nil && err != transport.ErrIdle {
+		return queuedWork{}, err
+	}
+	// Data is here before the request that announces it, which comes on another connection. Or it came meanwhile.
+	c.lend()
+	late := time.NewTimer(c.srv.o.Limits.RequestTime)
+	defer late.Stop()
 	select {
 	case w := <-l.queue:
 		return w, nil
 	case <-l.quit:
 		return queuedWork{}, transport.Broken{Err: net.ErrClosed}
-	case <-late:
+	case <-late.C:
 		return queuedWork{}, transport.Broken{Err: errUnannounced}
 	}
 }

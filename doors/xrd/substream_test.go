@@ -232,7 +232,6 @@ func TestBoundWriteRefused(t *testing.T) {
 }
 
 func TestUnknownPath(t *testing.T) {
-	needsLoop(t, "a bound connection that is lost is noticed when it is used")
 	boundWriters(t, func(t *testing.T, p *pair, c *rawConn, addr string, fh wire.Handle) {
 		l, path := bind(t, addr, c.id)
 		c.refused(t, wire.Write{Handle: fh, Path: 9}, "", wire.ArgInvalid) // no data, so none to look for

@@ -62,7 +62,7 @@ func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explan
 		// One reason for each piece, also the good ones: the reader sees how many are left.
 		r := whyPiece(view, p)
 		if broken.has(e, p) {
-			r.Text = "is known to be bad, and no good piece was left to mend it from; its other pages " + r.Text
+			r.Text = "is known to be bad, and no good piece was left to repair it from; its other pages " + r.Text
 			r.Remedy = "hemera file verify " + path + " reads it again; save what can be read, restore the file from elsewhere, or remove it"
 		}
 		out.Reasons = append(out.Reasons, r)

@@ -50,7 +50,7 @@ func TestCompactionsFail(t *testing.T) {
 	var full atomic.Bool
 	full.Store(true)
 	fs := noCompactions{vfs.NewMem(), &full}
-	o := Options{FS: fs, MemTableBytes: 64 << 10, flushRetryTime: time.Millisecond}
+	o := Options{PebbleScheduler: *PebbleScheduler, FS: fs, MemTableBytes: 64 << 10, flushRetryTime: time.Millisecond}
 	s, err := Open("db", o)
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func info(err error) pebble.CompactionInfo { return pebble.CompactionInfo{Err: e
 
 // TestYoungMemTables: Pebble begins with small memory tables and does not flush them one by one. Nobody waits for that.
 func TestYoungMemTables(t *testing.T) {
-	s, err := Open("db", Options{FS: vfs.NewMem(), MemTableBytes: 16 << 20})
+	s, err := Open("db", Options{PebbleScheduler: *PebbleScheduler, FS: vfs.NewMem(), MemTableBytes: 16 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

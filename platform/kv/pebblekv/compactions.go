@@ -10,7 +10,7 @@ import (
 // compactionScheduler lets as many compactions run at a time as Pebble wishes, but none before the store is open: Pebble's
 // Open waits for those that it has begun, which after a crash takes seconds for nothing that a start needs. After a failed
 // one it lets none begin for retryPause, because Pebble tries again at once. Otherwise it does what Pebble's own scheduler
-// does. DESIGN.md says how to do without it.
+// does. Options.PebbleScheduler does without it.
 type compactionScheduler struct {
 	db   pebble.DBForCompaction // set by Register; not used before begin
 	kick chan struct{}          // has one slot: grant looks again

@@ -59,7 +59,7 @@ func cuts(t *testing.T, fs *vfs.MemFS, first int, r *rand.Rand) []image {
 		}
 		return nil
 	}))
-	s, err := pebblekv.Open("db", pebblekv.Options{FS: watched, MemTableBytes: 32 << 10})
+	s, err := pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: watched, MemTableBytes: 32 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func cuts(t *testing.T, fs *vfs.MemFS, first int, r *rand.Rand) []image {
 // verify opens an image and returns how many batches it has.
 func verify(t *testing.T, cut image) int {
 	t.Helper()
-	s, err := pebblekv.Open("db", pebblekv.Options{FS: cut.fs, MemTableBytes: 32 << 10})
+	s, err := pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: cut.fs, MemTableBytes: 32 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func lots(t *testing.T, w kv.Writer, from int, sizes []int, r *rand.Rand) int {
 // reopened is how many batches a store has: a first part of all, whole. An error is that of its opening.
 func reopened(t *testing.T, fs vfs.FS, count int) (int, error) {
 	t.Helper()
-	s, err := pebblekv.Open("db", pebblekv.Options{FS: fs, MemTableBytes: 64 << 10})
+	s, err := pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: fs, MemTableBytes: 64 << 10})
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,14 @@
 package pebblekv
 
-import "github.com/cockroachdb/pebble/v2/vfs"
+import (
+	"flag"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// PebbleScheduler has all tests leave compactions to Pebble's own scheduler: go test ./platform/kv/pebblekv -args
+// -pebblescheduler. TestWithPebbleScheduler runs them so.
+var PebbleScheduler = flag.Bool("pebblescheduler", false, "leave compactions to Pebble's own scheduler")
 
 // OpenUncompacted opens a store in which nothing goes on by itself: where the list of tables cannot be written, a
 // compaction would end the process.

@@ -40,7 +40,8 @@ func newFlusher(retryTime time.Duration) *flusher {
 	return &flusher{retryTime: retryTime, flushed: func() {}, broken: make(chan struct{}), ended: make(chan struct{})}
 }
 
-// watch has Pebble report the ends of flushes and compactions to f, and failures to the scheduler of compactions. Pebble's
+// watch has Pebble report the ends of flushes and compactions to f, and failures to the scheduler of compactions, if that is
+// ours and not nil. Pebble's
 // own answer to a damaged block is to end the process; here a reader of the block gets an error.
 func (f *flusher) watch(l *pebble.EventListener, c *compactionScheduler, log pebble.Logger) {
 	l.FlushEnd = f.flushEnded
@@ -51,7 +52,7 @@ func (f *flusher) watch(l *pebble.EventListener, c *compactionScheduler, log peb
 		if flush && !f.opened.Load() && f.usable() != nil {
 			select {} // nobody waits for this Open any more, and its files may be another's
 		}
-		if !flush {
+		if !flush && c != nil {
 			c.pause()
 		}
 		if news {

@@ -28,8 +28,8 @@ func batch(i int) *kv.Batch {
 }
 
 // fullDisk refuses whatever is written to tables while it is full.
-func fullDisk(full *atomic.Bool, tried chan struct{}) vfs.FS {
-	return errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+func fullDisk(disk vfs.FS, full *atomic.Bool, tried chan struct{}) vfs.FS {
+	return errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if !full.Load() || filepath.Ext(op.Path) != ".sst" || op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
 			return nil
 		}
@@ -47,8 +47,9 @@ func TestTablesFail(t *testing.T) {
 	var full atomic.Bool
 	tried := make(chan struct{}, 1)
 	var text strings.Builder
+	disk := vfs.NewCrashableMem()
 	o := Options{
-		FS: fullDisk(&full, tried), MemTableBytes: 64 << 10, flushRetryTime: time.Millisecond,
+		PebbleScheduler: *PebbleScheduler, FS: fullDisk(disk, &full, tried), MemTableBytes: 64 << 10, flushRetryTime: time.Millisecond,
 		Logger: slog.New(slog.NewTextHandler(&text, nil)),
 	}
 	s, err := Open("db", o)
@@ -92,6 +93,12 @@ func TestTablesFail(t *testing.T) {
 		t.Errorf("a start on the full disk: %v", err)
 	}
 	full.Store(false)
+	if *PebbleScheduler { // a compaction of the abandoned start may write on
+		if _, err := Open("db", o); !errors.Is(err, errs.Unavailable) {
+			t.Errorf("a start after the failed one: %v", err)
+		}
+		o.FS = disk.CrashClone(vfs.CrashCloneCfg{}) // the process ends
+	}
 	if s, err = Open("db", o); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +116,7 @@ func TestTablesFail(t *testing.T) {
 func TestTablesFailForAMoment(t *testing.T) {
 	var full atomic.Bool
 	tried := make(chan struct{}, 1)
-	s, err := Open("db", Options{FS: fullDisk(&full, tried), MemTableBytes: 64 << 10})
+	s, err := Open("db", Options{PebbleScheduler: *PebbleScheduler, FS: fullDisk(vfs.NewMem(), &full, tried), MemTableBytes: 64 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +152,7 @@ func TestUnwaitedFailure(t *testing.T) {
 		}
 		return nil
 	}))
-	s, err := Open("db", Options{FS: fs})
+	s, err := Open("db", Options{PebbleScheduler: *PebbleScheduler, FS: fs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +180,7 @@ func TestUnwaitedFailure(t *testing.T) {
 // TestDamagedTable: a damaged block is an error for who reads it, and for nobody else.
 func TestDamagedTable(t *testing.T) {
 	fs := vfs.NewMem()
-	s, err := Open("db", Options{FS: fs})
+	s, err := Open("db", Options{PebbleScheduler: *PebbleScheduler, FS: fs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +201,7 @@ func TestDamagedTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	damage(t, fs)
-	if s, err = Open("db", Options{FS: fs}); err != nil {
+	if s, err = Open("db", Options{PebbleScheduler: *PebbleScheduler, FS: fs}); err != nil {
 		t.Fatal(err)
 	}
 	bad := 0

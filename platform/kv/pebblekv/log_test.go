@@ -45,7 +45,7 @@ func logs(t *testing.T, fs vfs.FS) map[string]int64 {
 func TestLogsAreOverwritten(t *testing.T) {
 	const count = 4000
 	fs := vfs.NewMem()
-	s, err := pebblekv.Open("db", pebblekv.Options{FS: fs, MemTableBytes: 128 << 10})
+	s, err := pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: fs, MemTableBytes: 128 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func TestStartsCutAnywhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err = pebblekv.Open("db", pebblekv.Options{FS: watched, MemTableBytes: 64 << 10})
+			s, err = pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: watched, MemTableBytes: 64 << 10})
 		}
 		if err == nil {
 			err = s.Close()
@@ -48,7 +48,7 @@ func TestStartsCutAnywhere(t *testing.T) {
 			t.Fatal(len(images), err)
 		}
 		for i, left := range images {
-			s, err := pebblekv.Open("db", pebblekv.Options{FS: left, MemTableBytes: 64 << 10})
+			s, err := pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: left, MemTableBytes: 64 << 10})
 			if err != nil {
 				t.Errorf("seed %d, before write %d: %v", seed, i, err)
 				continue

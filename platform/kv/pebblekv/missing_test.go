@@ -84,7 +84,7 @@ func TestCopyNeedsNoLog(t *testing.T) {
 	if err := s.Backup(t.Context(), "copy"); err != nil {
 		t.Fatal(err)
 	}
-	copied, err := pebblekv.Open("copy", pebblekv.Options{FS: fs})
+	copied, err := pebblekv.Open("copy", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: fs})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func TestOpenOnAFailingDisk(t *testing.T) {
 				}
 				return nil
 			}))
-			s, err := pebblekv.Open("db", pebblekv.Options{FS: broken, MemTableBytes: 64 << 10})
+			s, err := pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: broken, MemTableBytes: 64 << 10})
 			more = left.Load() < 0
 			left.Store(1 << 40)
 			if err == nil {
@@ -45,7 +45,7 @@ func TestOpenOnAFailingDisk(t *testing.T) {
 				t.Errorf("%s, write %d: %v", what, step, err)
 			}
 			after := fs.CrashClone(vfs.CrashCloneCfg{})
-			if s, err = pebblekv.Open("db", pebblekv.Options{FS: after, MemTableBytes: 64 << 10}); err != nil {
+			if s, err = pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: after, MemTableBytes: 64 << 10}); err != nil {
 				t.Errorf("%s, after write %d: %v", what, step, err)
 				continue
 			}
@@ -71,7 +71,7 @@ func TestOpenWithoutManifest(t *testing.T) {
 		}
 		return nil
 	}))
-	if _, err := pebblekv.Open("db", pebblekv.Options{FS: fs}); !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
+	if _, err := pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: fs}); !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
 		t.Errorf("%v", err)
 	}
 }

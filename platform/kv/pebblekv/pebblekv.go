@@ -43,6 +43,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -69,6 +70,9 @@ type Options struct {
 	Damaged func(error)
 	FS      vfs.FS       // nil: the operating system's
 	Logger  *slog.Logger // takes Pebble's messages; nil: none
+	// PebbleScheduler leaves it to Pebble's own scheduler when compactions run. Open takes longer then, compactions that fail
+	// are repeated without a pause, and if Open fails the directory may stay locked until the process ends.
+	PebbleScheduler bool
 
 	flushRetryTime time.Duration // see the constant, which 0 stands for
 	noteAfter      time.Duration // see the constant, which 0 stands for
@@ -211,15 +215,18 @@ func (s *Store) openPebble(o Options, lock *pebble.Lock) error {
 	}
 	options.ReadOnly = o.ReadOnly && !old // what a journal has is put into memory tables, which are not flushed
 	options.EnsureDefaults()
-	compactions := newCompactionScheduler()
-	options.Experimental.CompactionScheduler = compactions
+	var compactions *compactionScheduler // nil: Pebble's own, which must not run where nothing is to be changed
+	if !o.PebbleScheduler || o.ReadOnly || o.uncompacted {
+		compactions = newCompactionScheduler()
+		options.Experimental.CompactionScheduler = compactions
+	}
 	s.flusher = newFlusher(cmp.Or(o.flushRetryTime, flushRetryTime))
 	s.flusher.flushed, s.flusher.memTable = s.flushed, options.MemTableSize
 	s.flusher.watch(options.EventListener, compactions, options.Logger)
-	if err := s.openInTime(options); err != nil {
+	if err := s.openInTime(options, compactions == nil); err != nil {
 		return err
 	}
-	if !o.ReadOnly && !o.uncompacted {
+	if compactions != nil && !o.ReadOnly && !o.uncompacted {
 		compactions.begin()
 	}
 	s.cacheMax = options.CacheSize
@@ -229,8 +236,9 @@ func (s *Store) openPebble(o Options, lock *pebble.Lock) error {
 }
 
 // openInTime opens the engine. Pebble's Open writes what was in the logs to tables, and tries for ever if that fails. It is
-// abandoned once the flusher finds that it has failed for too long: its goroutines never run again (see flusher.watch).
-func (s *Store) openInTime(options *pebble.Options) error {
+// abandoned once the flusher finds that it has failed for too long: its goroutines never run again (see flusher.watch). A
+// compaction that runs already writes on, so then the directory stays locked.
+func (s *Store) openInTime(options *pebble.Options, compacts bool) error {
 	opened := make(chan error, 1)
 	go func() {
 		opened <- catchFatal(func() (err error) { s.db, err = pebble.Open(s.dir, options); return err })
@@ -244,7 +252,11 @@ func (s *Store) openInTime(options *pebble.Options) error {
 		s.flusher.opened.Store(true)
 		return nil
 	case <-s.flusher.broken:
-		return openError(s.dir, errors.Join(s.flusher.failure, s.logs.unlock()))
+		err := error(s.flusher.failure)
+		if !compacts {
+			err = errors.Join(err, s.logs.unlock())
+		}
+		return openError(s.dir, err)
 	}
 }
 
@@ -266,7 +278,7 @@ func openError(dir string, err error) error {
 	switch {
 	case pebble.IsCorruptionError(err):
 		kind = errs.Corrupt
-	case kind == errs.Internal:
+	case kind == errs.Internal, errors.Is(err, syscall.EAGAIN): // another process has the lock
 		kind = errs.Unavailable
 	}
 	return errs.New(kind, "pebblekv.Open", dir, err.Error()).

@@ -1,6 +1,8 @@
 package pebblekv_test
 
 import (
+	"os"
+	"os/exec"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -12,10 +14,25 @@ import (
 
 func TestConformance(t *testing.T) {
 	kvtest.Run(t, func(t *testing.T) kv.Store {
-		s, err := pebblekv.Open("db", pebblekv.Options{FS: vfs.NewMem()})
+		s, err := pebblekv.Open("db", pebblekv.Options{PebbleScheduler: *pebblekv.PebbleScheduler, FS: vfs.NewMem()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	})
+}
+
+// TestWithPebbleScheduler runs all tests of the package once more, with compactions that Pebble schedules itself: a store
+// that is opened so keeps the same promises.
+func TestWithPebbleScheduler(t *testing.T) {
+	if *pebblekv.PebbleScheduler {
+		return
+	}
+	if testing.Short() {
+		t.Skip("runs all tests again")
+	}
+	out, err := exec.Command(os.Args[0], "-test.run=.", "-pebblescheduler").CombinedOutput()
+	if err != nil {
+		t.Errorf("with Pebble's scheduler: %v\n%s", err, out)
+	}
 }

@@ -21,15 +21,15 @@ func ManagerCommand(e *cli.Env) *cobra.Command {
 		Args: cobra.NoArgs,
 	}
 	// The groups of settings that a manager has; each setting is a flag, a variable and a key of the file.
-	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "tpc", "space", "repair", "removal", "writes", "cache", "log")
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http", "auth", "tpc", "space", "repair", "removal", "writes", "cache", "log")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		// Before anything allocates, opens files or starts goroutines.
-		addProcessors()
+		// Before anything opens files.
 		keepPrivate()
 		l, log, err := settings(e, c)
 		if err != nil {
 			return err
 		}
+		addProcessors(l)
 		options, err := managerOptions(e, l, "manager", log)
 		if err != nil {
 			return err

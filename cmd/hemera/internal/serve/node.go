@@ -20,19 +20,19 @@ import (
 // The command is made by package storage, where it is the noun of admins' commands. The flags registered here are the
 // settings of a node; sub-commands do not inherit them.
 func RunsNode(e *cli.Env, c *cobra.Command) {
-	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http.metrics_networks", "node", "scrub", "log")
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http.metrics_networks", "node", "scrub", "log")
 	c.Example = `  hemera node --join-file token --listen 10.1.0.2 --disk /disk1 --disk /disk2
   hemera node ls`
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return cli.UnknownCommand(c, args[0])
 		}
-		addProcessors()
 		keepPrivate()
 		l, log, err := settings(e, c)
 		if err != nil {
 			return err
 		}
+		addProcessors(l)
 		var disks []hemera.AttachDisk
 		for _, d := range l.Node.Disks {
 			path, space := d, ""
@@ -50,7 +50,7 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 		}
 		// It returns when the node listens. Joining goes on in the background and is repeated until it succeeds.
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
-			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone,
+			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone, WithoutLoop: !l.Connections.EventLoop,
 			Disks: disks, Join: token, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate),
 			Version: e.Build.Version, Commit: e.Build.Commit, Log: log,
 		})

@@ -33,9 +33,9 @@ func limitMemory(l *config.Loaded) {
 
 // addProcessors doubles GOMAXPROCS, unless the environment sets it. Half of the processors stay with pollers even while
 // these wait in the kernel (package poll). Without the other half, a goroutine that a disk wakes would wait for one of
-// these.
-func addProcessors() {
-	if os.Getenv("GOMAXPROCS") == "" {
+// these. Without the event loop there are no pollers.
+func addProcessors(l *config.Loaded) {
+	if l.Connections.EventLoop && os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 	}
 }

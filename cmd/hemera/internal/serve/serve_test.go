@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"hemera/app/config"
 	"hemera/app/statedir"
@@ -60,6 +63,36 @@ func TestUpStartsAsItWasStarted(t *testing.T) {
 	} {
 		if got := start(c.args...); got != c.want {
 			t.Errorf("%v: %+v, not %+v", c.args, got, c.want)
+		}
+	}
+}
+
+// TestEventLoop: on unless a flag or a variable switches it off.
+func TestEventLoop(t *testing.T) {
+	for _, command := range []func(*cli.Env) *cobra.Command{ManagerCommand, UpCommand} {
+		for _, c := range []struct {
+			args, variable string
+			without        bool
+		}{
+			{"", "", false}, {"--event-loop=false", "", true}, {"", "false", true}, {"--event-loop", "false", false},
+		} {
+			t.Setenv("HEMERA_CONNECTIONS_EVENT_LOOP", c.variable)
+			if c.variable == "" {
+				_ = os.Unsetenv("HEMERA_CONNECTIONS_EVENT_LOOP")
+			}
+			e := &cli.Env{Console: cli.Console{Err: io.Discard}}
+			cmd := command(e)
+			if err := cmd.ParseFlags(strings.Fields(c.args)); err != nil {
+				t.Fatal(err)
+			}
+			l, log, err := settings(e, cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := managerOptions(e, l, cmd.Name(), log)
+			if err != nil || o.WithoutLoop != c.without {
+				t.Errorf("%s %+v: without the loop is %v, %v", cmd.Name(), c, o.WithoutLoop, err)
+			}
 		}
 	}
 }

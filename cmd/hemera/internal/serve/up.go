@@ -32,7 +32,7 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
   hemera up /data/hemera --port 21094 --nodes 3`,
 		Args: cobra.MaximumNArgs(1),
 	}
-	config.Register(c.Flags(), "data", "listen", "port", "advertise", "http", "auth", "tpc", "space", "up", "repair", "removal", "writes", "scrub", "cache", "log")
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http", "auth", "tpc", "space", "up", "repair", "removal", "writes", "scrub", "cache", "log")
 	data := c.Flags().Lookup("data")
 	// Only the text in --help; chooseData applies it.
 	data.DefValue = upData
@@ -41,13 +41,13 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 		if err := chooseData(c, args); err != nil {
 			return err
 		}
-		addProcessors()
 		keepPrivate()
 		// It reads --data, so it comes after chooseData.
 		l, log, err := settings(e, c)
 		if err != nil {
 			return err
 		}
+		addProcessors(l)
 		var level slog.LevelVar
 		// A person at a terminal reads the welcome, not the log of a start that goes well.
 		if level.Set(l.Log.Level); e.Live && l.Log.Level == slog.LevelInfo {
