@@ -135,7 +135,7 @@ func TestAdminVerbsAreRefusedToUsers(t *testing.T) {
 // TestCallsOfADoorThatFails keep its error.
 func TestCallsOfADoorThatFails(t *testing.T) {
 	for name, before := range map[string]string{"before the answer": "", "within the answer": "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{"} {
-		way := failingCaller{before, errs.New(errs.Unavailable, "ask manager", "root://there", "the connection was lost").WithRemedy("try again")}
+		way := failingCaller{before, errs.New(errs.Unavailable, "xrootd.Query", "root://there", "the connection was lost").WithRemedy("try again")}
 		c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{way}}})
 		_, err := c.Stat(t.Context(), alice, "/exp")
 		if !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) != "try again" || strings.Contains(err.Error(), "Post") {

@@ -14,25 +14,6 @@ import (
 	"hemera/platform/rpc"
 )
 
-// kinds is the way back for errors that another program, or the transport, made.
-// Our own servers send the exact kind as a detail. A code that is missing here is Internal.
-var kinds = map[connect.Code]errs.Kind{
-	connect.CodeCanceled:           errs.Cancelled,
-	connect.CodeInvalidArgument:    errs.Invalid,
-	connect.CodeDeadlineExceeded:   errs.Timeout,
-	connect.CodeNotFound:           errs.NotFound,
-	connect.CodeAlreadyExists:      errs.Exists,
-	connect.CodePermissionDenied:   errs.Denied,
-	connect.CodeResourceExhausted:  errs.Overloaded,
-	connect.CodeFailedPrecondition: errs.Invalid,
-	connect.CodeAborted:            errs.Conflict,
-	connect.CodeOutOfRange:         errs.Invalid,
-	connect.CodeUnimplemented:      errs.Unsupported,
-	connect.CodeUnavailable:        errs.Unavailable,
-	connect.CodeDataLoss:           errs.Corrupt,
-	connect.CodeUnauthenticated:    errs.Unauthenticated,
-}
-
 // toConnect turns a service's error into the protocol's, with everything a person needs as detail.
 // An error that is of the protocol already, such as one of the stream, passes as it is. Details are protobuf, so their texts are made valid UTF-8.
 func toConnect(ctx context.Context, err error) *connect.Error {
@@ -94,8 +75,8 @@ func fromConnect(ctx context.Context, err error, addr, trace string) error {
 		return nil
 	}
 	if ended := ctx.Err(); ended != nil && !connect.IsWireError(err) {
-		cause := &errs.Error{Kind: errs.KindOf(ended), Op: "ask manager", Subject: addr, Cause: ended}
-		return &RemoteError{cause: cause, text: cause.Error()}
+		cause := &errs.Error{Kind: errs.KindOf(ended), Op: "admin.AskManager", Subject: addr, Cause: ended}
+		return &RemoteError{cause: cause, text: errs.Plain(cause.Error())}
 	}
 	var remote *connect.Error
 	if !errors.As(err, &remote) {
@@ -113,7 +94,8 @@ func fromConnect(ctx context.Context, err error, addr, trace string) error {
 	if own, ok := errors.AsType[*errs.Error](err); ok { // of the door that the request came through
 		return &RemoteError{cause: own, text: own.Error()}
 	}
-	cause := &errs.Error{Kind: kinds[remote.Code()], Op: "reach manager", Subject: addr, Text: remote.Message()}
+	kind, _ := rpc.KindOf(remote.Code()) // our own servers send the exact kind as a detail
+	cause := &errs.Error{Kind: kind, Op: "admin.ReachManager", Subject: addr, Text: remote.Message()}
 	if !connect.IsWireError(err) {
 		trace = ""
 		switch cause.Kind {
@@ -129,7 +111,7 @@ func fromConnect(ctx context.Context, err error, addr, trace string) error {
 			cause.Remedy = "give the manager's address, not a node's, with --url or HEMERA_URL"
 		}
 	}
-	return &RemoteError{Trace: trace, cause: cause, text: cause.Error()}
+	return &RemoteError{Trace: trace, cause: cause, text: errs.Plain(cause.Error())}
 }
 
 // fromDetail rebuilds an error from the details that toConnect added. It returns nil if they are not such details.

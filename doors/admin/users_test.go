@@ -13,7 +13,6 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
-	"hemera/platform/kv/memkv"
 	"hemera/platform/treewalk"
 	"hemera/test/fixture"
 )
@@ -40,10 +39,10 @@ func (l entryLooker) FileInfo(ctx context.Context, ref string) (r hemera.FileRep
 
 // TestUsersAreToldOfWhatTheyMaySee: by path or id, with the attributes that are for them.
 func TestUsersAreToldOfWhatTheyMaySee(t *testing.T) {
-	n := tree(t)
+	n := fixture.NewNamespace(t)
 	owner, guest := hemera.Identity{Name: "owner", UID: 1, GID: 1}, hemera.Identity{Name: "guest", UID: 2, GID: 2}
 	for path, mode := range map[string]uint32{"/secret/sub": 0o755, "/open": 0o711} {
-		grow(t, n, owner, path, mode)
+		fixture.MakeDirs(t, n, owner, path, mode)
 		if err := n.SetXattr(t.Context(), owner, path, "user.note", []byte("hidden"), false); err != nil {
 			t.Fatal(err)
 		}
@@ -96,9 +95,9 @@ func TestUsersAreToldOfWhatTheyMaySee(t *testing.T) {
 
 // TestUsersOwners: the group may be changed to one of the owner's own, the owner by no user.
 func TestUsersOwners(t *testing.T) {
-	n := tree(t)
+	n := fixture.NewNamespace(t)
 	owner := hemera.Identity{Name: "owner", UID: 1, GID: 1, Groups: []uint32{1, 7}}
-	grow(t, n, owner, "/mine", 0o755)
+	fixture.MakeDirs(t, n, owner, "/mine", 0o755)
 	h := NewHandler(Services{Names: n, Attributes: n}, nil)
 	c := clientOf(&server{base: "http://there", addr: "there", http: &http.Client{Transport: through{&doorCaller{calls: NewCalls(h), who: owner}}}})
 	defer c.Close()
@@ -155,9 +154,9 @@ func TestUsersSeeTheLimitsThatBoundThem(t *testing.T) {
 // TestUsersWalksShareALimiter: many walks read few pages at the same time; an admin's does not wait for them.
 func TestUsersWalksShareALimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := tree(t)
+		n := fixture.NewNamespace(t)
 		for _, path := range []string{"/a/b", "/c", "/d"} {
-			grow(t, n, hemera.SystemIdentity(), path, 0o755)
+			fixture.MakeDirs(t, n, hemera.SystemIdentity(), path, 0o755)
 		}
 		s := fixture.NewGatedDirectories(n)
 		d := &door{users: make(limiter, 2)}
@@ -218,21 +217,5 @@ func TestVerbsOfUsers(t *testing.T) {
 	}
 	if listed < 30 {
 		t.Errorf("only %d verbs are listed", listed)
-	}
-}
-
-func tree(t *testing.T) *namespace.Namespace {
-	t.Helper()
-	n, err := namespace.Open(t.Context(), memkv.New(), namespace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-func grow(t *testing.T, n *namespace.Namespace, who hemera.Identity, path string, mode uint32) {
-	t.Helper()
-	if _, err := n.Mkdir(t.Context(), who, path, mode, true); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -148,10 +148,7 @@ func TestThirdPartyCopy(t *testing.T) {
 	dst.must(t, wire.Sync{Handle: fh}, "")
 	dst.must(t, wire.Stat{Handle: fh}, "")
 	dst.must(t, wire.Close{Handle: fh}, "")
-	p.mu.Lock()
-	same := string(p.entries["/dst"].data) == data
-	p.mu.Unlock()
-	if !same {
+	if p.stored("/dst") != data {
 		t.Error("the copy differs")
 	}
 }

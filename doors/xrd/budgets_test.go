@@ -137,9 +137,7 @@ func TestCheckpointsShareABudget(t *testing.T) {
 	c.Close()
 	drained(t, budgets.Checkpoints)
 	drained(t, budgets.Handles)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := len(p.entries["/f0"].data); n != size {
+	if n := len(p.stored("/f0")); n != size {
 		t.Errorf("a checkpoint of a client that went away left %d bytes", n)
 	}
 }

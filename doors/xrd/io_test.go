@@ -226,10 +226,7 @@ func TestWrites(t *testing.T) {
 		t.Error("the file is visible before it is closed")
 	}
 	c.must(t, wire.Close{Handle: fh}, "")
-	p.mu.Lock()
-	got := p.entries["/f"].data
-	p.mu.Unlock()
-	if !bytes.Equal(got, want[:1<<20]) {
+	if p.stored("/f") != string(want[:1<<20]) {
 		t.Error("the content differs")
 	}
 }
@@ -302,10 +299,7 @@ func TestBadPages(t *testing.T) {
 	}
 	bad(8192, data[8092:], wire.PageRetry)
 	c.must(t, wire.Close{Handle: fh}, "")
-	p.mu.Lock()
-	got := p.entries["/f"].data[100:]
-	p.mu.Unlock()
-	if !bytes.Equal(got, data) {
+	if p.stored("/f")[100:] != string(data) {
 		t.Error("the content differs")
 	}
 
@@ -451,9 +445,7 @@ func TestCheckpoint(t *testing.T) {
 	c.must(t, op(wire.CkpBegin), "")
 	xeq(wire.Write{Handle: fh}, "lost")
 	c.must(t, wire.Close{Handle: fh}, "")
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if got := string(p.entries["/f"].data); got != "ORIGinal" {
+	if got := p.stored("/f"); got != "ORIGinal" {
 		t.Errorf("committed %q", got)
 	}
 }

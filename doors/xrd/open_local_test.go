@@ -100,7 +100,7 @@ func TestLocalFile(t *testing.T) {
 	c.must(t, wire.Fattr{Subcode: wire.FattrSet, Handle: fh, Count: 1}, "\x00\x00\x00a\x00\x00\x00\x00\x01v")
 	c.must(t, wire.Sync{Handle: fh}, "")
 	c.must(t, wire.Stat{}, "/dir/other")
-	c.refused(t, wire.Stat{}, "/dir/f", wire.NotFound)
+	loginAs(t, p.managerAddr, 43, "").refused(t, wire.Stat{}, "/dir/f", wire.NotFound) // another process
 	c.must(t, wire.Chkpoint{Handle: fh, Operation: wire.CkpBegin}, "")
 	c.must(t, wire.Truncate{Handle: fh, Size: 7}, "")
 	c.must(t, wire.Chkpoint{Handle: fh, Operation: wire.CkpCommit}, "")
@@ -138,7 +138,6 @@ func TestLocalFile(t *testing.T) {
 // TestLocalWriteUnderWay: its process sees what it has written.
 func TestLocalWriteUnderWay(t *testing.T) {
 	p, _ := newLocalPair(t, nil)
-	p.own = true
 	c := dial(t, p.managerAddr)
 	fh := open(t, c, "/f", wire.OpenNew)
 	for n := int64(1); n < 3; n++ {

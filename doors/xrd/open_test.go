@@ -115,9 +115,10 @@ func TestTruncationOfAWriteUnderWay(t *testing.T) {
 		{false, errs.New(errs.IO, "truncate", "", ""), wire.StatusError, 10, 0, 0, 1},
 		{true, errs.New(errs.BadHandle, "truncate", "", ""), wire.StatusRedirect, 10, 0, 1, 0}, // closed meanwhile
 	} {
-		f := &memoryFile{m: p.memory, token: "t", writable: true, data: make([]byte, 10)}
+		f := &memoryFile{m: p.memory, writable: true, data: make([]byte, 10)}
 		p.mu.Lock()
-		p.grants["t"] = &memoryGrant{pending: f}
+		f.grant = &memoryGrant{m: p.memory, pending: f}
+		p.grants["t"] = f.grant
 		p.mu.Unlock()
 		node.write = &joined{memoryFile: f, shared: k.shared, fail: k.fail}
 		status, body, err := c.call(wire.Truncate{Size: 3}, []byte("/f?hem.cap=t"))
@@ -161,7 +162,6 @@ func TestRenameWaitsForTheCloseOfItsProcess(t *testing.T) {
 // TestStatOfAWriteUnderWay: its process is sent to the node that has it, which knows the size.
 func TestStatOfAWriteUnderWay(t *testing.T) {
 	p := newPair(t, nil)
-	p.own = true
 	p.put("/f", "0123456789")
 	c := dial(t, p.managerAddr)
 	for _, at := range []string{"/f", "/new"} {
@@ -190,9 +190,7 @@ func TestStatOfAWriteUnderWay(t *testing.T) {
 	if list := c.must(t, wire.Dirlist{Options: wire.DirlistStat}, "/"); bytes.Contains(list, []byte("new")) {
 		t.Errorf("with sizes it lists %q", list)
 	}
-	p.mu.Lock()
-	p.own = false
-	p.mu.Unlock()
+	c = loginAs(t, p.managerAddr, 43, "") // another process
 	if s, err := wire.ParseStat(c.must(t, wire.Stat{}, "/f")); err != nil || s.Size != 10 {
 		t.Errorf("others see %+v, %v", s, err)
 	}

@@ -475,7 +475,7 @@ func TestDisconnect(t *testing.T) {
 				t.Errorf("an unfinished file is visible: %v", err)
 			}
 			if !c.aborted {
-				fh := p.openToken(t, next, "/f", f.token, wire.OpenUpdate)
+				fh := p.openToken(t, next, "/f", tokenOf(hemera.Grant{Permit: f.grant.permit}), wire.OpenUpdate)
 				if got := next.must(t, wire.Read{Handle: fh, Length: 10}, ""); string(got) != "part" {
 					t.Errorf("after reconnecting the file holds %q", got)
 				}

@@ -103,16 +103,6 @@ func TestBindRefused(t *testing.T) {
 	m.refused(t, wire.Bind{}, "", wire.Unsupported)
 }
 
-// stored is what was committed under the path.
-func (p *pair) stored(path string) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if e := p.entries[path]; e != nil {
-		return string(e.data)
-	}
-	return ""
-}
-
 // sendHead sends a request's header alone: its data goes elsewhere.
 func (c *rawConn) sendHead(t *testing.T, r wire.Request, n int) {
 	t.Helper()

@@ -7,18 +7,25 @@ import (
 	"hemera/test/conform/service"
 )
 
-// TestMemoryIsLikeAManager: what stands for a manager in the tests of this door passes the suite of one.
+// TestMemoryIsLikeAManager: what stands for a manager in the tests of this door passes the suites of one.
 func TestMemoryIsLikeAManager(t *testing.T) {
-	service.Names(t, func(t *testing.T) service.NamesOptions {
+	make := func(t *testing.T) *memory {
 		m := newMemory()
-		who := hemera.SystemIdentity()
-		if _, err := m.Mkdir(t.Context(), who, "/suite", 0o755, false); err != nil {
+		m.addr = "node:1095"
+		if _, err := m.Mkdir(t.Context(), tester, "/suite", 0o777, false); err != nil {
 			t.Fatal(err)
 		}
-		return service.NamesOptions{Names: m, Who: who, Dir: "/suite", MakeFile: func(t *testing.T, path string) {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			m.entries[path] = &memoryEntry{Entry: m.entry(path, hemera.KindFile, 0o644)}
-		}}
+		return m
+	}
+	service.Names(t, func(t *testing.T) service.NamesOptions {
+		m := make(t)
+		return service.NamesOptions{Names: m, Who: tester, Dir: "/suite", MakeFile: func(_ *testing.T, path string) { m.put(path, "") }}
+	})
+	service.Files(t, func(t *testing.T) service.FilesOptions {
+		m := make(t)
+		return service.FilesOptions{
+			Files: memoryFiles{m}, Names: m, Who: tester, Other: hemera.Identity{Name: "other", UID: 1001}, Barred: hemera.Identity{UID: hemera.NobodyID},
+			Dir: "/suite", AlwaysUnchanged: true, End: service.AtNode(func(hemera.NodeID) hemera.Node { return m }),
+		}
 	})
 }

@@ -26,6 +26,11 @@ func Errors(files []*File) (bad []string) {
 			continue
 		}
 		ast.Inspect(f.AST, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.CompositeLit); ok {
+				if op, ok := opOf(lit); ok && !operation.MatchString(op) {
+					bad = append(bad, fmt.Sprintf("%s: the operation %q is not of the form package.Verb", f.at(n), op))
+				}
+			}
 			call, ok := n.(*ast.CallExpr)
 			if !ok {
 				return true
@@ -53,6 +58,26 @@ func Errors(files []*File) (bad []string) {
 		})
 	}
 	return bad
+}
+
+// opOf returns the operation that a literal of errs.Error gives.
+// An operation that is computed is not judged.
+func opOf(lit *ast.CompositeLit) (string, bool) {
+	sel, ok := lit.Type.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "Error" {
+		return "", false
+	}
+	if x, ok := sel.X.(*ast.Ident); !ok || x.Name != "errs" {
+		return "", false
+	}
+	for _, e := range lit.Elts {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			if key, ok := kv.Key.(*ast.Ident); ok && key.Name == "Op" {
+				return literal(kv.Value)
+			}
+		}
+	}
+	return "", false
 }
 
 // literal returns the value of a string literal.

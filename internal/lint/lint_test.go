@@ -92,6 +92,7 @@ func TestRulesCanFail(t *testing.T) {
 		{"a/a.go", "package a\n" + strings.Repeat("var _ int\n", 82) + strings.Repeat("// Why.\n\n", 17) + strings.Repeat("\n", 83), Comments, 1},
 		{"a/a.go", "package a\n" + strings.Repeat("var _ int // why\n", 40) + strings.Repeat("\n", 120), Comments, 0},
 		{"a/a.go", "// Package a.\npackage a\n" + strings.Repeat("var _ int // why\n", 1000), Comments, 1},
+		{"a/a.go", "package a\nvar _ = errs.Error{Op: \"disk.Seal\"}\nvar _ = &errs.Error{Kind: k, Op: \"seal it\"}\n", Errors, 1},
 		{"a/a.go", "package a\nvar _ = errs.New(k, \"disk.Seal\", s, c)\nvar _ = errs.Wrap(e, \"seal it\", s)\n", Errors, 1},
 		{"a/a.go", "package a\nfunc f() { log.Warn(\"m\", \"error\", e); log.Warn(\"m\", \"err\", e) }\n", Errors, 1},
 		{"a/a.go", "package a\n// Whoever comes begins anew.\nvar s = \"of which we are told that\"\n", English, 3},

@@ -40,7 +40,7 @@ func CheckSocketPath(path string) error {
 	if len(path) <= socketPathMax {
 		return nil
 	}
-	return errs.New(errs.Invalid, "link.OpenUnixSocket", path, fmt.Sprintf("the path has %d bytes, and the system allows %d", len(path), socketPathMax)).
+	return errs.New(errs.Invalid, "link.CheckSocketPath", path, fmt.Sprintf("the path has %d bytes, and the system allows %d", len(path), socketPathMax)).
 		WithRemedy("name a shorter path, for example below /run")
 }
 
@@ -54,7 +54,7 @@ func ListenUnix(path string) (net.Listener, error) {
 		if errors.Is(err, unix.EADDRINUSE) {
 			kind = errs.Exists
 		}
-		return &errs.Error{Kind: kind, Op: "link.OpenUnixSocket", Subject: path, Cause: err, Remedy: remedy}
+		return &errs.Error{Kind: kind, Op: "link.ListenUnix", Subject: path, Cause: err, Remedy: remedy}
 	}
 	if err := CheckSocketPath(path); err != nil {
 		return nil, err
@@ -83,14 +83,14 @@ func ListenUnix(path string) (net.Listener, error) {
 // at the same moment can both pass; then one of them fails, or loses the path to the other.
 func removeStale(path string) error {
 	taken := func(text, remedy string) error {
-		return errs.New(errs.Exists, "link.OpenUnixSocket", path, text).WithRemedy(remedy)
+		return errs.New(errs.Exists, "link.ListenUnix", path, text).WithRemedy(remedy)
 	}
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return errs.Wrap(err, "link.OpenUnixSocket", path)
+		return errs.Wrap(err, "link.ListenUnix", path)
 	case info.Mode().Type() != fs.ModeSocket:
 		return taken("there is something else than a socket", "name another path, or remove it")
 	}
@@ -99,9 +99,9 @@ func removeStale(path string) error {
 		_ = conn.Close()
 	}
 	if !errors.Is(err, unix.ECONNREFUSED) {
-		return taken("another process has it", "stop that process, or name another path")
+		return taken("another process has the socket", "stop that process, or name another path")
 	}
-	return errs.Wrap(os.Remove(path), "link.RemoveOldUnixSocket", path)
+	return errs.Wrap(os.Remove(path), "link.ListenUnix", path)
 }
 
 // letAllConnect undoes what the process's umask removed from the mode of the socket: connecting needs write permission

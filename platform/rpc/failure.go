@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
+	"slices"
 
 	"connectrpc.com/connect"
 
@@ -78,38 +79,52 @@ func fromWire(ctx context.Context, c connect.Codec, err error, subject string) e
 	return lost
 }
 
+// codes are Connect's codes and what they stand for. A kind that is in no line is sent as CodeInternal.
+var codes = []struct {
+	code connect.Code
+	// bare is the kind of the code where no exact kind came with it: Connect, a proxy or another program said it.
+	bare errs.Kind
+	// transport: such an answer says how the way to the manager is. Any other would be a decision of a manager.
+	transport bool
+	kinds     []errs.Kind // sent with the code
+}{
+	{connect.CodeInvalidArgument, errs.Invalid, true, []errs.Kind{errs.Invalid, errs.TooLarge}},
+	{connect.CodeNotFound, errs.NotFound, false, []errs.Kind{errs.NotFound, errs.NoAttribute}},
+	{connect.CodeAlreadyExists, errs.Exists, false, []errs.Kind{errs.Exists}},
+	{connect.CodePermissionDenied, errs.Denied, true, []errs.Kind{errs.Denied}},
+	{connect.CodeUnauthenticated, errs.Unauthenticated, true, []errs.Kind{errs.Unauthenticated}},
+	// Connect itself says it of a message above the limit, which no later call would pass either.
+	{connect.CodeResourceExhausted, errs.TooLarge, true, []errs.Kind{errs.NoSpace, errs.OverQuota, errs.Overloaded}},
+	{connect.CodeAborted, errs.Conflict, false, []errs.Kind{errs.Conflict, errs.Fenced, errs.Locked}},
+	{connect.CodeUnavailable, errs.Unavailable, true, []errs.Kind{errs.Unavailable, errs.NoReplicas}},
+	{connect.CodeUnimplemented, errs.Unsupported, true, []errs.Kind{errs.Unsupported}},
+	{connect.CodeDataLoss, errs.Corrupt, false, []errs.Kind{errs.Corrupt}},
+	{connect.CodeCanceled, errs.Cancelled, true, []errs.Kind{errs.Cancelled}},
+	{connect.CodeDeadlineExceeded, errs.Timeout, true, []errs.Kind{errs.Timeout}},
+	{connect.CodeFailedPrecondition, errs.Invalid, false, []errs.Kind{errs.IsDirectory, errs.NotDirectory, errs.NotEmpty, errs.ReadOnly, errs.BadHandle}},
+	{connect.CodeOutOfRange, errs.Invalid, false, nil},
+}
+
 // CodeOf picks the Connect code of a kind, which chooses the HTTP status: it is for proxies, curl and
 // people with a packet dump; clients of our own read the exact kind beside it.
 func CodeOf(k errs.Kind) connect.Code {
-	switch k {
-	case errs.Invalid, errs.TooLarge:
-		return connect.CodeInvalidArgument
-	case errs.NotFound, errs.NoAttribute:
-		return connect.CodeNotFound
-	case errs.Exists:
-		return connect.CodeAlreadyExists
-	case errs.Denied:
-		return connect.CodePermissionDenied
-	case errs.Unauthenticated:
-		return connect.CodeUnauthenticated
-	case errs.NoSpace, errs.OverQuota, errs.Overloaded:
-		return connect.CodeResourceExhausted
-	case errs.Conflict, errs.Fenced, errs.Locked:
-		return connect.CodeAborted
-	case errs.Unavailable, errs.NoReplicas:
-		return connect.CodeUnavailable
-	case errs.Unsupported:
-		return connect.CodeUnimplemented
-	case errs.Corrupt:
-		return connect.CodeDataLoss
-	case errs.Cancelled:
-		return connect.CodeCanceled
-	case errs.Timeout:
-		return connect.CodeDeadlineExceeded
-	case errs.IsDirectory, errs.NotDirectory, errs.NotEmpty, errs.ReadOnly, errs.BadHandle:
-		return connect.CodeFailedPrecondition
+	for _, c := range codes {
+		if slices.Contains(c.kinds, k) {
+			return c.code
+		}
 	}
 	return connect.CodeInternal
+}
+
+// KindOf is the way back, for an answer without an exact kind. transport reports whether Connect or a proxy may have made
+// the answer; otherwise it claims to be a manager's, without its kind. Internal for codes that stand for nothing here.
+func KindOf(code connect.Code) (kind errs.Kind, transport bool) {
+	for _, c := range codes {
+		if c.code == code {
+			return c.bare, c.transport
+		}
+	}
+	return errs.Internal, false
 }
 
 // kindOf classifies a failure that has no errs.Error: the server never saw the call, its answer was
@@ -126,21 +141,9 @@ func kindOf(err error) errs.Kind {
 	if errors.As(err, &e) {
 		return e.Kind
 	}
-	switch connect.CodeOf(err) {
-	case connect.CodeDeadlineExceeded:
-		return errs.Timeout
-	case connect.CodeCanceled:
-		return errs.Cancelled
-	case connect.CodeInvalidArgument:
-		return errs.Invalid
-	case connect.CodeResourceExhausted:
-		return errs.TooLarge
-	case connect.CodeUnimplemented:
-		return errs.Unsupported
-	case connect.CodeUnauthenticated:
-		return errs.Unauthenticated
-	case connect.CodePermissionDenied:
-		return errs.Denied
+	// What looks like a decision of a manager is none: a caller would act on it, and remove what it wrote.
+	if kind, transport := KindOf(connect.CodeOf(err)); transport {
+		return kind
 	}
 	return errs.Unavailable
 }

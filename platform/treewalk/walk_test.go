@@ -13,25 +13,8 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
-	"hemera/platform/kv/memkv"
 	"hemera/test/fixture"
 )
-
-func tree(t *testing.T) *namespace.Namespace {
-	t.Helper()
-	n, err := namespace.Open(t.Context(), memkv.New(), namespace.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-func grow(t *testing.T, n *namespace.Namespace, who hemera.Identity, path string, mode uint32) {
-	t.Helper()
-	if _, err := n.Mkdir(t.Context(), who, path, mode, true); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // listed lists a tree by recursion, the plain way.
 func listed(t *testing.T, n *namespace.Namespace, at string, depth int) (all []string) {
@@ -80,16 +63,16 @@ func TestWalkIsInOrder(t *testing.T) {
 		"nothing": func(*namespace.Namespace) {},
 		"wide": func(n *namespace.Namespace) {
 			for i := range 3*pageSize + 1 {
-				grow(t, n, system, fmt.Sprintf("/d%d", i), 0o755)
+				fixture.MakeDirs(t, n, system, fmt.Sprintf("/d%d", i), 0o755)
 			}
-			grow(t, n, system, "/d9/a/b", 0o755)
+			fixture.MakeDirs(t, n, system, "/d9/a/b", 0o755)
 		},
 		"deep": func(n *namespace.Namespace) { // each level is read again when the walk comes back
 			path := ""
 			for i := range 3 * pageDepth {
 				path += "/m"
 				for _, name := range []string{"a", "z", "z0"} {
-					grow(t, n, system, fmt.Sprintf("%s/%s%d", path, name, i), 0o755)
+					fixture.MakeDirs(t, n, system, fmt.Sprintf("%s/%s%d", path, name, i), 0o755)
 				}
 			}
 		},
@@ -98,13 +81,13 @@ func TestWalkIsInOrder(t *testing.T) {
 			all := []string{""}
 			for range 2000 {
 				at := all[r.IntN(len(all))] + fmt.Sprintf("/%c%d", 'a'+rune(r.IntN(26)), r.IntN(1000))
-				grow(t, n, system, at, 0o755)
+				fixture.MakeDirs(t, n, system, at, 0o755)
 				all = append(all, at)
 			}
 		},
 	}
 	for name, fill := range trees {
-		n := tree(t)
+		n := fixture.NewNamespace(t)
 		fill(n)
 		for depth := range 4 {
 			plain := depth
@@ -119,11 +102,11 @@ func TestWalkIsInOrder(t *testing.T) {
 }
 
 func TestWalkSaysWhatItMayNotSee(t *testing.T) {
-	n := tree(t)
+	n := fixture.NewNamespace(t)
 	owner, guest := hemera.Identity{Name: "owner", UID: 1}, hemera.Identity{Name: "guest", UID: 2}
-	grow(t, n, owner, "/open/sub", 0o755)
-	grow(t, n, owner, "/secret/sub", 0o755)
-	grow(t, n, owner, "/names/sub/below", 0o755)
+	fixture.MakeDirs(t, n, owner, "/open/sub", 0o755)
+	fixture.MakeDirs(t, n, owner, "/secret/sub", 0o755)
+	fixture.MakeDirs(t, n, owner, "/names/sub/below", 0o755)
 	for path, mode := range map[string]uint32{"/secret": 0o700, "/names": 0o744} {
 		if err := n.SetMode(t.Context(), owner, path, mode); err != nil {
 			t.Fatal(err)
@@ -139,9 +122,9 @@ func TestWalkSaysWhatItMayNotSee(t *testing.T) {
 // cancelled leaves no reader.
 func TestWalkEndsWithItsListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := tree(t)
+		n := fixture.NewNamespace(t)
 		for i := range 100 {
-			grow(t, n, hemera.SystemIdentity(), fmt.Sprintf("/a/d%d", i), 0o755)
+			fixture.MakeDirs(t, n, hemera.SystemIdentity(), fmt.Sprintf("/a/d%d", i), 0o755)
 		}
 		s := fixture.NewGatedDirectories(n)
 		ctx, cancel := context.WithCancel(t.Context())
