@@ -46,16 +46,10 @@ fuzz() {
 }
 
 # sim is the search for rare orders of events: the simulator, and the concurrent and cut-off histories of the namespace.
-# A process runs 400 seeds at most: what they leave behind grows by 12 MB a seed until it ends.
 sim() {
-	local seeds=${SEEDS:-2000} first count only=
-	for ((first = 1; first <= seeds; first += 400)); do
-		count=$((seeds - first + 1 < 400 ? seeds - first + 1 : 400))
-		HEMERA_SIM_FIRST=$first HEMERA_SIM_SEEDS=$count $go test -count=1 -timeout 30m -run "$only" ./test/sim/ || return 1
-		only='^TestSeeds$'
-	done
-	HEMERA_LINEAR_SEEDS=$seeds HEMERA_CRASH_SEEDS=20 \
-		$go test -count=1 -timeout 30m -run 'TestLinearizable|TestCrash|TestLoadIsCutOffAnywhere|TestIdsOfAllLives' ./core/namespace/
+	HEMERA_SIM_SEEDS=${SEEDS:-2000} $go test -count=1 -timeout 30m ./test/sim/ &&
+		HEMERA_LINEAR_SEEDS=${SEEDS:-2000} HEMERA_CRASH_SEEDS=20 \
+			$go test -count=1 -timeout 30m -run 'TestLinearizable|TestCrash|TestLoadIsCutOffAnywhere|TestIdsOfAllLives' ./core/namespace/
 }
 
 # with_up COMMAND...: runs it with URL naming a fresh `hemera up` on a free port, and stops that.
