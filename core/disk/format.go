@@ -2,6 +2,9 @@ package disk
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
 
 	"hemera"
 	"hemera/rules/checksum"
@@ -60,4 +63,125 @@ func parseBlock(b []byte, sums []uint32) bool {
 		sums[i] = binary.LittleEndian.Uint32(b[4*i:])
 	}
 	return true
+}
+
+// The footer is a head of fixed size, the path, the checksums and a trailer of fixed size that ends
+// the file. docs/formats/piece.md has the bytes.
+const (
+	footerVersion = 1
+	footerMagic   = "HemPiece" // the last bytes of every sealed piece
+	// headSize is id (file, generation, index), layout (kind, data, pieces, block size), size, file size, time of the
+	// seal, length of the path, number of checksums; in bytes.
+	headSize = 8 + 8 + 1 + 3 + 4 + 8 + 8 + 8 + 2 + 1
+	// trailerSize is length of the footer, version, two bytes that are zero, CRC32C of what comes before, magic.
+	trailerSize = 4 + 2 + 2 + 4 + 8
+	// sumsMax is how many checksums of the whole file a footer may have; one is a kind and at most 32 bytes.
+	sumsMax   = 16
+	footerMax = headSize + hemera.PathMax + sumsMax*(1+32) + trailerSize
+)
+
+// footerRoom is at least the length of the piece's footer, in bytes: checksums are counted at their longest.
+func footerRoom(s hemera.PieceStat) int64 {
+	return int64(headSize + len(s.Path) + len(s.Checksums)*(1+32) + trailerSize)
+}
+
+// appendFooter writes the footer of the piece. It refuses what parseFooter would: a piece that cannot be opened must not
+// be sealed.
+func appendFooter(b []byte, s hemera.PieceStat) ([]byte, error) {
+	if len(s.Path) > hemera.PathMax || len(s.Checksums) > sumsMax {
+		return nil, fmt.Errorf("path of %d bytes or %d checksums: too long for a footer", len(s.Path), len(s.Checksums))
+	}
+	le := binary.LittleEndian
+	start := len(b)
+	b = le.AppendUint64(b, uint64(s.ID.File))
+	b = le.AppendUint64(b, uint64(s.ID.Gen))
+	b = append(b, s.ID.Index, uint8(s.Layout.Kind), s.Layout.Data, s.Layout.Pieces)
+	b = le.AppendUint32(b, s.Layout.BlockSize)
+	b = le.AppendUint64(b, uint64(s.Size))
+	b = le.AppendUint64(b, uint64(s.FileSize))
+	b = le.AppendUint64(b, uint64(s.Sealed.UnixNano()))
+	b = le.AppendUint16(b, uint16(len(s.Path)))
+	b = append(b, uint8(len(s.Checksums)))
+	b = append(b, s.Path...)
+	for _, c := range s.Checksums {
+		if !c.Kind.Valid() {
+			return nil, fmt.Errorf("checksum kind %d is not known", c.Kind)
+		}
+		b = append(b, uint8(c.Kind))
+		b = append(b, c.Value[:c.Kind.Size()]...)
+	}
+	b = le.AppendUint32(b, uint32(len(b)-start+trailerSize))
+	b = le.AppendUint16(b, footerVersion)
+	b = le.AppendUint16(b, 0)
+	b = le.AppendUint32(b, checksum.CRC32C(b[start:]))
+	return append(b, footerMagic...), nil
+}
+
+// Both are Corrupt to callers of the package.
+var (
+	errNoFooter  = errors.New("no footer at the end: the piece was never sealed, or was cut")
+	errBadFooter = errors.New("the footer's checksum or content is wrong")
+)
+
+// parseFooter reads the footer at the end of tail, which are the last bytes of a file of fileSize
+// bytes: at least footerMax of them, or all. It trusts nothing it reads.
+func parseFooter(tail []byte, fileSize int64) (hemera.PieceStat, error) {
+	var s hemera.PieceStat
+	le := binary.LittleEndian
+	if len(tail) < headSize+trailerSize || string(tail[len(tail)-8:]) != footerMagic {
+		return s, errNoFooter
+	}
+	trailer := tail[len(tail)-trailerSize:]
+	// The length is read before the CRC is checked, as it says where the CRC begins: it must not lead out of tail.
+	length := int64(le.Uint32(trailer))
+	if length < headSize+trailerSize || length > min(int64(len(tail)), footerMax) {
+		return s, errBadFooter
+	}
+	b := tail[int64(len(tail))-length:]
+	if checksum.CRC32C(b[:length-12]) != le.Uint32(trailer[8:]) {
+		return s, errBadFooter
+	}
+	// The CRC comes first: a version that is not known is an answer only if its bits are good.
+	if v := le.Uint16(trailer[4:]); v != footerVersion {
+		return s, fmt.Errorf("the piece has format %d; this program knows %d", v, footerVersion)
+	}
+	return parseFooterBody(b[:length-trailerSize], fileSize-length)
+}
+
+// parseFooterBody reads what lies between the start of the footer, which is at offset at, and the trailer.
+func parseFooterBody(b []byte, at int64) (hemera.PieceStat, error) {
+	le := binary.LittleEndian
+	s := hemera.PieceStat{
+		ID: hemera.PieceID{File: hemera.FileID(le.Uint64(b)), Gen: hemera.Generation(le.Uint64(b[8:])), Index: b[16]},
+		Layout: hemera.Layout{
+			Kind: hemera.LayoutKind(b[17]), Data: b[18], Pieces: b[19], BlockSize: le.Uint32(b[20:]),
+		},
+		Size:     int64(le.Uint64(b[24:])),
+		FileSize: int64(le.Uint64(b[32:])),
+		Sealed:   time.Unix(0, int64(le.Uint64(b[40:]))),
+	}
+	pathLen, sums := int(le.Uint16(b[48:])), int(b[50])
+	b = b[headSize:]
+	// The footer must begin where a piece of that size has it: a file that was cut and grown again fails here.
+	if s.Size < 0 || s.Size > hemera.FileSizeMax || footerOff(s.Size) != at ||
+		s.FileSize < 0 || s.FileSize > hemera.FileSizeMax || pathLen > len(b) || pathLen > hemera.PathMax || sums > sumsMax {
+		return hemera.PieceStat{}, errBadFooter
+	}
+	s.Path, b = string(b[:pathLen]), b[pathLen:]
+	for range sums {
+		if len(b) == 0 || !hemera.ChecksumKind(b[0]).Valid() || len(b)-1 < hemera.ChecksumKind(b[0]).Size() {
+			return hemera.PieceStat{}, errBadFooter
+		}
+		kind := hemera.ChecksumKind(b[0])
+		c, err := hemera.MakeChecksum(kind, b[1:1+kind.Size()])
+		if err != nil {
+			return hemera.PieceStat{}, errBadFooter
+		}
+		s.Checksums = append(s.Checksums, c)
+		b = b[1+kind.Size():]
+	}
+	if len(b) != 0 { // a later format would have another version
+		return hemera.PieceStat{}, errBadFooter
+	}
+	return s, nil
 }

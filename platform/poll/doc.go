@@ -20,7 +20,7 @@
 //
 // # What blocks
 //
-// [Socket.TryRead] and a first small Write never block. Read, ReadFull and large writes block: for up to lingerTime in the
+// [Socket.TryRead] and a first small Write never block. [Socket.Linger] blocks a thread for up to lingerTime. Read, ReadFull and large writes block: for up to lingerTime in the
 // kernel, on a thread, and after that on a channel without a thread. Deadlines bound them to within lingerTime. One
 // goroutine at a time reads and one writes. [Socket.Close] may be called by anyone, at any time.
 //

@@ -26,7 +26,7 @@ type Loop struct {
 	watched atomic.Bool  // the watchdog's timer is set
 	watch   *time.Timer  // runs checkPollers
 
-	lingering atomic.Int32 // transfers that wait on a thread
+	lingering atomic.Int32 // calls that wait in the kernel for one client, on a thread each
 	lingerers int32        // how many may: 16 for each wanted poller; fixed
 
 	running sync.WaitGroup // the pollers, idle ones too

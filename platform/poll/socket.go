@@ -37,8 +37,10 @@ type Socket struct {
 	poller atomic.Pointer[poller] // the one whose goroutine serves the connection; nil on any other goroutine
 
 	// The reader's; resume has them while the connection is parked.
-	drained bool   // the last read emptied the socket, so the next needs an event first
-	goOn    func() // what continues a parked connection
+	drained  bool      // the last read emptied the socket, so the next needs an event first
+	goOn     func()    // what continues a parked connection
+	parkedAt time.Time // when the owner last called Park
+	prompt   bool      // the client's last request came within lingerTime
 }
 
 // newSocket makes a socket of its own descriptor for a TCP connection, which the caller closes. Go's poller keeps the old
@@ -103,6 +105,7 @@ func (s *Socket) event(events uint32, p *poller) (woke bool) {
 func (s *Socket) resume(p *poller) {
 	s.in.take()
 	s.drained = false
+	s.prompt = time.Since(s.parkedAt) < lingerTime
 	s.poller.Store(p)
 	s.goOn()
 }
@@ -111,14 +114,14 @@ func (s *Socket) resume(p *poller) {
 // is then called on one of the loop's goroutines. It reports false, and does nothing, when that
 // is so already. After true the caller must not touch the connection any more.
 func (s *Socket) Park(goOn func()) bool {
-	s.goOn = goOn
+	s.goOn, s.parkedAt = goOn, time.Now()
 	p := s.poller.Swap(nil) // before the state: another poller may resume the connection at once
 	if s.in.state.CompareAndSwap(quiet, parked) {
 		s.setInterest(unix.EPOLLIN, true)
 		return true
 	}
 	s.in.take()
-	s.drained = false
+	s.drained, s.prompt = false, true
 	s.poller.Store(p)
 	return false
 }
@@ -256,47 +259,6 @@ func (s *Socket) write(op string, size int64, complete func() bool, step func() 
 		}
 	}
 	return nil
-}
-
-// lingerTime is how long a transfer keeps a thread in the kernel while it waits for its client. Most transfers wait often
-// and shortly, and to wake a thread where it sleeps costs least. It is also how late a deadline may be noticed.
-const lingerTime = 10 * time.Millisecond
-
-// transfer calls step, which sends or receives and may wait for lingerTime in the kernel. If step then returns EAGAIN,
-// transfer waits without a thread for the event, and returns EAGAIN: the caller tries again. If too many transfers linger
-// already, step does not wait at all. The loop gets the event only during the second wait, as it would wake pollers for
-// each packet otherwise.
-func (s *Socket) transfer(g *gate, event uint32, step func() error) error {
-	s.setInterest(event, false)
-	if !s.use() {
-		return net.ErrClosed
-	}
-	lingers := s.loop.lingering.Add(1) <= s.loop.lingerers
-	err := s.setBlocking(lingers)
-	if err == nil {
-		err = step()
-	}
-	s.loop.lingering.Add(-1)
-	s.done()
-	if err != unix.EAGAIN {
-		return err
-	}
-	s.setInterest(event, true)
-	if err := g.wait(); err != nil {
-		return err
-	}
-	s.setInterest(event, false)
-	return unix.EAGAIN
-}
-
-// setBlocking sets whether calls that send and receive may wait. Reader and writer share the mode of the descriptor. If
-// they change it at the same time, one of both waits or does not wait for lingerTime, and is right either way.
-func (s *Socket) setBlocking(on bool) error {
-	if s.blocking.Load() == on {
-		return nil
-	}
-	s.blocking.Store(on)
-	return unix.SetNonblock(s.fd, !on)
 }
 
 // setInterest adds an event to those that the loop gets, or removes it. After Close it does nothing. It keeps the old set if

@@ -1,8 +1,9 @@
 package bounded
 
 import (
+	"math"
 	"os"
-	"sync"
+	"sync/atomic"
 
 	"hemera"
 	"hemera/core/disk"
@@ -20,9 +21,7 @@ type reader struct {
 	// memory is inner, if it tells what memory answers; else nil.
 	memory disk.MemoryReader
 
-	mu     sync.Mutex
-	calls  int // in progress, stuck ones too
-	closed bool
+	calls atomic.Int64 // in progress, stuck ones too; once the reader is closed, math.MinInt64 plus that
 }
 
 func newReader(s *Store, inner disk.Reader) *reader {
@@ -42,13 +41,15 @@ func (r *reader) Wait(step func()) (ended bool) {
 
 // acquire keeps the piece open for a call.
 func (r *reader) acquire(op string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return errs.New(errs.BadHandle, op, r.name, "the reader is closed")
+	for {
+		n := r.calls.Load()
+		if n < 0 {
+			return errs.New(errs.BadHandle, op, r.name, "the reader is closed")
+		}
+		if r.calls.CompareAndSwap(n, n+1) {
+			return nil
+		}
 	}
-	r.calls++
-	return nil
 }
 
 // release ends a call. The last one of a reader that is closed closes the piece.
@@ -59,12 +60,7 @@ func (r *reader) release() {
 }
 
 // ends reports whether the call that ends was the last one of a reader that is closed.
-func (r *reader) ends() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.calls--
-	return r.closed && r.calls == 0
-}
+func (r *reader) ends() bool { return r.calls.Add(-1) == math.MinInt64 }
 
 // closeInner closes the piece, by a worker as far as that may wait for the device.
 func (r *reader) closeInner() {
@@ -190,12 +186,16 @@ func (r *reader) Verify() (bad []int64, err error) { return disk.VerifyPages(r) 
 
 // Close implements [disk.Reader]. If calls of the reader are stuck, the last of them closes it.
 func (r *reader) Close() error {
-	r.mu.Lock()
-	last := !r.closed && r.calls == 0
-	r.closed = true
-	r.mu.Unlock()
-	if last {
-		r.closeInner()
+	for {
+		n := r.calls.Load()
+		if n < 0 {
+			return nil // closed before
+		}
+		if r.calls.CompareAndSwap(n, n+math.MinInt64) {
+			if n == 0 {
+				r.closeInner()
+			}
+			return nil
+		}
 	}
-	return nil
 }

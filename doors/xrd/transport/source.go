@@ -141,6 +141,9 @@ func (s *Source) fill(inside bool) error {
 		}
 	}
 	if !inside {
+		if n, err := s.sock.Linger(s.buffer[len(s.data):]); err != poll.ErrAgain {
+			return s.received(n, err)
+		}
 		s.shrink()
 		return ErrIdle
 	}

@@ -1,0 +1,82 @@
+package poll
+
+import (
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lingerTime is how long a transfer keeps a thread in the kernel while it waits for its client. Most transfers wait often
+// and shortly, and to wake a thread where it sleeps costs least. It is also how late a deadline may be noticed.
+const lingerTime = 10 * time.Millisecond
+
+// transfer calls step, which sends or receives and may wait for lingerTime in the kernel. If step then returns EAGAIN,
+// transfer waits without a thread for the event, and returns EAGAIN: the caller tries again. If too many transfers linger
+// already, step does not wait at all. The loop gets the event only during the second wait, as it would wake pollers for
+// each packet otherwise.
+func (s *Socket) transfer(g *gate, event uint32, step func() error) error {
+	s.setInterest(event, false)
+	if !s.use() {
+		return net.ErrClosed
+	}
+	lingers := s.loop.lingering.Add(1) <= s.loop.lingerers
+	err := s.setBlocking(lingers)
+	if err == nil {
+		err = step()
+	}
+	s.loop.lingering.Add(-1)
+	s.done()
+	if err != unix.EAGAIN {
+		return err
+	}
+	s.setInterest(event, true)
+	if err := g.wait(); err != nil {
+		return err
+	}
+	s.setInterest(event, false)
+	return unix.EAGAIN
+}
+
+// setBlocking sets whether calls that send and receive may wait. Reader and writer share the mode of the descriptor. If
+// they change it at the same time, one of both waits or does not wait for lingerTime, and is right either way.
+func (s *Socket) setBlocking(on bool) error {
+	if s.blocking.Load() == on {
+		return nil
+	}
+	s.blocking.Store(on)
+	return unix.SetNonblock(s.fd, !on)
+}
+
+// Linger waits for up to lingerTime for the next request of a client, on this thread, and reads what came. It returns
+// ErrAgain, mostly at once, if that is not worth a thread: then the owner parks the connection.
+//
+// A client that sends one request at a time is served faster so. Its requests wake the thread that served the last one, on
+// the same core and with warm caches, and need no epoll_wait. It is not worth a thread if the client was slower than
+// lingerTime the last time, or if half of the threads that may linger do: the other half is for transfers.
+func (s *Socket) Linger(p []byte) (int, error) {
+	l := s.loop
+	if !s.prompt {
+		return 0, ErrAgain
+	}
+	defer l.lingering.Add(-1)
+	if l.lingering.Add(1) > l.lingerers/2 {
+		return 0, ErrAgain
+	}
+	s.ReleasePoller()
+	s.setInterest(unix.EPOLLIN, false) // Park asks for it again
+	if !s.use() {
+		return 0, net.ErrClosed
+	}
+	n, err := 0, s.setBlocking(true)
+	if err == nil {
+		n, err = receive(s.fd, p, 0)
+	}
+	s.done()
+	if err == unix.EAGAIN {
+		s.prompt = false
+		return 0, ErrAgain
+	}
+	s.drained = n < len(p)
+	return s.took(n, len(p), err)
+}

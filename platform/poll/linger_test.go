@@ -1,0 +1,127 @@
+package poll
+
+import (
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"sync/atomic"
+	"testing"
+)
+
+// answer echoes what comes on a socket as a door does that lingers: it parks the connection only when Linger says so.
+// lingered counts the messages that came while it lingered. ended is closed when the connection is over.
+func answer(s *Socket, lingered *atomic.Int64, ended chan<- error) {
+	var serve func()
+	serve = func() {
+		for {
+			var p [64]byte
+			n, err := s.TryRead(p[:])
+			if err == ErrAgain {
+				if n, err = s.Linger(p[:]); err == nil {
+					lingered.Add(1)
+				}
+			}
+			if err == ErrAgain {
+				if s.Park(serve) {
+					return
+				}
+				continue
+			}
+			if err == nil {
+				_, err = s.Write(p[:n])
+			}
+			if err != nil {
+				ended <- err
+				return
+			}
+		}
+	}
+	go serve()
+}
+
+// ask sends one byte and waits for its echo.
+func ask(t *testing.T, c net.Conn) {
+	t.Helper()
+	var p [1]byte
+	if _, err := c.Write(p[:]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(c, p[:]); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// isParked waits until nobody serves the connection.
+func isParked(s *Socket) {
+	for s.in.state.Load() != parked {
+		runtime.Gosched()
+	}
+}
+
+// A client that asks again at once is served by a thread that lingers; one that pauses is left to the loop, and loses
+// nothing.
+func TestLingerServesAPromptClientAndParksASlowOne(t *testing.T) {
+	r := newRig(t)
+	c, s := r.pair()
+	var lingered atomic.Int64
+	ended := make(chan error, 1)
+	answer(s, &lingered, ended)
+	for range 3 {
+		isParked(s)
+		for before := lingered.Load(); lingered.Load() == before; {
+			ask(t, c)
+		}
+	}
+	isParked(s)
+	if n := r.loop.lingering.Load(); n != 0 {
+		t.Errorf("%d linger, nobody should", n)
+	}
+	ask(t, c)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != io.EOF {
+		t.Errorf("%v, want the end of the stream", err)
+	}
+}
+
+// No more than half of the threads that may linger wait for requests.
+func TestLingerLeavesThreadsToTransfers(t *testing.T) {
+	r := newRig(t)
+	c, s := r.pair()
+	r.loop.lingering.Store(r.loop.lingerers / 2)
+	defer r.loop.lingering.Store(0)
+	var lingered atomic.Int64
+	ended := make(chan error, 1)
+	answer(s, &lingered, ended)
+	for range 100 {
+		ask(t, c)
+	}
+	if lingered.Load() != 0 {
+		t.Errorf("%d of 100 messages came while it lingered", lingered.Load())
+	}
+	if n := r.loop.lingering.Load(); n != r.loop.lingerers/2 {
+		t.Errorf("%d linger, want the %d of before", n, r.loop.lingerers/2)
+	}
+}
+
+// Close ends a call that lingers.
+func TestCloseEndsWhoLingers(t *testing.T) {
+	r := newRig(t)
+	for range 50 {
+		c, s := r.pair()
+		var lingered atomic.Int64
+		ended := make(chan error, 1)
+		answer(s, &lingered, ended)
+		for lingered.Load() == 0 {
+			ask(t, c)
+		}
+		if err := s.Close(); err != nil { // most likely within Linger
+			t.Fatal(err)
+		}
+		if err := <-ended; err != io.EOF && !errors.Is(err, net.ErrClosed) {
+			t.Errorf("%v", err)
+		}
+	}
+}
