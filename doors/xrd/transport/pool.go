@@ -82,6 +82,19 @@ func (p *Pool) buffer() *[BufferSize]byte {
 	return new([BufferSize]byte)
 }
 
+// outBuffer returns a buffer without answers.
+func (p *Pool) outBuffer() outBuffer {
+	b := p.buffer()
+	return outBuffer{b, b[:0]}
+}
+
+// copyOf returns a buffer with the same answers. b is left to whoever still writes behind its answers.
+func (p *Pool) copyOf(b outBuffer) outBuffer {
+	c := p.outBuffer()
+	c.data = append(c.data, b.data...)
+	return c
+}
+
 // Pipe returns an empty pipe, to be given back with [Pool.PutPipe], or nil if there is none to be had.
 func (p *Pool) Pipe() *zerocopy.Pipe {
 	p.mu.Lock()

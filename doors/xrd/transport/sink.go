@@ -83,43 +83,71 @@ type PageReader interface {
 // a file is read from another piece. The memory belongs to the call that is stuck; see [hemera.KeepsBuffers].
 const stalledTries = 2
 
-// CollectRead collects the answer to a read of n bytes, at most SmallRead. It reads before it takes any lock. An error
-// of the file collects nothing.
+// CollectRead collects the answer to a read of n bytes, at most SmallRead. The data goes from the file to its place behind
+// the other collected answers. The mutex is not held while it is read: until then the caller has the buffer, and others
+// collect into a new one. An error of the file collects nothing.
 func (s *Sink) CollectRead(stream wire.StreamID, f PageReader, off int64, n int) error {
-	var b *[BufferSize]byte
-	var got int
-	var err error
-	for range stalledTries {
-		b = s.pool.buffer()
-		got, err = f.ReadPages(b[wire.ResponseHeaderSize:wire.ResponseHeaderSize+n], nil, off)
-		if !hemera.KeepsBuffers(err) {
-			break
-		}
+	b, err := s.borrow(wire.ResponseHeaderSize + n)
+	if err != nil {
+		return err
 	}
-	if err != nil && err != io.EOF {
-		if !hemera.KeepsBuffers(err) {
-			s.pool.buffers.Put(b)
+	for tries := 1; ; tries++ {
+		at := len(b.data) + wire.ResponseHeaderSize
+		got, err := f.ReadPages(b.memory[at:at+n], nil, off)
+		if hemera.KeepsBuffers(err) {
+			b = s.pool.copyOf(b) // the memory is the stuck call's
+			if tries < stalledTries {
+				continue
+			}
+		}
+		if err == nil || err == io.EOF {
+			err = nil
+			wire.ResponseHeader{Stream: stream, Length: int32(got)}.Append(b.data)
+			b.data = b.memory[:at+got]
+		}
+		if e := s.giveBack(b); err == nil {
+			err = e
 		}
 		return err
 	}
-	wire.ResponseHeader{Stream: stream, Length: int32(got)}.Append(b[:0])
-	frame := b[:wire.ResponseHeaderSize+got]
-	if s.adopt(outBuffer{b, frame}) {
-		return nil
-	}
-	defer s.pool.buffers.Put(b)
-	return s.Collect(frame)
 }
 
-// adopt makes a buffer the one of collected answers, without a copy, if there is none.
-func (s *Sink) adopt(b outBuffer) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil || s.collected.memory != nil {
-		return false
+// borrow takes the buffer of collected answers out of the sink, if n more bytes fit into it, or else a new one.
+func (s *Sink) borrow(n int) (outBuffer, error) {
+	for {
+		s.mu.Lock()
+		b, err := s.collected, s.err
+		fits := err == nil && b.memory != nil && len(b.data)+n <= BufferSize
+		if fits {
+			s.collected = outBuffer{}
+		}
+		s.mu.Unlock()
+		switch {
+		case err != nil || fits:
+			return b, err
+		case b.memory == nil:
+			return s.pool.outBuffer(), nil
+		}
+		if err := s.write(nil); err != nil {
+			return outBuffer{}, err
+		}
 	}
-	s.collected = b
-	return true
+}
+
+// giveBack puts a borrowed buffer back, or behind what was collected meanwhile.
+func (s *Sink) giveBack(b outBuffer) error {
+	s.mu.Lock()
+	if s.err == nil && s.collected.memory == nil && len(b.data) > 0 {
+		s.collected = b
+		s.mu.Unlock()
+		return nil
+	}
+	s.mu.Unlock()
+	defer s.pool.buffers.Put(b.memory)
+	if len(b.data) == 0 {
+		return nil
+	}
+	return s.collect(len(b.data), func(to []byte) []byte { return append(to, b.data...) })
 }
 
 // Send sends one frame: the slices of vec, whose first must be nil, as it is the place for what was collected before.
@@ -239,8 +267,7 @@ func (s *Sink) tryCollect(n int, add func([]byte) []byte) (done bool, err error)
 	case s.err != nil:
 		return true, s.err
 	case s.collected.memory == nil:
-		b := s.pool.buffer()
-		s.collected = outBuffer{b, b[:0]}
+		s.collected = s.pool.outBuffer()
 	case len(s.collected.data)+n > BufferSize:
 		return false, nil
 	}

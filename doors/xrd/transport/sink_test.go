@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -119,6 +120,94 @@ func TestSlowFileDelaysNoOtherAnswer(t *testing.T) {
 		t.Errorf("%q, %v", frame, err)
 	}
 	if err := <-read; err != nil {
+		t.Error(err)
+	}
+}
+
+// keeper is the error of a call that still uses its memory.
+type keeper struct{ error }
+
+func (keeper) KeepsBuffers() bool { return true }
+
+// constant is a file of one byte value. While stuck is positive its calls end without an answer, and keep their memory.
+type constant struct {
+	value byte
+	stuck *int
+	kept  *[]byte
+}
+
+func (f constant) ReadPages(p []byte, _ []uint32, _ int64) (int, error) {
+	if *f.stuck > 0 {
+		*f.stuck--
+		*f.kept = p
+		return 0, keeper{errors.New("the disk does not answer")}
+	}
+	for i := range p {
+		p[i] = f.value
+	}
+	return len(p), nil
+}
+
+// Answers to reads keep their order and bytes beside others, over full buffers, failures, and calls that keep their memory.
+func TestCollectedReadsAreWhole(t *testing.T) {
+	here, there := net.Pipe()
+	s := NewSink(here, new(Pool), time.Minute)
+	sent := make(chan error, 1)
+	stuck, kept := 0, []byte(nil)
+	const n, rounds = 20 << 10, 40
+	go func() {
+		sent <- func() error {
+			for i := range rounds {
+				if i%5 == 3 {
+					stuck = 1 + i%2 // the second is the last try
+				}
+				f := constant{byte(i), &stuck, &kept}
+				err := s.CollectRead(wire.StreamID{0, byte(i)}, f, 0, n)
+				if kept != nil {
+					clear(kept) // the late call
+					kept = nil
+				}
+				if err != nil {
+					if err = s.Answer(wire.StreamID{0, byte(i)}, wire.StatusError, []byte("no")); err != nil {
+						return err
+					}
+				}
+				if err := s.Answer(wire.StreamID{1, byte(i)}, wire.StatusOK, []byte("small")); err != nil {
+					return err
+				}
+			}
+			return s.Flush()
+		}()
+	}()
+	failed := 0
+	for i := range rounds {
+		for _, kind := range []byte{0, 1} {
+			head := make([]byte, wire.ResponseHeaderSize)
+			if _, err := io.ReadFull(there, head); err != nil {
+				t.Fatal(err)
+			}
+			h := wire.ParseResponseHeader(head)
+			body := make([]byte, h.Length)
+			if _, err := io.ReadFull(there, body); err != nil {
+				t.Fatal(err)
+			}
+			want := bytes.Repeat([]byte{byte(i)}, n)
+			switch {
+			case kind == 1:
+				want = []byte("small")
+			case h.Status == wire.StatusError:
+				failed++
+				want = []byte("no")
+			}
+			if h.Stream != (wire.StreamID{kind, byte(i)}) || !bytes.Equal(body, want) {
+				t.Fatalf("round %d: an answer of %d bytes for stream %v", i, h.Length, h.Stream)
+			}
+		}
+	}
+	if failed != rounds/10 {
+		t.Errorf("%d reads failed, want %d", failed, rounds/10)
+	}
+	if err := <-sent; err != nil {
 		t.Error(err)
 	}
 }
