@@ -33,7 +33,7 @@
 // # Bounds
 //
 // At most connectionsMax connections, peersMax peers and interfacesMax interfaces: [Sample.Unseen] counts the others. A
-// connection takes about 130 bytes. A Sampler has no goroutine. A sample takes about a microsecond a descriptor, and waits
+// connection takes 120 bytes. A Sampler has no goroutine. A sample takes about two microseconds a connection, and waits
 // for nothing but the kernel's locks: a request to netlink ends after netlinkTimeout, and TCP_INFO waits while another
 // thread copies into or out of that socket. One goroutine at a time may use a Sampler.
 package netstat

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -206,6 +207,16 @@ func TestCountersThatBeginAgainGiveNoCounts(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
+	}
+}
+
+// The kernel's structures have the sizes of its headers.
+func TestSizes(t *testing.T) {
+	if a, b := unsafe.Sizeof(ethtoolCommand{}), unsafe.Sizeof(interfaceRequest{}); a != 44 || b != 40 {
+		t.Errorf("%d and %d bytes", a, b)
+	}
+	if n := unsafe.Sizeof(connection{}); n > 120 {
+		t.Errorf("a connection takes %d bytes", n)
 	}
 }
 

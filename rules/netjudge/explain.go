@@ -14,10 +14,15 @@ import (
 const namesMax = 12
 
 // Explain says in a few plain sentences what a verdict rests on, for a person: the standing, the numbers, and where to look.
-// name gives the name of a node; nil means its id.
+// name gives the name of a node and of [Clients]; nil means their ids.
 func Explain(v Verdict, name func(hemera.NodeID) string) []string {
 	if name == nil {
-		name = func(id hemera.NodeID) string { return "node " + id.String() }
+		name = func(id hemera.NodeID) string {
+			if id == Clients {
+				return "its clients"
+			}
+			return "node " + id.String()
+		}
 	}
 	e := v.Evidence
 	switch v.Standing {
@@ -38,7 +43,7 @@ func Explain(v Verdict, name func(hemera.NodeID) string) []string {
 		list = append(list, fmt.Sprintf("%d of %d paths lose more than %s. The other nodes lose %s.", e.Losing, e.Paths, percent(e.Limit), percent(e.Usual)))
 	}
 	if v.Cause == OnePath {
-		list = append(list, fmt.Sprintf("Between the two: %s. The paths to other nodes do not lose more than %s.", both(e), percent(e.Limit)))
+		list = append(list, fmt.Sprintf("Between the two: %s. The limit is %s.", both(e), percent(e.Limit)))
 	} else {
 		list = append(list, "In the last minutes: "+both(e)+".")
 	}
@@ -73,7 +78,7 @@ func where(v Verdict, name func(hemera.NodeID) string) string {
 	case Shared:
 		return fmt.Sprintf("it loses packets that it %s, and so do %s, which it reaches well.", verb(v.Direction), names(v.With, name))
 	case OnePath:
-		return fmt.Sprintf("packets between it and %s are lost, and on no other path of the two.", name(v.Peer))
+		return fmt.Sprintf("packets between it and %s are lost, and not on most of its other paths.", name(v.Peer))
 	}
 	return fmt.Sprintf("packets that it %s are lost, whatever the other node is.", verb(v.Direction))
 }
@@ -132,7 +137,11 @@ func percent(share float64) string {
 		return "0 %"
 	}
 	digits := max(0, 1-int(math.Floor(math.Log10(p))))
-	return strconv.FormatFloat(p, 'f', digits, 64) + " %"
+	text := strconv.FormatFloat(p, 'f', digits, 64)
+	if digits > 0 {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text + " %"
 }
 
 // whole shows a count that has faded as a whole number.

@@ -74,7 +74,7 @@ func (t *table) usualSpeed() (usual float64, rare func(int64) bool) {
 }
 
 // findLinks judges the interfaces of every node. What it finds is told before what paths tell, as it names the place.
-func (t *table) findLinks() {
+func (t *search) findLinks() {
 	_, rare := t.usualSpeed()
 	for i := range t.nodes {
 		n := &t.nodes[i]

@@ -6,6 +6,11 @@ import (
 	"hemera"
 )
 
+// Clients is the id under which a node reports all that are not nodes together: what it sent to them is a path like others.
+// It is a member of every matrix, gets no verdict, and its round trips do not count, as clients may be far away. Where files
+// have one replica and nodes send each other little, it is the only path with traffic.
+const Clients hemera.NodeID = 0
+
 // Matrix is what the nodes last reported. The order of nodes does not matter; of two with one id the first counts.
 type Matrix struct{ Nodes []Node }
 
@@ -18,7 +23,7 @@ type Node struct {
 	Paths      []Path
 }
 
-// Path is what a node counted of its connections to one peer, which is another node of the matrix; others are ignored.
+// Path is what a node counted of its connections to one peer: another node of the matrix, or [Clients]. Others are ignored.
 // Numbers that cannot be, such as more losses than segments, are brought within what can.
 type Path struct {
 	Peer hemera.NodeID

@@ -144,6 +144,33 @@ func TestANodeWithoutReports(t *testing.T) {
 	}
 }
 
+// Nodes that send to clients only are compared by that. If all clients lose alike, as they are far away, it is no node's fault.
+func TestClientsOnly(t *testing.T) {
+	s := newCluster(12, 27)
+	s.segments = func(int, int) float64 { return 0 }
+	loss := map[hemera.NodeID]float64{5: 0.02}
+	s.change = func(n *Node) {
+		l := quietLoss + loss[n.ID]
+		n.Paths = []Path{{Peer: Clients, Sent: 5000, Lost: poisson(s.random, 5000*l), RTT: 20 * time.Millisecond}}
+	}
+	s.run(10)
+	if got := s.suspected(); len(got) != 1 || got[0].Node != 5 || got[0].Cause != OnePath || got[0].Peer != Clients || got[0].Direction != Out || got[0].Weight > 0.3 {
+		t.Errorf("%+v", got)
+	} else if text := strings.Join(Explain(got[0], nil), " "); !strings.Contains(text, "its clients") {
+		t.Error(text)
+	}
+	for id := range hemera.NodeID(13) {
+		loss[id] = 0.01
+	}
+	s.state = State{}
+	for range 30 {
+		s.run(1)
+		if got := s.suspected(); len(got) != 0 {
+			t.Fatalf("%+v", got)
+		}
+	}
+}
+
 // Half of a node's paths lose, as one link of its bond is bad: it is the node, and not its peers.
 func TestALinkOfABond(t *testing.T) {
 	s := newCluster(40, 23)
@@ -231,7 +258,7 @@ func TestAbsentNodesAreForgotten(t *testing.T) {
 	}
 	s.now = s.now.Add(forgetAfter)
 	s.run(1)
-	if len(s.verdicts) != 4 || len(s.state.paths) != 12 || len(s.state.nodes) != 4 {
+	if len(s.verdicts) != 4 || len(s.state.paths) != 12 || len(s.state.nodes) != 5 {
 		t.Errorf("%d verdicts, %d paths", len(s.verdicts), len(s.state.paths))
 	}
 }

@@ -32,11 +32,25 @@ type finding struct {
 	paths     int
 	losing    int
 	loss      float64 // the share by which the weight is made
-	part      float64 // the part of the node's paths that it concerns
+	sent      float64 // of OnePath: its segments
+	part      float64 // the part of the node's traffic in the direction that it concerns
 	usual     float64
 	limit     float64
 	fresh     bool // the newest reports show it as well
 	calm      bool // they would show it, and do not
+}
+
+// search looks for what is wrong in a table, and leaves its findings there.
+type search struct {
+	*table
+	list []*edge // reused by lines
+}
+
+// run looks for everything: nodes that lose on many paths, then single paths, then links, which name the place of a loss.
+func (t *search) run() {
+	t.notePorts(t.findPorts())
+	t.findPaths()
+	t.findLinks()
 }
 
 // suspect is a row or a column of the matrix that loses.
@@ -52,18 +66,19 @@ type suspect struct {
 	calm      bool
 }
 
-// lines are the edges of a node in one direction that nobody else explains.
-func (t *table) lines(node int, d Direction) []*edge {
+// lines are the edges of a node in one direction that nobody else explains. The list is good until the next call.
+func (t *search) lines(node int, d Direction) []*edge {
 	from := t.out[node]
 	if d == In {
 		from = t.in[node]
 	}
-	list := make([]*edge, 0, len(from))
+	list := t.list[:0]
 	for _, i := range from {
 		if e := &t.edges[i]; !e.explained && e.loss.Sent > 0 {
 			list = append(list, e)
 		}
 	}
+	t.list = list
 	return list
 }
 
@@ -85,7 +100,7 @@ func total(list []*edge) (all, fresh Loss) {
 }
 
 // findPorts takes the rows and columns that lose, the one that explains most first, and marks their edges as explained.
-func (t *table) findPorts() []suspect {
+func (t *search) findPorts() []suspect {
 	var found []suspect
 	// Each turn explains a row or a column, so there are at most two for each node.
 	for range 2 * len(t.nodes) {
@@ -110,7 +125,7 @@ func (t *table) findPorts() []suspect {
 }
 
 // judgeLines reports whether a node loses on many of its paths in a direction.
-func (t *table) judgeLines(node int, d Direction, rows []Loss) (suspect, bool) {
+func (t *search) judgeLines(node int, d Direction, rows []Loss) (suspect, bool) {
 	list := t.lines(node, d)
 	all, fresh := total(list)
 	// Without the worst path: a single one does not make a bad node.
@@ -171,7 +186,7 @@ func spread(list []*edge, share, limit float64) float64 {
 }
 
 // rows are the losses of what each node sends, on paths that nobody explains.
-func (t *table) rows() []Loss {
+func (t *search) rows() []Loss {
 	rows := make([]Loss, len(t.nodes))
 	for i := range t.edges {
 		if e := &t.edges[i]; !e.explained {
@@ -198,7 +213,7 @@ func usual(rows []Loss, without []*edge) float64 {
 }
 
 // findPaths takes the single edges that lose and that no node explains.
-func (t *table) findPaths() {
+func (t *search) findPaths() {
 	rows := t.rows()
 	for i := range t.edges {
 		e := &t.edges[i]
@@ -215,29 +230,30 @@ func (t *table) findPaths() {
 		if !above(e.loss, limit, zPath) {
 			continue
 		}
-		f := finding{cause: OnePath, losing: 1, loss: e.loss.Share(), usual: elsewhere, limit: limit, fresh: e.fresh.Share() > limit, calm: calm(e.fresh, e.loss)}
+		f := finding{cause: OnePath, losing: 1, loss: e.loss.Share(), sent: e.loss.Sent, usual: elsewhere, limit: limit, fresh: e.fresh.Share() > limit, calm: calm(e.fresh, e.loss)}
 		t.suspectPath(e.a, e.b, Out, f)
 		t.suspectPath(e.b, e.a, In, f)
 	}
 }
 
 // suspectPath notes a bad path at one of its ends. Of several paths the one that loses most is told.
-func (t *table) suspectPath(node, peer int, d Direction, f finding) {
+func (t *search) suspectPath(node, peer int, d Direction, f finding) {
 	old := &t.findings[node]
 	f.peer, f.direction = t.nodes[peer].id, d
-	f.paths = max(len(t.out[node]), len(t.in[node]), 1)
-	f.part = 1 / float64(f.paths)
+	list := t.lines(node, d)
+	all, _ := total(list)
+	f.paths, f.part = len(list), f.sent/max(1, all.Sent)
 	switch {
 	case old.cause == OnePath && old.peer == f.peer: // the other direction of the same pair
 		old.direction |= d
-		old.loss, old.fresh = max(old.loss, f.loss), old.fresh || f.fresh
+		old.loss, old.part, old.fresh = max(old.loss, f.loss), max(old.part, f.part), old.fresh || f.fresh
 	case old.cause == NoCause || old.cause == OnePath && old.loss < f.loss:
 		*old = f
 	}
 }
 
 // notePorts makes findings of the rows and columns that lose.
-func (t *table) notePorts(found []suspect) {
+func (t *search) notePorts(found []suspect) {
 	for _, s := range found {
 		f := &t.findings[s.node]
 		share := s.loss.Share()
@@ -255,7 +271,7 @@ func (t *table) notePorts(found []suspect) {
 
 // share joins the suspects of one direction that reach each other well: their own ports are then good, and what they have in
 // common is bad. If two of them lost at their own ports, the path between them would lose as well.
-func (t *table) share(found []suspect) {
+func (t *search) share(found []suspect) {
 	for i, x := range found {
 		for _, y := range found[i+1:] {
 			if t.wellBetween(x, y) && t.wellBetween(y, x) {
@@ -266,7 +282,7 @@ func (t *table) share(found []suspect) {
 }
 
 // wellBetween reports whether a suspect's path to another one has enough traffic and does not lose as its others do.
-func (t *table) wellBetween(x, y suspect) bool {
+func (t *search) wellBetween(x, y suspect) bool {
 	if float64(x.losing) < sharedShare*float64(x.paths) {
 		return false
 	}
@@ -279,7 +295,7 @@ func (t *table) wellBetween(x, y suspect) bool {
 }
 
 // join notes that two nodes share a fault.
-func (t *table) join(a, b int) {
+func (t *search) join(a, b int) {
 	for _, pair := range [][2]int{{a, b}, {b, a}} {
 		f, other := &t.findings[pair[0]], t.nodes[pair[1]].id
 		f.cause = Shared

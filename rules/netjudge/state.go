@@ -133,7 +133,7 @@ func newTable(s State, m Matrix, now time.Time) *table {
 	for i := range m.Nodes {
 		r := &m.Nodes[i]
 		at := t.index(r.ID)
-		if t.reports[at] == nil && !t.nodes[at].taken.Equal(r.Taken) {
+		if t.reports[at] == nil && r.ID != Clients && !t.nodes[at].taken.Equal(r.Taken) {
 			t.reports[at] = r
 		}
 	}
@@ -148,7 +148,8 @@ func newTable(s State, m Matrix, now time.Time) *table {
 
 // addNodes makes the list of nodes: those of the matrix, and absent ones that are not forgotten yet.
 func (t *table) addNodes(s State, m Matrix) {
-	t.nodes = make([]nodeState, 0, len(m.Nodes))
+	t.nodes = make([]nodeState, 0, len(m.Nodes)+1)
+	t.nodes = append(t.nodes, nodeState{id: Clients, seen: t.now})
 	for i := range m.Nodes {
 		t.nodes = append(t.nodes, nodeState{id: m.Nodes[i].ID, seen: t.now})
 	}
@@ -181,48 +182,101 @@ func (t *table) index(id hemera.NodeID) int {
 }
 
 // addEdges joins the remembered paths with the reported ones. A path is counted by its sender; what its receiver reports is
-// kept beside it.
+// kept beside it. Each sender's edges are collected in turn, so that only one row at a time has to be put in order.
 func (t *table) addEdges(s State, by float64) {
-	list := make([]edge, 0, len(s.paths)+len(s.paths)/8)
-	for _, p := range s.paths {
-		p.loss = p.loss.faded(by, Loss{})
-		p.received, p.disorder = p.received*by, p.disorder*by
-		list = append(list, edge{pathState: p, a: t.index(p.from), b: t.index(p.to)})
+	size := len(t.nodes)
+	back := t.receivers()
+	t.edges = make([]edge, 0, len(s.paths)+len(s.paths)/8)
+	at := make([]int, size) // by receiver: the place of its edge in this row, and one more; 0: none yet
+	old := s.paths
+	for a := range t.nodes {
+		n := &t.nodes[a]
+		begin := len(t.edges)
+		to := func(b int) *edge {
+			if at[b] == 0 {
+				t.edges = append(t.edges, edge{pathState: pathState{from: n.id, to: t.nodes[b].id}, a: a, b: b})
+				at[b] = len(t.edges)
+			}
+			return &t.edges[at[b]-1]
+		}
+		for len(old) > 0 && old[0].from < n.id { // of a node that is forgotten
+			old = old[1:]
+		}
+		for ; len(old) > 0 && old[0].from == n.id; old = old[1:] {
+			if b := t.index(old[0].to); b >= 0 {
+				e := to(b)
+				e.loss, e.received, e.disorder = old[0].loss.faded(by, Loss{}), old[0].received*by, old[0].disorder*by
+			}
+		}
+		if r := t.reports[a]; r != nil {
+			for _, p := range r.Paths {
+				if b := t.index(p.Peer); b >= 0 && b != a {
+					e, l := to(b), lossOf(p.Sent, p.Lost)
+					e.loss, e.fresh = e.loss.plus(l), e.fresh.plus(l)
+				}
+			}
+		}
+		for _, r := range back[a] {
+			e, l := to(r.by), lossOf(r.path.Received, r.path.OutOfOrder)
+			e.received, e.disorder = e.received+l.Sent, e.disorder+l.Lost
+		}
+		row := t.edges[begin:]
+		for i := range row {
+			at[row[i].b] = 0
+		}
+		// Less than one segment is left of an old path: it is forgotten, so that the state does not grow.
+		row = slices.DeleteFunc(row, func(e edge) bool { return e.loss.Sent < 1 && e.received < 1 })
+		t.edges = t.edges[:begin+len(row)]
+		if inOrder := func(x, y edge) int { return cmp.Compare(x.b, y.b) }; !slices.IsSortedFunc(row, inOrder) {
+			slices.SortFunc(row, inOrder)
+		}
 	}
-	for i, r := range t.reports {
+	t.link()
+}
+
+// receipt is what a node reports of the segments that it received from another one.
+type receipt struct {
+	by   int
+	path *Path
+}
+
+// receivers sorts the receipts by the node that sent the segments.
+func (t *table) receivers() [][]receipt {
+	list := make([][]receipt, len(t.nodes))
+	for b, r := range t.reports {
 		if r == nil {
 			continue
 		}
-		for _, p := range r.Paths {
-			if peer := t.index(p.Peer); peer >= 0 && peer != i {
-				l := lossOf(p.Sent, p.Lost)
-				list = append(list, edge{pathState: pathState{from: r.ID, to: p.Peer, loss: l}, fresh: l, a: i, b: peer})
-				back := lossOf(p.Received, p.OutOfOrder)
-				list = append(list, edge{pathState: pathState{from: p.Peer, to: r.ID, received: back.Sent, disorder: back.Lost}, a: peer, b: i})
+		for i := range r.Paths {
+			a := t.index(r.Paths[i].Peer)
+			if a >= 0 && a != b && r.Paths[i].Received > 0 {
+				if list[a] == nil {
+					list[a] = make([]receipt, 0, len(r.Paths)) // all nodes have about as many
+				}
+				list[a] = append(list[a], receipt{b, &r.Paths[i]})
 			}
 		}
 	}
-	slices.SortFunc(list, func(x, y edge) int { return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to)) })
-	t.out, t.in = make([][]int, len(t.nodes)), make([][]int, len(t.nodes))
-	for _, e := range list {
-		// Less than one segment is left of an old path: it is forgotten, so that the state does not grow.
-		if e.a < 0 || e.b < 0 || e.loss.Sent < 1 && e.received < 1 {
-			continue
-		}
-		if n := len(t.edges); n > 0 && t.edges[n-1].from == e.from && t.edges[n-1].to == e.to {
-			t.edges[n-1].join(e)
-			continue
-		}
-		t.edges = append(t.edges, e)
-		t.out[e.a] = append(t.out[e.a], len(t.edges)-1)
-		t.in[e.b] = append(t.in[e.b], len(t.edges)-1)
-	}
+	return list
 }
 
-// join adds the counts of the same direction.
-func (e *edge) join(o edge) {
-	e.loss, e.fresh = e.loss.plus(o.loss), e.fresh.plus(o.fresh)
-	e.received, e.disorder = e.received+o.received, e.disorder+o.disorder
+// link lists the edges of each node.
+func (t *table) link() {
+	size := len(t.nodes)
+	out, in := make([]int, size), make([]int, size)
+	for i := range t.edges {
+		out[t.edges[i].a]++
+		in[t.edges[i].b]++
+	}
+	t.out, t.in = make([][]int, size), make([][]int, size)
+	for n := range size {
+		t.out[n], t.in[n] = make([]int, 0, out[n]), make([]int, 0, in[n])
+	}
+	for i := range t.edges {
+		e := &t.edges[i]
+		t.out[e.a] = append(t.out[e.a], i)
+		t.in[e.b] = append(t.in[e.b], i)
+	}
 }
 
 // receive takes a report into the state of its node; nil: there is none, and the counts only fade.
@@ -241,7 +295,7 @@ func (n *nodeState) receive(r *Node, by float64, now time.Time) {
 	n.receiveLinks(r.Interfaces, now)
 	var weighed, segments float64
 	for _, p := range r.Paths {
-		if p.RTT > 0 && p.Sent > 0 {
+		if p.RTT > 0 && p.Sent > 0 && p.Peer != Clients {
 			segments += count(p.Sent)
 			weighed += count(p.Sent) * float64(min(p.RTT, time.Minute).Microseconds())
 		}

@@ -17,8 +17,9 @@ const (
 	// weightSteps: weights are multiples of 1/20, so that views of the cluster do not change with every sample.
 	weightSteps = 20
 	// rttLong: a round trip of a suspected node counts if it is that many times the usual one. Shorter differences are those of
-	// racks and rooms.
+	// racks and rooms. Below rttMin it is mostly the time that processes take to wake up.
 	rttLong = 4
+	rttMin  = time.Millisecond
 )
 
 // Step judges every node of the matrix, and those that left it a short time ago. It returns the state for the next step, and
@@ -26,13 +27,13 @@ const (
 // the caller, and may jump.
 func Step(s State, m Matrix, now time.Time) (State, []Verdict) {
 	t := newTable(s, m, now)
-	t.notePorts(t.findPorts())
-	t.findPaths()
-	t.findLinks()
-	verdicts := make([]Verdict, len(t.nodes))
+	(&search{table: t}).run()
+	verdicts := make([]Verdict, 0, len(t.nodes))
 	for i := range t.nodes {
-		t.decide(i)
-		verdicts[i] = t.verdict(i)
+		if t.nodes[i].id != Clients {
+			t.decide(i)
+			verdicts = append(verdicts, t.verdict(i))
+		}
 	}
 	return t.state(), verdicts
 }
@@ -193,12 +194,13 @@ func (t *table) evidence(i int, f finding) Evidence {
 // weigh is the weight of a suspected node.
 func weigh(f finding, e Evidence) float64 {
 	w := slower(f.loss)
-	if e.UsualRTT > 0 && e.RTT > rttLong*e.UsualRTT {
-		w *= float64(rttLong*e.UsualRTT) / float64(e.RTT)
+	if long := max(rttLong*e.UsualRTT, rttMin); e.UsualRTT > 0 && e.RTT > long {
+		w *= float64(long) / float64(e.RTT)
 	}
 	switch {
 	case f.cause == OnePath:
-		// The other paths are well. A node with a hundred of them keeps nearly all of its weight.
+		// The other paths are well. A node with a hundred of them keeps nearly all of its weight, and one that sends to its
+		// clients only loses what they feel.
 		w = 1 - f.part*(1-w)
 	case f.cause == LinkDown:
 		w = min(w, weightDown)
