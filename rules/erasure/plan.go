@@ -22,7 +22,7 @@ func (c *Code) Readable(have Set) bool {
 
 // Sources returns which of the pieces to read to rebuild the lost one, as few as possible: the others of its group if they
 // are all there, else at most as many as there are data pieces. ok is false if the pieces are not enough for it. No smaller
-// set is enough; with more than two global parities one exists where coefficients happen to cancel, once in a thousand.
+// set is enough, but for a few where coefficients happen to cancel, with two and more groups and more than two global parities.
 //
 // Where there is a choice it takes the pieces with the lowest indices, which are data. A caller that prefers others asks
 // first with a smaller have. The lost piece counts as lost even if have contains it.
