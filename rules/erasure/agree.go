@@ -1,5 +1,11 @@
 package erasure
 
+import (
+	"fmt"
+
+	"hemera/errs"
+)
+
 // Sums returns the sets of pieces whose blocks add up to zero by exclusive or: a Reed-Solomon code's data with its first
 // parity, and each group of a local code with its parity. [SumsAgree] checks such a set by checksums alone.
 func (c *Code) Sums() []Set { return append([]Set(nil), c.sums...) }
@@ -19,4 +25,34 @@ func SumsAgree(sums []uint32, zeros uint32) bool {
 		total ^= sum ^ zeros
 	}
 	return total == 0
+}
+
+// Agrees reports whether sketches are those of pieces that agree with each other: whether some file has them. sketches has a
+// place for each piece, and those of have are compared; the blocks had one length. Pieces that are too few to say anything
+// about each other agree.
+//
+// Of a code that recovers from each loss of two pieces, with all pieces there, a caller finds a single wrong piece: it is the
+// one without which the others agree.
+//
+// Agrees fails with Invalid unless there is a sketch for each piece.
+func (c *Code) Agrees(sketches []Sketch, have Set) (bool, error) {
+	if len(sketches) != c.pieces {
+		return false, errs.New(errs.Invalid, "erasure.Agrees", "", fmt.Sprintf("there are %d sketches for %d pieces", len(sketches), c.pieces))
+	}
+	var b basis
+	for i := range (have & Range(0, c.pieces)).All() {
+		coefficients, of, ok := b.express(&c.rows[i])
+		if !ok {
+			b.add(i, &c.rows[i])
+			continue
+		}
+		var sum Sketch
+		for j := range of.All() {
+			low.GalMulSliceXor(coefficients[j], sketches[j][:], sum[:])
+		}
+		if sum != sketches[i] {
+			return false, nil
+		}
+	}
+	return true, nil
 }

@@ -31,7 +31,7 @@ func each(b *testing.B, run func(b *testing.B, w twin, blocks [][]byte)) {
 	}
 }
 
-// onOneCore measures calls of run, each of which counts for so many bytes. It reports the rate in time of this thread's
+// onOneCore measures calls of run. Each counts for so many bytes. It reports the rate in time of this thread's
 // processor beside that of the clock, as other work on the machine changes that one less.
 func onOneCore(b *testing.B, bytes int, run func() error) {
 	b.Helper()

@@ -43,15 +43,17 @@ func Local(data, local, global int) (*Code, error) {
 			fmt.Sprintf("a code has at least one data piece for each local parity, one global parity, and at most %d pieces", PiecesMax))
 	}
 	groups, sums := make([]Set, local), make([]Set, local)
-	rows := make([]row, local)
+	var rows []row
 	from := 0
 	for g := range groups {
 		size := (data - from + local - g - 1) / (local - g) // of what is left, rounded up
 		groups[g] = Range(from, from+size)
 		sums[g] = groups[g].With(data + g)
+		var ones row
 		for i := range groups[g].All() {
-			rows[g][i] = 1
+			ones[i] = 1
 		}
+		rows = append(rows, ones)
 		from += size
 	}
 	return newCode("erasure.Local", data, append(rows, globals(groups, data, global)...), sums)

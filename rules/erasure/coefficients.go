@@ -23,10 +23,9 @@ func cauchy(r, data int) (coefficients row) {
 }
 
 const (
-	// spreadGroupsMax is the number of classes of spread.
-	spreadGroupsMax = 17
-	// spreadSizeMax is the number of elements of a class.
-	spreadSizeMax = 15
+	// spreadClasses is how many groups spread has elements for. It has 15 for each: more than a code of two or more groups and
+	// of 32 pieces can have in one.
+	spreadClasses = 17
 	// spreadGlobalsMax is the number of global parities for which spread is the right choice.
 	spreadGlobalsMax = 2
 )
@@ -44,7 +43,7 @@ const (
 //     elements of different groups.
 //   - Two of one group and one global parity: the values are distinct, and so are their squares.
 //   - One of each group and both global parities: local parities are enough.
-func spread(group, position int) byte { return powers[group+spreadGroupsMax*position] }
+func spread(group, position int) byte { return powers[group+spreadClasses*position] }
 
 // globals returns the rows of the global parities of a code with these groups of data pieces.
 //

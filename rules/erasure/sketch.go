@@ -129,32 +129,3 @@ func double(v uint64) uint64 {
 	carries := v >> 7 & ones
 	return v&^(ones<<7)<<1 ^ carries*fieldPoly
 }
-
-// Agrees reports whether sketches are those of pieces that agree with each other: whether some file has them. sketches has a
-// place for each piece, and those of have are compared; the blocks had one length. Pieces that are too few to say anything
-// about each other agree.
-//
-// If it is false, a caller finds a single wrong piece as the one without which the others agree, if they are still one
-// more than the data pieces.
-// It fails with Invalid unless there is a sketch for each piece.
-func (c *Code) Agrees(sketches []Sketch, have Set) (bool, error) {
-	if len(sketches) != c.pieces {
-		return false, errs.New(errs.Invalid, "erasure.Agrees", "", fmt.Sprintf("there are %d sketches for %d pieces", len(sketches), c.pieces))
-	}
-	var b basis
-	for i := range (have & Range(0, c.pieces)).All() {
-		coefficients, of, ok := b.express(&c.rows[i])
-		if !ok {
-			b.add(i, &c.rows[i])
-			continue
-		}
-		var sum Sketch
-		for j := range of.All() {
-			low.GalMulSliceXor(coefficients[j], sketches[j][:], sum[:])
-		}
-		if sum != sketches[i] {
-			return false, nil
-		}
-	}
-	return true, nil
-}
