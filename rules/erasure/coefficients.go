@@ -23,8 +23,8 @@ func cauchy(r, data int) (coefficients row) {
 }
 
 const (
-	// spreadClasses is how many groups spread has elements for. It has 15 for each: more than a code of two or more groups and
-	// of 32 pieces can have in one.
+	// spreadClasses is how many groups spread has elements for. It has 15 for each, as many as one of two groups of a code of
+	// 32 pieces can have.
 	spreadClasses = 17
 	// spreadGlobalsMax is the number of global parities for which spread is the right choice.
 	spreadGlobalsMax = 2
@@ -42,7 +42,7 @@ const (
 //   - Two of each of two groups: the sums u and v of the two pairs are left. u·v² + u²·v is zero only for u = v, and u and v are
 //     elements of different groups.
 //   - Two of one group and one global parity: the values are distinct, and so are their squares.
-//   - One of each group and both global parities: local parities are enough.
+//   - Both global parities: of each group one piece is lost at most, and the local parity rebuilds it.
 func spread(group, position int) byte { return powers[group+spreadClasses*position] }
 
 // globals returns the rows of the global parities of a code with these groups of data pieces.
