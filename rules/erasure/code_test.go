@@ -182,7 +182,7 @@ func TestLossesThatAreRecovered(t *testing.T) {
 		}
 		optimal := w.local < 2 || w.global <= 2
 		for n := 1; n <= w.local+w.global; n++ {
-			if combinations(w.pieces(), n) > 500_000 {
+			if combinations(w.pieces(), n) > 150_000 {
 				t.Logf("%s: losses of %d are too many to try", w, n)
 				break
 			}

@@ -3,13 +3,14 @@ package erasure
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 )
 
 // The twin is the arithmetic of the codes as a book has it, a byte at a time. It shares no table and no code with the package.
 
-// twinTimes multiplies bit by bit.
-func twinTimes(a, b byte) byte {
+// twinMultiply multiplies bit by bit: the bits first, then the remainder.
+func twinMultiply(a, b byte) byte {
 	product := 0
 	for bit := range 8 {
 		if b>>bit&1 == 1 {
@@ -23,6 +24,19 @@ func twinTimes(a, b byte) byte {
 	}
 	return byte(product)
 }
+
+// twinTimes looks up what twinMultiply found.
+func twinTimes(a, b byte) byte { return twinTable()[a][b] }
+
+var twinTable = sync.OnceValue(func() *[256][256]byte {
+	var t [256][256]byte
+	for a := range t {
+		for b := range t[a] {
+			t[a][b] = twinMultiply(byte(a), byte(b))
+		}
+	}
+	return &t
+})
 
 // twinInverse searches.
 func twinInverse(a byte) byte {
