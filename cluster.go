@@ -41,20 +41,11 @@ type Disk struct {
 	Group  string
 	Zone   string
 	Config DiskConfig
-	// The node's last report. Bytes are of the filesystem; Free is what users may still write.
+	// The node's last report.
 	Health DiskHealth
 	Why    string // in words, when Health is not ok
 	Active bool   // its node is alive and Health allows reading
-	// Filesystem is equal for disks that are folders of one filesystem of their host; zero: not known.
-	Filesystem uint64
-	Capacity   int64
-	Used       int64
-	Free       int64
-	Pieces     int64
-	// Inodes and InodesFree are how many files the filesystem has room for in all, and still; zero
-	// where it has no such bound or does not tell.
-	Inodes, InodesFree int64
-	Load               DiskLoad
+	DiskStats
 	// LastAudit is when the disk was last compared with the namespace, LastScrub when all of its data had
 	// been read and verified; zero: never.
 	LastAudit, LastScrub time.Time
@@ -64,6 +55,22 @@ type Disk struct {
 	HeldBytes int64
 	// Stopping is as in its [NodeInfo].
 	Stopping bool
+}
+
+// DiskStats is what a node measures of a disk. It is embedded where a disk is described, from the disk to the view, so that a
+// figure is added here alone. JSON and CBOR have its fields
+// in the place of the embedded struct, in this order.
+type DiskStats struct {
+	// Filesystem is equal for disks that are folders of one filesystem of their host; zero: not known.
+	Filesystem uint64
+	Capacity   int64 // of the filesystem, in bytes
+	Used       int64 // by whatever is on the filesystem, in bytes
+	Free       int64 // bytes that users may still write, headroom already taken off
+	Pieces     int64 // that are sealed; too low until they have been counted after an open
+	// Inodes and InodesFree are how many files the filesystem has room for in all, and still; zero
+	// where it has no such bound or does not tell.
+	Inodes, InodesFree int64
+	Load               DiskLoad
 }
 
 // DiskSurvey is when a disk was last looked at as a whole, and when it is to be, by the manager's clock.

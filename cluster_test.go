@@ -33,11 +33,11 @@ func TestViewLookups(t *testing.T) {
 func TestRoom(t *testing.T) {
 	v := &View{Nodes: []NodeInfo{{ID: 1, Addr: "a:1"}, {ID: 2, Addr: "b:1"}, {ID: 3, Addr: "a:2"}}}
 	got := v.Room([]Disk{
-		{Node: 1, Filesystem: 7, Capacity: 100, Used: 60, Free: 40, Inodes: 30, InodesFree: 18},
-		{Node: 1, Filesystem: 7, Capacity: 100, Used: 60, Free: 40},
-		{Node: 3, Filesystem: 7, Capacity: 100, Used: 60, Free: 40},
-		{Node: 2, Filesystem: 7, Capacity: 10, Used: 4, Free: 6, Inodes: 3, InodesFree: 2},
-		{Node: 2, Capacity: 1, Free: 1}, {Node: 2, Capacity: 1, Free: 1},
+		{Node: 1, DiskStats: DiskStats{Filesystem: 7, Capacity: 100, Used: 60, Free: 40, Inodes: 30, InodesFree: 18}},
+		{Node: 1, DiskStats: DiskStats{Filesystem: 7, Capacity: 100, Used: 60, Free: 40}},
+		{Node: 3, DiskStats: DiskStats{Filesystem: 7, Capacity: 100, Used: 60, Free: 40}},
+		{Node: 2, DiskStats: DiskStats{Filesystem: 7, Capacity: 10, Used: 4, Free: 6, Inodes: 3, InodesFree: 2}},
+		{Node: 2, DiskStats: DiskStats{Capacity: 1, Free: 1}}, {Node: 2, DiskStats: DiskStats{Capacity: 1, Free: 1}},
 	})
 	if want := (Room{Capacity: 112, Used: 64, Free: 48, Inodes: 33, InodesFree: 20}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)

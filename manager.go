@@ -128,15 +128,7 @@ type NodeDisk struct {
 	Space  string // wish for a new disk, "" for the default
 	Health DiskHealth
 	Why    string
-	// Filesystem is as in [Disk].
-	Filesystem uint64
-	Capacity   int64
-	Used       int64
-	Free       int64
-	Pieces     int64
-	// Inodes and InodesFree are as in [Disk].
-	Inodes, InodesFree int64
-	Load               DiskLoad
+	DiskStats
 	// LastScrub is when the node had read and verified all data of the disk; zero: never.
 	LastScrub time.Time
 }

@@ -40,7 +40,7 @@ func hello(node int, disks int) hemera.NodeHello {
 	h := hemera.NodeHello{Addr: fmt.Sprintf("n%d:1095", node), Zone: "hall", Version: "1"}
 	for d := range disks {
 		h.Disks = append(h.Disks, hemera.NodeDisk{
-			UUID: fmt.Sprintf("u%d.%d", node, d), Path: fmt.Sprintf("/d%d", d), Health: hemera.HealthOK, Capacity: 1 << 40, Free: 1 << 39,
+			UUID: fmt.Sprintf("u%d.%d", node, d), Path: fmt.Sprintf("/d%d", d), Health: hemera.HealthOK, DiskStats: hemera.DiskStats{Capacity: 1 << 40, Free: 1 << 39},
 		})
 	}
 	return h

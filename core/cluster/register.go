@@ -282,8 +282,8 @@ func (c *leases) takeReports(on hemera.NodeID, reports []hemera.NodeDisk, why st
 		if !ok {
 			// Sizes stay as they were, so that sums over the cluster do not jump when a disk goes.
 			r = absent(d.diskRecord, why)
-			r.Inodes, r.InodesFree = d.report.Inodes, d.report.InodesFree
-			r.Filesystem, r.Capacity, r.Used, r.Pieces = d.report.Filesystem, d.report.Capacity, d.report.Used, d.report.Pieces
+			r.DiskStats = d.report.DiskStats
+			r.Free, r.Load = 0, hemera.DiskLoad{} // nothing can be written, and nothing is under way
 		}
 		changed = changed || r.Health != d.report.Health
 		d.report = boundedDisk(r)

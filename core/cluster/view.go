@@ -92,9 +92,7 @@ func (d *disk) info(n *node) hemera.Disk {
 	r := d.report
 	info := hemera.Disk{
 		ID: d.ID, UUID: d.UUID, Node: d.Node, Path: d.Path, Space: d.Space, Group: d.Group, Zone: d.ZoneSet,
-		Config: d.Config, Health: cmp.Or(r.Health, hemera.HealthOK), Why: r.Why,
-		Filesystem: r.Filesystem, Capacity: r.Capacity, Used: r.Used, Free: r.Free, Pieces: r.Pieces, Load: r.Load,
-		Inodes: r.Inodes, InodesFree: r.InodesFree,
+		Config: d.Config, Health: cmp.Or(r.Health, hemera.HealthOK), Why: r.Why, DiskStats: r.DiskStats,
 	}
 	if n == nil {
 		return info

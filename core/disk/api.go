@@ -38,19 +38,14 @@ type Store interface {
 type Status struct {
 	// LastScrub is when all of the disk's data had been read and verified; zero: never.
 	LastScrub time.Time
-	UUID      string
+	UUID      string // from the label, as it was when the disk was opened
 	Path      string
-	Health    hemera.DiskHealth
-	Why       string
-	// Filesystem is equal for disks of one host that are folders of one filesystem; zero: not known.
-	Filesystem uint64
-	Capacity   int64 // of the filesystem, in bytes
-	Used       int64 // by whatever is on the filesystem, in bytes
-	Free       int64 // bytes that may still be written, headroom already taken off
-	Pieces     int64 // that are sealed; too low until they have been counted after an open
-	// Inodes and InodesFree are as in [hemera.Disk].
-	Inodes, InodesFree int64
-	Load               hemera.DiskLoad
+	// Health is [hemera.HealthGone] while another disk, or none, is at the path.
+	Health hemera.DiskHealth
+	Why    string // in words, when Health is not ok
+	// Figures of the filesystem are those of the last look that succeeded, and zero where the disk is gone. Rates
+	// in Load are averages since the Status before.
+	hemera.DiskStats
 }
 
 // CreateOptions is what the footer will say, and hints.

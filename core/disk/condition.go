@@ -185,10 +185,13 @@ func (c *condition) status() Status {
 	defer c.mu.Unlock()
 	health, why := c.verdict(now)
 	seen := c.health.seen
-	// Used is what others have on the filesystem too: to placement it makes no difference.
+	// Used is what others have on the filesystem too: to placement it makes no difference. Free is what the headroom
+	// leaves, as admit decides, and not below zero. Pieces are counted elsewhere; [Disk.Status] adds them.
 	return Status{
 		UUID: c.uuid, Path: c.tree.path, Health: health, Why: why,
-		Filesystem: seen.Filesystem, Capacity: seen.Total, Used: seen.Total - seen.Free, Free: max(0, seen.Free-c.headroom),
-		Inodes: seen.Inodes, InodesFree: seen.InodesFree, Load: load,
+		DiskStats: hemera.DiskStats{
+			Filesystem: seen.Filesystem, Capacity: seen.Total, Used: seen.Total - seen.Free, Free: max(0, seen.Free-c.headroom),
+			Inodes: seen.Inodes, InodesFree: seen.InodesFree, Load: load,
+		},
 	}
 }

@@ -75,7 +75,7 @@ func TestAPieceGoesToNoDiskThatIsToRemoveIt(t *testing.T) {
 	}
 	for id := range hemera.DiskID(4) {
 		view.Disks = append(view.Disks, hemera.Disk{
-			ID: id + 1, Node: 1, Space: "default", Config: hemera.ConfigRW, Health: hemera.HealthOK, Active: true, Capacity: 1 << 40, Free: 1 << 40,
+			ID: id + 1, Node: 1, Space: "default", Config: hemera.ConfigRW, Health: hemera.HealthOK, Active: true, DiskStats: hemera.DiskStats{Capacity: 1 << 40, Free: 1 << 40},
 		})
 	}
 	entry := hemera.Entry{ID: 7, Gen: 1, Kind: hemera.KindFile, Size: 10, Space: "default", Layout: hemera.Replica(1), Pieces: []hemera.Piece{{Disk: 1}}}
@@ -124,7 +124,7 @@ func TestACopyOfADrainThatIsCalledOffIsRecorded(t *testing.T) {
 			}
 			for id := range hemera.DiskID(2) {
 				view.Disks = append(view.Disks, hemera.Disk{
-					ID: id + 1, Node: 1, Space: "default", Config: hemera.ConfigRW, Health: hemera.HealthOK, Active: true, Capacity: 1 << 40, Free: 1 << 40,
+					ID: id + 1, Node: 1, Space: "default", Config: hemera.ConfigRW, Health: hemera.HealthOK, Active: true, DiskStats: hemera.DiskStats{Capacity: 1 << 40, Free: 1 << 40},
 				})
 			}
 			files := &recordedMoves{entry: hemera.Entry{ID: 7, Gen: 1, Kind: hemera.KindFile, Size: 10, Space: "default", Layout: hemera.Replica(1), Pieces: []hemera.Piece{{Disk: 1}}}}

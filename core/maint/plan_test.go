@@ -19,7 +19,7 @@ func fleet(n int) *hemera.View {
 		id := hemera.NodeID(i + 1)
 		v.Nodes = append(v.Nodes, hemera.NodeInfo{ID: id, Addr: "n:1", Status: hemera.NodeOnline, Enabled: true})
 		v.Disks = append(v.Disks, hemera.Disk{
-			ID: hemera.DiskID(i + 1), Node: id, Space: "default", Config: hemera.ConfigRW, Health: hemera.HealthOK, Active: true, Free: 1000,
+			ID: hemera.DiskID(i + 1), Node: id, Space: "default", Config: hemera.ConfigRW, Health: hemera.HealthOK, Active: true, DiskStats: hemera.DiskStats{Free: 1000},
 		})
 	}
 	return v

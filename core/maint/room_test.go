@@ -12,9 +12,9 @@ func TestSurplusOfHeldPieces(t *testing.T) {
 	view := func(disks ...hemera.Disk) *hemera.View {
 		return &hemera.View{Nodes: []hemera.NodeInfo{{ID: 1, Addr: "a:1"}, {ID: 2, Addr: "a:2"}, {ID: 3, Addr: "b:1"}}, Disks: disks}
 	}
-	one := hemera.Disk{ID: 1, Node: 1, Config: hemera.ConfigRW, Filesystem: 9, Free: free}
-	folder := hemera.Disk{ID: 2, Node: 2, Config: hemera.ConfigRW, Filesystem: 9, Free: free}
-	elsewhere := hemera.Disk{ID: 3, Node: 3, Config: hemera.ConfigRW, Filesystem: 9, Free: free}
+	one := hemera.Disk{ID: 1, Node: 1, Config: hemera.ConfigRW, DiskStats: hemera.DiskStats{Filesystem: 9, Free: free}}
+	folder := hemera.Disk{ID: 2, Node: 2, Config: hemera.ConfigRW, DiskStats: hemera.DiskStats{Filesystem: 9, Free: free}}
+	elsewhere := hemera.Disk{ID: 3, Node: 3, Config: hemera.ConfigRW, DiskStats: hemera.DiskStats{Filesystem: 9, Free: free}}
 	with := func(c hemera.DiskConfig) hemera.Disk { d := one; d.Config = c; return d }
 	full := one
 	full.Free = 0

@@ -230,7 +230,7 @@ var permits = cmp.Comparer(func(a, b *hemera.Permit) bool {
 // as it was given and each answer comes back, bit by bit.
 func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control hemera.Control) {
 	ctx := hemera.WithTrace(context.Background(), "0123456789abcdef")
-	disk := hemera.NodeDisk{UUID: "u", Path: somePath, ID: 4, Health: hemera.HealthFailing, Why: "x", Capacity: 1 << 60, Load: hemera.DiskLoad{Busy: 0.25}}
+	disk := hemera.NodeDisk{UUID: "u", Path: somePath, ID: 4, Health: hemera.HealthFailing, Why: "x", DiskStats: hemera.DiskStats{Capacity: 1 << 60, Load: hemera.DiskLoad{Busy: 0.25}}}
 	hello := hemera.NodeHello{ID: node, Addr: "n:1", Zone: "z", Version: "1", Disks: []hemera.NodeDisk{disk}}
 	welcome := hemera.NodeWelcome{ID: node, Epoch: 1 << 60, DiskIDs: map[string]hemera.DiskID{"u": 4}, Keys: []hemera.Key{{ID: 1, Secret: []byte{0, 255}}}, ManagerAddr: "m:1", Headroom: map[hemera.DiskID]int64{4: -1}}
 	report := hemera.NodeReport{Stats: hemera.NodeStats{Net: []hemera.NetStats{{Name: "eth0", InRate: 0.1}}, Started: someTime, CPUSeconds: 1e9 + 0.5}, Disks: []hemera.NodeDisk{disk}}

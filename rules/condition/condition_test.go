@@ -20,7 +20,7 @@ func well() hemera.Snapshot {
 	}
 	for id := hemera.DiskID(1); id <= 4; id++ {
 		v.Disks = append(v.Disks, hemera.Disk{ID: id, Node: hemera.NodeID(1 + id%2), Path: "/d" + id.String(), Space: "default", Config: hemera.ConfigRW,
-			Health: hemera.HealthOK, Active: true, Capacity: 1000, Used: 500, Free: 490})
+			Health: hemera.HealthOK, Active: true, DiskStats: hemera.DiskStats{Capacity: 1000, Used: 500, Free: 490}})
 	}
 	return hemera.Snapshot{Now: now, Version: "1.0.0", View: v}
 }

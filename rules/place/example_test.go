@@ -18,7 +18,7 @@ func ExampleChoose() {
 		for d := range 2 {
 			view.Disks = append(view.Disks, hemera.Disk{
 				ID: hemera.DiskID(2*n + d + 1), Node: node, Zone: zone, Space: "default", Active: true,
-				Config: hemera.ConfigRW, Health: hemera.HealthOK, Capacity: 10 << 40, Free: 5 << 40,
+				Config: hemera.ConfigRW, Health: hemera.HealthOK, DiskStats: hemera.DiskStats{Capacity: 10 << 40, Free: 5 << 40},
 			})
 		}
 	}

@@ -28,7 +28,7 @@ func view(zones []string, disksPerNode ...int) *hemera.View {
 		for range n {
 			v.Disks = append(v.Disks, hemera.Disk{
 				ID: id, Node: node.ID, Space: "default", Zone: node.Zone, Config: hemera.ConfigRW,
-				Health: hemera.HealthOK, Active: true, Capacity: 1000, Free: 500,
+				Health: hemera.HealthOK, Active: true, DiskStats: hemera.DiskStats{Capacity: 1000, Free: 500},
 			})
 			id++
 		}

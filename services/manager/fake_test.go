@@ -46,7 +46,7 @@ func (r *rig) addNodes(nodes, disks int) {
 		for d := range disks {
 			n.disks = append(n.disks, hemera.NodeDisk{
 				UUID: fmt.Sprintf("uuid-%d-%d", i, d), Path: fmt.Sprintf("/disk%d", d),
-				Health: hemera.HealthOK, Capacity: 1 << 40, Free: 1 << 39,
+				Health: hemera.HealthOK, DiskStats: hemera.DiskStats{Capacity: 1 << 40, Free: 1 << 39},
 			})
 		}
 		r.nodes = append(r.nodes, n)

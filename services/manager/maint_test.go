@@ -327,7 +327,7 @@ func TestIncompleteFilesAreCompletedWhenADiskAppears(t *testing.T) {
 			t.Errorf("%+v", jobs)
 		}
 		n := &fakeNode{rig: r, addr: "late:1095", pieces: map[hemera.DiskID]map[hemera.PieceID]hemera.PieceStat{}}
-		n.disks = []hemera.NodeDisk{{UUID: "late", Path: "/d", Health: hemera.HealthOK, Capacity: 1 << 40, Free: 1 << 39}}
+		n.disks = []hemera.NodeDisk{{UUID: "late", Path: "/d", Health: hemera.HealthOK, DiskStats: hemera.DiskStats{Capacity: 1 << 40, Free: 1 << 39}}}
 		n.register()
 		r.nodes = append(r.nodes, n)
 		go n.run(r.ctx)

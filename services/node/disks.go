@@ -107,9 +107,7 @@ func (d *disks) report() []hemera.NodeDisk {
 		}
 		looks.Go(func() {
 			st, r := s.Status(), &list[i]
-			r.Health, r.Why, r.Load, r.LastScrub = st.Health, st.Why, st.Load, st.LastScrub
-			r.Inodes, r.InodesFree = st.Inodes, st.InodesFree
-			r.Filesystem, r.Capacity, r.Used, r.Free, r.Pieces = st.Filesystem, st.Capacity, st.Used, st.Free, st.Pieces
+			r.Health, r.Why, r.DiskStats, r.LastScrub = st.Health, st.Why, st.DiskStats, st.LastScrub
 		})
 	}
 	looks.Wait() // no longer than a look may take, however many disks do not answer

@@ -28,7 +28,8 @@ func joinNodes(ctx context.Context, m *daemon.Manager) (*nodes, error) {
 		}
 		for d := range 2 {
 			hello.Disks = append(hello.Disks, hemera.NodeDisk{
-				UUID: fmt.Sprintf("bench-%d-%d", i, d), Path: fmt.Sprintf("/disk%d", d), Health: hemera.HealthOK, Capacity: 1 << 50, Free: 1 << 49,
+				UUID: fmt.Sprintf("bench-%d-%d", i, d), Path: fmt.Sprintf("/disk%d", d),
+				Health: hemera.HealthOK, DiskStats: hemera.DiskStats{Capacity: 1 << 50, Free: 1 << 49},
 			})
 		}
 		welcome, err := m.Register(ctx, hello)

@@ -252,7 +252,7 @@ func (s *Store) openInTime(options *pebble.Options, compacts bool) error {
 		s.flusher.opened.Store(true)
 		return nil
 	case <-s.flusher.broken:
-		err := error(s.flusher.failure)
+		err := s.flusher.failure
 		if !compacts {
 			err = errors.Join(err, s.logs.unlock())
 		}

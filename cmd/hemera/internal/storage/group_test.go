@@ -9,8 +9,8 @@ import (
 // A disk that is gone has no known capacity; it is not an empty one.
 func TestAGroupIsAsFullAsTheDisksThatAreThere(t *testing.T) {
 	v := &hemera.View{Disks: []hemera.Disk{
-		{ID: 1, Group: "default.0", Used: 50, Capacity: 100, Active: true},
-		{ID: 2, Group: "default.0", Used: 70, Capacity: 100, Active: true},
+		{ID: 1, Group: "default.0", DiskStats: hemera.DiskStats{Used: 50, Capacity: 100}, Active: true},
+		{ID: 2, Group: "default.0", DiskStats: hemera.DiskStats{Used: 70, Capacity: 100}, Active: true},
 		{ID: 3, Group: "default.0"},
 		{ID: 4, Group: "default.1"},
 	}}
