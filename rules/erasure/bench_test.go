@@ -130,6 +130,9 @@ func BenchmarkReadable(b *testing.B) {
 // What is asked for each row of a file must not make work for the collector. The module takes 896 bytes for each kernel,
 // where the processor has GFNI.
 func TestAllocations(t *testing.T) {
+	if raced {
+		t.Skip("the race detector allocates")
+	}
 	for _, w := range measured {
 		c := w.code(t)
 		blocks := w.random(9, tileSize)
