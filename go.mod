@@ -12,6 +12,7 @@ require (
 	github.com/fxamacker/cbor/v2 v2.9.6
 	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.3
+	github.com/klauspost/reedsolomon v1.14.2
 	github.com/lmittmann/tint v1.2.1
 	github.com/minio/crc64nvme v1.1.1
 	github.com/pelletier/go-toml/v2 v2.4.3

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs one part of the tests, or all: scripts/test.sh all|lint|unit|fuzz|sim|clients|conformance|network|crash|arm64|vuln
+# Runs one part of the tests, or all: scripts/test.sh all|lint|unit|fuzz|sim|clients|conformance|network|crash|arm64|vuln|loss
 # The output of each part is kept in build/test/PART.log. PARTS="lint unit" chooses for all. A part that cannot be run here
 # ends with 77 and says why; it counts neither as passed nor as failed.
 set -uo pipefail
@@ -107,6 +107,9 @@ vuln() {
 	echo "the vulnerability database or its checker cannot be reached from here"
 	return 77
 }
+
+# loss has a host found that loses packets. It is no part of all: it needs a machine that does little else.
+loss() { HEMERA_NETWORKS=1 $go test -count=1 -v -run TestALosingHostIsFound ./platform/netstat/; }
 
 # Packages without processes and clocks of others: what can differ on another architecture is in them.
 arm64() {

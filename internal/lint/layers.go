@@ -20,10 +20,11 @@ type row struct {
 // rows are the layers from the bottom up. Each is a folder, but for the words. A package below one that is listed belongs to its row.
 var rows = []row{
 	{"words", []string{".", "errs"}, []string{}, "every package uses them, so they depend on nothing but the standard library"},
-	{"rules", []string{"rules/access", "rules/capability", "rules/checksum", "rules/condition", "rules/layout", "rules/limits", "rules/place",
+	{"rules", []string{"rules/access", "rules/capability", "rules/checksum", "rules/condition", "rules/erasure", "rules/layout", "rules/limits", "rules/netjudge",
+		"rules/place",
 		"rules/policy", "rules/quota", "rules/wire"}, []string{},
 		"pure functions can be read and tested alone; each does without the others"},
-	{"platform", []string{"platform/vfs", "platform/kv", "platform/rpc", "platform/auth", "platform/link", "platform/poll",
+	{"platform", []string{"platform/vfs", "platform/kv", "platform/rpc", "platform/auth", "platform/link", "platform/netstat", "platform/poll",
 		"platform/xrootd", "platform/zerocopy", "platform/pki", "platform/treewalk", "platform/thinlog"},
 		[]string{"platform/xrootd platform/link", "platform/rpc platform/link", "platform/auth platform/link", "platform/kv platform/vfs", "platform/rpc platform/pki"},
 		"I/O without policy knows nothing of what uses it"},

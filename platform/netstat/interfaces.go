@@ -1,0 +1,132 @@
+package netstat
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+const (
+	// modeAge is how long a speed is believed without asking again. A change of the carrier asks at once. Drivers may
+	// ask their hardware, under a lock that all changes of interfaces share, so not every sample does.
+	modeAge = time.Minute
+	// plausibleMax is more than any interface carries, in bytes per second: 16 Tbit/s. A driver that counts wrong once
+	// must not look like traffic.
+	plausibleMax = 2e12
+)
+
+// Traffic is what an interface counted in one direction during an interval. Missed and CRC are of the receiving side only.
+type Traffic struct {
+	Bytes, Packets int64
+	// Errors are all packets that the interface calls bad: those of the kinds below, and others that drivers have.
+	Errors int64
+	// Dropped are good packets that found no memory, or that nobody on this machine wanted. A few are usual: packets
+	// of protocols that the machine does not speak.
+	Dropped int64
+	// Missed did not fit into the ring of the hardware: the machine was too slow to fetch them.
+	Missed int64
+	FIFO   int64 // a buffer of the hardware ran over, or empty while it sent
+	CRC    int64 // bits changed on the way: a cable, a connector, an optic
+}
+
+// Interface is the state of an interface, and what it counted during an interval.
+type Interface struct {
+	Name  string
+	Index int
+	// Kind is the kernel's word for a virtual interface, such as bond, vlan, bridge or veth. Hardware has none.
+	Kind string
+	// Master is the index of the bond or bridge that the interface is a part of, or 0.
+	Master int
+	// Up: an admin switched it on. Carrier: there is a signal.
+	Up, Carrier bool
+	Speed       int64 // bits per second; 0: unknown
+	HalfDuplex  bool
+	// Interval is what the counts are of. It is 0, and there are none, where they would be wrong: see the package doc.
+	Interval   time.Duration
+	Rx, Tx     Traffic
+	Collisions int64
+	// CarrierChanges is how often the signal came or went. A link that went and came back counts two.
+	CarrierChanges int64
+}
+
+// PerSecond makes a rate of a count; 0 without an interval.
+func PerSecond(count int64, interval time.Duration) float64 {
+	if interval <= 0 {
+		return 0
+	}
+	return float64(count) / interval.Seconds()
+}
+
+// known is what is remembered of an interface.
+type known struct {
+	link  link
+	taken time.Time
+	mode  linkMode
+	asked time.Time // when mode was
+}
+
+// interfaceRates makes counts of counters. It remembers the interfaces of the last call only.
+type interfaceRates struct{ known map[int]known }
+
+// step returns the interfaces with what they counted since the call before.
+func (r *interfaceRates) step(links []link, now time.Time, mode func(name string) linkMode) []Interface {
+	next := make(map[int]known, len(links))
+	list := make([]Interface, 0, len(links))
+	for _, l := range links {
+		before, ok := r.known[l.index]
+		ok = ok && before.link.name == l.name // numbers are used again, also by renamed interfaces
+		k := known{link: l, taken: now, mode: before.mode, asked: before.asked}
+		if !ok || before.link.carrierChanges != l.carrierChanges || now.Sub(before.asked) >= modeAge {
+			k.mode, k.asked = mode(l.name), now
+		}
+		next[l.index] = k
+		i := Interface{
+			Name: l.name, Index: l.index, Kind: l.kind, Master: l.master, Up: l.up, Carrier: l.carrier,
+			Speed: k.mode.speed, HalfDuplex: k.mode.halfDuplex,
+		}
+		if ok {
+			i.count(before, k)
+		}
+		list = append(list, i)
+	}
+	r.known = next
+	slices.SortFunc(list, func(a, b Interface) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// count fills in what happened between two looks, or nothing if the counters began again.
+func (i *Interface) count(before, after known) {
+	interval := after.taken.Sub(before.taken)
+	rx, good := subtract(before.link.counters.rx, after.link.counters.rx, interval)
+	tx, alsoGood := subtract(before.link.counters.tx, after.link.counters.tx, interval)
+	if interval <= 0 || !good || !alsoGood || !before.link.countersAreIncluded || !after.link.countersAreIncluded {
+		return
+	}
+	i.Interval, i.Rx, i.Tx = interval, rx, tx
+	i.Collisions = grown(before.link.counters.collisions, after.link.counters.collisions)
+	i.CarrierChanges = int64(after.link.carrierChanges - before.link.carrierChanges) // 32 bits, which may wrap
+}
+
+// subtract makes counts of the counters of one direction. ok is false if they began again or cannot be true.
+func subtract(before, after [trafficFields]uint64, interval time.Duration) (t Traffic, ok bool) {
+	const bytes, packets = 0, 1
+	if after[bytes] < before[bytes] || after[packets] < before[packets] {
+		return Traffic{}, false
+	}
+	if float64(after[bytes]-before[bytes]) > plausibleMax*max(interval.Seconds(), 1e-3) {
+		return Traffic{}, false
+	}
+	var d [trafficFields]int64
+	for i := range d {
+		d[i] = grown(before[i], after[i])
+	}
+	return Traffic{Bytes: d[0], Packets: d[1], Errors: d[2], Dropped: d[3], Missed: d[4], FIFO: d[5], CRC: d[6]}, true
+}
+
+// grown is the growth of a counter; a counter that fell began again and says nothing.
+func grown(before, after uint64) int64 {
+	if after < before || after-before > 1<<62 {
+		return 0
+	}
+	return int64(after - before)
+}

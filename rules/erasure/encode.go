@@ -1,0 +1,82 @@
+package erasure
+
+import (
+	"crypto/subtle"
+	"fmt"
+
+	"hemera/errs"
+)
+
+// Encode computes the parity blocks from the data blocks. blocks has one block of each piece, all of the same length above
+// zero. The data blocks are not changed. It fails with Invalid if the blocks do not fit, and changes nothing then.
+func (c *Code) Encode(blocks [][]byte) error {
+	const op = "erasure.Encode"
+	if err := c.check(op, blocks, Range(0, c.pieces)); err != nil {
+		return err
+	}
+	return errs.As(c.parity.apply(blocks), errs.Internal, op, "")
+}
+
+// Update changes parity blocks as a change of one data block demands: from before to after, of the data piece with the
+// index. It needs no other data block. A piece that changes in part takes those parts of the blocks only.
+//
+// parity has a block of each parity piece. Those that are nil or empty are skipped, so that a node can update its own
+// parity alone. An empty before or after counts as zeros: a file that grows had zeros there.
+// It fails with Invalid if the blocks do not fit, and changes nothing then.
+func (c *Code) Update(parity [][]byte, index int, before, after []byte) error {
+	const op = "erasure.Update"
+	length := max(len(before), len(after))
+	switch {
+	case index < 0 || index >= c.data:
+		return errs.New(errs.Invalid, op, fmt.Sprint(index), "this is not a data piece")
+	case len(parity) != c.pieces-c.data:
+		return errs.New(errs.Invalid, op, "", fmt.Sprintf("there are %d parity blocks for %d parity pieces", len(parity), c.pieces-c.data))
+	case length == 0 || len(before) != 0 && len(after) != 0 && len(before) != len(after):
+		return errs.New(errs.Invalid, op, "", fmt.Sprintf("a block of %d bytes became one of %d", len(before), len(after)))
+	}
+	for i, p := range parity {
+		if len(p) != 0 && len(p) != length {
+			return errs.New(errs.Invalid, op, fmt.Sprint(c.data+i), fmt.Sprintf("the parity block has %d bytes, the data %d", len(p), length))
+		}
+	}
+	s := acquireScratch(deltaSize)
+	defer s.release()
+	for from := 0; from < length; from += deltaSize {
+		to := min(from+deltaSize, length)
+		delta := difference(s.buffer, before, after, from, to)
+		for i, p := range parity {
+			if v := c.rows[c.data+i][index]; v != 0 && len(p) != 0 {
+				low.GalMulSliceXor(v, delta, p[from:to])
+			}
+		}
+	}
+	return nil
+}
+
+// difference is what was added to a block in the bytes from up to to. It uses the buffer if it has to compute it.
+func difference(buffer, before, after []byte, from, to int) []byte {
+	switch {
+	case len(before) == 0:
+		return after[from:to]
+	case len(after) == 0:
+		return before[from:to]
+	}
+	return buffer[:subtle.XORBytes(buffer, before[from:to], after[from:to])]
+}
+
+// check returns Invalid unless there is one block for each piece, and those that are needed have one length above zero.
+func (c *Code) check(op string, blocks [][]byte, needed Set) error {
+	if len(blocks) != c.pieces {
+		return errs.New(errs.Invalid, op, "", fmt.Sprintf("there are %d blocks for %d pieces", len(blocks), c.pieces))
+	}
+	length := -1
+	for i := range needed.All() {
+		if length < 0 {
+			length = len(blocks[i])
+		}
+		if len(blocks[i]) != length || length == 0 {
+			return errs.New(errs.Invalid, op, fmt.Sprint(i), fmt.Sprintf("the block has %d bytes; all have the same length, above zero", len(blocks[i])))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,360 @@
+package netjudge
+
+import (
+	"encoding/binary"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hemera"
+)
+
+// The numbers that the package's documentation gives are those that the rules have.
+func TestHowMuchIsEnough(t *testing.T) {
+	if n := SegmentsToClear(); n < 15_900 || n > 16_100 {
+		t.Errorf("%d segments clear a node", n)
+	}
+	for _, c := range []struct {
+		loss        float64
+		least, most int64
+	}{{0.1, 80, 120}, {0.02, 350, 450}, {0.005, 3900, 4100}, {0.002, 63_000, 65_000}, {0.001, 0, 0}, {0, 0, 0}, {2, 0, 0}, {math.NaN(), 0, 0}} {
+		if n := SegmentsToSuspect(c.loss); n < c.least || n > c.most {
+			t.Errorf("%d segments at a loss of %v", n, c.loss)
+		}
+	}
+}
+
+// Wilson's interval has the values of tables, holds the share, and shrinks with more observations.
+func TestInterval(t *testing.T) {
+	for _, c := range []struct{ n, r, low, high float64 }{
+		{10, 0, 0, 0.2775}, {10, 5, 0.2366, 0.7634}, {10, 10, 0.7225, 1}, {100, 1, 0.0018, 0.0545}, {0, 0, 0, 1}, {-1, 0, 0, 1}, {10, -1, 0, 1},
+	} {
+		low, high := interval(Loss{c.n, c.r}, 1.96)
+		if math.Abs(low-c.low) > 0.0005 || math.Abs(high-c.high) > 0.0005 {
+			t.Errorf("%v of %v: %.4f to %.4f", c.r, c.n, low, high)
+		}
+	}
+}
+
+// TestLinks changes one interface of one node of six and names what must follow. The paths are well.
+func TestLinks(t *testing.T) {
+	two := func(change func(i *Interface)) func(*Node) {
+		return func(n *Node) {
+			n.Interfaces = append(n.Interfaces, n.Interfaces[0])
+			n.Interfaces[1].Name = "eth1"
+			change(&n.Interfaces[1])
+		}
+	}
+	one := func(change func(i *Interface)) func(*Node) { return func(n *Node) { change(&n.Interfaces[0]) } }
+	for name, c := range map[string]struct {
+		before, change func(*Node)
+		cause          Cause
+		text           string
+		least, most    float64 // of the weight
+	}{
+		"well":                       {nil, one(func(*Interface) {}), NoCause, "is well", 1, 1},
+		"damaged packets":            {nil, one(func(i *Interface) { i.Rx.Errors = 4000 }), BadPackets, "eth0 counts", 0.45, 0.55},
+		"a few damaged packets":      {nil, one(func(i *Interface) { i.Rx.Errors = 3 }), NoCause, "", 1, 1},
+		"missed packets":             {nil, one(func(i *Interface) { i.Rx.Missed = 20_000 }), BadPackets, "rings", 0.2, 0.25},
+		"errors while it sends":      {nil, one(func(i *Interface) { i.Tx.Errors = 500 }), BadPackets, "bad or dropped", 0.7, 0.7},
+		"packets nobody wanted":      {nil, one(func(i *Interface) { i.Rx.Dropped = 20_000 }), NoCause, "", 1, 1},
+		"switched off":               {two(func(*Interface) {}), two(func(i *Interface) { i.Up, i.Carrier = false, false }), NoCause, "", 1, 1},
+		"never connected":            {two(func(i *Interface) { i.Carrier = false }), two(func(i *Interface) { i.Carrier = false }), NoCause, "", 1, 1},
+		"a cable was pulled":         {two(func(*Interface) {}), two(func(i *Interface) { i.Carrier = false }), LinkDown, "eth1 has no signal", 0.5, 0.5},
+		"a member of a bond is down": {nil, two(func(i *Interface) { i.Member, i.Carrier = true, false }), LinkDown, "eth1 has no signal", 0.5, 0.5},
+		"comes and goes":             {nil, one(func(i *Interface) { i.CarrierChanges = 2 }), LinkDown, "comes and goes", 0.5, 0.5},
+		"slower than before":         {nil, one(func(i *Interface) { i.Speed = 10e9 }), LinkSlow, "eth0 has 10 Gbit/s, and should have 25 Gbit/s", 0.4, 0.4},
+		"slower than the others":     {one(func(i *Interface) { i.Speed = 1e9 }), one(func(i *Interface) { i.Speed = 1e9 }), LinkSlow, "eth0 has 1 Gbit/s", 0.05, 0.05},
+		"an older machine":           {one(func(i *Interface) { i.Speed = 10e9 }), one(func(i *Interface) { i.Speed = 10e9 }), NoCause, "", 1, 1},
+		"half duplex":                {nil, one(func(i *Interface) { i.HalfDuplex = true }), LinkSlow, "half duplex", 0.7, 0.7},
+		"a bridge that drops":        {nil, two(func(i *Interface) { i.Virtual = true; i.Rx.Errors = 1e5 }), NoCause, "", 1, 1},
+		"a container's interface":    {nil, one(func(i *Interface) { i.Virtual = true; i.Rx.Errors = 4000 }), BadPackets, "", 0.45, 0.55},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newCluster(6, 20)
+			now := c.before
+			s.change = func(n *Node) {
+				if n.ID == 3 && now != nil {
+					now(n)
+				}
+			}
+			s.run(5)
+			if now = c.change; name != "slower than the others" && len(s.suspected()) != 0 {
+				t.Fatalf("before: %+v", s.suspected())
+			}
+			s.run(10)
+			v := s.verdicts[2]
+			text := strings.Join(Explain(v, nil), " ")
+			if v.Cause != c.cause || v.Weight < c.least-1e-9 || v.Weight > c.most+1e-9 || !strings.Contains(text, c.text) {
+				t.Errorf("%+v %s", v, text)
+			}
+			if others := len(s.suspected()); others > 1 || others == 1 && c.cause == NoCause {
+				t.Errorf("%+v", s.suspected())
+			}
+			now = nil
+			s.run(60)
+			if left := s.suspected(); len(left) != 0 {
+				t.Errorf("afterwards: %+v", left)
+			}
+		})
+	}
+}
+
+// One bad moment, even one with very many losses, is no fault.
+func TestOneBadMoment(t *testing.T) {
+	s := newCluster(20, 21)
+	s.run(6)
+	s.loss = func(a, b int) float64 {
+		if a == 7 {
+			return 0.3
+		}
+		return quietLoss
+	}
+	s.run(1)
+	s.loss = func(int, int) float64 { return quietLoss }
+	for range 40 {
+		s.run(1)
+		if got := s.suspected(); len(got) != 0 {
+			t.Fatalf("%+v", got)
+		}
+	}
+}
+
+// A node that loses some of what it sends all the time, but does not report, is no reason to suspect its peers.
+func TestANodeWithoutReports(t *testing.T) {
+	s := newCluster(20, 22)
+	s.loss = func(a, b int) float64 {
+		if b == 5 {
+			return 0.02
+		}
+		return quietLoss
+	}
+	s.change = func(n *Node) {
+		if n.ID == 6 {
+			n.Taken, n.Paths, n.Interfaces = start, nil, nil
+		}
+	}
+	s.run(12)
+	got := s.suspected()
+	if len(got) != 1 || got[0].Node != 6 || got[0].Direction != In {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Nodes that send to clients only are compared by that. If all clients lose alike, as they are far away, it is no node's fault.
+func TestClientsOnly(t *testing.T) {
+	s := newCluster(12, 27)
+	s.segments = func(int, int) float64 { return 0 }
+	loss := map[hemera.NodeID]float64{5: 0.02}
+	s.change = func(n *Node) {
+		l := quietLoss + loss[n.ID]
+		n.Paths = []Path{{Peer: Clients, Sent: 5000, Lost: poisson(s.random, 5000*l), RTT: 20 * time.Millisecond}}
+	}
+	s.run(10)
+	if got := s.suspected(); len(got) != 1 || got[0].Node != 5 || got[0].Cause != OnePath || got[0].Peer != Clients || got[0].Direction != Out || got[0].Weight > 0.3 {
+		t.Errorf("%+v", got)
+	} else if text := strings.Join(Explain(got[0], nil), " "); !strings.Contains(text, "its clients") {
+		t.Error(text)
+	}
+	for id := range hemera.NodeID(13) {
+		loss[id] = 0.01
+	}
+	s.state = State{}
+	for range 30 {
+		s.run(1)
+		if got := s.suspected(); len(got) != 0 {
+			t.Fatalf("%+v", got)
+		}
+	}
+}
+
+// Half of a node's paths lose, as one link of its bond is bad: it is the node, and not its peers.
+func TestALinkOfABond(t *testing.T) {
+	s := newCluster(40, 23)
+	s.loss = func(a, b int) float64 {
+		if a == 9 && b%3 == 0 {
+			return 0.03
+		}
+		return quietLoss
+	}
+	s.run(12)
+	got := s.suspected()
+	if len(got) != 1 || got[0].Node != 10 || got[0].Direction != Out || got[0].Evidence.Losing > 14 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A node far away has a long round trip and is well; a suspected one gets less for a round trip that is much too long.
+func TestRoundTrips(t *testing.T) {
+	weigh := map[time.Duration]float64{}
+	for _, rtt := range []time.Duration{200 * time.Microsecond, 8 * time.Millisecond} {
+		s := newCluster(12, 24)
+		s.change = func(n *Node) {
+			for i := range n.Paths {
+				if n.ID == 2 {
+					n.Paths[i].RTT = rtt
+				}
+			}
+		}
+		s.run(12)
+		if got := s.suspected(); len(got) != 0 {
+			t.Errorf("%+v", got)
+		}
+		s.loss = func(a, b int) float64 {
+			if a == 1 {
+				return 0.005
+			}
+			return quietLoss
+		}
+		s.run(12)
+		weigh[rtt] = s.verdicts[1].Weight
+	}
+	if near, far := weigh[200*time.Microsecond], weigh[8*time.Millisecond]; near != 0.5 && near != 0.45 || far > 0.1 || far < weightMin {
+		t.Errorf("%v", weigh)
+	}
+}
+
+// Step changes neither the state nor the matrix, and the same question has the same answer.
+func TestStepIsPure(t *testing.T) {
+	build := func() (*cluster, Matrix) {
+		s := newCluster(9, 25)
+		s.loss = func(a, b int) float64 {
+			if a == 2 {
+				return 0.02
+			}
+			return quietLoss
+		}
+		s.run(8)
+		s.now = s.now.Add(sampleEvery)
+		return s, s.matrix()
+	}
+	a, m := build()
+	b, same := build()
+	if !reflect.DeepEqual(a.state, b.state) || !reflect.DeepEqual(m, same) {
+		t.Fatal("the simulation is not repeatable")
+	}
+	first, verdicts := Step(a.state, m, a.now)
+	if !reflect.DeepEqual(a.state, b.state) || !reflect.DeepEqual(m, same) {
+		t.Error("Step changed its arguments")
+	}
+	slices.Reverse(m.Nodes)
+	second, again := Step(a.state, m, a.now)
+	if !reflect.DeepEqual(first, second) || !reflect.DeepEqual(verdicts, again) {
+		t.Error("the same question has another answer")
+	}
+}
+
+// A node that leaves the cluster is remembered for a while, and a state does not grow for ever.
+func TestAbsentNodesAreForgotten(t *testing.T) {
+	s := newCluster(9, 26)
+	s.run(3)
+	s.nodes = 4
+	s.run(5)
+	if len(s.verdicts) != 9 {
+		t.Errorf("%d verdicts", len(s.verdicts))
+	}
+	s.now = s.now.Add(forgetAfter)
+	s.run(1)
+	if len(s.verdicts) != 4 || len(s.state.paths) != 12 || len(s.state.nodes) != 5 {
+		t.Errorf("%d verdicts, %d paths", len(s.verdicts), len(s.state.paths))
+	}
+}
+
+// reader takes numbers from the bytes of a fuzzer.
+type reader struct{ data []byte }
+
+func (r *reader) byte() (b byte) {
+	if len(r.data) > 0 {
+		b, r.data = r.data[0], r.data[1:]
+	}
+	return b
+}
+
+// number is a small one, a large one of any sign, or an extreme.
+func (r *reader) number() int64 {
+	switch b := r.byte(); {
+	case b < 128:
+		return int64(b) * int64(b)
+	case b < 240:
+		return int64(b) << (b % 50)
+	case b < 250:
+		var raw [8]byte
+		n := copy(raw[:], r.data)
+		r.data = r.data[n:]
+		return int64(binary.LittleEndian.Uint64(raw[:]))
+	case b < 253:
+		return math.MaxInt64
+	}
+	return math.MinInt64
+}
+
+// FuzzStep: whatever nodes report, and whenever, nothing panics, each node has one verdict, and weights stay in (0,1].
+func FuzzStep(f *testing.F) {
+	f.Add([]byte{3, 1, 2, 2, 100, 3, 100, 2, 2, 1, 100, 3, 90, 3, 0, 3, 3, 3})
+	f.Add([]byte("0123456789abcdefghijklmnopqrstuvwxyz"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, state, now := &reader{data}, State{}, start
+		for range 40 {
+			m := Matrix{}
+			for range r.byte() % 8 {
+				n := Node{ID: hemera.NodeID(r.byte() % 8), Taken: time.Unix(0, r.number())}
+				for range r.byte() % 8 {
+					n.Paths = append(n.Paths, Path{
+						Peer: hemera.NodeID(r.byte() % 9), Sent: r.number(), Lost: r.number(), Received: r.number(), OutOfOrder: r.number(), RTT: time.Duration(r.number()),
+					})
+				}
+				for range r.byte() % 3 {
+					flags := r.byte()
+					n.Interfaces = append(n.Interfaces, Interface{
+						Name: string('a' + rune(r.byte()%3)), Up: flags&1 == 0, Carrier: flags&2 == 0, Virtual: flags&4 != 0, Member: flags&8 != 0, HalfDuplex: flags&16 != 0,
+						Speed: r.number(), CarrierChanges: r.number(),
+						Rx: Packets{r.number(), r.number(), r.number(), r.number()}, Tx: Packets{r.number(), r.number(), r.number(), r.number()},
+					})
+				}
+				m.Nodes = append(m.Nodes, n)
+			}
+			now = now.Add(time.Duration(r.number()))
+			var verdicts []Verdict
+			state, verdicts = Step(state, m, now)
+			for i, v := range verdicts {
+				if !(v.Weight > 0 && v.Weight <= 1) || i > 0 && verdicts[i-1].Node >= v.Node || (v.Standing == Suspected) != (v.Cause != NoCause) {
+					t.Fatalf("%+v", v)
+				}
+				if list := Explain(v, nil); len(list) == 0 || strings.Contains(strings.Join(list, ""), "NaN") {
+					t.Fatalf("%q of %+v", list, v)
+				}
+			}
+			if len(r.data) == 0 && len(data) > 0 {
+				r.data = data // the same reports again, from another place
+			}
+		}
+	})
+}
+
+// BenchmarkStep is a step of a cluster in which all nodes talk, with and without a fault.
+func BenchmarkStep(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		nodes int
+		loss  float64
+	}{{"125", 125, quietLoss}, {"125-one-bad", 125, 0.02}, {"500", 500, quietLoss}} {
+		b.Run(c.name, func(b *testing.B) {
+			s := newCluster(c.nodes, 30)
+			s.loss = func(x, y int) float64 {
+				if x == 1 {
+					return c.loss
+				}
+				return quietLoss
+			}
+			s.run(3)
+			m := s.matrix()
+			b.ReportAllocs()
+			for b.Loop() {
+				Step(s.state, m, s.now.Add(sampleEvery))
+			}
+		})
+	}
+}

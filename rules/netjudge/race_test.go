@@ -1,0 +1,5 @@
+//go:build race
+
+package netjudge
+
+const raced = true

@@ -1,0 +1,351 @@
+package netjudge
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"hemera"
+)
+
+const (
+	// memory is the time in which counts fade to 1/e. Two or three samples of 10 s weigh most, so a loss shows soon, and is
+	// forgotten within minutes: a loss of 10 % fades below the limit in five.
+	memory = time.Minute
+	// suspectAfter and wellAfter are steps in a row. It takes more to trust a node again: a cable that moves in its socket is
+	// well for minutes.
+	suspectAfter = 3
+	wellAfter    = 10
+	// forgetAfter is how long a suspicion lasts when nothing can be said any more, and how long an absent node is remembered.
+	forgetAfter = 30 * time.Minute
+	// bestAge is how long the best speed of a link is what it should have. After that an admin must have wanted the change.
+	bestAge = 24 * time.Hour
+	// countMax bounds a count of one report: no link sends more in a sample. It keeps sums finite, whatever a node reports.
+	countMax = 1e12
+	// linksMax bounds the interfaces of a node that are judged.
+	linksMax = 64
+)
+
+// State is what is remembered between steps. The zero value is the beginning. It is never changed after Step returned it.
+type State struct {
+	stepped time.Time
+	nodes   []nodeState // by id
+	paths   []pathState // by sender, then receiver
+}
+
+// pathState is the faded counts of one direction of a pair.
+type pathState struct {
+	from, to hemera.NodeID
+	loss     Loss
+	// received and disorder are the same direction as the receiver sees it.
+	received, disorder float64
+}
+
+// nodeState is the standing of a node and what leads to the next one.
+type nodeState struct {
+	id       hemera.NodeID
+	taken    time.Time // of the last report
+	seen     time.Time // when it last came
+	links    []linkState
+	rtt      float64 // microseconds, the mean of the last report that had any
+	standing Standing
+	// The finding that makes or made the node suspected.
+	finding finding
+	since   time.Time
+	accused time.Time // when a step last found a cause
+	bad     int       // steps in a row that found a cause
+	good    int       // steps since one did, of a suspected node
+	// What a suspected node sent and received in those steps. It does not fade: a node with little traffic takes longer to be
+	// cleared, and is.
+	clearOut, clearIn Loss
+}
+
+// linkState is the faded counts of an interface.
+type linkState struct {
+	name       string
+	rx, tx     Loss // packets, and those with errors or missed
+	fresh      Loss // of both directions, in the last report
+	dropped    float64
+	changes    float64 // of the carrier
+	hadCarrier bool
+	best       int64 // speed
+	bestSeen   time.Time
+	now        Interface // as last reported
+}
+
+// fade is the factor for counts that are dt older.
+func fade(dt time.Duration) float64 {
+	if dt <= 0 {
+		return 1
+	}
+	return math.Exp(-dt.Seconds() / memory.Seconds())
+}
+
+// count brings a reported number within what can be.
+func count(n int64) float64 { return float64(min(max(n, 0), countMax)) }
+
+// lossOf brings two reported numbers within what can be: no more was lost than sent.
+func lossOf(sent, lost int64) Loss {
+	n := count(sent)
+	return Loss{n, min(n, count(lost))}
+}
+
+// faded is the loss after a time, with what was counted since.
+func (l Loss) faded(by float64, more Loss) Loss {
+	return Loss{l.Sent*by + more.Sent, l.Lost*by + more.Lost}
+}
+
+// plus adds two losses.
+func (l Loss) plus(m Loss) Loss { return Loss{l.Sent + m.Sent, l.Lost + m.Lost} }
+
+// minus removes a loss that is a part of l.
+func (l Loss) minus(m Loss) Loss { return Loss{max(0, l.Sent-m.Sent), max(0, l.Lost-m.Lost)} }
+
+// edge is one direction of a pair in a step: its faded counts, and those that are new.
+type edge struct {
+	pathState
+	fresh     Loss
+	a, b      int // the nodes' places in the table
+	explained bool
+}
+
+// table is what a step works on: the nodes of the matrix by id, and the edges between them that have traffic.
+type table struct {
+	now      time.Time
+	nodes    []nodeState
+	reports  []*Node // nil: nothing new of that node
+	edges    []edge
+	out, in  [][]int   // by node: its edges
+	findings []finding // by node
+	rtt      float64   // the usual one, in microseconds
+}
+
+// newTable copies what is remembered, lets it fade, and adds what is new.
+func newTable(s State, m Matrix, now time.Time) *table {
+	t := &table{now: now}
+	by := fade(now.Sub(s.stepped))
+	if s.stepped.IsZero() {
+		by = 1
+	}
+	t.addNodes(s, m)
+	t.reports = make([]*Node, len(t.nodes))
+	for i := range m.Nodes {
+		r := &m.Nodes[i]
+		at := t.index(r.ID)
+		if t.reports[at] == nil && r.ID != Clients && !t.nodes[at].taken.Equal(r.Taken) {
+			t.reports[at] = r
+		}
+	}
+	for i := range t.nodes {
+		t.nodes[i].receive(t.reports[i], by, now)
+	}
+	t.addEdges(s, by)
+	t.usualRTT()
+	t.findings = make([]finding, len(t.nodes))
+	return t
+}
+
+// addNodes makes the list of nodes: those of the matrix, and absent ones that are not forgotten yet.
+func (t *table) addNodes(s State, m Matrix) {
+	t.nodes = make([]nodeState, 0, len(m.Nodes)+1)
+	t.nodes = append(t.nodes, nodeState{id: Clients, seen: t.now})
+	for i := range m.Nodes {
+		t.nodes = append(t.nodes, nodeState{id: m.Nodes[i].ID, seen: t.now})
+	}
+	slices.SortFunc(t.nodes, func(a, b nodeState) int { return cmp.Compare(a.id, b.id) })
+	t.nodes = slices.CompactFunc(t.nodes, func(a, b nodeState) bool { return a.id == b.id })
+	var absent []nodeState
+	for _, old := range s.nodes {
+		at, found := slices.BinarySearchFunc(t.nodes, old.id, func(n nodeState, id hemera.NodeID) int { return cmp.Compare(n.id, id) })
+		switch {
+		case found:
+			old.seen = t.now
+			t.nodes[at] = old
+		case t.now.Sub(old.seen) < forgetAfter:
+			absent = append(absent, old)
+		}
+	}
+	if len(absent) > 0 {
+		t.nodes = append(t.nodes, absent...)
+		slices.SortFunc(t.nodes, func(a, b nodeState) int { return cmp.Compare(a.id, b.id) })
+	}
+}
+
+// index is a node's place in the table, or -1.
+func (t *table) index(id hemera.NodeID) int {
+	at, found := slices.BinarySearchFunc(t.nodes, id, func(n nodeState, id hemera.NodeID) int { return cmp.Compare(n.id, id) })
+	if !found {
+		return -1
+	}
+	return at
+}
+
+// addEdges joins the remembered paths with the reported ones. A path is counted by its sender; what its receiver reports is
+// kept beside it. Each sender's edges are collected in turn, so that only one row at a time has to be put in order.
+func (t *table) addEdges(s State, by float64) {
+	size := len(t.nodes)
+	back := t.receivers()
+	t.edges = make([]edge, 0, len(s.paths)+len(s.paths)/8)
+	at := make([]int, size) // by receiver: the place of its edge in this row, and one more; 0: none yet
+	old := s.paths
+	for a := range t.nodes {
+		n := &t.nodes[a]
+		begin := len(t.edges)
+		to := func(b int) *edge {
+			if at[b] == 0 {
+				t.edges = append(t.edges, edge{pathState: pathState{from: n.id, to: t.nodes[b].id}, a: a, b: b})
+				at[b] = len(t.edges)
+			}
+			return &t.edges[at[b]-1]
+		}
+		for len(old) > 0 && old[0].from < n.id { // of a node that is forgotten
+			old = old[1:]
+		}
+		for ; len(old) > 0 && old[0].from == n.id; old = old[1:] {
+			if b := t.index(old[0].to); b >= 0 {
+				e := to(b)
+				e.loss, e.received, e.disorder = old[0].loss.faded(by, Loss{}), old[0].received*by, old[0].disorder*by
+			}
+		}
+		if r := t.reports[a]; r != nil {
+			for _, p := range r.Paths {
+				if b := t.index(p.Peer); b >= 0 && b != a {
+					e, l := to(b), lossOf(p.Sent, p.Lost)
+					e.loss, e.fresh = e.loss.plus(l), e.fresh.plus(l)
+				}
+			}
+		}
+		for _, r := range back[a] {
+			e, l := to(r.by), lossOf(r.path.Received, r.path.OutOfOrder)
+			e.received, e.disorder = e.received+l.Sent, e.disorder+l.Lost
+		}
+		row := t.edges[begin:]
+		for i := range row {
+			at[row[i].b] = 0
+		}
+		// Less than one segment is left of an old path: it is forgotten, so that the state does not grow.
+		row = slices.DeleteFunc(row, func(e edge) bool { return e.loss.Sent < 1 && e.received < 1 })
+		t.edges = t.edges[:begin+len(row)]
+		if inOrder := func(x, y edge) int { return cmp.Compare(x.b, y.b) }; !slices.IsSortedFunc(row, inOrder) {
+			slices.SortFunc(row, inOrder)
+		}
+	}
+	t.link()
+}
+
+// receipt is what a node reports of the segments that it received from another one.
+type receipt struct {
+	by   int
+	path *Path
+}
+
+// receivers sorts the receipts by the node that sent the segments.
+func (t *table) receivers() [][]receipt {
+	list := make([][]receipt, len(t.nodes))
+	for b, r := range t.reports {
+		if r == nil {
+			continue
+		}
+		for i := range r.Paths {
+			a := t.index(r.Paths[i].Peer)
+			if a >= 0 && a != b && r.Paths[i].Received > 0 {
+				if list[a] == nil {
+					list[a] = make([]receipt, 0, len(r.Paths)) // all nodes have about as many
+				}
+				list[a] = append(list[a], receipt{b, &r.Paths[i]})
+			}
+		}
+	}
+	return list
+}
+
+// link lists the edges of each node.
+func (t *table) link() {
+	size := len(t.nodes)
+	out, in := make([]int, size), make([]int, size)
+	for i := range t.edges {
+		out[t.edges[i].a]++
+		in[t.edges[i].b]++
+	}
+	t.out, t.in = make([][]int, size), make([][]int, size)
+	for n := range size {
+		t.out[n], t.in[n] = make([]int, 0, out[n]), make([]int, 0, in[n])
+	}
+	for i := range t.edges {
+		e := &t.edges[i]
+		t.out[e.a] = append(t.out[e.a], i)
+		t.in[e.b] = append(t.in[e.b], i)
+	}
+}
+
+// receive takes a report into the state of its node; nil: there is none, and the counts only fade.
+func (n *nodeState) receive(r *Node, by float64, now time.Time) {
+	links := make([]linkState, 0, len(n.links))
+	for _, l := range n.links { // a copy: the state before is not changed
+		l.rx, l.tx = l.rx.faded(by, Loss{}), l.tx.faded(by, Loss{})
+		l.dropped, l.changes, l.fresh = l.dropped*by, l.changes*by, Loss{}
+		links = append(links, l)
+	}
+	n.links = links
+	if r == nil {
+		return
+	}
+	n.taken = r.Taken
+	n.receiveLinks(r.Interfaces, now)
+	var weighed, segments float64
+	for _, p := range r.Paths {
+		if p.RTT > 0 && p.Sent > 0 && p.Peer != Clients {
+			segments += count(p.Sent)
+			weighed += count(p.Sent) * float64(min(p.RTT, time.Minute).Microseconds())
+		}
+	}
+	if segments > 0 {
+		n.rtt = weighed / segments
+	}
+}
+
+// receiveLinks replaces the interfaces by those of a report. One that is missing in it is forgotten: it may have been
+// removed on purpose, and a link without a signal is still listed.
+func (n *nodeState) receiveLinks(list []Interface, now time.Time) {
+	before := n.links
+	n.links = make([]linkState, 0, min(len(list), linksMax))
+	for _, i := range list[:min(len(list), linksMax)] {
+		l := linkState{name: i.Name}
+		if at := slices.IndexFunc(before, func(b linkState) bool { return b.name == i.Name }); at >= 0 {
+			l = before[at]
+		}
+		l.now = i
+		rx, tx := i.Rx, i.Tx
+		received := lossOf(rx.Total, int64(count(rx.Errors)+count(rx.Missed)))
+		sent := lossOf(tx.Total, int64(count(tx.Errors)+count(tx.Missed)))
+		l.rx, l.tx, l.fresh = l.rx.plus(received), l.tx.plus(sent), received.plus(sent)
+		l.dropped += count(rx.Dropped) + count(tx.Dropped)
+		l.changes += count(i.CarrierChanges)
+		l.hadCarrier = l.hadCarrier || i.Up && i.Carrier
+		if i.Speed >= l.best || now.Sub(l.bestSeen) > bestAge {
+			l.best, l.bestSeen = i.Speed, now
+		}
+		n.links = append(n.links, l)
+	}
+}
+
+// usualRTT finds the median of the nodes' round trips.
+func (t *table) usualRTT() {
+	var list []float64
+	for _, n := range t.nodes {
+		if n.rtt > 0 {
+			list = append(list, n.rtt)
+		}
+	}
+	t.rtt = median(list)
+}
+
+// state is what the next step begins with.
+func (t *table) state() State {
+	paths := make([]pathState, len(t.edges))
+	for i := range t.edges {
+		paths[i] = t.edges[i].pathState
+	}
+	return State{stepped: t.now, nodes: t.nodes, paths: paths}
+}
