@@ -115,9 +115,9 @@ func newClient(base, addr string, dial func(ctx context.Context, network, addr s
 func (s *server) Close() { s.http.CloseIdleConnections() }
 
 // options are those of every call.
-func options() []connect.ClientOption {
+func options(answer func(connect.Spec, any) error) []connect.ClientOption {
 	return []connect.ClientOption{
-		connect.WithCodec(codec{}), connect.WithReadMaxBytes(answerMax),
+		connect.WithCodec(codec{}), connect.WithResponseInitializer(answer), connect.WithReadMaxBytes(answerMax),
 		// Most calls stay on the manager's own machine: compressing would cost more than sending.
 		connect.WithAcceptCompression("gzip", nil, nil),
 	}
@@ -125,11 +125,11 @@ func options() []connect.ClientOption {
 
 // request puts the context's trace id, or a new one, on a message.
 // The trace joins the lines that one command causes in the logs of the client, the manager and the nodes.
-func request[Req any](ctx context.Context, message *Req) (r *connect.Request[Req], trace string) {
+func request(ctx context.Context, message any) (r *connect.Request[envelope], trace string) {
 	if trace = hemera.TraceID(ctx); trace == "" {
 		trace = hemera.NewTraceID()
 	}
-	r = connect.NewRequest(message)
+	r = connect.NewRequest(&envelope{message})
 	r.Header().Set(TraceHeader, trace)
 	return r, trace
 }
@@ -139,11 +139,11 @@ func request[Req any](ctx context.Context, message *Req) (r *connect.Request[Req
 func call[Res, Req any](ctx context.Context, to *server, verb string, message Req) (answer Res, err error) {
 	// The trace is known also if the answer never comes.
 	r, trace := request(ctx, &message)
-	res, err := connect.NewClient[Req, Res](to.http, to.base+service+verb, options()...).CallUnary(ctx, r)
+	res, err := connect.NewClient[envelope, envelope](to.http, to.base+service+verb, options(newEnvelope[Res])...).CallUnary(ctx, r)
 	if err != nil {
 		return answer, fromConnect(ctx, err, to.addr, trace)
 	}
-	return *res.Msg, nil
+	return *res.Msg.value.(*Res), nil
 }
 
 // do is a call whose answer is empty.
@@ -160,12 +160,12 @@ func receive[Res, Req any](ctx context.Context, to *server, verb string, message
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r, trace := request(ctx, &message)
-	s, err := connect.NewClient[Req, Res](to.http, to.base+service+verb, options()...).CallServerStream(ctx, r)
+	s, err := connect.NewClient[envelope, envelope](to.http, to.base+service+verb, options(newEnvelope[Res])...).CallServerStream(ctx, r)
 	if err != nil {
 		return fromConnect(asker, err, to.addr, trace)
 	}
 	for s.Receive() {
-		if err := visit(s.Msg()); err != nil {
+		if err := visit(s.Msg().value.(*Res)); err != nil {
 			cancel() // before Close, which would otherwise wait for what the server still has to say
 			_ = s.Close()
 			return err

@@ -193,14 +193,14 @@ func part[T comparable](t T, name string) (T, error) {
 // admin says that the verb needs an admin. f runs in the goroutine of the request; its context ends with the
 // connection.
 func unary[Req, Res any](d *door, verb string, admin bool, f func(context.Context, hemera.Identity, *Req) (Res, error)) {
-	h := connect.NewUnaryHandler(service+verb, func(ctx context.Context, r *connect.Request[Req]) (*connect.Response[Res], error) {
+	h := connect.NewUnaryHandler(service+verb, func(ctx context.Context, r *connect.Request[envelope]) (*connect.Response[envelope], error) {
 		who, _ := ctx.Value(identityKey{}).(hemera.Identity)
-		res, err := f(ctx, who, r.Msg)
+		res, err := f(ctx, who, r.Msg.value.(*Req))
 		if err != nil {
 			return nil, toConnect(ctx, err)
 		}
-		return connect.NewResponse(&res), nil
-	}, d.options()...)
+		return connect.NewResponse(&envelope{&res}), nil
+	}, d.options(newEnvelope[Req])...)
 	d.serve(verb, admin, h)
 }
 
@@ -213,13 +213,14 @@ func stream[Req, Res any](d *door, verb string, admin bool, f func(context.Conte
 
 // streamed makes the handler of a verb with many answers.
 func streamed[Req, Res any](d *door, verb string, f func(context.Context, hemera.Identity, *Req, func(*Res) error) error) http.Handler {
-	return connect.NewServerStreamHandler(service+verb, func(ctx context.Context, r *connect.Request[Req], s *connect.ServerStream[Res]) error {
+	return connect.NewServerStreamHandler(service+verb, func(ctx context.Context, r *connect.Request[envelope], s *connect.ServerStream[envelope]) error {
 		who, _ := ctx.Value(identityKey{}).(hemera.Identity)
-		if err := f(ctx, who, r.Msg, s.Send); err != nil {
+		send := func(res *Res) error { return s.Send(&envelope{res}) }
+		if err := f(ctx, who, r.Msg.value.(*Req), send); err != nil {
 			return toConnect(ctx, err)
 		}
 		return nil
-	}, d.options()...)
+	}, d.options(newEnvelope[Req])...)
 }
 
 // serve registers a verb behind the guard, and lists it on the page at /.
@@ -229,9 +230,10 @@ func (d *door) serve(verb string, admin bool, h http.Handler) {
 }
 
 // options are those of every verb: the codec, a limit for requests, and an error instead of a crash.
-func (d *door) options() []connect.HandlerOption {
+func (d *door) options(request func(connect.Spec, any) error) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithCodec(codec{strict: true}),
+		connect.WithRequestInitializer(request),
 		connect.WithReadMaxBytes(requestMax),
 		connect.WithRecover(func(ctx context.Context, spec connect.Spec, _ http.Header, p any) error {
 			d.Log.Error("admin verb panicked", "verb", spec.Procedure, "trace", hemera.TraceID(ctx), "panic", p)

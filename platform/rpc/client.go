@@ -48,16 +48,16 @@ type Client struct {
 // It is immutable. Calls that have begun on an older session end there.
 type session struct {
 	transport *http.Transport
-	register  *connect.Client[hemera.NodeHello, hemera.NodeWelcome]
-	heartbeat *connect.Client[heartbeatRequest, hemera.HeartbeatReply]
-	exchange  *connect.Client[exchangeRequest, exchangeReply]
-	commit    *connect.Client[commitRequest, empty]
-	abort     *connect.Client[abortRequest, empty]
-	replace   *connect.Client[replaceRequest, grantReply]
-	resolve   *connect.Client[resolveRequest, resolveReply]
-	mayFetch  *connect.Client[mayFetchRequest, empty]
-	join      *connect.Client[joinRequest, certificateReply]
-	renew     *connect.Client[renewRequest, certificateReply]
+	register  *method[hemera.NodeHello, hemera.NodeWelcome]
+	heartbeat *method[heartbeatRequest, hemera.HeartbeatReply]
+	exchange  *method[exchangeRequest, exchangeReply]
+	commit    *method[commitRequest, empty]
+	abort     *method[abortRequest, empty]
+	replace   *method[replaceRequest, grantReply]
+	resolve   *method[resolveRequest, resolveReply]
+	mayFetch  *method[mayFetchRequest, empty]
+	join      *method[joinRequest, certificateReply]
+	renew     *method[renewRequest, certificateReply]
 }
 
 // Dial makes a client; it connects nowhere yet. Invalid without an address.
@@ -118,13 +118,19 @@ func (c *Client) session(transport *http.Transport) *session {
 	}
 }
 
+// method is the caller of one method, whose messages have the types Req and Res.
+type method[Req, Res any] struct {
+	client *connect.Client[envelope, envelope]
+}
+
 // caller makes the caller of one method. "manager" is no name to look up: dial chooses the address.
-func caller[Req, Res any](c *Client, h *http.Client, method string) *connect.Client[Req, Res] {
-	return connect.NewClient[Req, Res](h, "https://manager"+Path+method,
+func caller[Req, Res any](c *Client, h *http.Client, name string) *method[Req, Res] {
+	return &method[Req, Res]{connect.NewClient[envelope, envelope](h, "https://manager"+Path+name,
 		connect.WithCodec(c.codec),
+		connect.WithResponseInitializer(newEnvelope[Res]),
 		connect.WithReadMaxBytes(messageMax),
 		connect.WithAcceptCompression("gzip", nil, nil),
-	)
+	)}
 }
 
 // dial connects to the first address that answers as the manager, beginning with the one that did
@@ -173,21 +179,21 @@ func (c *Client) Close() error {
 
 // call sends one message and waits for its answer.
 // A context without a deadline gets limit: no call of a node waits for ever.
-func call[Req, Res any](ctx context.Context, c *Client, to *connect.Client[Req, Res], limit time.Duration, message *Req) (*Res, error) {
+func call[Req, Res any](ctx context.Context, c *Client, to *method[Req, Res], limit time.Duration, message *Req) (*Res, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		bounded, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		ctx = bounded
 	}
 	// The trace id goes along, so that a user's request can be followed through the logs of all servers.
-	request := connect.NewRequest(message)
+	request := connect.NewRequest(&envelope{message})
 	if id := hemera.TraceID(ctx); id != "" {
 		request.Header().Set(headerTrace, id)
 	}
-	response, err := to.CallUnary(ctx, request) // blocks; a result is never nil, as callers return its fields
+	response, err := to.client.CallUnary(ctx, request) // blocks; a result is never nil, as callers return its fields
 	if err != nil {
-		method := strings.TrimPrefix(request.Spec().Procedure, Path)
-		return new(Res), fromWire(ctx, c.codec, err, method+" at "+c.addrs)
+		name := strings.TrimPrefix(request.Spec().Procedure, Path)
+		return new(Res), fromWire(ctx, c.codec, err, name+" at "+c.addrs)
 	}
-	return response.Msg, nil
+	return response.Msg.value.(*Res), nil
 }

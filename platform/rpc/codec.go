@@ -46,8 +46,28 @@ func newCodec() (connect.Codec, error) {
 // Name implements connect.Codec.
 func (codec) Name() string { return "cbor" }
 
+// envelope is the one message type that Connect sees. Its code is generic, and would be compiled once more for each message
+// type. value points to the message.
+type envelope struct{ value any }
+
+// newEnvelope is the initializer of the messages that a handler or a client receives.
+func newEnvelope[T any](_ connect.Spec, message any) error {
+	message.(*envelope).value = new(T)
+	return nil
+}
+
 // Marshal implements connect.Codec.
-func (c codec) Marshal(message any) ([]byte, error) { return c.encode.Marshal(message) }
+func (c codec) Marshal(message any) ([]byte, error) {
+	if e, ok := message.(*envelope); ok {
+		message = e.value
+	}
+	return c.encode.Marshal(message)
+}
 
 // Unmarshal implements connect.Codec.
-func (c codec) Unmarshal(data []byte, message any) error { return c.decode.Unmarshal(data, message) }
+func (c codec) Unmarshal(data []byte, message any) error {
+	if e, ok := message.(*envelope); ok {
+		message = e.value
+	}
+	return c.decode.Unmarshal(data, message)
+}

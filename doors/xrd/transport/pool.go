@@ -88,7 +88,8 @@ func (p *Pool) outBuffer() outBuffer {
 	return outBuffer{b, b[:0]}
 }
 
-// copyOf returns a buffer with the same answers. b is left to whoever still writes behind its answers.
+// copyOf returns a buffer with the same answers. It does not take b back: a call that is stuck may still write behind its
+// answers.
 func (p *Pool) copyOf(b outBuffer) outBuffer {
 	c := p.outBuffer()
 	c.data = append(c.data, b.data...)

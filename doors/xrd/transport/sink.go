@@ -112,7 +112,9 @@ func (s *Sink) CollectRead(stream wire.StreamID, f PageReader, off int64, n int)
 	}
 }
 
-// borrow takes the buffer of collected answers out of the sink, if n more bytes fit into it, or else a new one.
+// borrow takes the buffer of collected answers out of the sink, if n more bytes fit into it. Else it writes them first, and
+// returns a new buffer. The caller owns what it gets until [Sink.giveBack]. A flush meanwhile does not write it, so the
+// caller flushes afterwards.
 func (s *Sink) borrow(n int) (outBuffer, error) {
 	for {
 		s.mu.Lock()
@@ -134,7 +136,8 @@ func (s *Sink) borrow(n int) (outBuffer, error) {
 	}
 }
 
-// giveBack puts a borrowed buffer back, or behind what was collected meanwhile.
+// giveBack puts a borrowed buffer back. If others have collected answers meanwhile, it appends to these, which may write them
+// first. Answers may go out in any order: the client knows them by their stream.
 func (s *Sink) giveBack(b outBuffer) error {
 	s.mu.Lock()
 	if s.err == nil && s.collected.memory == nil && len(b.data) > 0 {
