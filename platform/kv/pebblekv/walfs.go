@@ -228,7 +228,7 @@ func (l *logFS) List(dir string) ([]string, error) {
 	if err != nil || l.PathJoin(dir) != l.dir {
 		return names, err
 	}
-	if l.state.stored {
+	if l.state.stored.Load() {
 		// Logs beside the tables are not of this store: an earlier version makes an empty one before it refuses to open.
 		names = slices.DeleteFunc(names, func(name string) bool { _, _, log := wal.ParseLogFilename(name); return log })
 	}

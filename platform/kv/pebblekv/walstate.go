@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -37,7 +38,7 @@ type logState struct {
 
 	// turn has one slot. It orders changes, which write to the disk; a mutex is not for that.
 	turn   chan struct{}
-	stored bool // there is a state file
+	stored atomic.Bool // there is a state file; List asks without the turn, while Pebble removes logs of the process before
 	// current is true once this process has its own state in the file. Until then needed is that of the process before, and
 	// begun are the logs of this one.
 	current bool
@@ -66,7 +67,7 @@ func readLogState(files vfs.FS, dir string) (*logState, error) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
-	s.stored = true
+	s.stored.Store(true)
 	return s, s.parse(string(raw))
 }
 
@@ -137,7 +138,7 @@ func (s *logState) store() error {
 	if err := s.fs.Rename(temporary, s.file()); err != nil {
 		return err
 	}
-	s.stored = true
+	s.stored.Store(true)
 	return syncDir(s.fs, s.dir)
 }
 
