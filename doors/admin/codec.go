@@ -7,7 +7,7 @@ import (
 	"io"
 	"reflect"
 
-	"connectrpc.com/connect"
+	"hemera/platform/rpc"
 )
 
 // codec is JSON for plain Go structs, in place of Connect's, which takes protobuf messages only.
@@ -19,16 +19,6 @@ type codec struct {
 	strict bool
 }
 
-// envelope is the one message type that Connect sees. Its code is generic, and would be compiled once more for each message
-// type: a megabyte. value points to the message.
-type envelope struct{ value any }
-
-// newEnvelope is the initializer of the messages that a handler or a client receives.
-func newEnvelope[T any](_ connect.Spec, message any) error {
-	message.(*envelope).value = new(T)
-	return nil
-}
-
 // Name makes the codec answer to application/json and application/connect+json.
 func (codec) Name() string { return "json" }
 
@@ -36,9 +26,7 @@ func (codec) Name() string { return "json" }
 // what it could not take as an escape, which is how they are noticed.
 // Spelling copies the whole message by reflection; it happens only when the encoder has met such a text.
 func (codec) Marshal(message any) ([]byte, error) {
-	if e, ok := message.(*envelope); ok {
-		message = e.value
-	}
+	message = rpc.Opened(message)
 	data, err := json.Marshal(message)
 	if err != nil || !bytes.Contains(data, []byte(`\ufffd`)) && !bytes.Contains(data, []byte(`\u0000`)) {
 		return data, err
@@ -50,9 +38,7 @@ func (codec) Marshal(message any) ([]byte, error) {
 // Its errors reach the client with the code InvalidArgument. Bytes after the object are an error, so that two requests
 // that were joined by mistake do not pass as one.
 func (c codec) Unmarshal(data []byte, message any) error {
-	if e, ok := message.(*envelope); ok {
-		message = e.value
-	}
+	message = rpc.Opened(message)
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/rpc"
 )
 
 // PortDefault is the port of a manager when its URL names none; IANA's for XRootD.
@@ -125,11 +126,11 @@ func options(answer func(connect.Spec, any) error) []connect.ClientOption {
 
 // request puts the context's trace id, or a new one, on a message.
 // The trace joins the lines that one command causes in the logs of the client, the manager and the nodes.
-func request(ctx context.Context, message any) (r *connect.Request[envelope], trace string) {
+func request(ctx context.Context, message any) (r *connect.Request[rpc.Envelope], trace string) {
 	if trace = hemera.TraceID(ctx); trace == "" {
 		trace = hemera.NewTraceID()
 	}
-	r = connect.NewRequest(&envelope{message})
+	r = connect.NewRequest(&rpc.Envelope{Value: message})
 	r.Header().Set(TraceHeader, trace)
 	return r, trace
 }
@@ -139,11 +140,11 @@ func request(ctx context.Context, message any) (r *connect.Request[envelope], tr
 func call[Res, Req any](ctx context.Context, to *server, verb string, message Req) (answer Res, err error) {
 	// The trace is known also if the answer never comes.
 	r, trace := request(ctx, &message)
-	res, err := connect.NewClient[envelope, envelope](to.http, to.base+service+verb, options(newEnvelope[Res])...).CallUnary(ctx, r)
+	res, err := connect.NewClient[rpc.Envelope, rpc.Envelope](to.http, to.base+service+verb, options(rpc.NewEnvelope[Res])...).CallUnary(ctx, r)
 	if err != nil {
 		return answer, fromConnect(ctx, err, to.addr, trace)
 	}
-	return *res.Msg.value.(*Res), nil
+	return *res.Msg.Value.(*Res), nil
 }
 
 // do is a call whose answer is empty.
@@ -160,12 +161,12 @@ func receive[Res, Req any](ctx context.Context, to *server, verb string, message
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r, trace := request(ctx, &message)
-	s, err := connect.NewClient[envelope, envelope](to.http, to.base+service+verb, options(newEnvelope[Res])...).CallServerStream(ctx, r)
+	s, err := connect.NewClient[rpc.Envelope, rpc.Envelope](to.http, to.base+service+verb, options(rpc.NewEnvelope[Res])...).CallServerStream(ctx, r)
 	if err != nil {
 		return fromConnect(asker, err, to.addr, trace)
 	}
 	for s.Receive() {
-		if err := visit(s.Msg().value.(*Res)); err != nil {
+		if err := visit(s.Msg().Value.(*Res)); err != nil {
 			cancel() // before Close, which would otherwise wait for what the server still has to say
 			_ = s.Close()
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/rpc"
 )
 
 const (
@@ -193,14 +194,14 @@ func part[T comparable](t T, name string) (T, error) {
 // admin says that the verb needs an admin. f runs in the goroutine of the request; its context ends with the
 // connection.
 func unary[Req, Res any](d *door, verb string, admin bool, f func(context.Context, hemera.Identity, *Req) (Res, error)) {
-	h := connect.NewUnaryHandler(service+verb, func(ctx context.Context, r *connect.Request[envelope]) (*connect.Response[envelope], error) {
+	h := connect.NewUnaryHandler(service+verb, func(ctx context.Context, r *connect.Request[rpc.Envelope]) (*connect.Response[rpc.Envelope], error) {
 		who, _ := ctx.Value(identityKey{}).(hemera.Identity)
-		res, err := f(ctx, who, r.Msg.value.(*Req))
+		res, err := f(ctx, who, r.Msg.Value.(*Req))
 		if err != nil {
 			return nil, toConnect(ctx, err)
 		}
-		return connect.NewResponse(&envelope{&res}), nil
-	}, d.options(newEnvelope[Req])...)
+		return connect.NewResponse(&rpc.Envelope{Value: &res}), nil
+	}, d.options(rpc.NewEnvelope[Req])...)
 	d.serve(verb, admin, h)
 }
 
@@ -213,14 +214,14 @@ func stream[Req, Res any](d *door, verb string, admin bool, f func(context.Conte
 
 // streamed makes the handler of a verb with many answers.
 func streamed[Req, Res any](d *door, verb string, f func(context.Context, hemera.Identity, *Req, func(*Res) error) error) http.Handler {
-	return connect.NewServerStreamHandler(service+verb, func(ctx context.Context, r *connect.Request[envelope], s *connect.ServerStream[envelope]) error {
+	return connect.NewServerStreamHandler(service+verb, func(ctx context.Context, r *connect.Request[rpc.Envelope], s *connect.ServerStream[rpc.Envelope]) error {
 		who, _ := ctx.Value(identityKey{}).(hemera.Identity)
-		send := func(res *Res) error { return s.Send(&envelope{res}) }
-		if err := f(ctx, who, r.Msg.value.(*Req), send); err != nil {
+		send := func(res *Res) error { return s.Send(&rpc.Envelope{Value: res}) }
+		if err := f(ctx, who, r.Msg.Value.(*Req), send); err != nil {
 			return toConnect(ctx, err)
 		}
 		return nil
-	}, d.options(newEnvelope[Req])...)
+	}, d.options(rpc.NewEnvelope[Req])...)
 }
 
 // serve registers a verb behind the guard, and lists it on the page at /.

@@ -120,14 +120,14 @@ func (c *Client) session(transport *http.Transport) *session {
 
 // method is the caller of one method, whose messages have the types Req and Res.
 type method[Req, Res any] struct {
-	client *connect.Client[envelope, envelope]
+	client *connect.Client[Envelope, Envelope]
 }
 
 // caller makes the caller of one method. "manager" is no name to look up: dial chooses the address.
 func caller[Req, Res any](c *Client, h *http.Client, name string) *method[Req, Res] {
-	return &method[Req, Res]{connect.NewClient[envelope, envelope](h, "https://manager"+Path+name,
+	return &method[Req, Res]{connect.NewClient[Envelope, Envelope](h, "https://manager"+Path+name,
 		connect.WithCodec(c.codec),
-		connect.WithResponseInitializer(newEnvelope[Res]),
+		connect.WithResponseInitializer(NewEnvelope[Res]),
 		connect.WithReadMaxBytes(messageMax),
 		connect.WithAcceptCompression("gzip", nil, nil),
 	)}
@@ -186,7 +186,7 @@ func call[Req, Res any](ctx context.Context, c *Client, to *method[Req, Res], li
 		ctx = bounded
 	}
 	// The trace id goes along, so that a user's request can be followed through the logs of all servers.
-	request := connect.NewRequest(&envelope{message})
+	request := connect.NewRequest(&Envelope{message})
 	if id := hemera.TraceID(ctx); id != "" {
 		request.Header().Set(headerTrace, id)
 	}
@@ -195,5 +195,5 @@ func call[Req, Res any](ctx context.Context, c *Client, to *method[Req, Res], li
 		name := strings.TrimPrefix(request.Spec().Procedure, Path)
 		return new(Res), fromWire(ctx, c.codec, err, name+" at "+c.addrs)
 	}
-	return response.Msg.value.(*Res), nil
+	return response.Msg.Value.(*Res), nil
 }

@@ -46,28 +46,28 @@ func newCodec() (connect.Codec, error) {
 // Name implements connect.Codec.
 func (codec) Name() string { return "cbor" }
 
-// envelope is the one message type that Connect sees. Its code is generic, and would be compiled once more for each message
-// type. value points to the message.
-type envelope struct{ value any }
+// Envelope is the one message type that Connect sees, here and at the admin door. Connect's code is generic, and would be
+// compiled once more for each message type: a megabyte. Value points to the message.
+type Envelope struct{ Value any }
 
-// newEnvelope is the initializer of the messages that a handler or a client receives.
-func newEnvelope[T any](_ connect.Spec, message any) error {
-	message.(*envelope).value = new(T)
+// NewEnvelope is the initializer of messages of type T that a handler or a client receives. It cannot fail.
+func NewEnvelope[T any](_ connect.Spec, message any) error {
+	message.(*Envelope).Value = new(T)
 	return nil
 }
 
-// Marshal implements connect.Codec.
-func (c codec) Marshal(message any) ([]byte, error) {
-	if e, ok := message.(*envelope); ok {
-		message = e.value
+// Opened returns the message in an [Envelope], or the message itself: codecs call it first.
+func Opened(message any) any {
+	if e, ok := message.(*Envelope); ok {
+		return e.Value
 	}
-	return c.encode.Marshal(message)
+	return message
 }
+
+// Marshal implements connect.Codec.
+func (c codec) Marshal(message any) ([]byte, error) { return c.encode.Marshal(Opened(message)) }
 
 // Unmarshal implements connect.Codec.
 func (c codec) Unmarshal(data []byte, message any) error {
-	if e, ok := message.(*envelope); ok {
-		message = e.value
-	}
-	return c.decode.Unmarshal(data, message)
+	return c.decode.Unmarshal(data, Opened(message))
 }

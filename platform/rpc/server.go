@@ -126,19 +126,19 @@ func (s *server) caller(r *http.Request) (hemera.NodeID, error) {
 
 // unary is the Connect handler of one method: limits, trace, error form.
 func unary[Req, Res any](s *server, method string, limit int, do func(context.Context, *Req) (*Res, error)) http.Handler {
-	answer := func(ctx context.Context, req *connect.Request[envelope]) (*connect.Response[envelope], error) {
+	answer := func(ctx context.Context, req *connect.Request[Envelope]) (*connect.Response[Envelope], error) {
 		if id := req.Header().Get(headerTrace); id != "" && len(id) <= 64 {
 			ctx = hemera.WithTrace(ctx, id)
 		}
-		res, err := do(ctx, req.Msg.value.(*Req))
+		res, err := do(ctx, req.Msg.Value.(*Req))
 		if err != nil {
 			return nil, toWire(s.codec, err)
 		}
-		return connect.NewResponse(&envelope{res}), nil
+		return connect.NewResponse(&Envelope{res}), nil
 	}
 	return connect.NewUnaryHandler(Path+method, answer,
 		connect.WithCodec(s.codec),
-		connect.WithRequestInitializer(newEnvelope[Req]),
+		connect.WithRequestInitializer(NewEnvelope[Req]),
 		connect.WithReadMaxBytes(limit),
 		connect.WithCompression("gzip", nil, nil), // messages are small, and nothing to inflate is sent here
 		connect.WithRecover(func(ctx context.Context, _ connect.Spec, _ http.Header, defect any) error {

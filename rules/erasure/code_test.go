@@ -13,7 +13,7 @@ import (
 	"hemera/errs"
 )
 
-// small are codes of which every loss is tried.
+// small are codes whose every loss is tried.
 var small = []twin{{1, 0, 1}, {1, 0, 3}, {2, 0, 1}, {2, 0, 2}, {3, 0, 2}, {4, 0, 2}, {5, 0, 3}, {2, 0, 6}, {1, 1, 1}, {2, 1, 1}, {2, 2, 1},
 	{4, 2, 1}, {4, 2, 2}, {5, 2, 2}, {6, 3, 1}, {6, 2, 3}, {4, 1, 2}, {3, 3, 3}}
 

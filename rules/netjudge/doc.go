@@ -24,7 +24,7 @@
 //
 // # How much traffic is enough
 //
-// Loss is a share, and a share of few packets says little. With n segments of which r were lost, the true share lies in
+// Loss is a share, and a share of few packets says little. With r of n segments lost, the true share lies in
 // Wilson's interval around r/n. A node is suspected if the lower end is above the limit, with zSuspect standard
 // deviations, and is well if the upper end is below it, with zWell. Losses come in bursts, as a queue that is full drops
 // several packets in a row; so burst losses count as one. The limit is lossMin, or relativeLimit times what is usual at the

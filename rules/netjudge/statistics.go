@@ -24,7 +24,7 @@ const (
 	lostMin = 8
 )
 
-// interval returns the two ends of Wilson's interval for a share of which r of n were seen, at z standard deviations.
+// interval returns the two ends of Wilson's interval for a share that was r in n, at z standard deviations.
 // Unlike the usual one it is right for shares near 0 and for few observations.
 func interval(l Loss, z float64) (low, high float64) {
 	n, r := l.Sent, min(l.Lost, l.Sent)
