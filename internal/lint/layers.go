@@ -22,7 +22,8 @@ var rows = []row{
 	{"words", []string{".", "errs"}, []string{}, "every package uses them, so they depend on nothing but the standard library"},
 	{"rules", []string{"rules/access", "rules/capability", "rules/checksum", "rules/condition", "rules/erasure", "rules/layout", "rules/limits", "rules/netjudge",
 		"rules/place",
-		"rules/policy", "rules/quota", "rules/wire"}, []string{},
+		"rules/policy", "rules/quota", "rules/wire"},
+		[]string{"rules/layout rules/erasure"}, // which pieces of a coded file are enough is the rank of its code
 		"pure functions can be read and tested alone; each does without the others"},
 	{"platform", []string{"platform/vfs", "platform/kv", "platform/rpc", "platform/auth", "platform/link", "platform/netstat", "platform/poll",
 		"platform/xrootd", "platform/zerocopy", "platform/pki", "platform/treewalk", "platform/thinlog"},
