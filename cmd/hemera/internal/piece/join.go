@@ -42,6 +42,7 @@ does not depend on the size of the file. Pieces are never changed.`,
   hemera piece join -o - node?/0000002a.1.* | sha256sum`,
 		RunE: func(c *cobra.Command, args []string) error { return join(c.Context(), e, o, args) },
 	}
+	// No default: a file must not appear where nobody expects it.
 	c.Flags().StringVarP(&o.out, "output", "o", "", "file to write, - for standard output")
 	c.Flags().BoolVar(&o.force, "force", false, "replace the output file if there is one")
 	_ = c.MarkFlagRequired("output")
@@ -96,16 +97,18 @@ func join(ctx context.Context, e *cli.Env, o joinOptions, paths []string) error 
 }
 
 // write writes the content, and says on standard error which pieces are bad.
+// A bad piece is no failure while others are enough, but the user should know of it before the others go too.
 func write(ctx context.Context, e *cli.Env, f *pieces.File, out io.Writer) error {
 	w := watchBytes(e, f.Stat().FileSize)
 	err := f.WriteTo(ctx, out, w.add)
 	w.end()
 	if errors.Is(err, errs.NoReplicas) {
-		return err // it names them
+		return err // it names the bad ones itself
 	}
 	for _, p := range f.Problems() {
 		fmt.Fprintf(e.Err, "hemera: %s is not good, and others were used: %s\n", e.Visible(p.Path), errs.Reason(p.Err, p.Path))
 	}
+	// A directory may ask for no checksum; then a piece of a wrong content would not show.
 	if err == nil && len(f.Stat().Checksums) == 0 {
 		fmt.Fprintln(e.Err, "hemera: the file has no checksum of its whole content; every page was compared with its own")
 	}

@@ -32,9 +32,10 @@ var showColumns = []output.Column{
 	{Title: "file", Key: "file", Wide: 2},
 }
 
-// show prints the footers. One piece is printed with all its fields, several as a table.
+// show prints the footers of all pieces.
+// Every path gets its line or its error: a pattern of the shell may match files that are no pieces.
 func show(e *cli.Env, paths []string) error {
-	var failed error
+	var failed error // the last one; those before it are told at once
 	var records []output.Record
 	for _, path := range paths {
 		p, err := disk.OpenPieceFile(vfs.OS{}, path)
@@ -50,22 +51,40 @@ func show(e *cli.Env, paths []string) error {
 		_ = p.Close() // it was only read
 	}
 	// What could be read is printed in any case; the error comes behind it.
-	p := e.Printer()
-	var err error
-	switch {
-	case len(records) == 1 && len(paths) == 1:
+	if err := printFooters(e, records, len(paths) == 1, failed != nil); err != nil {
+		return err
+	}
+	return failed
+}
+
+// printFooters prints one piece with all its fields, several as a table. The form does not depend on what is broken: one
+// of several that could be read is still a row.
+func printFooters(e *cli.Env, records []output.Record, one, failed bool) error {
+	switch p := e.Printer(); {
+	case e.ForPrograms():
+		// A stream, because only an error that comes within one is part of its JSON object.
+		s := e.Stream(nil)
+		for _, r := range records {
+			if err := s.Add(r); err != nil {
+				return err
+			}
+		}
+		if failed {
+			return nil // the error ends the stream
+		}
+		return s.Close()
+	case len(records) == 0:
+		return nil
+	case one:
+		// The suffix of the key has no unit of its own, as others have.
 		columns := cli.ColumnsOf(records[0])
 		for i := range columns {
 			if columns[i].Key == "sealed" {
 				columns[i].Show = output.Time
 			}
 		}
-		err = p.One(columns, records[0])
-	case len(records) > 0:
-		err = p.List(showColumns, records)
+		return p.One(columns, records[0])
+	default:
+		return p.List(showColumns, records)
 	}
-	if err != nil {
-		return err
-	}
-	return failed
 }

@@ -48,6 +48,7 @@ func verify(ctx context.Context, e *cli.Env, paths []string) error {
 		r := record(path, c.Stat)
 		why := ""
 		switch {
+		// A device that fails is as bad as a page that does not match: the piece cannot be used here.
 		case err != nil:
 			why = errs.Reason(err, path)
 			if errors.Is(err, errs.NotFound) {
@@ -79,6 +80,7 @@ func verify(ctx context.Context, e *cli.Env, paths []string) error {
 }
 
 // verifyLine is the line of a piece for a person.
+// The verdict comes first, so that bad ones are seen in a long list.
 func verifyLine(r output.Record) string {
 	line := fmt.Sprintf("%-4s %s", r.Get("result"), r.Get("file"))
 	if why := r.Get("error"); why != "" {
@@ -88,6 +90,7 @@ func verifyLine(r output.Record) string {
 }
 
 // total is how many bytes the files have, for progress.
+// Checksums and footers count too, as the sizes of the data are not known before the files are open: below 1 ‰.
 func total(paths []string) (n int64) {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
@@ -100,10 +103,10 @@ func total(paths []string) (n int64) {
 // byteWatch shows how far the reading or writing of a known number of bytes is.
 type byteWatch struct {
 	e       *cli.Env
-	done    atomic.Int64
-	total   int64
-	started time.Time
-	stop    func() // nil when the line is gone
+	done    atomic.Int64 // bytes; the line is drawn by another goroutine
+	total   int64        // bytes
+	started time.Time    // for the rate
+	stop    func()       // nil when the line is gone
 }
 
 // watchBytes begins to show a progress line on a terminal.
@@ -119,8 +122,9 @@ func (w *byteWatch) add(n int) { w.done.Add(int64(n)) }
 // line is the progress line. It is called from another goroutine.
 func (w *byteWatch) line() string {
 	done, seconds := w.done.Load(), max(time.Since(w.started).Seconds(), 1e-3)
-	rate := float64(done) / seconds
+	rate := float64(done) / seconds // the average: the tool reads from begin to end
 	line := fmt.Sprintf("%s  %s of %s  %s/s", cli.Bar(cli.Percent(done, max(w.total, 1)), 24), output.Bytes(done), output.Bytes(w.total), output.Bytes(rate))
+	// Files that do not open were counted, and are never read: the estimate is an upper bound.
 	if left := w.total - done; left > 0 && rate > 0 {
 		line += "  " + output.Seconds(float64(left)/rate) + " to go"
 	}
