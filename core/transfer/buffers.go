@@ -7,6 +7,7 @@ type buffers struct{ pool sync.Pool }
 
 // get returns n bytes with any content.
 func (s *buffers) get(n int) []byte {
+	// Too short ones are left to the collector: one node's layouts have few block sizes.
 	if b, ok := s.pool.Get().(*[]byte); ok && cap(*b) >= n {
 		return (*b)[:n]
 	}

@@ -131,7 +131,8 @@ func (y *parity) rebuild(index int, b []byte, off int64) error {
 	if err := y.flush(); err != nil {
 		return err
 	}
-	// Each round loses a piece or ends.
+	// Each round loses a piece or ends. Planned pieces count as there, with zeros: no bytes came for them.
+	// The plan prefers data pieces, which need no parity to be sent, but the flush above is needed for any.
 	blocks := make([][]byte, y.layout.Pieces)
 	for {
 		var have layout.Set
@@ -161,6 +162,7 @@ func (y *parity) readBlocks(read layout.Set, blocks [][]byte, n int, off int64) 
 	p := y.pieces
 	for i := range read.All() {
 		blocks[i] = make([]byte, n)
+		// One after the other: this happens after a loss and for bytes that are overwritten, both at once.
 		at := y.back().at(i)
 		if p.ledger.Is(at, planned) {
 			continue // zeros

@@ -54,12 +54,14 @@ func (y *parity) cut(data []byte) ([]disk.Content, error) {
 	for _, span := range layout.Split(l, 0, len(data)) {
 		copy(pieces[span.Column].Data[span.Off:], data[span.At:span.At+span.Len])
 	}
+	// Row by row, as the last one is shorter in the pieces and as long as its longest block for the code.
 	block := int64(l.BlockSize)
 	for start := int64(0); y.code != nil && start < int64(len(pieces[0].Data)); start += block {
 		if err := y.encodeRow(pieces, start, min(block, int64(len(pieces[0].Data))-start)); err != nil {
 			return nil, err
 		}
 	}
+	// The sums that the content came with are of pages of the file; data pages keep theirs, but parity has none.
 	for i := range pieces {
 		pieces[i].Sums = make([]uint32, checksum.Fragments(0, len(pieces[i].Data)))
 		checksum.PageSums(pieces[i].Data, 0, pieces[i].Sums)

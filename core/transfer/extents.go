@@ -8,7 +8,7 @@ const extentsMax = 1024
 // extents are the ranges of a content that were ever written, in order, none touching the next. The zero value is empty.
 // What they do not cover is zeros for certain; with very many ranges, gaps between them count as written too.
 type extents struct {
-	list []extent
+	list []extent // in order, apart from each other
 }
 
 // extent is a range of offsets, without its end.

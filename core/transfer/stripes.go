@@ -142,6 +142,7 @@ func (s *stripes) rebuild(index int, p []byte, sums []uint32, off int64) error {
 		_, err := s.reader.pick(index, nil)
 		return err // no parity: the piece is needed
 	}
+	// Steps are read one after the other: the reader's other columns are read at the same time.
 	for done := 0; done < len(p); done += decodeStep {
 		part := p[done:min(done+decodeStep, len(p))]
 		if err := s.rebuildStep(code, index, part, off+int64(done)); err != nil {
@@ -200,6 +201,7 @@ func (s *stripes) gather(read layout.Set, blocks [][]byte, n int, off int64) (ba
 	var wg sync.WaitGroup
 	for i := range read.All() {
 		wg.Go(func() {
+			// The memory of a read that failed is not used again, as its device may still write to it.
 			block := s.reader.host.spare.get(n)
 			err := s.readRaw(i, block, off)
 			mu.Lock()
