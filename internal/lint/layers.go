@@ -20,7 +20,7 @@ type row struct {
 // rows are the layers from the bottom up. Each is a folder, but for the words. A package below one that is listed belongs to its row.
 var rows = []row{
 	{"words", []string{".", "errs"}, []string{}, "every package uses them, so they depend on nothing but the standard library"},
-	{"rules", []string{"rules/access", "rules/capability", "rules/checksum", "rules/condition", "rules/erasure", "rules/layout", "rules/limits", "rules/netjudge",
+	{"rules", []string{"rules/access", "rules/balance", "rules/capability", "rules/checksum", "rules/condition", "rules/erasure", "rules/layout", "rules/limits", "rules/netjudge",
 		"rules/place",
 		"rules/policy", "rules/quota", "rules/wire"},
 		[]string{"rules/layout rules/erasure"}, // which pieces of a coded file are enough is the rank of its code

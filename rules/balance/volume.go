@@ -1,0 +1,60 @@
+package balance
+
+import "hemera"
+
+// Volume is a filesystem with one or more disks of a space.
+type Volume struct {
+	Disks    []hemera.DiskID
+	Capacity int64 // bytes for users: used and free ones, without what is kept free
+	Used     int64 // bytes; it may be above Capacity
+	// Own is the bytes of pieces, which are all that can be moved.
+	Own int64
+	// Gives: pieces can leave it. Takes: new pieces can go there.
+	Gives, Takes bool
+}
+
+// Filling is the share of the volume that is used.
+func (v Volume) Filling() float64 {
+	if v.Capacity <= 0 {
+		return 0
+	}
+	return float64(v.Used) / float64(v.Capacity)
+}
+
+// Known is what the view does not have of a disk.
+type Known struct {
+	Own int64 // bytes of pieces by the namespace
+	// Change is what is under way: bytes that come, less bytes that go and are still there.
+	Change int64
+}
+
+// Volumes lists the volumes of a space whose disks can be read and are in use, in the order of their first disks. A disk
+// that is drained or fails is left out: it is emptied by others.
+func Volumes(v *hemera.View, space string, known func(hemera.DiskID) Known) (list []Volume) {
+	type place struct {
+		host string
+		id   uint64
+	}
+	at := map[place]int{}
+	for _, d := range v.Disks {
+		if d.Space != space || !d.Active || d.Config != hemera.ConfigRW && d.Config != hemera.ConfigRO || d.Health == hemera.HealthFailing {
+			continue
+		}
+		n, _ := v.Node(d.Node)
+		k := known(d.ID)
+		where := place{n.Host(), d.Filesystem}
+		i, shared := at[where]
+		if d.Filesystem == 0 || !shared {
+			i = len(list)
+			at[where] = i
+			list = append(list, Volume{Capacity: d.Used + max(d.Free, 0), Used: d.Used})
+		}
+		w := &list[i]
+		w.Disks = append(w.Disks, d.ID)
+		w.Used = max(0, w.Used+k.Change)
+		w.Own += k.Own
+		w.Gives = w.Gives || d.Health != hemera.HealthReadOnly
+		w.Takes = w.Takes || n.Enabled && d.Writable()
+	}
+	return list
+}
