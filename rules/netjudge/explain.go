@@ -13,17 +13,10 @@ import (
 // namesMax is how many nodes a sentence names.
 const namesMax = 12
 
-// Explain says in a few plain sentences what a verdict rests on, for a person: the standing, the numbers, and where to look.
-// name gives the name of a node and of [Clients]; nil means their ids.
+// Explain says in a few plain sentences what a verdict rests on, for a person: the standing and the numbers. [Remedy] says
+// where to look. name gives the name of a node and of [Clients]; nil means their ids.
 func Explain(v Verdict, name func(hemera.NodeID) string) []string {
-	if name == nil {
-		name = func(id hemera.NodeID) string {
-			if id == Clients {
-				return "its clients"
-			}
-			return "node " + id.String()
-		}
-	}
+	name = named(name)
 	e := v.Evidence
 	switch v.Standing {
 	case Well:
@@ -38,7 +31,7 @@ func Explain(v Verdict, name func(hemera.NodeID) string) []string {
 			fmt.Sprintf("It takes %s segments without a loss to say that it is well, within a minute or two.", whole(float64(SegmentsToClear()))),
 		}
 	}
-	list := []string{"The node is suspected since " + v.Since.UTC().Format("2006-01-02 15:04:05 MST") + ": " + where(v, name)}
+	list := []string{"The node is suspected since " + v.Since.UTC().Format("2006-01-02 15:04:05 MST") + ": " + Where(v, name)}
 	if v.Cause == Port || v.Cause == Shared || e.Losing > 0 && v.Cause != OnePath {
 		list = append(list, fmt.Sprintf("%d of %d paths lose more than %s. The other nodes lose %s.", e.Losing, e.Paths, percent(e.Limit), percent(e.Usual)))
 	}
@@ -56,11 +49,28 @@ func Explain(v Verdict, name func(hemera.NodeID) string) []string {
 	if v.Weight < 1 {
 		list = append(list, fmt.Sprintf("Its weight for new pieces and for readers is %.2f until it is well again.", v.Weight))
 	}
-	return append(list, look(v))
+	return list
 }
 
-// where says what is wrong, in half a sentence.
-func where(v Verdict, name func(hemera.NodeID) string) string {
+// named is the function that names nodes; the usual one for nil.
+func named(name func(hemera.NodeID) string) func(hemera.NodeID) string {
+	if name != nil {
+		return name
+	}
+	return func(id hemera.NodeID) string {
+		if id == Clients {
+			return "its clients"
+		}
+		return "node " + id.String()
+	}
+}
+
+// Where says in half a sentence what is wrong with a suspected node, and of others "". name is as in [Explain].
+func Where(v Verdict, name func(hemera.NodeID) string) string {
+	if v.Standing != Suspected {
+		return ""
+	}
+	name = named(name)
 	e := v.Evidence
 	switch v.Cause {
 	case LinkDown:
@@ -83,8 +93,11 @@ func where(v Verdict, name func(hemera.NodeID) string) string {
 	return fmt.Sprintf("packets that it %s are lost, whatever the other node is.", verb(v.Direction))
 }
 
-// look says what a person should look at first.
-func look(v Verdict) string {
+// Remedy says what a person should look at first; "" if the node is not suspected.
+func Remedy(v Verdict) string {
+	if v.Standing != Suspected {
+		return ""
+	}
 	switch v.Cause {
 	case LinkDown, LinkSlow:
 		return "Look at the cable, the optics and the port of the switch, and at what both ends have agreed on (ethtool)."
@@ -93,6 +106,9 @@ func look(v Verdict) string {
 	case Shared:
 		return "Look at what these nodes share: the uplink of their switch, or the switch."
 	case OnePath:
+		if v.Peer == Clients {
+			return "Look at how clients reach this node and not the others: its route to them, a second interface, a firewall."
+		}
 		return "Look at what lies between the two only: routes, links of a bundle between switches."
 	}
 	if v.Direction == Out {
