@@ -28,16 +28,19 @@ func (rep *reporter) Why(ctx context.Context, kind, ref string) (out hemera.Expl
 			return out, errs.New(errs.Invalid, "manager.Why", ref, "a disk is named by its number").WithRemedy("see `hemera fs ls`")
 		}
 		return rep.whyDisk(ctx, hemera.DiskID(id))
-	case hemera.WhyNode:
+	case hemera.WhyNode, hemera.WhyNetwork:
 		id, err := strconv.ParseUint(ref, 10, 32)
 		if err != nil {
 			return out, errs.New(errs.Invalid, "manager.Why", ref, "a node is named by its number").WithRemedy("see `hemera node ls`")
+		}
+		if kind == hemera.WhyNetwork {
+			return rep.whyNetwork(hemera.NodeID(id))
 		}
 		return rep.whyNode(ctx, hemera.NodeID(id))
 	case hemera.WhyJobs:
 		return rep.whyJobs(ctx)
 	}
-	return out, errs.New(errs.Invalid, "manager.Why", kind, "is nothing that can be explained").WithRemedy("kinds are file, disk, node and jobs")
+	return out, errs.New(errs.Invalid, "manager.Why", kind, "is nothing that can be explained").WithRemedy("kinds are file, disk, node, network and jobs")
 }
 
 // whyFile explains a file: where its pieces can be read, what it lacks, who holds it.
