@@ -25,6 +25,7 @@ func newHosts(v *hemera.View, arrivals map[hemera.NodeID]arrival) hosts {
 		if n.Status == hemera.NodeWaiting {
 			continue
 		}
+		// By its name as nodes are reached, not by what they claim: a claim must not join two hosts.
 		name := n.Host()
 		if _, known := byName[name]; !known || name == "" {
 			byName[name] = n.ID
@@ -74,6 +75,7 @@ func (h hosts) matrix(v *hemera.View, arrivals map[hemera.NodeID]arrival, taken 
 			r.add(h, first, a.sample)
 		}
 	}
+	// In order, so that the same samples give the same matrix.
 	var m netjudge.Matrix
 	for _, id := range slices.Sorted(maps.Keys(reports)) {
 		m.Nodes = append(m.Nodes, reports[id].finished())

@@ -13,6 +13,7 @@ func (w *Watch) Report(v *hemera.View) hemera.NetworkReport {
 	w.mu.Lock()
 	arrivals, state, verdicts, judged := maps.Clone(w.arrivals), w.state, w.verdicts, w.judged
 	w.mu.Unlock()
+	// States and samples are never changed in place, so they are read without the lock.
 	h, worst := newHosts(v, arrivals), state.Worst()
 	newest := map[hemera.NodeID]arrival{} // by host
 	for id, a := range arrivals {
@@ -27,6 +28,7 @@ func (w *Watch) Report(v *hemera.View) hemera.NetworkReport {
 			continue
 		}
 		row := hemera.NodeNetwork{Node: n.ID, Addr: n.Addr, Standing: hemera.NetworkUnknown, Weight: 1}
+		// The newest sample of the host decides what there is to say; in one process only one of the nodes sends any.
 		verdict, judged := verdicts[first]
 		switch a := newest[first]; {
 		case a.sample == nil:
@@ -55,6 +57,7 @@ func (w *Watch) Report(v *hemera.View) hemera.NetworkReport {
 // describe fills in what a verdict says.
 func describe(row *hemera.NodeNetwork, v *hemera.View, verdict netjudge.Verdict) {
 	e, name := verdict.Evidence, naming(v)
+	// Counts that faded are no whole numbers: programs get them as they are, texts round them.
 	row.Standing, row.Weight = hemera.NetworkStanding(verdict.Standing.String()), verdict.Weight
 	row.Out, row.In = hemera.NetworkLoss{Segments: e.Out.Sent, Lost: e.Out.Lost}, hemera.NetworkLoss{Segments: e.In.Sent, Lost: e.In.Lost}
 	row.RTT, row.UsualRTT = e.RTT, e.UsualRTT

@@ -10,7 +10,7 @@ import (
 	"hemera/rules/netjudge"
 )
 
-// Watch is what the nodes counted last, and what was judged from it.
+// Watch is what the nodes counted last, and what was judged from it. The zero value is not usable: see [New].
 type Watch struct {
 	log *slog.Logger
 
@@ -39,6 +39,7 @@ func (w *Watch) Take(node hemera.NodeID, sample *hemera.NetworkSample, now time.
 	if sample == nil {
 		return
 	}
+	// A copy within bounds: what was decoded from a message may be as large as messages are.
 	kept := bounded(*sample)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,6 +49,7 @@ func (w *Watch) Take(node hemera.NodeID, sample *hemera.NetworkSample, now time.
 // Step judges what came since the last step, and returns the weights of the nodes that get less than their usual part. It is to be
 // called every [hemera.NetworkInterval], by one goroutine.
 func (w *Watch) Step(v *hemera.View, now time.Time) map[hemera.NodeID]float64 {
+	// First the memory, then the judge without the lock: heartbeats go on meanwhile. What they bring belongs to the next step.
 	w.mu.Lock()
 	maps.DeleteFunc(w.arrivals, func(id hemera.NodeID, _ arrival) bool { _, there := v.Node(id); return !there })
 	arrivals, taken, state, before := maps.Clone(w.arrivals), maps.Clone(w.taken), w.state, w.verdicts
@@ -57,6 +59,7 @@ func (w *Watch) Step(v *hemera.View, now time.Time) map[hemera.NodeID]float64 {
 	}
 	w.mu.Unlock()
 
+	// Hosts are found again at each step: nodes come, go, and get other addresses.
 	h := newHosts(v, arrivals)
 	matrix := h.matrix(v, arrivals, taken, now)
 	state, list := netjudge.Step(state, matrix, now)
@@ -64,6 +67,7 @@ func (w *Watch) Step(v *hemera.View, now time.Time) map[hemera.NodeID]float64 {
 	for _, verdict := range list {
 		verdicts[verdict.Node] = verdict
 	}
+	// A verdict is of a host, a weight of each of its nodes. Absent nodes have verdicts too, and no weight.
 	for _, n := range v.Nodes {
 		if verdict := verdicts[h.first[n.ID]]; verdict.Standing == netjudge.Suspected {
 			weights[n.ID] = verdict.Weight
@@ -74,6 +78,7 @@ func (w *Watch) Step(v *hemera.View, now time.Time) map[hemera.NodeID]float64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.state, w.verdicts, w.judged = state, verdicts, now
+	// Only the hosts of now: one that comes back later begins with a new report.
 	w.taken = map[hemera.NodeID]time.Time{}
 	for _, n := range matrix.Nodes {
 		w.taken[n.ID] = n.Taken

@@ -138,15 +138,6 @@ func TestRules(t *testing.T) {
 		"version":         {func(s *hemera.Snapshot) { s.View.Nodes[1].Version = "0.9.0" }, []string{"warning node_version node 2"}, "runs 0.9.0, the manager 1.0.0"},
 		"clock":           {func(s *hemera.Snapshot) { s.View.Nodes[1].ClockSkew = -time.Minute }, []string{"warning node_clock node 2"}, "is 1m behind the manager's"},
 		"clock, a little": {func(s *hemera.Snapshot) { s.View.Nodes[1].ClockSkew = time.Second }, nil, ""},
-		"network": {func(s *hemera.Snapshot) {
-			s.Network.Nodes = []hemera.NodeNetwork{{Node: 1, Addr: "n1:1095", Standing: hemera.NetworkWell, Weight: 1},
-				{Node: 2, Addr: "n2:1095", Standing: hemera.NetworkSuspected, Weight: 0.25, Where: "packets that it sends are lost", Remedy: "look at the port"}}
-		}, []string{"warning node_network node 2"}, "n2:1095 is suspected: packets that it sends are lost; until it is well again its weight for new pieces and for readers is 0.25"},
-		"network of a node that is away": {func(s *hemera.Snapshot) {
-			s.View.Nodes[1].Status = hemera.NodeOffline
-			s.Network.Nodes = []hemera.NodeNetwork{{Node: 2, Standing: hemera.NetworkSuspected, Weight: 0.25}}
-			s.View.Disks = slices.DeleteFunc(s.View.Disks, func(d hemera.Disk) bool { return d.Node == 2 })
-		}, []string{"warning node_offline node 2"}, ""},
 		"unusable": {func(s *hemera.Snapshot) {
 			s.View.Nodes[0].Stats.Unusable = []hemera.UnusableDisk{{Path: "/x", Why: "no such directory"}}
 		}, []string{"warning path_unusable node 1"}, "/x on n1:1095"},
@@ -215,4 +206,19 @@ func TestCodesAreDocumented(t *testing.T) {
 			t.Errorf("docs/operations.md does not list %s", code)
 		}
 	}
+}
+
+// A suspected network is a warning of its node, unless that does not answer at all.
+func TestNetworks(t *testing.T) {
+	checkRules(t, map[string]ruleCase{
+		"network": {func(s *hemera.Snapshot) {
+			s.Network.Nodes = []hemera.NodeNetwork{{Node: 1, Addr: "n1:1095", Standing: hemera.NetworkWell, Weight: 1},
+				{Node: 2, Addr: "n2:1095", Standing: hemera.NetworkSuspected, Weight: 0.25, Where: "packets that it sends are lost", Remedy: "look at the port"}}
+		}, []string{"warning node_network node 2"}, "n2:1095 is suspected: packets that it sends are lost; until it is well again its weight for new pieces and for readers is 0.25"},
+		"network of a node that is away": {func(s *hemera.Snapshot) {
+			s.View.Nodes[1].Status = hemera.NodeOffline
+			s.Network.Nodes = []hemera.NodeNetwork{{Node: 2, Standing: hemera.NetworkSuspected, Weight: 0.25}}
+			s.View.Disks = slices.DeleteFunc(s.View.Disks, func(d hemera.Disk) bool { return d.Node == 2 })
+		}, []string{"warning node_offline node 2"}, ""},
+	})
 }

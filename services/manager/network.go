@@ -18,6 +18,7 @@ func (p *parts) watchNetwork(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+			// The view is of before the step: a node that joined meanwhile has nothing to be judged by yet.
 			p.cluster.Weigh(p.network.Step(p.cluster.View(), p.now()))
 		}
 	}
@@ -36,6 +37,7 @@ func (rep *reporter) whyNetwork(id hemera.NodeID) (out hemera.Explanation, err e
 	if !ok {
 		return out, errs.New(errs.NotFound, "manager.Why", "node "+id.String(), "there is no such node").WithRemedy("see `hemera node ls`")
 	}
+	// A node without a row waits for admission, and has no network yet.
 	out = hemera.Explanation{Subject: "network of node " + id.String() + ", " + n.Addr, State: string(hemera.NetworkUnknown)}
 	for _, row := range rep.network.Report(view).Nodes {
 		if row.Node == id {
@@ -54,6 +56,7 @@ func explainNetwork(out *hemera.Explanation, row *hemera.NodeNetwork, now time.T
 	if row.Cause != "" {
 		out.State += ", " + blamed(row)
 	}
+	// The judge's sentences are in the order of a conversation: what, how many, how much, what follows.
 	for i, text := range row.Text {
 		r := hemera.Reason{About: "judgement", Text: text}
 		if i == 0 {
@@ -61,6 +64,7 @@ func explainNetwork(out *hemera.Explanation, row *hemera.NodeNetwork, now time.T
 		}
 		out.Reasons = append(out.Reasons, r)
 	}
+	// The worst path is told of every node: before a node is suspected, it is the first sign.
 	if w := row.Worst; w != nil {
 		peer := w.Addr
 		if peer == "" {
@@ -76,7 +80,7 @@ func explainNetwork(out *hemera.Explanation, row *hemera.NodeNetwork, now time.T
 	}
 }
 
-// blamed says in a few words what is blamed.
+// blamed says in a few words what is blamed. The words of causes are for programs; these are for the first line.
 func blamed(row *hemera.NodeNetwork) string {
 	switch row.Cause {
 	case "path":
