@@ -7,6 +7,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 // mover makes a piece elsewhere: it plans the move, has the destination's node copy, and records the result.
@@ -110,7 +111,7 @@ func (mv *mover) current(ctx context.Context, old hemera.Entry, w moveSpec) (hem
 		stale = stale || !slices.Contains(now.Pieces, p)
 	}
 	// Without a piece to drop the move makes a missing one: somebody else has made it meanwhile.
-	if stale || len(w.drop) == 0 && !slices.Contains(missing(now), w.index) {
+	if stale || len(w.drop) == 0 && !slices.Contains(layout.Missing(now.Layout, now.Size, now.Pieces), w.index) {
 		return now, path, errs.New(errs.Conflict, "maint.Relocate", "fxid:"+old.ID.Hex(), "the file changed meanwhile")
 	}
 	return now, path, nil

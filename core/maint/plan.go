@@ -89,25 +89,29 @@ type moveSpec struct {
 func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 	readable := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return slices.Contains(w.avoid, p.Disk) })
 	m := plannedMove{entry: e, drop: w.drop, sources: place.Order(v, readable, "", nil, w.seed)}
-	// Fewer than are needed to read the file: no new piece can be made of them.
-	if len(m.sources) < layout.Needed(e.Layout) {
+	var have layout.Set
+	for _, t := range m.sources {
+		have = have.With(int(t.Index))
+	}
+	// Not enough to read the file: no new piece can be made of them.
+	if !layout.Readable(e.Layout, e.Size, have) {
 		why := place.Unreadable(v, e.Pieces, nil)
 		if len(readable) < len(e.Pieces) && len(place.Order(v, e.Pieces, "", nil, w.seed)) > len(m.sources) {
 			why = "the pieces that can be read are bad"
 		}
 		return m, errs.New(errs.NoReplicas, "maint.Plan", "fxid:"+e.ID.Hex(), "no piece can be read: "+why)
 	}
-	// have counts for zones and hosts, so that the new piece keeps its distance; a disk that is dropped only must not be chosen.
-	var have, exclude []hemera.DiskID
+	// kept counts for zones and hosts, so that the new piece keeps its distance; a disk that is dropped only must not be chosen.
+	var kept, exclude []hemera.DiskID
 	for _, p := range e.Pieces {
 		if slices.Contains(w.drop, p) {
 			exclude = append(exclude, p.Disk)
 		} else {
-			have = append(have, p.Disk)
+			kept = append(kept, p.Disk)
 		}
 	}
 	request := place.Request{
-		Space: e.Space, Want: 1, Size: layout.PieceSize(e.Layout, e.Size, w.index), Have: have, ExcludeDisks: slices.Concat(exclude, w.full, w.leaving),
+		Space: e.Space, Want: 1, Size: layout.PieceSize(e.Layout, e.Size, w.index), Have: kept, ExcludeDisks: slices.Concat(exclude, w.full, w.leaving),
 		Writers: w.writes, Seed: w.seed,
 	}
 	choice, err := place.Choose(v, request)
@@ -133,17 +137,3 @@ func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 
 // sparseAsk is from which size on a piece that no disk has room for is tried all the same.
 const sparseAsk = 64 << 20
-
-// missing are the indexes of the layout that the entry has no piece for.
-func missing(e hemera.Entry) (indexes []uint8) {
-	// An empty file has no pieces, whatever its layout asks for.
-	if e.Size == 0 {
-		return nil
-	}
-	for i := range e.Layout.Pieces {
-		if !slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return p.Index == i }) {
-			indexes = append(indexes, i)
-		}
-	}
-	return indexes
-}

@@ -112,17 +112,6 @@ func TestDue(t *testing.T) {
 	}
 }
 
-func TestMissing(t *testing.T) {
-	e := two()
-	e.Layout = hemera.Replica(4)
-	if m := missing(e); !slices.Equal(m, []uint8{2, 3}) {
-		t.Error(m)
-	}
-	if m := missing(hemera.Entry{Layout: hemera.Replica(2)}); m != nil {
-		t.Errorf("an empty file misses %v", m)
-	}
-}
-
 func TestCopyLimiterBoundsCopiesToADisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newCopyLimiter(2, 100)

@@ -38,7 +38,7 @@ func (r *repairer) Step(ctx context.Context) (time.Duration, error) {
 		}
 		for _, entry := range entries {
 			after = entry.ID
-			if m := missing(entry); len(m) > 0 {
+			if m := layout.Missing(entry.Layout, entry.Size, entry.Pieces); len(m) > 0 {
 				// One at a time: where the next goes depends on where this went.
 				p.relocate(ctx, entry, moveSpec{index: m[0]})
 			}
@@ -72,7 +72,7 @@ func (r *repairer) status(ctx context.Context) (hemera.JobStatus, bool, error) {
 	entries, err := r.engine.Files.Incomplete(ctx, 0, pageFiles)
 	var bytes int64
 	for _, e := range entries {
-		for _, index := range missing(e) {
+		for _, index := range layout.Missing(e.Layout, e.Size, e.Pieces) {
 			bytes += layout.PieceSize(e.Layout, e.Size, index)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/errs"
-	"hemera/rules/layout"
 )
 
 // Close seals every piece, moves lost ones to other disks, and commits. Nil: durable and visible.
@@ -350,7 +349,7 @@ func (p *pieces) putLocal(pc *piece, info hemera.SealInfo) error {
 // copySealed makes one piece from those that are sealed, and seals it.
 func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo) error {
 	h := p.head
-	if layout.Needed(h.cap.Layout) > 1 {
+	if h.cap.Layout.Coded() {
 		return errs.New(errs.Unsupported, "transfer.Close", subject(h.cap), "a lost piece of this layout is left to repair")
 	}
 	// A reader of what this write has sealed: not committed, so its size and sums are those of the seal.

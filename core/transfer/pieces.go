@@ -28,7 +28,7 @@ type pieces struct {
 // newPieces plans the pieces of a write; it calls no disk.
 func newPieces(h *head) *pieces {
 	p := &pieces{head: h, list: make([]*piece, len(h.cap.Targets))}
-	p.ledger = newLedger(len(p.list), layout.Required(h.cap.Layout, h.cap.PiecesMin), layout.Needed(h.cap.Layout))
+	p.ledger = newLedger(len(p.list), int(h.cap.PiecesMin), int(h.cap.Layout.Data))
 	for i, t := range h.cap.Targets {
 		p.list[i] = &piece{target: t}
 	}
@@ -192,7 +192,7 @@ func (p *pieces) readSpan(span layout.Span, b []byte, sums []uint32) (int, error
 
 // nextData implements content. Holes are told of contents with one column.
 func (p *pieces) nextData(off int64) (int64, error) {
-	if layout.Needed(p.head.cap.Layout) > 1 {
+	if p.head.cap.Layout.Coded() {
 		return off, nil
 	}
 	src, _, closeSource, err := p.source(0)
@@ -345,7 +345,7 @@ type piece struct {
 
 // writeSpans sends those of the pages at off that the layout gives to the piece.
 func (pc *piece) writeSpans(l hemera.Layout, b []byte, sums []uint32, off int64) error {
-	if layout.Needed(l) == 1 { // a copy has them all
+	if !l.Coded() { // a copy has them all
 		return pc.out.WritePages(b, sums, off)
 	}
 	column, isData := layout.Column(l, pc.target.Index)

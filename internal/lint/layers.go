@@ -22,7 +22,8 @@ var rows = []row{
 	{"words", []string{".", "errs"}, []string{}, "every package uses them, so they depend on nothing but the standard library"},
 	{"rules", []string{"rules/access", "rules/capability", "rules/checksum", "rules/condition", "rules/erasure", "rules/layout", "rules/limits", "rules/netjudge",
 		"rules/place",
-		"rules/policy", "rules/quota", "rules/wire"}, []string{},
+		"rules/policy", "rules/quota", "rules/wire"},
+		[]string{"rules/layout rules/erasure"}, // which pieces of a coded file are enough is the rank of its code
 		"pure functions can be read and tested alone; each does without the others"},
 	{"platform", []string{"platform/vfs", "platform/kv", "platform/rpc", "platform/auth", "platform/link", "platform/netstat", "platform/poll",
 		"platform/xrootd", "platform/zerocopy", "platform/pki", "platform/treewalk", "platform/thinlog"},
@@ -33,7 +34,7 @@ var rows = []row{
 	{"services", []string{"services/manager", "services/node"}, []string{}, "a manager and a node meet over the wire only"},
 	{"doors", []string{"doors/xrd", "doors/admin"}, []string{}, "a door is one protocol; it calls the hemera.* interfaces"},
 	{"measure", []string{"measure/nsbench", "measure/nsload"}, []string{}, "a load is made through the interfaces that users have"},
-	{"process", []string{"app/backup", "app/config", "app/disks", "app/resources", "app/statedir"},
+	{"process", []string{"app/backup", "app/config", "app/disks", "app/pieces", "app/resources", "app/statedir"},
 		[]string{"app/backup app/statedir", "app/disks app/config", "app/disks app/statedir", "app/resources app/config"},
 		"what a process has on its machine, and what it may use of it"},
 	{"app", []string{"app/copy", "app/daemon", "app/peers", "cmd"},

@@ -12,6 +12,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/condition"
+	"hemera/rules/layout"
 	"hemera/rules/quota"
 )
 
@@ -71,7 +72,7 @@ func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explan
 		out.Reasons = append(out.Reasons, r)
 	}
 	out.Reasons = append(out.Reasons, rep.engine.Explain(e)...)
-	if len(e.Pieces) < int(e.Layout.Pieces) && e.Size > 0 {
+	if len(e.Pieces) < layout.Count(e.Layout, e.Size) {
 		rep.addTooFew(view, &out, e)
 	}
 	rep.addHolder(&out, view, name{e.Parent, e.Name})
@@ -143,9 +144,9 @@ func (rep *reporter) addTooFew(v *hemera.View, out *hemera.Explanation, e hemera
 			have++
 		}
 	}
-	if have < int(e.Layout.Pieces) {
+	if all := layout.Count(e.Layout, e.Size); have < all {
 		out.Reasons = append(out.Reasons, hemera.Reason{About: "layout",
-			Text:   fmt.Sprintf("it asks for %d pieces and space %s has %d disks", e.Layout.Pieces, e.Space, have),
+			Text:   fmt.Sprintf("it asks for %d pieces and space %s has %d disks", all, e.Space, have),
 			Remedy: "add disks to the space; or write the file again with fewer copies asked for"})
 	}
 }
