@@ -70,6 +70,7 @@ func (h hosts) matrix(v *hemera.View, arrivals map[hemera.NodeID]arrival, taken 
 			r = &report{Node: netjudge.Node{ID: first, Taken: taken[first]}, paths: map[hemera.NodeID]netjudge.Path{}}
 			reports[first] = r
 		}
+		// One node of a host with news is enough; the others' counts come with their next samples.
 		if a := arrivals[id]; a.fresh {
 			r.Taken = now
 			r.add(h, first, a.sample)
@@ -99,6 +100,7 @@ func (r *report) add(h hosts, self hemera.NodeID, s *hemera.NetworkSample) {
 			})
 		}
 	}
+	// Counts are summed by peer: a host has several addresses, and clients are many.
 	for _, p := range s.Paths {
 		peer := h.addresses[p.Peer.Unmap()] // an address that nobody has is a client's
 		if peer == self {
