@@ -94,6 +94,10 @@ type Node struct {
 	unclean   bool // the process before did not end in good order, and no manager knows it yet
 }
 
+// workersPerDisk is how many orders run at once per disk. It is above the number of large copies that the manager has under
+// way to a disk: small ones wait for the device most of the time, whose journal makes many of them durable at once.
+const workersPerDisk = 16
+
 // New makes a node and opens its disks. A disk that cannot be opened is reported as gone and tried
 // again; only an unusable state directory is an error.
 func New(o Options) (*Node, error) {
@@ -101,7 +105,7 @@ func New(o Options) (*Node, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Workers <= 0 {
-		o.Workers = 2
+		o.Workers = workersPerDisk
 	}
 	state, err := openState(o.StateDir)
 	if err != nil {
