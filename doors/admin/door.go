@@ -82,6 +82,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	serveWrites(d)
 	serveQuota(d)
 	serveStatus(d)
+	serveNetwork(d)
 	serveNames(d)
 	serveAttributes(d)
 	serveWalk(d)
