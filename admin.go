@@ -184,8 +184,9 @@ const (
 
 // JobStatus is one drain or repair of one disk.
 type JobStatus struct {
-	Kind                 string // drain, repair
-	Disk                 DiskID
+	Kind                 string // drain, repair, heal, balance
+	Disk                 DiskID // 0 for a job of the whole cluster, or of a space
+	Space                string // of balance
 	State                string // waiting, running, done, stalled
 	Why                  string // what it waits for, or what failed last
 	FilesDone, FilesLeft int64

@@ -1,6 +1,7 @@
 package hemera
 
 import (
+	"cmp"
 	"math"
 	"net"
 	"sort"
@@ -222,6 +223,28 @@ type Space struct {
 	Headroom int64
 	// GroupSize is how many disks a group aims at.
 	GroupSize int
+	Balancer  Balancer
+}
+
+// Balancer is how the disks of a space are kept equally full. The zero value is the default.
+type Balancer struct {
+	Off bool `json:",omitempty"`
+	// Threshold is the percent by which a disk's filling may differ from the space's mean; 0: [BalancerThreshold].
+	Threshold int `json:",omitempty"`
+	// Rate is the bytes per second that balancing moves from a disk and to one, on average; 0: [BalancerRate].
+	Rate int64 `json:",omitempty"`
+}
+
+// What a space's balancing has where nothing was set, and the largest threshold.
+const (
+	BalancerThreshold    = 5
+	BalancerThresholdMax = 50
+	BalancerRate         = 50e6
+)
+
+// Limits are the threshold in percent and the rate in bytes per second that hold.
+func (b Balancer) Limits() (threshold int, rate int64) {
+	return cmp.Or(b.Threshold, BalancerThreshold), cmp.Or(b.Rate, BalancerRate)
 }
 
 // View is an immutable picture of the cluster: each decision is made on one View. Slices are

@@ -19,7 +19,7 @@ type Setting struct{ Of, Key, Values, Help string }
 // Settings lists every key an admin can set, for help texts. Keys of spaces are also taken with
 // EOS's prefix "space.".
 func Settings() []Setting {
-	return []Setting{
+	return append([]Setting{
 		{"fs", "configstatus", "rw|ro|drain|off", "use fully; read only; move every piece elsewhere; not at all"},
 		{"fs", "space", "<name>", "the space the disk belongs to; pieces it holds stay"},
 		{"fs", "zone", "<name>|-", "failure domain of this disk; - for its node's"},
@@ -34,7 +34,7 @@ func Settings() []Setting {
 		{"space", "policy.sync", "on|off", "fdatasync each piece before it counts as sealed"},
 		{"space", "headroom", "auto|<bytes>[K|M|G|T]", "kept free on every disk; auto: 1 % of the disk, at most 1 GiB"},
 		{"space", "groupsize", "1..1000", "disks a group aims at"},
-	}
+	}, balancerSettings...)
 }
 
 // defaultSpace is a space as `space set NAME define` makes it: two replicas, Adler-32.
@@ -356,6 +356,8 @@ func (s *spaceRecord) set(key, value string) (err error) {
 	case "groupsize":
 		s.GroupSize, err = number("space", key, value, 1000)
 		return err
+	case "balancer", "balancer.threshold", "balancer.rate":
+		return s.setBalancer(key, value)
 	default:
 		return unknownKey("space", key)
 	}

@@ -162,7 +162,7 @@ func New(o Options) *Engine {
 func (e *Engine) standard() []Worker {
 	// A list and not a registry: each kind is a type with a Step, and a test adds its own by Options.Workers.
 	return []Worker{
-		&watcher{engine: e}, newRemover(e), newDrainer(e), &repairer{engine: e, job: newJob("repair", 0, e.Now)}, e.piecer, e.auditor,
+		&watcher{engine: e}, newRemover(e), newDrainer(e), &repairer{engine: e, job: newJob("repair", 0, e.Now)}, e.piecer, e.auditor, newBalancer(e),
 	}
 }
 

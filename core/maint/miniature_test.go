@@ -3,7 +3,6 @@ package maint
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -172,8 +171,8 @@ func (m *miniature) MovePieces(_ context.Context, id hemera.FileID, _ hemera.Gen
 func (m *miniature) page(after hemera.FileID, limit int, holds func(hemera.Entry) bool) (list []hemera.Entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, id := range slices.Sorted(maps.Keys(m.files)) {
-		if e := m.files[id]; id > after && len(list) < limit && holds(e) {
+	for id := after + 1; int(id) <= len(m.files) && len(list) < limit; id++ {
+		if e := m.files[id]; holds(e) {
 			list = append(list, e)
 		}
 	}
@@ -236,3 +235,18 @@ func (m *miniature) IsUnlinked(_ context.Context, disk hemera.DiskID, p hemera.P
 	_, ok := m.unlinked[disk][p]
 	return ok, nil
 }
+
+func (m *miniature) Survey(hemera.DiskID) hemera.DiskSurvey {
+	return hemera.DiskSurvey{AuditDue: time.Now().Add(AuditInterval)}
+}
+
+func (m *miniature) SetAudit(context.Context, hemera.DiskID, hemera.DiskSurvey) error { return nil }
+
+func (m *miniature) SetEmpty(_ context.Context, id hemera.DiskID) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.view.Disks[id-1].Config = hemera.ConfigEmpty
+	return nil
+}
+
+func (m *miniature) BrokenPieces(context.Context, int) ([]hemera.BadPiece, error) { return nil, nil }

@@ -82,9 +82,11 @@ type moveSpec struct {
 	load  map[hemera.DiskID]int // copies under way from and to a disk, in the limiter's units
 	// leaving are disks that are still to remove this very piece: what a copy found there would go.
 	leaving []hemera.DiskID
-	writes  func(hemera.DiskID) int // writes and copies under way to a disk
-	seed    uint64                  // of equal choices, so that they spread
-	watch   func(bytes int64)       // told how far the copy is; may be nil
+	allow   func(hemera.DiskID) bool // disks that may take it; nil for all
+	spread  bool                     // only if the file's pieces lie no worse then
+	writes  func(hemera.DiskID) int  // writes and copies under way to a disk
+	seed    uint64                   // of equal choices, so that they spread
+	watch   func(bytes int64)        // told how far the copy is; may be nil
 }
 
 // plan decides where a piece is made again and from what. NoReplicas when nothing can be read;
@@ -120,7 +122,7 @@ func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 	}
 	request := place.Request{
 		Space: e.Space, Want: 1, Size: layout.PieceSize(e.Layout, e.Size, w.index), Have: kept, ExcludeDisks: slices.Concat(exclude, w.full, w.leaving),
-		Writers: w.writes, Seed: w.seed,
+		Writers: w.writes, Seed: w.seed, Allow: w.allow,
 	}
 	choice, err := place.Choose(v, request)
 	if err != nil && request.Size >= sparseAsk && len(w.full) == 0 {
@@ -140,6 +142,9 @@ func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 	}
 	m.add = choice.Targets[0]
 	m.add.Index = w.index
+	if now, old := apart(v, m); w.spread && !now.Keeps(old) {
+		return m, errs.New(errs.Conflict, "maint.Plan", "fxid:"+e.ID.Hex(), "its pieces would share a node or a zone")
+	}
 	return m, nil
 }
 

@@ -147,10 +147,12 @@ var (
 	mIncomplete = gauge("files_incomplete", "Files that can be read and have fewer pieces than their layout asks for.")
 
 	// Clients, and background work that has not ended.
-	mSessions = gauge("sessions", "Client connections at the manager.")
-	mJobLeft  = gauge("job_left_bytes", "Bytes a drain or repair has still to move.", diskLabels("kind", "state")...)
-	mJobRate  = gauge("job_bytes_per_second", "Rate of a drain or repair now.", diskLabels("kind", "state")...)
-	mJobFail  = gauge("job_failed_files", "Files a drain or repair failed at.", diskLabels("kind", "state")...)
+	mSessions    = gauge("sessions", "Client connections at the manager.")
+	mJobLeft     = gauge("job_left_bytes", "Bytes a drain or repair has still to move.", diskLabels("kind", "state")...)
+	mJobRate     = gauge("job_bytes_per_second", "Rate of a drain or repair now.", diskLabels("kind", "state")...)
+	mBalanceLeft = gauge("balance_left_bytes", "Bytes that balancing has still to move.", "space")
+	mBalanceRate = gauge("balance_bytes_per_second", "Rate of balancing now.", "space")
+	mJobFail     = gauge("job_failed_files", "Files a drain or repair failed at.", diskLabels("kind", "state")...)
 )
 
 // Describe sends nothing: which metrics there are depends on which services are there.
@@ -317,6 +319,11 @@ func sendObserved(ctx context.Context, ch chan<- prometheus.Metric, o hemera.Obs
 func sendJobs(ch chan<- prometheus.Metric, v *hemera.View, jobs []hemera.JobStatus) {
 	for _, j := range jobs {
 		if j.State == "done" {
+			continue
+		}
+		if j.Space != "" {
+			mBalanceLeft.send(ch, float64(j.BytesLeft), j.Space)
+			mBalanceRate.send(ch, j.Rate, j.Space)
 			continue
 		}
 		labels := named(v, j.Disk, j.Kind, j.State)

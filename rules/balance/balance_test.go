@@ -140,7 +140,7 @@ func TestFoldersOfAFilesystemAreOneVolume(t *testing.T) {
 		}
 		v.Disks = append(v.Disks, d)
 	}
-	got := Volumes(v, "s", func(id hemera.DiskID) Known { return Known{Own: 10 * int64(id), Change: 1} })
+	got := Volumes(v, "s", func(id hemera.DiskID) Known { return Known{Own: 10 * int64(id), Leaving: -1} })
 	want := []Volume{
 		{Disks: []hemera.DiskID{1, 2}, Own: 30, Used: 62, Gives: true, Takes: true},
 		{Disks: []hemera.DiskID{3}, Own: 30, Used: 61, Gives: true}, // its node is switched off
@@ -157,6 +157,22 @@ func TestFoldersOfAFilesystemAreOneVolume(t *testing.T) {
 		w.Capacity = 100
 		if g := got[i]; len(g.Disks) != len(w.Disks) || g.Disks[0] != w.Disks[0] || g.Own != w.Own || g.Used != w.Used || g.Capacity != w.Capacity || g.Gives != w.Gives || g.Takes != w.Takes {
 			t.Errorf("%+v, want %+v", g, w)
+		}
+	}
+}
+
+// TestMovesUnderWayChangeNoSides: what is counted twice makes nobody give what it takes.
+func TestMovesUnderWayChangeNoSides(t *testing.T) {
+	v := &hemera.View{Nodes: []hemera.NodeInfo{{ID: 1, Addr: "a:1", Enabled: true}}}
+	for i := range 3 {
+		v.Disks = append(v.Disks, hemera.Disk{ID: hemera.DiskID(i + 1), Node: 1, Space: "s", Active: true, Config: hemera.ConfigRW, Health: hemera.HealthOK,
+			DiskStats: hemera.DiskStats{Used: 50, Free: 50}})
+	}
+	known := map[hemera.DiskID]Known{1: {Own: 50, Out: 20}, 2: {Own: 50, In: 20}, 3: {Own: 50, Leaving: 10}}
+	got := Volumes(v, "s", func(id hemera.DiskID) Known { return known[id] })
+	for i, want := range []Volume{{Used: 30, Gives: true}, {Used: 70, Takes: true}, {Used: 40, Gives: true, Takes: true}} {
+		if g := got[i]; g.Used != want.Used || g.Gives != want.Gives || g.Takes != want.Takes {
+			t.Errorf("%+v, want %+v", g, want)
 		}
 	}
 }

@@ -8,7 +8,9 @@ import (
 type Plan struct {
 	// Busy: there is something to move. It is handed to the next [Step].
 	Busy bool
-	Mean float64 // filling of the space
+	// Above: a volume is further from the mean than the threshold. Without it, what is left is only to be safe from starting again.
+	Above bool
+	Mean  float64 // filling of the space
 	// Off is how far the volume that is furthest from the mean is from it, and Most which one that is; -1 without volumes.
 	Off  float64
 	Most int
@@ -49,6 +51,7 @@ func Step(volumes []Volume, threshold float64, busy bool) Plan {
 		}
 	}
 	p.Left = min(giving, taking)
+	p.Above = p.Off > threshold
 	if busy {
 		threshold /= 2
 	}

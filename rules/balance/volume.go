@@ -11,6 +11,7 @@ type Volume struct {
 	Own int64
 	// Gives: pieces can leave it. Takes: new pieces can go there.
 	Gives, Takes bool
+	in, out      bool // moves to it and from it are under way
 }
 
 // Filling is the share of the volume that is used.
@@ -24,8 +25,10 @@ func (v Volume) Filling() float64 {
 // Known is what the view does not have of a disk.
 type Known struct {
 	Own int64 // bytes of pieces by the namespace
-	// Change is what is under way: bytes that come, less bytes that go and are still there.
-	Change int64
+	// In and Out are bytes that moves bring and take away, as far as the report of the disk may not show it yet.
+	In, Out int64
+	// Leaving is bytes that go by themselves.
+	Leaving int64
 }
 
 // Volumes lists the volumes of a space whose disks can be read and are in use, in the order of their first disks. A disk
@@ -51,10 +54,17 @@ func Volumes(v *hemera.View, space string, known func(hemera.DiskID) Known) (lis
 		}
 		w := &list[i]
 		w.Disks = append(w.Disks, d.ID)
-		w.Used = max(0, w.Used+k.Change)
+		w.Used = max(0, w.Used+k.In-k.Out-k.Leaving)
 		w.Own += k.Own
+		w.in, w.out = w.in || k.In > 0, w.out || k.Out > 0
 		w.Gives = w.Gives || d.Health != hemera.HealthReadOnly
 		w.Takes = w.Takes || n.Enabled && d.Writable()
+	}
+	for i := range list {
+		w := &list[i]
+		// What is counted twice, under way and in the report, makes a volume that gives look emptier than it is, and one that
+		// takes fuller: neither must change sides by that.
+		w.Gives, w.Takes = w.Gives && !w.in, w.Takes && !w.out
 	}
 	return list
 }

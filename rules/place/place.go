@@ -42,6 +42,8 @@ type Request struct {
 	// Exclude are disks and nodes not to choose.
 	ExcludeDisks []hemera.DiskID
 	ExcludeNodes []hemera.NodeID
+	// Allow limits the choice to the disks that it is true of; nil allows all.
+	Allow func(hemera.DiskID) bool
 	// Writers counts writes the caller knows to be under way on a disk; may be nil.
 	Writers func(hemera.DiskID) int
 	Seed    uint64 // two seeds, two choices; the same seed and view, the same choice
@@ -176,6 +178,8 @@ func refusal(d *hemera.Disk, n *hemera.NodeInfo, r Request) string {
 		return "failed for this file"
 	case slices.Contains(r.ExcludeNodes, d.Node):
 		return "are on nodes that the client has tried in vain"
+	case r.Allow != nil && !r.Allow(d.ID):
+		return "are not wanted for it"
 	case n.Status != hemera.NodeOnline:
 		return "are on offline nodes"
 	case !n.Enabled:

@@ -341,7 +341,14 @@ func (rep *reporter) addJob(ctx context.Context, out *hemera.Explanation, id hem
 	if err != nil {
 		return false, err
 	}
+	view := rep.cluster.View()
 	for _, j := range jobs {
+		if d, _ := view.Disk(id); j.Space != "" && j.Space == d.Space && j.State != "done" {
+			r := whyJob(j)
+			r.About = "balance of its space"
+			out.Reasons = append(out.Reasons, r)
+			continue
+		}
 		if j.Disk == id && j.State != "done" {
 			out.Reasons = append(out.Reasons, whyJob(j))
 			busy = true
@@ -417,7 +424,7 @@ func (rep *reporter) whyJobs(ctx context.Context) (out hemera.Explanation, err e
 	if err != nil {
 		return out, err
 	}
-	out = hemera.Explanation{Subject: "jobs", State: "nothing is being drained or repaired"}
+	out = hemera.Explanation{Subject: "jobs", State: "nothing is being drained, repaired or balanced"}
 	for _, j := range jobs {
 		if j.State == "done" {
 			continue
@@ -425,6 +432,8 @@ func (rep *reporter) whyJobs(ctx context.Context) (out hemera.Explanation, err e
 		r := whyJob(j)
 		r.About, r.Remedy = j.Kind+" of disk "+j.Disk.String(), "hemera why disk "+j.Disk.String()
 		switch {
+		case j.Space != "":
+			r.About, r.Remedy = j.Kind+" of space "+j.Space, ""
 		// The name that the command line and the metrics have for the repair of single pieces; no disk is its own.
 		case j.Kind == "heal":
 			r.About, r.Remedy = "bad pieces", ""

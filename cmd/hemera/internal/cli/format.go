@@ -28,8 +28,8 @@ func constant(key string) bool {
 	switch key {
 	case "stat.drainretry", "stat.balancer.running", "stat.disk.iops", "stat.disk.bw",
 		"stat.health.redundancy_factor", "stat.health.drives_failed", "stat.health.drives_total",
-		"sum.stat.balancer.running", "sum.stat.disk.iops?configstatus@rw", "sum.stat.disk.bw?configstatus@rw",
-		"cfg.quota", "cfg.nominalsize", "cfg.balancer", "cfg.balancer.threshold", "sum.stat.statfs.ffiles":
+		"sum.stat.disk.iops?configstatus@rw", "sum.stat.disk.bw?configstatus@rw",
+		"cfg.quota", "cfg.nominalsize", "sum.stat.statfs.ffiles":
 		return true
 	}
 	return false

@@ -103,6 +103,9 @@ func withJobs(ctx context.Context, m diskSource, disks []output.Record) ([]outpu
 			// The fourth field is path.
 			r[3].Value = "pieces found bad"
 		}
+		if j.Kind == "balance" {
+			r[3].Value = "balance of space " + j.Space
+		}
 		if was, ok := v.RemovedDisk(j.Disk); ok || j.Disk != 0 {
 			host, port := cli.HostPort(was.Addr)
 			r = output.Record{{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "id", Value: uint32(j.Disk)}, {Key: "path", Value: was.Path}}

@@ -73,8 +73,8 @@ func groupRecords(v *hemera.View, jobs []hemera.JobStatus) (out []output.Record)
 			{Key: "geotag", Value: zone}, {Key: "nofs", Value: len(disks)}, {Key: "dev.stat.statfs.filled", Value: filled.worst()},
 			// In percent, over the disks whose room is known.
 			{Key: "avg.stat.statfs.filled", Value: filled.mean()}, {Key: "sig.stat.statfs.filled", Value: filled.sigma()},
-			// There is no balancer, so it is always idle.
-			{Key: "cfg.stat.balancing", Value: "idle"}, {Key: "sum.stat.balancer.running", Value: 0}, {Key: "sum.stat.drainer.running", Value: drainersOf(disks, jobs)},
+			// Pieces are moved within and between the groups of a space.
+			{Key: "cfg.stat.balancing", Value: balancing(jobs, disks[0].Space)}, {Key: "sum.stat.balancer.running", Value: balancers(jobs, disks[0].Space)}, {Key: "sum.stat.drainer.running", Value: drainersOf(disks, jobs)},
 		}
 		out = append(out, append(r, sumsOf(v, disks)...))
 	}

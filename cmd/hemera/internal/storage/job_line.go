@@ -16,7 +16,11 @@ func JobLine(j hemera.JobStatus, width int) string {
 	if j.Kind == "heal" {
 		return "repair of bad pieces " + j.State + "  " + output.Count(j.FilesLeft, "piece") + " left"
 	}
-	b := fmt.Sprintf("%s of disk %d %s  %s  %s of %s  %s left", j.Kind, j.Disk, j.State, cli.Bar(progress(j), width),
+	subject := "disk " + j.Disk.String()
+	if j.Space != "" {
+		subject = "space " + j.Space
+	}
+	b := fmt.Sprintf("%s of %s %s  %s  %s of %s  %s left", j.Kind, subject, j.State, cli.Bar(progress(j), width),
 		output.Bytes(j.BytesDone), output.Bytes(j.BytesDone+j.BytesLeft), output.Count(j.FilesLeft, "file"))
 	if j.State != "done" {
 		b += fmt.Sprintf("  %s/s", output.Bytes(j.Rate))

@@ -46,6 +46,7 @@ func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output
 			zone = z
 		}
 	}
+	threshold, rate := s.Balancer.Limits()
 	p, all, rw := s.Policy, v.Room(disks), v.Room(writable)
 	r := output.Record{
 		// EOS's word for the kind of record.
@@ -55,15 +56,16 @@ func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output
 		{Key: "nofs", Value: len(disks)}, {Key: "sum.<n>?configstatus@rw", Value: len(writable)},
 	}
 	r = append(r, sumsOf(v, disks)...)
-	return append(r, output.Record{
+	r = append(r, output.Record{
 		// EOS's name; the same value as ffree.
 		{Key: "sum.stat.statfs.ffiles", Value: all.InodesFree},
 		// Of the disks that take new files.
 		{Key: "sum.stat.statfs.capacity?configstatus@rw", Value: rw.Capacity}, {Key: "sum.stat.statfs.freebytes?configstatus@rw", Value: rw.Free},
 		{Key: "sum.stat.disk.iops?configstatus@rw", Value: 0}, {Key: "sum.stat.disk.bw?configstatus@rw", Value: 0},
-		// Constants for EOS's tools: quotas always hold, and there is no balancer.
-		{Key: "cfg.quota", Value: "on"}, {Key: "cfg.nominalsize", Value: 0}, {Key: "cfg.balancer", Value: "off"}, {Key: "cfg.balancer.threshold", Value: 0},
-		{Key: "sum.stat.balancer.running", Value: 0}, {Key: "sum.stat.drainer.running", Value: drainersOf(disks, jobs)},
+		// Constants for EOS's tools: quotas always hold.
+		{Key: "cfg.quota", Value: "on"}, {Key: "cfg.nominalsize", Value: 0},
+		{Key: "cfg.balancer", Value: cli.OnOff(!s.Balancer.Off, "on", "off")}, {Key: "cfg.balancer.threshold", Value: threshold}, {Key: "cfg.balancer.rate", Value: rate},
+		{Key: "sum.stat.balancer.running", Value: balancers(jobs, s.Name)}, {Key: "sum.stat.drainer.running", Value: drainersOf(disks, jobs)},
 		{Key: "usage", Value: cli.Percent(all.Used, all.Capacity)},
 		{Key: "policy.layout", Value: cli.LayoutName(p.Layout)}, {Key: "policy.nstripes", Value: int(p.Layout.Pieces)},
 		// Of coded files, whatever the layout of the space is: directories and clients may ask for one.
@@ -72,4 +74,5 @@ func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output
 		// 0 is auto.
 		{Key: "policy.minpieces", Value: int(p.PiecesMin)}, {Key: "policy.sync", Value: cli.OnOff(p.Sync, "on", "off")}, {Key: "headroom", Value: s.Headroom},
 	}...)
+	return append(r, balanceFields(jobs, s.Name)...)
 }

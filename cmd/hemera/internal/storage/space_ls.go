@@ -15,7 +15,8 @@ import (
 func spaceLsCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "List spaces", Args: cobra.NoArgs, Aliases: []string{"list"},
-		Long: `Lists spaces: their disks, how full these are, and what new files get.`,
+		Long: `Lists spaces: their disks, how full these are, what new files get, and whether pieces are being
+moved to balance the disks.`,
 		Example: `  hemera space ls
   hemera space ls -m | grep name=default`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -57,4 +58,6 @@ var spaceColumns = []output.Column{
 	{Title: "minpieces", Key: "policy.minpieces", Show: output.Auto(output.Digits(0)), Wide: 2},           // pieces that a close waits for
 	{Title: "sync", Key: "policy.sync", Wide: 2},                                                          // whether a close waits for the disks
 	{Title: "headroom", Key: "headroom", Show: output.Auto(output.Bytes), Wide: 1},                        // on each disk
+	{Title: "balancer", Key: "cfg.balancer", Wide: 2},                                                     // on or off
+	{Title: "balance", Key: "balance.state", Wide: 1},                                                     // what it does now
 }

@@ -33,6 +33,10 @@ func spaceSetCommand(e *cli.Env) *cobra.Command {
   headroom           the room that stays free on each disk: 10G is 10,000,000,000 bytes; or auto,
                      which is 1 % of the disk, at most 1 GiB
   groupsize          the number of disks in a group
+  balancer           on: pieces move from disks that are too full to others, also to new ones, and
+                     pieces of one file move apart that share a node or a zone; off: none does
+  balancer.threshold percent by which a disk's filling may differ from the space's mean, or auto (5)
+  balancer.rate      bytes per second moved from a disk and to one, on average, or auto (50M)
 
 New files get what the space says. Attributes sys.forced.* of a directory override it, and files
 that exist already stay as they are.`,
@@ -40,12 +44,13 @@ that exist already stay as they are.`,
   hemera space set big policy.layout=rs:10+4       any 4 of 14 disks may be lost, for 1.4 times the bytes
   hemera space set scratch define=24               make a space ...
   hemera space set scratch policy.layout=plain     ... whose files have one copy
-  hemera space set scratch headroom=50G            keep 50 GB free on each of its disks`,
+  hemera space set scratch headroom=50G            keep 50 GB free on each of its disks
+  hemera space set default balancer.rate=200M      fill a new disk four times as fast as by default`,
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) == 1 {
 				return []cobra.Completion{"policy.layout=", "policy.layout=plain", "policy.layout=replica:2", "policy.layout=rs:4+2", "policy.layout=rs:10+4",
 						"policy.layout=lrc:12+2+2", "policy.layout=stripe:4", "policy.nstripes=", "policy.blocksize=", "policy.checksum=", "policy.minpieces=",
-						"define=", "policy.sync=", "headroom=", "groupsize="},
+						"define=", "policy.sync=", "headroom=", "groupsize=", "balancer=on", "balancer=off", "balancer.threshold=", "balancer.rate="},
 					cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 			}
 			return complete.Spaces(e)(c, args, word)

@@ -1,0 +1,44 @@
+package storage
+
+import (
+	"hemera"
+	"hemera/cmd/hemera/internal/output"
+)
+
+// balanceOf is the job that balances a space, or its last one; nil if there is none.
+func balanceOf(jobs []hemera.JobStatus, space string) *hemera.JobStatus {
+	for i := range jobs {
+		if jobs[i].Kind == "balance" && jobs[i].Space == space {
+			return &jobs[i]
+		}
+	}
+	return nil
+}
+
+// balancers is the number of jobs that move pieces of the space: EOS's key for it.
+func balancers(jobs []hemera.JobStatus, space string) int {
+	if j := balanceOf(jobs, space); j != nil && j.State == "running" {
+		return 1
+	}
+	return 0
+}
+
+// balancing is EOS's word for whether a space is being balanced.
+func balancing(jobs []hemera.JobStatus, space string) string {
+	if balancers(jobs, space) > 0 {
+		return "balancing"
+	}
+	return "idle"
+}
+
+// balanceFields are the keys of the job that balances a space. They are always there, so that a table has its columns.
+func balanceFields(jobs []hemera.JobStatus, space string) output.Record {
+	j := hemera.JobStatus{State: "idle"}
+	if last := balanceOf(jobs, space); last != nil {
+		j = *last
+	}
+	return output.Record{
+		{Key: "balance.state", Value: j.State}, {Key: "balance.why", Value: j.Why}, {Key: "balance.bytesleft", Value: j.BytesLeft},
+		{Key: "balance.bytesdone", Value: j.BytesDone}, {Key: "balance.ratemb", Value: j.Rate / 1e6}, {Key: "balance.timeleft", Value: int64(j.Remaining.Seconds())},
+	}
+}

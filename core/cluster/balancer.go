@@ -1,0 +1,40 @@
+package cluster
+
+import (
+	"strings"
+
+	"hemera"
+)
+
+// balancerSettings are the keys of [Settings] about the balancing of a space.
+var balancerSettings = []Setting{
+	{"space", "balancer", "on|off", "move pieces from disks that are too full to others, and pieces of a file apart that share a node or a zone"},
+	{"space", "balancer.threshold", "auto|1..50", "percent by which a disk's filling may differ from the space's mean; auto: 5"},
+	{"space", "balancer.rate", "auto|<bytes>[K|M|G|T]", "bytes per second that balancing moves from a disk, and to one; auto: 50M"},
+}
+
+// setBalancer changes one property of the space's balancing.
+func (s *spaceRecord) setBalancer(key, value string) error {
+	b := s.Balancer
+	var err error
+	switch strings.TrimPrefix(key, "balancer") {
+	case "":
+		var on bool
+		on, err = onOff("space", key, value)
+		// The record has the opposite, so that a record without the field means on.
+		b.Off = !on
+	case ".threshold":
+		b.Threshold = 0
+		if value != "auto" {
+			b.Threshold, err = number("space", key, value, hemera.BalancerThresholdMax)
+		}
+	case ".rate":
+		b.Rate, err = size(key, value)
+	default:
+		err = unknownKey("space", key)
+	}
+	if err == nil {
+		s.Balancer = b
+	}
+	return err
+}

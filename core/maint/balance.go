@@ -1,0 +1,203 @@
+package maint
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hemera"
+)
+
+const (
+	// balanceRest is how often it is looked whether a space is to be balanced.
+	balanceRest = 10 * time.Second
+	// balanceDelay is how long after the engine's start nothing is balanced: disks that no node has reported yet are not in
+	// the mean, and would change it.
+	balanceDelay = time.Minute
+	// balancePause is how long a space that has nothing to move any more, and is not balanced, is left alone: by then files
+	// were written and removed. It is longer where the look took long.
+	balancePause = 10 * time.Minute
+	// balanceShare is how many times as long as the last look the pause is at least.
+	balanceShare = 20
+)
+
+// balancer keeps the disks of each space equally full, and the pieces of its files apart: within and between groups, nodes
+// and zones. Each space that has something to move has a run. What is to be done is read from the view and the namespace
+// again at each look: a restart loses nothing.
+type balancer struct {
+	engine  *Engine
+	started time.Time
+
+	due time.Time // used by Step alone: wake-ups change nothing before
+
+	mu     sync.Mutex
+	spaces map[string]*balancedSpace // guarded by mu
+}
+
+// balancedSpace is what is remembered of a space while the engine lives. It is guarded by the balancer's mu.
+type balancedSpace struct {
+	run    *balanceRun    // that is under way, or the last one; nil if there was none
+	ledger *balanceLedger // of all runs; it guards itself
+	pause  time.Time      // no new run before, unless there are other disks
+	disks  int            // that took pieces when the pause began
+	// spread are the places over which the files were spread when all of them had been looked at.
+	spread map[failureDomain]bool
+}
+
+// failureDomain is a place that a file's pieces can be spread over.
+type failureDomain struct {
+	node hemera.NodeID
+	zone string
+}
+
+func newBalancer(e *Engine) *balancer {
+	return &balancer{engine: e, started: e.Now(), spaces: map[string]*balancedSpace{}}
+}
+
+func (b *balancer) Name() string { return "balance" }
+
+// Step begins a run for each space that has something to move, and ends those of spaces that are not to be balanced any
+// more.
+func (b *balancer) Step(ctx context.Context) (time.Duration, error) {
+	now := b.engine.Now()
+	if wait := b.started.Add(balanceDelay).Sub(now); wait > 0 {
+		return wait, nil
+	}
+	// Each piece that is moved or removed wakes the workers, and a look asks for the usage of all disks.
+	if left := b.due.Sub(now); left > 0 {
+		return left, nil
+	}
+	b.due = now.Add(balanceRest)
+	view := b.engine.Cluster.View()
+	for _, space := range view.Spaces {
+		s := b.space(space.Name)
+		domains := domainsOf(view, space.Name)
+		b.mu.Lock()
+		run, wider := s.run, !within(domains, s.spread)
+		resting := now.Before(s.pause) && !wider && takers(view, space.Name) <= s.disks
+		b.mu.Unlock()
+		switch {
+		case run != nil && !run.over():
+			if space.Balancer.Off {
+				run.cancel()
+			}
+			continue
+		case space.Balancer.Off || resting:
+			continue
+		}
+		next := newBalanceRun(b.engine, space.Name, s.ledger)
+		plan, _, err := next.look(ctx, view)
+		if err != nil {
+			return balanceRest, err
+		}
+		if !plan.Busy && !wider {
+			continue
+		}
+		b.begin(ctx, s, next, domains, wider)
+	}
+	b.forget(view)
+	return balanceRest, nil
+}
+
+// begin starts a run. wider: files can be spread over more places than before.
+func (b *balancer) begin(ctx context.Context, s *balancedSpace, run *balanceRun, domains map[failureDomain]bool, wider bool) {
+	ctx, run.cancel = context.WithCancel(ctx)
+	b.mu.Lock()
+	last := s.run
+	s.run = run
+	b.mu.Unlock()
+	b.engine.group.Go(func() {
+		defer run.cancel()
+		began := b.engine.Now()
+		end := run.run(ctx, wider)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if end.spread {
+			s.spread = domains
+		}
+		if end.stuck {
+			s.disks = takers(b.engine.Cluster.View(), run.space)
+			s.pause = b.engine.Now().Add(max(balancePause, balanceShare*b.engine.Now().Sub(began)))
+		}
+		// A look that found nothing to move is no news: the last job stays in the list.
+		if !end.stuck && !run.shown() {
+			s.run = last
+		}
+	})
+}
+
+// space is what is remembered of a space, made when it is first needed.
+func (b *balancer) space(name string) *balancedSpace {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.spaces[name] == nil {
+		b.spaces[name] = &balancedSpace{ledger: newBalanceLedger(b.engine.Now)}
+	}
+	return b.spaces[name]
+}
+
+// forget drops spaces that are gone.
+func (b *balancer) forget(view *hemera.View) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for name, s := range b.spaces {
+		if _, ok := view.Space(name); !ok {
+			if s.run != nil {
+				s.run.cancel()
+			}
+			delete(b.spaces, name)
+		}
+	}
+}
+
+// listJobs implements jobLister: the run of each space, or its last one.
+func (b *balancer) listJobs(context.Context) (list []hemera.JobStatus, _ error) {
+	b.mu.Lock()
+	var runs []*balanceRun
+	for _, s := range b.spaces {
+		if s.run != nil {
+			runs = append(runs, s.run)
+		}
+	}
+	b.mu.Unlock()
+	for _, r := range runs {
+		if r.shown() {
+			list = append(list, r.status())
+		}
+	}
+	slices.SortFunc(list, func(a, b hemera.JobStatus) int { return strings.Compare(a.Space, b.Space) })
+	return list, nil
+}
+
+// domainsOf are the places that the disks of a space are in, also while their nodes are offline.
+func domainsOf(v *hemera.View, space string) map[failureDomain]bool {
+	domains := map[failureDomain]bool{}
+	for _, d := range v.Disks {
+		if d.Space == space && d.Config == hemera.ConfigRW {
+			domains[failureDomain{d.Node, d.Zone}] = true
+		}
+	}
+	return domains
+}
+
+// takers counts the disks of a space that take new pieces.
+func takers(v *hemera.View, space string) (n int) {
+	for _, d := range v.Disks {
+		if d.Space == space && d.Writable() {
+			n++
+		}
+	}
+	return n
+}
+
+// within reports whether all of a are in b.
+func within(a, b map[failureDomain]bool) bool {
+	for d := range a {
+		if !b[d] {
+			return false
+		}
+	}
+	return true
+}

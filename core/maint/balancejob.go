@@ -1,0 +1,82 @@
+package maint
+
+import "hemera"
+
+// show begins to show the run as a job that is at work.
+func (r *balanceRun) show(why string) {
+	r.mu.Lock()
+	r.shows = true
+	r.mu.Unlock()
+	r.again(why)
+	r.set("running", why)
+}
+
+// shown reports whether the run has anything that an admin wants to see: a look that finds nothing to move has not.
+func (r *balanceRun) shown() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.shows
+}
+
+// busy reports whether the run has begun to move pieces by a plan: it goes on below the threshold then.
+func (r *balanceRun) busy() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.filling
+}
+
+// close is when the run has ended.
+func (r *balanceRun) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+}
+
+// over reports whether the run has ended.
+func (r *balanceRun) over() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closed
+}
+
+// counted counts a piece that was moved.
+func (r *balanceRun) counted(c candidate) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.made++
+	r.left = max(0, r.left-c.size())
+	delete(r.passes, c.piece.Disk)
+}
+
+// pass is when the end of a disk's files was reached.
+func (r *balanceRun) pass(disk hemera.DiskID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.passes[disk]++
+}
+
+// passed reports whether all files of a disk were looked at since one was moved. The first pass may have begun in the
+// middle of them.
+func (r *balanceRun) passed(disk hemera.DiskID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.passes[disk] >= 2
+}
+
+// moves is how many pieces were moved.
+func (r *balanceRun) moves() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.made
+}
+
+// status is the run as a job. The number of pieces that are left is an estimate, by the mean size of a piece.
+func (r *balanceRun) status() hemera.JobStatus {
+	r.mu.Lock()
+	left, size, closed := r.left, max(1, r.size), r.closed
+	r.mu.Unlock()
+	if s, _ := r.state(); closed && s == "done" {
+		left = 0
+	}
+	return r.report((left+size-1)/size, left)
+}

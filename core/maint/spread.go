@@ -1,0 +1,35 @@
+package maint
+
+import (
+	"hemera"
+	"hemera/rules/balance"
+	"hemera/rules/layout"
+)
+
+// spreadOf is how the file's pieces would lie on the disks.
+func spreadOf(v *hemera.View, e hemera.Entry, disks []hemera.DiskID) balance.Spread {
+	return balance.SpreadOf(v, disks, max(0, layout.Spare(e.Layout, e.Size, ^layout.Set(0))))
+}
+
+// disksOf are the disks of the pieces.
+func disksOf(pieces []hemera.Piece) []hemera.DiskID {
+	ids := make([]hemera.DiskID, len(pieces))
+	for i, p := range pieces {
+		ids[i] = p.Disk
+	}
+	return ids
+}
+
+// apart is what the spread of the file is after the planned move, and before.
+func apart(v *hemera.View, m plannedMove) (now, old balance.Spread) {
+	ids := disksOf(m.entry.Pieces)
+	old = spreadOf(v, m.entry, ids)
+	for _, d := range m.drop {
+		for i, p := range m.entry.Pieces {
+			if p == d {
+				ids[i] = m.add.Disk
+			}
+		}
+	}
+	return spreadOf(v, m.entry, ids), old
+}
