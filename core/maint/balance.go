@@ -42,8 +42,21 @@ type balancedSpace struct {
 	ledger *balanceLedger // of all runs; it guards itself
 	pause  time.Time      // no new run before, unless there are other disks
 	disks  int            // that took pieces when the pause began
-	// spread are the places over which the files were spread when all of them had been looked at.
-	spread map[failureDomain]bool
+	// spread are the places over which the files were spread when all of them had been looked at, and when each was there
+	// last. A place that was away for a while is forgotten: files that were written or repaired meanwhile do without it.
+	spread map[failureDomain]time.Time
+}
+
+// forgetDomains forgets places that are away for longer than so long.
+func (s *balancedSpace) forgetDomains(now map[failureDomain]bool, at time.Time, long time.Duration) {
+	for d, last := range s.spread {
+		switch {
+		case now[d]:
+			s.spread[d] = at
+		case at.Sub(last) > long:
+			delete(s.spread, d)
+		}
+	}
 }
 
 // failureDomain is a place that a file's pieces can be spread over.
@@ -62,7 +75,7 @@ func (b *balancer) Name() string { return "balance" }
 // more.
 func (b *balancer) Step(ctx context.Context) (time.Duration, error) {
 	now := b.engine.Now()
-	if wait := b.started.Add(balanceDelay).Sub(now); wait > 0 {
+	if wait := b.started.Add(b.engine.BalanceDelay).Sub(now); wait > 0 {
 		return wait, nil
 	}
 	// Each piece that is moved or removed wakes the workers, and a look asks for the usage of all disks.
@@ -75,6 +88,7 @@ func (b *balancer) Step(ctx context.Context) (time.Duration, error) {
 		s := b.space(space.Name)
 		domains := domainsOf(view, space.Name)
 		b.mu.Lock()
+		s.forgetDomains(domains, now, b.engine.BalanceDelay)
 		run, wider := s.run, !within(domains, s.spread)
 		resting := now.Before(s.pause) && !wider && takers(view, space.Name) <= s.disks
 		b.mu.Unlock()
@@ -115,7 +129,10 @@ func (b *balancer) begin(ctx context.Context, s *balancedSpace, run *balanceRun,
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if end.spread {
-			s.spread = domains
+			s.spread = map[failureDomain]time.Time{}
+			for d := range domains {
+				s.spread[d] = b.engine.Now()
+			}
 		}
 		if end.stuck {
 			s.disks = takers(b.engine.Cluster.View(), run.space)
@@ -171,11 +188,11 @@ func (b *balancer) listJobs(context.Context) (list []hemera.JobStatus, _ error) 
 	return list, nil
 }
 
-// domainsOf are the places that the disks of a space are in, also while their nodes are offline.
+// domainsOf are the places that take new pieces of a space.
 func domainsOf(v *hemera.View, space string) map[failureDomain]bool {
 	domains := map[failureDomain]bool{}
 	for _, d := range v.Disks {
-		if d.Space == space && d.Config == hemera.ConfigRW {
+		if d.Space == space && d.Writable() {
 			domains[failureDomain{d.Node, d.Zone}] = true
 		}
 	}
@@ -192,10 +209,10 @@ func takers(v *hemera.View, space string) (n int) {
 	return n
 }
 
-// within reports whether all of a are in b.
-func within(a, b map[failureDomain]bool) bool {
-	for d := range a {
-		if !b[d] {
+// within reports whether all of the places are known.
+func within(places map[failureDomain]bool, known map[failureDomain]time.Time) bool {
+	for d := range places {
+		if _, ok := known[d]; !ok {
 			return false
 		}
 	}

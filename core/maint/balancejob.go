@@ -45,7 +45,25 @@ func (r *balanceRun) counted(c candidate) {
 	defer r.mu.Unlock()
 	r.made++
 	r.left = max(0, r.left-c.size())
-	delete(r.passes, c.piece.Disk)
+}
+
+// nextRound is when a new plan is followed. It returns the number of moves until now. If pieces were moved by the plan
+// before, the new one may let others go that were too large for what was left of it.
+func (r *balanceRun) nextRound() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.made > r.before {
+		clear(r.passes)
+	}
+	r.before = r.made
+	return r.made
+}
+
+// lookAgain has all files looked at again.
+func (r *balanceRun) lookAgain() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.passes)
 }
 
 // pass is when the end of a disk's files was reached.
@@ -55,7 +73,7 @@ func (r *balanceRun) pass(disk hemera.DiskID) {
 	r.passes[disk]++
 }
 
-// passed reports whether all files of a disk were looked at since one was moved. The first pass may have begun in the
+// passed reports whether all files of a disk were looked at since the last plan that moved any. The first pass may have begun in the
 // middle of them.
 func (r *balanceRun) passed(disk hemera.DiskID) bool {
 	r.mu.Lock()

@@ -46,7 +46,8 @@ type balanceRun struct {
 	filling bool  // a plan had something to move: smaller differences count then
 	closed  bool  // the run is over
 	made    int64 // moves that were recorded
-	// passes is how often all files of a disk were looked at since one of them was moved.
+	before  int64 // of those, when the present plan was made
+	// passes is how often all files of a disk were looked at since the last plan that moved any.
 	passes map[hemera.DiskID]int
 }
 
@@ -170,7 +171,7 @@ func why(volumes []balance.Volume, p balance.Plan) string {
 // round begins moves by one plan, for a while. stuck: it has looked at all pieces that could go, and moved none.
 func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan balance.Plan) (stuck bool, err error) {
 	view := r.engine.Cluster.View()
-	until, before := r.engine.Now().Add(balanceRound), r.moves()
+	until, before := r.engine.Now().Add(balanceRound), r.nextRound()
 	for ctx.Err() == nil && r.engine.Now().Before(until) {
 		from, rest := r.source(volumes, plan)
 		if from == 0 && rest {
@@ -180,11 +181,16 @@ func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan b
 		if from == 0 {
 			// What is under way may change the picture. If it does not, the files would be looked at again in vain.
 			r.group.Wait()
-			if r.moves() == before && ctx.Err() == nil {
-				r.sleep(ctx, stallRest)
-				return r.allPassed(volumes, plan), nil
+			if r.moves() > before || ctx.Err() != nil {
+				return false, nil
 			}
-			return false, nil
+			r.sleep(ctx, stallRest)
+			if !r.ledger.settled() {
+				// Disks look fuller or emptier than they are until the last moves are in their reports.
+				r.lookAgain()
+				return false, nil
+			}
+			return r.allPassed(volumes, plan), nil
 		}
 		c, ok, err := r.next(ctx, from, view)
 		if err != nil {

@@ -92,8 +92,10 @@ type Options struct {
 	Writers func(hemera.DiskID) int
 	// LostAfter and OrphanAge replace the constants when above zero.
 	LostAfter, OrphanAge time.Duration
-	Now                  func() time.Time
-	Log                  *slog.Logger
+	// BalanceDelay is how long after the start nothing is balanced, so that nodes can report their disks; zero is a minute.
+	BalanceDelay time.Duration
+	Now          func() time.Time
+	Log          *slog.Logger
 	// Workers are run beside the engine's own.
 	Workers []Worker
 }
@@ -137,6 +139,9 @@ func New(o Options) *Engine {
 	}
 	if o.OrphanAge <= 0 {
 		o.OrphanAge = OrphanAge
+	}
+	if o.BalanceDelay <= 0 {
+		o.BalanceDelay = balanceDelay
 	}
 	if o.Now == nil {
 		o.Now = time.Now

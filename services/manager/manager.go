@@ -30,6 +30,8 @@ type Options struct {
 	// LostAfter is how long a disk is out of reach before its files are repaired elsewhere; zero
 	// is [maint.LostAfter].
 	LostAfter time.Duration
+	// BalanceDelay is as in [maint.Options].
+	BalanceDelay time.Duration
 	// Version is the program's, to compare the nodes' with; may be empty.
 	Version string
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
@@ -120,7 +122,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	p.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, p.pieces}, Removals: o.Tree, Findings: o.Tree, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
-		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log,
+		LostAfter: o.LostAfter, BalanceDelay: o.BalanceDelay, Now: o.Now, Log: o.Log,
 	})
 	// From the clock and not from 1: a capability of the process before this one can still be committed, and must not
 	// name a write of this process.

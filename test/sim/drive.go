@@ -44,9 +44,9 @@ func (d *drive) hasServed(id hemera.PieceID) bool {
 	return ok
 }
 
-// newDrive makes an empty drive with a file system in memory.
-func newDrive(path string, now func() time.Time) (*drive, error) {
-	d := &drive{path: path, memory: vfs.NewMemory(0, now), now: now}
+// newDrive makes an empty drive with a file system in memory, with room for size bytes; 0 is without limit.
+func newDrive(path string, size int64, now func() time.Time) (*drive, error) {
+	d := &drive{path: path, memory: vfs.NewMemory(size, now), now: now}
 	d.faulty = vfs.NewFaulty(d.memory)
 	if err := d.memory.Mkdir(path); err != nil {
 		return nil, err

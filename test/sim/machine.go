@@ -43,7 +43,7 @@ func newMachine(w *world, i, drives int) (*machine, error) {
 	m := &machine{w: w, host: host(fmt.Sprintf("node%d", i)), addr: fmt.Sprintf("node%d:1095", i), state: filepath.Join(w.plan.dir, fmt.Sprintf("node%d", i)), index: i}
 	m.badCable.Store(w.plan.lossy && i == w.plan.loser)
 	for d := range drives {
-		drive, err := newDrive(fmt.Sprintf("/disk%d", d), w.clock(&m.skew))
+		drive, err := newDrive(fmt.Sprintf("/disk%d", d), w.plan.capacity(i, d), w.clock(&m.skew))
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,9 @@ const managerHost host = "manager"
 // lostAfter is how long a disk is away before its files are repaired on other disks.
 const lostAfter = 20 * time.Second
 
+// balanceDelay is how long after a manager's start nothing is balanced.
+const balanceDelay = 5 * time.Second
+
 // head is one life of the manager.
 type head struct {
 	*process
@@ -49,7 +52,7 @@ func (w *world) startManager(rng *rand.Rand) error {
 		return err
 	}
 	h.Manager, err = manager.New(h.ctx, manager.Options{
-		Store: h.store, Writer: h.tree.Writer(), Tree: w.strain(h.tree.Parts()), Addr: "manager:1094", LostAfter: lostAfter, Now: now, Log: w.log,
+		Store: h.store, Writer: h.tree.Writer(), Tree: w.strain(h.tree.Parts()), Addr: "manager:1094", LostAfter: lostAfter, BalanceDelay: balanceDelay, Now: now, Log: w.log,
 	})
 	if err != nil {
 		return err

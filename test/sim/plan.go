@@ -59,6 +59,8 @@ type plan struct {
 	// lossy: the machine with the number loser has a bad cable.
 	lossy bool
 	loser int
+	// uneven: drives are small, of several sizes, and balanced to a percent.
+	uneven bool
 	// stale: the manager's directory is put back to an older copy now and then.
 	stale bool
 	// victim is the one drive that may lose what it acknowledged; without, all keep it.
@@ -119,6 +121,7 @@ func newPlan(o Options) plan {
 	if r := p.random("lossy"); r.IntN(4) == 0 {
 		p.lossy, p.loser = true, r.IntN(p.machines)
 	}
+	p.uneven = p.random("uneven").IntN(3) == 0
 	// A double arrives up to forty seconds late, when its sender may have been restarted.
 	p.weather = weather{delay: 5 * time.Millisecond, slowDelay: 3 * time.Second, late: 40 * time.Second}
 	switch r.IntN(3) {
@@ -134,6 +137,14 @@ func newPlan(o Options) plan {
 
 // turns reports whether disks are drained in turns.
 func (p *plan) turns() bool { return p.strain > 0 || p.plants }
+
+// capacity is the room on a drive in bytes; 0 is without limit. It is enough for all that clients write.
+func (p *plan) capacity(machine, drive int) int64 {
+	if !p.uneven {
+		return 0
+	}
+	return []int64{128 << 20, 256 << 20, 512 << 20}[(int(p.seed%3)+machine+2*drive)%3]
+}
 
 // random is a source of choices for one actor, so that what one does changes nothing for others.
 // Two calls with one name return the same sequence.

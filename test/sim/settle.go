@@ -48,6 +48,7 @@ func (w judge) settle(ctx context.Context) {
 	// The order matters: repairs first, then late commits, which must not undo them.
 	w.audit(ctx)
 	w.mended(ctx)
+	w.balanced(ctx)
 	w.arrive(ctx)
 	w.checkTree(ctx)
 	w.checkQuotas(ctx)

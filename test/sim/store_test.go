@@ -12,7 +12,7 @@ import (
 // TestStore holds the disks of the simulator, while nothing is wrong with them, to what every disk must do.
 func TestStore(t *testing.T) {
 	disktest.Run(t, func(t *testing.T) disk.Store {
-		d, err := newDrive("/disk", time.Now)
+		d, err := newDrive("/disk", 0, time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}

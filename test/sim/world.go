@@ -144,6 +144,13 @@ func (w *world) begin(ctx context.Context) error {
 	if err := h.SetSpace(ctx, "default", "policy.minpieces", w.plan.minPieces); err != nil {
 		return err
 	}
+	if w.plan.uneven {
+		for _, s := range [][2]string{{"balancer.threshold", "1"}, {"balancer.rate", "1G"}} {
+			if err := h.SetSpace(ctx, "default", s[0], s[1]); err != nil {
+				return err
+			}
+		}
+	}
 	for i := range w.plan.clients {
 		c := newClient(w, i)
 		w.clients = append(w.clients, c)

@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hemera"
+)
+
+// balanced waits until the manager moves no piece any more to balance its space. It must end: within the threshold, or where it
+// says itself that no piece can be moved.
+func (w judge) balanced(ctx context.Context) {
+	// A look comes every ten seconds, and the pictures of nodes are of before the last moves for a while.
+	const limit, pause = 20 * time.Minute, 5 * time.Second
+	left := "nothing was looked at"
+	for waited := time.Duration(0); waited < limit; waited += pause {
+		rest(ctx, pause)
+		if left = w.unbalanced(ctx); left == "" && waited > 2*time.Minute {
+			return
+		}
+	}
+	w.fail("not balanced in time: %s", left)
+}
+
+// unbalanced says what is left to balance, or "".
+func (w judge) unbalanced(ctx context.Context) string {
+	h := w.head.Load()
+	jobs, err := h.Jobs(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	waits := false
+	for _, j := range jobs {
+		if j.Kind != "balance" {
+			continue
+		}
+		if j.State == "running" {
+			return fmt.Sprintf("%+v", j)
+		}
+		waits = j.State == "waiting"
+		w.trace.add("sim", "balancing: %+v", j)
+	}
+	if !w.plan.uneven || waits {
+		return ""
+	}
+	var used, capacity float64
+	filling := func(d hemera.Disk) float64 { return float64(d.Used) / float64(max(1, d.Used+d.Free)) }
+	disks := h.Cluster().View().Disks
+	for _, d := range disks {
+		if d.Writable() {
+			used, capacity = used+float64(d.Used), capacity+float64(d.Used+d.Free)
+		}
+	}
+	for _, d := range disks {
+		// Held pieces go by themselves, and are not counted.
+		_, held, err := h.tree.DiskHeld(ctx, d.ID)
+		if off := filling(d) - used/capacity; err == nil && held == 0 && d.Writable() && max(off, -off) > 0.02 {
+			return fmt.Sprintf("disk %d is %.3f full, all are %.3f", d.ID, filling(d), used/capacity)
+		}
+	}
+	return ""
+}
