@@ -126,20 +126,20 @@ func (b *balancer) begin(ctx context.Context, s *balancedSpace, run *balanceRun,
 		defer run.cancel()
 		began := b.engine.Now()
 		end := run.run(ctx, wider)
+		now, disks, shown := b.engine.Now(), takers(b.engine.Cluster.View(), run.space), run.shown()
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if end.spread {
 			s.spread = map[failureDomain]time.Time{}
 			for d := range domains {
-				s.spread[d] = b.engine.Now()
+				s.spread[d] = now
 			}
 		}
 		if end.stuck {
-			s.disks = takers(b.engine.Cluster.View(), run.space)
-			s.pause = b.engine.Now().Add(max(balancePause, balanceShare*b.engine.Now().Sub(began)))
+			s.disks, s.pause = disks, now.Add(max(balancePause, balanceShare*now.Sub(began)))
 		}
 		// A look that found nothing to move is no news: the last job stays in the list.
-		if !end.stuck && !run.shown() {
+		if !end.stuck && !shown {
 			s.run = last
 		}
 	})

@@ -12,7 +12,7 @@
 // # Workers
 //
 // Each kind of work is a [Worker]: a step does what is due with bounded memory and says how long to rest; [Engine.Wake] ends
-// the rest of all of them. The engine has six, and [Options] may add more:
+// the rest of all of them. The engine has seven, and [Options] may add more:
 //
 //   - watch ends the orders of nodes that went offline;
 //   - remove has disks remove unlinked pieces, in batches, one batch a disk (remove.go; room.go for held pieces);
@@ -20,11 +20,14 @@
 //   - repair makes the missing pieces of incomplete files, one piece of a file at a time (repair.go); here, and for the files of
 //     lost disks, those that can lose the fewest more pieces come first (danger.go);
 //   - heal verifies and repairs single pieces that reads, scrubs and audits found bad (piecerepair.go);
-//   - audit compares each disk with the namespace every [AuditInterval] (audit.go, compare.go, suspects.go).
+//   - audit compares each disk with the namespace every [AuditInterval] (audit.go, compare.go, suspects.go);
+//   - balance moves pieces until the disks of a space are about equally full, and pieces of a file apart that share a node or a
+//     zone (balance.go, balancerun.go, balancespread.go). rules/balance decides; balanceledger.go counts what the reports of
+//     disks do not show yet.
 //
 // # A move
 //
-// Drain, repair and heal make a piece elsewhere in the same way (move.go): lock the file, read the entry again, wait for room
+// Drain, repair, heal and balance make a piece elsewhere in the same way (move.go): lock the file, read the entry again, wait for room
 // for a copy and plan it, have the destination's node pull the piece, record it in place of the old one. The old one is then
 // unlinked, and the remover has its disk remove it.
 //
