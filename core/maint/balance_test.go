@@ -100,7 +100,7 @@ func TestANewDiskIsFilled(t *testing.T) {
 		if rate := float64(jobs[0].BytesDone) / took.Seconds(); rate > 1.05*hemera.BalancerRate {
 			t.Errorf("%.0f bytes per second went to one disk", rate)
 		}
-		if most := int64(80 * gb); jobs[0].BytesDone > most {
+		if most := 80 * gb; jobs[0].BytesDone > most {
 			t.Errorf("%d bytes were moved", jobs[0].BytesDone)
 		}
 	})

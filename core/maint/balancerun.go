@@ -350,8 +350,8 @@ func (r *balanceRun) begin(ctx context.Context, c candidate, to hemera.DiskID) b
 		case err == nil:
 			r.moved(bytes, counted)
 			r.counted(c)
-		case errors.Is(err, errs.Conflict) || ctx.Err() != nil:
-			// The file changed, or the run was called off: the next look sees what is left.
+		case errors.Is(err, errs.Conflict) || errors.Is(err, errs.NoSpace) || ctx.Err() != nil:
+			// The file or the disk changed, or the run was called off: the next look sees what is left.
 		default:
 			r.failed(err)
 		}
