@@ -22,7 +22,7 @@ var rows = []row{
 	{"words", []string{".", "errs"}, []string{}, "every package uses them, so they depend on nothing but the standard library"},
 	{"rules", []string{"rules/access", "rules/capability", "rules/checksum", "rules/condition", "rules/erasure", "rules/layout", "rules/limits", "rules/netjudge",
 		"rules/place",
-		"rules/policy", "rules/quota", "rules/wire"}, []string{},
+		"rules/policy", "rules/quota", "rules/recycle", "rules/wire"}, []string{},
 		"pure functions can be read and tested alone; each does without the others"},
 	{"platform", []string{"platform/vfs", "platform/kv", "platform/rpc", "platform/auth", "platform/link", "platform/netstat", "platform/poll",
 		"platform/xrootd", "platform/zerocopy", "platform/pki", "platform/treewalk", "platform/thinlog"},

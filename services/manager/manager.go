@@ -62,6 +62,7 @@ type Manager struct {
 	*quotaAdmin
 	*reporter
 	*writeAdmin
+	*recycler
 	*parts
 }
 
@@ -94,6 +95,7 @@ var (
 	_ hemera.TrustAdmin   = (*Manager)(nil)
 	_ hemera.WriteAdmin   = (*Manager)(nil)
 	_ hemera.StatusAdmin  = (*Manager)(nil)
+	_ hemera.RecycleBin   = (*Manager)(nil)
 )
 
 // New loads the cluster's state and returns a manager that can be called; background work begins
@@ -138,6 +140,8 @@ func newManager(p *parts, o Options) *Manager {
 	writes := &writeAdmin{parts: p}
 	observes := &observer{parts: p, began: processStats().virtual}
 	own := &ownWrites{parts: p, names: names}
+	recycles := &recycler{p}
+	p.tree.UseSpaceRules(recycles.ruleOfSpace)
 	reports := &reporter{
 		parts: p, observer: observes, version: o.Version, limits: o.Limits, quotas: aged[[]hemera.QuotaRow]{now: p.now},
 		census: &census{files: p.tree, now: p.now, broken: p.engine.Broken},
@@ -156,6 +160,7 @@ func newManager(p *parts, o Options) *Manager {
 		quotaAdmin:   &quotaAdmin{p},
 		reporter:     reports,
 		writeAdmin:   writes,
+		recycler:     recycles,
 		parts:        p,
 	}
 }
@@ -167,6 +172,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	g.Go(func() error { return m.engine.Run(ctx) })
 	g.Go(func() error { return m.sweep(ctx) })
 	g.Go(func() error { return m.tree.RunQuotas(ctx) })
+	g.Go(func() error { return m.recycler.expire(ctx) })
 	err := g.Wait()
 	// A manager that fails says nothing: its next start then audits the disks.
 	if err == nil {

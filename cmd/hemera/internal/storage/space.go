@@ -1,11 +1,14 @@
 package storage
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/rules/recycle"
 )
 
 // SpaceCommand makes `hemera space`: spaces and their policies.
@@ -65,6 +68,6 @@ func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output
 		{Key: "usage", Value: cli.Percent(all.Used, all.Capacity)},
 		{Key: "policy.layout", Value: p.Layout.Kind.String()}, {Key: "policy.nstripes", Value: int(p.Layout.Pieces)}, {Key: "policy.checksum", Value: p.Checksum.String()},
 		// 0 is auto.
-		{Key: "policy.minpieces", Value: int(p.PiecesMin)}, {Key: "policy.sync", Value: cli.OnOff(p.Sync, "on", "off")}, {Key: "headroom", Value: s.Headroom},
+		{Key: "policy.minpieces", Value: int(p.PiecesMin)}, {Key: "policy.sync", Value: cli.OnOff(p.Sync, "on", "off")}, {Key: "policy.recycle", Value: cmp.Or(s.Recycle, recycle.Off)}, {Key: "headroom", Value: s.Headroom},
 	}...)
 }
