@@ -7,6 +7,7 @@ import (
 	"hemera/cmd/hemera/internal/cluster"
 	"hemera/cmd/hemera/internal/files"
 	"hemera/cmd/hemera/internal/ns"
+	"hemera/cmd/hemera/internal/piece"
 	"hemera/cmd/hemera/internal/recycle"
 	"hemera/cmd/hemera/internal/serve"
 	"hemera/cmd/hemera/internal/storage"
@@ -85,7 +86,8 @@ func clusterCommands(e *cli.Env) []*cobra.Command {
 	node := storage.NodeCommand(e)
 	serve.RunsNode(e, node)
 	return []*cobra.Command{
-		cluster.StatusCommand(e), cluster.WhyCommand(e), storage.FsCommand(e), node, storage.SpaceCommand(e), storage.GroupCommand(e), cluster.QuotaCommand(e), ns.Command(e), cluster.OpenCommand(e), cluster.WhoCommand(e),
+		cluster.StatusCommand(e), cluster.WhyCommand(e), storage.FsCommand(e), node, cluster.NetCommand(e), storage.SpaceCommand(e), storage.GroupCommand(e), cluster.QuotaCommand(e), ns.Command(e), cluster.OpenCommand(e), cluster.WhoCommand(e),
 		cluster.FsckCommand(e), files.FileCommand(e), storage.TokenCommand(e), cluster.KeyCommand(e), cluster.ConfigCommand(e),
+		piece.Command(e),
 	}
 }

@@ -95,7 +95,7 @@ func appendFooter(b []byte, s hemera.PieceStat) ([]byte, error) {
 	start := len(b)
 	b = le.AppendUint64(b, uint64(s.ID.File))
 	b = le.AppendUint64(b, uint64(s.ID.Gen))
-	b = append(b, s.ID.Index, uint8(s.Layout.Kind), s.Layout.Data, s.Layout.Pieces)
+	b = append(b, s.ID.Index, s.Layout.KindByte(), s.Layout.Data, s.Layout.Pieces)
 	b = le.AppendUint32(b, s.Layout.BlockSize)
 	b = le.AppendUint64(b, uint64(s.Size))
 	b = le.AppendUint64(b, uint64(s.FileSize))
@@ -152,14 +152,13 @@ func parseFooter(tail []byte, fileSize int64) (hemera.PieceStat, error) {
 func parseFooterBody(b []byte, at int64) (hemera.PieceStat, error) {
 	le := binary.LittleEndian
 	s := hemera.PieceStat{
-		ID: hemera.PieceID{File: hemera.FileID(le.Uint64(b)), Gen: hemera.Generation(le.Uint64(b[8:])), Index: b[16]},
-		Layout: hemera.Layout{
-			Kind: hemera.LayoutKind(b[17]), Data: b[18], Pieces: b[19], BlockSize: le.Uint32(b[20:]),
-		},
+		ID:       hemera.PieceID{File: hemera.FileID(le.Uint64(b)), Gen: hemera.Generation(le.Uint64(b[8:])), Index: b[16]},
+		Layout:   hemera.Layout{Data: b[18], Pieces: b[19], BlockSize: le.Uint32(b[20:])},
 		Size:     int64(le.Uint64(b[24:])),
 		FileSize: int64(le.Uint64(b[32:])),
 		Sealed:   time.Unix(0, int64(le.Uint64(b[40:]))),
 	}
+	s.Layout.SetKindByte(b[17])
 	pathLen, sums := int(le.Uint16(b[48:])), int(b[50])
 	b = b[headSize:]
 	// The footer must begin where a piece of that size has it: a file that was cut and grown again fails here.

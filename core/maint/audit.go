@@ -351,7 +351,7 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 		}
 		t.add(tagMissing, d.ID, f.piece.File)
 		// The missing piece is one of those that it cannot do without.
-		if len(now.Pieces) <= layout.Needed(now.Layout) {
+		if !layout.Readable(now.Layout, now.Size, layout.Indexes(now.Pieces).Without(int(f.piece.Index))) {
 			t.addLost(d.ID, f.piece.File)
 		}
 		if !t.repair {

@@ -127,14 +127,14 @@ func (a *auditor) ruined(ctx context.Context, t *tally) error {
 		if err != nil {
 			return err
 		}
-		good := 0
+		var good layout.Set
 		for _, p := range now.Pieces {
 			_, there := view.Disk(p.Disk)
 			if there && !a.engine.IsBroken(pieceOn(now, p)) {
-				good++
+				good = good.With(int(p.Index))
 			}
 		}
-		if good < layout.Needed(now.Layout) {
+		if !layout.Readable(now.Layout, now.Size, good) {
 			t.addLost(b.Disk, now.ID)
 		}
 	}

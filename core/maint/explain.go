@@ -7,6 +7,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 // explainFiles is how many files of a disk are looked at to say what holds its job up.
@@ -32,7 +33,7 @@ func (ex *explainer) Explain(entry hemera.Entry) []hemera.Reason {
 				Text: "was found bad, and waits to be repaired from the other pieces, or is being"})
 		}
 	}
-	lacks := missing(entry)
+	lacks := layout.Missing(entry.Layout, entry.Size, entry.Pieces)
 	if len(lacks) == 0 {
 		return reasons
 	}

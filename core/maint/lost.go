@@ -18,18 +18,19 @@ func (a *auditor) removed(ctx context.Context, t *tally) error {
 		err := a.pages(ctx, func(after hemera.FileID) ([]hemera.Entry, error) {
 			return a.engine.Files.DiskFiles(ctx, id, after, auditPage)
 		}, func(e hemera.Entry) {
-			// left is how many pieces are on disks of the cluster; first is where the file is counted.
-			left, first := 0, id
+			// left are the pieces on disks of the cluster; first is where the file is counted.
+			var left layout.Set
+			first := id
 			for _, p := range e.Pieces {
 				if !slices.Contains(gone, p.Disk) {
-					left++
+					left = left.With(int(p.Index))
 				} else if p.Disk < first {
 					first = p.Disk
 				}
 			}
 			switch {
 			case first != id || e.Size == 0:
-			case left < layout.Needed(e.Layout):
+			case !layout.Readable(e.Layout, e.Size, left):
 				t.addLost(id, e.ID)
 			default:
 				t.add(tagShort, id, e.ID)

@@ -1,6 +1,7 @@
 package maint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -73,10 +74,12 @@ type plannedMove struct {
 
 // moveSpec says which piece is to be made, and around what the move is planned.
 type moveSpec struct {
-	index uint8           // of the piece to make
-	drop  []hemera.Piece  // pieces it replaces
-	avoid []hemera.DiskID // not to read from: known to be bad
-	full  []hemera.DiskID // not to write to now
+	index uint8                 // of the piece to make
+	drop  []hemera.Piece        // pieces it replaces
+	class urgency               // before which other copies it comes
+	avoid []hemera.DiskID       // not to read from: known to be bad
+	full  []hemera.DiskID       // not to write to now, and to read from only if no other disk will do
+	load  map[hemera.DiskID]int // copies under way from and to a disk, in the limiter's units
 	// leaving are disks that are still to remove this very piece: what a copy found there would go.
 	leaving []hemera.DiskID
 	writes  func(hemera.DiskID) int // writes and copies under way to a disk
@@ -89,25 +92,34 @@ type moveSpec struct {
 func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 	readable := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return slices.Contains(w.avoid, p.Disk) })
 	m := plannedMove{entry: e, drop: w.drop, sources: place.Order(v, readable, "", nil, w.seed)}
-	// Fewer than are needed to read the file: no new piece can be made of them.
-	if len(m.sources) < layout.Needed(e.Layout) {
+	var have layout.Set
+	for _, t := range m.sources {
+		have = have.With(int(t.Index))
+	}
+	// Not enough to read the file: no new piece can be made of them.
+	if !layout.Readable(e.Layout, e.Size, have) {
 		why := place.Unreadable(v, e.Pieces, nil)
 		if len(readable) < len(e.Pieces) && len(place.Order(v, e.Pieces, "", nil, w.seed)) > len(m.sources) {
 			why = "the pieces that can be read are bad"
 		}
 		return m, errs.New(errs.NoReplicas, "maint.Plan", "fxid:"+e.ID.Hex(), "no piece can be read: "+why)
 	}
-	// have counts for zones and hosts, so that the new piece keeps its distance; a disk that is dropped only must not be chosen.
-	var have, exclude []hemera.DiskID
+	declustered(v, m.sources, w.load)
+	m.add.Index = w.index
+	if slices.ContainsFunc(m.reads(), func(id hemera.DiskID) bool { return slices.Contains(w.full, id) }) {
+		return m, errs.New(errs.Overloaded, "maint.Plan", "fxid:"+e.ID.Hex(), "its disks are read by as many copies as they take")
+	}
+	// kept counts for zones and hosts, so that the new piece keeps its distance; a disk that is dropped only must not be chosen.
+	var kept, exclude []hemera.DiskID
 	for _, p := range e.Pieces {
 		if slices.Contains(w.drop, p) {
 			exclude = append(exclude, p.Disk)
 		} else {
-			have = append(have, p.Disk)
+			kept = append(kept, p.Disk)
 		}
 	}
 	request := place.Request{
-		Space: e.Space, Want: 1, Size: layout.PieceSize(e.Layout, e.Size, w.index), Have: have, ExcludeDisks: slices.Concat(exclude, w.full, w.leaving),
+		Space: e.Space, Want: 1, Size: layout.PieceSize(e.Layout, e.Size, w.index), Have: kept, ExcludeDisks: slices.Concat(exclude, w.full, w.leaving),
 		Writers: w.writes, Seed: w.seed,
 	}
 	choice, err := place.Choose(v, request)
@@ -131,19 +143,19 @@ func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 	return m, nil
 }
 
+// declustered puts sources first that few copies use, so that all disks read their part of a rebuild. Disks that fail stay
+// behind the others.
+func declustered(v *hemera.View, sources []hemera.Target, load map[hemera.DiskID]int) {
+	sick := func(t hemera.Target) int {
+		if d, ok := v.Disk(t.Disk); ok && d.Health != hemera.HealthFailing {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(sources, func(a, b hemera.Target) int {
+		return cmp.Or(cmp.Compare(sick(a), sick(b)), cmp.Compare(load[a.Disk], load[b.Disk]))
+	})
+}
+
 // sparseAsk is from which size on a piece that no disk has room for is tried all the same.
 const sparseAsk = 64 << 20
-
-// missing are the indexes of the layout that the entry has no piece for.
-func missing(e hemera.Entry) (indexes []uint8) {
-	// An empty file has no pieces, whatever its layout asks for.
-	if e.Size == 0 {
-		return nil
-	}
-	for i := range e.Layout.Pieces {
-		if !slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return p.Index == i }) {
-			indexes = append(indexes, i)
-		}
-	}
-	return indexes
-}

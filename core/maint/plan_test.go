@@ -112,17 +112,6 @@ func TestDue(t *testing.T) {
 	}
 }
 
-func TestMissing(t *testing.T) {
-	e := two()
-	e.Layout = hemera.Replica(4)
-	if m := missing(e); !slices.Equal(m, []uint8{2, 3}) {
-		t.Error(m)
-	}
-	if m := missing(hemera.Entry{Layout: hemera.Replica(2)}); m != nil {
-		t.Errorf("an empty file misses %v", m)
-	}
-}
-
 func TestCopyLimiterBoundsCopiesToADisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newCopyLimiter(2, 100)
@@ -130,7 +119,7 @@ func TestCopyLimiterBoundsCopiesToADisk(t *testing.T) {
 		enter := func(file hemera.FileID) (plannedMove, error) {
 			e := two()
 			e.ID = file
-			return g.acquire(t.Context(), func(full []hemera.DiskID, _ map[hemera.DiskID]int) (plannedMove, error) {
+			return g.acquire(t.Context(), urgencyDrain, func(full []hemera.DiskID, _ map[hemera.DiskID]int) (plannedMove, error) {
 				return plan(view, e, moveSpec{drop: e.Pieces[:1], full: full})
 			})
 		}
@@ -155,14 +144,14 @@ func TestCopyLimiterBoundsCopiesToADisk(t *testing.T) {
 			t.Error(err)
 		}
 		view = fleet(2)
-		if _, err := g.acquire(t.Context(), func([]hemera.DiskID, map[hemera.DiskID]int) (plannedMove, error) {
+		if _, err := g.acquire(t.Context(), urgencyDrain, func([]hemera.DiskID, map[hemera.DiskID]int) (plannedMove, error) {
 			return plannedMove{}, errs.New(errs.NoReplicas, "", "", "")
 		}); !errors.Is(err, errs.NoReplicas) {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := g.acquire(ctx, func([]hemera.DiskID, map[hemera.DiskID]int) (plannedMove, error) {
+		if _, err := g.acquire(ctx, urgencyDrain, func([]hemera.DiskID, map[hemera.DiskID]int) (plannedMove, error) {
 			return plannedMove{}, errs.New(errs.NoSpace, "", "", "")
 		}); err == nil {
 			t.Error("entered with a cancelled context")

@@ -116,7 +116,7 @@ func checkCommit(c *Commit) error {
 	}
 	seen := make(map[uint8]bool) // indexes of pieces
 	for _, p := range c.Pieces {
-		if p.Disk == 0 || p.Index >= c.Layout.Pieces || seen[p.Index] {
+		if p.Disk == 0 || !fits(c.Layout, c.Size, p.Index) || seen[p.Index] {
 			return refuse(errs.Invalid, "Commit", c.Name, "piece %d on disk %d does not fit layout %s", p.Index, p.Disk, c.Layout)
 		}
 		seen[p.Index] = true

@@ -10,6 +10,7 @@ import (
 	"hemera/core/namespace/schema"
 	"hemera/core/namespace/tables"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 // A piece is in one of these states. Each is a record by disk, so that a disk's worth of work is one range of
@@ -159,16 +160,26 @@ func moved(subject string, e *hemera.Entry, drop, add []hemera.Piece) ([]hemera.
 		out = slices.Delete(out, i, i+1)
 	}
 	for _, p := range add {
-		if p.Disk == 0 || p.Index >= e.Layout.Pieces || slices.ContainsFunc(out, func(o hemera.Piece) bool { return o.Index == p.Index }) {
+		if p.Disk == 0 || !fits(e.Layout, e.Size, p.Index) || slices.ContainsFunc(out, func(o hemera.Piece) bool { return o.Index == p.Index }) {
 			return nil, refuse(errs.Conflict, "MovePieces", subject, "piece %d is there already, or not of layout %s", p.Index, e.Layout)
 		}
 		out = append(out, p)
 	}
-	if needed := min(len(e.Pieces), max(1, int(e.Layout.Data))); len(out) < needed {
-		return nil, refuse(errs.Conflict, "MovePieces", subject, "%d pieces would be left, the file needs %d", len(out), needed)
+	if readable(e, e.Pieces) && !readable(e, out) {
+		return nil, refuse(errs.Conflict, "MovePieces", subject, "%d pieces would be left, the file needs %d", len(out), layout.Needed(e.Layout, e.Size))
 	}
 	slices.SortFunc(out, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })
 	return out, nil
+}
+
+// fits reports whether a file of size bytes can have a piece with the index. Of a coded file that is one with bytes.
+func fits(l hemera.Layout, size int64, index uint8) bool {
+	return index < l.Pieces && (!l.Coded() || layout.Stored(l, size, index))
+}
+
+// readable reports whether the file can be read from the pieces.
+func readable(e *hemera.Entry, pieces []hemera.Piece) bool {
+	return layout.Readable(e.Layout, e.Size, layout.Indexes(pieces))
 }
 
 // isUnlinked reports whether the disk is to remove the piece, now or later.

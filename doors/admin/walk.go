@@ -223,7 +223,7 @@ func (r *WalkRequest) matches(e hemera.Entry) bool {
 		r.NotGID != nil && e.GID == *r.NotGID,
 		r.Layout != "" && e.Layout.Kind.String() != r.Layout && e.Layout.String() != r.Layout,
 		r.Pieces != 0 && int(e.Layout.Pieces) != r.Pieces,
-		r.Incomplete && (e.Size == 0 || len(e.Pieces) >= int(e.Layout.Pieces)):
+		r.Incomplete && len(e.Pieces) >= layout.Count(e.Layout, e.Size):
 		return false
 	}
 	return true

@@ -80,9 +80,9 @@ func (e *encoder) flags(on [7]bool) {
 	e.byte(f)
 }
 
-// layout writes kind, pieces that are needed, pieces in all, and bytes of a block.
+// layout writes kind and local parities, data pieces, pieces in all, and bytes of a block.
 func (e *encoder) layout(l hemera.Layout) {
-	e.byte(byte(l.Kind))
+	e.byte(l.KindByte())
 	e.byte(l.Data)
 	e.byte(l.Pieces)
 	e.uint(uint64(l.BlockSize))
@@ -249,8 +249,10 @@ func (d *decoder) capability() hemera.Capability {
 }
 
 // layout does not judge: whether the layout makes sense is the reader's to check.
-func (d *decoder) layout() hemera.Layout {
-	return hemera.Layout{Kind: hemera.LayoutKind(d.byte()), Data: d.byte(), Pieces: d.byte(), BlockSize: d.uint32()}
+func (d *decoder) layout() (l hemera.Layout) {
+	l.SetKindByte(d.byte())
+	l.Data, l.Pieces, l.BlockSize = d.byte(), d.byte(), d.uint32()
+	return l
 }
 
 // checksumKind fails on a kind that this program does not have, since its length is not known.

@@ -27,14 +27,118 @@
 // BlockSize is not valid; it counts as one of pages, so that a damaged record does no harm here.
 package layout
 
-import "hemera"
+import (
+	"slices"
 
-// Needed is how many pieces are enough to read a file, and so the fewest that must exist: at least 1.
-func Needed(l hemera.Layout) int { return max(int(l.Data), 1) }
+	"hemera"
+	"hemera/rules/erasure"
+)
 
-// Required is how many sealed pieces a commit takes if its capability or policy asks for minimum: never fewer
-// than the file can be read from.
-func Required(l hemera.Layout, minimum uint8) int { return max(int(minimum), Needed(l)) }
+// Set is a set of the pieces of one file, by their indexes.
+type Set = erasure.Set
+
+// Stored reports whether the piece with the index has bytes when the file has size bytes. Pieces without bytes are not
+// stored: a small file of a coded layout has fewer data pieces than its layout, and a file without bytes has none.
+func Stored(l hemera.Layout, size int64, index uint8) bool {
+	return index < l.Pieces && PieceSize(l, size, index) > 0
+}
+
+// Count is how many pieces a file of size bytes has: those that are stored.
+func Count(l hemera.Layout, size int64) int {
+	if size <= 0 {
+		return 0
+	}
+	n := 0
+	for i := range l.Pieces {
+		if Stored(l, size, i) {
+			n++
+		}
+	}
+	return n
+}
+
+// absent is how many data pieces have no bytes in a file of size bytes, above zero.
+func absent(l hemera.Layout, size int64) int {
+	if !l.Coded() {
+		return 0
+	}
+	return int(max(int64(l.Data)-blocks(l, size), 0))
+}
+
+// blocks is how many blocks a file of size bytes has in all columns.
+func blocks(l hemera.Layout, size int64) int64 { return (size + blockSize(l) - 1) / blockSize(l) }
+
+// Missing are the indexes that a file of size bytes should have pieces of, and has none.
+func Missing(l hemera.Layout, size int64, pieces []hemera.Piece) (indexes []uint8) {
+	for i := range l.Pieces {
+		if Stored(l, size, i) && !slices.ContainsFunc(pieces, func(p hemera.Piece) bool { return p.Index == i }) {
+			indexes = append(indexes, i)
+		}
+	}
+	return indexes
+}
+
+// Needed is how many of the stored pieces of a file are enough to read it, and so the fewest that must exist: at least 1
+// while it has bytes. It is zero for a file without bytes. Of a locally repairable code not every choice of so many is
+// enough: [Readable] knows.
+func Needed(l hemera.Layout, size int64) int {
+	if size <= 0 {
+		return 0
+	}
+	return max(int(l.Data), 1) - absent(l, size)
+}
+
+// Readable reports whether a file of size bytes can be read from the pieces with these indexes. The same index twice
+// counts once.
+func Readable(l hemera.Layout, size int64, indexes Set) bool {
+	have := indexes & erasure.Range(0, int(l.Pieces))
+	switch {
+	case size <= 0:
+		return true
+	case !l.Coded():
+		return have != 0
+	}
+	// Pieces without bytes are zeros, which everybody has.
+	for i := range l.Pieces {
+		if !Stored(l, size, i) {
+			have = have.With(int(i))
+		}
+	}
+	if data := erasure.Range(0, int(l.Data)); l.Kind != hemera.LayoutLocal || have&data == data {
+		return have.Len() >= int(l.Data)
+	}
+	code, err := Code(l)
+	return err == nil && code.Readable(have)
+}
+
+// Indexes is the set of the pieces' indexes.
+func Indexes(pieces []hemera.Piece) (s Set) {
+	for _, p := range pieces {
+		s = s.With(int(p.Index))
+	}
+	return s
+}
+
+// Code is the code of a coded layout; nil for a layout without parity of its own: plain, replica, stripe. It fails for a
+// layout that is not valid. It costs some microseconds, so a file that is open keeps it.
+func Code(l hemera.Layout) (*erasure.Code, error) {
+	switch l.Kind {
+	case hemera.LayoutRS:
+		return erasure.ReedSolomon(int(l.Data), l.Parity())
+	case hemera.LayoutLocal:
+		return erasure.Local(int(l.Data), int(l.Local), l.Parity()-int(l.Local))
+	}
+	return nil, l.Validate()
+}
+
+// Required is how many pieces a commit of a file of size bytes takes, if its capability or policy asks for minimum of all
+// pieces: never fewer than the file can be read from. Pieces without bytes count as there.
+func Required(l hemera.Layout, size int64, minimum uint8) int {
+	if size <= 0 {
+		return 0
+	}
+	return max(int(minimum)-int(l.Pieces)+Count(l, size), Needed(l, size))
+}
 
 // Minimum is how many sealed pieces an acknowledged close takes. policy is the policy's number; zero leaves the
 // decision to this rule: all pieces while a spare disk exists, as it can replace one that fails in the middle of
@@ -47,12 +151,12 @@ func Minimum(l hemera.Layout, policy uint8, eligible int) uint8 {
 	if policy == 0 {
 		least = eligible - 1
 	}
-	return uint8(max(Needed(l), min(pieces, least)))
+	return uint8(max(int(l.Data), 1, min(pieces, least)))
 }
 
 // Copies is how many bytes on disks a byte of content takes, rounded up.
 func Copies(l hemera.Layout) int64 {
-	k := int64(Needed(l))
+	k := max(int64(l.Data), 1)
 	return max(1, (int64(l.Pieces)+k-1)/k)
 }
 
@@ -74,12 +178,22 @@ func PieceSize(l hemera.Layout, size int64, index uint8) int64 {
 	}
 	column, data := Column(l, index)
 	if !data {
-		column = 0 // parity is as long as the longest column
+		column = longest(l, index) // parity is as long as the longest column that it is made of
 	}
 	block := blockSize(l)
 	row := block * int64(l.Data)
 	rest := size%row - int64(column)*block // of the last row, what this column and those after it have
 	return size/row*block + min(max(rest, 0), block)
+}
+
+// longest is the longest of the columns that a parity is made of, which is the first of them: column 0, or that of the
+// group of a local parity. The groups are those of [erasure.Local].
+func longest(l hemera.Layout, index uint8) (column uint8) {
+	group := index - l.Data
+	if l.Kind != hemera.LayoutLocal || group >= l.Local {
+		return 0
+	}
+	return group*(l.Data/l.Local) + min(group, l.Data%l.Local)
 }
 
 // PieceMax is the size of the largest piece of a file: what a disk must have room for before it is known

@@ -13,7 +13,11 @@ const (
 
 // striped is a layout of k columns and m parity pieces.
 func striped(k, m uint8, block uint32) hemera.Layout {
-	return hemera.Layout{Kind: 9, Data: k, Pieces: k + m, BlockSize: block}
+	l := hemera.Layout{Kind: hemera.LayoutRS, Data: k, Pieces: k + m, BlockSize: block}
+	if m == 0 {
+		l.Kind = hemera.LayoutStripe
+	}
+	return l
 }
 
 func TestPieceSize(t *testing.T) {
@@ -134,25 +138,88 @@ func TestMinimum(t *testing.T) {
 	}
 }
 
-func TestNeededRequiredAndCopies(t *testing.T) {
+func TestCountsOfPieces(t *testing.T) {
+	coded := striped(4, 2, mib)
 	for _, c := range []struct {
 		l        hemera.Layout
+		size     int64
 		minimum  uint8
+		count    int
 		needed   int
 		required int
-		copies   int64
 	}{
-		{hemera.Layout{}, 0, 1, 1, 1}, {hemera.Plain(), 0, 1, 1, 1}, {hemera.Replica(2), 0, 1, 1, 2}, {hemera.Replica(2), 2, 1, 2, 2},
-		{striped(4, 2, mib), 0, 4, 4, 2}, {striped(4, 2, mib), 5, 4, 5, 2}, {striped(4, 4, mib), 1, 4, 4, 2},
+		{hemera.Layout{}, 1, 0, 0, 1, 1}, {hemera.Plain(), 5, 0, 1, 1, 1}, {hemera.Replica(2), 5, 0, 2, 1, 1}, {hemera.Replica(2), 5, 2, 2, 1, 2},
+		{hemera.Replica(2), 0, 2, 0, 0, 0}, {coded, 0, 6, 0, 0, 0},
+		{coded, 1, 6, 3, 1, 3}, {coded, 1, 5, 3, 1, 2}, {coded, 1, 0, 3, 1, 1},
+		{coded, mib, 5, 3, 1, 2}, {coded, mib + 1, 5, 4, 2, 3}, {coded, 3*mib + 1, 5, 6, 4, 5}, {coded, 9 * mib, 0, 6, 4, 4},
+		{striped(4, 0, mib), 2 * mib, 4, 2, 2, 2},
 	} {
-		if got := Needed(c.l); got != c.needed {
-			t.Errorf("%+v: %d pieces are needed, want %d", c.l, got, c.needed)
+		if got := Count(c.l, c.size); got != c.count {
+			t.Errorf("%+v, %d bytes: %d pieces, want %d", c.l, c.size, got, c.count)
 		}
-		if got := Required(c.l, c.minimum); got != c.required {
-			t.Errorf("%+v, minimum %d: %d pieces are required, want %d", c.l, c.minimum, got, c.required)
+		if got := Needed(c.l, c.size); got != c.needed {
+			t.Errorf("%+v, %d bytes: %d pieces are needed, want %d", c.l, c.size, got, c.needed)
 		}
+		if got := Required(c.l, c.size, c.minimum); got != c.required {
+			t.Errorf("%+v, %d bytes, minimum %d: %d pieces are required, want %d", c.l, c.size, c.minimum, got, c.required)
+		}
+		stored := 0
+		for i := range c.l.Pieces {
+			if Stored(c.l, c.size, i) {
+				stored++
+			}
+		}
+		if stored != c.count || len(Missing(c.l, c.size, nil)) != c.count {
+			t.Errorf("%+v, %d bytes: %d pieces are stored, want %d", c.l, c.size, stored, c.count)
+		}
+	}
+}
+
+func TestCopies(t *testing.T) {
+	for _, c := range []struct {
+		l      hemera.Layout
+		copies int64
+	}{{hemera.Layout{}, 1}, {hemera.Plain(), 1}, {hemera.Replica(2), 2}, {striped(4, 2, mib), 2}, {striped(4, 4, mib), 2}, {striped(4, 0, mib), 1}} {
 		if got := Copies(c.l); got != c.copies {
 			t.Errorf("%+v: %d copies, want %d", c.l, got, c.copies)
+		}
+	}
+}
+
+func TestMissing(t *testing.T) {
+	got := Missing(striped(4, 2, mib), mib+1, []hemera.Piece{{Index: 5}, {Index: 0}, {Index: 0}})
+	if len(got) != 2 || got[0] != 1 || got[1] != 4 {
+		t.Errorf("of two data and two parity pieces, 0 and 5 are there: %v are missing", got)
+	}
+}
+
+func TestReadable(t *testing.T) {
+	local := hemera.Local(4, 2, 1) // groups {0 1 4} and {2 3 5}, global 6
+	for _, c := range []struct {
+		l    hemera.Layout
+		size int64
+		have []int
+		want bool
+	}{
+		{hemera.Replica(2), 0, nil, true}, {hemera.Replica(2), 1, nil, false}, {hemera.Replica(2), 1, []int{1}, true}, {hemera.Plain(), 1, []int{3}, false},
+		{striped(4, 2, mib), 9 * mib, []int{0, 1, 4}, false}, {striped(4, 2, mib), 9 * mib, []int{0, 1, 4, 5}, true},
+		{striped(4, 2, mib), 9, []int{4}, true}, {striped(4, 2, mib), 9, []int{0}, true}, {striped(4, 2, mib), 9, nil, false}, {striped(4, 2, mib), 9, []int{1, 2, 3}, false},
+		{striped(4, 0, mib), 9 * mib, []int{0, 1, 3}, false}, {striped(4, 0, mib), 9 * mib, []int{0, 1, 2, 3}, true}, {striped(4, 0, mib), 9, []int{0}, true},
+		{local, 9 * mib, []int{0, 1, 4, 2}, false},                  // the second group has lost two, and the first has one to spare
+		{local, 9 * mib, []int{0, 1, 2, 3}, true},                   // all data
+		{local, 9 * mib, []int{0, 4, 2, 6}, true},                   // 1 from its group, then 3 from the global parity
+		{local, 9 * mib, []int{0, 1, 4, 6}, false},                  // as many as data pieces, but not enough
+		{local, 9 * mib, []int{1, 4, 5, 2, 6}, true},                // each from its group
+		{local, 2 * mib, []int{6, 4}, true},                         // 0 and 1 have bytes: two parities with different coefficients
+		{local, mib, []int{6}, true}, {local, mib, []int{5}, false}, // a parity of the other group says nothing
+	} {
+		var have Set
+		for _, i := range c.have {
+			have = have.With(i)
+		}
+		want := c.want
+		if got := Readable(c.l, c.size, have); got != want {
+			t.Errorf("%s, %d bytes, pieces %v: readable is %v, want %v", c.l, c.size, c.have, got, want)
 		}
 	}
 }

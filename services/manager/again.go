@@ -42,7 +42,7 @@ func (o *opener) content(ctx context.Context, who hemera.Identity, r hemera.Open
 			e.Pieces = append(e.Pieces, p)
 		}
 	}
-	if len(e.Pieces) < layout.Needed(e.Layout) && e.Size > 0 {
+	if !layout.Readable(e.Layout, e.Size, layout.Indexes(e.Pieces)) {
 		return e, errs.New(errs.Conflict, "manager.Open", r.Path, "the content that was being read was replaced or removed, and is gone").
 			WithRemedy("read the file again from its beginning")
 	}

@@ -227,24 +227,24 @@ func (s brokenSet) has(e hemera.Entry, p hemera.Piece) bool {
 
 // stand judges a file, and names the first of its disks that cannot be read, or that has a broken piece of it.
 func stand(v *hemera.View, e hemera.Entry, broken brokenSet) (s standing, first hemera.DiskID) {
-	// here: pieces that can be read now. known: good pieces on disks of the cluster. need: pieces to read the file.
-	here, known, need := 0, 0, layout.Needed(e.Layout)
+	// here: pieces that can be read now. known: good pieces on disks of the cluster.
+	var here, known layout.Set
 	for _, p := range e.Pieces {
 		d, ok := v.Disk(p.Disk)
 		ok = ok && !broken.has(e, p)
 		if ok {
-			known++
+			known = known.With(int(p.Index))
 		}
 		if ok && d.Readable() {
-			here++
+			here = here.With(int(p.Index))
 		} else if first == 0 || p.Disk < first {
 			first = p.Disk
 		}
 	}
 	switch {
-	case e.IsDir() || e.Size == 0 || here >= need:
+	case e.IsDir() || layout.Readable(e.Layout, e.Size, here):
 		return readable, first
-	case known >= need:
+	case layout.Readable(e.Layout, e.Size, known):
 		return away, first
 	}
 	return lostFile, first
@@ -285,7 +285,7 @@ func (c *counting) short(ctx context.Context, files holdings, e hemera.Entry) {
 	c.sum.Incomplete++
 	have := c.sizes[e.Space]
 	// The space has disks for it: repair is on its way, or waits for room.
-	if have >= int(e.Layout.Pieces) {
+	if have >= layout.Count(e.Layout, e.Size) {
 		return
 	}
 	i := slices.IndexFunc(c.sum.Unmet, func(u hemera.UnmetLayout) bool { return u.Space == e.Space && u.Pieces == e.Layout.Pieces })

@@ -48,6 +48,7 @@ func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint6
 	// What a node reports is cut at the bounds of the protocol, as a node may be in bad hands.
 	ctl.engine.RepairPieces(report.Bad[:min(len(report.Bad), hemera.BadPiecesMax)]...)
 	ctl.writes.reported(node, report.Writes)
+	ctl.network.Take(node, report.Network, ctl.now())
 	reply.Writes = ctl.writes.asks.take(node) // the node answers with its next heartbeat
 	return reply, nil
 }
@@ -92,7 +93,7 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 		Promised: c.Size, ReleaseClaim: func(limits []quota.Standing) []quota.Standing {
 			return ctl.pending.settle(name{c.Parent, c.Name}, c.Nonce, limits)
 		},
-	}, layout.Required(c.Layout, c.PiecesMin))
+	}, layout.Required(c.Layout, r.Size, c.PiecesMin))
 	if err == nil || !errs.Undecided(err) {
 		// While the outcome is undecided the lock stays: the head asks again, and may hear that the commit was made.
 		ctl.pending.end(name{c.Parent, c.Name}, c.Nonce)
@@ -101,7 +102,7 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 		// The write was renamed, so the name that it made is not the one of the lock that was just freed.
 		ctl.pending.made(name{e.Parent, e.Name})
 	}
-	if err == nil && (c.BaseGen != 0 || c.Force || len(e.Pieces) < int(e.Layout.Pieces)) {
+	if err == nil && (c.BaseGen != 0 || c.Force || len(e.Pieces) < layout.Count(e.Layout, e.Size)) {
 		ctl.engine.Wake() // there are pieces to remove, or to make
 	}
 	return errs.Wrap(err, "manager.Commit", c.Path)
@@ -149,7 +150,7 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 	if len(r.Pieces) == 0 && r.Size == 0 {
 		return nil
 	}
-	if required := layout.Required(c.Layout, c.PiecesMin); len(r.Pieces) < required {
+	if required := layout.Required(c.Layout, r.Size, c.PiecesMin); len(r.Pieces) < required {
 		return invalid(fmt.Sprintf("%d pieces, %d needed", len(r.Pieces), required))
 	}
 	seen := map[uint8]bool{}

@@ -30,13 +30,13 @@ func (ma *maintAdmin) DiskFiles(ctx context.Context, id hemera.DiskID, after hem
 	for _, e := range entries {
 		f := hemera.DiskFile{File: e.ID, Size: e.Size, Pieces: len(e.Pieces), Layout: e.Layout}
 		// Pieces on other disks that can be read: if they are too few, the file needs this disk now.
-		others := 0
+		var others layout.Set
 		for _, p := range e.Pieces {
 			if d, ok := view.Disk(p.Disk); ok && p.Disk != id && d.Readable() {
-				others++
+				others = others.With(int(p.Index))
 			}
 		}
-		f.Last = others < layout.Needed(e.Layout)
+		f.Last = !layout.Readable(e.Layout, e.Size, others)
 		if _, f.Path, err = ma.tree.Resolve(ctx, e.ID); err != nil {
 			if errs.KindOf(err) == errs.NotFound {
 				continue // removed meanwhile

@@ -237,13 +237,18 @@ func status(v *hemera.View, e hemera.Entry, broken brokenSet) string {
 		}
 		return "lost: " + seen
 	}
-	readable := len(place.Order(v, e.Pieces, "", nil, 0))
-	data := layout.Needed(e.Layout)
+	targets := place.Order(v, e.Pieces, "", nil, 0)
+	readable := len(targets)
+	var have layout.Set
+	for _, t := range targets {
+		have = have.With(int(t.Index))
+	}
+	all := layout.Count(e.Layout, e.Size)
 	switch {
-	case readable < data:
+	case !layout.Readable(e.Layout, e.Size, have):
 		return "offline: " + place.Unreadable(v, e.Pieces, nil)
-	case len(e.Pieces) < int(e.Layout.Pieces):
-		return fmt.Sprintf("incomplete: %d of %d pieces", len(e.Pieces), e.Layout.Pieces)
+	case len(e.Pieces) < all:
+		return fmt.Sprintf("incomplete: %d of %d pieces", len(e.Pieces), all)
 	case bad > 0:
 		return fmt.Sprintf("degraded: %d of %d pieces are known to be bad and cannot be repaired", bad, len(e.Pieces))
 	case readable < len(e.Pieces):

@@ -62,7 +62,7 @@ func (rep *reporter) Impact(ctx context.Context, disks []hemera.DiskID) (sum hem
 
 // bear counts one file on disk id, at the lowest of the disks that go.
 func (rep *reporter) bear(ctx context.Context, view *hemera.View, e hemera.Entry, id hemera.DiskID, going []hemera.DiskID, sum *hemera.Impact) {
-	known, here, need := 0, 0, layout.Needed(e.Layout)
+	var known, here layout.Set
 	for _, p := range e.Pieces {
 		if slices.Contains(going, p.Disk) {
 			// The file was counted on the page of that disk already.
@@ -72,18 +72,18 @@ func (rep *reporter) bear(ctx context.Context, view *hemera.View, e hemera.Entry
 			continue
 		}
 		if d, ok := view.Disk(p.Disk); ok {
-			known++
+			known = known.With(int(p.Index))
 			if d.Readable() {
-				here++
+				here = here.With(int(p.Index))
 			}
 		}
 	}
 	switch {
 	// An empty file has no content to lose.
-	case e.Size == 0 || here >= need:
+	case layout.Readable(e.Layout, e.Size, here):
 		sum.Weakened++
 		return
-	case known >= need:
+	case layout.Readable(e.Layout, e.Size, known):
 		sum.Unreadable++
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"hemera"
 	"hemera/core/maint"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 // judge holds the system to its contract once the faults have ended. It only looks, but for the restart that lets
@@ -53,6 +54,7 @@ func (w judge) settle(ctx context.Context) {
 	w.checkReads(ctx)
 	w.checkPieces(ctx)
 	w.checkDrives(ctx)
+	w.checkCable(ctx)
 }
 
 // audit compares disks and namespace once; what it finds is mended afterwards. Only what crashes
@@ -185,11 +187,7 @@ func (w judge) checkPieces(ctx context.Context) {
 		if err != nil {
 			w.fail("file check %s: %v", path, err)
 		}
-		want := int(e.Layout.Pieces)
-		// Empty files have no pieces.
-		if e.Size == 0 {
-			want = 0
-		}
+		want := layout.Count(e.Layout, e.Size)
 		if len(checks) != want {
 			w.fail("%s has %d pieces, not %d", path, len(checks), want)
 		}

@@ -17,7 +17,7 @@ func Physical(e *hemera.Entry) int64 { return layout.Used(e.Layout, e.Size, e.Pi
 // Incomplete reports whether the file has fewer pieces than its layout, so that repair has something to do.
 // A file without bytes needs no pieces.
 func Incomplete(e *hemera.Entry) bool {
-	return e.Kind == hemera.KindFile && e.Size > 0 && len(e.Pieces) < int(e.Layout.Pieces)
+	return e.Kind == hemera.KindFile && len(e.Pieces) < layout.Count(e.Layout, e.Size)
 }
 
 // Weight returns what a file adds to the totals of the directories above it.

@@ -43,7 +43,7 @@ func AppendEntry(b []byte, e *hemera.Entry) []byte {
 	}
 	b = binary.AppendUvarint(b, uint64(e.Size))
 	b = binary.AppendUvarint(b, uint64(e.Gen))
-	b = append(b, byte(e.Layout.Kind), e.Layout.Data, e.Layout.Pieces)
+	b = append(b, e.Layout.KindByte(), e.Layout.Data, e.Layout.Pieces)
 	b = binary.AppendUvarint(b, uint64(e.Layout.BlockSize))
 	b = appendText(b, e.Space)
 	b = binary.AppendUvarint(b, uint64(len(e.Checksums)))
@@ -140,8 +140,8 @@ func (h *EntryHeader) decodeFile(d *decoder, rest *hemera.Entry) {
 	if h.Size < 0 {
 		d.bad = true
 	}
-	h.Layout = hemera.Layout{Kind: hemera.LayoutKind(d.byte()), Data: d.byte(), Pieces: d.byte()}
-	h.Layout.BlockSize = d.uint32()
+	h.Layout.SetKindByte(d.byte())
+	h.Layout.Data, h.Layout.Pieces, h.Layout.BlockSize = d.byte(), d.byte(), d.uint32()
 	space := d.bytes()
 	if rest != nil {
 		rest.Space = string(space)
