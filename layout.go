@@ -194,6 +194,46 @@ func ParseLayout(text string, pieces int) (Layout, error) {
 	return l, l.Validate()
 }
 
+// ParseBlockSize reads a block size as EOS and people write it: 64k, 1M, 512KiB, 4MiB or bytes. k and M are powers of
+// two. An error says what it takes.
+func ParseBlockSize(text string) (uint32, error) {
+	number := strings.TrimSuffix(strings.ToLower(text), "ib")
+	unit := 0
+	if n, ok := strings.CutSuffix(number, "k"); ok {
+		number, unit = n, 10
+	} else if n, ok := strings.CutSuffix(number, "m"); ok {
+		number, unit = n, 20
+	}
+	n, err := strconv.ParseUint(number, 10, 32)
+	size := n << unit
+	if err != nil || size < BlockSizeMin || size > BlockSizeMax || size%PageSize != 0 || unit == 0 && len(number) != len(text) {
+		return 0, fmt.Errorf("it takes a size from 64k to 16M, such as 1M, 512k or 4194304 bytes, in whole pages of %d bytes", PageSize)
+	}
+	return uint32(size), nil
+}
+
+// FormatBlockSize is the shortest text that [ParseBlockSize] reads as the size: 64k, 1M, or bytes. It is empty for 0.
+func FormatBlockSize(size uint32) string {
+	switch {
+	case size == 0:
+		return ""
+	case size%(1<<20) == 0:
+		return strconv.Itoa(int(size>>20)) + "M"
+	case size%(1<<10) == 0:
+		return strconv.Itoa(int(size>>10)) + "k"
+	}
+	return strconv.Itoa(int(size))
+}
+
+// WithBlockSize is the layout with blocks of this size, in bytes; 0 stands for the size it has. Layouts of one data piece
+// have no blocks and stay as they are.
+func (l Layout) WithBlockSize(size uint32) Layout {
+	if l.Coded() && size != 0 {
+		l.BlockSize = size
+	}
+	return l
+}
+
 // layoutNumbers reads "4+2".
 func layoutNumbers(text string, given bool) (n []int, err error) {
 	if !given {

@@ -172,6 +172,8 @@ func (t commitTx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, er
 		return nil, conflict(c, "a write that was opened later has been committed")
 	case now.Gen != c.BaseGen && !c.Force:
 		return nil, conflict(c, "the file was rewritten meanwhile")
+	case c.Convert && !converts(now, c):
+		return nil, refuse(errs.Corrupt, "Commit", "fid:"+c.ID.String()+" "+now.Name, "a conversion has another content than the file")
 	}
 	parent, err := t.ByID(now.Parent)
 	if err != nil {
@@ -180,7 +182,11 @@ func (t commitTx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, er
 	e := *now // readers may have the old entry; its name and owner stay
 	fill(&e, c)
 	e.Ctime = t.Now()
-	e.Xattrs = withoutXattrs(mergeXattrs(now.Xattrs, c.Xattrs), c.XattrsGone)
+	if c.Convert {
+		e.Mtime = now.Mtime
+	} else {
+		e.Xattrs = withoutXattrs(mergeXattrs(now.Xattrs, c.Xattrs), c.XattrsGone)
+	}
 	if err := pieceTx(t).replace(now); err != nil {
 		return nil, err
 	}
