@@ -89,6 +89,7 @@ func (v *converter) Step(ctx context.Context) (time.Duration, error) {
 	}
 	requests := v.engine.Conversions.Requests.Conversions()
 	running := 0
+	// By id, so the oldest goes first. One that is stalled keeps its place: it has files under its cursor.
 	for _, c := range requests {
 		j := v.jobOf(c)
 		if c.Ended.IsZero() && running < treesAtOnce {
@@ -106,6 +107,7 @@ func (v *converter) jobOf(c hemera.Conversion) *convertJob {
 	j := v.jobs[c.ID]
 	if j == nil {
 		j = &convertJob{job: newJob("convert", 0, v.engine.Now), saving: make(chan struct{}, 1), request: c}
+		// Nobody else has it yet, so its lock is not needed.
 		j.status.Path, j.status.To, j.status.Started = c.Path, c.Form.String(), c.Asked
 		j.status.FilesDone, j.status.BytesDone = c.Done, c.Bytes
 		if !c.Ended.IsZero() {
@@ -123,6 +125,7 @@ func (v *converter) start(ctx context.Context, j *convertJob) {
 	if j.cancel != nil || !j.request.Ended.IsZero() {
 		return
 	}
+	// ctx is that of the engine, and not of the step.
 	ctx, j.cancel = context.WithCancel(ctx)
 	v.engine.group.Go(func() {
 		v.run(ctx, j)
@@ -163,9 +166,11 @@ func (v *converter) save(ctx context.Context, j *convertJob, edit func(c *hemera
 		return nil
 	}
 	edit(&c)
+	// Under the turn and no lock: jobs are listed while the store syncs.
 	err := v.engine.Conversions.Requests.PutConversion(ctx, c)
 	if err == nil {
 		j.mu.Lock()
+		// Counts of files that ended meanwhile are shown again with the next one.
 		j.request = c
 		j.mu.Unlock()
 	}

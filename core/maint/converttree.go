@@ -25,15 +25,21 @@ const checkpointFiles = 1024
 func (v *converter) run(ctx context.Context, j *convertJob) {
 	rests := passRests()
 	for ctx.Err() == nil {
+		// Before the first file moves, so that a long look for work does not show as waiting.
 		j.set("running", "")
 		err := v.pass(ctx, j)
 		if ctx.Err() != nil {
 			return
 		}
 		c := j.now()
+		// A tree that is gone has nothing left to convert.
 		again := err != nil || c.Failed > 0 || c.Skipped > 0
 		if again && c.Pass < len(rests) && !errors.Is(err, errs.NotFound) {
-			j.set("stalled", c.Why)
+			state := "waiting"
+			if err != nil || c.Failed > 0 {
+				state = "stalled"
+			}
+			j.set(state, c.Why)
 			if !pause(ctx, rests[c.Pass]) || !v.next(ctx, j) {
 				return
 			}
@@ -88,6 +94,7 @@ func (v *converter) pass(ctx context.Context, j *convertJob) error {
 	}
 	j.mu.Unlock()
 	p := &convertPass{converter: v, job: j, form: c.Form, sums: c}
+	// The walk begins behind the cursor of a pass that a restart has ended.
 	w := walker{tree: v.engine.Conversions.Tree, visit: func(at string, e hemera.Entry) error { return p.visit(ctx, at, e) }}
 	if root.IsDir() {
 		err = w.walk(ctx, root, path, c.Cursor)
@@ -130,6 +137,7 @@ func (p *convertPass) visit(ctx context.Context, at string, e hemera.Entry) erro
 			return err
 		}
 	}
+	// The slots are of all jobs, so that several requests are no more load than one.
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -156,6 +164,7 @@ func (p *convertPass) seen(e hemera.Entry) {
 
 // count counts a file that was tried. counted is how many of its bytes the job has counted already.
 func (p *convertPass) count(e hemera.Entry, bytes, counted int64, err error) {
+	// What was left alone is no failure: an admin need not look.
 	if err == nil {
 		p.job.moved(bytes, counted)
 	} else if !left(err) {
@@ -221,5 +230,9 @@ func (j *convertJob) show() hemera.JobStatus {
 	if !c.Ended.IsZero() {
 		total = hemera.TreeTotals{}
 	}
-	return j.report(max(0, total.Files-c.Seen), max(0, total.Bytes-c.SeenBytes))
+	s := j.report(max(0, total.Files-c.Seen), max(0, total.Bytes-c.SeenBytes))
+	if !c.Ended.IsZero() {
+		s.Rate = 0 // what moved last is over
+	}
+	return s
 }

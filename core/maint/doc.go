@@ -7,18 +7,20 @@
 // The [Engine] decides, nodes work. A decision is made on one [hemera.View] by a pure function (plan.go, compare.go). A node
 // gets an order for it through core/orders, and its result is recorded in the namespace by one conditional change: it has no
 // effect if the file changed meanwhile. All of the engine's state can be lost at any time: what is to be done is read from
-// the namespace and the view again. The only durable things are the times of audits and the list of broken pieces.
+// the namespace and the view again. The only durable things are the times of audits, the list of broken pieces, and
+// requests to convert.
 //
 // # Workers
 //
 // Each kind of work is a [Worker]: a step does what is due with bounded memory and says how long to rest; [Engine.Wake] ends
-// the rest of all of them. The engine has six, and [Options] may add more:
+// the rest of all of them. The engine has seven, and [Options] may add more:
 //
 //   - watch ends the orders of nodes that went offline;
 //   - remove has disks remove unlinked pieces, in batches, one batch a disk (remove.go; room.go for held pieces);
 //   - drain empties disks that an admin drains, and those that are lost, with one job for each (drain.go);
 //   - repair makes the missing pieces of incomplete files, one piece of a file at a time (repair.go);
 //   - heal verifies and repairs single pieces that reads, scrubs and audits found bad (piecerepair.go);
+//   - convert has files stored in another form, by durable requests (convert.go, converttree.go, walker.go);
 //   - audit compares each disk with the namespace every [AuditInterval] (audit.go, compare.go, suspects.go).
 //
 // # A move

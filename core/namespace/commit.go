@@ -300,3 +300,14 @@ func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Ent
 	t.Event(hemera.Event{Kind: hemera.EventCommit, File: e.ID, Path: path + "/" + e.Name, Who: c.Who, Bytes: e.Size})
 	return e, nil
 }
+
+// converts reports whether the commit has the content of the entry, in whatever form: the same size, and the same
+// checksum of each kind that is known of the entry. Without such a proof a fault of one node would replace a good file.
+func converts(now *hemera.Entry, c *Commit) bool {
+	for _, sum := range now.Checksums {
+		if is, ok := hemera.FindChecksum(c.Sums, sum.Kind); !ok || is != sum {
+			return false
+		}
+	}
+	return c.Size == now.Size
+}

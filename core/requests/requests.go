@@ -28,17 +28,18 @@ const conversionMax = 1000
 // Store is the requests in memory, and durable. Methods may be called concurrently; changes are made one after the
 // other, each with a sync of the store.
 type Store struct {
-	writer kv.Writer
+	writer kv.Writer     // used by the change that has the turn
 	turn   chan struct{} // holds one value while a change is made durable
 
 	mu          sync.Mutex // guards what follows; never held while anything is waited for
-	conversions map[uint64]hemera.Conversion
+	conversions map[uint64]hemera.Conversion // as they are durable, by id
 }
 
 // Open loads the requests. The writer must be the one of everything else that writes to the store.
 func Open(ctx context.Context, store kv.Reader, writer kv.Writer) (*Store, error) {
 	s := &Store{writer: writer, turn: make(chan struct{}, 1), conversions: map[uint64]hemera.Conversion{}}
 	var bad error
+	// Requests are few, so all of them are read at once; "0" is what follows the slash at the end of the prefix.
 	err := store.Scan(ctx, []byte(Prefix), []byte(Prefix[:len(Prefix)-1]+"0"), func(key, value []byte) bool {
 		bad = s.load(string(key), value)
 		return bad == nil
@@ -86,6 +87,7 @@ func (s *Store) AddConversion(ctx context.Context, c hemera.Conversion) (hemera.
 	s.mu.Lock()
 	full := len(s.conversions) >= conversionMax
 	c.ID = 1
+	// The newest request is never forgotten, so an id is not given twice.
 	for id := range s.conversions {
 		c.ID = max(c.ID, id+1)
 	}
@@ -113,6 +115,7 @@ func (s *Store) RemoveConversion(ctx context.Context, id uint64) error {
 	}
 	defer s.give()
 	var b kv.Batch
+	// Memory follows the store: after an error the request is still there, and is removed by another call.
 	b.Delete([]byte(conversionKey(id)))
 	if err := s.commit(ctx, &b); err != nil {
 		return err
@@ -125,6 +128,7 @@ func (s *Store) RemoveConversion(ctx context.Context, id uint64) error {
 
 // put makes a request durable. The caller has the turn.
 func (s *Store) put(ctx context.Context, c hemera.Conversion) error {
+	// JSON, as the records of the cluster: a person can read it, and fields can be added.
 	value, err := json.Marshal(c)
 	if err != nil {
 		return errs.As(err, errs.Internal, "requests.Put", c.Path)
@@ -153,6 +157,7 @@ func (s *Store) commit(ctx context.Context, b *kv.Batch) error {
 // take waits until no other change is under way.
 func (s *Store) take(ctx context.Context) error {
 	select {
+	// It is given back after the sync, so a slow store makes callers wait here, and no lock is held over it.
 	case s.turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():

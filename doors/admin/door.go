@@ -36,6 +36,7 @@ type Services struct {
 	Observe   hemera.Observer     // measurements
 	Quota     hemera.QuotaAdmin
 	Writes    hemera.WriteAdmin  // locks of writes
+	Convert   hemera.ConvertAdmin
 	Status    hemera.StatusAdmin // health, explanations
 	Benchmark hemera.Benchmarker
 	Names     hemera.Names // the tree
@@ -80,6 +81,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	serveMaint(d)
 	serveObserve(d)
 	serveWrites(d)
+	serveConvert(d)
 	serveQuota(d)
 	serveStatus(d)
 	serveNames(d)

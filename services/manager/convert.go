@@ -49,6 +49,7 @@ func (cv *converter) GrantConversion(ctx context.Context, id hemera.FileID, gen 
 		return g, errs.Wrap(err, "manager.Convert", path)
 	}
 	// A tree that was moved may have files whose path is longer than paths may be; in a piece it is for people only.
+	// From is the file as it is, to is what it becomes; both are for the same head.
 	to := &hemera.Capability{
 		File: e.ID, Gen: prep.Gen, BaseGen: e.Gen, Parent: e.Parent, Name: e.Name, Path: path[max(0, len(path)-hemera.PathMax):], Mode: e.Mode,
 		Access: hemera.AccessCreate, Convert: true, Size: e.Size, Checksums: wanted.Checksums, Who: hemera.SystemIdentity(),
@@ -99,6 +100,7 @@ func (cv *converter) place(view *hemera.View, c *hemera.Capability, wanted lifec
 	if !ok {
 		return errs.New(errs.NotFound, "manager.Convert", "space "+wanted.Space, "there is no such space").WithRemedy("see `hemera space ls`")
 	}
+	// All pieces, or none: to convert a file into one that lacks pieces would be to repair it next.
 	pol := space.Policy
 	pol.Space, pol.Layout, pol.PiecesMin = wanted.Space, wanted.Layout, wanted.Layout.Pieces
 	c.Space, c.Layout, c.Sync = pol.Space, pol.Layout, pol.Sync
@@ -119,7 +121,9 @@ func (cv *converter) place(view *hemera.View, c *hemera.Capability, wanted lifec
 
 // order signs both capabilities for the head.
 func (cv *converter) order(to, from *hemera.Capability) (o hemera.Order, err error) {
+	// The disk names the lane in which the node works on it.
 	o = hemera.Order{Kind: hemera.OrderConvert, Disk: to.Targets[0].Disk, Piece: hemera.PieceID{File: to.File, Gen: to.Gen}}
+	// The sources know the head by its own read capability; the targets know it by that of the write.
 	if o.Token, err = cv.cluster.Ring().Mint(*to); err != nil {
 		return o, err
 	}
@@ -138,6 +142,7 @@ func (cv *converter) Convert(ctx context.Context, who string, r hemera.Conversio
 	if err := cv.cluster.AwaitCurrent(ctx); err != nil {
 		return c, err
 	}
+	// As the system: admins may convert what they cannot see as users.
 	e, err := cv.tree.Stat(ctx, hemera.SystemIdentity(), r.Path)
 	if err != nil {
 		return c, err
@@ -145,6 +150,7 @@ func (cv *converter) Convert(ctx context.Context, who string, r hemera.Conversio
 	if e.IsDir() && !r.Recursive {
 		return c, errs.New(errs.IsDirectory, "manager.Convert", r.Path, "it is a directory").WithRemedy("add -r to convert all files below it")
 	}
+	// By id, so that a tree that is renamed is still the one that was meant.
 	c = hemera.Conversion{ConversionRequest: r, Root: e.ID, Who: who, Asked: cv.now().UTC().Round(time.Second)}
 	if c, err = cv.requests.AddConversion(ctx, c); err == nil {
 		cv.engine.Wake()

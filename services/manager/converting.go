@@ -16,6 +16,7 @@ func (p *pending) convert(n name) (end func(), err error) {
 	if w := s.writes[n]; w != nil {
 		return nil, errs.New(errs.Conflict, "manager.Commit", n.name, "the file is being written by "+w.who.Name)
 	}
+	// The generation would refuse one of the two anyway; this one says so before the work of a commit.
 	if s.converting[n] != nil {
 		return nil, errs.New(errs.Conflict, "manager.Commit", n.name, "another conversion of the file is being committed")
 	}
@@ -56,6 +57,7 @@ func (s *stripe) outdatedBy(n name, t *taker) error {
 	if t.permit == nil || t.permit.BaseGen == 0 {
 		return nil
 	}
+	// A new file has no content that could be converted.
 	if done := s.converting[n]; done != nil {
 		return converting{done}
 	}
@@ -68,6 +70,7 @@ func (s *stripe) outdatedBy(n name, t *taker) error {
 // commitConversion commits a conversion, unless the file is being written.
 func (ctl *control) commitConversion(ctx context.Context, c namespace.Commit, least int) (hemera.Entry, error) {
 	now, _, err := ctl.tree.Resolve(ctx, c.ID)
+	// A request that comes again finds its commit made, and waits for nobody.
 	if err == nil && now.Gen != c.Gen {
 		// The file may have been renamed since: locks are of names.
 		end, err := ctl.pending.convert(name{now.Parent, now.Name})
