@@ -103,6 +103,20 @@ func (l Layout) Coded() bool { return l.Data > 1 }
 // Parity is the number of pieces that are not needed while no other is lost: copies beside the first, or parities.
 func (l Layout) Parity() int { return int(l.Pieces) - int(l.Data) }
 
+// Role says what the piece with the index is, in a word: "copy", "data" or "parity"; "local" followed by the number of its
+// group for the parity of a group.
+func (l Layout) Role(index uint8) string {
+	switch {
+	case !l.Coded():
+		return "copy"
+	case index < l.Data:
+		return "data"
+	case l.Kind == LayoutLocal && index < l.Data+l.Local:
+		return "local" + strconv.Itoa(int(index-l.Data))
+	}
+	return "parity"
+}
+
 // Validate names what is wrong with the layout, if anything.
 func (l Layout) Validate() error {
 	switch l.Kind {
@@ -252,9 +266,12 @@ func layoutNumbers(text string, given bool) (n []int, err error) {
 // Policy is how new files are stored: decided from the directory's attributes, then the space, then
 // what the client may ask for.
 type Policy struct {
-	Space    string
-	Layout   Layout
-	Checksum ChecksumKind
+	Space  string
+	Layout Layout
+	// BlockSize is that of coded files that name none, in bytes, whatever the layout of the policy is; 0 for
+	// [BlockSizeDefault].
+	BlockSize uint32
+	Checksum  ChecksumKind
 	// PiecesMin is how many sealed pieces an acknowledged close needs; the rest is left to repair.
 	PiecesMin uint8
 	// Sync makes a node fdatasync a piece before it calls it sealed.

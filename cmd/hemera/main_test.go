@@ -33,7 +33,7 @@ func TestScripts(t *testing.T) {
 			s.Setenv("HEMERA_URL", "root://"+server.Listener.Addr().String())
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"hemera": runHemera, "parse": parseOutput},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"hemera": runHemera, "parse": parseOutput, "pieces": makePieces, "flip": flipBit},
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"hemera/cmd/hemera/internal/convert"
 	"hemera/cmd/hemera/internal/files"
 	"hemera/cmd/hemera/internal/ns"
+	"hemera/cmd/hemera/internal/piece"
 	"hemera/cmd/hemera/internal/serve"
 	"hemera/cmd/hemera/internal/storage"
 )
@@ -87,5 +88,6 @@ func clusterCommands(e *cli.Env) []*cobra.Command {
 	return []*cobra.Command{
 		cluster.StatusCommand(e), cluster.WhyCommand(e), storage.FsCommand(e), node, storage.SpaceCommand(e), storage.GroupCommand(e), cluster.QuotaCommand(e), convert.Command(e), ns.Command(e), cluster.OpenCommand(e), cluster.WhoCommand(e),
 		cluster.FsckCommand(e), files.FileCommand(e), storage.TokenCommand(e), cluster.KeyCommand(e), cluster.ConfigCommand(e),
+		piece.Command(e),
 	}
 }

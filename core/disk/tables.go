@@ -65,11 +65,11 @@ func (p *piece) block(index int64) (*tableBlock, error) {
 		}
 		p.forget(off, int64(len(raw)))
 	}
-	return nil, p.badBlock(index)
+	return nil, badTable(index)
 }
 
-// badBlock is the error of a block whose own CRC does not match: none of its pages can be proved.
-func (p *piece) badBlock(index int64) error {
+// badTable is the error of a table block whose own CRC does not match: none of its pages can be proved.
+func badTable(index int64) error {
 	return &PageError{Page: index * blockSums * hemera.PageSize, What: fmt.Sprintf("checksums of block %d", index)}
 }
 
@@ -98,7 +98,7 @@ func (p *piece) checkTable() error {
 				return err
 			}
 			if !parseBlock(b[at:at+int64(4*(n+1))], sums[:n]) { // from the device too
-				return p.badBlock(i)
+				return badTable(i)
 			}
 		}
 	}

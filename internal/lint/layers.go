@@ -34,7 +34,7 @@ var rows = []row{
 	{"services", []string{"services/manager", "services/node"}, []string{}, "a manager and a node meet over the wire only"},
 	{"doors", []string{"doors/xrd", "doors/admin"}, []string{}, "a door is one protocol; it calls the hemera.* interfaces"},
 	{"measure", []string{"measure/nsbench", "measure/nsload"}, []string{}, "a load is made through the interfaces that users have"},
-	{"process", []string{"app/backup", "app/config", "app/disks", "app/resources", "app/statedir"},
+	{"process", []string{"app/backup", "app/config", "app/disks", "app/pieces", "app/resources", "app/statedir"},
 		[]string{"app/backup app/statedir", "app/disks app/config", "app/disks app/statedir", "app/resources app/config"},
 		"what a process has on its machine, and what it may use of it"},
 	{"app", []string{"app/copy", "app/daemon", "app/peers", "cmd"},
