@@ -25,8 +25,8 @@ const (
 
 // Conversions is what the engine converts files with. Without Grants and Requests it converts nothing.
 type Conversions struct {
-	Grants   Granter
-	Requests Requests
+	Grants   Granter            // permits each file
+	Requests Requests           // what is to be done
 	Tree     hemera.Directories // for walks
 }
 
@@ -39,9 +39,9 @@ type Granter interface {
 
 // ConversionGrant is an order for the head of a conversion. End is called once, when nobody waits for it any more.
 type ConversionGrant struct {
-	Node  hemera.NodeID
-	Order hemera.Order
-	End   func()
+	Node  hemera.NodeID // the head of the write
+	Order hemera.Order  // with the permits in it
+	End   func()        // frees what the grant counts for
 }
 
 // Requests remembers requests to convert; core/requests has it.
@@ -248,5 +248,5 @@ func (v *converter) convert(ctx context.Context, e hemera.Entry, form hemera.For
 
 // left reports whether a file was left alone because it is in use or gone.
 func left(err error) bool {
-	return errors.Is(err, errs.Conflict) || errors.Is(err, errs.Locked) || errors.Is(err, errs.NotFound)
+	return errors.Is(err, errs.Conflict) || errors.Is(err, errs.Locked)
 }

@@ -166,6 +166,7 @@ func (p *convertPass) seen(e hemera.Entry) {
 func (p *convertPass) count(e hemera.Entry, bytes, counted int64, err error) {
 	// What was left alone is no failure: an admin need not look.
 	if err == nil {
+		// Each part of a file counts once in the rate: on the way, or now.
 		p.job.moved(bytes, counted)
 	} else if !left(err) {
 		p.job.failed(err)
@@ -177,8 +178,6 @@ func (p *convertPass) count(e hemera.Entry, bytes, counted int64, err error) {
 		p.sums.Done++
 		p.sums.Bytes += bytes
 		p.noSpace = 0
-	case errors.Is(err, errs.NotFound):
-		// Nothing is left to convert.
 	case left(err):
 		p.sums.Skipped++
 		p.sums.Why = "fxid:" + e.ID.Hex() + ": " + errs.Reason(err, "")
@@ -203,11 +202,13 @@ func (p *convertPass) hopeless() bool {
 
 // checkpoint waits for the conversions under way, and makes durable how far the pass is.
 func (p *convertPass) checkpoint(ctx context.Context) error {
+	// All that was begun before the cursor has ended, so a restart may begin there.
 	p.group.Wait()
 	p.begun = 0
 	p.mu.Lock()
 	sums := p.sums
 	p.mu.Unlock()
+	// One sync for a thousand files.
 	return p.save(ctx, p.job, func(c *hemera.Conversion) {
 		c.Cursor, c.Seen, c.SeenBytes = p.at, sums.Seen, sums.SeenBytes
 		c.Done, c.Bytes, c.Skipped, c.Failed, c.Why = sums.Done, sums.Bytes, sums.Skipped, sums.Failed, sums.Why

@@ -34,6 +34,7 @@ type walked struct {
 
 // directory visits the files below one directory. Its depth is that of the tree, which is bounded by [hemera.DepthMax].
 func (w *walker) directory(ctx context.Context, d walked, cursor string) error {
+	// Pages begin behind a name, so the part of the cursor in this directory is where its first page begins.
 	after, rest, deeper := strings.Cut(cursor, "/")
 	// The directory that the cursor is in is entered again: what it names there is done.
 	if deeper && after != "" {
@@ -52,6 +53,7 @@ func (w *walker) directory(ctx context.Context, d walked, cursor string) error {
 		if err != nil {
 			return err
 		}
+		// The rest of the page is kept while a directory of it is walked: so it is read once, and is not too large.
 		for _, e := range entries {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -89,6 +91,7 @@ func (w *walker) child(ctx context.Context, d walked, name string) (hemera.Entry
 	last := len(name) - 1
 	before := name[:last] + string([]byte{name[last] - 1}) + strings.Repeat("\xff", hemera.NameMax)
 	entries, _, err := w.tree.Page(ctx, hemera.SystemIdentity(), hemera.PageRequest{Dir: d.dir, Above: d.above, Path: d.path, After: before, Limit: 1})
+	// It may be gone since, or be a file now: then the walk goes on behind it.
 	if err == nil && len(entries) == 1 && entries[0].Name == name {
 		return entries[0], nil
 	}

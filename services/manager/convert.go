@@ -58,8 +58,8 @@ func (cv *converter) GrantConversion(ctx context.Context, id hemera.FileID, gen 
 	from := *to
 	from.Access, from.Convert, from.BaseGen = hemera.AccessRead, false, 0
 	describe(&from, e)
-	if from.Targets = place.Order(view, e.Pieces, "", nil, to.Nonce); !canBeRead(e, from.Targets) {
-		return g, noReplicas(view, path, e.Pieces, nil)
+	if from.Targets = place.Order(view, e.Pieces, "", nil, to.Nonce); !enough(e.Layout, e.Size, from.Targets) {
+		return g, noReplicas(view, path, e, from.Targets, nil)
 	}
 	if err := cv.place(view, to, wanted, from.Targets); err != nil {
 		return g, errs.Wrap(err, "manager.Convert", path)
@@ -84,16 +84,7 @@ func fitsQuota(prep *namespace.Prepared, l hemera.Layout) error {
 	return nil
 }
 
-// canBeRead reports whether the file can be read from the targets.
-func canBeRead(e *hemera.Entry, from []hemera.Target) bool {
-	var have layout.Set
-	for _, t := range from {
-		have = have.With(int(t.Index))
-	}
-	return layout.Readable(e.Layout, e.Size, have)
-}
-
-// place chooses where the new pieces go: as many as the layout has, as there is no hurry. The head is a node that has a
+// place decides where the new pieces go: as many as the layout has, as there is no hurry. The head is a node that has a
 // piece of the content already, if there is one: then it reads that from its own disk. NotFound, NoSpace.
 func (cv *converter) place(view *hemera.View, c *hemera.Capability, wanted lifecycle.Stored, from []hemera.Target) error {
 	space, ok := view.Space(wanted.Space)
@@ -112,7 +103,7 @@ func (cv *converter) place(view *hemera.View, c *hemera.Capability, wanted lifec
 	})
 	if near > 0 {
 		c.Targets[0], c.Targets[near] = c.Targets[near], c.Targets[0]
-		number(c.Targets)
+		number(c.Targets, 0, c.Layout)
 		head, _ := view.Node(c.Targets[0].Node)
 		c.Head, c.Epoch = c.Targets[0].Node, head.Epoch
 	}

@@ -157,7 +157,7 @@ func TestConversionUnderLoad(t *testing.T) {
 			}
 			now := list[len(list)-1]
 			c = now.Conversion
-			return !now.Ended.IsZero() || now.Job.State == "stalled"
+			return !now.Ended.IsZero() || now.Job.State != "running" && now.Seen > 0
 		})
 		converted += c.Done
 		if err := r.up.Manager.StopConversion(t.Context(), c.ID); err != nil {
@@ -175,6 +175,29 @@ func TestConversionUnderLoad(t *testing.T) {
 		if e := r.stat(path); e.Layout != hemera.Replica(1) {
 			t.Errorf("%s is %s", path, e.Layout)
 		}
+	}
+}
+
+// Every layout becomes every other, there and back, and the content stays the same.
+func TestConversionBetweenLayouts(t *testing.T) {
+	t.Parallel()
+	r := start(t, t.TempDir(), 2, 6)
+	files := r.convertible()
+	small := hemera.ReedSolomon(4, 2).WithBlockSize(64 << 10)
+	for _, l := range []hemera.Layout{hemera.ReedSolomon(4, 2), hemera.Plain(), small, hemera.Stripe(3), hemera.ReedSolomon(2, 1), hemera.Local(2, 1, 1), hemera.Replica(2)} {
+		c, err := r.up.Manager.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/", Recursive: true, Form: hemera.Form{Layout: l}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c = r.ended(c.ID); c.Done != int64(len(files)) || c.Failed+c.Skipped > 0 {
+			t.Fatalf("to %s: %+v", l, c)
+		}
+		for path := range files {
+			if e := r.stat(path); e.Layout != l {
+				t.Errorf("%s is %+v and not %+v", path, e.Layout, l)
+			}
+		}
+		r.whole(files)
 	}
 }
 

@@ -83,6 +83,7 @@ request, see sys.lifecycle.convert in the documentation.`,
 	_ = c.RegisterFlagCompletionFunc("space", func(c *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return complete.Spaces(e)(c, nil, word)
 	})
+	// All kinds but none, which would take checksums away.
 	var kinds []cobra.Completion
 	for _, k := range hemera.ChecksumKinds() {
 		kinds = append(kinds, k.String())
@@ -99,6 +100,7 @@ func request(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.Conversi
 	if err != nil {
 		return err
 	}
+	// The record of the request alone tells a script nothing that it cannot list.
 	if wait {
 		return follow(ctx, e, m, c.ID)
 	}
@@ -117,6 +119,7 @@ func survey(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.Conversio
 	if top.IsDir() && !r.Recursive {
 		return errs.New(errs.IsDirectory, "hemera.Convert", r.Path, "it is a directory").WithRemedy("add -r to convert all files below it")
 	}
+	// Entries come while the manager walks; none is kept.
 	_, err = m.Walk(ctx, admin.WalkRequest{Path: r.Path, Kind: hemera.KindFile}, func(f admin.Found) error {
 		// A directory that cannot be listed makes the numbers wrong.
 		if f.Err != "" {
@@ -133,6 +136,7 @@ func survey(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.Conversio
 	if err != nil {
 		return err
 	}
+	// The keys are those of no other record: it is not a request.
 	if e.ForPrograms() {
 		return e.List(nil, []output.Record{{{Key: "path", Value: r.Path}, {Key: "form", Value: r.Form.String()}, {Key: "files", Value: files}, {Key: "due", Value: due}, {Key: "duebytes", Value: bytes}}}, "")
 	}

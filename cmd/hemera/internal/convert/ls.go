@@ -37,6 +37,7 @@ func lsCommand(e *cli.Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				// In the order of ids, as the manager sends them: the newest is last, near the prompt.
 				var records []output.Record
 				for _, s := range list {
 					records = append(records, record(s))
@@ -99,6 +100,7 @@ func stopCommand(e *cli.Env) *cobra.Command {
 			if err != nil {
 				return cli.Usage(errs.New(errs.Invalid, "hemera.ConvertStop", args[0], "a request is named by its number").WithRemedy("see `hemera convert ls`"))
 			}
+			// It fails with NotFound if the manager does not remember the request.
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				if err := m.StopConversion(ctx, id); err != nil {
 					return err
@@ -116,6 +118,7 @@ const followInterval = time.Second / 2
 
 // follow shows the progress of a request until it has ended. It fails if files were left as they are.
 func follow(ctx context.Context, e *cli.Env, m *admin.Client, id uint64) error {
+	// The rate and the estimate are averages of seconds, so asking more often shows nothing more.
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()
 	for {
@@ -124,6 +127,7 @@ func follow(ctx context.Context, e *cli.Env, m *admin.Client, id uint64) error {
 			return err
 		}
 		i := slices.IndexFunc(list, func(s hemera.ConversionStatus) bool { return s.ID == id })
+		// Only if a hundred others ended since.
 		if i < 0 {
 			return errs.New(errs.NotFound, "hemera.Convert", fmt.Sprintf("request %d", id), "the manager does not remember it any more")
 		}
@@ -154,9 +158,11 @@ func ended(e *cli.Env, s hemera.ConversionStatus) error {
 		return errs.New(errs.Conflict, "hemera.Convert", s.Path, fmt.Sprintf("%s converted, %d could not be, %d were in use: %s", output.Count(s.Done, "file"), s.Failed, s.Skipped, s.Why)).
 			WithRemedy("hemera why FILE says what is in the way; then repeat the command, which takes up what is left")
 	}
+	// Programs get the same record as of ls.
 	if e.ForPrograms() {
 		return e.List(nil, []output.Record{record(s)}, "")
 	}
+	// People get a sentence.
 	e.Say("%s: %s converted to %s, %s", s.Path, output.Count(s.Done, "file"), s.Form, output.Bytes(s.Bytes))
 	return nil
 }
