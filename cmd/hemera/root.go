@@ -86,7 +86,7 @@ func clusterCommands(e *cli.Env) []*cobra.Command {
 	node := storage.NodeCommand(e)
 	serve.RunsNode(e, node)
 	return []*cobra.Command{
-		cluster.StatusCommand(e), cluster.WhyCommand(e), storage.FsCommand(e), node, storage.SpaceCommand(e), storage.GroupCommand(e), cluster.QuotaCommand(e), convert.Command(e), ns.Command(e), cluster.OpenCommand(e), cluster.WhoCommand(e),
+		cluster.StatusCommand(e), cluster.WhyCommand(e), storage.FsCommand(e), node, cluster.NetCommand(e), storage.SpaceCommand(e), storage.GroupCommand(e), cluster.QuotaCommand(e), convert.Command(e), ns.Command(e), cluster.OpenCommand(e), cluster.WhoCommand(e),
 		cluster.FsckCommand(e), files.FileCommand(e), storage.TokenCommand(e), cluster.KeyCommand(e), cluster.ConfigCommand(e),
 		piece.Command(e),
 	}

@@ -72,7 +72,7 @@ func (n *node) info() hemera.NodeInfo {
 	info := hemera.NodeInfo{
 		ID: n.ID, Addr: n.Addr, Zone: n.zone(), Status: hemera.NodeOffline, Enabled: !n.Disabled,
 		Epoch: n.Epoch, Version: n.Version, Heartbeat: n.last, ClockSkew: n.skew, Stats: n.stats,
-		Stopping: n.online && n.stopping,
+		Stopping: n.online && n.stopping, NetworkWeight: n.weight,
 	}
 	switch {
 	case n.Waiting:

@@ -246,7 +246,7 @@ func (v *converter) convert(ctx context.Context, e hemera.Entry, form hemera.For
 	return result.Bytes, err
 }
 
-// left reports whether a file was left alone because it is in use or gone.
-func left(err error) bool {
+// inUse reports whether a file was left alone because somebody else works on it, or has changed it.
+func inUse(err error) bool {
 	return errors.Is(err, errs.Conflict) || errors.Is(err, errs.Locked)
 }

@@ -168,7 +168,7 @@ func (p *convertPass) count(e hemera.Entry, bytes, counted int64, err error) {
 	if err == nil {
 		// Each part of a file counts once in the rate: on the way, or now.
 		p.job.moved(bytes, counted)
-	} else if !left(err) {
+	} else if !inUse(err) {
 		p.job.failed(err)
 	}
 	p.mu.Lock()
@@ -178,7 +178,7 @@ func (p *convertPass) count(e hemera.Entry, bytes, counted int64, err error) {
 		p.sums.Done++
 		p.sums.Bytes += bytes
 		p.noSpace = 0
-	case left(err):
+	case inUse(err):
 		p.sums.Skipped++
 		p.sums.Why = "fxid:" + e.ID.Hex() + ": " + errs.Reason(err, "")
 	default:

@@ -31,7 +31,7 @@ type Store struct {
 	writer kv.Writer     // used by the change that has the turn
 	turn   chan struct{} // holds one value while a change is made durable
 
-	mu          sync.Mutex // guards what follows; never held while anything is waited for
+	mu          sync.Mutex                   // guards what follows; never held while anything is waited for
 	conversions map[uint64]hemera.Conversion // as they are durable, by id
 }
 
@@ -44,6 +44,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer) (*Store, error
 		bad = s.load(string(key), value)
 		return bad == nil
 	})
+	// A record that cannot be read keeps the manager from starting: to forget it would leave work undone in silence.
 	if err == nil {
 		err = bad
 	}
@@ -92,6 +93,7 @@ func (s *Store) AddConversion(ctx context.Context, c hemera.Conversion) (hemera.
 		c.ID = max(c.ID, id+1)
 	}
 	s.mu.Unlock()
+	// Those that ended count too, but they are forgotten by themselves.
 	if full {
 		return c, errs.New(errs.Overloaded, "requests.Add", c.Path, fmt.Sprintf("%d requests to convert are remembered already", conversionMax)).
 			WithRemedy("wait until some are done, or end some with `hemera convert stop`; one request can be about a whole tree")

@@ -84,6 +84,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	serveConvert(d)
 	serveQuota(d)
 	serveStatus(d)
+	serveNetwork(d)
 	serveNames(d)
 	serveAttributes(d)
 	serveWalk(d)

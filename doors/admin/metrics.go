@@ -118,6 +118,13 @@ var (
 	mNetOutErrs = counter("node_net_out_errors_total", "Send errors of the interface.", "node", "interface")
 	mNetInDrops = counter("node_net_in_drops_total", "Packets received and dropped.", "node", "interface")
 
+	// What nodes count of each other, and what follows from it.
+	mNetStanding = gauge("node_network", "1 for what is known of the node's network: unknown, well or suspected, and the cause.", "node", "addr", "standing", "cause")
+	mNetWeight   = gauge("node_network_weight", "Share of its usual part that the node gets of new pieces and of readers.", "node", "addr")
+	mNetSegments = gauge("node_network_segments", "TCP segments in the last minutes, by direction as the node sees it.", "node", "addr", "direction")
+	mNetLost     = gauge("node_network_lost_segments", "Of them, those that were lost.", "node", "addr", "direction")
+	mNetRTT      = gauge("node_network_rtt_seconds", "Mean round trip to other nodes.", "node", "addr")
+
 	// The namespace and its store.
 	mFiles    = gauge("namespace_files", "Committed files.")
 	mDirs     = gauge("namespace_directories", "Directories, the root not included.")
@@ -180,6 +187,9 @@ func (s scrape) Collect(ch chan<- prometheus.Metric) {
 		if err == nil {
 			sendStatus(ch, status)
 		}
+		network, err := s.d.Status.Network(ctx)
+		s.report(ctx, ch, "network", err)
+		sendNetwork(ch, network)
 	}
 	if s.d.Maint != nil {
 		jobs, err := s.d.Maint.Jobs(ctx)

@@ -29,7 +29,7 @@ var rows = []row{
 		"platform/xrootd", "platform/zerocopy", "platform/pki", "platform/treewalk", "platform/thinlog"},
 		[]string{"platform/xrootd platform/link", "platform/rpc platform/link", "platform/auth platform/link", "platform/kv platform/vfs", "platform/rpc platform/pki"},
 		"I/O without policy knows nothing of what uses it"},
-	{"core", []string{"core/namespace", "core/cluster", "core/disk", "core/transfer", "core/maint", "core/orders", "core/requests"}, []string{"core/transfer core/disk", "core/maint core/orders"},
+	{"core", []string{"core/namespace", "core/cluster", "core/disk", "core/transfer", "core/maint", "core/netwatch", "core/orders", "core/requests"}, []string{"core/transfer core/disk", "core/maint core/orders"},
 		"one noun each; a package that needs a neighbour declares the methods it needs"},
 	{"services", []string{"services/manager", "services/node"}, []string{}, "a manager and a node meet over the wire only"},
 	{"doors", []string{"doors/xrd", "doors/admin"}, []string{}, "a door is one protocol; it calls the hemera.* interfaces"},

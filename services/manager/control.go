@@ -48,6 +48,7 @@ func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint6
 	// What a node reports is cut at the bounds of the protocol, as a node may be in bad hands.
 	ctl.engine.RepairPieces(report.Bad[:min(len(report.Bad), hemera.BadPiecesMax)]...)
 	ctl.writes.reported(node, report.Writes)
+	ctl.network.Take(node, report.Network, ctl.now())
 	reply.Writes = ctl.writes.asks.take(node) // the node answers with its next heartbeat
 	return reply, nil
 }

@@ -43,6 +43,7 @@ func (cv *converter) GrantConversion(ctx context.Context, id hemera.FileID, gen 
 	if who, _, _, held := cv.pending.holder(name{e.Parent, e.Name}); held {
 		return g, errs.New(errs.Locked, "manager.Convert", path, "it is being written by "+who.Name)
 	}
+	// What is due was decided on a page of a list. The form is applied to the file as it is now.
 	view := cv.cluster.View()
 	wanted, _ := lifecycle.Wanted(*e, form)
 	if err := fitsQuota(&prep, wanted.Layout); err != nil {
@@ -98,6 +99,7 @@ func (cv *converter) place(view *hemera.View, c *hemera.Capability, wanted lifec
 	if err := cv.opener.place(c, view, pol, without{}); err != nil {
 		return err
 	}
+	// Any target may be the head: pieces of a layout are numbered after that.
 	near := slices.IndexFunc(c.Targets, func(t hemera.Target) bool {
 		return slices.ContainsFunc(from, func(f hemera.Target) bool { return f.Node == t.Node })
 	})

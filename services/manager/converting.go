@@ -20,9 +20,11 @@ func (p *pending) convert(n name) (end func(), err error) {
 	if s.converting[n] != nil {
 		return nil, errs.New(errs.Conflict, "manager.Commit", n.name, "another conversion of the file is being committed")
 	}
+	// Made when it is needed: most stripes never see a conversion.
 	if s.converting == nil {
 		s.converting = map[name]chan struct{}{}
 	}
+	// Closed once; any number of opens wait for it.
 	done := make(chan struct{})
 	s.converting[n] = done
 	return func() {

@@ -13,6 +13,7 @@ import (
 	"hemera/core/cluster"
 	"hemera/core/maint"
 	"hemera/core/namespace"
+	"hemera/core/netwatch"
 	"hemera/core/orders"
 	"hemera/core/requests"
 	"hemera/errs"
@@ -75,6 +76,7 @@ type parts struct {
 	engine  *maint.Engine      // drain, repair, audit, removal
 	pending *pending           // writes begun and not committed
 	pieces  *recorder          // every change that records pieces goes through it
+	network *netwatch.Watch    // what nodes count of their networks
 	ops     *operations        // counts and latencies, by operation
 	now     func() time.Time   // Options.Now
 	log     *slog.Logger
@@ -117,7 +119,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	p := &parts{
 		tree: o.Tree, cluster: c, orders: orders.New(), pending: newPending(o.WritesOfUser, o.WritesOfSession),
-		pieces: &recorder{tree: o.Tree, view: c.View}, ops: newOperations(o.Now), now: o.Now, log: o.Log, started: o.Now(),
+		pieces: &recorder{tree: o.Tree, view: c.View}, network: netwatch.New(o.Log), ops: newOperations(o.Now), now: o.Now, log: o.Log, started: o.Now(),
 	}
 	asked, err := requests.Open(ctx, o.Store, o.Writer)
 	if err != nil {
@@ -176,6 +178,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	g.Go(func() error { return m.cluster.Run(ctx) })
 	g.Go(func() error { return m.engine.Run(ctx) })
 	g.Go(func() error { return m.sweep(ctx) })
+	g.Go(func() error { return m.watchNetwork(ctx) })
 	g.Go(func() error { return m.tree.RunQuotas(ctx) })
 	err := g.Wait()
 	// A manager that fails says nothing: its next start then audits the disks.
