@@ -9,6 +9,7 @@ import (
 	"hemera/cmd/hemera/internal/files"
 	"hemera/cmd/hemera/internal/ns"
 	"hemera/cmd/hemera/internal/piece"
+	"hemera/cmd/hemera/internal/recycle"
 	"hemera/cmd/hemera/internal/serve"
 	"hemera/cmd/hemera/internal/storage"
 )
@@ -75,7 +76,7 @@ key=value pairs for each item, -j one JSON object with a result list.`,
 func fileCommands(e *cli.Env) []*cobra.Command {
 	return []*cobra.Command{
 		files.LsCommand(e), files.CpCommand(e), files.MkdirCommand(e), files.RmCommand(e), files.MvCommand(e), files.StatCommand(e), files.CatCommand(e),
-		files.ChmodCommand(e), files.ChownCommand(e), files.AttrCommand(e), files.FindCommand(e), files.DuCommand(e),
+		files.ChmodCommand(e), files.ChownCommand(e), files.AttrCommand(e), files.FindCommand(e), files.DuCommand(e), recycle.Command(e),
 	}
 }
 

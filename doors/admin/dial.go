@@ -38,6 +38,7 @@ type Client struct {
 	namesClient
 	observeClient
 	quotaClient
+	recycleClient
 	statusClient
 	trustClient
 	walkClient
@@ -58,6 +59,7 @@ var (
 	_ hemera.Names        = (*Client)(nil)
 	_ hemera.Attributes   = (*Client)(nil)
 	_ hemera.Backups      = (*Client)(nil)
+	_ hemera.RecycleBin   = (*Client)(nil)
 )
 
 // server is the door that a Client asks, and the connections to it.
@@ -73,7 +75,7 @@ func clientOf(s *server) *Client {
 	return &Client{
 		server: s, aboutClient: aboutClient{s}, attributesClient: attributesClient{s}, backupClient: backupClient{s}, benchmarkClient: benchmarkClient{s},
 		clusterClient: clusterClient{s}, convertClient: convertClient{s}, maintClient: maintClient{s}, namesClient: namesClient{s}, observeClient: observeClient{s}, quotaClient: quotaClient{s},
-		statusClient: statusClient{s}, trustClient: trustClient{s}, walkClient: walkClient{s}, writesClient: writesClient{s},
+		recycleClient: recycleClient{s}, statusClient: statusClient{s}, trustClient: trustClient{s}, walkClient: walkClient{s}, writesClient: writesClient{s},
 	}
 }
 

@@ -35,6 +35,7 @@ type Services struct {
 	Maint     hemera.MaintAdmin   // jobs, checks, fsck
 	Observe   hemera.Observer     // measurements
 	Quota     hemera.QuotaAdmin
+	Recycle   hemera.RecycleBin
 	Writes    hemera.WriteAdmin  // locks of writes
 	Convert   hemera.ConvertAdmin
 	Status    hemera.StatusAdmin // health, explanations
@@ -83,6 +84,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	serveWrites(d)
 	serveConvert(d)
 	serveQuota(d)
+	serveRecycle(d)
 	serveStatus(d)
 	serveNetwork(d)
 	serveNames(d)

@@ -140,6 +140,9 @@ var (
 	mHeld     = gauge("namespace_held_pieces", "Pieces of replaced and removed content that stay for readers.")
 	mHeldSize = gauge("namespace_held_bytes", "Bytes of pieces that stay for readers.")
 
+	mRecycled     = gauge("namespace_recycled_files", "Files in recycle bins, which are no part of the tree.")
+	mRecycledSize = gauge("namespace_recycled_bytes", "Bytes of their content.")
+
 	// The health of the cluster, as hemera status shows it.
 	mHealth     = gauge("cluster_health", "0 when all is well, 1 with warnings, 2 with errors.")
 	mCondition  = gauge("condition", "How many things are meant by a condition that hemera status shows; docs/operations.md lists the codes.", "code", "severity", "subject")
@@ -311,6 +314,8 @@ func sendObserved(ctx context.Context, ch chan<- prometheus.Metric, o hemera.Obs
 	mUnlinked.send(ch, float64(n.Unlinked))
 	mHeld.send(ch, float64(n.Held))
 	mHeldSize.send(ch, float64(n.HeldBytes))
+	mRecycled.send(ch, float64(n.Recycled.Files))
+	mRecycledSize.send(ch, float64(n.Recycled.Bytes))
 	return nil
 }
 

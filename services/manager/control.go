@@ -91,7 +91,7 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 		commit = ctl.commitConversion
 	}
 	e, err := commit(ctx, namespace.Commit{
-		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Force: c.Force, Convert: c.Convert, Parent: c.Parent, Name: strings.Clone(c.Name),
+		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Replaces: c.Replaces, Force: c.Force, Convert: c.Convert, Parent: c.Parent, Name: strings.Clone(c.Name),
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
 		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Who: c.Who.Name,
 		Promised: promised(&c), ReleaseClaim: func(limits []quota.Standing) []quota.Standing {
@@ -211,7 +211,7 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 	}
 	c := permit.Capability
 	// What it gets is good for as long as any other capability, so a write that was barred must not have it.
-	barred, err := ctl.tree.Barred(ctx, namespace.Commit{ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Name: c.Name})
+	barred, err := ctl.tree.Barred(ctx, namespace.Commit{ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Replaces: c.Replaces, Name: c.Name})
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "manager.Replace", c.Path)
 	}

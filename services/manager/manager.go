@@ -65,6 +65,7 @@ type Manager struct {
 	*reporter
 	*writeAdmin
 	*converter
+	*recycler
 	*parts
 }
 
@@ -99,6 +100,7 @@ var (
 	_ hemera.WriteAdmin   = (*Manager)(nil)
 	_ hemera.StatusAdmin  = (*Manager)(nil)
 	_ hemera.ConvertAdmin = (*Manager)(nil)
+	_ hemera.RecycleBin   = (*Manager)(nil)
 )
 
 // New loads the cluster's state and returns a manager that can be called; background work begins
@@ -149,6 +151,8 @@ func newManager(p *parts, convert *converter, o Options) *Manager {
 	writes := &writeAdmin{parts: p}
 	observes := &observer{parts: p, began: processStats().virtual}
 	own := &ownWrites{parts: p, names: names}
+	recycles := &recycler{p}
+	p.tree.UseSpaceRules(recycles.ruleOfSpace)
 	reports := &reporter{
 		parts: p, observer: observes, version: o.Version, limits: o.Limits, quotas: aged[[]hemera.QuotaRow]{now: p.now},
 		census: &census{files: p.tree, now: p.now, broken: p.engine.Broken},
@@ -168,6 +172,7 @@ func newManager(p *parts, convert *converter, o Options) *Manager {
 		reporter:     reports,
 		writeAdmin:   writes,
 		converter:    convert,
+		recycler:     recycles,
 		parts:        p,
 	}
 }
@@ -180,6 +185,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	g.Go(func() error { return m.sweep(ctx) })
 	g.Go(func() error { return m.watchNetwork(ctx) })
 	g.Go(func() error { return m.tree.RunQuotas(ctx) })
+	g.Go(func() error { return m.recycler.expire(ctx) })
 	err := g.Wait()
 	// A manager that fails says nothing: its next start then audits the disks.
 	if err == nil {
