@@ -36,7 +36,7 @@ type Services struct {
 	Observe   hemera.Observer     // measurements
 	Quota     hemera.QuotaAdmin
 	Recycle   hemera.RecycleBin
-	Writes    hemera.WriteAdmin  // locks of writes
+	Writes    hemera.WriteAdmin // locks of writes
 	Convert   hemera.ConvertAdmin
 	Status    hemera.StatusAdmin // health, explanations
 	Benchmark hemera.Benchmarker
