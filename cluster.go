@@ -222,6 +222,8 @@ type Space struct {
 	Headroom int64
 	// GroupSize is how many disks a group aims at.
 	GroupSize int
+	// Recycle says what is kept of removed and replaced files, as the attribute sys.recycle does; "" for nothing.
+	Recycle string
 }
 
 // View is an immutable picture of the cluster: each decision is made on one View. Slices are

@@ -315,6 +315,9 @@ func jobs(s *hemera.Snapshot, add func(hemera.Condition)) {
 		if j.Disk == 0 { // the repair of files that were never complete belongs to no disk
 			subject, remedy = "repair", "hemera find / --stripediff names the files"
 		}
+		if j.Path != "" {
+			subject, remedy, j.FilesLeft = j.Kind+" of "+j.Path, "hemera convert ls shows what is in the way; it is tried again", j.Failed
+		}
 		text := j.Kind + " is stalled with " + count(j.FilesLeft, "file", "files") + " left"
 		if j.Why != "" {
 			text += ": " + j.Why
