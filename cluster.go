@@ -223,7 +223,9 @@ type Space struct {
 	Headroom int64
 	// GroupSize is how many disks a group aims at.
 	GroupSize int
-	Balancer  Balancer
+	// Recycle says what is kept of removed and replaced files, as the attribute sys.recycle does; "" for nothing.
+	Recycle  string
+	Balancer Balancer
 }
 
 // Balancer is how the disks of a space are kept equally full. The zero value is the default.

@@ -48,6 +48,7 @@ type Capability struct {
 	Base      *Base      // AccessUpdate only
 	BaseGen   Generation // write: the generation its commit replaces; zero: the file is new
 	Force     bool       // write: its commit replaces whatever generation is there
+	Convert   bool       // write: the same content in another form; its commit changes nothing but that
 	Sums      []Checksum // the committed checksums of what is read; of an update: of Base
 	Who       Identity
 	Expires   time.Time
@@ -62,6 +63,9 @@ type Capability struct {
 	SizeMax int64
 	// Head is the node that gathers the write and alone may commit it, whatever targets it is given later. See [Capability.HeadNode].
 	Head NodeID
+	// Replaces is the file whose place the new one takes with the commit, where replaced content is kept; else zero, and
+	// File keeps its id.
+	Replaces FileID
 }
 
 // HeadNode is the node that gathers the write: Head, or the first target's where none is named. Zero for one

@@ -15,6 +15,7 @@ var balancerSettings = []Setting{
 
 // setBalancer changes one property of the space's balancing.
 func (s *spaceRecord) setBalancer(key, value string) error {
+	// A copy, so that a value that is refused changes nothing.
 	b := s.Balancer
 	var err error
 	switch strings.TrimPrefix(key, "balancer") {
@@ -28,6 +29,7 @@ func (s *spaceRecord) setBalancer(key, value string) error {
 		if value != "auto" {
 			b.Threshold, err = number("space", key, value, hemera.BalancerThresholdMax)
 		}
+	// 0 is the default in both, also if the default changes one day.
 	case ".rate":
 		b.Rate, err = size(key, value)
 	default:

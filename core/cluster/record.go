@@ -46,14 +46,16 @@ type diskRecord struct {
 // spaceRecord is a space and its policy for new files.
 type spaceRecord struct {
 	Name      string
-	Layout    hemera.Layout   // of new files
-	BlockSize uint32          `json:",omitempty"` // of coded files whose directory or client names none; 0: [hemera.BlockSizeDefault]
-	Checksum  string          // by its name: numbers are the program's
-	PiecesMin uint8           // 0: found out at each open
-	NoSync    bool            // pieces count as sealed before they are on the device
-	Headroom  int64           // bytes kept free on each disk; 0: see [Headroom]
-	GroupSize int             // disks a group aims at
-	Balancer  hemera.Balancer `json:",omitzero"`
+	Layout    hemera.Layout // of new files
+	BlockSize uint32        `json:",omitempty"` // of coded files whose directory or client names none; 0: [hemera.BlockSizeDefault]
+	Checksum  string        // by its name: numbers are the program's
+	PiecesMin uint8         // 0: found out at each open
+	NoSync    bool          // pieces count as sealed before they are on the device
+	Headroom  int64         // bytes kept free on each disk; 0: see [Headroom]
+	GroupSize int           // disks a group aims at
+	Recycle   string        `json:",omitempty"` // what is kept of removed files, as of the attribute sys.recycle; "": nothing
+	// Balancer has its defaults as zeros, and is left out if nothing was set.
+	Balancer hemera.Balancer `json:",omitzero"`
 }
 
 // attachRecord is the wish of an admin that a node takes a path as a disk. It goes when the node has taken it,

@@ -116,7 +116,7 @@ func (d *disk) info(n *node) hemera.Disk {
 func (s spaceRecord) info() hemera.Space {
 	sum, _ := hemera.ParseChecksumKind(s.Checksum)
 	return hemera.Space{
-		Name: s.Name, Headroom: s.Headroom, GroupSize: s.GroupSize, Balancer: s.Balancer,
+		Name: s.Name, Headroom: s.Headroom, GroupSize: s.GroupSize, Recycle: s.Recycle, Balancer: s.Balancer,
 		Policy: hemera.Policy{
 			Space: s.Name, Layout: s.Layout, BlockSize: s.BlockSize, Checksum: sum, PiecesMin: s.PiecesMin, Sync: !s.NoSync,
 		},

@@ -65,6 +65,7 @@ type failureDomain struct {
 	zone string
 }
 
+// newBalancer has no runs: they follow from the view.
 func newBalancer(e *Engine) *balancer {
 	return &balancer{engine: e, started: e.Now(), spaces: map[string]*balancedSpace{}}
 }
@@ -93,6 +94,7 @@ func (b *balancer) Step(ctx context.Context) (time.Duration, error) {
 		resting := now.Before(s.pause) && !wider && takers(view, space.Name) <= s.disks
 		b.mu.Unlock()
 		switch {
+		// A run looks at its space itself, again and again. Here it is only called off.
 		case run != nil && !run.over():
 			if space.Balancer.Off {
 				run.cancel()
@@ -101,6 +103,7 @@ func (b *balancer) Step(ctx context.Context) (time.Duration, error) {
 		case space.Balancer.Off || resting:
 			continue
 		}
+		// A run that is not begun costs a look and nothing else.
 		next := newBalanceRun(b.engine, space.Name, s.ledger)
 		plan, _, err := next.look(ctx, view)
 		if err != nil {
@@ -112,6 +115,7 @@ func (b *balancer) Step(ctx context.Context) (time.Duration, error) {
 		b.begin(ctx, s, next, domains, wider)
 	}
 	b.forget(view)
+	// Reports of nodes and commits of clients change the picture slowly: a look each few seconds is enough.
 	return balanceRest, nil
 }
 
@@ -130,6 +134,7 @@ func (b *balancer) begin(ctx context.Context, s *balancedSpace, run *balanceRun,
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if end.spread {
+			// Those that the look began with: what came meanwhile has files that were looked at before.
 			s.spread = map[failureDomain]time.Time{}
 			for d := range domains {
 				s.spread[d] = now
@@ -161,6 +166,7 @@ func (b *balancer) forget(view *hemera.View) {
 	defer b.mu.Unlock()
 	for name, s := range b.spaces {
 		if _, ok := view.Space(name); !ok {
+			// It ends by itself, with the copies that have begun.
 			if s.run != nil {
 				s.run.cancel()
 			}

@@ -2,7 +2,7 @@ package maint
 
 import "hemera"
 
-// show begins to show the run as a job that is at work.
+// show begins to show the run as a job that is at work. It is called for each plan, and whenever pieces are moved apart.
 func (r *balanceRun) show(why string) {
 	r.mu.Lock()
 	r.shows = true
@@ -25,7 +25,7 @@ func (r *balanceRun) busy() bool {
 	return r.filling
 }
 
-// close is when the run has ended.
+// close is when the run has ended. The job stays, and is listed until the next run of the space has something to show.
 func (r *balanceRun) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,6 +91,7 @@ func (r *balanceRun) moves() int64 {
 // status is the run as a job. The number of pieces that are left is an estimate, by the mean size of a piece.
 func (r *balanceRun) status() hemera.JobStatus {
 	r.mu.Lock()
+	// Copied, as report takes the lock of the job.
 	left, size, closed := r.left, max(1, r.size), r.closed
 	r.mu.Unlock()
 	if s, _ := r.state(); closed && s == "done" {

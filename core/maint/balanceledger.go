@@ -41,6 +41,7 @@ func (l *balanceLedger) begin(from, to hemera.DiskID, bytes, rate int64) {
 	defer l.mu.Unlock()
 	l.add(from, to, bytes)
 	now := l.now()
+	// Both, as each of them reads or writes all the bytes.
 	for _, id := range []hemera.DiskID{from, to} {
 		if l.free[id].Before(now) {
 			l.free[id] = now
@@ -80,6 +81,7 @@ func (l *balanceLedger) settle(removing func(hemera.DiskID) bool) {
 	for _, r := range l.old() {
 		sources = append(sources, r.from)
 	}
+	// A disk that removes slowly is as full as before, however long ago its pieces were moved.
 	busy := map[hemera.DiskID]bool{}
 	for _, id := range sources {
 		if _, known := busy[id]; !known {

@@ -53,9 +53,9 @@ type balanceRun struct {
 
 // candidate is a piece that may be moved.
 type candidate struct {
-	entry  hemera.Entry
-	piece  hemera.Piece
-	shares bool // with another piece of the file a node or a zone
+	entry  hemera.Entry // as its page had it; the mover reads it again
+	piece  hemera.Piece // where the page had it
+	shares bool         // with another piece of the file a node or a zone
 }
 
 // size is the bytes that the move takes.
@@ -67,6 +67,7 @@ type balanceEnd struct {
 	stuck  bool // disks are too full, and none of their pieces can be moved
 }
 
+// newBalanceRun is a run that has not begun. ledger outlives it: what the last run moved may not be in reports yet.
 func newBalanceRun(e *Engine, space string, ledger *balanceLedger) *balanceRun {
 	j := newJob("balance", 0, e.Now)
 	j.status.Space = space
@@ -133,6 +134,7 @@ func (r *balanceRun) look(ctx context.Context, view *hemera.View) (balance.Plan,
 		return balance.Plan{}, nil, nil
 	}
 	removals := r.engine.Removals
+	// First, so that the plan does not count what reports show by now.
 	r.ledger.settle(func(id hemera.DiskID) bool {
 		pieces, err := removals.Unlinked(ctx, id, 1)
 		return err != nil || len(pieces) > 0
@@ -170,6 +172,7 @@ func why(volumes []balance.Volume, p balance.Plan) string {
 
 // round begins moves by one plan, for a while. stuck: it has looked at all pieces that could go, and moved none.
 func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan balance.Plan) (stuck bool, err error) {
+	// One picture for a round: a piece is planned again, on the newest, when its copy's turn comes.
 	view := r.engine.Cluster.View()
 	until, before := r.engine.Now().Add(balanceRound), r.nextRound()
 	for ctx.Err() == nil && r.engine.Now().Before(until) {
@@ -197,6 +200,7 @@ func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan b
 			return false, err
 		}
 		at := volumeOf(volumes, from)
+		// A piece that is larger than the surplus would make the disk too empty; a smaller one may come.
 		if !ok || c.size() > plan.Gives[at] {
 			continue
 		}
@@ -204,6 +208,7 @@ func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan b
 		to, wait := r.destination(view, c, volumes, plan)
 		switch {
 		case wait:
+			// The piece stays the next: it may be one of few that can go there.
 			r.queues[from] = slices.Insert(r.queues[from], 0, c)
 			r.sleep(ctx, balanceTick)
 		case to != 0 && r.begin(ctx, c, to):
@@ -288,6 +293,7 @@ func candidates(view *hemera.View, disk hemera.DiskID, entries []hemera.Entry) (
 			}
 		}
 	}
+	// Stable: among equals the oldest files stay first, which are read least.
 	slices.SortStableFunc(list, func(a, b candidate) int {
 		return cmp.Compare(order(b.shares), order(a.shares))
 	})
@@ -304,6 +310,7 @@ func order(b bool) int {
 
 // destination chooses the disk that takes the piece; 0 if there is none. wait: only disks that rest could take it.
 func (r *balanceRun) destination(view *hemera.View, c candidate, volumes []balance.Volume, plan balance.Plan) (to hemera.DiskID, wait bool) {
+	// Placement chooses among what is allowed: by spread first, then by free room and load.
 	resting := false
 	m, err := r.plan(view, c, func(id hemera.DiskID) bool {
 		at := volumeOf(volumes, id)
@@ -335,6 +342,7 @@ func (r *balanceRun) begin(ctx context.Context, c candidate, to hemera.DiskID) b
 	case <-ctx.Done():
 		return false
 	}
+	// The rate is read for each piece, so that a change holds at once.
 	view := r.engine.Cluster.View()
 	space, _ := view.Space(r.space)
 	_, rate := space.Balancer.Limits()
@@ -342,6 +350,7 @@ func (r *balanceRun) begin(ctx context.Context, c candidate, to hemera.DiskID) b
 	r.group.Go(func() {
 		defer func() { <-r.slots }()
 		part := r.job.begin(c.size())
+		// It waits for its turn behind all that is more urgent, and has the destination that was counted or none.
 		bytes, err := r.engine.relocate(ctx, c.entry, moveSpec{index: c.piece.Index, drop: []hemera.Piece{c.piece}, class: urgencyBalance,
 			allow: func(id hemera.DiskID) bool { return id == to }, spread: true, watch: part.to})
 		counted := part.end()

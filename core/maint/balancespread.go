@@ -12,6 +12,7 @@ import (
 func (r *balanceRun) spreadAll(ctx context.Context) bool {
 	for {
 		before := r.moves()
+		// Also those of disks that are away: another piece of such a file can be moved.
 		for _, d := range r.engine.Cluster.View().Disks {
 			if d.Space != r.space {
 				continue
@@ -52,6 +53,7 @@ func (r *balanceRun) spreadDisk(ctx context.Context, disk hemera.DiskID) error {
 				moves = append(moves, candidate{entry: e, shares: true})
 			}
 		}
+		// Without the time for which moves are waited for: that is no work of the processor.
 		took := time.Since(began)
 		for _, c := range moves {
 			r.moveApart(ctx, view, c.entry)
@@ -62,7 +64,8 @@ func (r *balanceRun) spreadDisk(ctx context.Context, disk hemera.DiskID) error {
 	return nil
 }
 
-// moveApart begins the move of one piece of the file if the pieces lie better then.
+// moveApart begins the move of one piece of the file if the pieces lie better then. One at a time: where the next goes depends on
+// where this went, and the next pass moves it.
 func (r *balanceRun) moveApart(ctx context.Context, view *hemera.View, e hemera.Entry) {
 	for _, p := range e.Pieces {
 		c := candidate{entry: e, piece: p}
@@ -74,12 +77,14 @@ func (r *balanceRun) moveApart(ctx context.Context, view *hemera.View, e hemera.
 			to, _ := view.Disk(id)
 			return to.Space == r.space
 		})
+		// Another piece of the file may have a place.
 		if err != nil {
 			continue
 		}
 		if now, old := apart(view, m); !now.Gains(old) {
 			continue
 		}
+		// The rate is that of filling: one bound for all that balancing does to a disk.
 		r.show("pieces that share a node or a zone are moved apart")
 		for ctx.Err() == nil && !(r.ledger.ready(p.Disk) && r.ledger.ready(m.add.Disk)) {
 			r.sleep(ctx, balanceTick)

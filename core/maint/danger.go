@@ -83,6 +83,7 @@ func (t *triage) pass(ctx context.Context, class urgency) (next urgency, err err
 		for _, e := range entries {
 			after = e.ID
 			c := danger(view, e)
+			// Files that are as endangered as in a pass before have failed in it, or have become so since.
 			if c > class {
 				next = min(next, c)
 			}

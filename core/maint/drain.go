@@ -243,6 +243,7 @@ func (v *drainer) sweep(ctx context.Context, j *drainJob) (int, error) {
 		}
 		return specs
 	}
+	// A drained disk still has its pieces, so their files are in no danger and the order of the list will do.
 	var err error
 	if j.task.kind == "repair" {
 		err = (&triage{engine: v.engine, sweep: p, list: list, moves: moves}).run(ctx)

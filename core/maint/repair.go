@@ -47,6 +47,7 @@ func (r *repairer) estimate(done int64) (files, bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	files = max(0, r.known.files-(done-r.known.done))
+	// By the mean of a file: sizes of single files are not remembered.
 	if r.known.files > 0 {
 		bytes = int64(float64(r.known.bytes) * float64(files) / float64(r.known.files))
 	}
@@ -63,6 +64,7 @@ func (r *repairer) Step(ctx context.Context) (time.Duration, error) {
 	}
 	r.job.again("")
 	p := newSweep(r.engine, r.job)
+	// Each pass begins the count again. The last one that reached the end of the list has the newest.
 	var seen left
 	list := func(after hemera.FileID) ([]hemera.Entry, error) {
 		entries, err := r.engine.Files.Incomplete(ctx, after, pageFiles)

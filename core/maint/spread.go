@@ -6,7 +6,8 @@ import (
 	"hemera/rules/layout"
 )
 
-// spreadOf is how the file's pieces would lie on the disks.
+// spreadOf is how the file's pieces would lie on the disks. What may be lost is counted as if all pieces were there: a file that
+// lacks some gets them by repair.
 func spreadOf(v *hemera.View, e hemera.Entry, disks []hemera.DiskID) balance.Spread {
 	return balance.SpreadOf(v, disks, max(0, layout.Spare(e.Layout, e.Size, ^layout.Set(0))))
 }
@@ -22,6 +23,7 @@ func disksOf(pieces []hemera.Piece) []hemera.DiskID {
 
 // apart is what the spread of the file is after the planned move, and before.
 func apart(v *hemera.View, m plannedMove) (now, old balance.Spread) {
+	// The pieces that stay, with the new one in the place of those that it replaces.
 	ids := disksOf(m.entry.Pieces)
 	old = spreadOf(v, m.entry, ids)
 	for _, d := range m.drop {

@@ -74,7 +74,7 @@ func (p *sweep) all(ctx context.Context, list func(hemera.FileID) ([]hemera.Entr
 	return nil
 }
 
-// idle reports whether most slots are free.
+// idle reports whether most slots are free: then copies that are less urgent delay none of those that are more.
 func (p *sweep) idle() bool { return len(p.slots) < cap(p.slots)-idleSlots }
 
 // done counts a piece that was moved. counted is how many of its bytes the job has counted already.

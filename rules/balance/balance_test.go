@@ -52,8 +52,8 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// TestFillingConverges simulates spaces of disks of many sizes and fillings, some of which give or take nothing, with
-// pieces of many sizes. Each ends within the threshold, or nothing more can be moved; it stops, and stays stopped; no byte
+// TestFillingConverges simulates spaces of disks of many sizes and fillings, with pieces of many sizes. Some disks give or
+// take nothing. Each ends within the threshold, or nothing more can be moved; it stops, and stays stopped; no byte
 // is moved back, so that no more is moved than it takes.
 func TestFillingConverges(t *testing.T) {
 	const threshold = 0.05

@@ -8,7 +8,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 )
 
-// JobLine is a drain or repair in one line: a bar, how much, how fast, how long still, and why not.
+// JobLine is a drain, repair or conversion in one line: a bar, how much, how fast, how long still, and why not.
 // It is used by fs status and by status. width is that of the bar, in characters. The text is for people; programs
 // read the keys of jobFields.
 func JobLine(j hemera.JobStatus, width int) string {
@@ -16,11 +16,14 @@ func JobLine(j hemera.JobStatus, width int) string {
 	if j.Kind == "heal" {
 		return "repair of bad pieces " + j.State + "  " + output.Count(j.FilesLeft, "piece") + " left"
 	}
-	subject := "disk " + j.Disk.String()
-	if j.Space != "" {
-		subject = "space " + j.Space
+	of := fmt.Sprintf("%s of disk %d", j.Kind, j.Disk)
+	switch {
+	case j.Path != "":
+		of = j.Kind + " of " + j.Path + " to " + j.To
+	case j.Space != "":
+		of = j.Kind + " of space " + j.Space
 	}
-	b := fmt.Sprintf("%s of %s %s  %s  %s of %s  %s left", j.Kind, subject, j.State, cli.Bar(progress(j), width),
+	b := fmt.Sprintf("%s %s  %s  %s of %s  %s left", of, j.State, cli.Bar(progress(j), width),
 		output.Bytes(j.BytesDone), output.Bytes(j.BytesDone+j.BytesLeft), output.Count(j.FilesLeft, "file"))
 	if j.State != "done" {
 		b += fmt.Sprintf("  %s/s", output.Bytes(j.Rate))
