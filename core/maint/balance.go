@@ -76,6 +76,7 @@ func (b *balancer) Name() string { return "balance" }
 // more.
 func (b *balancer) Step(ctx context.Context) (time.Duration, error) {
 	now := b.engine.Now()
+	// Not an error, and no job: most managers start with all their disks away.
 	if wait := b.started.Add(b.engine.BalanceDelay).Sub(now); wait > 0 {
 		return wait, nil
 	}

@@ -94,6 +94,7 @@ func (r *balanceRun) status() hemera.JobStatus {
 	// Copied, as report takes the lock of the job.
 	left, size, closed := r.left, max(1, r.size), r.closed
 	r.mu.Unlock()
+	// A run that waits still has what it could not move.
 	if s, _ := r.state(); closed && s == "done" {
 		left = 0
 	}

@@ -163,6 +163,7 @@ func (r *balanceRun) look(ctx context.Context, view *hemera.View) (balance.Plan,
 
 // why says in words why there is something to do.
 func why(volumes []balance.Volume, p balance.Plan) string {
+	// Without volumes there is nothing to say.
 	if p.Most < 0 {
 		return ""
 	}

@@ -107,6 +107,7 @@ func (l *copyLimiter) acquire(ctx context.Context, class urgency, plan planCopy)
 func (l *copyLimiter) used(m plannedMove, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// Without a plan the turn was for nothing, and all that was free still is.
 	if err == nil {
 		l.spare -= m.units()
 	}
@@ -167,6 +168,7 @@ func (l *copyLimiter) count(class urgency, m plannedMove) bool {
 
 // weigh adds the units of the move to the loads of its disks, times sign. mu is held.
 func (l *copyLimiter) weigh(m plannedMove, sign int) {
+	// The same for a disk that is read as for the one that is written: each moves all the bytes of a piece.
 	units := sign * m.units()
 	for _, id := range append(m.reads(), m.add.Disk) {
 		// Loads that are 0 are removed: the table has disks with copies only, however many the cluster ever had.
@@ -315,6 +317,7 @@ func (m plannedMove) units() int {
 func (m plannedMove) reads() (ids []hemera.DiskID) {
 	need := 1
 	if m.entry.Layout.Coded() {
+		// A drain copies the piece as it is; only a lost one is computed.
 		if i := slices.IndexFunc(m.sources, func(t hemera.Target) bool { return t.Index == m.add.Index }); i >= 0 {
 			return []hemera.DiskID{m.sources[i].Disk}
 		}

@@ -58,6 +58,7 @@ func (mv *mover) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) (
 // copy has the destination's node make the planned piece, and releases the move. What follows, the record in the
 // namespace, does not concern the disks: the next copy need not wait for it.
 func (mv *mover) copy(ctx context.Context, m plannedMove, watch func(int64)) (hemera.OrderResult, error) {
+	// Also if it fails: the places are for the copy alone.
 	defer mv.engine.copies.release(m)
 	order, err := mv.copyOrder(m)
 	if err != nil {

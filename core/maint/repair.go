@@ -120,6 +120,7 @@ func (r *repairer) status(ctx context.Context) (hemera.JobStatus, bool, error) {
 	for _, e := range entries {
 		now.add(e)
 	}
+	// A page that is not full is all there is.
 	if len(entries) == pageFiles {
 		files, bytes := r.estimate(r.job.report(0, 0).FilesDone)
 		now.files, now.bytes = max(now.files, files), max(now.bytes, bytes)

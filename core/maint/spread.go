@@ -12,7 +12,9 @@ func spreadOf(v *hemera.View, e hemera.Entry, disks []hemera.DiskID) balance.Spr
 	return balance.SpreadOf(v, disks, max(0, layout.Spare(e.Layout, e.Size, ^layout.Set(0))))
 }
 
-// disksOf are the disks of the pieces.
+// disksOf are the disks of the pieces, in their order.
+//
+// The result is the caller's.
 func disksOf(pieces []hemera.Piece) []hemera.DiskID {
 	ids := make([]hemera.DiskID, len(pieces))
 	for i, p := range pieces {
