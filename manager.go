@@ -266,6 +266,7 @@ const (
 	OrderRepair    OrderKind = 5 // rewrite the bad pages of the piece from Sources
 	OrderUses      OrderKind = 6 // list the files that are open, at most Limit, those that move most first; of no disk
 	OrderCancel    OrderKind = 7 // stop the order Cancels, if it is one that can be stopped; has no answer
+	OrderSum       OrderKind = 8 // read the whole file from Sources and compute Checksum; of the disk with one of its pieces
 )
 
 // Order is one piece of background work for a node. A node runs orders of different disks in

@@ -208,6 +208,29 @@ func (h *Host) Verify(ctx context.Context, store disk.Store, id hemera.PieceID, 
 	return v, nil
 }
 
+// Sum reads the whole file from the job's sources and computes one checksum of it. The end of the context stops it. The
+// job needs no disk: it writes nothing.
+func (h *Host) Sum(ctx context.Context, j Job, kind hemera.ChecksumKind) (hemera.Checksum, error) {
+	if err := j.check(); err != nil {
+		return hemera.Checksum{}, err
+	}
+	sums, err := newStreamSums([]hemera.ChecksumKind{kind})
+	if err != nil {
+		return hemera.Checksum{}, errs.As(err, errs.Invalid, "transfer.Sum", subject(&j.Cap))
+	}
+	src, err := h.source(&j)
+	if err != nil {
+		return hemera.Checksum{}, err
+	}
+	defer src.Close()
+	// The kind that was asked for comes first. No file may be hashed more than its holes allow, as at its close.
+	all, err := sums.finish(j.Cap.Size, stoppable{src, ctx}, 0)
+	if err != nil {
+		return hemera.Checksum{}, err
+	}
+	return all[0], nil
+}
+
 // stoppable is a piece that can be read until the context ends.
 type stoppable struct {
 	source
