@@ -67,6 +67,13 @@ func (y *parity) ensure(among layout.Set) error {
 	if p.ledger.Count(failed) > before && p.replace(p.head.ctx, true) {
 		p.createPlanned(among)
 	}
+	// What is about to be written goes past the pieces that are lost. If another loss has the manager asked again, a disk
+	// that it gives then must not pass for one that nobody has written to.
+	for i, pc := range p.list {
+		if p.ledger.Is(i, failed) {
+			pc.began = true
+		}
+	}
 	return p.writable("transfer.Write")
 }
 
