@@ -130,6 +130,9 @@ func (p *pieces) resize(size int64) error {
 }
 
 // rebuild computes what a data piece that is lost had at off. It reads the others, whose parity is sent first.
+//
+// Pieces that are planned were never written to, so they are zeros. One that was lost before it began, and that bytes went
+// past since, is not planned again before the close (see ensure): its place stays lost, and is computed here.
 func (y *parity) rebuild(index int, b []byte, off int64) error {
 	p := y.pieces
 	if y.code == nil {

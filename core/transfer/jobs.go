@@ -83,12 +83,15 @@ func (h *Host) intact(ctx context.Context, j *Job) (uint32, error) {
 }
 
 // alike fails unless the sources make a piece with this CRC32C: the checksums of a coded file say nothing of one piece.
+// It reads as much as a copy does and writes nothing, so an order that comes twice leaves the disk as it is. Sources that
+// cannot be read are an error like a piece that differs: the caller then copies, and hears from that why it cannot be.
 func (h *Host) alike(ctx context.Context, j *Job, crc uint32) error {
 	src, err := h.source(j)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
+	// By two CRC32Cs, as both are of the same number of bytes, and each page of both was compared with its own before.
 	want, err := copyPages(ctx, nowhere{}, src.content(j.Piece.Index), layout.PieceSize(j.Cap.Layout, j.Cap.Size, j.Piece.Index))
 	if err == nil && want != crc {
 		h.Counters.ChecksumErrors.Add(1)
@@ -283,6 +286,8 @@ func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
 			return repaired, err
 		}
 		// Good pages can still be of another content, so the whole is compared before the repair counts as done.
+		// Of a coded file the pages and the footer are all that is compared here: what the other pieces make is compared
+		// where a piece is to replace another, as that is when a wrong one would cost a good one.
 		if len(v.Bad) == 0 {
 			_, err := h.intact(ctx, j)
 			return repaired, err
