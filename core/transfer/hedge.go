@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hemera"
 	"hemera/errs"
 	"hemera/rules/layout"
 )
@@ -16,7 +17,7 @@ const (
 	// hedgeTimes is how many times the mean a read may take.
 	hedgeTimes = 8
 	// hedgeLeast and hedgeMost bound how long a read may take. hedgeFirst is for nodes that have read nothing yet.
-	hedgeLeast, hedgeFirst, hedgeMost = 100 * time.Millisecond, time.Second, 3 * time.Second
+	hedgeLeast, hedgeFirst, hedgeMost = 200 * time.Millisecond, time.Second, 3 * time.Second
 	// hedgesMax bounds how many reads of one node are hedged at once. Others wait: when all is slow, more reads help nobody.
 	hedgesMax = 32
 )
@@ -48,12 +49,15 @@ func (p *pace) patience() time.Duration {
 }
 
 // hedgedError says that a read took too long, while other pieces may have the bytes sooner.
-type hedgedError struct{ after time.Duration }
+type hedgedError struct {
+	after time.Duration
+	keeps bool // the caller's memory
+}
 
 func (e *hedgedError) Error() string { return "a piece was not read within " + e.after.String() }
 
 // KeepsBuffers says that the read may still use its memory; see [hemera.KeepsBuffers].
-func (e *hedgedError) KeepsBuffers() bool { return true }
+func (e *hedgedError) KeepsBuffers() bool { return e.keeps }
 
 // wasHedged reports whether a read was hedged: others may be sooner.
 func wasHedged(err error) bool {
@@ -105,7 +109,35 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 		host.pace.hedges.Add(-1)
 		s.reader.calls.done()
 	})
-	return attempt{err: errs.As(&hedgedError{patience}, errs.Timeout, "transfer.Read", subject(s.reader.cap))}
+	return attempt{err: errs.As(&hedgedError{patience, true}, errs.Timeout, "transfer.Read", subject(s.reader.cap))}
+}
+
+// careful is hedged. After the first read that was hedged it reads into memory of its own, and copies: so the caller keeps
+// its memory, and has to read again once at most.
+func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt {
+	if !s.wary.Load() {
+		a := s.hedged(index, p, sums, off)
+		if wasHedged(a.err) {
+			s.wary.Store(true)
+		}
+		return a
+	}
+	own := s.reader.host.spare.get(len(p))
+	var ownSums []uint32
+	if sums != nil {
+		ownSums = make([]uint32, len(sums))
+	}
+	a := s.hedged(index, own, ownSums, off)
+	if hedged, ok := errors.AsType[*hedgedError](a.err); ok {
+		a.err = errs.As(&hedgedError{after: hedged.after}, errs.Timeout, "transfer.Read", subject(s.reader.cap))
+		return a
+	}
+	copy(p, own[:a.n])
+	copy(sums, ownSums)
+	if !hemera.KeepsBuffers(a.err) {
+		s.reader.host.spare.put(own)
+	}
+	return a
 }
 
 // hedge records that a piece is not waited for, and counts the read that goes on as a call of the reader. It returns

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,6 +24,8 @@ const decodeStep = 256 << 10
 type stripes struct {
 	reader *Reader
 	layout hemera.Layout
+
+	wary atomic.Bool // a read was hedged, so another may be
 
 	mu   sync.Mutex
 	slow [hemera.CodedPiecesMax]int // of each piece, the reads that were hedged and have not returned
@@ -111,13 +114,13 @@ func (s *stripes) readPiece(index int, p []byte, sums []uint32, off int64) error
 				return err
 			}
 		}
-		a := s.hedged(index, rest, restSums, at)
+		a := s.careful(index, rest, restSums, at)
 		from, n, err := a.from, a.n, a.err
 		if from == nil {
-			if wasHedged(err) {
+			if wasHedged(err) && hemera.KeepsBuffers(err) {
 				return errs.Wrap(err, "transfer.Read", subject(r.cap))
 			}
-			continue // it could not be opened, and is not usable any more
+			continue // it is slow now, or could not be opened
 		}
 		if n == len(rest) {
 			return nil
