@@ -30,6 +30,7 @@ type pace struct {
 
 // took takes note of a read.
 func (p *pace) took(d time.Duration) {
+	// The mean moves by a sixteenth of the difference: some dozen reads after a change it fits again.
 	mean := p.mean.Load()
 	if mean == 0 {
 		p.mean.Store(max(int64(d), 1))
@@ -67,9 +68,9 @@ func wasHedged(err error) bool {
 
 // attempt is what one read of a piece came to.
 type attempt struct {
-	from *replica // that was read; nil if none could be opened
-	n    int
-	err  error
+	from *replica // that was read; nil if none could be opened, or the read was hedged
+	n    int      // bytes that were read and are verified
+	err  error    // io.EOF at the end of the piece
 }
 
 // try opens a piece if it is not open, and reads it.
@@ -83,6 +84,7 @@ func (s *stripes) try(index int, p []byte, sums []uint32, off int64) (a attempt)
 // hedged is try for as long as the node's patience. Then the piece is slow until the read returns, and the memory is the
 // read's.
 func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt {
+	// The goroutine ends with the read. The channel has room for its answer, so it never waits for anybody.
 	host, began := s.reader.host, time.Now()
 	done := make(chan attempt, 1)
 	go func() { done <- s.try(index, p, sums, off) }()
@@ -95,6 +97,7 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 		return a
 	case <-timer.C:
 	}
+	// Nothing else would be sooner, or too much is waited for already: the read is as good as any.
 	if host.pace.hedges.Add(1) > hedgesMax || !s.hedge(index) {
 		host.pace.hedges.Add(-1)
 		return <-done
@@ -143,6 +146,7 @@ func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt
 // hedge records that a piece is not waited for, and counts the read that goes on as a call of the reader. It returns
 // false if the other pieces would not be enough.
 func (s *stripes) hedge(index int) bool {
+	// Pieces without bytes count as lost here, which errs on the side of waiting.
 	others := s.usable(false).Without(index)
 	if index >= len(s.slow) || !layout.Readable(s.layout, s.reader.cap.Size, others) || !s.reader.calls.begin() {
 		return false

@@ -25,7 +25,8 @@ type stripes struct {
 	reader *Reader
 	layout hemera.Layout
 
-	wary atomic.Bool // a read was hedged, so another may be
+	// wary: a read was hedged, so another may be. From then on reads go into memory of the reader's own.
+	wary atomic.Bool
 
 	mu   sync.Mutex
 	slow [hemera.CodedPiecesMax]int // of each piece, the reads that were hedged and have not returned
@@ -116,6 +117,7 @@ func (s *stripes) readPiece(index int, p []byte, sums []uint32, off int64) error
 		}
 		a := s.careful(index, rest, restSums, at)
 		from, n, err := a.from, a.n, a.err
+		// Bytes of a page that was read in part are read again with the page.
 		if from == nil {
 			if wasHedged(err) && hemera.KeepsBuffers(err) {
 				return errs.Wrap(err, "transfer.Read", subject(r.cap))
