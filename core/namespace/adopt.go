@@ -52,10 +52,10 @@ const (
 	AdoptedHere    Outcome = 1 + iota // the file is new, at its path
 	AdoptedLost                       // the file is new, in LostDir
 	AdoptedPieces                     // the file was there with the content, and got pieces
-	AdoptedContent                    // the file was there with an older content, and got this one
+	AdoptedContent                    // the file was there with another content, and got this one
 	AdoptedMove                       // the file was in LostDir, and got its path
 	AdoptedBefore                     // the file was there with all of it
-	AdoptedNot                        // the file has a newer content, or this one was removed since
+	AdoptedNot                        // the file has a better content, or this one was removed since
 )
 
 // Adopted is the answer to an adoption.
@@ -160,8 +160,8 @@ func (t adoptTx) adopt() (out Adopted, need, err error) {
 		return Adopted{Outcome: AdoptedNot, Why: "it was removed since"}, nil, nil
 	case now == nil:
 		return t.create(pieces)
-	case now.IsDir() || now.Gen > t.a.Gen:
-		return Adopted{Outcome: AdoptedNot, Why: "the file has a newer content"}, nil, nil
+	case now.IsDir():
+		return Adopted{Outcome: AdoptedNot, Why: "a directory has its id"}, nil, nil
 	case now.Gen == t.a.Gen:
 		return t.grow(now, pieces)
 	}
@@ -210,6 +210,9 @@ func (t adoptTx) create(pieces []hemera.Piece) (out Adopted, need, err error) {
 
 // grow adds the pieces that the file does not have.
 func (t adoptTx) grow(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, need, err error) {
+	if now.Layout != t.a.Layout || now.Size != t.a.Size || !slices.Equal(now.Checksums, t.a.Sums) {
+		return Adopted{Outcome: AdoptedNot, Why: "the file has this generation, and other pieces of it say otherwise"}, nil, nil
+	}
 	out.Outcome = AdoptedBefore
 	// Two pieces of one file on a disk would be lost together, and a second one of an index says nothing new.
 	add := slices.DeleteFunc(pieces, func(p hemera.Piece) bool {
@@ -222,7 +225,7 @@ func (t adoptTx) grow(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, ne
 			return out, nil, err
 		}
 	}
-	return t.promote(now, out)
+	return t.settle(now, out)
 }
 
 // addPieces records more pieces of the content that the file has.
@@ -251,15 +254,19 @@ func (t adoptTx) addPieces(now *hemera.Entry, add []hemera.Piece) (*hemera.Entry
 	return &e, nil
 }
 
-// renew gives the file this content in place of an older one, whose pieces leave the index and stay where they are. A
-// content that cannot be read takes the place of none that can.
+// renew gives the file this content in place of another, whose pieces leave the index and stay where they are. A content
+// that can be read is better than one that cannot; between two that can, or two that cannot, the newer one counts.
 func (t adoptTx) renew(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, need, err error) {
 	c := t.a.commit()
 	c.Pieces = pieces
 	e := *now
 	fill(&e, &c)
-	if !readable(&e, pieces) && readable(now, now.Pieces) {
-		return Adopted{Outcome: AdoptedNot, Why: "too few of its pieces were found, and an older content can be read"}, nil, nil
+	is, was := readable(&e, pieces), readable(now, now.Pieces)
+	switch {
+	case was && !is:
+		return Adopted{Outcome: AdoptedNot, Why: "too few of its pieces were found, and another content can be read"}, nil, nil
+	case is == was && now.Gen > t.a.Gen:
+		return Adopted{Outcome: AdoptedNot, Why: "the file has a newer content"}, nil, nil
 	}
 	e.Ctime = t.Now()
 	out.Outcome = AdoptedContent
@@ -274,12 +281,12 @@ func (t adoptTx) renew(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, n
 	if err != nil {
 		return out, nil, err
 	}
-	return t.promote(made, out)
+	return t.settle(made, out)
 }
 
-// promote gives a file in LostDir its path, if it may have it by now. need is of no interest then: what the turn did
-// stays, and the next one finds the file and tries this again.
-func (t adoptTx) promote(e *hemera.Entry, out Adopted) (_ Adopted, need, err error) {
+// settle moves a file to its path, if it may have it by now: one in LostDir, or one whose new content was written under
+// another name. What a turn did before need stays, and the next one finds the file and tries this again.
+func (t adoptTx) settle(e *hemera.Entry, out Adopted) (_ Adopted, need, err error) {
 	parent, err := t.ByID(e.Parent)
 	if err != nil {
 		return out, nil, err
@@ -289,7 +296,7 @@ func (t adoptTx) promote(e *hemera.Entry, out Adopted) (_ Adopted, need, err err
 		return out, nil, err
 	}
 	out.Path = at + "/" + e.Name
-	if at != LostDir {
+	if out.Path == t.a.Path || at != LostDir && out.Outcome != AdoptedContent {
 		return out, nil, nil
 	}
 	try := out
@@ -298,14 +305,19 @@ func (t adoptTx) promote(e *hemera.Entry, out Adopted) (_ Adopted, need, err err
 		return out, need, err
 	}
 	if try.Why != "" {
-		out.Why = try.Why
+		if at == LostDir {
+			out.Why = try.Why
+		}
 		return out, nil, nil
 	}
 	if err := t.move(found{dirs: dirs, name: e.Name, entry: e}, target, 0); err != nil {
 		return out, nil, err
 	}
 	t.Event(hemera.Event{Kind: hemera.EventRename, File: e.ID, Path: out.Path, To: t.a.Path, Who: "rebuild"})
-	out.Outcome, out.Path, out.Displaced, out.DisplacedTo = AdoptedMove, t.a.Path, try.Displaced, try.DisplacedTo
+	if out.Outcome != AdoptedContent {
+		out.Outcome = AdoptedMove
+	}
+	out.Path, out.Displaced, out.DisplacedTo = t.a.Path, try.Displaced, try.DisplacedTo
 	return out, nil, nil
 }
 
@@ -345,6 +357,12 @@ func (t adoptTx) place(e *hemera.Entry, out *Adopted) (target found, need, err e
 	need, err = t.displace(e, target, out)
 	target.entry = nil
 	return target, need, err
+}
+
+// Adoptable reports whether a file can be adopted at a path, whatever is there.
+func Adoptable(path string) bool {
+	_, ok := adoptable(path)
+	return ok
 }
 
 // adoptable returns the names of a path, and whether an entry can be made there. Below LostDir nothing has a place of its
