@@ -233,7 +233,7 @@ func (m *Manager) open() (err error) {
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
 		}),
 		Names: m.Manager, Directories: m.Manager, Attributes: m.Manager,
-		Backups: m.backups(),
+		Backups: m.backups(), Rebuild: m.Manager,
 		Config:  o.Settings, Limits: o.Bounds.Usages, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, socketOwner(policy.Owners, policy.Users))

@@ -43,7 +43,7 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 			break
 		}
 	}
-	return g, o.deferWhileNodesReturn(err, r.Tried)
+	return g, o.deferWhileNodesReturn(o.unknownYet(who, err), r.Tried)
 }
 
 // claimTries is how often an open looks at quotas that change meanwhile, near their limit.
