@@ -142,13 +142,14 @@ func (c *Capability) Content() *Content {
 	return out
 }
 
-// Wish is what a client may ask of the policy; zero values ask for nothing. Replicas below zero stand
+// Wish is what a client may ask of the policy; zero values ask for nothing. Pieces below zero stand
 // for an asked number that is none, and are refused like any other that is out of range.
 type Wish struct {
-	Space    string
-	Layout   string
-	Replicas int
-	Checksum string
+	Space     string
+	Layout    string // a name as [ParseLayout] reads it, with its numbers or without
+	Pieces    int    // all pieces of a file together
+	BlockSize string // as [ParseBlockSize] reads it
+	Checksum  string
 	// Unknown is a key that looks like a wish and is none, most likely misspelt: a write with it is
 	// refused, rather than stored otherwise than was meant.
 	Unknown string

@@ -103,6 +103,20 @@ func (l Layout) Coded() bool { return l.Data > 1 }
 // Parity is the number of pieces that are not needed while no other is lost: copies beside the first, or parities.
 func (l Layout) Parity() int { return int(l.Pieces) - int(l.Data) }
 
+// Role says what the piece with the index is, in a word: "copy", "data" or "parity"; "local" followed by the number of its
+// group for the parity of a group.
+func (l Layout) Role(index uint8) string {
+	switch {
+	case !l.Coded():
+		return "copy"
+	case index < l.Data:
+		return "data"
+	case l.Kind == LayoutLocal && index < l.Data+l.Local:
+		return "local" + strconv.Itoa(int(index-l.Data))
+	}
+	return "parity"
+}
+
 // Validate names what is wrong with the layout, if anything.
 func (l Layout) Validate() error {
 	switch l.Kind {
@@ -194,6 +208,46 @@ func ParseLayout(text string, pieces int) (Layout, error) {
 	return l, l.Validate()
 }
 
+// ParseBlockSize reads a block size as EOS and people write it: 64k, 1M, 512KiB, 4MiB or bytes. k and M are powers of
+// two. An error says what it takes.
+func ParseBlockSize(text string) (uint32, error) {
+	number := strings.TrimSuffix(strings.ToLower(text), "ib")
+	unit := 0
+	if n, ok := strings.CutSuffix(number, "k"); ok {
+		number, unit = n, 10
+	} else if n, ok := strings.CutSuffix(number, "m"); ok {
+		number, unit = n, 20
+	}
+	n, err := strconv.ParseUint(number, 10, 32)
+	size := n << unit
+	if err != nil || size < BlockSizeMin || size > BlockSizeMax || size%PageSize != 0 || unit == 0 && len(number) != len(text) {
+		return 0, fmt.Errorf("it takes a size from 64k to 16M, such as 1M, 512k or 4194304 bytes, in whole pages of %d bytes", PageSize)
+	}
+	return uint32(size), nil
+}
+
+// FormatBlockSize is the shortest text that [ParseBlockSize] reads as the size: 64k, 1M, or bytes. It is empty for 0.
+func FormatBlockSize(size uint32) string {
+	switch {
+	case size == 0:
+		return ""
+	case size%(1<<20) == 0:
+		return strconv.Itoa(int(size>>20)) + "M"
+	case size%(1<<10) == 0:
+		return strconv.Itoa(int(size>>10)) + "k"
+	}
+	return strconv.Itoa(int(size))
+}
+
+// WithBlockSize is the layout with blocks of this size, in bytes; 0 stands for the size it has. Layouts of one data piece
+// have no blocks and stay as they are.
+func (l Layout) WithBlockSize(size uint32) Layout {
+	if l.Coded() && size != 0 {
+		l.BlockSize = size
+	}
+	return l
+}
+
 // layoutNumbers reads "4+2".
 func layoutNumbers(text string, given bool) (n []int, err error) {
 	if !given {
@@ -212,9 +266,12 @@ func layoutNumbers(text string, given bool) (n []int, err error) {
 // Policy is how new files are stored: decided from the directory's attributes, then the space, then
 // what the client may ask for.
 type Policy struct {
-	Space    string
-	Layout   Layout
-	Checksum ChecksumKind
+	Space  string
+	Layout Layout
+	// BlockSize is that of coded files that name none, in bytes, whatever the layout of the policy is; 0 for
+	// [BlockSizeDefault].
+	BlockSize uint32
+	Checksum  ChecksumKind
 	// PiecesMin is how many sealed pieces an acknowledged close needs; the rest is left to repair.
 	PiecesMin uint8
 	// Sync makes a node fdatasync a piece before it calls it sealed.

@@ -61,3 +61,49 @@ func TestValidateLayout(t *testing.T) {
 		}
 	}
 }
+
+func TestBlockSizes(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		size uint32 // 0 for an error
+		want string // of FormatBlockSize
+	}{
+		{"64k", 64 << 10, "64k"}, {"64K", 64 << 10, "64k"}, {"64KiB", 64 << 10, "64k"}, {"1M", 1 << 20, "1M"}, {"1m", 1 << 20, "1M"}, {"16MiB", 16 << 20, "16M"},
+		{"1048576", 1 << 20, "1M"}, {"1536k", 1536 << 10, "1536k"}, {"69632", 68 << 10, "68k"},
+		{"4k", 0, ""}, {"64M", 0, ""}, {"65537", 0, ""}, {"", 0, ""}, {"M", 0, ""}, {"1G", 0, ""}, {"1MB", 0, ""}, {"-1M", 0, ""}, {"1.5M", 0, ""},
+		{"65536iB", 0, ""}, {"4294967295M", 0, ""}, {"4294967296", 0, ""}, {" 1M", 0, ""},
+	} {
+		size, err := ParseBlockSize(c.text)
+		if size != c.size || (err == nil) != (c.size != 0) {
+			t.Errorf("%q: %d, %v, want %d", c.text, size, err, c.size)
+		}
+		if text := FormatBlockSize(size); text != c.want {
+			t.Errorf("%d bytes are written %q, want %q", size, text, c.want)
+		}
+		if again, err := ParseBlockSize(FormatBlockSize(size)); size != 0 && (err != nil || again != size) {
+			t.Errorf("%d bytes are read again as %d, %v", size, again, err)
+		}
+	}
+	if l := Replica(2).WithBlockSize(1 << 20); l != Replica(2) {
+		t.Errorf("copies got blocks: %+v", l)
+	}
+	if l := Stripe(2).WithBlockSize(64 << 10); l.BlockSize != 64<<10 || l.WithBlockSize(0) != l {
+		t.Errorf("blocks of 64 KiB: %+v", l)
+	}
+}
+
+func TestRoles(t *testing.T) {
+	for _, c := range []struct {
+		l     Layout
+		roles []string
+	}{
+		{Plain(), []string{"copy"}}, {Replica(2), []string{"copy", "copy"}}, {Stripe(2), []string{"data", "data"}},
+		{ReedSolomon(2, 1), []string{"data", "data", "parity"}}, {Local(2, 2, 1), []string{"data", "data", "local0", "local1", "parity"}},
+	} {
+		for i, want := range c.roles {
+			if got := c.l.Role(uint8(i)); got != want {
+				t.Errorf("piece %d of %s is %s, want %s", i, c.l, got, want)
+			}
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hemera"
 	"hemera/errs"
 )
 
@@ -31,10 +32,16 @@ func (l *Loaded) agree() error {
 		_, _, err := net.SplitHostPort(c.HTTP.Listen)
 		check(err == nil, "http.listen", "must be host:port", "write an address like 127.0.0.1:8094, or leave it empty")
 	}
-	if c.Space.Layout == "replica" {
-		check(c.Space.ReplicasMin <= c.Space.Replicas, "space.replicas_min",
-			fmt.Sprintf("is more than space.replicas, %d", c.Space.Replicas), "lower space.replicas_min, or raise space.replicas")
+	layout, err := c.Space.layout()
+	if err != nil {
+		check(false, "space.layout", "is not a layout: "+err.Error(), "write replica, rs:4+2 or another of these names")
 	}
+	if layout.Kind == hemera.LayoutReplica {
+		check(c.Space.ReplicasMin <= int(layout.Pieces), "space.replicas_min",
+			fmt.Sprintf("is more than space.replicas, %d", layout.Pieces), "lower space.replicas_min, or raise space.replicas")
+	}
+	_, err = hemera.ParseBlockSize(c.Space.BlockSize)
+	check(err == nil, "space.block_size", "is not a block size", "write a size from 64k to 16M, such as 1M")
 	check(c.Up.Disks >= c.Up.Nodes, "up.disks", fmt.Sprintf("is less than up.nodes, %d: a node needs a disk", c.Up.Nodes), "raise up.disks, or lower up.nodes")
 	// Zero was replaced by the default before.
 	check(c.Cache.Namespace >= CacheLeast, "cache.namespace", "must be at least 256MiB", "write 256MiB or more, or 0 for a quarter of the machine's memory")

@@ -71,9 +71,10 @@ type TPC struct {
 
 // Space is the policy of the default space of a new cluster. An existing cluster keeps its own.
 type Space struct {
-	Layout      string `key:"layout" default:"replica" oneof:"plain replica" doc:"how new files are stored"`
+	Layout      string `key:"layout" flag:"layout" default:"replica" doc:"how new files are stored: plain, replica, rs:4+2 (4 data and 2 parity pieces), lrc:12+2+2 or stripe:4; or a layout of EOS with all its pieces, such as raid6:6"`
 	Replicas    int    `key:"replicas" default:"2" min:"1" max:"16" doc:"copies of a file with layout replica"`
-	ReplicasMin int    `key:"replicas_min" default:"0" min:"0" max:"16" doc:"copies that must be safe before a close is acknowledged; repair makes the rest; 0 means all, or one fewer if there is no spare disk"`
+	ReplicasMin int    `key:"replicas_min" default:"0" min:"0" max:"16" doc:"copies that must be safe before a close is acknowledged; repair makes the rest; 0 means all, or one fewer if there is no spare disk; with a coded layout, one less than this is the number of pieces that may be lost then"`
+	BlockSize   string `key:"block_size" default:"1M" doc:"block size of coded files, 64k to 16M"`
 	Checksum    string `key:"checksum" default:"adler32" oneof:"none adler32 crc32c crc64nvme md5 sha256 xxh3 blake3 crc32 zcrc32" doc:"checksum of whole files"`
 	Sync        bool   `key:"sync" default:"true" doc:"fsync every copy before a close is acknowledged; without it, a power cut can lose acknowledged files"`
 	Headroom    Bytes  `key:"headroom" default:"0B" min:"0" doc:"bytes kept free on every disk; 0 means 1 % of the disk, at most 1 GiB"`

@@ -143,7 +143,9 @@ func TestErrorsNameKeyValueSourceAndRemedy(t *testing.T) {
 		{"[[node.disks]]\nx = 1", nil, nil, []string{"node.disks", "table"}},
 		{"port = ", nil, nil, []string{"hemera.toml:1"}},
 		{"port = 1\nport = 2", nil, nil, []string{"hemera.toml", "port"}},
-		{"[space]\nlayout = 'raid5'", nil, nil, []string{"space.layout", "raid5", "plain, replica"}},
+		{"[space]\nlayout = 'raid7'", nil, nil, []string{"space.layout", "raid7", "plain, replica", "rs:4+2"}},
+		{"", nil, []string{"--layout=rs:4"}, []string{"space.layout", "rs:4", "--layout"}},
+		{"[space]\nblock_size = '4k'", nil, nil, []string{"space.block_size", "4k", "64k to 16M"}},
 		{"[space]\nheadroom = '4G'", nil, nil, []string{"space.headroom", `"4G"`, "4GiB"}},
 		{"[cache]\nnamespace = '1KiB'", nil, nil, []string{"cache.namespace", "at least 256MiB"}},
 		{"[repair]\ngrace = '5'", nil, nil, []string{"repair.grace", `"5"`, "duration"}},
@@ -260,7 +262,7 @@ func TestHelpAndTableHaveEverySetting(t *testing.T) {
 	}
 	some := pflag.NewFlagSet("x", pflag.ContinueOnError)
 	Register(some, "port", "node")
-	if some.Lookup("port") == nil || some.Lookup("disk") == nil || some.Lookup("space-layout") != nil {
+	if some.Lookup("port") == nil || some.Lookup("disk") == nil || some.Lookup("layout") != nil {
 		t.Errorf("a selection has\n%s", some.FlagUsages())
 	}
 }
@@ -312,13 +314,27 @@ func TestSpacePolicy(t *testing.T) {
 	if err != nil || s != (hemera.Space{Name: "default", Policy: policy, GroupSize: 24}) {
 		t.Errorf("%+v, %v", s, err)
 	}
-	for _, layout := range []string{"plain", "replica"} {
-		m, err := Load(sources(t, "", nil, "--space-layout", layout))
+	for _, c := range []struct {
+		args   []string
+		layout string
+		blocks uint32
+		min    uint8
+	}{
+		{[]string{"--layout=plain", "--space-replicas-min=2"}, "plain", 0, 0},
+		{[]string{"--layout=replica", "--space-replicas=3", "--space-replicas-min=2"}, "replica:3", 0, 2},
+		{[]string{"--layout=replica:4", "--space-replicas-min=4"}, "replica:4", 0, 4},
+		{[]string{"--layout=rs:4+2"}, "rs:4+2", 1 << 20, 0},
+		{[]string{"--layout=rs:4+2", "--space-replicas-min=2", "--space-block-size=64k"}, "rs:4+2", 64 << 10, 5},
+		{[]string{"--layout=raid6:12", "--space-replicas-min=4"}, "rs:10+2", 1 << 20, 12},
+		{[]string{"--layout=stripe:4", "--space-replicas-min=2"}, "stripe:4", 1 << 20, 0},
+	} {
+		m, err := Load(sources(t, "", nil, c.args...))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := m.Space.Define("x"); err != nil || s.Policy.Layout.Kind.String() != layout {
-			t.Errorf("%s became %+v, %v", layout, s, err)
+		s, err := m.Space.Define("x")
+		if p := s.Policy; err != nil || p.Layout.String() != c.layout || p.Layout.BlockSize != c.blocks || p.PiecesMin != c.min {
+			t.Errorf("%s became %s with blocks of %d, at least %d, %v", c.args, p.Layout, p.Layout.BlockSize, p.PiecesMin, err)
 		}
 	}
 }

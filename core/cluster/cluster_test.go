@@ -260,8 +260,10 @@ func TestSettingsAreChecked(t *testing.T) {
 		"disk zone":     c.SetDisk(ctx, 1, "zone", "a b"),
 		"node value":    c.SetNode(ctx, w.ID, "status", "maybe"),
 		"node key":      c.SetNode(ctx, w.ID, "x", "y"),
-		"space layout":  c.SetSpace(ctx, "default", "policy.layout", "raid6"),
+		"space layout":  c.SetSpace(ctx, "default", "policy.layout", "raid7"),
 		"space count":   c.SetSpace(ctx, "default", "policy.nstripes", "17"),
+		"space blocks":  c.SetSpace(ctx, "default", "policy.blocksize", "4k"),
+		"space min":     c.SetSpace(ctx, "default", "policy.minpieces", "33"),
 		"space sum":     c.SetSpace(ctx, "default", "policy.checksum", "crc16"),
 		"space room":    c.SetSpace(ctx, "default", "headroom", "-1"),
 		"space room 2":  c.SetSpace(ctx, "default", "headroom", "99999999T"),
@@ -306,6 +308,23 @@ func TestSpaceSettings(t *testing.T) {
 		{"policy.checksum", "blake3", func(s hemera.Space) bool { return s.Policy.Checksum == hemera.BLAKE3 }},
 		{"policy.minpieces", "2", func(s hemera.Space) bool { return s.Policy.PiecesMin == 2 }},
 		{"policy.minpieces", "auto", func(s hemera.Space) bool { return s.Policy.PiecesMin == 0 }},
+		{"policy.minpieces", "2", func(s hemera.Space) bool { return s.Policy.PiecesMin == 2 }},
+		{"policy.layout", "rs:4+2", func(s hemera.Space) bool {
+			return s.Policy.Layout == hemera.ReedSolomon(4, 2) && s.Policy.PiecesMin == 5
+		}},
+		{"policy.blocksize", "4M", func(s hemera.Space) bool { return s.Policy.Layout.BlockSize == 4<<20 && s.Policy.BlockSize == 4<<20 }},
+		{"space.policy.nstripes", "12", func(s hemera.Space) bool {
+			return s.Policy.Layout == hemera.ReedSolomon(10, 2).WithBlockSize(4<<20) && s.Policy.PiecesMin == 11
+		}},
+		{"policy.layout", "qrain", func(s hemera.Space) bool { return s.Policy.Layout == hemera.ReedSolomon(8, 4).WithBlockSize(4<<20) }},
+		{"policy.blocksize", "auto", func(s hemera.Space) bool {
+			return s.Policy.Layout == hemera.ReedSolomon(8, 4) && s.Policy.BlockSize == 0
+		}},
+		{"policy.layout", "plain", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Plain() && s.Policy.PiecesMin == 2 }},
+		{"policy.layout", "lrc:12+2+2", func(s hemera.Space) bool {
+			return s.Policy.Layout == hemera.Local(12, 2, 2) && s.Policy.PiecesMin == 13
+		}},
+		{"policy.layout", "replica:2", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Replica(2) && s.Policy.PiecesMin == 2 }},
 		{"policy.sync", "off", func(s hemera.Space) bool { return !s.Policy.Sync }},
 		{"headroom", "2G", func(s hemera.Space) bool { return s.Headroom == 2e9 }},
 		{"groupsize", "8", func(s hemera.Space) bool { return s.GroupSize == 8 }},
@@ -320,6 +339,20 @@ func TestSpaceSettings(t *testing.T) {
 	for _, s := range Settings() {
 		if s.Help == "" || s.Values == "" || !slices.Contains([]string{"fs", "node", "space"}, s.Of) {
 			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// A minimum from which no file can be read, and a number of pieces that is no more than the parities, are refused with
+// what to do.
+func TestSpaceSettingsOfCodedLayouts(t *testing.T) {
+	c := open(t, memkv.New(), nil)
+	if err := c.SetSpace(t.Context(), "default", "policy.layout", "rs:4+2"); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []struct{ key, value string }{{"policy.minpieces", "3"}, {"policy.nstripes", "2"}} {
+		if err := c.SetSpace(t.Context(), "default", s.key, s.value); !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {
+			t.Errorf("%s=%s: %v", s.key, s.value, err)
 		}
 	}
 }

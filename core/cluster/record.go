@@ -47,6 +47,7 @@ type diskRecord struct {
 type spaceRecord struct {
 	Name      string
 	Layout    hemera.Layout // of new files
+	BlockSize uint32        `json:",omitempty"` // of coded files whose directory or client names none; 0: [hemera.BlockSizeDefault]
 	Checksum  string        // by its name: numbers are the program's
 	PiecesMin uint8         // 0: found out at each open
 	NoSync    bool          // pieces count as sealed before they are on the device

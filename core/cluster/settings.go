@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -9,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/policy"
 )
 
 // Setting documents one key of SetDisk, SetNode or SetSpace.
@@ -24,10 +26,11 @@ func Settings() []Setting {
 		{"node", "status", "on|off", "off takes the node's disks out of use without repairing around them"},
 		{"node", "zone", "<name>|-", "failure domain of the node; - for what the node says"},
 		{"space", "define", "<groupsize>", "make the space"},
-		{"space", "policy.layout", "plain|replica|replica:<n>", "layout of new files"},
-		{"space", "policy.nstripes", "1..16", "replicas of new files"},
+		{"space", "policy.layout", "plain|replica:<n>|rs:<k>+<m>|stripe:<n>|lrc:<k>+<l>+<g>|raid5|raid6|raiddp|archive|qrain", "layout of new files; a name without numbers takes policy.nstripes next"},
+		{"space", "policy.nstripes", "1..32", "all pieces of new files together: copies, or data and parity"},
+		{"space", "policy.blocksize", "auto|64k..16M", "block size of new files in coded layouts; auto: 1M"},
 		{"space", "policy.checksum", "none|adler32|crc32c|…", "checksum of new files"},
-		{"space", "policy.minpieces", "auto|1..16", "sealed pieces an acknowledged close needs; auto: all while a spare disk exists, else one fewer than there are disks, at least one"},
+		{"space", "policy.minpieces", "auto|1..32", "sealed pieces an acknowledged close needs; auto: all while a spare disk exists, else one fewer than there are disks, at least one"},
 		{"space", "policy.sync", "on|off", "fdatasync each piece before it counts as sealed"},
 		{"space", "headroom", "auto|<bytes>[K|M|G|T]", "kept free on every disk; auto: 1 % of the disk, at most 1 GiB"},
 		{"space", "groupsize", "1..1000", "disks a group aims at"},
@@ -46,6 +49,7 @@ func firstSpace(s hemera.Space) spaceRecord {
 		return rec
 	}
 	rec.Layout, rec.Checksum, rec.PiecesMin = s.Policy.Layout, s.Policy.Checksum.String(), s.Policy.PiecesMin
+	rec.BlockSize = s.Policy.BlockSize
 	rec.NoSync, rec.Headroom = !s.Policy.Sync, s.Headroom
 	if s.GroupSize > 0 {
 		rec.GroupSize = s.GroupSize
@@ -299,25 +303,29 @@ func (c *admin) SetSpace(ctx context.Context, name, key, value string) error {
 func (s *spaceRecord) set(key, value string) (err error) {
 	switch key {
 	case "policy.layout":
-		kind, count, counted := strings.Cut(value, ":")
-		switch {
-		case kind == hemera.LayoutPlain.String() && !counted:
-			s.Layout = hemera.Plain()
-		case kind == hemera.LayoutReplica.String() && counted:
-			return s.set("policy.nstripes", count)
-		case kind == hemera.LayoutReplica.String() && s.Layout.Kind == hemera.LayoutPlain:
-			s.Layout = defaultSpace(s.Name).Layout // one copy, as plain had, is not what was asked for
-		case kind == hemera.LayoutReplica.String():
-			s.Layout = hemera.Replica(int(s.Layout.Pieces))
-		default:
-			return invalid("space", key, value)
+		l, err := policy.Named(value, 0, s.Layout)
+		if err != nil {
+			return errs.As(err, errs.Invalid, "cluster.Set", key+"="+value)
 		}
+		s.setLayout(l.WithBlockSize(s.BlockSize))
 	case "policy.nstripes":
-		n, err := number("space", key, value, hemera.ReplicasMax)
+		n, err := number("space", key, value, hemera.CodedPiecesMax)
 		if err != nil {
 			return err
 		}
-		s.Layout = hemera.Replica(n)
+		l, err := policy.Resized(s.Layout, n)
+		if err != nil {
+			return errs.New(errs.Invalid, "cluster.Set", key+"="+value, err.Error()).WithRemedy("set the whole layout: policy.layout=rs:4+2 or policy.layout=replica:2")
+		}
+		s.setLayout(l)
+	case "policy.blocksize":
+		s.BlockSize = 0
+		if value != "auto" {
+			if s.BlockSize, err = hemera.ParseBlockSize(value); err != nil {
+				return errs.New(errs.Invalid, "cluster.Set", key+"="+value, err.Error())
+			}
+		}
+		s.Layout = s.Layout.WithBlockSize(cmp.Or(s.BlockSize, hemera.BlockSizeDefault))
 	case "policy.checksum":
 		kind, err := hemera.ParseChecksumKind(value)
 		if err != nil {
@@ -327,9 +335,13 @@ func (s *spaceRecord) set(key, value string) (err error) {
 	case "policy.minpieces":
 		s.PiecesMin = 0
 		if value != "auto" {
-			n, err := number("space", key, value, hemera.ReplicasMax)
+			n, err := number("space", key, value, hemera.CodedPiecesMax)
 			if err != nil {
 				return err
+			}
+			if n < int(s.Layout.Data) {
+				return errs.New(errs.Invalid, "cluster.Set", key+"="+value, fmt.Sprintf("a file of layout %s cannot be read from fewer than %d pieces", s.Layout, s.Layout.Data)).
+					WithRemedy(fmt.Sprintf("set auto, or at least %d: then one piece may be lost right after the close", s.Layout.Data+1))
 			}
 			s.PiecesMin = uint8(n)
 		}
@@ -348,6 +360,15 @@ func (s *spaceRecord) set(key, value string) (err error) {
 		return unknownKey("space", key)
 	}
 	return nil
+}
+
+// setLayout changes the layout. The least number of pieces follows it: as many as before may be lost right after a close,
+// and the number is the old one again when the layout is.
+func (s *spaceRecord) setLayout(l hemera.Layout) {
+	if s.PiecesMin != 0 {
+		s.PiecesMin += l.Data - s.Layout.Data
+	}
+	s.Layout = l
 }
 
 // knownDisk finds a disk that was not removed. NotFound. mu is held.

@@ -118,7 +118,7 @@ func (s spaceRecord) info() hemera.Space {
 	return hemera.Space{
 		Name: s.Name, Headroom: s.Headroom, GroupSize: s.GroupSize,
 		Policy: hemera.Policy{
-			Space: s.Name, Layout: s.Layout, Checksum: sum, PiecesMin: s.PiecesMin, Sync: !s.NoSync,
+			Space: s.Name, Layout: s.Layout, BlockSize: s.BlockSize, Checksum: sum, PiecesMin: s.PiecesMin, Sync: !s.NoSync,
 		},
 	}
 }

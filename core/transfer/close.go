@@ -9,6 +9,7 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 // Close seals every piece, moves lost ones to other disks, and commits. Nil: durable and visible.
@@ -235,6 +236,11 @@ func splitXattrs(changes map[string][]byte) (set map[string][]byte, removed []st
 
 // seal takes the ledger's steps until a commit may be made of what is sealed.
 func (p *pieces) seal(ctx context.Context, info hemera.SealInfo) error {
+	if p.parity != nil {
+		if err := p.beginSeal(info.FileSize); err != nil {
+			return err
+		}
+	}
 	// Each step changes the ledger, and rounds of replacement are bounded, so this ends.
 	for {
 		switch p.ledger.Next() {
@@ -245,7 +251,7 @@ func (p *pieces) seal(ctx context.Context, info hemera.SealInfo) error {
 		case stepFill:
 			p.fill(ctx, info)
 		case stepReplace:
-			p.replace(ctx)
+			p.replace(ctx, false)
 		case stepCommit:
 			if p.ledger.Count(failed) > 0 {
 				p.head.host.Counters.Short.Add(1)
@@ -261,9 +267,19 @@ func (p *pieces) seal(ctx context.Context, info hemera.SealInfo) error {
 	}
 }
 
+// beginSeal gives the pieces of a coded content their lengths, or cuts what is in memory as a whole.
+func (p *pieces) beginSeal(size int64) (err error) {
+	if p.whole != nil {
+		if p.cut, err = p.parity.cut(p.whole.data); err != nil {
+			return p.head.fail(errs.Wrap(err, "transfer.Close", subject(p.head.cap)))
+		}
+	}
+	return p.parity.settle(size)
+}
+
 // sealLive seals every live piece, all at once.
 func (p *pieces) sealLive(ctx context.Context, info hemera.SealInfo) error {
-	failures := p.each(live, nil, func(_ int, pc *piece) error { return pc.out.Seal(ctx, info) })
+	failures := p.each(live, everyPiece, nil, func(_ int, pc *piece) error { return pc.out.Seal(ctx, info) })
 	for i, err := range failures {
 		switch {
 		case !p.ledger.Is(i, live):
@@ -297,7 +313,7 @@ func (p *pieces) fill(ctx context.Context, info hemera.SealInfo) {
 		fillOne = func(_ int, pc *piece) error { return p.copySealed(ctx, pc, info) }
 	}
 	// A piece that cannot be filled is lost, and may be replaced once more.
-	for i, err := range p.each(planned, nil, fillOne) {
+	for i, err := range p.each(planned, everyPiece, nil, fillOne) {
 		switch {
 		case !p.ledger.Is(i, planned):
 		case err != nil:
@@ -310,7 +326,7 @@ func (p *pieces) fill(ctx context.Context, info hemera.SealInfo) {
 
 // put makes one piece from the content in memory, and seals it.
 func (p *pieces) put(ctx context.Context, pc *piece, info hemera.SealInfo) error {
-	h, content := p.head, p.whole
+	h, content := p.head, p.contentOf(pc)
 	if h.host.local(pc.target) {
 		return p.putLocal(pc, info)
 	}
@@ -318,10 +334,18 @@ func (p *pieces) put(ctx context.Context, pc *piece, info hemera.SealInfo) error
 	if pc.out, pc.local, err = h.host.create(ctx, h.cap, h.permit, pc.target); err != nil {
 		return err
 	}
-	if err := pc.writeSpans(h.cap.Layout, content.data, content.sums, 0); err != nil {
+	if err := pc.writePages(content.Data, content.Sums, 0); err != nil {
 		return err
 	}
 	return pc.out.Seal(ctx, info)
+}
+
+// contentOf returns what a piece has of the content in memory.
+func (p *pieces) contentOf(pc *piece) disk.Content {
+	if p.cut != nil {
+		return p.cut[pc.target.Index]
+	}
+	return disk.Content{Data: p.whole.data, Sums: p.whole.sums}
 }
 
 // putLocal makes one piece on a disk of this node, in one call that leaves nothing behind when it fails.
@@ -330,11 +354,11 @@ func (p *pieces) putLocal(pc *piece, info hemera.SealInfo) error {
 	if err != nil {
 		return err
 	}
-	c, whole := p.head.cap, disk.Content{Data: p.whole.data, Sums: p.whole.sums}
+	c := p.head.cap
 	made := &diskPiece{store: store, id: pieceID(c, pc.target.Index)}
 	// Put removes what it began when it fails, so there is no writer to abort.
 	made.ended.Store(true)
-	stat, err := disk.Put(store, made.id, createOptions(c, pc.target.Index), whole, info)
+	stat, err := disk.Put(store, made.id, createOptions(c, pc.target.Index), p.contentOf(pc), info)
 	if err != nil {
 		return err
 	}
@@ -349,14 +373,11 @@ func (p *pieces) putLocal(pc *piece, info hemera.SealInfo) error {
 // copySealed makes one piece from those that are sealed, and seals it.
 func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo) error {
 	h := p.head
-	if h.cap.Layout.Coded() {
-		return errs.New(errs.Unsupported, "transfer.Close", subject(h.cap), "a lost piece of this layout is left to repair")
-	}
 	// A reader of what this write has sealed: not committed, so its size and sums are those of the seal.
 	c := *h.cap
 	c.Targets, c.Size, c.Sums = nil, info.FileSize, info.Checksums
 	for i, other := range p.list {
-		if p.ledger.Is(i, sealed) {
+		if p.ledger.Is(i, sealed) && other.out != nil {
 			c.Targets = append(c.Targets, other.target)
 		}
 	}
@@ -367,7 +388,7 @@ func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo
 	if pc.out, pc.local, err = h.host.create(ctx, h.cap, h.permit, pc.target); err != nil {
 		return err
 	}
-	if _, err := copyPages(ctx, pc.out, src, info.FileSize); err != nil {
+	if _, err := copyPages(ctx, pc.out, src.content(pc.target.Index), layout.PieceSize(c.Layout, c.Size, pc.target.Index)); err != nil {
 		return err
 	}
 	return pc.out.Seal(ctx, info)
@@ -377,7 +398,7 @@ func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo
 func (p *pieces) sealedPieces() []hemera.Piece {
 	var list []hemera.Piece
 	for i, pc := range p.list {
-		if p.ledger.Is(i, sealed) {
+		if p.ledger.Is(i, sealed) && pc.out != nil {
 			list = append(list, hemera.Piece{Index: pc.target.Index, Disk: pc.target.Disk})
 		}
 	}

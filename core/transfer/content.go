@@ -5,6 +5,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/erasure"
 )
 
 // content is where the bytes of a pending write are. A [Writer] has one at a time, and goes from one to the next:
@@ -39,6 +40,7 @@ type head struct {
 	cap    *hemera.Capability // of the first permit; not to be changed
 	ctx    context.Context    // ends with Abort
 	permit *hemera.Permit     // as granted last: a replacement renews it
+	code   *erasure.Code      // of a coded layout with parity; else nil
 	broken error              // why the write cannot succeed any more
 }
 

@@ -7,7 +7,8 @@
 //   - [Pending] is the node's table of writes that are not ended, and of pieces whose head is elsewhere. It opens
 //     everything, so a client that lost its connection finds its write again by the same capability.
 //   - [Writer] is the head of one write. Its bytes are in a content, one of three.
-//   - [Reader] is one committed file. It reads one replica and changes to another when that fails.
+//   - [Reader] is one committed file. It reads one replica and changes to another when that fails. Of a coded file it
+//     reads the pieces that have the bytes, and computes what cannot be read.
 //   - [Peers] reaches pieces on other nodes. Package app/peers implements it over the XRootD protocol.
 //
 // What clients hold are handles of these: [hemera.File] for a file, [hemera.PieceHandle] for a piece, which is what the
@@ -45,7 +46,8 @@
 //     that wait in memory are compared with theirs before they go to a disk.
 //   - Overlapping writes reach all pieces in one order.
 //   - After a failed close no piece is left, unless the commit may have happened: then the audit decides.
-//   - A reader returns no byte that does not match the CRC of its page.
+//   - A reader returns no byte that does not match the CRC of its page, or that was computed from such bytes.
+//   - Parity and data of a pending coded content agree before and after each call that changes it.
 //   - Only the piece table (not a connection, not a handle) decides whether a write goes on. A write that was aborted is
 //     never begun again by a client that means to continue it.
 //
@@ -78,7 +80,41 @@
 //
 // # Layouts
 //
-// Which bytes a piece has is the business of package rules/layout: a write is cut into spans, a truncation asks for the
-// size of each piece, and a footer is compared with it. A replica is the case of one column. Parity is not computed
-// here yet, so a layout that needs it is refused.
+// Which bytes a piece has is the business of package rules/layout, and how parity follows from data that of rules/erasure.
+// A layout of copies sends all pages to all pieces. A coded layout has several data pieces, and a [Writer] sends each page to
+// the one that has it. A piece without bytes in the file is not made at all.
+//
+// The parity of a pending content is in a struct of that name. It holds this invariant: parity, whether in memory or in its
+// pieces, agrees with all data that was accepted. Three things follow:
+//
+//   - As many pieces can be lost at any moment of a write as the code survives. What was accepted can be read back, and is
+//     made again at the close.
+//   - A row is coded once if its bytes come once, in whatever order. Only bytes that are overwritten are read back.
+//   - Memory is bounded: a row's parity may be sent at any time, and be read back if the row changes once more.
+//
+// A write under way looks like this, with the row 1 in memory (k = 2, one parity):
+//
+//	          piece 0          piece 1          piece 2 (parity)
+//	row 0     sent             sent             sent when the row was full
+//	row 1     sent             half of it sent  in memory: of what was sent
+//	row 2     -                -                -
+//
+// A sync, a read of a lost column and the close send the parity of row 1 too. If more comes for the row after that, its
+// parity is read back and goes on from there.
+//
+// A reader of a coded file asks the piece that has a block, and no other, so a small read costs one request. Blocks of
+// different pieces are read at once. A page that is bad, and a piece that cannot be read, is computed from other pieces, in
+// steps of 256 KiB; each of those is verified by its own checksums, so what is computed is right. That counts as Rebuilt.
+//
+// What it costs: a write keeps the parity of up to 8 rows, all writes of a node 256 MiB of it. A reader that decodes takes
+// 256 KiB a piece that it reads, for the length of a call. Neither grows with the file.
+//
+// What blocks: a write waits for the pieces that it has bytes for, and for parity pieces when a row is full. A read waits
+// for the pieces that it needs, all at once. A lost column makes a read wait for as many pieces as the code reads.
+//
+// A stripe has no parity: its reader fails when one of the pieces cannot be read, with NoReplicas. Nothing of it can be
+// repaired but by its pieces coming back.
+//
+// A piece that is made again, at the close of a write or by an order, is read from a [Reader] too: as it is where it can be
+// read, computed otherwise.
 package transfer

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"hemera"
 	"hemera/core/disk"
 	"hemera/core/disk/bounded"
@@ -19,6 +21,7 @@ import (
 	"hemera/core/transfer/transfertest"
 	"hemera/errs"
 	"hemera/platform/vfs"
+	"hemera/rules/layout"
 )
 
 // bench is some hosts with one disk each, a manager that keeps its commits, and peers among them.
@@ -29,6 +32,7 @@ type bench struct {
 	peers   *faultyPeers
 	manager *manager
 	nonce   uint64
+	layout  hemera.Layout // of new files, if it is not the zero value; else replicas, as many as there are targets
 }
 
 // host is one node: id and disk id are its number from 1.
@@ -103,6 +107,35 @@ func newDisk(t testing.TB, place func() (vfs.FS, string)) *faultyDisk {
 	return &faultyDisk{Store: store, path: path}
 }
 
+// scope is one of the many checks that rapid makes in a test: its cleanups run when it ends, and its failures are
+// rapid's, which looks for the shortest history that fails so.
+type scope struct {
+	testing.TB
+	check *rapid.T
+	ends  []func()
+}
+
+// Fatal implements testing.TB.
+func (s *scope) Fatal(args ...any) { s.check.Fatal(args...) }
+
+// Fatalf implements testing.TB.
+func (s *scope) Fatalf(format string, args ...any) { s.check.Fatalf(format, args...) }
+
+// Errorf implements testing.TB.
+func (s *scope) Errorf(format string, args ...any) { s.check.Errorf(format, args...) }
+
+// Cleanup implements testing.TB.
+func (s *scope) Cleanup(f func()) { s.ends = append(s.ends, f) }
+
+// end runs the cleanups, the last first.
+func (s *scope) end() {
+	for len(s.ends) > 0 {
+		last := s.ends[len(s.ends)-1]
+		s.ends = s.ends[:len(s.ends)-1]
+		last()
+	}
+}
+
 func addr(id int) string { return fmt.Sprintf("node%d:1095", id) }
 
 func target(id int, index uint8) hemera.Target {
@@ -143,6 +176,9 @@ func (b *bench) grant(file int, min int, on ...int) (string, hemera.Capability) 
 		File: hemera.FileID(file), Gen: hemera.Generation(b.nonce), Path: fmt.Sprintf("/f%d", file), Name: fmt.Sprintf("f%d", file),
 		Access: hemera.AccessCreate, Layout: hemera.Replica(len(on)), PiecesMin: uint8(min), Mode: 0o644,
 		Checksums: []hemera.ChecksumKind{hemera.Adler32, hemera.MD5}, Nonce: b.nonce, Epoch: 7,
+	}
+	if b.layout.Pieces > 0 {
+		c.Layout = b.layout
 	}
 	for i, id := range on {
 		c.Targets = append(c.Targets, target(id, uint8(i)))
@@ -309,7 +345,7 @@ func (m *manager) Commit(_ context.Context, r hemera.CommitRequest) error {
 	}
 	token, _ := r.Permit.Token()
 	c := m.grants[token]
-	if r.Size > 0 && len(r.Pieces) < int(c.PiecesMin) {
+	if len(r.Pieces) < layout.Required(c.Layout, r.Size, c.PiecesMin) {
 		return errs.New(errs.Invalid, "commit", c.Path, "too few pieces")
 	}
 	for _, p := range r.Pieces {

@@ -57,7 +57,10 @@ func (r *Reader) NextData(off int64) (int64, error) {
 		return off, badHandle("transfer.Read", subject(r.cap))
 	}
 	defer r.calls.done()
-	o, err := r.pick(nil)
+	if r.stripes != nil { // holes of coded files are not looked for
+		return off, nil
+	}
+	o, err := r.pick(anyPiece, nil)
 	if err != nil {
 		return off, err
 	}
@@ -70,7 +73,10 @@ func (r *Reader) Allocated() (int64, error) {
 		return 0, badHandle("transfer.Read", subject(r.cap))
 	}
 	defer r.calls.done()
-	o, err := r.pick(nil)
+	if r.stripes != nil {
+		return r.cap.Size, nil
+	}
+	o, err := r.pick(anyPiece, nil)
 	if err != nil {
 		return r.cap.Size, nil
 	}

@@ -70,6 +70,9 @@ type Host struct {
 	inline   inlineMemory
 	uses     uses
 	removals removals
+	codes    codes
+	parity   parityMemory
+	spare    buffers // for what is read to be decoded
 	// repairs is how many page repairs run, and work counts all goroutines in the background, for Wait.
 	repairs atomic.Int32
 	work    sync.WaitGroup
@@ -86,6 +89,8 @@ type Counters struct {
 	// Switches counts reads that went on at another piece, Replaced the pieces of writes that moved
 	// to another disk, Short the commits with fewer pieces than the layout's.
 	Switches, Replaced, Short atomic.Int64
+	// Rebuilt counts bytes of coded files that were computed from other pieces.
+	Rebuilt atomic.Int64
 	// Commits counts files that became visible, Aborts writes that ended otherwise.
 	Commits, Aborts atomic.Int64
 }

@@ -7,6 +7,7 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 // Job is background work on one local piece.
@@ -109,7 +110,7 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 	// Both have the same name; the disk keeps the old one until the new one is sealed.
 	o.Replace = true
 	// A file with holes is not given the room of its size: the disk may have less than that left.
-	if held, err := src.Allocated(); err == nil && held < o.SizeHint-sparseLeast {
+	if held, err := src.Allocated(); err == nil && src.stripes == nil && held < o.SizeHint-sparseLeast {
 		o.SizeHint, o.Sparse = held, true
 	}
 	w, err := j.Disk.Create(j.Piece, o)
@@ -118,13 +119,13 @@ func (h *Host) replacePiece(ctx context.Context, j *Job) (int64, error) {
 	}
 	dst := &diskPiece{Writer: w, store: j.Disk, id: j.Piece}
 	// Half a copy is of no use: a piece is there whole, or not.
-	if err := h.copySealed(ctx, counted{dst, j.Copied}, src, &j.Cap); err != nil {
+	if err := h.copySealed(ctx, counted{dst, j.Copied}, src, &j.Cap, j.Piece.Index); err != nil {
 		if !dst.ended.Load() {
 			_ = w.Abort()
 		}
 		return 0, err
 	}
-	return j.Cap.Size, nil
+	return layout.PieceSize(j.Cap.Layout, j.Cap.Size, j.Piece.Index), nil
 }
 
 // counted is a destination that counts the bytes that it takes, for the progress of an order.
@@ -149,10 +150,10 @@ func (c counted) skip(n int64) {
 	}
 }
 
-// copySealed copies a whole content to a piece that was begun, and seals it, durable. The CRC32C of what was copied is
+// copySealed makes a piece that was begun from the file's others, and seals it, durable. The CRC32C of a copy is
 // compared with the committed one before the seal, so a source that is wrong as a whole makes no piece.
-func (h *Host) copySealed(ctx context.Context, dst PeerWriter, src source, c *hemera.Capability) error {
-	crc, err := copyPages(ctx, dst, src, c.Size)
+func (h *Host) copySealed(ctx context.Context, dst PeerWriter, src *Reader, c *hemera.Capability, index uint8) error {
+	crc, err := copyPages(ctx, dst, src.content(index), layout.PieceSize(c.Layout, c.Size, index))
 	if err != nil {
 		return err
 	}
@@ -279,7 +280,7 @@ func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
 			}
 			off -= off % hemera.PageSize
 			page := make([]byte, min(hemera.PageSize, v.Stat.Size-off))
-			if err := readFull(src, page, nil, off); err != nil {
+			if err := readFull(src.content(j.Piece.Index), page, nil, off); err != nil {
 				return repaired, errs.As(err, errs.NoReplicas, "transfer.Repair", j.Piece.String())
 			}
 			if err := j.Disk.RepairPages(j.Piece, page, off); err != nil {

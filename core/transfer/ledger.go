@@ -78,8 +78,9 @@ func (l *ledger) Only() int {
 	return found
 }
 
-// Writable reports whether writing can go on: the live pieces are enough to make the others from.
-func (l *ledger) Writable() bool { return l.Count(live) >= l.needed }
+// Writable reports whether writing can go on: the pieces that are not lost are enough to make the others from. Planned
+// ones count, as nothing that was written is missing there.
+func (l *ledger) Writable() bool { return len(l.states)-l.Count(failed) >= l.needed }
 
 // Began records that a planned piece was created.
 func (l *ledger) Began(i int) { l.move(i, planned, live) }
@@ -90,6 +91,9 @@ func (l *ledger) Sealed(i int) {
 		l.states[i] = sealed
 	}
 }
+
+// Absent records that a piece has no bytes, so it is not stored and counts as sealed.
+func (l *ledger) Absent(i int) { l.states[i] = sealed }
 
 // Fail records that a piece is lost.
 func (l *ledger) Fail(i int) { l.states[i] = failed }

@@ -2,8 +2,6 @@ package transfer
 
 import (
 	"context"
-	"errors"
-	"io"
 	"sync"
 	"sync/atomic"
 
@@ -23,6 +21,8 @@ type pieces struct {
 	ledger ledger
 	lost   int            // pieces lost so far
 	whole  *inlineContent // all of the content, if it is in memory: pieces are made of it in one call
+	cut    []disk.Content // of whole, what each piece has, if the layout is coded
+	parity *parity        // of a coded layout; else nil
 }
 
 // newPieces plans the pieces of a write; it calls no disk.
@@ -32,30 +32,37 @@ func newPieces(h *head) *pieces {
 	for i, t := range h.cap.Targets {
 		p.list[i] = &piece{target: t}
 	}
+	if h.cap.Layout.Coded() {
+		p.parity = newParity(p, h.cap.Layout, h.code)
+	}
 	return p
 }
 
 // create makes the planned pieces, all at once. Targets that cannot even begin are replaced, while there is nothing
-// to copy. It fails, and ends the write, when too few pieces are left.
+// to copy. It fails, and ends the write, when too few pieces are left. Pieces of a coded layout are made when the first
+// bytes come for them.
 func (p *pieces) create() error {
+	if p.parity != nil {
+		return nil
+	}
 	// Once is enough here: targets that fail later are replaced at the close, with the content at hand.
-	p.createPlanned()
-	if p.ledger.Count(failed) > 0 && p.replace(p.head.ctx) {
-		p.createPlanned()
+	p.createPlanned(everyPiece)
+	if p.replace(p.head.ctx, true) {
+		p.createPlanned(everyPiece)
 	}
 	return p.writable("transfer.Write")
 }
 
-// createPlanned creates every planned piece, all at once. Those that cannot be created are lost.
-func (p *pieces) createPlanned() {
-	failures := p.each(planned, nil, func(_ int, pc *piece) error {
+// createPlanned creates those of the pieces that are planned, all at once. Those that cannot be created are lost.
+func (p *pieces) createPlanned(among layout.Set) {
+	failures := p.each(planned, among, nil, func(_ int, pc *piece) error {
 		out, local, err := p.head.host.create(p.head.ctx, p.head.cap, p.head.permit, pc.target)
-		pc.out, pc.local = out, local
+		pc.out, pc.local, pc.began = out, local, err == nil
 		return err
 	})
 	for i, err := range failures {
 		switch {
-		case !p.ledger.Is(i, planned):
+		case !p.ledger.Is(i, planned) || !among.Has(int(p.list[i].target.Index)):
 		case err != nil:
 			p.lose(i, err)
 		default:
@@ -64,21 +71,22 @@ func (p *pieces) createPlanned() {
 	}
 }
 
-// each calls do for every piece in the state, all at once, and meanwhile on this goroutine if it is not nil. It
+// each calls do for every piece of the set in the state, all at once, and meanwhile on this goroutine if it is not nil. It
 // returns the result of each piece. A peer takes pages without waiting for its disk, so this goroutine sees to one of
 // those itself; a disk of this node is waited for on another one while there is something to do beside it.
-func (p *pieces) each(which pieceState, meanwhile func(), do func(i int, pc *piece) error) []error {
+func (p *pieces) each(which pieceState, among layout.Set, meanwhile func(), do func(i int, pc *piece) error) []error {
 	// One allocation for the results, and a goroutine for each piece but one; none for a write with one piece.
 	failures := make([]error, len(p.list))
 	mine := -1
+	is := func(i int) bool { return p.ledger.Is(i, which) && among.Has(int(p.list[i].target.Index)) }
 	for i, pc := range p.list {
-		if p.ledger.Is(i, which) && (pc.local == nil || meanwhile == nil) {
+		if is(i) && (pc.local == nil || meanwhile == nil) {
 			mine = i
 		}
 	}
 	var wg sync.WaitGroup
 	for i, pc := range p.list {
-		if p.ledger.Is(i, which) && i != mine {
+		if is(i) && i != mine {
 			wg.Go(func() { failures[i] = do(i, pc) })
 		}
 	}
@@ -92,10 +100,10 @@ func (p *pieces) each(which pieceState, meanwhile func(), do func(i int, pc *pie
 	return failures
 }
 
-// fanOut does the same to every live piece at once. A piece whose call fails is lost. fanOut fails, and ends the
+// fanOut does the same to every live piece of the set at once. A piece whose call fails is lost. fanOut fails, and ends the
 // write, when too few live pieces are left.
-func (p *pieces) fanOut(meanwhile func(), do func(i int, pc *piece) error) error {
-	for i, err := range p.each(live, meanwhile, do) {
+func (p *pieces) fanOut(among layout.Set, meanwhile func(), do func(i int, pc *piece) error) error {
+	for i, err := range p.each(live, among, meanwhile, do) {
 		if err != nil {
 			p.lose(i, err)
 		}
@@ -115,13 +123,13 @@ func (p *pieces) writable(op string) error {
 // stock clients begin a copy again for it, at another disk.
 func (p *pieces) writePages(b []byte, sums []uint32, off int64, hash *streamSums) error {
 	i := p.ledger.Only()
-	if i < 0 {
+	if i < 0 || p.parity != nil {
 		return p.send(b, sums, off, hash)
 	}
 	// With one piece there is nothing to overlap that would be worth a second goroutine.
 	hash.wrote(b, sums, off)
 	pc := p.list[i]
-	err := pc.writeSpans(p.head.cap.Layout, b, sums, off)
+	err := pc.writePages(b, sums, off)
 	if err == nil {
 		return nil
 	}
@@ -132,108 +140,49 @@ func (p *pieces) writePages(b []byte, sums []uint32, off int64, hash *streamSums
 	return p.writable("transfer.Write")
 }
 
-// send sends pages to every live piece. hash, if not nil, is given them meanwhile.
+// send sends pages to every live piece that has them. hash, if not nil, is given them meanwhile.
 func (p *pieces) send(b []byte, sums []uint32, off int64, hash *streamSums) error {
+	if p.parity != nil {
+		return p.parity.write(b, sums, off, hash)
+	}
 	var meanwhile func()
 	if hash != nil {
 		meanwhile = func() { hash.wrote(b, sums, off) }
 	}
-	return p.fanOut(meanwhile, func(_ int, pc *piece) error { return pc.writeSpans(p.head.cap.Layout, b, sums, off) })
+	return p.fanOut(everyPiece, meanwhile, func(_ int, pc *piece) error { return pc.writePages(b, sums, off) })
 }
 
 // truncate implements content.
 func (p *pieces) truncate(size int64) error {
-	return p.fanOut(nil, func(_ int, pc *piece) error {
-		return pc.out.Truncate(layout.PieceSize(p.head.cap.Layout, size, pc.target.Index))
-	})
+	if p.parity != nil {
+		if err := p.parity.shrink(size); err != nil {
+			return err
+		}
+	}
+	return p.resize(size)
 }
 
 // sync implements content.
 func (p *pieces) sync(ctx context.Context) error {
-	return p.fanOut(nil, func(_ int, pc *piece) error { return pc.out.Sync(ctx) })
+	if p.parity != nil {
+		if err := p.parity.flush(); err != nil {
+			return err
+		}
+	}
+	return p.fanOut(everyPiece, nil, func(_ int, pc *piece) error { return pc.out.Sync(ctx) })
 }
 
-// readPages implements content: from a local piece, and from another node's if no local one is left. A piece that
-// cannot be read is lost. After a stalled read, p belongs to the call that is stuck, so the next piece is left to the
-// next read.
+// readPages implements content.
 func (p *pieces) readPages(b []byte, sums []uint32, off int64) (int, error) {
-	done := 0
-	for _, span := range layout.Split(p.head.cap.Layout, off, len(b)) {
-		n, err := p.readSpan(span, b[done:done+span.Len], after(sums, off, done))
-		done += n
-		if err != nil {
-			return done, err
-		}
-	}
-	return done, nil
-}
-
-// readSpan reads one span from the first piece that has its column and can be read.
-func (p *pieces) readSpan(span layout.Span, b []byte, sums []uint32) (int, error) {
-	for {
-		src, i, closeSource, err := p.source(span.Column)
-		if err != nil {
-			return 0, err
-		}
-		n, err := src.ReadPages(b, sums, span.Off)
-		closeSource()
-		if err == nil || errors.Is(err, io.EOF) {
-			return n, err
-		}
-		p.lose(i, err)
-		if err := p.writable("transfer.Read"); err != nil {
-			return 0, err
-		}
-		if hemera.KeepsBuffers(err) {
-			return 0, err
-		}
-	}
+	return readBack{p}.pages(b, sums, off)
 }
 
 // nextData implements content. Holes are told of contents with one column.
 func (p *pieces) nextData(off int64) (int64, error) {
-	if p.head.cap.Layout.Coded() {
+	if p.parity != nil {
 		return off, nil
 	}
-	src, _, closeSource, err := p.source(0)
-	if err != nil {
-		return off, err
-	}
-	defer closeSource()
-	return src.NextData(off)
-}
-
-// source returns a live piece with the column, to read from, and its number: the local ones first.
-func (p *pieces) source(column uint8) (source, int, func(), error) {
-	// Reading a peer back costs a sync and an open there, as what was sent may still be on its way.
-	for _, local := range []bool{true, false} {
-		for i, pc := range p.list {
-			has, isData := layout.Column(p.head.cap.Layout, pc.target.Index)
-			if !p.ledger.Is(i, live) || !isData || has != column || (pc.local != nil) != local {
-				continue
-			}
-			if local {
-				return pc.local, i, func() {}, nil
-			}
-			r, err := p.openPeer(pc)
-			if err != nil {
-				p.lose(i, err)
-				continue
-			}
-			return r, i, func() { _ = r.Close() }, nil
-		}
-	}
-	return nil, 0, nil, p.fail("transfer.Read", everyPieceFailed)
-}
-
-// openPeer opens another node's pending piece, with everything that was sent to it.
-func (p *pieces) openPeer(pc *piece) (PeerReader, error) {
-	ctx, cancel := context.WithTimeout(p.head.ctx, callTimeout)
-	defer cancel()
-	if err := pc.out.Sync(ctx); err != nil {
-		return nil, err
-	}
-	return p.head.host.openPeer(ctx, p.head.permit, RemotePiece{Target: pc.target})
+	return readBack{p}.nextData(off)
 }
 
 // drop releases the content in memory, if there is one.
@@ -288,16 +237,23 @@ func (p *pieces) fail(op, text string) error {
 }
 
 // replace asks the manager for other disks in the places of the lost pieces, which are planned again where there is
-// one. It reports whether there are any.
-func (p *pieces) replace(ctx context.Context) bool {
+// one. It reports whether there are any. fresh: only for pieces that never began; nothing has to be made again for them.
+func (p *pieces) replace(ctx context.Context, fresh bool) bool {
 	h := p.head
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	// Bytes of a piece that began are to be made again from the others, for which the close is early enough. Until then its
+	// place stays empty: a new piece there would pass for one that nobody has written to.
 	var lost []hemera.DiskID
+	var places layout.Set
 	for i, pc := range p.list {
-		if p.ledger.Is(i, failed) {
+		if p.ledger.Is(i, failed) && !(fresh && pc.began) {
 			lost = append(lost, pc.target.Disk)
+			places = places.With(int(pc.target.Index))
 		}
+	}
+	if len(lost) == 0 {
+		return false
 	}
 	grant, err := h.host.Control.Replace(ctx, h.permit, lost)
 	if err != nil {
@@ -309,7 +265,7 @@ func (p *pieces) replace(ctx context.Context) bool {
 	h.permit = grant.Permit
 	found := false
 	for i, pc := range p.list {
-		if !p.ledger.Is(i, failed) {
+		if !places.Has(int(pc.target.Index)) {
 			continue
 		}
 		// The replacement stands in the place of the piece. If the target is the same, there was none.
@@ -341,24 +297,25 @@ type piece struct {
 	out    PeerWriter // nil while it is planned, and once it is lost
 	local  *diskPiece // out, if the piece is on this node; else nil
 	err    error      // why it was lost
+	began  bool       // out was there once, so bytes may have been written
+	end    int64      // how long the piece is, by what was sent to it
 }
 
-// writeSpans sends those of the pages at off that the layout gives to the piece.
+// writePages sends pages at an offset of the piece.
+func (pc *piece) writePages(b []byte, sums []uint32, off int64) error {
+	pc.end = max(pc.end, off+int64(len(b)))
+	return pc.out.WritePages(b, sums, off)
+}
+
+// writeSpans sends those of the pages at off in the file that the layout gives to the data piece.
 func (pc *piece) writeSpans(l hemera.Layout, b []byte, sums []uint32, off int64) error {
-	if !l.Coded() { // a copy has them all
-		return pc.out.WritePages(b, sums, off)
-	}
-	column, isData := layout.Column(l, pc.target.Index)
-	if !isData {
-		return errs.New(errs.Unsupported, "transfer.Write", l.String(), "parity is not written")
-	}
 	for _, span := range layout.Split(l, off, len(b)) {
-		if span.Column != column {
+		if span.Column != pc.target.Index {
 			continue
 		}
 		first := checksum.Fragments(off, span.At)
 		last := first + checksum.Fragments(off+int64(span.At), span.Len)
-		if err := pc.out.WritePages(b[span.At:span.At+span.Len], sums[first:last], span.Off); err != nil {
+		if err := pc.writePages(b[span.At:span.At+span.Len], sums[first:last], span.Off); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"hemera/errs"
 	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
+	"hemera/rules/layout"
 )
 
 // Reader is one committed file, open at a node. It reads the local piece while that is good, and any other
@@ -27,6 +29,8 @@ type Reader struct {
 	base   bool               // the content is the base of an update, which peers have to be told
 	usage  usage
 	calls  callCount // the pieces stay open until the last call has ended
+
+	stripes *stripes // of a coded layout; else nil
 
 	mu       sync.Mutex // guards the fields of replicas; never held while one is opened or read
 	replicas []*replica // the local ones first, then as the capability prefers
@@ -101,7 +105,7 @@ func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
 	// The first piece is opened here, so that an open fails at once if nothing can be read, and the client asks the
 	// manager for what it knows by now.
 	if c.Size > 0 {
-		if _, err := r.pick(nil); err != nil {
+		if _, err := r.pick(anyPiece, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -112,6 +116,9 @@ func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
 // newReader reads what the capability says of the file, which is the permit's own or rests on it.
 func (h *Host) newReader(c *hemera.Capability, permit *hemera.Permit) *Reader {
 	r := &Reader{host: h, cap: c, permit: permit}
+	if c.Layout.Coded() {
+		r.stripes = &stripes{reader: r, layout: c.Layout}
+	}
 	// The manager sends a client to a node that has a piece if it can; that piece needs no network.
 	for _, mine := range []bool{true, false} {
 		for _, t := range c.Targets {
@@ -147,6 +154,13 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	if int64(len(p)) > r.cap.Size-off {
 		p, end = p[:r.cap.Size-off], io.EOF
 	}
+	if r.stripes != nil {
+		if err := r.stripes.read(p, sums, off); err != nil {
+			return 0, err
+		}
+		r.sent(int64(len(p)))
+		return len(p), end
+	}
 	// Each round reads something or excludes a replica, so this ends.
 	for done := 0; done < len(p); {
 		n, err := r.readSome(p[done:], after(sums, off, done), off+int64(done))
@@ -163,7 +177,7 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 // elsewhere. With a nil error something was read or a replica was excluded. If a device does not answer, p belongs to
 // the call that is stuck: the replica is excluded and the error says so, and the next read goes elsewhere.
 func (r *Reader) readSome(p []byte, sums []uint32, off int64) (int, error) {
-	from, err := r.pick(nil)
+	from, err := r.pick(anyPiece, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -199,7 +213,7 @@ func (r *Reader) patch(bad *replica, p []byte, sums []uint32, off int64, cause e
 	r.host.Counters.ChecksumErrors.Add(1)
 	start := off / hemera.PageSize * hemera.PageSize
 	// The whole page is read, as it is also what the bad one is repaired with.
-	page, err := r.readElsewhere(bad, int(min(hemera.PageSize, r.cap.Size-start)), start)
+	page, err := r.readElsewhere(bad, int(min(hemera.PageSize, layout.PieceSize(r.cap.Layout, r.cap.Size, bad.target.Index)-start)), start)
 	if err != nil {
 		r.host.found(bad.target, r.piece(bad), cause)
 		return 0, &errs.Error{Kind: errs.Corrupt, Op: "transfer.Read", Subject: subject(r.cap),
@@ -226,11 +240,15 @@ func (r *Reader) patch(bad *replica, p []byte, sums []uint32, off int64, cause e
 	return n, nil
 }
 
-// readElsewhere returns n bytes at off from any replica but the one given.
+// readElsewhere returns n bytes at off of the piece that a replica is, but not from that replica.
 func (r *Reader) readElsewhere(bad *replica, n int, off int64) ([]byte, error) {
+	if r.stripes != nil {
+		p := make([]byte, n)
+		return p, r.stripes.rebuild(int(bad.target.Index), p, nil, off)
+	}
 	except := map[*replica]bool{bad: true}
 	for {
-		from, err := r.pick(except)
+		from, err := r.pick(anyPiece, except)
 		if err != nil {
 			return nil, err
 		}
@@ -248,12 +266,25 @@ func (r *Reader) readElsewhere(bad *replica, n int, off int64) ([]byte, error) {
 	}
 }
 
-// pick returns the best replica that is not in the set, open. It blocks while that one is opened. A replica on a
+// anyPiece stands for the index of a piece where all are alike.
+const anyPiece = -1
+
+// is reports whether the replica is of the piece with the index.
+func (o *replica) is(index int) bool { return index == anyPiece || index == int(o.target.Index) }
+
+// usable reports whether a replica of the piece may be read.
+func (r *Reader) usable(index int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.replicas, func(o *replica) bool { return o.is(index) && o.bad == nil })
+}
+
+// pick returns the best replica of a piece that is not in the set, open. It blocks while that one is opened. A replica on a
 // stalled disk of this node is used if there is no other.
-func (r *Reader) pick(except map[*replica]bool) (*replica, error) {
+func (r *Reader) pick(index int, except map[*replica]bool) (*replica, error) {
 	// A replica whose opening failed is bad, so each round waits, returns or takes one away.
 	for {
-		best, opening, err := r.best(except)
+		best, opening, err := r.best(index, except)
 		switch {
 		case err != nil:
 			return nil, err
@@ -267,9 +298,9 @@ func (r *Reader) pick(except map[*replica]bool) (*replica, error) {
 	}
 }
 
-// best returns the best replica that is not in the set. One that is open is better than one that another call is
+// best returns the best replica of a piece that is not in the set. One that is open is better than one that another call is
 // opening, which closes the channel when it has tried. If it returns neither, the caller has to open the replica.
-func (r *Reader) best(except map[*replica]bool) (best *replica, opening chan struct{}, err error) {
+func (r *Reader) best(index int, except map[*replica]bool) (best *replica, opening chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	// In the first round disks that are known to be stalled are left out; they are better than nothing in the second.
@@ -277,6 +308,9 @@ func (r *Reader) best(except map[*replica]bool) (best *replica, opening chan str
 	var waits *replica
 	for _, stalledToo := range []bool{false, true} {
 		for _, o := range r.replicas {
+			if !o.is(index) {
+				continue
+			}
 			if o.bad != nil {
 				last = o.bad
 			}
@@ -297,8 +331,17 @@ func (r *Reader) best(except map[*replica]bool) (best *replica, opening chan str
 			return waits, waits.opening, nil
 		}
 	}
-	return nil, nil, &errs.Error{Kind: errs.NoReplicas, Op: "transfer.Read", Subject: subject(r.cap),
-		Text: "no piece can be read", Cause: last, Remedy: "`hemera file check` lists the pieces and their state"}
+	return nil, nil, r.tooFew(last)
+}
+
+// tooFew is the error of a read that no piece is left for.
+func (r *Reader) tooFew(cause error) error {
+	text := "no piece can be read"
+	if r.stripes != nil {
+		text = "too few pieces can be read"
+	}
+	return &errs.Error{Kind: errs.NoReplicas, Op: "transfer.Read", Subject: subject(r.cap), Text: text, Cause: cause,
+		Remedy: "`hemera file check` lists the pieces and their state"}
 }
 
 // open opens a replica whose opening the caller has begun, and records the result.
@@ -339,9 +382,9 @@ func (r *Reader) openPiece(t hemera.Target) (opened replica, err error) {
 		return opened, err
 	}
 	// A peer compares the footer itself. This finds a peer that has another generation under the name.
-	if remote.Size() != r.cap.Size {
+	if want := layout.PieceSize(r.cap.Layout, r.cap.Size, t.Index); remote.Size() != want {
 		_ = remote.Close()
-		return opened, sizeMismatch("transfer.Read", subject(r.cap), remote.Size(), r.cap.Size)
+		return opened, sizeMismatch("transfer.Read", subject(r.cap), remote.Size(), want)
 	}
 	return replica{src: remote, close: remote.Close}, nil
 }
@@ -391,7 +434,11 @@ func (r *Reader) Verified(off, n int64) (*os.File, bool) {
 		return nil, false
 	}
 	defer r.calls.done()
-	if local := r.localInUse(); local != nil {
+	// The offsets of a coded file are not those of its pieces.
+	if r.stripes != nil {
+		return nil, false
+	}
+	if local := r.localInUse(anyPiece); local != nil {
 		return local.Verified(off, n)
 	}
 	return nil, false
@@ -403,11 +450,13 @@ func (r *Reader) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
 		return 0
 	}
 	defer r.calls.done()
-	local := r.localInUse()
-	if local == nil {
+	if r.stripes != nil {
+		n = r.stripes.splice(pipe, off, n)
+	} else if local := r.localInUse(anyPiece); local != nil {
+		n = local.Splice(pipe, off, n)
+	} else {
 		return 0
 	}
-	n = local.Splice(pipe, off, n)
 	r.sent(n)
 	return n
 }
@@ -418,12 +467,12 @@ func (r *Reader) sent(n int64) {
 	r.usage.bytes.Add(n)
 }
 
-// localInUse returns the piece that is read now, if it is local. It does not wait for one that is being opened.
-func (r *Reader) localInUse() disk.Reader {
+// localInUse returns what a piece is read from now, if that is local. It does not wait for one that is being opened.
+func (r *Reader) localInUse(index int) disk.Reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range r.replicas {
-		if o.bad == nil && o.src != nil && !r.stalled(o) {
+		if o.is(index) && o.bad == nil && o.src != nil && !r.stalled(o) {
 			return o.local
 		}
 	}

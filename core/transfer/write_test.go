@@ -24,7 +24,7 @@ func writeAll(f hemera.File, p []byte, step int) error {
 	return nil
 }
 
-func checkSums(t *testing.T, r hemera.CommitRequest, p []byte) {
+func checkSums(t testing.TB, r hemera.CommitRequest, p []byte) {
 	t.Helper()
 	md := md5.Sum(p)
 	for k, want := range map[hemera.ChecksumKind][]byte{

@@ -11,6 +11,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/checksum"
+	"hemera/rules/erasure"
 )
 
 // Writer is the head of one pending write: it gives every change to the [content], and at close seals that and
@@ -86,9 +87,15 @@ func newWriter(ctx context.Context, h *Host, permit *hemera.Permit) (*Writer, er
 	if err != nil {
 		return nil, errs.As(err, errs.Invalid, "transfer.OpenWriter", subject(c))
 	}
+	var code *erasure.Code
+	if c.Layout.Coded() {
+		if code, err = h.codes.get(c.Layout); err != nil {
+			return nil, err
+		}
+	}
 	now := time.Now()
 	w := &Writer{opened: now, turn: newTurn(), sums: sums, least: c.Size, state: writeState{at: now}}
-	w.head = head{host: h, cap: c, permit: permit}
+	w.head = head{host: h, cap: c, permit: permit, code: code}
 	// The context ends with the abort, not with the request that opened the file.
 	w.head.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	w.content = &inlineContent{head: &w.head}

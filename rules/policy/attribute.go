@@ -9,39 +9,46 @@ import (
 
 // CheckAttribute refuses a value of one of this package's attributes, sys.* or user.*, that would make
 // every later write below the directory fail, and names of sys.forced.* that steer nothing. It accepts any other attribute.
-// The caller checks whether a space exists. Invalid.
+// It judges the attribute alone: a number of pieces that only some layouts can have is accepted. The caller checks whether a
+// space exists. Invalid.
 func CheckAttribute(name, text string) error {
-	forced := name
+	attr := name
 	if rest, ok := strings.CutPrefix(name, "user.forced."); ok {
-		forced = "sys.forced." + rest
+		attr = "sys.forced." + rest
 	}
 	if text == "" {
 		return nil // says nothing, as if it were not set
 	}
-	s := sources{attrs: Attributes{Sys: map[string][]byte{forced: []byte(text)}}}
-	switch forced {
+	v := value{text, name, forced}
+	var err error
+	switch attr {
 	case AttrSpace:
-	case AttrLayout, AttrStripes:
-		_, err := s.layout(hemera.Replica(1), hemera.Wish{})
+	case AttrLayout:
+		_, err = Named(text, 0, hemera.Plain())
+	case AttrStripes:
+		_, err = v.pieces() // whether a layout can have that many is seen when both are known
 		return err
+	case AttrBlockSize:
+		_, err = hemera.ParseBlockSize(text)
 	case AttrChecksum:
-		if _, err := hemera.ParseChecksumKind(text); err != nil {
-			return value{text, name}.invalid(err)
-		}
+		_, err = hemera.ParseChecksumKind(text)
 	case AttrMode:
 		if name != AttrMode {
 			return errs.New(errs.Invalid, "policy.CheckAttribute", name, "a mode is for the whole tree").WithRemedy("set " + AttrMode)
 		}
-		_, err := parseMode(name, text)
+		_, err = parseMode(name, text)
 		return err
 	case AttrNoUserLayout:
-		_, err := allowed(s.attrs, hemera.Identity{})
+		_, err = allowed(Attributes{Sys: map[string][]byte{attr: []byte(text)}}, hemera.Identity{})
 		return err
 	default:
 		if strings.HasPrefix(name, "sys.forced.") {
 			return errs.New(errs.Invalid, "policy.CheckAttribute", name, "nothing reads this attribute, so it would steer nothing").
-				WithRemedy("known are " + strings.Join([]string{AttrSpace, AttrLayout, AttrStripes, AttrChecksum, AttrNoUserLayout, AttrMode}, ", "))
+				WithRemedy("known are " + strings.Join([]string{AttrSpace, AttrLayout, AttrStripes, AttrBlockSize, AttrChecksum, AttrNoUserLayout, AttrMode}, ", "))
 		}
+	}
+	if err != nil {
+		return v.invalid(err)
 	}
 	return nil
 }

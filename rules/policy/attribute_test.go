@@ -14,8 +14,10 @@ func TestCheckAttributeAgreesWithDecide(t *testing.T) {
 		name, value string
 		ok          bool
 	}{
-		{AttrLayout, "plain", true}, {AttrLayout, "replica", true}, {AttrLayout, "raid6", false},
-		{AttrStripes, "1", true}, {AttrStripes, "16", true}, {AttrStripes, "17", false}, {AttrStripes, "two", false}, {AttrStripes, "0", false},
+		{AttrLayout, "plain", true}, {AttrLayout, "replica", true}, {AttrLayout, "raid6", true}, {AttrLayout, "raid7", false},
+		{AttrLayout, "rs:4+2", true}, {AttrLayout, "rs", false}, {AttrLayout, "rs:31+2", false}, {AttrLayout, "lrc:12+2+2", true}, {AttrLayout, "stripe:4", true},
+		{AttrBlockSize, "1M", true}, {AttrBlockSize, "4k", false}, {AttrBlockSize, "large", false}, {"user.forced.blocksize", "64k", true},
+		{AttrStripes, "1", true}, {AttrStripes, "16", true}, {AttrStripes, "33", false}, {AttrStripes, "two", false}, {AttrStripes, "0", false},
 		{AttrChecksum, "crc64nvme", true}, {AttrChecksum, "crc7", false},
 		{AttrNoUserLayout, "1", true}, {AttrNoUserLayout, "yes", false},
 		{AttrSpace, "anything", true}, {AttrStripes, "", true},
@@ -32,6 +34,19 @@ func TestCheckAttributeAgreesWithDecide(t *testing.T) {
 		if (err == nil) != test.ok && test.name != "sys.forced.nstripe" {
 			t.Errorf("Decide with %s=%s: %v", test.name, test.value, err)
 		}
+	}
+}
+
+// More pieces than a space's own layout can have may be meant for another layout, which another attribute names.
+func TestAnAttributeIsJudgedAlone(t *testing.T) {
+	if err := CheckAttribute(AttrStripes, "20"); err != nil {
+		t.Error(err)
+	}
+	if _, err := Decide(attrs(AttrStripes, "20"), two, hemera.Wish{}, hemera.Identity{}); !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {
+		t.Errorf("20 copies: %v", err)
+	}
+	if p, err := Decide(attrs(AttrStripes, "20", AttrLayout, "raid6"), two, hemera.Wish{}, hemera.Identity{}); err != nil || p.Layout.String() != "rs:18+2" {
+		t.Errorf("20 pieces of raid6: %v, %v", p.Layout, err)
 	}
 }
 

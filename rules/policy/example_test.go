@@ -22,5 +22,5 @@ func ExampleDecide() {
 	fmt.Println(err)
 	// Output:
 	// plain 1 crc32c 1
-	// policy.Decide wish for layout=raid7: it takes plain or replica
+	// policy.Decide wish for layout=raid7: it takes plain, replica:COPIES, rs:DATA+PARITY, stripe:PIECES, lrc:DATA+LOCAL+GLOBAL, or raid5, raid6, raiddp, archive or qrain with a number of all pieces
 }

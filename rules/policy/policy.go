@@ -10,7 +10,6 @@ package policy
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"hemera"
@@ -20,8 +19,9 @@ import (
 // The attributes of a directory that this package reads; the same names with "user." are defaults.
 const (
 	AttrSpace        = "sys.forced.space"
-	AttrLayout       = "sys.forced.layout"   // plain or replica
-	AttrStripes      = "sys.forced.nstripes" // number of replicas
+	AttrLayout       = "sys.forced.layout"    // a name as [hemera.ParseLayout] reads it, with numbers or without
+	AttrStripes      = "sys.forced.nstripes"  // number of all pieces
+	AttrBlockSize    = "sys.forced.blocksize" // of coded layouts, as [hemera.ParseBlockSize] reads it
 	AttrChecksum     = "sys.forced.checksum"
 	AttrNoUserLayout = "sys.forced.nouserlayout" // 1: clients may not choose
 )
@@ -56,17 +56,14 @@ func Decide(attrs Attributes, space hemera.Space, wish hemera.Wish, who hemera.I
 		return p, err
 	}
 	s := sources{attrs: attrs, wished: wished}
-	if p.Layout, err = s.layout(p.Layout, wish); err != nil {
+	if p.Layout, err = s.layout(p, wish); err != nil {
 		return p, err
 	}
+	p.PiecesMin = MinimumOf(space.Policy, p.Layout)
 	if v := s.first(AttrChecksum, wish.Checksum); v.text != "" {
 		if p.Checksum, err = hemera.ParseChecksumKind(v.text); err != nil {
 			return p, v.invalid(err)
 		}
-	}
-	// The space's minimum is for its own layout. A file that asks for fewer pieces could never be closed with it.
-	if p.PiecesMin > p.Layout.Pieces {
-		p.PiecesMin = p.Layout.Pieces
 	}
 	return p, nil
 }
@@ -79,16 +76,19 @@ func allowed(attrs Attributes, who hemera.Identity) (bool, error) {
 	case "1":
 		return who.Admin, nil
 	default: // a misspelt restriction must not pass for none
-		return false, value{v, AttrNoUserLayout}.invalid(fmt.Errorf("it takes 0 or 1"))
+		return false, value{v, AttrNoUserLayout, forced}.invalid(fmt.Errorf("it takes 0 or 1"))
 	}
 }
 
-// value is a setting's text and where it came from.
-type value struct{ text, from string }
+// value is a setting's text, where it came from, and how strong that source is.
+type value struct {
+	text, from string
+	strength   int
+}
 
 // invalid is the error of a value, which names where it came from: the user or the admin has to change it there.
 func (v value) invalid(err error) error {
-	return errs.As(err, errs.Invalid, "policy.Decide", v.from+"="+v.text)
+	return (&errs.Error{Kind: errs.Invalid, Op: "policy.Decide", Subject: v.from + "=" + v.text, Cause: err}).WithRemedy(v.remedy())
 }
 
 // sources are the places that a setting may come from: the directory's forced attributes, the client's wish, the directory's
@@ -102,52 +102,17 @@ type sources struct {
 // An empty value counts as none: an attribute that is set to nothing leaves the decision to the weaker sources.
 func (s sources) first(attr, wish string) value {
 	if v := string(s.attrs.Sys[attr]); v != "" {
-		return value{v, attr}
+		return value{v, attr, forced}
 	}
 	if wish != "" && s.wished {
-		return value{wish, "wish for " + strings.TrimPrefix(attr, "sys.forced.")}
+		return value{wish, "wish for " + strings.TrimPrefix(attr, "sys.forced."), client}
 	}
 	if len(s.attrs.User) == 0 { // of most directories
 		return value{}
 	}
 	attr = "user" + strings.TrimPrefix(attr, "sys")
-	return value{string(s.attrs.User[attr]), attr}
-}
-
-// copies is how many replicas there are when replicas are asked for, and nobody says how many: one, as a
-// plain layout has, would be none.
-const copies = 2
-
-// layout combines kind and count. A count alone keeps the weaker source's kind, a kind alone its
-// count, or [copies] if that is a plain layout's; a count above one makes replicas of a plain layout unless
-// plain was asked for by name.
-func (s sources) layout(policy hemera.Layout, wish hemera.Wish) (hemera.Layout, error) {
-	kind := s.first(AttrLayout, wish.Layout)
-	var wished string
-	if wish.Replicas != 0 {
-		wished = strconv.Itoa(wish.Replicas)
+	if text := string(s.attrs.User[attr]); text != "" {
+		return value{text, attr, directory}
 	}
-	count := s.first(AttrStripes, wished)
-	n := int(policy.Pieces)
-	if policy.Kind == hemera.LayoutPlain && kind.text == hemera.LayoutReplica.String() {
-		n = copies
-	}
-	if count.text != "" {
-		var err error
-		if n, err = strconv.Atoi(count.text); err != nil || n < 1 || n > hemera.ReplicasMax {
-			return policy, count.invalid(fmt.Errorf("it takes a number from 1 to %d", hemera.ReplicasMax))
-		}
-	}
-	switch kind.text {
-	case "":
-		if policy.Kind == hemera.LayoutPlain && n == 1 {
-			return hemera.Plain(), nil
-		}
-		return hemera.Replica(n), nil
-	case hemera.LayoutPlain.String():
-		return hemera.Plain(), nil
-	case hemera.LayoutReplica.String():
-		return hemera.Replica(n), nil
-	}
-	return policy, kind.invalid(fmt.Errorf("it takes plain or replica"))
+	return value{}
 }

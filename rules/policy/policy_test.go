@@ -39,8 +39,8 @@ func TestDecide(t *testing.T) {
 		{"forced plain", attrs(AttrLayout, "plain", AttrStripes, "4"), hemera.Wish{}, hemera.Identity{}, "plain", hemera.Adler32},
 		{"forced replica keeps the space's count", attrs(AttrLayout, "replica"), hemera.Wish{}, hemera.Identity{}, "replica:2", hemera.Adler32},
 		{"forced count", attrs(AttrStripes, "3"), hemera.Wish{}, hemera.Identity{}, "replica:3", hemera.Adler32},
-		{"forced beats wish", attrs(AttrStripes, "3", AttrChecksum, "md5"), hemera.Wish{Replicas: 5, Checksum: "crc32c"}, hemera.Identity{}, "replica:3", hemera.MD5},
-		{"wish beats default and policy", attrs("user.forced.nstripes", "3"), hemera.Wish{Replicas: 5, Checksum: "crc32c"}, hemera.Identity{}, "replica:5", hemera.CRC32C},
+		{"forced beats wish", attrs(AttrStripes, "3", AttrChecksum, "md5"), hemera.Wish{Pieces: 5, Checksum: "crc32c"}, hemera.Identity{}, "replica:3", hemera.MD5},
+		{"wish beats default and policy", attrs("user.forced.nstripes", "3"), hemera.Wish{Pieces: 5, Checksum: "crc32c"}, hemera.Identity{}, "replica:5", hemera.CRC32C},
 		{"default beats policy", attrs("user.forced.nstripes", "3", "user.forced.checksum", "adler"), hemera.Wish{}, hemera.Identity{}, "replica:3", hemera.Adler32},
 		{"wish for plain", attrs(), hemera.Wish{Layout: "plain"}, hemera.Identity{}, "plain", hemera.Adler32},
 		{"wish forbidden", attrs(AttrNoUserLayout, "1"), hemera.Wish{Layout: "plain", Checksum: "md5"}, hemera.Identity{}, "replica:2", hemera.Adler32},
@@ -73,7 +73,7 @@ func TestReplicasOfAPlainSpaceAreTwo(t *testing.T) {
 		{attrs("user.forced.layout", "replica"), hemera.Wish{}, "replica:2"},
 		{attrs(), hemera.Wish{Layout: "replica"}, "replica:2"},
 		{attrs(AttrLayout, "replica", AttrStripes, "1"), hemera.Wish{}, "replica:1"},
-		{attrs(), hemera.Wish{Replicas: 3}, "replica:3"},
+		{attrs(), hemera.Wish{Pieces: 3}, "replica:3"},
 		{attrs(AttrStripes, "1"), hemera.Wish{}, "plain"},
 	} {
 		if p, err := Decide(c.attrs, space, c.wish, hemera.Identity{}); err != nil || p.Layout.String() != c.want {
@@ -88,29 +88,29 @@ func TestErrorsNameTheSource(t *testing.T) {
 		wish  hemera.Wish
 		names string
 	}{
-		{attrs(AttrLayout, "raid6"), hemera.Wish{}, AttrLayout},
+		{attrs(AttrLayout, "raid7"), hemera.Wish{}, AttrLayout},
 		{attrs(AttrStripes, "0"), hemera.Wish{}, AttrStripes},
 		{attrs(AttrStripes, "17"), hemera.Wish{}, AttrStripes},
 		{attrs(AttrStripes, "two"), hemera.Wish{}, AttrStripes},
 		{attrs(AttrChecksum, "crc16"), hemera.Wish{}, AttrChecksum},
 		{attrs(AttrNoUserLayout, "yes"), hemera.Wish{}, AttrNoUserLayout},
 		{attrs("user.forced.layout", "x"), hemera.Wish{}, "user.forced.layout"},
-		{attrs(), hemera.Wish{Replicas: -1}, "wish for nstripes"},
-		{attrs(), hemera.Wish{Layout: "qrain"}, "wish for layout"},
+		{attrs(), hemera.Wish{Pieces: -1}, "wish for nstripes"},
+		{attrs(AttrBlockSize, "4k"), hemera.Wish{}, AttrBlockSize},
+		{attrs("user.forced.blocksize", "64M"), hemera.Wish{}, "user.forced.blocksize"},
+		{attrs(), hemera.Wish{BlockSize: "65537"}, "wish for blocksize"},
+		{attrs(AttrLayout, "rs"), hemera.Wish{Pieces: 6}, AttrLayout},
+		{attrs(AttrLayout, "qrain"), hemera.Wish{Pieces: 4}, AttrLayout},
+		{attrs(AttrStripes, "2"), hemera.Wish{Layout: "rs:4+2"}, AttrStripes},
+		{attrs(), hemera.Wish{Layout: "qrain:4"}, "wish for layout"},
 	} {
 		_, err := Decide(c.attrs, two, c.wish, hemera.Identity{})
 		if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), c.names) {
 			t.Errorf("want Invalid naming %s, got %v", c.names, err)
 		}
-	}
-}
-
-func TestMinimumNeverAboveTheLayout(t *testing.T) {
-	space := two
-	space.Policy.PiecesMin = 2
-	p, err := Decide(attrs(AttrLayout, "plain"), space, hemera.Wish{}, hemera.Identity{})
-	if err != nil || p.PiecesMin != 1 {
-		t.Errorf("got %d, %v", p.PiecesMin, err)
+		if c.names != AttrChecksum && c.names != AttrNoUserLayout && errs.RemedyOf(err) == "" {
+			t.Errorf("%v has no remedy", err)
+		}
 	}
 }
 
@@ -135,9 +135,10 @@ func TestSpace(t *testing.T) {
 
 func FuzzDecide(f *testing.F) {
 	f.Add("replica", "2", "adler", "plain", 3, "md5")
+	f.Add("raid6", "10", "adler", "rs:4+2", 0, "md5")
 	f.Fuzz(func(t *testing.T, layout, stripes, sum, wish string, n int, wishSum string) {
 		p, err := Decide(attrs(AttrLayout, layout, AttrStripes, stripes, AttrChecksum, sum), two,
-			hemera.Wish{Layout: wish, Replicas: n, Checksum: wishSum}, hemera.Identity{})
+			hemera.Wish{Layout: wish, Pieces: n, Checksum: wishSum}, hemera.Identity{})
 		if err == nil && (p.Layout.Validate() != nil || !p.Checksum.Valid()) {
 			t.Fatalf("accepted %+v", p)
 		}

@@ -30,8 +30,8 @@ func (l *locator) Locate(ctx context.Context, who hemera.Identity, path string) 
 	} else {
 		targets = place.Order(view, e.Pieces, who.Host, nil, seed)
 	}
-	if len(targets) == 0 {
-		return nil, noReplicas(view, path, e.Pieces, nil)
+	if len(targets) == 0 || !enough(e.Layout, e.Size, targets) {
+		return nil, noReplicas(view, path, &e, targets, nil)
 	}
 	return targets, nil
 }
@@ -65,7 +65,7 @@ func (l *locator) Checksum(ctx context.Context, who hemera.Identity, path string
 	view := l.cluster.View()
 	targets := place.Order(view, e.Pieces, "", nil, l.nonce.Add(1))
 	if len(targets) == 0 {
-		return hemera.Checksum{}, noReplicas(view, path, e.Pieces, nil)
+		return hemera.Checksum{}, noReplicas(view, path, &e, nil, nil)
 	}
 	sum, err = l.sums.do(ctx, who, sumKey{e.ID, e.Gen, kind}, func(ctx context.Context) (sum hemera.Checksum, err error) {
 		// One node after the other: each reads the whole file, so two at once would waste the work of one.

@@ -312,7 +312,7 @@ func TestForcedAttributesDecide(t *testing.T) {
 	// What would make every later write fail is refused when it is set.
 	wantKind(t, r.m.SetXattr(ctx, admin, "/d", "sys.forced.space", []byte("nowhere"), false), errs.NotFound)
 	wantKind(t, r.m.SetXattr(ctx, admin, "/d", "user.forced.space", []byte("nowhere"), false), errs.NotFound)
-	wantKind(t, r.m.SetXattr(ctx, admin, "/d", "sys.forced.nstripes", []byte("17"), false), errs.Invalid)
+	wantKind(t, r.m.SetXattr(ctx, admin, "/d", "sys.forced.nstripes", []byte("33"), false), errs.Invalid)
 	r.mustOpen("/d/g", hemera.AccessCreate)
 	_, err := r.m.Open(ctx, admin, hemera.OpenRequest{Path: "/d/h", Access: hemera.AccessCreate, Wish: hemera.Wish{Space: "nowhere"}})
 	wantKind(t, err, errs.NotFound)
@@ -330,7 +330,7 @@ func TestOpenRefusals(t *testing.T) {
 		{hemera.OpenRequest{Path: "/", Access: hemera.AccessRead}, errs.IsDirectory},
 		{hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate, Exclusive: true}, errs.Exists},
 		{hemera.OpenRequest{Path: "/g", Access: hemera.AccessCreate, Size: 1 << 50}, errs.NoSpace},
-		{hemera.OpenRequest{Path: "/g", Access: hemera.AccessCreate, Wish: hemera.Wish{Replicas: 99}}, errs.Invalid},
+		{hemera.OpenRequest{Path: "/g", Access: hemera.AccessCreate, Wish: hemera.Wish{Pieces: 99}}, errs.Invalid},
 		{hemera.OpenRequest{Path: "/g", Access: hemera.AccessCreate, Wish: hemera.Wish{Unknown: "hem.replica"}}, errs.Invalid},
 	} {
 		_, err := r.m.Open(t.Context(), alice, c.req)

@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"time"
@@ -103,7 +104,10 @@ func (o *opener) openRead(c *hemera.Capability, prep *namespace.Prepared, r heme
 		c.Targets = place.Order(view, left, c.Who.Host, nil, seed)
 	}
 	if len(c.Targets) == 0 {
-		return hemera.Grant{}, noReplicas(view, r.Path, prep.Entry.Pieces, r.Tried)
+		return hemera.Grant{}, noReplicas(view, r.Path, &prep.Entry, nil, r.Tried)
+	}
+	if c.Layout.Coded() {
+		place.Lead(view, c.Targets, c.Layout.Data, c.Who.Host)
 	}
 	if len(r.Tried) > 0 {
 		// The node may still read the others' pieces when its own is bad.
@@ -113,7 +117,22 @@ func (o *opener) openRead(c *hemera.Capability, prep *namespace.Prepared, r heme
 			}
 		}
 	}
+	if !enough(c.Layout, c.Size, c.Targets) {
+		return hemera.Grant{}, noReplicas(view, r.Path, &prep.Entry, c.Targets, nil)
+	}
 	return grant(c, o.cluster.Ring()), nil
+}
+
+// enough reports whether a file of size bytes can be read from pieces at these places.
+func enough(l hemera.Layout, size int64, at []hemera.Target) bool {
+	if !l.Coded() {
+		return size == 0 || len(at) > 0
+	}
+	var have layout.Set
+	for _, t := range at {
+		have = have.With(int(t.Index))
+	}
+	return layout.Readable(l, size, have)
 }
 
 // describe fills in what a read capability says of the file.
@@ -122,10 +141,21 @@ func describe(c *hemera.Capability, e *hemera.Entry) {
 	c.Layout, c.Space, c.Size, c.Mode, c.Sums = e.Layout, e.Space, e.Size, e.Mode, e.Checksums
 }
 
-// noReplicas says why no piece of a file can be read.
-func noReplicas(v *hemera.View, path string, pieces []hemera.Piece, tried []hemera.NodeID) error {
+// noReplicas says why a file cannot be read from the pieces that can be read, at these places; the reasons are those of
+// the other pieces.
+func noReplicas(v *hemera.View, path string, e *hemera.Entry, at []hemera.Target, tried []hemera.NodeID) error {
+	lacking := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool {
+		return slices.ContainsFunc(at, func(t hemera.Target) bool { return t.Disk == p.Disk && t.Index == p.Index })
+	})
 	// It names each disk and what is wrong with it, since this is the error that admins are called for.
-	return errs.New(errs.NoReplicas, "manager.Open", path, "no piece can be read now: "+place.Unreadable(v, pieces, tried)).
+	text := "no piece can be read now: " + place.Unreadable(v, lacking, tried)
+	if len(at) > 0 {
+		text = fmt.Sprintf("%d of its pieces can be read now, and layout %s takes %d", len(at), e.Layout, layout.Needed(e.Layout, e.Size))
+		if len(lacking) > 0 {
+			text += ": " + place.Unreadable(v, lacking, tried)
+		}
+	}
+	return errs.New(errs.NoReplicas, "manager.Open", path, text).
 		WithRemedy("bring the disks back; `hemera file info` and `hemera fs ls` show their states")
 }
 
@@ -215,7 +245,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, wish hemera.Wish) (hemera.Policy, error) {
 	if wish.Unknown != "" {
 		return hemera.Policy{}, errs.New(errs.Invalid, "policy.Decide", wish.Unknown, "there is no such wish").
-			WithRemedy("wishes are hem.space, hem.layout, hem.replicas and hem.checksum, as in root://host//path?hem.replicas=3")
+			WithRemedy("wishes are hem.space, hem.layout, hem.blocksize, hem.replicas and hem.checksum, as in root://host//path?hem.layout=rs:4+2")
 	}
 	attrs := policy.Attributes{Sys: prep.Attrs, User: prep.Parent.Xattrs}
 	spaceName, err := policy.Space(attrs, wish, c.Who)
@@ -237,7 +267,7 @@ func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, w
 	}
 	if c.Access == hemera.AccessUpdate && prep.Entry.Layout.Validate() == nil {
 		// Pieces of another layout could not begin as copies of the base's pieces.
-		p.Layout = prep.Entry.Layout
+		p.Layout, p.PiecesMin = prep.Entry.Layout, policy.MinimumOf(space.Policy, prep.Entry.Layout)
 		if len(prep.Entry.Checksums) > 0 {
 			p.Checksum = prep.Entry.Checksums[0].Kind
 		}
@@ -249,8 +279,8 @@ func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, w
 func base(c *hemera.Capability, view *hemera.View, e *hemera.Entry) error {
 	c.Base = &hemera.Base{Gen: e.Gen, Size: e.Size, Pieces: place.Order(view, e.Pieces, c.Who.Host, nil, c.Nonce)}
 	// An update of an empty file begins from nothing.
-	if e.Size > 0 && len(c.Base.Pieces) == 0 {
-		return noReplicas(view, c.Path, e.Pieces, nil)
+	if !enough(e.Layout, e.Size, c.Base.Pieces) {
+		return noReplicas(view, c.Path, e, c.Base.Pieces, nil)
 	}
 	// Room is chosen for the whole new content, which begins as long as the old one.
 	c.Size, c.Sums = max(c.Size, e.Size), e.Checksums
@@ -267,30 +297,25 @@ type without struct {
 // with it instead of copying.
 func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, not without) error {
 	req := place.Request{
-		Space: c.Space, Want: int(p.Layout.Pieces), Min: int(p.PiecesMin), Size: layout.PieceMax(p.Layout, c.Size), Client: c.Who.Host,
+		// A file of which there would never be enough pieces to read it is not begun.
+		Space: c.Space, Want: int(p.Layout.Pieces), Min: max(int(p.PiecesMin), int(p.Layout.Data)), Size: layout.PieceMax(p.Layout, c.Size), Client: c.Who.Host,
 		ExcludeNodes: not.nodes, ExcludeDisks: not.disks, Writers: o.pending.load, Seed: c.Nonce,
 	}
 	var kept []hemera.Target
 	if c.Base != nil {
-		kept = reusable(view, c.Base.Pieces, req)
+		kept = reusable(view, c.Base.Pieces, p.Layout, req)
 	}
 	// Also for an update that keeps all disks of its base: it says how many disks are eligible, and fails like any open.
 	choice, err := place.Choose(view, req)
 	if err != nil {
 		return err
 	}
-	if len(kept) > 0 {
-		// More disks than the base has are a bonus: a write with fewer pieces than wanted is repaired later.
-		req.Have, req.Min = disks(kept), 0
-		if req.Want -= len(kept); req.Want > 0 {
-			if more, err := place.Choose(view, req); err == nil {
-				kept = append(kept, more.Targets...)
-			}
-		}
-		choice.Targets = kept
-	}
 	c.Targets = choice.Targets
-	number(c.Targets)
+	if len(kept) > 0 {
+		if c.Targets, err = withMore(view, kept, p.Layout, req); err != nil {
+			return err
+		}
+	}
 	c.Head = c.Targets[0].Node
 	if head, ok := view.Node(c.Targets[0].Node); ok {
 		// A head that was restarted since has lost the write's earlier content: the epoch tells it so.
@@ -302,11 +327,31 @@ func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy,
 	return nil
 }
 
+// withMore are the base's places that an update keeps, and new ones for the other pieces. More disks than the base has are
+// a bonus where the kept ones are enough to read the file: a write with fewer pieces than wanted is repaired later. NoSpace.
+func withMore(view *hemera.View, kept []hemera.Target, l hemera.Layout, req place.Request) ([]hemera.Target, error) {
+	req.Have, req.Min = disks(kept), int(l.Data)-len(kept)
+	if req.Want -= len(kept); req.Want > 0 {
+		more, err := place.Choose(view, req)
+		if err != nil && !enough(l, hemera.FileSizeMax, kept) { // it may grow to any size
+			return nil, err
+		}
+		kept = append(kept, more.Targets...)
+	}
+	number(kept, len(req.Have), l)
+	if !enough(l, hemera.FileSizeMax, kept) {
+		return nil, errs.New(errs.NoSpace, "place.Choose", "space "+req.Space, fmt.Sprintf("%d disks can take pieces, which is too few for layout %s", len(kept), l)).
+			WithRemedy("see `hemera fs ls` for the disks' states, or add disks with `hemera fs add`")
+	}
+	return kept, nil
+}
+
 // reusable are the base's places that could be chosen for the request, at most as many as wanted.
-func reusable(view *hemera.View, pieces []hemera.Target, req place.Request) (kept []hemera.Target) {
+func reusable(view *hemera.View, pieces []hemera.Target, l hemera.Layout, req place.Request) (kept []hemera.Target) {
 	for _, t := range pieces {
 		d, ok := view.Disk(t.Disk)
-		if ok && d.Writable() && d.Space == req.Space && d.Free >= req.Size && len(kept) < req.Want &&
+		same := func(k hemera.Target) bool { return l.Coded() && k.Index == t.Index }
+		if ok && d.Writable() && d.Space == req.Space && d.Free >= req.Size && len(kept) < req.Want && !slices.ContainsFunc(kept, same) &&
 			!slices.Contains(req.ExcludeNodes, t.Node) && !slices.Contains(req.ExcludeDisks, t.Disk) {
 			kept = append(kept, t)
 		}
@@ -314,11 +359,28 @@ func reusable(view *hemera.View, pieces []hemera.Target, req place.Request) (kep
 	return kept
 }
 
-// number gives the targets their indexes in order: the pieces of a replica layout are alike.
-func number(ts []hemera.Target) {
-	for i := range ts {
-		ts[i].Index = uint8(i)
+// number gives targets their indexes. Pieces of a layout of copies are alike, and numbered in order. Of a coded layout the
+// first kept ones keep theirs, as these pieces begin as copies of the base's, and the others take what is left, data first;
+// then they are sorted, so that a data piece's node gathers the write.
+func number(ts []hemera.Target, kept int, l hemera.Layout) {
+	if !l.Coded() {
+		for i := range ts {
+			ts[i].Index = uint8(i)
+		}
+		return
 	}
+	var taken layout.Set
+	for _, t := range ts[:kept] {
+		taken = taken.With(int(t.Index))
+	}
+	next := 0
+	for i := range ts[kept:] {
+		for taken.Has(next) {
+			next++
+		}
+		ts[kept+i].Index, taken = uint8(next), taken.With(next)
+	}
+	slices.SortFunc(ts, func(a, b hemera.Target) int { return int(a.Index) - int(b.Index) })
 }
 
 // disks are those of the targets, in their order.

@@ -69,16 +69,21 @@ func requestedPolicy(opaque wire.Opaque) hemera.Wish {
 		return ""
 	}
 	w := hemera.Wish{
-		Space:    first("hem.space", "eos.space"),
-		Layout:   first("hem.layout", "eos.layout.type"),
-		Checksum: first("hem.checksum", "eos.layout.checksum"),
+		Space:     first("hem.space", "eos.space"),
+		Layout:    first("hem.layout", "eos.layout.type"),
+		BlockSize: first("hem.blocksize", "eos.layout.blocksize"),
+		Checksum:  first("hem.checksum", "eos.layout.checksum"),
 	}
 	if text := first("hem.replicas", "eos.layout.nstripes"); text != "" {
 		if n, err := strconv.Atoi(text); err == nil && n > 0 {
-			w.Replicas = n
+			w.Pieces = n
 		} else {
-			w.Replicas = -1 // refused where the policy would allow it, so that no file has fewer copies than were asked for
+			w.Pieces = -1 // refused where the policy would allow it, so that no file has fewer copies than were asked for
 		}
+	}
+	// Replicas are copies: where files are coded, the number would otherwise be one of pieces.
+	if w.Layout == "" && opaque.Value("hem.replicas") != "" {
+		w.Layout = hemera.LayoutReplica.String()
 	}
 	w.Unknown = unknownKey(opaque)
 	return w
@@ -96,7 +101,7 @@ func unknownKey(opaque wire.Opaque) string {
 		switch key {
 		case wire.OpaqueCapability, wire.OpaqueNode, RestartKey, TriedKey:
 			return ""
-		case "hem.space", "hem.layout", "hem.checksum", "hem.replicas", wire.OpaquePiece, wire.OpaqueTrace, wire.OpaqueWhere,
+		case "hem.space", "hem.layout", "hem.blocksize", "hem.checksum", "hem.replicas", wire.OpaquePiece, wire.OpaqueTrace, wire.OpaqueWhere,
 			wire.OpaqueAgain, wire.OpaqueSize, wire.OpaqueSum, wire.OpaqueNew, wire.OpaqueMtime, wire.OpaqueOwner:
 			continue
 		}

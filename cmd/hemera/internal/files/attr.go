@@ -24,14 +24,17 @@ Names that begin with sys. say how a directory treats the files that are made in
 directories below; the nearest directory wins:
 
   sys.forced.space         the space that new files go to
-  sys.forced.layout        plain, replica or replica:3
-  sys.forced.nstripes      the number of copies, 1 to 16
+  sys.forced.layout        plain, replica:3, rs:4+2 (4 data and 2 parity pieces), lrc:12+2+2, stripe:4;
+                           or EOS's raid5, raid6, raiddp, archive, qrain
+  sys.forced.nstripes      the number of all pieces, 1 to 32; plain and replica have copies
+  sys.forced.blocksize     of files with data pieces: 64k to 16M
   sys.forced.checksum      adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3, crc32, zcrc32
   sys.forced.mode          the permission bits of new files and directories, octal
-  sys.forced.nouserlayout  1: clients cannot choose space, layout, copies and checksum in URLs
+  sys.forced.nouserlayout  1: clients cannot choose space, layout, pieces and checksum in URLs
 
 Files that exist already stay as they are.`
 	c.Example = `  hemera attr set sys.forced.nstripes=3 /exp      new files below /exp get three copies
+  hemera attr set sys.forced.layout=rs:4+2 /big   new files below /big survive any 2 lost disks
   hemera attr ls --effective /exp/run1            what new files there get, and why
   hemera attr set user.campaign=2026 /exp/run1    a note of your own`
 	return c

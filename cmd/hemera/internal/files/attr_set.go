@@ -57,7 +57,7 @@ func attrSetCommand(e *cli.Env) *cobra.Command {
 // knownAttributes are the names that completion offers.
 // Words that end in = are continued by the user.
 var knownAttributes = []cobra.Completion{
-	"sys.forced.space=", "sys.forced.layout=plain", "sys.forced.layout=replica", "sys.forced.nstripes=", "sys.forced.checksum=", "sys.forced.nouserlayout=1", "user.",
+	"sys.forced.space=", "sys.forced.layout=plain", "sys.forced.layout=replica", "sys.forced.layout=rs:4+2", "sys.forced.nstripes=", "sys.forced.blocksize=", "sys.forced.checksum=", "sys.forced.nouserlayout=1", "user.",
 }
 
 // warnOfPolicy prints a warning if no file could be written to the directory with its attributes.

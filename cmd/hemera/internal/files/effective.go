@@ -96,12 +96,15 @@ func policyRecords(v *hemera.View, path string, attrs policy.Attributes, from ma
 	add := func(key string, value any, source string) {
 		records = append(records, output.Record{{Key: "key", Value: key}, {Key: "value", Value: value}, {Key: "source", Value: source}})
 	}
-	add("space", name, source("default", policy.AttrSpace))                                       // where new files go
-	add("layout", p.Layout.Kind.String(), source(ofSpace, policy.AttrLayout, policy.AttrStripes)) // replica or plain
-	add("nstripes", int(p.Layout.Pieces), source(ofSpace, policy.AttrStripes, policy.AttrLayout)) // pieces of a file
-	add("checksum", p.Checksum.String(), source(ofSpace, policy.AttrChecksum))                    // of the whole file
-	add("minpieces", output.Auto(output.Digits(0))(int(p.PiecesMin)), ofSpace)                    // attributes cannot change it
-	add("sync", cli.OnOff(p.Sync, "on", "off"), ofSpace)                                          // whether a close waits for the disks
+	add("space", name, source("default", policy.AttrSpace))                                         // where new files go
+	add("layout", cli.LayoutName(p.Layout), source(ofSpace, policy.AttrLayout, policy.AttrStripes)) // replica, rs:4+2
+	add("nstripes", int(p.Layout.Pieces), source(ofSpace, policy.AttrStripes, policy.AttrLayout))   // pieces of a file
+	if p.Layout.Coded() {
+		add("blocksize", hemera.FormatBlockSize(p.Layout.BlockSize), source(ofSpace, policy.AttrBlockSize))
+	}
+	add("checksum", p.Checksum.String(), source(ofSpace, policy.AttrChecksum)) // of the whole file
+	add("minpieces", output.Auto(output.Digits(0))(int(p.PiecesMin)), ofSpace) // attributes cannot change it
+	add("sync", cli.OnOff(p.Sync, "on", "off"), ofSpace)                       // whether a close waits for the disks
 	add("nouserlayout", cli.OnOff(string(attrs.Sys[policy.AttrNoUserLayout]) == "1", "on", "off"), source("default", policy.AttrNoUserLayout))
 	file, err1 := policy.Mode(attrs.Sys, 0, false, mode, false) // bits of new files
 	dir, err2 := policy.Mode(attrs.Sys, 0, false, mode, true)   // bits of new directories

@@ -24,6 +24,9 @@ by its id may be gone from the namespace, or changed after the backup that was r
 are asked too, and pieces that the namespace does not have are listed, with the path they remember.
 
   fid, fxid      the file's number, in decimal and hexadecimal; pid, pxid are its directory's
+  layout         how the file is stored: plain, replica, rs:4+2 (4 data and 2 parity pieces), ...
+  nstripes       the number of pieces that the layout has; small files of a coded layout have fewer
+  role           of a piece: copy; data, parity, or local parity of the group that it repairs
   redundancy     d2::t0 is two pieces on disks and none on tape
   xstype, xs     the checksum that clients ask for; altxs.NAME are others that are stored`,
 		Example: `  hemera file info /exp/data.root
@@ -51,7 +54,7 @@ func printFile(e *cli.Env, report hemera.FileReport) error {
 	head := fileRecord(report)
 	var pieces, strays []output.Record
 	for _, p := range report.Pieces {
-		pieces = append(pieces, pieceRecord(p))
+		pieces = append(pieces, pieceRecord(report.Entry.Layout, p))
 	}
 	for _, s := range report.Strays {
 		strays = append(strays, strayRecord(s))
@@ -68,7 +71,11 @@ func printFile(e *cli.Env, report hemera.FileReport) error {
 	}
 	if len(pieces) > 0 || len(strays) == 0 { // an empty table says that no piece is left
 		fmt.Fprintln(e.Out)
-		if err := p.List(pieceColumns, pieces); err != nil {
+		columns := pieceColumns
+		if report.Entry.Layout.Coded() { // all pieces of other files are copies
+			columns = slices.Insert(slices.Clone(columns), 1, output.Column{Title: "role", Key: "role"})
+		}
+		if err := p.List(columns, pieces); err != nil {
 			return err
 		}
 	}
@@ -118,9 +125,12 @@ func fileRecord(report hemera.FileReport) output.Record {
 		return append(r, output.Record{{Key: "treefiles", Value: en.Tree.Files}, {Key: "treedirs", Value: en.Tree.Dirs}, {Key: "treebytes", Value: en.Tree.Bytes}}...)
 	}
 	r = append(r, output.Record{
-		{Key: "generation", Value: uint64(en.Gen)}, {Key: "layout", Value: en.Layout.Kind.String()}, {Key: "nstripes", Value: int(en.Layout.Pieces)}, // redundancy: EOS's d<pieces on disk>::t<on tape>
+		{Key: "generation", Value: uint64(en.Gen)}, {Key: "layout", Value: cli.LayoutName(en.Layout)}, {Key: "nstripes", Value: int(en.Layout.Pieces)}, // redundancy: EOS's d<pieces on disk>::t<on tape>
 		{Key: "space", Value: en.Space}, {Key: "nrep", Value: len(report.Pieces)}, {Key: "redundancy", Value: fmt.Sprintf("d%d::t0", len(report.Pieces))},
 	}...)
+	if en.Layout.Coded() {
+		r = append(r, output.Field{Key: "blocksize", Value: hemera.FormatBlockSize(en.Layout.BlockSize)})
+	}
 	// The first checksum is the one that clients ask for.
 	for i, c := range en.Checksums {
 		if i == 0 {
@@ -143,10 +153,10 @@ func onOffSize(e hemera.Entry) int64 {
 
 // pieceRecord makes the record of a piece and its disk.
 // The disk is as the manager sees it now, not as it was when the piece was written.
-func pieceRecord(p hemera.PieceReport) output.Record {
+func pieceRecord(l hemera.Layout, p hemera.PieceReport) output.Record {
 	d := p.Disk
 	return output.Record{
-		{Key: "no", Value: int(p.Piece.Index)}, {Key: "fsid", Value: uint32(p.Piece.Disk)}, {Key: "host", Value: p.Host}, {Key: "schedgroup", Value: d.Group}, // fsid is the number of the disk
+		{Key: "no", Value: int(p.Piece.Index)}, {Key: "role", Value: l.Role(p.Piece.Index)}, {Key: "fsid", Value: uint32(p.Piece.Disk)}, {Key: "host", Value: p.Host}, {Key: "schedgroup", Value: d.Group}, // fsid is the number of the disk
 		{Key: "path", Value: d.Path}, {Key: "health", Value: string(d.Health)}, {Key: "configstatus", Value: string(d.Config)}, // of the disk
 		{Key: "active", Value: cli.OnOff(d.Active, "online", "offline")}, {Key: "geotag", Value: d.Zone}, // whether the disk can be read now
 	}

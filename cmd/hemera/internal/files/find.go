@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,6 +42,7 @@ A search does not delay writers or other searches.`,
   hemera find /exp -d --maxdepth 2
   hemera find /exp --count
   hemera find /exp --layoutstripes 1      files with a layout of one piece
+  hemera find /exp --layout rs:4+2        files with 4 data and 2 parity pieces
   hemera find / --stripediff              files with fewer pieces than their layout has
   hemera find / --lost                    files with no good piece left`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -63,7 +65,8 @@ A search does not delay writers or other searches.`,
 	f.StringVar(&o.size, "size", "", "files larger (+1G) or smaller (-1k) than this; with -d directories, with all that is in them")
 	f.StringVar(&o.mtime, "mtime", "", "changed more (+7) or less (-7) days ago")                   // days of 24 hours
 	f.StringVar(&o.ctime, "ctime", "", "as mtime, of any change: content, mode, owner, attributes") // as find -ctime
-	f.StringVar(&o.layout, "layout", "", "files of this layout (plain, replica, replica:3)")
+	f.StringVar(&o.layout, "layout", "", "files of this layout: a kind, or all of it (plain, replica:3, rs, rs:4+2, lrc, stripe)")
+	_ = c.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions([]cobra.Completion{"plain", "replica", "rs", "rs:4+2", "lrc", "stripe"}, cobra.ShellCompDirectiveNoFileComp))
 	f.IntVar(&o.stripes, "layoutstripes", 0, "files whose layout has this number of pieces")                               // the layout, not what is there now
 	f.BoolVar(&o.incomplete, "stripediff", false, "files with fewer pieces than their layout has")                         // EOS's name
 	f.BoolVar(&o.lost, "lost", false, "files with too few good pieces on any disk of the cluster, found without a search") // from the list that the manager keeps
@@ -83,6 +86,9 @@ A search does not delay writers or other searches.`,
 func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, error) {
 	r := admin.WalkRequest{Path: path, Name: o.name, Count: o.count, Layout: o.layout, Pieces: o.stripes, Incomplete: o.incomplete,
 		Lost: o.lost, Unreadable: o.unreadable}
+	if err := o.readLayout(&r); err != nil {
+		return r, err
+	}
 	switch {
 	// Neither flag is both kinds.
 	case o.files:
@@ -142,6 +148,20 @@ func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, err
 		}
 	}
 	return r, nil
+}
+
+// readLayout reads the layout: a kind, or a whole one in the manager's spelling, so that raid6:6 finds rs:4+2.
+func (o findOptions) readLayout(r *admin.WalkRequest) error {
+	kinds := []string{"", "plain", "replica", "rs", "stripe", "lrc"}
+	if slices.Contains(kinds, o.layout) {
+		return nil
+	}
+	l, err := hemera.ParseLayout(o.layout, 0)
+	if err != nil {
+		return errs.As(err, errs.Invalid, "hemera.ReadLayout", o.layout)
+	}
+	r.Layout = l.String()
+	return nil
 }
 
 // parseBound reads +n (more than n) or -n (less than n). n may have k, M, G, T or P, or a unit.

@@ -20,8 +20,9 @@ const stopPatience = time.Minute
 
 // heapFloor is the size in bytes of an allocation that is never touched, so it takes no memory. It makes Go's collector
 // wait until as much garbage has come. Without it a server with a small heap collects after every few megabytes, which
-// takes a quarter of the CPU time of opens.
-const heapFloor = 64 << 20
+// takes a quarter of the CPU time of opens. The size is the one of 32 to 80 MiB with the least memory under load: with less
+// the collector runs in the middle of a burst, when most is in use, and the heap grows from there.
+const heapFloor = 80 << 20
 
 // limitMemory sets the soft memory limit of the runtime by the manager's cache, unless GOMEMLIMIT is set.
 // The limit is soft: the collector works harder near it, and nothing fails. package resources has the arithmetic.

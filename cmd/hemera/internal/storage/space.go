@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"hemera"
@@ -63,7 +65,10 @@ func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output
 		{Key: "cfg.quota", Value: "on"}, {Key: "cfg.nominalsize", Value: 0}, {Key: "cfg.balancer", Value: "off"}, {Key: "cfg.balancer.threshold", Value: 0},
 		{Key: "sum.stat.balancer.running", Value: 0}, {Key: "sum.stat.drainer.running", Value: drainersOf(disks, jobs)},
 		{Key: "usage", Value: cli.Percent(all.Used, all.Capacity)},
-		{Key: "policy.layout", Value: p.Layout.Kind.String()}, {Key: "policy.nstripes", Value: int(p.Layout.Pieces)}, {Key: "policy.checksum", Value: p.Checksum.String()},
+		{Key: "policy.layout", Value: cli.LayoutName(p.Layout)}, {Key: "policy.nstripes", Value: int(p.Layout.Pieces)},
+		// Of coded files, whatever the layout of the space is: directories and clients may ask for one.
+		{Key: "policy.blocksize", Value: hemera.FormatBlockSize(cmp.Or(p.Layout.BlockSize, p.BlockSize, hemera.BlockSizeDefault))},
+		{Key: "policy.checksum", Value: p.Checksum.String()},
 		// 0 is auto.
 		{Key: "policy.minpieces", Value: int(p.PiecesMin)}, {Key: "policy.sync", Value: cli.OnOff(p.Sync, "on", "off")}, {Key: "headroom", Value: s.Headroom},
 	}...)

@@ -22,11 +22,14 @@ func spaceSetCommand(e *cli.Env) *cobra.Command {
 		Long: `Sets one property of a space:
 
   define             makes the space; the value is its groupsize
-  policy.layout      plain (one copy), replica, or replica:3
-  policy.nstripes    the number of copies, 1 to 16
+  policy.layout      plain (one copy); replica:3 (copies); rs:4+2 (4 data and 2 parity pieces: any 2
+                     may be lost); lrc:12+2+2 (2 local groups with a parity each, 2 parities of all);
+                     stripe:4 (no parity); or EOS's raid5, raid6, raiddp, archive, qrain with :N
+  policy.nstripes    the number of all pieces, 1 to 32; parities stay as they are
+  policy.blocksize   of files with data pieces, 64k to 16M, or auto, which is 1M
   policy.checksum    adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3, crc32, zcrc32 or none
-  policy.minpieces   the number of copies that must be safe before a close is acknowledged, or auto
-  policy.sync        on: a copy is safe when it is on the disk; off: a power cut can lose it
+  policy.minpieces   the number of pieces that must be safe before a close is acknowledged, or auto
+  policy.sync        on: a piece is safe when it is on the disk; off: a power cut can lose it
   headroom           the room that stays free on each disk: 10G is 10,000,000,000 bytes; or auto,
                      which is 1 % of the disk, at most 1 GiB
   groupsize          the number of disks in a group
@@ -34,12 +37,15 @@ func spaceSetCommand(e *cli.Env) *cobra.Command {
 New files get what the space says. Attributes sys.forced.* of a directory override it, and files
 that exist already stay as they are.`,
 		Example: `  hemera space set default policy.nstripes=3       three copies of each new file
+  hemera space set big policy.layout=rs:10+4       any 4 of 14 disks may be lost, for 1.4 times the bytes
   hemera space set scratch define=24               make a space ...
   hemera space set scratch policy.layout=plain     ... whose files have one copy
   hemera space set scratch headroom=50G            keep 50 GB free on each of its disks`,
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) == 1 {
-				return []cobra.Completion{"policy.layout=", "policy.nstripes=", "policy.checksum=", "policy.minpieces=", "define=", "policy.sync=", "headroom=", "groupsize="},
+				return []cobra.Completion{"policy.layout=", "policy.layout=plain", "policy.layout=replica:2", "policy.layout=rs:4+2", "policy.layout=rs:10+4",
+						"policy.layout=lrc:12+2+2", "policy.layout=stripe:4", "policy.nstripes=", "policy.blocksize=", "policy.checksum=", "policy.minpieces=",
+						"define=", "policy.sync=", "headroom=", "groupsize="},
 					cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 			}
 			return complete.Spaces(e)(c, args, word)

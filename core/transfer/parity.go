@@ -1,0 +1,278 @@
+package transfer
+
+import (
+	"sync/atomic"
+
+	"hemera"
+	"hemera/rules/checksum"
+	"hemera/rules/erasure"
+	"hemera/rules/layout"
+)
+
+const (
+	// parityRowsMax is how many rows a write keeps the parity of, before it sends that of the oldest.
+	parityRowsMax = 8
+	// parityBytes bounds the parity that all writes of one node keep, in bytes. A write beyond it sends its parity with
+	// each change, which costs time and no memory.
+	parityBytes = 256 << 20
+	// parityStep is how much parity is sent at once, in bytes: what connections send at once.
+	parityStep = 512 << 10
+)
+
+// parity keeps the parity of a coded content in line with its data. It is part of [pieces], and belongs to the holder of
+// the turn as they do.
+//
+// Each change of the data changes the parity of its row in memory, before the data is sent. The parity of a row goes to
+// its pieces when the row is full, when memory is short, and before anything reads it. So parity and data, in memory or in
+// pieces, agree at every moment, and any loss that the code survives loses nothing of a write under way.
+//
+// A row that was sent and is written to again is read back. So are bytes that are overwritten: the parity takes the
+// difference. Clients that write each byte once, in whatever order of the last rows, cause no reads.
+type parity struct {
+	pieces *pieces
+	layout hemera.Layout
+	code   *erasure.Code // nil without parity pieces
+	// written is what was accepted so far, or is about to be: bytes outside are zeros in all pieces.
+	written extents
+	// rows are those whose parity is in memory, by number. Of the others the pieces have it, up to the last byte.
+	rows map[int64]*parityRow
+	// turns counts uses of rows, to know the oldest.
+	turns uint64
+}
+
+// parityRow is the parity of one row: a block of each parity piece.
+type parityRow struct {
+	number   int64
+	blocks   [][]byte // nil for pieces that are lost
+	from, to int64    // what was changed and not sent, within the blocks
+	used     uint64   // the turn of its last change
+}
+
+// newParity returns the parity of an empty content.
+func newParity(p *pieces, l hemera.Layout, code *erasure.Code) *parity {
+	return &parity{pieces: p, layout: l, code: code, rows: map[int64]*parityRow{}}
+}
+
+// back reads what was written.
+func (y *parity) back() readBack { return readBack{y.pieces} }
+
+// rowBytes is how many bytes of the file a row has.
+func (y *parity) rowBytes() int64 { return int64(y.layout.Data) * int64(y.layout.BlockSize) }
+
+// change brings the parity in line with the bytes b, which are about to be written at off. It reads pieces only where
+// something is overwritten, or a row was sent before.
+func (y *parity) change(b []byte, off int64) error {
+	if err := y.replaced(off, len(b), b); err != nil {
+		return err
+	}
+	y.written.add(off, off+int64(len(b)))
+	return nil
+}
+
+// replaced changes the parity of n bytes at off, which are b from now on, or zeros if b is nil.
+func (y *parity) replaced(off int64, n int, b []byte) error {
+	if y.code == nil {
+		return nil
+	}
+	// All is read before anything changes: a column that is lost is computed from parity and data, which agree until then.
+	spans := layout.Split(y.layout, off, n)
+	before := make([][]byte, len(spans))
+	for i, span := range spans {
+		var err error
+		if before[i], err = y.before(off+int64(span.At), span.Len); err != nil {
+			return err
+		}
+	}
+	for i, span := range spans {
+		var after []byte
+		if b != nil {
+			after = b[span.At : span.At+span.Len]
+		}
+		if err := y.update(span, before[i], after); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// update changes the parity of one span. Nil is zeros.
+func (y *parity) update(span layout.Span, before, after []byte) error {
+	if before == nil && after == nil {
+		return nil
+	}
+	block := int64(y.layout.BlockSize)
+	row, err := y.row(span.Off / block)
+	if err != nil {
+		return err
+	}
+	from := span.Off % block
+	to := from + int64(span.Len)
+	parts := make([][]byte, len(row.blocks))
+	for i, b := range row.blocks {
+		if b != nil {
+			parts[i] = b[from:to]
+		}
+	}
+	row.touch(from, to)
+	return y.code.Update(parts, int(span.Column), before, after)
+}
+
+// before returns n bytes of the content at off, nil if they are zeros that were never written.
+func (y *parity) before(off int64, n int) ([]byte, error) {
+	if !y.written.touches(off, off+int64(n)) {
+		return nil, nil
+	}
+	b := make([]byte, n)
+	for {
+		_, err := y.pieces.readPages(b, nil, off)
+		if !hemera.KeepsBuffers(err) {
+			return b, err
+		}
+		b = make([]byte, n) // the piece that is stuck is lost, and the next read goes elsewhere
+	}
+}
+
+// touch records a change of part of the blocks.
+func (r *parityRow) touch(from, to int64) {
+	if r.from == r.to {
+		r.from, r.to = from, to
+		return
+	}
+	r.from, r.to = min(r.from, from), max(r.to, to)
+}
+
+// row returns the parity of the row with the number: from memory, zeros of a new row, or what its pieces have.
+func (y *parity) row(number int64) (*parityRow, error) {
+	y.turns++
+	if row, ok := y.rows[number]; ok {
+		row.used = y.turns
+		return row, nil
+	}
+	// The parity of a row that nobody wrote to is zeros, which need not be read.
+	row := &parityRow{number: number, blocks: make([][]byte, y.layout.Parity()), used: y.turns}
+	sent := y.written.touches(number*y.rowBytes(), (number+1)*y.rowBytes())
+	memory := &y.pieces.head.host.parity
+	for i := range row.blocks {
+		index := int(y.layout.Data) + i
+		if y.back().gone(index) {
+			continue
+		}
+		row.blocks[i] = memory.get(int(y.layout.BlockSize))
+		if !sent {
+			continue
+		}
+		if err := y.back().piece(index, row.blocks[i], number*int64(y.layout.BlockSize)); err != nil {
+			row.blocks[i] = nil // its piece is lost now; the block may belong to a call that is stuck
+			memory.bytes.Add(-int64(y.layout.BlockSize))
+			if err := y.pieces.writable("transfer.Write"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	y.rows[number] = row
+	return row, nil
+}
+
+// due returns the rows whose parity is to be sent with the next write: those that are full, the oldest where there are
+// too many, and all of them where the node's memory for parity is used up.
+func (y *parity) due() (rows []*parityRow) {
+	short := y.pieces.head.host.parity.short()
+	for _, row := range y.rows {
+		// A full row seldom changes again; another may, and would be read back for it.
+		start := row.number * y.rowBytes()
+		oldest := len(y.rows) > parityRowsMax && row.used+parityRowsMax <= y.turns
+		if short || oldest || y.written.covers(start, start+y.rowBytes()) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// forget releases rows: their parity was sent, or is not needed any more. Their memory is used again unless a call that is
+// stuck may read it.
+func (y *parity) forget(rows []*parityRow, stuck bool) {
+	for _, row := range rows {
+		delete(y.rows, row.number)
+		for _, b := range row.blocks {
+			if b != nil {
+				y.pieces.head.host.parity.put(b, !stuck)
+			}
+		}
+	}
+}
+
+// all lists all rows that are in memory.
+func (y *parity) all() (rows []*parityRow) {
+	for _, row := range y.rows {
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// shrink brings the parity in line with a content that is about to be cut to size bytes.
+func (y *parity) shrink(size int64) error {
+	// Rows behind the new end are gone, and so is their parity: the pieces are cut after this.
+	last := size / y.rowBytes()
+	var beyond []*parityRow
+	for _, row := range y.rows {
+		if row.number > last || row.number == last && size%y.rowBytes() == 0 {
+			beyond = append(beyond, row)
+		}
+	}
+	y.forget(beyond, false)
+	end := (last + 1) * y.rowBytes()
+	if size%y.rowBytes() != 0 {
+		// In one step, up to the last byte that was written: what lies between is zeros, and stays so.
+		if parts := y.written.within(size, end); len(parts) > 0 {
+			if err := y.replaced(size, int(parts[len(parts)-1].to-size), nil); err != nil {
+				return err
+			}
+		}
+	}
+	y.written.cut(size)
+	return nil
+}
+
+// sendRows sends a parity piece the parts of its blocks that were changed.
+func (y *parity) sendRows(pc *piece, rows []*parityRow) error {
+	var sums [parityStep/hemera.PageSize + 1]uint32
+	for _, row := range rows {
+		block := row.blocks[pc.target.Index-y.layout.Data]
+		start := row.number * int64(y.layout.BlockSize)
+		// From a page's begin, so that the piece need not put a checksum together.
+		for from := row.from / hemera.PageSize * hemera.PageSize; from < row.to && block != nil; {
+			b := block[from:min(row.to, from+parityStep)]
+			n := checksum.PageSums(b, from, sums[:])
+			if err := pc.writePages(b, sums[:n], start+from); err != nil {
+				return err
+			}
+			from += int64(len(b))
+		}
+	}
+	return nil
+}
+
+// parityMemory is the memory for parity of all writes of one node. The zero value is ready.
+type parityMemory struct {
+	bytes atomic.Int64 // in use
+	free  buffers
+}
+
+// get returns a block of n zeros.
+func (m *parityMemory) get(n int) []byte {
+	m.bytes.Add(int64(n))
+	b := m.free.get(n)
+	clear(b)
+	return b
+}
+
+// put releases a block, for others to use if nothing may look at it any more.
+func (m *parityMemory) put(b []byte, reusable bool) {
+	m.bytes.Add(-int64(len(b)))
+	if reusable {
+		m.free.put(b)
+	}
+}
+
+// short reports whether writes are to keep no parity.
+func (m *parityMemory) short() bool { return m.bytes.Load() > parityBytes }

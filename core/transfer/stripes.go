@@ -1,0 +1,259 @@
+package transfer
+
+import (
+	"errors"
+	"io"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/zerocopy"
+	"hemera/rules/checksum"
+	"hemera/rules/erasure"
+	"hemera/rules/layout"
+)
+
+// decodeStep is how many bytes of a piece are rebuilt at once: it bounds the memory, which is that times the data pieces.
+const decodeStep = 256 << 10
+
+// stripes reads a file of a coded layout: each block from the data piece that has it, and what cannot be read so from
+// others, by the code. It is the part of a [Reader] that knows columns. It has no state but the reader's.
+type stripes struct {
+	reader *Reader
+	layout hemera.Layout
+}
+
+// content returns the content of one piece of the reader's file, as it is or rebuilt: what a copy of it is made from.
+func (r *Reader) content(index uint8) source {
+	if r.stripes == nil {
+		return r
+	}
+	return pieceContent{r.stripes, index}
+}
+
+// pieceContent is the content of one piece of a coded file.
+type pieceContent struct {
+	stripes *stripes
+	index   uint8
+}
+
+// ReadPages implements source. off is that of the piece.
+func (c pieceContent) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	r := c.stripes.reader
+	if !r.calls.begin() {
+		return 0, badHandle("transfer.Read", subject(r.cap))
+	}
+	defer r.calls.done()
+	size := layout.PieceSize(c.stripes.layout, r.cap.Size, c.index)
+	if off >= size {
+		return 0, io.EOF
+	}
+	var end error
+	if int64(len(p)) > size-off {
+		p, end = p[:size-off], io.EOF
+	}
+	if err := c.stripes.readPiece(int(c.index), p, sums, off); err != nil {
+		return 0, err
+	}
+	return len(p), end
+}
+
+// NextData implements source: holes are not looked for.
+func (c pieceContent) NextData(off int64) (int64, error) { return off, nil }
+
+// read reads what lies within the file, from several pieces at once. After an error p has anything.
+func (s *stripes) read(p []byte, sums []uint32, off int64) error {
+	spans := layout.Split(s.layout, off, len(p))
+	columns := map[uint8][]layout.Span{}
+	for _, span := range spans {
+		columns[span.Column] = append(columns[span.Column], span)
+	}
+	if len(columns) == 1 {
+		return s.readSpans(spans, p, sums, off)
+	}
+	// As many goroutines as columns, at most the data pieces of the layout. They end with the call.
+	var group errgroup.Group
+	for _, of := range columns {
+		group.Go(func() error { return s.readSpans(of, p, sums, off) })
+	}
+	return group.Wait()
+}
+
+// readSpans reads spans of one column into their places in p, which is at off in the file.
+func (s *stripes) readSpans(spans []layout.Span, p []byte, sums []uint32, off int64) error {
+	for _, span := range spans {
+		var part []uint32
+		if sums != nil {
+			first := checksum.Fragments(off, span.At)
+			part = sums[first : first+checksum.Fragments(off+int64(span.At), span.Len)]
+		}
+		if err := s.readPiece(int(span.Column), p[span.At:span.At+span.Len], part, span.Off); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readPiece reads what lies within a piece, from it or rebuilt. Each round reads something or excludes a replica, so this
+// ends. After a stalled read p belongs to the call that is stuck, and the error says so.
+func (s *stripes) readPiece(index int, p []byte, sums []uint32, off int64) error {
+	r := s.reader
+	for done := 0; done < len(p); {
+		rest, restSums, at := p[done:], after(sums, off, done), off+int64(done)
+		from, err := r.pick(index, nil)
+		if err != nil {
+			return s.rebuild(index, rest, restSums, at)
+		}
+		n, err := from.src.ReadPages(rest, restSums, at)
+		if n == len(rest) {
+			return nil
+		}
+		n = wholePages(at, n)
+		switch {
+		case err == nil, errors.Is(err, io.EOF):
+			r.exclude(from, sizeMismatch("transfer.Read", subject(r.cap), at+int64(n), layout.PieceSize(s.layout, r.cap.Size, uint8(index))))
+		case hemera.KeepsBuffers(err):
+			r.exclude(from, err)
+			return errs.Wrap(err, "transfer.Read", subject(r.cap))
+		case errs.KindOf(err) == errs.Corrupt:
+			k, err := r.patch(from, rest[n:], after(restSums, at, n), at+int64(n), err)
+			if err != nil {
+				return err
+			}
+			n += k
+		default:
+			r.exclude(from, err)
+		}
+		done += n
+	}
+	return nil
+}
+
+// rebuild computes what lies within a piece from other pieces.
+func (s *stripes) rebuild(index int, p []byte, sums []uint32, off int64) error {
+	code, err := s.reader.host.codes.get(s.layout)
+	if err != nil {
+		return err
+	}
+	// A stripe without parity cannot be read without any of its pieces.
+	if code == nil {
+		_, err := s.reader.pick(index, nil)
+		return err // no parity: the piece is needed
+	}
+	// Steps are read one after the other: the reader's other columns are read at the same time.
+	for done := 0; done < len(p); done += decodeStep {
+		part := p[done:min(done+decodeStep, len(p))]
+		if err := s.rebuildStep(code, index, part, off+int64(done)); err != nil {
+			return err
+		}
+	}
+	if sums != nil {
+		checksum.PageSums(p, off, sums)
+	}
+	s.reader.host.Counters.Rebuilt.Add(int64(len(p)))
+	return nil
+}
+
+// rebuildStep is rebuild of a part that memory is taken for at once. A piece that fails is left out of the next round, so
+// this ends.
+func (s *stripes) rebuildStep(code *erasure.Code, index int, p []byte, off int64) error {
+	var failed layout.Set
+	for {
+		// A piece that ends before off is zeros from there on, whether its disk can be read or not.
+		var have layout.Set
+		for i := range s.layout.Pieces {
+			if int(i) != index && !failed.Has(int(i)) && (!s.has(i, off) || s.reader.usable(int(i))) {
+				have = have.With(int(i))
+			}
+		}
+		plan, err := code.Plan(layout.Set(0).With(index), have)
+		if err != nil {
+			return s.reader.tooFew(errs.As(err, errs.NoReplicas, "transfer.Read", subject(s.reader.cap)))
+		}
+		blocks := make([][]byte, s.layout.Pieces)
+		// The plan reads the fewest pieces: of a local code those of the group.
+		bad := s.gather(plan.Read(), blocks, len(p), off)
+		if bad == 0 {
+			blocks[index] = p[:0:len(p)]
+			err = plan.Rebuild(blocks)
+		}
+		for i := range (plan.Read() &^ bad).All() {
+			s.reader.host.spare.put(blocks[i])
+		}
+		if bad == 0 {
+			return err
+		}
+		failed |= bad
+	}
+}
+
+// has reports whether the piece has bytes at off or behind. What it has not is zeros.
+func (s *stripes) has(index uint8, off int64) bool {
+	return layout.PieceSize(s.layout, s.reader.cap.Size, index) > off
+}
+
+// gather reads n bytes at off of each piece in the set, all at once; what lies behind the end of a piece is zeros. It
+// returns the pieces that could not be read, whose memory may not be used again.
+func (s *stripes) gather(read layout.Set, blocks [][]byte, n int, off int64) (bad layout.Set) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for i := range read.All() {
+		wg.Go(func() {
+			// The memory of a read that failed is not used again, as its device may still write to it.
+			block := s.reader.host.spare.get(n)
+			err := s.readRaw(i, block, off)
+			mu.Lock()
+			defer mu.Unlock()
+			blocks[i] = block
+			if err != nil {
+				bad = bad.With(i)
+			}
+		})
+	}
+	wg.Wait()
+	return bad
+}
+
+// readRaw fills b with what a piece has at off, read from the piece itself. It does not rebuild anything.
+func (s *stripes) readRaw(index int, b []byte, off int64) error {
+	r := s.reader
+	there := min(max(layout.PieceSize(s.layout, r.cap.Size, uint8(index))-off, 0), int64(len(b)))
+	clear(b[there:])
+	if there == 0 {
+		return nil
+	}
+	for {
+		from, err := r.pick(index, nil)
+		if err != nil {
+			return err
+		}
+		err = readFull(from.src, b[:there], nil, off)
+		switch {
+		case err == nil:
+			return nil
+		case errs.KindOf(err) == errs.Corrupt: // its other pages may be good
+			r.host.Counters.ChecksumErrors.Add(1)
+			r.host.found(from.target, r.piece(from), err)
+			return err
+		}
+		r.exclude(from, err)
+		if hemera.KeepsBuffers(err) {
+			return err
+		}
+	}
+}
+
+// splice puts verified pages of one block into a pipe, if the piece that has it is open on this node.
+func (s *stripes) splice(pipe *zerocopy.Pipe, off, n int64) int64 {
+	// What lies behind the end of the block is on another disk, and left to the next call.
+	spans := layout.Split(s.layout, off, 1)
+	span := spans[0]
+	local := s.reader.localInUse(int(span.Column))
+	if local == nil {
+		return 0
+	}
+	block := int64(s.layout.BlockSize)
+	return local.Splice(pipe, span.Off, min(n, block-off%block))
+}

@@ -1,0 +1,177 @@
+package manager
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/layout"
+)
+
+// newCodedRig is a rig whose default space has a layout.
+func newCodedRig(t *testing.T, nodes, disks int, of string) *rig {
+	t.Helper()
+	r := newRig(t, nodes, disks)
+	if err := r.m.SetSpace(t.Context(), "default", "policy.layout", of); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// indexes are those of the targets, in their order.
+func indexes(ts []hemera.Target) (is []int) {
+	for _, t := range ts {
+		is = append(is, int(t.Index))
+	}
+	return is
+}
+
+// TestWritesOfCodedFiles: an open needs disks for as many pieces as the file can be read from, and those that the space asks
+// for besides; missing ones are made later.
+func TestWritesOfCodedFiles(t *testing.T) {
+	for _, c := range []struct {
+		layout, minimum string
+		disks           int
+		targets, least  int // 0 targets: NoSpace
+	}{
+		{"rs:4+2", "auto", 9, 6, 6}, {"rs:4+2", "auto", 7, 6, 6}, {"rs:4+2", "auto", 6, 6, 5}, {"rs:4+2", "auto", 5, 5, 4}, {"rs:4+2", "auto", 4, 4, 4},
+		{"rs:4+2", "auto", 3, 0, 0}, {"rs:4+2", "5", 4, 0, 0}, {"rs:4+2", "5", 5, 5, 5}, {"rs:4+2", "5", 9, 6, 5},
+		{"stripe:4", "auto", 4, 4, 4}, {"stripe:4", "auto", 3, 0, 0}, {"lrc:4+2+1", "auto", 7, 7, 6}, {"lrc:4+2+1", "auto", 3, 0, 0},
+	} {
+		r := newCodedRig(t, c.disks, 1, c.layout)
+		if err := r.m.SetSpace(t.Context(), "default", "policy.minpieces", c.minimum); err != nil {
+			t.Fatal(err)
+		}
+		g, err := r.open("/f", hemera.AccessCreate)
+		if c.targets == 0 {
+			if wantKind(t, err, errs.NoSpace); errs.RemedyOf(err) == "" {
+				t.Errorf("%+v: no remedy in %v", c, err)
+			}
+			continue
+		}
+		if err != nil || len(g.Permit.Targets) != c.targets || int(g.Permit.PiecesMin) != c.least {
+			t.Errorf("%+v: %d targets, at least %d, %v", c, len(g.Permit.Targets), g.Permit.PiecesMin, err)
+			continue
+		}
+		for i, target := range g.Permit.Targets {
+			if int(target.Index) != i {
+				t.Errorf("%+v: pieces %v", c, indexes(g.Permit.Targets))
+			}
+		}
+	}
+}
+
+// TestUpdatesOfCodedFiles: pieces stay on their disks under their indexes, and what is missing is made on others.
+func TestUpdatesOfCodedFiles(t *testing.T) {
+	r := newCodedRig(t, 8, 1, "rs:4+2")
+	e := r.write("/f", 64<<20)
+	on := map[uint8]hemera.DiskID{}
+	for _, p := range e.Pieces {
+		on[p.Index] = p.Disk
+	}
+	for _, gone := range [][]uint8{nil, {1}, {0, 5}} {
+		for _, i := range gone {
+			if err := r.m.SetDisk(t.Context(), on[i], "configstatus", "ro"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g := r.mustOpen("/f", hemera.AccessUpdate, force)
+		if got := indexes(g.Permit.Targets); !slices.Equal(got, []int{0, 1, 2, 3, 4, 5}) || g.Permit.HeadNode() != g.Permit.Targets[0].Node {
+			t.Errorf("without %v: pieces %v, head %d", gone, got, g.Permit.HeadNode())
+		}
+		for _, target := range g.Permit.Targets {
+			if moved := target.Disk != on[target.Index]; moved != slices.Contains(gone, target.Index) {
+				t.Errorf("without %v: piece %d moved from disk %d to %d", gone, target.Index, on[target.Index], target.Disk)
+			}
+		}
+		for _, i := range gone {
+			if err := r.m.SetDisk(t.Context(), on[i], "configstatus", "rw"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// An update keeps the file's layout and the space's safety, whatever new files get.
+	for _, s := range [][2]string{{"policy.layout", "replica:2"}, {"policy.minpieces", "2"}} {
+		if err := r.m.SetSpace(t.Context(), "default", s[0], s[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g := r.mustOpen("/f", hemera.AccessUpdate, force); g.Permit.Layout != e.Layout || g.Permit.PiecesMin != 5 {
+		t.Errorf("%s, at least %d", g.Permit.Layout, g.Permit.PiecesMin)
+	}
+	// Three disks that stay are too few for four data pieces.
+	for _, n := range r.nodes[:5] {
+		if err := r.m.SetNode(t.Context(), n.id, "status", "off"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := r.open("/f", hemera.AccessUpdate, force)
+	if kind := errs.KindOf(err); kind != errs.NoSpace && kind != errs.NoReplicas {
+		t.Errorf("with three disks: %v", err)
+	}
+}
+
+// TestReadsOfCodedFiles: a grant is for pieces that the file can be read from, and goes to the node of a data piece.
+func TestReadsOfCodedFiles(t *testing.T) {
+	for _, size := range []int64{1, 100 << 20} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) { readCoded(t, size) })
+	}
+}
+
+func readCoded(t *testing.T, size int64) {
+	r := newCodedRig(t, 8, 1, "rs:4+2")
+	e := r.writeCoded("/f", size)
+	if len(e.Pieces) != layout.Count(e.Layout, size) {
+		t.Fatalf("%d pieces", len(e.Pieces))
+	}
+	nodeOf := map[uint8]hemera.NodeID{}
+	view := r.m.cluster.View()
+	for _, p := range e.Pieces {
+		d, _ := view.Disk(p.Disk)
+		nodeOf[p.Index] = d.Node
+	}
+	for range 20 {
+		if g := r.mustOpen("/f", hemera.AccessRead); g.Permit.Targets[0].Index >= e.Layout.Data || len(g.Permit.Targets) != len(e.Pieces) {
+			t.Fatalf("pieces %v", indexes(g.Permit.Targets))
+		}
+	}
+	// Nodes that the client could not reach come last. The head may still reach them.
+	tried := []hemera.NodeID{nodeOf[0], nodeOf[4]}
+	g := r.mustOpen("/f", hemera.AccessRead, func(o *hemera.OpenRequest) { o.Tried = tried })
+	last := g.Permit.Targets[len(g.Permit.Targets)-2:]
+	if len(g.Permit.Targets) != len(e.Pieces) || !slices.Contains(tried, last[0].Node) || !slices.Contains(tried, last[1].Node) {
+		t.Errorf("tried %v, got %+v", tried, g.Permit.Targets)
+	}
+	// As many as there are parities may be away, and no more.
+	away := []uint8{0, 4, 5}
+	for i, index := range away {
+		if err := r.m.SetNode(t.Context(), nodeOf[index], "status", "off"); err != nil {
+			t.Fatal(err)
+		}
+		g, err := r.open("/f", hemera.AccessRead)
+		if i < e.Layout.Parity() {
+			if err != nil || slices.Contains(indexes(g.Permit.Targets), int(index)) {
+				t.Errorf("without %v: %v, %v", away[:i+1], g.Permit, err)
+			}
+			continue
+		}
+		if wantKind(t, err, errs.NoReplicas); errs.RemedyOf(err) == "" {
+			t.Errorf("no remedy in %v", err)
+		}
+	}
+}
+
+// writeCoded writes a file of which only the pieces with bytes are committed, as heads do.
+func (r *rig) writeCoded(path string, size int64) hemera.Entry {
+	r.t.Helper()
+	g := r.mustOpen(path, hemera.AccessCreate)
+	req := r.seal(g, size)
+	req.Pieces = slices.DeleteFunc(req.Pieces, func(p hemera.Piece) bool { return !layout.Stored(g.Permit.Layout, size, p.Index) })
+	e, err := r.commit(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return e
+}
