@@ -62,6 +62,8 @@ type Capability struct {
 	SizeMax int64
 	// Head is the node that gathers the write and alone may commit it, whatever targets it is given later. See [Capability.HeadNode].
 	Head NodeID
+	// Owner is what the footers of pieces will say of the file's owner; nil says nothing.
+	Owner *FileOwner
 }
 
 // HeadNode is the node that gathers the write: Head, or the first target's where none is named. Zero for one

@@ -234,7 +234,7 @@ func (m *Manager) open() (err error) {
 		}),
 		Names: m.Manager, Directories: m.Manager, Attributes: m.Manager,
 		Backups: m.backups(), Rebuild: m.Manager,
-		Config:  o.Settings, Limits: o.Bounds.Usages, Log: o.Log,
+		Config: o.Settings, Limits: o.Bounds.Usages, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, socketOwner(policy.Owners, policy.Users))
 	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, verbs)

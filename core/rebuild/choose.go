@@ -125,6 +125,17 @@ func (c *content) written() found {
 	return slices.MinFunc(c.pieces, func(a, b found) int { return a.Sealed.Compare(b.Sealed) })
 }
 
+// owner is the newest owner and mode that a piece knows; nil if none does.
+func (c *content) owner() (owner *hemera.FileOwner) {
+	var newest found
+	for _, p := range c.pieces {
+		if p.Owner != nil && (owner == nil || p.Sealed.After(newest.Sealed)) {
+			owner, newest = p.Owner, p
+		}
+	}
+	return owner
+}
+
 // shortage says how many pieces were found.
 func shortage(c content) string {
 	s := c.about()

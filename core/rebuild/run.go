@@ -197,6 +197,9 @@ func (r *run) adoption(c *content) (a namespace.Adoption, part bool) {
 		ID: s.ID.File, Gen: s.ID.Gen, Path: c.path(), Mode: r.Mode, Size: s.FileSize, Layout: s.Layout, Space: r.spaces[c.pieces[0].disk],
 		Sums: s.Checksums, Mtime: c.written().Sealed,
 	}
+	if owner := c.owner(); owner != nil {
+		a.UID, a.GID, a.Mode = owner.UID, owner.GID, owner.Mode&0o7777
+	}
 	for _, p := range c.pieces {
 		a.Pieces = append(a.Pieces, hemera.Piece{Index: p.ID.Index, Disk: p.disk})
 	}
@@ -253,7 +256,9 @@ func (r *run) adopted(ctx context.Context, c *content, a namespace.Adoption, out
 	}
 	if out.Outcome == namespace.AdoptedHere || out.Outcome == namespace.AdoptedLost {
 		r.report.Bytes += a.Size
-		r.report.Ownerless++
+		if c.owner() == nil {
+			r.report.Ownerless++
+		}
 	}
 	r.mu.Unlock()
 	switch {

@@ -68,6 +68,7 @@ func TestRoundTrip(t *testing.T) {
 		"admin forced": func(c *hemera.Capability) { c.Who.Admin, c.Force, c.Sync, c.Base = true, true, false, nil },
 		"negative":     func(c *hemera.Capability) { c.Size, c.SizeMax = -1, -1 },
 		"may read":     func(c *hemera.Capability) { c.SizeMax, c.Head = 0, 0 },
+		"owned":        func(c *hemera.Capability) { c.Owner = &hemera.FileOwner{UID: 1<<32 - 1, GID: 7, Mode: 0o2750} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := sample()

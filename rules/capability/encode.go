@@ -16,6 +16,7 @@ const (
 	flagBase              // an update: the content before follows
 	flagName              // the name is not the path's last part
 	flagAdmin             // the user is an admin
+	flagOwner             // the file's owner comes last
 )
 
 // encoder appends the fields of a capability: numbers as varints, texts behind their length in bytes. Signed numbers are zigzag.
@@ -29,7 +30,7 @@ func (e *encoder) string(s string) { e.uint(uint64(len(s))); e.buf = append(e.bu
 // capability writes all fields. Their order is the format; new ones go to the end.
 func (e *encoder) capability(c *hemera.Capability) {
 	named := path.Base(c.Path) != c.Name // rare
-	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin})
+	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin, c.Owner != nil})
 	e.uint(uint64(c.File))
 	e.uint(uint64(c.Gen))
 	e.uint(uint64(c.Parent))
@@ -62,10 +63,15 @@ func (e *encoder) capability(c *hemera.Capability) {
 	e.uint(c.Epoch)
 	e.int(c.SizeMax)
 	e.uint(uint64(c.Head))
+	if c.Owner != nil {
+		e.uint(uint64(c.Owner.UID))
+		e.uint(uint64(c.Owner.GID))
+		e.uint(uint64(c.Owner.Mode))
+	}
 }
 
 // flags writes a bit for each, the first lowest.
-func (e *encoder) flags(on [5]bool) {
+func (e *encoder) flags(on [6]bool) {
 	var f byte
 	for i, set := range on {
 		if set {
@@ -237,6 +243,9 @@ func (d *decoder) capability() hemera.Capability {
 	}
 	c.SizeMax = d.int()
 	c.Head = hemera.NodeID(d.uint32())
+	if f&flagOwner != 0 {
+		c.Owner = &hemera.FileOwner{UID: d.uint32(), GID: d.uint32(), Mode: d.uint32()}
+	}
 	return c
 }
 
