@@ -104,141 +104,175 @@ func pieceFiles(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestAClusterWithoutItsManagersState is built up again from what its disks have.
-func TestAClusterWithoutItsManagersState(t *testing.T) {
-	dir := t.TempDir()
-	u, stop := startUp(t, dir)
-	c := newClient(t, u)
-	ctx, root := t.Context(), hemera.SystemIdentity()
-	want := map[string][]byte{}
+// lostCluster is a cluster on loopback whose manager's state was lost, and what it had before.
+type lostCluster struct {
+	t        *testing.T
+	dir      string
+	contents map[string][]byte // by the paths that footers have
+	replaced hemera.Entry      // a file with two contents on its disks
+	view     *hemera.View
+	files    []string // names of piece files
+}
+
+// quiet hears nothing of a rebuild.
+func quiet(hemera.RebuildReport) error { return nil }
+
+// fill writes files of several layouts; one is replaced, one renamed, one removed, whose pieces are held for readers.
+func (l *lostCluster) fill(u *Up) {
+	l.t.Helper()
+	c, ctx, root := newClient(l.t, u), l.t.Context(), hemera.SystemIdentity()
 	random := rand.NewChaCha8([32]byte{7})
-	bytesOf := func(n int) []byte {
-		b := make([]byte, n)
-		_, _ = random.Read(b)
-		return b
+	put := func(path string, size int) {
+		l.contents[path] = make([]byte, size)
+		_, _ = random.Read(l.contents[path])
+		c.put(path, l.contents[path])
 	}
 	for _, layout := range []string{"plain", "replica:3"} {
 		of := "/" + strings.ReplaceAll(layout, ":", "")
 		if _, err := u.Manager.Mkdir(ctx, root, of, 0o777, false); err != nil {
-			t.Fatal(err)
+			l.t.Fatal(err)
 		}
 		if err := u.Manager.SetXattr(ctx, root, of, "sys.forced.layout", []byte(layout), false); err != nil {
-			t.Fatal(err)
+			l.t.Fatal(err)
 		}
 		for i, size := range []int{1, 5000, 3 << 20} {
-			path := of + "/deep/down/" + string(rune('a'+i))
-			want[path] = bytesOf(size)
-			c.put(path, want[path])
+			put(of+"/deep/down/"+string(rune('a'+i)), size)
 		}
 	}
-	c.put("/replaced", bytesOf(10_000))
-	want["/replaced"] = bytesOf(20_000)
-	c.put("/replaced", want["/replaced"])
-	want["/old-name"] = bytesOf(300)
-	c.put("/old-name", want["/old-name"])
-	want["/removed"] = bytesOf(400) // its pieces are held for readers, and so it comes back
-	c.put("/removed", want["/removed"])
-	if err := errors.Join(u.Manager.Rename(ctx, root, "/old-name", "/new-name"), u.Manager.Remove(ctx, root, "/removed", hemera.KindFile)); err != nil {
-		t.Fatal(err)
+	put("/replaced", 10_000)
+	put("/replaced", 20_000)
+	put("/old-name", 300)
+	put("/removed", 400)
+	err := errors.Join(u.Manager.Rename(ctx, root, "/old-name", "/new-name"), u.Manager.Remove(ctx, root, "/removed", hemera.KindFile))
+	if err == nil {
+		l.replaced, err = u.Manager.Stat(ctx, root, "/replaced")
 	}
-	before, err := u.Manager.Stat(ctx, root, "/replaced")
+	if err == nil {
+		l.view, err = u.Manager.View(ctx)
+	}
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
-	view, err := u.Manager.View(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop()
+}
 
-	if err := os.RemoveAll(filepath.Join(dir, statedir.UpManager)); err != nil {
+// loseManager is a cluster with files, its manager's state gone, and a prepared one in its place.
+func loseManager(t *testing.T) *lostCluster {
+	t.Helper()
+	l := &lostCluster{t: t, dir: t.TempDir(), contents: map[string][]byte{}}
+	u, stop := startUp(t, l.dir)
+	l.fill(u)
+	stop()
+	if err := os.RemoveAll(filepath.Join(l.dir, statedir.UpManager)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Prepare(ctx, filepath.Join(dir, statedir.UpManager), backup.PrepareOptions{}); err != nil {
+	if _, err := backup.Prepare(t.Context(), filepath.Join(l.dir, statedir.UpManager), backup.PrepareOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	files := pieceFiles(t, dir)
-	u, stop = startUp(t, dir)
+	l.files = pieceFiles(t, l.dir)
+	return l
+}
+
+// TestAPreparedClusterWaits: nodes and disks are back under their ids. Clients change nothing, and hear that what they
+// do not find may come.
+func TestAPreparedClusterWaits(t *testing.T) {
+	l := loseManager(t)
+	u, stop := startUp(t, l.dir)
 	defer stop()
-	again, err := u.Manager.View(ctx)
-	if err != nil || len(again.Disks) != 8 || len(again.Nodes) != 4 {
-		t.Fatalf("%+v, %v", again, err)
+	ctx, alice := t.Context(), hemera.Identity{Name: "alice", UID: 1000, GID: 1000}
+	view, err := u.Manager.View(ctx)
+	if err != nil || len(view.Disks) != 8 || len(view.Nodes) != 4 {
+		t.Fatalf("%+v, %v", view, err)
 	}
-	for i, d := range again.Disks {
-		if was := view.Disks[i]; d.ID != was.ID || d.UUID != was.UUID || d.Node != was.Node || d.Path != was.Path {
+	for i, d := range view.Disks {
+		if was := l.view.Disks[i]; d.ID != was.ID || d.UUID != was.UUID || d.Node != was.Node || d.Path != was.Path {
 			t.Errorf("disk %+v was %+v", d, was)
 		}
 	}
-
-	// Clients change nothing, and hear that what they do not find may come.
-	alice := hemera.Identity{Name: "alice", UID: 1000, GID: 1000}
 	if _, err := u.Manager.Mkdir(ctx, alice, "/new", 0o755, false); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("mkdir: %v", err)
 	}
 	if _, err := u.Manager.Stat(ctx, alice, "/replaced"); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("stat: %v", err)
 	}
-	if _, err := u.Manager.Open(ctx, alice, hemera.OpenRequest{Path: "/replaced", Access: hemera.AccessRead}); !errors.Is(err, errs.Unavailable) {
-		t.Errorf("open: %v", err)
+	for _, access := range []hemera.Access{hemera.AccessRead, hemera.AccessCreate} {
+		if _, err := u.Manager.Open(ctx, alice, hemera.OpenRequest{Path: "/replaced", Access: access}); !errors.Is(err, errs.Unavailable) {
+			t.Errorf("open: %v", err)
+		}
 	}
-	if _, err := u.Manager.Open(ctx, alice, hemera.OpenRequest{Path: "/replaced", Access: hemera.AccessCreate}); !errors.Is(err, errs.Unavailable) {
-		t.Errorf("create: %v", err)
+	if status, err := u.Manager.Status(ctx); err != nil || len(status.Conditions) == 0 || status.Conditions[0].Code != "rebuilding" {
+		t.Errorf("%+v, %v", status, err)
 	}
-
-	quiet := func(hemera.RebuildReport) error { return nil }
 	dry, err := u.Manager.Rebuild(ctx, hemera.RebuildOptions{DryRun: true}, quiet)
-	if err != nil || dry.Made != int64(len(want)) || dry.Problems[hemera.RebuildOlder] != 1 || dry.Ownerless != 0 {
-		t.Fatalf("%+v, %v", dry, err)
+	if err != nil || dry.Made != int64(len(l.contents)) || dry.Problems[hemera.RebuildOlder] != 1 || dry.Ownerless != 0 {
+		t.Errorf("%+v, %v", dry, err)
 	}
+	if stats, err := u.Manager.NamespaceStats(ctx); err != nil || stats.Totals.Files != 0 {
+		t.Errorf("%+v, %v", stats, err)
+	}
+}
+
+// TestAClusterWithoutItsManagersState is built up again from what its disks have.
+func TestAClusterWithoutItsManagersState(t *testing.T) {
+	l := loseManager(t)
+	u, stop := startUp(t, l.dir)
+	defer stop()
+	ctx := t.Context()
 	// It is cut off, and goes on.
-	if _, err := u.Manager.Rebuild(ctx, hemera.RebuildOptions{}, func(hemera.RebuildReport) error { return errs.Cancelled }); err != nil && !errors.Is(err, errs.Cancelled) {
+	_, err := u.Manager.Rebuild(ctx, hemera.RebuildOptions{}, func(hemera.RebuildReport) error { return errs.Cancelled })
+	if err != nil && !errors.Is(err, errs.Cancelled) {
 		t.Fatal(err)
 	}
 	report, err := u.Manager.Rebuild(ctx, hemera.RebuildOptions{}, quiet)
-	if err != nil || report.Made+report.Before != int64(len(want)) || report.Lost != 0 {
+	if err != nil || report.Made+report.Before != int64(len(l.contents)) || report.Lost != 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	c = newClient(t, u)
-	for path, content := range want {
+	c := newClient(t, u)
+	for path, content := range l.contents {
 		if got := c.get(path); !bytes.Equal(got, content) {
 			t.Errorf("%s has %d bytes and not %d, or others", path, len(got), len(content))
 		}
 	}
-	after, err := u.Manager.Stat(ctx, root, "/replaced")
-	if err != nil || after.ID != before.ID || after.Gen != before.Gen || after.Mode != before.Mode || after.UID != before.UID || after.GID != before.GID ||
-		after.Layout != before.Layout || !slices.Equal(after.Checksums, before.Checksums) || !slices.Equal(after.Pieces, before.Pieces) {
-		t.Errorf("%+v\nwas %+v, %v", after, before, err)
+	is, err := u.Manager.Stat(ctx, hemera.SystemIdentity(), "/replaced")
+	if was := l.replaced; err != nil || is.ID != was.ID || is.Gen != was.Gen || is.Mode != was.Mode || is.UID != was.UID || is.GID != was.GID ||
+		is.Layout != was.Layout || !slices.Equal(is.Checksums, was.Checksums) || !slices.Equal(is.Pieces, was.Pieces) {
+		t.Errorf("%+v\nwas %+v, %v", is, was, err)
 	}
-
 	if err := u.Manager.FinishRebuild(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if check, err := u.Manager.CheckNamespace(ctx, func(hemera.NamespaceCheck) error { return nil }); err != nil || !check.Healthy() {
-		t.Errorf("%+v, %v", check, err)
-	}
-	// The audit that repairs leaves everything where it is: what no file has counts as newer.
-	fsck, err := u.Manager.Fsck(ctx, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range fsck.Problems {
-		if p.Tag != "newer" || len(p.Files) != 1 || p.Files[0] != before.ID {
-			t.Errorf("%+v", p)
-		}
-	}
-	if now := pieceFiles(t, dir); !slices.Equal(now, files) {
-		t.Errorf("%d pieces were there, and %d are", len(files), len(now))
-	}
+	l.compare(u)
 	c.put("/after", []byte("a new file"))
-	if _, err := u.Manager.Stat(ctx, alice, "/nothing"); !errors.Is(err, errs.NotFound) {
+	if _, err := u.Manager.Stat(ctx, hemera.Identity{Name: "alice", UID: 1000}, "/nothing"); !errors.Is(err, errs.NotFound) {
 		t.Error(err)
 	}
 	if _, err := u.Manager.Rebuild(ctx, hemera.RebuildOptions{}, quiet); !errors.Is(err, errs.NotEmpty) {
 		t.Errorf("into a namespace with files: %v", err)
 	}
 	merged, err := u.Manager.Rebuild(ctx, hemera.RebuildOptions{Merge: true}, quiet)
-	if err != nil || merged.Made != 0 || merged.Before != int64(len(want)) {
+	if err != nil || merged.Made != 0 || merged.Before != int64(len(l.contents)) {
 		t.Errorf("%+v, %v", merged, err)
+	}
+}
+
+// compare has the namespace checked, and the disks audited: everything stays where it is, and what no file has counts as
+// newer.
+func (l *lostCluster) compare(u *Up) {
+	l.t.Helper()
+	check, err := u.Manager.CheckNamespace(l.t.Context(), func(hemera.NamespaceCheck) error { return nil })
+	if err != nil || !check.Healthy() {
+		l.t.Errorf("%+v, %v", check, err)
+	}
+	fsck, err := u.Manager.Fsck(l.t.Context(), true)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, p := range fsck.Problems {
+		if p.Tag != "newer" || len(p.Files) != 1 || p.Files[0] != l.replaced.ID {
+			l.t.Errorf("%+v", p)
+		}
+	}
+	if now := pieceFiles(l.t, l.dir); !slices.Equal(now, l.files) {
+		l.t.Errorf("%d pieces were there, and %d are", len(l.files), len(now))
 	}
 }
 
@@ -249,7 +283,7 @@ func TestARebuildNeedsAPreparedManager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = m.Rebuild(t.Context(), hemera.RebuildOptions{}, func(hemera.RebuildReport) error { return nil })
+	_, err = m.Rebuild(t.Context(), hemera.RebuildOptions{}, quiet)
 	if !errors.Is(err, errs.Denied) || !strings.Contains(errs.RemedyOf(err), "prepare") {
 		t.Errorf("%v, %q", err, errs.RemedyOf(err))
 	}

@@ -79,6 +79,7 @@ func (n *Namespace) Lost(p hemera.PieceID) bool {
 // run side by side. The caller has checked that the content is one of [Namespace.Lost]. Invalid for what cannot be a file.
 func (n Recovery) Adopt(ctx context.Context, a Adoption) (out Adopted, err error) {
 	c := a.commit()
+	// What a footer says is not trusted more than what a node says in a commit.
 	if err := checkCommit(&c); err != nil {
 		return out, err
 	}
@@ -186,6 +187,7 @@ func (t adoptTx) staying() (left []hemera.Piece, err error) {
 func (t adoptTx) create(pieces []hemera.Piece) (out Adopted, need, err error) {
 	c := t.a.commit()
 	c.Pieces = pieces
+	// Nobody knows when the file was made. Its content is as old as its first piece.
 	e := &hemera.Entry{ID: c.ID, Kind: hemera.KindFile, Mode: c.Mode, UID: c.UID, GID: c.GID, Birth: c.Mtime.UTC().Round(0), Ctime: t.Now()}
 	fill(e, &c)
 	out.Outcome = AdoptedHere
@@ -199,6 +201,7 @@ func (t adoptTx) create(pieces []hemera.Piece) (out Adopted, need, err error) {
 			return out, need, err
 		}
 	}
+	// From here on it is the commit of a new file: totals, accounts, lists of disks and the event follow.
 	e.Parent, e.Name = target.parent().ID, target.name
 	t.PutLocation(e)
 	made, err := commitTx(t.tx).commitTo(target.parent(), nil, e, &c)
@@ -210,6 +213,7 @@ func (t adoptTx) create(pieces []hemera.Piece) (out Adopted, need, err error) {
 
 // grow adds the pieces that the file does not have.
 func (t adoptTx) grow(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, need, err error) {
+	// Pieces of another content would be read as parts of this one.
 	if now.Layout != t.a.Layout || now.Size != t.a.Size || !slices.Equal(now.Checksums, t.a.Sums) {
 		return Adopted{Outcome: AdoptedNot, Why: "the file has this generation, and other pieces of it say otherwise"}, nil, nil
 	}
@@ -230,6 +234,7 @@ func (t adoptTx) grow(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, ne
 
 // addPieces records more pieces of the content that the file has.
 func (t adoptTx) addPieces(now *hemera.Entry, add []hemera.Piece) (*hemera.Entry, error) {
+	// Views have the entry as it was, so a copy is changed.
 	e := *now
 	var err error
 	if e.Pieces, err = moved("fid:"+now.ID.String(), now, nil, add); err != nil {
@@ -243,6 +248,7 @@ func (t adoptTx) addPieces(now *hemera.Entry, add []hemera.Piece) (*hemera.Entry
 	if err != nil {
 		return nil, err
 	}
+	// The content is the same, so only physical bytes change above.
 	if err := errors.Join(
 		t.Adjust(dirs, hemera.TreeTotals{Physical: schema.Physical(&e) - schema.Physical(now)}),
 		t.ledger().Charge(dirs, now, &e), t.pieces().add(&e, add)); err != nil {
@@ -274,6 +280,7 @@ func (t adoptTx) renew(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, n
 	if err != nil {
 		return out, nil, err
 	}
+	// Not unlinked: an adoption is no reason to remove anything.
 	if err := t.pieces().forget(now); err != nil {
 		return out, nil, err
 	}
@@ -299,12 +306,14 @@ func (t adoptTx) settle(e *hemera.Entry, out Adopted) (_ Adopted, need, err erro
 	if out.Path == t.a.Path || at != LostDir && out.Outcome != AdoptedContent {
 		return out, nil, nil
 	}
+	// A place that it may not have says nothing about what was done so far.
 	try := out
 	target, need, err := t.place(e, &try)
 	if need != nil || err != nil {
 		return out, need, err
 	}
 	if try.Why != "" {
+		// A file that has a name keeps it, whatever its new content was written as.
 		if at == LostDir {
 			out.Why = try.Why
 		}
@@ -350,6 +359,7 @@ func (t adoptTx) place(e *hemera.Entry, out *Adopted) (target found, need, err e
 		return target, errNeedsParents, nil
 	case target.entry == nil:
 		return target, nil, nil
+	// A directory has files below it, which would all have to go.
 	case target.entry.IsDir():
 		out.Why = "a directory has its path"
 		return target, nil, nil
@@ -383,6 +393,7 @@ func adoptable(path string) (names []string, ok bool) {
 // displace moves the file that is in the way of e to LostDir if its content is older; otherwise out.Why says so.
 func (t adoptTx) displace(e *hemera.Entry, other found, out *Adopted) (need, err error) {
 	o := other.entry
+	// Two files never have one number, so one of both is older, whichever comes first.
 	if numberOf(o) > numberOf(e) {
 		out.Why = fmt.Sprintf("file fxid:%s has its path, and is newer", o.ID.Hex())
 		return nil, nil
@@ -405,6 +416,7 @@ func (t adoptTx) displace(e *hemera.Entry, other found, out *Adopted) (need, err
 
 // lost finds the place of the file in LostDir.
 func (t adoptTx) lost(e *hemera.Entry) (target found, need, err error) {
+	// An admin may have put another file there, under a name like that.
 	for _, name := range []string{e.ID.Hex(), fmt.Sprintf("%s.%x", e.ID.Hex(), uint64(e.Gen))} {
 		target, err = t.walk("Adopt", hemera.SystemIdentity(), LostDir+"/"+name)
 		switch {

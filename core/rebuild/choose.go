@@ -28,9 +28,11 @@ func (c *content) about() hemera.PieceStat { return c.pieces[0].PieceStat }
 // the newest. It is pure. findings tell about the pieces that the content does not have. ok is false if there is no
 // content that this version knows.
 func choose(pieces []found) (chosen content, findings []hemera.RebuildFinding, ok bool) {
+	// Contents that can be a file, whether they can be read or not.
 	var contents []content
 	for _, same := range agreeing(pieces) {
 		first := same[0].PieceStat
+		// What cannot be judged is not touched: a later version may know it.
 		if err := first.Layout.Validate(); err != nil {
 			findings = append(findings, finding(hemera.RebuildUnknown, first, len(same), err.Error()))
 			continue
@@ -45,10 +47,12 @@ func choose(pieces []found) (chosen content, findings []hemera.RebuildFinding, o
 	if len(contents) == 0 {
 		return chosen, findings, false
 	}
+	// Readable ones come first, then newer ones, then those with more pieces.
 	slices.SortStableFunc(contents, func(a, b content) int {
 		return cmp.Or(compareBool(b.readable, a.readable), cmp.Compare(b.about().ID.Gen, a.about().ID.Gen), cmp.Compare(len(b.pieces), len(a.pieces)))
 	})
 	chosen = contents[0]
+	// All others stay on their disks, and an admin hears of them.
 	gen := chosen.about().ID.Gen
 	for _, c := range contents[1:] {
 		s := c.about()
@@ -84,6 +88,7 @@ func agree(a, b hemera.PieceStat) bool {
 // pick takes one piece of each index from pieces that agree. Copies of one piece are equal, so any will do: the one that
 // was made last knows the newest path. A disk gives one piece at most, as two would be lost together.
 func pick(pieces []found) (c content) {
+	// The newest first; the disk decides between equals, so that every run takes the same.
 	pieces = slices.Clone(pieces)
 	slices.SortStableFunc(pieces, func(a, b found) int {
 		return cmp.Or(b.Sealed.Compare(a.Sealed), cmp.Compare(a.disk, b.disk))
@@ -109,6 +114,7 @@ func pick(pieces []found) (c content) {
 // path is the newest path that a piece names in full. A path of the greatest length may be the end of a longer one, which
 // pieces have that were made by a repair.
 func (c *content) path() (path string) {
+	// A repair after a rename writes the new name into its piece.
 	var newest found
 	for _, p := range c.pieces {
 		whole := p.Path != "" && len(p.Path) < hemera.PathMax
@@ -150,6 +156,7 @@ func finding(tag string, s hemera.PieceStat, pieces int, why string) hemera.Rebu
 // compareBool orders false before true.
 func compareBool(a, b bool) int {
 	switch {
+	// Equal ones are left to the next criterion.
 	case a == b:
 		return 0
 	case b:

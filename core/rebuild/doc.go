@@ -20,6 +20,11 @@
 // empty files and directories, attributes, quotas. Pieces of files that were removed may still be there, and such
 // files come back.
 //
+// # Why by the manager
+//
+// Only the manager sees all disks, so only it can tell which content of a file is the newest that can be read. Nodes do
+// what they do for an audit: they list pieces. No data is read and none is sent, but for the footers.
+//
 // # Bounds and goroutines
 //
 // Memory is two pages for each disk, and some hundred files under way. A goroutine for each disk reads ahead, one

@@ -24,6 +24,9 @@ const (
 	groupMax = 10_000
 )
 
+// A disk that is slow holds up all others in the end, as files are complete only when every disk was asked for them. Each
+// disk is one page ahead, which evens out what is slow for a moment.
+
 // cursor is how far the list of one disk was read. Its goroutine sends pages; err is set before it closes the channel.
 type cursor struct {
 	disk  hemera.DiskID
@@ -58,6 +61,7 @@ func (c *cursor) read(ctx context.Context, list Inventory, limit int) {
 // listPage asks for a page, several times where the node does not answer.
 func listPage(ctx context.Context, list Inventory, disk hemera.DiskID, after hemera.PieceID, limit int) (page []hemera.PieceStat, err error) {
 	for try := range attempts {
+		// Only this disk waits: the others read on, as far as their pages are wanted.
 		if try > 0 {
 			select {
 			case <-time.After(pause):
@@ -92,6 +96,7 @@ type merge struct {
 
 // newMerge begins to read the disks.
 func newMerge(ctx context.Context, disks []hemera.DiskID, list Inventory, m merge) *merge {
+	// The more disks, the smaller the pages: each disk has one in the merge and one that was read ahead.
 	limit := min(pageMax, max(pageMin, pagesTotal/max(len(disks), 1)))
 	for _, d := range disks {
 		c := &cursor{disk: d, pages: make(chan []hemera.PieceStat, 1)}
@@ -115,6 +120,7 @@ func newMerge(ctx context.Context, disks []hemera.DiskID, list Inventory, m merg
 // group returns the pieces of the next file; none at the end.
 func (m *merge) group() (pieces []found) {
 	for file := hemera.FileID(math.MaxUint64); len(m.cursors) > 0; {
+		// The disk whose next piece has the smallest id.
 		c := m.cursors[0]
 		p := found{c.disk, c.page[0]}
 		if len(pieces) > 0 && p.ID.File != file {
@@ -122,6 +128,7 @@ func (m *merge) group() (pieces []found) {
 		}
 		if !m.skip(p) {
 			file = p.ID.File
+			// The rest would say nothing new: those of one index and generation are copies.
 			if len(pieces) < groupMax {
 				pieces = append(pieces, p)
 			}

@@ -55,10 +55,12 @@ func Run(ctx context.Context, o Options) (hemera.RebuildReport, error) {
 	defer stop(nil)
 	r := &run{Options: o, began: o.Now(), spaces: map[hemera.DiskID]string{}, room: make(chan struct{}, findingsMax),
 		report: hemera.RebuildReport{Disks: len(o.Disks), Unread: slices.Clone(o.Unread), Problems: map[string]int64{}}}
+	// The space of a file is that of its disks: footers do not name it.
 	for _, d := range o.Disks {
 		r.spaces[d.ID] = d.Space
 		r.report.PiecesTotal += d.Pieces
 	}
+	// The work has a goroutine of its own, so that the caller hears of it also while disks do not answer.
 	done := make(chan error, 1)
 	go func() { done <- r.all(ctx) }()
 	ticker := time.NewTicker(tellEvery)
@@ -85,7 +87,8 @@ type run struct {
 	Options
 	began  time.Time
 	spaces map[hemera.DiskID]string
-	room   chan struct{} // one for each finding that nobody has heard of: work waits while there are too many
+	// room has one for each finding that nobody has heard of: work waits while there are too many.
+	room chan struct{}
 
 	mu     sync.Mutex // guards all below
 	report hemera.RebuildReport
@@ -96,6 +99,7 @@ type run struct {
 func (r *run) all(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	// The readers end with this context, also when the namespace fails in the middle.
 	ids := make([]hemera.DiskID, len(r.Disks))
 	for i, d := range r.Disks {
 		ids[i] = d.ID
@@ -113,6 +117,7 @@ func (r *run) all(ctx context.Context) error {
 			}
 		})
 	}
+	// Files come in the order of ids, but are made side by side: the namespace does not need the order.
 	for ctx.Err() == nil {
 		pieces := m.group()
 		if len(pieces) == 0 {
@@ -132,6 +137,7 @@ func (r *run) all(ctx context.Context) error {
 func (r *run) ended(c *cursor) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	// What it had said until then counts; the next run reads it from the start.
 	if c.err != nil {
 		r.report.Unread = append(r.report.Unread, c.disk)
 		return
@@ -157,6 +163,7 @@ func (r *run) skip(ctx context.Context, p found) bool {
 // file does what there is to do about one file. Its error is of the namespace.
 func (r *run) file(ctx context.Context, pieces []found) error {
 	chosen, findings, ok := choose(pieces)
+	// Findings come before the file, so that an admin who follows sees why a content was taken.
 	for _, f := range findings {
 		r.find(ctx, f)
 	}
@@ -180,7 +187,7 @@ func (r *run) file(ctx context.Context, pieces []found) error {
 	switch {
 	case err == nil:
 		r.adopted(ctx, &chosen, a, out, about)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil: // the caller that ended it knows why
 	case errs.Undecided(err) || errors.Is(err, errs.Unavailable):
 		return err // the store does not work any more
 	default:
@@ -203,6 +210,7 @@ func (r *run) adoption(c *content) (a namespace.Adoption, part bool) {
 	for _, p := range c.pieces {
 		a.Pieces = append(a.Pieces, hemera.Piece{Index: p.ID.Index, Disk: p.disk})
 	}
+	// hemera cp writes under the name of a part, and gives the file its name when it is whole. Footers know the first only.
 	dir, name := path.Split(a.Path)
 	whole, part := hemera.WholeName(name)
 	if part && r.Parts {
@@ -239,6 +247,7 @@ func (r *run) foresee(ctx context.Context, c *content, a namespace.Adoption) (ou
 // adopted counts what became of a file, and finds what an admin should know of it.
 func (r *run) adopted(ctx context.Context, c *content, a namespace.Adoption, out namespace.Adopted, about hemera.RebuildFinding) {
 	about.At, about.Why = out.Path, out.Why
+	// Every outcome but AdoptedNot has a counter.
 	r.mu.Lock()
 	switch out.Outcome {
 	case namespace.AdoptedHere:
@@ -261,6 +270,7 @@ func (r *run) adopted(ctx context.Context, c *content, a namespace.Adoption, out
 		}
 	}
 	r.mu.Unlock()
+	// One finding for a file at most: the first reason is the one to act on.
 	switch {
 	case !c.readable:
 		about.Tag, about.Why = hemera.RebuildUnreadable, shortage(*c)
@@ -307,6 +317,7 @@ func (r *run) fail(err error) {
 func (r *run) look(done bool) hemera.RebuildReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	// The caller keeps what it gets, so maps and lists are copies.
 	now := r.report
 	now.Problems, now.Unread = maps.Clone(r.report.Problems), slices.Clone(r.report.Unread)
 	now.Took, now.Done = r.Now().Sub(r.began), done

@@ -23,13 +23,13 @@ type changes struct {
 	absent func(who hemera.Identity, err error) error
 }
 
-// Stat implements hemera.Names.
+// Stat implements hemera.Names. It waits for nothing.
 func (c changes) Stat(ctx context.Context, who hemera.Identity, path string) (hemera.Entry, error) {
 	e, err := c.Names.Stat(ctx, who, path)
 	return e, c.absent(who, err)
 }
 
-// List implements hemera.Names.
+// List implements hemera.Names. A directory that is there is listed as far as it was rebuilt.
 func (c changes) List(ctx context.Context, who hemera.Identity, path string, visit func(hemera.Entry) error) error {
 	return c.absent(who, c.Names.List(ctx, who, path, visit))
 }

@@ -21,7 +21,8 @@ type rebuilder struct {
 // might read them.
 const unreadMode = 0o600
 
-// Rebuild implements hemera.Rebuilder.
+// Rebuild implements hemera.Rebuilder. The disks are read as the view has them at the start; files are made through the
+// recorder, like those of every other change.
 func (b *rebuilder) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell func(hemera.RebuildReport) error) (report hemera.RebuildReport, err error) {
 	const op = "manager.Rebuild"
 	defer b.ops.begin("Rebuild").end(&err)
@@ -30,21 +31,25 @@ func (b *rebuilder) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell f
 		return report, errs.New(errs.Denied, op, "", "this manager was not prepared for it: new files would get the ids of lost ones").
 			WithRemedy("stop it, run `hemera ns rebuild prepare EMPTYDIR`, and start a manager with that directory")
 	}
+	// A rebuild that was cut off has left files, so only one that was finished needs the word of an admin.
 	stats := b.tree.Stats()
 	if stats.Totals.Files > 0 && !o.Merge && !o.DryRun && b.cluster.Rebuilding().IsZero() {
 		return report, errs.New(errs.NotEmpty, op, "", "the namespace has files").
 			WithRemedy("look with --dry-run what would be added, then repeat with --merge")
 	}
+	// Two at once would do the same work twice, and each tell half of it.
 	select {
 	case b.running <- struct{}{}:
 		defer func() { <-b.running }()
 	default:
 		return report, errs.New(errs.Locked, op, "", "a rebuild is under way").WithRemedy("wait for it, or end it with Ctrl-C where it was started")
 	}
+	// For pieces that earlier versions made.
 	if o.Mode == 0 {
 		o.Mode = unreadMode
 	}
 	run := rebuild.Options{RebuildOptions: o, List: b.list, Names: adopter{b.tree, b.pieces}, Next: stats.NextID, Now: b.now, Tell: tell}
+	// Disks that come while it runs are for the next run.
 	for _, d := range b.cluster.View().Disks {
 		if d.Readable() {
 			run.Disks = append(run.Disks, d)
@@ -59,8 +64,10 @@ func (b *rebuilder) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell f
 	return report, err
 }
 
-// FinishRebuild implements hemera.Rebuilder.
+// FinishRebuild implements hemera.Rebuilder. It does not look whether anything was rebuilt: an admin may know that the rest
+// will not come.
 func (b *rebuilder) FinishRebuild(ctx context.Context) error {
+	// Durable before anybody may write: a restart does not go back.
 	err := b.cluster.EndRebuild(ctx)
 	b.engine.Wake()
 	return err
@@ -68,6 +75,7 @@ func (b *rebuilder) FinishRebuild(ctx context.Context) error {
 
 // list implements rebuild.Inventory: the node of the disk lists its pieces.
 func (b *rebuilder) list(ctx context.Context, id hemera.DiskID, after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
+	// Looked up for each page: a disk may have moved to another node.
 	d, ok := b.cluster.View().Disk(id)
 	if !ok || !d.Readable() {
 		return nil, errs.New(errs.Unavailable, "manager.Rebuild", "disk "+id.String(), "it cannot be read now")
@@ -84,6 +92,7 @@ type adopter struct {
 
 // Adopt implements rebuild.Names.
 func (a adopter) Adopt(ctx context.Context, f namespace.Adoption) (namespace.Adopted, error) {
+	// A disk that is removed in the middle leaves the file out: the next run makes it of the others.
 	a.pieces.mu.RLock()
 	defer a.pieces.mu.RUnlock()
 	if len(a.pieces.remaining(f.Pieces)) < len(f.Pieces) {

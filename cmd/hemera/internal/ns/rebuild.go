@@ -22,10 +22,11 @@ import (
 )
 
 // rebuildOptions are the flags of ns rebuild.
+// Dry-run is a flag of its own and not a Consent: a rebuild destroys nothing, so nobody is asked.
 type rebuildOptions struct {
-	hemera.RebuildOptions
-	mode string // octal
-	list bool
+	hemera.RebuildOptions        // as the manager takes them; Mode is set from mode
+	mode                  string // octal
+	list                  bool   // each finding on a line
 }
 
 // nsRebuildCommand makes `hemera ns rebuild`, with its verbs prepare and finish.
@@ -82,6 +83,7 @@ The exit code is 1 when a disk could not be read, or a file could not be made.`,
 }
 
 // rebuild asks the manager, and follows it.
+// The manager does the work. Ctrl-C ends it there, too, and what was made stays.
 func rebuild(c *cobra.Command, e *cli.Env, o rebuildOptions) error {
 	mode, err := strconv.ParseUint(o.mode, 8, 32)
 	if err != nil || mode == 0 || mode > 0o777 {
@@ -89,6 +91,7 @@ func rebuild(c *cobra.Command, e *cli.Env, o rebuildOptions) error {
 	}
 	o.Mode = uint32(mode)
 	return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+		// The line is drawn by another goroutine than the one that receives reports.
 		var last atomic.Pointer[hemera.RebuildReport]
 		last.Store(&hemera.RebuildReport{}) // the line may be drawn before the first report
 		stop := e.Follow(func() string { return rebuildLine(*last.Load()) })
@@ -117,6 +120,7 @@ func addFindings(e *cli.Env, s *output.Stream, list []hemera.RebuildFinding, wan
 	if e.Live && len(list) > 0 {
 		fmt.Fprint(e.Err, cli.ClearLine)
 	}
+	// A stream and not a list: there may be millions, and they come while the work goes on.
 	for _, f := range list {
 		if err := s.Add(output.Record{
 			{Key: "tag", Value: f.Tag}, {Key: "fxid", Value: f.File.Hex()}, {Key: "generation", Value: uint64(f.Gen)}, {Key: "pieces", Value: f.Pieces},
@@ -129,6 +133,7 @@ func addFindings(e *cli.Env, s *output.Stream, list []hemera.RebuildFinding, wan
 }
 
 // findingLine is a finding for a person.
+// The tag comes first, so that a list can be sorted and searched by it.
 func findingLine(r output.Record) string {
 	line := fmt.Sprintf("%-10s fxid:%s  %s", r.Get("tag"), r.Get("fxid"), r.Get("path"))
 	// The path on the disks and that in the namespace differ for most findings.
@@ -153,6 +158,7 @@ func rebuildLine(r hemera.RebuildReport) string {
 }
 
 // printRebuild prints what was done, and returns the verdict.
+// For programs the report is the last record, after all findings: it is the only one without a tag.
 func printRebuild(e *cli.Env, findings *output.Stream, r hemera.RebuildReport, o rebuildOptions) error {
 	if e.ForPrograms() {
 		if err := findings.Add(rebuildRecord(r)); err != nil {
@@ -163,6 +169,7 @@ func printRebuild(e *cli.Env, findings *output.Stream, r hemera.RebuildReport, o
 		}
 		return rebuildVerdict(r)
 	}
+	// A dry run prints the same line, so that both can be compared.
 	made := "made"
 	if o.DryRun {
 		made = "would be made"
@@ -177,7 +184,7 @@ func printRebuild(e *cli.Env, findings *output.Stream, r hemera.RebuildReport, o
 		fmt.Fprintln(e.Out, "--list prints each")
 	}
 	if r.Ownerless > 0 {
-		fmt.Fprintf(e.Out, "%s of an owner and mode that no piece knows: root, %s\n", output.Count(r.Ownerless, "file"), o.mode)
+		fmt.Fprintf(e.Out, "no piece knows owner and mode of %s: root, %s\n", output.Count(r.Ownerless, "file"), o.mode)
 	}
 	if len(r.Unread) > 0 {
 		fmt.Fprintf(e.Out, "not read: disk %s; repeat the command when they are there\n", disksOf(r))
@@ -186,6 +193,7 @@ func printRebuild(e *cli.Env, findings *output.Stream, r hemera.RebuildReport, o
 }
 
 // rebuildRecord is the report for programs.
+// Sizes are bytes, counts are of files unless their key says otherwise.
 func rebuildRecord(r hemera.RebuildReport) output.Record {
 	out := output.Record{
 		{Key: "disks", Value: r.DisksRead}, {Key: "unread", Value: disksOf(r)}, {Key: "pieces", Value: r.Pieces}, {Key: "files.bytes", Value: r.Bytes},
@@ -201,7 +209,8 @@ func rebuildRecord(r hemera.RebuildReport) output.Record {
 	return out
 }
 
-// disksOf lists the disks that were not read.
+// disksOf lists the disks that were not read, by id.
+// Programs get the same text: records have no lists.
 func disksOf(r hemera.RebuildReport) string {
 	ids := make([]string, len(r.Unread))
 	for i, id := range r.Unread {
@@ -253,6 +262,7 @@ func prepare(ctx context.Context, e *cli.Env, k cli.Consent, dir string, o backu
 	if !ok {
 		return err
 	}
+	// Nothing was touched before the consent, not even the directory.
 	b, err := backup.Prepare(ctx, dir, o)
 	if err != nil {
 		return err
@@ -260,8 +270,10 @@ func prepare(ctx context.Context, e *cli.Env, k cli.Consent, dir string, o backu
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
+	// The next step depends on whether nodes know the authority.
 	next := "let every node join again: without its node.pem, with --join and a new token"
 	if o.Authority != "" {
+		// Their certificates are good as they are.
 		next = "let the nodes come back"
 	}
 	s := e.Stream(func(output.Record) string {

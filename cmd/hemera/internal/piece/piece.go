@@ -29,10 +29,12 @@ copies are as good.`
 // record has what the footer of a piece says. Sizes are bytes, and times seconds since 1970, as in all records.
 // The keys are those of hemera file info where it has the same.
 func record(path string, s hemera.PieceStat) output.Record {
+	// One field for all checksums, as in hemera file check: most files have one.
 	sums := make([]string, len(s.Checksums))
 	for i, c := range s.Checksums {
 		sums[i] = c.String()
 	}
+	// Pieces of earlier versions do not know the owner.
 	owner := ""
 	if s.Owner != nil {
 		owner = fmt.Sprintf("%d:%d %04o", s.Owner.UID, s.Owner.GID, s.Owner.Mode)
