@@ -48,6 +48,7 @@ type Capability struct {
 	Base      *Base      // AccessUpdate only
 	BaseGen   Generation // write: the generation its commit replaces; zero: the file is new
 	Force     bool       // write: its commit replaces whatever generation is there
+	Convert   bool       // write: the same content in another form; its commit changes nothing but that
 	Sums      []Checksum // the committed checksums of what is read; of an update: of Base
 	Who       Identity
 	Expires   time.Time
@@ -64,6 +65,9 @@ type Capability struct {
 	Head NodeID
 	// Owner is what the footers of pieces will say of the file's owner; nil says nothing.
 	Owner *FileOwner
+	// Replaces is the file whose place the new one takes with the commit, where replaced content is kept; else zero, and
+	// File keeps its id.
+	Replaces FileID
 }
 
 // HeadNode is the node that gathers the write: Head, or the first target's where none is named. Zero for one

@@ -13,10 +13,11 @@ import (
 const (
 	// LostAfter is how long a disk is out of reach before its pieces are made again elsewhere.
 	LostAfter = 5 * time.Minute
-	// copiesPerDisk and copiesTotal bound the copies under way to one disk, and to all.
+	// copiesPerDisk bounds the large copies under way from and to one disk, and copiesTotal all copies. Of small pieces
+	// a disk takes four times as many; see copyLimiter.
 	// Bounds by disk keep a spinning disk usable for clients; the total bounds goroutines and orders in the manager.
 	copiesPerDisk = 8
-	copiesTotal   = 256
+	copiesTotal   = 512
 	// AuditInterval is how often each disk is compared with the namespace.
 	AuditInterval = 7 * 24 * time.Hour
 	// OrphanAge is how old a sealed piece that no file has must be, by its node's clock, to be removed:
@@ -96,6 +97,8 @@ type Options struct {
 	// Paused reports that nothing is to be repaired, drained, removed or audited for now: what the namespace has is not
 	// complete. May be nil.
 	Paused func() bool
+	// Conversions is what files are converted with; the zero value converts nothing.
+	Conversions Conversions
 	// Workers are run beside the engine's own.
 	Workers []Worker
 }
@@ -110,12 +113,13 @@ type Engine struct {
 	*explainer
 	room room // for opens that held pieces are in the way of
 
-	auditor  *auditor       // a worker too; kept for Fsck
-	piecer   *pieceRepairer // a worker too; kept for RepairPieces
-	workers  []Worker
-	wakeups  []chan struct{} // one for each worker, buffered one
-	group    sync.WaitGroup  // work that outlasts a step
-	stopping chan struct{}   // closed when Run's context has ended
+	auditor   *auditor       // a worker too; kept for Fsck
+	piecer    *pieceRepairer // a worker too; kept for RepairPieces
+	converter *converter     // a worker too; kept for requests
+	workers   []Worker
+	wakeups   []chan struct{} // one for each worker, buffered one
+	group     sync.WaitGroup  // work that outlasts a step
+	stopping  chan struct{}   // closed when Run's context has ended
 }
 
 // Worker is one kind of background work.
@@ -149,9 +153,9 @@ func New(o Options) *Engine {
 	if o.Writers == nil {
 		o.Writers = func(hemera.DiskID) int { return 0 }
 	}
-	e := &Engine{Options: o, copies: newCopyLimiter(copiesPerDisk, copiesTotal), stopping: make(chan struct{})}
+	e := &Engine{Options: o, copies: newCopyLimiter(copiesPerDisk*unitsLarge, copiesTotal), stopping: make(chan struct{})}
 	e.broken, e.mover, e.checker, e.explainer = &broken{engine: e}, &mover{e}, &checker{e}, &explainer{e}
-	e.piecer = newPieceRepairer(e)
+	e.piecer, e.converter = newPieceRepairer(e), newConverter(e)
 	e.auditor = &auditor{engine: e, seen: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}
 	e.workers = append(e.standard(), o.Workers...)
 	for range e.workers {
@@ -165,6 +169,7 @@ func (e *Engine) standard() []Worker {
 	// A list and not a registry: each kind is a type with a Step, and a test adds its own by Options.Workers.
 	return []Worker{
 		&watcher{engine: e}, newRemover(e), newDrainer(e), &repairer{engine: e, job: newJob("repair", 0, e.Now)}, e.piecer, e.auditor,
+		e.converter,
 	}
 }
 

@@ -23,15 +23,18 @@ type Parts struct {
 	Inspector
 	QuotaKeeper
 	Adopter
+	RecycleKeeper
 }
 
 // Parts returns the namespace as its parts.
 func (n *Namespace) Parts() Parts {
-	return Parts{Names: n, Directories: n, Attributes: n, Opener: n, PendingWrites: n, PieceIndex: n, Removals: n, History: n, Inspector: n, QuotaKeeper: n, Adopter: n}
+	return Parts{Names: n, Directories: n, Attributes: n, Opener: n, PendingWrites: n, PieceIndex: n, Removals: n, History: n, Inspector: n, QuotaKeeper: n, RecycleKeeper: n, Adopter: n}
 }
 
 // Opener decides whether a file may be opened, and what a write of it begins with.
 type Opener interface {
+	// PrepareConversion returns what a new content of the file begins with; see [Writes.PrepareConversion].
+	PrepareConversion(ctx context.Context, id hemera.FileID, gen hemera.Generation) (Prepared, string, error)
 	// Prepare checks that who may open as asked; see [Writes.Prepare].
 	Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (Prepared, error)
 	// PrepareBelow returns what Prepare would find for a new file below the path; see [Writes.PrepareBelow].
@@ -64,6 +67,7 @@ type Prepared struct {
 	Mode     uint32            // of a new file, by the directory's policy
 	Attrs    map[string][]byte // sys.* attributes in force; nil for none
 	ID       hemera.FileID     // of the file: a new id, or that of Entry
+	Keeps    bool              // Entry is kept as it is, and a file with the new id takes its place
 	Gen      hemera.Generation // that the write will have; of a read that of Entry
 	// Quota is the limits that hold for the file and what is used of them; nil when there are none. What it says may
 	// not be durable yet.
@@ -78,7 +82,9 @@ type Commit struct {
 	ID         hemera.FileID
 	Gen        hemera.Generation // a write keeps its generation however often its commit is sent
 	BaseGen    hemera.Generation // the generation this one replaces; zero: the file is new
+	Replaces   hemera.FileID     // with BaseGen: the content is a new file's, which takes the place of this one
 	Force      bool              // replace whatever generation is there, unless it was opened later
+	Convert    bool              // the same content in another form: all else of the file stays as it is
 	Parent     hemera.FileID     // the directory of a new file, found by id: it may have moved since the open
 	Name       string            // of a new file; an existing one keeps its name
 	Mode       uint32            // of a new file
@@ -167,6 +173,15 @@ type Adopter interface {
 	Lost(p hemera.PieceID) bool
 	// Adopt makes a file of a content, or completes it; see [Recovery.Adopt].
 	Adopt(ctx context.Context, a Adoption) (Adopted, error)
+}
+
+// RecycleKeeper keeps what was removed or replaced; see [Bins].
+type RecycleKeeper interface {
+	hemera.RecycleBin
+	// UseSpaceRules tells the namespace which rules spaces have; see [Bins.UseSpaceRules].
+	UseSpaceRules(of func(space string) string)
+	// Expire purges what the rules do not keep any more; see [Bins.Expire].
+	Expire(ctx context.Context, limit int) (purged int, err error)
 }
 
 // CheckOptions tune a check.

@@ -33,11 +33,13 @@ type Client struct {
 	backupClient
 	benchmarkClient
 	clusterClient
+	convertClient
 	maintClient
 	namesClient
 	observeClient
 	quotaClient
 	rebuildClient
+	recycleClient
 	statusClient
 	trustClient
 	walkClient
@@ -53,11 +55,13 @@ var (
 	_ hemera.QuotaAdmin   = (*Client)(nil)
 	_ hemera.StatusAdmin  = (*Client)(nil)
 	_ hemera.WriteAdmin   = (*Client)(nil)
+	_ hemera.ConvertAdmin = (*Client)(nil)
 	_ hemera.Benchmarker  = (*Client)(nil)
 	_ hemera.Names        = (*Client)(nil)
 	_ hemera.Attributes   = (*Client)(nil)
 	_ hemera.Backups      = (*Client)(nil)
 	_ hemera.Rebuilder    = (*Client)(nil)
+	_ hemera.RecycleBin   = (*Client)(nil)
 )
 
 // server is the door that a Client asks, and the connections to it.
@@ -72,9 +76,8 @@ type server struct {
 func clientOf(s *server) *Client {
 	return &Client{
 		server: s, aboutClient: aboutClient{s}, attributesClient: attributesClient{s}, backupClient: backupClient{s}, benchmarkClient: benchmarkClient{s},
-		clusterClient: clusterClient{s}, maintClient: maintClient{s}, namesClient: namesClient{s}, observeClient: observeClient{s}, quotaClient: quotaClient{s},
-		rebuildClient: rebuildClient{s},
-		statusClient:  statusClient{s}, trustClient: trustClient{s}, walkClient: walkClient{s}, writesClient: writesClient{s},
+		clusterClient: clusterClient{s}, convertClient: convertClient{s}, maintClient: maintClient{s}, namesClient: namesClient{s}, observeClient: observeClient{s}, quotaClient: quotaClient{s},
+		rebuildClient: rebuildClient{s}, recycleClient: recycleClient{s}, statusClient: statusClient{s}, trustClient: trustClient{s}, walkClient: walkClient{s}, writesClient: writesClient{s},
 	}
 }
 

@@ -35,7 +35,9 @@ type Services struct {
 	Maint     hemera.MaintAdmin   // jobs, checks, fsck
 	Observe   hemera.Observer     // measurements
 	Quota     hemera.QuotaAdmin
-	Writes    hemera.WriteAdmin  // locks of writes
+	Recycle   hemera.RecycleBin
+	Writes    hemera.WriteAdmin // locks of writes
+	Convert   hemera.ConvertAdmin
 	Status    hemera.StatusAdmin // health, explanations
 	Benchmark hemera.Benchmarker
 	Names     hemera.Names // the tree
@@ -81,8 +83,11 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	serveMaint(d)
 	serveObserve(d)
 	serveWrites(d)
+	serveConvert(d)
 	serveQuota(d)
+	serveRecycle(d)
 	serveStatus(d)
+	serveNetwork(d)
 	serveNames(d)
 	serveAttributes(d)
 	serveWalk(d)

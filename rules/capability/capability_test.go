@@ -65,8 +65,10 @@ func TestRoundTrip(t *testing.T) {
 		"as is":        func(*hemera.Capability) {},
 		"zero":         func(c *hemera.Capability) { *c = hemera.Capability{Expires: when} },
 		"renamed":      func(c *hemera.Capability) { c.Name = "other" },
+		"conversion":   func(c *hemera.Capability) { c.Convert, c.Force, c.Base = true, false, nil },
 		"admin forced": func(c *hemera.Capability) { c.Who.Admin, c.Force, c.Sync, c.Base = true, true, false, nil },
 		"negative":     func(c *hemera.Capability) { c.Size, c.SizeMax = -1, -1 },
+		"replacing":    func(c *hemera.Capability) { c.Replaces, c.Gen = 1<<40, 1 },
 		"may read":     func(c *hemera.Capability) { c.SizeMax, c.Head = 0, 0 },
 		"owned":        func(c *hemera.Capability) { c.Owner = &hemera.FileOwner{UID: 1<<32 - 1, GID: 7, Mode: 0o2750} },
 	} {

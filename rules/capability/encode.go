@@ -11,12 +11,14 @@ import (
 
 // Flags of the encoded form, in the order of encoder.capability.
 const (
-	flagSync  = 1 << iota // the close waits for the disks
-	flagForce             // opens even if another writer holds the file
-	flagBase              // an update: the content before follows
-	flagName              // the name is not the path's last part
-	flagAdmin             // the user is an admin
-	flagOwner             // the file's owner comes last
+	flagSync     = 1 << iota // the close waits for the disks
+	flagForce                // opens even if another writer holds the file
+	flagBase                 // an update: the content before follows
+	flagName                 // the name is not the path's last part
+	flagAdmin                // the user is an admin
+	_                        // used once: the content may not be read
+	flagReplaces             // the file that is replaced follows
+	flagConvert              // the same content in another form
 )
 
 // encoder appends the fields of a capability: numbers as varints, texts behind their length in bytes. Signed numbers are zigzag.
@@ -30,7 +32,7 @@ func (e *encoder) string(s string) { e.uint(uint64(len(s))); e.buf = append(e.bu
 // capability writes all fields. Their order is the format; new ones go to the end.
 func (e *encoder) capability(c *hemera.Capability) {
 	named := path.Base(c.Path) != c.Name // rare
-	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin, c.Owner != nil})
+	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin, false, c.Replaces != 0, c.Convert})
 	e.uint(uint64(c.File))
 	e.uint(uint64(c.Gen))
 	e.uint(uint64(c.Parent))
@@ -63,7 +65,10 @@ func (e *encoder) capability(c *hemera.Capability) {
 	e.uint(c.Epoch)
 	e.int(c.SizeMax)
 	e.uint(uint64(c.Head))
-	if c.Owner != nil {
+	if c.Replaces != 0 { // whether it is there is in the flags, so that most tokens are as short as before
+		e.uint(uint64(c.Replaces))
+	}
+	if c.Owner != nil { // whether it is there shows the end of the token: all flags are taken
 		e.uint(uint64(c.Owner.UID))
 		e.uint(uint64(c.Owner.GID))
 		e.uint(uint64(c.Owner.Mode))
@@ -71,7 +76,7 @@ func (e *encoder) capability(c *hemera.Capability) {
 }
 
 // flags writes a bit for each, the first lowest.
-func (e *encoder) flags(on [6]bool) {
+func (e *encoder) flags(on [8]bool) {
 	var f byte
 	for i, set := range on {
 		if set {
@@ -207,7 +212,7 @@ func (d *decoder) count(max int) int {
 func (d *decoder) capability() hemera.Capability {
 	f := d.byte()
 	c := hemera.Capability{
-		Sync: f&flagSync != 0, Force: f&flagForce != 0,
+		Sync: f&flagSync != 0, Force: f&flagForce != 0, Convert: f&flagConvert != 0,
 		File: hemera.FileID(d.uint()), Gen: hemera.Generation(d.uint()), Parent: hemera.FileID(d.uint()),
 		Path: d.string(),
 	}
@@ -243,7 +248,10 @@ func (d *decoder) capability() hemera.Capability {
 	}
 	c.SizeMax = d.int()
 	c.Head = hemera.NodeID(d.uint32())
-	if f&flagOwner != 0 {
+	if f&flagReplaces != 0 {
+		c.Replaces = hemera.FileID(d.uint())
+	}
+	if len(d.buf) > 0 {
 		c.Owner = &hemera.FileOwner{UID: d.uint32(), GID: d.uint32(), Mode: d.uint32()}
 	}
 	return c

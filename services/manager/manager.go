@@ -13,7 +13,9 @@ import (
 	"hemera/core/cluster"
 	"hemera/core/maint"
 	"hemera/core/namespace"
+	"hemera/core/netwatch"
 	"hemera/core/orders"
+	"hemera/core/requests"
 	"hemera/errs"
 	"hemera/platform/kv"
 	"hemera/rules/access"
@@ -63,6 +65,8 @@ type Manager struct {
 	*reporter
 	*writeAdmin
 	*rebuilder
+	*converter
+	*recycler
 	*parts
 }
 
@@ -74,6 +78,7 @@ type parts struct {
 	engine  *maint.Engine      // drain, repair, audit, removal
 	pending *pending           // writes begun and not committed
 	pieces  *recorder          // every change that records pieces goes through it
+	network *netwatch.Watch    // what nodes count of their networks
 	ops     *operations        // counts and latencies, by operation
 	now     func() time.Time   // Options.Now
 	log     *slog.Logger
@@ -96,6 +101,8 @@ var (
 	_ hemera.WriteAdmin   = (*Manager)(nil)
 	_ hemera.StatusAdmin  = (*Manager)(nil)
 	_ hemera.Rebuilder    = (*Manager)(nil)
+	_ hemera.ConvertAdmin = (*Manager)(nil)
+	_ hemera.RecycleBin   = (*Manager)(nil)
 )
 
 // New loads the cluster's state and returns a manager that can be called; background work begins
@@ -116,16 +123,23 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	p := &parts{
 		tree: o.Tree, cluster: c, orders: orders.New(), pending: newPending(o.WritesOfUser, o.WritesOfSession),
-		pieces: &recorder{tree: o.Tree, view: c.View}, ops: newOperations(o.Now), now: o.Now, log: o.Log, started: o.Now(),
+		pieces: &recorder{tree: o.Tree, view: c.View}, network: netwatch.New(o.Log), ops: newOperations(o.Now), now: o.Now, log: o.Log, started: o.Now(),
 	}
+	asked, err := requests.Open(ctx, o.Store, o.Writer)
+	if err != nil {
+		return nil, errs.Wrap(err, "manager.New", "")
+	}
+	// It is asked by the engine, and asks it: the engine is one of the parts.
+	convert := &converter{parts: p, opener: &opener{parts: p}, requests: asked}
 	p.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, p.pieces}, Removals: o.Tree, Findings: o.Tree, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
-		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log, Paused: func() bool { return !c.Rebuilding().IsZero() },
+		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log, Conversions: maint.Conversions{Grants: convert, Requests: asked, Tree: o.Tree},
+		Paused: func() bool { return !c.Rebuilding().IsZero() },
 	})
 	// From the clock and not from 1: a capability of the process before this one can still be committed, and must not
 	// name a write of this process.
 	p.nonce.Store(uint64(o.Now().UnixNano()))
-	m := newManager(p, o)
+	m := newManager(p, convert, o)
 	// The pieces that are known to be broken are durable; all else of the engine follows from the namespace and the view.
 	if err := m.engine.Load(ctx); err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
@@ -134,12 +148,14 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 }
 
 // newManager makes the services of the parts.
-func newManager(p *parts, o Options) *Manager {
+func newManager(p *parts, convert *converter, o Options) *Manager {
 	// From the outside in: time, wait until changes are allowed, namespace. So the latency that is counted includes the wait.
 	names := timedNames{changes{p.tree, p.cluster.AwaitCurrent, p.engine.Wake, p.unknownYet}, p.ops}
 	writes := &writeAdmin{parts: p}
 	observes := &observer{parts: p, began: processStats().virtual}
 	own := &ownWrites{parts: p, names: names}
+	recycles := &recycler{p}
+	p.tree.UseSpaceRules(recycles.ruleOfSpace)
 	reports := &reporter{
 		parts: p, observer: observes, version: o.Version, limits: o.Limits, quotas: aged[[]hemera.QuotaRow]{now: p.now},
 		census: &census{files: p.tree, now: p.now, broken: p.engine.Broken},
@@ -159,6 +175,8 @@ func newManager(p *parts, o Options) *Manager {
 		reporter:     reports,
 		writeAdmin:   writes,
 		rebuilder:    &rebuilder{parts: p, running: make(chan struct{}, 1)},
+		converter:    convert,
+		recycler:     recycles,
 		parts:        p,
 	}
 }
@@ -169,7 +187,9 @@ func (m *Manager) Run(ctx context.Context) error {
 	g.Go(func() error { return m.cluster.Run(ctx) })
 	g.Go(func() error { return m.engine.Run(ctx) })
 	g.Go(func() error { return m.sweep(ctx) })
+	g.Go(func() error { return m.watchNetwork(ctx) })
 	g.Go(func() error { return m.tree.RunQuotas(ctx) })
+	g.Go(func() error { return m.recycler.expire(ctx) })
 	err := g.Wait()
 	// A manager that fails says nothing: its next start then audits the disks.
 	if err == nil {

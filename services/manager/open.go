@@ -196,6 +196,9 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 	// The file keeps its place and its mode, whatever the request says of new files.
 	if prep.Existing {
 		c.Parent, c.Name, c.BaseGen, c.Mode = e.Parent, e.Name, e.Gen, e.Mode
+		if prep.Keeps {
+			c.Replaces = e.ID
+		}
 	}
 	c.Owner = ownerOf(prep, c)
 	pol, err := decide(view, prep, c, r.Wish)
@@ -240,6 +243,9 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 		},
 	}
 	err = o.pending.begin(name{c.Parent, c.Name}, t, now)
+	if busy, ok := errors.AsType[converting](err); ok {
+		return hemera.Grant{}, busy.await(ctx)
+	}
 	if gone, ok := errors.AsType[lostWriter](err); ok {
 		// The writer seems to be gone, but only its head knows: the client comes back when the head has answered.
 		err = o.lost(view, gone)
