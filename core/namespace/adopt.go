@@ -171,6 +171,7 @@ func (t adoptTx) adopt() (out Adopted, need, err error) {
 
 // staying are the pieces that no disk is to remove.
 func (t adoptTx) staying() (left []hemera.Piece, err error) {
+	// By disk: a user may have removed a file whose disk was away then.
 	for _, p := range t.a.Pieces {
 		gone, err := t.pieces().isUnlinked(p.Disk, hemera.PieceID{File: t.a.ID, Gen: t.a.Gen, Index: p.Index})
 		if err != nil {
@@ -298,6 +299,7 @@ func (t adoptTx) settle(e *hemera.Entry, out Adopted) (_ Adopted, need, err erro
 	if err != nil {
 		return out, nil, err
 	}
+	// A file that a user removed since may be in a recycle bin: it stays there.
 	dirs, at, err := t.Above(parent)
 	if err != nil {
 		return out, nil, err
@@ -334,6 +336,7 @@ func (t adoptTx) settle(e *hemera.Entry, out Adopted) (_ Adopted, need, err erro
 // have its path.
 func (t adoptTx) place(e *hemera.Entry, out *Adopted) (target found, need, err error) {
 	path := t.a.Path
+	// Cheap reasons first: none of them needs the tree.
 	names, good := adoptable(path)
 	switch {
 	case path == "":
@@ -398,6 +401,7 @@ func (t adoptTx) displace(e *hemera.Entry, other found, out *Adopted) (need, err
 		out.Why = fmt.Sprintf("file fxid:%s has its path, and is newer", o.ID.Hex())
 		return nil, nil
 	}
+	// It keeps its id, its pieces and its owner; a later run may give it the path back.
 	to, need, err := t.lost(o)
 	if need != nil || err != nil {
 		return need, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"hemera"
+	"hemera/core/namespace"
 	"hemera/rules/layout"
 )
 
@@ -111,14 +112,18 @@ func pick(pieces []found) (c content) {
 	return c
 }
 
-// path is the newest path that a piece names in full. A path of the greatest length may be the end of a longer one, which
-// pieces have that were made by a repair.
+// path is the newest path of a piece that a file can have, else the newest that a piece names. A repair writes into its
+// piece where the file is by then: under a new name, in a recycle bin, or in /lost+found, where no file has its own place.
+// A path of the greatest length may be the end of a longer one, and does not count.
 func (c *content) path() (path string) {
-	// A repair after a rename writes the new name into its piece.
 	var newest found
 	for _, p := range c.pieces {
-		whole := p.Path != "" && len(p.Path) < hemera.PathMax
-		if whole && (path == "" || p.Sealed.After(newest.Sealed)) {
+		if p.Path == "" || len(p.Path) == hemera.PathMax {
+			continue
+		}
+		good, better := namespace.Adoptable(p.Path), namespace.Adoptable(path)
+		// One that can be used comes before one that is newer and cannot.
+		if path == "" || good && !better || good == better && p.Sealed.After(newest.Sealed) {
 			path, newest = p.Path, p
 		}
 	}

@@ -59,6 +59,8 @@ func TestChoose(t *testing.T) {
 		"a copy that was renamed": {[]found{piece(1, 5, 1, 0, 0, "/old"), piece(2, 5, 1, 1, 9, "/new")}, 1, []hemera.DiskID{1, 2}, true, nil, "/new", 0},
 		"a path that may be cut": {[]found{piece(1, 5, 1, 0, 0, "/old"), piece(2, 5, 1, 1, 9, "/"+strings.Repeat("x", hemera.PathMax-1))},
 			1, []hemera.DiskID{1, 2}, true, nil, "/old", 0},
+		"a copy of a recycled file": {[]found{piece(1, 5, 1, 0, 0, "/f"), piece(2, 5, 1, 1, 9, "recycle:/d00000002/1000/1.5")},
+			1, []hemera.DiskID{1, 2}, true, nil, "/f", 0},
 		"no path":                 {[]found{piece(1, 5, 1, 0, 0, "")}, 1, []hemera.DiskID{1}, true, nil, "", 0},
 		"a piece that was moved":  {[]found{piece(1, 5, 1, 0, 0, "/f"), piece(3, 5, 1, 0, 5, "/f")}, 1, []hemera.DiskID{3}, true, nil, "/f", 5},
 		"two pieces on one disk":  {[]found{piece(1, 5, 1, 0, 0, "/f"), piece(1, 5, 1, 1, 5, "/f")}, 1, []hemera.DiskID{1}, true, nil, "/f", 5},

@@ -2,7 +2,6 @@ package manager
 
 import (
 	"context"
-	"errors"
 
 	"hemera"
 	"hemera/core/namespace"
@@ -99,14 +98,4 @@ func (a adopter) Adopt(ctx context.Context, f namespace.Adoption) (namespace.Ado
 		return namespace.Adopted{}, errs.New(errs.Conflict, "manager.Rebuild", "fxid:"+f.ID.Hex(), "a disk was removed from the cluster meanwhile")
 	}
 	return a.Parts.Adopt(ctx, f)
-}
-
-// unknownYet turns NotFound into Unavailable while the namespace is being rebuilt: what is not there may still be found,
-// and a client that hears "no such file" may write it again, or forget it. Admins are told what there is.
-func (p *parts) unknownYet(who hemera.Identity, err error) error {
-	if !errors.Is(err, errs.NotFound) || who.Admin || p.cluster.Rebuilding().IsZero() {
-		return err
-	}
-	return (&errs.Error{Kind: errs.Unavailable, Op: "manager.Lookup", Text: "the namespace is being rebuilt", Cause: err}).
-		WithRemedy("an admin ends this with `hemera ns rebuild finish`")
 }

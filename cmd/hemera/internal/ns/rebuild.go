@@ -60,7 +60,7 @@ pieces. What is found is counted by tag:
   failed       the file could not be made
 
 Pieces do not know: renames, empty files and directories, attributes, quotas, and what was removed a
-short time ago, which comes back. hemera cp writes large files as .NAME.hemera-part and renames them: --parts gives
+short time ago or is in a recycle bin, which comes back. hemera cp writes large files as .NAME.hemera-part and renames them: --parts gives
 them their names, unfinished ones too.
 
 After ns restore of an old backup, --merge adds the files that were written since.
