@@ -267,6 +267,7 @@ const (
 	OrderUses      OrderKind = 6 // list the files that are open, at most Limit, those that move most first; of no disk
 	OrderCancel    OrderKind = 7 // stop the order Cancels, if it is one that can be stopped; has no answer
 	OrderConvert   OrderKind = 8 // read the file that From permits, write it as Token permits, and commit; can be stopped
+	OrderSum       OrderKind = 9 // read the whole file from Sources and compute Checksum; of the disk with one of its pieces
 )
 
 // Order is one piece of background work for a node. A node runs orders of different disks in
@@ -307,4 +308,12 @@ type PieceStat struct {
 	Checksums []Checksum // of the whole file
 	Path      string     // the file's path when it was made
 	Sealed    time.Time
+	// Owner is the file's owner and mode when the piece was made; nil for pieces of version 1, which do not know them.
+	Owner *FileOwner `cbor:",omitempty" json:",omitempty"`
+}
+
+// FileOwner is whose a file is, and what others may do with it. Pieces know it for the day on which nobody else does.
+type FileOwner struct {
+	UID, GID uint32
+	Mode     uint32 // permission bits, 0 to 07777
 }

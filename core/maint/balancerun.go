@@ -35,6 +35,7 @@ type balanceRun struct {
 	slots  chan struct{} // as many as moves may be under way
 	group  sync.WaitGroup
 
+	places  map[hemera.DiskID]int           // of each disk, the index of its volume in the last plan
 	cursors map[hemera.DiskID]hemera.FileID // the last file that was looked at
 	queues  map[hemera.DiskID][]candidate   // of the last page
 	looked  time.Time                       // by the process's clock: when the last page was read
@@ -130,7 +131,8 @@ func (r *balanceRun) end(ctx context.Context) {
 // look plans on the view and what is under way.
 func (r *balanceRun) look(ctx context.Context, view *hemera.View) (balance.Plan, []balance.Volume, error) {
 	space, ok := view.Space(r.space)
-	if !ok || space.Balancer.Off {
+	// While the namespace is not complete, what disks hold of it says nothing.
+	if !ok || space.Balancer.Off || r.engine.Paused != nil && r.engine.Paused() {
 		return balance.Plan{}, nil, nil
 	}
 	removals := r.engine.Removals
@@ -152,6 +154,13 @@ func (r *balanceRun) look(ctx context.Context, view *hemera.View) (balance.Plan,
 	})
 	if failed != nil {
 		return balance.Plan{}, nil, errs.Wrap(failed, "maint.Balance", "space "+r.space)
+	}
+	// A table, as it is asked for each disk that may take a piece.
+	r.places = map[hemera.DiskID]int{}
+	for i, v := range volumes {
+		for _, id := range v.Disks {
+			r.places[id] = i
+		}
 	}
 	threshold, _ := space.Balancer.Limits()
 	plan := balance.Step(volumes, float64(threshold)/100, r.busy())
@@ -200,13 +209,13 @@ func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan b
 		if err != nil {
 			return false, err
 		}
-		at := volumeOf(volumes, from)
+		at := r.places[from]
 		// A piece that is larger than the surplus would make the disk too empty; a smaller one may come.
 		if !ok || c.size() > plan.Gives[at] {
 			continue
 		}
 		// A destination is chosen here, so that what it takes is counted at once.
-		to, wait := r.destination(view, c, volumes, plan)
+		to, wait := r.destination(view, c, plan)
 		switch {
 		case wait:
 			// The piece stays the next: it may be one of few that can go there.
@@ -214,7 +223,7 @@ func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan b
 			r.sleep(ctx, balanceTick)
 		case to != 0 && r.begin(ctx, c, to):
 			plan.Gives[at] -= c.size()
-			plan.Takes[volumeOf(volumes, to)] -= c.size()
+			plan.Takes[r.places[to]] -= c.size()
 			r.looked = time.Now()
 		}
 	}
@@ -310,12 +319,12 @@ func order(b bool) int {
 }
 
 // destination chooses the disk that takes the piece; 0 if there is none. wait: only disks that rest could take it.
-func (r *balanceRun) destination(view *hemera.View, c candidate, volumes []balance.Volume, plan balance.Plan) (to hemera.DiskID, wait bool) {
+func (r *balanceRun) destination(view *hemera.View, c candidate, plan balance.Plan) (to hemera.DiskID, wait bool) {
 	// Placement chooses among what is allowed: by spread first, then by free room and load.
 	resting := false
 	m, err := r.plan(view, c, func(id hemera.DiskID) bool {
-		at := volumeOf(volumes, id)
-		if at < 0 || plan.Takes[at] < c.size() {
+		at, ok := r.places[id]
+		if !ok || plan.Takes[at] < c.size() {
 			return false
 		}
 		if !r.ledger.ready(id) {
@@ -367,11 +376,6 @@ func (r *balanceRun) begin(ctx context.Context, c candidate, to hemera.DiskID) b
 		}
 	})
 	return true
-}
-
-// volumeOf is the index of the disk's volume, -1 if there is none.
-func volumeOf(volumes []balance.Volume, id hemera.DiskID) int {
-	return slices.IndexFunc(volumes, func(v balance.Volume) bool { return slices.Contains(v.Disks, id) })
 }
 
 // sleep waits for a while, or for the end of ctx.

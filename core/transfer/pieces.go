@@ -297,7 +297,7 @@ type piece struct {
 	out    PeerWriter // nil while it is planned, and once it is lost
 	local  *diskPiece // out, if the piece is on this node; else nil
 	err    error      // why it was lost
-	began  bool       // out was there once, so bytes may have been written
+	began  bool       // out was there once, or bytes were for it while it was lost: a fresh piece cannot take its place
 	end    int64      // how long the piece is, by what was sent to it
 }
 
@@ -407,5 +407,5 @@ func (h *Host) createLocal(c *hemera.Capability, t hemera.Target) (*diskPiece, e
 // room, and reserve the space.
 func createOptions(c *hemera.Capability, index uint8) disk.CreateOptions {
 	// Nothing is reserved for an update of what may have holes.
-	return disk.CreateOptions{Path: c.Path, Layout: c.Layout, SizeHint: layout.PieceSize(c.Layout, c.Size, index), Sparse: c.Base != nil}
+	return disk.CreateOptions{Path: c.Path, Owner: c.Owner, Layout: c.Layout, SizeHint: layout.PieceSize(c.Layout, c.Size, index), Sparse: c.Base != nil}
 }
