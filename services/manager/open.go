@@ -298,7 +298,8 @@ type without struct {
 func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, not without) error {
 	req := place.Request{
 		// A file of which there would never be enough pieces to read it is not begun.
-		Space: c.Space, Want: int(p.Layout.Pieces), Min: max(int(p.PiecesMin), int(p.Layout.Data)), Size: layout.PieceMax(p.Layout, c.Size), Client: c.Who.Host,
+		Space: c.Space, Want: int(p.Layout.Pieces), Min: max(int(p.PiecesMin), int(p.Layout.Data)), Spare: p.Layout.Parity(),
+		Size: layout.PieceMax(p.Layout, c.Size), Client: c.Who.Host,
 		ExcludeNodes: not.nodes, ExcludeDisks: not.disks, Writers: o.pending.load, Seed: c.Nonce,
 	}
 	var kept []hemera.Target
@@ -311,6 +312,9 @@ func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy,
 		return err
 	}
 	c.Targets = choice.Targets
+	if p.Layout.Kind == hemera.LayoutLocal {
+		dealGroups(view, c.Targets, p.Layout)
+	}
 	if len(kept) > 0 {
 		if c.Targets, err = withMore(view, kept, p.Layout, req); err != nil {
 			return err
@@ -325,6 +329,15 @@ func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy,
 	// Never more than there are targets, or the close could not succeed.
 	c.PiecesMin = min(c.PiecesMin, uint8(len(c.Targets)))
 	return nil
+}
+
+// dealGroups numbers targets so that pieces on one node, and in one zone, are of different groups.
+func dealGroups(view *hemera.View, ts []hemera.Target, l hemera.Layout) {
+	place.Together(view, ts)
+	for i, index := range layout.Apart(l, len(ts)) {
+		ts[i].Index = index
+	}
+	slices.SortFunc(ts, func(a, b hemera.Target) int { return int(a.Index) - int(b.Index) })
 }
 
 // withMore are the base's places that an update keeps, and new ones for the other pieces. More disks than the base has are
