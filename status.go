@@ -177,6 +177,19 @@ type Snapshot struct {
 	Sessions  int
 	Limits    []LimitUse // of the manager's process
 	Bad       int        // pieces found bad that wait for repair, or are in repair
+	Losses    []SpaceLoss
+}
+
+// SpaceLoss says which losses the files survive that a space gets now, if all of its disks were well: what follows from its
+// layout, and from where its disks are.
+type SpaceLoss struct {
+	Space        string
+	Layout       Layout
+	Nodes, Zones int // that have disks of the space
+	// PerNode and PerZone are the most pieces of a file that one node has, and one zone.
+	PerNode, PerZone int
+	// Each says that any one of them can be lost.
+	Disk, Node, Zone bool
 }
 
 // LimitUse is a bound of a process that refused somebody a short time ago. Refused counts since the process

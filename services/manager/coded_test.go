@@ -175,3 +175,80 @@ func (r *rig) writeCoded(path string, size int64) hemera.Entry {
 	}
 	return e
 }
+
+// TestLossesThatAreSurvived: what a space survives follows from its layout and from where its disks are.
+func TestLossesThatAreSurvived(t *testing.T) {
+	for _, c := range []struct {
+		layout       string
+		nodes, disks int
+		zones        int // in which the nodes are, in turn
+		known        bool
+		disk         bool
+		node, zone   bool
+	}{
+		{"replica:2", 2, 1, 1, true, true, true, false}, {"replica:2", 1, 3, 1, true, true, false, false}, {"replica:2", 2, 2, 2, true, true, true, true},
+		{"plain", 3, 1, 3, true, false, false, false}, {"stripe:4", 4, 1, 1, true, false, false, false},
+		{"rs:4+2", 6, 1, 3, true, true, true, true}, {"rs:4+2", 3, 2, 1, true, true, true, false}, {"rs:4+2", 2, 3, 2, true, true, false, false},
+		{"rs:4+2", 5, 1, 1, false, false, false, false}, {"rs:10+4", 4, 4, 4, true, true, true, true}, {"rs:10+4", 3, 5, 3, true, true, false, false},
+		{"lrc:12+2+2", 4, 4, 4, true, true, true, true}, {"lrc:12+2+2", 8, 2, 4, true, true, true, true}, {"lrc:12+2+2", 16, 1, 3, true, true, true, false},
+		{"lrc:12+2+2", 3, 6, 1, true, true, false, false},
+	} {
+		r := newCodedRig(t, c.nodes, c.disks, c.layout)
+		for i, n := range r.nodes {
+			if err := r.m.SetNode(t.Context(), n.id, "zone", fmt.Sprint("z", i%c.zones)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// A node that is away is no news here.
+		if err := r.m.SetNode(t.Context(), r.nodes[0].id, "status", "off"); err != nil {
+			t.Fatal(err)
+		}
+		got := losses(r.m.cluster.View())
+		if len(got) != 1 || !c.known {
+			if len(got) != 0 || c.known {
+				t.Errorf("%+v: %+v", c, got)
+			}
+			continue
+		}
+		if l := got[0]; l.Nodes != c.nodes || l.Zones != c.zones || l.Disk != c.disk || l.Node != c.node || l.Zone != c.zone {
+			t.Errorf("%+v: %+v", c, l)
+		}
+	}
+}
+
+// TestGroupsAreDealtToZones: pieces of a locally repairable code in one zone are of different groups, and the head still holds
+// the first data piece.
+func TestGroupsAreDealtToZones(t *testing.T) {
+	r := newCodedRig(t, 16, 1, "lrc:12+2+2")
+	for i, n := range r.nodes {
+		if err := r.m.SetNode(t.Context(), n.id, "zone", fmt.Sprint("z", i%4)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heads := map[hemera.NodeID]bool{}
+	for i := range 20 {
+		g := r.mustOpen(fmt.Sprint("/f", i), hemera.AccessCreate)
+		heads[g.Permit.HeadNode()] = true
+		view, groups := r.m.cluster.View(), map[string]int{}
+		for at, target := range g.Permit.Targets {
+			d, _ := view.Disk(target.Disk)
+			if int(target.Index) != at {
+				t.Fatalf("pieces %v", indexes(g.Permit.Targets))
+			}
+			switch i := target.Index; {
+			case i < 6 || i == 12:
+				groups[d.Zone+" first"]++
+			case i < 12 || i == 13:
+				groups[d.Zone+" second"]++
+			}
+		}
+		for zone, n := range groups {
+			if n > 2 {
+				t.Errorf("%d pieces of group %s", n, zone)
+			}
+		}
+	}
+	if len(heads) < 8 {
+		t.Errorf("20 files have %d heads", len(heads))
+	}
+}

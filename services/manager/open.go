@@ -307,14 +307,11 @@ func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy,
 		kept = reusable(view, c.Base.Pieces, p.Layout, req)
 	}
 	// Also for an update that keeps all disks of its base: it says how many disks are eligible, and fails like any open.
-	choice, err := place.Choose(view, req)
+	choice, err := chooseFor(view, p.Layout, req)
 	if err != nil {
 		return err
 	}
 	c.Targets = choice.Targets
-	if p.Layout.Kind == hemera.LayoutLocal {
-		dealGroups(view, c.Targets, p.Layout)
-	}
 	if len(kept) > 0 {
 		if c.Targets, err = withMore(view, kept, p.Layout, req); err != nil {
 			return err
@@ -331,13 +328,19 @@ func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy,
 	return nil
 }
 
-// dealGroups numbers targets so that pieces on one node, and in one zone, are of different groups.
-func dealGroups(view *hemera.View, ts []hemera.Target, l hemera.Layout) {
-	place.Together(view, ts)
-	for i, index := range layout.Apart(l, len(ts)) {
-		ts[i].Index = index
+// chooseFor chooses the targets of a new content. Those of a code with local groups are numbered so that pieces on one node,
+// and in one zone, are of different groups.
+func chooseFor(view *hemera.View, l hemera.Layout, req place.Request) (place.Choice, error) {
+	choice, err := place.Choose(view, req)
+	if err != nil || l.Kind != hemera.LayoutLocal {
+		return choice, err
 	}
-	slices.SortFunc(ts, func(a, b hemera.Target) int { return int(a.Index) - int(b.Index) })
+	place.Together(view, choice.Targets)
+	for i, index := range layout.Apart(l, len(choice.Targets)) {
+		choice.Targets[i].Index = index
+	}
+	slices.SortFunc(choice.Targets, func(a, b hemera.Target) int { return int(a.Index) - int(b.Index) })
+	return choice, nil
 }
 
 // withMore are the base's places that an update keeps, and new ones for the other pieces. More disks than the base has are
