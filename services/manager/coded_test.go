@@ -252,3 +252,34 @@ func TestGroupsAreDealtToZones(t *testing.T) {
 		t.Errorf("20 files have %d heads", len(heads))
 	}
 }
+
+// TestPhysicalLimitsOfCodedFiles: a write is bounded by what its pieces take, and the last byte that fits is stored.
+func TestPhysicalLimitsOfCodedFiles(t *testing.T) {
+	const limit = 600 << 20
+	r := newCodedRig(t, 7, 1, "rs:4+2")
+	if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
+		t.Fatal(err)
+	}
+	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Physical: limit})
+	for _, c := range []struct {
+		path    string
+		size    int64
+		sizeMax int64
+	}{
+		{"/exp/a", 100<<20 + 1, 400 << 20},   // 100 MiB take 150, and the byte after them three
+		{"/exp/b", 300<<20 - 3, 300<<20 - 3}, // of 450 MiB less 3 bytes; the last row needs its parities as long as its first block
+	} {
+		g := r.mustOpen(c.path, hemera.AccessCreate)
+		if g.Permit.SizeMax != c.sizeMax {
+			t.Errorf("%s may have %d bytes, want %d", c.path, g.Permit.SizeMax, c.sizeMax)
+		}
+		if _, err := r.commit(r.seal(g, c.size)); err != nil {
+			t.Errorf("%s with %d bytes: %v", c.path, c.size, err)
+		}
+		if limit, used, err := r.m.Allowance(t.Context(), alice, "/exp"); err != nil || limit != 400<<20 || used > limit {
+			t.Errorf("after %s: %d of %d used, %v", c.path, used, limit, err)
+		}
+	}
+	_, err := r.open("/exp/c", hemera.AccessCreate)
+	wantKind(t, err, errs.OverQuota)
+}
