@@ -301,6 +301,7 @@ type OpenFiles struct {
 // NamespaceStats is the head of `ns stat`.
 type NamespaceStats struct {
 	Totals     TreeTotals
+	Recycled   TreeTotals // in recycle bins, whose own directories count too; not part of Totals
 	NextID     FileID
 	CacheBytes int64
 	CacheMax   int64

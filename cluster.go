@@ -169,6 +169,9 @@ type NodeInfo struct {
 	Stats     NodeStats
 	// Stopping: it is about to stop, and lets the writes end that it has. It is read, and given no new pieces.
 	Stopping bool
+	// NetworkWeight is the share of its usual part that the node gets of new pieces and of readers, in (0,1]: less than 1
+	// while its network is suspected; 0: nothing is known, which counts as 1.
+	NetworkWeight float64
 }
 
 // Host is the host in the node's address, a name or an IP address without brackets. It is "" without an address.
@@ -219,6 +222,8 @@ type Space struct {
 	Headroom int64
 	// GroupSize is how many disks a group aims at.
 	GroupSize int
+	// Recycle says what is kept of removed and replaced files, as the attribute sys.recycle does; "" for nothing.
+	Recycle string
 }
 
 // View is an immutable picture of the cluster: each decision is made on one View. Slices are

@@ -62,6 +62,9 @@ type Capability struct {
 	SizeMax int64
 	// Head is the node that gathers the write and alone may commit it, whatever targets it is given later. See [Capability.HeadNode].
 	Head NodeID
+	// Replaces is the file whose place the new one takes with the commit, where replaced content is kept; else zero, and
+	// File keeps its id.
+	Replaces FileID
 }
 
 // HeadNode is the node that gathers the write: Head, or the first target's where none is named. Zero for one

@@ -182,6 +182,8 @@ type NodeReport struct {
 	Writes []WriteState
 	// Copies are how far the copies under way are, at most [CopiesMax].
 	Copies []CopyState
+	// Network is what the node counted of its network; nil in most reports, as it samples every [NetworkInterval].
+	Network *NetworkSample `cbor:",omitempty"`
 }
 
 // CopyState is how many bytes of its piece an order to copy has copied so far.

@@ -19,6 +19,8 @@ type StatusAdmin interface {
 	// disk and id; lost says that it has too few on any disk of the cluster. It reads what the namespace
 	// lists for those disks, and ends with visit's error, if any.
 	Unreadable(ctx context.Context, visit func(path string, e Entry, lost bool) error) error
+	// Network is what the nodes count of each other, and what follows for each of them.
+	Network(ctx context.Context) (NetworkReport, error)
 }
 
 // Severity says how bad a condition is.
@@ -37,10 +39,11 @@ const (
 
 // Subject kinds of Why.
 const (
-	WhyFile = "file" // a path, fid:<dec> or fxid:<hex>
-	WhyDisk = "disk" // its id
-	WhyNode = "node" // its id
-	WhyJobs = "jobs" // all drains and repairs
+	WhyFile    = "file"    // a path, fid:<dec> or fxid:<hex>
+	WhyDisk    = "disk"    // its id
+	WhyNode    = "node"    // its id
+	WhyNetwork = "network" // the id of a node
+	WhyJobs    = "jobs"    // all drains and repairs
 )
 
 // Explanation says why something is as it is, and what it waits for.
@@ -177,6 +180,7 @@ type Snapshot struct {
 	Sessions  int
 	Limits    []LimitUse // of the manager's process
 	Bad       int        // pieces found bad that wait for repair, or are in repair
+	Network   NetworkReport
 	Losses    []SpaceLoss
 }
 

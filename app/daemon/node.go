@@ -56,6 +56,8 @@ type NodeOptions struct {
 	// Bounds are shared by all ports of a process; nil makes new ones.
 	Bounds *resources.Bounds
 	limits func() []hemera.LimitUse // of bounds that are the node's own
+	// WithoutNetwork: another node of the process samples the network for all of them.
+	WithoutNetwork bool
 	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
 	ScrubRate int64
 	// Metrics are networks whose hosts may read /metrics, besides this machine.
@@ -85,6 +87,7 @@ type Node struct {
 	pulls       puller           // sources of third-party copies
 	credentials *pki.Credentials // nil if the manager is in the same process
 	remote      *rpc.Client      // nil if the manager is in the same process
+	network     *node.Network    // nil: another node of the process samples the network
 	port        *port            // XRootD, and HTTP for monitoring
 }
 
@@ -136,6 +139,11 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	}
 	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, xrootd.Options{Log: o.Log})
 	n.peers = peers.New(xrootd.Options{App: "hemera-node", Log: o.Log})
+	var sample func() hemera.NetworkSample
+	if !o.WithoutNetwork {
+		n.network = node.NewNetwork(o.Log)
+		sample = n.network.Sample
+	}
 	n.Node, err = node.New(node.Options{
 		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, ScrubRate: o.ScrubRate, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
 		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },
@@ -144,6 +152,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		OpenDisk: n.openDisk,
 		IsFolder: n.folder(),
 		Limits:   o.limits,
+		Network:  sample,
 	})
 	if err != nil {
 		return nil, err
@@ -323,6 +332,9 @@ func (n *Node) close() {
 	}
 	if n.remote != nil {
 		_ = n.remote.Close()
+	}
+	if n.network != nil {
+		n.network.Close()
 	}
 	_ = n.lock.Close()
 }

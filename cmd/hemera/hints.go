@@ -13,7 +13,7 @@ import (
 func hint(root *cobra.Command) {
 	for path, words := range map[string][]string{
 		"status": {"health"}, "space": {"df"}, "who": {"whoami", "sessions"}, "rm": {"rmdir", "unlink"}, "file": {"fileinfo"}, "fs": {"disk", "disks"},
-		"fs set": {"config"}, "space set": {"config", "define"}, "node set": {"config"}, "fs add": {"boot"}, "quota": {"limits"}, "fsck": {"scrub", "audit"},
+		"fs set": {"config"}, "space set": {"config", "define"}, "node set": {"config"}, "fs add": {"boot"}, "quota": {"limits"}, "fsck": {"scrub", "audit"}, "net": {"network", "netstat"},
 	} {
 		if c, _, err := root.Find(strings.Fields(path)); err == nil {
 			c.SuggestFor = append(c.SuggestFor, words...)

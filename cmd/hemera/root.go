@@ -8,6 +8,7 @@ import (
 	"hemera/cmd/hemera/internal/files"
 	"hemera/cmd/hemera/internal/ns"
 	"hemera/cmd/hemera/internal/piece"
+	"hemera/cmd/hemera/internal/recycle"
 	"hemera/cmd/hemera/internal/serve"
 	"hemera/cmd/hemera/internal/storage"
 )
@@ -74,7 +75,7 @@ key=value pairs for each item, -j one JSON object with a result list.`,
 func fileCommands(e *cli.Env) []*cobra.Command {
 	return []*cobra.Command{
 		files.LsCommand(e), files.CpCommand(e), files.MkdirCommand(e), files.RmCommand(e), files.MvCommand(e), files.StatCommand(e), files.CatCommand(e),
-		files.ChmodCommand(e), files.ChownCommand(e), files.AttrCommand(e), files.FindCommand(e), files.DuCommand(e),
+		files.ChmodCommand(e), files.ChownCommand(e), files.AttrCommand(e), files.FindCommand(e), files.DuCommand(e), recycle.Command(e),
 	}
 }
 
@@ -85,7 +86,7 @@ func clusterCommands(e *cli.Env) []*cobra.Command {
 	node := storage.NodeCommand(e)
 	serve.RunsNode(e, node)
 	return []*cobra.Command{
-		cluster.StatusCommand(e), cluster.WhyCommand(e), storage.FsCommand(e), node, storage.SpaceCommand(e), storage.GroupCommand(e), cluster.QuotaCommand(e), ns.Command(e), cluster.OpenCommand(e), cluster.WhoCommand(e),
+		cluster.StatusCommand(e), cluster.WhyCommand(e), storage.FsCommand(e), node, cluster.NetCommand(e), storage.SpaceCommand(e), storage.GroupCommand(e), cluster.QuotaCommand(e), ns.Command(e), cluster.OpenCommand(e), cluster.WhoCommand(e),
 		cluster.FsckCommand(e), files.FileCommand(e), storage.TokenCommand(e), cluster.KeyCommand(e), cluster.ConfigCommand(e),
 		piece.Command(e),
 	}

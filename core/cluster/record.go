@@ -53,6 +53,7 @@ type spaceRecord struct {
 	NoSync    bool          // pieces count as sealed before they are on the device
 	Headroom  int64         // bytes kept free on each disk; 0: see [Headroom]
 	GroupSize int           // disks a group aims at
+	Recycle   string        `json:",omitempty"` // what is kept of removed files, as of the attribute sys.recycle; "": nothing
 }
 
 // attachRecord is the wish of an admin that a node takes a path as a disk. It goes when the node has taken it,

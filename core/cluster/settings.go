@@ -11,6 +11,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/policy"
+	"hemera/rules/recycle"
 )
 
 // Setting documents one key of SetDisk, SetNode or SetSpace.
@@ -32,6 +33,7 @@ func Settings() []Setting {
 		{"space", "policy.checksum", "none|adler32|crc32c|…", "checksum of new files"},
 		{"space", "policy.minpieces", "auto|1..32", "sealed pieces an acknowledged close needs; auto: all while a spare disk exists, else one fewer than there are disks, at least one"},
 		{"space", "policy.sync", "on|off", "fdatasync each piece before it counts as sealed"},
+		{"space", "policy.recycle", "<time>[,<size>]|off", "how long and how much of removed and replaced files is kept, as in 30d,10T; sys.recycle of a directory overrides it"},
 		{"space", "headroom", "auto|<bytes>[K|M|G|T]", "kept free on every disk; auto: 1 % of the disk, at most 1 GiB"},
 		{"space", "groupsize", "1..1000", "disks a group aims at"},
 	}
@@ -350,6 +352,14 @@ func (s *spaceRecord) set(key, value string) (err error) {
 		// The record has the opposite, so that a record without the field means on.
 		s.NoSync = !on && err == nil
 		return err
+	case "policy.recycle":
+		rule, err := recycle.Parse(value)
+		if err != nil {
+			return errs.As(err, errs.Invalid, "cluster.Set", key)
+		}
+		if s.Recycle = ""; rule.On() {
+			s.Recycle = value // as it was written
+		}
 	case "headroom":
 		s.Headroom, err = size(key, value)
 		return err

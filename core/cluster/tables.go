@@ -57,7 +57,8 @@ type node struct {
 	skew   time.Duration // of its clock, ahead of ours
 	stats  hemera.NodeStats
 
-	stopping bool // as it said last
+	stopping bool    // as it said last
+	weight   float64 // of its network, by [Cluster.Weigh]; 0: not judged
 }
 
 // disk is what is durable of a disk, and its node's last report of it.

@@ -72,7 +72,7 @@ func (n *node) info() hemera.NodeInfo {
 	info := hemera.NodeInfo{
 		ID: n.ID, Addr: n.Addr, Zone: n.zone(), Status: hemera.NodeOffline, Enabled: !n.Disabled,
 		Epoch: n.Epoch, Version: n.Version, Heartbeat: n.last, ClockSkew: n.skew, Stats: n.stats,
-		Stopping: n.online && n.stopping,
+		Stopping: n.online && n.stopping, NetworkWeight: n.weight,
 	}
 	switch {
 	case n.Waiting:
@@ -116,7 +116,7 @@ func (d *disk) info(n *node) hemera.Disk {
 func (s spaceRecord) info() hemera.Space {
 	sum, _ := hemera.ParseChecksumKind(s.Checksum)
 	return hemera.Space{
-		Name: s.Name, Headroom: s.Headroom, GroupSize: s.GroupSize,
+		Name: s.Name, Headroom: s.Headroom, GroupSize: s.GroupSize, Recycle: s.Recycle,
 		Policy: hemera.Policy{
 			Space: s.Name, Layout: s.Layout, BlockSize: s.BlockSize, Checksum: sum, PiecesMin: s.PiecesMin, Sync: !s.NoSync,
 		},

@@ -9,29 +9,53 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
-// copyLimiter bounds the copies under way to one disk and in total, knows which they are, and locks files against two
-// relocations at once.
+// copyLimiter bounds the copies under way from and to one disk and in total, knows which they are, and locks files against
+// two relocations at once.
 //
-// Copies that find no room wait in line. A copy that ends frees one place, and one waiter at a time looks whether it can
-// use that place: the plan depends on the file, so not every waiter can. A waiter that cannot passes the turn on. Plans are
-// made without the lock, on a copy of the counts, and are checked again before they are counted.
+// Copies are counted in units, so that a disk takes more small pieces at once than large ones: what a small piece costs is
+// the wait for the device, which many share, and what a large one costs is its rate.
+//
+// Copies that find no room wait in line, the most urgent first. A copy that ends frees its places, and one waiter at a time
+// looks whether it can use them: the plan depends on the file, so not every waiter can. A waiter that cannot passes the turn
+// on. Plans are made without the lock, on a copy of the loads, and are checked again before they are counted.
 type copyLimiter struct {
-	perDisk, total int // copies; set by newCopyLimiter
+	perDisk, total int // units of a disk, and copies; set by newCopyLimiter
 
 	mu      sync.Mutex
-	counts  map[hemera.DiskID]int  // copies under way to each disk; none is 0
+	load    map[hemera.DiskID]int  // units of the copies from and to each disk; none is 0
 	under   map[copyKey]bool       // those copies
 	files   map[hemera.FileID]bool // being relocated
 	freed   uint64                 // how many copies have ended
-	waiters []*copyWaiter          // oldest first
+	spare   int                    // units that ended copies freed, and no waiter has taken
+	waiters []*copyWaiter          // the most urgent first, among equals the oldest
 }
+
+// The units of one copy at its destination and at each disk that it reads.
+const (
+	unitsSmall = 1
+	unitsLarge = 4
+	// smallPiece is the largest piece that counts as small: one window of a copy.
+	smallPiece = 1 << 20
+)
+
+// urgency orders the copies that wait: the lower number goes first. The copies of files that are short of pieces are as
+// urgent as the number of pieces that the file can still lose, and come before all others.
+type urgency int
+
+// Copies of files that lack nothing.
+const (
+	urgencyDrain urgency = iota + hemera.PiecesMax
+	urgencyBalance
+)
 
 // copyWaiter is a copy that waits for room.
 type copyWaiter struct {
 	turn  chan struct{} // buffered one
 	tried uint64        // what freed was when it was given its last turn
+	class urgency
 }
 
 // copyKey names a copy under way: a piece and where it goes.
@@ -40,112 +64,170 @@ type copyKey struct {
 	piece hemera.PieceID
 }
 
-// newCopyLimiter bounds copies to perDisk for each disk and total for all.
+// newCopyLimiter bounds copies to perDisk units for each disk and total for all.
 func newCopyLimiter(perDisk, total int) *copyLimiter {
-	return &copyLimiter{perDisk: perDisk, total: total, counts: map[hemera.DiskID]int{}, under: map[copyKey]bool{},
+	return &copyLimiter{perDisk: perDisk, total: total, load: map[hemera.DiskID]int{}, under: map[copyKey]bool{},
 		files: map[hemera.FileID]bool{}}
 }
 
-// planCopy plans a move. full are disks that take no more copies now; counts is how many each disk has. It fails with
-// NoSpace when no disk is left.
-type planCopy func(full []hemera.DiskID, counts map[hemera.DiskID]int) (plannedMove, error)
+// planCopy plans a move. full are disks that take no more copies now; load is how many units each disk has. It fails with
+// NoSpace when no disk is left, and with Overloaded when no disk is left to read from.
+type planCopy func(full []hemera.DiskID, load map[hemera.DiskID]int) (plannedMove, error)
 
-// acquire plans a move until there is one whose disk has room for another copy, and counts it until
-// [copyLimiter.release]. It waits while all disks that would do are full. It fails like the plan if no disk is full, and
-// when ctx ends.
-func (l *copyLimiter) acquire(ctx context.Context, plan planCopy) (plannedMove, error) {
-	m, wait, err := l.try(plan)
+// acquire plans a move until there is one whose disks have room for another copy, and counts it until
+// [copyLimiter.release]. It waits while all disks that would do are full, and behind copies that are more urgent. It fails
+// like the plan if no disk is full, and when ctx ends.
+func (l *copyLimiter) acquire(ctx context.Context, class urgency, plan planCopy) (plannedMove, error) {
+	var m plannedMove
+	freed, wait := l.mustWait(class)
 	if !wait {
-		return m, err
-	}
-	w := l.join()
-	defer l.leave(w)
-	for {
-		// A copy may have ended between the look and the wait, so the waiter looks once more by itself.
-		m, wait, err = l.try(plan)
-		if !wait {
+		var err error
+		if m, wait, err = l.try(class, plan); !wait {
 			return m, err
 		}
-		l.passOn()
+	}
+	w := l.join(class, freed)
+	defer l.leave(w)
+	for {
 		select {
 		case <-w.turn:
 		case <-ctx.Done():
 			return plannedMove{}, ctx.Err()
 		}
+		m, wait, err := l.try(class, plan)
+		if !wait {
+			l.used(m, err)
+			return m, err
+		}
+		l.passOn()
 	}
 }
 
+// used ends the turn of a waiter. A large copy that ended makes room for several small ones: the next gets a turn, too.
+func (l *copyLimiter) used(m plannedMove, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		l.spare -= m.units()
+	}
+	if l.spare > 0 {
+		l.next()
+	}
+}
+
+// mustWait reports whether copies that are as urgent wait already: room that there is goes to them first. freed is how many
+// copies have ended.
+func (l *copyLimiter) mustWait(class urgency) (freed uint64, wait bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.freed, len(l.waiters) > 0 && l.waiters[0].class <= class
+}
+
 // try plans once. wait reports that there was no room, and may be later.
-func (l *copyLimiter) try(plan planCopy) (m plannedMove, wait bool, err error) {
+func (l *copyLimiter) try(class urgency, plan planCopy) (m plannedMove, wait bool, err error) {
 	for {
-		full, counts, room := l.now()
+		full, load, room := l.now(class)
 		if !room {
 			return m, true, nil
 		}
-		m, err = plan(full, counts)
+		m, err = plan(full, load)
 		if err != nil {
 			// Without a full disk more copies that end would not help: the space itself is short, and the caller hears of it.
-			return m, len(full) > 0 && errors.Is(err, errs.NoSpace), err
+			return m, len(full) > 0 && (errors.Is(err, errs.NoSpace) || errors.Is(err, errs.Overloaded)), err
 		}
-		if l.count(m) {
+		if l.count(class, m) {
 			return m, false, nil
 		}
 		// The disk has become full meanwhile: plan again without it.
 	}
 }
 
-// now returns the full disks and the counts. room is false when no copy at all may begin.
-func (l *copyLimiter) now() (full []hemera.DiskID, counts map[hemera.DiskID]int, room bool) {
+// now returns the full disks and the loads. room is false when no copy at all may begin.
+func (l *copyLimiter) now(class urgency) (full []hemera.DiskID, load map[hemera.DiskID]int, room bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.under) >= l.total {
 		return nil, nil, false
 	}
-	return l.full(), maps.Clone(l.counts), true
+	return l.full(class), maps.Clone(l.load), true
 }
 
 // count counts a planned move, if its disk still has room.
-func (l *copyLimiter) count(m plannedMove) bool {
+func (l *copyLimiter) count(class urgency, m plannedMove) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.under) >= l.total || l.counts[m.add.Disk] >= l.perDisk {
+	if len(l.under) >= l.total || l.load[m.add.Disk] >= l.limit(class) {
 		return false
 	}
-	l.counts[m.add.Disk]++
+	// The last copy of a disk may go beyond its limit by a part: a large one would else wait for ever behind small ones.
+	l.weigh(m, 1)
 	l.under[m.key()] = true
 	return true
 }
 
-// full lists the disks that take no more copies. mu is held.
-func (l *copyLimiter) full() (ids []hemera.DiskID) {
-	for id, n := range l.counts {
-		if n >= l.perDisk {
+// weigh adds the units of the move to the loads of its disks, times sign. mu is held.
+func (l *copyLimiter) weigh(m plannedMove, sign int) {
+	units := sign * m.units()
+	for _, id := range append(m.reads(), m.add.Disk) {
+		// Loads that are 0 are removed: the table has disks with copies only, however many the cluster ever had.
+		if l.load[id] += units; l.load[id] <= 0 {
+			delete(l.load, id)
+		}
+	}
+}
+
+// limit is how many units a disk takes of copies that are so urgent. Files that can lose no more pieces find a part that
+// others cannot fill, and balancing takes half: the rest is there at once for what begins later and is more urgent.
+func (l *copyLimiter) limit(class urgency) int {
+	switch {
+	case class == 0:
+		return l.perDisk + l.perDisk/4
+	case class >= urgencyBalance:
+		return max(1, l.perDisk/2)
+	}
+	return l.perDisk
+}
+
+// full lists the disks that take no more copies of the class. mu is held.
+func (l *copyLimiter) full(class urgency) (ids []hemera.DiskID) {
+	limit := l.limit(class)
+	for id, n := range l.load {
+		if n >= limit {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// release ends a move, and gives the oldest waiter a turn.
+// release ends a move, and gives the first waiter a turn.
 func (l *copyLimiter) release(m plannedMove) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.under, m.key())
-	// Counts that are 0 are removed: the table has disks with copies only, however many the cluster ever had.
-	if l.counts[m.add.Disk]--; l.counts[m.add.Disk] <= 0 {
-		delete(l.counts, m.add.Disk)
-	}
+	l.weigh(m, -1)
 	l.freed++
+	l.spare += m.units()
 	l.next()
 }
 
-// join puts a waiter at the end of the line.
-func (l *copyLimiter) join() *copyWaiter {
+// join puts a waiter into the line, behind all that are as urgent. freed is what the waiter knows of: if a copy has ended
+// since, it gets a turn at once.
+func (l *copyLimiter) join(class urgency, freed uint64) *copyWaiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// Copies that ended before it joined give it no turn: acquire looks once more after it has joined.
-	w := &copyWaiter{turn: make(chan struct{}, 1), tried: l.freed}
-	l.waiters = append(l.waiters, w)
+	w := &copyWaiter{turn: make(chan struct{}, 1), tried: freed, class: class}
+	at := slices.IndexFunc(l.waiters, func(o *copyWaiter) bool { return o.class > class })
+	if at < 0 {
+		at = len(l.waiters)
+	}
+	l.waiters = slices.Insert(l.waiters, at, w)
+	// Without a copy under way nothing would ever end the wait.
+	if len(l.under) == 0 {
+		w.tried = l.freed
+		w.turn <- struct{}{}
+	} else if freed < l.freed {
+		l.next()
+	}
 	return w
 }
 
@@ -168,7 +250,7 @@ func (l *copyLimiter) passOn() {
 	l.next()
 }
 
-// next gives a turn to the oldest waiter that has had none since the last copy ended. mu is held.
+// next gives a turn to the first waiter that has had none since the last copy ended. mu is held.
 func (l *copyLimiter) next() {
 	for _, w := range l.waiters {
 		if w.tried < l.freed {
@@ -180,6 +262,7 @@ func (l *copyLimiter) next() {
 			return
 		}
 	}
+	l.spare = 0 // nobody can use it now
 }
 
 // lockFile locks a file for one relocation, or for the removal of an orphan: two relocations at once could put two of its
@@ -212,10 +295,33 @@ func (l *copyLimiter) fileLocked(id hemera.FileID) bool {
 func (l *copyLimiter) busy() (copies, full int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.under), len(l.full())
+	return len(l.under), len(l.full(urgencyDrain))
 }
 
 // key names the copy that the move makes.
 func (m plannedMove) key() copyKey {
 	return copyKey{m.add.Disk, hemera.PieceID{File: m.entry.ID, Gen: m.entry.Gen, Index: m.add.Index}}
+}
+
+// units is what the copy costs at each of its disks.
+func (m plannedMove) units() int {
+	if layout.PieceSize(m.entry.Layout, m.entry.Size, m.add.Index) <= smallPiece {
+		return unitsSmall
+	}
+	return unitsLarge
+}
+
+// reads are the disks that the copy reads: the one with the same bytes, or as many as the piece is computed from.
+func (m plannedMove) reads() (ids []hemera.DiskID) {
+	need := 1
+	if m.entry.Layout.Coded() {
+		if i := slices.IndexFunc(m.sources, func(t hemera.Target) bool { return t.Index == m.add.Index }); i >= 0 {
+			return []hemera.DiskID{m.sources[i].Disk}
+		}
+		need = layout.Needed(m.entry.Layout, m.entry.Size)
+	}
+	for _, t := range m.sources[:min(need, len(m.sources))] {
+		ids = append(ids, t.Disk)
+	}
+	return ids
 }

@@ -32,7 +32,7 @@ func TestAFreePlaceGoesToAWaiterThatCanUseIt(t *testing.T) {
 		var plans atomic.Int64
 		var held []plannedMove
 		for disk := range hemera.DiskID(2) {
-			m, err := l.acquire(t.Context(), toDisk(hemera.FileID(disk+1), disk+1, &plans))
+			m, err := l.acquire(t.Context(), urgencyDrain, toDisk(hemera.FileID(disk+1), disk+1, &plans))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +49,7 @@ func TestAFreePlaceGoesToAWaiterThatCanUseIt(t *testing.T) {
 				disk = 2
 			}
 			go func() {
-				if m, err := l.acquire(ctx, toDisk(hemera.FileID(100+i), disk, &plans)); err == nil {
+				if m, err := l.acquire(ctx, urgencyDrain, toDisk(hemera.FileID(100+i), disk, &plans)); err == nil {
 					done <- m
 				}
 			}()

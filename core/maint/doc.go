@@ -17,7 +17,8 @@
 //   - watch ends the orders of nodes that went offline;
 //   - remove has disks remove unlinked pieces, in batches, one batch a disk (remove.go; room.go for held pieces);
 //   - drain empties disks that an admin drains, and those that are lost, with one job for each (drain.go);
-//   - repair makes the missing pieces of incomplete files, one piece of a file at a time (repair.go);
+//   - repair makes the missing pieces of incomplete files, one piece of a file at a time (repair.go); here, and for the files of
+//     lost disks, those that can lose the fewest more pieces come first (danger.go);
 //   - heal verifies and repairs single pieces that reads, scrubs and audits found bad (piecerepair.go);
 //   - audit compares each disk with the namespace every [AuditInterval] (audit.go, compare.go, suspects.go).
 //
@@ -34,7 +35,8 @@
 //   - A disk that is still to remove a piece is no destination for that same piece: the removal would take the copy.
 //   - An orphan is removed only after every write that it may belong to is over: by its node's clock, and by the time that
 //     the manager has known of it (OrphanAge, suspectTime). The namespace then bars its write for ever.
-//   - At most copiesPerDisk copies go to one disk and copiesTotal to all.
+//   - At most copiesPerDisk large copies go from and to one disk, or four times as many small ones, and copiesTotal in all.
+//   - A copy that waits for room goes before those that are less urgent, whichever worker wants them (copylimiter.go).
 //
 // # Locks, goroutines, blocking
 //

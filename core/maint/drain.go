@@ -232,27 +232,25 @@ func (v *drainer) run(ctx context.Context, j *drainJob) {
 func (v *drainer) sweep(ctx context.Context, j *drainJob) (int, error) {
 	j.again(j.task.why)
 	p := newSweep(v.engine, j.job)
-	var after hemera.FileID
-	for ctx.Err() == nil && !p.hopeless() {
-		entries, err := v.engine.Files.DiskFiles(ctx, j.task.disk, after, pageFiles)
-		if err != nil {
-			if ctx.Err() == nil {
-				p.fail(err)
-			}
-			break
-		}
-		if len(entries) == 0 {
-			break
-		}
-		for _, entry := range entries {
-			after = entry.ID
-			for _, piece := range entry.Pieces {
-				if piece.Disk == j.task.disk {
-					// It blocks while all slots are taken, so a page is in memory no longer than its copies take to begin.
-					p.relocate(ctx, entry, moveSpec{index: piece.Index, drop: []hemera.Piece{piece}})
-				}
+	list := func(after hemera.FileID) ([]hemera.Entry, error) {
+		return v.engine.Files.DiskFiles(ctx, j.task.disk, after, pageFiles)
+	}
+	moves := func(e hemera.Entry) (specs []moveSpec) {
+		for _, piece := range e.Pieces {
+			if piece.Disk == j.task.disk {
+				specs = append(specs, moveSpec{index: piece.Index, drop: []hemera.Piece{piece}, class: urgencyDrain})
 			}
 		}
+		return specs
+	}
+	var err error
+	if j.task.kind == "repair" {
+		err = (&triage{engine: v.engine, sweep: p, list: list, moves: moves}).run(ctx)
+	} else {
+		err = p.all(ctx, list, moves)
+	}
+	if err != nil && ctx.Err() == nil {
+		p.fail(err)
 	}
 	return p.wait()
 }

@@ -13,10 +13,11 @@ import (
 const (
 	// LostAfter is how long a disk is out of reach before its pieces are made again elsewhere.
 	LostAfter = 5 * time.Minute
-	// copiesPerDisk and copiesTotal bound the copies under way to one disk, and to all.
+	// copiesPerDisk bounds the large copies under way from and to one disk, and copiesTotal all copies. Of small pieces
+	// a disk takes four times as many; see copyLimiter.
 	// Bounds by disk keep a spinning disk usable for clients; the total bounds goroutines and orders in the manager.
 	copiesPerDisk = 8
-	copiesTotal   = 256
+	copiesTotal   = 512
 	// AuditInterval is how often each disk is compared with the namespace.
 	AuditInterval = 7 * 24 * time.Hour
 	// OrphanAge is how old a sealed piece that no file has must be, by its node's clock, to be removed:
@@ -146,7 +147,7 @@ func New(o Options) *Engine {
 	if o.Writers == nil {
 		o.Writers = func(hemera.DiskID) int { return 0 }
 	}
-	e := &Engine{Options: o, copies: newCopyLimiter(copiesPerDisk, copiesTotal), stopping: make(chan struct{})}
+	e := &Engine{Options: o, copies: newCopyLimiter(copiesPerDisk*unitsLarge, copiesTotal), stopping: make(chan struct{})}
 	e.broken, e.mover, e.checker, e.explainer = &broken{engine: e}, &mover{e}, &checker{e}, &explainer{e}
 	e.piecer = newPieceRepairer(e)
 	e.auditor = &auditor{engine: e, seen: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}

@@ -33,16 +33,11 @@ func (mv *mover) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) (
 	if err != nil {
 		return 0, err
 	}
-	defer mv.engine.copies.release(m)
 	m.path = path
 	// From here on only the end of the engine stops it.
 	ctx, cancel := mv.lasting(ctx)
 	defer cancel()
-	order, err := mv.copyOrder(m)
-	if err != nil {
-		return 0, err
-	}
-	result, err := mv.engine.Orders.Follow(ctx, m.add.Node, order, w.watch)
+	result, err := mv.copy(ctx, m, w.watch)
 	if err != nil {
 		return 0, err
 	}
@@ -58,6 +53,17 @@ func (mv *mover) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) (
 	}
 	mv.engine.Wake() // the dropped piece is to be removed
 	return result.Bytes, nil
+}
+
+// copy has the destination's node make the planned piece, and releases the move. What follows, the record in the
+// namespace, does not concern the disks: the next copy need not wait for it.
+func (mv *mover) copy(ctx context.Context, m plannedMove, watch func(int64)) (hemera.OrderResult, error) {
+	defer mv.engine.copies.release(m)
+	order, err := mv.copyOrder(m)
+	if err != nil {
+		return hemera.OrderResult{}, err
+	}
+	return mv.engine.Orders.Follow(ctx, m.add.Node, order, watch)
 }
 
 // lasting is a context that ends when Run does, and not before.
@@ -79,9 +85,10 @@ func (mv *mover) lasting(ctx context.Context) (context.Context, context.CancelFu
 // since the file is held, and only pieces that an entry has are unlinked: its disks are none to choose.
 func (mv *mover) choose(ctx context.Context, entry hemera.Entry, w moveSpec) (plannedMove, error) {
 	for {
-		m, err := mv.engine.copies.acquire(ctx, func(full []hemera.DiskID, counts map[hemera.DiskID]int) (plannedMove, error) {
-			// Copies and client writes weigh the same: both write to the disk at its speed.
-			w.full, w.writes = full, func(id hemera.DiskID) int { return counts[id] + mv.engine.Writers(id) }
+		m, err := mv.engine.copies.acquire(ctx, w.class, func(full []hemera.DiskID, load map[hemera.DiskID]int) (plannedMove, error) {
+			// Large copies and client writes weigh the same: both use the disk at its speed.
+			w.full, w.load = full, load
+			w.writes = func(id hemera.DiskID) int { return (load[id]+unitsLarge-1)/unitsLarge + mv.engine.Writers(id) }
 			return plan(mv.engine.Cluster.View(), entry, w)
 		})
 		if err != nil {

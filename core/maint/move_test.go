@@ -86,7 +86,7 @@ func TestAPieceGoesToNoDiskThatIsToRemoveIt(t *testing.T) {
 			t.Fatalf("disk %d was chosen, %v", m.add.Disk, err)
 		}
 		e.copies.release(m)
-		if len(e.copies.under)+len(e.copies.counts) > 0 {
+		if len(e.copies.under)+len(e.copies.load) > 0 {
 			t.Fatal("the gate counts a move that is over")
 		}
 	}

@@ -1,6 +1,7 @@
 package maint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -73,10 +74,12 @@ type plannedMove struct {
 
 // moveSpec says which piece is to be made, and around what the move is planned.
 type moveSpec struct {
-	index uint8           // of the piece to make
-	drop  []hemera.Piece  // pieces it replaces
-	avoid []hemera.DiskID // not to read from: known to be bad
-	full  []hemera.DiskID // not to write to now
+	index uint8                 // of the piece to make
+	drop  []hemera.Piece        // pieces it replaces
+	class urgency               // before which other copies it comes
+	avoid []hemera.DiskID       // not to read from: known to be bad
+	full  []hemera.DiskID       // not to write to now, and to read from only if no other disk will do
+	load  map[hemera.DiskID]int // copies under way from and to a disk, in the limiter's units
 	// leaving are disks that are still to remove this very piece: what a copy found there would go.
 	leaving []hemera.DiskID
 	writes  func(hemera.DiskID) int // writes and copies under way to a disk
@@ -100,6 +103,11 @@ func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 			why = "the pieces that can be read are bad"
 		}
 		return m, errs.New(errs.NoReplicas, "maint.Plan", "fxid:"+e.ID.Hex(), "no piece can be read: "+why)
+	}
+	declustered(v, m.sources, w.load)
+	m.add.Index = w.index
+	if slices.ContainsFunc(m.reads(), func(id hemera.DiskID) bool { return slices.Contains(w.full, id) }) {
+		return m, errs.New(errs.Overloaded, "maint.Plan", "fxid:"+e.ID.Hex(), "its disks are read by as many copies as they take")
 	}
 	// kept counts for zones and hosts, so that the new piece keeps its distance; a disk that is dropped only must not be chosen.
 	var kept, exclude []hemera.DiskID
@@ -133,6 +141,20 @@ func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 	m.add = choice.Targets[0]
 	m.add.Index = w.index
 	return m, nil
+}
+
+// declustered puts sources first that few copies use, so that all disks read their part of a rebuild. Disks that fail stay
+// behind the others.
+func declustered(v *hemera.View, sources []hemera.Target, load map[hemera.DiskID]int) {
+	sick := func(t hemera.Target) int {
+		if d, ok := v.Disk(t.Disk); ok && d.Health != hemera.HealthFailing {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(sources, func(a, b hemera.Target) int {
+		return cmp.Or(cmp.Compare(sick(a), sick(b)), cmp.Compare(load[a.Disk], load[b.Disk]))
+	})
 }
 
 // sparseAsk is from which size on a piece that no disk has room for is tried all the same.

@@ -119,7 +119,7 @@ func TestCopyLimiterBoundsCopiesToADisk(t *testing.T) {
 		enter := func(file hemera.FileID) (plannedMove, error) {
 			e := two()
 			e.ID = file
-			return g.acquire(t.Context(), func(full []hemera.DiskID, _ map[hemera.DiskID]int) (plannedMove, error) {
+			return g.acquire(t.Context(), urgencyDrain, func(full []hemera.DiskID, _ map[hemera.DiskID]int) (plannedMove, error) {
 				return plan(view, e, moveSpec{drop: e.Pieces[:1], full: full})
 			})
 		}
@@ -144,14 +144,14 @@ func TestCopyLimiterBoundsCopiesToADisk(t *testing.T) {
 			t.Error(err)
 		}
 		view = fleet(2)
-		if _, err := g.acquire(t.Context(), func([]hemera.DiskID, map[hemera.DiskID]int) (plannedMove, error) {
+		if _, err := g.acquire(t.Context(), urgencyDrain, func([]hemera.DiskID, map[hemera.DiskID]int) (plannedMove, error) {
 			return plannedMove{}, errs.New(errs.NoReplicas, "", "", "")
 		}); !errors.Is(err, errs.NoReplicas) {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := g.acquire(ctx, func([]hemera.DiskID, map[hemera.DiskID]int) (plannedMove, error) {
+		if _, err := g.acquire(ctx, urgencyDrain, func([]hemera.DiskID, map[hemera.DiskID]int) (plannedMove, error) {
 			return plannedMove{}, errs.New(errs.NoSpace, "", "", "")
 		}); err == nil {
 			t.Error("entered with a cancelled context")

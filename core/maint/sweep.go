@@ -55,6 +55,28 @@ func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
 	})
 }
 
+// all relocates what is to be done for each file of a list, in the list's order.
+func (p *sweep) all(ctx context.Context, list func(hemera.FileID) ([]hemera.Entry, error), moves func(hemera.Entry) []moveSpec) error {
+	var after hemera.FileID
+	for ctx.Err() == nil && !p.hopeless() {
+		entries, err := list(after)
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		for _, e := range entries {
+			after = e.ID
+			for _, w := range moves(e) {
+				// It blocks while all slots are taken, so a page is in memory no longer than its copies take to begin.
+				p.relocate(ctx, e, w)
+			}
+		}
+	}
+	return nil
+}
+
+// idle reports whether most slots are free.
+func (p *sweep) idle() bool { return len(p.slots) < cap(p.slots)-idleSlots }
+
 // done counts a piece that was moved. counted is how many of its bytes the job has counted already.
 func (p *sweep) done(bytes, counted int64) {
 	p.job.moved(bytes, counted)

@@ -22,11 +22,12 @@ type Parts struct {
 	History
 	Inspector
 	QuotaKeeper
+	RecycleKeeper
 }
 
 // Parts returns the namespace as its parts.
 func (n *Namespace) Parts() Parts {
-	return Parts{Names: n, Directories: n, Attributes: n, Opener: n, PendingWrites: n, PieceIndex: n, Removals: n, History: n, Inspector: n, QuotaKeeper: n}
+	return Parts{Names: n, Directories: n, Attributes: n, Opener: n, PendingWrites: n, PieceIndex: n, Removals: n, History: n, Inspector: n, QuotaKeeper: n, RecycleKeeper: n}
 }
 
 // Opener decides whether a file may be opened, and what a write of it begins with.
@@ -63,6 +64,7 @@ type Prepared struct {
 	Mode     uint32            // of a new file, by the directory's policy
 	Attrs    map[string][]byte // sys.* attributes in force; nil for none
 	ID       hemera.FileID     // of the file: a new id, or that of Entry
+	Keeps    bool              // Entry is kept as it is, and a file with the new id takes its place
 	Gen      hemera.Generation // that the write will have; of a read that of Entry
 	// Quota is the limits that hold for the file and what is used of them; nil when there are none. What it says may
 	// not be durable yet.
@@ -77,6 +79,7 @@ type Commit struct {
 	ID         hemera.FileID
 	Gen        hemera.Generation // a write keeps its generation however often its commit is sent
 	BaseGen    hemera.Generation // the generation this one replaces; zero: the file is new
+	Replaces   hemera.FileID     // with BaseGen: the content is a new file's, which takes the place of this one
 	Force      bool              // replace whatever generation is there, unless it was opened later
 	Parent     hemera.FileID     // the directory of a new file, found by id: it may have moved since the open
 	Name       string            // of a new file; an existing one keeps its name
@@ -158,6 +161,15 @@ type QuotaKeeper interface {
 	Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error)
 	// RunQuotas counts what is below new quota nodes, until ctx ends. It is called once.
 	RunQuotas(ctx context.Context) error
+}
+
+// RecycleKeeper keeps what was removed or replaced; see [Bins].
+type RecycleKeeper interface {
+	hemera.RecycleBin
+	// UseSpaceRules tells the namespace which rules spaces have; see [Bins.UseSpaceRules].
+	UseSpaceRules(of func(space string) string)
+	// Expire purges what the rules do not keep any more; see [Bins.Expire].
+	Expire(ctx context.Context, limit int) (purged int, err error)
 }
 
 // CheckOptions tune a check.

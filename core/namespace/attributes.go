@@ -208,6 +208,9 @@ func withoutXattrs(all map[string][]byte, gone []string) map[string][]byte {
 	for _, name := range gone {
 		delete(out, name)
 	}
+	if len(out) == 0 {
+		return nil // as an entry that never had any
+	}
 	return out
 }
 

@@ -18,6 +18,8 @@ import (
 //	 the file exists                           new content, if the base is current or Force says so
 //	 the file is gone, and was the base        Conflict
 //	 the file is new                           made in its directory, under its name or the one it was given since
+//	 the file takes another's place            see replacing.go
+//	 the file, or its directory, is in a bin   Conflict: it was removed
 //
 // A refusal is made final before it is answered (see refuseForGood), because the head removes the pieces when it
 // gets the answer.
@@ -39,7 +41,7 @@ func (n Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err err
 		return out, refuse(errs.Invalid, "Commit", c.Name, "id %d or generation %d was never given out", c.ID, c.Gen)
 	}
 	var e *hemera.Entry
-	err = n.update(ctx, func(t tx) (err error) {
+	err = updateMaking(ctx, n.base, func(t tx) (err error) {
 		e, err = commitTx(t).commit(&c)
 		return err
 	})
@@ -66,6 +68,9 @@ func (t commitTx) commit(c *Commit) (*hemera.Entry, error) {
 	case now != nil && now.Gen == c.Gen:
 		return now, c.made(now)
 	case now == nil && writeTx(t).isNew(c.ID):
+		if c.Replaces != 0 {
+			return t.commitReplacing(c)
+		}
 		return t.commitFile(c)
 	}
 	if err := t.notUnlinked(c); err != nil {
@@ -74,8 +79,11 @@ func (t commitTx) commit(c *Commit) (*hemera.Entry, error) {
 	if err := writeTx(t).checkNotEnded(c); err != nil {
 		return nil, err
 	}
-	if now != nil {
+	switch {
+	case now != nil:
 		return t.commitContent(now, c)
+	case c.Replaces != 0:
+		return t.commitReplacing(c)
 	}
 	return t.commitRenamed(c)
 }
@@ -245,7 +253,7 @@ func (t commitTx) giveWay(parent, other *hemera.Entry, c *Commit) error {
 		return err
 	}
 	t.Event(hemera.Event{Kind: hemera.EventRemove, File: other.ID, Path: path + "/" + other.Name, Who: c.Who, Bytes: other.Size})
-	return tx(t).unlink("Commit", path+"/"+other.Name, found{dirs, other.Name, other})
+	return tx(t).retire("Commit", path+"/"+other.Name, c.Who, found{dirs, other.Name, other})
 }
 
 // fill copies the content of a commit into the entry. Its slices are copied, because the entry is shared with
@@ -269,6 +277,9 @@ func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Ent
 	dirs, path, err := t.Above(parent)
 	if err != nil {
 		return nil, err
+	}
+	if dirs[0].ID != hemera.RootID {
+		return nil, conflict(c, "the file or its directory was removed meanwhile, and is in a recycle bin")
 	}
 	if err := tx(t).ledger().CheckCommit(dirs, old, e, c.Promised, c.ReleaseClaim); err != nil {
 		return nil, err

@@ -76,7 +76,7 @@ func TestRandomHistories(t *testing.T) {
 		t.Run(fmt.Sprint(s), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(s, 0))
-			h := &history{t: t, r: r, o: newOracle(), m: newMachine(t, []int64{1, 64 << 10, 16 << 20}[r.IntN(3)], []time.Duration{0, time.Hour}[s%2])}
+			h := &history{t: t, r: r, o: newOracle(), bins: map[hemera.FileID]kept{}, m: newMachine(t, []int64{1, 64 << 10, 16 << 20}[r.IntN(3)], []time.Duration{0, time.Hour}[s%2])}
 			for i := range 500 {
 				h.step()
 				if i%100 == 99 || t.Failed() {
@@ -96,6 +96,8 @@ type history struct {
 	r *rand.Rand
 	o oracle
 	m *machine
+
+	bins map[hemera.FileID]kept // what is recycled, by the oracle
 }
 
 func (h *history) verify() {
@@ -108,6 +110,7 @@ func (h *history) verify() {
 	for _, d := range h.o.differences(h.t.Context(), h.m.n) {
 		h.t.Error(d)
 	}
+	h.verifyBins()
 	checked(h.t, h.m.n)
 }
 
@@ -130,7 +133,7 @@ func (h *history) expect(what string, err error, want errs.Kind) {
 func (h *history) step() {
 	h.t.Helper()
 	ctx, n, p, q := h.t.Context(), h.m.n, h.path(), h.path()
-	switch h.r.IntN(29) {
+	switch h.r.IntN(34) {
 	case 0, 1, 2:
 		_, err := n.Mkdir(ctx, system(), p, 0o755, false)
 		h.expect("mkdir "+p, err, h.o.mkdir(p, 0o755, false))
@@ -169,6 +172,14 @@ func (h *history) step() {
 		h.m.count(n)
 	case 28:
 		h.settle()
+	case 29:
+		h.rule(p)
+	case 30, 31:
+		h.restore(p)
+	case 32:
+		h.purge()
+	case 33:
+		h.erase(p)
 	}
 }
 
@@ -206,6 +217,7 @@ func (h *history) disks() []hemera.Piece {
 func (h *history) write(p string) {
 	h.t.Helper()
 	ctx, pieces, size := h.t.Context(), h.disks(), int64(h.r.IntN(1000))
+	keeps := h.keep(p)
 	who := hemera.Identity{Name: "alice", UID: uint32(h.r.IntN(3)), GID: uint32(h.r.IntN(2)), Admin: true}
 	want := h.o.commit(p, who, size, pieces)
 	pr, err := h.m.n.Prepare(ctx, who, hemera.OpenRequest{Path: p, Access: hemera.AccessCreate, Mode: 0o644})
@@ -214,6 +226,9 @@ func (h *history) write(p string) {
 		return
 	}
 	c := commitOf(pr, p, who)
+	if keeps(want == ok) != pr.Keeps {
+		h.t.Errorf("the open of %s keeps the old content: %t", p, pr.Keeps)
+	}
 	c.Size, c.Pieces = size, pieces
 	for range 1 + h.r.IntN(2) {
 		if h.r.IntN(8) == 0 {
@@ -225,7 +240,7 @@ func (h *history) write(p string) {
 	later, err := h.m.n.Prepare(ctx, who, hemera.OpenRequest{Path: p, Access: hemera.AccessUpdate})
 	h.expect("prepare "+p, err, ok)
 	stale := c
-	stale.Gen, stale.BaseGen = later.Gen, later.Gen+7
+	stale.ID, stale.Replaces, stale.Gen, stale.BaseGen = later.ID, 0, later.Gen, later.Gen+7
 	_, err = h.m.n.Commit(ctx, stale)
 	h.expect("a commit on another base of "+p, err, errs.Conflict)
 }

@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/core/namespace/schema"
+	"hemera/core/namespace/tables"
 	"hemera/errs"
 	"hemera/rules/access"
 	"hemera/rules/policy"
@@ -194,8 +195,10 @@ func (n Tree) Resolve(ctx context.Context, id hemera.FileID) (out hemera.Entry, 
 		if out, err = t.Full(e); err != nil {
 			return err
 		}
-		if e.ID == hemera.RootID { // which has no location
-			path = "/"
+		if tables.IsTop(e) { // nothing is above it
+			if path = "/"; e.ID != hemera.RootID {
+				path = tables.BinPath
+			}
 			return nil
 		}
 		parent, err := t.ByID(e.Parent)

@@ -37,6 +37,7 @@ type Namespace struct {
 	Writes                // opens and commits
 	Pieces                // what disks hold and are to remove
 	QuotaAdmin            // limits and usage
+	Bins                  // what was removed and is kept
 	boundaries []Boundary // of restores; does not change after Open
 
 	booted time.Time     // when it was opened
@@ -67,7 +68,7 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}
 	b.records = records
-	n := &Namespace{base: b, Tree: Tree{b}, Writes: Writes{b}, Pieces: Pieces{b}, QuotaAdmin: QuotaAdmin{b}}
+	n := &Namespace{base: b, Tree: Tree{b}, Writes: Writes{b}, Pieces: Pieces{b}, QuotaAdmin: QuotaAdmin{b}, Bins: Bins{b}}
 	if err := n.load(ctx); err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}
@@ -194,7 +195,15 @@ func (n *Namespace) Stats() hemera.NamespaceStats {
 		if err == nil {
 			s.Totals = root.Tree
 		}
-		return err
+		bins, binsErr := n.tx(t).Entry(0, schema.BinName)
+		if binsErr != nil || bins == nil {
+			return errors.Join(err, binsErr)
+		}
+		kept, binsErr := n.tx(t).Directory(bins.ID)
+		if binsErr == nil {
+			s.Recycled = kept.Tree
+		}
+		return errors.Join(err, binsErr)
 	})
 	return s
 }

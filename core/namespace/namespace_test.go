@@ -82,6 +82,9 @@ func commitOf(p namespace.Prepared, path string, who hemera.Identity) namespace.
 	if p.Existing {
 		c.BaseGen = p.Entry.Gen
 	}
+	if p.Keeps {
+		c.Replaces = p.Entry.ID
+	}
 	return c
 }
 

@@ -31,6 +31,23 @@ type node struct {
 	stale    bool
 }
 
+// kept is an entry in a recycle bin.
+type kept struct {
+	*node
+	path string // where it was
+}
+
+// recycles reports whether what is removed at p is kept: the nearest directory above with a rule decides.
+func (o oracle) recycles(p string) bool {
+	for p != "/" {
+		p = path.Dir(p)
+		if rule := o[p].xattrs["sys.recycle"]; rule != "" {
+			return rule != "off"
+		}
+	}
+	return false
+}
+
 // ok is the kind that means no error.
 const ok = errs.Kind(255)
 

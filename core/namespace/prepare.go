@@ -26,6 +26,9 @@ type Writes struct{ *base }
 // new one, or the existing file's) and next generation. It writes nothing else. Exists (Exclusive), NotFound,
 // IsDirectory, Denied.
 //
+// Where the old content is kept, in a recycle bin or as a version, the new one gets an id too: the old file keeps its own,
+// with its pieces, and the new one takes its place.
+//
 // A generation is a number from the same durable sequence as ids (the first of a file is 1): it is larger than every
 // generation the file had, and two writes never get the same one, whatever was restarted in between.
 func (n Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (Prepared, error) {
@@ -61,7 +64,7 @@ func (n Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenR
 	if err != nil {
 		return Prepared{}, err
 	}
-	if p.Existing {
+	if p.Existing && !p.Keeps {
 		p.Gen = hemera.Generation(number)
 		return p, nil
 	}
@@ -129,6 +132,7 @@ func (t openTx) write(who hemera.Identity, r hemera.OpenRequest) (Prepared, erro
 			return Prepared{}, errs.Wrap(err, "namespace.Open", r.Path)
 		}
 	}
+	p.Keeps = p.Existing && r.Access == hemera.AccessCreate && t.keeps(f)
 	p.Quota, err = t.standing(f, who)
 	return p, err
 }

@@ -73,6 +73,7 @@ func (o oracle) uncertain(paths ...string) bool {
 // rename expects what the oracle says, or that a tree may not leave its quota node.
 func (h *history) rename(p, q string) {
 	h.t.Helper()
+	keeps := h.keep(q)
 	err := h.m.n.Rename(h.t.Context(), system(), p, q)
 	if errors.Is(err, errs.Unsupported) && h.o.uncertain(p, q) {
 		if k := maps.Clone(h.o).rename(p, q); k != ok || h.o[p].kind != hemera.KindDirectory || len(h.o.children(p)) == 0 && len(h.o[p].limits) == 0 && !h.o[p].stale {
@@ -80,12 +81,15 @@ func (h *history) rename(p, q string) {
 		}
 		return
 	}
-	h.expect("rename "+p+" "+q, err, h.o.rename(p, q))
+	k := h.o.rename(p, q)
+	keeps(k == ok && p != q)
+	h.expect("rename "+p+" "+q, err, k)
 }
 
 // remove expects what the oracle says, or that a quota node stays.
 func (h *history) remove(p string, kind hemera.EntryKind) {
 	h.t.Helper()
+	keeps := h.keep(p)
 	err := h.m.n.Remove(h.t.Context(), system(), p, kind)
 	n := h.o[p]
 	if n != nil && n.stale && len(n.limits) == 0 && errors.Is(err, errs.Denied) {
@@ -95,7 +99,7 @@ func (h *history) remove(p string, kind hemera.EntryKind) {
 	if want == ok && len(n.limits) > 0 {
 		want = errs.Denied
 	} else {
-		h.o.remove(p, kind)
+		keeps(h.o.remove(p, kind) == ok)
 	}
 	h.expect("remove "+p, err, want)
 }

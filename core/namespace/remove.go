@@ -15,14 +15,28 @@ import (
 // touch in a view (warm), so that the leader finds it in the cache: while a change reads the disk, all
 // others wait.
 
-// Remove implements hemera.Names: it removes a file, or an empty directory that has no limits. A file's pieces
-// become unlinked in the same batch. kind, if not 0, is what the entry must be. NotFound, NotEmpty, IsDirectory,
-// NotDirectory, Denied.
+// Remove implements hemera.Names: it removes a file, or an empty directory that has no limits. It moves to the recycle bin
+// that is for it, else a file's pieces become unlinked in the same batch. kind, if not 0, is what the entry must be.
+// NotFound, NotEmpty, IsDirectory, NotDirectory, Denied.
 func (n Tree) Remove(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) error {
+	return n.remove(ctx, who, path, kind, tx.retire)
+}
+
+// Erase implements hemera.RecycleBin: it is Remove for good. Denied unless who is an admin.
+func (n Tree) Erase(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) error {
+	if !who.Admin {
+		return refuse(errs.Denied, "Erase", path, "only admins remove past the recycle bin").
+			WithRemedy("remove it, and then purge it: `hemera recycle purge`")
+	}
+	return n.remove(ctx, who, path, kind, func(t tx, op, path, _ string, f found) error { return t.unlink(op, path, f) })
+}
+
+// remove finds the entry, and has out take it out of the tree.
+func (n Tree) remove(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind, out func(t tx, op, path, who string, f found) error) error {
 	if err := n.warm(ctx, who, path); err != nil {
 		return err
 	}
-	return n.update(ctx, func(t tx) error {
+	return updateMaking(ctx, n.base, func(t tx) error {
 		f, err := t.existing("Remove", who, path)
 		if err != nil {
 			return err
@@ -39,25 +53,50 @@ func (n Tree) Remove(ctx context.Context, who hemera.Identity, path string, kind
 			return err
 		}
 		t.Event(hemera.Event{Kind: hemera.EventRemove, File: f.entry.ID, Path: path, Who: who.Name, Bytes: f.entry.Size})
-		return t.unlink("Remove", path, f)
+		return out(t, "Remove", path, who.Name, f)
 	})
 }
 
-// unlink takes the found entry out of the tree, with everything that follows from it. A directory must be empty.
+// retire takes the found entry out of the tree: to the recycle bin that is for it, else for good. A directory must be
+// empty, and have no limits. who is the user that removes or replaces it.
+func (t tx) retire(op, path, who string, f found) error {
+	b, ok := t.bins().binOf(f.dirs, f.entry)
+	if !ok {
+		return t.unlink(op, path, f)
+	}
+	if err := t.checkEmpty(op, path, f.entry); err != nil {
+		return err
+	}
+	return t.bins().recycle(b, who, path, f)
+}
+
+// checkEmpty refuses to remove a directory with entries or limits; a file passes.
+func (t tx) checkEmpty(op, path string, e *hemera.Entry) error {
+	if !e.IsDir() {
+		return nil
+	}
+	// The totals are exact, so nothing has to be listed to know that a directory is empty.
+	s, err := t.Directory(e.ID)
+	if err != nil {
+		return err
+	}
+	if s.Tree != (hemera.TreeTotals{}) {
+		return refuse(errs.NotEmpty, op, path, "the directory still has entries")
+	}
+	return refuseQuotaNode(op, path, e)
+}
+
+// unlink takes the found entry out of the tree for good, with everything that follows from it. A directory must be empty.
 func (t tx) unlink(op, path string, f found) error {
 	e := f.entry
+	if err := t.checkEmpty(op, path, e); err != nil {
+		return err
+	}
 	delta, err := t.Weight(e)
 	if err != nil {
 		return err
 	}
 	if e.IsDir() {
-		// The totals are exact, so nothing has to be listed to know that a directory is empty.
-		if delta != (hemera.TreeTotals{Dirs: 1}) {
-			return refuse(errs.NotEmpty, op, path, "the directory still has entries")
-		}
-		if err := refuseQuotaNode(op, path, e); err != nil {
-			return err
-		}
 		t.Remove(schema.IDKey(schema.TableDirectory, e.ID))
 	} else {
 		if err := errors.Join(t.pieces().replace(e), t.ledger().Charge(f.dirs, e, nil)); err != nil {
@@ -79,7 +118,7 @@ func (n Tree) Rename(ctx context.Context, who hemera.Identity, from, to string) 
 	if err := n.warm(ctx, who, from, to); err != nil {
 		return err
 	}
-	return n.update(ctx, func(t tx) error {
+	return updateMaking(ctx, n.base, func(t tx) error {
 		return t.rename(who, from, to, func(found, found) error { return nil })
 	})
 }
@@ -90,7 +129,7 @@ func (n Tree) Publish(ctx context.Context, who hemera.Identity, p hemera.Publica
 	if err := n.warm(ctx, who, p.From, p.To); err != nil {
 		return err
 	}
-	return n.update(ctx, func(t tx) error {
+	return updateMaking(ctx, n.base, func(t tx) error {
 		return t.rename(who, p.From, p.To, func(f, target found) error { return publishable(f, target, p) })
 	})
 }
@@ -163,7 +202,7 @@ func (t tx) rename(who hemera.Identity, from, to string, condition func(f, targe
 		if err := permitRemove("Rename", to, who, target.parent(), target.entry); err != nil {
 			return err
 		}
-		if err := t.unlink("Rename", to, target); err != nil {
+		if err := t.retire("Rename", to, who.Name, target); err != nil {
 			return err
 		}
 	}

@@ -68,9 +68,9 @@ func (n *base) purgeTombstones(t *record.Txn, counts record.Counters) {
 type writeTx tx
 
 // number is what the commit's write was given when it was prepared, and no other write ever: the new file's
-// id, or the new content's generation.
+// id, or the generation of the new content of a file that stays.
 func (c *Commit) number() hemera.FileID {
-	if c.BaseGen != 0 {
+	if c.BaseGen != 0 && c.Replaces == 0 {
 		return hemera.FileID(c.Gen)
 	}
 	return c.ID
@@ -126,7 +126,7 @@ func (t writeTx) notNew(id hemera.FileID) {
 
 // checkNotEnded refuses what was refused before, and a file that existed.
 func (t writeTx) checkNotEnded(c *Commit) error {
-	if c.BaseGen != 0 && uint64(c.Gen) >= t.base.numbers.First() && t.base.ended.refused.Load() == 0 {
+	if c.BaseGen != 0 && uint64(c.number()) >= t.base.numbers.First() && t.base.ended.refused.Load() == 0 {
 		return nil // as nearly always: no such record was made in this life, and none before could be
 	}
 	over, err := t.isEnded(c.number())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -24,6 +25,8 @@ type base struct {
 	dueTimes dueTimes      // hints about held pieces
 	ended    endedWrites   // what is known of writes that are over
 	counter  *accounts.Counter
+
+	spaceRules atomic.Pointer[func(space string) string] // see Bins.UseSpaceRules; nil: spaces have none
 }
 
 // view runs a reader on one picture of the tree; see record.Store.View.
@@ -70,6 +73,9 @@ func (t tx) ledger() accounts.Ledger { return accounts.Ledger{Txn: t.Txn} }
 
 // pieces is the index of pieces in the same transaction.
 func (t tx) pieces() pieceTx { return pieceTx(t) }
+
+// bins is the recycle bins in the same transaction.
+func (t tx) bins() binTx { return binTx(t) }
 
 // writes is the writes under way, and those that ended, in the same transaction.
 func (t tx) writes() writeTx { return writeTx(t) }

@@ -37,6 +37,7 @@ type Client struct {
 	namesClient
 	observeClient
 	quotaClient
+	recycleClient
 	statusClient
 	trustClient
 	walkClient
@@ -56,6 +57,7 @@ var (
 	_ hemera.Names        = (*Client)(nil)
 	_ hemera.Attributes   = (*Client)(nil)
 	_ hemera.Backups      = (*Client)(nil)
+	_ hemera.RecycleBin   = (*Client)(nil)
 )
 
 // server is the door that a Client asks, and the connections to it.
@@ -71,7 +73,7 @@ func clientOf(s *server) *Client {
 	return &Client{
 		server: s, aboutClient: aboutClient{s}, attributesClient: attributesClient{s}, backupClient: backupClient{s}, benchmarkClient: benchmarkClient{s},
 		clusterClient: clusterClient{s}, maintClient: maintClient{s}, namesClient: namesClient{s}, observeClient: observeClient{s}, quotaClient: quotaClient{s},
-		statusClient: statusClient{s}, trustClient: trustClient{s}, walkClient: walkClient{s}, writesClient: writesClient{s},
+		recycleClient: recycleClient{s}, statusClient: statusClient{s}, trustClient: trustClient{s}, walkClient: walkClient{s}, writesClient: writesClient{s},
 	}
 }
 

@@ -35,6 +35,7 @@ type Services struct {
 	Maint     hemera.MaintAdmin   // jobs, checks, fsck
 	Observe   hemera.Observer     // measurements
 	Quota     hemera.QuotaAdmin
+	Recycle   hemera.RecycleBin
 	Writes    hemera.WriteAdmin  // locks of writes
 	Status    hemera.StatusAdmin // health, explanations
 	Benchmark hemera.Benchmarker
@@ -81,7 +82,9 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	serveObserve(d)
 	serveWrites(d)
 	serveQuota(d)
+	serveRecycle(d)
 	serveStatus(d)
+	serveNetwork(d)
 	serveNames(d)
 	serveAttributes(d)
 	serveWalk(d)

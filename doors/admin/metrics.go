@@ -117,6 +117,13 @@ var (
 	mNetOutErrs = counter("node_net_out_errors_total", "Send errors of the interface.", "node", "interface")
 	mNetInDrops = counter("node_net_in_drops_total", "Packets received and dropped.", "node", "interface")
 
+	// What nodes count of each other, and what follows from it.
+	mNetStanding = gauge("node_network", "1 for what is known of the node's network: unknown, well or suspected, and the cause.", "node", "addr", "standing", "cause")
+	mNetWeight   = gauge("node_network_weight", "Share of its usual part that the node gets of new pieces and of readers.", "node", "addr")
+	mNetSegments = gauge("node_network_segments", "TCP segments in the last minutes, by direction as the node sees it.", "node", "addr", "direction")
+	mNetLost     = gauge("node_network_lost_segments", "Of them, those that were lost.", "node", "addr", "direction")
+	mNetRTT      = gauge("node_network_rtt_seconds", "Mean round trip to other nodes.", "node", "addr")
+
 	// The namespace and its store.
 	mFiles    = gauge("namespace_files", "Committed files.")
 	mDirs     = gauge("namespace_directories", "Directories, the root not included.")
@@ -131,6 +138,9 @@ var (
 	mUnlinked = gauge("namespace_unlinked_pieces", "Pieces that disks are to remove, held ones included.")
 	mHeld     = gauge("namespace_held_pieces", "Pieces of replaced and removed content that stay for readers.")
 	mHeldSize = gauge("namespace_held_bytes", "Bytes of pieces that stay for readers.")
+
+	mRecycled     = gauge("namespace_recycled_files", "Files in recycle bins, which are no part of the tree.")
+	mRecycledSize = gauge("namespace_recycled_bytes", "Bytes of their content.")
 
 	// The health of the cluster, as hemera status shows it.
 	mHealth     = gauge("cluster_health", "0 when all is well, 1 with warnings, 2 with errors.")
@@ -179,6 +189,9 @@ func (s scrape) Collect(ch chan<- prometheus.Metric) {
 		if err == nil {
 			sendStatus(ch, status)
 		}
+		network, err := s.d.Status.Network(ctx)
+		s.report(ctx, ch, "network", err)
+		sendNetwork(ch, network)
 	}
 	if s.d.Maint != nil {
 		jobs, err := s.d.Maint.Jobs(ctx)
@@ -300,6 +313,8 @@ func sendObserved(ctx context.Context, ch chan<- prometheus.Metric, o hemera.Obs
 	mUnlinked.send(ch, float64(n.Unlinked))
 	mHeld.send(ch, float64(n.Held))
 	mHeldSize.send(ch, float64(n.HeldBytes))
+	mRecycled.send(ch, float64(n.Recycled.Files))
+	mRecycledSize.send(ch, float64(n.Recycled.Bytes))
 	return nil
 }
 

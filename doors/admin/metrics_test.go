@@ -98,6 +98,25 @@ func scrape(t *testing.T, url string) string {
 	return body.String()
 }
 
+// What is known of the nodes' networks is told by node, and losses by direction.
+func TestNetworkMetrics(t *testing.T) {
+	_, server, _ := serve(t, root)
+	text := scrape(t, server.URL)
+	for _, line := range []string{
+		`hemera_node_network{addr="node1.example.org:1095",cause="",node="1",standing="well"} 1`,
+		`hemera_node_network{addr="node2.example.org:1095",cause="port",node="2",standing="suspected"} 1`,
+		`hemera_node_network_weight{addr="node2.example.org:1095",node="2"} 0.25`,
+		`hemera_node_network_lost_segments{addr="node2.example.org:1095",direction="out",node="2"} 1200`,
+		`hemera_node_network_segments{addr="node2.example.org:1095",direction="in",node="2"} 90000`,
+		`hemera_node_network_rtt_seconds{addr="node1.example.org:1095",node="1"} 0.00021`,
+		`hemera_condition{code="node_network",severity="warning",subject="node 2"} 1`,
+	} {
+		if !strings.Contains(text, line) {
+			t.Errorf("there is no %s", line)
+		}
+	}
+}
+
 // short is a cluster in which files lack pieces, on no disk in particular.
 type short struct{ *fixture.Cluster }
 

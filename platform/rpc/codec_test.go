@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"encoding/json"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -165,5 +166,32 @@ func TestPermitsTravelAsBefore(t *testing.T) {
 		if !bytes.Equal(old, now) {
 			t.Errorf("%T: %x, was %x", pair[1], now, old)
 		}
+	}
+}
+
+// TestSamplesAreSmall: a thousand nodes send a sample of their network every ten seconds, and other heartbeats have none.
+func TestSamplesAreSmall(t *testing.T) {
+	c, err := newCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := func(sample *hemera.NetworkSample) int {
+		data, err := c.Marshal(&heartbeatRequest{Node: 1, Epoch: 2, Report: hemera.NodeReport{Network: sample}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(data)
+	}
+	s := &hemera.NetworkSample{Taken: time.Unix(1, 2).UTC(), Interval: hemera.NetworkInterval, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}}
+	traffic := hemera.NetworkTraffic{Bytes: 12e9, Packets: 9e6}
+	s.Interfaces = []hemera.NetworkInterface{{Name: "ens1f0np0", Up: true, Carrier: true, Speed: 100e9, In: traffic, Out: traffic}}
+	none, idle := size(nil), size(s)
+	for i := range hemera.NetworkPathsMax {
+		s.Paths = append(s.Paths, hemera.NetworkPath{Peer: netip.AddrFrom4([4]byte{10, 1, 2, byte(i)}), Sent: 70_000, Lost: 7, Received: 90_000, OutOfOrder: 70, RTT: 250 * time.Microsecond})
+	}
+	full := size(s)
+	t.Logf("%d bytes without a sample, %d with one of an idle node, %d with %d paths", none, idle, full, hemera.NetworkPathsMax)
+	if idle-none > 150 || full-none > 32*hemera.NetworkPathsMax {
+		t.Errorf("%d, %d and %d bytes", none, idle, full)
 	}
 }

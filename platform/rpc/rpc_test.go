@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"reflect"
 	"strings"
 	"sync"
@@ -226,6 +227,9 @@ var permits = cmp.Comparer(func(a, b *hemera.Permit) bool {
 	return x == y && err == nil && failed == nil && cmp.Equal(a.Capability, b.Capability)
 })
 
+// addresses compares addresses, which have fields of their own.
+var addresses = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
+
 // conformance is what every transport of Control must do: each argument arrives
 // as it was given and each answer comes back, bit by bit.
 func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control hemera.Control) {
@@ -233,7 +237,11 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 	disk := hemera.NodeDisk{UUID: "u", Path: somePath, ID: 4, Health: hemera.HealthFailing, Why: "x", DiskStats: hemera.DiskStats{Capacity: 1 << 60, Load: hemera.DiskLoad{Busy: 0.25}}}
 	hello := hemera.NodeHello{ID: node, Addr: "n:1", Zone: "z", Version: "1", Disks: []hemera.NodeDisk{disk}}
 	welcome := hemera.NodeWelcome{ID: node, Epoch: 1 << 60, DiskIDs: map[string]hemera.DiskID{"u": 4}, Keys: []hemera.Key{{ID: 1, Secret: []byte{0, 255}}}, ManagerAddr: "m:1", Headroom: map[hemera.DiskID]int64{4: -1}}
-	report := hemera.NodeReport{Stats: hemera.NodeStats{Net: []hemera.NetStats{{Name: "eth0", InRate: 0.1}}, Started: someTime, CPUSeconds: 1e9 + 0.5}, Disks: []hemera.NodeDisk{disk}}
+	report := hemera.NodeReport{Stats: hemera.NodeStats{Net: []hemera.NetStats{{Name: "eth0", InRate: 0.1}}, Started: someTime, CPUSeconds: 1e9 + 0.5}, Disks: []hemera.NodeDisk{disk},
+		Network: &hemera.NetworkSample{Taken: someTime, Interval: time.Second, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("2001:db8::1")},
+			Interfaces: []hemera.NetworkInterface{{Name: "eth0", Virtual: true, Member: true, Up: true, Carrier: true, HalfDuplex: true, Speed: 1 << 40,
+				In: hemera.NetworkTraffic{Bytes: 1 << 60, Packets: 1, Errors: 2, Missed: 3, Dropped: 4}, Out: hemera.NetworkTraffic{Bytes: 5}, CarrierChanges: 6}},
+			Paths: []hemera.NetworkPath{{Peer: netip.MustParseAddr("10.0.0.2"), Sent: 1 << 40, Lost: 2, Received: 3, OutOfOrder: 4, RTT: 5}, {Sent: 6}}}}
 	beat := hemera.HeartbeatReply{Keys: welcome.Keys, Headroom: welcome.Headroom, Attach: []hemera.AttachDisk{{Path: somePath, Space: "s"}}, Detach: []hemera.DiskID{9}}
 	results := []hemera.OrderResult{{ID: 1, Failed: true, ErrKind: uint8(errs.IO), ErrText: "bad", Checksums: []hemera.Checksum{someSum},
 		Pieces: []hemera.PieceStat{{ID: hemera.PieceID{File: 1, Gen: 2, Index: 3}, Path: somePath, Layout: hemera.Plain(), Sealed: someTime}}}}
@@ -266,7 +274,7 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 		if diff := cmp.Diff(s.reply, got, cmp.AllowUnexported(resolved{}), permits); diff != "" {
 			t.Errorf("%s: the answer changed on the way (-sent +got):\n%s", method, diff)
 		}
-		if diff := cmp.Diff([]any{s.want}, manager.calls, permits); diff != "" {
+		if diff := cmp.Diff([]any{s.want}, manager.calls, permits, addresses); diff != "" {
 			t.Errorf("%s: the arguments changed on the way (-sent +got):\n%s", method, diff)
 		}
 		if manager.traces[0] != "0123456789abcdef" {

@@ -67,6 +67,7 @@ func TestRoundTrip(t *testing.T) {
 		"renamed":      func(c *hemera.Capability) { c.Name = "other" },
 		"admin forced": func(c *hemera.Capability) { c.Who.Admin, c.Force, c.Sync, c.Base = true, true, false, nil },
 		"negative":     func(c *hemera.Capability) { c.Size, c.SizeMax = -1, -1 },
+		"replacing":    func(c *hemera.Capability) { c.Replaces, c.Gen = 1<<40, 1 },
 		"may read":     func(c *hemera.Capability) { c.SizeMax, c.Head = 0, 0 },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,11 +11,13 @@ import (
 
 // Flags of the encoded form, in the order of encoder.capability.
 const (
-	flagSync  = 1 << iota // the close waits for the disks
-	flagForce             // opens even if another writer holds the file
-	flagBase              // an update: the content before follows
-	flagName              // the name is not the path's last part
-	flagAdmin             // the user is an admin
+	flagSync     = 1 << iota // the close waits for the disks
+	flagForce                // opens even if another writer holds the file
+	flagBase                 // an update: the content before follows
+	flagName                 // the name is not the path's last part
+	flagAdmin                // the user is an admin
+	_                        // used once: the content may not be read
+	flagReplaces             // the file that is replaced follows
 )
 
 // encoder appends the fields of a capability: numbers as varints, texts behind their length in bytes. Signed numbers are zigzag.
@@ -29,7 +31,7 @@ func (e *encoder) string(s string) { e.uint(uint64(len(s))); e.buf = append(e.bu
 // capability writes all fields. Their order is the format; new ones go to the end.
 func (e *encoder) capability(c *hemera.Capability) {
 	named := path.Base(c.Path) != c.Name // rare
-	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin})
+	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin, false, c.Replaces != 0})
 	e.uint(uint64(c.File))
 	e.uint(uint64(c.Gen))
 	e.uint(uint64(c.Parent))
@@ -62,10 +64,13 @@ func (e *encoder) capability(c *hemera.Capability) {
 	e.uint(c.Epoch)
 	e.int(c.SizeMax)
 	e.uint(uint64(c.Head))
+	if c.Replaces != 0 { // whether it is there is in the flags, so that most tokens are as short as before
+		e.uint(uint64(c.Replaces))
+	}
 }
 
 // flags writes a bit for each, the first lowest.
-func (e *encoder) flags(on [5]bool) {
+func (e *encoder) flags(on [7]bool) {
 	var f byte
 	for i, set := range on {
 		if set {
@@ -237,6 +242,9 @@ func (d *decoder) capability() hemera.Capability {
 	}
 	c.SizeMax = d.int()
 	c.Head = hemera.NodeID(d.uint32())
+	if f&flagReplaces != 0 {
+		c.Replaces = hemera.FileID(d.uint())
+	}
 	return c
 }
 

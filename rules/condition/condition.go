@@ -33,6 +33,7 @@ const (
 	NodeStopping = "node_stopping" // information: it ends the writes it has
 	NodeVersion  = "node_version"  // warning: another version than the manager's
 	NodeClock    = "node_clock"    // warning: see clockSkewMax
+	NodeNetwork  = "node_network"  // warning: it loses packets, or a link of it is bad
 
 	SpaceNoRoom   = "space_no_room"     // error: no disk takes new files
 	SpaceNearFull = "space_nearly_full" // warning: see nearlyFull
@@ -64,7 +65,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 		list = append(list, c)
 	}
 	// Any order: the list is sorted.
-	for _, r := range []rule{files, nodes, disks, surveys, spaces, losses, jobs, removals, quotas, limits, backups} {
+	for _, r := range []rule{files, nodes, networks, disks, surveys, spaces, losses, jobs, removals, quotas, limits, backups} {
 		r(&s, add)
 	}
 	// Stable: within a code the order is the rule's, which is that of ids.
@@ -76,7 +77,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 
 // codes is the order in which conditions of one severity are shown: what hurts users first.
 var codes = [...]string{
-	FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, SpaceNodeLoss, PolicyUnmet, NodeOffline, DiskGone, DiskFailing, DiskErrors,
+	FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, SpaceNodeLoss, PolicyUnmet, NodeOffline, NodeNetwork, DiskGone, DiskFailing, DiskErrors,
 	DiskReadOnly, JobStalled, PiecesBad, FilesIncomplete, LimitReached, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
 	NodeWaiting, BackupOld, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag, NodeStopping,
 	SpaceZoneLoss, SpaceDiskLoss,

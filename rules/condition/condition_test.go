@@ -225,3 +225,18 @@ func TestCodesAreDocumented(t *testing.T) {
 		}
 	}
 }
+
+// A suspected network is a warning of its node, unless that does not answer at all.
+func TestNetworks(t *testing.T) {
+	checkRules(t, map[string]ruleCase{
+		"network": {func(s *hemera.Snapshot) {
+			s.Network.Nodes = []hemera.NodeNetwork{{Node: 1, Addr: "n1:1095", Standing: hemera.NetworkWell, Weight: 1},
+				{Node: 2, Addr: "n2:1095", Standing: hemera.NetworkSuspected, Weight: 0.25, Where: "packets that it sends are lost", Remedy: "look at the port"}}
+		}, []string{"warning node_network node 2"}, "n2:1095 is suspected: packets that it sends are lost; until it is well again its weight for new pieces and for readers is 0.25"},
+		"network of a node that is away": {func(s *hemera.Snapshot) {
+			s.View.Nodes[1].Status = hemera.NodeOffline
+			s.Network.Nodes = []hemera.NodeNetwork{{Node: 2, Standing: hemera.NetworkSuspected, Weight: 0.25}}
+			s.View.Disks = slices.DeleteFunc(s.View.Disks, func(d hemera.Disk) bool { return d.Node == 2 })
+		}, []string{"warning node_offline node 2"}, ""},
+	})
+}

@@ -161,6 +161,23 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
+// networks finds nodes whose network is suspected. Those that are offline have a worse condition.
+func networks(s *hemera.Snapshot, add func(hemera.Condition)) {
+	for _, n := range s.Network.Nodes {
+		node, _ := s.View.Node(n.Node)
+		if n.Standing != hemera.NetworkSuspected || node.Status != hemera.NodeOnline {
+			continue
+		}
+		weight := ""
+		if n.Weight < 1 {
+			weight = fmt.Sprintf("; until it is well again its weight for new pieces and for readers is %.2f", n.Weight)
+		}
+		add(hemera.Condition{Code: NodeNetwork, Severity: hemera.SeverityWarning, Subject: "node " + n.Node.String(),
+			Text: "the network of " + n.Addr + " is suspected: " + n.Where + weight, Remedy: n.Remedy + "; hemera net why " + n.Node.String() + " has the figures",
+		})
+	}
+}
+
 // disks finds disks that are not well. Those of an offline node are left out: the node's condition says it.
 func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 	if len(s.View.Disks) == 0 {

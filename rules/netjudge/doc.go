@@ -22,6 +22,9 @@
 // therefore not blamed for it. [Interface] counters and the state of links are judged besides: a link that is down, slower
 // than it was or than those of most nodes, or that counts damaged packets.
 //
+// What a node sends to clients ([Clients]) is compared with what others send to theirs: clients may be far away, and lose on
+// their own side. With fewer than two others to compare with, it is not judged as a path.
+//
 // # How much traffic is enough
 //
 // Loss is a share, and a share of few packets says little. With r of n segments lost, the true share lies in

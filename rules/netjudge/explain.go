@@ -13,17 +13,10 @@ import (
 // namesMax is how many nodes a sentence names.
 const namesMax = 12
 
-// Explain says in a few plain sentences what a verdict rests on, for a person: the standing, the numbers, and where to look.
-// name gives the name of a node and of [Clients]; nil means their ids.
+// Explain says in a few plain sentences what a verdict rests on, for a person: the standing and the numbers. [Remedy] says
+// where to look. name gives the name of a node and of [Clients]; nil means their ids.
 func Explain(v Verdict, name func(hemera.NodeID) string) []string {
-	if name == nil {
-		name = func(id hemera.NodeID) string {
-			if id == Clients {
-				return "its clients"
-			}
-			return "node " + id.String()
-		}
-	}
+	name = named(name)
 	e := v.Evidence
 	switch v.Standing {
 	case Well:
@@ -38,7 +31,7 @@ func Explain(v Verdict, name func(hemera.NodeID) string) []string {
 			fmt.Sprintf("It takes %s segments without a loss to say that it is well, within a minute or two.", whole(float64(SegmentsToClear()))),
 		}
 	}
-	list := []string{"The node is suspected since " + v.Since.UTC().Format("2006-01-02 15:04:05 MST") + ": " + where(v, name)}
+	list := []string{"The node is suspected since " + v.Since.UTC().Format("2006-01-02 15:04:05 MST") + ": " + Where(v, name) + "."}
 	if v.Cause == Port || v.Cause == Shared || e.Losing > 0 && v.Cause != OnePath {
 		list = append(list, fmt.Sprintf("%d of %d paths lose more than %s. The other nodes lose %s.", e.Losing, e.Paths, percent(e.Limit), percent(e.Usual)))
 	}
@@ -56,49 +49,72 @@ func Explain(v Verdict, name func(hemera.NodeID) string) []string {
 	if v.Weight < 1 {
 		list = append(list, fmt.Sprintf("Its weight for new pieces and for readers is %.2f until it is well again.", v.Weight))
 	}
-	return append(list, look(v))
+	return list
 }
 
-// where says what is wrong, in half a sentence.
-func where(v Verdict, name func(hemera.NodeID) string) string {
+// named is the function that names nodes; the usual one for nil.
+func named(name func(hemera.NodeID) string) func(hemera.NodeID) string {
+	if name != nil {
+		return name
+	}
+	return func(id hemera.NodeID) string {
+		if id == Clients {
+			return "its clients"
+		}
+		return "node " + id.String()
+	}
+}
+
+// Where says what is wrong with a suspected node, as the end of a sentence, and of others "". name is as in [Explain].
+func Where(v Verdict, name func(hemera.NodeID) string) string {
+	if v.Standing != Suspected {
+		return ""
+	}
+	name = named(name)
 	e := v.Evidence
 	switch v.Cause {
 	case LinkDown:
 		if e.CarrierChanges >= flaps {
-			return fmt.Sprintf("the signal of %s comes and goes, %.0f changes in the last minutes.", e.Link, e.CarrierChanges)
+			return fmt.Sprintf("the signal of %s comes and goes, %.0f changes in the last minutes", e.Link, e.CarrierChanges)
 		}
-		return e.Link + " has no signal."
+		return e.Link + " has no signal"
 	case LinkSlow:
 		if e.HalfDuplex {
-			return e.Link + " is half duplex."
+			return e.Link + " is half duplex"
 		}
-		return fmt.Sprintf("%s has %s, and should have %s.", e.Link, bits(e.Speed), bits(e.UsualSpeed))
+		return fmt.Sprintf("%s has %s, and should have %s", e.Link, bits(e.Speed), bits(e.UsualSpeed))
 	case BadPackets:
-		return fmt.Sprintf("%s counts %s bad or dropped packets of %s.", e.Link, whole(e.Bad), whole(e.Packets))
+		return fmt.Sprintf("%s counts %s bad or dropped packets of %s", e.Link, whole(e.Bad), whole(e.Packets))
 	case Shared:
-		return fmt.Sprintf("it loses packets that it %s, and so do %s, which it reaches well.", verb(v.Direction), names(v.With, name))
+		return fmt.Sprintf("it loses packets that it %s, and so do %s, which it reaches well", verb(v.Direction), names(v.With, name))
 	case OnePath:
-		return fmt.Sprintf("packets between it and %s are lost, and not on most of its other paths.", name(v.Peer))
+		return fmt.Sprintf("packets between it and %s are lost, and not on most of its other paths", name(v.Peer))
 	}
-	return fmt.Sprintf("packets that it %s are lost, whatever the other node is.", verb(v.Direction))
+	return fmt.Sprintf("packets that it %s are lost, whatever the other node is", verb(v.Direction))
 }
 
-// look says what a person should look at first.
-func look(v Verdict) string {
+// Remedy says what a person should look at first, as the errors' remedies do; "" if the node is not suspected.
+func Remedy(v Verdict) string {
+	if v.Standing != Suspected {
+		return ""
+	}
 	switch v.Cause {
 	case LinkDown, LinkSlow:
-		return "Look at the cable, the optics and the port of the switch, and at what both ends have agreed on (ethtool)."
+		return "look at the cable, the optics and the port of the switch, and at what both ends have agreed on (ethtool)"
 	case BadPackets:
-		return "Look at the cable and the optics, and for missed packets at the rings and the interrupts of the interface (ethtool -S)."
+		return "look at the cable and the optics, and for missed packets at the rings and the interrupts of the interface (ethtool -S)"
 	case Shared:
-		return "Look at what these nodes share: the uplink of their switch, or the switch."
+		return "look at what these nodes share: the uplink of their switch, or the switch"
 	case OnePath:
-		return "Look at what lies between the two only: routes, links of a bundle between switches."
+		if v.Peer == Clients {
+			return "look at how clients reach this node and not the others: its route to them, a second interface, a firewall"
+		}
+		return "look at what lies between the two only: routes, links of a bundle between switches"
 	}
 	if v.Direction == Out {
-		return "Look at the counters of the switch's port for packets that arrive damaged there, then at the cable."
+		return "look at the counters of the switch's port for packets that arrive damaged there, then at the cable"
 	}
-	return "Look at the counters of the switch's port for packets that it drops or cannot send, then at the cable and the interface."
+	return "look at the counters of the switch's port for packets that it drops or cannot send, then at the cable and the interface"
 }
 
 // verb says a direction as what the node does.

@@ -87,7 +87,7 @@ func TestLinks(t *testing.T) {
 			}
 			s.run(10)
 			v := s.verdicts[2]
-			text := strings.Join(Explain(v, nil), " ")
+			text := strings.Join(append(Explain(v, nil), Remedy(v)), " ")
 			if v.Cause != c.cause || v.Weight < c.least-1e-9 || v.Weight > c.most+1e-9 || !strings.Contains(text, c.text) {
 				t.Errorf("%+v %s", v, text)
 			}
@@ -167,6 +167,54 @@ func TestClientsOnly(t *testing.T) {
 		s.run(1)
 		if got := s.suspected(); len(got) != 0 {
 			t.Fatalf("%+v", got)
+		}
+	}
+}
+
+// The only node with clients that lose, and the only one of a cluster, are not suspected for them: there is nothing to compare with.
+func TestClientsOfOneNode(t *testing.T) {
+	for _, nodes := range []int{1, 2, 12} {
+		s := newCluster(nodes, 28)
+		s.segments = func(int, int) float64 { return 5000 }
+		s.change = func(n *Node) {
+			if n.ID == 1 {
+				n.Paths = append(n.Paths, Path{Peer: Clients, Sent: 5000, Lost: poisson(s.random, 5000*0.02), RTT: 80 * time.Millisecond})
+			}
+		}
+		for range 20 {
+			s.run(1)
+			if got := s.suspected(); len(got) != 0 {
+				t.Fatalf("%d nodes: %+v", nodes, got)
+			}
+		}
+	}
+}
+
+// The worst path of a node is the one that certainly loses most, in the direction that loses; a node without losses has none.
+func TestWorst(t *testing.T) {
+	s := newCluster(6, 29)
+	s.loss = func(a, b int) float64 {
+		if a == 1 && b == 4 {
+			return 0.05
+		}
+		return 0
+	}
+	s.segments = func(a, b int) float64 {
+		if a == 3 && b == 4 {
+			return 3 // one loss in a few segments says little
+		}
+		return 3000
+	}
+	s.run(5)
+	for id, want := range map[hemera.NodeID]PathLoss{2: {Peer: 5, Direction: Out}, 5: {Peer: 2, Direction: In}} {
+		got, ok := s.state.Worst()[id]
+		if !ok || got.Peer != want.Peer || got.Direction != want.Direction || got.Loss.Share() < 0.03 {
+			t.Errorf("node %d: %+v %t", id, got, ok)
+		}
+	}
+	for _, id := range []hemera.NodeID{1, 3, 99} {
+		if got, ok := s.state.Worst()[id]; ok {
+			t.Errorf("node %d: %+v", id, got)
 		}
 	}
 }
@@ -325,6 +373,12 @@ func FuzzStep(f *testing.F) {
 				}
 				if list := Explain(v, nil); len(list) == 0 || strings.Contains(strings.Join(list, ""), "NaN") {
 					t.Fatalf("%q of %+v", list, v)
+				}
+				if bad := v.Standing == Suspected; (Where(v, nil) != "") != bad || (Remedy(v) != "") != bad {
+					t.Fatalf("%q, %q of %+v", Where(v, nil), Remedy(v), v)
+				}
+				if w, ok := state.Worst()[v.Node]; ok && (w.Peer == v.Node || !(w.Loss.Share() > 0) || w.Direction != Out && w.Direction != In) {
+					t.Fatalf("%+v of node %d", w, v.Node)
 				}
 			}
 			if len(r.data) == 0 && len(data) > 0 {

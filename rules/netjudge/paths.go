@@ -20,6 +20,9 @@ const (
 	sharedShare = 0.6
 	// sharedRatio: a path that loses less than this part of what its sender loses elsewhere is well.
 	sharedRatio = 0.25
+	// clientsMin is how many other nodes must send to clients before a node is compared with them. Clients may be far away, and
+	// lose on their own side: a single node, or the only one with such clients, cannot be told from that.
+	clientsMin = 2
 )
 
 // finding is what one step finds about one node.
@@ -220,6 +223,10 @@ func (t *search) findPaths() {
 		if e.explained || !above(e.loss, lossMin, zPath) {
 			continue
 		}
+		if t.nodes[e.b].id == Clients {
+			t.findClients(e)
+			continue
+		}
 		// Both directions of the pair are left out: of two nodes there is nothing else to compare with.
 		pair := []*edge{e}
 		if back := t.edge(e.b, e.a); back != nil && !back.explained {
@@ -234,6 +241,26 @@ func (t *search) findPaths() {
 		t.suspectPath(e.a, e.b, Out, f)
 		t.suspectPath(e.b, e.a, In, f)
 	}
+}
+
+// findClients judges what a node sends to clients, which is compared with what the other nodes send to theirs.
+func (t *search) findClients(e *edge) {
+	var others []float64
+	for _, at := range t.in[e.b] {
+		if o := &t.edges[at]; o != e && !o.explained && o.loss.Sent >= 1/lossMin {
+			others = append(others, o.loss.Share())
+		}
+	}
+	if len(others) < clientsMin {
+		return
+	}
+	elsewhere := median(others)
+	limit := max(lossMin, relativeLimit*elsewhere)
+	if !above(e.loss, limit, zPath) {
+		return
+	}
+	t.suspectPath(e.a, e.b, Out, finding{cause: OnePath, losing: 1, loss: e.loss.Share(), sent: e.loss.Sent, usual: elsewhere, limit: limit,
+		fresh: e.fresh.Share() > limit, calm: calm(e.fresh, e.loss)})
 }
 
 // suspectPath notes a bad path at one of its ends. Of several paths the one that loses most is told.

@@ -10,8 +10,8 @@ import (
 )
 
 // Order lists the pieces that can be read now, best first: on the client's host, in its zone, on
-// disks that are not failing, and among equals spread by the seed with less for loaded disks. Pieces
-// on tried nodes are left out.
+// disks that are not failing, and among equals spread by the seed with less for loaded disks and for nodes
+// whose network is suspected. Such a node is no nearer than others in its zone. Pieces on tried nodes are left out.
 func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.NodeID, seed uint64) []hemera.Target {
 	type option struct {
 		target hemera.Target
@@ -33,9 +33,9 @@ func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.
 		}
 		options = append(options, option{
 			target: hemera.Target{Index: p.Index, Disk: d.ID, Node: d.Node, Addr: n.Addr},
-			far:    distance(n.Addr, d, client, zone, zoned),
+			far:    distance(n, d, client, zone, zoned),
 			sick:   d.Health == hemera.HealthFailing,
-			score:  rank(seed, d.ID, readWeight(d)),
+			score:  rank(seed, d.ID, readWeight(d, n)),
 		})
 	}
 	slices.SortFunc(options, func(a, b option) int {
@@ -97,9 +97,9 @@ func Unreadable(v *hemera.View, pieces []hemera.Piece, tried []hemera.NodeID) st
 	return strings.Join(out, ", ")
 }
 
-// readWeight halves a disk's share for every two readers, and again with its load.
-func readWeight(d *hemera.Disk) float64 {
-	return idle(d.Load.Busy) / (1 + float64(max(d.Load.ReadOpens, 0))/2)
+// readWeight halves a disk's share for every two readers, and again with its load. It is in proportion to its node's weight.
+func readWeight(d *hemera.Disk, n *hemera.NodeInfo) float64 {
+	return networkWeight(n) * idle(d.Load.Busy) / (1 + float64(max(d.Load.ReadOpens, 0))/2)
 }
 
 // truth compares like cmp.Compare: false comes before true.
@@ -113,12 +113,13 @@ func truth(a, b bool) int {
 	return 1
 }
 
-// distance is 0 on the client's host, 1 in its zone, 2 elsewhere.
-func distance(addr string, d *hemera.Disk, client, zone string, zoned bool) int {
+// distance is 0 on the client's host, 1 in its zone, 2 elsewhere. Within a host nothing crosses the network. A zone is near
+// only as far as its network is good.
+func distance(n *hemera.NodeInfo, d *hemera.Disk, client, zone string, zoned bool) int {
 	switch {
-	case sameHost(addr, client):
+	case sameHost(n.Addr, client):
 		return 0
-	case zoned && d.Zone == zone:
+	case zoned && d.Zone == zone && networkWeight(n) == 1:
 		return 1
 	}
 	return 2
@@ -151,7 +152,7 @@ func closest(v *hemera.View, picked []candidate, client string) int {
 	zone, zoned := clientZone(v, client)
 	best, least := 0, 3
 	for i, c := range picked {
-		if far := distance(c.node.Addr, c.disk, client, zone, zoned); far < least {
+		if far := distance(c.node, c.disk, client, zone, zoned); far < least {
 			best, least = i, far
 		}
 	}

@@ -150,7 +150,7 @@ func candidates(found []candidate, v *hemera.View, r Request, step int) []candid
 	}
 	eachDisk(v, r, step, func(d *hemera.Disk, n *hemera.NodeInfo) {
 		if refusal(d, n, r) == "" {
-			found = append(found, candidate{disk: d, node: n, score: rank(r.Seed, d.ID, writeWeight(d, writers(d.ID)))})
+			found = append(found, candidate{disk: d, node: n, score: rank(r.Seed, d.ID, writeWeight(d, n, writers(d.ID)))})
 		}
 	})
 	return found
@@ -297,11 +297,19 @@ func take(v *hemera.View, found []candidate, r Request, spare int) []candidate {
 	return found[:want:want]
 }
 
-// writeWeight is a disk's share of new pieces: in proportion to its free space, less when busy, and
+// writeWeight is a disk's share of new pieces: in proportion to its free space and to its node's weight, less when busy, and
 // much less for every write already under way, so that few large streams land on different disks.
-func writeWeight(d *hemera.Disk, writers int) float64 {
+func writeWeight(d *hemera.Disk, n *hemera.NodeInfo, writers int) float64 {
 	w := float64(max(writers, 0) + 1) // squared below
-	return float64(d.Free) * idle(d.Load.Busy) / (w * w)
+	return float64(d.Free) * networkWeight(n) * idle(d.Load.Busy) / (w * w)
+}
+
+// networkWeight is a node's share of what it would get with a good network. What is not in (0,1] is 1.
+func networkWeight(n *hemera.NodeInfo) float64 {
+	if w := n.NetworkWeight; w > 0 && w < 1 {
+		return w
+	}
+	return 1
 }
 
 // idle is 1 for an idle disk and 0.2 for a busy one: load reports are late, so no disk is left out.

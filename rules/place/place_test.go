@@ -465,6 +465,52 @@ func TestReadsAreShared(t *testing.T) {
 	}
 }
 
+// A node whose network is suspected gets its share of new pieces and of reads, and the rest of it goes to the others.
+func TestSharesFollowTheNetwork(t *testing.T) {
+	const rounds = 20000
+	for _, c := range []struct{ weight, share float64 }{{0.25, 0.25 / 3.25}, {0.05, 0.05 / 3.05}, {1, 0.25}, {0, 0.25}, {-1, 0.25}, {7, 0.25}, {math.NaN(), 0.25}} {
+		v := view(nil, 1, 1, 1, 1)
+		v.Nodes[2].NetworkWeight = c.weight
+		pieces := []hemera.Piece{{Index: 0, Disk: 1}, {Index: 1, Disk: 2}, {Index: 2, Disk: 3}, {Index: 3, Disk: 4}}
+		written, read := 0.0, 0.0
+		for seed := range uint64(rounds) {
+			choice, err := Choose(v, Request{Space: "default", Want: 1, Seed: seed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if choice.Targets[0].Node == 3 {
+				written++
+			}
+			if Order(v, pieces, "", nil, seed)[0].Node == 3 {
+				read++
+			}
+		}
+		if math.Abs(written/rounds-c.share) > 0.015 || math.Abs(read/rounds-c.share) > 0.015 {
+			t.Errorf("weight %v: %.3f of the pieces and %.3f of the reads, not %.3f", c.weight, written/rounds, read/rounds, c.share)
+		}
+	}
+}
+
+// The zone of a suspected node is not near; its own host is, as nothing crosses the network there.
+func TestASuspectedNodeIsNotNear(t *testing.T) {
+	v := view([]string{"a", "b"}, 1, 1, 1, 1)
+	v.Disks[0].Active = false // on the client's own host
+	v.Nodes[2].NetworkWeight = 0.05
+	pieces := []hemera.Piece{{Index: 0, Disk: 1}, {Index: 1, Disk: 2}, {Index: 2, Disk: 3}}
+	others := 0
+	for seed := range uint64(1000) {
+		if Order(v, pieces, "n1", nil, seed)[0].Node == 2 {
+			others++
+		}
+		if first := Order(v, pieces, "n3", nil, seed)[0].Node; first != 3 {
+			t.Fatalf("seed %d: a client on the host of its piece reads from node %d", seed, first)
+		}
+	}
+	if others < 900 {
+		t.Errorf("the other zone got %d of 1000 reads", others)
+	}
+}
+
 func FuzzChoose(f *testing.F) {
 	f.Add(uint64(1), 3, 2, int64(10), 2, "n1")
 	f.Fuzz(func(t *testing.T, seed uint64, nodes, perNode int, size int64, want int, client string) {

@@ -48,6 +48,7 @@ func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint6
 	// What a node reports is cut at the bounds of the protocol, as a node may be in bad hands.
 	ctl.engine.RepairPieces(report.Bad[:min(len(report.Bad), hemera.BadPiecesMax)]...)
 	ctl.writes.reported(node, report.Writes)
+	ctl.network.Take(node, report.Network, ctl.now())
 	reply.Writes = ctl.writes.asks.take(node) // the node answers with its next heartbeat
 	return reply, nil
 }
@@ -86,7 +87,7 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 	}
 	// Name and space become the entry's, which outlives the token that they are parts of.
 	e, err := ctl.pieces.commit(ctx, namespace.Commit{
-		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Force: c.Force, Parent: c.Parent, Name: strings.Clone(c.Name),
+		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Replaces: c.Replaces, Force: c.Force, Parent: c.Parent, Name: strings.Clone(c.Name),
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
 		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Who: c.Who.Name,
 		Promised: c.Size, ReleaseClaim: func(limits []quota.Standing) []quota.Standing {
@@ -197,7 +198,7 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 	}
 	c := permit.Capability
 	// What it gets is good for as long as any other capability, so a write that was barred must not have it.
-	barred, err := ctl.tree.Barred(ctx, namespace.Commit{ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Name: c.Name})
+	barred, err := ctl.tree.Barred(ctx, namespace.Commit{ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Replaces: c.Replaces, Name: c.Name})
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "manager.Replace", c.Path)
 	}

@@ -13,6 +13,8 @@
 //     then the lock of the name. locator finds pieces and checksums. ownWrites (own.go, move.go) is how a process finds and
 //     renames what it is writing itself;
 //   - control (control.go, trust.go) is what nodes ask: registration, heartbeats, orders, commits;
+//   - netwatch keeps what nodes count of their networks; watchNetwork (network.go) has it judged every 10 s and puts the
+//     weights into the cluster's views;
 //   - clusterAdmin, maintAdmin, quotaAdmin, writeAdmin, reporter and observer are what admins ask.
 //
 // # What is durable

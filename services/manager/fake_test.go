@@ -175,8 +175,9 @@ type fakeNode struct {
 	// failCopies makes that many copies fail.
 	failCopies int
 	copies     int
-	badPages   int64                   // that verifying finds, until a repair
-	ruined     map[hemera.PieceID]bool // pieces none of whose bytes are right, and that only a copy of another mends
+	badPages   int64                        // that verifying finds, until a repair
+	ruined     map[hemera.PieceID]bool      // pieces none of whose bytes are right, and that only a copy of another mends
+	network    func() *hemera.NetworkSample // nil: it samples nothing
 }
 
 func (n *fakeNode) register() {
@@ -235,7 +236,7 @@ func (n *fakeNode) run(ctx context.Context) {
 	wg.Go(func() {
 		for ctx.Err() == nil {
 			id, epoch := n.lease()
-			_, _ = n.rig.m.Heartbeat(ctx, id, epoch, hemera.NodeReport{Disks: n.reported()})
+			_, _ = n.rig.m.Heartbeat(ctx, id, epoch, hemera.NodeReport{Disks: n.reported(), Network: n.sample()})
 			select {
 			case <-ctx.Done():
 			case <-time.After(hemera.HeartbeatInterval):
@@ -258,6 +259,16 @@ func (n *fakeNode) run(ctx context.Context) {
 			results = append(results, n.execute(o))
 		}
 	}
+}
+
+// sample is what the node tells of its network; nil most times.
+func (n *fakeNode) sample() *hemera.NetworkSample {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.network == nil {
+		return nil
+	}
+	return n.network()
 }
 
 func (n *fakeNode) execute(o hemera.Order) hemera.OrderResult {

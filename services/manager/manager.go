@@ -13,6 +13,7 @@ import (
 	"hemera/core/cluster"
 	"hemera/core/maint"
 	"hemera/core/namespace"
+	"hemera/core/netwatch"
 	"hemera/core/orders"
 	"hemera/errs"
 	"hemera/platform/kv"
@@ -62,6 +63,7 @@ type Manager struct {
 	*quotaAdmin
 	*reporter
 	*writeAdmin
+	*recycler
 	*parts
 }
 
@@ -73,6 +75,7 @@ type parts struct {
 	engine  *maint.Engine      // drain, repair, audit, removal
 	pending *pending           // writes begun and not committed
 	pieces  *recorder          // every change that records pieces goes through it
+	network *netwatch.Watch    // what nodes count of their networks
 	ops     *operations        // counts and latencies, by operation
 	now     func() time.Time   // Options.Now
 	log     *slog.Logger
@@ -94,6 +97,7 @@ var (
 	_ hemera.TrustAdmin   = (*Manager)(nil)
 	_ hemera.WriteAdmin   = (*Manager)(nil)
 	_ hemera.StatusAdmin  = (*Manager)(nil)
+	_ hemera.RecycleBin   = (*Manager)(nil)
 )
 
 // New loads the cluster's state and returns a manager that can be called; background work begins
@@ -114,7 +118,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	p := &parts{
 		tree: o.Tree, cluster: c, orders: orders.New(), pending: newPending(o.WritesOfUser, o.WritesOfSession),
-		pieces: &recorder{tree: o.Tree, view: c.View}, ops: newOperations(o.Now), now: o.Now, log: o.Log, started: o.Now(),
+		pieces: &recorder{tree: o.Tree, view: c.View}, network: netwatch.New(o.Log), ops: newOperations(o.Now), now: o.Now, log: o.Log, started: o.Now(),
 	}
 	p.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, p.pieces}, Removals: o.Tree, Findings: o.Tree, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
@@ -138,6 +142,8 @@ func newManager(p *parts, o Options) *Manager {
 	writes := &writeAdmin{parts: p}
 	observes := &observer{parts: p, began: processStats().virtual}
 	own := &ownWrites{parts: p, names: names}
+	recycles := &recycler{p}
+	p.tree.UseSpaceRules(recycles.ruleOfSpace)
 	reports := &reporter{
 		parts: p, observer: observes, version: o.Version, limits: o.Limits, quotas: aged[[]hemera.QuotaRow]{now: p.now},
 		census: &census{files: p.tree, now: p.now, broken: p.engine.Broken},
@@ -156,6 +162,7 @@ func newManager(p *parts, o Options) *Manager {
 		quotaAdmin:   &quotaAdmin{p},
 		reporter:     reports,
 		writeAdmin:   writes,
+		recycler:     recycles,
 		parts:        p,
 	}
 }
@@ -166,7 +173,9 @@ func (m *Manager) Run(ctx context.Context) error {
 	g.Go(func() error { return m.cluster.Run(ctx) })
 	g.Go(func() error { return m.engine.Run(ctx) })
 	g.Go(func() error { return m.sweep(ctx) })
+	g.Go(func() error { return m.watchNetwork(ctx) })
 	g.Go(func() error { return m.tree.RunQuotas(ctx) })
+	g.Go(func() error { return m.recycler.expire(ctx) })
 	err := g.Wait()
 	// A manager that fails says nothing: its next start then audits the disks.
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/policy"
+	"hemera/rules/recycle"
 )
 
 // The namespace implements Names, Directories and Attributes itself. The manager serves it through decorators, each
@@ -113,6 +114,9 @@ func (c attributeChanges) RemoveXattr(ctx context.Context, who hemera.Identity, 
 // users who write cannot.
 func (c attributeChanges) check(path, name, value string) error {
 	if err := policy.CheckAttribute(name, value); err != nil {
+		return errs.Wrap(err, "manager.SetAttribute", path)
+	}
+	if err := recycle.CheckAttribute(name, value); err != nil {
 		return errs.Wrap(err, "manager.SetAttribute", path)
 	}
 	// An empty value asks for nothing.

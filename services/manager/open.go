@@ -188,6 +188,9 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 	// The file keeps its place and its mode, whatever the request says of new files.
 	if prep.Existing {
 		c.Parent, c.Name, c.BaseGen, c.Mode = e.Parent, e.Name, e.Gen, e.Mode
+		if prep.Keeps {
+			c.Replaces = e.ID
+		}
 	}
 	pol, err := decide(view, prep, c, r.Wish)
 	if err != nil {

@@ -168,7 +168,7 @@ func (o *ownWrites) Discard(ctx context.Context, who hemera.Identity, at, proces
 		return missing
 	}
 	// The refusal is durable before the lock is freed: a commit that comes later fails with Conflict.
-	discarded, err := o.tree.Discard(ctx, namespace.Commit{ID: w.file, Gen: w.gen, BaseGen: w.permit.BaseGen})
+	discarded, err := o.tree.Discard(ctx, namespace.Commit{ID: w.file, Gen: w.gen, BaseGen: w.permit.BaseGen, Replaces: w.permit.Replaces})
 	switch {
 	case err != nil:
 		return errs.Wrap(err, "manager.Remove", at)

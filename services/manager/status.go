@@ -53,6 +53,7 @@ func (rep *reporter) snapshot(ctx context.Context) (s hemera.Snapshot, err error
 		return s, err
 	}
 	s.Losses = losses(s.View)
+	s.Network = rep.network.Report(s.View)
 	// Without the broken ones, which the census counts by what they cost.
 	s.Bad = rep.engine.Bad()
 	if rep.limits != nil {

@@ -29,16 +29,20 @@ func (rep *reporter) Why(ctx context.Context, kind, ref string) (out hemera.Expl
 			return out, errs.New(errs.Invalid, "manager.Why", ref, "a disk is named by its number").WithRemedy("see `hemera fs ls`")
 		}
 		return rep.whyDisk(ctx, hemera.DiskID(id))
-	case hemera.WhyNode:
+	case hemera.WhyNode, hemera.WhyNetwork:
 		id, err := strconv.ParseUint(ref, 10, 32)
 		if err != nil {
 			return out, errs.New(errs.Invalid, "manager.Why", ref, "a node is named by its number").WithRemedy("see `hemera node ls`")
+		}
+		// The same subject from two sides: the node with all that is its, or its network alone.
+		if kind == hemera.WhyNetwork {
+			return rep.whyNetwork(hemera.NodeID(id))
 		}
 		return rep.whyNode(ctx, hemera.NodeID(id))
 	case hemera.WhyJobs:
 		return rep.whyJobs(ctx)
 	}
-	return out, errs.New(errs.Invalid, "manager.Why", kind, "is nothing that can be explained").WithRemedy("kinds are file, disk, node and jobs")
+	return out, errs.New(errs.Invalid, "manager.Why", kind, "is nothing that can be explained").WithRemedy("kinds are file, disk, node, network and jobs")
 }
 
 // whyFile explains a file: where its pieces can be read, what it lacks, who holds it.
@@ -203,7 +207,7 @@ func (rep *reporter) addOpen(ctx context.Context, out *hemera.Explanation, about
 	}
 }
 
-// addQuota names the limits that are used up for a path.
+// addQuota names the limits that are used up for a path. Without quotas, or if they cannot be read, it adds nothing.
 func (rep *reporter) addQuota(ctx context.Context, out *hemera.Explanation, path string) {
 	rows, err := rep.tree.Quotas(ctx, hemera.SystemIdentity(), path)
 	if err != nil {
@@ -378,7 +382,8 @@ func (rep *reporter) addHolds(ctx context.Context, out *hemera.Explanation, id h
 	return nil
 }
 
-// whyNode explains a node.
+// whyNode explains a node: its conditions, those of its network included, the disks that are not in full use, its load, and who has
+// files open there. It asks the node for the last of these, and takes as long as usesPatience if that does not answer.
 func (rep *reporter) whyNode(ctx context.Context, id hemera.NodeID) (out hemera.Explanation, err error) {
 	view := rep.cluster.View()
 	n, ok := view.Node(id)
@@ -405,7 +410,8 @@ func (rep *reporter) whyNode(ctx context.Context, id hemera.NodeID) (out hemera.
 	return out, nil
 }
 
-// whyJobs explains all drains and repairs that are not done.
+// whyJobs explains all drains and repairs that are not done. What holds up one of them is told by the explanation of its disk,
+// which the remedy names.
 func (rep *reporter) whyJobs(ctx context.Context) (out hemera.Explanation, err error) {
 	jobs, err := rep.engine.Jobs(ctx)
 	if err != nil {

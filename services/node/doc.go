@@ -15,7 +15,8 @@
 //     those that are gone, and reports on all.
 //   - orders run what the manager ordered, in lanes by disk; lease is the exchange of orders and results under one lease.
 //   - stateFile (node.json) and seenFile (manager.seen) are what a node remembers. badPieces are what it found bad and has to
-//     report. meter measures the machine.
+//     report. meter measures the machine, and Network samples its
+//     interfaces and connections for every tenth heartbeat.
 //
 // # States of a node
 //

@@ -57,6 +57,8 @@ type Options struct {
 	Measure func() hemera.NodeStats
 	// Limits are the bounds of the process that refused somebody a short time ago; nil tells of none.
 	Limits func() []hemera.LimitUse
+	// Network samples this machine's network, for the heartbeats; nil takes no samples.
+	Network func() hemera.NetworkSample
 }
 
 // Node is one storage node. Its methods may be called concurrently.
@@ -68,6 +70,7 @@ type Node struct {
 	host    *transfer.Host    // moves data
 	pending *transfer.Pending // writes, and pieces of writes, that are not ended
 	meter   *meter
+	network networkTurn // of heartbeats
 	started time.Time
 
 	addr    atomic.Pointer[string] // what clients and peers reach the node by, as of the last registration
@@ -91,6 +94,10 @@ type Node struct {
 	unclean   bool // the process before did not end in good order, and no manager knows it yet
 }
 
+// workersPerDisk is how many orders run at once per disk. It is above the number of large copies that the manager has under
+// way to a disk: small ones wait for the device most of the time, whose journal makes many of them durable at once.
+const workersPerDisk = 16
+
 // New makes a node and opens its disks. A disk that cannot be opened is reported as gone and tried
 // again; only an unusable state directory is an error.
 func New(o Options) (*Node, error) {
@@ -98,7 +105,7 @@ func New(o Options) (*Node, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Workers <= 0 {
-		o.Workers = 2
+		o.Workers = workersPerDisk
 	}
 	state, err := openState(o.StateDir)
 	if err != nil {
@@ -108,7 +115,7 @@ func New(o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, state: state, seen: seen, meter: newMeter(o.Measure), started: time.Now(), joined: make(chan struct{}), stopping: make(chan struct{})}
+	n := &Node{o: o, state: state, seen: seen, meter: newMeter(o.Measure), network: networkTurn{sample: o.Network}, started: time.Now(), joined: make(chan struct{}), stopping: make(chan struct{})}
 	if o.ID != 0 {
 		state.ID = o.ID
 	}

@@ -180,7 +180,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	for {
 		report := hemera.NodeReport{
 			Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked), Bad: n.bad.take(), Copies: n.orders.copied(),
-			Stopping: n.stops(),
+			Stopping: n.stops(), Network: n.network.next(time.Now()),
 		}
 		report.Stats.Unusable = n.disks.unusable()
 		if n.o.Limits != nil {

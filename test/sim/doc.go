@@ -6,7 +6,7 @@
 // and machines that end at any moment (process.go, machine.go).
 //
 // Actors: clients create, update, rename, read and remove files at the same time (client.go). An admin sets quotas,
-// drains disks and takes backups. A nemesis (nemesis.go) loses, delays and doubles messages, partitions the network also
+// drains disks and takes backups. In some plans a machine has a bad cable, which its counts show (cable.go). A nemesis (nemesis.go) loses, delays and doubles messages, partitions the network also
 // in one direction, kills processes, cuts the power of machines, and makes disks fill up, refuse writes, stall, forget,
 // flip bits or vanish. Some plans also have slow moves and removals, wrong pieces in the place of later copies (plant.go),
 // a node in bad hands (rogue.go), or a manager that starts over an older copy of its store (stale.go).

@@ -25,6 +25,9 @@ type machine struct {
 	drives []*drive
 	skew   atomic.Int64             // nanoseconds the clock is off
 	life   atomic.Pointer[nodeLife] // nil while the node is dead
+
+	index    int         // among the plan's machines; the rogue's is not among them
+	badCable atomic.Bool // some of what it sends is lost
 }
 
 // nodeLife is one life of a node.
@@ -37,7 +40,8 @@ type nodeLife struct {
 
 // newMachine makes a machine with drives. Its node is started later.
 func newMachine(w *world, i, drives int) (*machine, error) {
-	m := &machine{w: w, host: host(fmt.Sprintf("node%d", i)), addr: fmt.Sprintf("node%d:1095", i), state: filepath.Join(w.plan.dir, fmt.Sprintf("node%d", i))}
+	m := &machine{w: w, host: host(fmt.Sprintf("node%d", i)), addr: fmt.Sprintf("node%d:1095", i), state: filepath.Join(w.plan.dir, fmt.Sprintf("node%d", i)), index: i}
+	m.badCable.Store(w.plan.lossy && i == w.plan.loser)
 	for d := range drives {
 		drive, err := newDrive(fmt.Sprintf("/disk%d", d), w.clock(&m.skew))
 		if err != nil {
@@ -58,7 +62,7 @@ func (m *machine) start() error {
 	o := node.Options{
 		Control: &control{w: m.w, life: life.process, from: m.host, id: func() hemera.NodeID { return life.node.ID() }}, Peers: life.peers, StateDir: m.state, Addr: m.addr, Zone: m.zone, Version: "sim",
 		Verify:  func(token string) (hemera.Capability, error) { return keys.Verify(token, now()) },
-		SetKeys: keys.Set, Bar: keys.Bar, Measure: func() hemera.NodeStats { return hemera.NodeStats{} }, Log: m.w.log.With("node", m.host),
+		SetKeys: keys.Set, Bar: keys.Bar, Measure: func() hemera.NodeStats { return hemera.NodeStats{} }, Network: m.counts(), Log: m.w.log.With("node", m.host),
 		// The scrub is slow, so that rot is found by reads as well as by the scrub.
 		SmallBytes: m.w.plan.smallBytes, ScrubRate: 64 << 10,
 		OpenDisk: func(path string, fresh bool) (disk.Store, error) {

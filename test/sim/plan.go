@@ -56,6 +56,9 @@ type plan struct {
 	stalls bool // some commits arrive hours late
 	rogue  bool // one more node has joined, and does what it must not
 	plants bool // pieces of files stand where they do not belong
+	// lossy: the machine with the number loser has a bad cable.
+	lossy bool
+	loser int
 	// stale: the manager's directory is put back to an older copy now and then.
 	stale bool
 	// victim is the one drive that may lose what it acknowledged; without, all keep it.
@@ -112,6 +115,9 @@ func newPlan(o Options) plan {
 		p.strain, p.replicas, p.cruel, p.minPieces = 4*time.Second, 1, false, "auto"
 		p.machines, p.drives, p.load = 3, 1, 3*time.Minute
 		p.plants, p.stale, p.rogue, p.hold = false, false, false, 0
+	}
+	if r := p.random("lossy"); r.IntN(4) == 0 {
+		p.lossy, p.loser = true, r.IntN(p.machines)
 	}
 	// A double arrives up to forty seconds late, when its sender may have been restarted.
 	p.weather = weather{delay: 5 * time.Millisecond, slowDelay: 3 * time.Second, late: 40 * time.Second}

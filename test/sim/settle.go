@@ -54,6 +54,7 @@ func (w judge) settle(ctx context.Context) {
 	w.checkReads(ctx)
 	w.checkPieces(ctx)
 	w.checkDrives(ctx)
+	w.checkCable(ctx)
 }
 
 // audit compares disks and namespace once; what it finds is mended afterwards. Only what crashes

@@ -186,6 +186,8 @@ func (c entryPass) entry(t *counts, k, raw []byte) {
 		return
 	}
 	root := len(k) <= schema.IDKeyBytes // the one entry without a name
+	// The directory of recycle bins has no parent either, and a name and a location like any other.
+	bins := e.Parent == 0 && string(e.Name) == schema.BinName && e.Kind == hemera.KindDirectory
 	if t.names == nil && (root != (e.ID == hemera.RootID) || root && schema.Uint64At(k, 2) != 0) {
 		c.problem("entry %x has id %s: only the root has no name", k, e.ID)
 	}
@@ -200,18 +202,18 @@ func (c entryPass) entry(t *counts, k, raw []byte) {
 		t.fact(fact{kind: indexIncomplete, file: e.ID}, inEntry, nil)
 	}
 	if t.names == nil {
-		c.count(t, e, root)
+		c.count(t, e, root || bins)
 	}
 }
 
 // count adds an entry to its directory and its disks. Several goroutines add to different directories at once: the
 // entries of one directory are in one chunk, because chunks are cut between directories.
-func (c entryPass) count(t *counts, e *schema.EntryHeader, root bool) {
+func (c entryPass) count(t *counts, e *schema.EntryHeader, top bool) {
 	if uint64(e.ID) >= c.ids {
 		c.problem("fid %s is beyond the reserved ids (%d)", e.ID, c.ids)
 	}
 	parent := isRoot
-	if !root {
+	if !top {
 		parent = c.parentOf(t, e)
 	}
 	weight := hemera.TreeTotals{Dirs: 1}

@@ -45,6 +45,10 @@ const (
 // FormatVersion is what MetaFormat holds. A store with another number is refused.
 const FormatVersion = 1
 
+// BinName is the name of the directory with all recycle bins. Its parent is 0, as the root's, so no path leads to it, and
+// nothing in it counts in the root's totals.
+const BinName = "recycle"
+
 // Lengths of keys that have one length.
 const (
 	IDKeyBytes    = 10 // of every table that is keyed by an id alone

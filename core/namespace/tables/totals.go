@@ -89,16 +89,19 @@ func (t Txn) Deepen(dirs []*hemera.Entry, depth int64) error {
 // of a circle, which only damage can make.
 const LevelsMax = 1 << 20
 
+// BinPath begins the path of what is in a recycle bin. No caller's path does, as theirs begin with a slash.
+const BinPath = "recycle:"
+
 // Above returns the chain from the root to the directory, and its path. It follows ids, so it is right
 // whatever was renamed. A rename does not look at what is below, so the path may be longer than
 // paths may be: then nobody can ask for it, but what is there is kept, moved and repaired as
-// everything else.
+// everything else. In a recycle bin the chain begins at the directory of all bins, and the path with [BinPath].
 func (t Txn) Above(dir *hemera.Entry) (dirs []*hemera.Entry, path string, err error) {
 	length := 0
 	dirs = make([]*hemera.Entry, 0, 8)
 	for e := dir; ; {
 		dirs = append(dirs, e)
-		if e.ID == hemera.RootID {
+		if IsTop(e) {
 			break
 		}
 		length += 1 + len(e.Name)
@@ -116,6 +119,9 @@ func (t Txn) Above(dir *hemera.Entry) (dirs []*hemera.Entry, path string, err er
 	}
 	// From the top down; the directory itself is the last name.
 	var b strings.Builder
+	if dirs[len(dirs)-1].ID != hemera.RootID {
+		b.WriteString(BinPath)
+	}
 	b.Grow(length)
 	for i := len(dirs) - 2; i >= 0; i-- {
 		b.WriteByte('/')
@@ -126,6 +132,9 @@ func (t Txn) Above(dir *hemera.Entry) (dirs []*hemera.Entry, path string, err er
 	}
 	return dirs, b.String(), nil
 }
+
+// IsTop reports whether nothing is above a directory: it is the root, or the directory of all recycle bins.
+func IsTop(dir *hemera.Entry) bool { return dir.ID == hemera.RootID || dir.Parent == 0 }
 
 func corrupt(id hemera.FileID, why string) error {
 	return errs.New(errs.Corrupt, "namespace.Resolve", "fid:"+id.String(), why)

@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
 	"hemera/errs"
 	"hemera/platform/xrootd"
 )
@@ -22,27 +24,50 @@ import (
 // RmCommand makes `hemera rm`: remove files and trees.
 // It works with any XRootD server. A removal is not atomic: an interrupted one leaves the rest.
 func RmCommand(e *cli.Env) *cobra.Command {
-	var recursive, force bool // -r, -f
+	var recursive, force, erase bool // -r, -f, -F
 	var k cli.Consent
 	c := &cobra.Command{
 		Use: "rm <path>…", Short: "Remove files, and with -r directories", Args: cobra.MinimumNArgs(1), ValidArgsFunction: complete.Paths(e),
-		Long: `Removes files, at once and for good. Directories need -r, which removes all that is in them.
+		Long: `Removes files. Below a directory with the attribute sys.recycle they go to its recycle bin, from which
+hemera recycle restore brings them back; elsewhere they are gone at once. --no-recycle, for admins,
+removes them for good everywhere. Directories need -r, which removes all that is in them.
+
 Before it removes a directory that is not empty, the command says how many files and bytes will
 go, and asks. A script gives its consent with --yes. --dry-run says what would go, and stops.
 ` + cli.PathHelp,
 		Example: `  hemera rm /exp/old.root
   hemera rm -r /exp/run1
-  hemera rm -r --dry-run /exp/run1`,
+  hemera rm -r --dry-run /exp/run1
+  hemera rm --no-recycle /exp/old.root`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
-				return e.Done(rm(ctx, e, &removal{cl: cl, recursive: recursive, force: force}, k, args))
+				r := &removal{cl: cl, recursive: recursive, force: force, remove: cl.Remove, rmdir: cl.Rmdir}
+				if !erase {
+					return e.Done(rm(ctx, e, r, k, args))
+				}
+				return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+					r.remove, r.rmdir = eraser(e, m, hemera.KindFile), eraser(e, m, hemera.KindDirectory)
+					return e.Done(rm(ctx, e, r, k, args))
+				})
 			})
 		},
 	}
+	c.Flags().BoolVarP(&erase, "no-recycle", "F", false, "for good, past the recycle bin; for admins")
 	cli.RecursiveFlag(c, &recursive, "remove directories too, with their contents")
 	c.Flags().BoolVarP(&force, "force", "f", false, "ignore paths that do not exist")
 	k.Flags(c)
 	return c
+}
+
+// eraser returns a function that removes an entry of the kind for good, at the manager.
+func eraser(e *cli.Env, m *admin.Client, kind hemera.EntryKind) func(context.Context, xrootd.URL) error {
+	return func(ctx context.Context, u xrootd.URL) error {
+		path, err := e.OnManager(u.String())
+		if err != nil {
+			return err
+		}
+		return m.Erase(ctx, hemera.Identity{}, path, kind)
+	}
 }
 
 // rm looks at all arguments, asks once, and then removes.
@@ -113,6 +138,8 @@ type removal struct {
 	cl               *xrootd.Client
 	recursive, force bool
 	targets          []doomed // what survey found, in the order of the arguments
+	// remove removes a file, and rmdir an empty directory.
+	remove, rmdir func(context.Context, xrootd.URL) error
 
 	mu     sync.Mutex
 	done   int64 // files
@@ -182,7 +209,7 @@ func (r *removal) run(ctx context.Context, e *cli.Env) error {
 		if d.dir {
 			r.tree(ctx, e, d.url)
 		} else {
-			r.note(e, r.cl.Remove(ctx, d.url))
+			r.note(e, r.remove(ctx, d.url))
 		}
 	}
 	stop() // the progress line ends before the command's error is printed
@@ -216,7 +243,7 @@ func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
 				return nil
 			}
 			g.Go(func() error {
-				r.note(e, r.cl.Remove(ctx, dir.Join(i.Name)))
+				r.note(e, r.remove(ctx, dir.Join(i.Name)))
 				return nil
 			})
 			// An interruption ends the listing; removals under way end by themselves.
@@ -235,7 +262,7 @@ func (r *removal) tree(ctx context.Context, e *cli.Env, top xrootd.URL) {
 		for _, dir := range level {
 			g.Go(func() error {
 				// A directory that is not empty has a file that could not be removed.
-				if err := r.cl.Rmdir(ctx, dir); err != nil && (r.failures() == 0 || !errors.Is(err, errs.NotEmpty)) {
+				if err := r.rmdir(ctx, dir); err != nil && (r.failures() == 0 || !errors.Is(err, errs.NotEmpty)) {
 					r.fail(e, err) // that of what could not be removed in it has been told
 				}
 				return nil

@@ -88,6 +88,7 @@ func namespaceRecord(n hemera.NamespaceStats, uptime float64) output.Record {
 		{Key: "ns.store.cache_bytes", Value: n.StoreCacheBytes}, {Key: "ns.store.cache_bytes_max", Value: n.StoreCacheMax},
 		{Key: "ns.pending.writes", Value: n.Pending}, {Key: "ns.unlinked.pieces", Value: n.Unlinked}, // unlinked pieces are still to be removed from disks
 		{Key: "ns.held.pieces", Value: n.Held}, {Key: "ns.held.bytes", Value: n.HeldBytes}, // of replaced and removed content
+		{Key: "ns.recycled.files", Value: n.Recycled.Files}, {Key: "ns.recycled.bytes", Value: n.Recycled.Bytes}, // in recycle bins
 		{Key: "ns.memory.resident", Value: n.RSS}, {Key: "ns.memory.virtual", Value: n.VSize}, {Key: "ns.memory.share", Value: n.Shared}, {Key: "ns.memory.growth", Value: n.Growth}, // of the manager's process, in bytes
 		{Key: "ns.stat.threads", Value: n.Threads}, {Key: "ns.stat.goroutines", Value: n.Goroutines}, {Key: "ns.fds.all", Value: n.Descriptors},
 		{Key: "ns.backup.last", Value: cli.Unix(n.LastBackup)}, // 0 if there was none

@@ -8,6 +8,7 @@ import (
 	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/rules/recycle"
 )
 
 // SpaceCommand makes `hemera space`: spaces and their policies.
@@ -70,6 +71,6 @@ func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output
 		{Key: "policy.blocksize", Value: hemera.FormatBlockSize(cmp.Or(p.Layout.BlockSize, p.BlockSize, hemera.BlockSizeDefault))},
 		{Key: "policy.checksum", Value: p.Checksum.String()},
 		// 0 is auto.
-		{Key: "policy.minpieces", Value: int(p.PiecesMin)}, {Key: "policy.sync", Value: cli.OnOff(p.Sync, "on", "off")}, {Key: "headroom", Value: s.Headroom},
+		{Key: "policy.minpieces", Value: int(p.PiecesMin)}, {Key: "policy.sync", Value: cli.OnOff(p.Sync, "on", "off")}, {Key: "policy.recycle", Value: cmp.Or(s.Recycle, recycle.Off)}, {Key: "headroom", Value: s.Headroom},
 	}...)
 }

@@ -30,6 +30,8 @@ func spaceSetCommand(e *cli.Env) *cobra.Command {
   policy.checksum    adler32, crc32c, crc64nvme, md5, sha256, xxh3, blake3, crc32, zcrc32 or none
   policy.minpieces   the number of pieces that must be safe before a close is acknowledged, or auto
   policy.sync        on: a piece is safe when it is on the disk; off: a power cut can lose it
+  policy.recycle     how long and how much of removed and replaced files is kept: 30d, 10T, 30d,10T
+                     or off; sys.recycle of a directory overrides it
   headroom           the room that stays free on each disk: 10G is 10,000,000,000 bytes; or auto,
                      which is 1 % of the disk, at most 1 GiB
   groupsize          the number of disks in a group
@@ -45,7 +47,7 @@ that exist already stay as they are.`,
 			if len(args) == 1 {
 				return []cobra.Completion{"policy.layout=", "policy.layout=plain", "policy.layout=replica:2", "policy.layout=rs:4+2", "policy.layout=rs:10+4",
 						"policy.layout=lrc:12+2+2", "policy.layout=stripe:4", "policy.nstripes=", "policy.blocksize=", "policy.checksum=", "policy.minpieces=",
-						"define=", "policy.sync=", "headroom=", "groupsize="},
+						"define=", "policy.sync=", "policy.recycle=", "headroom=", "groupsize="},
 					cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 			}
 			return complete.Spaces(e)(c, args, word)

@@ -1,0 +1,90 @@
+package recycle
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+)
+
+// lsCommand makes `hemera recycle ls`. Entries are printed as they come, so that a bin of any size can be listed.
+// The order is the manager's: by bin, by owner, and by time.
+func lsCommand(e *cli.Env) *cobra.Command {
+	var user string
+	var numeric bool
+	c := &cobra.Command{
+		Use: "ls [path]", Aliases: []string{"list"}, Short: "List what is in recycle bins", Args: cobra.MaximumNArgs(1), ValidArgsFunction: complete.Paths(e),
+		Long: `Lists what was removed or replaced, with a path only what was there or below it: when it was
+removed, whose it is, its size, the id to restore it by, and where it was. A path is listed once for
+each time that it was removed. Users see what they own; admins see everything, with -u one owner's.`,
+		Example: `  hemera recycle ls
+  hemera recycle ls /exp/run1 -j
+  hemera recycle ls -u alice`,
+		RunE: func(c *cobra.Command, args []string) error {
+			// The manager gives a user no more than what the user owns, whatever is asked.
+			q := hemera.RecycleQuery{All: user == ""}
+			if user != "" {
+				// Names are those of this machine; the manager knows numbers only.
+				id, err := cli.ParseID(user, cli.LookupUser)
+				if err != nil {
+					return err
+				}
+				q.User = uint32(id) // ParseID has checked the range
+			}
+			// The path need not exist any more, so nobody looks it up.
+			if len(args) > 0 {
+				var err error
+				if q.Below, err = e.OnManager(args[0]); err != nil {
+					return err
+				}
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return ls(ctx, e, m, q, numeric) })
+		},
+	}
+	c.Flags().StringVarP(&user, "uid", "u", "", "only what this `user` owns, by name or number")
+	c.Flags().BoolVarP(&numeric, "numeric", "n", false, "numbers instead of names")
+	return c
+}
+
+// ls prints the entries that match.
+// For people a line has the end that they recognise: a directory has a slash, as in hemera ls -l.
+func ls(ctx context.Context, e *cli.Env, m *admin.Client, q hemera.RecycleQuery, numeric bool) error {
+	s := e.Stream(func(r output.Record) string {
+		return fmt.Sprintf("%s  %-8v  %11s  fxid:%s  %v%s", output.Time(r.Get("dtime")), r.Get("uid"), output.Bytes(r.Get("size")), r.Get("fxid"),
+			r.Get("path"), cli.OnOff(r.Get("type") == "directory", "/", ""))
+	})
+	none := true // so far
+	// The server finds out who asks; the identity is not sent.
+	err := m.ListRecycled(ctx, hemera.Identity{}, q, func(r hemera.Recycled) error {
+		none = false
+		return s.Add(record(r, numeric))
+	})
+	if err != nil {
+		return err
+	}
+	// On the stream of errors, so that a pipe gets entries alone.
+	if none && !e.ForPrograms() {
+		fmt.Fprintln(e.Err, "nothing is in a recycle bin")
+	}
+	return s.Close()
+}
+
+// record is an entry for programs. Times are seconds since 1970; expires is 0 if age does not matter.
+func record(r hemera.Recycled, numeric bool) output.Record {
+	var expires int64 // seconds since 1970
+	if !r.Expires.IsZero() {
+		expires = r.Expires.Unix()
+	}
+	return output.Record{
+		// The owner is who may restore it; who is the user that removed it.
+		{Key: "dtime", Value: r.Removed.Unix()}, {Key: "uid", Value: cli.NameOf(r.Entry.UID, numeric, cli.UserName)}, {Key: "gid", Value: cli.NameOf(r.Entry.GID, numeric, cli.GroupName)},
+		{Key: "size", Value: r.Entry.Size}, {Key: "fxid", Value: r.Entry.ID.Hex()}, {Key: "type", Value: cli.OnOff(r.Entry.IsDir(), "directory", "file")},
+		{Key: "path", Value: r.Path}, {Key: "who", Value: r.Who}, {Key: "expires", Value: expires}, {Key: "bin", Value: r.Bin},
+	}
+}

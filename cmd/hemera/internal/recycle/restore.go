@@ -1,0 +1,128 @@
+package recycle
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+// restoreCommand makes `hemera recycle restore`.
+// It needs no consent: it replaces nothing, and what it did can be undone by a removal.
+func restoreCommand(e *cli.Env) *cobra.Command {
+	var o restoreOptions
+	c := &cobra.Command{
+		Use: "restore <id|path>…", Short: "Bring removed files and trees back", Args: cobra.MinimumNArgs(1),
+		Long: `Restores what hemera recycle ls shows: one entry by its id, or by path what was removed there last.
+With -r it restores everything that was at and below a path: directories with their modes, owners
+and attributes, and of each file what was removed last. No data is copied.
+
+A name that is taken is not replaced: rename what is there, or restore elsewhere with --to. With -r
+names that are taken are left as they are, and the command goes on.`,
+		Example: `  hemera recycle restore /exp/run1/data.root
+  hemera recycle restore fxid:0000fe21 --to /exp/run1/data.old
+  hemera recycle restore -r /exp/run1
+  hemera recycle restore -r /exp/run1 --to /exp/rescued`,
+		RunE: func(c *cobra.Command, args []string) error {
+			// Two entries cannot have one name.
+			if o.to != "" {
+				if len(args) > 1 {
+					return cli.Usage(errs.New(errs.Invalid, "hemera.Restore", o.to, "--to is for one argument"))
+				}
+				// Bins are of one manager, so nothing is restored to another.
+				to, err := e.OnManager(o.to)
+				if err != nil {
+					return err
+				}
+				o.to = to
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				return e.Each(ctx, args, func(arg string) error { return restore(ctx, e, m, arg, o) })
+			})
+		},
+	}
+	c.Flags().StringVar(&o.to, "to", "", "the `path` to restore to, instead of where it was")
+	c.Flags().BoolVarP(&o.recursive, "recursive", "r", false, "everything that was at and below the path")
+	c.Flags().BoolVarP(&o.parents, "parents", "p", false, "make missing directories on the way; implied by -r")
+	return c
+}
+
+// restoreOptions are the flags of restore.
+type restoreOptions struct {
+	to                 string // "" for where it was
+	recursive, parents bool
+}
+
+// restore restores what one argument names.
+// By path it takes two steps. If somebody else restores the entry in between, the second fails with NotFound.
+func restore(ctx context.Context, e *cli.Env, m *admin.Client, arg string, o restoreOptions) error {
+	w, err := parse(e, arg)
+	if err != nil {
+		return err
+	}
+	if w.id == 0 {
+		found, err := newest(ctx, m, w.path, o.recursive)
+		if err != nil {
+			return err
+		}
+		// Also a single file: -r of what was no directory restores just that.
+		if o.recursive {
+			return restoreTree(ctx, e, m, w.path, found, o.to)
+		}
+		w.id = found[w.path].Entry.ID
+	}
+	// The manager knows where it was, and answers where it is now.
+	path, err := m.Restore(ctx, hemera.Identity{}, hemera.RestoreRequest{ID: w.id, To: o.to, Parents: o.parents})
+	if err != nil {
+		return err
+	}
+	e.Say("restored %s", path)
+	return nil
+}
+
+// restoreTree restores entries in the order of their paths, so that directories come before what is in them.
+// Directories that were not removed, or whose entry was purged, are made on the way. A file that cannot be restored does
+// not keep the others; the last error is that of the command.
+func restoreTree(ctx context.Context, e *cli.Env, m *admin.Client, top string, found map[string]hemera.Recycled, to string) error {
+	var failed error // the last
+	done := int64(0) // entries
+	err := e.Each(ctx, slices.Sorted(maps.Keys(found)), func(path string) error {
+		// Parents are made with the usual mode, not with the one that they had: nothing is known of them.
+		r := hemera.RestoreRequest{ID: found[path].Entry.ID, Parents: true}
+		// The tree keeps its shape under its new name.
+		if to != "" {
+			r.To = to + strings.TrimPrefix(path, top)
+		}
+		_, err := m.Restore(ctx, hemera.Identity{}, r)
+		switch {
+		case err == nil:
+			done++
+		case found[path].Entry.IsDir() && errors.Is(err, errs.Exists):
+			return nil // it was made again, or is what the tree is restored to
+		default:
+			failed = err
+		}
+		return err
+	})
+	if done > 0 && failed == nil {
+		e.Say("restored %s at and below %s", output.Count(done, "entry"), firstSet(to, top))
+	}
+	return err
+}
+
+// firstSet is a unless it is empty; then it is b.
+func firstSet(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

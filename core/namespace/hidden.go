@@ -1,0 +1,91 @@
+package namespace
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"hemera"
+	"hemera/core/namespace/schema"
+	"hemera/errs"
+)
+
+// Removals and commits put what they take away into directories that the system makes: recycle bins, and directories of
+// versions. A change cannot make one, because the id of a directory has to be reserved before. So a change that finds
+// such a directory missing fails with a missingDir, the directory is made by a change of its own, and the first runs again.
+
+// missingDir is the error of a change that needs a directory of the system: what it would be.
+type missingDir struct {
+	parent   hemera.FileID // 0: nothing is above it
+	name     string
+	mode     uint32
+	uid, gid uint32
+	xattrs   map[string][]byte
+}
+
+// Error implements error. No caller sees it.
+func (m *missingDir) Error() string { return "the directory " + m.name + " is missing" }
+
+// missingTries bounds how often a change meets a missing directory: three in a row may be missing, and others may be
+// removing empty ones meanwhile.
+const missingTries = 16
+
+// updateMaking is update for changes that may need directories of the system.
+func updateMaking(ctx context.Context, n *base, fn func(t tx) error) error {
+	for range missingTries {
+		err := n.update(ctx, fn)
+		missing, ok := errors.AsType[*missingDir](err)
+		if !ok {
+			return err
+		}
+		if err := makeMissing(ctx, n, missing); err != nil {
+			return err
+		}
+	}
+	return errs.New(errs.Unavailable, "namespace.Update", "", "directories of the system are removed as fast as they are made").WithRemedy("try again")
+}
+
+// makeMissing makes the directory, unless another caller was faster.
+func makeMissing(ctx context.Context, n *base, m *missingDir) error {
+	// The number is lost if another caller was faster, which does no harm.
+	id, err := n.numbers.Take(ctx)
+	if err != nil {
+		return err
+	}
+	// Nothing can be below an id that nobody has.
+	n.records.MarkComplete(schema.EntryKey(hemera.FileID(id), ""))
+	return n.update(ctx, func(t tx) error {
+		now, err := t.Entry(m.parent, m.name)
+		if err != nil || now != nil {
+			return err
+		}
+		return t.bins().makeHidden(m, hemera.FileID(id))
+	})
+}
+
+// makeHidden makes a directory of the system. It does nothing if its parent is gone: the change that needed it finds out.
+func (t binTx) makeHidden(m *missingDir, id hemera.FileID) error {
+	e := &hemera.Entry{ID: id, Parent: m.parent, Name: m.name, Kind: hemera.KindDirectory, Mode: m.mode, UID: m.uid, GID: m.gid,
+		Mtime: t.Now(), Ctime: t.Now(), Birth: t.Now(), Xattrs: maps.Clone(m.xattrs)}
+	var dirs []*hemera.Entry
+	path := ""
+	if m.parent != 0 {
+		parent, err := t.ByID(m.parent)
+		if err != nil || parent == nil || !parent.IsDir() {
+			return err
+		}
+		if dirs, path, err = t.Above(parent); err != nil {
+			return err
+		}
+	}
+	t.PutEntry(e)
+	t.PutLocation(e)
+	t.PutDirectory(id, schema.Directory{Mtime: t.Now(), Ctime: t.Now()})
+	if len(dirs) == 0 {
+		return nil
+	}
+	if dirs[0].ID == hemera.RootID { // bins are nobody's to follow
+		t.Event(hemera.Event{Kind: hemera.EventMkdir, File: id, Path: path + "/" + m.name})
+	}
+	return errors.Join(t.Relist(dirs, hemera.TreeTotals{Dirs: 1}), t.Deepen(dirs, 0))
+}

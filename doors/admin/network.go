@@ -1,0 +1,42 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"hemera"
+)
+
+// serveNetwork serves what is known of the nodes' networks.
+func serveNetwork(d *door) {
+	unary(d, "Network", true, func(ctx context.Context, _ hemera.Identity, _ *none) (r hemera.NetworkReport, err error) {
+		s, err := part(d.Status, "status")
+		if err != nil {
+			return r, err
+		}
+		return s.Network(ctx)
+	})
+}
+
+// Network implements hemera.StatusAdmin.
+func (c statusClient) Network(ctx context.Context) (hemera.NetworkReport, error) {
+	return call[hemera.NetworkReport](ctx, c.server, "Network", none{})
+}
+
+// sendNetwork sends what is known of each node's network. Segments are of the last minutes, in which older ones fade, so they
+// are gauges.
+func sendNetwork(ch chan<- prometheus.Metric, r hemera.NetworkReport) {
+	for _, n := range r.Nodes {
+		id := n.Node.String()
+		mNetStanding.send(ch, 1, id, n.Addr, string(n.Standing), n.Cause)
+		mNetWeight.send(ch, n.Weight, id, n.Addr)
+		for direction, l := range map[string]hemera.NetworkLoss{"in": n.In, "out": n.Out} {
+			mNetSegments.send(ch, l.Segments, id, n.Addr, direction)
+			mNetLost.send(ch, l.Lost, id, n.Addr, direction)
+		}
+		if n.RTT > 0 {
+			mNetRTT.send(ch, n.RTT.Seconds(), id, n.Addr)
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package netstat
+
+import (
+	"net"
+	"net/netip"
+)
+
+// Addresses returns the addresses that this machine has: those by which others know it. Loopback and link-local ones are left
+// out, as every machine has them. Without the right to ask, there are none.
+func Addresses() []netip.Addr {
+	list, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	var own []netip.Addr
+	for _, a := range list {
+		prefix, err := netip.ParsePrefix(a.String())
+		if err != nil {
+			continue
+		}
+		if address := peerKey(prefix.Addr()); !address.IsLoopback() && !address.IsLinkLocalUnicast() {
+			own = append(own, address)
+		}
+	}
+	return own
+}

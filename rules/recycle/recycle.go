@@ -1,0 +1,145 @@
+// Package recycle reads the rules by which removed and replaced files are kept, and decides which of them have to go. It
+// is pure. Two attributes of directories hold for everything below them; the nearest wins:
+//
+//   - sys.recycle keeps what is removed or replaced in a recycle bin: [Parse] reads its value, a [Rule].
+//   - sys.versioning, or user.versioning of the file's own directory, keeps replaced contents beside the file as versions:
+//     [ParseVersions] reads the number of them. The names are EOS's: [VersionDir], [VersionName].
+package recycle
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"hemera/errs"
+)
+
+// Attr is the attribute of a directory below which removed and replaced files go to a recycle bin.
+const Attr = "sys.recycle"
+
+// Off is the value of [Attr] that keeps a tree out of the bins of directories above it and of spaces.
+const Off = "off"
+
+// Rule says how much a bin keeps. A bound that is zero bounds nothing; the zero Rule keeps nothing at all.
+type Rule struct {
+	Keep  time.Duration // since the removal
+	Bytes int64         // on disks, all pieces counted
+}
+
+// On reports whether the rule keeps anything.
+func (r Rule) On() bool { return r != Rule{} }
+
+// String returns the rule as [Parse] reads it.
+func (r Rule) String() string {
+	switch {
+	case !r.On():
+		return Off
+	case r.Bytes == 0:
+		return formatTime(r.Keep)
+	case r.Keep == 0:
+		return formatSize(r.Bytes)
+	}
+	return formatTime(r.Keep) + "," + formatSize(r.Bytes)
+}
+
+// Parse reads a rule: a time (30d), a size (10T), both with a comma between them (30d,10T), or off. Units of time are
+// small letters: s, m, h, d, w. Units of size are capitals: K, M, G, T, P, in powers of 1,000. The error, of kind Invalid,
+// names the attribute.
+func Parse(text string) (Rule, error) {
+	var r Rule
+	if text == Off {
+		return r, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		n, unit, ok := number(strings.TrimSpace(part))
+		keep, size := times[unit], sizes[unit]
+		switch {
+		case ok && keep > 0 && r.Keep == 0 && n <= int64(keepMax/keep):
+			r.Keep = time.Duration(n) * keep
+		case ok && size > 0 && r.Bytes == 0 && n <= math.MaxInt64/size:
+			r.Bytes = n * size
+		default:
+			return Rule{}, invalid(Attr, text).
+				WithRemedy("write how long and how much to keep, as in 30d, 10T or 30d,10T (units s m h d w, and K M G T P), or off; a bin has no path here")
+		}
+	}
+	return r, nil
+}
+
+// keepMax bounds times: what is kept for ever needs no bound.
+const keepMax = 100 * 365 * 24 * time.Hour
+
+// times are the units of times.
+var times = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+
+// sizes are the units of sizes.
+var sizes = map[string]int64{"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+
+// number reads a number above zero and the unit behind it.
+func number(text string) (n int64, unit string, ok bool) {
+	digits := strings.TrimRight(text, "smhdwKMGTP")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	return n, text[len(digits):], err == nil && n > 0
+}
+
+// formatTime writes a time in the largest unit that it is a multiple of.
+func formatTime(d time.Duration) string {
+	for _, unit := range [...]string{"w", "d", "h", "m"} {
+		if d%times[unit] == 0 {
+			return strconv.FormatInt(int64(d/times[unit]), 10) + unit
+		}
+	}
+	return strconv.FormatInt(int64(d/time.Second), 10) + "s"
+}
+
+// formatSize writes a size in the largest unit that it is a multiple of. Parse made it, so K is one.
+func formatSize(n int64) string {
+	for _, unit := range [...]string{"P", "T", "G", "M"} {
+		if n%sizes[unit] == 0 {
+			return strconv.FormatInt(n/sizes[unit], 10) + unit
+		}
+	}
+	return strconv.FormatInt(n/sizes["K"], 10) + "K"
+}
+
+// Expired reports whether what was removed at the time has been kept for long enough.
+func (r Rule) Expired(removed, now time.Time) bool { return r.Keep > 0 && now.Sub(removed) >= r.Keep }
+
+// Expires returns when it has been; the zero time if time does not matter.
+func (r Rule) Expires(removed time.Time) time.Time {
+	if r.Keep == 0 {
+		return time.Time{}
+	}
+	return removed.Add(r.Keep)
+}
+
+// Excess returns the number of bytes by which the bin is too large, where it has used bytes on disks.
+func (r Rule) Excess(used int64) int64 {
+	if r.Bytes == 0 {
+		return 0
+	}
+	return max(0, used-r.Bytes)
+}
+
+// CheckAttribute refuses a value of one of this package's attributes that means nothing. It accepts any other attribute,
+// and an empty value, which is as if the attribute were not set. Invalid.
+func CheckAttribute(name, text string) error {
+	var err error
+	switch {
+	case text == "":
+	case name == Attr:
+		_, err = Parse(text)
+	case name == AttrVersions, name == UserVersions:
+		_, err = ParseVersions(text)
+	case strings.HasPrefix(name, Attr+"."):
+		err = errs.New(errs.Invalid, "recycle.CheckAttribute", name, "only the system sets this attribute")
+	}
+	return err
+}
+
+// invalid makes the error about a value.
+func invalid(name, text string) *errs.Error {
+	return errs.New(errs.Invalid, "recycle.Parse", name, fmt.Sprintf("%q says nothing", text))
+}

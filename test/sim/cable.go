@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"hemera"
+)
+
+// Each machine reports that it sends the same to all others. With the plan's lossy, one of them has a bad cable: some of that is lost.
+// Messages of the simulation arrive all the same, as those of TCP do, so this is about what follows from the counts.
+const (
+	cableSegments = 4000 // to each other machine, in each sample
+	cableLost     = 120  // of them, at the machine with the bad cable
+)
+
+// cableAddress is a machine's address, as the counts name it.
+func cableAddress(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}) }
+
+// counts is what a machine reports of its network. Every life of its node counts from the beginning, which the first sample is.
+func (m *machine) counts() func() hemera.NetworkSample {
+	first := true
+	return func() hemera.NetworkSample {
+		s := hemera.NetworkSample{Taken: m.w.clock(&m.skew)(), Addresses: []netip.Addr{cableAddress(m.index)}}
+		if first {
+			first = false
+			return s
+		}
+		s.Interval = hemera.NetworkInterval
+		for i := range m.w.plan.machines {
+			if i == m.index {
+				continue
+			}
+			p := hemera.NetworkPath{Peer: cableAddress(i), Sent: cableSegments, Received: cableSegments, RTT: time.Millisecond}
+			if m.badCable.Load() {
+				p.Lost = cableLost
+			}
+			s.Paths = append(s.Paths, p)
+		}
+		return s
+	}
+}
+
+// checkCable waits until the machine with the bad cable, and no other, has a lower weight, repairs the cable, and waits until it is
+// well again. Everything runs by then.
+func (w judge) checkCable(ctx context.Context) {
+	if !w.plan.lossy {
+		return
+	}
+	bad := w.machines[w.plan.loser]
+	// weighed reports how many nodes have a lower weight; it is a failure of another than the bad one.
+	weighed := func() (count int) {
+		for _, n := range w.head.Load().Cluster().View().Nodes {
+			if n.NetworkWeight == 0 {
+				continue
+			}
+			if count++; n.Addr != bad.addr || bad.badCable.Load() && n.NetworkWeight > 0.5 {
+				w.fail("%s has the weight %v by its network; the bad cable is at %s", n.Addr, n.NetworkWeight, bad.addr)
+			}
+		}
+		return count
+	}
+	if !w.comes(ctx, time.Minute, func() bool { return weighed() == 1 }) {
+		w.fail("%s loses packets, and has the weight of all others", bad.addr)
+	}
+	bad.badCable.Store(false)
+	if !w.comes(ctx, 15*time.Minute, func() bool { return weighed() == 0 }) {
+		w.fail("the cable of %s is good, and its weight is not", bad.addr)
+	}
+}
+
+// comes looks every ten seconds whether something has happened, until the limit.
+func (w judge) comes(ctx context.Context, limit time.Duration, happened func() bool) bool {
+	for waited := time.Duration(0); waited < limit; waited += 10 * time.Second {
+		if happened() {
+			return true
+		}
+		rest(ctx, 10*time.Second)
+	}
+	return happened()
+}
