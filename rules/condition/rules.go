@@ -289,7 +289,7 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 		case len(all) < wants:
 			add(hemera.Condition{Code: SpaceTooSmall, Severity: hemera.SeverityWarning, Subject: subject, Count: int64(wants - len(all)),
 				Text:   fmt.Sprintf("%s has %s and its policy asks for %d pieces of each file", name, count(int64(len(all)), "disk", "disks"), wants),
-				Remedy: fmt.Sprintf("add disks, or ask for less: hemera space set %s %s", sp.Name, smaller(sp.Policy.Layout, len(all))),
+				Remedy: fmt.Sprintf("add disks, or ask for less: hemera space set %s %s", sp.Name, Smaller(sp.Policy.Layout, len(all))),
 			})
 		}
 		// Of the disks that take files: room on others is no help to a writer.
@@ -302,9 +302,9 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
-// smaller is the setting of a layout for that many disks. Parities stay; if there are no more disks than parities, copies are
+// Smaller is the setting of a layout for that many disks. Parities stay; if there are no more disks than parities, copies are
 // what is left.
-func smaller(l hemera.Layout, disks int) string {
+func Smaller(l hemera.Layout, disks int) string {
 	if l.Coded() && disks <= l.Parity() {
 		return fmt.Sprintf("policy.layout=replica:%d", disks)
 	}
@@ -313,7 +313,7 @@ func smaller(l hemera.Layout, disks int) string {
 
 // losses finds spaces whose new files do not survive what an admin expects them to. A layout without redundancy is what
 // somebody asked for, and so is one node or one zone; and zones are often fewer than it takes. So only the loss of one of
-// several nodes is a warning: whoever chose parity has it for that.
+// several nodes is a warning: parity is chosen for that.
 func losses(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, l := range s.Losses {
 		subject, parity := "space "+l.Space, l.Layout.Parity()

@@ -109,11 +109,13 @@ func (o *opener) sizeMax(prep *namespace.Prepared, c *hemera.Capability) int64 {
 	if bytes < 0 && physical < 0 {
 		return 0
 	}
+	// The tighter of the two. Both count what the file has, as its commit gives that back.
 	e, most := &prep.Entry, int64(hemera.FileSizeMax)
 	if bytes >= 0 {
 		most = min(most, e.Size+min(bytes, hemera.FileSizeMax))
 	}
 	if physical >= 0 {
+		// Missing pieces are not counted: they take room once they are made.
 		has := layout.Used(e.Layout, e.Size, e.Pieces)
 		most = min(most, layout.SizeWithin(c.Layout, has+min(physical, math.MaxInt64-has)))
 	}
