@@ -336,20 +336,28 @@ func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy,
 	return nil
 }
 
-// chooseFor chooses the targets of a new content. Those of a code with local groups are numbered so that pieces on one node,
-// and in one zone, are of different groups.
+// chooseFor chooses the targets of a new content and numbers them.
 func chooseFor(view *hemera.View, l hemera.Layout, req place.Request) (place.Choice, error) {
 	choice, err := place.Choose(view, req)
-	if err != nil || l.Kind != hemera.LayoutLocal {
-		return choice, err
+	if err == nil {
+		deal(view, choice.Targets, l)
+	}
+	return choice, err
+}
+
+// deal numbers the targets of a new content; the first stays the first. Those of a code with local groups are numbered so that
+// pieces on one node, and in one zone, are of different groups.
+func deal(view *hemera.View, ts []hemera.Target, l hemera.Layout) {
+	if l.Kind != hemera.LayoutLocal {
+		number(ts, 0, l)
+		return
 	}
 	// Neighbours in the list share a node or a zone, as far as any do, and get indexes of different groups.
-	place.Together(view, choice.Targets)
-	for i, index := range layout.Apart(l, len(choice.Targets)) {
-		choice.Targets[i].Index = index
+	place.Together(view, ts)
+	for i, index := range layout.Apart(l, len(ts)) {
+		ts[i].Index = index
 	}
-	slices.SortFunc(choice.Targets, func(a, b hemera.Target) int { return int(a.Index) - int(b.Index) })
-	return choice, nil
+	slices.SortFunc(ts, func(a, b hemera.Target) int { return int(a.Index) - int(b.Index) })
 }
 
 // withMore are the base's places that an update keeps, and new ones for the other pieces. More disks than the base has are

@@ -64,7 +64,7 @@ both together follow the links that lead somewhere and pass over the others. Fil
 directories get the permission bits of their source less the umask; --preserve keeps the bits
 and the times of files and directories, and, if root copies, the owner.
 
---layout and --block-size ask a server of Hemera to store the files in another way than their
+--layout and --blocksize ask a server of Hemera to store the files in another way than their
 directory says, if it lets clients choose. URLs can ask too: root://host//path?hem.layout=rs:4+2
 
 Files that exist are replaced only with --force. The command names what it cannot copy, copies
@@ -88,14 +88,14 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
 	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep permission bits and times, and the owner as root")         // as cp -p
 	f.BoolVarP(&o.follow, "dereference", "L", false, "follow links to directories too")                              // as cp -L
 	f.BoolVar(&o.skipLinks, "skip-links", false, "pass over all symbolic links; with -L over those that lead nowhere")
-	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")                                // each with its own requests in flight
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")                                                    // errors are printed all the same
-	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")         // see copy.Verify
-	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")           // third-party copy of the XRootD protocol
-	f.StringVar(&o.layout, "layout", "", "layout of new files on a server: plain, replica:2, rs:4+2, ...")          // hem.layout
-	f.StringVar(&o.blockSize, "block-size", "", "block size of new files with a layout such as rs:4+2: 64k to 16M") // hem.blocksize
+	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")                               // each with its own requests in flight
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")                                                   // errors are printed all the same
+	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")        // see copy.Verify
+	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")          // third-party copy of the XRootD protocol
+	f.StringVar(&o.layout, "layout", "", "layout of new files on a server: plain, replica:2, rs:4+2, ...")         // hem.layout
+	f.StringVar(&o.blockSize, "blocksize", "", "block size of new files with a layout such as rs:4+2: 64k to 16M") // hem.blocksize
 	_ = c.RegisterFlagCompletionFunc("layout", complete.Layouts)
-	_ = c.RegisterFlagCompletionFunc("block-size", cobra.FixedCompletions([]cobra.Completion{"64k", "256k", "1M", "4M", "16M"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("blocksize", cobra.FixedCompletions([]cobra.Completion{"64k", "256k", "1M", "4M", "16M"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("checksum", cobra.FixedCompletions([]cobra.Completion{"always", "possible", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("tpc", cobra.FixedCompletions([]cobra.Completion{"first", "only", "off"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -123,7 +123,7 @@ func (o cpOptions) wishing(to string) (string, error) {
 		return to, nil
 	}
 	if !xrootd.IsRemote(to) {
-		return to, cli.Usage(errs.New(errs.Invalid, "hemera.ReadLayout", to, "--layout and --block-size are for files on a server").
+		return to, cli.Usage(errs.New(errs.Invalid, "hemera.ReadLayout", to, "--layout and --blocksize are for files on a server").
 			WithRemedy("a path on the cluster begins with :, as in hemera cp --layout rs:4+2 data.root :/exp/"))
 	}
 	u, err := xrootd.ParseURL(to)
