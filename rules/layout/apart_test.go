@@ -1,7 +1,7 @@
 package layout
 
 import (
-	"fmt"
+	"slices"
 	"testing"
 
 	"hemera"
@@ -12,14 +12,14 @@ func TestApart(t *testing.T) {
 	for _, c := range []struct {
 		l    hemera.Layout
 		n    int
-		want string
+		want []uint8
 	}{
-		{hemera.Replica(3), 2, "[0 1]"}, {hemera.ReedSolomon(4, 2), 6, "[0 1 2 3 4 5]"}, {hemera.Stripe(3), 3, "[0 1 2]"},
-		{hemera.Local(4, 2, 1), 7, "[0 2 6 1 3 4 5]"}, {hemera.Local(4, 2, 1), 6, "[0 2 1 3 4 5]"}, {hemera.Local(5, 2, 2), 9, "[0 3 7 1 4 8 2 6 5]"},
-		{hemera.Local(2, 1, 1), 4, "[0 3 1 2]"}, {hemera.Layout{Kind: hemera.LayoutLocal}, 1, "[0]"},
+		{hemera.Replica(3), 2, []uint8{0, 1}}, {hemera.ReedSolomon(4, 2), 6, []uint8{0, 1, 2, 3, 4, 5}}, {hemera.Stripe(3), 3, []uint8{0, 1, 2}},
+		{hemera.Local(4, 2, 1), 7, []uint8{0, 2, 6, 1, 3, 4, 5}}, {hemera.Local(4, 2, 1), 6, []uint8{0, 2, 1, 3, 4, 5}}, {hemera.Local(5, 2, 2), 9, []uint8{0, 3, 7, 1, 4, 8, 2, 6, 5}},
+		{hemera.Local(2, 1, 1), 4, []uint8{0, 3, 1, 2}}, {hemera.Layout{Kind: hemera.LayoutLocal}, 1, []uint8{0}},
 	} {
-		if got := fmt.Sprint(Apart(c.l, c.n)); got != c.want {
-			t.Errorf("%s, %d pieces: %s, want %s", c.l, c.n, got, c.want)
+		if got := Apart(c.l, c.n); !slices.Equal(got, c.want) {
+			t.Errorf("%s, %d pieces: %v, want %v", c.l, c.n, got, c.want)
 		}
 	}
 }

@@ -283,3 +283,22 @@ func TestPhysicalLimitsOfCodedFiles(t *testing.T) {
 	_, err := r.open("/exp/c", hemera.AccessCreate)
 	wantKind(t, err, errs.OverQuota)
 }
+
+// TestCommitsThatCannotBeRead: enough pieces by their number may be too few of a group.
+func TestCommitsThatCannotBeRead(t *testing.T) {
+	for _, c := range []struct {
+		lacking []uint8
+		ok      bool
+	}{{nil, true}, {[]uint8{0}, true}, {[]uint8{0, 2, 6}, true}, {[]uint8{0, 1, 4}, false}, {[]uint8{0, 1, 2, 3}, false}} {
+		r := newCodedRig(t, 7, 1, "lrc:4+2+1")
+		if err := r.m.SetSpace(t.Context(), "default", "policy.minpieces", "4"); err != nil {
+			t.Fatal(err)
+		}
+		req := r.seal(r.mustOpen("/f", hemera.AccessCreate), 64<<20)
+		req.Pieces = slices.DeleteFunc(req.Pieces, func(p hemera.Piece) bool { return slices.Contains(c.lacking, p.Index) })
+		_, err := r.commit(req)
+		if (err == nil) != c.ok || err != nil && errs.KindOf(err) != errs.Invalid {
+			t.Errorf("without %v: %v", c.lacking, err)
+		}
+	}
+}

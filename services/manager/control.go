@@ -175,6 +175,10 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 		}
 		seen[p.Index] = true
 	}
+	// Of a code with local groups not every choice of so many pieces is enough.
+	if !layout.Readable(c.Layout, r.Size, layout.Indexes(r.Pieces)) {
+		return invalid("the file could not be read from pieces " + layout.Indexes(r.Pieces).String())
+	}
 	return nil
 }
 
