@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -301,4 +302,25 @@ func TestCommitsThatCannotBeRead(t *testing.T) {
 			t.Errorf("without %v: %v", c.lacking, err)
 		}
 	}
+}
+
+// TestHeldPiecesMakeRoomForPieces: each disk needs room for its piece only, not for the file.
+func TestHeldPiecesMakeRoomForPieces(t *testing.T) {
+	holding(t, 5*time.Hour, func(t *testing.T, r *rig) {
+		r.write("/f", 200<<10)
+		r.write("/f", 200<<10)
+		for _, s := range [][2]string{{"policy.layout", "stripe:2"}, {"policy.blocksize", "64k"}} {
+			if err := r.m.SetSpace(t.Context(), "default", s[0], s[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, n := range r.nodes {
+			n.setFree(900 << 10)
+		}
+		time.Sleep(time.Minute)
+		_, err := r.open("/large", hemera.AccessCreate, func(o *hemera.OpenRequest) { o.Size = 2 << 20 })
+		wantKind(t, err, errs.Unavailable)
+		_, err = r.open("/larger", hemera.AccessCreate, func(o *hemera.OpenRequest) { o.Size = 3 << 20 })
+		wantKind(t, err, errs.NoSpace)
+	})
 }
