@@ -173,6 +173,7 @@ type Snapshot struct {
 	Now       time.Time
 	Version   string // of the manager
 	View      *View
+	Losses    []SpaceLoss // of the spaces
 	Jobs      []JobStatus
 	Namespace NamespaceStats
 	Quotas    []QuotaRow
@@ -180,20 +181,9 @@ type Snapshot struct {
 	Sessions  int
 	Limits    []LimitUse // of the manager's process
 	Bad       int        // pieces found bad that wait for repair, or are in repair
-	Network   NetworkReport
-	Losses    []SpaceLoss
-}
-
-// SpaceLoss says which losses the files survive that a space gets now, if all of its disks were well: what follows from its
-// layout, and from where its disks are.
-type SpaceLoss struct {
-	Space        string
-	Layout       Layout
-	Nodes, Zones int // that have disks of the space
-	// PerNode and PerZone are the most pieces of a file that one node has, and one zone.
-	PerNode, PerZone int
-	// Each says that any one of them can be lost.
-	Disk, Node, Zone bool
+	// Rebuilding is since when the namespace is being rebuilt; zero if it is not.
+	Rebuilding time.Time
+	Network    NetworkReport
 }
 
 // LimitUse is a bound of a process that refused somebody a short time ago. Refused counts since the process
