@@ -132,7 +132,9 @@ func (t openTx) write(who hemera.Identity, r hemera.OpenRequest) (Prepared, erro
 			return Prepared{}, errs.Wrap(err, "namespace.Open", r.Path)
 		}
 	}
-	p.Keeps = p.Existing && r.Access == hemera.AccessCreate && t.keeps(f)
+	if p.Existing && r.Access == hemera.AccessCreate {
+		p.Keeps, p.Versioned = t.keeps(f)
+	}
 	p.Quota, err = t.standing(f, who)
 	return p, err
 }
