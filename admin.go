@@ -182,10 +182,12 @@ const (
 	WriteDetached WriteStatus = "detached" // its head keeps it for a client that lost its connection
 )
 
-// JobStatus is one drain or repair of one disk.
+// JobStatus is one drain or repair of one disk, or one conversion of a tree.
 type JobStatus struct {
-	Kind                 string // drain, repair
+	Kind                 string // drain, repair, convert, lifecycle
 	Disk                 DiskID
+	Path                 string `json:",omitempty"` // of the file or directory that a job without a disk is about
+	To                   string `json:",omitempty"` // the form that a conversion makes
 	State                string // waiting, running, done, stalled
 	Why                  string // what it waits for, or what failed last
 	FilesDone, FilesLeft int64

@@ -48,6 +48,7 @@ type Capability struct {
 	Base      *Base      // AccessUpdate only
 	BaseGen   Generation // write: the generation its commit replaces; zero: the file is new
 	Force     bool       // write: its commit replaces whatever generation is there
+	Convert   bool       // write: the same content in another form; its commit changes nothing but that
 	Sums      []Checksum // the committed checksums of what is read; of an update: of Base
 	Who       Identity
 	Expires   time.Time

@@ -266,6 +266,7 @@ const (
 	OrderRepair    OrderKind = 5 // rewrite the bad pages of the piece from Sources
 	OrderUses      OrderKind = 6 // list the files that are open, at most Limit, those that move most first; of no disk
 	OrderCancel    OrderKind = 7 // stop the order Cancels, if it is one that can be stopped; has no answer
+	OrderConvert   OrderKind = 8 // read the file that From permits, write it as Token permits, and commit; can be stopped
 )
 
 // Order is one piece of background work for a node. A node runs orders of different disks in
@@ -276,11 +277,12 @@ type Order struct {
 	Piece    PieceID
 	Disk     DiskID
 	Sources  []Target
-	Token    string // read capability for Sources
+	Token    string // read capability for Sources; OrderConvert: the write's
 	Checksum ChecksumKind
 	After    PieceID
 	Limit    int
 	Cancels  uint64 `cbor:",omitempty"` // OrderCancel: the id of another order
+	From     string `cbor:",omitempty"` // OrderConvert: the capability to read the content as it is
 }
 
 // OrderResult answers one order. ErrKind and ErrText are set when it failed.

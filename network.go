@@ -10,7 +10,8 @@ import (
 const (
 	// NetworkInterval is how often a node samples its network, and how often the manager judges what they counted.
 	NetworkInterval = 10 * time.Second
-	// NetworkPathsMax, NetworkInterfacesMax and NetworkAddressesMax bound one sample. A sample of as many paths takes 8 KB.
+	// NetworkPathsMax, NetworkInterfacesMax and NetworkAddressesMax bound one sample. A sample of as many paths takes 8 KB with IPv4
+	// addresses, and 11 KB with IPv6.
 	NetworkPathsMax      = 256
 	NetworkInterfacesMax = 16
 	NetworkAddressesMax  = 16
@@ -44,7 +45,7 @@ type NetworkPath struct {
 // NetworkInterface is the state of an interface, and what it counted.
 type NetworkInterface struct {
 	Name string `cbor:"1,keyasint"`
-	// Virtual interfaces are bridges, tunnels and the like. Member: part of a bond or a bridge.
+	// Virtual interfaces are bridges, tunnels and the like. Member: part of a bond.
 	Virtual        bool           `cbor:"2,keyasint,omitempty"`
 	Member         bool           `cbor:"3,keyasint,omitempty"`
 	Up             bool           `cbor:"4,keyasint,omitempty"` // an admin switched it on

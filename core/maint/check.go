@@ -37,9 +37,15 @@ func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) (
 		}
 	}
 	// One after the other: each changes where the file's pieces are, and a file is relocated once at a time.
-	for i, c := range checks {
-		if !c.OK {
-			checks[i] = ck.repair(ctx, entry, c, bad)
+	// Those with bad pages come first: once they are good, the others can be made from them too.
+	for _, pages := range []bool{true, false} {
+		for i, c := range checks {
+			if c.OK || (c.BadPages > 0) != pages {
+				continue
+			}
+			if checks[i] = ck.repair(ctx, entry, c, bad); checks[i].OK {
+				bad = slices.DeleteFunc(bad, func(d hemera.DiskID) bool { return d == c.Piece.Disk })
+			}
 		}
 	}
 	return checks, ctx.Err()
@@ -97,27 +103,39 @@ func judge(entry hemera.Entry, r hemera.OrderResult) string {
 	return ""
 }
 
-// repair makes one bad piece good: in place when only pages are bad, else by a new one elsewhere.
+// repair makes one bad piece good: in place when only pages are bad, else by a new one elsewhere, or again in place if
+// there is no other disk for it.
 func (ck *checker) repair(ctx context.Context, entry hemera.Entry, c hemera.PieceCheck, bad []hemera.DiskID) hemera.PieceCheck {
-	view := ck.engine.Cluster.View()
 	if c.BadPages > 0 {
-		// The others may be bad too, at other pages: what is read of them is verified.
-		others := slices.DeleteFunc(slices.Clone(entry.Pieces), func(p hemera.Piece) bool { return p == c.Piece })
-		m := plannedMove{entry: entry, sources: place.Order(view, others, "", nil, 0), add: hemera.Target{Index: c.Piece.Index, Disk: c.Piece.Disk, Node: nodeOf(view, c.Piece.Disk)}}
-		// A rewrite that succeeds is verified again: the answer to the admin is what is on the disk now.
-		if err := ck.rewrite(ctx, view, m); err == nil {
-			if again := ck.verify(ctx, view, entry, c.Piece); again.OK {
-				again.Repaired = true
-				return again
-			}
+		if again, ok := ck.inPlace(ctx, entry, c); ok {
+			return again
 		}
 	}
 	_, err := ck.engine.relocate(ctx, entry, moveSpec{index: c.Piece.Index, drop: []hemera.Piece{c.Piece}, avoid: bad})
+	if errors.Is(err, errs.NoSpace) && !c.Offline && c.BadPages == 0 {
+		if again, ok := ck.inPlace(ctx, entry, c); ok {
+			return again
+		}
+	}
 	c.Repaired = err == nil
 	if err != nil {
 		c.Error += "; not repaired: " + errs.Reason(err, "")
 	}
 	return c
+}
+
+// inPlace has the piece's own node make it good, and verifies it again: the answer to the admin is what is on the disk now.
+func (ck *checker) inPlace(ctx context.Context, entry hemera.Entry, c hemera.PieceCheck) (hemera.PieceCheck, bool) {
+	view := ck.engine.Cluster.View()
+	// The others may be bad too, at other pages: what is read of them is verified.
+	others := slices.DeleteFunc(slices.Clone(entry.Pieces), func(p hemera.Piece) bool { return p == c.Piece })
+	m := plannedMove{entry: entry, sources: place.Order(view, others, "", nil, 0), add: hemera.Target{Index: c.Piece.Index, Disk: c.Piece.Disk, Node: nodeOf(view, c.Piece.Disk)}}
+	if ck.rewrite(ctx, view, m) != nil {
+		return c, false
+	}
+	again := ck.verify(ctx, view, entry, c.Piece)
+	again.Repaired = again.OK
+	return again, again.OK
 }
 
 // nodeOf is the node that has the disk, zero if none has.

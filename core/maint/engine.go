@@ -94,6 +94,8 @@ type Options struct {
 	LostAfter, OrphanAge time.Duration
 	Now                  func() time.Time
 	Log                  *slog.Logger
+	// Conversions is what files are converted with; the zero value converts nothing.
+	Conversions Conversions
 	// Workers are run beside the engine's own.
 	Workers []Worker
 }
@@ -108,12 +110,13 @@ type Engine struct {
 	*explainer
 	room room // for opens that held pieces are in the way of
 
-	auditor  *auditor       // a worker too; kept for Fsck
-	piecer   *pieceRepairer // a worker too; kept for RepairPieces
-	workers  []Worker
-	wakeups  []chan struct{} // one for each worker, buffered one
-	group    sync.WaitGroup  // work that outlasts a step
-	stopping chan struct{}   // closed when Run's context has ended
+	auditor   *auditor       // a worker too; kept for Fsck
+	piecer    *pieceRepairer // a worker too; kept for RepairPieces
+	converter *converter     // a worker too; kept for requests
+	workers   []Worker
+	wakeups   []chan struct{} // one for each worker, buffered one
+	group     sync.WaitGroup  // work that outlasts a step
+	stopping  chan struct{}   // closed when Run's context has ended
 }
 
 // Worker is one kind of background work.
@@ -149,7 +152,7 @@ func New(o Options) *Engine {
 	}
 	e := &Engine{Options: o, copies: newCopyLimiter(copiesPerDisk*unitsLarge, copiesTotal), stopping: make(chan struct{})}
 	e.broken, e.mover, e.checker, e.explainer = &broken{engine: e}, &mover{e}, &checker{e}, &explainer{e}
-	e.piecer = newPieceRepairer(e)
+	e.piecer, e.converter = newPieceRepairer(e), newConverter(e)
 	e.auditor = &auditor{engine: e, seen: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}
 	e.workers = append(e.standard(), o.Workers...)
 	for range e.workers {
@@ -163,6 +166,7 @@ func (e *Engine) standard() []Worker {
 	// A list and not a registry: each kind is a type with a Step, and a test adds its own by Options.Workers.
 	return []Worker{
 		&watcher{engine: e}, newRemover(e), newDrainer(e), &repairer{engine: e, job: newJob("repair", 0, e.Now)}, e.piecer, e.auditor,
+		e.converter,
 	}
 }
 

@@ -32,6 +32,8 @@ func (n *Namespace) Parts() Parts {
 
 // Opener decides whether a file may be opened, and what a write of it begins with.
 type Opener interface {
+	// PrepareConversion returns what a new content of the file begins with; see [Writes.PrepareConversion].
+	PrepareConversion(ctx context.Context, id hemera.FileID, gen hemera.Generation) (Prepared, string, error)
 	// Prepare checks that who may open as asked; see [Writes.Prepare].
 	Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (Prepared, error)
 	// PrepareBelow returns what Prepare would find for a new file below the path; see [Writes.PrepareBelow].
@@ -83,6 +85,7 @@ type Commit struct {
 	BaseGen    hemera.Generation // the generation this one replaces; zero: the file is new
 	Replaces   hemera.FileID     // with BaseGen: the content is a new file's, which takes the place of this one
 	Force      bool              // replace whatever generation is there, unless it was opened later
+	Convert    bool              // the same content in another form: all else of the file stays as it is
 	Parent     hemera.FileID     // the directory of a new file, found by id: it may have moved since the open
 	Name       string            // of a new file; an existing one keeps its name
 	Mode       uint32            // of a new file

@@ -180,6 +180,8 @@ func (t commitTx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, er
 		return nil, conflict(c, "a write that was opened later has been committed")
 	case now.Gen != c.BaseGen && !c.Force:
 		return nil, conflict(c, "the file was rewritten meanwhile")
+	case c.Convert && !converts(now, c):
+		return nil, refuse(errs.Corrupt, "Commit", "fid:"+c.ID.String()+" "+now.Name, "a conversion has another content than the file")
 	}
 	parent, err := t.ByID(now.Parent)
 	if err != nil {
@@ -188,7 +190,12 @@ func (t commitTx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, er
 	e := *now // readers may have the old entry; its name and owner stay
 	fill(&e, c)
 	e.Ctime = t.Now()
-	e.Xattrs = withoutXattrs(mergeXattrs(now.Xattrs, c.Xattrs), c.XattrsGone)
+	// A conversion carries no attributes and no time: users did not change anything.
+	if c.Convert {
+		e.Mtime = now.Mtime
+	} else {
+		e.Xattrs = withoutXattrs(mergeXattrs(now.Xattrs, c.Xattrs), c.XattrsGone)
+	}
 	if err := pieceTx(t).replace(now); err != nil {
 		return nil, err
 	}
@@ -305,4 +312,16 @@ func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Ent
 	pieceTx(t).indexIncomplete(old, e)
 	t.Event(hemera.Event{Kind: hemera.EventCommit, File: e.ID, Path: path + "/" + e.Name, Who: c.Who, Bytes: e.Size})
 	return e, nil
+}
+
+// converts reports whether the commit has the content of the entry, in whatever form: the same size, and the same
+// checksum of each kind that is known of the entry. Without such a proof a fault of one node would replace a good file.
+func converts(now *hemera.Entry, c *Commit) bool {
+	// CRC32C is among them for every file, so there is always one to compare.
+	for _, sum := range now.Checksums {
+		if is, ok := hemera.FindChecksum(c.Sums, sum.Kind); !ok || is != sum {
+			return false
+		}
+	}
+	return c.Size == now.Size
 }

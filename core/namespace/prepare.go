@@ -173,6 +173,46 @@ func (n Writes) PrepareBelow(ctx context.Context, who hemera.Identity, path stri
 	return p, err
 }
 
+// PrepareConversion returns what a new content of the file with the id begins with, and the file's path: the file with
+// the generation that a commit has to replace, the limits that hold for it, and a new generation. No identity is asked,
+// as the content stays the same. Conflict if the file is gone, or has another generation than gen.
+func (n Writes) PrepareConversion(ctx context.Context, id hemera.FileID, gen hemera.Generation) (p Prepared, path string, err error) {
+	err = n.view(ctx, func(t tx) error {
+		e, err := t.ByID(id)
+		if err != nil {
+			return err
+		}
+		// The caller found the file in a list, which may be minutes old.
+		if e == nil || e.IsDir() || e.Gen != gen {
+			return refuse(errs.Conflict, "PrepareConversion", "fid:"+id.String(), "the file was changed or removed meanwhile")
+		}
+		parent, err := t.ByID(e.Parent)
+		if err != nil {
+			return err
+		}
+		dirs, above, err := t.Above(parent)
+		if err != nil {
+			return err
+		}
+		if dirs[0].ID != hemera.RootID {
+			return refuse(errs.Conflict, "PrepareConversion", "fid:"+id.String(), "the file was removed meanwhile, and is in a recycle bin")
+		}
+		// As a walk along the path would have found it, but by ids: the path may be longer than paths may be.
+		f := found{dirs: dirs, name: e.Name, entry: e}
+		p, path = openTx(t).prepared(f), above+"/"+e.Name
+		p.Quota, err = openTx(t).standing(f, hemera.SystemIdentity())
+		return err
+	})
+	if err != nil {
+		return Prepared{}, "", err
+	}
+	// Larger than the generation of any write of the file that was opened before: such a write then loses to this one, or
+	// this one to it, but never both to each other.
+	number, err := n.numbers.Take(ctx)
+	p.Gen = hemera.Generation(number)
+	return p, path, err
+}
+
 // standing is what an open for writing has to comply with; see accounts.Ledger.Standing.
 func (t openTx) standing(f found, who hemera.Identity) ([]quota.Standing, error) {
 	uid, gid := who.UID, who.GID

@@ -33,6 +33,7 @@ type Client struct {
 	backupClient
 	benchmarkClient
 	clusterClient
+	convertClient
 	maintClient
 	namesClient
 	observeClient
@@ -53,6 +54,7 @@ var (
 	_ hemera.QuotaAdmin   = (*Client)(nil)
 	_ hemera.StatusAdmin  = (*Client)(nil)
 	_ hemera.WriteAdmin   = (*Client)(nil)
+	_ hemera.ConvertAdmin = (*Client)(nil)
 	_ hemera.Benchmarker  = (*Client)(nil)
 	_ hemera.Names        = (*Client)(nil)
 	_ hemera.Attributes   = (*Client)(nil)
@@ -72,7 +74,7 @@ type server struct {
 func clientOf(s *server) *Client {
 	return &Client{
 		server: s, aboutClient: aboutClient{s}, attributesClient: attributesClient{s}, backupClient: backupClient{s}, benchmarkClient: benchmarkClient{s},
-		clusterClient: clusterClient{s}, maintClient: maintClient{s}, namesClient: namesClient{s}, observeClient: observeClient{s}, quotaClient: quotaClient{s},
+		clusterClient: clusterClient{s}, convertClient: convertClient{s}, maintClient: maintClient{s}, namesClient: namesClient{s}, observeClient: observeClient{s}, quotaClient: quotaClient{s},
 		recycleClient: recycleClient{s}, statusClient: statusClient{s}, trustClient: trustClient{s}, walkClient: walkClient{s}, writesClient: writesClient{s},
 	}
 }

@@ -36,7 +36,8 @@ type Services struct {
 	Observe   hemera.Observer     // measurements
 	Quota     hemera.QuotaAdmin
 	Recycle   hemera.RecycleBin
-	Writes    hemera.WriteAdmin  // locks of writes
+	Writes    hemera.WriteAdmin // locks of writes
+	Convert   hemera.ConvertAdmin
 	Status    hemera.StatusAdmin // health, explanations
 	Benchmark hemera.Benchmarker
 	Names     hemera.Names // the tree
@@ -81,6 +82,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	serveMaint(d)
 	serveObserve(d)
 	serveWrites(d)
+	serveConvert(d)
 	serveQuota(d)
 	serveRecycle(d)
 	serveStatus(d)

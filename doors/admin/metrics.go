@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -320,7 +321,7 @@ func sendObserved(ctx context.Context, ch chan<- prometheus.Metric, o hemera.Obs
 
 // sendJobs shows what is under way; a disk can have had several finished jobs, which would clash.
 func sendJobs(ch chan<- prometheus.Metric, v *hemera.View, jobs []hemera.JobStatus) {
-	for _, j := range jobs {
+	for _, j := range summed(jobs) {
 		if j.State == "done" {
 			continue
 		}
@@ -329,6 +330,22 @@ func sendJobs(ch chan<- prometheus.Metric, v *hemera.View, jobs []hemera.JobStat
 		mJobRate.send(ch, j.Rate, labels...)
 		mJobFail.send(ch, float64(j.Failed), labels...)
 	}
+}
+
+// summed adds up the jobs of trees that are in the same state. They have no disk to tell them apart, and a metric may
+// not be there twice.
+func summed(jobs []hemera.JobStatus) (out []hemera.JobStatus) {
+	for _, j := range jobs {
+		i := slices.IndexFunc(out, func(o hemera.JobStatus) bool {
+			return o.Path != "" && j.Path != "" && o.Kind == j.Kind && o.State == j.State
+		})
+		if i < 0 {
+			out = append(out, j)
+			continue
+		}
+		out[i].BytesLeft, out[i].Rate, out[i].Failed = out[i].BytesLeft+j.BytesLeft, out[i].Rate+j.Rate, out[i].Failed+j.Failed
+	}
+	return out
 }
 
 // seconds is a time as metrics have it; 0 for none.

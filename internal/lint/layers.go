@@ -20,7 +20,7 @@ type row struct {
 // rows are the layers from the bottom up. Each is a folder, but for the words. A package below one that is listed belongs to its row.
 var rows = []row{
 	{"words", []string{".", "errs"}, []string{}, "every package uses them, so they depend on nothing but the standard library"},
-	{"rules", []string{"rules/access", "rules/capability", "rules/checksum", "rules/condition", "rules/erasure", "rules/layout", "rules/limits", "rules/netjudge",
+	{"rules", []string{"rules/access", "rules/capability", "rules/checksum", "rules/condition", "rules/erasure", "rules/layout", "rules/lifecycle", "rules/limits", "rules/netjudge",
 		"rules/place",
 		"rules/policy", "rules/quota", "rules/recycle", "rules/wire"},
 		[]string{"rules/layout rules/erasure"}, // which pieces of a coded file are enough is the rank of its code
@@ -29,7 +29,7 @@ var rows = []row{
 		"platform/xrootd", "platform/zerocopy", "platform/pki", "platform/treewalk", "platform/thinlog"},
 		[]string{"platform/xrootd platform/link", "platform/rpc platform/link", "platform/auth platform/link", "platform/kv platform/vfs", "platform/rpc platform/pki"},
 		"I/O without policy knows nothing of what uses it"},
-	{"core", []string{"core/namespace", "core/cluster", "core/disk", "core/transfer", "core/maint", "core/netwatch", "core/orders"}, []string{"core/transfer core/disk", "core/maint core/orders"},
+	{"core", []string{"core/namespace", "core/cluster", "core/disk", "core/transfer", "core/maint", "core/netwatch", "core/orders", "core/requests"}, []string{"core/transfer core/disk", "core/maint core/orders"},
 		"one noun each; a package that needs a neighbour declares the methods it needs"},
 	{"services", []string{"services/manager", "services/node"}, []string{}, "a manager and a node meet over the wire only"},
 	{"doors", []string{"doors/xrd", "doors/admin"}, []string{}, "a door is one protocol; it calls the hemera.* interfaces"},

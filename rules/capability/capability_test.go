@@ -65,6 +65,7 @@ func TestRoundTrip(t *testing.T) {
 		"as is":        func(*hemera.Capability) {},
 		"zero":         func(c *hemera.Capability) { *c = hemera.Capability{Expires: when} },
 		"renamed":      func(c *hemera.Capability) { c.Name = "other" },
+		"conversion":   func(c *hemera.Capability) { c.Convert, c.Force, c.Base = true, false, nil },
 		"admin forced": func(c *hemera.Capability) { c.Who.Admin, c.Force, c.Sync, c.Base = true, true, false, nil },
 		"negative":     func(c *hemera.Capability) { c.Size, c.SizeMax = -1, -1 },
 		"replacing":    func(c *hemera.Capability) { c.Replaces, c.Gen = 1<<40, 1 },

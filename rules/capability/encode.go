@@ -18,6 +18,7 @@ const (
 	flagAdmin                // the user is an admin
 	_                        // used once: the content may not be read
 	flagReplaces             // the file that is replaced follows
+	flagConvert              // the same content in another form
 )
 
 // encoder appends the fields of a capability: numbers as varints, texts behind their length in bytes. Signed numbers are zigzag.
@@ -31,7 +32,7 @@ func (e *encoder) string(s string) { e.uint(uint64(len(s))); e.buf = append(e.bu
 // capability writes all fields. Their order is the format; new ones go to the end.
 func (e *encoder) capability(c *hemera.Capability) {
 	named := path.Base(c.Path) != c.Name // rare
-	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin, false, c.Replaces != 0})
+	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin, false, c.Replaces != 0, c.Convert})
 	e.uint(uint64(c.File))
 	e.uint(uint64(c.Gen))
 	e.uint(uint64(c.Parent))
@@ -70,7 +71,7 @@ func (e *encoder) capability(c *hemera.Capability) {
 }
 
 // flags writes a bit for each, the first lowest.
-func (e *encoder) flags(on [7]bool) {
+func (e *encoder) flags(on [8]bool) {
 	var f byte
 	for i, set := range on {
 		if set {
@@ -206,7 +207,7 @@ func (d *decoder) count(max int) int {
 func (d *decoder) capability() hemera.Capability {
 	f := d.byte()
 	c := hemera.Capability{
-		Sync: f&flagSync != 0, Force: f&flagForce != 0,
+		Sync: f&flagSync != 0, Force: f&flagForce != 0, Convert: f&flagConvert != 0,
 		File: hemera.FileID(d.uint()), Gen: hemera.Generation(d.uint()), Parent: hemera.FileID(d.uint()),
 		Path: d.string(),
 	}

@@ -168,12 +168,15 @@ func networks(s *hemera.Snapshot, add func(hemera.Condition)) {
 		if n.Standing != hemera.NetworkSuspected || node.Status != hemera.NodeOnline {
 			continue
 		}
-		weight := ""
+		lost, weight := "", ""
+		if n.Direction != "" { // an interface without a signal has none
+			lost = fmt.Sprintf(" (%.2g %% of what it sends, %.2g %% of what it receives)", 100*n.Out.Share(), 100*n.In.Share())
+		}
 		if n.Weight < 1 {
 			weight = fmt.Sprintf("; until it is well again its weight for new pieces and for readers is %.2f", n.Weight)
 		}
 		add(hemera.Condition{Code: NodeNetwork, Severity: hemera.SeverityWarning, Subject: "node " + n.Node.String(),
-			Text: "the network of " + n.Addr + " is suspected: " + n.Where + weight, Remedy: n.Remedy + "; hemera net why " + n.Node.String() + " has the figures",
+			Text: "the network of " + n.Addr + " is suspected: " + n.Where + lost + weight, Remedy: n.Remedy + "; hemera net why " + n.Node.String() + " has the figures",
 		})
 	}
 }
@@ -311,6 +314,9 @@ func jobs(s *hemera.Snapshot, add func(hemera.Condition)) {
 		subject, remedy := "disk "+j.Disk.String(), "hemera why disk "+j.Disk.String()+" says what it waits for"
 		if j.Disk == 0 { // the repair of files that were never complete belongs to no disk
 			subject, remedy = "repair", "hemera find / --stripediff names the files"
+		}
+		if j.Path != "" {
+			subject, remedy, j.FilesLeft = j.Kind+" of "+j.Path, "hemera convert ls shows what is in the way; it is tried again", j.Failed
 		}
 		text := j.Kind + " is stalled with " + count(j.FilesLeft, "file", "files") + " left"
 		if j.Why != "" {

@@ -86,11 +86,15 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 		mtime = ctl.now()
 	}
 	// Name and space become the entry's, which outlives the token that they are parts of.
-	e, err := ctl.pieces.commit(ctx, namespace.Commit{
-		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Replaces: c.Replaces, Force: c.Force, Parent: c.Parent, Name: strings.Clone(c.Name),
+	commit := ctl.pieces.commit
+	if c.Convert {
+		commit = ctl.commitConversion
+	}
+	e, err := commit(ctx, namespace.Commit{
+		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Replaces: c.Replaces, Force: c.Force, Convert: c.Convert, Parent: c.Parent, Name: strings.Clone(c.Name),
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
 		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Who: c.Who.Name,
-		Promised: c.Size, ReleaseClaim: func(limits []quota.Standing) []quota.Standing {
+		Promised: promised(&c), ReleaseClaim: func(limits []quota.Standing) []quota.Standing {
 			return ctl.pending.settle(name{c.Parent, c.Name}, c.Nonce, limits)
 		},
 	}, layout.Required(c.Layout, r.Size, c.PiecesMin))
@@ -106,6 +110,15 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 		ctl.engine.Wake() // there are pieces to remove, or to make
 	}
 	return errs.Wrap(err, "manager.Commit", c.Path)
+}
+
+// promised is the size up to which no quota refuses the commit. The room of a conversion was not claimed, so it is
+// counted with that of all others.
+func promised(c *hemera.Capability) int64 {
+	if c.Convert {
+		return -1
+	}
+	return c.Size
 }
 
 // late answers a commit that comes so late that the namespace may have forgotten whether pieces of the write were

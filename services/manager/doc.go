@@ -31,6 +31,15 @@
 // quotas again in its transaction, without the claim of this write (claims.settle), and frees the lock when the outcome is
 // known. Capabilities are signed when another process has to see them, not before.
 //
+// # Conversions
+//
+// The manager permits conversions to itself (convert.go): a write of the content that a file has, in another form, which a
+// node makes by an order. It is in no table, holds no lock and claims no room, so that it is in nobody's way. Its commit is
+// told from others by its capability, and differs in three things (converting.go, core/namespace): it is refused while
+// somebody writes the file; it has to have the content of the file by all checksums, and changes nothing else of the entry;
+// and while it is made, opens to write the file wait, since they would begin from a generation that is gone. It is counted
+// against quotas as a whole, as it claimed nothing before.
+//
 // # States of a write
 //
 //	begin -> granted --- its head reports it ---> open <-> detached

@@ -15,6 +15,7 @@ import (
 	"hemera/core/namespace"
 	"hemera/core/netwatch"
 	"hemera/core/orders"
+	"hemera/core/requests"
 	"hemera/errs"
 	"hemera/platform/kv"
 	"hemera/rules/access"
@@ -63,6 +64,7 @@ type Manager struct {
 	*quotaAdmin
 	*reporter
 	*writeAdmin
+	*converter
 	*recycler
 	*parts
 }
@@ -97,6 +99,7 @@ var (
 	_ hemera.TrustAdmin   = (*Manager)(nil)
 	_ hemera.WriteAdmin   = (*Manager)(nil)
 	_ hemera.StatusAdmin  = (*Manager)(nil)
+	_ hemera.ConvertAdmin = (*Manager)(nil)
 	_ hemera.RecycleBin   = (*Manager)(nil)
 )
 
@@ -120,14 +123,20 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		tree: o.Tree, cluster: c, orders: orders.New(), pending: newPending(o.WritesOfUser, o.WritesOfSession),
 		pieces: &recorder{tree: o.Tree, view: c.View}, network: netwatch.New(o.Log), ops: newOperations(o.Now), now: o.Now, log: o.Log, started: o.Now(),
 	}
+	asked, err := requests.Open(ctx, o.Store, o.Writer)
+	if err != nil {
+		return nil, errs.Wrap(err, "manager.New", "")
+	}
+	// It is asked by the engine, and asks it: the engine is one of the parts.
+	convert := &converter{parts: p, opener: &opener{parts: p}, requests: asked}
 	p.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, p.pieces}, Removals: o.Tree, Findings: o.Tree, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
-		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log,
+		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log, Conversions: maint.Conversions{Grants: convert, Requests: asked, Tree: o.Tree},
 	})
 	// From the clock and not from 1: a capability of the process before this one can still be committed, and must not
 	// name a write of this process.
 	p.nonce.Store(uint64(o.Now().UnixNano()))
-	m := newManager(p, o)
+	m := newManager(p, convert, o)
 	// The pieces that are known to be broken are durable; all else of the engine follows from the namespace and the view.
 	if err := m.engine.Load(ctx); err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
@@ -136,7 +145,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 }
 
 // newManager makes the services of the parts.
-func newManager(p *parts, o Options) *Manager {
+func newManager(p *parts, convert *converter, o Options) *Manager {
 	// From the outside in: time, wait until changes are allowed, namespace. So the latency that is counted includes the wait.
 	names := timedNames{changes{p.tree, p.cluster.AwaitCurrent, p.engine.Wake}, p.ops}
 	writes := &writeAdmin{parts: p}
@@ -162,6 +171,7 @@ func newManager(p *parts, o Options) *Manager {
 		quotaAdmin:   &quotaAdmin{p},
 		reporter:     reports,
 		writeAdmin:   writes,
+		converter:    convert,
 		recycler:     recycles,
 		parts:        p,
 	}

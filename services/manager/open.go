@@ -234,6 +234,9 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 		},
 	}
 	err = o.pending.begin(name{c.Parent, c.Name}, t, now)
+	if busy, ok := errors.AsType[converting](err); ok {
+		return hemera.Grant{}, busy.await(ctx)
+	}
 	if gone, ok := errors.AsType[lostWriter](err); ok {
 		// The writer seems to be gone, but only its head knows: the client comes back when the head has answered.
 		err = o.lost(view, gone)

@@ -49,6 +49,10 @@ type stripe struct {
 	mu     sync.Mutex      // guards all below
 	writes map[name]*write // by the name that the commit will make or replace
 	ended  uint64          // what ends was when a lock of these names was freed last
+	// converting has the names whose conversion is being committed, and what is closed when that is over; converted is
+	// what ends was when one of these names was converted last.
+	converting map[name]chan struct{}
+	converted  uint64
 }
 
 // name is a name in a directory: what a lock is for. It stays the same while a directory above is renamed.
@@ -165,6 +169,9 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 	s := p.lock(n)
 	defer s.mu.Unlock()
 	old := s.writes[n]
+	if err := s.outdatedBy(n, t); err != nil {
+		return err
+	}
 	switch {
 	// A lock is the taker's if nobody has it, if its time is over, if it is the taker's own, or if its writer is gone.
 	case old != nil && !t.force && now.Before(old.expires) && !t.comesBack(old) && !t.replaces(old, now):

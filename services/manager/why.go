@@ -73,6 +73,7 @@ func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explan
 		out.Reasons = append(out.Reasons, r)
 	}
 	out.Reasons = append(out.Reasons, rep.engine.Explain(e)...)
+	out.Reasons = append(out.Reasons, rep.engine.ExplainForm(ctx, e, path)...)
 	if len(e.Pieces) < layout.Count(e.Layout, e.Size) {
 		rep.addTooFew(view, &out, e)
 	}
@@ -410,14 +411,14 @@ func (rep *reporter) whyNode(ctx context.Context, id hemera.NodeID) (out hemera.
 	return out, nil
 }
 
-// whyJobs explains all drains and repairs that are not done. What holds up one of them is told by the explanation of its disk,
+// whyJobs explains all drains, repairs and conversions that are not done. What holds up one of them is told by the explanation of its disk,
 // which the remedy names.
 func (rep *reporter) whyJobs(ctx context.Context) (out hemera.Explanation, err error) {
 	jobs, err := rep.engine.Jobs(ctx)
 	if err != nil {
 		return out, err
 	}
-	out = hemera.Explanation{Subject: "jobs", State: "nothing is being drained or repaired"}
+	out = hemera.Explanation{Subject: "jobs", State: "nothing is being drained, repaired or converted"}
 	for _, j := range jobs {
 		if j.State == "done" {
 			continue
@@ -428,6 +429,8 @@ func (rep *reporter) whyJobs(ctx context.Context) (out hemera.Explanation, err e
 		// The name that the command line and the metrics have for the repair of single pieces; no disk is its own.
 		case j.Kind == "heal":
 			r.About, r.Remedy = "bad pieces", ""
+		case j.Path != "":
+			r.About, r.Remedy = j.Kind+" of "+j.Path+" to "+j.To, ""
 		case j.Disk == 0:
 			r.About, r.Remedy = j.Kind+" of incomplete files", "hemera find / --stripediff names them, hemera why PATH explains one"
 		}

@@ -57,6 +57,13 @@ type orders struct {
 // sumWorker is the lane of checksums that clients ask for: other work of the disk does not wait for them.
 const sumWorker = -1
 
+// convertWorker and those below it are the lanes of conversions, which may be of large files: copies and removals do not
+// wait for them. convertWorkers is how many files a node converts at once for one disk.
+const (
+	convertWorker  = -2
+	convertWorkers = 4
+)
+
 // lane is one worker of one disk.
 type lane struct {
 	disk   hemera.DiskID
@@ -179,8 +186,12 @@ func (l *lease) accept(ctx context.Context, o hemera.Order) {
 	}
 	j := job{Order: o, ctx: ctx, lease: ctx, answer: func(res hemera.OrderResult) { l.answer(ctx, res) }}
 	at := lane{disk: o.Disk, worker: int(uint64(o.Piece.File) % uint64(l.orders.workers))}
-	if o.Kind == hemera.OrderVerify && o.Checksum != hemera.ChecksumNone {
+	switch {
+	case o.Kind == hemera.OrderVerify && o.Checksum != hemera.ChecksumNone:
 		at.worker = sumWorker
+		j.ctx, entry.cancel = context.WithCancel(ctx)
+	case o.Kind == hemera.OrderConvert:
+		at.worker = convertWorker - int(uint64(o.Piece.File)%convertWorkers)
 		j.ctx, entry.cancel = context.WithCancel(ctx)
 	}
 	if !l.orders.add(at, j) {
@@ -252,6 +263,8 @@ func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 			limit = inventoryMax
 		}
 		res.Pieces, err = store.Scan(o.After, limit)
+	case hemera.OrderConvert:
+		res.Bytes, err = r.convert(ctx, o)
 	case hemera.OrderRepair:
 		var job transfer.Job
 		if job, err = r.job(store, o); err == nil {
@@ -303,6 +316,22 @@ func (r *orders) copyPiece(ctx context.Context, store disk.Store, o hemera.Order
 			"MBps", float64(bytes)/1e6/max(took.Seconds(), 1e-6))
 	}
 	return bytes, err
+}
+
+// convert writes a file in another form, and reports how far it is.
+func (r *orders) convert(ctx context.Context, o hemera.Order) (int64, error) {
+	from, err := r.verify(o.From)
+	if err != nil {
+		return 0, errs.As(err, errs.Denied, "node.Order", o.Piece.String())
+	}
+	to, err := r.verify(o.Token)
+	if err != nil {
+		return 0, errs.As(err, errs.Denied, "node.Order", o.Piece.String())
+	}
+	done := new(atomic.Int64)
+	r.copies.Store(o.ID, done)
+	defer r.copies.Delete(o.ID)
+	return r.pending.Convert(ctx, hemera.VerifiedPermit(from, o.From), hemera.VerifiedPermit(to, o.Token), done)
 }
 
 // copied is how far the copies under way are.

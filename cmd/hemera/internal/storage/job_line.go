@@ -8,7 +8,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 )
 
-// JobLine is a drain or repair in one line: a bar, how much, how fast, how long still, and why not.
+// JobLine is a drain, repair or conversion in one line: a bar, how much, how fast, how long still, and why not.
 // It is used by fs status and by status. width is that of the bar, in characters. The text is for people; programs
 // read the keys of jobFields.
 func JobLine(j hemera.JobStatus, width int) string {
@@ -16,7 +16,11 @@ func JobLine(j hemera.JobStatus, width int) string {
 	if j.Kind == "heal" {
 		return "repair of bad pieces " + j.State + "  " + output.Count(j.FilesLeft, "piece") + " left"
 	}
-	b := fmt.Sprintf("%s of disk %d %s  %s  %s of %s  %s left", j.Kind, j.Disk, j.State, cli.Bar(progress(j), width),
+	of := fmt.Sprintf("%s of disk %d", j.Kind, j.Disk)
+	if j.Path != "" {
+		of = j.Kind + " of " + j.Path + " to " + j.To
+	}
+	b := fmt.Sprintf("%s %s  %s  %s of %s  %s left", of, j.State, cli.Bar(progress(j), width),
 		output.Bytes(j.BytesDone), output.Bytes(j.BytesDone+j.BytesLeft), output.Count(j.FilesLeft, "file"))
 	if j.State != "done" {
 		b += fmt.Sprintf("  %s/s", output.Bytes(j.Rate))

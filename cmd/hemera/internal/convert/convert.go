@@ -1,0 +1,145 @@
+package convert
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+	"hemera/rules/lifecycle"
+)
+
+// Command makes `hemera convert`, with its list and its stop.
+func Command(e *cli.Env) *cobra.Command {
+	var r hemera.ConversionRequest
+	var dry, wait bool
+	// The texts of the flags, by the keys of a form.
+	words := map[string]*string{"layout": new(string), "blocksize": new(string), "space": new(string), "checksum": new(string)}
+	c := &cobra.Command{
+		Use: "convert <path>", Short: "Store files in another layout, space or checksum: request, list, stop", Args: cobra.ExactArgs(1),
+		Long: `Has a file, or with -r all files below a directory, stored in another form. What is not named stays.
+The manager remembers the request, and nodes do it in the background: each file is read, verified,
+written again and compared by all its checksums before it replaces the old one. Its id, owner, mode,
+times and attributes stay, and those who are reading it go on. A file that is being written is left
+alone and tried again, in all for about three quarters of an hour.
+
+  --layout     plain, replica:2, rs:4+2, stripe:4, lrc:12+2+2; EOS's raid5, raid6, archive, qrain as raid6:8
+  --blocksize  of layouts with blocks: 64k to 16M
+  --space      where the files are to be
+  --checksum   one more for each file; those that it has are kept
+
+hemera convert ls shows how far requests are, hemera convert stop ends one. New files are stored by the
+policy of their directory (hemera attr set, sys.forced.layout); to convert by age or size without a
+request, see sys.lifecycle.convert in the documentation.`,
+		Example: `  hemera convert /exp/run1 -r --layout rs:4+2
+  hemera convert /exp/run1 -r --space archive --checksum sha256 --wait
+  hemera convert /exp/run1 -r --layout replica:3 --dry-run
+  hemera convert ls`,
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if r.Path, err = e.OnManager(args[0]); err != nil {
+				return err
+			}
+			for key, text := range words {
+				// An empty text is an error, as a script may have an empty variable.
+				if c.Flags().Changed(key) {
+					if _, err := lifecycle.SetForm(&r.Form, key, *text); err != nil {
+						return cli.Usage(errs.New(errs.Invalid, "hemera.Convert", "--"+key+" "+*text, errs.Reason(err, "")))
+					}
+				}
+			}
+			if err := lifecycle.CheckForm(r.Form); err != nil {
+				return cli.Usage(errs.New(errs.Invalid, "hemera.Convert", r.Form.String(), errs.Reason(err, "")).WithRemedy("name --layout, --blocksize, --space or --checksum"))
+			}
+			// Whether the space exists, the manager knows.
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				if dry {
+					return survey(ctx, e, m, r)
+				}
+				return request(ctx, e, m, r, wait)
+			})
+		},
+		ValidArgsFunction: complete.Paths(e),
+	}
+	cli.RecursiveFlag(c, &r.Recursive, "all files below a directory")
+	c.Flags().StringVar(words["layout"], "layout", "", "the layout, such as replica:3 or rs:4+2")
+	c.Flags().StringVar(words["blocksize"], "blocksize", "", "the `size` of blocks, such as 1M")
+	c.Flags().StringVar(words["space"], "space", "", "the space")
+	c.Flags().StringVar(words["checksum"], "checksum", "", "the `kind` of one more checksum, such as sha256")
+	c.Flags().BoolVar(&dry, "dry-run", false, "only say how many files would be converted")
+	c.Flags().BoolVar(&wait, "wait", false, "show progress, and return when the request is done")
+	c.MarkFlagsMutuallyExclusive("dry-run", "wait")
+	// Layouts and sizes that are used often; any other that makes sense is taken as well.
+	fixed := func(words ...cobra.Completion) cobra.CompletionFunc {
+		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	}
+	_ = c.RegisterFlagCompletionFunc("layout", fixed("plain", "replica:2", "replica:3", "rs:4+2", "rs:8+3", "rs:10+4", "stripe:4", "lrc:12+2+2"))
+	_ = c.RegisterFlagCompletionFunc("blocksize", fixed("64k", "256k", "1M", "4M", "16M"))
+	_ = c.RegisterFlagCompletionFunc("space", func(c *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return complete.Spaces(e)(c, nil, word)
+	})
+	// All kinds but none, which would take checksums away.
+	var kinds []cobra.Completion
+	for _, k := range hemera.ChecksumKinds() {
+		kinds = append(kinds, k.String())
+	}
+	_ = c.RegisterFlagCompletionFunc("checksum", fixed(kinds...))
+	c.AddCommand(lsCommand(e), stopCommand(e))
+	return c
+}
+
+// request asks for a conversion, and waits for its end if asked to. When it returns the request is durable, so an
+// interruption while it waits ends the waiting only.
+func request(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.ConversionRequest, wait bool) error {
+	c, err := m.Convert(ctx, "", r)
+	if err != nil {
+		return err
+	}
+	// The record of the request alone tells a script nothing that it cannot list.
+	if wait {
+		return follow(ctx, e, m, c.ID)
+	}
+	e.Say("request %d: %s becomes %s; hemera convert ls shows how far it is", c.ID, r.Path, r.Form)
+	return nil
+}
+
+// survey says what a request would do. It walks the tree from here, and changes nothing.
+func survey(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.ConversionRequest) error {
+	var files, due, bytes int64
+	// The same refusal as that of the request.
+	top, err := m.Stat(ctx, hemera.Identity{}, r.Path)
+	if err != nil {
+		return err
+	}
+	if top.IsDir() && !r.Recursive {
+		return errs.New(errs.IsDirectory, "hemera.Convert", r.Path, "it is a directory").WithRemedy("add -r to convert all files below it")
+	}
+	// Entries come while the manager walks; none is kept.
+	_, err = m.Walk(ctx, admin.WalkRequest{Path: r.Path, Kind: hemera.KindFile}, func(f admin.Found) error {
+		// A directory that cannot be listed makes the numbers wrong.
+		if f.Err != "" {
+			return errs.New(errs.IO, "hemera.Convert", f.Path, f.Err)
+		}
+		files++
+		// The rule that the manager decides by.
+		if _, is := lifecycle.Wanted(f.Entry, r.Form); is {
+			due++
+			bytes += f.Entry.Size
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// The keys are those of no other record: it is not a request.
+	if e.ForPrograms() {
+		return e.List(nil, []output.Record{{{Key: "path", Value: r.Path}, {Key: "form", Value: r.Form.String()}, {Key: "files", Value: files}, {Key: "due", Value: due}, {Key: "duebytes", Value: bytes}}}, "")
+	}
+	e.Say("%s", fmt.Sprintf("%s: %d of %s would be converted to %s, %s\nnothing was done (--dry-run)", r.Path, due, output.Count(files, "file"), r.Form, output.Bytes(bytes)))
+	return nil
+}

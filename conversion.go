@@ -1,0 +1,80 @@
+package hemera
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// Form says how files are to be stored. A zero field leaves what a file has.
+type Form struct {
+	Layout    Layout // of kind 0: as it is
+	BlockSize uint32 // of layouts with blocks, in bytes
+	Space     string
+	// Checksum is to be stored of each file. Those that a file has are kept beside it.
+	Checksum ChecksumKind
+}
+
+// Zero reports whether the form asks for nothing.
+func (f Form) Zero() bool { return f == Form{} }
+
+// String is the form in the words of `hemera convert`: "layout=rs:4+2 space=archive".
+func (f Form) String() string {
+	var words []string
+	if f.Layout.Kind != 0 {
+		words = append(words, "layout="+f.Layout.String())
+	}
+	if f.BlockSize != 0 {
+		words = append(words, "blocksize="+FormatBlockSize(f.BlockSize))
+	}
+	if f.Space != "" {
+		words = append(words, "space="+f.Space)
+	}
+	if f.Checksum != ChecksumNone {
+		words = append(words, "checksum="+f.Checksum.String())
+	}
+	return strings.Join(words, " ")
+}
+
+// ConversionRequest asks for files to be stored in a form.
+type ConversionRequest struct {
+	Path      string // of a file, or with Recursive of a directory
+	Recursive bool
+	Form      Form
+}
+
+// Conversion is a request, as it is remembered, and how far it is. Files that are written meanwhile are left alone.
+type Conversion struct {
+	ID uint64
+	ConversionRequest
+	Root         FileID // the file or directory, wherever it is moved
+	Who          string
+	Asked, Ended time.Time // Ended is zero while there is something to do
+	// Pass counts how often the tree was gone through before; Cursor is the path below Root of the last file that is
+	// done in this pass, Seen and SeenBytes are what was looked at in it.
+	Pass            int
+	Cursor          string
+	Seen, SeenBytes int64
+	// Done files were converted, of Bytes bytes. Skipped ones had changed meanwhile, and Failed ones could not be
+	// converted; both are of the last pass.
+	Done, Bytes     int64
+	Skipped, Failed int64
+	Why             string // what failed last
+}
+
+// ConversionStatus is a request with the state of its job.
+type ConversionStatus struct {
+	Conversion
+	Job JobStatus
+}
+
+// ConvertAdmin has files stored in other forms, in the background. Callers have checked that who is an admin.
+type ConvertAdmin interface {
+	// Convert remembers a request durably and begins it. NotFound, IsDirectory without Recursive, Invalid for a form
+	// that cannot be, NotFound for a space that does not exist, Overloaded when too many are remembered.
+	Convert(ctx context.Context, who string, r ConversionRequest) (Conversion, error)
+	// Conversions lists requests, those that ended too for a while, oldest first.
+	Conversions(ctx context.Context) ([]ConversionStatus, error)
+	// StopConversion ends a request. Files that are converted stay so, those under way are finished. NotFound.
+	StopConversion(ctx context.Context, id uint64) error
+}

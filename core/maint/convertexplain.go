@@ -1,0 +1,34 @@
+package maint
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hemera"
+	"hemera/rules/lifecycle"
+)
+
+// ExplainForm says which requests to convert the file, at the path, has before it, and what they wait for.
+func (ex *explainer) ExplainForm(ctx context.Context, entry hemera.Entry, path string) (reasons []hemera.Reason) {
+	for _, s := range ex.engine.ConversionJobs() {
+		if _, due := lifecycle.Wanted(entry, s.Form); !due || !s.Ended.IsZero() {
+			continue
+		}
+		// By the paths of now: both may have been moved since the request.
+		_, root, err := ex.engine.Files.Resolve(ctx, s.Root)
+		if err != nil || root != path && !strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/") {
+			continue
+		}
+		text := fmt.Sprintf("request %d converts it to %s: it waits for its turn", s.ID, s.Form)
+		// The lock does not say whose it is: a repair may have it.
+		if ex.engine.copies.fileLocked(entry.ID) {
+			text = fmt.Sprintf("request %d converts it to %s: this or another work on the file is under way", s.ID, s.Form)
+		}
+		if s.Why != "" {
+			text += "; the request met last: " + s.Why
+		}
+		reasons = append(reasons, hemera.Reason{About: "form", Text: text, Remedy: "hemera convert ls shows the request, hemera convert stop ends it"})
+	}
+	return reasons
+}

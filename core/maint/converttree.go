@@ -1,0 +1,239 @@
+package maint
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/lifecycle"
+)
+
+// passRests is how long a request rests before it goes through its tree once more, for files that were in use or could
+// not be converted. After the last one it ends, and says how many are left.
+func passRests() []time.Duration {
+	return []time.Duration{stallRest, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute}
+}
+
+// checkpointFiles is after how many conversions a job waits for those under way and makes its cursor durable: so many
+// files are looked at twice after a restart.
+const checkpointFiles = 1024
+
+// run goes through the tree of a request until nothing is left to do, or ctx ends.
+func (v *converter) run(ctx context.Context, j *convertJob) {
+	rests := passRests()
+	for ctx.Err() == nil {
+		// Before the first file moves, so that a long look for work does not show as waiting.
+		j.set("running", "")
+		err := v.pass(ctx, j)
+		if ctx.Err() != nil {
+			return
+		}
+		c := j.now()
+		// A tree that is gone has nothing left to convert.
+		again := err != nil || c.Failed > 0 || c.Skipped > 0
+		if again && c.Pass < len(rests) && !errors.Is(err, errs.NotFound) {
+			state := "waiting"
+			if err != nil || c.Failed > 0 {
+				state = "stalled"
+			}
+			j.set(state, c.Why)
+			if !pause(ctx, rests[c.Pass]) || !v.next(ctx, j) {
+				return
+			}
+			continue
+		}
+		why := c.Why
+		if err != nil {
+			why = errs.Reason(err, "")
+		}
+		err = v.save(ctx, j, func(c *hemera.Conversion) { c.Ended, c.Why = v.engine.Now(), why })
+		if err != nil && ctx.Err() == nil {
+			v.engine.Log.Error("the end of a conversion is not stored", "path", c.Path, "error", err)
+		}
+		j.set("done", why)
+		v.engine.Log.Info("conversion ended", "path", c.Path, "form", c.Form.String(), "converted", c.Done, "skipped", c.Skipped, "failed", c.Failed)
+		return
+	}
+}
+
+// pause waits, and reports false if ctx ended first.
+func pause(ctx context.Context, rest time.Duration) bool {
+	timer := time.NewTimer(rest)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// next begins another pass.
+func (v *converter) next(ctx context.Context, j *convertJob) bool {
+	j.again("")
+	return v.save(ctx, j, func(c *hemera.Conversion) {
+		c.Pass++
+		c.Cursor, c.Seen, c.SeenBytes, c.Skipped, c.Failed, c.Why = "", 0, 0, 0, 0, ""
+	}) == nil
+}
+
+// pass goes through the tree once, from the cursor on.
+func (v *converter) pass(ctx context.Context, j *convertJob) error {
+	c := j.now()
+	root, path, err := v.engine.Files.Resolve(ctx, c.Root)
+	if err != nil {
+		return errs.Wrap(err, "maint.Convert", c.Path)
+	}
+	j.mu.Lock()
+	j.total = hemera.TreeTotals{Files: 1, Bytes: root.Size}
+	if root.IsDir() {
+		j.total = root.Tree
+	}
+	j.mu.Unlock()
+	p := &convertPass{converter: v, job: j, form: c.Form, sums: c}
+	// The walk begins behind the cursor of a pass that a restart has ended.
+	w := walker{tree: v.engine.Conversions.Tree, visit: func(at string, e hemera.Entry) error { return p.visit(ctx, at, e) }}
+	if root.IsDir() {
+		err = w.walk(ctx, root, path, c.Cursor)
+	} else {
+		err = p.visit(ctx, "", root)
+	}
+	// The end of the walk is a checkpoint too.
+	return errors.Join(err, p.checkpoint(ctx))
+}
+
+// convertPass is one way through the tree of a request.
+type convertPass struct {
+	*converter
+	job   *convertJob
+	form  hemera.Form
+	group sync.WaitGroup // conversions under way
+	begun int            // since the last checkpoint
+	at    string         // the last file that was visited
+
+	mu      sync.Mutex
+	sums    hemera.Conversion // counts so far
+	noSpace int               // in a row
+}
+
+// errNoRoom ends a pass when many files in a row found no room.
+var errNoRoom = errs.New(errs.NoSpace, "maint.Convert", "", "no disk of the space can take the files")
+
+// visit converts a file if that is to be done. It blocks while as many are under way as may be.
+func (p *convertPass) visit(ctx context.Context, at string, e hemera.Entry) error {
+	p.at = at
+	if _, due := lifecycle.Wanted(e, p.form); !due {
+		p.seen(e)
+		return nil
+	}
+	if p.hopeless() {
+		return errNoRoom
+	}
+	if p.begun >= checkpointFiles {
+		if err := p.checkpoint(ctx); err != nil {
+			return err
+		}
+	}
+	// The slots are of all jobs, so that several requests are no more load than one.
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	p.begun++
+	p.group.Go(func() {
+		defer func() { <-p.slots }()
+		part := p.job.begin(e.Size)
+		bytes, err := p.convert(ctx, e, p.form, part.to)
+		p.count(e, bytes, part.end(), err)
+	})
+	return nil
+}
+
+// seen counts a file that was looked at.
+func (p *convertPass) seen(e hemera.Entry) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sums.Seen++
+	p.sums.SeenBytes += e.Size
+	p.job.live(p.sums)
+}
+
+// count counts a file that was tried. counted is how many of its bytes the job has counted already.
+func (p *convertPass) count(e hemera.Entry, bytes, counted int64, err error) {
+	// What was left alone is no failure: an admin need not look.
+	if err == nil {
+		// Each part of a file counts once in the rate: on the way, or now.
+		p.job.moved(bytes, counted)
+	} else if !inUse(err) {
+		p.job.failed(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case err == nil:
+		p.sums.Done++
+		p.sums.Bytes += bytes
+		p.noSpace = 0
+	case inUse(err):
+		p.sums.Skipped++
+		p.sums.Why = "fxid:" + e.ID.Hex() + ": " + errs.Reason(err, "")
+	default:
+		p.sums.Failed++
+		p.sums.Why = "fxid:" + e.ID.Hex() + ": " + errs.Reason(err, "")
+		if errors.Is(err, errs.NoSpace) {
+			p.noSpace++
+		}
+	}
+	p.sums.Seen++
+	p.sums.SeenBytes += e.Size
+	p.job.live(p.sums)
+}
+
+// hopeless reports that there is no room for any file at present.
+func (p *convertPass) hopeless() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.noSpace >= noSpaceMax
+}
+
+// checkpoint waits for the conversions under way, and makes durable how far the pass is.
+func (p *convertPass) checkpoint(ctx context.Context) error {
+	// All that was begun before the cursor has ended, so a restart may begin there.
+	p.group.Wait()
+	p.begun = 0
+	p.mu.Lock()
+	sums := p.sums
+	p.mu.Unlock()
+	// One sync for a thousand files.
+	return p.save(ctx, p.job, func(c *hemera.Conversion) {
+		c.Cursor, c.Seen, c.SeenBytes = p.at, sums.Seen, sums.SeenBytes
+		c.Done, c.Bytes, c.Skipped, c.Failed, c.Why = sums.Done, sums.Bytes, sums.Skipped, sums.Failed, sums.Why
+	})
+}
+
+// live shows the counts of a pass before they are durable.
+func (j *convertJob) live(sums hemera.Conversion) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c := &j.request
+	c.Seen, c.SeenBytes, c.Done, c.Bytes, c.Skipped, c.Failed, c.Why = sums.Seen, sums.SeenBytes, sums.Done, sums.Bytes, sums.Skipped, sums.Failed, sums.Why
+}
+
+// show is the state of the job. What is left is what the pass under way has not looked at.
+func (j *convertJob) show() hemera.JobStatus {
+	j.mu.Lock()
+	c, total := j.request, j.total
+	j.mu.Unlock()
+	if !c.Ended.IsZero() {
+		total = hemera.TreeTotals{}
+	}
+	s := j.report(max(0, total.Files-c.Seen), max(0, total.Bytes-c.SeenBytes))
+	if !c.Ended.IsZero() {
+		s.Rate = 0 // what moved last is over
+	}
+	return s
+}

@@ -1,0 +1,171 @@
+// Package requests remembers what admins asked the background work to do: conversions of files and trees.
+//
+// Requests are few and small, one record each, however many files they are about: how far a request is, is a cursor in
+// its record. All are in memory; a change is durable when the call that makes it returns. docs/formats/cluster.md has
+// the records.
+package requests
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/kv"
+)
+
+// Prefix begins every key of this package; nobody else may write below it.
+const Prefix = "!requests/"
+
+// conversionMax bounds the requests to convert that are remembered.
+const conversionMax = 1000
+
+// Store is the requests in memory, and durable. Methods may be called concurrently; changes are made one after the
+// other, each with a sync of the store.
+type Store struct {
+	writer kv.Writer     // used by the change that has the turn
+	turn   chan struct{} // holds one value while a change is made durable
+
+	mu          sync.Mutex                   // guards what follows; never held while anything is waited for
+	conversions map[uint64]hemera.Conversion // as they are durable, by id
+}
+
+// Open loads the requests. The writer must be the one of everything else that writes to the store.
+func Open(ctx context.Context, store kv.Reader, writer kv.Writer) (*Store, error) {
+	s := &Store{writer: writer, turn: make(chan struct{}, 1), conversions: map[uint64]hemera.Conversion{}}
+	var bad error
+	// Requests are few, so all of them are read at once; "0" is what follows the slash at the end of the prefix.
+	err := store.Scan(ctx, []byte(Prefix), []byte(Prefix[:len(Prefix)-1]+"0"), func(key, value []byte) bool {
+		bad = s.load(string(key), value)
+		return bad == nil
+	})
+	// A record that cannot be read keeps the manager from starting: to forget it would leave work undone in silence.
+	if err == nil {
+		err = bad
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "requests.Open", "")
+	}
+	return s, nil
+}
+
+// load takes one record into memory. Records of a kind that this program does not know stay in the store.
+func (s *Store) load(key string, value []byte) error {
+	var c hemera.Conversion
+	if len(key) < len(convertPrefix) || key[:len(convertPrefix)] != convertPrefix {
+		return nil
+	}
+	if err := json.Unmarshal(value, &c); err != nil || conversionKey(c.ID) != key {
+		return errs.New(errs.Corrupt, "requests.Open", key, "the record cannot be read")
+	}
+	s.conversions[c.ID] = c
+	return nil
+}
+
+const convertPrefix = Prefix + "convert/"
+
+// conversionKey is the key of a request to convert. Keys are in the order of ids.
+func conversionKey(id uint64) string { return fmt.Sprintf("%s%016x", convertPrefix, id) }
+
+// Conversions are all requests to convert, by id.
+func (s *Store) Conversions() []hemera.Conversion {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(maps.Values(s.conversions), func(a, b hemera.Conversion) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// AddConversion remembers a new request, and returns it with its id. Overloaded when too many are remembered.
+func (s *Store) AddConversion(ctx context.Context, c hemera.Conversion) (hemera.Conversion, error) {
+	if err := s.take(ctx); err != nil {
+		return c, err
+	}
+	defer s.give()
+	s.mu.Lock()
+	full := len(s.conversions) >= conversionMax
+	c.ID = 1
+	// The newest request is never forgotten, so an id is not given twice.
+	for id := range s.conversions {
+		c.ID = max(c.ID, id+1)
+	}
+	s.mu.Unlock()
+	// Those that ended count too, but they are forgotten by themselves.
+	if full {
+		return c, errs.New(errs.Overloaded, "requests.Add", c.Path, fmt.Sprintf("%d requests to convert are remembered already", conversionMax)).
+			WithRemedy("wait until some are done, or end some with `hemera convert stop`; one request can be about a whole tree")
+	}
+	return c, s.put(ctx, c)
+}
+
+// PutConversion makes what is new of a request durable. One that was removed is made again.
+func (s *Store) PutConversion(ctx context.Context, c hemera.Conversion) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.give()
+	return s.put(ctx, c)
+}
+
+// RemoveConversion forgets a request. One that is not there is no error.
+func (s *Store) RemoveConversion(ctx context.Context, id uint64) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.give()
+	var b kv.Batch
+	// Memory follows the store: after an error the request is still there, and is removed by another call.
+	b.Delete([]byte(conversionKey(id)))
+	if err := s.commit(ctx, &b); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conversions, id)
+	return nil
+}
+
+// put makes a request durable. The caller has the turn.
+func (s *Store) put(ctx context.Context, c hemera.Conversion) error {
+	// JSON, as the records of the cluster: a person can read it, and fields can be added.
+	value, err := json.Marshal(c)
+	if err != nil {
+		return errs.As(err, errs.Internal, "requests.Put", c.Path)
+	}
+	var b kv.Batch
+	b.Put([]byte(conversionKey(c.ID)), value)
+	if err := s.commit(ctx, &b); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conversions[c.ID] = c
+	return nil
+}
+
+// commit stores a batch and waits for the sync.
+func (s *Store) commit(ctx context.Context, b *kv.Batch) error {
+	ticket, err := s.writer.Enqueue(b)
+	if err != nil {
+		return errs.Wrap(err, "requests.Commit", "")
+	}
+	// The batch is on its way whether the caller still waits or not, and memory must follow it.
+	return errs.Wrap(ticket.Wait(context.WithoutCancel(ctx)), "requests.Commit", "")
+}
+
+// take waits until no other change is under way.
+func (s *Store) take(ctx context.Context) error {
+	select {
+	// It is given back after the sync, so a slow store makes callers wait here, and no lock is held over it.
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return errs.Wrap(ctx.Err(), "requests.Change", "")
+	}
+}
+
+// give lets the next change begin.
+func (s *Store) give() { <-s.turn }
