@@ -109,15 +109,17 @@ func (o *opener) sizeMax(prep *namespace.Prepared, c *hemera.Capability) int64 {
 	if bytes < 0 && physical < 0 {
 		return 0
 	}
-	// The tighter of the two. Both count what the file has, as its commit gives that back.
-	e, most := &prep.Entry, int64(hemera.FileSizeMax)
+	// The tighter of the two. What the file has is given back by its commit, unless that is kept as a version: then it goes on
+	// to count. Pieces that the file lacks are not given back: they take no room yet.
+	e, has, most := &prep.Entry, hemera.QuotaAmount{}, int64(hemera.FileSizeMax)
+	if !prep.Versioned {
+		has.Bytes, has.Physical = e.Size, layout.Used(e.Layout, e.Size, e.Pieces)
+	}
 	if bytes >= 0 {
-		most = min(most, e.Size+min(bytes, hemera.FileSizeMax))
+		most = min(most, has.Bytes+min(bytes, hemera.FileSizeMax))
 	}
 	if physical >= 0 {
-		// Missing pieces are not counted: they take room once they are made.
-		has := layout.Used(e.Layout, e.Size, e.Pieces)
-		most = min(most, layout.SizeWithin(c.Layout, has+min(physical, math.MaxInt64-has)))
+		most = min(most, layout.SizeWithin(c.Layout, has.Physical+min(physical, math.MaxInt64-has.Physical)))
 	}
 	return max(1, c.Size, most)
 }
@@ -140,12 +142,12 @@ func claimFor(prep *namespace.Prepared, since hemera.QuotaAmount, r hemera.OpenR
 	}
 	// Open: the size is not known, so that any room that is left will do.
 	want := quota.Want{Open: r.Size == 0}
-	// A rewrite adds no file.
-	if !prep.Existing {
-		want.Files = 1
+	e := &prep.Entry
+	// A rewrite adds no file, unless what was there stays as a version.
+	if !prep.Existing || prep.Versioned {
+		want.Files, e = 1, &hemera.Entry{}
 	}
 	if r.Size > 0 {
-		e := &prep.Entry
 		want.Bytes = c.Size - e.Size
 		want.Physical = targetBytes(c) - layout.Used(e.Layout, e.Size, e.Pieces)
 	}
