@@ -53,8 +53,10 @@ func (w judge) settle(ctx context.Context) {
 	w.checkQuotas(ctx)
 	w.checkReads(ctx)
 	w.checkPieces(ctx)
+	w.checkParity(ctx)
 	w.checkDrives(ctx)
 	w.checkCable(ctx)
+	w.ruin(ctx)
 }
 
 // audit compares disks and namespace once; what it finds is mended afterwards. Only what crashes
@@ -74,7 +76,7 @@ func (w judge) audit(ctx context.Context) {
 	}
 }
 
-// tortured reports whether the disk is the one that may lose data.
+// tortured reports whether the disk is one that may lose data.
 func (w judge) tortured(id hemera.DiskID) bool {
 	d, ok := w.head.Load().Cluster().View().Disk(id)
 	return ok && w.victim(w.drive(d))
@@ -118,6 +120,10 @@ func (w judge) unmended(ctx context.Context) string {
 	if w.keeper.again { // what it does not know of is kept
 		report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "newer" })
 	}
+	if wrong := w.losses(&report); wrong != "" {
+		return wrong
+	}
+	report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "under_replicated" && w.fewDisks(ctx, p.Files) })
 	if len(report.Problems) > 0 {
 		return fmt.Sprintf("fsck finds %+v", report.Problems)
 	}
@@ -168,6 +174,10 @@ func (w judge) checkReads(ctx context.Context) {
 		if errs.KindOf(err) == errs.NotFound && strings.Contains(err.Error(), "no such") {
 			found, err = absent, nil // its directory was renamed
 		}
+		if w.lost[files[path].ID] {
+			w.checkLost(path, found, err)
+			continue
+		}
 		if err != nil {
 			w.fail("%s (%s) cannot be read: %v", path, files[path].ID.Hex(), err)
 			continue
@@ -187,7 +197,7 @@ func (w judge) checkPieces(ctx context.Context) {
 		if err != nil {
 			w.fail("file check %s: %v", path, err)
 		}
-		want := layout.Count(e.Layout, e.Size)
+		want := min(layout.Count(e.Layout, e.Size), w.usable())
 		if len(checks) != want {
 			w.fail("%s has %d pieces, not %d", path, len(checks), want)
 		}
