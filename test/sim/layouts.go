@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/rules/layout"
 	"hemera/services/manager"
 )
 
@@ -86,25 +85,6 @@ func (p *plan) mostPieces() int {
 		most = max(most, int(l.Pieces))
 	}
 	return most
-}
-
-// usable is how many disks can have pieces, now that every fault but the loss of drives is over.
-func (w judge) usable() (count int) {
-	for _, d := range w.head.Load().Cluster().View().Disks {
-		if !w.drive(d).gone.Load() {
-			count++
-		}
-	}
-	return count
-}
-
-// fewDisks reports whether each of the files is lost, or has a piece on every disk and lacks only what there is no disk for.
-func (w judge) fewDisks(ctx context.Context, files []hemera.FileID) bool {
-	return !slices.ContainsFunc(files, func(id hemera.FileID) bool {
-		e, _, err := w.head.Load().tree.Resolve(ctx, id)
-		left := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return !w.there(p.Disk) })
-		return err != nil || !w.lost[id] && len(left) < min(layout.Count(e.Layout, e.Size), w.usable())
-	})
 }
 
 // setLayouts gives the client's directories the plan's layouts: the first one by force, the second one as a default, which

@@ -13,10 +13,13 @@ import (
 	"hemera/rules/layout"
 )
 
+// ruiner is the part of the judge that destroys data on purpose, and looks what the cluster says of that.
+type ruiner struct{ judge }
+
 // ruin takes more drives away at one moment than some files have redundancy, when all else is over. By the rule of the layout it
 // is known which files are lost by that. These must be told as lost, and no others; every other file can be read at once, and
 // has its pieces again later.
-func (w judge) ruin(ctx context.Context) {
+func (w ruiner) ruin(ctx context.Context) {
 	if !w.plan.ruin {
 		return
 	}
@@ -51,7 +54,7 @@ func (w judge) ruin(ctx context.Context) {
 }
 
 // takeDrives takes some drives away, at least one more than a file of the plan survives at least, and leaves one.
-func (w judge) takeDrives() map[hemera.DiskID]bool {
+func (w ruiner) takeDrives() map[hemera.DiskID]bool {
 	rng := w.plan.random("ruin drives")
 	disks := slices.DeleteFunc(slices.Clone(w.head.Load().Cluster().View().Disks), func(d hemera.Disk) bool { return w.drive(d).gone.Load() })
 	least := w.plan.replicas - 1
@@ -69,7 +72,7 @@ func (w judge) takeDrives() map[hemera.DiskID]bool {
 }
 
 // told has an admin say that a disk does not come back.
-func (w judge) told(ctx context.Context, id hemera.DiskID) {
+func (w ruiner) told(ctx context.Context, id hemera.DiskID) {
 	var err error
 	for range 60 {
 		if err = w.head.Load().RemoveDisk(ctx, id, hemera.Removal{Force: true, Lose: true}); err == nil {
@@ -82,7 +85,7 @@ func (w judge) told(ctx context.Context, id hemera.DiskID) {
 
 // losses compares the files that fsck counts as lost with those that are, and removes them from the report. It returns what
 // differs, or "".
-func (w judge) losses(report *hemera.FsckReport) string {
+func (w ruiner) losses(report *hemera.FsckReport) string {
 	told := map[hemera.FileID]bool{}
 	report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool {
 		if p.Tag != "lost" {
@@ -100,7 +103,7 @@ func (w judge) losses(report *hemera.FsckReport) string {
 }
 
 // status compares what an admin sees first, or returns "".
-func (w judge) status(ctx context.Context) string {
+func (w ruiner) status(ctx context.Context) string {
 	s, err := w.head.Load().Status(ctx)
 	if err != nil {
 		return err.Error()
@@ -112,7 +115,7 @@ func (w judge) status(ctx context.Context) string {
 }
 
 // checkLost fails unless the read of a lost file failed, and said so.
-func (w judge) checkLost(path string, found content, err error) {
+func (w ruiner) checkLost(path string, found content, err error) {
 	switch {
 	case err == nil:
 		w.fail("%s is lost, and a client reads %s", path, found)

@@ -34,7 +34,7 @@ func (b *believed) rebuildOld(w *world, orders []hemera.Order) []hemera.Order {
 		if err != nil || !ok || !e.Layout.Coded() || e.Gen != o.Piece.Gen {
 			return false
 		}
-		old := w.older(o.Piece)
+		old := older(w, o.Piece)
 		size := int(layout.PieceSize(e.Layout, e.Size, o.Piece.Index))
 		if old == nil || size == 0 || w.drive(d).plant(rand.New(rand.NewPCG(1, 1)), o.Piece, plantWhole, &e, resized(old, size)) != nil {
 			return false
@@ -48,7 +48,7 @@ func (b *believed) rebuildOld(w *world, orders []hemera.Order) []hemera.Order {
 }
 
 // older is what some drive has of the same piece of an older generation; nil if none has.
-func (w *world) older(id hemera.PieceID) []byte {
+func older(w *world, id hemera.PieceID) []byte {
 	for _, m := range w.machines {
 		for _, d := range m.drives {
 			s := d.store.Load()

@@ -56,7 +56,7 @@ func (w judge) settle(ctx context.Context) {
 	w.checkParity(ctx)
 	w.checkDrives(ctx)
 	w.checkCable(ctx)
-	w.ruin(ctx)
+	ruiner{w}.ruin(ctx)
 }
 
 // audit compares disks and namespace once; what it finds is mended afterwards. Only what crashes
@@ -120,7 +120,7 @@ func (w judge) unmended(ctx context.Context) string {
 	if w.keeper.again { // what it does not know of is kept
 		report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "newer" })
 	}
-	if wrong := w.losses(&report); wrong != "" {
+	if wrong := (ruiner{w}).losses(&report); wrong != "" {
 		return wrong
 	}
 	report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "under_replicated" && w.fewDisks(ctx, p.Files) })
@@ -175,7 +175,7 @@ func (w judge) checkReads(ctx context.Context) {
 			found, err = absent, nil // its directory was renamed
 		}
 		if w.lost[files[path].ID] {
-			w.checkLost(path, found, err)
+			ruiner{w}.checkLost(path, found, err)
 			continue
 		}
 		if err != nil {
@@ -277,5 +277,24 @@ func (w judge) surplus(ctx context.Context, id hemera.DiskID, files []string) []
 		return err == nil && slices.ContainsFunc(entries, func(e hemera.Entry) bool {
 			return e.ID == p.File && e.Gen == p.Gen && slices.Contains(e.Pieces, hemera.Piece{Index: p.Index, Disk: id})
 		})
+	})
+}
+
+// usable is how many disks can have pieces, now that every fault but the loss of drives is over.
+func (w judge) usable() (count int) {
+	for _, d := range w.head.Load().Cluster().View().Disks {
+		if !w.drive(d).gone.Load() {
+			count++
+		}
+	}
+	return count
+}
+
+// fewDisks reports whether each of the files is lost, or has a piece on every disk and lacks only what there is no disk for.
+func (w judge) fewDisks(ctx context.Context, files []hemera.FileID) bool {
+	return !slices.ContainsFunc(files, func(id hemera.FileID) bool {
+		e, _, err := w.head.Load().tree.Resolve(ctx, id)
+		left := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return !w.there(p.Disk) })
+		return err != nil || !w.lost[id] && len(left) < min(layout.Count(e.Layout, e.Size), w.usable())
 	})
 }
