@@ -19,7 +19,8 @@
 // Checks after the faults stop: every file has all its pieces on healthy disks, disks hold nothing else, totals, lists
 // and quotas are exact, fsck finds nothing, and every backup can be restored (settle.go). The pieces of each coded file are read
 // past all servers: its parity agrees with its data (parity.go). At the very end of some runs more drives vanish at once than
-// files survive: what is lost is told exactly, and nothing else is lost (ruin.go).
+// files survive (ruin.go), or more pieces of a file are bad at one page (rot.go): what is lost is told exactly, and nothing
+// else is lost.
 //
 // Every choice comes from the seed. Time is that of a testing/synctest bubble, so a simulated minute takes milliseconds.
 // The scheduler of Go chooses how goroutines interleave at one instant, so a seed repeats the plan but not each

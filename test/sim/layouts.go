@@ -15,12 +15,15 @@ type layouts struct {
 	coded []hemera.Layout
 	// ruin: at the very end more drives are lost than files have redundancy.
 	ruin bool
+	// rot: before that, bits of files are flipped, also at one page of more pieces than a file survives.
+	rot bool
 }
 
 // drawLayouts draws the coded layouts of the plan, and gives it the disks that they need. Half of the plans have none.
 func (p *plan) drawLayouts() {
 	r := p.random("layouts")
 	p.ruin = p.sabotage == Nothing && p.random("ruin").IntN(3) == 0
+	p.rot = p.ruin && p.random("rot").IntN(2) == 0
 	if !p.codes() && (p.sabotage != Nothing || r.IntN(2) == 0) {
 		return
 	}

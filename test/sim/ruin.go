@@ -28,8 +28,15 @@ func (w ruiner) ruin(ctx context.Context) {
 		w.fail("the tree cannot be listed: %v", err)
 		return
 	}
-	gone := w.takeDrives()
 	w.lost = map[hemera.FileID]bool{}
+	if w.plan.rot {
+		w.rot(ctx, files)
+		// Repairs may have moved pieces.
+		if files, _, err = w.tree(ctx); err != nil {
+			w.fail("the tree cannot be listed: %v", err)
+		}
+	}
+	gone := w.takeDrives()
 	for path, e := range files {
 		left := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return gone[p.Disk] })
 		if !layout.Readable(e.Layout, e.Size, layout.Indexes(left)) {
@@ -48,6 +55,11 @@ func (w ruiner) ruin(ctx context.Context) {
 	w.checkReads(ctx)
 	w.checkParity(ctx)
 	w.checkTree(ctx)
+	w.sees(ctx)
+}
+
+// sees waits until the status has what is lost.
+func (w ruiner) sees(ctx context.Context) {
 	if !w.comes(ctx, 2*time.Minute, func() bool { return w.status(ctx) == "" }) {
 		w.fail("%s", w.status(ctx))
 	}
@@ -119,7 +131,7 @@ func (w ruiner) checkLost(path string, found content, err error) {
 	switch {
 	case err == nil:
 		w.fail("%s is lost, and a client reads %s", path, found)
-	case !errors.Is(err, errs.NoReplicas) && !lost(err) && errs.KindOf(err) != errs.IO:
+	case !errors.Is(err, errs.NoReplicas) && !errors.Is(err, errs.Corrupt) && !lost(err) && errs.KindOf(err) != errs.IO:
 		w.fail("%s is lost, and a client is told: %v", path, err)
 	}
 }
