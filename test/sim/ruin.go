@@ -20,7 +20,8 @@ type ruiner struct{ judge }
 // is known which files are lost by that. These must be told as lost, and no others; every other file can be read at once, and
 // has its pieces again later.
 func (w ruiner) ruin(ctx context.Context) {
-	if !w.plan.ruin {
+	// Disks keep pieces that a restored namespace may have forgotten, and those may save a file that should be lost.
+	if !w.plan.ruin || w.keeper.again {
 		return
 	}
 	files, _, err := w.tree(ctx)
