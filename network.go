@@ -44,7 +44,7 @@ type NetworkPath struct {
 // NetworkInterface is the state of an interface, and what it counted.
 type NetworkInterface struct {
 	Name string `cbor:"1,keyasint"`
-	// Virtual interfaces are bridges, tunnels and the like. Member: part of a bond or a bridge.
+	// Virtual interfaces are bridges, tunnels and the like. Member: part of a bond.
 	Virtual        bool           `cbor:"2,keyasint,omitempty"`
 	Member         bool           `cbor:"3,keyasint,omitempty"`
 	Up             bool           `cbor:"4,keyasint,omitempty"` // an admin switched it on

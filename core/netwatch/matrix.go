@@ -1,7 +1,7 @@
 package netwatch
 
 import (
-	"maps"
+	"cmp"
 	"net/netip"
 	"slices"
 	"time"
@@ -58,71 +58,65 @@ func newHosts(v *hemera.View, arrivals map[hemera.NodeID]arrival) hosts {
 // matrix makes the reports of hosts from what came since the last step. A host without news has the time of its last
 // report, so that nothing is counted twice.
 func (h hosts) matrix(v *hemera.View, arrivals map[hemera.NodeID]arrival, taken map[hemera.NodeID]time.Time, now time.Time) netjudge.Matrix {
-	reports := map[hemera.NodeID]*report{}
+	members := map[hemera.NodeID][]*hemera.NetworkSample{} // of each host, by its first node: what is new
 	for i := range v.Nodes {
-		id := v.Nodes[i].ID
-		first, known := h.first[id]
-		if !known {
-			continue
-		}
-		r := reports[first]
-		if r == nil {
-			r = &report{Node: netjudge.Node{ID: first, Taken: taken[first]}, paths: map[hemera.NodeID]netjudge.Path{}}
-			reports[first] = r
-		}
 		// One node of a host with news is enough; the others' counts come with their next samples.
+		id := v.Nodes[i].ID
 		if a := arrivals[id]; a.fresh {
-			r.Taken = now
-			r.add(h, first, a.sample)
+			members[h.first[id]] = append(members[h.first[id]], a.sample)
 		}
 	}
-	// In order, so that the same samples give the same matrix.
 	var m netjudge.Matrix
-	for _, id := range slices.Sorted(maps.Keys(reports)) {
-		m.Nodes = append(m.Nodes, reports[id].finished())
+	at := map[hemera.NodeID]int{} // the place of a peer in a report; one map for all of them, as there may be a thousand
+	for i := range v.Nodes {
+		id := v.Nodes[i].ID
+		if h.first[id] != id {
+			continue // another node of the host comes before, or it waits for admission
+		}
+		n := netjudge.Node{ID: id, Taken: taken[id]}
+		if len(members[id]) > 0 {
+			n.Taken = now
+		}
+		clear(at)
+		for _, s := range members[id] {
+			h.add(&n, at, s)
+		}
+		slices.SortFunc(n.Paths, func(a, b netjudge.Path) int { return cmp.Compare(a.Peer, b.Peer) })
+		m.Nodes = append(m.Nodes, n)
 	}
 	return m
 }
 
-// report is what the nodes of one host counted together.
-type report struct {
-	netjudge.Node
-	paths map[hemera.NodeID]netjudge.Path
-}
-
-// add adds what one node of the host counted. All of them see the same interfaces, so one of them is enough for those.
-func (r *report) add(h hosts, self hemera.NodeID, s *hemera.NetworkSample) {
-	if r.Interfaces == nil {
+// add adds a sample to the report of its host. All nodes of a host see the same interfaces, so one of them is enough for those.
+func (h hosts) add(n *netjudge.Node, at map[hemera.NodeID]int, s *hemera.NetworkSample) {
+	if n.Interfaces == nil {
 		for _, i := range s.Interfaces {
-			r.Interfaces = append(r.Interfaces, netjudge.Interface{
+			n.Interfaces = append(n.Interfaces, netjudge.Interface{
 				Name: i.Name, Virtual: i.Virtual, Member: i.Member, Up: i.Up, Carrier: i.Carrier, Speed: i.Speed, HalfDuplex: i.HalfDuplex,
 				Rx: packets(i.In), Tx: packets(i.Out), CarrierChanges: i.CarrierChanges,
 			})
 		}
 	}
+	n.Paths = slices.Grow(n.Paths, len(s.Paths))
 	// Counts are summed by peer: a host has several addresses, and clients are many.
 	for _, p := range s.Paths {
 		peer := h.addresses[p.Peer.Unmap()] // an address that nobody has is a client's
-		if peer == self {
+		if peer == n.ID {
 			continue
 		}
-		sum := r.paths[peer]
-		// The round trip of the busier part: nodes of one host have nearly the same.
+		place, there := at[peer]
+		if !there {
+			place, at[peer] = len(n.Paths), len(n.Paths)
+			n.Paths = append(n.Paths, netjudge.Path{Peer: peer})
+		}
+		sum := &n.Paths[place]
+		// The round trip of the busier part: addresses of one host have nearly the same.
 		if p.RTT > 0 && (sum.RTT == 0 || p.Sent > sum.Sent) {
 			sum.RTT = p.RTT
 		}
-		sum.Peer, sum.Sent, sum.Lost = peer, sum.Sent+p.Sent, sum.Lost+p.Lost
+		sum.Sent, sum.Lost = sum.Sent+p.Sent, sum.Lost+p.Lost
 		sum.Received, sum.OutOfOrder = sum.Received+p.Received, sum.OutOfOrder+p.OutOfOrder
-		r.paths[peer] = sum
 	}
-}
-
-// finished is the report with its paths in order.
-func (r *report) finished() netjudge.Node {
-	for _, peer := range slices.Sorted(maps.Keys(r.paths)) {
-		r.Paths = append(r.Paths, r.paths[peer])
-	}
-	return r.Node
 }
 
 // packets are the counts that the judge has a use for.

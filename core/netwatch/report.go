@@ -2,7 +2,6 @@ package netwatch
 
 import (
 	"maps"
-	"slices"
 
 	"hemera"
 	"hemera/rules/netjudge"
@@ -69,16 +68,14 @@ func describe(row *hemera.NodeNetwork, v *hemera.View, verdict netjudge.Verdict)
 	row.Peer, row.With = verdict.Peer, verdict.With
 }
 
-// rates are what a machine received and sent by its interfaces, bytes per second. The parts of a bond or bridge count only where
-// nothing else does: what they carry is the bond's.
+// rates are what a machine received and sent by its interfaces, bytes per second. The parts of a bond do not count: what
+// they carry is the bond's.
 func rates(s *hemera.NetworkSample) (in, out float64) {
 	if s.Interval <= 0 {
 		return 0, 0
 	}
-	whole := func(i hemera.NetworkInterface) bool { return !i.Member }
-	only := slices.ContainsFunc(s.Interfaces, whole)
 	for _, i := range s.Interfaces {
-		if only && !whole(i) {
+		if i.Member {
 			continue
 		}
 		in += float64(i.In.Bytes) / s.Interval.Seconds()

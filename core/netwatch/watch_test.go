@@ -224,7 +224,7 @@ func TestWhoseAddress(t *testing.T) {
 	}
 	h := newHosts(&r.view, arrivals)
 	for a, want := range map[netip.Addr]hemera.NodeID{
-		address(1): 1, address(2): 2, address(3): 3, address(4): 4, second: 2, bridge: netjudge.Clients, address(9): netjudge.Clients, netip.Addr{}: netjudge.Clients,
+		address(1): 1, address(2): 2, address(3): 3, address(4): 4, second: 2, bridge: netjudge.Clients, address(9): netjudge.Clients, {}: netjudge.Clients,
 	} {
 		if got := h.addresses[a]; got != want {
 			t.Errorf("%s is of node %d, not %d", a, got, want)
@@ -296,4 +296,39 @@ func TestConcurrency(t *testing.T) {
 		r.round()
 	}
 	<-done
+}
+
+// BenchmarkStep is a step of a thousand nodes that all talk to 256 others, and the report after it.
+func BenchmarkStep(b *testing.B) {
+	const nodes = 1000
+	w := New(slog.New(slog.DiscardHandler))
+	view := &hemera.View{}
+	at := func(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, 1, byte(n >> 8), byte(n)}) }
+	for n := range nodes {
+		view.Nodes = append(view.Nodes, hemera.NodeInfo{ID: hemera.NodeID(n + 1), Addr: at(n).String() + ":1095", Status: hemera.NodeOnline})
+	}
+	now := start
+	fill := func() {
+		now = now.Add(hemera.NetworkInterval)
+		for n := range nodes {
+			s := &hemera.NetworkSample{Taken: now, Interval: hemera.NetworkInterval, Addresses: []netip.Addr{at(n)}}
+			for i := range hemera.NetworkPathsMax {
+				s.Paths = append(s.Paths, hemera.NetworkPath{Peer: at((n + 1 + i) % nodes), Sent: 500, Received: 500, RTT: time.Millisecond})
+			}
+			w.Take(hemera.NodeID(n+1), s, now)
+		}
+	}
+	for name, work := range map[string]func(){"step": func() { w.Step(view, now) }, "report": func() { w.Report(view) }} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				if name == "step" {
+					fill()
+				}
+				b.StartTimer()
+				work()
+			}
+		})
+	}
 }

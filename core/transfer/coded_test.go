@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"hemera"
 	"hemera/core/transfer/transfertest"
+	"hemera/platform/vfs"
 	"hemera/rules/layout"
 )
 
@@ -152,4 +155,50 @@ func (b *bench) loseMost(rt *rapid.T, c hemera.Capability, r hemera.CommitReques
 			}
 		}
 	}
+}
+
+// TestASlowPieceIsHedged: a disk that does not answer delays one read by a second, and none after it. When it answers, it
+// is read again.
+func TestASlowPieceIsHedged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, faulty := hangingBench(t, 3)
+		b.layout = small(hemera.ReedSolomon(2, 1))
+		b.noSmall()
+		synctest.Wait()
+		want := content(100_000)
+		c := b.put(70, want, 1, 2, 3)
+		release := make(chan struct{})
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpRead}, Wait: release})
+		token, _ := b.read(c)
+		f := b.open(2, token, hemera.NodeOpen{})
+		began := time.Now()
+		for round := range 2 {
+			got := make([]byte, len(want))
+			n, err := f.ReadPages(got, nil, 0)
+			if hemera.KeepsBuffers(err) && round == 0 { // as doors do
+				got = make([]byte, len(want))
+				n, err = f.ReadPages(got, nil, 0)
+			}
+			if err != nil || !bytes.Equal(got[:n], want) {
+				t.Fatalf("round %d: %d bytes, %v", round, n, err)
+			}
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("two reads beside a disk that hangs took %v", took)
+		}
+		if n := b.hosts[1].host.Counters.Hedged.Load(); n != 1 {
+			t.Errorf("%d reads were hedged, want 1", n)
+		}
+		// The end of the reader does not wait for the disk.
+		if err := f.End(ctx, hemera.EndClose); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("it was closed after %v", took)
+		}
+		faulty.Heal()
+		close(release)
+		synctest.Wait()
+		b.mustRead(c, want)
+	})
 }

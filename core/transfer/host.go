@@ -72,6 +72,7 @@ type Host struct {
 	removals removals
 	codes    codes
 	parity   parityMemory
+	pace     pace
 	spare    buffers // for what is read to be decoded
 	// repairs is how many page repairs run, and work counts all goroutines in the background, for Wait.
 	repairs atomic.Int32
@@ -91,6 +92,8 @@ type Counters struct {
 	Switches, Replaced, Short atomic.Int64
 	// Rebuilt counts bytes of coded files that were computed from other pieces.
 	Rebuilt atomic.Int64
+	// Hedged counts reads of pieces that took so long that their bytes were computed from others.
+	Hedged atomic.Int64
 	// Commits counts files that became visible, Aborts writes that ended otherwise.
 	Commits, Aborts atomic.Int64
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -59,7 +58,7 @@ type callCount struct {
 	mu    sync.Mutex
 	calls int
 	ended bool
-	idle  chan struct{} // made by end if calls are in progress; closed by the last of them
+	idle  chan struct{} // made by stop if calls are in progress; closed by the last of them
 }
 
 // begin reports whether the thing can be used. If so, done must follow.
@@ -82,20 +81,26 @@ func (c *callCount) done() {
 	}
 }
 
-// end refuses new uses and waits for those in progress. It reports whether it is the first.
-func (c *callCount) end() bool {
+// stop refuses new uses. It reports whether it is the first.
+func (c *callCount) stop() bool {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	first := !c.ended
 	c.ended = true
 	if first && c.calls > 0 {
 		c.idle = make(chan struct{})
 	}
+	return first
+}
+
+// wait blocks until the uses in progress have ended. stop comes before it.
+func (c *callCount) wait() {
+	c.mu.Lock()
 	idle := c.idle
 	c.mu.Unlock()
 	if idle != nil {
 		<-idle
 	}
-	return first
 }
 
 // OpenReader opens the file that the capability permits to read. NoReplicas when no piece can be
@@ -104,7 +109,14 @@ func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
 	r := h.newReader(&c.Capability, c)
 	// The first piece is opened here, so that an open fails at once if nothing can be read, and the client asks the
 	// manager for what it knows by now.
-	if c.Size > 0 {
+	// Pieces of a coded file are opened when they are read: which ones are needed depends on where, and a disk that hangs
+	// must not delay the others.
+	switch {
+	case r.stripes != nil:
+		if !layout.Readable(c.Layout, c.Size, r.stripes.usable(true)) {
+			return nil, r.tooFew(nil)
+		}
+	case c.Size > 0:
 		if _, err := r.pick(anyPiece, nil); err != nil {
 			return nil, err
 		}
@@ -271,13 +283,6 @@ const anyPiece = -1
 
 // is reports whether the replica is of the piece with the index.
 func (o *replica) is(index int) bool { return index == anyPiece || index == int(o.target.Index) }
-
-// usable reports whether a replica of the piece may be read.
-func (r *Reader) usable(index int) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.replicas, func(o *replica) bool { return o.is(index) && o.bad == nil })
-}
 
 // pick returns the best replica of a piece that is not in the set, open. It blocks while that one is opened. A replica on a
 // stalled disk of this node is used if there is no other.
@@ -479,13 +484,24 @@ func (r *Reader) localInUse(index int) disk.Reader {
 	return nil
 }
 
-// Close ends all use; it waits for calls in progress and never fails.
+// Close ends all use; it waits for calls in progress and never fails. It does not wait for reads that were hedged: what
+// they use is closed when they return.
 func (r *Reader) Close() {
-	// No call is in progress any more, so nothing opens a replica behind this.
-	if !r.calls.end() {
+	if !r.calls.stop() {
 		return
 	}
 	r.host.uses.end(&r.usage)
+	if r.stripes != nil && r.stripes.waits() {
+		r.host.work.Go(r.closeReplicas)
+		return
+	}
+	r.closeReplicas()
+}
+
+// closeReplicas waits for the last call and closes what is open.
+func (r *Reader) closeReplicas() {
+	// No call is in progress any more, so nothing opens a replica behind this.
+	r.calls.wait()
 	for _, o := range r.replicas {
 		if o.close != nil {
 			_ = o.close()

@@ -19,10 +19,13 @@ import (
 const decodeStep = 256 << 10
 
 // stripes reads a file of a coded layout: each block from the data piece that has it, and what cannot be read so from
-// others, by the code. It is the part of a [Reader] that knows columns. It has no state but the reader's.
+// others, by the code. It is the part of a [Reader] that knows columns. Its lock is a leaf.
 type stripes struct {
 	reader *Reader
 	layout hemera.Layout
+
+	mu   sync.Mutex
+	slow [hemera.CodedPiecesMax]int // of each piece, the reads that were hedged and have not returned
 }
 
 // content returns the content of one piece of the reader's file, as it is or rebuilt: what a copy of it is made from.
@@ -102,11 +105,20 @@ func (s *stripes) readPiece(index int, p []byte, sums []uint32, off int64) error
 	r := s.reader
 	for done := 0; done < len(p); {
 		rest, restSums, at := p[done:], after(sums, off, done), off+int64(done)
-		from, err := r.pick(index, nil)
-		if err != nil {
-			return s.rebuild(index, rest, restSums, at)
+		// A piece that cannot be read, or is slow, is waited for only if the others are not enough.
+		if !s.usable(false).Has(index) {
+			if err := s.rebuild(index, rest, restSums, at); err == nil || !s.usable(true).Has(index) {
+				return err
+			}
 		}
-		n, err := from.src.ReadPages(rest, restSums, at)
+		a := s.hedged(index, rest, restSums, at)
+		from, n, err := a.from, a.n, a.err
+		if from == nil {
+			if wasHedged(err) {
+				return errs.Wrap(err, "transfer.Read", subject(r.cap))
+			}
+			continue // it could not be opened, and is not usable any more
+		}
 		if n == len(rest) {
 			return nil
 		}
@@ -161,14 +173,11 @@ func (s *stripes) rebuild(index int, p []byte, sums []uint32, off int64) error {
 func (s *stripes) rebuildStep(code *erasure.Code, index int, p []byte, off int64) error {
 	var failed layout.Set
 	for {
-		// A piece that ends before off is zeros from there on, whether its disk can be read or not.
-		var have layout.Set
-		for i := range s.layout.Pieces {
-			if int(i) != index && !failed.Has(int(i)) && (!s.has(i, off) || s.reader.usable(int(i))) {
-				have = have.With(int(i))
-			}
+		want := layout.Set(0).With(index)
+		plan, err := code.Plan(want, s.readable(off, false)&^failed&^want)
+		if err != nil {
+			plan, err = code.Plan(want, s.readable(off, true)&^failed&^want)
 		}
-		plan, err := code.Plan(layout.Set(0).With(index), have)
 		if err != nil {
 			return s.reader.tooFew(errs.As(err, errs.NoReplicas, "transfer.Read", subject(s.reader.cap)))
 		}
@@ -187,6 +196,18 @@ func (s *stripes) rebuildStep(code *erasure.Code, index int, p []byte, off int64
 		}
 		failed |= bad
 	}
+}
+
+// readable is the set of the pieces whose bytes from off on can be had, those that are slow only if slowToo. A piece that
+// ends before off is zeros from there on, whether its disk can be read or not.
+func (s *stripes) readable(off int64, slowToo bool) (set layout.Set) {
+	set = s.usable(slowToo)
+	for i := range s.layout.Pieces {
+		if !s.has(i, off) {
+			set = set.With(int(i))
+		}
+	}
+	return set
 }
 
 // has reports whether the piece has bytes at off or behind. What it has not is zeros.
@@ -225,22 +246,22 @@ func (s *stripes) readRaw(index int, b []byte, off int64) error {
 		return nil
 	}
 	for {
-		from, err := r.pick(index, nil)
-		if err != nil {
-			return err
-		}
-		err = readFull(from.src, b[:there], nil, off)
+		a := s.hedged(index, b[:there], nil, off)
 		switch {
-		case err == nil:
+		case int64(a.n) == there:
 			return nil
-		case errs.KindOf(err) == errs.Corrupt: // its other pages may be good
+		case a.from == nil: // it cannot be opened, or others may be sooner
+			return a.err
+		case a.err == nil, errors.Is(a.err, io.EOF):
+			a.err = sizeMismatch("transfer.Read", subject(r.cap), off+int64(a.n), off+there)
+		case errs.KindOf(a.err) == errs.Corrupt: // its other pages may be good
 			r.host.Counters.ChecksumErrors.Add(1)
-			r.host.found(from.target, r.piece(from), err)
-			return err
+			r.host.found(a.from.target, r.piece(a.from), a.err)
+			return a.err
 		}
-		r.exclude(from, err)
-		if hemera.KeepsBuffers(err) {
-			return err
+		r.exclude(a.from, a.err)
+		if hemera.KeepsBuffers(a.err) {
+			return a.err
 		}
 	}
 }

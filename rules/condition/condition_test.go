@@ -213,8 +213,8 @@ func TestNetworks(t *testing.T) {
 	checkRules(t, map[string]ruleCase{
 		"network": {func(s *hemera.Snapshot) {
 			s.Network.Nodes = []hemera.NodeNetwork{{Node: 1, Addr: "n1:1095", Standing: hemera.NetworkWell, Weight: 1},
-				{Node: 2, Addr: "n2:1095", Standing: hemera.NetworkSuspected, Weight: 0.25, Where: "packets that it sends are lost", Remedy: "look at the port"}}
-		}, []string{"warning node_network node 2"}, "n2:1095 is suspected: packets that it sends are lost; until it is well again its weight for new pieces and for readers is 0.25"},
+				{Node: 2, Addr: "n2:1095", Standing: hemera.NetworkSuspected, Weight: 0.25, Direction: "out", Out: hemera.NetworkLoss{Segments: 1000, Lost: 21}, Where: "packets that it sends are lost", Remedy: "look at the port"}}
+		}, []string{"warning node_network node 2"}, "n2:1095 is suspected: packets that it sends are lost (2.1 % of what it sends, 0 % of what it receives); until it is well again its weight for new pieces and for readers is 0.25"},
 		"network of a node that is away": {func(s *hemera.Snapshot) {
 			s.View.Nodes[1].Status = hemera.NodeOffline
 			s.Network.Nodes = []hemera.NodeNetwork{{Node: 2, Standing: hemera.NetworkSuspected, Weight: 0.25}}

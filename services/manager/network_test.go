@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ func (r *rig) talk(lost func(from, to hemera.NodeID) int64) {
 	address := func(id hemera.NodeID) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(id)}) }
 	for _, n := range r.nodes {
 		due := time.Now()
+		n.mu.Lock()
 		n.network = func() *hemera.NetworkSample {
 			if time.Now().Before(due) {
 				return nil
@@ -33,6 +35,7 @@ func (r *rig) talk(lost func(from, to hemera.NodeID) int64) {
 			}
 			return s
 		}
+		n.mu.Unlock()
 	}
 }
 
@@ -57,10 +60,10 @@ func (r *rig) share(node hemera.NodeID, name string) float64 {
 func TestANodeThatLosesGetsLess(t *testing.T) {
 	const loser = 2
 	running(t, 4, 1, func(t *testing.T, r *rig) {
-		loses := int64(0)
+		var loses atomic.Int64
 		r.talk(func(from, _ hemera.NodeID) int64 {
 			if from == loser {
-				return loses
+				return loses.Load()
 			}
 			return 0
 		})
@@ -76,7 +79,7 @@ func TestANodeThatLosesGetsLess(t *testing.T) {
 		if got := r.share(loser, "before"); got < 0.15 || got > 0.35 {
 			t.Errorf("before: %v of the new files", got)
 		}
-		loses = 90
+		loses.Store(90)
 		time.Sleep(time.Minute)
 		text := r.reasons(hemera.WhyNetwork, "2")
 		for _, want := range []string{"suspected, for the host, its port or its cable", "3 of 3 paths lose", "-> look at the counters of the switch", "worst path: to node"} {
@@ -94,7 +97,7 @@ func TestANodeThatLosesGetsLess(t *testing.T) {
 		if err != nil || len(report.Nodes) != 4 || report.Nodes[1].Standing != hemera.NetworkSuspected || report.Nodes[1].Weight != weight() || report.Nodes[0].Standing == hemera.NetworkSuspected {
 			t.Errorf("%v %+v", err, report)
 		}
-		loses = 0
+		loses.Store(0)
 		time.Sleep(10 * time.Minute)
 		if named() || weight() != 0 {
 			t.Errorf("afterwards: weight %v\n%s", weight(), r.reasons(hemera.WhyNetwork, "2"))

@@ -79,14 +79,19 @@ func busiest(list []hemera.NetworkPath) []hemera.NetworkPath {
 // interfaces are those that a fault would show at: hardware and bonds. A machine without any that are up, as a container, has
 // virtual ones only, and they are told.
 func interfaces(list []netstat.Interface) (out []hemera.NetworkInterface) {
-	virtual := func(i netstat.Interface) bool { return i.Kind != "" && i.Kind != "bond" }
+	bond := func(i netstat.Interface) bool { return i.Kind == "bond" || i.Kind == "team" }
+	virtual := func(i netstat.Interface) bool { return i.Kind != "" && !bond(i) }
+	// A part of a bridge is a link like others: without a signal it may be a socket that nothing was ever connected to.
+	member := func(i netstat.Interface) bool {
+		return i.Master != 0 && slices.ContainsFunc(list, func(m netstat.Interface) bool { return m.Index == i.Master && bond(m) })
+	}
 	real := slices.ContainsFunc(list, func(i netstat.Interface) bool { return i.Up && !virtual(i) })
 	for _, i := range list {
 		if real && virtual(i) || len(out) == hemera.NetworkInterfacesMax {
 			continue
 		}
 		out = append(out, hemera.NetworkInterface{
-			Name: i.Name, Virtual: virtual(i), Member: i.Master != 0, Up: i.Up, Carrier: i.Carrier, HalfDuplex: i.HalfDuplex, Speed: i.Speed,
+			Name: i.Name, Virtual: virtual(i), Member: member(i), Up: i.Up, Carrier: i.Carrier, HalfDuplex: i.HalfDuplex, Speed: i.Speed,
 			In: traffic(i.Rx), Out: traffic(i.Tx), CarrierChanges: i.CarrierChanges,
 		})
 	}

@@ -61,7 +61,9 @@ func TestBusiestPaths(t *testing.T) {
 func TestSampledInterfaces(t *testing.T) {
 	eth := netstat.Interface{Name: "eth0", Up: true, Carrier: true, Speed: 25e9, Rx: netstat.Traffic{Packets: 5, Missed: 1, FIFO: 2}}
 	bridge := netstat.Interface{Name: "br0", Up: true, Kind: "bridge"}
-	bond := netstat.Interface{Name: "bond0", Up: true, Kind: "bond"}
+	bond := netstat.Interface{Name: "bond0", Index: 3, Up: true, Kind: "bond"}
+	bridge.Index = 4
+	port := netstat.Interface{Name: "eth3", Up: true, Master: 4}
 	member := netstat.Interface{Name: "eth1", Up: true, Master: 3, HalfDuplex: true}
 	off := netstat.Interface{Name: "eth2"}
 	for name, c := range map[string]struct {
@@ -70,6 +72,7 @@ func TestSampledInterfaces(t *testing.T) {
 	}{
 		"hardware":  {[]netstat.Interface{bridge, eth, off}, []hemera.NetworkInterface{{Name: "eth0", Up: true, Carrier: true, Speed: 25e9, In: hemera.NetworkTraffic{Packets: 5, Missed: 3}}, {Name: "eth2"}}},
 		"a bond":    {[]netstat.Interface{bond, bridge, member}, []hemera.NetworkInterface{{Name: "bond0", Up: true}, {Name: "eth1", Up: true, Member: true, HalfDuplex: true}}},
+		"a bridge":  {[]netstat.Interface{bridge, port}, []hemera.NetworkInterface{{Name: "eth3", Up: true}}},
 		"container": {[]netstat.Interface{bridge, off}, []hemera.NetworkInterface{{Name: "br0", Up: true, Virtual: true}, {Name: "eth2"}}},
 	} {
 		if got := interfaces(c.list); !slices.Equal(got, c.want) {

@@ -243,12 +243,7 @@ func TestABadCableIsNamed(t *testing.T) {
 	}
 
 	stop()
-	took = c.await("it is well again", bound, func() bool {
-		if only() {
-			return false
-		}
-		return true
-	})
+	took = c.await("it is well again", bound, func() bool { return !only() })
 	t.Logf("it is not suspected any more %s after the cable is good", took)
 	if status, _ := c.admin("status"); strings.Contains(status, "node_network") {
 		t.Errorf("status: %s", status)

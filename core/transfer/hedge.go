@@ -1,0 +1,164 @@
+package transfer
+
+import (
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"hemera/errs"
+	"hemera/rules/layout"
+)
+
+// A hedged read does not wait for a piece that takes much longer than others: the bytes are computed from those instead. The
+// slow read goes on, and its memory is its own until it returns; see [hemera.KeepsBuffers].
+const (
+	// hedgeTimes is how many times the mean a read may take.
+	hedgeTimes = 8
+	// hedgeLeast and hedgeMost bound how long a read may take. hedgeFirst is for nodes that have read nothing yet.
+	hedgeLeast, hedgeFirst, hedgeMost = 100 * time.Millisecond, time.Second, 3 * time.Second
+	// hedgesMax bounds how many reads of one node are hedged at once. Others wait: when all is slow, more reads help nobody.
+	hedgesMax = 32
+)
+
+// pace is how long reads of pieces take, for one node. The zero value is ready.
+type pace struct {
+	mean   atomic.Int64 // of the last reads, in nanoseconds; zero before the first
+	hedges atomic.Int32 // reads that were hedged and have not returned
+}
+
+// took takes note of a read.
+func (p *pace) took(d time.Duration) {
+	mean := p.mean.Load()
+	if mean == 0 {
+		p.mean.Store(max(int64(d), 1))
+		return
+	}
+	// A lost update is of no matter.
+	p.mean.Store(max(mean+(int64(d)-mean)/16, 1))
+}
+
+// patience is how long a read is waited for.
+func (p *pace) patience() time.Duration {
+	mean := time.Duration(p.mean.Load())
+	if mean == 0 {
+		return hedgeFirst
+	}
+	return min(max(hedgeTimes*mean, hedgeLeast), hedgeMost)
+}
+
+// hedgedError says that a read took too long, while other pieces may have the bytes sooner.
+type hedgedError struct{ after time.Duration }
+
+func (e *hedgedError) Error() string { return "a piece was not read within " + e.after.String() }
+
+// KeepsBuffers says that the read may still use its memory; see [hemera.KeepsBuffers].
+func (e *hedgedError) KeepsBuffers() bool { return true }
+
+// wasHedged reports whether a read was hedged: others may be sooner.
+func wasHedged(err error) bool {
+	_, ok := errors.AsType[*hedgedError](err)
+	return ok
+}
+
+// attempt is what one read of a piece came to.
+type attempt struct {
+	from *replica // that was read; nil if none could be opened
+	n    int
+	err  error
+}
+
+// try opens a piece if it is not open, and reads it.
+func (s *stripes) try(index int, p []byte, sums []uint32, off int64) (a attempt) {
+	if a.from, a.err = s.reader.pick(index, nil); a.err == nil {
+		a.n, a.err = a.from.src.ReadPages(p, sums, off)
+	}
+	return a
+}
+
+// hedged is try for as long as the node's patience. Then the piece is slow until the read returns, and the memory is the
+// read's.
+func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt {
+	host, began := s.reader.host, time.Now()
+	done := make(chan attempt, 1)
+	go func() { done <- s.try(index, p, sums, off) }()
+	patience := host.pace.patience()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case a := <-done:
+		host.pace.took(time.Since(began))
+		return a
+	case <-timer.C:
+	}
+	if host.pace.hedges.Add(1) > hedgesMax || !s.hedge(index) {
+		host.pace.hedges.Add(-1)
+		return <-done
+	}
+	host.Counters.Hedged.Add(1)
+	host.work.Go(func() {
+		// What the read found out is worth knowing, though nobody waits for it.
+		if a := <-done; a.err != nil && a.from != nil && errs.KindOf(a.err) != errs.Corrupt && !errors.Is(a.err, io.EOF) {
+			s.reader.exclude(a.from, a.err)
+		}
+		s.returned(index)
+		host.pace.hedges.Add(-1)
+		s.reader.calls.done()
+	})
+	return attempt{err: errs.As(&hedgedError{patience}, errs.Timeout, "transfer.Read", subject(s.reader.cap))}
+}
+
+// hedge records that a piece is not waited for, and counts the read that goes on as a call of the reader. It returns
+// false if the other pieces would not be enough.
+func (s *stripes) hedge(index int) bool {
+	others := s.usable(false).Without(index)
+	if index >= len(s.slow) || !layout.Readable(s.layout, s.reader.cap.Size, others) || !s.reader.calls.begin() {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slow[index]++
+	return true
+}
+
+// returned records that a read that was hedged has returned.
+func (s *stripes) returned(index int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slow[index]--
+}
+
+// waits reports whether a read that was hedged has not returned.
+func (s *stripes) waits() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.slow {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// usable is the set of the pieces that may be read, those that are slow only if slowToo.
+func (s *stripes) usable(slowToo bool) (set layout.Set) {
+	r := s.reader
+	r.mu.Lock()
+	for _, o := range r.replicas {
+		if o.bad == nil {
+			set = set.With(int(o.target.Index))
+		}
+	}
+	r.mu.Unlock()
+	if slowToo {
+		return set
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, n := range s.slow {
+		if n > 0 {
+			set = set.Without(i)
+		}
+	}
+	return set
+}
