@@ -333,10 +333,10 @@ func (ex *explainer) ExplainRules(ctx context.Context, entry hemera.Entry, path 
 	}
 	// The nearest directory with rules says since when accesses are noted.
 	var since time.Time
-	nearest := 0
+	nearest := ""
 	for _, t := range o.Trees.RuleTrees() {
-		if _, at, err := ex.engine.Files.Resolve(ctx, t.Dir); err == nil && len(at) > nearest && strings.HasPrefix(path, strings.TrimSuffix(at, "/")+"/") {
-			since, nearest = t.Since, len(at)
+		if _, at, err := ex.engine.Files.Resolve(ctx, t.Dir); err == nil && len(at) > len(nearest) && strings.HasPrefix(path, strings.TrimSuffix(at, "/")+"/") {
+			since, nearest = t.Since, at
 		}
 	}
 	action, when, ok := lifecycle.Rules{}.Under(attrs).Next(entry, since, ex.engine.Now())
@@ -344,7 +344,7 @@ func (ex *explainer) ExplainRules(ctx context.Context, entry hemera.Entry, path 
 		return nil
 	}
 	r := hemera.Reason{About: "lifecycle", Text: fmt.Sprintf("becomes %s on %s, if it stays as it is", action.Form, when.UTC().Format(time.DateOnly)),
-		Remedy: "hemera attr ls " + dir + " --effective shows the rule"}
+		Remedy: "hemera attr ls " + nearest + " shows the rule"}
 	if action.Expire {
 		r.Text = fmt.Sprintf("expires on %s, if it stays as it is", when.UTC().Format(time.DateOnly))
 	}

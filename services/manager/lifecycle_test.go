@@ -294,3 +294,32 @@ func TestRulesAreOfDirectoriesAndMakeSense(t *testing.T) {
 		t.Errorf("%+v", trees)
 	}
 }
+
+// Conversions keep to limits of physical bytes, and what they change is counted.
+func TestConversionKeepsToQuotas(t *testing.T) {
+	running(t, 2, 2, func(t *testing.T, r *rig) {
+		r.write("/q/f", 1000)
+		if err := r.m.SetQuota(t.Context(), hemera.QuotaKey{Path: "/q", Kind: hemera.QuotaProject}, hemera.QuotaAmount{Physical: 2500}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			layout   hemera.Layout
+			physical int64
+			done     int64
+		}{{hemera.Replica(3), 2000, 0}, {hemera.Plain(), 1000, 1}, {hemera.Replica(2), 2000, 1}} {
+			asked, err := r.m.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/q", Recursive: true, Form: hemera.Form{Layout: c.layout}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Hour)
+			list, err := r.m.Conversions(t.Context())
+			if err != nil || list[asked.ID-1].Done != c.done || (c.done == 0) != strings.Contains(list[asked.ID-1].Why, "physical bytes are used") {
+				t.Errorf("%s: %+v, %v", c.layout, list, err)
+			}
+			rows, err := r.m.Quotas(t.Context(), "/q")
+			if err != nil || len(rows) == 0 || rows[0].Kind != hemera.QuotaProject || rows[0].Used.Physical != c.physical || rows[0].Used.Bytes != 1000 || rows[0].Used.Files != 1 {
+				t.Errorf("%s: %+v, %v", c.layout, rows, err)
+			}
+		}
+	})
+}
