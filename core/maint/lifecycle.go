@@ -247,7 +247,8 @@ func (l *lifecycler) visit(ctx context.Context, s *scan, group *sync.WaitGroup, 
 	group.Go(func() {
 		defer func() { <-l.engine.converter.slots }()
 		part := s.begin(e.Size)
-		bytes, err := int64(0), error(nil)
+		var bytes int64
+		var err error
 		if action.Expire {
 			err = l.engine.Lifecycle.Remove(ctx, path, e)
 		} else {

@@ -90,8 +90,7 @@ func parse(name, text string) (rules []rule, err error) {
 			err = fmt.Errorf("an attribute has at most %d rules", rulesMax)
 		}
 		if err != nil {
-			e := errs.As(err, errs.Invalid, "lifecycle.Parse", name+"="+strings.TrimSpace(part)).(*errs.Error)
-			return nil, e.WithRemedy(examples(name))
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "lifecycle.Parse", Subject: name + "=" + strings.TrimSpace(part), Cause: err, Remedy: examples(name)}
 		}
 		rules = append(rules, r)
 	}
