@@ -10,7 +10,8 @@ import (
 const (
 	// NetworkInterval is how often a node samples its network, and how often the manager judges what they counted.
 	NetworkInterval = 10 * time.Second
-	// NetworkPathsMax, NetworkInterfacesMax and NetworkAddressesMax bound one sample. A sample of as many paths takes 8 KB.
+	// NetworkPathsMax, NetworkInterfacesMax and NetworkAddressesMax bound one sample. A sample of as many paths takes 8 KB with IPv4
+	// addresses, and 11 KB with IPv6.
 	NetworkPathsMax      = 256
 	NetworkInterfacesMax = 16
 	NetworkAddressesMax  = 16
