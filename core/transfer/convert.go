@@ -19,6 +19,9 @@ func (t *Pending) Convert(ctx context.Context, from, to *hemera.Permit, copied *
 		from.File != to.File || from.Gen != to.BaseGen || from.Size != to.Size {
 		return 0, errs.New(errs.Invalid, "transfer.Convert", subject(&to.Capability), "the capabilities are not for the conversion of one file")
 	}
+	if t.committed(&to.Capability) {
+		return from.Size, nil
+	}
 	src, err := t.Open(ctx, from, hemera.NodeOpen{})
 	if err != nil {
 		return 0, err
@@ -34,6 +37,14 @@ func (t *Pending) Convert(ctx context.Context, from, to *hemera.Permit, copied *
 	}
 	// From here on nothing stops it: the commit may be on its way.
 	return from.Size, dst.End(context.WithoutCancel(ctx), hemera.EndClose)
+}
+
+// committed reports whether the write of the capability is known to be committed: its order came again.
+func (t *Pending) committed(c *hemera.Capability) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, done := t.commits.get(writeKey(c))
+	return done
 }
 
 // copyContent copies a content in order, as a client would write it: the whole-file checksums then cost no second read.
