@@ -63,6 +63,8 @@ type Capability struct {
 	SizeMax int64
 	// Head is the node that gathers the write and alone may commit it, whatever targets it is given later. See [Capability.HeadNode].
 	Head NodeID
+	// Owner is what the footers of pieces will say of the file's owner; nil says nothing.
+	Owner *FileOwner
 	// Replaces is the file whose place the new one takes with the commit, where replaced content is kept; else zero, and
 	// File keeps its id.
 	Replaces FileID

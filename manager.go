@@ -307,4 +307,12 @@ type PieceStat struct {
 	Checksums []Checksum // of the whole file
 	Path      string     // the file's path when it was made
 	Sealed    time.Time
+	// Owner is the file's owner and mode when the piece was made; nil for pieces of version 1, which do not know them.
+	Owner *FileOwner `cbor:",omitempty" json:",omitempty"`
+}
+
+// FileOwner is whose a file is, and what others may do with it. Pieces know it for the day on which nobody else does.
+type FileOwner struct {
+	UID, GID uint32
+	Mode     uint32 // permission bits, 0 to 07777
 }

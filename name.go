@@ -1,6 +1,23 @@
 package hemera
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
+
+// PartPrefix and PartSuffix are around the name of a file that a copy has not finished: .NAME.hemera-part, beside the file.
+const (
+	PartPrefix = "."
+	PartSuffix = ".hemera-part"
+)
+
+// WholeName is the name that a copy is for, by the name of its part. ok is false if the name is not that of a part, or if
+// it may be a shortened one: then nobody knows the whole name.
+func WholeName(part string) (name string, ok bool) {
+	name, first := strings.CutPrefix(part, PartPrefix)
+	name, last := strings.CutSuffix(name, PartSuffix)
+	return name, first && last && name != "" && len(part) < NameMax-2
+}
 
 // CheckName refuses what is no name of an entry: one rule, whichever door a name comes through. A name has 1 to
 // [NameMax] bytes, is neither "." nor "..", and holds no slash, no question mark and no control character, with

@@ -180,7 +180,9 @@ type Snapshot struct {
 	Sessions  int
 	Limits    []LimitUse // of the manager's process
 	Bad       int        // pieces found bad that wait for repair, or are in repair
-	Network   NetworkReport
+	// Rebuilding is since when the namespace is being rebuilt; zero if it is not.
+	Rebuilding time.Time
+	Network    NetworkReport
 }
 
 // LimitUse is a bound of a process that refused somebody a short time ago. Refused counts since the process

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hemera"
 	"hemera/errs"
 	"hemera/platform/vfs"
 )
@@ -23,8 +24,8 @@ import (
 // and on servers. There is at most one part of a file. A copy goes on with the part or replaces it, and
 // moves it to the file's name when it is whole and verified.
 const (
-	partMark   = "."
-	partSuffix = ".hemera-part"
+	partMark   = hemera.PartPrefix
+	partSuffix = hemera.PartSuffix
 	nameMax    = 255 // bytes, of most filesystems and of Hemera
 )
 

@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 func serveFixture() *httptest.Server {
 	c := fixture.NewCluster()
 	return httptest.NewServer(admin.NewHandler(admin.Services{
-		Cluster: c, Tokens: c, Trust: c, Maint: c, Observe: c, Quota: c, Writes: c, Convert: c, Status: c, Benchmark: c, Names: c.Tree, Directories: c.Tree, Attributes: c.Tree,
+		Cluster: c, Tokens: c, Trust: c, Maint: c, Observe: c, Quota: c, Writes: c, Convert: c, Status: c, Benchmark: c, Rebuild: c, Names: c.Tree, Directories: c.Tree, Attributes: c.Tree,
 		Config: func() []admin.Setting {
 			return []admin.Setting{{Key: "port", Value: "1094", Source: "default"}, {Key: "listen", Value: "127.0.0.1", Source: "flag"}}
 		},

@@ -45,7 +45,7 @@ func (c *marks) Current() error {
 		return &errs.Error{Kind: errs.Unavailable, Op: "cluster.Change", Text: "the manager ends", Cause: err}
 	}
 	if c.undecided() <= 0 {
-		return nil
+		return c.checkRebuilt()
 	}
 	return errs.New(errs.Unavailable, "cluster.Change", "", "the manager has just started, and waits for its nodes")
 }

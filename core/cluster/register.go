@@ -75,6 +75,7 @@ func (c *leases) admitted(ctx context.Context, ch *change, hello hemera.NodeHell
 		rec.ID = next.Node
 		next.Node++
 	}
+	next.Node = max(next.Node, rec.ID+1) // one of before a rebuild has an id of its own
 	rec.Addr, rec.Zone, rec.Version = hello.Addr, zoneOf(hello), text(hello.Version)
 	// No epoch, no disks: a waiting node has no lease and reports nothing.
 	if rec.Waiting {
@@ -111,6 +112,9 @@ func (c *leases) identify(h hemera.NodeHello) (nodeRecord, error) {
 		if n := c.nodes[h.ID]; n != nil {
 			return n.nodeRecord, nil
 		}
+		if c.returning(h.ID) {
+			return nodeRecord{ID: h.ID}, nil
+		}
 		return nodeRecord{}, noMember("cluster.Register", h.ID)
 	}
 	for _, d := range h.Disks { // it lost its state: its disks say who it is, unless their node is alive
@@ -136,6 +140,11 @@ func noMember(op string, id hemera.NodeID) error {
 func (c *leases) Member(id hemera.NodeID) error {
 	switch admitted, known := c.members.Load(id); {
 	case !known:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.returning(id) {
+			return nil // it is about to register
+		}
 		return noMember("cluster.Member", id)
 	case admitted == false:
 		return waiting("cluster.Member", id)
@@ -221,12 +230,11 @@ func (c *leases) recordDisk(ch *change, next *nextRecord, on hemera.NodeID, d he
 		}
 		return
 	}
-	if d.ID != 0 && !asked { // its label has an id that this cluster does not have for it
+	if d.ID != 0 && !asked && c.rebuilding.Load() == nil { // its node has an id for it that this cluster does not have
 		c.log.Warn("disk of another cluster, or removed from this one, is not used", "node", on, "path", d.Path, "disk", d.ID)
 		return
 	}
-	rec := diskRecord{ID: next.Disk, UUID: d.UUID, Node: on, Path: d.Path, Space: d.Space, Config: fresh.config}
-	next.Disk++
+	rec := diskRecord{ID: c.claim(ch, next, d), UUID: d.UUID, Node: on, Path: d.Path, Space: d.Space, Config: fresh.config}
 	if asked { // an admin said what it is for, and that it is to be used
 		rec.Space, rec.Config = wanted.Space, hemera.ConfigRW
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -33,6 +34,8 @@ type tables struct {
 	history   []byte // secret of the marks that nodes are given
 	lives     []life // of the store, oldest first; the last is this one
 
+	// rebuilding is since when the namespace is being rebuilt, nil if it is not. It is read without mu.
+	rebuilding *atomic.Pointer[time.Time]
 	// members has the nodes: NodeID → true, or false for one that waits to be admitted. It is read at each call of a
 	// node, without mu.
 	members *sync.Map
@@ -45,7 +48,7 @@ func newTables() tables {
 		byUUID: map[string]*disk{}, byNode: map[hemera.NodeID]map[hemera.DiskID]*disk{},
 		spaces: map[string]spaceRecord{}, attaches: map[string]attachRecord{}, keys: map[uint32]keyRecord{},
 		removed: map[hemera.NodeID]removedRecord{}, surveys: map[hemera.DiskID]surveyRecord{},
-		next: nextRecord{Node: 1, Disk: 1}, members: new(sync.Map),
+		next: nextRecord{Node: 1, Disk: 1}, members: new(sync.Map), rebuilding: new(atomic.Pointer[time.Time]),
 	}
 }
 
@@ -111,6 +114,8 @@ func (c *tables) apply(r record) {
 		c.running = true
 	case backupRecord:
 		c.backup = r
+	case rebuildRecord:
+		c.rebuilding.Store(&r.Begun)
 	}
 }
 
@@ -137,6 +142,8 @@ func (c *tables) forget(r record) {
 	case removedRecord:
 		delete(c.removed, r.ID)
 		c.rebar()
+	case rebuildRecord:
+		c.rebuilding.Store(nil)
 	}
 }
 
@@ -185,6 +192,8 @@ func (c *tables) decode(name string, value []byte) error {
 		return decodeInto[backupRecord](c, value)
 	case "running":
 		return decodeInto[runningRecord](c, value)
+	case "rebuild":
+		return decodeInto[rebuildRecord](c, value)
 	}
 	return nil // tokens stay in the store
 }

@@ -50,7 +50,9 @@ type Status struct {
 
 // CreateOptions is what the footer will say, and hints.
 type CreateOptions struct {
-	Path     string // of the file, as it is now
+	Path string // of the file, as it is now
+	// Owner is the file's owner and mode, as they are now; nil if nobody knows them.
+	Owner    *hemera.FileOwner
 	Layout   hemera.Layout
 	SizeHint int64 // preallocate, if above 0
 	// Sparse says that the content has holes: SizeHint is what it takes, more or less, and nothing is reserved.

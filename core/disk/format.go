@@ -67,22 +67,27 @@ func parseBlock(b []byte, sums []uint32) bool {
 
 // The footer is a head of fixed size, the path, the checksums and a trailer of fixed size that ends
 // the file. docs/formats/piece.md has the bytes.
+//
+// Version 2 has the owner behind the checksums. Pieces of unknown owners are of version 1.
 const (
-	footerVersion = 1
-	footerMagic   = "HemPiece" // the last bytes of every sealed piece
+	footerPlain = 1
+	footerOwned = 2
+	footerMagic = "HemPiece" // the last bytes of every sealed piece
 	// headSize is id (file, generation, index), layout (kind, data, pieces, block size), size, file size, time of the
 	// seal, length of the path, number of checksums; in bytes.
 	headSize = 8 + 8 + 1 + 3 + 4 + 8 + 8 + 8 + 2 + 1
 	// trailerSize is length of the footer, version, two bytes that are zero, CRC32C of what comes before, magic.
 	trailerSize = 4 + 2 + 2 + 4 + 8
 	// sumsMax is how many checksums of the whole file a footer may have; one is a kind and at most 32 bytes.
-	sumsMax   = 16
-	footerMax = headSize + hemera.PathMax + sumsMax*(1+32) + trailerSize
+	sumsMax = 16
+	// ownerSize is user, group and mode.
+	ownerSize = 4 + 4 + 2
+	footerMax = headSize + hemera.PathMax + sumsMax*(1+32) + ownerSize + trailerSize
 )
 
 // footerRoom is at least the length of the piece's footer, in bytes: checksums are counted at their longest.
 func footerRoom(s hemera.PieceStat) int64 {
-	return int64(headSize + len(s.Path) + len(s.Checksums)*(1+32) + trailerSize)
+	return int64(headSize + len(s.Path) + len(s.Checksums)*(1+32) + ownerSize + trailerSize)
 }
 
 // appendFooter writes the footer of the piece. It refuses what parseFooter would: a piece that cannot be opened must not
@@ -110,8 +115,15 @@ func appendFooter(b []byte, s hemera.PieceStat) ([]byte, error) {
 		b = append(b, uint8(c.Kind))
 		b = append(b, c.Value[:c.Kind.Size()]...)
 	}
+	version := uint16(footerPlain)
+	if s.Owner != nil {
+		version = footerOwned
+		b = le.AppendUint32(b, s.Owner.UID)
+		b = le.AppendUint32(b, s.Owner.GID)
+		b = le.AppendUint16(b, uint16(s.Owner.Mode))
+	}
 	b = le.AppendUint32(b, uint32(len(b)-start+trailerSize))
-	b = le.AppendUint16(b, footerVersion)
+	b = le.AppendUint16(b, version)
 	b = le.AppendUint16(b, 0)
 	b = le.AppendUint32(b, checksum.CRC32C(b[start:]))
 	return append(b, footerMagic...), nil
@@ -142,14 +154,15 @@ func parseFooter(tail []byte, fileSize int64) (hemera.PieceStat, error) {
 		return s, errBadFooter
 	}
 	// The CRC comes first: a version that is not known is an answer only if its bits are good.
-	if v := le.Uint16(trailer[4:]); v != footerVersion {
-		return s, fmt.Errorf("the piece has format %d; this program knows %d", v, footerVersion)
+	version := le.Uint16(trailer[4:])
+	if version != footerPlain && version != footerOwned {
+		return s, fmt.Errorf("the piece has format %d; this program knows %d and %d", version, footerPlain, footerOwned)
 	}
-	return parseFooterBody(b[:length-trailerSize], fileSize-length)
+	return parseFooterBody(b[:length-trailerSize], fileSize-length, version == footerOwned)
 }
 
 // parseFooterBody reads what lies between the start of the footer, which is at offset at, and the trailer.
-func parseFooterBody(b []byte, at int64) (hemera.PieceStat, error) {
+func parseFooterBody(b []byte, at int64, owned bool) (hemera.PieceStat, error) {
 	le := binary.LittleEndian
 	s := hemera.PieceStat{
 		ID:       hemera.PieceID{File: hemera.FileID(le.Uint64(b)), Gen: hemera.Generation(le.Uint64(b[8:])), Index: b[16]},
@@ -178,6 +191,12 @@ func parseFooterBody(b []byte, at int64) (hemera.PieceStat, error) {
 		}
 		s.Checksums = append(s.Checksums, c)
 		b = b[1+kind.Size():]
+	}
+	if owned && len(b) == ownerSize {
+		s.Owner = &hemera.FileOwner{UID: le.Uint32(b), GID: le.Uint32(b[4:]), Mode: uint32(le.Uint16(b[8:]))}
+		b = nil
+	} else if owned {
+		return hemera.PieceStat{}, errBadFooter
 	}
 	if len(b) != 0 { // a later format would have another version
 		return hemera.PieceStat{}, errBadFooter

@@ -45,6 +45,25 @@ func TestFooterGolden(t *testing.T) {
 	}
 }
 
+// The same of version 2: owner and mode are behind the checksums, and the version is another.
+func TestFooterGoldenWithOwner(t *testing.T) {
+	s := sampleStat(0)
+	plain, err := appendFooter(nil, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Owner = &hemera.FileOwner{UID: 1000, GID: 100, Mode: 0o2750}
+	got, err := appendFooter(nil, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := len(plain) - trailerSize
+	want := append(plain[:at:at], 0xe8, 3, 0, 0, 100, 0, 0, 0, 0xe8, 5)
+	if !bytes.HasPrefix(got, want) || len(got) != len(plain)+ownerSize || got[len(got)-16] != 2 {
+		t.Errorf("% x, want % x", got, want)
+	}
+}
+
 func hexByte(c byte) string {
 	return string("0123456789abcdef"[c>>4]) + string("0123456789abcdef"[c&15])
 }
@@ -55,7 +74,9 @@ func TestFooterRoundTrip(t *testing.T) {
 	for range sumsMax - 2 {
 		long.Checksums = append(long.Checksums, long.Checksums[1])
 	}
-	for _, s := range []hemera.PieceStat{sampleStat(0), sampleStat(1), sampleStat(1 << 40), long} {
+	owned := long
+	owned.Owner = &hemera.FileOwner{UID: 1<<32 - 1, GID: 100, Mode: 0o7777}
+	for _, s := range []hemera.PieceStat{sampleStat(0), sampleStat(1), sampleStat(1 << 40), long, owned} {
 		b, err := appendFooter(nil, s)
 		if err != nil {
 			t.Fatal(err)
@@ -95,8 +116,12 @@ func TestFooterRefuses(t *testing.T) {
 
 // What parses, writes the same bytes again; nothing panics or allocates by what it reads.
 func FuzzFooter(f *testing.F) {
-	for _, size := range []int64{0, 1, 5000} {
-		b, err := appendFooter(nil, sampleStat(size))
+	for _, size := range []int64{0, 1, 5000, 6000} {
+		s := sampleStat(size)
+		if size >= 5000 {
+			s.Owner = &hemera.FileOwner{UID: 1000, GID: 100, Mode: 0o640}
+		}
+		b, err := appendFooter(nil, s)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -105,7 +130,7 @@ func FuzzFooter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, fileSize int64) {
 		for _, fix := range []bool{false, true} {
 			if fix && len(b) > trailerSize { // let the rest of the parser see it
-				b = withCRC(bytes.Clone(b))
+				b = withCRC(bytes.Clone(b), footerPlain+byte(len(b)%2))
 			}
 			s, err := parseFooter(b, fileSize)
 			if err != nil {
@@ -122,10 +147,10 @@ func FuzzFooter(f *testing.F) {
 	})
 }
 
-// withCRC makes a footer of b that says it is as long as b and has the right CRC.
-func withCRC(b []byte) []byte {
+// withCRC makes a footer of b that says it is as long as b, has the version and the right CRC.
+func withCRC(b []byte, version byte) []byte {
 	t := b[len(b)-trailerSize:]
-	copy(t, []byte{byte(len(b)), byte(len(b) >> 8), byte(len(b) >> 16), 0, footerVersion, 0})
+	copy(t, []byte{byte(len(b)), byte(len(b) >> 8), byte(len(b) >> 16), 0, version, 0})
 	copy(t[12:], footerMagic)
 	crc := checksum.CRC32C(b[:len(b)-12])
 	copy(t[8:], []byte{byte(crc), byte(crc >> 8), byte(crc >> 16), byte(crc >> 24)})

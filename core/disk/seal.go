@@ -74,7 +74,7 @@ func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) 
 func (w *writer) stat(size int64, s hemera.SealInfo) hemera.PieceStat {
 	return hemera.PieceStat{
 		ID: w.id, Size: size, FileSize: s.FileSize, Layout: w.opt.Layout,
-		Checksums: s.Checksums, Path: w.opt.Path, Sealed: w.disk.opt.Now(),
+		Checksums: s.Checksums, Path: w.opt.Path, Sealed: w.disk.opt.Now(), Owner: w.opt.Owner,
 	}
 }
 

@@ -94,6 +94,9 @@ type Options struct {
 	LostAfter, OrphanAge time.Duration
 	Now                  func() time.Time
 	Log                  *slog.Logger
+	// Paused reports that nothing is to be repaired, drained, removed or audited for now: what the namespace has is not
+	// complete. May be nil.
+	Paused func() bool
 	// Conversions is what files are converted with; the zero value converts nothing.
 	Conversions Conversions
 	// Lifecycle is what the rules of directories are followed with; the zero value follows none.
@@ -198,7 +201,7 @@ func (e *Engine) loop(ctx context.Context, w Worker, wakeup <-chan struct{}) {
 	for ctx.Err() == nil {
 		// It measures the processor's work, so it is the process's clock and not Now.
 		started := time.Now()
-		rest, err := w.Step(ctx)
+		rest, err := e.step(ctx, w)
 		pause := max(wakeDelay, wakeShare*time.Since(started))
 		if err != nil && ctx.Err() == nil {
 			e.Log.Error("background work failed", "worker", w.Name(), "error", err)
@@ -219,6 +222,17 @@ func (e *Engine) loop(ctx context.Context, w Worker, wakeup <-chan struct{}) {
 		}
 		timer.Stop()
 	}
+}
+
+// pausedRest is how often a worker that is paused looks whether it may go on.
+const pausedRest = time.Second
+
+// step runs a step of a worker, unless it is paused. Orders of nodes that are away end in any case.
+func (e *Engine) step(ctx context.Context, w Worker) (time.Duration, error) {
+	if _, watches := w.(*watcher); !watches && e.Paused != nil && e.Paused() {
+		return pausedRest, nil
+	}
+	return w.Step(ctx)
 }
 
 // Wake has every worker look now whether something is due: a piece was unlinked, a file committed

@@ -1,6 +1,7 @@
 package maint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,16 +79,16 @@ func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
 	}
 	// All trees in each step: there are few, and their directories are in the namespace's cache.
 	tracked, rest := map[hemera.FileID]bool{}, lifecycleRest
+	var failed error
 	for _, t := range o.Trees.RuleTrees() {
 		root, path, rules, err := l.look(ctx, t)
-		if err != nil {
-			return rest, err
+		if err == nil && rules != nil {
+			t, err = l.track(ctx, t, rules.NeedAccess())
 		}
-		if rules == nil {
+		// One directory that cannot be looked at does not keep the others.
+		failed = cmp.Or(failed, err)
+		if err != nil || rules == nil {
 			continue
-		}
-		if t, err = l.track(ctx, t, rules.NeedAccess()); err != nil {
-			return rest, err
 		}
 		tracked[t.Dir] = rules.NeedAccess()
 		if wait := t.Scanned.Add(rules.Interval()).Sub(l.engine.Now()); wait > 0 {
@@ -97,7 +98,7 @@ func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	o.Track(tracked)
-	return rest, nil
+	return rest, failed
 }
 
 // look finds a directory and the rules that are in force there. The rules are nil if there is nothing to do: it is in a

@@ -133,7 +133,8 @@ func (mv *mover) copyOrder(m plannedMove) (hemera.Order, error) {
 	token, err := mv.engine.Signer.MintFor(hemera.Capability{
 		File: entry.ID, Gen: entry.Gen, Parent: entry.Parent, Name: entry.Name, Path: path, Access: hemera.AccessRead,
 		Layout: entry.Layout, Space: entry.Space, Size: entry.Size, Mode: entry.Mode, Sums: entry.Checksums,
-		Targets: m.sources, Who: hemera.SystemIdentity(), Expires: mv.engine.Now().Add(hemera.CapabilityLifetime),
+		Targets: m.sources, Who: hemera.SystemIdentity(),
+		Owner: &hemera.FileOwner{UID: entry.UID, GID: entry.GID, Mode: entry.Mode}, Expires: mv.engine.Now().Add(hemera.CapabilityLifetime),
 	}, m.add.Node)
 	if err != nil {
 		return hemera.Order{}, err

@@ -22,13 +22,14 @@ type Parts struct {
 	History
 	Inspector
 	QuotaKeeper
+	Adopter
 	RecycleKeeper
 	LifecycleKeeper
 }
 
 // Parts returns the namespace as its parts.
 func (n *Namespace) Parts() Parts {
-	return Parts{Names: n, Directories: n, Attributes: n, Opener: n, PendingWrites: n, PieceIndex: n, Removals: n, History: n, Inspector: n, QuotaKeeper: n, RecycleKeeper: n, LifecycleKeeper: n}
+	return Parts{Names: n, Directories: n, Attributes: n, Opener: n, PendingWrites: n, PieceIndex: n, Removals: n, History: n, Inspector: n, QuotaKeeper: n, RecycleKeeper: n, LifecycleKeeper: n, Adopter: n}
 }
 
 // Opener decides whether a file may be opened, and what a write of it begins with.
@@ -165,6 +166,14 @@ type QuotaKeeper interface {
 	Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error)
 	// RunQuotas counts what is below new quota nodes, until ctx ends. It is called once.
 	RunQuotas(ctx context.Context) error
+}
+
+// Adopter makes files again of what their pieces say.
+type Adopter interface {
+	// Lost reports whether a content may be one that the namespace lost; see [Namespace.Lost].
+	Lost(p hemera.PieceID) bool
+	// Adopt makes a file of a content, or completes it; see [Recovery.Adopt].
+	Adopt(ctx context.Context, a Adoption) (Adopted, error)
 }
 
 // RecycleKeeper keeps what was removed or replaced; see [Bins].

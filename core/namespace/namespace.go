@@ -37,6 +37,7 @@ type Namespace struct {
 	Writes                // opens and commits
 	Pieces                // what disks hold and are to remove
 	QuotaAdmin            // limits and usage
+	Recovery              // files that were lost
 	Bins                  // what was removed and is kept
 	Lifecycle             // what rules of directories change
 	boundaries []Boundary // of restores; does not change after Open
@@ -69,7 +70,7 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}
 	b.records = records
-	n := &Namespace{base: b, Tree: Tree{b}, Writes: Writes{b}, Pieces: Pieces{b}, QuotaAdmin: QuotaAdmin{b}, Bins: Bins{b}, Lifecycle: Lifecycle{b}}
+	n := &Namespace{base: b, Tree: Tree{b}, Writes: Writes{b}, Pieces: Pieces{b}, QuotaAdmin: QuotaAdmin{b}, Bins: Bins{b}, Lifecycle: Lifecycle{b}, Recovery: Recovery{b}}
 	if err := n.load(ctx); err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}

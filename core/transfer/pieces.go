@@ -407,5 +407,5 @@ func (h *Host) createLocal(c *hemera.Capability, t hemera.Target) (*diskPiece, e
 // room, and reserve the space.
 func createOptions(c *hemera.Capability, index uint8) disk.CreateOptions {
 	// Nothing is reserved for an update of what may have holes.
-	return disk.CreateOptions{Path: c.Path, Layout: c.Layout, SizeHint: layout.PieceSize(c.Layout, c.Size, index), Sparse: c.Base != nil}
+	return disk.CreateOptions{Path: c.Path, Owner: c.Owner, Layout: c.Layout, SizeHint: layout.PieceSize(c.Layout, c.Size, index), Sparse: c.Base != nil}
 }

@@ -38,6 +38,7 @@ type Client struct {
 	namesClient
 	observeClient
 	quotaClient
+	rebuildClient
 	recycleClient
 	statusClient
 	trustClient
@@ -59,6 +60,7 @@ var (
 	_ hemera.Names        = (*Client)(nil)
 	_ hemera.Attributes   = (*Client)(nil)
 	_ hemera.Backups      = (*Client)(nil)
+	_ hemera.Rebuilder    = (*Client)(nil)
 	_ hemera.RecycleBin   = (*Client)(nil)
 )
 
@@ -75,7 +77,7 @@ func clientOf(s *server) *Client {
 	return &Client{
 		server: s, aboutClient: aboutClient{s}, attributesClient: attributesClient{s}, backupClient: backupClient{s}, benchmarkClient: benchmarkClient{s},
 		clusterClient: clusterClient{s}, convertClient: convertClient{s}, maintClient: maintClient{s}, namesClient: namesClient{s}, observeClient: observeClient{s}, quotaClient: quotaClient{s},
-		recycleClient: recycleClient{s}, statusClient: statusClient{s}, trustClient: trustClient{s}, walkClient: walkClient{s}, writesClient: writesClient{s},
+		rebuildClient: rebuildClient{s}, recycleClient: recycleClient{s}, statusClient: statusClient{s}, trustClient: trustClient{s}, walkClient: walkClient{s}, writesClient: writesClient{s},
 	}
 }
 

@@ -45,6 +45,7 @@ type Services struct {
 	Directories hemera.Directories
 	Attributes  hemera.Attributes
 	Backups     hemera.Backups
+	Rebuild     hemera.Rebuilder
 	// Config lists the settings in force; it must have left out secrets.
 	Config func() []Setting
 	// Limits are the bounds of the process; nil shows none.
@@ -91,6 +92,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	serveAttributes(d)
 	serveWalk(d)
 	serveBackup(d)
+	serveRebuild(d)
 	serveAbout(d)
 	serveBenchmark(d)
 	serveProfiles(d)

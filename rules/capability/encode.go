@@ -68,6 +68,11 @@ func (e *encoder) capability(c *hemera.Capability) {
 	if c.Replaces != 0 { // whether it is there is in the flags, so that most tokens are as short as before
 		e.uint(uint64(c.Replaces))
 	}
+	if c.Owner != nil { // whether it is there shows the end of the token: all flags are taken
+		e.uint(uint64(c.Owner.UID))
+		e.uint(uint64(c.Owner.GID))
+		e.uint(uint64(c.Owner.Mode))
+	}
 }
 
 // flags writes a bit for each, the first lowest.
@@ -245,6 +250,9 @@ func (d *decoder) capability() hemera.Capability {
 	c.Head = hemera.NodeID(d.uint32())
 	if f&flagReplaces != 0 {
 		c.Replaces = hemera.FileID(d.uint())
+	}
+	if len(d.buf) > 0 {
+		c.Owner = &hemera.FileOwner{UID: d.uint32(), GID: d.uint32(), Mode: d.uint32()}
 	}
 	return c
 }

@@ -46,6 +46,7 @@ const (
 	PiecesBad    = "pieces_bad"    // warning: being repaired from other pieces
 	LimitReached = "limit_reached" // warning: clients were refused
 	BackupOld    = "backup_old"    // warning: see backupMax
+	Rebuilding   = "rebuilding"    // error: ns rebuild has begun and is not finished
 )
 
 // rule looks at one kind of thing in a snapshot and adds what is wrong. It changes nothing.
@@ -62,7 +63,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 		list = append(list, c)
 	}
 	// Any order: the list is sorted.
-	for _, r := range []rule{files, nodes, networks, disks, surveys, spaces, jobs, removals, quotas, limits, backups} {
+	for _, r := range []rule{files, nodes, networks, disks, surveys, spaces, jobs, removals, quotas, limits, backups, rebuilding} {
 		r(&s, add)
 	}
 	// Stable: within a code the order is the rule's, which is that of ids.
@@ -74,7 +75,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 
 // codes is the order in which conditions of one severity are shown: what hurts users first.
 var codes = [...]string{
-	FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, PolicyUnmet, NodeOffline, NodeNetwork, DiskGone, DiskFailing, DiskErrors,
+	Rebuilding, FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, PolicyUnmet, NodeOffline, NodeNetwork, DiskGone, DiskFailing, DiskErrors,
 	DiskReadOnly, JobStalled, PiecesBad, FilesIncomplete, LimitReached, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
 	NodeWaiting, BackupOld, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag, NodeStopping,
 }

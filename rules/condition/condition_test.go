@@ -122,6 +122,7 @@ func TestRules(t *testing.T) {
 			n := &s.Namespace
 			n.Totals.Files, n.BackupsSince, n.LastBackup = 1, now.Add(-90*24*time.Hour), now.Add(-6*24*time.Hour)
 		}, nil, ""},
+		"being rebuilt":                  {func(s *hemera.Snapshot) { s.Rebuilding = now.Add(-2 * time.Hour) }, []string{"error rebuilding "}, "ns rebuild finish"},
 		"young, without files or backup": {func(s *hemera.Snapshot) { s.Namespace.BackupsSince = now.Add(-90 * 24 * time.Hour) }, nil, ""},
 		"draining a full disk":           {disk(func(d *hemera.Disk) { d.Config, d.Used, d.Free = hemera.ConfigDrain, 990, 0 }), nil, ""},
 		"off":                            {disk(func(d *hemera.Disk) { d.Config = hemera.ConfigOff }), []string{"warning disk_off disk 2"}, "switched off"},

@@ -369,6 +369,16 @@ func reached(subject, at string, list []hemera.LimitUse, add func(hemera.Conditi
 	})
 }
 
+// rebuilding is an error, although an admin began it: clients wait until the admin ends it.
+func rebuilding(s *hemera.Snapshot, add func(hemera.Condition)) {
+	if s.Rebuilding.IsZero() {
+		return
+	}
+	add(hemera.Condition{Code: Rebuilding, Severity: hemera.SeverityError,
+		Text:   "the namespace has been rebuilt for " + age(s.Now.Sub(s.Rebuilding)) + ": clients change nothing, and nothing is repaired",
+		Remedy: "hemera ns rebuild when all nodes are there, then hemera ns rebuild finish"})
+}
+
 // backups counts from when the manager began to remember backups, if there was none.
 func backups(s *hemera.Snapshot, add func(hemera.Condition)) {
 	n, text := s.Namespace, ""

@@ -64,6 +64,7 @@ type Manager struct {
 	*quotaAdmin
 	*reporter
 	*writeAdmin
+	*rebuilder
 	*converter
 	*noter
 	*recycler
@@ -100,6 +101,7 @@ var (
 	_ hemera.TrustAdmin   = (*Manager)(nil)
 	_ hemera.WriteAdmin   = (*Manager)(nil)
 	_ hemera.StatusAdmin  = (*Manager)(nil)
+	_ hemera.Rebuilder    = (*Manager)(nil)
 	_ hemera.ConvertAdmin = (*Manager)(nil)
 	_ hemera.RecycleBin   = (*Manager)(nil)
 )
@@ -134,6 +136,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	p.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, p.pieces}, Removals: o.Tree, Findings: o.Tree, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
 		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log, Lifecycle: rules.options(), Conversions: maint.Conversions{Grants: convert, Requests: asked, Tree: o.Tree},
+		Paused: func() bool { return !c.Rebuilding().IsZero() },
 	})
 	// From the clock and not from 1: a capability of the process before this one can still be committed, and must not
 	// name a write of this process.
@@ -149,7 +152,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 // newManager makes the services of the parts.
 func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Manager {
 	// From the outside in: time, wait until changes are allowed, namespace. So the latency that is counted includes the wait.
-	names := timedNames{changes{p.tree, p.cluster.AwaitCurrent, p.engine.Wake}, p.ops}
+	names := timedNames{changes{p.tree, p.cluster.AwaitCurrent, p.engine.Wake, p.unknownYet}, p.ops}
 	writes := &writeAdmin{parts: p}
 	observes := &observer{parts: p, began: processStats().virtual}
 	own := &ownWrites{parts: p, names: names}
@@ -173,6 +176,7 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 		quotaAdmin:   &quotaAdmin{p},
 		reporter:     reports,
 		writeAdmin:   writes,
+		rebuilder:    &rebuilder{parts: p, running: make(chan struct{}, 1)},
 		converter:    convert,
 		noter:        &noter{p, rules.accesses},
 		recycler:     recycles,

@@ -21,6 +21,19 @@ type changes struct {
 	hemera.Names
 	await func(ctx context.Context) error // fails with Unavailable while the store may be older than the cluster
 	wake  func()                          // has the engine look for pieces to remove; it does not block
+	// absent judges the error of a lookup: a file that is not there may be one that a rebuild has yet to find.
+	absent func(who hemera.Identity, err error) error
+}
+
+// Stat implements hemera.Names. It waits for nothing.
+func (c changes) Stat(ctx context.Context, who hemera.Identity, path string) (hemera.Entry, error) {
+	e, err := c.Names.Stat(ctx, who, path)
+	return e, c.absent(who, err)
+}
+
+// List implements hemera.Names. A directory that is there is listed as far as it was rebuilt.
+func (c changes) List(ctx context.Context, who hemera.Identity, path string, visit func(hemera.Entry) error) error {
+	return c.absent(who, c.Names.List(ctx, who, path, visit))
 }
 
 // Mkdir implements hemera.Names.

@@ -45,7 +45,7 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 			break
 		}
 	}
-	return g, o.deferWhileNodesReturn(err, r.Tried)
+	return g, o.deferWhileNodesReturn(o.unknownYet(who, err), r.Tried)
 }
 
 // claimTries is how often an open looks at quotas that change meanwhile, near their limit.
@@ -137,6 +137,14 @@ func enough(l hemera.Layout, size int64, at []hemera.Target) bool {
 	return layout.Readable(l, size, have)
 }
 
+// ownerOf is what the pieces of a write will know of the file's owner: who makes the file, or has it.
+func ownerOf(prep *namespace.Prepared, c *hemera.Capability) *hemera.FileOwner {
+	if prep.Existing {
+		return &hemera.FileOwner{UID: prep.Entry.UID, GID: prep.Entry.GID, Mode: c.Mode}
+	}
+	return &hemera.FileOwner{UID: c.Who.UID, GID: c.Who.GID, Mode: c.Mode}
+}
+
 // describe fills in what a read capability says of the file.
 func describe(c *hemera.Capability, e *hemera.Entry) {
 	c.File, c.Gen, c.Parent, c.Name = e.ID, e.Gen, e.Parent, e.Name
@@ -194,6 +202,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 			c.Replaces = e.ID
 		}
 	}
+	c.Owner = ownerOf(prep, c)
 	pol, err := decide(view, prep, c, r.Wish)
 	if err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "manager.Open", r.Path)

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"hemera"
@@ -48,4 +49,14 @@ func (o *opener) makeRoom(ctx context.Context, view *hemera.View, c *hemera.Capa
 		return noSpace
 	}
 	return &errs.Error{Kind: errs.Unavailable, Op: "manager.Open", Subject: c.Path, Text: "replaced content that was kept for readers makes room", Cause: noSpace}
+}
+
+// unknownYet turns NotFound into Unavailable while the namespace is being rebuilt: what is not there may still be found,
+// and a client that hears "no such file" may write it again, or forget it. Admins are told what there is.
+func (p *parts) unknownYet(who hemera.Identity, err error) error {
+	if !errors.Is(err, errs.NotFound) || who.Admin || p.cluster.Rebuilding().IsZero() {
+		return err
+	}
+	return (&errs.Error{Kind: errs.Unavailable, Op: "manager.Lookup", Text: "the namespace is being rebuilt", Cause: err}).
+		WithRemedy("an admin ends this with `hemera ns rebuild finish`")
 }

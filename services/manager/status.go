@@ -55,6 +55,7 @@ func (rep *reporter) snapshot(ctx context.Context) (s hemera.Snapshot, err error
 	s.Network = rep.network.Report(s.View)
 	// Without the broken ones, which the census counts by what they cost.
 	s.Bad = rep.engine.Bad()
+	s.Rebuilding = rep.cluster.Rebuilding()
 	if rep.limits != nil {
 		s.Limits = rep.limits()
 	}

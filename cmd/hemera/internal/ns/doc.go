@@ -1,7 +1,7 @@
 // Package ns has the commands of hemera ns: the manager's namespace as a store.
 //
-// stat, check, backup and benchmark ask a running manager. restore, rekey and load, and check and backup with a
-// directory, open the state of a manager that does not run (package statedir); a lock keeps both apart.
+// stat, check, backup, rebuild and benchmark ask a running manager. restore, rekey, rebuild prepare and load, and check and
+// backup with a directory, open the state of a manager that does not run (package statedir); a lock keeps both apart.
 //
 // An archive is proved while it passes: backup reads what it writes, and publishes the file only after the last checksum
 // matched. Archives and restored state have the cluster's secrets, so their files are readable by their owner only.

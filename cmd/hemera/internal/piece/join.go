@@ -52,6 +52,7 @@ does not depend on the size of the file. Pieces are never changed.`,
 // join opens the pieces before the output is touched: what cannot be joined leaves nothing behind.
 func join(ctx context.Context, e *cli.Env, o joinOptions, paths []string) error {
 	const op = "hemera.JoinPieces"
+	// It names what is missing, so nothing else has to be said about a join that cannot be.
 	f, err := pieces.Open(vfs.OS{}, paths)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package piece
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,14 +29,20 @@ copies are as good.`
 // record has what the footer of a piece says. Sizes are bytes, and times seconds since 1970, as in all records.
 // The keys are those of hemera file info where it has the same.
 func record(path string, s hemera.PieceStat) output.Record {
+	// One field for all checksums, as in hemera file check: most files have one.
 	sums := make([]string, len(s.Checksums))
 	for i, c := range s.Checksums {
 		sums[i] = c.String()
+	}
+	// Pieces of earlier versions do not know the owner.
+	owner := ""
+	if s.Owner != nil {
+		owner = fmt.Sprintf("%d:%d %04o", s.Owner.UID, s.Owner.GID, s.Owner.Mode)
 	}
 	return output.Record{
 		{Key: "file", Value: path}, {Key: "fxid", Value: s.ID.File.Hex()}, {Key: "generation", Value: uint64(s.ID.Gen)}, {Key: "no", Value: int(s.ID.Index)},
 		{Key: "layout", Value: s.Layout.String()}, {Key: "blocksize", Value: int64(s.Layout.BlockSize)}, {Key: "size", Value: s.Size},
 		{Key: "filesize", Value: s.FileSize}, {Key: "sealed", Value: cli.Unix(s.Sealed)}, {Key: "checksums", Value: strings.Join(sums, ",")},
-		{Key: "path", Value: s.Path},
+		{Key: "owner", Value: owner}, {Key: "path", Value: s.Path},
 	}
 }

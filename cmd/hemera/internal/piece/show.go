@@ -41,6 +41,7 @@ func show(e *cli.Env, paths []string) error {
 		p, err := disk.OpenPieceFile(vfs.OS{}, path)
 		if err != nil {
 			// Each is named; the last one is also the result.
+			// The exit code is that of the last, too.
 			if failed != nil {
 				e.Complain(failed)
 			}

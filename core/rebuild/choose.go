@@ -1,0 +1,171 @@
+package rebuild
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"hemera"
+	"hemera/core/namespace"
+	"hemera/rules/layout"
+)
+
+// found is a piece on a disk.
+type found struct {
+	disk hemera.DiskID
+	hemera.PieceStat
+}
+
+// content is pieces of one file that agree about it.
+type content struct {
+	pieces   []found // one of each index, on different disks
+	readable bool
+}
+
+// about is what the footers of the pieces agree about.
+func (c *content) about() hemera.PieceStat { return c.pieces[0].PieceStat }
+
+// choose decides which content a file gets, from all of its pieces that were found: the newest that can be read, else
+// the newest. It is pure. findings tell about the pieces that the content does not have. ok is false if there is no
+// content that this version knows.
+func choose(pieces []found) (chosen content, findings []hemera.RebuildFinding, ok bool) {
+	// Contents that can be a file, whether they can be read or not.
+	var contents []content
+	for _, same := range agreeing(pieces) {
+		first := same[0].PieceStat
+		// What cannot be judged is not touched: a later version may know it.
+		if err := first.Layout.Validate(); err != nil {
+			findings = append(findings, finding(hemera.RebuildUnknown, first, len(same), err.Error()))
+			continue
+		}
+		c := pick(same)
+		if len(c.pieces) == 0 {
+			findings = append(findings, finding(hemera.RebuildDiffers, first, len(same), "the pieces do not fit their layout"))
+			continue
+		}
+		contents = append(contents, c)
+	}
+	if len(contents) == 0 {
+		return chosen, findings, false
+	}
+	// Readable ones come first, then newer ones, then those with more pieces.
+	slices.SortStableFunc(contents, func(a, b content) int {
+		return cmp.Or(compareBool(b.readable, a.readable), cmp.Compare(b.about().ID.Gen, a.about().ID.Gen), cmp.Compare(len(b.pieces), len(a.pieces)))
+	})
+	chosen = contents[0]
+	// All others stay on their disks, and an admin hears of them.
+	gen := chosen.about().ID.Gen
+	for _, c := range contents[1:] {
+		s := c.about()
+		switch {
+		case s.ID.Gen == gen:
+			findings = append(findings, finding(hemera.RebuildDiffers, s, len(c.pieces), "other pieces of the same content say otherwise"))
+		case s.ID.Gen > gen && !c.readable:
+			findings = append(findings, finding(hemera.RebuildUnreadable, s, len(c.pieces), "an older content is taken: "+shortage(c)))
+		default:
+			findings = append(findings, finding(hemera.RebuildOlder, s, len(c.pieces), ""))
+		}
+	}
+	return chosen, findings, true
+}
+
+// agreeing groups pieces of one file by what they say of it.
+func agreeing(pieces []found) (groups [][]found) {
+	for _, p := range pieces {
+		i := slices.IndexFunc(groups, func(g []found) bool { return agree(g[0].PieceStat, p.PieceStat) })
+		if i < 0 {
+			groups, i = append(groups, nil), len(groups)
+		}
+		groups[i] = append(groups[i], p)
+	}
+	return groups
+}
+
+// agree reports whether two pieces are of the same content, by all that their footers say of it.
+func agree(a, b hemera.PieceStat) bool {
+	return a.ID.File == b.ID.File && a.ID.Gen == b.ID.Gen && a.Layout == b.Layout && a.FileSize == b.FileSize && slices.Equal(a.Checksums, b.Checksums)
+}
+
+// pick takes one piece of each index from pieces that agree. Copies of one piece are equal, so any will do: the one that
+// was made last knows the newest path. A disk gives one piece at most, as two would be lost together.
+func pick(pieces []found) (c content) {
+	// The newest first; the disk decides between equals, so that every run takes the same.
+	pieces = slices.Clone(pieces)
+	slices.SortStableFunc(pieces, func(a, b found) int {
+		return cmp.Or(b.Sealed.Compare(a.Sealed), cmp.Compare(a.disk, b.disk))
+	})
+	l, size := pieces[0].Layout, pieces[0].FileSize
+	var have layout.Set
+	for _, p := range pieces {
+		index := p.ID.Index
+		taken := slices.ContainsFunc(c.pieces, func(o found) bool { return o.ID.Index == index || o.disk == p.disk })
+		// A coded file has no pieces without bytes, a copy of an empty file may be there.
+		fits := index < l.Pieces && (!l.Coded() || layout.Stored(l, size, index)) && layout.PieceSize(l, size, index) == p.Size
+		if taken || !fits {
+			continue
+		}
+		c.pieces = append(c.pieces, p)
+		have = have.With(int(index))
+	}
+	slices.SortFunc(c.pieces, func(a, b found) int { return cmp.Compare(a.ID.Index, b.ID.Index) })
+	c.readable = layout.Readable(l, size, have)
+	return c
+}
+
+// path is the newest path of a piece that a file can have, else the newest that a piece names. A repair writes into its
+// piece where the file is by then: under a new name, in a recycle bin, or in /lost+found, where no file has its own place.
+// A path of the greatest length may be the end of a longer one, and does not count.
+func (c *content) path() (path string) {
+	var newest found
+	for _, p := range c.pieces {
+		if p.Path == "" || len(p.Path) == hemera.PathMax {
+			continue
+		}
+		good, better := namespace.Adoptable(p.Path), namespace.Adoptable(path)
+		// One that can be used comes before one that is newer and cannot.
+		if path == "" || good && !better || good == better && p.Sealed.After(newest.Sealed) {
+			path, newest = p.Path, p
+		}
+	}
+	return path
+}
+
+// written is when the first piece was sealed, which is when the content was written: pieces that were moved or repaired
+// came later.
+func (c *content) written() found {
+	return slices.MinFunc(c.pieces, func(a, b found) int { return a.Sealed.Compare(b.Sealed) })
+}
+
+// owner is the newest owner and mode that a piece knows; nil if none does.
+func (c *content) owner() (owner *hemera.FileOwner) {
+	var newest found
+	for _, p := range c.pieces {
+		if p.Owner != nil && (owner == nil || p.Sealed.After(newest.Sealed)) {
+			owner, newest = p.Owner, p
+		}
+	}
+	return owner
+}
+
+// shortage says how many pieces were found.
+func shortage(c content) string {
+	s := c.about()
+	return fmt.Sprintf("%d of the %d pieces were found that layout %s needs", len(c.pieces), layout.Needed(s.Layout, s.FileSize), s.Layout)
+}
+
+// finding is what there is to say about pieces of a content.
+func finding(tag string, s hemera.PieceStat, pieces int, why string) hemera.RebuildFinding {
+	return hemera.RebuildFinding{Tag: tag, File: s.ID.File, Gen: s.ID.Gen, Pieces: pieces, Path: s.Path, Why: why}
+}
+
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
+	switch {
+	// Equal ones are left to the next criterion.
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

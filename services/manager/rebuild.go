@@ -1,0 +1,101 @@
+package manager
+
+import (
+	"context"
+
+	"hemera"
+	"hemera/core/namespace"
+	"hemera/core/rebuild"
+	"hemera/errs"
+)
+
+// rebuilder implements hemera.Rebuilder. While the cluster is being rebuilt (cluster.Rebuilding), clients change nothing,
+// what they do not find is Unavailable and not NotFound, and the engine rests.
+type rebuilder struct {
+	*parts
+	running chan struct{} // buffered one; holds one value while a rebuild is under way
+}
+
+// unreadMode is what files get whose pieces do not know their modes, unless an admin says otherwise: nobody knows who
+// might read them.
+const unreadMode = 0o600
+
+// Rebuild implements hemera.Rebuilder. The disks are read as the view has them at the start; files are made through the
+// recorder, like those of every other change.
+func (b *rebuilder) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell func(hemera.RebuildReport) error) (report hemera.RebuildReport, err error) {
+	const op = "manager.Rebuild"
+	defer b.ops.begin("Rebuild").end(&err)
+	// Without the boundary that a preparation or a restore sets, new files would get the ids of lost ones.
+	if !b.tree.Restored() {
+		return report, errs.New(errs.Denied, op, "", "this manager was not prepared for it: new files would get the ids of lost ones").
+			WithRemedy("stop it, run `hemera ns rebuild prepare EMPTYDIR`, and start a manager with that directory")
+	}
+	// A rebuild that was cut off has left files, so only one that was finished needs the word of an admin.
+	stats := b.tree.Stats()
+	if stats.Totals.Files > 0 && !o.Merge && !o.DryRun && b.cluster.Rebuilding().IsZero() {
+		return report, errs.New(errs.NotEmpty, op, "", "the namespace has files").
+			WithRemedy("look with --dry-run what would be added, then repeat with --merge")
+	}
+	// Two at once would do the same work twice, and each tell half of it.
+	select {
+	case b.running <- struct{}{}:
+		defer func() { <-b.running }()
+	default:
+		return report, errs.New(errs.Locked, op, "", "a rebuild is under way").WithRemedy("wait for it, or end it with Ctrl-C where it was started")
+	}
+	// For pieces that earlier versions made.
+	if o.Mode == 0 {
+		o.Mode = unreadMode
+	}
+	run := rebuild.Options{RebuildOptions: o, List: b.list, Names: adopter{b.tree, b.pieces}, Next: stats.NextID, Now: b.now, Tell: tell}
+	// Disks that come while it runs are for the next run.
+	for _, d := range b.cluster.View().Disks {
+		if d.Readable() {
+			run.Disks = append(run.Disks, d)
+		} else {
+			run.Unread = append(run.Unread, d.ID)
+		}
+	}
+	b.log.Info("rebuild begins", "disks", len(run.Disks), "unread", len(run.Unread), "dry", o.DryRun)
+	report, err = rebuild.Run(ctx, run)
+	b.log.Info("rebuild ended", "pieces", report.Pieces, "made", report.Made, "lost", report.Lost, "grown", report.Grown, "unread", len(report.Unread), "error", err)
+	b.engine.Wake() // files that are incomplete are repaired
+	return report, err
+}
+
+// FinishRebuild implements hemera.Rebuilder. It does not look whether anything was rebuilt: an admin may know that the rest
+// will not come.
+func (b *rebuilder) FinishRebuild(ctx context.Context) error {
+	// Durable before anybody may write: a restart does not go back.
+	err := b.cluster.EndRebuild(ctx)
+	b.engine.Wake()
+	return err
+}
+
+// list implements rebuild.Inventory: the node of the disk lists its pieces.
+func (b *rebuilder) list(ctx context.Context, id hemera.DiskID, after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
+	// Looked up for each page: a disk may have moved to another node.
+	d, ok := b.cluster.View().Disk(id)
+	if !ok || !d.Readable() {
+		return nil, errs.New(errs.Unavailable, "manager.Rebuild", "disk "+id.String(), "it cannot be read now")
+	}
+	r, err := b.orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderInventory, Disk: id, After: after, Limit: limit})
+	return r.Pieces, err
+}
+
+// adopter is the namespace as a rebuild may change it: no piece is recorded on a disk that left the cluster.
+type adopter struct {
+	namespace.Parts
+	pieces *recorder
+}
+
+// Adopt implements rebuild.Names.
+func (a adopter) Adopt(ctx context.Context, f namespace.Adoption) (namespace.Adopted, error) {
+	// A disk that is removed in the middle leaves the file out: the next run makes it of the others.
+	a.pieces.mu.RLock()
+	defer a.pieces.mu.RUnlock()
+	if len(a.pieces.remaining(f.Pieces)) < len(f.Pieces) {
+		return namespace.Adopted{}, errs.New(errs.Conflict, "manager.Rebuild", "fxid:"+f.ID.Hex(), "a disk was removed from the cluster meanwhile")
+	}
+	return a.Parts.Adopt(ctx, f)
+}
