@@ -8,6 +8,10 @@ import (
 	"hemera/rules/lifecycle"
 )
 
+// Rules themselves are attributes, which the namespace only stores: rules/lifecycle reads them, and the background work
+// follows them. Here is what needs a transaction of its own: a removal that must hit exactly what was decided on, and the day
+// of the last access, which is written for many files at once and is no change that a user made.
+
 // Lifecycle is what the lifecycle rules of directories change: files that expire, and when files were read.
 type Lifecycle struct{ *base }
 
@@ -33,6 +37,7 @@ const (
 // NoteAccess writes the day on which files were read to their attributes, of those that are below a directory that within
 // reports, and have no such day or an earlier one. It changes no times and makes no events. Files that are gone are no error.
 func (n Lifecycle) NoteAccess(ctx context.Context, day string, files []hemera.FileID, within func(dir hemera.FileID) bool) error {
+	// Small batches, so that other changes do not wait for one that is about thousands of files.
 	for len(files) > 0 {
 		batch := files[:min(len(files), accessBatch)]
 		files = files[len(batch):]
@@ -58,12 +63,13 @@ func (n Lifecycle) NoteAccess(ctx context.Context, day string, files []hemera.Fi
 // accessTx notes accesses within one transaction.
 type accessTx struct {
 	tx
-	day    string
-	within func(dir hemera.FileID) bool
+	day    string                       // as package lifecycle writes it
+	within func(dir hemera.FileID) bool // reports whether a rule of the directory asks
 }
 
 // note notes that the file was read.
 func (t accessTx) note(id hemera.FileID, write bool) error {
+	// Days are compared as texts: a note of an earlier day may come late, and is dropped.
 	e, err := t.ByID(id)
 	if err != nil || e == nil || e.IsDir() || string(e.Xattrs[lifecycle.AttrAccess]) >= t.day {
 		return err
@@ -81,6 +87,7 @@ func (t accessTx) note(id hemera.FileID, write bool) error {
 	for _, dir := range dirs {
 		asked = asked || t.within(dir.ID)
 	}
+	// The record is written again as a whole, and its room in a batch is bounded.
 	room := 0
 	for name, value := range e.Xattrs {
 		room += len(name) + len(value)
@@ -88,6 +95,7 @@ func (t accessTx) note(id hemera.FileID, write bool) error {
 	if !asked || !write || room > accessRoom || len(e.Xattrs) >= hemera.XattrsMax {
 		return nil
 	}
+	// A copy, as the entry is shared. Nothing else of it changes: not its ctime, and no event is logged.
 	noted := *e
 	noted.Xattrs = mergeXattrs(e.Xattrs, map[string][]byte{lifecycle.AttrAccess: []byte(t.day)})
 	t.PutEntry(&noted)

@@ -19,7 +19,7 @@ func (b *bench) conversion(c hemera.Capability, l hemera.Layout, on ...int) (fro
 	return hemera.VerifiedPermit(read, token), hemera.VerifiedPermit(made, b.manager.sign(made)), made
 }
 
-// Contents of all sizes keep their bytes and checksums in any other layout, whoever converts them.
+// Contents of all sizes keep their bytes and checksums in any other layout, at any head.
 func TestConvert(t *testing.T) {
 	for _, size := range []int{0, 1, 4095, 4096, 65536, 65537, 1 << 20, 1<<20 + 1, 3<<20 + 4097} {
 		b := newMemoryBench(t, 6)
