@@ -60,10 +60,10 @@ const (
 
 // window is a part of a content on its way, or why there is none.
 type window struct {
-	data []byte
+	data []byte   // of the content
 	sums []uint32 // CRC32C of its pages, as the disks vouch for them
-	off  int64
-	err  error
+	off  int64    // a multiple of windowSize
+	err  error    // of the read; data is nothing then
 }
 
 // copyContent copies a content in order, as a client would write it: the whole-file checksums then cost no second read.
@@ -80,6 +80,7 @@ func copyContent(ctx context.Context, dst, src hemera.Handle, size int64, copied
 	}()
 	end := int64(0)
 	for w := range windows {
+		// The reader has tried every piece by then.
 		if w.err != nil {
 			return w.err
 		}
@@ -129,6 +130,7 @@ func readWindows(ctx context.Context, out chan<- *window, free <-chan *window, s
 // skipHole returns the begin of the last window before off's next data, so that the walk goes on at the window with it. Windows
 // begin at multiples of their size: pages are whole, and a hole that ends within a window is read.
 func skipHole(src hemera.Handle, off, size int64) int64 {
+	// What cannot tell is read to its end.
 	sparse, ok := src.(hemera.Sparse)
 	if !ok {
 		return off
