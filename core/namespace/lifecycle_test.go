@@ -67,7 +67,7 @@ func TestAccessIsNoted(t *testing.T) {
 // A conversion changes where and how a file is stored, and nothing else; what is not the file's content is refused.
 func TestConversionCommits(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
-	was := put(t, n, alice(), "/f", 10)
+	put(t, n, alice(), "/f", 10)
 	good(t, n.SetXattr(ctx, alice(), "/f", "user.a", []byte("b"), false))
 	good(t, n.SetTimes(ctx, system(), "/f", time.Unix(1e9, 0)))
 	was, err := n.Stat(ctx, system(), "/f")
