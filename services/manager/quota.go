@@ -107,7 +107,11 @@ func (o *opener) sizeMax(prep *namespace.Prepared, c *hemera.Capability) int64 {
 	if limit <= 0 {
 		return 0
 	}
-	return max(1, c.Size, prep.Entry.Size+max(0, limit-used))
+	replaced := prep.Entry.Size
+	if prep.Versioned { // it goes on to count
+		replaced = 0
+	}
+	return max(1, c.Size, replaced+max(0, limit-used))
 }
 
 // claim is what a write may come to use beyond what its file uses now, and whose limits that
@@ -128,12 +132,12 @@ func claimFor(prep *namespace.Prepared, since hemera.QuotaAmount, r hemera.OpenR
 	}
 	// Open: the size is not known, so that any room that is left will do.
 	want := quota.Want{Open: r.Size == 0}
-	// A rewrite adds no file.
-	if !prep.Existing {
-		want.Files = 1
+	e := &prep.Entry
+	// A rewrite adds no file, unless what was there stays as a version.
+	if !prep.Existing || prep.Versioned {
+		want.Files, e = 1, &hemera.Entry{}
 	}
 	if r.Size > 0 {
-		e := &prep.Entry
 		want.Bytes = c.Size - e.Size
 		want.Physical = targetBytes(c) - layout.Used(e.Layout, e.Size, e.Pieces)
 	}
