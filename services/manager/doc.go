@@ -44,7 +44,7 @@
 //
 // Attributes of directories make rules (rules/lifecycle); the engine follows them. The manager keeps the list of those
 // directories up to date when attributes change (lifecycle.go), removes what expires unless somebody writes it, and notes the
-// days on which files are read where a rule asks for them (access.go): an open only puts an id into a bounded set, which
+// days on which files are read where a rule asks for them (package reads): an open only puts an id into a bounded set, which
 // another goroutine writes to the namespace once a minute.
 //
 // # States of a write

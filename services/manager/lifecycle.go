@@ -8,18 +8,19 @@ import (
 	"hemera/core/requests"
 	"hemera/errs"
 	"hemera/rules/lifecycle"
+	"hemera/services/manager/reads"
 )
 
 // ruleKeeper knows which directories have lifecycle rules, and does what the engine decides by them.
 type ruleKeeper struct {
 	*parts
 	requests *requests.Store
-	accesses *accesses
+	reads    *reads.Notes
 }
 
 // options are what the engine follows rules with.
 func (k *ruleKeeper) options() maint.Lifecycle {
-	return maint.Lifecycle{Trees: k.requests, Attributes: k.attributes, Remove: k.remove, Track: k.accesses.track}
+	return maint.Lifecycle{Trees: k.requests, Attributes: k.attributes, Remove: k.remove, Track: k.reads.Track}
 }
 
 // attributes implements maint.Lifecycle.

@@ -10,6 +10,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/lifecycle"
+	"hemera/services/manager/reads"
 )
 
 // system is who sets attributes in these tests.
@@ -241,7 +242,7 @@ func TestAccessIsNotedWhereARuleAsks(t *testing.T) {
 		for _, path := range []string{"/asks/sub/f", "/asks/sub/f", "/other/f"} {
 			r.mustOpen(path, hemera.AccessRead)
 		}
-		time.Sleep(2 * accessTime)
+		time.Sleep(2 * reads.Interval)
 		today := lifecycle.Day(time.Now())
 		for path, want := range map[string]string{"/asks/sub/f": today, "/asks/unread": "", "/other/f": ""} {
 			e, _, err := r.m.Resolve(t.Context(), r.entry(path).ID)
@@ -254,7 +255,7 @@ func TestAccessIsNotedWhereARuleAsks(t *testing.T) {
 		}
 		// Once a day: a file that has the note waits for none.
 		r.mustOpen("/asks/sub/f", hemera.AccessRead)
-		if _, files := r.m.noter.accesses.take(); len(files) != 0 {
+		if _, files := r.m.notes.Notes.Take(); len(files) != 0 {
 			t.Errorf("%d files are to be noted again", len(files))
 		}
 	})

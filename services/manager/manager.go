@@ -19,6 +19,7 @@ import (
 	"hemera/errs"
 	"hemera/platform/kv"
 	"hemera/rules/access"
+	"hemera/services/manager/reads"
 )
 
 // Options is what a manager is made of. Store, Writer and Tree are required.
@@ -66,7 +67,7 @@ type Manager struct {
 	*writeAdmin
 	*rebuilder
 	*converter
-	*noter
+	notes *reads.Writer // of days on which files were read
 	*recycler
 	*parts
 }
@@ -132,7 +133,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	// It is asked by the engine, and asks it: the engine is one of the parts.
 	convert := &converter{parts: p, opener: &opener{parts: p}, requests: asked}
-	rules := &ruleKeeper{parts: p, requests: asked, accesses: new(accesses)}
+	rules := &ruleKeeper{parts: p, requests: asked, reads: new(reads.Notes)}
 	p.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, p.pieces}, Removals: o.Tree, Findings: o.Tree, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
 		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log, Lifecycle: rules.options(), Conversions: maint.Conversions{Grants: convert, Requests: asked, Tree: o.Tree},
@@ -166,7 +167,7 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 		Names:        names,
 		Directories:  timedDirectories{p.tree, p.ops},
 		Attributes:   timedAttributes{attributeChanges{p.tree, p.cluster.AwaitCurrent, p.cluster.View, rules}, p.ops},
-		opener:       &opener{parts: p, own: own, accesses: rules.accesses, asks: &writes.asks, left: observes.left},
+		opener:       &opener{parts: p, own: own, reads: rules.reads, asks: &writes.asks, left: observes.left},
 		ownWrites:    own,
 		locator:      &locator{parts: p, sums: newSums()},
 		control:      &control{parts: p, writes: writes, addr: o.Addr, sources: o.Sources},
@@ -178,7 +179,7 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 		writeAdmin:   writes,
 		rebuilder:    &rebuilder{parts: p, running: make(chan struct{}, 1)},
 		converter:    convert,
-		noter:        &noter{p, rules.accesses},
+		notes:        &reads.Writer{Notes: rules.reads, Await: p.cluster.AwaitCurrent, Write: p.tree.NoteAccess, Log: p.log},
 		recycler:     recycles,
 		parts:        p,
 	}
@@ -192,7 +193,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	g.Go(func() error { return m.sweep(ctx) })
 	g.Go(func() error { return m.watchNetwork(ctx) })
 	g.Go(func() error { return m.tree.RunQuotas(ctx) })
-	g.Go(func() error { return m.noter.run(ctx) })
+	g.Go(func() error { return m.notes.Run(ctx) })
 	g.Go(func() error { return m.recycler.expire(ctx) })
 	err := g.Wait()
 	// A manager that fails says nothing: its next start then audits the disks.
