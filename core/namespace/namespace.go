@@ -39,11 +39,12 @@ type Namespace struct {
 	QuotaAdmin            // limits and usage
 	Recovery              // files that were lost
 	Bins                  // what was removed and is kept
-	Lifecycle             // what rules of directories change
 	boundaries []Boundary // of restores; does not change after Open
 
 	booted time.Time     // when it was opened
 	boot   time.Duration // how long that took
+
+	Lifecycle // what rules of directories change: a part like those above
 }
 
 // Open acquires the store and reads its few variables; an empty store becomes a tree with a root
