@@ -160,10 +160,13 @@ func (s *stripes) rebuild(index int, p []byte, sums []uint32, off int64) error {
 	if err != nil {
 		return err
 	}
-	// A stripe without parity cannot be read without any of its pieces.
+	// A stripe without parity cannot be read without any of its pieces. That the piece itself can be opened is no help: the
+	// caller wants what it cannot give, such as a page that is bad.
 	if code == nil {
-		_, err := s.reader.pick(index, nil)
-		return err // no parity: the piece is needed
+		if _, err := s.reader.pick(index, nil); err != nil {
+			return err
+		}
+		return s.reader.tooFew(errs.New(errs.Corrupt, "transfer.Read", subject(s.reader.cap), "the layout has no parity"))
 	}
 	// Steps are read one after the other: the reader's other columns are read at the same time.
 	for done := 0; done < len(p); done += decodeStep {

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"strings"
 
 	"hemera"
 	"hemera/cmd/hemera/internal/cli"
@@ -19,7 +20,7 @@ func JobLine(j hemera.JobStatus, width int) string {
 	of := fmt.Sprintf("%s of disk %d", j.Kind, j.Disk)
 	switch {
 	case j.Path != "":
-		of = j.Kind + " of " + j.Path + " to " + j.To
+		of = strings.TrimSuffix(j.Kind+" of "+j.Path+" to "+j.To, " to ")
 	case j.Space != "":
 		of = j.Kind + " of space " + j.Space
 	}
