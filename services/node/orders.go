@@ -13,6 +13,7 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/core/transfer"
+	"hemera/core/transfer/conversion"
 	"hemera/errs"
 )
 
@@ -333,7 +334,7 @@ func (r *orders) convert(ctx context.Context, o hemera.Order) (int64, error) {
 	done := new(atomic.Int64)
 	r.copies.Store(o.ID, done)
 	defer r.copies.Delete(o.ID)
-	return r.pending.Convert(ctx, hemera.VerifiedPermit(from, o.From), hemera.VerifiedPermit(to, o.Token), done)
+	return conversion.Run(ctx, r.pending, hemera.VerifiedPermit(from, o.From), hemera.VerifiedPermit(to, o.Token), done)
 }
 
 // copied is how far the copies under way are.
