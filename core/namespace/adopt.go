@@ -72,7 +72,7 @@ type Adopted struct {
 // Others are of writes under way, or were removed.
 func (n *Namespace) Lost(p hemera.PieceID) bool {
 	number := uint64(schema.WriteNumber(p))
-	return slices.ContainsFunc(n.boundaries, func(b Boundary) bool { return b.From <= number && number < b.To })
+	return slices.ContainsFunc(n.lostRanges(), func(b Boundary) bool { return b.From <= number && number < b.To })
 }
 
 // Adopt makes a file of the content, or completes the file that has it. It is idempotent, and any number of adoptions may
