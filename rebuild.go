@@ -15,7 +15,7 @@ type Rebuilder interface {
 	// FinishRebuild ends the state in which clients cannot change anything and nothing is repaired. NotFound if the manager is
 	// not in that state.
 	FinishRebuild(ctx context.Context) error
-	// ForgetLost gives up what is still lost after a rebuild, or a restore: pieces that no file has are orphans from then on,
+	// ForgetLost ends the search for what is still lost after a rebuild, or a restore: pieces that no file has are orphans from then on,
 	// and audits remove them. Conflict while the namespace is being rebuilt, NotFound if there is nothing to forget.
 	ForgetLost(ctx context.Context) error
 }

@@ -65,7 +65,7 @@ them their names, unfinished ones too.
 
 After ns restore of an old backup, --merge adds the files that were written since.
 
-What no file has stays on the disks, and fsck names it "newer": hemera ns rebuild forget gives it up.
+What no file has stays on the disks, and fsck names it "newer": hemera ns rebuild forget has it removed.
 
 The exit code is 1 when a disk could not be read, or a file could not be made.`,
 		Example: `  hemera ns rebuild --dry-run
@@ -314,7 +314,7 @@ a disk is added with hemera fs add; hemera ns rebuild --merge then adds its file
 func rebuildForgetCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
 	c := &cobra.Command{
-		Use: "forget", Short: "Give up what is still lost, so that its room is freed", Args: cobra.NoArgs,
+		Use: "forget", Short: "Forget what is still lost, so that its room is freed", Args: cobra.NoArgs,
 		Long: `After a rebuild, or a restore, disks keep the pieces that no file has: older contents, files that could not
 be made, changes that a backup did not have. fsck names them "newer", and nothing removes them. From this
 command on they are orphans, which audits remove, and hemera fsck repair once they have been known for some minutes.
