@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 	"hemera/rules/place"
 )
 
@@ -91,13 +92,32 @@ func judge(entry hemera.Entry, r hemera.OrderResult) string {
 	if r.BadPages > 0 {
 		return fmt.Sprintf("%d pages do not match their checksums", r.BadPages)
 	}
-	if len(r.Pieces) > 0 && r.Pieces[0].FileSize != entry.Size {
-		return fmt.Sprintf("the piece is of a file of %d bytes, the file has %d", r.Pieces[0].FileSize, entry.Size)
+	if len(r.Pieces) > 0 {
+		if why := judgeFooter(entry, r.Pieces[0]); why != "" {
+			return why
+		}
 	}
 	for _, sum := range r.Checksums {
 		// Pages can agree with their own checksums and be another content's: only the file's checksum shows that.
 		if want, ok := hemera.FindChecksum(entry.Checksums, sum.Kind); ok && want != sum {
 			return fmt.Sprintf("the content's checksum is %s, the file's %s", sum, want)
+		}
+	}
+	return ""
+}
+
+// judgeFooter says what a piece's footer says otherwise than the namespace, or "". Of a piece of a coded file nothing else tells
+// that it is another content's.
+func judgeFooter(entry hemera.Entry, s hemera.PieceStat) string {
+	if s.FileSize != entry.Size {
+		return fmt.Sprintf("the piece is of a file of %d bytes, the file has %d", s.FileSize, entry.Size)
+	}
+	if want := layout.PieceSize(entry.Layout, entry.Size, s.ID.Index); s.Size != want {
+		return fmt.Sprintf("the piece has %d bytes, it should have %d", s.Size, want)
+	}
+	for _, sum := range s.Checksums {
+		if want, ok := hemera.FindChecksum(entry.Checksums, sum.Kind); ok && want != sum {
+			return fmt.Sprintf("the piece is of a content with %s, the file has %s", sum, want)
 		}
 	}
 	return ""

@@ -119,13 +119,21 @@ func TestJudge(t *testing.T) {
 		c, _ := hemera.MakeChecksum(hemera.Adler32, []byte{0, 0, 0, b})
 		return c
 	}
-	e := hemera.Entry{Size: 10, Checksums: []hemera.Checksum{sum(1)}}
+	e := hemera.Entry{Size: 10, Checksums: []hemera.Checksum{sum(1)}, Layout: hemera.ReedSolomon(2, 1)}
+	footer := func(index uint8, size int64, sums ...hemera.Checksum) hemera.OrderResult {
+		return hemera.OrderResult{Pieces: []hemera.PieceStat{{ID: hemera.PieceID{Index: index}, Size: size, FileSize: 10, Checksums: sums}}}
+	}
 	for i, c := range []struct {
 		r    hemera.OrderResult
 		good bool
 	}{
+		{footer(2, 10, sum(1)), true},
+		{footer(2, 10), true},
+		{footer(2, 10, sum(2)), false}, // another content's
+		{footer(2, 9, sum(1)), false},
+		{footer(1, 10, sum(1)), false}, // the file has no such piece
 		{hemera.OrderResult{}, true},
-		{hemera.OrderResult{Checksums: []hemera.Checksum{sum(1)}, Pieces: []hemera.PieceStat{{FileSize: 10}}}, true},
+		{hemera.OrderResult{Checksums: []hemera.Checksum{sum(1)}, Pieces: []hemera.PieceStat{{Size: 10, FileSize: 10}}}, true},
 		{hemera.OrderResult{Checksums: []hemera.Checksum{sum(2)}}, false},
 		{hemera.OrderResult{Pieces: []hemera.PieceStat{{FileSize: 9}}}, false},
 		{hemera.OrderResult{BadPages: 1}, false},

@@ -67,6 +67,13 @@ func (y *parity) ensure(among layout.Set) error {
 	if p.ledger.Count(failed) > before && p.replace(p.head.ctx, true) {
 		p.createPlanned(among)
 	}
+	// What is about to be written goes past the pieces that are lost. If another loss has the manager asked again, a disk
+	// that it gives then must not pass for one that nobody has written to.
+	for i, pc := range p.list {
+		if p.ledger.Is(i, failed) {
+			pc.began = true
+		}
+	}
 	return p.writable("transfer.Write")
 }
 
@@ -123,6 +130,9 @@ func (p *pieces) resize(size int64) error {
 }
 
 // rebuild computes what a data piece that is lost had at off. It reads the others, whose parity is sent first.
+//
+// Pieces that are planned were never written to, so they are zeros. One that was lost before it began, and that bytes went
+// past since, is not planned again before the close (see ensure): its place stays lost, and is computed here.
 func (y *parity) rebuild(index int, b []byte, off int64) error {
 	p := y.pieces
 	if y.code == nil {

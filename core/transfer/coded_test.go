@@ -2,6 +2,7 @@ package transfer_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,9 @@ import (
 
 	"hemera"
 	"hemera/core/transfer/transfertest"
+	"hemera/errs"
 	"hemera/platform/vfs"
+	"hemera/rules/checksum"
 	"hemera/rules/layout"
 )
 
@@ -154,6 +157,33 @@ func (b *bench) loseMost(rt *rapid.T, c hemera.Capability, r hemera.CommitReques
 				rt.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestSumOfACodedFile: any node can compute a checksum of a file of which no node has the whole, as long as enough pieces
+// can be read.
+func TestSumOfACodedFile(t *testing.T) {
+	b := newBench(t, 4)
+	b.layout = small(hemera.ReedSolomon(2, 1))
+	p := content(100_001)
+	c := b.put(70, p, 1, 2, 3)
+	want, err := checksum.Of(hemera.MD5, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := b.hosts[3].host // has no piece
+	for _, from := range [][]int{{1, 2, 3}, {1, 3}, {2, 3}} {
+		if sum, err := h.Sum(t.Context(), b.job(c, 4, 0, from...), hemera.MD5); sum != want || err != nil {
+			t.Errorf("from %v: %v, %v; want %v", from, sum, err, want)
+		}
+	}
+	if sum, err := h.Sum(t.Context(), b.job(c, 4, 0, 1), hemera.MD5); errs.KindOf(err) != errs.NoReplicas {
+		t.Errorf("from too few pieces: %v, %v", sum, err)
+	}
+	nobody, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := h.Sum(nobody, b.job(c, 4, 0, 1, 2), hemera.MD5); errs.KindOf(err) != errs.Cancelled {
+		t.Errorf("a checksum that nobody wants: %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hemera"
 	"hemera/errs"
 	"hemera/rules/layout"
 )
@@ -16,7 +17,7 @@ const (
 	// hedgeTimes is how many times the mean a read may take.
 	hedgeTimes = 8
 	// hedgeLeast and hedgeMost bound how long a read may take. hedgeFirst is for nodes that have read nothing yet.
-	hedgeLeast, hedgeFirst, hedgeMost = 100 * time.Millisecond, time.Second, 3 * time.Second
+	hedgeLeast, hedgeFirst, hedgeMost = 200 * time.Millisecond, time.Second, 3 * time.Second
 	// hedgesMax bounds how many reads of one node are hedged at once. Others wait: when all is slow, more reads help nobody.
 	hedgesMax = 32
 )
@@ -29,6 +30,7 @@ type pace struct {
 
 // took takes note of a read.
 func (p *pace) took(d time.Duration) {
+	// The mean moves by a sixteenth of the difference: some dozen reads after a change it fits again.
 	mean := p.mean.Load()
 	if mean == 0 {
 		p.mean.Store(max(int64(d), 1))
@@ -48,12 +50,15 @@ func (p *pace) patience() time.Duration {
 }
 
 // hedgedError says that a read took too long, while other pieces may have the bytes sooner.
-type hedgedError struct{ after time.Duration }
+type hedgedError struct {
+	after time.Duration
+	keeps bool // the caller's memory
+}
 
 func (e *hedgedError) Error() string { return "a piece was not read within " + e.after.String() }
 
 // KeepsBuffers says that the read may still use its memory; see [hemera.KeepsBuffers].
-func (e *hedgedError) KeepsBuffers() bool { return true }
+func (e *hedgedError) KeepsBuffers() bool { return e.keeps }
 
 // wasHedged reports whether a read was hedged: others may be sooner.
 func wasHedged(err error) bool {
@@ -63,9 +68,9 @@ func wasHedged(err error) bool {
 
 // attempt is what one read of a piece came to.
 type attempt struct {
-	from *replica // that was read; nil if none could be opened
-	n    int
-	err  error
+	from *replica // that was read; nil if none could be opened, or the read was hedged
+	n    int      // bytes that were read and are verified
+	err  error    // io.EOF at the end of the piece
 }
 
 // try opens a piece if it is not open, and reads it.
@@ -79,6 +84,7 @@ func (s *stripes) try(index int, p []byte, sums []uint32, off int64) (a attempt)
 // hedged is try for as long as the node's patience. Then the piece is slow until the read returns, and the memory is the
 // read's.
 func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt {
+	// The goroutine ends with the read. The channel has room for its answer, so it never waits for anybody.
 	host, began := s.reader.host, time.Now()
 	done := make(chan attempt, 1)
 	go func() { done <- s.try(index, p, sums, off) }()
@@ -91,6 +97,7 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 		return a
 	case <-timer.C:
 	}
+	// Nothing else would be sooner, or too much is waited for already: the read is as good as any.
 	if host.pace.hedges.Add(1) > hedgesMax || !s.hedge(index) {
 		host.pace.hedges.Add(-1)
 		return <-done
@@ -105,12 +112,41 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 		host.pace.hedges.Add(-1)
 		s.reader.calls.done()
 	})
-	return attempt{err: errs.As(&hedgedError{patience}, errs.Timeout, "transfer.Read", subject(s.reader.cap))}
+	return attempt{err: errs.As(&hedgedError{patience, true}, errs.Timeout, "transfer.Read", subject(s.reader.cap))}
+}
+
+// careful is hedged. After the first read that was hedged it reads into memory of its own, and copies: so the caller keeps
+// its memory, and has to read again once at most.
+func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt {
+	if !s.wary.Load() {
+		a := s.hedged(index, p, sums, off)
+		if wasHedged(a.err) {
+			s.wary.Store(true)
+		}
+		return a
+	}
+	own := s.reader.host.spare.get(len(p))
+	var ownSums []uint32
+	if sums != nil {
+		ownSums = make([]uint32, len(sums))
+	}
+	a := s.hedged(index, own, ownSums, off)
+	if hedged, ok := errors.AsType[*hedgedError](a.err); ok {
+		a.err = errs.As(&hedgedError{after: hedged.after}, errs.Timeout, "transfer.Read", subject(s.reader.cap))
+		return a
+	}
+	copy(p, own[:a.n])
+	copy(sums, ownSums)
+	if !hemera.KeepsBuffers(a.err) {
+		s.reader.host.spare.put(own)
+	}
+	return a
 }
 
 // hedge records that a piece is not waited for, and counts the read that goes on as a call of the reader. It returns
 // false if the other pieces would not be enough.
 func (s *stripes) hedge(index int) bool {
+	// Pieces without bytes count as lost here, which errs on the side of waiting.
 	others := s.usable(false).Without(index)
 	if index >= len(s.slow) || !layout.Readable(s.layout, s.reader.cap.Size, others) || !s.reader.calls.begin() {
 		return false

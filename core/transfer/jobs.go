@@ -40,13 +40,16 @@ func (h *Host) source(j *Job) (*Reader, error) {
 // Copy pulls the piece from its sources onto the disk and seals it there, durable, with the same
 // footer; it returns the bytes copied. Every page is checked on the way, and the whole content
 // against the committed CRC32C. A piece that is there already is success when every byte of it is
-// right; otherwise it is replaced.
+// right, which for a piece of a coded file the sources tell; otherwise it is replaced.
 func (h *Host) Copy(ctx context.Context, j Job) (int64, error) {
 	if err := j.check(); err != nil {
 		return 0, err
 	}
 	// Orders come again when an answer was lost, and find their work done.
-	err := h.intact(ctx, &j)
+	crc, err := h.intact(ctx, &j)
+	if err == nil && j.Cap.Layout.Coded() {
+		err = h.alike(ctx, &j, crc)
+	}
 	if err == nil {
 		return 0, nil
 	}
@@ -60,23 +63,41 @@ func (h *Host) Copy(ctx context.Context, j Job) (int64, error) {
 }
 
 // intact reads the piece that the disk has and fails unless its footer, every page and the content's
-// CRC32C are what the namespace says: a caller that believes a piece drops another for it.
-func (h *Host) intact(ctx context.Context, j *Job) error {
+// CRC32C are what the namespace says: a caller that believes a piece drops another for it. It returns the CRC32C of the piece.
+func (h *Host) intact(ctx context.Context, j *Job) (uint32, error) {
 	// What the disk remembers of the piece was true when it was read last, which may be why this job exists.
 	reopen(j.Disk, j.Piece)
 	r, err := j.Disk.Open(j.Piece)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer r.Close()
 	if err := checkFooter(r.Stat(), j.Piece, &j.Cap); err != nil {
-		return err
+		return 0, err
 	}
 	crc, err := copyPages(ctx, nowhere{}, r, r.Stat().Size)
 	if err != nil {
+		return 0, err
+	}
+	return crc, h.checkContent(crc, &j.Cap)
+}
+
+// alike fails unless the sources make a piece with this CRC32C: the checksums of a coded file say nothing of one piece.
+// It reads as much as a copy does and writes nothing, so an order that comes twice leaves the disk as it is. Sources that
+// cannot be read are an error like a piece that differs: the caller then copies, and hears from that why it cannot be.
+func (h *Host) alike(ctx context.Context, j *Job, crc uint32) error {
+	src, err := h.source(j)
+	if err != nil {
 		return err
 	}
-	return h.checkContent(crc, &j.Cap)
+	defer src.Close()
+	// By two CRC32Cs, as both are of the same number of bytes, and each page of both was compared with its own before.
+	want, err := copyPages(ctx, nowhere{}, src.content(j.Piece.Index), layout.PieceSize(j.Cap.Layout, j.Cap.Size, j.Piece.Index))
+	if err == nil && want != crc {
+		h.Counters.ChecksumErrors.Add(1)
+		err = errs.New(errs.Corrupt, "transfer.Copy", j.Piece.String(), "the piece is not what the file's other pieces make")
+	}
+	return err
 }
 
 // nowhere is the destination of a copy that is only read.
@@ -208,6 +229,35 @@ func (h *Host) Verify(ctx context.Context, store disk.Store, id hemera.PieceID, 
 	return v, nil
 }
 
+// Sum reads the whole file from the job's sources and computes one checksum of it. It is for files of which no piece has
+// the whole content, and takes any of the code's pieces, as a reader does. The disk of the job is not used: it writes
+// nothing.
+//
+// It blocks until all of the file was read, and the end of the context stops it. NoReplicas if too few of the sources can be
+// read; the caller may ask another node.
+func (h *Host) Sum(ctx context.Context, j Job, kind hemera.ChecksumKind) (hemera.Checksum, error) {
+	if err := j.check(); err != nil {
+		return hemera.Checksum{}, err
+	}
+	sums, err := newStreamSums([]hemera.ChecksumKind{kind})
+	if err != nil {
+		return hemera.Checksum{}, errs.As(err, errs.Invalid, "transfer.Sum", subject(&j.Cap))
+	}
+	// Sources on this node are read without the network. The manager asks a node that has one of the pieces.
+	src, err := h.source(&j)
+	if err != nil {
+		return hemera.Checksum{}, err
+	}
+	defer src.Close()
+	// Every page is verified on the way, so the sum is that of what was committed, or there is none.
+	// Holes of a coded file are read as zeros, so none are skipped, and none have to be allowed for.
+	all, err := sums.finish(j.Cap.Size, stoppable{src, ctx}, 0)
+	if err != nil {
+		return hemera.Checksum{}, err
+	}
+	return all[0], nil // the kinds that were asked for come first
+}
+
 // stoppable is a piece that can be read until the context ends.
 type stoppable struct {
 	source
@@ -265,8 +315,11 @@ func (h *Host) repairPages(ctx context.Context, j *Job) (int64, error) {
 			return repaired, err
 		}
 		// Good pages can still be of another content, so the whole is compared before the repair counts as done.
+		// Of a coded file the pages and the footer are all that is compared here: what the other pieces make is compared
+		// where a piece is to replace another, as that is when a wrong one would cost a good one.
 		if len(v.Bad) == 0 {
-			return repaired, h.intact(ctx, j)
+			_, err := h.intact(ctx, j)
+			return repaired, err
 		}
 		if src == nil {
 			if src, err = h.source(j); err != nil {

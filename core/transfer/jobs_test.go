@@ -12,6 +12,7 @@ import (
 	"hemera/core/transfer"
 	"hemera/errs"
 	"hemera/rules/checksum"
+	"hemera/rules/layout"
 )
 
 // job is work on host id's disk for the committed content, from the given hosts.
@@ -110,6 +111,33 @@ func TestCopyVerifiesWhatIsThere(t *testing.T) {
 					t.Errorf("after: not the file's content, %v", err)
 				}
 			})
+		}
+	}
+}
+
+// TestCopyComparesPiecesOfCodedFiles: pages and footer of a piece can be right, and its bytes be others than the file's.
+func TestCopyComparesPiecesOfCodedFiles(t *testing.T) {
+	l := small(hemera.ReedSolomon(2, 1))
+	for index := range uint8(3) {
+		b := newMemoryBench(t, 4)
+		b.layout = l
+		p := content(50_000)
+		c := b.put(75, p, 1, 2, 3)
+		h := b.hosts[3].host
+		// A copy of another piece of the same length stands where this one goes.
+		id := hemera.PieceID{File: c.File, Gen: c.Gen, Index: index}
+		size := layout.PieceSize(l, int64(len(p)), index)
+		wrong := disk.Content{Data: p[:size], Sums: make([]uint32, checksum.Fragments(0, int(size)))}
+		checksum.PageSums(wrong.Data, 0, wrong.Sums)
+		_, read := b.read(c)
+		if _, err := disk.Put(b.hosts[3].disk, id, disk.CreateOptions{Path: c.Path, Layout: c.Layout}, wrong, hemera.SealInfo{FileSize: int64(len(p)), Checksums: read.Sums}); err != nil {
+			t.Fatal(err)
+		}
+		// The second copy finds the work of the first one.
+		for round, want := range []int64{size, 0} {
+			if n, err := h.Copy(ctx, b.job(c, 4, index, 1, 2, 3)); n != want || err != nil {
+				t.Errorf("piece %d, round %d: %d, %v", index, round, n, err)
+			}
 		}
 	}
 }

@@ -297,7 +297,7 @@ type piece struct {
 	out    PeerWriter // nil while it is planned, and once it is lost
 	local  *diskPiece // out, if the piece is on this node; else nil
 	err    error      // why it was lost
-	began  bool       // out was there once, so bytes may have been written
+	began  bool       // out was there once, or bytes were for it while it was lost: a fresh piece cannot take its place
 	end    int64      // how long the piece is, by what was sent to it
 }
 

@@ -498,7 +498,9 @@ func (r *Reader) Close() {
 	r.closeReplicas()
 }
 
-// closeReplicas waits for the last call and closes what is open.
+// closeReplicas is the second half of Close, which may run in the background: nobody reads any more but what was hedged.
+//
+// It waits for the last call, then closes what is open.
 func (r *Reader) closeReplicas() {
 	// No call is in progress any more, so nothing opens a replica behind this.
 	r.calls.wait()

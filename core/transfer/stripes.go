@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,6 +24,9 @@ const decodeStep = 256 << 10
 type stripes struct {
 	reader *Reader
 	layout hemera.Layout
+
+	// wary: a read was hedged, so another may be. From then on reads go into memory of the reader's own.
+	wary atomic.Bool
 
 	mu   sync.Mutex
 	slow [hemera.CodedPiecesMax]int // of each piece, the reads that were hedged and have not returned
@@ -111,13 +115,14 @@ func (s *stripes) readPiece(index int, p []byte, sums []uint32, off int64) error
 				return err
 			}
 		}
-		a := s.hedged(index, rest, restSums, at)
+		a := s.careful(index, rest, restSums, at)
 		from, n, err := a.from, a.n, a.err
+		// Bytes of a page that was read in part are read again with the page.
 		if from == nil {
-			if wasHedged(err) {
+			if wasHedged(err) && hemera.KeepsBuffers(err) {
 				return errs.Wrap(err, "transfer.Read", subject(r.cap))
 			}
-			continue // it could not be opened, and is not usable any more
+			continue // it is slow now, or could not be opened
 		}
 		if n == len(rest) {
 			return nil

@@ -159,7 +159,7 @@ func (m *managerOpens) openLocal(r *request, n hemera.Node, g *hemera.Grant, pat
 	case err == nil && g.Permit.Access == hemera.AccessRead && r.session.remembersReads():
 		h.granted = g.Permit
 	}
-	return h, err
+	return h, translate.OpenFailure(err)
 }
 
 // reopen opens a write again whose connection was lost, or sends the client to the node that has it.
@@ -257,7 +257,7 @@ func (n *nodeOpens) openFile(r *request, path string, opaque wire.Opaque, o wire
 	err := openInto(r, &h.openFile, path, func() (endable, error) {
 		return n.node.Open(r.context(), hemera.ParsePermit(opaque.Value(wire.OpaqueCapability)), hemera.NodeOpen{Truncate: translate.CreatesFile(o), Path: path})
 	})
-	return h, err
+	return h, translate.OpenFailure(err)
 }
 
 // openPiece opens one piece, for another node.
@@ -277,7 +277,7 @@ func (n *nodeOpens) openPiece(r *request, path string, opaque wire.Opaque, o wir
 		return h.piece, err
 	})
 	if err != nil {
-		return err
+		return translate.PieceOpenFailure(err)
 	}
 	return okOpen(r, h, o)
 }
@@ -291,7 +291,7 @@ func openInto(r *request, f *openFile, path string, open func() (endable, error)
 	file, err := open()
 	if err != nil {
 		counted.Give(1)
-		return translate.OpenFailure(err)
+		return err
 	}
 	f.file, f.path, f.counted, f.writable = file, path, counted, file.Info().Writable // the capability decides whether it is for writing
 	return nil

@@ -223,6 +223,12 @@ func TestNodeFailureSendsClientBack(t *testing.T) {
 			t.Errorf("%s: %d", k, code)
 		}
 	}
+	if code := translate.CodeOfError(translate.PieceOpenFailure(errs.New(errs.Unavailable, "open", "", ""))); code != wire.ServerError {
+		t.Errorf("a piece that is not available: %d", code)
+	}
+	if code := translate.CodeOfError(translate.PieceOpenFailure(errs.New(errs.Corrupt, "open", "", ""))); code != wire.ChkSumErr {
+		t.Errorf("a bad piece, for another node: %d", code)
+	}
 	if code := translate.CodeOfError(translate.OpenFailure(errs.New(errs.IO, "open", "", ""))); code != wire.IOError {
 		t.Errorf("I/O error: %d", code)
 	}

@@ -64,13 +64,13 @@ func (l *locator) Checksum(ctx context.Context, who hemera.Identity, path string
 	}
 	view := l.cluster.View()
 	targets := place.Order(view, e.Pieces, "", nil, l.nonce.Add(1))
-	if len(targets) == 0 {
-		return hemera.Checksum{}, noReplicas(view, path, &e, nil, nil)
+	if !enough(e.Layout, e.Size, targets) {
+		return hemera.Checksum{}, noReplicas(view, path, &e, targets, nil)
 	}
 	sum, err = l.sums.do(ctx, who, sumKey{e.ID, e.Gen, kind}, func(ctx context.Context) (sum hemera.Checksum, err error) {
 		// One node after the other: each reads the whole file, so two at once would waste the work of one.
 		for _, t := range targets {
-			sum, err = l.compute(ctx, e, t, kind)
+			sum, err = l.compute(ctx, e, t, targets, kind)
 			if err == nil || ctx.Err() != nil {
 				break
 			}
@@ -80,20 +80,26 @@ func (l *locator) Checksum(ctx context.Context, who hemera.Identity, path string
 	return sum, errs.Wrap(err, "manager.Checksum", path)
 }
 
-// compute has one node read its piece. With more than one data piece no node has the whole file.
-func (l *locator) compute(ctx context.Context, e hemera.Entry, t hemera.Target, kind hemera.ChecksumKind) (hemera.Checksum, error) {
-	if e.Layout.Data > 1 {
-		return hemera.Checksum{}, errs.New(errs.Unsupported, "manager.Checksum", e.Name, kind.String()+" is not stored and the file is in stripes")
+// compute has one node read the file: its own piece, which is a copy, or the pieces of a coded file.
+func (l *locator) compute(ctx context.Context, e hemera.Entry, at hemera.Target, sources []hemera.Target, kind hemera.ChecksumKind) (hemera.Checksum, error) {
+	order := hemera.Order{
+		Kind: hemera.OrderVerify, Disk: at.Disk, Checksum: kind, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: at.Index},
 	}
-	result, err := l.orders.Do(ctx, t.Node, hemera.Order{
-		Kind: hemera.OrderVerify, Disk: t.Disk, Checksum: kind,
-		Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: t.Index},
-	})
+	if e.Layout.Coded() {
+		c := hemera.Capability{Access: hemera.AccessRead, Targets: sources, Who: hemera.SystemIdentity(), Expires: l.now().Add(hemera.CapabilityLifetime)}
+		describe(&c, &e)
+		token, err := l.cluster.Ring().MintFor(c, at.Node)
+		if err != nil {
+			return hemera.Checksum{}, err
+		}
+		order.Kind, order.Sources, order.Token = hemera.OrderSum, sources, token
+	}
+	result, err := l.orders.Do(ctx, at.Node, order)
 	if err != nil {
 		return hemera.Checksum{}, err
 	}
 	if result.BadPages > 0 {
-		return hemera.Checksum{}, errs.New(errs.Corrupt, "manager.Checksum", e.Name, "disk "+t.Disk.String()+" has bad pages of the file")
+		return hemera.Checksum{}, errs.New(errs.Corrupt, "manager.Checksum", e.Name, "disk "+at.Disk.String()+" has bad pages of the file")
 	}
 	i := slices.IndexFunc(result.Checksums, func(c hemera.Checksum) bool { return c.Kind == kind })
 	if i < 0 {

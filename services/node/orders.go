@@ -187,7 +187,7 @@ func (l *lease) accept(ctx context.Context, o hemera.Order) {
 	j := job{Order: o, ctx: ctx, lease: ctx, answer: func(res hemera.OrderResult) { l.answer(ctx, res) }}
 	at := lane{disk: o.Disk, worker: int(uint64(o.Piece.File) % uint64(l.orders.workers))}
 	switch {
-	case o.Kind == hemera.OrderVerify && o.Checksum != hemera.ChecksumNone:
+	case o.Kind == hemera.OrderSum, o.Kind == hemera.OrderVerify && o.Checksum != hemera.ChecksumNone:
 		at.worker = sumWorker
 		j.ctx, entry.cancel = context.WithCancel(ctx)
 	case o.Kind == hemera.OrderConvert:
@@ -272,6 +272,13 @@ func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 			var pages int64
 			pages, err = r.host.Repair(ctx, job)
 			res.Bytes = pages * hemera.PageSize
+		}
+	case hemera.OrderSum:
+		var job transfer.Job
+		if job, err = r.job(store, o); err == nil {
+			var sum hemera.Checksum
+			sum, err = r.host.Sum(ctx, job, o.Checksum)
+			res.Checksums, res.Bytes = []hemera.Checksum{sum}, job.Cap.Size
 		}
 	default:
 		err = errs.New(errs.Unsupported, "node.Order", o.Piece.String(), fmt.Sprintf("this node does not know order kind %d", o.Kind))

@@ -85,6 +85,15 @@ func OpenFailure(err error) error {
 	return err
 }
 
+// PieceOpenFailure is OpenFailure for the open of a piece by another node. That node has to hear of a piece that is bad, as
+// it reports the piece to the manager. It returns to nobody.
+func PieceOpenFailure(err error) error {
+	if errs.KindOf(err) == errs.Corrupt {
+		return err
+	}
+	return OpenFailure(err)
+}
+
 // IsConflict reports whether an open failed because the write is lost, also after OpenFailure has replaced the kind.
 func IsConflict(err error) bool {
 	e, ok := errors.AsType[*errs.Error](err)
