@@ -80,7 +80,7 @@ func (b *rebuilder) ForgetLost(ctx context.Context) error {
 			WithRemedy("finish that first: `hemera ns rebuild finish`")
 	}
 	err := b.tree.ForgetLost(ctx)
-	b.log.Warn("what was lost is given up", "error", err)
+	b.log.Warn("what was lost is forgotten", "error", err)
 	return err
 }
 
