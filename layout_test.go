@@ -107,3 +107,27 @@ func TestRoles(t *testing.T) {
 		}
 	}
 }
+
+// FuzzParseLayout: what is read is valid, and is read again as the same.
+func FuzzParseLayout(f *testing.F) {
+	for _, text := range []string{"plain", "replica", "rs:4+2", "lrc:12+2+2", "stripe:4", "raid6", "qrain:12", "rs:1+1", "rs:32+1", "lrc:2+3+1"} {
+		f.Add(text, 0, "1M")
+		f.Add(text, 7, "64k")
+	}
+	f.Fuzz(func(t *testing.T, text string, pieces int, block string) {
+		l, err := ParseLayout(text, pieces)
+		if err != nil {
+			return
+		}
+		if size, err := ParseBlockSize(block); err == nil {
+			l = l.WithBlockSize(size)
+		}
+		if err := l.Validate(); err != nil {
+			t.Fatalf("%q with %d pieces is %+v: %v", text, pieces, l, err)
+		}
+		again, err := ParseLayout(l.String(), 0)
+		if again = again.WithBlockSize(l.BlockSize); err != nil || again != l {
+			t.Fatalf("%q is %+v, and read again %+v, %v", text, l, again, err)
+		}
+	})
+}

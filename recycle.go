@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// RecycleBin is what was removed or replaced and is kept for a while. Users see, restore and purge what they own, admins
+// RecycleBin is what was removed or replaced and is kept: in bins for a while, and as versions beside their file. Users see, restore and purge what they own, admins
 // everything.
 type RecycleBin interface {
 	// Erase is Names.Remove for good, past the bin. Denied unless who is an admin.
@@ -19,6 +19,9 @@ type RecycleBin interface {
 	Restore(ctx context.Context, who Identity, r RestoreRequest) (path string, err error)
 	// Purge removes an entry of a bin for good. NotFound.
 	Purge(ctx context.Context, who Identity, id FileID) error
+	// RestoreVersion makes an earlier content of a file, by the name of its version, the content now; that becomes a version.
+	// The name keeps its mode and attributes. NotFound, Denied.
+	RestoreVersion(ctx context.Context, who Identity, path, version string) error
 	// ListBins lists all bins. Denied unless who is an admin.
 	ListBins(ctx context.Context, who Identity) ([]Bin, error)
 }

@@ -173,6 +173,7 @@ type Snapshot struct {
 	Now       time.Time
 	Version   string // of the manager
 	View      *View
+	Losses    []SpaceLoss // of the spaces
 	Jobs      []JobStatus
 	Namespace NamespaceStats
 	Quotas    []QuotaRow

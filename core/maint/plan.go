@@ -119,7 +119,7 @@ func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 		}
 	}
 	request := place.Request{
-		Space: e.Space, Want: 1, Size: layout.PieceSize(e.Layout, e.Size, w.index), Have: kept, ExcludeDisks: slices.Concat(exclude, w.full, w.leaving),
+		Space: e.Space, Want: 1, Spare: e.Layout.Parity(), Size: layout.PieceSize(e.Layout, e.Size, w.index), Have: kept, ExcludeDisks: slices.Concat(exclude, w.full, w.leaving),
 		Writers: w.writes, Seed: w.seed,
 	}
 	choice, err := place.Choose(v, request)

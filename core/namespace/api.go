@@ -68,7 +68,9 @@ type Prepared struct {
 	Attrs    map[string][]byte // sys.* attributes in force; nil for none
 	ID       hemera.FileID     // of the file: a new id, or that of Entry
 	Keeps    bool              // Entry is kept as it is, and a file with the new id takes its place
-	Gen      hemera.Generation // that the write will have; of a read that of Entry
+	// Versioned says that it is kept as a version, so that both count in quotas.
+	Versioned bool
+	Gen       hemera.Generation // that the write will have; of a read that of Entry
 	// Quota is the limits that hold for the file and what is used of them; nil when there are none. What it says may
 	// not be durable yet.
 	Quota []quota.Standing

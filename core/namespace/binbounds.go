@@ -17,8 +17,11 @@ import (
 // entries themselves says how far it was.
 
 // expireAtOnce is the number of entries that one change purges, which bounds how long other changes wait for it. Each
-// touches the records of its pieces and of three directories.
-const expireAtOnce = 64
+// touches up to 32 pieces, with three records each, and a batch has room for 4,096 records.
+const expireAtOnce = 24
+
+// expireOp is the operation of errors about what is purged in the background.
+const expireOp = "Expire"
 
 // Expire purges what the rules of bins do not keep any more, oldest first, about limit entries at most. It returns the
 // number of entries purged; fewer than limit means that nothing is left to do. Directories of bins that are empty are
@@ -78,8 +81,8 @@ func (e *expiry) run(top, bin *hemera.Entry) error {
 		if e.excess <= 0 && !e.rule.Expired(binnedAt(oldest.Name), e.clock()) {
 			break // all others are younger
 		}
-		if !oldest.IsDir() {
-			e.excess -= schema.Physical(oldest)
+		if err := e.purgeTree(oldest); err != nil {
+			return err
 		}
 		if e.due = append(e.due, oldest.ID); len(e.due) == expireAtOnce {
 			if err := e.flush(); err != nil {
@@ -91,6 +94,81 @@ func (e *expiry) run(top, bin *hemera.Entry) error {
 		}
 	}
 	return e.flush()
+}
+
+// purgeTree counts an entry that has to go, and purges what is in a directory.
+func (e *expiry) purgeTree(oldest *hemera.Entry) error {
+	if !oldest.IsDir() {
+		e.excess -= schema.Physical(oldest)
+		return nil
+	}
+	e.excess -= oldest.Tree.Physical
+	if oldest.Tree == (hemera.TreeTotals{}) {
+		return nil
+	}
+	purged, err := e.purgeBelow(e.ctx, oldest.ID, "")
+	e.purged += purged
+	if errors.Is(err, errs.Conflict) {
+		return nil // it was restored meanwhile
+	}
+	return err
+}
+
+// purgeBelow removes all that is in a directory of a bin for good, and returns the number of entries. Nobody can add to
+// it meanwhile. It can be cut off anywhere, and called again.
+func (n Bins) purgeBelow(ctx context.Context, dir hemera.FileID, who string) (purged int, err error) {
+	for {
+		// Always from the beginning: what was read before is gone.
+		page, err := n.oldest(ctx, dir, "", expireAtOnce)
+		if err != nil || len(page) == 0 {
+			return purged, err
+		}
+		for i := range page {
+			if page[i].IsDir() {
+				below, err := n.purgeBelow(ctx, page[i].ID, who)
+				if purged += below; err != nil {
+					return purged, err
+				}
+			}
+		}
+		if err := n.update(ctx, func(t tx) error { return t.bins().purgeAll(dir, page, who) }); err != nil {
+			return purged, err
+		}
+		purged += len(page)
+	}
+}
+
+// purgeAll removes entries of a directory of a bin. None of it is done if the directory was restored meanwhile: Conflict.
+func (t binTx) purgeAll(id hemera.FileID, page []hemera.Entry, who string) error {
+	dir, err := t.ByID(id)
+	if err != nil {
+		return err
+	}
+	gone := dir == nil
+	var dirs []*hemera.Entry
+	if !gone {
+		if dirs, _, err = t.Above(dir); err != nil {
+			return err
+		}
+		gone = dirs[0].ID == hemera.RootID
+	}
+	if gone {
+		return refuse(errs.Conflict, "Purge", "fxid:"+id.Hex(), "the directory was restored or purged meanwhile")
+	}
+	// As the entries are now: a drain may have moved pieces since the page was read.
+	for i := range page {
+		e, err := t.Entry(id, page[i].Name)
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			continue
+		}
+		if err := t.purge(found{dirs, e.Name, e}, who); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // advance goes on to the next entry of the owner that the queue begins with.
@@ -123,7 +201,7 @@ func (e *expiry) flush() error {
 	}
 	err := e.update(e.ctx, func(t tx) error {
 		for _, id := range e.due {
-			f, _, err := t.bins().binned("Expire", hemera.SystemIdentity(), id)
+			f, _, err := t.bins().binned(expireOp, hemera.SystemIdentity(), id)
 			// The page that it was found in is older than this change.
 			if errors.Is(err, errs.NotFound) {
 				continue
@@ -159,6 +237,8 @@ func (e *expiry) removeEmpty(above []*hemera.Entry, dir *hemera.Entry) error {
 		return t.unlink("Expire", tables.BinPath+pathBelow(above)+"/"+dir.Name, found{above, dir.Name, now})
 	})
 }
+
+// The queue is as long as the bin has owners; each has one page of names in memory.
 
 // cursor is how far a step is with one owner.
 type cursor struct {

@@ -2,6 +2,9 @@ package namespace
 
 import (
 	"context"
+	"errors"
+	gopath "path"
+	"strconv"
 
 	"hemera"
 	"hemera/core/namespace/schema"
@@ -50,7 +53,7 @@ func (t binTx) binned(op string, who hemera.Identity, id hemera.FileID) (found, 
 	}
 	// Only what stands right below an owner's directory was removed: the directories above it are the system's.
 	r, ok := recycled(dirs, e)
-	if !ok {
+	if !ok || dirs[1].Name == trashName && op != expireOp {
 		return found{}, r, notRecycled(op, id)
 	}
 	return found{dirs, e.Name, e}, r, nil
@@ -74,7 +77,7 @@ func (n Bins) Restore(ctx context.Context, who hemera.Identity, r hemera.Restore
 			return "", err
 		}
 	}
-	return path, n.update(ctx, func(t tx) error { return t.bins().restore(who, r.ID, path) })
+	return path, updateMaking(ctx, n.base, func(t tx) error { return t.bins().restore(who, r.ID, path) })
 }
 
 // restore moves an entry from its bin to the path.
@@ -95,18 +98,74 @@ func (t binTx) restore(who hemera.Identity, id hemera.FileID, path string) error
 	if err := permit("Restore", path, who, target.parent(), access.CreateIn); err != nil {
 		return err
 	}
-	if err := newName("Restore", path, target, 0); err != nil {
+	depth, err := t.Depth(f.entry)
+	if err == nil {
+		err = newName("Restore", path, target, depth)
+	}
+	if err != nil {
 		return err
 	}
 	t.Event(hemera.Event{Kind: hemera.EventRename, File: id, Path: tables.BinPath + pathBelow(f.dirs) + "/" + f.name, To: path, Who: who.Name})
+	// A directory of versions comes with its files, any other is empty.
 	// It goes without the attributes that said where it was.
 	back := was.Entry
 	f.entry = &back
-	return tx(t).move(f, target, 0)
+	if back.IsDir() {
+		moved, err := versionTx(t).moveTree(f, target)
+		if err == nil && !moved {
+			err = refuse(errs.Unsupported, "Restore", path, "what is in the directory would count in a quota node, and is too much to be counted here").
+				WithRemedy("restore it outside of quota nodes with --to")
+		}
+		return err
+	}
+	versions, err := t.versionsOf(was)
+	if err == nil {
+		err = tx(t).move(f, target, 0)
+	}
+	if err != nil || versions.entry == nil {
+		return err
+	}
+	return versionTx(t).follow(versions.entry, versions.dirs, target)
 }
 
-// Purge implements hemera.RecycleBin. NotFound.
+// versionsOf returns the directory of a file's versions that went to a bin with it; no entry if there is none.
+func (t binTx) versionsOf(file hemera.Recycled) (found, error) {
+	// It must have been beside the file: a link that a user set finds nothing here.
+	id, err := strconv.ParseUint(string(file.Entry.Xattrs[attrVersions]), 16, 64)
+	if err != nil {
+		return found{}, nil // it has no versions
+	}
+	f, was, err := t.binned("Restore", hemera.SystemIdentity(), hemera.FileID(id))
+	name, _ := recycle.VersionDir(gopath.Base(file.Path))
+	switch {
+	case errors.Is(err, errs.NotFound):
+		return found{}, nil
+	case err != nil:
+		return found{}, err
+	case !was.Entry.IsDir() || was.Path != gopath.Join(gopath.Dir(file.Path), name):
+		return found{}, nil
+	}
+	f.entry = &was.Entry
+	return f, nil
+}
+
+// Purge implements hemera.RecycleBin. A directory with versions goes with all that is in it, file by file. NotFound.
 func (n Bins) Purge(ctx context.Context, who hemera.Identity, id hemera.FileID) error {
+	var e *hemera.Entry
+	err := n.view(ctx, func(t tx) error {
+		f, _, err := t.bins().binned("Purge", who, id)
+		e = f.entry
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	// First what is in it, in as many changes as that takes. An interrupted purge is repeated, or its time comes.
+	if e.IsDir() {
+		if _, err := n.purgeBelow(ctx, id, who.Name); err != nil {
+			return err
+		}
+	}
 	return n.update(ctx, func(t tx) error {
 		f, _, err := t.bins().binned("Purge", who, id)
 		if err != nil {
@@ -131,6 +190,9 @@ func (n Bins) ListRecycled(ctx context.Context, who hemera.Identity, q hemera.Re
 		q.User, q.All = who.UID, false
 	}
 	return n.eachBin(ctx, func(top, bin *hemera.Entry) error {
+		if bin.Name == trashName {
+			return nil
+		}
 		return n.eachOwner(ctx, bin, q, func(owner *hemera.Entry) error {
 			return n.eachEntry(ctx, owner.ID, func(e *hemera.Entry) error {
 				r, ok := recycled([]*hemera.Entry{top, bin, owner}, e)
@@ -238,6 +300,9 @@ func (n Bins) ListBins(ctx context.Context, who hemera.Identity) (list []hemera.
 		return nil, refuse(errs.Denied, "ListBins", "", "only admins see all bins").WithRemedy("`hemera recycle ls` lists your own files")
 	}
 	err = n.eachBin(ctx, func(_, bin *hemera.Entry) error {
+		if bin.Name == trashName {
+			return nil
+		}
 		b := hemera.Bin{Of: binLabel(bin), Tree: bin.Tree, Rule: string(bin.Xattrs[recycle.Attr])}
 		err := n.eachOwner(ctx, bin, hemera.RecycleQuery{All: true}, func(owner *hemera.Entry) error {
 			b.Owners++

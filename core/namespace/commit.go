@@ -219,13 +219,14 @@ func (t commitTx) commitFile(c *Commit) (*hemera.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	var kept map[string][]byte // attributes that the name keeps
 	if other != nil {
-		if err := t.giveWay(parent, other, c); err != nil {
+		if kept, err = t.giveWay(parent, other, c); err != nil {
 			return nil, err
 		}
 	}
 	e := &hemera.Entry{ID: c.ID, Parent: parent.ID, Name: c.Name, Kind: hemera.KindFile,
-		Mode: c.Mode, UID: c.UID, GID: c.GID, Birth: t.Now(), Ctime: t.Now(), Xattrs: mergeXattrs(nil, c.Xattrs)}
+		Mode: c.Mode, UID: c.UID, GID: c.GID, Birth: t.Now(), Ctime: t.Now(), Xattrs: mergeXattrs(kept, c.Xattrs)}
 	fill(e, c)
 	t.PutLocation(e)
 	return t.commitTo(parent, nil, e, c)
@@ -250,17 +251,17 @@ func (t commitTx) commitRenamed(c *Commit) (*hemera.Entry, error) {
 }
 
 // giveWay removes another file from the name that the commit is for, if the open asked for that (Force) and the
-// other file was opened earlier: ids are in the order of opens.
-func (t commitTx) giveWay(parent, other *hemera.Entry, c *Commit) error {
+// other file was opened earlier: ids are in the order of opens. It returns the attributes that the name keeps.
+func (t commitTx) giveWay(parent, other *hemera.Entry, c *Commit) (map[string][]byte, error) {
 	if !c.Force || other.IsDir() || other.ID > c.ID {
-		return conflict(c, "the name was taken meanwhile")
+		return nil, conflict(c, "the name was taken meanwhile")
 	}
 	dirs, path, err := t.Above(parent)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	t.Event(hemera.Event{Kind: hemera.EventRemove, File: other.ID, Path: path + "/" + other.Name, Who: c.Who, Bytes: other.Size})
-	return tx(t).retire("Commit", path+"/"+other.Name, c.Who, found{dirs, other.Name, other})
+	return versionTx(t).replaced("Commit", path+"/"+other.Name, c.Who, found{dirs, other.Name, other})
 }
 
 // fill copies the content of a commit into the entry. Its slices are copied, because the entry is shared with

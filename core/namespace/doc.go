@@ -14,7 +14,8 @@
 // # Main types
 //
 // [Namespace] is made of parts that share one engine: [Tree] (names, directories, attributes), [Writes] (opens, commits,
-// and writes that end without one), [Pieces] (what disks hold and are to remove) and [QuotaAdmin]. Consumers take the
+// and writes that end without one), [Pieces] (what disks hold and are to remove), [QuotaAdmin], and [Bins] (what was removed
+// or replaced, and is kept). Consumers take the
 // small interfaces they need, from [Namespace.Parts].
 //
 // Within a transaction the unexported types tx, pieceTx and writeTx hold the rules. A public method is a transaction:
@@ -26,6 +27,7 @@
 //   - A change and everything that follows from it are one batch: entry, location, totals of all directories above,
 //     pieces and usage of disks, the incomplete index, quota accounts, and an event. nscheck computes them again.
 //   - An id is never used twice. A generation is a number from the same sequence, larger than all the file had.
+//   - Every entry is below the root or below the directory of bins, which count apart. No path leads into a bin.
 //   - A piece is in a file's entry and its disk's list, or to be removed, or neither; never two of these.
 //   - A write that was refused, or whose file was removed, stays refused while its commit may come again: a tombstone
 //     under its number says so. A write that lost pieces to an audit is barred.
@@ -41,6 +43,18 @@
 //
 // The number of a write is the id of the new file, or the generation of the new content. A commit of a write that is
 // neither renamed, barred nor ended, and whose id the cache knows to be new, reads nothing but its directory.
+//
+// # What is removed or replaced
+//
+//	for good      its pieces become unlinked, its records go
+//	recycled      the entry moves to a bin: a directory of a tree beside that of the root (recycle.go, bins.go)
+//	a version     a replaced file moves to a directory beside its name (versions.go)
+//	in place      a write of a part, or of a file that nothing keeps, gives the file another generation
+//
+// [Tree.Remove], renames onto a file and commits decide between them, by attributes of the directories above and the rules of
+// spaces. What is kept stays an entry with its id and its pieces. A commit that replaces a kept file is therefore one of a
+// new file, which takes the old one's place (replacing.go). Directories that this needs are made by changes of their own
+// (hidden.go), and steps in the background hold the bounds of bins (binbounds.go).
 //
 // # What a reader sees, and when it gets an answer
 //

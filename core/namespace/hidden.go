@@ -26,23 +26,67 @@ type missingDir struct {
 // Error implements error. No caller sees it.
 func (m *missingDir) Error() string { return "the directory " + m.name + " is missing" }
 
+// The two errors below never reach a caller. Between the change that makes a directory and the next run of the first one,
+// others may have made or removed anything: the run decides again, and may come to another answer.
+
 // missingTries bounds how often a change meets a missing directory: three in a row may be missing, and others may be
 // removing empty ones meanwhile.
 const missingTries = 16
 
-// updateMaking is update for changes that may need directories of the system.
+// updateMaking is update for changes that may need directories of the system, or names in a directory, and does what they
+// leave to be done.
 func updateMaking(ctx context.Context, n *base, fn func(t tx) error) error {
+	var work changeWork
 	for range missingTries {
-		err := n.update(ctx, fn)
-		missing, ok := errors.AsType[*missingDir](err)
-		if !ok {
-			return err
+		err := n.update(ctx, func(t tx) error {
+			work.trims = work.trims[:0] // the change may run several times
+			t.work = &work
+			return fn(t)
+		})
+		// Neither error can come from anywhere else: both types are of this package.
+		dir, ok1 := errors.AsType[*missingDir](err)
+		names, ok2 := errors.AsType[*missingNames](err)
+		switch {
+		case ok1:
+			err = makeMissing(ctx, n, dir)
+		case ok2:
+			err = listNames(ctx, n, names.dir, &work)
+		default:
+			return finishWork(ctx, n, &work, err)
 		}
-		if err := makeMissing(ctx, n, missing); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return errs.New(errs.Unavailable, "namespace.Update", "", "directories of the system are removed as fast as they are made").WithRemedy("try again")
+}
+
+// listNames lists the names of a directory that a change needs.
+func listNames(ctx context.Context, n *base, dir hemera.FileID, work *changeWork) error {
+	var names []string
+	err := (Bins{n}).eachEntry(ctx, dir, func(e *hemera.Entry) error {
+		names = append(names, e.Name)
+		return nil
+	})
+	if work.listed == nil {
+		work.listed = make(map[hemera.FileID][]string)
+	}
+	work.listed[dir] = names
+	return err
+}
+
+// finishWork does what a change left to be done, and returns the error of the change. What cannot be done now is done by
+// the next change of the same kind, so it is no error of this one.
+func finishWork(ctx context.Context, n *base, work *changeWork, err error) error {
+	if err != nil {
+		return err
+	}
+	for _, w := range work.trims {
+		if err := trimVersions(ctx, n, w); err != nil {
+			n.log.Warn("old versions of a file were not removed", "directory", w.dir, "error", err)
+		}
+	}
+	return nil
 }
 
 // makeMissing makes the directory, unless another caller was faster.

@@ -132,7 +132,9 @@ func (t openTx) write(who hemera.Identity, r hemera.OpenRequest) (Prepared, erro
 			return Prepared{}, errs.Wrap(err, "namespace.Open", r.Path)
 		}
 	}
-	p.Keeps = p.Existing && r.Access == hemera.AccessCreate && t.keeps(f)
+	if p.Existing && r.Access == hemera.AccessCreate {
+		p.Keeps, p.Versioned = t.keeps(f)
+	}
 	p.Quota, err = t.standing(f, who)
 	return p, err
 }
@@ -191,6 +193,9 @@ func (n Writes) PrepareConversion(ctx context.Context, id hemera.FileID, gen hem
 		dirs, above, err := t.Above(parent)
 		if err != nil {
 			return err
+		}
+		if dirs[0].ID != hemera.RootID {
+			return refuse(errs.Conflict, "PrepareConversion", "fid:"+id.String(), "the file was removed meanwhile, and is in a recycle bin")
 		}
 		// As a walk along the path would have found it, but by ids: the path may be longer than paths may be.
 		f := found{dirs: dirs, name: e.Name, entry: e}

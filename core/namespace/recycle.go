@@ -40,6 +40,18 @@ func recycledAttrs() []string { return []string{attrRecycledPath, attrRecycledWh
 // binMode is the mode of directories of bins. Nobody reaches them by a path, so it says only what is meant.
 const binMode = 0o700
 
+// trash is the bin that keeps nothing: the versions of a file that is removed for good go there, in the same change, and
+// are purged by the next step in the background. Nobody sees it.
+func trash() bin { return bin{name: trashName, rule: "1s"} }
+
+// trashName is the name of the directory of [trash].
+const trashName = "x"
+
+// recycledAs are the attributes of an entry in a bin.
+func recycledAs(path, who string) map[string][]byte {
+	return map[string][]byte{attrRecycledPath: []byte(path), attrRecycledWho: []byte(who)}
+}
+
 // binTx is the recycle bins within one transaction, and the other directories that the system makes.
 type binTx tx
 
@@ -163,7 +175,7 @@ func (t binTx) recycle(b bin, who, path string, f found) error {
 	}
 	// Readers have the entry as it was. Limits of attributes do not count for those of the system.
 	kept := *f.entry
-	kept.Xattrs = mergeXattrs(kept.Xattrs, map[string][]byte{attrRecycledPath: []byte(path), attrRecycledWho: []byte(who)})
+	kept.Xattrs = mergeXattrs(kept.Xattrs, recycledAs(path, who))
 	f.entry = &kept
 	return tx(t).move(f, found{dirs: dirs, name: binnedName(t.Now(), kept.ID)}, 0)
 }

@@ -28,7 +28,7 @@ func (n Tree) Erase(ctx context.Context, who hemera.Identity, path string, kind 
 		return refuse(errs.Denied, "Erase", path, "only admins remove past the recycle bin").
 			WithRemedy("remove it, and then purge it: `hemera recycle purge`")
 	}
-	return n.remove(ctx, who, path, kind, func(t tx, op, path, _ string, f found) error { return t.unlink(op, path, f) })
+	return n.remove(ctx, who, path, kind, tx.erase)
 }
 
 // remove finds the entry, and has out take it out of the tree.
@@ -62,12 +62,23 @@ func (n Tree) remove(ctx context.Context, who hemera.Identity, path string, kind
 func (t tx) retire(op, path, who string, f found) error {
 	b, ok := t.bins().binOf(f.dirs, f.entry)
 	if !ok {
-		return t.unlink(op, path, f)
+		return t.erase(op, path, who, f)
 	}
 	if err := t.checkEmpty(op, path, f.entry); err != nil {
 		return err
 	}
+	if err := versionTx(t).retire(b, who, f); err != nil {
+		return err
+	}
 	return t.bins().recycle(b, who, path, f)
+}
+
+// erase takes the found entry out of the tree for good, and a file's versions with it.
+func (t tx) erase(op, path, who string, f found) error {
+	if err := versionTx(t).retire(trash(), who, f); err != nil {
+		return err
+	}
+	return t.unlink(op, path, f)
 }
 
 // checkEmpty refuses to remove a directory with entries or limits; a file passes.
@@ -198,16 +209,40 @@ func (t tx) rename(who hemera.Identity, from, to string, condition func(f, targe
 	if target.entry != nil && target.entry.ID == f.entry.ID {
 		return nil // onto itself: POSIX says that nothing happens
 	}
+	// Looked up before anything moves: it is where the file is now.
+	versions, err := versionTx(t).of(f)
+	if err != nil {
+		return err
+	}
 	if target.entry != nil {
 		if err := permitRemove("Rename", to, who, target.parent(), target.entry); err != nil {
 			return err
 		}
-		if err := t.retire("Rename", to, who.Name, target); err != nil {
+		if f.entry, err = t.replaceTarget(to, who.Name, f.entry, target, versions != nil); err != nil {
 			return err
 		}
 	}
 	t.Event(hemera.Event{Kind: hemera.EventRename, File: f.entry.ID, Path: from, To: to, Who: who.Name})
-	return t.move(f, target, depth)
+	if err := t.move(f, target, depth); err != nil || versions == nil {
+		return err
+	}
+	return versionTx(t).follow(versions, f.dirs, target)
+}
+
+// replaceTarget takes away what is at the target of a rename, and returns the entry that is renamed. A file that brings no
+// versions along gets those of the name, and what was there is kept among them.
+func (t tx) replaceTarget(to, who string, e *hemera.Entry, target found, versions bool) (*hemera.Entry, error) {
+	if versions {
+		return e, t.retire("Rename", to, who, target)
+	}
+	kept, err := versionTx(t).replaced("Rename", to, who, target)
+	if err != nil {
+		return nil, err
+	}
+	// A link that leads nowhere must not hide the one that the name brings.
+	moved := *withoutVersions(e)
+	moved.Xattrs = mergeXattrs(moved.Xattrs, kept)
+	return &moved, nil
 }
 
 // movable holds the rules of a rename that are not about permission. Its result stays right until the rename is
@@ -236,17 +271,27 @@ func movable(f, target found, from, to string) error {
 // move gives the entry its new parent and name. depth is the number of directories above one another below it. The
 // totals of directories above both places stay as they are.
 func (t tx) move(f, target found, depth int64) error {
+	if err := t.ledger().ChargeMove(accounts.Move{Entry: f.entry, From: f.dirs, To: target.dirs, Common: above(f.dirs, target.dirs)}); err != nil {
+		return err
+	}
+	return t.relocate(f, target, depth)
+}
+
+// above is the number of directories above both places.
+func above(a, b []*hemera.Entry) (same int) {
+	for same < len(a) && same < len(b) && a[same].ID == b[same].ID {
+		same++
+	}
+	return same
+}
+
+// relocate is move for what has been charged.
+func (t tx) relocate(f, target found, depth int64) error {
 	delta, err := t.Weight(f.entry)
 	if err != nil {
 		return err
 	}
-	same := 0 // directories above both places
-	for same < len(f.dirs) && same < len(target.dirs) && f.dirs[same].ID == target.dirs[same].ID {
-		same++
-	}
-	if err := t.ledger().ChargeMove(accounts.Move{Entry: f.entry, From: f.dirs, To: target.dirs, Common: same}); err != nil {
-		return err
-	}
+	same := above(f.dirs, target.dirs)
 	if err := t.Adjust(f.dirs[same:], delta.Negate()); err != nil {
 		return err
 	}

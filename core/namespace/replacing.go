@@ -10,13 +10,16 @@ import (
 // its id and pieces, to the bin or to the file's versions, and puts the new one in its place, with the owner, the mode and
 // the attributes of the old. An update, which changes a part of a content, is not such a write: it keeps nothing.
 
-// keeps reports whether the content of the found file is kept when another replaces it.
-func (t openTx) keeps(f found) bool {
+// keeps reports whether the content of the found file is kept when another replaces it, and whether as a version: then it
+// goes on to count where it is.
+func (t openTx) keeps(f found) (kept, version bool) {
 	if _, ok := recycle.FileOfVersions(f.parent().Name); ok {
-		return false // it is a version itself
+		return false, false // it is a version itself
 	}
-	_, ok := tx(t).bins().binOf(f.dirs, f.entry)
-	return ok
+	// The same questions as the commit asks; what changes in between is decided there.
+	version = versionsKept(f.dirs, f.entry) > 0
+	_, kept = tx(t).bins().binOf(f.dirs, f.entry)
+	return kept || version, version
 }
 
 // commitReplacing puts a new file in the place of the one that the open found, wherever that was moved since. Conflict if
@@ -35,14 +38,15 @@ func (t commitTx) commitReplacing(c *Commit) (*hemera.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Readers of the old file go on with it: it keeps its id and its pieces, wherever it goes.
 	e := *old // its owner, mode and attributes stay with the name
 	e.ID, e.Birth, e.Ctime = c.ID, t.Now(), t.Now()
 	fill(&e, c)
-	e.Xattrs = withoutXattrs(mergeXattrs(old.Xattrs, c.Xattrs), c.XattrsGone)
-	path += "/" + old.Name
-	if err := tx(t).retire("Commit", path, c.Who, found{dirs, old.Name, old}); err != nil {
+	kept, err := versionTx(t).replaced("Commit", path+"/"+old.Name, c.Who, found{dirs, old.Name, old})
+	if err != nil {
 		return nil, err
 	}
+	e.Xattrs = mergeXattrs(withoutXattrs(mergeXattrs(old.Xattrs, c.Xattrs), c.XattrsGone), kept)
 	t.PutLocation(&e)
 	return t.commitTo(parent, nil, &e, c)
 }

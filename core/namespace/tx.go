@@ -45,7 +45,7 @@ func (n *base) update(ctx context.Context, fn func(t tx) error) error {
 }
 
 // tx makes an operation on the tree of a transaction.
-func (n *base) tx(t *record.Txn) tx { return tx{tables.Txn{Txn: t}, n} }
+func (n *base) tx(t *record.Txn) tx { return tx{Txn: tables.Txn{Txn: t}, base: n} }
 
 // warm brings what a change will look at into the cache, so that the leader does not read the disk
 // while all other changes wait for it. Errors are left to the change, which meets them again.
@@ -66,6 +66,7 @@ func (n *base) warm(ctx context.Context, who hemera.Identity, paths ...string) e
 type tx struct {
 	tables.Txn
 	base *base
+	work *changeWork // of changes that may need more than the transaction gives; see updateMaking
 }
 
 // ledger is the quota accounts in the same transaction.

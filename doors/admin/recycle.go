@@ -9,6 +9,9 @@ import (
 // purge is the request of the verb of that name.
 type purge struct{ ID hemera.FileID }
 
+// restoreVersion is the request of the verb of that name.
+type restoreVersion struct{ Path, Version string }
+
 // restored is the answer of Restore.
 type restored struct{ Path string }
 
@@ -32,6 +35,13 @@ func serveRecycle(d *door) {
 		}
 		path, err := b.Restore(ctx, who, *r)
 		return restored{path}, err
+	})
+	unary(d, "RestoreVersion", false, func(ctx context.Context, who hemera.Identity, r *restoreVersion) (none, error) {
+		b, err := part(d.Recycle, "recycle bins")
+		if err != nil {
+			return none{}, err
+		}
+		return none{}, b.RestoreVersion(ctx, who, r.Path, r.Version)
 	})
 	unary(d, "Purge", false, func(ctx context.Context, who hemera.Identity, r *purge) (none, error) {
 		b, err := part(d.Recycle, "recycle bins")
@@ -89,6 +99,11 @@ func (c recycleClient) ListRecycled(ctx context.Context, _ hemera.Identity, q he
 func (c recycleClient) Restore(ctx context.Context, _ hemera.Identity, r hemera.RestoreRequest) (string, error) {
 	answer, err := call[restored](ctx, c.server, "Restore", r)
 	return answer.Path, err
+}
+
+// RestoreVersion implements hemera.RecycleBin.
+func (c recycleClient) RestoreVersion(ctx context.Context, _ hemera.Identity, path, version string) error {
+	return c.server.do(ctx, "RestoreVersion", restoreVersion{path, version})
 }
 
 // Purge implements hemera.RecycleBin.

@@ -38,6 +38,9 @@ const (
 	SpaceNoRoom   = "space_no_room"     // error: no disk takes new files
 	SpaceNearFull = "space_nearly_full" // warning: see nearlyFull
 	SpaceTooSmall = "space_too_small"   // warning: fewer disks than its policy wants pieces
+	SpaceNodeLoss = "space_node_loss"   // warning: new files do not survive the loss of one of several nodes
+	SpaceZoneLoss = "space_zone_loss"   // information: nor that of one of several zones
+	SpaceDiskLoss = "space_disk_loss"   // information: a layout without copies and parity
 
 	JobStalled    = "job_stalled"     // warning: a drain or repair makes no progress
 	RemovalLag    = "removal_backlog" // warning: see removalsMax
@@ -63,7 +66,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 		list = append(list, c)
 	}
 	// Any order: the list is sorted.
-	for _, r := range []rule{files, nodes, networks, disks, surveys, spaces, jobs, removals, quotas, limits, backups, rebuilding} {
+	for _, r := range []rule{files, nodes, networks, disks, surveys, spaces, losses, jobs, removals, quotas, limits, backups, rebuilding} {
 		r(&s, add)
 	}
 	// Stable: within a code the order is the rule's, which is that of ids.
@@ -75,9 +78,10 @@ func List(s hemera.Snapshot) []hemera.Condition {
 
 // codes is the order in which conditions of one severity are shown: what hurts users first.
 var codes = [...]string{
-	Rebuilding, FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, PolicyUnmet, NodeOffline, NodeNetwork, DiskGone, DiskFailing, DiskErrors,
+	Rebuilding, FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, SpaceNodeLoss, PolicyUnmet, NodeOffline, NodeNetwork, DiskGone, DiskFailing, DiskErrors,
 	DiskReadOnly, JobStalled, PiecesBad, FilesIncomplete, LimitReached, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
 	NodeWaiting, BackupOld, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag, NodeStopping,
+	SpaceZoneLoss, SpaceDiskLoss,
 }
 
 // order is the place of a code in codes; an unknown one comes last.

@@ -77,6 +77,30 @@ func checkRules(t *testing.T, cases map[string]ruleCase) {
 	}
 }
 
+// TestRulesOfLayouts is TestRules for what a space's layout asks of its disks.
+func TestRulesOfLayouts(t *testing.T) {
+	checkRules(t, map[string]ruleCase{
+		"too few disks for data": {func(s *hemera.Snapshot) {
+			s.View.Spaces[0].Policy.Layout = hemera.ReedSolomon(3, 2)
+		}, []string{"warning space_too_small space default"}, "policy.nstripes=4"},
+		"too few disks for parity": {func(s *hemera.Snapshot) {
+			s.View.Spaces[0].Policy.Layout = hemera.ReedSolomon(2, 4)
+		}, []string{"warning space_too_small space default"}, "policy.layout=replica:4"},
+		"no redundancy": {func(s *hemera.Snapshot) {
+			s.Losses = []hemera.SpaceLoss{{Space: "default", Layout: hemera.Stripe(4), Nodes: 2, Zones: 2}}
+		}, []string{"info space_disk_loss space default"}, "layout stripe:4 has no copies and no parity"},
+		"losing a node": {func(s *hemera.Snapshot) {
+			s.Losses = []hemera.SpaceLoss{{Space: "default", Layout: hemera.ReedSolomon(4, 2), Disk: true, Nodes: 2, Zones: 2, PerNode: 3, PerZone: 3}}
+		}, []string{"warning space_node_loss space default"}, "layout rs:4+2 puts up to 3 pieces on each of 2 nodesput its disks on at least 3 nodes"},
+		"losing a zone": {func(s *hemera.Snapshot) {
+			s.Losses = []hemera.SpaceLoss{{Space: "default", Layout: hemera.ReedSolomon(10, 4), Disk: true, Node: true, Nodes: 14, Zones: 3, PerNode: 1, PerZone: 5}}
+		}, []string{"info space_zone_loss space default"}, "up to 5 pieces on each of 3 zonesput its disks on at least 4 zones"},
+		"one node, one zone": {func(s *hemera.Snapshot) {
+			s.Losses = []hemera.SpaceLoss{{Space: "default", Layout: hemera.ReedSolomon(4, 2), Disk: true, Nodes: 1, Zones: 1, PerNode: 6, PerZone: 6}}
+		}, nil, ""},
+	})
+}
+
 // TestRules changes one thing at a time and names the conditions that must follow, in their order.
 func TestRules(t *testing.T) {
 	checkRules(t, map[string]ruleCase{

@@ -292,7 +292,7 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 		case len(all) < wants:
 			add(hemera.Condition{Code: SpaceTooSmall, Severity: hemera.SeverityWarning, Subject: subject, Count: int64(wants - len(all)),
 				Text:   fmt.Sprintf("%s has %s and its policy asks for %d pieces of each file", name, count(int64(len(all)), "disk", "disks"), wants),
-				Remedy: fmt.Sprintf("add disks, or ask for less: hemera space set %s policy.nstripes=%d", sp.Name, len(all)),
+				Remedy: fmt.Sprintf("add disks, or ask for less: hemera space set %s %s", sp.Name, Smaller(sp.Policy.Layout, len(all))),
 			})
 		}
 		// Of the disks that take files: room on others is no help to a writer.
@@ -301,6 +301,44 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 			add(hemera.Condition{Code: SpaceNearFull, Severity: hemera.SeverityWarning, Subject: subject,
 				Text: fmt.Sprintf("%s is %.0f%% full", name, 100*float64(room.Used)/float64(total)), Remedy: "remove files, or add disks",
 			})
+		}
+	}
+}
+
+// Smaller is the setting of a layout for that many disks. Parities stay; if there are no more disks than parities, copies are
+// what is left.
+func Smaller(l hemera.Layout, disks int) string {
+	if l.Coded() && disks <= l.Parity() {
+		return fmt.Sprintf("policy.layout=replica:%d", disks)
+	}
+	return fmt.Sprintf("policy.nstripes=%d", disks)
+}
+
+// losses finds spaces whose new files do not survive what an admin expects them to. A layout without redundancy is what
+// somebody asked for, and so is one node or one zone; and zones are often fewer than it takes. So only the loss of one of
+// several nodes is a warning: parity is chosen for that.
+func losses(s *hemera.Snapshot, add func(hemera.Condition)) {
+	for _, l := range s.Losses {
+		subject, parity := "space "+l.Space, l.Layout.Parity()
+		// most is how many pieces of a file one of them has, and need is how many of them it takes.
+		say := func(code string, severity hemera.Severity, what, many string, most, have int) {
+			add(hemera.Condition{Code: code, Severity: severity, Subject: subject,
+				Text: fmt.Sprintf("files in space %s do not survive the loss of a %s: layout %s puts up to %d pieces on each of %d %s",
+					l.Space, what, l.Layout, most, have, many),
+				Remedy: fmt.Sprintf("put its disks on at least %d %s, or use a layout with more parity: hemera space set %s policy.layout=…, for new files",
+					(int(l.Layout.Pieces)+parity-1)/parity, many, l.Space),
+			})
+		}
+		switch {
+		case !l.Disk:
+			add(hemera.Condition{Code: SpaceDiskLoss, Severity: hemera.SeverityInfo, Subject: subject,
+				Text:   fmt.Sprintf("files in space %s do not survive the loss of a disk: layout %s has no copies and no parity", l.Space, l.Layout),
+				Remedy: "nothing, if that is wanted; else hemera space set " + l.Space + " policy.layout=replica:2 or rs:4+2, for new files",
+			})
+		case l.Nodes > 1 && !l.Node:
+			say(SpaceNodeLoss, hemera.SeverityWarning, "node", "nodes", l.PerNode, l.Nodes)
+		case l.Zones > 1 && !l.Zone:
+			say(SpaceZoneLoss, hemera.SeverityInfo, "zone", "zones", l.PerZone, l.Zones)
 		}
 	}
 }

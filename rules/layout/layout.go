@@ -154,12 +154,6 @@ func Minimum(l hemera.Layout, policy uint8, eligible int) uint8 {
 	return uint8(max(int(l.Data), 1, min(pieces, least)))
 }
 
-// Copies is how many bytes on disks a byte of content takes, rounded up.
-func Copies(l hemera.Layout) int64 {
-	k := max(int64(l.Data), 1)
-	return max(1, (int64(l.Pieces)+k-1)/k)
-}
-
 // Column is the column whose bytes the piece with the index holds; ok is false for parity.
 func Column(l hemera.Layout, index uint8) (column uint8, ok bool) {
 	switch {
@@ -207,6 +201,26 @@ func Physical(l hemera.Layout, size int64) int64 {
 		sum += PieceSize(l, size, i)
 	}
 	return sum
+}
+
+// SizeWithin is the size of the largest file whose pieces have at most so many bytes together, at most
+// [hemera.FileSizeMax]. Small coded files take more for each byte than large ones: a row with one byte has a byte in each
+// parity too.
+func SizeWithin(l hemera.Layout, physical int64) int64 {
+	if physical <= 0 {
+		return 0
+	}
+	// Physical grows with the size, so the first size that is too large can be searched.
+	low, high := int64(0), min(physical, hemera.FileSizeMax) // no file takes less than its size
+	for low < high {
+		middle := low + (high-low+1)/2
+		if Physical(l, middle) <= physical {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	return low
 }
 
 // Used is how many bytes those pieces of a file have together that exist.

@@ -175,15 +175,37 @@ func TestCountsOfPieces(t *testing.T) {
 	}
 }
 
-func TestCopies(t *testing.T) {
+func TestSizeWithin(t *testing.T) {
 	for _, c := range []struct {
-		l      hemera.Layout
-		copies int64
-	}{{hemera.Layout{}, 1}, {hemera.Plain(), 1}, {hemera.Replica(2), 2}, {striped(4, 2, mib), 2}, {striped(4, 4, mib), 2}, {striped(4, 0, mib), 1}} {
-		if got := Copies(c.l); got != c.copies {
-			t.Errorf("%+v: %d copies, want %d", c.l, got, c.copies)
+		l        hemera.Layout
+		physical int64
+		size     int64
+	}{
+		{hemera.Plain(), 100, 100}, {hemera.Replica(2), 100, 50}, {hemera.Replica(2), 101, 50}, {hemera.Replica(2), 0, 0}, {hemera.Replica(2), -5, 0},
+		{striped(4, 2, mib), 2, 0}, {striped(4, 2, mib), 3, 1}, {striped(4, 2, mib), 3 * mib, mib}, {striped(4, 2, mib), 4 * mib, 2 * mib}, {striped(4, 2, mib), 600 * mib, 400 * mib},
+		{striped(4, 2, mib), 600*mib + 2, 400 * mib}, {striped(4, 0, mib), 77, 77}, {hemera.Plain(), 1 << 62, hemera.FileSizeMax}, {striped(4, 2, mib), 1 << 62, hemera.FileSizeMax},
+	} {
+		if got := SizeWithin(c.l, c.physical); got != c.size {
+			t.Errorf("%s, %d bytes on disks: a file of %d, want %d", c.l, c.physical, got, c.size)
 		}
 	}
+}
+
+// FuzzSizeWithin holds the meaning: the size fits, and one byte more does not.
+func FuzzSizeWithin(f *testing.F) {
+	f.Add(uint8(4), uint8(2), int64(1000000))
+	f.Add(uint8(1), uint8(1), int64(7))
+	f.Fuzz(func(t *testing.T, k, m uint8, physical int64) {
+		l := striped(k%16+2, m%8, 64*kib)
+		if k%16 == 15 {
+			l = hemera.Local(12, 2, 2).WithBlockSize(64 * kib)
+		}
+		physical &= 1<<40 - 1
+		size := SizeWithin(l, physical)
+		if Physical(l, size) > physical || Physical(l, size+1) <= physical {
+			t.Fatalf("%s, %d bytes on disks: a file of %d takes %d, the next %d", l, physical, size, Physical(l, size), Physical(l, size+1))
+		}
+	})
 }
 
 func TestMissing(t *testing.T) {

@@ -3,8 +3,15 @@
 //
 // Disks are ranked by weighted rendezvous hashing (each draws a number from the seed and its id,
 // biased by its weight), so that a change of one disk moves only what it must and many managers of
-// one view need not agree on a cursor. The rule of spreading comes before the rank: a file never has
-// two pieces on one disk, uses as many nodes as there are, and then as many zones.
+// one view need not agree on a cursor. The rule of spreading comes before the rank:
+//
+//   - A file never has two pieces on one disk.
+//   - No node and no zone has more pieces of it than the file can spare, if that is possible for all of them: then the loss of
+//     one is survived.
+//   - It uses as many nodes as there are, and then as many zones, as evenly as possible.
+//
+// Where a zone has few nodes, these rules differ: a file of 4+2 pieces in zones of 1, 1 and 10 nodes gets two pieces in each
+// zone, and not four in the large one.
 //
 // # Cost
 //
@@ -35,6 +42,7 @@ type Request struct {
 	Want  int   // how many pieces
 	Min   int   // fewer than this many is NoSpace; zero means one
 	Size  int64 // bytes each piece is expected to take
+	Spare int   // how many pieces of the file may be lost; zero: only the spread counts
 	// Client is the host the data comes from: of the chosen disks, one close to it comes first. Without a port; may be "".
 	Client string
 	// Have are disks that hold pieces of the file already: not chosen, and spread away from.
@@ -104,12 +112,17 @@ type candidate struct {
 	sameNode, sameZone int
 }
 
-// compare is below zero when c is the better choice: fewer pieces on its node, then in its zone,
-// then by rank.
-func (c *candidate) compare(o *candidate) int {
+// compare is below zero when c is the better choice: its node can be lost with one more piece, then its zone; it has fewer
+// pieces on its node, then in its zone; then by rank. Nodes lie within zones, so taking a candidate that keeps within both
+// limits while there is one finds as many of them as possible: the limits are a laminar matroid.
+func (c *candidate) compare(o *candidate, spare int) int {
 	switch {
+	case (c.sameNode < spare) != (o.sameNode < spare):
+		return truth(c.sameNode >= spare, o.sameNode >= spare) // a node fails more often than a zone
+	case (c.sameZone < spare) != (o.sameZone < spare):
+		return truth(c.sameZone >= spare, o.sameZone >= spare)
 	case c.sameNode != o.sameNode:
-		return c.sameNode - o.sameNode // a node fails more often than a zone
+		return c.sameNode - o.sameNode
 	case c.sameZone != o.sameZone:
 		return c.sameZone - o.sameZone
 	}
@@ -221,10 +234,43 @@ func noSpace(v *hemera.View, r Request, got int) error {
 	return errs.New(errs.NoSpace, "place.Choose", "space "+r.Space, text).WithRemedy(remedy)
 }
 
-// spread takes the best candidate on the least used node, then in the least used zone, until there
-// are enough. Nodes lie within zones, so taking greedily reaches the most nodes and the most zones.
-// It reorders found.
+// spread takes the best candidates, see compare. If the loss of a zone cannot be survived anyway, zones only count after
+// nodes: more pieces on a node than there need be would then gain nothing. It reorders found.
 func spread(v *hemera.View, found []candidate, r Request) []candidate {
+	if enoughZones(found, r) {
+		picked := take(v, found, r, r.Spare)
+		if !slices.ContainsFunc(picked, func(c candidate) bool { return c.sameZone >= r.Spare }) {
+			return picked
+		}
+		for i := range found {
+			found[i].sameNode, found[i].sameZone = 0, 0
+		}
+	}
+	return take(v, found, r, 0)
+}
+
+// enoughZones reports whether there are as many zones as it takes that none has more pieces than can be spared. It is false
+// without looking where all of them can, and where none can.
+func enoughZones(found []candidate, r Request) bool {
+	pieces := min(r.Want, len(found)) + len(r.Have)
+	if r.Spare <= 0 || r.Spare >= pieces {
+		return false
+	}
+	need := (pieces + r.Spare - 1) / r.Spare
+	var few [8]string
+	zones := few[:0]
+	for i := range found {
+		if zone := found[i].disk.Zone; !slices.Contains(zones, zone) {
+			if zones = append(zones, zone); len(zones) == need {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// take takes the best candidate until there are enough. It reorders found.
+func take(v *hemera.View, found []candidate, r Request, spare int) []candidate {
 	// count tells the candidates that are left of a piece on d.
 	count := func(d *hemera.Disk, left []candidate) {
 		for i := range left {
@@ -241,7 +287,7 @@ func spread(v *hemera.View, found []candidate, r Request) []candidate {
 	for at := range want {
 		best := at
 		for i := at + 1; i < len(found); i++ {
-			if found[i].compare(&found[best]) < 0 {
+			if found[i].compare(&found[best], spare) < 0 {
 				best = i
 			}
 		}

@@ -162,6 +162,196 @@ func check(t *testing.T, v *hemera.View, c Choice, have []hemera.DiskID, want in
 	}
 }
 
+// counts is how many pieces the busiest node has, and the busiest zone.
+func counts(v *hemera.View, disks []hemera.DiskID) (node, zone int) {
+	nodes, zones := map[hemera.NodeID]int{}, map[string]int{}
+	for _, id := range disks {
+		d, _ := v.Disk(id)
+		nodes[d.Node]++
+		zones[d.Zone]++
+		node, zone = max(node, nodes[d.Node]), max(zone, zones[d.Zone])
+	}
+	return node, zone
+}
+
+func chosen(c Choice) (ids []hemera.DiskID) {
+	for _, t := range c.Targets {
+		ids = append(ids, t.Disk)
+	}
+	return ids
+}
+
+// TestPiecesAreSpreadEvenly: with fewer nodes than pieces no node has more than its share, rounded up, and no zone, where
+// zones have as many nodes as each other, or one more.
+func TestPiecesAreSpreadEvenly(t *testing.T) {
+	all := []string{"a", "b", "c", "d", "e"}
+	for _, layout := range [][2]int{{2, 1}, {4, 2}, {8, 3}, {10, 4}, {12, 4}, {28, 4}} {
+		pieces := layout[0] + layout[1]
+		for nodes := 1; nodes <= 10; nodes++ {
+			for zones := 1; zones <= min(nodes, len(all)); zones++ {
+				v := view(all[:zones], slices.Repeat([]int{pieces}, nodes)...)
+				for seed := range uint64(5) {
+					c, err := Choose(v, Request{Space: "default", Want: pieces, Spare: layout[1], Seed: seed})
+					if err != nil {
+						t.Fatal(err)
+					}
+					check(t, v, c, nil, pieces)
+					node, zone := counts(v, chosen(c))
+					// A zone with one node more has up to one piece more for each piece that nodes have.
+					uneven := 0
+					if nodes%zones != 0 {
+						uneven = node
+					}
+					if most, share := (pieces+nodes-1)/nodes, (pieces+zones-1)/zones; node > most && node > layout[1] || zone > share+uneven {
+						t.Fatalf("%d+%d on %d nodes in %d zones: %d on a node, of at most %d; %d in a zone, of at most %d",
+							layout[0], layout[1], nodes, zones, node, most, zone, share)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestFewNodesInAZone(t *testing.T) {
+	zones := func(v *hemera.View, of ...string) *hemera.View {
+		for i := range v.Nodes {
+			v.Nodes[i].Zone = of[i]
+		}
+		for i := range v.Disks {
+			v.Disks[i].Zone = of[v.Disks[i].Node-1]
+		}
+		return v
+	}
+	for _, c := range []struct {
+		name       string
+		v          *hemera.View
+		want       int
+		spare      int
+		node, zone int
+	}{
+		{"4+2, zones of 1, 1 and 10 nodes", zones(view(nil, 9, 9, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), "a", "b", "c", "c", "c", "c", "c", "c", "c", "c", "c", "c"), 6, 2, 2, 2},
+		{"2+1 there: one on each node, and in each zone", zones(view(nil, 9, 9, 1, 1, 1, 1), "a", "b", "c", "c", "c", "c"), 3, 1, 1, 1},
+		{"4+2 in two zones: no zone can be lost, nodes can", zones(view(nil, 9, 9, 9, 9), "a", "a", "a", "b"), 6, 2, 2, 4},
+		{"4+2 in zones of 1 and 5 nodes: no zone can be lost, so there is one on each node", zones(view(nil, 9, 9, 9, 9, 9, 9), "a", "b", "b", "b", "b", "b"), 6, 2, 1, 5},
+		{"the same with a third zone that is small", zones(view(nil, 1, 9, 9, 9, 9, 9), "a", "b", "b", "b", "c", "b"), 6, 2, 1, 4},
+		{"4+2 on two nodes", zones(view(nil, 9, 9), "a", "b"), 6, 2, 3, 3},
+		{"10+4 on 4 nodes with few disks on one", zones(view(nil, 9, 9, 9, 2), "a", "a", "a", "a"), 14, 4, 4, 14},
+	} {
+		for seed := range uint64(20) {
+			choice, err := Choose(c.v, Request{Space: "default", Want: c.want, Spare: c.spare, Seed: seed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if node, zone := counts(c.v, chosen(choice)); node != c.node || zone != c.zone {
+				t.Fatalf("%s: %d on a node and %d in a zone, want %d and %d", c.name, node, zone, c.node, c.zone)
+			}
+		}
+	}
+}
+
+// TestSpareAgainstBruteForce: if any choice survives the loss of each node, and of each zone, the choice does.
+func TestSpareAgainstBruteForce(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	nodesOnly, both := 0, 0
+	for range 400 {
+		shape := make([]int, 1+r.IntN(5))
+		for i := range shape {
+			shape[i] = 1 + r.IntN(3)
+		}
+		v := view(nil, shape...)
+		for i := range v.Nodes {
+			v.Nodes[i].Zone = []string{"a", "b", "c"}[r.IntN(3)]
+		}
+		for i := range v.Disks {
+			v.Disks[i].Zone = v.Nodes[v.Disks[i].Node-1].Zone
+		}
+		var have []hemera.DiskID
+		if r.IntN(2) == 0 {
+			have = append(have, v.Disks[r.IntN(len(v.Disks))].ID)
+		}
+		want, spare := 1+r.IntN(5), 1+r.IntN(2)
+		if want > len(v.Disks)-len(have) {
+			continue
+		}
+		byNode, byZone := false, false
+		for set := range 1 << len(v.Disks) {
+			picked := slices.Clone(have)
+			for i, d := range v.Disks {
+				if set>>i&1 == 1 && !slices.Contains(have, d.ID) {
+					picked = append(picked, d.ID)
+				}
+			}
+			if len(picked) == want+len(have) {
+				node, zone := counts(v, picked)
+				byNode, byZone = byNode || node <= spare, byZone || node <= spare && zone <= spare
+			}
+		}
+		c, err := Choose(v, Request{Space: "default", Want: want, Spare: spare, Have: have, Seed: r.Uint64()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		node, zone := counts(v, append(chosen(c), have...))
+		if byNode && node > spare || byZone && zone > spare {
+			t.Fatalf("%v: %d on a node and %d in a zone, with %d to spare", shape, node, zone, spare)
+		}
+		if byZone {
+			both++
+		} else if byNode {
+			nodesOnly++
+		}
+	}
+	if both < 50 || nodesOnly < 20 {
+		t.Errorf("only %d and %d cases had something to find", both, nodesOnly)
+	}
+}
+
+func TestLead(t *testing.T) {
+	v := view(nil, 1, 1, 1, 1)
+	v.Disks[0].Health = hemera.HealthFailing
+	target := func(index, disk int) hemera.Target {
+		return hemera.Target{Index: uint8(index), Disk: hemera.DiskID(disk), Node: hemera.NodeID(disk), Addr: v.Nodes[disk-1].Addr}
+	}
+	for _, c := range []struct {
+		name    string
+		targets []hemera.Target
+		client  string
+		want    []int // disks
+	}{
+		{"data before parity, the others stay in order", []hemera.Target{target(4, 4), target(5, 3), target(1, 2)}, "", []int{2, 4, 3}},
+		{"the first is a data piece", []hemera.Target{target(1, 3), target(0, 2)}, "", []int{3, 2}},
+		{"not on a failing disk", []hemera.Target{target(4, 4), target(0, 1)}, "", []int{4, 1}},
+		{"the client's own host", []hemera.Target{target(4, 4), target(0, 2)}, "n4", []int{4, 2}},
+		{"no data piece", []hemera.Target{target(4, 4), target(5, 2)}, "", []int{4, 2}},
+		{"nothing", nil, "", nil},
+	} {
+		Lead(v, c.targets, 4, c.client)
+		var got []int
+		for _, t := range c.targets {
+			got = append(got, int(t.Disk))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: disks %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestTogether(t *testing.T) {
+	v := view([]string{"a", "b"}, 2, 2, 2) // nodes 1 and 3 in a, 2 in b
+	var ts []hemera.Target
+	for _, id := range []hemera.DiskID{5, 3, 1, 6, 4, 2} {
+		d, _ := v.Disk(id)
+		ts = append(ts, hemera.Target{Disk: id, Node: d.Node})
+	}
+	Together(v, ts)
+	var got []int
+	for _, t := range ts {
+		got = append(got, int(t.Disk))
+	}
+	if !slices.Equal(got, []int{5, 6, 1, 2, 3, 4}) {
+		t.Errorf("disks %v", got)
+	}
+}
+
 func TestSharesFollowFreeSpace(t *testing.T) {
 	v := view(nil, 1, 1, 1, 1)
 	for i := range v.Disks {

@@ -38,6 +38,9 @@ func (s sources) layout(space hemera.Policy, wish hemera.Wish) (hemera.Layout, e
 	l := space.Layout
 	if kind.text != "" {
 		if l, err = Named(kind.text, pieces, space.Layout); err != nil {
+			if _, alone := Named(kind.text, 0, space.Layout); alone == nil { // the number is what does not fit
+				err = fmt.Errorf("with %s=%s: %w", count.from, count.text, err)
+			}
 			return space.Layout, kind.invalid(err)
 		}
 	}

@@ -100,7 +100,8 @@ func TestErrorsNameTheSource(t *testing.T) {
 		{attrs("user.forced.blocksize", "64M"), hemera.Wish{}, "user.forced.blocksize"},
 		{attrs(), hemera.Wish{BlockSize: "65537"}, "wish for blocksize"},
 		{attrs(AttrLayout, "rs"), hemera.Wish{Pieces: 6}, AttrLayout},
-		{attrs(AttrLayout, "qrain"), hemera.Wish{Pieces: 4}, AttrLayout},
+		{attrs(AttrLayout, "qrain"), hemera.Wish{Pieces: 4}, AttrLayout + "=qrain: with wish for nstripes=4"},
+		{attrs(AttrLayout, "raid6", AttrStripes, "2"), hemera.Wish{}, AttrLayout + "=raid6: with " + AttrStripes + "=2"},
 		{attrs(AttrStripes, "2"), hemera.Wish{Layout: "rs:4+2"}, AttrStripes},
 		{attrs(), hemera.Wish{Layout: "qrain:4"}, "wish for layout"},
 	} {

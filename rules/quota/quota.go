@@ -39,25 +39,59 @@ type Decision struct {
 	Remedy  string
 }
 
-// Tightest is the limit that leaves the fewest bytes, in bytes of content: physical ones are divided by
-// copies, how many of them a byte of content takes. Used may be above the limit, which is 0 when nothing
-// limits bytes.
-func Tightest(standings []Standing, copies int64) (limit, used int64) {
+// Cost is what content takes on disks: Pieces bytes for each Data bytes of content.
+type Cost struct{ Data, Pieces int64 }
+
+// content is the number of bytes of content that take so many bytes on disks, rounded down and up. Division comes first, as
+// limits may be any number.
+func (c Cost) content(physical int64) (down, up int64) {
+	data := max(c.Data, 1)
+	pieces := max(c.Pieces, data)
+	whole, rest := physical/pieces*data, physical%pieces*data
+	return whole + rest/pieces, whole + (rest+pieces-1)/pieces
+}
+
+// Tightest is the limit that leaves the fewest bytes, in bytes of content: physical ones are converted by their cost, as of
+// large files. Used may be above the limit, which is 0 when nothing limits bytes.
+func Tightest(standings []Standing, cost Cost) (limit, used int64) {
 	for _, s := range standings {
-		for _, d := range [...]struct{ limit, used, by int64 }{
-			{s.Limits.Bytes, s.Used.Bytes, 1},
-			{s.Limits.Physical, s.Used.Physical, max(1, copies)},
+		for _, d := range [...]struct {
+			limit, used int64
+			cost        Cost
+		}{
+			{s.Limits.Bytes, s.Used.Bytes, Cost{1, 1}},
+			{s.Limits.Physical, s.Used.Physical, cost},
 		} {
 			if d.limit == 0 {
 				continue
 			}
-			l, u := max(1, d.limit/d.by), (d.used+d.by-1)/d.by
+			l, _ := d.cost.content(d.limit)
+			_, u := d.cost.content(d.used)
+			l = max(1, l)
 			if limit == 0 || l-u < limit-used {
 				limit, used = l, u
 			}
 		}
 	}
 	return limit, used
+}
+
+// Left is what the standings leave: bytes of content, and bytes on disks. It is never below zero; -1 where nothing limits
+// it.
+func Left(standings []Standing) (bytes, physical int64) {
+	bytes, physical = -1, -1
+	least := func(have, limit, used int64) int64 {
+		left := max(limit-max(used, 0), 0) // usage below zero does not give more than the limit
+		if limit == 0 || have >= 0 && have < left {
+			return have
+		}
+		return left
+	}
+	for _, s := range standings {
+		bytes = least(bytes, s.Limits.Bytes, s.Used.Bytes)
+		physical = least(physical, s.Limits.Physical, s.Used.Physical)
+	}
+	return bytes, physical
 }
 
 // Decide refuses what would exceed a limit of any standing, and names the first. What takes nothing

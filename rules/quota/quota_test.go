@@ -49,21 +49,49 @@ func TestTightest(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		standings   []quota.Standing
-		copies      int64
+		cost        quota.Cost
 		limit, used int64
 	}{
-		"none":                      {nil, 2, 0, 0},
-		"files only":                {[]quota.Standing{standing(0, 5, 0, 10)}, 2, 0, 0},
-		"bytes":                     {[]quota.Standing{standing(100, 60, 0, 120)}, 2, 100, 60},
-		"physical":                  {[]quota.Standing{standing(0, 30, 101, 61)}, 2, 50, 31},
-		"physical is tighter":       {[]quota.Standing{standing(100, 30, 100, 90)}, 2, 50, 45},
-		"bytes are tighter":         {[]quota.Standing{standing(40, 35, 200, 70)}, 2, 40, 35},
-		"the second":                {[]quota.Standing{standing(1000, 0, 0, 0), standing(5000, 4500, 0, 0)}, 1, 5000, 4500},
-		"above":                     {[]quota.Standing{standing(100, 150, 0, 0), standing(10, 9, 0, 0)}, 1, 100, 150},
-		"a limit is never no limit": {[]quota.Standing{standing(0, 0, 1, 0)}, 3, 1, 0},
+		"none":                      {nil, quota.Cost{Data: 1, Pieces: 2}, 0, 0},
+		"files only":                {[]quota.Standing{standing(0, 5, 0, 10)}, quota.Cost{Data: 1, Pieces: 2}, 0, 0},
+		"bytes":                     {[]quota.Standing{standing(100, 60, 0, 120)}, quota.Cost{Data: 1, Pieces: 2}, 100, 60},
+		"physical":                  {[]quota.Standing{standing(0, 30, 101, 61)}, quota.Cost{Data: 1, Pieces: 2}, 50, 31},
+		"physical is tighter":       {[]quota.Standing{standing(100, 30, 100, 90)}, quota.Cost{Data: 1, Pieces: 2}, 50, 45},
+		"bytes are tighter":         {[]quota.Standing{standing(40, 35, 200, 70)}, quota.Cost{Data: 1, Pieces: 2}, 40, 35},
+		"the second":                {[]quota.Standing{standing(1000, 0, 0, 0), standing(5000, 4500, 0, 0)}, quota.Cost{Data: 1, Pieces: 1}, 5000, 4500},
+		"above":                     {[]quota.Standing{standing(100, 150, 0, 0), standing(10, 9, 0, 0)}, quota.Cost{Data: 1, Pieces: 1}, 100, 150},
+		"4+2":                       {[]quota.Standing{standing(0, 0, 600, 300)}, quota.Cost{Data: 4, Pieces: 6}, 400, 200},
+		"4+2, rounded to be safe":   {[]quota.Standing{standing(0, 0, 601, 301)}, quota.Cost{Data: 4, Pieces: 6}, 400, 201},
+		"2+1, rounded to be safe":   {[]quota.Standing{standing(0, 0, 100, 2)}, quota.Cost{Data: 2, Pieces: 3}, 66, 2},
+		"10+4 is tighter":           {[]quota.Standing{standing(1000, 0, 1400, 1386)}, quota.Cost{Data: 10, Pieces: 14}, 1000, 990},
+		"a limit beyond everything": {[]quota.Standing{standing(0, 0, math.MaxInt64, 0)}, quota.Cost{Data: 28, Pieces: 32}, math.MaxInt64/32*28 + 27, 0},
+		"no cost":                   {[]quota.Standing{standing(0, 0, 100, 10)}, quota.Cost{}, 100, 10},
+		"a limit is never no limit": {[]quota.Standing{standing(0, 0, 1, 0)}, quota.Cost{Data: 1, Pieces: 3}, 1, 0},
 	} {
-		if limit, used := quota.Tightest(c.standings, c.copies); limit != c.limit || used != c.used {
+		if limit, used := quota.Tightest(c.standings, c.cost); limit != c.limit || used != c.used {
 			t.Errorf("%s: %d of %d, want %d of %d", name, used, limit, c.used, c.limit)
+		}
+	}
+}
+
+func TestLeft(t *testing.T) {
+	standing := func(limitBytes, usedBytes, limitPhysical, usedPhysical int64) quota.Standing {
+		return quota.Standing{Limits: hemera.QuotaAmount{Bytes: limitBytes, Physical: limitPhysical}, Used: hemera.QuotaAmount{Bytes: usedBytes, Physical: usedPhysical}}
+	}
+	for name, c := range map[string]struct {
+		standings       []quota.Standing
+		bytes, physical int64
+	}{
+		"none":               {nil, -1, -1},
+		"bytes":              {[]quota.Standing{standing(100, 60, 0, 120)}, 40, -1},
+		"physical":           {[]quota.Standing{standing(0, 60, 200, 120)}, -1, 80},
+		"the least of each":  {[]quota.Standing{standing(100, 60, 200, 199), standing(50, 49, 300, 0)}, 1, 1},
+		"above":              {[]quota.Standing{standing(100, 160, 0, 0), standing(100, 0, 0, 0)}, 0, -1},
+		"usage below zero":   {[]quota.Standing{standing(math.MaxInt64, -5, 0, 0)}, math.MaxInt64, -1},
+		"the last one is up": {[]quota.Standing{standing(100, 0, 0, 0), standing(100, 100, 0, 0)}, 0, -1},
+	} {
+		if bytes, physical := quota.Left(c.standings); bytes != c.bytes || physical != c.physical {
+			t.Errorf("%s: %d and %d, want %d and %d", name, bytes, physical, c.bytes, c.physical)
 		}
 	}
 }

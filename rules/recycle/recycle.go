@@ -133,7 +133,7 @@ func CheckAttribute(name, text string) error {
 		_, err = Parse(text)
 	case name == AttrVersions, name == UserVersions:
 		_, err = ParseVersions(text)
-	case strings.HasPrefix(name, Attr+"."):
+	case strings.HasPrefix(name, Attr+"."), name == "sys.versions":
 		err = errs.New(errs.Invalid, "recycle.CheckAttribute", name, "only the system sets this attribute")
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -174,4 +175,152 @@ func (r *rig) writeCoded(path string, size int64) hemera.Entry {
 		r.t.Fatal(err)
 	}
 	return e
+}
+
+// TestLossesThatAreSurvived: what a space survives follows from its layout and from where its disks are.
+func TestLossesThatAreSurvived(t *testing.T) {
+	for _, c := range []struct {
+		layout       string
+		nodes, disks int
+		zones        int // in which the nodes are, in turn
+		known        bool
+		disk         bool
+		node, zone   bool
+	}{
+		{"replica:2", 2, 1, 1, true, true, true, false}, {"replica:2", 1, 3, 1, true, true, false, false}, {"replica:2", 2, 2, 2, true, true, true, true},
+		{"plain", 3, 1, 3, true, false, false, false}, {"stripe:4", 4, 1, 1, true, false, false, false},
+		{"rs:4+2", 6, 1, 3, true, true, true, true}, {"rs:4+2", 3, 2, 1, true, true, true, false}, {"rs:4+2", 2, 3, 2, true, true, false, false},
+		{"rs:4+2", 5, 1, 1, false, false, false, false}, {"rs:10+4", 4, 4, 4, true, true, true, true}, {"rs:10+4", 3, 5, 3, true, true, false, false},
+		{"lrc:12+2+2", 4, 4, 4, true, true, true, true}, {"lrc:12+2+2", 8, 2, 4, true, true, true, true}, {"lrc:12+2+2", 16, 1, 3, true, true, true, false},
+		{"lrc:12+2+2", 3, 6, 1, true, true, false, false},
+	} {
+		r := newCodedRig(t, c.nodes, c.disks, c.layout)
+		for i, n := range r.nodes {
+			if err := r.m.SetNode(t.Context(), n.id, "zone", fmt.Sprint("z", i%c.zones)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// A node that is away is no news here.
+		if err := r.m.SetNode(t.Context(), r.nodes[0].id, "status", "off"); err != nil {
+			t.Fatal(err)
+		}
+		got := losses(r.m.cluster.View())
+		if len(got) != 1 || !c.known {
+			if len(got) != 0 || c.known {
+				t.Errorf("%+v: %+v", c, got)
+			}
+			continue
+		}
+		if l := got[0]; l.Nodes != c.nodes || l.Zones != c.zones || l.Disk != c.disk || l.Node != c.node || l.Zone != c.zone {
+			t.Errorf("%+v: %+v", c, l)
+		}
+	}
+}
+
+// TestGroupsAreDealtToZones: pieces of a locally repairable code in one zone are of different groups, and the head still holds
+// the first data piece.
+func TestGroupsAreDealtToZones(t *testing.T) {
+	r := newCodedRig(t, 16, 1, "lrc:12+2+2")
+	for i, n := range r.nodes {
+		if err := r.m.SetNode(t.Context(), n.id, "zone", fmt.Sprint("z", i%4)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heads := map[hemera.NodeID]bool{}
+	for i := range 20 {
+		g := r.mustOpen(fmt.Sprint("/f", i), hemera.AccessCreate)
+		heads[g.Permit.HeadNode()] = true
+		view, groups := r.m.cluster.View(), map[string]int{}
+		for at, target := range g.Permit.Targets {
+			d, _ := view.Disk(target.Disk)
+			if int(target.Index) != at {
+				t.Fatalf("pieces %v", indexes(g.Permit.Targets))
+			}
+			switch i := target.Index; {
+			case i < 6 || i == 12:
+				groups[d.Zone+" first"]++
+			case i < 12 || i == 13:
+				groups[d.Zone+" second"]++
+			}
+		}
+		for zone, n := range groups {
+			if n > 2 {
+				t.Errorf("%d pieces of group %s", n, zone)
+			}
+		}
+	}
+	if len(heads) < 8 {
+		t.Errorf("20 files have %d heads", len(heads))
+	}
+}
+
+// TestPhysicalLimitsOfCodedFiles: a write is bounded by what its pieces take, and the last byte that fits is stored.
+func TestPhysicalLimitsOfCodedFiles(t *testing.T) {
+	const limit = 600 << 20
+	r := newCodedRig(t, 7, 1, "rs:4+2")
+	if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
+		t.Fatal(err)
+	}
+	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Physical: limit})
+	for _, c := range []struct {
+		path    string
+		size    int64
+		sizeMax int64
+	}{
+		{"/exp/a", 100<<20 + 1, 400 << 20},   // 100 MiB take 150, and the byte after them three
+		{"/exp/b", 300<<20 - 3, 300<<20 - 3}, // of 450 MiB less 3 bytes; the last row needs its parities as long as its first block
+	} {
+		g := r.mustOpen(c.path, hemera.AccessCreate)
+		if g.Permit.SizeMax != c.sizeMax {
+			t.Errorf("%s may have %d bytes, want %d", c.path, g.Permit.SizeMax, c.sizeMax)
+		}
+		if _, err := r.commit(r.seal(g, c.size)); err != nil {
+			t.Errorf("%s with %d bytes: %v", c.path, c.size, err)
+		}
+		if limit, used, err := r.m.Allowance(t.Context(), alice, "/exp"); err != nil || limit != 400<<20 || used > limit {
+			t.Errorf("after %s: %d of %d used, %v", c.path, used, limit, err)
+		}
+	}
+	_, err := r.open("/exp/c", hemera.AccessCreate)
+	wantKind(t, err, errs.OverQuota)
+}
+
+// TestCommitsThatCannotBeRead: enough pieces by their number may be too few of a group.
+func TestCommitsThatCannotBeRead(t *testing.T) {
+	for _, c := range []struct {
+		lacking []uint8
+		ok      bool
+	}{{nil, true}, {[]uint8{0}, true}, {[]uint8{0, 2, 6}, true}, {[]uint8{0, 1, 4}, false}, {[]uint8{0, 1, 2, 3}, false}} {
+		r := newCodedRig(t, 7, 1, "lrc:4+2+1")
+		if err := r.m.SetSpace(t.Context(), "default", "policy.minpieces", "4"); err != nil {
+			t.Fatal(err)
+		}
+		req := r.seal(r.mustOpen("/f", hemera.AccessCreate), 64<<20)
+		req.Pieces = slices.DeleteFunc(req.Pieces, func(p hemera.Piece) bool { return slices.Contains(c.lacking, p.Index) })
+		_, err := r.commit(req)
+		if (err == nil) != c.ok || err != nil && errs.KindOf(err) != errs.Invalid {
+			t.Errorf("without %v: %v", c.lacking, err)
+		}
+	}
+}
+
+// TestHeldPiecesMakeRoomForPieces: each disk needs room for its piece only, not for the file.
+func TestHeldPiecesMakeRoomForPieces(t *testing.T) {
+	holding(t, 5*time.Hour, func(t *testing.T, r *rig) {
+		r.write("/f", 200<<10)
+		r.write("/f", 200<<10)
+		for _, s := range [][2]string{{"policy.layout", "stripe:2"}, {"policy.blocksize", "64k"}} {
+			if err := r.m.SetSpace(t.Context(), "default", s[0], s[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, n := range r.nodes {
+			n.setFree(900 << 10)
+		}
+		time.Sleep(time.Minute)
+		_, err := r.open("/large", hemera.AccessCreate, func(o *hemera.OpenRequest) { o.Size = 2 << 20 })
+		wantKind(t, err, errs.Unavailable)
+		_, err = r.open("/larger", hemera.AccessCreate, func(o *hemera.OpenRequest) { o.Size = 3 << 20 })
+		wantKind(t, err, errs.NoSpace)
+	})
 }

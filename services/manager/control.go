@@ -175,6 +175,10 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 		}
 		seen[p.Index] = true
 	}
+	// Of a code with local groups not every choice of so many pieces is enough.
+	if !layout.Readable(c.Layout, r.Size, layout.Indexes(r.Pieces)) {
+		return invalid("the file could not be read from pieces " + layout.Indexes(r.Pieces).String())
+	}
 	return nil
 }
 
@@ -238,7 +242,7 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 		return hemera.Grant{}, errs.New(errs.Invalid, "manager.Replace", c.Path, "none of the disks that failed belongs to the write")
 	}
 	choice, err := place.Choose(ctl.cluster.View(), place.Request{
-		Space: c.Space, Want: len(lost), Min: len(lost), Size: layout.PieceMax(c.Layout, c.Size), Client: c.Who.Host,
+		Space: c.Space, Want: len(lost), Min: len(lost), Spare: c.Layout.Parity(), Size: layout.PieceMax(c.Layout, c.Size), Client: c.Who.Host,
 		Have: kept, ExcludeDisks: bad, Writers: ctl.pending.load, Seed: cmp.Or(c.Nonce, 1),
 	})
 	if err != nil {

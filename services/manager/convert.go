@@ -105,7 +105,7 @@ func (cv *converter) place(view *hemera.View, c *hemera.Capability, wanted lifec
 	})
 	if near > 0 {
 		c.Targets[0], c.Targets[near] = c.Targets[near], c.Targets[0]
-		number(c.Targets, 0, c.Layout)
+		deal(view, c.Targets, c.Layout)
 		head, _ := view.Node(c.Targets[0].Node)
 		c.Head, c.Epoch = c.Targets[0].Node, head.Epoch
 	}

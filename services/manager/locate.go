@@ -30,6 +30,7 @@ func (l *locator) Locate(ctx context.Context, who hemera.Identity, path string) 
 	} else {
 		targets = place.Order(view, e.Pieces, who.Host, nil, seed)
 	}
+	// Any of the nodes can be the head, but only if together they have enough.
 	if len(targets) == 0 || !enough(e.Layout, e.Size, targets) {
 		return nil, noReplicas(view, path, &e, targets, nil)
 	}

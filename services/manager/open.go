@@ -106,6 +106,7 @@ func (o *opener) openRead(c *hemera.Capability, prep *namespace.Prepared, r heme
 	if len(c.Targets) == 0 {
 		return hemera.Grant{}, noReplicas(view, r.Path, &prep.Entry, nil, r.Tried)
 	}
+	// Copies are alike, so the best node comes first as it is. Of a coded file some nodes have data and others parity.
 	if c.Layout.Coded() {
 		place.Lead(view, c.Targets, c.Layout.Data, c.Who.Host)
 	}
@@ -117,6 +118,7 @@ func (o *opener) openRead(c *hemera.Capability, prep *namespace.Prepared, r heme
 			}
 		}
 	}
+	// The tried ones count: the head may reach what this client could not.
 	if !enough(c.Layout, c.Size, c.Targets) {
 		return hemera.Grant{}, noReplicas(view, r.Path, &prep.Entry, c.Targets, nil)
 	}
@@ -313,7 +315,8 @@ type without struct {
 func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, not without) error {
 	req := place.Request{
 		// A file of which there would never be enough pieces to read it is not begun.
-		Space: c.Space, Want: int(p.Layout.Pieces), Min: max(int(p.PiecesMin), int(p.Layout.Data)), Size: layout.PieceMax(p.Layout, c.Size), Client: c.Who.Host,
+		Space: c.Space, Want: int(p.Layout.Pieces), Min: max(int(p.PiecesMin), int(p.Layout.Data)), Spare: p.Layout.Parity(),
+		Size: layout.PieceMax(p.Layout, c.Size), Client: c.Who.Host,
 		ExcludeNodes: not.nodes, ExcludeDisks: not.disks, Writers: o.pending.load, Seed: c.Nonce,
 	}
 	var kept []hemera.Target
@@ -321,7 +324,7 @@ func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy,
 		kept = reusable(view, c.Base.Pieces, p.Layout, req)
 	}
 	// Also for an update that keeps all disks of its base: it says how many disks are eligible, and fails like any open.
-	choice, err := place.Choose(view, req)
+	choice, err := chooseFor(view, p.Layout, req)
 	if err != nil {
 		return err
 	}
@@ -342,9 +345,34 @@ func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy,
 	return nil
 }
 
+// chooseFor chooses the targets of a new content and numbers them.
+func chooseFor(view *hemera.View, l hemera.Layout, req place.Request) (place.Choice, error) {
+	choice, err := place.Choose(view, req)
+	if err == nil {
+		deal(view, choice.Targets, l)
+	}
+	return choice, err
+}
+
+// deal numbers the targets of a new content; the first stays the first. Those of a code with local groups are numbered so that
+// pieces on one node, and in one zone, are of different groups.
+func deal(view *hemera.View, ts []hemera.Target, l hemera.Layout) {
+	if l.Kind != hemera.LayoutLocal {
+		number(ts, 0, l)
+		return
+	}
+	// Neighbours in the list share a node or a zone, as far as any do, and get indexes of different groups.
+	place.Together(view, ts)
+	for i, index := range layout.Apart(l, len(ts)) {
+		ts[i].Index = index
+	}
+	slices.SortFunc(ts, func(a, b hemera.Target) int { return int(a.Index) - int(b.Index) })
+}
+
 // withMore are the base's places that an update keeps, and new ones for the other pieces. More disks than the base has are
 // a bonus where the kept ones are enough to read the file: a write with fewer pieces than wanted is repaired later. NoSpace.
 func withMore(view *hemera.View, kept []hemera.Target, l hemera.Layout, req place.Request) ([]hemera.Target, error) {
+	// What is chosen keeps away from the nodes and zones of the kept ones, as far as there are others.
 	req.Have, req.Min = disks(kept), int(l.Data)-len(kept)
 	if req.Want -= len(kept); req.Want > 0 {
 		more, err := place.Choose(view, req)
@@ -365,6 +393,7 @@ func withMore(view *hemera.View, kept []hemera.Target, l hemera.Layout, req plac
 func reusable(view *hemera.View, pieces []hemera.Target, l hemera.Layout, req place.Request) (kept []hemera.Target) {
 	for _, t := range pieces {
 		d, ok := view.Disk(t.Disk)
+		// Two pieces with one index are left while a move is under way. The second disk is free for another piece.
 		same := func(k hemera.Target) bool { return l.Coded() && k.Index == t.Index }
 		if ok && d.Writable() && d.Space == req.Space && d.Free >= req.Size && len(kept) < req.Want && !slices.ContainsFunc(kept, same) &&
 			!slices.Contains(req.ExcludeNodes, t.Node) && !slices.Contains(req.ExcludeDisks, t.Disk) {
@@ -388,6 +417,7 @@ func number(ts []hemera.Target, kept int, l hemera.Layout) {
 	for _, t := range ts[:kept] {
 		taken = taken.With(int(t.Index))
 	}
+	// The lowest free index for each: data pieces are lower than parities.
 	next := 0
 	for i := range ts[kept:] {
 		for taken.Has(next) {

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -54,7 +55,7 @@ func (a *quotaAdmin) Allowance(ctx context.Context, who hemera.Identity, path st
 	if err != nil {
 		return 0, 0, errs.Wrap(err, "manager.Allowance", path)
 	}
-	limit, used = quota.Tightest(a.pending.claims.with(prep.Quota), layout.Copies(policy.Layout))
+	limit, used = quota.Tightest(a.pending.claims.with(prep.Quota), quota.Cost{Data: int64(policy.Layout.Data), Pieces: int64(policy.Layout.Pieces)})
 	return limit, used, nil
 }
 
@@ -95,19 +96,32 @@ func (a *quotaAdmin) RoomBelow(ctx context.Context, who hemera.Identity, path st
 	return room, nil
 }
 
-// sizeMax is how large quotas let a write become: what was announced, or what the tightest limit leaves now,
-// claims of writes under way counted, besides what the file has. Zero: no limit holds. It bounds what nodes
-// take; writes at the same time may be given the same room, so the commit looks again.
+// sizeMax is how large quotas let a write become: what was announced, or what the limits leave now, claims of writes under
+// way counted, besides what the file has: its commit gives that back. Of physical bytes it is the size whose pieces fit, all
+// of them. Zero: no limit holds. It bounds what nodes take; writes at the same time may be given the same room, so the commit
+// looks again.
 func (o *opener) sizeMax(prep *namespace.Prepared, c *hemera.Capability) int64 {
 	if len(prep.Quota) == 0 {
 		return 0
 	}
-	limit, used := quota.Tightest(o.pending.claims.with(prep.Quota), layout.Copies(c.Layout))
+	bytes, physical := quota.Left(o.pending.claims.with(prep.Quota))
 	// Nothing is limited, or only the number of files.
-	if limit <= 0 {
+	if bytes < 0 && physical < 0 {
 		return 0
 	}
-	return max(1, c.Size, prep.Entry.Size+max(0, limit-used))
+	// The tighter of the two. What the file has is given back by its commit, unless that is kept as a version: then it goes on
+	// to count. Pieces that the file lacks are not given back: they take no room yet.
+	e, has, most := &prep.Entry, hemera.QuotaAmount{}, int64(hemera.FileSizeMax)
+	if !prep.Versioned {
+		has.Bytes, has.Physical = e.Size, layout.Used(e.Layout, e.Size, e.Pieces)
+	}
+	if bytes >= 0 {
+		most = min(most, has.Bytes+min(bytes, hemera.FileSizeMax))
+	}
+	if physical >= 0 {
+		most = min(most, layout.SizeWithin(c.Layout, has.Physical+min(physical, math.MaxInt64-has.Physical)))
+	}
+	return max(1, c.Size, most)
 }
 
 // claim is what a write may come to use beyond what its file uses now, and whose limits that
@@ -128,12 +142,12 @@ func claimFor(prep *namespace.Prepared, since hemera.QuotaAmount, r hemera.OpenR
 	}
 	// Open: the size is not known, so that any room that is left will do.
 	want := quota.Want{Open: r.Size == 0}
-	// A rewrite adds no file.
-	if !prep.Existing {
-		want.Files = 1
+	e := &prep.Entry
+	// A rewrite adds no file, unless what was there stays as a version.
+	if !prep.Existing || prep.Versioned {
+		want.Files, e = 1, &hemera.Entry{}
 	}
 	if r.Size > 0 {
-		e := &prep.Entry
 		want.Bytes = c.Size - e.Size
 		want.Physical = targetBytes(c) - layout.Used(e.Layout, e.Size, e.Pieces)
 	}

@@ -50,6 +50,15 @@ func (r *recycler) Purge(ctx context.Context, who hemera.Identity, id hemera.Fil
 	return r.tree.Purge(ctx, who, id)
 }
 
+// RestoreVersion implements hemera.RecycleBin.
+func (r *recycler) RestoreVersion(ctx context.Context, who hemera.Identity, path, version string) (err error) {
+	defer r.ops.begin("RestoreVersion").end(&err)
+	if err := r.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
+	return r.tree.RestoreVersion(ctx, who, path, version)
+}
+
 // ListBins implements hemera.RecycleBin.
 func (r *recycler) ListBins(ctx context.Context, who hemera.Identity) (list []hemera.Bin, err error) {
 	defer r.ops.begin("ListBins").end(&err)

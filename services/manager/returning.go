@@ -7,6 +7,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 // returnTime is how long nodes that are away may take to register again before clients hear that
@@ -43,7 +44,7 @@ func (o *opener) makeRoom(ctx context.Context, view *hemera.View, c *hemera.Capa
 	disks := slices.DeleteFunc(slices.Clone(view.Disks), func(d hemera.Disk) bool {
 		return d.Space != c.Space || !d.Active || d.Config != hemera.ConfigRW || d.Health != hemera.HealthOK && d.Health != hemera.HealthFull
 	})
-	found, err := o.engine.MakeRoom(ctx, disks, max(c.Size, 1))
+	found, err := o.engine.MakeRoom(ctx, disks, max(layout.PieceMax(c.Layout, c.Size), 1)) // on each of them
 	// The client hears of the lack of room, which is true, and not of an error of the attempt to make some.
 	if err != nil || !found {
 		return noSpace

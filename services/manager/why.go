@@ -264,7 +264,7 @@ func (rep *reporter) addPolicy(ctx context.Context, out *hemera.Explanation, dir
 	r := hemera.Reason{About: hemera.AboutNewFiles, Text: fmt.Sprintf("get layout %s in space %s, which has %d disks, %d that can be written", policy.Layout, policy.Space, all, writable)}
 	// Files are written all the same, with fewer pieces, if policy.minpieces allows.
 	if writable < int(policy.Layout.Pieces) {
-		r.Remedy = "add disks, or ask for fewer copies: hemera attr set sys.forced.nstripes=N " + dir
+		r.Remedy = "add disks, or ask for fewer pieces with sys.forced.nstripes or sys.forced.layout: hemera attr set sys.forced.layout=replica:2 " + dir
 	}
 	out.Reasons = append(out.Reasons, r)
 	if d := quota.Decide(rep.pending.claims.with(prep.Quota), quota.Want{QuotaAmount: hemera.QuotaAmount{Files: 1}, Open: true}); !d.Allowed {

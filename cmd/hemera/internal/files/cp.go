@@ -12,12 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera"
 	"hemera/app/copy"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
 	"hemera/platform/xrootd"
+	"hemera/rules/policy"
 )
 
 // cpOptions are the flags of cp.
@@ -26,6 +28,7 @@ type cpOptions struct {
 	preserve, follow, skipLinks     bool   // -p, -L, --skip-links
 	parallel                        int    // files at a time
 	checksum, tpc                   string // words; see copyOptions
+	layout, blockSize               string // wishes for new files; see wishing
 }
 
 // CpCommand makes `hemera cp`: copies of files and trees.
@@ -61,10 +64,14 @@ both together follow the links that lead somewhere and pass over the others. Fil
 directories get the permission bits of their source less the umask; --preserve keeps the bits
 and the times of files and directories, and, if root copies, the owner.
 
+--layout and --blocksize ask a server of Hemera to store the files in another way than their
+directory says, if it lets clients choose. URLs can ask too: root://host//path?hem.layout=rs:4+2
+
 Files that exist are replaced only with --force. The command names what it cannot copy, copies
 the rest, and ends with exit code 1. A device, such as /dev/null, is written to as it is.`,
 		Example: `  hemera cp data.root :/exp/
   hemera cp -r ./run1 ./run2 :/exp/2026/ -P 16
+  hemera cp --layout rs:10+4 big.tar :/exp/    any 4 of its 14 pieces may be lost
   hemera cp -r --continue :/exp/2026 /backup/
   hemera cp -r --continue :/exp/2026/. /backup2026
   hemera cp root://eospublic.cern.ch//eos/opendata/cms/f.root :/exp/
@@ -81,10 +88,14 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
 	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep permission bits and times, and the owner as root")         // as cp -p
 	f.BoolVarP(&o.follow, "dereference", "L", false, "follow links to directories too")                              // as cp -L
 	f.BoolVar(&o.skipLinks, "skip-links", false, "pass over all symbolic links; with -L over those that lead nowhere")
-	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")                        // each with its own requests in flight
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")                                            // errors are printed all the same
-	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never") // see copy.Verify
-	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")   // third-party copy of the XRootD protocol
+	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")                               // each with its own requests in flight
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")                                                   // errors are printed all the same
+	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")        // see copy.Verify
+	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")          // third-party copy of the XRootD protocol
+	f.StringVar(&o.layout, "layout", "", "layout of new files on a server: plain, replica:2, rs:4+2, ...")         // hem.layout
+	f.StringVar(&o.blockSize, "blocksize", "", "block size of new files with a layout such as rs:4+2: 64k to 16M") // hem.blocksize
+	_ = c.RegisterFlagCompletionFunc("layout", complete.Layouts)
+	_ = c.RegisterFlagCompletionFunc("blocksize", cobra.FixedCompletions([]cobra.Completion{"64k", "256k", "1M", "4M", "16M"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("checksum", cobra.FixedCompletions([]cobra.Completion{"always", "possible", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("tpc", cobra.FixedCompletions([]cobra.Completion{"first", "only", "off"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -102,6 +113,37 @@ func place(e *cli.Env, arg string) (string, error) {
 		return u.String() + "/.", err // the content of the directory
 	}
 	return u.String(), err
+}
+
+// wishing adds the wishes for new files to the place that is copied to. The words are checked here, so that a copy of a
+// tree does not fail file by file.
+// It fails with an error of the command line for a wish that makes no sense, and for a place on this machine.
+func (o cpOptions) wishing(to string) (string, error) {
+	if o.layout == "" && o.blockSize == "" {
+		return to, nil
+	}
+	if !xrootd.IsRemote(to) {
+		return to, cli.Usage(errs.New(errs.Invalid, "hemera.ReadLayout", to, "--layout and --blocksize are for files on a server").
+			WithRemedy("a path on the cluster begins with :, as in hemera cp --layout rs:4+2 data.root :/exp/"))
+	}
+	u, err := xrootd.ParseURL(to)
+	if err != nil {
+		return to, err
+	}
+	if o.layout != "" {
+		// Whether the server's policy has a number for a name without one is for it to say.
+		if _, err := policy.Named(o.layout, 0, hemera.Plain()); err != nil {
+			return to, cli.Usage(errs.As(err, errs.Invalid, "hemera.ReadLayout", o.layout))
+		}
+		u.Opaque = u.Opaque.With("hem.layout", o.layout)
+	}
+	if o.blockSize != "" {
+		if _, err := hemera.ParseBlockSize(o.blockSize); err != nil {
+			return to, cli.Usage(errs.As(err, errs.Invalid, "hemera.ReadBlockSize", o.blockSize))
+		}
+		u.Opaque = u.Opaque.With("hem.blocksize", o.blockSize)
+	}
+	return u.String(), nil
 }
 
 // copyOptions turns flags into options.
@@ -161,6 +203,9 @@ func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpO
 		}
 	}
 	from, to := places[:len(places)-1], places[len(places)-1]
+	if to, err = o.wishing(to); err != nil {
+		return err
+	}
 	// With - there are no files to count, so there is no progress and no report.
 	if to == "-" || len(from) == 1 && from[0] == "-" {
 		return pipe(ctx, e, cl, from, to, options)

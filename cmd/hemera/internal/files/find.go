@@ -66,7 +66,7 @@ A search does not delay writers or other searches.`,
 	f.StringVar(&o.mtime, "mtime", "", "changed more (+7) or less (-7) days ago")                   // days of 24 hours
 	f.StringVar(&o.ctime, "ctime", "", "as mtime, of any change: content, mode, owner, attributes") // as find -ctime
 	f.StringVar(&o.layout, "layout", "", "files of this layout: a kind, or all of it (plain, replica:3, rs, rs:4+2, lrc, stripe)")
-	_ = c.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions([]cobra.Completion{"plain", "replica", "rs", "rs:4+2", "lrc", "stripe"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("layout", complete.Layouts)
 	f.IntVar(&o.stripes, "layoutstripes", 0, "files whose layout has this number of pieces")                               // the layout, not what is there now
 	f.BoolVar(&o.incomplete, "stripediff", false, "files with fewer pieces than their layout has")                         // EOS's name
 	f.BoolVar(&o.lost, "lost", false, "files with too few good pieces on any disk of the cluster, found without a search") // from the list that the manager keeps

@@ -81,10 +81,14 @@ func record(r hemera.Recycled, numeric bool) output.Record {
 	if !r.Expires.IsZero() {
 		expires = r.Expires.Unix()
 	}
+	size := r.Entry.Size
+	if r.Entry.IsDir() {
+		size = r.Entry.Tree.Bytes // only directories of versions have anything in them
+	}
 	return output.Record{
 		// The owner is who may restore it; who is the user that removed it.
 		{Key: "dtime", Value: r.Removed.Unix()}, {Key: "uid", Value: cli.NameOf(r.Entry.UID, numeric, cli.UserName)}, {Key: "gid", Value: cli.NameOf(r.Entry.GID, numeric, cli.GroupName)},
-		{Key: "size", Value: r.Entry.Size}, {Key: "fxid", Value: r.Entry.ID.Hex()}, {Key: "type", Value: cli.OnOff(r.Entry.IsDir(), "directory", "file")},
+		{Key: "size", Value: size}, {Key: "fxid", Value: r.Entry.ID.Hex()}, {Key: "type", Value: cli.OnOff(r.Entry.IsDir(), "directory", "file")},
 		{Key: "path", Value: r.Path}, {Key: "who", Value: r.Who}, {Key: "expires", Value: expires}, {Key: "bin", Value: r.Bin},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"hemera/app/config"
 	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
 )
 
 // ManagerCommand makes `hemera manager`, which runs a manager.
@@ -22,6 +23,7 @@ func ManagerCommand(e *cli.Env) *cobra.Command {
 	}
 	// The groups of settings that a manager has; each setting is a flag, a variable and a key of the file.
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http", "auth", "tpc", "space", "repair", "removal", "writes", "cache", "log")
+	_ = c.RegisterFlagCompletionFunc("layout", complete.Layouts)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		// Before anything opens files.
 		keepPrivate()

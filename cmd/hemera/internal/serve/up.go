@@ -13,6 +13,7 @@ import (
 	"hemera/app/daemon"
 	"hemera/app/statedir"
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 	"hemera/errs"
@@ -29,10 +30,12 @@ Everything is kept in DIR (default ./hemera-data) and is there again at the next
 of nodes and disks and the grace stay too, unless the next start gives others.
 The cluster listens on this machine only, unless --listen says otherwise.`,
 		Example: `  hemera up
-  hemera up /data/hemera --port 21094 --nodes 3`,
+  hemera up /data/hemera --port 21094 --nodes 3
+  hemera up --layout rs:4+2`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http", "auth", "tpc", "space", "up", "repair", "removal", "writes", "scrub", "cache", "log")
+	_ = c.RegisterFlagCompletionFunc("layout", complete.Layouts)
 	data := c.Flags().Lookup("data")
 	// Only the text in --help; chooseData applies it.
 	data.DefValue = upData

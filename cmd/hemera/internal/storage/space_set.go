@@ -12,6 +12,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 	"hemera/errs"
+	"hemera/rules/condition"
 )
 
 // spaceSetCommand makes `hemera space set`. The manager checks the value; define makes the space.
@@ -68,8 +69,8 @@ that exist already stay as they are.`,
 	}
 }
 
-// warnOfSpace prints a warning if a space asks for more pieces than it has disks. New files then have fewer.
-// It is only a warning: disks may be added after the policy.
+// warnOfSpace prints a warning if a space asks for more pieces than it has disks: new files then have fewer. Else it says
+// whether the loss of a node or zone would lose files. It is only a warning: disks may be added after the policy.
 func warnOfSpace(ctx context.Context, e *cli.Env, m *admin.Client, name string) error {
 	v, err := m.View(ctx)
 	if err != nil {
@@ -84,8 +85,18 @@ func warnOfSpace(ctx context.Context, e *cli.Env, m *admin.Client, name string) 
 		}
 	}
 	if ok && disks > 0 && int(s.Policy.Layout.Pieces) > disks {
-		fmt.Fprintf(e.Err, "hemera: warning: space %s asks for %d pieces of each file and has %s\n  what to do: add disks, or hemera space set %s policy.nstripes=%d\n",
-			name, s.Policy.Layout.Pieces, output.Count(int64(disks), "disk"), name, disks)
+		fmt.Fprintf(e.Err, "hemera: warning: space %s asks for %d pieces of each file and has %s\n  what to do: add disks, or hemera space set %s %s\n",
+			name, s.Policy.Layout.Pieces, output.Count(int64(disks), "disk"), name, condition.Smaller(s.Policy.Layout, disks))
+		return nil
+	}
+	status, err := m.Status(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range status.Conditions {
+		if c.Subject == "space "+name && (c.Code == condition.SpaceNodeLoss || c.Code == condition.SpaceZoneLoss) {
+			fmt.Fprintf(e.Err, "hemera: warning: %s\n  what to do: %s\n", c.Text, c.Remedy)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,60 @@
+package files
+
+import (
+	"testing"
+
+	"hemera"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+func TestWishesOfCopies(t *testing.T) {
+	for _, c := range []struct {
+		o    cpOptions
+		to   string
+		want string // "" for an error of the command line
+	}{
+		{cpOptions{}, "/tmp/x", "/tmp/x"},
+		{cpOptions{}, "root://h:1094//x?a=b", "root://h:1094//x?a=b"},
+		{cpOptions{layout: "rs:4+2"}, "root://h:1094//x", "root://h:1094//x?hem.layout=rs:4+2"},
+		{cpOptions{layout: "raid6", blockSize: "4M"}, "root://h:1094//x?a=b&hem.layout=plain", "root://h:1094//x?a=b&hem.layout=raid6&hem.blocksize=4M"},
+		{cpOptions{blockSize: "64k"}, "root://h:1094//x", "root://h:1094//x?hem.blocksize=64k"},
+		{cpOptions{layout: "rs:4"}, "root://h:1094//x", ""},
+		{cpOptions{blockSize: "4k"}, "root://h:1094//x", ""},
+		{cpOptions{layout: "rs:4+2"}, "/tmp/x", ""},
+		{cpOptions{layout: "rs:4+2"}, "-", ""},
+	} {
+		got, err := c.o.wishing(c.to)
+		if (err == nil) != (c.want != "") || err == nil && got != c.want || err != nil && errs.KindOf(err) != errs.Invalid {
+			t.Errorf("%+v to %s: %q, %v, want %q", c.o, c.to, got, err, c.want)
+		}
+	}
+}
+
+func TestLayoutsThatAreSearched(t *testing.T) {
+	for text, want := range map[string]string{"": "", "rs": "rs", "plain": "plain", "replica:2": "replica:2", "raid6:6": "rs:4+2", "lrc:12+2+2": "lrc:12+2+2", "raid6": "!", "rs:4": "!", "x": "!"} {
+		r := admin.WalkRequest{Layout: text}
+		err := findOptions{layout: text}.readLayout(&r)
+		if (err != nil) != (want == "!") || err == nil && r.Layout != want {
+			t.Errorf("%q: %q, %v, want %q", text, r.Layout, err, want)
+		}
+	}
+}
+
+// What people see of a coded file: its whole layout, its block size, and what each piece is.
+func TestRecordsOfCodedFiles(t *testing.T) {
+	l := hemera.Local(2, 2, 1)
+	r := fileRecord(hemera.FileReport{Path: "/f", Entry: hemera.Entry{Kind: hemera.KindFile, Layout: l}})
+	if got := []any{r.Get("layout"), r.Get("nstripes"), r.Get("blocksize")}; got[0] != "lrc:2+2+1" || got[1] != 5 || got[2] != "1M" {
+		t.Errorf("%v", got)
+	}
+	for i, want := range []string{"data", "data", "local0", "local1", "parity"} {
+		if got := pieceRecord(l, hemera.PieceReport{Piece: hemera.Piece{Index: uint8(i)}}).Get("role"); got != want {
+			t.Errorf("piece %d is %v, want %s", i, got, want)
+		}
+	}
+	plain := fileRecord(hemera.FileReport{Path: "/f", Entry: hemera.Entry{Kind: hemera.KindFile, Layout: hemera.Replica(2)}})
+	if plain.Get("layout") != "replica" || plain.Get("blocksize") != nil {
+		t.Errorf("%v", plain)
+	}
+}
