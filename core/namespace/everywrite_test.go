@@ -116,9 +116,11 @@ func crashEverywhere(t *testing.T, seed uint64, wrap func(kv.Store) kv.Store) []
 	var store *pebblekv.Store
 	c := &client{h: &h, r: rand.New(rand.NewPCG(seed, 4)), ctx: t.Context(), alone: true}
 	var n *namespace.Namespace
+	recycles := seed%2 == 1
 	start := func() {
 		store = must[*pebblekv.Store](t)(pebblekv.Open("db", engineOptions(fs)))
 		n = open(t, wrap(store), namespace.Options{CacheBytes: 64 << 10})
+		keepRemoved(n, recycles)
 		c.n = n.Parts()
 	}
 	stop := func() {
@@ -152,7 +154,7 @@ func crashEverywhere(t *testing.T, seed uint64, wrap func(kv.Store) kv.Store) []
 	}
 	h.witness(must[[]hemera.Event](t)(n.Events(t.Context(), 0, 10_000)))
 	stop()
-	states, err := newSeqTree().play(&h, ends)
+	states, err := newSeqTree(recycles).play(&h, ends)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -213,7 +215,7 @@ func (s *seqTree) play(h *recorder, ends []int) (states []*seqTree, err error) {
 		}
 		good, next := s.step(h.calls[i].Input.(seqCall), h.calls[i].Output.(seqReply))
 		if !good {
-			model := seqModel()
+			model := seqModel(s.recycles)
 			return nil, fmt.Errorf("%s\nin\n%s", model.DescribeOperation(h.calls[i].Input, h.calls[i].Output), model.DescribeState(s))
 		}
 		s = next
@@ -241,6 +243,7 @@ func (m image) develop(ctx context.Context, states []*seqTree, late []namespace.
 		return err
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
+	keepRemoved(n, states[0].recycles)
 	if err := errors.Join(n.CountQuotas(ctx), flawless(ctx, n)); err != nil {
 		return err
 	}
@@ -256,14 +259,14 @@ func (m image) develop(ctx context.Context, states []*seqTree, late []namespace.
 	}
 	if from == nil {
 		return fmt.Errorf("after %d changes, and at most %d, there is\n%s\nnot\n%s", m.acked, m.begun,
-			seqModel().DescribeState(seen), seqModel().DescribeState(states[m.acked]))
+			seqModel(false).DescribeState(seen), seqModel(false).DescribeState(states[m.acked]))
 	}
 	return goOn(ctx, n, from, late)
 }
 
 // sameAs leaves out what nobody can see, and takes it from s.
 func (s *seqTree) sameAs(o *seqTree) bool {
-	s.removed = o.removed
+	s.removed, s.recycles = o.removed, o.recycles
 	for id, n := range s.nodes {
 		n.limit = o.nodes[id].limit
 		s.nodes[id] = n
@@ -304,15 +307,18 @@ func goOn(ctx context.Context, n *namespace.Namespace, from *seqTree, late []nam
 
 // observe reads everything the model knows about.
 func observe(ctx context.Context, n *namespace.Namespace) (*seqTree, error) {
-	s := newSeqTree()
+	s := newSeqTree(false)
+	node := func(e hemera.Entry, parent hemera.FileID, name string) {
+		n := seqNode{parent: parent, name: name, dir: e.IsDir(), size: e.Size, gen: e.Gen, uid: e.UID, attr: string(e.Xattrs["user.a"])}
+		for _, p := range e.Pieces {
+			n.disks[p.Index] = p.Disk
+		}
+		s.nodes[e.ID] = n
+	}
 	var walk func(dir hemera.FileID, path string) error
 	walk = func(dir hemera.FileID, path string) error {
 		return n.List(ctx, system(), path, func(e hemera.Entry) error {
-			node := seqNode{parent: dir, name: e.Name, dir: e.IsDir(), size: e.Size, gen: e.Gen, uid: e.UID, attr: string(e.Xattrs["user.a"])}
-			for _, p := range e.Pieces {
-				node.disks[p.Index] = p.Disk
-			}
-			s.nodes[e.ID] = node
+			node(e, dir, e.Name)
 			if !e.IsDir() {
 				return nil
 			}
@@ -320,6 +326,12 @@ func observe(ctx context.Context, n *namespace.Namespace) (*seqTree, error) {
 		})
 	}
 	if err := walk(hemera.RootID, "/"); err != nil {
+		return nil, err
+	}
+	if err := n.ListRecycled(ctx, system(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+		node(r.Entry, seqBinned, "")
+		return nil
+	}); err != nil {
 		return nil, err
 	}
 	for disk := hemera.DiskID(1); disk <= 3; disk++ {

@@ -148,7 +148,7 @@ func (c *client) ask(call seqCall, do func(ctx context.Context, r *seqReply) err
 }
 
 func (c *client) step() {
-	switch c.r.IntN(28) {
+	switch c.r.IntN(31) {
 	case 0, 1, 2, 3:
 		c.stat()
 	case 4, 5, 6:
@@ -194,6 +194,8 @@ func (c *client) step() {
 		c.unlinked()
 	case 25:
 		c.quota()
+	case 26, 27, 28:
+		c.unbin()
 	default:
 		c.ask(seqCall{verb: "events"}, func(ctx context.Context, r *seqReply) error {
 			all, err := c.n.Events(ctx, 0, 10_000)
@@ -307,6 +309,32 @@ func (c *client) resolve() {
 	call := seqCall{verb: "resolve", id: c.seen[c.r.IntN(len(c.seen))]}
 	c.ask(call, func(ctx context.Context, r *seqReply) (err error) {
 		_, r.path, err = c.n.Resolve(ctx, call.id)
+		return err
+	})
+}
+
+// keepRemoved has the namespace keep what is removed or replaced.
+func keepRemoved(n *namespace.Namespace, on bool) {
+	if on {
+		n.UseSpaceRules(func(string) string { return "1d" })
+	}
+}
+
+// unbin restores or purges a file that may be in a bin.
+func (c *client) unbin() {
+	c.seen = slices.DeleteFunc(c.seen, func(id hemera.FileID) bool { return id == 0 || id == hemera.RootID })
+	if len(c.seen) == 0 {
+		return
+	}
+	call := seqCall{verb: "purge", who: c.name(), id: c.seen[c.r.IntN(len(c.seen))]}
+	if c.r.IntN(4) > 0 {
+		call.verb, call.to = "restore", c.path()
+	}
+	c.ask(call, func(ctx context.Context, _ *seqReply) error {
+		if call.verb == "purge" {
+			return c.n.Purge(ctx, named(call.who), call.id)
+		}
+		_, err := c.n.Restore(ctx, named(call.who), hemera.RestoreRequest{ID: call.id, To: call.to})
 		return err
 	})
 }

@@ -20,7 +20,11 @@ type seqTree struct {
 	unlinked map[seqPiece]bool
 	removed  map[hemera.FileID]bool
 	events   int
+	recycles bool // files that are removed or replaced go to a bin; it never changes
 }
+
+// seqBinned is the parent of files in bins.
+const seqBinned = hemera.FileID(0)
 
 type seqNode struct {
 	parent hemera.FileID
@@ -39,8 +43,9 @@ type seqPiece struct {
 	id   hemera.PieceID
 }
 
-func newSeqTree() *seqTree {
+func newSeqTree(recycles bool) *seqTree {
 	return &seqTree{
+		recycles: recycles,
 		nodes:    map[hemera.FileID]seqNode{hemera.RootID: {parent: hemera.RootID, dir: true}},
 		unlinked: map[seqPiece]bool{},
 		removed:  map[hemera.FileID]bool{},
@@ -48,7 +53,7 @@ func newSeqTree() *seqTree {
 }
 
 func (s *seqTree) clone() *seqTree {
-	return &seqTree{maps.Clone(s.nodes), maps.Clone(s.unlinked), maps.Clone(s.removed), s.events}
+	return &seqTree{maps.Clone(s.nodes), maps.Clone(s.unlinked), maps.Clone(s.removed), s.events, s.recycles}
 }
 
 func (s *seqTree) equal(o *seqTree) bool {
@@ -121,6 +126,9 @@ func (s *seqTree) path(id hemera.FileID) string {
 		return "/"
 	}
 	p := ""
+	if s.nodes[id].parent == seqBinned {
+		return "in a bin"
+	}
 	for ; id != hemera.RootID; id = s.nodes[id].parent {
 		p = "/" + s.nodes[id].name + p
 	}
@@ -128,7 +136,7 @@ func (s *seqTree) path(id hemera.FileID) string {
 }
 
 func (s *seqTree) below(dir, id hemera.FileID) bool {
-	for id != hemera.RootID {
+	for id != hemera.RootID && id != seqBinned {
 		if id = s.nodes[id].parent; id == dir {
 			return true
 		}
@@ -176,8 +184,13 @@ func (s *seqTree) drop(id hemera.FileID) {
 	}
 }
 
-// unlink takes a file, or an empty directory, away.
+// unlink takes a file, or an empty directory, away, or to a bin.
 func (s *seqTree) unlink(id hemera.FileID) errs.Kind {
+	if n := s.nodes[id]; s.recycles && !n.dir && n.parent != seqBinned {
+		n.parent, n.name = seqBinned, ""
+		s.nodes[id] = n
+		return ok
+	}
 	if s.nodes[id].dir {
 		if len(s.children(id)) > 0 {
 			return errs.NotEmpty
@@ -191,9 +204,9 @@ func (s *seqTree) unlink(id hemera.FileID) errs.Kind {
 }
 
 // seqModel is the specification as the checker takes it.
-func seqModel() porcupine.Model {
+func seqModel(recycles bool) porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return newSeqTree() },
+		Init: func() any { return newSeqTree(recycles) },
 		Step: func(state, input, output any) (bool, any) {
 			s, c, r := state.(*seqTree), input.(seqCall), output.(seqReply)
 			good, next := s.step(c, r)

@@ -30,9 +30,11 @@ type seqCall struct {
 func (c seqCall) String() string {
 	switch c.verb {
 	case "commit":
-		return fmt.Sprintf("commit fid=%d gen=%d base=%d %d/%s size=%d", c.commit.ID, c.commit.Gen, c.commit.BaseGen, c.commit.Parent, c.commit.Name, c.commit.Size)
+		return fmt.Sprintf("commit fid=%d gen=%d base=%d of %d %d/%s size=%d", c.commit.ID, c.commit.Gen, c.commit.BaseGen, c.commit.Replaces, c.commit.Parent, c.commit.Name, c.commit.Size)
 	case "rename":
 		return "rename " + c.path + " " + c.to
+	case "restore", "purge":
+		return fmt.Sprintf("%s fid=%d %s", c.verb, c.id, c.to)
 	case "children":
 		return fmt.Sprintf("children of %d", c.id)
 	case "resolve":
@@ -72,7 +74,7 @@ func (r seqReply) String() string {
 // step says whether the reply is right in this state, and what the state is afterwards.
 func (s *seqTree) step(c seqCall, r seqReply) (bool, *seqTree) {
 	switch c.verb {
-	case "mkdir", "commit", "rename", "remove", "chown", "setattr", "forget", "setquota", "rmquota":
+	case "mkdir", "commit", "rename", "remove", "chown", "setattr", "forget", "setquota", "rmquota", "restore", "purge":
 		// What is a quota node stays one until the counter is done with it, and does not move or go.
 		if c.verb == "rename" && r.kind == errs.Unsupported || c.verb == "remove" && r.kind == errs.Denied {
 			return true, s
@@ -157,6 +159,9 @@ func (s *seqTree) resolve(c seqCall, r seqReply) (bool, *seqTree) {
 		_, there := s.nodes[c.id]
 		return r.kind == errs.NotFound && !there, s
 	}
+	if s.nodes[c.id].parent == seqBinned {
+		return strings.HasPrefix(r.path, "recycle:"), s
+	}
 	f, k := s.existing(r.path)
 	if k != ok {
 		return false, s
@@ -176,6 +181,8 @@ func (s *seqTree) change(c seqCall, r seqReply) errs.Kind {
 		return ok
 	case "rename":
 		return s.rename(c)
+	case "restore", "purge":
+		return s.unbin(c)
 	case "mkdir":
 		f, k := s.walk(c.path)
 		switch {
@@ -225,6 +232,29 @@ func (s *seqTree) remove(f seqFound, kind hemera.EntryKind) errs.Kind {
 	return s.unlink(f.id)
 }
 
+// unbin brings a file back from its bin, or takes it away for good.
+func (s *seqTree) unbin(c seqCall) errs.Kind {
+	n, there := s.nodes[c.id]
+	if !there || n.parent != seqBinned {
+		return errs.NotFound
+	}
+	if c.verb == "purge" {
+		s.events++
+		return s.unlink(c.id)
+	}
+	target, k := s.walk(c.to)
+	switch {
+	case k != ok:
+		return k
+	case target.id != 0:
+		return errs.Exists
+	}
+	s.events++
+	n.parent, n.name = target.parent(), target.name
+	s.nodes[c.id] = n
+	return ok
+}
+
 func (s *seqTree) rename(c seqCall) errs.Kind {
 	f, k := s.existing(c.path)
 	if k != ok {
@@ -263,6 +293,10 @@ func (s *seqTree) commit(c namespace.Commit) errs.Kind {
 		}
 	}
 	switch {
+	case there && now.parent == seqBinned:
+		return errs.Conflict
+	case !there && c.Replaces != 0:
+		return s.replace(c)
 	case there && (c.Gen < now.gen || now.gen != c.BaseGen && !c.Force):
 		return errs.Conflict
 	case there:
@@ -289,9 +323,39 @@ func (s *seqTree) commit(c namespace.Commit) errs.Kind {
 	return ok
 }
 
+// replace commits a new file in the place of one that is kept.
+func (s *seqTree) replace(c namespace.Commit) errs.Kind {
+	if s.removed[c.ID] {
+		return errs.Conflict
+	}
+	id := c.Replaces
+	old, there := s.nodes[id]
+	switch {
+	case there && old.parent != seqBinned:
+		if old.gen != c.BaseGen && (!c.Force || uint64(old.gen) > uint64(c.ID)) {
+			return errs.Conflict
+		}
+	case !c.Force:
+		return errs.Conflict
+	default:
+		if id, there = s.child(c.Parent, c.Name); !there || s.nodes[id].dir || id > c.ID {
+			return errs.Conflict
+		}
+		old = s.nodes[id]
+	}
+	s.unlink(id)
+	s.events++
+	old.gen, old.size = c.Gen, c.Size
+	for _, p := range c.Pieces {
+		old.disks[p.Index] = p.Disk
+	}
+	s.nodes[c.ID] = old
+	return ok
+}
+
 // seqChanges reports whether a call may leave something behind.
 func seqChanges(verb string) bool {
-	return slices.Contains([]string{"mkdir", "commit", "rename", "remove", "chown", "setattr", "forget", "setquota", "rmquota"}, verb)
+	return slices.Contains([]string{"mkdir", "commit", "rename", "remove", "chown", "setattr", "forget", "setquota", "rmquota", "restore", "purge"}, verb)
 }
 
 func entryIDs(entries []hemera.Entry) map[string]hemera.FileID {

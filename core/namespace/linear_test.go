@@ -116,6 +116,8 @@ type race struct {
 	n     *namespace.Namespace
 
 	phases int
+
+	recycles bool // files that are removed or replaced go to a bin
 }
 
 // fault is what is planted: a store that lies, or a namespace that does.
@@ -126,7 +128,7 @@ type fault struct {
 
 func newRace(t *testing.T, seed uint64, f fault) *race {
 	r := rand.New(rand.NewPCG(seed, 7))
-	h := &race{t: t, r: r, fault: f, pebble: r.IntN(3) > 0, cache: []int64{1, 16 << 10, 16 << 20}[r.IntN(3)], fs: vfs.NewCrashableMem()}
+	h := &race{t: t, r: r, fault: f, pebble: r.IntN(3) > 0, cache: []int64{1, 16 << 10, 16 << 20}[r.IntN(3)], fs: vfs.NewCrashableMem(), recycles: seed%2 == 0}
 	h.start()
 	return h
 }
@@ -150,6 +152,7 @@ func (h *race) start() {
 		return
 	}
 	h.n = n
+	keepRemoved(n, h.recycles)
 }
 
 func (h *race) stop() {
@@ -256,7 +259,7 @@ func (h *race) verdict() string {
 	if len(h.wrong) > 0 {
 		return strings.Join(h.wrong, "\n")
 	}
-	model := seqModel()
+	model := seqModel(h.recycles)
 	slices.SortFunc(h.calls, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 	result, info := porcupine.CheckOperationsVerbose(model, h.calls, checkTime)
 	if result == porcupine.Ok {

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"hemera"
+	"hemera/core/transfer/extents"
 	"hemera/rules/checksum"
 	"hemera/rules/erasure"
 	"hemera/rules/layout"
@@ -33,7 +34,7 @@ type parity struct {
 	layout hemera.Layout
 	code   *erasure.Code // nil without parity pieces
 	// written is what was accepted so far, or is about to be: bytes outside are zeros in all pieces.
-	written extents
+	written extents.Set
 	// rows are those whose parity is in memory, by number. Of the others the pieces have it, up to the last byte.
 	rows map[int64]*parityRow
 	// turns counts uses of rows, to know the oldest.
@@ -65,7 +66,7 @@ func (y *parity) change(b []byte, off int64) error {
 	if err := y.replaced(off, len(b), b); err != nil {
 		return err
 	}
-	y.written.add(off, off+int64(len(b)))
+	y.written.Add(off, off+int64(len(b)))
 	return nil
 }
 
@@ -119,7 +120,7 @@ func (y *parity) update(span layout.Span, before, after []byte) error {
 
 // before returns n bytes of the content at off, nil if they are zeros that were never written.
 func (y *parity) before(off int64, n int) ([]byte, error) {
-	if !y.written.touches(off, off+int64(n)) {
+	if !y.written.Touches(off, off+int64(n)) {
 		return nil, nil
 	}
 	b := make([]byte, n)
@@ -150,7 +151,7 @@ func (y *parity) row(number int64) (*parityRow, error) {
 	}
 	// The parity of a row that nobody wrote to is zeros, which need not be read.
 	row := &parityRow{number: number, blocks: make([][]byte, y.layout.Parity()), used: y.turns}
-	sent := y.written.touches(number*y.rowBytes(), (number+1)*y.rowBytes())
+	sent := y.written.Touches(number*y.rowBytes(), (number+1)*y.rowBytes())
 	memory := &y.pieces.head.host.parity
 	for i := range row.blocks {
 		index := int(y.layout.Data) + i
@@ -181,7 +182,7 @@ func (y *parity) due() (rows []*parityRow) {
 		// A full row seldom changes again; another may, and would be read back for it.
 		start := row.number * y.rowBytes()
 		oldest := len(y.rows) > parityRowsMax && row.used+parityRowsMax <= y.turns
-		if short || oldest || y.written.covers(start, start+y.rowBytes()) {
+		if short || oldest || y.written.Covers(start, start+y.rowBytes()) {
 			rows = append(rows, row)
 		}
 	}
@@ -223,13 +224,13 @@ func (y *parity) shrink(size int64) error {
 	end := (last + 1) * y.rowBytes()
 	if size%y.rowBytes() != 0 {
 		// In one step, up to the last byte that was written: what lies between is zeros, and stays so.
-		if parts := y.written.within(size, end); len(parts) > 0 {
-			if err := y.replaced(size, int(parts[len(parts)-1].to-size), nil); err != nil {
+		if parts := y.written.Within(size, end); len(parts) > 0 {
+			if err := y.replaced(size, int(parts[len(parts)-1].To-size), nil); err != nil {
 				return err
 			}
 		}
 	}
-	y.written.cut(size)
+	y.written.Cut(size)
 	return nil
 }
 

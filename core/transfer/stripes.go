@@ -72,6 +72,12 @@ func (c pieceContent) NextData(off int64) (int64, error) { return off, nil }
 
 // read reads what lies within the file, from several pieces at once. After an error p has anything.
 func (s *stripes) read(p []byte, sums []uint32, off int64) error {
+	// Most small reads are within a block.
+	if block := int64(s.layout.BlockSize); block > 0 && off/block == (off+int64(len(p))-1)/block {
+		number := off / block
+		at := number/int64(s.layout.Data)*block + off%block
+		return s.readPiece(int(number%int64(s.layout.Data)), p, sums, at)
+	}
 	spans := layout.Split(s.layout, off, len(p))
 	columns := map[uint8][]layout.Span{}
 	for _, span := range spans {
@@ -117,15 +123,15 @@ func (s *stripes) readPiece(index int, p []byte, sums []uint32, off int64) error
 		}
 		a := s.careful(index, rest, restSums, at)
 		from, n, err := a.from, a.n, a.err
+		if n == len(rest) {
+			return nil
+		}
 		// Bytes of a page that was read in part are read again with the page.
 		if from == nil {
 			if wasHedged(err) && hemera.KeepsBuffers(err) {
 				return errs.Wrap(err, "transfer.Read", subject(r.cap))
 			}
 			continue // it is slow now, or could not be opened
-		}
-		if n == len(rest) {
-			return nil
 		}
 		n = wholePages(at, n)
 		switch {

@@ -88,13 +88,14 @@ func TestResult(t *testing.T) {
 func TestReport(t *testing.T) {
 	rep := Report{
 		Peers: []Result{{Row: "read, plain", Clients: 4, Bulk: true, Hemera: Sample{2e9, 1e-10}, Peer: Sample{1e9, 2e-10}, Ratio: 2, CPURatio: 0.5}},
+		Coded: []Result{{Row: "rs:4+2: write", Clients: 1, Bulk: true, Hemera: Sample{1e9, 2e-9}, Peer: Sample{2e9, 1e-9}, Ratio: 0.5, CPURatio: 2}},
 		EOS:   []Result{{Row: "stat", Clients: 16, Hemera: Sample{40000, 1e-5}, Peer: Sample{Rate: 10000}, Ratio: 4}},
 	}
 	var md, js bytes.Buffer
 	if err := rep.Markdown(&md); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| read, plain | 4 | 2.00 GB/s, 0.100 s/GB | 1.00 GB/s, 0.200 s/GB | x2.00 | x0.50 |", "| stat | 16 | 40000 /s | 10000 /s | x4.0 |"} {
+	for _, want := range []string{"| read, plain | 4 | 2.00 GB/s, 0.100 s/GB | 1.00 GB/s, 0.200 s/GB | x2.00 | x0.50 |", "| rs:4+2: write | 1 | 1.00 GB/s, 2.000 s/GB | 2.00 GB/s, 1.000 s/GB | x0.50 | x2.00 |", "| stat | 16 | 40000 /s | 10000 /s | x4.0 |"} {
 		if !strings.Contains(md.String(), want) {
 			t.Errorf("no line %q in\n%s", want, md.String())
 		}

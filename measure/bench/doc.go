@@ -24,5 +24,7 @@
 //
 // Both servers run at the same time on the same cores and filesystem, in memory, with checksums of content and syncs off: what
 // differs is their code. The order of the two changes with each round, so that neither always finds a warm machine.
+// Rows of coded layouts are measured beside plain files at another server of the same build (coded.go).
+//
 // Rows beside EOS compare with figures measured once (eos.go), on a durable cluster with two replicas.
 package bench

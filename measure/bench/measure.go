@@ -30,6 +30,7 @@ type Options struct {
 	Rows      *regexp.Regexp // rows to measure; nil for all
 	Peers     bool           // beside the C++ server
 	EOS       bool           // beside what EOS does
+	Coded     bool           // coded layouts beside plain files
 	Progress  io.Writer
 	Profiles  string // directory for a CPU profile of each row; empty for none
 
@@ -60,6 +61,7 @@ type Result struct {
 // A part that was not asked for is empty.
 type Report struct {
 	Peers, EOS []Result
+	Coded      []Result // Peer is the same build with plain files
 }
 
 // Run measures. It needs the C++ xrootd server and xrdcp for rows beside them.
@@ -77,6 +79,11 @@ func Run(ctx context.Context, o Options) (rep Report, err error) {
 	}
 	if o.Peers {
 		if rep.Peers, err = o.besidePeer(ctx); err != nil {
+			return rep, err
+		}
+	}
+	if o.Coded {
+		if rep.Coded, err = o.besidePlain(ctx); err != nil {
 			return rep, err
 		}
 	}
@@ -111,6 +118,11 @@ func (o *Options) besidePeer(ctx context.Context) ([]Result, error) {
 			return nil, fmt.Errorf("prepare %s: %w", t.name, err)
 		}
 	}
+	return o.inTurn(ctx, rows, own, peer)
+}
+
+// inTurn measures rows at two servers, round after round in another order.
+func (o *Options) inTurn(ctx context.Context, rows []row, own, peer *target) ([]Result, error) {
 	// Rows one after the other, each in all its rounds: what the machine does changes slowly.
 	var results []Result
 	for i := range rows {

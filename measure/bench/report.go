@@ -16,7 +16,7 @@ func (r Result) line() string {
 	if r.CPURatio == 0 {
 		return s + fmt.Sprintf("  EOS %14s   x%-6.2f", r.rate(r.Peer), r.Ratio)
 	}
-	return s + fmt.Sprintf(" %14s  C++ %14s %14s   rate x%-5.2f CPU x%-5.2f", r.cpu(r.Hemera), r.rate(r.Peer), r.cpu(r.Peer), r.Ratio, r.CPURatio)
+	return s + fmt.Sprintf(" %14s  peer %14s %14s   rate x%-5.2f CPU x%-5.2f", r.cpu(r.Hemera), r.rate(r.Peer), r.cpu(r.Peer), r.Ratio, r.CPURatio)
 }
 
 // rate writes a sample's rate in the unit of the row.
@@ -42,7 +42,7 @@ func (r Result) cpu(s Sample) string {
 // Text writes the report for eyes.
 // Rows appear in the order in which they were measured.
 func (rep Report) Text(w io.Writer) error {
-	for _, part := range [][]Result{rep.Peers, rep.EOS} {
+	for _, part := range [][]Result{rep.Peers, rep.Coded, rep.EOS} {
 		for _, r := range part {
 			if _, err := fmt.Fprintln(w, r.line()); err != nil {
 				return err
@@ -65,14 +65,8 @@ func (rep Report) JSON(w io.Writer) error {
 // Tables without rows are left out.
 func (rep Report) Markdown(w io.Writer) error {
 	var text string
-	if len(rep.Peers) > 0 {
-		text += "| load | clients | Hemera | C++ xrootd | rate | server CPU |\n|---|---|---|---|---|---|\n"
-		for _, r := range rep.Peers {
-			text += fmt.Sprintf("| %s | %d | %s, %s | %s, %s | x%.2f | x%.2f |\n",
-				r.Row, r.Clients, r.rate(r.Hemera), r.cpu(r.Hemera), r.rate(r.Peer), r.cpu(r.Peer), r.Ratio, r.CPURatio)
-		}
-		text += "\n"
-	}
+	text += pairs("| load | clients | Hemera | C++ xrootd | rate | server CPU |\n", rep.Peers)
+	text += pairs("| coded layout | clients | coded | plain files | rate | server CPU |\n", rep.Coded)
 	if len(rep.EOS) > 0 {
 		text += "| load, 2 replicas, durable | clients | Hemera | EOS | rate |\n|---|---|---|---|---|\n"
 		for _, r := range rep.EOS {
@@ -81,6 +75,19 @@ func (rep Report) Markdown(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+// pairs is the table of rows that were measured at two servers, below its head.
+func pairs(head string, rows []Result) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	text := head + "|---|---|---|---|---|---|\n"
+	for _, r := range rows {
+		text += fmt.Sprintf("| %s | %d | %s, %s | %s, %s | x%.2f | x%.2f |\n",
+			r.Row, r.Clients, r.rate(r.Hemera), r.cpu(r.Hemera), r.rate(r.Peer), r.cpu(r.Peer), r.Ratio, r.CPURatio)
+	}
+	return text + "\n"
 }
 
 // The lines between which Update puts the tables.

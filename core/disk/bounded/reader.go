@@ -126,6 +126,16 @@ func (r *reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return n + more, err
 }
 
+// Cached is ReadPages as far as memory has the pages: it does not wait for the device. Unless all, nothing that it put into
+// p or sums counts.
+func (r *reader) Cached(p []byte, sums []uint32, off int64) (n int, err error, all bool) {
+	if r.memory == nil || r.acquire("disk.Read") != nil {
+		return 0, nil, false
+	}
+	defer r.release()
+	return r.memory.ReadCached(r, p, sums, off)
+}
+
 // readPages reads by a worker.
 func (r *reader) readPages(op string, p []byte, sums []uint32, off int64) (int, error) {
 	if err := r.acquire(op); err != nil {

@@ -33,6 +33,7 @@ func run() error {
 	flag.IntVar(&o.Names, "names", 4000, "names made where names are used up")
 	flag.BoolVar(&o.Peers, "peers", true, "measure beside the C++ server")
 	flag.BoolVar(&o.EOS, "eos", true, "measure two durable replicas beside what EOS does")
+	flag.BoolVar(&o.Coded, "coded", true, "measure coded layouts beside plain files")
 	flag.StringVar(&o.Profiles, "profiles", "", "`directory` for a CPU profile of Hemera in each row")
 	rows := flag.String("rows", "", "only rows that match, as \"stat x16\"; a regular `expression`")
 	quick := flag.Bool("quick", false, "a short run: 3 rounds of 128 MiB and 0.3 s")

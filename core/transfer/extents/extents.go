@@ -1,0 +1,78 @@
+// Package extents remembers which bytes of a pending content were ever written. It is pure.
+//
+// What is not in the set is zeros for certain. What is in it may have any value: a set of very many ranges counts the gaps
+// between them as written too, so its memory is bounded. A caller that reads such a gap finds zeros there.
+package extents
+
+import "slices"
+
+// Max bounds how many separate ranges a set keeps apart.
+const Max = 1024
+
+// Set is a set of offsets: ranges in order, none touching the next. The zero value is empty. It is not safe for concurrent
+// use.
+type Set struct {
+	list []Extent
+}
+
+// Extent is a range of offsets from From up to, but without, To.
+type Extent struct{ From, To int64 }
+
+// find returns the index of the first extent that ends after off.
+func (e *Set) find(off int64) int {
+	i, _ := slices.BinarySearchFunc(e.list, off, func(x Extent, off int64) int {
+		if x.To <= off {
+			return -1
+		}
+		return 1
+	})
+	return i
+}
+
+// Add records a write.
+func (e *Set) Add(from, to int64) {
+	if from >= to {
+		return
+	}
+	// All that overlap or touch become one, so a content that is written in order has one extent.
+	i := e.find(from - 1)
+	j := i
+	for ; j < len(e.list) && e.list[j].From <= to; j++ {
+		from, to = min(from, e.list[j].From), max(to, e.list[j].To)
+	}
+	e.list = slices.Replace(e.list, i, j, Extent{from, to})
+	// To call a gap written is never wrong: what is read there is zeros.
+	if len(e.list) > Max {
+		e.list = append(e.list[:0], Extent{e.list[0].From, e.list[len(e.list)-1].To})
+	}
+}
+
+// Cut forgets what is at size and above.
+func (e *Set) Cut(size int64) {
+	i := e.find(size)
+	if i < len(e.list) && e.list[i].From < size {
+		e.list[i].To = size
+		i++
+	}
+	e.list = e.list[:min(i, len(e.list))]
+}
+
+// Within returns the written parts of a range.
+func (e *Set) Within(from, to int64) (parts []Extent) {
+	for i := e.find(from); i < len(e.list) && e.list[i].From < to; i++ {
+		parts = append(parts, Extent{max(from, e.list[i].From), min(to, e.list[i].To)})
+	}
+	return parts
+}
+
+// Touches reports whether any of a range was written.
+func (e *Set) Touches(from, to int64) bool {
+	i := e.find(from)
+	return i < len(e.list) && e.list[i].From < to
+}
+
+// Covers reports whether all of a range was written.
+func (e *Set) Covers(from, to int64) bool {
+	i := e.find(from)
+	return i < len(e.list) && e.list[i].From <= from && e.list[i].To >= to
+}

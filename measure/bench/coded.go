@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"hemera"
+)
+
+// codedLayouts are measured beside plain files, by name.
+func codedLayouts() []string { return []string{"rs:4+2", "rs:10+4"} }
+
+// codedRows are measured at a server with a coded layout and at one with plain files. Every piece is at the same node, so
+// the figures are those of the coding and of the disks, without a network between them.
+func codedRows(layout string) []row {
+	var rows []row
+	for _, n := range []int{1, 4} {
+		rows = append(rows,
+			row{name: layout + ": write", clients: n, bulk: true, part: share(n),
+				run: func(r *run) (float64, error) { return r.bulkWrite(true, bulkStep, bulkFlight) }, clean: steps{(*run).removeNew}},
+			row{name: layout + ": read", clients: n, bulk: true, prepare: steps{(*run).openBig},
+				run: func(r *run) (float64, error) { return r.bulkRead(true) }, clean: steps{(*run).closeBig}},
+			row{name: layout + ": random 4 KiB reads", clients: n, prepare: steps{(*run).openBig},
+				run: func(r *run) (float64, error) { return r.random(4<<10, 1) }, clean: steps{(*run).closeBig}},
+			row{name: layout + ": create+write 4 KiB+close", clients: n, prepare: steps{(*run).ownDirs}, run: timed(createFilled), clean: steps{prepared(remove)}})
+	}
+	return rows
+}
+
+// besidePlain measures each coded layout and plain files in turn, at two servers of one build.
+func (o *Options) besidePlain(ctx context.Context) (results []Result, err error) {
+	for _, name := range codedLayouts() {
+		rows := o.chosen(codedRows(name))
+		if len(rows) == 0 {
+			continue
+		}
+		some, err := o.besidePlainOne(ctx, name, rows)
+		results = append(results, some...)
+		if err != nil {
+			return results, err
+		}
+	}
+	return results, nil
+}
+
+// besidePlainOne measures one layout.
+func (o *Options) besidePlainOne(ctx context.Context, name string, rows []row) ([]Result, error) {
+	l, err := hemera.ParseLayout(name, 0)
+	if err != nil {
+		return nil, err
+	}
+	servers, clients := split()
+	var pair []*target
+	for _, shape := range []hemeraShape{
+		{binary: o.Binary, nodes: 1, disks: int(l.Pieces), space: []string{"policy.layout=" + name}},
+		{binary: o.Binary, nodes: 1, disks: 1, space: []string{"policy.layout=plain"}},
+	} {
+		dir := filepath.Join(o.dir, fmt.Sprint("coded-", len(pair)))
+		defer func() { _ = os.RemoveAll(dir) }()
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+		shape.space = append(shape.space, "policy.sync=off", "policy.checksum=adler32")
+		t, err := startHemera(ctx, dir, shape, servers, clients)
+		if err != nil {
+			return nil, err
+		}
+		defer t.stop()
+		if err := o.prepare(t); err != nil {
+			return nil, fmt.Errorf("prepare %s: %w", shape.space[0], err)
+		}
+		pair = append(pair, t)
+	}
+	return o.inTurn(ctx, rows, pair[0], pair[1])
+}
