@@ -78,3 +78,12 @@ type ConvertAdmin interface {
 	// StopConversion ends a request. Files that are converted stay so, those under way are finished. NotFound.
 	StopConversion(ctx context.Context, id uint64) error
 }
+
+// RuleTree is a directory with lifecycle rules of its own.
+type RuleTree struct {
+	Dir FileID
+	// Since is since when accesses to files below it are noted; zero while its rules do not ask for them.
+	Since time.Time
+	// Scanned is when the files below it were looked through last; zero before the first time, and after a change of the rules.
+	Scanned time.Time
+}

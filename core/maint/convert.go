@@ -89,12 +89,11 @@ func (v *converter) Step(ctx context.Context) (time.Duration, error) {
 	}
 	requests := v.engine.Conversions.Requests.Conversions()
 	running := 0
-	// By id, so the oldest goes first. One that is stalled keeps its place: it has files under its cursor.
+	// By id, so the oldest goes first. One that rests between two passes keeps nobody from working.
 	for _, c := range requests {
 		j := v.jobOf(c)
-		if c.Ended.IsZero() && running < treesAtOnce {
+		if c.Ended.IsZero() && running < treesAtOnce && v.start(ctx, j) {
 			running++
-			v.start(ctx, j)
 		}
 	}
 	return convertRest, v.trim(ctx, requests)
@@ -118,12 +117,13 @@ func (v *converter) jobOf(c hemera.Conversion) *convertJob {
 	return j
 }
 
-// start runs a job, unless it runs or has ended.
-func (v *converter) start(ctx context.Context, j *convertJob) {
+// start runs a job, unless it runs or has ended, and reports whether it is at work.
+func (v *converter) start(ctx context.Context, j *convertJob) (works bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.cancel != nil || !j.request.Ended.IsZero() {
-		return
+		state, _ := j.state()
+		return state == "running"
 	}
 	// ctx is that of the engine, and not of the step.
 	ctx, j.cancel = context.WithCancel(ctx)
@@ -131,6 +131,7 @@ func (v *converter) start(ctx context.Context, j *convertJob) {
 		v.run(ctx, j)
 		v.engine.Wake() // another request may begin
 	})
+	return true
 }
 
 // trim forgets requests that ended long ago, the oldest first. The newest stays in any case, so that ids only grow.
@@ -187,9 +188,12 @@ func (j *convertJob) now() hemera.Conversion {
 // StopConversion ends a request. NotFound.
 func (e *Engine) StopConversion(ctx context.Context, id uint64) error {
 	v := e.converter
-	v.mu.Lock()
-	j := v.jobs[id]
-	v.mu.Unlock()
+	var j *convertJob
+	for _, c := range v.requests() {
+		if c.ID == id {
+			j = v.jobOf(c)
+		}
+	}
 	if j == nil {
 		return errs.New(errs.NotFound, "maint.StopConversion", "request "+hemera.FileID(id).String(), "there is no such request").
 			WithRemedy("hemera convert ls shows those there are")
@@ -209,14 +213,19 @@ func (e *Engine) StopConversion(ctx context.Context, id uint64) error {
 
 // ConversionJobs lists the requests with the states of their jobs, oldest first.
 func (e *Engine) ConversionJobs() (list []hemera.ConversionStatus) {
-	if e.Conversions.Requests == nil {
-		return nil
-	}
-	for _, c := range e.Conversions.Requests.Conversions() {
+	for _, c := range e.converter.requests() {
 		j := e.converter.jobOf(c)
 		list = append(list, hemera.ConversionStatus{Conversion: j.now(), Job: j.show()})
 	}
 	return list
+}
+
+// requests are those that are remembered; none if the engine converts nothing.
+func (v *converter) requests() []hemera.Conversion {
+	if v.engine.Conversions.Requests == nil {
+		return nil
+	}
+	return v.engine.Conversions.Requests.Conversions()
 }
 
 // listJobs implements jobLister.

@@ -14,7 +14,7 @@ import (
 // passRests is how long a request rests before it goes through its tree once more, for files that were in use or could
 // not be converted. After the last one it ends, and says how many are left.
 func passRests() []time.Duration {
-	return []time.Duration{stallRest, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute}
+	return []time.Duration{stallRest, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute}
 }
 
 // checkpointFiles is after how many conversions a job waits for those under way and makes its cursor durable: so many

@@ -8,12 +8,12 @@
 // gets an order for it through core/orders, and its result is recorded in the namespace by one conditional change: it has no
 // effect if the file changed meanwhile. All of the engine's state can be lost at any time: what is to be done is read from
 // the namespace and the view again. The only durable things are the times of audits, the list of broken pieces, and
-// requests to convert.
+// requests to convert, and when trees with lifecycle rules were looked through.
 //
 // # Workers
 //
 // Each kind of work is a [Worker]: a step does what is due with bounded memory and says how long to rest; [Engine.Wake] ends
-// the rest of all of them. The engine has seven, and [Options] may add more:
+// the rest of all of them. The engine has eight, and [Options] may add more:
 //
 //   - watch ends the orders of nodes that went offline;
 //   - remove has disks remove unlinked pieces, in batches, one batch a disk (remove.go; room.go for held pieces);
@@ -22,6 +22,7 @@
 //     lost disks, those that can lose the fewest more pieces come first (danger.go);
 //   - heal verifies and repairs single pieces that reads, scrubs and audits found bad (piecerepair.go);
 //   - convert has files stored in another form, by durable requests (convert.go, converttree.go, walker.go);
+//   - lifecycle has files removed or converted by the rules of directories above them (lifecycle.go);
 //   - audit compares each disk with the namespace every [AuditInterval] (audit.go, compare.go, suspects.go).
 //
 // # A move

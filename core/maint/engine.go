@@ -99,6 +99,8 @@ type Options struct {
 	Paused func() bool
 	// Conversions is what files are converted with; the zero value converts nothing.
 	Conversions Conversions
+	// Lifecycle is what the rules of directories are followed with; the zero value follows none.
+	Lifecycle Lifecycle
 	// Workers are run beside the engine's own.
 	Workers []Worker
 }
@@ -169,7 +171,7 @@ func (e *Engine) standard() []Worker {
 	// A list and not a registry: each kind is a type with a Step, and a test adds its own by Options.Workers.
 	return []Worker{
 		&watcher{engine: e}, newRemover(e), newDrainer(e), &repairer{engine: e, job: newJob("repair", 0, e.Now)}, e.piecer, e.auditor,
-		e.converter,
+		e.converter, newLifecycler(e),
 	}
 }
 

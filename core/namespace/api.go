@@ -24,11 +24,12 @@ type Parts struct {
 	QuotaKeeper
 	Adopter
 	RecycleKeeper
+	LifecycleKeeper
 }
 
 // Parts returns the namespace as its parts.
 func (n *Namespace) Parts() Parts {
-	return Parts{Names: n, Directories: n, Attributes: n, Opener: n, PendingWrites: n, PieceIndex: n, Removals: n, History: n, Inspector: n, QuotaKeeper: n, RecycleKeeper: n, Adopter: n}
+	return Parts{Names: n, Directories: n, Attributes: n, Opener: n, PendingWrites: n, PieceIndex: n, Removals: n, History: n, Inspector: n, QuotaKeeper: n, RecycleKeeper: n, LifecycleKeeper: n, Adopter: n}
 }
 
 // Opener decides whether a file may be opened, and what a write of it begins with.
@@ -186,6 +187,14 @@ type RecycleKeeper interface {
 	UseSpaceRules(of func(space string) string)
 	// Expire purges what the rules do not keep any more; see [Bins.Expire].
 	Expire(ctx context.Context, limit int) (purged int, err error)
+}
+
+// LifecycleKeeper does what the lifecycle rules of directories ask for; see [Lifecycle].
+type LifecycleKeeper interface {
+	// RemoveUnchanged removes a file that is still what was decided on.
+	RemoveUnchanged(ctx context.Context, path string, was hemera.Entry) error
+	// NoteAccess writes the day on which files were read to their attributes.
+	NoteAccess(ctx context.Context, day string, files []hemera.FileID, within func(dir hemera.FileID) bool) error
 }
 
 // CheckOptions tune a check.

@@ -45,6 +45,8 @@ type Namespace struct {
 
 	booted time.Time     // when it was opened
 	boot   time.Duration // how long that took
+
+	Lifecycle // what rules of directories change: a part like those above
 }
 
 // Open acquires the store and reads its few variables; an empty store becomes a tree with a root
@@ -71,7 +73,7 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}
 	b.records = records
-	n := &Namespace{base: b, Tree: Tree{b}, Writes: Writes{b}, Pieces: Pieces{b}, QuotaAdmin: QuotaAdmin{b}, Bins: Bins{b}, Recovery: Recovery{b}}
+	n := &Namespace{base: b, Tree: Tree{b}, Writes: Writes{b}, Pieces: Pieces{b}, QuotaAdmin: QuotaAdmin{b}, Bins: Bins{b}, Lifecycle: Lifecycle{b}, Recovery: Recovery{b}}
 	if err := n.load(ctx); err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}

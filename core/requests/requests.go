@@ -1,7 +1,10 @@
-// Package requests remembers what admins asked the background work to do: conversions of files and trees.
+// Package requests remembers what the background work has to do: conversions of files and trees, for which admins ask, and the
+// directories whose attributes make lifecycle rules for the files below.
 //
 // Requests are few and small, one record each, however many files they are about: how far a request is, is a cursor in
-// its record. All are in memory; a change is durable when the call that makes it returns. docs/formats/cluster.md has
+// its record. What is not durable of them (which file is under way, what a node is doing) is found out again.
+//
+// All are in memory; a change is durable when the call that makes it returns. docs/formats/cluster.md has
 // the records.
 package requests
 
@@ -12,6 +15,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"hemera"
@@ -31,13 +35,14 @@ type Store struct {
 	writer kv.Writer     // used by the change that has the turn
 	turn   chan struct{} // holds one value while a change is made durable
 
-	mu          sync.Mutex                   // guards what follows; never held while anything is waited for
-	conversions map[uint64]hemera.Conversion // as they are durable, by id
+	mu          sync.Mutex                        // guards what follows; never held while anything is waited for
+	conversions map[uint64]hemera.Conversion      // as they are durable, by id
+	trees       map[hemera.FileID]hemera.RuleTree // the same, by directory
 }
 
 // Open loads the requests. The writer must be the one of everything else that writes to the store.
 func Open(ctx context.Context, store kv.Reader, writer kv.Writer) (*Store, error) {
-	s := &Store{writer: writer, turn: make(chan struct{}, 1), conversions: map[uint64]hemera.Conversion{}}
+	s := &Store{writer: writer, turn: make(chan struct{}, 1), conversions: map[uint64]hemera.Conversion{}, trees: map[hemera.FileID]hemera.RuleTree{}}
 	var bad error
 	// Requests are few, so all of them are read at once; "0" is what follows the slash at the end of the prefix.
 	err := store.Scan(ctx, []byte(Prefix), []byte(Prefix[:len(Prefix)-1]+"0"), func(key, value []byte) bool {
@@ -57,7 +62,10 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer) (*Store, error
 // load takes one record into memory. Records of a kind that this program does not know stay in the store.
 func (s *Store) load(key string, value []byte) error {
 	var c hemera.Conversion
-	if len(key) < len(convertPrefix) || key[:len(convertPrefix)] != convertPrefix {
+	switch {
+	case strings.HasPrefix(key, treePrefix):
+		return s.loadTree(key, value)
+	case !strings.HasPrefix(key, convertPrefix):
 		return nil
 	}
 	if err := json.Unmarshal(value, &c); err != nil || conversionKey(c.ID) != key {
@@ -67,6 +75,7 @@ func (s *Store) load(key string, value []byte) error {
 	return nil
 }
 
+// convertPrefix begins the keys of requests to convert.
 const convertPrefix = Prefix + "convert/"
 
 // conversionKey is the key of a request to convert. Keys are in the order of ids.
@@ -142,6 +151,7 @@ func (s *Store) put(ctx context.Context, c hemera.Conversion) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// A value, so that nobody changes what others have read.
 	s.conversions[c.ID] = c
 	return nil
 }

@@ -54,3 +54,29 @@ func TestALateDiskIsNotTakenForAnEmptyOne(t *testing.T) {
 		})
 	}
 }
+
+// TestABadPageOfAStripeIsNotMadeUp: nothing but the piece has it. A read fails, at whichever node, and the page is not repaired
+// with anything.
+func TestABadPageOfAStripeIsNotMadeUp(t *testing.T) {
+	b := newBench(t, 2)
+	b.layout = small(hemera.Stripe(2))
+	want := content(6 * hemera.PageSize)
+	c := b.put(62, want, 1, 2)
+	b.flip(c, 1, hemera.PageSize+5)
+	token, _ := b.read(c)
+	for round := range 2 {
+		for id := range b.hosts {
+			f := b.open(id+1, token, hemera.NodeOpen{})
+			got := make([]byte, len(want))
+			if n, err := f.ReadPages(got, nil, 0); err == nil || bytes.Equal(got, want) {
+				t.Errorf("round %d, node %d: %d bytes, %v", round, id+1, n, err)
+			}
+			_ = f.End(ctx, hemera.EndClose)
+			b.hosts[id].host.Wait()
+		}
+	}
+	v, err := b.hosts[0].host.Verify(t.Context(), b.hosts[0].disk, hemera.PieceID{File: c.File, Gen: c.Gen}, hemera.ChecksumNone)
+	if err != nil || len(v.Bad) != 1 {
+		t.Errorf("the bad pages are %v, %v", v.Bad, err)
+	}
+}

@@ -141,6 +141,9 @@ func (s *stripes) readPiece(index int, p []byte, sums []uint32, off int64) error
 			r.exclude(from, err)
 			return errs.Wrap(err, "transfer.Read", subject(r.cap))
 		case errs.KindOf(err) == errs.Corrupt:
+			if from.local == nil && s.instead(from, rest[n:], after(restSums, at, n), at+int64(n), err) {
+				return nil
+			}
 			k, err := r.patch(from, rest[n:], after(restSums, at, n), at+int64(n), err)
 			if err != nil {
 				return err
@@ -154,16 +157,34 @@ func (s *stripes) readPiece(index int, p []byte, sums []uint32, off int64) error
 	return nil
 }
 
+// instead computes a range that a peer has refused because of a bad page somewhere in it, and reports the piece. A peer says
+// not which page it is, and page by page the same range would be asked for as often as it has pages before the bad one. It
+// reports false if the others are not enough for all of the range: they may be for the bad page.
+func (s *stripes) instead(bad *replica, p []byte, sums []uint32, off int64, cause error) bool {
+	r := s.reader
+	if len(p) <= hemera.PageSize || s.rebuild(int(bad.target.Index), p, sums, off) != nil {
+		return false
+	}
+	r.host.Counters.ChecksumErrors.Add(1)
+	r.host.found(bad.target, r.piece(bad), cause)
+	r.host.Log.Warn("bad page served from another piece", "path", r.cap.Path, "trace", r.cap.Trace,
+		"disk", bad.target.Disk, "offset", off, "bytes", len(p), "error", cause)
+	return true
+}
+
 // rebuild computes what lies within a piece from other pieces.
 func (s *stripes) rebuild(index int, p []byte, sums []uint32, off int64) error {
 	code, err := s.reader.host.codes.get(s.layout)
 	if err != nil {
 		return err
 	}
-	// A stripe without parity cannot be read without any of its pieces.
+	// A stripe without parity cannot be read without any of its pieces. That the piece itself can be opened is no help: the
+	// caller wants what it cannot give, such as a page that is bad.
 	if code == nil {
-		_, err := s.reader.pick(index, nil)
-		return err // no parity: the piece is needed
+		if _, err := s.reader.pick(index, nil); err != nil {
+			return err
+		}
+		return s.reader.tooFew(errs.New(errs.Corrupt, "transfer.Read", subject(s.reader.cap), "the layout has no parity"))
 	}
 	// Steps are read one after the other: the reader's other columns are read at the same time.
 	for done := 0; done < len(p); done += decodeStep {

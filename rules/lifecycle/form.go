@@ -28,10 +28,12 @@ func Wanted(e hemera.Entry, f hemera.Form) (Stored, bool) {
 			s.Layout = e.Layout
 		}
 	}
+	// Layouts without blocks pass over it.
 	s.Layout = s.Layout.WithBlockSize(f.BlockSize)
 	if f.Space != "" {
 		s.Space = f.Space
 	}
+	// In their order, which says which of them is the policy's.
 	for _, sum := range e.Checksums {
 		s.Checksums = append(s.Checksums, sum.Kind)
 	}

@@ -40,6 +40,13 @@
 // and while it is made, opens to write the file wait, since they would begin from a generation that is gone. It is counted
 // against quotas as a whole, as it claimed nothing before.
 //
+// # Lifecycle rules
+//
+// Attributes of directories make rules (rules/lifecycle); the engine follows them. The manager keeps the list of those
+// directories up to date when attributes change (lifecycle.go), removes what expires unless somebody writes it, and notes the
+// days on which files are read where a rule asks for them (package reads): an open only puts an id into a bounded set, which
+// another goroutine writes to the namespace once a minute.
+//
 // # States of a write
 //
 //	begin -> granted --- its head reports it ---> open <-> detached
@@ -77,7 +84,8 @@
 //
 // # Goroutines and blocking
 //
-// [Manager.Run] has four: the cluster, the engine, the sweep of pending writes, and the counting of new quota nodes.
+// [Manager.Run] has one for each: the cluster, the engine, the sweep of pending writes, the counting of new quota nodes, the notes of
+// accesses.
 // Checksums that are not stored are computed in goroutines of their own, bounded for all and for each user (sums.go). Stat,
 // List and opens for reading wait for nothing but the namespace's cache. Changes wait for the store's sync. OpenFiles,
 // CheckFile, Fsck and Checksum wait for nodes, within bounds.

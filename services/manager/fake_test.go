@@ -175,6 +175,7 @@ type fakeNode struct {
 	// failCopies makes that many copies fail.
 	failCopies int
 	copies     int
+	spoils     bool                         // its conversions have another content than the file
 	badPages   int64                        // that verifying finds, until a repair
 	ruined     map[hemera.PieceID]bool      // pieces none of whose bytes are right, and that only a copy of another mends
 	network    func() *hemera.NetworkSample // nil: it samples nothing
@@ -311,6 +312,8 @@ func (n *fakeNode) execute(o hemera.Order) hemera.OrderResult {
 			sums = append(slices.Clone(sums), sum)
 		}
 		return hemera.OrderResult{ID: o.ID, Pieces: []hemera.PieceStat{stat}, Checksums: sums, Bytes: stat.Size, BadPages: n.badPages}
+	case hemera.OrderConvert:
+		return n.convert(o)
 	case hemera.OrderInventory:
 		return hemera.OrderResult{ID: o.ID, Pieces: n.inventory(o)}
 	case hemera.OrderRepair:

@@ -19,6 +19,7 @@ import (
 	"hemera/errs"
 	"hemera/platform/kv"
 	"hemera/rules/access"
+	"hemera/services/manager/reads"
 )
 
 // Options is what a manager is made of. Store, Writer and Tree are required.
@@ -66,6 +67,7 @@ type Manager struct {
 	*writeAdmin
 	*rebuilder
 	*converter
+	notes *reads.Writer // of days on which files were read
 	*recycler
 	*parts
 }
@@ -131,15 +133,16 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	// It is asked by the engine, and asks it: the engine is one of the parts.
 	convert := &converter{parts: p, opener: &opener{parts: p}, requests: asked}
+	rules := &ruleKeeper{parts: p, requests: asked, reads: new(reads.Notes)}
 	p.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, p.pieces}, Removals: o.Tree, Findings: o.Tree, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
-		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log, Conversions: maint.Conversions{Grants: convert, Requests: asked, Tree: o.Tree},
+		LostAfter: o.LostAfter, Now: o.Now, Log: o.Log, Lifecycle: rules.options(), Conversions: maint.Conversions{Grants: convert, Requests: asked, Tree: o.Tree},
 		Paused: func() bool { return !c.Rebuilding().IsZero() },
 	})
 	// From the clock and not from 1: a capability of the process before this one can still be committed, and must not
 	// name a write of this process.
 	p.nonce.Store(uint64(o.Now().UnixNano()))
-	m := newManager(p, convert, o)
+	m := newManager(p, convert, rules, o)
 	// The pieces that are known to be broken are durable; all else of the engine follows from the namespace and the view.
 	if err := m.engine.Load(ctx); err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
@@ -148,7 +151,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 }
 
 // newManager makes the services of the parts.
-func newManager(p *parts, convert *converter, o Options) *Manager {
+func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Manager {
 	// From the outside in: time, wait until changes are allowed, namespace. So the latency that is counted includes the wait.
 	names := timedNames{changes{p.tree, p.cluster.AwaitCurrent, p.engine.Wake, p.unknownYet}, p.ops}
 	writes := &writeAdmin{parts: p}
@@ -163,8 +166,8 @@ func newManager(p *parts, convert *converter, o Options) *Manager {
 	return &Manager{
 		Names:        names,
 		Directories:  timedDirectories{p.tree, p.ops},
-		Attributes:   timedAttributes{attributeChanges{p.tree, p.cluster.AwaitCurrent, p.cluster.View}, p.ops},
-		opener:       &opener{parts: p, own: own, asks: &writes.asks, left: observes.left},
+		Attributes:   timedAttributes{attributeChanges{p.tree, p.cluster.AwaitCurrent, p.cluster.View, rules}, p.ops},
+		opener:       &opener{parts: p, own: own, reads: rules.reads, asks: &writes.asks, left: observes.left},
 		ownWrites:    own,
 		locator:      &locator{parts: p, sums: newSums()},
 		control:      &control{parts: p, writes: writes, addr: o.Addr, sources: o.Sources},
@@ -176,6 +179,7 @@ func newManager(p *parts, convert *converter, o Options) *Manager {
 		writeAdmin:   writes,
 		rebuilder:    &rebuilder{parts: p, running: make(chan struct{}, 1)},
 		converter:    convert,
+		notes:        &reads.Writer{Notes: rules.reads, Await: p.cluster.AwaitCurrent, Write: p.tree.NoteAccess, Log: p.log},
 		recycler:     recycles,
 		parts:        p,
 	}
@@ -189,6 +193,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	g.Go(func() error { return m.sweep(ctx) })
 	g.Go(func() error { return m.watchNetwork(ctx) })
 	g.Go(func() error { return m.tree.RunQuotas(ctx) })
+	g.Go(func() error { return m.notes.Run(ctx) })
 	g.Go(func() error { return m.recycler.expire(ctx) })
 	err := g.Wait()
 	// A manager that fails says nothing: its next start then audits the disks.

@@ -6,6 +6,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/lifecycle"
 	"hemera/rules/policy"
 	"hemera/rules/recycle"
 )
@@ -77,6 +78,7 @@ type attributeChanges struct {
 	hemera.Attributes
 	await func(ctx context.Context) error // as in changes
 	view  func() *hemera.View             // for the names of spaces
+	rules *ruleKeeper                     // follows those that attributes make
 }
 
 // SetMode implements hemera.Attributes.
@@ -111,8 +113,14 @@ func (c attributeChanges) SetXattr(ctx context.Context, who hemera.Identity, pat
 	if err := c.check(path, name, string(value)); err != nil {
 		return err
 	}
+	if err := c.rules.isDirectory(ctx, who, path, name); err != nil {
+		return err
+	}
 	// The namespace checks who may set it; check judges the value only.
-	return c.Attributes.SetXattr(ctx, who, path, name, value, createOnly)
+	if err := c.Attributes.SetXattr(ctx, who, path, name, value, createOnly); err != nil {
+		return err
+	}
+	return c.rules.changed(ctx, path, name)
 }
 
 // RemoveXattr implements hemera.Attributes.
@@ -120,7 +128,10 @@ func (c attributeChanges) RemoveXattr(ctx context.Context, who hemera.Identity, 
 	if err := c.await(ctx); err != nil {
 		return err
 	}
-	return c.Attributes.RemoveXattr(ctx, who, path, name)
+	if err := c.Attributes.RemoveXattr(ctx, who, path, name); err != nil {
+		return err
+	}
+	return c.rules.changed(ctx, path, name)
 }
 
 // check refuses a setting of new files that would make every later write fail: the user who sets it can repair it, the
@@ -132,13 +143,27 @@ func (c attributeChanges) check(path, name, value string) error {
 	if err := recycle.CheckAttribute(name, value); err != nil {
 		return errs.Wrap(err, "manager.SetAttribute", path)
 	}
-	// An empty value asks for nothing.
-	if !policy.IsSpaceAttribute(name) || value == "" {
-		return nil
+	spaces, err := lifecycle.CheckAttribute(name, value)
+	if err != nil {
+		return errs.Wrap(err, "manager.SetAttribute", path)
 	}
-	if _, ok := c.view().Space(value); !ok {
-		return errs.New(errs.NotFound, "manager.SetAttribute", path, name+"="+value+": there is no such space").
-			WithRemedy("see `hemera space ls`, or make it with `hemera space set " + value + " define=24`")
+	// An empty value asks for nothing.
+	if policy.IsSpaceAttribute(name) && value != "" {
+		spaces = append(spaces, value)
+	}
+	for _, space := range spaces {
+		if err := c.hasSpace(path, name+"="+value, space); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasSpace refuses a setting that names a space which does not exist.
+func (c attributeChanges) hasSpace(path, setting, space string) error {
+	if _, ok := c.view().Space(space); !ok {
+		return errs.New(errs.NotFound, "manager.SetAttribute", path, setting+": there is no such space").
+			WithRemedy("see `hemera space ls`, or make it with `hemera space set " + space + " define=24`")
 	}
 	return nil
 }

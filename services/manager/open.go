@@ -14,11 +14,13 @@ import (
 	"hemera/rules/layout"
 	"hemera/rules/place"
 	"hemera/rules/policy"
+	"hemera/services/manager/reads"
 )
 
 // opener grants opens: the part of hemera.Files that decides where files are read and written.
 type opener struct {
 	*parts                           // shared with the other services
+	reads  *reads.Notes              // of files that are read
 	own    *ownWrites                // the writes of the process that asks
 	asks   *asks                     // questions to heads, of writers that seem to be gone
 	left   func(session string) bool // reports whether a client's session is connected to no door any more
@@ -79,6 +81,7 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 		Expires: now.Add(hemera.CapabilityLifetime),
 	}
 	if r.Access == hemera.AccessRead {
+		o.reads.Note(&prep.Entry, now)
 		return o.openRead(&c, &prep, r)
 	}
 	return o.openWrite(ctx, &c, &prep, since, r)

@@ -7,6 +7,7 @@ import (
 	gopath "path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"hemera"
@@ -74,6 +75,7 @@ func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explan
 	}
 	out.Reasons = append(out.Reasons, rep.engine.Explain(e)...)
 	out.Reasons = append(out.Reasons, rep.engine.ExplainForm(ctx, e, path)...)
+	out.Reasons = append(out.Reasons, rep.engine.ExplainRules(ctx, e, path)...)
 	if len(e.Pieces) < layout.Count(e.Layout, e.Size) {
 		rep.addTooFew(view, &out, e)
 	}
@@ -430,7 +432,7 @@ func (rep *reporter) whyJobs(ctx context.Context) (out hemera.Explanation, err e
 		case j.Kind == "heal":
 			r.About, r.Remedy = "bad pieces", ""
 		case j.Path != "":
-			r.About, r.Remedy = j.Kind+" of "+j.Path+" to "+j.To, ""
+			r.About, r.Remedy = strings.TrimSuffix(j.Kind+" of "+j.Path+" to "+j.To, " to "), ""
 		case j.Disk == 0:
 			r.About, r.Remedy = j.Kind+" of incomplete files", "hemera find / --stripediff names them, hemera why PATH explains one"
 		}

@@ -13,6 +13,7 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/core/transfer"
+	"hemera/core/transfer/conversion"
 	"hemera/errs"
 )
 
@@ -274,12 +275,7 @@ func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 			res.Bytes = pages * hemera.PageSize
 		}
 	case hemera.OrderSum:
-		var job transfer.Job
-		if job, err = r.job(store, o); err == nil {
-			var sum hemera.Checksum
-			sum, err = r.host.Sum(ctx, job, o.Checksum)
-			res.Checksums, res.Bytes = []hemera.Checksum{sum}, job.Cap.Size
-		}
+		res.Checksums, err = r.sum(ctx, o)
 	default:
 		err = errs.New(errs.Unsupported, "node.Order", o.Piece.String(), fmt.Sprintf("this node does not know order kind %d", o.Kind))
 	}
@@ -338,7 +334,7 @@ func (r *orders) convert(ctx context.Context, o hemera.Order) (int64, error) {
 	done := new(atomic.Int64)
 	r.copies.Store(o.ID, done)
 	defer r.copies.Delete(o.ID)
-	return r.pending.Convert(ctx, hemera.VerifiedPermit(from, o.From), hemera.VerifiedPermit(to, o.Token), done)
+	return conversion.Run(ctx, r.pending, hemera.VerifiedPermit(from, o.From), hemera.VerifiedPermit(to, o.Token), done)
 }
 
 // copied is how far the copies under way are.

@@ -48,7 +48,7 @@ func (c *client) setUp(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return c.setLayouts(ctx)
 }
 
 // run works until the context ends; what is begun is ended.
@@ -97,10 +97,13 @@ func (c *client) step(ctx context.Context) {
 // saw adds a line to the trace.
 func (c *client) saw(format string, args ...any) { c.w.trace.add(c.name, format, args...) }
 
-// bytes makes content that no other write makes.
-func (c *client) bytes() []byte {
+// bytes makes content that no other write makes, for a file with the layout.
+func (c *client) bytes(l hemera.Layout) []byte {
 	c.made++
 	sizes := []int{0, 1, 100, 4096, 5000, 20_000, 70_000} // around pages, and around what a node keeps in memory
+	if l.Coded() {
+		sizes = codedSizes(l)
+	}
 	size := sizes[c.rng.IntN(len(sizes))]
 	if size > 1 {
 		size -= c.rng.IntN(size / 2)
@@ -181,12 +184,12 @@ func (c *client) fetch(ctx context.Context, path string) (content, error) {
 // The oracle hears of it just before the close, from which on the content may show. Until then it must not.
 func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 	start := c.w.oracle.tick()
-	h, err := c.open(ctx, hemera.OpenRequest{Path: path, Access: access, Mode: 0o666, Force: c.rng.IntN(4) == 0})
+	h, err := c.open(ctx, hemera.OpenRequest{Path: path, Access: access, Mode: 0o666, Force: c.rng.IntN(4) == 0, Wish: c.wish()})
 	if err != nil {
 		c.saw("open %s for writing: %v", path, err)
 		return
 	}
-	p := c.bytes()
+	p := c.bytes(h.grant.Permit.Layout)
 	off, cut := 0, 0
 	if access == hemera.AccessUpdate {
 		if p, off, err = c.merge(ctx, h, path, start, p); err != nil {
@@ -210,10 +213,12 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 		c.saw("update %s without a change: %v", path, err)
 		return
 	}
-	what := contentOf(p[:len(p)-cut]) // what the file holds if the close succeeds
 	err = h.writeAll(ctx, p, off)
-	if err == nil && cut > 0 {
-		err = h.again(ctx, func(_ context.Context, f hemera.File) error { return f.Truncate(int64(len(p) - cut)) })
+	if p = p[:len(p)-cut]; err == nil && cut > 0 {
+		err = h.again(ctx, func(_ context.Context, f hemera.File) error { return f.Truncate(int64(len(p))) })
+	}
+	if err == nil && h.grant.Permit.Layout.Coded() {
+		p, err = c.edit(ctx, h, p)
 	}
 	// No close was sent, so the content must never show, and the oracle need not know it.
 	if err != nil {
@@ -221,6 +226,7 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 		h.hangUp()
 		return
 	}
+	what := contentOf(p) // what the file holds if the close succeeds
 	attempt := c.w.oracle.begin(path, fmt.Sprintf("%s write #%d", c.name, c.made), what)
 	doubt, err := h.close(ctx)
 	c.saw("write %s: %s, fxid %s gen %d: %v (doubt %t)", path, what, h.grant.Permit.File.Hex(), h.grant.Permit.Gen, err, doubt)

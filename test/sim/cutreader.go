@@ -58,7 +58,10 @@ func (c *client) cutRead(ctx context.Context) {
 
 // readOn reads some more chunks, and says whether the file ended.
 func (h *handle) readOn(ctx context.Context, all *[]byte, chunks int) (ended bool, err error) {
-	const chunk = 10_000 // no multiple of a page
+	chunk := 10_000 // no multiple of a page
+	if h.grant.Permit.Size > 100_000 {
+		chunk = 50_000
+	}
 	for range chunks {
 		p, n := make([]byte, chunk), 0
 		err := h.call(ctx, func(_ context.Context, f hemera.File) (err error) {

@@ -6,15 +6,21 @@
 // and machines that end at any moment (process.go, machine.go).
 //
 // Actors: clients create, update, rename, read and remove files at the same time (client.go). An admin sets quotas,
-// drains disks and takes backups. In some plans a machine has a bad cable, which its counts show (cable.go). A nemesis (nemesis.go) loses, delays and doubles messages, partitions the network also
+// drains disks and takes backups. In some plans a machine has a bad cable, which its counts show (cable.go). A nemesis
+// (nemesis.go) loses, delays and doubles messages, partitions the network also
 // in one direction, kills processes, cuts the power of machines, and makes disks fill up, refuse writes, stall, forget,
-// flip bits or vanish. Some plans also have slow moves and removals, wrong pieces in the place of later copies (plant.go),
+// flip bits or vanish. In half of the plans files have coded layouts beside copies (layouts.go), by their directory or by the
+// wish of the client, which also writes over, behind gaps, and reads back what it writes. Some plans also have slow moves and
+// removals, wrong pieces in the place of later copies (plant.go),
 // a node in bad hands (rogue.go), or a manager that starts over an older copy of its store (stale.go).
 //
 // Checks during a run: a client never sees content that was not written as a whole or that was refused, and no
 // acknowledged content is lost or changed while at most as many disks are gone as the layout has redundancy (oracle.go).
 // Checks after the faults stop: every file has all its pieces on healthy disks, disks hold nothing else, totals, lists
-// and quotas are exact, fsck finds nothing, and every backup can be restored (settle.go).
+// and quotas are exact, fsck finds nothing, and every backup can be restored (settle.go). The pieces of each coded file are read
+// past all servers: its parity agrees with its data (parity.go). At the very end of some runs more drives vanish at once than
+// files survive (ruin.go), or more pieces of a file are bad at one page (rot.go): what is lost is told exactly, and nothing
+// else is lost.
 //
 // Every choice comes from the seed. Time is that of a testing/synctest bubble, so a simulated minute takes milliseconds.
 // The scheduler of Go chooses how goroutines interleave at one instant, so a seed repeats the plan but not each

@@ -13,6 +13,7 @@ import (
 	"hemera/core/disk"
 	"hemera/errs"
 	"hemera/platform/vfs"
+	"hemera/rules/layout"
 )
 
 // drive is one device of a machine: it outlives processes and power cuts.
@@ -221,6 +222,9 @@ func (s *store) Create(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, er
 	// One in ten, so that most files are whole and the loss must be found among them.
 	if err == nil && s.w.plan.sabotage == ForgetPieces && s.w.coin(10) {
 		return &forgetful{Writer: inner, id: id, o: o}, nil
+	}
+	if _, isData := layout.Column(o.Layout, id.Index); err == nil && s.w.plan.sabotage == KeepParity && !isData {
+		return stubborn{inner}, nil
 	}
 	return inner, err
 }

@@ -87,7 +87,10 @@ func (h *handle) again(ctx context.Context, do func(context.Context, hemera.File
 
 // readAll reads the whole file in requests of one size.
 func (h *handle) readAll(ctx context.Context) ([]byte, error) {
-	const chunk = 10_000 // no multiple of a page
+	chunk := 10_000 // no multiple of a page
+	if h.grant.Permit.Size > 100_000 {
+		chunk = 90_000
+	}
 	var all []byte
 	for {
 		p, n := make([]byte, chunk), 0
@@ -107,7 +110,10 @@ func (h *handle) readAll(ctx context.Context) ([]byte, error) {
 
 // writeAll writes p from an offset on, in requests of one size, with a sync now and then.
 func (h *handle) writeAll(ctx context.Context, p []byte, off int) error {
-	const chunk = 30_000
+	chunk := 30_000
+	if len(p) > 100_000 {
+		chunk = 100_000
+	}
 	for at := off; at < len(p); at += chunk {
 		part := p[at:min(at+chunk, len(p))]
 		if err := h.again(ctx, func(_ context.Context, f hemera.File) error { return f.WritePages(part, nil, int64(at)) }); err != nil {

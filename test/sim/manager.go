@@ -106,7 +106,7 @@ type control struct {
 	from host
 	id   func() hemera.NodeID // caller, as its certificate would prove it; 0 before it joined
 
-	believed believed // with TrustFooters only
+	believed believed // with TrustFooters and RebuildOld only
 }
 
 var _ hemera.Control = (*control)(nil)
@@ -162,14 +162,15 @@ func (c *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64
 	if len(results) > 0 {
 		c.w.drag(ctx)
 	}
-	if c.w.plan.sabotage == TrustFooters {
-		results = append(results, c.believed.take()...)
-	}
+	results = append(results, c.believed.take()...)
 	orders, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) ([]hemera.Order, error) {
 		return m.Exchange(ctx, node, epoch, results)
 	})
 	if c.w.plan.sabotage == TrustFooters {
 		orders = c.believed.leave(c.w, orders)
+	}
+	if c.w.plan.sabotage == RebuildOld {
+		orders = c.believed.rebuildOld(c.w, orders)
 	}
 	return orders, err
 }

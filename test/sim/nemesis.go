@@ -265,13 +265,17 @@ func (n *nemesis) sicken(ctx context.Context, d *drive) {
 	d.faulty.Heal()
 }
 
-// torture has the one drive that may lose data lose some.
+// torture has a drive that may lose data lose some.
 func (n *nemesis) torture(ctx context.Context) {
 	if !n.w.plan.cruel {
 		return
 	}
-	m := n.w.machines[n.w.plan.victim[0]]
-	d := m.drives[n.w.plan.victim[1]]
+	at := n.w.plan.victims[0]
+	if others := len(n.w.plan.victims); others > 1 {
+		at = n.w.plan.victims[n.rng.IntN(others)]
+	}
+	m := n.w.machines[at[0]]
+	d := m.drives[at[1]]
 	switch n.rng.IntN(4) {
 	case 0, 1:
 		// What was rotten stays so until a read or a scrub finds it.

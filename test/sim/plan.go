@@ -26,6 +26,10 @@ const (
 	TrustFooters
 	// ForgetMarks: nodes do not show how far they saw the manager.
 	ForgetMarks
+	// KeepParity: what is written over in a parity piece stays as it was.
+	KeepParity
+	// RebuildOld: pieces of coded files are made again from an older generation, where a drive still has that.
+	RebuildOld
 )
 
 // Options say what to simulate.
@@ -60,10 +64,12 @@ type plan struct {
 	lossy bool
 	loser int
 	// stale: the manager's directory is put back to an older copy now and then.
-	stale bool
-	// victim is the one drive that may lose what it acknowledged; without, all keep it.
-	victim [2]int
-	cruel  bool // some faults lose data on the victim
+	stale   bool
+	layouts // of coded files
+	// victims are the drives that may lose what they acknowledged, by machine and number; all others keep it. No file has less
+	// redundancy than there are of them.
+	victims [][2]int
+	cruel   bool // some faults lose data on the victims
 }
 
 // newPlan draws a plan from the seed: sizes of the cluster, actors and faults.
@@ -105,7 +111,7 @@ func newPlan(o Options) plan {
 	}
 	// With one replica, a drive that loses data loses files, and nothing could be checked.
 	p.cruel = p.replicas > 1 && r.IntN(2) == 0
-	p.victim = [2]int{r.IntN(p.machines), r.IntN(p.drives)}
+	p.victims = [][2]int{{r.IntN(p.machines), r.IntN(p.drives)}}
 	// A file acknowledged with fewer pieces than its layout has less redundancy until it is repaired.
 	p.minPieces = "auto"
 	if p.cruel {
@@ -116,6 +122,7 @@ func newPlan(o Options) plan {
 		p.machines, p.drives, p.load = 3, 1, 3*time.Minute
 		p.plants, p.stale, p.rogue, p.hold = false, false, false, 0
 	}
+	p.drawLayouts()
 	if r := p.random("lossy"); r.IntN(4) == 0 {
 		p.lossy, p.loser = true, r.IntN(p.machines)
 	}

@@ -59,12 +59,13 @@ func (n planter) plant(ctx context.Context) {
 		// Any index: a copy of another piece of the file is as wrong as other bytes.
 		piece := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: uint8(n.rng.IntN(int(e.Layout.Pieces)))}
 		how := plant(n.rng.IntN(int(plants)))
-		if d := n.w.drive(at); how == plantOther && (n.w.victim(d) || d.hasServed(piece)) {
+		if d := n.w.drive(at); how == plantOther && (n.w.victim(d) || d.hasServed(piece) || e.Layout.Coded() && (n.w.plan.cruel || n.w.plan.stale)) {
 			// No read could tell the bytes from the right ones. A drive that lies may take back what replaced them, and a
-			// reader whose grant is older than the piece's move from here comes for them.
+			// reader whose grant is older than the piece's move from here comes for them. Of a coded file the checksum of the
+			// file does not show it either, when an audit finds the piece where another is gone.
 			how = plantStale
 		}
-		if p := n.content(&e, disks); p != nil {
+		if p := n.content(&e, piece.Index, disks); len(p) > 0 {
 			n.did("plants a piece that is %s of %s: %s on disk %d: %v", how, name, piece, at.ID, n.w.drive(at).plant(n.rng, piece, how, &e, p))
 		}
 	}
@@ -95,27 +96,32 @@ func (n planter) plantWrite(ctx context.Context) {
 		n.w.drive(at).plant(n.rng, piece, plantStale, &e, make([]byte, 100)))
 }
 
-// content is what a file holds, read from a drive that has it all; nil if none does.
-// It reads the disk itself, without delays and faults of the store around it.
-func (n planter) content(e *hemera.Entry, disks []hemera.Disk) []byte {
+// content is what a piece of a file should hold, read from drives that have it; nil if they do not.
+func (n planter) content(e *hemera.Entry, index uint8, disks []hemera.Disk) []byte {
+	have := map[uint8][]byte{}
 	for _, p := range e.Pieces {
 		i := slices.IndexFunc(disks, func(d hemera.Disk) bool { return d.ID == p.Disk })
 		if i < 0 {
 			continue
 		}
-		s := n.w.drive(disks[i]).store.Load()
-		r, err := s.Disk.Open(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index})
+		b, err := n.w.drive(disks[i]).pieceBytes(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index})
 		if err != nil {
 			continue
 		}
-		data := make([]byte, e.Size)
-		n, _ := r.ReadPages(data, nil, 0)
-		_ = r.Close()
-		if n == len(data) {
-			return data
+		if p.Index == index || !e.Layout.Coded() {
+			return b
 		}
+		have[p.Index] = b
 	}
-	return nil
+	data := joined(e.Layout, e.Size, have)
+	if int64(len(data)) != e.Size {
+		return nil
+	}
+	pieces, err := cut(e.Layout, data)
+	if err != nil {
+		return nil
+	}
+	return pieces[index]
 }
 
 // plant makes a piece of the file's, with the content p changed or not, and does it harm.

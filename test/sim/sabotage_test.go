@@ -11,7 +11,7 @@ func TestSabotageIsNoticed(t *testing.T) {
 	for name, sabotage := range map[string]Sabotage{
 		"commits dropped": DropCommits, "pieces forgotten": ForgetPieces, "moves over removals": MoveOverRemovals,
 		"readers mixed": MixReaders, "nodes believed": BelieveNodes, "footers trusted": TrustFooters, "marks forgotten": ForgetMarks,
-		"bars forgotten": ForgetBars,
+		"bars forgotten": ForgetBars, "parity kept": KeepParity, "old pieces rebuilt": RebuildOld,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -53,8 +53,10 @@ func (w judge) settle(ctx context.Context) {
 	w.checkQuotas(ctx)
 	w.checkReads(ctx)
 	w.checkPieces(ctx)
+	w.checkParity(ctx)
 	w.checkDrives(ctx)
 	w.checkCable(ctx)
+	ruiner{w}.ruin(ctx)
 }
 
 // audit compares disks and namespace once; what it finds is mended afterwards. Only what crashes
@@ -74,7 +76,7 @@ func (w judge) audit(ctx context.Context) {
 	}
 }
 
-// tortured reports whether the disk is the one that may lose data.
+// tortured reports whether the disk is one that may lose data.
 func (w judge) tortured(id hemera.DiskID) bool {
 	d, ok := w.head.Load().Cluster().View().Disk(id)
 	return ok && w.victim(w.drive(d))
@@ -95,16 +97,18 @@ func (w judge) mended(ctx context.Context) {
 }
 
 // mendedIn waits until nothing is left to repair, and returns what is left after the limit.
-// It asks every five simulated seconds.
+// It asks every few simulated seconds.
 func (w judge) mendedIn(ctx context.Context, limit time.Duration) (left string) {
-	const pause = 5 * time.Second
+	// Not the pause of any server: what fsck looks at is locked, and the server that wants it would find it so each time.
+	const pause = 4300 * time.Millisecond
 	for waited := time.Duration(0); waited < limit; waited += pause {
 		if left = w.unmended(ctx); left == "" {
 			return ""
 		}
 		rest(ctx, pause)
 	}
-	return left
+	jobs, err := w.head.Load().Jobs(ctx)
+	return fmt.Sprintf("%s; jobs: %+v %v", left, jobs, err)
 }
 
 // unmended says what is left to repair, or "".
@@ -118,6 +122,10 @@ func (w judge) unmended(ctx context.Context) string {
 	if w.keeper.again { // what it does not know of is kept
 		report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "newer" })
 	}
+	if wrong := (ruiner{w}).losses(&report); wrong != "" {
+		return wrong
+	}
+	report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "under_replicated" && w.fewDisks(ctx, p.Files) })
 	if len(report.Problems) > 0 {
 		return fmt.Sprintf("fsck finds %+v", report.Problems)
 	}
@@ -168,6 +176,10 @@ func (w judge) checkReads(ctx context.Context) {
 		if errs.KindOf(err) == errs.NotFound && strings.Contains(err.Error(), "no such") {
 			found, err = absent, nil // its directory was renamed
 		}
+		if w.lost[files[path].ID] {
+			ruiner{w}.checkLost(path, found, err)
+			continue
+		}
 		if err != nil {
 			w.fail("%s (%s) cannot be read: %v", path, files[path].ID.Hex(), err)
 			continue
@@ -187,7 +199,7 @@ func (w judge) checkPieces(ctx context.Context) {
 		if err != nil {
 			w.fail("file check %s: %v", path, err)
 		}
-		want := layout.Count(e.Layout, e.Size)
+		want := min(layout.Count(e.Layout, e.Size), w.usable())
 		if len(checks) != want {
 			w.fail("%s has %d pieces, not %d", path, len(checks), want)
 		}
@@ -267,5 +279,24 @@ func (w judge) surplus(ctx context.Context, id hemera.DiskID, files []string) []
 		return err == nil && slices.ContainsFunc(entries, func(e hemera.Entry) bool {
 			return e.ID == p.File && e.Gen == p.Gen && slices.Contains(e.Pieces, hemera.Piece{Index: p.Index, Disk: id})
 		})
+	})
+}
+
+// usable is how many disks can have pieces, now that every fault but the loss of drives is over.
+func (w judge) usable() (count int) {
+	for _, d := range w.head.Load().Cluster().View().Disks {
+		if !w.drive(d).gone.Load() {
+			count++
+		}
+	}
+	return count
+}
+
+// fewDisks reports whether each of the files is lost, or has a piece on every disk and lacks only what there is no disk for.
+func (w judge) fewDisks(ctx context.Context, files []hemera.FileID) bool {
+	return !slices.ContainsFunc(files, func(id hemera.FileID) bool {
+		e, _, err := w.head.Load().tree.Resolve(ctx, id)
+		left := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return !w.there(p.Disk) })
+		return err != nil || !w.lost[id] && len(left) < min(layout.Count(e.Layout, e.Size), w.usable())
 	})
 }

@@ -78,7 +78,7 @@ func (s *strained) IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.
 
 // rotate has all disks but a few drained, and then others, so that pieces come back to where they were a
 // moment ago.
-// As many disks as replicas stay in use, so that files always have room.
+// As many disks as a file has pieces stay in use, so that files always have room.
 func (n *nemesis) rotate(ctx context.Context) {
 	h := n.w.head.Load()
 	if h == nil {
@@ -88,7 +88,7 @@ func (n *nemesis) rotate(ctx context.Context) {
 	order := n.rng.Perm(len(disks))
 	for place, i := range order {
 		config := hemera.ConfigDrain
-		if place < n.w.plan.replicas {
+		if place < n.w.plan.mostPieces() {
 			config = hemera.ConfigRW
 		}
 		err := h.SetDisk(ctx, disks[i].ID, "configstatus", string(config))

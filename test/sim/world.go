@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,7 @@ type world struct {
 	overheard   overheard                // grants the rogue may misuse
 	stalled     stalled                  // commits that arrive hours late
 	keeper      keeper                   // older copies of the manager's store
+	lost        map[hemera.FileID]bool   // of the judge: files that too many lost drives had
 
 	acknowledged atomic.Int64 // writes
 	straining    atomic.Bool  // while clients work
@@ -144,6 +146,9 @@ func (w *world) begin(ctx context.Context) error {
 	if err := h.SetSpace(ctx, "default", "policy.minpieces", w.plan.minPieces); err != nil {
 		return err
 	}
+	if err := h.SetSpace(ctx, "default", "policy.blocksize", "64k"); err != nil { // several rows in files of some 100 KiB
+		return err
+	}
 	for i := range w.plan.clients {
 		c := newClient(w, i)
 		w.clients = append(w.clients, c)
@@ -230,8 +235,8 @@ func (w *world) drive(d hemera.Disk) *drive {
 	return w.machines[d.Node-1].drive(d.Path)
 }
 
-// victim reports whether the drive is the one that may lose data.
+// victim reports whether the drive is one that may lose data.
 // All other drives keep what they acknowledged, whatever happens to their machine.
 func (w *world) victim(d *drive) bool {
-	return w.plan.cruel && d == w.machines[w.plan.victim[0]].drives[w.plan.victim[1]]
+	return w.plan.cruel && slices.ContainsFunc(w.plan.victims, func(at [2]int) bool { return d == w.machines[at[0]].drives[at[1]] })
 }

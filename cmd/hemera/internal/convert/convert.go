@@ -27,7 +27,7 @@ func Command(e *cli.Env) *cobra.Command {
 The manager remembers the request, and nodes do it in the background: each file is read, verified,
 written again and compared by all its checksums before it replaces the old one. Its id, owner, mode,
 times and attributes stay, and those who are reading it go on. A file that is being written is left
-alone and tried again, in all for about three quarters of an hour.
+alone and tried again, in all for about an hour.
 
   --layout     plain, replica:2, rs:4+2, stripe:4, lrc:12+2+2; EOS's raid5, raid6, archive, qrain as raid6:8
   --blocksize  of layouts with blocks: 64k to 16M

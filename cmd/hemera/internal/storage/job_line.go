@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"strings"
 
 	"hemera"
 	"hemera/cmd/hemera/internal/cli"
@@ -18,7 +19,7 @@ func JobLine(j hemera.JobStatus, width int) string {
 	}
 	of := fmt.Sprintf("%s of disk %d", j.Kind, j.Disk)
 	if j.Path != "" {
-		of = j.Kind + " of " + j.Path + " to " + j.To
+		of = strings.TrimSuffix(j.Kind+" of "+j.Path+" to "+j.To, " to ")
 	}
 	b := fmt.Sprintf("%s %s  %s  %s of %s  %s left", of, j.State, cli.Bar(progress(j), width),
 		output.Bytes(j.BytesDone), output.Bytes(j.BytesDone+j.BytesLeft), output.Count(j.FilesLeft, "file"))

@@ -1,0 +1,354 @@
+package maint
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/lifecycle"
+)
+
+// Lifecycle is what the engine follows the lifecycle rules of directories with. Without Trees it follows none.
+type Lifecycle struct {
+	Trees RuleTrees
+	// Attributes returns the sys.* attributes that are in force in a directory.
+	Attributes func(ctx context.Context, path string) (map[string][]byte, error)
+	// Remove removes a file that is still what was decided on, else it fails with Conflict, or Locked while it is written.
+	Remove func(ctx context.Context, path string, e hemera.Entry) error
+	// Track is told below which directories accesses are to be noted, whenever that may have changed. It does not block.
+	Track func(dirs map[hemera.FileID]bool)
+}
+
+// RuleTrees remembers the directories with rules of their own; core/requests has it.
+type RuleTrees interface {
+	RuleTrees() []hemera.RuleTree
+	// PutRuleTree and RemoveRuleTree are durable when they return.
+	PutRuleTree(ctx context.Context, t hemera.RuleTree) error
+	RemoveRuleTree(ctx context.Context, dir hemera.FileID) error
+}
+
+const (
+	// lifecycleRest is how long the worker rests at most when nobody wakes it.
+	lifecycleRest = time.Minute
+	// lifecycleRetry is after how long a tree is looked through again in which files could not be converted or removed, if that
+	// is sooner than by its rules.
+	lifecycleRetry = 10 * time.Minute
+)
+
+// lifecycler follows the rules of directories: it looks through the files below each of them once in an interval, and has
+// those that are due removed or converted. A directory below that has rules of its own has a scan of its own. What is
+// durable is when a tree was scanned; a scan that a restart ends begins again.
+type lifecycler struct {
+	engine *Engine
+
+	mu    sync.Mutex
+	scans map[hemera.FileID]*scan // running, or the last one of a tree if it did something
+}
+
+// scan is one look through the files of a tree.
+type scan struct {
+	*job
+	tree  hemera.RuleTree   // as it was when the scan began
+	rules lifecycle.Rules   // in force in the directory, and below
+	total hemera.TreeTotals // of the directory, for what is left
+
+	mu      sync.Mutex        // guards what follows
+	seen    hemera.TreeTotals // files and bytes that were looked at
+	failed  int64             // files that could not be removed or converted
+	expired int64             // files that were removed
+}
+
+// newLifecycler is a worker without scans: they follow from the trees.
+func newLifecycler(e *Engine) *lifecycler {
+	return &lifecycler{engine: e, scans: map[hemera.FileID]*scan{}}
+}
+
+func (l *lifecycler) Name() string { return "lifecycle" }
+
+// Step begins the scans that are due, and forgets directories without rules.
+func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
+	o := &l.engine.Lifecycle
+	if o.Trees == nil {
+		return time.Hour, nil
+	}
+	// All trees in each step: there are few, and their directories are in the namespace's cache.
+	tracked, rest := map[hemera.FileID]bool{}, lifecycleRest
+	var failed error
+	for _, t := range o.Trees.RuleTrees() {
+		root, path, rules, err := l.look(ctx, t)
+		if err == nil && rules != nil {
+			t, err = l.track(ctx, t, rules.NeedAccess())
+		}
+		// One directory that cannot be looked at does not keep the others.
+		failed = cmp.Or(failed, err)
+		if err != nil || rules == nil {
+			continue
+		}
+		tracked[t.Dir] = rules.NeedAccess()
+		if wait := t.Scanned.Add(rules.Interval()).Sub(l.engine.Now()); wait > 0 {
+			rest = min(rest, wait)
+		} else {
+			l.start(ctx, &scan{job: newJob("lifecycle", 0, l.engine.Now), tree: t, rules: *rules, total: root.Tree}, root, path)
+		}
+	}
+	o.Track(tracked)
+	return rest, failed
+}
+
+// look finds a directory and the rules that are in force there. The rules are nil if there is nothing to do: it is in a
+// recycle bin, or has no rules any more and is forgotten.
+func (l *lifecycler) look(ctx context.Context, t hemera.RuleTree) (root hemera.Entry, path string, rules *lifecycle.Rules, err error) {
+	root, path, err = l.engine.Files.Resolve(ctx, t.Dir)
+	gone := errors.Is(err, errs.NotFound)
+	switch {
+	case err != nil && !gone:
+		return root, path, nil, err
+	// By the directory's own attributes: what it inherits is followed from above.
+	case gone || !lifecycle.Own(root.Xattrs):
+		l.mu.Lock()
+		delete(l.scans, t.Dir)
+		l.mu.Unlock()
+		return root, path, nil, l.engine.Lifecycle.Trees.RemoveRuleTree(ctx, t.Dir)
+	case !strings.HasPrefix(path, "/"):
+		return root, path, nil, nil // it may be restored
+	}
+	attrs, err := l.engine.Lifecycle.Attributes(ctx, path)
+	if err != nil {
+		return root, path, nil, err
+	}
+	in := lifecycle.Rules{}.Under(attrs)
+	return root, path, &in, nil
+}
+
+// track remembers since when accesses below a directory are noted, if its rules need them.
+func (l *lifecycler) track(ctx context.Context, t hemera.RuleTree, need bool) (hemera.RuleTree, error) {
+	if need == !t.Since.IsZero() {
+		return t, nil
+	}
+	// Before this moment nobody noted anything, so files count as used now.
+	t.Since = time.Time{}
+	if need {
+		t.Since = l.engine.Now().UTC().Round(0)
+	}
+	return t, l.engine.Lifecycle.Trees.PutRuleTree(ctx, t)
+}
+
+// start begins a scan, unless the tree is being scanned or too many others are.
+func (l *lifecycler) start(ctx context.Context, s *scan, root hemera.Entry, path string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// What cannot begin now is due in the next step as well.
+	running := 0
+	for dir, other := range l.scans {
+		if _, ended := other.state(); ended.IsZero() {
+			if running++; dir == s.tree.Dir || running >= treesAtOnce {
+				return
+			}
+		}
+	}
+	s.status.Path = path // nobody else has it yet
+	s.set("running", "")
+	l.scans[s.tree.Dir] = s
+	l.engine.group.Go(func() {
+		l.run(ctx, s, root, path)
+		l.engine.Wake() // another tree may be due, and there may be pieces to remove
+	})
+}
+
+// run looks through the files of a tree, and remembers when.
+func (l *lifecycler) run(ctx context.Context, s *scan, root hemera.Entry, path string) {
+	// The interval runs from the beginning: what becomes due during the scan waits no longer than that.
+	began := l.engine.Now()
+	var group sync.WaitGroup
+	w := walker{
+		tree: l.engine.Conversions.Tree,
+		visit: func(at string, e hemera.Entry) error {
+			return l.visit(ctx, s, &group, strings.TrimSuffix(path, "/")+"/"+at, e)
+		},
+		enter: func(_ string, dir hemera.Entry) bool { return !l.elsewhere(ctx, dir) },
+		leave: func() {},
+	}
+	err := w.walk(ctx, root, path, "")
+	group.Wait()
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		s.job.failed(err)
+	}
+	// A change of the rules meanwhile has them looked at again at once.
+	for _, now := range l.engine.Lifecycle.Trees.RuleTrees() {
+		if now.Dir != s.tree.Dir || !now.Scanned.Equal(s.tree.Scanned) {
+			continue
+		}
+		now.Scanned = began.UTC().Round(0)
+		if interval := s.rules.Interval(); (err != nil || s.failures() > 0) && interval > lifecycleRetry {
+			now.Scanned = now.Scanned.Add(lifecycleRetry - interval)
+		}
+		if err := l.engine.Lifecycle.Trees.PutRuleTree(ctx, now); err != nil {
+			l.engine.Log.Error("that a tree was looked through is not stored", "path", path, "error", err)
+		}
+	}
+	l.end(s, path)
+}
+
+// end ends a scan. One that did nothing is not shown.
+func (l *lifecycler) end(s *scan, path string) {
+	s.set("done", "")
+	// Most scans find nothing to do; they would hide the others in the list of jobs.
+	r := s.report(0, 0)
+	if r.FilesDone+r.Failed > 0 {
+		l.engine.Log.Info("lifecycle rules followed", "path", path, "expired", s.expired, "converted", r.FilesDone-s.expired, "failed", r.Failed)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.scans[s.tree.Dir] == s {
+		delete(l.scans, s.tree.Dir)
+	}
+}
+
+// elsewhere reports whether a directory has rules of its own, and so a scan of its own. One that is not known yet, as its
+// attributes came another way, is known from now on.
+func (l *lifecycler) elsewhere(ctx context.Context, dir hemera.Entry) bool {
+	if !lifecycle.Own(dir.Xattrs) {
+		return false
+	}
+	for _, t := range l.engine.Lifecycle.Trees.RuleTrees() {
+		if t.Dir == dir.ID {
+			return true
+		}
+	}
+	if err := l.engine.Lifecycle.Trees.PutRuleTree(ctx, hemera.RuleTree{Dir: dir.ID}); err != nil {
+		l.engine.Log.Warn("the rules of a directory are not followed", "fid", dir.ID, "error", err)
+	}
+	return true
+}
+
+// visit does with a file what its rules say. It blocks while as much is under way as may be.
+func (l *lifecycler) visit(ctx context.Context, s *scan, group *sync.WaitGroup, path string, e hemera.Entry) error {
+	// By the clock of now: a scan of a large tree takes a while.
+	action := s.rules.Decide(e, s.tree.Since, l.engine.Now())
+	if action.None() {
+		s.look(e)
+		return nil
+	}
+	select {
+	case l.engine.converter.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	// Removals are short, and share the slots: they are bounded like conversions.
+	group.Go(func() {
+		defer func() { <-l.engine.converter.slots }()
+		part := s.begin(e.Size)
+		var bytes int64
+		var err error
+		if action.Expire {
+			err = l.engine.Lifecycle.Remove(ctx, path, e)
+		} else {
+			bytes, err = l.engine.converter.convert(ctx, e, action.Form, part.to)
+		}
+		s.count(e, action.Expire, err)
+		if counted := part.end(); err == nil {
+			s.moved(bytes, counted)
+		}
+	})
+	return nil
+}
+
+// look counts a file that was looked at.
+func (s *scan) look(e hemera.Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen.Files++
+	s.seen.Bytes += e.Size
+}
+
+// count counts a file that was tried. One that is in use is due at the next scan, too.
+func (s *scan) count(e hemera.Entry, expire bool, err error) {
+	s.look(e)
+	if err != nil && !inUse(err) {
+		s.job.failed(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err != nil && !inUse(err):
+		s.failed++
+	case err == nil && expire:
+		s.expired++
+	}
+}
+
+// failures is how many files could not be removed or converted.
+func (s *scan) failures() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// listJobs implements jobLister: scans under way, and the last one of each tree in which something was done.
+func (l *lifecycler) listJobs(context.Context) (list []hemera.JobStatus, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range l.trees() {
+		s := l.scans[t.Dir]
+		if s == nil {
+			continue
+		}
+		s.mu.Lock()
+		left := s.total.Add(s.seen.Negate())
+		s.mu.Unlock()
+		if _, ended := s.state(); !ended.IsZero() {
+			left = hemera.TreeTotals{}
+		}
+		list = append(list, s.report(max(0, left.Files), max(0, left.Bytes)))
+	}
+	return list, nil
+}
+
+// trees are the directories with rules, in their order.
+func (l *lifecycler) trees() []hemera.RuleTree {
+	if l.engine.Lifecycle.Trees == nil {
+		return nil
+	}
+	return l.engine.Lifecycle.Trees.RuleTrees()
+}
+
+// ExplainRules says what the lifecycle rules will do with the file, at the path, if it stays as it is.
+func (ex *explainer) ExplainRules(ctx context.Context, entry hemera.Entry, path string) []hemera.Reason {
+	o := &ex.engine.Lifecycle
+	if o.Trees == nil || len(o.Trees.RuleTrees()) == 0 {
+		return nil
+	}
+	dir := path[:max(1, strings.LastIndexByte(path, '/'))]
+	attrs, err := o.Attributes(ctx, dir)
+	if err != nil {
+		return nil
+	}
+	// The nearest directory with rules says since when accesses are noted.
+	var since time.Time
+	nearest := ""
+	for _, t := range o.Trees.RuleTrees() {
+		if _, at, err := ex.engine.Files.Resolve(ctx, t.Dir); err == nil && len(at) > len(nearest) && strings.HasPrefix(path, strings.TrimSuffix(at, "/")+"/") {
+			since, nearest = t.Since, at
+		}
+	}
+	action, when, ok := lifecycle.Rules{}.Under(attrs).Next(entry, since, ex.engine.Now())
+	if !ok {
+		return nil
+	}
+	r := hemera.Reason{About: "lifecycle", Text: fmt.Sprintf("becomes %s on %s, if it stays as it is", action.Form, when.UTC().Format(time.DateOnly)),
+		Remedy: "hemera attr ls " + nearest + " shows the rule"}
+	if action.Expire {
+		r.Text = fmt.Sprintf("expires on %s, if it stays as it is", when.UTC().Format(time.DateOnly))
+	}
+	return []hemera.Reason{r}
+}

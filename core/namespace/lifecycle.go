@@ -1,0 +1,103 @@
+package namespace
+
+import (
+	"context"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/lifecycle"
+)
+
+// Rules themselves are attributes, which the namespace only stores: rules/lifecycle reads them, and the background work
+// follows them. Here is what needs a transaction of its own: a removal that must hit exactly what was decided on, and the day
+// of the last access, which is written for many files at once and is no change that a user made.
+
+// Lifecycle is what the lifecycle rules of directories change: files that expire, and when files were read.
+type Lifecycle struct{ *base }
+
+// RemoveUnchanged removes the file at the path for the system, as [Tree.Remove] does: where there is a recycle bin for it,
+// it goes there. Conflict if the path has another file, or the file another content, than what was decided on.
+func (n Lifecycle) RemoveUnchanged(ctx context.Context, path string, was hemera.Entry) error {
+	return Tree(n).remove(ctx, hemera.SystemIdentity(), path, hemera.KindFile, func(t tx, op, path, who string, f found) error {
+		// In the transaction of the removal: nothing can come between the look and the act.
+		if f.entry.ID != was.ID || f.entry.Gen != was.Gen || !f.entry.Mtime.Equal(was.Mtime) {
+			return refuse(errs.Conflict, op, path, "the file was changed or replaced meanwhile")
+		}
+		return t.retire(op, path, who, f)
+	})
+}
+
+const (
+	// accessBatch is how many files get their day of access in one change.
+	accessBatch = 64
+	// accessRoom is how many bytes of attributes a file may have for that: larger records are not written for it.
+	accessRoom = 4 << 10
+)
+
+// NoteAccess writes the day on which files were read to their attributes, of those that are below a directory that within
+// reports, and have no such day or an earlier one. It changes no times and makes no events. Files that are gone are no error.
+func (n Lifecycle) NoteAccess(ctx context.Context, day string, files []hemera.FileID, within func(dir hemera.FileID) bool) error {
+	// Small batches, so that other changes do not wait for one that is about thousands of files.
+	for len(files) > 0 {
+		batch := files[:min(len(files), accessBatch)]
+		files = files[len(batch):]
+		note := func(t tx, write bool) error {
+			for _, id := range batch {
+				if err := (accessTx{t, day, within}).note(id, write); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		// First without writing, so that the leader finds everything in the cache.
+		if _, err := n.look(ctx, func(t tx) error { return note(t, false) }); err != nil {
+			return err
+		}
+		if err := n.update(ctx, func(t tx) error { return note(t, true) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accessTx notes accesses within one transaction.
+type accessTx struct {
+	tx
+	day    string                       // as package lifecycle writes it
+	within func(dir hemera.FileID) bool // reports whether a rule of the directory asks
+}
+
+// note notes that the file was read.
+func (t accessTx) note(id hemera.FileID, write bool) error {
+	// Days are compared as texts: a note of an earlier day may come late, and is dropped.
+	e, err := t.ByID(id)
+	if err != nil || e == nil || e.IsDir() || string(e.Xattrs[lifecycle.AttrAccess]) >= t.day {
+		return err
+	}
+	parent, err := t.ByID(e.Parent)
+	if err != nil || parent == nil {
+		return err
+	}
+	dirs, _, err := t.Above(parent)
+	if err != nil {
+		return err
+	}
+	// The rules may have changed since the file was read, or the file may have been moved.
+	asked := false
+	for _, dir := range dirs {
+		asked = asked || t.within(dir.ID)
+	}
+	// The record is written again as a whole, and its room in a batch is bounded.
+	room := 0
+	for name, value := range e.Xattrs {
+		room += len(name) + len(value)
+	}
+	if !asked || !write || room > accessRoom || len(e.Xattrs) >= hemera.XattrsMax {
+		return nil
+	}
+	// A copy, as the entry is shared. Nothing else of it changes: not its ctime, and no event is logged.
+	noted := *e
+	noted.Xattrs = mergeXattrs(e.Xattrs, map[string][]byte{lifecycle.AttrAccess: []byte(t.day)})
+	t.PutEntry(&noted)
+	return nil
+}

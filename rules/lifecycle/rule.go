@@ -1,0 +1,241 @@
+package lifecycle
+
+import (
+	"errors"
+	"fmt"
+	gopath "path"
+	"strconv"
+	"strings"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// The attributes that this package reads: of directories, and AttrAccess of files, where the system writes the day of the
+// last access.
+const (
+	AttrExpire  = "sys.lifecycle.expire"
+	AttrConvert = "sys.lifecycle.convert"
+	AttrAccess  = "sys.lifecycle.access"
+	AttrMatch   = "sys.lru.expire.match" // EOS's
+	prefix      = "sys.lifecycle."
+)
+
+// Off is the value that ends what directories above say.
+const Off = "off"
+
+const (
+	// ageMin is the shortest time of a rule: a shorter one could remove what is being written.
+	ageMin = time.Minute
+	// rulesMax is how many rules an attribute may have.
+	rulesMax = 64
+)
+
+// rule is what becomes of files that meet all of its conditions.
+type rule struct {
+	form        hemera.Form   // of a conversion
+	age, unused time.Duration // 0: any
+	min, max    int64         // bytes; max is -1 for any
+	name        string        // a pattern; "" for any
+}
+
+// IsAttribute reports whether an attribute of a directory makes rules for the files below it.
+func IsAttribute(name string) bool {
+	return name == AttrExpire || name == AttrConvert || name == AttrMatch
+}
+
+// CheckAttribute refuses a value of one of this package's attributes that says nothing, or something dangerous, and names of
+// sys.lifecycle.* that nothing reads. It accepts any other attribute, and an empty value. It returns the spaces that the
+// value names, which the caller looks for. Invalid.
+func CheckAttribute(name, text string) (spaces []string, err error) {
+	// The name alone decides: user.* and other sys.* attributes pass.
+	switch {
+	case name == AttrAccess:
+		if _, err := time.Parse(time.DateOnly, text); err != nil {
+			return nil, errs.New(errs.Invalid, "lifecycle.CheckAttribute", name+"="+text, "it is the day of the last access, which the system writes").
+				WithRemedy("write it as 2026-03-14, or remove it")
+		}
+	case IsAttribute(name):
+		rules, err := parse(name, text)
+		for _, r := range rules {
+			if r.form.Space != "" {
+				spaces = append(spaces, r.form.Space)
+			}
+		}
+		return spaces, err
+	case strings.HasPrefix(name, prefix):
+		return nil, errs.New(errs.Invalid, "lifecycle.CheckAttribute", name, "nothing reads this attribute, so it would do nothing").
+			WithRemedy("known are " + AttrExpire + " and " + AttrConvert)
+	}
+	return nil, nil
+}
+
+// parse reads the value of an attribute. An empty value and [Off] have no rules.
+func parse(name, text string) (rules []rule, err error) {
+	if strings.TrimSpace(text) == "" || text == Off {
+		return nil, nil
+	}
+	// EOS's attribute has a grammar of its own, and becomes rules like any others.
+	separator, one := ";", parseRule
+	if name == AttrMatch {
+		separator, one = ",", parseMatch
+	}
+	for part := range strings.SplitSeq(text, separator) {
+		r, err := one(part)
+		if err == nil {
+			err = r.check(name == AttrConvert)
+		}
+		if err == nil && len(rules) == rulesMax {
+			err = fmt.Errorf("an attribute has at most %d rules", rulesMax)
+		}
+		if err != nil {
+			return nil, &errs.Error{Kind: errs.Invalid, Op: "lifecycle.Parse", Subject: name + "=" + strings.TrimSpace(part), Cause: err, Remedy: examples(name)}
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+// examples shows what an attribute takes.
+func examples(name string) string {
+	switch name {
+	case AttrConvert:
+		return "write rules as layout=rs:4+2 age=30d min=100M, space=archive unused=6mo, or off; several with a semicolon between them"
+	case AttrMatch:
+		return "write it as *.tmp:3d,*:1mo, or use " + AttrExpire
+	}
+	return "write rules as age=30d, unused=6mo name=*.tmp, age=1d min=10G, or off; several with a semicolon between them"
+}
+
+// parseRule reads the words of one rule.
+func parseRule(text string) (rule, error) {
+	r := rule{max: -1}
+	seen := map[string]bool{}
+	for word := range strings.FieldsSeq(text) {
+		key, value, _ := strings.Cut(word, "=")
+		// Of two ages nobody knows which was meant.
+		if seen[key] {
+			return r, fmt.Errorf("%s is there twice", key)
+		}
+		seen[key] = true
+		known, err := r.set(key, value)
+		if !known && err == nil {
+			known, err = SetForm(&r.form, key, value)
+		}
+		switch {
+		case err != nil:
+			return r, fmt.Errorf("%s: %w", word, plain(err))
+		case !known:
+			return r, fmt.Errorf("%q is no condition and no form", word)
+		}
+	}
+	return r, nil
+}
+
+// plain is the innermost text of an error: where it came from is said around it.
+func plain(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}
+
+// set sets a condition by its key; false for another key.
+func (r *rule) set(key, value string) (known bool, err error) {
+	switch key {
+	case "age":
+		r.age, err = parseAge(value)
+	case "unused":
+		r.unused, err = parseAge(value)
+	case "min":
+		r.min, err = parseSize(value)
+	case "max":
+		r.max, err = parseSize(value)
+	case "name":
+		r.name = value
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// parseMatch reads one of EOS's matches, as in *.tmp:3d.
+func parseMatch(text string) (r rule, err error) {
+	r.max = -1
+	name, age, ok := strings.Cut(strings.TrimSpace(text), ":")
+	if !ok {
+		return r, fmt.Errorf("%q has no age", text)
+	}
+	r.name = name
+	r.age, err = parseAge(age)
+	return r, err
+}
+
+// check refuses a rule that cannot be meant.
+func (r *rule) check(converts bool) error {
+	// Match looks at the whole pattern, whatever the name.
+	if _, err := gopath.Match(r.name, ""); err != nil {
+		return fmt.Errorf("name=%s is no pattern; it takes *, ? and [a-z], as in a shell", r.name)
+	}
+	switch {
+	// Bounds of 0 are bounds: max=0 is for empty files.
+	case r.max >= 0 && r.max < r.min:
+		return fmt.Errorf("no file has at least %d and at most %d bytes", r.min, r.max)
+	case !converts && !r.form.Zero():
+		return fmt.Errorf("%s is for conversions: set %s", r.form, AttrConvert)
+	case !converts && r.age == 0 && r.unused == 0:
+		return fmt.Errorf("it needs an age or a time without use, or it would remove every file at once")
+	case converts:
+		return plain(CheckForm(r.form))
+	}
+	return nil
+}
+
+// ageUnit is a unit of times, 0 for one that is not known. Months have 30 days and years 365: rules are about leases of time and not about calendars.
+func ageUnit(name string) time.Duration {
+	day := 24 * time.Hour
+	return map[string]time.Duration{"m": time.Minute, "min": time.Minute, "h": time.Hour, "d": day, "w": 7 * day, "mo": 30 * day, "y": 365 * day}[name]
+}
+
+// sizeUnit is a unit of sizes in bytes, 0 for one that is not known. A number alone is bytes.
+func sizeUnit(name string) int64 {
+	return map[string]int64{"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15,
+		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "PiB": 1 << 50}[name]
+}
+
+// number cuts a text into a whole number and its unit. A number has at most nine digits.
+func number(text string) (n int64, unit string, ok bool) {
+	// Digits alone: no sign, no fraction, no exponent.
+	end := 0
+	for end < len(text) && text[end] >= '0' && text[end] <= '9' {
+		end++
+	}
+	n, err := strconv.ParseInt(text[:end], 10, 64)
+	return n, text[end:], err == nil && end <= 9
+}
+
+// parseAge reads a duration.
+func parseAge(text string) (time.Duration, error) {
+	n, name, ok := number(text)
+	// A unit that is not known is 0, and so is its age.
+	unit := ageUnit(name)
+	age := time.Duration(n) * unit
+	if !ok || unit == 0 || age < ageMin || n > int64(100*ageUnit("y")/unit) {
+		return 0, fmt.Errorf("it takes a time from 1m to 100y, written 30m, 12h, 30d, 4w, 6mo or 1y")
+	}
+	return age, nil
+}
+
+// parseSize reads a size in bytes.
+func parseSize(text string) (int64, error) {
+	n, name, ok := number(text)
+	unit := sizeUnit(name)
+	if !ok || unit == 0 || n > hemera.FileSizeMax/unit {
+		return 0, fmt.Errorf("it takes a size, written 500k, 100M, 10G, 1T or 64KiB, 1GiB")
+	}
+	return n * unit, nil
+}

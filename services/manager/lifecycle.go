@@ -1,0 +1,79 @@
+package manager
+
+import (
+	"context"
+
+	"hemera"
+	"hemera/core/maint"
+	"hemera/core/requests"
+	"hemera/errs"
+	"hemera/rules/lifecycle"
+	"hemera/services/manager/reads"
+)
+
+// ruleKeeper knows which directories have lifecycle rules, and does what the engine decides by them.
+type ruleKeeper struct {
+	*parts
+	requests *requests.Store
+	reads    *reads.Notes
+}
+
+// options are what the engine follows rules with.
+func (k *ruleKeeper) options() maint.Lifecycle {
+	return maint.Lifecycle{Trees: k.requests, Attributes: k.attributes, Remove: k.remove, Track: k.reads.Track}
+}
+
+// attributes implements maint.Lifecycle.
+func (k *ruleKeeper) attributes(ctx context.Context, path string) (map[string][]byte, error) {
+	prep, err := k.tree.PrepareBelow(ctx, hemera.SystemIdentity(), path)
+	return prep.Attrs, err
+}
+
+// remove implements maint.Lifecycle: the ordinary removal, so what has a recycle bin goes there.
+func (k *ruleKeeper) remove(ctx context.Context, path string, e hemera.Entry) (err error) {
+	defer k.ops.begin("Expire").end(&err)
+	if err := k.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
+	// Its writer wants the file: its close would fail.
+	if who, _, _, held := k.pending.holder(name{e.Parent, e.Name}); held {
+		return errs.New(errs.Locked, "manager.Expire", path, "it is being written by "+who.Name)
+	}
+	return k.tree.RemoveUnchanged(ctx, path, e)
+}
+
+// isDirectory refuses rules for anything but a directory.
+func (k *ruleKeeper) isDirectory(ctx context.Context, who hemera.Identity, path, name string) error {
+	if !lifecycle.IsAttribute(name) {
+		return nil
+	}
+	// As the user, so that the error tells nobody of files that they may not see.
+	e, err := k.tree.Stat(ctx, who, path)
+	if err == nil && !e.IsDir() {
+		err = errs.New(errs.Invalid, "manager.SetAttribute", path, name+" is for directories: it is about the files below").
+			WithRemedy("set it at the file's directory, with a condition name= if it is about some of its files")
+	}
+	return err
+}
+
+// changed has the rules of a directory followed from now on, if the attribute that was set makes rules.
+func (k *ruleKeeper) changed(ctx context.Context, path, name string) error {
+	if !lifecycle.IsAttribute(name) {
+		return nil
+	}
+	// Last, when the worker finds what was set.
+	defer k.engine.Wake()
+	e, err := k.tree.Stat(ctx, hemera.SystemIdentity(), path)
+	if err != nil {
+		return err
+	}
+	// Without the time of the last scan, so that the files are looked at now. A directory whose last rule was removed is
+	// forgotten by the worker.
+	t := hemera.RuleTree{Dir: e.ID}
+	for _, known := range k.requests.RuleTrees() {
+		if known.Dir == e.ID {
+			t.Since = known.Since
+		}
+	}
+	return errs.Wrap(k.requests.PutRuleTree(ctx, t), "manager.SetAttribute", path)
+}

@@ -1,0 +1,125 @@
+// Package reads notes the days on which files were read, where a lifecycle rule asks for it and nowhere else: in memory at the
+// open, and some time later in the file's attributes, once a day for each file. So a read costs no write.
+//
+// What is lost when the process is killed, or when more files are read than there is room for, makes a file look unused for
+// longer than it is, by a day or until it is read again.
+package reads
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/rules/lifecycle"
+)
+
+const (
+	// filesMax is how many files can wait for their note.
+	filesMax = 1 << 17
+	// Interval is how often notes are written.
+	Interval = time.Minute
+	// lastTime bounds how long a process that ends writes notes.
+	lastTime = 5 * time.Second
+)
+
+// Notes are the files that were read and have no note of today yet. Methods may be called concurrently. The zero value is
+// ready, and notes nothing until Track.
+type Notes struct {
+	// tracked has the directories whose rules ask; nil for none. It is replaced and never changed, and read at each open.
+	tracked atomic.Pointer[map[hemera.FileID]bool]
+
+	mu    sync.Mutex // guards what follows
+	day   string     // on which they were read
+	files map[hemera.FileID]struct{}
+}
+
+// Track sets below which directories reads are noted: those with true. The map is the callee's.
+func (n *Notes) Track(dirs map[hemera.FileID]bool) {
+	maps.DeleteFunc(dirs, func(_ hemera.FileID, asks bool) bool { return !asks })
+	if len(dirs) == 0 {
+		n.tracked.Store(nil)
+		return
+	}
+	n.tracked.Store(&dirs)
+}
+
+// Note remembers that the file is read now. Whether it is below a directory that asks is found out later. It does not block.
+func (n *Notes) Note(e *hemera.Entry, now time.Time) {
+	// Nearly no cluster has such rules: then this is all that an open costs.
+	if n.tracked.Load() == nil {
+		return
+	}
+	// The entry is at hand, so a file that has the note of today costs no lock.
+	day := lifecycle.Day(now)
+	if string(e.Xattrs[lifecycle.AttrAccess]) >= day {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	// The notes of yesterday that are not written yet become notes of today: a file looks used for longer.
+	n.day = day
+	if n.files == nil {
+		n.files = map[hemera.FileID]struct{}{}
+	}
+	if len(n.files) < filesMax {
+		n.files[e.ID] = struct{}{}
+	}
+}
+
+// Take returns the files that wait, by id, and their day. They wait no longer.
+func (n *Notes) Take() (day string, files []hemera.FileID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	// By id: files that were written together are near each other in the store.
+	files = slices.Sorted(maps.Keys(n.files))
+	n.files = nil
+	return n.day, files
+}
+
+// Writer writes notes to the namespace.
+type Writer struct {
+	Notes *Notes
+	// Await fails while nothing may be changed; it may block for seconds.
+	Await func(ctx context.Context) error
+	// Write writes the day to files that are below a directory that within reports.
+	Write func(ctx context.Context, day string, files []hemera.FileID, within func(dir hemera.FileID) bool) error
+	Log   *slog.Logger
+}
+
+// Run writes notes until the context ends, and once more then. It returns nil.
+func (w *Writer) Run(ctx context.Context) error {
+	ticker := time.NewTicker(Interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
+			defer cancel()
+			w.write(last)
+			return nil
+		case <-ticker.C:
+			w.write(ctx)
+		}
+	}
+}
+
+// write writes the notes that wait. What cannot be written is dropped: the files are read again, or were not important.
+func (w *Writer) write(ctx context.Context) {
+	tracked := w.Notes.tracked.Load()
+	day, files := w.Notes.Take()
+	if tracked == nil || len(files) == 0 {
+		return
+	}
+	err := w.Await(ctx)
+	if err == nil {
+		err = w.Write(ctx, day, files, func(dir hemera.FileID) bool { return (*tracked)[dir] })
+	}
+	if err != nil && ctx.Err() == nil {
+		w.Log.Warn("the days on which files were read are not stored", "files", len(files), "error", err)
+	}
+}

@@ -1,0 +1,83 @@
+package crash
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"hemera/platform/xrootd"
+)
+
+// TestConversionSurvivesKills: a tree of files of many sizes is converted while the manager, and then each node, is killed
+// and started again. The request goes on by itself, every file is as it was, and nothing else is left on the disks.
+func TestConversionSurvivesKills(t *testing.T) {
+	c := newCluster(t)
+	ctx := t.Context()
+	sizes := map[string]int{}
+	for i := range 150 {
+		sizes[fmt.Sprintf("/tree/d%d/f%d", i%7, i)] = []int{0, 1, 4096, 65536, 300_001, 2 << 20}[i%6] + i
+	}
+	sizes["/tree/large"] = 64 << 20
+	data := randomBytes(64<<20 + 1)
+	for path, size := range sizes {
+		f, err := c.client.Open(ctx, c.parse(path), xrootd.OpenOptions{Write: true, Create: true, Parents: true, Mode: 0o644})
+		if err == nil {
+			err = errors.Join(f.WriteAt(ctx, data[:size], 0), f.Close(ctx))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := c.admin("convert", "/tree", "-r", "--layout", "replica:3", "--checksum", "sha256"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	converted := regexp.MustCompile(`filesdone=(\d+)`)
+	count := func() string {
+		out, _ := c.admin("-m", "convert", "ls")
+		if m := converted.FindStringSubmatch(out); m != nil {
+			return m[1]
+		}
+		return ""
+	}
+	for _, s := range c.servers() {
+		// Something happens between two kills, wherever the conversion is by then.
+		last := count()
+		c.await("the conversion goes on", func() bool {
+			now := count()
+			return now != "" && (now != last || now == fmt.Sprint(len(sizes)))
+		})
+		s.kill()
+		s.start()
+	}
+	c.awaitOnline()
+	// Files that met a killed node are tried again after a while; another request does not wait.
+	if out, err := c.admin("convert", "stop", "1"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := c.admin("convert", "/tree", "-r", "--layout", "replica:3", "--checksum", "sha256"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	c.await("the conversion ends", func() bool {
+		out, _ := c.admin("-m", "convert", "ls")
+		return strings.Count(out, "state=done") == 2
+	})
+	out, err := c.admin("-m", "convert", "ls")
+	if err != nil || !strings.Contains(out[strings.Index(out, "\n"):], " skipped=0 failed=0 ") {
+		c.logs()
+		t.Fatalf("%s, %v", out, err)
+	}
+	for path, size := range sizes {
+		if !c.whole(path, data[:size]) {
+			t.Errorf("%s is not what was written", path)
+		}
+		info, err := c.admin("-m", "file", "info", path)
+		if err != nil || !strings.Contains(info, "nstripes=3") || !strings.Contains(info, "status=healthy") || !strings.Contains(info, "xstype=sha256") {
+			t.Errorf("%s: %s, %v", path, info, err)
+		}
+	}
+	if out, err := c.admin("ns", "check"); err != nil {
+		t.Errorf("%s, %v", out, err)
+	}
+}
