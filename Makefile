@@ -10,7 +10,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SEEDS ?= 2000
 FUZZTIME ?= 10s
 
-.PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance network clients clientsuites crash sim fuzz bench bench-limit diagrams clean
+.PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance layouts network clients clientsuites crash storm sim fuzz bench bench-limit diagrams clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -53,6 +53,10 @@ conformance: build ## the black-box protocol suite with stock clients
 	@scripts/setup.sh clients python peers
 	@scripts/test.sh conformance
 
+layouts: build ## the protocol suite on coded layouts: rs:4+2, or LAYOUTS="stripe:4 rs:10+4", or LAYOUTS=all
+	@scripts/setup.sh clients python peers
+	@scripts/test.sh layouts
+
 network: build ## the same against a manager and three nodes in network namespaces (needs root)
 	@scripts/setup.sh clients python peers
 	@scripts/test.sh network
@@ -64,6 +68,9 @@ clients: build ## stock clients: xrdcp, xrdfs, Python, fsspec, uproot, gfal2, xr
 clientsuites: build ## other people's client tests, fetched: XrdCl's GTests and go-hep's (no part of test; needs the network)
 	@scripts/setup.sh clients peers suites
 	@scripts/clientsuites.sh
+
+storm: build ## ten nodes in network namespaces: killed, hung, slow, full, with flipped bits; nothing may be lost (root; DURATION=75s, SEED=)
+	@scripts/test.sh storm
 
 crash: build ## kill -9 the real processes under load and check every acknowledged file
 	@scripts/test.sh crash

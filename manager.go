@@ -267,7 +267,7 @@ const (
 	OrderUses      OrderKind = 6 // list the files that are open, at most Limit, those that move most first; of no disk
 	OrderCancel    OrderKind = 7 // stop the order Cancels, if it is one that can be stopped; has no answer
 	OrderConvert   OrderKind = 8 // read the file that From permits, write it as Token permits, and commit; can be stopped
-	OrderSum       OrderKind = 9 // read the whole file from Sources and compute Checksum; of the disk with one of its pieces
+	OrderSum       OrderKind = 9 // read the whole file that Token permits and compute Checksum; can be stopped
 )
 
 // Order is one piece of background work for a node. A node runs orders of different disks in

@@ -15,6 +15,9 @@ type Rebuilder interface {
 	// FinishRebuild ends the state in which clients cannot change anything and nothing is repaired. NotFound if the manager is
 	// not in that state.
 	FinishRebuild(ctx context.Context) error
+	// ForgetLost ends the search for what is still lost after a rebuild, or a restore: pieces that no file has are orphans from then on,
+	// and audits remove them. Conflict while the namespace is being rebuilt, NotFound if there is nothing to forget.
+	ForgetLost(ctx context.Context) error
 }
 
 // RebuildOptions say how a namespace is rebuilt.

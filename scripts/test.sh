@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs one part of the tests, or all: scripts/test.sh all|lint|unit|fuzz|sim|clients|conformance|network|crash|arm64|vuln|loss
+# Runs one part of the tests, or all: scripts/test.sh all|lint|unit|fuzz|sim|clients|conformance|layouts|network|crash|arm64|vuln|loss|storm
 # The output of each part is kept in build/test/PART.log. PARTS="lint unit" chooses for all. A part that cannot be run here
 # ends with 77 and says why; it counts neither as passed nor as failed.
 set -uo pipefail
@@ -52,12 +52,12 @@ sim() {
 			$go test -count=1 -timeout 30m -run 'TestLinearizable|TestCrash|TestLoadIsCutOffAnywhere|TestIdsOfAllLives' ./core/namespace/
 }
 
-# with_up COMMAND...: runs it with URL naming a fresh `hemera up` on a free port, and stops that.
+# with_up COMMAND...: runs it with URL naming a fresh `hemera up` on a free port, of UP_NODES nodes with a disk each, and stops that.
 with_up() {
-	local dir port pid status=0
+	local dir port pid status=0 nodes=${UP_NODES:-6}
 	dir=$(mktemp -d)
-	port=$($go run ./scripts/freeport 7) || return 1
-	bin/hemera up "$dir" --port "$port" >"$logs/up-$port.log" 2>&1 &
+	port=$($go run ./scripts/freeport $((nodes + 1))) || return 1
+	bin/hemera up "$dir" --port "$port" --nodes "$nodes" --disks "$nodes" >"$logs/up-$port.log" 2>&1 &
 	pid=$!
 	# shellcheck disable=SC2064 # now, while the names mean something
 	trap "kill $pid 2>/dev/null; rm -rf '$dir'" EXIT
@@ -90,12 +90,40 @@ suite() {
 
 conformance() { with_up suite; }
 
+# layouts is the same in directories whose files are stored in other ways: LAYOUTS="rs:4+2 stripe:4" chooses, LAYOUTS=all are all kinds.
+# shellcheck disable=SC2086 # a list
+layouts() {
+	local list=${LAYOUTS:-rs:4+2}
+	[ "$list" != all ] || list="plain replica:2 rs:2+1 rs:4+2 rs:10+4 stripe:4 lrc:6+2+2"
+	UP_NODES=16 with_up each_layout $list
+}
+
+# each_layout LAYOUT...: runs the suite in a directory for each; the other copy of the suite only with LAYOUTS.
+each_layout() {
+	local layout dir status=0 root=$URL
+	[ -n "${LAYOUTS:-}" ] || another=
+	for layout; do
+		dir=${layout//[:+]/-}
+		say "$layout"
+		bin/hemera --url "$root" mkdir "/$dir" && bin/hemera --url "$root" attr set "sys.forced.layout=$layout" "/$dir" || return 1
+		URL=$root//$dir suite || status=1
+	done
+	return $status
+}
+
 # network is the same against a manager and three nodes in network namespaces, and what users of another machine have.
 network() { scripts/netcluster.sh bash -c 'scripts/remote.sh && scripts/test.sh suite'; }
 
 clients() { with_up bash -c 'scripts/clients.sh "$URL//" && { scripts/xrootdfs.sh "$URL//" || [ $? = 77 ]; } && { scripts/stocktpc.sh "$URL//" || [ $? = 77 ]; }'; }
 
 crash() { $go test -count=1 -v -timeout 10m ./test/conform/crash/ -args -hemera "$PWD/bin/hemera"; }
+
+# storm lets everything go wrong at once for DURATION, then checks that nothing was lost. SEED repeats the choices of a run. It is no part
+# of all: it needs root, network namespaces and 3 GB of memory, and its checks take two minutes more.
+storm() {
+	[ "$(id -u)" = 0 ] || { echo "network namespaces need root"; return 77; }
+	HEMERA_STORM_TIME=${DURATION:-75s} HEMERA_STORM_SEED=${SEED:-} $go test -count=1 -v -timeout 60m ./test/conform/storm/ -args -hemera "$PWD/bin/hemera"
+}
 
 # vuln is no part of all: it needs a database that is somewhere else.
 vuln() {
@@ -155,7 +183,7 @@ lane() {
 all() {
 	local failed passed
 	: >"$logs/results"
-	lane clients conformance network crash fuzz arm64 &
+	lane clients conformance layouts network crash fuzz arm64 &
 	lane lint unit sim
 	wait
 	passed=$(grep -c ' 0$' "$logs/results")

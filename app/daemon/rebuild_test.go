@@ -127,8 +127,8 @@ func (l *lostCluster) fill(u *Up) {
 		_, _ = random.Read(l.contents[path])
 		c.put(path, l.contents[path])
 	}
-	for _, layout := range []string{"plain", "replica:3"} {
-		of := "/" + strings.ReplaceAll(layout, ":", "")
+	for _, layout := range []string{"plain", "replica:3", "rs:2+1", "lrc:4+2+1", "stripe:3"} {
+		of := "/" + strings.NewReplacer(":", "", "+", "").Replace(layout)
 		if _, err := u.Manager.Mkdir(ctx, root, of, 0o777, false); err != nil {
 			l.t.Fatal(err)
 		}
@@ -236,6 +236,9 @@ func TestAClusterWithoutItsManagersState(t *testing.T) {
 	if was := l.replaced; err != nil || is.ID != was.ID || is.Gen != was.Gen || is.Mode != was.Mode || is.UID != was.UID || is.GID != was.GID ||
 		is.Layout != was.Layout || !slices.Equal(is.Checksums, was.Checksums) || !slices.Equal(is.Pieces, was.Pieces) {
 		t.Errorf("%+v\nwas %+v, %v", is, was, err)
+	}
+	if err := u.Manager.ForgetLost(ctx); !errors.Is(err, errs.Conflict) {
+		t.Errorf("forgotten in the middle: %v", err)
 	}
 	if err := u.Manager.FinishRebuild(ctx); err != nil {
 		t.Fatal(err)

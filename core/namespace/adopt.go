@@ -27,21 +27,22 @@ const LostDir = "/lost+found"
 // lostMode is the mode of LostDir.
 const lostMode = 0o700
 
-// Recovery adopts files that the namespace has lost.
+// Recovery adopts files that the namespace has lost. It looks at no clock: times are those of the pieces, and what came
+// first is a matter of numbers. It asks for no rights, as an admin has asked for all of it.
 type Recovery struct{ *base }
 
 // Adoption is a content of a file, as its pieces describe it.
 type Adoption struct {
-	ID             hemera.FileID
-	Gen            hemera.Generation
-	Path           string // wanted; "" if nobody knows it
-	Mode, UID, GID uint32
-	Size           int64 // in bytes
+	ID             hemera.FileID     // that the file had, and has again
+	Gen            hemera.Generation // of the content
+	Path           string            // wanted; "" if nobody knows it
+	Mode, UID, GID uint32            // of a new file; one that is there keeps its own
+	Size           int64             // in bytes
 	Layout         hemera.Layout
-	Space          string
-	Sums           []hemera.Checksum
-	Pieces         []hemera.Piece // at most one of each index, on different disks
-	Mtime          time.Time
+	Space          string            // whose policy the file counts for
+	Sums           []hemera.Checksum // one of each kind at most
+	Pieces         []hemera.Piece    // at most one of each index, on different disks
+	Mtime          time.Time         // zero: now
 }
 
 // Outcome is what became of an adoption.
@@ -72,7 +73,7 @@ type Adopted struct {
 // Others are of writes under way, or were removed.
 func (n *Namespace) Lost(p hemera.PieceID) bool {
 	number := uint64(schema.WriteNumber(p))
-	return slices.ContainsFunc(n.boundaries, func(b Boundary) bool { return b.From <= number && number < b.To })
+	return slices.ContainsFunc(n.lostRanges(), func(b Boundary) bool { return b.From <= number && number < b.To })
 }
 
 // Adopt makes a file of the content, or completes the file that has it. It is idempotent, and any number of adoptions may
@@ -261,6 +262,9 @@ func (t adoptTx) addPieces(now *hemera.Entry, add []hemera.Piece) (*hemera.Entry
 	return &e, nil
 }
 
+// A content that was adopted is not the last word: a disk that comes later may have a better one. Which is better does not
+// depend on the order in which they come, so that any number of runs end with the same.
+
 // renew gives the file this content in place of another, whose pieces leave the index and stay where they are. A content
 // that can be read is better than one that cannot; between two that can, or two that cannot, the newer one counts.
 func (t adoptTx) renew(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, need, err error) {
@@ -268,6 +272,7 @@ func (t adoptTx) renew(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, n
 	c.Pieces = pieces
 	e := *now
 	fill(&e, &c)
+	// What the entry lists counts, and not which disks are there now: a disk that is away comes back.
 	is, was := readable(&e, pieces), readable(now, now.Pieces)
 	switch {
 	case was && !is:
@@ -324,6 +329,7 @@ func (t adoptTx) settle(e *hemera.Entry, out Adopted) (_ Adopted, need, err erro
 	if err := t.move(found{dirs: dirs, name: e.Name, entry: e}, target, 0); err != nil {
 		return out, nil, err
 	}
+	// Followers of the log see a rename, as if an admin had moved it.
 	t.Event(hemera.Event{Kind: hemera.EventRename, File: e.ID, Path: out.Path, To: t.a.Path, Who: "rebuild"})
 	if out.Outcome != AdoptedContent {
 		out.Outcome = AdoptedMove
@@ -351,6 +357,7 @@ func (t adoptTx) place(e *hemera.Entry, out *Adopted) (target found, need, err e
 	}
 	target, left, err := t.follow("Adopt", hemera.SystemIdentity(), path, names)
 	switch {
+	// A file is where a directory must be: one of both was removed before the other was made, and the older one gives way.
 	case errors.Is(err, errs.NotDirectory): // target is the file in the way
 		if need, err = t.displace(e, target, out); need == nil && err == nil && out.Why == "" {
 			need = errNeedsParents // it is gone: the next turn finds no directory there
@@ -406,6 +413,7 @@ func (t adoptTx) displace(e *hemera.Entry, other found, out *Adopted) (need, err
 	if need != nil || err != nil {
 		return need, err
 	}
+	// Its path is for the event only; what was asked for may be a longer one.
 	_, at, err := t.Above(other.parent())
 	if err != nil {
 		return nil, err
@@ -443,10 +451,16 @@ func (t adoptTx) pathOf(e *hemera.Entry) (string, error) {
 	return path + "/" + e.Name, err
 }
 
+// Two contents of one path, or of one file, are compared by these numbers and nothing else. Clocks of nodes may be wrong, and
+// a repair seals a piece of an old content again.
+
 // numberOf is the number of the write that made the file's content. Numbers are in the order of opens.
 func numberOf(e *hemera.Entry) hemera.FileID {
 	return schema.WriteNumber(hemera.PieceID{File: e.ID, Gen: e.Gen})
 }
+
+// A piece that leaves the index without being unlinked is one that the namespace does not know: audits call it newer, and
+// keep it, until ForgetLost.
 
 // forget takes the pieces of a content out of the index. Their disks keep them.
 func (t pieceTx) forget(e *hemera.Entry) error {

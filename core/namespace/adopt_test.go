@@ -188,6 +188,30 @@ func TestWhatAUserRemovedStaysRemoved(t *testing.T) {
 	checked(t, n)
 }
 
+// TestWhatIsForgottenIsAnOrphan: nothing is kept any more for a rebuild that could still find it.
+func TestWhatIsForgottenIsAnOrphan(t *testing.T) {
+	n := rebuilding(t)
+	adopt(t, n, lost(5, 1, "/f"), namespace.AdoptedHere, "/f")
+	piece := hemera.PieceID{File: 6, Gen: 1}
+	if !n.Restored() || !n.Lost(piece) || !n.NewerThanRestore(piece, time.Now()) {
+		t.Error("nothing was lost")
+	}
+	if err := n.ForgetLost(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n.Restored() || n.Lost(piece) || n.NewerThanRestore(piece, time.Now()) {
+		t.Error("it is not forgotten")
+	}
+	wantKind(t, "again", n.ForgetLost(t.Context()), errs.NotFound)
+	if orphan, err := n.ClaimOrphan(t.Context(), 1, piece); err != nil || !orphan {
+		t.Errorf("%t, %v", orphan, err)
+	}
+	if orphan, err := n.ClaimOrphan(t.Context(), 1, hemera.PieceID{File: 5, Gen: 1}); err != nil || orphan {
+		t.Errorf("a piece of a file: %t, %v", orphan, err)
+	}
+	checked(t, n)
+}
+
 // TestAdoptSideBySide adopts many files below the same new directories at once.
 func TestAdoptSideBySide(t *testing.T) {
 	n := rebuilding(t)

@@ -176,6 +176,8 @@ type Adopter interface {
 	Lost(p hemera.PieceID) bool
 	// Adopt makes a file of a content, or completes it; see [Recovery.Adopt].
 	Adopt(ctx context.Context, a Adoption) (Adopted, error)
+	// ForgetLost makes orphans of what was lost and not adopted; see [Namespace.ForgetLost].
+	ForgetLost(ctx context.Context) error
 }
 
 // RecycleKeeper keeps what was removed or replaced; see [Bins].

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -32,14 +33,15 @@ type Options struct {
 // Namespace is the tree over a store. It is the only writer of that store. It is made of parts, which share one record
 // engine; each part is a small type with methods of one kind. Calls may come from any goroutine.
 type Namespace struct {
-	*base                 // what the parts share
-	Tree                  // names, directories, attributes
-	Writes                // opens and commits
-	Pieces                // what disks hold and are to remove
-	QuotaAdmin            // limits and usage
-	Recovery              // files that were lost
-	Bins                  // what was removed and is kept
-	boundaries []Boundary // of restores; does not change after Open
+	*base      // what the parts share
+	Tree       // names, directories, attributes
+	Writes     // opens and commits
+	Pieces     // what disks hold and are to remove
+	QuotaAdmin // limits and usage
+	Recovery   // files that were lost
+	Bins       // what was removed and is kept
+	// boundaries are those of restores and rebuilds; ForgetLost empties the list, which is not changed in place.
+	boundaries atomic.Pointer[[]Boundary]
 
 	booted time.Time     // when it was opened
 	boot   time.Duration // how long that took

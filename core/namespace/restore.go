@@ -125,6 +125,7 @@ func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.
 // loadBoundaries reads what the namespace knows of its restores.
 func (n *Namespace) loadBoundaries(ctx context.Context) error {
 	var failed error
+	var list []Boundary
 	prefix := schema.MetaKey(schema.MetaBoundary)
 	err := n.records.Engine().Scan(ctx, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) bool {
 		b, bad := schema.DecodeBoundary(k, raw)
@@ -132,17 +133,46 @@ func (n *Namespace) loadBoundaries(ctx context.Context) error {
 			failed = schema.Damaged(k, bad)
 			return false
 		}
-		n.boundaries = append(n.boundaries, b)
+		list = append(list, b)
 		return true
 	})
 	if err == nil {
 		err = failed
 	}
+	n.boundaries.Store(&list)
 	return err
 }
 
-// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
-func (n *Namespace) Restored() bool { return len(n.boundaries) > 0 }
+// lostRanges are the boundaries of now.
+func (n *Namespace) lostRanges() []Boundary {
+	if list := n.boundaries.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// Restored reports whether the namespace was ever restored or rebuilt: disks may hold what it forgot.
+func (n *Namespace) Restored() bool { return len(n.lostRanges()) > 0 }
+
+// ForgetLost ends what the namespace remembers of its restores: from then on a piece that it does not have is an orphan,
+// also one of a change that was lost. Durable at its return. NotFound if it remembers none.
+func (n *Namespace) ForgetLost(ctx context.Context) error {
+	list := n.lostRanges()
+	if len(list) == 0 {
+		return refuse(errs.NotFound, "ForgetLost", "", "the namespace was not restored or rebuilt, or this was done before")
+	}
+	err := n.update(ctx, func(t tx) error {
+		for _, b := range list {
+			t.Remove(schema.BoundaryKey(b.From))
+		}
+		return nil
+	})
+	// Only what is durable counts: after a restart audits must judge as they did before.
+	if err == nil {
+		n.boundaries.Store(nil)
+	}
+	return err
+}
 
 // NewerThanRestore reports whether a piece that was sealed at a time may belong to a change that this namespace
 // does not know, because it was restored from an older backup: its id or generation was not handed out by this
@@ -153,7 +183,7 @@ func (n *Namespace) NewerThanRestore(p hemera.PieceID, sealed time.Time) bool {
 	if file >= next || gen >= next {
 		return true
 	}
-	for _, b := range n.boundaries {
+	for _, b := range n.lostRanges() {
 		if b.From <= file && file < b.To || b.From <= gen && gen < b.To ||
 			!sealed.Before(b.Taken.Add(-clockSlack)) && !sealed.After(b.Restored.Add(clockSlack)) {
 			return true

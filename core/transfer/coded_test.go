@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,10 +14,10 @@ import (
 	"pgregory.net/rapid"
 
 	"hemera"
+	"hemera/core/transfer"
 	"hemera/core/transfer/transfertest"
 	"hemera/errs"
 	"hemera/platform/vfs"
-	"hemera/rules/checksum"
 	"hemera/rules/layout"
 )
 
@@ -160,33 +161,6 @@ func (b *bench) loseMost(rt *rapid.T, c hemera.Capability, r hemera.CommitReques
 	}
 }
 
-// TestSumOfACodedFile: any node can compute a checksum of a file of which no node has the whole, as long as enough pieces
-// can be read.
-func TestSumOfACodedFile(t *testing.T) {
-	b := newBench(t, 4)
-	b.layout = small(hemera.ReedSolomon(2, 1))
-	p := content(100_001)
-	c := b.put(70, p, 1, 2, 3)
-	want, err := checksum.Of(hemera.MD5, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := b.hosts[3].host // has no piece
-	for _, from := range [][]int{{1, 2, 3}, {1, 3}, {2, 3}} {
-		if sum, err := h.Sum(t.Context(), b.job(c, 4, 0, from...), hemera.MD5); sum != want || err != nil {
-			t.Errorf("from %v: %v, %v; want %v", from, sum, err, want)
-		}
-	}
-	if sum, err := h.Sum(t.Context(), b.job(c, 4, 0, 1), hemera.MD5); errs.KindOf(err) != errs.NoReplicas {
-		t.Errorf("from too few pieces: %v, %v", sum, err)
-	}
-	nobody, leave := context.WithCancel(t.Context())
-	leave()
-	if _, err := h.Sum(nobody, b.job(c, 4, 0, 1, 2), hemera.MD5); errs.KindOf(err) != errs.Cancelled {
-		t.Errorf("a checksum that nobody wants: %v", err)
-	}
-}
-
 // TestASlowPieceIsHedged: a disk that does not answer delays one read by a second, and none after it. When it answers, it
 // is read again.
 func TestASlowPieceIsHedged(t *testing.T) {
@@ -231,4 +205,57 @@ func TestASlowPieceIsHedged(t *testing.T) {
 		synctest.Wait()
 		b.mustRead(c, want)
 	})
+}
+
+// refusing are peers that refuse a range for one bad page in it, as those of other nodes do.
+type refusing struct {
+	transfer.Peers
+	asked *atomic.Int64 // reads
+}
+
+// Open implements transfer.Peers.
+func (p refusing) Open(ctx context.Context, at transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+	r, err := p.Peers.Open(ctx, at, token)
+	return refusingReader{r, p.asked}, err
+}
+
+type refusingReader struct {
+	transfer.PeerReader
+	asked *atomic.Int64
+}
+
+// ReadPages implements transfer.PeerReader.
+func (r refusingReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	r.asked.Add(1)
+	n, err := r.PeerReader.ReadPages(p, sums, off)
+	if errs.KindOf(err) == errs.Corrupt && err != nil {
+		n = 0
+	}
+	return n, err
+}
+
+// TestABadPageOfAPeerIsOneError: a peer does not say which page of a range is bad. The reader computes all of the range
+// from others, and does not ask for each page before the bad one.
+func TestABadPageOfAPeerIsOneError(t *testing.T) {
+	b := newBench(t, 3)
+	b.layout = hemera.ReedSolomon(2, 1)
+	p := content(2 << 20)
+	c := b.put(70, p, 1, 2, 3)
+	b.flip(c, 2, 1<<20-1) // its last page
+	var asked atomic.Int64
+	h := b.hosts[0].host
+	h.Peers = refusing{h.Peers, &asked}
+	token, _ := b.read(c)
+	f := b.open(1, token, hemera.NodeOpen{})
+	got := make([]byte, len(p))
+	if n, err := f.ReadPages(got, nil, 0); err != nil || !bytes.Equal(got[:n], p) {
+		t.Fatalf("%d bytes, %v", n, err)
+	}
+	// One for the bad piece, and one a step for the parity.
+	if errors, reads := h.Counters.ChecksumErrors.Load(), asked.Load(); errors != 1 || reads > 1+4 {
+		t.Errorf("%d checksum errors in %d reads of peers", errors, reads)
+	}
+	if err := f.End(t.Context(), hemera.EndClose); err != nil {
+		t.Error(err)
+	}
 }

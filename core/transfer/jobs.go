@@ -229,35 +229,6 @@ func (h *Host) Verify(ctx context.Context, store disk.Store, id hemera.PieceID, 
 	return v, nil
 }
 
-// Sum reads the whole file from the job's sources and computes one checksum of it. It is for files of which no piece has
-// the whole content, and takes any of the code's pieces, as a reader does. The disk of the job is not used: it writes
-// nothing.
-//
-// It blocks until all of the file was read, and the end of the context stops it. NoReplicas if too few of the sources can be
-// read; the caller may ask another node.
-func (h *Host) Sum(ctx context.Context, j Job, kind hemera.ChecksumKind) (hemera.Checksum, error) {
-	if err := j.check(); err != nil {
-		return hemera.Checksum{}, err
-	}
-	sums, err := newStreamSums([]hemera.ChecksumKind{kind})
-	if err != nil {
-		return hemera.Checksum{}, errs.As(err, errs.Invalid, "transfer.Sum", subject(&j.Cap))
-	}
-	// Sources on this node are read without the network. The manager asks a node that has one of the pieces.
-	src, err := h.source(&j)
-	if err != nil {
-		return hemera.Checksum{}, err
-	}
-	defer src.Close()
-	// Every page is verified on the way, so the sum is that of what was committed, or there is none.
-	// Holes of a coded file are read as zeros, so none are skipped, and none have to be allowed for.
-	all, err := sums.finish(j.Cap.Size, stoppable{src, ctx}, 0)
-	if err != nil {
-		return hemera.Checksum{}, err
-	}
-	return all[0], nil // the kinds that were asked for come first
-}
-
 // stoppable is a piece that can be read until the context ends.
 type stoppable struct {
 	source

@@ -141,6 +141,9 @@ func (s *stripes) readPiece(index int, p []byte, sums []uint32, off int64) error
 			r.exclude(from, err)
 			return errs.Wrap(err, "transfer.Read", subject(r.cap))
 		case errs.KindOf(err) == errs.Corrupt:
+			if from.local == nil && s.instead(from, rest[n:], after(restSums, at, n), at+int64(n), err) {
+				return nil
+			}
 			k, err := r.patch(from, rest[n:], after(restSums, at, n), at+int64(n), err)
 			if err != nil {
 				return err
@@ -152,6 +155,21 @@ func (s *stripes) readPiece(index int, p []byte, sums []uint32, off int64) error
 		done += n
 	}
 	return nil
+}
+
+// instead computes a range that a peer has refused because of a bad page somewhere in it, and reports the piece. A peer says
+// not which page it is, and page by page the same range would be asked for as often as it has pages before the bad one. It
+// reports false if the others are not enough for all of the range: they may be for the bad page.
+func (s *stripes) instead(bad *replica, p []byte, sums []uint32, off int64, cause error) bool {
+	r := s.reader
+	if len(p) <= hemera.PageSize || s.rebuild(int(bad.target.Index), p, sums, off) != nil {
+		return false
+	}
+	r.host.Counters.ChecksumErrors.Add(1)
+	r.host.found(bad.target, r.piece(bad), cause)
+	r.host.Log.Warn("bad page served from another piece", "path", r.cap.Path, "trace", r.cap.Trace,
+		"disk", bad.target.Disk, "offset", off, "bytes", len(p), "error", cause)
+	return true
 }
 
 // rebuild computes what lies within a piece from other pieces.

@@ -28,6 +28,13 @@ func serveRebuild(d *door) {
 		}
 		return none{}, b.FinishRebuild(ctx)
 	})
+	unary(d, "ForgetLost", true, func(ctx context.Context, _ hemera.Identity, _ *none) (none, error) {
+		b, err := part(d.Rebuild, "the rebuild")
+		if err != nil {
+			return none{}, err
+		}
+		return none{}, b.ForgetLost(ctx)
+	})
 }
 
 // rebuildClient is the part of a [Client] that rebuilds a namespace.
@@ -53,4 +60,9 @@ func (c rebuildClient) Rebuild(ctx context.Context, o hemera.RebuildOptions, tel
 // FinishRebuild implements hemera.Rebuilder.
 func (c rebuildClient) FinishRebuild(ctx context.Context) error {
 	return c.server.do(ctx, "FinishRebuild", none{})
+}
+
+// ForgetLost implements hemera.Rebuilder.
+func (c rebuildClient) ForgetLost(ctx context.Context) error {
+	return c.server.do(ctx, "ForgetLost", none{})
 }

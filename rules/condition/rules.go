@@ -413,7 +413,7 @@ func rebuilding(s *hemera.Snapshot, add func(hemera.Condition)) {
 		return
 	}
 	add(hemera.Condition{Code: Rebuilding, Severity: hemera.SeverityError,
-		Text:   "the namespace has been rebuilt for " + age(s.Now.Sub(s.Rebuilding)) + ": clients change nothing, and nothing is repaired",
+		Text:   "the namespace is being rebuilt, for " + age(s.Now.Sub(s.Rebuilding)) + " now: clients change nothing, and nothing is repaired",
 		Remedy: "hemera ns rebuild when all nodes are there, then hemera ns rebuild finish"})
 }
 

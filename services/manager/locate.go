@@ -93,7 +93,7 @@ func (l *locator) compute(ctx context.Context, e hemera.Entry, at hemera.Target,
 		if err != nil {
 			return hemera.Checksum{}, err
 		}
-		order.Kind, order.Sources, order.Token = hemera.OrderSum, sources, token
+		order.Kind, order.Token = hemera.OrderSum, token
 	}
 	result, err := l.orders.Do(ctx, at.Node, order)
 	if err != nil {

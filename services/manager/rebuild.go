@@ -72,6 +72,18 @@ func (b *rebuilder) FinishRebuild(ctx context.Context) error {
 	return err
 }
 
+// ForgetLost implements hemera.Rebuilder.
+func (b *rebuilder) ForgetLost(ctx context.Context) error {
+	// In the middle of a rebuild nearly everything is lost.
+	if !b.cluster.Rebuilding().IsZero() {
+		return errs.New(errs.Conflict, "manager.ForgetLost", "", "the namespace is being rebuilt").
+			WithRemedy("finish that first: `hemera ns rebuild finish`")
+	}
+	err := b.tree.ForgetLost(ctx)
+	b.log.Warn("what was lost is forgotten", "error", err)
+	return err
+}
+
 // list implements rebuild.Inventory: the node of the disk lists its pieces.
 func (b *rebuilder) list(ctx context.Context, id hemera.DiskID, after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
 	// Looked up for each page: a disk may have moved to another node.

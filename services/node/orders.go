@@ -275,12 +275,7 @@ func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 			res.Bytes = pages * hemera.PageSize
 		}
 	case hemera.OrderSum:
-		var job transfer.Job
-		if job, err = r.job(store, o); err == nil {
-			var sum hemera.Checksum
-			sum, err = r.host.Sum(ctx, job, o.Checksum)
-			res.Checksums, res.Bytes = []hemera.Checksum{sum}, job.Cap.Size
-		}
+		res.Checksums, err = r.sum(ctx, o)
 	default:
 		err = errs.New(errs.Unsupported, "node.Order", o.Piece.String(), fmt.Sprintf("this node does not know order kind %d", o.Kind))
 	}

@@ -65,6 +65,8 @@ them their names, unfinished ones too.
 
 After ns restore of an old backup, --merge adds the files that were written since.
 
+What no file has stays on the disks, and fsck names it "newer": hemera ns rebuild forget has it removed.
+
 The exit code is 1 when a disk could not be read, or a file could not be made.`,
 		Example: `  hemera ns rebuild --dry-run
   hemera ns rebuild
@@ -78,7 +80,7 @@ The exit code is 1 when a disk could not be read, or a file could not be made.`,
 	c.Flags().StringVar(&o.mode, "mode", "0600", "of files whose pieces do not know theirs, octal; they belong to root")
 	c.Flags().BoolVarP(&o.list, "list", "l", false, "print a line for each finding")
 	_ = c.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"0600", "0640", "0644"}, cobra.ShellCompDirectiveNoFileComp))
-	c.AddCommand(rebuildPrepareCommand(e), rebuildFinishCommand(e))
+	c.AddCommand(rebuildPrepareCommand(e), rebuildFinishCommand(e), rebuildForgetCommand(e))
 	return c
 }
 
@@ -305,4 +307,38 @@ a disk is added with hemera fs add; hemera ns rebuild --merge then adds its file
 			})
 		},
 	}
+}
+
+// rebuildForgetCommand makes `hemera ns rebuild forget`.
+// It is the only verb of a rebuild that can cost data, so it asks.
+func rebuildForgetCommand(e *cli.Env) *cobra.Command {
+	var k cli.Consent
+	c := &cobra.Command{
+		Use: "forget", Short: "Forget what is still lost, so that its room is freed", Args: cobra.NoArgs,
+		Long: `After a rebuild, or a restore, disks keep the pieces that no file has: older contents, files that could not
+be made, changes that a backup did not have. fsck names them "newer", and nothing removes them. From this
+command on they are orphans, which audits remove, and hemera fsck repair once they have been known for some minutes.
+
+Run it when hemera ns rebuild finds nothing more that is wanted, and all disks are back. What is on a disk
+that comes later is an orphan, too.`,
+		Example: `  hemera fsck report --error newer -l
+  hemera ns rebuild forget`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				ok, err := e.Agree(ctx, k, "hemera.ForgetWhatIsLost", []string{
+					"every piece that no file has will be removed by audits, also of files and contents that only it has; hemera fsck report --error newer -l lists them",
+				})
+				if !ok {
+					return err
+				}
+				if err := m.ForgetLost(ctx); err != nil {
+					return err
+				}
+				e.Say("what no file has is an orphan now; hemera fsck repair removes what is old enough")
+				return nil
+			})
+		},
+	}
+	k.Flags(c)
+	return c
 }

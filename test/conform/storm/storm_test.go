@@ -1,0 +1,132 @@
+package storm
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var program = flag.String("hemera", "", "the hemera program to test")
+
+// TestStorm: see the package comment.
+func TestStorm(t *testing.T) {
+	if *program == "" {
+		t.Skip("no program to test: scripts/test.sh storm")
+	}
+	hasClients(t.Skip)
+	length, seed := options(t)
+	t.Logf("HEMERA_STORM_SEED=%d", seed)
+	c := newCluster(t)
+	for dir, layout := range layouts {
+		c.must("mkdir", "/"+dir)
+		c.must("attr", "set", "sys.forced.layout="+layout, "/"+dir)
+		c.must("attr", "set", "sys.forced.blocksize=256k", "/"+dir)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), length)
+	defer cancel()
+	var list []*worker
+	var working sync.WaitGroup
+	for i := range workers {
+		w := newWorker(c, i, seed)
+		list = append(list, w)
+		working.Go(func() { w.run(ctx) })
+	}
+	rng := rand.New(rand.NewPCG(seed, workers))
+	n := &nemesis{c: c, rng: rng, done: map[string]int{}, hit: classes{}, busy: map[int]bool{}}
+	n.run(ctx, &damager{c: c, rng: rng, done: map[string]bool{}})
+	working.Wait()
+	t.Logf("faults: %v", n.done)
+	t.Logf("damaged pieces: %v", n.hit)
+	c.awaitOnline()
+	calm(t, c, list)
+	t.Logf("repaired: %d pages by readers, %d pieces in place, %d times a page was served from other pieces", c.said("bad page repaired"),
+		c.said("a bad piece was repaired"), c.said("bad page served from another piece"))
+}
+
+// options are how long to storm, and from which seed.
+func options(t *testing.T) (length time.Duration, seed uint64) {
+	t.Helper()
+	length, seed = time.Minute, uint64(time.Now().UnixNano())
+	var err error
+	if text := os.Getenv("HEMERA_STORM_TIME"); text != "" {
+		if length, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := os.Getenv("HEMERA_STORM_SEED"); text != "" {
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return length, seed
+}
+
+// calm checks after the storm what the cluster promises.
+func calm(t *testing.T, c *cluster, list []*worker) {
+	t.Helper()
+	var total counts
+	var reading sync.WaitGroup
+	for _, w := range list {
+		total.add(w.count)
+		reading.Go(w.settle)
+	}
+	reading.Wait()
+	t.Logf("%d writes, %d of them acknowledged with %d MB; %d reads, %d that failed; %d removals", total.written, total.acked,
+		total.bytes/1e6, total.read, total.unread, total.removed)
+	if total.acked == 0 {
+		t.Error("no write was acknowledged: nothing was proved")
+	}
+	if t.Failed() {
+		return
+	}
+	// What nobody reads, parity above all, is found by a scrub. It begins a minute after a node's start.
+	for i, s := range c.servers[1:] {
+		s.kill()
+		_ = os.Remove(filepath.Join(c.disk(i), "pieces", ".hemera-scrub"))
+	}
+	bad := len(c.bad())
+	for _, s := range c.servers[1:] {
+		s.start()
+	}
+	c.awaitOnline()
+	took := c.await("every bad piece is repaired or removed", func() bool { return len(c.bad()) == 0 })
+	t.Logf("%d pieces that were bad after the storm are good after %s", bad, took)
+	// A piece that is gone is found by its readers, else by an audit, which comes an hour after the node's end at the earliest.
+	// This is that audit.
+	report, _ := c.admin("fsck", "repair")
+	t.Logf("fsck repairs what is missing:\n%s", report)
+	took = c.await("no disagreement of namespace and disks", func() bool { _, err := c.admin("fsck", "report"); return err == nil })
+	t.Logf("fsck has nothing to say after %s", took)
+	for _, w := range list { // once more: nothing was lost by a repair
+		w.settle()
+	}
+	c.returned(t)
+}
+
+// returned removes all files and waits until nothing of them takes room.
+func (c *cluster) returned(t *testing.T) {
+	t.Helper()
+	for dir := range layouts {
+		c.must("rm", "-r", "--yes", "/"+dir)
+	}
+	took := c.await("all pieces are removed", func() bool { return len(c.sealed()) == 0 })
+	t.Logf("all pieces are removed after %s", took)
+	// What a write leaves that was cut off expires when its capability has, an hour later.
+	var left []string
+	for i := range nodes {
+		match, _ := filepath.Glob(filepath.Join(c.disk(i), "pieces", "pending", "*"))
+		for _, name := range match {
+			if !strings.HasSuffix(name, ".sums") {
+				left = append(left, name)
+			}
+		}
+	}
+	t.Logf("%d pending pieces of writes that were cut off wait for their end", len(left))
+}
