@@ -49,6 +49,7 @@ type balancedSpace struct {
 
 // forgetDomains forgets places that are away for longer than so long.
 func (s *balancedSpace) forgetDomains(now map[failureDomain]bool, at time.Time, long time.Duration) {
+	// A restart of a node is no reason to look at all files again.
 	for d, last := range s.spread {
 		switch {
 		case now[d]:
@@ -186,6 +187,7 @@ func (b *balancer) listJobs(context.Context) (list []hemera.JobStatus, _ error) 
 		}
 	}
 	b.mu.Unlock()
+	// Without the lock: each run has its own.
 	for _, r := range runs {
 		if r.shown() {
 			list = append(list, r.status())

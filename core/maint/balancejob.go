@@ -43,6 +43,7 @@ func (r *balanceRun) over() bool {
 func (r *balanceRun) counted(c candidate) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	// Less is left at once, and not only with the next plan: what is shown goes down evenly.
 	r.made++
 	r.left = max(0, r.left-c.size())
 }
@@ -81,7 +82,7 @@ func (r *balanceRun) passed(disk hemera.DiskID) bool {
 	return r.passes[disk] >= 2
 }
 
-// moves is how many pieces were moved.
+// moves is how many pieces were moved and recorded. A pass or a plan that does not change it moved nothing.
 func (r *balanceRun) moves() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -31,6 +31,7 @@ type recentMove struct {
 	bytes    int64
 }
 
+// newBalanceLedger has no moves, and all disks may take part in one.
 func newBalanceLedger(now func() time.Time) *balanceLedger {
 	return &balanceLedger{now: now, in: map[hemera.DiskID]int64{}, out: map[hemera.DiskID]int64{}, free: map[hemera.DiskID]time.Time{}}
 }
@@ -90,6 +91,7 @@ func (l *balanceLedger) settle(removing func(hemera.DiskID) bool) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// Those that came while the disks were looked at are young, and stay.
 	var kept []recentMove
 	for _, r := range l.recent {
 		if asked, known := busy[r.from]; !known || asked || l.now().Sub(r.at) < settleTime {
@@ -117,6 +119,7 @@ func (l *balanceLedger) old() (list []recentMove) {
 func (l *balanceLedger) settled() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// Each move is in both tables, so one of them says it.
 	for _, bytes := range l.out {
 		if bytes > 0 {
 			return false

@@ -78,6 +78,7 @@ func newBalanceRun(e *Engine, space string, ledger *balanceLedger) *balanceRun {
 
 // run works until nothing is left to do. spread: files are looked at first whose pieces share a node or a zone.
 func (r *balanceRun) run(ctx context.Context, spread bool) (end balanceEnd) {
+	// In this order: the run is over when its last copy is recorded.
 	defer r.close()
 	defer r.group.Wait()
 	if spread {
@@ -246,6 +247,7 @@ func (r *balanceRun) allPassed(volumes []balance.Volume, plan balance.Plan) bool
 // one only rests.
 func (r *balanceRun) source(volumes []balance.Volume, plan balance.Plan) (from hemera.DiskID, rest bool) {
 	var most int64
+	// The fullest first: it is what the space is furthest off by.
 	for i, v := range volumes {
 		for _, id := range v.Disks {
 			if plan.Gives[i] <= 0 || r.passed(id) {
@@ -286,6 +288,7 @@ func (r *balanceRun) next(ctx context.Context, disk hemera.DiskID, view *hemera.
 		r.queues[disk] = candidates(view, disk, entries)
 	}
 	queue := r.queues[disk]
+	// A page may have files whose piece has moved from the disk since.
 	if len(queue) == 0 {
 		return c, false, nil
 	}

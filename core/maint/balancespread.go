@@ -25,6 +25,7 @@ func (r *balanceRun) spreadAll(ctx context.Context) bool {
 				return false
 			}
 		}
+		// Before the count: moves of this pass may still be under way.
 		r.group.Wait()
 		// A file with several pieces in one place gets one of them moved in a pass.
 		if r.moves() == before {
@@ -47,6 +48,7 @@ func (r *balanceRun) spreadDisk(ctx context.Context, disk hemera.DiskID) error {
 			return err
 		}
 		var moves []candidate
+		// Most files share nothing. Those are done here, without a plan.
 		for _, e := range entries {
 			after = e.ID
 			if len(e.Pieces) > 1 && e.Pieces[0].Disk == disk && spreadOf(view, e, disksOf(e.Pieces)).Shares() {

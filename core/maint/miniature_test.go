@@ -251,7 +251,7 @@ func (m *miniature) SetEmpty(_ context.Context, id hemera.DiskID) error {
 
 func (m *miniature) BrokenPieces(context.Context, int) ([]hemera.BadPiece, error) { return nil, nil }
 
-// anySigner signs whatever it is asked to; copies ask it at the same time.
+// anySigner signs everything. Copies use it at the same time, so it remembers nothing.
 type anySigner struct{}
 
 func (anySigner) MintFor(hemera.Capability, ...hemera.NodeID) (string, error) { return "token", nil }

@@ -57,6 +57,7 @@ func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
 
 // all relocates what is to be done for each file of a list, in the list's order.
 func (p *sweep) all(ctx context.Context, list func(hemera.FileID) ([]hemera.Entry, error), moves func(hemera.Entry) []moveSpec) error {
+	// A page at a time, so that memory does not grow with the disk.
 	var after hemera.FileID
 	for ctx.Err() == nil && !p.hopeless() {
 		entries, err := list(after)
