@@ -46,7 +46,7 @@ func verify(ctx context.Context, e *cli.Env, paths []string) error {
 		}
 		// A piece that does not open has no footer: its record has the path alone, and zeros.
 		r := record(path, c.Stat)
-		why := ""
+		var why string
 		switch {
 		// A device that fails is as bad as a page that does not match: the piece cannot be used here.
 		case err != nil:
