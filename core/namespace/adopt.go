@@ -97,7 +97,7 @@ func (n Recovery) Adopt(ctx context.Context, a Adoption) (out Adopted, err error
 		case err != nil || need == nil:
 			return out, err
 		case errors.Is(need, errNeedsLost):
-			_, err = Tree{n.base}.Mkdir(ctx, hemera.SystemIdentity(), LostDir, lostMode, true)
+			_, err = Tree(n).Mkdir(ctx, hemera.SystemIdentity(), LostDir, lostMode, true)
 		case errors.Is(need, errNeedsParents):
 			err = n.makeParents(ctx, hemera.SystemIdentity(), a.Path, parentsMode)
 			// A file took the place of a directory meanwhile: the next turn decides which of both is older.

@@ -70,7 +70,7 @@ func Run(ctx context.Context, o Options) (hemera.RebuildReport, error) {
 		case <-ticker.C:
 			if err := o.Tell(r.look(false)); err != nil {
 				stop(err)
-				_ = <-done // it ends for the same reason
+				_ = <-done // the end of the work; why it ended is known
 				return r.look(false), err
 			}
 		case err := <-done:
