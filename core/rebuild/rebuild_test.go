@@ -243,7 +243,7 @@ func TestRun(t *testing.T) {
 	c.add(coded(1, 9, 1, 0))
 	c.add(piece(1, 10, 1, 0, 0, "/dir/.data.hemera-part"))
 	n := prepared(t)
-	beyond := piece(2, int(n.Stats().NextID)+5, 1, 0, 0, "/future")
+	beyond := piece(2, int(n.Stats().NextID)+100_000, 1, 0, 0, "/future")
 	c.add(beyond)
 
 	dry, _ := rebuild(t, n, c, hemera.RebuildOptions{DryRun: true, Mode: 0o600})

@@ -1,6 +1,7 @@
 package rebuild
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -70,7 +71,7 @@ func Run(ctx context.Context, o Options) (hemera.RebuildReport, error) {
 		case <-ticker.C:
 			if err := o.Tell(r.look(false)); err != nil {
 				stop(err)
-				_ = <-done // the end of the work; why it ended is known
+				err = cmp.Or(err, <-done) // the work has ended; Tell's error is why
 				return r.look(false), err
 			}
 		case err := <-done:
