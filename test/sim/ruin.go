@@ -18,7 +18,7 @@ type ruiner struct{ judge }
 
 // ruin takes more drives away at one moment than some files have redundancy, when all else is over. By the rule of the layout it
 // is known which files are lost by that. These must be told as lost, and no others; every other file can be read at once, and
-// has its pieces again later.
+// has its pieces again later. Some plans have bad pages instead (rot).
 func (w ruiner) ruin(ctx context.Context) {
 	// Disks keep pieces that a restored namespace may have forgotten, and those may save a file that should be lost.
 	if !w.plan.ruin || w.keeper.again {
@@ -30,12 +30,11 @@ func (w ruiner) ruin(ctx context.Context) {
 		return
 	}
 	w.lost = map[hemera.FileID]bool{}
+	// Either bad pages or lost drives. Each try to read a file that is lost to bad pages finds them again, so its disks stay
+	// failing, and with drives gone nothing may be left to repair other files to.
 	if w.plan.rot {
 		w.rot(ctx, files)
-		// Repairs may have moved pieces.
-		if files, _, err = w.tree(ctx); err != nil {
-			w.fail("the tree cannot be listed: %v", err)
-		}
+		return
 	}
 	gone := w.takeDrives()
 	for path, e := range files {
