@@ -94,12 +94,8 @@ type moveSpec struct {
 func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 	readable := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return slices.Contains(w.avoid, p.Disk) })
 	m := plannedMove{entry: e, drop: w.drop, sources: place.Order(v, readable, "", nil, w.seed)}
-	var have layout.Set
-	for _, t := range m.sources {
-		have = have.With(int(t.Index))
-	}
 	// Not enough to read the file: no new piece can be made of them.
-	if !layout.Readable(e.Layout, e.Size, have) {
+	if !layout.Readable(e.Layout, e.Size, layout.TargetIndexes(m.sources)) {
 		why := place.Unreadable(v, e.Pieces, nil)
 		if len(readable) < len(e.Pieces) && len(place.Order(v, e.Pieces, "", nil, w.seed)) > len(m.sources) {
 			why = "the pieces that can be read are bad"

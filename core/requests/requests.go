@@ -125,10 +125,8 @@ func (s *Store) RemoveConversion(ctx context.Context, id uint64) error {
 		return err
 	}
 	defer s.give()
-	var b kv.Batch
 	// Memory follows the store: after an error the request is still there, and is removed by another call.
-	b.Delete([]byte(conversionKey(id)))
-	if err := s.commit(ctx, &b); err != nil {
+	if err := s.erase(ctx, conversionKey(id)); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -139,14 +137,7 @@ func (s *Store) RemoveConversion(ctx context.Context, id uint64) error {
 
 // put makes a request durable. The caller has the turn.
 func (s *Store) put(ctx context.Context, c hemera.Conversion) error {
-	// JSON, as the records of the cluster: a person can read it, and fields can be added.
-	value, err := json.Marshal(c)
-	if err != nil {
-		return errs.As(err, errs.Internal, "requests.Put", c.Path)
-	}
-	var b kv.Batch
-	b.Put([]byte(conversionKey(c.ID)), value)
-	if err := s.commit(ctx, &b); err != nil {
+	if err := s.save(ctx, conversionKey(c.ID), c); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -154,6 +145,25 @@ func (s *Store) put(ctx context.Context, c hemera.Conversion) error {
 	// A value, so that nobody changes what others have read.
 	s.conversions[c.ID] = c
 	return nil
+}
+
+// save makes a record durable. The caller has the turn.
+func (s *Store) save(ctx context.Context, key string, record any) error {
+	// JSON, as the records of the cluster: a person can read it, and fields can be added.
+	value, err := json.Marshal(record)
+	if err != nil {
+		return errs.As(err, errs.Internal, "requests.Save", key)
+	}
+	var b kv.Batch
+	b.Put([]byte(key), value)
+	return s.commit(ctx, &b)
+}
+
+// erase removes a record durably. The caller has the turn.
+func (s *Store) erase(ctx context.Context, key string) error {
+	var b kv.Batch
+	b.Delete([]byte(key))
+	return s.commit(ctx, &b)
 }
 
 // commit stores a batch and waits for the sync.

@@ -10,7 +10,6 @@ import (
 
 	"hemera"
 	"hemera/errs"
-	"hemera/platform/kv"
 )
 
 // treesMax bounds the directories with lifecycle rules.
@@ -56,13 +55,7 @@ func (s *Store) PutRuleTree(ctx context.Context, t hemera.RuleTree) error {
 			WithRemedy("set the rules at a directory above: they hold for all that is below it")
 	}
 	// Memory follows the store: after an error what was known before is still there.
-	value, err := json.Marshal(t)
-	if err != nil {
-		return errs.As(err, errs.Internal, "requests.PutRuleTree", "fid:"+t.Dir.String())
-	}
-	var b kv.Batch
-	b.Put([]byte(treeKey(t.Dir)), value)
-	if err := s.commit(ctx, &b); err != nil {
+	if err := s.save(ctx, treeKey(t.Dir), t); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -78,9 +71,7 @@ func (s *Store) RemoveRuleTree(ctx context.Context, dir hemera.FileID) error {
 	}
 	defer s.give()
 	// A directory that gets rules again is put again.
-	var b kv.Batch
-	b.Delete([]byte(treeKey(dir)))
-	if err := s.commit(ctx, &b); err != nil {
+	if err := s.erase(ctx, treeKey(dir)); err != nil {
 		return err
 	}
 	s.mu.Lock()

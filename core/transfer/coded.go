@@ -11,20 +11,21 @@ const everyPiece = ^layout.Set(0)
 // write sends pages to the pieces that have them, and parity to those that are due. hash, if not nil, is given the pages
 // meanwhile.
 func (y *parity) write(b []byte, sums []uint32, off int64, hash *streamSums) error {
-	if err := y.change(b, off); err != nil {
+	spans := layout.Split(y.layout, off, len(b))
+	if err := y.change(spans, b, off); err != nil {
 		return err
 	}
 	// The parity that is due goes out with the data, so a write waits for the slowest piece once.
 	rows := y.due()
 	var among layout.Set
-	for _, span := range layout.Split(y.layout, off, len(b)) {
+	for _, span := range spans {
 		among = among.With(int(span.Column))
 	}
 	var meanwhile func()
 	if hash != nil {
 		meanwhile = func() { hash.wrote(b, sums, off) }
 	}
-	return y.send(rows, among, meanwhile, func(pc *piece) error { return pc.writeSpans(y.layout, b, sums, off) })
+	return y.send(rows, among, meanwhile, func(pc *piece) error { return pc.writeSpans(spans, b, sums, off) })
 }
 
 // flush sends all parity that is in memory.

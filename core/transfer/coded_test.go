@@ -3,9 +3,7 @@ package transfer_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -58,7 +56,6 @@ func TestCodedFilesConform(t *testing.T) {
 // reads, lost links, nodes that die; on new files and on updates. At the end as many more pieces are removed as the code
 // survives, and the file is read at every host.
 func TestCodedAgainstBytes(t *testing.T) {
-	const most = 60_000
 	rapid.Check(t, func(rt *rapid.T) {
 		l := small(rapid.SampledFrom([]hemera.Layout{hemera.ReedSolomon(2, 1), hemera.ReedSolomon(3, 2), hemera.Local(4, 2, 1)}).Draw(rt, "layout"))
 		pieces := int(l.Pieces)
@@ -70,65 +67,26 @@ func TestCodedAgainstBytes(t *testing.T) {
 			b.noSmall()
 		}
 		b.manager.spare = []int{pieces + 1, pieces + 2}
-		var want []byte
+		h := &history{bench: b}
 		on := first(pieces)
 		token, c := b.grant(60, int(l.Data), on...)
 		if rapid.Bool().Draw(rt, "update") {
-			want = content(rapid.IntRange(1, most).Draw(rt, "base"))
-			base := b.put(60, want, on...)
+			h.want = content(rapid.IntRange(1, historyMost).Draw(rt, "base"))
+			base := b.put(60, h.want, on...)
 			token, c = b.update(base, int(l.Data), on...)
 		}
-		f := b.open(1, token, hemera.NodeOpen{Truncate: c.Access == hemera.AccessCreate})
-		offset := rapid.IntRange(0, most)
+		h.token = token
+		h.begin(c)
 		died := 0
-		rt.Repeat(map[string]func(*rapid.T){
-			"write": func(rt *rapid.T) {
-				p := content(rapid.IntRange(0, 20_000).Draw(rt, "n"))
-				off := offset.Draw(rt, "off")
-				if rapid.Bool().Draw(rt, "append") {
-					off = len(want)
-				}
-				if err := f.WritePages(p, nil, int64(off)); err != nil {
-					rt.Fatal(err)
-				}
-				if len(p) > 0 && off+len(p) > len(want) {
-					want = append(want, make([]byte, off+len(p)-len(want))...)
-				}
-				copy(want[min(off, len(want)):], p)
-			},
-			"truncate": func(rt *rapid.T) {
-				size := offset.Draw(rt, "size")
-				if err := f.Truncate(int64(size)); err != nil {
-					rt.Fatal(err)
-				}
-				want = append(want[:min(size, len(want)):min(size, len(want))], make([]byte, max(0, size-len(want)))...)
-			},
-			"read": func(rt *rapid.T) {
-				off := offset.Draw(rt, "off")
-				got := make([]byte, rapid.IntRange(1, 20_000).Draw(rt, "n"))
-				n, err := f.ReadPages(got, nil, int64(off))
-				exp := want[min(off, len(want)):min(off+len(got), len(want))]
-				if err != nil && !errors.Is(err, io.EOF) || !bytes.Equal(got[:n], exp) || (n < len(got)) != (err != nil) {
-					rt.Fatalf("read %d at %d of %d: %d bytes, %v", len(got), off, len(want), n, err)
-				}
-			},
-			"reconnect": func(*rapid.T) {
-				f.End(ctx, hemera.EndDetach)
-				f = b.open(1, token, hemera.NodeOpen{})
-			},
-			"sync": func(rt *rapid.T) {
-				if err := f.Sync(ctx); err != nil {
-					rt.Fatal(err)
-				}
-			},
-			"node dies": func(rt *rapid.T) {
-				if died == 0 {
-					died = rapid.IntRange(2, pieces).Draw(rt, "node")
-					b.peers.fail(died, &fault{step: "write", err: errGone})
-				}
-			},
-		})
-		if err := f.End(ctx, hemera.EndClose); err != nil {
+		steps := h.steps()
+		steps["node dies"] = func(rt *rapid.T) {
+			if died == 0 {
+				died = rapid.IntRange(2, pieces).Draw(rt, "node")
+				b.peers.fail(died, &fault{step: "write", err: errGone})
+			}
+		}
+		rt.Repeat(steps)
+		if err := h.file.End(ctx, hemera.EndClose); err != nil {
 			rt.Fatal(err)
 		}
 		if died != 0 {
@@ -138,13 +96,13 @@ func TestCodedAgainstBytes(t *testing.T) {
 			return // an update that changed nothing
 		}
 		r := b.manager.commit(part, c)
-		checkSums(part, r, want)
-		if got := layout.Count(l, int64(len(want))); len(r.Pieces) > got {
-			rt.Fatalf("%d pieces of %d bytes, want at most %d", len(r.Pieces), len(want), got)
+		checkSums(part, r, h.want)
+		if got := layout.Count(l, int64(len(h.want))); len(r.Pieces) > got {
+			rt.Fatalf("%d pieces of %d bytes, want at most %d", len(r.Pieces), len(h.want), got)
 		}
-		b.mustRead(c, want)
+		b.mustRead(c, h.want)
 		b.loseMost(rt, c, r, l)
-		b.mustRead(c, want)
+		b.mustRead(c, h.want)
 	})
 }
 

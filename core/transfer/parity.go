@@ -60,23 +60,22 @@ func (y *parity) back() readBack { return readBack{y.pieces} }
 // rowBytes is how many bytes of the file a row has.
 func (y *parity) rowBytes() int64 { return int64(y.layout.Data) * int64(y.layout.BlockSize) }
 
-// change brings the parity in line with the bytes b, which are about to be written at off. It reads pieces only where
+// change brings the parity in line with the bytes b, which are about to be written at off, in these spans. It reads pieces only where
 // something is overwritten, or a row was sent before.
-func (y *parity) change(b []byte, off int64) error {
-	if err := y.replaced(off, len(b), b); err != nil {
+func (y *parity) change(spans []layout.Span, b []byte, off int64) error {
+	if err := y.replaced(spans, off, b); err != nil {
 		return err
 	}
 	y.written.Add(off, off+int64(len(b)))
 	return nil
 }
 
-// replaced changes the parity of n bytes at off, which are b from now on, or zeros if b is nil.
-func (y *parity) replaced(off int64, n int, b []byte) error {
+// replaced changes the parity of spans of what is at off, which are those of b from now on, or zeros if b is nil.
+func (y *parity) replaced(spans []layout.Span, off int64, b []byte) error {
 	if y.code == nil {
 		return nil
 	}
 	// All is read before anything changes: a column that is lost is computed from parity and data, which agree until then.
-	spans := layout.Split(y.layout, off, n)
 	before := make([][]byte, len(spans))
 	for i, span := range spans {
 		var err error
@@ -225,7 +224,7 @@ func (y *parity) shrink(size int64) error {
 	if size%y.rowBytes() != 0 {
 		// In one step, up to the last byte that was written: what lies between is zeros, and stays so.
 		if parts := y.written.Within(size, end); len(parts) > 0 {
-			if err := y.replaced(size, int(parts[len(parts)-1].To-size), nil); err != nil {
+			if err := y.replaced(layout.Split(y.layout, size, int(parts[len(parts)-1].To-size)), size, nil); err != nil {
 				return err
 			}
 		}

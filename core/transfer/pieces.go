@@ -307,9 +307,9 @@ func (pc *piece) writePages(b []byte, sums []uint32, off int64) error {
 	return pc.out.WritePages(b, sums, off)
 }
 
-// writeSpans sends those of the pages at off in the file that the layout gives to the data piece.
-func (pc *piece) writeSpans(l hemera.Layout, b []byte, sums []uint32, off int64) error {
-	for _, span := range layout.Split(l, off, len(b)) {
+// writeSpans sends those of the spans of b, which is at off in the file, that are of the data piece.
+func (pc *piece) writeSpans(spans []layout.Span, b []byte, sums []uint32, off int64) error {
+	for _, span := range spans {
 		if span.Column != pc.target.Index {
 			continue
 		}

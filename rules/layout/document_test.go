@@ -43,8 +43,8 @@ func parsed(t *testing.T, name string) hemera.Layout {
 	return l
 }
 
-// survival is a layout's line: how many lost pieces are survived, whichever they are; bytes on disk; disks; nodes of which one
-// can be lost; pieces that the rebuilding of one data piece reads.
+// survival is a layout's line: how many lost pieces are survived, whichever they are; bytes on disk; disks; how many
+// nodes it takes to lose one; pieces that the rebuilding of one data piece reads.
 func survival(t *testing.T, name string) string {
 	l := parsed(t, name)
 	lost := 0

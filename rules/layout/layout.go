@@ -119,6 +119,14 @@ func Indexes(pieces []hemera.Piece) (s Set) {
 	return s
 }
 
+// TargetIndexes is the set of the indexes of the pieces at these places.
+func TargetIndexes(at []hemera.Target) (s Set) {
+	for _, t := range at {
+		s = s.With(int(t.Index))
+	}
+	return s
+}
+
 // Code is the code of a coded layout; nil for a layout without parity of its own: plain, replica, stripe. It fails for a
 // layout that is not valid. It costs some microseconds, so a file that is open keeps it.
 func Code(l hemera.Layout) (*erasure.Code, error) {

@@ -7,7 +7,7 @@ import (
 	"hemera"
 )
 
-// survives is the slow twin: the most pieces of which every choice can be lost.
+// survives is the slow twin: the largest number of pieces that can be lost, whichever they are.
 func survives(l hemera.Layout, size int64, have Set) int {
 	if !Readable(l, size, have) {
 		return -1

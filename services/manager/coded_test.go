@@ -164,7 +164,7 @@ func readCoded(t *testing.T, size int64) {
 	}
 }
 
-// writeCoded writes a file of which only the pieces with bytes are committed, as heads do.
+// writeCoded writes a file and commits only its pieces with bytes, as heads do.
 func (r *rig) writeCoded(path string, size int64) hemera.Entry {
 	r.t.Helper()
 	g := r.mustOpen(path, hemera.AccessCreate)

@@ -239,13 +239,9 @@ func status(v *hemera.View, e hemera.Entry, broken brokenSet) string {
 	}
 	targets := place.Order(v, e.Pieces, "", nil, 0)
 	readable := len(targets)
-	var have layout.Set
-	for _, t := range targets {
-		have = have.With(int(t.Index))
-	}
 	all := layout.Count(e.Layout, e.Size)
 	switch {
-	case !layout.Readable(e.Layout, e.Size, have):
+	case !layout.Readable(e.Layout, e.Size, layout.TargetIndexes(targets)):
 		return "offline: " + place.Unreadable(v, e.Pieces, nil)
 	case len(e.Pieces) < all:
 		return fmt.Sprintf("incomplete: %d of %d pieces", len(e.Pieces), all)

@@ -133,11 +133,7 @@ func enough(l hemera.Layout, size int64, at []hemera.Target) bool {
 	if !l.Coded() {
 		return size == 0 || len(at) > 0
 	}
-	var have layout.Set
-	for _, t := range at {
-		have = have.With(int(t.Index))
-	}
-	return layout.Readable(l, size, have)
+	return layout.Readable(l, size, layout.TargetIndexes(at))
 }
 
 // ownerOf is what the pieces of a write will know of the file's owner: who makes the file, or has it.
@@ -317,7 +313,7 @@ type without struct {
 // with it instead of copying.
 func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, not without) error {
 	req := place.Request{
-		// A file of which there would never be enough pieces to read it is not begun.
+		// With fewer targets the file could never be read, so it is not begun.
 		Space: c.Space, Want: int(p.Layout.Pieces), Min: max(int(p.PiecesMin), int(p.Layout.Data)), Spare: p.Layout.Parity(),
 		Size: layout.PieceMax(p.Layout, c.Size), Client: c.Who.Host,
 		ExcludeNodes: not.nodes, ExcludeDisks: not.disks, Writers: o.pending.load, Seed: c.Nonce,
@@ -416,10 +412,7 @@ func number(ts []hemera.Target, kept int, l hemera.Layout) {
 		}
 		return
 	}
-	var taken layout.Set
-	for _, t := range ts[:kept] {
-		taken = taken.With(int(t.Index))
-	}
+	taken := layout.TargetIndexes(ts[:kept])
 	// The lowest free index for each: data pieces are lower than parities.
 	next := 0
 	for i := range ts[kept:] {

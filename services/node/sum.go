@@ -14,7 +14,7 @@ import (
 // are read at the same time.
 const sumStep = 4 << 20
 
-// sum reads a whole file and computes one checksum of it, for files of which no piece has the whole content. It takes any
+// sum reads a whole file and computes one checksum of it, for coded files: none of their pieces has the whole content. It takes any
 // pieces that are enough, as a reader does, and verifies each page on the way. So the result is that of what was committed,
 // or there is none.
 //
