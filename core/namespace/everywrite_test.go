@@ -286,8 +286,9 @@ func flawless(ctx context.Context, n *namespace.Namespace) error {
 func goOn(ctx context.Context, n *namespace.Namespace, from *seqTree, late []namespace.Commit) error {
 	var h recorder
 	c := &client{h: &h, n: n.Parts(), r: rand.New(rand.NewPCG(uint64(from.events), 5)), ctx: ctx, alone: true}
+	next := n.Stats().NextID // before the commits, which take numbers for what they put in a bin
 	for _, again := range late {
-		if next := n.Stats().NextID; again.ID < next && hemera.FileID(again.Gen) < next {
+		if again.ID < next && hemera.FileID(again.Gen) < next {
 			c.commit(again)
 		}
 	}
