@@ -86,6 +86,53 @@ func TestWhatIsBusyIsTakenUpAgain(t *testing.T) {
 	}
 }
 
+// doubledFile has one file, on disk 1. Its other copy, on disk 3, is being removed, which ends when somebody has read it.
+type doubledFile struct {
+	doomedFiles
+	moves int
+}
+
+func (*doubledFile) Resolve(context.Context, hemera.FileID) (hemera.Entry, string, error) {
+	return hemera.Entry{ID: 7, Gen: 1, Size: 5, Kind: hemera.KindFile, Layout: hemera.Layout{Kind: hemera.LayoutReplica, Pieces: 1}, Pieces: []hemera.Piece{{Disk: 1}}}, "/f", nil
+}
+
+func (*doubledFile) IsUnlinked(_ context.Context, disk hemera.DiskID, _ hemera.PieceID) (bool, error) {
+	return disk == 3, nil
+}
+
+func (f *doubledFile) MovePieces(context.Context, hemera.FileID, hemera.Generation, []hemera.Piece, []hemera.Piece) error {
+	f.moves++
+	return nil
+}
+
+// TestAPieceOnItsWayOutWasNotMovedHere: the audits of two disks each find a copy of a file that a restored namespace has
+// once. One takes the file's place, and the other one leaves; a late look at the one that leaves must not take it back.
+func TestAPieceOnItsWayOutWasNotMovedHere(t *testing.T) {
+	piece, disk := hemera.PieceID{File: 7, Gen: 1}, hemera.Disk{ID: 3, Node: 1, Active: true, Health: hemera.HealthOK}
+	files := &doubledFile{doomedFiles: doomedFiles{forgotten: true}}
+	e := New(Options{Files: files, Removals: files, Findings: files, Orders: orders.New(), Signer: anySigner{},
+		Cluster: &viewOnly{view: hemera.View{Disks: []hemera.Disk{disk}, Nodes: []hemera.NodeInfo{{ID: 1, Status: hemera.NodeOnline, Enabled: true}}}}})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stat := hemera.PieceStat{ID: piece, FileSize: 5, Size: 5}
+	go func() {
+		var results []hemera.OrderResult
+		for ctx.Err() == nil {
+			list, _ := e.Orders.Exchange(ctx, 1, results)
+			results = nil
+			for _, o := range list {
+				results = append(results, hemera.OrderResult{ID: o.ID, Pieces: []hemera.PieceStat{stat}})
+			}
+		}
+	}()
+	if err := e.auditor.orphan(ctx, disk, finding{tag: tagOrphan, piece: piece, stat: stat}, &tally{repair: true, problems: map[problemKey]*hemera.FsckProblem{}}); err != nil {
+		t.Fatal(err)
+	}
+	if files.moves > 0 {
+		t.Error("the piece that is being removed was recorded in place of the one that stays")
+	}
+}
+
 // doomedFiles has no file, and says of each piece whether it may go.
 type doomedFiles struct {
 	Files

@@ -33,6 +33,12 @@ func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *ta
 		t.addPiece(tagNewer, d.ID, f.stat)
 		return nil
 	}
+	// Asked before the disk is: a removal that ends while adopt reads the piece leaves no trace in the namespace, and the
+	// piece it keeps instead would be dropped for one that is gone. No removal begins while the file is held.
+	leaving, err := e.Removals.IsUnlinked(ctx, d.ID, f.piece)
+	if err != nil || leaving {
+		return err
+	}
 	// The list may be old, and adopt drops another piece for this one.
 	there, err := a.onDisk(ctx, d, f.piece)
 	if err != nil || !there {
