@@ -100,7 +100,7 @@ func (b baseView) drop() { b.Close() }
 // copyTo fills fresh pieces with the first keep bytes. The content passes through the head once, whatever the number
 // of pieces, and its holes not at all. wrote is told how many bytes each step had.
 func (b baseView) copyTo(p *pieces, keep int64, hash *streamSums, wrote func(n int)) error {
-	buf := newWindow()
+	buf := newWindow(keep)
 	zeros, end := false, int64(0)
 	for off := int64(0); off < keep; off += copyWindow {
 		if zeros {
@@ -124,7 +124,7 @@ func (b baseView) copyTo(p *pieces, keep int64, hash *streamSums, wrote func(n i
 		wrote(len(buf.data))
 		zeros, end = allZeros(buf.sums, len(buf.data)), off+int64(len(buf.data))
 		if p.lost != lost { // a call that is stuck may still look at it
-			buf = newWindow()
+			buf = newWindow(keep)
 		}
 	}
 	if end < keep {

@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/rowcache"
 	"hemera/errs"
 	"hemera/rules/checksum"
 )
@@ -74,6 +75,7 @@ type Host struct {
 	parity   parityMemory
 	pace     pace
 	spare    buffers // for what is read to be decoded
+	rows     rowcache.Room
 	// repairs is how many page repairs run, and work counts all goroutines in the background, for Wait.
 	repairs atomic.Int32
 	work    sync.WaitGroup

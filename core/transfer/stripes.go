@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hemera"
+	"hemera/core/transfer/rowcache"
 	"hemera/errs"
 	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
@@ -24,6 +25,7 @@ const decodeStep = 256 << 10
 type stripes struct {
 	reader *Reader
 	layout hemera.Layout
+	rows   *rowcache.Cache // of what is read while a data piece is lost
 
 	// wary: a read was hedged, so another may be. From then on reads go into memory of the reader's own.
 	wary atomic.Bool
@@ -76,7 +78,7 @@ func (s *stripes) read(p []byte, sums []uint32, off int64) error {
 	if block := int64(s.layout.BlockSize); block > 0 && off/block == (off+int64(len(p))-1)/block {
 		number := off / block
 		at := number/int64(s.layout.Data)*block + off%block
-		return s.readPiece(int(number%int64(s.layout.Data)), p, sums, at)
+		return s.readColumn(int(number%int64(s.layout.Data)), p, sums, at)
 	}
 	spans := layout.Split(s.layout, off, len(p))
 	columns := map[uint8][]layout.Span{}
@@ -102,7 +104,7 @@ func (s *stripes) readSpans(spans []layout.Span, p []byte, sums []uint32, off in
 			first := checksum.Fragments(off, span.At)
 			part = sums[first : first+checksum.Fragments(off+int64(span.At), span.Len)]
 		}
-		if err := s.readPiece(int(span.Column), p[span.At:span.At+span.Len], part, span.Off); err != nil {
+		if err := s.readColumn(int(span.Column), p[span.At:span.At+span.Len], part, span.Off); err != nil {
 			return err
 		}
 	}
