@@ -3,8 +3,8 @@
 # tc tbf in both directions. Needs root. Prints tables in Markdown.
 # usage: [RATE=400mbit] [BYTES=268435456] [ROUNDS=3] [NODES=10] scripts/bench-limit.sh [single|many|rebuild ...]   all without an argument
 #   single   one client of each of LAYOUTS writes and reads; and reads with as many nodes killed as the layout has parities
-#   many     as many clients as nodes at once, links of MANY_RATE=100mbit, four files of a quarter of BYTES each
-#   rebuild  a node is lost with its disks, links of MANY_RATE; FILES=400 files of 6 MiB
+#   many     as many clients as nodes at once, links of MANY_RATE=100mbit, four files of MANY_BYTES=16777216 each
+#   rebuild  a node is lost with its disks, links of MANY_RATE; FILES=300 files of 8 MiB
 #
 # tbf counts a frame without preamble, gap and checksum: 1514 bytes carry 1448 of payload. So L, the rate of a link, is
 # RATE * 1448/1514 here, which is stricter than the 1448/1538 of a real Ethernet. Times are of whole programs, with their
@@ -12,7 +12,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 RATE=${RATE:-400mbit} MANY_RATE=${MANY_RATE:-100mbit}
-bytes=${BYTES:-268435456} rounds=${ROUNDS:-3} files=${FILES:-400}
+bytes=${BYTES:-268435456} many_bytes=${MANY_BYTES:-16777216} rounds=${ROUNDS:-3} files=${FILES:-300}
 export NODES=${NODES:-10} TRUST=10.77.0.0/24=own HEMERA_TMP=${HEMERA_TMP:-/dev/shm}
 export CLIENTS=${CLIENTS:-$NODES} MANAGER_FLAGS="--repair-grace 1h --removal-hold 0s --log-level warn" NODE_FLAGS="--scrub-rate 0 --log-level warn"
 # shellcheck source=scripts/netcluster.sh
@@ -141,7 +141,7 @@ each_client() {
 	for host in client $(seq -f client%g 2 "$clients"); do
 		for file in 1 2 3 4; do
 			case $1 in
-			write) copy "$host" "$2" "$dir/quarter" "$URL/$(dir_of "$3")/$host-$2-$file" || exit ;;
+			write) copy "$host" "$2" "$dir/small" "$URL/$(dir_of "$3")/$host-$2-$file" || exit ;;
 			read) copy "$host" "$2" "$URL/$(dir_of "$3")/$host-$2-$file" /dev/null || exit ;;
 			esac
 		done &
@@ -166,7 +166,7 @@ bound_many() {
 many() {
 	local layout client load
 	link_rate "$MANY_RATE"
-	head -c $((bytes / 4)) "$dir/source" >"$dir/quarter"
+	head -c "$many_bytes" "$dir/source" >"$dir/small"
 	rm -f "$dir/samples"
 	for _ in $(seq "$rounds"); do
 		for layout in plain rs:4+2; do
@@ -178,70 +178,66 @@ many() {
 		done
 	done
 	printf '\n%s clients at once, four files of %d MiB each, %s nodes, links of %s, all clients together, from the first start to the last end:\n\n' \
-		"$clients" $((bytes >> 22)) "$nodes" "$MANY_RATE"
+		"$clients" $((many_bytes >> 20)) "$nodes" "$MANY_RATE"
 	echo "| layout | load | client | bound in L | rate | of the bound | of healthy |"
 	echo "|---|---|---|---|---|---|---|"
 	while IFS=$'\t' read -r layout load client; do
-		RATE=$MANY_RATE bytes=$((bytes / 4 * 4 * clients)) row "$layout" "$load" "$client" "$(bound_many "$layout" "$load" "$client")"
+		RATE=$MANY_RATE bytes=$((many_bytes * 4 * clients)) row "$layout" "$load" "$client" "$(bound_many "$layout" "$load" "$client")"
 	done < <(cut -f 1-3 "$dir/samples" | awk '!seen[$0]++')
 	for layout in plain rs:4+2; do admin rm -rf "$(dir_of "$layout")"; done
 }
 
-# received: bytes that the switch sent to each node that is alive.
+# received: the bytes that the switch sent to each node that is alive, a line each.
 received() {
-	local number
-	for number in $(seq "$((nodes - 1))"); do
-		on switch tc -s qdisc show dev "v${address[node$number]##*.}" | awk '/Sent/ { print $2; exit }'
-	done
+	on switch tc -s qdisc show | awk -v first=2 -v last="$nodes" '/^qdisc tbf/ { sub(/^v/, "", $5); at = $5 + 0 } /Sent/ && at >= first && at <= last { print $2 } /Sent/ { at = 0 }'
 }
 
 # stored: bytes on the disks of the nodes that are alive.
 stored() { du -s --block-size=1 $(seq -f "$dir/node%g" $((nodes - 1))) | awk '{ n += $1 } END { printf "%.0f\n", n }'; }
 
 rebuild() {
-	local layout=$1 k path i lost=node$nodes before began
+	local layout=$1 k path i lost=node$nodes before quiet=0
 	read -r k _ <<<"$(shape "$layout")"
 	path=$(dir_of "$layout")-rebuild
 	link_rate none
 	admin mkdir "$path"
 	admin attr set "sys.forced.layout=$layout" "$path"
 	mkdir -p "$dir/tree"
-	for i in $(seq "$files"); do head -c $((6 << 20)) /dev/urandom >"$dir/tree/$i"; done
+	for i in $(seq "$files"); do head -c $((8 << 20)) /dev/urandom >"$dir/tree/$i"; done
 	on client "$hemera" cp -q -r "$dir/tree/." "$URL/$path"
 	rm -rf "$dir/tree"
 	link_rate "$MANY_RATE"
-	before=$(stored) began=$EPOCHREALTIME
-	received >"$dir/received"
 	node_kill "$nodes"
 	disks_online $(((nodes - 1) * disks))
+	before=$(stored)
+	received >"$dir/before"
+	printf '%s\t%s\n' "$EPOCHREALTIME" "$(received | awk '{ n += $1 } END { printf "%.0f", n }')" >"$dir/series"
 	admin node rm "${address[$lost]}:1095" --now --yes >/dev/null 2>&1
-	# The series of what is stored; the end is known by what the namespace says.
-	rm -f "$dir/series"
-	until [ "$(admin -m status | grep -c ' files_incomplete=0 .* jobs=0')" = 1 ] && [ "${last:-}" = "$(stored)" ]; do
-		last=$(stored)
-		printf '%s\t%s\n' "$EPOCHREALTIME" $((last - before)) >>"$dir/series"
-		sleep 0.3
+	# Before the first job and between two of them there is none.
+	while [ "$quiet" -lt 10 ]; do
+		quiet=$(admin -m status | awk -v q="$quiet" '/ files_incomplete=0 .* jobs=0/ { print q + 1; done = 1 } END { if (!done) print 0 }')
+		printf '%s\t%s\n' "$EPOCHREALTIME" "$(received | awk '{ n += $1 } END { printf "%.0f", n }')" >>"$dir/series"
+		sleep 0.2
 	done
-	paste "$dir/received" <(received) >"$dir/moved"
-	awk -F '\t' -v l="$(link "$MANY_RATE")" -v k="$k" -v n="$((nodes - 1))" -v layout="$layout" -v moved="$dir/moved" '
-		{ t[NR] = $1; b[NR] = $2; if (b[NR] > b[NR-1]) last = NR }
+	paste "$dir/before" <(received) >"$dir/moved"
+	# The links say when it was over: when less than a hundredth of their rate is left.
+	awk -F '\t' -v l="$(link "$MANY_RATE")" -v k="$k" -v n="$((nodes - 1))" -v layout="$layout" -v moved="$dir/moved" -v made="$(($(stored) - before))" '
+		{ t[NR] = $1; b[NR] = ($2 - first) * 1448 / 1514; if (NR == 1) { first = $2; b[NR] = 0 } }
+		NR > 1 && (b[NR] - b[NR-1]) / (t[NR] - t[NR-1]) > 0.01 * n * l { last = NR }
 		END {
-			for (i = 1; i <= NR && b[i] <= 0; i++);
-			first = i > 1 ? i - 1 : 1
-			total = b[last]
-			for (i = first; b[i] < 0.1 * total; i++); lo = i
-			for (; b[i] < 0.9 * total; i++); hi = i
+			for (lo = 1; b[lo] < 0.1 * b[last]; lo++);
+			for (hi = lo; b[hi] < 0.9 * b[last]; hi++);
 			while ((getline line < moved) > 0) { split(line, f, "\t"); sum += f[2] - f[1]; if (f[2] - f[1] > most) most = f[2] - f[1] }
-			rate = (total - b[first]) / (t[last] - t[first]); mid = (b[hi] - b[lo]) / (t[hi] - t[lo]); bound = n * l / k
-			printf "| %s | %.0f MB | %.2f MB/s | %.2f MB/s | %.1f %% | %.2f MB/s | %.1f %% | %.2f |\n", layout, total / 1e6, bound / 1e6, \
-				rate / 1e6, 100 * rate / bound, mid / 1e6, 100 * mid / bound, most * n / sum
+			bound = n * l / k; rate = made / (t[last] - t[1]); busy = (b[hi] - b[lo]) / (t[hi] - t[lo]) / (n * l)
+			printf "| %s | %.0f MB in %.1f s | %.2f MB/s | %.2f MB/s | %.1f %% | %.1f %% | %.2f |\n", layout, made / 1e6, t[last] - t[1], bound / 1e6, \
+				rate / 1e6, 100 * rate / bound, 100 * busy, most * n / sum
 		}' "$dir/series" >>"$dir/rebuilt"
 }
 
 rebuild_table() {
-	printf '\nA node of %s is lost with its disks, links of %s: bytes made again. The bound is (N-1)·L/k: a node receives k pieces to make one.\n\n' "$nodes" "$MANY_RATE"
-	echo "| layout | made again | bound | from first to last | of the bound | from 10 % to 90 % | of the bound | busiest node / mean, received |"
-	echo "|---|---|---|---|---|---|---|---|"
+	printf '\nA node of %s is lost with its disks, links of %s. The bound is (N-1)·L/k: to make a piece, its node receives k others.\n\n' "$nodes" "$MANY_RATE"
+	echo "| layout | made again | bound | from the order to the end | of the bound | links busy, from 10 % to 90 % | received: busiest node / mean |"
+	echo "|---|---|---|---|---|---|---|"
 	cat "$dir/rebuilt"
 }
 
