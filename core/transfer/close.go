@@ -172,14 +172,20 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	w.ready(hemera.SealInfo{FileSize: size, Checksums: sums}, sealed)
+	return false, nil
+}
+
+// ready keeps the commit of sealed pieces for the close. From here on nothing changes the content, and a close that comes
+// again sends the same request.
+func (w *Writer) ready(info hemera.SealInfo, sealed []hemera.Piece) {
 	// The permit is the last one granted: its targets are where the pieces are now.
-	r := hemera.CommitRequest{Permit: h.permit, Size: size, Checksums: sums, Pieces: sealed, Mtime: time.Now(), Xattrs: set, XattrsGone: removed}
-	w.commit = &commit{head: h, request: r}
-	// From here on nothing changes the content, and a close that comes again sends the same request.
+	r := hemera.CommitRequest{Permit: w.head.permit, Size: info.FileSize, Checksums: info.Checksums, Pieces: sealed, Mtime: time.Now()}
+	r.Xattrs, r.XattrsGone = splitXattrs(w.Xattrs())
+	w.commit = &commit{head: &w.head, request: r}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.state.phase, w.state.mtime = committing, r.Mtime
-	return false, nil
 }
 
 // sealContent seals the content in pieces, which it returns. An empty content has none.
