@@ -21,7 +21,7 @@ type directClient struct {
 	head  hemera.File
 	table *transfer.Pending
 	token string
-	// changed, if not nil, makes what is told to the head another.
+	// changed, if not nil, changes what the client tells the head.
 	changed func(s *hemera.SealInfo, pieces *[]hemera.Piece)
 }
 

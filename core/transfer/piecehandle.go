@@ -233,7 +233,7 @@ func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceSt
 	if want := layout.PieceSize(h.cap.Layout, s.FileSize, h.id.Index); w.Size() != want {
 		return hemera.PieceStat{}, sizeMismatch("transfer.SealPiece", h.id.String(), w.Size(), want)
 	}
-	s.Sync = s.Sync || h.cap.Sync // whoever the head is
+	s.Sync = s.Sync || h.cap.Sync // a head that is a client may not ask for it
 	made, err := w.Seal(s)
 	w = nil
 	if err != nil {
@@ -248,6 +248,7 @@ func (h *pieceHandle) Prove(_ context.Context, q hemera.ProofRequest) (hemera.Pi
 	if err := h.judgedFor(q.Seal); err != nil {
 		return hemera.PieceProof{}, err
 	}
+	// As a reader would: every page is compared with its checksum before it is summed.
 	r, err := h.store.Open(h.id)
 	if err != nil {
 		return hemera.PieceProof{}, err

@@ -32,8 +32,8 @@ type Check struct {
 	done  int64 // bytes of the content so far
 }
 
-// NewCheck begins the proof of a content of size bytes, of which pieces are sealed. Invalid for a layout that is not coded,
-// or if a data piece that has bytes is not among them: the checksums of the content could not be told.
+// NewCheck begins the proof of a content of size bytes that has these sealed pieces. Invalid for a layout that is not coded, or
+// if a data piece that has bytes is not among them: the checksums of the content could not be told.
 func NewCheck(l hemera.Layout, size int64, pieces layout.Set) (*Check, error) {
 	const op = "proof.NewCheck"
 	if !l.Coded() || size <= 0 {
