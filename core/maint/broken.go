@@ -30,7 +30,7 @@ type broken struct {
 	version uint64                   // grows with each change of pieces; a census compares it to learn that its count is outdated
 	again   time.Time                // when repair is tried again
 	calm    time.Time                // until then disks that come are those of nodes that register with a new manager
-	asked   []hemera.DiskID          // disks that could be asked at the last look
+	asked   []hemera.DiskID          // disks that could be read at the last look
 }
 
 // Load reads what is stored of broken pieces. It must run before Run.
@@ -74,7 +74,7 @@ func (k *broken) IsBroken(b hemera.BadPiece) bool {
 	return k.pieces[b]
 }
 
-// due are the broken pieces when it is time to try again: once an hour, and when a disk can be asked that could not be before.
+// due are the broken pieces when it is time to try again: once an hour, and when one more disk can be read.
 func (k *broken) due(view *hemera.View, now time.Time) (list []hemera.BadPiece) {
 	var asked []hemera.DiskID
 	for _, d := range view.Disks {
