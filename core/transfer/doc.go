@@ -133,6 +133,13 @@
 // put another one in its place. What a client leaves behind that goes away is removed like what a dead head leaves: pending
 // pieces when nobody holds them, sealed ones by the audit.
 //
+// What it costs: the head moves no data. Each node reads its piece once more, mostly from memory, a part at a time; the answers
+// have 24 bytes for a megabyte. Of k data pieces and m of parity the client sends (k+m)/k of the file's size, and the network
+// carries nothing twice; through a head the client sends the file once, and the head most of (k+m)/k again.
+//
+// What blocks: adopt waits for the slowest node, as a close waits for the slowest seal. The turn of the write is held
+// meanwhile, so an abort of the client waits too, for the time that a node takes for one part.
+//
 // A direct write is a new content of a coded layout, with checksums that can be told from those of its blocks. Others go
 // through the head.
 //
