@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/app/direct"
 	"hemera/errs"
 	"hemera/platform/xrootd"
 )
@@ -53,8 +54,11 @@ type targetOptions struct {
 	at       publisher // how a server's part gets its name
 }
 
-// servers is the store of remote places.
-type servers struct{ c *xrootd.Client }
+// servers is the store of remote places. Only a source needs direct.
+type servers struct {
+	c      *xrootd.Client
+	direct *direct.Client
+}
 
 // stat implements store.
 func (s servers) stat(ctx context.Context, p Place) (state, error) {
@@ -123,13 +127,13 @@ func (s servers) part(ctx context.Context, p Place, src state) (int64, error) {
 // remoteSource reads a file of a server ahead of its user.
 type remoteSource struct {
 	ctx    context.Context
-	file   *xrootd.File
-	reader *xrootd.Reader
+	file   *direct.File
+	reader *direct.Reader
 }
 
 // source implements store.
 func (s servers) source(ctx context.Context, p Place, off int64) (source, error) {
-	f, err := s.c.Open(ctx, p.URL, xrootd.OpenOptions{})
+	f, err := s.direct.Open(ctx, p.URL)
 	if err != nil {
 		return nil, err
 	}

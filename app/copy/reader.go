@@ -22,7 +22,7 @@ func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.UR
 	// There is nothing to go on with after a failure, so a part has a use only where files are visible before their close.
 	at.direct = at.atomic // a content of unknown length, that cannot be gone on with, needs no part there
 	if !at.direct {
-		there, err := servers{c}.stat(ctx, j.to)
+		there, err := servers{c: c}.stat(ctx, j.to)
 		if err != nil {
 			return 0, err
 		}
@@ -30,7 +30,7 @@ func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.UR
 			return 0, err
 		}
 	}
-	dst, err := servers{c}.target(ctx, j.to, targetOptions{replace: o.Force, persist: o.Persist, mode: x.mode(state{}, 0o644), at: at})
+	dst, err := servers{c: c}.target(ctx, j.to, targetOptions{replace: o.Force, persist: o.Persist, mode: x.mode(state{}, 0o644), at: at})
 	if err != nil {
 		return 0, err
 	}
