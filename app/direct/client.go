@@ -1,6 +1,7 @@
 package direct
 
 import (
+	"sync"
 	"time"
 
 	"hemera"
@@ -38,6 +39,9 @@ type Client struct {
 	reach *reach         // before nodes
 	host  *transfer.Host // without disks: all pieces are its peers'
 	spare chunks
+
+	own   sync.Once
+	speed int64 // of this machine's link, after own
 }
 
 // New makes a client that opens files with c. It connects to nothing yet.
@@ -45,14 +49,20 @@ func New(c *xrootd.Client, o Options) *Client {
 	x := c.Options()
 	nodes := peers.New(xrootd.Options{User: x.User, App: x.App, Log: x.Log, Anonymous: x.Anonymous, Permit: x.Permit, Sessions: 1})
 	d := &Client{xrd: c, opts: o, nodes: nodes, reach: newReach(nodes, time.Now)}
-	d.host = &transfer.Host{
-		Self:  func() hemera.NodeID { return 0 }, // no target is of node 0
-		Born:  func() uint64 { return 0 },
-		Disk:  func(hemera.DiskID) (disk.Store, bool) { return nil, false },
-		Peers: d.reach,
-		Log:   x.Log,
-	}
+	d.host = d.newHost(nil)
 	return d
+}
+
+// newHost makes a host without disks: all pieces are its peers'.
+func (c *Client) newHost(control transfer.Committer) *transfer.Host {
+	return &transfer.Host{
+		Self:    func() hemera.NodeID { return 0 }, // no target is of node 0
+		Born:    func() uint64 { return 0 },
+		Disk:    func(hemera.DiskID) (disk.Store, bool) { return nil, false },
+		Peers:   c.reach,
+		Control: control,
+		Log:     c.xrd.Options().Log,
+	}
 }
 
 // Close ends all sessions with nodes. Reads in flight fail. It does not wait for them.
