@@ -55,7 +55,7 @@ func (f *File) begin(ctx context.Context) error {
 		token = f.where(ctx, f.url)
 	}
 	if token == "" {
-		c.note(f.url.Redacted(), "its server opened it without a capability")
+		c.note(f.url.Redacted(), "the server that was asked has opened it itself")
 		return nil
 	}
 	permit, err := parse(token, f.head.Info().Size)

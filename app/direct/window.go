@@ -4,17 +4,18 @@ import "time"
 
 // Bounds of what a reader has in flight, in bytes, and of one read.
 const (
-	windowFirst, windowLeast = 2 << 20, 512 << 10
+	windowFirst, windowLeast = 1 << 20, 512 << 10
 	windowGood               = 16 << 20 // as much as a sequential stream of package xrootd has
 	windowMost               = 64 << 20
 	chunkSmall, chunkLarge   = 256 << 10, 1 << 20
+	chunkLargeFrom           = 2 << 20 // window
 )
 
 // Reads may take this much longer than the fastest did before the window grows no more, or becomes smaller.
 const (
 	growBelow, shrinkAbove = 200 * time.Millisecond, 400 * time.Millisecond
-	// shrinkAlways is well below the time after which a read counts as slow.
-	shrinkAlways = 2 * time.Second
+	// growNever and shrinkAlways are well below the time after which a read counts as slow.
+	growNever, shrinkAlways = time.Second, 2 * time.Second
 )
 
 // window decides how many bytes a reader has in flight: as many as keep all nodes busy, but not so many that they wait for
@@ -43,7 +44,7 @@ func (w *window) took(n int64, d time.Duration) {
 			w.settle = w.size
 			w.size = max(w.size/2, windowLeast)
 		}
-	case d < 2*w.fastest+growBelow:
+	case d < min(2*w.fastest+growBelow, growNever):
 		w.size = min(w.size+n, w.most) // doubled once all of it was read
 	}
 }
@@ -51,7 +52,7 @@ func (w *window) took(n int64, d time.Duration) {
 // next is how many bytes the next read has, at off of a file with blocks of the size. No read is of two pieces.
 func (w *window) next(off, end, block int64) int64 {
 	chunk := int64(chunkLarge)
-	if w.size < windowFirst {
+	if w.size < chunkLargeFrom {
 		chunk = chunkSmall
 	}
 	in := off % block

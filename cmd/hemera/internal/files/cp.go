@@ -94,13 +94,13 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
 	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep permission bits and times, and the owner as root")         // as cp -p
 	f.BoolVarP(&o.follow, "dereference", "L", false, "follow links to directories too")                              // as cp -L
 	f.BoolVar(&o.skipLinks, "skip-links", false, "pass over all symbolic links; with -L over those that lead nowhere")
-	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")                               // each with its own requests in flight
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")                                                   // errors are printed all the same
-	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")        // see copy.Verify
-	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")          // third-party copy of the XRootD protocol
+	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")                                                       // each with its own requests in flight
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")                                                                           // errors are printed all the same
+	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")                                // see copy.Verify
+	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")                                  // third-party copy of the XRootD protocol
 	f.StringVar(&o.direct, "direct", "auto", "read coded files straight from the nodes of their pieces: auto (large ones), always, never") // see direct.Mode
-	f.StringVar(&o.layout, "layout", "", "layout of new files on a server: plain, replica:2, rs:4+2, ...")         // hem.layout
-	f.StringVar(&o.blockSize, "blocksize", "", "block size of new files with a layout such as rs:4+2: 64k to 16M") // hem.blocksize
+	f.StringVar(&o.layout, "layout", "", "layout of new files on a server: plain, replica:2, rs:4+2, ...")                                 // hem.layout
+	f.StringVar(&o.blockSize, "blocksize", "", "block size of new files with a layout such as rs:4+2: 64k to 16M")                         // hem.blocksize
 	_ = c.RegisterFlagCompletionFunc("layout", complete.Layouts)
 	_ = c.RegisterFlagCompletionFunc("blocksize", cobra.FixedCompletions([]cobra.Completion{"64k", "256k", "1M", "4M", "16M"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("checksum", cobra.FixedCompletions([]cobra.Completion{"always", "possible", "never"}, cobra.ShellCompDirectiveNoFileComp))
