@@ -11,7 +11,7 @@ import (
 	"hemera/platform/xrootd"
 )
 
-// Mode says whether coded files are read from the nodes of their pieces.
+// Mode says whether coded files are read from, and written to, the nodes of their pieces.
 type Mode int
 
 // The modes. Auto decides by the file, and goes through the head where a file does not pay or nodes cannot be reached. Always
@@ -26,7 +26,7 @@ const (
 // Options of a [Client]. The zero value is good.
 type Options struct {
 	Mode Mode
-	// Note is called when a file is not read from the nodes of its pieces, with the reason; nil for nobody. It is called
+	// Note is called when a file does not go straight between this client and the nodes of its pieces, with the reason; nil for nobody. It is called
 	// from several goroutines.
 	Note func(file, reason string)
 }
@@ -70,7 +70,7 @@ func (c *Client) Close() error { return c.nodes.Close() }
 
 // note tells why a file goes through its head.
 func (c *Client) note(file, reason string) {
-	c.xrd.Options().Log.Info("the file is read through one node", "file", file, "error", reason)
+	c.xrd.Options().Log.Info("the file goes through one node", "file", file, "error", reason)
 	if c.opts.Note != nil {
 		c.opts.Note(file, reason)
 	}
