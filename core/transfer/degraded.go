@@ -85,7 +85,7 @@ func (s *stripes) block(index int, at int64) ([]byte, error) {
 
 // raw is block for a piece that is read from its disk.
 func (s *stripes) raw(index int, at int64) ([]byte, error) {
-	return s.rows.Block(at, index, int(s.strip()), func(b []byte) error { return s.readRaw(index, b, at) })
+	return s.rows.Block(at, index, int(s.strip()), func(b []byte) error { return s.readRaw(index, b, at, false) })
 }
 
 // decode computes a block from others of its strip. It does not try again: readPiece does.

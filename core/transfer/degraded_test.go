@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"hemera"
 	"hemera/core/transfer"
@@ -115,6 +117,75 @@ func TestADegradedReadAsksForEachByteOnce(t *testing.T) {
 			if err := f.End(t.Context(), hemera.EndClose); err != nil {
 				t.Error(err)
 			}
+		})
+	}
+}
+
+// late are peers that take their time for every read of some pieces.
+type late struct {
+	transfer.Peers
+	takes map[uint8]time.Duration // by index
+}
+
+// Open implements transfer.Peers.
+func (p late) Open(ctx context.Context, at transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+	r, err := p.Peers.Open(ctx, at, token)
+	return lateReader{r, p.takes[at.Index]}, err
+}
+
+type lateReader struct {
+	transfer.PeerReader
+	takes time.Duration
+}
+
+// ReadPages implements transfer.PeerReader.
+func (r lateReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	time.Sleep(r.takes)
+	return r.PeerReader.ReadPages(p, sums, off)
+}
+
+// TestSlowPiecesAreStillPieces: a file has lost a piece and has one to spare, and two of the others are slow at the same
+// time, each longer than a read is waited for. That is a slow read, and no error; so it is when they are slow in turn.
+func TestSlowPiecesAreStillPieces(t *testing.T) {
+	for _, takes := range []map[uint8]time.Duration{
+		{1: 5 * time.Second, 2: 5 * time.Second},
+		{1: 5 * time.Second, 2: 8 * time.Second, 4: 6 * time.Second},
+		{1: 4 * time.Second, 2: 4 * time.Second, 3: 4 * time.Second, 4: 4 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newMemoryBench(t, 6)
+			b.layout = small(hemera.ReedSolomon(3, 2))
+			b.noSmall()
+			want := content(200_000)
+			c := b.put(70, want, 2, 3, 4, 5, 6)
+			if err := b.hosts[1].disk.Remove(hemera.PieceID{File: c.File, Gen: c.Gen, Index: 0}); err != nil {
+				t.Fatal(err)
+			}
+			h := b.hosts[0].host
+			h.Peers = late{h.Peers, takes}
+			token, _ := b.read(c)
+			f := b.open(1, token, hemera.NodeOpen{})
+			var group sync.WaitGroup
+			for off := 0; off < len(want); off += 40_960 {
+				group.Go(func() {
+					for tries := 0; ; tries++ {
+						got := make([]byte, min(40_960, len(want)-off))
+						n, err := f.ReadPages(got, nil, int64(off))
+						if hemera.KeepsBuffers(err) && tries < 3 { // as doors do
+							continue
+						}
+						if err != nil || !bytes.Equal(got[:n], want[off:off+n]) {
+							t.Errorf("%v: at %d: %d bytes, %v", takes, off, n, err)
+						}
+						return
+					}
+				})
+			}
+			group.Wait()
+			if err := f.End(t.Context(), hemera.EndClose); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
 		})
 	}
 }

@@ -18,6 +18,9 @@ const (
 	hedgeTimes = 8
 	// hedgeLeast and hedgeMost bound how long a read may take. hedgeFirst is for nodes that have read nothing yet.
 	hedgeLeast, hedgeFirst, hedgeMost = 200 * time.Millisecond, time.Second, 3 * time.Second
+	// copiesWait is how long a read of a copy may take. Nobody waits for a copy, many of them fill the links, and what a read
+	// that was hedged brings is thrown away: hedging early would only add to what it waits for.
+	copiesWait = 10 * time.Second
 	// hedgesMax bounds how many reads of one node are hedged at once. Others wait: when all is slow, more reads help nobody.
 	hedgesMax = 32
 )
@@ -100,6 +103,9 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 	done := make(chan attempt, 1)
 	go func() { done <- s.try(index, p, sums, off) }()
 	patience := host.pace.patience()
+	if s.copies {
+		patience = copiesWait
+	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
@@ -157,15 +163,22 @@ func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt
 // hedge records that a piece is not waited for, and counts the read that goes on as a call of the reader. It returns
 // false if the other pieces would not be enough.
 func (s *stripes) hedge(index int) bool {
-	// Pieces without bytes count as lost here, which errs on the side of waiting.
-	others := s.usable(false).Without(index)
-	if index >= len(s.slow) || !layout.Readable(s.layout, s.reader.cap.Size, others) || !s.reader.calls.begin() {
+	if index >= len(s.slow) || !s.reader.calls.begin() {
 		return false
 	}
+	others := s.usable(true).Without(index)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.slow[index]++
-	return true
+	// Looked at and recorded at once: of two pieces that are slow together only one may be left out if there is one to spare.
+	// Pieces without bytes count as lost here, which errs on the side of waiting.
+	enough := layout.Readable(s.layout, s.reader.cap.Size, s.quick(others))
+	if enough {
+		s.slow[index]++
+	}
+	s.mu.Unlock()
+	if !enough {
+		s.reader.calls.done()
+	}
+	return enough
 }
 
 // returned records that a read that was hedged has returned.
@@ -202,6 +215,11 @@ func (s *stripes) usable(slowToo bool) (set layout.Set) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.quick(set)
+}
+
+// quick takes the pieces that are slow out of a set. The caller holds mu.
+func (s *stripes) quick(set layout.Set) layout.Set {
 	for i, n := range s.slow {
 		if n > 0 {
 			set = set.Without(i)
