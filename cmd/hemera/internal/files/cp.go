@@ -233,7 +233,7 @@ func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpO
 		return err
 	}
 	s := e.Stream(nil) // people get the summary, programs a record for each file
-	told.s = s // before the first report
+	told.s = s         // before the first report
 	// Set in every case: people must hear of failures too.
 	options.Report = told.file
 	// Without a terminal a progress line would fill a log.
