@@ -5,13 +5,14 @@ import (
 	"io"
 
 	"hemera"
+	"hemera/app/direct"
 	"hemera/errs"
 	"hemera/platform/xrootd"
 )
 
 // FromReader makes a file of a server from what a reader returns up to its end. The file appears when it is
-// complete and verified; after a failure of the reader nothing is left. Of the options it uses Force, Persist
-// and Verify. It returns the number of bytes written.
+// complete and verified; after a failure of the reader nothing is left. Of the options it uses Force, Persist,
+// Direct and Verify. It returns the number of bytes written.
 func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.URL, o Options) (int64, error) {
 	x := newCopier(c, o, newTracker(nil))
 	j := job{to: Place{Remote: true, URL: to}}
@@ -30,7 +31,9 @@ func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.UR
 			return 0, err
 		}
 	}
-	dst, err := servers{c: c}.target(ctx, j.to, targetOptions{replace: o.Force, persist: o.Persist, mode: x.mode(state{}, 0o644), at: at})
+	nodes := direct.New(c, o.Direct)
+	defer nodes.Close()
+	dst, err := servers{c, nodes}.target(ctx, j.to, targetOptions{replace: o.Force, persist: o.Persist, mode: x.mode(state{}, 0o644), at: at})
 	if err != nil {
 		return 0, err
 	}

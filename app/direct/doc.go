@@ -23,6 +23,18 @@
 // A [Reader] reads a range in order and ahead of its user, all pieces at once. What it has in flight follows the rate of the
 // slowest part (window), so that reads queued in front of a slow link do not look like nodes that are slow.
 //
+// # Writing
+//
+// [Client.Create] opens the new file at its head in the same way. If the file suits and that pays, the client runs the head's
+// writer on its host without disks: it codes, sends each piece to its node, replaces targets that fail, and seals. The real
+// head has the name and not a byte. What a head asks of its manager, the client asks of that head (committer): other disks,
+// the commit, the end. The head has the nodes prove the pieces before it commits, so it need not trust the client.
+//
+//	open at the manager ─▶ head, with a capability ─▶ suited, and pays? ─┬─ no: through the head
+//	                                                                     └─ yes: to the nodes ─▶ adopt ─▶ close
+//
+// A write that fails before the close left nothing behind ([Unwritten]); the same file may be written again through its head.
+//
 // # Invariants
 //
 //   - What is returned was compared with the CRC of its page, as its node stored it, or computed from such bytes.
@@ -31,7 +43,7 @@
 //
 // # Concurrency
 //
-// Client and File are safe for concurrent use, a Reader is for one goroutine. Each read in flight has a goroutine, which ends
+// Client and File are safe for concurrent use, a Reader and a Writer are for one goroutine. Each read in flight has a goroutine, which ends
 // with the read; Close does not wait for those that nobody waits for. No lock is held over the network: a File's turn is a
 // channel with one place, for the call that replaces its pieces.
 package direct

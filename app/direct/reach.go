@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera"
 	"hemera/core/transfer"
 	"hemera/errs"
 )
@@ -42,6 +43,13 @@ func (r *reach) Open(ctx context.Context, p transfer.RemotePiece, token string) 
 	}
 	piece, err := r.Peers.Open(ctx, p, token)
 	r.tried(p.Addr, err)
+	return piece, err
+}
+
+// Create implements [transfer.Peers].
+func (r *reach) Create(ctx context.Context, t hemera.Target, token string) (transfer.PeerWriter, error) {
+	piece, err := r.Peers.Create(ctx, t, token)
+	r.tried(t.Addr, err)
 	return piece, err
 }
 

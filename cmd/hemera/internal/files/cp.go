@@ -67,8 +67,9 @@ directories get the permission bits of their source less the umask; --preserve k
 and the times of files and directories, and, if root copies, the owner.
 
 A large file of a coded layout such as rs:4+2 is read straight from the nodes of its pieces, all at
-once. If this machine cannot reach them, the file is read through one node; --verbose says so.
---direct always reads coded files of all sizes so and does not go through one node, never always does.
+once, and written to them if that is faster than through one node. If this machine cannot reach
+them, the file goes through one node; --verbose says so. --direct always moves coded files of all
+sizes so and never through one node, --direct never always through one.
 
 --layout and --blocksize ask a server of Hemera to store the files in another way than their
 directory says, if it lets clients choose. URLs can ask too: root://host//path?hem.layout=rs:4+2
@@ -94,13 +95,13 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
 	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep permission bits and times, and the owner as root")         // as cp -p
 	f.BoolVarP(&o.follow, "dereference", "L", false, "follow links to directories too")                              // as cp -L
 	f.BoolVar(&o.skipLinks, "skip-links", false, "pass over all symbolic links; with -L over those that lead nowhere")
-	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")                                                       // each with its own requests in flight
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")                                                                           // errors are printed all the same
-	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")                                // see copy.Verify
-	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")                                  // third-party copy of the XRootD protocol
-	f.StringVar(&o.direct, "direct", "auto", "read coded files straight from the nodes of their pieces: auto (large ones), always, never") // see direct.Mode
-	f.StringVar(&o.layout, "layout", "", "layout of new files on a server: plain, replica:2, rs:4+2, ...")                                 // hem.layout
-	f.StringVar(&o.blockSize, "blocksize", "", "block size of new files with a layout such as rs:4+2: 64k to 16M")                         // hem.blocksize
+	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")                                                         // each with its own requests in flight
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")                                                                             // errors are printed all the same
+	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")                                  // see copy.Verify
+	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")                                    // third-party copy of the XRootD protocol
+	f.StringVar(&o.direct, "direct", "auto", "coded files straight from and to the nodes of their pieces: auto (large ones), always, never") // see direct.Mode
+	f.StringVar(&o.layout, "layout", "", "layout of new files on a server: plain, replica:2, rs:4+2, ...")                                   // hem.layout
+	f.StringVar(&o.blockSize, "blocksize", "", "block size of new files with a layout such as rs:4+2: 64k to 16M")                           // hem.blocksize
 	_ = c.RegisterFlagCompletionFunc("layout", complete.Layouts)
 	_ = c.RegisterFlagCompletionFunc("blocksize", cobra.FixedCompletions([]cobra.Completion{"64k", "256k", "1M", "4M", "16M"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("checksum", cobra.FixedCompletions([]cobra.Completion{"always", "possible", "never"}, cobra.ShellCompDirectiveNoFileComp))
@@ -359,8 +360,9 @@ func (t *teller) progress(p copy.Progress) {
 	t.drawn = true
 }
 
-// note tells a person who asked for it why a file is not read from the nodes of its pieces.
+// note tells a person who asked for it why a file does not go straight between here and the nodes of its pieces.
 // Package direct calls it once for each such file.
+// The progress line is cleared first, so that the note stays on the screen.
 func (t *teller) note(file, reason string) {
 	if !t.e.Verbose() {
 		return
@@ -372,7 +374,7 @@ func (t *teller) note(file, reason string) {
 	}
 	t.drawn = false
 	// To standard error, as it is no result.
-	fmt.Fprintf(t.e.Err, "hemera: %s is read through one node: %s\n", t.e.Visible(file), t.e.Visible(reason))
+	fmt.Fprintf(t.e.Err, "hemera: %s goes through one node: %s\n", t.e.Visible(file), t.e.Visible(reason))
 }
 
 // tellLast tells the last failure. One that is only the interruption is told by the command's error.
