@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # What plain and coded files reach on links of known rate: a manager, nodes and clients in network namespaces, each behind
 # tc tbf in both directions. Needs root. Prints tables in Markdown.
-# usage: [RATE=400mbit] [BYTES=268435456] [ROUNDS=3] [NODES=10] scripts/bench-limit.sh [single|many|rebuild ...]   all without an argument
+# usage: [RATE=200mbit] [BYTES=134217728] [ROUNDS=3] [NODES=10] scripts/bench-limit.sh [single|many|rebuild ...]   all without an argument
 #   single   one client of each of LAYOUTS writes and reads; and reads with as many nodes killed as the layout has parities
-#   many     as many clients as nodes at once, links of MANY_RATE=100mbit, four files of MANY_BYTES=16777216 each
-#   rebuild  a node is lost with its disks, links of MANY_RATE; FILES=300 files of 8 MiB
+#   many     as many clients as nodes at once, links of MANY_RATE=50mbit, four files of MANY_BYTES=8388608 each
+#   rebuild  a node is lost with its disks, links of MANY_RATE; FILES=150 files of 8 MiB
 #
 # tbf counts a frame without preamble, gap and checksum: 1514 bytes carry 1448 of payload. So L, the rate of a link, is
 # RATE * 1448/1514 here, which is stricter than the 1448/1538 of a real Ethernet. Times are of whole programs, with their
 # start and close.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-RATE=${RATE:-400mbit} MANY_RATE=${MANY_RATE:-100mbit}
-bytes=${BYTES:-268435456} many_bytes=${MANY_BYTES:-16777216} rounds=${ROUNDS:-3} files=${FILES:-300}
+RATE=${RATE:-200mbit} MANY_RATE=${MANY_RATE:-50mbit}
+bytes=${BYTES:-134217728} many_bytes=${MANY_BYTES:-8388608} rounds=${ROUNDS:-3} files=${FILES:-150}
 export NODES=${NODES:-10} TRUST=10.77.0.0/24=own HEMERA_TMP=${HEMERA_TMP:-/dev/shm}
 export CLIENTS=${CLIENTS:-$NODES} MANAGER_FLAGS="--repair-grace 1h --removal-hold 0s --log-level warn" NODE_FLAGS="--scrub-rate 0 --log-level warn"
 # shellcheck source=scripts/netcluster.sh
@@ -203,7 +203,8 @@ rebuild() {
 	admin mkdir "$path"
 	admin attr set "sys.forced.layout=$layout" "$path"
 	mkdir -p "$dir/tree"
-	for i in $(seq "$files"); do head -c $((8 << 20)) /dev/urandom >"$dir/tree/$i"; done
+	head -c $((8 << 20)) /dev/urandom >"$dir/tree/1"
+	for i in $(seq 2 "$files"); do ln "$dir/tree/1" "$dir/tree/$i"; done
 	on client "$hemera" cp -q -r "$dir/tree/." "$URL/$path"
 	rm -rf "$dir/tree"
 	link_rate "$MANY_RATE"
