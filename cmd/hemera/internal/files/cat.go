@@ -34,6 +34,7 @@ func CatCommand(e *cli.Env) *cobra.Command {
 				end = offset + length
 			}
 			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
+				// One for all files: its sessions with nodes are used again.
 				from := direct.New(cl, direct.Options{})
 				defer from.Close()
 				return e.Each(ctx, args, func(arg string) error { return cat(ctx, e, from, arg, offset, end) })
@@ -61,6 +62,7 @@ func cat(ctx context.Context, e *cli.Env, from *direct.Client, arg string, offse
 	r := f.NewReader(ctx, offset, end) // several requests in flight
 	// It ends requests under way.
 	defer r.Close()
+	// The bytes are written from where they arrived; io.Copy would copy them once more.
 	for {
 		b, err := r.Next()
 		if err == io.EOF {

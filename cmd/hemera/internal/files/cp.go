@@ -218,6 +218,7 @@ func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpO
 	if to, err = o.wishing(to); err != nil {
 		return err
 	}
+	// Also with -, as a reason is worth knowing there too.
 	told := &teller{e: e, again: o.again(args), over: func() bool { return ctx.Err() != nil }}
 	options.Direct.Note = told.note
 	// With - there are no files to count, so there is no progress and no report.
@@ -233,7 +234,7 @@ func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpO
 		return err
 	}
 	s := e.Stream(nil) // people get the summary, programs a record for each file
-	told.s = s
+	told.s = s         // before the first report
 	// Set in every case: people must hear of failures too.
 	options.Report = told.file
 	// Without a terminal a progress line would fill a log.
@@ -292,6 +293,7 @@ func makeTarget(ctx context.Context, cl *xrootd.Client, arg, to string) error {
 // Standard input has no length and no time, so no part of it is kept: an interrupted copy begins again.
 func pipe(ctx context.Context, e *cli.Env, cl *xrootd.Client, sources []string, to string, o copy.Options) error {
 	if to == "-" {
+		// The same bytes as of a copy to a file, by the same way.
 		from := direct.New(cl, o.Direct)
 		defer from.Close()
 		return e.Each(ctx, sources, func(arg string) error {
@@ -371,6 +373,7 @@ func (t *teller) note(file, reason string) {
 		io.WriteString(t.e.Err, cli.ClearLine)
 	}
 	t.drawn = false
+	// To standard error, as it is no result.
 	fmt.Fprintf(t.e.Err, "hemera: %s goes through one node: %s\n", t.e.Visible(file), t.e.Visible(reason))
 }
 
