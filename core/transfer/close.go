@@ -46,7 +46,7 @@ func (w *Writer) Close(ctx context.Context) error {
 // committed it all the same: then its pieces are left to the audit, which knows.
 func (w *Writer) end(ctx context.Context, err error) error {
 	h := &w.head
-	h.host.uses.end(&w.usage)
+	h.host.uses.End(&w.usage)
 	w.content.drop()
 	// An answer was lost on the way, so "refused" may be the second of two answers.
 	unsure := w.commit != nil && w.commit.unsure
@@ -169,7 +169,7 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 		}
 	}
 	// What was not written in order is read back for the checksums; usually there is nothing to read.
-	sums, err := w.sums.finish(size, pendingSource{w.content}, w.usage.bytes.Load())
+	sums, err := w.sums.finish(size, pendingSource{w.content}, w.usage.Bytes.Load())
 	if err != nil {
 		return false, errs.Wrap(err, "transfer.Close", subject(h.cap))
 	}

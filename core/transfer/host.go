@@ -9,7 +9,10 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/pace"
+	"hemera/core/transfer/removals"
 	"hemera/core/transfer/rowcache"
+	"hemera/core/transfer/uses"
 	"hemera/errs"
 	"hemera/rules/checksum"
 )
@@ -69,12 +72,13 @@ type Host struct {
 
 	// What all transfers share; each part has its own lock, or is atomic.
 	inline   inlineMemory
-	uses     uses
-	removals removals
+	uses     uses.Table
+	removals removals.Table
 	codes    codes
 	parity   parityMemory
-	pace     pace
-	spare    buffers // for what is read to be decoded
+	pace     pace.Pace
+	hedges   atomic.Int32 // reads that were hedged and have not returned
+	spare    buffers      // for what is read to be decoded
 	rows     rowcache.Room
 	// repairs is how many page repairs run, and work counts all goroutines in the background, for Wait.
 	repairs atomic.Int32
@@ -105,7 +109,7 @@ func (h *Host) Wait() { h.work.Wait() }
 
 // Uses lists at most limit of the files that are open here, those that move most first. Rates are averages since
 // they were last asked for, or since the file was opened.
-func (h *Host) Uses(limit int) []hemera.OpenFile { return h.uses.list(limit) }
+func (h *Host) Uses(limit int) []hemera.OpenFile { return h.uses.List(limit) }
 
 // local reports whether a target is a disk of this node.
 func (h *Host) local(t hemera.Target) bool { return t.Node == h.Self() }
