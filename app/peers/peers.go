@@ -189,6 +189,11 @@ func (w *writer) Seal(ctx context.Context, s hemera.SealInfo) error {
 	return w.Query(ctx, "peers.SealPieceAt", wire.EncodeSealInfo(s))
 }
 
+// Clone implements transfer.PeerWriter. A peer that does not know it refuses.
+func (w *writer) Clone(ctx context.Context, size int64) error {
+	return w.TryQuery(ctx, "peers.ClonePieceAt", wire.EncodeClone(size))
+}
+
 // abortTimeout bounds what is done to remove a sealed piece whose connection is gone.
 const abortTimeout = 10 * time.Second
 

@@ -29,6 +29,7 @@ type Writer struct {
 	head    head
 	content content
 	sums    *streamSums
+	base    *Reader // of an update, until its end; else nil
 	changed bool    // the content differs from the base of an update
 	least   int64   // a close below this size fails: what was announced, or the client's last truncation
 	commit  *commit // all is sealed; only the manager's answer is missing
@@ -100,8 +101,10 @@ func newWriter(ctx context.Context, h *Host, permit *hemera.Permit) (*Writer, er
 	w.head.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	w.content = &inlineContent{head: &w.head}
 	if c.Access == hemera.AccessUpdate && c.Base != nil && c.Base.Size > 0 {
-		w.content = newBaseView(&w.head)
+		view := newBaseView(&w.head)
+		w.content, w.base = view, view.Reader
 		w.state.size = c.Base.Size
+		sums.follow(c, view.Reader)
 	}
 	h.uses.begin(&w.usage, c, now)
 	return w, nil
@@ -197,11 +200,7 @@ func (w *Writer) spill(c *inlineContent) error {
 func (w *Writer) copyBase(b baseView, keep int64) error {
 	p := newPieces(&w.head)
 	w.content = p
-	defer b.drop()
-	if err := p.create(); err != nil || keep == 0 {
-		return err
-	}
-	return b.copyTo(p, keep, w.sums, w.accepted)
+	return p.beginAs(b.Reader, keep)
 }
 
 // accepted counts bytes that pieces or memory have taken.

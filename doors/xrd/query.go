@@ -58,6 +58,9 @@ func (q *queryHandlers) query(r *request) error {
 		if q.openFiles && (strings.HasPrefix(arg, wire.OpaqueSeal) || strings.HasPrefix(arg, wire.OpaqueAbort)) {
 			return endFile(r, ask.Handle, arg)
 		}
+		if q.openFiles && strings.HasPrefix(arg, wire.OpaqueClone) {
+			return clonePiece(r, ask.Handle, arg)
+		}
 		if strings.HasPrefix(arg, wire.OpaqueData) || arg == wire.OpaqueAllocated {
 			return queryHoles(r, ask.Handle, arg)
 		}

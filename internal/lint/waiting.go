@@ -22,11 +22,12 @@ func waiting() locks.Waiting {
 		"hemera/core/disk.Reader":         {"ReadPages", "NextData", "Verify", "Allocated"},
 		"hemera/core/disk.Waiter":         {"Wait"},
 		"hemera/core/transfer.Peers":      {"*"},
-		"hemera/core/transfer.PeerWriter": {"WritePages", "Truncate", "Sync", "Seal", "Abort"},
+		"hemera/core/transfer.PeerWriter": {"WritePages", "Truncate", "Clone", "Sync", "Seal", "Abort"},
 		"hemera/core/transfer.PeerReader": {"ReadPages", "Close"},
 		"hemera.Control":                  {"*"},
 		"hemera.Node":                     {"*"},
 		"hemera.File":                     {"ReadPages", "WritePages", "Truncate", "Sync", "End"},
 		"hemera.PieceHandle":              {"Seal", "End"},
+		"hemera.Cloner":                   {"Clone"},
 	}
 }
