@@ -16,7 +16,7 @@ const (
 	// brokenMax bounds the broken pieces that are remembered.
 	// A piece beyond the bound is repaired as often as it is found, but `hemera status` does not count its file.
 	brokenMax = 1 << 16
-	// brokenRest is how often it is tried again to repair them: a disk with a good piece may be back.
+	// brokenRest is how often all of them are tried again. A disk that comes back has those tried at once that it may help.
 	brokenRest = time.Hour
 )
 
@@ -29,6 +29,8 @@ type broken struct {
 	pieces  map[hemera.BadPiece]bool // as stored, or about to be
 	version uint64                   // grows with each change of pieces; a census compares it to learn that its count is outdated
 	again   time.Time                // when repair is tried again
+	calm    time.Time                // until then disks that come are those of nodes that register with a new manager
+	asked   []hemera.DiskID          // disks that could be read at the last look
 }
 
 // Load reads what is stored of broken pieces. It must run before Run.
@@ -44,7 +46,7 @@ func (k *broken) Load(ctx context.Context) error {
 		k.pieces[b] = true
 	}
 	k.version++
-	k.again = k.engine.Now().Add(brokenRest)
+	k.again, k.calm = k.engine.Now().Add(brokenRest), k.engine.Now().Add(k.engine.LostAfter)
 	return nil
 }
 
@@ -72,11 +74,19 @@ func (k *broken) IsBroken(b hemera.BadPiece) bool {
 	return k.pieces[b]
 }
 
-// due are the broken pieces when it is time to try again.
-func (k *broken) due(now time.Time) (list []hemera.BadPiece) {
+// due are the broken pieces when it is time to try again: once an hour, and when one more disk can be read.
+func (k *broken) due(view *hemera.View, now time.Time) (list []hemera.BadPiece) {
+	var asked []hemera.DiskID
+	for _, d := range view.Disks {
+		if d.Readable() {
+			asked = append(asked, d.ID)
+		}
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if now.Before(k.again) {
+	back := slices.ContainsFunc(asked, func(id hemera.DiskID) bool { return !slices.Contains(k.asked, id) })
+	k.asked = asked
+	if now.Before(k.again) && (now.Before(k.calm) || !back) {
 		return nil
 	}
 	k.again = now.Add(brokenRest)
@@ -88,6 +98,9 @@ func (k *broken) due(now time.Time) (list []hemera.BadPiece) {
 
 // setBroken remembers, or forgets, that a piece cannot be repaired.
 func (k *broken) setBroken(ctx context.Context, b hemera.BadPiece, is bool) {
+	if !is {
+		k.engine.setbacks.forget(b.Piece)
+	}
 	k.mu.Lock()
 	// The lock is not held over the store, so the look and the change are two steps.
 	known, full := k.pieces[b], len(k.pieces) >= brokenMax

@@ -65,10 +65,15 @@ func TestOnlyABadPieceIsBroken(t *testing.T) {
 			kind   errs.Kind
 			broken bool
 		}{{errs.Unavailable, false}, {errs.NotFound, false}, {errs.IO, false}, {errs.NoReplicas, true}, {errs.Unavailable, true}, {0, false}, {errs.Corrupt, true}} {
+			time.Sleep(setbackMost)
 			heal(c.kind)
 			if e.IsBroken(b) != c.broken || f.broken[b] != c.broken {
 				t.Errorf("after %v it is broken: %t, stored %t", c.kind, e.IsBroken(b), f.broken[b])
 			}
+		}
+		// A read finds it again, and nothing has changed.
+		if err := e.piecer.repair(t.Context(), b); err != nil || len(e.Orders.Busy()) > 0 {
+			t.Errorf("tried again at once: %v, %v", err, e.Orders.Busy())
 		}
 		tally := &tally{problems: map[problemKey]*hemera.FsckProblem{}}
 		for range 2 {
@@ -86,12 +91,20 @@ func TestOnlyABadPieceIsBroken(t *testing.T) {
 		if err := next.Load(t.Context()); err != nil || !next.IsBroken(b) {
 			t.Errorf("forgotten by the next manager: %v", err)
 		}
-		if early := next.broken.due(next.Now()); len(early) != 0 {
-			t.Errorf("tried again at once: %v", early)
+		if early := next.broken.due(&view, next.Now()); len(early) != 0 {
+			t.Errorf("tried again at once, with the nodes that register: %v", early)
 		}
 		time.Sleep(brokenRest)
-		if again := next.broken.due(next.Now()); len(again) != 1 {
+		if again := next.broken.due(&view, next.Now()); len(again) != 1 {
 			t.Errorf("tried again after an hour: %v", again)
+		}
+		view.Disks[0].Active = false
+		if early := next.broken.due(&view, next.Now()); len(early) != 0 {
+			t.Errorf("tried again without the disk: %v", early)
+		}
+		view.Disks[0].Active = true
+		if again := next.broken.due(&view, next.Now()); len(again) != 1 {
+			t.Errorf("tried again when the disk is back: %v", again)
 		}
 	})
 }

@@ -61,6 +61,7 @@
 //     the manager has known of it (OrphanAge, suspectTime). The namespace then bars its write for ever.
 //   - A file is never moved and converted at once: both lock it.
 //   - At most convertTotal files are converted at once, however many requests there are.
+//   - A piece that failed for want of good data is not tried again with the same sources before its time (setbacks.go).
 //   - At most copiesPerDisk large copies go from and to one disk, or four times as many small ones, and copiesTotal in all.
 //   - A copy that waits for room goes before those that are less urgent, whichever worker wants them (copylimiter.go).
 //

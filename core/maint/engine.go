@@ -110,7 +110,8 @@ type Options struct {
 // Engine does the background work. Its methods may be called concurrently.
 type Engine struct {
 	Options
-	copies *copyLimiter // all copies of all jobs
+	copies   *copyLimiter // all copies of all jobs
+	setbacks setbacks     // pieces that are not tried for now
 	*broken
 	*mover
 	*checker

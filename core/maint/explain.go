@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -58,6 +59,12 @@ func (ex *explainer) explain(entry hemera.Entry, w moveSpec) (text, remedy strin
 		return "it cannot be made now: " + failed.Text, failed.Remedy
 	case err != nil:
 		return "it cannot be made now: " + errs.Reason(err, ""), ""
+	}
+	now := ex.engine.Now()
+	id := hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: w.index}
+	if b, held := ex.engine.setbacks.holds(id, readable(ex.engine.Cluster.View(), entry), now); held {
+		return fmt.Sprintf("it could not be made: %s; it is tried again in %s, and when a disk with another piece comes back",
+			errs.Reason(b.err, ""), b.again.Sub(now).Round(time.Second)), ""
 	}
 	if copies, full := ex.engine.copies.busy(); copies > 0 {
 		return fmt.Sprintf("it waits for its turn: %d copies are under way, and %d disks have as many as they take", copies, full), ""

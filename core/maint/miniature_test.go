@@ -27,7 +27,8 @@ type miniature struct {
 	files    map[hemera.FileID]hemera.Entry
 	used     map[hemera.DiskID]int64
 	unlinked map[hemera.DiskID]map[hemera.PieceID]int64
-	copies   []hemera.Order // in the order in which nodes began them
+	copies   []hemera.Order         // in the order in which nodes began them
+	bad      map[hemera.FileID]bool // no copy of them comes to its end
 }
 
 func newMiniature(t *testing.T) *miniature {
@@ -103,6 +104,9 @@ func (m *miniature) execute(o hemera.Order) (int64, error) {
 		return 0, errs.New(errs.NoSpace, "node.Copy", "", "the disk is full")
 	}
 	m.copies = append(m.copies, o)
+	if m.bad[o.Piece.File] {
+		return 0, errs.New(errs.NoReplicas, "node.Copy", "", "no other piece has the bad page")
+	}
 	m.used[o.Disk] += size
 	return size, nil
 }

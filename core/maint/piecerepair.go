@@ -112,7 +112,7 @@ func (h *pieceRepairer) Name() string { return "heal" }
 // Step begins repairs while there is room for more, each in a goroutine of its own.
 func (h *pieceRepairer) Step(ctx context.Context) (time.Duration, error) {
 	// Once an hour those that nothing good was left for are tried again with the rest.
-	h.add(h.engine.broken.due(h.engine.Now()))
+	h.add(h.engine.broken.due(h.engine.Cluster.View(), h.engine.Now()))
 	for _, b := range h.take() {
 		h.engine.group.Go(func() {
 			err := h.repair(ctx, b)
@@ -158,6 +158,10 @@ func (h *pieceRepairer) done(b hemera.BadPiece) {
 // the piece is no file's. A piece that is bad all the same is remembered as broken.
 func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
 	e := h.engine
+	from, held := h.sources(ctx, b)
+	if held {
+		return nil
+	}
 	entry, err := h.inPlace(ctx, b)
 	switch {
 	// Conflict: no file has the piece any more, so nothing is bad. Either way the list is put right.
@@ -178,9 +182,23 @@ func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
 		return nil
 	// Only when both ways failed, and the first because of the data: a full or busy cluster proves nothing.
 	case isBad(err):
+		e.setbacks.add(b.Piece, from, err, e.Now())
 		e.setBroken(ctx, b, true)
 	}
 	return errors.Join(err, elsewhere)
+}
+
+// sources are the pieces of the file that can be asked now. held: the piece is known to be broken, and what is left of the file
+// was not enough for it lately. Reads find such a piece again and again.
+func (h *pieceRepairer) sources(ctx context.Context, b hemera.BadPiece) (from []hemera.Piece, held bool) {
+	e := h.engine
+	entry, _, err := e.Files.Resolve(ctx, b.Piece.File)
+	if err != nil || !has(entry, b.Piece, b.Disk) {
+		return nil, false // the repair says what there is to say
+	}
+	from = readable(e.Cluster.View(), entry)
+	_, held = e.setbacks.holds(b.Piece, from, e.Now())
+	return from, held && e.IsBroken(b)
 }
 
 // inPlace has the piece's own node verify it, and repair it from the file's other pieces. Conflict when no

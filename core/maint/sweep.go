@@ -30,8 +30,14 @@ func newSweep(e *Engine, j *job) *sweep {
 	return &sweep{engine: e, job: j, slots: make(chan struct{}, copiesTotal)}
 }
 
-// relocate begins one relocation, when there is a slot.
+// relocate begins one relocation, when there is a slot. A piece that failed lately for want of good data fails again with the
+// same words, unless more of its file can be read since.
 func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
+	id, from := hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: w.index}, readable(p.engine.Cluster.View(), entry)
+	if b, held := p.engine.setbacks.holds(id, from, p.engine.Now()); held {
+		p.fail(b.err)
+		return
+	}
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -49,6 +55,9 @@ func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
 			p.done(bytes, counted)
 		case errors.Is(err, errs.Conflict) || ctx.Err() != nil:
 			// The file changed, or the job ended: the next pass sees what is left.
+		case isBad(err):
+			p.engine.setbacks.add(id, from, err, p.engine.Now())
+			p.fail(err)
 		default:
 			p.fail(err)
 		}

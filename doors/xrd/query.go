@@ -54,17 +54,7 @@ func (q *queryHandlers) query(r *request) error {
 		}
 		return q.aboutName(r, ask.Kind, arg)
 	case wire.QueryOpaquf, wire.QueryOpaqug:
-		// Queries on a handle: the end of a piece or of a write, and where its data is.
-		if q.openFiles && (strings.HasPrefix(arg, wire.OpaqueSeal) || strings.HasPrefix(arg, wire.OpaqueAbort)) {
-			return endFile(r, ask.Handle, arg)
-		}
-		if q.openFiles && strings.HasPrefix(arg, wire.OpaqueClone) {
-			return clonePiece(r, ask.Handle, arg)
-		}
-		if strings.HasPrefix(arg, wire.OpaqueData) || arg == wire.OpaqueAllocated {
-			return queryHoles(r, ask.Handle, arg)
-		}
-		return translate.Refuse(wire.Unsupported, "no plugin answers this query")
+		return q.aboutHandle(r, ask.Handle, arg)
 	case wire.QueryVisa, wire.QueryFInfo, wire.QueryFSInfo, wire.QueryOpaque: // known, but for plugins that do not exist here
 		return translate.Refuse(wire.Unsupported, "no plugin answers this query")
 	}
@@ -82,6 +72,22 @@ func (q *queryHandlers) aboutName(r *request, kind uint16, arg string) error {
 		return q.names.queryXattr(r)
 	}
 	return q.prepares.query(r)
+}
+
+// aboutHandle answers queries on a handle: the end of a piece or of a write, its begin as a copy, steps of a direct
+// write, and where data is.
+func (q *queryHandlers) aboutHandle(r *request, id wire.Handle, arg string) error {
+	switch {
+	case q.openFiles && (strings.HasPrefix(arg, wire.OpaqueSeal) || strings.HasPrefix(arg, wire.OpaqueAbort)):
+		return endFile(r, id, arg)
+	case q.openFiles && strings.HasPrefix(arg, wire.OpaqueClone):
+		return clonePiece(r, id, arg)
+	case q.openFiles && isDirect(arg):
+		return serveDirect(r, id, arg)
+	case strings.HasPrefix(arg, wire.OpaqueData) || arg == wire.OpaqueAllocated:
+		return queryHoles(r, id, arg)
+	}
+	return translate.Refuse(wire.Unsupported, "no plugin answers this query")
 }
 
 // configKeysMax bounds the keys of one query: the answer to some is much longer than the key.

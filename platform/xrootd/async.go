@@ -157,15 +157,15 @@ func (w *AsyncWriter) fail(err error) error {
 }
 
 // ask sends one request after everything written was answered, and waits for its answer.
-func (w *AsyncWriter) ask(ctx context.Context, op string, r wire.Request, payload []byte) error {
+func (w *AsyncWriter) ask(ctx context.Context, op string, r wire.Request, payload []byte) ([]byte, error) {
 	a, err := w.exchange(ctx, op, r, payload)
+	if err == nil {
+		err = a.failure(op, w.peer)
+	}
 	if err != nil {
-		return err
+		return nil, w.fail(err)
 	}
-	if err := a.failure(op, w.peer); err != nil {
-		return w.fail(err)
-	}
-	return nil
+	return a.body, nil
 }
 
 // exchange is ask without a look at the answer. Its error is final.
@@ -189,18 +189,21 @@ func (w *AsyncWriter) exchange(ctx context.Context, op string, r wire.Request, p
 
 // Truncate sets the size once everything written is accepted.
 func (w *AsyncWriter) Truncate(size int64) error {
-	return w.ask(noContext, "xrootd.TruncateAt", wire.Truncate{Handle: w.handle.fh, Size: size}, nil)
+	_, err := w.ask(noContext, "xrootd.TruncateAt", wire.Truncate{Handle: w.handle.fh, Size: size}, nil)
+	return err
 }
 
 // Sync returns when everything written is durable.
 func (w *AsyncWriter) Sync(ctx context.Context) error {
-	return w.ask(ctx, "xrootd.SyncAt", wire.Sync{Handle: w.handle.fh}, nil)
+	_, err := w.ask(ctx, "xrootd.SyncAt", wire.Sync{Handle: w.handle.fh}, nil)
+	return err
 }
 
 // Query sends an opaque request about the open file, once everything written is accepted; op is the operation that
-// errors name.
-func (w *AsyncWriter) Query(ctx context.Context, op, text string) error {
-	return w.ask(ctx, op, wire.Query{Kind: wire.QueryOpaquf, Handle: w.handle.fh}, []byte(text))
+// errors name. It returns the text of the answer.
+func (w *AsyncWriter) Query(ctx context.Context, op, text string) (string, error) {
+	body, err := w.ask(ctx, op, wire.Query{Kind: wire.QueryOpaquf, Handle: w.handle.fh}, []byte(text))
+	return wire.Text(body), err
 }
 
 // TryQuery is Query, but a server that answers with an error does not end the writer: what was asked for was not done, and

@@ -18,7 +18,7 @@ type ruiner struct{ judge }
 
 // ruin takes more drives away at one moment than some files have redundancy, when all else is over. By the rule of the layout it
 // is known which files are lost by that. These must be told as lost, and no others; every other file can be read at once, and
-// has its pieces again later. Some plans have bad pages instead (rot).
+// has its pieces again later. Some plans have bad pages before (rot).
 func (w ruiner) ruin(ctx context.Context) {
 	// Disks keep pieces that a restored namespace may have forgotten, and those may save a file that should be lost.
 	if !w.plan.ruin || w.keeper.again {
@@ -30,11 +30,12 @@ func (w ruiner) ruin(ctx context.Context) {
 		return
 	}
 	w.lost = map[hemera.FileID]bool{}
-	// Either bad pages or lost drives. Each try to read a file that is lost to bad pages finds them again, so its disks stay
-	// failing, and with drives gone nothing may be left to repair other files to.
 	if w.plan.rot {
 		w.rot(ctx, files)
-		return
+		if files, _, err = w.tree(ctx); err != nil {
+			w.fail("the tree cannot be listed: %v", err)
+			return
+		}
 	}
 	gone := w.takeDrives()
 	for path, e := range files {
@@ -49,6 +50,7 @@ func (w ruiner) ruin(ctx context.Context) {
 	for id := range gone {
 		w.told(ctx, id)
 	}
+	w.forgiven(ctx) // what is left to repair files to
 	if left := w.mendedIn(ctx, 10*time.Minute); left != "" {
 		w.fail("not mended in time after %d drives were lost: %s", len(gone), left)
 	}
@@ -56,6 +58,22 @@ func (w ruiner) ruin(ctx context.Context) {
 	w.checkParity(ctx)
 	w.checkTree(ctx)
 	w.sees(ctx)
+}
+
+// forgiven waits until disks with many bad pages are trusted again: pages that are lost for good count once against them, and are
+// not read again and again.
+func (w ruiner) forgiven(ctx context.Context) {
+	failing := func() (ids []hemera.DiskID) {
+		for _, d := range w.head.Load().Cluster().View().Disks {
+			if d.Health == hemera.HealthFailing && !w.drive(d).gone.Load() {
+				ids = append(ids, d.ID)
+			}
+		}
+		return ids
+	}
+	if !w.comes(ctx, time.Hour, func() bool { return len(failing()) == 0 }) {
+		w.fail("disks %v are still failing, an hour after bits were flipped", failing())
+	}
 }
 
 // sees waits until the status has what is lost.
