@@ -14,8 +14,11 @@ import (
 // blocks are shared where the filesystem can do that, and else copied within the machine.
 //
 // The bytes are not read by this program for that, so nothing is known of them but the checksums of the base. Those are
-// taken over with them. A page that was bad stays one: whoever reads it finds that, and before a part of it is written over
-// it is verified (prove), as its checksum is made again from the data afterwards.
+// taken over with them. A page that was bad stays one: its reader finds that. Before a part of a page is written over it is
+// verified (prove), as its checksum is made again from the data afterwards.
+//
+// The table stays where it is, too: a block of it is read when a page of it changes, and by the seal. So a small change of a
+// large piece costs the pages that changed, and a table that is read and written once: a thousandth of the piece.
 
 // Cloner is a Writer that can begin as a copy of a sealed piece of its disk.
 type Cloner interface {
@@ -65,7 +68,7 @@ func (w *writer) Clone(id hemera.PieceID, size int64) error {
 	}
 	shared := false
 	if err == nil {
-		shared, err = w.share(base)
+		shared, err = cloning{w, base}.share()
 	}
 	if err == nil && !shared && size > cloneMax {
 		err = errs.New(errs.Unsupported, op, id.String(), "the filesystem shares no blocks, and a copy would take too long")
@@ -78,7 +81,7 @@ func (w *writer) Clone(id hemera.PieceID, size int64) error {
 	w.table.base = &baseTable{base, blocks(base.stat.Size)}
 	w.table.size = base.stat.Size
 	if !shared { // a page that is cut is copied whole, to be verified
-		err = w.copyData(min(pages(size)*hemera.PageSize, base.stat.Size))
+		err = cloning{w, base}.copyData(min(pages(size)*hemera.PageSize, base.stat.Size))
 	}
 	if err == nil {
 		err = w.resize(size)
@@ -90,16 +93,23 @@ func (w *writer) Clone(id hemera.PieceID, size int64) error {
 	return nil
 }
 
+// cloning is a piece that is made as a copy of another.
+type cloning struct {
+	*writer        // with io held alone
+	from    *piece // acquired
+}
+
 // share has the file begin with the blocks of the base, if the filesystem can do that. Table and footer of the base come with
 // them, until the file gets its length.
-func (w *writer) share(base *piece) (bool, error) {
-	c, ok := w.file.(vfs.Cloner)
+func (c cloning) share() (bool, error) {
+	to, ok := c.file.(vfs.Cloner)
 	if !ok {
 		return false, nil
 	}
-	start := w.disk.gauge.start()
-	err := c.Clone(base.file)
-	w.disk.gauge.waited(start)
+	// No bytes are counted: none are written.
+	start := c.disk.gauge.start()
+	err := to.Clone(c.from.file)
+	c.disk.gauge.waited(start)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return false, nil
 	}
@@ -107,9 +117,8 @@ func (w *writer) share(base *piece) (bool, error) {
 }
 
 // copyData copies the first size bytes of the base to the file.
-func (w *writer) copyData(size int64) error {
-	c, _ := w.file.(vfs.Cloner)
-	sparse, _ := w.base.file.(vfs.Sparse)
+func (c cloning) copyData(size int64) error {
+	sparse, _ := c.from.file.(vfs.Sparse)
 	var buf []byte
 	for off := int64(0); off < size; off += cloneStep {
 		if sparse != nil { // a hole of the base is one of the copy
@@ -122,37 +131,41 @@ func (w *writer) copyData(size int64) error {
 			break
 		}
 		// It may take minutes, and what removes the piece meanwhile does not wait.
-		if err := w.usable("disk.Clone"); err != nil {
+		if err := c.usable("disk.Clone"); err != nil {
 			return err
 		}
-		if err := w.copyRange(c, off, n, &buf); err != nil {
+		if err := c.copyRange(off, n, &buf); err != nil {
 			return err
 		}
-		if err := w.leavesHeadroom(off, n); err != nil {
+		// As with writes: the disk keeps its headroom, and the seal has little left to sync.
+		if err := c.leavesHeadroom(off, n); err != nil {
 			return err
 		}
-		w.startWriteback(off, n)
+		c.startWriteback(off, n)
 	}
-	return w.file.Truncate(size)
+	// A hole at the end was not written, and a page that is short ends where its data does.
+	return c.file.Truncate(size)
 }
 
 // copyRange copies n bytes at off of the base: by the kernel if it can, or by way of buf.
-func (w *writer) copyRange(c vfs.Cloner, off, n int64, buf *[]byte) error {
-	start := w.disk.gauge.start()
+func (c cloning) copyRange(off, n int64, buf *[]byte) error {
+	start := c.disk.gauge.start()
 	err := errors.ErrUnsupported
-	if c != nil && *buf == nil {
-		_, err = c.CopyRange(w.base.file, off, n)
+	// A kernel that could not do it once is not asked again: there is a buffer from then on.
+	if to, ok := c.file.(vfs.Cloner); ok && *buf == nil {
+		_, err = to.CopyRange(c.from.file, off, n)
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
 		if *buf == nil {
 			*buf = make([]byte, cloneStep)
 		}
-		if _, err = w.base.file.ReadAt((*buf)[:n], off); err == nil || err == io.EOF {
-			_, err = w.file.WriteAt((*buf)[:n], off)
+		if _, err = c.from.file.ReadAt((*buf)[:n], off); err == nil || err == io.EOF {
+			_, err = c.file.WriteAt((*buf)[:n], off)
 		}
 	}
-	w.disk.gauge.readBytes.Add(n)
-	w.disk.gauge.wrote(start, int(n))
+	// Both ways, so that the traffic of the disk is true.
+	c.disk.gauge.readBytes.Add(n)
+	c.disk.gauge.wrote(start, int(n))
 	return err
 }
 
@@ -163,6 +176,7 @@ func (w *writer) prove(op string, off, n int64) error {
 		return nil
 	}
 	size := w.size.Load()
+	// Only the first and the last page can be changed in part. Mostly neither is: clients write whole pages.
 	first, last := off/hemera.PageSize, (off+n-1)/hemera.PageSize
 	if !cuts(size, first, off, n) && !cuts(size, last, off, n) {
 		return nil
@@ -196,6 +210,7 @@ func cuts(size, page, off, n int64) bool {
 func (w *writer) provePage(page int64) error {
 	b, err := w.table.block(page / blockSums)
 	i := int(page % blockSums)
+	// A dirty one was verified before, or written by this Writer.
 	if err != nil || b.isDirty(i) {
 		return err
 	}
@@ -225,6 +240,7 @@ func (t *sumTable) inherits(index int64) bool {
 
 // load fills in a block of the base. Pages behind its last are zeros.
 func (b *baseTable) load(index int64, sums *[blockSums]uint32) error {
+	// The last block of the base is shorter than one of a piece that grew.
 	n := blockLen(b.piece.stat.Size, index)
 	fillZeroPages(sums[n:])
 	return b.piece.readBlock(index, sums[:n])
@@ -248,11 +264,11 @@ func (p *piece) readBlock(index int64, sums []uint32) error {
 
 // nextInherited is where data may begin at or after off, which is in a block of the base: where the base says, but not
 // beyond the first block that was changed.
-func (w *writer) nextInherited(off int64) int64 {
-	const reach = blockSums * hemera.PageSize
-	next := min(w.base.nextData(off), w.table.size)
+func (t *sumTable) nextInherited(off int64) int64 {
+	const reach = blockSums * hemera.PageSize // what one block of the table covers, in bytes
+	next := min(t.base.piece.nextData(off), t.size)
 	for index := off/reach + 1; index*reach < next; index++ {
-		if !w.table.inherits(index) {
+		if !t.inherits(index) {
 			return index * reach
 		}
 	}

@@ -73,7 +73,8 @@ func (t *sumTable) block(index int64) (*sumBlock, error) {
 	return b, nil
 }
 
-// absent reports whether nothing was ever written to the block's pages: they are zeros.
+// absent reports whether nothing was ever written to the block's pages: they are zeros. Blocks of a base are never absent,
+// whatever they have.
 func (t *sumTable) absent(index int64) bool {
 	return t.blocks[index] == nil && !t.side.has(index) && !t.inherits(index)
 }
@@ -191,6 +192,7 @@ func (t *sumTable) truncate(size int64) error {
 		}
 	}
 	t.side.drop(keep)
+	// What is cut off does not come back when the data grows again.
 	if t.base != nil {
 		t.base.blocks = min(t.base.blocks, keep)
 	}

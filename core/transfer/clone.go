@@ -22,7 +22,7 @@ import (
 // cloneRate is how fast a peer copies at least, in bytes a second, where blocks are not shared. Slower ones are lost.
 const cloneRate = 16 << 20
 
-// beginAs creates the pieces with the content of the base, of which the first keep bytes are needed. It fails, and ends the
+// beginAs creates the pieces with the content of the base, as far as the first keep bytes need it. It fails, and ends the
 // write, when too few pieces are left.
 func (p *pieces) beginAs(base *Reader, keep int64) error {
 	if keep == 0 {
@@ -98,8 +98,8 @@ func baseOf(c *hemera.Capability, t hemera.Target) (base hemera.Capability, at h
 	return base, at, false
 }
 
-// clone has a pending piece at a target of this node begin as the first size bytes of the base's piece there.
-func (h *Host) clone(c *hemera.Capability, t hemera.Target, w disk.Writer, size int64) error {
+// cloneBase has a pending piece at a target of this node begin as the first size bytes of the base's piece there.
+func cloneBase(h *Host, c *hemera.Capability, t hemera.Target, w disk.Writer, size int64) error {
 	base, at, ok := baseOf(c, t)
 	if !ok {
 		return errs.New(errs.NotFound, "transfer.ClonePiece", subject(c), "the base has no such piece on this disk")
@@ -116,7 +116,7 @@ func (h *Host) clone(c *hemera.Capability, t hemera.Target, w disk.Writer, size 
 
 // Clone implements PeerWriter.
 func (p *diskPiece) Clone(_ context.Context, size int64) error {
-	return p.host.clone(p.cap, p.target, p.Writer, size)
+	return cloneBase(p.host, p.cap, p.target, p.Writer, size)
 }
 
 var _ hemera.Cloner = (*pieceHandle)(nil)
@@ -127,7 +127,7 @@ func (h *pieceHandle) Clone(_ context.Context, size int64) error {
 		return err
 	}
 	return h.do("transfer.ClonePiece", func(w disk.Writer) error {
-		return h.table.host.clone(&h.cap, hemera.Target{Index: h.id.Index, Disk: h.entry.key.disk}, w, size)
+		return cloneBase(h.table.host, &h.cap, hemera.Target{Index: h.id.Index, Disk: h.entry.key.disk}, w, size)
 	})
 }
 

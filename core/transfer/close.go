@@ -46,7 +46,7 @@ func (w *Writer) Close(ctx context.Context) error {
 // committed it all the same: then its pieces are left to the audit, which knows.
 func (w *Writer) end(ctx context.Context, err error) error {
 	h := &w.head
-	h.host.uses.end(&w.usage)
+	h.host.uses.End(&w.usage)
 	w.content.drop()
 	if w.base != nil {
 		w.base.Close()
@@ -168,7 +168,7 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 		}
 	}
 	// What was not written in order is read back for the checksums; usually there is nothing to read.
-	allowed := w.usage.bytes.Load()
+	allowed := w.usage.Bytes.Load()
 	if h.cap.Base != nil { // which was written once
 		allowed += h.cap.Base.Size
 	}

@@ -9,6 +9,8 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/removals"
+	"hemera/core/transfer/uses"
 	"hemera/errs"
 	"hemera/rules/checksum"
 )
@@ -68,8 +70,8 @@ type Host struct {
 
 	// What all transfers share; each part has its own lock, or is atomic.
 	inline   inlineMemory
-	uses     uses
-	removals removals
+	uses     uses.Table
+	removals removals.Set
 	codes    codes
 	parity   parityMemory
 	pace     pace
@@ -103,7 +105,7 @@ func (h *Host) Wait() { h.work.Wait() }
 
 // Uses lists at most limit of the files that are open here, those that move most first. Rates are averages since
 // they were last asked for, or since the file was opened.
-func (h *Host) Uses(limit int) []hemera.OpenFile { return h.uses.list(limit) }
+func (h *Host) Uses(limit int) []hemera.OpenFile { return h.uses.List(limit) }
 
 // local reports whether a target is a disk of this node.
 func (h *Host) local(t hemera.Target) bool { return t.Node == h.Self() }

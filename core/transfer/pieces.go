@@ -203,7 +203,7 @@ func (p *pieces) lose(i int, err error) {
 	if out := pc.out; out != nil {
 		end := func() {}
 		if pc.local != nil {
-			end = h.host.removals.begin(pieceID(h.cap, pc.target.Index), pc.target.Disk)
+			end = h.host.removals.Begin(pieceID(h.cap, pc.target.Index), pc.target.Disk)
 		}
 		h.host.work.Go(func() {
 			defer end()

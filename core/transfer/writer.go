@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/transfer/uses"
 	"hemera/errs"
 	"hemera/rules/checksum"
 	"hemera/rules/erasure"
@@ -23,7 +24,7 @@ import (
 type Writer struct {
 	opened time.Time
 	cancel context.CancelFunc // frees calls that wait for a peer
-	usage  usage
+	usage  uses.Usage
 
 	turn    turn // its holder has what follows
 	head    head
@@ -106,7 +107,7 @@ func newWriter(ctx context.Context, h *Host, permit *hemera.Permit) (*Writer, er
 		w.state.size = c.Base.Size
 		sums.follow(c, view.Reader)
 	}
-	h.uses.begin(&w.usage, c, now)
+	h.uses.Begin(&w.usage, c, now)
 	return w, nil
 }
 
@@ -206,7 +207,7 @@ func (w *Writer) copyBase(b baseView, keep int64) error {
 // accepted counts bytes that pieces or memory have taken.
 func (w *Writer) accepted(n int) {
 	w.head.host.Counters.WriteBytes.Add(int64(n))
-	w.usage.bytes.Add(int64(n))
+	w.usage.Bytes.Add(int64(n))
 }
 
 // resized records a change of the content, which has size bytes now.

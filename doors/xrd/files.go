@@ -204,7 +204,8 @@ func sealPiece(ctx context.Context, r *request, h handle, arg string) error {
 	})
 }
 
-// clonePiece has a pending piece of an update begin as a copy of one of the base, for the head of the update.
+// clonePiece has a pending piece of an update begin as a copy of one of the base, for the head of the update. It runs beside the
+// connection, as it may take as long as a copy of the piece; the head waits with what it writes to the piece.
 func clonePiece(r *request, id wire.Handle, arg string) error {
 	h, err := r.session.handles.get(id)
 	if err != nil {
@@ -223,6 +224,7 @@ func clonePiece(r *request, id wire.Handle, arg string) error {
 		return errs.New(errs.Unsupported, "xrd.Clone", f.path, "the handle is not a piece")
 	}
 	f.inUse.Add(1) // a close waits for it
+	// A head that goes away needs no copy.
 	ctx := r.context()
 	return runAsync(r, func() ([]byte, error) {
 		defer f.inUse.Done()

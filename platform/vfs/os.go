@@ -274,7 +274,7 @@ func (f *osFile) CopyRange(from File, off, n int64) (copied int64, err error) {
 	return copied, err
 }
 
-// copyRangeMax is how much one call is asked to copy, in bytes: a call that copies cannot be interrupted.
+// copyRangeMax is how much one call copies at most, in bytes: a call that copies cannot be interrupted.
 const copyRangeMax = 16 << 20
 
 // with calls with the descriptors of both files. Failures that say that the kernel or the filesystem cannot do the call with

@@ -15,6 +15,7 @@ func clone(t *testing.T, s *suite) {
 	base := content(1, 5<<20+1234) // two blocks of the table
 	clear(base[1<<20 : 3<<20])
 	s.store(1, base)
+	// Each change on a copy of its own, so that a failure has one cause.
 	n := 1
 	for _, size := range []int{0, 1, 5000, 4 << 20, len(base)} {
 		for name, change := range map[string]func(w disk.Writer, p []byte) []byte{
@@ -44,6 +45,7 @@ func clone(t *testing.T, s *suite) {
 			},
 		} {
 			n++
+			// Sparse, as writers of updates begin their pieces: nothing is reserved.
 			w := s.create(n, disk.CreateOptions{Path: "/copy", Sparse: true})
 			err := disk.Clone(w, id(1), int64(size))
 			if errors.Is(err, errs.Unsupported) {
@@ -55,11 +57,13 @@ func clone(t *testing.T, s *suite) {
 			if name == "beyond it" { // the rest works without the base
 				s.remove(1)
 			}
+			// Pending, and then sealed, it is what a file with the same steps would be.
 			want := change(w, bytes.Clone(base[:size]))
 			got := make([]byte, len(want))
 			if n, err := w.ReadPages(got, nil, 0); len(want) > 0 && (n != len(want) || err != nil && n != len(want)) || !bytes.Equal(got, want) {
 				t.Errorf("%d bytes, then %s: pending it reads as %d bytes of %d, or others: %v", size, name, n, len(want), err)
 			}
+			// A hole may be told or not, but data is never taken for one.
 			if next, err := w.NextData(0); err != nil || next > int64(len(want)) || len(bytes.Trim(want[:next], "\x00")) > 0 {
 				t.Errorf("%d bytes, then %s: data begins at %d, %v", size, name, next, err)
 			}
@@ -95,6 +99,7 @@ func cloneRefused(t *testing.T, s *suite) {
 		}
 		s.kind(c.what, err, c.want)
 	}
+	// It can be written to after all of these, and then it cannot begin as a copy any more.
 	p := content(2, 6000)
 	s.write(w, p, 0)
 	s.kind("a copy over what was written", disk.Clone(w, id(1), 100), errs.Invalid)
