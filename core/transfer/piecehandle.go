@@ -353,11 +353,13 @@ func (h *pieceHandle) Info() hemera.FileInfo {
 	return info
 }
 
-// sealedHandle is a sealed piece as another node reads it.
+// sealedHandle is a sealed piece as another node reads it, or a client that is its own head.
 type sealedHandle struct {
 	disk.Reader
 	hemera.Refusal // of changes
 	cap            hemera.Capability
+	host           *Host
+	target         hemera.Target
 }
 
 var (
@@ -366,14 +368,26 @@ var (
 	_ zerocopy.Source    = (*sealedHandle)(nil)
 )
 
-// newSealedHandle returns the handle of a node that reads a sealed piece here. It owns the reader.
-func newSealedHandle(r disk.Reader, c *hemera.Capability) *sealedHandle {
-	return &sealedHandle{Reader: r, cap: *c, Refusal: hemera.Refusal{Err: readOnly("transfer.WritePiece", subject(c))}}
+// newSealedHandle returns the handle of a sealed piece at a target of this node. It owns the reader.
+func newSealedHandle(h *Host, r disk.Reader, c *hemera.Capability, target hemera.Target) *sealedHandle {
+	return &sealedHandle{Reader: r, cap: *c, host: h, target: target, Refusal: hemera.Refusal{Err: readOnly("transfer.WritePiece", subject(c))}}
 }
 
-// ReadPages implements hemera.Handle.
+// ReadPages implements hemera.Handle. A bad page is reported here, because a client that reads it has nobody to report it to.
 func (h *sealedHandle) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
-	return h.Reader.ReadPages(p, sums, off)
+	n, err := h.Reader.ReadPages(p, sums, off)
+	h.host.Counters.ReadBytes.Add(int64(n))
+	if errs.KindOf(err) == errs.Corrupt {
+		h.host.found(h.target, h.Stat().ID, err)
+	}
+	return n, err
+}
+
+// Splice implements zerocopy.Source.
+func (h *sealedHandle) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
+	n = h.Reader.Splice(pipe, off, n)
+	h.host.Counters.ReadBytes.Add(n)
+	return n
 }
 
 // Sync has nothing to do.

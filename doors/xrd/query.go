@@ -27,7 +27,8 @@ type queryHandlers struct {
 	calls    hemera.Calls // nil: refused
 	// A node's.
 	managerAddr func() string
-	pulls       bool // third-party copies into it
+	pulls       bool                      // third-party copies into it
+	link        func() hemera.NetworkLink // nil: nothing is told
 }
 
 // query answers kXR_query (§1.4). A node sends what is about names to the manager.
@@ -123,6 +124,11 @@ func (q *queryHandlers) configValue(key string) string {
 		return strings.Join(list, ",")
 	case wire.ConfigPublish: // asked by our own client before it relies on kXR_mv with conditions
 		return "1"
+	case wire.ConfigLink: // asked by our own client before it writes a coded file
+		if q.link != nil {
+			l := q.link()
+			return fmt.Sprintf("%d %d", l.Speed, l.Out)
+		}
 	case "fattr":
 		return fmt.Sprintf("%d %d", wire.FattrMaxName, wire.FattrMaxValue)
 	case "pio_max": // the reference's value

@@ -28,6 +28,9 @@ const (
 	// ConfigPublish is the key by which clients ask (kXR_query, config) whether a server publishes, and
 	// shows no file before its close: it answers "1", and others give the key back.
 	ConfigPublish = "hem.publish"
+	// ConfigLink is the key by which clients ask a node for the speed of its network link and what it sends now, in bits
+	// per second: "10000000000 250000000". Zero is not known.
+	ConfigLink = "hem.link"
 	// OpaqueMtime (nanoseconds since 1970) and OpaqueOwner (uid:gid, -1 leaves) in a kXR_chmod are set with
 	// the mode: for copies that keep what their source had.
 	OpaqueMtime = "hem.mtime"
