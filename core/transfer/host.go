@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/codes"
 	"hemera/core/transfer/removals"
 	"hemera/core/transfer/uses"
 	"hemera/errs"
@@ -72,7 +73,7 @@ type Host struct {
 	inline   inlineMemory
 	uses     uses.Table
 	removals removals.Set
-	codes    codes
+	codes    codes.Cache
 	parity   parityMemory
 	pace     pace
 	spare    buffers // for what is read to be decoded

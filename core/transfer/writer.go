@@ -91,7 +91,7 @@ func newWriter(ctx context.Context, h *Host, permit *hemera.Permit) (*Writer, er
 	}
 	var code *erasure.Code
 	if c.Layout.Coded() {
-		if code, err = h.codes.get(c.Layout); err != nil {
+		if code, err = h.codes.Get(c.Layout); err != nil {
 			return nil, err
 		}
 	}
