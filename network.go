@@ -32,6 +32,26 @@ type NetworkSample struct {
 	Paths []NetworkPath `cbor:"5,keyasint,omitempty"`
 }
 
+// NetworkLink is the interface that carries most of a machine's traffic, in bits per second; 0 is not known.
+type NetworkLink struct {
+	Speed int64
+	Out   int64 // what was sent a second, of late
+}
+
+// Link is the fastest interface that is up and has a signal.
+func (s *NetworkSample) Link() (l NetworkLink) {
+	for _, i := range s.Interfaces {
+		if i.Member || !i.Up || !i.Carrier || i.Speed <= l.Speed {
+			continue
+		}
+		l = NetworkLink{Speed: i.Speed}
+		if s.Interval > 0 {
+			l.Out = int64(float64(8*i.Out.Bytes) / s.Interval.Seconds())
+		}
+	}
+	return l
+}
+
 // NetworkPath is what the connections to one address did. Segments are packets with data, as TCP counts them.
 type NetworkPath struct {
 	Peer       netip.Addr    `cbor:"1,keyasint"`           // the zero address: all that have no path of their own

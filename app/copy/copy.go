@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"hemera/app/direct"
 	"hemera/errs"
 	"hemera/platform/xrootd"
 )
@@ -26,6 +27,8 @@ func Run(ctx context.Context, c *xrootd.Client, sources []string, to string, o O
 		return Progress{}, err
 	}
 	x := newCopier(c, o, newTracker(o.Progress))
+	x.nodes = direct.New(c, o.Direct)
+	defer x.nodes.Close()
 	if err := x.canPreserve(ctx, dst); err != nil {
 		return x.track.close(), err
 	}
@@ -77,6 +80,7 @@ type job struct {
 // copier is one [Run] under way.
 type copier struct {
 	c     *xrootd.Client
+	nodes *direct.Client // for sources
 	o     Options
 	umask uint32   // of this process
 	track *tracker // counts for Progress
@@ -98,7 +102,7 @@ func newCopier(c *xrootd.Client, o Options, track *tracker) *copier {
 // store is where a place lives.
 func (x *copier) store(p Place) store {
 	if p.Remote {
-		return servers{x.c}
+		return servers{x.c, x.nodes}
 	}
 	return machine{x.c.Options().Chunk, x.o.Links}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/app/direct"
 	"hemera/errs"
 	"hemera/platform/xrootd"
 )
@@ -51,10 +52,14 @@ type targetOptions struct {
 	preserve bool
 	mode     uint32
 	at       publisher // how a server's part gets its name
+	through  bool      // a server's file goes through its head
 }
 
-// servers is the store of remote places.
-type servers struct{ c *xrootd.Client }
+// servers is the store of remote places. Only sources and targets need direct.
+type servers struct {
+	c      *xrootd.Client
+	direct *direct.Client
+}
 
 // stat implements store.
 func (s servers) stat(ctx context.Context, p Place) (state, error) {
@@ -123,13 +128,13 @@ func (s servers) part(ctx context.Context, p Place, src state) (int64, error) {
 // remoteSource reads a file of a server ahead of its user.
 type remoteSource struct {
 	ctx    context.Context
-	file   *xrootd.File
-	reader *xrootd.Reader
+	file   *direct.File
+	reader *direct.Reader
 }
 
 // source implements store.
 func (s servers) source(ctx context.Context, p Place, off int64) (source, error) {
-	f, err := s.c.Open(ctx, p.URL, xrootd.OpenOptions{})
+	f, err := s.direct.Open(ctx, p.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +153,7 @@ func (s *remoteSource) close() {
 // remoteTarget writes a file of a server behind its user.
 type remoteTarget struct {
 	place  Place
-	file   *xrootd.File
-	writer *xrootd.Writer
+	writer *direct.Writer
 	ctx    context.Context    // of writing: ends interruptGrace after the copy's
 	stop   context.CancelFunc // of ctx
 	targetOptions
@@ -160,19 +164,31 @@ func (s servers) target(ctx context.Context, p Place, t targetOptions) (target, 
 	o := xrootd.OpenOptions{Write: true, Parents: true, Persist: t.persist, Mode: t.mode, Size: t.src.size}
 	u := t.at.written(p).URL
 	o.Create, o.Exclusive = t.off == 0, t.at.direct && !t.replace || t.off == 0 && !t.at.atomic
-	f, err := s.c.Open(ctx, u, o)
+	writing, stop := outlast(ctx, interruptGrace)
+	w, err := s.open(writing, u, o, t)
 	if o.Create && !t.at.atomic && errors.Is(err, errs.Exists) {
 		// Emptied, it would be the same file to the stock server, which remembers checksums by file and
 		// second of the change.
 		if err = s.c.Remove(ctx, u); err == nil {
-			f, err = s.c.Open(ctx, u, o)
+			w, err = s.open(writing, u, o, t)
 		}
 	}
 	if err != nil {
+		stop()
 		return nil, err
 	}
-	writing, stop := outlast(ctx, interruptGrace)
-	return &remoteTarget{p, f, f.NewWriter(writing, t.off), writing, stop, t}, nil
+	return &remoteTarget{p, w, writing, stop, t}, nil
+}
+
+// open opens the place to write to. It is opened with the context of writing, for a write that outlasts the copy's.
+func (s servers) open(ctx context.Context, u xrootd.URL, o xrootd.OpenOptions, t targetOptions) (*direct.Writer, error) {
+	switch {
+	case t.off > 0:
+		return s.direct.Continue(ctx, u, o, t.off)
+	case t.through:
+		return s.direct.Through(ctx, u, o)
+	}
+	return s.direct.Create(ctx, u, o)
 }
 
 // interruptGrace is how long an interrupted copy may take to leave what it has as a part.
@@ -222,10 +238,13 @@ func (t *remoteTarget) commit(_ context.Context, want hemera.Checksum) error {
 	defer t.stop()
 	ctx := t.ctx
 	if err := t.writer.Flush(); err != nil {
-		_ = t.file.Abandon(ctx)
+		_ = t.writer.Abandon(ctx)
 		return unwritten{err}
 	}
-	if err := t.file.Close(ctx); err != nil { // the content is durable after this, not before
+	if err := t.writer.Commit(ctx); err != nil { // the content is durable after this, not before
+		if lost, ok := errors.AsType[direct.Unwritten](err); ok {
+			err = unwritten{lost}
+		}
 		return err
 	}
 	return t.at.publish(ctx, t.place, t.src.size, want, t.replace)
@@ -234,11 +253,10 @@ func (t *remoteTarget) commit(_ context.Context, want hemera.Checksum) error {
 // abandon leaves a part only if the server has accepted every byte up to its end.
 func (t *remoteTarget) abandon(_ context.Context, keep bool) bool {
 	defer t.stop()
-	if keep && !t.at.direct && t.writer.Flush() == nil && t.writer.Offset() > 0 {
-		_ = t.file.Truncate(t.ctx, t.writer.Offset()) // on purpose: a close below the announced size fails
-		return t.file.Close(t.ctx) == nil
+	if keep && !t.at.direct && t.writer.Keep(t.ctx) {
+		return true
 	}
-	_ = t.file.Abandon(t.ctx)
+	_ = t.writer.Abandon(t.ctx)
 	return false
 }
 

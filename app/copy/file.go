@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"hemera"
+	"hemera/app/direct"
 	"hemera/errs"
 	"hemera/rules/checksum"
 )
@@ -16,20 +17,29 @@ const fileTries = 4
 // file copies one file. If the server it was written through stops, the copy restarts, as with the stock
 // clients: another server will take it. So does a copy that went on with a part of another source.
 func (x *copier) file(ctx context.Context, j job) error {
-	fresh := false // do not go on with a part
+	var a attempt
 	for try := 1; ; try++ {
-		n, err := x.fileOnce(ctx, j, fresh)
+		n, err := x.fileOnce(ctx, j, a)
 		lost, again := errors.AsType[unwritten](err)
 		again = again && lost.retryable()
 		if stale, ok := errors.AsType[staleError](err); ok {
 			x.c.Options().Log.Info("the part was of another file", "file", j.to.String(), "error", stale.error)
-			again, fresh = true, true
+			again, a.fresh = true, true
+		}
+		if _, ok := errors.AsType[direct.Unwritten](err); ok { // its head reaches the nodes by another way
+			a.through = true
 		}
 		if !again || try == fileTries || ctx.Err() != nil {
 			return err
 		}
 		x.track.bytes(-n)
 	}
+}
+
+// attempt is how a file is copied, after what came of the attempts before.
+type attempt struct {
+	fresh   bool // not going on with a part
+	through bool // to a server's file through its head
 }
 
 // staleError is the failure of a file that was gone on with, when its part was not of this source.
@@ -39,7 +49,7 @@ type staleError struct{ error }
 func (s staleError) Unwrap() error { return s.error }
 
 // fileOnce copies one file by the way that fits, and says how many bytes it has counted.
-func (x *copier) fileOnce(ctx context.Context, j job, fresh bool) (int64, error) {
+func (x *copier) fileOnce(ctx context.Context, j job, a attempt) (int64, error) {
 	// A job that waited in the channel while the copy was interrupted.
 	if err := ctx.Err(); err != nil {
 		return 0, errs.Wrap(err, "copy.Copy", j.from.String())
@@ -92,13 +102,13 @@ func (x *copier) fileOnce(ctx context.Context, j job, fresh bool) (int64, error)
 		}
 	}
 	off, sum := int64(0), x.newHasher() // the sum runs over all of the file, from its beginning
-	if x.o.Continue && !fresh && !at.direct && !there.special {
+	if x.o.Continue && !a.fresh && !at.direct && !there.special {
 		if off, sum, err = x.resume(ctx, j); err != nil {
 			return 0, err
 		}
 	}
 	x.track.bytes(off) // what the part has counts as done
-	n, err := x.stream(ctx, j, at, off, sum)
+	n, err := x.stream(ctx, j, at, off, sum, a.through)
 	// A wrong part shows at the end only, as a checksum that does not match; then all is copied again.
 	if off > 0 && err != nil && (errors.Is(err, errs.Corrupt) || errors.Is(err, errs.Unsupported)) {
 		err = staleError{err}
@@ -108,7 +118,7 @@ func (x *copier) fileOnce(ctx context.Context, j job, fresh bool) (int64, error)
 
 // stream copies the bytes from off on through this process, and says how many it has counted. The sum is
 // of the bytes before off.
-func (x *copier) stream(ctx context.Context, j job, at publisher, off int64, sum checksum.Hasher) (n int64, err error) {
+func (x *copier) stream(ctx context.Context, j job, at publisher, off int64, sum checksum.Hasher, through bool) (n int64, err error) {
 	// The source first: without it there is nothing to make a target for.
 	src, err := x.store(j.from).source(ctx, j.from, off)
 	if err != nil {
@@ -116,7 +126,7 @@ func (x *copier) stream(ctx context.Context, j job, at publisher, off int64, sum
 	}
 	defer src.close()
 	dst, err := x.store(j.to).target(ctx, j.to, targetOptions{
-		off: off, src: j.src, replace: x.o.Force, persist: x.o.Persist, preserve: x.o.Preserve, mode: x.mode(j.src, 0o644), at: at,
+		off: off, src: j.src, replace: x.o.Force, persist: x.o.Persist, preserve: x.o.Preserve, mode: x.mode(j.src, 0o644), at: at, through: through,
 	})
 	if err != nil {
 		return 0, err

@@ -1,6 +1,7 @@
 package copy
 
 import (
+	"hemera/app/direct"
 	"hemera/rules/checksum"
 )
 
@@ -51,6 +52,8 @@ type Options struct {
 	Parallel int  // files at a time; 4
 	Verify   Verify
 	TPC      TPC
+	// Direct says whether coded files of servers are read from the nodes of their pieces.
+	Direct direct.Options
 	// PartMin is the size in bytes from which files are written as parts to servers that show no file before its
 	// close; smaller ones are written under their names. 16 MiB.
 	PartMin int64

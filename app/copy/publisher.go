@@ -92,7 +92,7 @@ func (p publisher) moved(ctx context.Context, part, to Place, size int64) bool {
 // replaceAt moves a part at a server that supports no conditions: between the stat and the move another may make
 // a file of that name, which the move of such servers refuses to replace.
 func (p publisher) replaceAt(ctx context.Context, part, to Place, replace bool) error {
-	there, err := servers{p.c}.stat(ctx, to)
+	there, err := servers{c: p.c}.stat(ctx, to)
 	switch {
 	case err != nil:
 		return err

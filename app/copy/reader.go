@@ -5,13 +5,14 @@ import (
 	"io"
 
 	"hemera"
+	"hemera/app/direct"
 	"hemera/errs"
 	"hemera/platform/xrootd"
 )
 
 // FromReader makes a file of a server from what a reader returns up to its end. The file appears when it is
-// complete and verified; after a failure of the reader nothing is left. Of the options it uses Force, Persist
-// and Verify. It returns the number of bytes written.
+// complete and verified; after a failure of the reader nothing is left. Of the options it uses Force, Persist,
+// Direct and Verify. It returns the number of bytes written.
 func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.URL, o Options) (int64, error) {
 	x := newCopier(c, o, newTracker(nil))
 	j := job{to: Place{Remote: true, URL: to}}
@@ -22,7 +23,7 @@ func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.UR
 	// There is nothing to go on with after a failure, so a part has a use only where files are visible before their close.
 	at.direct = at.atomic // a content of unknown length, that cannot be gone on with, needs no part there
 	if !at.direct {
-		there, err := servers{c}.stat(ctx, j.to)
+		there, err := servers{c: c}.stat(ctx, j.to)
 		if err != nil {
 			return 0, err
 		}
@@ -30,7 +31,9 @@ func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.UR
 			return 0, err
 		}
 	}
-	dst, err := servers{c}.target(ctx, j.to, targetOptions{replace: o.Force, persist: o.Persist, mode: x.mode(state{}, 0o644), at: at})
+	nodes := direct.New(c, o.Direct)
+	defer nodes.Close()
+	dst, err := servers{c, nodes}.target(ctx, j.to, targetOptions{replace: o.Force, persist: o.Persist, mode: x.mode(state{}, 0o644), at: at})
 	if err != nil {
 		return 0, err
 	}

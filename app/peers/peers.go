@@ -186,7 +186,22 @@ func (w *writer) Seal(ctx context.Context, s hemera.SealInfo) error {
 	w.mu.Lock()
 	w.sealing = true
 	w.mu.Unlock()
-	return w.Query(ctx, "peers.SealPieceAt", wire.EncodeSealInfo(s))
+	_, err := w.Query(ctx, "peers.SealPieceAt", wire.EncodeSealInfo(s))
+	return err
+}
+
+// Prove asks the peer for the sums of a part of the sealed piece, which this writer alone can remove from then on.
+func (w *writer) Prove(ctx context.Context, q hemera.ProofRequest) (hemera.PieceProof, error) {
+	const op = "peers.ProvePieceAt"
+	w.mu.Lock()
+	w.sealing = true
+	w.mu.Unlock()
+	text, err := w.Query(ctx, op, wire.EncodeProve(q))
+	if err != nil {
+		return hemera.PieceProof{}, err
+	}
+	p, err := wire.ParseProof(text)
+	return p, errs.As(err, errs.Corrupt, op, "")
 }
 
 // abortTimeout bounds what is done to remove a sealed piece whose connection is gone.

@@ -91,6 +91,10 @@ func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
 			continue
 		}
 		tracked[t.Dir] = rules.NeedAccess()
+		// An attribute may say "off", or be half of a rule.
+		if rules.Empty() {
+			continue
+		}
 		if wait := t.Scanned.Add(rules.Interval()).Sub(l.engine.Now()); wait > 0 {
 			rest = min(rest, wait)
 		} else {
@@ -122,7 +126,7 @@ func (l *lifecycler) look(ctx context.Context, t hemera.RuleTree) (root hemera.E
 	if err != nil {
 		return root, path, nil, err
 	}
-	in := lifecycle.Rules{}.Under(attrs)
+	in := lifecycle.Of(attrs)
 	return root, path, &in, nil
 }
 
@@ -341,12 +345,12 @@ func (ex *explainer) ExplainRules(ctx context.Context, entry hemera.Entry, path 
 			since, nearest = t.Since, at
 		}
 	}
-	action, when, ok := lifecycle.Rules{}.Under(attrs).Next(entry, since, ex.engine.Now())
+	action, when, ok := lifecycle.Of(attrs).Next(entry, since, ex.engine.Now())
 	if !ok {
 		return nil
 	}
 	r := hemera.Reason{About: "lifecycle", Text: fmt.Sprintf("becomes %s on %s, if it stays as it is", action.Form, when.UTC().Format(time.DateOnly)),
-		Remedy: "hemera attr ls " + nearest + " shows the rule"}
+		Remedy: "hemera attr ls --effective " + nearest + " shows the rule"}
 	if action.Expire {
 		r.Text = fmt.Sprintf("expires on %s, if it stays as it is", when.UTC().Format(time.DateOnly))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/ledger"
 	"hemera/errs"
 	"hemera/rules/layout"
 )
@@ -149,6 +150,10 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	if h.broken != nil {
 		return false, h.broken
 	}
+	if a := w.adopted; a != nil {
+		ready(w, a.info, a.pieces)
+		return false, nil
+	}
 	// A client that announced a size has to reach it, or to truncate the file.
 	if size < w.least {
 		return false, w.incomplete()
@@ -172,14 +177,20 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	ready(w, hemera.SealInfo{FileSize: size, Checksums: sums}, sealed)
+	return false, nil
+}
+
+// ready keeps the commit of sealed pieces for the close. From here on nothing changes the content, and a close that comes
+// again sends the same request. The caller has the turn.
+func ready(w *Writer, info hemera.SealInfo, sealed []hemera.Piece) {
 	// The permit is the last one granted: its targets are where the pieces are now.
-	r := hemera.CommitRequest{Permit: h.permit, Size: size, Checksums: sums, Pieces: sealed, Mtime: time.Now(), Xattrs: set, XattrsGone: removed}
-	w.commit = &commit{head: h, request: r}
-	// From here on nothing changes the content, and a close that comes again sends the same request.
+	r := hemera.CommitRequest{Permit: w.head.permit, Size: info.FileSize, Checksums: info.Checksums, Pieces: sealed, Mtime: time.Now()}
+	r.Xattrs, r.XattrsGone = splitXattrs(w.Xattrs())
+	w.commit = &commit{head: &w.head, request: r}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.state.phase, w.state.mtime = committing, r.Mtime
-	return false, nil
 }
 
 // sealContent seals the content in pieces, which it returns. An empty content has none.
@@ -194,7 +205,8 @@ func (w *Writer) sealContent(ctx context.Context, info hemera.SealInfo) ([]hemer
 		}
 		// The memory stays until the commit may be made: every planned piece is made from it.
 		p := newPieces(&w.head)
-		p.whole, p.ledger.kept = c, true
+		p.whole = c
+		p.ledger.Keep()
 		w.content = p
 	case *pieces:
 		if info.FileSize == 0 {
@@ -244,16 +256,16 @@ func (p *pieces) seal(ctx context.Context, info hemera.SealInfo) error {
 	// Each step changes the ledger, and rounds of replacement are bounded, so this ends.
 	for {
 		switch p.ledger.Next() {
-		case stepSeal:
+		case ledger.Seal:
 			if err := p.sealLive(ctx, info); err != nil {
 				return err
 			}
-		case stepFill:
+		case ledger.Fill:
 			p.fill(ctx, info)
-		case stepReplace:
+		case ledger.Replace:
 			p.replace(ctx, false)
-		case stepCommit:
-			if p.ledger.Count(failed) > 0 {
+		case ledger.Commit:
+			if p.ledger.Count(ledger.Failed) > 0 {
 				p.head.host.Counters.Short.Add(1)
 			}
 			if p.whole != nil && p.lost == 0 {
@@ -261,7 +273,7 @@ func (p *pieces) seal(ctx context.Context, info hemera.SealInfo) error {
 			}
 			p.drop()
 			return nil
-		case stepFail:
+		case ledger.Fail:
 			return p.short()
 		}
 	}
@@ -279,10 +291,10 @@ func (p *pieces) beginSeal(size int64) (err error) {
 
 // sealLive seals every live piece, all at once.
 func (p *pieces) sealLive(ctx context.Context, info hemera.SealInfo) error {
-	failures := p.each(live, everyPiece, nil, func(_ int, pc *piece) error { return pc.out.Seal(ctx, info) })
+	failures := p.each(ledger.Live, everyPiece, nil, func(_ int, pc *piece) error { return pc.out.Seal(ctx, info) })
 	for i, err := range failures {
 		switch {
-		case !p.ledger.Is(i, live):
+		case !p.ledger.Is(i, ledger.Live):
 		case err != nil:
 			p.lose(i, err)
 		default:
@@ -290,7 +302,7 @@ func (p *pieces) sealLive(ctx context.Context, info hemera.SealInfo) error {
 		}
 	}
 	// With nothing sealed there is nothing to copy from, wherever the manager might offer room.
-	if p.ledger.Count(sealed) == 0 {
+	if p.ledger.Count(ledger.Sealed) == 0 {
 		return p.fail("transfer.Write", everyPieceFailed)
 	}
 	return nil
@@ -299,11 +311,11 @@ func (p *pieces) sealLive(ctx context.Context, info hemera.SealInfo) error {
 // short is the error of a close that cannot reach the layout's minimum.
 func (p *pieces) short() error {
 	// The kind of the first failure decides whether a client tries again.
-	done := p.ledger.Count(sealed)
+	done := p.ledger.Count(ledger.Sealed)
 	if done == 0 {
 		return p.fail("transfer.Close", everyPieceFailed)
 	}
-	return p.fail("transfer.Close", fmt.Sprintf("%d of %d pieces could be sealed, and a close takes %d", done, len(p.list), p.ledger.min))
+	return p.fail("transfer.Close", fmt.Sprintf("%d of %d pieces could be sealed, and a close takes %d", done, len(p.list), p.ledger.Min()))
 }
 
 // fill makes the planned pieces, sealed: from the content in memory, all at once, or each from the sealed ones.
@@ -313,9 +325,9 @@ func (p *pieces) fill(ctx context.Context, info hemera.SealInfo) {
 		fillOne = func(_ int, pc *piece) error { return p.copySealed(ctx, pc, info) }
 	}
 	// A piece that cannot be filled is lost, and may be replaced once more.
-	for i, err := range p.each(planned, everyPiece, nil, fillOne) {
+	for i, err := range p.each(ledger.Planned, everyPiece, nil, fillOne) {
 		switch {
-		case !p.ledger.Is(i, planned):
+		case !p.ledger.Is(i, ledger.Planned):
 		case err != nil:
 			p.lose(i, err)
 		default:
@@ -377,7 +389,7 @@ func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo
 	c := *h.cap
 	c.Targets, c.Size, c.Sums = nil, info.FileSize, info.Checksums
 	for i, other := range p.list {
-		if p.ledger.Is(i, sealed) && other.out != nil {
+		if p.ledger.Is(i, ledger.Sealed) && other.out != nil {
 			c.Targets = append(c.Targets, other.target)
 		}
 	}
@@ -398,7 +410,7 @@ func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo
 func (p *pieces) sealedPieces() []hemera.Piece {
 	var list []hemera.Piece
 	for i, pc := range p.list {
-		if p.ledger.Is(i, sealed) && pc.out != nil {
+		if p.ledger.Is(i, ledger.Sealed) && pc.out != nil {
 			list = append(list, hemera.Piece{Index: pc.target.Index, Disk: pc.target.Disk})
 		}
 	}
@@ -408,7 +420,7 @@ func (p *pieces) sealedPieces() []hemera.Piece {
 // release ends the hold on the sealed pieces: they stay.
 func (p *pieces) release() {
 	for i, pc := range p.list {
-		if pc.out != nil && p.ledger.Is(i, sealed) {
+		if pc.out != nil && p.ledger.Is(i, ledger.Sealed) {
 			pc.out.Release()
 		}
 	}
@@ -418,7 +430,7 @@ func (p *pieces) release() {
 func (p *pieces) abort() {
 	var wg sync.WaitGroup
 	for i, pc := range p.list {
-		if pc.out != nil && !p.ledger.Is(i, failed) {
+		if pc.out != nil && !p.ledger.Is(i, ledger.Failed) {
 			wg.Go(pc.out.Abort)
 		}
 	}

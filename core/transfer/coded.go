@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"hemera/core/transfer/ledger"
 	"hemera/rules/erasure"
 	"hemera/rules/layout"
 )
@@ -63,15 +64,15 @@ func (y *parity) ensure(among layout.Set) error {
 	if !p.plans(among) {
 		return nil
 	}
-	before := p.ledger.Count(failed)
+	before := p.ledger.Count(ledger.Failed)
 	p.createPlanned(among)
-	if p.ledger.Count(failed) > before && p.replace(p.head.ctx, true) {
+	if p.ledger.Count(ledger.Failed) > before && p.replace(p.head.ctx, true) {
 		p.createPlanned(among)
 	}
 	// What is about to be written goes past the pieces that are lost. If another loss has the manager asked again, a disk
 	// that it gives then must not pass for one that nobody has written to.
 	for i, pc := range p.list {
-		if p.ledger.Is(i, failed) {
+		if p.ledger.Is(i, ledger.Failed) {
 			pc.began = true
 		}
 	}
@@ -81,7 +82,7 @@ func (y *parity) ensure(among layout.Set) error {
 // plans reports whether one of the pieces is still to be created.
 func (p *pieces) plans(among layout.Set) bool {
 	for i, pc := range p.list {
-		if among.Has(int(pc.target.Index)) && p.ledger.Is(i, planned) {
+		if among.Has(int(pc.target.Index)) && p.ledger.Is(i, ledger.Planned) {
 			return true
 		}
 	}
@@ -175,7 +176,7 @@ func (y *parity) readBlocks(read layout.Set, blocks [][]byte, n int, off int64) 
 		blocks[i] = make([]byte, n)
 		// One after the other: this happens after a loss and for bytes that are overwritten, both at once.
 		at := y.back().at(i)
-		if p.ledger.Is(at, planned) {
+		if p.ledger.Is(at, ledger.Planned) {
 			continue // zeros
 		}
 		if err := y.back().live(at, blocks[i], off); err != nil {

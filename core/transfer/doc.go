@@ -35,8 +35,8 @@
 // [CommitPatience], close fails as undecided: the content may be visible. The write stays in the table, and a close
 // that is repeated sends the same request, which the manager takes once.
 //
-// Each piece of a write has a state of its own in the ledger: planned, live, failed or sealed. The ledger is a pure
-// state machine. It decides what a close does next: seal what is live, fill what is planned (from memory, or from a
+// Each piece of a write has a state of its own in the ledger: planned, live, failed or sealed. The ledger (package ledger) is
+// a pure state machine. It decides what a close does next: seal what is live, fill what is planned (from memory, or from a
 // sealed piece), ask the manager for other disks for what failed, commit, or fail.
 //
 // # Invariants
@@ -114,6 +114,34 @@
 //
 // A stripe has no parity: its reader fails when one of the pieces cannot be read, with NoReplicas. Nothing of it can be
 // repaired but by its pieces coming back.
+//
+// # Direct writes
+//
+// A client can be the one that codes: it runs this package as a host without disks, and sends every piece to its node. The
+// head keeps the name, and commits:
+//
+//	client                        nodes of the pieces              head
+//	open ─────────────────────────────────────────────────────────▶ a pending write, without a byte
+//	pages, parity, seal ─────────▶ pieces, sealed
+//	adopt: size, sums, pieces ────────────────────────────────────▶ opens the pieces
+//	                               sums of each piece ◀──── prove   draws a key
+//	                                                  ────────────▶ compares (package proof)
+//	close ────────────────────────────────────────────────────────▶ commits, as it does any write
+//
+// The head trusts nothing that the client says. What it commits are pieces that agree with each other, and that have the
+// checksums that the namespace gets. A piece that a head had proved can be removed by that head only, so the client cannot
+// put another one in its place. What a client leaves behind that goes away is removed like what a dead head leaves: pending
+// pieces when nobody holds them, sealed ones by the audit.
+//
+// What it costs: the head moves no data. Each node reads its piece once more, mostly from memory, a part at a time; the answers
+// have 24 bytes for a megabyte. Of k data pieces and m of parity the client sends (k+m)/k of the file's size, and the network
+// carries nothing twice; through a head the client sends the file once, and the head most of (k+m)/k again.
+//
+// What blocks: adopt waits for the slowest node, as a close waits for the slowest seal. The turn of the write is held
+// meanwhile, so an abort of the client waits too, for the time that a node takes for one part.
+//
+// A direct write is a new content of a coded layout, with checksums that can be told from those of its blocks. Others go
+// through the head.
 //
 // A piece that is made again, at the close of a write or by an order, is read from a [Reader] too: as it is where it can be
 // read, computed otherwise.

@@ -63,12 +63,7 @@ func (h *writeHandle) detach() {
 }
 
 // Shared implements hemera.File.
-func (h *writeHandle) Shared() bool {
-	h.table.mu.Lock()
-	defer h.table.mu.Unlock()
-	// A handle whose connection is dead counts until the door has noticed.
-	return h.entry.refs > 1
-}
+func (h *writeHandle) Shared() bool { return h.table.shared(h.entry) }
 
 // close commits, as [Writer.Close] says. A write whose commit is undecided is kept like one that was detached.
 func (h *writeHandle) close(ctx context.Context) error {

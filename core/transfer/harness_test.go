@@ -469,6 +469,15 @@ type faultyWriter struct {
 	addr  string
 }
 
+func (w *faultyWriter) Prove(ctx context.Context, q hemera.ProofRequest) (hemera.PieceProof, error) {
+	if err := w.peers.fault(w.addr).at("prove", 0); err != nil {
+		return hemera.PieceProof{}, err
+	}
+	return w.PeerWriter.(interface {
+		Prove(context.Context, hemera.ProofRequest) (hemera.PieceProof, error)
+	}).Prove(ctx, q)
+}
+
 func (w *faultyWriter) WritePages(p []byte, sums []uint32, off int64) error {
 	if err := w.peers.fault(w.addr).at("write", len(p)); err != nil {
 		return err

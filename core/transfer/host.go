@@ -81,8 +81,8 @@ type Host struct {
 
 // Counters count what a node's transfers met since it started.
 type Counters struct {
-	// ReadBytes counts what was sent to clients, WriteBytes what was accepted from clients and heads: for a file of
-	// two pieces once at the head and once at the other node.
+	// ReadBytes counts what was sent to clients and heads, WriteBytes what was accepted from them: for a file of two
+	// pieces that is written once at the head and once at the other node.
 	ReadBytes, WriteBytes atomic.Int64
 	// ChecksumErrors counts pages and pieces that did not check; Repairs the pages made good and
 	// RepairsFailed those that could not be.

@@ -122,9 +122,10 @@ func (t *Pending) openSealed(c *hemera.Capability, index uint8) (hemera.PieceHan
 	}
 	r, err := t.host.openPiece(c, target)
 	if err != nil {
+		t.host.found(target, pieceID(c, index), err)
 		return nil, err
 	}
-	return newSealedHandle(r, c), nil
+	return newSealedHandle(t.host, r, c, target), nil
 }
 
 // openOwn opens the sealed piece of a write that is not committed yet: its size is not known to
@@ -138,7 +139,7 @@ func (t *Pending) openOwn(c *hemera.Capability, target hemera.Target) (hemera.Pi
 	if err != nil {
 		return nil, err
 	}
-	return newSealedHandle(r, c), nil
+	return newSealedHandle(t.host, r, c, target), nil
 }
 
 // openPiece opens a local sealed piece of the capability's content and compares its footer with

@@ -179,6 +179,13 @@ func (t *Pending) release(e *entry) {
 	}
 }
 
+// shared reports whether several handles hold an entry. One whose connection is dead counts until the door has noticed.
+func (t *Pending) shared(e *entry) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return e.refs > 1
+}
+
 // expire ends a work that nobody came back for.
 func (t *Pending) expire(e *entry) {
 	t.mu.Lock()

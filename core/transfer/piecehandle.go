@@ -2,12 +2,15 @@ package transfer
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/proof"
+	"hemera/errs"
 	"hemera/platform/zerocopy"
 	"hemera/rules/layout"
 )
@@ -26,6 +29,7 @@ type pendingPiece struct {
 	w     disk.Writer       // nil once it is ended
 	stat  *hemera.PieceStat // once it is sealed
 	taken bool              // by [Pending.Take]: what has the name now is not this write's
+	judge *pieceHandle      // of the head that has the piece proved; nobody else can remove it then
 	uses  int               // calls of w in progress
 	idle  chan struct{}     // closed when uses becomes 0; made by the call that ends the piece
 	ended chan struct{}     // while a call ends the piece: closed when it is done
@@ -156,6 +160,7 @@ type pieceHandle struct {
 var (
 	_ hemera.PieceHandle = (*pieceHandle)(nil)
 	_ hemera.Sparse      = (*pieceHandle)(nil)
+	_ hemera.Prover      = (*pieceHandle)(nil)
 )
 
 // do runs one call on the pending piece.
@@ -228,6 +233,7 @@ func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceSt
 	if want := layout.PieceSize(h.cap.Layout, s.FileSize, h.id.Index); w.Size() != want {
 		return hemera.PieceStat{}, sizeMismatch("transfer.SealPiece", h.id.String(), w.Size(), want)
 	}
+	s.Sync = s.Sync || h.cap.Sync // a head that is a client may not ask for it
 	made, err := w.Seal(s)
 	w = nil
 	if err != nil {
@@ -235,6 +241,46 @@ func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceSt
 	}
 	stat = &made
 	return made, nil
+}
+
+// Prove implements [hemera.Prover].
+func (h *pieceHandle) Prove(_ context.Context, q hemera.ProofRequest) (hemera.PieceProof, error) {
+	if err := h.judgedFor(q.Seal); err != nil {
+		return hemera.PieceProof{}, err
+	}
+	// As a reader would: every page is compared with its checksum before it is summed.
+	r, err := h.store.Open(h.id)
+	if err != nil {
+		return hemera.PieceProof{}, err
+	}
+	defer r.Close()
+	return proof.Of(r, h.cap.Layout, h.id.Index, q)
+}
+
+// judgedFor makes this the handle that has the piece proved, if its footer says what the head expects.
+func (h *pieceHandle) judgedFor(s hemera.SealInfo) error {
+	const op = "transfer.ProvePiece"
+	h.await()
+	defer h.mu.Unlock()
+	switch {
+	case !h.open.Load():
+		return badHandle(op, h.id.String())
+	case h.stat == nil:
+		return errs.New(errs.Invalid, op, h.id.String(), "the piece is not sealed")
+	case h.judge != nil && h.judge != h:
+		return errs.New(errs.Denied, op, h.id.String(), "another handle has the piece proved")
+	case h.stat.FileSize != s.FileSize || !slices.Equal(h.stat.Checksums, s.Checksums):
+		return errs.New(errs.Corrupt, op, h.id.String(), "the footer has another size or other checksums")
+	}
+	h.judge = h
+	return nil
+}
+
+// removes reports whether the handle may remove the piece: a client that made it must not once its head counts on it.
+func (h *pieceHandle) removes() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.judge == nil || h.judge == h
 }
 
 // End implements hemera.PieceHandle.
@@ -255,6 +301,10 @@ func (h *pieceHandle) End(_ context.Context, how hemera.Ending) error {
 func (h *pieceHandle) abort() error {
 	if !h.open.CompareAndSwap(true, false) {
 		return badHandle("transfer.AbortPiece", h.id.String())
+	}
+	if !h.removes() {
+		h.table.release(h.entry)
+		return errs.New(errs.Denied, "transfer.AbortPiece", h.id.String(), "the head of the write has taken the piece")
 	}
 	w, _, taken := h.beginEnd()
 	if w != nil {
@@ -281,7 +331,8 @@ func (h *pieceHandle) close() error {
 	h.await()
 	ended := h.w == nil
 	h.mu.Unlock()
-	if ended {
+	// The head of a write may still have it open, when somebody closes who only read it.
+	if ended && !h.table.shared(h.entry) {
 		h.table.finish(h.entry, nil)
 	}
 	h.table.release(h.entry)
@@ -302,11 +353,13 @@ func (h *pieceHandle) Info() hemera.FileInfo {
 	return info
 }
 
-// sealedHandle is a sealed piece as another node reads it.
+// sealedHandle is a sealed piece as another node reads it, or a client that is its own head.
 type sealedHandle struct {
 	disk.Reader
 	hemera.Refusal // of changes
 	cap            hemera.Capability
+	host           *Host
+	target         hemera.Target
 }
 
 var (
@@ -315,14 +368,26 @@ var (
 	_ zerocopy.Source    = (*sealedHandle)(nil)
 )
 
-// newSealedHandle returns the handle of a node that reads a sealed piece here. It owns the reader.
-func newSealedHandle(r disk.Reader, c *hemera.Capability) *sealedHandle {
-	return &sealedHandle{Reader: r, cap: *c, Refusal: hemera.Refusal{Err: readOnly("transfer.WritePiece", subject(c))}}
+// newSealedHandle returns the handle of a sealed piece at a target of this node. It owns the reader.
+func newSealedHandle(h *Host, r disk.Reader, c *hemera.Capability, target hemera.Target) *sealedHandle {
+	return &sealedHandle{Reader: r, cap: *c, host: h, target: target, Refusal: hemera.Refusal{Err: readOnly("transfer.WritePiece", subject(c))}}
 }
 
-// ReadPages implements hemera.Handle.
+// ReadPages implements hemera.Handle. A bad page is reported here, because a client that reads it has nobody to report it to.
 func (h *sealedHandle) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
-	return h.Reader.ReadPages(p, sums, off)
+	n, err := h.Reader.ReadPages(p, sums, off)
+	h.host.Counters.ReadBytes.Add(int64(n))
+	if errs.KindOf(err) == errs.Corrupt {
+		h.host.found(h.target, h.Stat().ID, err)
+	}
+	return n, err
+}
+
+// Splice implements zerocopy.Source.
+func (h *sealedHandle) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
+	n = h.Reader.Splice(pipe, off, n)
+	h.host.Counters.ReadBytes.Add(n)
+	return n
 }
 
 // Sync has nothing to do.

@@ -7,6 +7,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/ledger"
 	"hemera/errs"
 	"hemera/rules/checksum"
 	"hemera/rules/layout"
@@ -18,7 +19,7 @@ import (
 type pieces struct {
 	head   *head
 	list   []*piece
-	ledger ledger
+	ledger ledger.Ledger
 	lost   int            // pieces lost so far
 	whole  *inlineContent // all of the content, if it is in memory: pieces are made of it in one call
 	cut    []disk.Content // of whole, what each piece has, if the layout is coded
@@ -28,7 +29,7 @@ type pieces struct {
 // newPieces plans the pieces of a write; it calls no disk.
 func newPieces(h *head) *pieces {
 	p := &pieces{head: h, list: make([]*piece, len(h.cap.Targets))}
-	p.ledger = newLedger(len(p.list), int(h.cap.PiecesMin), int(h.cap.Layout.Data))
+	p.ledger = ledger.New(len(p.list), int(h.cap.PiecesMin), int(h.cap.Layout.Data))
 	for i, t := range h.cap.Targets {
 		p.list[i] = &piece{target: t}
 	}
@@ -55,14 +56,14 @@ func (p *pieces) create() error {
 
 // createPlanned creates those of the pieces that are planned, all at once. Those that cannot be created are lost.
 func (p *pieces) createPlanned(among layout.Set) {
-	failures := p.each(planned, among, nil, func(_ int, pc *piece) error {
+	failures := p.each(ledger.Planned, among, nil, func(_ int, pc *piece) error {
 		out, local, err := p.head.host.create(p.head.ctx, p.head.cap, p.head.permit, pc.target)
 		pc.out, pc.local, pc.began = out, local, err == nil
 		return err
 	})
 	for i, err := range failures {
 		switch {
-		case !p.ledger.Is(i, planned) || !among.Has(int(p.list[i].target.Index)):
+		case !p.ledger.Is(i, ledger.Planned) || !among.Has(int(p.list[i].target.Index)):
 		case err != nil:
 			p.lose(i, err)
 		default:
@@ -74,7 +75,7 @@ func (p *pieces) createPlanned(among layout.Set) {
 // each calls do for every piece of the set in the state, all at once, and meanwhile on this goroutine if it is not nil. It
 // returns the result of each piece. A peer takes pages without waiting for its disk, so this goroutine sees to one of
 // those itself; a disk of this node is waited for on another one while there is something to do beside it.
-func (p *pieces) each(which pieceState, among layout.Set, meanwhile func(), do func(i int, pc *piece) error) []error {
+func (p *pieces) each(which ledger.State, among layout.Set, meanwhile func(), do func(i int, pc *piece) error) []error {
 	// One allocation for the results, and a goroutine for each piece but one; none for a write with one piece.
 	failures := make([]error, len(p.list))
 	mine := -1
@@ -103,7 +104,7 @@ func (p *pieces) each(which pieceState, among layout.Set, meanwhile func(), do f
 // fanOut does the same to every live piece of the set at once. A piece whose call fails is lost. fanOut fails, and ends the
 // write, when too few live pieces are left.
 func (p *pieces) fanOut(among layout.Set, meanwhile func(), do func(i int, pc *piece) error) error {
-	for i, err := range p.each(live, among, meanwhile, do) {
+	for i, err := range p.each(ledger.Live, among, meanwhile, do) {
 		if err != nil {
 			p.lose(i, err)
 		}
@@ -247,7 +248,7 @@ func (p *pieces) replace(ctx context.Context, fresh bool) bool {
 	var lost []hemera.DiskID
 	var places layout.Set
 	for i, pc := range p.list {
-		if p.ledger.Is(i, failed) && !(fresh && pc.began) {
+		if p.ledger.Is(i, ledger.Failed) && !(fresh && pc.began) {
 			lost = append(lost, pc.target.Disk)
 			places = places.With(int(pc.target.Index))
 		}

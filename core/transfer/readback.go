@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"hemera"
+	"hemera/core/transfer/ledger"
 	"hemera/rules/checksum"
 	"hemera/rules/layout"
 )
@@ -68,7 +69,7 @@ func (r readBack) source() (source, int, func(), error) {
 	// Reading a peer back costs a sync and an open there, as what was sent may still be on its way.
 	for _, local := range []bool{true, false} {
 		for i, pc := range r.of.list {
-			if !r.of.ledger.Is(i, live) || (pc.local != nil) != local {
+			if !r.of.ledger.Is(i, ledger.Live) || (pc.local != nil) != local {
 				continue
 			}
 			src, closeSource, err := r.open(pc)
@@ -108,7 +109,7 @@ func (r readBack) piece(index int, b []byte, off int64) error {
 		if r.gone(index) {
 			return r.of.parity.rebuild(index, b, off)
 		}
-		if r.of.ledger.Is(i, planned) {
+		if r.of.ledger.Is(i, ledger.Planned) {
 			clear(b)
 			return nil
 		}
@@ -158,5 +159,5 @@ func (r readBack) at(index int) int {
 // gone reports whether what was written to the piece is lost.
 func (r readBack) gone(index int) bool {
 	i := r.at(index)
-	return i < 0 || r.of.ledger.Is(i, failed)
+	return i < 0 || r.of.ledger.Is(i, ledger.Failed)
 }

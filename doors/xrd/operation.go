@@ -180,7 +180,7 @@ func (s *Server) managerRole(m *ManagerOptions) role {
 // nodeRole serves open files, and sends clients that ask about names to the manager.
 func (s *Server) nodeRole(n *NodeOptions) role {
 	opens := &nodeOpens{node: n.Node, puller: n.Puller, managerAddr: s.o.ManagerAddr, restarts: &s.restarts, ttl: s.o.Limits.RendezvousTTL}
-	queries := &queryHandlers{srv: s, managerAddr: s.o.ManagerAddr, pulls: n.Puller != nil, openFiles: true}
+	queries := &queryHandlers{srv: s, managerAddr: s.o.ManagerAddr, pulls: n.Puller != nil, link: n.Link, openFiles: true}
 	o := role{sessions: s.sessionHandlers(queries), names: handlers{}, files: handlers{}}
 	// What a node does not serve itself goes to the manager; the next lines replace what it does.
 	for id, op := range protocolTable() {

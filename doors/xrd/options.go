@@ -64,6 +64,8 @@ type NodeOptions struct {
 	Resolve func(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 	// Puller runs third-party copies into this node; nil refuses them.
 	Puller Puller
+	// Link is what the node knows of its network link; nil tells nothing. It must not wait.
+	Link func() hemera.NetworkLink
 }
 
 // role is what `query config role` answers.

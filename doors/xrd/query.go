@@ -27,7 +27,8 @@ type queryHandlers struct {
 	calls    hemera.Calls // nil: refused
 	// A node's.
 	managerAddr func() string
-	pulls       bool // third-party copies into it
+	pulls       bool                      // third-party copies into it
+	link        func() hemera.NetworkLink // nil: nothing is told
 }
 
 // query answers kXR_query (§1.4). A node sends what is about names to the manager.
@@ -54,14 +55,7 @@ func (q *queryHandlers) query(r *request) error {
 		}
 		return q.aboutName(r, ask.Kind, arg)
 	case wire.QueryOpaquf, wire.QueryOpaqug:
-		// Queries on a handle: the end of a piece or of a write, and where its data is.
-		if q.openFiles && (strings.HasPrefix(arg, wire.OpaqueSeal) || strings.HasPrefix(arg, wire.OpaqueAbort)) {
-			return endFile(r, ask.Handle, arg)
-		}
-		if strings.HasPrefix(arg, wire.OpaqueData) || arg == wire.OpaqueAllocated {
-			return queryHoles(r, ask.Handle, arg)
-		}
-		return translate.Refuse(wire.Unsupported, "no plugin answers this query")
+		return q.aboutHandle(r, ask.Handle, arg)
 	case wire.QueryVisa, wire.QueryFInfo, wire.QueryFSInfo, wire.QueryOpaque: // known, but for plugins that do not exist here
 		return translate.Refuse(wire.Unsupported, "no plugin answers this query")
 	}
@@ -79,6 +73,19 @@ func (q *queryHandlers) aboutName(r *request, kind uint16, arg string) error {
 		return q.names.queryXattr(r)
 	}
 	return q.prepares.query(r)
+}
+
+// aboutHandle answers queries on a handle: the end of a piece or of a write, steps of a direct write, and where data is.
+func (q *queryHandlers) aboutHandle(r *request, id wire.Handle, arg string) error {
+	switch {
+	case q.openFiles && (strings.HasPrefix(arg, wire.OpaqueSeal) || strings.HasPrefix(arg, wire.OpaqueAbort)):
+		return endFile(r, id, arg)
+	case q.openFiles && isDirect(arg):
+		return serveDirect(r, id, arg)
+	case strings.HasPrefix(arg, wire.OpaqueData) || arg == wire.OpaqueAllocated:
+		return queryHoles(r, id, arg)
+	}
+	return translate.Refuse(wire.Unsupported, "no plugin answers this query")
 }
 
 // configKeysMax bounds the keys of one query: the answer to some is much longer than the key.
@@ -114,6 +121,11 @@ func (q *queryHandlers) configValue(key string) string {
 		return strings.Join(list, ",")
 	case wire.ConfigPublish: // asked by our own client before it relies on kXR_mv with conditions
 		return "1"
+	case wire.ConfigLink: // asked by our own client before it writes a coded file
+		if q.link != nil {
+			l := q.link()
+			return fmt.Sprintf("%d %d", l.Speed, l.Out)
+		}
 	case "fattr":
 		return fmt.Sprintf("%d %d", wire.FattrMaxName, wire.FattrMaxValue)
 	case "pio_max": // the reference's value

@@ -157,41 +157,45 @@ func (w *AsyncWriter) fail(err error) error {
 }
 
 // ask sends one request after everything written was answered, and waits for its answer.
-func (w *AsyncWriter) ask(ctx context.Context, op string, r wire.Request, payload []byte) error {
+func (w *AsyncWriter) ask(ctx context.Context, op string, r wire.Request, payload []byte) ([]byte, error) {
 	select {
 	case w.turn <- struct{}{}:
 		defer func() { <-w.turn }()
 	case <-ctx.Done():
-		return w.fail(errs.Wrap(ctx.Err(), op, w.peer))
+		return nil, w.fail(errs.Wrap(ctx.Err(), op, w.peer))
 	}
 	if err := w.settle(ctx, 0); err != nil {
-		return err
+		return nil, err
 	}
 	k := &call{silenceMax: max(w.client.opts.Stall, deviceSilenceMax)}
 	if err := w.handle.conn.send(ctx, k, r, payload); err != nil {
-		return w.fail(err)
+		return nil, w.fail(err)
 	}
 	w.handle.conn.flush()
-	if err := w.handle.conn.wait(ctx, k).failure(op, w.peer); err != nil {
-		return w.fail(err)
+	a := w.handle.conn.wait(ctx, k)
+	if err := a.failure(op, w.peer); err != nil {
+		return nil, w.fail(err)
 	}
-	return nil
+	return a.body, nil
 }
 
 // Truncate sets the size once everything written is accepted.
 func (w *AsyncWriter) Truncate(size int64) error {
-	return w.ask(noContext, "xrootd.TruncateAt", wire.Truncate{Handle: w.handle.fh, Size: size}, nil)
+	_, err := w.ask(noContext, "xrootd.TruncateAt", wire.Truncate{Handle: w.handle.fh, Size: size}, nil)
+	return err
 }
 
 // Sync returns when everything written is durable.
 func (w *AsyncWriter) Sync(ctx context.Context) error {
-	return w.ask(ctx, "xrootd.SyncAt", wire.Sync{Handle: w.handle.fh}, nil)
+	_, err := w.ask(ctx, "xrootd.SyncAt", wire.Sync{Handle: w.handle.fh}, nil)
+	return err
 }
 
 // Query sends an opaque request about the open file, once everything written is accepted; op is the operation that
-// errors name.
-func (w *AsyncWriter) Query(ctx context.Context, op, text string) error {
-	return w.ask(ctx, op, wire.Query{Kind: wire.QueryOpaquf, Handle: w.handle.fh}, []byte(text))
+// errors name. It returns the text of the answer.
+func (w *AsyncWriter) Query(ctx context.Context, op, text string) (string, error) {
+	body, err := w.ask(ctx, op, wire.Query{Kind: wire.QueryOpaquf, Handle: w.handle.fh}, []byte(text))
+	return wire.Text(body), err
 }
 
 // Release closes the handle without waiting. A second call does nothing.

@@ -19,7 +19,8 @@ func (f *File) Info() Info {
 	return f.b.info
 }
 
-// URL is where the file was found: its server after all redirects.
+// URL is where the file was found: its server after all redirects, with what they gave to show there, such as a capability.
+// After a recovery it is the present one.
 func (f *File) URL() URL { return f.b.place().url }
 
 // deviceSilenceMax is the least silence allowed to requests that wait for a device, not for the network.

@@ -17,7 +17,8 @@
 //
 // # Invariants
 //
-//   - Nothing of a token is decoded into a [hemera.Capability] before a signature over all of it was found to be good.
+//   - No server decodes a token into a [hemera.Capability] before a signature over all of it was found to be good. Clients,
+//     which have no keys, use [Peek] for tokens that they were given.
 //   - A signature is compared in constant time.
 //   - No length in a token is believed beyond the bytes that are there, and [TokenMax] bounds the bytes.
 //

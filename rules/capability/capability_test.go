@@ -356,6 +356,29 @@ func TestTokensOfWideLayoutsFit(t *testing.T) {
 	}
 }
 
+// TestPeek: a client learns from its token what a server reads in it, without keys and after its expiry; and text that is no
+// token is refused.
+func TestPeek(t *testing.T) {
+	for name, token := range map[string]string{"a token": mint(keyA, sample()), "one of the version before": shared} {
+		want := sample()
+		if token == shared {
+			want.SizeMax, want.Head = 0, 0
+		}
+		got, err := Peek(token)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
+	}
+	good := mint(keyA, sample())
+	for name, token := range map[string]string{
+		"empty": "", "not base64": "!!!!", "too long": strings.Repeat("A", TokenMax+1), "other version": "_" + good[1:], "cut": good[:len(good)/8*4],
+	} {
+		if c, err := Peek(token); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%s: %+v, %v", name, c, err)
+		}
+	}
+}
+
 // FuzzDecode feeds bodies that a holder of the key could sign: whatever is accepted must encode to
 // itself, and nothing may panic or allocate beyond the input.
 func FuzzDecode(f *testing.F) {
@@ -389,6 +412,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add(mint(keyB, sample()))
 	f.Add("")
 	f.Fuzz(func(t *testing.T, token string) {
+		_, _ = Peek(token) // must not panic
 		if _, err := NewKeyring(keyA).Verify(token, when); err == nil {
 			t.Fatal("accepted without the key")
 		}

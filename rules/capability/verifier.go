@@ -178,12 +178,18 @@ func (e *envelope) of(node hemera.NodeID) []byte {
 // manager is the last signature; that of version 1, which has only one.
 func (e *envelope) manager() []byte { return e.sums[len(e.sums)-macSize:] }
 
-// read decodes what was found to be signed.
-func (e *envelope) read(now time.Time) (hemera.Capability, error) {
+// decode reads the fields. It reports false if they are malformed.
+func (e *envelope) decode() (hemera.Capability, bool) {
 	d := newDecoder(e.fields)
 	d.version = e.version
 	c := d.capability()
-	if d.bad || len(d.buf) != 0 {
+	return c, !d.bad && len(d.buf) == 0
+}
+
+// read decodes what was found to be signed.
+func (e *envelope) read(now time.Time) (hemera.Capability, error) {
+	c, ok := e.decode()
+	if !ok {
 		return hemera.Capability{}, errs.New(errs.Invalid, op, "", "the capability is signed but malformed")
 	}
 	// After the signature: an expired token that nobody signed is not worth a word about clocks.

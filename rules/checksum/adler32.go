@@ -31,6 +31,15 @@ func UpdateAdler32(sum uint32, p []byte) uint32 {
 	return uint32(b%adlerMod)<<16 | uint32(a%adlerMod)
 }
 
+// CombineAdler32 is the Adler-32 of A followed by B, which has lenB bytes.
+func CombineAdler32(a, b uint32, lenB int64) uint32 {
+	// All of B adds to the low half; the high half also gets A's low half once for each byte of B, which B's own has begun at 1.
+	low, n := uint64(a&0xffff), uint64(lenB%adlerMod)
+	plain := low + uint64(b&0xffff) + adlerMod - adlerInit
+	weighted := uint64(a>>16) + uint64(b>>16) + n*(low+adlerMod-adlerInit)
+	return uint32(weighted%adlerMod)<<16 | uint32(plain%adlerMod)
+}
+
 // The kernels take whole blocks. They return, for n = blocks*adlerBlock bytes p[0..n):
 //
 //	plain    = sum of p[i]

@@ -268,3 +268,18 @@ func TestCksum(t *testing.T) {
 		}
 	}
 }
+
+func TestAdler32OfTwoParts(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 500 {
+		p := make([]byte, r.IntN(200_000))
+		for i := range p {
+			p[i] = byte(r.Uint32()) | byte(r.Uint32()) // large values, so that the sums go round
+		}
+		cut := r.IntN(len(p) + 1)
+		got := CombineAdler32(UpdateAdler32(1, p[:cut]), UpdateAdler32(1, p[cut:]), int64(len(p)-cut))
+		if want := UpdateAdler32(1, p); got != want {
+			t.Fatalf("%d bytes cut at %d: %08x, want %08x", len(p), cut, got, want)
+		}
+	}
+}

@@ -2,31 +2,75 @@ package lifecycle
 
 import (
 	gopath "path"
+	"strings"
 	"time"
 
 	"hemera"
 )
 
 // Rules are what the attributes in force say for the files of a directory. The zero value says nothing.
-type Rules struct{ expire, convert []rule }
+type Rules struct{ expire, convert said }
 
-// Under returns the rules of a directory with these attributes of its own, below one with the rules r. A value that an
-// earlier version let in, and that makes no sense, counts as [Off].
-func (r Rules) Under(attrs map[string][]byte) Rules {
-	// An attribute that is set replaces what is said above, also if it says nothing.
-	own, set := attrs[AttrExpire]
-	name := AttrExpire
-	if !set {
-		name = AttrMatch
-		own, set = attrs[AttrMatch]
+// said is what one attribute says.
+type said struct {
+	attr    string   // the attribute that decides, "" if none is set
+	rules   []rule   // none if it says [Off]
+	ignored []string // parts of it that are not followed, and why
+}
+
+// Of returns the rules that the attributes in force in a directory make: its own, and of others the nearest above. A value
+// that an earlier version let in, and that makes no sense, counts as [Off].
+func Of(attrs map[string][]byte) Rules {
+	var r Rules
+	// An attribute that is set replaces EOS's, also if it says nothing.
+	if own, set := attrs[AttrExpire]; set {
+		r.expire = read(AttrExpire, string(own))
+	} else if _, set := attrs[AttrMatch]; set {
+		r.expire = expireMatch(attrs)
 	}
-	if set {
-		r.expire, _ = parse(name, string(own))
-	}
-	if text, set := attrs[AttrConvert]; set {
-		r.convert, _ = parse(AttrConvert, string(text))
+	if own, set := attrs[AttrConvert]; set {
+		r.convert = read(AttrConvert, string(own))
+	} else if _, set := attrs[AttrConvertMatch]; set {
+		r.convert = convertMatch(attrs)
 	}
 	return r
+}
+
+// read reads the value of an attribute of ours.
+func read(name, text string) said {
+	s := said{attr: name} // the attribute decides even if it cannot be read: nothing above it holds
+	var err error
+	if s.rules, err = parse(name, text); err != nil {
+		s.ignored = append(s.ignored, strings.TrimSpace(text)+": "+plain(err).Error())
+	}
+	return s
+}
+
+// Statement is what holds in a directory for one kind of rule, for people.
+type Statement struct {
+	Attr    string   // the attribute that decides, "" if none is set
+	Rules   []string // in the words of [AttrExpire] and [AttrConvert], in their order; none if the attribute says [Off]
+	Ignored []string // parts of the attribute that are not followed, and why
+}
+
+// Statements returns what the rules say about removal and about conversion.
+func (r Rules) Statements() (expire, convert Statement) {
+	return r.expire.statement(), r.convert.statement()
+}
+
+// statement is said, for people.
+func (s said) statement() Statement {
+	st := Statement{Attr: s.attr, Ignored: s.ignored}
+	// Also of EOS's attributes: people see what they became.
+	for _, one := range s.rules {
+		st.Rules = append(st.Rules, one.String())
+	}
+	return st
+}
+
+// all are the rules of both kinds.
+func (r Rules) all() []rule {
+	return append(r.expire.rules[:len(r.expire.rules):len(r.expire.rules)], r.convert.rules...)
 }
 
 // Own reports whether a directory has rules of its own, by its attributes.
@@ -40,11 +84,11 @@ func Own(attrs map[string][]byte) bool {
 }
 
 // Empty reports whether no file can be due.
-func (r Rules) Empty() bool { return len(r.expire)+len(r.convert) == 0 }
+func (r Rules) Empty() bool { return len(r.all()) == 0 }
 
 // NeedAccess reports whether a rule asks when files were read.
 func (r Rules) NeedAccess() bool {
-	for _, one := range append(r.expire[:len(r.expire):len(r.expire)], r.convert...) {
+	for _, one := range r.all() {
 		if one.unused > 0 {
 			return true
 		}
@@ -64,7 +108,7 @@ const (
 func (r Rules) Interval() time.Duration {
 	// What is longer makes no difference.
 	shortest := 10 * intervalMax
-	for _, one := range append(r.expire[:len(r.expire):len(r.expire)], r.convert...) {
+	for _, one := range r.all() {
 		if one.age+one.unused == 0 {
 			shortest = min(shortest, 10*intervalAny)
 		}
@@ -89,12 +133,12 @@ func (a Action) None() bool { return a == Action{} }
 // Decide returns what is to be done with a file now. Since is since when accesses are noted: before that nobody knows whether
 // the file was read, so it counts as used then.
 func (r Rules) Decide(e hemera.Entry, since, now time.Time) Action {
-	for _, one := range r.expire {
+	for _, one := range r.expire.rules {
 		if at, ok := one.due(e, since); ok && !at.After(now) {
 			return Action{Expire: true}
 		}
 	}
-	for _, one := range r.convert {
+	for _, one := range r.convert.rules {
 		at, ok := one.due(e, since)
 		if !ok || at.After(now) {
 			continue
@@ -120,10 +164,10 @@ func (r Rules) Next(e hemera.Entry, since, now time.Time) (a Action, when time.T
 			a, when, ok = does, at, true
 		}
 	}
-	for _, one := range r.expire {
+	for _, one := range r.expire.rules {
 		consider(one, Action{Expire: true})
 	}
-	for _, one := range r.convert {
+	for _, one := range r.convert.rules {
 		if _, otherwise := Wanted(e, one.form); otherwise {
 			consider(one, Action{Form: one.form})
 		}

@@ -25,5 +25,12 @@
 // A rule that expires needs an age or a time without use.
 //
 // Attributes are inherited like all sys.* attributes, each by itself: the nearest directory with one decides, and "off" ends
-// what directories above say. EOS's sys.lru.expire.match ("*.tmp:3d,*:1mo") is read where sys.lifecycle.expire is not set.
+// what directories above say.
+//
+// # EOS's attributes
+//
+// Where sys.lifecycle.expire is not set, EOS's sys.lru.expire.match ("*.tmp:3d,*:1mo:>1G") is read, and where
+// sys.lifecycle.convert is not set, sys.lru.convert.match with the layout ids in sys.conversion.MATCH. They become the same
+// rules, each time that rules are read (eos.go): nothing else knows of them. As all attributes are inherited, they hold for a
+// whole tree. [Rules.Statements] shows them in our words. What rules cannot say is refused when it is set.
 package lifecycle

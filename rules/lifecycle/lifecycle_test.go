@@ -27,7 +27,7 @@ func rulesOf(pairs ...string) Rules {
 	for i := 0; i < len(pairs); i += 2 {
 		attrs[pairs[i]] = []byte(pairs[i+1])
 	}
-	return Rules{}.Under(attrs)
+	return Of(attrs)
 }
 
 func TestDecide(t *testing.T) {
@@ -75,11 +75,8 @@ func TestDecide(t *testing.T) {
 		{"the older rule first", rulesOf(AttrConvert, "space=archive age=90d; layout=rs:4+2 age=30d"), file("f", 1, 99*day), time.Time{}, Action{Form: archive}},
 		{"rules do not take turns", rulesOf(AttrConvert, "layout=rs:4+2 age=30d; layout=replica:2"), like, time.Time{}, Action{}},
 		{"expired rather than converted", rulesOf(AttrConvert, "space=archive age=1d", AttrExpire, "age=2d"), file("f", 1, 3*day), time.Time{}, expire},
-		{"off", rulesOf(AttrExpire, "age=1d").Under(map[string][]byte{AttrExpire: []byte(Off)}), file("f", 1, 3*day), time.Time{}, Action{}},
-		{"the other one stays", rulesOf(AttrExpire, "age=1d").Under(map[string][]byte{AttrConvert: []byte(Off)}), file("f", 1, 3*day), time.Time{}, expire},
-		{"EOS's", rulesOf(AttrMatch, "*.tmp:3d,*:1mo"), file("a.tmp", 1, 3*day), time.Time{}, expire},
-		{"EOS's, the other", rulesOf(AttrMatch, "*.tmp:3d,*:1mo"), file("a", 1, 29*day), time.Time{}, Action{}},
-		{"EOS's beside ours", rulesOf(AttrMatch, "*:1d", AttrExpire, "age=10d"), file("a", 1, 5*day), time.Time{}, Action{}},
+		{"off", rulesOf(AttrExpire, Off), file("f", 1, 3*day), time.Time{}, Action{}},
+		{"the other one stays", rulesOf(AttrExpire, "age=1d", AttrConvert, Off), file("f", 1, 3*day), time.Time{}, expire},
 		{"nonsense", rulesOf(AttrExpire, "everything"), file("a", 1, 5*day), time.Time{}, Action{}},
 	} {
 		if got := c.rules.Decide(c.file, c.since, now); got != c.want {
@@ -110,7 +107,6 @@ func TestCheckAttribute(t *testing.T) {
 		{AttrExpire, "age=1d layout=plain", false}, {AttrExpire, "age=1d min=1Gb", false}, {AttrExpire, "age=1d min=999999999P", false}, {AttrExpire, "age=-1d", false},
 		{AttrConvert, "layout=rs:4+2", true}, {AttrConvert, "space=archive age=30d; layout=plain max=64KiB", true}, {AttrConvert, "age=30d", false},
 		{AttrConvert, "layout=raid7", false}, {AttrConvert, "layout=plain blocksize=1M", false}, {AttrConvert, "checksum=none", false}, {AttrConvert, "space=", false},
-		{AttrMatch, "*.tmp:3d,*:1mo", true}, {AttrMatch, "*.tmp", false}, {AttrMatch, "*:soon", false},
 		{AttrAccess, "2026-11-23", true}, {AttrAccess, "today", false},
 		{"sys.lifecycle.expires", "age=1d", false}, {"sys.other", "anything", true}, {"user.lifecycle.expire", "anything", true},
 	} {
@@ -182,11 +178,11 @@ func TestWanted(t *testing.T) {
 }
 
 func FuzzCheckAttribute(f *testing.F) {
-	for _, s := range []string{"age=30d", "off", "layout=rs:4+2 age=1y; space=a min=1G max=2T name=*.root", "*.tmp:3d,*:1mo"} {
+	for _, s := range []string{"age=30d", "off", "layout=rs:4+2 age=1y; space=a min=1G max=2T name=*.root", "*.tmp:3d,*:1mo:>1G", "20640542|scattered"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, name := range []string{AttrExpire, AttrConvert, AttrMatch} {
+		for _, name := range []string{AttrExpire, AttrConvert, AttrMatch, AttrConvertMatch, "sys.conversion.*"} {
 			if _, err := CheckAttribute(name, text); err != nil {
 				continue
 			}

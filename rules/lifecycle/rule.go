@@ -18,7 +18,6 @@ const (
 	AttrExpire  = "sys.lifecycle.expire"
 	AttrConvert = "sys.lifecycle.convert"
 	AttrAccess  = "sys.lifecycle.access"
-	AttrMatch   = "sys.lru.expire.match" // EOS's
 	prefix      = "sys.lifecycle."
 )
 
@@ -42,7 +41,7 @@ type rule struct {
 
 // IsAttribute reports whether an attribute of a directory makes rules for the files below it.
 func IsAttribute(name string) bool {
-	return name == AttrExpire || name == AttrConvert || name == AttrMatch
+	return name == AttrExpire || name == AttrConvert || isEOS(name)
 }
 
 // CheckAttribute refuses a value of one of this package's attributes that says nothing, or something dangerous, and names of
@@ -56,6 +55,10 @@ func CheckAttribute(name, text string) (spaces []string, err error) {
 			return nil, errs.New(errs.Invalid, "lifecycle.CheckAttribute", name+"="+text, "it is the day of the last access, which the system writes").
 				WithRemedy("write it as 2026-03-14, or remove it")
 		}
+	case isEOS(name):
+		return checkEOS(name, text)
+	case strings.HasPrefix(name, lruPrefix):
+		return nil, refuseEOS(name, text)
 	case IsAttribute(name):
 		rules, err := parse(name, text)
 		for _, r := range rules {
@@ -76,13 +79,8 @@ func parse(name, text string) (rules []rule, err error) {
 	if strings.TrimSpace(text) == "" || text == Off {
 		return nil, nil
 	}
-	// EOS's attribute has a grammar of its own, and becomes rules like any others.
-	separator, one := ";", parseRule
-	if name == AttrMatch {
-		separator, one = ",", parseMatch
-	}
-	for part := range strings.SplitSeq(text, separator) {
-		r, err := one(part)
+	for part := range strings.SplitSeq(text, ";") {
+		r, err := parseRule(part)
 		if err == nil {
 			err = r.check(name == AttrConvert)
 		}
@@ -90,20 +88,25 @@ func parse(name, text string) (rules []rule, err error) {
 			err = fmt.Errorf("an attribute has at most %d rules", rulesMax)
 		}
 		if err != nil {
-			return nil, &errs.Error{Kind: errs.Invalid, Op: "lifecycle.Parse", Subject: name + "=" + strings.TrimSpace(part), Cause: err, Remedy: examples(name)}
+			return nil, invalid(name, part, err)
 		}
 		rules = append(rules, r)
 	}
 	return rules, nil
 }
 
+// invalid is the error about a part of a value.
+func invalid(name, part string, cause error) error {
+	return &errs.Error{Kind: errs.Invalid, Op: "lifecycle.Parse", Subject: name + "=" + strings.TrimSpace(part), Cause: cause, Remedy: examples(name)}
+}
+
 // examples shows what an attribute takes.
 func examples(name string) string {
-	switch name {
-	case AttrConvert:
+	switch {
+	case name == AttrConvert:
 		return "write rules as layout=rs:4+2 age=30d min=100M, space=archive unused=6mo, or off; several with a semicolon between them"
-	case AttrMatch:
-		return "write it as *.tmp:3d,*:1mo, or use " + AttrExpire
+	case isEOS(name):
+		return examplesEOS(name)
 	}
 	return "write rules as age=30d, unused=6mo name=*.tmp, age=1d min=10G, or off; several with a semicolon between them"
 }
@@ -163,18 +166,6 @@ func (r *rule) set(key, value string) (known bool, err error) {
 	return true, err
 }
 
-// parseMatch reads one of EOS's matches, as in *.tmp:3d.
-func parseMatch(text string) (r rule, err error) {
-	r.max = -1
-	name, age, ok := strings.Cut(strings.TrimSpace(text), ":")
-	if !ok {
-		return r, fmt.Errorf("%q has no age", text)
-	}
-	r.name = name
-	r.age, err = parseAge(age)
-	return r, err
-}
-
 // check refuses a rule that cannot be meant.
 func (r *rule) check(converts bool) error {
 	// Match looks at the whole pattern, whatever the name.
@@ -207,7 +198,7 @@ func sizeUnit(name string) int64 {
 		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "PiB": 1 << 50}[name]
 }
 
-// number cuts a text into a whole number and its unit. A number has at most nine digits.
+// number cuts a text into a whole number and its unit. A number has at most 18 digits.
 func number(text string) (n int64, unit string, ok bool) {
 	// Digits alone: no sign, no fraction, no exponent.
 	end := 0
@@ -215,7 +206,7 @@ func number(text string) (n int64, unit string, ok bool) {
 		end++
 	}
 	n, err := strconv.ParseInt(text[:end], 10, 64)
-	return n, text[end:], err == nil && end <= 9
+	return n, text[end:], err == nil && end <= 18
 }
 
 // parseAge reads a duration.
@@ -228,6 +219,51 @@ func parseAge(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("it takes a time from 1m to 100y, written 30m, 12h, 30d, 4w, 6mo or 1y")
 	}
 	return age, nil
+}
+
+// String is the rule in the words that [parseRule] reads.
+func (r rule) String() string {
+	var words []string
+	// The form first, as people write it.
+	if !r.form.Zero() {
+		words = append(words, r.form.String())
+	}
+	if r.age > 0 {
+		words = append(words, "age="+formatAge(r.age))
+	}
+	if r.unused > 0 {
+		words = append(words, "unused="+formatAge(r.unused))
+	}
+	if r.min > 0 {
+		words = append(words, "min="+formatSize(r.min))
+	}
+	if r.max >= 0 {
+		words = append(words, "max="+formatSize(r.max))
+	}
+	if r.name != "" {
+		words = append(words, "name="+r.name)
+	}
+	return strings.Join(words, " ")
+}
+
+// formatAge writes a duration in the largest unit that it is a multiple of. It was read in one, so there is one.
+func formatAge(t time.Duration) string {
+	for _, unit := range []string{"y", "mo", "w", "d", "h"} {
+		if t%ageUnit(unit) == 0 {
+			return strconv.FormatInt(int64(t/ageUnit(unit)), 10) + unit
+		}
+	}
+	return strconv.FormatInt(int64(t/time.Minute), 10) + "m"
+}
+
+// formatSize writes a size in the largest unit that it is a multiple of.
+func formatSize(n int64) string {
+	for _, unit := range []string{"PiB", "P", "TiB", "T", "GiB", "G", "MiB", "M", "KiB", "k"} {
+		if n > 0 && n%sizeUnit(unit) == 0 {
+			return strconv.FormatInt(n/sizeUnit(unit), 10) + unit
+		}
+	}
+	return strconv.FormatInt(n, 10)
 }
 
 // parseSize reads a size in bytes.

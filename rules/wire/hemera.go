@@ -28,6 +28,9 @@ const (
 	// ConfigPublish is the key by which clients ask (kXR_query, config) whether a server publishes, and
 	// shows no file before its close: it answers "1", and others give the key back.
 	ConfigPublish = "hem.publish"
+	// ConfigLink is the key by which clients ask a node for the speed of its network link and what it sends now, in bits
+	// per second: "10000000000 250000000". Zero is not known.
+	ConfigLink = "hem.link"
 	// OpaqueMtime (nanoseconds since 1970) and OpaqueOwner (uid:gid, -1 leaves) in a kXR_chmod are set with
 	// the mode: for copies that keep what their source had.
 	OpaqueMtime = "hem.mtime"
@@ -36,6 +39,11 @@ const (
 	// handle: seal it with the values that follow, or abort it.
 	OpaqueSeal  = "hem.seal"
 	OpaqueAbort = "hem.abort"
+	// OpaqueProve begins one on a piece handle, from the head of a direct write: see EncodeProve. OpaqueAdopt and
+	// OpaqueReplace begin those of its client on the handle of the file: see EncodeAdopt and EncodeReplace.
+	OpaqueProve   = "hem.prove"
+	OpaqueAdopt   = "hem.adopt"
+	OpaqueReplace = "hem.replace"
 	// OpaqueData begins one on a handle that asks where data may begin ([hemera.Sparse]): "hem.data&off=N", answered
 	// by a number.
 	OpaqueData = "hem.data"
@@ -83,25 +91,41 @@ func ParseAskData(arg string) (int64, error) {
 }
 
 // EncodeSealInfo is the argument of a seal request: "hem.seal&size=…&sync=…&sums=kind:hex,…".
-func EncodeSealInfo(s hemera.SealInfo) string {
+func EncodeSealInfo(s hemera.SealInfo) string { return OpaqueSeal + sealValues(s) }
+
+// sealValues is the part of a request that says what a footer has: "&size=…&sync=…&sums=kind:hex,…".
+func sealValues(s hemera.SealInfo) string {
 	sums := make([]string, len(s.Checksums))
 	for i, c := range s.Checksums {
 		sums[i] = c.String()
 	}
-	return fmt.Sprintf("%s&size=%d&sync=%t&sums=%s", OpaqueSeal, s.FileSize, s.Sync, strings.Join(sums, ","))
+	return fmt.Sprintf("&size=%d&sync=%t&sums=%s", s.FileSize, s.Sync, strings.Join(sums, ","))
 }
 
 // ParseSealInfo reads what [EncodeSealInfo] wrote.
 func ParseSealInfo(arg string) (hemera.SealInfo, error) {
-	rest, ok := strings.CutPrefix(arg, OpaqueSeal+"&")
+	values, err := valuesOf(arg, OpaqueSeal)
+	if err != nil {
+		return hemera.SealInfo{}, err
+	}
+	return parseSeal(values)
+}
+
+// valuesOf reads the values of a request that begins with name.
+func valuesOf(arg, name string) (url.Values, error) {
+	rest, ok := strings.CutPrefix(arg, name+"&")
 	if !ok {
-		return hemera.SealInfo{}, fmt.Errorf("seal request %q: must begin with %s", arg, OpaqueSeal)
+		return nil, fmt.Errorf("request %q: must begin with %s", arg, name)
 	}
 	values, err := url.ParseQuery(rest)
 	if err != nil {
-		return hemera.SealInfo{}, fmt.Errorf("seal request %q: %w", arg, err)
+		return nil, fmt.Errorf("request %q: %w", arg, err)
 	}
-	var s hemera.SealInfo
+	return values, nil
+}
+
+// parseSeal reads what sealValues wrote.
+func parseSeal(values url.Values) (s hemera.SealInfo, err error) {
 	if s.FileSize, err = strconv.ParseInt(values.Get("size"), 10, 64); err != nil || s.FileSize < 0 {
 		return hemera.SealInfo{}, fmt.Errorf("seal request: size %q is no size", values.Get("size"))
 	}

@@ -149,6 +149,33 @@ func TestFilesAreConvertedByTheirRules(t *testing.T) {
 	})
 }
 
+// EOS's attributes are followed as ours are, in whatever order they are set.
+func TestRulesOfEOSAreFollowed(t *testing.T) {
+	running(t, 2, 2, func(t *testing.T, r *rig) {
+		for _, path := range []string{"/d/large.root", "/d/sub/large.root", "/d/off/large.root"} {
+			r.write(path, 2000)
+		}
+		r.write("/d/small.root", 1000)
+		r.write("/d/a.tmp", 1)
+		r.rule("/d", "sys.lru.convert.match", "*.root:1h:>1k")
+		r.rule("/d", "sys.lru.expire.match", "*.tmp:1h")
+		r.rule("/d/off", lifecycle.AttrConvert, "off")
+		time.Sleep(50 * time.Minute)
+		r.rule("/d", "sys.conversion.*.root", "00650212") // three copies
+		time.Sleep(20 * time.Minute)
+		for path, want := range map[string]hemera.Layout{
+			"/d/large.root": hemera.Replica(3), "/d/sub/large.root": hemera.Replica(3), "/d/off/large.root": hemera.Replica(2), "/d/small.root": hemera.Replica(2),
+		} {
+			if e := r.entry(path); e.Layout != want {
+				t.Errorf("%s: %s, want %s", path, e.Layout, want)
+			}
+		}
+		if r.there("/d/a.tmp") {
+			t.Error("a file did not expire")
+		}
+	})
+}
+
 // A node whose content is not that of the file does not replace it.
 func TestConversionWithAnotherContentIsRefused(t *testing.T) {
 	running(t, 2, 2, func(t *testing.T, r *rig) {
@@ -286,6 +313,9 @@ func TestRulesAreOfDirectoriesAndMakeSense(t *testing.T) {
 		{"/d", lifecycle.AttrExpire, "1d", errs.Invalid},
 		{"/d", lifecycle.AttrConvert, "space=moon", errs.NotFound},
 		{"/d", "sys.lifecycle.unknown", "1", errs.Invalid},
+		{"/d/f", "sys.lru.convert.match", "*:1d", errs.Invalid},
+		{"/d", "sys.lru.conversion.space", "moon", errs.NotFound},
+		{"/d", "sys.lru.lowwatermark", "90", errs.Invalid},
 	} {
 		if err := r.m.SetXattr(t.Context(), system, c.path, c.name, []byte(c.value), false); !errors.Is(err, c.kind) || errs.RemedyOf(err) == "" {
 			t.Errorf("%+v: %v", c, err)

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -107,6 +108,7 @@ func traffic(t netstat.Traffic) hemera.NetworkTraffic {
 type networkTurn struct {
 	sample func() hemera.NetworkSample // nil: this node takes none
 	due    time.Time
+	link   atomic.Pointer[hemera.NetworkLink] // of the last sample, for anybody
 }
 
 // next is a sample if one is due, else nil. A little later than due is well: the manager judges as often, and two samples
@@ -117,5 +119,16 @@ func (t *networkTurn) next(now time.Time) *hemera.NetworkSample {
 	}
 	t.due = now.Add(hemera.NetworkInterval)
 	s := t.sample()
+	link := s.Link()
+	t.link.Store(&link)
 	return &s
+}
+
+// Link is how fast this machine's link is, and how busy it was lately. It is zero where nothing is known, also on all nodes of
+// a process but the one that samples.
+func (n *Node) Link() hemera.NetworkLink {
+	if l := n.network.link.Load(); l != nil {
+		return *l
+	}
+	return hemera.NetworkLink{}
 }

@@ -35,6 +35,9 @@ type Console struct {
 // ForPrograms is true if a program reads the output: -m or -j.
 func (c *Console) ForPrograms() bool { return c.json || c.monitor }
 
+// Verbose is true if the user asked to be told more: --verbose.
+func (c *Console) Verbose() bool { return c.verbose }
+
 // Printer returns the printer of the form that the user asked for.
 // Each call makes a new one; all share the choice of columns.
 func (c *Console) Printer() output.Printer {

@@ -71,7 +71,7 @@ func (e *Env) Connect(root *cobra.Command) {
 	flags.StringVar(&e.url, "url", "", "the cluster, as root://host:port, or the manager's unix:///path (default $HEMERA_URL or "+URLDefault+")")
 	flags.BoolVarP(&e.monitor, "monitor", "m", false, "one line of key=value pairs per item")
 	flags.BoolVarP(&e.json, "json", "j", false, "one JSON object with a result list")
-	flags.BoolVar(&e.verbose, "verbose", false, "errors with all steps that led to them")
+	flags.BoolVar(&e.verbose, "verbose", false, "errors with all steps that led to them, and remarks")
 	flags.StringSliceVar(&e.columns.Names, "columns", nil, "only these columns of a table, by title or by key of -m, as in id,path,stat.errmsg")
 	root.MarkFlagsMutuallyExclusive("monitor", "json", "columns")
 }

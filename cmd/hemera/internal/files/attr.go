@@ -32,7 +32,14 @@ directories below; the nearest directory wins:
   sys.forced.mode          the permission bits of new files and directories, octal
   sys.forced.nouserlayout  1: clients cannot choose space, layout, pieces and checksum in URLs
 
-Files that exist already stay as they are.`
+Files that exist already stay as they are. What becomes of files later:
+
+  sys.lifecycle.expire     rules by which files are removed: age=30d name=*.tmp; unused=1y
+  sys.lifecycle.convert    rules by which files are stored otherwise: layout=rs:4+2 age=7d min=100M
+  sys.recycle              how long and how much of removed and replaced files is kept: 30d,10T
+  sys.versioning           the number of replaced contents of a file that are kept as its versions
+
+EOS's sys.lru.expire.match, and sys.lru.convert.match with sys.conversion.*, are read too.`
 	c.Example = `  hemera attr set sys.forced.nstripes=3 /exp      new files below /exp get three copies
   hemera attr set sys.forced.layout=rs:4+2 /big   new files below /big survive any 2 lost disks
   hemera attr ls --effective /exp/run1            what new files there get, and why

@@ -21,8 +21,9 @@ func attrLsCommand(e *cli.Env) *cobra.Command {
 	var effective bool
 	c := &cobra.Command{
 		Use: "ls <path>", Short: "List attributes", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Paths(e),
-		Long: `Lists the attributes of an entry, or with --effective the policy that a new file in a directory gets
-and where each value of it comes from: an attribute of this directory or one above it, or the space.
+		Long: `Lists the attributes of an entry, or with --effective the policy that a new file in a directory gets,
+what is kept of files that are removed or replaced, and the rules by which files expire or are
+converted; with the source of each: an attribute of this directory or one above it, or the space.
 Clients may still ask for another layout in URLs unless sys.forced.nouserlayout forbids it.`,
 		Example: `  hemera attr ls /exp
   hemera attr ls --effective /exp/2026`,
@@ -46,6 +47,6 @@ Clients may still ask for another layout in URLs unless sys.forced.nouserlayout 
 			})
 		},
 	}
-	c.Flags().BoolVar(&effective, "effective", false, "the policy in force for new files there, with its sources")
+	c.Flags().BoolVar(&effective, "effective", false, "the policies and rules in force there, with their sources")
 	return c
 }

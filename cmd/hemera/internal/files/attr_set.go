@@ -13,6 +13,7 @@ import (
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/doors/admin"
 	"hemera/errs"
+	"hemera/rules/lifecycle"
 )
 
 // attrSetCommand makes `hemera attr set`.
@@ -38,6 +39,10 @@ func attrSetCommand(e *cli.Env) *cobra.Command {
 				if err == nil && strings.Contains(name, ".forced.") {
 					warnOfPolicy(ctx, e, m, args[1])
 				}
+				// Half of a rule may be set first, and is followed when the other half is there.
+				if err == nil && lifecycle.IsAttribute(name) {
+					warnOfRules(ctx, e, m, args[1])
+				}
 				return e.Done(err)
 			})
 		},
@@ -57,7 +62,8 @@ func attrSetCommand(e *cli.Env) *cobra.Command {
 // knownAttributes are the names that completion offers.
 // Words that end in = are continued by the user.
 var knownAttributes = []cobra.Completion{
-	"sys.forced.space=", "sys.forced.layout=plain", "sys.forced.layout=replica", "sys.forced.layout=rs:4+2", "sys.forced.nstripes=", "sys.forced.blocksize=", "sys.forced.checksum=", "sys.forced.nouserlayout=1", "user.",
+	"sys.forced.space=", "sys.forced.layout=plain", "sys.forced.layout=replica", "sys.forced.layout=rs:4+2", "sys.forced.nstripes=", "sys.forced.blocksize=", "sys.forced.checksum=", "sys.forced.nouserlayout=1", "sys.forced.mode=",
+	"sys.lifecycle.expire=", "sys.lifecycle.convert=", "sys.recycle=", "sys.versioning=", "user.versioning=", "user.",
 }
 
 // warnOfPolicy prints a warning if no file could be written to the directory with its attributes.
@@ -75,6 +81,23 @@ func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string) 
 		if r.About == hemera.AboutNewFiles && r.Remedy != "" { // other reasons are about files that exist
 			fmt.Fprintf(e.Err, "hemera: warning: new files in %s %s\n  what to do: %s\n", e.Visible(path), e.Visible(r.Text), e.Visible(r.Remedy))
 		}
+	}
+}
+
+// warnOfRules prints a warning for each part of the lifecycle rules in force in the directory that is not followed: a match of
+// EOS's sys.lru.convert.match without its sys.conversion. Errors of the question are not errors of the command.
+func warnOfRules(ctx context.Context, e *cli.Env, m *admin.Client, arg string) {
+	path, err := e.OnManager(arg)
+	if err != nil {
+		return
+	}
+	in, err := attributesInForce(ctx, m, path)
+	if err != nil {
+		return
+	}
+	expire, convert := lifecycle.Of(in.attrs.Sys).Statements()
+	for _, part := range append(expire.Ignored, convert.Ignored...) {
+		fmt.Fprintf(e.Err, "hemera: warning: not followed: %s\n  what to do: set what is missing; hemera attr ls --effective %s shows the rules in force\n", e.Visible(part), e.Visible(path))
 	}
 }
 

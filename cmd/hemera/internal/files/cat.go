@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/app/direct"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/errs"
@@ -33,7 +34,10 @@ func CatCommand(e *cli.Env) *cobra.Command {
 				end = offset + length
 			}
 			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
-				return e.Each(ctx, args, func(arg string) error { return cat(ctx, e, cl, arg, offset, end) })
+				// One for all files: its sessions with nodes are used again.
+				from := direct.New(cl, direct.Options{})
+				defer from.Close()
+				return e.Each(ctx, args, func(arg string) error { return cat(ctx, e, from, arg, offset, end) })
 			})
 		},
 	}
@@ -45,12 +49,12 @@ func CatCommand(e *cli.Env) *cobra.Command {
 // cat copies the bytes from offset to end of one file to standard output. The client verifies each page before it is
 // written.
 // It reads ahead while it writes. A failure leaves what was written: the reader of a pipe must look at the exit code.
-func cat(ctx context.Context, e *cli.Env, cl *xrootd.Client, arg string, offset, end int64) error {
+func cat(ctx context.Context, e *cli.Env, from *direct.Client, arg string, offset, end int64) error {
 	u, err := e.Remote(arg)
 	if err != nil {
 		return err
 	}
-	f, err := cl.Open(ctx, u, xrootd.OpenOptions{})
+	f, err := from.Open(ctx, u)
 	if err != nil {
 		return err
 	}
@@ -58,6 +62,17 @@ func cat(ctx context.Context, e *cli.Env, cl *xrootd.Client, arg string, offset,
 	r := f.NewReader(ctx, offset, end) // several requests in flight
 	// It ends requests under way.
 	defer r.Close()
-	_, err = io.Copy(e.Out, r)
-	return errs.Wrap(err, "hemera.Cat", u.Redacted())
+	// The bytes are written from where they arrived; io.Copy would copy them once more.
+	for {
+		b, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			_, err = e.Out.Write(b)
+		}
+		if err != nil {
+			return errs.Wrap(err, "hemera.Cat", u.Redacted())
+		}
+	}
 }

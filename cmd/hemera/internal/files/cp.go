@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"hemera"
 	"hemera/app/copy"
+	"hemera/app/direct"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
@@ -27,7 +29,7 @@ type cpOptions struct {
 	recursive, force, resume, quiet bool   // -r, -f, -c, -q
 	preserve, follow, skipLinks     bool   // -p, -L, --skip-links
 	parallel                        int    // files at a time
-	checksum, tpc                   string // words; see copyOptions
+	checksum, tpc, direct           string // words; see copyOptions
 	layout, blockSize               string // wishes for new files; see wishing
 }
 
@@ -64,6 +66,11 @@ both together follow the links that lead somewhere and pass over the others. Fil
 directories get the permission bits of their source less the umask; --preserve keeps the bits
 and the times of files and directories, and, if root copies, the owner.
 
+A large file of a coded layout such as rs:4+2 is read straight from the nodes of its pieces, all at
+once, and written to them if that is faster than through one node. If this machine cannot reach
+them, the file goes through one node; --verbose says so. --direct always moves coded files of all
+sizes so and never through one node, --direct never always through one.
+
 --layout and --blocksize ask a server of Hemera to store the files in another way than their
 directory says, if it lets clients choose. URLs can ask too: root://host//path?hem.layout=rs:4+2
 
@@ -88,15 +95,17 @@ the rest, and ends with exit code 1. A device, such as /dev/null, is written to 
 	f.BoolVarP(&o.preserve, "preserve", "p", false, "keep permission bits and times, and the owner as root")         // as cp -p
 	f.BoolVarP(&o.follow, "dereference", "L", false, "follow links to directories too")                              // as cp -L
 	f.BoolVar(&o.skipLinks, "skip-links", false, "pass over all symbolic links; with -L over those that lead nowhere")
-	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")                               // each with its own requests in flight
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")                                                   // errors are printed all the same
-	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")        // see copy.Verify
-	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")          // third-party copy of the XRootD protocol
-	f.StringVar(&o.layout, "layout", "", "layout of new files on a server: plain, replica:2, rs:4+2, ...")         // hem.layout
-	f.StringVar(&o.blockSize, "blocksize", "", "block size of new files with a layout such as rs:4+2: 64k to 16M") // hem.blocksize
+	f.IntVarP(&o.parallel, "parallel", "P", 4, "number of files copied in parallel")                                                         // each with its own requests in flight
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress bar")                                                                             // errors are printed all the same
+	f.StringVar(&o.checksum, "checksum", "possible", "verify: always, possible (where servers can), never")                                  // see copy.Verify
+	f.StringVar(&o.tpc, "tpc", "first", "directly between servers: first (else through here), only, off")                                    // third-party copy of the XRootD protocol
+	f.StringVar(&o.direct, "direct", "auto", "coded files straight from and to the nodes of their pieces: auto (large ones), always, never") // see direct.Mode
+	f.StringVar(&o.layout, "layout", "", "layout of new files on a server: plain, replica:2, rs:4+2, ...")                                   // hem.layout
+	f.StringVar(&o.blockSize, "blocksize", "", "block size of new files with a layout such as rs:4+2: 64k to 16M")                           // hem.blocksize
 	_ = c.RegisterFlagCompletionFunc("layout", complete.Layouts)
 	_ = c.RegisterFlagCompletionFunc("blocksize", cobra.FixedCompletions([]cobra.Completion{"64k", "256k", "1M", "4M", "16M"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("checksum", cobra.FixedCompletions([]cobra.Completion{"always", "possible", "never"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("direct", cobra.FixedCompletions([]cobra.Completion{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("tpc", cobra.FixedCompletions([]cobra.Completion{"first", "only", "off"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -151,11 +160,14 @@ func (o cpOptions) wishing(to string) (string, error) {
 func (o cpOptions) copyOptions() (copy.Options, error) {
 	verify, ok1 := map[string]copy.Verify{"always": copy.VerifyAlways, "possible": copy.VerifyPossible, "never": copy.VerifyNever}[o.checksum]
 	tpc, ok2 := map[string]copy.TPC{"first": copy.TPCFirst, "only": copy.TPCOnly, "off": copy.TPCOff}[o.tpc]
+	way, ok3 := map[string]direct.Mode{"auto": direct.Auto, "always": direct.Always, "never": direct.Never}[o.direct]
 	switch {
 	case !ok1:
 		return copy.Options{}, cli.Usage(errs.New(errs.Invalid, "hemera.ReadChecksum", o.checksum, "want always, possible or never"))
 	case !ok2:
 		return copy.Options{}, cli.Usage(errs.New(errs.Invalid, "hemera.ReadTpc", o.tpc, "want first, only or off"))
+	case !ok3:
+		return copy.Options{}, cli.Usage(errs.New(errs.Invalid, "hemera.ReadDirect", o.direct, "want auto, always or never"))
 	case o.parallel < 1 || o.parallel > parallelMax:
 		return copy.Options{}, cli.Usage(errs.New(errs.TooLarge, "hemera.ReadParallel", "", "want 1 to 1024"))
 	}
@@ -170,7 +182,7 @@ func (o cpOptions) copyOptions() (copy.Options, error) {
 		links = copy.LinksSkip
 	}
 	return copy.Options{
-		Preserve: o.preserve, Links: links, Recursive: o.recursive, Force: o.force, Continue: o.resume, Parallel: o.parallel, Verify: verify, TPC: tpc,
+		Preserve: o.preserve, Links: links, Recursive: o.recursive, Force: o.force, Continue: o.resume, Parallel: o.parallel, Verify: verify, TPC: tpc, Direct: direct.Options{Mode: way},
 	}, nil
 }
 
@@ -206,6 +218,9 @@ func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpO
 	if to, err = o.wishing(to); err != nil {
 		return err
 	}
+	// Also with -, as a reason is worth knowing there too.
+	told := &teller{e: e, again: o.again(args), over: func() bool { return ctx.Err() != nil }}
+	options.Direct.Note = told.note
 	// With - there are no files to count, so there is no progress and no report.
 	if to == "-" || len(from) == 1 && from[0] == "-" {
 		return pipe(ctx, e, cl, from, to, options)
@@ -219,7 +234,7 @@ func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpO
 		return err
 	}
 	s := e.Stream(nil) // people get the summary, programs a record for each file
-	told := &teller{e: e, s: s, again: o.again(args), over: func() bool { return ctx.Err() != nil }}
+	told.s = s         // before the first report
 	// Set in every case: people must hear of failures too.
 	options.Report = told.file
 	// Without a terminal a progress line would fill a log.
@@ -276,13 +291,16 @@ func makeTarget(ctx context.Context, cl *xrootd.Client, arg, to string) error {
 
 // pipe copies standard input to a file, or files to standard output.
 // Standard input has no length and no time, so no part of it is kept: an interrupted copy begins again.
-func pipe(ctx context.Context, e *cli.Env, cl *xrootd.Client, from []string, to string, o copy.Options) error {
+func pipe(ctx context.Context, e *cli.Env, cl *xrootd.Client, sources []string, to string, o copy.Options) error {
 	if to == "-" {
-		return e.Each(ctx, from, func(arg string) error {
+		// The same bytes as of a copy to a file, by the same way.
+		from := direct.New(cl, o.Direct)
+		defer from.Close()
+		return e.Each(ctx, sources, func(arg string) error {
 			if !xrootd.IsRemote(arg) {
 				return cli.Usage(errs.New(errs.Invalid, "hemera.Copy", arg, "both ends are on this machine").WithRemedy("a path on the cluster begins with :"))
 			}
-			return cat(ctx, e, cl, arg, 0, math.MaxInt64)
+			return cat(ctx, e, from, arg, 0, math.MaxInt64)
 		})
 	}
 	if !xrootd.IsRemote(to) {
@@ -340,6 +358,23 @@ func (t *teller) progress(p copy.Progress) {
 	defer t.mu.Unlock()
 	io.WriteString(t.e.Err, cli.ClearLine+cli.Fitted(t.e.ErrWidth(), progressForms(p)))
 	t.drawn = true
+}
+
+// note tells a person who asked for it why a file does not go straight between here and the nodes of its pieces.
+// Package direct calls it once for each such file.
+// The progress line is cleared first, so that the note stays on the screen.
+func (t *teller) note(file, reason string) {
+	if !t.e.Verbose() {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.drawn {
+		io.WriteString(t.e.Err, cli.ClearLine)
+	}
+	t.drawn = false
+	// To standard error, as it is no result.
+	fmt.Fprintf(t.e.Err, "hemera: %s goes through one node: %s\n", t.e.Visible(file), t.e.Visible(reason))
 }
 
 // tellLast tells the last failure. One that is only the interruption is told by the command's error.

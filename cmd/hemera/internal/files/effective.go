@@ -1,21 +1,23 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	gopath "path"
-	"strings"
 
 	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 	"hemera/errs"
+	"hemera/rules/lifecycle"
 	"hemera/rules/policy"
+	"hemera/rules/recycle"
 )
 
-// effectivePolicy prints the policy of new files in a directory, by the rules that the manager uses (package policy).
+// effectivePolicy prints the policy of new files in a directory, and what becomes of files there later, by the rules that the
+// manager uses (packages policy, recycle and lifecycle).
 // It makes one request for each directory above, and one for the spaces. The answer is as of these moments: another
 // admin may change a directory meanwhile. It fails with NotDirectory for a file.
 func effectivePolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string) error {
@@ -23,98 +25,112 @@ func effectivePolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg strin
 	if err != nil {
 		return err
 	}
-	en, err := m.Stat(ctx, hemera.Identity{}, path)
+	in, err := attributesInForce(ctx, m, path)
 	if err != nil {
 		return err
-	}
-	if !en.IsDir() {
-		return errs.New(errs.NotDirectory, "hemera.AttrLsEffective", path, "a policy is in force for new files in a directory").
-			WithRemedy("name the directory; hemera file info " + path + " shows how the file is stored")
-	}
-	dirMode := en.Mode // the bits that new entries take over
-	attrs := policy.Attributes{Sys: map[string][]byte{}, User: en.Xattrs}
-	from := map[string]string{} // name of an attribute to the directory that has it
-	// From the directory up to the root: the nearest value of a name counts.
-	for at := path; ; at = gopath.Dir(at) {
-		if at != path {
-			if en, err = m.Stat(ctx, hemera.Identity{}, at); err != nil {
-				return err
-			}
-		}
-		for name, value := range en.Xattrs {
-			// user.forced.* counts in this directory only, so only sys.* is inherited.
-			if _, nearer := attrs.Sys[name]; !nearer && strings.HasPrefix(name, "sys.") {
-				attrs.Sys[name], from[name] = value, at
-			}
-		}
-		if at == "/" {
-			break
-		}
 	}
 	spaces, err := m.Spaces(ctx)
 	if err != nil {
 		return err
 	}
-	records, err := policyRecords(&hemera.View{Spaces: spaces}, path, attrs, from, dirMode)
+	t := effective{inForce: in}
+	if err := t.policy(&hemera.View{Spaces: spaces}); err != nil {
+		return err
+	}
+	t.kept()
+	t.rules()
+	return e.List(policyColumns, t.records, "")
+}
+
+// effective makes the records of a directory: each a value with its source.
+type effective struct {
+	inForce
+	space   hemera.Space // that new files go to
+	records []output.Record
+}
+
+// add adds a value.
+func (t *effective) add(key string, value any, source string) {
+	t.records = append(t.records, output.Record{{Key: "key", Value: key}, {Key: "value", Value: value}, {Key: "source", Value: source}})
+}
+
+// ofSpace is the source of what the space decides.
+func (t *effective) ofSpace() string { return "policy of space " + t.space.Name }
+
+// policy adds what new files get. No client's wish is considered: it is the policy for a client that asks for nothing.
+func (t *effective) policy(v *hemera.View) error {
+	name, err := policy.Space(t.attrs, hemera.Wish{}, hemera.Identity{})
 	if err != nil {
 		return err
 	}
-	return e.List(policyColumns, records, "")
-}
-
-// policyRecords makes a record of each value of a policy, with its source. from names the directory of each sys.
-// attribute.
-// No client's wish is considered: it is the policy for a client that asks for nothing.
-func policyRecords(v *hemera.View, path string, attrs policy.Attributes, from map[string]string, mode uint32) (records []output.Record, err error) {
-	name, err := policy.Space(attrs, hemera.Wish{}, hemera.Identity{})
-	if err != nil {
-		return nil, err
-	}
 	space, ok := v.Space(name)
 	if !ok {
-		return nil, errs.New(errs.NotFound, "hemera.AttrLsEffective", path, "its space "+name+" does not exist: no file can be written there").
+		return errs.New(errs.NotFound, "hemera.AttrLsEffective", t.path, "its space "+name+" does not exist: no file can be written there").
 			WithRemedy("make it: hemera space set " + name + " define=24, or change " + policy.AttrSpace)
 	}
+	t.space = space
 	// The same function that the manager calls for a new file, so the answer cannot differ from what happens.
-	p, err := policy.Decide(attrs, space, hemera.Wish{}, hemera.Identity{})
+	p, err := policy.Decide(t.attrs, space, hemera.Wish{}, hemera.Identity{})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	source := func(otherwise string, names ...string) string { // otherwise: if no attribute decides
-		for _, attr := range names {
-			if _, ok := attrs.Sys[attr]; ok {
-				return attr + " of " + from[attr]
-			}
-			user := "user" + strings.TrimPrefix(attr, "sys") // user.forced.*, which users may set
-			if len(attrs.User[user]) > 0 {
-				return user + " of " + path
-			}
-		}
-		return otherwise
-	}
-	ofSpace := "policy of space " + name
-	add := func(key string, value any, source string) {
-		records = append(records, output.Record{{Key: "key", Value: key}, {Key: "value", Value: value}, {Key: "source", Value: source}})
-	}
-	add("space", name, source("default", policy.AttrSpace))                                         // where new files go
-	add("layout", cli.LayoutName(p.Layout), source(ofSpace, policy.AttrLayout, policy.AttrStripes)) // replica, rs:4+2
-	add("nstripes", int(p.Layout.Pieces), source(ofSpace, policy.AttrStripes, policy.AttrLayout))   // pieces of a file
+	t.add("space", name, t.source("default", policy.AttrSpace))                                             // where new files go
+	t.add("layout", cli.LayoutName(p.Layout), t.source(t.ofSpace(), policy.AttrLayout, policy.AttrStripes)) // replica, rs:4+2
+	t.add("nstripes", int(p.Layout.Pieces), t.source(t.ofSpace(), policy.AttrStripes, policy.AttrLayout))   // pieces of a file
 	if p.Layout.Coded() {
-		add("blocksize", hemera.FormatBlockSize(p.Layout.BlockSize), source(ofSpace, policy.AttrBlockSize))
+		t.add("blocksize", hemera.FormatBlockSize(p.Layout.BlockSize), t.source(t.ofSpace(), policy.AttrBlockSize))
 	}
-	add("checksum", p.Checksum.String(), source(ofSpace, policy.AttrChecksum)) // of the whole file
-	add("minpieces", output.Auto(output.Digits(0))(int(p.PiecesMin)), ofSpace) // attributes cannot change it
-	add("sync", cli.OnOff(p.Sync, "on", "off"), ofSpace)                       // whether a close waits for the disks
-	add("nouserlayout", cli.OnOff(string(attrs.Sys[policy.AttrNoUserLayout]) == "1", "on", "off"), source("default", policy.AttrNoUserLayout))
-	file, err1 := policy.Mode(attrs.Sys, 0, false, mode, false) // bits of new files
-	dir, err2 := policy.Mode(attrs.Sys, 0, false, mode, true)   // bits of new directories
+	t.add("checksum", p.Checksum.String(), t.source(t.ofSpace(), policy.AttrChecksum)) // of the whole file
+	t.add("minpieces", output.Auto(output.Digits(0))(int(p.PiecesMin)), t.ofSpace())   // attributes cannot change it
+	t.add("sync", cli.OnOff(p.Sync, "on", "off"), t.ofSpace())                         // whether a close waits for the disks
+	t.add("nouserlayout", cli.OnOff(string(t.attrs.Sys[policy.AttrNoUserLayout]) == "1", "on", "off"), t.source("default", policy.AttrNoUserLayout))
+	file, err1 := policy.Mode(t.attrs.Sys, 0, false, t.dir.Mode, false) // bits of new files
+	dir, err2 := policy.Mode(t.attrs.Sys, 0, false, t.dir.Mode, true)   // bits of new directories
 	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
+		return err
 	}
-	from["mode"] = "mode of " + path + ", for clients that give none"
-	add("filemode", fmt.Sprintf("%04o", file), source(from["mode"], policy.AttrMode))
-	add("dirmode", fmt.Sprintf("%04o", dir), source(from["mode"], policy.AttrMode))
-	return records, nil
+	usual := "mode of " + t.path + ", for clients that give none"
+	t.add("filemode", fmt.Sprintf("%04o", file), t.source(usual, policy.AttrMode))
+	t.add("dirmode", fmt.Sprintf("%04o", dir), t.source(usual, policy.AttrMode))
+	return nil
+}
+
+// kept adds what is kept of removed and replaced files.
+func (t *effective) kept() {
+	otherwise := "default" // nothing is kept
+	// A bin of a space holds where no directory says anything.
+	if t.space.Recycle != "" {
+		otherwise = t.ofSpace()
+	}
+	bin := cmp.Or(string(t.attrs.Sys[recycle.Attr]), t.space.Recycle, recycle.Off)
+	t.add("recycle", bin, t.source(otherwise, recycle.Attr))
+	// The user's own number counts only where no directory has one.
+	versions := cmp.Or(string(t.attrs.Sys[recycle.AttrVersions]), string(t.attrs.User[recycle.UserVersions]), "0")
+	t.add("versions", versions, t.source("default", recycle.AttrVersions))
+}
+
+// rules adds what lifecycle rules do with files, a record a rule.
+func (t *effective) rules() {
+	expire, convert := lifecycle.Of(t.attrs.Sys).Statements()
+	for _, kind := range []struct {
+		key string
+		lifecycle.Statement
+	}{{"expire", expire}, {"convert", convert}} {
+		if kind.Attr == "" { // no directory says anything
+			continue
+		}
+		source := t.source("", kind.Attr)
+		for _, rule := range kind.Rules {
+			t.add(kind.key, rule, source)
+		}
+		// What looks like a rule and is none would otherwise be missed only when files stay.
+		for _, part := range kind.Ignored {
+			t.add(kind.key, "not followed: "+part, source)
+		}
+		if len(kind.Rules)+len(kind.Ignored) == 0 {
+			t.add(kind.key, lifecycle.Off, source)
+		}
+	}
 }
 
 // policyColumns are the table of attr ls --effective.

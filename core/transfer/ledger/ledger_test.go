@@ -1,4 +1,4 @@
-package transfer
+package ledger
 
 import "testing"
 
@@ -13,13 +13,13 @@ func TestLedgerNeverCommitsBelowTheMinimum(t *testing.T) {
 			for minimum := 0; minimum <= pieces; minimum++ {
 				for needed := 1; needed <= pieces; needed++ {
 					for _, asked := range []int{0, replaceRounds, -1} {
-						l := newLedger(pieces, minimum, needed)
+						l := New(pieces, minimum, needed)
 						l.rounds = max(asked, 0)
 						l.kept = asked < 0
 						for i, rest := 0, code; i < pieces; i, rest = i+1, rest/4 {
-							l.states[i] = pieceState(rest % 4)
+							l.states[i] = State(rest % 4)
 						}
-						if i := l.Only(); (i >= 0) != (l.Count(live) == 1) || i >= 0 && !l.Is(i, live) {
+						if i := l.Only(); (i >= 0) != (l.Count(Live) == 1) || i >= 0 && !l.Is(i, Live) {
 							t.Fatalf("states %v: only %d", l.states, i)
 						}
 						if got, want := l.Next(), obvious(l, minimum); got != want {
@@ -32,44 +32,44 @@ func TestLedgerNeverCommitsBelowTheMinimum(t *testing.T) {
 	}
 }
 
-// obvious is the rule in words: seal what is live; make what is planned, if there is something to make it from; what is
+// obvious is the rule in words: seal what is live; make what is Planned, if there is something to make it from; what is
 // lost is replaced while that can be asked for; commit with the minimum, and never with less than can be read; else
 // fail.
-func obvious(l ledger, minimum int) step {
-	have := map[pieceState]int{}
+func obvious(l Ledger, minimum int) Step {
+	have := map[State]int{}
 	for _, s := range l.states {
 		have[s]++
 	}
-	if have[live] != 0 {
-		return stepSeal
+	if have[Live] != 0 {
+		return Seal
 	}
-	readable := have[sealed] >= l.needed
-	if (readable || l.kept) && have[planned] != 0 {
-		return stepFill
+	readable := have[Sealed] >= l.needed
+	if (readable || l.kept) && have[Planned] != 0 {
+		return Fill
 	}
-	if (readable || l.kept) && have[failed] != 0 && l.rounds < replaceRounds {
-		return stepReplace
+	if (readable || l.kept) && have[Failed] != 0 && l.rounds < replaceRounds {
+		return Replace
 	}
-	if readable && have[sealed] >= minimum {
-		return stepCommit
+	if readable && have[Sealed] >= minimum {
+		return Commit
 	}
-	return stepFail
+	return Fail
 }
 
 // TestLedgerTransitions: a piece changes its state only as its life goes on.
 func TestLedgerTransitions(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		do   func(l *ledger)
-		to   map[pieceState]pieceState // of the states that change
+		do   func(l *Ledger)
+		to   map[State]State // of the states that change
 	}{
-		{"began", func(l *ledger) { l.Began(0) }, map[pieceState]pieceState{planned: live}},
-		{"sealed", func(l *ledger) { l.Sealed(0) }, map[pieceState]pieceState{planned: sealed, live: sealed}},
-		{"fail", func(l *ledger) { l.Fail(0) }, map[pieceState]pieceState{planned: failed, live: failed, sealed: failed}},
-		{"replaced", func(l *ledger) { l.Replaced(0) }, map[pieceState]pieceState{failed: planned}},
+		{"began", func(l *Ledger) { l.Began(0) }, map[State]State{Planned: Live}},
+		{"sealed", func(l *Ledger) { l.Sealed(0) }, map[State]State{Planned: Sealed, Live: Sealed}},
+		{"fail", func(l *Ledger) { l.Fail(0) }, map[State]State{Planned: Failed, Live: Failed, Sealed: Failed}},
+		{"replaced", func(l *Ledger) { l.Replaced(0) }, map[State]State{Failed: Planned}},
 	} {
-		for from := planned; from <= sealed; from++ {
-			l := newLedger(1, 1, 1)
+		for from := Planned; from <= Sealed; from++ {
+			l := New(1, 1, 1)
 			l.states[0] = from
 			want, changes := c.to[from]
 			if !changes {
