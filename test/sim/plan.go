@@ -69,6 +69,8 @@ type plan struct {
 	stale   bool
 	layouts // of coded files
 	keeping // of recycle bins and versions
+	// rebuild: at the very end the namespace is lost, and made again from the pieces.
+	rebuild bool
 	// victims are the drives that may lose what they acknowledged, by machine and number; all others keep it. No file has less
 	// redundancy than there are of them.
 	victims [][2]int
@@ -127,6 +129,7 @@ func newPlan(o Options) plan {
 	}
 	p.drawLayouts()
 	p.drawKeeping()
+	p.rebuild = p.sabotage == Nothing && !p.ruin && p.random("rebuild").IntN(3) == 0
 	if r := p.random("lossy"); r.IntN(4) == 0 {
 		p.lossy, p.loser = true, r.IntN(p.machines)
 	}

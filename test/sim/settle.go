@@ -60,6 +60,7 @@ func (w judge) settle(ctx context.Context) {
 	w.checkDrives(ctx)
 	w.checkCable(ctx)
 	ruiner{w}.ruin(ctx)
+	w.checkRebuild(ctx)
 }
 
 // audit compares disks and namespace once; what it finds is mended afterwards. Only what crashes
