@@ -240,7 +240,7 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 	}
 	what := contentOf(p) // what the file holds if the close succeeds
 	attempt := c.w.oracle.begin(path, fmt.Sprintf("%s write #%d", c.name, c.made), what)
-	c.w.oracle.wrote(attempt, h.grant.Permit.File, h.grant.Permit.Gen)
+	c.w.oracle.wrote(attempt, h.grant.Permit)
 	doubt, err := h.close(ctx)
 	c.saw("write %s: %s, fxid %s gen %d: %v (doubt %t)", path, what, h.grant.Permit.File.Hex(), h.grant.Permit.Gen, err, doubt)
 	// With a refusal the content must not show to reads from now on. In doubt it may, at any time.

@@ -19,22 +19,28 @@ type keeping struct {
 }
 
 // keepAll is the rule under which nothing leaves a bin by itself.
+// A simulation lasts some hours of its own time.
 const keepAll = "30d"
 
 // versionsAll is a number of versions that no file reaches.
+// It is the most that the attribute takes.
 const versionsAll = "100"
 
 // drawKeeping draws what is kept. Half of the plans keep something.
+// It has a source of its own, so that old seeds keep their other choices.
 func (p *plan) drawKeeping() {
 	r := p.random("keeping")
 	if p.sabotage != Nothing || r.IntN(2) == 0 {
 		return
 	}
+	// For ever, for longer than the load, by size, not at all.
 	p.recycle = []string{keepAll, keepAll, keepAll, "20s", "300K", ""}[r.IntN(6)]
+	// Two are trimmed soon. With no bin, versions of removed files go at once.
 	p.versions = []string{"", "", "2", versionsAll}[r.IntN(4)]
 }
 
 // keeps reports whether something is kept.
+// Without it clients do what they did before there were bins.
 func (p *plan) keeps() bool { return p.recycle != "" || p.versions != "" }
 
 // keepsAll reports whether nothing of what was acknowledged may go, unless somebody purges it.
@@ -44,6 +50,7 @@ func (p *plan) keepsAll() bool {
 
 // setKeeping gives the tree the plan's rule, and the client's first directory and the shared one their versions.
 func (c *client) setKeeping(ctx context.Context) error {
+	// An empty value would be a rule as well: that of no rule.
 	set := func(dir, name, value string) error {
 		if value == "" {
 			return nil
@@ -56,6 +63,7 @@ func (c *client) setKeeping(ctx context.Context) error {
 	if err := set("/", recycle.Attr, c.w.plan.recycle); err != nil {
 		return err
 	}
+	// Every client sets that of the shared directory, to the same.
 	for _, dir := range []string{c.dirs[0], shared} {
 		if err := set(dir, recycle.AttrVersions, c.w.plan.versions); err != nil {
 			return err
@@ -65,6 +73,7 @@ func (c *client) setKeeping(ctx context.Context) error {
 }
 
 // revisit does something with what is kept: it restores an entry of a bin or a version, or purges an entry.
+// A client lists its bin as a user does, through the network: an answer may be older than the next request.
 func (c *client) revisit(ctx context.Context, path string) {
 	if c.w.plan.versions != "" && c.rng.IntN(2) == 0 {
 		c.restoreVersion(ctx, path)
@@ -95,6 +104,7 @@ func (c *client) revisit(ctx context.Context, path string) {
 }
 
 // purge removes an entry of a bin for good.
+// The oracle hears of it before the first request: from then on the file may be gone.
 func (c *client) purge(ctx context.Context, r hemera.Recycled) {
 	c.w.oracle.purging(r.Entry.ID)
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
@@ -103,12 +113,18 @@ func (c *client) purge(ctx context.Context, r hemera.Recycled) {
 	c.saw("purge %s, which was %s: %v", r.Entry.ID.Hex(), r.Path, err)
 }
 
-// restore moves an entry from its bin to a fresh name.
+// restore moves an entry from its bin to a fresh name, in one of the client's directories as they are named now.
+// Its versions, if it has any, come with it.
 // Restores are not idempotent, but fresh names make their outcome visible, as those of renames.
 func (c *client) restore(ctx context.Context, r hemera.Recycled) {
 	what := c.w.oracle.written(r.Entry.ID, r.Entry.Gen)
 	if len(what) == 0 {
 		return // the judge says so
+	}
+	// A write that was opened before the removal takes the place of the file wherever that is. Nobody else writes to what was the
+	// client's own.
+	if !strings.HasPrefix(r.Path, "/"+c.name+"/") || c.w.oracle.unsure(r.Entry.ID) {
+		return
 	}
 	c.made++
 	to := fmt.Sprintf("%s/back%d", c.dirs[c.rng.IntN(len(c.dirs))], c.made)
@@ -122,6 +138,7 @@ func (c *client) restore(ctx context.Context, r hemera.Recycled) {
 }
 
 // restoreVersion puts an earlier content in the place of the one now.
+// To the oracle it is a write of that content: in doubt it may happen until a later one is over.
 func (c *client) restoreVersion(ctx context.Context, name string) {
 	dir, _ := recycle.VersionDir(path.Base(name))
 	versions, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (list []hemera.Entry, err error) {
@@ -135,6 +152,7 @@ func (c *client) restoreVersion(ctx context.Context, name string) {
 		c.saw("list the versions of %s: %d, %v", name, len(versions), err)
 		return
 	}
+	// By the time of the request it may have been trimmed, or restored by another client.
 	e := versions[c.rng.IntN(len(versions))]
 	what := c.w.oracle.written(e.ID, e.Gen)
 	if len(what) == 0 {
@@ -149,6 +167,7 @@ func (c *client) restoreVersion(ctx context.Context, name string) {
 }
 
 // isVersion reports whether the path is one of a version.
+// The oracle does not follow those by path: they move with their file.
 func isVersion(name string) bool {
 	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool {
 		_, is := recycle.FileOfVersions(dir)

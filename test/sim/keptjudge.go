@@ -14,17 +14,22 @@ import (
 	"hemera/rules/recycle"
 )
 
+// binJudge is the part of the judge that looks at what is kept of removed and replaced files.
+// It works in the tree as an admin would: nothing of it goes past the manager.
+type binJudge struct{ judge }
+
 // backDir is where the judge restores what bins have.
 const backDir = "/back"
 
 // checkKept restores everything that recycle bins have, and compares each content with what was written: what is kept is drained
 // and repaired as all other files are. It also holds that nothing is missing that had to be kept.
-func (w judge) checkKept(ctx context.Context) {
+func (w binJudge) checkKept(ctx context.Context) {
 	if !w.plan.keeps() {
 		return
 	}
 	w.checkBounds(ctx)
 	w.lift(ctx)
+	// The list is of one moment at which nobody works, so it has everything.
 	h := w.head.Load()
 	for i, r := range w.recycled(ctx) {
 		_, err := h.Restore(ctx, hemera.SystemIdentity(), hemera.RestoreRequest{ID: r.Entry.ID, To: fmt.Sprintf("%s/%d", backDir, i), Parents: true})
@@ -37,10 +42,12 @@ func (w judge) checkKept(ctx context.Context) {
 	if err != nil {
 		w.fail("the tree cannot be listed: %v", err)
 	}
+	// Updates keep the number of a file, so the generation may be a later one.
 	there := map[hemera.FileID]bool{}
 	for _, e := range files {
 		there[e.ID] = true
 	}
+	// Other files are read by path, against what the oracle knows of that.
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if isVersion(name) || strings.HasPrefix(name, backDir+"/") {
 			w.checkContent(ctx, name, files[name])
@@ -57,7 +64,7 @@ func (w judge) checkKept(ctx context.Context) {
 }
 
 // checkContent reads a file that is known by its number and its generation.
-func (w judge) checkContent(ctx context.Context, name string, e hemera.Entry) {
+func (w binJudge) checkContent(ctx context.Context, name string, e hemera.Entry) {
 	reader := &client{w: w.world, name: "reader", host: "reader", who: hemera.SystemIdentity(), rng: w.plan.random("reader")}
 	found, err := reader.fetch(ctx, name)
 	if err != nil {
@@ -70,7 +77,8 @@ func (w judge) checkContent(ctx context.Context, name string, e hemera.Entry) {
 }
 
 // recycled lists what is in bins.
-func (w judge) recycled(ctx context.Context) (list []hemera.Recycled) {
+// An admin sees what all users removed.
+func (w binJudge) recycled(ctx context.Context) (list []hemera.Recycled) {
 	err := w.head.Load().ListRecycled(ctx, hemera.SystemIdentity(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
 		list = append(list, r)
 		return nil
@@ -82,11 +90,12 @@ func (w judge) recycled(ctx context.Context) (list []hemera.Recycled) {
 }
 
 // checkBounds waits until bins keep no more than their rules say. All that they have is hours old.
-func (w judge) checkBounds(ctx context.Context) {
+func (w binJudge) checkBounds(ctx context.Context) {
 	rule, err := recycle.Parse(w.plan.recycle)
 	if w.plan.recycle == "" || err != nil {
 		return
 	}
+	// The rule bounds each bin, and there is one for the root.
 	over := func() string {
 		bins, err := w.head.Load().ListBins(ctx, hemera.SystemIdentity())
 		if err != nil {
@@ -105,9 +114,11 @@ func (w judge) checkBounds(ctx context.Context) {
 }
 
 // lift removes all quotas, so that everything can be restored.
-func (w judge) lift(ctx context.Context) {
+// Usage was compared before; what bins have counts in no quota until it is restored.
+func (w binJudge) lift(ctx context.Context) {
 	h := w.head.Load()
 	rows, err := h.Quotas(ctx, "")
+	// A node has several rows, and goes with the first.
 	for _, row := range rows {
 		if e := h.RemoveQuota(ctx, hemera.QuotaKey{Path: row.Path}); e != nil && !errors.Is(e, errs.NotFound) {
 			err = errors.Join(err, e)
@@ -120,7 +131,8 @@ func (w judge) lift(ctx context.Context) {
 
 // emptyBins removes what was restored, purges all that bins have, and waits until nothing is held for readers any more. The
 // space must then be free: checkDrives looks.
-func (w judge) emptyBins(ctx context.Context) {
+// Versions of files that are in the tree stay there: their pieces are counted like those of other files.
+func (w binJudge) emptyBins(ctx context.Context) {
 	if !w.plan.keeps() {
 		return
 	}
@@ -153,7 +165,8 @@ func (w judge) emptyBins(ctx context.Context) {
 }
 
 // removeTree removes a directory with all that is in it, if it is there.
-func (w judge) removeTree(ctx context.Context, dir string) error {
+// What it removes goes to the bin, as for users.
+func (w binJudge) removeTree(ctx context.Context, dir string) error {
 	h := w.head.Load()
 	var below []hemera.Entry
 	err := h.List(ctx, hemera.SystemIdentity(), dir, func(e hemera.Entry) error {

@@ -12,16 +12,22 @@ import (
 	"hemera/core/namespace"
 	"hemera/platform/kv/memkv"
 	"hemera/rules/layout"
+	"hemera/test/sim/simkv"
 )
+
+// rebuildJudge is the part of the judge that loses the namespace on purpose.
+// It comes last: what only the namespace knows is gone afterwards.
+type rebuildJudge struct{ judge }
 
 // checkRebuild loses the manager's store and all backups, when all else is over, and has the namespace made again from the
 // pieces on the drives. Every file that has pieces must come back with its number, its content, its owner and its layout. Names
 // are those of the last writes, so files are known by their numbers.
-func (w judge) checkRebuild(ctx context.Context) {
+func (w rebuildJudge) checkRebuild(ctx context.Context) {
 	// Disks keep pieces that a restored namespace may have forgotten, which would come back here.
 	if !w.plan.rebuild || w.keeper.again {
 		return
 	}
+	// With versions: they are ordinary files. Bins are empty by now.
 	before, _, err := w.tree(ctx)
 	if err != nil {
 		w.fail("the tree cannot be listed: %v", err)
@@ -37,6 +43,7 @@ func (w judge) checkRebuild(ctx context.Context) {
 		w.fail("a prepared manager does not start: %v", err)
 		return
 	}
+	// Nodes register by themselves, with the ids that they and their disks had. A disk that is missing would be left out.
 	h := w.head.Load()
 	if !w.comes(ctx, 2*time.Minute, func() bool { return w.readable() == w.present() }) {
 		w.fail("%d of %d disks came back to a prepared manager", w.readable(), w.present())
@@ -50,6 +57,7 @@ func (w judge) checkRebuild(ctx context.Context) {
 		w.fail("the namespace cannot be rebuilt: %v", err)
 		return
 	}
+	// In order, so that the same failure reads the same.
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		w.checkRebuilt(ctx, name, before[name])
 	}
@@ -57,7 +65,8 @@ func (w judge) checkRebuild(ctx context.Context) {
 }
 
 // checkRebuilt compares one file with what it was.
-func (w judge) checkRebuilt(ctx context.Context, name string, was hemera.Entry) {
+// Attributes and the directories above it are not compared: pieces do not have them.
+func (w rebuildJudge) checkRebuilt(ctx context.Context, name string, was hemera.Entry) {
 	if was.Size == 0 {
 		return // it had no pieces
 	}
@@ -70,16 +79,19 @@ func (w judge) checkRebuilt(ctx context.Context, name string, was hemera.Entry) 
 		layout.Indexes(now.Pieces) != layout.Indexes(w.left(was.Pieces)) {
 		w.fail("%s, fxid %s, comes back as %+v; it was %+v", name, was.ID.Hex(), now, was)
 	}
-	w.checkContent(ctx, at, now)
+	// The number and the generation tell the content, whatever the name is now.
+	binJudge{w.judge}.checkContent(ctx, at, now)
 }
 
 // left are the pieces on drives that are there.
-func (w judge) left(pieces []hemera.Piece) []hemera.Piece {
+// A file may lack pieces for want of disks, and the namespace still names those on drives that are gone.
+func (w rebuildJudge) left(pieces []hemera.Piece) []hemera.Piece {
 	return slices.DeleteFunc(slices.Clone(pieces), func(p hemera.Piece) bool { return !w.there(p.Disk) })
 }
 
 // readable is how many disks can be read.
-func (w judge) readable() (count int) {
+// It is asked again and again: a view is of one moment.
+func (w rebuildJudge) readable() (count int) {
 	for _, d := range w.head.Load().Cluster().View().Disks {
 		if d.Readable() {
 			count++
@@ -89,7 +101,8 @@ func (w judge) readable() (count int) {
 }
 
 // present is how many drives there are.
-func (w judge) present() (count int) {
+// The rogue has none.
+func (w rebuildJudge) present() (count int) {
 	for _, m := range w.machines {
 		for _, d := range m.drives {
 			if !d.gone.Load() {
@@ -101,9 +114,10 @@ func (w judge) present() (count int) {
 }
 
 // prepare puts a store in the place of the lost one as `hemera ns rebuild prepare` does.
-func (w judge) prepare(ctx context.Context) error {
+func (w rebuildJudge) prepare(ctx context.Context) error {
 	now := w.clock(w.managerSkew)()
 	store := memkv.New()
+	// The root has to be there, and its format.
 	tree, err := namespace.Open(ctx, store, namespace.Options{Owner: "prepare", Clock: func() time.Time { return now }})
 	if err == nil {
 		err = tree.Close()
@@ -115,6 +129,7 @@ func (w judge) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Of no backup: all that was sealed before now is lost, and new ids begin above.
 	if _, err := namespace.Restored(ctx, store, out, time.Time{}, now); err != nil {
 		return err
 	}
@@ -122,7 +137,8 @@ func (w judge) prepare(ctx context.Context) error {
 		return err
 	}
 	pairs, err := store.Snapshot(ctx)
-	was := w.device.copy()
-	w.device.putBack(image{pairs: pairs, seq: was.seq + 1<<20, epoch: max(was.epoch, uint64(now.Unix()))})
+	// Later than the lost one, as a new epoch is: a writer of before must be fenced.
+	was := w.device.Copy()
+	w.device.PutBack(simkv.Image{Pairs: pairs, Seq: was.Seq + 1<<20, Epoch: max(was.Epoch, uint64(now.Unix()))})
 	return err
 }

@@ -53,14 +53,14 @@ func (w judge) settle(ctx context.Context) {
 	w.checkTree(ctx)
 	w.checkQuotas(ctx)
 	w.checkReads(ctx)
-	w.checkKept(ctx)
+	binJudge{w}.checkKept(ctx)
 	w.checkPieces(ctx)
 	w.checkParity(ctx)
-	w.emptyBins(ctx)
+	binJudge{w}.emptyBins(ctx)
 	w.checkDrives(ctx)
 	w.checkCable(ctx)
 	ruiner{w}.ruin(ctx)
-	w.checkRebuild(ctx)
+	rebuildJudge{w}.checkRebuild(ctx)
 }
 
 // audit compares disks and namespace once; what it finds is mended afterwards. Only what crashes
