@@ -90,7 +90,7 @@ func (s *stripes) raw(index int, at int64) ([]byte, error) {
 
 // decode computes a block from others of its strip. It does not try again: readPiece does.
 func (s *stripes) decode(index int, b []byte, at int64) error {
-	code, err := s.reader.host.codes.get(s.layout)
+	code, err := s.reader.host.codes.Get(s.layout)
 	if err != nil {
 		return err
 	}

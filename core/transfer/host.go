@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/codes"
 	"hemera/core/transfer/pace"
 	"hemera/core/transfer/removals"
 	"hemera/core/transfer/rowcache"
@@ -73,8 +74,8 @@ type Host struct {
 	// What all transfers share; each part has its own lock, or is atomic.
 	inline   inlineMemory
 	uses     uses.Table
-	removals removals.Table
-	codes    codes
+	removals removals.Set
+	codes    codes.Cache
 	parity   parityMemory
 	pace     pace.Pace
 	hedges   atomic.Int32 // reads that were hedged and have not returned

@@ -28,7 +28,7 @@ type Reader struct {
 	cap    *hemera.Capability // not to be changed
 	permit *hemera.Permit     // for peers
 	base   bool               // the content is the base of an update, which peers have to be told
-	usage  uses.Use
+	usage  uses.Usage
 	calls  callCount // the pieces stay open until the last call has ended
 
 	stripes *stripes // of a coded layout; else nil

@@ -24,12 +24,13 @@ import (
 type Writer struct {
 	opened time.Time
 	cancel context.CancelFunc // frees calls that wait for a peer
-	usage  uses.Use
+	usage  uses.Usage
 
 	turn    turn // its holder has what follows
 	head    head
 	content content
 	sums    *streamSums
+	base    *Reader  // of an update, until its end; else nil
 	changed bool     // the content differs from the base of an update
 	least   int64    // a close below this size fails: what was announced, or the client's last truncation
 	adopted *adopted // of a direct write: what its client sealed; nothing but the close, or an abort, comes then
@@ -91,7 +92,7 @@ func newWriter(ctx context.Context, h *Host, permit *hemera.Permit) (*Writer, er
 	}
 	var code *erasure.Code
 	if c.Layout.Coded() {
-		if code, err = h.codes.get(c.Layout); err != nil {
+		if code, err = h.codes.Get(c.Layout); err != nil {
 			return nil, err
 		}
 	}
@@ -102,8 +103,10 @@ func newWriter(ctx context.Context, h *Host, permit *hemera.Permit) (*Writer, er
 	w.head.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	w.content = &inlineContent{head: &w.head}
 	if c.Access == hemera.AccessUpdate && c.Base != nil && c.Base.Size > 0 {
-		w.content = newBaseView(&w.head)
+		view := newBaseView(&w.head)
+		w.content, w.base = view, view.Reader
 		w.state.size = c.Base.Size
+		sums.follow(c, view.Reader)
 	}
 	h.uses.Begin(&w.usage, c, now)
 	return w, nil
@@ -199,11 +202,7 @@ func (w *Writer) spill(c *inlineContent) error {
 func (w *Writer) copyBase(b baseView, keep int64) error {
 	p := newPieces(&w.head)
 	w.content = p
-	defer b.drop()
-	if err := p.create(); err != nil || keep == 0 {
-		return err
-	}
-	return b.copyTo(p, keep, w.sums, w.accepted)
+	return p.beginAs(b.Reader, keep)
 }
 
 // accepted counts bytes that pieces or memory have taken.

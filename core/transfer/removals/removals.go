@@ -1,7 +1,4 @@
-// Package removals knows which pieces are being removed from the disks of a node at this moment.
-//
-// Removing may take long, and the write that the piece was of may have been committed without it meanwhile. A repair that
-// makes the piece again at the same place waits, or the removal would take the new one. The lock is a leaf.
+// Package removals has a piece that is about to be made wait for a removal of the same piece.
 package removals
 
 import (
@@ -10,13 +7,15 @@ import (
 	"hemera"
 )
 
-// Table has the pieces that are being removed. The zero value has none. Methods may be called concurrently.
-type Table struct {
+// Set is the pieces that writes are removing at this moment from disks of this node. Removing may take long,
+// and the write may have been committed without the piece meanwhile. A repair that makes the piece again at the same
+// place waits, or the removal would take the new one. The zero value has none. It is safe for concurrent use.
+type Set struct {
 	mu    sync.Mutex
 	under map[place]*removal
 }
 
-// place is a piece at a disk: the same piece may be removed from one disk and made at another at the same time.
+// place is a place: the same piece may be removed from one disk and made at another at the same time.
 type place struct {
 	piece hemera.PieceID
 	disk  hemera.DiskID
@@ -28,8 +27,8 @@ type removal struct {
 	over  chan struct{}
 }
 
-// Begin says that the piece is about to be removed, until the result is called.
-func (r *Table) Begin(piece hemera.PieceID, disk hemera.DiskID) (end func()) {
+// Begin says that the piece is about to be removed, until end is called.
+func (r *Set) Begin(piece hemera.PieceID, disk hemera.DiskID) (end func()) {
 	key := place{piece, disk}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,7 +52,7 @@ func (r *Table) Begin(piece hemera.PieceID, disk hemera.DiskID) (end func()) {
 }
 
 // Wait blocks until no call removes the piece any more.
-func (r *Table) Wait(piece hemera.PieceID, disk hemera.DiskID) {
+func (r *Set) Wait(piece hemera.PieceID, disk hemera.DiskID) {
 	r.mu.Lock()
 	one := r.under[place{piece, disk}]
 	r.mu.Unlock()

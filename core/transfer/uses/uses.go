@@ -1,4 +1,4 @@
-// Package uses lists the files that are open on a node, with the rate of each. Locks are leaves and guard memory only.
+// Package uses lists the files that are open at a node, with how much each moves.
 package uses
 
 import (
@@ -14,18 +14,19 @@ import (
 // sampleMin is the shortest time that a rate is taken over. A question that comes sooner gets the previous rate.
 const sampleMin = 500 * time.Millisecond
 
-// Table has the files that are open. The zero value is empty. Methods may be called concurrently.
+// Table is the files that are open. The zero value is empty. It is safe for concurrent use.
 type Table struct {
 	mu   sync.Mutex
-	open map[*Use]struct{}
+	open map[*Usage]struct{}
 }
 
-// Use is one open file. What is read and written is added without a lock.
-type Use struct {
-	Bytes atomic.Int64  // read or written since it was opened
-	Disk  atomic.Uint32 // where a reader reads now; 0: not known
+// Usage is one open file. What is read and written is added to Bytes without a lock, and Disk is where a reader reads now; 0 if
+// that is not known.
+type Usage struct {
+	Bytes atomic.Int64
+	Disk  atomic.Uint32
 
-	// Set by Begin, before others see the use.
+	// Set by Begin, before others see the usage.
 	cap   *hemera.Capability // not to be changed
 	since time.Time
 
@@ -35,20 +36,20 @@ type Use struct {
 	rate    float64
 }
 
-// Begin notes that a file was opened. The use is part of what is open, so nothing is allocated but
+// Begin notes that a file was opened. The usage is part of what is open, so nothing is allocated but
 // the place in the table.
-func (u *Table) Begin(use *Use, c *hemera.Capability, now time.Time) {
+func (u *Table) Begin(use *Usage, c *hemera.Capability, now time.Time) {
 	use.cap, use.since, use.sampled = c, now, now
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.open == nil {
-		u.open = map[*Use]struct{}{}
+		u.open = map[*Usage]struct{}{}
 	}
 	u.open[use] = struct{}{}
 }
 
 // End notes that it was closed; what was never noted is no error.
-func (u *Table) End(use *Use) {
+func (u *Table) End(use *Usage) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.open, use)
@@ -70,7 +71,7 @@ func (u *Table) List(limit int) []hemera.OpenFile {
 }
 
 // describe takes a new rate if it is time for one. The caller holds the lock of the table.
-func (use *Use) describe(now time.Time) hemera.OpenFile {
+func (use *Usage) describe(now time.Time) hemera.OpenFile {
 	c := use.cap
 	bytes := use.Bytes.Load()
 	// Two admins who watch the same node share the samples; neither gets a rate over too short a time.
