@@ -95,7 +95,7 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 		}
 		s.returned(index)
 		host.hedges.Add(-1)
-		s.reader.calls.done()
+		s.reader.calls.Done()
 	})
 	return attempt{err: errs.As(&hedgedError{patience, true}, errs.Timeout, "transfer.Read", subject(s.reader.cap))}
 }
@@ -131,7 +131,7 @@ func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt
 // hedge records that a piece is not waited for, and counts the read that goes on as a call of the reader. It returns
 // false if the other pieces would not be enough.
 func (s *stripes) hedge(index int) bool {
-	if index >= len(s.slow) || !s.reader.calls.begin() {
+	if index >= len(s.slow) || !s.reader.calls.Begin() {
 		return false
 	}
 	others := s.usable(true).Without(index)
@@ -144,7 +144,7 @@ func (s *stripes) hedge(index int) bool {
 	}
 	s.mu.Unlock()
 	if !enough {
-		s.reader.calls.done()
+		s.reader.calls.Done()
 	}
 	return enough
 }

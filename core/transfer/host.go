@@ -10,6 +10,7 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/core/transfer/codes"
+	"hemera/core/transfer/inlinemem"
 	"hemera/core/transfer/pace"
 	"hemera/core/transfer/removals"
 	"hemera/core/transfer/rowcache"
@@ -72,7 +73,7 @@ type Host struct {
 	Counters Counters
 
 	// What all transfers share; each part has its own lock, or is atomic.
-	inline   inlineMemory
+	inline   inlinemem.Memory
 	uses     uses.Table
 	removals removals.Set
 	codes    codes.Cache

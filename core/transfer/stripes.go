@@ -52,10 +52,10 @@ type pieceContent struct {
 // ReadPages implements source. off is that of the piece.
 func (c pieceContent) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	r := c.stripes.reader
-	if !r.calls.begin() {
+	if !r.calls.Begin() {
 		return 0, badHandle("transfer.Read", subject(r.cap))
 	}
-	defer r.calls.done()
+	defer r.calls.Done()
 	size := layout.PieceSize(c.stripes.layout, r.cap.Size, c.index)
 	if off >= size {
 		return 0, io.EOF
