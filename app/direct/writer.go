@@ -103,6 +103,9 @@ func (c *Client) begin(w *Writer, size int64) error {
 // Direct reports whether the file is written to the nodes of its pieces.
 func (w *Writer) Direct() bool { return w.pieces != nil }
 
+// Head is the node that commits the write, as host:port.
+func (w *Writer) Head() string { return w.head.URL().Addr() }
+
 // Offset is how many bytes were written.
 func (w *Writer) Offset() int64 {
 	if w.through != nil {

@@ -150,6 +150,10 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	if h.broken != nil {
 		return false, h.broken
 	}
+	if a := w.adopted; a != nil {
+		ready(w, a.info, a.pieces)
+		return false, nil
+	}
 	// A client that announced a size has to reach it, or to truncate the file.
 	if size < w.least {
 		return false, w.incomplete()

@@ -44,6 +44,12 @@ func (h *writeHandle) Replacement(ctx context.Context, failed []hemera.DiskID) (
 	return grant.Permit.Token()
 }
 
+// adopted is the content of a direct write, once its pieces are proved.
+type adopted struct {
+	info   hemera.SealInfo
+	pieces []hemera.Piece
+}
+
 // adoption is how a pending write gets its content from pieces that its client has sealed. The client may be wrong, or lie:
 // what is committed is what the nodes prove.
 type adoption struct{ *Writer }
@@ -53,7 +59,7 @@ type adoption struct{ *Writer }
 func (a adoption) run(ctx context.Context, info hemera.SealInfo, list []hemera.Piece) error {
 	a.turn.acquire()
 	defer a.turn.release()
-	if a.commit != nil {
+	if a.adopted != nil {
 		return a.again(info, list)
 	}
 	if err := a.usable("transfer.Adopt"); err != nil {
@@ -77,14 +83,15 @@ func (a adoption) run(ctx context.Context, info hemera.SealInfo, list []hemera.P
 	}
 	// The size counts for everybody who asks about the write, and for its quota, like one that was written here.
 	a.resized(info.FileSize)
-	ready(a.Writer, info, list)
+	// Not before the close: a client that goes away now leaves a write that is aborted, like any other.
+	a.adopted = &adopted{info, list}
 	return nil
 }
 
 // again answers a client that asks once more, as it lost the answer.
 func (a adoption) again(info hemera.SealInfo, list []hemera.Piece) error {
-	r := &a.commit.request
-	if r.Size == info.FileSize && slices.Equal(r.Checksums, info.Checksums) && slices.Equal(r.Pieces, list) {
+	had := a.adopted
+	if had.info.FileSize == info.FileSize && slices.Equal(had.info.Checksums, info.Checksums) && slices.Equal(had.pieces, list) {
 		return nil
 	}
 	return errs.New(errs.Conflict, "transfer.Adopt", subject(a.head.cap), "other pieces were adopted for this write")

@@ -23,6 +23,7 @@ type directClient struct {
 	token string
 	// changed, if not nil, changes what the client tells the head.
 	changed func(s *hemera.SealInfo, pieces *[]hemera.Piece)
+	leaves  bool // before the close
 }
 
 // direct begins a direct write at host 1.
@@ -48,6 +49,9 @@ func (d *directClient) Commit(ctx context.Context, r hemera.CommitRequest) error
 	}
 	if err := d.head.(hemera.DirectFile).Adopt(ctx, s, pieces); err != nil {
 		return err
+	}
+	if d.leaves {
+		return nil
 	}
 	return d.head.End(ctx, hemera.EndClose)
 }
@@ -290,6 +294,28 @@ func TestAdoptCanBeAskedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.mustRead(c, data)
+}
+
+// TestAClientThatGoesAwayBeforeTheCloseCommitsNothing: its pieces are proved, and go with the write.
+func TestAClientThatGoesAwayBeforeTheCloseCommitsNothing(t *testing.T) {
+	b := newMemoryBench(t, 3)
+	token, c := b.provable(small64(hemera.ReedSolomon(2, 1)))
+	d := b.direct(token)
+	d.leaves = true
+	if err := d.write(content(100_000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.head.WritePages([]byte("more"), nil, 0); err == nil {
+		t.Error("a content that was adopted takes writes")
+	}
+	if err := d.head.End(t.Context(), hemera.EndDetach); err != nil {
+		t.Fatal(err)
+	}
+	b.hosts[0].pending.Settle(t.Context()) // as after the time for which it is held
+	if b.manager.commits > 0 || b.manager.aborted != 1 {
+		t.Errorf("%d commits, %d aborts", b.manager.commits, b.manager.aborted)
+	}
+	b.mustHave(c)
 }
 
 // TestANodeThatCannotProve fails the write: nothing is believed.

@@ -29,9 +29,10 @@ type Writer struct {
 	head    head
 	content content
 	sums    *streamSums
-	changed bool    // the content differs from the base of an update
-	least   int64   // a close below this size fails: what was announced, or the client's last truncation
-	commit  *commit // all is sealed; only the manager's answer is missing
+	changed bool     // the content differs from the base of an update
+	least   int64    // a close below this size fails: what was announced, or the client's last truncation
+	adopted *adopted // of a direct write: what its client sealed; nothing but the close, or an abort, comes then
+	commit  *commit  // all is sealed; only the manager's answer is missing
 	scratch []uint32
 	result  error // of Close, once ended
 
@@ -349,7 +350,7 @@ func (w *Writer) usable(op string) error {
 	switch {
 	case w.head.broken != nil:
 		return w.head.broken
-	case w.state.phase != writing:
+	case w.state.phase != writing, w.adopted != nil:
 		return badHandle(op, subject(w.head.cap))
 	}
 	return nil

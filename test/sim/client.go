@@ -213,12 +213,17 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 		c.saw("update %s without a change: %v", path, err)
 		return
 	}
-	err = h.writeAll(ctx, p, off)
-	if p = p[:len(p)-cut]; err == nil && cut > 0 {
-		err = h.again(ctx, func(_ context.Context, f hemera.File) error { return f.Truncate(int64(len(p))) })
-	}
-	if err == nil && h.grant.Permit.Layout.Coded() {
-		p, err = c.edit(ctx, h, p)
+	if l := h.grant.Permit.Layout; l.Coded() && h.grant.Permit.Access == hemera.AccessCreate && c.rng.IntN(3) == 0 {
+		err = h.direct(ctx, p)
+		c.saw("write %s directly: %v", path, err)
+	} else {
+		err = h.writeAll(ctx, p, off)
+		if p = p[:len(p)-cut]; err == nil && cut > 0 {
+			err = h.again(ctx, func(_ context.Context, f hemera.File) error { return f.Truncate(int64(len(p))) })
+		}
+		if err == nil && l.Coded() {
+			p, err = c.edit(ctx, h, p)
+		}
 	}
 	// No close was sent, so the content must never show, and the oracle need not know it.
 	if err != nil {

@@ -150,6 +150,15 @@ func (w *peerWriter) Seal(ctx context.Context, s hemera.SealInfo) error {
 	return w.line.call(ctx, func(ctx context.Context) error { return w.PeerWriter.Seal(ctx, s) })
 }
 
+// Prove has the peer prove its piece.
+func (w *peerWriter) Prove(ctx context.Context, q hemera.ProofRequest) (hemera.PieceProof, error) {
+	return over(ctx, w.line, func(ctx context.Context) (hemera.PieceProof, error) {
+		return w.PeerWriter.(interface {
+			Prove(context.Context, hemera.ProofRequest) (hemera.PieceProof, error)
+		}).Prove(ctx, q)
+	})
+}
+
 // Abort asks the peer to remove the piece; when that is lost the peer sees the connection end.
 func (w *peerWriter) Abort() {
 	w.line.peers.forget(w)

@@ -6,10 +6,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"hemera"
 	"hemera/app/copy"
+	"hemera/app/daemon"
 	"hemera/app/direct"
 	"hemera/app/pieces"
 	"hemera/platform/vfs"
@@ -19,19 +21,24 @@ import (
 // directLayouts are what a client reads from several nodes by itself, and whether it survives the loss of one.
 var directLayouts = map[string]bool{"rs:4+2": true, "lrc:3+1+1": true, "stripe:4": false}
 
-// TestDirectReadSurvivesANode: a node with data ends while a client reads from it and the others. What has parity is read to
-// its end, what has none is an error.
-func TestDirectReadSurvivesANode(t *testing.T) {
-	t.Parallel()
+// member is a node of a cluster, and what ends it.
+type member struct {
+	*daemon.Node
+	stop func()
+}
+
+// tenNodes run a manager and ten nodes with a disk each, as processes of their own would.
+func tenNodes(t *testing.T) (*joined, map[hemera.NodeID]member) {
+	t.Helper()
 	j := startManager(t)
-	stops := map[hemera.NodeID]func(){}
+	members := map[hemera.NodeID]member{}
 	for range 10 {
 		n, err := j.open(t.TempDir(), j.token(0))
 		if err != nil {
 			t.Fatal(err)
 		}
 		stop := j.run(n)
-		stops[n.ID()] = stop
+		members[n.ID()] = member{n, stop}
 	}
 	until(t, "the disks are there", func() bool {
 		v, err := j.manager.View(t.Context())
@@ -43,6 +50,69 @@ func TestDirectReadSurvivesANode(t *testing.T) {
 		}
 		return err == nil && writable == 10
 	})
+	return j, members
+}
+
+// TestDirectWriteSurvivesANode: a node with a piece ends while a client writes to it and the others. Another disk takes the
+// piece, and the file is whole.
+func TestDirectWriteSurvivesANode(t *testing.T) {
+	t.Parallel()
+	j, members := tenNodes(t)
+	c := xrootd.New(xrootd.Options{})
+	t.Cleanup(func() { _ = c.Close() })
+	d := direct.New(c, direct.Options{Mode: direct.Always})
+	t.Cleanup(func() { _ = d.Close() })
+	for _, layout := range []string{"rs:4+2", "lrc:3+1+1"} {
+		path := "/" + layout
+		want := content(path, 24<<20+5)
+		w, err := d.Create(t.Context(), urlAt(t, j.manager.Addr, path+"?hem.layout="+layout), xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644, Size: int64(len(want))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(want[:12<<20]); err != nil || !w.Direct() {
+			t.Fatalf("direct %v, %v", w.Direct(), err)
+		}
+		// The head has the write and perhaps a piece; a node that has one work has a piece.
+		for id, m := range members {
+			if m.Status().Pending == 1 && !strings.HasSuffix(w.Head(), m.Addr) {
+				m.stop()
+				delete(members, id)
+				break
+			}
+		}
+		if _, err := w.Write(want[12<<20:]); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		info, failed := j.manager.FileInfo(t.Context(), path)
+		l, _ := hemera.ParseLayout(layout, 0)
+		if failed != nil || len(info.Pieces) != int(l.Pieces) {
+			t.Errorf("%s: %d pieces, %v", layout, len(info.Pieces), failed)
+		}
+		for _, p := range info.Pieces {
+			if _, runs := members[p.Disk.Node]; !runs {
+				t.Errorf("%s: piece %d is on node %d, which has ended", layout, p.Piece.Index, p.Disk.Node)
+			}
+		}
+		var got bytes.Buffer
+		f, err := c.Open(t.Context(), urlAt(t, j.manager.Addr, path), xrootd.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(&got, f.NewReader(t.Context(), 0, hemera.FileSizeMax)); err != nil || !bytes.Equal(got.Bytes(), want) {
+			t.Errorf("%s: %d of %d bytes, %v", layout, got.Len(), len(want), err)
+		}
+		_ = f.Close(t.Context())
+	}
+}
+
+// TestDirectReadSurvivesANode: a node with data ends while a client reads from it and the others. What has parity is read to
+// its end, what has none is an error.
+func TestDirectReadSurvivesANode(t *testing.T) {
+	t.Parallel()
+	j, members := tenNodes(t)
 	c := xrootd.New(xrootd.Options{})
 	t.Cleanup(func() { _ = c.Close() })
 	d := direct.New(c, direct.Options{Mode: direct.Always})
@@ -65,7 +135,7 @@ func TestDirectReadSurvivesANode(t *testing.T) {
 		}
 		for _, p := range info.Pieces {
 			if p.Piece.Index == 2 {
-				stops[p.Disk.Node]()
+				members[p.Disk.Node].stop()
 			}
 		}
 		for err == nil {
