@@ -117,13 +117,18 @@ func (f *File) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return done, nil
 }
 
-// Close ends all use. It tells the head as [xrootd.File.Close] does, and does not wait for nodes.
+// Close ends all use. It waits for no node but the head, as [xrootd.File.Close] does, and not for the head if the file was read
+// without it: it may have stopped meanwhile, and has nothing to say.
 func (f *File) Close(ctx context.Context) error {
 	f.mu.Lock()
 	old := f.pieces
 	f.pieces, f.closed = nil, true
 	f.mu.Unlock()
-	leave(old)
+	if old != nil {
+		leave(old)
+		f.head.Release()
+		return nil
+	}
 	return f.head.Close(ctx)
 }
 
