@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/ahead"
 	"hemera/errs"
 	"hemera/rules/checksum"
 )
@@ -63,6 +64,9 @@ type Host struct {
 	// SmallBytes is how much memory short contents may take in all that are still being written; 64 MiB if
 	// 0, none if negative.
 	SmallBytes int64
+
+	// Ahead bounds what is read ahead of callers that read coded files in order. Without it nothing is.
+	Ahead ahead.Budget
 
 	Counters Counters
 

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hemera"
+	"hemera/core/transfer/ahead"
 	"hemera/errs"
 	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
@@ -69,6 +70,26 @@ func (c pieceContent) ReadPages(p []byte, sums []uint32, off int64) (int, error)
 
 // NextData implements source: holes are not looked for.
 func (c pieceContent) NextData(off int64) (int64, error) { return off, nil }
+
+// readAhead returns what reads ahead of a caller, nil where the node does not.
+func (s *stripes) readAhead() *ahead.Reader {
+	r := s.reader
+	if r.host.Ahead.Max <= 0 {
+		return nil
+	}
+	var here layout.Set // what is on this node
+	for _, o := range r.replicas {
+		if r.host.local(o.target) {
+			here = here.With(int(o.target.Index))
+		}
+	}
+	block, data := int64(s.layout.BlockSize), int64(s.layout.Data)
+	return ahead.New(ahead.File{
+		Size: r.cap.Size, Block: block, Row: block * data, Fetch: s.read,
+		Here:  func(off int64) bool { return here.Has(int(off / block % data)) },
+		Begin: r.calls.begin, Done: r.calls.done,
+	}, &r.host.Ahead)
+}
 
 // read reads what lies within the file, from several pieces at once. After an error p has anything.
 func (s *stripes) read(p []byte, sums []uint32, off int64) error {
