@@ -61,7 +61,7 @@ network: build ## the same against a manager and three nodes in network namespac
 	@scripts/setup.sh clients python peers
 	@scripts/test.sh network
 
-clients: build ## stock clients: xrdcp, xrdfs, Python, fsspec, uproot, gfal2, xrootdfs
+clients: build ## stock clients (xrdcp, xrdfs, Python, fsspec, uproot, gfal2, xrootdfs), on the usual layout and on rs:4+2, or LAYOUTS as above
 	@scripts/setup.sh clients python peers
 	@scripts/test.sh clients
 

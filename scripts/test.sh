@@ -91,22 +91,29 @@ suite() {
 conformance() { with_up suite; }
 
 # layouts is the same in directories whose files are stored in other ways: LAYOUTS="rs:4+2 stripe:4" chooses, LAYOUTS=all are all kinds.
-# shellcheck disable=SC2086 # a list
+# The other copy of the suite runs only with LAYOUTS.
+# shellcheck disable=SC2046 # a list
 layouts() {
-	local list=${LAYOUTS:-rs:4+2}
-	[ "$list" != all ] || list="plain replica:2 rs:2+1 rs:4+2 rs:10+4 stripe:4 lrc:6+2+2"
-	UP_NODES=16 with_up each_layout $list
+	[ -n "${LAYOUTS:-}" ] || another=
+	UP_NODES=16 with_up each_layout suite $(chosen)
 }
 
-# each_layout LAYOUT...: runs the suite in a directory for each; the other copy of the suite only with LAYOUTS.
+# chosen are the layouts of LAYOUTS, or a usual one.
+chosen() {
+	local list=${LAYOUTS:-rs:4+2}
+	[ "$list" != all ] || list="plain replica:2 rs:2+1 rs:4+2 rs:10+4 stripe:4 lrc:6+2+2"
+	echo "$list"
+}
+
+# each_layout COMMAND LAYOUT...: runs the command with URL naming a directory of each layout.
 each_layout() {
-	local layout dir status=0 root=$URL
-	[ -n "${LAYOUTS:-}" ] || another=
+	local command=$1 layout dir status=0 root=$URL
+	shift
 	for layout; do
 		dir=${layout//[:+]/-}
 		say "$layout"
 		bin/hemera --url "$root" mkdir "/$dir" && bin/hemera --url "$root" attr set "sys.forced.layout=$layout" "/$dir" || return 1
-		URL=$root//$dir suite || status=1
+		URL=$root//$dir "$command" || status=1
 	done
 	return $status
 }
@@ -114,7 +121,20 @@ each_layout() {
 # network is the same against a manager and three nodes in network namespaces, and what users of another machine have.
 network() { scripts/netcluster.sh bash -c 'scripts/remote.sh && scripts/test.sh suite'; }
 
-clients() { with_up bash -c 'scripts/clients.sh "$URL//" && { scripts/xrootdfs.sh "$URL//" || [ $? = 77 ]; } && { scripts/stocktpc.sh "$URL//" || [ $? = 77 ]; }'; }
+# clients are stock clients, with the layout that new files usually have, then with others: LAYOUTS as for layouts.
+# shellcheck disable=SC2046 # a list
+clients() {
+	say "the usual layout" && with_up stock_clients && UP_NODES=16 with_up each_layout stock_clients $(chosen)
+}
+
+# stock_clients runs all of them on URL.
+stock_clients() {
+	local script status=0
+	for script in clients bins xrootdfs stocktpc; do
+		"scripts/$script.sh" "$URL//" || [ $? = 77 ] || status=1
+	done
+	return $status
+}
 
 crash() { $go test -count=1 -v -timeout 10m ./test/conform/crash/ -args -hemera "$PWD/bin/hemera"; }
 

@@ -121,34 +121,17 @@ func (s *Store) PutConversion(ctx context.Context, c hemera.Conversion) error {
 
 // RemoveConversion forgets a request. One that is not there is no error.
 func (s *Store) RemoveConversion(ctx context.Context, id uint64) error {
-	if err := s.take(ctx); err != nil {
-		return err
-	}
-	defer s.give()
-	// Memory follows the store: after an error the request is still there, and is removed by another call.
-	if err := s.erase(ctx, conversionKey(id)); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.conversions, id)
-	return nil
+	return s.forget(ctx, conversionKey(id), func() { delete(s.conversions, id) })
 }
 
 // put makes a request durable. The caller has the turn.
 func (s *Store) put(ctx context.Context, c hemera.Conversion) error {
-	if err := s.save(ctx, conversionKey(c.ID), c); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	// A value, so that nobody changes what others have read.
-	s.conversions[c.ID] = c
-	return nil
+	return s.save(ctx, conversionKey(c.ID), c, func() { s.conversions[c.ID] = c })
 }
 
-// save makes a record durable. The caller has the turn.
-func (s *Store) save(ctx context.Context, key string, record any) error {
+// save makes a record durable, then calls known, which takes it into memory, under the lock. The caller has the turn.
+func (s *Store) save(ctx context.Context, key string, record any, known func()) error {
 	// JSON, as the records of the cluster: a person can read it, and fields can be added.
 	value, err := json.Marshal(record)
 	if err != nil {
@@ -156,24 +139,34 @@ func (s *Store) save(ctx context.Context, key string, record any) error {
 	}
 	var b kv.Batch
 	b.Put([]byte(key), value)
-	return s.commit(ctx, &b)
+	return s.commit(ctx, &b, known)
 }
 
-// erase removes a record durably. The caller has the turn.
-func (s *Store) erase(ctx context.Context, key string) error {
+// forget removes a record durably, then calls gone, which removes it from memory, under the lock.
+func (s *Store) forget(ctx context.Context, key string, gone func()) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.give()
 	var b kv.Batch
 	b.Delete([]byte(key))
-	return s.commit(ctx, &b)
+	return s.commit(ctx, &b, gone)
 }
 
-// commit stores a batch and waits for the sync.
-func (s *Store) commit(ctx context.Context, b *kv.Batch) error {
+// commit stores a batch, waits for the sync, and has memory follow: after an error it is as before.
+func (s *Store) commit(ctx context.Context, b *kv.Batch, follow func()) error {
 	ticket, err := s.writer.Enqueue(b)
 	if err != nil {
 		return errs.Wrap(err, "requests.Commit", "")
 	}
 	// The batch is on its way whether the caller still waits or not, and memory must follow it.
-	return errs.Wrap(ticket.Wait(context.WithoutCancel(ctx)), "requests.Commit", "")
+	if err := ticket.Wait(context.WithoutCancel(ctx)); err != nil {
+		return errs.Wrap(err, "requests.Commit", "")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	follow()
+	return nil
 }
 
 // take waits until no other change is under way.

@@ -54,28 +54,11 @@ func (s *Store) PutRuleTree(ctx context.Context, t hemera.RuleTree) error {
 		return errs.New(errs.Overloaded, "requests.PutRuleTree", "fid:"+t.Dir.String(), fmt.Sprintf("%d directories have lifecycle rules already", treesMax)).
 			WithRemedy("set the rules at a directory above: they hold for all that is below it")
 	}
-	// Memory follows the store: after an error what was known before is still there.
-	if err := s.save(ctx, treeKey(t.Dir), t); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.trees[t.Dir] = t
-	return nil
+	return s.save(ctx, treeKey(t.Dir), t, func() { s.trees[t.Dir] = t })
 }
 
 // RemoveRuleTree forgets a directory that has no rules any more. One that is not known is no error.
 func (s *Store) RemoveRuleTree(ctx context.Context, dir hemera.FileID) error {
-	if err := s.take(ctx); err != nil {
-		return err
-	}
-	defer s.give()
 	// A directory that gets rules again is put again.
-	if err := s.erase(ctx, treeKey(dir)); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.trees, dir)
-	return nil
+	return s.forget(ctx, treeKey(dir), func() { delete(s.trees, dir) })
 }

@@ -2,7 +2,6 @@ package manager
 
 import (
 	"context"
-	"time"
 
 	"hemera"
 	"hemera/core/netwatch"
@@ -12,17 +11,10 @@ import (
 // watchNetwork judges what nodes counted of their networks until the context ends, and has the cluster know their weights. It
 // steps as often as nodes sample. The two are not in step with each other: a node whose sample is late counts in the next one.
 func (p *parts) watchNetwork(ctx context.Context) error {
-	tick := time.NewTicker(hemera.NetworkInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			// The view is of before the step: a node that joined meanwhile has nothing to be judged by yet.
-			p.cluster.Weigh(p.network.Step(p.cluster.View(), p.now()))
-		}
-	}
+	return every(ctx, hemera.NetworkInterval, func() {
+		// The view is of before the step: a node that joined meanwhile has nothing to be judged by yet.
+		p.cluster.Weigh(p.network.Step(p.cluster.View(), p.now()))
+	})
 }
 
 // Network implements hemera.StatusAdmin. The weights of its rows and those of the view are of the same step, but for the moment

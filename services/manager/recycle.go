@@ -81,16 +81,7 @@ const (
 
 // expire holds the bounds of bins until the context ends.
 func (r *recycler) expire(ctx context.Context) error {
-	ticker := time.NewTicker(expireTime)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			r.expireAll(ctx)
-		}
-	}
+	return every(ctx, expireTime, func() { r.expireAll(ctx) })
 }
 
 // expireAll purges all that the rules do not keep any more. What fails is tried again with the next tick.

@@ -184,17 +184,8 @@ type ask struct {
 
 // sweep frees locks whose time is over, and has the heads of old ones asked.
 func (wa *writeAdmin) sweep(ctx context.Context) error {
-	ticker := time.NewTicker(sweepTime)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			// The table is walked without the lock of the questions, stripe by stripe, so opens are held up for moments only.
-			wa.asks.set(wa.pending.look(wa.now()))
-		}
-	}
+	// The table is walked without the lock of the questions, stripe by stripe, so opens are held up for moments only.
+	return every(ctx, sweepTime, func() { wa.asks.set(wa.pending.look(wa.now())) })
 }
 
 // look frees the locks whose time is over and returns the writes whose heads are to be asked.

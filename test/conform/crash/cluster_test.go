@@ -9,12 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"hemera/platform/xrootd"
+	"hemera/test/fixture/process"
 )
 
 var program = flag.String("hemera", "", "the hemera program to test")
@@ -31,8 +30,8 @@ type cluster struct {
 	t       *testing.T
 	dir     string
 	url     string
-	manager *server
-	nodes   []*server
+	manager *process.Server
+	nodes   []*process.Server
 	client  *xrootd.Client
 }
 
@@ -50,7 +49,7 @@ func newCluster(t *testing.T) *cluster {
 	port := freePort(t)
 	c.url = fmt.Sprintf("root://127.0.0.1:%d", port)
 	c.manager = c.server("manager", "manager", "--data", filepath.Join(c.dir, "manager"), "--port", fmt.Sprint(port), "--log-level", "info")
-	c.manager.start()
+	c.manager.Start()
 	c.await("the manager", func() bool { _, err := c.admin("ns", "stat"); return err == nil })
 	token, err := c.admin("token", "create", "--uses", fmt.Sprint(nodes))
 	if err != nil {
@@ -64,7 +63,7 @@ func newCluster(t *testing.T) *cluster {
 		n := c.server(name, "node", "--data", filepath.Join(c.dir, name), "--port", fmt.Sprint(freePort(t)),
 			"--join", strings.TrimSpace(token), "--disk", c.disk(i))
 		c.nodes = append(c.nodes, n)
-		n.start()
+		n.Start()
 	}
 	c.awaitOnline()
 	c.client = xrootd.New(xrootd.Options{App: "crash", RetryFor: 20 * time.Second, Stall: 20 * time.Second})
@@ -104,81 +103,20 @@ func (c *cluster) awaitOnline() {
 	})
 }
 
-func (c *cluster) servers() []*server { return append([]*server{c.manager}, c.nodes...) }
+func (c *cluster) servers() []*process.Server {
+	return append([]*process.Server{c.manager}, c.nodes...)
+}
 
 // logs prints the end of what each process said.
 func (c *cluster) logs() {
 	for _, s := range c.servers() {
-		s.tail()
+		s.Tail()
 	}
 }
 
-// server is one process, started again and again.
-type server struct {
-	t    *testing.T
-	name string
-	args []string
-	log  string
-
-	mu      sync.Mutex
-	cmd     *exec.Cmd
-	ended   chan struct{}
-	killing bool
-}
-
-func (c *cluster) server(name string, args ...string) *server {
-	s := &server{t: c.t, name: name, args: args, log: filepath.Join(c.dir, name+".log")}
-	c.t.Cleanup(s.kill)
-	return s
-}
-
-func (s *server) start() {
-	s.t.Helper()
-	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer log.Close()
-	cmd := exec.Command(*program, s.args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cmd, s.killing, s.ended = cmd, false, make(chan struct{})
-	ended := s.ended
-	go func() {
-		err := cmd.Wait()
-		s.mu.Lock()
-		killing := s.killing
-		s.mu.Unlock()
-		if !killing {
-			s.t.Errorf("%s ended by itself: %v", s.name, err)
-			s.tail()
-		}
-		close(ended)
-	}()
-}
-
-// kill ends the process at once, and what it may have started.
-func (s *server) kill() {
-	s.mu.Lock()
-	cmd, ended := s.cmd, s.ended
-	s.killing, s.cmd = true, nil
-	s.mu.Unlock()
-	if cmd == nil {
-		return
-	}
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	<-ended
-}
-
-func (s *server) tail() {
-	text, _ := os.ReadFile(s.log)
-	const most = 4000
-	s.t.Logf("--- the end of %s:\n%s", filepath.Base(s.log), text[max(0, len(text)-most):])
+// server is a process that is not started yet.
+func (c *cluster) server(name string, args ...string) *process.Server {
+	return process.New(c.t, filepath.Join(c.dir, name+".log"), func() *exec.Cmd { return exec.Command(*program, args...) })
 }
 
 func freePort(t *testing.T) int {

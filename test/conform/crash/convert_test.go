@@ -48,8 +48,8 @@ func TestConversionSurvivesKills(t *testing.T) {
 			now := count()
 			return now != "" && (now != last || now == fmt.Sprint(len(sizes)))
 		})
-		s.kill()
-		s.start()
+		s.Kill()
+		s.Start()
 	}
 	c.awaitOnline()
 	// Files that met a killed node are tried again after a while; another request does not wait.

@@ -42,10 +42,10 @@ func TestKilledUnderLoad(t *testing.T) {
 	kills := 0
 	for pause(ctx, rng, 2*time.Second) {
 		victim := c.servers()[rng.IntN(1+nodes)]
-		victim.kill()
+		victim.Kill()
 		kills++
 		pause(ctx, rng, 2*time.Second)
-		victim.start()
+		victim.Start()
 		if rng.IntN(2) == 0 {
 			c.awaitOnline()
 		}

@@ -63,10 +63,10 @@ func TestNodeDiesWhileItIsRead(t *testing.T) {
 		}
 		if i < nodes { // one of them is the one that was just read from
 			if i > 0 {
-				c.nodes[i-1].start()
+				c.nodes[i-1].Start()
 				c.awaitOnline()
 			}
-			c.nodes[i].kill()
+			c.nodes[i].Kill()
 		}
 	}
 }
@@ -96,13 +96,13 @@ func TestNodeDiesWhileXrdcpWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.await("some bytes of the file", func() bool { return c.pending() > 1<<20 })
-		c.nodes[victim].kill()
+		c.nodes[victim].Kill()
 		err := cmd.Wait()
 		cancel()
-		c.nodes[victim].start()
+		c.nodes[victim].Start()
 		c.awaitOnline()
 		there := c.whole(name, data)
-		t.Logf("%s killed: xrdcp: %v; the file is there: %t", c.nodes[victim].name, err, there)
+		t.Logf("%s killed: xrdcp: %v; the file is there: %t", c.nodes[victim].Name(), err, there)
 		if err == nil && !there {
 			c.logs()
 			t.Errorf("xrdcp says it wrote %s, and it is not there: %s", name, out.String())

@@ -11,18 +11,6 @@ import (
 	"hemera/platform/xrootd"
 )
 
-// freeze has the process stand still until it is killed, or told to go on.
-func (s *server) freeze() { s.signal(syscall.SIGSTOP) }
-func (s *server) thaw()   { s.signal(syscall.SIGCONT) }
-
-func (s *server) signal(sig syscall.Signal) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := syscall.Kill(-s.cmd.Process.Pid, sig); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
 // sealed is how many sealed pieces the disks have.
 func (c *cluster) sealed() (count int) {
 	for i := range nodes {
@@ -58,21 +46,21 @@ func TestHeadDiesBetweenSealAndCommit(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := c.sealed()
-		c.manager.freeze()
+		c.manager.Signal(syscall.SIGSTOP)
 		closed := make(chan error, 1)
 		go func() { closed <- f.Close(ctx) }()
 		c.await("the pieces sealed", func() bool { return c.sealed() == before+2 })
 		for _, n := range c.nodes {
-			n.kill()
+			n.Kill()
 		}
 		if one.forgets {
-			c.manager.kill()
-			c.manager.start()
+			c.manager.Kill()
+			c.manager.Start()
 		} else {
-			c.manager.thaw()
+			c.manager.Signal(syscall.SIGCONT)
 		}
 		for _, n := range c.nodes {
-			n.start()
+			n.Start()
 		}
 		c.awaitOnline()
 		err = <-closed

@@ -9,26 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 )
-
-// stop ends the process as an upgrade does.
-func (s *server) stop() {
-	s.t.Helper()
-	s.mu.Lock()
-	cmd, ended := s.cmd, s.ended
-	s.killing, s.cmd = true, nil
-	s.mu.Unlock()
-	if err := syscall.Kill(cmd.Process.Pid, syscall.SIGTERM); err != nil {
-		s.t.Fatal(err)
-	}
-	<-ended
-	if code := cmd.ProcessState.ExitCode(); code != 0 {
-		s.t.Errorf("%s was stopped, and ended with %d", s.name, code)
-		s.tail()
-	}
-}
 
 // TestUpgradeUnderLoad stops and starts every process in turn, as the manual says, while xrdcp copies files to the
 // cluster and back. No copy that began fails, and none has another content.
@@ -74,9 +56,9 @@ func TestUpgradeUnderLoad(t *testing.T) {
 		c.await("copies go on", func() bool { return done.Load() >= before+copiers || t.Failed() })
 	}
 	progress()
-	for _, s := range append([]*server{c.manager}, c.nodes...) {
-		s.stop()
-		s.start()
+	for _, s := range c.servers() {
+		s.Stop()
+		s.Start()
 		c.awaitOnline()
 		progress()
 	}

@@ -6,14 +6,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"hemera/test/fixture/lan"
+	"hemera/test/fixture/process"
 )
 
 const (
@@ -34,7 +33,7 @@ type cluster struct {
 	t       *testing.T
 	dir     string
 	url     string
-	servers []*server
+	servers []*process.Server
 }
 
 // newCluster starts everything and waits until all disks are there.
@@ -121,93 +120,25 @@ func (c *cluster) awaitOnline() {
 	})
 }
 
-// server is one process, started again and again.
-type server struct {
-	c    *cluster
-	host int
-	args []string
-	log  string
-
-	mu      sync.Mutex // guards the process
-	cmd     *exec.Cmd  // nil while it is dead
-	ended   chan struct{}
-	killing bool
-}
-
 // add starts a server on the next host.
 func (c *cluster) add(args ...string) {
 	c.t.Helper()
 	host := len(c.servers)
-	s := &server{c: c, host: host, args: append(args, "--listen", lan.Address(host)), log: filepath.Join(c.dir, fmt.Sprint(host, ".log"))}
+	args = append(args, "--listen", lan.Address(host))
+	s := process.New(c.t, filepath.Join(c.dir, fmt.Sprint(host, ".log")), func() *exec.Cmd { return c.Command(host, *program, args...) })
 	c.servers = append(c.servers, s)
 	c.t.Cleanup(func() {
-		s.kill()
 		if c.t.Failed() {
-			text, _ := os.ReadFile(s.log)
-			c.t.Logf("--- the end of server %d\n%s", host, text[max(0, len(text)-3000):])
+			s.Tail()
 		}
 	})
-	s.start()
-}
-
-// start starts the process.
-func (s *server) start() {
-	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		s.c.t.Error(err)
-		return
-	}
-	defer log.Close()
-	cmd := s.c.Command(s.host, *program, s.args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		s.c.t.Error(err)
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ended := make(chan struct{})
-	s.cmd, s.killing, s.ended = cmd, false, ended
-	go func() {
-		err := cmd.Wait()
-		s.mu.Lock()
-		killing := s.killing
-		s.mu.Unlock()
-		if !killing {
-			s.c.t.Errorf("server %d ended by itself: %v", s.host, err)
-		}
-		close(ended)
-	}()
-}
-
-// kill ends the process at once.
-func (s *server) kill() {
-	s.mu.Lock()
-	cmd, ended := s.cmd, s.ended
-	s.killing, s.cmd = true, nil
-	s.mu.Unlock()
-	if cmd == nil {
-		return
-	}
-	_ = cmd.Process.Kill()
-	<-ended
-}
-
-// signal sends the process a signal.
-func (s *server) signal(signal syscall.Signal) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cmd != nil {
-		_ = s.cmd.Process.Signal(signal)
-	}
+	s.Start()
 }
 
 // said counts the lines of all logs that have a message.
 func (c *cluster) said(message string) (count int) {
 	for _, s := range c.servers {
-		text, _ := os.ReadFile(s.log)
-		count += strings.Count(string(text), `"msg":"`+message+`"`)
+		count += strings.Count(s.Log(), `"msg":"`+message+`"`)
 	}
 	return count
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"hemera/test/fixture/process"
 )
 
 // nemesis makes things go wrong, several at a time.
@@ -53,11 +55,11 @@ func (n *nemesis) run(ctx context.Context, damage *damager) {
 func (n *nemesis) choose(host int) (string, func(ctx context.Context)) {
 	s, long := n.c.servers[host], n.between(time.Second, 12*time.Second)
 	if host == 0 { // clients cannot do anything without the manager, so it is away for a short while
-		return "manager killed", func(ctx context.Context) { s.kill(); wait(ctx, long/4); s.start() }
+		return "manager killed", func(ctx context.Context) { s.Kill(); wait(ctx, long/4); s.Start() }
 	}
 	switch n.rng.IntN(5) {
 	case 0:
-		return "hung", func(ctx context.Context) { s.signal(syscall.SIGSTOP); wait(ctx, long); s.signal(syscall.SIGCONT) }
+		return "hung", func(ctx context.Context) { s.Signal(syscall.SIGSTOP); wait(ctx, long); s.Signal(syscall.SIGCONT) }
 	case 1:
 		return "slow", func(ctx context.Context) { n.slow(ctx, s, long) }
 	case 2:
@@ -66,15 +68,15 @@ func (n *nemesis) choose(host int) (string, func(ctx context.Context)) {
 		stop := n.c.LoseSent(host, 0.05) // by the test's goroutine, as it may skip the test
 		return "losing packets", func(ctx context.Context) { wait(ctx, long); stop() }
 	}
-	return "killed", func(ctx context.Context) { s.kill(); wait(ctx, long); s.start() }
+	return "killed", func(ctx context.Context) { s.Kill(); wait(ctx, long); s.Start() }
 }
 
 // slow lets a process run a tenth of the time.
-func (n *nemesis) slow(ctx context.Context, s *server, long time.Duration) {
+func (n *nemesis) slow(ctx context.Context, s *process.Server, long time.Duration) {
 	for end := time.Now().Add(long); time.Now().Before(end) && ctx.Err() == nil; {
-		s.signal(syscall.SIGSTOP)
+		s.Signal(syscall.SIGSTOP)
 		wait(ctx, 90*time.Millisecond)
-		s.signal(syscall.SIGCONT)
+		s.Signal(syscall.SIGCONT)
 		wait(ctx, 10*time.Millisecond)
 	}
 }

@@ -88,12 +88,12 @@ func calm(t *testing.T, c *cluster, list []*worker) {
 	}
 	// What nobody reads, parity above all, is found by a scrub. It begins a minute after a node's start.
 	for i, s := range c.servers[1:] {
-		s.kill()
+		s.Kill()
 		_ = os.Remove(filepath.Join(c.disk(i), "pieces", ".hemera-scrub"))
 	}
 	bad := len(c.bad())
 	for _, s := range c.servers[1:] {
-		s.start()
+		s.Start()
 	}
 	c.awaitOnline()
 	took := c.await("every bad piece is repaired or removed", func() bool { return len(c.bad()) == 0 })

@@ -18,15 +18,19 @@ type diskSource interface {
 	Jobs(context.Context) ([]hemera.JobStatus, error)
 }
 
-// loadDisks makes the record of each disk. View and jobs are asked one after the other, so a job may be newer than the
-// view.
-// It makes two requests, whatever the number of disks.
-func loadDisks(ctx context.Context, m diskSource) ([]output.Record, error) {
+// viewAndJobs asks for the cluster and for what works on its disks, one after the other, so a job may be newer than the view.
+func viewAndJobs(ctx context.Context, m diskSource) (*hemera.View, []hemera.JobStatus, error) {
 	v, err := m.View(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	jobs, err := m.Jobs(ctx)
+	return v, jobs, err
+}
+
+// loadDisks makes the record of each disk. It makes two requests, whatever the number of disks.
+func loadDisks(ctx context.Context, m diskSource) ([]output.Record, error) {
+	v, jobs, err := viewAndJobs(ctx, m)
 	if err != nil {
 		return nil, err
 	}

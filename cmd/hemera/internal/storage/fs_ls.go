@@ -84,11 +84,7 @@ node's host or host:port, a space or a group.`,
 // The rows have the keys of the table and of the job only. Disks that were removed are remembered with the address and path
 // that they had.
 func withJobs(ctx context.Context, m diskSource, disks []output.Record) ([]output.Record, error) {
-	v, err := m.View(ctx)
-	if err != nil {
-		return nil, err
-	}
-	jobs, err := m.Jobs(ctx)
+	v, jobs, err := viewAndJobs(ctx, m)
 	if err != nil {
 		return nil, err
 	}

@@ -21,11 +21,7 @@ func nodeLsCommand(e *cli.Env) *cobra.Command {
   hemera node ls --io      rates and loads, summed over a node's disks`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				v, err := m.View(ctx)
-				if err != nil {
-					return err
-				}
-				jobs, err := m.Jobs(ctx)
+				v, jobs, err := viewAndJobs(ctx, m)
 				if err != nil {
 					return err
 				}

@@ -24,11 +24,7 @@ func nodeStatusCommand(e *cli.Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				v, err := m.View(ctx)
-				if err != nil {
-					return err
-				}
-				jobs, err := m.Jobs(ctx)
+				v, jobs, err := viewAndJobs(ctx, m)
 				if err != nil {
 					return err
 				}

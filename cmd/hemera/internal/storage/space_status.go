@@ -21,7 +21,7 @@ func spaceStatusCommand(e *cli.Env) *cobra.Command {
   hemera space status default -j | jq .result[0].cfg`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				v, err := m.View(ctx)
+				v, jobs, err := viewAndJobs(ctx, m)
 				if err != nil {
 					return err
 				}
@@ -29,10 +29,6 @@ func spaceStatusCommand(e *cli.Env) *cobra.Command {
 				if !ok {
 					return errs.New(errs.NotFound, "hemera.SpaceStatus", args[0], "there is no such space").
 						WithRemedy("hemera space ls shows the spaces there are")
-				}
-				jobs, err := m.Jobs(ctx)
-				if err != nil {
-					return err
 				}
 				r := spaceRecord(v, s, jobs)
 				return e.Printer().One(cli.ColumnsOf(r), r)
