@@ -17,7 +17,7 @@ import (
 type checker struct{ engine *Engine }
 
 // Check has every piece of a file read and verified. With repair, bad pages are rewritten from good
-// pieces, and pieces that are missing or wrong are made again elsewhere.
+// pieces, and pieces that are missing or wrong are made again elsewhere. What stays bad waits for repair like any bad piece.
 func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) ([]hemera.PieceCheck, error) {
 	view := ck.engine.Cluster.View()
 	checks := make([]hemera.PieceCheck, len(entry.Pieces))
@@ -47,6 +47,12 @@ func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) (
 			if checks[i] = ck.repair(ctx, entry, c, bad); checks[i].OK {
 				bad = slices.DeleteFunc(bad, func(d hemera.DiskID) bool { return d == c.Piece.Disk })
 			}
+		}
+	}
+	for _, c := range checks {
+		// Nobody else would find it soon. If nothing good is left for it, the file counts as lost from then on.
+		if !c.OK && !c.Repaired && !c.Offline {
+			ck.engine.RepairPieces(pieceOn(entry, c.Piece))
 		}
 	}
 	return checks, ctx.Err()

@@ -70,6 +70,25 @@ func (r *rig) wantLost(what string, paths ...string) {
 	}
 }
 
+// TestACheckRemembersWhatItCannotRepair: no read and no scrub has found the pieces before.
+func TestACheckRemembersWhatItCannotRepair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, 1)
+		defer r.start()()
+		e := r.write("/f", 10)
+		for _, p := range e.Pieces {
+			d, _ := r.m.cluster.View().Disk(p.Disk)
+			r.node(d.Node).ruin(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}, true)
+		}
+		checks, err := r.m.CheckFile(t.Context(), "/f", true)
+		if err != nil || len(checks) != 2 || checks[0].OK || checks[1].OK {
+			t.Fatalf("checks %+v: %v", checks, err)
+		}
+		time.Sleep(time.Minute)
+		r.wantLost("checked", "/f")
+	})
+}
+
 // TestFilesWithoutAGoodPieceAreLost: all pieces are there, on disks in good order, and bad.
 func TestFilesWithoutAGoodPieceAreLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

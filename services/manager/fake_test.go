@@ -306,12 +306,15 @@ func (n *fakeNode) execute(o hemera.Order) hemera.OrderResult {
 		if !ok {
 			return fail(errs.NotFound, "no such piece")
 		}
-		sums := stat.Checksums
+		sums, bad := stat.Checksums, n.badPages
+		if n.isRuined(o.Piece) {
+			bad++
+		}
 		if o.Checksum == hemera.MD5 {
 			sum, _ := hemera.MakeChecksum(hemera.MD5, make([]byte, 16))
 			sums = append(slices.Clone(sums), sum)
 		}
-		return hemera.OrderResult{ID: o.ID, Pieces: []hemera.PieceStat{stat}, Checksums: sums, Bytes: stat.Size, BadPages: n.badPages}
+		return hemera.OrderResult{ID: o.ID, Pieces: []hemera.PieceStat{stat}, Checksums: sums, Bytes: stat.Size, BadPages: bad}
 	case hemera.OrderConvert:
 		return n.convert(o)
 	case hemera.OrderInventory:

@@ -48,7 +48,10 @@ func (c *client) setUp(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.setLayouts(ctx)
+	if err := c.setLayouts(ctx); err != nil {
+		return err
+	}
+	return c.setKeeping(ctx)
 }
 
 // run works until the context ends; what is begun is ended.
@@ -68,6 +71,10 @@ func (c *client) step(ctx context.Context) {
 	path := fmt.Sprintf("%s/f%d", dir, c.rng.IntN(4))
 	if !own {
 		path = fmt.Sprintf("%s/f%d", shared, c.rng.IntN(3))
+	}
+	if c.w.plan.keeps() && c.rng.IntN(6) == 0 {
+		c.revisit(ctx, path)
+		return
 	}
 	// Writes and reads, those with cuts included, are nearly three quarters of all.
 	switch c.rng.IntN(25) {
@@ -233,6 +240,7 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 	}
 	what := contentOf(p) // what the file holds if the close succeeds
 	attempt := c.w.oracle.begin(path, fmt.Sprintf("%s write #%d", c.name, c.made), what)
+	c.w.oracle.wrote(attempt, h.grant.Permit)
 	doubt, err := h.close(ctx)
 	c.saw("write %s: %s, fxid %s gen %d: %v (doubt %t)", path, what, h.grant.Permit.File.Hex(), h.grant.Permit.Gen, err, doubt)
 	// With a refusal the content must not show to reads from now on. In doubt it may, at any time.

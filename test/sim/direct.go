@@ -13,6 +13,7 @@ import (
 // direct writes the content as `hemera cp` does: this client codes it, sends the pieces to their nodes, and has the head take
 // them. What is left is the close. Nothing was committed if it fails.
 func (h *handle) direct(ctx context.Context, p []byte) error {
+	// A process of its own: the client's connections to nodes are not those of a node.
 	life := newProcess()
 	nodes := newPeers(h.client.w, life, h.client.host)
 	host := &transfer.Host{
@@ -31,6 +32,7 @@ func (h *handle) direct(ctx context.Context, p []byte) error {
 	if err != nil {
 		return err
 	}
+	// Parts that are no multiple of a block, so that rows are cut.
 	for at := 0; at < len(p); at += 100_000 {
 		if err := f.WritePages(p[at:min(at+100_000, len(p))], nil, int64(at)); err != nil {
 			_ = f.End(ctx, hemera.EndAbort)
@@ -41,6 +43,7 @@ func (h *handle) direct(ctx context.Context, p []byte) error {
 }
 
 // adopting is the head of a direct write in the place of a manager.
+// What a node asks a manager for, this client asks the head of its write for.
 type adopting struct{ *handle }
 
 // Commit has the head take the pieces. The close comes later.

@@ -1,7 +1,7 @@
 // Package sim runs a whole cluster in one process from a seed, with faults, and checks it. DESIGN.md says what a run
 // proves and how to replay one.
 //
-// Real parts: manager, namespace, nodes, disks, transfer, maint. Simulated parts: the manager's store (store.go), which
+// Real parts: manager, namespace, nodes, disks, transfer, maint. Simulated parts: the manager's store (simkv), which
 // loses what was not durable; files in memory that know what was synced (drive.go); messages (network.go); processes
 // and machines that end at any moment (process.go, machine.go).
 //
@@ -14,11 +14,17 @@
 // removals, wrong pieces in the place of later copies (plant.go),
 // a node in bad hands (rogue.go), or a manager that starts over an older copy of its store (stale.go).
 //
+// In half of the plans what is removed goes to a recycle bin, or what is replaced stays as a version (kept.go). Clients then also
+// restore what they removed, to other names, put versions back, and purge. The rule of the bin is one that keeps everything,
+// or one of time or size that the bin must hold.
+//
 // Checks during a run: a client never sees content that was not written as a whole or that was refused, and no
 // acknowledged content is lost or changed while at most as many disks are gone as the layout has redundancy (oracle.go).
 // Checks after the faults stop: every file has all its pieces on healthy disks, disks hold nothing else, totals, lists
 // and quotas are exact, fsck finds nothing, and every backup can be restored (settle.go). The pieces of each coded file are read
-// past all servers: its parity agrees with its data (parity.go). At the very end of some runs more drives vanish at once than
+// past all servers: its parity agrees with its data (parity.go). All that bins have is restored and read, what had to be kept is
+// there, and after a purge the space is free (keptjudge.go). In some runs the namespace is lost with all backups then, and made
+// again from the pieces: every file is back with its content, its owner and its layout (rebuilt.go). At the very end of some runs more drives vanish at once than
 // files survive (ruin.go), or more pieces of a file are bad at one page (rot.go): what is lost is told exactly, and nothing
 // else is lost.
 //

@@ -9,6 +9,7 @@ import (
 	"hemera/core/namespace"
 	"hemera/errs"
 	"hemera/services/manager"
+	"hemera/test/sim/simkv"
 )
 
 // managerHost is the manager's name in the network.
@@ -25,7 +26,7 @@ type head struct {
 	*process
 	*manager.Manager
 	tree  *namespace.Namespace // what tests ask beside the manager
-	store *session             // dies with the process
+	store *simkv.Session       // dies with the process
 	err   error                // why it ended by itself; when done is closed
 }
 
@@ -43,7 +44,7 @@ func (h *head) refuses() error {
 // startManager begins a life over what is durable. Its clock may differ from that of the life
 // before.
 func (w *world) startManager(rng *rand.Rand) error {
-	h := &head{process: newProcess(), store: w.device.open(rand.New(rand.NewPCG(rng.Uint64(), 1)))}
+	h := &head{process: newProcess(), store: w.device.Open(rand.New(rand.NewPCG(rng.Uint64(), 1)))}
 	now := w.clock(w.managerSkew)
 	var err error
 	// Few events, so that the log of events is cut while the simulation runs.
@@ -66,7 +67,7 @@ func (w *world) startManager(rng *rand.Rand) error {
 				w.fail("the manager ends by itself: %v", h.err)
 			}
 			// The store first: nothing the process still does may become durable.
-			h.store.die()
+			h.store.Die()
 			h.die()
 		}
 	}()
@@ -82,7 +83,7 @@ func (w *world) killManager() {
 		return
 	}
 	// Store, process, calls: in the other order a call could make something durable after the death.
-	h.store.die()
+	h.store.Die()
 	h.die()
 	h.calls.Wait()
 	<-h.done

@@ -161,11 +161,11 @@ func (n *nemesis) burnManager(ctx context.Context) {
 	}
 	fuse := 1 + n.rng.IntN(20) // changes and waits
 	n.did("the manager's store dies after %d more calls", fuse)
-	h.store.light(fuse)
+	h.store.Light(fuse)
 	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	select {
-	case <-h.store.died:
+	case <-h.store.Died():
 	case <-wait.Done():
 	}
 	n.w.killManager()

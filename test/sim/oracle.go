@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"hemera"
 )
 
 // content names what a path holds: nothing, or certain bytes.
@@ -53,6 +55,10 @@ type oracle struct {
 	now   instant              // of the last tick; grows with each beginning, end and read
 	paths map[string][]*change // of each path ever written, in the order in which the changes began
 	forks []fork               // in order of time; only the last can be open
+
+	contents map[pieceKey][]*change      // writes, by the number and the generation of what they wrote
+	purged   map[hemera.FileID]bool      // what somebody wanted to be gone for good
+	bases    map[hemera.FileID][]*change // writes that change a file, or take its place wherever it is
 }
 
 // fork is a time in which a manager answered that did not know all, and was replaced in the end by one that does
@@ -83,7 +89,9 @@ func (o *oracle) astray(start, end instant) bool {
 }
 
 // newOracle makes an oracle that knows no files.
-func newOracle() *oracle { return &oracle{paths: map[string][]*change{}} }
+func newOracle() *oracle {
+	return &oracle{paths: map[string][]*change{}, contents: map[pieceKey][]*change{}, purged: map[hemera.FileID]bool{}, bases: map[hemera.FileID][]*change{}}
+}
 
 // tick returns the next instant of the oracle's clock.
 // The first instant is 1, so zero can mean "not yet".
@@ -103,6 +111,60 @@ func (o *oracle) begin(path, by string, what ...content) *change {
 	c := &change{what: what, start: o.now, end: never, by: by}
 	o.paths[path] = append(o.paths[path], c)
 	return c
+}
+
+// wrote records which file's generation a write makes, before its close: where the file is later, that is its content.
+func (o *oracle) wrote(c *change, p *hemera.Permit) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	// Two managers at once may give out the same number.
+	k := pieceKey{p.File, p.Gen}
+	o.contents[k] = append(o.contents[k], c)
+	for _, id := range []hemera.FileID{p.File, p.Replaces} {
+		o.bases[id] = append(o.bases[id], c)
+	}
+}
+
+// unsure reports whether a write may still change a file, or take its place: it would follow the file to another name.
+func (o *oracle) unsure(file hemera.FileID) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.open(o.bases[file])
+}
+
+// written is what a file's generation may hold, wherever it is.
+// It is empty for a content that no client wrote.
+func (o *oracle) written(file hemera.FileID, gen hemera.Generation) (what []content) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, c := range o.contents[pieceKey{file, gen}] {
+		what = append(what, c.what...)
+	}
+	return what
+}
+
+// purging records that somebody is about to remove a file for good.
+// Whether that happens does not matter: nothing is promised of the file any more.
+func (o *oracle) purging(file hemera.FileID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.purged[file] = true
+}
+
+// acknowledged lists files that were written and not purged, with who wrote them. What was told a manager that was replaced is
+// left out.
+func (o *oracle) acknowledged() map[hemera.FileID]string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	files := map[hemera.FileID]string{}
+	for k, writes := range o.contents {
+		for _, c := range writes {
+			if c.done && !o.astray(c.start, c.end) && !o.purged[k.file] {
+				files[k.file] = c.by
+			}
+		}
+	}
+	return files
 }
 
 // end records how it ended: acknowledged, refused, or (neither) in doubt for ever.
@@ -201,7 +263,13 @@ func (o *oracle) origin(v content) string {
 func (o *oracle) doubt(path string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.ContainsFunc(o.paths[path], func(c *change) bool {
+	return o.open(o.paths[path])
+}
+
+// open reports whether one of the changes may still happen. The caller holds mu.
+// What was told a manager that was replaced may happen again for the right one.
+func (o *oracle) open(changes []*change) bool {
+	return slices.ContainsFunc(changes, func(c *change) bool {
 		return c.end == never && c.refused == 0 || o.astray(c.start, cmp.Or(c.refused, c.end))
 	})
 }

@@ -68,6 +68,9 @@ type plan struct {
 	// stale: the manager's directory is put back to an older copy now and then.
 	stale   bool
 	layouts // of coded files
+	keeping // of recycle bins and versions
+	// rebuild: at the very end the namespace is lost, and made again from the pieces.
+	rebuild bool
 	// victims are the drives that may lose what they acknowledged, by machine and number; all others keep it. No file has less
 	// redundancy than there are of them.
 	victims [][2]int
@@ -125,6 +128,8 @@ func newPlan(o Options) plan {
 		p.plants, p.stale, p.rogue, p.hold = false, false, false, 0
 	}
 	p.drawLayouts()
+	p.drawKeeping()
+	p.rebuild = p.sabotage == Nothing && !p.ruin && p.random("rebuild").IntN(3) == 0
 	if r := p.random("lossy"); r.IntN(4) == 0 {
 		p.lossy, p.loser = true, r.IntN(p.machines)
 	}

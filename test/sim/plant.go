@@ -143,7 +143,9 @@ func (d *drive) plant(rng *rand.Rand, id hemera.PieceID, how plant, e *hemera.En
 			seal.Checksums[i].Value[0]++
 		}
 	}
-	w, err := s.Disk.Create(id, disk.CreateOptions{Layout: e.Layout})
+	// As a copy of the file's has it: a rebuild of the namespace finds the owner nowhere else.
+	owner := &hemera.FileOwner{UID: e.UID, GID: e.GID, Mode: e.Mode}
+	w, err := s.Disk.Create(id, disk.CreateOptions{Layout: e.Layout, Owner: owner})
 	if err != nil {
 		return err
 	}

@@ -62,6 +62,7 @@ func (w ruiner) ruin(ctx context.Context) {
 
 // forgiven waits until disks with many bad pages are trusted again: pages that are lost for good count once against them, and are
 // not read again and again.
+// An hour is twice what a disk of a simulation takes to be forgiven.
 func (w ruiner) forgiven(ctx context.Context) {
 	failing := func() (ids []hemera.DiskID) {
 		for _, d := range w.head.Load().Cluster().View().Disks {

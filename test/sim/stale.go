@@ -12,11 +12,12 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/platform/kv/archive"
+	"hemera/test/sim/simkv"
 )
 
 // keeper holds what is needed to put the manager's store back. Only the nemesis's centre writes older and again.
 type keeper struct {
-	older *image                // of the device, some time ago
+	older *simkv.Image          // of the device, some time ago
 	stale atomic.Pointer[stale] // nil while the right manager is at work
 	again bool                  // the store was made again from a backup
 	// moving counts renames of directories, which the oracle follows one by one: none is under way while
@@ -64,9 +65,9 @@ func (w *world) registered(hello *hemera.NodeHello, welcome *hemera.NodeWelcome,
 // copyStore keeps a copy of the store as it is now.
 // While the manager runs: the copy is of one instant, as a snapshot of a volume is.
 func (w *world) copyStore() {
-	older := w.device.copy()
+	older := w.device.Copy()
 	w.keeper.older = &older
-	w.trace.add("nemesis", "copies the manager's store at change %d", older.seq)
+	w.trace.add("nemesis", "copies the manager's store at change %d", older.Seq)
 }
 
 // goBack puts the manager's store back to an older copy, as if its volume had been restored, and the right one
@@ -79,7 +80,7 @@ func (n *nemesis) goBack(ctx context.Context) {
 	}
 	for _, m := range w.machines {
 		// A node that has seen too little would serve the older manager without a complaint.
-		if m.seen() <= w.keeper.older.seq {
+		if m.seen() <= w.keeper.older.Seq {
 			return
 		}
 	}
@@ -100,10 +101,10 @@ func (n *nemesis) exchange(ctx context.Context) {
 	w := n.w
 	w.killManager()
 	w.oracle.forked()
-	right := w.device.copy() // with all that was acknowledged
-	w.device.putBack(*w.keeper.older)
-	n.did("puts the manager's store of change %d back to that of %d", right.seq, w.keeper.older.seq)
-	s := &stale{since: w.keeper.older.seq}
+	right := w.device.Copy() // with all that was acknowledged
+	w.device.PutBack(*w.keeper.older)
+	n.did("puts the manager's store of change %d back to that of %d", right.Seq, w.keeper.older.Seq)
+	s := &stale{since: w.keeper.older.Seq}
 	w.keeper.stale.Store(s)
 	n.reviveManager()
 	h := w.head.Load()
@@ -123,7 +124,7 @@ func (n *nemesis) exchange(ctx context.Context) {
 	}
 	w.killManager()
 	w.keeper.stale.Store(nil)
-	w.device.putBack(right)
+	w.device.PutBack(right)
 	n.did("puts the right store back")
 	// A restore forgets what nodes have seen; they must then accept the store.
 	if n.rng.IntN(3) == 0 {
@@ -151,9 +152,9 @@ func (m *machine) seen() uint64 {
 // It does what the admin's command does, without the file.
 func (w *world) restore(ctx context.Context) error {
 	now := time.Now().Add(managerSkewMax) // later than any manager's, as the command asks for
-	was := w.device.copy()
+	was := w.device.Copy()
 	var out bytes.Buffer
-	if _, err := archive.Write(ctx, &out, was.pairs, archive.Header{Taken: now}); err != nil {
+	if _, err := archive.Write(ctx, &out, was.Pairs, archive.Header{Taken: now}); err != nil {
 		return err
 	}
 	store, err := restored(ctx, &out, now, now.Add(time.Second))
@@ -165,6 +166,6 @@ func (w *world) restore(ctx context.Context) error {
 		return err
 	}
 	// The numbers go on, so that one tells which copy is the older; what nodes have seen of the store before proves nothing.
-	w.device.putBack(image{pairs: pairs, seq: was.seq + 1<<20, epoch: max(was.epoch, uint64(now.Unix()))})
+	w.device.PutBack(simkv.Image{Pairs: pairs, Seq: was.Seq + 1<<20, Epoch: max(was.Epoch, uint64(now.Unix()))})
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"hemera/core/maint"
 	"hemera/core/transfer/transfertest"
 	"hemera/errs"
+	"hemera/test/sim/simkv"
 )
 
 // still is a calm cluster whose heads stand still before their commits.
@@ -25,7 +26,7 @@ type still struct {
 
 func newStill(t *testing.T, dir string) *still {
 	t.Helper()
-	w := &world{oracle: newOracle(), device: newDevice(), managerSkew: new(atomic.Int64), local: transfertest.NewLocalPeers(),
+	w := &world{oracle: newOracle(), device: simkv.New(), managerSkew: new(atomic.Int64), local: transfertest.NewLocalPeers(),
 		plan: plan{seed: 1, dir: dir, machines: 3, drives: 1, replicas: 2, minPieces: "auto", cacheBytes: 1 << 20}}
 	w.trace = newTrace(time.Now())
 	w.log = slog.New(w.trace.handler())

@@ -14,6 +14,7 @@ import (
 
 	"hemera"
 	"hemera/core/transfer/transfertest"
+	"hemera/test/sim/simkv"
 )
 
 // world is one simulation.
@@ -25,7 +26,7 @@ type world struct {
 	oracle *oracle  // what clients may see
 	net    *network // between clients, manager and nodes
 
-	device      *device                  // under the manager's store; outlives every manager
+	device      *simkv.Device            // under the manager's store; outlives every manager
 	head        atomic.Pointer[head]     // the manager's present life; nil while there is none
 	managerSkew *atomic.Int64            // nanoseconds, of the manager's clock
 	machines    []*machine               // in the order of their node ids; appended to before the load only
@@ -95,7 +96,7 @@ func (w *world) machine(addr string) *machine {
 // Run simulates one seed. It must be called inside a testing/synctest bubble, and returns when all
 // of the simulation's goroutines have ended.
 func Run(o Options) Report {
-	w := &world{plan: newPlan(o), oracle: newOracle(), device: newDevice(), managerSkew: new(atomic.Int64), local: transfertest.NewLocalPeers()}
+	w := &world{plan: newPlan(o), oracle: newOracle(), device: simkv.New(), managerSkew: new(atomic.Int64), local: transfertest.NewLocalPeers()}
 	w.trace = newTrace(time.Now())
 	w.log = slog.New(w.trace.handler())
 	w.dice = w.plan.random("dice")

@@ -1,4 +1,6 @@
-package sim
+// Package simkv is the store of a simulated manager, on a device that survives every process: what nobody waited for may be
+// lost when the process dies. A session is the store as one process sees it; only the device tells what is durable.
+package simkv
 
 import (
 	"bytes"
@@ -12,47 +14,47 @@ import (
 	"hemera/platform/kv/memkv"
 )
 
-// device is the stable storage under the manager's store: what it holds survives every process.
+// Device is the stable storage under the manager's store: what it holds survives every process.
 // Its lock is the inner one: a session holds its own while it flushes.
-type device struct {
+type Device struct {
 	mu    sync.Mutex   // guards everything below
-	pairs *memkv.Store // replaced as a whole by putBack
+	pairs *memkv.Store // replaced as a whole by PutBack
 	write kv.Writer    // of pairs; there is no other writer
 	seq   uint64       // of the last durable batch, over all sessions
 	epoch uint64       // of the last session that acquired the store
 }
 
-// newDevice makes an empty device for a store.
-func newDevice() *device {
+// New makes an empty device for a store.
+func New() *Device {
 	// The stores in memory never fail, so their errors are dropped here and below.
-	d := &device{pairs: memkv.New()}
+	d := &Device{pairs: memkv.New()}
 	d.write, _ = d.pairs.Acquire(context.Background(), "device")
 	return d
 }
 
-// image is a copy of what the device holds, as an admin makes one of a directory while no manager runs.
+// Image is a copy of what the device holds, as an admin makes one of a directory while no manager runs.
 // It is immutable: a snapshot of a store in memory is a copy.
-type image struct {
-	pairs      kv.Snapshot
-	seq, epoch uint64
+type Image struct {
+	Pairs      kv.Snapshot
+	Seq, Epoch uint64 // of the last durable batch, and of the last session
 }
 
-// copy makes an image.
+// Copy makes an image.
 // Sessions may go on meanwhile; the image has what was durable at one instant.
-func (d *device) copy() image {
+func (d *Device) Copy() Image {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	pairs, _ := d.pairs.Snapshot(context.Background()) // in memory
-	return image{pairs, d.seq, d.epoch}
+	return Image{pairs, d.seq, d.epoch}
 }
 
-// putBack has the device hold what the image does. No session may be open.
-func (d *device) putBack(i image) {
+// PutBack has the device hold what the image does. No session may be open.
+func (d *Device) PutBack(i Image) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.pairs, d.seq, d.epoch = memkv.New(), i.seq, i.epoch
+	d.pairs, d.seq, d.epoch = memkv.New(), i.Seq, i.Epoch
 	d.write, _ = d.pairs.Acquire(context.Background(), "device")
-	copyPairs(i.pairs, d.write) // holds: both stores are in memory, nothing waits
+	copyPairs(i.Pairs, d.write) // holds: both stores are in memory, nothing waits
 }
 
 // copyPairs writes all that there is to another store in memory.
@@ -64,14 +66,14 @@ func copyPairs(from kv.Reader, to kv.Writer) {
 	})
 }
 
-// session is the store as one manager process sees it. Batches are durable once somebody waited for
+// Session is the store as one manager process sees it. Batches are durable once somebody waited for
 // them or for a later one. When the session dies, a first part of the others may be durable all the
 // same: the caller cannot know.
 //
 // Reads see what was enqueued, as with every engine: the session keeps a whole copy of the device and applies its batches to
 // that at once. Only the device tells what is durable.
-type session struct {
-	device *device
+type Session struct {
+	device *Device
 	rng    *rand.Rand // decides how much an ended session keeps; under mu
 
 	mu      sync.Mutex   // acquired before that of the device
@@ -84,27 +86,30 @@ type session struct {
 	died    chan struct{} // closed when the session ends; the nemesis waits for it
 }
 
-// open begins a session; an older one must be dead.
+// Open begins a session; an older one must be dead.
 // The copy makes what a dead session still holds harmless: it writes to its own store.
-func (d *device) open(rng *rand.Rand) *session {
+func (d *Device) Open(rng *rand.Rand) *Session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s := &session{device: d, rng: rng, seen: memkv.New(), next: d.seq, died: make(chan struct{})}
+	s := &Session{device: d, rng: rng, seen: memkv.New(), next: d.seq, died: make(chan struct{})}
 	s.writer, _ = s.seen.Acquire(context.Background(), "session")
 	copyPairs(d.pairs, s.writer) // holds: both stores are in memory, nothing waits
 	return s
 }
 
-// die ends the session as a crash does.
-func (s *session) die() {
+// Die ends the session as a crash does.
+func (s *Session) Die() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.end()
 }
 
-// end is die with mu held.
+// Died is closed when the session has ended, by itself or by Die.
+func (s *Session) Died() <-chan struct{} { return s.died }
+
+// end is Die with mu held.
 // What is durable is a prefix: the log is written in order, so a batch is never kept without those before it.
-func (s *session) end() {
+func (s *Session) end() {
 	if s.dead {
 		return
 	}
@@ -115,7 +120,7 @@ func (s *session) end() {
 
 // burn counts one call and ends the session when the fuse is burnt. The caller holds mu.
 // The call that burns it out has its effect in doubt, as a power cut in the middle of a sync has.
-func (s *session) burn() {
+func (s *Session) burn() {
 	if s.fuse > 0 {
 		if s.fuse--; s.fuse == 0 {
 			s.end()
@@ -123,16 +128,16 @@ func (s *session) burn() {
 	}
 }
 
-// light has the session die at the n-th change or wait from now.
+// Light has the session die at the n-th change or wait from now.
 // Zero puts the fuse out.
-func (s *session) light(n int) {
+func (s *Session) Light(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fuse = n
 }
 
 // flush makes the first n batches durable. The caller holds mu.
-func (s *session) flush(n int) {
+func (s *Session) flush(n int) {
 	s.device.mu.Lock()
 	defer s.device.mu.Unlock()
 	for _, b := range s.pending[:n] {
@@ -145,13 +150,13 @@ func (s *session) flush(n int) {
 
 // gone is the error of a session that was fenced or whose process is dead.
 // Unavailable, because the caller cannot know what became of its last batches.
-func (s *session) gone(op string) error {
+func (s *Session) gone(op string) error {
 	return errs.New(errs.Unavailable, op, "", "the process is dead")
 }
 
 // alive returns an error if the session must not be used any more.
 // A session may die between this and the read that follows; the read then shows what the process had in memory.
-func (s *session) alive(op string) error {
+func (s *Session) alive(op string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dead {
@@ -161,7 +166,7 @@ func (s *session) alive(op string) error {
 }
 
 // Get implements kv.Reader.
-func (s *session) Get(ctx context.Context, key []byte) ([]byte, error) {
+func (s *Session) Get(ctx context.Context, key []byte) ([]byte, error) {
 	if err := s.alive("kv.Get"); err != nil {
 		return nil, err
 	}
@@ -169,7 +174,7 @@ func (s *session) Get(ctx context.Context, key []byte) ([]byte, error) {
 }
 
 // GetMany implements kv.Reader.
-func (s *session) GetMany(ctx context.Context, keys [][]byte) ([][]byte, error) {
+func (s *Session) GetMany(ctx context.Context, keys [][]byte) ([][]byte, error) {
 	if err := s.alive("kv.GetMany"); err != nil {
 		return nil, err
 	}
@@ -177,7 +182,7 @@ func (s *session) GetMany(ctx context.Context, keys [][]byte) ([][]byte, error) 
 }
 
 // Scan implements kv.Reader.
-func (s *session) Scan(ctx context.Context, lo, hi []byte, visit func(k, v []byte) bool) error {
+func (s *Session) Scan(ctx context.Context, lo, hi []byte, visit func(k, v []byte) bool) error {
 	if err := s.alive("kv.Scan"); err != nil {
 		return err
 	}
@@ -186,7 +191,7 @@ func (s *session) Scan(ctx context.Context, lo, hi []byte, visit func(k, v []byt
 
 // Acquire implements kv.Store.
 // The epoch belongs to the device, so a writer of a later session fences this one.
-func (s *session) Acquire(context.Context, string) (kv.Writer, error) {
+func (s *Session) Acquire(context.Context, string) (kv.Writer, error) {
 	if err := s.alive("kv.Acquire"); err != nil {
 		return nil, err
 	}
@@ -197,7 +202,7 @@ func (s *session) Acquire(context.Context, string) (kv.Writer, error) {
 }
 
 // Snapshot implements kv.Store.
-func (s *session) Snapshot(ctx context.Context) (kv.Snapshot, error) {
+func (s *Session) Snapshot(ctx context.Context) (kv.Snapshot, error) {
 	if err := s.alive("kv.Snapshot"); err != nil {
 		return nil, err
 	}
@@ -206,13 +211,13 @@ func (s *session) Snapshot(ctx context.Context) (kv.Snapshot, error) {
 
 // Backup implements kv.Store.
 // It copies nothing anywhere: the store in memory refuses it as unsupported.
-func (s *session) Backup(ctx context.Context, dir string) error { return s.seen.Backup(ctx, dir) }
+func (s *Session) Backup(ctx context.Context, dir string) error { return s.seen.Backup(ctx, dir) }
 
 // Stats implements kv.Store.
-func (s *session) Stats() kv.Stats { return s.seen.Stats() }
+func (s *Session) Stats() kv.Stats { return s.seen.Stats() }
 
 // Close implements kv.Store: what was enqueued becomes durable, and the session serves nobody any more.
-func (s *session) Close() error {
+func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.dead {
@@ -225,7 +230,7 @@ func (s *session) Close() error {
 
 // sessionWriter is the right to write in an epoch. A later one, of this session or another, fences it.
 type sessionWriter struct {
-	*session
+	*Session
 	epoch uint64
 }
 
@@ -274,12 +279,12 @@ func (s *sessionWriter) Enqueue(b *kv.Batch) (kv.Ticket, error) {
 	s.next++
 	// After the batch was taken: a session that ends now may have made it durable.
 	s.burn()
-	return ticket{s.session, s.next}, nil
+	return ticket{s.Session, s.next}, nil
 }
 
 // ticket is a write to the simulated store that may not be durable yet.
 type ticket struct {
-	session *session
+	session *Session
 	seq     uint64
 }
 

@@ -1,4 +1,4 @@
-package sim
+package simkv
 
 import (
 	"math/rand/v2"
@@ -11,6 +11,6 @@ import (
 // TestKV holds the manager's store of the simulator to what every engine must do.
 func TestKV(t *testing.T) {
 	kvtest.Run(t, func(*testing.T) kv.Store {
-		return newDevice().open(rand.New(rand.NewPCG(1, 2)))
+		return New().Open(rand.New(rand.NewPCG(1, 2)))
 	})
 }

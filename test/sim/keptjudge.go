@@ -1,0 +1,198 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/recycle"
+)
+
+// binJudge is the part of the judge that looks at what is kept of removed and replaced files.
+// It works in the tree as an admin would: nothing of it goes past the manager.
+type binJudge struct{ judge }
+
+// backDir is where the judge restores what bins have.
+const backDir = "/back"
+
+// checkKept restores everything that recycle bins have, and compares each content with what was written: what is kept is drained
+// and repaired as all other files are. It also holds that nothing is missing that had to be kept.
+func (w binJudge) checkKept(ctx context.Context) {
+	if !w.plan.keeps() {
+		return
+	}
+	w.checkBounds(ctx)
+	w.lift(ctx)
+	// The list is of one moment at which nobody works, so it has everything.
+	h := w.head.Load()
+	for i, r := range w.recycled(ctx) {
+		_, err := h.Restore(ctx, hemera.SystemIdentity(), hemera.RestoreRequest{ID: r.Entry.ID, To: fmt.Sprintf("%s/%d", backDir, i), Parents: true})
+		// A directory of versions came back with its file.
+		if err != nil && !(r.Entry.IsDir() && errors.Is(err, errs.NotFound)) {
+			w.fail("fxid %s of %s cannot be restored: %v", r.Entry.ID.Hex(), r.Path, err)
+		}
+	}
+	files, _, err := w.tree(ctx)
+	if err != nil {
+		w.fail("the tree cannot be listed: %v", err)
+	}
+	// Updates keep the number of a file, so the generation may be a later one.
+	there := map[hemera.FileID]bool{}
+	for _, e := range files {
+		there[e.ID] = true
+	}
+	// Other files are read by path, against what the oracle knows of that.
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if isVersion(name) || strings.HasPrefix(name, backDir+"/") {
+			w.checkContent(ctx, name, files[name])
+		}
+	}
+	if !w.plan.keepsAll() {
+		return
+	}
+	for id, by := range w.oracle.acknowledged() {
+		if !there[id] {
+			w.fail("fxid %s, from %s, is nowhere: neither in the tree, nor in a bin, nor a version", id.Hex(), by)
+		}
+	}
+}
+
+// checkContent reads a file that is known by its number and its generation.
+func (w binJudge) checkContent(ctx context.Context, name string, e hemera.Entry) {
+	reader := &client{w: w.world, name: "reader", host: "reader", who: hemera.SystemIdentity(), rng: w.plan.random("reader")}
+	found, err := reader.fetch(ctx, name)
+	if err != nil {
+		w.fail("%s (%s) was kept and cannot be read: %v", name, e.ID.Hex(), err)
+		return
+	}
+	if may := w.oracle.written(e.ID, e.Gen); !slices.Contains(may, found) {
+		w.fail("%s, fxid %s gen %d, was kept and holds %s; it may hold only %v", name, e.ID.Hex(), e.Gen, found, may)
+	}
+}
+
+// recycled lists what is in bins.
+// An admin sees what all users removed.
+func (w binJudge) recycled(ctx context.Context) (list []hemera.Recycled) {
+	err := w.head.Load().ListRecycled(ctx, hemera.SystemIdentity(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+		list = append(list, r)
+		return nil
+	})
+	if err != nil {
+		w.fail("what is in bins cannot be listed: %v", err)
+	}
+	return list
+}
+
+// checkBounds waits until bins keep no more than their rules say. All that they have is hours old.
+func (w binJudge) checkBounds(ctx context.Context) {
+	rule, err := recycle.Parse(w.plan.recycle)
+	if w.plan.recycle == "" || err != nil {
+		return
+	}
+	// The rule bounds each bin, and there is one for the root.
+	over := func() string {
+		bins, err := w.head.Load().ListBins(ctx, hemera.SystemIdentity())
+		if err != nil {
+			return err.Error()
+		}
+		for _, b := range bins {
+			if rule.Excess(b.Tree.Physical) > 0 || !b.Oldest.IsZero() && rule.Expired(b.Oldest, w.clock(w.managerSkew)()) {
+				return fmt.Sprintf("%+v", b)
+			}
+		}
+		return ""
+	}
+	if !w.comes(ctx, 5*time.Minute, func() bool { return over() == "" }) {
+		w.fail("a bin keeps more than its rule %s says: %s", w.plan.recycle, over())
+	}
+}
+
+// lift removes all quotas, so that everything can be restored.
+// Usage was compared before; what bins have counts in no quota until it is restored.
+func (w binJudge) lift(ctx context.Context) {
+	h := w.head.Load()
+	rows, err := h.Quotas(ctx, "")
+	// A node has several rows, and goes with the first.
+	for _, row := range rows {
+		if e := h.RemoveQuota(ctx, hemera.QuotaKey{Path: row.Path}); e != nil && !errors.Is(e, errs.NotFound) {
+			err = errors.Join(err, e)
+		}
+	}
+	if err != nil {
+		w.fail("quotas cannot be removed: %v", err)
+	}
+}
+
+// emptyBins removes what was restored, purges all that bins have, and waits until nothing is held for readers any more. The
+// space must then be free: checkDrives looks.
+// Versions of files that are in the tree stay there: their pieces are counted like those of other files.
+func (w binJudge) emptyBins(ctx context.Context) {
+	if !w.plan.keeps() {
+		return
+	}
+	h := w.head.Load()
+	if err := w.removeTree(ctx, backDir); err != nil {
+		w.fail("what was restored cannot be removed: %v", err)
+	}
+	// A directory with versions may be purged before the file that it belongs to, or after.
+	for _, r := range w.recycled(ctx) {
+		if err := h.Purge(ctx, hemera.SystemIdentity(), r.Entry.ID); err != nil && !errors.Is(err, errs.NotFound) {
+			w.fail("fxid %s of %s cannot be purged: %v", r.Entry.ID.Hex(), r.Path, err)
+		}
+	}
+	if left := w.recycled(ctx); len(left) > 0 {
+		w.fail("bins still have %+v", left)
+	}
+	// The bins themselves go with the next look at them.
+	bins := func() int {
+		list, err := h.ListBins(ctx, hemera.SystemIdentity())
+		if err != nil {
+			w.fail("bins cannot be listed: %v", err)
+		}
+		return len(list)
+	}
+	if !w.comes(ctx, 5*time.Minute, func() bool { return bins() == 0 }) {
+		w.fail("%d empty bins are still there", bins())
+	}
+	rest(ctx, w.plan.hold+3*time.Minute)
+	w.checkTree(ctx)
+}
+
+// removeTree removes a directory with all that is in it, if it is there.
+// What it removes goes to the bin, as for users.
+func (w binJudge) removeTree(ctx context.Context, dir string) error {
+	h := w.head.Load()
+	var below []hemera.Entry
+	err := h.List(ctx, hemera.SystemIdentity(), dir, func(e hemera.Entry) error {
+		below = append(below, e)
+		return nil
+	})
+	if err != nil {
+		return gone(err)
+	}
+	// Files first: their versions go with them.
+	slices.SortStableFunc(below, func(a, b hemera.Entry) int { return int(a.Kind) - int(b.Kind) })
+	for _, e := range below {
+		name := dir + "/" + e.Name
+		if e.IsDir() {
+			err = errors.Join(err, w.removeTree(ctx, name))
+		} else {
+			err = errors.Join(err, gone(h.Remove(ctx, hemera.SystemIdentity(), name, hemera.KindFile)))
+		}
+	}
+	return errors.Join(err, gone(h.Remove(ctx, hemera.SystemIdentity(), dir, hemera.KindDirectory)))
+}
+
+// gone is err, or nil if it says that there is nothing to remove.
+func gone(err error) error {
+	if errors.Is(err, errs.NotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,144 @@
+package sim
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"hemera"
+	"hemera/core/cluster"
+	"hemera/core/namespace"
+	"hemera/platform/kv/memkv"
+	"hemera/rules/layout"
+	"hemera/test/sim/simkv"
+)
+
+// rebuildJudge is the part of the judge that loses the namespace on purpose.
+// It comes last: what only the namespace knows is gone afterwards.
+type rebuildJudge struct{ judge }
+
+// checkRebuild loses the manager's store and all backups, when all else is over, and has the namespace made again from the
+// pieces on the drives. Every file that has pieces must come back with its number, its content, its owner and its layout. Names
+// are those of the last writes, so files are known by their numbers.
+func (w rebuildJudge) checkRebuild(ctx context.Context) {
+	// Disks keep pieces that a restored namespace may have forgotten, which would come back here.
+	if !w.plan.rebuild || w.keeper.again {
+		return
+	}
+	// With versions: they are ordinary files. Bins are empty by now.
+	before, _, err := w.tree(ctx)
+	if err != nil {
+		w.fail("the tree cannot be listed: %v", err)
+		return
+	}
+	w.killManager()
+	w.trace.add("sim", "the manager's store is lost, with all backups")
+	if err := w.prepare(ctx); err != nil {
+		w.fail("a rebuild cannot be prepared: %v", err)
+		return
+	}
+	if err := w.startManager(rand.New(rand.NewPCG(w.plan.seed, 11))); err != nil {
+		w.fail("a prepared manager does not start: %v", err)
+		return
+	}
+	// Nodes register by themselves, with the ids that they and their disks had. A disk that is missing would be left out.
+	h := w.head.Load()
+	if !w.comes(ctx, 2*time.Minute, func() bool { return w.readable() == w.present() }) {
+		w.fail("%d of %d disks came back to a prepared manager", w.readable(), w.present())
+	}
+	report, err := h.Rebuild(ctx, hemera.RebuildOptions{}, func(hemera.RebuildReport) error { return nil })
+	w.trace.add("sim", "rebuilt: %+v %v", report, err)
+	if err == nil {
+		err = h.FinishRebuild(ctx)
+	}
+	if err != nil {
+		w.fail("the namespace cannot be rebuilt: %v", err)
+		return
+	}
+	// In order, so that the same failure reads the same.
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		w.checkRebuilt(ctx, name, before[name])
+	}
+	w.checkTree(ctx)
+}
+
+// checkRebuilt compares one file with what it was.
+// Attributes and the directories above it are not compared: pieces do not have them.
+func (w rebuildJudge) checkRebuilt(ctx context.Context, name string, was hemera.Entry) {
+	if was.Size == 0 {
+		return // it had no pieces
+	}
+	now, at, err := w.head.Load().tree.Resolve(ctx, was.ID)
+	if err != nil {
+		w.fail("%s, fxid %s, does not come back: %v", name, was.ID.Hex(), err)
+		return
+	}
+	if now.Gen != was.Gen || now.Size != was.Size || now.Layout != was.Layout || now.UID != was.UID || now.GID != was.GID ||
+		layout.Indexes(now.Pieces) != layout.Indexes(w.left(was.Pieces)) {
+		w.fail("%s, fxid %s, comes back as %+v; it was %+v", name, was.ID.Hex(), now, was)
+	}
+	// The number and the generation tell the content, whatever the name is now.
+	binJudge{w.judge}.checkContent(ctx, at, now)
+}
+
+// left are the pieces on drives that are there.
+// A file may lack pieces for want of disks, and the namespace still names those on drives that are gone.
+func (w rebuildJudge) left(pieces []hemera.Piece) []hemera.Piece {
+	return slices.DeleteFunc(slices.Clone(pieces), func(p hemera.Piece) bool { return !w.there(p.Disk) })
+}
+
+// readable is how many disks can be read.
+// It is asked again and again: a view is of one moment.
+func (w rebuildJudge) readable() (count int) {
+	for _, d := range w.head.Load().Cluster().View().Disks {
+		if d.Readable() {
+			count++
+		}
+	}
+	return count
+}
+
+// present is how many drives there are.
+// The rogue has none.
+func (w rebuildJudge) present() (count int) {
+	for _, m := range w.machines {
+		for _, d := range m.drives {
+			if !d.gone.Load() {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// prepare puts a store in the place of the lost one as `hemera ns rebuild prepare` does.
+func (w rebuildJudge) prepare(ctx context.Context) error {
+	now := w.clock(w.managerSkew)()
+	store := memkv.New()
+	// The root has to be there, and its format.
+	tree, err := namespace.Open(ctx, store, namespace.Options{Owner: "prepare", Clock: func() time.Time { return now }})
+	if err == nil {
+		err = tree.Close()
+	}
+	if err != nil {
+		return err
+	}
+	out, err := store.Acquire(ctx, "prepare")
+	if err != nil {
+		return err
+	}
+	// Of no backup: all that was sealed before now is lost, and new ids begin above.
+	if _, err := namespace.Restored(ctx, store, out, time.Time{}, now); err != nil {
+		return err
+	}
+	if err := cluster.Prepared(ctx, store, out, now); err != nil {
+		return err
+	}
+	pairs, err := store.Snapshot(ctx)
+	// Later than the lost one, as a new epoch is: a writer of before must be fenced.
+	was := w.device.Copy()
+	w.device.PutBack(simkv.Image{Pairs: pairs, Seq: was.Seq + 1<<20, Epoch: max(was.Epoch, uint64(now.Unix()))})
+	return err
+}
