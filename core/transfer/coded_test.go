@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -67,13 +68,22 @@ func TestCodedAgainstBytes(t *testing.T) {
 			b.noSmall()
 		}
 		b.manager.spare = []int{pieces + 1, pieces + 2}
+		b.kinds = rapid.SampledFrom([][]hemera.ChecksumKind{nil, {hemera.Adler32}}).Draw(rt, "checksums")
 		h := &history{bench: b}
 		on := first(pieces)
 		token, c := b.grant(60, int(l.Data), on...)
 		if rapid.Bool().Draw(rt, "update") {
 			h.want = content(rapid.IntRange(1, historyMost).Draw(rt, "base"))
 			base := b.put(60, h.want, on...)
+			b.someOld(rt)
+			if rapid.Bool().Draw(rt, "a target without the base") {
+				on[rapid.IntRange(1, pieces-1).Draw(rt, "which")] = pieces + 2
+				b.manager.spare = b.manager.spare[:1]
+			}
 			token, c = b.update(base, int(l.Data), on...)
+			if rapid.Bool().Draw(rt, "a piece of the base is lost") {
+				token, c = b.lose(rt, c)
+			}
 		}
 		h.token = token
 		h.begin(c)
@@ -104,6 +114,21 @@ func TestCodedAgainstBytes(t *testing.T) {
 		b.loseMost(rt, c, r, l)
 		b.mustRead(c, h.want)
 	})
+}
+
+// lose removes a piece of an update's base, which may be one that the manager takes to be there.
+func (b *bench) lose(rt *rapid.T, c hemera.Capability) (string, hemera.Capability) {
+	base := *c.Base
+	i := rapid.IntRange(0, len(base.Pieces)-1).Draw(rt, "the lost piece")
+	at := base.Pieces[i]
+	if err := b.hosts[at.Disk-1].disk.Remove(hemera.PieceID{File: c.File, Gen: base.Gen, Index: at.Index}); err != nil {
+		rt.Fatal(err)
+	}
+	if rapid.Bool().Draw(rt, "the manager knows") {
+		base.Pieces = slices.Delete(slices.Clone(base.Pieces), i, i+1)
+	}
+	c.Base = &base
+	return b.manager.sign(c), c
 }
 
 // loseMost removes pieces at random, as many as the file can be read without.

@@ -23,7 +23,9 @@
 //	memory, at most 64 KiB         one a target                    of an update:
 //	                                                               reads the base
 //
-// and the write itself goes through these phases:
+// The pieces of an update begin as copies of those of its base, which their disks make.
+//
+// The write itself goes through these phases:
 //
 //	writing ────────▶ committing ────────────▶ ended
 //	   │    seal                  the manager's    ▲
@@ -61,7 +63,7 @@
 // A Reader counts the calls in progress, which keep its pieces open, and has a mutex over the states of its replicas.
 // One call opens a replica; others that need it wait on a channel, and all that can read another open one do.
 //
-// Order of locks: Pending.mu, then Writer.mu or pendingPiece.mu. The locks of uses, removals, callCount and Reader are
+// Order of locks: Pending.mu, then Writer.mu or pendingPiece.mu. The locks of uses, removals, calls and Reader are
 // leaves. No lock is held over a disk, another node, the manager or a channel.
 //
 // Goroutines: a fan-out has one for each piece but one, which end with the call. Work in the background (removing lost

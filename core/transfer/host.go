@@ -10,6 +10,9 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/core/transfer/ahead"
+	"hemera/core/transfer/codes"
+	"hemera/core/transfer/removals"
+	"hemera/core/transfer/uses"
 	"hemera/errs"
 	"hemera/rules/checksum"
 )
@@ -37,7 +40,8 @@ type Committer interface {
 	Commit(ctx context.Context, r hemera.CommitRequest) error
 	// Abort frees the lock of the name. If it is not heard, the lock goes with the capability's expiry.
 	Abort(ctx context.Context, p *hemera.Permit) error
-	// Replace returns a permit in which other disks stand in the places of the failed ones. NoSpace.
+	// Replace returns a permit in which other disks stand in the places of the failed ones, or the same one for longer if
+	// there are none. NoSpace.
 	Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error)
 }
 
@@ -72,9 +76,9 @@ type Host struct {
 
 	// What all transfers share; each part has its own lock, or is atomic.
 	inline   inlineMemory
-	uses     uses
-	removals removals
-	codes    codes
+	uses     uses.Table
+	removals removals.Set
+	codes    codes.Cache
 	parity   parityMemory
 	pace     pace
 	spare    buffers // for what is read to be decoded
@@ -107,7 +111,7 @@ func (h *Host) Wait() { h.work.Wait() }
 
 // Uses lists at most limit of the files that are open here, those that move most first. Rates are averages since
 // they were last asked for, or since the file was opened.
-func (h *Host) Uses(limit int) []hemera.OpenFile { return h.uses.list(limit) }
+func (h *Host) Uses(limit int) []hemera.OpenFile { return h.uses.List(limit) }
 
 // local reports whether a target is a disk of this node.
 func (h *Host) local(t hemera.Target) bool { return t.Node == h.Self() }

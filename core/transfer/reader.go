@@ -11,6 +11,8 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/core/transfer/ahead"
+	"hemera/core/transfer/calls"
+	"hemera/core/transfer/uses"
 	"hemera/errs"
 	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
@@ -27,8 +29,8 @@ type Reader struct {
 	cap    *hemera.Capability // not to be changed
 	permit *hemera.Permit     // for peers
 	base   bool               // the content is the base of an update, which peers have to be told
-	usage  usage
-	calls  callCount // the pieces stay open until the last call has ended
+	usage  uses.Usage
+	calls  calls.Count // the pieces stay open until the last call has ended
 
 	stripes *stripes      // of a coded layout; else nil
 	ahead   *ahead.Reader // of stripes that are read for somebody who may read in order; else nil
@@ -55,56 +57,6 @@ type replica struct {
 // badPagesMax is how many bad pages a replica may have before the file is read elsewhere.
 const badPagesMax = 64
 
-// callCount counts the calls that use a thing, for the one that ends it. The zero value is ready.
-type callCount struct {
-	mu    sync.Mutex
-	calls int
-	ended bool
-	idle  chan struct{} // made by stop if calls are in progress; closed by the last of them
-}
-
-// begin reports whether the thing can be used. If so, done must follow.
-func (c *callCount) begin() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.ended {
-		c.calls++
-	}
-	return !c.ended
-}
-
-// done ends a use.
-func (c *callCount) done() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.calls--
-	if c.calls == 0 && c.idle != nil {
-		close(c.idle)
-	}
-}
-
-// stop refuses new uses. It reports whether it is the first.
-func (c *callCount) stop() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	first := !c.ended
-	c.ended = true
-	if first && c.calls > 0 {
-		c.idle = make(chan struct{})
-	}
-	return first
-}
-
-// wait blocks until the uses in progress have ended. stop comes before it.
-func (c *callCount) wait() {
-	c.mu.Lock()
-	idle := c.idle
-	c.mu.Unlock()
-	if idle != nil {
-		<-idle
-	}
-}
-
 // OpenReader opens the file that the capability permits to read. NoReplicas when no piece can be
 // opened. An empty file has no piece and always opens.
 func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
@@ -124,7 +76,7 @@ func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
 			return nil, err
 		}
 	}
-	h.uses.begin(&r.usage, r.cap, time.Now())
+	h.uses.Begin(&r.usage, r.cap, time.Now())
 	return r, nil
 }
 
@@ -155,10 +107,10 @@ func (r *Reader) Info() hemera.FileInfo {
 
 // ReadPages reads verified pages, as [hemera.File] says; sums may be nil.
 func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
-	if !r.calls.begin() {
+	if !r.calls.Begin() {
 		return 0, badHandle("transfer.Read", subject(r.cap))
 	}
-	defer r.calls.done()
+	defer r.calls.Done()
 	if err := checkRange("transfer.Read", subject(r.cap), off, 0); err != nil {
 		return 0, err
 	}
@@ -373,7 +325,7 @@ func (r *Reader) open(o *replica) {
 	o.opening = nil
 	r.mu.Unlock()
 	if err == nil {
-		r.usage.disk.Store(uint32(o.target.Disk))
+		r.usage.Disk.Store(uint32(o.target.Disk))
 		return
 	}
 	r.host.found(o.target, r.piece(o), err)
@@ -446,10 +398,10 @@ func (h *Host) openPeer(ctx context.Context, permit *hemera.Permit, p RemotePiec
 
 // Verified offers a file for sendfile, as [disk.Reader] does, if the piece in use is local.
 func (r *Reader) Verified(off, n int64) (*os.File, bool) {
-	if !r.calls.begin() {
+	if !r.calls.Begin() {
 		return nil, false
 	}
-	defer r.calls.done()
+	defer r.calls.Done()
 	// The offsets of a coded file are not those of its pieces.
 	if r.stripes != nil {
 		return nil, false
@@ -462,10 +414,10 @@ func (r *Reader) Verified(off, n int64) (*os.File, bool) {
 
 // Splice puts verified pages into a pipe, as [disk.Reader] does, if the piece in use is local.
 func (r *Reader) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
-	if !r.calls.begin() {
+	if !r.calls.Begin() {
 		return 0
 	}
-	defer r.calls.done()
+	defer r.calls.Done()
 	if r.stripes != nil {
 		if n = r.stripes.splice(pipe, off, n); r.ahead != nil && n > 0 {
 			r.ahead.Passed(off, n)
@@ -482,7 +434,7 @@ func (r *Reader) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
 // sent counts bytes that go to the client.
 func (r *Reader) sent(n int64) {
 	r.host.Counters.ReadBytes.Add(n)
-	r.usage.bytes.Add(n)
+	r.usage.Bytes.Add(n)
 }
 
 // localInUse returns what a piece is read from now, if that is local. It does not wait for one that is being opened.
@@ -500,10 +452,10 @@ func (r *Reader) localInUse(index int) disk.Reader {
 // Close ends all use; it waits for calls in progress and never fails. It does not wait for reads that were hedged: what
 // they use is closed when they return.
 func (r *Reader) Close() {
-	if !r.calls.stop() {
+	if !r.calls.Stop() {
 		return
 	}
-	r.host.uses.end(&r.usage)
+	r.host.uses.End(&r.usage)
 	fetches := false
 	if r.ahead != nil {
 		fetches = r.ahead.Busy()
@@ -521,7 +473,7 @@ func (r *Reader) Close() {
 // It waits for the last call, then closes what is open.
 func (r *Reader) closeReplicas() {
 	// No call is in progress any more, so nothing opens a replica behind this.
-	r.calls.wait()
+	r.calls.Wait()
 	for _, o := range r.replicas {
 		if o.close != nil {
 			_ = o.close()

@@ -50,10 +50,10 @@ type pieceContent struct {
 // ReadPages implements source. off is that of the piece.
 func (c pieceContent) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	r := c.stripes.reader
-	if !r.calls.begin() {
+	if !r.calls.Begin() {
 		return 0, badHandle("transfer.Read", subject(r.cap))
 	}
-	defer r.calls.done()
+	defer r.calls.Done()
 	size := layout.PieceSize(c.stripes.layout, r.cap.Size, c.index)
 	if off >= size {
 		return 0, io.EOF
@@ -87,7 +87,7 @@ func (s *stripes) readAhead() *ahead.Reader {
 	return ahead.New(ahead.File{
 		Size: r.cap.Size, Block: block, Row: block * data, Fetch: s.read,
 		Here:  func(off int64) bool { return here.Has(int(off / block % data)) },
-		Begin: r.calls.begin, Done: r.calls.done,
+		Begin: r.calls.Begin, Done: r.calls.Done,
 	}, &r.host.Ahead)
 }
 
@@ -195,7 +195,7 @@ func (s *stripes) instead(bad *replica, p []byte, sums []uint32, off int64, caus
 
 // rebuild computes what lies within a piece from other pieces.
 func (s *stripes) rebuild(index int, p []byte, sums []uint32, off int64) error {
-	code, err := s.reader.host.codes.get(s.layout)
+	code, err := s.reader.host.codes.Get(s.layout)
 	if err != nil {
 		return err
 	}
