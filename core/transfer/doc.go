@@ -108,6 +108,9 @@
 // different pieces are read at once. A page that is bad, and a piece that cannot be read, is computed from other pieces, in
 // steps of 256 KiB; each of those is verified by its own checksums, so what is computed is right. That counts as Rebuilt.
 //
+// A caller that reads a little at a time, in order, would use one disk after the other. Package ahead fetches the blocks that
+// come next from their disks, all at once, in up to 8 MiB a file and [Host.Ahead] a node.
+//
 // What it costs: a write keeps the parity of up to 8 rows, all writes of a node 256 MiB of it. A reader that decodes takes
 // 256 KiB a piece that it reads, for the length of a call. Neither grows with the file. A reader that lacks a data piece and
 // reads whole blocks keeps what it read of a row until the row was read, so that no byte is asked for twice: 64 MiB at most,

@@ -113,7 +113,7 @@ func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt
 		}
 		return a
 	}
-	own := s.reader.host.spare.get(len(p))
+	own := s.reader.host.spare.Get(len(p))
 	var ownSums []uint32
 	if sums != nil {
 		ownSums = make([]uint32, len(sums))
@@ -126,7 +126,7 @@ func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt
 	copy(p, own[:a.n])
 	copy(sums, ownSums)
 	if !hemera.KeepsBuffers(a.err) {
-		s.reader.host.spare.put(own)
+		s.reader.host.spare.Put(own)
 	}
 	return a
 }

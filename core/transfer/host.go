@@ -9,6 +9,8 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/ahead"
+	"hemera/core/transfer/buffers"
 	"hemera/core/transfer/codes"
 	"hemera/core/transfer/inlinemem"
 	"hemera/core/transfer/pace"
@@ -42,7 +44,8 @@ type Committer interface {
 	Commit(ctx context.Context, r hemera.CommitRequest) error
 	// Abort frees the lock of the name. If it is not heard, the lock goes with the capability's expiry.
 	Abort(ctx context.Context, p *hemera.Permit) error
-	// Replace returns a permit in which other disks stand in the places of the failed ones. NoSpace.
+	// Replace returns a permit in which other disks stand in the places of the failed ones, or the same one for longer if
+	// there are none. NoSpace.
 	Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error)
 }
 
@@ -70,6 +73,9 @@ type Host struct {
 	// 0, none if negative.
 	SmallBytes int64
 
+	// Ahead bounds what is read ahead of callers that read coded files in order. Without it nothing is.
+	Ahead ahead.Budget
+
 	Counters Counters
 
 	// What all transfers share; each part has its own lock, or is atomic.
@@ -77,10 +83,10 @@ type Host struct {
 	uses     uses.Table
 	removals removals.Set
 	codes    codes.Cache
-	parity   parityMemory
+	parity   buffers.Parity
 	pace     pace.Pace
 	hedges   atomic.Int32 // reads that were hedged and have not returned
-	spare    buffers      // for what is read to be decoded
+	spare    buffers.Pool // for what is read to be decoded
 	rows     rowcache.Room
 	// repairs is how many page repairs run, and work counts all goroutines in the background, for Wait.
 	repairs atomic.Int32

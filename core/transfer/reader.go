@@ -10,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/ahead"
 	"hemera/core/transfer/calls"
 	"hemera/core/transfer/rowcache"
 	"hemera/core/transfer/uses"
@@ -32,7 +33,8 @@ type Reader struct {
 	usage  uses.Usage
 	calls  calls.Count // the pieces stay open until the last call has ended
 
-	stripes *stripes // of a coded layout; else nil
+	stripes *stripes      // of a coded layout; else nil
+	ahead   *ahead.Reader // of stripes that are read for somebody who may read in order; else nil
 
 	mu       sync.Mutex // guards the fields of replicas; never held while one is opened or read
 	replicas []*replica // the local ones first, then as the capability prefers
@@ -69,6 +71,7 @@ func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
 		if !layout.Readable(c.Layout, c.Size, r.stripes.usable(true)) {
 			return nil, r.tooFew(nil)
 		}
+		r.ahead = r.stripes.readAhead()
 	case c.Size > 0:
 		if _, err := r.pick(anyPiece, nil); err != nil {
 			return nil, err
@@ -120,7 +123,7 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 		p, end = p[:r.cap.Size-off], io.EOF
 	}
 	if r.stripes != nil {
-		if err := r.stripes.read(p, sums, off); err != nil {
+		if err := r.readStripes(p, sums, off); err != nil {
 			return 0, err
 		}
 		r.sent(int64(len(p)))
@@ -136,6 +139,14 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	}
 	r.sent(int64(len(p)))
 	return len(p), end
+}
+
+// readStripes reads what lies within a coded file.
+func (r *Reader) readStripes(p []byte, sums []uint32, off int64) error {
+	if r.ahead != nil {
+		return r.ahead.ReadPages(p, sums, off)
+	}
+	return r.stripes.read(p, sums, off)
 }
 
 // readSome reads what the best replica can give now: all of p, or what comes before a bad page and that page from
@@ -409,7 +420,9 @@ func (r *Reader) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
 	}
 	defer r.calls.Done()
 	if r.stripes != nil {
-		n = r.stripes.splice(pipe, off, n)
+		if n = r.stripes.splice(pipe, off, n); r.ahead != nil && n > 0 {
+			r.ahead.Passed(off, n)
+		}
 	} else if local := r.localInUse(anyPiece); local != nil {
 		n = local.Splice(pipe, off, n)
 	} else {
@@ -444,7 +457,12 @@ func (r *Reader) Close() {
 		return
 	}
 	r.host.uses.End(&r.usage)
-	if r.stripes != nil && r.stripes.waits() {
+	fetches := false
+	if r.ahead != nil {
+		fetches = r.ahead.Busy()
+		r.ahead.Close()
+	}
+	if fetches || r.stripes != nil && r.stripes.waits() {
 		r.host.work.Go(r.closeReplicas)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hemera"
+	"hemera/core/transfer/ahead"
 	"hemera/core/transfer/rowcache"
 	"hemera/errs"
 	"hemera/platform/zerocopy"
@@ -72,6 +73,26 @@ func (c pieceContent) ReadPages(p []byte, sums []uint32, off int64) (int, error)
 
 // NextData implements source: holes are not looked for.
 func (c pieceContent) NextData(off int64) (int64, error) { return off, nil }
+
+// readAhead returns what reads ahead of a caller, nil where the node does not.
+func (s *stripes) readAhead() *ahead.Reader {
+	r := s.reader
+	if r.host.Ahead.Max <= 0 {
+		return nil
+	}
+	var here layout.Set // what is on this node
+	for _, o := range r.replicas {
+		if r.host.local(o.target) {
+			here = here.With(int(o.target.Index))
+		}
+	}
+	block, data := int64(s.layout.BlockSize), int64(s.layout.Data)
+	return ahead.New(ahead.File{
+		Size: r.cap.Size, Block: block, Row: block * data, Fetch: s.read,
+		Here:  func(off int64) bool { return here.Has(int(off / block % data)) },
+		Begin: r.calls.Begin, Done: r.calls.Done,
+	}, &r.host.Ahead)
+}
 
 // read reads what lies within the file, from several pieces at once. After an error p has anything.
 func (s *stripes) read(p []byte, sums []uint32, off int64) error {
@@ -226,7 +247,7 @@ func (s *stripes) rebuildStep(code *erasure.Code, index int, p []byte, off int64
 			err = plan.Rebuild(blocks)
 		}
 		for i := range (plan.Read() &^ bad &^ late).All() {
-			s.reader.host.spare.put(blocks[i])
+			s.reader.host.spare.Put(blocks[i])
 		}
 		if bad|late == 0 {
 			return err
@@ -260,7 +281,7 @@ func (s *stripes) gather(read layout.Set, blocks [][]byte, n int, off int64, pat
 	for i := range read.All() {
 		wg.Go(func() {
 			// The memory of a read that failed is not used again, as its device may still write to it.
-			block := s.reader.host.spare.get(n)
+			block := s.reader.host.spare.Get(n)
 			err := s.readRaw(i, block, off, patient)
 			mu.Lock()
 			defer mu.Unlock()

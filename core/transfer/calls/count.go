@@ -1,10 +1,10 @@
-// Package calls counts the calls that use a thing, so that what ends the thing can wait for them.
+// Package calls counts the calls that use a thing, for the one call that ends it: what is open stays open until the last of them
+// has returned.
 package calls
 
 import "sync"
 
-// Count counts the calls that use a thing, for the one that ends it. The zero value is ready. Methods may be
-// called concurrently.
+// Count counts the calls that use a thing, for the one that ends it. The zero value is ready.
 type Count struct {
 	mu    sync.Mutex
 	calls int
