@@ -100,6 +100,15 @@ type PieceHandle interface {
 	End(ctx context.Context, how Ending) error
 }
 
+// Cloner is a [PieceHandle] of a piece of an update, which can begin as a copy of a piece of the update's base.
+type Cloner interface {
+	// Clone gives a piece that nothing was written to the first size bytes of the base's piece on the same disk, with the
+	// checksums that those have there; where the filesystem can, the pieces share blocks. It may take as long as a copy of the
+	// piece. NotFound, Corrupt, Invalid or Unsupported: the piece is as it was, and its content can be written. After other
+	// errors it is of no use.
+	Clone(ctx context.Context, size int64) error
+}
+
 // Refusal implements the calls of [Handle] for a handle that cannot serve them: each fails with Err. Handles
 // embed it and override what they can do.
 type Refusal struct{ Err error }

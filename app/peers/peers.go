@@ -204,6 +204,11 @@ func (w *writer) Prove(ctx context.Context, q hemera.ProofRequest) (hemera.Piece
 	return p, errs.As(err, errs.Corrupt, op, "")
 }
 
+// Clone implements transfer.PeerWriter. A peer that does not know it refuses.
+func (w *writer) Clone(ctx context.Context, size int64) error {
+	return w.TryQuery(ctx, "peers.ClonePieceAt", wire.EncodeClone(size))
+}
+
 // abortTimeout bounds what is done to remove a sealed piece whose connection is gone.
 const abortTimeout = 10 * time.Second
 

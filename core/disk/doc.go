@@ -26,7 +26,8 @@
 //
 // A pending piece has a file in the directory "pending" and at most one Writer. Its size and content change. A sealed
 // piece has a file in its place, with a valid footer, and does not change any more; only RepairPages writes to it, and
-// only bytes that match the checksums in it. [Disk.Put] does all steps at once.
+// only bytes that match the checksums in it. [Disk.Put] does all steps at once. A pending piece may begin as a copy of a sealed
+// one ([Cloner]): its bytes are as good as those, and no better.
 //
 // # Invariants
 //

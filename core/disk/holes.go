@@ -128,6 +128,9 @@ func (w *writer) NextData(off int64) (int64, error) {
 		return 0, err
 	}
 	const reach = blockSums * hemera.PageSize // what one block of the table covers, in bytes
+	if off >= 0 && off < w.table.size && w.table.inherits(off/reach) {
+		return w.table.nextInherited(off), nil
+	}
 	if off < 0 || off >= w.table.size || !w.table.absent(off/reach) {
 		return off, nil
 	}

@@ -18,6 +18,7 @@ type sumTable struct {
 	limit  int                 // how many blocks stay in memory
 	clock  uint64              // counts uses, to find the block that was not used for longest
 	side   sideFile            // the others
+	base   *baseTable          // what blocks begin as; nil: zeros
 }
 
 // sumBlock is the CRCs of blockSums pages.
@@ -52,12 +53,15 @@ func (t *sumTable) block(index int64) (*sumBlock, error) {
 		return b, nil
 	}
 	b, err := t.side.load(index)
-	if err != nil {
-		return nil, err
-	}
-	if b == nil {
+	if err == nil && b == nil {
 		b = &sumBlock{}
 		fillZeroPages(b.sums[:])
+		if t.inherits(index) {
+			err = t.base.load(index, &b.sums)
+		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	if len(t.blocks) >= t.limit {
 		if err := t.spill(); err != nil {
@@ -69,8 +73,11 @@ func (t *sumTable) block(index int64) (*sumBlock, error) {
 	return b, nil
 }
 
-// absent reports whether nothing was ever written to the block's pages: they are zeros.
-func (t *sumTable) absent(index int64) bool { return t.blocks[index] == nil && !t.side.has(index) }
+// absent reports whether nothing was ever written to the block's pages: they are zeros. Blocks of a base are never absent,
+// whatever they have.
+func (t *sumTable) absent(index int64) bool {
+	return t.blocks[index] == nil && !t.side.has(index) && !t.inherits(index)
+}
 
 // spill moves the block that was not used for longest to the side file.
 func (t *sumTable) spill() error {
@@ -185,6 +192,10 @@ func (t *sumTable) truncate(size int64) error {
 		}
 	}
 	t.side.drop(keep)
+	// What is cut off does not come back when the data grows again.
+	if t.base != nil {
+		t.base.blocks = min(t.base.blocks, keep)
+	}
 	t.size = size
 	if end == 0 {
 		return nil

@@ -38,6 +38,8 @@ type writer struct {
 	tableTurn turn
 	table     *sumTable
 	size      atomic.Int64 // the table's, for those that must not wait
+	base      *piece       // that it began as; nil if it began empty
+	cloned    atomic.Bool  // base is set, for those that do not have io
 
 	mu      sync.Mutex // guards the rest
 	failure error      // the first failed write or sync: the piece cannot be sealed any more
@@ -91,6 +93,9 @@ func (w *writer) WritePages(p []byte, sums []uint32, off int64) error {
 	}
 	if len(p) == 0 {
 		return nil
+	}
+	if err := w.prove(op, off, int64(len(p))); err != nil {
+		return err
 	}
 	w.io.beginShare()
 	defer w.io.endShare()
@@ -206,6 +211,15 @@ func (s *pendingSource) pageSums(first int64, dst []uint32) error {
 			dst, first = dst[n:], first+int64(n)
 			continue
 		}
+		if s.table.inherits(index) { // it stays where it is: a seal of a large piece goes through all of them
+			var sums [blockSums]uint32
+			if err := s.table.base.load(index, &sums); err != nil {
+				return err
+			}
+			copy(dst[:n], sums[from:])
+			dst, first = dst[n:], first+int64(n)
+			continue
+		}
 		// Pages that were written over in part are read and summed now, under io alone.
 		if err := s.table.clean(index, from, from+n, (*writer)(s).readData); err != nil {
 			return err
@@ -246,15 +260,26 @@ func (w *writer) Truncate(size int64) error {
 	if table := footerOff(size) - tableOff(size); table > w.disk.condition.free() {
 		return errs.New(errs.NoSpace, op, w.id.String(), "not even the checksums of so many pages would fit")
 	}
-	err := w.file.Truncate(size)
+	if err := w.resize(size); err != nil {
+		return w.fail(err, op)
+	}
+	return nil
+}
+
+// resize cuts or extends file and table. It is called with io held alone.
+func (w *writer) resize(size int64) error {
+	var err error
+	if page := size / hemera.PageSize; w.base != nil && cuts(w.table.size, page, size, w.table.size) {
+		err = w.provePage(page) // its checksum is made again without what is cut
+	}
+	if err == nil {
+		err = w.file.Truncate(size)
+	}
 	if err == nil {
 		err = w.table.truncate(size)
 		w.size.Store(w.table.size)
 	}
-	if err != nil {
-		return w.fail(err, op)
-	}
-	return nil
+	return err
 }
 
 // Size is the size of the data. It does not wait for the device.
@@ -319,6 +344,9 @@ func (w *writer) close(last func() error) error {
 		err = last()
 	}
 	turn.end()
+	if w.base != nil {
+		d.release(w.base)
+	}
 	d.gauge.writeOpens.Add(-1)
 	return errors.Join(err, w.file.Close(), w.side.close())
 }

@@ -46,8 +46,11 @@ func (w *Writer) Close(ctx context.Context) error {
 // committed it all the same: then its pieces are left to the audit, which knows.
 func (w *Writer) end(ctx context.Context, err error) error {
 	h := &w.head
-	h.host.uses.end(&w.usage)
+	h.host.uses.End(&w.usage)
 	w.content.drop()
+	if w.base != nil {
+		w.base.Close()
+	}
 	// An answer was lost on the way, so "refused" may be the second of two answers.
 	unsure := w.commit != nil && w.commit.unsure
 	if err != nil && unsure {
@@ -169,7 +172,11 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 		}
 	}
 	// What was not written in order is read back for the checksums; usually there is nothing to read.
-	sums, err := w.sums.finish(size, pendingSource{w.content}, w.usage.bytes.Load())
+	allowed := w.usage.Bytes.Load()
+	if h.cap.Base != nil { // which was written once
+		allowed += h.cap.Base.Size
+	}
+	sums, err := w.sums.finish(size, pendingSource{w.content}, allowed)
 	if err != nil {
 		return false, errs.Wrap(err, "transfer.Close", subject(h.cap))
 	}

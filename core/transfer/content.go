@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"hemera"
-	"hemera/errs"
 	"hemera/rules/erasure"
 )
 
@@ -94,41 +93,5 @@ func (b baseView) nextData(off int64) (int64, error) { return b.NextData(off) }
 // sync has nothing to do: the base is durable.
 func (b baseView) sync(context.Context) error { return nil }
 
-// drop closes the pieces of the base.
-func (b baseView) drop() { b.Close() }
-
-// copyTo fills fresh pieces with the first keep bytes. The content passes through the head once, whatever the number
-// of pieces, and its holes not at all. wrote is told how many bytes each step had.
-func (b baseView) copyTo(p *pieces, keep int64, hash *streamSums, wrote func(n int)) error {
-	buf := newWindow()
-	zeros, end := false, int64(0)
-	for off := int64(0); off < keep; off += copyWindow {
-		if zeros {
-			next := nextData(b, off, keep)
-			if next > off && hash.next == off {
-				hash.skip(next-off, 0)
-			}
-			// Holes of the base are holes of the new pieces; only the checksums have to see them.
-			if off = next; off == keep {
-				break
-			}
-		}
-		if err := buf.read(b, off, int(min(copyWindow, keep-off))); err != nil {
-			return p.head.fail(errs.Wrap(err, "transfer.Update", subject(p.head.cap)))
-		}
-		// Pages go on with the checksums that the base vouches for, so a bit that flips here is noticed at the disk.
-		lost := p.lost
-		if err := p.send(buf.data, buf.sums, off, hash); err != nil {
-			return err
-		}
-		wrote(len(buf.data))
-		zeros, end = allZeros(buf.sums, len(buf.data)), off+int64(len(buf.data))
-		if p.lost != lost { // a call that is stuck may still look at it
-			buf = newWindow()
-		}
-	}
-	if end < keep {
-		return p.truncate(keep)
-	}
-	return nil
-}
+// drop leaves the reader open: the end of the write closes it.
+func (b baseView) drop() {}

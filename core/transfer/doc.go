@@ -23,7 +23,9 @@
 //	memory, at most 64 KiB         one a target                    of an update:
 //	                                                               reads the base
 //
-// and the write itself goes through these phases:
+// The pieces of an update begin as copies of those of its base, which their disks make.
+//
+// The write itself goes through these phases:
 //
 //	writing ────────▶ committing ────────────▶ ended
 //	   │    seal                  the manager's    ▲

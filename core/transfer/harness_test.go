@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,7 +33,8 @@ type bench struct {
 	peers   *faultyPeers
 	manager *manager
 	nonce   uint64
-	layout  hemera.Layout // of new files, if it is not the zero value; else replicas, as many as there are targets
+	kinds   []hemera.ChecksumKind // of whole files; nil: one that is linear and one that is not
+	layout  hemera.Layout         // of new files, if it is not the zero value; else replicas, as many as there are targets
 }
 
 // host is one node: id and disk id are its number from 1.
@@ -179,6 +181,9 @@ func (b *bench) grant(file int, min int, on ...int) (string, hemera.Capability) 
 	}
 	if b.layout.Pieces > 0 {
 		c.Layout = b.layout
+	}
+	if b.kinds != nil {
+		c.Checksums = b.kinds
 	}
 	for i, id := range on {
 		c.Targets = append(c.Targets, target(id, uint8(i)))
@@ -400,7 +405,7 @@ func (m *manager) Replace(_ context.Context, p *hemera.Permit, lost []hemera.Dis
 // fault makes one peer or disk fail: its writes once after bytes were written, and the named step.
 type fault struct {
 	mu      sync.Mutex
-	step    string // "create", "write", "seal", "open", "read", or "cut" for a read that ends in its middle
+	step    string // "create", "clone", "write", "seal", "open", "read", or "cut" for a read that ends in its middle
 	after   int64
 	err     error
 	written int64
@@ -427,6 +432,7 @@ type faultyPeers struct {
 	*transfertest.LocalPeers
 	mu     sync.Mutex
 	faults map[string]*fault
+	bytes  atomic.Int64 // that passed between nodes
 }
 
 func (p *faultyPeers) fail(id int, f *fault) {
@@ -482,7 +488,15 @@ func (w *faultyWriter) WritePages(p []byte, sums []uint32, off int64) error {
 	if err := w.peers.fault(w.addr).at("write", len(p)); err != nil {
 		return err
 	}
+	w.peers.bytes.Add(int64(len(p)))
 	return w.PeerWriter.WritePages(p, sums, off)
+}
+
+func (w *faultyWriter) Clone(ctx context.Context, size int64) error {
+	if err := w.peers.fault(w.addr).at("clone", 0); err != nil {
+		return err
+	}
+	return w.PeerWriter.Clone(ctx, size)
 }
 
 func (w *faultyWriter) Seal(ctx context.Context, s hemera.SealInfo) error {
@@ -502,6 +516,7 @@ func (r *faultyReader) ReadPages(p []byte, sums []uint32, off int64) (int, error
 	if err := r.peers.fault(r.addr).at("read", 0); err != nil {
 		return 0, err
 	}
+	r.peers.bytes.Add(int64(len(p)))
 	return r.PeerReader.ReadPages(p, sums, off)
 }
 
@@ -510,7 +525,9 @@ type faultyDisk struct {
 	disk.Store
 	path  string
 	gone  bool
+	old   bool // it begins no piece as a copy, as a disk of an older node
 	fault *fault
+	bytes atomic.Int64 // read and written by Writers and Readers
 }
 
 func (d *faultyDisk) Create(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, error) {
@@ -551,7 +568,25 @@ func (w *faultyDiskWriter) WritePages(p []byte, sums []uint32, off int64) error 
 	if err := w.disk.fault.at("write", len(p)); err != nil {
 		return err
 	}
+	w.disk.bytes.Add(int64(len(p)))
 	return w.Writer.WritePages(p, sums, off)
+}
+
+// ReadPages implements disk.Writer.
+func (w *faultyDiskWriter) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	w.disk.bytes.Add(int64(len(p)))
+	return w.Writer.ReadPages(p, sums, off)
+}
+
+// Clone implements disk.Cloner.
+func (w *faultyDiskWriter) Clone(base hemera.PieceID, size int64) error {
+	if w.disk.old {
+		return errs.New(errs.Unsupported, "clone", base.String(), "not known")
+	}
+	if err := w.disk.fault.at("clone", 0); err != nil {
+		return err
+	}
+	return disk.Clone(w.Writer, base, size)
 }
 
 func (w *faultyDiskWriter) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
@@ -575,6 +610,7 @@ func (r *faultyDiskReader) ReadPages(p []byte, sums []uint32, off int64) (int, e
 		n, _ := r.Reader.ReadPages(p[:len(p)/2], sums, off)
 		return n, err
 	}
+	r.disk.bytes.Add(int64(len(p)))
 	return r.Reader.ReadPages(p, sums, off)
 }
 

@@ -9,6 +9,9 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/codes"
+	"hemera/core/transfer/removals"
+	"hemera/core/transfer/uses"
 	"hemera/errs"
 	"hemera/rules/checksum"
 )
@@ -68,9 +71,9 @@ type Host struct {
 
 	// What all transfers share; each part has its own lock, or is atomic.
 	inline   inlineMemory
-	uses     uses
-	removals removals
-	codes    codes
+	uses     uses.Table
+	removals removals.Set
+	codes    codes.Cache
 	parity   parityMemory
 	pace     pace
 	spare    buffers // for what is read to be decoded
@@ -103,7 +106,7 @@ func (h *Host) Wait() { h.work.Wait() }
 
 // Uses lists at most limit of the files that are open here, those that move most first. Rates are averages since
 // they were last asked for, or since the file was opened.
-func (h *Host) Uses(limit int) []hemera.OpenFile { return h.uses.list(limit) }
+func (h *Host) Uses(limit int) []hemera.OpenFile { return h.uses.List(limit) }
 
 // local reports whether a target is a disk of this node.
 func (h *Host) local(t hemera.Target) bool { return t.Node == h.Self() }

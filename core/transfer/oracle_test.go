@@ -75,6 +75,13 @@ func (h *history) read(rt *rapid.T) {
 	}
 }
 
+// someOld has some of the disks begin no pieces as copies.
+func (b *bench) someOld(rt *rapid.T) {
+	for _, h := range b.hosts {
+		h.disk.old = rapid.IntRange(0, 3).Draw(rt, "old") == 0
+	}
+}
+
 // TestAgainstBytes runs random histories of one write against a byte slice: writes anywhere,
 // truncations, reads, lost links, a peer that dies; on new files and on updates.
 func TestAgainstBytes(t *testing.T) {
@@ -83,11 +90,13 @@ func TestAgainstBytes(t *testing.T) {
 		defer part.end()
 		b := newMemoryBench(part, 4)
 		b.manager.spare = []int{4}
+		b.kinds = rapid.SampledFrom([][]hemera.ChecksumKind{nil, {hemera.Adler32}, {hemera.CRC32}}).Draw(rt, "checksums")
 		h := &history{bench: b}
 		token, c := b.grant(60, 2, 1, 2, 3)
 		if rapid.Bool().Draw(rt, "update") {
 			h.want = content(rapid.IntRange(1, historyMost).Draw(rt, "base"))
-			base := b.put(60, h.want, 2, 3)
+			base := b.put(60, h.want, rapid.SampledFrom([][]int{{2, 3}, {1}, {3, 2, 1}}).Draw(rt, "disks of the base")...)
+			b.someOld(rt)
 			token, c = b.update(base, 2, 1, 2, 3)
 		}
 		h.token = token

@@ -47,6 +47,9 @@ type parityRow struct {
 	blocks   [][]byte // nil for pieces that are lost
 	from, to int64    // what was changed and not sent, within the blocks
 	used     uint64   // the turn of its last change
+	// sent says that the pieces have the parity of the row; then blocks have it in this range, of whole pages.
+	sent             bool
+	backFrom, backTo int64
 }
 
 // newParity returns the parity of an empty content.
@@ -101,12 +104,12 @@ func (y *parity) update(span layout.Span, before, after []byte) error {
 		return nil
 	}
 	block := int64(y.layout.BlockSize)
-	row, err := y.row(span.Off / block)
-	if err != nil {
-		return err
-	}
+	row := y.row(span.Off / block)
 	from := span.Off % block
 	to := from + int64(span.Len)
+	if err := y.readRow(row, from, to); err != nil {
+		return err
+	}
 	parts := make([][]byte, len(row.blocks))
 	for i, b := range row.blocks {
 		if b != nil {
@@ -141,36 +144,64 @@ func (r *parityRow) touch(from, to int64) {
 	r.from, r.to = min(r.from, from), max(r.to, to)
 }
 
-// row returns the parity of the row with the number: from memory, zeros of a new row, or what its pieces have.
-func (y *parity) row(number int64) (*parityRow, error) {
+// row returns the parity of the row with the number: from memory, or zeros. What its pieces have of it is read by readRow.
+func (y *parity) row(number int64) *parityRow {
 	y.turns++
 	if row, ok := y.rows[number]; ok {
 		row.used = y.turns
-		return row, nil
+		return row
 	}
 	// The parity of a row that nobody wrote to is zeros, which need not be read.
 	row := &parityRow{number: number, blocks: make([][]byte, y.layout.Parity()), used: y.turns}
-	sent := y.written.Touches(number*y.rowBytes(), (number+1)*y.rowBytes())
-	memory := &y.pieces.head.host.parity
+	row.sent = y.written.Touches(number*y.rowBytes(), (number+1)*y.rowBytes())
 	for i := range row.blocks {
-		index := int(y.layout.Data) + i
-		if y.back().gone(index) {
-			continue
-		}
-		row.blocks[i] = memory.get(int(y.layout.BlockSize))
-		if !sent {
-			continue
-		}
-		if err := y.back().piece(index, row.blocks[i], number*int64(y.layout.BlockSize)); err != nil {
-			row.blocks[i] = nil // its piece is lost now; the block may belong to a call that is stuck
-			memory.bytes.Add(-int64(y.layout.BlockSize))
-			if err := y.pieces.writable("transfer.Write"); err != nil {
-				return nil, err
-			}
+		if !y.back().gone(int(y.layout.Data) + i) {
+			row.blocks[i] = y.pieces.head.host.parity.get(int(y.layout.BlockSize))
 		}
 	}
 	y.rows[number] = row
-	return row, nil
+	return row
+}
+
+// readRow reads parity of a row that was sent back, for a change of the range. A change of a few bytes reads a few pages.
+func (y *parity) readRow(row *parityRow, from, to int64) error {
+	if !row.sent {
+		return nil
+	}
+	from, to = from/hemera.PageSize*hemera.PageSize, min((to+hemera.PageSize-1)/hemera.PageSize*hemera.PageSize, int64(y.layout.BlockSize))
+	if row.backFrom == row.backTo {
+		row.backFrom, row.backTo = from, from
+	}
+	// What lies between two changes is read too, so that it can be sent with them.
+	for _, part := range [][2]int64{{from, row.backFrom}, {row.backTo, to}} {
+		if part[0] >= part[1] {
+			continue
+		}
+		if err := y.readParity(row, part[0], part[1]); err != nil {
+			return err
+		}
+	}
+	row.backFrom, row.backTo = min(row.backFrom, from), max(row.backTo, to)
+	return nil
+}
+
+// readParity fills a range of the blocks with what the pieces have. It fails when too few pieces are left.
+func (y *parity) readParity(row *parityRow, from, to int64) error {
+	for i, b := range row.blocks {
+		if b == nil {
+			continue
+		}
+		index := int(y.layout.Data) + i
+		// A piece that was lost since is not asked: it would be computed, and all rows be sent for that.
+		if y.back().gone(index) || y.back().piece(index, b[from:to], row.number*int64(y.layout.BlockSize)+from) != nil {
+			row.blocks[i] = nil // its piece is lost now; the block may belong to a call that is stuck
+			y.pieces.head.host.parity.bytes.Add(-int64(y.layout.BlockSize))
+			if err := y.pieces.writable("transfer.Write"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // due returns the rows whose parity is to be sent with the next write: those that are full, the oldest where there are

@@ -27,6 +27,8 @@ type PeerWriter interface {
 	// bytes is unanswered.
 	WritePages(p []byte, sums []uint32, off int64) error
 	Truncate(size int64) error
+	// Clone is as in [hemera.Cloner]. A peer that cannot do it refuses with Unsupported or Invalid.
+	Clone(ctx context.Context, size int64) error
 	Sync(ctx context.Context) error
 	// Seal waits for everything sent and seals the piece.
 	Seal(ctx context.Context, s hemera.SealInfo) error

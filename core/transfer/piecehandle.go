@@ -137,7 +137,7 @@ func (t *Pending) Take(id hemera.PieceID, on hemera.DiskID) {
 		}
 		p.endEnd(nil, nil, true)
 	}
-	t.host.removals.wait(id, on)
+	t.host.removals.Wait(id, on)
 }
 
 // expire removes the piece unless it is sealed: what is sealed may be committed.
@@ -312,7 +312,7 @@ func (h *pieceHandle) abort() error {
 	}
 	// After Take the name is another's: repair may have made the piece again by now.
 	if !taken { // before the entry leaves the table: a caller that does not find it there any more waits for this
-		defer h.table.host.removals.begin(h.id, h.entry.key.disk)()
+		defer h.table.host.removals.Begin(h.id, h.entry.key.disk)()
 	}
 	h.endEnd(nil, nil, taken)
 	h.table.finish(h.entry, nil)

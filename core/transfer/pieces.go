@@ -203,7 +203,7 @@ func (p *pieces) lose(i int, err error) {
 	if out := pc.out; out != nil {
 		end := func() {}
 		if pc.local != nil {
-			end = h.host.removals.begin(pieceID(h.cap, pc.target.Index), pc.target.Disk)
+			end = h.host.removals.Begin(pieceID(h.cap, pc.target.Index), pc.target.Disk)
 		}
 		h.host.work.Go(func() {
 			defer end()
@@ -329,9 +329,12 @@ func (pc *piece) writeSpans(spans []layout.Span, b []byte, sums []uint32, off in
 // ended says whether one of them was begun.
 type diskPiece struct {
 	disk.Writer
-	store disk.Store
-	id    hemera.PieceID
-	ended atomic.Bool // sealed or aborted: the Writer must not be used again
+	host   *Host
+	cap    *hemera.Capability
+	target hemera.Target
+	store  disk.Store
+	id     hemera.PieceID
+	ended  atomic.Bool // sealed or aborted: the Writer must not be used again
 }
 
 // Sync makes the pending piece durable.
@@ -401,7 +404,7 @@ func (h *Host) createLocal(c *hemera.Capability, t hemera.Target) (*diskPiece, e
 	if err != nil {
 		return nil, err
 	}
-	return &diskPiece{Writer: w, store: store, id: id}, nil
+	return &diskPiece{Writer: w, host: h, cap: c, target: t, store: store, id: id}, nil
 }
 
 // createOptions returns how a disk begins the piece with the index. The size hint lets it refuse at once what has no

@@ -10,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/uses"
 	"hemera/errs"
 	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
@@ -26,7 +27,7 @@ type Reader struct {
 	cap    *hemera.Capability // not to be changed
 	permit *hemera.Permit     // for peers
 	base   bool               // the content is the base of an update, which peers have to be told
-	usage  usage
+	usage  uses.Usage
 	calls  callCount // the pieces stay open until the last call has ended
 
 	stripes *stripes // of a coded layout; else nil
@@ -121,7 +122,7 @@ func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
 			return nil, err
 		}
 	}
-	h.uses.begin(&r.usage, r.cap, time.Now())
+	h.uses.Begin(&r.usage, r.cap, time.Now())
 	return r, nil
 }
 
@@ -362,7 +363,7 @@ func (r *Reader) open(o *replica) {
 	o.opening = nil
 	r.mu.Unlock()
 	if err == nil {
-		r.usage.disk.Store(uint32(o.target.Disk))
+		r.usage.Disk.Store(uint32(o.target.Disk))
 		return
 	}
 	r.host.found(o.target, r.piece(o), err)
@@ -469,7 +470,7 @@ func (r *Reader) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
 // sent counts bytes that go to the client.
 func (r *Reader) sent(n int64) {
 	r.host.Counters.ReadBytes.Add(n)
-	r.usage.bytes.Add(n)
+	r.usage.Bytes.Add(n)
 }
 
 // localInUse returns what a piece is read from now, if that is local. It does not wait for one that is being opened.
@@ -490,7 +491,7 @@ func (r *Reader) Close() {
 	if !r.calls.stop() {
 		return
 	}
-	r.host.uses.end(&r.usage)
+	r.host.uses.End(&r.usage)
 	if r.stripes != nil && r.stripes.waits() {
 		r.host.work.Go(r.closeReplicas)
 		return

@@ -174,7 +174,7 @@ func (s *stripes) instead(bad *replica, p []byte, sums []uint32, off int64, caus
 
 // rebuild computes what lies within a piece from other pieces.
 func (s *stripes) rebuild(index int, p []byte, sums []uint32, off int64) error {
-	code, err := s.reader.host.codes.get(s.layout)
+	code, err := s.reader.host.codes.Get(s.layout)
 	if err != nil {
 		return err
 	}

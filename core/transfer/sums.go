@@ -2,8 +2,10 @@ package transfer
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"hemera"
+	"hemera/core/transfer/resum"
 	"hemera/rules/checksum"
 )
 
@@ -18,6 +20,9 @@ type streamSums struct {
 	// digests is set when a kind must see zeros too; holes is how many of those it was spared or shown.
 	digests bool
 	holes   int64
+	// update, if not nil, has what changed of base: then most bytes need not be read for linear checksums.
+	update *resum.Update
+	base   source
 }
 
 // newStreamSums returns the sums of an empty content: of the kinds, and CRC32C always. It fails for kinds that are not
@@ -38,6 +43,12 @@ func newStreamSums(kinds []hemera.ChecksumKind) (*streamSums, error) {
 	return s, err
 }
 
+// follow has the checksums of an update follow from those of its base, if they can.
+func (s *streamSums) follow(c *hemera.Capability, base source) {
+	s.base = base
+	s.update = resum.New(c.Base.Size, c.Sums, append(slices.Clone(s.kinds), hemera.CRC32C))
+}
+
 // restart forgets everything: what was hashed has changed, and is read back at the end.
 func (s *streamSums) restart() {
 	s.crc, s.next, s.holes = checksum.Appender{}, 0, 0
@@ -48,6 +59,7 @@ func (s *streamSums) restart() {
 
 // wrote takes note of a write whose page fragments have the given sums.
 func (s *streamSums) wrote(p []byte, sums []uint32, off int64) {
+	s.update.Wrote(off, int64(len(p)))
 	if off < s.next {
 		s.restart() // what was hashed has changed
 	}
@@ -82,6 +94,7 @@ func (s *streamSums) skip(n, allowed int64) bool {
 
 // truncated takes note of a new size. Bytes above the old size need no note: they are read back.
 func (s *streamSums) truncated(size int64) {
+	s.update.Cut(size)
 	// A longer file has a hole at its end, which is read back as zeros.
 	if size < s.next {
 		s.restart()
@@ -91,6 +104,9 @@ func (s *streamSums) truncated(size int64) {
 // finish reads what was not hashed yet, up to size, and returns the checksums: the kinds asked for
 // in their order, then crc32c. Holes are not read; digests see as many bytes of them as are allowed.
 func (s *streamSums) finish(size int64, src source, allowed int64) ([]hemera.Checksum, error) {
+	if sums, ok := s.fromBase(size, src); ok {
+		return sums, nil
+	}
 	// Read back in windows of the copy's size, at their borders: whole pages are what disks verify.
 	if s.next < size {
 		zeros := true // what was read last

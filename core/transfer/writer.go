@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/transfer/uses"
 	"hemera/errs"
 	"hemera/rules/checksum"
 	"hemera/rules/erasure"
@@ -23,12 +24,13 @@ import (
 type Writer struct {
 	opened time.Time
 	cancel context.CancelFunc // frees calls that wait for a peer
-	usage  usage
+	usage  uses.Usage
 
 	turn    turn // its holder has what follows
 	head    head
 	content content
 	sums    *streamSums
+	base    *Reader  // of an update, until its end; else nil
 	changed bool     // the content differs from the base of an update
 	least   int64    // a close below this size fails: what was announced, or the client's last truncation
 	adopted *adopted // of a direct write: what its client sealed; nothing but the close, or an abort, comes then
@@ -90,7 +92,7 @@ func newWriter(ctx context.Context, h *Host, permit *hemera.Permit) (*Writer, er
 	}
 	var code *erasure.Code
 	if c.Layout.Coded() {
-		if code, err = h.codes.get(c.Layout); err != nil {
+		if code, err = h.codes.Get(c.Layout); err != nil {
 			return nil, err
 		}
 	}
@@ -101,10 +103,12 @@ func newWriter(ctx context.Context, h *Host, permit *hemera.Permit) (*Writer, er
 	w.head.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	w.content = &inlineContent{head: &w.head}
 	if c.Access == hemera.AccessUpdate && c.Base != nil && c.Base.Size > 0 {
-		w.content = newBaseView(&w.head)
+		view := newBaseView(&w.head)
+		w.content, w.base = view, view.Reader
 		w.state.size = c.Base.Size
+		sums.follow(c, view.Reader)
 	}
-	h.uses.begin(&w.usage, c, now)
+	h.uses.Begin(&w.usage, c, now)
 	return w, nil
 }
 
@@ -198,17 +202,13 @@ func (w *Writer) spill(c *inlineContent) error {
 func (w *Writer) copyBase(b baseView, keep int64) error {
 	p := newPieces(&w.head)
 	w.content = p
-	defer b.drop()
-	if err := p.create(); err != nil || keep == 0 {
-		return err
-	}
-	return b.copyTo(p, keep, w.sums, w.accepted)
+	return p.beginAs(b.Reader, keep)
 }
 
 // accepted counts bytes that pieces or memory have taken.
 func (w *Writer) accepted(n int) {
 	w.head.host.Counters.WriteBytes.Add(int64(n))
-	w.usage.bytes.Add(int64(n))
+	w.usage.Bytes.Add(int64(n))
 }
 
 // resized records a change of the content, which has size bytes now.

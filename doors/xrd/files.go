@@ -203,3 +203,31 @@ func sealPiece(ctx context.Context, r *request, h handle, arg string) error {
 		return append([]byte("piece="+stat.ID.String()+"&size="+strconv.FormatInt(stat.Size, 10)), 0), nil
 	})
 }
+
+// clonePiece has a pending piece of an update begin as a copy of one of the base, for the head of the update. It runs beside the
+// connection, as it may take as long as a copy of the piece; the head waits with what it writes to the piece.
+func clonePiece(r *request, id wire.Handle, arg string) error {
+	h, err := r.session.handles.get(id)
+	if err != nil {
+		return err
+	}
+	f := h.data()
+	if err := f.forWriting(); err != nil {
+		return err
+	}
+	size, err := wire.ParseClone(arg)
+	if err != nil {
+		return errs.As(err, errs.Invalid, "xrd.Clone", f.path)
+	}
+	c, ok := f.file.(hemera.Cloner)
+	if !ok {
+		return errs.New(errs.Unsupported, "xrd.Clone", f.path, "the handle is not a piece")
+	}
+	f.inUse.Add(1) // a close waits for it
+	// A head that goes away needs no copy.
+	ctx := r.context()
+	return runAsync(r, func() ([]byte, error) {
+		defer f.inUse.Done()
+		return nil, c.Clone(ctx, size)
+	})
+}

@@ -365,6 +365,36 @@ func TestPieceHandle(t *testing.T) {
 	}
 }
 
+// TestPieceBeginsAsACopy: the head of an update asks for it by a query on the piece, which goes on if that is refused.
+func TestPieceBeginsAsACopy(t *testing.T) {
+	p := newPair(t, nil)
+	p.put("/f", "what was there")
+	c := dial(t, p.nodeAddr)
+	open := func(r hemera.OpenRequest, more string) wire.Handle {
+		g, err := p.grantOpen(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.openToken(t, c, r.Path, tokenOf(g)+more, wire.OpenUpdate)
+	}
+	q := wire.Query{Kind: wire.QueryOpaquf, Handle: open(hemera.OpenRequest{Path: "/f", Access: hemera.AccessUpdate}, "&hem.piece=1")}
+	for _, wrong := range []string{wire.OpaqueClone, "hem.clone&size=-1", "hem.clone&size=x"} {
+		c.refused(t, q, wrong, wire.ArgInvalid)
+	}
+	c.must(t, q, wire.EncodeClone(4))
+	if got := string(c.must(t, wire.Read{Handle: q.Handle, Length: 100}, "")); got != "what" {
+		t.Errorf("it begins with %q", got)
+	}
+	c.must(t, q, wire.OpaqueAbort)
+	c.refused(t, q, wire.EncodeClone(4), wire.FileNotOpen)
+	q.Handle = open(hemera.OpenRequest{Path: "/g", Access: hemera.AccessCreate}, "&hem.piece=1")
+	c.refused(t, q, wire.EncodeClone(4), wire.NotFound)
+	c.must(t, wire.Pgwrite{Handle: q.Handle}, string(pages([]byte("piece"), 0)))
+	// A file is no piece.
+	q.Handle = open(hemera.OpenRequest{Path: "/h", Access: hemera.AccessCreate}, "")
+	c.refused(t, q, wire.EncodeClone(4), wire.Unsupported)
+}
+
 // TestSealsDoNotWaitForEachOther holds the seal of one piece while another on the same connection
 // is sealed and closed.
 func TestSealsDoNotWaitForEachOther(t *testing.T) {

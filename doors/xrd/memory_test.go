@@ -308,6 +308,14 @@ func (p memoryPiece) NextData(off int64) (int64, error) {
 	return off, nil
 }
 
+// Clone is hemera.Cloner: an update has the content of its base already.
+func (p memoryPiece) Clone(_ context.Context, size int64) error {
+	if p.grant.request.Access != hemera.AccessUpdate {
+		return errs.New(errs.NotFound, "clone", p.path, "there is no base")
+	}
+	return p.Truncate(size)
+}
+
 // Allocated is not known.
 func (p memoryPiece) Allocated() (int64, error) {
 	return 0, errs.New(errs.Unsupported, "allocated", p.path, "not known")

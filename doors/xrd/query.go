@@ -75,11 +75,14 @@ func (q *queryHandlers) aboutName(r *request, kind uint16, arg string) error {
 	return q.prepares.query(r)
 }
 
-// aboutHandle answers queries on a handle: the end of a piece or of a write, steps of a direct write, and where data is.
+// aboutHandle answers queries on a handle: the end of a piece or of a write, its begin as a copy, steps of a direct
+// write, and where data is.
 func (q *queryHandlers) aboutHandle(r *request, id wire.Handle, arg string) error {
 	switch {
 	case q.openFiles && (strings.HasPrefix(arg, wire.OpaqueSeal) || strings.HasPrefix(arg, wire.OpaqueAbort)):
 		return endFile(r, id, arg)
+	case q.openFiles && strings.HasPrefix(arg, wire.OpaqueClone):
+		return clonePiece(r, id, arg)
 	case q.openFiles && isDirect(arg):
 		return serveDirect(r, id, arg)
 	case strings.HasPrefix(arg, wire.OpaqueData) || arg == wire.OpaqueAllocated:

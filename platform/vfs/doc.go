@@ -9,8 +9,8 @@
 //
 // # Main types
 //
-//   - [FS] and [File] are the seam. [Mover], [Hinter], [Sparse], [CachedReader] and [Backed] are what a filesystem may do
-//     besides; what is missing costs speed or room, never correctness.
+//   - [FS] and [File] are the seam. [Mover], [Hinter], [Sparse], [Cloner], [CachedReader] and [Backed] are what a filesystem
+//     may do besides; what is missing costs speed or room, never correctness.
 //   - [OS] is the real thing: one system call for each call, as far as that goes.
 //   - [Memory] keeps all in memory, and knows what was synced. Its Crash cuts the power: of what was not synced, any part
 //     may be lost, in the order that a journaling filesystem keeps.

@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"errors"
 	"path"
 	"slices"
 	"sync"
@@ -25,12 +26,13 @@ const (
 	OpTruncate Op = "truncate"
 	OpSize     Op = "size"
 	OpSync     Op = "sync"
+	OpClone    Op = "clone"
 )
 
 // Changes are the calls that change or sync something: the points at which a power cut makes a
 // difference.
 func Changes() []Op {
-	return []Op{OpOpen, OpRename, OpRemove, OpMkdir, OpSyncDir, OpWrite, OpTruncate, OpSync}
+	return []Op{OpOpen, OpRename, OpRemove, OpMkdir, OpSyncDir, OpWrite, OpTruncate, OpSync, OpClone}
 }
 
 // Fault is one rule of what goes wrong. It applies to calls of the ops (any if empty) on names that
@@ -292,6 +294,22 @@ func (f *faultyFile) Allocated() (int64, error) {
 	}
 	return f.File.Size()
 }
+
+// Clone makes the content that of another file of the Faulty. The rules name the file that changes.
+func (f *faultyFile) Clone(from File) error {
+	c, ok := f.File.(Cloner)
+	other, same := from.(*faultyFile)
+	if !ok || !same {
+		return errors.ErrUnsupported
+	}
+	if err := f.fs.err(OpClone, f.name); err != nil {
+		return err
+	}
+	return c.Clone(other.File)
+}
+
+// CopyRange is not supported, so that copies are reads and writes, which have rules.
+func (f *faultyFile) CopyRange(File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
 
 // Truncate sets the size.
 func (f *faultyFile) Truncate(size int64) error {

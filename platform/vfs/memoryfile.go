@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"slices"
@@ -117,6 +118,31 @@ func (f *memoryFile) resize(size int64) error {
 	f.node.data = d[:size]
 	return nil
 }
+
+// Clone takes over the content of another file in the same memory. Each has bytes of its own, which take room.
+func (f *memoryFile) Clone(from File) error {
+	other, ok := from.(*memoryFile)
+	if !ok || other.fs != f.fs {
+		return errors.ErrUnsupported
+	}
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if err := f.changeable("clone"); err != nil {
+		return err
+	}
+	if err := other.alive("clone"); err != nil {
+		return err
+	}
+	if err := f.resize(int64(len(other.node.data))); err != nil {
+		return err
+	}
+	f.node.modified = f.fs.now()
+	copy(f.node.data, other.node.data)
+	return nil
+}
+
+// CopyRange is not supported: Clone always is.
+func (f *memoryFile) CopyRange(File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
 
 // Size is the size as programs see it, synced or not.
 func (f *memoryFile) Size() (int64, error) {

@@ -243,6 +243,60 @@ func (f *osFile) NextData(off int64) (next int64, err error) {
 	return next, nil
 }
 
+// Clone is ioctl(2) with FICLONE, which XFS, btrfs, bcachefs and OCFS2 can do, among others.
+func (f *osFile) Clone(from File) error {
+	return f.with(from, "ficlone", func(to, fd int) error {
+		for {
+			if err := unix.IoctlFileClone(to, fd); err != unix.EINTR {
+				return err
+			}
+		}
+	})
+}
+
+// CopyRange is copy_file_range(2): the kernel copies.
+func (f *osFile) CopyRange(from File, off, n int64) (copied int64, err error) {
+	err = f.with(from, "copy_file_range", func(to, fd int) error {
+		for copied < n {
+			in, out := off+copied, off+copied
+			k, err := unix.CopyFileRange(fd, &in, to, &out, int(min(n-copied, copyRangeMax)), 0)
+			copied += int64(max(k, 0))
+			switch {
+			case err == unix.EINTR:
+			case err != nil:
+				return err
+			case k == 0: // the end of the other file
+				return unix.EINVAL
+			}
+		}
+		return nil
+	})
+	return copied, err
+}
+
+// copyRangeMax is how much one call copies at most, in bytes: a call that copies cannot be interrupted.
+const copyRangeMax = 16 << 20
+
+// with calls with the descriptors of both files. Failures that say that the kernel or the filesystem cannot do the call with
+// these two become errors.ErrUnsupported.
+func (f *osFile) with(from File, op string, call func(to, from int) error) error {
+	other, ok := from.(*osFile)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	err := f.control(func(to int) error {
+		return other.control(func(fd int) error { return call(to, fd) })
+	})
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, unix.ENOTTY), errors.Is(err, unix.EXDEV), errors.Is(err, unix.EINVAL),
+		errors.Is(err, unix.EPERM), errors.Is(err, unix.ETXTBSY):
+		return errors.ErrUnsupported
+	}
+	return &fs.PathError{Op: op, Path: f.Name(), Err: err}
+}
+
 // Allocated is what fstat(2) says of blocks, which have 512 bytes whatever the filesystem's have.
 func (f *osFile) Allocated() (int64, error) {
 	var s unix.Stat_t

@@ -95,6 +95,16 @@ type Sparse interface {
 	Allocated() (int64, error)
 }
 
+// Cloner is a File that can take over what another file of its filesystem holds, without the bytes passing through the
+// process. Both calls fail with errors.ErrUnsupported, and change nothing, where that is not possible.
+type Cloner interface {
+	// Clone makes the content the same as that of from. No byte is copied: both files have the same blocks until one of them
+	// is written to.
+	Clone(from File) error
+	// CopyRange copies n bytes at off of from to the same offset. It returns how many it copied: fewer only with an error.
+	CopyRange(from File, off, n int64) (int64, error)
+}
+
 // CachedReader is a File that knows what of it is in memory. Its methods do not wait for the device.
 type CachedReader interface {
 	// Cached reports whether memory has all of the n bytes at off. It is false where that cannot be told.

@@ -158,25 +158,33 @@ func (w *AsyncWriter) fail(err error) error {
 
 // ask sends one request after everything written was answered, and waits for its answer.
 func (w *AsyncWriter) ask(ctx context.Context, op string, r wire.Request, payload []byte) ([]byte, error) {
+	a, err := w.exchange(ctx, op, r, payload)
+	if err == nil {
+		err = a.failure(op, w.peer)
+	}
+	if err != nil {
+		return nil, w.fail(err)
+	}
+	return a.body, nil
+}
+
+// exchange is ask without a look at the answer. Its error is final.
+func (w *AsyncWriter) exchange(ctx context.Context, op string, r wire.Request, payload []byte) (answer, error) {
 	select {
 	case w.turn <- struct{}{}:
 		defer func() { <-w.turn }()
 	case <-ctx.Done():
-		return nil, w.fail(errs.Wrap(ctx.Err(), op, w.peer))
+		return answer{}, w.fail(errs.Wrap(ctx.Err(), op, w.peer))
 	}
 	if err := w.settle(ctx, 0); err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	k := &call{silenceMax: max(w.client.opts.Stall, deviceSilenceMax)}
 	if err := w.handle.conn.send(ctx, k, r, payload); err != nil {
-		return nil, w.fail(err)
+		return answer{}, w.fail(err)
 	}
 	w.handle.conn.flush()
-	a := w.handle.conn.wait(ctx, k)
-	if err := a.failure(op, w.peer); err != nil {
-		return nil, w.fail(err)
-	}
-	return a.body, nil
+	return w.handle.conn.wait(ctx, k), nil
 }
 
 // Truncate sets the size once everything written is accepted.
@@ -196,6 +204,19 @@ func (w *AsyncWriter) Sync(ctx context.Context) error {
 func (w *AsyncWriter) Query(ctx context.Context, op, text string) (string, error) {
 	body, err := w.ask(ctx, op, wire.Query{Kind: wire.QueryOpaquf, Handle: w.handle.fh}, []byte(text))
 	return wire.Text(body), err
+}
+
+// TryQuery is Query, but a server that answers with an error does not end the writer: what was asked for was not done, and
+// the writer goes on.
+func (w *AsyncWriter) TryQuery(ctx context.Context, op, text string) error {
+	a, err := w.exchange(ctx, op, wire.Query{Kind: wire.QueryOpaquf, Handle: w.handle.fh}, []byte(text))
+	if err == nil && a.err != nil { // the session has ended
+		return w.fail(a.failure(op, w.peer))
+	}
+	if err == nil {
+		err = a.failure(op, w.peer)
+	}
+	return err
 }
 
 // Release closes the handle without waiting. A second call does nothing.

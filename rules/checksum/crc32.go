@@ -8,6 +8,9 @@ import (
 	"hemera"
 )
 
+// zcrcPoly is the polynomial of Ethernet, lowest power in the highest bit.
+const zcrcPoly = 0xedb88320
+
 // zcrcHasher is the CRC-32 of zlib, gzip and Ethernet, lowest byte first: that is how XRootD's clients and servers
 // print zcrc32 on the machines they run on.
 type zcrcHasher struct{ sum uint32 }
@@ -46,11 +49,15 @@ func (h *cksumHasher) Write(p []byte) (int, error) {
 
 // Sum implements [Hasher]. Writing may go on, so the length is added to a copy.
 func (h *cksumHasher) Sum() hemera.Checksum {
-	sum := h.sum
-	for n := h.length; n > 0; n >>= 8 {
-		sum = updateCksum(sum, []byte{byte(n)})
+	return sum32(hemera.CRC32, ^updateCksum(h.sum, cksumLength(int64(h.length))))
+}
+
+// cksumLength is what cksum reads behind a content of n bytes.
+func cksumLength(n int64) (p []byte) {
+	for ; n > 0; n >>= 8 {
+		p = append(p, byte(n))
 	}
-	return sum32(hemera.CRC32, ^sum)
+	return p
 }
 
 // Reset implements [Hasher].

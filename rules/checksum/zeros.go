@@ -55,7 +55,7 @@ func (h *adlerHasher) writeZeros(n int64) {
 func (h *crcHasher) writeZeros(n int64) { h.sum = ^crcTimes(crcShift(n), ^h.sum) }
 
 // writeZeros is as crcHasher.writeZeros.
-func (h *zcrcHasher) writeZeros(n int64) { h.sum = ^addZeros(^h.sum, n, 0xedb88320) }
+func (h *zcrcHasher) writeZeros(n int64) { h.sum = ^addZeros(^h.sum, n, zcrcPoly) }
 
 // writeZeros turns the register round: cksum keeps the lowest power in the lowest bit.
 func (h *cksumHasher) writeZeros(n int64) {
@@ -66,6 +66,21 @@ func (h *cksumHasher) writeZeros(n int64) {
 // addZeros is what the register of a CRC becomes after n zero bytes: it times x to the power of 8n, modulo
 // the polynomial. Both have the lowest power in the highest bit.
 func addZeros[T uint32 | uint64](register T, n int64, poly T) T {
+	return timesPower(register, ^(^T(0)>>1)>>8, n, poly) // x^8
+}
+
+// cutZeros undoes addZeros: it returns the register before n zero bytes came.
+func cutZeros[T uint32 | uint64](register T, n int64, poly T) T {
+	// Without its lowest power, which is 1, and divided by x, the polynomial is 1/x: times x it differs from 1 by itself.
+	power := poly<<1 | 1
+	for range 3 {
+		power = timesPower(power, power, 1, poly)
+	}
+	return timesPower(register, power, n, poly)
+}
+
+// timesPower returns the register times power to the n, modulo the polynomial.
+func timesPower[T uint32 | uint64](register, power T, n int64, poly T) T {
 	top := ^(^T(0) >> 1)
 	times := func(a, b T) (p T) {
 		for ; a != 0; a <<= 1 {
@@ -76,7 +91,7 @@ func addZeros[T uint32 | uint64](register T, n int64, poly T) T {
 		}
 		return p
 	}
-	for power := top >> 8; n != 0; n >>= 1 { // power is x^8, then its squares
+	for ; n != 0; n >>= 1 {
 		if n&1 != 0 {
 			register = times(power, register)
 		}

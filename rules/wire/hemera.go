@@ -39,6 +39,9 @@ const (
 	// handle: seal it with the values that follow, or abort it.
 	OpaqueSeal  = "hem.seal"
 	OpaqueAbort = "hem.abort"
+	// OpaqueClone begins one on the handle of a pending piece of an update, which begins as a copy then ([hemera.Cloner]):
+	// "hem.clone&size=N".
+	OpaqueClone = "hem.clone"
 	// OpaqueProve begins one on a piece handle, from the head of a direct write: see EncodeProve. OpaqueAdopt and
 	// OpaqueReplace begin those of its client on the handle of the file: see EncodeAdopt and EncodeReplace.
 	OpaqueProve   = "hem.prove"
@@ -88,6 +91,19 @@ func ParseAskData(arg string) (int64, error) {
 		return 0, fmt.Errorf("question for data %q: no offset", arg)
 	}
 	return off, nil
+}
+
+// EncodeClone is the argument of a request that a piece begin as the first size bytes of the base's.
+func EncodeClone(size int64) string { return OpaqueClone + "&size=" + strconv.FormatInt(size, 10) }
+
+// ParseClone reads what [EncodeClone] wrote.
+func ParseClone(arg string) (size int64, err error) {
+	text, _ := strings.CutPrefix(arg, OpaqueClone+"&size=")
+	size, err = strconv.ParseInt(text, 10, 64)
+	if err != nil || size < 0 || size > hemera.FileSizeMax {
+		return 0, fmt.Errorf("request for a copy %q: no size", arg)
+	}
+	return size, nil
 }
 
 // EncodeSealInfo is the argument of a seal request: "hem.seal&size=…&sync=…&sums=kind:hex,…".

@@ -38,3 +38,16 @@ func TestPieceOpenRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+func TestClone(t *testing.T) {
+	for _, size := range []int64{0, 1, hemera.FileSizeMax} {
+		if got, err := ParseClone(EncodeClone(size)); err != nil || got != size {
+			t.Errorf("%d comes back as %d, %v", size, got, err)
+		}
+	}
+	for _, bad := range []string{"", "hem.clone", "hem.clone&size=", "hem.clone&size=-1", "hem.clone&size=9223372036854775807", "hem.clone&size=1&x=2"} {
+		if n, err := ParseClone(bad); err == nil {
+			t.Errorf("%q is %d", bad, n)
+		}
+	}
+}

@@ -142,6 +142,11 @@ func (w *peerWriter) Truncate(size int64) error {
 	return w.line.call(context.Background(), func(context.Context) error { return w.PeerWriter.Truncate(size) })
 }
 
+// Clone implements transfer.PeerWriter.
+func (w *peerWriter) Clone(ctx context.Context, size int64) error {
+	return w.line.call(ctx, func(ctx context.Context) error { return w.PeerWriter.Clone(ctx, size) })
+}
+
 // Sync implements transfer.PeerWriter.
 func (w *peerWriter) Sync(ctx context.Context) error { return w.line.call(ctx, w.PeerWriter.Sync) }
 

@@ -93,6 +93,12 @@ func (w *writer) Truncate(size int64) error {
 	return err
 }
 
+// Clone implements [disk.Cloner]. A copy takes as long as the device gets on with it.
+func (w *writer) Clone(base hemera.PieceID, size int64) error {
+	_, err := w.make(w.call("disk.Clone", longLimit, func(c *call) { c.err = disk.Clone(c.writer.inner, base, size) }))
+	return err
+}
+
 // Size implements [disk.Writer], from memory.
 func (w *writer) Size() int64 { return w.inner.Size() }
 

@@ -15,7 +15,7 @@
 // # What it does not
 //
 // It cuts no power, makes no device fail and lets none stall: tests of the packages that know how do that. It asks for no
-// optional method, but Put, which a store without one does in steps. Times are real; the suite does not wait.
+// optional method, but Put, which a store without one does in steps, and Clone, which a writer may refuse. Times are real; the suite does not wait.
 //
 // # Use
 //
@@ -52,6 +52,8 @@ func Run(t *testing.T, open func(t *testing.T) disk.Store) {
 		{"what is not sealed is not there", pending},
 		{"a sealed piece stays unless it is replaced", replace},
 		{"put", put},
+		{"a piece that begins as a copy", clone},
+		{"a copy is refused", cloneRefused},
 		{"scan lists in order", scan},
 		{"remove", remove},
 		{"expire", expire},
@@ -134,6 +136,14 @@ func (s *suite) store(n int, p []byte) {
 	w := s.create(n, disk.CreateOptions{Path: "/file", SizeHint: int64(len(p))})
 	s.write(w, p, 0)
 	s.seal(w, int64(len(p)))
+}
+
+// remove removes a piece.
+func (s *suite) remove(n int) {
+	s.Helper()
+	if err := s.Remove(id(n)); err != nil {
+		s.Errorf("remove: %v", err)
+	}
 }
 
 // wants reads a sealed piece.

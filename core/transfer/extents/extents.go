@@ -1,7 +1,7 @@
 // Package extents remembers which bytes of a pending content were ever written. It is pure.
 //
-// What is not in the set is zeros for certain. What is in it may have any value: a set of very many ranges counts the gaps
-// between them as written too, so its memory is bounded. A caller that reads such a gap finds zeros there.
+// What is not in the set was not written for certain. What is in it may have any value: a set of very many ranges counts the
+// smallest gaps between them as written too, so its memory is bounded.
 package extents
 
 import "slices"
@@ -41,9 +41,15 @@ func (e *Set) Add(from, to int64) {
 		from, to = min(from, e.list[j].From), max(to, e.list[j].To)
 	}
 	e.list = slices.Replace(e.list, i, j, Extent{from, to})
-	// To call a gap written is never wrong: what is read there is zeros.
+	// To call a gap written is never wrong. The smallest one costs a caller least.
 	if len(e.list) > Max {
-		e.list = append(e.list[:0], Extent{e.list[0].From, e.list[len(e.list)-1].To})
+		least := 1
+		for i := 2; i < len(e.list); i++ {
+			if e.list[i].From-e.list[i-1].To < e.list[least].From-e.list[least-1].To {
+				least = i
+			}
+		}
+		e.list = slices.Replace(e.list, least-1, least+1, Extent{e.list[least-1].From, e.list[least].To})
 	}
 }
 

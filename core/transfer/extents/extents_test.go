@@ -49,13 +49,17 @@ func FuzzSet(f *testing.F) {
 	})
 }
 
-// A set of too many ranges keeps all that was added, and takes gaps with it.
-func TestManyRangesBecomeOne(t *testing.T) {
+// A set of too many ranges keeps all that was added, and the smallest gap with it.
+func TestManyRangesCloseTheSmallestGap(t *testing.T) {
 	var s Set
 	for i := range int64(Max + 1) {
-		s.Add(10*i, 10*i+1)
+		at := 10 * i
+		if i > 500 { // the gap before 501 is smaller than the others
+			at--
+		}
+		s.Add(at, at+1)
 	}
-	if len(s.list) != 1 || !s.Covers(0, 10*Max+1) || s.Touches(10*Max+1, 1<<40) {
-		t.Errorf("%d ranges are left: %v", len(s.list), s.list[:min(len(s.list), 3)])
+	if len(s.list) != Max || !s.Covers(5000, 5010) || s.Touches(4991, 5000) || s.Touches(5010, 5019) || s.Touches(10*Max, 1<<40) {
+		t.Errorf("%d ranges are left: %v", len(s.list), s.list[499:503])
 	}
 }

@@ -44,6 +44,7 @@ type peerCase struct {
 func peerCases() []peerCase {
 	return []peerCase{
 		{"a sealed piece is read as it was written", peerPieceIsRead},
+		{"a copy that is refused leaves the piece as it was", refusedCopy},
 		{"an aborted piece cannot be read", peerPieceIsAborted},
 		{"a sealed piece can be aborted until it is released", sealedPeerPieceIsAborted},
 		{"a node that is not there is an error", deadPeer},
@@ -105,6 +106,29 @@ func peerPieceIsRead(t *testing.T, x PeerFixture) {
 	if n, err := r.Allocated(); err != nil || n < 0 {
 		t.Errorf("it takes %d bytes, %v", n, err)
 	}
+	must(t, r.Close())
+}
+
+// refusedCopy: the write has no base, so its piece cannot begin as a copy of one. The head hears so, and writes the piece. A peer
+// that ended the writer for that would cost each update a piece wherever an older node is.
+func refusedCopy(t *testing.T, x PeerFixture) {
+	w, err := x.Peers.Create(t.Context(), x.Target, x.Write)
+	must(t, err)
+	if w.Clone(t.Context(), 5000) == nil {
+		t.Error("a piece began as a copy of nothing")
+	}
+	// As if it had not been asked: the head writes what it would have cloned, and the rest.
+	p := pattern(50_000)
+	must(t, w.WritePages(p, sumsOf(p, 0), 0))
+	must(t, w.Seal(t.Context(), hemera.SealInfo{FileSize: int64(len(p))}))
+	w.Release()
+	r, err := x.open(t)
+	must(t, err)
+	got := make([]byte, len(p))
+	if n, err := r.ReadPages(got, nil, 0); n != len(p) || err != nil && !errors.Is(err, io.EOF) || !bytes.Equal(got, p) {
+		t.Errorf("it reads as %d bytes, %v", n, err)
+	}
+	// Nothing of the refusal is left.
 	must(t, r.Close())
 }
 

@@ -41,7 +41,7 @@ func Run(t *testing.T, newFS func(t *testing.T) (fsys vfs.FS, dir string)) {
 		name string
 		run  func(*testing.T, vfs.FS, string)
 	}{
-		{"open", testOpen}, {"content", testContent}, {"truncate", testTruncate}, {"holes", testHoles},
+		{"open", testOpen}, {"content", testContent}, {"truncate", testTruncate}, {"holes", testHoles}, {"clone", testClone},
 		{"names", testNames}, {"directories", testDirectories}, {"removed", testRemoved}, {"space", testSpace},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -214,6 +214,55 @@ func testHoles(t *testing.T, fsys vfs.FS, dir string) {
 	}
 	if n, err := s.NextData(0); err != nil || n == 0 {
 		t.Logf("no holes are known here: %v", err)
+	}
+}
+
+// testClone: a file takes over another's content, and neither sees what is written to the other. A filesystem that cannot do
+// so changes nothing.
+func testClone(t *testing.T, fsys vfs.FS, dir string) {
+	const old = "what was there before, and is longer"
+	put(t, fsys, dir+"/from", "0123456789")
+	put(t, fsys, dir+"/to", old)
+	// Both stay open: what a test sees through them must not be from before.
+	from, err := fsys.Open(dir+"/from", os.O_RDWR)
+	is(t, "open", err, nil)
+	to, err := fsys.Open(dir+"/to", os.O_RDWR)
+	is(t, "open", err, nil)
+	defer func() { _ = errors.Join(from.Close(), to.Close()) }()
+	// Without it a copy is reads and writes, which other parts test.
+	c, ok := to.(vfs.Cloner)
+	if !ok {
+		t.Skip("no vfs.Cloner")
+	}
+	// What was there before goes, whatever its length.
+	want := old
+	switch err := c.Clone(from); {
+	case err == nil:
+		want = "0123456789"
+	case !errors.Is(err, errors.ErrUnsupported):
+		t.Fatal(err)
+	}
+	if got := get(t, fsys, dir+"/to"); got != want {
+		t.Fatalf("it has %q, want %q", got, want)
+	}
+	// A part of the other, at its own place.
+	switch n, err := c.CopyRange(from, 4, 3); {
+	case err == nil && n == 3:
+		want = want[:4] + "456" + want[7:]
+	case n != 0 || !errors.Is(err, errors.ErrUnsupported):
+		t.Fatalf("%d bytes, %v", n, err)
+	}
+	// From here on they share blocks, perhaps, but nothing that anybody sees.
+	_, err = from.WriteAt([]byte("x"), 5)
+	is(t, "write", err, nil)
+	if got := get(t, fsys, dir+"/to"); got != want {
+		t.Errorf("it has %q, want %q", got, want)
+	}
+	// The other way round.
+	_, err = to.WriteAt([]byte("y"), 6)
+	is(t, "write", err, nil)
+	if got := get(t, fsys, dir+"/from"); got != "01234x6789" {
+		t.Errorf("the other has %q", got)
 	}
 }
 

@@ -1,4 +1,5 @@
-package transfer
+// Package uses lists the files that are open at a node, with how much each moves.
+package uses
 
 import (
 	"cmp"
@@ -13,47 +14,49 @@ import (
 // sampleMin is the shortest time that a rate is taken over. A question that comes sooner gets the previous rate.
 const sampleMin = 500 * time.Millisecond
 
-// uses are the files that are open through a [Host]. The zero value is empty.
-type uses struct {
+// Table is the files that are open. The zero value is empty. It is safe for concurrent use.
+type Table struct {
 	mu   sync.Mutex
-	open map[*usage]struct{}
+	open map[*Usage]struct{}
 }
 
-// usage is one open file. What is read and written is added without a lock.
-type usage struct {
-	// Set by begin, before others see the usage.
+// Usage is one open file. What is read and written is added to Bytes without a lock, and Disk is where a reader reads now; 0 if
+// that is not known.
+type Usage struct {
+	Bytes atomic.Int64
+	Disk  atomic.Uint32
+
+	// Set by Begin, before others see the usage.
 	cap   *hemera.Capability // not to be changed
 	since time.Time
-	bytes atomic.Int64
-	disk  atomic.Uint32 // where a reader reads now; 0: not known
 
-	// Guarded by uses.mu: when the rate was taken last, and of how many bytes.
+	// Guarded by Table.mu: when the rate was taken last, and of how many bytes.
 	sampled time.Time
 	counted int64
 	rate    float64
 }
 
-// begin notes that a file was opened. The usage is part of what is open, so nothing is allocated but
+// Begin notes that a file was opened. The usage is part of what is open, so nothing is allocated but
 // the place in the table.
-func (u *uses) begin(use *usage, c *hemera.Capability, now time.Time) {
+func (u *Table) Begin(use *Usage, c *hemera.Capability, now time.Time) {
 	use.cap, use.since, use.sampled = c, now, now
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.open == nil {
-		u.open = map[*usage]struct{}{}
+		u.open = map[*Usage]struct{}{}
 	}
 	u.open[use] = struct{}{}
 }
 
-// end notes that it was closed; what was never noted is no error.
-func (u *uses) end(use *usage) {
+// End notes that it was closed; what was never noted is no error.
+func (u *Table) End(use *Usage) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.open, use)
 }
 
-// list returns at most limit of the open files, those that move most first.
-func (u *uses) list(limit int) []hemera.OpenFile {
+// List returns at most limit of the open files, those that move most first.
+func (u *Table) List(limit int) []hemera.OpenFile {
 	now := time.Now()
 	u.mu.Lock()
 	list := make([]hemera.OpenFile, 0, len(u.open))
@@ -68,9 +71,9 @@ func (u *uses) list(limit int) []hemera.OpenFile {
 }
 
 // describe takes a new rate if it is time for one. The caller holds the lock of the table.
-func (use *usage) describe(now time.Time) hemera.OpenFile {
+func (use *Usage) describe(now time.Time) hemera.OpenFile {
 	c := use.cap
-	bytes := use.bytes.Load()
+	bytes := use.Bytes.Load()
 	// Two admins who watch the same node share the samples; neither gets a rate over too short a time.
 	if took := now.Sub(use.sampled); took >= sampleMin {
 		use.rate = float64(bytes-use.counted) / took.Seconds()
@@ -81,7 +84,7 @@ func (use *usage) describe(now time.Time) hemera.OpenFile {
 		Since: use.since, Bytes: bytes, Rate: use.rate,
 	}
 	// A reader is at one disk; a writer is at all of its targets.
-	if d := hemera.DiskID(use.disk.Load()); d != 0 {
+	if d := hemera.DiskID(use.Disk.Load()); d != 0 {
 		f.Disks = []hemera.DiskID{d}
 		return f
 	}

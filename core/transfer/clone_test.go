@@ -1,0 +1,230 @@
+package transfer_test
+
+import (
+	"testing"
+
+	"hemera"
+	"hemera/core/disk"
+	"hemera/errs"
+)
+
+// updates tests an update of 1 MiB of several layouts, on real files, with one host more than there are pieces.
+func updates(t *testing.T, test func(t *testing.T, u *update)) {
+	for _, l := range []hemera.Layout{hemera.Plain(), hemera.Replica(2), hemera.ReedSolomon(4, 2), hemera.Stripe(3)} {
+		t.Run(l.String(), func(t *testing.T) {
+			b := newBench(t, int(l.Pieces)+1)
+			b.layout, b.kinds = l, []hemera.ChecksumKind{hemera.Adler32}
+			if l.Coded() {
+				b.layout.BlockSize = 64 << 10
+			}
+			u := &update{bench: b, t: t, want: content(1<<20 + 5), on: first(int(l.Pieces))}
+			u.base = b.put(70, u.want, u.on...)
+			u.token, u.cap = b.update(u.base, int(l.Data), u.on...)
+			test(t, u)
+		})
+	}
+}
+
+// update is one update and what its content should be.
+type update struct {
+	*bench
+	t     *testing.T
+	on    []int // hosts
+	base  hemera.Capability
+	token string
+	cap   hemera.Capability
+	want  []byte
+}
+
+// change writes n bytes over part of the content, and closes the update.
+func (u *update) change(off, n int) {
+	u.t.Helper()
+	f := u.open(1, u.token, hemera.NodeOpen{})
+	p := content(n + 1)[1:]
+	if err := f.WritePages(p, nil, int64(off)); err != nil {
+		u.t.Fatal(err)
+	}
+	copy(u.want[off:], p)
+	if err := f.End(ctx, hemera.EndClose); err != nil {
+		u.t.Fatal(err)
+	}
+}
+
+// check compares checksums and content with what they should be.
+func (u *update) check() {
+	u.t.Helper()
+	checkSums(u.t, u.manager.commit(u.t, u.cap), u.want)
+	u.mustRead(u.cap, u.want)
+}
+
+// moved is how many bytes passed between nodes, and between them and their disks.
+func (u *update) moved() (n int64) {
+	for _, h := range u.hosts {
+		n += h.disk.bytes.Load()
+	}
+	return n + u.peers.bytes.Load()
+}
+
+// TestAnUpdateMovesWhatChanged: of a small change of a large file nothing else passes between nodes, and nothing else is
+// written, or read back for checksums or parity.
+func TestAnUpdateMovesWhatChanged(t *testing.T) {
+	updates(t, func(t *testing.T, u *update) {
+		before := u.moved()
+		u.change(1<<19+100, 4096)
+		// The old and the new bytes, at each piece that has them or their parity, there and on the way.
+		if n := u.moved() - before; n > 24*4096 {
+			t.Errorf("a change of 4096 bytes moved %d", n)
+		}
+		u.check()
+	})
+}
+
+// TestAttributesMoveNothing: a new generation of the same content.
+func TestAttributesMoveNothing(t *testing.T) {
+	updates(t, func(t *testing.T, u *update) {
+		before := u.moved()
+		f := u.open(1, u.token, hemera.NodeOpen{})
+		f.(hemera.XattrSetter).SetXattr("user.a", []byte("b"))
+		if err := f.End(ctx, hemera.EndClose); err != nil {
+			t.Fatal(err)
+		}
+		if n := u.moved() - before; n > 0 {
+			t.Errorf("it moved %d bytes", n)
+		}
+		u.check()
+	})
+}
+
+// TestAnUpdateWithoutCopies: where a disk makes no copies, or fails to, the piece comes another way.
+func TestAnUpdateWithoutCopies(t *testing.T) {
+	for name, spoil := range map[string]func(u *update){
+		"old disks":              func(u *update) { u.hosts[0].disk.old, u.hosts[len(u.on)-1].disk.old = true, true },
+		"an old peer":            func(u *update) { u.peers.fail(len(u.on), &fault{step: "clone", err: unknown()}) },
+		"a disk that breaks":     func(u *update) { u.hosts[len(u.on)-1].disk.fault = &fault{step: "clone", err: broken()} },
+		"a peer that goes":       func(u *update) { u.peers.fail(len(u.on), &fault{step: "clone", err: errGone}) },
+		"a target without bytes": func(u *update) { u.elsewhere() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			updates(t, func(t *testing.T, u *update) {
+				u.manager.spare = []int{len(u.on) + 1}
+				spoil(u)
+				l := u.cap.Layout
+				if lost := name == "a disk that breaks" || name == "a peer that goes" && len(u.on) > 1; lost && l.Pieces == l.Data {
+					t.Skip("no piece can be lost")
+				}
+				u.change(1<<19+100, 4096)
+				for _, h := range u.hosts {
+					h.disk.fault = nil
+				}
+				u.peers.fail(len(u.on), nil)
+				u.check()
+			})
+		})
+	}
+}
+
+func unknown() error { return errs.New(errs.Unsupported, "clone", "", "no plugin answers this query") }
+func broken() error  { return errs.New(errs.IO, "clone", "", "broken") }
+
+// elsewhere moves the last target of an update to a host that has nothing of its base.
+func (u *update) elsewhere() {
+	u.on[len(u.on)-1] = len(u.hosts)
+	u.token, u.cap = u.bench.update(u.base, int(u.base.Layout.Data), u.on...)
+}
+
+// TestABadPageOfTheBaseStaysBad: the page is not read by an update of others, and is found, and served from elsewhere,
+// afterwards as before.
+func TestABadPageOfTheBaseStaysBad(t *testing.T) {
+	updates(t, func(t *testing.T, u *update) {
+		if u.base.Layout.Pieces == u.base.Layout.Data {
+			t.Skip("no page can be lost")
+		}
+		u.flip(u.base, 1, 40_000)
+		u.change(1<<19+100, 4096)
+		id := hemera.PieceID{File: u.cap.File, Gen: u.cap.Gen}
+		r, err := u.hosts[0].disk.Open(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if bad, err := r.Verify(); err != nil || len(bad) != 1 {
+			t.Errorf("pages %v are bad, %v", bad, err)
+		}
+		u.check()
+	})
+}
+
+// TestABadPageIsNotMadeGood: a change of part of a bad page costs the piece, which is made again from the others.
+func TestABadPageIsNotMadeGood(t *testing.T) {
+	updates(t, func(t *testing.T, u *update) {
+		if u.base.Layout.Pieces == u.base.Layout.Data {
+			t.Skip("no page can be lost")
+		}
+		u.manager.spare = []int{len(u.hosts)}
+		u.flip(u.base, 1, 40_000)
+		u.change(40_100, 10)
+		u.check()
+	})
+}
+
+// TestABadFooterOfTheBase: a piece whose footer is not what was committed is not copied.
+func TestABadFooterOfTheBase(t *testing.T) {
+	updates(t, func(t *testing.T, u *update) {
+		if u.base.Layout.Pieces == u.base.Layout.Data {
+			t.Skip("no piece can be lost")
+		}
+		id := hemera.PieceID{File: u.base.File, Gen: u.base.Gen, Index: uint8(len(u.on) - 1)}
+		store := u.hosts[len(u.on)-1].disk
+		if err := store.Remove(id); err != nil {
+			t.Fatal(err)
+		}
+		p := content(5000)
+		w, err := store.Create(id, disk.CreateOptions{Layout: u.base.Layout})
+		if err == nil {
+			err = w.WritePages(p, nil, 0)
+		}
+		if err == nil {
+			_, err = w.Seal(hemera.SealInfo{FileSize: 5000})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.change(1<<19+100, 4096)
+		u.check()
+	})
+}
+
+// TestTheBaseGoesMeanwhile: pieces that are removed while an update is under way are not needed any more.
+func TestTheBaseGoesMeanwhile(t *testing.T) {
+	updates(t, func(t *testing.T, u *update) {
+		f := u.open(1, u.token, hemera.NodeOpen{})
+		if err := f.WritePages([]byte("x"), nil, 77); err != nil {
+			t.Fatal(err)
+		}
+		u.want[77] = 'x'
+		for i, id := range u.on {
+			if err := u.hosts[id-1].disk.Remove(hemera.PieceID{File: u.base.File, Gen: u.base.Gen, Index: uint8(i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.End(ctx, hemera.EndClose); err != nil {
+			t.Fatal(err)
+		}
+		u.check()
+	})
+}
+
+// TestAnAbortedUpdateLeavesTheBase: nothing of the update is left, and all of the base.
+func TestAnAbortedUpdateLeavesTheBase(t *testing.T) {
+	updates(t, func(t *testing.T, u *update) {
+		f := u.open(1, u.token, hemera.NodeOpen{})
+		if err := f.WritePages([]byte("x"), nil, 77); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.End(ctx, hemera.EndAbort); err != nil {
+			t.Fatal(err)
+		}
+		u.mustHave(u.cap)
+		u.mustRead(u.base, u.want)
+	})
+}
