@@ -31,6 +31,9 @@ type File struct {
 // Open opens a file for reading, and decides where it is read from. It blocks and fails as [xrootd.Client.Open] does. With
 // Always it fails with the kind of the reason for which a coded file cannot be read from its nodes.
 func (c *Client) Open(ctx context.Context, u xrootd.URL) (*File, error) {
+	if c.opts.Mode == Always { // a manager with nodes of its own opens small files itself, but for those that ask where
+		u.Opaque = u.Opaque.With(wire.OpaqueWhere, "1")
+	}
 	head, err := c.xrd.Open(ctx, u, xrootd.OpenOptions{})
 	if err != nil {
 		return nil, err
@@ -50,10 +53,6 @@ func (c *Client) Open(ctx context.Context, u xrootd.URL) (*File, error) {
 func (f *File) begin(ctx context.Context) error {
 	c, always := f.client, f.client.opts.Mode == Always
 	token := f.head.URL().Opaque.Value(wire.OpaqueCapability)
-	// A manager with nodes of its own opens small files itself, and tells nobody where they are unless it is asked.
-	if token == "" && always {
-		token = f.where(ctx, f.url)
-	}
 	if token == "" {
 		c.note(f.url.Redacted(), "the server that was asked has opened it itself")
 		return nil
@@ -118,13 +117,18 @@ func (f *File) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return done, nil
 }
 
-// Close ends all use. It tells the head as [xrootd.File.Close] does, and does not wait for nodes.
+// Close ends all use. It waits for no node but the head, as [xrootd.File.Close] does, and not for the head if the file was read
+// without it: it may have stopped meanwhile, and has nothing to say.
 func (f *File) Close(ctx context.Context) error {
 	f.mu.Lock()
 	old := f.pieces
 	f.pieces, f.closed = nil, true
 	f.mu.Unlock()
-	leave(old)
+	if old != nil {
+		leave(old)
+		f.head.Release()
+		return nil
+	}
 	return f.head.Close(ctx)
 }
 

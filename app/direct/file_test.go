@@ -15,6 +15,9 @@ import (
 	"hemera/app/daemon"
 	"hemera/errs"
 	"hemera/platform/xrootd"
+	"hemera/platform/xrootd/xrootdtest"
+	"hemera/rules/capability"
+	"hemera/rules/wire"
 )
 
 // patience bounds what a test waits for.
@@ -290,4 +293,34 @@ func TestReaderThatIsLeft(t *testing.T) {
 	if _, err := f.ReadAt(t.Context(), make([]byte, 5), 0); !errors.Is(err, errs.BadHandle) {
 		t.Errorf("a closed file: %v", err)
 	}
+}
+
+// TestAHeadThatStoppedIsNotWaitedFor: what was read without the head is closed without its answer.
+func TestAHeadThatStoppedIsNotWaitedFor(t *testing.T) {
+	const size = 20 << 20
+	closed := make(chan struct{})
+	s := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
+		if r.ID == wire.ReqClose {
+			close(closed)
+			return nil
+		}
+		return xrootdtest.Opened(r, size)
+	})
+	token, err := capability.NewKeyring(hemera.Key{ID: 1, Secret: make([]byte, 32)}).Mint(coded("rs:4+2", size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := xrootd.New(xrootd.Options{Stall: time.Hour})
+	defer c.Close()
+	d, _ := client(t, c, Auto)
+	u := s.URL("/f")
+	u.Opaque = u.Opaque.With(wire.OpaqueCapability, token)
+	f, err := d.Open(t.Context(), u)
+	if err != nil || !f.Direct() {
+		t.Fatalf("%v, direct: %v", err, f != nil && f.Direct())
+	}
+	if err := f.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	<-closed
 }

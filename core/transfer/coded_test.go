@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -187,6 +188,71 @@ func TestASlowPieceIsHedged(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		b.mustRead(c, want)
+	})
+}
+
+// delayed are peers whose reads of a piece return after a time.
+type delayed struct {
+	transfer.Peers
+	by map[uint8]time.Duration // by the piece's index
+}
+
+// Open implements transfer.Peers.
+func (p delayed) Open(ctx context.Context, at transfer.RemotePiece, token string) (transfer.PeerReader, error) {
+	r, err := p.Peers.Open(ctx, at, token)
+	return delayedReader{r, p.by[at.Index]}, err
+}
+
+type delayedReader struct {
+	transfer.PeerReader
+	by time.Duration
+}
+
+// ReadPages implements transfer.PeerReader.
+func (r delayedReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	time.Sleep(r.by) // by the clock of the bubble
+	return r.PeerReader.ReadPages(p, sums, off)
+}
+
+// TestAPieceIsHedgedWhenAnotherHasReturned: while one piece is slow, another that hangs is waited for, as the rest is not
+// enough. It is not waited for any more when the slow one has returned.
+func TestAPieceIsHedgedWhenAnotherHasReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := hangingBench(t, 3)
+		b.layout = hemera.ReedSolomon(2, 1)
+		synctest.Wait()
+		want := content(2 << 20)
+		c := b.put(70, want, 1, 2, 3)
+		const slow, hangs = 2500 * time.Millisecond, time.Hour
+		h := b.hosts[2].host
+		h.Peers = delayed{h.Peers, map[uint8]time.Duration{0: hangs, 1: slow}}
+		token, _ := b.read(c)
+		f := b.open(3, token, hemera.NodeOpen{})
+		read := func(off int64) {
+			for range 3 { // as doors do
+				p := make([]byte, 1<<20)
+				n, err := f.ReadPages(p, nil, off)
+				if hemera.KeepsBuffers(err) {
+					continue
+				}
+				if err != nil || !bytes.Equal(p[:n], want[off:off+1<<20]) {
+					t.Errorf("%d bytes at %d, %v", n, off, err)
+				}
+				return
+			}
+		}
+		began := time.Now()
+		var reads sync.WaitGroup
+		reads.Go(func() { read(1 << 20) })
+		time.Sleep(500 * time.Millisecond)
+		reads.Go(func() { read(0) })
+		reads.Wait()
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("the reads took %v", took)
+		}
+		if err := f.End(ctx, hemera.EndClose); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -102,16 +102,19 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 	patience := host.pace.patience()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
-	select {
-	case a := <-done:
-		host.pace.took(time.Since(began))
-		return a
-	case <-timer.C:
-	}
-	// Nothing else would be sooner, or too much is waited for already: the read is as good as any.
-	if host.pace.hedges.Add(1) > hedgesMax || !s.hedge(index) {
-		host.pace.hedges.Add(-1)
-		return <-done
+	for waits := true; waits; {
+		select {
+		case a := <-done:
+			host.pace.took(time.Since(began))
+			return a
+		case <-timer.C:
+		}
+		// If nothing else would be sooner, or too much is waited for already, the read is as good as any for now. Pieces that
+		// seemed slow may have returned when it is looked at again.
+		if waits = host.pace.hedges.Add(1) > hedgesMax || !s.hedge(index); waits {
+			host.pace.hedges.Add(-1)
+			timer.Reset(patience)
+		}
 	}
 	host.Counters.Hedged.Add(1)
 	host.work.Go(func() {
@@ -121,7 +124,7 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 		}
 		s.returned(index)
 		host.pace.hedges.Add(-1)
-		s.reader.calls.done()
+		s.reader.calls.Done()
 	})
 	return attempt{err: errs.As(&hedgedError{patience, true}, errs.Timeout, "transfer.Read", subject(s.reader.cap))}
 }
@@ -159,7 +162,7 @@ func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt
 func (s *stripes) hedge(index int) bool {
 	// Pieces without bytes count as lost here, which errs on the side of waiting.
 	others := s.usable(false).Without(index)
-	if index >= len(s.slow) || !layout.Readable(s.layout, s.reader.cap.Size, others) || !s.reader.calls.begin() {
+	if index >= len(s.slow) || !layout.Readable(s.layout, s.reader.cap.Size, others) || !s.reader.calls.Begin() {
 		return false
 	}
 	s.mu.Lock()
