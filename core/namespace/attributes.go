@@ -107,7 +107,7 @@ func (n Tree) RemoveXattr(ctx context.Context, who hemera.Identity, path, name s
 			return err
 		}
 		if _, ok := e.Xattrs[name]; !ok {
-			return refuse(errs.NoAttribute, "RemoveXattr", path, "attribute %s is not set", name)
+			return refuse(errs.NoAttribute, "RemoveXattr", path, "attribute %s is not set", name).WithRemedy("see hemera attr ls " + path)
 		}
 		e.Xattrs = maps.Clone(e.Xattrs)
 		delete(e.Xattrs, name)

@@ -93,6 +93,13 @@ func explainUsage(err error) error {
 	if together, ok := exclusive(err); ok {
 		return Usage(Advised(errors.New(together+" exclude each other"), "add --help to see what each does"))
 	}
+	if flags, one, ok := required(err); ok {
+		text := "it needs --" + strings.Join(flags, " and --")
+		if one {
+			text = "it needs one of --" + strings.Join(flags, ", --")
+		}
+		return Usage(Advised(errors.New(text), "--help has examples"))
+	}
 	if column, ok := errors.AsType[*output.ColumnError](err); ok {
 		return Usage(Advised(column, "there are "+strings.Join(column.Titles, ", ")+", and the keys that -m shows"))
 	}

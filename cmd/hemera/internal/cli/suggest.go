@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,8 +41,12 @@ func wrongArguments(c *cobra.Command, args []string) error {
 			text = fmt.Sprintf("takes no arguments, not %q", args[0])
 		}
 	}
-	return errs.New(errs.Invalid, strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), "", text).
-		WithRemedy("write " + c.UseLine() + "; --help has examples")
+	remedy := "write " + c.UseLine() + "; --help has examples"
+	// As in quota set: the path of what is set is a flag there.
+	if f := c.Flags().Lookup("path"); f != nil && f.Shorthand != "" && len(args) > 0 && strings.HasPrefix(args[len(args)-1], "/") {
+		remedy = "name the directory with -" + f.Shorthand + " " + args[len(args)-1] + "; --help has examples"
+	}
+	return errs.New(errs.Invalid, strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), "", text).WithRemedy(remedy)
 }
 
 // UnknownCommand is the error of a command that does not exist. It lists those that do, the similar ones first.
@@ -67,8 +72,11 @@ func UnknownCommand(c *cobra.Command, name string) error {
 	return Usage(Advised(errors.New(what), remedy))
 }
 
-// wrongFlag explains a flag that does not exist: -name instead of --name, or a typing error.
+// wrongFlag explains a flag that does not exist: -name instead of --name, or a typing error; and one whose value cannot be read.
 func wrongFlag(c *cobra.Command, err error) error {
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return wrongValue(c, bad)
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return err
@@ -86,6 +94,35 @@ func wrongFlag(c *cobra.Command, err error) error {
 		op = "read the command line"
 	}
 	return errs.New(errs.Invalid, op, "", err.Error()).WithRemedy(remedy)
+}
+
+// wrongValue says what a flag takes, in its own words: those of cobra are about the parser.
+func wrongValue(c *cobra.Command, bad *pflag.InvalidValueError) error {
+	f := bad.GetFlag()
+	_, usage := pflag.UnquoteUsage(f)
+	text := map[string]string{"bool": "it is given alone, or is true or false", "duration": "want a time, such as 30s, 10m or 2h", "float64": "want a number",
+		"int": "want a whole number", "uint": "want a whole number from 0", "uint32": "want a whole number from 0", "uint64": "want a whole number from 0"}[f.Value.Type()]
+	remedy := "--" + f.Name + " is: " + usage + "; " + c.CommandPath() + " --help has examples"
+	// A flag with a type of its own knows what it wants.
+	if text == "" {
+		text = errs.Reason(bad.Unwrap(), bad.GetValue())
+		remedy = cmp.Or(errs.RemedyOf(bad), remedy)
+	}
+	return errs.New(errs.Invalid, strings.TrimPrefix(c.CommandPath(), "hemera "), "--"+f.Name+" "+bad.GetValue(), text).WithRemedy(remedy)
+}
+
+// required reads cobra's error about flags that are missing: their names, and whether one of them is enough.
+func required(err error) (flags []string, one, ok bool) {
+	text := err.Error()
+	if names, found := strings.CutPrefix(text, "at least one of the flags in the group ["); found {
+		names, _, _ = strings.Cut(names, "]")
+		return strings.Fields(names), true, true
+	}
+	if names, found := strings.CutPrefix(text, "required flag(s) "); found {
+		names, _, _ = strings.Cut(names, " not set")
+		return strings.Split(strings.ReplaceAll(names, `"`, ""), ", "), false, true
+	}
+	return nil, false, false
 }
 
 // likeFlag returns the flag that the user probably meant: one of that name, or with one letter more, less or

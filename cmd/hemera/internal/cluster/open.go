@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 	"hemera/errs"
@@ -58,7 +59,8 @@ func openRmCommand(e *cli.Env) *cobra.Command {
 		Long: `Frees the name that a write locks, and the room that it claims of quotas. The writer is not stopped:
 its close succeeds if nobody else replaced the file first, and fails otherwise. The command asks. A
 script gives its consent with --yes. hemera open ls shows the ids.`,
-		Example: `  hemera open rm 1p8mg0tbs2qzk`,
+		Example:           `  hemera open rm 1p8mg0tbs2qzk`,
+		ValidArgsFunction: complete.Writes(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				writes, err := m.Writes(ctx)

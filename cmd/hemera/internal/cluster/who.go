@@ -16,6 +16,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
 	"hemera/doors/admin"
+	"hemera/errs"
 )
 
 // nobody and nothing stand for empty tables.
@@ -61,9 +62,8 @@ open files, those that move most first.`,
 	c.Flags().StringVar(&disk, "disk", "", "open files that are read from this disk or written to it")             // an id
 	c.MarkFlagsMutuallyExclusive("all", "files")
 	c.MarkFlagsMutuallyExclusive("all", "disk")
-	_ = c.RegisterFlagCompletionFunc("disk", func(c *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return complete.Disks(e)(c, nil, word)
-	})
+	_ = c.RegisterFlagCompletionFunc("disk", complete.Flag(complete.Disks(e)))
+	_ = c.RegisterFlagCompletionFunc("files", complete.Paths(e))
 	return c
 }
 
@@ -116,6 +116,10 @@ func whoseFiles(ctx context.Context, e *cli.Env, m *admin.Client, path, disk str
 	open, v, err := openFiles(ctx, e, m)
 	if err != nil {
 		return err
+	}
+	// An empty list would say that nobody uses a disk that somebody mistyped.
+	if _, ok := v.Disk(id); id != 0 && !ok {
+		return errs.New(errs.NotFound, "hemera.Who", "disk "+id.String(), "there is no such disk").WithRemedy("hemera fs ls shows the disks there are")
 	}
 	// The root becomes "", which is above every path.
 	path = strings.TrimRight(strings.TrimPrefix(path, ":"), "/") // a colon is allowed, as everywhere

@@ -13,6 +13,7 @@ import (
 	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
 	"hemera/errs"
 	"hemera/platform/xrootd"
 )
@@ -30,6 +31,17 @@ var errEnough = errors.New("enough")
 
 // fromView offers words from a view of the cluster. It offers none if the manager does not answer in time.
 func fromView(ctx context.Context, e *cli.Env, words func(*hemera.View) []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return fromManager(ctx, e, func(ctx context.Context, m *admin.Client) []cobra.Completion {
+		v, err := m.View(ctx)
+		if err != nil {
+			return nil
+		}
+		return words(v)
+	})
+}
+
+// fromManager offers words that a manager is asked for. It offers none if the manager does not answer in time.
+func fromManager(ctx context.Context, e *cli.Env, words func(context.Context, *admin.Client) []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
 	// The user is waiting at the shell's prompt: rather no words than late ones.
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.Completion, timeout))
 	defer cancel()
@@ -39,11 +51,7 @@ func fromView(ctx context.Context, e *cli.Env, words func(*hemera.View) []cobra.
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer m.Close()
-	v, err := m.View(ctx)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return words(v), cobra.ShellCompDirectiveNoFileComp
+	return words(ctx, m), cobra.ShellCompDirectiveNoFileComp
 }
 
 // Disks offers the ids of disks, described by node and path, for the first argument.

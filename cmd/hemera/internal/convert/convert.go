@@ -80,17 +80,30 @@ request, see sys.lifecycle.convert in the documentation.`,
 	}
 	_ = c.RegisterFlagCompletionFunc("layout", fixed("plain", "replica:2", "replica:3", "rs:4+2", "rs:8+3", "rs:10+4", "stripe:4", "lrc:12+2+2"))
 	_ = c.RegisterFlagCompletionFunc("blocksize", fixed("64k", "256k", "1M", "4M", "16M"))
-	_ = c.RegisterFlagCompletionFunc("space", func(c *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return complete.Spaces(e)(c, nil, word)
-	})
-	// All kinds but none, which would take checksums away.
-	var kinds []cobra.Completion
-	for _, k := range hemera.ChecksumKinds() {
-		kinds = append(kinds, k.String())
-	}
-	_ = c.RegisterFlagCompletionFunc("checksum", fixed(kinds...))
+	_ = c.RegisterFlagCompletionFunc("space", complete.Flag(complete.Spaces(e)))
+	_ = c.RegisterFlagCompletionFunc("checksum", complete.Checksums) // all kinds but none, which would take checksums away
 	c.AddCommand(lsCommand(e), stopCommand(e))
 	return c
+}
+
+// warnOfRoom prints a warning if no space, or not the one that is asked for, has a disk for each piece of the layout. The
+// request waits for disks then. Errors of the question are not errors of the command.
+func warnOfRoom(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.ConversionRequest) {
+	v, err := m.View(ctx)
+	if err != nil || r.Form.Layout.Pieces == 0 {
+		return
+	}
+	disks, most := map[string]int{}, 0
+	// Files whose space is not named stay in theirs, so the largest space counts.
+	for _, d := range v.Disks {
+		if disks[d.Space]++; r.Form.Space == "" || d.Space == r.Form.Space {
+			most = max(most, disks[d.Space])
+		}
+	}
+	if pieces := int(r.Form.Layout.Pieces); most < pieces {
+		fmt.Fprintf(e.Err, "hemera: warning: %s has %d pieces, each on a disk of its own, and the space has %s\n  what to do: add disks, or stop the request: hemera convert ls\n",
+			r.Form.Layout, pieces, output.Count(int64(most), "disk"))
+	}
 }
 
 // request asks for a conversion, and waits for its end if asked to. When it returns the request is durable, so an
@@ -100,6 +113,7 @@ func request(ctx context.Context, e *cli.Env, m *admin.Client, r hemera.Conversi
 	if err != nil {
 		return err
 	}
+	warnOfRoom(ctx, e, m, r)
 	// The record of the request alone tells a script nothing that it cannot list.
 	if wait {
 		return follow(ctx, e, m, c.ID)

@@ -3,6 +3,8 @@ package files
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,7 +53,7 @@ EOS's sys.lru.expire.match, and sys.lru.convert.match with sys.conversion.*, are
 // It fails with NoAttribute if the attribute is not set, so that scripts can tell that from an empty value.
 func attrGetCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "get <name> <path>", Short: "Print one attribute", Args: cobra.ExactArgs(2), ValidArgsFunction: complete.Paths(e),
+		Use: "get <name> <path>", Short: "Print one attribute", Args: cobra.ExactArgs(2), ValidArgsFunction: nameAndPath(e),
 		Long:    `Prints one attribute as ls does, with quotes round the value; -j has it in its result.`,
 		Example: `  hemera attr get sys.forced.layout /exp`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -76,6 +78,22 @@ func attrGetCommand(e *cli.Env) *cobra.Command {
 	}
 }
 
+// nameAndPath offers the names of attributes for the first argument, and paths for the second.
+func nameAndPath(e *cli.Env) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return complete.Paths(e)(c, args, word)
+		}
+		var names []cobra.Completion
+		// Without the values that set offers.
+		for _, known := range knownAttributes {
+			name, _, _ := strings.Cut(known, "=")
+			names = append(names, name)
+		}
+		return slices.Compact(names), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 // attributes asks for the attributes of an entry, and returns its path too.
 // A Stat carries all attributes, so one request is enough. The empty Identity lets the manager use the caller's own.
 func attributes(ctx context.Context, e *cli.Env, m *admin.Client, arg string) (map[string][]byte, string, error) {
@@ -93,7 +111,7 @@ func attributes(ctx context.Context, e *cli.Env, m *admin.Client, arg string) (m
 func attrRmCommand(e *cli.Env) *cobra.Command {
 	var recursive bool
 	c := &cobra.Command{
-		Use: "rm <name> <path>", Short: "Remove one attribute", Args: cobra.ExactArgs(2), ValidArgsFunction: complete.Paths(e),
+		Use: "rm <name> <path>", Short: "Remove one attribute", Args: cobra.ExactArgs(2), ValidArgsFunction: nameAndPath(e),
 		Example: `  hemera attr rm user.campaign /exp/run1`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {

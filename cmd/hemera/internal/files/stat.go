@@ -57,5 +57,6 @@ func StatCommand(e *cli.Env) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&checksum, "checksum", "", "show the checksum of this kind too (none: the kind the server prefers)")
+	_ = c.RegisterFlagCompletionFunc("checksum", complete.Checksums)
 	return c
 }

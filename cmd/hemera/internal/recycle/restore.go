@@ -11,6 +11,7 @@ import (
 
 	"hemera"
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 	"hemera/errs"
@@ -50,7 +51,9 @@ names that are taken are left as they are, and the command goes on.`,
 			})
 		},
 	}
+	c.ValidArgsFunction = complete.Recycled(e)
 	c.Flags().StringVar(&o.to, "to", "", "the `path` to restore to, instead of where it was")
+	_ = c.RegisterFlagCompletionFunc("to", complete.Paths(e))
 	c.Flags().BoolVarP(&o.recursive, "recursive", "r", false, "everything that was at and below the path")
 	c.Flags().BoolVarP(&o.parents, "parents", "p", false, "make missing directories on the way; implied by -r")
 	return c

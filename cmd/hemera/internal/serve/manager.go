@@ -19,6 +19,8 @@ func ManagerCommand(e *cli.Env) *cobra.Command {
   hemera manager --listen 10.1.0.1 --trusted-networks 10.1.0.0/24
   hemera token create                       (on the manager's machine)
   hemera node --listen 10.1.0.2 --join-file TOKENFILE --disk /disk1     (on each node)`,
+		Example: `  hemera manager --listen 10.1.0.1 --trusted-networks 10.1.0.0/24
+  hemera manager --data /srv/hemera --port 1095        for tests, on this machine only`,
 		Args: cobra.NoArgs,
 	}
 	// The groups of settings that a manager has; each setting is a flag, a variable and a key of the file.

@@ -89,9 +89,14 @@ func listDiskFiles(ctx context.Context, e *cli.Env, m *admin.Client, o diskFiles
 		}
 		// A page may have no file that is shown and still not be the last.
 		if after = page.Next; after == 0 {
-			return s.Close()
+			break
 		}
 	}
+	// On the stream of errors, so that a pipe gets files alone.
+	if shown == 0 && !e.ForPrograms() {
+		fmt.Fprintf(e.Err, "no %sfile has a piece on disk %s\n", cli.OnOff(o.last || o.after > 0, "such ", ""), o.disk)
+	}
+	return s.Close()
 }
 
 // fxid is a flag that takes a file's id in hexadecimal, as the tables show it.

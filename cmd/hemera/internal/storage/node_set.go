@@ -37,7 +37,7 @@ func nodeSetCommand(e *cli.Env) *cobra.Command {
 				key, value = "status", args[1]
 			}
 			if key == "status" && value != "on" && value != "off" {
-				return cli.Usage(errs.New(errs.Invalid, "hemera.ReadStatus", value, "want on or off"))
+				return cli.Usage(errs.New(errs.Invalid, "hemera.ReadStatus", value, "want on or off").WithRemedy("write on or off alone, or zone=NAME"))
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				n, err := FindNode(ctx, m, args[0])

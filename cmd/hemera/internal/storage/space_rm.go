@@ -2,12 +2,15 @@ package storage
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/doors/admin"
+	"hemera/errs"
 )
 
 // spaceRmCommand makes `hemera space rm`.
@@ -23,6 +26,14 @@ second for a million files. The space "default" always stays.`,
 		ValidArgsFunction: complete.Spaces(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				spaces, err := m.Spaces(ctx)
+				if err != nil {
+					return err
+				}
+				// Before the question: nobody agrees to something that cannot be.
+				if !slices.ContainsFunc(spaces, func(s hemera.Space) bool { return s.Name == args[0] }) {
+					return errs.New(errs.NotFound, "hemera.SpaceRm", args[0], "there is no such space").WithRemedy("hemera space ls shows the spaces there are")
+				}
 				stake := []string{"the policy of space " + args[0] + " is forgotten; no file goes, and it is refused while anything refers to the space"}
 				if ok, err := e.Agree(ctx, k, "hemera.SpaceRm", stake); !ok {
 					return err

@@ -11,6 +11,7 @@ import (
 
 	"hemera"
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 	"hemera/errs"
@@ -162,7 +163,8 @@ func tokenRmCommand(e *cli.Env) *cobra.Command {
 		Use: "rm <id>", Short: "Revoke a token", Args: cobra.ExactArgs(1),
 		Long: `Revokes a join token by the id that token ls shows. Nodes that it has admitted stay; node rm ends
 the trust in one.`,
-		Example: `  hemera token rm 0123456789ab`,
+		Example:           `  hemera token rm 0123456789ab`,
+		ValidArgsFunction: complete.Tokens(e),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				if err := m.RemoveToken(ctx, args[0]); err != nil {

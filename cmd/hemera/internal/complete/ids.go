@@ -1,0 +1,97 @@
+package complete
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+)
+
+// ids offers the ids of one kind of thing, for the first argument: every command takes one.
+func ids(e *cli.Env, list func(context.Context, *admin.Client) []cobra.Completion) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return fromManager(c.Context(), e, list)
+	}
+}
+
+// Conversions offers the ids of requests to convert that have not ended, described by path and form.
+func Conversions(e *cli.Env) cobra.CompletionFunc {
+	return ids(e, func(ctx context.Context, m *admin.Client) (words []cobra.Completion) {
+		// All of them fit into one answer: there are a thousand at most.
+		list, _ := m.Conversions(ctx)
+		for _, s := range list {
+			// One that has ended cannot be stopped.
+			if s.Ended.IsZero() {
+				words = append(words, cobra.CompletionWithDesc(strconv.FormatUint(s.ID, 10), output.Visible(s.Path)+" "+s.Form.String()))
+			}
+		}
+		return words
+	})
+}
+
+// Writes offers the ids of writes under way, described by path and user.
+func Writes(e *cli.Env) cobra.CompletionFunc {
+	return ids(e, func(ctx context.Context, m *admin.Client) (words []cobra.Completion) {
+		list, _ := m.Writes(ctx)
+		for _, w := range list[:min(len(list), wordsMax)] {
+			words = append(words, cobra.CompletionWithDesc(w.ID, output.Visible(w.Path)+" by "+output.Visible(w.Who.Name)))
+		}
+		return words
+	})
+}
+
+// Tokens offers the ids of join tokens, described by what they admit.
+func Tokens(e *cli.Env) cobra.CompletionFunc {
+	return ids(e, func(ctx context.Context, m *admin.Client) (words []cobra.Completion) {
+		list, _ := m.Tokens(ctx)
+		for _, t := range list {
+			words = append(words, cobra.CompletionWithDesc(t.ID, "admits "+output.Count(int64(t.Left), "node")+" more, until "+cli.Stamp(t.Expires)))
+		}
+		return words
+	})
+}
+
+// Recycled offers the paths of what is in recycle bins, for every argument. A path that a terminal would obey rather than
+// show is left out.
+func Recycled(e *cli.Env) cobra.CompletionFunc {
+	return func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return fromManager(c.Context(), e, func(ctx context.Context, m *admin.Client) (words []cobra.Completion) {
+			seen := map[string]bool{} // a path may have been removed more than once
+			_ = m.ListRecycled(ctx, hemera.Identity{}, hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+				if output.Visible(r.Path) != r.Path || seen[r.Path] {
+					return nil
+				}
+				seen[r.Path] = true
+				// The list ends early: nobody reads more at a prompt.
+				if words = append(words, r.Path); len(words) == wordsMax {
+					return errEnough
+				}
+				return nil
+			})
+			return words
+		})
+	}
+}
+
+// Checksums offers the kinds of checksums.
+func Checksums(*cobra.Command, []string, string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, k := range hemera.ChecksumKinds() {
+		words = append(words, k.String())
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// Flag makes a completion of first arguments one of a flag's values.
+func Flag(first cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(c *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return first(c, nil, word)
+	}
+}
