@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
+	"time"
 
 	"hemera"
 	"hemera/core/transfer/ledger"
@@ -139,7 +140,7 @@ func (a adoption) open(ctx context.Context, p *pieces, size int64, list []hemera
 		return errs.New(errs.Invalid, "transfer.Adopt", subject(h.cap),
 			fmt.Sprintf("%d of the %d pieces are targets of the write, and a commit takes %d", n, len(list), p.ledger.Min()))
 	}
-	token, err := h.permit.Token()
+	token, err := a.renewed(ctx)
 	if err != nil {
 		return err
 	}
@@ -156,6 +157,22 @@ func (a adoption) open(ctx context.Context, p *pieces, size int64, list []hemera
 		}
 	}
 	return first(failures)
+}
+
+// renewed returns a token that nodes take now. Other heads open their pieces at the beginning; a client may have taken longer than
+// its capability opens anything.
+func (a adoption) renewed(ctx context.Context) (string, error) {
+	h := &a.head
+	if time.Until(h.permit.Expires) < hemera.CapabilityLifetime/4 {
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		grant, err := h.host.Control.Replace(ctx, h.permit, nil)
+		if err != nil {
+			return "", err
+		}
+		h.permit = grant.Permit
+	}
+	return h.permit.Token()
 }
 
 // prove has the nodes prove their pieces, a part of each at once, and compares.

@@ -63,7 +63,7 @@
 // A Reader counts the calls in progress, which keep its pieces open, and has a mutex over the states of its replicas.
 // One call opens a replica; others that need it wait on a channel, and all that can read another open one do.
 //
-// Order of locks: Pending.mu, then Writer.mu or pendingPiece.mu. The locks of uses, removals, callCount and Reader are
+// Order of locks: Pending.mu, then Writer.mu or pendingPiece.mu. The locks of uses, removals, calls and Reader are
 // leaves. No lock is held over a disk, another node, the manager or a channel.
 //
 // Goroutines: a fan-out has one for each piece but one, which end with the call. Work in the background (removing lost
@@ -107,6 +107,9 @@
 // A reader of a coded file asks the piece that has a block, and no other, so a small read costs one request. Blocks of
 // different pieces are read at once. A page that is bad, and a piece that cannot be read, is computed from other pieces, in
 // steps of 256 KiB; each of those is verified by its own checksums, so what is computed is right. That counts as Rebuilt.
+//
+// A caller that reads a little at a time, in order, would use one disk after the other. Package ahead fetches the blocks that
+// come next from their disks, all at once, in up to 8 MiB a file and [Host.Ahead] a node.
 //
 // What it costs: a write keeps the parity of up to 8 rows, all writes of a node 256 MiB of it. A reader that decodes takes
 // 256 KiB a piece that it reads, for the length of a call. Neither grows with the file.

@@ -75,6 +75,7 @@ func makeBench(t testing.TB, hosts int, place func() (vfs.FS, string)) *bench {
 			},
 			Peers: b.peers, Control: b.manager, Log: slog.New(slog.DiscardHandler), Patience: 2 * time.Second,
 		}
+		h.host.Ahead.Max = 1 << 20
 		h.pending = transfer.NewPending(h.host)
 		b.hosts = append(b.hosts, h)
 		b.peers.Add(addr(int(h.id)), h)

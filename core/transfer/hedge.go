@@ -124,7 +124,7 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 		}
 		s.returned(index)
 		host.pace.hedges.Add(-1)
-		s.reader.calls.done()
+		s.reader.calls.Done()
 	})
 	return attempt{err: errs.As(&hedgedError{patience, true}, errs.Timeout, "transfer.Read", subject(s.reader.cap))}
 }
@@ -162,7 +162,7 @@ func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt
 func (s *stripes) hedge(index int) bool {
 	// Pieces without bytes count as lost here, which errs on the side of waiting.
 	others := s.usable(false).Without(index)
-	if index >= len(s.slow) || !layout.Readable(s.layout, s.reader.cap.Size, others) || !s.reader.calls.begin() {
+	if index >= len(s.slow) || !layout.Readable(s.layout, s.reader.cap.Size, others) || !s.reader.calls.Begin() {
 		return false
 	}
 	s.mu.Lock()

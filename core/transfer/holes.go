@@ -53,10 +53,10 @@ func tooSparse(kinds []hemera.ChecksumKind) error {
 
 // NextData asks the piece in use where data may begin, as hemera.Sparse says.
 func (r *Reader) NextData(off int64) (int64, error) {
-	if !r.calls.begin() {
+	if !r.calls.Begin() {
 		return off, badHandle("transfer.Read", subject(r.cap))
 	}
-	defer r.calls.done()
+	defer r.calls.Done()
 	if r.stripes != nil { // holes of coded files are not looked for
 		return off, nil
 	}
@@ -69,10 +69,10 @@ func (r *Reader) NextData(off int64) (int64, error) {
 
 // Allocated returns how many bytes the piece in use takes on its disk; the file's size where that is not known.
 func (r *Reader) Allocated() (int64, error) {
-	if !r.calls.begin() {
+	if !r.calls.Begin() {
 		return 0, badHandle("transfer.Read", subject(r.cap))
 	}
-	defer r.calls.done()
+	defer r.calls.Done()
 	if r.stripes != nil {
 		return r.cap.Size, nil
 	}

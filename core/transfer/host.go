@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/ahead"
 	"hemera/core/transfer/codes"
 	"hemera/core/transfer/removals"
 	"hemera/core/transfer/uses"
@@ -39,7 +40,8 @@ type Committer interface {
 	Commit(ctx context.Context, r hemera.CommitRequest) error
 	// Abort frees the lock of the name. If it is not heard, the lock goes with the capability's expiry.
 	Abort(ctx context.Context, p *hemera.Permit) error
-	// Replace returns a permit in which other disks stand in the places of the failed ones. NoSpace.
+	// Replace returns a permit in which other disks stand in the places of the failed ones, or the same one for longer if
+	// there are none. NoSpace.
 	Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error)
 }
 
@@ -66,6 +68,9 @@ type Host struct {
 	// SmallBytes is how much memory short contents may take in all that are still being written; 64 MiB if
 	// 0, none if negative.
 	SmallBytes int64
+
+	// Ahead bounds what is read ahead of callers that read coded files in order. Without it nothing is.
+	Ahead ahead.Budget
 
 	Counters Counters
 

@@ -10,6 +10,8 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/core/transfer/ahead"
+	"hemera/core/transfer/calls"
 	"hemera/core/transfer/uses"
 	"hemera/errs"
 	"hemera/platform/zerocopy"
@@ -28,9 +30,10 @@ type Reader struct {
 	permit *hemera.Permit     // for peers
 	base   bool               // the content is the base of an update, which peers have to be told
 	usage  uses.Usage
-	calls  callCount // the pieces stay open until the last call has ended
+	calls  calls.Count // the pieces stay open until the last call has ended
 
-	stripes *stripes // of a coded layout; else nil
+	stripes *stripes      // of a coded layout; else nil
+	ahead   *ahead.Reader // of stripes that are read for somebody who may read in order; else nil
 
 	mu       sync.Mutex // guards the fields of replicas; never held while one is opened or read
 	replicas []*replica // the local ones first, then as the capability prefers
@@ -54,56 +57,6 @@ type replica struct {
 // badPagesMax is how many bad pages a replica may have before the file is read elsewhere.
 const badPagesMax = 64
 
-// callCount counts the calls that use a thing, for the one that ends it. The zero value is ready.
-type callCount struct {
-	mu    sync.Mutex
-	calls int
-	ended bool
-	idle  chan struct{} // made by stop if calls are in progress; closed by the last of them
-}
-
-// begin reports whether the thing can be used. If so, done must follow.
-func (c *callCount) begin() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.ended {
-		c.calls++
-	}
-	return !c.ended
-}
-
-// done ends a use.
-func (c *callCount) done() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.calls--
-	if c.calls == 0 && c.idle != nil {
-		close(c.idle)
-	}
-}
-
-// stop refuses new uses. It reports whether it is the first.
-func (c *callCount) stop() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	first := !c.ended
-	c.ended = true
-	if first && c.calls > 0 {
-		c.idle = make(chan struct{})
-	}
-	return first
-}
-
-// wait blocks until the uses in progress have ended. stop comes before it.
-func (c *callCount) wait() {
-	c.mu.Lock()
-	idle := c.idle
-	c.mu.Unlock()
-	if idle != nil {
-		<-idle
-	}
-}
-
 // OpenReader opens the file that the capability permits to read. NoReplicas when no piece can be
 // opened. An empty file has no piece and always opens.
 func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
@@ -117,6 +70,7 @@ func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
 		if !layout.Readable(c.Layout, c.Size, r.stripes.usable(true)) {
 			return nil, r.tooFew(nil)
 		}
+		r.ahead = r.stripes.readAhead()
 	case c.Size > 0:
 		if _, err := r.pick(anyPiece, nil); err != nil {
 			return nil, err
@@ -153,10 +107,10 @@ func (r *Reader) Info() hemera.FileInfo {
 
 // ReadPages reads verified pages, as [hemera.File] says; sums may be nil.
 func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
-	if !r.calls.begin() {
+	if !r.calls.Begin() {
 		return 0, badHandle("transfer.Read", subject(r.cap))
 	}
-	defer r.calls.done()
+	defer r.calls.Done()
 	if err := checkRange("transfer.Read", subject(r.cap), off, 0); err != nil {
 		return 0, err
 	}
@@ -168,7 +122,7 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 		p, end = p[:r.cap.Size-off], io.EOF
 	}
 	if r.stripes != nil {
-		if err := r.stripes.read(p, sums, off); err != nil {
+		if err := r.readStripes(p, sums, off); err != nil {
 			return 0, err
 		}
 		r.sent(int64(len(p)))
@@ -184,6 +138,14 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	}
 	r.sent(int64(len(p)))
 	return len(p), end
+}
+
+// readStripes reads what lies within a coded file.
+func (r *Reader) readStripes(p []byte, sums []uint32, off int64) error {
+	if r.ahead != nil {
+		return r.ahead.ReadPages(p, sums, off)
+	}
+	return r.stripes.read(p, sums, off)
 }
 
 // readSome reads what the best replica can give now: all of p, or what comes before a bad page and that page from
@@ -436,10 +398,10 @@ func (h *Host) openPeer(ctx context.Context, permit *hemera.Permit, p RemotePiec
 
 // Verified offers a file for sendfile, as [disk.Reader] does, if the piece in use is local.
 func (r *Reader) Verified(off, n int64) (*os.File, bool) {
-	if !r.calls.begin() {
+	if !r.calls.Begin() {
 		return nil, false
 	}
-	defer r.calls.done()
+	defer r.calls.Done()
 	// The offsets of a coded file are not those of its pieces.
 	if r.stripes != nil {
 		return nil, false
@@ -452,12 +414,14 @@ func (r *Reader) Verified(off, n int64) (*os.File, bool) {
 
 // Splice puts verified pages into a pipe, as [disk.Reader] does, if the piece in use is local.
 func (r *Reader) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
-	if !r.calls.begin() {
+	if !r.calls.Begin() {
 		return 0
 	}
-	defer r.calls.done()
+	defer r.calls.Done()
 	if r.stripes != nil {
-		n = r.stripes.splice(pipe, off, n)
+		if n = r.stripes.splice(pipe, off, n); r.ahead != nil && n > 0 {
+			r.ahead.Passed(off, n)
+		}
 	} else if local := r.localInUse(anyPiece); local != nil {
 		n = local.Splice(pipe, off, n)
 	} else {
@@ -488,11 +452,16 @@ func (r *Reader) localInUse(index int) disk.Reader {
 // Close ends all use; it waits for calls in progress and never fails. It does not wait for reads that were hedged: what
 // they use is closed when they return.
 func (r *Reader) Close() {
-	if !r.calls.stop() {
+	if !r.calls.Stop() {
 		return
 	}
 	r.host.uses.End(&r.usage)
-	if r.stripes != nil && r.stripes.waits() {
+	fetches := false
+	if r.ahead != nil {
+		fetches = r.ahead.Busy()
+		r.ahead.Close()
+	}
+	if fetches || r.stripes != nil && r.stripes.waits() {
 		r.host.work.Go(r.closeReplicas)
 		return
 	}
@@ -504,7 +473,7 @@ func (r *Reader) Close() {
 // It waits for the last call, then closes what is open.
 func (r *Reader) closeReplicas() {
 	// No call is in progress any more, so nothing opens a replica behind this.
-	r.calls.wait()
+	r.calls.Wait()
 	for _, o := range r.replicas {
 		if o.close != nil {
 			_ = o.close()

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hemera"
+	"hemera/core/transfer/ahead"
 	"hemera/errs"
 	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
@@ -49,10 +50,10 @@ type pieceContent struct {
 // ReadPages implements source. off is that of the piece.
 func (c pieceContent) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	r := c.stripes.reader
-	if !r.calls.begin() {
+	if !r.calls.Begin() {
 		return 0, badHandle("transfer.Read", subject(r.cap))
 	}
-	defer r.calls.done()
+	defer r.calls.Done()
 	size := layout.PieceSize(c.stripes.layout, r.cap.Size, c.index)
 	if off >= size {
 		return 0, io.EOF
@@ -69,6 +70,26 @@ func (c pieceContent) ReadPages(p []byte, sums []uint32, off int64) (int, error)
 
 // NextData implements source: holes are not looked for.
 func (c pieceContent) NextData(off int64) (int64, error) { return off, nil }
+
+// readAhead returns what reads ahead of a caller, nil where the node does not.
+func (s *stripes) readAhead() *ahead.Reader {
+	r := s.reader
+	if r.host.Ahead.Max <= 0 {
+		return nil
+	}
+	var here layout.Set // what is on this node
+	for _, o := range r.replicas {
+		if r.host.local(o.target) {
+			here = here.With(int(o.target.Index))
+		}
+	}
+	block, data := int64(s.layout.BlockSize), int64(s.layout.Data)
+	return ahead.New(ahead.File{
+		Size: r.cap.Size, Block: block, Row: block * data, Fetch: s.read,
+		Here:  func(off int64) bool { return here.Has(int(off / block % data)) },
+		Begin: r.calls.Begin, Done: r.calls.Done,
+	}, &r.host.Ahead)
+}
 
 // read reads what lies within the file, from several pieces at once. After an error p has anything.
 func (s *stripes) read(p []byte, sums []uint32, off int64) error {

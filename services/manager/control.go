@@ -238,13 +238,16 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 			kept = append(kept, t.Disk)
 		}
 	}
-	if len(lost) == 0 {
+	if len(lost) == 0 && len(failed) > 0 {
 		return hemera.Grant{}, errs.New(errs.Invalid, "manager.Replace", c.Path, "none of the disks that failed belongs to the write")
 	}
-	choice, err := place.Choose(ctl.cluster.View(), place.Request{
-		Space: c.Space, Want: len(lost), Min: len(lost), Spare: c.Layout.Parity(), Size: layout.PieceMax(c.Layout, c.Size), Client: c.Who.Host,
-		Have: kept, ExcludeDisks: bad, Writers: ctl.pending.load, Seed: cmp.Or(c.Nonce, 1),
-	})
+	var choice place.Choice
+	if len(lost) > 0 {
+		choice, err = place.Choose(ctl.cluster.View(), place.Request{
+			Space: c.Space, Want: len(lost), Min: len(lost), Spare: c.Layout.Parity(), Size: layout.PieceMax(c.Layout, c.Size), Client: c.Who.Host,
+			Have: kept, ExcludeDisks: bad, Writers: ctl.pending.load, Seed: cmp.Or(c.Nonce, 1),
+		})
+	}
 	if err != nil {
 		return hemera.Grant{}, ctl.deferWhileNodesReturn(errs.Wrap(err, "manager.Replace", c.Path), nil)
 	}

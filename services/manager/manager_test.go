@@ -275,6 +275,22 @@ func TestReplaceMovesFailedPieces(t *testing.T) {
 	}
 }
 
+// TestReplaceOfNothingRenews: the same targets, to be opened for longer.
+func TestReplaceOfNothingRenews(t *testing.T) {
+	r := newRig(t, 3, 1)
+	g := r.mustOpen("/f", hemera.AccessCreate)
+	next, err := r.m.Replace(t.Context(), shown(g), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(next.Permit.Targets, g.Permit.Targets) || next.Permit.Expires.Before(g.Permit.Expires) {
+		t.Errorf("from %+v to %+v", g.Permit.Capability, next.Permit.Capability)
+	}
+	if err := r.m.Commit(t.Context(), r.seal(next, 9)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestSmallClusterStoresWhatItCan(t *testing.T) {
 	for _, c := range []struct{ nodes, disks, targets, least int }{
 		{1, 1, 1, 1}, {1, 2, 2, 1}, {2, 1, 2, 1}, {3, 1, 2, 2}, {1, 3, 2, 2},

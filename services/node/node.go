@@ -94,6 +94,9 @@ type Node struct {
 	unclean   bool // the process before did not end in good order, and no manager knows it yet
 }
 
+// aheadBytes is how much memory a node uses to read coded files ahead of their readers.
+const aheadBytes = 128 << 20
+
 // workersPerDisk is how many orders run at once per disk. It is above the number of large copies that the manager has under
 // way to a disk: small ones wait for the device most of the time, whose journal makes many of them durable at once.
 const workersPerDisk = 16
@@ -133,6 +136,7 @@ func New(o Options) (*Node, error) {
 		Self: n.ID, Born: n.born.Load, Disk: n.disks.find, Peers: o.Peers, Control: o.Control, Log: o.Log,
 		SmallBytes: o.SmallBytes, Bad: n.bad.add,
 	}
+	n.host.Ahead.Max = aheadBytes
 	n.pending = transfer.NewPending(n.host)
 	n.orders = &orders{disks: n.disks, host: n.host, pending: n.pending, verify: func(token string) (hemera.Capability, error) { return n.o.Verify(token) }, log: o.Log, workers: o.Workers,
 		running: &n.working, lanes: map[lane]chan job{}}
