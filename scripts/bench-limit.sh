@@ -184,7 +184,7 @@ many() {
 	while IFS=$'\t' read -r layout load client; do
 		RATE=$MANY_RATE bytes=$((many_bytes * 4 * clients)) row "$layout" "$load" "$client" "$(bound_many "$layout" "$load" "$client")"
 	done < <(cut -f 1-3 "$dir/samples" | awk '!seen[$0]++')
-	for layout in plain rs:4+2; do admin rm -rf "$(dir_of "$layout")"; done
+	for layout in plain rs:4+2; do admin rm -rf --yes "$(dir_of "$layout")" >/dev/null; done
 }
 
 # received: the bytes that the switch sent to each node that is alive, a line each.
