@@ -18,6 +18,7 @@ type Reader struct {
 	file    *File
 	through *xrootd.Reader // of a file that was not opened at its nodes; nil otherwise
 
+	begun    bool // Next was called
 	window   window
 	block    int64
 	next     int64 // offset of the next read
@@ -62,6 +63,10 @@ func (r *Reader) Next() ([]byte, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
+	if !r.begun {
+		r.begun = true
+		r.openRow()
+	}
 	r.fill() // before waiting, so that reads overlap with what the user does
 	if len(r.reads) == 0 {
 		r.err = io.EOF
@@ -83,6 +88,23 @@ func (r *Reader) Next() ([]byte, error) {
 	r.window.took(first.n, first.took)
 	r.now = first.p
 	return r.now, nil
+}
+
+// openRow has the other pieces of the first row opened beside each other, by reads of one byte. The first reads are all of one
+// piece, and a session far away takes some round trips.
+func (r *Reader) openRow() {
+	pieces, _ := r.file.now()
+	if pieces == nil {
+		return
+	}
+	end := min(r.end, r.next+r.block*int64(r.file.first.Layout.Data))
+	for off := (r.next/r.block + 1) * r.block; off < end; off += r.block {
+		go func() {
+			// What fails here fails again where it is needed.
+			p, _ := r.file.readPieces(pieces, off, 1)
+			r.file.client.spare.put(p)
+		}()
+	}
 }
 
 // fill keeps the window full.

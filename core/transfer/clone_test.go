@@ -1,11 +1,15 @@
 package transfer_test
 
 import (
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"hemera"
 	"hemera/core/disk"
 	"hemera/errs"
+	"hemera/platform/vfs"
 )
 
 // updates tests an update of 1 MiB of several layouts, on real files, with one host more than there are pieces.
@@ -227,4 +231,41 @@ func TestAnAbortedUpdateLeavesTheBase(t *testing.T) {
 		u.mustHave(u.cap)
 		u.mustRead(u.base, u.want)
 	})
+}
+
+// TestADiskHangsInACopy: a disk that does not answer while a piece begins costs the update that piece, which moves to another
+// disk; so does one that answers late. Nothing is left of it then.
+func TestADiskHangsInACopy(t *testing.T) {
+	for name, hang := range map[string]vfs.Fault{
+		"shared blocks": {Ops: []vfs.Op{vfs.OpClone}, Err: syscall.EIO},
+		"late":          {Ops: []vfs.Op{vfs.OpClone}},
+		"the length":    {Ops: []vfs.Op{vfs.OpTruncate}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, faulty := hangingBench(t, 4)
+				synctest.Wait()
+				b.manager.spare = []int{4}
+				u := &update{bench: b, t: t, want: content(300_000)}
+				u.base = b.put(70, u.want, 1, 2, 3)
+				u.token, u.cap = b.update(u.base, 1, 1, 2, 3)
+				release := make(chan struct{})
+				hang.Wait = release
+				faulty.Inject(hang)
+				began := time.Now()
+				u.change(100_000, 5000)
+				if took := time.Since(began); took > 2*time.Minute {
+					t.Errorf("it took %v", took)
+				}
+				faulty.Heal()
+				close(release)
+				synctest.Wait()
+				if names, err := faulty.ReadDir("/disk/pending"); err != nil || len(names) > 0 {
+					t.Errorf("left on the disk: %v, %v", names, err)
+				}
+				b.mustHave(u.cap, 2, 3, 4)
+				u.check()
+			})
+		})
+	}
 }

@@ -271,3 +271,41 @@ func TestReadsLeaveADiskThatHangs(t *testing.T) {
 		}
 	})
 }
+
+// TestACodedWriteEndsOverADiskThatHangs: the bytes that are overwritten are read back from the disk of the head. If that hangs, and
+// too few pieces are left, the write fails. It does not read again and again.
+func TestACodedWriteEndsOverADiskThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, faulty := hangingBench(t, 3)
+		b.layout = small(hemera.ReedSolomon(2, 1))
+		b.noSmall()
+		token, c := b.grant(80, 2, 1, 2, 3)
+		f := b.begin(1, token)
+		block := int(c.Layout.BlockSize)
+		if err := f.WritePages(content(2*block), nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		b.peers.fail(2, &fault{step: "write", err: errGone})
+		if err := f.WritePages(content(block), nil, int64(block)); err != nil {
+			t.Fatalf("without one piece: %v", err)
+		}
+		release := make(chan struct{})
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpRead}, Wait: release})
+		done := make(chan error, 1)
+		go func() { done <- f.WritePages(content(100), nil, 0) }()
+		select {
+		case err := <-done:
+			if err == nil {
+				t.Error("accepted without two pieces")
+			}
+		case <-time.After(5 * time.Minute):
+			t.Error("it does not end")
+		}
+		if err := f.End(ctx, hemera.EndClose); err == nil {
+			t.Error("it was closed")
+		}
+		close(release)
+		time.Sleep(2 * hemera.PendingHold)
+		b.mustHave(c)
+	})
+}

@@ -125,13 +125,14 @@ func (y *parity) before(off int64, n int) ([]byte, error) {
 	if !y.written.Touches(off, off+int64(n)) {
 		return nil, nil
 	}
-	b := make([]byte, n)
 	for {
+		b, lost := make([]byte, n), y.pieces.lost
 		_, err := y.pieces.readPages(b, nil, off)
-		if !hemera.KeepsBuffers(err) {
+		// The piece that is stuck is lost, and the next read goes elsewhere. If none was lost, the write has failed before, for a
+		// piece that is stuck: each round loses a piece or ends.
+		if !hemera.KeepsBuffers(err) || y.pieces.lost == lost {
 			return b, err
 		}
-		b = make([]byte, n) // the piece that is stuck is lost, and the next read goes elsewhere
 	}
 }
 

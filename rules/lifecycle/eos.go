@@ -18,9 +18,8 @@ const (
 	// AttrConvertMatch converts files: "*.root:1mo:>1G". The form of each match stands in an attribute of its own, whose name is
 	// [conversionPrefix] and the match.
 	AttrConvertMatch = "sys.lru.convert.match"
-	// attrConvertSpace is the space that converted files go to; without it that of new files.
+	// attrConvertSpace is the space that converted files go to; without it they stay in theirs.
 	attrConvertSpace = "sys.lru.conversion.space"
-	attrForcedSpace  = "sys.forced.space"
 	// attrAccessTime has EOS keep the time of the last access, and makes all ages times without use.
 	attrAccessTime   = "sys.force.atime"
 	conversionPrefix = "sys.conversion."
@@ -120,10 +119,8 @@ func convertMatch(attrs map[string][]byte) said {
 			s.ignored = append(s.ignored, name+": "+plain(err).Error())
 			continue
 		}
-		// As in EOS: the space of conversions, else the one that new files have to go to, else the file's own.
-		if r.form.Space = string(attrs[attrConvertSpace]); r.form.Space == "" {
-			r.form.Space = string(attrs[attrForcedSpace])
-		}
+		// EOS would take sys.forced.space otherwise. Rules hold for a whole tree, and a directory below may have another one.
+		r.form.Space = string(attrs[attrConvertSpace])
 		s.rules = append(s.rules, r.byAccess(attrs))
 	}
 	return s

@@ -217,6 +217,9 @@ func (s *store) drag() {
 // Create begins a piece.
 func (s *store) Create(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, error) {
 	s.drag()
+	if s.w.plan.sabotage == LoseOwners {
+		o.Owner = nil
+	}
 	inner, err := s.Disk.Create(id, o)
 	s.drive.serves(id)
 	// One in ten, so that most files are whole and the loss must be found among them.

@@ -29,6 +29,10 @@ const versionsAll = "100"
 // drawKeeping draws what is kept. Half of the plans keep something.
 // It has a source of its own, so that old seeds keep their other choices.
 func (p *plan) drawKeeping() {
+	if p.sabotage == PurgeKept {
+		p.recycle = keepAll
+		return
+	}
 	r := p.random("keeping")
 	if p.sabotage != Nothing || r.IntN(2) == 0 {
 		return
@@ -106,7 +110,9 @@ func (c *client) revisit(ctx context.Context, path string) {
 // purge removes an entry of a bin for good.
 // The oracle hears of it before the first request: from then on the file may be gone.
 func (c *client) purge(ctx context.Context, r hemera.Recycled) {
-	c.w.oracle.purging(r.Entry.ID)
+	if c.w.plan.sabotage != PurgeKept {
+		c.w.oracle.purging(r.Entry.ID)
+	}
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
 		return struct{}{}, m.Purge(ctx, c.who, r.Entry.ID)
 	})

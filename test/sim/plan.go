@@ -30,6 +30,10 @@ const (
 	KeepParity
 	// RebuildOld: pieces of coded files are made again from an older generation, where a drive still has that.
 	RebuildOld
+	// PurgeKept: some entries of bins are purged although nobody asked for it.
+	PurgeKept
+	// LoseOwners: pieces do not have the owners of their files.
+	LoseOwners
 )
 
 // Options say what to simulate.
@@ -129,7 +133,7 @@ func newPlan(o Options) plan {
 	}
 	p.drawLayouts()
 	p.drawKeeping()
-	p.rebuild = p.sabotage == Nothing && !p.ruin && p.random("rebuild").IntN(3) == 0
+	p.rebuild = p.sabotage == Nothing && !p.ruin && p.random("rebuild").IntN(3) == 0 || p.sabotage == LoseOwners
 	if r := p.random("lossy"); r.IntN(4) == 0 {
 		p.lossy, p.loser = true, r.IntN(p.machines)
 	}

@@ -80,7 +80,7 @@ func (w rebuildJudge) checkRebuilt(ctx context.Context, name string, was hemera.
 		w.fail("%s, fxid %s, comes back as %+v; it was %+v", name, was.ID.Hex(), now, was)
 	}
 	// The number and the generation tell the content, whatever the name is now.
-	binJudge{w.judge}.checkContent(ctx, at, now)
+	binJudge(w).checkContent(ctx, at, now)
 }
 
 // left are the pieces on drives that are there.

@@ -12,6 +12,7 @@ func TestSabotageIsNoticed(t *testing.T) {
 		"commits dropped": DropCommits, "pieces forgotten": ForgetPieces, "moves over removals": MoveOverRemovals,
 		"readers mixed": MixReaders, "nodes believed": BelieveNodes, "footers trusted": TrustFooters, "marks forgotten": ForgetMarks,
 		"bars forgotten": ForgetBars, "parity kept": KeepParity, "old pieces rebuilt": RebuildOld,
+		"kept files purged": PurgeKept, "owners lost": LoseOwners,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
