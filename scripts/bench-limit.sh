@@ -6,6 +6,8 @@
 #   many     as many clients as nodes at once, links of MANY_RATE=50mbit, four files of MANY_BYTES=8388608 each
 #   rebuild  a node is lost with its disks, links of MANY_RATE; FILES=150 files of 8 MiB
 #
+#   peer     the coding client of XRootD, 4+2, on stock servers and the same links; XRDEC names a directory with its bin and lib
+#
 # tbf counts a frame without preamble, gap and checksum: 1514 bytes carry 1448 of payload. So L, the rate of a link, is
 # RATE * 1448/1514 here, which is stricter than the 1448/1538 of a real Ethernet. Times are of whole programs, with their
 # start and close.
@@ -242,6 +244,61 @@ rebuild_table() {
 	cat "$dir/rebuilt"
 }
 
+# peer_config HOST ROLE: for cmsd and xrootd.
+peer_config() {
+	cat <<-END
+		all.role $2
+		all.manager ${address[manager]}:3121
+		all.export /ec
+		all.adminpath $dir/ec/$1/admin
+		all.pidpath $dir/ec/$1/admin
+		oss.localroot $dir/ec/$1/data
+		xrd.network nodnr norpipa
+		cms.delay startup 5 servers $nodes
+		cms.space min 10m 5m
+		if exec cmsd
+		xrd.port 3121
+		else
+		xrd.port 3094
+		fi
+	END
+}
+
+peer() {
+	local host program round k=4 m=2 redirector=root://${address[manager]}:3094
+	[ -x "${XRDEC:-}/bin/xrdcp" ] || { echo "peer: XRDEC names no client of XRootD that codes; Debian's does not" >&2; return 0; }
+	mkdir -p "$dir/ec/plugins"
+	chmod 755 "$dir"
+	for host in manager $(seq -f node%g "$nodes"); do
+		mkdir -p "$dir/ec/$host/admin" "$dir/ec/$host/data/ec"
+		peer_config "$host" "$([ "$host" = manager ] && echo manager || echo server)" >"$dir/ec/$host/cf"
+		chown -R nobody "$dir/ec/$host"
+		for program in cmsd xrootd; do
+			become "$host" "$program" -R nobody -n "$host" -c "$dir/ec/$host/cf" -l "$dir/ec/$host/$program.log" >/dev/null 2>&1 &
+			pids[$host-$program]=$!
+		done
+	done
+	printf '%s\n' "url = root://*" "lib = XrdEcDefault" "enable = true" "nbdta = $k" "nbprt = $m" "chsz = 1048576" >"$dir/ec/plugins/ec.conf"
+	for _ in $(seq 60); do
+		[ "$(on client timeout 5 xrdfs "$redirector" locate -d '*' 2>/dev/null | grep -c Server)" = "$nodes" ] && break
+		sleep 1
+	done
+	link_rate "$RATE"
+	rm -f "$dir/samples"
+	for round in $(seq "$rounds"); do
+		timed rs:4+2 write direct xrdec "$dir/source" "$redirector//ec/file$round" # it replaces no file
+		timed rs:4+2 read direct xrdec "$redirector//ec/file$round" "$dir/back"
+		cmp "$dir/source" "$dir/back"
+		rm "$dir/back"
+	done
+	printf '\nThe coding client of XRootD, %s+%s with chunks of 1 MiB, %s stock servers, links of %s, medians of %s:\n\n' $k $m "$nodes" "$RATE" "$rounds"
+	echo "| layout | load | client | bound in L | rate | of the bound | of healthy |"
+	echo "|---|---|---|---|---|---|---|"
+	row rs:4+2 write direct "$(bound rs:4+2 write direct)"
+	row rs:4+2 read direct "$(bound rs:4+2 read direct)"
+}
+xrdec() { XRD_PLUGINCONFDIR=$dir/ec/plugins LD_LIBRARY_PATH=$XRDEC/lib on client timeout 900 "$XRDEC/bin/xrdcp" -s --nopbar "$1" "$2" >/dev/null; }
+
 cluster_start
 head -c "$bytes" /dev/urandom >"$dir/source"
 for layout in $layouts; do
@@ -251,9 +308,9 @@ done
 for part in "${@:-single many rebuild}"; do
 	for word in $part; do
 		case $word in
-		single | many) "$word" ;;
+		single | many | peer) "$word" ;;
 		rebuild) rebuild rs:4+2; rebuild_table ;;
-		*) echo "what is $word? single, many or rebuild" >&2; exit 2 ;;
+		*) echo "what is $word? single, many, rebuild or peer" >&2; exit 2 ;;
 		esac
 	done
 done
