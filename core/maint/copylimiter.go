@@ -26,6 +26,7 @@ type copyLimiter struct {
 
 	mu      sync.Mutex
 	load    map[hemera.DiskID]int  // units of the copies from and to each disk; none is 0
+	into    map[hemera.DiskID]int  // copies to each disk; none is 0
 	under   map[copyKey]bool       // those copies
 	files   map[hemera.FileID]bool // being relocated
 	freed   uint64                 // how many copies have ended
@@ -66,8 +67,8 @@ type copyKey struct {
 
 // newCopyLimiter bounds copies to perDisk units for each disk and total for all.
 func newCopyLimiter(perDisk, total int) *copyLimiter {
-	return &copyLimiter{perDisk: perDisk, total: total, load: map[hemera.DiskID]int{}, under: map[copyKey]bool{},
-		files: map[hemera.FileID]bool{}}
+	return &copyLimiter{perDisk: perDisk, total: total, load: map[hemera.DiskID]int{}, into: map[hemera.DiskID]int{},
+		under: map[copyKey]bool{}, files: map[hemera.FileID]bool{}}
 }
 
 // planCopy plans a move. full are disks that take no more copies now; load is how many units each disk has. It fails with
@@ -176,6 +177,23 @@ func (l *copyLimiter) weigh(m plannedMove, sign int) {
 			delete(l.load, id)
 		}
 	}
+	if l.into[m.add.Disk] += sign; l.into[m.add.Disk] == 0 {
+		delete(l.into, m.add.Disk)
+	}
+}
+
+// arriving is how many copies under way each node of the view receives.
+func (l *copyLimiter) arriving(v *hemera.View) map[hemera.NodeID]int {
+	l.mu.Lock()
+	into := maps.Clone(l.into)
+	l.mu.Unlock()
+	nodes := make(map[hemera.NodeID]int, len(into))
+	for id, n := range into {
+		if d, ok := v.Disk(id); ok {
+			nodes[d.Node] += n
+		}
+	}
+	return nodes
 }
 
 // limit is how many units a disk takes of copies that are so urgent. Files that can lose no more pieces find a part that

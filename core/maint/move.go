@@ -90,7 +90,11 @@ func (mv *mover) choose(ctx context.Context, entry hemera.Entry, w moveSpec) (pl
 			// Large copies and client writes weigh the same: both use the disk at its speed.
 			w.full, w.load = full, load
 			w.writes = func(id hemera.DiskID) int { return (load[id]+unitsLarge-1)/unitsLarge + mv.engine.Writers(id) }
-			return plan(mv.engine.Cluster.View(), entry, w)
+			view := mv.engine.Cluster.View()
+			if w.class < urgencyDrain {
+				w.writes = evenly(view, mv.engine.copies.arriving(view), w.writes)
+			}
+			return plan(view, entry, w)
 		})
 		if err != nil {
 			return m, err

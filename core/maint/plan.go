@@ -158,5 +158,17 @@ func declustered(v *hemera.View, sources []hemera.Target, load map[hemera.DiskID
 	})
 }
 
+// evenly makes nodes that receive fewer copies than others far more likely to get the next one. To compute a lost piece a node
+// receives as many as it takes, over one link: a rebuild lasts as long as the node that got most of it. arriving is how many
+// copies each node receives, writes how many writes and copies each disk has.
+func evenly(v *hemera.View, arriving map[hemera.NodeID]int, writes func(hemera.DiskID) int) func(hemera.DiskID) int {
+	return func(id hemera.DiskID) int {
+		d, _ := v.Disk(id)
+		n := arriving[d.Node]
+		// The weight falls with the square of this. A linear count would leave four or five copies there nearly alike.
+		return writes(id) + n*n*n
+	}
+}
+
 // sparseAsk is from which size on a piece that no disk has room for is tried all the same.
 const sparseAsk = 64 << 20

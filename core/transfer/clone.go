@@ -138,7 +138,7 @@ func (s *streamSums) fromBase(size int64, now source) ([]hemera.Checksum, bool) 
 	if !ok || cost >= size-s.next {
 		return nil, false
 	}
-	buf := newWindow()
+	buf := newWindow(copyWindow)
 	from := func(src source) resum.Read {
 		return func(off int64, n int) ([]byte, error) {
 			err := buf.read(src, off, n)

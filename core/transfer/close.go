@@ -204,7 +204,7 @@ func ready(w *Writer, info hemera.SealInfo, sealed []hemera.Piece) {
 func (w *Writer) sealContent(ctx context.Context, info hemera.SealInfo) ([]hemera.Piece, error) {
 	switch c := w.content.(type) {
 	case *inlineContent:
-		if c.inlineBuffer == nil {
+		if c.Buffer == nil {
 			return nil, nil
 		}
 		if err := c.check(); err != nil {
@@ -289,7 +289,7 @@ func (p *pieces) seal(ctx context.Context, info hemera.SealInfo) error {
 // beginSeal gives the pieces of a coded content their lengths, or cuts what is in memory as a whole.
 func (p *pieces) beginSeal(size int64) (err error) {
 	if p.whole != nil {
-		if p.cut, err = p.parity.cut(p.whole.data); err != nil {
+		if p.cut, err = p.parity.cut(p.whole.Data); err != nil {
 			return p.head.fail(errs.Wrap(err, "transfer.Close", subject(p.head.cap)))
 		}
 	}
@@ -364,7 +364,7 @@ func (p *pieces) contentOf(pc *piece) disk.Content {
 	if p.cut != nil {
 		return p.cut[pc.target.Index]
 	}
-	return disk.Content{Data: p.whole.data, Sums: p.whole.sums}
+	return disk.Content{Data: p.whole.Data, Sums: p.whole.Sums}
 }
 
 // putLocal makes one piece on a disk of this node, in one call that leaves nothing behind when it fails.

@@ -33,7 +33,7 @@ func copyPages(ctx context.Context, dst PeerWriter, src source, size int64) (uin
 	windows := int((size + copyWindow - 1) / copyWindow)
 	crcs := make([]uint32, windows)
 	// Windows are reused among the copyWindows that are in flight, and only if their last use went well.
-	free := sync.Pool{New: func() any { return newWindow() }}
+	free := sync.Pool{New: func() any { return newWindow(size) }}
 	group, working := errgroup.WithContext(ctx)
 	group.SetLimit(copyWindows)
 	// Holes are looked for only behind a window of zeros: asking the device costs more than reading a page.
@@ -97,9 +97,11 @@ type window struct {
 	sums []uint32 // of its page fragments
 }
 
-// newWindow returns a window for copyWindow bytes at any offset: an unaligned one has one more page fragment.
-func newWindow() *window {
-	return &window{data: make([]byte, copyWindow), sums: make([]uint32, copyWindow/hemera.PageSize+1)}
+// newWindow returns a window for a content of so many bytes: of copyWindow bytes at most, at any offset. One that begins
+// within a page has one more page fragment.
+func newWindow(size int64) *window {
+	n := min(copyWindow, size)
+	return &window{data: make([]byte, n), sums: make([]uint32, n/hemera.PageSize+2)}
 }
 
 // stalledReads is how often a window is read again after a device did not answer. A [Reader] has another piece then.
@@ -113,7 +115,7 @@ func (w *window) read(src source, off int64, n int) error {
 		if !hemera.KeepsBuffers(err) {
 			return err
 		}
-		*w = *newWindow() // the call that is stuck has the other
+		*w = *newWindow(int64(cap(w.data))) // the call that is stuck has the other
 		if tries == stalledReads || errs.KindOf(err) != errs.Timeout {
 			return err
 		}

@@ -104,7 +104,7 @@ func (a adoption) suits(info hemera.SealInfo) error {
 	const op = "transfer.Adopt"
 	// A write with bytes at its head would have two contents, and an update would have its base nowhere.
 	switch inline, ok := a.content.(*inlineContent); {
-	case c.Access != hemera.AccessCreate || !c.Layout.Coded() || !ok || inline.inlineBuffer != nil || a.state.size != 0:
+	case c.Access != hemera.AccessCreate || !c.Layout.Coded() || !ok || inline.Buffer != nil || a.state.size != 0:
 		return errs.New(errs.Unsupported, op, subject(c), "only a new content of a coded layout, without a byte at its head, is taken from its pieces")
 	case !proof.Provable(c.Checksums):
 		return errs.New(errs.Unsupported, op, subject(c), "a checksum of the file cannot be told from its pieces").WithRemedy("write the file through its head node")

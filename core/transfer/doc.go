@@ -63,7 +63,7 @@
 // A Reader counts the calls in progress, which keep its pieces open, and has a mutex over the states of its replicas.
 // One call opens a replica; others that need it wait on a channel, and all that can read another open one do.
 //
-// Order of locks: Pending.mu, then Writer.mu or pendingPiece.mu. The locks of uses, removals, calls and Reader are
+// Order of locks: Pending.mu, then Writer.mu or pendingPiece.mu. The locks of Reader and of the packages below are
 // leaves. No lock is held over a disk, another node, the manager or a channel.
 //
 // Goroutines: a fan-out has one for each piece but one, which end with the call. Work in the background (removing lost
@@ -112,7 +112,12 @@
 // come next from their disks, all at once, in up to 8 MiB a file and [Host.Ahead] a node.
 //
 // What it costs: a write keeps the parity of up to 8 rows, all writes of a node 256 MiB of it. A reader that decodes takes
-// 256 KiB a piece that it reads, for the length of a call. Neither grows with the file.
+// 256 KiB a piece that it reads, for the length of a call. Neither grows with the file. A reader that lacks a data piece and
+// reads whole blocks keeps what it read of a row until the row was read, so that no byte is asked for twice: 64 MiB at most,
+// all readers of a node 256 MiB (degraded.go, package rowcache).
+//
+// A piece that is slow is read once more without a limit when the others are not enough (hedge.go). Copies wait longer for
+// a read than clients do: nobody waits for them, and what is hedged is carried in vain.
 //
 // What blocks: a write waits for the pieces that it has bytes for, and for parity pieces when a row is full. A read waits
 // for the pieces that it needs, all at once. A lost column makes a read wait for as many pieces as the code reads.

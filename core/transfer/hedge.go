@@ -3,7 +3,6 @@ package transfer
 import (
 	"errors"
 	"io"
-	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -12,42 +11,14 @@ import (
 )
 
 // A hedged read does not wait for a piece that takes much longer than others: the bytes are computed from those instead. The
-// slow read goes on, and its memory is its own until it returns; see [hemera.KeepsBuffers].
+// slow read goes on, and its memory is its own until it returns; see [hemera.KeepsBuffers]. Package pace says what slow is.
 const (
-	// hedgeTimes is how many times the mean a read may take.
-	hedgeTimes = 8
-	// hedgeLeast and hedgeMost bound how long a read may take. hedgeFirst is for nodes that have read nothing yet.
-	hedgeLeast, hedgeFirst, hedgeMost = 200 * time.Millisecond, time.Second, 3 * time.Second
+	// copiesWait is how long a read of a copy may take. Nobody waits for a copy, many of them fill the links, and what a read
+	// that was hedged brings is thrown away: hedging early would only add to what it waits for.
+	copiesWait = 10 * time.Second
 	// hedgesMax bounds how many reads of one node are hedged at once. Others wait: when all is slow, more reads help nobody.
 	hedgesMax = 32
 )
-
-// pace is how long reads of pieces take, for one node. The zero value is ready.
-type pace struct {
-	mean   atomic.Int64 // of the last reads, in nanoseconds; zero before the first
-	hedges atomic.Int32 // reads that were hedged and have not returned
-}
-
-// took takes note of a read.
-func (p *pace) took(d time.Duration) {
-	// The mean moves by a sixteenth of the difference: some dozen reads after a change it fits again.
-	mean := p.mean.Load()
-	if mean == 0 {
-		p.mean.Store(max(int64(d), 1))
-		return
-	}
-	// A lost update is of no matter.
-	p.mean.Store(max(mean+(int64(d)-mean)/16, 1))
-}
-
-// patience is how long a read is waited for.
-func (p *pace) patience() time.Duration {
-	mean := time.Duration(p.mean.Load())
-	if mean == 0 {
-		return hedgeFirst
-	}
-	return min(max(hedgeTimes*mean, hedgeLeast), hedgeMost)
-}
 
 // hedgedError says that a read took too long, while other pieces may have the bytes sooner.
 type hedgedError struct {
@@ -99,20 +70,23 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 	host, began := s.reader.host, time.Now()
 	done := make(chan attempt, 1)
 	go func() { done <- s.try(index, p, sums, off) }()
-	patience := host.pace.patience()
+	patience := host.pace.Patience()
+	if s.copies {
+		patience = copiesWait
+	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for waits := true; waits; {
 		select {
 		case a := <-done:
-			host.pace.took(time.Since(began))
+			host.pace.Took(time.Since(began))
 			return a
 		case <-timer.C:
 		}
 		// If nothing else would be sooner, or too much is waited for already, the read is as good as any for now. Pieces that
 		// seemed slow may have returned when it is looked at again.
-		if waits = host.pace.hedges.Add(1) > hedgesMax || !s.hedge(index); waits {
-			host.pace.hedges.Add(-1)
+		if waits = host.hedges.Add(1) > hedgesMax || !s.hedge(index); waits {
+			host.hedges.Add(-1)
 			timer.Reset(patience)
 		}
 	}
@@ -123,7 +97,7 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 			s.reader.exclude(a.from, a.err)
 		}
 		s.returned(index)
-		host.pace.hedges.Add(-1)
+		host.hedges.Add(-1)
 		s.reader.calls.Done()
 	})
 	return attempt{err: errs.As(&hedgedError{patience, true}, errs.Timeout, "transfer.Read", subject(s.reader.cap))}
@@ -139,7 +113,7 @@ func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt
 		}
 		return a
 	}
-	own := s.reader.host.spare.get(len(p))
+	own := s.reader.host.spare.Get(len(p))
 	var ownSums []uint32
 	if sums != nil {
 		ownSums = make([]uint32, len(sums))
@@ -152,7 +126,7 @@ func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt
 	copy(p, own[:a.n])
 	copy(sums, ownSums)
 	if !hemera.KeepsBuffers(a.err) {
-		s.reader.host.spare.put(own)
+		s.reader.host.spare.Put(own)
 	}
 	return a
 }
@@ -160,15 +134,22 @@ func (s *stripes) careful(index int, p []byte, sums []uint32, off int64) attempt
 // hedge records that a piece is not waited for, and counts the read that goes on as a call of the reader. It returns
 // false if the other pieces would not be enough.
 func (s *stripes) hedge(index int) bool {
-	// Pieces without bytes count as lost here, which errs on the side of waiting.
-	others := s.usable(false).Without(index)
-	if index >= len(s.slow) || !layout.Readable(s.layout, s.reader.cap.Size, others) || !s.reader.calls.Begin() {
+	if index >= len(s.slow) || !s.reader.calls.Begin() {
 		return false
 	}
+	others := s.usable(true).Without(index)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.slow[index]++
-	return true
+	// Looked at and recorded at once: of two pieces that are slow together only one may be left out if there is one to spare.
+	// Pieces without bytes count as lost here, which errs on the side of waiting.
+	enough := layout.Readable(s.layout, s.reader.cap.Size, s.quick(others))
+	if enough {
+		s.slow[index]++
+	}
+	s.mu.Unlock()
+	if !enough {
+		s.reader.calls.Done()
+	}
+	return enough
 }
 
 // returned records that a read that was hedged has returned.
@@ -205,6 +186,11 @@ func (s *stripes) usable(slowToo bool) (set layout.Set) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.quick(set)
+}
+
+// quick takes the pieces that are slow out of a set. The caller holds mu.
+func (s *stripes) quick(set layout.Set) layout.Set {
 	for i, n := range s.slow {
 		if n > 0 {
 			set = set.Without(i)

@@ -10,8 +10,12 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/core/transfer/ahead"
+	"hemera/core/transfer/buffers"
 	"hemera/core/transfer/codes"
+	"hemera/core/transfer/inlinemem"
+	"hemera/core/transfer/pace"
 	"hemera/core/transfer/removals"
+	"hemera/core/transfer/rowcache"
 	"hemera/core/transfer/uses"
 	"hemera/errs"
 	"hemera/rules/checksum"
@@ -75,13 +79,15 @@ type Host struct {
 	Counters Counters
 
 	// What all transfers share; each part has its own lock, or is atomic.
-	inline   inlineMemory
+	inline   inlinemem.Memory
 	uses     uses.Table
 	removals removals.Set
 	codes    codes.Cache
-	parity   parityMemory
-	pace     pace
-	spare    buffers // for what is read to be decoded
+	parity   buffers.Parity
+	pace     pace.Pace
+	hedges   atomic.Int32 // reads that were hedged and have not returned
+	spare    buffers.Pool // for what is read to be decoded
+	rows     rowcache.Room
 	// repairs is how many page repairs run, and work counts all goroutines in the background, for Wait.
 	repairs atomic.Int32
 	work    sync.WaitGroup

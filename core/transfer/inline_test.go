@@ -57,17 +57,17 @@ func TestInlineAgainstBytes(t *testing.T) {
 				want = append(want[:min(size, len(want)):min(size, len(want))], make([]byte, max(0, size-len(want)))...)
 			},
 			"": func(rt *rapid.T) {
-				if c.inlineBuffer == nil {
+				if c.Buffer == nil {
 					return
 				}
-				if !bytes.Equal(c.data, want) || len(c.sums) != checksum.Fragments(0, len(want)) {
-					rt.Fatalf("%d bytes and %d checksums of %d bytes", len(c.data), len(c.sums), len(want))
+				if !bytes.Equal(c.Data, want) || len(c.Sums) != checksum.Fragments(0, len(want)) {
+					rt.Fatalf("%d bytes and %d checksums of %d bytes", len(c.Data), len(c.Sums), len(want))
 				}
 				if err := c.check(); err != nil {
 					rt.Fatal(err)
 				}
-				if kept := host.inline.bytes.Load(); kept != int64(cap(c.data)) || kept > inlineMax {
-					rt.Fatalf("%d bytes count as in use, of %d", kept, cap(c.data))
+				if kept := host.inline.Used(); kept != int64(cap(c.Data)) || kept > inlineMax {
+					rt.Fatalf("%d bytes count as in use, of %d", kept, cap(c.Data))
 				}
 			},
 		})
@@ -86,11 +86,11 @@ func TestInlineIsCheckedBeforeItIsWritten(t *testing.T) {
 	}
 	sums := make([]uint32, 2)
 	checksum.PageSums(p, 0, sums)
-	c.write(p, sums, 0)
+	c.Write(p, sums, 0)
 	if err := c.check(); err != nil {
 		t.Fatal(err)
 	}
-	c.data[5000] ^= 4
+	c.Data[5000] ^= 4
 	if c.check() == nil {
 		t.Error("it was not noticed")
 	}
@@ -99,7 +99,7 @@ func TestInlineIsCheckedBeforeItIsWritten(t *testing.T) {
 // What all writes keep together is bounded, and what ended counts no more.
 func TestInlineBytesAreBounded(t *testing.T) {
 	h := &Host{SmallBytes: 3 * hemera.PageSize}
-	used := func() int64 { return h.inline.bytes.Load() }
+	used := func() int64 { return h.inline.Used() }
 	first, second := inlineAt(h, 0), inlineAt(h, 0)
 	if !first.grow(5000) || !second.grow(1) || second.grow(5000) || inlineAt(h, 0).grow(1) {
 		t.Errorf("of three pages %d bytes are taken", used())

@@ -34,7 +34,11 @@ func (j *Job) check() error {
 func (h *Host) source(j *Job) (*Reader, error) {
 	c := j.Cap
 	c.Targets = j.Sources
-	return h.OpenReader(hemera.VerifiedPermit(c, j.Token))
+	r, err := h.OpenReader(hemera.VerifiedPermit(c, j.Token))
+	if err == nil && r.stripes != nil {
+		r.stripes.copies = true // before anybody reads
+	}
+	return r, err
 }
 
 // Copy pulls the piece from its sources onto the disk and seals it there, durable, with the same

@@ -1,8 +1,6 @@
 package transfer
 
 import (
-	"sync/atomic"
-
 	"hemera"
 	"hemera/core/transfer/extents"
 	"hemera/rules/checksum"
@@ -13,9 +11,6 @@ import (
 const (
 	// parityRowsMax is how many rows a write keeps the parity of, before it sends that of the oldest.
 	parityRowsMax = 8
-	// parityBytes bounds the parity that all writes of one node keep, in bytes. A write beyond it sends its parity with
-	// each change, which costs time and no memory.
-	parityBytes = 256 << 20
 	// parityStep is how much parity is sent at once, in bytes: what connections send at once.
 	parityStep = 512 << 10
 )
@@ -157,7 +152,7 @@ func (y *parity) row(number int64) *parityRow {
 	row.sent = y.written.Touches(number*y.rowBytes(), (number+1)*y.rowBytes())
 	for i := range row.blocks {
 		if !y.back().gone(int(y.layout.Data) + i) {
-			row.blocks[i] = y.pieces.head.host.parity.get(int(y.layout.BlockSize))
+			row.blocks[i] = y.pieces.head.host.parity.Get(int(y.layout.BlockSize))
 		}
 	}
 	y.rows[number] = row
@@ -196,7 +191,7 @@ func (y *parity) readParity(row *parityRow, from, to int64) error {
 		// A piece that was lost since is not asked: it would be computed, and all rows be sent for that.
 		if y.back().gone(index) || y.back().piece(index, b[from:to], row.number*int64(y.layout.BlockSize)+from) != nil {
 			row.blocks[i] = nil // its piece is lost now; the block may belong to a call that is stuck
-			y.pieces.head.host.parity.bytes.Add(-int64(y.layout.BlockSize))
+			y.pieces.head.host.parity.Lose(int64(y.layout.BlockSize))
 			if err := y.pieces.writable("transfer.Write"); err != nil {
 				return err
 			}
@@ -208,7 +203,7 @@ func (y *parity) readParity(row *parityRow, from, to int64) error {
 // due returns the rows whose parity is to be sent with the next write: those that are full, the oldest where there are
 // too many, and all of them where the node's memory for parity is used up.
 func (y *parity) due() (rows []*parityRow) {
-	short := y.pieces.head.host.parity.short()
+	short := y.pieces.head.host.parity.Short()
 	for _, row := range y.rows {
 		// A full row seldom changes again; another may, and would be read back for it.
 		start := row.number * y.rowBytes()
@@ -227,7 +222,7 @@ func (y *parity) forget(rows []*parityRow, stuck bool) {
 		delete(y.rows, row.number)
 		for _, b := range row.blocks {
 			if b != nil {
-				y.pieces.head.host.parity.put(b, !stuck)
+				y.pieces.head.host.parity.Put(b, !stuck)
 			}
 		}
 	}
@@ -283,28 +278,3 @@ func (y *parity) sendRows(pc *piece, rows []*parityRow) error {
 	}
 	return nil
 }
-
-// parityMemory is the memory for parity of all writes of one node. The zero value is ready.
-type parityMemory struct {
-	bytes atomic.Int64 // in use
-	free  buffers
-}
-
-// get returns a block of n zeros.
-func (m *parityMemory) get(n int) []byte {
-	m.bytes.Add(int64(n))
-	b := m.free.get(n)
-	clear(b)
-	return b
-}
-
-// put releases a block, for others to use if nothing may look at it any more.
-func (m *parityMemory) put(b []byte, reusable bool) {
-	m.bytes.Add(-int64(len(b)))
-	if reusable {
-		m.free.put(b)
-	}
-}
-
-// short reports whether writes are to keep no parity.
-func (m *parityMemory) short() bool { return m.bytes.Load() > parityBytes }

@@ -12,6 +12,7 @@ import (
 	"hemera/core/disk"
 	"hemera/core/transfer/ahead"
 	"hemera/core/transfer/calls"
+	"hemera/core/transfer/rowcache"
 	"hemera/core/transfer/uses"
 	"hemera/errs"
 	"hemera/platform/zerocopy"
@@ -84,7 +85,7 @@ func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
 func (h *Host) newReader(c *hemera.Capability, permit *hemera.Permit) *Reader {
 	r := &Reader{host: h, cap: c, permit: permit}
 	if c.Layout.Coded() {
-		r.stripes = &stripes{reader: r, layout: c.Layout}
+		r.stripes = &stripes{reader: r, layout: c.Layout, rows: rowcache.New(&h.rows)}
 	}
 	// The manager sends a client to a node that has a piece if it can; that piece needs no network.
 	for _, mine := range []bool{true, false} {
@@ -474,6 +475,9 @@ func (r *Reader) Close() {
 func (r *Reader) closeReplicas() {
 	// No call is in progress any more, so nothing opens a replica behind this.
 	r.calls.Wait()
+	if r.stripes != nil {
+		r.stripes.rows.Close()
+	}
 	for _, o := range r.replicas {
 		if o.close != nil {
 			_ = o.close()

@@ -10,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/core/transfer/ahead"
+	"hemera/core/transfer/rowcache"
 	"hemera/errs"
 	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
@@ -25,6 +26,8 @@ const decodeStep = 256 << 10
 type stripes struct {
 	reader *Reader
 	layout hemera.Layout
+	rows   *rowcache.Cache // of what is read while a data piece is lost
+	copies bool            // the reader makes copies, which nobody waits for
 
 	// wary: a read was hedged, so another may be. From then on reads go into memory of the reader's own.
 	wary atomic.Bool
@@ -97,7 +100,7 @@ func (s *stripes) read(p []byte, sums []uint32, off int64) error {
 	if block := int64(s.layout.BlockSize); block > 0 && off/block == (off+int64(len(p))-1)/block {
 		number := off / block
 		at := number/int64(s.layout.Data)*block + off%block
-		return s.readPiece(int(number%int64(s.layout.Data)), p, sums, at)
+		return s.readColumn(int(number%int64(s.layout.Data)), p, sums, at)
 	}
 	spans := layout.Split(s.layout, off, len(p))
 	columns := map[uint8][]layout.Span{}
@@ -123,7 +126,7 @@ func (s *stripes) readSpans(spans []layout.Span, p []byte, sums []uint32, off in
 			first := checksum.Fragments(off, span.At)
 			part = sums[first : first+checksum.Fragments(off+int64(span.At), span.Len)]
 		}
-		if err := s.readPiece(int(span.Column), p[span.At:span.At+span.Len], part, span.Off); err != nil {
+		if err := s.readColumn(int(span.Column), p[span.At:span.At+span.Len], part, span.Off); err != nil {
 			return err
 		}
 	}
@@ -221,14 +224,16 @@ func (s *stripes) rebuild(index int, p []byte, sums []uint32, off int64) error {
 	return nil
 }
 
-// rebuildStep is rebuild of a part that memory is taken for at once. A piece that fails is left out of the next round, so
-// this ends.
+// rebuildStep is rebuild of a part that memory is taken for at once. A piece that fails is left out of the next round, and
+// one that is slow as long as the others are enough, so this ends.
 func (s *stripes) rebuildStep(code *erasure.Code, index int, p []byte, off int64) error {
-	var failed layout.Set
+	var failed, slow layout.Set
+	want := layout.Set(0).With(index)
 	for {
-		want := layout.Set(0).With(index)
-		plan, err := code.Plan(want, s.readable(off, false)&^failed&^want)
+		patient := false
+		plan, err := code.Plan(want, s.readable(off, false)&^failed&^slow&^want)
 		if err != nil {
+			patient = true
 			plan, err = code.Plan(want, s.readable(off, true)&^failed&^want)
 		}
 		if err != nil {
@@ -236,18 +241,18 @@ func (s *stripes) rebuildStep(code *erasure.Code, index int, p []byte, off int64
 		}
 		blocks := make([][]byte, s.layout.Pieces)
 		// The plan reads the fewest pieces: of a local code those of the group.
-		bad := s.gather(plan.Read(), blocks, len(p), off)
-		if bad == 0 {
+		bad, late := s.gather(plan.Read(), blocks, len(p), off, patient)
+		if bad|late == 0 {
 			blocks[index] = p[:0:len(p)]
 			err = plan.Rebuild(blocks)
 		}
-		for i := range (plan.Read() &^ bad).All() {
-			s.reader.host.spare.put(blocks[i])
+		for i := range (plan.Read() &^ bad &^ late).All() {
+			s.reader.host.spare.Put(blocks[i])
 		}
-		if bad == 0 {
+		if bad|late == 0 {
 			return err
 		}
-		failed |= bad
+		failed, slow = failed|bad, slow|late
 	}
 }
 
@@ -269,37 +274,45 @@ func (s *stripes) has(index uint8, off int64) bool {
 }
 
 // gather reads n bytes at off of each piece in the set, all at once; what lies behind the end of a piece is zeros. It
-// returns the pieces that could not be read, whose memory may not be used again.
-func (s *stripes) gather(read layout.Set, blocks [][]byte, n int, off int64) (bad layout.Set) {
+// returns the pieces that could not be read, and those that were not waited for. Their memory may not be used again.
+func (s *stripes) gather(read layout.Set, blocks [][]byte, n int, off int64, patient bool) (bad, late layout.Set) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for i := range read.All() {
 		wg.Go(func() {
 			// The memory of a read that failed is not used again, as its device may still write to it.
-			block := s.reader.host.spare.get(n)
-			err := s.readRaw(i, block, off)
+			block := s.reader.host.spare.Get(n)
+			err := s.readRaw(i, block, off, patient)
 			mu.Lock()
 			defer mu.Unlock()
 			blocks[i] = block
-			if err != nil {
+			switch {
+			case wasHedged(err):
+				late = late.With(i)
+			case err != nil:
 				bad = bad.With(i)
 			}
 		})
 	}
 	wg.Wait()
-	return bad
+	return bad, late
 }
 
-// readRaw fills b with what a piece has at off, read from the piece itself. It does not rebuild anything.
-func (s *stripes) readRaw(index int, b []byte, off int64) error {
+// readRaw fills b with what a piece has at off, read from the piece itself. It does not rebuild anything. A patient read waits
+// for a slow piece.
+func (s *stripes) readRaw(index int, b []byte, off int64, patient bool) error {
 	r := s.reader
 	there := min(max(layout.PieceSize(s.layout, r.cap.Size, uint8(index))-off, 0), int64(len(b)))
 	clear(b[there:])
 	if there == 0 {
 		return nil
 	}
+	read := s.hedged
+	if patient {
+		read = s.try
+	}
 	for {
-		a := s.hedged(index, b[:there], nil, off)
+		a := read(index, b[:there], nil, off)
 		switch {
 		case int64(a.n) == there:
 			return nil

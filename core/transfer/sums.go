@@ -110,7 +110,7 @@ func (s *streamSums) finish(size int64, src source, allowed int64) ([]hemera.Che
 	// Read back in windows of the copy's size, at their borders: whole pages are what disks verify.
 	if s.next < size {
 		zeros := true // what was read last
-		buf := newWindow()
+		buf := newWindow(size - s.next)
 		for s.next < size {
 			if zeros {
 				if next := nextData(src, s.next, size); next > s.next && !s.skip(next-s.next, allowed) {

@@ -189,13 +189,13 @@ func (w *Writer) spill(c *inlineContent) error {
 	p := newPieces(&w.head)
 	w.content = p
 	defer c.drop()
-	if err := p.create(); err != nil || c.inlineBuffer == nil {
+	if err := p.create(); err != nil || c.Buffer == nil {
 		return err
 	}
 	if err := c.check(); err != nil {
 		return w.head.fail(err)
 	}
-	return p.send(c.data, c.sums, 0, nil)
+	return p.send(c.Data, c.Sums, 0, nil)
 }
 
 // copyBase makes pieces with the first keep bytes of the base.
@@ -320,7 +320,7 @@ func (w *Writer) Sync(ctx context.Context) error {
 		return err
 	}
 	// What waits in memory has to be on disks to be durable. An empty content has nothing to lose.
-	if c, ok := w.content.(*inlineContent); ok && c.inlineBuffer != nil {
+	if c, ok := w.content.(*inlineContent); ok && c.Buffer != nil {
 		if err := w.spill(c); err != nil {
 			return err
 		}

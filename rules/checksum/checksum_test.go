@@ -274,7 +274,7 @@ func TestAdler32OfTwoParts(t *testing.T) {
 	for range 500 {
 		p := make([]byte, r.IntN(200_000))
 		for i := range p {
-			p[i] = byte(r.Uint32()) | byte(r.Uint32()) // large values, so that the sums go round
+			p[i] = byte(255 - r.IntN(40)) // large values, so that the sums go round
 		}
 		cut := r.IntN(len(p) + 1)
 		got := CombineAdler32(UpdateAdler32(1, p[:cut]), UpdateAdler32(1, p[cut:]), int64(len(p)-cut))

@@ -139,10 +139,14 @@ func (w *worker) client(name string, args ...string) error {
 	return nil
 }
 
-// copy copies a file in either direction, mostly with the stock client.
+// copy copies a file in either direction, with the stock client or this project's, which also moves coded files straight from
+// and to the nodes of their pieces.
 func (w *worker) copy(from, to string) error {
-	if w.rng.IntN(3) == 0 {
+	switch w.rng.IntN(6) {
+	case 0:
 		return w.client(*program, "cp", "-f", from, to)
+	case 1, 2:
+		return w.client(*program, "cp", "-f", "--direct", "always", from, to)
 	}
 	return w.client("xrdcp", "-f", "-s", "-N", from, to)
 }
