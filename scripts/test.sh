@@ -47,8 +47,8 @@ fuzz() {
 
 # sim is the search for rare orders of events: the simulator, and the concurrent and cut-off histories of the namespace.
 sim() {
-	HEMERA_SIM_SEEDS=${SEEDS:-800} $go test -count=1 -timeout 30m ./test/sim/ &&
-		HEMERA_LINEAR_SEEDS=${SEEDS:-800} HEMERA_CRASH_SEEDS=20 \
+	HEMERA_SIM_SEEDS=${SEEDS:-600} $go test -count=1 -timeout 30m ./test/sim/ &&
+		HEMERA_LINEAR_SEEDS=${SEEDS:-600} HEMERA_CRASH_SEEDS=20 \
 			$go test -count=1 -timeout 30m -run 'TestLinearizable|TestCrash|TestLoadIsCutOffAnywhere|TestIdsOfAllLives' ./core/namespace/
 }
 

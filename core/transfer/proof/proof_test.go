@@ -122,7 +122,7 @@ func stored(l hemera.Layout, size int) (s layout.Set) {
 
 func TestPiecesOfOneContentAgree(t *testing.T) {
 	for _, l := range layouts {
-		for _, size := range []int{1, 4095, 4096, 64<<10 - 1, 64 << 10, 200_001, 1 << 20, 3_000_000, 9<<20 + 17} {
+		for _, size := range []int{1, 4096, 64<<10 - 1, 64 << 10, 200_001, 1 << 20, 5<<20 + 17} {
 			t.Run(fmt.Sprintf("%s of %d, %d bytes", l, l.BlockSize, size), func(t *testing.T) {
 				content := random(uint64(size), size)
 				list, have, seal := pieces(t, l, content), stored(l, size), sealOf(content)
@@ -153,7 +153,7 @@ func TestPiecesOfOneContentAgree(t *testing.T) {
 func TestOneBitIsFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, l := range layouts {
-		for range 40 {
+		for range 12 {
 			size := 1 + r.IntN(5<<20)
 			content := random(uint64(size), size)
 			list, have, seal := pieces(t, l, content), stored(l, size), sealOf(content)
