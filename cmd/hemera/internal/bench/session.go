@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -35,15 +34,15 @@ type level interface {
 // goroutines.
 type session struct {
 	e     *cli.Env // where the progress line and the table go
-	out   string // the directory; begin makes one if it is ""
-	title string // of the report
-	quick bool   // every level takes seconds
+	out   string   // the directory; begin makes one if it is ""
+	title string   // of the report
+	quick bool     // every level takes seconds
 	now   func() time.Time
 
 	run result.Run // what is measured so far; keep writes it
 
 	mu   sync.Mutex // guards line: the level's goroutines tell, another draws
-	line string // the present progress line
+	line string     // the present progress line
 }
 
 // newSession returns the session of one command. Its directory is made when the run begins, so that a mistake in the flags
@@ -152,6 +151,3 @@ func (s *session) drawn() string {
 	defer s.mu.Unlock()
 	return s.line
 }
-
-// report is where the report of the run is.
-func (s *session) report() string { return filepath.Join(s.out, "report.html") }
