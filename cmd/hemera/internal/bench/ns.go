@@ -117,7 +117,7 @@ func (l *nsLevel) unreachable(rec *result.Recorder, err error) error {
 // cleanWait bounds the wait for a manager that ends an interrupted run and removes its tree.
 const cleanWait = 10 * time.Minute
 
-// cleaned waits until an interrupted run has removed what it made.
+// cleaned returns the error of a run. It waits until an interrupted run has removed what it made.
 func (l *nsLevel) cleaned(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -151,7 +151,7 @@ func addPhase(rec *result.Recorder, r *hemera.BenchmarkResult) {
 	}
 }
 
-// nsFigures are the plots of the level.
+// nsFigures are the plots of the level. CERN's table is by phase, and so are they.
 func nsFigures() []result.Figure {
 	return []result.Figure{
 		{ID: "ns-rate", Title: "Namespace operations", Caption: "Operations a second by phase, all workers together.", Kind: result.Bars, Names: []string{"rate"}, X: "phase"},

@@ -19,7 +19,8 @@ func columns() []output.Column {
 	}
 }
 
-// show prints what the run measured, what it skipped, and where its directory is.
+// show prints what the run measured, what it skipped, and where its directory is. Programs get the measures alone: the
+// rest is in result.json.
 func (s *session) show() error {
 	var records []output.Record
 	for _, l := range s.run.Levels {
@@ -65,7 +66,8 @@ func record(level string, m result.Measure) output.Record {
 	return r
 }
 
-// quantity is a mean and a standard deviation with the prefix that suits the mean: 5.87 ± 0.02 GB/s.
+// quantity is a mean and a standard deviation with the prefix that suits the mean: 5.87 ± 0.02 GB/s. A share is in percent,
+// and a spread of 0 is not shown.
 func quantity(mean, sd float64, unit string) string {
 	factor, prefix := 1.0, ""
 	if unit != "1" && unit != "" {
@@ -98,7 +100,8 @@ func prefixOf(v float64) (factor float64, prefix string) {
 	return 1, ""
 }
 
-// digits3 writes a number with three significant digits, and whole numbers of more digits whole.
+// digits3 writes a number with three significant digits, and whole numbers of more digits whole. More digits would claim more
+// than a few iterations know.
 func digits3(v float64) string {
 	a := math.Abs(v)
 	switch {
@@ -112,7 +115,8 @@ func digits3(v float64) string {
 	return fmt.Sprintf("%.2g", v)
 }
 
-// meanSD is the mean and the standard deviation of the samples; 0 where there are too few.
+// meanSD is the mean and the standard deviation of the samples, 0 where there are too few: one sample says nothing about the
+// spread of others.
 func meanSD(samples []float64) (mean, sd float64) {
 	n := float64(len(samples))
 	if n == 0 {
