@@ -18,6 +18,7 @@ import (
 	"hemera/platform/xrootd/xrootdtest"
 	"hemera/rules/capability"
 	"hemera/rules/wire"
+	"hemera/test/fixture/serving"
 )
 
 // patience bounds what a test waits for.
@@ -33,20 +34,7 @@ func nodes(t *testing.T) (*daemon.Up, *xrootd.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, ended := make(chan struct{}), make(chan error, 1)
-	go func() { ended <- up.Run(ctx, func() { close(ready) }) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	select {
-	case <-ready:
-	case err := <-ended:
-		t.Fatalf("it ended before it was ready: %v", err)
-	}
+	serving.Run(t, up.Run)
 	c := xrootd.New(xrootd.Options{})
 	t.Cleanup(func() { _ = c.Close() })
 	return up, c

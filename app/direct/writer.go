@@ -22,7 +22,7 @@ type Writer struct {
 	off     int64
 }
 
-// Unwritten is the failure of a write to nodes of which it is certain that nothing became visible. The same may succeed through a
+// Unwritten says that a write to nodes failed, and that nothing became visible for certain. The same may succeed through a
 // head.
 type Unwritten struct{ error }
 

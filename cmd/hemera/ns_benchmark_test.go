@@ -23,6 +23,7 @@ import (
 	"hemera/errs"
 	"hemera/measure/nsbench"
 	"hemera/platform/xrootd"
+	"hemera/test/fixture/serving"
 )
 
 // benchmarked is a whole cluster with a file in it.
@@ -42,16 +43,7 @@ func newBenchmarked(t *testing.T) *benchmarked {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, ended := make(chan struct{}), make(chan error, 1)
-	go func() { ended <- up.Run(ctx, func() { close(ready) }) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	<-ready
+	serving.Run(t, up.Run)
 	b := &benchmarked{t: t, up: up, url: "root://" + up.Manager.Addr}
 	cl := xrootd.New(xrootd.Options{})
 	defer cl.Close()

@@ -92,7 +92,7 @@ func (s *setbacks) add(id hemera.PieceID, from []hemera.Piece, err error, now ti
 	s.of[c][id.Index] = s.of[c][id.Index].after(from, err, now)
 }
 
-// trim forgets contents of which nothing was tried when it was due: their files are gone, or whole. mu is held.
+// trim forgets contents that were due and that nobody tried again: their files are gone, or whole. mu is held.
 func (s *setbacks) trim(now time.Time) {
 	for c, pieces := range s.of {
 		var last time.Time

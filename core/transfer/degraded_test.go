@@ -121,29 +121,6 @@ func TestADegradedReadAsksForEachByteOnce(t *testing.T) {
 	}
 }
 
-// late are peers that take their time for every read of some pieces.
-type late struct {
-	transfer.Peers
-	takes map[uint8]time.Duration // by index
-}
-
-// Open implements transfer.Peers.
-func (p late) Open(ctx context.Context, at transfer.RemotePiece, token string) (transfer.PeerReader, error) {
-	r, err := p.Peers.Open(ctx, at, token)
-	return lateReader{r, p.takes[at.Index]}, err
-}
-
-type lateReader struct {
-	transfer.PeerReader
-	takes time.Duration
-}
-
-// ReadPages implements transfer.PeerReader.
-func (r lateReader) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
-	time.Sleep(r.takes)
-	return r.PeerReader.ReadPages(p, sums, off)
-}
-
 // TestSlowPiecesAreStillPieces: a file has lost a piece and has one to spare, and two of the others are slow at the same
 // time, each longer than a read is waited for. That is a slow read, and no error; so it is when they are slow in turn.
 func TestSlowPiecesAreStillPieces(t *testing.T) {
@@ -162,7 +139,7 @@ func TestSlowPiecesAreStillPieces(t *testing.T) {
 				t.Fatal(err)
 			}
 			h := b.hosts[0].host
-			h.Peers = late{h.Peers, takes}
+			h.Peers = delayed{h.Peers, takes}
 			token, _ := b.read(c)
 			f := b.open(1, token, hemera.NodeOpen{})
 			var group sync.WaitGroup

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"log/slog"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"hemera/app/daemon"
+	"hemera/test/fixture/serving"
 )
 
 // Every load of our own works at a cluster, through its redirects, and leaves it as it was.
@@ -38,8 +38,7 @@ func TestLoads(t *testing.T) {
 }
 
 func cluster(t *testing.T) string {
-	ctx, cancel := context.WithCancel(t.Context())
-	log := slog.New(slog.DiscardHandler)
+	ctx, log := t.Context(), slog.New(slog.DiscardHandler)
 	up, err := daemon.OpenUp(ctx, daemon.UpOptions{
 		Manager: daemon.ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 16 << 20, Role: "up", Version: "test", Log: log},
 		Nodes:   2, Disks: 2,
@@ -47,19 +46,7 @@ func cluster(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ready, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- up.Run(ctx, func() { close(ready) }) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	select {
-	case <-ready:
-	case err := <-done:
-		t.Fatal(err)
-	}
+	serving.Run(t, up.Run)
 	if err := up.Manager.SetSpace(ctx, "default", "policy.sync", "off"); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,8 @@
 //   - The sums of the blocks, combined in the order of the file, are the checksums of the content. They have to be those
 //     that the client claims and the footers have ([Check.End]).
 //
-// So what is committed has pieces any sufficient of which give the same bytes, and those have the file's checksums.
+// So all pieces of a committed content agree: a reader gets the same bytes from any pieces that suffice, and the bytes have
+// the file's checksums.
 //
 // # Units
 //

@@ -16,6 +16,7 @@ import (
 	"hemera/doors/admin"
 	"hemera/errs"
 	"hemera/platform/xrootd"
+	"hemera/test/fixture/serving"
 )
 
 func TestRestartKeepsFilesAndHidesHalfWrittenOnes(t *testing.T) {
@@ -75,7 +76,7 @@ func startManager(t *testing.T) *joined {
 	if err != nil {
 		t.Fatal(err)
 	}
-	running(t, func(ctx context.Context, ready func()) error { ready(); return m.Run(ctx) })
+	serving.Run(t, func(ctx context.Context, ready func()) error { ready(); return m.Run(ctx) })
 	a, err := admin.Dial("root://" + m.Addr)
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +101,7 @@ func (j *joined) open(dir, token string) (*daemon.Node, error) {
 }
 
 func (j *joined) run(n *daemon.Node) (stop func()) {
-	return running(j.t, func(ctx context.Context, ready func()) error {
+	return serving.Run(j.t, func(ctx context.Context, ready func()) error {
 		go func() {
 			select {
 			case <-n.Joined():

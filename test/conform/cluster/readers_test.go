@@ -17,6 +17,7 @@ import (
 	"hemera/platform/xrootd"
 	"hemera/rules/wire"
 	"hemera/test/conform"
+	"hemera/test/fixture/serving"
 )
 
 // split is a manager and a node behind a proxy that cuts connections.
@@ -62,7 +63,7 @@ func (s *split) start() {
 		s.t.Fatal(err)
 	}
 	m := s.manager
-	s.stop = running(s.t, func(ctx context.Context, ready func()) error { ready(); return m.Run(ctx) })
+	s.stop = serving.Run(s.t, func(ctx context.Context, ready func()) error { ready(); return m.Run(ctx) })
 }
 
 // online waits for the node's disk.

@@ -14,6 +14,7 @@ import (
 	"hemera"
 	"hemera/app/daemon"
 	"hemera/platform/xrootd"
+	"hemera/test/fixture/serving"
 )
 
 // patience bounds every wait; on an idle machine none takes a tenth of it.
@@ -42,42 +43,9 @@ func start(t *testing.T, dir string, nodes, disks int) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, dir: dir, up: up, client: xrootd.New(xrootd.Options{})}
-	r.stop = running(t, func(ctx context.Context, ready func()) error { return up.Run(ctx, ready) })
+	r.stop = serving.Run(t, up.Run)
 	t.Cleanup(func() { _ = r.client.Close() })
 	return r
-}
-
-// running runs a server, waits until it is ready, and returns what stops it.
-func running(t *testing.T, run func(ctx context.Context, ready func()) error) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, ended := make(chan struct{}), make(chan error, 1)
-	go func() { ended <- run(ctx, func() { close(ready) }) }()
-	select {
-	case <-ready:
-	case err := <-ended:
-		t.Fatalf("it ended before it was ready: %v", err)
-	case <-time.After(patience):
-		t.Fatal("it is never ready")
-	}
-	stopped := false
-	stop = func() {
-		cancel()
-		if stopped {
-			return
-		}
-		stopped = true
-		select {
-		case err := <-ended:
-			if err != nil {
-				t.Errorf("it ended with %v", err)
-			}
-		case <-time.After(patience):
-			t.Error("it never ends")
-		}
-	}
-	t.Cleanup(stop)
-	return stop
 }
 
 // until waits for something that becomes true by itself.
