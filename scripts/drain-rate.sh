@@ -4,6 +4,8 @@
 # usage: scripts/drain-rate.sh [FILES] [BYTES] [DIR]     default: 20000 files of 2048 bytes, below /dev/shm
 # One process, six nodes with a disk each, two replicas: a third of the files has a piece on the disk that is drained.
 # HEMERA names another binary, to compare two builds; PROFILE a file for a CPU profile of the first 4 seconds.
+# FS=ext4 or xfs gives each disk a file system of its own, on a loop device below DIR: its own journal and its own syncs, as a
+# real disk has them. Needs root.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 files=${1:-20000} bytes=${2:-2048} base=${3:-/dev/shm} port=${PORT:-31894}
@@ -11,9 +13,30 @@ hemera=$(realpath "${HEMERA:-bin/hemera}")
 dir=$(mktemp -d "$base/drain-rate.XXXXXX")
 export HEMERA_URL=unix://$dir/data/admin.sock
 
+# The folders that hemera up makes, each with a file system of its own.
+mounts=()
+own_disks() {
+	local n device
+	for n in $(seq 6); do
+		truncate -s 1G "$dir/disk$n"
+		device=$(losetup --find --show --direct-io=off "$dir/disk$n")
+		"mkfs.$FS" -q "$device" >/dev/null
+		mkdir -p "$dir/data/disk$n"
+		mount "$device" "$dir/data/disk$n"
+		losetup -d "$device" # it goes with the mount
+		mounts+=("$dir/data/disk$n")
+	done
+}
+end() {
+	[ -z "${server:-}" ] || { kill "$server" 2>/dev/null; wait "$server" 2>/dev/null || true; }
+	[ "${#mounts[@]}" = 0 ] || umount "${mounts[@]}"
+	rm -rf "$dir"
+}
+trap end EXIT
+[ -z "${FS:-}" ] || own_disks
+
 "$hemera" up "$dir/data" --port "$port" --log-level warn >"$dir/log" 2>&1 &
 server=$!
-trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null || true; rm -rf "$dir"' EXIT
 for _ in $(seq 100); do
 	"$hemera" fs ls -m >/dev/null 2>&1 && break
 	sleep 0.1
