@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"hemera/cmd/hemera/internal/bench"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/cluster"
 	"hemera/cmd/hemera/internal/convert"
@@ -89,6 +90,6 @@ func clusterCommands(e *cli.Env) []*cobra.Command {
 	return []*cobra.Command{
 		cluster.StatusCommand(e), cluster.WhyCommand(e), storage.FsCommand(e), node, cluster.NetCommand(e), storage.SpaceCommand(e), storage.GroupCommand(e), cluster.QuotaCommand(e), convert.Command(e), ns.Command(e), cluster.OpenCommand(e), cluster.WhoCommand(e),
 		cluster.FsckCommand(e), files.FileCommand(e), storage.TokenCommand(e), cluster.KeyCommand(e), cluster.ConfigCommand(e),
-		piece.Command(e),
+		piece.Command(e), bench.Command(e),
 	}
 }

@@ -1,0 +1,49 @@
+package bench
+
+import (
+	"github.com/spf13/cobra"
+
+	"hemera/cmd/hemera/internal/cli"
+)
+
+// Command makes `hemera bench`, the noun of all levels. Without a level it teaches.
+func Command(e *cli.Env) *cobra.Command {
+	c := cli.Noun("bench", "Measure disks, network, namespace and cluster, and make a report",
+		nsCommand(e), allCommand(e))
+	c.Long = `Measures what the hardware and the cluster reach, level by level, by the same method every time:
+
+  hemera bench all --quick     every level in about two minutes
+
+Each run leaves a directory: result.json with every sample and its conditions (docs/formats/result.md),
+the raw output of the programs that made the load, and a report. A part that cannot be measured here is
+named with what is missing. An interrupted run removes what it made and keeps what it has measured.`
+	return c
+}
+
+// allCommand makes `hemera bench all`: every level with its defaults. Flags of a level are not taken here: one that needs
+// other conditions is a run of its own.
+func allCommand(e *cli.Env) *cobra.Command {
+	s := newSession(e)
+	c := &cobra.Command{
+		Use: "all", Short: "Measure every level, one after another", Args: cobra.NoArgs,
+		Long: `Measures every level with its defaults, from the bottom up: later levels are compared with what the
+earlier ones reached. The cluster is that of --url. Nobody else should use it meanwhile.`,
+		Example: `  hemera bench all --quick
+  hemera bench all --out /tmp/site-2026 --title "Storage room, before the new switch"`,
+	}
+	s.flags(c.Flags())
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		levels := allLevels(e)
+		// All are checked before the first one works for minutes.
+		for _, l := range levels {
+			if err := l.check(nil, s.quick); err != nil {
+				return cli.Usage(err)
+			}
+		}
+		return s.measure(c.Context(), c.CommandPath(), levels)
+	}
+	return c
+}
+
+// allLevels are the levels from the bottom up: what a later one reaches is a share of what an earlier one did.
+func allLevels(e *cli.Env) []level { return []level{&nsLevel{e: e}} }

@@ -1,0 +1,153 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/errs"
+	"hemera/measure/result"
+)
+
+// level is one part of a run, with the flags of its command.
+type level interface {
+	// name is the word of the command and of result.Level.
+	name() string
+	// flags adds the level's own flags.
+	flags(f *pflag.FlagSet)
+	// check judges the arguments and flags before any work. quick asks for what is done in some seconds; flags that the user gave stay.
+	// It fails with errors of the command line.
+	check(args []string, quick bool) error
+	// run measures, and removes what it made, also when ctx ends. A part that cannot be measured here is skipped with the remedy.
+	run(ctx context.Context, rec *result.Recorder) error
+}
+
+// session is one run of levels and its directory. A session serves one command line; only mu's fields are shared between
+// goroutines.
+type session struct {
+	e     *cli.Env // where the progress line and the table go
+	out   string   // the directory; begin makes one if it is ""
+	title string   // of the report
+	quick bool     // every level takes seconds
+	now   func() time.Time
+
+	run result.Run // what is measured so far; keep writes it
+
+	mu   sync.Mutex // guards line: the level's goroutines tell, another draws
+	line string     // the present progress line
+}
+
+// newSession returns the session of one command. Its directory is made when the run begins, so that a mistake in the flags
+// leaves nothing behind.
+func newSession(e *cli.Env) *session { return &session{e: e, now: time.Now} }
+
+// flags adds the flags that all levels have. Their defaults are those of a first look by a new user.
+func (s *session) flags(f *pflag.FlagSet) {
+	f.StringVar(&s.out, "out", "", "`directory` of the run: result.json, report.html and raw output (default: a new one here)")
+	f.StringVar(&s.title, "title", "", "title of the report")
+	f.BoolVar(&s.quick, "quick", false, "a first look within seconds: shorter and fewer iterations")
+}
+
+// command completes the command of one level: the flags of all levels, its own, and a run of it alone.
+func (s *session) command(l level, c *cobra.Command) *cobra.Command {
+	s.flags(c.Flags())
+	l.flags(c.Flags())
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := l.check(args, s.quick); err != nil {
+			return cli.Usage(err)
+		}
+		return s.measure(c.Context(), c.CommandPath(), []level{l})
+	}
+	return c
+}
+
+// measure runs the levels, and shows what came of them. A level that fails does not keep the next from running; the first
+// error is the command's. An interruption ends the run.
+func (s *session) measure(ctx context.Context, command string, levels []level) error {
+	if err := s.begin(command); err != nil {
+		return err
+	}
+	var failed error
+	for _, l := range levels {
+		err := s.one(ctx, l)
+		if failed == nil {
+			failed = err
+		}
+		if ctx.Err() != nil {
+			s.run.Stopped = "interrupted"
+			break
+		}
+	}
+	s.run.Ended = s.now()
+	if err := s.keep(); err != nil {
+		return errors.Join(failed, err)
+	}
+	return errors.Join(s.show(), failed)
+}
+
+// begin makes the directory. Exists if there is a run in it already.
+func (s *session) begin(command string) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	now := s.now()
+	// UTC, so that the runs of several sites sort by their start.
+	stamp := now.UTC().Format("20060102-150405")
+	if s.out == "" {
+		s.out = "hemera-bench-" + stamp
+	}
+	// The result of an hour's work is never replaced by a typing mistake.
+	if _, err := os.Stat(result.Path(s.out)); err == nil {
+		return errs.New(errs.Exists, "hemera.Bench", s.out, "there is a run in it").WithRemedy("name another directory with --out")
+	}
+	if err := os.MkdirAll(s.out, 0o755); err != nil { // #nosec G301 -- a report is to be read
+		return errs.Wrap(err, "hemera.Bench", s.out)
+	}
+	if s.title == "" {
+		s.title = "Hemera on " + host
+	}
+	s.run = result.Run{ID: stamp + "-" + host, Title: s.title, Version: s.e.Build.Version, Command: strings.Fields(command), Began: now,
+		Machines: []result.Machine{machine(host)}, Levels: []result.Level{}}
+	return nil
+}
+
+// one runs one level and keeps what it measured, also if it failed: the report says where it ended.
+func (s *session) one(ctx context.Context, l level) error {
+	rec := result.NewRecorder(s.out, l.name(), s.tell)
+	s.tell(l.name(), 0, 1, "begins")
+	stop := s.e.Follow(s.drawn)
+	err := l.run(ctx, rec)
+	stop()
+	if err != nil {
+		rec.Note("The level ended early: %s", errs.Reason(err, ""))
+		err = errs.Wrap(err, "hemera.Bench", l.name())
+	}
+	s.run.Levels = append(s.run.Levels, rec.End())
+	return errors.Join(err, s.keep())
+}
+
+// keep writes result.json. A crash leaves the one of the level before.
+func (s *session) keep() error { return result.Write(s.out, &s.run) }
+
+// tell implements [result.Progress]. It only remembers: Follow draws four times a second, however often a level tells.
+func (s *session) tell(level string, done, total int, doing string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line = fmt.Sprintf("%-6s %s  %s", level, cli.Bar(cli.Percent(int64(done), int64(max(total, 1))), 16), doing)
+}
+
+// drawn is the progress line, for the goroutine that draws it.
+func (s *session) drawn() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.line
+}

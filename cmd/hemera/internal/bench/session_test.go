@@ -1,0 +1,110 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/errs"
+	"hemera/measure/result"
+)
+
+// part is a level that a test makes.
+type part struct {
+	word string
+	do   func(context.Context, *result.Recorder) error
+}
+
+func (p part) name() string                                        { return p.word }
+func (part) flags(*pflag.FlagSet)                                  {}
+func (part) check([]string, bool) error                            { return nil }
+func (p part) run(ctx context.Context, rec *result.Recorder) error { return p.do(ctx, rec) }
+func adds(rec *result.Recorder, value float64) {
+	rec.Add(result.Measure{Name: "throughput", Unit: "B/s", Samples: []float64{value}, Peak: 10e9})
+}
+
+// testSession returns a session in a directory of its own, and what it prints.
+func testSession(t *testing.T) (*session, *bytes.Buffer) {
+	t.Helper()
+	var out bytes.Buffer
+	e := &cli.Env{Console: cli.Console{Out: &out, Err: &out, Getenv: func(string) string { return "" }}, Now: time.Now}
+	s := newSession(e)
+	s.out = t.TempDir()
+	return s, &out
+}
+
+func TestALevelThatFailsKeepsTheOthers(t *testing.T) {
+	s, out := testSession(t)
+	broken := errs.New(errs.IO, "test", "disk7", "it smokes")
+	err := s.measure(t.Context(), "hemera bench all", []level{
+		part{"disk", func(_ context.Context, rec *result.Recorder) error { adds(rec, 1); return broken }},
+		part{"net", func(_ context.Context, rec *result.Recorder) error {
+			adds(rec, 6.1e9)
+			rec.Skip("UDP", "there is no iperf3", "apt install iperf3")
+			return nil
+		}},
+	})
+	if !errors.Is(err, errs.IO) {
+		t.Errorf("the command ends with %v", err)
+	}
+	got, err := result.Read(s.out)
+	if err != nil || len(got.Levels) != 2 || len(got.Levels[0].Measures) != 1 || !strings.Contains(strings.Join(got.Levels[0].Notes, ""), "smokes") {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for _, want := range []string{"6.10 GB/s", "61.0", "not measured: UDP", "apt install iperf3", s.out} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
+	s, _ := testSession(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.measure(ctx, "hemera bench all", []level{
+		part{"disk", func(ctx context.Context, rec *result.Recorder) error { adds(rec, 1); cancel(); return ctx.Err() }},
+		part{"net", func(context.Context, *result.Recorder) error { t.Error("the next level began"); return nil }},
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the command ends with %v", err)
+	}
+	if got, err := result.Read(s.out); err != nil || got.Stopped == "" || len(got.Levels) != 1 || len(got.Levels[0].Measures) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestARunNeverReplacesAnother(t *testing.T) {
+	s, _ := testSession(t)
+	nothing := part{"ns", func(context.Context, *result.Recorder) error { return nil }}
+	if err := s.measure(t.Context(), "hemera bench ns", []level{nothing}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.measure(t.Context(), "hemera bench ns", []level{nothing}); !errors.Is(err, errs.Exists) {
+		t.Errorf("the second run: %v", err)
+	}
+}
+
+func TestQuantitiesHaveTheirPrefix(t *testing.T) {
+	for _, c := range []struct {
+		mean, sd float64
+		unit     string
+		want     string
+	}{
+		{5.868e9, 0, "B/s", "5.87 GB/s"},
+		{71.44e9, 0.4e9, "bit/s", "71.4 ± 0.4 Gbit/s"},
+		{0.611, 0.01, "1", "61.1 ± 1.00 %"},
+		{1234, 0, "1/s", "1.23 k/s"},
+		{2.5e-6, 0, "s", "2.50 µs"},
+		{0, 0, "J", "0 J"},
+	} {
+		if got := quantity(c.mean, c.sd, c.unit); got != c.want {
+			t.Errorf("%g ± %g %s is %q, not %q", c.mean, c.sd, c.unit, got, c.want)
+		}
+	}
+}
