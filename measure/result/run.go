@@ -64,7 +64,7 @@ type Level struct {
 	Skipped  []Skipped         `json:"skipped,omitempty"`
 	// Iterations are when the level worked, and how much it did. They align what others measured meanwhile, such as power.
 	Iterations []Iteration `json:"iterations,omitempty"`
-	Notes    []string          `json:"notes,omitempty"` // what a reader must know to judge the figures
+	Notes      []string    `json:"notes,omitempty"` // what a reader must know to judge the figures
 }
 
 // Iteration is one repetition of the work under one set of conditions: from its begin to its end, without preparations.
