@@ -13,9 +13,9 @@ import (
 
 // directory is a target in a mounted file system.
 type directory struct {
-	root   string
-	direct bool // O_DIRECT
-	sync   bool // fsync before close
+	root   string // that the user named
+	direct bool   // O_DIRECT
+	sync   bool   // fsync before close
 }
 
 func (d directory) open(context.Context) (Target, error) { return d, nil }
@@ -42,6 +42,7 @@ func (d directory) Open(_ context.Context, name string) (File, error) {
 }
 
 func (d directory) file(name string, flags int) (File, error) {
+	// Direct I/O takes whole pages only, which Options.Check holds.
 	if d.direct {
 		flags |= unix.O_DIRECT
 	}
@@ -67,20 +68,22 @@ func (d directory) Close() error { return nil }
 
 // localFile is a file of a directory. The kernel writes behind and reads ahead by itself, so streams are plain calls.
 type localFile struct {
-	f       *os.File
-	written bool // it was made by this open
+	f       *os.File // its name is in errors
+	written bool     // it was made by this open
 	sync    bool
 	off     int64 // of the stream
 }
 
 // ReadAt implements File.
 func (l *localFile) ReadAt(_ context.Context, p []byte, off int64) error {
+	// A short file is io.EOF: what was written has been lost.
 	_, err := l.f.ReadAt(p, off)
 	return errs.Wrap(err, "load.Read", l.f.Name())
 }
 
 // WriteAt implements File.
 func (l *localFile) WriteAt(_ context.Context, p []byte, off int64) error {
+	// Into the page cache, unless the file is direct.
 	_, err := l.f.WriteAt(p, off)
 	return errs.Wrap(err, "load.Write", l.f.Name())
 }

@@ -16,6 +16,7 @@ func (o *Options) figures() (all []result.Figure) {
 	}
 	// Each figure has one load: lines of different loads have no common axis.
 	group := []string{"layout"}
+	// The phases know which loads there are, and which of them have a peak.
 	for _, p := range o.phases("", 0) {
 		if p.name == "" {
 			continue

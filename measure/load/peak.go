@@ -11,7 +11,9 @@ import (
 // Node is what one server can do in theory, in B/s. Zero is unknown, and does not limit. Disks are all disks of the node
 // together; Net is one direction of its network.
 type Node struct {
-	Net, DiskRead, DiskWrite float64
+	Net       float64 // one direction
+	DiskRead  float64 // all disks at once
+	DiskWrite float64 // all disks at once
 }
 
 // rate is the smaller of network and disks in one direction, and 0 if neither is known.
@@ -75,6 +77,7 @@ func peakFrom(nodes []Node, l hemera.Layout, write bool) string {
 func NodeOf(run *result.Run) (n Node) {
 	for _, level := range run.Levels {
 		for _, m := range level.Measures {
+			// Other quantities of these levels are no rates of bytes.
 			if m.Name != "throughput" || m.Unit != "B/s" || len(m.Samples) == 0 {
 				continue
 			}
@@ -82,6 +85,7 @@ func NodeOf(run *result.Run) (n Node) {
 			for _, v := range m.Samples {
 				mean += v / float64(len(m.Samples))
 			}
+			// Several streams or disks at once reach more than one: the highest counts.
 			switch load := m.Labels["load"]; {
 			case level.Name == "net":
 				n.Net = max(n.Net, mean)

@@ -118,6 +118,7 @@ func (r *run) layout(ctx context.Context, g *group, layout, dir string) error {
 			return err
 		}
 	}
+	// Few clients first: a run that is stopped keeps the beginning of the line.
 	for _, n := range r.o.Clients {
 		if err := r.clients(ctx, g, layout, dir, n); err != nil {
 			return err
@@ -172,6 +173,7 @@ func (r *run) phase(ctx context.Context, g *group, p phase, labels result.Labels
 	case err != nil || p.name == "":
 		return err
 	}
+	// The label comes last, because a skipped load has none.
 	labels["load"] = p.name
 	r.add(p, labels, got[0], spent)
 	return nil

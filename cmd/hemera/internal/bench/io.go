@@ -73,25 +73,30 @@ func (l *ioLevel) name() string { return "io" }
 
 // flags implements level.
 func (l *ioLevel) flags(f *pflag.FlagSet) {
+	// What is measured, and by what.
 	f.StringSliceVar(&l.o.Loads, "load", load.Loads(), "the loads, of sequential, copies, random, vector, mixed and small")
 	f.StringSliceVar(&l.o.Layouts, "layout", nil, "layouts of new files, each measured alone (Hemera only)")
 	f.StringVar(&l.o.Driver, "driver", load.DriverOwn, "the `program` that makes the load: own, xrdcp, ior or mdtest")
 	l.common(f)
 	f.IntVar(&l.o.Iterations, "iterations", 5, "how often everything is measured")
+	// How much of it.
 	f.IntVar(&l.o.Elements, "elements", 64, "blocks in a vector")
 	f.IntVar(&l.o.SmallFiles, "small-files", 200, "small files of each client")
 	f.DurationVar(&l.o.For, "for", 5*time.Second, "how long random and vector reads last")
+	// What counts as read and as written.
 	f.BoolVar(&l.o.Direct, "direct", false, "open files with O_DIRECT, in a directory")
 	f.BoolVar(&l.o.Sync, "sync", true, "files count as written when they are durable")
 	f.StringVar(&l.o.Scratch, "scratch", "", "`directory` for the files that xrdcp copies from (default: the system's for temporary files)")
 	l.size(f, "block", "4KiB", "of a random read, and of an element of a vector")
 	l.size(f, "small-size", "16KiB", "of each small file")
+	// What it is compared with.
 	l.peak.flags(f)
 	l.given = f.Changed
 }
 
 // common adds the flags that io and interference share.
 func (l *ioLevel) common(f *pflag.FlagSet) {
+	// Defaults make a ramp of minutes on one machine.
 	f.IntSliceVar(&l.clients, "clients", []int{4}, "clients at once: 8 is 1, 2, 4 and 8; 3,8 is 3 and 8; 8,8 is 8 alone")
 	f.IntVar(&l.o.Files, "files", 1, "files of each client")
 	f.BoolVar(&l.o.Drop, "drop-caches", os.Geteuid() == 0, "drop the page cache of this machine before reads (root)")
@@ -140,6 +145,7 @@ func (l *ioLevel) check(args []string, quick bool) error {
 	if err := l.numbers(); err != nil {
 		return err
 	}
+	// All mistakes are named at once.
 	nodes, err := l.peak.nodes()
 	l.o.Nodes = nodes
 	return errors.Join(err, l.o.Check())
@@ -207,6 +213,7 @@ type peakFlags struct {
 
 // flags adds the flags. Rates are of one server; servers that are alike are counted.
 func (p *peakFlags) flags(f *pflag.FlagSet) {
+	// Text, because a rate has a unit.
 	f.StringVar(&p.net, "peak-net", "", "bytes a second of the network of one server: `rate` such as 125MB")
 	f.StringVar(&p.disk, "peak-disk", "", "bytes a second of all disks of one server: one `rate`, or READ,WRITE")
 	f.IntVar(&p.count, "peak-nodes", 1, "servers that are like this")
@@ -217,6 +224,7 @@ func (p *peakFlags) flags(f *pflag.FlagSet) {
 // A rate that was given replaces the one of the run. Invalid for a rate that is none.
 func (p *peakFlags) nodes() ([]load.Node, error) {
 	var n load.Node
+	// The levels disk and net of an earlier run, on a server of this cluster.
 	if p.from != "" {
 		run, err := result.Read(p.from)
 		if err != nil {
@@ -239,6 +247,7 @@ func (p *peakFlags) nodes() ([]load.Node, error) {
 		if r.text == "" {
 			continue
 		}
+		// People write 125MB and 125MB/s.
 		v, ok := cli.ParseSize(strings.TrimSuffix(r.text, "/s"), 1<<50)
 		if !ok || v == 0 {
 			return nil, errs.New(errs.Invalid, "hemera.Bench", r.flag, fmt.Sprintf("%q is no rate", r.text)).WithRemedy("rates are bytes a second: 125MB, 3.125GB")
@@ -249,6 +258,7 @@ func (p *peakFlags) nodes() ([]load.Node, error) {
 	if n == (load.Node{}) {
 		return nil, nil
 	}
+	// A number that nobody has is a mistake, not memory.
 	if p.count < 1 || p.count > 1<<20 {
 		return nil, errs.New(errs.Invalid, "hemera.Bench", "--peak-nodes", "it takes 1 or more")
 	}
