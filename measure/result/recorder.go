@@ -70,6 +70,19 @@ func (r *Recorder) Figure(f Figure) {
 	r.level.Figures = append(r.level.Figures, f)
 }
 
+// Iteration begins a repetition of the work under the conditions, and returns what ends it. end takes what was done: bytes, and
+// operations where they are counted. An iteration that failed is not ended, and leaves nothing. A level calls it around the
+// work alone, so that power and other courses can be aligned with it.
+func (r *Recorder) Iteration(labels Labels) (end func(bytes, ops int64)) {
+	began := time.Now()
+	return func(bytes, ops int64) {
+		ended := time.Now()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.level.Iterations = append(r.level.Iterations, Iteration{Labels: maps.Clone(labels), Began: began, Ended: ended, Bytes: bytes, Ops: ops})
+	}
+}
+
 // Set notes a setting of the level: bytes, seconds, the path.
 func (r *Recorder) Set(key, value string) {
 	r.mu.Lock()

@@ -37,6 +37,27 @@ func TestSamplesOfOneMeasureMeet(t *testing.T) {
 	}
 }
 
+func TestIterationsKeepTheirTimesAndWork(t *testing.T) {
+	dir := t.TempDir()
+	r := result.NewRecorder(dir, "io", nil)
+	labels := result.Labels{"load": "read"}
+	end := r.Iteration(labels)
+	labels["load"] = "write" // the caller's map stays the caller's, from the end on
+	end(4096, 1)
+	labels["load"] = "gone"
+	r.Iteration(result.Labels{"load": "failed"}) // never ended
+	if err := result.Write(dir, &result.Run{Levels: []result.Level{r.End()}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := result.Read(dir)
+	if err != nil || len(got.Levels[0].Iterations) != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if i := got.Levels[0].Iterations[0]; i.Labels["load"] != "write" || i.Bytes != 4096 || i.Ops != 1 || i.Ended.Before(i.Began) || i.Began.IsZero() {
+		t.Errorf("read %+v", i)
+	}
+}
+
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	dir := t.TempDir()
 	r := result.NewRecorder(dir, "net", nil)

@@ -62,7 +62,18 @@ type Level struct {
 	Measures []Measure         `json:"measures"`
 	Figures  []Figure          `json:"figures,omitempty"`
 	Skipped  []Skipped         `json:"skipped,omitempty"`
-	Notes    []string          `json:"notes,omitempty"` // what a reader must know to judge the figures
+	// Iterations are when the level worked, and how much it did. They align what others measured meanwhile, such as power.
+	Iterations []Iteration `json:"iterations,omitempty"`
+	Notes      []string    `json:"notes,omitempty"` // what a reader must know to judge the figures
+}
+
+// Iteration is one repetition of the work under one set of conditions: from its begin to its end, without preparations.
+type Iteration struct {
+	Labels Labels    `json:"labels,omitempty"` // those of the measures that it gave
+	Began  time.Time `json:"began"`
+	Ended  time.Time `json:"ended"`
+	Bytes  int64     `json:"bytes,omitempty"`      // that were read and written for the user; 0 if it moved none
+	Ops    int64     `json:"operations,omitempty"` // 0 if the work is measured in bytes only
 }
 
 // Tool is a program that made a load.

@@ -1,0 +1,271 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/errs"
+	"hemera/measure/load"
+	"hemera/measure/result"
+)
+
+// ioLevel measures what clients read and write, at a server or in a directory.
+type ioLevel struct {
+	e       *cli.Env
+	o       load.Options           // what check completes
+	clients []int                  // as given: one number is the end of a ramp
+	sizes   map[string]string      // the flags with sizes, by name
+	peak    peakFlags              // from which check makes the nodes
+	named   bool                   // the user named the target: then it must answer
+	given   func(flag string) bool // whether the user gave the flag; nil before flags
+}
+
+// ioCommand makes `hemera bench io`. Its defaults are IOR's pattern as the published figures have it: 4 MiB transfers, a file
+// per client, five iterations.
+func ioCommand(e *cli.Env) *cobra.Command {
+	l := &ioLevel{e: e}
+	c := newSession(e).command(l, &cobra.Command{
+		Use: "io [TARGET]", Short: "Measure what clients read and write: files of any size, at a server or in a directory", Args: cobra.MaximumNArgs(1),
+		Long: `Measures throughput, latency and processor time of 1, 2, 4 … clients. TARGET is root://host//directory at
+any XRootD server or Hemera cluster (default: the cluster of --url), or a directory of any mounted file
+system: CephFS, NFS, Lustre, a local disk. One tool and one method for all of them.
+
+  sequential  write, then read by another client: a file per client, synchronous transfers (IOR's pattern)
+  copies      put, get: each client copies all of its files at the same time, as many xrdcp do
+  random      one block at a random place        vector  many blocks in one request (readv)
+  mixed       writes and reads at the same time  small   files made, then opened and read
+
+A file counts as written when it is durable. Data cannot be compressed, and every byte that is read is
+compared. The files are in a new directory of the target, which is removed at the end, also after Ctrl-C.
+As root the page cache of this machine is dropped before reads. Say what the hardware can do with --peak-…,
+and the result has the share of it.`,
+		Example: `  hemera bench io --quick
+  hemera bench io --layout replica:2,rs:4+2 --clients 8 --size 1GiB
+  hemera bench io root://eos.example.org//eos/scratch --load copies --files 180 --size 16GB --clients 1
+  hemera bench io /mnt/cephfs/scratch --direct --peak-net 125MB --peak-disk 230MB --peak-nodes 4
+  hemera bench io /mnt/nfs --driver ior --peak-from results/disk-and-net
+  hemera bench io --pid $(pidof -s hemera) -j | jq '.result[] | select(.measure == "throughput")'`,
+		ValidArgsFunction: targets,
+	})
+	// Layouts are examples; any numbers are taken.
+	for flag, words := range map[string][]string{"load": load.Loads(), "driver": load.Drivers(), "layout": {"plain", "replica:2", "rs:4+2", "lrc:12+2+2", "stripe:4"}} {
+		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // fails for flags that are not there
+	}
+	return c
+}
+
+// targets completes a target: a directory of this machine.
+func targets(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// name implements level.
+func (l *ioLevel) name() string { return "io" }
+
+// flags implements level.
+func (l *ioLevel) flags(f *pflag.FlagSet) {
+	// What is measured, and by what.
+	f.StringSliceVar(&l.o.Loads, "load", load.Loads(), "the loads, of sequential, copies, random, vector, mixed and small")
+	f.StringSliceVar(&l.o.Layouts, "layout", nil, "layouts of new files, each measured alone (Hemera only)")
+	f.StringVar(&l.o.Driver, "driver", load.DriverOwn, "the `program` that makes the load: own, xrdcp, ior or mdtest")
+	l.common(f)
+	f.IntVar(&l.o.Iterations, "iterations", 5, "how often everything is measured")
+	// How much of it.
+	f.IntVar(&l.o.Elements, "elements", 64, "blocks in a vector")
+	f.IntVar(&l.o.SmallFiles, "small-files", 200, "small files of each client")
+	f.DurationVar(&l.o.For, "for", 5*time.Second, "how long random and vector reads last")
+	// What counts as read and as written.
+	f.BoolVar(&l.o.Direct, "direct", false, "open files with O_DIRECT, in a directory")
+	f.BoolVar(&l.o.Sync, "sync", true, "files count as written when they are durable")
+	f.StringVar(&l.o.Scratch, "scratch", "", "`directory` for the files that xrdcp copies from (default: the system's for temporary files)")
+	l.size(f, "block", "4KiB", "of a random read, and of an element of a vector")
+	l.size(f, "small-size", "16KiB", "of each small file")
+	// What it is compared with.
+	l.peak.flags(f)
+	l.given = f.Changed
+}
+
+// common adds the flags that io and interference share.
+func (l *ioLevel) common(f *pflag.FlagSet) {
+	// Defaults make a ramp of minutes on one machine.
+	f.IntSliceVar(&l.clients, "clients", []int{4}, "clients at once: 8 is 1, 2, 4 and 8; 3,8 is 3 and 8; 8,8 is 8 alone")
+	f.IntVar(&l.o.Files, "files", 1, "files of each client")
+	f.BoolVar(&l.o.Drop, "drop-caches", os.Geteuid() == 0, "drop the page cache of this machine before reads (root)")
+	f.IntSliceVar(&l.o.PIDs, "pid", nil, "`processes` of servers on this machine, whose processor time is measured")
+	l.size(f, "size", "256MiB", "of each file")
+	l.size(f, "transfer", "4MiB", "of one read or write of sequential loads")
+}
+
+// size adds a flag that takes a number of bytes.
+func (l *ioLevel) size(f *pflag.FlagSet, name, value, text string) {
+	// pflag has no type for sizes, and l.numbers explains a wrong one with a remedy.
+	if l.sizes == nil {
+		l.sizes = map[string]string{}
+	}
+	l.sizes[name] = value
+	f.Func(name, "`size` "+text+" (default "+value+")", func(text string) error {
+		l.sizes[name] = text
+		return nil
+	})
+}
+
+// check implements level. It completes the options: the target, the sizes, the ramp of clients, the peak.
+// Nothing is asked of the target yet.
+func (l *ioLevel) check(args []string, quick bool) error {
+	if l.given == nil { // among all levels: without a command line of its own
+		l.flags(pflag.NewFlagSet("", pflag.ContinueOnError))
+	}
+	// Without a target it is the cluster, as for every other command.
+	l.named = len(args) > 0
+	l.o.Targets = args
+	if !l.named {
+		u, err := l.e.DataURL()
+		if err != nil {
+			return err
+		}
+		// --url names a host; a target is a directory.
+		if u.Path == "" {
+			u.Path = "/"
+		}
+		l.o.Targets = []string{u.String()}
+	}
+	// What the user chose stays, also with --quick.
+	if quick {
+		l.shorten()
+	}
+	if err := l.numbers(); err != nil {
+		return err
+	}
+	// All mistakes are named at once.
+	nodes, err := l.peak.nodes()
+	l.o.Nodes = nodes
+	return errors.Join(err, l.o.Check())
+}
+
+// shorten makes a run of seconds of what the user did not choose.
+func (l *ioLevel) shorten() {
+	// Two numbers of clients and three iterations are the least that show a slope and a spread.
+	quick := func(flag string, set func()) {
+		if !l.given(flag) {
+			set()
+		}
+	}
+	quick("clients", func() { l.clients = []int{2} })
+	quick("iterations", func() { l.o.Iterations = 3 })
+	quick("small-files", func() { l.o.SmallFiles = 50 })
+	// Random reads do not need long to show their rate.
+	quick("for", func() { l.o.For = 300 * time.Millisecond })
+	quick("size", func() { l.sizes["size"] = "32MiB" })
+}
+
+// numbers reads the sizes and the numbers of clients.
+func (l *ioLevel) numbers() error {
+	l.o.Clients = l.clients
+	// The same number twice is the way to name one: a ramp is what people want of one number.
+	switch n := len(l.clients); {
+	case n == 1 && l.clients[0] > 0:
+		l.o.Clients = load.Ramp(l.clients[0])
+	case n == 2 && l.clients[0] == l.clients[1]:
+		l.o.Clients = l.clients[:1]
+	}
+	// int may have 32 bits, so sizes of requests are bounded before they become one.
+	bytes := map[string]int64{}
+	for name, text := range l.sizes {
+		n, ok := cli.ParseSize(text, hemera.FileSizeMax)
+		if !ok {
+			return errs.New(errs.Invalid, "hemera.Bench", "--"+name, fmt.Sprintf("%q is no size", text)).WithRemedy("sizes are written 4MiB, 16GB, 512K or as bytes")
+		}
+		bytes[name] = n
+	}
+	const most = 1 << 30 // load.Check has smaller limits
+	l.o.Size, l.o.Transfer = bytes["size"], int(min(bytes["transfer"], most))
+	l.o.Block, l.o.SmallSize = int(min(bytes["block"], most)), int(min(bytes["small-size"], most))
+	return nil
+}
+
+// run implements level.
+// A cluster that nobody named is not missed.
+func (l *ioLevel) run(ctx context.Context, rec *result.Recorder) error {
+	err := load.Run(ctx, l.o, rec)
+	// hemera bench all runs on machines without a cluster, too.
+	if !l.named && errors.Is(err, errs.Unavailable) {
+		rec.Skip("reads and writes", errs.Reason(err, ""), "start a cluster with hemera up DIR, or name one with --url; or measure a directory with hemera bench io DIRECTORY")
+		return nil
+	}
+	return err
+}
+
+// peakFlags say what the servers can do in theory.
+type peakFlags struct {
+	net, disk string // rates of one server, as written
+	from      string // the directory of a run that measured them
+	count     int    // servers
+}
+
+// flags adds the flags. Rates are of one server; servers that are alike are counted.
+func (p *peakFlags) flags(f *pflag.FlagSet) {
+	// Text, because a rate has a unit.
+	f.StringVar(&p.net, "peak-net", "", "bytes a second of the network of one server: `rate` such as 125MB")
+	f.StringVar(&p.disk, "peak-disk", "", "bytes a second of all disks of one server: one `rate`, or READ,WRITE")
+	f.IntVar(&p.count, "peak-nodes", 1, "servers that are like this")
+	f.StringVar(&p.from, "peak-from", "", "take both from the run in this `directory`, which measured disk and net on a server")
+}
+
+// nodes are the servers, or none if nothing was said of them.
+// A rate that was given replaces the one of the run. Invalid for a rate that is none.
+func (p *peakFlags) nodes() ([]load.Node, error) {
+	var n load.Node
+	// The levels disk and net of an earlier run, on a server of this cluster.
+	if p.from != "" {
+		run, err := result.Read(p.from)
+		if err != nil {
+			return nil, err
+		}
+		n = load.NodeOf(run)
+		if n == (load.Node{}) {
+			return nil, errs.New(errs.Invalid, "hemera.Bench", "--peak-from", "the run has neither disk nor net").WithRemedy("hemera bench disk and hemera bench net measure them")
+		}
+	}
+	// What is said here counts more than what was measured.
+	read, write, two := strings.Cut(p.disk, ",")
+	if !two {
+		write = read
+	}
+	for _, r := range []struct {
+		flag, text string
+		to         *float64
+	}{{"--peak-net", p.net, &n.Net}, {"--peak-disk", read, &n.DiskRead}, {"--peak-disk", write, &n.DiskWrite}} {
+		if r.text == "" {
+			continue
+		}
+		// People write 125MB and 125MB/s.
+		v, ok := cli.ParseSize(strings.TrimSuffix(r.text, "/s"), 1<<50)
+		if !ok || v == 0 {
+			return nil, errs.New(errs.Invalid, "hemera.Bench", r.flag, fmt.Sprintf("%q is no rate", r.text)).WithRemedy("rates are bytes a second: 125MB, 3.125GB")
+		}
+		*r.to = float64(v)
+	}
+	// Nothing was said: there is no peak, and no share of it.
+	if n == (load.Node{}) {
+		return nil, nil
+	}
+	// A number that nobody has is a mistake, not memory.
+	if p.count < 1 || p.count > 1<<20 {
+		return nil, errs.New(errs.Invalid, "hemera.Bench", "--peak-nodes", "it takes 1 or more")
+	}
+	// All are alike here. load.Peak also takes servers that differ.
+	nodes := make([]load.Node, p.count)
+	for i := range nodes {
+		nodes[i] = n
+	}
+	return nodes, nil
+}

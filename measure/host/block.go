@@ -1,0 +1,94 @@
+package host
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// sector is the unit of /proc/diskstats and of sizes below /sys/block, whatever the device has.
+const sector = 512
+
+// Block is what a block device has done since the machine started.
+type Block struct {
+	Reads, Writes           uint64 // requests that are done, after merging
+	ReadBytes, WrittenBytes uint64
+	ReadTime, WriteTime     time.Duration // summed over requests, from queue to end
+	InFlight                uint64        // requests now
+	Active                  time.Duration // with at least one request
+	Waited                  time.Duration // Active weighted by the requests in flight
+}
+
+// BlockRate is what a block device did between two readings.
+type BlockRate struct {
+	Reads, Writes       float64 // requests a second
+	ReadRate, WriteRate float64 // bytes a second
+	ReadSize, WriteSize float64 // bytes of a request, mean; 0 without requests
+	ReadWait, WriteWait float64 // seconds from queue to end, mean; 0 without requests
+	Queue               float64 // requests in flight, mean
+	Utilisation         float64 // share of the time with at least one request, 0 to 1
+}
+
+// Blocks are block devices by name, disks and partitions. A disk counts the requests of its partitions, too.
+type Blocks map[string]Block
+
+// ReadBlocks reads /proc/diskstats below root.
+func ReadBlocks(root string) (Blocks, error) {
+	text, err := read(root, "proc/diskstats")
+	if err != nil {
+		return nil, err
+	}
+	return ParseBlocks(text)
+}
+
+// ParseBlocks parses the text of /proc/diskstats. Kernels add fields at the end of a line, which are not read.
+func ParseBlocks(text string) (Blocks, error) {
+	list := Blocks{}
+	for l := range strings.Lines(text) {
+		fields := strings.Fields(l)
+		if len(fields) == 0 {
+			continue
+		}
+		if len(fields) < 14 {
+			return nil, malformed("host.ParseBlocks", l)
+		}
+		var v [11]uint64 // reads merged sectors ms, writes merged sectors ms, in flight, active ms, weighted ms
+		for i := range v {
+			n, err := strconv.ParseUint(fields[3+i], 10, 53) // so that products with a sector or a millisecond fit
+			if err != nil {
+				return nil, malformed("host.ParseBlocks", l)
+			}
+			v[i] = n
+		}
+		list[fields[2]] = Block{
+			Reads: v[0], ReadBytes: v[2] * sector, ReadTime: milliseconds(v[3]),
+			Writes: v[4], WrittenBytes: v[6] * sector, WriteTime: milliseconds(v[7]),
+			InFlight: v[8], Active: milliseconds(v[9]), Waited: milliseconds(v[10]),
+		}
+	}
+	return list, nil
+}
+
+// milliseconds is a duration of the kernel. Those beyond 30 years are cut.
+func milliseconds(n uint64) time.Duration {
+	return time.Duration(min(n, 1e12)) * time.Millisecond // #nosec G115 -- cut to what fits
+}
+
+// Since returns the rates since an earlier reading; over is the time between the two, and must be positive. Times of requests are
+// counted when they end, so a mean wait may have parts of requests that began before.
+func (b Block) Since(before Block, over time.Duration) BlockRate {
+	s := over.Seconds()
+	reads, writes := float64(grown(b.Reads, before.Reads)), float64(grown(b.Writes, before.Writes))
+	read, written := float64(grown(b.ReadBytes, before.ReadBytes)), float64(grown(b.WrittenBytes, before.WrittenBytes))
+	r := BlockRate{Reads: reads / s, Writes: writes / s, ReadRate: read / s, WriteRate: written / s}
+	if reads > 0 {
+		r.ReadSize, r.ReadWait = read/reads, max(0, (b.ReadTime-before.ReadTime).Seconds())/reads
+	}
+	if writes > 0 {
+		r.WriteSize, r.WriteWait = written/writes, max(0, (b.WriteTime-before.WriteTime).Seconds())/writes
+	}
+	// The kernel adds to Waited, for each millisecond with requests, the number of them: over the time this is the mean queue.
+	r.Queue = max(0, (b.Waited-before.Waited).Seconds()) / s
+	r.Utilisation = min(1, max(0, (b.Active-before.Active).Seconds())/s)
+	return r
+}

@@ -1,0 +1,136 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/errs"
+	"hemera/measure/result"
+)
+
+// DiskOf returns the disk that holds a path, as below /sys/block: of a partition its disk, of a device node the device. NotFound
+// if the file system is on no block device of this machine, as tmpfs, NFS and overlays are.
+func DiskOf(path string) (string, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return "", errs.Wrap(err, "host.DiskOf", path)
+	}
+	device := st.Dev
+	if st.Mode&unix.S_IFMT == unix.S_IFBLK {
+		device = st.Rdev
+	}
+	name, err := DiskNumbered("/", unix.Major(device), unix.Minor(device))
+	if err == nil || unix.Major(device) != 0 {
+		return name, err
+	}
+	// btrfs gives its files device numbers of its own; what is mounted tells.
+	return mountedDisk(path)
+}
+
+// mountedDisk finds the disk by the device that is mounted at the path.
+func mountedDisk(path string) (string, error) {
+	path, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", errs.Wrap(err, "host.DiskOf", path)
+	}
+	// The table of this process: it may be in a mount namespace of its own.
+	text, err := read("/", "proc/self/mountinfo")
+	if err != nil {
+		return "", err
+	}
+	source := MountSource(text, path)
+	var st unix.Stat_t
+	if !strings.HasPrefix(source, "/dev/") || unix.Stat(source, &st) != nil {
+		return "", notOnDisk(path)
+	}
+	return DiskNumbered("/", unix.Major(st.Rdev), unix.Minor(st.Rdev))
+}
+
+// notOnDisk is the error for what has no block device.
+func notOnDisk(path string) error {
+	return errs.New(errs.NotFound, "host.DiskOf", path, "it is on no disk of this machine").WithRemedy("name a directory of a local file system")
+}
+
+// MountSource returns what is mounted where an absolute path is, from the text of /proc/self/mountinfo: a device, or a word of
+// the file system; "" if no line fits.
+func MountSource(mountinfo, path string) string {
+	source, longest := "", -1
+	for l := range strings.Lines(mountinfo) {
+		mount, rest, ok := strings.Cut(l, " - ")
+		fields, tail := strings.Fields(mount), strings.Fields(rest)
+		if !ok || len(fields) < 5 || len(tail) < 2 {
+			continue
+		}
+		at := unescape(fields[4])
+		inside := path == at || strings.HasPrefix(path, strings.TrimSuffix(at, "/")+"/")
+		if inside && len(at) >= longest { // the later of two mounts at one place hides the earlier
+			source, longest = unescape(tail[1]), len(at)
+		}
+	}
+	return source
+}
+
+// unescape replaces the octal escapes of mountinfo: space, tab, newline and backslash.
+func unescape(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}
+
+// DiskNumbered returns the disk with the device number, below root. NotFound if there is none.
+func DiskNumbered(root string, major, minor uint32) (string, error) {
+	number := fmt.Sprintf("%d:%d", major, minor)
+	// The link leads to /sys/devices/…/block/DISK or …/block/DISK/PARTITION.
+	target, err := os.Readlink(filepath.Join(root, "sys/dev/block", number))
+	if err != nil {
+		return "", notOnDisk("device " + number)
+	}
+	if _, err := os.Stat(filepath.Join(root, "sys/dev/block", target, "partition")); err == nil {
+		target = filepath.Dir(target)
+	}
+	return filepath.Base(target), nil
+}
+
+// ReadDevice describes the disk with the name, below root. Fields that the kernel does not tell are empty.
+func ReadDevice(root, name string) result.Device {
+	dir := filepath.Join("sys/block", name)
+	model := strings.TrimSpace(line(root, dir+"/device/vendor") + " " + line(root, dir+"/device/model"))
+	if strings.HasPrefix(model, "0x") { // a PCI number, as virtio has
+		model = ""
+	}
+	// Sizes are in sectors of 512 bytes also where the device has larger ones.
+	return result.Device{
+		Name: name, Model: model, Size: number(root, dir+"/size") * sector, Rotating: number(root, dir+"/queue/rotational") == 1,
+		Scheduler: chosen(line(root, dir+"/queue/scheduler")), ReadAhead: number(root, dir+"/queue/read_ahead_kb") << 10,
+	}
+}
+
+// chosen is the word in brackets of a file that lists choices, or the whole if none is.
+func chosen(text string) string {
+	_, after, ok := strings.Cut(text, "[")
+	word, _, closed := strings.Cut(after, "]")
+	if !ok || !closed {
+		return text
+	}
+	return word
+}
+
+// SetReadAhead sets the kernel's read-ahead of a disk below root, in bytes; the kernel keeps whole KiB. Denied without root's rights.
+func SetReadAhead(root, name string, bytes int64) error {
+	path := filepath.Join(root, "sys/block", name, "queue/read_ahead_kb")
+	f, err := os.OpenFile(path, os.O_WRONLY, 0) // #nosec G304 -- a file of the kernel
+	if err != nil {
+		return errs.Wrap(err, "host.SetReadAhead", name)
+	}
+	_, err = f.WriteString(strconv.FormatInt(bytes>>10, 10))
+	if cause := f.Close(); err == nil {
+		err = cause
+	}
+	return errs.Wrap(err, "host.SetReadAhead", name)
+}

@@ -1,0 +1,127 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// The loads, in the order in which they run.
+const (
+	Sequential = "sequential"
+	Copies     = "copies"
+	Random     = "random"
+	Vector     = "vector"
+	Mixed      = "mixed"
+	Small      = "small"
+)
+
+// Loads returns the names of all loads in their order.
+func Loads() []string { return []string{Sequential, Copies, Random, Vector, Mixed, Small} }
+
+// DriverOwn is the driver that needs no other program.
+const DriverOwn = "own"
+
+// Drivers returns the names of all drivers.
+func Drivers() []string { return []string{DriverOwn} }
+
+// alignment is what direct I/O needs of offsets, sizes and memory.
+const alignment = 4096
+
+// Options of a run. All sizes are bytes.
+type Options struct {
+	Targets    []string // root://host//directory, or a directory; several for Interference only
+	Loads      []string // of Loads
+	Layouts    []string // as hemera.ParseLayout reads them; none: what the target does by itself
+	Clients    []int    // numbers of clients, measured one after another
+	Iterations int      // of everything; each is one sample
+	Driver     string   // of Drivers
+
+	Files      int           // of each client
+	Size       int64         // of each file
+	Transfer   int           // of each read and write of sequential loads
+	Block      int           // of each random read, and of each element of a vector
+	Elements   int           // of one vector
+	SmallFiles int           // of each client
+	SmallSize  int           // of each small file
+	For        time.Duration // of a phase of random and vector reads
+
+	Direct bool // O_DIRECT, for directories
+	Sync   bool // a file counts as written when it is durable
+	Drop   bool // the page cache of this machine is dropped before each phase that reads; needs root
+
+	PIDs    []int  // of servers on this machine whose CPU time is measured
+	Nodes   []Node // what the servers can do in theory; empty if nobody knows
+	Scratch string // directory for the sources of xrdcp; "" for the system's
+}
+
+// bounds of the options: a run holds a buffer for each client and a name for each file in memory.
+const (
+	clientsMax  = 4096
+	filesMax    = 1 << 20  // of all clients
+	transferMax = 64 << 20 // bytes
+	elementsMax = 1024     // the protocol's bound of one readv
+)
+
+// Check names the first option that makes no sense. It fails with Invalid.
+func (o *Options) Check() error {
+	bad := func(subject, text string) error { return errs.New(errs.Invalid, "load.Check", subject, text) }
+	// Names of files are kept in memory, and each client has two buffers.
+	for _, n := range o.Clients {
+		if n < 1 || n > clientsMax {
+			return bad("--clients", fmt.Sprintf("it takes 1 to %d", clientsMax))
+		}
+		if files := n * max(o.Files, o.SmallFiles); files > filesMax {
+			return bad("--files", fmt.Sprintf("%d files of all clients are more than %d", files, filesMax))
+		}
+	}
+	for _, l := range o.Loads {
+		if !slices.Contains(Loads(), l) {
+			return bad("--load", fmt.Sprintf("%q is none of %s", l, strings.Join(Loads(), ", ")))
+		}
+	}
+	for _, l := range o.Layouts {
+		if _, err := hemera.ParseLayout(l, 0); err != nil {
+			return bad("--layout", err.Error())
+		}
+	}
+	if !slices.Contains(Drivers(), o.Driver) {
+		return bad("--driver", fmt.Sprintf("%q is none of %s", o.Driver, strings.Join(Drivers(), ", ")))
+	}
+	switch {
+	case len(o.Clients) == 0 || len(o.Targets) == 0:
+		return bad("", "it takes a target and a number of clients")
+	case o.Iterations < 1 || o.Iterations > 1000:
+		return bad("--iterations", "it takes 1 to 1000")
+	case o.Files < 1 || o.SmallFiles < 1:
+		return bad("--files", "each client needs one file at least")
+	case o.Transfer < alignment || o.Transfer > transferMax:
+		return bad("--transfer", fmt.Sprintf("it takes %d to %d bytes", alignment, transferMax))
+	case o.Block < 1 || int64(o.Block) > o.Size || o.Elements < 1 || o.Elements > elementsMax || o.Block*o.Elements > transferMax:
+		return bad("--block", fmt.Sprintf("a block fits in a file, and a vector has 1 to %d blocks of %d bytes in all", elementsMax, transferMax))
+	case o.SmallSize < 1 || o.SmallSize > o.Transfer:
+		return bad("--small-size", "it takes 1 byte to one transfer")
+	case o.Size < 1:
+		return bad("--size", "it takes 1 byte or more")
+	case o.Direct && (o.Size|int64(o.Transfer)|int64(o.Block)|int64(o.SmallSize))%alignment != 0:
+		return bad("--direct", fmt.Sprintf("with it all sizes are multiples of %d", alignment))
+	}
+	return nil
+}
+
+// wants reports whether a load is measured.
+func (o *Options) wants(loads ...string) bool {
+	return slices.ContainsFunc(loads, func(l string) bool { return slices.Contains(o.Loads, l) })
+}
+
+// Ramp returns the numbers of clients 1, 2, 4 … up to n, and n.
+func Ramp(n int) (clients []int) {
+	for i := 1; i < n; i *= 2 {
+		clients = append(clients, i)
+	}
+	return append(clients, n)
+}

@@ -1,0 +1,83 @@
+package load
+
+import (
+	"math"
+	"testing"
+
+	"hemera"
+	"hemera/measure/result"
+)
+
+// repeat is n nodes that are alike.
+func repeat(n int, node Node) (all []Node) {
+	for range n {
+		all = append(all, node)
+	}
+	return all
+}
+
+// The percentages of Table I of "Energy Efficiency of Parallel File Systems on an ARM Cluster" (ENERGY 2022), from the inputs
+// that it names. It does not account for copies, so the layout is the zero one. The paper's rates are in MiB/s, its peaks in MB/s.
+func TestPublishedSharesOfThePeak(t *testing.T) {
+	arm := repeat(4, Node{Net: 124.1e6, DiskRead: 2 * 115e6, DiskWrite: 2 * 115e6})
+	x86 := append(repeat(3, Node{Net: 12.5e9, DiskRead: 4 * 2.9e9, DiskWrite: 4 * 2.9e9}), Node{Net: 12.5e9, DiskRead: 6 * 2.9e9, DiskWrite: 6 * 2.9e9})
+	for _, c := range []struct {
+		name    string
+		nodes   []Node
+		mib     float64
+		percent float64
+		write   bool
+	}{
+		{"ARM CephFS", arm, 95.22, 20.11, true}, {"ARM CephFS", arm, 172.12, 36.36, false},
+		{"ARM OrangeFS", arm, 289.23, 61.10, true}, {"ARM OrangeFS", arm, 296.82, 62.70, false},
+		{"x86 Ceph", x86, 2322.47, 5.15, true}, {"x86 Ceph", x86, 5705.0, 12.65, false},
+	} {
+		got := 100 * c.mib * (1 << 20) / Peak(c.nodes, hemera.Layout{}, c.write)
+		if math.Abs(got-c.percent) > 0.011 {
+			t.Errorf("%s, write %v: %.3f %% of the peak; published are %.2f", c.name, c.write, got, c.percent)
+		}
+	}
+}
+
+func TestPeak(t *testing.T) {
+	disks := Node{Net: 1000, DiskRead: 300, DiskWrite: 200} // the disks are the limit
+	net := Node{Net: 100, DiskRead: 300, DiskWrite: 200}    // the network is
+	for _, c := range []struct {
+		name        string
+		nodes       []Node
+		layout      hemera.Layout
+		read, write float64
+	}{
+		{"nobody knows", nil, hemera.Layout{}, 0, 0},
+		{"one node knows nothing", []Node{disks, {}}, hemera.Plain(), 0, 0},
+		{"disks", repeat(2, disks), hemera.Plain(), 600, 400},
+		{"network", repeat(2, net), hemera.Plain(), 200, 200},
+		{"each by its own limit", []Node{disks, net}, hemera.Plain(), 400, 300},
+		{"only the network is known", []Node{{Net: 50}}, hemera.Plain(), 50, 50},
+		{"only the disks are known", []Node{{DiskRead: 50, DiskWrite: 40}}, hemera.Plain(), 50, 40},
+		{"only reads are known", []Node{{DiskRead: 50}}, hemera.Plain(), 50, 0},
+		{"two copies", repeat(4, disks), hemera.Replica(2), 1200, 400},
+		{"4 and 2", repeat(6, disks), hemera.ReedSolomon(4, 2), 1800, 800},
+		{"local codes", repeat(2, net), hemera.Local(12, 2, 2), 200, 150},
+		{"stripes", repeat(4, disks), hemera.Stripe(4), 1200, 800},
+	} {
+		if read, write := Peak(c.nodes, c.layout, false), Peak(c.nodes, c.layout, true); math.Abs(read-c.read) > 1e-9 || math.Abs(write-c.write) > 1e-9 {
+			t.Errorf("%s: read %v, write %v; want %v, %v", c.name, read, write, c.read, c.write)
+		}
+	}
+}
+
+func TestNodeOfARun(t *testing.T) {
+	measure := func(load string, samples ...float64) result.Measure {
+		return result.Measure{Name: "throughput", Unit: "B/s", Labels: result.Labels{"load": load}, Samples: samples}
+	}
+	run := &result.Run{Levels: []result.Level{
+		{Name: "disk", Measures: []result.Measure{measure("read", 100, 200), measure("read", 140), measure("write", 90), measure("randread", 900),
+			{Name: "wait", Unit: "s", Labels: result.Labels{"load": "read"}, Samples: []float64{1e9}}}},
+		{Name: "net", Measures: []result.Measure{measure("tcp", 10, 30), measure("tcp")}},
+		{Name: "io", Measures: []result.Measure{measure("read", 5000)}},
+	}}
+	if got, want := NodeOf(run), (Node{Net: 20, DiskRead: 150, DiskWrite: 90}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,226 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/measure/result"
+	"hemera/platform/xrootd"
+)
+
+// layoutDefault is the label of runs that choose no layout.
+const layoutDefault = "default"
+
+// run is one run of the level. It belongs to the goroutine of Run.
+type run struct {
+	o           *Options
+	rec         *result.Recorder
+	done, total int  // steps, for progress
+	chilled     bool // it was tried, and a failure is noted
+}
+
+// Run measures one target: every load with every number of clients and every layout, o.Iterations times each. What it
+// made is removed when it returns. Invalid options and a target that does not answer are errors; loads and layouts that
+// the target does not have are skipped. Data that comes back changed are an IO error.
+func Run(ctx context.Context, o Options, rec *result.Recorder) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if len(o.Targets) != 1 {
+		return errs.New(errs.Invalid, "load.Run", "", "it takes one target").WithRemedy("hemera bench interference takes several")
+	}
+	at, err := o.place(ctx, o.Targets[0])
+	if err != nil {
+		return err
+	}
+	o.describe(rec, at)
+	return (&run{o: &o, rec: rec}).at(ctx, at)
+}
+
+// at measures a target, and removes what it made there.
+func (r *run) at(ctx context.Context, at place) error {
+	layouts := r.o.Layouts
+	if len(layouts) == 0 {
+		layouts = []string{layoutDefault}
+	}
+	r.total = len(layouts) * len(r.o.Clients) * r.o.Iterations * len(r.o.phases("", 0))
+	for _, f := range r.o.figures() {
+		r.rec.Figure(f)
+	}
+	g, err := newGroup(ctx, at, newName(), rand.Uint64())
+	if err != nil {
+		return err
+	}
+	for i, layout := range layouts {
+		if err = r.layout(ctx, g, layout, fmt.Sprintf("%s/layout%d", g.dir, i)); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, g.remove(ctx))
+}
+
+// newName is a directory that no other run has.
+func newName() string { return fmt.Sprintf("hemera-bench-%08x", rand.Uint32()) }
+
+// place makes the target of a name.
+func (o *Options) place(ctx context.Context, name string) (place, error) {
+	if !xrootd.IsRemote(name) {
+		return directory{root: name, direct: o.Direct, sync: o.Sync}, nil
+	}
+	u, err := xrootd.ParseURL(name)
+	if err != nil {
+		return nil, err
+	}
+	return newServer(ctx, u, o.Sync)
+}
+
+// describe notes the conditions of the run.
+func (o *Options) describe(rec *result.Recorder, at place) {
+	rec.Set("target", at.String())
+	rec.Set("driver", o.Driver)
+	rec.Set("loads", strings.Join(o.Loads, ","))
+	for key, n := range map[string]int64{
+		"files": int64(o.Files), "size": o.Size, "transfer": int64(o.Transfer), "block": int64(o.Block), "elements": int64(o.Elements),
+		"small_files": int64(o.SmallFiles), "small_size": int64(o.SmallSize), "iterations": int64(o.Iterations),
+	} {
+		rec.Set(key, strconv.FormatInt(n, 10))
+	}
+	rec.Set("direct", strconv.FormatBool(o.Direct))
+	rec.Set("sync", strconv.FormatBool(o.Sync))
+	if s, ok := at.(*server); ok && !s.durable && o.Sync {
+		rec.Note("This server does not make files durable at their close; a kXR_sync before it does.")
+	}
+}
+
+// layout measures one layout in a directory of its own.
+func (r *run) layout(ctx context.Context, g *group, layout, dir string) error {
+	t, err := g.at.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if err := g.tree.mkdir(ctx, t, dir); err != nil {
+		return err
+	}
+	if layout != layoutDefault {
+		err := g.at.layout(ctx, dir, layout)
+		if errors.Is(err, errs.Unsupported) {
+			r.rec.Skip("layout "+layout, errs.Reason(err, ""), errs.RemedyOf(err))
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	// Few clients first: a run that is stopped keeps the beginning of the line.
+	for _, n := range r.o.Clients {
+		if err := r.clients(ctx, g, layout, dir, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clients measures one number of clients.
+func (r *run) clients(ctx context.Context, g *group, layout, dir string, n int) error {
+	defer g.leave()
+	// One buffer holds the largest request of any load.
+	if err := g.join(ctx, n, max(r.o.Transfer, r.o.Block*r.o.Elements)); err != nil {
+		return err
+	}
+	for i := range r.o.Iterations {
+		// The number of clients is part of the content: files of an earlier number must not pass for these.
+		for _, p := range r.o.phases(dir, n*r.o.Iterations+i) {
+			labels := result.Labels{"clients": strconv.Itoa(n), "layout": layout}
+			if err := r.phase(ctx, g, p, labels); err != nil {
+				return err
+			}
+		}
+		if err := g.removeFiles(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// phase measures one phase and adds what it reached.
+func (r *run) phase(ctx context.Context, g *group, p phase, labels result.Labels) error {
+	// A phase without a name prepares those behind it, and is not measured.
+	doing := p.name
+	if doing == "" {
+		doing = "files to read are written"
+	}
+	r.rec.Step(r.done, r.total, "%s clients, layout %s: %s", labels["clients"], labels["layout"], doing)
+	r.done++
+	// A client must not have what it reads: its sessions and the page cache are fresh.
+	if p.cold {
+		if err := g.reopen(ctx); err != nil {
+			return err
+		}
+		r.chill()
+	}
+	got, spent, err := runPhase(ctx, []*group{g}, p, r.o.PIDs)
+	switch {
+	case errors.Is(err, errs.Unsupported):
+		r.rec.Skip("load "+p.name, errs.Reason(err, ""), "")
+		return nil
+	case err != nil || p.name == "":
+		return err
+	}
+	// The label comes last, because a skipped load has none.
+	labels["load"] = p.name
+	r.add(p, labels, got[0], spent)
+	return nil
+}
+
+// chill drops the page cache of this machine, if that is wanted and can be done.
+func (r *run) chill() {
+	var err error
+	if r.o.Drop {
+		err = dropCaches()
+	}
+	if !r.chilled && (!r.o.Drop || err != nil) {
+		r.rec.Note("The page cache was not dropped before reads: a server or file system on this machine may have read from memory.")
+	}
+	r.chilled = true
+}
+
+// add adds the measures of a phase.
+func (r *run) add(p phase, labels result.Labels, got outcome, spent cost) {
+	seconds := got.took.Seconds()
+	put := func(name, unit string, better result.Better, value float64) result.Measure {
+		return result.Measure{Name: name, Labels: labels, Unit: unit, Better: better, Samples: []float64{value}}
+	}
+	// The peak is of bytes in order: places at random cost a disk more than bytes.
+	throughput := put("throughput", "B/s", result.Higher, float64(got.bytes())/seconds)
+	if p.peak {
+		layout, _ := hemera.ParseLayout(labels["layout"], 0) // of the default layout nothing is known: each byte once
+		throughput.Peak = Peak(r.o.Nodes, layout, p.write)
+	}
+	if throughput.Peak > 0 {
+		layout, _ := hemera.ParseLayout(labels["layout"], 0)
+		throughput.PeakFrom = peakFrom(r.o.Nodes, layout, p.write)
+		r.rec.Add(put("efficiency", "1", result.Higher, throughput.Samples[0]/throughput.Peak))
+	}
+	r.rec.Add(throughput)
+	if p.name == Mixed {
+		r.rec.Add(put("throughput_read", "B/s", result.Higher, float64(got.read)/seconds))
+		r.rec.Add(put("throughput_write", "B/s", result.Higher, float64(got.written)/seconds))
+	}
+	r.rec.Add(put("rate", "1/s", result.Higher, float64(got.operations)/seconds))
+	for _, percent := range []float64{50, 95, 99} {
+		r.rec.Add(put(fmt.Sprintf("latency_p%.0f", percent), "s", result.Lower, got.quantile(percent)))
+	}
+	// The processor time of an operation depends on its size; of a gigabyte, machines and servers can be compared.
+	perGB := 1e9 / float64(got.bytes())
+	r.rec.Add(put("cpu_clients_per_gb", "s", result.Lower, spent.clients.Seconds()*perGB))
+	if len(r.o.PIDs) > 0 {
+		r.rec.Add(put("cpu_servers_per_gb", "s", result.Lower, spent.servers.Seconds()*perGB))
+	}
+}

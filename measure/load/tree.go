@@ -1,0 +1,105 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera/errs"
+)
+
+// cleanFor bounds the removal after an interruption.
+const cleanFor = 5 * time.Minute
+
+// tree has the names that a group made. It removes those, and nothing else. Safe for concurrent use.
+type tree struct {
+	mu    sync.Mutex
+	dirs  []string        // parents before children
+	files map[string]bool // not removed yet
+}
+
+// file notes a file before it is made: an open that fails may have made it.
+func (t *tree) file(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.files == nil {
+		t.files = map[string]bool{}
+	}
+	t.files[name] = true
+}
+
+// take returns the names of the files, and forgets them.
+func (t *tree) take() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	names := make([]string, 0, len(t.files))
+	for name := range t.files {
+		names = append(names, name)
+	}
+	t.files = nil
+	slices.Sort(names)
+	return names
+}
+
+// mkdir makes a directory that was not there, and notes it.
+func (t *tree) mkdir(ctx context.Context, at Target, name string) error {
+	if err := at.Mkdir(ctx, name); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dirs = append(t.dirs, name)
+	return nil
+}
+
+// removeFiles removes the files that were made so far, several at once. Files that were not made are no error.
+func (t *tree) removeFiles(ctx context.Context, at []Target) error {
+	// A name that is taken and not removed is put back, so that a second attempt knows it.
+	names := t.take()
+	failed := make([]error, len(at))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for i, target := range at {
+		group.Go(func() {
+			for n := next.Add(1); int(n) <= len(names); n = next.Add(1) {
+				if err := target.Remove(ctx, names[n-1]); err != nil && !errors.Is(err, errs.NotFound) {
+					t.file(names[n-1]) // for another attempt
+					failed[i] = err
+				}
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(failed...)
+}
+
+// removeAll removes everything that was made, also when ctx has ended. An error names what stays.
+func (t *tree) removeAll(ctx context.Context, at []Target) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanFor)
+	defer cancel()
+	if len(at) == 0 {
+		return nil
+	}
+	err := t.removeFiles(ctx, at)
+	// A directory that is not empty has files of others: it stays, and so does what is above it.
+	t.mu.Lock()
+	dirs := slices.Clone(t.dirs)
+	t.mu.Unlock()
+	for _, dir := range slices.Backward(dirs) {
+		if err != nil {
+			break
+		}
+		err = at[0].Rmdir(ctx, dir)
+	}
+	if err != nil {
+		return errs.Wrap(err, "load.Clean", dirs[0])
+	}
+	return nil
+}
+
+// dirOf is the directory of a name.
+func dirOf(name string) string { return path.Dir(name) }
