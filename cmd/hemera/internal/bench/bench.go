@@ -32,7 +32,7 @@ earlier ones reached. The cluster is that of --url. Nobody else should use it me
   hemera bench all --out /tmp/site-2026 --title "Storage room, before the new switch"`,
 	}
 	s.flags(c.Flags())
-	c.RunE = func(c *cobra.Command, _ []string) error {
+	c.RunE = func(c *cobra.Command, args []string) error {
 		levels := allLevels(e)
 		// All are checked before the first one works for minutes.
 		for _, l := range levels {
@@ -40,7 +40,7 @@ earlier ones reached. The cluster is that of --url. Nobody else should use it me
 				return cli.Usage(err)
 			}
 		}
-		return s.measure(c.Context(), c.CommandPath(), levels)
+		return s.measure(c.Context(), commandLine(c, args), levels)
 	}
 	return c
 }

@@ -14,6 +14,7 @@ import (
 
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/errs"
+	"hemera/measure/host"
 	"hemera/measure/result"
 )
 
@@ -64,14 +65,21 @@ func (s *session) command(l level, c *cobra.Command) *cobra.Command {
 		if err := l.check(args, s.quick); err != nil {
 			return cli.Usage(err)
 		}
-		return s.measure(c.Context(), c.CommandPath(), []level{l})
+		return s.measure(c.Context(), commandLine(c, args), []level{l})
 	}
 	return c
 }
 
+// commandLine is what the user typed, for the reader of the report: the flags that were given come last.
+func commandLine(c *cobra.Command, args []string) []string {
+	line := append(strings.Fields(c.CommandPath()), args...)
+	c.Flags().Visit(func(f *pflag.Flag) { line = append(line, "--"+f.Name+"="+f.Value.String()) })
+	return line
+}
+
 // measure runs the levels, and shows what came of them. A level that fails does not keep the next from running; the first
 // error is the command's. An interruption ends the run.
-func (s *session) measure(ctx context.Context, command string, levels []level) error {
+func (s *session) measure(ctx context.Context, command []string, levels []level) error {
 	if err := s.begin(command); err != nil {
 		return err
 	}
@@ -94,10 +102,10 @@ func (s *session) measure(ctx context.Context, command string, levels []level) e
 }
 
 // begin makes the directory. Exists if there is a run in it already.
-func (s *session) begin(command string) error {
-	host, err := os.Hostname()
+func (s *session) begin(command []string) error {
+	name, err := os.Hostname()
 	if err != nil {
-		host = "unknown"
+		name = "unknown"
 	}
 	now := s.now()
 	// UTC, so that the runs of several sites sort by their start.
@@ -113,10 +121,10 @@ func (s *session) begin(command string) error {
 		return errs.Wrap(err, "hemera.Bench", s.out)
 	}
 	if s.title == "" {
-		s.title = "Hemera on " + host
+		s.title = "Hemera on " + name
 	}
-	s.run = result.Run{ID: stamp + "-" + host, Title: s.title, Version: s.e.Build.Version, Command: strings.Fields(command), Began: now,
-		Machines: []result.Machine{machine(host)}, Levels: []result.Level{}}
+	s.run = result.Run{ID: stamp + "-" + name, Title: s.title, Version: s.e.Build.Version, Command: command, Began: now,
+		Machines: []result.Machine{host.Describe("/", "local")}, Levels: []result.Level{}}
 	return nil
 }
 

@@ -42,7 +42,7 @@ func testSession(t *testing.T) (*session, *bytes.Buffer) {
 func TestALevelThatFailsKeepsTheOthers(t *testing.T) {
 	s, out := testSession(t)
 	broken := errs.New(errs.IO, "test", "disk7", "it smokes")
-	err := s.measure(t.Context(), "hemera bench all", []level{
+	err := s.measure(t.Context(), []string{"hemera bench all"}, []level{
 		part{"disk", func(_ context.Context, rec *result.Recorder) error { adds(rec, 1); return broken }},
 		part{"net", func(_ context.Context, rec *result.Recorder) error {
 			adds(rec, 6.1e9)
@@ -67,7 +67,7 @@ func TestALevelThatFailsKeepsTheOthers(t *testing.T) {
 func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 	s, _ := testSession(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	err := s.measure(ctx, "hemera bench all", []level{
+	err := s.measure(ctx, []string{"hemera bench all"}, []level{
 		part{"disk", func(ctx context.Context, rec *result.Recorder) error { adds(rec, 1); cancel(); return ctx.Err() }},
 		part{"net", func(context.Context, *result.Recorder) error { t.Error("the next level began"); return nil }},
 	})
@@ -82,10 +82,10 @@ func TestAnInterruptedRunKeepsWhatItHas(t *testing.T) {
 func TestARunNeverReplacesAnother(t *testing.T) {
 	s, _ := testSession(t)
 	nothing := part{"ns", func(context.Context, *result.Recorder) error { return nil }}
-	if err := s.measure(t.Context(), "hemera bench ns", []level{nothing}); err != nil {
+	if err := s.measure(t.Context(), []string{"hemera bench ns"}, []level{nothing}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.measure(t.Context(), "hemera bench ns", []level{nothing}); !errors.Is(err, errs.Exists) {
+	if err := s.measure(t.Context(), []string{"hemera bench ns"}, []level{nothing}); !errors.Is(err, errs.Exists) {
 		t.Errorf("the second run: %v", err)
 	}
 }
