@@ -1,0 +1,235 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/measure/doctor"
+	"hemera/measure/host"
+)
+
+// streams is how many programs read at once for the level of many streams.
+const streams = 4
+
+// files measures each file system and the device below it.
+func (v *observer) files(ctx context.Context) {
+	const measurements = 6
+	each := v.For
+	if n := len(v.s.Filesystems); n > 0 {
+		each = min(each, budget/time.Duration(n*measurements))
+	}
+	for i := range v.s.Filesystems {
+		f := &v.s.Filesystems[i]
+		v.step("file system %s", f.Path)
+		if ctx.Err() == nil {
+			v.file(ctx, f, each)
+		}
+	}
+}
+
+// file measures one file system, for about the time for each measurement.
+func (v *observer) file(ctx context.Context, f *doctor.Filesystem, each time.Duration) {
+	size := min(v.Size, f.Free/10) / block * block
+	if f.Total == 0 { // some that are no disks do not tell
+		size = v.Size
+	}
+	if size < 16*block {
+		// Too little room to measure; the least of a file says whether one can be made at all.
+		f.MakeFailed = tryFile(f.Path)
+		v.unseen("rates of "+f.Path, "there is no room for a temporary file", "make room, or name another directory with --dir")
+		return
+	}
+	dir, t := f.Path, (*tempFile)(nil)
+	var err error
+	for _, dir = range places(f.Path) {
+		if t, err = makeFile(ctx, dir, size, each); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		v.failed(f, err)
+		return
+	}
+	defer func() { _ = t.Close() }()
+	r := reader{ctx: ctx, t: t, each: each}
+	f.Test = &doctor.FileTest{
+		Bytes: t.size, Depth: depth, Streams: streams, Write: t.write, Buffered: !t.direct,
+		Direct: r.deep(t.File), Stream: r.inOrder(1), Many: r.inOrder(streams), Cached: r.cached(),
+	}
+	parts, ok := extents(t.File, t.size)
+	if ok {
+		f.Test.Extents = len(parts)
+	}
+	for i := range v.s.Disks {
+		if d := &v.s.Disks[i]; d.Name == f.Disk && d.Direct == 0 {
+			v.device(r, d, f, parts)
+		}
+	}
+	if r.err != nil {
+		f.Test = nil
+		v.unseen("rates of "+f.Path, r.err.Error(), "dmesg may have the cause")
+	}
+}
+
+// failed notes that no temporary file could be made.
+func (v *observer) failed(f *doctor.Filesystem, err error) {
+	var number unix.Errno
+	f.MakeFailed = err.Error()
+	if errors.As(err, &number) {
+		f.MakeFailed = number.Error()
+	}
+	v.unseen("rates of "+f.Path, "no temporary file could be made: "+f.MakeFailed, "run it as root, or name a directory that you may write to with --dir")
+}
+
+// tryFile makes an empty file and removes it. It returns why that failed, or "".
+func tryFile(dir string) string {
+	f, err := os.CreateTemp(dir, ".hemera-doctor-")
+	if err != nil {
+		var number unix.Errno
+		if errors.As(err, &number) {
+			return number.Error()
+		}
+		return err.Error()
+	}
+	_, _ = f.Close(), os.Remove(f.Name())
+	return ""
+}
+
+// places are the directories of a file system to try, for users who may not write everywhere.
+func places(at string) []string {
+	list := []string{at}
+	var here, there unix.Stat_t
+	if unix.Stat(at, &here) != nil {
+		return list
+	}
+	for _, dir := range []string{"/var/tmp", "/tmp", os.Getenv("HOME")} {
+		if dir != "" && unix.Stat(dir, &there) == nil && there.Dev == here.Dev {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+// reader measures reads of one file.
+type reader struct {
+	ctx  context.Context
+	t    *tempFile
+	each time.Duration
+	err  error // the first that is not the end of ctx
+}
+
+// best repeats a pass for the time of a measurement, and returns the best rate. A pass returns the bytes that it read until the deadline.
+func (r *reader) best(pass func(deadline time.Time) (int64, error)) (rate float64) {
+	began := time.Now()
+	for time.Since(began) < r.each && r.err == nil && r.ctx.Err() == nil {
+		start := time.Now()
+		n, err := pass(start.Add(r.each))
+		if err != nil && r.ctx.Err() == nil {
+			r.err = err
+			return 0
+		}
+		rate = max(rate, float64(n)/time.Since(start).Seconds())
+	}
+	return rate
+}
+
+// deep reads a file with many requests at once.
+func (r *reader) deep(f *os.File) float64 {
+	return r.best(func(deadline time.Time) (int64, error) {
+		if !r.t.direct {
+			r.drop()
+		}
+		return eachBlock(r.ctx, r.t.size, deadline, depth, func(b []byte, at int64) error {
+			_, err := f.ReadAt(b, at)
+			return err
+		})
+	})
+}
+
+// drop removes the file from the page cache. Its pages are clean, so all go.
+func (r *reader) drop() { _ = unix.Fadvise(int(r.t.Fd()), 0, 0, unix.FADV_DONTNEED) }
+
+// inOrder reads the file through an empty page cache, as programs do that know nothing of each other: count of them, each in a part of
+// its own.
+func (r *reader) inOrder(count int) float64 {
+	return r.best(func(deadline time.Time) (int64, error) {
+		r.drop()
+		return r.parts(count, deadline)
+	})
+}
+
+// cached reads the file again from the page cache.
+func (r *reader) cached() float64 {
+	if _, err := r.parts(1, time.Now().Add(2*r.each)); err != nil {
+		return 0
+	}
+	return r.best(func(deadline time.Time) (int64, error) { return r.parts(1, deadline) })
+}
+
+// parts reads the file in equal parts at once, each in order, and returns the bytes.
+func (r *reader) parts(count int, deadline time.Time) (sum int64, err error) {
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	part := r.t.size / int64(count)
+	for i := range count {
+		group.Go(func() {
+			n, cause := r.part(int64(i)*part, part, deadline)
+			mu.Lock()
+			defer mu.Unlock()
+			sum += n
+			if cause != nil {
+				err = cause
+			}
+		})
+	}
+	group.Wait()
+	return sum, err
+}
+
+// part reads one part in order.
+func (r *reader) part(at, size int64, deadline time.Time) (n int64, err error) {
+	f, err := r.t.reopen()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := f.Seek(at, io.SeekStart); err != nil {
+		return 0, err
+	}
+	buffer := make([]byte, block)
+	for n < size && time.Now().Before(deadline) && r.ctx.Err() == nil {
+		m, err := f.Read(buffer[:min(block, size-n)])
+		n += int64(m)
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// device measures direct reads of the device of a file system: of the blocks that the file has, where the file system tells them.
+func (v *observer) device(r reader, d *doctor.Disk, f *doctor.Filesystem, parts []extent) {
+	dev, err := os.OpenFile(filepath.Clean(f.Source), os.O_RDONLY|unix.O_DIRECT, 0)
+	if err != nil {
+		v.unseen("rate of the device "+d.Name, "it could not be opened: "+err.Error(), "run it as root")
+		return
+	}
+	defer func() { _ = dev.Close() }()
+	places := chunks(parts, r.t.size)
+	d.Direct = r.best(func(deadline time.Time) (int64, error) {
+		return eachBlock(r.ctx, int64(len(places))*block, deadline, depth, func(b []byte, at int64) error {
+			_, err := dev.ReadAt(b, places[at/block])
+			return err
+		})
+	})
+	if n, _ := host.Number(v.Root, "sys/block/"+d.Name+"/size"); n == 0 {
+		d.Direct = 0
+	}
+}
