@@ -75,7 +75,7 @@ func readAhead(d *Disk, t *FileTest) (Finding, bool) {
 	file := "sys/block/" + d.Name + "/queue/read_ahead_kb"
 	return Finding{
 		ID: "disk-readahead", Subject: d.Name, Severity: Problem,
-		Evidence: fmt.Sprintf("one stream reads %s with read_ahead_kb=%d; %d reads at once get %s from the same file", rateText(t.Stream), d.ReadAhead>>10, t.Depth, rateText(t.Direct)),
+		Evidence: fmt.Sprintf("one stream reads %s with read_ahead_kb=%d; %d reads at once get %s from the same file", RateText(t.Stream), d.ReadAhead>>10, t.Depth, RateText(t.Direct)),
 		Remedy:   fmt.Sprintf("echo %d > /%s", readAheadFix>>10, file),
 		Gain:     fmt.Sprintf("up to %.1f times for programs that read one file in order (measured here); Hemera's nodes read ahead by themselves", t.Direct/t.Stream),
 		Fix:      &Fix{file, strconv.Itoa(readAheadFix >> 10)},
@@ -108,14 +108,14 @@ func scheduler(d *Disk, t *FileTest) (Finding, bool) {
 	case d.Rotating && d.Scheduler == "none" && t != nil && t.Many > 0 && t.Many < 0.6*t.Stream:
 		return Finding{
 			ID: "disk-scheduler", Subject: d.Name, Severity: Problem,
-			Evidence: fmt.Sprintf("a rotating disk without scheduler: %d streams together read %s, one alone %s", t.Streams, rateText(t.Many), rateText(t.Stream)),
+			Evidence: fmt.Sprintf("a rotating disk without scheduler: %d streams together read %s, one alone %s", t.Streams, RateText(t.Many), RateText(t.Stream)),
 			Remedy:   "echo mq-deadline > /" + file, Gain: fmt.Sprintf("up to %.1f times for several readers (measured: one stream)", t.Stream/t.Many),
 			Fix: &Fix{file, "mq-deadline"},
 		}, true
 	case !d.Rotating && d.Scheduler == "bfq" && t != nil && t.Direct > 1e9:
 		return Finding{
 			ID: "disk-scheduler", Subject: d.Name, Severity: Hint,
-			Evidence: fmt.Sprintf("the scheduler is bfq, which takes a lock and some microseconds for each request; the disk reads %s", rateText(t.Direct)),
+			Evidence: fmt.Sprintf("the scheduler is bfq, which takes a lock and some microseconds for each request; the disk reads %s", RateText(t.Direct)),
 			Remedy:   "echo none > /" + file, Gain: "less processor time for each request; a fast SSD orders requests itself",
 			Fix: &Fix{file, "none"},
 		}, true
@@ -141,7 +141,7 @@ func equals(s *Snapshot) (list []Finding) {
 		if d.Direct < 0.6*median {
 			list = append(list, Finding{
 				ID: "disk-slow", Subject: d.Name, Severity: Problem,
-				Evidence: fmt.Sprintf("it reads %s; half of the %d disks of model %s read %s or more", rateText(d.Direct), len(others), d.Model, rateText(median)),
+				Evidence: fmt.Sprintf("it reads %s; half of the %d disks of model %s read %s or more", RateText(d.Direct), len(others), d.Model, RateText(median)),
 				Remedy:   "look at cable and slot, at smartctl -x /dev/" + d.Name + ", and at what else uses it (iostat -x 1); replace it if nothing explains it",
 				Gain:     fmt.Sprintf("%.1f times for files on it (measured: its equals)", median/d.Direct),
 			})
@@ -164,7 +164,7 @@ func bus(s *Snapshot) []Finding {
 	}
 	return []Finding{{
 		ID: "bus-shared", Severity: Problem,
-		Evidence: fmt.Sprintf("%d disks read %s at the same time; one after another they read %s in sum", count, rateText(s.Together), rateText(sum)),
+		Evidence: fmt.Sprintf("%d disks read %s at the same time; one after another they read %s in sum", count, RateText(s.Together), RateText(sum)),
 		Remedy:   "spread the disks over more host bus adapters or PCIe lanes: lspci -vv shows LnkSta of each adapter",
 		Gain:     fmt.Sprintf("up to %.1f times with all disks busy (measured: the sum of the disks)", sum/s.Together),
 	}}

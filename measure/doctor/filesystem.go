@@ -48,7 +48,7 @@ func full(f *Filesystem) (Finding, bool) {
 	used := 1 - float64(f.Free)/float64(f.Total)
 	found := Finding{
 		ID: "fs-nearly-full", Subject: f.Path, Severity: Risk,
-		Evidence: fmt.Sprintf("%.1f %% of %s are in use, %s are left", 100*used, sizeText(float64(f.Total)), sizeText(float64(f.Free))),
+		Evidence: fmt.Sprintf("%.1f %% of %s are in use, %s are left", 100*used, SizeText(float64(f.Total)), SizeText(float64(f.Free))),
 		Remedy:   "move data away (hemera space balance moves pieces to other disks), or add disks with hemera fs add",
 	}
 	switch {
@@ -69,7 +69,7 @@ func inodes(f *Filesystem) (Finding, bool) {
 	left := float64(f.FilesLeft) / float64(f.Files)
 	found := Finding{
 		ID: "fs-inodes", Subject: f.Path, Severity: Risk,
-		Evidence: fmt.Sprintf("%d of %d inodes are left, with %s of room", f.FilesLeft, f.Files, sizeText(float64(f.Free))),
+		Evidence: fmt.Sprintf("%d of %d inodes are left, with %s of room", f.FilesLeft, f.Files, SizeText(float64(f.Free))),
 		Remedy:   "remove or move small files; make the file system again with more inodes (mkfs.ext4 -i 65536) or with XFS, which has no fixed number",
 	}
 	switch {
@@ -93,7 +93,7 @@ func fragmented(f *Filesystem) (Finding, bool) {
 	}
 	found := Finding{
 		ID: "fs-fragmented", Subject: f.Path, Severity: Hint,
-		Evidence: fmt.Sprintf("a new file of %s got %d parts, %s each", sizeText(float64(t.Bytes)), t.Extents, sizeText(float64(t.Bytes/int64(t.Extents)))),
+		Evidence: fmt.Sprintf("a new file of %s got %d parts, %s each", SizeText(float64(t.Bytes)), t.Extents, SizeText(float64(t.Bytes/int64(t.Extents)))),
 		Remedy:   "leave more room free (below 90 % in use), and run the file system's defragmentation: e4defrag or xfs_fsr " + f.Path,
 	}
 	return found, true
@@ -108,7 +108,7 @@ func slower(s *Snapshot, f *Filesystem) (Finding, bool) {
 	}
 	return Finding{
 		ID: "fs-slow", Subject: f.Path, Severity: Problem,
-		Evidence: fmt.Sprintf("a file reads %s, its device %s", rateText(t.Direct), rateText(s.Disks[i].Direct)),
+		Evidence: fmt.Sprintf("a file reads %s, its device %s", RateText(t.Direct), RateText(s.Disks[i].Direct)),
 		Remedy:   "look at encryption, compression and scanners of files (fanotify), and at fs-fragmented; mount it plainly and measure again",
 		Gain:     fmt.Sprintf("up to %.1f times (measured: the device)", s.Disks[i].Direct/t.Direct),
 	}, true

@@ -41,15 +41,15 @@ func memory(s *Snapshot) (Finding, bool) {
 		f.Evidence = fmt.Sprintf("%d processes of this control group were ended for want of memory", l.Killed)
 	case l.MemoryMax > 0 && l.MemoryUsed*10 >= l.MemoryMax*9:
 		f.Severity = Risk
-		f.Evidence = fmt.Sprintf("the control group uses %s of %s", sizeText(float64(l.MemoryUsed)), sizeText(float64(l.MemoryMax)))
+		f.Evidence = fmt.Sprintf("the control group uses %s of %s", SizeText(float64(l.MemoryUsed)), SizeText(float64(l.MemoryMax)))
 	case m.Total > 0 && m.Available*20 < m.Total:
 		f.Severity = Risk
-		f.Evidence = fmt.Sprintf("%s of %s are available", sizeText(float64(m.Available)), sizeText(float64(m.Total)))
+		f.Evidence = fmt.Sprintf("%s of %s are available", SizeText(float64(m.Available)), SizeText(float64(m.Total)))
 	default:
 		return Finding{}, false
 	}
 	if m.SwapUsed > 0 {
-		f.Evidence += fmt.Sprintf(", and %s are swapped out", sizeText(float64(m.SwapUsed)))
+		f.Evidence += fmt.Sprintf(", and %s are swapped out", SizeText(float64(m.SwapUsed)))
 	}
 	return f, true
 }

@@ -1,6 +1,9 @@
 package doctor
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // The levels, from the hardware up. Host has no rate: it is the place of findings about the whole machine.
 const (
@@ -21,8 +24,8 @@ const (
 type Level struct {
 	Name    string  `json:"name"`
 	Subject string  `json:"subject,omitempty"` // the disk, file system or link; "" for the machine
-	Rate    float64 `json:"rate"`
-	How     string  `json:"how"` // the measurement, in words
+	Rate    float64 `json:"rate"`              // 0 if the level was examined without moving bytes: How has the figures
+	How     string  `json:"how"`               // the measurement, in words
 }
 
 // Narrow is the narrowest level.
@@ -65,8 +68,9 @@ func levels(s *Snapshot) []Level {
 	for _, l := range s.Links {
 		add(LevelNIC, l.Name, float64(l.Speed), "what the driver says")
 	}
-	if s.Cluster != nil {
-		add(LevelPath, s.Cluster.Address, s.Cluster.Rate, "bytes from the cluster, one connection")
+	if c := s.Cluster; c != nil && c.Failed == "" {
+		how := fmt.Sprintf("round trip %v, %d of %d packets lost", c.Trip.Round(time.Microsecond), c.Lost, c.Packets)
+		list = append(list, Level{LevelPath, c.Address, 0, how})
 	}
 	return list
 }
@@ -101,7 +105,7 @@ func narrowest(s *Snapshot, list []Level) Narrow {
 		}
 	}
 	var n Narrow
-	for _, name := range []string{storage, LevelMemory, LevelTCP, LevelNIC, LevelPath} {
+	for _, name := range []string{storage, LevelMemory, LevelTCP, LevelNIC} {
 		rate := sum[name]
 		switch {
 		case name == "" || rate == 0:
@@ -131,17 +135,17 @@ func (n *Narrow) explain(list []Level) {
 	if count > 1 {
 		n.Subject = fmt.Sprintf("%d together", count)
 	}
-	n.Why = fmt.Sprintf("%s carries %s", n.Level, rateText(n.Rate))
+	n.Why = fmt.Sprintf("%s carries %s", n.Level, RateText(n.Rate))
 	if n.Next != "" {
-		n.Why += fmt.Sprintf("; the next, %s, carries %s, %.1f times as much", n.Next, rateText(n.NextTo), n.NextTo/n.Rate)
+		n.Why += fmt.Sprintf("; the next, %s, carries %s, %.1f times as much", n.Next, RateText(n.NextTo), n.NextTo/n.Rate)
 	}
 }
 
-// rateText is a rate for people, with three digits.
-func rateText(rate float64) string { return sizeText(rate) + "/s" }
+// RateText is a rate in B/s for people, with three digits.
+func RateText(rate float64) string { return SizeText(rate) + "/s" }
 
-// sizeText is a number of bytes for people, with decimal prefixes as disks and networks are sold.
-func sizeText(n float64) string {
+// SizeText is a number of bytes for people, with decimal prefixes as disks and networks are sold.
+func SizeText(n float64) string {
 	for _, p := range []struct {
 		factor float64
 		unit   string

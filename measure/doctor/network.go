@@ -48,7 +48,7 @@ func duplex(l *Link) (Finding, bool) {
 		return Finding{}, false
 	}
 	return Finding{
-		ID: "net-duplex", Severity: Problem, Evidence: fmt.Sprintf("it is half-duplex at %s", rateText(float64(l.Speed))),
+		ID: "net-duplex", Severity: Problem, Evidence: fmt.Sprintf("it is half-duplex at %s", RateText(float64(l.Speed))),
 		Remedy: "let both ends negotiate: ethtool -s " + l.Name + " autoneg on, and the same at the switch", Gain: "about 2 times with traffic both ways",
 	}, true
 }
@@ -69,7 +69,7 @@ func interrupts(l *Link) (Finding, bool) {
 	}
 	return Finding{
 		ID: "net-irq-one-core", Severity: Hint,
-		Evidence: fmt.Sprintf("core %d took %.0f %% of %d interrupts; the link has %d queues and %s", core, 100*float64(most)/float64(sum), sum, l.Queues, rateText(float64(l.Speed))),
+		Evidence: fmt.Sprintf("core %d took %.0f %% of %d interrupts; the link has %d queues and %s", core, 100*float64(most)/float64(sum), sum, l.Queues, RateText(float64(l.Speed))),
 		Remedy:   "start irqbalance, or spread /proc/irq/*/smp_affinity_list of " + l.Name + " by hand",
 		Gain:     "a full interrupt core bounds what the link receives (published: 35 of 100 Gb/s with one core)",
 	}, true
@@ -115,9 +115,6 @@ func loss(s *Snapshot) (Finding, bool) {
 		Evidence: fmt.Sprintf("of %d packets to and from the cluster %d were lost (%.2f %%), at a round trip of %v", c.Packets, c.Lost, 100*float64(c.Lost)/float64(max(1, c.Packets)), c.Trip.Round(10*time.Microsecond)),
 		Remedy:   "hemera net shows which node loses; then cables, transceivers and switch ports on its way, and net-errors here",
 	}
-	if c.Rate > 0 {
-		f.Evidence += fmt.Sprintf("; one connection carried %s", rateText(c.Rate))
-	}
 	return f, true
 }
 
@@ -162,7 +159,7 @@ func buffers(s *Snapshot) (Finding, bool) {
 	case most > 0 && underWay > carries:
 		return Finding{
 			ID: "net-buffers", Severity: Problem,
-			Evidence: fmt.Sprintf("%s is at most %s; the path needs %s for one connection at %s", name, sizeText(float64(most)), sizeText(2*underWay), rateText(speed)),
+			Evidence: fmt.Sprintf("%s is at most %s; the path needs %s for one connection at %s", name, SizeText(float64(most)), SizeText(2*underWay), RateText(speed)),
 			Remedy:   fmt.Sprintf("sysctl -w net.ipv4.%s=%q", name, value),
 			Gain:     fmt.Sprintf("up to %.1f times for one connection (round trip and link speed)", underWay/carries),
 			Fix:      &Fix{"proc/" + file, value},

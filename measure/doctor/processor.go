@@ -31,7 +31,7 @@ func processor(s *Snapshot) (list []Finding) {
 	}
 	sums := ""
 	if s.Processor.Checksum > 0 {
-		sums = fmt.Sprintf("; one core computes checksums of %s", rateText(s.Processor.Checksum))
+		sums = fmt.Sprintf("; one core computes checksums of %s", RateText(s.Processor.Checksum))
 	}
 	switch s.Machine.Arch {
 	case "amd64":

@@ -1,8 +1,12 @@
 package doctor
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
 	"time"
 
+	"hemera/errs"
 	"hemera/measure/result"
 )
 
@@ -111,4 +115,19 @@ type Memory struct {
 	Available int64   `json:"available_bytes"`
 	SwapUsed  int64   `json:"swap_used_bytes,omitempty"`
 	Copy      float64 `json:"copy,omitempty"` // bytes a second that all cores together copy
+}
+
+// snapshotMax bounds a snapshot that is read: machines with hundreds of disks have some hundred KiB.
+const snapshotMax = 16 << 20
+
+// Decode reads a snapshot; name is for errors. Invalid if it is none, or of a later schema.
+func Decode(r io.Reader, name string) (*Snapshot, error) {
+	var s Snapshot
+	if err := json.NewDecoder(io.LimitReader(r, snapshotMax)).Decode(&s); err != nil {
+		return nil, errs.New(errs.Invalid, "doctor.Decode", name, fmt.Sprintf("it is no snapshot: %v", err)).WithRemedy("hemera doctor --save makes one")
+	}
+	if s.Schema < 1 || s.Schema > Schema {
+		return nil, errs.New(errs.Invalid, "doctor.Decode", name, fmt.Sprintf("its schema is %d; this program knows 1 to %d", s.Schema, Schema)).WithRemedy("use the version that wrote it, or a later one")
+	}
+	return &s, nil
 }

@@ -79,6 +79,5 @@ type Cluster struct {
 	PathMTU int           `json:"path_mtu,omitempty"`
 	Packets uint64        `json:"packets,omitempty"` // of the test, both ways
 	Lost    uint64        `json:"lost,omitempty"`    // of them, sent again or received out of order
-	Rate    float64       `json:"rate,omitempty"`    // of bytes from the cluster, if enough came to measure
 	Link    string        `json:"link,omitempty"`    // the interface that the path begins with
 }
