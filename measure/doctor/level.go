@@ -66,7 +66,9 @@ func levels(s *Snapshot) []Level {
 	add(LevelBus, "", s.Together, "direct reads of all disks at the same time")
 	add(LevelTCP, "", max(s.Network.Local, s.Network.LocalMany), fmt.Sprintf("%d connections of the machine to itself", max(1, s.Network.LocalCount)))
 	for _, l := range s.Links {
-		add(LevelNIC, l.Name, float64(l.Speed), "what the driver says")
+		if !l.Virtual { // bridges and bonds have the speed of what is below them
+			add(LevelNIC, l.Name, float64(l.Speed), "what the driver says")
+		}
 	}
 	if c := s.Cluster; c != nil && c.Failed == "" {
 		how := fmt.Sprintf("round trip %v, %d of %d packets lost", c.Trip.Round(time.Microsecond), c.Lost, c.Packets)

@@ -49,7 +49,7 @@ func processor(s *Snapshot) (list []Finding) {
 func governor(cores []Clocking) (Finding, bool) {
 	var slow []Clocking
 	for _, c := range cores {
-		if c.Now > 0 && c.Max > 0 && c.Governor != "performance" && float64(c.Now) < 0.75*float64(c.Max) {
+		if c.Now > 0 && c.Max > 0 && c.Governor != "performance" && float64(c.Now) < 0.6*float64(c.Max) {
 			slow = append(slow, c)
 		}
 	}

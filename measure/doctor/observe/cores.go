@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"crypto/rand"
 	"hash/crc32"
 	"path/filepath"
 	"runtime"
@@ -84,18 +85,21 @@ const copyTotal = 256 << 20
 func (v *observer) cores(ctx context.Context) {
 	count := runtime.GOMAXPROCS(0)
 	each := max(1<<20, copyTotal/2/count) // larger than the caches of a core
+	// Random bytes: pages of zeros would all be the same page. Everything is there before the clock starts.
+	buffers := make([][2][]byte, count)
+	for i := range buffers {
+		buffers[i] = [2][]byte{make([]byte, each), make([]byte, each)}
+		_, _ = rand.Read(buffers[i][0]) // never fails
+		copy(buffers[i][1], buffers[i][0])
+	}
 	var bytes atomic.Int64
 	var group sync.WaitGroup
 	began := time.Now()
 	end := began.Add(v.For)
-	for range count {
+	for _, b := range buffers {
 		group.Go(func() {
-			from, to := make([]byte, each), make([]byte, each)
-			for i := range from {
-				from[i] = byte(i) // pages of zeros would all be the same page
-			}
 			for time.Now().Before(end) && ctx.Err() == nil {
-				bytes.Add(int64(copy(to, from)))
+				bytes.Add(int64(copy(b[1], b[0])))
 			}
 		})
 	}
@@ -105,7 +109,7 @@ func (v *observer) cores(ctx context.Context) {
 	}
 	group.Wait()
 	v.s.Memory.Copy = float64(bytes.Load()) / time.Since(began).Seconds()
-	v.s.Processor.Checksum = checksums(v.For / 4)
+	v.s.Processor.Checksum = checksums(ctx, v.For/4)
 }
 
 // sleep waits, and returns false if ctx ended before.
@@ -119,11 +123,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // checksums is the rate of CRC-32C on one core.
-func checksums(atMost time.Duration) float64 {
+func checksums(ctx context.Context, atMost time.Duration) float64 {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	data := make([]byte, block)
 	best := 0.0
-	for began := time.Now(); time.Since(began) < atMost; {
+	for began := time.Now(); time.Since(began) < atMost && ctx.Err() == nil; {
 		start := time.Now()
 		crc32.Update(0, table, data)
 		best = max(best, block/time.Since(start).Seconds())

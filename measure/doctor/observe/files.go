@@ -80,23 +80,24 @@ func (v *observer) file(ctx context.Context, f *doctor.Filesystem, each time.Dur
 
 // failed notes that no temporary file could be made.
 func (v *observer) failed(f *doctor.Filesystem, err error) {
-	var number unix.Errno
-	f.MakeFailed = err.Error()
-	if errors.As(err, &number) {
-		f.MakeFailed = number.Error()
-	}
+	f.MakeFailed = reason(err)
 	v.unseen("rates of "+f.Path, "no temporary file could be made: "+f.MakeFailed, "run it as root, or name a directory that you may write to with --dir")
+}
+
+// reason is what the system says of a failure, without the path.
+func reason(err error) string {
+	var number unix.Errno
+	if errors.As(err, &number) {
+		return number.Error()
+	}
+	return err.Error()
 }
 
 // tryFile makes an empty file and removes it. It returns why that failed, or "".
 func tryFile(dir string) string {
 	f, err := os.CreateTemp(dir, ".hemera-doctor-")
 	if err != nil {
-		var number unix.Errno
-		if errors.As(err, &number) {
-			return number.Error()
-		}
-		return err.Error()
+		return reason(err)
 	}
 	_, _ = f.Close(), os.Remove(f.Name())
 	return ""
@@ -218,7 +219,11 @@ func (r *reader) part(at, size int64, deadline time.Time) (n int64, err error) {
 func (v *observer) device(r reader, d *doctor.Disk, f *doctor.Filesystem, parts []extent) {
 	dev, err := os.OpenFile(filepath.Clean(f.Source), os.O_RDONLY|unix.O_DIRECT, 0)
 	if err != nil {
-		v.unseen("rate of the device "+d.Name, "it could not be opened: "+err.Error(), "run it as root")
+		remedy := "run it as root"
+		if os.Geteuid() == 0 { // as in containers
+			remedy = "this environment hides devices, also from root"
+		}
+		v.unseen("rate of the device "+d.Name, "it could not be opened: "+reason(err), remedy)
 		return
 	}
 	defer func() { _ = dev.Close() }()

@@ -93,7 +93,9 @@ func (v *observer) interrupts(name string) []uint64 {
 	numbers := host.Names(v.Root, "sys/class/net/"+name+"/device/msi_irqs")
 	var sum []uint64
 	for number, line := range all {
-		if !slices.Contains(numbers, number) && !strings.HasPrefix(line.Devices, name) {
+		words := strings.Fields(line.Info + " " + line.Devices)
+		own := len(words) > 0 && (words[len(words)-1] == name || strings.HasPrefix(words[len(words)-1], name+"-"))
+		if !own && !slices.Contains(numbers, number) {
 			continue
 		}
 		for core, text := range line.Values {
