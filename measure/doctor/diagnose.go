@@ -22,6 +22,7 @@ func Diagnose(s *Snapshot) Report {
 			}
 		}
 	}
+	// Of equal severity, the hardware comes before what stands on it.
 	weight := map[Severity]int{Problem: 0, Risk: 1, Hint: 2}
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(weight[a.Severity], weight[b.Severity]), cmp.Compare(order[a.ID], order[b.ID]), cmp.Compare(a.Subject, b.Subject))

@@ -20,6 +20,7 @@ func disks(s *Snapshot) (list []Finding) {
 		if f, bad := smart(d); bad {
 			list = append(list, f)
 		}
+		// Settings are judged by what the first file system on the disk showed.
 		t := testOn(s, d.Name)
 		if f, bad := readAhead(d, t); bad {
 			list = append(list, f)
@@ -50,6 +51,7 @@ func smart(d *Disk) (Finding, bool) {
 	if m == nil {
 		return Finding{}, false
 	}
+	// From certain to likely: the first that holds is reported.
 	f := Finding{ID: "smart-failing", Subject: d.Name, Severity: Problem, Remedy: "hemera node drain or hemera fs set the disk to drain, then replace it; smartctl -x /dev/" + d.Name + " has the details"}
 	switch {
 	case !m.Passed:
@@ -72,6 +74,7 @@ func readAhead(d *Disk, t *FileTest) (Finding, bool) {
 	if t == nil || t.Buffered || t.Stream <= 0 || d.ReadAhead >= readAheadEnough || t.Stream >= 0.8*t.Direct {
 		return Finding{}, false
 	}
+	// Both rates are of the same file within seconds, so the disk, its place and other work are the same.
 	file := "sys/block/" + d.Name + "/queue/read_ahead_kb"
 	return Finding{
 		ID: "disk-readahead", Subject: d.Name, Severity: Problem,
@@ -84,10 +87,11 @@ func readAhead(d *Disk, t *FileTest) (Finding, bool) {
 
 // requestSize reports requests that are cut below both what the hardware takes and what Linux sets by itself, 1280 KiB.
 func requestSize(d *Disk) (Finding, bool) {
-	const enough = 512 << 10
+	const enough = 512 << 10 // from here on the sweep has no more gain
 	if d.MaxRequest <= 0 || d.MaxRequest >= enough || d.MaxRequestOfHW <= d.MaxRequest {
 		return Finding{}, false
 	}
+	// 1280 KiB is what the kernel itself prefers (BLK_DEF_MAX_SECTORS).
 	want := min(d.MaxRequestOfHW, 1280<<10)
 	file := "sys/block/" + d.Name + "/queue/max_sectors_kb"
 	return Finding{
@@ -105,6 +109,7 @@ func scheduler(d *Disk, t *FileTest) (Finding, bool) {
 	switch {
 	case d.Stacked: // the order of requests is decided below
 		return Finding{}, false
+	// The heads move between streams, which a scheduler can bound.
 	case d.Rotating && d.Scheduler == "none" && t != nil && t.Many > 0 && t.Many < 0.6*t.Stream:
 		return Finding{
 			ID: "disk-scheduler", Subject: d.Name, Severity: Problem,
@@ -112,6 +117,7 @@ func scheduler(d *Disk, t *FileTest) (Finding, bool) {
 			Remedy:   "echo mq-deadline > /" + file, Gain: fmt.Sprintf("up to %.1f times for several readers (measured: one stream)", t.Stream/t.Many),
 			Fix: &Fix{file, "mq-deadline"},
 		}, true
+	// The cost of a request matters only where there are many.
 	case !d.Rotating && d.Scheduler == "bfq" && t != nil && t.Direct > 1e9:
 		return Finding{
 			ID: "disk-scheduler", Subject: d.Name, Severity: Hint,
@@ -125,7 +131,7 @@ func scheduler(d *Disk, t *FileTest) (Finding, bool) {
 
 // equals reports a disk that is much slower than the others of its model: the first sign of many faults.
 func equals(s *Snapshot) (list []Finding) {
-	rates := map[string][]float64{}
+	rates := map[string][]float64{} // by model
 	for _, d := range s.Disks {
 		if d.Direct > 0 && d.Model != "" {
 			rates[d.Model] = append(rates[d.Model], d.Direct)
@@ -136,6 +142,7 @@ func equals(s *Snapshot) (list []Finding) {
 		if d.Direct <= 0 || len(others) < 3 { // of two nobody knows which one is wrong
 			continue
 		}
+		// The median does not move with the one that is wrong.
 		slices.Sort(others)
 		median := others[len(others)/2]
 		if d.Direct < 0.6*median {
@@ -152,6 +159,7 @@ func equals(s *Snapshot) (list []Finding) {
 
 // bus reports disks that together reach much less than the sum of each alone.
 func bus(s *Snapshot) []Finding {
+	// Only disks that were measured alone, by the same way of reading.
 	sum, count := 0.0, 0
 	for _, d := range s.Disks {
 		if d.Direct > 0 && !d.Stacked { // guests share what is below them, which is not this machine's to change
@@ -162,6 +170,7 @@ func bus(s *Snapshot) []Finding {
 	if s.Together <= 0 || count < 2 || s.Together >= 0.75*sum {
 		return nil
 	}
+	// The sum is what the disks would reach if nothing were shared.
 	return []Finding{{
 		ID: "bus-shared", Severity: Problem,
 		Evidence: fmt.Sprintf("%d disks read %s at the same time; one after another they read %s in sum", count, RateText(s.Together), RateText(sum)),

@@ -45,6 +45,7 @@ func full(f *Filesystem) (Finding, bool) {
 	if f.Total <= 0 {
 		return Finding{}, false
 	}
+	// The part for root alone is in neither number.
 	used := 1 - float64(f.Free)/float64(f.Total)
 	found := Finding{
 		ID: "fs-nearly-full", Subject: f.Path, Severity: Risk,
@@ -66,6 +67,7 @@ func inodes(f *Filesystem) (Finding, bool) {
 	if f.Files <= 0 {
 		return Finding{}, false
 	}
+	// A share, for small and large file systems alike.
 	left := float64(f.FilesLeft) / float64(f.Files)
 	found := Finding{
 		ID: "fs-inodes", Subject: f.Path, Severity: Risk,
@@ -87,6 +89,7 @@ func inodes(f *Filesystem) (Finding, bool) {
 
 // fragmented reports a new file that got many parts on the disk.
 func fragmented(f *Filesystem) (Finding, bool) {
+	// One part of each MiB costs a rotating disk about half of its rate.
 	t := f.Test
 	if t == nil || t.Extents < 2 || t.Bytes/int64(t.Extents) >= 1<<20 {
 		return Finding{}, false
@@ -102,6 +105,7 @@ func fragmented(f *Filesystem) (Finding, bool) {
 // slower reports a file system that gives much less than its device, measured on the same blocks.
 func slower(s *Snapshot, f *Filesystem) (Finding, bool) {
 	t := f.Test
+	// Both rates are of the same blocks.
 	i := slices.IndexFunc(s.Disks, func(d Disk) bool { return d.Name == f.Disk })
 	if t == nil || i < 0 || t.Buffered || s.Disks[i].Direct <= 0 || t.Direct >= 0.6*s.Disks[i].Direct {
 		return Finding{}, false
@@ -119,6 +123,7 @@ func options(f *Filesystem) (list []Finding) {
 	add := func(severity Severity, option, evidence, remedy, gain string) {
 		list = append(list, Finding{ID: "fs-mount-options", Subject: f.Path, Severity: severity, Evidence: option + ": " + evidence, Remedy: remedy, Gain: gain})
 	}
+	// Both the present mount and the next one.
 	remount := func(option string) string { return "mount -o remount," + option + " " + f.Path + ", and in /etc/fstab" }
 	for _, o := range f.Options {
 		switch o {

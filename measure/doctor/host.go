@@ -34,6 +34,7 @@ func limits(s *Snapshot) (list []Finding) {
 // memory reports that memory ends, for the machine or for the control group.
 func memory(s *Snapshot) (Finding, bool) {
 	f := Finding{ID: "limit-memory", Remedy: "give the machine or the control group more memory (MemoryMax= of the unit), or lower what its processes may take"}
+	// What has happened comes before what may happen.
 	l, m := s.Limits, s.Memory
 	switch {
 	case l.Killed > 0:
@@ -63,6 +64,7 @@ func skew(s *Snapshot) (Finding, bool) {
 	if c.Skew.Abs() < skewMax+c.SkewBy {
 		return Finding{}, false
 	}
+	// Skew is the cluster's clock minus this one.
 	word := "behind"
 	if c.Skew < 0 {
 		word = "ahead of"
@@ -81,6 +83,7 @@ func skew(s *Snapshot) (Finding, bool) {
 // cluster judges whether the cluster answers, and as what.
 func cluster(s *Snapshot) []Finding {
 	c := s.Cluster
+	// A cluster that nobody named is not missed.
 	switch {
 	case c == nil:
 		return nil

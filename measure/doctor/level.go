@@ -50,6 +50,7 @@ func levels(s *Snapshot) []Level {
 			list = append(list, Level{name, subject, rate, how})
 		}
 	}
+	// One line for each disk, file system and card, in the order of the constants.
 	for _, d := range s.Disks {
 		add(LevelDevice, d.Name, d.Direct, "direct reads in order, past every cache")
 	}
@@ -87,7 +88,7 @@ func unless(condition bool, text string) string {
 
 // narrowest names the level that bounds what many streams from all disks to the network reach. Levels of several disks are added up.
 func narrowest(s *Snapshot, list []Level) Narrow {
-	sum := map[string]float64{}
+	sum := map[string]float64{} // by level
 	for _, l := range list {
 		switch l.Name {
 		case LevelMemory: // copies and checksums are needed of the same bytes, so they do not add up
@@ -127,6 +128,7 @@ func (n *Narrow) explain(list []Level) {
 	if n.Level == "" {
 		return
 	}
+	// The subject, if there is one only.
 	count := 0
 	for _, l := range list {
 		if l.Name == n.Level {
@@ -153,7 +155,7 @@ func SizeText(n float64) string {
 		unit   string
 	}{{1e15, "PB"}, {1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
 		if n >= p.factor {
-			v := n / p.factor
+			v := n / p.factor // 1 to 999
 			switch {
 			case v >= 100:
 				return fmt.Sprintf("%.0f %s", v, p.unit)

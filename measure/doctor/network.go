@@ -32,6 +32,7 @@ func losses(l *Link) (Finding, bool) {
 	text := func(p Packets) string {
 		return fmt.Sprintf("%d damaged and %d missed of %d received, %d of %d not sent", p.BadReceived, p.Missed, p.Received, p.BadSent, p.Sent)
 	}
+	// Each is a packet that somebody had to send again.
 	bad := func(p Packets) uint64 { return p.BadReceived + p.Missed + p.BadSent }
 	switch {
 	case bad(l.During) > 0:
@@ -55,8 +56,8 @@ func duplex(l *Link) (Finding, bool) {
 
 // interrupts reports a fast link with several queues whose interrupts all went to one core.
 func interrupts(l *Link) (Finding, bool) {
-	var sum, most uint64
-	core := 0
+	var sum, most uint64 // of all cores, and of the busiest
+	core := 0            // the busiest
 	for i, n := range l.Interrupts {
 		sum += n
 		if n > most {
@@ -110,6 +111,7 @@ func loss(s *Snapshot) (Finding, bool) {
 	if c.Lost < 3 || c.Lost*1000 < c.Packets {
 		return Finding{}, false
 	}
+	// Both directions: this side counts what it sent again, and what came behind a gap.
 	f := Finding{
 		ID: "net-loss", Severity: Problem,
 		Evidence: fmt.Sprintf("of %d packets to and from the cluster %d were lost (%.2f %%), at a round trip of %v", c.Packets, c.Lost, 100*float64(c.Lost)/float64(max(1, c.Packets)), c.Trip.Round(10*time.Microsecond)),
@@ -136,17 +138,20 @@ func pathMTU(s *Snapshot) (Finding, bool) {
 // buffers reports TCP buffers that hold less than the bytes under way on the path at the link's speed.
 func buffers(s *Snapshot) (Finding, bool) {
 	n := s.Network
+	// Without a cluster nobody knows the round trip, and without a speed nobody knows what is under way.
 	trip, speed := time.Duration(0), 0.0
 	for _, l := range s.Links {
 		if s.Cluster != nil && l.Name == s.Cluster.Link {
 			trip, speed = s.Cluster.Trip, float64(l.Speed)
 		}
 	}
+	// The smaller one bounds a connection that goes both ways.
 	most := min(n.ReceiveMax, n.SendMax)
 	name, file, value := "tcp_rmem", "sys/net/ipv4/tcp_rmem", "4096 131072 33554432"
 	if n.SendMax < n.ReceiveMax {
 		name, file, value = "tcp_wmem", "sys/net/ipv4/tcp_wmem", "4096 16384 33554432"
 	}
+	// The bandwidth-delay product: bytes that are sent and not yet answered.
 	underWay := speed * trip.Seconds()
 	// The kernel keeps a part of a buffer for its own use: half is what data gets.
 	carries := float64(most) / 2

@@ -11,6 +11,7 @@ func processor(s *Snapshot) (list []Finding) {
 	if f, bad := governor(s.Processor.Cores); bad {
 		list = append(list, f)
 	}
+	// What is missing in a virtual machine is often there below it.
 	flags := s.Processor.Flags
 	if len(flags) == 0 { // the kernel does not tell
 		return list
@@ -29,6 +30,7 @@ func processor(s *Snapshot) (list []Finding) {
 			})
 		}
 	}
+	// The rate tells how much it matters here.
 	sums := ""
 	if s.Processor.Checksum > 0 {
 		sums = fmt.Sprintf("; one core computes checksums of %s", RateText(s.Processor.Checksum))
@@ -47,7 +49,7 @@ func processor(s *Snapshot) (list []Finding) {
 // governor reports cores that did not reach their frequency while all of them worked. A governor alone is no finding: under
 // intel_pstate and amd-pstate "powersave" is the one that follows the load.
 func governor(cores []Clocking) (Finding, bool) {
-	var slow []Clocking
+	var slow []Clocking // below 0.6 of what they have
 	for _, c := range cores {
 		if c.Now > 0 && c.Max > 0 && c.Governor != "performance" && float64(c.Now) < 0.6*float64(c.Max) {
 			slow = append(slow, c)
@@ -56,6 +58,7 @@ func governor(cores []Clocking) (Finding, bool) {
 	if len(slow) == 0 {
 		return Finding{}, false
 	}
+	// One core as the example: under full load all are alike.
 	c := slow[0]
 	return Finding{
 		ID: "cpu-governor", Severity: Problem, Subject: fmt.Sprintf("%d of %d cores", len(slow), len(cores)),
@@ -75,7 +78,7 @@ func numa(s *Snapshot) (list []Finding) {
 		if l.Virtual || l.NUMANode < 0 || l.Speed < 10e9/8 {
 			continue
 		}
-		var far []string
+		var far []string // disks at other nodes
 		for _, d := range s.Disks {
 			if d.NUMANode >= 0 && d.NUMANode != l.NUMANode {
 				far = append(far, d.Name)

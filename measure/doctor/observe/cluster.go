@@ -24,7 +24,9 @@ type Cluster struct {
 
 // probe asks the cluster for its version, and exchanges small requests with it: round trip, clock and losses.
 func (c *Cluster) probe(ctx context.Context) *doctor.Cluster {
+	// The deadline is beyond what a path with many losses needs.
 	d := &doctor.Cluster{Address: c.Address}
+	// Whatever the network does, the whole ends within two minutes.
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second+2*c.For)
 	defer cancel()
 	if err := c.exchange(ctx, d); err != nil {
@@ -39,6 +41,7 @@ func (c *Cluster) probe(ctx context.Context) *doctor.Cluster {
 
 // unreached is why there was no answer, for people.
 func unreached(err error) string {
+	// Its inner error is the words of the system, without the addresses.
 	var op *net.OpError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded):
@@ -51,6 +54,7 @@ func unreached(err error) string {
 
 // exchange sends requests over one connection until the time is over, and reads its counters.
 func (c *Cluster) exchange(ctx context.Context, d *doctor.Cluster) error {
+	// A refused connection is an answer of the machine, and comes at once; a dropped one ends with the deadline.
 	began := time.Now()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.Address)
 	if err != nil {
@@ -58,6 +62,7 @@ func (c *Cluster) exchange(ctx context.Context, d *doctor.Cluster) error {
 	}
 	defer func() { _ = conn.Close() }()
 	d.Trip = time.Since(began) // a handshake is one round trip
+	// Which interface it is tells which MTU and speed belong to the path.
 	d.Link = linkOf(conn.LocalAddr())
 	// One connection for all requests: its counters are those of the test.
 	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }, MaxConnsPerHost: 1}
@@ -81,12 +86,15 @@ func (c *Cluster) request(ctx context.Context, via http.RoundTripper, d *doctor.
 	if err != nil {
 		return err
 	}
+	// The body must be read, or the connection is not used again.
 	defer func() { _ = answer.Body.Close() }()
 	if _, err := io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<20)); err != nil {
 		return err
 	}
+	// The smallest is the path; larger ones had to wait for something.
 	took := time.Since(began)
 	d.Trip = min(d.Trip, took)
+	// A server without a clock sends no date.
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
 		d.Skew, d.SkewBy = skew(date, began, took)
 	}
@@ -96,6 +104,7 @@ func (c *Cluster) request(ctx context.Context, via http.RoundTripper, d *doctor.
 // skew is how much another clock is ahead, and how far that may be off. Its date is cut to a second, and is of any moment of the
 // request.
 func skew(date, began time.Time, took time.Duration) (ahead, by time.Duration) {
+	// The date is the begin of its second, so its middle is the best guess.
 	const second = time.Second
 	return date.Add(second / 2).Sub(began.Add(took / 2)), second/2 + took/2
 }
@@ -106,6 +115,7 @@ func counters(conn net.Conn, d *doctor.Cluster) error {
 	if !ok {
 		return nil
 	}
+	// The connection stays with the runtime: the descriptor is only looked at.
 	raw, err := t.SyscallConn()
 	if err != nil {
 		return err
@@ -127,12 +137,13 @@ func linkOf(at net.Addr) string {
 	if !ok {
 		return ""
 	}
+	// The address of this end of the connection, which the routes have chosen.
 	all, err := net.Interfaces()
 	if err != nil {
 		return ""
 	}
 	for _, i := range all {
-		addresses, _ := i.Addrs()
+		addresses, _ := i.Addrs() // an interface that went away has none
 		for _, a := range addresses {
 			if n, ok := a.(*net.IPNet); ok && n.IP.Equal(tcp.IP) {
 				return i.Name

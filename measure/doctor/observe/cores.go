@@ -19,6 +19,7 @@ import (
 
 // processor reads instructions, frequencies and NUMA nodes.
 func (v *observer) processor() {
+	// Instructions matter more than names: a virtual machine may hide some.
 	p := &v.s.Processor
 	info, _ := host.Text(v.Root, "proc/cpuinfo")
 	p.Flags = parseFlags(info)
@@ -35,6 +36,7 @@ func (v *observer) processor() {
 
 // parseFlags returns what of the flags of a processor matters to checksums and coding, from the text of /proc/cpuinfo.
 func parseFlags(info string) []string {
+	// Names of x86 and of aarch64; none means something else on the other.
 	matter := []string{"sse4_2", "pclmulqdq", "ssse3", "avx2", "avx512f", "gfni", "aes", "crc32", "pmull", "asimd", "sve"}
 	for l := range strings.Lines(info) {
 		key, value, _ := strings.Cut(l, ":")
@@ -58,9 +60,11 @@ func parseFlags(info string) []string {
 func (v *observer) frequencies() (list []doctor.Clocking) {
 	const dir = "sys/devices/system/cpu"
 	for _, name := range host.Names(v.Root, dir) {
+		// Beside cpu0, cpu1 … there are directories such as cpufreq.
 		id, err := strconv.Atoi(strings.TrimPrefix(name, "cpu"))
 		at := filepath.Join(dir, name, "cpufreq")
 		governor := host.Line(v.Root, at+"/scaling_governor")
+		// Cores that are off have none, nor have those that a hypervisor schedules.
 		if err != nil || governor == "" {
 			continue
 		}
@@ -68,6 +72,7 @@ func (v *observer) frequencies() (list []doctor.Clocking) {
 			n, _ := host.Number(v.Root, at+"/"+file)
 			return n * 1000
 		}
+		// Kernels tell frequencies in kHz.
 		most := khz("base_frequency") // what all cores keep up at once, where the driver tells it
 		if most == 0 {
 			most = khz("cpuinfo_max_freq")
@@ -83,6 +88,7 @@ const copyTotal = 256 << 20
 
 // cores measures copies of memory by all cores, their frequencies meanwhile, and checksums by one.
 func (v *observer) cores(ctx context.Context) {
+	// As many as this process may use, which a container can bound.
 	count := runtime.GOMAXPROCS(0)
 	each := max(1<<20, copyTotal/2/count) // larger than the caches of a core
 	// Random bytes: pages of zeros would all be the same page. Everything is there before the clock starts.
@@ -124,9 +130,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // checksums is the rate of CRC-32C on one core.
 func checksums(ctx context.Context, atMost time.Duration) float64 {
+	// The library has the instructions, where the processor has them.
 	table := crc32.MakeTable(crc32.Castagnoli)
 	data := make([]byte, block)
 	best := 0.0
+	// The best of many: the core may have to do other work.
 	for began := time.Now(); time.Since(began) < atMost && ctx.Err() == nil; {
 		start := time.Now()
 		crc32.Update(0, table, data)

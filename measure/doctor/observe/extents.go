@@ -9,7 +9,7 @@ import (
 )
 
 // extent is a contiguous part of a file on its device.
-type extent struct{ logical, physical, length uint64 }
+type extent struct{ logical, physical, length uint64 } // in bytes
 
 // Numbers of the request FIEMAP, from the kernel's include/uapi/linux/fiemap.h and fs.h.
 const (
@@ -27,6 +27,7 @@ const (
 func extents(f *os.File, size int64) (list []extent, ok bool) {
 	buffer := make([]byte, fiemapHead+fiemapAtOnce*fiemapEntry)
 	for start := uint64(0); start < uint64(size) && len(list) < fiemapExtentsMax; { // #nosec G115 -- sizes are positive
+		// The fields of the head: start, length, flags, parts found, room for parts, 0.
 		clear(buffer)
 		binary.NativeEndian.PutUint64(buffer[0:], start)
 		binary.NativeEndian.PutUint64(buffer[8:], uint64(size)-start) // #nosec G115 -- as above
@@ -35,6 +36,7 @@ func extents(f *os.File, size int64) (list []extent, ok bool) {
 		if _, _, e := unix.Syscall(unix.SYS_IOCTL, f.Fd(), fiemapRequest, uintptr(unsafe.Pointer(&buffer[0]))); e != 0 { // #nosec G103 -- see above
 			return nil, false
 		}
+		// An answer without parts is the end of the file, or a hole.
 		got, last, known := parseExtents(buffer)
 		if !known || len(got) == 0 {
 			return list, known && len(list) > 0
@@ -43,6 +45,7 @@ func extents(f *os.File, size int64) (list []extent, ok bool) {
 		if last {
 			break
 		}
+		// The next request begins behind the last part.
 		end := got[len(got)-1]
 		start = end.logical + end.length
 	}
@@ -53,6 +56,7 @@ func extents(f *os.File, size int64) (list []extent, ok bool) {
 func parseExtents(buffer []byte) (list []extent, last, known bool) {
 	count := int(binary.NativeEndian.Uint32(buffer[20:]))
 	for i := range min(count, (len(buffer)-fiemapHead)/fiemapEntry) {
+		// The fields: logical, physical, length, two reserved, flags.
 		e := buffer[fiemapHead+i*fiemapEntry:]
 		flags := binary.NativeEndian.Uint32(e[40:])
 		if flags&(fiemapUnknown|fiemapEncoded) != 0 {

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hemera/measure/doctor"
-	"hemera/measure/host"
 )
 
 // streams is how many programs read at once for the level of many streams.
 const streams = 4
 
 // files measures each file system and the device below it.
-func (v *observer) files(ctx context.Context) {
+func (v storage) files(ctx context.Context) {
 	const measurements = 6
+	// With many disks each gets less time, so that the whole stays below two minutes.
 	each := v.For
 	if n := len(v.s.Filesystems); n > 0 {
 		each = min(each, budget/time.Duration(n*measurements))
@@ -35,7 +35,8 @@ func (v *observer) files(ctx context.Context) {
 }
 
 // file measures one file system, for about the time for each measurement.
-func (v *observer) file(ctx context.Context, f *doctor.Filesystem, each time.Duration) {
+func (v storage) file(ctx context.Context, f *doctor.Filesystem, each time.Duration) {
+	// A tenth of what is free: a measurement must not fill a disk.
 	size := min(v.Size, f.Free/10) / block * block
 	if f.Total == 0 { // some that are no disks do not tell
 		size = v.Size
@@ -46,9 +47,11 @@ func (v *observer) file(ctx context.Context, f *doctor.Filesystem, each time.Dur
 		v.unseen("rates of "+f.Path, "there is no room for a temporary file", "make room, or name another directory with --dir")
 		return
 	}
+	// The first directory that takes a file counts; the error of the last is reported.
 	dir, t := f.Path, (*tempFile)(nil)
 	var err error
 	for _, dir = range places(f.Path) {
+		// Users may write to few places.
 		if t, err = makeFile(ctx, dir, size, each); err == nil {
 			break
 		}
@@ -58,28 +61,32 @@ func (v *observer) file(ctx context.Context, f *doctor.Filesystem, each time.Dur
 		return
 	}
 	defer func() { _ = t.Close() }()
+	// The order matters: reads past the page cache come before those that fill it.
 	r := reader{ctx: ctx, t: t, each: each}
 	f.Test = &doctor.FileTest{
 		Bytes: t.size, Depth: depth, Streams: streams, Write: t.write, Buffered: !t.direct,
 		Direct: r.deep(t.File), Stream: r.inOrder(1), Many: r.inOrder(streams), Cached: r.cached(),
 	}
+	// Where the file is on the device tells how fragmented the free space is, and what to read below it.
 	parts, ok := extents(t.File, t.size)
 	if ok {
 		f.Test.Extents = len(parts)
 	}
 	for i := range v.s.Disks {
+		// Of two file systems on a disk the first one measures the device.
 		if d := &v.s.Disks[i]; d.Name == f.Disk && d.Direct == 0 {
 			v.device(r, d, f, parts)
 		}
 	}
 	if r.err != nil {
+		// Figures of a device that fails are worth nothing.
 		f.Test = nil
 		v.unseen("rates of "+f.Path, r.err.Error(), "dmesg may have the cause")
 	}
 }
 
 // failed notes that no temporary file could be made.
-func (v *observer) failed(f *doctor.Filesystem, err error) {
+func (v storage) failed(f *doctor.Filesystem, err error) {
 	f.MakeFailed = reason(err)
 	v.unseen("rates of "+f.Path, "no temporary file could be made: "+f.MakeFailed, "run it as root, or name a directory that you may write to with --dir")
 }
@@ -99,7 +106,7 @@ func tryFile(dir string) string {
 	if err != nil {
 		return reason(err)
 	}
-	_, _ = f.Close(), os.Remove(f.Name())
+	_, _ = f.Close(), os.Remove(f.Name()) // an empty file that stays is seen by its owner
 	return ""
 }
 
@@ -107,6 +114,7 @@ func tryFile(dir string) string {
 func places(at string) []string {
 	list := []string{at}
 	var here, there unix.Stat_t
+	// The same device number: elsewhere the figures would be of another disk.
 	if unix.Stat(at, &here) != nil {
 		return list
 	}
@@ -130,6 +138,7 @@ type reader struct {
 func (r *reader) best(pass func(deadline time.Time) (int64, error)) (rate float64) {
 	began := time.Now()
 	for time.Since(began) < r.each && r.err == nil && r.ctx.Err() == nil {
+		// A pass that meets its deadline counts for what it read.
 		start := time.Now()
 		n, err := pass(start.Add(r.each))
 		if err != nil && r.ctx.Err() == nil {
@@ -144,6 +153,7 @@ func (r *reader) best(pass func(deadline time.Time) (int64, error)) (rate float6
 // deep reads a file with many requests at once.
 func (r *reader) deep(f *os.File) float64 {
 	return r.best(func(deadline time.Time) (int64, error) {
+		// Without direct I/O the page cache is in the way.
 		if !r.t.direct {
 			r.drop()
 		}
@@ -168,6 +178,7 @@ func (r *reader) inOrder(count int) float64 {
 
 // cached reads the file again from the page cache.
 func (r *reader) cached() float64 {
+	// The first pass fills the cache, and does not count.
 	if _, err := r.parts(1, time.Now().Add(2*r.each)); err != nil {
 		return 0
 	}
@@ -177,10 +188,12 @@ func (r *reader) cached() float64 {
 // parts reads the file in equal parts at once, each in order, and returns the bytes.
 func (r *reader) parts(count int, deadline time.Time) (sum int64, err error) {
 	var group sync.WaitGroup
-	var mu sync.Mutex
+	var mu sync.Mutex // guards sum and err
+	// Whole bytes: a rest of less than count bytes is not read.
 	part := r.t.size / int64(count)
 	for i := range count {
 		group.Go(func() {
+			// Each reader stops at the deadline, and counts what it has.
 			n, cause := r.part(int64(i)*part, part, deadline)
 			mu.Lock()
 			defer mu.Unlock()
@@ -196,6 +209,7 @@ func (r *reader) parts(count int, deadline time.Time) (sum int64, err error) {
 
 // part reads one part in order.
 func (r *reader) part(at, size int64, deadline time.Time) (n int64, err error) {
+	// A descriptor of its own has a read-ahead of its own, as another program would.
 	f, err := r.t.reopen()
 	if err != nil {
 		return 0, err
@@ -204,6 +218,7 @@ func (r *reader) part(at, size int64, deadline time.Time) (n int64, err error) {
 	if _, err := f.Seek(at, io.SeekStart); err != nil {
 		return 0, err
 	}
+	// Reads of 1 MiB: what cp, dd bs=1M and xrdcp do in order of size.
 	buffer := make([]byte, block)
 	for n < size && time.Now().Before(deadline) && r.ctx.Err() == nil {
 		m, err := f.Read(buffer[:min(block, size-n)])
@@ -216,7 +231,8 @@ func (r *reader) part(at, size int64, deadline time.Time) (n int64, err error) {
 }
 
 // device measures direct reads of the device of a file system: of the blocks that the file has, where the file system tells them.
-func (v *observer) device(r reader, d *doctor.Disk, f *doctor.Filesystem, parts []extent) {
+func (v storage) device(r reader, d *doctor.Disk, f *doctor.Filesystem, parts []extent) {
+	// Read-only, so that no mistake here can harm the disk.
 	dev, err := os.OpenFile(filepath.Clean(f.Source), os.O_RDONLY|unix.O_DIRECT, 0)
 	if err != nil {
 		remedy := "run it as root"
@@ -227,6 +243,7 @@ func (v *observer) device(r reader, d *doctor.Disk, f *doctor.Filesystem, parts 
 		return
 	}
 	defer func() { _ = dev.Close() }()
+	// The same blocks as the file: disks are faster at their beginning than at their end.
 	places := chunks(parts, r.t.size)
 	d.Direct = r.best(func(deadline time.Time) (int64, error) {
 		return eachBlock(r.ctx, int64(len(places))*block, deadline, depth, func(b []byte, at int64) error {
@@ -234,7 +251,4 @@ func (v *observer) device(r reader, d *doctor.Disk, f *doctor.Filesystem, parts 
 			return err
 		})
 	})
-	if n, _ := host.Number(v.Root, "sys/block/"+d.Name+"/size"); n == 0 {
-		d.Direct = 0
-	}
 }

@@ -16,6 +16,7 @@ import (
 
 // memory reads what memory there is.
 func (v *observer) memory() {
+	// What programs can have without swapping is what matters, not what is free.
 	if m, err := host.ReadMemory(v.Root); err == nil {
 		v.s.Memory.Total, v.s.Memory.Available = m.Total, m.Available
 	}
@@ -30,12 +31,14 @@ func (v *observer) memory() {
 
 // clock asks the kernel whether something keeps its clock right.
 func (v *observer) clock() {
+	// A request that changes nothing: Modes is 0.
 	var t unix.Timex
 	state, err := unix.Adjtimex(&t)
 	if err != nil {
 		v.unseen("state of the clock", err.Error(), "")
 		return
 	}
+	// The kernel keeps the error that the service last told it, and lets it grow.
 	v.s.Clock = doctor.Clock{Synchronised: state != unix.TIME_ERROR && t.Status&unix.STA_UNSYNC == 0, Error: time.Duration(t.Maxerror) * time.Microsecond}
 	if !v.s.Clock.Synchronised {
 		v.unseen("accuracy of the clock", "no NTP service told the kernel", "systemctl enable --now chronyd; with a cluster at --url its clock is compared")
@@ -49,6 +52,7 @@ func (v *observer) limits() {
 		return
 	}
 	l := &v.s.Limits
+	// In a recorded tree the first process stands for all.
 	self, err := fs.Self()
 	if v.Root != "/" {
 		self, err = fs.Proc(1)
@@ -65,17 +69,20 @@ func (v *observer) limits() {
 		}
 	}
 	v.group()
+	// Servers of Hemera that run here; their descriptors are visible to their user and to root.
 	all, err := fs.AllProcs()
 	if err != nil {
 		return
 	}
 	for _, p := range all {
+		// A command of a user, such as this one, is no server.
 		name, _ := p.Comm()
 		line, _ := p.CmdLine()
 		server := len(line) > 1 && slices.ContainsFunc(line[1:], func(w string) bool { return w == "up" || w == "manager" || w == "node" })
 		if name != "hemera" || !server || len(l.Processes) == 64 {
 			continue
 		}
+		// Processes end while they are looked at.
 		open, err := p.FileDescriptorsLen()
 		have, cause := p.Limits()
 		if err == nil && cause == nil {
@@ -90,18 +97,20 @@ func bounded(n uint64) int64 { return int64(min(n, math.MaxInt64)) } // #nosec G
 // group reads the memory of this control group, of version 2 or else 1.
 func (v *observer) group() {
 	text, _ := host.Text(v.Root, "proc/self/cgroup")
+	// Hybrid systems list both versions; the one that has the memory controller counts.
 	l := &v.s.Limits
 	for line := range strings.Lines(text) {
+		// number:controllers:path
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) != 3 {
 			continue
 		}
 		switch {
-		case parts[1] == "memory":
+		case parts[1] == "memory": // version 1
 			at := path.Join("sys/fs/cgroup/memory", parts[2])
 			v.groupMemory(at+"/memory.limit_in_bytes", at+"/memory.usage_in_bytes", at+"/memory.stat", "total_cache")
 			l.Killed = v.killed(at + "/memory.oom_control")
-		case parts[0] == "0" && l.MemoryMax == 0:
+		case parts[0] == "0" && l.MemoryMax == 0: // version 2
 			at := path.Join("sys/fs/cgroup", parts[2])
 			v.groupMemory(at+"/memory.max", at+"/memory.current", at+"/memory.stat", "file")
 			l.Killed = max(l.Killed, v.killed(at+"/memory.events"))
@@ -111,6 +120,7 @@ func (v *observer) group() {
 
 // groupMemory reads a limit and what is used of it without the page cache, which the kernel takes back by itself.
 func (v *observer) groupMemory(limit, used, stat, cache string) {
+	// The root group has no such files, and is bounded by the machine.
 	most, ok := host.Number(v.Root, limit)
 	now, known := host.Number(v.Root, used)
 	if !ok || !known || most <= 0 || v.s.Memory.Total > 0 && most > v.s.Memory.Total {

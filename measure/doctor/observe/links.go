@@ -14,10 +14,12 @@ import (
 )
 
 // links describes the interfaces that are up, and what TCP may use.
-func (v *observer) links() {
+func (v network) links() {
+	// Those that are up, without the loopback.
 	for _, l := range v.s.Machine.Links {
 		dir := "sys/class/net/" + l.Name
 		link := doctor.Link{Name: l.Name, Speed: l.Speed, MTU: l.MTU, Half: host.Line(v.Root, dir+"/duplex") == "half", NUMANode: -1, Since: v.packets(l.Name)}
+		// Bridges, bonds and tunnels have no device of their own.
 		_, err := os.Stat(filepath.Join(v.Root, dir, "device"))
 		link.Virtual = err != nil
 		if n, ok := host.Number(v.Root, dir+"/device/numa_node"); ok {
@@ -29,11 +31,13 @@ func (v *observer) links() {
 			}
 		}
 		link.Interrupts = v.interrupts(l.Name)
+		// Virtual cards often have no speed; rules that need one are silent then.
 		if l.Speed == 0 && !link.Virtual {
 			v.unseen("speed of "+l.Name, "its driver does not tell", "")
 		}
 		v.s.Links = append(v.s.Links, link)
 	}
+	// Each is a triple: least, default, most.
 	n := &v.s.Network
 	n.ReceiveMax, n.SendMax = lastNumber(host.Line(v.Root, "proc/sys/net/ipv4/tcp_rmem")), lastNumber(host.Line(v.Root, "proc/sys/net/ipv4/tcp_wmem"))
 	n.NoScaling = host.Line(v.Root, "proc/sys/net/ipv4/tcp_window_scaling") == "0"
@@ -50,7 +54,8 @@ func lastNumber(text string) int64 {
 }
 
 // packets reads the counters of an interface. Packets of unknown protocols, which rx_dropped has too, are no loss.
-func (v *observer) packets(name string) doctor.Packets {
+func (v network) packets(name string) doctor.Packets {
+	// Drivers count differently; what the kernel sums up is comparable.
 	count := func(file string) uint64 {
 		n, _ := host.Number(v.Root, "sys/class/net/"+name+"/statistics/"+file)
 		return uint64(max(0, n)) // #nosec G115 -- not negative
@@ -62,9 +67,10 @@ func (v *observer) packets(name string) doctor.Packets {
 }
 
 // linksAgain completes the links with what happened since they were read.
-func (v *observer) linksAgain() {
+func (v network) linksAgain() {
 	for i := range v.s.Links {
 		l := &v.s.Links[i]
+		// The difference is of this measurement alone.
 		now := v.packets(l.Name)
 		l.During = doctor.Packets{
 			Received: grown(now.Received, l.Since.Received), Sent: grown(now.Sent, l.Since.Sent), BadReceived: grown(now.BadReceived, l.Since.BadReceived),
@@ -77,11 +83,12 @@ func (v *observer) linksAgain() {
 func grown(after, before uint64) uint64 { return after - min(after, before) }
 
 // interrupts sums the interrupts of a link by core. The kernel lists the numbers of PCI devices, and names the others after the link.
-func (v *observer) interrupts(name string) []uint64 {
+func (v network) interrupts(name string) []uint64 {
 	fs, ok := v.proc()
 	if !ok {
 		return nil
 	}
+	// The file is the same for all processes.
 	p, err := fs.Proc(1)
 	if err != nil {
 		return nil
@@ -90,8 +97,9 @@ func (v *observer) interrupts(name string) []uint64 {
 	if err != nil {
 		return nil
 	}
+	// A card with several queues has an interrupt for each.
 	numbers := host.Names(v.Root, "sys/class/net/"+name+"/device/msi_irqs")
-	var sum []uint64
+	var sum []uint64 // by core
 	for number, line := range all {
 		words := strings.Fields(line.Info + " " + line.Devices)
 		own := len(words) > 0 && (words[len(words)-1] == name || strings.HasPrefix(words[len(words)-1], name+"-"))
@@ -110,12 +118,13 @@ func (v *observer) interrupts(name string) []uint64 {
 }
 
 // coalescing asks ethtool how long fast links wait before they interrupt.
-func (v *observer) coalescing(ctx context.Context) {
+func (v network) coalescing(ctx context.Context) {
 	for i := range v.s.Links {
 		l := &v.s.Links[i]
 		if l.Virtual || float64(l.Speed) < 10e9/8 {
 			continue
 		}
+		// The kernel has this only by ioctl or netlink; the program knows both.
 		out, missing := program(ctx, "ethtool", "-c", l.Name)
 		if missing {
 			v.unseen("interrupt coalescing of "+l.Name, "ethtool is not installed", "apt install ethtool")
@@ -127,6 +136,7 @@ func (v *observer) coalescing(ctx context.Context) {
 
 // parseCoalesce parses the text of ethtool -c. nil if the driver tells nothing.
 func parseCoalesce(text string) *doctor.Delay {
+	// Lines are "rx-usecs: 8" or "Adaptive RX: on  TX: off"; n/a is what a driver does not have.
 	var d doctor.Delay
 	found := false
 	for l := range strings.Lines(text) {

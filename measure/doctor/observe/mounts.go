@@ -15,9 +15,9 @@ import (
 
 // mount is a line of mountinfo.
 type mount struct {
-	at, kind, source string
-	device           string // MAJOR:MINOR
-	options          []string
+	at, kind, source string   // where, which file system, from which device
+	device           string   // MAJOR:MINOR
+	options          []string // of the mount and of the file system, sorted
 }
 
 // parseMounts parses the text of /proc/self/mountinfo. Lines that are none are left out. The later of two mounts at one place hides
@@ -29,6 +29,7 @@ func parseMounts(text string) (list []mount) {
 		if !ok || len(h) < 6 || len(t) < 3 {
 			continue
 		}
+		// ID parent device root at options… - kind source options
 		m := mount{at: unescape(h[4]), device: h[2], kind: t[0], source: unescape(t[1]), options: slices.Concat(strings.Split(h[5], ","), strings.Split(t[2], ","))}
 		// Options of the mount and of the file system repeat each other.
 		slices.Sort(m.options)
@@ -46,7 +47,7 @@ func unescape(s string) string {
 
 // local keeps one mount of each file system that is on a disk of this machine and may hold data.
 func local(list []mount) (kept []mount) {
-	seen := map[string]bool{}
+	seen := map[string]bool{} // devices: a bind mount shows a file system twice
 	for _, m := range list {
 		data := strings.HasPrefix(m.source, "/dev/") && !strings.HasPrefix(m.source, "/dev/loop") && !strings.HasPrefix(m.source, "/dev/zram")
 		// Images of packages, and the partition that firmware reads.
@@ -63,6 +64,7 @@ func local(list []mount) (kept []mount) {
 func holding(list []mount, dir string) (best mount, ok bool) {
 	for _, m := range list {
 		inside := dir == m.at || strings.HasPrefix(dir, strings.TrimSuffix(m.at, "/")+"/")
+		// The longest is the innermost; of equals the later one hides the earlier.
 		if inside && len(m.at) >= len(best.at) {
 			best, ok = m, true
 		}
@@ -71,15 +73,18 @@ func holding(list []mount, dir string) (best mount, ok bool) {
 }
 
 // filesystems adds the file systems to observe and their disks.
-func (v *observer) filesystems() {
+func (v storage) filesystems() {
+	// The table of this process: it may be in a mount namespace of its own.
 	text, err := host.Text(v.Root, "proc/self/mountinfo")
 	if err != nil {
 		v.unseen("file systems", "the kernel does not show what is mounted", "")
 		return
 	}
 	all := parseMounts(text)
+	// Without directories, whatever may hold data.
 	if len(v.Dirs) == 0 {
 		for _, m := range local(all) {
+			// Measured at its mount point.
 			v.addFilesystem(m, m.at)
 		}
 		if len(v.s.Filesystems) == 0 {
@@ -88,6 +93,7 @@ func (v *observer) filesystems() {
 		return
 	}
 	for _, dir := range v.Dirs {
+		// Links are followed: the file system at their end is measured.
 		real, err := filepath.EvalSymlinks(dir)
 		if err == nil {
 			real, err = filepath.Abs(real)
@@ -102,13 +108,15 @@ func (v *observer) filesystems() {
 }
 
 // addFilesystem adds a file system, which is measured at a directory of it, and its disk.
-func (v *observer) addFilesystem(m mount, at string) {
+func (v storage) addFilesystem(m mount, at string) {
 	f := doctor.Filesystem{Path: at, Type: m.kind, Source: m.source, Options: m.options}
+	// The disk below a partition: settings of queues are of whole disks.
 	var major, minor uint32
 	if _, err := fmt.Sscanf(m.device, "%d:%d", &major, &minor); err == nil {
 		f.Disk, _ = host.DiskNumbered(v.Root, major, minor)
 	}
 	if v.Root == "/" {
+		// btrfs has device numbers that are no device.
 		if f.Disk == "" {
 			f.Disk, _ = host.DiskOf(at)
 		}
@@ -123,6 +131,7 @@ func (v *observer) addFilesystem(m mount, at string) {
 			f.Files, f.FilesLeft = 0, 0
 		}
 	}
+	// Other file systems do not count, or stop at the first error.
 	if m.kind == "ext4" {
 		f.Errors, _ = host.Number(v.Root, "sys/fs/ext4/"+filepath.Base(m.source)+"/errors_count")
 	}
@@ -138,13 +147,15 @@ func unlimited(kind string) bool {
 }
 
 // disk describes a disk and how its requests are queued.
-func (v *observer) disk(name string) doctor.Disk {
+func (v storage) disk(name string) doctor.Disk {
 	dir := "sys/block/" + name
 	kib := func(file string) int64 {
 		n, _ := host.Number(v.Root, dir+"/queue/"+file)
 		return n << 10
 	}
+	// Sizes are in KiB in these files.
 	d := doctor.Disk{Device: host.ReadDevice(v.Root, name), MaxRequest: kib("max_sectors_kb"), MaxRequestOfHW: kib("max_hw_sectors_kb"), NUMANode: -1}
+	// The node of the controller, which NVMe has one directory further up.
 	if n, ok := host.Number(v.Root, dir+"/device/device/numa_node"); ok {
 		d.NUMANode = int(n)
 	}

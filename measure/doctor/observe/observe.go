@@ -33,26 +33,36 @@ const (
 // budget bounds the time of all file systems together. With many disks each gets less.
 const budget = 75 * time.Second
 
-// observer takes one snapshot.
+// observer takes one snapshot. Its own methods see the processor, memory, clock and limits. Only the goroutine of Take uses it: measurements
+// have goroutines of their own, and return figures.
 type observer struct {
 	Options
-	s     *doctor.Snapshot
-	total int // steps
-	done  int
+	s     *doctor.Snapshot // what is seen so far
+	total int              // steps, for the progress
+	done  int              // of them
 }
+
+// storage is the observer of disks and file systems.
+type storage struct{ *observer }
+
+// network is the observer of interfaces and TCP.
+type network struct{ *observer }
 
 // Take takes a snapshot. What cannot be seen is in Snapshot.Unseen; Take fails only when ctx ends.
 func Take(ctx context.Context, o Options) (*doctor.Snapshot, error) {
 	if o.Progress == nil {
 		o.Progress = func(string, int, int, string) {}
 	}
+	// What is the same for all levels comes first, because rules and measurements ask for it.
 	m := host.Describe(o.Root, "local")
 	v := &observer{Options: o, s: &doctor.Snapshot{Schema: doctor.Schema, Taken: time.Now().UTC().Truncate(time.Second), Version: o.Version, Machine: m}}
+	// A recorded tree has no devices: figures of this machine do not belong to it.
 	live := o.Root == "/"
-	v.filesystems()
+	disks, net := storage{v}, network{v}
+	disks.filesystems()
 	v.total = len(v.s.Filesystems) + 4
 	// Counters of the network are read before and after everything else.
-	v.links()
+	net.links()
 	before := v.segments()
 	v.processor()
 	v.memory()
@@ -61,17 +71,19 @@ func Take(ctx context.Context, o Options) (*doctor.Snapshot, error) {
 		v.clock()
 		v.step("processor and memory")
 		v.cores(ctx)
-		v.files(ctx)
-		v.together(ctx)
+		disks.files(ctx)
+		disks.together(ctx)
 		v.step("TCP of this machine")
-		v.local(ctx)
-		v.smart(ctx)
+		net.local(ctx)
+		net.coalescing(ctx)
+		disks.smart(ctx)
 		if o.Cluster != nil {
 			v.step("path to the cluster")
 			v.s.Cluster = o.Cluster.probe(ctx)
 		}
 	}
-	v.linksAgain()
+	net.linksAgain()
+	// Retransmits of all programs: a lossy link shows even if the cluster was not asked.
 	after := v.segments()
 	v.s.Network.Segments, v.s.Network.Retransmits = after[0]-before[0], after[1]-before[1]
 	return v.s, ctx.Err()
@@ -100,6 +112,7 @@ func (v *observer) segments() (n [2]uint64) {
 	if !ok {
 		return n
 	}
+	// Received segments tell of the other side's losses, which it sees itself.
 	p, err := fs.Proc(1) // the counters are of the network namespace, and the first process is in every tree
 	if v.Root == "/" {
 		p, err = fs.Self()
@@ -119,6 +132,7 @@ func program(ctx context.Context, name string, args ...string) (out []byte, miss
 	if _, err := exec.LookPath(name); err != nil {
 		return nil, true
 	}
+	// A disk that fails may let smartctl wait for minutes.
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	out, _ = exec.CommandContext(ctx, name, args...).Output() // #nosec G204 -- the names are fixed

@@ -13,17 +13,18 @@ import (
 )
 
 // smart asks each disk for its own assessment. Disks of a hypervisor have none.
-func (v *observer) smart(ctx context.Context) {
-	v.coalescing(ctx)
+func (v storage) smart(ctx context.Context) {
 	if v.s.Machine.Virtual != "" {
 		v.unseen("health of disks (SMART)", "the machine is virtual: its host sees the disks", "")
 		return
 	}
 	for i := range v.s.Disks {
 		d := &v.s.Disks[i]
+		// Devices made of others: their members answer, and are not known here.
 		if strings.HasPrefix(d.Name, "dm-") || strings.HasPrefix(d.Name, "md") || strings.HasPrefix(d.Name, "loop") {
 			continue
 		}
+		// Health and attributes only: no test is started.
 		out, missing := program(ctx, "smartctl", "-j", "-H", "-A", "/dev/"+d.Name)
 		if missing {
 			v.unseen("health of disks (SMART)", "smartctl is not installed", "apt install smartmontools")
@@ -37,6 +38,7 @@ func (v *observer) smart(ctx context.Context) {
 
 // parseSmart parses what smartctl -j -H -A prints. nil if it has no assessment.
 func parseSmart(out []byte) *doctor.Smart {
+	// The names are those of smartctl, for disks of both kinds.
 	var a struct {
 		Status *struct{ Passed bool } `json:"smart_status"`
 		Table  struct {
@@ -53,15 +55,16 @@ func parseSmart(out []byte) *doctor.Smart {
 		} `json:"nvme_smart_health_information_log"`
 		Power struct{ Hours int64 } `json:"power_on_time"`
 	}
+	// Without rights, smartctl prints why, and no status.
 	if json.Unmarshal(out, &a) != nil || a.Status == nil {
 		return nil
 	}
 	s := &doctor.Smart{Passed: a.Status.Passed, MediaErrors: a.NVMe.MediaErrors, Used: a.NVMe.Used, Hours: a.Power.Hours}
 	for _, row := range a.Table.Rows {
 		switch row.ID { // the numbers of the ATA attributes
-		case 5:
+		case 5: // sectors replaced by spare ones
 			s.Reallocated = row.Raw.Value
-		case 197:
+		case 197: // sectors that could not be read, not yet replaced
 			s.Pending = row.Raw.Value
 		}
 	}
@@ -69,8 +72,9 @@ func parseSmart(out []byte) *doctor.Smart {
 }
 
 // together reads all disks at the same time: what is shared between them shows. Without root's rights it does nothing.
-func (v *observer) together(ctx context.Context) {
+func (v storage) together(ctx context.Context) {
 	var open []*os.File
+	// Devices stay open until the end, so that all can begin together.
 	defer func() {
 		for _, f := range open {
 			_ = f.Close()
@@ -84,10 +88,12 @@ func (v *observer) together(ctx context.Context) {
 			open = append(open, f)
 		}
 	}
+	// One disk shares the bus with nobody.
 	if len(open) < 2 {
 		return
 	}
 	v.step("%d disks at once", len(open))
+	// All begin at the same moment, so that none has the bus for itself.
 	began := time.Now()
 	sums := make(chan int64, len(open))
 	for _, f := range open {
@@ -96,12 +102,13 @@ func (v *observer) together(ctx context.Context) {
 				_, err := f.ReadAt(b, at)
 				return err
 			})
-			if err != nil {
+			if err != nil { // the sum is too low then, and no finding says why
 				n = 0
 			}
 			sums <- n
 		}()
 	}
+	// A channel in place of a lock: each disk sends its bytes once.
 	for range open {
 		v.s.Together += float64(<-sums)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // local measures TCP of this machine to itself: what its kernel and cores can move, without a network.
-func (v *observer) local(ctx context.Context) {
+func (v network) local(ctx context.Context) {
 	n := &v.s.Network
 	one, err := loopback(ctx, 1, v.For)
 	if err != nil {
@@ -19,6 +19,7 @@ func (v *observer) local(ctx context.Context) {
 		return
 	}
 	n.Local, n.LocalCount = one, max(2, min(runtime.GOMAXPROCS(0), 8))
+	// The first worked, so this one does.
 	n.LocalMany, _ = loopback(ctx, n.LocalCount, v.For)
 }
 
@@ -29,8 +30,10 @@ func loopback(ctx context.Context, count int, d time.Duration) (float64, error) 
 		return 0, err
 	}
 	defer func() { _ = listener.Close() }()
+	// Received bytes count: those that are sent may still be in buffers.
 	var bytes atomic.Int64
 	var group sync.WaitGroup
+	// The receivers. A connection that is refused ends the wait.
 	group.Go(func() {
 		for range count {
 			c, err := listener.Accept()
@@ -59,6 +62,7 @@ func loopback(ctx context.Context, count int, d time.Duration) (float64, error) 
 			_ = listener.Close() // ends the wait for the others
 			break
 		}
+		// A receiver that is gone must not hold the sender.
 		_ = c.SetDeadline(end.Add(time.Second))
 		group.Go(func() { send(c, end) })
 	}
@@ -69,6 +73,7 @@ func loopback(ctx context.Context, count int, d time.Duration) (float64, error) 
 // send writes to a connection until the time is over, and closes it.
 func send(c io.WriteCloser, end time.Time) {
 	defer func() { _ = c.Close() }()
+	// Large writes: system calls are not what is measured.
 	buffer := make([]byte, 256<<10)
 	for time.Now().Before(end) {
 		if _, err := c.Write(buffer); err != nil {

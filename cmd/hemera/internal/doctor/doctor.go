@@ -19,12 +19,12 @@ import (
 
 // examination is one run of the command.
 type examination struct {
-	e      *cli.Env
-	o      observe.Options
-	size   string // of the temporary files, as given
-	from   string // a snapshot to judge, in place of this machine
-	save   string // where the snapshot goes
-	report doctor.Report
+	e      *cli.Env        // streams and the cluster's URL
+	o      observe.Options // from the flags
+	size   string          // of the temporary files, as given
+	from   string          // a snapshot to judge, in place of this machine
+	save   string          // where the snapshot goes
+	report doctor.Report   // what the snapshot means
 
 	mu   sync.Mutex // guards line
 	line string     // the present progress line
@@ -53,6 +53,7 @@ a hint where only published measurements show a cost. docs/doctor.md has a secti
   hemera doctor --from node7.json               judge it there`,
 		RunE: func(c *cobra.Command, _ []string) error { return x.run(c) },
 	}
+	// What is measured, then where the snapshot goes or comes from.
 	f := c.Flags()
 	f.StringArrayVar(&x.o.Dirs, "dir", nil, "measure the file system of this `directory`; may be repeated (default: all on local disks)")
 	f.StringVar(&x.size, "size", "256MiB", "`size` of the temporary file, at most 512MiB")
@@ -70,6 +71,7 @@ func (x *examination) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	// Kept before it is judged: a mistake in a rule must not lose what was seen.
 	if x.save != "" {
 		if err := write(x.save, s); err != nil {
 			return err
@@ -81,9 +83,11 @@ func (x *examination) run(c *cobra.Command) error {
 
 // snapshot is that of the file, or of this machine.
 func (x *examination) snapshot(c *cobra.Command) (*doctor.Snapshot, error) {
+	// Of another machine, or of another day.
 	if x.from != "" {
 		return read(x.from)
 	}
+	// Bounds: a file that is too small tells of caches only, a large one is a burden.
 	const largest = 512 << 20
 	size, ok := cli.ParseSize(x.size, largest)
 	if !ok || size < 16<<20 {
@@ -101,6 +105,7 @@ func (x *examination) snapshot(c *cobra.Command) (*doctor.Snapshot, error) {
 		}
 		x.o.Cluster = cluster
 	}
+	// It takes some seconds for each disk; a person wants to see that it works.
 	stop := x.e.Follow(x.drawn)
 	defer stop()
 	return observe.Take(c.Context(), x.o)
@@ -108,10 +113,12 @@ func (x *examination) snapshot(c *cobra.Command) (*doctor.Snapshot, error) {
 
 // cluster is how to ask the cluster that the user named.
 func (x *examination) cluster() (*observe.Cluster, error) {
+	// A unix socket is no path of a network.
 	u, err := x.e.DataURL()
 	if err != nil {
 		return nil, err
 	}
+	// Asked when its turn comes: the manager may be slow, and the measurements are not to wait.
 	version := func(ctx context.Context) (string, error) {
 		m, err := x.e.Manager()
 		if err != nil {
@@ -140,6 +147,7 @@ func (x *examination) drawn() string {
 
 // write writes a snapshot to a file.
 func write(path string, s *doctor.Snapshot) error {
+	// Indented: people read it before they send it to somebody.
 	data, err := json.MarshalIndent(s, "", " ")
 	if err == nil {
 		err = os.WriteFile(path, append(data, '\n'), 0o644) // #nosec G306 -- it is to be read
@@ -149,6 +157,7 @@ func write(path string, s *doctor.Snapshot) error {
 
 // read reads a snapshot. Invalid if it is none, or of a later schema.
 func read(path string) (*doctor.Snapshot, error) {
+	// Nothing is kept open: a snapshot is read whole.
 	f, err := os.Open(path) // #nosec G304 -- the user names it
 	if err != nil {
 		return nil, errs.Wrap(err, "hemera.Doctor", path)

@@ -10,11 +10,13 @@ import (
 
 // show prints the report: the levels, the narrowest, what was found, and what this machine does not show.
 func (x *examination) show(s *doctor.Snapshot) error {
+	// Programs get all kinds in one list; people get a table and text.
 	r := x.report
 	if x.e.ForPrograms() {
 		return x.e.Printer().List(nil, records(s, r))
 	}
 	fmt.Fprintf(x.e.Out, "%s\n\n", x.e.Visible(machine(s)))
+	// The last column may go where a terminal is narrow.
 	columns := []output.Column{{Title: "LEVEL", Key: "level"}, {Title: "OF", Key: "subject"}, {Title: "RATE", Key: "text"}, {Title: "MEASURED AS", Key: "how", Wide: 1}}
 	var levels []output.Record
 	for _, l := range r.Levels {
@@ -29,6 +31,7 @@ func (x *examination) show(s *doctor.Snapshot) error {
 
 // machine is the machine in a line.
 func machine(s *doctor.Snapshot) string {
+	// The parts that decide what to expect of it.
 	m := s.Machine
 	parts := []string{m.Name, m.CPU, output.Count(int64(m.Cores), "core"), doctor.SizeText(float64(m.Memory)), m.System, "Linux " + m.Kernel}
 	if m.Virtual != "" {
@@ -40,13 +43,16 @@ func machine(s *doctor.Snapshot) string {
 // text is what follows the table.
 func text(r doctor.Report) string {
 	var b strings.Builder
+	// The verdict stands right behind the figures that it comes from.
 	if n := r.Narrow; n.Level != "" {
 		fmt.Fprintf(&b, "\nnarrowest: %s\n", n.Why)
 	}
 	if len(r.Findings) == 0 {
 		b.WriteString("\nnothing is wrong\n")
 	}
+	// The worst come first, each with what to do.
 	for _, f := range r.Findings {
+		// Findings about the machine as a whole have no subject.
 		subject := ""
 		if f.Subject != "" {
 			subject = " of " + f.Subject
@@ -56,6 +62,7 @@ func text(r doctor.Report) string {
 			fmt.Fprintf(&b, "  gain: %s\n", f.Gain)
 		}
 	}
+	// Last, and not as a fault: what nobody could see here.
 	for i, u := range r.Unseen {
 		if i == 0 {
 			b.WriteString("\nnot visible here:\n")
@@ -79,6 +86,7 @@ func records(s *doctor.Snapshot, r doctor.Report) []output.Record {
 		list = append(list, output.Record{{Key: "kind", Value: "narrowest"}, {Key: "level", Value: n.Level}, {Key: "subject", Value: n.Subject}, {Key: "rate", Value: n.Rate}, {Key: "text", Value: n.Why}})
 	}
 	for _, f := range r.Findings {
+		// All findings have the same keys, so that scripts need no tests.
 		fix := doctor.Fix{}
 		if f.Fix != nil {
 			fix = *f.Fix
@@ -97,6 +105,7 @@ func records(s *doctor.Snapshot, r doctor.Report) []output.Record {
 
 // level is the record of a level. One without a rate has figures in its words.
 func level(l doctor.Level) output.Record {
+	// A table shows a dash for an empty text.
 	text := ""
 	if l.Rate > 0 {
 		text = doctor.RateText(l.Rate)
