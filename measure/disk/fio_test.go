@@ -13,12 +13,15 @@ import (
 	"hemera/errs"
 )
 
+// The numbers were read in the files by eye.
 func TestRecordedReportsAreRead(t *testing.T) {
 	for file, want := range map[string]outcome{
 		"fio-3.33-read.json": {read: flow{330301440, 315, 1090103762, 1039.60396, 3620864e-9, 5210112e-9}, took: 303 * time.Millisecond,
 			cpu: 16 * time.Millisecond}, // 1.331115 % of 1.202 s
 		"fio-3.33-both.json": {read: flow{67108864, 64, 1082401032, 1032.258065, 252928e-9, 22151168e-9}, written: flow{67108864, 64, 1048576000, 1000, 218112e-9, 4358144e-9},
 			took: 64 * time.Millisecond, cpu: 37 * time.Millisecond}, // 17.70335 % of 0.209 s
+		"fio-3.42-both.json": {read: flow{67108864, 64, 1137438372, 1084.745763, 119296e-9, 15925248e-9}, written: flow{67108864, 64, 1100145311, 1049.180328, 226304e-9, 1974272e-9},
+			took: 61 * time.Millisecond, cpu: 28 * time.Millisecond}, // 14.285714 % of 0.196 s
 		"fio-3.33-randwrite.json": {written: flow{65142784, 15904, 216421209, 52837.209302, 72192e-9, 136192e-9}, took: 301 * time.Millisecond, cpu: 169 * time.Millisecond},
 		"fio-3.33-note.txt":       {read: flow{8900608, 2173, 88124831, 21514.851485, 44800e-9, 92672e-9}, took: 101 * time.Millisecond, cpu: 40 * time.Millisecond},
 	} {

@@ -37,7 +37,7 @@ const (
 	blockSequential = 1 << 20 // bytes of a request
 	blockRandom     = 4 << 10
 	blockSweep      = 128 << 10 // smaller than any read-ahead of the sweep: what arrives at the device is the kernel's choice
-	streamsMax      = 1024 // threads of fio
+	streamsMax      = 1024      // threads of fio
 )
 
 // ReadAheads returns the sizes of source E's sweep: 128 KiB to 64 MiB, each twice the one before.

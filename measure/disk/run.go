@@ -162,6 +162,9 @@ func (r *run) step(ctx context.Context, s step) error {
 	}
 	end(got.read.bytes+got.written.bytes, got.read.ops+got.written.ops)
 	r.add(s, got)
+	if s.readAhead > 0 && host.ReadDevice("/", s.places[0].block).ReadAhead != s.readAhead {
+		r.rec.Note("Another program changed the read-ahead of %s during the sweep.", s.places[0].block)
+	}
 	if readings != nil {
 		r.addBlock(s, <-readings, got.took)
 	}
@@ -250,4 +253,3 @@ func (r *run) addBlock(s step, list []reading, took time.Duration) {
 		r.rec.Add(result.Measure{Name: m.name, Labels: labels, Unit: m.unit, Samples: []float64{m.value}})
 	}
 }
-

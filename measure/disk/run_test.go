@@ -35,6 +35,7 @@ func TestDirectoriesAreMeasuredAndLeftAsTheyWere(t *testing.T) {
 	a, b, out := t.TempDir(), t.TempDir(), t.TempDir()
 	rec := result.NewRecorder(out, "disk", nil)
 	o := small(a, b)
+	o.Streams, o.Iterations = []int{2}, 1
 	if err := disk.Run(t.Context(), o, rec); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,8 @@ func TestADeviceIsWrittenOnlyIfNamed(t *testing.T) {
 	if err := disk.Run(t.Context(), o, rec); err != nil {
 		t.Fatal(err)
 	}
-	if n := zeros(t, file); n > 1<<20 {
+	// Options.Size of it are written; one byte in 256 of random data is zero.
+	if n := zeros(t, file); n > 9<<20 {
 		t.Errorf("%d bytes are still zero after writes", n)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 func TestVersions(t *testing.T) {
 	for text, want := range map[string]string{
-		"fio-3.33\n":                                 "3.33",
+		"fio-3.33\n": "3.33",
 		"iperf 3.12 (cJSON 1.7.15)\nLinux vm 6.18.1": "3.12",
 		"fio-3.36-13-g2f4c\n":                        "3.36-13-g2f4c",
 		"mystery, second edition\nmore\n":            "mystery, second edition",
@@ -60,7 +60,7 @@ func TestOutputIsBounded(t *testing.T) {
 // A program and its child wait for ever. Both hold a pipe, which is closed when neither is left.
 func TestTheEndOfTheContextEndsTheWholeGroup(t *testing.T) {
 	for name, script := range map[string]string{
-		"obeys SIGTERM":              `sleep 1000 & echo ready >alive; wait`,
+		"obeys SIGTERM":             `sleep 1000 & echo ready >alive; wait`,
 		"the child ignores SIGTERM": `(trap "" TERM; echo ready >alive; while :; do sleep 1; done) & wait`,
 	} {
 		t.Run(name, func(t *testing.T) {
