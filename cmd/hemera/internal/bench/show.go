@@ -32,6 +32,9 @@ func (s *session) show() error {
 		return err
 	}
 	for _, l := range s.run.Levels {
+		for _, n := range l.Notes {
+			fmt.Fprintf(s.e.Out, "%s: %s\n", l.Name, n)
+		}
 		for _, k := range l.Skipped {
 			fmt.Fprintf(s.e.Out, "not measured: %s: %s (%s)%s\n", k.What, k.Why, l.Name, prefixed("; ", k.Remedy))
 		}
