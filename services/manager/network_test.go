@@ -92,7 +92,9 @@ func TestANodeThatLosesGetsLess(t *testing.T) {
 			t.Errorf("before: %v of the new files", got)
 		}
 		loses.Store(90)
-		r.until("suspected", 3*time.Minute, func() bool { return named() && strings.Contains(r.reasons(hemera.WhyNetwork, "2"), "3 of 3 paths lose") })
+		r.until("suspected", 3*time.Minute, func() bool {
+			return named() && strings.Contains(r.reasons(hemera.WhyNetwork, "2"), "3 of 3 paths lose")
+		})
 		text := r.reasons(hemera.WhyNetwork, "2")
 		for _, want := range []string{"suspected, for the host, its port or its cable", "3 of 3 paths lose", "-> look at the counters of the switch", "worst path: to node"} {
 			if !strings.Contains(text, want) {
