@@ -30,10 +30,12 @@ func LoadsOf(driver string) []string {
 // drive prepares the driver: it leaves the loads that the driver can make, and reports whether there are some to measure here.
 // Other loads, and a program that is missing, are skipped.
 func (r *run) drive(ctx context.Context, at place) (ready bool, err error) {
+	// The own clients need no preparation.
 	if r.o.Driver == DriverOwn {
 		return true, nil
 	}
 	have := LoadsOf(r.o.Driver)
+	// Each load that is left out is named.
 	r.o.Loads = slices.DeleteFunc(slices.Clone(r.o.Loads), func(l string) bool {
 		if !slices.Contains(have, l) {
 			r.rec.Skip("load "+l, fmt.Sprintf("%s makes %s only", r.o.Driver, strings.Join(have, ", ")), "--driver own makes it")
@@ -48,6 +50,7 @@ func (r *run) drive(ctx context.Context, at place) (ready bool, err error) {
 
 // version runs a program that prints its version. NotFound if the program is not installed.
 func version(ctx context.Context, program string, args ...string) (string, error) {
+	// Programs are found as a shell finds them.
 	path, err := exec.LookPath(program)
 	if err != nil {
 		return "", errs.New(errs.NotFound, "load.Driver", program, "it is not installed")
@@ -56,6 +59,7 @@ func version(ctx context.Context, program string, args ...string) (string, error
 	if err != nil {
 		return "", errs.Wrap(err, "load.Driver", program)
 	}
+	// Some print to standard error, and some say more in further lines.
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	return line, nil
 }
@@ -64,16 +68,16 @@ func version(ctx context.Context, program string, args ...string) (string, error
 type copier func(c *client, ctx context.Context, o *Options, s set, i int) error
 
 // putter is what copies files to the target.
-func (o *Options) putter() copier {
-	if o.Driver == DriverXrdcp {
+func putter(driver string) copier {
+	if driver == DriverXrdcp {
 		return (*client).putXrdcp
 	}
 	return (*client).put
 }
 
 // getter is what copies files from the target.
-func (o *Options) getter() copier {
-	if o.Driver == DriverXrdcp {
+func getter(driver string) copier {
+	if driver == DriverXrdcp {
 		return (*client).getXrdcp
 	}
 	return (*client).get

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -33,8 +34,8 @@ const allTargets = "all"
 
 // interference is one run. It belongs to the goroutine of Interference.
 type interference struct {
-	run
-	groups []*group
+	run             // options, recorder and progress
+	groups []*group // one for each target, in the order of the options
 	names  []string // of the targets, in labels: each is different
 	fresh  int      // sets of files that were written
 }
@@ -43,6 +44,7 @@ type interference struct {
 // o.Iterations times. o.Loads is Read, Write or both. What is counted together ends with the first target that has done
 // its work: what the others reach without it is not interference. It removes what it made.
 func Interference(ctx context.Context, o Options, rec *result.Recorder) error {
+	// Its loads are other words than those of Run.
 	loads := o.Loads
 	o.Loads, o.Driver = nil, DriverOwn
 	if err := checkInterference(&o, loads); err != nil {
@@ -59,6 +61,7 @@ func Interference(ctx context.Context, o Options, rec *result.Recorder) error {
 	}
 	o.describe(rec, directory{root: strings.Join(i.names, " ")})
 	rec.Set("loads", strings.Join(loads, ","))
+	// Directories that were made before an error are removed, too.
 	err := i.prepare(ctx)
 	if err == nil {
 		err = i.measure(ctx, loads)
@@ -74,6 +77,7 @@ func checkInterference(o *Options, loads []string) error {
 	bad := func(subject, text string) error {
 		return errs.New(errs.Invalid, "load.Interference", subject, text)
 	}
+	// Other loads have no rate of bytes that targets could share.
 	for _, l := range loads {
 		if l != Read && l != Write {
 			return bad("--load", fmt.Sprintf("%q is neither read nor write", l))
@@ -89,14 +93,15 @@ func checkInterference(o *Options, loads []string) error {
 }
 
 // CheckInterference names the first option that makes no sense for Interference. It fails with Invalid.
-func (o *Options) CheckInterference() error {
-	c := *o
-	c.Loads, c.Driver = nil, DriverOwn
-	return checkInterference(&c, o.Loads)
+func CheckInterference(o Options) error {
+	loads := o.Loads
+	o.Loads, o.Driver = nil, DriverOwn
+	return checkInterference(&o, loads)
 }
 
 // targetNames are the targets, with a number where one is named more than once.
 func targetNames(targets []string) (names []string) {
+	// A label names one target, or the samples of two would meet in one measure.
 	for i, t := range targets {
 		name := strings.ReplaceAll(t, " ", "_") // labels are words
 		if same := slices.Index(targets, t); same != i {
@@ -110,11 +115,12 @@ func targetNames(targets []string) (names []string) {
 // prepare makes the directories of all targets. What it made before an error is in i.groups.
 func (i *interference) prepare(ctx context.Context) error {
 	for _, name := range i.o.Targets {
-		at, err := i.o.place(ctx, name)
+		place, err := i.o.place(ctx, name)
 		if err != nil {
 			return err
 		}
-		g, err := newGroup(ctx, at, newName(), rand.Uint64())
+		// A content of its own: data of another target must not pass for this one's.
+		g, err := newGroup(ctx, place, newName(), rand.Uint64())
 		if err != nil {
 			return err
 		}
@@ -126,6 +132,7 @@ func (i *interference) prepare(ctx context.Context) error {
 // measure measures all numbers of clients. Writes come first: their files are removed after each step, and those of the reads
 // stay for all of them.
 func (i *interference) measure(ctx context.Context, loads []string) error {
+	// Few clients first, as in a run of one target.
 	for _, n := range i.o.Clients {
 		if err := i.clients(ctx, n, loads); err != nil {
 			return err
@@ -136,12 +143,14 @@ func (i *interference) measure(ctx context.Context, loads []string) error {
 
 // clients measures one number of clients of each target.
 func (i *interference) clients(ctx context.Context, n int, loads []string) error {
+	// All clients are there all the time; those of a target that is not measured wait without connections in use.
 	for _, g := range i.groups {
 		defer g.leave()
 		if err := g.join(ctx, n, i.o.Transfer); err != nil {
 			return err
 		}
 	}
+	// Each step of a write has files of its own.
 	if slices.Contains(loads, Write) {
 		if err := i.direction(ctx, n, Write, func() phase {
 			i.fresh++
@@ -182,6 +191,7 @@ func (i *interference) each(of func(s set) work) work {
 	return func(ctx context.Context, c *client, n *count) error { return of(set{c.dir, "s", i.fresh})(ctx, c, n) }
 }
 
+// removeFiles removes what all groups have written so far. Their directories stay.
 func (i *interference) removeFiles(ctx context.Context) (err error) {
 	for _, g := range i.groups {
 		err = errors.Join(err, g.removeFiles(ctx))
@@ -191,9 +201,11 @@ func (i *interference) removeFiles(ctx context.Context) (err error) {
 
 // direction measures one load, and says what came of it.
 func (i *interference) direction(ctx context.Context, n int, load string, next func() phase) error {
+	// The labels of a step are these, the target and the time.
 	labels := result.Labels{"load": load, "clients": strconv.Itoa(n)}
 	ratios := make([][]float64, len(i.groups)+1) // of each target, and of all
 	for range i.o.Iterations {
+		// By time, in the order of the targets, in B/s.
 		rates := map[string][]float64{}
 		for _, when := range []string{alone, together, after} {
 			got, err := i.step(ctx, labels, when, next)
@@ -210,36 +222,41 @@ func (i *interference) direction(ctx context.Context, n int, load string, next f
 			ratios[k] = append(ratios[k], rates[together][k]/by)
 		}
 		ratios[len(i.groups)] = append(ratios[len(i.groups)], sum/sumAlone)
-		i.put("throughput", labels, allTargets, together, "B/s", sum, i.o.Limit)
+		i.put("throughput", "B/s", at(labels, allTargets, together), sum)
 	}
+	// The last one is of all targets together.
 	for k, r := range ratios {
 		name := append(slices.Clone(i.names), allTargets)[k]
 		for _, v := range r {
-			i.put("ratio", labels, name, "", "1", v, 0)
+			i.put("ratio", "1", at(labels, name, ""), v)
 		}
 		i.rec.Note("%s, %d clients each: %s", load, n, sentence(name, r))
 	}
 	return nil
 }
 
-// put adds one sample for a target.
-func (i *interference) put(name string, labels result.Labels, target, when, unit string, value, peak float64) {
-	l := result.Labels{"target": target}
-	for k, v := range labels {
-		l[k] = v
-	}
+// at are the labels of a target in a load: which clients and which time they are of. when is "" for what has no time.
+func at(load result.Labels, target, when string) result.Labels {
+	l := maps.Clone(load)
+	l["target"] = target
 	if when != "" {
 		l["when"] = when
 	}
-	m := result.Measure{Name: name, Labels: l, Unit: unit, Better: result.Higher, Samples: []float64{value}, Peak: peak}
-	if peak > 0 {
-		m.PeakFrom = "the limit that all targets share, as named"
+	return l
+}
+
+// put adds one sample. Of all targets together the peak is the limit that somebody named.
+func (i *interference) put(name, unit string, labels result.Labels, value float64) {
+	m := result.Measure{Name: name, Labels: labels, Unit: unit, Better: result.Higher, Samples: []float64{value}}
+	if i.o.Limit > 0 && name == "throughput" && labels["target"] == allTargets {
+		m.Peak, m.PeakFrom = i.o.Limit, "the limit that all targets share, as named"
 	}
 	i.rec.Add(m)
 }
 
 // step measures all targets, one after another or at once, and returns the rate of each in B/s.
 func (i *interference) step(ctx context.Context, labels result.Labels, when string, next func() phase) (rates []float64, err error) {
+	// One round of all, or a round of each.
 	rounds := [][]*group{i.groups}
 	if when != together {
 		rounds = nil
@@ -248,20 +265,23 @@ func (i *interference) step(ctx context.Context, labels result.Labels, when stri
 		}
 	}
 	for k, groups := range rounds {
+		// For the progress line only.
 		name := i.names[k]
 		if when == together {
 			name = allTargets
 		}
 		i.rec.Step(i.done, i.total, "%s, %s clients: %s %s", labels["load"], labels["clients"], name, when)
 		i.done++
+		// What a step does is made for each round: writes need names that are new.
 		got, err := i.once(ctx, labels, groups, next())
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range got {
 			name, rate := i.names[len(rates)], float64(o.bytes())/o.took.Seconds()
-			i.put("throughput", labels, name, when, "B/s", rate, 0)
-			i.latency(labels, name, when, &o)
+			i.put("throughput", "B/s", at(labels, name, when), rate)
+			// Of one transfer: what a user of this target notices first.
+			i.rec.Add(result.Measure{Name: "latency_p99", Labels: at(labels, name, when), Unit: "s", Better: result.Lower, Samples: []float64{o.quantile(99)}})
 			rates = append(rates, rate)
 		}
 	}
@@ -270,6 +290,7 @@ func (i *interference) step(ctx context.Context, labels result.Labels, when stri
 
 // once runs a phase with some groups. The first group that has done its work ends it for the others.
 func (i *interference) once(ctx context.Context, labels result.Labels, groups []*group, p phase) ([]outcome, error) {
+	// As in a run of one target: fresh sessions and no page cache.
 	if p.cold {
 		for _, g := range groups {
 			if err := g.reopen(ctx); err != nil {
@@ -278,35 +299,32 @@ func (i *interference) once(ctx context.Context, labels result.Labels, groups []
 		}
 		i.chill()
 	}
+	// A group that is alone ends nobody's work but its own.
 	p.do = endingTogether(groups, p.do)
 	end := i.rec.Iteration(labels)
 	got, spent, err := runPhase(ctx, groups, p, i.o.PIDs)
 	if err != nil {
 		return nil, err
 	}
+	// Of all groups: the processor time is of the whole process.
 	var bytes int64
 	for _, o := range got {
 		bytes += o.bytes()
 	}
 	end(bytes, 0)
 	if len(groups) > 1 {
-		at := result.Labels{"target": allTargets, "when": together, "load": labels["load"], "clients": labels["clients"]}
-		i.addCost(at, bytes, spent)
+		i.addCost(at(labels, allTargets, together), bytes, spent)
 	}
+	// The next step writes other files, and the disk may be small.
 	if p.write {
 		return got, i.removeFiles(ctx)
 	}
 	return got, nil
 }
 
-// latency adds the latency of a target's transfers.
-func (i *interference) latency(labels result.Labels, target, when string, o *outcome) {
-	l := result.Labels{"target": target, "when": when, "load": labels["load"], "clients": labels["clients"]}
-	i.rec.Add(result.Measure{Name: "latency_p99", Labels: l, Unit: "s", Better: result.Lower, Samples: []float64{o.quantile(99)}})
-}
-
 // endingTogether has the groups' work end when the last client of any group has done its own.
 func endingTogether(groups []*group, do work) work {
+	// Clients that are still at work, by group.
 	left := map[*group]*atomic.Int64{}
 	for _, g := range groups {
 		g.over.Store(false)
@@ -314,6 +332,7 @@ func endingTogether(groups []*group, do work) work {
 		left[g].Store(int64(len(g.clients)))
 	}
 	return func(ctx context.Context, c *client, n *count) error {
+		// Also after an error, which ends the phase anyway.
 		err := do(ctx, c, n)
 		if left[c.group].Add(-1) == 0 {
 			for _, g := range groups {
@@ -326,6 +345,7 @@ func endingTogether(groups []*group, do work) work {
 
 // interferenceFigures are the plots of a load with a number of clients.
 func interferenceFigures(load string, clients int) []result.Figure {
+	// One figure for each number of clients: bars of different numbers have no common meaning.
 	where := result.Labels{"load": load, "clients": strconv.Itoa(clients)}
 	id := fmt.Sprintf("interference-%s-%d", load, clients)
 	title := fmt.Sprintf("%ss of several targets, %d clients each", strings.ToUpper(load[:1])+load[1:], clients)

@@ -111,7 +111,7 @@ func TestInterferenceWithOptionsThatMakeNoSense(t *testing.T) {
 	} {
 		o := two(t)
 		change(&o)
-		for _, err := range []error{o.CheckInterference(), Interference(t.Context(), o, recorder(t))} {
+		for _, err := range []error{CheckInterference(o), Interference(t.Context(), o, recorder(t))} {
 			if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), text) {
 				t.Errorf("%s: %v", text, err)
 			}

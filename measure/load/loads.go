@@ -58,8 +58,8 @@ func (o *Options) phases(dir string, iteration int) (all []phase) {
 	}
 	// Copies have files of their own, as the streams of one client are all open at once.
 	if o.wants(Copies) {
-		all = append(all, phase{name: "put", peak: true, write: true, do: o.copies(files("c"), true, o.putter())},
-			phase{name: "get", cold: true, peak: true, do: o.copies(files("c"), false, o.getter())})
+		all = append(all, phase{name: "put", peak: true, write: true, do: o.copies(files("c"), true, putter(o.Driver))},
+			phase{name: "get", cold: true, peak: true, do: o.copies(files("c"), false, getter(o.Driver))})
 	}
 	if o.wants(Small) {
 		all = append(all, phase{name: "create", do: o.smallFiles(files("t"), (*client).create)},

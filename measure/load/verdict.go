@@ -1,5 +1,7 @@
 package load
 
+// The verdicts are about ratios of rates. A ratio has no unit, and 1 is "as if it were alone".
+
 import (
 	"fmt"
 	"math"
@@ -26,12 +28,14 @@ func judge(ratios []float64) (mean, half float64, verdict string) {
 	if n < 2 {
 		return mean, math.Inf(1), uncertain
 	}
+	// The ratios of a few iterations: their spread is estimated, so the interval is Student's.
 	var squares float64
 	for _, r := range ratios {
 		squares += (r - mean) * (r - mean)
 	}
 	half = student(len(ratios)-1) * math.Sqrt(squares/(n-1)/n)
-	switch low, high := mean-half, mean+half; {
+	low, high := mean-half, mean+half
+	switch {
 	case high < 1-slightly:
 		return mean, half, slowed
 	case low > 1+slightly:
@@ -45,7 +49,8 @@ func judge(ratios []float64) (mean, half float64, verdict string) {
 // slowMost is how wide the interval may be around 1 for the verdict that nothing changed.
 const slowMost = 0.1
 
-// student is the 97.5 % quantile of Student's t distribution.
+// student is the 97.5 % quantile of Student's t distribution with some degrees of freedom, one less than there are samples. A table
+// has the numbers of iterations that people choose.
 func student(freedom int) float64 {
 	quantiles := []float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131}
 	if freedom <= len(quantiles) {

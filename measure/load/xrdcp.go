@@ -21,6 +21,7 @@ func (r *run) driveXrdcp(ctx context.Context, at place) (ready bool, err error) 
 		r.rec.Skip("driver xrdcp", at.String()+" is a directory", "name a target root://host//directory")
 		return false, nil
 	}
+	// Which xrdcp it was decides about the result.
 	v, err := version(ctx, DriverXrdcp, "--version")
 	if errors.Is(err, errs.NotFound) {
 		r.rec.Skip("driver xrdcp", "xrdcp is not installed", "apt install xrootd-client, or dnf install xrootd-client")
@@ -50,9 +51,11 @@ func xrdcp(ctx context.Context, from, to string, in io.Reader, out io.Writer) er
 	if err == nil {
 		return nil
 	}
+	// A process that was stopped has nothing to say.
 	if ctx.Err() != nil {
 		return errs.Wrap(ctx.Err(), "load.Copy", to)
 	}
+	// The last line is the reason; those before are attempts.
 	lines := strings.FieldsFunc(said.String(), func(r rune) bool { return r == '\n' || r == '\r' })
 	if text := strings.TrimSpace(strings.Join(lines[max(0, len(lines)-1):], "")); text != "" {
 		return errs.New(errs.IO, "load.Copy", to, "xrdcp: "+text)
@@ -64,6 +67,7 @@ func xrdcp(ctx context.Context, from, to string, in io.Reader, out io.Writer) er
 func (c *client) putXrdcp(ctx context.Context, o *Options, s set, i int) error {
 	it := s.file(c.id, i)
 	c.tree.file(it.name)
+	// The URL is passed as it is, with what the user put into the query of the target.
 	to := c.at.path(it.name)
 	// Servers that know the size may place the file by it; xrdcp does not know it of a pipe.
 	to += opaqueMark(to) + "oss.asize=" + strconv.FormatInt(o.Size, 10)
@@ -88,18 +92,20 @@ func (c *client) getXrdcp(ctx context.Context, o *Options, s set, i int) error {
 	if err := errors.Join(w.failed, w.end()); err != nil {
 		return err
 	}
+	// A file that ends early is noticed by nobody else.
 	if w.off != o.Size {
 		return errs.New(errs.IO, "load.Verify", c.at.path(it.name), strconv.FormatInt(w.off, 10)+" bytes came of "+strconv.FormatInt(o.Size, 10))
 	}
 	return nil
 }
 
-// contentReader reads the content of a file.
+// contentReader reads the content of a file, made as it is read: the process on the other side of the pipe waits for it, as it would
+// for a disk.
 type contentReader struct {
 	data *content
-	key  uint64
-	off  int64
-	left int64
+	key  uint64 // of the file
+	off  int64  // bytes that were read
+	left int64  // bytes that are to come
 }
 
 // Read implements io.Reader.
@@ -113,13 +119,14 @@ func (r *contentReader) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// contentWriter compares what is written with the content of a file, in whole pages.
+// contentWriter compares what is written with the content of a file, in whole pages. The memory of a copy is one page here and what
+// the pipe holds.
 type contentWriter struct {
-	c      *client
-	it     item
-	off    int64  // that was compared
-	rest   []byte // less than a page
-	failed error
+	c      *client // whose content it is
+	it     item    // the file
+	off    int64   // that was compared
+	rest   []byte  // less than a page
+	failed error   // what was found, for the process only says that its pipe closed
 }
 
 // Write implements io.Writer. It fails when the data are not those of the file.
@@ -146,6 +153,7 @@ func (w *contentWriter) Write(p []byte) (int, error) {
 
 // end compares what is left.
 func (w *contentWriter) end() error {
+	// Less than a page at the end of the file, or a page that was put together.
 	rest := slices.Clone(w.rest)
 	w.rest = w.rest[:0]
 	return w.compare(rest)

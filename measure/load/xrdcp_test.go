@@ -42,7 +42,7 @@ func putAndGet(t *testing.T) (put, get error) {
 	c := &client{group: g}
 	g.clients = []*client{c}
 	s := set{"d", "c", 1}
-	return o.putter()(c, t.Context(), o, s, 0), o.getter()(c, t.Context(), o, s, 0)
+	return putter(o.Driver)(c, t.Context(), o, s, 0), getter(o.Driver)(c, t.Context(), o, s, 0)
 }
 
 func TestXrdcpCopiesWhatIsCompared(t *testing.T) {

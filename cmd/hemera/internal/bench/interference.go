@@ -62,7 +62,7 @@ func (l *interferenceLevel) check(args []string, quick bool) error {
 	err := l.numbers()
 	// Numbers are as given: a ramp has no meaning here.
 	l.o.Clients = l.clients
-	return errors.Join(err, parseRate("--limit", l.limit, &l.o.Limit), l.o.CheckInterference())
+	return errors.Join(err, parseRate("--limit", l.limit, &l.o.Limit), load.CheckInterference(l.o))
 }
 
 // shorten makes a run of seconds of what the user did not choose.
