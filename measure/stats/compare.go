@@ -65,7 +65,8 @@ func (c *Comparison) fromDeviations(confidence float64) {
 		if s.N >= BootstrapMin {
 			deviation /= math.Sqrt(float64(s.N))
 		}
-		relative += math.Pow(deviation/s.Mean, 2)
+		share := deviation / s.Mean
+		relative += share * share
 	}
 	width := math.Exp(normalQuantile((1-confidence)/2) * math.Sqrt(relative))
 	c.Interval, c.Confidence = Interval{c.Ratio / width, c.Ratio * width}, confidence
