@@ -51,7 +51,7 @@
 //   - The first group whose last client is done sets over for all groups. Reads end after the present transfer, writes after the
 //     present file, and a group's clock runs to the end of its own last client.
 //   - Files to read are written once for each number of clients. Those of writes are new in each step, and removed after it.
-//   - A ratio is of one iteration. The verdict is of all ratios, and needs two iterations at least.
+//   - A ratio is of one iteration. The verdict is of all ratios, and needs three iterations at least.
 //
 // # Drivers
 //

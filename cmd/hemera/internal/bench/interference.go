@@ -35,6 +35,7 @@ such as the network of this machine: the sum of all targets is shown as a share 
   hemera bench interference /mnt/cephfs/scratch /mnt/nfs/scratch --clients 8 --files 8`,
 		ValidArgsFunction: targets,
 	})
+	// The words of this command are directions, not loads of io.
 	_ = c.RegisterFlagCompletionFunc("load", cobra.FixedCompletions([]string{load.Read, load.Write}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -48,13 +49,16 @@ func (l *interferenceLevel) flags(f *pflag.FlagSet) {
 	// Several files: the time together ends between two of them.
 	l.common(f, 4, "64MiB")
 	f.IntSliceVar(&l.o.Clients, "clients", []int{4}, "clients of each target; 2,4 is 2 and 4")
+	// What limits the sum of all is not in any of the targets.
 	f.StringVar(&l.limit, "limit", "", "bytes a second that all targets share, such as this machine's network: a `rate` such as 3.125GB")
 	l.given = f.Changed
 }
 
 // check implements level. Nothing is asked of the targets yet.
 func (l *interferenceLevel) check(args []string, quick bool) error {
+	// Any number of targets; load judges whether they are enough.
 	l.o.Targets = args
+	// What the user chose stays, also with --quick.
 	if quick {
 		l.shorten()
 	}
@@ -62,23 +66,26 @@ func (l *interferenceLevel) check(args []string, quick bool) error {
 	err := l.numbers()
 	// Numbers are as given: a ramp has no meaning here.
 	l.o.Clients = l.clients
+	// All mistakes are named at once.
 	return errors.Join(err, parseRate("--limit", l.limit, &l.o.Limit), load.CheckInterference(l.o))
 }
 
 // shorten makes a run of seconds of what the user did not choose.
 func (l *interferenceLevel) shorten() {
+	// Three iterations are the least that have a verdict.
 	if !l.given("iterations") {
 		l.o.Iterations = 3
 	}
 	if !l.given("clients") {
 		l.o.Clients = []int{2}
 	}
+	// Small files keep the whole run below a minute.
 	if !l.given("size") {
 		l.sizes["size"] = "16MiB"
 	}
 }
 
-// run implements level.
+// run implements level. A target that does not answer is an error: the user named it.
 func (l *interferenceLevel) run(ctx context.Context, rec *result.Recorder) error {
 	return errs.Wrap(load.Interference(ctx, l.o, rec), "hemera.Bench", "interference")
 }
