@@ -18,6 +18,7 @@ func figures(o *Options, places []place) (list []result.Figure) {
 			list = append(list, rampFigures(load)...)
 		}
 	}
+	// One disk has no line.
 	if len(scaling(o, places)) > 0 {
 		list = append(list, result.Figure{ID: "disk-scaling", Title: "Several disks at once", Kind: result.Lines, Names: []string{"throughput"},
 			Where: result.Labels{"test": testScaling}, X: "disks", XTitle: "disks", Group: []string{"load"},
@@ -31,6 +32,7 @@ func figures(o *Options, places []place) (list []result.Figure) {
 
 // rampFigures are those of one load over the streams.
 func rampFigures(load string) []result.Figure {
+	// Small requests are counted, large ones are weighed.
 	name := "throughput"
 	if load == RandRead || load == RandWrite {
 		name = "rate"
@@ -38,6 +40,7 @@ func rampFigures(load string) []result.Figure {
 	where, group := result.Labels{"test": testRamp, "load": load}, []string{"disk", "at", "mode"}
 	list := []result.Figure{{ID: "disk-" + load, Title: titles()[load], Kind: result.Lines, Names: []string{name}, Where: where, X: "streams", XTitle: "streams", Group: group,
 		Caption: "All streams of a disk together, each with one request in flight. What is written is durable at the end."}}
+	// Two directions have no common latency.
 	if load == Both {
 		return list
 	}
@@ -48,6 +51,7 @@ func rampFigures(load string) []result.Figure {
 // sweepFigures are those over the read-ahead.
 func sweepFigures() []result.Figure {
 	where, group := result.Labels{"test": testReadAhead}, []string{"disk", "at"}
+	// All of them share the axis and its scale: each value is twice the one before.
 	over := func(id, title, name, caption string) result.Figure {
 		return result.Figure{ID: id, Title: title, Kind: result.Lines, Names: []string{name}, Where: where, X: "read_ahead_kib", XTitle: "read-ahead, KiB", LogX: true, Group: group, Caption: caption}
 	}

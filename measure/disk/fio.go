@@ -25,6 +25,7 @@ func (s step) args(size int64, longest time.Duration) []string {
 	if !s.writes() {
 		list = append(list, "--readonly")
 	}
+	// Sections inherit all of the above.
 	for _, p := range s.places {
 		list = append(list, s.sections(p, min(size, p.size))...)
 	}
@@ -60,6 +61,7 @@ func (s step) sections(p place, size int64) (list []string) {
 	jobs := fmt.Sprintf("--numjobs=%d", s.streams)
 	// Streams of one file each have a part of it, in whole requests.
 	part := size / int64(s.streams) / blockSequential * blockSequential
+	// A thread asks for a block, and for the next one when it has it.
 	block := blockSequential
 	if s.test == testReadAhead {
 		block = blockSweep
@@ -71,6 +73,7 @@ func (s step) sections(p place, size int64) (list []string) {
 		list = append(list, "--name=read", "--rw=read", place, spread)
 		list = append(list, parts...)
 	}
+	// A device has no files, so that its streams write where others read.
 	switch {
 	case (s.load == Write || s.load == Both) && p.isDevice():
 		list = append(list, "--name=write", "--rw=write", place, spread, "--end_fsync=1")
@@ -145,6 +148,7 @@ func parse(out []byte) (outcome, error) {
 	if err := json.Unmarshal(out[begin:], &report); err != nil || len(report.Jobs) != 1 || !strings.HasPrefix(report.Version, "fio-") {
 		return outcome{}, errs.New(errs.Invalid, "disk.Parse", "fio", "its report is not that of fio 3 with one group")
 	}
+	// errno of the first request that failed.
 	j := report.Jobs[0]
 	if j.Error != 0 {
 		return outcome{}, errs.New(errs.IO, "disk.Parse", "fio", fmt.Sprintf("requests failed, errno %d", j.Error))

@@ -59,6 +59,7 @@ func Ramp(n int) (list []int) {
 // Check names the first option that makes no sense. It fails with Invalid.
 func (o *Options) Check() error {
 	bad := func(subject, text string) error { return errs.New(errs.Invalid, "disk.Check", subject, text) }
+	// The largest number decides how small files may be.
 	most := 0
 	for _, n := range o.Streams {
 		if n < 1 || n > streamsMax {

@@ -62,6 +62,7 @@ const spare = 64 << 20
 // find makes the places of a target: of a directory also the device below it. It makes the directory of the run, which the caller
 // removes. What cannot be measured is skipped with its reason.
 func find(o *Options, target string, rec *result.Recorder) ([]place, error) {
+	// A missing target is an error and no skip: the user named it.
 	st, err := os.Stat(target)
 	if err != nil {
 		return nil, errs.Wrap(err, "disk.Find", target)
@@ -81,6 +82,7 @@ func find(o *Options, target string, rec *result.Recorder) ([]place, error) {
 		p.sweeps = canSweep(name)
 		return []place{p}, nil
 	}
+	// A directory. The device below it is the next place.
 	p, err := filesPlace(o, target, rec)
 	if err != nil {
 		return nil, err
@@ -90,6 +92,7 @@ func find(o *Options, target string, rec *result.Recorder) ([]place, error) {
 		rec.Skip("device below "+target, "it is on no disk of this machine", "name a directory of a local file system, or a device")
 		return places, nil
 	}
+	// Never to be written: the file system is on it.
 	d, err := devicePlace("/dev/"+p.block, p.block, false)
 	if err != nil {
 		rec.Skip("device "+p.block, errs.Reason(err, ""), "run it as root, outside of a container")
@@ -112,6 +115,7 @@ func filesPlace(o *Options, target string, rec *result.Recorder) (place, error) 
 	if err != nil {
 		return place{}, errs.Wrap(err, "disk.Find", target)
 	}
+	// tmpfs and some network file systems refuse direct I/O, and the loads go through the page cache there.
 	p := place{dir: dir, size: o.Size, write: true, direct: takesDirect(dir)}
 	if !p.direct {
 		rec.Skip("direct I/O in "+target, "the file system has none", "name a directory of a local file system")
@@ -148,6 +152,7 @@ func takesDirect(dir string) bool {
 // devicePlace is a raw device. Denied without the right to open it. Conflict if it is to be written and in use: the kernel refuses an
 // exclusive open of what is mounted or part of another device.
 func devicePlace(path, name string, write bool) (place, error) {
+	// fio opens it again. This is to fail early, and with a reason.
 	flags := os.O_RDONLY
 	if write {
 		flags = os.O_RDWR | os.O_EXCL

@@ -45,6 +45,7 @@ func plan(o *Options, places []place) (steps []step) {
 		files = places
 	}
 	steps = append(steps, scaling(o, files)...)
+	// Last, as it sets what the others should find as it was.
 	for _, p := range places {
 		steps = append(steps, sweep(o, p)...)
 	}
@@ -57,6 +58,7 @@ func ramp(o *Options, p place) (steps []step) {
 		if !slices.Contains(o.Loads, load) || !p.takes(load) {
 			continue
 		}
+		// Neighbours in time are those that are compared: the streams of one mode.
 		for _, mode := range []string{direct, buffered} {
 			// A raw device is measured below the page cache, and random loads are, too: see the package's doc.
 			random := load == RandRead || load == RandWrite
@@ -81,6 +83,7 @@ func scaling(o *Options, places []place) (steps []step) {
 		if !slices.Contains(o.Loads, load) || !allOf(places, takes) {
 			continue
 		}
+		// All streams are in one run of fio, which begins and ends them together.
 		for n := range places {
 			steps = append(steps, step{test: testScaling, load: load, mode: direct, streams: 1, places: places[:n+1]})
 		}
@@ -107,6 +110,7 @@ func sweep(o *Options, p place) (steps []step) {
 // labels are the conditions of the step's measures.
 func (s step) labels() result.Labels {
 	l := result.Labels{"test": s.test, "load": s.load, "mode": s.mode, "streams": strconv.Itoa(s.streams), "disk": s.places[0].disk, "at": s.places[0].at()}
+	// Labels of one test only keep the measures of the others short.
 	switch s.test {
 	case testScaling:
 		l["disk"], l["disks"] = all, strconv.Itoa(len(s.places))

@@ -45,6 +45,7 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 	if err != nil {
 		return err
 	}
+	// From here on everything that is made is known to clean.
 	r := &run{o: &o, rec: rec, fio: fio, raw: raw, before: map[string]int64{}}
 	defer func() { err = errors.Join(err, r.clean(), raw.Close()) }()
 	if err := r.prepare(ctx); err != nil {
@@ -58,6 +59,7 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 func (r *run) prepare(ctx context.Context) error {
 	for _, target := range r.o.Targets {
 		r.rec.Step(0, 1, "%s: files to read are written", target)
+		// The next target needs room, too: each is filled before it is looked for.
 		places, err := find(r.o, target, r.rec)
 		if err != nil {
 			return err
@@ -99,6 +101,7 @@ func (r *run) describe() {
 	r.rec.Set("size", strconv.FormatInt(r.o.Size, 10))
 	r.rec.Set("for", r.o.For.String())
 	r.rec.Set("iterations", strconv.Itoa(r.o.Iterations))
+	// The sweep changes the read-ahead; all other steps have this one.
 	for _, p := range r.places {
 		if p.block != "" {
 			r.rec.Set("read_ahead_"+p.block, strconv.FormatInt(host.ReadDevice("/", p.block).ReadAhead, 10))
@@ -127,6 +130,7 @@ func (r *run) steps(ctx context.Context) error {
 
 // aside tells what a progress line does not say of every step.
 func aside(s step) string {
+	// Nothing of the ramp, which is most of the steps.
 	switch s.test {
 	case testScaling:
 		return fmt.Sprintf(" on each of %d disks", len(s.places))
@@ -141,6 +145,7 @@ func (r *run) step(ctx context.Context, s step) error {
 	if err := r.setReadAhead(s); err != nil {
 		return err
 	}
+	// The statistics of other tests would say what fio says already.
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	var readings <-chan []reading
@@ -150,6 +155,7 @@ func (r *run) step(ctx context.Context, s step) error {
 	end := r.rec.Iteration(s.labels())
 	out, err := r.fio.Run(ctx, s.places[0].dir, s.args(r.o.Size, r.o.For)...)
 	stop()
+	// Also the report of a run that failed is kept.
 	if _, rawErr := r.raw.Write(out); err == nil && rawErr != nil {
 		err = errs.Wrap(rawErr, "disk.Run", "raw output")
 	}
@@ -176,6 +182,7 @@ func (r *run) setReadAhead(s step) error {
 	if s.readAhead == 0 {
 		return nil
 	}
+	// Before it is set, so that clean puts it back whatever happens then.
 	name := s.places[0].block
 	r.before[name] = host.ReadDevice("/", name).ReadAhead
 	return host.SetReadAhead("/", name, s.readAhead)
@@ -186,7 +193,7 @@ func (r *run) restore() (err error) {
 	for name, bytes := range r.before {
 		if cause := host.SetReadAhead("/", name, bytes); cause != nil {
 			err = errors.Join(err, cause)
-			continue
+			continue // clean tries again
 		}
 		delete(r.before, name)
 	}
@@ -214,6 +221,7 @@ func (r *run) add(s step, got outcome) {
 	if s.load == Write || s.load == RandWrite {
 		flow = got.written
 	}
+	// What users compare: bytes of sequential loads, requests of random ones.
 	bytes := got.read.bytes + got.written.bytes
 	switch s.load {
 	case RandRead, RandWrite:
@@ -237,6 +245,7 @@ func (r *run) add(s step, got outcome) {
 
 // addBlock adds what the kernel counted at the device: the columns of source E's table.
 func (r *run) addBlock(s step, list []reading, took time.Duration) {
+	// On a small file a fast disk is done between two readings.
 	b, ok := busy(list, took)
 	if !ok {
 		r.rec.Note("Some steps of the read-ahead sweep were too short for the kernel's statistics: choose a larger --size.")

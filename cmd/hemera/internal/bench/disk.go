@@ -27,6 +27,7 @@ type diskLevel struct {
 // diskCommand makes `hemera bench disk`. Its defaults are those of the published figures: up to 15 streams, five iterations.
 func diskCommand(e *cli.Env) *cobra.Command {
 	l := &diskLevel{e: e}
+	// The command asks only where a device is to be written.
 	var consent cli.Consent
 	c := newSession(e).command(l, &cobra.Command{
 		Use: "disk [DIRECTORY|DEVICE]...", Short: "Measure disks: devices, file systems, streams, read-ahead",
@@ -78,12 +79,15 @@ func (l *diskLevel) name() string { return "disk" }
 
 // flags implements level.
 func (l *diskLevel) flags(f *pflag.FlagSet) {
+	// What runs.
 	f.StringSliceVar(&l.o.Loads, "loads", disk.Loads(), "the loads, of read, write, both, randread and randwrite")
 	f.IntSliceVar(&l.streams, "streams", []int{15}, "streams of each disk: 15 is 1, 2, 4, 8 and 15; 3,8 is 3 and 8; 8,8 is 8 alone")
 	f.IntVar(&l.o.Iterations, "iterations", 5, "how often everything is measured")
+	// How much of it.
 	f.StringVar(&l.size, "size", "4GiB", "`bytes` of the file to read, and of the files to write, on each disk")
 	f.DurationVar(&l.o.For, "for", 5*time.Second, "how long one step lasts at most, without the fsync at its end")
 	f.BoolVar(&l.sweep, "read-ahead", true, "measure with every read-ahead, where it can be set")
+	// The only flag that destroys anything.
 	f.StringVar(&l.o.WriteDevice, "write-device", "", "the `device` among those named that may be overwritten: all of its data are lost")
 	l.given = f.Changed
 }
@@ -93,16 +97,19 @@ func (l *diskLevel) check(args []string, quick bool) error {
 	if l.given == nil { // among all levels: without a command line of its own
 		l.flags(pflag.NewFlagSet("", pflag.ContinueOnError))
 	}
+	// The present directory is what a first look is at.
 	l.o.Targets = args
 	if len(args) == 0 {
 		l.o.Targets = []string{"."}
 	}
+	// Those of source E, from the kernel's default upwards.
 	if l.sweep {
 		l.o.ReadAheads = disk.ReadAheads()
 	}
 	if quick {
 		l.shorten()
 	}
+	// A list is taken as it is.
 	l.o.Streams = l.streams
 	// The same number twice is the way to name one, as with the clients of io.
 	switch n := len(l.streams); {
@@ -111,6 +118,7 @@ func (l *diskLevel) check(args []string, quick bool) error {
 	case n == 2 && l.streams[0] == l.streams[1]:
 		l.o.Streams = l.streams[:1]
 	}
+	// A petabyte is more than a disk has.
 	size, ok := cli.ParseSize(l.size, 1<<50)
 	if !ok {
 		return errs.New(errs.Invalid, "hemera.Bench", "--size", fmt.Sprintf("%q is no size", l.size)).WithRemedy("sizes are written 4GiB, 16GB, 512M or as bytes")
@@ -121,6 +129,7 @@ func (l *diskLevel) check(args []string, quick bool) error {
 
 // shorten makes a run of half a minute of what the user did not choose.
 func (l *diskLevel) shorten() {
+	// What the user chose stays, also with --quick.
 	quick := func(flag string, set func()) {
 		if !l.given(flag) {
 			set()
@@ -130,13 +139,15 @@ func (l *diskLevel) shorten() {
 	quick("streams", func() { l.streams = []int{1, 4} })
 	// Reads of 0.2 s show the order of a disk's rate. Hard disks need more for a good figure.
 	quick("for", func() { l.o.For = 200 * time.Millisecond })
+	// Buffered writes take as long as the disk needs for all of it.
 	quick("size", func() { l.size = "128MiB" })
+	// Four points show whether the line rises.
 	if l.sweep {
 		quick("read-ahead", func() { l.o.ReadAheads = []int64{128 << 10, 1 << 20, 8 << 20, 64 << 20} })
 	}
 }
 
-// run implements level.
+// run implements level. Without fio, and where the machine does not allow a part, it skips with the reason.
 func (l *diskLevel) run(ctx context.Context, rec *result.Recorder) error {
 	return disk.Run(ctx, l.o, rec)
 }
