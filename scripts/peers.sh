@@ -16,7 +16,7 @@ rounds=${ROUNDS:-3}
 out=
 [ "${1:-}" != -o ] || { out=$2; shift 2; }
 [ "$(id -u)" = 0 ] || { echo "network namespaces need root" >&2; exit 77; }
-for tool in jq ip nsenter "$hemera"; do command -v "$tool" >/dev/null || { echo "no $tool: scripts/setup.sh peers, make build" >&2; exit 77; }; done
+for tool in jq ip nsenter "$hemera"; do command -v "$tool" >/dev/null || { echo "no $tool: scripts/setup.sh beside, make build" >&2; exit 77; }; done
 
 server_address=10.78.0.1 client_address=10.78.0.2
 prefix=peers$$
@@ -75,10 +75,16 @@ stop() {
 	mkdir "$dir/data"
 }
 end() {
+	local status=$?
+	# A reader of a failure needs the server's words.
+	if [ "$status" != 0 ] && [ -e "$dir/${peer:-}.log" ]; then
+		echo "peers: $peer failed; the end of its log:" >&2
+		tail -n 15 "$dir/$peer.log" >&2
+	fi
 	stop
 	ip netns del "$prefix-server" 2>/dev/null || true
 	ip netns del "$prefix-client" 2>/dev/null || true
-	[ -n "${KEEP:-}" ] && echo "kept $dir" >&2 || rm -rf "$dir"
+	if [ -n "${KEEP:-}" ]; then echo "kept $dir" >&2; else rm -rf "$dir"; fi
 }
 
 network() {
@@ -142,11 +148,10 @@ for round in $(seq "$rounds"); do
 	ceiling
 	for peer in "${peers[@]}"; do
 		echo "peers: round $round of $rounds: $peer" >&2
-		if ! { "start_$peer" && sleep 3 && idle=$(memory) && "measure_$peer"; }; then
-			echo "peers: $peer failed; the end of its log:" >&2
-			tail -n 15 "$dir/$peer.log" >&2
-			exit 1
-		fi
+		"start_$peer"
+		sleep 3
+		idle=$(memory)
+		"measure_$peer"
 		stop
 	done
 done

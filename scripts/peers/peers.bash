@@ -11,7 +11,7 @@ without() { # without COMMAND PACKAGE: succeeds, and says so, if a command is no
 missing_hemera() { return 1; }
 start_hemera() {
 	local url=root://$server_address:1094 token n
-	serve "$hemera" manager --data "$dir/data/manager" --listen "$server_address" --port 1094 --trusted-networks "$server_address/24=own"
+	serve "$hemera" manager --data "$dir/data/manager" --listen "$server_address" --port 1094 --trusted-networks "${server_address%.*}.0/24=own"
 	until_true 200 on server "$hemera" --url "$url" ns stat
 	token=$(on server "$hemera" --url "$url" token create --uses 3)
 	for n in 1 2 3; do
@@ -51,6 +51,7 @@ missing_ceph() {
 	without ceph-mon ceph-mon || without ceph-osd ceph-osd || without ceph-mgr ceph-mgr || without ceph-mds ceph-mds || without ceph-fuse ceph-fuse || without ceph ceph-common
 }
 ceph_at() { on server timeout 60 ceph -c "$dir/data/ceph.conf" "$@"; }
+ceph_do() { ceph_at "$@" >>"$dir/ceph.log" 2>&1; }
 start_ceph() {
 	local d=$dir/data n fsid
 	fsid=$(cat /proc/sys/kernel/random/uuid)
@@ -88,15 +89,15 @@ start_ceph() {
 	until_true 300 ceph_at -s
 	serve ceph-mgr -f -c "$d/ceph.conf" -i a
 	for n in 0 1 2; do
-		ceph_at osd create >>"$dir/ceph.log" 2>&1
+		ceph_do osd create
 		on server ceph-osd -c "$d/ceph.conf" -i "$n" --mkfs --osd-uuid "$(cat /proc/sys/kernel/random/uuid)" >>"$dir/ceph.log" 2>&1
-		ceph_at osd crush add "osd.$n" 1.0 root=default host=here >>"$dir/ceph.log" 2>&1
+		ceph_do osd crush add "osd.$n" 1.0 root=default host=here
 		serve ceph-osd -f -c "$d/ceph.conf" -i "$n"
 	done
 	until_true 600 ceph_up
-	ceph_at osd pool create meta 8 >>"$dir/ceph.log" 2>&1
-	ceph_at osd pool create data 32 >>"$dir/ceph.log" 2>&1
-	ceph_at fs new peers meta data >>"$dir/ceph.log" 2>&1
+	ceph_do osd pool create meta 8
+	ceph_do osd pool create data 32
+	ceph_do fs new peers meta data
 	serve ceph-mds -f -c "$d/ceph.conf" -i a
 	until_true 600 ceph_active
 	attach "$dir/data/mnt" ceph-fuse -f -c "$d/ceph.conf" -n client.admin "$dir/data/mnt"

@@ -15,10 +15,13 @@ def mib: if . == null then null else . / 1048576 end;
 # The peak of a load in MiB/s: the smaller of disk and network; each copy of what is written goes to the disk.
 | def peak($peer; $load): (if $load == "write" or $load == "put" then ["write", ($peer | copies)] else ["read", 1] end) as [$way, $times]
 	| ([($all | value("local"; $way; "throughput")) / $times, $wire] | map(select(. != null)) | min | mib);
+# Of small requests an operation's time says more than a gigabyte's: this is ms for 1 s/GB.
+def perOperation($peer; $load): ($all | value($peer; $load; "throughput")) / ($all | value($peer; $load; "rate")) / 1e6;
 def cell($peer; $load; $what):
 	if $what == "rate" then (if moves($load) then $all | value($peer; $load; "throughput") | mib else $all | value($peer; $load; "rate") end)
-	elif $what == "servers" then $all | value($peer; $load; "cpu_servers_per_gb")
-	else sum($all | value($peer; $load; "cpu_servers_per_gb"); $all | value($peer; $load; "cpu_clients_per_gb")) end;
+	else (if $what == "servers" then $all | value($peer; $load; "cpu_servers_per_gb")
+		else sum($all | value($peer; $load; "cpu_servers_per_gb"); $all | value($peer; $load; "cpu_clients_per_gb")) end)
+		| if . == null or moves($load) then . else . * perOperation($peer; $load) end end;
 # A row: the best of those with the same number of copies is bold.
 def row($load; $text; $what): [$peers[] as $p | {p: $p, c: ($p | copies), v: cell($p; $load; $what)}] as $row
 	| select(any($row[]; .v != null))
@@ -28,15 +31,15 @@ def row($load; $text; $what): [$peers[] as $p | {p: $p, c: ($p | copies), v: cel
 		+ (if $what == "rate" and moves($load) and $e.v != null then " (" + (100 * $e.v / peak($e.p; $load) | digits) + " %)" else "" end)]
 		| join(" | ")) + " |";
 def table($title; $what): "| " + $title + " | " + ($peers | join(" | ")) + " |", "|---|" + ($peers | map("---|") | add),
-	(loads[] as [$load, $text] | row($load; $text + (if $what != "rate" then "" elif moves($load) then ", MiB/s" else ", /s" end); $what)), "";
+	(loads[] as [$load, $text] | row($load; $text + (if $what != "rate" then if moves($load) then ", s/GB" else ", ms each" end elif moves($load) then ", MiB/s" else ", /s" end); $what)), "";
 "",
-"Measured \($date) with " + ($rounds | tostring) + " rounds on \($cores) cores of \($cpu), Linux \($kernel). Disk, written and read directly: " +
-	"\($all | value("local"; "write"; "throughput") | mib | digits) and \($all | value("local"; "read"; "throughput") | mib | digits) MiB/s; " +
-	"network between the namespaces: \($wire | mib | digits) MiB/s.",
+"Measured \($date), medians of \($rounds) rounds, on \($cores) cores of \($cpu), Linux \($kernel).",
+"Disk, written and read directly: \($all | value("local"; "write"; "throughput") | mib | digits) and " +
+	"\($all | value("local"; "read"; "throughput") | mib | digits) MiB/s; network between the namespaces: \($wire | mib | digits) MiB/s.",
 "",
 table("throughput (share of the peak)"; "rate"),
-table("processor time of servers and mount, s/GB"; "servers"),
-table("processor time of all, s/GB"; "all"),
+table("processor time of servers and mount"; "servers"),
+table("processor time of all"; "all"),
 "| idle memory of servers and mount | " + ($peers | join(" | ")) + " |", "|---|" + ($peers | map("---|") | add),
 "| MiB | " + ([$peers[] as $p | [$all[] | select(.peer == $p) | .memory] | median | mib | digits] | join(" | ")) + " |",
 "",
