@@ -84,7 +84,7 @@ start_ceph() {
 	C
 	# The pair of interfaces is the only one that it may use.
 	monmaptool --create --fsid "$fsid" --addv a "[v2:$server_address:3300,v1:$server_address:6789]" "$d/monmap" >>"$dir/ceph.log"
-	ceph-mon -c "$d/ceph.conf" -i a --mkfs --monmap "$d/monmap" >>"$dir/ceph.log" 2>&1
+	on server ceph-mon -c "$d/ceph.conf" -i a --mkfs --monmap "$d/monmap" >>"$dir/ceph.log" 2>&1
 	serve ceph-mon -f -c "$d/ceph.conf" -i a
 	until_true 300 ceph_at -s
 	serve ceph-mgr -f -c "$d/ceph.conf" -i a
