@@ -48,9 +48,9 @@ func (v storage) file(ctx context.Context, f *doctor.Filesystem, each time.Durat
 		return
 	}
 	// The first directory that takes a file counts; the error of the last is reported.
-	dir, t := f.Path, (*tempFile)(nil)
+	var t *tempFile
 	var err error
-	for _, dir = range places(f.Path) {
+	for _, dir := range places(f.Path) {
 		// Users may write to few places.
 		if t, err = makeFile(ctx, dir, size, each); err == nil {
 			break
