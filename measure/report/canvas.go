@@ -80,9 +80,11 @@ func newFace(ttf []byte, size float64) (font.Face, error) {
 	return face, errs.Wrap(err, "report.Font", "Go")
 }
 
-// width is the width of a text in a size.
+// width is the room for a text in a size. SVG is shown in the fonts that the reader has; the widest of the usual ones need a sixth
+// more than the measured one.
 func (r *ruler) width(s string, size float64) float64 {
-	return float64(font.MeasureString(r.face, s)) / 64 * size / rulerSize
+	const reserve = 1.17
+	return float64(font.MeasureString(r.face, s)) / 64 * size / rulerSize * reserve
 }
 
 // fit is the text, or its beginning with an ellipsis, that has at most a width.

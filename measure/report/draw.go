@@ -98,6 +98,9 @@ func (l *layout) dashOf(s *series) int {
 
 // opacity tells bars of one colour apart.
 func (l *layout) opacity(s *series) float64 {
+	if l.c.Kind == result.Stacked {
+		return 1
+	}
 	all := []float64{1, 0.62, 0.36, 0.18}
 	return all[l.dashOf(s)%len(all)]
 }
