@@ -176,7 +176,6 @@ func (l *layout) scaleWords() {
 		// A turned word ends below its slot, and begins to the left of it.
 		reach := l.ruler.width(texts[0], textSize)*math.Cos(turn*math.Pi/180) - slot/2
 		l.plot.left = math.Min(math.Max(l.plot.left, reach+gap), l.width/3)
-		slot = (l.plot.right - l.plot.left) / n
 	}
 	l.x = axis{low: -0.5, high: n - 0.5, from: l.plot.left, to: l.plot.right}
 	free := math.Inf(-1)
