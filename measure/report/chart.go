@@ -14,25 +14,25 @@ import (
 
 // chart is a figure with its values: what is drawn, and what the files for programs have.
 type chart struct {
-	ID      string      `json:"id"`
+	ID      string      `json:"id"` // of the figure
 	Level   string      `json:"level"`
-	Title   string      `json:"title"`
+	Title   string      `json:"title"` // never empty
 	Caption string      `json:"caption,omitempty"`
 	Kind    result.Kind `json:"kind"`
 	Name    string      `json:"name"` // of the only quantity, or empty
-	Unit    string      `json:"unit"`
+	Unit    string      `json:"unit"` // of all values
 	XTitle  string      `json:"x_title"`
 	Words   []string    `json:"x_words,omitempty"` // what X counts, if it is no number
 	LogX    bool        `json:"log_x,omitempty"`
-	Series  []series    `json:"series"`
+	Series  []series    `json:"series"` // in the order of runs, then of names
 	binary  bool        // X counts bytes
 }
 
 // series is a line, the bars of a colour, or one part of all stacks.
 type series struct {
-	Name   string  `json:"name"`
-	Run    string  `json:"run"`
-	Points []point `json:"points"`
+	Name   string  `json:"name"`   // of its conditions; may be empty
+	Run    string  `json:"run"`    // the title
+	Points []point `json:"points"` // in the order of X
 	colour int     // in the palette
 	style  int     // of the dashes and marks
 }
@@ -41,7 +41,7 @@ type series struct {
 type point struct {
 	X     float64 `json:"x"`       // a number, or an index of Words
 	Label string  `json:"x_label"` // as the result has it; empty if the value has no place on the axis
-	Y     float64 `json:"y"`
+	Y     float64 `json:"y"`       // the mean
 	SD    float64 `json:"sd,omitempty"`
 	N     int     `json:"samples"`
 	Peak  float64 `json:"peak,omitempty"`
@@ -66,13 +66,14 @@ func newChart(f result.Figure, level string, runs []*result.Run) (c chart, ok bo
 }
 
 // title is what a run is called in legends.
+// It is never empty, so that an entry of a legend is seen.
 func title(r *result.Run) string { return cmp.Or(r.Title, r.ID, "run") }
 
 // picker collects the series of a chart.
 type picker struct {
 	f       result.Figure
-	c       *chart
-	peak    bool
+	c       *chart         // what it fills
+	peak    bool           // of measures is drawn
 	several bool           // runs: then colours are theirs
 	styles  map[string]int // of the names of series, over all runs
 }
@@ -106,7 +107,8 @@ func (p *picker) add(run int, title string, measures []result.Measure) {
 	}
 }
 
-// unitOf is the unit of a measure that the figure shows.
+// unitOf is the unit of a measure that the figure shows, and empty for others.
+// A count without a unit is drawn on an axis without one.
 func unitOf(p *picker, m result.Measure) string {
 	if !p.shows(m) {
 		return ""
@@ -115,6 +117,7 @@ func unitOf(p *picker, m result.Measure) string {
 }
 
 // shows reports whether the figure shows the measure, and it has values.
+// A course needs a series, every other kind samples.
 func (p *picker) shows(m result.Measure) bool {
 	if !slices.Contains(p.f.Names, m.Name) || p.f.Kind == result.Course && len(m.Series) == 0 || p.f.Kind != result.Course && len(m.Samples) == 0 {
 		return false
@@ -139,6 +142,7 @@ func groupKeys(f result.Figure, measures []result.Measure) []string {
 			}
 		}
 	}
+	// A measure without the label counts as one with another value.
 	for k := range values {
 		for _, m := range measures {
 			values[k][m.Labels[k]] = true
@@ -161,7 +165,7 @@ func (p *picker) seriesName(m result.Measure, keys []string) string {
 	for _, k := range keys {
 		v := m.Labels[k]
 		switch {
-		case v == "":
+		case v == "": // not a condition of this measure
 		case len(keys) == 1: // the value alone says it
 			parts = append(parts, v)
 		default:
@@ -199,6 +203,7 @@ func (p *picker) points(m result.Measure) (all []point) {
 		}
 		return all
 	}
+	// The mean, as in the published figures; the tables have medians, too.
 	s := stats.Of(m)
 	one := point{Label: m.Labels[p.f.X], Y: s.Mean, SD: s.SD, N: s.N}
 	// Without a label for the axis, quantities are beside each other.
@@ -215,7 +220,7 @@ func (p *picker) points(m result.Measure) (all []point) {
 	return []point{one}
 }
 
-// place gives all points their X: the number of their label, or its index among the words.
+// place gives all points their X, and sorts them by it: the number of their label, or its index among the words.
 func (p *picker) place() {
 	c := p.c
 	if c.Kind == result.Course {
@@ -252,7 +257,7 @@ func (p *picker) place() {
 	}
 }
 
-// labelRuns puts the run into the labels of stacks, so that those of several runs stand beside each other.
+// labelRuns puts the title of the run into the labels of stacks, so that those of several runs stand beside each other.
 func labelRuns(c *chart) {
 	for _, s := range c.Series {
 		for i := range s.Points {
@@ -262,7 +267,9 @@ func labelRuns(c *chart) {
 }
 
 // labels are the different labels of all points, in the order in which they came.
+// The empty one is none: its points have no place.
 func labels(c *chart) (all []string) {
+	// The first run says the order; later ones add theirs.
 	seen := map[string]bool{}
 	for _, s := range c.Series {
 		for _, p := range s.Points {
@@ -276,6 +283,7 @@ func labels(c *chart) (all []string) {
 }
 
 // sortedWords sorts words that are all numbers by their value, and leaves others as they are.
+// The order of others is that of the level, which knows what belongs together.
 func sortedWords(words []string) []string {
 	for _, w := range words {
 		if _, _, ok := number(w); !ok {
@@ -291,6 +299,7 @@ func sortedWords(words []string) []string {
 }
 
 // number reads a label of an axis: 4, 0.5, or a number of bytes such as 128KiB and 16MB.
+// bytes says that it had such a unit.
 func number(label string) (v float64, bytes, ok bool) {
 	factor := 1.0
 	for _, u := range []struct {

@@ -10,6 +10,7 @@ const (
 )
 
 // drawCourse draws values over time.
+// There are no marks and no whiskers: every sample is its own point.
 func (l *layout) drawCourse(k canvas) {
 	for i := range l.c.Series {
 		s := &l.c.Series[i]
@@ -22,6 +23,7 @@ func (l *layout) drawCourse(k canvas) {
 		shown := thin(s.Points, courseTips)
 		for j, p := range shown {
 			at := l.place(p)
+			// The first and the last reach to the sides.
 			left, right := l.plot.left, l.plot.right
 			if j > 0 {
 				left = (l.place(shown[j-1]).x + at.x) / 2
@@ -42,6 +44,7 @@ func thin(points []point, most int) []point {
 	if len(points) <= most {
 		return points
 	}
+	// Two points are kept of each stretch.
 	stretch := int(math.Ceil(float64(2*len(points)) / float64(most)))
 	var kept []point
 	for from := 0; from < len(points); from += stretch {
@@ -55,6 +58,7 @@ func thin(points []point, most int) []point {
 				high = i
 			}
 		}
+		// A flat stretch gives one point.
 		kept = append(kept, part[min(low, high)])
 		if low != high {
 			kept = append(kept, part[max(low, high)])

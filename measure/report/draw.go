@@ -5,6 +5,7 @@ import (
 )
 
 // draw draws the plot: what is behind the values, the values, and what explains them.
+// Later things hide earlier ones, on every canvas.
 func (l *layout) draw(k canvas) {
 	for i, line := range l.title {
 		k.text(xy{gap, lineStep * float64(i+1)}, line, words{paint: ink, size: titleSize, strong: true})
@@ -25,6 +26,7 @@ func (l *layout) draw(k canvas) {
 }
 
 // drawFrame draws the grid, the axes and their words.
+// The unit stands above the axis and not beside it: nobody likes to turn the head.
 func (l *layout) drawFrame(k canvas) {
 	unit := l.unit.Unit
 	if l.c.Name != "" && unit != "" {
@@ -36,11 +38,13 @@ func (l *layout) drawFrame(k canvas) {
 		k.line([]xy{{l.plot.left, y}, {l.plot.right, y}}, pen{paint: grid, width: 1})
 		k.text(xy{l.plot.left - gap, y + textSize/3}, tickText(v), words{paint: soft, size: textSize, align: 1})
 	}
+	// The line of zero is the axis, also if there are values below.
 	zero := l.y.at(0)
 	k.line([]xy{{l.plot.left, zero}, {l.plot.right, zero}}, pen{paint: soft, width: 1.2})
 	for _, t := range l.xTicks {
 		w := words{paint: soft, size: textSize, align: 0.5}
 		at := xy{t.at, l.plot.bottom + lineStep - 3}
+		// A turned word ends where a straight one has its middle.
 		if l.turned {
 			w.align, w.turned = 1, true
 			at.x += textSize / 3
@@ -55,12 +59,14 @@ func (l *layout) drawFrame(k canvas) {
 }
 
 // inside moves the middle of a tick's text so that it ends within the picture.
+// The left end has room: labels of the other axis are there.
 func (l *layout) inside(t tick) float64 {
 	half := l.ruler.width(t.text, textSize) / 2
 	return min(t.at, l.width-half-2)
 }
 
 // drawLegend draws the entries with their lines and marks.
+// A swatch looks as the series does in the plot.
 func (l *layout) drawLegend(k canvas) {
 	const long = 24
 	for _, e := range l.legend {
@@ -96,7 +102,8 @@ func (l *layout) dashOf(s *series) int {
 	return s.style / len(shades())
 }
 
-// opacity tells bars of one colour apart.
+// opacity tells bars of one colour apart, as dashes do lines.
+// Parts of a stack have colours of their own.
 func (l *layout) opacity(s *series) float64 {
 	if l.c.Kind == result.Stacked {
 		return 1

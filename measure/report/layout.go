@@ -20,21 +20,21 @@ const (
 
 // layout is a chart with the place of everything. Its values are in the chart's unit, its places in units of the canvas.
 type layout struct {
-	c             chart
-	several       bool // runs
+	c             chart // what is drawn
+	several       bool  // runs
 	width, height float64
-	plot          box // where values are drawn
-	x, y          axis
+	plot          box         // where values are drawn
+	x, y          axis        // of the plot; y grows upwards
 	unit          stats.Scale // of the values at the axis
 	yTicks        []float64   // values divided by the unit's factor
 	xTicks        []tick
-	turned        bool // words of xTicks
-	title         []string
+	turned        bool     // words of xTicks
+	title         []string // lines; none in a page
 	legend        []entry
-	ruler         *ruler
+	ruler         *ruler // of all words
 }
 
-// tick is a text at a place of an axis.
+// tick is a text at a place of the axis below.
 type tick struct {
 	at   float64
 	text string
@@ -45,7 +45,7 @@ type entry struct {
 	at    xy // of the left end of its base line
 	text  string
 	s     *series // nil for the peak
-	width float64
+	width float64 // with its swatch
 }
 
 // lay gives everything in the chart its place. The height follows from the width and from what must be said. titled plots
@@ -57,6 +57,7 @@ func lay(c chart, several, titled bool, width float64, r *ruler) layout {
 		l.title = wrap(c.Title, titleSize, width-2*gap, r)
 		top += lineStep*float64(len(l.title)) + gap
 	}
+	// Wide and low shows slopes best, but not flatter than a narrow window has it.
 	high := math.Min(math.Max(width*0.46, 190), 300)
 	l.plot = box{0, top, width - 2*gap, top + high}
 	l.scaleY()
@@ -79,6 +80,7 @@ func wrap(text string, size, width float64, r *ruler) (lines []string) {
 		}
 		lines, line = append(lines, r.fit(line, size, width)), word
 	}
+	// A word that is longer than the line is cut.
 	return append(lines, r.fit(line, size, width))
 }
 
@@ -86,7 +88,7 @@ func wrap(text string, size, width float64, r *ruler) (lines []string) {
 func (l *layout) scaleY() {
 	low, high := l.valueRange()
 	l.unit = stats.ScaleOf(math.Max(math.Abs(low), math.Abs(high)), l.c.Unit)
-	const count = 5
+	const count = 5 // about so many steps
 	l.yTicks = ticks(low/l.unit.Factor, high/l.unit.Factor, count)
 	widest := 0.0
 	for _, v := range l.yTicks {
@@ -108,6 +110,7 @@ func (l *layout) valueRange() (low, high float64) {
 			}
 		}
 	}
+	// Of stacks the sums count, which their parts do not reach.
 	if l.c.Kind == result.Stacked {
 		for _, sum := range stacks {
 			high = math.Max(high, sum)
@@ -133,6 +136,7 @@ func (l *layout) scaleX() {
 			}
 		}
 	}
+	// Every number that was measured is a tick: 1, 2, 4, 8 clients and not 1, 3, 5, 7.
 	slices.Sort(values)
 	values = slices.Compact(values)
 	if len(values) == 0 { // only values without a place on this axis
@@ -151,6 +155,7 @@ func (l *layout) scaleX() {
 }
 
 // nameNumbers makes ticks of the values that have room beside the one before.
+// values are in ascending order.
 func (l *layout) nameNumbers(values []float64) {
 	free := math.Inf(-1)
 	for _, v := range values {
@@ -164,6 +169,7 @@ func (l *layout) nameNumbers(values []float64) {
 }
 
 // scaleWords gives each word its part of the axis.
+// Where one word has no room all are turned: a mixture reads badly.
 func (l *layout) scaleWords() {
 	n := float64(len(l.c.Words))
 	texts, widest := make([]string, len(l.c.Words)), 0.0
@@ -189,6 +195,7 @@ func (l *layout) scaleWords() {
 }
 
 // labelHeight is the height of what stands at the axis below the plot.
+// It does not have the title of the axis.
 func (l *layout) labelHeight() float64 {
 	height := lineStep
 	for _, t := range l.xTicks {
@@ -210,10 +217,12 @@ func (l *layout) layLegend(top float64) (bottom float64) {
 	for _, e := range entries {
 		e.text = l.ruler.fit(e.text, textSize, l.width-2*gap-swatch)
 		e.width = swatch + l.ruler.width(e.text, textSize)
+		// A row has one entry at least, however long.
 		if left > gap && left+e.width > l.width-gap {
 			left, line = gap, line+lineStep
 		}
 		e.at = xy{left, line}
+		// Two gaps, so that a swatch belongs to the text behind it.
 		left += e.width + 2*gap
 		l.legend = append(l.legend, e)
 	}
@@ -237,6 +246,7 @@ func (l *layout) entries() (all []entry) {
 			return again
 		})
 	}
+	// One entry explains the dotted lines of all series.
 	if slices.ContainsFunc(l.c.Series, func(s series) bool { return slices.ContainsFunc(s.Points, func(p point) bool { return p.Peak > 0 }) }) {
 		all = append(all, entry{text: "theoretical peak"})
 	}
@@ -244,6 +254,7 @@ func (l *layout) entries() (all []entry) {
 }
 
 // seriesTitle is what the legend and tips call a series.
+// It is empty for the only series of one run.
 func (l *layout) seriesTitle(s *series) string {
 	switch {
 	case !l.several || l.c.Kind == result.Stacked:
@@ -255,6 +266,7 @@ func (l *layout) seriesTitle(s *series) string {
 }
 
 // tip is what a value says when somebody points at it.
+// Screen readers say the same.
 func (l *layout) tip(s *series, p point) string {
 	var parts []string
 	if name := l.seriesTitle(s); name != "" {

@@ -12,17 +12,17 @@ import (
 
 // limit is how near a run came to what its hardware allows, by one load: its best conditions count.
 type limit struct {
-	Run     string
-	Colour  string
+	Run     string // its title
+	Colour  string // the class of its colour
 	Level   string
-	What    string
+	What    string // the quantity, and the conditions that are no ramp
 	At      string // the conditions of the best value that other values of the load do not have
-	Value   string
+	Value   string // the mean, with its unit
 	Peak    string
-	From    string
+	From    string // how the peak follows
 	Percent string
 	Width   float64 // of the bar, in percent
-	share   float64
+	share   float64 // of the peak; not bounded, for a measured peak can be exceeded
 }
 
 // limits are the highest shares of the peak, of each run, level and load. The lowest come first: there the hardware has most left.
@@ -35,6 +35,7 @@ func limits(runs []*result.Run) (all []limit) {
 				if m.Peak <= 0 || len(m.Samples) == 0 {
 					continue
 				}
+				// The mean and not the best sample: one lucky iteration is no rate.
 				mean := stats.Of(m).Mean
 				fixed, ramp := split(m.Labels, ramps)
 				what := strings.TrimSpace(m.Name + " " + stats.Conditions(fixed))
@@ -49,6 +50,7 @@ func limits(runs []*result.Run) (all []limit) {
 			}
 		}
 	}
+	// Equal shares stay in the order of the runs.
 	slices.SortStableFunc(all, func(a, b limit) int { return cmp.Compare(a.share, b.share) })
 	return all
 }
@@ -65,6 +67,7 @@ func ramps(l result.Level) map[string]bool {
 }
 
 // split separates the labels of a ramp from others.
+// Both results are new maps.
 func split(labels result.Labels, ramps map[string]bool) (fixed, ramp result.Labels) {
 	fixed, ramp = result.Labels{}, result.Labels{}
 	for k, v := range labels {

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// drawLines draws values over a number: the peak, the lines, then whiskers and marks, so that no line hides a value.
+// drawLines draws values over a number or over words: the peak, the lines, then whiskers and marks, so that no line hides a value.
 func (l *layout) drawLines(k canvas) {
 	l.drawPeaks(k)
 	for i := range l.c.Series {
 		s := &l.c.Series[i]
+		// Values without a place are drawn by drawAcross.
 		var line []xy
 		for _, p := range s.Points {
 			if p.Label != "" {
@@ -26,6 +27,7 @@ func (l *layout) drawLines(k canvas) {
 			if p.Label == "" {
 				continue
 			}
+			// A finger is less exact than a pointer.
 			at := l.place(p)
 			const reach = 11
 			k.begin(l.tip(s, p), box{at.x - reach, at.y - reach, at.x + reach, at.y + reach})
@@ -37,9 +39,11 @@ func (l *layout) drawLines(k canvas) {
 }
 
 // place is where a point is.
+// Points without a label have a meaningless x there.
 func (l *layout) place(p point) xy { return xy{l.x.at(p.X), l.y.at(p.Y)} }
 
-// whisker draws the standard deviation around a value.
+// whisker draws the standard deviation around a value, down to the end of the plot at most.
+// Nothing is drawn where the deviation is not known.
 func (l *layout) whisker(k canvas, x float64, p point, c paint) {
 	if p.SD <= 0 {
 		return
@@ -53,11 +57,12 @@ func (l *layout) whisker(k canvas, x float64, p point, c paint) {
 }
 
 // drawPeaks draws the theoretical peaks of lines: from side to side where it is the same everywhere.
+// A peak of its own, as that of a layout with copies, has a line of its own.
 func (l *layout) drawPeaks(k canvas) {
 	var drawn []float64
 	for _, s := range l.c.Series {
 		var line []xy
-		var heights []float64
+		var heights []float64 // the different peaks of this series
 		for _, p := range s.Points {
 			if p.Peak > 0 && p.Label != "" {
 				line = append(line, xy{l.x.at(p.X), l.y.at(p.Peak)})
@@ -78,6 +83,7 @@ func (l *layout) drawPeaks(k canvas) {
 }
 
 // drawAcross draws values that have no place on the axis from side to side: a published maximum, for example.
+// It is drawn last, because it has no neighbours that say where it is.
 func (l *layout) drawAcross(k canvas) {
 	for i := range l.c.Series {
 		s := &l.c.Series[i]
@@ -85,6 +91,7 @@ func (l *layout) drawAcross(k canvas) {
 			if p.Label != "" {
 				continue
 			}
+			// Narrow, so that values near the line can still be reached.
 			y := l.y.at(p.Y)
 			const reach = 5
 			k.begin(l.tip(s, p), box{l.plot.left, y - reach, l.plot.right, y + reach})

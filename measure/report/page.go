@@ -25,11 +25,11 @@ var pageJS string // as above
 
 // page is what page.html shows.
 type page struct {
-	Title   string
+	Title   string // of all runs
 	CSS     template.CSS
 	JS      template.JS
 	Runs    []runPart
-	Several bool
+	Several bool // runs
 	Limits  []limit
 	Unknown bool // no measure has a peak
 	Levels  []levelPart
@@ -40,7 +40,7 @@ type runPart struct {
 	*result.Run
 	Title   string
 	Colour  string // the class of its colour
-	Began   string
+	Began   string // in UTC: runs of several sites are compared
 	Lasted  string
 	Command string
 }
@@ -49,21 +49,21 @@ type runPart struct {
 type levelPart struct {
 	Name    string
 	Figures []figurePart
-	Rows    []row
-	Long    bool // the table is closed at first
+	Rows    []row // one for each measure
+	Long    bool  // the table is closed at first
 	Runs    []levelRun
 }
 
 // levelRun is what one run says of a level beside its measures.
 type levelRun struct {
 	result.Level
-	Run  string // empty if there is one only
-	Keys []string
+	Run  string   // empty if there is one only
+	Keys []string // of the settings, sorted
 }
 
 // figurePart is one figure: its plot for wide and for narrow windows, and its files.
 type figurePart struct {
-	c            chart
+	c            chart // for the files
 	Title        string
 	Caption      string
 	File         string // in plots/, without the ending; empty if there are no files
@@ -71,6 +71,7 @@ type figurePart struct {
 }
 
 // newPage collects everything that the page shows.
+// It has no time of its own, so that the same runs give the same page.
 func newPage(runs []*result.Run, r *ruler) *page {
 	p := &page{CSS: template.CSS(styles()), JS: template.JS(pageJS), Several: len(runs) > 1} // #nosec G203 -- our own texts
 	var titles []string
@@ -100,6 +101,7 @@ func newRunPart(index int, run *result.Run) runPart {
 	if !run.Began.IsZero() {
 		part.Began = run.Began.UTC().Format("2006-01-02 15:04 UTC")
 	}
+	// A run that was killed has no end.
 	if run.Ended.After(run.Began) {
 		part.Lasted = run.Ended.Sub(run.Began).Round(time.Second).String()
 	}
@@ -161,6 +163,7 @@ func newFigurePart(c chart, several bool, r *ruler) figurePart {
 }
 
 // render writes the page.
+// html/template escapes by context: text, attribute, style.
 func (p *page) render(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{"bytes": func(n int64) string { return stats.Quantity(float64(n), 0, "B") }}).Parse(pageHTML)
 	if err != nil {

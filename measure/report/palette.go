@@ -29,6 +29,7 @@ func shades() []shade {
 }
 
 // frame are the colours of paints below 0, by their names in style sheets.
+// Soft words have a contrast of 4.5 and more to the surface in both themes.
 func frame() map[paint]struct {
 	name string
 	shade
@@ -68,7 +69,7 @@ func paints() (all []paint) {
 	return append(all, ink, soft, grid, surface)
 }
 
-// themeCSS is a rule that sets the variables of all paints in a theme.
+// themeCSS is a rule for a selector, such as :root, that sets the variables of all paints in a theme.
 func themeCSS(selector string, dark bool) string {
 	var b strings.Builder
 	b.WriteString(selector + "{")

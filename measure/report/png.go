@@ -20,6 +20,7 @@ type picture struct {
 }
 
 // png draws a plot as a picture.
+// The same layout gives the same bytes.
 func png(l layout) ([]byte, error) {
 	p := &picture{dc: gg.NewContext(int(l.width*density), int(l.height*density))}
 	p.rect(xy{}, l.width, l.height, surface, 1)
@@ -51,6 +52,7 @@ func (p *picture) line(points []xy, pen pen) {
 }
 
 // rect implements canvas.
+// Edges between pixels are smoothed.
 func (p *picture) rect(at xy, width, height float64, c paint, opacity float64) {
 	p.dc.SetHexColor(c.light() + alpha(opacity))
 	p.dc.DrawRectangle(at.x*density, at.y*density, width*density, height*density)
@@ -65,6 +67,7 @@ func alpha(opacity float64) string {
 }
 
 // mark implements canvas.
+// Marks are the shapes of the SVG.
 func (p *picture) mark(at xy, style int, c paint) {
 	p.dc.SetHexColor(c.light())
 	corners := markShape(at, style)
@@ -79,6 +82,7 @@ func (p *picture) mark(at xy, style int, c paint) {
 }
 
 // text implements canvas.
+// Letters that the font lacks are boxes; the SVG has them in the fonts of the reader.
 func (p *picture) text(at xy, text string, w words) {
 	ttf := goregular.TTF
 	if w.strong {
@@ -94,6 +98,7 @@ func (p *picture) text(at xy, text string, w words) {
 	p.dc.Push()
 	defer p.dc.Pop()
 	x, y := at.x*density, at.y*density
+	// Around the end of the text, as in the SVG.
 	if w.turned {
 		p.dc.RotateAbout(gg.Radians(-turn), x, y)
 	}

@@ -10,7 +10,7 @@ import (
 
 // row is one measure in the table of a level.
 type row struct {
-	Name, Labels string
+	Name, Labels string // labels sorted, key=value
 	Cells        []cell // one for each run
 }
 
@@ -19,15 +19,15 @@ type cell struct {
 	Value   string // empty: the run does not have it
 	Median  string
 	Samples int
-	OfPeak  string
+	OfPeak  string // percent, or empty if no peak is known
 	Ratio   string // to the first run
 	Verdict string // difference, noise or unknown
 	Worse   bool   // a difference for the worse
-	Better  bool
+	Better  bool   // a difference for the better
 	Why     string // what the verdict rests on
 }
 
-// confidence is that of intervals in reports.
+// confidence is that of intervals in reports. hemera bench compare takes others.
 const confidence = 0.95
 
 // rows are all measures of a level, in the order of the runs.
@@ -57,6 +57,7 @@ func rows(level string, runs []*result.Run) (all []row) {
 			}
 		}
 	}
+	// Courses have no samples and no row.
 	return slices.DeleteFunc(all, func(r row) bool {
 		return !slices.ContainsFunc(r.Cells, func(c cell) bool { return c.Value != "" })
 	})
@@ -79,6 +80,7 @@ func newCell(m result.Measure) cell {
 }
 
 // compare adds the comparison with the base.
+// A ratio that has no meaning leaves the cell as it is.
 func (c *cell) compare(with stats.Comparison) {
 	if with.Ratio == 0 {
 		return

@@ -41,6 +41,7 @@ func ticks(low, high float64, count int) (all []float64) {
 }
 
 // niceStep is the smallest round step that is not below the given one.
+// raw is above 0.
 func niceStep(raw float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(raw)))
 	for _, m := range []float64{1, 2, 2.5, 5} {

@@ -15,6 +15,7 @@ type svg struct {
 }
 
 // inline is a plot for a page that has plotCSS.
+// It has no width: the page gives it one.
 func inline(l layout) string {
 	s := &svg{}
 	fmt.Fprintf(&s.b, `<svg class="plot" viewBox="0 0 %s %s" role="group" aria-label="%s">`, num(l.width), num(l.height), escape(l.c.Title))
@@ -24,6 +25,7 @@ func inline(l layout) string {
 }
 
 // standalone is a plot as a file of its own.
+// It follows the theme of the reader, too.
 func standalone(l layout) string {
 	s := &svg{titles: true}
 	fmt.Fprintf(&s.b, `<svg xmlns="http://www.w3.org/2000/svg" class="plot" width="%s" height="%s" viewBox="0 0 %[1]s %s">`, num(l.width), num(l.height), num(l.height))
@@ -40,7 +42,7 @@ func num(v float64) string {
 	return strconv.FormatFloat(float64(int64(v*10+copysign(0.5, v)))/10, 'f', -1, 64)
 }
 
-// copysign is a with the sign of v.
+// copysign is a with the sign of v; 0 has none.
 func copysign(a, v float64) float64 {
 	if v < 0 {
 		return -a
@@ -59,6 +61,7 @@ func escape(text string) string {
 }
 
 // line implements canvas.
+// Polylines and no paths: they are shorter, and curves would invent values.
 func (s *svg) line(points []xy, p pen) {
 	s.b.WriteString(`<polyline class="l-` + p.paint.name() + `" points="`)
 	for i, q := range points {
@@ -104,10 +107,11 @@ func (s *svg) mark(at xy, style int, p paint) {
 	s.b.WriteString(`"/>`)
 }
 
-// markSize is the radius of a mark.
+// markSize is the radius of a mark, in units of the canvas.
 const markSize = 3.8
 
 // markShape are the corners of a mark, or nil for a disc.
+// All have about the same area, so that none looks more important.
 func markShape(at xy, style int) []xy {
 	r := markSize
 	switch style % 4 {
@@ -122,7 +126,9 @@ func markShape(at xy, style int) []xy {
 }
 
 // text implements canvas.
+// Sizes are in units of the picture, and grow with it.
 func (s *svg) text(at xy, text string, w words) {
+	// The format has three anchors; the layout uses these only.
 	anchor := "start"
 	switch {
 	case w.align > 0.75:

@@ -47,6 +47,7 @@ func Write(dir string, runs []*result.Run) error {
 }
 
 // WritePage writes the page alone, for example of a comparison, to a file.
+// An earlier file of that name is replaced.
 func WritePage(file string, runs []*result.Run) error {
 	r, err := newRuler()
 	if err != nil {
@@ -63,8 +64,10 @@ func WritePage(file string, runs []*result.Run) error {
 const plotWidth = 720
 
 // writeFigure writes the four files of a figure. base is their path without the ending.
+// several says that the report has several runs.
 func writeFigure(base string, c chart, several bool, r *ruler) error {
 	l := lay(c, several, true, plotWidth, r)
+	// Everything is made before the first file is written.
 	image, err := png(l)
 	if err != nil {
 		return err
@@ -89,10 +92,12 @@ func writeFigure(base string, c chart, several bool, r *ruler) error {
 }
 
 // table is a chart as CSV: a line for each value, in the units of result.json.
+// A course has all of its points, also where the plot shows some.
 func table(c chart) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	_ = w.Write([]string{"run", "series", "x", "value", "sd", "samples", "peak", "unit"}) // Error tells
+	// As many digits as the number has: programs compute with it.
 	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, s := range c.Series {
 		for _, p := range s.Points {
@@ -116,6 +121,7 @@ func plain(text string) string {
 }
 
 // writeFile writes a file whole or not at all.
+// It is not synced: a report can be made again.
 func writeFile(path string, content []byte) error {
 	next := path + ".new"
 	if err := os.WriteFile(next, content, 0o644); err != nil { // #nosec G306 -- a report is to be read
