@@ -3,7 +3,6 @@ package meter
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -222,7 +221,7 @@ func (s *sensorCounter) read() (float64, error) {
 		}
 		v, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
 		if err != nil {
-			return 0, errs.As(errors.Unwrap(err), errs.Invalid, "meter.ReadHwmon", file)
+			return 0, errs.As(err, errs.Invalid, "meter.ReadHwmon", file)
 		}
 		product *= v
 	}
