@@ -18,6 +18,10 @@ type Course struct {
 // reset, for example by a restart of its device: from there on it counts further.
 func NewCourse(about meter.About, points []meter.Point) Course {
 	points = slices.Clone(points)
+	// Wall clock alone: what a log keeps. Otherwise a replay would differ by nanoseconds.
+	for i := range points {
+		points[i].At = points[i].At.Round(0)
+	}
 	slices.SortStableFunc(points, func(a, b meter.Point) int { return a.At.Compare(b.At) })
 	kept := points[:0]
 	for i, p := range points {
@@ -43,15 +47,15 @@ func NewCourse(about meter.About, points []meter.Point) Course {
 // Len is the number of readings.
 func (c Course) Len() int { return len(c.points) }
 
-// Covers reports whether the readings reach from a to b.
-func (c Course) Covers(a, b time.Time) bool {
+// spans reports whether the readings reach from a to b.
+func (c Course) spans(a, b time.Time) bool {
 	n := len(c.points)
 	return n >= 2 && !c.points[0].At.After(a) && !c.points[n-1].At.Before(b)
 }
 
 // Energy is the energy in J from a to b. false if the readings do not reach so far, or b is not after a.
 func (c Course) Energy(a, b time.Time) (float64, bool) {
-	if !c.Covers(a, b) || !a.Before(b) {
+	if !c.spans(a, b) || !a.Before(b) {
 		return 0, false
 	}
 	if c.Counter {

@@ -44,4 +44,6 @@ type Cost struct {
 func (c Cost) Energy(watts float64) float64 { return watts / 1000 * hoursPerYear * c.Years * c.PerKWh }
 
 // PerTB is the cost of 10^12 bytes over the years: the machines, and their energy at a power in W.
-func (c Cost) PerTB(watts, bytes float64) float64 { return (c.Capital + c.Energy(watts)) / (bytes / 1e12) }
+func (c Cost) PerTB(watts, bytes float64) float64 {
+	return (c.Capital + c.Energy(watts)) / (bytes / 1e12)
+}

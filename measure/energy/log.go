@@ -1,6 +1,7 @@
 package energy
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
 	"os"
@@ -86,4 +87,36 @@ func readLog(path string) ([]meter.Point, error) {
 	defer func() { _ = f.Close() }()
 	got, err := meter.ParseRecording(f, path)
 	return got.Points, err
+}
+
+// WriteCourses writes the readings of all meters, as the sampler does for a live run.
+func (p *Plan) WriteCourses(raw func(name string) (io.WriteCloser, error)) error {
+	for _, c := range p.Courses {
+		if err := c.write(raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes the log of one meter.
+func (c Course) write(raw func(name string) (io.WriteCloser, error)) error {
+	w, err := raw(logName(c.Name))
+	if err != nil {
+		return err
+	}
+	buffer := bufio.NewWriter(w)
+	err = meter.WriteHead(buffer, c.About)
+	for _, p := range c.points {
+		if err == nil {
+			err = meter.WritePoint(buffer, p)
+		}
+	}
+	if err == nil {
+		err = buffer.Flush()
+	}
+	if cause := w.Close(); err == nil {
+		err = cause
+	}
+	return errs.Wrap(err, "energy.WriteCourses", c.Name)
 }

@@ -74,7 +74,7 @@ type work struct {
 func (p *Plan) align(levels []result.Level) (done []work, missed int) {
 	for _, l := range levels {
 		for _, i := range l.Iterations {
-			u, ok := p.Use(i.Began, i.Ended)
+			u, ok := p.Use(i.Began.Round(0), i.Ended.Round(0)) // without the clock that no log keeps
 			if !ok {
 				missed++
 				continue

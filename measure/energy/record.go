@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"hemera/measure/energy/meter"
 	"hemera/measure/result"
 )
 
@@ -218,6 +217,3 @@ func NewPlan(courses []Course, idle Window, a Assumptions) *Plan {
 	}
 	return p
 }
-
-// Of returns the readings of a course, for logs.
-func (c Course) Of() []meter.Point { return c.points }

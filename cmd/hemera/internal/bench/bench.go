@@ -9,7 +9,7 @@ import (
 // Command makes `hemera bench`, the noun of all levels. Without a level it teaches.
 func Command(e *cli.Env) *cobra.Command {
 	c := cli.Noun("bench", "Measure disks, network, namespace and cluster, and make a report",
-		ioCommand(e), nsCommand(e), allCommand(e))
+		ioCommand(e), nsCommand(e), energyCommand(e), allCommand(e))
 	c.Long = `Measures what the hardware and the cluster reach, level by level, by the same method every time:
 
   hemera bench all --quick     every level in about two minutes

@@ -1,0 +1,121 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"hemera/errs"
+	"hemera/measure/energy"
+	"hemera/measure/energy/meter"
+	"hemera/measure/result"
+)
+
+// energyLevel measures the energy of another level. The session gets both: the other as if it had run alone, and the energy.
+type energyLevel struct {
+	energyFlags
+	s     *session
+	inner level
+}
+
+// name implements level.
+func (l *energyLevel) name() string { return "energy" }
+
+// flags implements level: those of the meters and those of the other level.
+func (l *energyLevel) flags(f *pflag.FlagSet) {
+	l.energyFlags.flags(f)
+	l.inner.flags(f)
+}
+
+// check implements level.
+func (l *energyLevel) check(args []string, quick bool) error {
+	return errors.Join(l.energyFlags.check(quick), l.inner.check(args, quick))
+}
+
+// run implements level. The meters are read from before the idle time to after the level.
+func (l *energyLevel) run(ctx context.Context, rec *result.Recorder) error {
+	meters, err := l.open(ctx)
+	if err != nil {
+		return err
+	}
+	sampler, err := energy.Start(ctx, meters, energy.SamplerOptions{Every: l.every, Log: rec.Raw})
+	if err != nil {
+		return err
+	}
+	idle, err := rest(ctx, l.idle, rec)
+	if err == nil {
+		err = l.s.record(ctx, l.inner)
+	}
+	// An interrupted level has iterations, too.
+	courses, failures, cause := sampler.Stop()
+	if cause != nil {
+		return errors.Join(err, cause)
+	}
+	for name, f := range failures {
+		rec.Note("%s did not answer %d times: %s", name, f.Count, errs.Reason(f.Cause, ""))
+	}
+	plan := energy.NewPlan(courses, idle, l.a)
+	plan.Record(l.s.run.Levels, rec)
+	return errors.Join(err, plan.WritePlan(rec.Raw))
+}
+
+// open makes the meters that the user named, or the best one of this machine.
+func (l *energyLevel) open(ctx context.Context) ([]meter.Meter, error) {
+	o, err := l.options()
+	if err != nil {
+		return nil, err
+	}
+	specs := l.meters
+	if len(specs) == 0 {
+		for _, f := range meter.Find(ctx, o) {
+			if f.Err == nil {
+				specs = []string{f.Spec}
+				break
+			}
+		}
+	}
+	if len(specs) == 0 {
+		return nil, errs.New(errs.NotFound, "hemera.Bench", "--meter", "this machine has no meter that can be read").
+			WithRemedy("hemera bench energy --list says why; name one with --meter, or estimate: --meter model:idle=40,peak=58")
+	}
+	var meters []meter.Meter
+	names := map[string]bool{}
+	for _, spec := range specs {
+		m, err := meter.Open(spec, o)
+		if err != nil {
+			return nil, err
+		}
+		// The same meter twice would count everything twice.
+		if name := m.About().Name; names[name] {
+			return nil, errs.New(errs.Invalid, "hemera.Bench", "--meter", fmt.Sprintf("%s is named twice", name))
+		}
+		names[m.About().Name] = true
+		meters = append(meters, m)
+	}
+	return meters, nil
+}
+
+// rest waits for the idle time, and returns when it was.
+func rest(ctx context.Context, idle time.Duration, rec *result.Recorder) (energy.Window, error) {
+	began := time.Now()
+	if idle == 0 {
+		return energy.Window{}, nil
+	}
+	end := time.NewTimer(idle)
+	defer end.Stop()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		rec.Step(int(time.Since(began)), int(idle), "idle power, %v of %v", time.Since(began).Round(time.Second), idle)
+		select {
+		case <-ctx.Done():
+			return energy.Window{}, context.Cause(ctx)
+		case <-end.C:
+			return energy.Window{From: began.Round(0), To: time.Now().Round(0)}, nil
+		case <-tick.C:
+		}
+	}
+}
