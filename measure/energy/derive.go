@@ -35,9 +35,9 @@ const hoursPerYear = 8766
 
 // Cost is what storage costs.
 type Cost struct {
-	Capital float64 // of the machines, in the user's currency
-	PerKWh  float64 // of energy
-	Years   float64 // that the machines serve
+	Capital float64 `json:"capital"` // of the machines, in the user's currency
+	PerKWh  float64 `json:"per_kwh"` // of energy
+	Years   float64 `json:"years"`   // that the machines serve
 }
 
 // Energy is the cost of a power in W over the years.

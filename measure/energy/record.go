@@ -51,7 +51,7 @@ func (p *Plan) Record(levels []result.Level, rec *result.Recorder) {
 		} else {
 			put(nameOperations, "1/J", result.Higher, w.labels, w.PerJoule(w.amount))
 		}
-		put(nameNormalised, "1", result.Lower, w.labels, w.EDPOf(w.amount, p.Weight)/lowest[kindOf(w)])
+		put(nameNormalised, "", result.Lower, w.labels, w.EDPOf(w.amount, p.Weight)/lowest[kindOf(w)])
 	}
 	p.courses(rec)
 	p.notes(levels, done, missed, rec)

@@ -60,6 +60,9 @@ func record(level string, m result.Measure) output.Record {
 		{Key: "mean", Value: mean}, {Key: "sd", Value: sd}, {Key: "unit", Value: m.Unit}, {Key: "samples", Value: len(m.Samples)},
 		{Key: "text", Value: quantity(mean, sd, m.Unit)},
 	}
+	if m.Estimate {
+		r[len(r)-1].Value = quantity(mean, sd, m.Unit) + " (estimate)"
+	}
 	if m.Peak > 0 {
 		r = append(r, output.Field{Key: "of_peak", Value: 100 * mean / m.Peak})
 	}
@@ -72,6 +75,10 @@ func quantity(mean, sd float64, unit string) string {
 	factor, prefix := 1.0, ""
 	if unit != "1" && unit != "" {
 		factor, prefix = prefixOf(mean)
+	}
+	// Work for a joule is published with binary prefixes.
+	if unit == "B/J" {
+		factor, prefix = 1<<20, "Mi"
 	}
 	// "k/s" and not "k1/s": the unit of a rate of operations has no letter of its own.
 	if unit == "1/s" {
