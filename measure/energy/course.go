@@ -23,6 +23,7 @@ func NewCourse(about meter.About, points []meter.Point) Course {
 		points[i].At = points[i].At.Round(0)
 	}
 	slices.SortStableFunc(points, func(a, b meter.Point) int { return a.At.Compare(b.At) })
+	// In place: the copy is ours.
 	kept := points[:0]
 	for i, p := range points {
 		if i+1 < len(points) && points[i+1].At.Equal(p.At) {
@@ -31,6 +32,7 @@ func NewCourse(about meter.About, points []meter.Point) Course {
 		kept = append(kept, p)
 	}
 	if about.Counter {
+		// What was counted before all resets so far.
 		lift, last := 0.0, 0.0
 		for i := range kept {
 			raw := kept[i].Value
@@ -58,6 +60,7 @@ func (c Course) Energy(a, b time.Time) (float64, bool) {
 	if !c.spans(a, b) || !a.Before(b) {
 		return 0, false
 	}
+	// A counter knows the energy between its readings, whatever the power did.
 	if c.Counter {
 		return c.at(b) - c.at(a), true
 	}
@@ -91,6 +94,7 @@ func (c Course) between(a, b time.Time) []meter.Point {
 // at is the value at a time within the readings, on the straight line between two of them.
 func (c Course) at(t time.Time) float64 {
 	i := c.after(t)
+	// The last reading itself.
 	if i == len(c.points) {
 		return c.points[i-1].Value
 	}
@@ -108,6 +112,7 @@ const gapFactor = 5
 // Gaps are the times between a and b that are longer than five usual times between readings. The energy there is a guess for powers,
 // and exact for counters.
 func (c Course) Gaps(a, b time.Time) []Gap {
+	// The median: gaps themselves must not make gaps usual.
 	usual := c.Spacing()
 	var gaps []Gap
 	for i := 1; i < len(c.points); i++ {

@@ -11,11 +11,13 @@ import (
 func figures(done []work) []result.Figure {
 	all := []result.Figure{{ID: "energy-power", Title: "Power", Kind: result.Course, Names: []string{nameMeter}, Group: []string{"meter"},
 		Caption: "Power over the time of the run, from the idle time at its begin. Nothing is subtracted."}}
+	// Each level has its own work and its own conditions.
 	for _, level := range levelsOf(done) {
 		x, group := axis(done, level)
 		if x == "" {
 			continue
 		}
+		// Lines are for numbers.
 		kind, unit := result.Bars, nameOperations
 		if x == "clients" {
 			kind = result.Lines

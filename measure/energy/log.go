@@ -56,6 +56,7 @@ func ReadPlan(dir string) (*Plan, error) {
 	raw := filepath.Join(dir, "raw")
 	path := filepath.Join(raw, rawPrefix+planLog)
 	data, err := os.ReadFile(path) // #nosec G304 -- the user names it
+	// Most runs have no meter.
 	if errs.KindOf(err) == errs.NotFound {
 		return nil, errs.New(errs.NotFound, "energy.ReadPlan", dir, "the run measured no energy").WithRemedy("name the directory of a run of hemera bench energy, or its raw power by --meter csv:FILE")
 	}
@@ -66,6 +67,7 @@ func ReadPlan(dir string) (*Plan, error) {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return nil, errs.As(err, errs.Invalid, "energy.ReadPlan", path)
 	}
+	// Each meter has its own clock and its own file.
 	var courses []Course
 	for _, m := range f.Meters {
 		// The name is a file of this directory, whatever the plan says.
@@ -105,6 +107,7 @@ func (c Course) write(raw func(name string) (io.WriteCloser, error)) error {
 	if err != nil {
 		return err
 	}
+	// The sampler writes each reading at once; here all are known.
 	buffer := bufio.NewWriter(w)
 	err = meter.WriteHead(buffer, c.About)
 	for _, p := range c.points {

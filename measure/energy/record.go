@@ -32,6 +32,7 @@ func (p *Plan) Record(levels []result.Level, rec *result.Recorder) {
 	}
 	p.describe(rec)
 	p.standing(put)
+	// Without an idle time there is nothing to compare with.
 	idle, rested := p.IdlePower()
 	done, missed := p.align(levels)
 	lowest := p.lowest(done)
@@ -79,6 +80,7 @@ func (p *Plan) standing(put func(name, unit string, better result.Better, labels
 	}
 	rest := result.Labels{"state": "idle"}
 	put(nameIdle, "W", result.Lower, rest, idle)
+	// Nobody said how much the storage holds, or the subtraction left nothing.
 	if p.Capacity <= 0 || idle <= 0 {
 		return
 	}
@@ -155,6 +157,7 @@ func (p *Plan) courses(rec *result.Recorder) {
 		if c.Len() < 2 {
 			continue
 		}
+		// Nothing is subtracted here: it is what the meter showed.
 		first, last := c.points[0].At, c.points[c.Len()-1].At
 		m := result.Measure{Name: nameMeter, Labels: result.Labels{"meter": c.Name}, Unit: "W", Estimate: c.Estimate}
 		joules, ok := c.Energy(first, last)
@@ -175,6 +178,7 @@ func (p *Plan) notes(levels []result.Level, done []work, missed int, rec *result
 		rec.Note("%d iterations are outside of the time that all meters cover. They have no energy.", missed)
 	}
 	for _, c := range p.Courses {
+		// Two readings within an iteration are the least that shows its own power.
 		short, all := 0, 0
 		var gaps []Gap
 		for _, l := range levels {

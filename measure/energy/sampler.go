@@ -62,6 +62,7 @@ func Start(ctx context.Context, meters []meter.Meter, o SamplerOptions) (*Sample
 		if _, ok := t.meter.(meter.Recorded); ok {
 			continue
 		}
+		// A meter is not asked more often than it has new values.
 		every := o.Every
 		if every == 0 {
 			every = max(everyMin, t.meter.About().Every)
@@ -82,6 +83,7 @@ func (t *track) begin(ctx context.Context, log func(string) (io.WriteCloser, err
 	if err := meter.WriteHead(w, about); err != nil {
 		return errs.Wrap(err, "energy.Start", about.Name)
 	}
+	// Its values come at the stop, all at once.
 	if _, ok := t.meter.(meter.Recorded); ok {
 		return nil
 	}
@@ -119,6 +121,7 @@ func (t *track) run(ctx context.Context, every time.Duration) {
 // Stop takes a last reading of each meter, waits for it, and returns what all said.
 // failures says, by the name of a meter, how many readings failed and why the last one did.
 func (s *Sampler) Stop() (courses []Course, failures map[string]Failure, err error) {
+	// The readers take their last reading, and leave.
 	s.end()
 	s.group.Wait()
 	failures = map[string]Failure{}
@@ -162,6 +165,7 @@ func (s *Sampler) close() {
 
 // logName is the name of a meter's log: a word for file systems.
 func logName(name string) string {
+	// Names have addresses in them.
 	safe := []byte(name)
 	for i, b := range safe {
 		if !slices.Contains([]byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"), b) {

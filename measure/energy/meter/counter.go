@@ -22,8 +22,10 @@ func (c *counter) add(now, span uint64) float64 {
 // counted before the reading is not known, and what it has counted since is.
 func grown(before, now, span uint64) uint64 {
 	switch {
+	// The common case.
 	case now >= before:
 		return now - before
+	// It went through its largest value and 0 once.
 	case span > before:
 		return span - before + now
 	}

@@ -33,6 +33,7 @@ func (s Sensor) Spec() string { return "hwmon:" + s.Chip + "/" + s.Name }
 // Sensors returns the sensors below root's /sys/class/hwmon. Where a chip gives a power, its voltages and currents are not
 // listed again; of a power's mean and its present value the mean is taken, which misses nothing between two readings.
 func Sensors(root string) []Sensor {
+	// The numbers of chips depend on the order of drivers; users know them by their names.
 	dirs, _ := filepath.Glob(filepath.Join(root, "sys/class/hwmon/hwmon*")) // fails for wrong patterns only
 	slices.SortFunc(dirs, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 	var all []Sensor
@@ -55,6 +56,7 @@ func chipSensors(dir, chip string) []Sensor {
 		power, energy := "power"+strconv.Itoa(n), "energy"+strconv.Itoa(n)
 		s := Sensor{Chip: chip, Name: power, Label: word(dir, power+"_label"), unit: 1e-6}
 		switch {
+		// The interval says how old a mean may be.
 		case exists(dir, power+"_average"):
 			ms, _ := strconv.ParseInt(word(dir, power+"_average_interval"), 10, 32)
 			s.files, s.Every = []string{filepath.Join(dir, power+"_average")}, time.Duration(ms)*time.Millisecond
@@ -63,11 +65,13 @@ func chipSensors(dir, chip string) []Sensor {
 			s.files = []string{filepath.Join(dir, power+"_input")}
 			all = append(all, s)
 		}
+		// A counter beside a power measures the same thing, and users choose one.
 		if exists(dir, energy+"_input") {
 			all = append(all, Sensor{Chip: chip, Name: energy, Label: word(dir, energy+"_label"), unit: 1e-6, Counter: true,
 				files: []string{filepath.Join(dir, energy+"_input")}})
 		}
 	}
+	// Voltages and currents of such a chip are parts of its powers.
 	if len(all) > 0 {
 		return all
 	}
@@ -118,6 +122,7 @@ func Whole(all []Sensor) []Sensor {
 			return chosen
 		}
 	}
+	// A board with one sensor has it at its input, nearly always.
 	if len(all) == 1 {
 		return all
 	}
@@ -145,6 +150,7 @@ func openHwmon(rest string, o Options) (Meter, error) {
 		return nil, errs.New(errs.NotFound, op, "/sys/class/hwmon", "no sensor of this machine gives a power").
 			WithRemedy("virtual machines have none; on hardware try ipmi or redfish, or a smart plug")
 	}
+	// A choice of the user counts more than one by rules.
 	chosen := Whole(all)
 	if rest != "" {
 		i := slices.IndexFunc(all, func(s Sensor) bool { return s.Spec() == "hwmon:"+rest })
@@ -161,6 +167,7 @@ func openHwmon(rest string, o Options) (Meter, error) {
 		h.about.Name += ":" + rest
 	}
 	var covers []string
+	// What is a mean over a second is not read ten times a second.
 	for _, s := range chosen {
 		h.sensors = append(h.sensors, &sensorCounter{Sensor: s})
 		h.about.Estimate = h.about.Estimate || s.Estimate
@@ -177,6 +184,7 @@ func openHwmon(rest string, o Options) (Meter, error) {
 // specs names sensors for a remedy.
 func specs(all []Sensor) string {
 	const most = 12
+	// A server may have a hundred.
 	var names []string
 	for _, s := range all[:min(len(all), most)] {
 		names = append(names, s.Spec())
@@ -213,6 +221,7 @@ func (s *sensorCounter) read() (float64, error) {
 		}
 		return s.add(now, 0) * s.unit, nil
 	}
+	// One file of a power, or two of a voltage and a current.
 	product := s.unit
 	for _, file := range s.files {
 		text, err := os.ReadFile(file) // #nosec G304 -- files of the kernel

@@ -19,9 +19,11 @@ type ipmi struct {
 
 // openIPMI takes the name of a controller, or nothing for the one of this machine.
 func openIPMI(rest string, o Options) (Meter, error) {
+	// The controller of this machine takes root without a password.
 	if rest != "" && o.Login.User == "" {
 		return nil, errs.New(errs.Unauthenticated, "meter.OpenIPMI", rest, "a controller on the network wants a user").WithRemedy("name a file with USER:PASSWORD by --meter-login")
 	}
+	// It would be an option of ipmitool.
 	if strings.HasPrefix(rest, "-") {
 		return nil, errs.New(errs.Invalid, "meter.OpenIPMI", rest, "it is no host")
 	}
@@ -46,6 +48,7 @@ func (m *ipmi) Read(ctx context.Context) (Point, error) {
 		args = append([]string{"-I", "lanplus", "-H", m.host, "-U", m.login.User, "-E"}, args...)
 		environment = []string{"IPMI_PASSWORD=" + m.login.password}
 	}
+	// A reading by network takes some 100 ms.
 	began := m.now()
 	text, err := m.run(ctx, environment, "ipmitool", args...)
 	if err != nil {
@@ -67,6 +70,7 @@ func ParseDCMI(text string) (float64, error) {
 		value = strings.TrimSpace(value)
 		switch strings.TrimSpace(key) {
 		case "Instantaneous power reading":
+			// The number and its unit: 214 Watts.
 			number, unit, _ := strings.Cut(value, " ")
 			w, err := strconv.ParseFloat(number, 64)
 			if err != nil || w < 0 || !strings.HasPrefix(unit, "Watt") {
@@ -79,6 +83,7 @@ func ParseDCMI(text string) (float64, error) {
 			}
 		}
 	}
+	// Many controllers without a licence answer with an error instead.
 	if !found {
 		return 0, errs.New(errs.Unsupported, op, "", "the controller gives no power").WithRemedy("try --meter redfish:https://CONTROLLER")
 	}

@@ -22,6 +22,7 @@ func (l Login) GoString() string { return l.User }
 
 // set puts the login into a request.
 func (l Login) set(r *http.Request) {
+	// Most plugs have no password.
 	if l.User != "" {
 		r.SetBasicAuth(l.User, l.password)
 	}
@@ -34,6 +35,7 @@ func ReadLogin(path string) (Login, error) {
 	if err != nil {
 		return Login{}, errs.Wrap(err, op, path)
 	}
+	// As ssh does with keys.
 	if st.Mode().Perm()&0o077 != 0 {
 		return Login{}, errs.New(errs.Denied, op, path, "others than its owner may use the file with the password").WithRemedy("chmod 600 " + path)
 	}
@@ -41,6 +43,7 @@ func ReadLogin(path string) (Login, error) {
 	if err != nil {
 		return Login{}, errs.Wrap(err, op, path)
 	}
+	// A password may have colons and blanks, a user may not.
 	line, _, _ := strings.Cut(string(text), "\n")
 	user, password, ok := strings.Cut(strings.TrimRight(line, "\r"), ":")
 	if !ok || user == "" {

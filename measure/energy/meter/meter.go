@@ -54,6 +54,7 @@ type Options struct {
 
 // complete fills what the caller left out.
 func (o Options) complete() Options {
+	// The defaults are those of the machine itself; tests give others.
 	if o.Root == "" {
 		o.Root = "/"
 	}
@@ -74,6 +75,8 @@ const answerTime = 20 * time.Second
 
 // Client returns an HTTP client for devices. Management controllers often have certificates that nobody signed: insecure takes any.
 func Client(insecure bool) *http.Client {
+	// A meter is asked again and again, so connections stay open for a minute.
+	// Proxies of the environment are not used: devices are on the network of the machine.
 	t := &http.Transport{TLSHandshakeTimeout: answerTime, IdleConnTimeout: time.Minute}
 	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure} // #nosec G402 -- the user asked for it
 	return &http.Client{Timeout: answerTime, Transport: t}
@@ -92,6 +95,7 @@ func openers() map[string]opener {
 
 // Words returns the words that [Open] takes, sorted.
 func Words() []string {
+	// Maps have no order, and users compare lists.
 	words := make([]string, 0, len(openers()))
 	for w := range openers() {
 		words = append(words, w)
@@ -104,6 +108,7 @@ func Words() []string {
 // understood, NotFound if this machine has no such meter. Devices on a network are not asked yet.
 func Open(spec string, o Options) (Meter, error) {
 	word, rest, _ := strings.Cut(spec, ":")
+	// What stands behind the first colon may have colons of its own: addresses do.
 	open, ok := openers()[word]
 	if !ok {
 		return nil, errs.New(errs.Invalid, "meter.Open", spec, "there is no such meter").WithRemedy("the meters are " + strings.Join(Words(), ", "))
@@ -113,6 +118,7 @@ func Open(spec string, o Options) (Meter, error) {
 
 // Close releases what a meter holds, if it holds something.
 func Close(m Meter) {
+	// Most hold nothing. A connection that does not close in order is of no further use anyway.
 	if c, ok := m.(io.Closer); ok {
 		_ = c.Close()
 	}
@@ -129,6 +135,7 @@ type Found struct {
 func Find(ctx context.Context, o Options) []Found {
 	var all []Found
 	for _, spec := range []string{"ipmi", "hwmon", "rapl:psys", "rapl"} { // from what covers most
+		// One that fails keeps no other from being tried.
 		f := Found{Spec: spec}
 		m, err := Open(spec, o)
 		if err == nil {

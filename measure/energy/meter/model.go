@@ -24,6 +24,7 @@ type model struct {
 
 // openModel takes idle=W,peak=W.
 func openModel(rest string, o Options) (Meter, error) {
+	// One text for all mistakes: the remedy shows the whole form.
 	bad := errs.New(errs.Invalid, "meter.OpenModel", rest, "it takes the watts of an idle and of a busy machine").WithRemedy("write model:idle=40,peak=58")
 	watts := map[string]float64{}
 	for part := range strings.SplitSeq(rest, ",") {
@@ -36,9 +37,11 @@ func openModel(rest string, o Options) (Meter, error) {
 	}
 	idle, hasIdle := watts["idle"]
 	peak, hasPeak := watts["peak"]
+	// A key that nobody knows is a typing mistake.
 	if !hasIdle || !hasPeak || len(watts) != 2 || peak < idle {
 		return nil, bad
 	}
+	// A counter, because the shares are means over the time between readings and not values at a time.
 	return &model{idle: idle, peak: peak, root: o.Root, now: o.Now, about: About{
 		Name: "model", Counter: true, Estimate: true, Every: 100 * time.Millisecond, Resolution: "a tick of the kernel, 10 ms",
 		Covers: fmt.Sprintf("an estimate from the processors of this machine: %g W idle, %g W with all cores busy", idle, peak),
@@ -53,11 +56,13 @@ func (m *model) About() About { return m.about }
 
 // Read implements Meter.
 func (m *model) Read(context.Context) (Point, error) {
+	// Both clocks are read together: the shares are those of the time since the last reading.
 	cpu, err := host.ReadCPU(m.root)
 	if err != nil {
 		return Point{}, err
 	}
 	now := m.now()
+	// The first reading begins the counter.
 	if !m.last.At.IsZero() {
 		watts := modelled(m.idle, m.peak, cpu.All.Since(m.before.All))
 		m.last.Value += watts * now.Sub(m.last.At).Seconds()

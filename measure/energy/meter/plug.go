@@ -24,6 +24,7 @@ func (p *plug) About() About { return p.about }
 
 // Read implements Meter.
 func (p *plug) Read(ctx context.Context) (Point, error) {
+	// Once; a device does not change its generation.
 	if p.find != nil {
 		if err := p.find(ctx); err != nil {
 			return Point{}, err
@@ -41,6 +42,7 @@ func (p *plug) Read(ctx context.Context) (Point, error) {
 
 // newPlug makes a plug of a kind at an address.
 func newPlug(kind, rest string, o Options) (*plug, error) {
+	// The address is checked now: a mistake must not wait for the level to begin.
 	u, err := url.Parse(base(rest))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errs.New(errs.Invalid, "meter.OpenPlug", kind, "it takes the host of a device").WithRemedy("write " + kind + ":192.0.2.7")
@@ -65,6 +67,7 @@ func openShelly(rest string, o Options) (Meter, error) {
 	if channel != "0" {
 		p.about.Name += "/" + channel
 	}
+	// Basic authentication. The digest of the second generation is not spoken: switch the password off for the measurement.
 	p.login = true
 	p.find = func(ctx context.Context) error {
 		// Both generations answer this page without a password.
@@ -138,6 +141,7 @@ func parseTasmota(page any) (float64, error) {
 	if w, ok := number(page, path...); ok {
 		return w, nil
 	}
+	// Three phases, or several relays.
 	phases, _ := dig(page, path...).([]any)
 	sum := 0.0
 	for _, p := range phases {
@@ -155,6 +159,7 @@ func parseTasmota(page any) (float64, error) {
 
 // openJSON takes URL#PATH: a page, and where in it the watts are.
 func openJSON(rest string, o Options) (Meter, error) {
+	// A fragment never goes to a server, so it is free for the place.
 	at, path, ok := strings.Cut(rest, "#")
 	if !ok || path == "" || !strings.Contains(at, "://") {
 		return nil, errs.New(errs.Invalid, "meter.OpenJSON", "json", "it takes an address and the place of the watts").WithRemedy("write json:http://192.0.2.7/data#sensors.0.power")

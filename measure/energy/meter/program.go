@@ -20,10 +20,12 @@ const printedMax = 1 << 20
 // run is the Runner of this machine.
 func run(ctx context.Context, environment []string, name string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, name, args...) // #nosec G204 -- the programs are fixed
+	// Programs need PATH and HOME as well.
 	c.Env = append(os.Environ(), environment...)
 	var out, complaint bytes.Buffer
 	c.Stdout, c.Stderr = &out, &complaint
 	err := c.Run()
+	// The output is small in all cases but mistakes.
 	text := out.String()
 	switch {
 	case errors.Is(err, exec.ErrNotFound):

@@ -28,6 +28,7 @@ func Domains(all []Domain, psys bool) []Domain {
 	for _, d := range all {
 		switch mmio := strings.HasPrefix(d.Path, "intel-rapl-mmio"); {
 		case psys:
+			// Nothing beside it.
 			if d.Name == "psys" {
 				chosen = append(chosen, d)
 			}
@@ -59,6 +60,7 @@ func openRAPL(rest string, o Options) (Meter, error) {
 	if rest != "" && rest != "psys" {
 		return nil, errs.New(errs.Invalid, op, rest, "it is no domain that can be chosen").WithRemedy("write rapl, or rapl:psys")
 	}
+	// procfs reads the tree, with its zones that other kinds of machines do not have.
 	var found []sysfs.RaplZone
 	fs, err := sysfs.NewFS(filepath.Join(o.Root, "sys"))
 	if err == nil {
@@ -68,6 +70,7 @@ func openRAPL(rest string, o Options) (Meter, error) {
 		return nil, errs.New(errs.NotFound, op, "/sys/class/powercap", "the kernel shows no counters of energy").
 			WithRemedy("virtual machines have none; on hardware, modprobe intel_rapl_msr (Intel and AMD)")
 	}
+	// The choice is made of names alone, by a pure function.
 	all := make([]Domain, len(found))
 	for i, z := range found {
 		all[i] = Domain{Path: filepath.Base(z.Path), Name: z.Name}
@@ -79,11 +82,13 @@ func openRAPL(rest string, o Options) (Meter, error) {
 		r.zones = append(r.zones, &zone{RaplZone: found[i]})
 		names = append(names, fmt.Sprintf("%s-%d", d.Name, found[i].Index))
 	}
+	// Only some notebooks and servers have psys.
 	if len(r.zones) == 0 {
 		return nil, errs.New(errs.NotFound, op, rest, "there is no such domain").WithRemedy("use --meter rapl: packages and memory")
 	}
 	r.about = About{Name: "rapl", Counter: true, Every: time.Millisecond, Resolution: "1 µJ, about every 1 ms",
 		Covers: strings.Join(names, ", ") + " of this machine; without disks, network, fans and losses of the power supply"}
+	// psys replaces the sum: it contains the packages.
 	if rest == "psys" {
 		r.about.Name, r.about.Covers = "rapl:psys", "the platform of this machine, as its firmware wires it"
 	}
@@ -97,6 +102,7 @@ func (r *rapl) About() About { return r.about }
 func (r *rapl) Read(context.Context) (Point, error) {
 	joules := 0.0
 	for _, z := range r.zones {
+		// Zones are read one after another, within microseconds: less than the millisecond in which they are renewed.
 		now, err := z.GetEnergyMicrojoules()
 		if errs.KindOf(err) == errs.Denied {
 			return Point{}, errs.New(errs.Denied, "meter.ReadRAPL", z.Path, "only root may read the counters of energy").

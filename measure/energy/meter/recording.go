@@ -36,6 +36,7 @@ type Recording struct {
 // Times are seconds since 1970 or RFC 3339. Lines that are empty or begin with # are left out. Invalid for any other line.
 func ParseRecording(r io.Reader, name string) (Recording, error) {
 	var got Recording
+	// Line by line: a recording of a day has megabytes.
 	lines := bufio.NewReader(r)
 	for number := 1; ; number++ {
 		line, err := lines.ReadString('\n')
@@ -50,10 +51,12 @@ func ParseRecording(r io.Reader, name string) (Recording, error) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
+		// The first two columns count.
 		at, value, _ := strings.Cut(line, ",")
 		// More columns are those of other programs.
 		value, _, _ = strings.Cut(value, ",")
 		at, value = strings.TrimSpace(at), strings.TrimSpace(value)
+		// Spreadsheets and data loggers write a head line, in any case of letters.
 		if len(got.Points) == 0 && strings.EqualFold(at, columnTime) {
 			got.Counter = strings.EqualFold(value, columnJoules)
 			continue
@@ -70,6 +73,7 @@ func ParseRecording(r io.Reader, name string) (Recording, error) {
 // parsePoint reads one line.
 func parsePoint(at, value string) (Point, error) {
 	v, err := strconv.ParseFloat(value, 64)
+	// NaN is a number for ParseFloat, and for nobody else. Joules may be many.
 	if err != nil || v != v || v < -wattsMax || v > 1e18 {
 		return Point{}, errs.Invalid
 	}
@@ -77,6 +81,7 @@ func parsePoint(at, value string) (Point, error) {
 		return Point{t, v}, nil
 	}
 	// Seconds with a fraction lose some 100 ns as a number; power is not known to that.
+	// The year 5138 is far enough.
 	s, err := strconv.ParseFloat(at, 64)
 	if err != nil || !(s >= 0 && s < 1e11) {
 		return Point{}, errs.Invalid
@@ -86,6 +91,7 @@ func parsePoint(at, value string) (Point, error) {
 
 // WriteHead writes the head line of a recording, and what the meter is as a comment.
 func WriteHead(w io.Writer, a About) error {
+	// The comment is for people, the head line for the parser.
 	unit := columnWatts
 	if a.Counter {
 		unit = columnJoules
@@ -122,6 +128,7 @@ func spacing(p []Point) time.Duration {
 	if len(p) < 2 {
 		return 0
 	}
+	// A logger may write in any order.
 	between := make([]time.Duration, len(p)-1)
 	for i := range between {
 		between[i] = p[i+1].At.Sub(p[i].At).Abs()
@@ -145,6 +152,7 @@ func (r *recording) About() About { return r.about }
 
 // Read implements Meter: the last point.
 func (r *recording) Read(context.Context) (Point, error) {
+	// A file that is there and empty is a logger that has not begun.
 	points, err := r.Points()
 	if err == nil && len(points) == 0 {
 		err = errs.New(errs.Unavailable, "meter.ReadRecording", r.path, "nothing is recorded yet").WithRemedy("start the program that records first")
@@ -157,6 +165,7 @@ func (r *recording) Read(context.Context) (Point, error) {
 
 // Points implements Recorded.
 func (r *recording) Points() ([]Point, error) {
+	// The whole file: what was written since the meter was opened is what is wanted.
 	got, err := r.parse()
 	slices.SortStableFunc(got.Points, func(a, b Point) int { return a.At.Compare(b.At) })
 	return got.Points, err

@@ -28,12 +28,14 @@ const chassisPath = "/redfish/v1/Chassis"
 
 // openRedfish takes https://HOST, or the address of one chassis.
 func openRedfish(rest string, o Options) (Meter, error) {
+	// http is for simulators and tunnels; a password goes over it in clear text.
 	u, err := url.Parse(rest)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
 		return nil, errs.New(errs.Invalid, "meter.OpenRedfish", "redfish", "it takes the address of a controller, without a user").
 			WithRemedy("write redfish:https://HOST, or redfish:https://HOST/redfish/v1/Chassis/ID; --meter-login names a file with USER:PASSWORD")
 	}
 	m := &redfish{o: o, root: u.Scheme + "://" + u.Host}
+	// Blades and enclosures share a controller: there the user chooses.
 	if path := strings.TrimSuffix(u.Path, "/"); strings.HasPrefix(path, chassisPath+"/") {
 		m.chassis = path
 	}
@@ -69,6 +71,7 @@ func (m *redfish) read(ctx context.Context, source string) (Point, error) {
 	if err != nil {
 		return Point{}, err
 	}
+	// Pages of the first two ways have the power; a page of the third has links.
 	watts, ok := ParseRedfish(page)
 	if !ok {
 		watts, ok = m.supplies(ctx, page)
@@ -89,6 +92,7 @@ func (m *redfish) search(ctx context.Context) (Point, error) {
 		}
 		list = links(dig(page, "Members"))
 	}
+	// The first chassis with a power: further ones are often parts of it, and would count twice.
 	for _, path := range list {
 		page, err := m.get(ctx, path)
 		if err != nil {
@@ -131,6 +135,7 @@ const suppliesMax = 64
 
 // supplies adds the inputs of all power supplies of a PowerSubsystem. One that has no value makes the sum wrong, so there is none.
 func (m *redfish) supplies(ctx context.Context, page any) (watts float64, ok bool) {
+	// A page of another kind has no such link: get refuses the empty path.
 	list, err := m.get(ctx, text(page, "PowerSupplies", "@odata.id"))
 	if err != nil {
 		return 0, false

@@ -28,6 +28,7 @@ const scpiCommand = "MEAS:POW?"
 
 // openSCPI takes HOST:PORT, or HOST:PORT,COMMAND for meters that name the power otherwise.
 func openSCPI(rest string, o Options) (Meter, error) {
+	// The command may have commas of its own.
 	host, command, given := strings.Cut(rest, ",")
 	if !given {
 		command = scpiCommand
@@ -55,6 +56,7 @@ func (m *scpi) Close() error {
 // Read implements Meter. A connection that failed is made again by the next reading.
 func (m *scpi) Read(ctx context.Context) (Point, error) {
 	began := m.now()
+	// Meters take one connection: it is closed after a failure, so that the next reading gets a fresh one.
 	line, err := m.ask(ctx)
 	if err != nil {
 		_ = m.Close()
@@ -69,6 +71,7 @@ const lineMax = 4096
 
 // ask sends the command and returns the line that answers it.
 func (m *scpi) ask(ctx context.Context) (string, error) {
+	// The earlier of both.
 	deadline := time.Now().Add(answerTime)
 	if at, ok := ctx.Deadline(); ok && at.Before(deadline) {
 		deadline = at
@@ -90,6 +93,7 @@ func (m *scpi) ask(ctx context.Context) (string, error) {
 	if _, err := io.WriteString(m.conn, m.command+"\n"); err != nil {
 		return "", err
 	}
+	// A line longer than the buffer is no answer of a meter.
 	line, err := m.lines.ReadSlice('\n')
 	return string(line), err
 }
@@ -97,6 +101,7 @@ func (m *scpi) ask(ctx context.Context) (string, error) {
 // ParseSCPI reads the first number of an answer: +1.2345E+01, also with a unit or further values behind it. SCPI has 9.9E37
 // for infinite and 9.91E37 for no value.
 func ParseSCPI(line string) (float64, error) {
+	// Meters differ in what stands behind the number.
 	fields := strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ';' || r == ' ' || r == '\t' || r == '\r' || r == '\n' })
 	if len(fields) > 0 {
 		w, err := strconv.ParseFloat(strings.TrimSuffix(strings.ToUpper(fields[0]), "W"), 64)

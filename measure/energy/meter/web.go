@@ -20,6 +20,7 @@ const pageMax = 4 << 20
 // ask gets a page of a device as a JSON value. An error names the host and the path, never the query: plugs take passwords there.
 func ask(ctx context.Context, o Options, at string, login bool) (any, error) {
 	const op = "meter.Ask"
+	// The address may have a password in its query, so errors have none of it.
 	u, err := url.Parse(at)
 	if err != nil || u.Host == "" {
 		return nil, errs.New(errs.Invalid, op, "", "it is no address of a device")
@@ -33,6 +34,7 @@ func ask(ctx context.Context, o Options, at string, login bool) (any, error) {
 	if login {
 		o.Login.set(request)
 	}
+	// The client has a timeout; a context may end it earlier.
 	answer, err := o.Client.Do(request)
 	if err != nil {
 		return nil, unreachable(err, subject)
@@ -46,6 +48,7 @@ func ask(ctx context.Context, o Options, at string, login bool) (any, error) {
 	case answer.StatusCode != http.StatusOK:
 		return nil, errs.New(errs.Unavailable, op, subject, "the device answers "+answer.Status)
 	}
+	// Numbers become float64: no power needs more digits.
 	var page any
 	if err := json.NewDecoder(io.LimitReader(answer.Body, pageMax)).Decode(&page); err != nil {
 		return nil, errs.New(errs.Invalid, op, subject, "the device does not answer with JSON")
@@ -59,6 +62,7 @@ func unreachable(err error, subject string) error {
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
+	// A plug without power looks the same as a wrong address.
 	kind, remedy := errs.Unavailable, "is the address right, and the device on this network?"
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
@@ -91,6 +95,7 @@ func dig(page any, path ...string) any {
 
 // number is the number at a path. Some devices write numbers as texts; null is no number.
 func number(page any, path ...string) (float64, bool) {
+	// Most give numbers. Some firmware writes them in quotes.
 	switch v := dig(page, path...).(type) {
 	case float64:
 		return v, true

@@ -50,17 +50,20 @@ func (g *energyFlags) flags(f *pflag.FlagSet) {
 
 // check completes the assumptions. It asks no meter.
 func (g *energyFlags) check(quick bool) error {
+	// Three seconds show a wrong meter; they do not average a fan.
 	if quick && !g.given("idle") {
 		g.idle = 3 * time.Second
 	}
 	if g.idle < 0 || g.every < 0 {
 		return errs.New(errs.Invalid, "hemera.Bench", "--idle", "a time is not negative")
 	}
+	// Text, because people write the unit.
 	watts, err := parseWatts(g.subtract)
 	if err != nil {
 		return err
 	}
 	g.a.Subtract = watts
+	// Decimal and binary units, as everywhere.
 	if g.capacity != "" {
 		n, ok := cli.ParseSize(g.capacity, 1<<62)
 		if !ok || n == 0 {
@@ -68,6 +71,7 @@ func (g *energyFlags) check(quick bool) error {
 		}
 		g.a.Capacity = n
 	}
+	// Zero prices are prices that nobody knows.
 	if c := g.a.Cost; c.PerKWh < 0 || c.Capital < 0 || c.Years <= 0 || g.a.Weight < 0 || g.a.Weight > 10 {
 		return errs.New(errs.Invalid, "hemera.Bench", "--delay-weight", "prices, years and weights are positive, and a weight is at most 10")
 	}
@@ -76,6 +80,7 @@ func (g *energyFlags) check(quick bool) error {
 
 // parseWatts reads 15.46W, 15.46 or 1.2kW.
 func parseWatts(text string) (float64, error) {
+	// W may be left out: nothing else is meant.
 	number, factor := strings.TrimSuffix(strings.TrimSpace(text), "W"), 1.0
 	if kilo, ok := strings.CutSuffix(number, "k"); ok {
 		number, factor = kilo, 1000
@@ -89,7 +94,9 @@ func parseWatts(text string) (float64, error) {
 
 // options are those of the meters.
 func (g *energyFlags) options() (meter.Options, error) {
+	// The file is read now: a mistake must not wait for the idle time.
 	o := meter.Options{Client: meter.Client(g.insecure)}
+	// Nobody: this machine's own meters need no login.
 	if g.login == "" {
 		return o, nil
 	}
@@ -126,7 +133,9 @@ disks and no network, a plug has everything. The report says which it was, and w
   hemera bench energy --meter model:idle=40,peak=58 --work 1GB -- cp big copy
   hemera bench energy --replay hemera-bench-20261123-210000 --delay-weight 2`,
 	}
+	// The flags of the command itself are not persistent: those of the levels are their own.
 	own.flags(c.Flags())
+	// It is a noun with levels, and a verb for any command.
 	c.RunE = own.run
 	for _, p := range []struct {
 		inner             level
@@ -135,6 +144,7 @@ disks and no network, a plug has everything. The report says which it was, and w
 		{&ioLevel{e: e}, "io [TARGET]", "reads and writes of clients", "/mnt/nfs/scratch"},
 		{&nsLevel{e: e}, "ns", "operations of the namespace", ""},
 	} {
+		// A session serves one command line.
 		s := newSession(e)
 		part := &cobra.Command{
 			Use: p.use, Short: "Measure the energy of " + p.what, Args: cobra.MaximumNArgs(1),

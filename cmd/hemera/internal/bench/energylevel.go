@@ -37,14 +37,17 @@ func (l *energyLevel) check(args []string, quick bool) error {
 
 // run implements level. The meters are read from before the idle time to after the level.
 func (l *energyLevel) run(ctx context.Context, rec *result.Recorder) error {
+	// Before the idle time: a meter that does not answer is a mistake of the user.
 	meters, err := l.open(ctx)
 	if err != nil {
 		return err
 	}
+	// From here on readings are logged: a run that is killed leaves them in raw/.
 	sampler, err := energy.Start(ctx, meters, energy.SamplerOptions{Every: l.every, Log: rec.Raw})
 	if err != nil {
 		return err
 	}
+	// An interrupted idle time begins no level.
 	idle, err := rest(ctx, l.idle, rec)
 	if err == nil {
 		err = l.s.record(ctx, l.inner)
@@ -54,9 +57,11 @@ func (l *energyLevel) run(ctx context.Context, rec *result.Recorder) error {
 	if cause != nil {
 		return errors.Join(err, cause)
 	}
+	// A gap is a guess, and the reader should see it.
 	for name, f := range failures {
 		rec.Note("%s did not answer %d times: %s", name, f.Count, errs.Reason(f.Cause, ""))
 	}
+	// The levels are those of this run; the other one is the only one that has ended.
 	plan := energy.NewPlan(courses, idle, l.a)
 	plan.Record(l.s.run.Levels, rec)
 	return errors.Join(err, plan.WritePlan(rec.Raw))
@@ -68,6 +73,7 @@ func (l *energyLevel) open(ctx context.Context) ([]meter.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The best is the one that covers most.
 	specs := l.meters
 	if len(specs) == 0 {
 		for _, f := range meter.Find(ctx, o) {
@@ -77,6 +83,7 @@ func (l *energyLevel) open(ctx context.Context) ([]meter.Meter, error) {
 			}
 		}
 	}
+	// An estimate is never chosen for the user: watts of this machine are not known here.
 	if len(specs) == 0 {
 		return nil, errs.New(errs.NotFound, "hemera.Bench", "--meter", "this machine has no meter that can be read").
 			WithRemedy("hemera bench energy --list says why; name one with --meter, or estimate: --meter model:idle=40,peak=58")
@@ -84,6 +91,7 @@ func (l *energyLevel) open(ctx context.Context) ([]meter.Meter, error) {
 	var meters []meter.Meter
 	names := map[string]bool{}
 	for _, spec := range specs {
+		// Two machines have two names: the address is part of it.
 		m, err := meter.Open(spec, o)
 		if err != nil {
 			return nil, err
@@ -100,6 +108,7 @@ func (l *energyLevel) open(ctx context.Context) ([]meter.Meter, error) {
 
 // rest waits for the idle time, and returns when it was.
 func rest(ctx context.Context, idle time.Duration, rec *result.Recorder) (energy.Window, error) {
+	// --idle 0 leaves out what follows from idle power.
 	began := time.Now()
 	if idle == 0 {
 		return energy.Window{}, nil
@@ -109,6 +118,7 @@ func rest(ctx context.Context, idle time.Duration, rec *result.Recorder) (energy
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
+		// Once a second is enough for people.
 		rec.Step(int(time.Since(began)), int(idle), "idle power, %v of %v", time.Since(began).Round(time.Second), idle)
 		select {
 		case <-ctx.Done():

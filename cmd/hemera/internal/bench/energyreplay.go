@@ -35,6 +35,7 @@ func (l *replayLevel) check(args []string, quick bool) error {
 	if len(args) > 0 {
 		return errs.New(errs.Invalid, "hemera.Bench", "--replay", "it takes no command")
 	}
+	// Both are told at once.
 	run, err := result.Read(l.from)
 	l.old = run
 	return errors.Join(err, l.energyFlags.check(quick))
@@ -49,6 +50,7 @@ func (l *replayLevel) run(_ context.Context, rec *result.Recorder) error {
 	if err != nil {
 		return err
 	}
+	// Two reports of one run must not look like two runs.
 	rec.Note("Computed again from the logs of the run %s.", l.old.ID)
 	plan.Record(l.s.run.Levels, rec)
 	// The new directory can be replayed as well.
@@ -57,17 +59,20 @@ func (l *replayLevel) run(_ context.Context, rec *result.Recorder) error {
 
 // plan is that of the old run. Flags that are given replace its assumptions, and recordings its meters.
 func (l *replayLevel) plan() (*energy.Plan, error) {
+	// The file result.json may be named as well as its directory.
 	dir := l.from
 	if st, err := os.Stat(dir); err == nil && !st.IsDir() {
 		dir = filepath.Dir(dir)
 	}
 	plan, err := energy.ReadPlan(dir)
+	// A recording replaces all meters of the run: the same power twice would count twice.
 	if len(l.meters) > 0 {
 		plan, err = l.recorded(plan)
 	}
 	if err != nil {
 		return nil, err
 	}
+	// Only flags that were given: the others were chosen when it was measured.
 	for flag, set := range map[string]func(){
 		"subtract":     func() { plan.Subtract = l.a.Subtract },
 		"delay-weight": func() { plan.Weight = l.a.Weight },
@@ -92,6 +97,7 @@ func (l *replayLevel) recorded(old *energy.Plan) (*energy.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Only a recording knows what was.
 		r, ok := m.(meter.Recorded)
 		if !ok {
 			meter.Close(m)
@@ -103,10 +109,13 @@ func (l *replayLevel) recorded(old *energy.Plan) (*energy.Plan, error) {
 		}
 		courses = append(courses, energy.NewCourse(m.About(), points))
 	}
+	// The idle time was when the old run says: both clocks are assumed to agree.
 	if old != nil {
 		return energy.NewPlan(courses, old.Idle, old.Assumptions), nil
 	}
+	// A recording that began late has no idle time, and no idle power.
 	plan := energy.NewPlan(courses, energy.Window{}, l.a)
+	// As long as the idle time of a live run.
 	idle := energy.Window{From: plan.Began, To: plan.Began.Add(l.idle)}
 	if l.idle > 0 && !idle.To.After(firstWork(l.old)) {
 		plan.Idle = idle
@@ -116,6 +125,7 @@ func (l *replayLevel) recorded(old *energy.Plan) (*energy.Plan, error) {
 
 // firstWork is when the first level of a run began.
 func firstWork(run *result.Run) time.Time {
+	// The energy of the first run began with its idle time.
 	first := run.Ended
 	for _, level := range run.Levels {
 		if level.Name != "energy" && level.Began.Before(first) {

@@ -29,12 +29,14 @@ type energyRun struct {
 
 // newEnergyRun returns the command's parts.
 func newEnergyRun(e *cli.Env) *energyRun {
+	// All three have one session: it is begun only by those that measure.
 	s, shell := newSession(e), &commandLevel{}
 	return &energyRun{e: e, s: s, shell: shell, level: &energyLevel{s: s, inner: shell}}
 }
 
 // flags adds the flags of all three.
 func (r *energyRun) flags(f *pflag.FlagSet) {
+	// A replay makes a directory, too.
 	r.s.flags(f)
 	r.level.flags(f)
 	f.BoolVar(&r.list, "list", false, "show the meters of this machine, and try each")
@@ -53,6 +55,7 @@ func (r *energyRun) run(c *cobra.Command, args []string) error {
 		}
 		return r.s.measure(c.Context(), commandLine(c, nil), []level{l})
 	case len(args) == 0:
+		// Without anything it teaches, as all nouns do.
 		return c.Help()
 	}
 	// A word that is not behind -- is most likely a level.
@@ -67,18 +70,21 @@ func (r *energyRun) run(c *cobra.Command, args []string) error {
 
 // show lists the meters that need no address.
 func (r *energyRun) show(ctx context.Context) error {
+	// Passwords play no part: these meters need no address.
 	o, err := r.level.options()
 	if err != nil {
 		return err
 	}
 	var records []output.Record
 	for _, f := range meter.Find(ctx, o) {
+		// A meter that does not work is shown with its remedy: most need a driver, a package or root.
 		state, covers := "works", f.About.Covers
 		if f.Err != nil {
 			state, covers = "no", strings.TrimSuffix(errs.Reason(f.Err, ""), ".")+prefixed("; ", errs.RemedyOf(f.Err))
 		}
 		records = append(records, output.Record{{Key: "meter", Value: f.Spec}, {Key: "state", Value: state}, {Key: "covers", Value: covers}})
 	}
+	// Sensors are for people that know their board.
 	for _, s := range meter.Sensors("/") {
 		records = append(records, output.Record{{Key: "meter", Value: s.Spec()}, {Key: "state", Value: "sensor"}, {Key: "covers", Value: strings.TrimSpace(s.Chip + " " + s.Label)}})
 	}
@@ -109,6 +115,7 @@ func (l *commandLevel) check(args []string, _ bool) error {
 	if l.iterations < 1 || l.iterations > 1000 {
 		return errs.New(errs.Invalid, "hemera.Bench", "--iterations", "it takes 1 to 1000")
 	}
+	// A command does not say how much it did.
 	if l.work != "" {
 		n, ok := cli.ParseSize(l.work, 1<<62)
 		if !ok {
@@ -116,6 +123,7 @@ func (l *commandLevel) check(args []string, _ bool) error {
 		}
 		l.bytes = n
 	}
+	// Now and not after the idle time.
 	if _, err := exec.LookPath(args[0]); err != nil {
 		return errs.New(errs.NotFound, "hemera.Bench", args[0], "there is no such program")
 	}
@@ -124,8 +132,10 @@ func (l *commandLevel) check(args []string, _ bool) error {
 
 // run implements level. A command that fails ends the level: what it took is not what the work takes.
 func (l *commandLevel) run(ctx context.Context, rec *result.Recorder) error {
+	// A reader of the report must be able to run it again.
 	rec.Set("command", strings.Join(l.args, " "))
 	rec.Set("iterations", strconv.Itoa(l.iterations))
+	// One after another: two at once would share the energy.
 	for i := range l.iterations {
 		rec.Step(i, l.iterations, "run %d of %d: %s", i+1, l.iterations, l.args[0])
 		if err := l.once(ctx, rec, strconv.Itoa(i+1)+".txt"); err != nil {
@@ -137,6 +147,7 @@ func (l *commandLevel) run(ctx context.Context, rec *result.Recorder) error {
 
 // once runs the command once.
 func (l *commandLevel) once(ctx context.Context, rec *result.Recorder, log string) error {
+	// One file for both, in the order in which it was printed.
 	out, err := rec.Raw(log)
 	if err != nil {
 		return err
@@ -145,6 +156,7 @@ func (l *commandLevel) once(ctx context.Context, rec *result.Recorder, log strin
 	c := exec.CommandContext(ctx, l.args[0], l.args[1:]...) // #nosec G204 -- the user's own command
 	c.Stdout, c.Stderr = out, out
 	c.WaitDelay = 10 * time.Second // for children that keep the output open
+	// The time from the start of the process to its end.
 	began := time.Now()
 	end := rec.Iteration(nil)
 	if err := c.Run(); err != nil {
@@ -153,6 +165,7 @@ func (l *commandLevel) once(ctx context.Context, rec *result.Recorder, log strin
 	end(l.bytes, 0)
 	seconds := time.Since(began).Seconds()
 	rec.Add(result.Measure{Name: "time", Unit: "s", Better: result.Lower, Samples: []float64{seconds}})
+	// The user said how much it moves.
 	if l.bytes > 0 {
 		rec.Add(result.Measure{Name: "throughput", Unit: "B/s", Better: result.Higher, Samples: []float64{float64(l.bytes) / seconds}})
 	}
