@@ -35,6 +35,7 @@ func (g *energyFlags) flags(f *pflag.FlagSet) {
 	f.DurationVar(&g.every, "meter-every", 0, "time between two readings (default: as the meter renews its value)")
 	f.StringVar(&g.login, "meter-login", "", "`file` with USER:PASSWORD for controllers and plugs, readable by its owner only")
 	f.BoolVar(&g.insecure, "meter-insecure", false, "take certificates that nobody signed, as controllers have")
+	// The defaults subtract nothing and know no price: figures that nobody asked for are left out.
 	// What is done with it.
 	f.DurationVar(&g.idle, "idle", 30*time.Second, "how long the idle power is measured before the level")
 	f.StringVar(&g.subtract, "subtract", "0W", "`power` of others on the same meters, such as a switch: 15.46W")
@@ -87,6 +88,7 @@ func parseWatts(text string) (float64, error) {
 	}
 	w, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(w >= 0 && w < 1e9) {
+		// A comma instead of a point is the usual mistake.
 		return 0, errs.New(errs.Invalid, "hemera.Bench", "--subtract", fmt.Sprintf("%q is no power", text)).WithRemedy("write 15.46W")
 	}
 	return w * factor, nil

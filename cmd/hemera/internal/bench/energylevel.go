@@ -32,6 +32,7 @@ func (l *energyLevel) flags(f *pflag.FlagSet) {
 
 // check implements level.
 func (l *energyLevel) check(args []string, quick bool) error {
+	// All mistakes are named at once.
 	return errors.Join(l.energyFlags.check(quick), l.inner.check(args, quick))
 }
 
@@ -88,6 +89,7 @@ func (l *energyLevel) open(ctx context.Context) ([]meter.Meter, error) {
 		return nil, errs.New(errs.NotFound, "hemera.Bench", "--meter", "this machine has no meter that can be read").
 			WithRemedy("hemera bench energy --list says why; name one with --meter, or estimate: --meter model:idle=40,peak=58")
 	}
+	// Nothing is asked yet; the sampler takes the first readings.
 	var meters []meter.Meter
 	names := map[string]bool{}
 	for _, spec := range specs {
@@ -113,6 +115,7 @@ func rest(ctx context.Context, idle time.Duration, rec *result.Recorder) (energy
 	if idle == 0 {
 		return energy.Window{}, nil
 	}
+	// Nothing but this timer and the meters works now, so that what is measured is idle.
 	end := time.NewTimer(idle)
 	defer end.Stop()
 	tick := time.NewTicker(time.Second)

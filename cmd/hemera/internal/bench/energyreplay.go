@@ -52,6 +52,7 @@ func (l *replayLevel) run(_ context.Context, rec *result.Recorder) error {
 	}
 	// Two reports of one run must not look like two runs.
 	rec.Note("Computed again from the logs of the run %s.", l.old.ID)
+	// By the code of a live run.
 	plan.Record(l.s.run.Levels, rec)
 	// The new directory can be replayed as well.
 	return errors.Join(plan.WriteCourses(rec.Raw), plan.WritePlan(rec.Raw))
@@ -91,6 +92,7 @@ func (l *replayLevel) plan() (*energy.Plan, error) {
 
 // recorded is a plan of recordings. Without a plan of the run its idle time is the begin of the recording, if no level worked then.
 func (l *replayLevel) recorded(old *energy.Plan) (*energy.Plan, error) {
+	// Recordings of several machines add up, as meters do.
 	var courses []energy.Course
 	for _, spec := range l.meters {
 		m, err := meter.Open(spec, meter.Options{})
@@ -107,6 +109,7 @@ func (l *replayLevel) recorded(old *energy.Plan) (*energy.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Out of order or not: a course sorts.
 		courses = append(courses, energy.NewCourse(m.About(), points))
 	}
 	// The idle time was when the old run says: both clocks are assumed to agree.

@@ -48,6 +48,7 @@ func (r *energyRun) run(c *cobra.Command, args []string) error {
 	switch {
 	case r.list:
 		return r.show(c.Context())
+	// Nothing is measured: only the flags of assumptions count.
 	case r.replay != "":
 		l := &replayLevel{energyFlags: &r.level.energyFlags, s: r.s, from: r.replay}
 		if err := l.check(args, r.s.quick); err != nil {
@@ -88,6 +89,7 @@ func (r *energyRun) show(ctx context.Context) error {
 	for _, s := range meter.Sensors("/") {
 		records = append(records, output.Record{{Key: "meter", Value: s.Spec()}, {Key: "state", Value: "sensor"}, {Key: "covers", Value: strings.TrimSpace(s.Chip + " " + s.Label)}})
 	}
+	// The same words as --meter takes, to be copied from the table.
 	columns := []output.Column{{Title: "METER", Key: "meter"}, {Title: "STATE", Key: "state"}, {Title: "COVERS, OR WHY NOT", Key: "covers"}}
 	return r.e.List(columns, records, "no meters")
 }
@@ -112,6 +114,7 @@ func (l *commandLevel) flags(f *pflag.FlagSet) {
 // check implements level.
 func (l *commandLevel) check(args []string, _ bool) error {
 	l.args = args
+	// As for levels.
 	if l.iterations < 1 || l.iterations > 1000 {
 		return errs.New(errs.Invalid, "hemera.Bench", "--iterations", "it takes 1 to 1000")
 	}
@@ -153,6 +156,7 @@ func (l *commandLevel) once(ctx context.Context, rec *result.Recorder, log strin
 		return err
 	}
 	defer func() { _ = out.Close() }()
+	// It gets no input: one that asks must not wait for a person while it is measured.
 	c := exec.CommandContext(ctx, l.args[0], l.args[1:]...) // #nosec G204 -- the user's own command
 	c.Stdout, c.Stderr = out, out
 	c.WaitDelay = 10 * time.Second // for children that keep the output open
