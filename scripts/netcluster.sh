@@ -33,10 +33,14 @@ serve() {
 	pids[$host]=$!
 }
 
-# link_rate RATE|none: limits every link in both directions, or ends that.
+# link_rate RATE|none: limits every link in both directions, or ends that. Packets are frames then, as on a wire: of segments
+# of 64 KiB, a short queue drops so many at once that no real link would.
 link_rate() {
-	local host
+	local host segments=1
+	[ "$1" != none ] || segments=65535
 	for host in "${!address[@]}"; do
+		on switch ip link set dev "v${address[$host]##*.}" gso_max_segs $segments
+		on "$host" ip link set dev eth0 gso_max_segs $segments
 		on switch tc qdisc del dev "v${address[$host]##*.}" root 2>/dev/null || true
 		on "$host" tc qdisc del dev eth0 root 2>/dev/null || true
 		[ "$1" != none ] || continue

@@ -372,7 +372,7 @@ func (r *balanceRun) begin(ctx context.Context, c candidate, to hemera.DiskID) b
 		case err == nil:
 			r.moved(bytes, counted)
 			r.counted(c)
-		case errors.Is(err, errs.Conflict) || errors.Is(err, errs.NoSpace) || ctx.Err() != nil:
+		case inUse(err) || errors.Is(err, errs.NoSpace) || ctx.Err() != nil:
 			// The file or the disk changed, or the run was called off: the next look sees what is left.
 		default:
 			r.failed(err)

@@ -241,7 +241,7 @@ func (v *converter) listJobs(context.Context) (list []hemera.JobStatus, err erro
 func (v *converter) convert(ctx context.Context, e hemera.Entry, form hemera.Form, watch func(bytes int64)) (int64, error) {
 	// A piece that is moved meanwhile would be of a generation that is gone, and its file would change under the reader.
 	if !v.engine.copies.lockFile(e.ID) {
-		return 0, errs.New(errs.Conflict, "maint.Convert", "fxid:"+e.ID.Hex(), "a piece of the file is being moved")
+		return 0, errs.New(errs.Locked, "maint.Convert", "fxid:"+e.ID.Hex(), "a piece of the file is being moved")
 	}
 	defer v.engine.copies.unlockFile(e.ID)
 	g, err := v.engine.Conversions.Grants.GrantConversion(ctx, e.ID, e.Gen, form)

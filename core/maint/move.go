@@ -15,13 +15,13 @@ type mover struct{ engine *Engine }
 
 // relocate makes one piece of the entry again somewhere and records it in place of drop. It returns
 // the bytes copied. Conflict means that the file changed meanwhile: nothing is left to do for it
-// here. The view is read when the copy's turn comes. A copy that has begun goes on when ctx ends, and
+// here. Locked means that another of its pieces is being made: the caller comes again. The view is read when the copy's turn comes. A copy that has begun goes on when ctx ends, and
 // is recorded: its node does not stop it, and what it makes would be no file's.
 func (mv *mover) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) (int64, error) {
 	if !mv.engine.copies.lockFile(entry.ID) {
-		return 0, errs.New(errs.Conflict, "maint.Relocate", "fxid:"+entry.ID.Hex(), "another piece of the file is being moved")
+		return 0, errs.New(errs.Locked, "maint.Relocate", "fxid:"+entry.ID.Hex(), "another piece of the file is being moved")
 	}
-	// Held over the copy, which may take minutes: other work on the file fails with Conflict at once and comes later.
+	// Held over the copy, which may take minutes: other work on the file fails with Locked at once and comes later.
 	defer mv.engine.copies.unlockFile(entry.ID)
 	// The work was decided on a page of a list, which may be minutes old.
 	entry, path, err := mv.current(ctx, entry, w)

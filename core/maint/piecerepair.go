@@ -180,6 +180,8 @@ func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
 		return nil
 	case errors.Is(elsewhere, errs.Conflict):
 		return nil
+	case errors.Is(elsewhere, errs.Locked): // another piece of the file is made just now: its turn comes
+		return elsewhere
 	// Only when both ways failed, and the first because of the data: a full or busy cluster proves nothing.
 	case isBad(err):
 		e.setbacks.add(b.Piece, from, err, e.Now())

@@ -144,8 +144,8 @@ func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 	return m, nil
 }
 
-// declustered puts sources first that few copies use, so that all disks read their part of a rebuild. Disks that fail stay
-// behind the others.
+// declustered puts sources first whose node few copies use, then whose disk few do: a node's disks share one link, and all nodes
+// send their part of a rebuild. Disks that fail stay behind the others.
 func declustered(v *hemera.View, sources []hemera.Target, load map[hemera.DiskID]int) {
 	sick := func(t hemera.Target) int {
 		if d, ok := v.Disk(t.Disk); ok && d.Health != hemera.HealthFailing {
@@ -153,8 +153,14 @@ func declustered(v *hemera.View, sources []hemera.Target, load map[hemera.DiskID
 		}
 		return 1
 	}
+	nodes := map[hemera.NodeID]int{}
+	for id, n := range load {
+		if d, ok := v.Disk(id); ok {
+			nodes[d.Node] += n
+		}
+	}
 	slices.SortStableFunc(sources, func(a, b hemera.Target) int {
-		return cmp.Or(cmp.Compare(sick(a), sick(b)), cmp.Compare(load[a.Disk], load[b.Disk]))
+		return cmp.Or(cmp.Compare(sick(a), sick(b)), cmp.Compare(nodes[a.Node], nodes[b.Node]), cmp.Compare(load[a.Disk], load[b.Disk]))
 	})
 }
 

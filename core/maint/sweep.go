@@ -53,8 +53,8 @@ func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
 		switch {
 		case err == nil:
 			p.done(bytes, counted)
-		case errors.Is(err, errs.Conflict) || ctx.Err() != nil:
-			// The file changed, or the job ended: the next pass sees what is left.
+		case inUse(err) || ctx.Err() != nil:
+			// The file changed or is held, or the job ended: the next pass sees what is left.
 		case isBad(err):
 			p.engine.setbacks.add(id, from, err, p.engine.Now())
 			p.fail(err)

@@ -67,7 +67,7 @@ func (c *content) check(p []byte, file uint64, off int64) int64 {
 	var part [pageSize]byte
 	for len(p) > 0 {
 		k := min(len(p), int(pageSize-off%pageSize))
-		ok := false
+		var ok bool
 		if k == pageSize {
 			ok = c.equal(p[:pageSize], file, off/pageSize)
 		} else {

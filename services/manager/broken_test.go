@@ -26,7 +26,7 @@ func (r *rig) ruin(e hemera.Entry, pieces ...hemera.Piece) {
 			r.t.Fatal(err)
 		}
 	}
-	time.Sleep(time.Minute)
+	time.Sleep(3 * time.Minute) // a piece of a file that is held is repaired a while later
 }
 
 // wantLost holds everything that names lost files to a list of paths.

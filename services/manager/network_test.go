@@ -39,6 +39,16 @@ func (r *rig) talk(lost func(from, to hemera.NodeID) int64) {
 	}
 }
 
+// until lets fake time pass until the condition is true, for at most limit.
+func (r *rig) until(what string, limit time.Duration, done func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(limit); !done(); time.Sleep(time.Second) {
+		if time.Now().After(end) {
+			r.t.Fatalf("not %s after %s", what, limit)
+		}
+	}
+}
+
 // share is the part of new files whose first piece is on a node.
 func (r *rig) share(node hemera.NodeID, name string) float64 {
 	r.t.Helper()
@@ -72,7 +82,9 @@ func TestANodeThatLosesGetsLess(t *testing.T) {
 		if text := r.reasons(hemera.WhyNetwork, "2"); !strings.Contains(text, "unknown") || !strings.Contains(text, "No node of this host has sent a sample") {
 			t.Error(text)
 		}
-		time.Sleep(2 * time.Minute)
+		r.until("well before", 3*time.Minute, func() bool {
+			return strings.Contains(r.reasons(hemera.WhyNetwork, "2"), "The network of the node is well")
+		})
 		if text := r.reasons(hemera.WhyNetwork, "2"); named() || weight() != 0 || !strings.Contains(text, "well\njudgement: The network of the node is well") {
 			t.Errorf("before: weight %v\n%s", weight(), text)
 		}
@@ -80,7 +92,9 @@ func TestANodeThatLosesGetsLess(t *testing.T) {
 			t.Errorf("before: %v of the new files", got)
 		}
 		loses.Store(90)
-		time.Sleep(time.Minute)
+		r.until("suspected", 3*time.Minute, func() bool {
+			return named() && strings.Contains(r.reasons(hemera.WhyNetwork, "2"), "3 of 3 paths lose")
+		})
 		text := r.reasons(hemera.WhyNetwork, "2")
 		for _, want := range []string{"suspected, for the host, its port or its cable", "3 of 3 paths lose", "-> look at the counters of the switch", "worst path: to node"} {
 			if !strings.Contains(text, want) {
@@ -112,7 +126,7 @@ func TestANodeThatLosesGetsLess(t *testing.T) {
 			t.Error(err)
 		}
 		r.node(3).stop()
-		time.Sleep(time.Minute)
+		r.until("offline", 3*time.Minute, func() bool { return strings.Contains(r.reasons(hemera.WhyNetwork, "3"), "is offline") })
 		if text := r.reasons(hemera.WhyNetwork, "3"); !strings.Contains(text, "is offline, so nothing new is known") {
 			t.Error(text)
 		}

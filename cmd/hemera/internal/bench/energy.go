@@ -141,15 +141,17 @@ disks and no network, a plug has everything. The report says which it was, and w
 	c.RunE = own.run
 	for _, p := range []struct {
 		inner             level
+		most              int // arguments
 		use, what, target string
 	}{
-		{&ioLevel{e: e}, "io [TARGET]", "reads and writes of clients", "/mnt/nfs/scratch"},
-		{&nsLevel{e: e}, "ns", "operations of the namespace", ""},
+		{&diskLevel{e: e}, 64, "disk [TARGET…]", "disks", "/mnt/disk1"},
+		{&ioLevel{e: e}, 1, "io [TARGET]", "reads and writes of clients", "/mnt/nfs/scratch"},
+		{&nsLevel{e: e}, 0, "ns", "operations of the namespace", ""},
 	} {
 		// A session serves one command line.
 		s := newSession(e)
 		part := &cobra.Command{
-			Use: p.use, Short: "Measure the energy of " + p.what, Args: cobra.MaximumNArgs(1),
+			Use: p.use, Short: "Measure the energy of " + p.what, Args: cobra.MaximumNArgs(p.most),
 			Long: "Runs hemera bench " + p.inner.name() + " with its flags, and measures the energy of each iteration. hemera bench energy --help has the meters.",
 			Example: strings.TrimRight("  hemera bench energy "+p.inner.name()+" --quick --meter rapl "+p.target, " ") + "\n" +
 				strings.TrimRight("  hemera bench energy "+p.inner.name()+" --meter shelly:192.0.2.7 --subtract 15.46W --capacity 8TB "+p.target, " "),
