@@ -180,7 +180,7 @@ func (r *run) phase(ctx context.Context, g *group, p phase, labels result.Labels
 	}
 	// The label comes last, because a skipped load has none.
 	labels["load"] = p.name
-	end(got[0].bytes(), int64(got[0].operations))
+	end(got[0].bytes(), got[0].operations)
 	r.add(p, labels, got[0], spent)
 	return nil
 }
