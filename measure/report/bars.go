@@ -30,6 +30,7 @@ func (l *layout) drawBars(k canvas) {
 }
 
 // bar draws one bar. Its value stands above where there is room.
+// Values below 0 hang from the axis.
 func (l *layout) bar(k canvas, left, wide float64, s *series, p point) {
 	zero, y := l.y.at(0), l.y.at(p.Y)
 	// Neighbours stay apart, unless they are thin.

@@ -47,6 +47,7 @@ type words struct {
 }
 
 // turn is the angle in degrees by which turned words rise.
+// Steeper words need less width and are harder to read.
 const turn = 32
 
 // dashes are the lines of styles.
@@ -88,6 +89,7 @@ func (r *ruler) width(s string, size float64) float64 {
 }
 
 // fit is the text, or its beginning with an ellipsis, that has at most a width.
+// The ellipsis alone is the least.
 func (r *ruler) fit(s string, size, width float64) string {
 	if r.width(s, size) <= width {
 		return s

@@ -89,7 +89,7 @@ func (l *layout) drawLegend(k canvas) {
 // peakPen draws the theoretical peak.
 func peakPen() pen { return pen{paint: ink, width: 1.6, dash: []float64{1.6, 3}} }
 
-// seriesPen draws the line of a series. Several runs of a colour each are told apart by dashes.
+// seriesPen draws the line of a series, in the plot and in the legend. Several runs of a colour each are told apart by dashes.
 func (l *layout) seriesPen(s *series) pen {
 	return pen{paint: paint(s.colour), width: 2, dash: dashes(l.dashOf(s))}
 }

@@ -71,6 +71,7 @@ func lay(c chart, several, titled bool, width float64, r *ruler) layout {
 }
 
 // wrap breaks a text into lines of at most a width, at blanks.
+// An empty text is one empty line.
 func wrap(text string, size, width float64, r *ruler) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
@@ -85,6 +86,7 @@ func wrap(text string, size, width float64, r *ruler) (lines []string) {
 }
 
 // scaleY finds the range of the values, their unit and the left end of the plot.
+// The ends of the axis are ticks.
 func (l *layout) scaleY() {
 	low, high := l.valueRange()
 	l.unit = stats.ScaleOf(math.Max(math.Abs(low), math.Abs(high)), l.c.Unit)

@@ -56,6 +56,7 @@ func limits(runs []*result.Run) (all []limit) {
 }
 
 // ramps are the labels that the level's lines are drawn over: the number of clients, for example.
+// The best value of a ramp stands for it.
 func ramps(l result.Level) map[string]bool {
 	keys := map[string]bool{}
 	for _, f := range l.Figures {

@@ -53,6 +53,7 @@ func (p paint) name() string {
 }
 
 // light is the colour in the light theme, which images have.
+// Paper is light.
 func (p paint) light() string {
 	if p >= 0 {
 		all := shades()
@@ -62,6 +63,7 @@ func (p paint) light() string {
 }
 
 // paints are all of them, in a fixed order.
+// The order of a map would change the page each time.
 func paints() (all []paint) {
 	for p := range shades() {
 		all = append(all, paint(p))

@@ -13,6 +13,7 @@ type axis struct {
 }
 
 // at is the place of a value. Values outside are on the line outside.
+// An axis of one value has it in the middle.
 func (a axis) at(v float64) float64 {
 	low, high := a.low, a.high
 	if a.log {
@@ -44,6 +45,7 @@ func ticks(low, high float64, count int) (all []float64) {
 // raw is above 0.
 func niceStep(raw float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(raw)))
+	// A little below counts as equal: divisions are not exact.
 	for _, m := range []float64{1, 2, 2.5, 5} {
 		if m*power >= raw*(1-1e-9) {
 			return m * power

@@ -133,11 +133,17 @@ func (s *session) begin(command []string) error {
 
 // one runs one level and keeps what it measured, also if it failed: the report says where it ended.
 func (s *session) one(ctx context.Context, l level) error {
-	rec := result.NewRecorder(s.out, l.name(), s.tell)
 	s.tell(l.name(), 0, 1, "begins")
 	stop := s.e.Follow(s.drawn)
-	err := l.run(ctx, rec)
+	err := s.record(ctx, l)
 	stop()
+	return err
+}
+
+// record runs a level and keeps what it measured. A level that wraps another calls it for that one.
+func (s *session) record(ctx context.Context, l level) error {
+	rec := result.NewRecorder(s.out, l.name(), s.tell)
+	err := l.run(ctx, rec)
 	if err != nil {
 		rec.Note("The level ended early: %s", errs.Reason(err, ""))
 		err = errs.Wrap(err, "hemera.Bench", l.name())

@@ -57,6 +57,9 @@ func record(level string, m result.Measure) output.Record {
 		{Key: "mean", Value: s.Mean}, {Key: "sd", Value: s.SD}, {Key: "unit", Value: m.Unit}, {Key: "samples", Value: s.N},
 		{Key: "text", Value: stats.Quantity(s.Mean, s.SD, m.Unit)},
 	}
+	if m.Estimate {
+		r[len(r)-1].Value = stats.Quantity(s.Mean, s.SD, m.Unit) + " (estimate)"
+	}
 	if m.Peak > 0 {
 		r = append(r, output.Field{Key: "of_peak", Value: 100 * s.Mean / m.Peak})
 	}
