@@ -67,6 +67,10 @@ func faults() []struct {
 		{"disk-slow sdb", doctor.Problem, func(s *S) {
 			s.Disks[1].Direct, s.Filesystems[1].Test.Direct, s.Filesystems[1].Test.Stream, s.Filesystems[1].Test.Many = 90e6, 89e6, 88e6, 87e6
 		}},
+		{"disk-slow sda", doctor.Problem, func(s *S) {
+			s.Disks, s.Filesystems, s.Together = s.Disks[:1], s.Filesystems[:1], 0
+			s.Disks[0].Direct, s.Filesystems[0].Test = 20e6, nil
+		}},
 		{"fs-errors /data02", doctor.Problem, func(s *S) { s.Filesystems[1].Errors = 3 }},
 		{"fs-read-only /data02", doctor.Problem, func(s *S) { s.Filesystems[1].Errors, s.Filesystems[1].Options = 3, []string{"ro", "relatime"} }},
 		{"fs-mount-options /data01", doctor.Risk, func(s *S) { s.Filesystems[0].Options = append(s.Filesystems[0].Options, "nobarrier") }},

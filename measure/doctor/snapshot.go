@@ -45,6 +45,7 @@ type Disk struct {
 	MaxRequest     int64   `json:"max_request_bytes,omitempty"`          // of one request, as set
 	MaxRequestOfHW int64   `json:"max_request_hardware_bytes,omitempty"` // that the hardware takes
 	NUMANode       int     `json:"numa_node"`                            // -1 if the machine has one node only
+	Busy           float64 `json:"busy,omitempty"`                       // share of the time with requests of other programs, just before the measurement
 	Direct         float64 `json:"direct,omitempty"`                     // rate of direct reads of the device
 	Smart          *Smart  `json:"smart,omitempty"`
 	Stacked        bool    `json:"virtual,omitempty"` // a device of a hypervisor, or one made of others: its scheduler is not the disk's

@@ -14,8 +14,13 @@ import (
 	"hemera/measure/doctor"
 )
 
-// streams is how many programs read at once for the level of many streams.
-const streams = 4
+// streams is how many programs read at once for the level of many streams. single is the size of their reads: small enough that the kernel's
+// read-ahead decides how much is under way, as in most programs. It splits no larger read than its own limit of a request.
+const (
+	streams = 4
+	single  = 64 << 10
+	least   = 8 << 20 // bytes of a pass
+)
 
 // files measures each file system and the device below it.
 func (v storage) files(ctx context.Context) {
@@ -131,7 +136,9 @@ type reader struct {
 	ctx  context.Context
 	t    *tempFile
 	each time.Duration
-	err  error // the first that is not the end of ctx
+	// amount is what several reads at once get in the time of a measurement: the bytes of a pass of readers in order.
+	amount int64
+	err    error // the first that is not the end of ctx
 }
 
 // best repeats a pass for the time of a measurement, and returns the best rate. A pass returns the bytes that it read until the deadline.
@@ -152,7 +159,7 @@ func (r *reader) best(pass func(deadline time.Time) (int64, error)) (rate float6
 
 // deep reads a file with many requests at once.
 func (r *reader) deep(f *os.File) float64 {
-	return r.best(func(deadline time.Time) (int64, error) {
+	rate := r.best(func(deadline time.Time) (int64, error) {
 		// Without direct I/O the page cache is in the way.
 		if !r.t.direct {
 			r.drop()
@@ -162,6 +169,8 @@ func (r *reader) deep(f *os.File) float64 {
 			return err
 		})
 	})
+	r.amount = int64(rate * r.each.Seconds())
+	return rate
 }
 
 // drop removes the file from the page cache. Its pages are clean, so all go.
@@ -185,16 +194,17 @@ func (r *reader) cached() float64 {
 	return r.best(func(deadline time.Time) (int64, error) { return r.parts(1, deadline) })
 }
 
-// parts reads the file in equal parts at once, each in order, and returns the bytes.
+// parts reads the end of the file in equal parts at once, each in order, and returns the bytes. A pass is bounded by bytes: at a deadline, much
+// of what a slow disk has read would be read-ahead that nobody consumed. Behind the last part the file ends, so no read-ahead is wasted.
 func (r *reader) parts(count int, deadline time.Time) (sum int64, err error) {
 	var group sync.WaitGroup
 	var mu sync.Mutex // guards sum and err
 	// Whole bytes: a rest of less than count bytes is not read.
-	part := r.t.size / int64(count)
+	all := min(r.t.size, max(r.amount, least))
+	part := all / int64(count)
 	for i := range count {
 		group.Go(func() {
-			// Each reader stops at the deadline, and counts what it has.
-			n, cause := r.part(int64(i)*part, part, deadline)
+			n, cause := r.part(r.t.size-all+int64(i)*part, part, deadline)
 			mu.Lock()
 			defer mu.Unlock()
 			sum += n
@@ -218,10 +228,12 @@ func (r *reader) part(at, size int64, deadline time.Time) (n int64, err error) {
 	if _, err := f.Seek(at, io.SeekStart); err != nil {
 		return 0, err
 	}
-	// Reads of 1 MiB: what cp, dd bs=1M and xrdcp do in order of size.
-	buffer := make([]byte, block)
-	for n < size && time.Now().Before(deadline) && r.ctx.Err() == nil {
-		m, err := f.Read(buffer[:min(block, size-n)])
+	buffer := make([]byte, single)
+	for n < size && r.ctx.Err() == nil {
+		if time.Since(deadline) > 3*r.each { // far slower than several at once: what was read is enough to show that
+			break
+		}
+		m, err := f.Read(buffer[:min(single, size-n)])
 		n += int64(m)
 		if err != nil {
 			return n, err

@@ -161,7 +161,7 @@ func (x *examination) cluster() (*observe.Cluster, error) {
 		v, err := m.Version(ctx)
 		return v.Version, err
 	}
-	return &observe.Cluster{Address: u.Addr(), Version: version, For: x.o.For}, nil
+	return &observe.Cluster{Address: u.Addr(), Version: version, For: max(x.o.For, time.Second)}, nil
 }
 
 // tell implements result.Progress.
