@@ -38,6 +38,7 @@ func save(path string, list []Change) error {
 		}
 		return nil
 	}
+	// Indented: an admin may want to read it.
 	data, err := json.MarshalIndent(list, "", " ")
 	if err != nil {
 		return errs.Wrap(err, "settings.Save", path)
@@ -50,8 +51,10 @@ func save(path string, list []Change) error {
 	if err != nil {
 		return errs.Wrap(err, "settings.Save", path)
 	}
+	// Synced before the rename, so that a power cut leaves the old file or the new one.
 	_, err = f.Write(append(data, '\n'))
 	err = errors.Join(err, f.Sync(), f.Close())
+	// The old file stays if anything failed.
 	if err == nil {
 		err = os.Rename(path+".new", path)
 	}

@@ -16,18 +16,19 @@ import (
 
 // Change is one setting, before and after.
 type Change struct {
-	ID      string    `json:"id"` // of the finding
-	Subject string    `json:"subject"`
-	File    string    `json:"file"` // below the root
-	Before  string    `json:"before"`
-	After   string    `json:"after"` // as the kernel shows it once it is written
-	At      time.Time `json:"at"`
+	ID      string    `json:"id"`      // of the finding
+	Subject string    `json:"subject"` // of the finding
+	File    string    `json:"file"`    // below the root
+	Before  string    `json:"before"`  // what Undo writes
+	After   string    `json:"after"`   // as the kernel shows it once it is written
+	At      time.Time `json:"at"`      // when it was to change
 }
 
 // Plan returns what the fixes of the findings change. A pattern of files, such as one for each core, is one change for each file. A file that has the
 // value already is left out. NotFound if a setting is not there.
 func Plan(root string, findings []doctor.Finding) (list []Change, err error) {
 	for _, f := range findings {
+		// Most remedies are no setting: a cable, a disk, a mount.
 		if f.Fix == nil {
 			continue
 		}
@@ -36,6 +37,7 @@ func Plan(root string, findings []doctor.Finding) (list []Change, err error) {
 			return nil, err
 		}
 		for _, file := range files {
+			// Read now and not from the snapshot, which may be of some time ago.
 			before, err := current(root, file)
 			if err != nil {
 				return nil, err
@@ -62,6 +64,7 @@ func expand(root, pattern string) ([]string, error) {
 	if err != nil || len(found) == 0 {
 		return nil, errs.New(errs.NotFound, "settings.Plan", pattern, "this kernel has no such setting")
 	}
+	// Relative again: an undo file must not depend on the root.
 	for i := range found {
 		found[i], err = filepath.Rel(root, found[i])
 		if err != nil {
@@ -77,6 +80,7 @@ func current(root, file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// "none [mq-deadline] bfq", or "4096\t131072\t6291456".
 	_, after, ok := strings.Cut(text, "[")
 	if word, _, closed := strings.Cut(after, "]"); ok && closed {
 		return word, nil
@@ -90,6 +94,7 @@ func set(root, file, value string) (string, error) {
 	if err != nil {
 		return "", errs.Wrap(err, "settings.Set", file)
 	}
+	// The kernel takes one write as one value, and may refuse it at the write or at the close.
 	_, err = f.WriteString(value)
 	if cause := f.Close(); err == nil {
 		err = cause
@@ -120,6 +125,7 @@ func Apply(root, undo string, list []Change) (made []Change, err error) {
 	if err := save(undo, kept); err != nil {
 		return nil, err
 	}
+	// The first failure ends it: what was made is reported, and can be put back.
 	for _, c := range list {
 		_, err = expand(root, c.File)
 		if err == nil {
@@ -153,6 +159,7 @@ func Undo(root, undo string) (back, left []Change, err error) {
 		if _, err := expand(root, c.File); err != nil {
 			return back, left, err
 		}
+		// Three cases: nothing to do, ours, or somebody else's.
 		now, err := current(root, c.File)
 		switch {
 		case err == nil && now == c.Before: // as after a restart
@@ -167,6 +174,7 @@ func Undo(root, undo string) (back, left []Change, err error) {
 		if err != nil {
 			return back, left, errs.Wrap(err, "settings.Undo", c.File)
 		}
+		// Written after each, so that an interruption repeats nothing.
 		kept = slices.DeleteFunc(kept, func(k Change) bool { return k.File == c.File })
 		if err := save(undo, kept); err != nil {
 			return back, left, err

@@ -126,6 +126,7 @@ func (x *examination) snapshot(c *cobra.Command) (*doctor.Snapshot, error) {
 	if !ok || size < 16<<20 {
 		return nil, cli.Usage(errs.New(errs.Invalid, "hemera.Doctor", "--size", "it takes 16MiB to 512MiB"))
 	}
+	// Ticks of the kernel are 10 ms: shorter times show noise.
 	if x.o.For < 50*time.Millisecond || x.o.For > 10*time.Second {
 		return nil, cli.Usage(errs.New(errs.Invalid, "hemera.Doctor", "--for", "it takes 50ms to 10s"))
 	}
@@ -140,7 +141,7 @@ func (x *examination) snapshot(c *cobra.Command) (*doctor.Snapshot, error) {
 	}
 	// It takes some seconds for each disk; a person wants to see that it works.
 	stop := x.e.Follow(x.drawn)
-	defer stop()
+	defer stop() // the line goes before the table comes
 	return observe.Take(c.Context(), x.o)
 }
 
@@ -153,6 +154,7 @@ func (x *examination) cluster() (*observe.Cluster, error) {
 	}
 	// Asked when its turn comes: the manager may be slow, and the measurements are not to wait.
 	version := func(ctx context.Context) (string, error) {
+		// Strangers to the cluster get no version, which is no fault of the machine.
 		m, err := x.e.Manager()
 		if err != nil {
 			return "", err

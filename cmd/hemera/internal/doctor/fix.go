@@ -18,7 +18,7 @@ import (
 
 // undoFile is where --fix notes what was there before: the state directory of this machine's servers.
 func undoFile(e *cli.Env) string {
-	data := ""
+	data := ""           // the setting of managers and nodes
 	if e.Getenv != nil { // documents are made without an environment
 		data = e.Getenv("HEMERA_DATA")
 	}
@@ -31,6 +31,7 @@ func (x *examination) change(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	// Findings without a setting, or settings that are right already.
 	if len(plan) == 0 {
 		x.tellPeople("\nno setting is to be changed\n")
 		return nil
@@ -41,18 +42,21 @@ func (x *examination) change(c *cobra.Command) error {
 		return nil
 	}
 	stake := []string{fmt.Sprintf("settings that change, until the machine restarts; %s keeps what was there:", x.file)}
+	// Each change is shown before the question, with its old value.
 	for _, p := range plan {
 		stake = append(stake, "  "+p.String())
 	}
+	// Without a terminal it needs --yes: no script changes a machine by accident.
 	ok, err := x.e.Agree(c.Context(), x.agree, "doctor --fix", stake)
 	if err != nil || !ok {
 		return err
 	}
+	// From here on there is something to undo.
 	x.made, err = settings.Apply(x.o.Root, x.file, plan)
 	if err != nil {
 		return remedied(err)
 	}
-	x.tellPeople("\n%s changed; hemera doctor --undo puts them back\n", output.Count(int64(len(x.made)), "setting"))
+	x.tellPeople("\n%s changed; hemera doctor --undo puts back what was there\n", output.Count(int64(len(x.made)), "setting"))
 	return x.compare(c.Context())
 }
 
@@ -61,6 +65,7 @@ func (x *examination) compare(ctx context.Context) error {
 	if x.e.ForPrograms() { // a program can measure by itself
 		return nil
 	}
+	// The same measurements, so that the two columns can be compared.
 	stop := x.e.Follow(x.drawn)
 	s, err := observe.Take(ctx, x.o)
 	stop()
@@ -69,7 +74,7 @@ func (x *examination) compare(ctx context.Context) error {
 	}
 	after := doctor.Diagnose(s)
 	fmt.Fprintln(x.e.Out)
-	var list []output.Record
+	var list []output.Record // levels with both rates
 	for i, l := range after.Levels {
 		// The same levels were measured; a file system that went away ends the comparison.
 		if i >= len(x.report.Levels) || x.report.Levels[i].Name != l.Name || x.report.Levels[i].Rate <= 0 {
@@ -81,6 +86,7 @@ func (x *examination) compare(ctx context.Context) error {
 			{Key: "after", Value: doctor.RateText(l.Rate)}, {Key: "ratio", Value: l.Rate / before},
 		})
 	}
+	// A ratio above 1 is what the change gained, or what other work left.
 	columns := []output.Column{{Title: "LEVEL", Key: "level"}, {Title: "OF", Key: "subject"}, {Title: "BEFORE", Key: "before"}, {Title: "AFTER", Key: "after"}, {Title: "RATIO", Key: "ratio", Show: output.Digits(2)}}
 	return x.e.List(columns, list, "nothing was measured again")
 }
@@ -88,6 +94,7 @@ func (x *examination) compare(ctx context.Context) error {
 // putBack undoes what --fix changed. It does not ask: things become what they were.
 func (x *examination) putBack() error {
 	x.o.Root = cmp.Or(x.o.Root, "/")
+	// No question: the user asked for what was there before.
 	back, left, err := settings.Undo(x.o.Root, x.file)
 	if err != nil {
 		return remedied(err)
@@ -101,6 +108,7 @@ func (x *examination) putBack() error {
 	for _, c := range left {
 		x.tellPeople("/%s was changed since, and is left; before it was %s\n", c.File, c.Before)
 	}
+	// The file existed, and nothing of it was needed.
 	if len(back)+len(left) == 0 {
 		x.tellPeople("every setting had its old value already, as after a restart\n")
 	}

@@ -47,6 +47,7 @@ func text(r doctor.Report) string {
 	if n := r.Narrow; n.Level != "" {
 		fmt.Fprintf(&b, "\nnarrowest: %s\n", n.Why)
 	}
+	// Said in words: an empty list could also mean that nobody looked.
 	if len(r.Findings) == 0 {
 		b.WriteString("\nnothing is wrong\n")
 	}
@@ -79,6 +80,7 @@ func text(r doctor.Report) string {
 // records is the report for programs. The key kind says what a record is.
 func records(s *doctor.Snapshot, r doctor.Report) []output.Record {
 	list := []output.Record{{{Key: "kind", Value: "machine"}, {Key: "name", Value: s.Machine.Name}, {Key: "text", Value: machine(s)}}}
+	// In the order of the table for people.
 	for _, l := range r.Levels {
 		list = append(list, append(output.Record{{Key: "kind", Value: "level"}}, level(l)...))
 	}
