@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // The loads, in the order in which they run.
@@ -45,8 +46,10 @@ type Options struct {
 	For        time.Duration // of a phase of random and vector reads
 
 	Direct bool // O_DIRECT, for directories
-	Sync   bool // a file counts as written when it is durable
-	Drop   bool // the page cache of this machine is dropped before each phase that reads; needs root
+	// ReadThrough is the directory of a single target in another mount of the same file system, where files are opened to be read.
+	ReadThrough string
+	Sync        bool // a file counts as written when it is durable
+	Drop        bool // the page cache of this machine is dropped before each phase that reads; needs root
 
 	PIDs  []int   // of servers on this machine whose CPU time is measured
 	Nodes []Node  // what the servers can do in theory; empty if nobody knows
@@ -87,6 +90,8 @@ func (o *Options) Check() error {
 		return bad("--driver", fmt.Sprintf("%q is none of %s", o.Driver, strings.Join(Drivers(), ", ")))
 	}
 	switch {
+	case o.ReadThrough != "" && (len(o.Targets) != 1 || xrootd.IsRemote(o.Targets[0])):
+		return bad("--read-through", "it takes one target, which is a directory")
 	case len(o.Clients) == 0 || len(o.Targets) == 0:
 		return bad("", "it takes a target and a number of clients")
 	case o.Iterations < 1 || o.Iterations > 1000:

@@ -75,7 +75,7 @@ func newName() string { return fmt.Sprintf("hemera-bench-%08x", rand.Uint32()) }
 // place makes the target of a name.
 func (o *Options) place(ctx context.Context, name string) (place, error) {
 	if !xrootd.IsRemote(name) {
-		return directory{root: name, direct: o.Direct, sync: o.Sync}, nil
+		return directory{root: name, reads: o.ReadThrough, direct: o.Direct, sync: o.Sync}, nil
 	}
 	u, err := xrootd.ParseURL(name)
 	if err != nil {
@@ -94,6 +94,9 @@ func (o *Options) describe(rec *result.Recorder, at place) {
 		"small_files": int64(o.SmallFiles), "small_size": int64(o.SmallSize), "iterations": int64(o.Iterations),
 	} {
 		rec.Set(key, strconv.FormatInt(n, 10))
+	}
+	if o.ReadThrough != "" {
+		rec.Set("read_through", o.ReadThrough)
 	}
 	rec.Set("direct", strconv.FormatBool(o.Direct))
 	rec.Set("sync", strconv.FormatBool(o.Sync))

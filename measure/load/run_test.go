@@ -157,6 +157,37 @@ func measure(ctx context.Context, o *Options, at place, rec *result.Recorder) er
 	return (&run{o: o, rec: rec}).at(ctx, at)
 }
 
+func TestFilesAreReadThroughAnotherMount(t *testing.T) {
+	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, other); err != nil {
+		t.Fatal(err)
+	}
+	d := directory{root: dir, reads: other}
+	if err := os.WriteFile(filepath.Join(dir, "x"), []byte("data"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.Open(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.(*localFile).f.Name(); got != filepath.Join(other, "x") {
+		t.Errorf("it is read from %s", got)
+	}
+	if err := f.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// Everything else is where the target is.
+	o := little(dir)
+	o.ReadThrough = filepath.Join(dir, "nowhere")
+	if err := Run(t.Context(), o, recorder(t)); !errors.Is(err, errs.NotFound) {
+		t.Errorf("reads through a directory that is not there: %v", err)
+	}
+	o.ReadThrough = other
+	if err := Run(t.Context(), o, recorder(t)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestChangedDataIsAnError(t *testing.T) {
 	for transfer := int64(1); transfer <= 16; transfer++ {
 		o := little(t.TempDir())
@@ -226,17 +257,18 @@ func TestLayoutsOfADirectoryAreSkipped(t *testing.T) {
 
 func TestOptionsThatMakeNoSense(t *testing.T) {
 	for flag, change := range map[string]func(o *Options){
-		"--clients":    func(o *Options) { o.Clients = []int{0} },
-		"--files":      func(o *Options) { o.Files = 0 },
-		"--load":       func(o *Options) { o.Loads = []string{"all"} },
-		"--layout":     func(o *Options) { o.Layouts = []string{"rs:1"} },
-		"--driver":     func(o *Options) { o.Driver = "dd" },
-		"--iterations": func(o *Options) { o.Iterations = 0 },
-		"--transfer":   func(o *Options) { o.Transfer = 1 },
-		"--block":      func(o *Options) { o.Block = int(o.Size) + 1 },
-		"--small-size": func(o *Options) { o.SmallSize = o.Transfer + 1 },
-		"--direct":     func(o *Options) { o.Direct = true },
-		"target":       func(o *Options) { o.Targets = nil },
+		"--clients":      func(o *Options) { o.Clients = []int{0} },
+		"--files":        func(o *Options) { o.Files = 0 },
+		"--load":         func(o *Options) { o.Loads = []string{"all"} },
+		"--layout":       func(o *Options) { o.Layouts = []string{"rs:1"} },
+		"--driver":       func(o *Options) { o.Driver = "dd" },
+		"--iterations":   func(o *Options) { o.Iterations = 0 },
+		"--transfer":     func(o *Options) { o.Transfer = 1 },
+		"--block":        func(o *Options) { o.Block = int(o.Size) + 1 },
+		"--small-size":   func(o *Options) { o.SmallSize = o.Transfer + 1 },
+		"--direct":       func(o *Options) { o.Direct = true },
+		"--read-through": func(o *Options) { o.Targets, o.ReadThrough = []string{"root://localhost//x"}, "/y" },
+		"target":         func(o *Options) { o.Targets = nil },
 	} {
 		o := little("/x")
 		if err := o.Check(); err != nil {

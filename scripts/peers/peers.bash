@@ -100,11 +100,11 @@ start_ceph() {
 	ceph_do fs new peers meta data
 	serve ceph-mds -f -c "$d/ceph.conf" -i a
 	until_true 600 ceph_active
-	attach "$dir/data/mnt" ceph-fuse -f -c "$d/ceph.conf" -n client.admin "$dir/data/mnt"
+	for n in "$d/mnt" "$d/mnt2"; do attach "$n" ceph-fuse -f -c "$d/ceph.conf" -n client.admin "$n"; done
 }
 ceph_up() { ceph_at osd stat -f json | jq -e '.num_up_osds == 3'; }
 ceph_active() { ceph_at fs status -f json | jq -e '.mdsmap[] | select(.state == "active")' && ceph_at pg stat -f json | jq -e '.pg_summary | .num_pgs > 0 and ([.num_pg_by_state[] | select(.name == "active+clean") | .num] | add) == .num_pgs'; }
-measure_ceph() { bench "CephFS, 2 copies" "$dir/data/mnt"; }
+measure_ceph() { bench "CephFS, 2 copies" "$dir/data/mnt" --read-through "$dir/data/mnt2"; }
 version_ceph() { echo "Ceph $(ceph-osd --version | awk '{print $3}'): 1 monitor, 1 manager, 1 metadata server, 3 OSDs (bluestore on files), ceph-fuse"; }
 
 missing_nfs() { echo "not here yet"; }

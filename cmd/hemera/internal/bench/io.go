@@ -84,6 +84,7 @@ func (l *ioLevel) flags(f *pflag.FlagSet) {
 	f.IntVar(&l.o.Elements, "elements", 64, "blocks in a vector")
 	f.IntVar(&l.o.SmallFiles, "small-files", 200, "small files of each client")
 	f.DurationVar(&l.o.For, "for", 5*time.Second, "how long random and vector reads last")
+	f.StringVar(&l.o.ReadThrough, "read-through", "", "the same `directory` in another mount: files are read there, not from caches of the mount that wrote them")
 	l.size(f, "block", "4KiB", "of a random read, and of an element of a vector")
 	l.size(f, "small-size", "16KiB", "of each small file")
 	// What it is compared with.
