@@ -107,6 +107,90 @@ ceph_active() { ceph_at fs status -f json | jq -e '.mdsmap[] | select(.state == 
 measure_ceph() { bench "CephFS, 2 copies" "$dir/data/mnt" --read-through "$dir/data/mnt2"; }
 version_ceph() { echo "Ceph $(ceph-osd --version | awk '{print $3}'): 1 monitor, 1 manager, 1 metadata server, 3 OSDs (bluestore on files), ceph-fuse"; }
 
+# GlusterFS: a volume of one brick, and one of two copies on two bricks, all served by processes of this machine.
+missing_gluster() { without glusterd glusterfs-server || without glusterfs glusterfs-client; }
+gluster_at() { on server timeout 60 gluster --mode=script --glusterd-sock="$dir/data/glusterd.sock" "$@" >>"$dir/gluster.log" 2>&1; }
+start_gluster() {
+	local d=$dir/data v
+	mkdir -p "$d"/{state,log,run}
+	cat >"$d/glusterd.vol" <<-C
+		volume management
+		    type mgmt/glusterd
+		    option working-directory $d/state
+		    option run-directory $d/run
+		    option transport-type socket
+		    option transport.socket.bind-address $server_address
+		    option transport.socket.listen-port 24007
+		    option glusterd-sockfile $d/glusterd.sock
+		end-volume
+	C
+	serve glusterd -N -f "$d/glusterd.vol" -l "$d/log/glusterd.log" -p "$d/glusterd.pid"
+	until_true 200 gluster_at pool list
+	gluster_at volume create one "$server_address:$d/one" force
+	gluster_at volume create two replica 2 "$server_address:$d/two1" "$server_address:$d/two2" force
+	for v in one two; do
+		gluster_at volume start $v
+		attach "$d/$v-a" glusterfs -N -s "$server_address" --volfile-id=$v -l "$d/log/$v.log" "$d/$v-a"
+		attach "$d/$v-b" glusterfs -N -s "$server_address" --volfile-id=$v -l "$d/log/$v.log" "$d/$v-b"
+	done
+	# Bricks detach from the process that started them; their numbers are in files.
+	while read -r v; do pids+=("$v"); done < <(find "$d/run" -name '*.pid' -exec cat {} +)
+}
+measure_gluster() {
+	bench "GlusterFS, 1 copy" "$dir/data/one-a" --read-through "$dir/data/one-b"
+	bench "GlusterFS, 2 copies" "$dir/data/two-a" --read-through "$dir/data/two-b"
+}
+version_gluster() { echo "GlusterFS $(glusterfs --version | awk 'NR == 1 {print $2}'): 1 server, a brick for each copy, FUSE mount"; }
+
+# MooseFS: a master and three chunk servers; durable as the others are: chunks are synced before a close, the changelog at once.
+missing_moosefs() {
+	without mfsmaster moosefs-master || without mfschunkserver moosefs-chunkserver || without mfsmount moosefs-client
+}
+start_moosefs() {
+	local d=$dir/data n
+	mkdir -p "$d/master"
+	printf 'MFSM NEW' >"$d/master/metadata.mfs" # a namespace that begins, as the package has it
+	echo "${server_address%.*}.0/24 / rw,alldirs,maproot=0" >"$d/exports.cfg"
+	cat >"$d/master.cfg" <<-C
+		WORKING_USER = root
+		WORKING_GROUP = root
+		DATA_PATH = $d/master
+		EXPORTS_FILENAME = $d/exports.cfg
+		TOPOLOGY_FILENAME = /dev/null
+		CHANGELOG_SAVE_MODE = 2
+		NICE_LEVEL = 0
+	C
+	serve mfsmaster -f -c "$d/master.cfg" start
+	until_true 200 listening 9421
+	for n in 1 2 3; do
+		mkdir -p "$d/chunks$n" "$d/state$n"
+		echo "$d/chunks$n" >"$d/hdd$n.cfg"
+		cat >"$d/chunk$n.cfg" <<-C
+			WORKING_USER = root
+			WORKING_GROUP = root
+			DATA_PATH = $d/state$n
+			HDD_CONF_FILENAME = $d/hdd$n.cfg
+			HDD_FSYNC_BEFORE_CLOSE = 1
+			MASTER_HOST = $server_address
+			CSSERV_LISTEN_PORT = $((9430 + n))
+			NICE_LEVEL = 0
+		C
+		serve mfschunkserver -f -c "$d/chunk$n.cfg" start
+	done
+	for n in 1 2 3; do until_true 200 listening $((9430 + n)); done
+	for n in a b; do attach "$d/mnt-$n" mfsmount -f -H "$server_address" "$d/mnt-$n"; done
+	until_true 300 moosefs_ready
+	mkdir "$d/mnt-a/one" "$d/mnt-a/two"
+	on client mfssetgoal 1 "$d/mnt-a/one" >>"$dir/moosefs.log"
+	on client mfssetgoal 2 "$d/mnt-a/two" >>"$dir/moosefs.log"
+}
+moosefs_ready() { echo x >"$dir/data/mnt-a/ready" && sync "$dir/data/mnt-a/ready"; }
+measure_moosefs() {
+	bench "MooseFS, 1 copy" "$dir/data/mnt-a/one" --read-through "$dir/data/mnt-b/one"
+	bench "MooseFS, 2 copies" "$dir/data/mnt-a/two" --read-through "$dir/data/mnt-b/two"
+}
+version_moosefs() { echo "MooseFS $(mfsmaster -v 2>&1 | grep -o '[0-9][0-9.-]*' | head -n 1): 1 master, 3 chunk servers, FUSE mount"; }
+
 missing_nfs() { echo "not here yet"; }
 missing_seaweedfs() { echo "not here yet"; }
 
