@@ -191,8 +191,53 @@ measure_moosefs() {
 }
 version_moosefs() { echo "MooseFS $(mfsmaster -v 2>&1 | grep -o '[0-9][0-9.-]*' | head -n 1): 1 master, 3 chunk servers, FUSE mount"; }
 
-missing_nfs() { echo "not here yet"; }
-missing_seaweedfs() { echo "not here yet"; }
+# NFS: the user-space server NFS-Ganesha over a directory, mounted by the kernel.
+missing_nfs() {
+	without ganesha.nfsd "nfs-ganesha nfs-ganesha-vfs" && return
+	grep -qw nfs4 /proc/filesystems || modprobe nfsv4 2>/dev/null && return 1
+	echo "this kernel has no NFS client"
+}
+start_nfs() {
+	local d=$dir/data m
+	mkdir -p "$d/tree" "$d/a" "$d/b" "$d/recovery"
+	cat >"$d/ganesha.conf" <<-C
+		NFS_CORE_PARAM { Protocols = 4; NFS_Port = 2049; Bind_addr = $server_address; Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; }
+		NFSv4 { Graceless = true; Only_Numeric_Owners = true; RecoveryRoot = $d/recovery; }
+		EXPORT { Export_Id = 1; Path = $d/tree; Pseudo = /tree; Access_Type = RW; Squash = No_Root_Squash; SecType = sys; FSAL { Name = VFS; } }
+	C
+	serve ganesha.nfsd -F -f "$d/ganesha.conf" -L "$dir/nfs.log" -p "$d/ganesha.pid"
+	until_true 300 listening 2049
+	for m in a b; do
+		on client mount -t nfs4 -o vers=4.1,port=2049 "$server_address:/tree" "$d/$m"
+		mounts+=("$d/$m")
+	done
+}
+measure_nfs() { bench "NFS, 1 copy" "$dir/data/a" --read-through "$dir/data/b"; }
+version_nfs() { echo "NFS-Ganesha $(ganesha.nfsd -v 2>&1 | grep -o 'V[0-9][0-9.]*' | head -n 1): one server, mounted by the kernel"; }
+# SeaweedFS: a master, three volume servers and a filer; its FUSE mount without a cache on disk, and volumes that sync each write.
+missing_seaweedfs() {
+	command -v weed >/dev/null && return 1
+	echo "no weed (github.com/seaweedfs/seaweedfs)"
+}
+start_seaweedfs() {
+	local d=$dir/data n
+	mkdir -p "$d/master" "$d/filer" "$d/cache-a" "$d/cache-b"
+	serve weed -logdir="$d" master -ip="$server_address" -mdir="$d/master" -volumeSizeLimitMB=1024
+	until_true 200 listening 9333
+	for n in 1 2 3; do
+		mkdir -p "$d/volumes$n"
+		serve weed -logdir="$d" volume -ip="$server_address" -port=$((8080 + n)) -dir="$d/volumes$n" -max=20 -master="$server_address:9333"
+		until_true 200 listening $((8080 + n))
+	done
+	serve weed -logdir="$d" filer -ip="$server_address" -port=8888 -defaultStoreDir="$d/filer" -master="$server_address:9333"
+	until_true 300 listening 8888
+	echo "fs.configure -locationPrefix=/ -fsync -apply" | on server weed shell -master="$server_address:9333" -filer="$server_address:8888" >>"$dir/seaweedfs.log" 2>&1
+	for n in a b; do
+		attach "$d/$n" weed -logdir="$d" mount -filer="$server_address:8888" -dir="$d/$n" -cacheCapacityMB=0 -cacheDir="$d/cache-$n"
+	done
+}
+measure_seaweedfs() { bench "SeaweedFS, 1 copy" "$dir/data/a" --read-through "$dir/data/b"; }
+version_seaweedfs() { echo "SeaweedFS $(weed version | awk '{print $3}'): 1 master, 3 volume servers, 1 filer, FUSE mount"; }
 
 # table prints the results. Peaks: of reads the smaller of disk and network, of writes the same, divided by the copies.
 table() {
