@@ -57,6 +57,15 @@ func (d directory) file(name string, flags int) (File, error) {
 	return &localFile{f: f, written: flags&os.O_CREATE != 0, sync: d.sync}, nil
 }
 
+// Stat implements Target.
+func (d directory) Stat(_ context.Context, name string) error {
+	if d.reads != "" {
+		d.root = d.reads
+	}
+	var st unix.Stat_t
+	return errs.Wrap(unix.Lstat(d.path(name), &st), "load.Stat", d.path(name))
+}
+
 // Remove implements Target.
 func (d directory) Remove(_ context.Context, name string) error {
 	return errs.Wrap(os.Remove(d.path(name)), "load.Remove", d.path(name))

@@ -19,10 +19,11 @@ const (
 	Vector     = "vector"
 	Mixed      = "mixed"
 	Small      = "small"
+	Metadata   = "metadata"
 )
 
 // Loads returns the names of all loads in their order.
-func Loads() []string { return []string{Sequential, Copies, Random, Vector, Mixed, Small} }
+func Loads() []string { return []string{Sequential, Copies, Random, Vector, Mixed, Small, Metadata} }
 
 // alignment is what direct I/O needs of offsets, sizes and memory.
 const alignment = 4096
@@ -41,7 +42,7 @@ type Options struct {
 	Transfer   int           // of each read and write of sequential loads
 	Block      int           // of each random read, and of each element of a vector
 	Elements   int           // of one vector
-	SmallFiles int           // of each client
+	SmallFiles int           // of each client; as many entries has Metadata
 	SmallSize  int           // of each small file
 	For        time.Duration // of a phase of random and vector reads
 
@@ -96,7 +97,7 @@ func (o *Options) Check() error {
 		return bad("", "it takes a target and a number of clients")
 	case o.Iterations < 1 || o.Iterations > 1000:
 		return bad("--iterations", "it takes 1 to 1000")
-	case o.Files < 1 || o.wants(Small) && o.SmallFiles < 1:
+	case o.Files < 1 || o.wants(Small, Metadata) && o.SmallFiles < 1:
 		return bad("--files", "each client needs one file at least")
 	case o.Transfer < alignment || o.Transfer > transferMax:
 		return bad("--transfer", fmt.Sprintf("it takes %d to %d bytes", alignment, transferMax))
