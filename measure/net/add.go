@@ -25,6 +25,7 @@ func (r *run) add(p path, s step, got outcome) {
 		}
 		r.rec.Add(m)
 	}
+	// The direction that ran; of two each has a measure.
 	one := got.sent
 	if s.direction == Receive {
 		one = got.received
@@ -36,6 +37,7 @@ func (r *run) add(p path, s step, got outcome) {
 	} else {
 		put("throughput", "B/s", result.Higher, one.rate())
 	}
+	// TCP repeats what is lost, and UDP counts it.
 	switch {
 	case s.protocol == TCP:
 		put("retransmits", "", result.Lower, float64(got.sent.retransmits+got.received.retransmits))
@@ -50,13 +52,17 @@ func (r *run) add(p path, s step, got outcome) {
 
 // addCPU adds what the processors did: iperf3's own time at both ends, and the roles of the machines.
 func (r *run) addCPU(p path, s step, got outcome, before, after readings) {
+	// Both directions, as the processors work for both.
 	bytes := float64(got.sent.bytes + got.received.bytes)
 	seconds := max(got.sent.seconds, got.received.seconds)
-	for end, u := range map[string]usage{"near": got.near, "far": got.far} {
-		labels := with(s.labels(p.label), "end", end)
-		r.rec.Add(result.Measure{Name: "cpu_iperf3", Labels: labels, Unit: "1", Better: result.Lower, Samples: []float64{u.user + u.system}})
+	for _, side := range []struct {
+		end string
+		usage
+	}{{"near", got.near}, {"far", got.far}} {
+		labels, cores := with(s.labels(p.label), "end", side.end), side.user+side.system
+		r.rec.Add(result.Measure{Name: "cpu_iperf3", Labels: labels, Unit: "1", Better: result.Lower, Samples: []float64{cores}})
 		if bytes > 0 {
-			r.rec.Add(result.Measure{Name: "cpu_iperf3_per_gb", Labels: labels, Unit: "s", Better: result.Lower, Samples: []float64{(u.user + u.system) * seconds * 1e9 / bytes}})
+			r.rec.Add(result.Measure{Name: "cpu_iperf3_per_gb", Labels: labels, Unit: "s", Better: result.Lower, Samples: []float64{cores * seconds * 1e9 / bytes}})
 		}
 	}
 	r.addLoad(p, s, p.near(), bytes, after.near.Since(before.near))
@@ -71,6 +77,7 @@ func (r *run) addLoad(p path, s step, end string, bytes float64, load host.Load)
 	if bytes > 0 {
 		r.rec.Add(result.Measure{Name: "cpu_per_gb", Labels: labels, Unit: "s", Better: result.Lower, Samples: []float64{load.Busy * 1e9 / bytes}})
 	}
+	// By the name of the core, as a reading may have them in any order.
 	shares := map[string]host.Share{"all": load.All}
 	for _, c := range load.Cores {
 		shares[strconv.Itoa(c.ID)] = c.Share
@@ -80,6 +87,7 @@ func (r *run) addLoad(p path, s step, end string, bytes float64, load host.Load)
 	if r.kept[key] == nil {
 		r.kept[key] = append([]string{"all"}, busiest(load.Cores)...)
 	}
+	// A core that was switched off meanwhile has shares of 0.
 	for _, core := range r.kept[key] {
 		for _, role := range shares[core].Roles() {
 			r.rec.Add(result.Measure{Name: "cpu", Labels: with(with(labels, "core", core), "role", role.Role), Unit: "1", Samples: []float64{role.Share}})
@@ -89,10 +97,12 @@ func (r *run) addLoad(p path, s step, end string, bytes float64, load host.Load)
 
 // busiest are the names of the cores that were idle least, at most coresMax, in the order of their numbers.
 func busiest(cores []host.CoreShare) []string {
+	// The application and the interrupts of one stream fill two of them.
 	list := slices.Clone(cores)
 	slices.SortStableFunc(list, func(a, b host.CoreShare) int { return cmp.Compare(a.Idle, b.Idle) })
 	list = list[:min(len(list), coresMax)]
 	slices.SortFunc(list, func(a, b host.CoreShare) int { return cmp.Compare(a.ID, b.ID) })
+	// As labels are texts.
 	names := make([]string, len(list))
 	for i, c := range list {
 		names[i] = strconv.Itoa(c.ID)

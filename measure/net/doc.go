@@ -23,6 +23,11 @@
 // developer series on an aarch64 server has them (source D of docs/bench). Of machines with more than [coresMax] cores those are kept which
 // were busiest in the first iteration of a step: the one of the application, the one of interrupts, and some more.
 //
+// # Limits
+//
+// A step lasts whole seconds, as iperf3 has it. A far end serves one client at a time: a second one fails with Overloaded. The output of iperf3 is
+// bounded by package tool, a reading of a far end by 1 MiB, and every step by its time and a minute.
+//
 // # Goroutines
 //
 // One runs the steps. One more reads what the server of the loopback path writes, until that ends.

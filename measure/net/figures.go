@@ -10,6 +10,7 @@ import (
 // figures are the plots of the level: throughput over the streams, and the roles of the cores at each end, as source D draws them.
 func figures(o *Options, p path) (list []result.Figure) {
 	group := []string{"path", "direction"}
+	// One set for TCP, and one for each size of packets.
 	for _, s := range kinds(o) {
 		where := result.Labels{"protocol": s.protocol}
 		if s.packet > 0 {
@@ -29,6 +30,7 @@ func figures(o *Options, p path) (list []result.Figure) {
 
 // named is the id and the title of the figures of a kind.
 func named(s step) (id, title string) {
+	// These are names of files, too.
 	if s.packet == 0 {
 		return "net-tcp", "TCP"
 	}
@@ -38,6 +40,7 @@ func named(s step) (id, title string) {
 
 // kinds are the protocols with their packets: the steps of one direction and number of streams.
 func kinds(o *Options) []step {
+	// A plan of one direction and one number of streams has each kind once.
 	few := *o
 	few.Streams, few.Directions = o.Streams[:1], o.Directions[:1]
 	return plan(&few)
@@ -50,6 +53,7 @@ func stacks(o *Options, s step, p path, where result.Labels) (list []result.Figu
 		ends = append(ends, "far")
 	}
 	id, title := named(s)
+	// With many streams all cores are alike: one stream shows which core is full.
 	for _, d := range Directions() {
 		if !slices.Contains(o.Directions, d) {
 			continue

@@ -68,15 +68,19 @@ func parse(out []byte) (outcome, error) {
 		return outcome{}, failure(report.Error)
 	}
 	e := report.End
+	// A run that was cut short may have a start and intervals, but no end.
 	if e.Sent == nil || e.Received == nil {
 		return outcome{}, errs.New(errs.Invalid, "net.Parse", "iperf3", "its report has no sums")
 	}
+	// Of one core, and above 100 for newer versions with several threads.
 	const percent = 100
 	got := outcome{near: usage{e.CPU.HostUser / percent, e.CPU.HostSystem / percent}, far: usage{e.CPU.RemoteUser / percent, e.CPU.RemoteSystem / percent}}
+	// With --reverse the far end is the sender.
 	if report.Start.Test.Reverse == 1 {
 		got.received = flowOf(*e.Sent, *e.Received)
 		return got, nil
 	}
+	// With --bidir the other direction has sums of its own.
 	got.sent = flowOf(*e.Sent, *e.Received)
 	if e.SentBack != nil && e.ReceivedBack != nil {
 		got.received = flowOf(*e.SentBack, *e.ReceivedBack)
@@ -86,6 +90,7 @@ func parse(out []byte) (outcome, error) {
 
 // flowOf is a direction from what its two ends counted.
 func flowOf(sent, received sumJSON) flow {
+	// Bytes and time are the receiver's: what is in a buffer of the sender has not arrived.
 	f := flow{bytes: received.Bytes, seconds: received.Seconds, jitter: received.Jitter / 1000, retransmits: sent.Retransmits, packets: max(0, received.Packets-received.Lost)}
 	// The receiver knows the packets up to the last that arrived.
 	if received.Packets > 0 {
@@ -104,6 +109,7 @@ func (f flow) rate() float64 {
 
 // failure is the error for what iperf3 says.
 func failure(text string) error {
+	// iperf3 has no codes for them.
 	switch {
 	case strings.Contains(text, "unable to connect"), strings.Contains(text, "unable to send control"):
 		return errs.New(errs.Unavailable, "net.Measure", "iperf3", text).WithRemedy("run hemera bench net --serve ADDRESS there, or iperf3 -s")

@@ -70,11 +70,13 @@ func (o *Options) Check() error {
 			return bad(list.flag, "it takes one at least")
 		}
 	}
+	// Beyond it iperf3 refuses with a message of its own.
 	for _, n := range o.Streams {
 		if n < 1 || n > streamsMax {
 			return bad("--streams", fmt.Sprintf("it takes 1 to %d", streamsMax))
 		}
 	}
+	// Packets above the MTU are cut into fragments, which is allowed and rarely wanted.
 	for _, n := range o.Packets {
 		if n < packetMin || n > packetMax {
 			return bad("--packets", fmt.Sprintf("it takes %d to %d bytes", packetMin, packetMax))
@@ -86,6 +88,7 @@ func (o *Options) Check() error {
 			return bad(h, "it is no host")
 		}
 	}
+	// What is left are numbers.
 	switch {
 	case len(o.Streams) == 0:
 		return bad("--streams", "it takes one at least")

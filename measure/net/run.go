@@ -64,6 +64,7 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 	defer func() { err = errors.Join(err, errs.Wrap(raw.Close(), "net.Run", "raw output")) }()
 	r := &run{o: &o, rec: rec, iperf: iperf, raw: raw, kept: map[string][]string{}}
 	r.describe()
+	// A path that is not a network is better than nothing, for it shows what the processors can do.
 	if len(o.Hosts) == 0 {
 		return r.loopback(ctx)
 	}
@@ -104,12 +105,14 @@ func (r *run) loopback(ctx context.Context) error {
 
 // find looks a host up, and what leads to it.
 func (r *run) find(ctx context.Context, name string) (path, error) {
+	// The first address is the one that other programs of this machine would take.
 	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 	if err != nil || len(addresses) == 0 {
 		return path{}, errs.New(errs.NotFound, "net.Find", name, "no address is known for it").WithRemedy("name a host, or an address")
 	}
 	p := path{label: name, at: netip.AddrPortFrom(addresses[0].Unmap(), uint16(r.o.Port))} // #nosec G115 -- Check has bounded it
 	_, err = farCPU(ctx, p.at)
+	// Asked once: a far end that answers now has to answer to the end.
 	p.reads = err == nil
 	if !p.reads {
 		r.rec.Skip("processors of "+name, "it answers no readings", "run hemera bench net --serve "+p.at.Addr().String()+" there")
@@ -127,6 +130,7 @@ func link(to netip.AddrPort) (name string, speed float64) {
 		return "", 0
 	}
 	defer func() { _ = c.Close() }()
+	// Names of interfaces are of this machine, their speeds what the drivers say.
 	own := c.LocalAddr().(*net.UDPAddr).IP
 	for _, l := range host.Describe("/", "local").Links {
 		i, err := net.InterfaceByName(l.Name)
@@ -167,6 +171,7 @@ func (r *run) path(ctx context.Context, p path) error {
 // String is the step in words, for progress.
 func (s step) String() string {
 	words := s.protocol + " " + s.direction + ", " + strconv.Itoa(s.streams) + " streams"
+	// Only UDP has a size.
 	if s.packet > 0 {
 		words += ", packets of " + strconv.Itoa(s.packet) + " bytes"
 	}
@@ -189,6 +194,7 @@ func (p path) read(ctx context.Context) (c readings, err error) {
 
 // step runs one step and adds what it reached.
 func (r *run) step(ctx context.Context, p path, s step) error {
+	// The start of iperf3 is in the readings, too: 20 ms of each step.
 	before, err := p.read(ctx)
 	if err != nil {
 		return err
@@ -214,6 +220,7 @@ func (r *run) step(ctx context.Context, p path, s step) error {
 		return errs.Wrap(err, "net.Run", p.label)
 	}
 	end(got.sent.bytes+got.received.bytes, got.sent.packets+got.received.packets)
+	// As soon as the traffic has ended.
 	after, err := p.read(ctx)
 	if err != nil {
 		return err

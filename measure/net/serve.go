@@ -32,6 +32,7 @@ func Serve(ctx context.Context, at netip.AddrPort, ready func(version string)) e
 	if err != nil {
 		return err
 	}
+	// The port of iperf3 is taken last, so that a client that finds it finds both.
 	readings, err := listen(ctx, readingsOf(at))
 	if err != nil {
 		return err
@@ -42,6 +43,7 @@ func Serve(ctx context.Context, at netip.AddrPort, ready func(version string)) e
 		return err
 	}
 	defer s.close()
+	// A client that is slow or sends much is cut off.
 	web := &http.Server{Handler: http.HandlerFunc(answer), ReadTimeout: readingWait, WriteTimeout: readingWait, MaxHeaderBytes: 1 << 14}
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(readings) }()
@@ -78,6 +80,7 @@ func answer(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, errs.Reason(err, ""), http.StatusInternalServerError)
 		return
 	}
+	// The type of the reading is that of package host: both ends are Hemera, and fields are added only.
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(c) // the client has gone
 }
@@ -86,6 +89,7 @@ func answer(w http.ResponseWriter, r *http.Request) {
 func farCPU(ctx context.Context, at netip.AddrPort) (host.CPU, error) {
 	ctx, cancel := context.WithTimeout(ctx, readingWait)
 	defer cancel()
+	// Plain HTTP, for there is nothing secret and nobody is authenticated: see the package's doc.
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+readingsOf(at).String()+readingPath, nil)
 	if err != nil {
 		return host.CPU{}, errs.Wrap(err, "net.Read", at.String())
@@ -97,6 +101,7 @@ func farCPU(ctx context.Context, at netip.AddrPort) (host.CPU, error) {
 		return host.CPU{}, errs.As(err, errs.Unavailable, "net.Read", at.String())
 	}
 	defer func() { _ = response.Body.Close() }()
+	// An answer that is none, of another service at the port, is no reading either.
 	var c host.CPU
 	err = json.NewDecoder(io.LimitReader(response.Body, readingMax)).Decode(&c)
 	if response.StatusCode != http.StatusOK {

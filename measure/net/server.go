@@ -26,6 +26,7 @@ func start(ctx context.Context, iperf tool.Program, at netip.AddrPort) (*server,
 	ctx, stop := context.WithCancel(ctx)
 	// Without --forceflush the first line would come when a buffer is full.
 	cmd := iperf.Command(ctx, "", "--server", "--bind", at.Addr().String(), "--port", strconv.Itoa(int(at.Port())), "--forceflush")
+	// What it says of failures is on either of its outputs.
 	out, in := io.Pipe()
 	cmd.Stdout, cmd.Stderr = in, in
 	if err := cmd.Start(); err != nil {
@@ -33,6 +34,7 @@ func start(ctx context.Context, iperf tool.Program, at netip.AddrPort) (*server,
 		return nil, errs.Wrap(err, "net.Serve", "iperf3")
 	}
 	s := &server{cmd: cmd, stop: stop, output: out}
+	// The pipe ends when the process has: close waits for that.
 	go func() {
 		_ = cmd.Wait()
 		_ = in.Close()

@@ -46,4 +46,6 @@ earlier ones reached. The cluster is that of --url. Nobody else should use it me
 }
 
 // allLevels are the levels from the bottom up: what a later one reaches is a share of what an earlier one did.
-func allLevels(e *cli.Env) []level { return []level{&diskLevel{e: e}, &netLevel{e: e}, &ioLevel{e: e}, &nsLevel{e: e}} }
+func allLevels(e *cli.Env) []level {
+	return []level{&diskLevel{e: e}, &netLevel{e: e}, &ioLevel{e: e}, &nsLevel{e: e}}
+}

@@ -85,6 +85,7 @@ func (l *netLevel) check(args []string, quick bool) error {
 	if l.given == nil { // among all levels: without a command line of its own
 		l.flags(pflag.NewFlagSet("", pflag.ContinueOnError))
 	}
+	// None is the loopback interface.
 	l.o.Hosts = args
 	if quick {
 		l.shorten()
@@ -114,12 +115,15 @@ func (l *netLevel) run(ctx context.Context, rec *result.Recorder) error {
 
 // far serves other machines until ctx ends.
 func (l *netLevel) far(ctx context.Context, args []string) error {
+	// A name could stand for an address that the user did not mean to serve at.
 	address, err := netip.ParseAddr(l.serve)
 	if err != nil || len(args) > 0 || l.o.Port < 1 || l.o.Port > 65534 {
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Bench", "--serve", "it takes one address of this machine, a --port below 65535, and no host").
 			WithRemedy("hemera bench net --serve 10.0.0.2; ip address lists the addresses"))
 	}
+	// Also the next port is taken.
 	at := netip.AddrPortFrom(address, uint16(l.o.Port)) // #nosec G115 -- bounded above
+	// To the terminal, as nothing here is output for programs.
 	return net.Serve(ctx, at, func(version string) {
 		fmt.Fprintf(l.e.Err, "iperf3 %s serves at %s and what the processors do at port %d, to everyone who reaches them; Ctrl-C ends it\n", version, at, at.Port()+1)
 	})
