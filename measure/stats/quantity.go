@@ -25,6 +25,10 @@ type Scale struct {
 
 // ScaleOf is the unit for values of about the size of v. Prefixes are decimal, as rates of networks and disks are sold.
 func ScaleOf(v float64, unit string) Scale {
+	// Work for a joule is published with binary prefixes, whatever its size.
+	if unit == "B/J" {
+		return Scale{Factor: 1 << 20, Unit: "MiB/J"}
+	}
 	factor, prefix := 1.0, ""
 	switch unit {
 	case "1": // a share
