@@ -10,7 +10,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SEEDS ?= 2000
 FUZZTIME ?= 10s
 
-.PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance layouts network clients clientsuites crash storm sim fuzz bench bench-limit diagrams clean
+.PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance layouts network clients clientsuites crash storm sim fuzz bench bench-limit peers diagrams clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -29,7 +29,7 @@ build-arm64: build/bin/go ## build bin/hemera-arm64
 	@GOARCH=arm64 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/hemera-arm64 ./cmd/hemera
 
 test: build ## everything a change must pass
-	@scripts/setup.sh clients python peers race lint
+	@scripts/setup.sh clients python peers bench race lint
 	@scripts/test.sh all
 
 test-unit: build/bin/go ## unit tests
@@ -84,6 +84,10 @@ fuzz: build/bin/go ## every fuzz target for FUZZTIME, led by coverage
 bench: build ## Hemera beside the C++ xrootd server, ratios
 	@scripts/setup.sh clients peers
 	@$(GO) run ./measure/bench/cmd/bench
+
+peers: build ## Hemera beside XRootD, CephFS and others on this machine, into docs/PEERS.md (needs root)
+	@scripts/setup.sh beside
+	@scripts/peers.sh -o docs/PEERS.md
 
 bench-limit: build ## share of a link's rate reached, links of known rate (needs root)
 	@scripts/setup.sh clients peers

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a set of targets needs, from the ordinary package registries, and nothing it finds already there.
-# usage: scripts/setup.sh go|clients|python|peers|suites|race|lint ...
+# usage: scripts/setup.sh go|clients|python|peers|beside|bench|suites|race|lint ...
 set -euo pipefail
 cd "$(dirname "$0")/.."
 GO_VERSION=1.26.8
@@ -73,6 +73,15 @@ setup_peers() {
 		[ -e "/usr/lib/$(uname -m)-linux-gnu/gfal2-plugins/libgfal_plugin_$plugin.so" ] || packages "no-such-command-gfal=gfal2-plugin-$plugin"
 	done
 }
+
+# What scripts/peers.sh starts beside Hemera.
+setup_beside() {
+	packages xrootd=xrootd-server ip=iproute2 jq=jq iperf3=iperf3 ceph-mon=ceph-mon ceph-osd=ceph-osd ceph-mgr=ceph-mgr ceph-mds=ceph-mds \
+		ceph-fuse=ceph-fuse ceph=ceph-common
+}
+
+# The programs that make load for hemera bench.
+setup_bench() { packages fio=fio iperf3=iperf3 ip=iproute2 losetup=mount; }
 
 # What XRootD's client and its tests are built with.
 setup_suites() {

@@ -24,7 +24,8 @@ lint() {
 }
 
 # Few seeds of the simulator here: the race detector makes it ten times slower, and `sim` runs many.
-unit() { HEMERA_SIM_SEEDS=10 CGO_ENABLED=1 $go test -race -timeout 15m ./...; }
+# HEMERA_TOOLS: a test that misses a program of `setup.sh bench` fails.
+unit() { HEMERA_TOOLS=required HEMERA_SIM_SEEDS=10 CGO_ENABLED=1 $go test -race -timeout 15m ./...; }
 
 # Each package with fuzz targets is built once, then each of its targets runs for FUZZTIME. On a busy machine the fuzzing
 # engine may report its own end of time as a failure; a real one names the input it wrote down.

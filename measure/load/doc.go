@@ -8,7 +8,7 @@
 //	group     the clients of one target, with the directory that they work in
 //	phase     what all clients do at the same time, with one clock
 //	Peak      what the hardware allows in theory: per node the smaller of network and disks
-//	driver    a program that makes the load instead of this one: xrdcp, ior, mdtest
+//	copier    one copy of a client, by its own code or by a driver: a program such as xrdcp
 //
 // # Loads
 //
@@ -42,6 +42,24 @@
 //   - What is measured is the wall clock from the start of all clients to the end of the last, as IOR does it. Opens and closes
 //     are within; making data and comparing it are, too, because a client of an experiment also computes.
 //   - A phase that fails adds nothing. A load that the target does not have is skipped, and named.
+//
+// # Interference
+//
+// [Interference] has a group for each target. A step is a phase of one group or of all, so that both are measured by the same
+// code. Iterations interleave: alone, together, after; a drift of the machines is in both sides of a ratio.
+//
+//   - The first group whose last client is done sets over for all groups. Reads end after the present transfer, writes after the
+//     present file, and a group's clock runs to the end of its own last client.
+//   - Files to read are written once for each number of clients. Those of writes are new in each step, and removed after it.
+//   - A ratio is of one iteration. The verdict is of all ratios, and needs three iterations at least.
+//
+// # Drivers
+//
+// A driver replaces what one client does in a phase; clocks, names, verification and removal stay. Its processes are children
+// of this one, so that their processor time counts as the clients'. A driver that is missing is skipped.
+//
+//   - xrdcp copies from a pipe and to one. What it writes goes to [contentWriter], which compares pages as they come.
+//   - A process ends with the context of its phase: it is killed, and its pipes are closed within stopWait.
 //
 // # Peaks
 //

@@ -58,8 +58,8 @@ func (o *Options) phases(dir string, iteration int) (all []phase) {
 	}
 	// Copies have files of their own, as the streams of one client are all open at once.
 	if o.wants(Copies) {
-		all = append(all, phase{name: "put", peak: true, write: true, do: o.copies(files("c"), true, (*client).put)},
-			phase{name: "get", cold: true, peak: true, do: o.copies(files("c"), false, (*client).get)})
+		all = append(all, phase{name: "put", peak: true, write: true, do: o.copies(files("c"), true, putter(o.Driver))},
+			phase{name: "get", cold: true, peak: true, do: o.copies(files("c"), false, getter(o.Driver))})
 	}
 	if o.wants(Small) {
 		all = append(all, phase{name: "create", do: o.smallFiles(files("t"), (*client).create)},
@@ -75,6 +75,10 @@ func (c *client) neighbour() int { return (c.id + 1) % len(c.clients) }
 func (o *Options) writeFiles(s set) func(context.Context, *client, *count) error {
 	return func(ctx context.Context, c *client, n *count) error {
 		for i := range o.Files {
+			// A file that was begun is completed: servers refuse files that are shorter than announced.
+			if i > 0 && c.over.Load() {
+				return nil
+			}
 			if err := o.writeFile(ctx, c, c.buffer, n, s.file(c.id, i)); err != nil {
 				return err
 			}
@@ -105,6 +109,9 @@ func (o *Options) writeFile(ctx context.Context, c *client, buffer []byte, n *co
 func (o *Options) readFiles(s set) func(context.Context, *client, *count) error {
 	return func(ctx context.Context, c *client, n *count) error {
 		for i := range o.Files {
+			if i > 0 && c.over.Load() {
+				return nil
+			}
 			if err := o.readFile(ctx, c, n, s.file(c.neighbour(), i)); err != nil {
 				return err
 			}
@@ -216,7 +223,7 @@ func (o *Options) mix(old, fresh set) func(context.Context, *client, *count) err
 }
 
 // copies has each client copy all of its files at the same time.
-func (o *Options) copies(s set, write bool, one func(*client, context.Context, *Options, set, int) error) func(context.Context, *client, *count) error {
+func (o *Options) copies(s set, write bool, one copier) func(context.Context, *client, *count) error {
 	read, written := int(o.Size), 0
 	if write {
 		read, written = written, read

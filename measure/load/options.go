@@ -23,12 +23,6 @@ const (
 // Loads returns the names of all loads in their order.
 func Loads() []string { return []string{Sequential, Copies, Random, Vector, Mixed, Small} }
 
-// DriverOwn is the driver that needs no other program.
-const DriverOwn = "own"
-
-// Drivers returns the names of all drivers.
-func Drivers() []string { return []string{DriverOwn} }
-
 // alignment is what direct I/O needs of offsets, sizes and memory.
 const alignment = 4096
 
@@ -54,9 +48,9 @@ type Options struct {
 	Sync   bool // a file counts as written when it is durable
 	Drop   bool // the page cache of this machine is dropped before each phase that reads; needs root
 
-	PIDs    []int  // of servers on this machine whose CPU time is measured
-	Nodes   []Node // what the servers can do in theory; empty if nobody knows
-	Scratch string // directory for the sources of xrdcp; "" for the system's
+	PIDs  []int   // of servers on this machine whose CPU time is measured
+	Nodes []Node  // what the servers can do in theory; empty if nobody knows
+	Limit float64 // of Interference: B/s that all targets together can reach at most, such as the clients' network; 0 if nobody knows
 }
 
 // bounds of the options: a run holds a buffer for each client and a name for each file in memory.
@@ -97,13 +91,13 @@ func (o *Options) Check() error {
 		return bad("", "it takes a target and a number of clients")
 	case o.Iterations < 1 || o.Iterations > 1000:
 		return bad("--iterations", "it takes 1 to 1000")
-	case o.Files < 1 || o.SmallFiles < 1:
+	case o.Files < 1 || o.wants(Small) && o.SmallFiles < 1:
 		return bad("--files", "each client needs one file at least")
 	case o.Transfer < alignment || o.Transfer > transferMax:
 		return bad("--transfer", fmt.Sprintf("it takes %d to %d bytes", alignment, transferMax))
-	case o.Block < 1 || int64(o.Block) > o.Size || o.Elements < 1 || o.Elements > elementsMax || o.Block*o.Elements > transferMax:
+	case o.wants(Random, Vector) && (o.Block < 1 || int64(o.Block) > o.Size || o.Elements < 1 || o.Elements > elementsMax || o.Block*o.Elements > transferMax):
 		return bad("--block", fmt.Sprintf("a block fits in a file, and a vector has 1 to %d blocks of %d bytes in all", elementsMax, transferMax))
-	case o.SmallSize < 1 || o.SmallSize > o.Transfer:
+	case o.wants(Small) && (o.SmallSize < 1 || o.SmallSize > o.Transfer):
 		return bad("--small-size", "it takes 1 byte to one transfer")
 	case o.Size < 1:
 		return bad("--size", "it takes 1 byte or more")

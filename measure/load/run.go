@@ -40,7 +40,11 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) error {
 		return err
 	}
 	o.describe(rec, at)
-	return (&run{o: &o, rec: rec}).at(ctx, at)
+	r := &run{o: &o, rec: rec}
+	if ready, err := r.drive(ctx, at); err != nil || !ready {
+		return err
+	}
+	return r.at(ctx, at)
 }
 
 // at measures a target, and removes what it made there.
@@ -165,6 +169,7 @@ func (r *run) phase(ctx context.Context, g *group, p phase, labels result.Labels
 		}
 		r.chill()
 	}
+	end := r.rec.Iteration(labels) // also without a name: then it is not ended
 	got, spent, err := runPhase(ctx, []*group{g}, p, r.o.PIDs)
 	switch {
 	case errors.Is(err, errs.Unsupported):
@@ -175,6 +180,7 @@ func (r *run) phase(ctx context.Context, g *group, p phase, labels result.Labels
 	}
 	// The label comes last, because a skipped load has none.
 	labels["load"] = p.name
+	end(got[0].bytes(), got[0].operations)
 	r.add(p, labels, got[0], spent)
 	return nil
 }
@@ -217,10 +223,18 @@ func (r *run) add(p phase, labels result.Labels, got outcome, spent cost) {
 	for _, percent := range []float64{50, 95, 99} {
 		r.rec.Add(put(fmt.Sprintf("latency_p%.0f", percent), "s", result.Lower, got.quantile(percent)))
 	}
-	// The processor time of an operation depends on its size; of a gigabyte, machines and servers can be compared.
-	perGB := 1e9 / float64(got.bytes())
-	r.rec.Add(put("cpu_clients_per_gb", "s", result.Lower, spent.clients.Seconds()*perGB))
+	r.addCost(labels, got.bytes(), spent)
+}
+
+// addCost adds the processor time of some bytes. That of an operation depends on its size; of a gigabyte, machines and servers
+// can be compared.
+func (r *run) addCost(labels result.Labels, bytes int64, spent cost) {
+	put := func(name string, value float64) {
+		r.rec.Add(result.Measure{Name: name, Labels: labels, Unit: "s", Better: result.Lower, Samples: []float64{value}})
+	}
+	perGB := 1e9 / float64(bytes)
+	put("cpu_clients_per_gb", spent.clients.Seconds()*perGB)
 	if len(r.o.PIDs) > 0 {
-		r.rec.Add(put("cpu_servers_per_gb", "s", result.Lower, spent.servers.Seconds()*perGB))
+		put("cpu_servers_per_gb", spent.servers.Seconds()*perGB)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"hemera/measure/result"
 )
 
-// ioLevel measures what clients read and write, at a server or in a directory.
+// ioLevel measures what clients read and write, at a server or in a directory. interferenceLevel has its flags, too.
 type ioLevel struct {
 	e       *cli.Env
 	o       load.Options           // what check completes
@@ -52,7 +52,8 @@ and the result has the share of it.`,
   hemera bench io --layout replica:2,rs:4+2 --clients 8 --size 1GiB
   hemera bench io root://eos.example.org//eos/scratch --load copies --files 180 --size 16GB --clients 1
   hemera bench io /mnt/cephfs/scratch --direct --peak-net 125MB --peak-disk 230MB --peak-nodes 4
-  hemera bench io /mnt/nfs --driver ior --peak-from results/disk-and-net
+  hemera bench io root://eos.example.org//eos/scratch --driver xrdcp --files 16 --clients 4,4
+  hemera bench io /mnt/nfs --peak-from results/disk-and-net
   hemera bench io --pid $(pidof -s hemera) -j | jq '.result[] | select(.measure == "throughput")'`,
 		ValidArgsFunction: targets,
 	})
@@ -76,17 +77,13 @@ func (l *ioLevel) flags(f *pflag.FlagSet) {
 	// What is measured, and by what.
 	f.StringSliceVar(&l.o.Loads, "load", load.Loads(), "the loads, of sequential, copies, random, vector, mixed and small")
 	f.StringSliceVar(&l.o.Layouts, "layout", nil, "layouts of new files, each measured alone (Hemera only)")
-	f.StringVar(&l.o.Driver, "driver", load.DriverOwn, "the `program` that makes the load: own, xrdcp, ior or mdtest")
-	l.common(f)
-	f.IntVar(&l.o.Iterations, "iterations", 5, "how often everything is measured")
+	f.StringVar(&l.o.Driver, "driver", load.DriverOwn, "the `program` that makes the load: own or xrdcp")
+	l.common(f, 1, "256MiB")
+	f.IntSliceVar(&l.clients, "clients", []int{4}, "clients at once: 8 is 1, 2, 4 and 8; 3,8 is 3 and 8; 8,8 is 8 alone")
 	// How much of it.
 	f.IntVar(&l.o.Elements, "elements", 64, "blocks in a vector")
 	f.IntVar(&l.o.SmallFiles, "small-files", 200, "small files of each client")
 	f.DurationVar(&l.o.For, "for", 5*time.Second, "how long random and vector reads last")
-	// What counts as read and as written.
-	f.BoolVar(&l.o.Direct, "direct", false, "open files with O_DIRECT, in a directory")
-	f.BoolVar(&l.o.Sync, "sync", true, "files count as written when they are durable")
-	f.StringVar(&l.o.Scratch, "scratch", "", "`directory` for the files that xrdcp copies from (default: the system's for temporary files)")
 	l.size(f, "block", "4KiB", "of a random read, and of an element of a vector")
 	l.size(f, "small-size", "16KiB", "of each small file")
 	// What it is compared with.
@@ -94,14 +91,16 @@ func (l *ioLevel) flags(f *pflag.FlagSet) {
 	l.given = f.Changed
 }
 
-// common adds the flags that io and interference share.
-func (l *ioLevel) common(f *pflag.FlagSet) {
-	// Defaults make a ramp of minutes on one machine.
-	f.IntSliceVar(&l.clients, "clients", []int{4}, "clients at once: 8 is 1, 2, 4 and 8; 3,8 is 3 and 8; 8,8 is 8 alone")
-	f.IntVar(&l.o.Files, "files", 1, "files of each client")
+// common adds the flags that io and interference share, with their own defaults of the files.
+func (l *ioLevel) common(f *pflag.FlagSet, files int, size string) {
+	// Defaults make a run of minutes on one machine.
+	f.IntVar(&l.o.Files, "files", files, "files of each client")
+	f.IntVar(&l.o.Iterations, "iterations", 5, "how often everything is measured")
+	f.BoolVar(&l.o.Direct, "direct", false, "open files with O_DIRECT, in a directory")
+	f.BoolVar(&l.o.Sync, "sync", true, "files count as written when they are durable")
 	f.BoolVar(&l.o.Drop, "drop-caches", os.Geteuid() == 0, "drop the page cache of this machine before reads (root)")
 	f.IntSliceVar(&l.o.PIDs, "pid", nil, "`processes` of servers on this machine, whose processor time is measured")
-	l.size(f, "size", "256MiB", "of each file")
+	l.size(f, "size", size, "of each file")
 	l.size(f, "transfer", "4MiB", "of one read or write of sequential loads")
 }
 
@@ -148,6 +147,9 @@ func (l *ioLevel) check(args []string, quick bool) error {
 	// All mistakes are named at once.
 	nodes, err := l.peak.nodes()
 	l.o.Nodes = nodes
+	if !l.given("load") {
+		l.o.Loads = load.LoadsOf(l.o.Driver)
+	}
 	return errors.Join(err, l.o.Check())
 }
 
@@ -244,15 +246,9 @@ func (p *peakFlags) nodes() ([]load.Node, error) {
 		flag, text string
 		to         *float64
 	}{{"--peak-net", p.net, &n.Net}, {"--peak-disk", read, &n.DiskRead}, {"--peak-disk", write, &n.DiskWrite}} {
-		if r.text == "" {
-			continue
+		if err := parseRate(r.flag, r.text, r.to); err != nil {
+			return nil, err
 		}
-		// People write 125MB and 125MB/s.
-		v, ok := cli.ParseSize(strings.TrimSuffix(r.text, "/s"), 1<<50)
-		if !ok || v == 0 {
-			return nil, errs.New(errs.Invalid, "hemera.Bench", r.flag, fmt.Sprintf("%q is no rate", r.text)).WithRemedy("rates are bytes a second: 125MB, 3.125GB")
-		}
-		*r.to = float64(v)
 	}
 	// Nothing was said: there is no peak, and no share of it.
 	if n == (load.Node{}) {
@@ -268,4 +264,18 @@ func (p *peakFlags) nodes() ([]load.Node, error) {
 		nodes[i] = n
 	}
 	return nodes, nil
+}
+
+// parseRate reads the rate of a flag in B/s, if one was given. Invalid.
+func parseRate(flag, text string, to *float64) error {
+	if text == "" {
+		return nil
+	}
+	// People write 125MB and 125MB/s.
+	v, ok := cli.ParseSize(strings.TrimSuffix(text, "/s"), 1<<50)
+	if !ok || v == 0 {
+		return errs.New(errs.Invalid, "hemera.Bench", flag, fmt.Sprintf("%q is no rate", text)).WithRemedy("rates are bytes a second: 125MB, 3.125GB")
+	}
+	*to = float64(v)
+	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/errs"
 	"hemera/measure/host"
+	"hemera/measure/report"
 	"hemera/measure/result"
 )
 
@@ -98,6 +99,8 @@ func (s *session) measure(ctx context.Context, command []string, levels []level)
 	if err := s.keep(); err != nil {
 		return errors.Join(failed, err)
 	}
+	// A report that cannot be made is an error, but what was measured is kept and shown.
+	failed = errors.Join(failed, report.Write(s.out, []*result.Run{&s.run}))
 	return errors.Join(s.show(), failed)
 }
 
@@ -130,11 +133,17 @@ func (s *session) begin(command []string) error {
 
 // one runs one level and keeps what it measured, also if it failed: the report says where it ended.
 func (s *session) one(ctx context.Context, l level) error {
-	rec := result.NewRecorder(s.out, l.name(), s.tell)
 	s.tell(l.name(), 0, 1, "begins")
 	stop := s.e.Follow(s.drawn)
-	err := l.run(ctx, rec)
+	err := s.record(ctx, l)
 	stop()
+	return err
+}
+
+// record runs a level and keeps what it measured. A level that wraps another calls it for that one.
+func (s *session) record(ctx context.Context, l level) error {
+	rec := result.NewRecorder(s.out, l.name(), s.tell)
+	err := l.run(ctx, rec)
 	if err != nil {
 		rec.Note("The level ended early: %s", errs.Reason(err, ""))
 		err = errs.Wrap(err, "hemera.Bench", l.name())

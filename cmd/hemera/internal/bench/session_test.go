@@ -89,22 +89,3 @@ func TestARunNeverReplacesAnother(t *testing.T) {
 		t.Errorf("the second run: %v", err)
 	}
 }
-
-func TestQuantitiesHaveTheirPrefix(t *testing.T) {
-	for _, c := range []struct {
-		mean, sd float64
-		unit     string
-		want     string
-	}{
-		{5.868e9, 0, "B/s", "5.87 GB/s"},
-		{71.44e9, 0.4e9, "bit/s", "71.4 ± 0.4 Gbit/s"},
-		{0.611, 0.01, "1", "61.1 ± 1.00 %"},
-		{1234, 0, "1/s", "1.23 k/s"},
-		{2.5e-6, 0, "s", "2.50 µs"},
-		{0, 0, "J", "0 J"},
-	} {
-		if got := quantity(c.mean, c.sd, c.unit); got != c.want {
-			t.Errorf("%g ± %g %s is %q, not %q", c.mean, c.sd, c.unit, got, c.want)
-		}
-	}
-}

@@ -1,0 +1,166 @@
+package disk
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"hemera/errs"
+)
+
+// readFile is the file of a place that is read. It is written before the first step.
+const readFile = "read"
+
+// args are those of fio for a step. fio runs all sections at once, and reports them as one.
+func (s step) args(size int64, longest time.Duration) []string {
+	list := append(common(), "--invalidate=1", fmt.Sprintf("--runtime=%dms", longest.Milliseconds()), "--direct="+strconv.Itoa(truth(s.mode == direct)))
+	// Data in the page cache are read once and written once: see the package's doc.
+	if s.mode == direct || s.load == RandRead || s.load == RandWrite {
+		list = append(list, "--time_based")
+	}
+	if !s.writes() {
+		list = append(list, "--readonly")
+	}
+	// Sections inherit all of the above.
+	for _, p := range s.places {
+		list = append(list, s.sections(p, min(size, p.size))...)
+	}
+	return list
+}
+
+// common are the arguments of every run.
+func common() []string {
+	return []string{
+		"--output-format=json", "--eta=never", "--group_reporting", "--percentile_list=50:99",
+		// Threads begin faster than processes, and a clock that needs no calibration saves 0.1 s a run.
+		"--thread", "--clocksource=clock_gettime",
+		// One plain system call a request, and places that differ from run to run.
+		"--ioengine=psync", "--randrepeat=0", "--norandommap",
+		// Blocks are allocated when they are written, as a copy does.
+		"--fallocate=none",
+	}
+}
+
+// truth is a switch of fio.
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// writes reports whether the step changes anything.
+func (s step) writes() bool { return s.load != Read && s.load != RandRead }
+
+// sections are the jobs of one place. size is what all streams together have.
+func (s step) sections(p place, size int64) (list []string) {
+	jobs := fmt.Sprintf("--numjobs=%d", s.streams)
+	// Streams of one file each have a part of it, in whole requests.
+	part := size / int64(s.streams) / blockSequential * blockSequential
+	// A thread asks for a block, and for the next one when it has it.
+	block := blockSequential
+	if s.test == testReadAhead {
+		block = blockSweep
+	}
+	parts := []string{jobs, fmt.Sprintf("--bs=%d", block), fmt.Sprintf("--size=%d", part)}
+	spread := fmt.Sprintf("--offset_increment=%d", part)
+	place := "--filename=" + escaped(p.file())
+	if s.load == Read || s.load == Both {
+		list = append(list, "--name=read", "--rw=read", place, spread)
+		list = append(list, parts...)
+	}
+	// A device has no files, so that its streams write where others read.
+	switch {
+	case (s.load == Write || s.load == Both) && p.isDevice():
+		list = append(list, "--name=write", "--rw=write", place, spread, "--end_fsync=1")
+		list = append(list, parts...)
+	case s.load == Write || s.load == Both:
+		// A new file for each stream, removed after its fsync.
+		list = append(list, "--name=write", "--rw=write", "--directory="+escaped(p.dir), "--filename_format=write.$jobnum", "--unlink=1", "--end_fsync=1")
+		list = append(list, parts...)
+	case s.load == RandRead || s.load == RandWrite:
+		list = append(list, "--name=random", "--rw="+s.load, place, jobs, fmt.Sprintf("--bs=%d", blockRandom), fmt.Sprintf("--size=%d", size/blockSequential*blockSequential))
+		if s.load == RandWrite {
+			list = append(list, "--end_fsync=1")
+		}
+	}
+	return list
+}
+
+// layOut are the arguments that write the file to read in a directory, with data that do not compress.
+func layOut(dir string, size int64) []string {
+	return append(common(), "--name=layout", "--rw=write", "--filename="+escaped(filepath.Join(dir, readFile)), fmt.Sprintf("--bs=%d", blockSequential),
+		fmt.Sprintf("--size=%d", size), "--refill_buffers", "--end_fsync=1")
+}
+
+// escaped is a path for fio, where a colon separates two files.
+func escaped(path string) string { return strings.ReplaceAll(path, ":", `\:`) }
+
+// outcome is what fio reports of a run.
+type outcome struct {
+	read, written flow
+	took          time.Duration // of the longer direction
+	cpu           time.Duration // user and system time of all threads
+}
+
+// flow is one direction.
+type flow struct {
+	bytes, ops int64
+	rate       float64 // B/s
+	opRate     float64 // 1/s
+	p50, p99   float64 // s, of one request from its submission to its end
+}
+
+// flowJSON is what fio 3 writes of a direction. Latencies are in nanoseconds.
+type flowJSON struct {
+	Bytes   int64   `json:"io_bytes"`
+	Rate    float64 `json:"bw_bytes"`
+	OpRate  float64 `json:"iops"`
+	Ops     int64   `json:"total_ios"`
+	Runtime int64   `json:"runtime"` // ms
+	Latency struct {
+		Percentile map[string]float64 `json:"percentile"`
+	} `json:"clat_ns"`
+}
+
+// parse reads the output of a run with --group_reporting. Notes that fio writes before the report are passed over. It fails with
+// Invalid if there is no report of fio 3, and with IO if the report says that requests failed.
+func parse(out []byte) (outcome, error) {
+	begin := bytes.Index(out, []byte("{\n"))
+	if begin < 0 {
+		return outcome{}, errs.New(errs.Invalid, "disk.Parse", "fio", "it wrote no report")
+	}
+	var report struct {
+		Version string `json:"fio version"`
+		Jobs    []struct {
+			Error   int      `json:"error"`
+			Read    flowJSON `json:"read"`
+			Write   flowJSON `json:"write"`
+			User    float64  `json:"usr_cpu"`     // % of Runtime
+			System  float64  `json:"sys_cpu"`     // % of Runtime
+			Runtime float64  `json:"job_runtime"` // ms, of all threads together
+		} `json:"jobs"`
+	}
+	if err := json.Unmarshal(out[begin:], &report); err != nil || len(report.Jobs) != 1 || !strings.HasPrefix(report.Version, "fio-") {
+		return outcome{}, errs.New(errs.Invalid, "disk.Parse", "fio", "its report is not that of fio 3 with one group")
+	}
+	// errno of the first request that failed.
+	j := report.Jobs[0]
+	if j.Error != 0 {
+		return outcome{}, errs.New(errs.IO, "disk.Parse", "fio", fmt.Sprintf("requests failed, errno %d", j.Error))
+	}
+	return outcome{
+		read: j.Read.flow(), written: j.Write.flow(),
+		took: time.Duration(max(j.Read.Runtime, j.Write.Runtime)) * time.Millisecond,
+		cpu:  time.Duration((j.User + j.System) / 100 * j.Runtime * float64(time.Millisecond)),
+	}, nil
+}
+
+// flow is the direction in the units of a result.
+func (f flowJSON) flow() flow {
+	return flow{bytes: f.Bytes, ops: f.Ops, rate: f.Rate, opRate: f.OpRate, p50: f.Latency.Percentile["50.000000"] / 1e9, p99: f.Latency.Percentile["99.000000"] / 1e9}
+}

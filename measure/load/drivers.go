@@ -1,0 +1,84 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"hemera/errs"
+)
+
+// The drivers: what makes the load.
+const (
+	DriverOwn   = "own"   // this program
+	DriverXrdcp = "xrdcp" // stock xrdcp: copies
+)
+
+// Drivers returns the names of all drivers.
+func Drivers() []string { return []string{DriverOwn, DriverXrdcp} }
+
+// LoadsOf returns the loads that a driver can make.
+func LoadsOf(driver string) []string {
+	if driver == DriverXrdcp {
+		return []string{Copies}
+	}
+	return Loads()
+}
+
+// drive prepares the driver: it leaves the loads that the driver can make, and reports whether there are some to measure here.
+// Other loads, and a program that is missing, are skipped.
+func (r *run) drive(ctx context.Context, at place) (ready bool, err error) {
+	// The own clients need no preparation.
+	if r.o.Driver == DriverOwn {
+		return true, nil
+	}
+	have := LoadsOf(r.o.Driver)
+	// Each load that is left out is named.
+	r.o.Loads = slices.DeleteFunc(slices.Clone(r.o.Loads), func(l string) bool {
+		if !slices.Contains(have, l) {
+			r.rec.Skip("load "+l, fmt.Sprintf("%s makes %s only", r.o.Driver, strings.Join(have, ", ")), "--driver own makes it")
+		}
+		return !slices.Contains(have, l)
+	})
+	if len(r.o.Loads) == 0 {
+		return false, nil
+	}
+	return r.driveXrdcp(ctx, at)
+}
+
+// version runs a program that prints its version. NotFound if the program is not installed.
+func version(ctx context.Context, program string, args ...string) (string, error) {
+	// Programs are found as a shell finds them.
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return "", errs.New(errs.NotFound, "load.Driver", program, "it is not installed")
+	}
+	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput() // #nosec G204 -- a driver of this list
+	if err != nil {
+		return "", errs.Wrap(err, "load.Driver", program)
+	}
+	// Some print to standard error, and some say more in further lines.
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return line, nil
+}
+
+// copier copies one file of a client, the i-th of a set.
+type copier func(c *client, ctx context.Context, o *Options, s set, i int) error
+
+// putter is what copies files to the target.
+func putter(driver string) copier {
+	if driver == DriverXrdcp {
+		return (*client).putXrdcp
+	}
+	return (*client).put
+}
+
+// getter is what copies files from the target.
+func getter(driver string) copier {
+	if driver == DriverXrdcp {
+		return (*client).getXrdcp
+	}
+	return (*client).get
+}

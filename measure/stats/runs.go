@@ -1,0 +1,68 @@
+package stats
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"hemera/measure/result"
+)
+
+// Key names a measure in a run: two runs measured the same thing under the same conditions if their keys are equal.
+type Key struct {
+	Level  string
+	Name   string
+	Labels string // key=value, sorted, with a blank between two
+}
+
+// KeyOf is the key of a measure of a level.
+func KeyOf(level string, m result.Measure) Key { return Key{level, m.Name, Conditions(m.Labels)} }
+
+// Conditions are labels as one text, in the order of their keys: the same conditions read the same in every run.
+func Conditions(labels result.Labels) string {
+	parts := make([]string, 0, len(labels))
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		parts = append(parts, k+"="+labels[k])
+	}
+	return strings.Join(parts, " ")
+}
+
+// Pair is a measure that two runs have.
+type Pair struct {
+	Key
+	Unit string
+	Comparison
+}
+
+// CompareRuns compares all measures that both runs have, in the order of a, and names those that one has alone. Measures whose
+// units differ are not the same quantity, and count as alone.
+func CompareRuns(a, b *result.Run, confidence float64) (pairs []Pair, onlyA, onlyB []Key) {
+	theirs := map[Key]result.Measure{}
+	for _, l := range b.Levels {
+		for _, m := range l.Measures {
+			theirs[KeyOf(l.Name, m)] = m
+		}
+	}
+	met := map[Key]bool{}
+	for _, l := range a.Levels {
+		for _, m := range l.Measures {
+			key := KeyOf(l.Name, m)
+			other, ok := theirs[key]
+			if !ok || other.Unit != m.Unit {
+				onlyA = append(onlyA, key)
+				continue
+			}
+			met[key] = true
+			pairs = append(pairs, Pair{key, m.Unit, Compare(m, other, confidence)})
+		}
+	}
+	// In the order of b, once more, because a map has none.
+	for _, l := range b.Levels {
+		for _, m := range l.Measures {
+			if key := KeyOf(l.Name, m); !met[key] {
+				onlyB = append(onlyB, key)
+			}
+		}
+	}
+	return pairs, onlyA, onlyB
+}
