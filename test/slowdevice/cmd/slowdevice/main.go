@@ -1,4 +1,4 @@
-// Command slowdevice shows a file as a device with latency and rate, until it is told to end (SIGINT, SIGTERM).
+// Command slowdevice shows a file as a device with latency and rate, until SIGINT or SIGTERM ends it.
 //
 //	slowdevice [-latency 5ms] [-rate 100000000] BACKING DIR
 //	losetup --find --show --direct-io=on DIR/device
