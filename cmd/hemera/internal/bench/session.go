@@ -32,6 +32,12 @@ type level interface {
 	run(ctx context.Context, rec *result.Recorder) error
 }
 
+// follower is a level that uses what earlier levels of the same run reached.
+type follower interface {
+	// follow gives it the run so far. It comes after check and before run.
+	follow(run *result.Run)
+}
+
 // session is one run of levels and its directory. A session serves one command line; only mu's fields are shared between
 // goroutines.
 type session struct {
@@ -143,6 +149,9 @@ func (s *session) one(ctx context.Context, l level) error {
 // record runs a level and keeps what it measured. A level that wraps another calls it for that one.
 func (s *session) record(ctx context.Context, l level) error {
 	rec := result.NewRecorder(s.out, l.name(), s.tell)
+	if f, ok := l.(follower); ok {
+		f.follow(&s.run)
+	}
 	err := l.run(ctx, rec)
 	if err != nil {
 		rec.Note("The level ended early: %s", errs.Reason(err, ""))
