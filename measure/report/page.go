@@ -125,6 +125,9 @@ func newLevelPart(name string, runs []*result.Run, r *ruler) levelPart {
 	const longTable = 40
 	part := levelPart{Name: name, Rows: rows(name, runs)}
 	part.Long = len(part.Rows) > longTable
+	for _, c := range bestFigures(name, runs) {
+		part.Figures = append(part.Figures, newFigurePart(c, true, r))
+	}
 	seen := map[string]bool{}
 	for _, run := range runs {
 		for _, l := range run.Levels {

@@ -10,7 +10,6 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
 	"hemera/measure/report"
-	"hemera/measure/result"
 	"hemera/measure/stats"
 )
 
@@ -81,18 +80,6 @@ func (o *comparison) run(paths []string) error {
 		fmt.Fprintln(o.e.Out, line)
 	}
 	return nil
-}
-
-// readRuns reads runs of directories or files.
-func readRuns(paths []string) (runs []*result.Run, err error) {
-	for _, p := range paths {
-		run, err := result.Read(p)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, run)
-	}
-	return runs, nil
 }
 
 // comparisonColumns are those of the table. Only several comparisons need the name of the run.
