@@ -56,9 +56,10 @@ func newPlug(kind, rest string, o Options) (*plug, error) {
 
 // openShelly takes HOST, or HOST/CHANNEL of a device with several. The first reading finds its generation.
 func openShelly(rest string, o Options) (Meter, error) {
-	host, channel, _ := strings.Cut(rest, "/")
-	if channel == "" {
-		channel = "0"
+	host, channel := base(rest), "0"
+	if u, err := url.Parse(host); err == nil && u.Path != "" {
+		channel, u.Path = strings.Trim(u.Path, "/"), ""
+		host = u.String()
 	}
 	p, err := newPlug("shelly", host, o)
 	if err != nil {
@@ -71,15 +72,15 @@ func openShelly(rest string, o Options) (Meter, error) {
 	p.login = true
 	p.find = func(ctx context.Context) error {
 		// Both generations answer this page without a password.
-		page, err := ask(ctx, o, base(host)+"/shelly", false)
+		page, err := ask(ctx, o, host+"/shelly", false)
 		if err != nil {
 			return err
 		}
 		if gen, ok := number(page, "gen"); ok && gen >= 2 {
-			p.page, p.parse = base(host)+"/rpc/Shelly.GetStatus", func(page any) (float64, error) { return parseShelly2(page, channel) }
+			p.page, p.parse = host+"/rpc/Shelly.GetStatus", func(page any) (float64, error) { return parseShelly2(page, channel) }
 			return nil
 		}
-		p.page, p.parse = base(host)+"/status", func(page any) (float64, error) { return parseShelly1(page, channel) }
+		p.page, p.parse = host+"/status", func(page any) (float64, error) { return parseShelly1(page, channel) }
 		return nil
 	}
 	return p, nil
