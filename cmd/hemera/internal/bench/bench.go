@@ -9,7 +9,8 @@ import (
 // Command makes `hemera bench`, the noun of all levels. Without a level it teaches.
 func Command(e *cli.Env) *cobra.Command {
 	c := cli.Noun("bench", "Measure disks, network, namespace and cluster, and make a report",
-		diskCommand(e), ioCommand(e), interferenceCommand(e), nsCommand(e), energyCommand(e), allCommand(e), compareCommand(e))
+		diskCommand(e), ioCommand(e), interferenceCommand(e), nsCommand(e), energyCommand(e), allCommand(e),
+		compareCommand(e), reportCommand(e)) // levels above, what is made of results here
 	c.Long = `Measures what the hardware and the cluster reach, level by level, by the same method every time:
 
   hemera bench all --quick     every level in about two minutes

@@ -9,6 +9,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
+	"hemera/measure/report"
 	"hemera/measure/result"
 	"hemera/measure/stats"
 )
@@ -18,6 +19,7 @@ type comparison struct {
 	e          *cli.Env
 	confidence float64 // of the intervals, in percent
 	different  bool    // show differences only
+	html       string  // a file for the page that compares them
 }
 
 // compareCommand makes `hemera bench compare`.
@@ -37,11 +39,13 @@ Three samples on each side prove a difference with 90 % at most; --iterations 5 
 measures that did not change, some look different by chance: trust what is repeated.`,
 		Example: `  hemera bench compare before after
   hemera bench compare before after --different
+  hemera bench compare before after --html compared.html
   hemera bench compare before after -j | jq '.result[] | select(.verdict == "difference" and .better == "base")'`,
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(args) },
 	}
 	c.Flags().Float64Var(&o.confidence, "confidence", 95, "of the intervals, in `percent`")
 	c.Flags().BoolVar(&o.different, "different", false, "show the measures that differ, and no others")
+	c.Flags().StringVar(&o.html, "html", "", "write the runs beside each other into a `file`, to look at")
 	return c
 }
 
@@ -53,6 +57,11 @@ func (o *comparison) run(paths []string) error {
 	runs, err := readRuns(paths)
 	if err != nil {
 		return err
+	}
+	if o.html != "" {
+		if err := report.WritePage(o.html, runs); err != nil {
+			return err
+		}
 	}
 	var records []output.Record
 	var alone []string

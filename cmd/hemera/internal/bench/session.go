@@ -15,6 +15,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/errs"
 	"hemera/measure/host"
+	"hemera/measure/report"
 	"hemera/measure/result"
 )
 
@@ -98,6 +99,8 @@ func (s *session) measure(ctx context.Context, command []string, levels []level)
 	if err := s.keep(); err != nil {
 		return errors.Join(failed, err)
 	}
+	// A report that cannot be made is an error, but what was measured is kept and shown.
+	failed = errors.Join(failed, report.Write(s.out, []*result.Run{&s.run}))
 	return errors.Join(s.show(), failed)
 }
 

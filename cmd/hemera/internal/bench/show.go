@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hemera/cmd/hemera/internal/output"
+	"hemera/measure/report"
 	"hemera/measure/result"
 	"hemera/measure/stats"
 )
@@ -36,7 +37,7 @@ func (s *session) show() error {
 			fmt.Fprintf(s.e.Out, "not measured: %s: %s (%s)%s\n", k.What, k.Why, l.Name, prefixed("; ", k.Remedy))
 		}
 	}
-	fmt.Fprintf(s.e.Out, "\nThe run is in %s\n", s.out)
+	fmt.Fprintf(s.e.Out, "\nThe run is in %s, its report is %s\n", s.out, report.Path(s.out))
 	return nil
 }
 
