@@ -41,9 +41,9 @@ func (p *plug) Read(ctx context.Context) (Point, error) {
 }
 
 // newPlug makes a plug of a kind at an address.
-func newPlug(kind, rest string, o Options) (*plug, error) {
+func newPlug(kind, at string, o Options) (*plug, error) {
 	// The address is checked now: a mistake must not wait for the level to begin.
-	u, err := url.Parse(base(rest))
+	u, err := url.Parse(at)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errs.New(errs.Invalid, "meter.OpenPlug", kind, "it takes the host of a device").WithRemedy("write " + kind + ":192.0.2.7")
 	}
@@ -118,7 +118,7 @@ func noPower(op, subject string) error {
 
 // openTasmota takes HOST. Tasmota takes its password in the query only.
 func openTasmota(rest string, o Options) (Meter, error) {
-	p, err := newPlug("tasmota", rest, o)
+	p, err := newPlug("tasmota", base(rest), o)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (g *energyFlags) check(quick bool) error {
 // parseWatts reads 15.46W, 15.46 or 1.2kW.
 func parseWatts(text string) (float64, error) {
 	// W may be left out: nothing else is meant.
-	number, factor := strings.TrimSuffix(strings.TrimSpace(text), "W"), 1.0
+	number, factor := strings.TrimSpace(strings.TrimSuffix(text, "W")), 1.0
 	if kilo, ok := strings.CutSuffix(number, "k"); ok {
 		number, factor = kilo, 1000
 	}
@@ -157,7 +157,7 @@ disks and no network, a plug has everything. The report says which it was, and w
 				strings.TrimRight("  hemera bench energy "+p.inner.name()+" --meter shelly:192.0.2.7 --subtract 15.46W --capacity 8TB "+p.target, " "),
 			ValidArgsFunction: targets,
 		}
-		c.AddCommand(s.command(&energyLevel{s: s, inner: p.inner}, part))
+		c.AddCommand(s.command(&energyLevel{s: s, inner: []level{p.inner}}, part))
 	}
 	return c
 }
