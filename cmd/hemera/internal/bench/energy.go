@@ -15,6 +15,9 @@ import (
 	"hemera/measure/energy/meter"
 )
 
+// capacityCluster is the --capacity that the manager knows.
+const capacityCluster = "cluster"
+
 // energyFlags say which meters there are and what the machines are.
 type energyFlags struct {
 	meters   []string               // as meter.Open takes them
@@ -40,7 +43,7 @@ func (g *energyFlags) flags(f *pflag.FlagSet) {
 	f.DurationVar(&g.idle, "idle", 30*time.Second, "how long the idle power is measured before the level")
 	f.StringVar(&g.subtract, "subtract", "0W", "`power` of others on the same meters, such as a switch: 15.46W")
 	f.Float64Var(&g.a.Weight, "delay-weight", 1, "the `weight` w of the delay in the energy-delay product E·t^w")
-	f.StringVar(&g.capacity, "capacity", "", "`size` of the storage, for capacity per watt: 8TB")
+	f.StringVar(&g.capacity, "capacity", "", "`size` of the storage, for capacity per watt: 8TB, or cluster for that of all disks of the cluster")
 	// Money: the same machine costs differently elsewhere.
 	f.Float64Var(&g.a.Cost.PerKWh, "price-kwh", 0, "`price` of a kilowatt-hour")
 	f.Float64Var(&g.a.Cost.Capital, "capex", 0, "`price` of the machines")
@@ -65,10 +68,10 @@ func (g *energyFlags) check(quick bool) error {
 	}
 	g.a.Subtract = watts
 	// Decimal and binary units, as everywhere.
-	if g.capacity != "" {
+	if g.capacity != "" && g.capacity != capacityCluster {
 		n, ok := cli.ParseSize(g.capacity, 1<<62)
 		if !ok || n == 0 {
-			return errs.New(errs.Invalid, "hemera.Bench", "--capacity", fmt.Sprintf("%q is no size", g.capacity)).WithRemedy("write 8TB, 51.2TB or bytes")
+			return errs.New(errs.Invalid, "hemera.Bench", "--capacity", fmt.Sprintf("%q is no size", g.capacity)).WithRemedy("write 8TB, 51.2TB, bytes, or cluster")
 		}
 		g.a.Capacity = n
 	}

@@ -49,6 +49,9 @@ func (l *energyLevel) run(ctx context.Context, rec *result.Recorder) error {
 	if err != nil {
 		return err
 	}
+	if err := l.room(ctx); err != nil {
+		return err
+	}
 	// From here on readings are logged: a run that is killed leaves them in raw/.
 	sampler, err := energy.Start(ctx, meters, energy.SamplerOptions{Every: l.every, Log: rec.Raw})
 	if err != nil {
@@ -72,6 +75,24 @@ func (l *energyLevel) run(ctx context.Context, rec *result.Recorder) error {
 	plan := energy.NewPlan(courses, idle, l.a)
 	plan.Record(l.s.run.Levels, rec)
 	return errors.Join(err, plan.WritePlan(rec.Raw))
+}
+
+// room asks the manager for the capacity of all disks, if the user wants that. Copies and parity are not divided out: published figures
+// have the capacity of the disks, too.
+func (l *energyLevel) room(ctx context.Context) error {
+	if l.capacity != capacityCluster {
+		return nil
+	}
+	m, err := l.s.e.Manager()
+	if err != nil {
+		return err
+	}
+	view, err := m.View(ctx)
+	if err != nil {
+		return err
+	}
+	l.a.Capacity = view.Room(view.Disks).Capacity
+	return nil
 }
 
 // work runs the other levels. One that fails does not keep the next from running, as in a run without a meter.
