@@ -10,7 +10,7 @@ import (
 // Command makes `hemera bench`, the noun of all levels. Without a level it teaches.
 func Command(e *cli.Env) *cobra.Command {
 	c := cli.Noun("bench", "Measure disks, network, namespace and cluster, and make a report",
-		diskCommand(e), ioCommand(e), interferenceCommand(e), nsCommand(e), energyCommand(e), allCommand(e),
+		diskCommand(e), netCommand(e), ioCommand(e), interferenceCommand(e), nsCommand(e), energyCommand(e), allCommand(e),
 		compareCommand(e), reportCommand(e)) // levels above, what is made of results here
 	c.Long = `Measures what the hardware and the cluster reach, level by level, by the same method every time:
 
@@ -56,4 +56,6 @@ If this machine has a meter of power, or one is named with --meter, the energy o
 }
 
 // allLevels are the levels from the bottom up: what a later one reaches is a share of what an earlier one did.
-func allLevels(e *cli.Env) []level { return []level{&diskLevel{e: e}, &ioLevel{e: e}, &nsLevel{e: e}} }
+func allLevels(e *cli.Env) []level {
+	return []level{&diskLevel{e: e}, &netLevel{e: e}, &ioLevel{e: e}, &nsLevel{e: e}}
+}
