@@ -11,7 +11,9 @@ func bestFigures(level string, runs []*result.Run) (all []chart) {
 	if len(runs) < 2 {
 		return nil
 	}
+	// Latencies have no best without their throughput.
 	for _, name := range []string{"throughput", "efficiency"} {
+		// Runs of one level with one label, so that newChart needs no second way.
 		var best []*result.Run
 		for _, r := range runs {
 			best = append(best, &result.Run{ID: r.ID, Title: title(r), Levels: []result.Level{{Name: level, Measures: bestByLoad(level, name, r)}}})
@@ -34,6 +36,7 @@ func bestByLoad(level, name string, r *result.Run) (best []result.Measure) {
 			if l.Name != level || m.Name != name || load == "" || len(m.Samples) == 0 || m.Better != result.Higher {
 				continue
 			}
+			// m is a copy; its labels are the run's and stay.
 			m.Labels = result.Labels{"load": load}
 			at, have := index[load]
 			if !have {

@@ -53,6 +53,7 @@ func (o *comparison) run(paths []string) error {
 	if o.confidence < 50 || o.confidence > 99.99 {
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Bench", "--confidence", "it takes 50 to 99.99"))
 	}
+	// All are read before anything is printed.
 	runs, err := readRuns(paths)
 	if err != nil {
 		return err
@@ -62,9 +63,11 @@ func (o *comparison) run(paths []string) error {
 			return err
 		}
 	}
+	// Programs get the pairs; what one run has alone is for people.
 	var records []output.Record
 	var alone []string
 	for i, other := range runs[1:] {
+		// i counts from the second run.
 		pairs, onlyBase, onlyOther := stats.CompareRuns(runs[0], other, o.confidence/100)
 		for _, p := range pairs {
 			if !o.different || p.Verdict == stats.Difference {
@@ -123,6 +126,7 @@ func compared(basePath, path string, p stats.Pair) output.Record {
 func lonely(path string, keys []stats.Key) (lines []string) {
 	const most = 10
 	for i, k := range keys {
+		// The rest is in the files.
 		if i == most {
 			return append(lines, fmt.Sprintf("only in %s: %d more", path, len(keys)-most))
 		}

@@ -20,6 +20,7 @@ func referenceFlag(f *pflag.FlagSet, names *[]string) {
 const referenceList = "list"
 
 // listReferences prints the sets of published figures.
+// Programs get the same names, which --reference takes.
 func listReferences(e *cli.Env) error {
 	runs, err := reference.Find(reference.Names())
 	if err != nil {
@@ -37,8 +38,10 @@ func beside(runs, published []*result.Run) []*result.Run {
 	if len(runs) == 0 {
 		return published
 	}
+	// The runs come first: the first of all is the base of ratios.
 	all := slices.Clone(runs)
 	for _, p := range published {
+		// A copy, because the set may be shown without runs, too.
 		some := *p
 		some.Levels = slices.DeleteFunc(slices.Clone(p.Levels), func(l result.Level) bool {
 			return !slices.ContainsFunc(runs, func(r *result.Run) bool { return hasLevel(r, l.Name) })
@@ -51,6 +54,7 @@ func beside(runs, published []*result.Run) []*result.Run {
 }
 
 // hasLevel reports whether the run measured something at the level.
+// A level that was skipped has nothing to compare.
 func hasLevel(r *result.Run, name string) bool {
 	return slices.ContainsFunc(r.Levels, func(l result.Level) bool { return l.Name == name && len(l.Measures) > 0 })
 }

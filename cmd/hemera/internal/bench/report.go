@@ -45,7 +45,7 @@ as SVG, PNG, CSV and JSON.`,
 	return c
 }
 
-// run makes the report.
+// run makes the report. An earlier one in the same directory is replaced: it can be made again.
 func (o *reporting) run(paths []string) error {
 	if slices.Contains(o.reference, referenceList) {
 		return listReferences(o.e)
@@ -53,6 +53,7 @@ func (o *reporting) run(paths []string) error {
 	if len(paths)+len(o.reference) == 0 {
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Bench", "report", "no run was named").WithRemedy("name directories of runs, or published figures with --reference"))
 	}
+	// A wrong name is a mistake of the command line.
 	published, err := reference.Find(o.reference)
 	if err != nil {
 		return cli.Usage(err)
@@ -77,6 +78,7 @@ func (o *reporting) run(paths []string) error {
 }
 
 // readRuns reads runs of directories or files.
+// The first that cannot be read ends it: a report without one of them would mislead.
 func readRuns(paths []string) (runs []*result.Run, err error) {
 	for _, p := range paths {
 		run, err := result.Read(p)
