@@ -7,6 +7,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/cluster"
 	"hemera/cmd/hemera/internal/convert"
+	"hemera/cmd/hemera/internal/doctor"
 	"hemera/cmd/hemera/internal/files"
 	"hemera/cmd/hemera/internal/ns"
 	"hemera/cmd/hemera/internal/piece"
@@ -90,6 +91,6 @@ func clusterCommands(e *cli.Env) []*cobra.Command {
 	return []*cobra.Command{
 		cluster.StatusCommand(e), cluster.WhyCommand(e), storage.FsCommand(e), node, cluster.NetCommand(e), storage.SpaceCommand(e), storage.GroupCommand(e), cluster.QuotaCommand(e), convert.Command(e), ns.Command(e), cluster.OpenCommand(e), cluster.WhoCommand(e),
 		cluster.FsckCommand(e), files.FileCommand(e), storage.TokenCommand(e), cluster.KeyCommand(e), cluster.ConfigCommand(e),
-		piece.Command(e), bench.Command(e),
+		piece.Command(e), bench.Command(e), doctor.Command(e),
 	}
 }

@@ -38,7 +38,7 @@ var rows = []row{
 		"measure/net", "measure/load", "measure/energy", "measure/doctor"},
 		[]string{"measure/stats measure/result", "measure/report measure/result", "measure/report measure/stats", "measure/reference measure/result",
 			"measure/host measure/result", "measure/disk measure/result", "measure/disk measure/host", "measure/disk measure/tool", "measure/net measure/tool", "measure/net measure/result", "measure/net measure/host",
-			"measure/load measure/result", "measure/load measure/host", "measure/load measure/stats", "measure/energy measure/result", "measure/energy measure/stats",
+			"measure/load measure/result", "measure/load measure/host", "measure/load measure/stats", "measure/energy measure/result", "measure/energy measure/host", "measure/energy measure/stats",
 			"measure/doctor measure/host", "measure/doctor measure/result"},
 		"a load is made through the interfaces that users have; a level leaves a result, and the report knows results only"},
 	{"process", []string{"app/backup", "app/config", "app/disks", "app/pieces", "app/resources", "app/statedir"},
@@ -47,7 +47,7 @@ var rows = []row{
 	{"app", []string{"app/copy", "app/daemon", "app/direct", "app/peers", "cmd"},
 		[]string{"app/copy app/direct", "app/daemon app/peers", "app/direct app/peers", "cmd app/copy", "cmd app/daemon", "cmd app/direct"},
 		"here, and only here, parts are put together"},
-	{"test", []string{"test/conform", "test/sim", "test/fixture", "measure/bench", "internal"},
+	{"test", []string{"test/conform", "test/sim", "test/fixture", "test/slowdevice", "measure/bench", "internal"},
 		[]string{"test/sim test/conform", "measure/bench test/conform", "measure/bench test/sim"},
 		"proof may use everything and nothing may use it, but tests"},
 }

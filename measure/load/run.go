@@ -173,6 +173,7 @@ func (r *run) phase(ctx context.Context, g *group, p phase, labels result.Labels
 		}
 		r.chill()
 	}
+	end := r.rec.Iteration(labels) // also without a name: then it is not ended
 	got, spent, err := runPhase(ctx, []*group{g}, p, r.o.PIDs)
 	switch {
 	case errors.Is(err, errs.Unsupported):
@@ -183,6 +184,7 @@ func (r *run) phase(ctx context.Context, g *group, p phase, labels result.Labels
 	}
 	// The label comes last, because a skipped load has none.
 	labels["load"] = p.name
+	end(got[0].bytes(), got[0].operations)
 	if p.entries {
 		labels["pattern"] = mdtest
 		r.addRate(labels, got[0])

@@ -76,11 +76,16 @@ func (r *Recorder) Figure(f Figure) {
 func (r *Recorder) Iteration(labels Labels) (end func(bytes, ops int64)) {
 	began := time.Now()
 	return func(bytes, ops int64) {
-		ended := time.Now()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.level.Iterations = append(r.level.Iterations, Iteration{Labels: maps.Clone(labels), Began: began, Ended: ended, Bytes: bytes, Ops: ops})
+		r.Worked(Iteration{Labels: labels, Began: began, Ended: time.Now(), Bytes: bytes, Ops: ops})
 	}
+}
+
+// Worked adds an iteration that has ended, for levels that learn afterwards when it was.
+func (r *Recorder) Worked(i Iteration) {
+	i.Labels = maps.Clone(i.Labels)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.level.Iterations = append(r.level.Iterations, i)
 }
 
 // Set notes a setting of the level: bytes, seconds, the path.

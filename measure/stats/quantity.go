@@ -25,14 +25,18 @@ type Scale struct {
 
 // ScaleOf is the unit for values of about the size of v. Prefixes are decimal, as rates of networks and disks are sold.
 func ScaleOf(v float64, unit string) Scale {
+	// Work for a joule is published with binary prefixes, whatever its size.
+	if unit == "B/J" {
+		return Scale{Factor: 1 << 20, Unit: "MiB/J"}
+	}
 	factor, prefix := 1.0, ""
 	switch unit {
 	case "1": // a share
 		return Scale{0.01, "%"}
 	case "":
 		return Scale{1, ""}
-	case "1/s": // "k/s" and not "k1/s": operations have no letter
-		unit = "/s"
+	case "1/s", "1/J": // "k/s" and not "k1/s": operations have no letter
+		unit = unit[1:]
 	}
 	a := math.Abs(v)
 	for _, p := range []Scale{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}, {1e-3, "m"}, {1e-6, "µ"}, {1e-9, "n"}} {

@@ -9,7 +9,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
-	"hemera/measure/result"
+	"hemera/measure/report"
 	"hemera/measure/stats"
 )
 
@@ -18,6 +18,7 @@ type comparison struct {
 	e          *cli.Env
 	confidence float64 // of the intervals, in percent
 	different  bool    // show differences only
+	html       string  // a file for the page that compares them
 }
 
 // compareCommand makes `hemera bench compare`.
@@ -37,11 +38,13 @@ Three samples on each side prove a difference with 90 % at most; --iterations 5 
 measures that did not change, some look different by chance: trust what is repeated.`,
 		Example: `  hemera bench compare before after
   hemera bench compare before after --different
+  hemera bench compare before after --html compared.html
   hemera bench compare before after -j | jq '.result[] | select(.verdict == "difference" and .better == "base")'`,
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(args) },
 	}
 	c.Flags().Float64Var(&o.confidence, "confidence", 95, "of the intervals, in `percent`")
 	c.Flags().BoolVar(&o.different, "different", false, "show the measures that differ, and no others")
+	c.Flags().StringVar(&o.html, "html", "", "write the runs beside each other into a `file`, to look at")
 	return c
 }
 
@@ -50,13 +53,21 @@ func (o *comparison) run(paths []string) error {
 	if o.confidence < 50 || o.confidence > 99.99 {
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Bench", "--confidence", "it takes 50 to 99.99"))
 	}
+	// All are read before anything is printed.
 	runs, err := readRuns(paths)
 	if err != nil {
 		return err
 	}
+	if o.html != "" {
+		if err := report.WritePage(o.html, runs); err != nil {
+			return err
+		}
+	}
+	// Programs get the pairs; what one run has alone is for people.
 	var records []output.Record
 	var alone []string
 	for i, other := range runs[1:] {
+		// i counts from the second run.
 		pairs, onlyBase, onlyOther := stats.CompareRuns(runs[0], other, o.confidence/100)
 		for _, p := range pairs {
 			if !o.different || p.Verdict == stats.Difference {
@@ -72,18 +83,6 @@ func (o *comparison) run(paths []string) error {
 		fmt.Fprintln(o.e.Out, line)
 	}
 	return nil
-}
-
-// readRuns reads runs of directories or files.
-func readRuns(paths []string) (runs []*result.Run, err error) {
-	for _, p := range paths {
-		run, err := result.Read(p)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, run)
-	}
-	return runs, nil
 }
 
 // comparisonColumns are those of the table. Only several comparisons need the name of the run.
@@ -127,6 +126,7 @@ func compared(basePath, path string, p stats.Pair) output.Record {
 func lonely(path string, keys []stats.Key) (lines []string) {
 	const most = 10
 	for i, k := range keys {
+		// The rest is in the files.
 		if i == most {
 			return append(lines, fmt.Sprintf("only in %s: %d more", path, len(keys)-most))
 		}

@@ -10,7 +10,8 @@
 //  2. The session makes the directory. It refuses one that has a result.
 //  3. Each level measures into a Recorder of its own. A level that fails ends with a note, and the next one begins.
 //  4. After each level the session writes result.json, whole or not at all.
-//  5. The table of all measures is printed, with what was skipped and why.
+//  5. Package report makes report.html and the plots.
+//  6. The table of all measures is printed, with what was skipped and why.
 //
 // # Interruptions
 //

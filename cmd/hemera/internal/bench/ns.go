@@ -138,6 +138,9 @@ func (l *nsLevel) cleaned(ctx context.Context, err error) error {
 // better than they are.
 func addPhase(rec *result.Recorder, r *hemera.BenchmarkResult) {
 	labels := result.Labels{"phase": r.Phase}
+	// The manager tells of a phase when it has ended. What it did before and after its clock ran is not in Time.
+	ended := time.Now()
+	rec.Worked(result.Iteration{Labels: labels, Began: ended.Add(-r.Time), Ended: ended, Ops: r.Main.Ops})
 	if r.Time > 0 {
 		rec.Add(result.Measure{Name: "rate", Labels: labels, Unit: "1/s", Better: result.Higher, Samples: []float64{float64(r.Main.Ops) / r.Time.Seconds()}})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hemera/cmd/hemera/internal/output"
+	"hemera/measure/report"
 	"hemera/measure/result"
 	"hemera/measure/stats"
 )
@@ -22,6 +23,10 @@ func (s *session) show() error {
 	var records []output.Record
 	for _, l := range s.run.Levels {
 		for _, m := range l.Measures {
+			// For eyes the cores together are enough: the report draws each.
+			if core := m.Labels["core"]; core != "" && core != "all" && !s.e.ForPrograms() {
+				continue
+			}
 			records = append(records, record(l.Name, m))
 		}
 	}
@@ -36,7 +41,7 @@ func (s *session) show() error {
 			fmt.Fprintf(s.e.Out, "not measured: %s: %s (%s)%s\n", k.What, k.Why, l.Name, prefixed("; ", k.Remedy))
 		}
 	}
-	fmt.Fprintf(s.e.Out, "\nThe run is in %s\n", s.out)
+	fmt.Fprintf(s.e.Out, "\nThe run is in %s, its report is %s\n", s.out, report.Path(s.out))
 	return nil
 }
 
@@ -55,6 +60,9 @@ func record(level string, m result.Measure) output.Record {
 		{Key: "level", Value: level}, {Key: "measure", Value: m.Name}, {Key: "labels", Value: stats.Conditions(m.Labels)},
 		{Key: "mean", Value: s.Mean}, {Key: "sd", Value: s.SD}, {Key: "unit", Value: m.Unit}, {Key: "samples", Value: s.N},
 		{Key: "text", Value: stats.Quantity(s.Mean, s.SD, m.Unit)},
+	}
+	if m.Estimate {
+		r[len(r)-1].Value = stats.Quantity(s.Mean, s.SD, m.Unit) + " (estimate)"
 	}
 	if m.Peak > 0 {
 		r = append(r, output.Field{Key: "of_peak", Value: 100 * s.Mean / m.Peak})

@@ -1,0 +1,166 @@
+package bench
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/errs"
+	"hemera/measure/energy"
+	"hemera/measure/energy/meter"
+)
+
+// capacityCluster is the --capacity that the manager knows.
+const capacityCluster = "cluster"
+
+// energyFlags say which meters there are and what the machines are.
+type energyFlags struct {
+	meters   []string               // as meter.Open takes them
+	every    time.Duration          // between readings; 0 is each meter's own
+	idle     time.Duration          // how long the machine rests before
+	subtract string                 // W of others on the meters
+	login    string                 // the file with USER:PASSWORD
+	insecure bool                   // certificates are not checked
+	capacity string                 // of the storage
+	a        energy.Assumptions     // what check makes of them
+	given    func(flag string) bool // whether the user gave the flag
+}
+
+// flags adds the flags.
+func (g *energyFlags) flags(f *pflag.FlagSet) {
+	// Where the power comes from.
+	f.StringArrayVar(&g.meters, "meter", nil, "a `meter`; again for each machine, the sum counts (default: the best of this machine)")
+	f.DurationVar(&g.every, "meter-every", 0, "time between two readings (default: as the meter renews its value)")
+	f.StringVar(&g.login, "meter-login", "", "`file` with USER:PASSWORD for controllers and plugs, readable by its owner only")
+	f.BoolVar(&g.insecure, "meter-insecure", false, "take certificates that nobody signed, as controllers have")
+	// The defaults subtract nothing and know no price: figures that nobody asked for are left out.
+	// What is done with it.
+	f.DurationVar(&g.idle, "idle", 30*time.Second, "how long the idle power is measured before the level")
+	f.StringVar(&g.subtract, "subtract", "0W", "`power` of others on the same meters, such as a switch: 15.46W")
+	f.Float64Var(&g.a.Weight, "delay-weight", 1, "the `weight` w of the delay in the energy-delay product E·t^w")
+	f.StringVar(&g.capacity, "capacity", "", "`size` of the storage, for capacity per watt: 8TB, or cluster for that of all disks of the cluster")
+	// Money: the same machine costs differently elsewhere.
+	f.Float64Var(&g.a.Cost.PerKWh, "price-kwh", 0, "`price` of a kilowatt-hour")
+	f.Float64Var(&g.a.Cost.Capital, "capex", 0, "`price` of the machines")
+	f.Float64Var(&g.a.Cost.Years, "years", 5, "`years` that the machines serve")
+	f.StringVar(&g.a.Currency, "currency", "EUR", "the `currency` of prices")
+	g.given = f.Changed
+}
+
+// check completes the assumptions. It asks no meter.
+func (g *energyFlags) check(quick bool) error {
+	// Three seconds show a wrong meter; they do not average a fan.
+	if quick && !g.given("idle") {
+		g.idle = 3 * time.Second
+	}
+	if g.idle < 0 || g.every < 0 {
+		return errs.New(errs.Invalid, "hemera.Bench", "--idle", "a time is not negative")
+	}
+	// Text, because people write the unit.
+	watts, err := parseWatts(g.subtract)
+	if err != nil {
+		return err
+	}
+	g.a.Subtract = watts
+	// Decimal and binary units, as everywhere.
+	if g.capacity != "" && g.capacity != capacityCluster {
+		n, ok := cli.ParseSize(g.capacity, 1<<62)
+		if !ok || n == 0 {
+			return errs.New(errs.Invalid, "hemera.Bench", "--capacity", fmt.Sprintf("%q is no size", g.capacity)).WithRemedy("write 8TB, 51.2TB, bytes, or cluster")
+		}
+		g.a.Capacity = n
+	}
+	// Zero prices are prices that nobody knows.
+	if c := g.a.Cost; c.PerKWh < 0 || c.Capital < 0 || c.Years <= 0 || g.a.Weight < 0 || g.a.Weight > 10 {
+		return errs.New(errs.Invalid, "hemera.Bench", "--delay-weight", "prices, years and weights are positive, and a weight is at most 10")
+	}
+	return nil
+}
+
+// parseWatts reads 15.46W, 15.46 or 1.2kW.
+func parseWatts(text string) (float64, error) {
+	// W may be left out: nothing else is meant.
+	number, factor := strings.TrimSpace(strings.TrimSuffix(text, "W")), 1.0
+	if kilo, ok := strings.CutSuffix(number, "k"); ok {
+		number, factor = kilo, 1000
+	}
+	w, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(w >= 0 && w < 1e9) {
+		// A comma instead of a point is the usual mistake.
+		return 0, errs.New(errs.Invalid, "hemera.Bench", "--subtract", fmt.Sprintf("%q is no power", text)).WithRemedy("write 15.46W")
+	}
+	return w * factor, nil
+}
+
+// options are those of the meters.
+func (g *energyFlags) options() (meter.Options, error) {
+	// The file is read now: a mistake must not wait for the idle time.
+	o := meter.Options{Client: meter.Client(g.insecure)}
+	// Nobody: this machine's own meters need no login.
+	if g.login == "" {
+		return o, nil
+	}
+	login, err := meter.ReadLogin(g.login)
+	o.Login = login
+	return o, err
+}
+
+// energyCommand makes `hemera bench energy`, with a command for each level that it can measure.
+func energyCommand(e *cli.Env) *cobra.Command {
+	own := newEnergyRun(e)
+	c := &cobra.Command{
+		Use: "energy [LEVEL | -- COMMAND…]", Short: "Measure the energy of a level, or of any command", Args: cobra.ArbitraryArgs,
+		Long: `Measures what a level of hemera bench, or any command, takes: watts, joules, bytes per joule, the
+energy-delay product, capacity per idle watt, cost per TB. The machine rests first, for its idle power.
+Then the level works as it does without a meter, and each of its iterations gets its energy.
+
+  rapl, rapl:psys             counters of the processors and memory (Intel, AMD), as root
+  hwmon, hwmon:CHIP/SENSOR    sensors of this machine
+  ipmi, ipmi:HOST             management controllers, by ipmitool
+  redfish:https://HOST        management controllers, by Redfish
+  shelly:HOST, tasmota:HOST   smart plugs
+  json:URL#PATH               any device that answers with JSON: json:http://192.0.2.7/data#power.total
+  scpi:HOST:PORT[,COMMAND]    meters of a laboratory (default command: MEAS:POW?)
+  csv:FILE                    lines time,watts that another program records
+  model:idle=40,peak=58       no meter: an ESTIMATE from the use of this machine's processors
+
+Give --meter again for each machine; the sum counts. Meters differ in what they cover: rapl has no
+disks and no network, a plug has everything. The report says which it was, and what is an estimate.`,
+		Example: `  hemera bench energy --list
+  hemera bench energy io --meter shelly:192.0.2.7 --capacity 8TB /mnt/cephfs/scratch
+  hemera bench energy io --meter scpi:192.0.2.9:5025 --subtract 15.46W --clients 4
+  hemera bench energy ns --meter redfish:https://bmc1 --meter redfish:https://bmc2 --meter-login bmc.txt
+  hemera bench energy --meter model:idle=40,peak=58 --work 1GB -- cp big copy
+  hemera bench energy --replay hemera-bench-20261123-210000 --delay-weight 2`,
+	}
+	// The flags of the command itself are not persistent: those of the levels are their own.
+	own.flags(c.Flags())
+	// It is a noun with levels, and a verb for any command.
+	c.RunE = own.run
+	for _, p := range []struct {
+		inner             level
+		most              int // arguments
+		use, what, target string
+	}{
+		{&diskLevel{e: e}, 64, "disk [TARGET…]", "disks", "/mnt/disk1"},
+		{&ioLevel{e: e}, 1, "io [TARGET]", "reads and writes of clients", "/mnt/nfs/scratch"},
+		{&nsLevel{e: e}, 0, "ns", "operations of the namespace", ""},
+	} {
+		// A session serves one command line.
+		s := newSession(e)
+		part := &cobra.Command{
+			Use: p.use, Short: "Measure the energy of " + p.what, Args: cobra.MaximumNArgs(p.most),
+			Long: "Runs hemera bench " + p.inner.name() + " with its flags, and measures the energy of each iteration. hemera bench energy --help has the meters.",
+			Example: strings.TrimRight("  hemera bench energy "+p.inner.name()+" --quick --meter rapl "+p.target, " ") + "\n" +
+				strings.TrimRight("  hemera bench energy "+p.inner.name()+" --meter shelly:192.0.2.7 --subtract 15.46W --capacity 8TB "+p.target, " "),
+			ValidArgsFunction: targets,
+		}
+		c.AddCommand(s.command(&energyLevel{s: s, inner: []level{p.inner}}, part))
+	}
+	return c
+}

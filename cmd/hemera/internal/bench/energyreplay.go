@@ -1,0 +1,139 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"hemera/errs"
+	"hemera/measure/energy"
+	"hemera/measure/energy/meter"
+	"hemera/measure/result"
+)
+
+// replayLevel computes the energy of an earlier run again: from its logs, or from a recording that somebody else made.
+type replayLevel struct {
+	*energyFlags
+	s    *session
+	from string // the directory of the run, or its result.json
+	old  *result.Run
+}
+
+// name implements level.
+func (l *replayLevel) name() string { return "energy" }
+
+// flags implements level: the command has them.
+func (l *replayLevel) flags(*pflag.FlagSet) {}
+
+// check implements level.
+func (l *replayLevel) check(args []string, quick bool) error {
+	if len(args) > 0 {
+		return errs.New(errs.Invalid, "hemera.Bench", "--replay", "it takes no command")
+	}
+	// Both are told at once.
+	run, err := result.Read(l.from)
+	l.old = run
+	return errors.Join(err, l.energyFlags.check(quick))
+}
+
+// run implements level.
+func (l *replayLevel) run(_ context.Context, rec *result.Recorder) error {
+	// The run is the old one: its machines, and its levels but for the energy.
+	l.s.run.Machines = l.old.Machines
+	l.s.run.Levels = slices.DeleteFunc(slices.Clone(l.old.Levels), func(o result.Level) bool { return o.Name == l.name() })
+	plan, err := l.plan()
+	if err != nil {
+		return err
+	}
+	// Two reports of one run must not look like two runs.
+	rec.Note("Computed again from the logs of the run %s.", l.old.ID)
+	// By the code of a live run.
+	plan.Record(l.s.run.Levels, rec)
+	// The new directory can be replayed as well.
+	return errors.Join(plan.WriteCourses(rec.Raw), plan.WritePlan(rec.Raw))
+}
+
+// plan is that of the old run. Flags that are given replace its assumptions, and recordings its meters.
+func (l *replayLevel) plan() (*energy.Plan, error) {
+	// The file result.json may be named as well as its directory.
+	dir := l.from
+	if st, err := os.Stat(dir); err == nil && !st.IsDir() {
+		dir = filepath.Dir(dir)
+	}
+	plan, err := energy.ReadPlan(dir)
+	// A recording replaces all meters of the run: the same power twice would count twice.
+	if len(l.meters) > 0 {
+		plan, err = l.recorded(plan)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Only flags that were given: the others were chosen when it was measured.
+	for flag, set := range map[string]func(){
+		"subtract":     func() { plan.Subtract = l.a.Subtract },
+		"delay-weight": func() { plan.Weight = l.a.Weight },
+		"capacity":     func() { plan.Capacity = l.a.Capacity },
+		"price-kwh":    func() { plan.Cost.PerKWh = l.a.Cost.PerKWh },
+		"capex":        func() { plan.Cost.Capital = l.a.Cost.Capital },
+		"years":        func() { plan.Cost.Years = l.a.Cost.Years },
+		"currency":     func() { plan.Currency = l.a.Currency },
+	} {
+		if l.given(flag) {
+			set()
+		}
+	}
+	return plan, nil
+}
+
+// recorded is a plan of recordings. Without a plan of the run its idle time is the begin of the recording, if no level worked then.
+func (l *replayLevel) recorded(old *energy.Plan) (*energy.Plan, error) {
+	// Recordings of several machines add up, as meters do.
+	var courses []energy.Course
+	for _, spec := range l.meters {
+		m, err := meter.Open(spec, meter.Options{})
+		if err != nil {
+			return nil, err
+		}
+		// Only a recording knows what was.
+		r, ok := m.(meter.Recorded)
+		if !ok {
+			meter.Close(m)
+			return nil, errs.New(errs.Invalid, "hemera.Bench", spec, "the time that it would measure is over").WithRemedy("a replay takes csv:FILE")
+		}
+		points, err := r.Points()
+		if err != nil {
+			return nil, err
+		}
+		// Out of order or not: a course sorts.
+		courses = append(courses, energy.NewCourse(m.About(), points))
+	}
+	// The idle time was when the old run says: both clocks are assumed to agree.
+	if old != nil {
+		return energy.NewPlan(courses, old.Idle, old.Assumptions), nil
+	}
+	// A recording that began late has no idle time, and no idle power.
+	plan := energy.NewPlan(courses, energy.Window{}, l.a)
+	// As long as the idle time of a live run.
+	idle := energy.Window{From: plan.Began, To: plan.Began.Add(l.idle)}
+	if l.idle > 0 && !idle.To.After(firstWork(l.old)) {
+		plan.Idle = idle
+	}
+	return plan, nil
+}
+
+// firstWork is when the first level of a run began.
+func firstWork(run *result.Run) time.Time {
+	// The energy of the first run began with its idle time.
+	first := run.Ended
+	for _, level := range run.Levels {
+		if level.Name != "energy" && level.Began.Before(first) {
+			first = level.Began
+		}
+	}
+	return first
+}

@@ -1,0 +1,167 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera/app/config"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/errs"
+	"hemera/measure/doctor"
+	"hemera/measure/doctor/observe"
+)
+
+// examination is one run of the command.
+type examination struct {
+	e      *cli.Env        // streams and the cluster's URL
+	o      observe.Options // from the flags
+	size   string          // of the temporary files, as given
+	from   string          // a snapshot to judge, in place of this machine
+	save   string          // where the snapshot goes
+	report doctor.Report   // what the snapshot means
+
+	mu   sync.Mutex // guards line
+	line string     // the present progress line
+}
+
+// Command makes `hemera doctor`.
+func Command(e *cli.Env) *cobra.Command {
+	x := &examination{e: e, o: observe.Options{Root: "/"}}
+	c := &cobra.Command{
+		Use: "doctor", Short: "Find what slows or endangers this machine, level by level", Args: cobra.NoArgs,
+		Long: `Measures this machine from its disks to its network, names the narrowest level, and lists what is wrong:
+what was found, with figures, what to do about it, and what to expect of that. It takes less than two
+minutes and needs no cluster.
+
+Each local file system gets one temporary file of --size, which has no name and ends with the command.
+No setting is changed. As root it sees more: the devices below the file systems, and the health of disks.
+With --url, or HEMERA_URL, the path to that cluster is examined too: losses, clock, version.
+
+A finding is a problem where figures of this machine show what it costs, a risk where nothing is lost yet, and
+a hint where only published measurements show a cost. docs/doctor.md has a section for each id.`,
+		Example: `  sudo hemera doctor
+  hemera doctor --dir /data01 --dir /data02     only these disks
+  hemera doctor --url root://manager:1094       with the path to a cluster
+  hemera doctor -j | jq '.result[] | select(.kind == "finding")'
+  hemera doctor --save node7.json               keep what was seen, for somebody who understands it
+  hemera doctor --from node7.json               judge it there`,
+		RunE: func(c *cobra.Command, _ []string) error { return x.run(c) },
+	}
+	// What is measured, then where the snapshot goes or comes from.
+	f := c.Flags()
+	f.StringArrayVar(&x.o.Dirs, "dir", nil, "measure the file system of this `directory`; may be repeated (default: all on local disks)")
+	f.StringVar(&x.size, "size", "256MiB", "`size` of the temporary file, at most 512MiB")
+	f.DurationVar(&x.o.For, "for", observe.ForDefault, "time of each measurement, at most 10s")
+	f.StringVar(&x.save, "save", "", "write what was seen to a `file`, as JSON")
+	f.StringVar(&x.from, "from", "", "judge the snapshot in a `file`, and measure nothing")
+	c.MarkFlagsMutuallyExclusive("from", "dir")
+	_ = c.MarkFlagDirname("dir") // fails for flags that are not there
+	return c
+}
+
+// run takes or reads a snapshot, and shows what it means.
+func (x *examination) run(c *cobra.Command) error {
+	s, err := x.snapshot(c)
+	if err != nil {
+		return err
+	}
+	// Kept before it is judged: a mistake in a rule must not lose what was seen.
+	if x.save != "" {
+		if err := write(x.save, s); err != nil {
+			return err
+		}
+	}
+	x.report = doctor.Diagnose(s)
+	return x.show(s)
+}
+
+// snapshot is that of the file, or of this machine.
+func (x *examination) snapshot(c *cobra.Command) (*doctor.Snapshot, error) {
+	// Of another machine, or of another day.
+	if x.from != "" {
+		return read(x.from)
+	}
+	// Bounds: a file that is too small tells of caches only, a large one is a burden.
+	const largest = 512 << 20
+	size, ok := cli.ParseSize(x.size, largest)
+	if !ok || size < 16<<20 {
+		return nil, cli.Usage(errs.New(errs.Invalid, "hemera.Doctor", "--size", "it takes 16MiB to 512MiB"))
+	}
+	if x.o.For < 50*time.Millisecond || x.o.For > 10*time.Second {
+		return nil, cli.Usage(errs.New(errs.Invalid, "hemera.Doctor", "--for", "it takes 50ms to 10s"))
+	}
+	x.o.Size, x.o.Version, x.o.Progress = size, x.e.Build.Version, x.tell
+	// Nobody who asked for no cluster is to read that none answers.
+	if c.Flags().Changed("url") || x.e.Getenv(config.URLVariable) != "" {
+		cluster, err := x.cluster()
+		if err != nil {
+			return nil, err
+		}
+		x.o.Cluster = cluster
+	}
+	// It takes some seconds for each disk; a person wants to see that it works.
+	stop := x.e.Follow(x.drawn)
+	defer stop()
+	return observe.Take(c.Context(), x.o)
+}
+
+// cluster is how to ask the cluster that the user named.
+func (x *examination) cluster() (*observe.Cluster, error) {
+	// A unix socket is no path of a network.
+	u, err := x.e.DataURL()
+	if err != nil {
+		return nil, err
+	}
+	// Asked when its turn comes: the manager may be slow, and the measurements are not to wait.
+	version := func(ctx context.Context) (string, error) {
+		m, err := x.e.Manager()
+		if err != nil {
+			return "", err
+		}
+		defer m.Close()
+		v, err := m.Version(ctx)
+		return v.Version, err
+	}
+	return &observe.Cluster{Address: u.Addr(), Version: version, For: x.o.For}, nil
+}
+
+// tell implements result.Progress.
+func (x *examination) tell(_ string, done, total int, doing string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.line = fmt.Sprintf("%s  %s", cli.Bar(cli.Percent(int64(done), int64(max(total, 1))), 16), doing)
+}
+
+// drawn is the progress line, for the goroutine that draws it.
+func (x *examination) drawn() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.line
+}
+
+// write writes a snapshot to a file.
+func write(path string, s *doctor.Snapshot) error {
+	// Indented: people read it before they send it to somebody.
+	data, err := json.MarshalIndent(s, "", " ")
+	if err == nil {
+		err = os.WriteFile(path, append(data, '\n'), 0o644) // #nosec G306 -- it is to be read
+	}
+	return errs.Wrap(err, "hemera.Doctor", path)
+}
+
+// read reads a snapshot. Invalid if it is none, or of a later schema.
+func read(path string) (*doctor.Snapshot, error) {
+	// Nothing is kept open: a snapshot is read whole.
+	f, err := os.Open(path) // #nosec G304 -- the user names it
+	if err != nil {
+		return nil, errs.Wrap(err, "hemera.Doctor", path)
+	}
+	defer func() { _ = f.Close() }()
+	return doctor.Decode(f, path)
+}

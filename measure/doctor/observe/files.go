@@ -1,0 +1,254 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/measure/doctor"
+)
+
+// streams is how many programs read at once for the level of many streams.
+const streams = 4
+
+// files measures each file system and the device below it.
+func (v storage) files(ctx context.Context) {
+	const measurements = 6
+	// With many disks each gets less time, so that the whole stays below two minutes.
+	each := v.For
+	if n := len(v.s.Filesystems); n > 0 {
+		each = min(each, budget/time.Duration(n*measurements))
+	}
+	for i := range v.s.Filesystems {
+		f := &v.s.Filesystems[i]
+		v.step("file system %s", f.Path)
+		if ctx.Err() == nil {
+			v.file(ctx, f, each)
+		}
+	}
+}
+
+// file measures one file system, for about the time for each measurement.
+func (v storage) file(ctx context.Context, f *doctor.Filesystem, each time.Duration) {
+	// A tenth of what is free: a measurement must not fill a disk.
+	size := min(v.Size, f.Free/10) / block * block
+	if f.Total == 0 { // some that are no disks do not tell
+		size = v.Size
+	}
+	if size < 16*block {
+		// Too little room to measure; the least of a file says whether one can be made at all.
+		f.MakeFailed = tryFile(f.Path)
+		v.unseen("rates of "+f.Path, "there is no room for a temporary file", "make room, or name another directory with --dir")
+		return
+	}
+	// The first directory that takes a file counts; the error of the last is reported.
+	var t *tempFile
+	var err error
+	for _, dir := range places(f.Path) {
+		// Users may write to few places.
+		if t, err = makeFile(ctx, dir, size, each); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		v.failed(f, err)
+		return
+	}
+	defer func() { _ = t.Close() }()
+	// The order matters: reads past the page cache come before those that fill it.
+	r := reader{ctx: ctx, t: t, each: each}
+	f.Test = &doctor.FileTest{
+		Bytes: t.size, Depth: depth, Streams: streams, Write: t.write, Buffered: !t.direct,
+		Direct: r.deep(t.File), Stream: r.inOrder(1), Many: r.inOrder(streams), Cached: r.cached(),
+	}
+	// Where the file is on the device tells how fragmented the free space is, and what to read below it.
+	parts, ok := extents(t.File, t.size)
+	if ok {
+		f.Test.Extents = len(parts)
+	}
+	for i := range v.s.Disks {
+		// Of two file systems on a disk the first one measures the device.
+		if d := &v.s.Disks[i]; d.Name == f.Disk && d.Direct == 0 {
+			v.device(r, d, f, parts)
+		}
+	}
+	if r.err != nil {
+		// Figures of a device that fails are worth nothing.
+		f.Test = nil
+		v.unseen("rates of "+f.Path, r.err.Error(), "dmesg may have the cause")
+	}
+}
+
+// failed notes that no temporary file could be made.
+func (v storage) failed(f *doctor.Filesystem, err error) {
+	f.MakeFailed = reason(err)
+	v.unseen("rates of "+f.Path, "no temporary file could be made: "+f.MakeFailed, "run it as root, or name a directory that you may write to with --dir")
+}
+
+// reason is what the system says of a failure, without the path.
+func reason(err error) string {
+	var number unix.Errno
+	if errors.As(err, &number) {
+		return number.Error()
+	}
+	return err.Error()
+}
+
+// tryFile makes an empty file and removes it. It returns why that failed, or "".
+func tryFile(dir string) string {
+	f, err := os.CreateTemp(dir, ".hemera-doctor-")
+	if err != nil {
+		return reason(err)
+	}
+	_, _ = f.Close(), os.Remove(f.Name()) // an empty file that stays is seen by its owner
+	return ""
+}
+
+// places are the directories of a file system to try, for users who may not write everywhere.
+func places(at string) []string {
+	list := []string{at}
+	var here, there unix.Stat_t
+	// The same device number: elsewhere the figures would be of another disk.
+	if unix.Stat(at, &here) != nil {
+		return list
+	}
+	for _, dir := range []string{"/var/tmp", "/tmp", os.Getenv("HOME")} {
+		if dir != "" && unix.Stat(dir, &there) == nil && there.Dev == here.Dev {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+// reader measures reads of one file.
+type reader struct {
+	ctx  context.Context
+	t    *tempFile
+	each time.Duration
+	err  error // the first that is not the end of ctx
+}
+
+// best repeats a pass for the time of a measurement, and returns the best rate. A pass returns the bytes that it read until the deadline.
+func (r *reader) best(pass func(deadline time.Time) (int64, error)) (rate float64) {
+	began := time.Now()
+	for time.Since(began) < r.each && r.err == nil && r.ctx.Err() == nil {
+		// A pass that meets its deadline counts for what it read.
+		start := time.Now()
+		n, err := pass(start.Add(r.each))
+		if err != nil && r.ctx.Err() == nil {
+			r.err = err
+			return 0
+		}
+		rate = max(rate, float64(n)/time.Since(start).Seconds())
+	}
+	return rate
+}
+
+// deep reads a file with many requests at once.
+func (r *reader) deep(f *os.File) float64 {
+	return r.best(func(deadline time.Time) (int64, error) {
+		// Without direct I/O the page cache is in the way.
+		if !r.t.direct {
+			r.drop()
+		}
+		return eachBlock(r.ctx, r.t.size, deadline, depth, func(b []byte, at int64) error {
+			_, err := f.ReadAt(b, at)
+			return err
+		})
+	})
+}
+
+// drop removes the file from the page cache. Its pages are clean, so all go.
+func (r *reader) drop() { _ = unix.Fadvise(int(r.t.Fd()), 0, 0, unix.FADV_DONTNEED) }
+
+// inOrder reads the file through an empty page cache, as programs do that know nothing of each other: count of them, each in a part of
+// its own.
+func (r *reader) inOrder(count int) float64 {
+	return r.best(func(deadline time.Time) (int64, error) {
+		r.drop()
+		return r.parts(count, deadline)
+	})
+}
+
+// cached reads the file again from the page cache.
+func (r *reader) cached() float64 {
+	// The first pass fills the cache, and does not count.
+	if _, err := r.parts(1, time.Now().Add(2*r.each)); err != nil {
+		return 0
+	}
+	return r.best(func(deadline time.Time) (int64, error) { return r.parts(1, deadline) })
+}
+
+// parts reads the file in equal parts at once, each in order, and returns the bytes.
+func (r *reader) parts(count int, deadline time.Time) (sum int64, err error) {
+	var group sync.WaitGroup
+	var mu sync.Mutex // guards sum and err
+	// Whole bytes: a rest of less than count bytes is not read.
+	part := r.t.size / int64(count)
+	for i := range count {
+		group.Go(func() {
+			// Each reader stops at the deadline, and counts what it has.
+			n, cause := r.part(int64(i)*part, part, deadline)
+			mu.Lock()
+			defer mu.Unlock()
+			sum += n
+			if cause != nil {
+				err = cause
+			}
+		})
+	}
+	group.Wait()
+	return sum, err
+}
+
+// part reads one part in order.
+func (r *reader) part(at, size int64, deadline time.Time) (n int64, err error) {
+	// A descriptor of its own has a read-ahead of its own, as another program would.
+	f, err := r.t.reopen()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := f.Seek(at, io.SeekStart); err != nil {
+		return 0, err
+	}
+	// Reads of 1 MiB: what cp, dd bs=1M and xrdcp do in order of size.
+	buffer := make([]byte, block)
+	for n < size && time.Now().Before(deadline) && r.ctx.Err() == nil {
+		m, err := f.Read(buffer[:min(block, size-n)])
+		n += int64(m)
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// device measures direct reads of the device of a file system: of the blocks that the file has, where the file system tells them.
+func (v storage) device(r reader, d *doctor.Disk, f *doctor.Filesystem, parts []extent) {
+	// Read-only, so that no mistake here can harm the disk.
+	dev, err := os.OpenFile(filepath.Clean(f.Source), os.O_RDONLY|unix.O_DIRECT, 0)
+	if err != nil {
+		remedy := "run it as root"
+		if os.Geteuid() == 0 { // as in containers
+			remedy = "this environment hides devices, also from root"
+		}
+		v.unseen("rate of the device "+d.Name, "it could not be opened: "+reason(err), remedy)
+		return
+	}
+	defer func() { _ = dev.Close() }()
+	// The same blocks as the file: disks are faster at their beginning than at their end.
+	places := chunks(parts, r.t.size)
+	d.Direct = r.best(func(deadline time.Time) (int64, error) {
+		return eachBlock(r.ctx, int64(len(places))*block, deadline, depth, func(b []byte, at int64) error {
+			_, err := dev.ReadAt(b, places[at/block])
+			return err
+		})
+	})
+}

@@ -1,0 +1,169 @@
+package observe
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/measure/doctor"
+	"hemera/measure/host"
+)
+
+// mount is a line of mountinfo.
+type mount struct {
+	at, kind, source string   // where, which file system, from which device
+	device           string   // MAJOR:MINOR
+	options          []string // of the mount and of the file system, sorted
+}
+
+// parseMounts parses the text of /proc/self/mountinfo. Lines that are none are left out. The later of two mounts at one place hides
+// the earlier.
+func parseMounts(text string) (list []mount) {
+	for l := range strings.Lines(text) {
+		head, tail, ok := strings.Cut(l, " - ")
+		h, t := strings.Fields(head), strings.Fields(tail)
+		if !ok || len(h) < 6 || len(t) < 3 {
+			continue
+		}
+		// ID parent device root at options… - kind source options
+		m := mount{at: unescape(h[4]), device: h[2], kind: t[0], source: unescape(t[1]), options: slices.Concat(strings.Split(h[5], ","), strings.Split(t[2], ","))}
+		// Options of the mount and of the file system repeat each other.
+		slices.Sort(m.options)
+		m.options = slices.Compact(m.options)
+		list = slices.DeleteFunc(list, func(o mount) bool { return o.at == m.at })
+		list = append(list, m)
+	}
+	return list
+}
+
+// unescape replaces the octal escapes of mountinfo.
+func unescape(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}
+
+// local keeps one mount of each file system that is on a disk of this machine and may hold data.
+func local(list []mount) (kept []mount) {
+	seen := map[string]bool{} // devices: a bind mount shows a file system twice
+	for _, m := range list {
+		data := strings.HasPrefix(m.source, "/dev/") && !strings.HasPrefix(m.source, "/dev/loop") && !strings.HasPrefix(m.source, "/dev/zram")
+		// Images of packages, and the partition that firmware reads.
+		if !data || seen[m.device] || slices.Contains([]string{"squashfs", "iso9660", "erofs", "vfat", "udf"}, m.kind) || strings.HasPrefix(m.at, "/boot") {
+			continue
+		}
+		seen[m.device] = true
+		kept = append(kept, m)
+	}
+	return kept
+}
+
+// holding is the mount that a directory is in.
+func holding(list []mount, dir string) (best mount, ok bool) {
+	for _, m := range list {
+		inside := dir == m.at || strings.HasPrefix(dir, strings.TrimSuffix(m.at, "/")+"/")
+		// The longest is the innermost; of equals the later one hides the earlier.
+		if inside && len(m.at) >= len(best.at) {
+			best, ok = m, true
+		}
+	}
+	return best, ok
+}
+
+// filesystems adds the file systems to observe and their disks.
+func (v storage) filesystems() {
+	// The table of this process: it may be in a mount namespace of its own.
+	text, err := host.Text(v.Root, "proc/self/mountinfo")
+	if err != nil {
+		v.unseen("file systems", "the kernel does not show what is mounted", "")
+		return
+	}
+	all := parseMounts(text)
+	// Without directories, whatever may hold data.
+	if len(v.Dirs) == 0 {
+		for _, m := range local(all) {
+			// Measured at its mount point.
+			v.addFilesystem(m, m.at)
+		}
+		if len(v.s.Filesystems) == 0 {
+			v.unseen("file systems", "none is on a disk of this machine", "name a directory: hemera doctor --dir DIRECTORY")
+		}
+		return
+	}
+	for _, dir := range v.Dirs {
+		// Links are followed: the file system at their end is measured.
+		real, err := filepath.EvalSymlinks(dir)
+		if err == nil {
+			real, err = filepath.Abs(real)
+		}
+		m, ok := holding(all, real)
+		if err != nil || !ok {
+			v.unseen(dir, "it is not there", "name a directory that exists")
+			continue
+		}
+		v.addFilesystem(m, real)
+	}
+}
+
+// addFilesystem adds a file system, which is measured at a directory of it, and its disk.
+func (v storage) addFilesystem(m mount, at string) {
+	f := doctor.Filesystem{Path: at, Type: m.kind, Source: m.source, Options: m.options}
+	// The disk below a partition: settings of queues are of whole disks.
+	var major, minor uint32
+	if _, err := fmt.Sscanf(m.device, "%d:%d", &major, &minor); err == nil {
+		f.Disk, _ = host.DiskNumbered(v.Root, major, minor)
+	}
+	if v.Root == "/" {
+		// btrfs has device numbers that are no device.
+		if f.Disk == "" {
+			f.Disk, _ = host.DiskOf(at)
+		}
+		var st unix.Statfs_t
+		if unix.Statfs(at, &st) == nil && st.Bsize > 0 {
+			f.Total, f.Free = int64(st.Blocks)*st.Bsize, int64(st.Bavail)*st.Bsize // #nosec G115 -- sizes of disks
+			// The part that only root may use is in neither: it is not free to anybody here.
+			f.Total -= int64(st.Bfree-st.Bavail) * st.Bsize         // #nosec G115 -- sizes of disks
+			f.Files, f.FilesLeft = int64(st.Files), int64(st.Ffree) // #nosec G115 -- counts of files
+		}
+		if unlimited(m.kind) {
+			f.Files, f.FilesLeft = 0, 0
+		}
+	}
+	// Other file systems do not count, or stop at the first error.
+	if m.kind == "ext4" {
+		f.Errors, _ = host.Number(v.Root, "sys/fs/ext4/"+filepath.Base(m.source)+"/errors_count")
+	}
+	v.s.Filesystems = append(v.s.Filesystems, f)
+	if f.Disk != "" && !slices.ContainsFunc(v.s.Disks, func(d doctor.Disk) bool { return d.Name == f.Disk }) {
+		v.s.Disks = append(v.s.Disks, v.disk(f.Disk))
+	}
+}
+
+// unlimited is true for file systems that make inodes as they are needed: what they report follows the free space.
+func unlimited(kind string) bool {
+	return slices.Contains([]string{"xfs", "btrfs", "zfs", "f2fs", "bcachefs"}, kind)
+}
+
+// disk describes a disk and how its requests are queued.
+func (v storage) disk(name string) doctor.Disk {
+	dir := "sys/block/" + name
+	kib := func(file string) int64 {
+		n, _ := host.Number(v.Root, dir+"/queue/"+file)
+		return n << 10
+	}
+	// Sizes are in KiB in these files.
+	d := doctor.Disk{Device: host.ReadDevice(v.Root, name), MaxRequest: kib("max_sectors_kb"), MaxRequestOfHW: kib("max_hw_sectors_kb"), NUMANode: -1}
+	// The node of the controller, which NVMe has one directory further up.
+	if n, ok := host.Number(v.Root, dir+"/device/device/numa_node"); ok {
+		d.NUMANode = int(n)
+	}
+	if n, ok := host.Number(v.Root, dir+"/device/numa_node"); ok {
+		d.NUMANode = int(n)
+	}
+	// Disks of a hypervisor, and those that software makes of others: their requests are ordered below.
+	_, err := os.Stat(filepath.Join(v.Root, dir, "device"))
+	d.Stacked = err != nil || v.s.Machine.Virtual != ""
+	return d
+}

@@ -1,0 +1,116 @@
+package observe
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/measure/doctor"
+)
+
+// smart asks each disk for its own assessment. Disks of a hypervisor have none.
+func (v storage) smart(ctx context.Context) {
+	if v.s.Machine.Virtual != "" {
+		v.unseen("health of disks (SMART)", "the machine is virtual: its host sees the disks", "")
+		return
+	}
+	for i := range v.s.Disks {
+		d := &v.s.Disks[i]
+		// Devices made of others: their members answer, and are not known here.
+		if strings.HasPrefix(d.Name, "dm-") || strings.HasPrefix(d.Name, "md") || strings.HasPrefix(d.Name, "loop") {
+			continue
+		}
+		// Health and attributes only: no test is started.
+		out, missing := program(ctx, "smartctl", "-j", "-H", "-A", "/dev/"+d.Name)
+		if missing {
+			v.unseen("health of disks (SMART)", "smartctl is not installed", "apt install smartmontools")
+			return
+		}
+		if d.Smart = parseSmart(out); d.Smart == nil {
+			v.unseen("health of "+d.Name, "smartctl got no assessment", "run it as root; behind a RAID controller, smartctl -d megaraid,N asks the disk itself")
+		}
+	}
+}
+
+// parseSmart parses what smartctl -j -H -A prints. nil if it has no assessment.
+func parseSmart(out []byte) *doctor.Smart {
+	// The names are those of smartctl, for disks of both kinds.
+	var a struct {
+		Status *struct{ Passed bool } `json:"smart_status"`
+		Table  struct {
+			Rows []struct {
+				ID  int `json:"id"`
+				Raw struct {
+					Value int64 `json:"value"`
+				} `json:"raw"`
+			} `json:"table"`
+		} `json:"ata_smart_attributes"`
+		NVMe struct {
+			MediaErrors int64 `json:"media_errors"`
+			Used        int64 `json:"percentage_used"`
+		} `json:"nvme_smart_health_information_log"`
+		Power struct{ Hours int64 } `json:"power_on_time"`
+	}
+	// Without rights, smartctl prints why, and no status.
+	if json.Unmarshal(out, &a) != nil || a.Status == nil {
+		return nil
+	}
+	s := &doctor.Smart{Passed: a.Status.Passed, MediaErrors: a.NVMe.MediaErrors, Used: a.NVMe.Used, Hours: a.Power.Hours}
+	for _, row := range a.Table.Rows {
+		switch row.ID { // the numbers of the ATA attributes
+		case 5: // sectors replaced by spare ones
+			s.Reallocated = row.Raw.Value
+		case 197: // sectors that could not be read, not yet replaced
+			s.Pending = row.Raw.Value
+		}
+	}
+	return s
+}
+
+// together reads all disks at the same time: what is shared between them shows. Without root's rights it does nothing.
+func (v storage) together(ctx context.Context) {
+	var open []*os.File
+	// Devices stay open until the end, so that all can begin together.
+	defer func() {
+		for _, f := range open {
+			_ = f.Close()
+		}
+	}()
+	for _, d := range v.s.Disks {
+		if d.Direct <= 0 {
+			continue
+		}
+		if f, err := os.OpenFile("/dev/"+d.Name, os.O_RDONLY|unix.O_DIRECT, 0); err == nil {
+			open = append(open, f)
+		}
+	}
+	// One disk shares the bus with nobody.
+	if len(open) < 2 {
+		return
+	}
+	v.step("%d disks at once", len(open))
+	// All begin at the same moment, so that none has the bus for itself.
+	began := time.Now()
+	sums := make(chan int64, len(open))
+	for _, f := range open {
+		go func() {
+			n, err := eachBlock(ctx, v.Size, began.Add(v.For), depth, func(b []byte, at int64) error {
+				_, err := f.ReadAt(b, at)
+				return err
+			})
+			if err != nil { // the sum is too low then, and no finding says why
+				n = 0
+			}
+			sums <- n
+		}()
+	}
+	// A channel in place of a lock: each disk sends its bytes once.
+	for range open {
+		v.s.Together += float64(<-sums)
+	}
+	v.s.Together /= time.Since(began).Seconds()
+}

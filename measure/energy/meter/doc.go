@@ -1,0 +1,38 @@
+// Package meter reads the power of machines: counters of processors, sensors of boards, management controllers, smart plugs
+// and bench meters.
+//
+// # Meters
+//
+// A [Meter] gives the power in W, or a counter of energy in J. [About] says which, what is covered, how fine and how
+// often, and whether the value is an estimate. [Open] makes a meter of what a user writes:
+//
+//	rapl                       counters of the processors and their memory (Intel, AMD)
+//	rapl:psys                  the counter of the whole platform, where the firmware has one
+//	hwmon, hwmon:CHIP/SENSOR   sensors of the kernel
+//	ipmi, ipmi:HOST            the management controller, by DCMI
+//	redfish:https://HOST       the management controller, by Redfish
+//	shelly:HOST, tasmota:HOST  smart plugs
+//	json:URL#PATH              any device that answers with JSON
+//	scpi:HOST:PORT             a meter of a laboratory
+//	csv:FILE                   what another program records
+//	model:idle=W,peak=W        an estimate from the use of the processors
+//
+// # Counters and powers
+//
+// A counter is exact over any time, however rarely one reads it. A power says nothing of the time between two readings,
+// so it is read often. Counters of hardware wrap; meters here count on, and begin at 0.
+//
+// # What is counted twice
+//
+// Domains of RAPL contain each other, so [Domains] takes each joule once. Sensors of a board do, too, and nothing tells
+// which do; so hwmon takes one sensor, or those of the inputs of all power supplies.
+//
+// # Secrets
+//
+// Passwords come from a file that only its owner can read. They are sent, and appear in no error, no name and no log.
+//
+// # Goroutines and time
+//
+// A meter belongs to one goroutine. Read blocks until the device answers or ctx ends; the caller sets the deadline.
+// Parsers are pure functions of what a device answered.
+package meter

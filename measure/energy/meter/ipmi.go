@@ -1,0 +1,91 @@
+package meter
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"hemera/errs"
+)
+
+// ipmi asks a management controller by ipmitool: DCMI's "Get Power Reading".
+type ipmi struct {
+	login Login // of a controller on the network
+	host  string
+	run   Runner
+	now   func() time.Time
+}
+
+// openIPMI takes the name of a controller, or nothing for the one of this machine.
+func openIPMI(rest string, o Options) (Meter, error) {
+	// The controller of this machine takes root without a password.
+	if rest != "" && o.Login.User == "" {
+		return nil, errs.New(errs.Unauthenticated, "meter.OpenIPMI", rest, "a controller on the network wants a user").WithRemedy("name a file with USER:PASSWORD by --meter-login")
+	}
+	// It would be an option of ipmitool.
+	if strings.HasPrefix(rest, "-") {
+		return nil, errs.New(errs.Invalid, "meter.OpenIPMI", rest, "it is no host")
+	}
+	return &ipmi{login: o.Login, host: rest, run: o.Run, now: o.Now}, nil
+}
+
+// About implements Meter.
+func (m *ipmi) About() About {
+	a := About{Name: "ipmi", Covers: "the whole of this machine, as its controller measures it", Resolution: "1 W; controllers renew it every 1 to 15 s", Every: time.Second}
+	if m.host != "" {
+		a.Name, a.Covers = "ipmi:"+m.host, "the whole machine of the controller "+m.host
+	}
+	return a
+}
+
+// Read implements Meter.
+func (m *ipmi) Read(ctx context.Context) (Point, error) {
+	args := []string{"dcmi", "power", "reading"}
+	var environment []string
+	// -E takes the password from the environment: arguments are visible to every user of the machine.
+	if m.host != "" {
+		args = append([]string{"-I", "lanplus", "-H", m.host, "-U", m.login.User, "-E"}, args...)
+		environment = []string{"IPMI_PASSWORD=" + m.login.password}
+	}
+	// A reading by network takes some 100 ms.
+	began := m.now()
+	text, err := m.run(ctx, environment, "ipmitool", args...)
+	if err != nil {
+		return Point{}, err
+	}
+	watts, err := ParseDCMI(text)
+	return Point{At: middle(began, m.now()), Value: watts}, err
+}
+
+// middle is the time of a value that a slow device gave: it was read somewhere between question and answer.
+func middle(asked, answered time.Time) time.Time { return asked.Add(answered.Sub(asked) / 2) }
+
+// ParseDCMI finds the watts in what `ipmitool dcmi power reading` prints. Unavailable if the controller does not measure now.
+func ParseDCMI(text string) (float64, error) {
+	const op = "meter.ParseDCMI"
+	watts, found := 0.0, false
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		switch strings.TrimSpace(key) {
+		case "Instantaneous power reading":
+			// The number and its unit: 214 Watts.
+			number, unit, _ := strings.Cut(value, " ")
+			w, err := strconv.ParseFloat(number, 64)
+			if err != nil || w < 0 || !strings.HasPrefix(unit, "Watt") {
+				return 0, errs.New(errs.Invalid, op, value, "it is no power")
+			}
+			watts, found = w, true
+		case "Power reading state is":
+			if value != "activated" {
+				return 0, errs.New(errs.Unavailable, op, "", "the controller does not measure power now").WithRemedy("switch it on: ipmitool dcmi power activate")
+			}
+		}
+	}
+	// Many controllers without a licence answer with an error instead.
+	if !found {
+		return 0, errs.New(errs.Unsupported, op, "", "the controller gives no power").WithRemedy("try --meter redfish:https://CONTROLLER")
+	}
+	return watts, nil
+}

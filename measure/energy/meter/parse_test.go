@@ -1,0 +1,189 @@
+package meter
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"hemera/errs"
+)
+
+// recorded returns a file of testdata.
+func recorded(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// page returns a JSON file of testdata.
+func page(t *testing.T, name string) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(recorded(t, name)), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestPagesGiveTheirPower(t *testing.T) {
+	shelly1 := func(channel string) func(any) (float64, error) {
+		return func(v any) (float64, error) { return parseShelly1(v, channel) }
+	}
+	shelly2 := func(channel string) func(any) (float64, error) {
+		return func(v any) (float64, error) { return parseShelly2(v, channel) }
+	}
+	redfish := func(v any) (float64, error) {
+		w, ok := ParseRedfish(v)
+		if !ok {
+			return 0, errs.Unsupported
+		}
+		return w, nil
+	}
+	for _, c := range []struct {
+		file  string
+		parse func(any) (float64, error)
+		want  float64
+		err   error
+	}{
+		{"shelly1.json", shelly1("0"), 56.36, nil},
+		{"shelly1.json", shelly1("1"), 0, errs.Unsupported},
+		{"shelly1-em.json", shelly1("2"), 3.5, nil},
+		{"shelly1-em.json", shelly1("1"), 0, errs.Unavailable},
+		{"shelly2.json", shelly2("0"), 58.9, nil},
+		{"shelly2.json", shelly2("1"), 33.5, nil},
+		{"shelly2.json", shelly2("2"), 0, errs.Unsupported},
+		{"tasmota.json", parseTasmota, 57, nil},
+		{"tasmota-phases.json", parseTasmota, 60.5, nil},
+		{"shelly1.json", parseTasmota, 0, errs.Unsupported},
+		{"redfish-power.json", redfish, 396, nil},
+		{"redfish-ilo.json", redfish, 158, nil},
+		{"redfish-average.json", redfish, 301, nil},
+		{"redfish-environment.json", redfish, 374.5, nil},
+		{"tasmota.json", redfish, 0, errs.Unsupported},
+	} {
+		got, err := c.parse(page(t, c.file))
+		if got != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%s: %g W, %v; want %g W, %v", c.file, got, err, c.want, c.err)
+		}
+	}
+}
+
+func TestDCMI(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want float64
+		err  error
+	}{
+		{recorded(t, "dcmi.txt"), 214, nil},
+		{recorded(t, "dcmi-off.txt"), 0, errs.Unavailable},
+		{"", 0, errs.Unsupported},
+		{"    Instantaneous power reading:    many Watts\n", 0, errs.Invalid},
+		{"    Instantaneous power reading:    -1 Watts\n", 0, errs.Invalid},
+		{"    Instantaneous power reading:    12 Volts\n", 0, errs.Invalid},
+	} {
+		if got, err := ParseDCMI(c.text); got != c.want && c.err == nil || !errors.Is(err, c.err) {
+			t.Errorf("%q: %g W, %v; want %g W, %v", c.text, got, err, c.want, c.err)
+		}
+	}
+}
+
+func TestSCPIAnswers(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		want float64
+		ok   bool
+	}{
+		{"+5.636000E+01\r\n", 56.36, true}, {"56.36 W\n", 56.36, true}, {"56.36W\n", 56.36, true}, {"40.9,41.0,1\n", 40.9, true}, {"0\n", 0, true},
+		{"+9.91E+37\n", 0, false}, {"+9.9E+37\n", 0, false}, {"\n", 0, false}, {"ERR\n", 0, false}, {"NAN\n", 0, false},
+	} {
+		if got, err := ParseSCPI(c.line); got != c.want || (err == nil) != c.ok {
+			t.Errorf("%q: %g, %v", c.line, got, err)
+		}
+	}
+}
+
+func TestARecordingIsRead(t *testing.T) {
+	got, err := ParseRecording(strings.NewReader(recorded(t, "meter.csv")), "meter.csv")
+	if err != nil || got.Counter || !got.Cut || len(got.Points) != 4 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	start := time.Date(2026, 11, 23, 20, 0, 0, 0, time.UTC)
+	for i, want := range []Point{{start, 56.36}, {start.Add(1500 * time.Millisecond), 56.4}, {start.Add(2250 * time.Millisecond), 58.9}, {start.Add(3 * time.Second), 57}} {
+		if p := got.Points[i]; !p.At.Equal(want.At) || p.Value != want.Value {
+			t.Errorf("point %d is %v, not %v", i, p, want)
+		}
+	}
+	for _, text := range []string{"a,b\n1,2\n", "1\n", "1,x\n", "-1,2\n", "1,NaN\n", "yesterday,2\n", "1e30,2\n"} {
+		if _, err := ParseRecording(strings.NewReader(text), "x"); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	var text strings.Builder
+	want := []Point{{time.Unix(1795464000, 123456789), 0}, {time.Unix(1795464001, 1), math.Pi}, {time.Unix(1795464002, 0), 1e-300}}
+	if err := WriteHead(&text, About{Name: "rapl", Covers: "a, b", Counter: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range want {
+		if err := WritePoint(&text, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := ParseRecording(strings.NewReader(text.String()), "x")
+	if err != nil || !got.Counter || got.Cut || len(got.Points) != len(want) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i, p := range got.Points {
+		if !p.At.Equal(want[i].At) || p.Value != want[i].Value {
+			t.Errorf("point %d is %v, not %v", i, p, want[i])
+		}
+	}
+}
+
+func FuzzParseRecording(f *testing.F) {
+	f.Add("time,watts\n1,2\n")
+	f.Add("2026-11-23T20:00:00Z,56.36\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := ParseRecording(strings.NewReader(text), "x")
+		for _, p := range got.Points {
+			if err == nil && (math.IsNaN(p.Value) || math.IsInf(p.Value, 0)) {
+				t.Errorf("%q has %v", text, p)
+			}
+		}
+	})
+}
+
+func TestCountersWrap(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		span uint64
+		read []uint64
+		want float64
+	}{
+		{"nothing happens", 100, []uint64{7, 7}, 0},
+		{"it grows", 100, []uint64{7, 9, 20}, 13},
+		{"it wraps", 100, []uint64{98, 3}, 5},
+		{"it wraps twice", 100, []uint64{98, 3, 99, 0}, 102},
+		{"it has no span and was reset", 0, []uint64{98, 3}, 3},
+		{"the first value is none of ours", 100, []uint64{98}, 0},
+		{"a value beyond the range", 50, []uint64{98, 3}, 3},
+	} {
+		var k counter
+		got := 0.0
+		for _, v := range c.read {
+			got = k.add(v, c.span)
+		}
+		if got != c.want {
+			t.Errorf("%s: %g, not %g", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package meter
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/procfs/sysfs"
+
+	"hemera/errs"
+)
+
+// Domain is a zone of RAPL as the kernel's power capping framework names it.
+type Domain struct {
+	Path string // intel-rapl:0:1, the second zone within the first
+	Name string // package, core, uncore, dram or psys
+}
+
+// Domains returns the domains that together count each joule once.
+//
+// Packages contain core and uncore. DRAM is beside its package, though its directory is inside. psys is the whole platform with
+// the packages. The same package may be there twice, by its registers and by memory-mapped I/O (intel-rapl-mmio): the first counts.
+func Domains(all []Domain, psys bool) []Domain {
+	var chosen []Domain
+	for _, d := range all {
+		switch mmio := strings.HasPrefix(d.Path, "intel-rapl-mmio"); {
+		case psys:
+			// Nothing beside it.
+			if d.Name == "psys" {
+				chosen = append(chosen, d)
+			}
+		case d.Name != "package" && d.Name != "dram":
+		case mmio && slices.ContainsFunc(all, func(o Domain) bool { return o.Name == d.Name && !strings.HasPrefix(o.Path, "intel-rapl-mmio") }):
+		default:
+			chosen = append(chosen, d)
+		}
+	}
+	return chosen
+}
+
+// zone is a domain and its counter.
+type zone struct {
+	sysfs.RaplZone
+	counter
+}
+
+// rapl is the sum of the counters of a machine's processors.
+type rapl struct {
+	about About
+	zones []*zone
+	now   func() time.Time
+}
+
+// openRAPL finds the counters below /sys/class/powercap. rest is psys, or empty.
+func openRAPL(rest string, o Options) (Meter, error) {
+	const op = "meter.OpenRAPL"
+	if rest != "" && rest != "psys" {
+		return nil, errs.New(errs.Invalid, op, rest, "it is no domain that can be chosen").WithRemedy("write rapl, or rapl:psys")
+	}
+	// procfs reads the tree, with its zones that other kinds of machines do not have.
+	var found []sysfs.RaplZone
+	fs, err := sysfs.NewFS(filepath.Join(o.Root, "sys"))
+	if err == nil {
+		found, err = sysfs.GetRaplZones(fs)
+	}
+	if err != nil || len(found) == 0 {
+		return nil, errs.New(errs.NotFound, op, "/sys/class/powercap", "the kernel shows no counters of energy").
+			WithRemedy("virtual machines have none; on hardware, modprobe intel_rapl_msr (Intel and AMD)")
+	}
+	// The choice is made of names alone, by a pure function.
+	all := make([]Domain, len(found))
+	for i, z := range found {
+		all[i] = Domain{Path: filepath.Base(z.Path), Name: z.Name}
+	}
+	r := &rapl{now: o.Now}
+	var names []string
+	for _, d := range Domains(all, rest == "psys") {
+		i := slices.Index(all, d)
+		r.zones = append(r.zones, &zone{RaplZone: found[i]})
+		names = append(names, fmt.Sprintf("%s-%d", d.Name, found[i].Index))
+	}
+	// Only some notebooks and servers have psys.
+	if len(r.zones) == 0 {
+		return nil, errs.New(errs.NotFound, op, rest, "there is no such domain").WithRemedy("use --meter rapl: packages and memory")
+	}
+	r.about = About{Name: "rapl", Counter: true, Every: time.Millisecond, Resolution: "1 µJ, about every 1 ms",
+		Covers: strings.Join(names, ", ") + " of this machine; without disks, network, fans and losses of the power supply"}
+	// psys replaces the sum: it contains the packages.
+	if rest == "psys" {
+		r.about.Name, r.about.Covers = "rapl:psys", "the platform of this machine, as its firmware wires it"
+	}
+	return r, nil
+}
+
+// About implements Meter.
+func (r *rapl) About() About { return r.about }
+
+// Read implements Meter.
+func (r *rapl) Read(context.Context) (Point, error) {
+	joules := 0.0
+	for _, z := range r.zones {
+		// Zones are read one after another, within microseconds: less than the millisecond in which they are renewed.
+		now, err := z.GetEnergyMicrojoules()
+		if errs.KindOf(err) == errs.Denied {
+			return Point{}, errs.New(errs.Denied, "meter.ReadRAPL", z.Path, "only root may read the counters of energy").
+				WithRemedy("run it as root, or chmod o+r " + filepath.Join(z.Path, "energy_uj"))
+		}
+		if err != nil {
+			return Point{}, errs.Wrap(err, "meter.ReadRAPL", z.Path)
+		}
+		// The range is the largest value, after which comes 0.
+		joules += z.add(now, z.MaxMicrojoules+1) / 1e6
+	}
+	return Point{At: r.now(), Value: joules}, nil
+}

@@ -1,0 +1,176 @@
+package energy
+
+import (
+	"context"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"hemera/errs"
+	"hemera/measure/energy/meter"
+)
+
+// Sampler reads meters from its start to its stop, each in a goroutine of its own: a slow one keeps no other from being read.
+type Sampler struct {
+	tracks []*track
+	end    context.CancelFunc
+	group  sync.WaitGroup
+}
+
+// track is one meter and what it said. It belongs to the goroutine that reads the meter, and after Stop to the caller of Stop.
+type track struct {
+	meter  meter.Meter
+	points []meter.Point
+	failed int   // readings that gave nothing
+	cause  error // the last of them
+	log    io.WriteCloser
+}
+
+// SamplerOptions say how meters are read.
+type SamplerOptions struct {
+	// Every is the time between two readings; 0 is each meter's own, at least everyMin.
+	Every time.Duration
+	// Log makes the file for the readings of a meter.
+	Log func(name string) (io.WriteCloser, error)
+}
+
+// everyMin is 20 Hz, the rate of the published figures: reading more often loads the machine that is measured.
+const everyMin = 50 * time.Millisecond
+
+// readTime bounds one reading.
+const readTime = 20 * time.Second
+
+// samplesMax bounds what is kept of a meter: a day at 20 Hz.
+const samplesMax = 24 * 3600 * 20
+
+// Start reads each meter once, and then regularly until Stop. It fails if a meter gives nothing: better now than after an hour.
+func Start(ctx context.Context, meters []meter.Meter, o SamplerOptions) (*Sampler, error) {
+	s := &Sampler{}
+	var err error
+	for _, m := range meters {
+		t := &track{meter: m}
+		s.tracks = append(s.tracks, t)
+		if err = t.begin(ctx, o.Log); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	// What is read does not end with the run's context: an interrupted run keeps its figures.
+	ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	for _, t := range s.tracks {
+		if _, ok := t.meter.(meter.Recorded); ok {
+			continue
+		}
+		// A meter is not asked more often than it has new values.
+		every := o.Every
+		if every == 0 {
+			every = max(everyMin, t.meter.About().Every)
+		}
+		s.group.Go(func() { t.run(ctx, every) })
+	}
+	return s, nil
+}
+
+// begin opens the log and takes the first reading.
+func (t *track) begin(ctx context.Context, log func(string) (io.WriteCloser, error)) error {
+	about := t.meter.About()
+	w, err := log(logName(about.Name))
+	if err != nil {
+		return err
+	}
+	t.log = w
+	if err := meter.WriteHead(w, about); err != nil {
+		return errs.Wrap(err, "energy.Start", about.Name)
+	}
+	// Its values come at the stop, all at once.
+	if _, ok := t.meter.(meter.Recorded); ok {
+		return nil
+	}
+	return t.read(ctx)
+}
+
+// read takes one reading and logs it.
+func (t *track) read(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	p, err := t.meter.Read(ctx)
+	if err != nil {
+		return err
+	}
+	t.points = append(t.points, p)
+	return errs.Wrap(meter.WritePoint(t.log, p), "energy.Read", t.meter.About().Name)
+}
+
+// run reads until ctx ends, and once more: the last reading is after the end of the work. A reading that fails leaves a gap.
+func (t *track) run(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for ended := false; !ended && len(t.points) < samplesMax; {
+		select {
+		case <-ctx.Done():
+			ended = true
+		case <-tick.C:
+		}
+		if err := t.read(context.WithoutCancel(ctx)); err != nil {
+			t.failed, t.cause = t.failed+1, err
+		}
+	}
+}
+
+// Stop takes a last reading of each meter, waits for it, and returns what all said.
+// failures says, by the name of a meter, how many readings failed and why the last one did.
+func (s *Sampler) Stop() (courses []Course, failures map[string]Failure, err error) {
+	// The readers take their last reading, and leave.
+	s.end()
+	s.group.Wait()
+	failures = map[string]Failure{}
+	for _, t := range s.tracks {
+		about := t.meter.About()
+		if r, ok := t.meter.(meter.Recorded); ok {
+			t.points, err = r.Points()
+			for _, p := range t.points {
+				if err == nil {
+					err = meter.WritePoint(t.log, p)
+				}
+			}
+			if err != nil {
+				break
+			}
+		}
+		if t.failed > 0 {
+			failures[about.Name] = Failure{Count: t.failed, Cause: t.cause}
+		}
+		courses = append(courses, NewCourse(about, t.points))
+	}
+	s.close()
+	return courses, failures, err
+}
+
+// Failure is what a meter did not answer.
+type Failure struct {
+	Count int   // readings
+	Cause error // of the last one
+}
+
+// close releases the meters and the logs.
+func (s *Sampler) close() {
+	for _, t := range s.tracks {
+		meter.Close(t.meter)
+		if t.log != nil {
+			_ = t.log.Close()
+		}
+	}
+}
+
+// logName is the name of a meter's log: a word for file systems.
+func logName(name string) string {
+	// Names have addresses in them.
+	safe := []byte(name)
+	for i, b := range safe {
+		if !slices.Contains([]byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"), b) {
+			safe[i] = '-'
+		}
+	}
+	return string(safe) + ".csv"
+}

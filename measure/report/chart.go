@@ -1,0 +1,319 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hemera/measure/result"
+	"hemera/measure/stats"
+)
+
+// chart is a figure with its values: what is drawn, and what the files for programs have.
+type chart struct {
+	ID      string      `json:"id"` // of the figure
+	Level   string      `json:"level"`
+	Title   string      `json:"title"` // never empty
+	Caption string      `json:"caption,omitempty"`
+	Kind    result.Kind `json:"kind"`
+	Name    string      `json:"name"` // of the only quantity, or empty
+	Unit    string      `json:"unit"` // of all values
+	XTitle  string      `json:"x_title"`
+	Words   []string    `json:"x_words,omitempty"` // what X counts, if it is no number
+	LogX    bool        `json:"log_x,omitempty"`
+	Series  []series    `json:"series"` // in the order of runs, then of names
+	binary  bool        // X counts bytes
+}
+
+// series is a line, the bars of a colour, or one part of all stacks.
+type series struct {
+	Name   string  `json:"name"`   // of its conditions; may be empty
+	Run    string  `json:"run"`    // the title
+	Points []point `json:"points"` // in the order of X
+	colour int     // in the palette
+	style  int     // of the dashes and marks
+}
+
+// point is one value.
+type point struct {
+	X     float64 `json:"x"`       // a number, or an index of Words
+	Label string  `json:"x_label"` // as the result has it; empty if the value has no place on the axis
+	Y     float64 `json:"y"`       // the mean
+	SD    float64 `json:"sd,omitempty"`
+	N     int     `json:"samples"`
+	Peak  float64 `json:"peak,omitempty"`
+}
+
+// newChart finds the values of a figure in some runs. ok is false if there are none.
+func newChart(f result.Figure, level string, runs []*result.Run) (c chart, ok bool) {
+	c = chart{ID: f.ID, Level: level, Title: cmp.Or(f.Title, f.ID), Caption: f.Caption, Kind: f.Kind, XTitle: cmp.Or(f.XTitle, f.X), LogX: f.LogX}
+	if len(f.Names) == 1 {
+		c.Name = f.Names[0]
+	}
+	p := picker{f: f, c: &c, peak: f.Peak, several: len(runs) > 1}
+	for i, r := range runs {
+		for _, l := range r.Levels {
+			if l.Name == level {
+				p.add(i, title(r), l.Measures)
+			}
+		}
+	}
+	p.place()
+	return c, len(c.Series) > 0
+}
+
+// title is what a run is called in legends.
+// It is never empty, so that an entry of a legend is seen.
+func title(r *result.Run) string { return cmp.Or(r.Title, r.ID, "run") }
+
+// picker collects the series of a chart.
+type picker struct {
+	f       result.Figure
+	c       *chart         // what it fills
+	peak    bool           // of measures is drawn
+	several bool           // runs: then colours are theirs
+	styles  map[string]int // of the names of series, over all runs
+}
+
+// add adds the series of one run.
+func (p *picker) add(run int, title string, measures []result.Measure) {
+	var mine []result.Measure
+	for _, m := range measures {
+		// One axis has one unit: that of the first.
+		p.c.Unit = cmp.Or(p.c.Unit, unitOf(p, m))
+		if p.shows(m) && m.Unit == p.c.Unit {
+			mine = append(mine, m)
+		}
+	}
+	// Names are in the order of the figure, so that p50 is before p99.
+	slices.SortStableFunc(mine, func(a, b result.Measure) int {
+		return slices.Index(p.f.Names, a.Name) - slices.Index(p.f.Names, b.Name)
+	})
+	keys := groupKeys(p.f, mine)
+	index := map[string]int{}
+	for _, m := range mine {
+		name := p.seriesName(m, keys)
+		at, have := index[name]
+		if !have {
+			at = len(p.c.Series)
+			index[name] = at
+			p.c.Series = append(p.c.Series, p.newSeries(run, name, title))
+		}
+		s := &p.c.Series[at]
+		s.Points = append(s.Points, p.points(m)...)
+	}
+}
+
+// unitOf is the unit of a measure that the figure shows, and empty for others.
+// A count without a unit is drawn on an axis without one.
+func unitOf(p *picker, m result.Measure) string {
+	if !p.shows(m) {
+		return ""
+	}
+	return m.Unit
+}
+
+// shows reports whether the figure shows the measure, and it has values.
+// A course needs a series, every other kind samples.
+func (p *picker) shows(m result.Measure) bool {
+	if !slices.Contains(p.f.Names, m.Name) || p.f.Kind == result.Course && len(m.Series) == 0 || p.f.Kind != result.Course && len(m.Samples) == 0 {
+		return false
+	}
+	for k, v := range p.f.Where {
+		if m.Labels[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// groupKeys are the labels that make series: those of the figure, and all others that differ between its measures. A level that
+// forgot one gets two lines and not one that jumps.
+func groupKeys(f result.Figure, measures []result.Measure) []string {
+	keys := slices.Clone(f.Group)
+	values := map[string]map[string]bool{}
+	for _, m := range measures {
+		for k := range m.Labels {
+			if values[k] == nil {
+				values[k] = map[string]bool{}
+			}
+		}
+	}
+	// A measure without the label counts as one with another value.
+	for k := range values {
+		for _, m := range measures {
+			values[k][m.Labels[k]] = true
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		if k != f.X && len(values[k]) > 1 && !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// seriesName is the name of the series of a measure: its quantity if the figure has several, and its group.
+func (p *picker) seriesName(m result.Measure, keys []string) string {
+	var parts []string
+	if len(p.f.Names) > 1 {
+		parts = append(parts, m.Name)
+	}
+	for _, k := range keys {
+		v := m.Labels[k]
+		switch {
+		case v == "": // not a condition of this measure
+		case len(keys) == 1: // the value alone says it
+			parts = append(parts, v)
+		default:
+			parts = append(parts, k+" "+v)
+		}
+	}
+	name := strings.Join(parts, ", ")
+	if m.Estimate {
+		name = strings.TrimSpace(name + " (estimate)")
+	}
+	return name
+}
+
+// newSeries begins a series. Equal names have equal styles in all runs.
+func (p *picker) newSeries(run int, name, title string) series {
+	if p.styles == nil {
+		p.styles = map[string]int{}
+	}
+	if _, ok := p.styles[name]; !ok {
+		p.styles[name] = len(p.styles)
+	}
+	s := series{Name: name, Run: title, colour: p.styles[name], style: p.styles[name]}
+	// Parts of a stack keep their colours: which run it is says the axis.
+	if p.several && p.f.Kind != result.Stacked {
+		s.colour = run
+	}
+	return s
+}
+
+// points are the values of a measure: its course, or one of all samples.
+func (p *picker) points(m result.Measure) (all []point) {
+	if p.f.Kind == result.Course {
+		for _, at := range m.Series {
+			all = append(all, point{X: at.At, Label: strconv.FormatFloat(at.At, 'g', 4, 64), Y: at.Value, N: 1})
+		}
+		return all
+	}
+	// The mean, as in the published figures; the tables have medians, too.
+	s := stats.Of(m)
+	one := point{Label: m.Labels[p.f.X], Y: s.Mean, SD: s.SD, N: s.N}
+	// Without a label for the axis, quantities are beside each other.
+	if p.f.X == "" {
+		one.Label = m.Name
+	}
+	if p.peak {
+		one.Peak = m.Peak
+	}
+	// Sums of the largest numbers are infinite; they cannot be drawn.
+	if math.IsInf(one.Y, 0) || math.IsInf(one.SD, 0) {
+		return nil
+	}
+	return []point{one}
+}
+
+// place gives all points their X, and sorts them by it: the number of their label, or its index among the words.
+func (p *picker) place() {
+	c := p.c
+	if c.Kind == result.Course {
+		c.XTitle = cmp.Or(c.XTitle, "seconds since the level began")
+		for _, s := range c.Series {
+			slices.SortStableFunc(s.Points, func(a, b point) int { return cmp.Compare(a.X, b.X) })
+		}
+		return
+	}
+	if c.Kind == result.Stacked && p.several {
+		labelRuns(c)
+	}
+	words := labels(c)
+	numbers := c.Kind == result.Lines
+	for _, w := range words {
+		_, bytes, ok := number(w)
+		numbers = numbers && ok
+		c.binary = c.binary || bytes
+	}
+	// Bars and words stand in the order in which they came; numbers of bars in theirs.
+	if !numbers {
+		c.Words, c.LogX, c.binary = sortedWords(words), false, false
+	}
+	for _, s := range c.Series {
+		for i := range s.Points {
+			q := &s.Points[i]
+			if numbers {
+				q.X, _, _ = number(q.Label)
+				continue
+			}
+			q.X = float64(slices.Index(c.Words, q.Label))
+		}
+		slices.SortStableFunc(s.Points, func(a, b point) int { return cmp.Compare(a.X, b.X) })
+	}
+}
+
+// labelRuns puts the title of the run into the labels of stacks, so that those of several runs stand beside each other.
+func labelRuns(c *chart) {
+	for _, s := range c.Series {
+		for i := range s.Points {
+			s.Points[i].Label = strings.TrimSpace(s.Points[i].Label + " " + s.Run)
+		}
+	}
+}
+
+// labels are the different labels of all points, in the order in which they came.
+// The empty one is none: its points have no place.
+func labels(c *chart) (all []string) {
+	// The first run says the order; later ones add theirs.
+	seen := map[string]bool{}
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			if p.Label != "" && !seen[p.Label] {
+				seen[p.Label] = true
+				all = append(all, p.Label)
+			}
+		}
+	}
+	return all
+}
+
+// sortedWords sorts words that are all numbers by their value, and leaves others as they are.
+// The order of others is that of the level, which knows what belongs together.
+func sortedWords(words []string) []string {
+	for _, w := range words {
+		if _, _, ok := number(w); !ok {
+			return words
+		}
+	}
+	slices.SortStableFunc(words, func(a, b string) int {
+		x, _, _ := number(a)
+		y, _, _ := number(b)
+		return cmp.Compare(x, y)
+	})
+	return words
+}
+
+// number reads a label of an axis: 4, 0.5, or a number of bytes such as 128KiB and 16MB.
+// bytes says that it had such a unit.
+func number(label string) (v float64, bytes, ok bool) {
+	factor := 1.0
+	for _, u := range []struct {
+		suffix string
+		factor float64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}} {
+		if rest, found := strings.CutSuffix(label, u.suffix); found {
+			label, factor, bytes = strings.TrimSpace(rest), u.factor, true
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(label, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, false, false
+	}
+	return v * factor, bytes, true
+}

@@ -1,0 +1,24 @@
+// Package report makes of results what people look at: one HTML page, and every plot as SVG, PNG, CSV and JSON.
+//
+// The page needs nothing but itself: no network, no second file. It has a light and a dark theme, and prints.
+//
+// # From a result to a picture
+//
+//	result.Figure + runs → chart     which values are drawn: newChart
+//	chart + width        → layout    where: scales, ticks, legend: lay
+//	layout               → canvas    lines, bars and words: draw
+//
+// All of these are pure. A canvas is SVG or an image, so both files show the same. The page has each plot twice, for wide
+// and for narrow windows: words keep their size.
+//
+// # Rules of the pictures
+//
+// Values begin at 0. Whiskers are one standard deviation. The theoretical peak is a dotted line. With one run a colour is a
+// condition; with several it is a run, and dashes are conditions. A measure without the label of the axis is a line from side to
+// side: published maxima often do not say at how many clients they were reached. Estimates say that they are.
+//
+// # Text
+//
+// Titles, labels and notes come from files that anybody may have written. html/template escapes those of the page, and the
+// SVG canvas its own.
+package report

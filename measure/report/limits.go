@@ -1,0 +1,83 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"hemera/measure/result"
+	"hemera/measure/stats"
+)
+
+// limit is how near a run came to what its hardware allows, by one load: its best conditions count.
+type limit struct {
+	Run     string // its title
+	Colour  string // the class of its colour
+	Level   string
+	What    string // the quantity, and the conditions that are no ramp
+	At      string // the conditions of the best value that other values of the load do not have
+	Value   string // the mean, with its unit
+	Peak    string
+	From    string // how the peak follows
+	Percent string
+	Width   float64 // of the bar, in percent
+	share   float64 // of the peak; not bounded, for a measured peak can be exceeded
+}
+
+// limits are the highest shares of the peak, of each run, level and load. The lowest come first: there the hardware has most left.
+func limits(runs []*result.Run) (all []limit) {
+	// A run beside published ones is sorted among them: that is what one wants to see.
+	for i, r := range runs {
+		for _, l := range r.Levels {
+			best := map[string]limit{}
+			ramps := ramps(l)
+			for _, m := range l.Measures {
+				if m.Peak <= 0 || len(m.Samples) == 0 {
+					continue
+				}
+				// The mean and not the best sample: one lucky iteration is no rate.
+				mean := stats.Of(m).Mean
+				fixed, ramp := split(m.Labels, ramps)
+				what := strings.TrimSpace(m.Name + " " + stats.Conditions(fixed))
+				one := limit{Run: title(r), Colour: paint(i).name(), Level: l.Name, What: what, At: stats.Conditions(ramp), Value: stats.Quantity(mean, 0, m.Unit),
+					Peak: stats.Quantity(m.Peak, 0, m.Unit), From: m.PeakFrom, Percent: percent(mean / m.Peak), Width: 100 * min(1, mean/m.Peak), share: mean / m.Peak}
+				if have, ok := best[what]; !ok || one.share > have.share {
+					best[what] = one
+				}
+			}
+			for _, what := range slices.Sorted(maps.Keys(best)) {
+				all = append(all, best[what])
+			}
+		}
+	}
+	// Equal shares stay in the order of the runs.
+	slices.SortStableFunc(all, func(a, b limit) int { return cmp.Compare(a.share, b.share) })
+	return all
+}
+
+// ramps are the labels that the level's lines are drawn over: the number of clients, for example.
+// The best value of a ramp stands for it.
+func ramps(l result.Level) map[string]bool {
+	keys := map[string]bool{}
+	for _, f := range l.Figures {
+		if f.Kind == result.Lines && f.X != "" {
+			keys[f.X] = true
+		}
+	}
+	return keys
+}
+
+// split separates the labels of a ramp from others.
+// Both results are new maps.
+func split(labels result.Labels, ramps map[string]bool) (fixed, ramp result.Labels) {
+	fixed, ramp = result.Labels{}, result.Labels{}
+	for k, v := range labels {
+		if ramps[k] {
+			ramp[k] = v
+		} else {
+			fixed[k] = v
+		}
+	}
+	return fixed, ramp
+}

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"math"
+	"slices"
+)
+
+// drawLines draws values over a number or over words: the peak, the lines, then whiskers and marks, so that no line hides a value.
+func (l *layout) drawLines(k canvas) {
+	l.drawPeaks(k)
+	for i := range l.c.Series {
+		s := &l.c.Series[i]
+		// Values without a place are drawn by drawAcross.
+		var line []xy
+		for _, p := range s.Points {
+			if p.Label != "" {
+				line = append(line, l.place(p))
+			}
+		}
+		if len(line) > 1 {
+			k.line(line, l.seriesPen(s))
+		}
+	}
+	for i := range l.c.Series {
+		s := &l.c.Series[i]
+		for _, p := range s.Points {
+			if p.Label == "" {
+				continue
+			}
+			// A finger is less exact than a pointer.
+			at := l.place(p)
+			const reach = 11
+			k.begin(l.tip(s, p), box{at.x - reach, at.y - reach, at.x + reach, at.y + reach})
+			l.whisker(k, at.x, p, paint(s.colour))
+			k.mark(at, s.style, paint(s.colour))
+			k.end()
+		}
+	}
+}
+
+// place is where a point is.
+// Points without a label have a meaningless x there.
+func (l *layout) place(p point) xy { return xy{l.x.at(p.X), l.y.at(p.Y)} }
+
+// whisker draws the standard deviation around a value, down to the end of the plot at most.
+// Nothing is drawn where the deviation is not known.
+func (l *layout) whisker(k canvas, x float64, p point, c paint) {
+	if p.SD <= 0 {
+		return
+	}
+	const half = 4
+	low, high := math.Min(l.y.at(p.Y-p.SD), l.plot.bottom), l.y.at(p.Y+p.SD)
+	line := pen{paint: c, width: 1.3}
+	k.line([]xy{{x, low}, {x, high}}, line)
+	k.line([]xy{{x - half, high}, {x + half, high}}, line)
+	k.line([]xy{{x - half, low}, {x + half, low}}, line)
+}
+
+// drawPeaks draws the theoretical peaks of lines: from side to side where it is the same everywhere.
+// A peak of its own, as that of a layout with copies, has a line of its own.
+func (l *layout) drawPeaks(k canvas) {
+	var drawn []float64
+	for _, s := range l.c.Series {
+		var line []xy
+		var heights []float64 // the different peaks of this series
+		for _, p := range s.Points {
+			if p.Peak > 0 && p.Label != "" {
+				line = append(line, xy{l.x.at(p.X), l.y.at(p.Peak)})
+				heights = append(heights, p.Peak)
+			}
+		}
+		slices.Sort(heights)
+		heights = slices.Compact(heights)
+		switch {
+		case len(heights) == 0:
+		case len(heights) > 1:
+			k.line(line, peakPen())
+		case !slices.Contains(drawn, heights[0]): // layouts may share a peak
+			drawn = append(drawn, heights[0])
+			k.line([]xy{{l.plot.left, line[0].y}, {l.plot.right, line[0].y}}, peakPen())
+		}
+	}
+}
+
+// drawAcross draws values that have no place on the axis from side to side: a published maximum, for example.
+// It is drawn last, because it has no neighbours that say where it is.
+func (l *layout) drawAcross(k canvas) {
+	for i := range l.c.Series {
+		s := &l.c.Series[i]
+		for _, p := range s.Points {
+			if p.Label != "" {
+				continue
+			}
+			// Narrow, so that values near the line can still be reached.
+			y := l.y.at(p.Y)
+			const reach = 5
+			k.begin(l.tip(s, p), box{l.plot.left, y - reach, l.plot.right, y + reach})
+			k.line([]xy{{l.plot.left, y}, {l.plot.right, y}}, acrossPen(s))
+			l.whisker(k, l.plot.right-10, p, paint(s.colour))
+			k.end()
+		}
+	}
+}
+
+// acrossPen draws a value from side to side. Its dashes are longer than those of conditions.
+func acrossPen(s *series) pen { return pen{paint: paint(s.colour), width: 2, dash: []float64{10, 4}} }
+
+// across reports whether no value of the series has a place on the axis.
+// The legend shows such a series as drawAcross does.
+func across(s *series) bool {
+	return !slices.ContainsFunc(s.Points, func(p point) bool { return p.Label != "" })
+}

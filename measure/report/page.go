@@ -1,0 +1,207 @@
+package report
+
+import (
+	_ "embed"
+	"html/template"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"hemera/errs"
+	"hemera/measure/result"
+	"hemera/measure/stats"
+)
+
+//go:embed page.html
+var pageHTML string // never changed: embedding needs a variable
+
+//go:embed page.css
+var pageCSS string // as above
+
+//go:embed page.js
+var pageJS string // as above
+
+// page is what page.html shows.
+type page struct {
+	Title   string // of all runs
+	CSS     template.CSS
+	JS      template.JS
+	Runs    []runPart
+	Several bool // runs
+	Limits  []limit
+	Unknown bool // no measure has a peak
+	Levels  []levelPart
+}
+
+// runPart is the head of one run.
+type runPart struct {
+	*result.Run
+	Title   string
+	Colour  string // the class of its colour
+	Began   string // in UTC: runs of several sites are compared
+	Lasted  string
+	Command string
+}
+
+// levelPart is one level of all runs.
+type levelPart struct {
+	Name    string
+	Figures []figurePart
+	Rows    []row // one for each measure
+	Long    bool  // the table is closed at first
+	Runs    []levelRun
+}
+
+// levelRun is what one run says of a level beside its measures.
+type levelRun struct {
+	result.Level
+	Run  string   // empty if there is one only
+	Keys []string // of the settings, sorted
+}
+
+// figurePart is one figure: its plot for wide and for narrow windows, and its files.
+type figurePart struct {
+	c            chart // for the files
+	Title        string
+	Caption      string
+	File         string // in plots/, without the ending; empty if there are no files
+	Wide, Narrow template.HTML
+}
+
+// newPage collects everything that the page shows.
+// It has no time of its own, so that the same runs give the same page.
+func newPage(runs []*result.Run, r *ruler) *page {
+	p := &page{CSS: template.CSS(styles()), JS: template.JS(pageJS), Several: len(runs) > 1} // #nosec G203 -- our own texts
+	var titles []string
+	for i, run := range runs {
+		p.Runs = append(p.Runs, newRunPart(i, run))
+		titles = append(titles, title(run))
+	}
+	p.Title = strings.Join(titles, ", ")
+	p.Limits = limits(runs)
+	p.Unknown = len(p.Limits) == 0
+	for _, name := range levelNames(runs) {
+		p.Levels = append(p.Levels, newLevelPart(name, runs, r))
+	}
+	return p
+}
+
+// styles is the style sheet: both themes from the palette, the plots, the page.
+func styles() string {
+	return themeCSS(":root", false) + "@media screen and (prefers-color-scheme:dark){" + themeCSS(":root:not([data-theme=light])", true) + "}\n" +
+		"@media screen{" + themeCSS(":root[data-theme=dark]", true) + "}\n" + plotCSS() + pageCSS
+}
+
+// newRunPart is the head of a run.
+func newRunPart(index int, run *result.Run) runPart {
+	part := runPart{Run: run, Title: title(run), Colour: paint(index).name(), Command: strings.Join(run.Command, " ")}
+	// Published figures have no time.
+	if !run.Began.IsZero() {
+		part.Began = run.Began.UTC().Format("2006-01-02 15:04 UTC")
+	}
+	// A run that was killed has no end.
+	if run.Ended.After(run.Began) {
+		part.Lasted = run.Ended.Sub(run.Began).Round(time.Second).String()
+	}
+	return part
+}
+
+// levelNames are those of all runs, in the order in which they came.
+func levelNames(runs []*result.Run) (names []string) {
+	for _, r := range runs {
+		for _, l := range r.Levels {
+			if !slices.Contains(names, l.Name) {
+				names = append(names, l.Name)
+			}
+		}
+	}
+	return names
+}
+
+// newLevelPart collects what the runs have of a level. The first run that has a figure says how it is drawn.
+func newLevelPart(name string, runs []*result.Run, r *ruler) levelPart {
+	const longTable = 40
+	part := levelPart{Name: name, Rows: rows(name, runs)}
+	part.Long = len(part.Rows) > longTable
+	for _, c := range bestFigures(name, runs) {
+		part.Figures = append(part.Figures, newFigurePart(c, true, r))
+	}
+	seen := map[string]bool{}
+	for _, run := range runs {
+		for _, l := range run.Levels {
+			if l.Name != name {
+				continue
+			}
+			said := levelRun{Level: l, Keys: slices.Sorted(maps.Keys(l.Settings))}
+			if len(runs) > 1 {
+				said.Run = title(run)
+			}
+			part.Runs = append(part.Runs, said)
+			for _, f := range l.Figures {
+				if run.Source != "" && told(f, name, runs) {
+					continue
+				}
+				c, ok := newChart(f, name, runs)
+				if ok && !seen[f.ID] {
+					part.Figures = append(part.Figures, newFigurePart(c, len(runs) > 1, r))
+				}
+				seen[f.ID] = true
+			}
+		}
+	}
+	return part
+}
+
+// told reports whether other plots of the page have what a figure of published measurements shows: bars of the best values by
+// load, or a figure of a run that was measured.
+func told(f result.Figure, level string, runs []*result.Run) bool {
+	if len(runs) < 2 {
+		return false
+	}
+	if f.X == "load" {
+		return true
+	}
+	for _, r := range runs {
+		for _, l := range r.Levels {
+			if r.Source != "" || l.Name != level {
+				continue
+			}
+			// A figure of the site has the site's conditions, and finds the published values by their names.
+			if slices.ContainsFunc(l.Figures, func(o result.Figure) bool { return hasAll(o.Names, f.Names) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hasAll reports whether all of some names are in a list.
+func hasAll(list, names []string) bool {
+	return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(list, n) })
+}
+
+const (
+	// wide and narrow are the widths of the plots in a page; page.css has the width of the window between them.
+	wide   = 660
+	narrow = 350
+)
+
+// newFigurePart draws a figure for the page.
+func newFigurePart(c chart, several bool, r *ruler) figurePart {
+	draw := func(width float64) template.HTML {
+		return template.HTML(inline(lay(c, several, false, width, r))) // #nosec G203 -- the canvas escapes every text
+	}
+	return figurePart{c: c, Title: c.Title, Caption: c.Caption, Wide: draw(wide), Narrow: draw(narrow)}
+}
+
+// render writes the page.
+// html/template escapes by context: text, attribute, style.
+func (p *page) render(w io.Writer) error {
+	t, err := template.New("page").Funcs(template.FuncMap{"bytes": func(n int64) string { return stats.Quantity(float64(n), 0, "B") }}).Parse(pageHTML)
+	if err != nil {
+		return errs.Wrap(err, "report.Page", "page.html")
+	}
+	return errs.Wrap(t.Execute(w, p), "report.Page", p.Title)
+}

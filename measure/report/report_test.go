@@ -1,0 +1,164 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	imagepng "image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"hemera/measure/result"
+)
+
+// runOf makes a run with one figure of each kind. All its texts are what the caller says.
+func runOf(name, text string, scale float64) *result.Run {
+	l := result.Level{Name: "io", Settings: map[string]string{text: text}, Notes: []string{text}, Skipped: []result.Skipped{{What: text, Why: text, Remedy: text}}}
+	for _, clients := range []string{"1", "2", "4"} {
+		for _, layout := range []string{"plain", text} {
+			l.Measures = append(l.Measures, result.Measure{Name: "throughput", Labels: result.Labels{"clients": clients, "layout": layout}, Unit: "B/s", Better: result.Higher,
+				Samples: []float64{1e8 * scale, 1.1e8 * scale, 1.2e8 * scale}, Peak: 5e8, PeakFrom: text})
+		}
+		l.Measures = append(l.Measures, result.Measure{Name: "cpu", Labels: result.Labels{"core": text, "part": clients}, Unit: "1", Samples: []float64{0.3}})
+	}
+	l.Measures = append(l.Measures, result.Measure{Name: "power", Unit: "W", Series: []result.Point{{At: 0, Value: 40}, {At: 1, Value: 50}}, Estimate: true})
+	l.Figures = []result.Figure{
+		{ID: "a/" + text, Title: text, Caption: text, Kind: result.Lines, Names: []string{"throughput"}, X: "clients", Group: []string{"layout"}, Peak: true},
+		{ID: "bars", Title: text, Kind: result.Bars, Names: []string{"throughput"}, X: "layout", Group: []string{"clients"}},
+		{ID: "stack", Title: text, Kind: result.Stacked, Names: []string{"cpu"}, X: "core", Group: []string{"part"}},
+		{ID: "power", Title: text, Kind: result.Course, Names: []string{"power"}},
+		{ID: "none", Title: "no measure has this name", Kind: result.Bars, Names: []string{"absent"}},
+	}
+	return &result.Run{ID: name, Title: name + " " + text, Command: []string{text}, Machines: []result.Machine{{Name: text, CPU: text}}, Levels: []result.Level{l}}
+}
+
+func TestWriteMakesThePageAndFourFilesOfEachFigure(t *testing.T) {
+	dir := t.TempDir()
+	if err := Write(dir, []*result.Run{runOf("first", "rs:4+2", 1), runOf("second", "rs:4+2", 2)}); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "plots"))
+	if err != nil || len(entries) != 4*4 {
+		t.Fatalf("%d files, %v", len(entries), err)
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, "plots", e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkFile(t, e.Name(), data)
+	}
+}
+
+// checkFile reads a file as programs do.
+func checkFile(t *testing.T, name string, data []byte) {
+	t.Helper()
+	var err error
+	switch filepath.Ext(name) {
+	case ".svg":
+		err = parseXML(data)
+	case ".png":
+		_, err = imagepng.Decode(bytes.NewReader(data))
+	case ".json":
+		var c chart
+		if err = json.Unmarshal(data, &c); err == nil && (len(c.Series) == 0 || len(c.Series[0].Points) == 0) {
+			err = fmt.Errorf("no values")
+		}
+	case ".csv":
+		rows, cause := csv.NewReader(bytes.NewReader(data)).ReadAll()
+		if err = cause; err == nil && len(rows) < 2 {
+			err = fmt.Errorf("no values")
+		}
+	default:
+		err = fmt.Errorf("what is it?")
+	}
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+}
+
+// parseXML reads all of a document.
+func parseXML(data []byte) error {
+	d := xml.NewDecoder(bytes.NewReader(data))
+	for {
+		if _, err := d.Token(); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// references finds what a browser would fetch.
+var references = regexp.MustCompile(`(?i)\b(src|srcset|action|poster|data|xlink:href)\s*=|@import|url\(|<(link|img|iframe|object|embed|base)\b|\bfetch\(|XMLHttpRequest|\bimport\(`)
+
+// pageOf renders the page of some runs.
+func pageOf(t testing.TB, runs ...*result.Run) string {
+	t.Helper()
+	r, err := newRuler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := newPage(runs, r).render(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestThePageNeedsNothingElse(t *testing.T) {
+	page := pageOf(t, runOf("first", "plain text", 1), runOf("second", "plain text", 2))
+	if found := references.FindString(page); found != "" {
+		t.Errorf("the page refers to something: %s", found)
+	}
+	for _, want := range []string{"default-src 'none'", "What limits", "× 2 difference", "22.0 %", "plain text", "theoretical peak", "(estimate)", "prefers-color-scheme:dark", "@media print"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in the page", want)
+		}
+	}
+}
+
+func FuzzHostileTextsAreEscaped(f *testing.F) {
+	for _, s := range []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='x`, `]]>`, "\x00\x01\xff", `</style><b>`, `../../../etc/passwd`, `{{.}}`, `=cmd()`, "javascript:alert(1)", strings.Repeat("long ", 100), ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		marked := text + `<x onload="1">`
+		page := pageOf(t, runOf("first", marked, 1), runOf("second", "plain", 1))
+		if strings.Contains(page, "<x onload") || strings.Count(page, "<script>") != 1 || strings.Count(page, "</style>") != 1 {
+			t.Errorf("%q is not escaped", text)
+		}
+		dir := t.TempDir()
+		if err := Write(dir, []*result.Run{runOf("first", marked, 1)}); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := os.ReadDir(filepath.Join(dir, "plots"))
+		if err != nil || len(entries) != 16 {
+			t.Fatalf("%d files, %v", len(entries), err)
+		}
+		for _, e := range entries {
+			data, err := os.ReadFile(filepath.Join(dir, "plots", e.Name()))
+			if err != nil || bytes.Contains(data, []byte("<x onload")) && strings.HasSuffix(e.Name(), ".svg") {
+				t.Errorf("%s: %v", e.Name(), err)
+			}
+			checkFile(t, e.Name(), data)
+		}
+	})
+}
+
+func TestFilesHaveSafeNames(t *testing.T) {
+	n := namer{}
+	for _, c := range []struct{ id, want string }{
+		{"io-read", "io-read"}, {"IO-Read", "IO-Read-2"}, {"../../etc/passwd", "etc-passwd"}, {"", "figure"}, {"/", "figure-2"}, {"a b", "a-b"}, {strings.Repeat("x", 200), strings.Repeat("x", 80)},
+	} {
+		if got := n.name(c.id); got != c.want {
+			t.Errorf("%q is %q, not %q", c.id, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"hemera/measure/result"
+	"hemera/measure/stats"
+)
+
+// row is one measure in the table of a level.
+type row struct {
+	Name, Labels string // labels sorted, key=value
+	Cells        []cell // one for each run
+}
+
+// cell is what one run has of a measure.
+type cell struct {
+	Value   string // empty: the run does not have it
+	Median  string
+	Samples int
+	OfPeak  string // percent, or empty if no peak is known
+	Ratio   string // to the first run
+	Verdict string // difference, noise or unknown
+	Worse   bool   // a difference for the worse
+	Better  bool   // a difference for the better
+	Why     string // what the verdict rests on
+}
+
+// confidence is that of intervals in reports. hemera bench compare takes others.
+const confidence = 0.95
+
+// rows are all measures of a level, in the order of the runs.
+func rows(level string, runs []*result.Run) (all []row) {
+	index := map[stats.Key]int{}
+	base := map[stats.Key]result.Measure{}
+	for i, r := range runs {
+		for _, l := range r.Levels {
+			if l.Name != level {
+				continue
+			}
+			for _, m := range l.Measures {
+				key := stats.KeyOf(level, m)
+				at, have := index[key]
+				if !have {
+					at = len(all)
+					index[key] = at
+					all = append(all, row{Name: m.Name, Labels: key.Labels, Cells: make([]cell, len(runs))})
+				}
+				all[at].Cells[i] = newCell(m)
+				// The first run is the base; what it lacks has none.
+				if i == 0 {
+					base[key] = m
+				} else if b, ok := base[key]; ok && b.Unit == m.Unit {
+					all[at].Cells[i].compare(stats.Compare(b, m, confidence))
+				}
+			}
+		}
+	}
+	// Courses have no samples and no row.
+	return slices.DeleteFunc(all, func(r row) bool {
+		return !slices.ContainsFunc(r.Cells, func(c cell) bool { return c.Value != "" })
+	})
+}
+
+// newCell is a measure as a text, in the units for people. One without samples is none: its values are in a plot over time.
+func newCell(m result.Measure) cell {
+	s := stats.Of(m)
+	if s.N == 0 {
+		return cell{}
+	}
+	c := cell{Value: stats.Quantity(s.Mean, s.SD, m.Unit), Median: stats.Quantity(s.Median, 0, m.Unit), Samples: s.N}
+	if m.Estimate {
+		c.Value += " (estimate)"
+	}
+	if m.Peak > 0 {
+		c.OfPeak = percent(s.Mean / m.Peak)
+	}
+	return c
+}
+
+// compare adds the comparison with the base.
+// A ratio that has no meaning leaves the cell as it is.
+func (c *cell) compare(with stats.Comparison) {
+	if with.Ratio == 0 {
+		return
+	}
+	c.Ratio, c.Verdict, c.Why = fmt.Sprintf("× %.3g", with.Ratio), string(with.Verdict), with.Basis
+	if with.Confidence > 0 {
+		c.Why += fmt.Sprintf("; %.0f %% interval %.3g – %.3g", 100*with.Confidence, with.Interval.Low, with.Interval.High)
+	}
+	c.Better, c.Worse = with.Better == "B", with.Better == "A"
+}
+
+// percent is a share as a text: 61.1 %, 5.15 %.
+// Three digits are as many as a few iterations know.
+func percent(share float64) string { return stats.Digits(100*share) + " %" }

@@ -1,0 +1,159 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"hemera/errs"
+	"hemera/measure/result"
+)
+
+// Path is where the page of a directory is.
+func Path(dir string) string { return filepath.Join(dir, "report.html") }
+
+// Write writes report.html of some runs into a directory, and plots/ with each figure as SVG, PNG, CSV and JSON. Earlier ones are
+// replaced. The first run is the base that others are compared with. Files are whole or not there.
+func Write(dir string, runs []*result.Run) error {
+	r, err := newRuler()
+	if err != nil {
+		return err
+	}
+	plots := filepath.Join(dir, "plots")
+	if err := os.MkdirAll(plots, 0o755); err != nil { // #nosec G301 -- a report is to be read
+		return errs.Wrap(err, "report.Write", plots)
+	}
+	// Names are unique in the directory, over all levels.
+	names := namer{}
+	p := newPage(runs, r)
+	for i := range p.Levels {
+		for j := range p.Levels[i].Figures {
+			f := &p.Levels[i].Figures[j]
+			f.File = names.name(f.c.ID)
+			if err := writeFigure(filepath.Join(plots, f.File), f.c, len(runs) > 1, r); err != nil {
+				return err
+			}
+		}
+	}
+	// The page comes last: it links the files.
+	var page bytes.Buffer
+	if err := p.render(&page); err != nil {
+		return err
+	}
+	return writeFile(Path(dir), page.Bytes())
+}
+
+// WritePage writes the page alone, for example of a comparison, to a file.
+// An earlier file of that name is replaced.
+func WritePage(file string, runs []*result.Run) error {
+	r, err := newRuler()
+	if err != nil {
+		return err
+	}
+	var page bytes.Buffer
+	if err := newPage(runs, r).render(&page); err != nil {
+		return err
+	}
+	return writeFile(file, page.Bytes())
+}
+
+// plotWidth is the width of plots as files: that of a column of text in a paper, at its density.
+const plotWidth = 720
+
+// writeFigure writes the four files of a figure. base is their path without the ending.
+// several says that the report has several runs.
+func writeFigure(base string, c chart, several bool, r *ruler) error {
+	l := lay(c, several, true, plotWidth, r)
+	// Everything is made before the first file is written.
+	image, err := png(l)
+	if err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(c, "", " ")
+	if err != nil {
+		return errs.Wrap(err, "report.Write", c.ID)
+	}
+	table, err := table(c)
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		ending  string
+		content []byte
+	}{{".svg", []byte(standalone(l))}, {".png", image}, {".json", append(data, '\n')}, {".csv", table}} {
+		if err := writeFile(base+f.ending, f.content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// table is a chart as CSV: a line for each value, in the units of result.json.
+// A course has all of its points, also where the plot shows some.
+func table(c chart) ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	_ = w.Write([]string{"run", "series", "x", "value", "sd", "samples", "peak", "unit"}) // Error tells
+	// As many digits as the number has: programs compute with it.
+	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			x := p.Label
+			if c.Kind == result.Course {
+				x = exact(p.X)
+			}
+			_ = w.Write([]string{plain(s.Run), plain(s.Name), plain(x), exact(p.Y), exact(p.SD), strconv.Itoa(p.N), exact(p.Peak), plain(c.Unit)})
+		}
+	}
+	w.Flush()
+	return b.Bytes(), errs.Wrap(w.Error(), "report.CSV", c.ID)
+}
+
+// plain keeps a text from being a formula: programs for tables compute what begins with one of these.
+func plain(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
+
+// writeFile writes a file whole or not at all.
+// It is not synced: a report can be made again.
+func writeFile(path string, content []byte) error {
+	next := path + ".new"
+	if err := os.WriteFile(next, content, 0o644); err != nil { // #nosec G306 -- a report is to be read
+		return errs.Wrap(err, "report.Write", next)
+	}
+	return errs.Wrap(os.Rename(next, path), "report.Write", path)
+}
+
+// namer gives figures names of files. IDs come from results that anybody may have written.
+type namer map[string]bool
+
+// name is a name that no figure before had: letters, digits and dashes of the ID.
+func (n namer) name(id string) string {
+	const longest = 80
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
+			return r
+		}
+		return '-'
+	}, id)
+	safe = strings.Trim(safe[:min(len(safe), longest)], "-")
+	if safe == "" {
+		safe = "figure"
+	}
+	// Some file systems do not tell A from a.
+	for name, i := safe, 2; ; name, i = fmt.Sprintf("%s-%d", safe, i), i+1 {
+		if key := strings.ToLower(name); !n[key] {
+			n[key] = true
+			return name
+		}
+	}
+}
