@@ -15,6 +15,9 @@ import (
 	"hemera/measure/energy/meter"
 )
 
+// everyMin is the least time between two readings.
+const everyMin = 10 * time.Millisecond
+
 // capacityCluster is the --capacity that the manager knows.
 const capacityCluster = "cluster"
 
@@ -62,6 +65,9 @@ func (g *energyFlags) check(quick bool) error {
 		return errs.New(errs.Invalid, "hemera.Bench", "--idle", "a time is not negative")
 	}
 	// Text, because people write the unit.
+	if g.every > 0 && g.every < everyMin {
+		return errs.New(errs.Invalid, "hemera.Bench", "--meter-every", "reading so often loads the machine that is measured").WithRemedy("use 10ms or more")
+	}
 	watts, err := parseWatts(g.subtract)
 	if err != nil {
 		return err
