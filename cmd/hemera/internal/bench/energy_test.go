@@ -146,3 +146,15 @@ func TestMistakesInEnergyFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestEnergyOfADiskAsksAsWell: a device is overwritten after consent only, with a meter as without.
+func TestEnergyOfADiskAsksAsWell(t *testing.T) {
+	s, _ := testSession(t)
+	c := Command(s.e)
+	c.SetArgs([]string{"energy", "disk", "/dev/hemera-none", "--write-device", "/dev/hemera-none", "--meter", "model:idle=1,peak=2", "--out", filepath.Join(t.TempDir(), "run")})
+	c.SilenceErrors, c.SilenceUsage = true, true
+	err := c.ExecuteContext(t.Context())
+	if err == nil || !strings.Contains(err.Error()+errs.RemedyOf(err), "--yes") {
+		t.Errorf("it was not asked for: %v", err)
+	}
+}
