@@ -31,9 +31,9 @@ type ioLevel struct {
 
 // ioCommand makes `hemera bench io`. Its defaults are IOR's pattern as the published figures have it: 4 MiB transfers, a file
 // per client, five iterations.
-func ioCommand(e *cli.Env) *cobra.Command {
-	l := &ioLevel{e: e}
-	c := newSession(e).command(l, &cobra.Command{
+func ioCommand(s *session) *cobra.Command {
+	l := &ioLevel{e: s.e}
+	c := s.command(l, &cobra.Command{
 		Use: "io [TARGET]", Short: "Measure what clients read and write: files of any size, at a server or in a directory", Args: cobra.MaximumNArgs(1),
 		Long: `Measures throughput, latency and processor time of 1, 2, 4 … clients. TARGET is root://host//directory at
 any XRootD server or Hemera cluster (default: the cluster of --url), or a directory of any mounted file
