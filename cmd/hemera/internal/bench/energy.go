@@ -15,6 +15,12 @@ import (
 	"hemera/measure/energy/meter"
 )
 
+// everyMin is the least time between two readings.
+const everyMin = 10 * time.Millisecond
+
+// capacityCluster is the --capacity that the manager knows.
+const capacityCluster = "cluster"
+
 // energyFlags say which meters there are and what the machines are.
 type energyFlags struct {
 	meters   []string               // as meter.Open takes them
@@ -40,7 +46,7 @@ func (g *energyFlags) flags(f *pflag.FlagSet) {
 	f.DurationVar(&g.idle, "idle", 30*time.Second, "how long the idle power is measured before the level")
 	f.StringVar(&g.subtract, "subtract", "0W", "`power` of others on the same meters, such as a switch: 15.46W")
 	f.Float64Var(&g.a.Weight, "delay-weight", 1, "the `weight` w of the delay in the energy-delay product E·t^w")
-	f.StringVar(&g.capacity, "capacity", "", "`size` of the storage, for capacity per watt: 8TB")
+	f.StringVar(&g.capacity, "capacity", "", "`size` of the storage, for capacity per watt: 8TB, or cluster for that of all disks of the cluster")
 	// Money: the same machine costs differently elsewhere.
 	f.Float64Var(&g.a.Cost.PerKWh, "price-kwh", 0, "`price` of a kilowatt-hour")
 	f.Float64Var(&g.a.Cost.Capital, "capex", 0, "`price` of the machines")
@@ -59,16 +65,19 @@ func (g *energyFlags) check(quick bool) error {
 		return errs.New(errs.Invalid, "hemera.Bench", "--idle", "a time is not negative")
 	}
 	// Text, because people write the unit.
+	if g.every > 0 && g.every < everyMin {
+		return errs.New(errs.Invalid, "hemera.Bench", "--meter-every", "reading so often loads the machine that is measured").WithRemedy("use 10ms or more")
+	}
 	watts, err := parseWatts(g.subtract)
 	if err != nil {
 		return err
 	}
 	g.a.Subtract = watts
 	// Decimal and binary units, as everywhere.
-	if g.capacity != "" {
+	if g.capacity != "" && g.capacity != capacityCluster {
 		n, ok := cli.ParseSize(g.capacity, 1<<62)
 		if !ok || n == 0 {
-			return errs.New(errs.Invalid, "hemera.Bench", "--capacity", fmt.Sprintf("%q is no size", g.capacity)).WithRemedy("write 8TB, 51.2TB or bytes")
+			return errs.New(errs.Invalid, "hemera.Bench", "--capacity", fmt.Sprintf("%q is no size", g.capacity)).WithRemedy("write 8TB, 51.2TB, bytes, or cluster")
 		}
 		g.a.Capacity = n
 	}
@@ -82,7 +91,7 @@ func (g *energyFlags) check(quick bool) error {
 // parseWatts reads 15.46W, 15.46 or 1.2kW.
 func parseWatts(text string) (float64, error) {
 	// W may be left out: nothing else is meant.
-	number, factor := strings.TrimSuffix(strings.TrimSpace(text), "W"), 1.0
+	number, factor := strings.TrimSpace(strings.TrimSuffix(text, "W")), 1.0
 	if kilo, ok := strings.CutSuffix(number, "k"); ok {
 		number, factor = kilo, 1000
 	}
@@ -139,25 +148,21 @@ disks and no network, a plug has everything. The report says which it was, and w
 	own.flags(c.Flags())
 	// It is a noun with levels, and a verb for any command.
 	c.RunE = own.run
-	for _, p := range []struct {
-		inner             level
-		most              int // arguments
-		use, what, target string
-	}{
-		{&diskLevel{e: e}, 64, "disk [TARGET…]", "disks", "/mnt/disk1"},
-		{&ioLevel{e: e}, 1, "io [TARGET]", "reads and writes of clients", "/mnt/nfs/scratch"},
-		{&nsLevel{e: e}, 0, "ns", "operations of the namespace", ""},
-	} {
-		// A session serves one command line.
-		s := newSession(e)
-		part := &cobra.Command{
-			Use: p.use, Short: "Measure the energy of " + p.what, Args: cobra.MaximumNArgs(p.most),
-			Long: "Runs hemera bench " + p.inner.name() + " with its flags, and measures the energy of each iteration. hemera bench energy --help has the meters.",
-			Example: strings.TrimRight("  hemera bench energy "+p.inner.name()+" --quick --meter rapl "+p.target, " ") + "\n" +
-				strings.TrimRight("  hemera bench energy "+p.inner.name()+" --meter shelly:192.0.2.7 --subtract 15.46W --capacity 8TB "+p.target, " "),
-			ValidArgsFunction: targets,
-		}
-		c.AddCommand(s.command(&energyLevel{s: s, inner: p.inner}, part))
+	// The commands of the levels themselves, with their flags, completions and questions. Only what they run is wrapped.
+	for _, command := range []func(*session) *cobra.Command{diskCommand, netCommand, ioCommand, nsCommand} {
+		c.AddCommand(withEnergy(e, command))
 	}
+	return c
+}
+
+// withEnergy makes the command of a level that measures its energy, too.
+func withEnergy(e *cli.Env, command func(*session) *cobra.Command) *cobra.Command {
+	s := newSession(e)
+	s.wrap = func(inner level) level { return &energyLevel{s: s, inner: []level{inner}} }
+	c := command(s)
+	name := "hemera bench energy " + c.Name()
+	c.Long = "Runs hemera bench " + c.Name() + " and measures its energy. hemera bench energy --help has the meters.\n\n" + c.Long
+	c.Example = "  " + name + " --quick --meter rapl\n  " + name + " --meter shelly:192.0.2.7 --subtract 15.46W --capacity 8TB"
+	c.Short += ", and its energy"
 	return c
 }

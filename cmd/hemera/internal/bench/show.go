@@ -23,6 +23,10 @@ func (s *session) show() error {
 	var records []output.Record
 	for _, l := range s.run.Levels {
 		for _, m := range l.Measures {
+			// For eyes the cores together are enough: the report draws each.
+			if core := m.Labels["core"]; core != "" && core != "all" && !s.e.ForPrograms() {
+				continue
+			}
 			records = append(records, record(l.Name, m))
 		}
 	}

@@ -1,0 +1,153 @@
+package net
+
+import (
+	"errors"
+	"math"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hemera/errs"
+	"hemera/measure/host"
+)
+
+// The numbers were read in the files by eye.
+func TestRecordedReportsAreRead(t *testing.T) {
+	for file, want := range map[string]struct{ sent, received flow }{
+		"tcp":           {sent: flow{bytes: 47634000, seconds: 1.012136}},
+		"tcp-many":      {sent: flow{bytes: 44890040, seconds: 1.02256}},
+		"tcp-receive":   {received: flow{bytes: 44980760, seconds: 1.000103}},
+		"tcp-both":      {flow{bytes: 32725360, seconds: 1.003107, retransmits: 2}, flow{bytes: 30721744, seconds: 1.003107, retransmits: 1}},
+		"tcp-both-many": {flow{bytes: 44273840, seconds: 1.043096, retransmits: 3}, flow{bytes: 40301184, seconds: 1.043096}},
+		"udp-1500":      {sent: flow{bytes: 22944064, seconds: 1.01186, packets: 17880 - 2293, lost: 0.12824384787472036, jitter: 0.0000716640331093898}},
+		"udp-receive":   {received: flow{bytes: 26390016, seconds: 1.000027, packets: 21767 - 3839, lost: 3839.0 / 21767, jitter: 0.0001491936282191206}},
+		"udp-both": {flow{bytes: 6849216, seconds: 1.01889, packets: 12511 - 7858, lost: 7858.0 / 12511, jitter: 0.0003194835127174715},
+			flow{bytes: 5068096, seconds: 1.01889, packets: 17322 - 13879, lost: 13879.0 / 17322, jitter: 0.0012962277368244168}},
+		"udp-60": {sent: flow{bytes: 1184864, seconds: 1.000636, packets: 63457 - 26430, lost: 26430.0 / 63457, jitter: 0.000001854545951910042}},
+	} {
+		got, err := parse(recorded(t, file))
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		for _, c := range []struct {
+			way       string
+			got, want flow
+		}{{"sent", got.sent, want.sent}, {"received", got.received, want.received}} {
+			if math.Abs(c.got.jitter-c.want.jitter) > 1e-12 || math.Abs(c.got.lost-c.want.lost) > 1e-12 {
+				t.Errorf("%s, %s: jitter %g and %g lost, not %g and %g", file, c.way, c.got.jitter, c.got.lost, c.want.jitter, c.want.lost)
+			}
+			c.got.jitter, c.got.lost = c.want.jitter, c.want.lost
+			if c.got != c.want {
+				t.Errorf("%s, %s: %+v, not %+v", file, c.way, c.got, c.want)
+			}
+		}
+	}
+	got, err := parse(recorded(t, "tcp-both"))
+	if err != nil || math.Abs(got.near.user-0.0016917) > 1e-6 || math.Abs(got.near.system-0.0369878) > 1e-6 || math.Abs(got.far.system-0.0383516) > 1e-6 {
+		t.Errorf("processor time %+v and %+v, %v", got.near, got.far, err)
+	}
+}
+
+// The packets that arrived have the bytes that arrived: 1472 of a packet of 1500, 32 of one of 60.
+func TestPacketsAndBytesAgree(t *testing.T) {
+	for file, size := range map[string]int64{"udp-1500": 1500, "udp-60": 60} {
+		got, err := parse(recorded(t, file))
+		data := int64(payload(int(size), netip.MustParseAddr("192.0.2.2")))
+		if err != nil || got.sent.bytes != data*got.sent.packets {
+			t.Errorf("%s: %d packets of %d bytes are not %d, %v", file, got.sent.packets, data, got.sent.bytes, err)
+		}
+	}
+	if n := payload(1500, netip.MustParseAddr("2001:db8::1")); n != 1452 {
+		t.Errorf("IPv6 leaves %d bytes", n)
+	}
+}
+
+func TestFailuresHaveTheirKind(t *testing.T) {
+	for file, want := range map[string]errs.Kind{"refused": errs.Unavailable, "busy": errs.Overloaded} {
+		_, err := parse(recorded(t, file))
+		if !errors.Is(err, want) || errs.RemedyOf(err) == "" {
+			t.Errorf("%s: %v; %s", file, err, errs.RemedyOf(err))
+		}
+	}
+	whole := string(recorded(t, "tcp"))
+	for name, text := range map[string]string{"nothing": "", "a message": "iperf3: error - unknown", "half": whole[:len(whole)/2], "no sums": `{"start": {}, "end": {}}`} {
+		if _, err := parse([]byte(text)); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func recorded(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "iperf3-3.12-"+name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestPlanHasEachStepOnce(t *testing.T) {
+	o := &Options{Protocols: Protocols(), Directions: Directions(), Streams: []int{1, 8}, Packets: []int{1500, 60}}
+	seen := map[string]bool{}
+	for _, s := range plan(o) {
+		seen[s.String()] = true
+	}
+	if n := len(plan(o)); n != 3*2*3 || len(seen) != n {
+		t.Errorf("%d steps, %d different ones: %v", n, len(seen), seen)
+	}
+}
+
+func TestArguments(t *testing.T) {
+	at := netip.MustParseAddrPort("192.0.2.2:5201")
+	for want, s := range map[string]step{
+		"--client 192.0.2.2 --port 5201 --json --time 60 --parallel 8 --connect-timeout 5000":                                           {TCP, Send, 8, 0},
+		"--client 192.0.2.2 --port 5201 --json --time 60 --parallel 1 --connect-timeout 5000 --bidir":                                   {TCP, Both, 1, 0},
+		"--client 192.0.2.2 --port 5201 --json --time 60 --parallel 1 --connect-timeout 5000 --udp --bitrate 0 --length 1472 --reverse": {UDP, Receive, 1, 1500},
+	} {
+		if got := strings.Join(s.args(at, time.Minute), " "); got != want {
+			t.Errorf("%s\n is not\n%s", got, want)
+		}
+	}
+}
+
+func TestTheBusiestCoresAreKept(t *testing.T) {
+	var cores []host.CoreShare
+	for id := range 80 {
+		cores = append(cores, host.CoreShare{ID: id, Share: host.Share{Idle: 1}})
+	}
+	cores[3].Idle, cores[77].Idle = 0, 0.5
+	got := busiest(cores)
+	if len(got) != coresMax || !slices.Contains(got, "3") || !slices.Contains(got, "77") {
+		t.Errorf("%v", got)
+	}
+	if got := busiest(cores[:2]); !slices.Equal(got, []string{"0", "1"}) {
+		t.Errorf("of two cores %v", got)
+	}
+}
+
+func TestOptionsAreJudged(t *testing.T) {
+	good := func() Options {
+		return Options{Protocols: Protocols(), Directions: Directions(), Streams: []int{1}, Packets: []int{60}, Port: 5201, For: time.Minute, Iterations: 10}
+	}
+	o := good()
+	if err := o.Check(); err != nil {
+		t.Error(err)
+	}
+	for name, spoil := range map[string]func(*Options){
+		"protocol": func(o *Options) { o.Protocols = []string{"sctp"} }, "no protocol": func(o *Options) { o.Protocols = nil }, "direction": func(o *Options) { o.Directions = []string{"up"} },
+		"streams": func(o *Options) { o.Streams = []int{129} }, "no streams": func(o *Options) { o.Streams = nil }, "packet": func(o *Options) { o.Packets = []int{40} },
+		"no packet": func(o *Options) { o.Packets = nil }, "port": func(o *Options) { o.Port = 65535 }, "time": func(o *Options) { o.For = 1500 * time.Millisecond },
+		"iterations": func(o *Options) { o.Iterations = 0 }, "a flag as host": func(o *Options) { o.Hosts = []string{"--server"} },
+	} {
+		o := good()
+		spoil(&o)
+		if err := o.Check(); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

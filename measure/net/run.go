@@ -1,0 +1,231 @@
+package net
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"hemera/errs"
+	"hemera/measure/host"
+	"hemera/measure/result"
+	"hemera/measure/tool"
+)
+
+// run is one run of the level. It belongs to the goroutine of Run.
+type run struct {
+	o           *Options
+	rec         *result.Recorder
+	iperf       tool.Program
+	raw         io.Writer
+	done, total int                 // steps, for progress
+	kept        map[string][]string // the cores that are kept, by end and conditions
+}
+
+// path is a far end.
+type path struct {
+	label   string // of results
+	at      netip.AddrPort
+	reads   bool    // the far end answers readings
+	speed   float64 // B/s of the interface that leads there; 0 if the driver does not say
+	through string  // its name
+}
+
+// near is the label of this machine: of the loopback path it is both ends.
+func (p path) near() string {
+	if p.label == Loopback {
+		return "both"
+	}
+	return "near"
+}
+
+// Run measures each path. Without iperf3 everything is skipped. A host that does not answer is an error of kind Unavailable, or NotFound if
+// its name is not known.
+func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	iperf, err := tool.Find(ctx, "iperf3", "iperf3")
+	if errors.Is(err, errs.NotFound) {
+		rec.Skip("network", "iperf3 is not installed", errs.RemedyOf(err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	rec.Tool(iperf.Name, iperf.Version)
+	raw, err := rec.Raw("iperf3.json")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, errs.Wrap(raw.Close(), "net.Run", "raw output")) }()
+	r := &run{o: &o, rec: rec, iperf: iperf, raw: raw, kept: map[string][]string{}}
+	r.describe()
+	// A path that is not a network is better than nothing, for it shows what the processors can do.
+	if len(o.Hosts) == 0 {
+		return r.loopback(ctx)
+	}
+	for _, h := range o.Hosts {
+		p, err := r.find(ctx, h)
+		if err != nil {
+			return err
+		}
+		if err := r.path(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describe notes the conditions of the run.
+func (r *run) describe() {
+	r.rec.Set("hosts", strings.Join(r.o.Hosts, ","))
+	r.rec.Set("for", r.o.For.String())
+	r.rec.Set("iterations", strconv.Itoa(r.o.Iterations))
+	r.total = len(plan(r.o)) * r.o.Iterations * max(1, len(r.o.Hosts))
+}
+
+// loopback measures this machine alone, with a server of its own.
+func (r *run) loopback(ctx context.Context) error {
+	at, err := freePort()
+	if err != nil {
+		return err
+	}
+	s, err := start(ctx, r.iperf, at)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	r.rec.Note("The path is the loopback interface: no network, and one machine at both ends. Name a far end to measure a network.")
+	return r.path(ctx, path{label: Loopback, at: at})
+}
+
+// find looks a host up, and what leads to it.
+func (r *run) find(ctx context.Context, name string) (path, error) {
+	// The first address is the one that other programs of this machine would take.
+	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+	if err != nil || len(addresses) == 0 {
+		return path{}, errs.New(errs.NotFound, "net.Find", name, "no address is known for it").WithRemedy("name a host, or an address")
+	}
+	p := path{label: name, at: netip.AddrPortFrom(addresses[0].Unmap(), uint16(r.o.Port))} // #nosec G115 -- Check has bounded it
+	_, err = farCPU(ctx, p.at)
+	// Asked once: a far end that answers now has to answer to the end.
+	p.reads = err == nil
+	if !p.reads {
+		r.rec.Skip("processors of "+name, "it answers no readings", "run hemera bench net --serve "+p.at.Addr().String()+" there")
+		r.rec.Note("Of the far end only the processor time of iperf3 itself is known.")
+	}
+	p.through, p.speed = link(p.at)
+	return p, nil
+}
+
+// link is the interface that leads to an address, and its speed in B/s.
+func link(to netip.AddrPort) (name string, speed float64) {
+	// A connected UDP socket sends nothing, but has the address of the interface.
+	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
+	if err != nil {
+		return "", 0
+	}
+	defer func() { _ = c.Close() }()
+	// Names of interfaces are of this machine, their speeds what the drivers say.
+	own := c.LocalAddr().(*net.UDPAddr).IP
+	for _, l := range host.Describe("/", "local").Links {
+		i, err := net.InterfaceByName(l.Name)
+		if err != nil {
+			continue
+		}
+		addresses, err := i.Addrs()
+		if err != nil {
+			continue
+		}
+		for _, a := range addresses {
+			if n, ok := a.(*net.IPNet); ok && n.IP.Equal(own) {
+				return l.Name, float64(l.Speed)
+			}
+		}
+	}
+	return "", 0
+}
+
+// path measures all steps, in each iteration.
+func (r *run) path(ctx context.Context, p path) error {
+	// Of several paths the last one has the stacks: cores of different machines are not parts of one.
+	for _, f := range figures(r.o, p) {
+		r.rec.Figure(f)
+	}
+	for range r.o.Iterations {
+		for _, s := range plan(r.o) {
+			r.rec.Step(r.done, r.total, "%s: %s", p.label, s)
+			r.done++
+			if err := r.step(ctx, p, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// String is the step in words, for progress.
+func (s step) String() string {
+	words := s.protocol + " " + s.direction + ", " + strconv.Itoa(s.streams) + " streams"
+	// Only UDP has a size.
+	if s.packet > 0 {
+		words += ", packets of " + strconv.Itoa(s.packet) + " bytes"
+	}
+	return words
+}
+
+// readings are what the processors of the two ends had done.
+type readings struct{ near, far host.CPU }
+
+// read reads both ends, of the far one only if it answers.
+func (p path) read(ctx context.Context) (c readings, err error) {
+	if c.near, err = host.ReadCPU("/"); err != nil {
+		return c, err
+	}
+	if p.reads {
+		c.far, err = farCPU(ctx, p.at)
+	}
+	return c, err
+}
+
+// step runs one step and adds what it reached.
+func (r *run) step(ctx context.Context, p path, s step) error {
+	// The start of iperf3 is in the readings, too: 20 ms of each step.
+	before, err := p.read(ctx)
+	if err != nil {
+		return err
+	}
+	labels := s.labels(p.label)
+	end := r.rec.Iteration(labels)
+	// A far end that vanishes does not hold a run up for ever.
+	limited, cancel := context.WithTimeout(ctx, r.o.For+slack)
+	out, err := r.iperf.Run(limited, "", s.args(p.at, r.o.For)...)
+	cancel()
+	if _, rawErr := r.raw.Write(out); rawErr != nil {
+		return errs.Wrap(rawErr, "net.Run", "raw output")
+	}
+	// The report of a failure says more than how iperf3 ended, but not of an interruption.
+	if ctx.Err() != nil {
+		return errs.Wrap(ctx.Err(), "net.Run", p.label)
+	}
+	got, parseErr := parse(out)
+	switch {
+	case parseErr != nil && (err == nil || !errors.Is(parseErr, errs.Invalid)):
+		return errs.Wrap(parseErr, "net.Run", p.label)
+	case err != nil:
+		return errs.Wrap(err, "net.Run", p.label)
+	}
+	end(got.sent.bytes+got.received.bytes, got.sent.packets+got.received.packets)
+	// As soon as the traffic has ended.
+	after, err := p.read(ctx)
+	if err != nil {
+		return err
+	}
+	r.add(p, s, got)
+	r.addCPU(p, s, got, before, after)
+	return nil
+}
