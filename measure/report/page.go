@@ -32,6 +32,7 @@ type page struct {
 	Several bool // runs
 	Limits  []limit
 	Unknown bool // no measure has a peak
+	Above   bool // one exceeds its peak
 	Levels  []levelPart
 }
 
@@ -82,6 +83,9 @@ func newPage(runs []*result.Run, r *ruler) *page {
 	p.Title = strings.Join(titles, ", ")
 	p.Limits = limits(runs)
 	p.Unknown = len(p.Limits) == 0
+	// Peaks that were measured have a spread, too.
+	const tolerance = 1.05
+	p.Above = slices.ContainsFunc(p.Limits, func(l limit) bool { return l.share > tolerance })
 	for _, name := range levelNames(runs) {
 		p.Levels = append(p.Levels, newLevelPart(name, runs, r))
 	}
