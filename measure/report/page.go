@@ -75,12 +75,10 @@ type figurePart struct {
 // It has no time of its own, so that the same runs give the same page.
 func newPage(runs []*result.Run, r *ruler) *page {
 	p := &page{CSS: template.CSS(styles()), JS: template.JS(pageJS), Several: len(runs) > 1} // #nosec G203 -- our own texts
-	var titles []string
 	for i, run := range runs {
 		p.Runs = append(p.Runs, newRunPart(i, run))
-		titles = append(titles, title(run))
 	}
-	p.Title = strings.Join(titles, ", ")
+	p.Title = pageTitle(runs)
 	p.Limits = limits(runs)
 	p.Unknown = len(p.Limits) == 0
 	// Peaks that were measured have a spread, too.
@@ -90,6 +88,22 @@ func newPage(runs []*result.Run, r *ruler) *page {
 		p.Levels = append(p.Levels, newLevelPart(name, runs, r))
 	}
 	return p
+}
+
+// pageTitle names what was measured. Published figures beside it have their own line; alone they are the page.
+func pageTitle(runs []*result.Run) string {
+	var measured, published []string
+	for _, r := range runs {
+		if r.Source == "" {
+			measured = append(measured, title(r))
+		} else {
+			published = append(published, title(r))
+		}
+	}
+	if len(measured) == 0 {
+		measured = published
+	}
+	return strings.Join(measured, ", ")
 }
 
 // styles is the style sheet: both themes from the palette, the plots, the page.
