@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,14 +25,15 @@ type ioLevel struct {
 	sizes   map[string]string      // the flags with sizes, by name
 	peak    peakFlags              // from which check makes the nodes
 	named   bool                   // the user named the target: then it must answer
+	follows bool                   // the peak is what disk and net of this run reached
 	given   func(flag string) bool // whether the user gave the flag; nil before flags
 }
 
 // ioCommand makes `hemera bench io`. Its defaults are IOR's pattern as the published figures have it: 4 MiB transfers, a file
 // per client, five iterations.
-func ioCommand(e *cli.Env) *cobra.Command {
-	l := &ioLevel{e: e}
-	c := newSession(e).command(l, &cobra.Command{
+func ioCommand(s *session) *cobra.Command {
+	l := &ioLevel{e: s.e}
+	c := s.command(l, &cobra.Command{
 		Use: "io [TARGET]", Short: "Measure what clients read and write: files of any size, at a server or in a directory", Args: cobra.MaximumNArgs(1),
 		Long: `Measures throughput, latency and processor time of 1, 2, 4 … clients. TARGET is root://host//directory at
 any XRootD server or Hemera cluster (default: the cluster of --url), or a directory of any mounted file
@@ -43,6 +43,7 @@ system: CephFS, NFS, Lustre, a local disk. One tool and one method for all of th
   copies      put, get: each client copies all of its files at the same time, as many xrdcp do
   random      one block at a random place        vector  many blocks in one request (readv)
   mixed       writes and reads at the same time  small   files made, then opened and read
+  metadata    directories and empty files made, looked at, opened, removed (mdtest's pattern)
 
 A file counts as written when it is durable. Data cannot be compressed, and every byte that is read is
 compared. The files are in a new directory of the target, which is removed at the end, also after Ctrl-C.
@@ -75,15 +76,16 @@ func (l *ioLevel) name() string { return "io" }
 // flags implements level.
 func (l *ioLevel) flags(f *pflag.FlagSet) {
 	// What is measured, and by what.
-	f.StringSliceVar(&l.o.Loads, "load", load.Loads(), "the loads, of sequential, copies, random, vector, mixed and small")
+	f.StringSliceVar(&l.o.Loads, "load", load.Loads(), "the loads, of sequential, copies, random, vector, mixed, small and metadata")
 	f.StringSliceVar(&l.o.Layouts, "layout", nil, "layouts of new files, each measured alone (Hemera only)")
 	f.StringVar(&l.o.Driver, "driver", load.DriverOwn, "the `program` that makes the load: own or xrdcp")
 	l.common(f, 1, "256MiB")
 	f.IntSliceVar(&l.clients, "clients", []int{4}, "clients at once: 8 is 1, 2, 4 and 8; 3,8 is 3 and 8; 8,8 is 8 alone")
 	// How much of it.
 	f.IntVar(&l.o.Elements, "elements", 64, "blocks in a vector")
-	f.IntVar(&l.o.SmallFiles, "small-files", 200, "small files of each client")
+	f.IntVar(&l.o.SmallFiles, "small-files", 200, "small files of each client, and its entries of metadata")
 	f.DurationVar(&l.o.For, "for", 5*time.Second, "how long random and vector reads last")
+	f.StringVar(&l.o.ReadThrough, "read-through", "", "the same `directory` in another mount: files are read there, not from caches of the mount that wrote them")
 	l.size(f, "block", "4KiB", "of a random read, and of an element of a vector")
 	l.size(f, "small-size", "16KiB", "of each small file")
 	// What it is compared with.
@@ -197,6 +199,9 @@ func (l *ioLevel) numbers() error {
 // run implements level.
 // A cluster that nobody named is not missed.
 func (l *ioLevel) run(ctx context.Context, rec *result.Recorder) error {
+	if l.follows {
+		rec.Note("The theoretical peak is that of this machine as one server: what the levels disk and net of this run reached.")
+	}
 	err := load.Run(ctx, l.o, rec)
 	// hemera bench all runs on machines without a cluster, too.
 	if !l.named && errors.Is(err, errs.Unavailable) {
@@ -204,78 +209,4 @@ func (l *ioLevel) run(ctx context.Context, rec *result.Recorder) error {
 		return nil
 	}
 	return err
-}
-
-// peakFlags say what the servers can do in theory.
-type peakFlags struct {
-	net, disk string // rates of one server, as written
-	from      string // the directory of a run that measured them
-	count     int    // servers
-}
-
-// flags adds the flags. Rates are of one server; servers that are alike are counted.
-func (p *peakFlags) flags(f *pflag.FlagSet) {
-	// Text, because a rate has a unit.
-	f.StringVar(&p.net, "peak-net", "", "bytes a second of the network of one server: `rate` such as 125MB")
-	f.StringVar(&p.disk, "peak-disk", "", "bytes a second of all disks of one server: one `rate`, or READ,WRITE")
-	f.IntVar(&p.count, "peak-nodes", 1, "servers that are like this")
-	f.StringVar(&p.from, "peak-from", "", "take both from the run in this `directory`, which measured disk and net on a server")
-}
-
-// nodes are the servers, or none if nothing was said of them.
-// A rate that was given replaces the one of the run. Invalid for a rate that is none.
-func (p *peakFlags) nodes() ([]load.Node, error) {
-	var n load.Node
-	// The levels disk and net of an earlier run, on a server of this cluster.
-	if p.from != "" {
-		run, err := result.Read(p.from)
-		if err != nil {
-			return nil, err
-		}
-		n = load.NodeOf(run)
-		if n == (load.Node{}) {
-			return nil, errs.New(errs.Invalid, "hemera.Bench", "--peak-from", "the run has neither disk nor net").WithRemedy("hemera bench disk and hemera bench net measure them")
-		}
-	}
-	// What is said here counts more than what was measured.
-	read, write, two := strings.Cut(p.disk, ",")
-	if !two {
-		write = read
-	}
-	for _, r := range []struct {
-		flag, text string
-		to         *float64
-	}{{"--peak-net", p.net, &n.Net}, {"--peak-disk", read, &n.DiskRead}, {"--peak-disk", write, &n.DiskWrite}} {
-		if err := parseRate(r.flag, r.text, r.to); err != nil {
-			return nil, err
-		}
-	}
-	// Nothing was said: there is no peak, and no share of it.
-	if n == (load.Node{}) {
-		return nil, nil
-	}
-	// A number that nobody has is a mistake, not memory.
-	if p.count < 1 || p.count > 1<<20 {
-		return nil, errs.New(errs.Invalid, "hemera.Bench", "--peak-nodes", "it takes 1 or more")
-	}
-	// All are alike here. load.Peak also takes servers that differ.
-	nodes := make([]load.Node, p.count)
-	for i := range nodes {
-		nodes[i] = n
-	}
-	return nodes, nil
-}
-
-// parseRate reads the rate of a flag in B/s, if one was given. Invalid.
-func parseRate(flag, text string, to *float64) error {
-	if text == "" {
-		return nil
-	}
-	// People write 125MB and 125MB/s.
-	v, ok := cli.ParseSize(strings.TrimSuffix(text, "/s"), 1<<50)
-	if !ok || v == 0 {
-		return errs.New(errs.Invalid, "hemera.Bench", flag, fmt.Sprintf("%q is no rate", text)).WithRemedy("rates are bytes a second: 125MB, 3.125GB")
-	}
-	*to = float64(v)
-	return nil
 }

@@ -33,6 +33,12 @@ type level interface {
 	run(ctx context.Context, rec *result.Recorder) error
 }
 
+// follower is a level that uses what earlier levels of the same run reached.
+type follower interface {
+	// follow gives it the run so far. It comes after check and before run.
+	follow(run *result.Run)
+}
+
 // session is one run of levels and its directory. A session serves one command line; only mu's fields are shared between
 // goroutines.
 type session struct {
@@ -44,6 +50,8 @@ type session struct {
 	reference []string
 	published []*result.Run
 	now       func() time.Time
+	// wrap, if it is set, makes the level that a command runs of its own level: one that measures its energy, too.
+	wrap func(level) level
 
 	run result.Run // what is measured so far; keep writes it
 
@@ -65,6 +73,9 @@ func (s *session) flags(f *pflag.FlagSet) {
 
 // command completes the command of one level: the flags of all levels, its own, and a run of it alone.
 func (s *session) command(l level, c *cobra.Command) *cobra.Command {
+	if s.wrap != nil {
+		l = s.wrap(l)
+	}
 	s.flags(c.Flags())
 	l.flags(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -154,6 +165,9 @@ func (s *session) one(ctx context.Context, l level) error {
 // record runs a level and keeps what it measured. A level that wraps another calls it for that one.
 func (s *session) record(ctx context.Context, l level) error {
 	rec := result.NewRecorder(s.out, l.name(), s.tell)
+	if f, ok := l.(follower); ok {
+		f.follow(&s.run)
+	}
 	err := l.run(ctx, rec)
 	if err != nil {
 		rec.Note("The level ended early: %s", errs.Reason(err, ""))
