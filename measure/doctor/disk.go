@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// Bounds of read-ahead. The sweep of docs/doctor.md, on an SSD with latency: dd reached 0.5 of the rate of the drive at 128 KiB and all of it
-// at 32 MiB.
+// Bounds of read-ahead. In the sweep of docs/doctor.md, on an SSD with latency, dd reached half of the rate of the drive at 128 KiB and all of it at
+// 32 MiB.
 const (
 	readAheadEnough = 4 << 20  // from here on more is no remedy for what slows a stream
 	readAheadFix    = 32 << 20 // what the sweep ends with
+	readAheadGain   = 1.25     // what asking in advance must bring: less is noise
 )
 
 // disks judges each disk: its health, and its settings where a measurement shows what they cost.
@@ -70,18 +71,18 @@ func smart(d *Disk) (Finding, bool) {
 	return f, true
 }
 
-// readAhead reports a read-ahead that keeps one reader below what the file system gives to several.
+// readAhead reports a read-ahead that keeps one reader slow: the same reader is faster when more is asked for in advance.
 func readAhead(d *Disk, t *FileTest) (Finding, bool) {
-	if t == nil || t.Buffered || t.Stream <= 0 || d.ReadAhead >= readAheadEnough || t.Stream >= 0.8*t.Direct {
+	if t == nil || t.Buffered || t.Stream <= 0 || d.ReadAhead >= readAheadEnough || t.Ahead < readAheadGain*t.Stream {
 		return Finding{}, false
 	}
-	// Both rates are of the same file within seconds, so the disk, its place and other work are the same.
+	// Both rates are of the same file within seconds, in turn, so the disk, its place and other work are the same.
 	file := "sys/block/" + d.Name + "/queue/read_ahead_kb"
 	return Finding{
 		ID: "disk-readahead", Subject: d.Name, Severity: Problem,
-		Evidence: fmt.Sprintf("one stream reads %s with read_ahead_kb=%d; %d reads at once get %s from the same file", RateText(t.Stream), d.ReadAhead>>10, t.Depth, RateText(t.Direct)),
+		Evidence: fmt.Sprintf("one stream reads %s with read_ahead_kb=%d, and %s when 16 MiB are asked for in advance", RateText(t.Stream), d.ReadAhead>>10, RateText(t.Ahead)),
 		Remedy:   fmt.Sprintf("echo %d > /%s", readAheadFix>>10, file),
-		Gain:     fmt.Sprintf("up to %.1f times for programs that read one file in order (measured here); Hemera's nodes read ahead by themselves", t.Direct/t.Stream),
+		Gain:     fmt.Sprintf("%.1f times for programs that read one file in order (measured here); Hemera's nodes read ahead by themselves", t.Ahead/t.Stream),
 		Fix:      &Fix{file, strconv.Itoa(readAheadFix >> 10)},
 	}, true
 }

@@ -85,6 +85,7 @@ type FileTest struct {
 	Write   float64 `json:"write"`   // direct, several at once, durable at the end
 	Direct  float64 `json:"direct"`  // reads past the page cache, depth 16
 	Stream  float64 `json:"stream"`  // one program that reads in order through an empty page cache
+	Ahead   float64 `json:"ahead"`   // the same program, while 16 MiB in front of it are asked for in advance
 	Many    float64 `json:"many"`    // Streams such programs together
 	Streams int     `json:"streams"`
 	Cached  float64 `json:"cached"` // the same bytes again, from the page cache

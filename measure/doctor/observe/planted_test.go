@@ -16,6 +16,7 @@ import (
 	"hemera/measure/doctor/observe"
 	"hemera/measure/doctor/settings"
 	"hemera/test/fixture/tools"
+	"hemera/test/slowdevice"
 )
 
 // run runs a program and returns what it printed.
@@ -26,8 +27,8 @@ func run(t *testing.T, name string, args ...string) (string, error) {
 }
 
 // disk makes a file system on a loop device, and returns where it is mounted and the name of the device. Requests of the device go to the
-// disk below without its page cache.
-func disk(t *testing.T, size int64, options ...string) (dir, name string) {
+// disk below without its page cache; with a timing they take as long as that says.
+func disk(t *testing.T, timing slowdevice.Timing, options ...string) (dir, name string) {
 	t.Helper()
 	tools.Need(t, "losetup", "mkfs.ext4")
 	if os.Geteuid() != 0 {
@@ -38,8 +39,24 @@ func disk(t *testing.T, size int64, options ...string) (dir, name string) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(file, size); err != nil {
+	if err := os.Truncate(file, 400<<20); err != nil {
 		t.Fatal(err)
+	}
+	if timing != (slowdevice.Timing{}) {
+		at := filepath.Join(base, "slow")
+		if err := os.Mkdir(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		slow, unmount, err := slowdevice.Mount(at, file, timing)
+		if err != nil {
+			t.Skipf("no slow device here: %v", err)
+		}
+		t.Cleanup(func() {
+			if err := unmount(); err != nil {
+				t.Error(err)
+			}
+		})
+		file = slow
 	}
 	device, err := run(t, "losetup", "--find", "--show", "--direct-io=on", file)
 	if err != nil {
@@ -81,68 +98,59 @@ func examine(t *testing.T, dir string, subjects ...string) (*doctor.Snapshot, []
 }
 
 func TestAHealthyDiskHasNoFinding(t *testing.T) {
-	dir, name := disk(t, 400<<20)
-	if s, found := examine(t, dir, name); len(found) > 0 || s.Filesystems[0].Test == nil {
+	dir, name := disk(t, slowdevice.Timing{})
+	if err := os.WriteFile("/sys/block/"+name+"/queue/read_ahead_kb", []byte("8192"), 0); err != nil {
+		t.Skipf("the read-ahead cannot be set here: %v", err)
+	}
+	if s, found := examine(t, dir, name); slices.Contains(found, "disk-readahead") || s.Filesystems[0].Test == nil {
 		t.Errorf("found %v: %+v, %+v", found, s.Disks, s.Filesystems[0].Test)
 	}
 }
 
-// A disk with 40 MB/s of its rate left: the kernel's throttle for control groups is the fault.
+// A disk with a tenth of the rate of any other.
 func TestAThrottledDiskIsNamed(t *testing.T) {
-	dir, name := disk(t, 400<<20)
-	number, err := os.ReadFile("/sys/block/" + name + "/dev")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const throttle = "/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device"
-	limit := func(rate int) error {
-		return os.WriteFile(throttle, fmt.Appendf(nil, "%s %d", strings.TrimSpace(string(number)), rate), 0)
-	}
-	if err := limit(20e6); err != nil {
-		t.Skipf("no throttle for disks here: %v", err)
-	}
-	t.Cleanup(func() { _ = limit(0) })
+	dir, name := disk(t, slowdevice.Timing{Rate: 20e6})
 	s, found := examine(t, dir, name)
 	if !slices.Equal(found, []string{"disk-slow"}) {
 		t.Errorf("found %v: %+v, %+v", found, s.Disks, s.Filesystems[0].Test)
 	}
-	if n := doctor.Diagnose(s).Narrow; n.Level != doctor.LevelDevice || n.Rate > 40e6 {
+	if n := doctor.Diagnose(s).Narrow; n.Rate > 40e6 {
 		t.Errorf("narrowest %+v", n)
 	}
 }
 
 // A tiny read-ahead is named with its cost, fixed, and put back.
 func TestATinyReadAheadIsNamedAndFixed(t *testing.T) {
-	dir, name := disk(t, 400<<20)
+	dir, name := disk(t, slowdevice.Timing{Latency: 10 * time.Millisecond, Rate: 150e6})
 	file := "/sys/block/" + name + "/queue/read_ahead_kb"
-	if err := os.WriteFile(file, []byte("0"), 0); err != nil {
+	if err := os.WriteFile(file, []byte("128"), 0); err != nil {
 		t.Skipf("the read-ahead cannot be set here: %v", err)
 	}
 	s, found := examine(t, dir, name)
-	if !slices.Equal(found, []string{"disk-readahead"}) {
+	if !slices.Contains(found, "disk-readahead") {
 		t.Fatalf("found %v: %+v, %+v", found, s.Disks, s.Filesystems[0].Test)
 	}
 	plan, err := settings.Plan("/", doctor.Diagnose(s).Findings)
-	if err != nil || len(plan) != 1 || plan[0].Before != "0" {
+	if err != nil || len(plan) != 1 || plan[0].Before != "128" {
 		t.Fatalf("%v, %v", plan, err)
 	}
 	undo := filepath.Join(t.TempDir(), "undo.json")
 	if _, err := settings.Apply("/", undo, plan); err != nil {
 		t.Fatal(err)
 	}
-	if s, found := examine(t, dir, name); len(found) > 0 || s.Disks[0].ReadAhead != 32<<20 {
+	if s, found := examine(t, dir, name); slices.Contains(found, "disk-readahead") || s.Disks[0].ReadAhead != 32<<20 {
 		t.Errorf("after the fix: %v, %+v, %+v", found, s.Disks[0], s.Filesystems[0].Test)
 	}
 	if back, left, err := settings.Undo("/", undo); err != nil || len(back) != 1 || len(left) > 0 {
 		t.Errorf("back %v, left %v, %v", back, left, err)
 	}
-	if text, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(text)) != "0" {
+	if text, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(text)) != "128" {
 		t.Errorf("the read-ahead is %q, %v", text, err)
 	}
 }
 
 func TestAFullInodeTableIsNamed(t *testing.T) {
-	dir, name := disk(t, 400<<20, "-N", "64")
+	dir, name := disk(t, slowdevice.Timing{}, "-N", "64")
 	for i := 0; ; i++ {
 		f, err := os.Create(filepath.Join(dir, fmt.Sprint(i)))
 		if err != nil {
