@@ -26,11 +26,12 @@ type diskLevel struct {
 }
 
 // diskCommand makes `hemera bench disk`. Its defaults are those of the published figures: up to 15 streams, five iterations.
-func diskCommand(e *cli.Env) *cobra.Command {
+func diskCommand(s *session) *cobra.Command {
+	e := s.e
 	l := &diskLevel{e: e}
 	// The command asks only where a device is to be written.
 	var consent cli.Consent
-	c := newSession(e).command(l, &cobra.Command{
+	c := s.command(l, &cobra.Command{
 		Use: "disk [DIRECTORY|DEVICE]...", Short: "Measure disks: devices, file systems, streams, read-ahead",
 		Long: `Measures each disk with fio: the file system in DIRECTORY (default: the present one) and, as root, the
 raw device below it. Several directories or devices are measured alone, and 1, 2, … N at once.
