@@ -186,7 +186,7 @@ func TestIterationsGetTheirEnergy(t *testing.T) {
 		{"power_above_idle", "read", []float64{20}},
 		{"bytes_per_joule", "write", []float64{100e6 / 110, 100e6 / 110}},
 		{"energy_delay", "write", []float64{220, 220}},
-		{"energy_delay_normalised", "write", []float64{1, 1}}, // writes are compared with writes
+		{"energy_delay_normalised", "write", nil}, // one condition has nothing to be compared with
 		{"power_idle", "", []float64{35}},
 		{"capacity_per_watt", "", []float64{7e12 / 35}},
 		{"energy_cost_per_tb", "", []float64{0.035 * 8766 * 0.3 / 7}},
@@ -251,8 +251,11 @@ func TestWhatAReaderMustKnowIsNoted(t *testing.T) {
 }
 
 func TestEveryPointOfAFigureIsOneMeasure(t *testing.T) {
-	l := recorded(t, plan(), t.TempDir(), levels())
-	if len(l.Figures) != 4 {
+	of := levels()
+	of[0].Iterations = append(of[0].Iterations, result.Iteration{Labels: result.Labels{"load": "write", "clients": "2"}, Began: at(15), Ended: at(18), Bytes: 200e6})
+	of = append(of, result.Level{Name: "ns", Iterations: []result.Iteration{{Labels: result.Labels{"phase": "mkdir"}, Began: at(18), Ended: at(19), Ops: 100}}})
+	l := recorded(t, plan(), t.TempDir(), of)
+	if len(l.Figures) != 5 { // power, capacity, two of io, and the efficiency of ns
 		t.Errorf("%d figures", len(l.Figures))
 	}
 	for _, f := range l.Figures {

@@ -27,7 +27,9 @@ const (
 // Record computes all figures of the levels and adds them to rec. It is the only way from readings to figures: live runs
 // and replays take it.
 func (p *Plan) Record(levels []result.Level, rec *result.Recorder) {
+	has := map[string]bool{nameMeter + "/": true} // measures by name and level
 	put := func(name, unit string, better result.Better, labels result.Labels, value float64) {
+		has[name+"/"+labels["level"]] = true
 		rec.Add(result.Measure{Name: name, Labels: labels, Unit: unit, Better: better, Samples: []float64{value}, Estimate: p.Estimate()})
 	}
 	p.describe(rec)
@@ -52,12 +54,20 @@ func (p *Plan) Record(levels []result.Level, rec *result.Recorder) {
 		} else {
 			put(nameOperations, "1/J", result.Higher, w.labels, w.PerJoule(w.amount))
 		}
-		put(nameNormalised, "", result.Lower, w.labels, w.EDPOf(w.amount, p.Weight)/lowest[kindOf(w)])
+		if low, ok := lowest[kindOf(w)]; ok {
+			put(nameNormalised, "", result.Lower, w.labels, w.EDPOf(w.amount, p.Weight)/low)
+		}
 	}
 	p.courses(rec)
 	p.notes(levels, done, missed, rec)
 	for _, f := range figures(done) {
-		rec.Figure(f)
+		// A figure without a measure is an empty frame.
+		if p.Estimate() {
+			f.Title += " (estimate)"
+		}
+		if has[f.Names[0]+"/"+f.Where["level"]] {
+			rec.Figure(f)
+		}
 	}
 }
 
@@ -99,7 +109,8 @@ func kindOf(w work) string {
 	return w.labels["level"] + "/" + w.labels["load"] + "/" + w.labels["phase"] + "/" + w.labels["direction"] + "/" + w.unit
 }
 
-// lowest is the lowest mean energy-delay product of one unit of work, for each kind of work.
+// lowest is the lowest mean energy-delay product of one unit of work, for each kind of work that was done under several conditions: one
+// alone has nothing to be compared with.
 func (p *Plan) lowest(done []work) map[string]float64 {
 	type mean struct{ sum, n float64 }
 	means := map[string]map[string]*mean{} // by kind and conditions
@@ -119,6 +130,9 @@ func (p *Plan) lowest(done []work) map[string]float64 {
 	}
 	lowest := map[string]float64{}
 	for kind, all := range means {
+		if len(all) < 2 {
+			continue
+		}
 		for _, m := range all {
 			if low, ok := lowest[kind]; !ok || m.sum/m.n < low {
 				lowest[kind] = m.sum / m.n
@@ -143,7 +157,7 @@ func (p *Plan) describe(rec *result.Recorder) {
 	if p.Capacity > 0 {
 		rec.Set("capacity_bytes", fmt.Sprint(p.Capacity))
 	}
-	if p.Cost != (Cost{}) {
+	if p.Cost.Capital > 0 || p.Cost.PerKWh > 0 {
 		rec.Set("cost", fmt.Sprintf("%g %s for the machines, %g %s/kWh, %g years", p.Cost.Capital, p.Currency, p.Cost.PerKWh, p.Currency, p.Cost.Years))
 	}
 }

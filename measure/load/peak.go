@@ -73,7 +73,7 @@ func peakFrom(nodes []Node, l hemera.Layout, write bool) string {
 }
 
 // NodeOf is what a machine can do as the levels disk and net of a run measured it: the highest mean of their throughputs.
-// What was not measured is zero.
+// What was not measured is zero, and so is the network of a run that measured the loopback interface: nothing leaves the machine there.
 func NodeOf(run *result.Run) (n Node) {
 	for _, level := range run.Levels {
 		for _, m := range level.Measures {
@@ -87,7 +87,7 @@ func NodeOf(run *result.Run) (n Node) {
 			}
 			// Several streams or disks at once reach more than one: the highest counts.
 			switch load := m.Labels["load"]; {
-			case level.Name == "net":
+			case level.Name == "net" && m.Labels["path"] != "loopback":
 				n.Net = max(n.Net, mean)
 			case level.Name == "disk" && load == "read":
 				n.DiskRead = max(n.DiskRead, mean)

@@ -75,6 +75,7 @@ func TestNodeOfARun(t *testing.T) {
 		{Name: "disk", Measures: []result.Measure{measure("read", 100, 200), measure("read", 140), measure("write", 90), measure("randread", 900),
 			{Name: "wait", Unit: "s", Labels: result.Labels{"load": "read"}, Samples: []float64{1e9}}}},
 		{Name: "net", Measures: []result.Measure{measure("tcp", 10, 30), measure("tcp")}},
+		{Name: "net", Measures: []result.Measure{{Name: "throughput", Unit: "B/s", Labels: result.Labels{"path": "loopback"}, Samples: []float64{7000}}}},
 		{Name: "io", Measures: []result.Measure{measure("read", 5000)}},
 	}}
 	if got, want := NodeOf(run), (Node{Net: 20, DiskRead: 150, DiskWrite: 90}); got != want {

@@ -162,3 +162,23 @@ func (b *bounds) text(at xy, s string, w words) {
 
 func (b *bounds) begin(string, box) { b.tips++ }
 func (b *bounds) end()              {}
+
+func TestTheBestOfEachRunStandBesideEachOther(t *testing.T) {
+	m := func(load, clients string, better result.Better, value float64) result.Measure {
+		l := result.Labels{"load": load}
+		if clients != "" {
+			l["clients"] = clients
+		}
+		return result.Measure{Name: "throughput", Labels: l, Unit: "B/s", Better: better, Samples: []float64{value}}
+	}
+	site := &result.Run{Title: "site", Levels: []result.Level{{Name: "io", Measures: []result.Measure{
+		m("read", "1", result.Higher, 5), m("read", "4", result.Higher, 9), m("write", "4", result.Higher, 3), m("read", "8", result.Lower, 99)}}, {Name: "disk", Measures: []result.Measure{m("read", "1", result.Higher, 50)}}}}
+	paper := &result.Run{Title: "paper", Levels: []result.Level{{Name: "io", Measures: []result.Measure{m("read", "", result.Higher, 7)}}}}
+	got := bestFigures("io", []*result.Run{site, paper})
+	if len(got) != 1 || described(got[0]) != "site| c0 s0: 0=9 1=3\npaper| c1 s0: 0=7" {
+		t.Errorf("%+v", got)
+	}
+	if got := bestFigures("io", []*result.Run{site}); got != nil {
+		t.Errorf("one run: %+v", got)
+	}
+}

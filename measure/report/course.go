@@ -49,7 +49,7 @@ func thin(points []point, most int) []point {
 	var kept []point
 	for from := 0; from < len(points); from += stretch {
 		part := points[from:min(from+stretch, len(points))]
-		low, high := 0, 0
+		low, high := 0, 0 // of the part, by index
 		for i, p := range part {
 			if p.Y < part[low].Y {
 				low = i

@@ -74,10 +74,13 @@ func (l *layout) drawLegend(k canvas) {
 		switch {
 		case e.s == nil:
 			k.line([]xy{{e.at.x, y}, {e.at.x + long, y}}, peakPen())
-		case l.c.Kind == result.Bars || l.c.Kind == result.Stacked:
+		case (l.c.Kind == result.Bars || l.c.Kind == result.Stacked) && !across(e.s):
 			k.rect(xy{e.at.x + long - 14, y - 6}, 12, 12, paint(e.s.colour), l.opacity(e.s))
+		case across(e.s):
+			k.line([]xy{{e.at.x, y}, {e.at.x + long, y}}, acrossPen(e.s))
 		default:
 			k.line([]xy{{e.at.x, y}, {e.at.x + long, y}}, l.seriesPen(e.s))
+			// Courses have no marks.
 			if l.c.Kind != result.Course {
 				k.mark(xy{e.at.x + long/2, y}, e.s.style, paint(e.s.colour))
 			}

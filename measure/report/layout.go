@@ -66,7 +66,8 @@ func lay(c chart, several, titled bool, width float64, r *ruler) layout {
 	if l.c.XTitle != "" {
 		bottom += lineStep
 	}
-	l.height = l.layLegend(bottom) + gap
+	// Letters reach below their line.
+	l.height = l.layLegend(bottom) + 2*gap
 	return l
 }
 

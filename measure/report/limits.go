@@ -27,6 +27,7 @@ type limit struct {
 
 // limits are the highest shares of the peak, of each run, level and load. The lowest come first: there the hardware has most left.
 func limits(runs []*result.Run) (all []limit) {
+	// A run beside published ones is sorted among them: that is what one wants to see.
 	for i, r := range runs {
 		for _, l := range r.Levels {
 			best := map[string]limit{}

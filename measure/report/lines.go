@@ -95,9 +95,18 @@ func (l *layout) drawAcross(k canvas) {
 			y := l.y.at(p.Y)
 			const reach = 5
 			k.begin(l.tip(s, p), box{l.plot.left, y - reach, l.plot.right, y + reach})
-			k.line([]xy{{l.plot.left, y}, {l.plot.right, y}}, pen{paint: paint(s.colour), width: 2, dash: []float64{10, 4}})
+			k.line([]xy{{l.plot.left, y}, {l.plot.right, y}}, acrossPen(s))
 			l.whisker(k, l.plot.right-10, p, paint(s.colour))
 			k.end()
 		}
 	}
+}
+
+// acrossPen draws a value from side to side. Its dashes are longer than those of conditions.
+func acrossPen(s *series) pen { return pen{paint: paint(s.colour), width: 2, dash: []float64{10, 4}} }
+
+// across reports whether no value of the series has a place on the axis.
+// The legend shows such a series as drawAcross does.
+func across(s *series) bool {
+	return !slices.ContainsFunc(s.Points, func(p point) bool { return p.Label != "" })
 }

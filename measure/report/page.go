@@ -125,6 +125,9 @@ func newLevelPart(name string, runs []*result.Run, r *ruler) levelPart {
 	const longTable = 40
 	part := levelPart{Name: name, Rows: rows(name, runs)}
 	part.Long = len(part.Rows) > longTable
+	for _, c := range bestFigures(name, runs) {
+		part.Figures = append(part.Figures, newFigurePart(c, true, r))
+	}
 	seen := map[string]bool{}
 	for _, run := range runs {
 		for _, l := range run.Levels {
@@ -137,6 +140,9 @@ func newLevelPart(name string, runs []*result.Run, r *ruler) levelPart {
 			}
 			part.Runs = append(part.Runs, said)
 			for _, f := range l.Figures {
+				if run.Source != "" && told(f, name, runs) {
+					continue
+				}
 				c, ok := newChart(f, name, runs)
 				if ok && !seen[f.ID] {
 					part.Figures = append(part.Figures, newFigurePart(c, len(runs) > 1, r))
@@ -146,6 +152,34 @@ func newLevelPart(name string, runs []*result.Run, r *ruler) levelPart {
 		}
 	}
 	return part
+}
+
+// told reports whether other plots of the page have what a figure of published measurements shows: bars of the best values by
+// load, or a figure of a run that was measured.
+func told(f result.Figure, level string, runs []*result.Run) bool {
+	if len(runs) < 2 {
+		return false
+	}
+	if f.X == "load" {
+		return true
+	}
+	for _, r := range runs {
+		for _, l := range r.Levels {
+			if r.Source != "" || l.Name != level {
+				continue
+			}
+			// A figure of the site has the site's conditions, and finds the published values by their names.
+			if slices.ContainsFunc(l.Figures, func(o result.Figure) bool { return hasAll(o.Names, f.Names) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hasAll reports whether all of some names are in a list.
+func hasAll(list, names []string) bool {
+	return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(list, n) })
 }
 
 const (

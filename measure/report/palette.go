@@ -17,6 +17,7 @@ const (
 )
 
 // shade is a colour in both themes, as RRGGBB.
+// Dark themes need lighter colours for the same contrast.
 type shade struct{ light, dark string }
 
 // shades are the colours of series. They differ in lightness as well as in hue, after the set of M. Okabe and K. Ito for readers

@@ -157,4 +157,5 @@ func (s *svg) begin(tip string, reach box) {
 }
 
 // end implements canvas.
+// The line break keeps the page readable in an editor.
 func (s *svg) end() { s.b.WriteString("</g>\n") }

@@ -28,6 +28,7 @@ func Write(dir string, runs []*result.Run) error {
 	if err := os.MkdirAll(plots, 0o755); err != nil { // #nosec G301 -- a report is to be read
 		return errs.Wrap(err, "report.Write", plots)
 	}
+	// Names are unique in the directory, over all levels.
 	names := namer{}
 	p := newPage(runs, r)
 	for i := range p.Levels {
@@ -39,6 +40,7 @@ func Write(dir string, runs []*result.Run) error {
 			}
 		}
 	}
+	// The page comes last: it links the files.
 	var page bytes.Buffer
 	if err := p.render(&page); err != nil {
 		return err

@@ -35,8 +35,8 @@ func ScaleOf(v float64, unit string) Scale {
 		return Scale{0.01, "%"}
 	case "":
 		return Scale{1, ""}
-	case "1/s": // "k/s" and not "k1/s": operations have no letter
-		unit = "/s"
+	case "1/s", "1/J": // "k/s" and not "k1/s": operations have no letter
+		unit = unit[1:]
 	}
 	a := math.Abs(v)
 	for _, p := range []Scale{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}, {1e-3, "m"}, {1e-6, "µ"}, {1e-9, "n"}} {

@@ -131,6 +131,17 @@ type Found struct {
 	Err   error // nil if the meter gave a value
 }
 
+// findTime bounds the first reading of a meter that may not be there.
+const findTime = 10 * time.Second
+
+// tryOnce reads a meter once.
+func tryOnce(ctx context.Context, m Meter) error {
+	ctx, cancel := context.WithTimeout(ctx, findTime)
+	defer cancel()
+	_, err := m.Read(ctx)
+	return err
+}
+
 // Find tries the meters that a machine may have by itself, by one reading each.
 func Find(ctx context.Context, o Options) []Found {
 	var all []Found
@@ -140,7 +151,7 @@ func Find(ctx context.Context, o Options) []Found {
 		m, err := Open(spec, o)
 		if err == nil {
 			f.About = m.About()
-			_, err = m.Read(ctx)
+			err = tryOnce(ctx, m)
 			Close(m)
 		}
 		f.Err = err

@@ -41,9 +41,9 @@ func (p *plug) Read(ctx context.Context) (Point, error) {
 }
 
 // newPlug makes a plug of a kind at an address.
-func newPlug(kind, rest string, o Options) (*plug, error) {
+func newPlug(kind, at string, o Options) (*plug, error) {
 	// The address is checked now: a mistake must not wait for the level to begin.
-	u, err := url.Parse(base(rest))
+	u, err := url.Parse(at)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errs.New(errs.Invalid, "meter.OpenPlug", kind, "it takes the host of a device").WithRemedy("write " + kind + ":192.0.2.7")
 	}
@@ -56,9 +56,10 @@ func newPlug(kind, rest string, o Options) (*plug, error) {
 
 // openShelly takes HOST, or HOST/CHANNEL of a device with several. The first reading finds its generation.
 func openShelly(rest string, o Options) (Meter, error) {
-	host, channel, _ := strings.Cut(rest, "/")
-	if channel == "" {
-		channel = "0"
+	host, channel := base(rest), "0"
+	if u, err := url.Parse(host); err == nil && u.Path != "" {
+		channel, u.Path = strings.Trim(u.Path, "/"), ""
+		host = u.String()
 	}
 	p, err := newPlug("shelly", host, o)
 	if err != nil {
@@ -71,15 +72,15 @@ func openShelly(rest string, o Options) (Meter, error) {
 	p.login = true
 	p.find = func(ctx context.Context) error {
 		// Both generations answer this page without a password.
-		page, err := ask(ctx, o, base(host)+"/shelly", false)
+		page, err := ask(ctx, o, host+"/shelly", false)
 		if err != nil {
 			return err
 		}
 		if gen, ok := number(page, "gen"); ok && gen >= 2 {
-			p.page, p.parse = base(host)+"/rpc/Shelly.GetStatus", func(page any) (float64, error) { return parseShelly2(page, channel) }
+			p.page, p.parse = host+"/rpc/Shelly.GetStatus", func(page any) (float64, error) { return parseShelly2(page, channel) }
 			return nil
 		}
-		p.page, p.parse = base(host)+"/status", func(page any) (float64, error) { return parseShelly1(page, channel) }
+		p.page, p.parse = host+"/status", func(page any) (float64, error) { return parseShelly1(page, channel) }
 		return nil
 	}
 	return p, nil
@@ -117,7 +118,7 @@ func noPower(op, subject string) error {
 
 // openTasmota takes HOST. Tasmota takes its password in the query only.
 func openTasmota(rest string, o Options) (Meter, error) {
-	p, err := newPlug("tasmota", rest, o)
+	p, err := newPlug("tasmota", base(rest), o)
 	if err != nil {
 		return nil, err
 	}

@@ -114,8 +114,9 @@ func text(page any, path ...string) string {
 
 // base is the address of a device that a user named by its host, with http unless they wrote more.
 func base(host string) string {
+	host = strings.TrimRight(host, "/")
 	if !strings.Contains(host, "://") {
 		host = "http://" + host
 	}
-	return strings.TrimSuffix(host, "/")
+	return host
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/measure/energy/meter"
 )
 
 // Command makes `hemera bench`, the noun of all levels. Without a level it teaches.
@@ -28,13 +29,21 @@ func allCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "all", Short: "Measure every level, one after another", Args: cobra.NoArgs,
 		Long: `Measures every level with its defaults, from the bottom up: later levels are compared with what the
-earlier ones reached. The cluster is that of --url. Nobody else should use it meanwhile.`,
+earlier ones reached. The cluster is that of --url. Nobody else should use it meanwhile.
+
+If this machine has a meter of power, or one is named with --meter, the energy of all levels comes last.`,
 		Example: `  hemera bench all --quick
   hemera bench all --out /tmp/site-2026 --title "Storage room, before the new switch"`,
 	}
 	s.flags(c.Flags())
+	power := &energyLevel{s: s}
+	power.flags(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		levels := allLevels(e)
+		if len(power.meters) > 0 || best(c.Context(), meter.Options{}) != "" {
+			power.inner = levels
+			levels = []level{power}
+		}
 		// All are checked before the first one works for minutes.
 		for _, l := range levels {
 			if err := l.check(nil, s.quick); err != nil {

@@ -10,7 +10,6 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/errs"
 	"hemera/measure/report"
-	"hemera/measure/result"
 	"hemera/measure/stats"
 )
 
@@ -54,6 +53,7 @@ func (o *comparison) run(paths []string) error {
 	if o.confidence < 50 || o.confidence > 99.99 {
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Bench", "--confidence", "it takes 50 to 99.99"))
 	}
+	// All are read before anything is printed.
 	runs, err := readRuns(paths)
 	if err != nil {
 		return err
@@ -63,9 +63,11 @@ func (o *comparison) run(paths []string) error {
 			return err
 		}
 	}
+	// Programs get the pairs; what one run has alone is for people.
 	var records []output.Record
 	var alone []string
 	for i, other := range runs[1:] {
+		// i counts from the second run.
 		pairs, onlyBase, onlyOther := stats.CompareRuns(runs[0], other, o.confidence/100)
 		for _, p := range pairs {
 			if !o.different || p.Verdict == stats.Difference {
@@ -81,18 +83,6 @@ func (o *comparison) run(paths []string) error {
 		fmt.Fprintln(o.e.Out, line)
 	}
 	return nil
-}
-
-// readRuns reads runs of directories or files.
-func readRuns(paths []string) (runs []*result.Run, err error) {
-	for _, p := range paths {
-		run, err := result.Read(p)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, run)
-	}
-	return runs, nil
 }
 
 // comparisonColumns are those of the table. Only several comparisons need the name of the run.
@@ -136,6 +126,7 @@ func compared(basePath, path string, p stats.Pair) output.Record {
 func lonely(path string, keys []stats.Key) (lines []string) {
 	const most = 10
 	for i, k := range keys {
+		// The rest is in the files.
 		if i == most {
 			return append(lines, fmt.Sprintf("only in %s: %d more", path, len(keys)-most))
 		}

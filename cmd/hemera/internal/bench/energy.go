@@ -15,6 +15,9 @@ import (
 	"hemera/measure/energy/meter"
 )
 
+// capacityCluster is the --capacity that the manager knows.
+const capacityCluster = "cluster"
+
 // energyFlags say which meters there are and what the machines are.
 type energyFlags struct {
 	meters   []string               // as meter.Open takes them
@@ -40,7 +43,7 @@ func (g *energyFlags) flags(f *pflag.FlagSet) {
 	f.DurationVar(&g.idle, "idle", 30*time.Second, "how long the idle power is measured before the level")
 	f.StringVar(&g.subtract, "subtract", "0W", "`power` of others on the same meters, such as a switch: 15.46W")
 	f.Float64Var(&g.a.Weight, "delay-weight", 1, "the `weight` w of the delay in the energy-delay product E·t^w")
-	f.StringVar(&g.capacity, "capacity", "", "`size` of the storage, for capacity per watt: 8TB")
+	f.StringVar(&g.capacity, "capacity", "", "`size` of the storage, for capacity per watt: 8TB, or cluster for that of all disks of the cluster")
 	// Money: the same machine costs differently elsewhere.
 	f.Float64Var(&g.a.Cost.PerKWh, "price-kwh", 0, "`price` of a kilowatt-hour")
 	f.Float64Var(&g.a.Cost.Capital, "capex", 0, "`price` of the machines")
@@ -65,10 +68,10 @@ func (g *energyFlags) check(quick bool) error {
 	}
 	g.a.Subtract = watts
 	// Decimal and binary units, as everywhere.
-	if g.capacity != "" {
+	if g.capacity != "" && g.capacity != capacityCluster {
 		n, ok := cli.ParseSize(g.capacity, 1<<62)
 		if !ok || n == 0 {
-			return errs.New(errs.Invalid, "hemera.Bench", "--capacity", fmt.Sprintf("%q is no size", g.capacity)).WithRemedy("write 8TB, 51.2TB or bytes")
+			return errs.New(errs.Invalid, "hemera.Bench", "--capacity", fmt.Sprintf("%q is no size", g.capacity)).WithRemedy("write 8TB, 51.2TB, bytes, or cluster")
 		}
 		g.a.Capacity = n
 	}
@@ -82,7 +85,7 @@ func (g *energyFlags) check(quick bool) error {
 // parseWatts reads 15.46W, 15.46 or 1.2kW.
 func parseWatts(text string) (float64, error) {
 	// W may be left out: nothing else is meant.
-	number, factor := strings.TrimSuffix(strings.TrimSpace(text), "W"), 1.0
+	number, factor := strings.TrimSpace(strings.TrimSuffix(text, "W")), 1.0
 	if kilo, ok := strings.CutSuffix(number, "k"); ok {
 		number, factor = kilo, 1000
 	}
@@ -157,7 +160,7 @@ disks and no network, a plug has everything. The report says which it was, and w
 				strings.TrimRight("  hemera bench energy "+p.inner.name()+" --meter shelly:192.0.2.7 --subtract 15.46W --capacity 8TB "+p.target, " "),
 			ValidArgsFunction: targets,
 		}
-		c.AddCommand(s.command(&energyLevel{s: s, inner: p.inner}, part))
+		c.AddCommand(s.command(&energyLevel{s: s, inner: []level{p.inner}}, part))
 	}
 	return c
 }

@@ -14,33 +14,42 @@ import (
 	"hemera/measure/result"
 )
 
-// energyLevel measures the energy of another level. The session gets both: the other as if it had run alone, and the energy.
+// energyLevel measures the energy of other levels. The session gets all: the others as if they had run alone, and the energy.
 type energyLevel struct {
 	energyFlags
 	s     *session
-	inner level
+	inner []level // in their order
 }
 
 // name implements level.
 func (l *energyLevel) name() string { return "energy" }
 
-// flags implements level: those of the meters and those of the other level.
+// flags implements level: those of the meters, and those of the other level if it is one.
 func (l *energyLevel) flags(f *pflag.FlagSet) {
 	l.energyFlags.flags(f)
-	l.inner.flags(f)
+	if len(l.inner) == 1 {
+		l.inner[0].flags(f)
+	}
 }
 
 // check implements level.
 func (l *energyLevel) check(args []string, quick bool) error {
 	// All mistakes are named at once.
-	return errors.Join(l.energyFlags.check(quick), l.inner.check(args, quick))
+	err := l.energyFlags.check(quick)
+	for _, inner := range l.inner {
+		err = errors.Join(err, inner.check(args, quick))
+	}
+	return err
 }
 
-// run implements level. The meters are read from before the idle time to after the level.
+// run implements level. The meters are read from before the idle time to after the last level.
 func (l *energyLevel) run(ctx context.Context, rec *result.Recorder) error {
 	// Before the idle time: a meter that does not answer is a mistake of the user.
 	meters, err := l.open(ctx)
 	if err != nil {
+		return err
+	}
+	if err := l.room(ctx); err != nil {
 		return err
 	}
 	// From here on readings are logged: a run that is killed leaves them in raw/.
@@ -51,7 +60,7 @@ func (l *energyLevel) run(ctx context.Context, rec *result.Recorder) error {
 	// An interrupted idle time begins no level.
 	idle, err := rest(ctx, l.idle, rec)
 	if err == nil {
-		err = l.s.record(ctx, l.inner)
+		err = l.work(ctx)
 	}
 	// An interrupted level has iterations, too.
 	courses, failures, cause := sampler.Stop()
@@ -68,6 +77,49 @@ func (l *energyLevel) run(ctx context.Context, rec *result.Recorder) error {
 	return errors.Join(err, plan.WritePlan(rec.Raw))
 }
 
+// room asks the manager for the capacity of all disks, if the user wants that. Copies and parity are not divided out: published figures
+// have the capacity of the disks, too.
+func (l *energyLevel) room(ctx context.Context) error {
+	if l.capacity != capacityCluster {
+		return nil
+	}
+	m, err := l.s.e.Manager()
+	if err != nil {
+		return err
+	}
+	view, err := m.View(ctx)
+	if err != nil {
+		return err
+	}
+	l.a.Capacity = view.Room(view.Disks).Capacity
+	return nil
+}
+
+// work runs the other levels. One that fails does not keep the next from running, as in a run without a meter.
+func (l *energyLevel) work(ctx context.Context) (failed error) {
+	for _, inner := range l.inner {
+		err := l.s.record(ctx, inner)
+		if failed == nil {
+			failed = err
+		}
+		// No level begins after an interruption.
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return failed
+}
+
+// best is the meter of this machine that covers most, or "".
+func best(ctx context.Context, o meter.Options) string {
+	for _, f := range meter.Find(ctx, o) {
+		if f.Err == nil {
+			return f.Spec
+		}
+	}
+	return ""
+}
+
 // open makes the meters that the user named, or the best one of this machine.
 func (l *energyLevel) open(ctx context.Context) ([]meter.Meter, error) {
 	o, err := l.options()
@@ -77,11 +129,8 @@ func (l *energyLevel) open(ctx context.Context) ([]meter.Meter, error) {
 	// The best is the one that covers most.
 	specs := l.meters
 	if len(specs) == 0 {
-		for _, f := range meter.Find(ctx, o) {
-			if f.Err == nil {
-				specs = []string{f.Spec}
-				break
-			}
+		if spec := best(ctx, o); spec != "" {
+			specs = []string{spec}
 		}
 	}
 	// An estimate is never chosen for the user: watts of this machine are not known here.

@@ -31,7 +31,7 @@ type energyRun struct {
 func newEnergyRun(e *cli.Env) *energyRun {
 	// All three have one session: it is begun only by those that measure.
 	s, shell := newSession(e), &commandLevel{}
-	return &energyRun{e: e, s: s, shell: shell, level: &energyLevel{s: s, inner: shell}}
+	return &energyRun{e: e, s: s, shell: shell, level: &energyLevel{s: s, inner: []level{shell}}}
 }
 
 // flags adds the flags of all three.

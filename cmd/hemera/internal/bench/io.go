@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +25,7 @@ type ioLevel struct {
 	sizes   map[string]string      // the flags with sizes, by name
 	peak    peakFlags              // from which check makes the nodes
 	named   bool                   // the user named the target: then it must answer
+	follows bool                   // the peak is what disk and net of this run reached
 	given   func(flag string) bool // whether the user gave the flag; nil before flags
 }
 
@@ -197,6 +197,9 @@ func (l *ioLevel) numbers() error {
 // run implements level.
 // A cluster that nobody named is not missed.
 func (l *ioLevel) run(ctx context.Context, rec *result.Recorder) error {
+	if l.follows {
+		rec.Note("The theoretical peak is that of this machine as one server: what the levels disk and net of this run reached.")
+	}
 	err := load.Run(ctx, l.o, rec)
 	// hemera bench all runs on machines without a cluster, too.
 	if !l.named && errors.Is(err, errs.Unavailable) {
@@ -204,78 +207,4 @@ func (l *ioLevel) run(ctx context.Context, rec *result.Recorder) error {
 		return nil
 	}
 	return err
-}
-
-// peakFlags say what the servers can do in theory.
-type peakFlags struct {
-	net, disk string // rates of one server, as written
-	from      string // the directory of a run that measured them
-	count     int    // servers
-}
-
-// flags adds the flags. Rates are of one server; servers that are alike are counted.
-func (p *peakFlags) flags(f *pflag.FlagSet) {
-	// Text, because a rate has a unit.
-	f.StringVar(&p.net, "peak-net", "", "bytes a second of the network of one server: `rate` such as 125MB")
-	f.StringVar(&p.disk, "peak-disk", "", "bytes a second of all disks of one server: one `rate`, or READ,WRITE")
-	f.IntVar(&p.count, "peak-nodes", 1, "servers that are like this")
-	f.StringVar(&p.from, "peak-from", "", "take both from the run in this `directory`, which measured disk and net on a server")
-}
-
-// nodes are the servers, or none if nothing was said of them.
-// A rate that was given replaces the one of the run. Invalid for a rate that is none.
-func (p *peakFlags) nodes() ([]load.Node, error) {
-	var n load.Node
-	// The levels disk and net of an earlier run, on a server of this cluster.
-	if p.from != "" {
-		run, err := result.Read(p.from)
-		if err != nil {
-			return nil, err
-		}
-		n = load.NodeOf(run)
-		if n == (load.Node{}) {
-			return nil, errs.New(errs.Invalid, "hemera.Bench", "--peak-from", "the run has neither disk nor net").WithRemedy("hemera bench disk and hemera bench net measure them")
-		}
-	}
-	// What is said here counts more than what was measured.
-	read, write, two := strings.Cut(p.disk, ",")
-	if !two {
-		write = read
-	}
-	for _, r := range []struct {
-		flag, text string
-		to         *float64
-	}{{"--peak-net", p.net, &n.Net}, {"--peak-disk", read, &n.DiskRead}, {"--peak-disk", write, &n.DiskWrite}} {
-		if err := parseRate(r.flag, r.text, r.to); err != nil {
-			return nil, err
-		}
-	}
-	// Nothing was said: there is no peak, and no share of it.
-	if n == (load.Node{}) {
-		return nil, nil
-	}
-	// A number that nobody has is a mistake, not memory.
-	if p.count < 1 || p.count > 1<<20 {
-		return nil, errs.New(errs.Invalid, "hemera.Bench", "--peak-nodes", "it takes 1 or more")
-	}
-	// All are alike here. load.Peak also takes servers that differ.
-	nodes := make([]load.Node, p.count)
-	for i := range nodes {
-		nodes[i] = n
-	}
-	return nodes, nil
-}
-
-// parseRate reads the rate of a flag in B/s, if one was given. Invalid.
-func parseRate(flag, text string, to *float64) error {
-	if text == "" {
-		return nil
-	}
-	// People write 125MB and 125MB/s.
-	v, ok := cli.ParseSize(strings.TrimSuffix(text, "/s"), 1<<50)
-	if !ok || v == 0 {
-		return errs.New(errs.Invalid, "hemera.Bench", flag, fmt.Sprintf("%q is no rate", text)).WithRemedy("rates are bytes a second: 125MB, 3.125GB")
-	}
-	*to = float64(v)
-	return nil
 }

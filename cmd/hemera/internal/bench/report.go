@@ -3,46 +3,91 @@ package bench
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/errs"
+	"hemera/measure/reference"
 	"hemera/measure/report"
+	"hemera/measure/result"
 )
+
+// reporting is one `hemera bench report`.
+type reporting struct {
+	e         *cli.Env
+	out       string   // the directory
+	reference []string // names of published figures
+}
 
 // reportCommand makes `hemera bench report`.
 func reportCommand(e *cli.Env) *cobra.Command {
-	var out string
+	o := reporting{e: e}
 	c := &cobra.Command{
-		Use: "report RUN…", Short: "Make the report of runs again, or one of several runs beside each other", Args: cobra.MinimumNArgs(1),
+		Use: "report RUN…", Short: "Make the report of runs again, or one of several runs beside each other",
 		Long: `Makes report.html and plots/ of runs. Each run of hemera bench ends with its report; this makes it again,
 or one that has several runs beside each other, each in its colour and compared with the first.
+
+--reference shows published figures beside, of the levels that the runs have. Without a run they are
+shown alone; list names them.
 
 report.html needs nothing but itself: it can be sent and opened without a network. plots/ has every figure
 as SVG, PNG, CSV and JSON.`,
 		Example: `  hemera bench report hemera-bench-20261123-101500
-  hemera bench report before after --out compared`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			runs, err := readRuns(args)
-			if err != nil {
-				return err
-			}
-			// One run's report belongs to it. One of several belongs to none of them.
-			if out == "" && len(args) == 1 {
-				out = runDirectory(args[0])
-			}
-			if out == "" {
-				out = "hemera-report"
-			}
-			if err := report.Write(out, runs); err != nil {
-				return err
-			}
-			e.Say("The report is %s", report.Path(out))
-			return nil
-		},
+  hemera bench report before after --out compared
+  hemera bench report before --reference eos-arm,odroid,x86-ceph
+  hemera bench report --reference list`,
+		RunE: func(_ *cobra.Command, args []string) error { return o.run(args) },
 	}
-	c.Flags().StringVar(&out, "out", "", "`directory` of the report (default: that of the run, or hemera-report)")
+	c.Flags().StringVar(&o.out, "out", "", "`directory` of the report (default: that of the run, or hemera-report)")
+	referenceFlag(c.Flags(), &o.reference)
 	return c
+}
+
+// run makes the report. An earlier one in the same directory is replaced: it can be made again.
+func (o *reporting) run(paths []string) error {
+	if slices.Contains(o.reference, referenceList) {
+		return listReferences(o.e)
+	}
+	if len(paths)+len(o.reference) == 0 {
+		return cli.Usage(errs.New(errs.Invalid, "hemera.Bench", "report", "no run was named").WithRemedy("name directories of runs, or published figures with --reference"))
+	}
+	// A wrong name is a mistake of the command line.
+	published, err := reference.Find(o.reference)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	runs, err := readRuns(paths)
+	if err != nil {
+		return err
+	}
+	// One run's report belongs to it. One of several belongs to none of them.
+	switch {
+	case o.out != "":
+	case len(paths) == 1:
+		o.out = runDirectory(paths[0])
+	default:
+		o.out = "hemera-report"
+	}
+	if err := report.Write(o.out, beside(runs, published)); err != nil {
+		return err
+	}
+	o.e.Say("The report is %s", report.Path(o.out))
+	return nil
+}
+
+// readRuns reads runs of directories or files.
+// The first that cannot be read ends it: a report without one of them would mislead.
+func readRuns(paths []string) (runs []*result.Run, err error) {
+	for _, p := range paths {
+		run, err := result.Read(p)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
 }
 
 // runDirectory is the directory of a run that the user named by it, or by its result.json.

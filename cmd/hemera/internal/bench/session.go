@@ -15,6 +15,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/errs"
 	"hemera/measure/host"
+	"hemera/measure/reference"
 	"hemera/measure/report"
 	"hemera/measure/result"
 )
@@ -32,6 +33,12 @@ type level interface {
 	run(ctx context.Context, rec *result.Recorder) error
 }
 
+// follower is a level that uses what earlier levels of the same run reached.
+type follower interface {
+	// follow gives it the run so far. It comes after check and before run.
+	follow(run *result.Run)
+}
+
 // session is one run of levels and its directory. A session serves one command line; only mu's fields are shared between
 // goroutines.
 type session struct {
@@ -39,7 +46,10 @@ type session struct {
 	out   string   // the directory; begin makes one if it is ""
 	title string   // of the report
 	quick bool     // every level takes seconds
-	now   func() time.Time
+	// published figures that the report shows beside: their names, and the sets that begin found
+	reference []string
+	published []*result.Run
+	now       func() time.Time
 
 	run result.Run // what is measured so far; keep writes it
 
@@ -55,6 +65,7 @@ func newSession(e *cli.Env) *session { return &session{e: e, now: time.Now} }
 func (s *session) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.out, "out", "", "`directory` of the run: result.json, report.html and raw output (default: a new one here)")
 	f.StringVar(&s.title, "title", "", "title of the report")
+	referenceFlag(f, &s.reference)
 	f.BoolVar(&s.quick, "quick", false, "a first look within seconds: shorter and fewer iterations")
 }
 
@@ -100,12 +111,18 @@ func (s *session) measure(ctx context.Context, command []string, levels []level)
 		return errors.Join(failed, err)
 	}
 	// A report that cannot be made is an error, but what was measured is kept and shown.
-	failed = errors.Join(failed, report.Write(s.out, []*result.Run{&s.run}))
+	failed = errors.Join(failed, report.Write(s.out, beside([]*result.Run{&s.run}, s.published)))
 	return errors.Join(s.show(), failed)
 }
 
 // begin makes the directory. Exists if there is a run in it already.
 func (s *session) begin(command []string) error {
+	// A wrong name of published figures leaves no directory behind.
+	published, err := reference.Find(s.reference)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	s.published = published
 	name, err := os.Hostname()
 	if err != nil {
 		name = "unknown"
@@ -143,6 +160,9 @@ func (s *session) one(ctx context.Context, l level) error {
 // record runs a level and keeps what it measured. A level that wraps another calls it for that one.
 func (s *session) record(ctx context.Context, l level) error {
 	rec := result.NewRecorder(s.out, l.name(), s.tell)
+	if f, ok := l.(follower); ok {
+		f.follow(&s.run)
+	}
 	err := l.run(ctx, rec)
 	if err != nil {
 		rec.Note("The level ended early: %s", errs.Reason(err, ""))
