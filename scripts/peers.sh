@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Hemera beside other storage systems on this machine: starts each with what ordinary packages give, and runs the same
 # `hemera bench io` over all, in turns. Needs root, for network namespaces, and jq.
-# usage: scripts/peers.sh [-o docs/PEERS.md] [PEER...]     PEER: hemera xrootd ceph nfs seaweedfs (default: all that are installed)
+# usage: scripts/peers.sh [-o docs/PEERS.md] [PEER...]     PEER: hemera xrootd ceph gluster moosefs nfs seaweedfs (default: all that are installed)
 #   -o FILE      puts the table between the marks of FILE; without it, the table is printed
 #   ROUNDS=3     how often all are measured, one after another; the table has medians
 #   SIZE=128MiB FILES=2 CLIENTS=4 SMALL=200 FOR=3s LOADS=sequential,copies,random,small    what bench io does
@@ -26,7 +26,7 @@ results=$dir/results
 mkdir "$results"
 pids=()    # of the present peer's servers
 daemons=() # of its mount
-mounted=   # the present mount
+mounts=()  # of the present peer
 
 # shellcheck source=scripts/peers/peers.bash
 . scripts/peers/peers.bash
@@ -41,12 +41,13 @@ serve() { # serve COMMAND...: a server in the background; its log is for the las
 	pids+=($!)
 }
 attach() { # attach MOUNTPOINT COMMAND...: a file system's daemon at the client, until it is mounted
-	mounted=$1
+	local at=$1
 	shift
-	mkdir -p "$mounted"
+	mkdir -p "$at"
+	mounts+=("$at")
 	nsenter --net="/run/netns/$prefix-client" "$@" </dev/null >>"$dir/$peer.log" 2>&1 &
 	daemons+=($!)
-	until_true 600 grep -q " $mounted " /proc/mounts
+	until_true 600 grep -q " $at " /proc/mounts
 }
 until_true() { # until_true TENTHS COMMAND...
 	local _
@@ -61,9 +62,11 @@ listening() { on server bash -c ": <>/dev/tcp/$server_address/$1"; }
 
 # stop ends the present peer and removes its data.
 stop() {
-	local pid
-	[ -z "$mounted" ] || ! grep -q " $mounted " /proc/mounts || fusermount -u -z "$mounted" || umount -l "$mounted" || true
-	mounted=
+	local pid at
+	for at in "${mounts[@]}"; do
+		if grep -q " $at " /proc/mounts; then fusermount -u -z "$at" || umount -l "$at" || true; fi
+	done
+	mounts=()
 	for pid in "${daemons[@]}" "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
 	for pid in "${daemons[@]}" "${pids[@]}"; do
 		# A server that does not end within ten seconds is killed: its data are removed anyway.
@@ -139,7 +142,7 @@ trap end EXIT
 trap 'exit 130' INT TERM
 mkdir "$dir/data"
 network
-[ $# -gt 0 ] || set -- hemera xrootd ceph nfs seaweedfs
+[ $# -gt 0 ] || set -- hemera xrootd ceph gluster moosefs nfs seaweedfs
 peers=()
 for peer in "$@"; do
 	if why=$("missing_$peer"); then echo "peers: $peer is left out: $why" >&2; else peers+=("$peer"); fi

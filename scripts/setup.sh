@@ -77,7 +77,9 @@ setup_peers() {
 # What scripts/peers.sh starts beside Hemera.
 setup_beside() {
 	packages xrootd=xrootd-server ip=iproute2 jq=jq iperf3=iperf3 ceph-mon=ceph-mon ceph-osd=ceph-osd ceph-mgr=ceph-mgr ceph-mds=ceph-mds \
-		ceph-fuse=ceph-fuse ceph=ceph-common
+		ceph-fuse=ceph-fuse ceph=ceph-common glusterd=glusterfs-server glusterfs=glusterfs-client mfsmaster=moosefs-master \
+		mfschunkserver=moosefs-chunkserver mfsmount=moosefs-client ganesha.nfsd=nfs-ganesha mount.nfs=nfs-common
+	[ -e "/usr/lib/$(uname -m)-linux-gnu/ganesha/libfsalvfs.so" ] || packages no-such-command-vfs=nfs-ganesha-vfs
 }
 
 # The programs that make load for hemera bench.

@@ -3,12 +3,12 @@
 //
 // # Parts
 //
-//	meter      reads devices (package meter)
-//	Sampler    reads all meters while a level works, and logs every reading
-//	Course     what one meter said over time; its energy between two times
-//	Plan       what was measured and under which assumptions: the input of all figures
+//	meter        reads devices (package meter)
+//	Sampler      reads all meters while a level works, and logs every reading
+//	Course       what one meter said over time; its energy between two times
+//	Plan         what was measured and under which assumptions: the input of all figures
 //	Plan.Record  the figures, from nothing but the plan and the iterations
-//	Open, Log  the logs of a run: recorded readings and the plan, for --replay
+//	ReadPlan     the logs of a run, for --replay; WritePlan and WriteCourses leave them
 //
 // # Method
 //

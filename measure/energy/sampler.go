@@ -106,35 +106,86 @@ func (t *track) read(ctx context.Context) error {
 func (t *track) run(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	for ended := false; !ended && len(t.points) < samplesMax; {
+	for len(t.points) < samplesMax {
 		select {
 		case <-ctx.Done():
-			ended = true
+			t.last(context.WithoutCancel(ctx))
+			return
 		case <-tick.C:
-		}
-		if err := t.read(context.WithoutCancel(ctx)); err != nil {
-			t.failed, t.cause = t.failed+1, err
+			_ = t.try(context.WithoutCancel(ctx)) // it is counted
 		}
 	}
 }
+
+// lastTries is how often the last reading is tried: without it the last iteration has no energy.
+const lastTries = 3
+
+// last takes the last reading.
+func (t *track) last(ctx context.Context) {
+	for range lastTries {
+		if t.try(ctx) == nil {
+			return
+		}
+	}
+}
+
+// try takes a reading, and counts a failure.
+func (t *track) try(ctx context.Context) error {
+	err := t.read(ctx)
+	if err != nil {
+		t.failed, t.cause = t.failed+1, err
+	}
+	return err
+}
+
+// copied takes what was recorded. A program that is still recording gets some time to write what was before now.
+func (t *track) copied(r meter.Recorded, now time.Time) error {
+	every := t.meter.About().Every
+	// A recording that ended long ago does not grow.
+	wait := time.NewTimer(min(recordedWait, gapFactor*every))
+	defer wait.Stop()
+	look := time.NewTicker(recordedWait / 100)
+	defer look.Stop()
+	for {
+		points, err := r.Points()
+		if err != nil {
+			return err
+		}
+		t.points = points
+		n := len(points)
+		if n == 0 || !points[n-1].At.Before(now) || now.Sub(points[n-1].At) > gapFactor*every {
+			break
+		}
+		select {
+		case <-look.C:
+			continue
+		case <-wait.C:
+		}
+		break
+	}
+	for _, p := range t.points {
+		if err := meter.WritePoint(t.log, p); err != nil {
+			return errs.Wrap(err, "energy.Read", t.meter.About().Name)
+		}
+	}
+	return nil
+}
+
+// recordedWait bounds the wait for a program that records.
+const recordedWait = 10 * time.Second
 
 // Stop takes a last reading of each meter, waits for it, and returns what all said.
 // failures says, by the name of a meter, how many readings failed and why the last one did.
 func (s *Sampler) Stop() (courses []Course, failures map[string]Failure, err error) {
 	// The readers take their last reading, and leave.
+	now := time.Now()
 	s.end()
 	s.group.Wait()
 	failures = map[string]Failure{}
 	for _, t := range s.tracks {
 		about := t.meter.About()
 		if r, ok := t.meter.(meter.Recorded); ok {
-			t.points, err = r.Points()
-			for _, p := range t.points {
-				if err == nil {
-					err = meter.WritePoint(t.log, p)
-				}
-			}
-			if err != nil {
+			if err = t.copied(r, now); err != nil {
 				break
 			}
 		}

@@ -66,3 +66,63 @@ func TestAMeterThatGivesNothingEndsTheStart(t *testing.T) {
 		t.Errorf("it began: %v", err)
 	}
 }
+
+// logger is a recording that another program still writes: each look at it finds one more second.
+type logger struct {
+	began time.Time
+	looks int
+	until int // seconds after which it has ended
+}
+
+func (l *logger) About() meter.About                        { return meter.About{Name: "csv:x", Every: time.Second} }
+func (l *logger) Read(context.Context) (meter.Point, error) { return meter.Point{}, errs.Unavailable }
+func (l *logger) Points() (points []meter.Point, err error) {
+	l.looks++
+	for i := range min(l.looks, l.until) {
+		points = append(points, meter.Point{At: l.began.Add(time.Duration(i) * time.Second), Value: 50})
+	}
+	return points, nil
+}
+
+func TestARecordingMayStillGrow(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		began       time.Duration // after now
+		until, want int
+	}{
+		{"it reaches the end at its third look", -1500 * time.Millisecond, 100, 3},
+		{"it has ended long ago", -time.Hour, 2, 1},
+		{"it is empty", 0, 0, 0},
+	} {
+		l := &logger{began: time.Now().Add(c.began), until: c.until}
+		s, err := energy.Start(t.Context(), []meter.Meter{l}, energy.SamplerOptions{Log: logs(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		courses, _, err := s.Stop()
+		if err != nil || courses[0].Len() != c.want {
+			t.Errorf("%s: %d readings, %v; want %d", c.name, courses[0].Len(), err, c.want)
+		}
+	}
+}
+
+func TestTheLastReadingIsTriedAgain(t *testing.T) {
+	stopped := false
+	m := &told{about: meter.About{Name: "plug"}, read: make(chan int, 1000)}
+	tries := 0
+	m.fail = func(int) bool {
+		if stopped {
+			tries++
+		}
+		return stopped && tries < 3
+	}
+	s, err := energy.Start(t.Context(), []meter.Meter{m}, energy.SamplerOptions{Every: time.Hour, Log: logs(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped = true // its goroutine waits for an hour, or for the stop
+	courses, failures, err := s.Stop()
+	if err != nil || courses[0].Len() != 2 || failures["plug"].Count != 2 {
+		t.Errorf("%d readings, %+v, %v", courses[0].Len(), failures, err)
+	}
+}

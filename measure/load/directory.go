@@ -14,6 +14,7 @@ import (
 // directory is a target in a mounted file system.
 type directory struct {
 	root   string // that the user named
+	reads  string // the same directory in another mount, where files are opened to be read; "" for root
 	direct bool   // O_DIRECT
 	sync   bool   // fsync before close
 }
@@ -36,8 +37,11 @@ func (d directory) Create(_ context.Context, name string, _ int64) (File, error)
 	return d.file(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 }
 
-// Open implements Target.
+// Open implements Target. Through another mount, the caches of the client that wrote the file do not help.
 func (d directory) Open(_ context.Context, name string) (File, error) {
+	if d.reads != "" {
+		d.root = d.reads
+	}
 	return d.file(name, os.O_RDONLY)
 }
 
@@ -51,6 +55,15 @@ func (d directory) file(name string, flags int) (File, error) {
 		return nil, errs.Wrap(err, "load.Open", d.path(name))
 	}
 	return &localFile{f: f, written: flags&os.O_CREATE != 0, sync: d.sync}, nil
+}
+
+// Stat implements Target.
+func (d directory) Stat(_ context.Context, name string) error {
+	if d.reads != "" {
+		d.root = d.reads
+	}
+	var st unix.Stat_t
+	return errs.Wrap(unix.Lstat(d.path(name), &st), "load.Stat", d.path(name))
 }
 
 // Remove implements Target.

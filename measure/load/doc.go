@@ -18,6 +18,7 @@
 //	vector      readv requests of many blocks at random places
 //	mixed       every client writes new files and reads others at the same time
 //	small       create, open: small files made, then read whole
+//	metadata    mdtest's phases: trees, directories and empty files made, looked at, opened, removed
 //
 // All clients begin a phase together. Its time ends when the last client has. Data cannot be compressed, and every byte that
 // is read is compared with what was written.

@@ -18,7 +18,7 @@ func (o *Options) figures() (all []result.Figure) {
 	group := []string{"layout"}
 	// The phases know which loads there are, and which of them have a peak.
 	for _, p := range o.phases("", 0) {
-		if p.name == "" {
+		if p.name == "" || p.entries {
 			continue
 		}
 		where := result.Labels{"load": p.name}
@@ -43,5 +43,19 @@ func (o *Options) figures() (all []result.Figure) {
 			Names: []string{"cpu_clients_per_gb", "cpu_servers_per_gb"}, Where: where, X: "clients", XTitle: "clients", Group: group,
 			Caption: "Of the clients, which make and compare the data, and of the servers named with --pid."})
 	}
+	if o.wants(Metadata) {
+		all = append(all, metadataFigures()...)
+	}
 	return all
+}
+
+// metadataFigures are the plots of the load Metadata: all phases in one, as mdtest has them in one table.
+func metadataFigures() []result.Figure {
+	where, group := result.Labels{"pattern": mdtest}, []string{"layout", "clients"}
+	return []result.Figure{
+		{ID: "io-metadata", Title: "Entries of the namespace (mdtest)", Kind: result.Bars, Names: []string{"rate"}, Where: where, X: "load", Group: group,
+			Caption: "Operations a second of all clients together. Each client looks at the entries of another."},
+		{ID: "io-metadata-latency", Title: "Entries of the namespace (mdtest): latency", Kind: result.Bars, Names: []string{"latency_p50", "latency_p99"},
+			Where: where, X: "load", Group: group, Caption: "Of one operation."},
+	}
 }

@@ -65,6 +65,9 @@ func (o *Options) phases(dir string, iteration int) (all []phase) {
 		all = append(all, phase{name: "create", do: o.smallFiles(files("t"), (*client).create)},
 			phase{name: "open", cold: true, do: o.smallFiles(files("t"), (*client).whole)})
 	}
+	if o.wants(Metadata) {
+		all = append(all, o.metadata(files("e"))...)
+	}
 	return all
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // The loads, in the order in which they run.
@@ -18,10 +19,11 @@ const (
 	Vector     = "vector"
 	Mixed      = "mixed"
 	Small      = "small"
+	Metadata   = "metadata"
 )
 
 // Loads returns the names of all loads in their order.
-func Loads() []string { return []string{Sequential, Copies, Random, Vector, Mixed, Small} }
+func Loads() []string { return []string{Sequential, Copies, Random, Vector, Mixed, Small, Metadata} }
 
 // alignment is what direct I/O needs of offsets, sizes and memory.
 const alignment = 4096
@@ -40,13 +42,15 @@ type Options struct {
 	Transfer   int           // of each read and write of sequential loads
 	Block      int           // of each random read, and of each element of a vector
 	Elements   int           // of one vector
-	SmallFiles int           // of each client
+	SmallFiles int           // of each client; as many entries has Metadata
 	SmallSize  int           // of each small file
 	For        time.Duration // of a phase of random and vector reads
 
 	Direct bool // O_DIRECT, for directories
-	Sync   bool // a file counts as written when it is durable
-	Drop   bool // the page cache of this machine is dropped before each phase that reads; needs root
+	// ReadThrough is the directory of a single target in another mount of the same file system, where files are opened to be read.
+	ReadThrough string
+	Sync        bool // a file counts as written when it is durable
+	Drop        bool // the page cache of this machine is dropped before each phase that reads; needs root
 
 	PIDs  []int   // of servers on this machine whose CPU time is measured
 	Nodes []Node  // what the servers can do in theory; empty if nobody knows
@@ -87,11 +91,13 @@ func (o *Options) Check() error {
 		return bad("--driver", fmt.Sprintf("%q is none of %s", o.Driver, strings.Join(Drivers(), ", ")))
 	}
 	switch {
+	case o.ReadThrough != "" && (len(o.Targets) != 1 || xrootd.IsRemote(o.Targets[0])):
+		return bad("--read-through", "it takes one target, which is a directory")
 	case len(o.Clients) == 0 || len(o.Targets) == 0:
 		return bad("", "it takes a target and a number of clients")
 	case o.Iterations < 1 || o.Iterations > 1000:
 		return bad("--iterations", "it takes 1 to 1000")
-	case o.Files < 1 || o.wants(Small) && o.SmallFiles < 1:
+	case o.Files < 1 || o.wants(Small, Metadata) && o.SmallFiles < 1:
 		return bad("--files", "each client needs one file at least")
 	case o.Transfer < alignment || o.Transfer > transferMax:
 		return bad("--transfer", fmt.Sprintf("it takes %d to %d bytes", alignment, transferMax))

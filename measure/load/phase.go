@@ -14,6 +14,8 @@ type phase struct {
 	cold bool   // it reads: the page cache is dropped before
 	// peak says whether the rate of bytes is limited by the theoretical peak, and write of which direction.
 	peak, write bool
+	// entries says that it moves no bytes: entries of the namespace are what it works on.
+	entries bool
 	// do is what one client does. It counts into n.
 	do func(ctx context.Context, c *client, n *count) error
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -75,7 +76,7 @@ func newName() string { return fmt.Sprintf("hemera-bench-%08x", rand.Uint32()) }
 // place makes the target of a name.
 func (o *Options) place(ctx context.Context, name string) (place, error) {
 	if !xrootd.IsRemote(name) {
-		return directory{root: name, direct: o.Direct, sync: o.Sync}, nil
+		return directory{root: name, reads: o.ReadThrough, direct: o.Direct, sync: o.Sync}, nil
 	}
 	u, err := xrootd.ParseURL(name)
 	if err != nil {
@@ -94,6 +95,9 @@ func (o *Options) describe(rec *result.Recorder, at place) {
 		"small_files": int64(o.SmallFiles), "small_size": int64(o.SmallSize), "iterations": int64(o.Iterations),
 	} {
 		rec.Set(key, strconv.FormatInt(n, 10))
+	}
+	if o.ReadThrough != "" {
+		rec.Set("read_through", o.ReadThrough)
 	}
 	rec.Set("direct", strconv.FormatBool(o.Direct))
 	rec.Set("sync", strconv.FormatBool(o.Sync))
@@ -181,6 +185,12 @@ func (r *run) phase(ctx context.Context, g *group, p phase, labels result.Labels
 	// The label comes last, because a skipped load has none.
 	labels["load"] = p.name
 	end(got[0].bytes(), got[0].operations)
+	if p.entries {
+		labels["pattern"] = mdtest
+		r.addRate(labels, got[0])
+		r.addCostOfEach(labels, got[0].operations, spent)
+		return nil
+	}
 	r.add(p, labels, got[0], spent)
 	return nil
 }
@@ -219,11 +229,31 @@ func (r *run) add(p phase, labels result.Labels, got outcome, spent cost) {
 		r.rec.Add(put("throughput_read", "B/s", result.Higher, float64(got.read)/seconds))
 		r.rec.Add(put("throughput_write", "B/s", result.Higher, float64(got.written)/seconds))
 	}
-	r.rec.Add(put("rate", "1/s", result.Higher, float64(got.operations)/seconds))
-	for _, percent := range []float64{50, 95, 99} {
-		r.rec.Add(put(fmt.Sprintf("latency_p%.0f", percent), "s", result.Lower, got.quantile(percent)))
-	}
+	r.addRate(labels, got)
 	r.addCost(labels, got.bytes(), spent)
+}
+
+// addRate adds the operations a second of a phase, and their latencies.
+func (r *run) addRate(labels result.Labels, got outcome) {
+	put := func(name, unit string, better result.Better, value float64) {
+		r.rec.Add(result.Measure{Name: name, Labels: labels, Unit: unit, Better: better, Samples: []float64{value}})
+	}
+	put("rate", "1/s", result.Higher, float64(got.operations)/got.took.Seconds())
+	for _, percent := range []float64{50, 95, 99} {
+		put(fmt.Sprintf("latency_p%.0f", percent), "s", result.Lower, got.quantile(percent))
+	}
+}
+
+// addCostOfEach adds the processor time of operations that move no bytes.
+func (r *run) addCostOfEach(labels result.Labels, operations int64, spent cost) {
+	put := func(name string, value time.Duration) {
+		each := value.Seconds() / float64(operations)
+		r.rec.Add(result.Measure{Name: name, Labels: labels, Unit: "s", Better: result.Lower, Samples: []float64{each}})
+	}
+	put("cpu_clients_per_operation", spent.clients)
+	if len(r.o.PIDs) > 0 {
+		put("cpu_servers_per_operation", spent.servers)
+	}
 }
 
 // addCost adds the processor time of some bytes. That of an operation depends on its size; of a gigabyte, machines and servers

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -66,11 +67,20 @@ func TestEveryLoadIsMeasuredAndNothingStays(t *testing.T) {
 			}
 		}
 	}
+	for _, load := range []string{"tree-creation", "directory-creation", "directory-stat", "directory-removal", "file-creation", "file-stat", "file-read",
+		"file-removal", "tree-removal"} {
+		labels := result.Labels{"load": load, "clients": "3", "layout": layoutDefault, "pattern": mdtest}
+		for _, name := range []string{"rate", "latency_p50", "latency_p99", "cpu_clients_per_operation"} {
+			if m, ok := rec.Find(name, labels); !ok || len(m.Samples) != 2 || m.Samples[0] < 0 {
+				t.Errorf("%s of %v: %+v", name, labels, m)
+			}
+		}
+	}
 	level := rec.End()
 	for _, f := range level.Figures {
 		points := 0
 		for _, m := range level.Measures {
-			if slices.Contains(f.Names, m.Name) && m.Labels["load"] == f.Where["load"] && m.Labels[f.X] != "" {
+			if slices.Contains(f.Names, m.Name) && m.Labels["load"] == cmp.Or(f.Where["load"], m.Labels["load"]) && m.Labels["pattern"] == f.Where["pattern"] && m.Labels[f.X] != "" {
 				points++
 			}
 		}
@@ -95,6 +105,8 @@ func TestBytesAndOperationsAreCounted(t *testing.T) {
 	want := map[string][3]int64{                   // read, written, operations
 		"write": {0, file, 6 * 4}, "read": {file, 0, 6 * 4}, "random": {3 * 512, 0, 3}, "vector": {3 * 5 * 512, 0, 3},
 		"mixed": {file, file, 2 * 6 * 4}, "put": {0, file, 6}, "get": {file, 0, 6}, "create": {0, small, 12}, "open": {small, 0, 12},
+		"tree-creation": {0, 0, 3}, "directory-creation": {0, 0, 12}, "directory-stat": {0, 0, 12}, "directory-removal": {0, 0, 12},
+		"file-creation": {0, 0, 12}, "file-stat": {0, 0, 12}, "file-read": {0, 0, 12}, "file-removal": {0, 0, 12}, "tree-removal": {0, 0, 3},
 	}
 	for _, p := range o.phases("d", 0) {
 		got, _, err := runPhase(t.Context(), []*group{g}, p, []int{os.Getpid()})
@@ -157,6 +169,37 @@ func measure(ctx context.Context, o *Options, at place, rec *result.Recorder) er
 	return (&run{o: o, rec: rec}).at(ctx, at)
 }
 
+func TestFilesAreReadThroughAnotherMount(t *testing.T) {
+	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, other); err != nil {
+		t.Fatal(err)
+	}
+	d := directory{root: dir, reads: other}
+	if err := os.WriteFile(filepath.Join(dir, "x"), []byte("data"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.Open(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.(*localFile).f.Name(); got != filepath.Join(other, "x") {
+		t.Errorf("it is read from %s", got)
+	}
+	if err := f.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// Everything else is where the target is.
+	o := little(dir)
+	o.ReadThrough = filepath.Join(dir, "nowhere")
+	if err := Run(t.Context(), o, recorder(t)); !errors.Is(err, errs.NotFound) {
+		t.Errorf("reads through a directory that is not there: %v", err)
+	}
+	o.ReadThrough = other
+	if err := Run(t.Context(), o, recorder(t)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestChangedDataIsAnError(t *testing.T) {
 	for transfer := int64(1); transfer <= 16; transfer++ {
 		o := little(t.TempDir())
@@ -183,6 +226,33 @@ func TestAnInterruptedRunRemovesWhatItMade(t *testing.T) {
 		}
 		if got := names(t, o.Targets[0]); len(got) != 0 {
 			t.Errorf("transfer %d: %q stay", transfer, got)
+		}
+	}
+}
+
+// Stat counts as a transfer, for loads that have none.
+func (f faulty) Stat(ctx context.Context, name string) error {
+	if f.left.Add(-1) == 0 {
+		if err := f.do([]byte{0}); err != nil {
+			return err
+		}
+	}
+	return f.directory.Stat(ctx, name)
+}
+
+func TestAnInterruptedTreeIsRemoved(t *testing.T) {
+	// The first look at a directory, the last one, and the first at a file, of one client with four entries.
+	for _, stat := range []int64{1, 4, 5} {
+		o := little(t.TempDir())
+		o.Loads, o.Clients = []string{Metadata}, []int{1}
+		ctx, cancel := context.WithCancel(t.Context())
+		at := faulty{directory{root: o.Targets[0]}, &atomic.Int64{}, func([]byte) error { cancel(); return ctx.Err() }}
+		at.left.Store(stat)
+		if err := measure(ctx, &o, at, recorder(t)); !errors.Is(err, context.Canceled) && !errors.Is(err, errs.Cancelled) {
+			t.Errorf("stat %d: %v", stat, err)
+		}
+		if got := names(t, o.Targets[0]); len(got) != 0 {
+			t.Errorf("stat %d: %q stay", stat, got)
 		}
 	}
 }
@@ -226,17 +296,18 @@ func TestLayoutsOfADirectoryAreSkipped(t *testing.T) {
 
 func TestOptionsThatMakeNoSense(t *testing.T) {
 	for flag, change := range map[string]func(o *Options){
-		"--clients":    func(o *Options) { o.Clients = []int{0} },
-		"--files":      func(o *Options) { o.Files = 0 },
-		"--load":       func(o *Options) { o.Loads = []string{"all"} },
-		"--layout":     func(o *Options) { o.Layouts = []string{"rs:1"} },
-		"--driver":     func(o *Options) { o.Driver = "dd" },
-		"--iterations": func(o *Options) { o.Iterations = 0 },
-		"--transfer":   func(o *Options) { o.Transfer = 1 },
-		"--block":      func(o *Options) { o.Block = int(o.Size) + 1 },
-		"--small-size": func(o *Options) { o.SmallSize = o.Transfer + 1 },
-		"--direct":     func(o *Options) { o.Direct = true },
-		"target":       func(o *Options) { o.Targets = nil },
+		"--clients":      func(o *Options) { o.Clients = []int{0} },
+		"--files":        func(o *Options) { o.Files = 0 },
+		"--load":         func(o *Options) { o.Loads = []string{"all"} },
+		"--layout":       func(o *Options) { o.Layouts = []string{"rs:1"} },
+		"--driver":       func(o *Options) { o.Driver = "dd" },
+		"--iterations":   func(o *Options) { o.Iterations = 0 },
+		"--transfer":     func(o *Options) { o.Transfer = 1 },
+		"--block":        func(o *Options) { o.Block = int(o.Size) + 1 },
+		"--small-size":   func(o *Options) { o.SmallSize = o.Transfer + 1 },
+		"--direct":       func(o *Options) { o.Direct = true },
+		"--read-through": func(o *Options) { o.Targets, o.ReadThrough = []string{"root://localhost//x"}, "/y" },
+		"target":         func(o *Options) { o.Targets = nil },
 	} {
 		o := little("/x")
 		if err := o.Check(); err != nil {

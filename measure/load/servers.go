@@ -87,6 +87,12 @@ func (s *session) Open(ctx context.Context, name string) (File, error) {
 	return &remoteFile{f, false}, nil
 }
 
+// Stat implements Target.
+func (s *session) Stat(ctx context.Context, name string) error {
+	_, err := s.client.Stat(ctx, s.url.Join(name))
+	return err
+}
+
 // Remove implements Target.
 func (s *session) Remove(ctx context.Context, name string) error {
 	return s.client.Remove(ctx, s.url.Join(name))

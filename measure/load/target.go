@@ -15,6 +15,8 @@ type Target interface {
 	Create(ctx context.Context, name string, size int64) (File, error)
 	// Open opens a file to read it.
 	Open(ctx context.Context, name string) (File, error)
+	// Stat asks for the attributes of an entry. NotFound.
+	Stat(ctx context.Context, name string) error
 	// Remove removes a file, Rmdir an empty directory.
 	Remove(ctx context.Context, name string) error
 	Rmdir(ctx context.Context, name string) error

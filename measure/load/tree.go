@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"maps"
 	"path"
 	"slices"
 	"sync"
@@ -18,8 +19,8 @@ const cleanFor = 5 * time.Minute
 // tree has the names that a group made. It removes those, and nothing else. Safe for concurrent use.
 type tree struct {
 	mu    sync.Mutex
-	dirs  []string        // parents before children
-	files map[string]bool // not removed yet
+	dirs  map[string]bool // not removed yet
+	files map[string]bool // as well
 }
 
 // file notes a file before it is made: an open that fails may have made it.
@@ -52,7 +53,32 @@ func (t *tree) mkdir(ctx context.Context, at Target, name string) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.dirs = append(t.dirs, name)
+	if t.dirs == nil {
+		t.dirs = map[string]bool{}
+	}
+	t.dirs[name] = true
+	return nil
+}
+
+// rmdir removes a directory that mkdir made, and forgets it.
+func (t *tree) rmdir(ctx context.Context, at Target, name string) error {
+	if err := at.Rmdir(ctx, name); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.dirs, name)
+	return nil
+}
+
+// remove removes a file that was noted, and forgets it.
+func (t *tree) remove(ctx context.Context, at Target, name string) error {
+	if err := at.Remove(ctx, name); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.files, name)
 	return nil
 }
 
@@ -87,7 +113,7 @@ func (t *tree) removeAll(ctx context.Context, at []Target) error {
 	err := t.removeFiles(ctx, at)
 	// A directory that is not empty has files of others: it stays, and so does what is above it.
 	t.mu.Lock()
-	dirs := slices.Clone(t.dirs)
+	dirs := slices.Sorted(maps.Keys(t.dirs)) // parents before children
 	t.mu.Unlock()
 	for _, dir := range slices.Backward(dirs) {
 		if err != nil {

@@ -100,15 +100,144 @@ start_ceph() {
 	ceph_do fs new peers meta data
 	serve ceph-mds -f -c "$d/ceph.conf" -i a
 	until_true 600 ceph_active
-	attach "$dir/data/mnt" ceph-fuse -f -c "$d/ceph.conf" -n client.admin "$dir/data/mnt"
+	for n in "$d/mnt" "$d/mnt2"; do attach "$n" ceph-fuse -f -c "$d/ceph.conf" -n client.admin "$n"; done
 }
 ceph_up() { ceph_at osd stat -f json | jq -e '.num_up_osds == 3'; }
 ceph_active() { ceph_at fs status -f json | jq -e '.mdsmap[] | select(.state == "active")' && ceph_at pg stat -f json | jq -e '.pg_summary | .num_pgs > 0 and ([.num_pg_by_state[] | select(.name == "active+clean") | .num] | add) == .num_pgs'; }
-measure_ceph() { bench "CephFS, 2 copies" "$dir/data/mnt"; }
+measure_ceph() { bench "CephFS, 2 copies" "$dir/data/mnt" --read-through "$dir/data/mnt2"; }
 version_ceph() { echo "Ceph $(ceph-osd --version | awk '{print $3}'): 1 monitor, 1 manager, 1 metadata server, 3 OSDs (bluestore on files), ceph-fuse"; }
 
-missing_nfs() { echo "not here yet"; }
-missing_seaweedfs() { echo "not here yet"; }
+# GlusterFS: a volume of one brick, and one of two copies on two bricks, all served by processes of this machine.
+missing_gluster() { without glusterd glusterfs-server || without glusterfs glusterfs-client; }
+gluster_at() { on server timeout 60 gluster --mode=script --glusterd-sock="$dir/data/glusterd.sock" "$@" >>"$dir/gluster.log" 2>&1; }
+start_gluster() {
+	local d=$dir/data v
+	mkdir -p "$d"/{state,log,run}
+	cat >"$d/glusterd.vol" <<-C
+		volume management
+		    type mgmt/glusterd
+		    option working-directory $d/state
+		    option run-directory $d/run
+		    option transport-type socket
+		    option transport.socket.bind-address $server_address
+		    option transport.socket.listen-port 24007
+		    option glusterd-sockfile $d/glusterd.sock
+		end-volume
+	C
+	serve glusterd -N -f "$d/glusterd.vol" -l "$d/log/glusterd.log" -p "$d/glusterd.pid"
+	until_true 200 gluster_at pool list
+	gluster_at volume create one "$server_address:$d/one" force
+	gluster_at volume create two replica 2 "$server_address:$d/two1" "$server_address:$d/two2" force
+	for v in one two; do
+		gluster_at volume start $v
+		attach "$d/$v-a" glusterfs -N -s "$server_address" --volfile-id=$v -l "$d/log/$v.log" "$d/$v-a"
+		attach "$d/$v-b" glusterfs -N -s "$server_address" --volfile-id=$v -l "$d/log/$v.log" "$d/$v-b"
+	done
+	# Bricks detach from the process that started them; their numbers are in files.
+	while read -r v; do pids+=("$v"); done < <(find "$d/run" -name '*.pid' -exec cat {} +)
+}
+measure_gluster() {
+	bench "GlusterFS, 1 copy" "$dir/data/one-a" --read-through "$dir/data/one-b"
+	bench "GlusterFS, 2 copies" "$dir/data/two-a" --read-through "$dir/data/two-b"
+}
+version_gluster() { echo "GlusterFS $(glusterfs --version | awk 'NR == 1 {print $2}'): 1 server, a brick for each copy, FUSE mount"; }
+
+# MooseFS: a master and three chunk servers; durable as the others are: chunks are synced before a close, the changelog at once.
+missing_moosefs() {
+	without mfsmaster moosefs-master || without mfschunkserver moosefs-chunkserver || without mfsmount moosefs-client
+}
+start_moosefs() {
+	local d=$dir/data n
+	mkdir -p "$d/master"
+	printf 'MFSM NEW' >"$d/master/metadata.mfs" # a namespace that begins, as the package has it
+	echo "${server_address%.*}.0/24 / rw,alldirs,maproot=0" >"$d/exports.cfg"
+	cat >"$d/master.cfg" <<-C
+		WORKING_USER = root
+		WORKING_GROUP = root
+		DATA_PATH = $d/master
+		EXPORTS_FILENAME = $d/exports.cfg
+		TOPOLOGY_FILENAME = /dev/null
+		CHANGELOG_SAVE_MODE = 2
+		NICE_LEVEL = 0
+	C
+	serve mfsmaster -f -c "$d/master.cfg" start
+	until_true 200 listening 9421
+	for n in 1 2 3; do
+		mkdir -p "$d/chunks$n" "$d/state$n"
+		echo "$d/chunks$n" >"$d/hdd$n.cfg"
+		cat >"$d/chunk$n.cfg" <<-C
+			WORKING_USER = root
+			WORKING_GROUP = root
+			DATA_PATH = $d/state$n
+			HDD_CONF_FILENAME = $d/hdd$n.cfg
+			HDD_FSYNC_BEFORE_CLOSE = 1
+			MASTER_HOST = $server_address
+			CSSERV_LISTEN_PORT = $((9430 + n))
+			NICE_LEVEL = 0
+		C
+		serve mfschunkserver -f -c "$d/chunk$n.cfg" start
+	done
+	for n in 1 2 3; do until_true 200 listening $((9430 + n)); done
+	for n in a b; do attach "$d/mnt-$n" mfsmount -f -H "$server_address" "$d/mnt-$n"; done
+	until_true 300 moosefs_ready
+	mkdir "$d/mnt-a/one" "$d/mnt-a/two"
+	on client mfssetgoal 1 "$d/mnt-a/one" >>"$dir/moosefs.log"
+	on client mfssetgoal 2 "$d/mnt-a/two" >>"$dir/moosefs.log"
+}
+moosefs_ready() { echo x >"$dir/data/mnt-a/ready" && sync "$dir/data/mnt-a/ready"; }
+measure_moosefs() {
+	bench "MooseFS, 1 copy" "$dir/data/mnt-a/one" --read-through "$dir/data/mnt-b/one"
+	bench "MooseFS, 2 copies" "$dir/data/mnt-a/two" --read-through "$dir/data/mnt-b/two"
+}
+version_moosefs() { echo "MooseFS $(mfsmaster -v 2>&1 | grep -o '[0-9][0-9.-]*' | head -n 1): 1 master, 3 chunk servers, FUSE mount"; }
+
+# NFS: the user-space server NFS-Ganesha over a directory, mounted by the kernel.
+missing_nfs() {
+	without ganesha.nfsd "nfs-ganesha nfs-ganesha-vfs" && return
+	grep -qw nfs4 /proc/filesystems || modprobe nfsv4 2>/dev/null && return 1
+	echo "this kernel has no NFS client"
+}
+start_nfs() {
+	local d=$dir/data m
+	mkdir -p "$d/tree" "$d/a" "$d/b" "$d/recovery"
+	cat >"$d/ganesha.conf" <<-C
+		NFS_CORE_PARAM { Protocols = 4; NFS_Port = 2049; Bind_addr = $server_address; Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; }
+		NFSv4 { Graceless = true; Only_Numeric_Owners = true; RecoveryRoot = $d/recovery; }
+		EXPORT { Export_Id = 1; Path = $d/tree; Pseudo = /tree; Access_Type = RW; Squash = No_Root_Squash; SecType = sys; FSAL { Name = VFS; } }
+	C
+	serve ganesha.nfsd -F -f "$d/ganesha.conf" -L "$dir/nfs.log" -p "$d/ganesha.pid"
+	until_true 300 listening 2049
+	for m in a b; do
+		on client mount -t nfs4 -o vers=4.1,port=2049 "$server_address:/tree" "$d/$m"
+		mounts+=("$d/$m")
+	done
+}
+measure_nfs() { bench "NFS, 1 copy" "$dir/data/a" --read-through "$dir/data/b"; }
+version_nfs() { echo "NFS-Ganesha $(ganesha.nfsd -v 2>&1 | grep -o 'V[0-9][0-9.]*' | head -n 1): one server, mounted by the kernel"; }
+# SeaweedFS: a master, three volume servers and a filer; its FUSE mount without a cache on disk, and volumes that sync each write.
+missing_seaweedfs() {
+	command -v weed >/dev/null && return 1
+	echo "no weed (github.com/seaweedfs/seaweedfs)"
+}
+start_seaweedfs() {
+	local d=$dir/data n
+	mkdir -p "$d/master" "$d/filer" "$d/cache-a" "$d/cache-b"
+	serve weed -logdir="$d" master -ip="$server_address" -mdir="$d/master" -volumeSizeLimitMB=1024
+	until_true 200 listening 9333
+	for n in 1 2 3; do
+		mkdir -p "$d/volumes$n"
+		serve weed -logdir="$d" volume -ip="$server_address" -port=$((8080 + n)) -dir="$d/volumes$n" -max=20 -master="$server_address:9333"
+		until_true 200 listening $((8080 + n))
+	done
+	serve weed -logdir="$d" filer -ip="$server_address" -port=8888 -defaultStoreDir="$d/filer" -master="$server_address:9333"
+	until_true 300 listening 8888
+	echo "fs.configure -locationPrefix=/ -fsync -apply" | on server weed shell -master="$server_address:9333" -filer="$server_address:8888" >>"$dir/seaweedfs.log" 2>&1
+	for n in a b; do
+		attach "$d/$n" weed -logdir="$d" mount -filer="$server_address:8888" -dir="$d/$n" -cacheCapacityMB=0 -cacheDir="$d/cache-$n"
+	done
+}
+measure_seaweedfs() { bench "SeaweedFS, 1 copy" "$dir/data/a" --read-through "$dir/data/b"; }
+version_seaweedfs() { echo "SeaweedFS $(weed version | awk '{print $3}'): 1 master, 3 volume servers, 1 filer, FUSE mount"; }
 
 # table prints the results. Peaks: of reads the smaller of disk and network, of writes the same, divided by the copies.
 table() {

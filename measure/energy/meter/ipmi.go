@@ -2,6 +2,7 @@ package meter
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -51,6 +52,10 @@ func (m *ipmi) Read(ctx context.Context) (Point, error) {
 	// A reading by network takes some 100 ms.
 	began := m.now()
 	text, err := m.run(ctx, environment, "ipmitool", args...)
+	var failed *errs.Error
+	if m.host == "" && errors.As(err, &failed) && failed.Remedy == "" {
+		return Point{}, failed.WithRemedy("run it as root, and modprobe ipmi_si ipmi_devintf; or name the controller: ipmi:HOST")
+	}
 	if err != nil {
 		return Point{}, err
 	}

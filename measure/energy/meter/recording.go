@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,7 +118,7 @@ func openRecording(rest string, _ Options) (Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.about = About{Name: "csv-" + filepath.Base(rest), Covers: "what was recorded in " + rest, Resolution: "as recorded", Counter: got.Counter, Every: spacing(got.Points)}
+	r.about = About{Name: "csv:" + rest, Covers: "what was recorded in " + rest, Resolution: "as recorded", Counter: got.Counter, Every: spacing(got.Points)}
 	return r, nil
 }
 

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,11 +26,12 @@ type diskLevel struct {
 }
 
 // diskCommand makes `hemera bench disk`. Its defaults are those of the published figures: up to 15 streams, five iterations.
-func diskCommand(e *cli.Env) *cobra.Command {
+func diskCommand(s *session) *cobra.Command {
+	e := s.e
 	l := &diskLevel{e: e}
 	// The command asks only where a device is to be written.
 	var consent cli.Consent
-	c := newSession(e).command(l, &cobra.Command{
+	c := s.command(l, &cobra.Command{
 		Use: "disk [DIRECTORY|DEVICE]...", Short: "Measure disks: devices, file systems, streams, read-ahead",
 		Long: `Measures each disk with fio: the file system in DIRECTORY (default: the present one) and, as root, the
 raw device below it. Several directories or devices are measured alone, and 1, 2, … N at once.
@@ -101,6 +103,12 @@ func (l *diskLevel) check(args []string, quick bool) error {
 	l.o.Targets = args
 	if len(args) == 0 {
 		l.o.Targets = []string{"."}
+	}
+	// A name that was mistyped leaves no directory of a run.
+	for _, target := range l.o.Targets {
+		if _, err := os.Stat(target); err != nil {
+			return errs.Wrap(err, "hemera.Bench", target)
+		}
 	}
 	// Those of source E, from the kernel's default upwards.
 	if l.sweep {

@@ -15,6 +15,9 @@ import (
 	"hemera/measure/energy/meter"
 )
 
+// everyMin is the least time between two readings.
+const everyMin = 10 * time.Millisecond
+
 // capacityCluster is the --capacity that the manager knows.
 const capacityCluster = "cluster"
 
@@ -62,6 +65,9 @@ func (g *energyFlags) check(quick bool) error {
 		return errs.New(errs.Invalid, "hemera.Bench", "--idle", "a time is not negative")
 	}
 	// Text, because people write the unit.
+	if g.every > 0 && g.every < everyMin {
+		return errs.New(errs.Invalid, "hemera.Bench", "--meter-every", "reading so often loads the machine that is measured").WithRemedy("use 10ms or more")
+	}
 	watts, err := parseWatts(g.subtract)
 	if err != nil {
 		return err
@@ -140,27 +146,31 @@ disks and no network, a plug has everything. The report says which it was, and w
 	}
 	// The flags of the command itself are not persistent: those of the levels are their own.
 	own.flags(c.Flags())
+	completeMeters(c)
 	// It is a noun with levels, and a verb for any command.
 	c.RunE = own.run
-	for _, p := range []struct {
-		inner             level
-		most              int // arguments
-		use, what, target string
-	}{
-		{&diskLevel{e: e}, 64, "disk [TARGET…]", "disks", "/mnt/disk1"},
-		{&ioLevel{e: e}, 1, "io [TARGET]", "reads and writes of clients", "/mnt/nfs/scratch"},
-		{&nsLevel{e: e}, 0, "ns", "operations of the namespace", ""},
-	} {
-		// A session serves one command line.
-		s := newSession(e)
-		part := &cobra.Command{
-			Use: p.use, Short: "Measure the energy of " + p.what, Args: cobra.MaximumNArgs(p.most),
-			Long: "Runs hemera bench " + p.inner.name() + " with its flags, and measures the energy of each iteration. hemera bench energy --help has the meters.",
-			Example: strings.TrimRight("  hemera bench energy "+p.inner.name()+" --quick --meter rapl "+p.target, " ") + "\n" +
-				strings.TrimRight("  hemera bench energy "+p.inner.name()+" --meter shelly:192.0.2.7 --subtract 15.46W --capacity 8TB "+p.target, " "),
-			ValidArgsFunction: targets,
-		}
-		c.AddCommand(s.command(&energyLevel{s: s, inner: []level{p.inner}}, part))
+	// The commands of the levels themselves, with their flags, completions and questions. Only what they run is wrapped.
+	for _, command := range []func(*session) *cobra.Command{diskCommand, netCommand, ioCommand, nsCommand} {
+		c.AddCommand(withEnergy(e, command))
 	}
 	return c
+}
+
+// withEnergy makes the command of a level that measures its energy, too.
+func withEnergy(e *cli.Env, command func(*session) *cobra.Command) *cobra.Command {
+	s := newSession(e)
+	s.wrap = func(inner level) level { return &energyLevel{s: s, inner: []level{inner}} }
+	c := command(s)
+	name := "hemera bench energy " + c.Name()
+	c.Long = "Runs hemera bench " + c.Name() + " and measures its energy. hemera bench energy --help has the meters.\n\n" + c.Long
+	c.Example = "  " + name + " --quick --meter rapl\n  " + name + " --meter shelly:192.0.2.7 --subtract 15.46W --capacity 8TB"
+	c.Short = "hemera bench " + c.Name() + ", with a meter"
+	completeMeters(c)
+	return c
+}
+
+// completeMeters completes --meter by what stands before an address.
+func completeMeters(c *cobra.Command) {
+	words := []string{"rapl", "rapl:psys", "hwmon", "ipmi", "ipmi:", "redfish:https://", "shelly:", "tasmota:", "json:http://", "scpi:", "csv:", "model:idle="}
+	_ = c.RegisterFlagCompletionFunc("meter", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp)) // fails for flags that are not there
 }

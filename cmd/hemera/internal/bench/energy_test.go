@@ -132,7 +132,7 @@ func TestACommandIsALevel(t *testing.T) {
 }
 
 func TestMistakesInEnergyFlags(t *testing.T) {
-	for _, args := range []string{"--subtract=15,46W", "--subtract=-1", "--subtract=NaN", "--capacity=much", "--capacity=0", "--delay-weight=-1", "--price-kwh=-1", "--years=0", "--idle=-1s"} {
+	for _, args := range []string{"--subtract=15,46W", "--subtract=-1", "--subtract=NaN", "--capacity=much", "--capacity=0", "--delay-weight=-1", "--price-kwh=-1", "--years=0", "--idle=-1s", "--meter-every=1ms", "--meter-every=-1s"} {
 		g := &energyFlags{}
 		f := pflag.NewFlagSet("", pflag.ContinueOnError)
 		g.flags(f)
@@ -144,5 +144,17 @@ func TestMistakesInEnergyFlags(t *testing.T) {
 		if got, err := parseWatts(text); err != nil || got != want {
 			t.Errorf("%q is %g, %v", text, got, err)
 		}
+	}
+}
+
+// TestEnergyOfADiskAsksAsWell: a device is overwritten after consent only, with a meter as without.
+func TestEnergyOfADiskAsksAsWell(t *testing.T) {
+	s, _ := testSession(t)
+	c := Command(s.e)
+	c.SetArgs([]string{"energy", "disk", "/dev/hemera-none", "--write-device", "/dev/hemera-none", "--meter", "model:idle=1,peak=2", "--out", filepath.Join(t.TempDir(), "run")})
+	c.SilenceErrors, c.SilenceUsage = true, true
+	err := c.ExecuteContext(t.Context())
+	if err == nil || !strings.Contains(err.Error()+errs.RemedyOf(err), "--yes") {
+		t.Errorf("it was not asked for: %v", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hemera/cmd/hemera/internal/cli"
 	"hemera/errs"
 	"hemera/measure/load"
 	"hemera/measure/result"
@@ -20,9 +19,9 @@ type interferenceLevel struct {
 }
 
 // interferenceCommand makes `hemera bench interference`. Its defaults take a minute for two targets on one machine.
-func interferenceCommand(e *cli.Env) *cobra.Command {
-	l := &interferenceLevel{ioLevel: ioLevel{e: e}}
-	c := newSession(e).command(l, &cobra.Command{
+func interferenceCommand(s *session) *cobra.Command {
+	l := &interferenceLevel{ioLevel: ioLevel{e: s.e}}
+	c := s.command(l, &cobra.Command{
 		Use: "interference TARGET TARGET…", Short: "Measure whether targets that are read at once slow each other", Args: cobra.ArbitraryArgs,
 		Long: `Reads each target alone, then all of them at once, then each alone again: do several clusters, or several
 directories of one, slow each other? The result has for each target its throughput alone, together and

@@ -31,9 +31,9 @@ type ioLevel struct {
 
 // ioCommand makes `hemera bench io`. Its defaults are IOR's pattern as the published figures have it: 4 MiB transfers, a file
 // per client, five iterations.
-func ioCommand(e *cli.Env) *cobra.Command {
-	l := &ioLevel{e: e}
-	c := newSession(e).command(l, &cobra.Command{
+func ioCommand(s *session) *cobra.Command {
+	l := &ioLevel{e: s.e}
+	c := s.command(l, &cobra.Command{
 		Use: "io [TARGET]", Short: "Measure what clients read and write: files of any size, at a server or in a directory", Args: cobra.MaximumNArgs(1),
 		Long: `Measures throughput, latency and processor time of 1, 2, 4 … clients. TARGET is root://host//directory at
 any XRootD server or Hemera cluster (default: the cluster of --url), or a directory of any mounted file
@@ -43,6 +43,7 @@ system: CephFS, NFS, Lustre, a local disk. One tool and one method for all of th
   copies      put, get: each client copies all of its files at the same time, as many xrdcp do
   random      one block at a random place        vector  many blocks in one request (readv)
   mixed       writes and reads at the same time  small   files made, then opened and read
+  metadata    directories and empty files made, looked at, opened, removed (mdtest's pattern)
 
 A file counts as written when it is durable. Data cannot be compressed, and every byte that is read is
 compared. The files are in a new directory of the target, which is removed at the end, also after Ctrl-C.
@@ -75,15 +76,16 @@ func (l *ioLevel) name() string { return "io" }
 // flags implements level.
 func (l *ioLevel) flags(f *pflag.FlagSet) {
 	// What is measured, and by what.
-	f.StringSliceVar(&l.o.Loads, "load", load.Loads(), "the loads, of sequential, copies, random, vector, mixed and small")
+	f.StringSliceVar(&l.o.Loads, "load", load.Loads(), "the loads, of sequential, copies, random, vector, mixed, small and metadata")
 	f.StringSliceVar(&l.o.Layouts, "layout", nil, "layouts of new files, each measured alone (Hemera only)")
 	f.StringVar(&l.o.Driver, "driver", load.DriverOwn, "the `program` that makes the load: own or xrdcp")
 	l.common(f, 1, "256MiB")
 	f.IntSliceVar(&l.clients, "clients", []int{4}, "clients at once: 8 is 1, 2, 4 and 8; 3,8 is 3 and 8; 8,8 is 8 alone")
 	// How much of it.
 	f.IntVar(&l.o.Elements, "elements", 64, "blocks in a vector")
-	f.IntVar(&l.o.SmallFiles, "small-files", 200, "small files of each client")
+	f.IntVar(&l.o.SmallFiles, "small-files", 200, "small files of each client, and its entries of metadata")
 	f.DurationVar(&l.o.For, "for", 5*time.Second, "how long random and vector reads last")
+	f.StringVar(&l.o.ReadThrough, "read-through", "", "the same `directory` in another mount: files are read there, not from caches of the mount that wrote them")
 	l.size(f, "block", "4KiB", "of a random read, and of an element of a vector")
 	l.size(f, "small-size", "16KiB", "of each small file")
 	// What it is compared with.

@@ -24,9 +24,9 @@ type netLevel struct {
 }
 
 // netCommand makes `hemera bench net`. Its defaults are source D's: ten times a minute.
-func netCommand(e *cli.Env) *cobra.Command {
-	l := &netLevel{e: e}
-	c := newSession(e).command(l, &cobra.Command{
+func netCommand(s *session) *cobra.Command {
+	l := &netLevel{e: s.e}
+	c := s.command(l, &cobra.Command{
 		Use: "net [HOST]...", Short: "Measure the network: TCP and UDP, each way, and what it costs the processors",
 		Long: `Measures the path to each HOST with iperf3: TCP, and UDP with packets of 1500 and 60 bytes; one stream and
 many; sending, receiving, and both at once. Beside the rates it has what the cores of the machines do

@@ -27,8 +27,8 @@ type nsLevel struct {
 }
 
 // nsCommand makes `hemera bench ns`. Its defaults are the middle shape of CERN's table: 100 threads, 1 directory, 100 files.
-func nsCommand(e *cli.Env) *cobra.Command {
-	return newSession(e).command(&nsLevel{e: e}, &cobra.Command{
+func nsCommand(s *session) *cobra.Command {
+	return s.command(&nsLevel{e: s.e}, &cobra.Command{
 		Use: "ns", Short: "Measure the namespace: directories and files made, looked at, opened, removed", Args: cobra.NoArgs,
 		Long: `Measures the namespace with the phases of CERN's ns benchmark, some times, inside the manager's process:
 --threads workers make --subdirs directories with --files empty files each, make them all again, open

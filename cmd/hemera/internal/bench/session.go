@@ -51,6 +51,8 @@ type session struct {
 	reference []string
 	published []*result.Run
 	now       func() time.Time
+	// wrap, if it is set, makes the level that a command runs of its own level: one that measures its energy, too.
+	wrap func(level) level
 
 	run result.Run // what is measured so far; keep writes it
 
@@ -73,6 +75,9 @@ func (s *session) flags(f *pflag.FlagSet) {
 
 // command completes the command of one level: the flags of all levels, its own, and a run of it alone.
 func (s *session) command(l level, c *cobra.Command) *cobra.Command {
+	if s.wrap != nil {
+		l = s.wrap(l)
+	}
 	s.flags(c.Flags())
 	l.flags(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
