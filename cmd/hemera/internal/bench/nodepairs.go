@@ -57,7 +57,10 @@ func (l *nodesLevel) pair(ctx context.Context, m measurer, near, far hemera.Node
 		_, err := m.Measure(serving, far, []string{"bench", "net", "--serve=" + address[0], "--port=" + strconv.Itoa(l.port())})
 		ended <- err
 	}()
-	defer func() { stop(); <-ended }()
+	defer func() {
+		stop()
+		_ = <-ended // it was told to end
+	}()
 	if err := awaitFar(ctx, net.JoinHostPort(address[0], strconv.Itoa(l.port()+1)), ended); err != nil {
 		return errs.Wrap(err, "hemera.BenchNet", l.nodes[far])
 	}
