@@ -52,6 +52,8 @@ const (
 	headersV6  = 40 + 8      // bytes of IP and UDP
 	longest    = 86400       // seconds of a step, iperf3's own limit
 	slack      = time.Minute // that a step may take longer than its traffic
+	attempts   = 10          // at a far end that is busy
+	busyWait   = time.Second // between two of them
 )
 
 // Check names the first option that makes no sense. It fails with Invalid.

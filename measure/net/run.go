@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
 	"hemera/errs"
 	"hemera/measure/host"
@@ -160,12 +161,27 @@ func (r *run) path(ctx context.Context, p path) error {
 		for _, s := range plan(r.o) {
 			r.rec.Step(r.done, r.total, "%s: %s", p.label, s)
 			r.done++
-			if err := r.step(ctx, p, s); err != nil {
+			if err := r.patient(ctx, p, s); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// patient runs a step, again after a while if the far end is busy. A server that has not seen the end of the step before refuses the next client.
+func (r *run) patient(ctx context.Context, p path, s step) (err error) {
+	for range attempts {
+		if err = r.step(ctx, p, s); !errors.Is(err, errs.Overloaded) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errs.Wrap(ctx.Err(), "net.Run", p.label)
+		case <-time.After(busyWait):
+		}
+	}
+	return err
 }
 
 // String is the step in words, for progress.
