@@ -112,8 +112,17 @@ func TestArguments(t *testing.T) {
 		"--client 192.0.2.2 --port 5201 --json --time 60 --parallel 1 --connect-timeout 5000 --bidir":                                   {TCP, Both, 1, 0},
 		"--client 192.0.2.2 --port 5201 --json --time 60 --parallel 1 --connect-timeout 5000 --udp --bitrate 0 --length 1472 --reverse": {UDP, Receive, 1, 1500},
 	} {
-		if got := strings.Join(s.args(at, time.Minute), " "); got != want {
+		if got := strings.Join(s.args(at, time.Minute, nil), " "); got != want {
 			t.Errorf("%s\n is not\n%s", got, want)
+		}
+	}
+	for want, cores := range map[string][]int{"--affinity 3": {3}, "--affinity 3,0 --reverse": {3, 0}} {
+		s := step{TCP, Send, 1, 0}
+		if len(cores) == 2 {
+			s.direction = Receive
+		}
+		if got := strings.Join(s.args(at, time.Minute, cores), " "); !strings.HasSuffix(got, want) {
+			t.Errorf("%s does not end with %s", got, want)
 		}
 	}
 }
@@ -144,7 +153,7 @@ func TestOptionsAreJudged(t *testing.T) {
 	for name, spoil := range map[string]func(*Options){
 		"protocol": func(o *Options) { o.Protocols = []string{"sctp"} }, "no protocol": func(o *Options) { o.Protocols = nil }, "direction": func(o *Options) { o.Directions = []string{"up"} },
 		"streams": func(o *Options) { o.Streams = []int{129} }, "no streams": func(o *Options) { o.Streams = nil }, "packet": func(o *Options) { o.Packets = []int{40} },
-		"no packet": func(o *Options) { o.Packets = nil }, "port": func(o *Options) { o.Port = 65535 }, "time": func(o *Options) { o.For = 1500 * time.Millisecond },
+		"a third core": func(o *Options) { o.Cores = []int{1, 2, 3} }, "a core": func(o *Options) { o.Cores = []int{-1} }, "no packet": func(o *Options) { o.Packets = nil }, "port": func(o *Options) { o.Port = 65535 }, "time": func(o *Options) { o.For = 1500 * time.Millisecond },
 		"iterations": func(o *Options) { o.Iterations = 0 }, "a flag as host": func(o *Options) { o.Hosts = []string{"--server"} },
 	} {
 		o := good()

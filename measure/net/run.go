@@ -3,6 +3,7 @@ package net
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -84,6 +85,9 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 // describe notes the conditions of the run.
 func (r *run) describe() {
 	r.rec.Set("hosts", strings.Join(r.o.Hosts, ","))
+	if len(r.o.Cores) > 0 {
+		r.rec.Set("cores", fmt.Sprint(r.o.Cores))
+	}
 	r.rec.Set("for", r.o.For.String())
 	r.rec.Set("iterations", strconv.Itoa(r.o.Iterations))
 	r.total = len(plan(r.o)) * r.o.Iterations * max(1, len(r.o.Hosts))
@@ -219,7 +223,7 @@ func (r *run) step(ctx context.Context, p path, s step) error {
 	end := r.rec.Iteration(labels)
 	// A far end that vanishes does not hold a run up for ever.
 	limited, cancel := context.WithTimeout(ctx, r.o.For+slack)
-	out, err := r.iperf.Run(limited, "", s.args(p.at, r.o.For)...)
+	out, err := r.iperf.Run(limited, "", s.args(p.at, r.o.For, r.o.Cores)...)
 	cancel()
 	if _, rawErr := r.raw.Write(out); rawErr != nil {
 		return errs.Wrap(rawErr, "net.Run", "raw output")
