@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"hemera"
@@ -53,13 +54,14 @@ func (l *nodesLevel) pair(ctx context.Context, m measurer, near, far hemera.Node
 	// The far end serves until this context ends.
 	serving, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() {
+	var group sync.WaitGroup
+	group.Go(func() {
 		_, err := m.Measure(serving, far, []string{"bench", "net", "--serve=" + address[0], "--port=" + strconv.Itoa(l.port())})
 		ended <- err
-	}()
+	})
 	defer func() {
 		stop()
-		_ = <-ended // it was told to end
+		group.Wait()
 	}()
 	if err := awaitFar(ctx, net.JoinHostPort(address[0], strconv.Itoa(l.port()+1)), ended); err != nil {
 		return errs.Wrap(err, "hemera.BenchNet", l.nodes[far])
