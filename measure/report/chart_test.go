@@ -182,3 +182,24 @@ func TestTheBestOfEachRunStandBesideEachOther(t *testing.T) {
 		t.Errorf("one run: %+v", got)
 	}
 }
+
+func TestLongWordsKeepTheirEnds(t *testing.T) {
+	r, err := newRuler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const width = 80
+	first, second := r.fitEnds("interrupt core of the client", textSize, width), r.fitEnds("interrupt core of the server", textSize, width)
+	if first == second || !strings.HasPrefix(first, "int") || !strings.HasSuffix(second, "ver") || r.width(first, textSize) > width {
+		t.Errorf("%q, %q", first, second)
+	}
+	if got := r.fitEnds("short", textSize, width); got != "short" {
+		t.Errorf("%q", got)
+	}
+	if got := r.fit("interrupt core of the client", textSize, width); !strings.HasSuffix(got, "…") || r.width(got, textSize) > width {
+		t.Errorf("%q", got)
+	}
+	if r.fitEnds("漢字", textSize, 1) != "…" || r.fit("漢字", textSize, 1) != "…" {
+		t.Error("nothing fits, but something is shown")
+	}
+}
