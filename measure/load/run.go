@@ -24,6 +24,7 @@ type run struct {
 	rec         *result.Recorder
 	done, total int  // steps, for progress
 	chilled     bool // it was tried, and a failure is noted
+	runs        int  // of a driver, for the names of raw output
 }
 
 // Run measures one target: every load with every number of clients and every layout, o.Iterations times each. What it
@@ -142,6 +143,9 @@ func (r *run) clients(ctx context.Context, g *group, layout, dir string, n int) 
 	if err := g.join(ctx, n, max(r.o.Transfer, r.o.Block*r.o.Elements)); err != nil {
 		return err
 	}
+	if r.o.Driver == DriverIOR || r.o.Driver == DriverMdtest {
+		return r.driven(ctx, g, dir, result.Labels{"clients": strconv.Itoa(n), "layout": layout}, n)
+	}
 	for i := range r.o.Iterations {
 		// The number of clients is part of the content: files of an earlier number must not pass for these.
 		for _, p := range r.o.phases(dir, n*r.o.Iterations+i) {
@@ -213,24 +217,28 @@ func (r *run) add(p phase, labels result.Labels, got outcome, spent cost) {
 	put := func(name, unit string, better result.Better, value float64) result.Measure {
 		return result.Measure{Name: name, Labels: labels, Unit: unit, Better: better, Samples: []float64{value}}
 	}
-	// The peak is of bytes in order: places at random cost a disk more than bytes.
-	throughput := put("throughput", "B/s", result.Higher, float64(got.bytes())/seconds)
-	if p.peak {
-		layout, _ := hemera.ParseLayout(labels["layout"], 0) // of the default layout nothing is known: each byte once
-		throughput.Peak = Peak(r.o.Nodes, layout, p.write)
-	}
-	if throughput.Peak > 0 {
-		layout, _ := hemera.ParseLayout(labels["layout"], 0)
-		throughput.PeakFrom = peakFrom(r.o.Nodes, layout, p.write)
-		r.rec.Add(put("efficiency", "1", result.Higher, throughput.Samples[0]/throughput.Peak))
-	}
-	r.rec.Add(throughput)
+	r.addThroughput(p, labels, float64(got.bytes())/seconds)
 	if p.name == Mixed {
 		r.rec.Add(put("throughput_read", "B/s", result.Higher, float64(got.read)/seconds))
 		r.rec.Add(put("throughput_write", "B/s", result.Higher, float64(got.written)/seconds))
 	}
 	r.addRate(labels, got)
 	r.addCost(labels, got.bytes(), spent)
+}
+
+// addThroughput adds a rate in B/s, with its peak and the share of it where one is known.
+func (r *run) addThroughput(p phase, labels result.Labels, rate float64) {
+	m := result.Measure{Name: "throughput", Labels: labels, Unit: "B/s", Better: result.Higher, Samples: []float64{rate}}
+	// The peak is of bytes in order: places at random cost a disk more than bytes.
+	if p.peak {
+		layout, _ := hemera.ParseLayout(labels["layout"], 0) // of the default layout nothing is known: each byte once
+		m.Peak = Peak(r.o.Nodes, layout, p.write)
+		if m.Peak > 0 {
+			m.PeakFrom = peakFrom(r.o.Nodes, layout, p.write)
+			r.rec.Add(result.Measure{Name: "efficiency", Labels: labels, Unit: "1", Better: result.Higher, Samples: []float64{rate / m.Peak}})
+		}
+	}
+	r.rec.Add(m)
 }
 
 // addRate adds the operations a second of a phase, and their latencies.
