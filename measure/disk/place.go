@@ -111,7 +111,12 @@ func filesPlace(o *Options, target string, rec *result.Recorder) (place, error) 
 	if free := int64(fs.Bavail) * fs.Bsize; free < 2*o.Size+spare { // #nosec G115 -- free blocks are fewer than 2^63 bytes
 		return place{}, errs.New(errs.NoSpace, "disk.Find", target, fmt.Sprintf("%d MiB are free and the run needs %d", free>>20, (2*o.Size+spare)>>20)).WithRemedy("choose a smaller --size")
 	}
-	dir, err := os.MkdirTemp(target, "hemera-bench-")
+	// fio runs in the directory of the run, so the path is a whole one.
+	full, err := filepath.Abs(target)
+	if err != nil {
+		return place{}, errs.Wrap(err, "disk.Find", target)
+	}
+	dir, err := os.MkdirTemp(full, "hemera-bench-")
 	if err != nil {
 		return place{}, errs.Wrap(err, "disk.Find", target)
 	}

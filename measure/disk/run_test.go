@@ -34,7 +34,13 @@ func TestDirectoriesAreMeasuredAndLeftAsTheyWere(t *testing.T) {
 	tools.Need(t, "fio")
 	a, b, out := t.TempDir(), t.TempDir(), t.TempDir()
 	rec := result.NewRecorder(out, "disk", nil)
-	o := small(a, b)
+	// Users name directories as they see them.
+	t.Chdir(filepath.Dir(a))
+	relative, err := filepath.Rel(filepath.Dir(a), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := small(filepath.Base(a), relative)
 	o.Streams, o.Iterations = []int{2}, 1
 	if err := disk.Run(t.Context(), o, rec); err != nil {
 		t.Fatal(err)

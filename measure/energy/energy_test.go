@@ -332,3 +332,30 @@ func readFile(t *testing.T, path string) []byte {
 	}
 	return text
 }
+
+// TestARecordedRunGivesItsFigures computes the figures of a real run again from its logs.
+func TestARecordedRunGivesItsFigures(t *testing.T) {
+	const dir = "testdata/run"
+	run, err := result.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := energy.ReadPlan(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := recorded(t, p, t.TempDir(), run.Levels[:1]).Measures, run.Levels[1].Measures
+	if len(got) != len(want) || len(got) < 10 {
+		t.Fatalf("%d measures, not %d", len(got), len(want))
+	}
+	for i, w := range want {
+		g := got[i]
+		same := g.Name == w.Name && g.Unit == w.Unit && g.Estimate && reflect.DeepEqual(g.Labels, w.Labels) && len(g.Samples) == len(w.Samples) && len(g.Series) == len(w.Series)
+		for k := range min(len(g.Samples), len(w.Samples)) {
+			same = same && near(g.Samples[k], w.Samples[k])
+		}
+		if !same {
+			t.Errorf("%+v, not %+v", g, w)
+		}
+	}
+}

@@ -28,6 +28,14 @@ func figures(o *Options, p path) (list []result.Figure) {
 	return list
 }
 
+// aside says of which end a figure is, where there are two.
+func aside(end string) string {
+	if end == "both" {
+		return ""
+	}
+	return ", " + end + " end"
+}
+
 // named is the id and the title of the figures of a kind.
 func named(s step) (id, title string) {
 	// These are names of files, too.
@@ -61,7 +69,7 @@ func stacks(o *Options, s step, p path, where result.Labels) (list []result.Figu
 		for _, end := range ends {
 			w := with(with(with(where, "direction", d), "streams", strconv.Itoa(s.streams)), "end", end)
 			w["path"] = p.label
-			list = append(list, result.Figure{ID: id + "-cores-" + d + "-" + end, Title: title + ", " + d + ": what the cores do, " + end + " end", Kind: result.Stacked,
+			list = append(list, result.Figure{ID: id + "-cores-" + d + "-" + end, Title: title + ", " + d + ": what the cores do" + aside(end), Kind: result.Stacked,
 				Names: []string{"cpu"}, Where: w, X: "core", XTitle: "core", Group: []string{"role"}, Caption: "Shares of the time. A core that is full limits one stream."})
 		}
 	}

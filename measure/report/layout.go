@@ -250,7 +250,7 @@ func (l *layout) entries() (all []entry) {
 		})
 	}
 	// One entry explains the dotted lines of all series.
-	if slices.ContainsFunc(l.c.Series, func(s series) bool { return slices.ContainsFunc(s.Points, func(p point) bool { return p.Peak > 0 }) }) {
+	if len(l.peaks()) > 0 {
 		all = append(all, entry{text: "theoretical peak"})
 	}
 	return all

@@ -58,9 +58,15 @@ func (l *layout) whisker(k canvas, x float64, p point, c paint) {
 
 // drawPeaks draws the theoretical peaks of lines: from side to side where it is the same everywhere.
 // A peak of its own, as that of a layout with copies, has a line of its own.
+// Several peaks have the colours of their series.
 func (l *layout) drawPeaks(k canvas) {
 	var drawn []float64
+	several := len(l.peaks()) > 1
 	for _, s := range l.c.Series {
+		dots := peakPen()
+		if several {
+			dots.paint = paint(s.colour)
+		}
 		var line []xy
 		var heights []float64 // the different peaks of this series
 		for _, p := range s.Points {
@@ -74,12 +80,24 @@ func (l *layout) drawPeaks(k canvas) {
 		switch {
 		case len(heights) == 0:
 		case len(heights) > 1:
-			k.line(line, peakPen())
+			k.line(line, dots)
 		case !slices.Contains(drawn, heights[0]): // layouts may share a peak
 			drawn = append(drawn, heights[0])
-			k.line([]xy{{l.plot.left, line[0].y}, {l.plot.right, line[0].y}}, peakPen())
+			k.line([]xy{{l.plot.left, line[0].y}, {l.plot.right, line[0].y}}, dots)
 		}
 	}
+}
+
+// peaks are the different peaks of all series.
+func (l *layout) peaks() (all []float64) {
+	for _, s := range l.c.Series {
+		for _, p := range s.Points {
+			if p.Peak > 0 && !slices.Contains(all, p.Peak) {
+				all = append(all, p.Peak)
+			}
+		}
+	}
+	return all
 }
 
 // drawAcross draws values that have no place on the axis from side to side: a published maximum, for example.

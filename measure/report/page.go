@@ -32,6 +32,7 @@ type page struct {
 	Several bool // runs
 	Limits  []limit
 	Unknown bool // no measure has a peak
+	Above   bool // one exceeds its peak
 	Levels  []levelPart
 }
 
@@ -74,18 +75,35 @@ type figurePart struct {
 // It has no time of its own, so that the same runs give the same page.
 func newPage(runs []*result.Run, r *ruler) *page {
 	p := &page{CSS: template.CSS(styles()), JS: template.JS(pageJS), Several: len(runs) > 1} // #nosec G203 -- our own texts
-	var titles []string
 	for i, run := range runs {
 		p.Runs = append(p.Runs, newRunPart(i, run))
-		titles = append(titles, title(run))
 	}
-	p.Title = strings.Join(titles, ", ")
+	p.Title = pageTitle(runs)
 	p.Limits = limits(runs)
 	p.Unknown = len(p.Limits) == 0
+	// Peaks that were measured have a spread, too.
+	const tolerance = 1.05
+	p.Above = slices.ContainsFunc(p.Limits, func(l limit) bool { return l.share > tolerance })
 	for _, name := range levelNames(runs) {
 		p.Levels = append(p.Levels, newLevelPart(name, runs, r))
 	}
 	return p
+}
+
+// pageTitle names what was measured. Published figures beside it have their own line; alone they are the page.
+func pageTitle(runs []*result.Run) string {
+	var measured, published []string
+	for _, r := range runs {
+		if r.Source == "" {
+			measured = append(measured, title(r))
+		} else {
+			published = append(published, title(r))
+		}
+	}
+	if len(measured) == 0 {
+		measured = published
+	}
+	return strings.Join(measured, ", ")
 }
 
 // styles is the style sheet: both themes from the palette, the plots, the page.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"git.sr.ht/~sbinet/gg"
+	"golang.org/x/image/font"
 	"golang.org/x/image/font/gofont/gobold"
 	"golang.org/x/image/font/gofont/goregular"
 
@@ -15,14 +16,15 @@ const density = 2
 
 // picture is a canvas of pixels, in the light theme.
 type picture struct {
-	dc  *gg.Context
-	err error // the first one, of a font
+	dc    *gg.Context
+	faces map[words]font.Face // by size and strength alone
+	err   error               // of a font
 }
 
 // png draws a plot as a picture.
 // The same layout gives the same bytes.
 func png(l layout) ([]byte, error) {
-	p := &picture{dc: gg.NewContext(int(l.width*density), int(l.height*density))}
+	p := &picture{faces: map[words]font.Face{}, dc: gg.NewContext(int(l.width*density), int(l.height*density))}
 	p.rect(xy{}, l.width, l.height, surface, 1)
 	l.draw(p)
 	if p.err != nil {
@@ -84,16 +86,9 @@ func (p *picture) mark(at xy, style int, c paint) {
 // text implements canvas.
 // Letters that the font lacks are boxes; the SVG has them in the fonts of the reader.
 func (p *picture) text(at xy, text string, w words) {
-	ttf := goregular.TTF
-	if w.strong {
-		ttf = gobold.TTF
-	}
-	face, err := newFace(ttf, w.size*density)
-	if err != nil {
-		p.err = err
+	if !p.setFont(w) {
 		return
 	}
-	p.dc.SetFontFace(face)
 	p.dc.SetHexColor(w.paint.light())
 	p.dc.Push()
 	defer p.dc.Pop()
@@ -103,6 +98,25 @@ func (p *picture) text(at xy, text string, w words) {
 		p.dc.RotateAbout(gg.Radians(-turn), x, y)
 	}
 	p.dc.DrawStringAnchored(text, x, y, w.align, 0)
+}
+
+// setFont makes the font for words, once for each size. It reports whether there is one; err has the reason if not.
+func (p *picture) setFont(w words) bool {
+	key := words{size: w.size, strong: w.strong}
+	if _, have := p.faces[key]; !have {
+		ttf := goregular.TTF
+		if w.strong {
+			ttf = gobold.TTF
+		}
+		face, err := newFace(ttf, w.size*density)
+		if err != nil {
+			p.err = err
+			return false
+		}
+		p.faces[key] = face
+	}
+	p.dc.SetFontFace(p.faces[key])
+	return true
 }
 
 // begin implements canvas: a picture has no tips.

@@ -162,3 +162,13 @@ func TestFilesHaveSafeNames(t *testing.T) {
 		}
 	}
 }
+
+func TestSharesAboveThePeakAreQuestioned(t *testing.T) {
+	const warning = "More than the theoretical peak is not possible"
+	if page := pageOf(t, runOf("first", "x", 1)); strings.Contains(page, warning) {
+		t.Error("22 % of the peak is questioned")
+	}
+	if page := pageOf(t, runOf("first", "x", 5)); !strings.Contains(page, warning) {
+		t.Error("110 % of the peak is believed")
+	}
+}

@@ -21,7 +21,7 @@ type cell struct {
 	Samples int
 	OfPeak  string // percent, or empty if no peak is known
 	Ratio   string // to the first run
-	Verdict string // difference, noise or unknown
+	Verdict string // difference, noise, or empty if it is unknown
 	Worse   bool   // a difference for the worse
 	Better  bool   // a difference for the better
 	Why     string // what the verdict rests on
@@ -85,7 +85,11 @@ func (c *cell) compare(with stats.Comparison) {
 	if with.Ratio == 0 {
 		return
 	}
-	c.Ratio, c.Verdict, c.Why = fmt.Sprintf("× %.3g", with.Ratio), string(with.Verdict), with.Basis
+	c.Ratio, c.Why = fmt.Sprintf("× %.3g", with.Ratio), with.Basis
+	// The ratio of published figures is of interest, although nobody can judge it.
+	if with.Verdict != stats.Unknown {
+		c.Verdict = string(with.Verdict)
+	}
 	if with.Confidence > 0 {
 		c.Why += fmt.Sprintf("; %.0f %% interval %.3g – %.3g", 100*with.Confidence, with.Interval.Low, with.Interval.High)
 	}

@@ -77,6 +77,10 @@ func openShelly(rest string, o Options) (Meter, error) {
 			return err
 		}
 		if gen, ok := number(page, "gen"); ok && gen >= 2 {
+			if guarded, _ := dig(page, "auth_en").(bool); guarded {
+				return errs.New(errs.Unsupported, "meter.ReadShelly", p.about.Name, "the plug wants digest authentication, which this program does not have").
+					WithRemedy("switch the plug's password off for the time of the measurement")
+			}
 			p.page, p.parse = host+"/rpc/Shelly.GetStatus", func(page any) (float64, error) { return parseShelly2(page, channel) }
 			return nil
 		}

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -102,6 +103,12 @@ func (l *diskLevel) check(args []string, quick bool) error {
 	l.o.Targets = args
 	if len(args) == 0 {
 		l.o.Targets = []string{"."}
+	}
+	// A name that was mistyped leaves no directory of a run.
+	for _, target := range l.o.Targets {
+		if _, err := os.Stat(target); err != nil {
+			return errs.Wrap(err, "hemera.Bench", target)
+		}
 	}
 	// Those of source E, from the kernel's default upwards.
 	if l.sweep {

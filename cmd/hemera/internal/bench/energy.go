@@ -146,6 +146,7 @@ disks and no network, a plug has everything. The report says which it was, and w
 	}
 	// The flags of the command itself are not persistent: those of the levels are their own.
 	own.flags(c.Flags())
+	completeMeters(c)
 	// It is a noun with levels, and a verb for any command.
 	c.RunE = own.run
 	// The commands of the levels themselves, with their flags, completions and questions. Only what they run is wrapped.
@@ -163,6 +164,13 @@ func withEnergy(e *cli.Env, command func(*session) *cobra.Command) *cobra.Comman
 	name := "hemera bench energy " + c.Name()
 	c.Long = "Runs hemera bench " + c.Name() + " and measures its energy. hemera bench energy --help has the meters.\n\n" + c.Long
 	c.Example = "  " + name + " --quick --meter rapl\n  " + name + " --meter shelly:192.0.2.7 --subtract 15.46W --capacity 8TB"
-	c.Short += ", and its energy"
+	c.Short = "hemera bench " + c.Name() + ", with a meter"
+	completeMeters(c)
 	return c
+}
+
+// completeMeters completes --meter by what stands before an address.
+func completeMeters(c *cobra.Command) {
+	words := []string{"rapl", "rapl:psys", "hwmon", "ipmi", "ipmi:", "redfish:https://", "shelly:", "tasmota:", "json:http://", "scpi:", "csv:", "model:idle="}
+	_ = c.RegisterFlagCompletionFunc("meter", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp)) // fails for flags that are not there
 }
