@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strconv"
 
 	"hemera/errs"
@@ -31,6 +30,7 @@ func parseIOR(out []byte, access string) (version string, bytesPerSecond float64
 	if err := json.Unmarshal(out, &o); err != nil {
 		return "", 0, errs.New(errs.Invalid, "load.ParseIOR", access, err.Error()).WithRemedy("use ior 3.3 or later")
 	}
+	// One test with one result is what a run here makes; others are passed over.
 	for _, t := range o.Tests {
 		for _, r := range t.Results {
 			if r.Access == access && r.MiB > 0 {
@@ -43,19 +43,19 @@ func parseIOR(out []byte, access string) (version string, bytesPerSecond float64
 
 // ior measures n tasks, each with a file: its size is that of all files of a client. Writes and reads are runs of their own, so that
 // the page cache can be dropped between them.
-func (r *run) ior(ctx context.Context, g *group, dir string, labels result.Labels, n int) error {
+func (r *tasks) ior(ctx context.Context) error {
 	for i := range r.o.Iterations {
-		base := fmt.Sprintf("%s/ior%d-%d", dir, n, i)
+		base := fmt.Sprintf("%s/ior%d-%d", r.dir, r.n, i)
 		// Tasks name their files like this.
-		for task := range n {
-			g.tree.file(fmt.Sprintf("%s.%08d", base, task))
+		for task := range r.n {
+			r.group.tree.file(fmt.Sprintf("%s.%08d", base, task))
 		}
-		for _, p := range r.o.phases(dir, i) {
-			if err := r.iorPhase(ctx, g, base, p, labels, n); err != nil {
+		for _, p := range r.o.phases(r.dir, i) {
+			if err := r.iorPhase(ctx, base, p); err != nil {
 				return err
 			}
 		}
-		if err := g.removeFiles(ctx); err != nil {
+		if err := r.group.removeFiles(ctx); err != nil {
 			return err
 		}
 	}
@@ -63,37 +63,39 @@ func (r *run) ior(ctx context.Context, g *group, dir string, labels result.Label
 }
 
 // iorPhase measures one direction.
-func (r *run) iorPhase(ctx context.Context, g *group, base string, p phase, labels result.Labels, n int) error {
-	r.rec.Step(r.done, r.total, "%d tasks of ior: %s", n, p.name)
+func (r *tasks) iorPhase(ctx context.Context, base string, p phase) error {
+	r.rec.Step(r.done, r.total, "%d tasks of ior: %s", r.n, p.name)
 	r.done++
+	// The tasks are processes, so that nothing of a session is left, but for the page cache.
 	if p.cold {
 		r.chill()
 	}
 	// POSIX, a file for each task, which stays; tasks read the file of another.
 	bytes := r.o.Size * int64(r.o.Files)
 	args := []string{"ior", "-a", "POSIX", "-F", "-C", "-k", "-i", "1", "-O", "summaryFormat=JSON",
-		"-t", strconv.Itoa(r.o.Transfer), "-b", strconv.FormatInt(bytes, 10), "-o", g.at.path(base)}
+		"-t", strconv.Itoa(r.o.Transfer), "-b", strconv.FormatInt(bytes, 10), "-o", r.group.at.path(base)}
 	args = append(args, map[bool]string{true: "-w", false: "-r"}[p.write])
+	// With it IOR's time of a write includes the fsync.
 	if p.write && r.o.Sync {
 		args = append(args, "-e")
 	}
 	if r.o.Direct {
 		args = append(args, "--posix.odirect")
 	}
-	end := r.rec.Iteration(labels)
-	out, spent, err := r.mpi(ctx, n, args...)
+	end := r.rec.Iteration(r.with(result.Labels{"load": p.name}))
+	out, spent, err := r.mpi(ctx, args...)
 	if err != nil {
 		return err
 	}
-	end(bytes*int64(n), 0)
+	end(bytes*int64(r.n), 0)
+	// Its own clock counts: the start of MPI is none of the file system's work.
 	version, rate, err := parseIOR(out, p.name)
 	if err != nil {
 		return err
 	}
 	r.rec.Tool(DriverIOR, version)
-	labels = maps.Clone(labels)
-	labels["load"] = p.name
+	labels := r.with(result.Labels{"load": p.name})
 	r.addThroughput(p, labels, rate)
-	r.addCost(labels, bytes*int64(n), spent)
+	r.addCost(labels, bytes*int64(r.n), spent)
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"regexp"
 	"strconv"
@@ -27,6 +26,7 @@ func parseMdtest(out []byte) (version string, rows []row, err error) {
 	// a colon behind the name.
 	line := regexp.MustCompile(`^ +((?:Directory|File|Tree) [a-z]+) *:? +([0-9.]+) +([0-9.]+) +([0-9.]+) +([0-9.]+)$`)
 	launched := regexp.MustCompile(`^mdtest-(\S+) was launched`)
+	// Everything else that it prints is for people.
 	s := bufio.NewScanner(bytes.NewReader(out))
 	for s.Scan() {
 		if m := launched.FindStringSubmatch(s.Text()); m != nil {
@@ -53,29 +53,31 @@ func parseMdtest(out []byte) (version string, rows []row, err error) {
 
 // mdtest measures n tasks, each with a tree of its own. What an interrupted mdtest leaves is removed: its directory is this run's, and
 // nobody else has anything there.
-func (r *run) mdtest(ctx context.Context, g *group, dir string, labels result.Labels, n int) error {
+func (r *tasks) mdtest(ctx context.Context) error {
 	for i := range r.o.Iterations {
-		r.rec.Step(r.done, r.total, "%d tasks of mdtest", n)
+		r.rec.Step(r.done, r.total, "%d tasks of mdtest", r.n)
+		// All phases of an iteration are one step.
 		r.done += r.total / (len(r.o.Clients) * r.o.Iterations)
-		at := g.at.path(fmt.Sprintf("%s/mdtest%d-%d", dir, n, i))
+		at := r.group.at.path(fmt.Sprintf("%s/mdtest%d-%d", r.dir, r.n, i))
+		// Of entries only what is dirty can be dropped before: mdtest's own phases follow each other.
 		r.chill()
-		end := r.rec.Iteration(labels)
+		end := r.rec.Iteration(r.with(result.Labels{"pattern": mdtest}))
 		// A tree for each task, which looks at the one of another.
-		out, _, err := r.mpi(ctx, n, "mdtest", "-n", strconv.Itoa(r.o.SmallFiles), "-i", "1", "-u", "-N", "1", "-d", at)
+		out, _, err := r.mpi(ctx, "mdtest", "-n", strconv.Itoa(r.o.SmallFiles), "-i", "1", "-u", "-N", "1", "-d", at)
 		if err != nil {
 			return joinRemoved(err, at)
 		}
-		end(0, int64(n*r.o.SmallFiles))
+		end(0, int64(r.n*r.o.SmallFiles))
 		version, rows, err := parseMdtest(out)
 		if err != nil {
 			return joinRemoved(err, at)
 		}
 		r.rec.Tool(DriverMdtest, version)
 		for _, row := range rows {
-			l := maps.Clone(labels)
-			l["load"], l["pattern"] = row.phase, mdtest
+			l := r.with(result.Labels{"load": row.phase, "pattern": mdtest})
 			r.rec.Add(result.Measure{Name: "rate", Labels: l, Unit: "1/s", Better: result.Higher, Samples: []float64{row.rate}})
 		}
+		// It removes its trees itself, but for the directory that it was given.
 		if err := joinRemoved(nil, at); err != nil {
 			return err
 		}

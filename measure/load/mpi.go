@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"strconv"
@@ -24,6 +25,7 @@ func (r *run) driveMPI(at place) (ready bool) {
 		r.rec.Skip("driver "+r.o.Driver, at.String()+" is a server", "name a directory of a mounted file system")
 		return false
 	}
+	// Both programs come from one place, and MPI from another.
 	remedy := map[string]string{
 		r.o.Driver: "build it from github.com/hpc/ior, and put ior and mdtest into a directory of PATH: few distributions have a package",
 		"mpirun":   "apt install mpich, or openmpi-bin: the one that " + r.o.Driver + " was built with",
@@ -40,15 +42,41 @@ func (r *run) driveMPI(at place) (ready bool) {
 // mpiWait is how long mpirun may take to end its tasks after an interruption.
 const mpiWait = 10 * time.Second
 
+// tasks is the measurement of one number of clients by a program that has tasks of its own. It belongs to the goroutine of Run.
+type tasks struct {
+	*run
+	group  *group
+	dir    string        // of the group, for this layout
+	n      int           // tasks, one for each client
+	labels result.Labels // of all measures: clients and layout
+	runs   int           // of the program, for the names of raw output
+}
+
+// measure runs the driver, as often as there are iterations.
+func (r *tasks) measure(ctx context.Context) error {
+	if r.o.Driver == DriverMdtest {
+		return r.mdtest(ctx)
+	}
+	return r.ior(ctx)
+}
+
+// with are the labels of a measure: those of all, and some more.
+func (r *tasks) with(more result.Labels) result.Labels {
+	l := maps.Clone(r.labels)
+	maps.Copy(l, more)
+	return l
+}
+
 // mpi runs a program with n tasks and returns what it printed, which is kept as raw output, and the processor time of its tasks and
 // of the servers. An error has the last line of it.
-func (r *run) mpi(ctx context.Context, n int, args ...string) ([]byte, cost, error) {
+func (r *tasks) mpi(ctx context.Context, args ...string) ([]byte, cost, error) {
+	// Tasks are children of children: their time counts when mpirun has waited for them.
 	before, err := serverCPU(r.o.PIDs)
 	if err != nil {
 		return nil, cost{}, err
 	}
 	own := clientCPU()
-	c := exec.CommandContext(ctx, "mpirun", append([]string{"-np", strconv.Itoa(n)}, args...)...) // #nosec G204 -- a driver, with names of this run
+	c := exec.CommandContext(ctx, "mpirun", append([]string{"-np", strconv.Itoa(r.n)}, args...)...) // #nosec G204 -- a driver, with names of this run
 	// Open MPI refuses root and more tasks than cores without being asked; MPICH ignores these.
 	c.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1")
 	// Tasks outlive an mpirun that is killed at once.
@@ -59,6 +87,7 @@ func (r *run) mpi(ctx context.Context, n int, args ...string) ([]byte, cost, err
 	if ctx.Err() != nil {
 		return nil, cost{}, errs.Wrap(ctx.Err(), "load.Driver", args[0])
 	}
+	// Some say on standard output what is wrong.
 	if err != nil {
 		text := strings.TrimSpace(said.String() + string(out))
 		last := text[strings.LastIndexByte(text, '\n')+1:]
@@ -71,20 +100,13 @@ func (r *run) mpi(ctx context.Context, n int, args ...string) ([]byte, cost, err
 }
 
 // keep appends to the raw output of a program.
-func (r *run) keep(program string, out []byte) error {
+func (r *tasks) keep(program string, out []byte) error {
 	r.runs++
-	w, err := r.rec.Raw(fmt.Sprintf("%s-%d", program, r.runs))
+	// Numbers of tasks follow one another, and so do the runs of each.
+	w, err := r.rec.Raw(fmt.Sprintf("%s-%dtasks-%d", program, r.n, r.runs))
 	if err != nil {
 		return err
 	}
 	_, err = w.Write(out)
 	return errors.Join(err, w.Close())
-}
-
-// driven measures one number of clients by a program that has tasks of its own.
-func (r *run) driven(ctx context.Context, g *group, dir string, labels result.Labels, n int) error {
-	if r.o.Driver == DriverMdtest {
-		return r.mdtest(ctx, g, dir, labels, n)
-	}
-	return r.ior(ctx, g, dir, labels, n)
 }

@@ -24,7 +24,6 @@ type run struct {
 	rec         *result.Recorder
 	done, total int  // steps, for progress
 	chilled     bool // it was tried, and a failure is noted
-	runs        int  // of a driver, for the names of raw output
 }
 
 // Run measures one target: every load with every number of clients and every layout, o.Iterations times each. What it
@@ -143,8 +142,10 @@ func (r *run) clients(ctx context.Context, g *group, layout, dir string, n int) 
 	if err := g.join(ctx, n, max(r.o.Transfer, r.o.Block*r.o.Elements)); err != nil {
 		return err
 	}
+	// These have clients, clocks and iterations of their own.
 	if r.o.Driver == DriverIOR || r.o.Driver == DriverMdtest {
-		return r.driven(ctx, g, dir, result.Labels{"clients": strconv.Itoa(n), "layout": layout}, n)
+		t := &tasks{run: r, group: g, dir: dir, n: n, labels: result.Labels{"clients": strconv.Itoa(n), "layout": layout}}
+		return t.measure(ctx)
 	}
 	for i := range r.o.Iterations {
 		// The number of clients is part of the content: files of an earlier number must not pass for these.
@@ -189,6 +190,7 @@ func (r *run) phase(ctx context.Context, g *group, p phase, labels result.Labels
 	// The label comes last, because a skipped load has none.
 	labels["load"] = p.name
 	end(got[0].bytes(), got[0].operations)
+	// Entries have no bytes: neither throughput nor time for a gigabyte.
 	if p.entries {
 		labels["pattern"] = mdtest
 		r.addRate(labels, got[0])
@@ -218,6 +220,7 @@ func (r *run) add(p phase, labels result.Labels, got outcome, spent cost) {
 		return result.Measure{Name: name, Labels: labels, Unit: unit, Better: better, Samples: []float64{value}}
 	}
 	r.addThroughput(p, labels, float64(got.bytes())/seconds)
+	// Both directions in one: their sum, and each.
 	if p.name == Mixed {
 		r.rec.Add(put("throughput_read", "B/s", result.Higher, float64(got.read)/seconds))
 		r.rec.Add(put("throughput_write", "B/s", result.Higher, float64(got.written)/seconds))
@@ -246,6 +249,7 @@ func (r *run) addRate(labels result.Labels, got outcome) {
 	put := func(name, unit string, better result.Better, value float64) {
 		r.rec.Add(result.Measure{Name: name, Labels: labels, Unit: unit, Better: better, Samples: []float64{value}})
 	}
+	// By the clock of all clients, from the first start to the last end.
 	put("rate", "1/s", result.Higher, float64(got.operations)/got.took.Seconds())
 	for _, percent := range []float64{50, 95, 99} {
 		put(fmt.Sprintf("latency_p%.0f", percent), "s", result.Lower, got.quantile(percent))
