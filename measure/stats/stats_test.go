@@ -104,7 +104,7 @@ func TestVerdictsAreSeldomWrong(t *testing.T) {
 		}
 		return m
 	}
-	const rounds = 150
+	const rounds = 60
 	for _, n := range []int{4, 5, 10} {
 		wrong := 0
 		for range rounds {

@@ -2,6 +2,8 @@ package bench
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,6 +44,14 @@ func TestCompareNamesDifferencesAndNoise(t *testing.T) {
 	}
 	if err := o.run([]string{base, t.TempDir()}); !errors.Is(err, errs.NotFound) {
 		t.Errorf("a directory without a run: %v", err)
+	}
+	// The page has both runs, and is the only file.
+	o.html = filepath.Join(t.TempDir(), "both.html")
+	if err := o.run([]string{base, run}); err != nil {
+		t.Fatal(err)
+	}
+	if page, err := os.ReadFile(o.html); err != nil || !strings.Contains(string(page), "× 1.87") || strings.Contains(string(page), "plots/") {
+		t.Errorf("%v\n%s", err, page)
 	}
 	o.confidence = 100
 	if err := o.run([]string{base, run}); !errors.Is(err, errs.Invalid) {
