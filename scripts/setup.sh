@@ -83,7 +83,7 @@ setup_beside() {
 }
 
 # The programs that make load for hemera bench.
-setup_bench() { packages fio=fio iperf3=iperf3 ip=iproute2 losetup=mount; }
+setup_bench() { packages fio=fio iperf3=iperf3 ip=iproute2 losetup=mount mkfs.ext4=e2fsprogs nft=nftables; }
 
 # What XRootD's client and its tests are built with.
 setup_suites() {

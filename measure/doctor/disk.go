@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
-// Bounds of read-ahead. The sweep of docs/doctor.md, on an SSD with latency: dd reached 0.5 of the rate of the drive at 128 KiB and all of it
-// at 32 MiB.
+// Bounds of read-ahead. In the sweep of docs/doctor.md, on an SSD with latency, dd reached half of the rate of the drive at 128 KiB and all of it at
+// 32 MiB.
 const (
 	readAheadEnough = 4 << 20  // from here on more is no remedy for what slows a stream
 	readAheadFix    = 32 << 20 // what the sweep ends with
+	readAheadGain   = 1.25     // what asking in advance must bring: less is noise
 )
 
 // disks judges each disk: its health, and its settings where a measurement shows what they cost.
@@ -69,18 +71,18 @@ func smart(d *Disk) (Finding, bool) {
 	return f, true
 }
 
-// readAhead reports a read-ahead that keeps one reader below what the file system gives to several.
+// readAhead reports a read-ahead that keeps one reader slow: the same reader is faster when more is asked for in advance.
 func readAhead(d *Disk, t *FileTest) (Finding, bool) {
-	if t == nil || t.Buffered || t.Stream <= 0 || d.ReadAhead >= readAheadEnough || t.Stream >= 0.8*t.Direct {
+	if t == nil || t.Buffered || t.Stream <= 0 || d.ReadAhead >= readAheadEnough || t.Ahead < readAheadGain*t.Stream {
 		return Finding{}, false
 	}
-	// Both rates are of the same file within seconds, so the disk, its place and other work are the same.
+	// Both rates are of the same file within seconds, in turn, so the disk, its place and other work are the same.
 	file := "sys/block/" + d.Name + "/queue/read_ahead_kb"
 	return Finding{
 		ID: "disk-readahead", Subject: d.Name, Severity: Problem,
-		Evidence: fmt.Sprintf("one stream reads %s with read_ahead_kb=%d; %d reads at once get %s from the same file", RateText(t.Stream), d.ReadAhead>>10, t.Depth, RateText(t.Direct)),
+		Evidence: fmt.Sprintf("one stream reads %s with read_ahead_kb=%d, and %s when 16 MiB are asked for in advance", RateText(t.Stream), d.ReadAhead>>10, RateText(t.Ahead)),
 		Remedy:   fmt.Sprintf("echo %d > /%s", readAheadFix>>10, file),
-		Gain:     fmt.Sprintf("up to %.1f times for programs that read one file in order (measured here); Hemera's nodes read ahead by themselves", t.Direct/t.Stream),
+		Gain:     fmt.Sprintf("%.1f times for programs that read one file in order (measured here); Hemera's nodes read ahead by themselves", t.Ahead/t.Stream),
 		Fix:      &Fix{file, strconv.Itoa(readAheadFix >> 10)},
 	}, true
 }
@@ -129,32 +131,52 @@ func scheduler(d *Disk, t *FileTest) (Finding, bool) {
 	return Finding{}, false
 }
 
-// equals reports a disk that is much slower than the others of its model: the first sign of many faults.
+// Bounds of slow disks.
+const (
+	slowAlone = 50e6 // B/s that every disk of the last fifteen years reads in order, at its slowest place
+	busyMost  = 0.3  // from here on other work explains what a disk does not give
+)
+
+// equals reports disks that are much slower than the others of their kind, and disks that are slower than any: the first sign of many faults.
 func equals(s *Snapshot) (list []Finding) {
-	rates := map[string][]float64{} // by model
+	rates := map[string][]float64{} // by kind
+	kind := func(d Disk) string { return fmt.Sprint(d.Model, d.Size, d.Rotating) }
 	for _, d := range s.Disks {
-		if d.Direct > 0 && d.Model != "" {
-			rates[d.Model] = append(rates[d.Model], d.Direct)
+		if d.Direct > 0 && d.Busy < busyMost {
+			rates[kind(d)] = append(rates[kind(d)], d.Direct)
 		}
 	}
 	for _, d := range s.Disks {
-		others := rates[d.Model]
-		if d.Direct <= 0 || len(others) < 3 { // of two nobody knows which one is wrong
+		if d.Direct <= 0 || d.Busy >= busyMost {
 			continue
 		}
-		// The median does not move with the one that is wrong.
+		f := Finding{ID: "disk-slow", Subject: d.Name, Severity: Problem}
+		others := rates[kind(d)]
+		// The median does not move with the one that is wrong. Of two nobody knows which one that is.
 		slices.Sort(others)
 		median := others[len(others)/2]
-		if d.Direct < 0.6*median {
-			list = append(list, Finding{
-				ID: "disk-slow", Subject: d.Name, Severity: Problem,
-				Evidence: fmt.Sprintf("it reads %s; half of the %d disks of model %s read %s or more", RateText(d.Direct), len(others), d.Model, RateText(median)),
-				Remedy:   "look at cable and slot, at smartctl -x /dev/" + d.Name + ", and at what else uses it (iostat -x 1); replace it if nothing explains it",
-				Gain:     fmt.Sprintf("%.1f times for files on it (measured: its equals)", median/d.Direct),
-			})
+		switch {
+		case len(others) >= 3 && d.Direct < 0.6*median:
+			f.Evidence = fmt.Sprintf("it reads %s; of the %d disks of its kind half read %s or more", RateText(d.Direct), len(others), RateText(median))
+			f.Gain = fmt.Sprintf("%.1f times for files on it (measured: its equals)", median/d.Direct)
+		case d.Direct < slowAlone && !strings.HasPrefix(d.Name, "mmcblk"): // memory cards are as slow as that
+			f.Evidence = fmt.Sprintf("it reads %s in order with %d requests at once, less than any disk should (%s)", RateText(d.Direct), depthOf(s, d.Name), RateText(slowAlone))
+			f.Gain = fmt.Sprintf("%.1f times and more (the slowest place of a healthy disk)", slowAlone/d.Direct)
+		default:
+			continue
 		}
+		f.Remedy = "look at cable, slot and USB version, at limits of the hypervisor or control group (io.max), and at smartctl -x /dev/" + d.Name + "; replace it if nothing explains it"
+		list = append(list, f)
 	}
 	return list
+}
+
+// depthOf is the number of requests that were under way on a disk.
+func depthOf(s *Snapshot, disk string) int {
+	if t := testOn(s, disk); t != nil {
+		return t.Depth
+	}
+	return 1
 }
 
 // bus reports disks that together reach much less than the sum of each alone.

@@ -61,11 +61,15 @@ func faults() []struct {
 		{"smart-failing sda", doctor.Problem, func(s *S) { s.Disks[0].Smart.Passed = false }},
 		{"smart-failing sda", doctor.Problem, func(s *S) { s.Disks[0].Smart.Pending = 8 }},
 		{"smart-failing sdb", doctor.Risk, func(s *S) { s.Disks[1].Smart.Reallocated = 1200 }},
-		{"disk-readahead sdb", doctor.Problem, func(s *S) { s.Disks[1].ReadAhead, s.Filesystems[1].Test.Stream = 128<<10, 120e6 }},
+		{"disk-readahead sdb", doctor.Problem, func(s *S) { s.Disks[1].ReadAhead, s.Filesystems[1].Test.Stream = 128<<10, 180e6 }},
 		{"disk-max-sectors sda", doctor.Hint, func(s *S) { s.Disks[0].MaxRequest = 128 << 10 }},
 		{"disk-scheduler sda", doctor.Problem, func(s *S) { s.Disks[0].Scheduler, s.Filesystems[0].Test.Many = "none", 60e6 }},
 		{"disk-slow sdb", doctor.Problem, func(s *S) {
 			s.Disks[1].Direct, s.Filesystems[1].Test.Direct, s.Filesystems[1].Test.Stream, s.Filesystems[1].Test.Many = 90e6, 89e6, 88e6, 87e6
+		}},
+		{"disk-slow sda", doctor.Problem, func(s *S) {
+			s.Disks, s.Filesystems, s.Together = s.Disks[:1], s.Filesystems[:1], 0
+			s.Disks[0].Direct, s.Filesystems[0].Test = 20e6, nil
 		}},
 		{"fs-errors /data02", doctor.Problem, func(s *S) { s.Filesystems[1].Errors = 3 }},
 		{"fs-read-only /data02", doctor.Problem, func(s *S) { s.Filesystems[1].Errors, s.Filesystems[1].Options = 3, []string{"ro", "relatime"} }},

@@ -49,7 +49,7 @@ func Catalogue() []Kind {
 		{"disk-readahead", LevelDevice, "One reader starves on a small read-ahead"},
 		{"disk-max-sectors", LevelDevice, "Requests are cut into small ones"},
 		{"disk-scheduler", LevelDevice, "The I/O scheduler does not suit the disk"},
-		{"disk-slow", LevelDevice, "A disk is much slower than its equals"},
+		{"disk-slow", LevelDevice, "A disk is much slower than others"},
 		{"fs-errors", LevelFilesystem, "A file system found errors in itself"},
 		{"fs-read-only", LevelFilesystem, "A file system of a disk became read-only"},
 		{"fs-mount-options", LevelFilesystem, "Mount options slow it down or endanger it"},

@@ -39,8 +39,8 @@ type Narrow struct {
 }
 
 // same is the share from which on a level counts as fast as the one below it. Short measurements on a machine with other work spread
-// by about a tenth.
-const same = 0.85
+// by a fifth.
+const same = 0.75
 
 // levels lists what was measured, in the order of the constants.
 func levels(s *Snapshot) []Level {

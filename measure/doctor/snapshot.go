@@ -45,6 +45,7 @@ type Disk struct {
 	MaxRequest     int64   `json:"max_request_bytes,omitempty"`          // of one request, as set
 	MaxRequestOfHW int64   `json:"max_request_hardware_bytes,omitempty"` // that the hardware takes
 	NUMANode       int     `json:"numa_node"`                            // -1 if the machine has one node only
+	Busy           float64 `json:"busy,omitempty"`                       // share of the time with requests of other programs, just before the measurement
 	Direct         float64 `json:"direct,omitempty"`                     // rate of direct reads of the device
 	Smart          *Smart  `json:"smart,omitempty"`
 	Stacked        bool    `json:"virtual,omitempty"` // a device of a hypervisor, or one made of others: its scheduler is not the disk's
@@ -84,6 +85,7 @@ type FileTest struct {
 	Write   float64 `json:"write"`   // direct, several at once, durable at the end
 	Direct  float64 `json:"direct"`  // reads past the page cache, depth 16
 	Stream  float64 `json:"stream"`  // one program that reads in order through an empty page cache
+	Ahead   float64 `json:"ahead"`   // the same program, while 16 MiB in front of it are asked for in advance
 	Many    float64 `json:"many"`    // Streams such programs together
 	Streams int     `json:"streams"`
 	Cached  float64 `json:"cached"` // the same bytes again, from the page cache

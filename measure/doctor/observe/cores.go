@@ -28,7 +28,7 @@ func (v *observer) processor() {
 			p.Nodes++
 		}
 	}
-	p.Cores = v.frequencies()
+	p.Cores = v.frequencies(false)
 	if len(p.Cores) == 0 {
 		v.unseen("frequencies of cores", "the kernel controls none; a hypervisor or the firmware does", "")
 	}
@@ -56,8 +56,8 @@ func parseFlags(info string) []string {
 	return nil
 }
 
-// frequencies reads the governor of each core and its frequency now.
-func (v *observer) frequencies() (list []doctor.Clocking) {
+// frequencies reads the governor of each core, and its frequency now if all cores work: one that rests may be as slow as it likes.
+func (v *observer) frequencies(load bool) (list []doctor.Clocking) {
 	const dir = "sys/devices/system/cpu"
 	for _, name := range host.Names(v.Root, dir) {
 		// Beside cpu0, cpu1 … there are directories such as cpufreq.
@@ -77,7 +77,11 @@ func (v *observer) frequencies() (list []doctor.Clocking) {
 		if most == 0 {
 			most = khz("cpuinfo_max_freq")
 		}
-		list = append(list, doctor.Clocking{ID: id, Governor: governor, Driver: host.Line(v.Root, at+"/scaling_driver"), Now: khz("scaling_cur_freq"), Max: most})
+		c := doctor.Clocking{ID: id, Governor: governor, Driver: host.Line(v.Root, at+"/scaling_driver"), Max: most}
+		if load {
+			c.Now = khz("scaling_cur_freq")
+		}
+		list = append(list, c)
 	}
 	slices.SortFunc(list, func(a, b doctor.Clocking) int { return a.ID - b.ID })
 	return list
@@ -98,6 +102,7 @@ func (v *observer) cores(ctx context.Context) {
 		_, _ = rand.Read(buffers[i][0]) // never fails
 		copy(buffers[i][1], buffers[i][0])
 	}
+	before, _ := host.ReadBlocks(v.Root) // none: then no disk is known to be busy
 	var bytes atomic.Int64
 	var group sync.WaitGroup
 	began := time.Now()
@@ -111,11 +116,24 @@ func (v *observer) cores(ctx context.Context) {
 	}
 	// In the middle of the load governors have decided.
 	if sleep(ctx, v.For/2) {
-		v.s.Processor.Cores = v.frequencies()
+		v.s.Processor.Cores = v.frequencies(true)
 	}
 	group.Wait()
+	v.busy(before, time.Since(began))
 	v.s.Memory.Copy = float64(bytes.Load()) / time.Since(began).Seconds()
 	v.s.Processor.Checksum = checksums(ctx, v.For/4)
+}
+
+// busy notes how busy the disks were with the work of others. It is called before they are measured.
+func (v *observer) busy(before host.Blocks, over time.Duration) {
+	after, err := host.ReadBlocks(v.Root)
+	if err != nil || before == nil {
+		return
+	}
+	for i := range v.s.Disks {
+		d := &v.s.Disks[i]
+		d.Busy = after[d.Name].Since(before[d.Name], over).Utilisation
+	}
 }
 
 // sleep waits, and returns false if ctx ended before.

@@ -14,12 +14,22 @@ import (
 	"hemera/measure/doctor"
 )
 
-// streams is how many programs read at once for the level of many streams.
-const streams = 4
+// streams is how many programs read at once for the level of many streams. single is the size of their reads: small enough that the kernel's
+// read-ahead decides how much is under way, as in most programs. It splits no larger read than its own limit of a request.
+const (
+	streams = 4
+	single  = 64 << 10
+	least   = 8 << 20 // bytes of a pass
+	// Rates that differ as if something were wrong are measured again, so that other work does not look like a fault.
+	suspect = 0.8
+	repeats = 2
+	// window is what is asked for in advance, for comparison with the kernel's own read-ahead.
+	window = 16 << 20
+)
 
 // files measures each file system and the device below it.
 func (v storage) files(ctx context.Context) {
-	const measurements = 6
+	const measurements = 12 // at most: those that look bad are repeated
 	// With many disks each gets less time, so that the whole stays below two minutes.
 	each := v.For
 	if n := len(v.s.Filesystems); n > 0 {
@@ -65,8 +75,10 @@ func (v storage) file(ctx context.Context, f *doctor.Filesystem, each time.Durat
 	r := reader{ctx: ctx, t: t, each: each}
 	f.Test = &doctor.FileTest{
 		Bytes: t.size, Depth: depth, Streams: streams, Write: t.write, Buffered: !t.direct,
-		Direct: r.deep(t.File), Stream: r.inOrder(1), Many: r.inOrder(streams), Cached: r.cached(),
+		Direct: r.deep(t.File),
 	}
+	f.Test.Stream, f.Test.Ahead = r.alone()
+	f.Test.Many, f.Test.Cached = r.inOrder(streams), r.cached()
 	// Where the file is on the device tells how fragmented the free space is, and what to read below it.
 	parts, ok := extents(t.File, t.size)
 	if ok {
@@ -75,7 +87,7 @@ func (v storage) file(ctx context.Context, f *doctor.Filesystem, each time.Durat
 	for i := range v.s.Disks {
 		// Of two file systems on a disk the first one measures the device.
 		if d := &v.s.Disks[i]; d.Name == f.Disk && d.Direct == 0 {
-			v.device(r, d, f, parts)
+			v.device(&r, d, f, parts)
 		}
 	}
 	if r.err != nil {
@@ -131,7 +143,11 @@ type reader struct {
 	ctx  context.Context
 	t    *tempFile
 	each time.Duration
-	err  error // the first that is not the end of ctx
+	// amount is what several reads at once get in the time of a measurement: the bytes of a pass of readers in order.
+	amount int64
+	// window is what a reader in order asks for in front of it; 0 leaves that to the kernel.
+	window int64
+	err    error // the first that is not the end of ctx
 }
 
 // best repeats a pass for the time of a measurement, and returns the best rate. A pass returns the bytes that it read until the deadline.
@@ -152,7 +168,7 @@ func (r *reader) best(pass func(deadline time.Time) (int64, error)) (rate float6
 
 // deep reads a file with many requests at once.
 func (r *reader) deep(f *os.File) float64 {
-	return r.best(func(deadline time.Time) (int64, error) {
+	rate := r.best(func(deadline time.Time) (int64, error) {
 		// Without direct I/O the page cache is in the way.
 		if !r.t.direct {
 			r.drop()
@@ -162,6 +178,8 @@ func (r *reader) deep(f *os.File) float64 {
 			return err
 		})
 	})
+	r.amount = int64(rate * r.each.Seconds())
+	return rate
 }
 
 // drop removes the file from the page cache. Its pages are clean, so all go.
@@ -176,6 +194,21 @@ func (r *reader) inOrder(count int) float64 {
 	})
 }
 
+// alone is one reader with the kernel's read-ahead, and with more, in turn: what else happens on the machine happens to both.
+func (r *reader) alone() (plain, ahead float64) {
+	for range 1 + repeats {
+		r.window = 0
+		plain = max(plain, r.inOrder(1))
+		r.window = window
+		ahead = max(ahead, r.inOrder(1))
+		if plain >= suspect*ahead {
+			break
+		}
+	}
+	r.window = 0
+	return plain, ahead
+}
+
 // cached reads the file again from the page cache.
 func (r *reader) cached() float64 {
 	// The first pass fills the cache, and does not count.
@@ -185,16 +218,17 @@ func (r *reader) cached() float64 {
 	return r.best(func(deadline time.Time) (int64, error) { return r.parts(1, deadline) })
 }
 
-// parts reads the file in equal parts at once, each in order, and returns the bytes.
+// parts reads the end of the file in equal parts at once, each in order, and returns the bytes. A pass is bounded by bytes: at a deadline, much
+// of what a slow disk has read would be read-ahead that nobody consumed. Behind the last part the file ends, so no read-ahead is wasted.
 func (r *reader) parts(count int, deadline time.Time) (sum int64, err error) {
 	var group sync.WaitGroup
 	var mu sync.Mutex // guards sum and err
 	// Whole bytes: a rest of less than count bytes is not read.
-	part := r.t.size / int64(count)
+	all := min(r.t.size, max(r.amount, least))
+	part := all / int64(count)
 	for i := range count {
 		group.Go(func() {
-			// Each reader stops at the deadline, and counts what it has.
-			n, cause := r.part(int64(i)*part, part, deadline)
+			n, cause := r.part(r.t.size-all+int64(i)*part, part, deadline)
 			mu.Lock()
 			defer mu.Unlock()
 			sum += n
@@ -218,10 +252,16 @@ func (r *reader) part(at, size int64, deadline time.Time) (n int64, err error) {
 	if _, err := f.Seek(at, io.SeekStart); err != nil {
 		return 0, err
 	}
-	// Reads of 1 MiB: what cp, dd bs=1M and xrdcp do in order of size.
-	buffer := make([]byte, block)
-	for n < size && time.Now().Before(deadline) && r.ctx.Err() == nil {
-		m, err := f.Read(buffer[:min(block, size-n)])
+	buffer := make([]byte, single)
+	asked := int64(0)
+	for n < size && r.ctx.Err() == nil {
+		if time.Since(deadline) > 3*r.each { // far slower than several at once: what was read is enough to show that
+			break
+		}
+		for ; asked < min(size, n+r.window); asked += block { // the kernel cuts longer requests
+			_ = unix.Fadvise(int(f.Fd()), at+asked, min(block, size-asked), unix.FADV_WILLNEED)
+		}
+		m, err := f.Read(buffer[:min(single, size-n)])
 		n += int64(m)
 		if err != nil {
 			return n, err
@@ -231,7 +271,7 @@ func (r *reader) part(at, size int64, deadline time.Time) (n int64, err error) {
 }
 
 // device measures direct reads of the device of a file system: of the blocks that the file has, where the file system tells them.
-func (v storage) device(r reader, d *doctor.Disk, f *doctor.Filesystem, parts []extent) {
+func (v storage) device(r *reader, d *doctor.Disk, f *doctor.Filesystem, parts []extent) {
 	// Read-only, so that no mistake here can harm the disk.
 	dev, err := os.OpenFile(filepath.Clean(f.Source), os.O_RDONLY|unix.O_DIRECT, 0)
 	if err != nil {
@@ -245,10 +285,20 @@ func (v storage) device(r reader, d *doctor.Disk, f *doctor.Filesystem, parts []
 	defer func() { _ = dev.Close() }()
 	// The same blocks as the file: disks are faster at their beginning than at their end.
 	places := chunks(parts, r.t.size)
-	d.Direct = r.best(func(deadline time.Time) (int64, error) {
-		return eachBlock(r.ctx, int64(len(places))*block, deadline, depth, func(b []byte, at int64) error {
-			_, err := dev.ReadAt(b, places[at/block])
-			return err
+	read := func() float64 {
+		return r.best(func(deadline time.Time) (int64, error) {
+			return eachBlock(r.ctx, int64(len(places))*block, deadline, depth, func(b []byte, at int64) error {
+				_, err := dev.ReadAt(b, places[at/block])
+				return err
+			})
 		})
-	})
+	}
+	d.Direct = read()
+	// A difference is measured again, in turn: other work may have come between.
+	for range repeats {
+		if f.Test.Direct >= suspect*d.Direct {
+			break
+		}
+		f.Test.Direct, d.Direct = max(f.Test.Direct, r.deep(r.t.File)), max(d.Direct, read())
+	}
 }

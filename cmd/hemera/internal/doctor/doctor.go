@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -15,16 +16,22 @@ import (
 	"hemera/errs"
 	"hemera/measure/doctor"
 	"hemera/measure/doctor/observe"
+	"hemera/measure/doctor/settings"
 )
 
 // examination is one run of the command.
 type examination struct {
-	e      *cli.Env        // streams and the cluster's URL
-	o      observe.Options // from the flags
-	size   string          // of the temporary files, as given
-	from   string          // a snapshot to judge, in place of this machine
-	save   string          // where the snapshot goes
-	report doctor.Report   // what the snapshot means
+	e      *cli.Env          // streams and the cluster's URL
+	o      observe.Options   // from the flags
+	size   string            // of the temporary files, as given
+	from   string            // a snapshot to judge, in place of this machine
+	save   string            // where the snapshot goes
+	report doctor.Report     // what the snapshot means
+	fix    bool              // change settings
+	undo   bool              // put them back
+	file   string            // the undo file
+	agree  cli.Consent       // of the user, to changes
+	made   []settings.Change // by this command
 
 	mu   sync.Mutex // guards line
 	line string     // the present progress line
@@ -44,13 +51,19 @@ No setting is changed. As root it sees more: the devices below the file systems,
 With --url, or HEMERA_URL, the path to that cluster is examined too: losses, clock, version.
 
 A finding is a problem where figures of this machine show what it costs, a risk where nothing is lost yet, and
-a hint where only published measurements show a cost. docs/doctor.md has a section for each id.`,
+a hint where only published measurements show a cost. docs/doctor.md has a section for each id.
+
+--fix changes those settings of the kernel that can be put back, after asking. What was there before is in a
+file below the state directory, and --undo puts it back. A restart of the machine does so as well.`,
 		Example: `  sudo hemera doctor
   hemera doctor --dir /data01 --dir /data02     only these disks
   hemera doctor --url root://manager:1094       with the path to a cluster
   hemera doctor -j | jq '.result[] | select(.kind == "finding")'
   hemera doctor --save node7.json               keep what was seen, for somebody who understands it
-  hemera doctor --from node7.json               judge it there`,
+  hemera doctor --from node7.json               judge it there
+  sudo hemera doctor --fix --dry-run            which settings would change
+  sudo hemera doctor --fix                      change them, measure again, and show the difference
+  sudo hemera doctor --undo                     put them back`,
 		RunE: func(c *cobra.Command, _ []string) error { return x.run(c) },
 	}
 	// What is measured, then where the snapshot goes or comes from.
@@ -60,13 +73,21 @@ a hint where only published measurements show a cost. docs/doctor.md has a secti
 	f.DurationVar(&x.o.For, "for", observe.ForDefault, "time of each measurement, at most 10s")
 	f.StringVar(&x.save, "save", "", "write what was seen to a `file`, as JSON")
 	f.StringVar(&x.from, "from", "", "judge the snapshot in a `file`, and measure nothing")
+	f.BoolVar(&x.fix, "fix", false, "change the settings that findings name and that can be put back, after asking")
+	f.BoolVar(&x.undo, "undo", false, "put back what --fix changed, and measure nothing")
+	f.StringVar(&x.file, "undo-file", undoFile(e), "the `file` with the settings from before --fix")
+	x.agree.Flags(c)
 	c.MarkFlagsMutuallyExclusive("from", "dir")
+	c.MarkFlagsMutuallyExclusive("from", "fix", "undo")
 	_ = c.MarkFlagDirname("dir") // fails for flags that are not there
 	return c
 }
 
-// run takes or reads a snapshot, and shows what it means.
+// run takes or reads a snapshot, shows what it means, and changes what the user wants changed.
 func (x *examination) run(c *cobra.Command) error {
+	if x.undo {
+		return x.putBack()
+	}
 	s, err := x.snapshot(c)
 	if err != nil {
 		return err
@@ -78,7 +99,19 @@ func (x *examination) run(c *cobra.Command) error {
 		}
 	}
 	x.report = doctor.Diagnose(s)
-	return x.show(s)
+	// People see what was found before they are asked; programs get one list, which ends with the changes.
+	if !x.e.ForPrograms() {
+		if err := x.show(s); err != nil {
+			return err
+		}
+	}
+	if x.fix {
+		err = x.change(c)
+	}
+	if x.e.ForPrograms() {
+		return errors.Join(x.show(s), err)
+	}
+	return err
 }
 
 // snapshot is that of the file, or of this machine.
@@ -93,6 +126,7 @@ func (x *examination) snapshot(c *cobra.Command) (*doctor.Snapshot, error) {
 	if !ok || size < 16<<20 {
 		return nil, cli.Usage(errs.New(errs.Invalid, "hemera.Doctor", "--size", "it takes 16MiB to 512MiB"))
 	}
+	// Ticks of the kernel are 10 ms: shorter times show noise.
 	if x.o.For < 50*time.Millisecond || x.o.For > 10*time.Second {
 		return nil, cli.Usage(errs.New(errs.Invalid, "hemera.Doctor", "--for", "it takes 50ms to 10s"))
 	}
@@ -107,7 +141,7 @@ func (x *examination) snapshot(c *cobra.Command) (*doctor.Snapshot, error) {
 	}
 	// It takes some seconds for each disk; a person wants to see that it works.
 	stop := x.e.Follow(x.drawn)
-	defer stop()
+	defer stop() // the line goes before the table comes
 	return observe.Take(c.Context(), x.o)
 }
 
@@ -120,6 +154,7 @@ func (x *examination) cluster() (*observe.Cluster, error) {
 	}
 	// Asked when its turn comes: the manager may be slow, and the measurements are not to wait.
 	version := func(ctx context.Context) (string, error) {
+		// Strangers to the cluster get no version, which is no fault of the machine.
 		m, err := x.e.Manager()
 		if err != nil {
 			return "", err
@@ -128,7 +163,7 @@ func (x *examination) cluster() (*observe.Cluster, error) {
 		v, err := m.Version(ctx)
 		return v.Version, err
 	}
-	return &observe.Cluster{Address: u.Addr(), Version: version, For: x.o.For}, nil
+	return &observe.Cluster{Address: u.Addr(), Version: version, For: max(x.o.For, time.Second)}, nil
 }
 
 // tell implements result.Progress.

@@ -13,7 +13,7 @@ func (x *examination) show(s *doctor.Snapshot) error {
 	// Programs get all kinds in one list; people get a table and text.
 	r := x.report
 	if x.e.ForPrograms() {
-		return x.e.Printer().List(nil, records(s, r))
+		return x.e.Printer().List(nil, append(records(s, r), changes(x.made, "changed")...))
 	}
 	fmt.Fprintf(x.e.Out, "%s\n\n", x.e.Visible(machine(s)))
 	// The last column may go where a terminal is narrow.
@@ -47,6 +47,7 @@ func text(r doctor.Report) string {
 	if n := r.Narrow; n.Level != "" {
 		fmt.Fprintf(&b, "\nnarrowest: %s\n", n.Why)
 	}
+	// Said in words: an empty list could also mean that nobody looked.
 	if len(r.Findings) == 0 {
 		b.WriteString("\nnothing is wrong\n")
 	}
@@ -79,6 +80,7 @@ func text(r doctor.Report) string {
 // records is the report for programs. The key kind says what a record is.
 func records(s *doctor.Snapshot, r doctor.Report) []output.Record {
 	list := []output.Record{{{Key: "kind", Value: "machine"}, {Key: "name", Value: s.Machine.Name}, {Key: "text", Value: machine(s)}}}
+	// In the order of the table for people.
 	for _, l := range r.Levels {
 		list = append(list, append(output.Record{{Key: "kind", Value: "level"}}, level(l)...))
 	}
