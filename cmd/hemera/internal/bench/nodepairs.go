@@ -23,6 +23,7 @@ func (l *nodesLevel) pairs(ctx context.Context, m measurer, rec *result.Recorder
 	if len(l.order) < 2 {
 		return errs.New(errs.Invalid, "hemera.BenchNet", "--nodes", "a pair needs two nodes").WithRemedy("name more nodes, or a HOST that they all measure to")
 	}
+	// Each pair once: both directions are measured from one of its ends.
 	total := len(l.order) * (len(l.order) - 1) / 2
 	var failed error
 	n := 0
@@ -47,6 +48,7 @@ func (l *nodesLevel) pair(ctx context.Context, m measurer, near, far hemera.Node
 	if err != nil {
 		return errs.Wrap(err, "hemera.BenchNet", l.nodes[far])
 	}
+	// The far end listens at one address, not at a name.
 	address, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
 		return errs.Wrap(err, "hemera.BenchNet", host)
@@ -59,6 +61,7 @@ func (l *nodesLevel) pair(ctx context.Context, m measurer, near, far hemera.Node
 		_, err := m.Measure(serving, far, []string{"bench", "net", "--serve=" + address[0], "--port=" + strconv.Itoa(l.port())})
 		ended <- err
 	})
+	// The next pair needs the port.
 	defer func() {
 		stop()
 		group.Wait()
@@ -77,6 +80,7 @@ func awaitFar(ctx context.Context, at string, ended chan error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, farWait, errs.New(errs.Unavailable, "hemera.BenchNet", at, fmt.Sprintf("the far end does not answer within %s", farWait)).
 		WithRemedy("a firewall must let ports 5201 and 5202 through, from here too"))
 	defer cancel()
+	// Its readings are answered when iperf3 listens, and not before.
 	for {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/cpu", http.NoBody)
 		if err != nil {

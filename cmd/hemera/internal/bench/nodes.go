@@ -50,12 +50,15 @@ type measurer interface {
 
 // onNodes wraps a level that --nodes was given for.
 func (s *session) onNodes(l level, c *cobra.Command, args []string) (level, error) {
+	// The namespace is the manager's, and energy is measured where the meter is.
 	if !slices.Contains([]string{"disk", "net", "io"}, l.name()) {
 		return nil, errs.New(errs.Invalid, "hemera.Bench", "--nodes", "only disk, net and io are measured on nodes").WithRemedy("leave --nodes out")
 	}
+	// A path of this machine says nothing of theirs, and nodes refuse it.
 	if l.name() == "disk" && len(args) > 0 {
 		return nil, errs.New(errs.Invalid, "hemera.BenchDisk", strings.Join(args, " "), "nodes measure the disks that they have").WithRemedy("name no directory with --nodes")
 	}
+	// Nodes do not know the --url of this command.
 	if l.name() == "io" && len(args) == 0 {
 		u, err := s.e.DataURL()
 		if err != nil {
@@ -84,6 +87,7 @@ func wordsFor(name string, args []string, flags, inherited *pflag.FlagSet) []str
 		if slices.Contains([]string{"out", "title", "reference", "nodes"}, f.Name) || inherited.Lookup(f.Name) != nil {
 			return
 		}
+		// Lists print with brackets, which no flag takes.
 		value := f.Value.String()
 		if list, ok := f.Value.(pflag.SliceValue); ok {
 			value = strings.Join(list.GetSlice(), ",")
@@ -97,9 +101,11 @@ func wordsFor(name string, args []string, flags, inherited *pflag.FlagSet) []str
 func (l *nodesLevel) run(ctx context.Context, rec *result.Recorder) error {
 	m, end := l.ask()
 	defer end()
+	// All are known before the first one begins: a mistyped name must not cost the others minutes.
 	if err := l.choose(ctx, m); err != nil {
 		return err
 	}
+	// Hosts that are named are measured from all nodes; without them the nodes are each other's.
 	var err error
 	if l.name() == "net" && len(l.words) > 2 && !strings.HasPrefix(l.words[2], "--") || l.name() != "net" {
 		err = l.atOnce(ctx, m, rec)
@@ -116,6 +122,7 @@ func (l *nodesLevel) choose(ctx context.Context, m measurer) error {
 	if err != nil {
 		return err
 	}
+	// A node that is named twice measures once.
 	l.nodes = map[hemera.NodeID]string{}
 	for _, name := range l.named {
 		found := false
@@ -132,6 +139,7 @@ func (l *nodesLevel) choose(ctx context.Context, m measurer) error {
 			return errs.New(errs.NotFound, "hemera.Bench", name, "there is no such node").WithRemedy("hemera node ls shows the nodes; --nodes all takes those that are online")
 		}
 	}
+	// By number: figures and tables have the same order in every run.
 	l.order = slices.Sorted(maps.Keys(l.nodes))
 	return nil
 }
@@ -139,9 +147,11 @@ func (l *nodesLevel) choose(ctx context.Context, m measurer) error {
 // atOnce has all nodes measure at the same time. A node that fails does not stop the others.
 func (l *nodesLevel) atOnce(ctx context.Context, m measurer, rec *result.Recorder) error {
 	rec.Step(0, len(l.order), "%d nodes measure at the same time", len(l.order))
+	// Each writes its own place, so they need no lock.
 	failed := make([]error, len(l.order))
 	var group sync.WaitGroup
 	for i, id := range l.order {
+		// One goroutine for each node, which waits for its answer.
 		group.Go(func() {
 			failed[i] = l.one(ctx, m, id, l.words)
 			l.mu.Lock()
@@ -160,6 +170,7 @@ func (l *nodesLevel) one(ctx context.Context, m measurer, id hemera.NodeID, word
 	if err != nil {
 		return errs.Wrap(err, "hemera.Bench", l.nodes[id])
 	}
+	// It has the node's own version, which may be another one; what it does not have stays empty.
 	var run result.Run
 	if err := json.Unmarshal(data, &run); err != nil {
 		return errs.New(errs.Invalid, "hemera.Bench", l.nodes[id], fmt.Sprintf("the node's answer is no result: %v", err))
@@ -194,6 +205,7 @@ func (l *nodesLevel) gather(rec *result.Recorder) {
 	if l.name() == "net" && len(keys) > 0 && l.done == 0 {
 		return // pairs were measured one after another: there is nothing to add up
 	}
+	// Of one node there is nothing to add up.
 	for _, key := range keys {
 		if m := sums[key]; m.Labels != nil && len(l.runs) > 1 {
 			rec.Add(*m)
@@ -230,12 +242,14 @@ func (l *nodesLevel) take(rec *result.Recorder, at string, level result.Level) {
 
 // draw draws a figure of a node, and once that of all together.
 func (l *nodesLevel) draw(rec *result.Recorder, at string, f result.Figure) {
+	// Courses are of one machine each: their times do not meet exactly.
 	where := f.Where
 	id, title := f.ID, f.Title
 	if len(l.nodes) > 1 && f.Kind != result.Course {
 		f.Where, f.Title, f.Peak = with(where, together), title+", all nodes together", false
 		rec.Figure(f)
 	}
+	// A report with a figure of every node of a large cluster would show nothing.
 	if len(l.nodes) <= figuresOfNodes {
 		f.ID, f.Title, f.Where = id+"-"+strings.NewReplacer(":", "-", "[", "", "]", "").Replace(at), title+", "+at, with(where, at)
 		rec.Figure(f)
@@ -259,7 +273,7 @@ func add(sums map[string]*result.Measure, keys []string, measures []result.Measu
 		if m.Name != "throughput" || m.Estimate {
 			continue
 		}
-		key := fmt.Sprint(m.Labels)
+		key := fmt.Sprint(m.Labels) // maps print in the order of their keys
 		sum := sums[key]
 		if sum == nil {
 			sums[key] = &result.Measure{Name: m.Name, Labels: with(m.Labels, together), Unit: m.Unit, Better: m.Better, Samples: slices.Clone(m.Samples)}

@@ -15,7 +15,7 @@ import (
 	"hemera/measure/result"
 )
 
-// machines answers as a manager with three nodes, of which the last is offline. Node 2 has a part that cannot be measured.
+// machines answers as a manager with three nodes. The last one is offline. Node 2 has a part that cannot be measured.
 type machines struct{ asked chan string }
 
 func (machines) View(context.Context) (*hemera.View, error) {
