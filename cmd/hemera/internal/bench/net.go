@@ -44,6 +44,7 @@ hosts that you trust. The defaults take 3 hours for each HOST; --quick takes hal
 		Example: `  hemera bench net --quick
   hemera bench net --serve 10.0.0.2          on the far machine; Ctrl-C ends it
   hemera bench net 10.0.0.2 --quick
+  hemera bench net 10.0.0.2 --cores 2,2 --protocols tcp --streams 1     one core for the application
   hemera bench net fst1 fst2 --protocols tcp --streams 1,16 --for 10s --iterations 5`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	})
@@ -71,6 +72,7 @@ func (l *netLevel) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&l.o.Directions, "directions", net.Directions(), "of send, receive and both, seen from here")
 	f.IntSliceVar(&l.o.Streams, "streams", []int{1, 8}, "streams at once, in each direction")
 	f.IntSliceVar(&l.o.Packets, "packets", []int{1500, 60}, "sizes of UDP packets in bytes, with the headers of IP and UDP")
+	f.IntSliceVar(&l.o.Cores, "cores", nil, "the core that iperf3 runs on here, and the one at the far end: 2 or 2,2")
 	// How much of it.
 	f.DurationVar(&l.o.For, "for", time.Minute, "how long one step lasts, in whole seconds")
 	f.IntVar(&l.o.Iterations, "iterations", 10, "how often everything is measured")
