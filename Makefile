@@ -85,7 +85,7 @@ bench: build ## Hemera beside the C++ xrootd server, ratios
 	@scripts/setup.sh clients peers
 	@$(GO) run ./measure/bench/cmd/bench
 
-peers: build ## Hemera beside XRootD, CephFS and others on this machine, into docs/PEERS.md (needs root)
+peers: build ## Hemera beside XRootD, CephFS, GlusterFS, MooseFS on this machine, into docs/PEERS.md (needs root)
 	@scripts/setup.sh beside
 	@scripts/peers.sh -o docs/PEERS.md
 

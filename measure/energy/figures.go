@@ -19,7 +19,7 @@ func figures(done []work) []result.Figure {
 		}
 		// Lines are for numbers.
 		kind, unit := result.Bars, nameOperations
-		if x == "clients" {
+		if x == "clients" || x == "streams" {
 			kind = result.Lines
 		}
 		if slices.ContainsFunc(done, func(w work) bool { return w.labels["level"] == level && w.unit == "B" }) {

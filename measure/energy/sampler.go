@@ -120,8 +120,10 @@ func (t *track) run(ctx context.Context, every time.Duration) {
 // lastTries is how often the last reading is tried: without it the last iteration has no energy.
 const lastTries = 3
 
-// last takes the last reading.
+// last takes the last reading. All tries together take no longer than one reading may: a person may wait for them.
 func (t *track) last(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
 	for range lastTries {
 		if t.try(ctx) == nil {
 			return

@@ -13,6 +13,7 @@ import (
 
 // clientCPU is the processor time of this process and of the drivers that have ended.
 func clientCPU() (total time.Duration) {
+	// Children count when they have been waited for.
 	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
 		var u unix.Rusage
 		if unix.Getrusage(who, &u) == nil {

@@ -59,6 +59,9 @@
 // A driver replaces what one client does in a phase; clocks, names, verification and removal stay. Its processes are children
 // of this one, so that their processor time counts as the clients'. A driver that is missing is skipped.
 //
+//   - ior and mdtest have tasks of their own, started by mpirun, so that they replace the phases of one number of clients as a whole.
+//     Their output is parsed by pure functions and kept as raw output. IOR's files are noted by their names; mdtest's directory is
+//     new, and removed with everything in it.
 //   - xrdcp copies from a pipe and to one. What it writes goes to [contentWriter], which compares pages as they come.
 //   - A process ends with the context of its phase: it is killed, and its pipes are closed within stopWait.
 //

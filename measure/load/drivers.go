@@ -14,15 +14,23 @@ import (
 const (
 	DriverOwn   = "own"   // this program
 	DriverXrdcp = "xrdcp" // stock xrdcp: copies
+	// DriverIOR and DriverMdtest are the benchmarks of github.com/hpc/ior, run by MPI: sequential, metadata.
+	DriverIOR    = "ior"
+	DriverMdtest = "mdtest"
 )
 
 // Drivers returns the names of all drivers.
-func Drivers() []string { return []string{DriverOwn, DriverXrdcp} }
+func Drivers() []string { return []string{DriverOwn, DriverXrdcp, DriverIOR, DriverMdtest} }
 
 // LoadsOf returns the loads that a driver can make.
 func LoadsOf(driver string) []string {
-	if driver == DriverXrdcp {
+	switch driver {
+	case DriverXrdcp:
 		return []string{Copies}
+	case DriverIOR:
+		return []string{Sequential}
+	case DriverMdtest:
+		return []string{Metadata}
 	}
 	return Loads()
 }
@@ -45,7 +53,10 @@ func (r *run) drive(ctx context.Context, at place) (ready bool, err error) {
 	if len(r.o.Loads) == 0 {
 		return false, nil
 	}
-	return r.driveXrdcp(ctx, at)
+	if r.o.Driver == DriverXrdcp {
+		return r.driveXrdcp(ctx, at)
+	}
+	return r.driveMPI(at), nil
 }
 
 // version runs a program that prints its version. NotFound if the program is not installed.

@@ -27,6 +27,7 @@ func (o *Options) figures() (all []result.Figure) {
 		if slices.Contains([]string{Random, Vector, "create", "open"}, p.name) {
 			names = []string{"rate"}
 		}
+		// Throughput or rate, then what each operation took.
 		all = append(all,
 			result.Figure{ID: "io-" + p.name, Title: titles[p.name], Kind: result.Lines, Names: names, Where: where, X: "clients", XTitle: "clients",
 				Group: group, Peak: p.peak, Caption: "All clients together. Every byte that was read is compared with what was written."},
@@ -43,6 +44,7 @@ func (o *Options) figures() (all []result.Figure) {
 			Names: []string{"cpu_clients_per_gb", "cpu_servers_per_gb"}, Where: where, X: "clients", XTitle: "clients", Group: group,
 			Caption: "Of the clients, which make and compare the data, and of the servers named with --pid."})
 	}
+	// Entries have rates only, and are compared with each other.
 	if o.wants(Metadata) {
 		all = append(all, metadataFigures()...)
 	}
@@ -51,6 +53,7 @@ func (o *Options) figures() (all []result.Figure) {
 
 // metadataFigures are the plots of the load Metadata: all phases in one, as mdtest has them in one table.
 func metadataFigures() []result.Figure {
+	// The label pattern keeps the rates of other loads out.
 	where, group := result.Labels{"pattern": mdtest}, []string{"layout", "clients"}
 	return []result.Figure{
 		{ID: "io-metadata", Title: "Entries of the namespace (mdtest)", Kind: result.Bars, Names: []string{"rate"}, Where: where, X: "load", Group: group,

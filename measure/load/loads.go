@@ -98,6 +98,7 @@ func (o *Options) writeFile(ctx context.Context, c *client, buffer []byte, n *co
 	if err != nil {
 		return err
 	}
+	// Synchronous: the next transfer waits for the answer to this one.
 	for off := int64(0); off < o.Size && err == nil; off += int64(o.Transfer) {
 		p := buffer[:min(int64(o.Transfer), o.Size-off)]
 		c.data.fill(p, it.key, off)
@@ -170,6 +171,7 @@ func (o *Options) readRandom(s set, elements int) func(context.Context, *client,
 				return err
 			}
 		}
+		// The memory of all parts is the client's one buffer.
 		parts, offsets := make([][]byte, elements), make([]int64, elements)
 		for i := range parts {
 			parts[i] = c.buffer[i*o.Block:][:o.Block]
@@ -227,11 +229,13 @@ func (o *Options) mix(old, fresh set) func(context.Context, *client, *count) err
 
 // copies has each client copy all of its files at the same time.
 func (o *Options) copies(s set, write bool, one copier) func(context.Context, *client, *count) error {
+	// A copy is one operation, and its bytes are counted when it has ended.
 	read, written := int(o.Size), 0
 	if write {
 		read, written = written, read
 	}
 	return func(ctx context.Context, c *client, n *count) error {
+		// The counts of the streams meet in that of the client.
 		var mu sync.Mutex
 		var failed error
 		var all sync.WaitGroup
@@ -262,6 +266,7 @@ func (c *client) put(ctx context.Context, o *Options, s set, i int) error {
 	if err != nil {
 		return err
 	}
+	// Ahead of the answers, as copies are.
 	w, buffer := f.NewWriter(ctx), o.streamBuffer()
 	for off := int64(0); off < o.Size && err == nil; off += int64(len(buffer)) {
 		p := buffer[:min(int64(len(buffer)), o.Size-off)]
@@ -281,6 +286,7 @@ func (c *client) get(ctx context.Context, o *Options, s set, i int) error {
 	if err != nil {
 		return err
 	}
+	// Ahead of what is compared.
 	r, buffer := f.NewReader(ctx, o.Size), o.streamBuffer()
 	for off := int64(0); off < o.Size && err == nil; off += int64(len(buffer)) {
 		p := buffer[:min(int64(len(buffer)), o.Size-off)]

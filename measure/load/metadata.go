@@ -12,6 +12,7 @@ const mdtest = "mdtest"
 // metadata are the phases of mdtest for one iteration, in the order of its work: each client makes a tree, and in it directories and
 // empty files; each looks at those of another client (mdtest -N 1), and removes its own (mdtest -u).
 func (o *Options) metadata(s set) []phase {
+	// Whose entries a phase works on.
 	own := func(c *client) int { return c.id }
 	other := (*client).neighbour
 	each := func(whose func(*client) int, one entryWork) work { return o.entries(s, whose, one) }
@@ -44,6 +45,7 @@ type entryWork func(ctx context.Context, c *client, name string) error
 // entries has each client do one operation on each entry of a client, one after another.
 func (o *Options) entries(s set, whose func(*client) int, one entryWork) work {
 	return func(ctx context.Context, c *client, n *count) error {
+		// Directories and files have the same numbers; directories end with .d.
 		dir := s.tree(whose(c))
 		for i := range o.SmallFiles {
 			if err := timed(n, func() error { return one(ctx, c, fmt.Sprintf("%s/entry%d", dir, i)) }); err != nil {
@@ -68,6 +70,7 @@ func onTree(s set, one entryWork) work {
 
 // timed counts one operation that moves no bytes, if it succeeds.
 func timed(n *count, one func() error) error {
+	// An operation that fails ends the phase, and its time is nobody's latency.
 	start := time.Now()
 	if err := one(); err != nil {
 		return err

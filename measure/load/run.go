@@ -142,6 +142,11 @@ func (r *run) clients(ctx context.Context, g *group, layout, dir string, n int) 
 	if err := g.join(ctx, n, max(r.o.Transfer, r.o.Block*r.o.Elements)); err != nil {
 		return err
 	}
+	// These have clients, clocks and iterations of their own.
+	if r.o.Driver == DriverIOR || r.o.Driver == DriverMdtest {
+		t := &tasks{run: r, group: g, dir: dir, n: n, labels: result.Labels{"clients": strconv.Itoa(n), "layout": layout}}
+		return t.measure(ctx)
+	}
 	for i := range r.o.Iterations {
 		// The number of clients is part of the content: files of an earlier number must not pass for these.
 		for _, p := range r.o.phases(dir, n*r.o.Iterations+i) {
@@ -185,6 +190,7 @@ func (r *run) phase(ctx context.Context, g *group, p phase, labels result.Labels
 	// The label comes last, because a skipped load has none.
 	labels["load"] = p.name
 	end(got[0].bytes(), got[0].operations)
+	// Entries have no bytes: neither throughput nor time for a gigabyte.
 	if p.entries {
 		labels["pattern"] = mdtest
 		r.addRate(labels, got[0])
@@ -213,18 +219,8 @@ func (r *run) add(p phase, labels result.Labels, got outcome, spent cost) {
 	put := func(name, unit string, better result.Better, value float64) result.Measure {
 		return result.Measure{Name: name, Labels: labels, Unit: unit, Better: better, Samples: []float64{value}}
 	}
-	// The peak is of bytes in order: places at random cost a disk more than bytes.
-	throughput := put("throughput", "B/s", result.Higher, float64(got.bytes())/seconds)
-	if p.peak {
-		layout, _ := hemera.ParseLayout(labels["layout"], 0) // of the default layout nothing is known: each byte once
-		throughput.Peak = Peak(r.o.Nodes, layout, p.write)
-	}
-	if throughput.Peak > 0 {
-		layout, _ := hemera.ParseLayout(labels["layout"], 0)
-		throughput.PeakFrom = peakFrom(r.o.Nodes, layout, p.write)
-		r.rec.Add(put("efficiency", "1", result.Higher, throughput.Samples[0]/throughput.Peak))
-	}
-	r.rec.Add(throughput)
+	r.addThroughput(p, labels, float64(got.bytes())/seconds)
+	// Both directions in one: their sum, and each.
 	if p.name == Mixed {
 		r.rec.Add(put("throughput_read", "B/s", result.Higher, float64(got.read)/seconds))
 		r.rec.Add(put("throughput_write", "B/s", result.Higher, float64(got.written)/seconds))
@@ -233,11 +229,27 @@ func (r *run) add(p phase, labels result.Labels, got outcome, spent cost) {
 	r.addCost(labels, got.bytes(), spent)
 }
 
+// addThroughput adds a rate in B/s, with its peak and the share of it where one is known.
+func (r *run) addThroughput(p phase, labels result.Labels, rate float64) {
+	m := result.Measure{Name: "throughput", Labels: labels, Unit: "B/s", Better: result.Higher, Samples: []float64{rate}}
+	// The peak is of bytes in order: places at random cost a disk more than bytes.
+	if p.peak {
+		layout, _ := hemera.ParseLayout(labels["layout"], 0) // of the default layout nothing is known: each byte once
+		m.Peak = Peak(r.o.Nodes, layout, p.write)
+		if m.Peak > 0 {
+			m.PeakFrom = peakFrom(r.o.Nodes, layout, p.write)
+			r.rec.Add(result.Measure{Name: "efficiency", Labels: labels, Unit: "1", Better: result.Higher, Samples: []float64{rate / m.Peak}})
+		}
+	}
+	r.rec.Add(m)
+}
+
 // addRate adds the operations a second of a phase, and their latencies.
 func (r *run) addRate(labels result.Labels, got outcome) {
 	put := func(name, unit string, better result.Better, value float64) {
 		r.rec.Add(result.Measure{Name: name, Labels: labels, Unit: unit, Better: better, Samples: []float64{value}})
 	}
+	// By the clock of all clients, from the first start to the last end.
 	put("rate", "1/s", result.Higher, float64(got.operations)/got.took.Seconds())
 	for _, percent := range []float64{50, 95, 99} {
 		put(fmt.Sprintf("latency_p%.0f", percent), "s", result.Lower, got.quantile(percent))

@@ -37,6 +37,7 @@ func (t *tree) file(name string) {
 func (t *tree) take() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	// In the order of names, so that a run that is repeated does the same.
 	names := make([]string, 0, len(t.files))
 	for name := range t.files {
 		names = append(names, name)
@@ -86,6 +87,7 @@ func (t *tree) remove(ctx context.Context, at Target, name string) error {
 func (t *tree) removeFiles(ctx context.Context, at []Target) error {
 	// A name that is taken and not removed is put back, so that a second attempt knows it.
 	names := t.take()
+	// One error for each target that removes.
 	failed := make([]error, len(at))
 	var next atomic.Int64
 	var group sync.WaitGroup

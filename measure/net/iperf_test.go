@@ -18,16 +18,19 @@ import (
 // The numbers were read in the files by eye.
 func TestRecordedReportsAreRead(t *testing.T) {
 	for file, want := range map[string]struct{ sent, received flow }{
-		"tcp":           {sent: flow{bytes: 47634000, seconds: 1.012136}},
-		"tcp-many":      {sent: flow{bytes: 44890040, seconds: 1.02256}},
-		"tcp-receive":   {received: flow{bytes: 44980760, seconds: 1.000103}},
-		"tcp-both":      {flow{bytes: 32725360, seconds: 1.003107, retransmits: 2}, flow{bytes: 30721744, seconds: 1.003107, retransmits: 1}},
-		"tcp-both-many": {flow{bytes: 44273840, seconds: 1.043096, retransmits: 3}, flow{bytes: 40301184, seconds: 1.043096}},
-		"udp-1500":      {sent: flow{bytes: 22944064, seconds: 1.01186, packets: 17880 - 2293, lost: 0.12824384787472036, jitter: 0.0000716640331093898}},
-		"udp-receive":   {received: flow{bytes: 26390016, seconds: 1.000027, packets: 21767 - 3839, lost: 3839.0 / 21767, jitter: 0.0001491936282191206}},
-		"udp-both": {flow{bytes: 6849216, seconds: 1.01889, packets: 12511 - 7858, lost: 7858.0 / 12511, jitter: 0.0003194835127174715},
+		"3.12-tcp":           {sent: flow{bytes: 47634000, seconds: 1.012136}},
+		"3.12-tcp-many":      {sent: flow{bytes: 44890040, seconds: 1.02256}},
+		"3.12-tcp-receive":   {received: flow{bytes: 44980760, seconds: 1.000103}},
+		"3.12-tcp-both":      {flow{bytes: 32725360, seconds: 1.003107, retransmits: 2}, flow{bytes: 30721744, seconds: 1.003107, retransmits: 1}},
+		"3.12-tcp-both-many": {flow{bytes: 44273840, seconds: 1.043096, retransmits: 3}, flow{bytes: 40301184, seconds: 1.043096}},
+		"3.12-udp-1500":      {sent: flow{bytes: 22944064, seconds: 1.01186, packets: 17880 - 2293, lost: 0.12824384787472036, jitter: 0.0000716640331093898}},
+		"3.12-udp-receive":   {received: flow{bytes: 26390016, seconds: 1.000027, packets: 21767 - 3839, lost: 3839.0 / 21767, jitter: 0.0001491936282191206}},
+		"3.12-udp-both": {flow{bytes: 6849216, seconds: 1.01889, packets: 12511 - 7858, lost: 7858.0 / 12511, jitter: 0.0003194835127174715},
 			flow{bytes: 5068096, seconds: 1.01889, packets: 17322 - 13879, lost: 13879.0 / 17322, jitter: 0.0012962277368244168}},
-		"udp-60": {sent: flow{bytes: 1184864, seconds: 1.000636, packets: 63457 - 26430, lost: 26430.0 / 63457, jitter: 0.000001854545951910042}},
+		"3.21-tcp-both-many": {flow{bytes: 46792704, seconds: 1.006251}, flow{bytes: 41549824, seconds: 1.006251}},
+		"3.21-udp-both": {flow{bytes: 42380352, seconds: 1.054169, packets: 31760 - 2969, lost: 2969.0 / 31760, jitter: 0.0000890171361199583},
+			flow{bytes: 41180672, seconds: 1.054169, packets: 28716 - 740, lost: 740.0 / 28716, jitter: 0.00020703548968360352}},
+		"3.12-udp-60": {sent: flow{bytes: 1184864, seconds: 1.000636, packets: 63457 - 26430, lost: 26430.0 / 63457, jitter: 0.000001854545951910042}},
 	} {
 		got, err := parse(recorded(t, file))
 		if err != nil {
@@ -47,7 +50,7 @@ func TestRecordedReportsAreRead(t *testing.T) {
 			}
 		}
 	}
-	got, err := parse(recorded(t, "tcp-both"))
+	got, err := parse(recorded(t, "3.12-tcp-both"))
 	if err != nil || math.Abs(got.near.user-0.0016917) > 1e-6 || math.Abs(got.near.system-0.0369878) > 1e-6 || math.Abs(got.far.system-0.0383516) > 1e-6 {
 		t.Errorf("processor time %+v and %+v, %v", got.near, got.far, err)
 	}
@@ -55,7 +58,7 @@ func TestRecordedReportsAreRead(t *testing.T) {
 
 // The packets that arrived have the bytes that arrived: 1472 of a packet of 1500, 32 of one of 60.
 func TestPacketsAndBytesAgree(t *testing.T) {
-	for file, size := range map[string]int64{"udp-1500": 1500, "udp-60": 60} {
+	for file, size := range map[string]int64{"3.12-udp-1500": 1500, "3.12-udp-60": 60} {
 		got, err := parse(recorded(t, file))
 		data := int64(payload(int(size), netip.MustParseAddr("192.0.2.2")))
 		if err != nil || got.sent.bytes != data*got.sent.packets {
@@ -68,13 +71,13 @@ func TestPacketsAndBytesAgree(t *testing.T) {
 }
 
 func TestFailuresHaveTheirKind(t *testing.T) {
-	for file, want := range map[string]errs.Kind{"refused": errs.Unavailable, "busy": errs.Overloaded} {
+	for file, want := range map[string]errs.Kind{"3.12-refused": errs.Unavailable, "3.12-busy": errs.Overloaded, "3.21-refused": errs.Unavailable} {
 		_, err := parse(recorded(t, file))
 		if !errors.Is(err, want) || errs.RemedyOf(err) == "" {
 			t.Errorf("%s: %v; %s", file, err, errs.RemedyOf(err))
 		}
 	}
-	whole := string(recorded(t, "tcp"))
+	whole := string(recorded(t, "3.12-tcp"))
 	for name, text := range map[string]string{"nothing": "", "a message": "iperf3: error - unknown", "half": whole[:len(whole)/2], "no sums": `{"start": {}, "end": {}}`} {
 		if _, err := parse([]byte(text)); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%s: %v", name, err)
@@ -84,7 +87,7 @@ func TestFailuresHaveTheirKind(t *testing.T) {
 
 func recorded(t *testing.T, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "iperf3-3.12-"+name+".json"))
+	text, err := os.ReadFile(filepath.Join("testdata", "iperf3-"+name+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,8 +112,17 @@ func TestArguments(t *testing.T) {
 		"--client 192.0.2.2 --port 5201 --json --time 60 --parallel 1 --connect-timeout 5000 --bidir":                                   {TCP, Both, 1, 0},
 		"--client 192.0.2.2 --port 5201 --json --time 60 --parallel 1 --connect-timeout 5000 --udp --bitrate 0 --length 1472 --reverse": {UDP, Receive, 1, 1500},
 	} {
-		if got := strings.Join(s.args(at, time.Minute), " "); got != want {
+		if got := strings.Join(s.args(at, time.Minute, nil), " "); got != want {
 			t.Errorf("%s\n is not\n%s", got, want)
+		}
+	}
+	for want, cores := range map[string][]int{"--affinity 3": {3}, "--affinity 3,0 --reverse": {3, 0}} {
+		s := step{TCP, Send, 1, 0}
+		if len(cores) == 2 {
+			s.direction = Receive
+		}
+		if got := strings.Join(s.args(at, time.Minute, cores), " "); !strings.HasSuffix(got, want) {
+			t.Errorf("%s does not end with %s", got, want)
 		}
 	}
 }
@@ -141,7 +153,7 @@ func TestOptionsAreJudged(t *testing.T) {
 	for name, spoil := range map[string]func(*Options){
 		"protocol": func(o *Options) { o.Protocols = []string{"sctp"} }, "no protocol": func(o *Options) { o.Protocols = nil }, "direction": func(o *Options) { o.Directions = []string{"up"} },
 		"streams": func(o *Options) { o.Streams = []int{129} }, "no streams": func(o *Options) { o.Streams = nil }, "packet": func(o *Options) { o.Packets = []int{40} },
-		"no packet": func(o *Options) { o.Packets = nil }, "port": func(o *Options) { o.Port = 65535 }, "time": func(o *Options) { o.For = 1500 * time.Millisecond },
+		"a third core": func(o *Options) { o.Cores = []int{1, 2, 3} }, "a core": func(o *Options) { o.Cores = []int{-1} }, "no packet": func(o *Options) { o.Packets = nil }, "port": func(o *Options) { o.Port = 65535 }, "time": func(o *Options) { o.For = 1500 * time.Millisecond },
 		"iterations": func(o *Options) { o.Iterations = 0 }, "a flag as host": func(o *Options) { o.Hosts = []string{"--server"} },
 	} {
 		o := good()

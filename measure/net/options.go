@@ -40,18 +40,22 @@ type Options struct {
 	Streams    []int // of each direction
 	Packets    []int // sizes of UDP packets in bytes, with the headers of IP and UDP
 	Directions []string
+	Cores      []int         // that iperf3 runs on: here, and at the far end; none leaves it to the kernel
 	For        time.Duration // of a step, in whole seconds
 	Iterations int
 }
 
 const (
 	streamsMax = 128         // iperf3's own limit
+	coreMax    = 1023        // the last core that iperf3 can name
 	packetMin  = 60          // bytes; iperf3 needs 12 of them
 	packetMax  = 65000       // bytes
 	headersV4  = 20 + 8      // bytes of IP and UDP
 	headersV6  = 40 + 8      // bytes of IP and UDP
 	longest    = 86400       // seconds of a step, iperf3's own limit
 	slack      = time.Minute // that a step may take longer than its traffic
+	attempts   = 10          // at a far end that is busy
+	busyWait   = time.Second // between two of them
 )
 
 // Check names the first option that makes no sense. It fails with Invalid.
@@ -94,6 +98,8 @@ func (o *Options) Check() error {
 		return bad("--streams", "it takes one at least")
 	case slices.Contains(o.Protocols, UDP) && len(o.Packets) == 0:
 		return bad("--packets", "UDP needs one at least")
+	case len(o.Cores) > 2 || slices.ContainsFunc(o.Cores, func(n int) bool { return n < 0 || n > coreMax }):
+		return bad("--cores", "it takes a core here, or one here and one at the far end, counted from 0")
 	case o.Port < 1 || o.Port > 65534:
 		return bad("--port", "it takes 1 to 65534, and the next one is for readings")
 	case o.Iterations < 1 || o.Iterations > 1000:

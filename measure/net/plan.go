@@ -1,9 +1,11 @@
 package net
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"hemera/measure/result"
@@ -53,7 +55,7 @@ func (s step) labels(path string) result.Labels {
 }
 
 // args are those of the client.
-func (s step) args(to netip.AddrPort, longest time.Duration) []string {
+func (s step) args(to netip.AddrPort, longest time.Duration, cores []int) []string {
 	// A far end that is off the network would take minutes to fail: the connection has 5 s.
 	list := []string{"--client", to.Addr().String(), "--port", strconv.Itoa(int(to.Port())), "--json", "--time", strconv.Itoa(int(longest.Seconds())),
 		"--parallel", strconv.Itoa(s.streams), "--connect-timeout", "5000"}
@@ -62,6 +64,10 @@ func (s step) args(to netip.AddrPort, longest time.Duration) []string {
 		list = append(list, "--udp", "--bitrate", "0", "--length", strconv.Itoa(payload(s.packet, to.Addr())))
 	}
 	// Sending is what iperf3 does by itself.
+	// One core for the application, as source D has it: the interrupts can then be given another.
+	if len(cores) > 0 {
+		list = append(list, "--affinity", strings.ReplaceAll(strings.Trim(fmt.Sprint(cores), "[]"), " ", ","))
+	}
 	switch s.direction {
 	case Receive:
 		list = append(list, "--reverse")

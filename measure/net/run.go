@@ -3,11 +3,13 @@ package net
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
 	"hemera/errs"
 	"hemera/measure/host"
@@ -83,6 +85,9 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 // describe notes the conditions of the run.
 func (r *run) describe() {
 	r.rec.Set("hosts", strings.Join(r.o.Hosts, ","))
+	if len(r.o.Cores) > 0 {
+		r.rec.Set("cores", fmt.Sprint(r.o.Cores))
+	}
 	r.rec.Set("for", r.o.For.String())
 	r.rec.Set("iterations", strconv.Itoa(r.o.Iterations))
 	r.total = len(plan(r.o)) * r.o.Iterations * max(1, len(r.o.Hosts))
@@ -160,12 +165,27 @@ func (r *run) path(ctx context.Context, p path) error {
 		for _, s := range plan(r.o) {
 			r.rec.Step(r.done, r.total, "%s: %s", p.label, s)
 			r.done++
-			if err := r.step(ctx, p, s); err != nil {
+			if err := r.patient(ctx, p, s); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// patient runs a step, again after a while if the far end is busy. A server that has not seen the end of the step before refuses the next client.
+func (r *run) patient(ctx context.Context, p path, s step) (err error) {
+	for range attempts {
+		if err = r.step(ctx, p, s); !errors.Is(err, errs.Overloaded) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errs.Wrap(ctx.Err(), "net.Run", p.label)
+		case <-time.After(busyWait):
+		}
+	}
+	return err
 }
 
 // String is the step in words, for progress.
@@ -203,7 +223,7 @@ func (r *run) step(ctx context.Context, p path, s step) error {
 	end := r.rec.Iteration(labels)
 	// A far end that vanishes does not hold a run up for ever.
 	limited, cancel := context.WithTimeout(ctx, r.o.For+slack)
-	out, err := r.iperf.Run(limited, "", s.args(p.at, r.o.For)...)
+	out, err := r.iperf.Run(limited, "", s.args(p.at, r.o.For, r.o.Cores)...)
 	cancel()
 	if _, rawErr := r.raw.Write(out); rawErr != nil {
 		return errs.Wrap(rawErr, "net.Run", "raw output")

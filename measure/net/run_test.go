@@ -101,23 +101,28 @@ func TestARateLimitedPathGivesItsRates(t *testing.T) {
 // serve runs a plain iperf3 -s on the second host until the test ends.
 func serve(t *testing.T, l *lan.LAN) {
 	t.Helper()
-	server := l.Command(1, "iperf3", "--server", "--forceflush")
-	out, err := server.StdoutPipe()
+	await(t, l.Command(1, "iperf3", "--server", "--forceflush"), "listening")
+}
+
+// await starts a program, which ends with the test, and waits until it says a word.
+func await(t *testing.T, cmd *exec.Cmd, word string) {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Start(); err != nil {
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
 	})
 	said := make([]byte, 4096)
-	for text := ""; !strings.Contains(text, "listening"); {
+	for text := ""; !strings.Contains(text, word); {
 		n, err := out.Read(said)
 		if err != nil {
-			t.Fatalf("the server ended: %s", text)
+			t.Fatalf("%v ended: %s", cmd.Args, text)
 		}
 		text += string(said[:n])
 	}
@@ -185,6 +190,26 @@ func free(t *testing.T) netip.AddrPort {
 	}
 	defer l.Close()
 	return l.Addr().(*stdnet.TCPAddr).AddrPort()
+}
+
+// Another client has the far end for some seconds. The level waits for it.
+func TestABusyFarEndIsWaitedFor(t *testing.T) {
+	tools.Need(t, "iperf3")
+	at := free(t)
+	port := fmt.Sprint(at.Port())
+	server := exec.Command("iperf3", "--server", "--bind", "127.0.0.1", "--port", port, "--forceflush")
+	await(t, server, "listening")
+	await(t, exec.Command("iperf3", "--client", "127.0.0.1", "--port", port, "--time", "3", "--bitrate", "1M", "--forceflush"), "connected to")
+	rec := result.NewRecorder(t.TempDir(), "net", nil)
+	o := second("127.0.0.1")
+	o.Port, o.Directions = int(at.Port()), []string{net.Send}
+	if err := net.Run(t.Context(), o, rec); err != nil {
+		t.Fatal(err)
+	}
+	// Attempts that were refused leave no iteration.
+	if level := rec.End(); len(level.Iterations) != 1 {
+		t.Errorf("%d iterations", len(level.Iterations))
+	}
 }
 
 func TestAnInterruptedRunEnds(t *testing.T) {

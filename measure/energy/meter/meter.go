@@ -23,7 +23,7 @@ type About struct {
 	Name       string        `json:"name"`       // as the user wrote it, without secrets; unique in a run
 	Covers     string        `json:"covers"`     // which parts of which machine
 	Resolution string        `json:"resolution"` // of the value and in time, in words
-	Every      time.Duration `json:"every"`      // how often the value is a new one
+	Every      time.Duration `json:"every_ns"`   // how often the value is a new one
 	Counter    bool          `json:"counter"`    // values are J since the first reading; otherwise W
 	Estimate   bool          `json:"estimate"`   // computed from a model or from other quantities, not measured
 }
@@ -79,7 +79,18 @@ func Client(insecure bool) *http.Client {
 	// Proxies of the environment are not used: devices are on the network of the machine.
 	t := &http.Transport{TLSHandshakeTimeout: answerTime, IdleConnTimeout: time.Minute}
 	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure} // #nosec G402 -- the user asked for it
-	return &http.Client{Timeout: answerTime, Transport: t}
+	return &http.Client{Timeout: answerTime, Transport: t, CheckRedirect: sameHost}
+}
+
+// redirectsMax is more than a controller needs for a slash at the end of a path.
+const redirectsMax = 3
+
+// sameHost follows redirects within a device only: the address that was asked may hold a password, and the next host would see it.
+func sameHost(next *http.Request, before []*http.Request) error {
+	if next.URL.Host != before[0].URL.Host || len(before) > redirectsMax {
+		return errs.New(errs.Denied, "meter.Ask", next.URL.Host, "the device sends its callers elsewhere").WithRemedy("name the device that has the meter")
+	}
+	return nil
 }
 
 // opener makes a meter of what stands behind the colon.
@@ -131,12 +142,12 @@ type Found struct {
 	Err   error // nil if the meter gave a value
 }
 
-// findTime bounds the first reading of a meter that may not be there.
-const findTime = 10 * time.Second
+// tryTime bounds the first reading of a meter that may not be there.
+const tryTime = 10 * time.Second
 
-// tryOnce reads a meter once.
-func tryOnce(ctx context.Context, m Meter) error {
-	ctx, cancel := context.WithTimeout(ctx, findTime)
+// Try reads a meter once, and says why it does not answer.
+func Try(ctx context.Context, m Meter) error {
+	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
 	_, err := m.Read(ctx)
 	return err
@@ -151,7 +162,7 @@ func Find(ctx context.Context, o Options) []Found {
 		m, err := Open(spec, o)
 		if err == nil {
 			f.About = m.About()
-			err = tryOnce(ctx, m)
+			err = Try(ctx, m)
 			Close(m)
 		}
 		f.Err = err

@@ -1,9 +1,11 @@
 package meter
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +85,25 @@ func TestRAPLCountsEachJouleOnce(t *testing.T) {
 	}
 	if _, err := Open("rapl", Options{Root: t.TempDir()}); !errors.Is(err, errs.NotFound) {
 		t.Errorf("a machine without counters: %v", err)
+	}
+}
+
+func TestWhatAMachineHasIsFound(t *testing.T) {
+	none := func(context.Context, []string, string, ...string) (string, error) {
+		return "", errs.New(errs.NotFound, "meter.Run", "ipmitool", "it is not installed")
+	}
+	works := map[string][]string{}
+	for file, root := range map[string]string{"psys": tree(t, "rapl-psys.txtar"), "amd": tree(t, "rapl-amd.txtar"), "server": tree(t, "hwmon-server.txtar"), "guest": t.TempDir()} {
+		for _, f := range Find(t.Context(), Options{Root: root, Run: none}) {
+			if f.Err == nil {
+				works[file] = append(works[file], f.Spec)
+			} else if errs.RemedyOf(f.Err) == "" {
+				t.Errorf("%s, %s: no remedy for %v", file, f.Spec, f.Err)
+			}
+		}
+	}
+	if want := map[string][]string{"psys": {"rapl:psys", "rapl"}, "amd": {"rapl"}, "server": {"hwmon"}}; !reflect.DeepEqual(works, want) {
+		t.Errorf("found %v, not %v", works, want)
 	}
 }
 

@@ -64,6 +64,10 @@ func unreachable(err error, subject string) error {
 	}
 	// A plug without power looks the same as a wrong address.
 	kind, remedy := errs.Unavailable, "is the address right, and the device on this network?"
+	var refused *errs.Error
+	if errors.As(err, &refused) { // by sameHost
+		return refused
+	}
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		kind = errs.Timeout

@@ -80,6 +80,34 @@ func TestPlugsOverHTTP(t *testing.T) {
 	gives(t, "json:"+shelly1.URL+"/status#meters.0.counters.1", o, 56.4)
 }
 
+func TestRedirectsStayAtTheDevice(t *testing.T) {
+	seen := false
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		seen = true
+		fmt.Fprint(w, `{"w": 1}`)
+	}))
+	t.Cleanup(elsewhere.Close)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/near":
+			http.Redirect(w, r, "/near/", http.StatusMovedPermanently)
+		case "/far":
+			http.Redirect(w, r, elsewhere.URL, http.StatusMovedPermanently)
+		default:
+			fmt.Fprint(w, `{"w": 12}`)
+		}
+	}))
+	t.Cleanup(s.Close)
+	gives(t, "json:"+s.URL+"/near#w", Options{Login: login(t)}, 12)
+	m, err := Open("json:"+s.URL+"/far#w", Options{Login: login(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Read(t.Context()); !errors.Is(err, errs.Denied) || seen {
+		t.Errorf("it went there: %v, %v", seen, err)
+	}
+}
+
 func TestAGuardedShellyIsNamed(t *testing.T) {
 	s := device(t, false, map[string]string{"/shelly": `{"gen": 2, "auth_en": true}`, "/rpc/Shelly.GetStatus": recorded(t, "shelly2.json")})
 	m, err := Open("shelly:"+s.URL, Options{Login: login(t)})

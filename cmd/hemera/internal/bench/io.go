@@ -54,6 +54,7 @@ and the result has the share of it.`,
   hemera bench io root://eos.example.org//eos/scratch --load copies --files 180 --size 16GB --clients 1
   hemera bench io /mnt/cephfs/scratch --direct --peak-net 125MB --peak-disk 230MB --peak-nodes 4
   hemera bench io root://eos.example.org//eos/scratch --driver xrdcp --files 16 --clients 4,4
+  hemera bench io /mnt/lustre/scratch --driver ior --size 36GiB --clients 1,2,3,4
   hemera bench io /mnt/nfs --peak-from results/disk-and-net
   hemera bench io --pid $(pidof -s hemera) -j | jq '.result[] | select(.measure == "throughput")'`,
 		ValidArgsFunction: targets,
@@ -78,7 +79,7 @@ func (l *ioLevel) flags(f *pflag.FlagSet) {
 	// What is measured, and by what.
 	f.StringSliceVar(&l.o.Loads, "load", load.Loads(), "the loads, of sequential, copies, random, vector, mixed, small and metadata")
 	f.StringSliceVar(&l.o.Layouts, "layout", nil, "layouts of new files, each measured alone (Hemera only)")
-	f.StringVar(&l.o.Driver, "driver", load.DriverOwn, "the `program` that makes the load: own or xrdcp")
+	f.StringVar(&l.o.Driver, "driver", load.DriverOwn, "the `program` that makes the load: own, xrdcp (copies), ior (sequential) or mdtest (metadata)")
 	l.common(f, 1, "256MiB")
 	f.IntSliceVar(&l.clients, "clients", []int{4}, "clients at once: 8 is 1, 2, 4 and 8; 3,8 is 3 and 8; 8,8 is 8 alone")
 	// How much of it.

@@ -1,0 +1,94 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"hemera/errs"
+	"hemera/measure/result"
+)
+
+// row is a line of mdtest's summary: an operation, in the words of the load Metadata, and its rate.
+type row struct {
+	phase string
+	rate  float64 // operations a second
+}
+
+// parseMdtest returns the version of mdtest and the rows of its summary, with the means. Invalid if there are none.
+func parseMdtest(out []byte) (version string, rows []row, err error) {
+	// "   File creation    37147.321   18765.621   27956.471   12997.824": maximum, minimum, mean, deviation. Versions before 3.3 have
+	// a colon behind the name.
+	line := regexp.MustCompile(`^ +((?:Directory|File|Tree) [a-z]+) *:? +([0-9.]+) +([0-9.]+) +([0-9.]+) +([0-9.]+)$`)
+	launched := regexp.MustCompile(`^mdtest-(\S+) was launched`)
+	// Everything else that it prints is for people.
+	s := bufio.NewScanner(bytes.NewReader(out))
+	for s.Scan() {
+		if m := launched.FindStringSubmatch(s.Text()); m != nil {
+			version = m[1]
+		}
+		m := line.FindStringSubmatch(s.Text())
+		if m == nil {
+			continue
+		}
+		rate, err := strconv.ParseFloat(m[4], 64)
+		if err != nil {
+			return "", nil, errs.New(errs.Invalid, "load.ParseMdtest", m[1], err.Error())
+		}
+		// A row that was not measured has zeros.
+		if rate > 0 {
+			rows = append(rows, row{strings.ReplaceAll(strings.ToLower(m[1]), " ", "-"), rate})
+		}
+	}
+	if len(rows) == 0 {
+		return "", nil, errs.New(errs.Invalid, "load.ParseMdtest", DriverMdtest, "the output has no summary of rates")
+	}
+	return version, rows, s.Err()
+}
+
+// mdtest measures n tasks, each with a tree of its own. What an interrupted mdtest leaves is removed: its directory is this run's, and
+// nobody else has anything there.
+func (r *tasks) mdtest(ctx context.Context) error {
+	for i := range r.o.Iterations {
+		r.rec.Step(r.done, r.total, "%d tasks of mdtest", r.n)
+		// All phases of an iteration are one step.
+		r.done += r.total / (len(r.o.Clients) * r.o.Iterations)
+		at := r.group.at.path(fmt.Sprintf("%s/mdtest%d-%d", r.dir, r.n, i))
+		// Of entries only what is dirty can be dropped before: mdtest's own phases follow each other.
+		r.chill()
+		end := r.rec.Iteration(r.with(result.Labels{"pattern": mdtest}))
+		// A tree for each task, which looks at the one of another.
+		out, _, err := r.mpi(ctx, "mdtest", "-n", strconv.Itoa(r.o.SmallFiles), "-i", "1", "-u", "-N", "1", "-d", at)
+		if err != nil {
+			return joinRemoved(err, at)
+		}
+		end(0, int64(r.n*r.o.SmallFiles))
+		version, rows, err := parseMdtest(out)
+		if err != nil {
+			return joinRemoved(err, at)
+		}
+		r.rec.Tool(DriverMdtest, version)
+		for _, row := range rows {
+			l := r.with(result.Labels{"load": row.phase, "pattern": mdtest})
+			r.rec.Add(result.Measure{Name: "rate", Labels: l, Unit: "1/s", Better: result.Higher, Samples: []float64{row.rate}})
+		}
+		// It removes its trees itself, but for the directory that it was given.
+		if err := joinRemoved(nil, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// joinRemoved removes a directory of mdtest, and adds what failed to an error.
+func joinRemoved(err error, dir string) error {
+	if removeErr := os.RemoveAll(dir); err == nil && removeErr != nil {
+		return errs.Wrap(removeErr, "load.Clean", dir)
+	}
+	return err
+}

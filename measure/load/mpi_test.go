@@ -1,0 +1,181 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/errs"
+	"hemera/measure/result"
+)
+
+// recorded is a recorded output.
+func recorded(t *testing.T, name string) []byte {
+	t.Helper()
+	out, err := os.ReadFile(filepath.Join("testdata", name)) // #nosec G304 -- of this package
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestOutputOfIORIsRead(t *testing.T) {
+	for access, mib := range map[string]float64{"write": 749.0999, "read": mibOf(t, "ior-read.json")} {
+		version, rate, err := parseIOR(recorded(t, "ior-"+access+".json"), access)
+		if err != nil || version != "4.1.0+dev" || rate != mib*(1<<20) {
+			t.Errorf("%s: %q, %v, %v", access, version, rate, err)
+		}
+	}
+	for _, out := range []string{"", "{}", `{"tests": [{"Results": [{"access": "read", "bwMiB": 5}]}]}`, `{"tests": [{"Results": [{"access": "write", "bwMiB": 0}]}]}`,
+		`{"tests": [{"Results": [{"access": "write", "bwMiB": "nan"}]}]}`} {
+		if _, _, err := parseIOR([]byte(out), "write"); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%q: %v", out, err)
+		}
+	}
+}
+
+// mibOf is the rate that a recorded summary has in its last part, which parseIOR does not use.
+func mibOf(t *testing.T, name string) (mib float64) {
+	t.Helper()
+	for line := range strings.Lines(string(recorded(t, name))) {
+		if strings.Contains(line, `"bwMeanMIB"`) {
+			text := strings.Trim(line[strings.Index(line, ":")+1:], " ,\n")
+			var err error
+			if mib, err = strconv.ParseFloat(text, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return mib
+}
+
+func TestOutputOfMdtestIsRead(t *testing.T) {
+	version, rows, err := parseMdtest(recorded(t, "mdtest.txt"))
+	want := []row{{"directory-creation", 4986.807}, {"directory-stat", 5808.561}, {"directory-rename", 12540.525}, {"directory-removal", 1390.127},
+		{"file-creation", 4652.067}, {"file-stat", 5815.004}, {"file-read", 12545.401}, {"file-removal", 15356.438}, {"tree-creation", 54.843}, {"tree-removal", 117.386}}
+	if err != nil || version != "4.1.0+dev" || !slices.Equal(rows, want) {
+		t.Errorf("%q, %v, %v", version, rows, err)
+	}
+	// As mdtest 1.9 prints it, after its manual; rows of zeros were not measured.
+	_, rows, err = parseMdtest([]byte("   File creation     :      10.5       2.0       4.5       1.0\n   File stat         :      0.000      0.000      0.000      0.000\n"))
+	if err != nil || !slices.Equal(rows, []row{{"file-creation", 4.5}}) {
+		t.Errorf("%v, %v", rows, err)
+	}
+	for _, out := range []string{"", "mdtest-4.1 was launched with 2 total task(s)\n", "   File creation  nan nan nan nan\n", "   File stat 0.0 0.0 0.0 0.0\n"} {
+		if _, _, err := parseMdtest([]byte(out)); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%q: %v", out, err)
+		}
+	}
+}
+
+// withMPI puts programs of the test's in the place of mpirun, ior and mdtest.
+func withMPI(t *testing.T, mpirun string) {
+	t.Helper()
+	bin := t.TempDir()
+	for name, text := range map[string]string{"mpirun": mpirun, "ior": "exit 1", "mdtest": "exit 1"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil { // #nosec G306 -- a program
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+}
+
+// printing is an mpirun that makes what the program would leave behind, and prints what was recorded.
+func printing(t *testing.T) string {
+	t.Helper()
+	data, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return `for a; do last=$a; case $a in */ior*) file=$a;; esac; done
+case "$*" in
+*" ior "*" -w"*) : >$file.00000000; cat ` + data + `/ior-write.json;;
+*" ior "*" -r"*) cat ` + data + `/ior-read.json;;
+*" mdtest "*) mkdir -p "$last/left"; cat ` + data + `/mdtest.txt;;
+esac`
+}
+
+func TestDriversOfMPIAreMeasured(t *testing.T) {
+	withMPI(t, printing(t))
+	for driver, want := range map[string][]string{DriverIOR: {"write", "read"}, DriverMdtest: {"file-creation", "tree-removal"}} {
+		rec := recorder(t)
+		o := little(t.TempDir())
+		o.Driver, o.Loads, o.Nodes = driver, LoadsOf(driver), []Node{{Net: 1e9}}
+		if err := Run(t.Context(), o, rec); err != nil {
+			t.Fatal(driver, err)
+		}
+		level := rec.End()
+		for _, load := range want {
+			n := 0
+			for _, m := range level.Measures {
+				if m.Labels["load"] == load && (m.Name == "throughput" || m.Name == "rate") && len(m.Samples) == 2 && (m.Name == "rate" || m.Peak == 1e9) {
+					n++
+				}
+			}
+			if n != 2 { // numbers of clients
+				t.Errorf("%s: %s has %d measures", driver, load, n)
+			}
+		}
+		if !slices.Equal(level.Tools, []result.Tool{{Name: driver, Version: "4.1.0+dev"}}) {
+			t.Errorf("%+v", level.Tools)
+		}
+		if got := names(t, o.Targets[0]); len(got) != 0 {
+			t.Errorf("%s: %q stay", driver, got)
+		}
+	}
+}
+
+func TestDriversOfMPIThatFailOrAreInterrupted(t *testing.T) {
+	for _, driver := range []string{DriverIOR, DriverMdtest} {
+		o := little(t.TempDir())
+		o.Driver, o.Loads = driver, LoadsOf(driver)
+		withMPI(t, "echo first >&2; echo no slots >&2; exit 3")
+		if err := Run(t.Context(), o, recorder(t)); !errors.Is(err, errs.IO) || !strings.Contains(err.Error(), "no slots") {
+			t.Errorf("%s: %v", driver, err)
+		}
+		withMPI(t, "echo nothing")
+		if err := Run(t.Context(), o, recorder(t)); !errors.Is(err, errs.Invalid) {
+			t.Errorf("%s: %v", driver, err)
+		}
+		// The interruption comes when the program has begun: it opens a pipe then, and waits for its other end for ever.
+		begun := filepath.Join(t.TempDir(), "begun")
+		if err := unix.Mkfifo(begun, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		withMPI(t, `exec 3>`+begun+`; exec tail -f /dev/null`)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			defer cancel()
+			f, err := os.Open(begun) // #nosec G304 -- blocks until the program opens its end
+			if err == nil {
+				_ = f.Close()
+			}
+		}()
+		if err := Run(ctx, o, recorder(t)); !errors.Is(err, context.Canceled) && !errors.Is(err, errs.Cancelled) {
+			t.Errorf("%s: %v", driver, err)
+		}
+		if got := names(t, o.Targets[0]); len(got) != 0 {
+			t.Errorf("%s: %q stay", driver, got)
+		}
+	}
+}
+
+func TestDriversOfMPIAreSkippedWithARemedy(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for target, why := range map[string]string{"/x": "not installed", "root://localhost//x": "is a server"} {
+		rec := recorder(t)
+		o := Options{Targets: []string{target}, Loads: []string{Sequential}, Driver: DriverIOR}
+		ready, err := (&run{o: &o, rec: rec}).drive(t.Context(), directory{root: target})
+		skipped := rec.End().Skipped
+		if ready || err != nil || len(skipped) != 1 || !strings.Contains(skipped[0].Why, why) || skipped[0].Remedy == "" {
+			t.Errorf("%s: %v, %v, %+v", target, ready, err, skipped)
+		}
+	}
+}
