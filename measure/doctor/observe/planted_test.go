@@ -42,6 +42,11 @@ func disk(t *testing.T, timing slowdevice.Timing, options ...string) (dir, name 
 	if err := os.Truncate(file, 400<<20); err != nil {
 		t.Fatal(err)
 	}
+	// Made while the file is fast, and whole: else the kernel would complete it behind the measurement, and the disk would be busy.
+	whole := []string{"-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"}
+	if out, err := run(t, "mkfs.ext4", append(append(whole, options...), file)...); err != nil {
+		t.Fatal(out)
+	}
 	if timing != (slowdevice.Timing{}) {
 		at := filepath.Join(base, "slow")
 		if err := os.Mkdir(at, 0o755); err != nil {
@@ -63,9 +68,6 @@ func disk(t *testing.T, timing slowdevice.Timing, options ...string) (dir, name 
 		t.Skipf("loop devices cannot be made here: %s", device)
 	}
 	t.Cleanup(func() { _, _ = run(t, "losetup", "--detach", device) })
-	if out, err := run(t, "mkfs.ext4", append(append([]string{"-q"}, options...), device)...); err != nil {
-		t.Fatal(out)
-	}
 	dir = filepath.Join(base, "mounted")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
