@@ -80,7 +80,7 @@ stop() {
 end() {
 	local status=$?
 	# A reader of a failure needs the server's words.
-	if [ "$status" != 0 ] && [ -e "$dir/${peer:-}.log" ]; then
+	if [ "$status" != 0 ] && [ "$status" != 130 ] && [ -e "$dir/${peer:-}.log" ]; then
 		echo "peers: $peer failed; the end of its log:" >&2
 		tail -n 15 "$dir/$peer.log" >&2
 	fi
@@ -118,7 +118,7 @@ bench() {
 	local name=$1 target=$2 all
 	shift 2
 	all=$(IFS=,; echo "${pids[*]}${daemons[*]:+,${daemons[*]}}")
-	on client nice -n 0 "$hemera" bench io "$target" --load "${LOADS:-sequential,copies,random,small}" --iterations 1 --clients "${CLIENTS:-4},${CLIENTS:-4}" \
+	on client "$hemera" bench io "$target" --load "${LOADS:-sequential,copies,random,small}" --iterations 1 --clients "${CLIENTS:-4},${CLIENTS:-4}" \
 		--size "${SIZE:-128MiB}" --files "${FILES:-2}" --small-files "${SMALL:-200}" --for "${FOR:-3s}" ${all:+--pid "$all"} "$@" \
 		--out "$results/$name.$round" -j >/dev/null 2>"$dir/bench.err" || { tail -n 3 "$dir/bench.err" >&2; return 1; }
 	jq -c --arg peer "$name" --argjson memory "${idle:-0}" '{peer: $peer, memory: $memory, measures: .levels[0].measures}' \
