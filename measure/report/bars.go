@@ -49,7 +49,11 @@ func (l *layout) bar(k canvas, left, wide float64, s *series, p point) {
 	const small = 10.5
 	text := stats.Digits(p.Y / l.unit.Factor)
 	if l.ruler.width(text, small) <= wide {
-		k.text(xy{middle, l.y.at(p.Y+p.SD) - 4}, text, words{paint: ink, size: small, align: 0.5})
+		at := l.y.at(p.Y+p.SD) - 4
+		if p.Y < 0 {
+			at = l.y.at(p.Y-p.SD) + small + 2
+		}
+		k.text(xy{middle, at}, text, words{paint: ink, size: small, align: 0.5})
 	}
 }
 

@@ -88,6 +88,22 @@ func (r *ruler) width(s string, size float64) float64 {
 	return float64(font.MeasureString(r.face, s)) / 64 * size / rulerSize * reserve
 }
 
+// fitEnds is the text, or its two ends around an ellipsis, that has at most a width. Names of one kind often begin alike, and
+// differ at their end.
+func (r *ruler) fitEnds(s string, size, width float64) string {
+	if r.width(s, size) <= width {
+		return s
+	}
+	letters := []rune(s)
+	for keep := len(letters) - 1; keep > 1; keep-- {
+		first := (keep + 1) / 2
+		if short := string(letters[:first]) + "…" + string(letters[len(letters)-(keep-first):]); r.width(short, size) <= width {
+			return short
+		}
+	}
+	return "…"
+}
+
 // fit is the text, or its beginning with an ellipsis, that has at most a width.
 // The ellipsis alone is the least.
 func (r *ruler) fit(s string, size, width float64) string {

@@ -54,12 +54,22 @@ func newChart(f result.Figure, level string, runs []*result.Run) (c chart, ok bo
 		c.Name = f.Names[0]
 	}
 	p := picker{f: f, c: &c, peak: f.Peak, several: len(runs) > 1}
+	// All runs are looked at before the first is drawn: equal conditions have equal names in all of them.
+	found := make([][]result.Measure, len(runs))
 	for i, r := range runs {
 		for _, l := range r.Levels {
 			if l.Name == level {
-				p.add(i, title(r), l.Measures)
+				found[i] = append(found[i], p.find(l.Measures)...)
 			}
 		}
+	}
+	keys, same := groupKeys(f, found)
+	for i, r := range runs {
+		p.add(i, title(r), found[i], keys)
+	}
+	// Conditions that are the same everywhere are said once, and not in every entry of the legend.
+	if len(same) > 0 && len(runs) == 1 {
+		c.Caption = strings.TrimSpace(c.Caption + " All with " + strings.Join(same, ", ") + ".")
 	}
 	p.place()
 	return c, len(c.Series) > 0
@@ -78,9 +88,8 @@ type picker struct {
 	styles  map[string]int // of the names of series, over all runs
 }
 
-// add adds the series of one run.
-func (p *picker) add(run int, title string, measures []result.Measure) {
-	var mine []result.Measure
+// find finds the measures of one run that the figure shows.
+func (p *picker) find(measures []result.Measure) (mine []result.Measure) {
 	for _, m := range measures {
 		// One axis has one unit: that of the first.
 		p.c.Unit = cmp.Or(p.c.Unit, unitOf(p, m))
@@ -92,8 +101,12 @@ func (p *picker) add(run int, title string, measures []result.Measure) {
 	slices.SortStableFunc(mine, func(a, b result.Measure) int {
 		return slices.Index(p.f.Names, a.Name) - slices.Index(p.f.Names, b.Name)
 	})
-	keys := groupKeys(p.f, mine)
-	index := map[string]int{}
+	return mine
+}
+
+// add adds the series of one run. keys are the labels that make them.
+func (p *picker) add(run int, title string, mine []result.Measure, keys []string) {
+	index := map[string]int{} // of the series of this run, by name
 	for _, m := range mine {
 		name := p.seriesName(m, keys)
 		at, have := index[name]
@@ -130,30 +143,51 @@ func (p *picker) shows(m result.Measure) bool {
 	return true
 }
 
-// groupKeys are the labels that make series: those of the figure, and all others that differ between its measures. A level that
-// forgot one gets two lines and not one that jumps.
-func groupKeys(f result.Figure, measures []result.Measure) []string {
-	keys := slices.Clone(f.Group)
-	values := map[string]map[string]bool{}
-	for _, m := range measures {
-		for k := range m.Labels {
-			if values[k] == nil {
-				values[k] = map[string]bool{}
+// groupKeys are the labels that make series: those of the figure that have several values, and all others that differ within a
+// run. A level that forgot one gets two lines and not one that jumps. same are the conditions of the figure with one value only.
+func groupKeys(f result.Figure, runs [][]result.Measure) (keys, same []string) {
+	for _, k := range f.Group {
+		values := valuesOf(k, slices.Concat(runs...))
+		// A measure without the label is not the same as one with it, where one run has both.
+		within := slices.ContainsFunc(runs, func(measures []result.Measure) bool { return differs(k, measures) })
+		switch {
+		case len(values) > 1 || within:
+			keys = append(keys, k)
+		case len(values) == 1:
+			same = append(same, k+" "+values[0])
+		}
+	}
+	// Labels that the figure does not name.
+	others := map[string]bool{}
+	for _, measures := range runs {
+		for _, m := range measures {
+			for k := range m.Labels {
+				others[k] = others[k] || k != f.X && !slices.Contains(f.Group, k) && differs(k, measures)
 			}
 		}
 	}
-	// A measure without the label counts as one with another value.
-	for k := range values {
-		for _, m := range measures {
-			values[k][m.Labels[k]] = true
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(values)) {
-		if k != f.X && len(values[k]) > 1 && !slices.Contains(keys, k) {
+	for _, k := range slices.Sorted(maps.Keys(others)) {
+		if others[k] {
 			keys = append(keys, k)
 		}
 	}
-	return keys
+	return keys, same
+}
+
+// valuesOf are the different values of a label, in the order in which they came. A measure without the label has none.
+func valuesOf(key string, measures []result.Measure) (values []string) {
+	for _, m := range measures {
+		if v := m.Labels[key]; v != "" && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// differs reports whether measures have different values of a label.
+// A measure without the label counts as one with another value.
+func differs(key string, measures []result.Measure) bool {
+	return slices.ContainsFunc(measures, func(m result.Measure) bool { return m.Labels[key] != measures[0].Labels[key] })
 }
 
 // seriesName is the name of the series of a measure: its quantity if the figure has several, and its group.

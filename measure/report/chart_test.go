@@ -48,6 +48,15 @@ func TestChartsHaveTheValuesOfTheFigure(t *testing.T) {
 			"A| c0 s0: 1=1\nB| c1 s0: 1=2"},
 		"a label that nobody grouped makes lines": {lines, []*result.Run{run("A", m("speed", 1, "load", "read", "clients", "1", "layout", "plain"), m("speed", 2, "load", "read", "clients", "1", "layout", "rs"))},
 			"A|plain c0 s0: 1=1\nA|rs c1 s1: 1=2"},
+		"a group with one value needs no name": {result.Figure{Kind: result.Lines, Names: []string{"speed"}, X: "clients", Group: []string{"disk", "mode"}},
+			[]*result.Run{run("A", m("speed", 1, "clients", "1", "disk", "sda", "mode", "direct"), m("speed", 2, "clients", "1", "disk", "sda", "mode", "buffered"))},
+			"A|direct c0 s0: 1=1\nA|buffered c1 s1: 1=2"},
+		"a group that some lack": {result.Figure{Kind: result.Lines, Names: []string{"speed"}, X: "clients", Group: []string{"layout"}},
+			[]*result.Run{run("A", m("speed", 1, "clients", "1"), m("speed", 2, "clients", "1", "layout", "rs"))},
+			"A| c0 s0: 1=1\nA|rs c1 s1: 1=2"},
+		"a group that differs between runs has names": {result.Figure{Kind: result.Lines, Names: []string{"speed"}, X: "clients", Group: []string{"disk"}},
+			[]*result.Run{run("A", m("speed", 1, "clients", "1", "disk", "sda")), run("B", m("speed", 2, "clients", "1", "disk", "sdb"))},
+			"A|sda c0 s0: 1=1\nB|sdb c1 s1: 1=2"},
 		"names are in the order of the figure": {result.Figure{Kind: result.Bars, Names: []string{"p50", "p99"}, X: "phase"}, []*result.Run{run("A", m("p99", 9, "phase", "mkdir"), m("p50", 5, "phase", "mkdir"))},
 			"A|p50 c0 s0: 0=5\nA|p99 c1 s1: 0=9"},
 		"bytes are numbers": {result.Figure{Kind: result.Lines, Names: []string{"speed"}, X: "ahead"}, []*result.Run{run("A", m("speed", 2, "ahead", "1MiB"), m("speed", 1, "ahead", "128KiB"))},
@@ -180,5 +189,38 @@ func TestTheBestOfEachRunStandBesideEachOther(t *testing.T) {
 	}
 	if got := bestFigures("io", []*result.Run{site}); got != nil {
 		t.Errorf("one run: %+v", got)
+	}
+}
+
+func TestLongWordsKeepTheirEnds(t *testing.T) {
+	r, err := newRuler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const width = 80
+	first, second := r.fitEnds("interrupt core of the client", textSize, width), r.fitEnds("interrupt core of the server", textSize, width)
+	if first == second || !strings.HasPrefix(first, "int") || !strings.HasSuffix(second, "ver") || r.width(first, textSize) > width {
+		t.Errorf("%q, %q", first, second)
+	}
+	if got := r.fitEnds("short", textSize, width); got != "short" {
+		t.Errorf("%q", got)
+	}
+	if got := r.fit("interrupt core of the client", textSize, width); !strings.HasSuffix(got, "…") || r.width(got, textSize) > width {
+		t.Errorf("%q", got)
+	}
+	if r.fitEnds("漢字", textSize, 1) != "…" || r.fit("漢字", textSize, 1) != "…" {
+		t.Error("nothing fits, but something is shown")
+	}
+}
+
+func TestTheCaptionNamesWhatIsTheSameEverywhere(t *testing.T) {
+	run := &result.Run{Levels: []result.Level{{Name: "disk", Measures: []result.Measure{{Name: "a", Unit: "s", Labels: result.Labels{"x": "1", "disk": "sda"}, Samples: []float64{1}}}}}}
+	f := result.Figure{Kind: result.Lines, Caption: "Look.", Names: []string{"a"}, X: "x", Group: []string{"disk"}}
+	if c, _ := newChart(f, "disk", []*result.Run{run}); c.Caption != "Look. All with disk sda." {
+		t.Error(c.Caption)
+	}
+	// Others may have other disks without a label.
+	if c, _ := newChart(f, "disk", []*result.Run{run, run}); c.Caption != "Look." {
+		t.Error(c.Caption)
 	}
 }

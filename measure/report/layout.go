@@ -15,7 +15,7 @@ const (
 	titleSize = 14.0
 	lineStep  = 18.0 // from one line of words to the next
 	gap       = 6.0  // between things that do not touch
-	labelMax  = 150  // of a word below the axis; longer ones end in an ellipsis
+	labelMax  = 150  // of a word below the axis; longer ones lose their middle
 )
 
 // layout is a chart with the place of everything. Its values are in the chart's unit, its places in units of the canvas.
@@ -177,7 +177,7 @@ func (l *layout) scaleWords() {
 	n := float64(len(l.c.Words))
 	texts, widest := make([]string, len(l.c.Words)), 0.0
 	for i, w := range l.c.Words {
-		texts[i] = l.ruler.fit(w, textSize, labelMax)
+		texts[i] = l.ruler.fitEnds(w, textSize, labelMax)
 		widest = math.Max(widest, l.ruler.width(texts[i], textSize))
 	}
 	slot := (l.plot.right - l.plot.left) / n

@@ -39,6 +39,11 @@ type follower interface {
 	follow(run *result.Run)
 }
 
+// preparer is a level that needs what is not on this machine, or in a file, and looks for it before the directory is made.
+type preparer interface {
+	prepare(ctx context.Context) error
+}
+
 // session is one run of levels and its directory. A session serves one command line; only mu's fields are shared between
 // goroutines.
 type session struct {
@@ -97,6 +102,14 @@ func commandLine(c *cobra.Command, args []string) []string {
 // measure runs the levels, and shows what came of them. A level that fails does not keep the next from running; the first
 // error is the command's. An interruption ends the run.
 func (s *session) measure(ctx context.Context, command []string, levels []level) error {
+	// A meter that does not answer, found now, leaves no directory behind.
+	for _, l := range levels {
+		if p, ok := l.(preparer); ok {
+			if err := p.prepare(ctx); err != nil {
+				return err
+			}
+		}
+	}
 	if err := s.begin(command); err != nil {
 		return err
 	}
