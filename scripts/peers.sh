@@ -28,7 +28,7 @@ pids=()    # of the present peer's servers
 daemons=() # of its mount
 mounts=()  # of the present peer
 
-# shellcheck source=scripts/peers/peers.bash
+# shellcheck disable=SC1091 # its own check has it
 . scripts/peers/peers.bash
 
 on() { # on server|client COMMAND...
