@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Hemera beside other storage systems on this machine: starts each with what ordinary packages give, and runs the same
 # `hemera bench io` over all, in turns. Needs root, for network namespaces, and jq.
-# usage: scripts/peers.sh [-o docs/PEERS.md] [PEER...]     PEER: hemera xrootd ceph gluster moosefs nfs seaweedfs (default: all that are installed)
+# usage: scripts/peers.sh [-o docs/PEERS.md] [PEER...]     PEER: hemera xrootd ceph gluster moosefs orangefs seaweedfs nfs (default: all that are installed)
 #   -o FILE      puts the table between the marks of FILE; without it, the table is printed
 #   ROUNDS=3     how often all are measured, one after another; the table has medians
 #   SIZE=128MiB FILES=2 CLIENTS=4 SMALL=200 FOR=3s LOADS=sequential,copies,random,small    what bench io does
@@ -142,7 +142,7 @@ trap end EXIT
 trap 'exit 130' INT TERM
 mkdir "$dir/data"
 network
-[ $# -gt 0 ] || set -- hemera xrootd ceph gluster moosefs nfs seaweedfs
+[ $# -gt 0 ] || set -- hemera xrootd ceph gluster moosefs orangefs seaweedfs nfs
 peers=()
 for peer in "$@"; do
 	if why=$("missing_$peer"); then echo "peers: $peer is left out: $why" >&2; else peers+=("$peer"); fi
