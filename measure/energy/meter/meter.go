@@ -142,12 +142,12 @@ type Found struct {
 	Err   error // nil if the meter gave a value
 }
 
-// findTime bounds the first reading of a meter that may not be there.
-const findTime = 10 * time.Second
+// tryTime bounds the first reading of a meter that may not be there.
+const tryTime = 10 * time.Second
 
-// tryOnce reads a meter once.
-func tryOnce(ctx context.Context, m Meter) error {
-	ctx, cancel := context.WithTimeout(ctx, findTime)
+// Try reads a meter once, and says why it does not answer.
+func Try(ctx context.Context, m Meter) error {
+	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
 	_, err := m.Read(ctx)
 	return err
@@ -162,7 +162,7 @@ func Find(ctx context.Context, o Options) []Found {
 		m, err := Open(spec, o)
 		if err == nil {
 			f.About = m.About()
-			err = tryOnce(ctx, m)
+			err = Try(ctx, m)
 			Close(m)
 		}
 		f.Err = err

@@ -44,7 +44,8 @@ raw device below it. Several directories or devices are measured alone, and 1, 2
 
 Writes count when they are durable. Files are in a new directory, which is removed at the end; the
 read-ahead is put back; both also after Ctrl-C. Devices are only read, unless --write-device names one:
-ALL OF ITS DATA ARE LOST. Nobody else should use the disks meanwhile.`,
+ALL OF ITS DATA ARE LOST. Nobody else should use the disks meanwhile. The defaults take half an hour
+for each disk, --quick half a minute.`,
 		Example: `  hemera bench disk --quick
   sudo hemera bench disk /data01 /data02 /data03
   sudo hemera bench disk /data01 --loads read,write --streams 1,15 --size 32GiB

@@ -158,3 +158,24 @@ func TestEnergyOfADiskAsksAsWell(t *testing.T) {
 		t.Errorf("it was not asked for: %v", err)
 	}
 }
+
+// TestAMeterThatIsNotThereLeavesNothing: the next try may have the same --out.
+func TestAMeterThatIsNotThereLeavesNothing(t *testing.T) {
+	for _, args := range [][]string{
+		{"--meter", "shelly:127.0.0.1:1", "--", "true"},
+		{"--meter", "csv:" + filepath.Join(t.TempDir(), "none"), "--", "true"},
+		{"--replay", t.TempDir()},
+	} {
+		s, _ := testSession(t)
+		out := filepath.Join(t.TempDir(), "run")
+		c := Command(s.e)
+		c.SetArgs(append([]string{"energy", "--out", out}, args...))
+		c.SilenceErrors, c.SilenceUsage = true, true
+		if err := c.ExecuteContext(t.Context()); err == nil {
+			t.Errorf("%q works", args)
+		}
+		if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%q left a directory: %v", args, err)
+		}
+	}
+}

@@ -19,6 +19,8 @@ type energyLevel struct {
 	energyFlags
 	s     *session
 	inner []level // in their order
+	// opened are the meters, from prepare to the end of run.
+	opened []meter.Meter
 }
 
 // name implements level.
@@ -42,18 +44,31 @@ func (l *energyLevel) check(args []string, quick bool) error {
 	return err
 }
 
+// prepare implements preparer. Each meter is read once: one that does not answer is a mistake of the user.
+func (l *energyLevel) prepare(ctx context.Context) error {
+	meters, err := l.open(ctx)
+	for _, m := range meters {
+		if err == nil {
+			err = meter.Try(ctx, m)
+		}
+	}
+	if err == nil {
+		err = l.room(ctx)
+	}
+	if err != nil {
+		for _, m := range meters {
+			meter.Close(m)
+		}
+		return err
+	}
+	l.opened = meters
+	return nil
+}
+
 // run implements level. The meters are read from before the idle time to after the last level.
 func (l *energyLevel) run(ctx context.Context, rec *result.Recorder) error {
-	// Before the idle time: a meter that does not answer is a mistake of the user.
-	meters, err := l.open(ctx)
-	if err != nil {
-		return err
-	}
-	if err := l.room(ctx); err != nil {
-		return err
-	}
 	// From here on readings are logged: a run that is killed leaves them in raw/.
-	sampler, err := energy.Start(ctx, meters, energy.SamplerOptions{Every: l.every, Log: rec.Raw})
+	sampler, err := energy.Start(ctx, l.opened, energy.SamplerOptions{Every: l.every, Log: rec.Raw})
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type replayLevel struct {
 	s    *session
 	from string // the directory of the run, or its result.json
 	old  *result.Run
+	plan *energy.Plan // of prepare
 }
 
 // name implements level.
@@ -41,25 +42,27 @@ func (l *replayLevel) check(args []string, quick bool) error {
 	return errors.Join(err, l.energyFlags.check(quick))
 }
 
+// prepare implements preparer.
+func (l *replayLevel) prepare(context.Context) (err error) {
+	l.plan, err = l.load()
+	return err
+}
+
 // run implements level.
 func (l *replayLevel) run(_ context.Context, rec *result.Recorder) error {
 	// The run is the old one: its machines, and its levels but for the energy.
 	l.s.run.Machines = l.old.Machines
 	l.s.run.Levels = slices.DeleteFunc(slices.Clone(l.old.Levels), func(o result.Level) bool { return o.Name == l.name() })
-	plan, err := l.plan()
-	if err != nil {
-		return err
-	}
 	// Two reports of one run must not look like two runs.
 	rec.Note("Computed again from the logs of the run %s.", l.old.ID)
 	// By the code of a live run.
-	plan.Record(l.s.run.Levels, rec)
+	l.plan.Record(l.s.run.Levels, rec)
 	// The new directory can be replayed as well.
-	return errors.Join(plan.WriteCourses(rec.Raw), plan.WritePlan(rec.Raw))
+	return errors.Join(l.plan.WriteCourses(rec.Raw), l.plan.WritePlan(rec.Raw))
 }
 
-// plan is that of the old run. Flags that are given replace its assumptions, and recordings its meters.
-func (l *replayLevel) plan() (*energy.Plan, error) {
+// load returns the plan of the old run. Flags that are given replace its assumptions, and recordings its meters.
+func (l *replayLevel) load() (*energy.Plan, error) {
 	// The file result.json may be named as well as its directory.
 	dir := l.from
 	if st, err := os.Stat(dir); err == nil && !st.IsDir() {

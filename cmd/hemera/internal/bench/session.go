@@ -39,6 +39,11 @@ type follower interface {
 	follow(run *result.Run)
 }
 
+// preparer is a level that needs what is not on this machine, or in a file, and looks for it before the directory is made.
+type preparer interface {
+	prepare(ctx context.Context) error
+}
+
 // session is one run of levels and its directory. A session serves one command line; only mu's fields are shared between
 // goroutines.
 type session struct {
@@ -46,6 +51,7 @@ type session struct {
 	out   string   // the directory; begin makes one if it is ""
 	title string   // of the report
 	quick bool     // every level takes seconds
+	nodes []string // that measure, in place of this machine
 	// published figures that the report shows beside: their names, and the sets that begin found
 	reference []string
 	published []*result.Run
@@ -68,6 +74,7 @@ func (s *session) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.out, "out", "", "`directory` of the run: result.json, report.html and raw output (default: a new one here)")
 	f.StringVar(&s.title, "title", "", "title of the report")
 	referenceFlag(f, &s.reference)
+	f.StringSliceVar(&s.nodes, "nodes", nil, "have these `nodes` of the cluster measure at the same time: all, ids or addresses (disk, net, io; admins)")
 	f.BoolVar(&s.quick, "quick", false, "a first look within seconds: shorter and fewer iterations")
 }
 
@@ -82,7 +89,14 @@ func (s *session) command(l level, c *cobra.Command) *cobra.Command {
 		if err := l.check(args, s.quick); err != nil {
 			return cli.Usage(err)
 		}
-		return s.measure(c.Context(), commandLine(c, args), []level{l})
+		measured := l
+		if len(s.nodes) > 0 {
+			var err error
+			if measured, err = s.onNodes(l, c, args); err != nil {
+				return cli.Usage(err)
+			}
+		}
+		return s.measure(c.Context(), commandLine(c, args), []level{measured})
 	}
 	return c
 }
@@ -97,6 +111,14 @@ func commandLine(c *cobra.Command, args []string) []string {
 // measure runs the levels, and shows what came of them. A level that fails does not keep the next from running; the first
 // error is the command's. An interruption ends the run.
 func (s *session) measure(ctx context.Context, command []string, levels []level) error {
+	// A meter that does not answer, found now, leaves no directory behind.
+	for _, l := range levels {
+		if p, ok := l.(preparer); ok {
+			if err := p.prepare(ctx); err != nil {
+				return err
+			}
+		}
+	}
 	if err := s.begin(command); err != nil {
 		return err
 	}
