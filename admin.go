@@ -137,6 +137,10 @@ type Observer interface {
 	// OpenFiles asks all nodes which files are open there. Nodes that do not answer within seconds are
 	// left out, and named.
 	OpenFiles(ctx context.Context) (OpenFiles, error)
+	// Measure has the machine of a node measure itself, by `hemera` with the words of command, and returns the JSON
+	// that this leaves. It takes as long as the command does; the end of ctx ends that too. A machine runs one
+	// at a time: others wait. Denied for a command that nodes do not run, Unavailable if the node goes offline.
+	Measure(ctx context.Context, node NodeID, command []string) ([]byte, error)
 	NamespaceStats(ctx context.Context) (NamespaceStats, error)
 	// Events calls visit with the committed changes after a sequence number, oldest first.
 	Events(ctx context.Context, after uint64, limit int) ([]Event, error)

@@ -260,15 +260,16 @@ type OrderKind uint8
 
 // The orders.
 const (
-	OrderCopy      OrderKind = 1 // pull the piece from one of Sources onto Disk and seal it
-	OrderRemove    OrderKind = 2 // remove the piece; missing is success
-	OrderVerify    OrderKind = 3 // read the whole piece, check every page; compute Checksum if asked
-	OrderInventory OrderKind = 4 // list sealed pieces of Disk after After, at most Limit
-	OrderRepair    OrderKind = 5 // rewrite the bad pages of the piece from Sources
-	OrderUses      OrderKind = 6 // list the files that are open, at most Limit, those that move most first; of no disk
-	OrderCancel    OrderKind = 7 // stop the order Cancels, if it is one that can be stopped; has no answer
-	OrderConvert   OrderKind = 8 // read the file that From permits, write it as Token permits, and commit; can be stopped
-	OrderSum       OrderKind = 9 // read the whole file that Token permits and compute Checksum; can be stopped
+	OrderCopy      OrderKind = 1  // pull the piece from one of Sources onto Disk and seal it
+	OrderRemove    OrderKind = 2  // remove the piece; missing is success
+	OrderVerify    OrderKind = 3  // read the whole piece, check every page; compute Checksum if asked
+	OrderInventory OrderKind = 4  // list sealed pieces of Disk after After, at most Limit
+	OrderRepair    OrderKind = 5  // rewrite the bad pages of the piece from Sources
+	OrderUses      OrderKind = 6  // list the files that are open, at most Limit, those that move most first; of no disk
+	OrderCancel    OrderKind = 7  // stop the order Cancels, if it is one that can be stopped; has no answer
+	OrderConvert   OrderKind = 8  // read the file that From permits, write it as Token permits, and commit; can be stopped
+	OrderSum       OrderKind = 9  // read the whole file that Token permits and compute Checksum; can be stopped
+	OrderMeasure   OrderKind = 10 // run Command, a measurement, on the node's machine; of no disk; can be stopped
 )
 
 // Order is one piece of background work for a node. A node runs orders of different disks in
@@ -285,6 +286,8 @@ type Order struct {
 	Limit    int
 	Cancels  uint64 `cbor:",omitempty"` // OrderCancel: the id of another order
 	From     string `cbor:",omitempty"` // OrderConvert: the capability to read the content as it is
+	// Command is for OrderMeasure: the words behind `hemera`. The node refuses what it does not know to be harmless.
+	Command []string `cbor:",omitempty"`
 }
 
 // OrderResult answers one order. ErrKind and ErrText are set when it failed.
@@ -298,6 +301,7 @@ type OrderResult struct {
 	Pieces    []PieceStat // OrderInventory, OrderVerify
 	BadPages  int64
 	Files     []OpenFile `cbor:",omitempty"` // OrderUses
+	Measured  []byte     `cbor:",omitempty"` // OrderMeasure: what was measured, as JSON of the command
 }
 
 // PieceStat describes a sealed piece.

@@ -15,6 +15,7 @@ import (
 
 	"hemera"
 	"hemera/app/disks"
+	"hemera/app/measuring"
 	"hemera/app/peers"
 	"hemera/app/resources"
 	"hemera/app/statedir"
@@ -66,9 +67,11 @@ type NodeOptions struct {
 	Hosts []string
 	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are cancelled.
 	StopPatience time.Duration
-	Version      string
-	Commit       string // what it was built of; may be empty
-	Log          *slog.Logger
+	// Executable is hemera, for measurements of this machine that the manager asks for; "" refuses them.
+	Executable string
+	Version    string
+	Commit     string // what it was built of; may be empty
+	Log        *slog.Logger
 }
 
 // clockSkew is how much later than the manager's a node's clock may be before it refuses capabilities
@@ -152,6 +155,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		OpenDisk: n.openDisk,
 		IsFolder: n.folder(),
 		Limits:   o.limits,
+		Program:  n.program(),
 		Network:  sample,
 	})
 	if err != nil {
@@ -165,6 +169,20 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	})
 	n.port.web = guardWeb(web{o.Metrics, namesOf(n.Addr, o.Hosts)}, monitorNode(n.Node, o))
 	return n, err
+}
+
+// program runs measurements of this machine that the manager asks for; nil if there is no program for it.
+func (n *Node) program() func(context.Context, []string) ([]byte, error) {
+	if n.options.Executable == "" {
+		return nil
+	}
+	r := measuring.Runner{Executable: n.options.Executable, Disks: func() (list []string) {
+		for _, d := range n.Status().Disks {
+			list = append(list, d.Path)
+		}
+		return list
+	}}
+	return r.Run
 }
 
 // addressNow is how the node finds out its address again; nil if it was told, or listens on that one alone.

@@ -29,6 +29,7 @@ type UpOptions struct {
 	ScrubRate int64
 	// StopPatience is as in [NodeOptions].
 	StopPatience time.Duration
+	Executable   string // as in [NodeOptions]
 }
 
 // Up is a manager and its nodes in one process.
@@ -83,7 +84,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
 			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Manager,
 			Disks: disksOf(dir, i, o.Nodes, o.Disks), Elsewhere: disksOfOthers(dir, i, o.Nodes, o.Disks), MakeDisks: true, WithoutNetwork: i > 1, StopPatience: o.StopPatience, ScrubRate: o.ScrubRate, Memory: memory, Loop: u.loop, WithoutLoop: o.Manager.WithoutLoop, Bounds: o.Manager.Bounds, Metrics: o.Manager.Metrics, Hosts: o.Manager.Hosts,
-			Version: o.Manager.Version, Commit: o.Manager.Commit, Log: o.Manager.Log,
+			Executable: o.Executable, Version: o.Manager.Version, Commit: o.Manager.Commit, Log: o.Manager.Log,
 		})
 		if errors.Is(err, errs.Exists) && first != 0 {
 			return nil, &errs.Error{Kind: errs.Exists, Op: "daemon.OpenUp", Subject: name, Cause: err,

@@ -69,6 +69,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		"NamespaceStats": func(v verbs) (any, error) { return v.NamespaceStats(ctx) },
 		"DiskFiles":      func(v verbs) (any, error) { return v.DiskFiles(ctx, 1, 0, 2) },
 		"OpenFiles":      func(v verbs) (any, error) { return v.OpenFiles(ctx) },
+		"Measure":        func(v verbs) (any, error) { return v.Measure(ctx, 1, []string{"bench", "disk"}) },
 		"Status":         func(v verbs) (any, error) { return v.Status(ctx) },
 		"Impact":         func(v verbs) (any, error) { return v.Impact(ctx, []hemera.DiskID{1, 5}) },
 		"Why":            func(v verbs) (any, error) { return v.Why(ctx, hemera.WhyDisk, "4") },

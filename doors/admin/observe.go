@@ -16,6 +16,16 @@ type events struct {
 	Limit int
 }
 
+// measurement is the request for what the machine of a node measures, and measured the answer.
+type measurement struct {
+	Node    hemera.NodeID
+	Command []string // the words behind `hemera`
+}
+
+type measured struct {
+	JSON []byte
+}
+
 // serveObserve serves measurements: operations, sessions, open files, counts and events.
 // All of it needs an admin: sessions and open files show what users do.
 func serveObserve(d *door) {
@@ -27,6 +37,10 @@ func serveObserve(d *door) {
 	})
 	observe(d, "OpenFiles", func(ctx context.Context, o hemera.Observer, _ *none) (hemera.OpenFiles, error) {
 		return o.OpenFiles(ctx)
+	})
+	observe(d, "Measure", func(ctx context.Context, o hemera.Observer, r *measurement) (measured, error) {
+		data, err := o.Measure(ctx, r.Node, r.Command)
+		return measured{data}, err
 	})
 	observe(d, "NamespaceStats", func(ctx context.Context, o hemera.Observer, _ *none) (hemera.NamespaceStats, error) {
 		return o.NamespaceStats(ctx)
@@ -66,6 +80,12 @@ func (c observeClient) Sessions(ctx context.Context) ([]hemera.SessionInfo, erro
 // OpenFiles implements hemera.Observer.
 func (c observeClient) OpenFiles(ctx context.Context) (hemera.OpenFiles, error) {
 	return call[hemera.OpenFiles](ctx, c.server, "OpenFiles", none{})
+}
+
+// Measure implements hemera.Observer.
+func (c observeClient) Measure(ctx context.Context, node hemera.NodeID, command []string) ([]byte, error) {
+	m, err := call[measured](ctx, c.server, "Measure", measurement{node, command})
+	return m.JSON, err
 }
 
 // NamespaceStats implements hemera.Observer.

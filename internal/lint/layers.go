@@ -41,7 +41,7 @@ var rows = []row{
 			"measure/load measure/result", "measure/load measure/host", "measure/load measure/stats", "measure/energy measure/result", "measure/energy measure/host", "measure/energy measure/stats",
 			"measure/doctor measure/host", "measure/doctor measure/result"},
 		"a load is made through the interfaces that users have; a level leaves a result, and the report knows results only"},
-	{"process", []string{"app/backup", "app/config", "app/disks", "app/pieces", "app/resources", "app/statedir"},
+	{"process", []string{"app/backup", "app/config", "app/disks", "app/measuring", "app/pieces", "app/resources", "app/statedir"},
 		[]string{"app/backup app/statedir", "app/disks app/config", "app/disks app/statedir", "app/resources app/config"},
 		"what a process has on its machine, and what it may use of it"},
 	{"app", []string{"app/copy", "app/daemon", "app/direct", "app/peers", "cmd"},

@@ -105,6 +105,10 @@ func faults() []struct {
 		{"limit-memory", doctor.Problem, func(s *S) { s.Limits.Killed = 1 }},
 		{"limit-memory", doctor.Risk, func(s *S) { s.Memory.Available = s.Memory.Total / 100 }},
 		{"cluster-unreachable manager:1094", doctor.Problem, func(s *S) { s.Cluster.Failed = "connection refused" }},
+		{"net-loss node3:1095", doctor.Problem, func(s *S) {
+			s.Nodes = []doctor.Cluster{{Address: "node2:1095", Version: "0.2.0", Packets: 9000}, {Address: "node3:1095", Packets: 9000, Lost: 90}}
+		}},
+		{"cluster-unreachable node3:1095", doctor.Problem, func(s *S) { s.Nodes = []doctor.Cluster{{Address: "node3:1095", Failed: "connection refused"}} }},
 		{"cluster-version manager:1094", doctor.Risk, func(s *S) { s.Cluster.Version = "0.1.0" }},
 	}
 }

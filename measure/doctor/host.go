@@ -59,8 +59,7 @@ func memory(s *Snapshot) (Finding, bool) {
 const skewMax = 2 * time.Second
 
 // skew reports a clock that differs from the cluster's by more than the measurement may err.
-func skew(s *Snapshot) (Finding, bool) {
-	c := s.Cluster
+func skew(s *Snapshot, c *Cluster) (Finding, bool) {
 	if c.Skew.Abs() < skewMax+c.SkewBy {
 		return Finding{}, false
 	}
@@ -80,23 +79,21 @@ func skew(s *Snapshot) (Finding, bool) {
 	return f, true
 }
 
-// cluster judges whether the cluster answers, and as what.
-func cluster(s *Snapshot) []Finding {
-	c := s.Cluster
-	// A cluster that nobody named is not missed.
-	switch {
-	case c == nil:
-		return nil
-	case c.Failed != "":
-		return []Finding{{
-			ID: "cluster-unreachable", Subject: c.Address, Severity: Problem, Evidence: c.Failed,
-			Remedy: "is the manager running there (hemera status on its machine), and does a firewall let its port through (nc -vz HOST PORT)?",
-		}}
-	case c.Version != "" && s.Version != "" && c.Version != s.Version:
-		return []Finding{{
-			ID: "cluster-version", Subject: c.Address, Severity: Risk, Evidence: fmt.Sprintf("the cluster runs %s, this machine has %s", c.Version, s.Version),
-			Remedy: "install the same version; docs/operations.md has the order of upgrades",
-		}}
+// cluster judges whether the manager and the nodes answer, and as what. A cluster that nobody named is not missed.
+func cluster(s *Snapshot) (list []Finding) {
+	for _, c := range s.peers() {
+		switch {
+		case c.Failed != "":
+			list = append(list, Finding{
+				ID: "cluster-unreachable", Subject: c.Address, Severity: Problem, Evidence: c.Failed,
+				Remedy: "is it running there (systemctl status, hemera status on the manager's machine), and does a firewall let its port through (nc -vz HOST PORT)?",
+			})
+		case c.Version != "" && s.Version != "" && c.Version != s.Version:
+			list = append(list, Finding{
+				ID: "cluster-version", Subject: c.Address, Severity: Risk, Evidence: fmt.Sprintf("it runs %s, this machine has %s", c.Version, s.Version),
+				Remedy: "install the same version; docs/operations.md has the order of upgrades",
+			})
+		}
 	}
-	return nil
+	return list
 }

@@ -71,7 +71,10 @@ func levels(s *Snapshot) []Level {
 			add(LevelNIC, l.Name, float64(l.Speed), "what the driver says")
 		}
 	}
-	if c := s.Cluster; c != nil && c.Failed == "" {
+	for _, c := range s.peers() {
+		if c.Failed != "" {
+			continue
+		}
 		how := fmt.Sprintf("round trip %v, %d of %d packets lost", c.Trip.Round(time.Microsecond), c.Lost, c.Packets)
 		list = append(list, Level{LevelPath, c.Address, 0, how})
 	}

@@ -90,10 +90,12 @@ func coalescing(l *Link) (Finding, bool) {
 
 // paths judges what lies between the machine and its cluster, and the buffers for it.
 func paths(s *Snapshot) (list []Finding) {
-	c := s.Cluster
-	if c != nil && c.Failed == "" {
-		for _, rule := range []func(*Snapshot) (Finding, bool){loss, pathMTU, skew} {
-			if f, bad := rule(s); bad {
+	for _, c := range s.peers() {
+		if c.Failed != "" { // rule cluster reports it
+			continue
+		}
+		for _, rule := range []func(*Snapshot, *Cluster) (Finding, bool){loss, pathMTU, skew} {
+			if f, bad := rule(s, c); bad {
 				f.Subject = c.Address
 				list = append(list, f)
 			}
@@ -105,9 +107,19 @@ func paths(s *Snapshot) (list []Finding) {
 	return list
 }
 
+// peers are the manager and the nodes that were asked.
+func (s *Snapshot) peers() (list []*Cluster) {
+	if s.Cluster != nil {
+		list = append(list, s.Cluster)
+	}
+	for i := range s.Nodes {
+		list = append(list, &s.Nodes[i])
+	}
+	return list
+}
+
 // loss reports packets of the path's test that were lost. One in ten thousand already bounds TCP on long paths.
-func loss(s *Snapshot) (Finding, bool) {
-	c := s.Cluster
+func loss(_ *Snapshot, c *Cluster) (Finding, bool) {
 	if c.Lost < 3 || c.Lost*1000 < c.Packets {
 		return Finding{}, false
 	}
@@ -121,8 +133,7 @@ func loss(s *Snapshot) (Finding, bool) {
 }
 
 // pathMTU reports frames that are large here and small on the way.
-func pathMTU(s *Snapshot) (Finding, bool) {
-	c := s.Cluster
+func pathMTU(s *Snapshot, c *Cluster) (Finding, bool) {
 	for _, l := range s.Links {
 		if l.Name == c.Link && l.MTU >= 4000 && c.PathMTU > 0 && c.PathMTU < l.MTU*3/4 {
 			return Finding{

@@ -28,6 +28,7 @@ type Snapshot struct {
 	Clock       Clock          `json:"clock"`
 	Limits      Limits         `json:"limits"`
 	Cluster     *Cluster       `json:"cluster,omitempty"`  // nil if the machine was not to ask one
+	Nodes       []Cluster      `json:"nodes,omitempty"`    // as this machine reaches them; nil if it was not to ask them
 	Together    float64        `json:"together,omitempty"` // rate of direct reads from all disks at once; 0 with one disk
 	Unseen      []Unseen       `json:"unseen,omitempty"`
 }

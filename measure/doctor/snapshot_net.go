@@ -68,7 +68,7 @@ type Process struct {
 	FilesMax int64 `json:"files_max"`
 }
 
-// Cluster is what this machine sees of its cluster.
+// Cluster is what this machine sees of its cluster: of the manager, or of one node.
 type Cluster struct {
 	Address string        `json:"address"`
 	Failed  string        `json:"failed,omitempty"` // why it cannot be reached, in words

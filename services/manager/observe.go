@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/errs"
 )
 
 // observer implements hemera.Observer, and knows the doors' sessions.
@@ -104,6 +105,21 @@ func (o *observer) OpenFiles(ctx context.Context) (out hemera.OpenFiles, err err
 		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Path, b.Path))
 	})
 	return out, nil
+}
+
+// Measure implements hemera.Observer.
+func (o *observer) Measure(ctx context.Context, node hemera.NodeID, command []string) (_ []byte, err error) {
+	defer o.ops.begin("Measure").end(&err)
+	n, ok := o.cluster.View().Node(node)
+	if !ok {
+		return nil, errs.New(errs.NotFound, "manager.Measure", "node "+node.String(), "there is no such node")
+	}
+	// Nobody would answer, and the caller would wait.
+	if n.Status != hemera.NodeOnline {
+		return nil, errs.New(errs.Unavailable, "manager.Measure", n.Addr, "the node is offline")
+	}
+	r, err := o.orders.Do(ctx, node, hemera.Order{Kind: hemera.OrderMeasure, Command: command})
+	return r.Measured, err
 }
 
 // NamespaceStats implements hemera.Observer.

@@ -55,6 +55,9 @@ type Options struct {
 	ScrubRate int64
 	// Measure replaces the measuring of this machine, for nodes that have none of their own.
 	Measure func() hemera.NodeStats
+	// Program runs `hemera` with some words, which measures this machine and leaves JSON, and refuses words that it does not know to be
+	// harmless (Denied). Nil: this node runs no measurements. What it has begun ends with ctx.
+	Program func(ctx context.Context, command []string) ([]byte, error)
 	// Limits are the bounds of the process that refused somebody a short time ago; nil tells of none.
 	Limits func() []hemera.LimitUse
 	// Network samples this machine's network, for the heartbeats; nil takes no samples.
@@ -138,7 +141,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.host.Ahead.Max = aheadBytes
 	n.pending = transfer.NewPending(n.host)
-	n.orders = &orders{disks: n.disks, host: n.host, pending: n.pending, verify: func(token string) (hemera.Capability, error) { return n.o.Verify(token) }, log: o.Log, workers: o.Workers,
+	n.orders = &orders{program: o.Program, disks: n.disks, host: n.host, pending: n.pending, verify: func(token string) (hemera.Capability, error) { return n.o.Verify(token) }, log: o.Log, workers: o.Workers,
 		running: &n.working, lanes: map[lane]chan job{}}
 	return n, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,8 @@ const (
 	exchangesMax = 2
 	// inventoryMax bounds one inventory.
 	inventoryMax = 10_000 // pieces; the end of each is read
+	// measuredMax bounds what one measurement leaves, in bytes; an exchange takes some of them.
+	measuredMax = 4 << 20
 	// usesMax bounds one list of open files: some hundred kilobytes.
 	usesMax = 1000
 )
@@ -43,6 +46,7 @@ type orders struct {
 	host    *transfer.Host
 	pending *transfer.Pending
 	verify  func(token string) (hemera.Capability, error)
+	program func(ctx context.Context, command []string) ([]byte, error) // as Options.Program
 	log     *slog.Logger
 	workers int // lanes a disk
 
@@ -57,6 +61,9 @@ type orders struct {
 
 // sumWorker is the lane of checksums that clients ask for: other work of the disk does not wait for them.
 const sumWorker = -1
+
+// measureWorker is the lane of measurements, of no disk: a machine runs one at a time.
+const measureWorker = -100
 
 // convertWorker and those below it are the lanes of conversions, which may be of large files: copies and removals do not
 // wait for them. convertWorkers is how many files a node converts at once for one disk.
@@ -191,6 +198,9 @@ func (l *lease) accept(ctx context.Context, o hemera.Order) {
 	case o.Kind == hemera.OrderSum, o.Kind == hemera.OrderVerify && o.Checksum != hemera.ChecksumNone:
 		at.worker = sumWorker
 		j.ctx, entry.cancel = context.WithCancel(ctx)
+	case o.Kind == hemera.OrderMeasure:
+		at.worker = measureWorker
+		j.ctx, entry.cancel = context.WithCancel(ctx)
 	case o.Kind == hemera.OrderConvert:
 		at.worker = convertWorker - int(uint64(o.Piece.File)%convertWorkers)
 		j.ctx, entry.cancel = context.WithCancel(ctx)
@@ -237,6 +247,9 @@ func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	}
 	if o.Kind == hemera.OrderUses {
 		return hemera.OrderResult{ID: o.ID, Files: r.host.Uses(min(max(o.Limit, 0), usesMax))}
+	}
+	if o.Kind == hemera.OrderMeasure {
+		return r.measure(ctx, o)
 	}
 	store, ok := r.disks.find(o.Disk)
 	if !ok {
@@ -291,6 +304,21 @@ func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 		return f
 	}
 	return res
+}
+
+// measure has the node's machine measure itself.
+func (r *orders) measure(ctx context.Context, o hemera.Order) hemera.OrderResult {
+	if r.program == nil {
+		return failure(o.ID, errs.New(errs.Unsupported, "node.Measure", strings.Join(o.Command, " "), "this node runs no measurements"))
+	}
+	data, err := r.program(ctx, o.Command)
+	if err == nil && len(data) > measuredMax {
+		err = errs.New(errs.Invalid, "node.Measure", strings.Join(o.Command, " "), fmt.Sprintf("the result has %d bytes, more than one answer may have", len(data)))
+	}
+	if err != nil {
+		return failure(o.ID, err)
+	}
+	return hemera.OrderResult{ID: o.ID, Measured: data}
 }
 
 // job is the transfer job of an order that reads from other disks.

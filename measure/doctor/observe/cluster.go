@@ -17,9 +17,10 @@ import (
 
 // Cluster is how to ask the cluster of a machine.
 type Cluster struct {
-	Address string                                // HOST:PORT of its manager
-	Version func(context.Context) (string, error) // asks which version it runs
-	For     time.Duration                         // of the packets that are sent to it
+	Address string // HOST:PORT of its manager
+	// Version asks which version it runs; nil takes what /healthz tells.
+	Version func(context.Context) (string, error)
+	For     time.Duration // of the packets that are sent to it
 }
 
 // probe asks the cluster for its version, and exchanges small requests with it: round trip, clock and losses.
@@ -31,6 +32,9 @@ func (c *Cluster) probe(ctx context.Context) *doctor.Cluster {
 	defer cancel()
 	if err := c.exchange(ctx, d); err != nil {
 		d.Failed = unreached(err)
+		return d
+	}
+	if c.Version == nil {
 		return d
 	}
 	if version, err := c.Version(ctx); err == nil { // it is for known users only; strangers reach the cluster too
@@ -88,9 +92,11 @@ func (c *Cluster) request(ctx context.Context, via http.RoundTripper, d *doctor.
 	}
 	// The body must be read, or the connection is not used again.
 	defer func() { _ = answer.Body.Close() }()
-	if _, err := io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<20)); err != nil {
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
+	if err != nil {
 		return err
 	}
+	d.Version = versionIn(string(text))
 	// The smallest is the path; larger ones had to wait for something.
 	took := time.Since(began)
 	d.Trip = min(d.Trip, took)

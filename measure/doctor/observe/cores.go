@@ -130,6 +130,7 @@ func (v *observer) busy(before host.Blocks, over time.Duration) {
 	if err != nil || before == nil {
 		return
 	}
+	// A disk that is not in the statistics has done nothing.
 	for i := range v.s.Disks {
 		d := &v.s.Disks[i]
 		d.Busy = after[d.Name].Since(before[d.Name], over).Utilisation

@@ -197,6 +197,7 @@ func (r *reader) inOrder(count int) float64 {
 // alone is one reader with the kernel's read-ahead, and with more, in turn: what else happens on the machine happens to both.
 func (r *reader) alone() (plain, ahead float64) {
 	for range 1 + repeats {
+		// Both begin with an empty page cache.
 		r.window = 0
 		plain = max(plain, r.inOrder(1))
 		r.window = window
@@ -253,7 +254,7 @@ func (r *reader) part(at, size int64, deadline time.Time) (n int64, err error) {
 		return 0, err
 	}
 	buffer := make([]byte, single)
-	asked := int64(0)
+	asked := int64(0) // bytes that were asked for, from the begin of the part
 	for n < size && r.ctx.Err() == nil {
 		if time.Since(deadline) > 3*r.each { // far slower than several at once: what was read is enough to show that
 			break
@@ -285,6 +286,7 @@ func (v storage) device(r *reader, d *doctor.Disk, f *doctor.Filesystem, parts [
 	defer func() { _ = dev.Close() }()
 	// The same blocks as the file: disks are faster at their beginning than at their end.
 	places := chunks(parts, r.t.size)
+	// As deep as reads of the file, so that the two can be compared.
 	read := func() float64 {
 		return r.best(func(deadline time.Time) (int64, error) {
 			return eachBlock(r.ctx, int64(len(places))*block, deadline, depth, func(b []byte, at int64) error {
@@ -296,6 +298,7 @@ func (v storage) device(r *reader, d *doctor.Disk, f *doctor.Filesystem, parts [
 	d.Direct = read()
 	// A difference is measured again, in turn: other work may have come between.
 	for range repeats {
+		// Near enough: nothing to explain.
 		if f.Test.Direct >= suspect*d.Direct {
 			break
 		}

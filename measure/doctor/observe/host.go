@@ -132,6 +132,7 @@ func (v *observer) groupMemory(limit, used, stat, cache string) {
 
 // killed is how many processes of a group were ended for want of memory.
 func (v *observer) killed(file string) int64 {
+	// Kernels before 4.19 do not count it.
 	text, _ := host.Text(v.Root, file)
 	return value(text, "oom_kill")
 }

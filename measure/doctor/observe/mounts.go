@@ -163,6 +163,7 @@ func (v storage) disk(name string) doctor.Disk {
 		d.NUMANode = int(n)
 	}
 	// Disks of a hypervisor, and those that software makes of others: their requests are ordered below.
+	// Disks have a device that they hang on; devices made by software have none.
 	_, err := os.Stat(filepath.Join(v.Root, dir, "device"))
 	d.Stacked = err != nil || v.s.Machine.Virtual != ""
 	return d

@@ -196,3 +196,27 @@ func path(t *testing.T, address string, d time.Duration) (found []string) {
 	}
 	return found
 }
+
+// Nodes that answer have their version and no finding; one that is gone is named.
+func TestTheWaysToNodes(t *testing.T) {
+	node := func() *httptest.Server {
+		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok\nversion 0.2.0\nrole node\n") }))
+	}
+	here, gone := node(), node()
+	defer here.Close()
+	gone.Close()
+	addresses := []string{strings.TrimPrefix(here.URL, "http://"), strings.TrimPrefix(gone.URL, "http://")}
+	s, err := observe.Nodes(t.Context(), observe.Options{Root: "/", Version: "0.2.0", For: 50 * time.Millisecond}, addresses)
+	if err != nil || len(s.Nodes) != 2 || s.Nodes[0].Version != "0.2.0" || s.Nodes[0].Trip <= 0 || s.Nodes[0].Packets == 0 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	var found []string
+	for _, f := range doctor.Diagnose(s).Findings {
+		if slices.Contains(addresses, f.Subject) {
+			found = append(found, f.ID+" "+f.Subject)
+		}
+	}
+	if want := []string{"cluster-unreachable " + addresses[1]}; !slices.Equal(found, want) {
+		t.Errorf("found %v, want %v", found, want)
+	}
+}

@@ -30,6 +30,7 @@ func (v storage) smart(ctx context.Context) {
 			v.unseen("health of disks (SMART)", "smartctl is not installed", "apt install smartmontools")
 			return
 		}
+		// No rights, or a controller in between.
 		if d.Smart = parseSmart(out); d.Smart == nil {
 			v.unseen("health of "+d.Name, "smartctl got no assessment", "run it as root; behind a RAID controller, smartctl -d megaraid,N asks the disk itself")
 		}

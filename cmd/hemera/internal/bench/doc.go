@@ -18,10 +18,40 @@
 // Ctrl-C ends the context of the level that works. The level removes what it made, and returns; the session keeps its
 // samples, sets Run.Stopped and begins no further level. A second Ctrl-C ends the process at once.
 //
+// # Machines of the cluster
+//
+// With --nodes a nodesLevel takes the place of the level. It asks the manager, which gives an order to each node; the node's machine
+// runs `hemera bench` with the same words, in a process of its own, and its result.json comes back.
+//
+//   - Orders go out at the same time. Between the first and the last machine to begin are some milliseconds.
+//   - A node that fails does not stop the others. What they measured is kept, and the first error is the command's.
+//   - Every measure gets the label node. Throughputs are added up by the number of their iteration, as node=all. Other measures,
+//     such as latencies, have no sum.
+//   - For net, any two nodes make a pair. Pairs are measured one after another: two that share a link would measure each other.
+//     The node with the higher number serves, and the other one measures both ways.
+//   - Ctrl-C ends the call to the manager, which ends the order, and the node interrupts the process.
+//
+// A node decides what it runs: see package app/measuring.
+//
 // # Goroutines
 //
 // The command's goroutine runs the levels. A level may have others, which use its Recorder. One more goroutine draws the
 // progress line; the line is all that it shares with them.
+//
+// # Files of a run
+//
+//	result.json    all samples and their conditions, whole or not at all; the only file that programs need
+//	report.html    what people look at, made from result.json alone, so `hemera bench report` can make it again
+//	plots/         the figures of the report, each as SVG, PNG, CSV and JSON
+//	raw/           what fio, iperf3 and others printed, for those who doubt a figure
+//
+// Units are those of result.json: bytes, seconds, B/s, and shares from 0 to 1. Tables for eyes scale them.
+//
+// # Errors
+//
+// A wrong flag is an error of the command line (exit code 2) before anything is made. A program that is missing, or a right that the
+// user lacks, skips a part with the remedy and is no error. A level that fails is the error of the command, after all others
+// have been measured and the result was written.
 //
 // # A new level
 //

@@ -51,6 +51,7 @@ type session struct {
 	out   string   // the directory; begin makes one if it is ""
 	title string   // of the report
 	quick bool     // every level takes seconds
+	nodes []string // that measure, in place of this machine
 	// published figures that the report shows beside: their names, and the sets that begin found
 	reference []string
 	published []*result.Run
@@ -73,6 +74,7 @@ func (s *session) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.out, "out", "", "`directory` of the run: result.json, report.html and raw output (default: a new one here)")
 	f.StringVar(&s.title, "title", "", "title of the report")
 	referenceFlag(f, &s.reference)
+	f.StringSliceVar(&s.nodes, "nodes", nil, "have these `nodes` of the cluster measure at the same time: all, ids or addresses (disk, net, io; admins)")
 	f.BoolVar(&s.quick, "quick", false, "a first look within seconds: shorter and fewer iterations")
 }
 
@@ -87,7 +89,14 @@ func (s *session) command(l level, c *cobra.Command) *cobra.Command {
 		if err := l.check(args, s.quick); err != nil {
 			return cli.Usage(err)
 		}
-		return s.measure(c.Context(), commandLine(c, args), []level{l})
+		measured := l
+		if len(s.nodes) > 0 {
+			var err error
+			if measured, err = s.onNodes(l, c, args); err != nil {
+				return cli.Usage(err)
+			}
+		}
+		return s.measure(c.Context(), commandLine(c, args), []level{measured})
 	}
 	return c
 }

@@ -37,8 +37,9 @@ func (x *examination) change(c *cobra.Command) error {
 		return nil
 	}
 	// What a trial would change is output of its own for programs.
+	// Agree would print an object of its own.
 	if x.agree.Dry && x.e.ForPrograms() {
-		x.made = plan
+		x.made = plan // shown as the others, with nothing done
 		return nil
 	}
 	stake := []string{fmt.Sprintf("settings that change, until the machine restarts; %s keeps what was there:", x.file)}

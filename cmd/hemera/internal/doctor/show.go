@@ -13,7 +13,11 @@ func (x *examination) show(s *doctor.Snapshot) error {
 	// Programs get all kinds in one list; people get a table and text.
 	r := x.report
 	if x.e.ForPrograms() {
-		return x.e.Printer().List(nil, append(records(s, r), changes(x.made, "changed")...))
+		kind := "changed"
+		if x.agree.Dry {
+			kind = "planned"
+		}
+		return x.e.Printer().List(nil, append(records(s, r), changes(x.made, kind)...))
 	}
 	fmt.Fprintf(x.e.Out, "%s\n\n", x.e.Visible(machine(s)))
 	// The last column may go where a terminal is narrow.

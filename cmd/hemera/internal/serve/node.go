@@ -52,7 +52,7 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone, WithoutLoop: !l.Connections.EventLoop,
 			Disks: disks, Join: token, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate),
-			Version: e.Build.Version, Commit: e.Build.Commit, Log: log,
+			Executable: executable(), Version: e.Build.Version, Commit: e.Build.Commit, Log: log,
 		})
 		if err != nil {
 			return err
@@ -69,6 +69,15 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 		}()
 		return serve(c.Context(), log, func() error { return n.Run(c.Context()) })
 	}
+}
+
+// executable is this program, for measurements that the manager asks for; "" if the system does not say.
+func executable() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return path
 }
 
 // joinToken returns the token from the setting or environment, the file, or standard input ("-"). "" means none: a node

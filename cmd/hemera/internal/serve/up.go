@@ -69,7 +69,7 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 		if err != nil {
 			return err
 		}
-		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate)})
+		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate), Executable: executable()})
 		if err != nil {
 			return err
 		}
