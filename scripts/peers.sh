@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Hemera beside other storage systems on this machine: starts each with what ordinary packages give, and runs the same
 # `hemera bench io` over all, in turns. Needs root, for network namespaces, and jq.
-# usage: scripts/peers.sh [-o docs/PEERS.md] [PEER...]     PEER: hemera xrootd ceph gluster moosefs nfs seaweedfs (default: all that are installed)
+# usage: scripts/peers.sh [-o docs/PEERS.md] [PEER...]     PEER: hemera xrootd ceph gluster moosefs orangefs seaweedfs nfs (default: all that are installed)
 #   -o FILE      puts the table between the marks of FILE; without it, the table is printed
 #   ROUNDS=3     how often all are measured, one after another; the table has medians
 #   SIZE=128MiB FILES=2 CLIENTS=4 SMALL=200 FOR=3s LOADS=sequential,copies,random,small    what bench io does
@@ -28,7 +28,7 @@ pids=()    # of the present peer's servers
 daemons=() # of its mount
 mounts=()  # of the present peer
 
-# shellcheck source=scripts/peers/peers.bash
+# shellcheck disable=SC1091 # its own check has it
 . scripts/peers/peers.bash
 
 on() { # on server|client COMMAND...
@@ -80,7 +80,7 @@ stop() {
 end() {
 	local status=$?
 	# A reader of a failure needs the server's words.
-	if [ "$status" != 0 ] && [ -e "$dir/${peer:-}.log" ]; then
+	if [ "$status" != 0 ] && [ "$status" != 130 ] && [ -e "$dir/${peer:-}.log" ]; then
 		echo "peers: $peer failed; the end of its log:" >&2
 		tail -n 15 "$dir/$peer.log" >&2
 	fi
@@ -118,7 +118,7 @@ bench() {
 	local name=$1 target=$2 all
 	shift 2
 	all=$(IFS=,; echo "${pids[*]}${daemons[*]:+,${daemons[*]}}")
-	on client nice -n 0 "$hemera" bench io "$target" --load "${LOADS:-sequential,copies,random,small}" --iterations 1 --clients "${CLIENTS:-4},${CLIENTS:-4}" \
+	on client "$hemera" bench io "$target" --load "${LOADS:-sequential,copies,random,small}" --iterations 1 --clients "${CLIENTS:-4},${CLIENTS:-4}" \
 		--size "${SIZE:-128MiB}" --files "${FILES:-2}" --small-files "${SMALL:-200}" --for "${FOR:-3s}" ${all:+--pid "$all"} "$@" \
 		--out "$results/$name.$round" -j >/dev/null 2>"$dir/bench.err" || { tail -n 3 "$dir/bench.err" >&2; return 1; }
 	jq -c --arg peer "$name" --argjson memory "${idle:-0}" '{peer: $peer, memory: $memory, measures: .levels[0].measures}' \
@@ -142,7 +142,7 @@ trap end EXIT
 trap 'exit 130' INT TERM
 mkdir "$dir/data"
 network
-[ $# -gt 0 ] || set -- hemera xrootd ceph gluster moosefs nfs seaweedfs
+[ $# -gt 0 ] || set -- hemera xrootd ceph gluster moosefs orangefs seaweedfs nfs
 peers=()
 for peer in "$@"; do
 	if why=$("missing_$peer"); then echo "peers: $peer is left out: $why" >&2; else peers+=("$peer"); fi

@@ -130,7 +130,7 @@ func filesPlace(o *Options, target string, rec *result.Recorder) (place, error) 
 	} else {
 		p.disk = label(target)
 	}
-	if !p.sweeps {
+	if !p.sweeps && len(o.ReadAheads) > 0 {
 		rec.Skip("read-ahead sweep in "+target, "the read-ahead of its device cannot be set", "run it as root, on a disk of this machine")
 	}
 	return p, nil

@@ -134,22 +134,41 @@ func FuzzHostileTextsAreEscaped(f *testing.F) {
 		if strings.Contains(page, "<x onload") || strings.Count(page, "<script>") != 1 || strings.Count(page, "</style>") != 1 {
 			t.Errorf("%q is not escaped", text)
 		}
-		dir := t.TempDir()
-		if err := Write(dir, []*result.Run{runOf("first", marked, 1)}); err != nil {
+		r, err := newRuler()
+		if err != nil {
 			t.Fatal(err)
 		}
-		entries, err := os.ReadDir(filepath.Join(dir, "plots"))
-		if err != nil || len(entries) != 16 {
-			t.Fatalf("%d files, %v", len(entries), err)
-		}
-		for _, e := range entries {
-			data, err := os.ReadFile(filepath.Join(dir, "plots", e.Name()))
-			if err != nil || bytes.Contains(data, []byte("<x onload")) && strings.HasSuffix(e.Name(), ".svg") {
-				t.Errorf("%s: %v", e.Name(), err)
+		run := runOf("first", marked, 1)
+		for _, f := range run.Levels[0].Figures {
+			c, ok := newChart(f, "io", []*result.Run{run})
+			if !ok {
+				continue
 			}
-			checkFile(t, e.Name(), data)
+			svg := []byte(standalone(lay(c, false, true, plotWidth, r)))
+			if bytes.Contains(svg, []byte("<x onload")) {
+				t.Errorf("%q is not escaped in %s", text, f.ID)
+			}
+			checkFile(t, "x.svg", svg)
+			rows, err := table(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkFile(t, "x.csv", rows)
 		}
 	})
+}
+
+func TestHostileTextsDoNotLeaveTheDirectory(t *testing.T) {
+	dir := t.TempDir()
+	if err := Write(dir, []*result.Run{runOf("first", `../../../up"><script>`, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(filepath.Join(dir, "plots")); err != nil || len(entries) != 16 {
+		t.Errorf("%d files, %v", len(entries), err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v", entries, err)
+	}
 }
 
 func TestFilesHaveSafeNames(t *testing.T) {

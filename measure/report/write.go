@@ -17,8 +17,8 @@ import (
 // Path is where the page of a directory is.
 func Path(dir string) string { return filepath.Join(dir, "report.html") }
 
-// Write writes report.html of some runs into a directory, and plots/ with each figure as SVG, PNG, CSV and JSON. Earlier ones are
-// replaced. The first run is the base that others are compared with. Files are whole or not there.
+// Write writes report.html of some runs into a directory, and plots/ with each figure as SVG, PNG, CSV and JSON. Files of the same
+// name are replaced, others stay. The first run is the base that others are compared with. Files are whole or not there.
 func Write(dir string, runs []*result.Run) error {
 	r, err := newRuler()
 	if err != nil {

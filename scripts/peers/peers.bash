@@ -239,6 +239,24 @@ start_seaweedfs() {
 measure_seaweedfs() { bench "SeaweedFS, 1 copy" "$dir/data/a" --read-through "$dir/data/b"; }
 version_seaweedfs() { echo "SeaweedFS $(weed version | awk '{print $3}'): 1 master, 3 volume servers, 1 filer, FUSE mount"; }
 
+# OrangeFS: one server of data and metadata; its FUSE client.
+missing_orangefs() {
+	command -v pvfs2-server >/dev/null && command -v pvfs2fuse >/dev/null && return 1
+	echo "no pvfs2-server and pvfs2fuse (github.com/waltligon/orangefs, configured with --enable-fuse --with-db-backend=lmdb)"
+}
+start_orangefs() {
+	local d=$dir/data url=tcp://$server_address:3334/orangefs n
+	mkdir -p "$d/storage" "$d/meta"
+	pvfs2-genconfig --quiet --protocol tcp --ioservers "$server_address" --metaservers "$server_address" --tcpport 3334 \
+		--storage "$d/storage" --metadata "$d/meta" --logfile "$dir/orangefs.log" "$d/conf" </dev/null >"$d/genconfig.log" 2>&1
+	on server pvfs2-server -f "$d/conf" -a "$server_address" >>"$dir/orangefs.log" 2>&1
+	serve pvfs2-server -d "$d/conf" -a "$server_address"
+	until_true 200 listening 3334
+	for n in a b; do attach "$d/$n" pvfs2fuse -f -o "fs_spec=$url" "$d/$n"; done
+}
+measure_orangefs() { bench "OrangeFS, 1 copy" "$dir/data/a" --read-through "$dir/data/b"; }
+version_orangefs() { echo "OrangeFS $(pvfs2-server --version 2>&1 | grep -o '[0-9]\.[0-9.]*' | head -n 1): one server, FUSE mount"; }
+
 # table prints the results. Peaks: of reads the smaller of disk and network, of writes the same, divided by the copies.
 table() {
 	jq -rs -f scripts/peers/table.jq --rawfile net <(cat "$dir/net" 2>/dev/null) --rawfile versions "$dir/versions" \
