@@ -14,8 +14,6 @@ import (
 	"hemera/app/config"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/cmd/hemera/internal/storage"
-	"hemera/doors/admin"
 	"hemera/errs"
 	"hemera/measure/doctor"
 	"hemera/measure/doctor/observe"
@@ -30,7 +28,7 @@ type examination struct {
 	from   string            // a snapshot to judge, in place of this machine
 	save   string            // where the snapshot goes
 	report doctor.Report     // what the snapshot means
-	all    bool              // examine the ways to all nodes
+	all    bool              // examine all nodes
 	fix    bool              // change settings
 	undo   bool              // put them back
 	file   string            // the undo file
@@ -45,7 +43,7 @@ type examination struct {
 func Command(e *cli.Env) *cobra.Command {
 	x := &examination{e: e, o: observe.Options{Root: "/"}}
 	c := &cobra.Command{
-		Use: "doctor [NODE]", Short: "Find what slows or endangers this machine, level by level", Args: cobra.MaximumNArgs(1), ValidArgsFunction: complete.Nodes(e),
+		Use: "doctor [NODE|PATH]", Short: "Find what slows or endangers this machine, level by level", Args: cobra.MaximumNArgs(1), ValidArgsFunction: complete.Nodes(e),
 		Long: `Measures this machine from its disks to its network, names the narrowest level, and lists what is wrong:
 what was found, with figures, what to do about it, and what to expect of that. It takes less than two
 minutes and needs no cluster.
@@ -53,8 +51,8 @@ minutes and needs no cluster.
 Each local file system gets one temporary file of --size, which has no name and ends with the command.
 No setting is changed. As root it sees more: the devices below the file systems, and the health of disks.
 With --url, or HEMERA_URL, the path to that cluster is examined too: losses, clock, version.
-NODE, an id or address, examines the way to that node, and --all those to all nodes; run it on a node to
-examine its disks.
+NODE, an id or address, examines the way to that node, and has its machine examine itself; --all does so
+with all nodes, and PATH with those that hold a file or the files of a directory. That is for admins.
 
 A finding is a problem where figures of this machine show what it costs, a risk where nothing is lost yet, and
 a hint where only published measurements show a cost. docs/doctor.md has a section for each id.
@@ -64,7 +62,8 @@ file below the state directory, and --undo puts it back. A restart of the machin
 		Example: `  sudo hemera doctor
   hemera doctor --dir /data01 --dir /data02     only these disks
   hemera doctor --url root://manager:1094       with the path to a cluster
-  hemera doctor --all                           the ways from here to all nodes of the cluster
+  hemera doctor --all                           all machines of the cluster, and the ways to them
+  hemera doctor /exp/run7                       those that hold this directory
   hemera doctor -j | jq '.result[] | select(.kind == "finding")'
   hemera doctor --save node7.json               keep what was seen, for somebody who understands it
   hemera doctor --from node7.json               judge it there
@@ -80,23 +79,31 @@ file below the state directory, and --undo puts it back. A restart of the machin
 	f.DurationVar(&x.o.For, "for", observe.ForDefault, "time of each measurement, at most 10s")
 	f.StringVar(&x.save, "save", "", "write what was seen to a `file`, as JSON")
 	f.StringVar(&x.from, "from", "", "judge the snapshot in a `file`, and measure nothing")
-	f.BoolVar(&x.all, "all", false, "examine the ways from here to all nodes of the cluster, in place of this machine")
+	f.BoolVar(&x.all, "all", false, "examine all machines of the cluster and the ways to them, in place of this machine")
 	f.BoolVar(&x.fix, "fix", false, "change the settings that findings name and that can be put back, after asking")
 	f.BoolVar(&x.undo, "undo", false, "put back what --fix changed, and measure nothing")
 	f.StringVar(&x.file, "undo-file", undoFile(e), "the `file` with the settings from before --fix")
 	x.agree.Flags(c)
 	c.MarkFlagsMutuallyExclusive("from", "dir", "all")
 	c.MarkFlagsMutuallyExclusive("from", "fix", "undo", "all")
+	c.MarkFlagsMutuallyExclusive("save", "all")
 	_ = c.MarkFlagDirname("dir") // fails for flags that are not there
 	return c
 }
 
 // run takes or reads a snapshot, shows what it means, and changes what the user wants changed.
 func (x *examination) run(c *cobra.Command, args []string) error {
-	if x.undo && len(args) == 0 {
+	if err := x.check(); err != nil {
+		return err
+	}
+	// Machines of the cluster, in place of this one.
+	if x.all || len(args) > 0 {
+		return x.nodes(c, args)
+	}
+	if x.undo {
 		return x.putBack()
 	}
-	s, err := x.snapshot(c, args)
+	s, err := x.snapshot(c)
 	if err != nil {
 		return err
 	}
@@ -123,26 +130,10 @@ func (x *examination) run(c *cobra.Command, args []string) error {
 }
 
 // snapshot is that of the file, or of this machine.
-func (x *examination) snapshot(c *cobra.Command, args []string) (*doctor.Snapshot, error) {
+func (x *examination) snapshot(c *cobra.Command) (*doctor.Snapshot, error) {
 	// Of another machine, or of another day.
 	if x.from != "" {
 		return read(x.from)
-	}
-	// Bounds: a file that is too small tells of caches only, a large one is a burden.
-	const largest = 512 << 20
-	// Units as in all commands.
-	size, ok := cli.ParseSize(x.size, largest)
-	if !ok || size < 16<<20 {
-		return nil, cli.Usage(errs.New(errs.Invalid, "hemera.Doctor", "--size", "it takes 16MiB to 512MiB"))
-	}
-	// Ticks of the kernel are 10 ms: shorter times show noise.
-	if x.o.For < 50*time.Millisecond || x.o.For > 10*time.Second {
-		return nil, cli.Usage(errs.New(errs.Invalid, "hemera.Doctor", "--for", "it takes 50ms to 10s"))
-	}
-	x.o.Size, x.o.Version, x.o.Progress = size, x.e.Build.Version, x.tell
-	// The ways to nodes, in place of this machine.
-	if x.all || len(args) > 0 {
-		return x.nodes(c, args)
 	}
 	// Nobody who asked for no cluster is to read that none answers.
 	if c.Flags().Changed("url") || x.e.Getenv(config.URLVariable) != "" {
@@ -158,46 +149,21 @@ func (x *examination) snapshot(c *cobra.Command, args []string) (*doctor.Snapsho
 	return observe.Take(c.Context(), x.o)
 }
 
-// nodes examines the ways to one node or to all.
-func (x *examination) nodes(c *cobra.Command, args []string) (s *doctor.Snapshot, err error) {
-	// A node changes its own settings, and one name with --all would be a mistake.
-	if len(args) > 0 && (x.all || x.fix || x.undo || x.from != "") {
-		return nil, cli.Usage(errs.New(errs.Invalid, "hemera.Doctor", args[0], "a node is examined alone").WithRemedy("leave the other flags out; --fix works on the machine itself"))
+// check judges the bounds of what is measured.
+func (x *examination) check() error {
+	// Bounds: a file that is too small tells of caches only, a large one is a burden.
+	const largest = 512 << 20
+	// Units as in all commands.
+	size, ok := cli.ParseSize(x.size, largest)
+	if !ok || size < 16<<20 {
+		return cli.Usage(errs.New(errs.Invalid, "hemera.Doctor", "--size", "it takes 16MiB to 512MiB"))
 	}
-	err = x.e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-		addresses, err := addressesOf(ctx, m, args)
-		if err != nil {
-			return err
-		}
-		x.o.For = max(x.o.For, time.Second) // losses need some packets
-		stop := x.e.Follow(x.drawn)
-		defer stop()
-		s, err = observe.Nodes(ctx, x.o, addresses)
-		return err
-	})
-	return s, err
-}
-
-// addressesOf are where the node, or every node, is reached. NotFound if the cluster has none.
-func addressesOf(ctx context.Context, m *admin.Client, args []string) ([]string, error) {
-	// By id, host or address.
-	if len(args) > 0 {
-		n, err := storage.FindNode(ctx, m, args[0])
-		return []string{n.Addr}, err
+	// Ticks of the kernel are 10 ms: shorter times show noise.
+	if x.o.For < 50*time.Millisecond || x.o.For > 10*time.Second {
+		return cli.Usage(errs.New(errs.Invalid, "hemera.Doctor", "--for", "it takes 50ms to 10s"))
 	}
-	// The manager's picture: nodes that are offline are in it, and do not answer.
-	v, err := m.View(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var list []string
-	for _, n := range v.Nodes { // by id
-		list = append(list, n.Addr)
-	}
-	if len(list) == 0 {
-		return nil, errs.New(errs.NotFound, "hemera.Doctor", "--all", "the cluster has no nodes").WithRemedy("hemera node ls lists them")
-	}
-	return list, nil
+	x.o.Size, x.o.Version, x.o.Progress = size, x.e.Build.Version, x.tell
+	return nil
 }
 
 // cluster is how to ask the cluster that the user named.

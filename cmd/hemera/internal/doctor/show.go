@@ -19,6 +19,11 @@ func (x *examination) show(s *doctor.Snapshot) error {
 		}
 		return x.e.Printer().List(nil, append(records(s, r), changes(x.made, kind)...))
 	}
+	return x.print(s, r)
+}
+
+// print prints a report for people.
+func (x *examination) print(s *doctor.Snapshot, r doctor.Report) error {
 	fmt.Fprintf(x.e.Out, "%s\n\n", x.e.Visible(machine(s)))
 	// The last column may go where a terminal is narrow.
 	columns := []output.Column{{Title: "LEVEL", Key: "level"}, {Title: "OF", Key: "subject"}, {Title: "RATE", Key: "text"}, {Title: "MEASURED AS", Key: "how", Wide: 1}}

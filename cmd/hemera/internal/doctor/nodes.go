@@ -1,0 +1,210 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/cmd/hemera/internal/storage"
+	"hemera/doors/admin"
+	"hemera/errs"
+	"hemera/measure/doctor"
+	"hemera/measure/doctor/observe"
+)
+
+// filesLooked bounds the files of a directory that are looked at for the nodes that hold it.
+const filesLooked = 200
+
+// patient is a machine of the cluster, and what it says of itself.
+type patient struct {
+	node hemera.NodeInfo  // one of its nodes
+	seen *doctor.Snapshot // nil if it could not be examined
+	err  error            // why not
+}
+
+// examiner is what an examination of nodes needs of the manager.
+type examiner interface {
+	View(ctx context.Context) (*hemera.View, error)
+	FileInfo(ctx context.Context, ref string) (hemera.FileReport, error)
+	List(ctx context.Context, who hemera.Identity, path string, visit func(hemera.Entry) error) error
+	Measure(ctx context.Context, node hemera.NodeID, command []string) ([]byte, error)
+}
+
+// nodes examines the ways to nodes, and has their machines examine themselves.
+func (x *examination) nodes(c *cobra.Command, args []string) error {
+	// Settings are changed by somebody who sits at the machine.
+	if x.fix || x.undo || len(args) > 0 && x.all {
+		return cli.Usage(errs.New(errs.Invalid, "hemera.Doctor", strings.Join(args, ""), "nodes are only examined").
+			WithRemedy("name a node, a path, or --all, alone; --fix works on the machine itself"))
+	}
+	var ways *doctor.Snapshot
+	var patients []patient
+	err := x.e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+		nodes, err := named(ctx, m, args)
+		if err != nil {
+			return err
+		}
+		stop := x.e.Follow(x.drawn)
+		defer stop()
+		var addresses []string
+		for _, n := range nodes {
+			addresses = append(addresses, n.Addr)
+		}
+		// Losses need some packets.
+		o := x.o
+		o.For = max(o.For, time.Second)
+		if ways, err = observe.Nodes(ctx, o, addresses); err != nil {
+			return err
+		}
+		patients = x.machines(ctx, m, nodes)
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	return x.showNodes(ways, patients)
+}
+
+// named are the nodes that the user means: all, one by its name, or those that hold a path.
+func named(ctx context.Context, m *admin.Client, args []string) ([]hemera.NodeInfo, error) {
+	switch {
+	case len(args) == 0:
+		v, err := m.View(ctx)
+		if err == nil && len(v.Nodes) == 0 {
+			err = errs.New(errs.NotFound, "hemera.Doctor", "--all", "the cluster has no nodes").WithRemedy("hemera node ls lists them")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return v.Nodes, nil
+	case strings.HasPrefix(args[0], "/"):
+		return holders(ctx, m, args[0])
+	}
+	n, err := storage.FindNode(ctx, m, args[0])
+	return []hemera.NodeInfo{n}, err
+}
+
+// holders are the nodes that hold a file, or the first files of a directory. NotFound if none does.
+func holders(ctx context.Context, m examiner, path string) ([]hemera.NodeInfo, error) {
+	v, err := m.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	holds := map[hemera.NodeID]bool{}
+	file := func(ref string) error {
+		r, err := m.FileInfo(ctx, ref)
+		for _, p := range r.Pieces {
+			holds[p.Disk.Node] = true
+		}
+		return err
+	}
+	// A directory is no file, whose error says so.
+	if err := file(path); errors.Is(err, errs.IsDirectory) {
+		err = m.List(ctx, hemera.Identity{}, path, filesOf(file))
+		if err != nil && !errors.Is(err, errEnough) {
+			return nil, err
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	var list []hemera.NodeInfo
+	for _, n := range v.Nodes {
+		if holds[n.ID] {
+			list = append(list, n)
+		}
+	}
+	if len(list) == 0 {
+		return nil, errs.New(errs.NotFound, "hemera.Doctor", path, "no node holds a file of it").WithRemedy("name a directory with files in it, or a node; hemera node ls lists them")
+	}
+	return list, nil
+}
+
+// errEnough ends a list.
+var errEnough = errors.New("enough files")
+
+// filesOf calls look for the first files of a directory.
+func filesOf(look func(ref string) error) func(hemera.Entry) error {
+	looked := 0
+	return func(e hemera.Entry) error {
+		if e.IsDir() {
+			return nil
+		}
+		if looked++; looked > filesLooked {
+			return errEnough
+		}
+		return look("fxid:" + e.ID.Hex())
+	}
+}
+
+// machines has the machines of nodes examine themselves, all at the same time. Nodes of one host are one machine.
+func (x *examination) machines(ctx context.Context, m examiner, nodes []hemera.NodeInfo) []patient {
+	var list []patient
+	hosts := map[string]bool{}
+	for _, n := range nodes {
+		if !hosts[n.Host()] {
+			hosts[n.Host()] = true
+			list = append(list, patient{node: n})
+		}
+	}
+	var group sync.WaitGroup
+	var mu sync.Mutex // guards done
+	done := 0
+	x.tell("", 0, len(list), output.Count(int64(len(list)), "machine")+" examine themselves")
+	for i := range list {
+		group.Go(func() {
+			p := &list[i]
+			data, err := m.Measure(ctx, p.node.ID, []string{"doctor", "--size=" + x.size, "--for=" + x.o.For.String()})
+			if err == nil {
+				p.seen, err = doctor.Decode(bytes.NewReader(data), p.node.Addr)
+			}
+			p.err = err
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			x.tell("", done, len(list), fmt.Sprintf("%d of %d machines have ended", done, len(list)))
+		})
+	}
+	group.Wait()
+	return list
+}
+
+// showNodes prints the ways, then machine by machine. The error names the machines that could not be examined.
+func (x *examination) showNodes(ways *doctor.Snapshot, patients []patient) error {
+	var failed error
+	list := records(ways, doctor.Diagnose(ways))
+	if !x.e.ForPrograms() {
+		if err := x.print(ways, doctor.Diagnose(ways)); err != nil {
+			return err
+		}
+	}
+	for _, p := range patients {
+		if p.err != nil {
+			failed = errors.Join(failed, errs.Wrap(p.err, "hemera.Doctor", p.node.Addr))
+			continue
+		}
+		r := doctor.Diagnose(p.seen)
+		for _, one := range records(p.seen, r) {
+			list = append(list, append(output.Record{{Key: "node", Value: p.node.Addr}}, one...))
+		}
+		if x.e.ForPrograms() {
+			continue
+		}
+		fmt.Fprintf(x.e.Out, "\n== %s ==\n\n", p.node.Addr)
+		if err := x.print(p.seen, r); err != nil {
+			return err
+		}
+	}
+	if x.e.ForPrograms() {
+		failed = errors.Join(x.e.Printer().List(nil, list), failed)
+	}
+	return failed
+}
