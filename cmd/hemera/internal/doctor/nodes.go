@@ -77,7 +77,7 @@ func (x *examination) nodes(c *cobra.Command, args []string) error {
 // named are the nodes that the user means: all, one by its name, or those that hold a path.
 func named(ctx context.Context, m *admin.Client, args []string) ([]hemera.NodeInfo, error) {
 	switch {
-	case len(args) == 0:
+	case len(args) == 0: // --all; those that are offline do not answer, which is a finding
 		v, err := m.View(ctx)
 		if err == nil && len(v.Nodes) == 0 {
 			err = errs.New(errs.NotFound, "hemera.Doctor", "--all", "the cluster has no nodes").WithRemedy("hemera node ls lists them")
@@ -86,7 +86,7 @@ func named(ctx context.Context, m *admin.Client, args []string) ([]hemera.NodeIn
 			return nil, err
 		}
 		return v.Nodes, nil
-	case strings.HasPrefix(args[0], "/"):
+	case strings.HasPrefix(args[0], "/"): // no node has such a name
 		return holders(ctx, m, args[0])
 	}
 	n, err := storage.FindNode(ctx, m, args[0])
@@ -99,6 +99,7 @@ func holders(ctx context.Context, m examiner, path string) ([]hemera.NodeInfo, e
 	if err != nil {
 		return nil, err
 	}
+	// Pieces know their disks, and disks their nodes.
 	holds := map[hemera.NodeID]bool{}
 	file := func(ref string) error {
 		r, err := m.FileInfo(ctx, ref)
@@ -116,6 +117,7 @@ func holders(ctx context.Context, m examiner, path string) ([]hemera.NodeInfo, e
 	} else if err != nil {
 		return nil, err
 	}
+	// In the order of the view, so that two runs read the same.
 	var list []hemera.NodeInfo
 	for _, n := range v.Nodes {
 		if holds[n.ID] {
@@ -133,6 +135,7 @@ var errEnough = errors.New("enough files")
 
 // filesOf calls look for the first files of a directory.
 func filesOf(look func(ref string) error) func(hemera.Entry) error {
+	// Directories below are left out: a walk of a large tree would take longer than the examination.
 	looked := 0
 	return func(e hemera.Entry) error {
 		if e.IsDir() {
@@ -148,6 +151,7 @@ func filesOf(look func(ref string) error) func(hemera.Entry) error {
 // machines has the machines of nodes examine themselves, all at the same time. Nodes of one host are one machine.
 func (x *examination) machines(ctx context.Context, m examiner, nodes []hemera.NodeInfo) []patient {
 	var list []patient
+	// Two examinations of a machine at once would measure each other.
 	hosts := map[string]bool{}
 	for _, n := range nodes {
 		if !hosts[n.Host()] {
@@ -160,8 +164,10 @@ func (x *examination) machines(ctx context.Context, m examiner, nodes []hemera.N
 	done := 0
 	x.tell("", 0, len(list), output.Count(int64(len(list)), "machine")+" examine themselves")
 	for i := range list {
+		// Each fills its own place.
 		group.Go(func() {
 			p := &list[i]
+			// It takes some seconds for each disk there.
 			data, err := m.Measure(ctx, p.node.ID, []string{"doctor", "--size=" + x.size, "--for=" + x.o.For.String()})
 			if err == nil {
 				p.seen, err = doctor.Decode(bytes.NewReader(data), p.node.Addr)
@@ -187,6 +193,7 @@ func (x *examination) showNodes(ways *doctor.Snapshot, patients []patient) error
 		}
 	}
 	for _, p := range patients {
+		// Shown last, where it is not overlooked.
 		if p.err != nil {
 			failed = errors.Join(failed, errs.Wrap(p.err, "hemera.Doctor", p.node.Addr))
 			continue
@@ -203,6 +210,7 @@ func (x *examination) showNodes(ways *doctor.Snapshot, patients []patient) error
 			return err
 		}
 	}
+	// One list of all machines: the key node says whose a record is; without it, it is of the ways.
 	if x.e.ForPrograms() {
 		failed = errors.Join(x.e.Printer().List(nil, list), failed)
 	}

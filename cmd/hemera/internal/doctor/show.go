@@ -27,6 +27,7 @@ func (x *examination) print(s *doctor.Snapshot, r doctor.Report) error {
 	fmt.Fprintf(x.e.Out, "%s\n\n", x.e.Visible(machine(s)))
 	// The last column may go where a terminal is narrow.
 	columns := []output.Column{{Title: "LEVEL", Key: "level"}, {Title: "OF", Key: "subject"}, {Title: "RATE", Key: "text"}, {Title: "MEASURED AS", Key: "how", Wide: 1}}
+	// From the bottom up.
 	var levels []output.Record
 	for _, l := range r.Levels {
 		levels = append(levels, level(l))
