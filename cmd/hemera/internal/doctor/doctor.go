@@ -113,7 +113,7 @@ func (x *examination) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	// By the rules of this version, whoever took the snapshot.
+	// By the rules of this version, also if an older one took the snapshot.
 	x.report = doctor.Diagnose(s)
 	// People see what was found before they are asked; programs get one list, which ends with the changes.
 	if !x.e.ForPrograms() {
