@@ -218,7 +218,7 @@ rebuild() {
 	admin node rm "${address[$lost]}:1095" --now --yes >/dev/null 2>&1
 	# Before the first job and between two of them there is none.
 	while [ "$quiet" -lt 10 ]; do
-		quiet=$(admin -m status | awk -v q="$quiet" '/ files_incomplete=0 .* jobs=0/ { print q + 1; done = 1 } END { if (!done) print 0 }')
+		quiet=$({ admin -m status || true; } | awk -v q="$quiet" '/ files_incomplete=0 .* jobs=0/ { print q + 1; done = 1 } END { if (!done) print 0 }')
 		printf '%s\t%s\n' "$EPOCHREALTIME" "$(received | awk '{ n += $1 } END { printf "%.0f", n }')" >>"$dir/series"
 		sleep 0.2
 	done
