@@ -114,7 +114,7 @@ func styles() string {
 
 // newRunPart is the head of a run.
 func newRunPart(index int, run *result.Run) runPart {
-	part := runPart{Run: run, Title: title(run), Colour: paint(index).name(), Command: strings.Join(run.Command, " ")}
+	part := runPart{Run: run, Title: title(run), Colour: paint(index).name(), Command: typed(run.Command)}
 	// Published figures have no time.
 	if !run.Began.IsZero() {
 		part.Began = run.Began.UTC().Format("2006-01-02 15:04 UTC")
@@ -222,4 +222,16 @@ func (p *page) render(w io.Writer) error {
 		return errs.Wrap(err, "report.Page", "page.html")
 	}
 	return errs.Wrap(t.Execute(w, p), "report.Page", p.Title)
+}
+
+// typed is a command as one types it in a shell.
+func typed(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		// The first word may be the command with its levels.
+		if quoted[i] = w; i > 0 && strings.ContainsAny(w, " \t'\"$&|;<>()*?`\\") {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
 }

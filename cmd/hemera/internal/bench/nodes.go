@@ -87,12 +87,7 @@ func wordsFor(name string, args []string, flags, inherited *pflag.FlagSet) []str
 		if slices.Contains([]string{"out", "title", "reference", "nodes"}, f.Name) || inherited.Lookup(f.Name) != nil {
 			return
 		}
-		// Lists print with brackets, which no flag takes.
-		value := f.Value.String()
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			value = strings.Join(list.GetSlice(), ",")
-		}
-		words = append(words, "--"+f.Name+"="+value)
+		words = append(words, word(f))
 	})
 	return words
 }

@@ -104,8 +104,16 @@ func (s *session) command(l level, c *cobra.Command) *cobra.Command {
 // commandLine is what the user typed, for the reader of the report: the flags that were given come last.
 func commandLine(c *cobra.Command, args []string) []string {
 	line := append(strings.Fields(c.CommandPath()), args...)
-	c.Flags().Visit(func(f *pflag.Flag) { line = append(line, "--"+f.Name+"="+f.Value.String()) })
+	c.Flags().Visit(func(f *pflag.Flag) { line = append(line, word(f)) })
 	return line
+}
+
+// word is a flag as one types it. Lists print with brackets, which no flag takes.
+func word(f *pflag.Flag) string {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return "--" + f.Name + "=" + strings.Join(list.GetSlice(), ",")
+	}
+	return "--" + f.Name + "=" + f.Value.String()
 }
 
 // measure runs the levels, and shows what came of them. A level that fails does not keep the next from running; the first
