@@ -18,8 +18,8 @@ import (
 // farWait is how long a far end may take to begin, and farPause is between two looks.
 const farWait, farPause = 15 * time.Second, 100 * time.Millisecond
 
-// pairs measures the network between any two of the nodes, one pair after another, so that they do not share a link.
-func (l *nodesLevel) pairs(ctx context.Context, m measurer, rec *result.Recorder) error {
+// everyPair measures the network between any two of the nodes, one pair after another, so that they do not share a link.
+func (l *nodesLevel) everyPair(ctx context.Context, m measurer, rec *result.Recorder) error {
 	if len(l.order) < 2 {
 		return errs.New(errs.Invalid, "hemera.BenchNet", "--nodes", "a pair needs two nodes").WithRemedy("name more nodes, or a HOST that they all measure to")
 	}

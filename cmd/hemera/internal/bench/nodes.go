@@ -1,8 +1,8 @@
 package bench
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"hemera"
-	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
 	"hemera/errs"
 	"hemera/measure/result"
@@ -30,9 +29,9 @@ const figuresOfNodes = 4
 // same time, and the end of the context stops it on all.
 type nodesLevel struct {
 	level                           // that they measure; its flags are those of this command
-	e     *cli.Env                  // how to reach the manager
 	named []string                  // the nodes, as given: "all", ids, or addresses with or without a port
-	words []string                  // for the nodes, behind "bench"
+	words []string                  // for the nodes, from "bench" on
+	pairs bool                      // net without a host: any two nodes are measured, one pair after another
 	met   func(...result.Machine)   // takes the machines that took part
 	nodes map[hemera.NodeID]string  // that measure, with their addresses
 	order []hemera.NodeID           // of nodes, so that two runs read the same
@@ -70,7 +69,7 @@ func (s *session) onNodes(l level, c *cobra.Command, args []string) (level, erro
 	if err != nil {
 		return nil, err
 	}
-	return &nodesLevel{level: l, e: s.e, named: s.nodes, words: wordsFor(l.name(), args, c.Flags(), c.InheritedFlags()), runs: map[string][]*result.Run{},
+	return &nodesLevel{level: l, named: s.nodes, pairs: l.name() == "net" && len(args) == 0, words: wordsFor(l.name(), args, c.Flags(), c.InheritedFlags()), runs: map[string][]*result.Run{},
 		met: func(list ...result.Machine) { s.run.Machines = append(s.run.Machines, list...) }, ask: asker(m)}, nil
 }
 
@@ -100,12 +99,12 @@ func (l *nodesLevel) run(ctx context.Context, rec *result.Recorder) error {
 	if err := l.choose(ctx, m); err != nil {
 		return err
 	}
-	// Hosts that are named are measured from all nodes; without them the nodes are each other's.
+	// A failure does not cost what others measured.
 	var err error
-	if l.name() == "net" && len(l.words) > 2 && !strings.HasPrefix(l.words[2], "--") || l.name() != "net" {
-		err = l.atOnce(ctx, m, rec)
+	if l.pairs {
+		err = l.everyPair(ctx, m, rec)
 	} else {
-		err = l.pairs(ctx, m, rec)
+		err = l.atOnce(ctx, m, rec)
 	}
 	l.gather(rec)
 	return err
@@ -165,14 +164,14 @@ func (l *nodesLevel) one(ctx context.Context, m measurer, id hemera.NodeID, word
 	if err != nil {
 		return errs.Wrap(err, "hemera.Bench", l.nodes[id])
 	}
-	// It has the node's own version, which may be another one; what it does not have stays empty.
-	var run result.Run
-	if err := json.Unmarshal(data, &run); err != nil {
-		return errs.New(errs.Invalid, "hemera.Bench", l.nodes[id], fmt.Sprintf("the node's answer is no result: %v", err))
+	// The node's program may be older; what its result does not have stays empty.
+	run, err := result.Decode(bytes.NewReader(data), l.nodes[id])
+	if err != nil {
+		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.runs[l.nodes[id]] = append(l.runs[l.nodes[id]], &run)
+	l.runs[l.nodes[id]] = append(l.runs[l.nodes[id]], run)
 	return nil
 }
 
@@ -197,12 +196,12 @@ func (l *nodesLevel) gather(rec *result.Recorder) {
 			}
 		}
 	}
-	if l.name() == "net" && len(keys) > 0 && l.done == 0 {
-		return // pairs were measured one after another: there is nothing to add up
+	// Of one node, or of pairs that were measured one after another, there is nothing to add up.
+	if l.pairs || len(l.runs) < 2 {
+		return
 	}
-	// Of one node there is nothing to add up.
 	for _, key := range keys {
-		if m := sums[key]; m.Labels != nil && len(l.runs) > 1 {
+		if m := sums[key]; m.Labels != nil {
 			rec.Add(*m)
 		}
 	}
