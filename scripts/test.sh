@@ -171,7 +171,8 @@ arm64() {
 	export GOARCH=arm64
 	$go build ./... && $go build -trimpath -o bin/hemera-arm64 ./cmd/hemera &&
 		$go test "${emulator[@]}" -timeout 20m . ./errs ./rules/... \
-			./platform/... ./core/disk || return 1
+			./platform/... ./core/disk ./measure/stats ./measure/result ./measure/report ./measure/reference \
+			./measure/energy/... ./measure/doctor || return 1
 	unset GOARCH
 	scripts/arm64-roundtrip.sh
 }

@@ -66,7 +66,7 @@ func (c *Comparison) fromDeviations(confidence float64) {
 			deviation /= math.Sqrt(float64(s.N))
 		}
 		share := deviation / s.Mean
-		relative += share * share
+		relative += float64(share * share)
 	}
 	width := math.Exp(normalQuantile((1-confidence)/2) * math.Sqrt(relative))
 	c.Interval, c.Confidence = Interval{c.Ratio / width, c.Ratio * width}, confidence

@@ -1,7 +1,8 @@
 // Package stats says what the samples of a benchmark mean: a summary of one measure, and whether two runs differ.
 //
 // Everything here is a pure function. The same samples give the same answer on every machine: the random numbers of the
-// bootstrap begin with a fixed seed.
+// bootstrap begin with a fixed seed, and products are rounded, by float64(a*b), before they are added. Processors that multiply
+// and add in one step, as aarch64 does, would give another last digit.
 //
 // # Interval
 //

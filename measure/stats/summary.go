@@ -52,7 +52,7 @@ func MeanSD(samples []float64) (mean, sd float64) {
 	}
 	// Two passes: the sum of squares alone loses the digits of a small spread around a large mean.
 	for _, v := range samples {
-		sd += (v - mean) * (v - mean)
+		sd += float64((v - mean) * (v - mean))
 	}
 	return mean, math.Sqrt(sd / (n - 1))
 }
@@ -78,5 +78,5 @@ func sortedPercentile(sorted []float64, percent float64) float64 {
 		return sorted[low]
 	}
 	part := at - float64(low)
-	return sorted[low]*(1-part) + sorted[low+1]*part
+	return float64(sorted[low]*(1-part)) + float64(sorted[low+1]*part)
 }
