@@ -176,7 +176,7 @@ func (n *Node) program() func(context.Context, []string) ([]byte, error) {
 	if n.options.Executable == "" {
 		return nil
 	}
-	r := measuring.Runner{Executable: n.options.Executable, Disks: func() (list []string) {
+	r := measuring.Runner{Executable: n.options.Executable, Manager: func() string { return n.ManagerAddr() }, Disks: func() (list []string) {
 		for _, d := range n.Status().Disks {
 			list = append(list, d.Path)
 		}

@@ -21,9 +21,10 @@ func TestPlan(t *testing.T) {
 		"bench disk --loads=read --size=1GiB":           "bench disk --loads=read --size=1GiB --out=/t /data01 /data02",
 		"bench net 10.0.0.2 --for=10s":                  "bench net 10.0.0.2 --for=10s --out=/t",
 		"bench io root://m.example.org//scratch --load": "bench io root://m.example.org//scratch --load --out=/t",
+		"bench io --clients=8,8":                        "bench io --clients=8,8 --out=/t root://m:1094//",
 		"doctor --size=64MiB":                           "doctor --size=64MiB --save=/t/snapshot.json",
 	} {
-		args, leaves, err := measuring.Plan(strings.Fields(line), disks, "/t")
+		args, leaves, err := measuring.Plan(strings.Fields(line), disks, "m:1094", "/t")
 		if err != nil || strings.Join(args, " ") != want || filepath.Dir(leaves) != "/t" {
 			t.Errorf("%q: %q, %q, %v", line, args, leaves, err)
 		}
@@ -38,7 +39,7 @@ func TestPlanRefuses(t *testing.T) {
 		"bench io /etc", "bench io file:///etc", "bench io --driver=ior", "bench io --scratch=/etc", "bench io --pid=1", "doctor --fix", "doctor --save=/etc/passwd",
 		"doctor --from=/etc/shadow", "doctor /", "bench disk --quick=true --config=/etc/shadow",
 	} {
-		if args, _, err := measuring.Plan(strings.Fields(line), nil, "/t"); !errors.Is(err, errs.Denied) {
+		if args, _, err := measuring.Plan(strings.Fields(line), nil, "m:1094", "/t"); !errors.Is(err, errs.Denied) {
 			t.Errorf("%q: %q, %v", line, args, err)
 		}
 	}
@@ -51,7 +52,7 @@ func script(t *testing.T, text string) *measuring.Runner {
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return &measuring.Runner{Executable: path, Disks: func() []string { return []string{"/data01"} }}
+	return &measuring.Runner{Executable: path, Disks: func() []string { return []string{"/data01"} }, Manager: func() string { return "m:1094" }}
 }
 
 func TestRun(t *testing.T) {

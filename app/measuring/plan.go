@@ -15,6 +15,7 @@ type kind struct {
 	flags    []string       // those that may be given, each as --flag=value
 	operands *regexp.Regexp // what may stand behind them; nil: nothing may
 	disks    bool           // the node's disks stand behind them
+	cluster  bool           // the node's cluster stands there, if nothing else does: its address differs from host to host
 	keep     string         // the flag that says where the result goes
 	leaves   string         // the name of the result in the directory of the run
 }
@@ -29,14 +30,14 @@ func kinds() []kind {
 		{words: []string{"bench", "net"}, flags: []string{"quick", "protocols", "directions", "streams", "packets", "for", "iterations", "port", "serve"},
 			operands: host, keep: "--out", leaves: "result.json"},
 		{words: []string{"bench", "io"}, flags: []string{"quick", "load", "layout", "clients", "files", "size", "transfer", "iterations", "elements", "small-files",
-			"small-size", "block", "for", "sync", "drop-caches"}, operands: cluster, keep: "--out", leaves: "result.json"},
+			"small-size", "block", "for", "sync", "drop-caches"}, operands: cluster, cluster: true, keep: "--out", leaves: "result.json"},
 		{words: []string{"doctor"}, flags: []string{"size", "for"}, keep: "--save", leaves: "snapshot.json"},
 	}
 }
 
-// Plan is what is run for the words of the manager, with dir for the result, and the file that this leaves. Denied for words that are
-// not known to be harmless.
-func Plan(command, disks []string, dir string) (args []string, leaves string, err error) {
+// Plan is what is run for the words of the manager, and the file that this leaves. disks are the node's, manager is the address of its
+// manager, and dir is for the result. Denied for words that are not known to be harmless.
+func Plan(command, disks []string, manager, dir string) (args []string, leaves string, err error) {
 	all := kinds()
 	i := slices.IndexFunc(all, func(k kind) bool {
 		return len(command) >= len(k.words) && slices.Equal(command[:len(k.words)], k.words)
@@ -44,7 +45,7 @@ func Plan(command, disks []string, dir string) (args []string, leaves string, er
 	if i < 0 {
 		return nil, "", denied(command, "nodes run bench disk, bench net, bench io and doctor only")
 	}
-	k := all[i]
+	k, named := all[i], false
 	for _, word := range command[len(k.words):] {
 		if flag, ok := strings.CutPrefix(word, "--"); ok {
 			name, _, _ := strings.Cut(flag, "=")
@@ -56,8 +57,12 @@ func Plan(command, disks []string, dir string) (args []string, leaves string, er
 		if k.operands == nil || !k.operands.MatchString(word) {
 			return nil, "", denied(command, "nodes do not take the argument "+word)
 		}
+		named = true
 	}
 	args = append(slices.Clone(command), k.keep+"="+keepAt(k, dir))
+	if k.cluster && !named {
+		args = append(args, "root://"+manager+"//")
+	}
 	if k.disks {
 		args = append(args, disks...)
 	}

@@ -22,6 +22,7 @@ const complaintMax = 4096
 type Runner struct {
 	Executable string          // hemera
 	Disks      func() []string // the directories of the node's disks
+	Manager    func() string   // where the node reaches its manager: host:port
 }
 
 // Run runs one measurement until its end or that of ctx, and returns the JSON that it leaves. Denied for words that [Plan] refuses.
@@ -31,7 +32,7 @@ func (r *Runner) Run(ctx context.Context, command []string) ([]byte, error) {
 		return nil, errs.Wrap(err, "measuring.Run", "")
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	args, leaves, err := Plan(command, r.Disks(), dir)
+	args, leaves, err := Plan(command, r.Disks(), r.Manager(), dir)
 	if err != nil {
 		return nil, err
 	}

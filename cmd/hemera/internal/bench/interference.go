@@ -80,7 +80,7 @@ func (l *interferenceLevel) shorten() {
 	}
 	// Small files keep the whole run below a minute.
 	if !l.given("size") {
-		l.sizes["size"] = "16MiB"
+		*l.sizes["size"] = "16MiB"
 	}
 }
 

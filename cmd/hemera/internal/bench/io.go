@@ -22,7 +22,7 @@ type ioLevel struct {
 	e       *cli.Env
 	o       load.Options           // what check completes
 	clients []int                  // as given: one number is the end of a ramp
-	sizes   map[string]string      // the flags with sizes, by name
+	sizes   map[string]*string     // the flags with sizes, by name
 	peak    peakFlags              // from which check makes the nodes
 	named   bool                   // the user named the target: then it must answer
 	follows bool                   // the peak is what disk and net of this run reached
@@ -111,13 +111,9 @@ func (l *ioLevel) common(f *pflag.FlagSet, files int, size string) {
 func (l *ioLevel) size(f *pflag.FlagSet, name, value, text string) {
 	// pflag has no type for sizes, and l.numbers explains a wrong one with a remedy.
 	if l.sizes == nil {
-		l.sizes = map[string]string{}
+		l.sizes = map[string]*string{}
 	}
-	l.sizes[name] = value
-	f.Func(name, "`size` "+text+" (default "+value+")", func(text string) error {
-		l.sizes[name] = text
-		return nil
-	})
+	l.sizes[name] = f.String(name, value, "`size` "+text)
 }
 
 // check implements level. It completes the options: the target, the sizes, the ramp of clients, the peak.
@@ -169,7 +165,7 @@ func (l *ioLevel) shorten() {
 	quick("small-files", func() { l.o.SmallFiles = 50 })
 	// Random reads do not need long to show their rate.
 	quick("for", func() { l.o.For = 300 * time.Millisecond })
-	quick("size", func() { l.sizes["size"] = "32MiB" })
+	quick("size", func() { *l.sizes["size"] = "32MiB" })
 }
 
 // numbers reads the sizes and the numbers of clients.
@@ -184,7 +180,8 @@ func (l *ioLevel) numbers() error {
 	}
 	// int may have 32 bits, so sizes of requests are bounded before they become one.
 	bytes := map[string]int64{}
-	for name, text := range l.sizes {
+	for name, given := range l.sizes {
+		text := *given
 		n, ok := cli.ParseSize(text, hemera.FileSizeMax)
 		if !ok {
 			return errs.New(errs.Invalid, "hemera.Bench", "--"+name, fmt.Sprintf("%q is no size", text)).WithRemedy("sizes are written 4MiB, 16GB, 512K or as bytes")

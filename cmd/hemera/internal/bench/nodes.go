@@ -57,14 +57,6 @@ func (s *session) onNodes(l level, c *cobra.Command, args []string) (level, erro
 	if l.name() == "disk" && len(args) > 0 {
 		return nil, errs.New(errs.Invalid, "hemera.BenchDisk", strings.Join(args, " "), "nodes measure the disks that they have").WithRemedy("name no directory with --nodes")
 	}
-	// Nodes do not know the --url of this command.
-	if l.name() == "io" && len(args) == 0 {
-		u, err := s.e.DataURL()
-		if err != nil {
-			return nil, err
-		}
-		args = []string{"root://" + u.Addr() + "//"}
-	}
 	m, err := s.e.Manager()
 	if err != nil {
 		return nil, err

@@ -105,10 +105,10 @@ func TestWordsForNodes(t *testing.T) {
 	flags.StringSlice("loads", nil, "")
 	flags.IntSlice("streams", []int{1}, "")
 	flags.String("size", "4GiB", "")
-	if err := flags.Parse([]string{"--quick", "--url=root://m", "--out=/x", "--nodes=1,2", "--loads=read,write", "--streams", "2,4"}); err != nil {
+	if err := flags.Parse([]string{"--quick", "--url=root://m", "--out=/x", "--nodes=1,2", "--loads=read,write", "--size", "1GiB", "--streams", "2,4"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(wordsFor("disk", []string{"a"}, flags, inherited), " "); got != "bench disk a --loads=read,write --quick=true --streams=2,4" {
+	if got := strings.Join(wordsFor("disk", []string{"a"}, flags, inherited), " "); got != "bench disk a --loads=read,write --quick=true --size=1GiB --streams=2,4" {
 		t.Error(got)
 	}
 }
