@@ -11,8 +11,8 @@ import (
 // TestSourcesAreOnIdleNodes: a node with two disks is one link, so its second disk is no idle source while the first is read.
 func TestSourcesAreOnIdleNodes(t *testing.T) {
 	view := &hemera.View{}
-	for id, node := range map[hemera.DiskID]hemera.NodeID{1: 1, 2: 1, 3: 2, 4: 2, 5: 3} {
-		view.Disks = append(view.Disks, hemera.Disk{ID: id, Node: node, Health: hemera.HealthOK})
+	for i, node := range []hemera.NodeID{1, 1, 2, 2, 3} { // views are in the order of disks
+		view.Disks = append(view.Disks, hemera.Disk{ID: hemera.DiskID(i + 1), Node: node, Health: hemera.HealthOK})
 	}
 	cases := []struct {
 		name string

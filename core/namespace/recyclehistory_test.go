@@ -128,7 +128,7 @@ func (h *history) verifyBins() {
 		if !there {
 			return errs.New(errs.Internal, "list", r.Path, "it is not in a bin")
 		}
-		if d := compare(r.Path, r.Entry, want.node); len(d) > 0 || r.Path != want.path || r.Who != "system" && r.Who != "alice" {
+		if d := compare(r.Path, r.Entry, want.node); len(d) > 0 || r.Path != want.path || r.Who != system().Name && r.Who != "alice" {
 			return errors.New(fmt.Sprint("was at ", want.path, " removed by ", r.Who, ": ", d))
 		}
 		return nil
