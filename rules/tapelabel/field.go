@@ -25,7 +25,7 @@ func blank(id string) (l Label) {
 // put writes s left aligned, cut to the field. Bytes that are not printable ASCII become question marks, and an empty string becomes
 // NONE, since readers refuse blank fields.
 func (l *Label) put(off, length int, s string) {
-	if strings.TrimSpace(s) == "" {
+	if strings.Trim(s, " ") == "" {
 		s = "NONE"
 	}
 	for i := range length {
