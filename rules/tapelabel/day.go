@@ -13,6 +13,7 @@ func DayOf(t time.Time) Day { return Day{Year: t.Year(), YearDay: t.YearDay()} }
 
 // putDay writes six bytes: the century, which is a space for 19xx and a digit from 0 for 20xx, two digits of the year, three of the day.
 func (l *Label) putDay(off int, d Day) {
+	// A century of the standard's time is a space; digits continue from 2000.
 	l[off] = ' '
 	if d.Year >= 2000 {
 		l[off] = '0' + byte((d.Year/100-20)%10)
@@ -32,6 +33,7 @@ func (r *reader) day(field string, off int) (d Day) {
 		r.fail(field, strconv.Quote(string(r.b[off:off+6]))+" is not a date")
 		return d
 	}
+	// Spaces and zeros mean that there is no date.
 	if century == ' ' && n == 0 {
 		return d
 	}

@@ -28,6 +28,7 @@ func (l *Label) put(off, length int, s string) {
 	if strings.Trim(s, " ") == "" {
 		s = "NONE"
 	}
+	// The field is filled to its end, so nothing of an earlier value stays.
 	for i := range length {
 		switch {
 		case i >= len(s):
@@ -48,7 +49,8 @@ func (l *Label) number(off, length int, n uint64) {
 	}
 }
 
-// reader parses the fields of one label and keeps the first error.
+// reader parses the fields of one label and keeps the first error, so that a parser is a list of fields without a test behind each.
+// After an error fields are empty.
 type reader struct {
 	b    []byte
 	name string // of the label
@@ -62,6 +64,7 @@ func open(b []byte, header, trailer string) (r *reader, isTrailer bool) {
 		r.fail("length", strconv.Itoa(len(b))+" bytes instead of 80")
 		return r, false
 	}
+	// A parser of both tells the caller which of the two it found.
 	switch id := string(b[:4]); id {
 	case header:
 	case trailer:
@@ -106,6 +109,7 @@ func (r *reader) number(field string, off, length int) uint64 {
 	if r.err != nil {
 		return 0
 	}
+	// ParseUint alone would take fewer digits with spaces behind them, which no writer makes.
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || len(s) != length {
 		r.fail(field, strconv.Quote(s)+" is not a number of "+strconv.Itoa(length)+" digits")

@@ -31,6 +31,7 @@ func (f File) Encode() Label {
 	if f.Prelabel {
 		id = "PRELABEL"
 	}
+	// X3.27 has the name of the file here. Identity is in the catalogue, so the archive id is enough.
 	l.put(4, 17, id)
 	l.put(21, 6, f.VID)
 	l.number(27, 4, 1)      // section
@@ -39,6 +40,7 @@ func (f File) Encode() Label {
 	l.number(39, 2, 0)      // its version
 	l.putDay(41, f.Created)
 	l.putDay(47, f.Created) // expiration
+	// A header cannot know the number of blocks. CTA's reader refuses a blank system code.
 	l.number(54, 6, f.Blocks)
 	l.put(60, 13, f.System)
 	return l
@@ -58,6 +60,7 @@ func ParseFile(b []byte) (f File, err error) {
 		f.ArchiveID = n
 	}
 	f.VID = r.text("VID", 21, 6)
+	// A file is never continued on another tape, so there is one section and one generation.
 	r.expect("section", 27, "0001")
 	f.FSeq = r.number("sequence", 31, 4)
 	r.expect("generation", 35, "0001")

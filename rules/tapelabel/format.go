@@ -20,6 +20,7 @@ func (f Format) Encode() Label {
 	if f.Trailer {
 		l = blank("EOF2")
 	}
+	// Blocks of 256 KiB do not fit.
 	size := f.BlockSize
 	if size >= blockSizeMax {
 		size = 0
@@ -41,6 +42,7 @@ func ParseFormat(b []byte) (f Format, err error) {
 	r.expect("record format", 4, "F")
 	f.BlockSize = r.number("block length", 5, 5)
 	r.number("record length", 10, 5)
+	// CTA leaves the technique blank and lets the drive decide whether it compresses.
 	switch technique := r.optional(34, 2); technique {
 	case "":
 	case "P":

@@ -23,6 +23,7 @@ func (u User) Encode() Label {
 	l.number(4, 10, u.FSeq)
 	l.number(14, 10, u.BlockSize)
 	l.number(24, 10, u.BlockSize) // record length
+	// Where the file was written is for people who look for the cause of a bad tape; programs ignore it.
 	l.put(34, 8, strings.ToUpper(u.Site))
 	l.put(42, 10, strings.ToUpper(u.Host))
 	l.put(52, 8, u.Vendor)
@@ -35,6 +36,7 @@ func (u User) Encode() Label {
 func ParseUser(b []byte) (u User, err error) {
 	r, trailer := open(b, "UHL1", "UTL1")
 	u.Trailer = trailer
+	// What addresses and sizes a file is checked; the rest only has to be there.
 	u.FSeq = r.number("fSeq", 4, 10)
 	u.BlockSize = r.number("block size", 14, 10)
 	r.number("record length", 24, 10)
@@ -43,6 +45,7 @@ func ParseUser(b []byte) (u User, err error) {
 	u.Vendor = r.text("drive vendor", 52, 8)
 	u.Model = r.text("drive model", 60, 8)
 	u.Serial = r.text("drive serial number", 68, 12)
+	// A size of zero would have a reader loop for ever, and files are counted from 1.
 	if u.FSeq == 0 {
 		r.fail("fSeq", "it is 0")
 	}

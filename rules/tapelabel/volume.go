@@ -43,9 +43,11 @@ func CheckVID(vid string) error {
 // Encode makes the label. The VID must be valid.
 func (v Volume) Encode() Label {
 	l := blank("VOL1")
+	// Bytes 10 to 36 and 51 to 76 stay blank, since readers demand that.
 	l.put(4, 6, v.VID)
 	l.put(37, 14, v.Owner)
 	l[77], l[78] = '0', '0'+byte(v.Protection%10)
+	// The label standard: ANSI X3.27-1987.
 	l[79] = '3'
 	return l
 }
@@ -59,6 +61,7 @@ func ParseVolume(b []byte) (v Volume, err error) {
 	r.spaces("implementation id", 24, 13)
 	v.Owner = r.optional(37, 14)
 	r.spaces("reserved field", 51, 26)
+	// Tapes from before block protection have spaces here.
 	switch method := r.optional(77, 2); method {
 	case "", "00":
 	case "01":
