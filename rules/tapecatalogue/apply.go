@@ -41,6 +41,7 @@ type Author struct {
 func (c Config) Apply(change hemera.TapeChange, by Author, used Usage) (Config, error) {
 	const op = "tapecatalogue.Apply"
 	ref := Ref{Kind(change.Object), change.Name}
+	// A refused change leaves c as it was.
 	next := c.clone()
 	t := next.table(ref.Kind)
 	if t == nil {
@@ -67,10 +68,12 @@ func (c Config) Apply(change hemera.TapeChange, by Author, used Usage) (Config, 
 		}
 		old.log().ChangedBy, old.log().Changed = by.Name, by.Time
 		t.set(ref.Name, old)
+		// All of it: a change of one object may make no sense for another.
 		if err := next.Check(); err != nil {
 			return c, err
 		}
 	case "remove":
+		// Nothing that refers to it is left, so the rest still makes sense.
 		if err := c.removable(ref, used); err != nil {
 			return c, err
 		}
@@ -85,10 +88,12 @@ func (c Config) Apply(change hemera.TapeChange, by Author, used Usage) (Config, 
 func template(ref Ref) object {
 	defaults := Defaults()
 	t := defaults.table(ref.Kind)
+	// Media types and libraries have no default one and begin with nothing.
 	o := t.object(DefaultName)
 	if o == nil {
 		o = t.blank()
 	}
+	// A route and a rule have no default one, but most of what they say is known.
 	if r, is := o.(*Route); is {
 		*r = routeOf(ref.Name)
 	}
@@ -101,6 +106,7 @@ func template(ref Ref) object {
 // routeOf reads the name of a route, as far as it is one.
 func routeOf(name string) Route {
 	r := Route{Type: RouteDefault}
+	// A name that is no route's leaves class and copy empty, and the check says what is missing.
 	if rest, is := strings.CutSuffix(name, "/"+RouteRepack); is {
 		name, r.Type = rest, RouteRepack
 	}
@@ -122,6 +128,7 @@ func cutLast(text, separator string) (before, after string, found bool) {
 // removable says why an object cannot be removed.
 func (c Config) removable(ref Ref, used Usage) error {
 	const op, namesMax = "tapecatalogue.Remove", 5
+	// Enough names that a person sees where to begin.
 	users := c.Users(ref)
 	var by []string
 	for _, u := range users[:min(len(users), namesMax)] {
@@ -130,6 +137,7 @@ func (c Config) removable(ref Ref, used Usage) error {
 	if more := len(users) - namesMax; more > 0 {
 		by = append(by, fmt.Sprintf("%d more", more))
 	}
+	// Tapes are many and moved by commands of their own.
 	remedy := "change or remove these first"
 	if n := used.of(ref); n > 0 {
 		by = append(by, fmt.Sprintf("%d tapes", n))

@@ -31,6 +31,7 @@ func (c Config) clone() Config {
 	}
 }
 
+// cloned copies a map and leaves room for one more object.
 func cloned[T any](m map[string]T) map[string]T {
 	c := make(map[string]T, len(m)+1)
 	maps.Copy(c, m)
@@ -39,6 +40,7 @@ func cloned[T any](m map[string]T) map[string]T {
 
 // table returns the objects of a kind, nil for an unknown one.
 func (c Config) table(kind Kind) collection {
+	// The table is the map of c itself: what is set in it is set in c.
 	switch kind {
 	case KindMedia:
 		return table[MediaType, *MediaType](c.Media)
@@ -70,6 +72,7 @@ type Stored struct {
 
 // Objects lists all objects in the order of [Kinds] and names.
 func (c Config) Objects() (list []Stored) {
+	// In this order they can be added one by one: each refers to earlier ones.
 	for _, kind := range Kinds() {
 		t := c.table(kind)
 		for _, name := range t.names() {
@@ -91,11 +94,13 @@ func (c Config) Object(ref Ref) (Stored, bool) {
 // Put returns a configuration with an object as it was stored, without a look at what it refers to: all of it is read first, and checked by
 // [Config.Check] then. Keys of later versions are ignored. Invalid if the kind is unknown or the JSON cannot be read.
 func (c Config) Put(s Stored) (Config, error) {
+	// Readers of c see no change.
 	next := c.clone()
 	t := next.table(s.Kind)
 	if t == nil {
 		return c, invalid("tapecatalogue.Put", s.Ref, "there is no such kind of object")
 	}
+	// What it refers to may be put later.
 	if err := t.decode(s.Name, s.JSON); err != nil {
 		return c, errs.As(err, errs.Invalid, "tapecatalogue.Put", s.Ref.String())
 	}
@@ -104,6 +109,7 @@ func (c Config) Put(s Stored) (Config, error) {
 
 // Check returns the first thing that makes no sense, nil if all does.
 func (c Config) Check() error {
+	// Objects alone first: a sentence about one is easier to act on.
 	for _, kind := range Kinds() {
 		t := c.table(kind)
 		for _, name := range t.names() {
@@ -126,6 +132,7 @@ func (c Config) check(ref Ref, o object) error {
 	if text := o.wrong(ref.Name); text != "" {
 		return invalid("tapecatalogue.Check", ref, text)
 	}
+	// What it refers to must be there, whatever state that is in.
 	for _, r := range o.refs() {
 		if c.table(r.Kind).object(r.Name) == nil {
 			return errs.New(errs.Invalid, "tapecatalogue.Check", ref.String(), fmt.Sprintf("there is no %s", r)).
@@ -137,6 +144,7 @@ func (c Config) check(ref Ref, o object) error {
 
 // Users lists the objects that refer to one, in the order of [Kinds] and names.
 func (c Config) Users(ref Ref) (users []Ref) {
+	// Some hundred objects at most: no index is worth its upkeep.
 	for _, kind := range Kinds() {
 		t := c.table(kind)
 		for _, name := range t.names() {
@@ -148,22 +156,36 @@ func (c Config) Users(ref Ref) (users []Ref) {
 	return users
 }
 
+// MountCriteria returns when drives mount tapes; that of [Defaults] where nobody has said anything.
+func (c Config) MountCriteria() Mounting {
+	if m, there := c.Mounting[DefaultName]; there {
+		return m
+	}
+	return Defaults().Mounting[DefaultName]
+}
+
+// invalid is an error about an object.
 func invalid(op string, ref Ref, text string) *errs.Error {
 	return errs.New(errs.Invalid, op, ref.String(), text)
 }
 
+// sortedNames are the keys of a map in order.
 func sortedNames[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
 // collection is the objects of one kind.
 type collection interface {
-	names() []string // sorted
+	// names are sorted.
+	names() []string
 	// object returns a copy, nil if it is not there.
 	object(name string) object
 	// set stores an object that object or blank has returned.
 	set(name string, o object)
+	// blank returns an object with nothing in it, which is in no table.
 	blank() object
 	remove(name string)
+	// encode returns the JSON of an object that is there.
 	encode(name string) []byte
+	// decode stores an object from its JSON, and nothing if it cannot be read.
 	decode(name string, data []byte) error
 }
 
@@ -176,12 +198,15 @@ type pointer[T any] interface {
 // table is a map of objects as a collection.
 type table[T any, P pointer[T]] map[string]T
 
+// names are sorted, so that messages and lists are the same each time.
 func (t table[T, P]) names() []string    { return sortedNames(t) }
 func (t table[T, P]) remove(name string) { delete(t, name) }
 func (t table[T, P]) blank() object      { return P(new(T)) }
 
+// set copies the object: the caller may change its own afterwards.
 func (t table[T, P]) set(name string, o object) { t[name] = *o.(P) }
 
+// object returns the address of a copy: changes reach the table by set only.
 func (t table[T, P]) object(name string) object {
 	o, there := t[name]
 	if !there {
@@ -190,11 +215,13 @@ func (t table[T, P]) object(name string) object {
 	return P(&o)
 }
 
+// encode is the JSON of one object.
 func (t table[T, P]) encode(name string) []byte {
 	data, _ := json.Marshal(t[name]) // texts, numbers and times of years that JSON knows: it cannot fail
 	return data
 }
 
+// decode ignores keys that it does not know: a later version may have written them.
 func (t table[T, P]) decode(name string, data []byte) error {
 	var o T
 	if err := json.Unmarshal(data, &o); err != nil {

@@ -33,11 +33,3 @@ func mediaTypes() map[string]MediaType {
 		"LTO-10":   {Cartridge: "LTO-10", Suffix: "LA", Capacity: 30e12, Density: 0x62, Wraps: 472},
 	}
 }
-
-// MountCriteria returns when drives mount tapes; that of [Defaults] where nobody has said anything.
-func (c Config) MountCriteria() Mounting {
-	if m, there := c.Mounting[DefaultName]; there {
-		return m
-	}
-	return Defaults().Mounting[DefaultName]
-}

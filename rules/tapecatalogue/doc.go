@@ -11,4 +11,11 @@
 //
 // A [Config] is a value. [Config.Apply] returns a changed copy or says why the change makes no sense: a reference to an object that is not
 // there, a removal of one that others use. The owner stores each object by itself, as JSON: [Config.Objects] and [Config.Put].
+//
+// # Invariants
+//
+//   - What an object refers to is there ([Config.Check]); only tape libraries need no object, they are enabled without one.
+//   - A class without a route for each of its copies archives nothing ([Config.Resolve]): a file is never on fewer tapes than its class says.
+//   - Two copies of a file never go to one pool by the same type of route, so they are never on one tape.
+//   - The policy [DefaultName] and the criteria of mounts cannot be removed: each request has a policy.
 package tapecatalogue

@@ -13,6 +13,7 @@ import (
 
 // setFields sets fields of an object by the names of its JSON. Who made the object is nobody's to set.
 func setFields(o object, values map[string]string) error {
+	// The embedded log has no name in the JSON, so its fields are not in the map.
 	fields := map[string]reflect.Value{}
 	v := reflect.ValueOf(o).Elem()
 	for i := range v.NumField() {
@@ -21,6 +22,7 @@ func setFields(o object, values map[string]string) error {
 		}
 	}
 	fields["comment"] = reflect.ValueOf(&o.log().Comment).Elem()
+	// In order, so that of several mistakes the same is named each time.
 	for _, name := range sortedNames(values) {
 		field, there := fields[name]
 		if !there {
@@ -47,6 +49,7 @@ func setField(field reflect.Value, text string) (err error) {
 		}
 		field.SetBool(on)
 		return nil
+	// Numbers with units of their own.
 	case Bytes:
 		n, err = parseBytes(text)
 	case Seconds:
@@ -75,6 +78,7 @@ func parseBytes(text string) (int64, error) {
 			number, factor = number[:len(number)-1], math.Pow(unit, float64(i+1))
 		}
 	}
+	// Whole numbers are exact; a float64 has 53 bits.
 	if n, err := strconv.ParseInt(number, 10, 64); err == nil && factor == 1 {
 		return n, nil
 	}
@@ -90,6 +94,7 @@ func parseSeconds(text string) (int64, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, nil
 	}
+	// Parts of a second are cut: ages are judged every few seconds.
 	d, err := time.ParseDuration(text)
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a time, such as 90s, 15m or 2h", text)

@@ -39,11 +39,11 @@ func (s Seconds) Duration() time.Duration { return time.Duration(s) * time.Secon
 
 // Log says who made and changed an object, and what they noted.
 type Log struct {
-	MadeBy    string    `json:"createdBy"`
+	MadeBy    string    `json:"createdBy"` // "" for a default
 	Made      time.Time `json:"creationTime,omitzero"`
-	ChangedBy string    `json:"modifiedBy"`
+	ChangedBy string    `json:"modifiedBy"` // also by who made it
 	Changed   time.Time `json:"modificationTime,omitzero"`
-	Comment   string    `json:"comment"`
+	Comment   string    `json:"comment"` // the only part that a change can set
 }
 
 // MediaType is a kind of cartridge.
@@ -52,7 +52,7 @@ type MediaType struct {
 	Suffix    string `json:"barcodeSuffix"`      // the last two characters of barcodes, "" for none
 	Capacity  Bytes  `json:"capacity"`           // native
 	Density   int64  `json:"primaryDensityCode"` // that drives report
-	Wraps     int64  `json:"numberOfWraps"`
+	Wraps     int64  `json:"numberOfWraps"`      // 0: unknown
 	Log
 }
 
@@ -67,7 +67,7 @@ type Organisation struct {
 
 // Pool is a set of tapes that are written one after the other.
 type Pool struct {
-	Organisation string `json:"vo"`
+	Organisation string `json:"vo"`                // that its mounts are charged to
 	PartialTapes int64  `json:"numPartialTapes"`   // that are written at the same time, at most; at least 1
 	Key          string `json:"encryptionKeyName"` // of new tapes, "" for no encryption
 	Supply       string `json:"supply"`            // pools that empty tapes are taken from, separated by commas
@@ -77,7 +77,7 @@ type Pool struct {
 // Class is a storage class.
 type Class struct {
 	Copies       int64  `json:"nbCopies"` // on tape, 1 to 4
-	Organisation string `json:"vo"`
+	Organisation string `json:"vo"`       // whose limit of file sizes holds
 	Log
 }
 
@@ -89,10 +89,10 @@ const (
 
 // Route says which pool a copy of a class goes to.
 type Route struct {
-	Class string `json:"storageClass"`
-	Copy  int64  `json:"copyNumber"` // from 1
-	Type  string `json:"archiveRouteType"`
-	Pool  string `json:"tapepool"`
+	Class string `json:"storageClass"`     // with the copy and the type it is the name: [Route.Name]
+	Copy  int64  `json:"copyNumber"`       // from 1
+	Type  string `json:"archiveRouteType"` // [RouteDefault] or [RouteRepack]
+	Pool  string `json:"tapepool"`         // another one for each copy
 	Log
 }
 
@@ -101,7 +101,7 @@ type Policy struct {
 	ArchivePriority int64   `json:"archivePriority"`
 	ArchiveMinAge   Seconds `json:"archiveMinRequestAge"` // from this age on files are archived, however few
 	RecallPriority  int64   `json:"retrievePriority"`
-	RecallMinAge    Seconds `json:"retrieveMinRequestAge"`
+	RecallMinAge    Seconds `json:"retrieveMinRequestAge"` // the same for files that are read
 	Log
 }
 
@@ -110,21 +110,21 @@ type Rule struct {
 	Requester string `json:"requester"`     // a user's name; "default" is everybody that no other rule is for
 	Group     string `json:"group"`         // a group's name
 	Activity  string `json:"activityRegex"` // with Requester: only recalls of activities that it matches
-	Policy    string `json:"mountPolicy"`
+	Policy    string `json:"mountPolicy"`   // that the requests get
 	Log
 }
 
 // Library is a tape library that admins have said something about. Libraries without an object are enabled.
 type Library struct {
-	Disabled bool   `json:"isDisabled"`
-	Reason   string `json:"disabledReason"`
+	Disabled bool   `json:"isDisabled"`     // its drives mount nothing, and its tapes wait
+	Reason   string `json:"disabledReason"` // needed while it is disabled
 	Log
 }
 
 // Mounting is when a drive mounts a tape, for all pools. There is one object, [DefaultName].
 type Mounting struct {
 	MinBytes Bytes   `json:"minBytesToWarrantAMount"` // that wait for one mount
-	MinFiles int64   `json:"minFilesToWarrantAMount"`
-	Linger   Seconds `json:"lingerSeconds"` // that a tape stays mounted after its last job
+	MinFiles int64   `json:"minFilesToWarrantAMount"` // or so many files
+	Linger   Seconds `json:"lingerSeconds"`           // that a tape stays mounted after its last job
 	Log
 }

@@ -21,16 +21,21 @@ type object interface {
 	log() *Log
 }
 
+// Objects that refer to nothing. A rule's requester and group are names of users, who are no objects.
+
 func (*MediaType) refs() []Ref    { return nil }
 func (*Organisation) refs() []Ref { return nil }
 func (*Policy) refs() []Ref       { return nil }
 func (*Library) refs() []Ref      { return nil }
 func (*Mounting) refs() []Ref     { return nil }
 
+// Objects with one or two references.
+
 func (c *Class) refs() []Ref { return []Ref{{KindOrganisation, c.Organisation}} }
 func (r *Route) refs() []Ref { return []Ref{{KindClass, r.Class}, {KindPool, r.Pool}} }
 func (r *Rule) refs() []Ref  { return []Ref{{KindPolicy, r.Policy}} }
 
+// refs of a pool are its organisation and its supplies.
 func (p *Pool) refs() []Ref {
 	refs := []Ref{{KindOrganisation, p.Organisation}}
 	for _, s := range p.Supplies() {
@@ -48,6 +53,8 @@ func (p Pool) Supplies() (names []string) {
 	}
 	return names
 }
+
+// Each object embeds its log.
 
 func (m *MediaType) log() *Log    { return &m.Log }
 func (o *Organisation) log() *Log { return &o.Log }

@@ -23,6 +23,7 @@ func (c Config) Resolve(class string, repack bool) ([]Destination, error) {
 		return nil, errs.New(errs.NotFound, op, class, "there is no such storage class").
 			WithRemedy("add it: hemera tape class add " + class + " nbCopies=1, or name another in sys.archive.storage_class")
 	}
+	// A class with one route missing resolves to nothing: half of the copies would look archived.
 	var list []Destination
 	for n := int64(1); n <= cl.Copies; n++ {
 		r, there := c.Routes[Route{Class: class, Copy: n, Type: RouteRepack}.Name()]
@@ -43,6 +44,7 @@ func (c Config) Admit(class string, size int64) error {
 	if _, err := c.Resolve(class, false); err != nil {
 		return err
 	}
+	// The limit is the organisation's: one file must fit on its tapes.
 	name := c.Classes[class].Organisation
 	if most := int64(c.Organisations[name].MaxFileSize); most > 0 && size > most {
 		return errs.New(errs.TooLarge, "tapecatalogue.Admit", class,
@@ -65,9 +67,11 @@ type Request struct {
 // recalls a rule for the user and the activity, the one with the highest recall priority; a rule for the user; for one of the groups; for
 // everybody; the policy [DefaultName].
 func (c Config) PolicyOf(r Request) (policy, why string) {
+	// A policy that was removed since is passed over.
 	if _, there := c.Policies[r.Policy]; there {
 		return r.Policy, "the request names policy " + r.Policy
 	}
+	// found returns the rule that a step takes, of several the one with the highest recall priority.
 	found := func(is func(Rule) bool) (string, bool) {
 		best := ""
 		for _, name := range sortedNames(c.Rules) {
@@ -77,6 +81,7 @@ func (c Config) PolicyOf(r Request) (policy, why string) {
 		}
 		return best, best != ""
 	}
+	// The order is that of CTA: what says most about the request goes first.
 	steps := []func(Rule) bool{
 		func(one Rule) bool {
 			return r.Recall && one.Requester == r.User && one.Activity != "" && matches(one.Activity, r.Activity)
@@ -95,9 +100,11 @@ func (c Config) PolicyOf(r Request) (policy, why string) {
 
 // matches reports whether an activity fits. A request without one fits no rule for activities.
 func matches(pattern, activity string) bool {
+	// A pattern such as .* is for activities that were named.
 	if activity == "" {
 		return false
 	}
+	// The pattern was compiled when the rule was made; rules are few.
 	is, err := regexp.MatchString(pattern, activity)
 	return err == nil && is
 }

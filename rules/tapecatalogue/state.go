@@ -64,8 +64,10 @@ func CheckTransition(t hemera.Tape, to hemera.TapeState, reason string) error {
 	switch {
 	case len(Followers(to)) == 0:
 		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("there is no state %q; there are %s", to, states(allStates())))
+	// Said twice is said once.
 	case to == t.State:
 		return nil
+	// Most often a held repack, or a tape that is not here.
 	case !slices.Contains(Followers(t.State), to):
 		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("%s cannot follow %s", to, t.State)).
 			WithRemedy("set one of these first: " + states(Followers(t.State)))
@@ -84,6 +86,7 @@ func allStates() []hemera.TapeState {
 	}
 }
 
+// states lists states in words.
 func states(list []hemera.TapeState) string {
 	var names []string
 	for _, s := range list {
@@ -96,6 +99,7 @@ func states(list []hemera.TapeState) string {
 func CheckReclaim(t hemera.Tape) error {
 	const op = "tapecatalogue.Reclaim"
 	switch {
+	// What a broken tape holds is not forgotten: somebody may still read it.
 	case t.State != hemera.TapeActive && t.State != hemera.TapeRepacking && t.State != hemera.TapeDisabled:
 		return errs.New(errs.Invalid, op, t.VID, "a tape in state "+string(t.State)+" is not written again")
 	case !t.Full:

@@ -17,29 +17,35 @@ func validName(name string) bool {
 	if name == "" || len(name) > nameMax {
 		return false
 	}
+	// ASCII alone: names stand in command lines and keys of the store.
 	for _, r := range name {
 		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 		if !letter && r != '-' && r != '_' && r != '.' && r != '@' && r != '/' && r != ':' && r != ' ' {
 			return false
 		}
 	}
+	// A blank at an end cannot be seen.
 	return name[0] != ' ' && name[len(name)-1] != ' '
 }
 
+// wrong looks at what a tape would be filled by: a capacity of zero is full from the beginning.
 func (m *MediaType) wrong(string) string {
 	switch {
 	case m.Capacity <= 0:
 		return "capacity must be above 0"
+	// One byte in MODE SENSE.
 	case m.Density < 0 || m.Density > 255:
 		return "primaryDensityCode must be 0 to 255"
 	case m.Wraps < 0:
 		return "numberOfWraps must not be negative"
+	// As the barcodes of LTO cartridges have it.
 	case m.Suffix != "" && len(m.Suffix) != 2:
 		return "barcodeSuffix must have two characters"
 	}
 	return ""
 }
 
+// wrong accepts limits of zero: an organisation may have no drives for a while.
 func (o *Organisation) wrong(string) string {
 	if o.ReadDrives < 0 || o.WriteDrives < 0 || o.MaxFileSize < 0 {
 		return "limits must not be negative"
@@ -47,16 +53,19 @@ func (o *Organisation) wrong(string) string {
 	return ""
 }
 
+// wrong refuses what would keep a pool from ever getting a tape.
 func (p *Pool) wrong(name string) string {
 	if p.PartialTapes < 1 {
 		return "numPartialTapes must be at least 1"
 	}
+	// Longer circles do no harm: a tape is taken only from the pools that are named, not from theirs.
 	if slices.Contains(p.Supplies(), name) {
 		return "a pool cannot be its own supply"
 	}
 	return ""
 }
 
+// wrong bounds the copies by what an entry of the namespace can hold.
 func (c *Class) wrong(string) string {
 	if c.Copies < 1 || c.Copies > hemera.TapeCopiesMax {
 		return fmt.Sprintf("nbCopies must be 1 to %d", hemera.TapeCopiesMax)
@@ -64,6 +73,7 @@ func (c *Class) wrong(string) string {
 	return ""
 }
 
+// wrong holds the name to what the route says, so that there is one route at most of a type for a copy.
 func (r *Route) wrong(name string) string {
 	switch {
 	case r.Type != RouteDefault && r.Type != RouteRepack:
@@ -85,6 +95,7 @@ func (r Route) Name() string {
 	return name
 }
 
+// wrong accepts an age of zero: each request is then worth a mount.
 func (p *Policy) wrong(string) string {
 	if p.ArchivePriority < 0 || p.RecallPriority < 0 || p.ArchiveMinAge < 0 || p.RecallMinAge < 0 {
 		return "priorities and ages must not be negative"
@@ -92,6 +103,7 @@ func (p *Policy) wrong(string) string {
 	return ""
 }
 
+// wrong compiles the pattern, so that it can be used without a look at errors later.
 func (r *Rule) wrong(string) string {
 	switch {
 	case (r.Requester == "") == (r.Group == ""):
@@ -105,6 +117,7 @@ func (r *Rule) wrong(string) string {
 	return ""
 }
 
+// wrong wants a reason, because somebody else will ask why nothing is mounted.
 func (l *Library) wrong(string) string {
 	if l.Disabled && l.Reason == "" {
 		return "disabledReason is missing"
@@ -112,6 +125,7 @@ func (l *Library) wrong(string) string {
 	return ""
 }
 
+// wrong accepts zero: each job is then worth a mount, which suits an emulated library.
 func (m *Mounting) wrong(name string) string {
 	switch {
 	case name != DefaultName:
@@ -124,6 +138,7 @@ func (m *Mounting) wrong(name string) string {
 
 // together says what makes no sense of several objects that make sense alone, "" for nothing.
 func (c Config) together() string {
+	// One organisation at most is charged for repacks.
 	repack := ""
 	for _, name := range sortedNames(c.Organisations) {
 		if c.Organisations[name].Repack {

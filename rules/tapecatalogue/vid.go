@@ -13,6 +13,7 @@ const vidMax = 6
 
 // CheckVID says why a text is not a VID, nil if it is one: 1 to 6 capital letters and digits.
 func CheckVID(vid string) error {
+	// ASCII as in the label, where lower case is not allowed.
 	ok := vid != "" && len(vid) <= vidMax
 	for _, r := range vid {
 		ok = ok && ('A' <= r && r <= 'Z' || '0' <= r && r <= '9')
@@ -27,6 +28,7 @@ func CheckVID(vid string) error {
 // if no type has the suffix. Invalid if the VID would be none.
 func (c Config) Barcode(barcode string) (vid, media string, err error) {
 	vid = strings.TrimSpace(barcode)
+	// Other lengths have no suffix: libraries can be set to leave it out.
 	if len(vid) == vidMax+2 {
 		suffix := vid[vidMax:]
 		vid = vid[:vidMax]
@@ -49,6 +51,7 @@ func (c Config) CheckTape(t hemera.Tape) error {
 		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("there is no media type %q", t.MediaType)).
 			WithRemedy("take one of these: " + keyList(c.Media))
 	}
+	// A tape in no pool would never be written, and nobody would be told.
 	if _, there := c.Pools[t.Pool]; !there {
 		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("there is no tape pool %q", t.Pool)).
 			WithRemedy("add it: hemera tape pool add " + t.Pool)
