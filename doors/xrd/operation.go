@@ -153,8 +153,8 @@ func (s *Server) managerRole(m *ManagerOptions) role {
 	// Handlers are made once, for all connections. They hold services, and share what a client must find again on another
 	// connection: reads, lostWrites and arranged copies.
 	names := &nameHandlers{names: m.Names, attributes: m.Attributes, files: m.Files, locate: s.locator(m), local: m.Local, space: m.Space}
-	opens := &managerOpens{files: m.Files, local: m.Local, reads: s.reads, restarts: &s.restarts}
-	prepares := &prepareHandlers{names: m.Names}
+	opens := &managerOpens{files: m.Files, names: m.Names, staging: m.Staging, local: m.Local, reads: s.reads, restarts: &s.restarts}
+	prepares := &prepareHandlers{names: m.Names, staging: m.Staging}
 	queries := &queryHandlers{srv: s, names: names, files: m.Files, prepares: prepares, calls: m.Calls}
 	o := role{sessions: s.sessionHandlers(queries), names: names.handlers(), files: handlers{}}
 	o.names[wire.ReqOpen] = opens.open

@@ -1,8 +1,6 @@
 package xrd
 
 import (
-	"encoding/json"
-	"strings"
 	"sync"
 
 	"hemera"
@@ -14,7 +12,7 @@ import (
 // preparesMax is how many prepare requests are remembered; the oldest is forgotten first.
 const preparesMax = 4096
 
-// prepares remembers the ids of prepare requests. Every file is on disk, so a request is done when
+// prepares remembers the ids of prepare requests where there is no tape. Every file is on disk, so a request is done when
 // it is answered; the ids let clients ask and cancel as they are used to.
 type prepares struct {
 	mu    sync.Mutex // guards all
@@ -55,51 +53,48 @@ func (p *prepares) remove(id string) bool {
 	return had
 }
 
-// prepareHandlers serve prepare requests at a manager.
+// prepareHandlers serve prepare requests at a manager: with staging what is on tape, without it files that are all on disk.
 type prepareHandlers struct {
-	names hemera.Names
-	known prepares
+	names   hemera.Names
+	staging hemera.Staging // nil: there is no tape
+	known   prepares       // used without staging
 }
 
-// prepare answers kXR_prepare: it checks that the files are there.
+// prepare answers kXR_prepare.
 func (p *prepareHandlers) prepare(r *request) error {
 	q := wire.DecodePrepare(r.Body)
 	lines := wire.Lines(r.payload)
 	if len(lines) == 0 {
 		return errNoPath
 	}
-	if q.Options&wire.PrepareCancel != 0 { // the first line is the id
+	action := translate.ActionOf(q)
+	if p.staging != nil && action != translate.PrepareCheck {
+		return p.tape(r, action, lines, q.Options&wire.PrepareNoErrs != 0)
+	}
+	if action == translate.PrepareCancel { // the first line is the id
 		if !p.known.remove(lines[0]) {
 			return translate.Refuse(wire.ArgInvalid, "no such prepare request")
 		}
 		return r.ok(nil)
 	}
 	for _, line := range lines {
-		raw, _ := wire.SplitPath([]byte(line))
-		path, err := wire.CleanPath(raw)
-		if err == nil {
-			_, err = p.names.Stat(r.conn.ctx, r.who(), path)
-		}
-		if err != nil && q.Options&wire.PrepareNoErrs == 0 { // clients may ask for paths that do not exist yet
+		if err := p.exists(r, line); err != nil && q.Options&wire.PrepareNoErrs == 0 { // clients may ask for paths that do not exist yet
 			return err
 		}
 	}
-	if q.Options&wire.PrepareStage == 0 { // only a stage request has an id to ask about
+	if action != translate.PrepareStage { // only a stage request has an id to ask about
 		return r.ok(nil)
 	}
 	return r.okText(p.known.add())
 }
 
-// prepareStatus is what tape clients expect of each file.
-type prepareStatus struct {
-	Path      string `json:"path"`
-	Exists    bool   `json:"path_exists"`
-	OnTape    bool   `json:"on_tape"`
-	Online    bool   `json:"online"`
-	Requested bool   `json:"requested"`
-	HasReqID  bool   `json:"has_reqid"`
-	ReqTime   string `json:"req_time"`
-	Error     string `json:"error_text"`
+// exists fails if the path of a line is not there for the client.
+func (p *prepareHandlers) exists(r *request, line string) error {
+	f, err := translate.StageFile(line)
+	if err == nil {
+		_, err = p.names.Stat(r.context(), r.who(), f.Path)
+	}
+	return err
 }
 
 // query answers about a request: its id, and the paths asked about, a line each.
@@ -109,26 +104,24 @@ func (p *prepareHandlers) query(r *request) error {
 		return errNoPath
 	}
 	id := lines[0]
+	if p.staging != nil {
+		return p.queryTape(r, id, lines[1:])
+	}
 	hasID := p.known.has(id)
-	list := []prepareStatus{} // not nil: clients expect a JSON list
+	var list []translate.PrepareState
 	for _, line := range lines[1:] {
+		err := p.exists(r, line)
 		raw, _ := wire.SplitPath([]byte(line))
-		s := prepareStatus{Path: raw, HasReqID: hasID}
-		path, err := wire.CleanPath(raw)
-		if err == nil {
-			_, err = p.names.Stat(r.conn.ctx, r.who(), path)
-		}
-		s.Exists = err == nil // Denied looks like missing here, and error_text says which
-		s.Online = err == nil // there is no tape: what exists is online
+		// Denied looks like missing here, and error_text says which. There is no tape: what exists is online.
+		s := translate.PrepareState{Path: raw, HasReqID: hasID, Exists: err == nil, Online: err == nil}
 		if err != nil {
 			s.Error = errs.KindOf(err).String()
 		}
 		list = append(list, s)
 	}
-	var b strings.Builder
-	err := json.NewEncoder(&b).Encode(map[string]any{"request_id": id, "responses": list})
+	text, err := translate.PrepareAnswer(id, list)
 	if err != nil {
-		return errs.Wrap(err, "xrd.Prepare", id)
+		return err
 	}
-	return r.okText(strings.TrimSpace(b.String()))
+	return r.okText(text)
 }
