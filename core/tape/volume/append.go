@@ -13,7 +13,11 @@ import (
 // Last is the last tape file that the catalogue has of a tape; zero for an empty one.
 type Last struct{ FSeq, ArchiveID uint64 }
 
-// Appender writes tape files behind those of the catalogue. [Volume.Append] makes one. After an error of the tape all calls fail with it.
+// Appender writes tape files behind those of the catalogue. [Volume.Append] makes one.
+//
+// A file is Begin, Write as often as there is data, End. Index files are written between files, and Flush makes all of them durable.
+// After an error of the tape all calls fail with it, since nobody knows what of the drive's buffer arrived: the session ends, what
+// was not flushed is written again elsewhere, and a new Append finds the right place.
 type Appender struct {
 	v      *Volume
 	fseq   uint64 // of the file under way, or of the last one
@@ -21,15 +25,15 @@ type Appender struct {
 	file   *writing
 	buf    []byte // the first n bytes wait for a full block
 	n      int
-	full   bool
-	broken error
-	index  index
+	full   bool  // the early warning was reached
+	broken error // what ended it
+	index  index // what the next index file lists
 }
 
 // writing is the file under way.
 type writing struct {
-	archiveID, block, blocks uint64
-	size                     int64
+	archiveID, block, blocks uint64 // blocks of data so far
+	size                     int64  // bytes that were accepted
 }
 
 // Written is a tape file that has its trailer. It is durable after the next Flush.
@@ -47,6 +51,7 @@ func (v *Volume) Append(ctx context.Context, last Last) (*Appender, error) {
 	if err := v.rewind(ctx); err != nil {
 		return nil, err
 	}
+	// The prelabel of an empty tape is at object 1, where the first header goes.
 	a := &Appender{v: v, fseq: last.FSeq, buf: make([]byte, BlockSize)}
 	a.index.first = last.FSeq + 1
 	if last.FSeq > 0 {
@@ -61,12 +66,13 @@ func (v *Volume) Append(ctx context.Context, last Last) (*Appender, error) {
 
 // verifyTrailer goes to the trailer of a file by filemarks, since three stand behind each, and compares it. The tape then stands behind it.
 func (v *Volume) verifyTrailer(ctx context.Context, last Last) error {
-	const marks = 3
+	const marks = 3 // behind the header, the data, and the trailer
 	other := func(text string, cause error) error {
 		e := &errs.Error{Kind: errs.Conflict, Op: "volume.Append", Subject: v.label.VID, Text: text, Cause: cause}
 		return e.WithRemedy("the tape and the catalogue differ: disable the tape, and compare them with a scan")
 	}
 	v.known = false
+	// Drives keep a directory of filemarks, so this takes as long as a locate.
 	for n := last.FSeq*marks - 1; n > 0; { // in steps that fit every interface
 		step := min(n, 1<<23-1)
 		err := v.t.Space(ctx, int(step))
@@ -87,6 +93,7 @@ func (v *Volume) verifyTrailer(ctx context.Context, last Last) error {
 	if err != nil {
 		return other(fmt.Sprintf("the trailer of file %d is not there", last.FSeq), err)
 	}
+	// Catalogues from before archive ids were kept compare the number alone.
 	if u.FSeq != last.FSeq || last.ArchiveID != 0 && f.ArchiveID != last.ArchiveID {
 		return other(fmt.Sprintf("file %d with archive id %d stands where the catalogue has file %d with archive id %d", u.FSeq, f.ArchiveID,
 			last.FSeq, last.ArchiveID), nil)
@@ -108,6 +115,7 @@ func (a *Appender) Begin(ctx context.Context, archiveID uint64) error {
 	if a.file != nil {
 		return errs.New(errs.Invalid, "volume.Begin", a.v.label.VID, "another file was not ended")
 	}
+	// The number is used up even if the file fails: numbers on tape have no gaps.
 	a.fseq++
 	a.file = &writing{archiveID: archiveID, block: a.object}
 	return a.labels(ctx, false)
@@ -121,6 +129,7 @@ func (a *Appender) Write(ctx context.Context, p []byte) error {
 	if a.file == nil {
 		return errs.New(errs.Invalid, "volume.Write", a.v.label.VID, "no file was begun")
 	}
+	// The size is that of what was accepted; data that waits for a full block belongs to it.
 	a.file.size += int64(len(p))
 	for len(p) > 0 {
 		if a.n == 0 && len(p) >= BlockSize { // whole blocks need no copy
@@ -151,6 +160,7 @@ func (a *Appender) End(ctx context.Context) (w Written, err error) {
 		a.broken = errs.New(errs.Invalid, "volume.End", a.v.label.VID, "the file has no data")
 		return w, a.broken
 	}
+	// The rest, which is shorter than a block.
 	if a.n > 0 {
 		if err := a.data(ctx, a.buf[:a.n]); err != nil {
 			return w, err
@@ -163,6 +173,7 @@ func (a *Appender) End(ctx context.Context) (w Written, err error) {
 	if err := a.labels(ctx, true); err != nil {
 		return w, err
 	}
+	// From here on nothing of the file is in memory.
 	f := a.file
 	a.file = nil
 	w = Written{FSeq: a.fseq, Block: f.block, ArchiveID: f.archiveID, Size: f.size, Bytes: f.size + 6*tapelabel.Size}
@@ -183,6 +194,7 @@ func (a *Appender) Flush(ctx context.Context) error {
 	if err := a.v.t.Flush(ctx); err != nil {
 		return a.fail(err, "flush")
 	}
+	// The drive must have counted as this program did: block ids are what a recall goes to.
 	position, err := a.v.t.Position(ctx)
 	if err != nil {
 		return a.fail(err, "read the position")
@@ -197,6 +209,7 @@ func (a *Appender) Flush(ctx context.Context) error {
 
 // labels writes a header, or a trailer, with its filemark.
 func (a *Appender) labels(ctx context.Context, trailer bool) error {
+	// A trailer repeats its header, and tells the number of blocks.
 	w, f := a.v.w, a.file
 	file := tapelabel.File{Trailer: trailer, ArchiveID: f.archiveID, VID: a.v.label.VID, FSeq: a.fseq, Created: tapelabel.DayOf(w.Now()), System: w.System}
 	if trailer {
@@ -213,6 +226,7 @@ func (a *Appender) labels(ctx context.Context, trailer bool) error {
 	return a.marks(ctx)
 }
 
+// data writes one block of the file under way.
 func (a *Appender) data(ctx context.Context, b []byte) error {
 	a.file.blocks++
 	return a.block(ctx, b)
@@ -224,6 +238,7 @@ func (a *Appender) block(ctx context.Context, b []byte) error {
 	if err == nil {
 		err = a.v.t.WriteBlock(ctx, b)
 	}
+	// Room behind the warning is for what closes the tape. How much there is depends on the drive.
 	if errors.Is(err, tape.ErrEndOfTape) && !a.full {
 		a.full = true
 		err = a.v.t.WriteBlock(ctx, b)

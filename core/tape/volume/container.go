@@ -18,6 +18,7 @@ const tableMax = 16 << 20
 func Table(vid string, fseq, block uint64, members []Record) []byte {
 	offset := int64(0)
 	var lines []byte
+	// Offsets count from the beginning of the data, so they do not depend on the length of the table.
 	for i := range members {
 		m := &members[i]
 		m.Kind, m.FSeq, m.Block = KindMember, fseq, block
@@ -31,11 +32,13 @@ func Table(vid string, fseq, block uint64, members []Record) []byte {
 	h.Data = (int64(len(lines)) + headAndEnd + BlockSize - 1) / BlockSize * BlockSize
 	text := append(line(h), lines...)
 	text = append(text, endLine(text, len(members))...)
+	// Newlines, so that the table ends as a text file does.
 	return append(text, bytes.Repeat([]byte{'\n'}, int(h.Data)-len(text))...)
 }
 
 // Next is the fSeq and the block id, as catalogues have it, of the file that the next Begin writes.
 func (a *Appender) Next() (fseq, block uint64) {
+	// A table has both, so they must be known before its file is begun.
 	fseq, block = a.fseq+1, a.object
 	if fseq == 1 {
 		block = 0
@@ -60,6 +63,7 @@ func (v *Volume) OpenContainer(ctx context.Context, p Place) (*Container, error)
 	if err != nil {
 		return nil, errs.Wrap(err, "volume.OpenContainer", v.label.VID)
 	}
+	// Members are found by whole blocks from here on.
 	if h.Data <= 0 || h.Data%BlockSize != 0 {
 		return nil, errs.New(errs.Corrupt, "volume.OpenContainer", v.label.VID, fmt.Sprintf("its data begins at byte %d", h.Data))
 	}
@@ -79,6 +83,7 @@ func (c *Container) ReadMember(ctx context.Context, member uint32, take func([]b
 		return errs.New(errs.NotFound, "volume.ReadMember", c.f.v.label.VID, fmt.Sprintf("container %d has %d members, not %d", c.f.place.FSeq, len(c.members), member))
 	}
 	m := c.members[member-1]
+	// The next member in order is where the tape stands, or a block before it.
 	skip, err := c.f.Seek(ctx, c.data+m.Offset)
 	if err != nil {
 		return err
@@ -87,11 +92,12 @@ func (c *Container) ReadMember(ctx context.Context, member uint32, take func([]b
 	for left := m.Size; left > 0; {
 		n, err := c.f.Read(ctx, buf)
 		if err != nil {
-			if err == io.EOF { //nolint:errorlint // as io.Reader
+			if err == io.EOF {
 				err = errs.New(errs.Corrupt, "volume.ReadMember", c.f.v.label.VID, fmt.Sprintf("container %d ends before member %d", c.f.place.FSeq, member))
 			}
 			return err
 		}
+		// The first block begins with the end of the member before, the last one ends with the next.
 		b := buf[min(skip, n):n]
 		b = b[:min(int64(len(b)), left)]
 		left, skip = left-int64(len(b)), 0
@@ -110,6 +116,7 @@ type stream struct {
 	rest []byte
 }
 
+// Read gives what is left of the last block, or reads the next one.
 func (s *stream) Read(p []byte) (int, error) {
 	if len(s.rest) == 0 {
 		if s.buf == nil {

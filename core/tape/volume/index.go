@@ -16,12 +16,13 @@ const indexMax = 16 << 20
 // one for each session, and one for each indexMax.
 type index struct {
 	first   uint64 // fSeq of the first file that is listed
-	lines   []byte
-	count   int
+	lines   []byte // the text of the records
+	count   int    // of records
 	pending bool // there are records that no index file has
 }
 
-// Note adds a record to the next index.
+// Note adds a record to the next index. Each tape file that was ended needs one, in the order of fSeq, so that the list has no gaps;
+// a container has one and each of its members another one behind it.
 func (a *Appender) Note(r Record) {
 	a.index.lines = append(a.index.lines, line(r)...)
 	a.index.count++
@@ -35,9 +36,11 @@ func (a *Appender) Index(ctx context.Context) (w Written, sum hemera.Checksum, e
 	if !x.pending || a.broken != nil {
 		return w, sum, a.broken
 	}
+	// The file has its number before it is begun, since its text contains it.
 	h := head{Format: formatIndex, Version: formatVersion, VID: a.v.label.VID, FSeq: a.fseq + 1, First: x.first}
 	text := append(line(h), x.lines...)
 	text = append(text, endLine(text, x.count)...)
+	// Catalogues have a checksum of each tape file, also of those that no user sees.
 	sum, err = checksum.Of(hemera.Adler32, text)
 	if err != nil {
 		return w, sum, errs.Wrap(err, "volume.Index", a.v.label.VID)
@@ -48,6 +51,7 @@ func (a *Appender) Index(ctx context.Context) (w Written, sum hemera.Checksum, e
 	// The next index lists this one too, as every file.
 	a.Note(Record{Kind: KindIndex, FSeq: w.FSeq, Block: w.Block, ArchiveID: w.ArchiveID, Size: w.Size, Sums: []hemera.Checksum{sum}})
 	x.pending = false
+	// A full index is left as it is; the next one begins behind it.
 	if len(x.lines) >= indexMax {
 		*x = index{first: w.FSeq + 1}
 	}

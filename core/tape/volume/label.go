@@ -11,6 +11,7 @@ import (
 )
 
 // Contents says what is on a tape, as far as its first blocks tell.
+// A tape with a label alone is empty.
 type Contents struct {
 	Blank bool   // nothing was ever written
 	VID   string // of its label, "" when it has none
@@ -22,6 +23,7 @@ func Inspect(ctx context.Context, t tape.Tape) (c Contents, err error) {
 	if err := protect(ctx, t, false); err != nil {
 		return c, err
 	}
+	// A Volume of a tape that may have no label: its VID is empty in errors.
 	v := &Volume{t: t, buf: make([]byte, blockMax)}
 	if err := v.locate(ctx, 0); err != nil {
 		return c, err
@@ -40,6 +42,7 @@ func Inspect(ctx context.Context, t tape.Tape) (c Contents, err error) {
 		return Contents{Files: true}, nil //nolint:nilerr // what is not a label is something of another program
 	}
 	c.VID = label.VID
+	// Behind the label stands the header of the first file, or the one that says that there is none.
 	b, err = v.block(ctx)
 	switch {
 	case errors.Is(err, tape.ErrEndOfData):
@@ -47,6 +50,7 @@ func Inspect(ctx context.Context, t tape.Tape) (c Contents, err error) {
 	case err != nil && !errors.Is(err, tape.ErrFileMark) && !errors.Is(err, tape.ErrBlockTooBig):
 		return c, failure(err, "volume.Inspect", c.VID, "read HDR1")
 	}
+	// Anything but the prelabel is taken for files, so that nothing unknown is lost.
 	first, parse := tapelabel.ParseFile(b)
 	c.Files = err != nil || parse != nil || !first.Prelabel
 	return c, nil
@@ -79,6 +83,8 @@ func Format(ctx context.Context, t tape.Tape, l Label, w Writer) error {
 		return errs.New(errs.Conflict, "volume.Format", l.VID, "the tape has the label of "+found.VID).
 			WithRemedy("compare the barcode with the label; label with force to rename the tape")
 	}
+	// The drive decides: a label that promises checksums makes every later session ask for them.
+	// Nothing of the old label is kept, so a tape of another program becomes an ordinary one.
 	volume := tapelabel.Volume{VID: l.VID, Owner: w.Owner}
 	p, ok := t.(tape.Protector)
 	if l.Protected && ok && p.Protectable() {
@@ -92,11 +98,13 @@ func Format(ctx context.Context, t tape.Tape, l Label, w Writer) error {
 			return err
 		}
 	}
+	// The first block that is written removes everything behind it.
 	head := tapelabel.File{Prelabel: true, VID: l.VID, FSeq: 1, Created: tapelabel.DayOf(w.Now()), System: w.System}
 	for _, b := range []tapelabel.Label{volume.Encode(), head.Encode()} {
 		if err := t.WriteBlock(ctx, b[:]); err != nil {
 			return failure(err, "volume.Format", l.VID, "write a label")
 		}
 	}
+	// Not immediate: the label is durable when the drive answers.
 	return failure(t.WriteMarks(ctx, 1, false), "volume.Format", l.VID, "write a filemark")
 }

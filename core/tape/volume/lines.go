@@ -62,6 +62,7 @@ func parseLines(r io.Reader, format string) (h head, records []Record, err error
 	bad := func(why string, cause error) error {
 		return &errs.Error{Kind: errs.Corrupt, Op: "volume.Parse", Subject: format, Text: why, Cause: cause}
 	}
+	// ReadSlice keeps one line in memory, and fails on a longer one.
 	in := bufio.NewReaderSize(r, lineMax)
 	sum := uint32(0)
 	for n := 0; ; n++ {
@@ -78,6 +79,7 @@ func parseLines(r io.Reader, format string) (h head, records []Record, err error
 				return h, nil, errs.New(errs.Unsupported, "volume.Parse", format, fmt.Sprintf("it has version %d", h.Version)).
 					WithRemedy("read the tape with a newer version of Hemera")
 			}
+			// A record begins with its kind, so no path can look like an end.
 		case bytes.HasPrefix(b, []byte(`{"end":true,`)):
 			var e end
 			if err := json.Unmarshal(b, &e); err != nil || e.Count != len(records) || e.CRC32C != fmt.Sprintf("%08x", sum) {
@@ -91,6 +93,7 @@ func parseLines(r io.Reader, format string) (h head, records []Record, err error
 			}
 			records = append(records, rec)
 		}
+		// The end line is not part of the sum that it has.
 		sum = checksum.UpdateCRC32C(sum, b)
 	}
 }

@@ -34,13 +34,16 @@ func (v *Volume) OpenFile(ctx context.Context, p Place) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	// UHL1 has the number; that of HDR1 is cut to four digits.
 	if p.FSeq != 0 && u.FSeq != p.FSeq || p.ArchiveID != 0 && f.ArchiveID != p.ArchiveID {
 		return nil, errs.New(errs.Corrupt, "volume.OpenFile", v.label.VID, fmt.Sprintf("at block %d is file %d with archive id %d, not file %d with archive id %d",
 			p.Block, u.FSeq, f.ArchiveID, p.FSeq, p.ArchiveID)).WithRemedy("verify the tape; the file is read from another copy if there is one")
 	}
+	// A buffer of the writer's block size is needed.
 	if u.BlockSize > blockMax {
 		return nil, errs.New(errs.Unsupported, "volume.OpenFile", v.label.VID, fmt.Sprintf("file %d has blocks of %d bytes", u.FSeq, u.BlockSize))
 	}
+	// What the caller did not know is now known.
 	p.FSeq, p.ArchiveID = u.FSeq, f.ArchiveID
 	return &File{v: v, place: p, blockSize: int(u.BlockSize)}, nil
 }
@@ -61,11 +64,13 @@ func (f *File) Read(ctx context.Context, buf []byte) (int, error) {
 	case err == nil:
 		f.v.at++
 		return n, nil
+		// A block that cannot be read leaves the position open; the next file is located.
 	case !errors.Is(err, tape.ErrFileMark):
 		f.v.known = false
 		return 0, f.v.fail(err, fmt.Sprintf("read file %d", f.place.FSeq))
 	}
 	f.v.at++
+	// The trailer costs four objects, and brings the tape to where the next file begins.
 	end, u, err := f.v.labels(ctx, true)
 	if err != nil {
 		return 0, err
@@ -85,6 +90,7 @@ func (f *File) Seek(ctx context.Context, offset int64) (skip int, err error) {
 
 // labels reads the three labels of a header or trailer and the filemark behind them, and verifies that they are of this tape.
 func (v *Volume) labels(ctx context.Context, trailer bool) (f tapelabel.File, u tapelabel.User, err error) {
+	// For errors: where the first label stands.
 	at := v.at
 	wrong := func(cause error, text string) error {
 		return &errs.Error{Kind: errs.Corrupt, Op: "volume.Read", Subject: v.label.VID, Text: fmt.Sprintf("labels at block %d: %s", at, text), Cause: cause}
@@ -112,6 +118,7 @@ func (v *Volume) labels(ctx context.Context, trailer bool) (f tapelabel.File, u 
 			return f, u, wrong(nil, "a header where a trailer was expected, or the other way round")
 		}
 	}
+	// Data of an earlier label can stand behind the end of data; the drive does not show it, but a tape copied by hand may.
 	if f.VID != v.label.VID {
 		return f, u, wrong(nil, "they are of tape "+f.VID)
 	}

@@ -18,7 +18,8 @@ const (
 	KindDead      RecordKind = "dead" // begun, and ended without all of its data
 )
 
-// Record is one file of an index, or one member of a container. Block, offset and sizes are in tape objects and bytes.
+// Record is one file of an index, or one member of a container: where it is on tape, and what the namespace had of it. Its names in JSON
+// are stored, so they never change; new ones may be added, which older readers ignore. Block is a number of tape objects, Size and Offset are bytes.
 type Record struct {
 	Kind      RecordKind        `json:"kind"`
 	FSeq      uint64            `json:"fSeq"`

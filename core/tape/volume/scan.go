@@ -22,20 +22,21 @@ type ScanOptions struct {
 }
 
 // Scan gives found the record of each tape file, the last one first, and of each member of containers, until fSeq 1. Files that an
-// index lists are not visited. A file at the end of the tape that has no trailer is left out: nobody was told that it is there.
+// index lists are not visited. A file at the end of the tape that has no trailer is left out: it was never reported.
 func (v *Volume) Scan(ctx context.Context, o ScanOptions, found func(Record) error) error {
 	s := &scan{v: v, o: o, found: found}
 	end, err := v.lastTrailer(ctx)
 	if err != nil || end == 0 {
 		return err
 	}
+	// Object 1 is where the first file begins.
 	for end > 1 && err == nil {
 		end, err = s.before(ctx, end)
 	}
 	return err
 }
 
-// scan walks a tape towards its beginning.
+// scan walks a tape towards its beginning, because the last index is at the end, and says where the files are that it does not list.
 type scan struct {
 	v     *Volume
 	o     ScanOptions
@@ -46,6 +47,7 @@ type scan struct {
 // before reports the file that ends before an object, and returns where the next one to report ends; 1 at the beginning of the tape.
 func (s *scan) before(ctx context.Context, end uint64) (uint64, error) {
 	v := s.v
+	// Numbers on tape are not trusted: a damaged label must not send the walk elsewhere.
 	if end < FileObjects+1 {
 		return 0, errs.New(errs.Corrupt, "volume.Scan", v.label.VID, fmt.Sprintf("no file can end at block %d", end))
 	}
@@ -56,6 +58,7 @@ func (s *scan) before(ctx context.Context, end uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	// A file of more than a million blocks has a count that is cut; the header that is read next shows it.
 	begin := end - f.Blocks - FileObjects
 	if f.Blocks > end-FileObjects {
 		return 0, errs.New(errs.Corrupt, "volume.Scan", v.label.VID, fmt.Sprintf("file %d has %d blocks and ends at block %d", u.FSeq, f.Blocks, end))
@@ -89,6 +92,7 @@ func (s *scan) index(ctx context.Context, r Record) (next uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	// The index is read whole, so its size and sum are those of the file.
 	in := &counted{r: &stream{ctx: ctx, f: file}, sum: checksum.NewAdler32()}
 	h, records, err := parseLines(in, formatIndex)
 	if err != nil {
@@ -98,6 +102,7 @@ func (s *scan) index(ctx context.Context, r Record) (next uint64, err error) {
 		return 0, errs.New(errs.Corrupt, "volume.Scan", s.v.label.VID, fmt.Sprintf("index %d lists files of another place", r.FSeq))
 	}
 	r.Size, r.Sums = in.n, []hemera.Checksum{in.sum.Sum()}
+	// Where the first file begins that is listed, the walk goes on.
 	begin := max(r.Block, 1)
 	for _, listed := range slices.Backward(append(records, r)) {
 		if err := s.found(listed); err != nil {
@@ -130,6 +135,7 @@ func (s *scan) members(ctx context.Context, r Record) error {
 // measure learns the size of a file from its last block, or size and checksum from its data.
 func (s *scan) measure(ctx context.Context, r *Record, f tapelabel.File, u tapelabel.User) error {
 	v := s.v
+	// A read from the first to the last byte, at the speed of the drive.
 	if s.o.Data {
 		file, err := v.OpenFile(ctx, Place{FSeq: r.FSeq, Block: r.Block, ArchiveID: r.ArchiveID})
 		if err != nil {
@@ -169,6 +175,7 @@ func (v *Volume) lastTrailer(ctx context.Context) (end uint64, err error) {
 	if err != nil {
 		return 0, v.fail(err, "read HDR1")
 	}
+	// The prelabel stands for no files, whatever the end of data says.
 	if f, err := tapelabel.ParseFile(b); err == nil && f.Prelabel {
 		return 0, nil
 	}
@@ -190,11 +197,13 @@ func (v *Volume) lastTrailer(ctx context.Context) (end uint64, err error) {
 		if err := v.locate(ctx, position.Object+1-headerObjects); err != nil {
 			return 0, err
 		}
+		// The filemark behind a trailer has its three labels before it.
 		if _, _, err := v.labels(ctx, true); err == nil {
 			return position.Object + 1, nil
 		} else if k := errs.KindOf(err); k != errs.Corrupt {
 			return 0, err
 		}
+		// Back before this filemark, so that the next step finds the one before it.
 		if err := v.locate(ctx, position.Object); err != nil {
 			return 0, err
 		}
@@ -211,6 +220,7 @@ type counted struct {
 	sum checksum.Hasher
 }
 
+// Read counts and sums what it gives.
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)

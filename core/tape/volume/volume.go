@@ -32,7 +32,8 @@ type Writer struct {
 	Now        func() time.Time
 }
 
-// Volume is a formatted tape whose VOL1 was verified. Open makes one.
+// Volume is a formatted tape whose VOL1 was verified. [Open] makes one. It remembers where the tape stands, so that files in the order of the
+// tape are read without a locate between them.
 type Volume struct {
 	t     tape.Tape
 	w     Writer
@@ -49,13 +50,16 @@ func Open(ctx context.Context, t tape.Tape, vid string, w Writer) (*Volume, erro
 	if err := tapelabel.CheckVID(vid); err != nil {
 		return nil, err
 	}
+	// One buffer serves all blocks that are parsed here; data goes to the buffers of callers.
 	v := &Volume{t: t, w: w, buf: make([]byte, blockMax)}
+	// A label is read without checksums first: only it says whether blocks have them.
 	if err := protect(ctx, t, false); err != nil {
 		return nil, err
 	}
 	if err := v.rewind(ctx); err != nil {
 		return nil, err
 	}
+	// The robot may have brought another cartridge than its barcode says.
 	if v.label.VID != vid {
 		return nil, errs.New(errs.Conflict, "volume.Open", vid, "the label says "+v.label.VID).
 			WithRemedy("compare the barcode of the cartridge with its label; disable the tape until it is clear which one it is")
@@ -91,6 +95,7 @@ func (v *Volume) rewind(ctx context.Context) error {
 	if err != nil {
 		return errs.As(err, errs.Corrupt, "volume.Open", v.w.Drive.Device)
 	}
+	// No drive that is made now checks them, and CTA refuses them too.
 	if v.label.Protection == tapelabel.ReedSolomon {
 		return errs.New(errs.Unsupported, "volume.Open", v.label.VID, "its blocks are protected by Reed-Solomon codes").
 			WithRemedy("read the tape with the program that wrote it")
@@ -103,6 +108,7 @@ func (v *Volume) locate(ctx context.Context, object uint64) error {
 	if v.known && v.at == object {
 		return nil
 	}
+	// A locate that fails, or is cancelled, leaves the tape somewhere.
 	v.known = false
 	if err := v.t.Locate(ctx, object); err != nil {
 		return v.fail(err, fmt.Sprintf("go to block %d", object))
@@ -115,9 +121,11 @@ func (v *Volume) locate(ctx context.Context, object uint64) error {
 func (v *Volume) block(ctx context.Context) ([]byte, error) {
 	n, err := v.t.ReadBlock(ctx, v.buf)
 	switch {
+	// The tape stands behind what was read, even if it was not what was wanted.
 	case err == nil, errors.Is(err, tape.ErrFileMark), errors.Is(err, tape.ErrBlockTooBig):
 		v.at++
 	case errors.Is(err, tape.ErrEndOfData):
+		// A drive that failed may stand anywhere.
 	default:
 		v.known = false
 	}
@@ -130,6 +138,7 @@ func (v *Volume) mark(ctx context.Context) error {
 	if errors.Is(err, tape.ErrFileMark) {
 		return nil
 	}
+	// Two headers in a row, or data where labels end: the tape was not written by this format.
 	if err == nil {
 		err = errs.New(errs.Corrupt, "volume.Read", v.label.VID, fmt.Sprintf("a block instead of a filemark at block %d", v.at-1))
 	}
@@ -153,10 +162,12 @@ func failure(err error, op, vid, what string) error {
 		kind = errs.NoSpace
 	case errors.Is(err, tape.ErrWriteProtected):
 		kind = errs.ReadOnly
+	// The drive may work again in a while; the tape is not to blame.
 	case errors.Is(err, tape.ErrNoMedium), errors.Is(err, tape.ErrNotReady):
 		kind = errs.Unavailable
 	case errors.Is(err, tape.ErrEndOfData), errors.Is(err, tape.ErrFileMark), errors.Is(err, tape.ErrBlockTooBig):
 		kind = errs.Corrupt
+	// What is not known comes from the device.
 	case kind == errs.Internal:
 		kind = errs.IO
 	}
@@ -165,6 +176,7 @@ func failure(err error, op, vid, what string) error {
 
 // protect switches protected blocks on or off where the drive offers them.
 func protect(ctx context.Context, t tape.Tape, on bool) error {
+	// Without the feature blocks travel as they always did, and the bytes on tape are the same.
 	p, ok := t.(tape.Protector)
 	if !ok || !p.Protectable() {
 		return nil

@@ -93,7 +93,7 @@ func contents(ctx context.Context, v *volume.Volume, w volume.Written) ([]byte, 
 	buf := make([]byte, f.BlockSize())
 	for {
 		n, err := f.Read(ctx, buf)
-		if err == io.EOF { //nolint:errorlint // as io.Reader
+		if err == io.EOF {
 			return all, nil
 		}
 		if err != nil {

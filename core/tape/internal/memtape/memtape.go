@@ -46,8 +46,10 @@ func (t *Tape) PowerCut(some int) {
 
 // Locate goes before an object.
 func (t *Tape) Locate(_ context.Context, object uint64) error {
+	// Also counted when the tape does not move.
 	t.Locates++
 	if object > uint64(len(t.objects)) {
+		// As a drive does: it stops at the end of data.
 		t.at = len(t.objects)
 		return tape.ErrEndOfData
 	}
@@ -87,6 +89,7 @@ func (t *Tape) Position(context.Context) (tape.Position, error) {
 	return tape.Position{Object: uint64(t.at), EarlyWarning: t.warning()}, nil
 }
 
+// warning holds from the early warning to the end.
 func (t *Tape) warning() bool { return t.WarnAt > 0 && t.at >= t.WarnAt }
 
 // ReadBlock reads one block.
@@ -94,6 +97,7 @@ func (t *Tape) ReadBlock(_ context.Context, buf []byte) (int, error) {
 	if t.at == len(t.objects) {
 		return 0, tape.ErrEndOfData
 	}
+	// A drive that cannot read a block stands before it.
 	if t.Bad[uint64(t.at)] {
 		return 0, tape.ErrMedium
 	}
@@ -117,6 +121,7 @@ func (t *Tape) WriteBlock(_ context.Context, b []byte) error {
 		return tape.ErrMedium
 	case t.EndAt > 0 && t.at >= t.EndAt:
 		return tape.ErrEndOfTape
+		// The warning refuses one block; the next call writes.
 	case t.warning() && !t.warned:
 		t.warned = true
 		return tape.ErrEndOfTape
@@ -125,7 +130,9 @@ func (t *Tape) WriteBlock(_ context.Context, b []byte) error {
 	return nil
 }
 
+// write puts an object where the tape stands.
 func (t *Tape) write(object []byte) {
+	// Writing removes what came after, also what was durable.
 	t.durable = min(t.durable, t.at)
 	t.objects = append(t.objects[:t.at], object)
 	t.at++
@@ -136,6 +143,7 @@ func (t *Tape) WriteMarks(ctx context.Context, n int, immediate bool) error {
 	for range n {
 		t.write(nil)
 	}
+	// The drive answers before the marks are on tape.
 	if immediate {
 		return nil
 	}
