@@ -18,7 +18,7 @@ type index struct {
 	first   uint64 // fSeq of the first file that is listed
 	lines   []byte // the text of the records
 	count   int    // of records
-	pending bool // there are records that no index file has
+	pending bool   // there are records that no index file has
 }
 
 // Note adds a record to the next index. Each tape file that was ended needs one, in the order of fSeq, so that the list has no gaps;
