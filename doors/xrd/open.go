@@ -28,9 +28,8 @@ const (
 // open there, or the open file itself if the node is in this process.
 type managerOpens struct {
 	files    hemera.Files
-	names    hemera.Names
-	staging  hemera.Staging // nil: there is no tape
-	local    localNodes     // nil: no node is in this process
+	prepares prepareHandlers
+	local    localNodes // nil: no node is in this process
 	reads    *readMemory
 	restarts *copyRestarts
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/doors/xrd/translate"
+	"hemera/doors/xrd/prepare"
 	"hemera/errs"
 	"hemera/rules/wire"
 	"hemera/test/fixture"
@@ -95,11 +95,11 @@ func TestStatFlagsOfTape(t *testing.T) {
 func text(body []byte) string { return strings.TrimRight(string(body), "\x00") }
 
 // states asks about paths of a request.
-func states(t *testing.T, c *rawConn, id string, paths ...string) []translate.PrepareState {
+func states(t *testing.T, c *rawConn, id string, paths ...string) []prepare.State {
 	t.Helper()
 	var answer struct {
-		ID        string                   `json:"request_id"`
-		Responses []translate.PrepareState `json:"responses"`
+		ID        string          `json:"request_id"`
+		Responses []prepare.State `json:"responses"`
 	}
 	lines := strings.Join(append([]string{id}, paths...), "\n")
 	if err := json.Unmarshal([]byte(text(c.must(t, wire.Query{Kind: wire.QueryPrepare}, lines))), &answer); err != nil || answer.ID != id {
@@ -120,8 +120,8 @@ func TestPrepareOfTape(t *testing.T) {
 	stage, cancel, evict := wire.Prepare{Options: wire.PrepareStage, Priority: 1}, wire.Prepare{Options: wire.PrepareCancel}, wire.Prepare{OptionX: wire.PrepareEvict}
 
 	id := text(c.must(t, stage, "/a?activity=reco\n/disk\n/none"))
-	waits := translate.PrepareState{Path: "/a", Exists: true, OnTape: true, Requested: true, HasReqID: true, ReqTime: "T", Why: "waits for a drive"}
-	want := []translate.PrepareState{
+	waits := prepare.State{Path: "/a", Exists: true, OnTape: true, Requested: true, HasReqID: true, ReqTime: "T", Why: "waits for a drive"}
+	want := []prepare.State{
 		waits,
 		{Path: "/disk", Exists: true, Online: true, HasReqID: true},
 		{Path: "/none", HasReqID: true, Error: "not found"},
