@@ -99,7 +99,7 @@ func (b words) obstacle(e *entry, d *Drive, kept Rule) string {
 	case Media:
 		return fmt.Sprintf("drive %s does not read %s", d.Name, e.tape.Media)
 	case TapeInUse:
-		return fmt.Sprintf("tape %s is in drive %s", e.VID, e.tape.drive.Name)
+		return fmt.Sprintf("tape %s is in drive %s: %s", e.VID, e.tape.drive.Name, b.doing(e.tape.drive))
 	case PartialTapes:
 		return fmt.Sprintf("%d %s of pool %s can be written at a time, and all are in use",
 			max(1, b.stock.pools[e.Pool].Partial), plural(max(1, b.stock.pools[e.Pool].Partial), "tape"), e.Pool)
@@ -113,8 +113,8 @@ func (b words) obstacle(e *entry, d *Drive, kept Rule) string {
 		return b.tooLittle(e)
 	case DriveDown:
 		return sayDown(d)
-	case DriveBusy:
-		return fmt.Sprintf("drive %s works: %s", d.Name, d.Work.Queue)
+	case DriveBusy, Working:
+		return b.doing(d)
 	}
 	return string(kept)
 }
@@ -188,4 +188,17 @@ func age(d time.Duration) string {
 		return strconv.FormatFloat(d.Hours(), 'f', 0, 64) + " h"
 	}
 	return strconv.FormatFloat(d.Hours()/24, 'f', 0, 64) + " days"
+}
+
+// doing says what a drive does.
+func (b words) doing(d *Drive) string {
+	switch {
+	case d.Work != nil:
+		return fmt.Sprintf("drive %s works: %s, %s left of what it was given", d.Name, d.Work.Queue, size(d.Work.Left))
+	case !d.Up:
+		return sayDown(d)
+	case d.VID != "":
+		return fmt.Sprintf("drive %s is idle for %s with tape %s in it", d.Name, age(b.now.Sub(d.Idle)), d.VID)
+	}
+	return "drive " + d.Name + " is idle"
 }
