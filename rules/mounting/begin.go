@@ -20,6 +20,9 @@ func (b *Board) Begin(drive string, what Decision) {
 	if d.VID != what.VID {
 		d.VID, d.Mounted = what.VID, b.now
 	}
+	if d.Last != what.Queue {
+		d.Last, d.Begun = what.Queue, b.now
+	}
 	if t := b.stock.tapes[what.VID]; t != nil {
 		t.drive = d
 		if what.Supply != "" {
@@ -58,11 +61,11 @@ func (b *Board) Continue(drive string) (more bool, rule Rule, reason string) {
 		return false, TapeState, sayTape(t)
 	case fillsBuffer(d.Work.Queue) && b.room()+d.Work.Reserved <= 0:
 		return false, BufferFull, b.words().space(0)
-	case !b.turnOver(d):
+	case !b.over(d.Mounted) && !b.over(d.Begun):
 		return true, NoRule, ""
 	}
 	if e := b.waitsFor(d); e != nil {
-		return false, TurnOver, "the tape has had its turn, and others wait: " + e.String()
+		return false, TurnOver, "the drive has done this for long enough, and others wait: " + e.String()
 	}
 	return true, NoRule, ""
 }
@@ -88,7 +91,12 @@ func (b *Board) waitsFor(d *Drive) *entry {
 		if e.Key == w.Queue {
 			continue
 		}
-		if _, kept := b.try(e, d); kept == NoRule && !b.idleTakes(e, d) {
+		c, kept := b.try(e, d)
+		if kept != NoRule || b.idleTakes(e, d) {
+			continue
+		}
+		// Queues of the same tape take turns among themselves, and tapes in the drive.
+		if same := c.tape.drive == d; same && b.over(d.Begun) || !same && b.over(d.Mounted) {
 			return e
 		}
 	}

@@ -77,7 +77,7 @@ func (b *Board) bestMounted(d *Drive) (best *choice) {
 	for _, kind := range []hemera.TapeJobKind{hemera.TapeArchive, hemera.TapeRecall, hemera.TapeRepack, hemera.TapeVerify} {
 		for _, key := range []Key{{Kind: kind, Pool: t.Pool}, {Kind: kind, VID: t.VID}} {
 			e := b.queues[key]
-			if e == nil || best != nil && before(best.entry, e) < 0 {
+			if e == nil || best != nil && b.beforeMounted(best.entry, e, d) < 0 {
 				continue
 			}
 			if c, kept := b.try(e, d); kept == NoRule && c.tape == t {
@@ -86,6 +86,17 @@ func (b *Board) bestMounted(d *Drive) (best *choice) {
 		}
 	}
 	return best
+}
+
+// beforeMounted orders queues that the tape in a drive serves: of equal priority, one that has had its turn goes last.
+func (b *Board) beforeMounted(x, y *entry, d *Drive) int {
+	if x.Priority == y.Priority && b.over(d.Begun) && (x.Key == d.Last) != (y.Key == d.Last) {
+		if y.Key == d.Last {
+			return -1
+		}
+		return 1
+	}
+	return before(x, y)
 }
 
 // bestOther returns the first queue that the drive serves with another tape than the one in it, nil if none is worth it. While a tape is in the
@@ -118,11 +129,11 @@ func (b *Board) anotherTakes(e *entry, d *Drive) bool {
 
 // outranks reports whether a drive leaves its tape, which has work of the priority, for another queue.
 func (b *Board) outranks(other *entry, priority int64, d *Drive) bool {
-	return other.Priority > priority || other.Priority == priority && b.turnOver(d)
+	return other.Priority > priority || other.Priority == priority && b.over(d.Mounted)
 }
 
-// turnOver reports whether the tape in the drive has had its time.
-func (b *Board) turnOver(d *Drive) bool { return b.now.Sub(d.Mounted) >= b.criteria.Turn }
+// over reports whether a turn that began then is over.
+func (b *Board) over(begun time.Time) bool { return b.now.Sub(begun) >= b.criteria.Turn }
 
 // nextAge is when the next queue becomes old enough for a mount; zero if none will.
 func (b *Board) nextAge() (next time.Time) {
