@@ -13,6 +13,7 @@ func (b *Board) Begin(drive string, what Decision) {
 	if t := b.stock.tapes[d.VID]; t != nil && d.VID != what.VID || what.Do == hemera.MountUnload {
 		b.release(d)
 	}
+	// A queue that is not in the picture has no organisation to count for.
 	e := b.queues[what.Queue]
 	if what.Do != hemera.MountWork || e == nil {
 		return
@@ -48,19 +49,20 @@ func (b *Board) Continue(drive string) (more bool, rule Rule, reason string) {
 	if d == nil || d.Work == nil {
 		return false, NoWork, "the drive does nothing"
 	}
+	// What a decision would not choose any more is not continued either.
 	t := b.stock.tapes[d.VID]
 	writes := d.Work.Queue.Writes()
 	switch {
 	case !d.Up:
 		return false, DriveDown, sayDown(d)
 	case b.isDisabled(d.Library):
-		return false, LibraryDisabled, b.words().library(d.Library)
+		return false, LibraryDisabled, words{b}.library(d.Library)
 	case t == nil:
 		return false, TapeUnknown, "the catalogue has no tape " + d.VID
 	case writes && (!t.Write || t.Full) || !writes && !t.Read:
 		return false, TapeState, sayTape(t)
 	case fillsBuffer(d.Work.Queue) && b.room()+d.Work.Reserved <= 0:
-		return false, BufferFull, b.words().space(0)
+		return false, BufferFull, words{b}.space(0)
 	case !b.over(d.Mounted) && !b.over(d.Begun):
 		return true, NoRule, ""
 	}

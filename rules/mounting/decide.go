@@ -32,12 +32,13 @@ func (b *Board) Decide(drive string) Decision {
 	case d.Work != nil:
 		return Decision{Rule: DriveBusy, Reason: "the drive works: " + d.Work.Queue.String()}
 	case b.isDisabled(d.Library):
-		return Decision{Rule: LibraryDisabled, Reason: b.words().library(d.Library)}
+		return Decision{Rule: LibraryDisabled, Reason: words{b}.library(d.Library)}
 	case !d.Up && d.VID != "":
 		return Decision{Do: hemera.MountUnload, VID: d.VID, Rule: DriveDown, Reason: sayDown(d) + ", so its tape is freed for others"}
 	case !d.Up:
 		return Decision{Rule: DriveDown, Reason: sayDown(d)}
 	}
+	// What the mounted tape can do, and what any other tape can.
 	kept, other := b.bestMounted(d), b.bestOther(d)
 	switch {
 	case kept != nil && (other == nil || !b.outranks(other.entry, kept.entry.Priority, d)):
@@ -45,9 +46,10 @@ func (b *Board) Decide(drive string) Decision {
 	case other != nil:
 		return b.mount(*other, d)
 	case d.VID == "":
-		rule, text := b.words().idle(d)
+		rule, text := words{b}.idle(d)
 		return Decision{Rule: rule, Reason: text, Again: b.nextAge()}
 	}
+	// Until then a request for this tape needs no mount.
 	if over := d.Idle.Add(b.criteria.Linger); over.After(b.now) {
 		return Decision{Rule: Lingering, VID: d.VID, Again: earlier(over, b.nextAge()), Reason: "nothing waits for tape " + d.VID + ", which stays in the drive for a while"}
 	}
@@ -64,12 +66,13 @@ func (b *Board) isDisabled(library string) bool {
 func (b *Board) mount(c choice, d *Drive) Decision {
 	return Decision{
 		Do: hemera.MountWork, Queue: c.entry.Key, VID: c.tape.VID, Supply: c.from, Reserve: b.needs(c.entry),
-		Rule: c.rule, Reason: b.words().worthMount(c, d),
+		Rule: c.rule, Reason: words{b}.worthMount(c, d),
 	}
 }
 
 // bestMounted returns the first queue that the tape in the drive serves, nil if none waits.
 func (b *Board) bestMounted(d *Drive) (best *choice) {
+	// Eight queues at most can have to do with one tape.
 	t := b.stock.tapes[d.VID]
 	if t == nil {
 		return nil

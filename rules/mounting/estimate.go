@@ -22,6 +22,7 @@ func (b forecast) of(e *entry, rule Rule) (begins, ends time.Time) {
 	default:
 		return begins, ends
 	}
+	// Drives that are down or of another library do not count, nor do those that cannot take the media.
 	free := map[string]time.Time{} // when each drive is, that could serve the queue
 	for _, name := range b.names {
 		if d := b.drives[name]; b.compatible(e, d) {
@@ -40,6 +41,7 @@ func (b forecast) of(e *entry, rule Rule) (begins, ends time.Time) {
 			free[name] = free[name].Add(b.rates.Mount + b.turn(ahead) + b.rates.Unmount)
 		}
 	}
+	// All drives that could serve it are gone, or its pool has no tape.
 	name := b.firstFree(free, e)
 	if name == "" {
 		return begins, ends
@@ -48,6 +50,7 @@ func (b forecast) of(e *entry, rule Rule) (begins, ends time.Time) {
 	if d := e.tape; d != nil && d.drive == b.drives[name] {
 		begins = later(ready, free[name]) // it is mounted there
 	}
+	// The tape must come out of the other drive first.
 	if rule == TapeInUse && e.tape.drive != b.drives[name] {
 		begins = later(begins, b.freeAt(e.tape.drive).Add(b.rates.Mount))
 	}
@@ -67,6 +70,7 @@ func (b forecast) compatible(e *entry, d *Drive) bool {
 	if !e.Writes() {
 		return e.tape != nil && e.tape.Library == d.Library && takes(d, e.tape.Media, false)
 	}
+	// A pool whose tapes are in use gets one back.
 	_, _, kept := b.stock.toWrite(e.Pool, d)
 	return kept == NoRule || kept == PartialTapes
 }
@@ -88,6 +92,7 @@ func (b forecast) freeAt(d *Drive) time.Time {
 	if d.Work != nil {
 		at = at.Add(transfer(d.Work.Left, b.rate(d.Work.Queue)))
 	}
+	// An idle drive may hold a tape too.
 	if d.VID != "" {
 		at = at.Add(b.rates.Unmount)
 	}
@@ -120,6 +125,7 @@ func (b forecast) rate(k Key) int64 {
 // transfer is how long bytes take at a rate; a day at most, since a forecast for longer says nothing.
 func transfer(bytes, rate int64) time.Duration {
 	const most = 24 * time.Hour
+	// Rates of zero are those of a picture without any: nothing is forecast from them.
 	if rate <= 0 || bytes <= 0 {
 		return 0
 	}

@@ -43,13 +43,14 @@ func (b *Board) Explain(queue Key) Explanation {
 	if len(b.names) == 0 {
 		return Explanation{Reasons: []Reason{{DriveDown, "there is no drive", "start a tape server: hemera tape serve --help"}}}
 	}
+	// Drives that a rule keeps alike are one reason.
 	found := map[Rule]*Reason{}
 	drives := map[Rule]int{}
 	for _, name := range b.names {
 		d := b.drives[name]
 		rule := b.between(e, d)
 		if drives[rule]++; found[rule] == nil {
-			found[rule] = &Reason{rule, b.words().obstacle(e, d, rule), b.words().remedy(e, d, rule)}
+			found[rule] = &Reason{rule, words{b}.obstacle(e, d, rule), words{b}.remedy(e, d, rule)}
 		}
 	}
 	var x Explanation
@@ -73,6 +74,7 @@ func (b *Board) between(e *entry, d *Drive) Rule {
 	case !d.Up:
 		return DriveDown
 	}
+	// A busy drive is looked at as if it were free, so that harder rules show.
 	_, kept := b.try(e, d)
 	switch {
 	case kept != NoRule:
@@ -106,11 +108,12 @@ func (b *Board) ExplainTape(vid string) (list []Reason) {
 		list = append(list, Reason{TapeState, withReason(fmt.Sprintf("tape %s is %s, so %s", vid, t.State, may), t.Reason), remedyOfTape(t)})
 	}
 	if b.isDisabled(t.Library) {
-		list = append(list, Reason{LibraryDisabled, b.words().library(t.Library), remedyOfLibrary(t.Library)})
+		list = append(list, Reason{LibraryDisabled, words{b}.library(t.Library), remedyOfLibrary(t.Library)})
 	}
 	if d := t.drive; d != nil {
-		list = append(list, Reason{TapeInUse, "it is in drive " + d.Name + ": " + b.words().doing(d), ""})
+		list = append(list, Reason{TapeInUse, "it is in drive " + d.Name + ": " + words{b}.doing(d), ""})
 	}
+	// Its own queues, the first in order first.
 	for _, e := range b.order {
 		if e.VID == vid && e.Files > 0 {
 			list = append(list, within(e, b.Explain(e.Key).Reasons[0]))
@@ -133,12 +136,13 @@ func (b *Board) ExplainDrive(name string) (list []Reason) {
 		return []Reason{{DriveDown, "there is no drive " + name, "list them: hemera tape drive ls"}}
 	}
 	if d.Work != nil {
-		list = append(list, Reason{DriveBusy, b.words().doing(d), ""})
+		list = append(list, Reason{DriveBusy, words{b}.doing(d), ""})
 	} else {
 		next := b.Decide(name)
+		// Others need no person, or are told by the queues.
 		remedy := ""
 		if next.Rule == DriveDown || next.Rule == LibraryDisabled {
-			remedy = b.words().remedy(nil, d, next.Rule)
+			remedy = words{b}.remedy(nil, d, next.Rule)
 		}
 		list = append(list, Reason{next.Rule, next.Reason, remedy})
 	}
@@ -149,6 +153,7 @@ func (b *Board) ExplainDrive(name string) (list []Reason) {
 			kept[rule] = append(kept[rule], e.String())
 		}
 	}
+	// Thousands may wait: numbers tell more than names.
 	const namesMax = 3
 	for _, rule := range slices.Backward(obstacles()) {
 		names := kept[rule]
