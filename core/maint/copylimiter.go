@@ -26,7 +26,7 @@ type copyLimiter struct {
 
 	mu      sync.Mutex
 	load    map[hemera.DiskID]int  // units of the copies from and to each disk; none is 0
-	into    map[hemera.DiskID]int  // copies to each disk; none is 0
+	moving  traffic                // of those copies
 	under   map[copyKey]bool       // those copies
 	files   map[hemera.FileID]bool // being relocated
 	freed   uint64                 // how many copies have ended
@@ -67,7 +67,7 @@ type copyKey struct {
 
 // newCopyLimiter bounds copies to perDisk units for each disk and total for all.
 func newCopyLimiter(perDisk, total int) *copyLimiter {
-	return &copyLimiter{perDisk: perDisk, total: total, load: map[hemera.DiskID]int{}, into: map[hemera.DiskID]int{},
+	return &copyLimiter{perDisk: perDisk, total: total, load: map[hemera.DiskID]int{}, moving: newTraffic(),
 		under: map[copyKey]bool{}, files: map[hemera.FileID]bool{}}
 }
 
@@ -171,29 +171,20 @@ func (l *copyLimiter) count(class urgency, m plannedMove) bool {
 func (l *copyLimiter) weigh(m plannedMove, sign int) {
 	// The same for a disk that is read as for the one that is written: each moves all the bytes of a piece.
 	units := sign * m.units()
-	for _, id := range append(m.reads(), m.add.Disk) {
+	for _, t := range append(m.reads(), m.add) {
 		// Loads that are 0 are removed: the table has disks with copies only, however many the cluster ever had.
-		if l.load[id] += units; l.load[id] <= 0 {
-			delete(l.load, id)
+		if l.load[t.Disk] += units; l.load[t.Disk] <= 0 {
+			delete(l.load, t.Disk)
 		}
 	}
-	if l.into[m.add.Disk] += sign; l.into[m.add.Disk] == 0 {
-		delete(l.into, m.add.Disk)
-	}
+	l.moving.add(m, int64(sign))
 }
 
-// arriving is how many copies under way each node of the view receives.
-func (l *copyLimiter) arriving(v *hemera.View) map[hemera.NodeID]int {
+// traffic is what the copies under way have nodes send and receive.
+func (l *copyLimiter) traffic() traffic {
 	l.mu.Lock()
-	into := maps.Clone(l.into)
-	l.mu.Unlock()
-	nodes := make(map[hemera.NodeID]int, len(into))
-	for id, n := range into {
-		if d, ok := v.Disk(id); ok {
-			nodes[d.Node] += n
-		}
-	}
-	return nodes
+	defer l.mu.Unlock()
+	return l.moving.clone()
 }
 
 // limit is how many units a disk takes of copies that are so urgent. Files that can lose no more pieces find a part that
@@ -331,18 +322,15 @@ func (m plannedMove) units() int {
 	return unitsLarge
 }
 
-// reads are the disks that the copy reads: the one with the same bytes, or as many as the piece is computed from.
-func (m plannedMove) reads() (ids []hemera.DiskID) {
+// reads is what the copy reads: the piece with the same bytes, or as many as it is computed from.
+func (m plannedMove) reads() []hemera.Target {
 	need := 1
 	if m.entry.Layout.Coded() {
 		// A drain copies the piece as it is; only a lost one is computed.
 		if i := slices.IndexFunc(m.sources, func(t hemera.Target) bool { return t.Index == m.add.Index }); i >= 0 {
-			return []hemera.DiskID{m.sources[i].Disk}
+			return slices.Clone(m.sources[i : i+1])
 		}
 		need = layout.Needed(m.entry.Layout, m.entry.Size)
 	}
-	for _, t := range m.sources[:min(need, len(m.sources))] {
-		ids = append(ids, t.Disk)
-	}
-	return ids
+	return slices.Clone(m.sources[:min(need, len(m.sources))])
 }

@@ -88,11 +88,11 @@ func (mv *mover) choose(ctx context.Context, entry hemera.Entry, w moveSpec) (pl
 	for {
 		m, err := mv.engine.copies.acquire(ctx, w.class, func(full []hemera.DiskID, load map[hemera.DiskID]int) (plannedMove, error) {
 			// Large copies and client writes weigh the same: both use the disk at its speed.
-			w.full, w.load = full, load
+			w.full, w.load, w.traffic = full, load, mv.engine.copies.traffic()
 			w.writes = func(id hemera.DiskID) int { return (load[id]+unitsLarge-1)/unitsLarge + mv.engine.Writers(id) }
 			view := mv.engine.Cluster.View()
 			if w.class < urgencyDrain {
-				w.writes = evenly(view, mv.engine.copies.arriving(view), w.writes)
+				w.writes = w.traffic.evenly(view, layout.PieceSize(entry.Layout, entry.Size, w.index)*int64(layout.Needed(entry.Layout, entry.Size)), w.writes)
 			}
 			return plan(view, entry, w)
 		})

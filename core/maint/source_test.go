@@ -25,7 +25,7 @@ func TestSourcesAreOnIdleNodes(t *testing.T) {
 	}
 	for _, c := range cases {
 		sources := []hemera.Target{{Disk: 2, Node: 1}, {Disk: 3, Node: 2}, {Disk: 5, Node: 3}}
-		declustered(view, sources, c.load)
+		newTraffic().orderSources(view, sources, c.load)
 		for i, s := range sources {
 			if s.Disk != c.want[i] {
 				t.Errorf("%s: place %d is disk %d, want %d", c.name, i, s.Disk, c.want[i])

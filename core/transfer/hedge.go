@@ -3,6 +3,9 @@ package transfer
 import (
 	"errors"
 	"io"
+	"os"
+	"strconv"
+	"sync"
 	"time"
 
 	"hemera"
@@ -15,7 +18,7 @@ import (
 const (
 	// copiesWait is how long a read of a copy may take. Nobody waits for a copy, many of them fill the links, and what a read
 	// that was hedged brings is thrown away: hedging early would only add to what it waits for.
-	copiesWait = 10 * time.Second
+	copiesWait = 60 * time.Second
 	// hedgesMax bounds how many reads of one node are hedged at once. Others wait: when all is slow, more reads help nobody.
 	hedgesMax = 32
 )
@@ -65,6 +68,10 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 		if n, err, all := local.Cached(p, sums, off); all && n == len(p) {
 			return attempt{n: n, err: err}
 		}
+	}
+	if s.copies {
+		expSem() <- struct{}{}
+		defer func() { <-expSem() }()
 	}
 	// The goroutine ends with the read. The channel has room for its answer, so it never waits for anybody.
 	host, began := s.reader.host, time.Now()
@@ -198,3 +205,9 @@ func (s *stripes) quick(set layout.Set) layout.Set {
 	}
 	return set
 }
+
+var expSem = sync.OnceValue(func() chan struct{} {
+	n, _ := strconv.Atoi(os.Getenv("EXP_READS"))
+	if n == 0 { n = 100000 }
+	return make(chan struct{}, n)
+})
