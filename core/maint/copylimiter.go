@@ -27,7 +27,7 @@ type copyLimiter struct {
 	mu      sync.Mutex
 	load    map[hemera.DiskID]int  // units of the copies from and to each disk; none is 0
 	moving  traffic                // of those copies
-	under   map[copyKey]bool       // those copies
+	under   map[copyKey]int64      // those copies, and the bytes of each that are still to come
 	files   map[hemera.FileID]bool // being relocated
 	freed   uint64                 // how many copies have ended
 	spare   int                    // units that ended copies freed, and no waiter has taken
@@ -68,7 +68,7 @@ type copyKey struct {
 // newCopyLimiter bounds copies to perDisk units for each disk and total for all.
 func newCopyLimiter(perDisk, total int) *copyLimiter {
 	return &copyLimiter{perDisk: perDisk, total: total, load: map[hemera.DiskID]int{}, moving: newTraffic(),
-		under: map[copyKey]bool{}, files: map[hemera.FileID]bool{}}
+		under: map[copyKey]int64{}, files: map[hemera.FileID]bool{}}
 }
 
 // planCopy plans a move. full are disks that take no more copies now; load is how many units each disk has. It fails with
@@ -163,7 +163,8 @@ func (l *copyLimiter) count(class urgency, m plannedMove) bool {
 	}
 	// The last copy of a disk may go beyond its limit by a part: a large one would else wait for ever behind small ones.
 	l.weigh(m, 1)
-	l.under[m.key()] = true
+	l.under[m.key()] = m.bytes()
+	l.moving.add(m, m.bytes())
 	return true
 }
 
@@ -177,7 +178,18 @@ func (l *copyLimiter) weigh(m plannedMove, sign int) {
 			delete(l.load, t.Disk)
 		}
 	}
-	l.moving.add(m, int64(sign))
+}
+
+// arrived says how many bytes of a copy under way have arrived.
+func (l *copyLimiter) arrived(m plannedMove, bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// A copy that has ended is none of ours, and a late report takes nothing back.
+	left, ok := l.under[m.key()]
+	if now := m.bytes() - bytes; ok && now >= 0 && now < left {
+		l.under[m.key()] = now
+		l.moving.add(m, now-left)
+	}
 }
 
 // traffic is what the copies under way have nodes send and receive.
@@ -214,6 +226,7 @@ func (l *copyLimiter) full(class urgency) (ids []hemera.DiskID) {
 func (l *copyLimiter) release(m plannedMove) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.moving.add(m, -l.under[m.key()])
 	delete(l.under, m.key())
 	l.weigh(m, -1)
 	l.freed++
@@ -314,9 +327,14 @@ func (m plannedMove) key() copyKey {
 	return copyKey{m.add.Disk, hemera.PieceID{File: m.entry.ID, Gen: m.entry.Gen, Index: m.add.Index}}
 }
 
+// bytes is the size of the piece that the copy makes.
+func (m plannedMove) bytes() int64 {
+	return layout.PieceSize(m.entry.Layout, m.entry.Size, m.add.Index)
+}
+
 // units is what the copy costs at each of its disks.
 func (m plannedMove) units() int {
-	if layout.PieceSize(m.entry.Layout, m.entry.Size, m.add.Index) <= smallPiece {
+	if m.bytes() <= smallPiece {
 		return unitsSmall
 	}
 	return unitsLarge

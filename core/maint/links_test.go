@@ -27,15 +27,18 @@ type links struct {
 	moved          *sync.Cond // flows or their paces have changed
 	sent, received map[hemera.NodeID]float64
 	last           time.Time // when the last copy ended
+	total          float64
+	hist           [][2]float64
 }
 
 // flow is a copy under way.
 type flow struct {
-	to   hemera.NodeID
-	from []hemera.NodeID
-	left float64 // bytes of the piece
-	pace float64 // bytes a second, set by share
-	done chan struct{}
+	to          hemera.NodeID
+	from        []hemera.NodeID
+	order       uint64
+	bytes, left float64 // of the piece
+	pace        float64 // bytes a second, set by share
+	done        chan struct{}
 }
 
 func newLinks(m *miniature, rate float64) *links {
@@ -82,7 +85,7 @@ func (l *links) serve(ctx context.Context, e *Engine, id hemera.NodeID) {
 // carry has the network carry what a copy needs, and returns when that is there.
 func (l *links) carry(ctx context.Context, o hemera.Order, to hemera.NodeID, bytes int64) {
 	e := l.m.files[o.Piece.File]
-	f := &flow{to: to, left: float64(bytes), done: make(chan struct{})}
+	f := &flow{to: to, order: o.ID, bytes: float64(bytes), left: float64(bytes), done: make(chan struct{})}
 	for _, t := range o.Sources[:layout.Needed(e.Layout, e.Size)] {
 		if t.Node != to {
 			f.from = append(f.from, t.Node)
@@ -136,12 +139,14 @@ func (l *links) advance() {
 	now := time.Now()
 	dt := now.Sub(l.at).Seconds()
 	l.at = now
+	defer func() { l.hist = append(l.hist, [2]float64{float64(now.UnixNano()) / 1e9, l.total}) }()
 	for _, f := range l.flows {
 		n := f.pace * dt
 		f.left -= n
 		for _, id := range f.from {
 			l.sent[id] += n
 			l.received[f.to] += n
+			l.total += n
 		}
 	}
 }
@@ -231,6 +236,21 @@ func rebuilt(t *testing.T, nodes, disks, files int, form string, seed uint64) (s
 			all.Go(func() { l.serve(ctx, e, hemera.NodeID(i+1)) })
 		}
 		began := time.Now()
+		all.Go(func() {
+			for ctx.Err() == nil {
+				time.Sleep(time.Second)
+				l.mu.Lock()
+				l.advance()
+				states := map[hemera.NodeID][]hemera.CopyState{}
+				for _, f := range l.flows {
+					states[f.to] = append(states[f.to], hemera.CopyState{Order: f.order, Bytes: int64(f.bytes - f.left)})
+				}
+				l.mu.Unlock()
+				for id, s := range states {
+					e.Orders.Progress(id, s)
+				}
+			}
+		})
 		all.Go(func() { _ = e.Run(ctx) })
 		left := func() (pieces int64) {
 			for i := (nodes - 1) * disks; i < nodes*disks; i++ {
@@ -248,6 +268,17 @@ func rebuilt(t *testing.T, nodes, disks, files int, form string, seed uint64) (s
 			t.Errorf("%d pieces were not made again", n)
 		}
 		share = lost * float64(form.Data) / (float64(nodes-1) * rate * l.last.Sub(began).Seconds())
+		h := l.hist
+		at := func(part float64) float64 {
+			for _, x := range h {
+				if x[1] >= part*l.total {
+					return x[0]
+				}
+			}
+			return 0
+		}
+		busy := func(a, b float64) float64 { return l.total * (b - a) / (at(b) - at(a)) / rate / float64(nodes-1) }
+		t.Logf("start %.1f s, busy 0-10 %.3f 10-50 %.3f 50-80 %.3f 80-90 %.3f 90-100 %.3f; took %.1f", at(1e-9)-float64(began.UnixNano())/1e9, busy(1e-9, 0.1), busy(.1, .5), busy(.5, .8), busy(.8, .9), busy(.9, .9999), l.last.Sub(began).Seconds())
 		sent, received = busiest(l.sent, nodes-1), busiest(l.received, nodes-1)
 	})
 	return share, sent, received

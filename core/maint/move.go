@@ -64,7 +64,12 @@ func (mv *mover) copy(ctx context.Context, m plannedMove, watch func(int64)) (he
 	if err != nil {
 		return hemera.OrderResult{}, err
 	}
-	return mv.engine.Orders.Follow(ctx, m.add.Node, order, watch)
+	return mv.engine.Orders.Follow(ctx, m.add.Node, order, func(bytes int64) {
+		mv.engine.copies.arrived(m, bytes)
+		if watch != nil {
+			watch(bytes)
+		}
+	})
 }
 
 // lasting is a context that ends when Run does, and not before.

@@ -7,10 +7,9 @@ import (
 	"slices"
 
 	"hemera"
-	"hemera/rules/layout"
 )
 
-// traffic is how many bytes the copies under way have nodes send and receive in all. A node's disks share one link, whose
+// traffic is how many bytes nodes have still to send and to receive for the copies under way. A node's disks share one link, whose
 // directions are apart. A node that moves nothing is not in the tables.
 type traffic struct {
 	sends, receives map[hemera.NodeID]int64
@@ -26,9 +25,8 @@ func (t traffic) clone() traffic {
 	return traffic{sends: maps.Clone(t.sends), receives: maps.Clone(t.receives)}
 }
 
-// add counts a copy, or with a sign of -1 counts it no more.
-func (t traffic) add(m plannedMove, sign int64) {
-	bytes := sign * layout.PieceSize(m.entry.Layout, m.entry.Size, m.add.Index)
+// add counts so many more bytes of the piece that a copy makes; less than none when they have arrived.
+func (t traffic) add(m plannedMove, bytes int64) {
 	for _, from := range m.reads() {
 		if from.Node == m.add.Node {
 			continue // it crosses no link
