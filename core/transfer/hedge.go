@@ -3,9 +3,6 @@ package transfer
 import (
 	"errors"
 	"io"
-	"os"
-	"strconv"
-	"sync"
 	"time"
 
 	"hemera"
@@ -18,7 +15,7 @@ import (
 const (
 	// copiesWait is how long a read of a copy may take. Nobody waits for a copy, many of them fill the links, and what a read
 	// that was hedged brings is thrown away: hedging early would only add to what it waits for.
-	copiesWait = 60 * time.Second
+	copiesWait = 10 * time.Second
 	// hedgesMax bounds how many reads of one node are hedged at once. Others wait: when all is slow, more reads help nobody.
 	hedgesMax = 32
 )
@@ -69,12 +66,16 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 			return attempt{n: n, err: err}
 		}
 	}
+	host := s.reader.host
 	if s.copies {
-		expSem() <- struct{}{}
-		defer func() { <-expSem() }()
+		host.copyReads.Enter()
 	}
 	// The goroutine ends with the read. The channel has room for its answer, so it never waits for anybody.
-	host, began := s.reader.host, time.Now()
+	began := time.Now()
+	if s.copies {
+		// Also for a read that goes on alone: a piece that hangs must not keep the place of others.
+		defer func() { host.copyReads.Leave(time.Since(began)) }()
+	}
 	done := make(chan attempt, 1)
 	go func() { done <- s.try(index, p, sums, off) }()
 	patience := host.pace.Patience()
@@ -205,9 +206,3 @@ func (s *stripes) quick(set layout.Set) layout.Set {
 	}
 	return set
 }
-
-var expSem = sync.OnceValue(func() chan struct{} {
-	n, _ := strconv.Atoi(os.Getenv("EXP_READS"))
-	if n == 0 { n = 100000 }
-	return make(chan struct{}, n)
-})
