@@ -180,11 +180,11 @@ func (l *copyLimiter) weigh(m plannedMove, sign int) {
 	}
 }
 
-// arrived says how many bytes of a copy under way have arrived.
+// arrived says how many bytes of the piece that a copy makes are there. What has arrived is no load of the links any more.
 func (l *copyLimiter) arrived(m plannedMove, bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// A copy that has ended is none of ours, and a late report takes nothing back.
+	// A report may be late, of a copy that has ended, or of one that began again.
 	left, ok := l.under[m.key()]
 	if now := m.bytes() - bytes; ok && now >= 0 && now < left {
 		l.under[m.key()] = now

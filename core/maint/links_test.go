@@ -3,11 +3,8 @@ package maint
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"sync"
-	"testing"
-	"testing/synctest"
 	"time"
 
 	"hemera"
@@ -27,8 +24,6 @@ type links struct {
 	moved          *sync.Cond // flows or their paces have changed
 	sent, received map[hemera.NodeID]float64
 	last           time.Time // when the last copy ended
-	total          float64
-	hist           [][2]float64
 }
 
 // flow is a copy under way.
@@ -139,14 +134,12 @@ func (l *links) advance() {
 	now := time.Now()
 	dt := now.Sub(l.at).Seconds()
 	l.at = now
-	defer func() { l.hist = append(l.hist, [2]float64{float64(now.UnixNano()) / 1e9, l.total}) }()
 	for _, f := range l.flows {
 		n := f.pace * dt
 		f.left -= n
 		for _, id := range f.from {
 			l.sent[id] += n
 			l.received[f.to] += n
-			l.total += n
 		}
 	}
 }
@@ -190,6 +183,23 @@ func (l *links) share() {
 	}
 }
 
+// report has the engine know how far the copies are, as heartbeats do.
+func (l *links) report(ctx context.Context, e *Engine) {
+	for ctx.Err() == nil {
+		time.Sleep(hemera.HeartbeatInterval)
+		states := map[hemera.NodeID][]hemera.CopyState{}
+		l.mu.Lock()
+		l.advance()
+		for _, f := range l.flows {
+			states[f.to] = append(states[f.to], hemera.CopyState{Order: f.order, Bytes: int64(f.bytes - f.left)})
+		}
+		l.mu.Unlock()
+		for id, s := range states {
+			e.Orders.Progress(id, s)
+		}
+	}
+}
+
 // busiest is how many times the mean the node moved that moved most.
 func busiest(moved map[hemera.NodeID]float64, nodes int) float64 {
 	sum, most := 0.0, 0.0
@@ -197,101 +207,4 @@ func busiest(moved map[hemera.NodeID]float64, nodes int) float64 {
 		sum, most = sum+n, max(most, n)
 	}
 	return most * float64(nodes) / sum
-}
-
-// rebuilt loses the last of so many nodes and makes its pieces again. It returns the share of the links that was used, of
-// all nodes from the loss to the last byte, and how uneven it was.
-func rebuilt(t *testing.T, nodes, disks, files int, form string, seed uint64) (share, sent, received float64) {
-	const rate, size = 100e6, 800 << 20
-	synctest.Test(t, func(t *testing.T) {
-		m := newMiniature(t)
-		for range nodes {
-			m.node("", slices.Repeat([]int64{1 << 50}, disks)...)
-		}
-		form, err := hemera.ParseLayout(form, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := rand.New(rand.NewPCG(seed, 0))
-		for range files {
-			var on []hemera.DiskID
-			for _, n := range r.Perm(nodes)[:form.Pieces] {
-				on = append(on, hemera.DiskID(n*disks+r.IntN(disks)+1))
-			}
-			m.file(form, size, on...)
-		}
-		m.view.Nodes[nodes-1].Status = hemera.NodeOffline
-		lost := 0.0
-		for i := (nodes - 1) * disks; i < nodes*disks; i++ {
-			m.view.Disks[i].Active = false
-			lost += float64(m.used[hemera.DiskID(i+1)])
-		}
-		e := m.engine()
-		e.LostAfter, e.BalanceDelay = time.Nanosecond, 1000*time.Hour
-		l := newLinks(m, rate)
-		ctx, cancel := context.WithCancel(t.Context())
-		var all sync.WaitGroup
-		all.Go(func() { l.run(ctx) })
-		for i := range nodes - 1 {
-			all.Go(func() { l.serve(ctx, e, hemera.NodeID(i+1)) })
-		}
-		began := time.Now()
-		all.Go(func() {
-			for ctx.Err() == nil {
-				time.Sleep(time.Second)
-				l.mu.Lock()
-				l.advance()
-				states := map[hemera.NodeID][]hemera.CopyState{}
-				for _, f := range l.flows {
-					states[f.to] = append(states[f.to], hemera.CopyState{Order: f.order, Bytes: int64(f.bytes - f.left)})
-				}
-				l.mu.Unlock()
-				for id, s := range states {
-					e.Orders.Progress(id, s)
-				}
-			}
-		})
-		all.Go(func() { _ = e.Run(ctx) })
-		left := func() (pieces int64) {
-			for i := (nodes - 1) * disks; i < nodes*disks; i++ {
-				n, _, _ := m.DiskUsage(ctx, hemera.DiskID(i+1))
-				pieces += n
-			}
-			return pieces
-		}
-		for left() > 0 && time.Since(began) < 24*time.Hour {
-			time.Sleep(10 * time.Second)
-		}
-		cancel()
-		all.Wait()
-		if n := left(); n > 0 {
-			t.Errorf("%d pieces were not made again", n)
-		}
-		share = lost * float64(form.Data) / (float64(nodes-1) * rate * l.last.Sub(began).Seconds())
-		h := l.hist
-		at := func(part float64) float64 {
-			for _, x := range h {
-				if x[1] >= part*l.total {
-					return x[0]
-				}
-			}
-			return 0
-		}
-		busy := func(a, b float64) float64 { return l.total * (b - a) / (at(b) - at(a)) / rate / float64(nodes-1) }
-		t.Logf("start %.1f s, busy 0-10 %.3f 10-50 %.3f 50-80 %.3f 80-90 %.3f 90-100 %.3f; took %.1f", at(1e-9)-float64(began.UnixNano())/1e9, busy(1e-9, 0.1), busy(.1, .5), busy(.5, .8), busy(.8, .9), busy(.9, .9999), l.last.Sub(began).Seconds())
-		sent, received = busiest(l.sent, nodes-1), busiest(l.received, nodes-1)
-	})
-	return share, sent, received
-}
-
-func TestARebuildUsesTheLinks(t *testing.T) {
-	for _, c := range []struct {
-		nodes, disks, files int
-		form                string
-	}{
-		{10, 6, 300, "rs:4+2"}, {10, 6, 500, "rs:4+2"}, {10, 2, 500, "rs:4+2"}, {20, 6, 300, "rs:10+4"}, {9, 6, 500, "rs:4+2"}, {6, 6, 500, "rs:2+1"},
-	} {
-		share, sent, received := rebuilt(t, c.nodes, c.disks, c.files, c.form, 1)
-		t.Logf("%+v: %.3f of the links; busiest node / mean: sent %.3f, received %.3f", c, share, sent, received)
-	}
 }

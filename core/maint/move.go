@@ -97,7 +97,8 @@ func (mv *mover) choose(ctx context.Context, entry hemera.Entry, w moveSpec) (pl
 			w.writes = func(id hemera.DiskID) int { return (load[id]+unitsLarge-1)/unitsLarge + mv.engine.Writers(id) }
 			view := mv.engine.Cluster.View()
 			if w.class < urgencyDrain {
-				w.writes = w.traffic.evenly(view, layout.PieceSize(entry.Layout, entry.Size, w.index)*int64(layout.Needed(entry.Layout, entry.Size)), w.writes)
+				bytes := layout.PieceSize(entry.Layout, entry.Size, w.index) * int64(layout.Needed(entry.Layout, entry.Size))
+				w.writes = w.traffic.evenly(view, bytes, w.writes)
 			}
 			return plan(view, entry, w)
 		})

@@ -114,7 +114,15 @@ func TestArrivingCopiesAreCounted(t *testing.T) {
 	if !l.count(0, m) || l.traffic().receives[3] != 100 || l.traffic().sends[2] != 100 {
 		t.Errorf("under way: %v", l.traffic())
 	}
-	if l.release(m); len(l.traffic().receives)+len(l.traffic().sends) != 0 {
+	// What has arrived is no load any more. Reports that are late or make no sense take nothing back.
+	for _, bytes := range []int64{60, 40, 1000} {
+		if l.arrived(m, bytes); l.traffic().receives[3] != 40 || l.traffic().sends[2] != 40 {
+			t.Errorf("after a report of %d: %v", bytes, l.traffic())
+		}
+	}
+	l.release(m)
+	l.arrived(m, 80)
+	if len(l.traffic().receives)+len(l.traffic().sends) != 0 {
 		t.Errorf("when it has ended: %v", l.traffic())
 	}
 }

@@ -85,7 +85,7 @@ type Host struct {
 	codes     codes.Cache
 	parity    buffers.Parity
 	pace      pace.Pace
-	copyReads pace.Gate
+	copyReads pace.Gate    // of coded files
 	hedges    atomic.Int32 // reads that were hedged and have not returned
 	spare     buffers.Pool // for what is read to be decoded
 	rows      rowcache.Room
