@@ -21,9 +21,9 @@ func TestARebuildUsesTheLinks(t *testing.T) {
 		form                string
 		share               float64 // at least
 	}{
-		{10, 6, 300, "rs:4+2", 0.86},
-		{10, 2, 300, "rs:4+2", 0.83},
-		{6, 6, 200, "rs:2+1", 0.83},
+		{10, 6, 300, "rs:4+2", 0.84},
+		{10, 2, 300, "rs:4+2", 0.80},
+		{6, 6, 200, "rs:2+1", 0.80},
 	} {
 		share, sent, received := 0.0, 0.0, 0.0
 		for seed := range uint64(seeds) {
@@ -31,7 +31,7 @@ func TestARebuildUsesTheLinks(t *testing.T) {
 			share, sent, received = share+s/seeds, sent+up/seeds, received+down/seeds
 		}
 		t.Logf("%+v: %.3f of the links; busiest node / mean: sent %.3f, received %.3f", c, share, sent, received)
-		if share < c.share || sent > 1.1 || received > 1.1 {
+		if share < c.share || sent > 1.2 || received > 1.2 {
 			t.Errorf("%d nodes with %d disks, %s: %.3f of the links were used, want %.2f; busiest node / mean: sent %.3f, received %.3f",
 				c.nodes, c.disks, c.form, share, c.share, sent, received)
 		}
