@@ -68,14 +68,10 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 	}
 	host := s.reader.host
 	if s.copies {
-		host.copyReads.Enter()
+		defer host.copyReads.Enter()() // a read that goes on alone keeps no place
 	}
 	// The goroutine ends with the read. The channel has room for its answer, so it never waits for anybody.
 	began := time.Now()
-	if s.copies {
-		// Also for a read that goes on alone: a piece that hangs must not keep the place of others.
-		defer func() { host.copyReads.Leave(time.Since(began)) }()
-	}
 	done := make(chan attempt, 1)
 	go func() { done <- s.try(index, p, sums, off) }()
 	patience := host.pace.Patience()

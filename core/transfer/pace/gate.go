@@ -24,23 +24,25 @@ type Gate struct {
 	waiting []chan struct{} // oldest first; closed when its read may begin
 }
 
-// Enter waits until a read may begin. The caller calls [Gate.Leave] when the read has ended.
-func (g *Gate) Enter() {
+// Enter waits until a read may begin. The caller calls the result when the read has ended.
+func (g *Gate) Enter() (leave func()) {
 	g.mu.Lock()
 	g.window = max(g.window, leastReads)
 	if len(g.waiting) == 0 && g.under < int(g.window) {
 		g.under++
 		g.mu.Unlock()
-		return
+	} else {
+		turn := make(chan struct{})
+		g.waiting = append(g.waiting, turn)
+		g.mu.Unlock()
+		<-turn
 	}
-	turn := make(chan struct{})
-	g.waiting = append(g.waiting, turn)
-	g.mu.Unlock()
-	<-turn
+	began := time.Now()
+	return func() { g.leave(time.Since(began)) }
 }
 
-// Leave ends a read that took so long.
-func (g *Gate) Leave(took time.Duration) {
+// leave ends a read that took so long.
+func (g *Gate) leave(took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {

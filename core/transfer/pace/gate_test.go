@@ -26,7 +26,7 @@ func TestGateFollowsTheLink(t *testing.T) {
 			for range 100 {
 				go func() {
 					for began := time.Now(); time.Since(began) < 2*time.Minute; {
-						g.Enter()
+						leave := g.Enter()
 						mu.Lock()
 						under++
 						if time.Since(began) > time.Minute { // it has settled
@@ -38,7 +38,7 @@ func TestGateFollowsTheLink(t *testing.T) {
 						mu.Lock()
 						under--
 						mu.Unlock()
-						g.Leave(took)
+						leave()
 					}
 				}()
 			}
@@ -67,7 +67,7 @@ func TestGateIsInOrder(t *testing.T) {
 			synctest.Wait()
 		}
 		for i := range 10 {
-			g.Leave(time.Hour) // no window grows by it
+			g.leave(time.Hour) // no window grows by it
 			synctest.Wait()
 			if len(entered) != 1 {
 				t.Fatalf("%d entered for one that left", len(entered))
