@@ -66,12 +66,11 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 			return attempt{n: n, err: err}
 		}
 	}
-	host := s.reader.host
 	if s.copies {
-		defer host.copyReads.Enter()() // a read that goes on alone keeps no place
+		defer s.reader.host.copyReads.Enter()() // a read that goes on alone keeps no place
 	}
 	// The goroutine ends with the read. The channel has room for its answer, so it never waits for anybody.
-	began := time.Now()
+	host, began := s.reader.host, time.Now()
 	done := make(chan attempt, 1)
 	go func() { done <- s.try(index, p, sums, off) }()
 	patience := host.pace.Patience()
