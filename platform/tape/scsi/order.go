@@ -22,7 +22,7 @@ const (
 
 // OrderLimits asks how many segments the drive takes.
 func OrderLimits() Command {
-	const limits, size = 0x20, 8 // bit UDS_LIMITS of byte 1
+	const limits, size = 0x80, 8 // bit UDS_LIMITS of byte 1
 	c := receiveOrder(size)
 	c.CDB[1] |= limits
 	return c
