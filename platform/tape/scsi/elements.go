@@ -71,6 +71,7 @@ func DecodeElements(b []byte) ([]tape.Element, error) {
 	if len(b) < elementsHeader {
 		return nil, short("READ ELEMENT STATUS", len(b), elementsHeader)
 	}
+	// The answer has a page for each kind of element, and a page has descriptors of one length.
 	var found []tape.Element
 	for rest := b[elementsHeader:min(len(b), elementsHeader+get24(b[5:]))]; len(rest) >= pageHeader; {
 		end := min(len(rest), pageHeader+get24(rest[5:]))

@@ -18,6 +18,7 @@ const (
 	KeySize = 32
 )
 
+// securityIn asks for a page of the protocol.
 func securityIn(page uint16) Command {
 	cdb := make([]byte, 12)
 	cdb[0], cdb[1] = opSecurityIn, tapeEncryption
@@ -85,6 +86,7 @@ func ClearKey(algorithm byte) Command {
 	return securityOut(page)
 }
 
+// Bits and places of the page that sets a key.
 const (
 	scopeLocal     = 1 << 5 // this host's nexus only
 	clearOnDemount = 1 << 2 // CKOD
@@ -101,6 +103,7 @@ func dataEncryption(keySize int) []byte {
 	return page
 }
 
+// securityOut sends the page that sets and clears keys.
 func securityOut(page []byte) Command {
 	cdb := make([]byte, 12)
 	cdb[0], cdb[1] = opSecurityOut, tapeEncryption

@@ -31,6 +31,7 @@ func (s Sense) cause() error {
 	case s.WrongSize && s.Valid && s.Rest < 0:
 		return tape.ErrBlockTooBig
 	}
+	// Flags are done with; the key decides.
 	switch s.Key {
 	case NoSense, Recovered:
 		return nil

@@ -8,6 +8,7 @@ import (
 	"hemera/platform/tape"
 )
 
+// inquiryMax and serialMax are the most that one byte of length, and a sane device, can give.
 const (
 	inquiryMax = 96
 	// serialPage is the unit serial number, VPD page 80h.

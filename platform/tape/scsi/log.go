@@ -34,6 +34,7 @@ func DecodeLog(b []byte) (Log, error) {
 	if len(b) < 4 {
 		return Log{}, short("LOG SENSE", len(b), 4)
 	}
+	// Each parameter is a code, a control byte that says nothing here, a length, and the value.
 	l := Log{Page: b[0] & 0x3F, Values: map[uint16][]byte{}}
 	for rest := b[4:min(len(b), 4+get16(b[2:]))]; len(rest) >= 4; {
 		size := 4 + int(rest[3])

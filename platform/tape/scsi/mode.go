@@ -14,6 +14,7 @@ const (
 	pageConfiguration = 0x10
 )
 
+// The length of the header, and the most that the six-byte command can ask for.
 const (
 	modeHeader = 4
 	modeMax    = 255
@@ -142,6 +143,7 @@ func (m Mode) Addresses() (Addresses, error) {
 	if len(p) < size || p[0]&0x3F != pageElements {
 		return Addresses{}, short("mode page 1Dh", len(p), size)
 	}
+	// Each kind is a first address and a number.
 	at := func(i int) Range {
 		return Range{First: int(binary.BigEndian.Uint16(p[i:])), Count: int(binary.BigEndian.Uint16(p[i+2:]))}
 	}

@@ -57,6 +57,7 @@ func GenerateOrder(segments []tape.Segment) Command {
 // ReceiveOrder asks for the order of n segments.
 func ReceiveOrder(n int) Command { return receiveOrder(orderHeader + segmentSize*n) }
 
+// receiveOrder is the command for both answers; size is the most that comes back.
 func receiveOrder(size int) Command {
 	cdb := make([]byte, 12)
 	cdb[0], cdb[1] = opMaintenanceIn, orderAction
@@ -101,6 +102,7 @@ func WrapEnds() Command {
 	return Command{Name: "READ END OF WRAP POSITION", CDB: cdb, Direction: FromDevice, In: size, Weight: Slow}
 }
 
+// wrapSize is the length of one descriptor: wrap, partition, two reserved bytes, and the object in 48 bits.
 const wrapSize = 12
 
 // WrapEnd is the last object of a wrap.

@@ -44,6 +44,7 @@ func SpaceMarks(n int) Command { return space(spaceMarks, max(-SpaceMax, min(Spa
 // SpaceEnd goes to the end of data.
 func SpaceEnd() Command { return space(spaceEnd, 0) }
 
+// space encodes SPACE(6). The count is a number of 24 bits with a sign.
 func space(what byte, n int) Command {
 	cdb := make([]byte, 6)
 	cdb[0], cdb[1] = opSpace6, what

@@ -230,7 +230,9 @@ func TestLogPages(t *testing.T) {
 }
 
 func TestOrder(t *testing.T) {
-	descriptor := func(name string) string { return "001E 000000" + hex.EncodeToString([]byte(name)) + strings.Repeat("00", 17) }
+	descriptor := func(name string) string {
+		return "001E 000000" + hex.EncodeToString([]byte(name)) + strings.Repeat("00", 17)
+	}
 	b := bytesOf(t, "02 00 0000 00000040"+descriptor("1         ")+descriptor("0         "))
 	if got, err := DecodeOrder(b, 2); err != nil || !reflect.DeepEqual(got, []int{1, 0}) {
 		t.Errorf("%v, %v", got, err)
@@ -264,12 +266,16 @@ func TestEncryption(t *testing.T) {
 }
 
 func TestElements(t *testing.T) {
-	tag := func(s string) string { return hex.EncodeToString([]byte(s + strings.Repeat(" ", 32-len(s)))) + "00000000" }
+	tag := func(s string) string {
+		return hex.EncodeToString([]byte(s+strings.Repeat(" ", 32-len(s)))) + "00000000"
+	}
 	drive := "0100 09 00 0000 000000 80 0405" + tag("V00001L9") + "02 00 00 0A" + hex.EncodeToString([]byte("1013000123"))
 	other := "0101 0C 00 3003 000000 00 0000" + tag("") + "02 01 00 0A" + hex.EncodeToString([]byte("HP      X ")) // shorter than its form
 	slot := "0400 09 00 0000 000000 00 0000" + tag("V00002L9")
 	empty := "0401 08 00 0000 000000 00 0000" + tag("V00003L9") // a barcode that was left behind
-	page := func(kind, size, bytes, descriptors string) string { return kind + "80" + size + "00" + bytes + descriptors }
+	page := func(kind, size, bytes, descriptors string) string {
+		return kind + "80" + size + "00" + bytes + descriptors
+	}
 	b := bytesOf(t, "0100 0004 00 0000EC"+page("04", "003E", "00007C", drive+other)+page("02", "0030", "000060", slot+empty))
 	got, err := DecodeElements(b)
 	want := []tape.Element{
