@@ -33,6 +33,8 @@ type Entry struct {
 	Checksums []Checksum
 	Pieces    []Piece
 	Space     string
+	// Tape are the copies on tape, by number. A file with some and without Pieces is evicted: see [Entry.Evicted].
+	Tape []TapeCopy
 
 	// Directories only: exact totals of everything below, kept in the same transactions, and whether
 	// limits are set on the directory.

@@ -6,6 +6,7 @@ import (
 
 	"hemera"
 	"hemera/core/namespace/nscheck"
+	"hemera/core/namespace/tapes"
 	"hemera/rules/quota"
 )
 
@@ -25,11 +26,13 @@ type Parts struct {
 	Adopter
 	RecycleKeeper
 	LifecycleKeeper
+	// Tapes is the copies on tape, and the jobs that wait for one.
+	Tapes *tapes.Catalogue
 }
 
 // Parts returns the namespace as its parts.
 func (n *Namespace) Parts() Parts {
-	return Parts{Names: n, Directories: n, Attributes: n, Opener: n, PendingWrites: n, PieceIndex: n, Removals: n, History: n, Inspector: n, QuotaKeeper: n, RecycleKeeper: n, LifecycleKeeper: n, Adopter: n}
+	return Parts{Names: n, Directories: n, Attributes: n, Opener: n, PendingWrites: n, PieceIndex: n, Removals: n, History: n, Inspector: n, QuotaKeeper: n, RecycleKeeper: n, LifecycleKeeper: n, Adopter: n, Tapes: n.tapes}
 }
 
 // Opener decides whether a file may be opened, and what a write of it begins with.
@@ -112,6 +115,8 @@ type Commit struct {
 type PieceIndex interface {
 	// MovePieces changes the disks of a file's current generation; see [Pieces.MovePieces].
 	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
+	// Evict removes the disk copies of a file that is on tape; see [Pieces.Evict].
+	Evict(ctx context.Context, id hemera.FileID, may func(*hemera.Entry) error) (freed int64, err error)
 	// DiskFiles lists files with a piece on the disk, by id after the given one.
 	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
 	// DiskUsage is the exact number of pieces and bytes the namespace has on a disk.

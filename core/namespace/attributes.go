@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/rules/access"
 )
@@ -149,6 +150,9 @@ func permitXattr(op, path string, who hemera.Identity, f found, name string) err
 	}
 	dir := f.entry
 	if !dir.IsDir() {
+		if tapes.Reserved(name) {
+			return refuse(errs.Denied, op, path, "attribute %s says what the system did with tapes, and only the system sets it", name)
+		}
 		dir = f.parent()
 	}
 	return permit(op, path, who, dir, access.ChangeAttributes)

@@ -275,9 +275,6 @@ func fill(e *hemera.Entry, c *Commit) {
 // commitTo stores the entry and everything that follows from it. old is what the entry replaces, nil for a new
 // file. The quota check comes first, so that a refusal has changed nothing.
 func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, error) {
-	if err := checkXattrs("Commit", e.Name, e.Xattrs); err != nil {
-		return nil, err
-	}
 	if e.Mtime.IsZero() {
 		e.Mtime = t.Now()
 	}
@@ -290,6 +287,12 @@ func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Ent
 		return nil, conflict(c, "the file or its directory was removed meanwhile, and is in a recycle bin")
 	}
 	if err := tx(t).ledger().CheckCommit(dirs, old, e, c.Promised, c.ReleaseClaim); err != nil {
+		return nil, err
+	}
+	if err := t.onTape(old, e, c, dirs, path); err != nil {
+		return nil, err
+	}
+	if err := checkXattrs("Commit", e.Name, e.Xattrs); err != nil {
 		return nil, err
 	}
 	delta, _ := t.Weight(e) // of a file: no error
@@ -312,6 +315,23 @@ func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Ent
 	pieceTx(t).indexIncomplete(old, e)
 	t.Event(hemera.Event{Kind: hemera.EventCommit, File: e.ID, Path: path + "/" + e.Name, Who: c.Who, Bytes: e.Size})
 	return e, nil
+}
+
+// onTape keeps what follows from a commit for tapes: a new content is queued where its directories ask for that, what was replaced is dead on
+// its tapes, and a conversion of a file that is on tape only has brought it back.
+func (t commitTx) onTape(old, e *hemera.Entry, c *Commit, dirs []*hemera.Entry, path string) error {
+	if c.Convert {
+		if old != nil && old.Evicted() {
+			return tx(t).tapes().Arrived(e)
+		}
+		return nil
+	}
+	if old != nil {
+		if err := tx(t).tapes().Bury(old, path+"/"+old.Name, "replaced"); err != nil {
+			return err
+		}
+	}
+	return tx(t).tapes().Enlist(e, dirs, t.base.tapes.Routes())
 }
 
 // converts reports whether the commit has the content of the entry, in whatever form: the same size, and the same

@@ -14,6 +14,7 @@ import (
 	"hemera/core/namespace/record"
 	"hemera/core/namespace/schema"
 	"hemera/core/namespace/tables"
+	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/platform/kv"
 )
@@ -72,7 +73,7 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}
-	b.records = records
+	b.records, b.tapes = records, tapes.New(records)
 	n := &Namespace{base: b, Tree: Tree{b}, Writes: Writes{b}, Pieces: Pieces{b}, QuotaAdmin: QuotaAdmin{b}, Bins: Bins{b}, Lifecycle: Lifecycle{b}, Recovery: Recovery{b}}
 	if err := n.load(ctx); err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")

@@ -11,6 +11,7 @@ import (
 	"hemera/core/namespace/accounts"
 	"hemera/core/namespace/record"
 	"hemera/core/namespace/tables"
+	"hemera/core/namespace/tapes"
 	"hemera/errs"
 )
 
@@ -25,6 +26,7 @@ type base struct {
 	dueTimes dueTimes      // hints about held pieces
 	ended    endedWrites   // what is known of writes that are over
 	counter  *accounts.Counter
+	tapes    *tapes.Catalogue
 
 	spaceRules atomic.Pointer[func(space string) string] // see Bins.UseSpaceRules; nil: spaces have none
 }
@@ -77,6 +79,9 @@ func (t tx) pieces() pieceTx { return pieceTx(t) }
 
 // bins is the recycle bins in the same transaction.
 func (t tx) bins() binTx { return binTx(t) }
+
+// tapes is the copies on tape and their jobs, in the same transaction.
+func (t tx) tapes() tapes.Txn { return tapes.Txn{Txn: t.Txn} }
 
 // writes is the writes under way, and those that ended, in the same transaction.
 func (t tx) writes() writeTx { return writeTx(t) }

@@ -22,7 +22,7 @@ var rows = []row{
 	{"words", []string{".", "errs"}, []string{}, "every package uses them, so they depend on nothing but the standard library"},
 	{"rules", []string{"rules/access", "rules/balance", "rules/capability", "rules/checksum", "rules/condition", "rules/erasure", "rules/layout", "rules/lifecycle", "rules/limits", "rules/netjudge",
 		"rules/mounting", "rules/place",
-		"rules/policy", "rules/quota", "rules/recycle", "rules/tapelabel", "rules/tapemodel", "rules/wire"},
+		"rules/policy", "rules/quota", "rules/recallorder", "rules/recycle", "rules/tapecatalogue", "rules/tapegc", "rules/tapelabel", "rules/tapemodel", "rules/wire"},
 		[]string{"rules/layout rules/erasure"}, // which pieces of a coded file are enough is the rank of its code
 		"pure functions can be read and tested alone; each does without the others"},
 	{"platform", []string{"platform/vfs", "platform/kv", "platform/rpc", "platform/auth", "platform/link", "platform/netstat", "platform/poll",

@@ -20,6 +20,7 @@ import (
 type counts struct {
 	files, dirs, pieces int64
 	quotaNodes          int64 // directories that say they are
+	copies              int64 // on tape
 	disks               map[hemera.DiskID]schema.Usage
 	sums                *sums              // entries minus indexes
 	buffer              []byte             // for hashes, used again
@@ -61,6 +62,7 @@ func (t *counts) fact(i fact, from side, content []byte) {
 func (t *counts) merge(o *counts) {
 	t.files, t.dirs, t.pieces = t.files+o.files, t.dirs+o.dirs, t.pieces+o.pieces
 	t.quotaNodes += o.quotaNodes
+	t.copies += o.copies
 	t.sums.merge(o.sums)
 	for disk, u := range o.disks {
 		was := t.disks[disk]
@@ -230,6 +232,7 @@ func (c entryPass) count(t *counts, e *schema.EntryHeader, top bool) {
 	} else {
 		file := e.Entry()
 		t.files++
+		t.copies += int64(len(e.Tape))
 		weight = hemera.TreeTotals{Files: 1, Bytes: e.Size, Physical: schema.Physical(file)}
 		for _, p := range e.Pieces {
 			u := t.disks[p.Disk]

@@ -15,9 +15,9 @@ func PieceBytes(e *hemera.Entry, index uint8) int64 { return layout.PieceSize(e.
 func Physical(e *hemera.Entry) int64 { return layout.Used(e.Layout, e.Size, e.Pieces) }
 
 // Incomplete reports whether the file has fewer pieces than its layout, so that repair has something to do.
-// A file without bytes needs no pieces.
+// A file without bytes needs no pieces, and one that is on tape only has none.
 func Incomplete(e *hemera.Entry) bool {
-	return e.Kind == hemera.KindFile && len(e.Pieces) < layout.Count(e.Layout, e.Size)
+	return e.Kind == hemera.KindFile && !e.Evicted() && len(e.Pieces) < layout.Count(e.Layout, e.Size)
 }
 
 // Weight returns what a file adds to the totals of the directories above it.

@@ -14,9 +14,15 @@ const EntryRoom = 128
 // quotaVersion begins the entry of a directory that is a quota node, instead of recordVersion.
 const quotaVersion = 2
 
+// tapeVersion begins the entry of a file with copies on tape.
+const tapeVersion = 3
+
 func entryVersion(e *hemera.Entry) byte {
-	if e.Quota {
+	switch {
+	case e.Quota:
 		return quotaVersion
+	case len(e.Tape) > 0:
+		return tapeVersion
 	}
 	return recordVersion
 }
@@ -54,6 +60,9 @@ func AppendEntry(b []byte, e *hemera.Entry) []byte {
 	for _, p := range e.Pieces {
 		b = binary.AppendUvarint(append(b, p.Index), uint64(p.Disk))
 	}
+	if len(e.Tape) > 0 {
+		b = appendCopies(b, e.Tape)
+	}
 	return b
 }
 
@@ -66,7 +75,7 @@ func DecodeEntry(k, raw []byte) (*hemera.Entry, error) {
 	}
 	e.Kind, e.Quota, e.ID, e.Parent, e.Name = h.Kind, h.Quota, h.ID, h.Parent, string(h.Name)
 	e.UID, e.GID = h.UID, h.GID
-	e.Size, e.Gen, e.Layout, e.Pieces = h.Size, h.Gen, h.Layout, h.Pieces
+	e.Size, e.Gen, e.Layout, e.Pieces, e.Tape = h.Size, h.Gen, h.Layout, h.Pieces, h.Tape
 	return e, nil
 }
 
@@ -83,6 +92,7 @@ type EntryHeader struct {
 	Gen      hemera.Generation
 	Layout   hemera.Layout
 	Pieces   []hemera.Piece // its memory is used again by the next Decode
+	Tape     []hemera.TapeCopy
 }
 
 // Decode reads the key and the record of an entry. It is the decoder of [DecodeEntry] without the rest of the entry.
@@ -94,7 +104,8 @@ func (h *EntryHeader) decode(k, raw []byte, rest *hemera.Entry) error {
 	version := d.byte()
 	*h = EntryHeader{Kind: hemera.EntryKind(d.byte()), Parent: hemera.RootID, Pieces: h.Pieces[:0]}
 	h.Quota = version == quotaVersion && h.Kind == hemera.KindDirectory
-	if version != recordVersion && !h.Quota {
+	onTape := version == tapeVersion && h.Kind == hemera.KindFile
+	if version != recordVersion && !h.Quota && !onTape {
 		d.bad = true
 	}
 	if len(k) > IDKeyBytes {
@@ -113,6 +124,9 @@ func (h *EntryHeader) decode(k, raw []byte, rest *hemera.Entry) error {
 	switch h.Kind {
 	case hemera.KindFile:
 		h.decodeFile(&d, rest)
+		if onTape {
+			h.Tape = d.copies()
+		}
 	case hemera.KindDirectory:
 	default:
 		d.bad = true
@@ -165,5 +179,5 @@ func (h *EntryHeader) decodeFile(d *decoder, rest *hemera.Entry) {
 
 // Entry returns the header in the form that the rules of counting take; see [Physical].
 func (h *EntryHeader) Entry() *hemera.Entry {
-	return &hemera.Entry{Kind: h.Kind, ID: h.ID, Size: h.Size, Gen: h.Gen, Layout: h.Layout, Pieces: h.Pieces}
+	return &hemera.Entry{Kind: h.Kind, ID: h.ID, Size: h.Size, Gen: h.Gen, Layout: h.Layout, Pieces: h.Pieces, Tape: h.Tape}
 }

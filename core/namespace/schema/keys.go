@@ -200,7 +200,7 @@ func Uint64At(b []byte, at int) uint64 {
 // and therefore keeps decoded in its cache.
 func Cached(k []byte) bool {
 	switch k[1] {
-	case TableEntry, TableLocation, TableDirectory, TableUsage, TableQuotaNode, TableLimit, TableAccount:
+	case TableEntry, TableLocation, TableDirectory, TableUsage, TableQuotaNode, TableLimit, TableAccount, TableTape, TableQueue:
 		return true
 	}
 	return false

@@ -291,6 +291,10 @@ func AppendValue(b []byte, value any) []byte {
 		return AppendQuotaNode(b, v)
 	case *hemera.QuotaAmount:
 		return AppendAmount(b, v)
+	case *QueueSum:
+		return AppendQueueSum(b, v)
+	case *hemera.Tape:
+		return append(b, EncodeTape(v)...)
 	}
 	return b
 }

@@ -83,10 +83,30 @@ func disk(t *testing.T, timing slowdevice.Timing, options ...string) (dir, name 
 	return dir, filepath.Base(device)
 }
 
-// examine measures a directory shortly, and returns the snapshot and the ids that were found, without those of the machine itself.
-func examine(t *testing.T, dir string, subjects ...string) (*doctor.Snapshot, []string) {
+// shortly is how long each measurement of a disk takes at first.
+const shortly = 300 * time.Millisecond
+
+// await examines a directory until a finding is there. A machine with other work may hide a fault: its disk has requests of others, which
+// excuse what it does not give, or is measured in pauses. Then it is measured longer. Another finding fails at once, unless it is
+// one of also.
+func await(t *testing.T, want, dir, disk string, also ...string) *doctor.Snapshot {
 	t.Helper()
-	s, err := observe.Take(t.Context(), observe.Options{Root: "/", Dirs: []string{dir}, Size: 32 << 20, For: 300 * time.Millisecond})
+	for d := shortly; ; d *= 2 {
+		s, found := examine(t, d, dir, disk)
+		unwanted := slices.DeleteFunc(slices.Clone(found), func(id string) bool { return id == want || slices.Contains(also, id) })
+		if len(unwanted) == 0 && slices.Contains(found, want) {
+			return s
+		}
+		if len(unwanted) > 0 || d > 10*time.Second {
+			t.Fatalf("found %v in %s, want %s: %+v, %+v", found, d, want, s.Disks, s.Filesystems[0].Test)
+		}
+	}
+}
+
+// examine measures a directory, d for each figure, and returns the snapshot and the ids that were found, without those of the machine itself.
+func examine(t *testing.T, d time.Duration, dir string, subjects ...string) (*doctor.Snapshot, []string) {
+	t.Helper()
+	s, err := observe.Take(t.Context(), observe.Options{Root: "/", Dirs: []string{dir}, Size: 32 << 20, For: d})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,21 +121,26 @@ func examine(t *testing.T, dir string, subjects ...string) (*doctor.Snapshot, []
 
 func TestAHealthyDiskHasNoFinding(t *testing.T) {
 	dir, name := disk(t, slowdevice.Timing{})
-	if err := os.WriteFile("/sys/block/"+name+"/queue/read_ahead_kb", []byte("8192"), 0); err != nil {
-		t.Skipf("the read-ahead cannot be set here: %v", err)
-	}
-	if s, found := examine(t, dir, name); slices.Contains(found, "disk-readahead") || s.Filesystems[0].Test == nil {
+	setReadAhead(t, name, "8192")
+	if s, found := examine(t, shortly, dir, name); slices.Contains(found, "disk-readahead") || s.Filesystems[0].Test == nil {
 		t.Errorf("found %v: %+v, %+v", found, s.Disks, s.Filesystems[0].Test)
 	}
 }
 
-// A disk with a tenth of the rate of any other.
+// setReadAhead sets the read-ahead of a device, in KiB.
+func setReadAhead(t *testing.T, name, kib string) {
+	t.Helper()
+	if err := os.WriteFile("/sys/block/"+name+"/queue/read_ahead_kb", []byte(kib), 0); err != nil {
+		t.Skipf("the read-ahead cannot be set here: %v", err)
+	}
+}
+
+// A disk with a tenth of the rate of any other. Its read-ahead is large: with a small one, a reader that waits for the processor is slower
+// than the disk, and rightly named.
 func TestAThrottledDiskIsNamed(t *testing.T) {
 	dir, name := disk(t, slowdevice.Timing{Rate: 20e6})
-	s, found := examine(t, dir, name)
-	if !slices.Equal(found, []string{"disk-slow"}) {
-		t.Errorf("found %v: %+v, %+v", found, s.Disks, s.Filesystems[0].Test)
-	}
+	setReadAhead(t, name, "8192")
+	s := await(t, "disk-slow", dir, name)
 	if n := doctor.Diagnose(s).Narrow; n.Rate > 40e6 {
 		t.Errorf("narrowest %+v", n)
 	}
@@ -125,13 +150,9 @@ func TestAThrottledDiskIsNamed(t *testing.T) {
 func TestATinyReadAheadIsNamedAndFixed(t *testing.T) {
 	dir, name := disk(t, slowdevice.Timing{Latency: 10 * time.Millisecond, Rate: 150e6})
 	file := "/sys/block/" + name + "/queue/read_ahead_kb"
-	if err := os.WriteFile(file, []byte("128"), 0); err != nil {
-		t.Skipf("the read-ahead cannot be set here: %v", err)
-	}
-	s, found := examine(t, dir, name)
-	if !slices.Contains(found, "disk-readahead") {
-		t.Fatalf("found %v: %+v, %+v", found, s.Disks, s.Filesystems[0].Test)
-	}
+	setReadAhead(t, name, "128")
+	// Requests that wait for the processor make the disk slow too.
+	s := await(t, "disk-readahead", dir, name, "disk-slow", "fs-slow")
 	plan, err := settings.Plan("/", doctor.Diagnose(s).Findings)
 	if err != nil || len(plan) != 1 || plan[0].Before != "128" {
 		t.Fatalf("%v, %v", plan, err)
@@ -140,7 +161,7 @@ func TestATinyReadAheadIsNamedAndFixed(t *testing.T) {
 	if _, err := settings.Apply("/", undo, plan); err != nil {
 		t.Fatal(err)
 	}
-	if s, found := examine(t, dir, name); slices.Contains(found, "disk-readahead") || s.Disks[0].ReadAhead != 32<<20 {
+	if s, found := examine(t, shortly, dir, name); slices.Contains(found, "disk-readahead") || s.Disks[0].ReadAhead != 32<<20 {
 		t.Errorf("after the fix: %v, %+v, %+v", found, s.Disks[0], s.Filesystems[0].Test)
 	}
 	if back, left, err := settings.Undo("/", undo); err != nil || len(back) != 1 || len(left) > 0 {
@@ -160,7 +181,7 @@ func TestAFullInodeTableIsNamed(t *testing.T) {
 		}
 		_ = f.Close()
 	}
-	s, found := examine(t, dir, name)
+	s, found := examine(t, shortly, dir, name)
 	if !slices.Equal(found, []string{"fs-inodes"}) || s.Filesystems[0].MakeFailed == "" {
 		t.Errorf("found %v: %+v", found, s.Filesystems[0])
 	}

@@ -1,36 +1,29 @@
 package emulated
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/binary"
 	"hash/crc32"
 
 	"hemera/errs"
 	"hemera/platform/tape"
 )
 
-// sealOverhead is what AES-GCM adds to a block: a random nonce of 12 bytes and a tag of 16.
-const sealOverhead = 12 + 16
-
 // store writes a block in the form that the drive and the library are set to.
 func (t *loaded) store(b []byte) error {
 	r := record{kind: kindBlock, length: uint32(len(b))}
 	stored := b
-	if t.key != nil {
+	if t.vault.aead != nil {
 		r.flags |= flagEncrypted
-		r.key = keyCheck(t.key)
+		r.key = t.vault.check
 	}
 	switch {
+	// The flag stays even when the key is set: reading asks for it all the same.
 	case t.cartridge.options.Discard && len(b) >= discardBelow:
 		r.flags |= flagDiscarded
 		stored = nil
-	case t.key != nil:
-		sealed, err := t.seal(b)
+	case t.vault.aead != nil:
+		sealed, err := t.vault.seal(b)
 		if err != nil {
-			return err
+			return errs.Wrap(err, "emulated.Write", t.cartridge.barcode)
 		}
 		stored = sealed
 	}
@@ -52,65 +45,24 @@ func (t *loaded) fetch(r record, buf []byte) error {
 	if r.flags&flagEncrypted == 0 {
 		return t.cartridge.load(r, buf)
 	}
-	sealed := t.memory(int(r.stored))
+	sealed := t.vault.memory(int(r.stored))
 	if err := t.cartridge.load(r, sealed); err != nil {
 		return err
 	}
-	aead, err := newAEAD(t.key)
-	if err != nil || len(sealed) < sealOverhead {
-		return fail("emulated.Read", t.cartridge.barcode, tape.ErrMedium)
-	}
-	if _, err := aead.Open(buf[:0], sealed[:12], sealed[12:], nil); err != nil {
+	if !t.vault.open(buf[:0], sealed) {
 		return fail("emulated.Read", t.cartridge.barcode, tape.ErrEncrypted)
 	}
 	return nil
 }
 
-// seal encrypts a block with a new nonce: the same object may be written again with the same key.
-func (t *loaded) seal(b []byte) ([]byte, error) {
-	aead, err := newAEAD(t.key)
-	if err != nil {
-		return nil, err
-	}
-	out := t.memory(len(b) + sealOverhead)[:12]
-	if _, err := rand.Read(out); err != nil {
-		return nil, errs.Wrap(err, "emulated.Write", t.cartridge.barcode)
-	}
-	return aead.Seal(out, out, b, nil), nil
-}
-
-// memory returns n bytes of memory that the next call uses again.
-func (t *loaded) memory(n int) []byte {
-	if cap(t.scratch) < n {
-		t.scratch = make([]byte, n)
-	}
-	return t.scratch[:n]
-}
-
-// opens reports whether the key that is set is the one of an encrypted block.
-func (t *loaded) opens(r record) bool { return t.key != nil && keyCheck(t.key) == r.key }
-
-// keyCheck tells keys apart: the first bytes of the digest.
-func keyCheck(key []byte) uint32 {
-	digest := sha256.Sum256(key)
-	return binary.LittleEndian.Uint32(digest[:])
-}
-
-// newAEAD returns AES-256-GCM.
-func newAEAD(key []byte) (cipher.AEAD, error) {
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, errs.As(err, errs.Invalid, "emulated.SetKey", "")
-	}
-	aead, err := cipher.NewGCM(block)
-	return aead, errs.Wrap(err, "emulated.SetKey", "")
-}
-
-// transfer is the way of a block between host and drive. A fault may flip a bit of it; logical block protection finds that.
+// transfer is the way of a block between host and drive. A fault may flip a
+// bit of it; logical block protection finds that.
 func (t *loaded) transfer(o outcome, b []byte, protected bool) error {
 	if o.fail != "corrupt" || len(b) == 0 {
 		return nil
 	}
+	// The checksum of the sender travels behind the block; here both ends are in
+	// one function.
 	sum := crc32.Checksum(b, castagnoli())
 	b[len(b)/2] ^= 0x10
 	if protected && crc32.Checksum(b, castagnoli()) != sum {

@@ -22,29 +22,31 @@ const (
 
 // Attributes is what the memory chip of a cartridge says.
 type Attributes struct {
-	Loads          int64 `json:"loads"`
-	BytesWritten   int64 `json:"bytes_written"`
+	Loads          int64 `json:"loads"`         // since it was made
+	BytesWritten   int64 `json:"bytes_written"` // by hosts, without overhead
 	BytesRead      int64 `json:"bytes_read"`
-	WriteProtected bool  `json:"write_protected"`
+	WriteProtected bool  `json:"write_protected"` // the switch at the case
 }
 
-// cartridge is the open files of one cartridge. The holder of the drive's token uses it.
+// cartridge is the open files of one cartridge. The holder of the drive's
+// token uses it.
 type cartridge struct {
 	barcode     string
 	media       tapemodel.Media
-	base        string // path of its files without their endings
-	index, data *os.File
+	base        string   // path of its files without their endings
+	index, data *os.File // open while the cartridge is loaded
 	options     Options
-	attributes  Attributes
+	attributes  Attributes // saved at load and unload
 
-	committed uint64 // records in the index file
-	last      record // of them
-	pending   []record
-	page      []byte // of the index file, from record pageStart on
+	committed uint64   // records in the index file
+	last      record   // of them
+	pending   []record // behind the committed ones: the buffer
+	page      []byte   // of the index file, from record pageStart on
 	pageStart uint64
 }
 
-// openCartridge opens the files of a cartridge and makes those that are missing.
+// openCartridge opens the files of a cartridge and makes those that are
+// missing.
 func openCartridge(dir, barcode string, media tapemodel.Media, o Options) (c *cartridge, err error) {
 	c = &cartridge{barcode: barcode, media: media, base: filepath.Join(dir, cartridgesName, barcode), options: o}
 	if c.attributes, err = readAttributes(c.base); err != nil {
@@ -57,6 +59,7 @@ func openCartridge(dir, barcode string, media tapemodel.Media, o Options) (c *ca
 		c.index.Close()
 		return nil, errs.Wrap(err, "emulated.Load", barcode)
 	}
+	// Records are good only as far as their bytes are there.
 	info, err := c.data.Stat()
 	if err == nil {
 		c.committed, c.last, err = countRecords(c.index, info.Size())
@@ -104,10 +107,12 @@ func (c *cartridge) end() record {
 
 // record returns that of an object.
 func (c *cartridge) record(object uint64) (record, error) {
+	// What is not committed is in memory.
 	if object >= c.committed {
 		return c.pending[object-c.committed], nil
 	}
 	if object < c.pageStart || object >= c.pageStart+uint64(len(c.page)/recordSize) {
+		// Reading goes ahead as a rule: a page serves the next few hundred objects.
 		start := object / pageRecords * pageRecords
 		page := make([]byte, min(pageRecords, c.committed-start)*recordSize)
 		if _, err := c.index.ReadAt(page, int64(start)*recordSize); err != nil {
@@ -122,7 +127,8 @@ func (c *cartridge) record(object uint64) (record, error) {
 	return r, nil
 }
 
-// at returns where on tape an object begins, in bytes; the end of data for one that is not there.
+// at returns where on tape an object begins, in bytes; the end of data for
+// one that is not there.
 func (c *cartridge) at(object uint64) (int64, error) {
 	if object >= c.count() {
 		return int64(c.end().at), nil
@@ -140,7 +146,8 @@ func (c *cartridge) marksBefore(object uint64) (uint32, error) {
 	return r.marks, err
 }
 
-// mark returns the object number of the filemark that has n filemarks before it. There must be one.
+// mark returns the object number of the filemark that has n filemarks before
+// it. There must be one.
 func (c *cartridge) mark(n uint32) (object uint64, err error) {
 	// The first object with more marks before it stands right behind the mark.
 	low, high := uint64(0), c.count()
@@ -159,7 +166,8 @@ func (c *cartridge) mark(n uint32) (object uint64, err error) {
 	return low - 1, nil
 }
 
-// truncate removes all objects from one on. The removal is durable when it returns, so that new data never stands where an old record points.
+// truncate removes all objects from one on. The removal is durable when it
+// returns, so that new data never stands where an old record points.
 func (c *cartridge) truncate(object uint64) error {
 	if object >= c.committed {
 		c.pending = c.pending[:object-c.committed]
@@ -172,6 +180,7 @@ func (c *cartridge) truncate(object uint64) error {
 			return err
 		}
 	}
+	// Memory first: after an error the cartridge is shorter, never inconsistent.
 	c.pending, c.page, c.committed, c.last = nil, nil, object, last
 	err := c.index.Truncate(int64(object) * recordSize)
 	if err == nil {
@@ -188,6 +197,7 @@ func (c *cartridge) append(r record, stored []byte) error {
 	n := c.end()
 	r.marks, r.at, r.data, r.stored = n.marks, n.at, n.data, uint32(len(stored))
 	r.sum = crc32.Checksum(stored, castagnoli())
+	// The page cache takes the bytes now. They are durable with the next commit.
 	if len(stored) > 0 {
 		if _, err := c.data.WriteAt(stored, int64(r.data)); err != nil {
 			return errs.Wrap(err, "emulated.Write", c.barcode)
@@ -209,6 +219,7 @@ func (c *cartridge) commit() error {
 	for i, r := range c.pending {
 		b = r.encode(b, c.committed+uint64(i))
 	}
+	// Data before records: a record never points to bytes that are not durable.
 	err := c.sync(c.data)
 	if err == nil {
 		_, err = c.index.WriteAt(b, int64(c.committed)*recordSize)
@@ -219,13 +230,15 @@ func (c *cartridge) commit() error {
 	if err != nil {
 		return errs.Wrap(err, "emulated.Flush", c.barcode)
 	}
+	// From here on the objects survive everything.
 	c.last = c.pending[len(c.pending)-1]
 	c.committed += uint64(len(c.pending))
 	c.pending, c.page = c.pending[:0], nil
 	return nil
 }
 
-// sync makes a file durable, unless the library does not care about the power of its machine.
+// sync makes a file durable, unless the library does not care about the power
+// of its machine.
 func (c *cartridge) sync(f *os.File) error {
 	if c.options.NoSync {
 		return nil

@@ -9,13 +9,14 @@ import (
 	"hemera/platform/tape"
 )
 
-// moveTime is how long one move of the arm takes: an estimate for a small library, where 5 to 15 s are usual.
+// moveTime is how long one move of the arm takes: an estimate for a small
+// library, where 5 to 15 s are usual.
 const moveTime = 10 * time.Second
 
 // arm is the robot.
 type arm struct {
 	device
-	library *Library
+	library *Library // all moves go through its elements
 }
 
 // Identity describes the robot.
@@ -26,6 +27,7 @@ func (a *arm) Identity() tape.Identity {
 // Inventory lists all elements. It does not wait for the arm.
 func (a *arm) Inventory(context.Context) (elements []tape.Element, err error) {
 	a.library.mu.Lock()
+	// A look at memory only: an inventory is fast while the arm is busy.
 	holders := a.library.layout.Elements // replaced as a whole, never changed
 	a.library.mu.Unlock()
 	for _, h := range holders {
@@ -48,7 +50,8 @@ func (a *arm) Move(ctx context.Context, from, to int) error {
 	if err != nil {
 		return err
 	}
-	// A drive is held while the arm works at it, so that it does not load half a cartridge.
+	// A drive is held while the arm works at it, so that it does not load half a
+	// cartridge.
 	begin := a.time()
 	for _, address := range []int{from, to} {
 		d := a.library.driveAt(address)
@@ -70,7 +73,8 @@ func (a *arm) Move(ctx context.Context, from, to int) error {
 	return a.carry(begin, source, target)
 }
 
-// ends returns the elements of a move. ErrEmpty, ErrFull, or errs.NotFound for addresses that do not exist.
+// ends returns the elements of a move. ErrEmpty, ErrFull, or errs.NotFound
+// for addresses that do not exist.
 func (a *arm) ends(from, to int) (source, target holder, err error) {
 	source, ok := a.library.find(func(h holder) bool { return h.Address == from })
 	if !ok {
@@ -88,8 +92,11 @@ func (a *arm) ends(from, to int) (source, target holder, err error) {
 	return source, target, nil
 }
 
-// carry does the move from a moment on. The caller has the tokens of the arm and of the drives at both ends.
+// carry does the move from a moment on. The caller has the tokens of the arm
+// and of the drives at both ends.
 func (a *arm) carry(begin time.Duration, source, target holder) error {
+	// A move that fails takes its time too, and the cartridge stays where it
+	// was.
 	o, err := a.library.faults.strike(happening{op: "move", tape: source.Barcode})
 	if err != nil {
 		return err
@@ -99,6 +106,8 @@ func (a *arm) carry(begin time.Duration, source, target holder) error {
 	if cause := o.failure(); cause != nil {
 		return fail("emulated.Move", source.Barcode, cause)
 	}
+	// The source of a cartridge is the slot that it came from, also when it went
+	// from drive to drive.
 	target.Barcode, source.Barcode = source.Barcode, ""
 	switch {
 	case tape.ElementKind(target.Kind) == tape.ElementDrive && tape.ElementKind(source.Kind) == tape.ElementSlot:
@@ -110,6 +119,7 @@ func (a *arm) carry(begin time.Duration, source, target holder) error {
 	if err := a.library.replace(source, target); err != nil {
 		return err
 	}
+	// Drives learn of the change last: the library is saved by now.
 	for _, h := range []holder{source, target} {
 		if d := a.library.driveAt(h.Address); d != nil {
 			d.now = max(d.now, a.now)

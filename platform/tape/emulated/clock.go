@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Clock is the time of a library. It begins at 0 when the library is opened. Methods may be called concurrently.
+// Clock is the time of a library. It begins at 0 when the library is opened.
+// Methods may be called concurrently.
 type Clock interface {
 	// Now is the time that has passed.
 	Now() time.Duration
@@ -13,8 +14,9 @@ type Clock interface {
 	WaitUntil(ctx context.Context, t time.Duration)
 }
 
-// NewClock returns a clock that runs faster than real time by 1/scale: at 1 it is real time, at 0.01 a second takes 10 ms. At 0 it stands still
-// and nobody waits.
+// NewClock returns a clock that runs faster than real time by 1/scale: at 1
+// it is real time, at 0.01 a second takes 10 ms. At 0 it stands still and
+// nobody waits.
 func NewClock(scale float64) Clock {
 	if scale <= 0 {
 		return still{}
@@ -35,10 +37,12 @@ type scaled struct {
 }
 
 func (c *scaled) Now() time.Duration {
+	// The monotonic clock: steps of the wall clock do not count.
 	return time.Duration(float64(time.Since(c.start)) / c.scale)
 }
 
-// waitMin is the shortest wait worth a timer, in real time. Shorter ones would come out longer than asked for.
+// waitMin is the shortest wait worth a timer, in real time. Shorter ones
+// would come out longer than asked for.
 const waitMin = time.Millisecond
 
 func (c *scaled) WaitUntil(ctx context.Context, t time.Duration) {
@@ -46,6 +50,8 @@ func (c *scaled) WaitUntil(ctx context.Context, t time.Duration) {
 	if wait < waitMin {
 		return
 	}
+	// A timer fires late, never early. What it is late by is not lost: the
+	// device counts from its own time.
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -54,7 +60,8 @@ func (c *scaled) WaitUntil(ctx context.Context, t time.Duration) {
 	}
 }
 
-// device is what has one time and does one thing after the other: a drive, or the arm.
+// device is what has one time and does one thing after the other: a drive, or
+// the arm.
 type device struct {
 	clock Clock
 	token chan struct{} // holds one element while an operation runs
@@ -62,12 +69,14 @@ type device struct {
 	now   time.Duration // when the last operation ended; by the holder of the token
 }
 
-// newDevice returns a device whose waits end with the context, that of the library.
+// newDevice returns a device whose waits end with the context, that of the
+// library.
 func newDevice(ctx context.Context, clock Clock) device {
 	return device{clock: clock, token: make(chan struct{}, 1), ctx: ctx}
 }
 
-// acquire waits until no other operation runs, or the context ends. Release must follow success.
+// acquire waits until no other operation runs, or the context ends. Release
+// must follow success.
 func (d *device) acquire(ctx context.Context) error {
 	select {
 	case d.token <- struct{}{}:

@@ -11,7 +11,8 @@ import (
 	"hemera/rules/tapemodel"
 )
 
-// drive is one drive. The holder of its token uses what is not under the mutex.
+// drive is one drive. The holder of its token uses what is not under the
+// mutex.
 type drive struct {
 	device
 	library  *Library
@@ -32,7 +33,8 @@ type driveState struct {
 	status  tape.Status   // of a loaded cartridge
 }
 
-// newDrive returns the drive of an element. A cartridge that is in it since the library was last open is ready to be loaded.
+// newDrive returns the drive of an element. A cartridge that is in it since
+// the library was last open is ready to be loaded.
 func newDrive(ctx context.Context, l *Library, h holder) *drive {
 	number := h.Address - addressDrive
 	return &drive{
@@ -49,6 +51,7 @@ func (d *drive) Identity() tape.Identity { return d.identity }
 func (d *drive) Status(context.Context) (tape.Status, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	// Never the token: a drive may be busy for minutes.
 	s := d.state.status
 	s.Loaded, s.Ready = d.state.barcode != "", d.state.ready
 	return s, nil
@@ -68,8 +71,10 @@ func (d *drive) holds() bool {
 	return d.state.barcode != "" && !d.state.ejected
 }
 
-// changed says that the arm has put a cartridge in, or "" for taken out. The caller has the token.
+// changed says that the arm has put a cartridge in, or "" for taken out. The
+// caller has the token.
 func (d *drive) changed(barcode string) {
+	// Drives begin to load by themselves as soon as a cartridge comes in.
 	readyAt := d.now
 	if barcode != "" {
 		readyAt += d.library.mediaOf(barcode).Load
@@ -84,12 +89,14 @@ func (d *drive) inside() driveState {
 	return d.state
 }
 
-// strike asks the plan of faults about an operation, and does what faults do besides failing it.
+// strike asks the plan of faults about an operation, and does what faults do
+// besides failing it.
 func (d *drive) strike(op, barcode string, object uint64) (outcome, error) {
 	o, err := d.library.faults.strike(happening{op: op, drive: d.identity.Device, serial: d.identity.Serial, tape: barcode, object: object})
 	if err != nil {
 		return o, err
 	}
+	// Alerts come with failures and without.
 	d.raise(o.alerts...)
 	if o.extra > 0 {
 		d.busy(o.extra)
@@ -109,7 +116,8 @@ func (d *drive) raise(flags ...int) {
 	}
 }
 
-// Load waits until the cartridge is ready, and returns it at its beginning. A cartridge that is loaded is rewound; an earlier Tape of it ends.
+// Load waits until the cartridge is ready, and returns it at its beginning. A
+// cartridge that is loaded is rewound; an earlier Tape of it ends.
 func (d *drive) Load(ctx context.Context) (tape.Tape, error) {
 	if err := d.acquire(ctx); err != nil {
 		return nil, fail("emulated.Load", d.identity.Device, tape.ErrNotReady)
@@ -119,6 +127,8 @@ func (d *drive) Load(ctx context.Context) (tape.Tape, error) {
 	if in.barcode == "" {
 		return nil, fail("emulated.Load", d.identity.Device, tape.ErrNoMedium)
 	}
+	// The plan comes before the clock, so that "not ready" needs no patience in
+	// tests.
 	o, err := d.strike("load", in.barcode, 0)
 	if err != nil {
 		return nil, err
@@ -134,6 +144,8 @@ func (d *drive) Load(ctx context.Context) (tape.Tape, error) {
 	if in.ejected || readyAt == 0 { // it was taken in by this call, not by the arm
 		readyAt = d.time() + media.Load
 	}
+	// The caller may end this wait, and may come back: the drive goes on loading
+	// meanwhile.
 	if readyAt > d.time() {
 		d.clock.WaitUntil(ctx, readyAt)
 		if ctx.Err() != nil {
@@ -145,6 +157,7 @@ func (d *drive) Load(ctx context.Context) (tape.Tape, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Saved now, so that a crash does not forget the load.
 	c.attributes.Loads++
 	if err := c.saveAttributes(); err != nil {
 		c.close()
@@ -158,6 +171,8 @@ func (d *drive) Load(ctx context.Context) (tape.Tape, error) {
 
 // reload flushes and rewinds a loaded cartridge for a new user.
 func (d *drive) reload() (tape.Tape, error) {
+	// The counters of the new user begin at zero, but the stream goes on: it is
+	// one drive.
 	old := d.loaded
 	if err := old.flush(); err != nil {
 		return nil, err
@@ -171,7 +186,8 @@ func (d *drive) reload() (tape.Tape, error) {
 	return d.loaded, nil
 }
 
-// Unload flushes, rewinds and ejects. A drive whose cartridge is ejected already has nothing to do.
+// Unload flushes, rewinds and ejects. A drive whose cartridge is ejected
+// already has nothing to do.
 func (d *drive) Unload(ctx context.Context) error {
 	if err := d.acquire(ctx); err != nil {
 		return errs.Wrap(err, "emulated.Unload", d.identity.Device)
@@ -181,6 +197,7 @@ func (d *drive) Unload(ctx context.Context) error {
 	if in.barcode == "" {
 		return fail("emulated.Unload", d.identity.Device, tape.ErrNoMedium)
 	}
+	// A stuck cartridge stays loaded, as it was.
 	o, err := d.strike("unload", in.barcode, 0)
 	if err != nil {
 		return err
@@ -188,6 +205,7 @@ func (d *drive) Unload(ctx context.Context) error {
 	if cause := o.failure(); cause != nil {
 		return fail("emulated.Unload", in.barcode, cause)
 	}
+	// How long the rewind takes depends on what was moved since the load.
 	media, moved := d.library.mediaOf(in.barcode), int64(0)
 	if t := d.loaded; t != nil {
 		if err := t.flush(); err != nil {
@@ -206,12 +224,14 @@ func (d *drive) Unload(ctx context.Context) error {
 	return nil
 }
 
-// close writes what is in the buffer and closes the cartridge, if one is loaded. It takes no time. The caller has the token.
+// close writes what is in the buffer and closes the cartridge, if one is
+// loaded. It takes no time. The caller has the token.
 func (d *drive) close() error {
 	t := d.loaded
 	if t == nil {
 		return nil
 	}
+	// An error keeps nothing open: what is lost is lost.
 	err := t.cartridge.commit()
 	t.account()
 	if e := t.cartridge.saveAttributes(); err == nil && e != nil {
@@ -222,7 +242,8 @@ func (d *drive) close() error {
 	return err
 }
 
-// powerCut loses what was not flushed. The cartridge stays in the drive, and must be loaded again. The caller has the token.
+// powerCut loses what was not flushed. The cartridge stays in the drive, and
+// must be loaded again. The caller has the token.
 func (d *drive) powerCut() {
 	t := d.loaded
 	if t == nil {
@@ -231,5 +252,6 @@ func (d *drive) powerCut() {
 	t.cartridge.lose()
 	t.cartridge.close()
 	t.ended, d.loaded = true, nil
+	// A drive whose power comes back loads the cartridge again from the start.
 	d.see(func(s *driveState) { s.ready, s.readyAt, s.status = false, 0, tape.Status{} })
 }

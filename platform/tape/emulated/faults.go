@@ -14,14 +14,16 @@ import (
 	"hemera/platform/tape"
 )
 
-// Plan makes devices fail. It is set by [Library.SetPlan], or read from faults.json in the library's directory, again whenever that file changes:
+// Plan makes devices fail. It is set by [Library.SetPlan], or read from
+// faults.json in the library's directory, again whenever that file changes:
 //
 //	{"faults": [{"op": "read", "tape": "V00001L9", "object": 17, "fail": "medium", "count": 1}]}
 type Plan struct {
 	Faults []Fault `json:"faults"`
 }
 
-// Fault is one thing that goes wrong. It fits an operation when all that it names fits; empty fields fit everything.
+// Fault is one thing that goes wrong. It fits an operation when all that it
+// names fits; empty fields fit everything.
 type Fault struct {
 	Op     string  `json:"op,omitempty"`     // read, write, mark, flush, locate, load, unload, or move of the arm
 	Drive  string  `json:"drive,omitempty"`  // the name or serial number of a drive
@@ -29,8 +31,9 @@ type Fault struct {
 	Object *uint64 `json:"object,omitempty"` // the operation is on this object, or a locate goes to it
 	After  int     `json:"after,omitempty"`  // this many operations that fit are spared
 	Count  int     `json:"count,omitempty"`  // this many operations fail; 0 for all
-	// Fail is how: medium, hardware, not-ready, end (the tape ends here), corrupt (a bit flips between host and drive), power (the drive
-	// loses its power, and what was not flushed), or "" when only Alert is wanted.
+	// Fail is how: medium, hardware, not-ready, end (the tape ends here),
+	// corrupt (a bit flips between host and drive), power (the drive loses its
+	// power, and what was not flushed), or "" when only Alert is wanted.
 	Fail string `json:"fail,omitempty"`
 	// Alert is a TapeAlert flag, 1 to 64, that is raised.
 	Alert int `json:"alert,omitempty"`
@@ -92,11 +95,13 @@ func (f *faults) set(p Plan) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	// Counting begins again.
 	f.plan, f.seen = p, make([]int, len(p.Faults))
 	return nil
 }
 
-// refresh reads the file if it has changed. A file that went away ends its faults.
+// refresh reads the file if it has changed. A file that went away ends its
+// faults.
 func (f *faults) refresh() error {
 	info, err := os.Stat(f.file)
 	var changed time.Time
@@ -105,6 +110,8 @@ func (f *faults) refresh() error {
 		changed, size = info.ModTime(), info.Size()
 	}
 	f.mu.Lock()
+	// Time and size together tell of a change. An editor that keeps both is not
+	// known.
 	same, broken := changed.Equal(f.changed) && size == f.size, f.broken
 	f.changed, f.size = changed, size
 	f.mu.Unlock()
@@ -123,6 +130,7 @@ func (f *faults) refresh() error {
 
 // readPlan reads a file; one that is not there has no faults.
 func readPlan(name string) (p Plan, err error) {
+	// A plan is small: it is read as a whole.
 	b, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -150,6 +158,8 @@ func (f *faults) strike(h happening) (o outcome, err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	// All faults that fit count the operation, also when another one makes it
+	// fail.
 	for i, one := range f.plan.Faults {
 		if !one.fits(h) {
 			continue
@@ -169,7 +179,8 @@ func (f *faults) strike(h happening) (o outcome, err error) {
 	return o, nil
 }
 
-// failure returns the error of a fault; nil for those that change the operation instead.
+// failure returns the error of a fault; nil for those that change the
+// operation instead.
 func (o outcome) failure() error {
 	switch o.fail {
 	case "medium":
@@ -182,8 +193,10 @@ func (o outcome) failure() error {
 	return nil
 }
 
-// fail gives an error of platform/tape its operation, its subject and its kind.
+// fail gives an error of platform/tape its operation, its subject and its
+// kind.
 func fail(op, subject string, cause error) error {
+	// A device that does not do what it should, unless the cause says better.
 	kind := errs.IO
 	switch cause {
 	case tape.ErrNotReady:

@@ -44,7 +44,11 @@ func (t *loaded) SetKey(ctx context.Context, key []byte) error {
 		return err
 	}
 	defer t.drive.release()
-	t.key = slices.Clone(key)
+	v, err := newVault(key)
+	if err != nil {
+		return errs.As(err, errs.Invalid, "emulated.SetKey", t.drive.identity.Device)
+	}
+	t.vault = v
 	return nil
 }
 
@@ -54,12 +58,12 @@ func (t *loaded) ClearKey(ctx context.Context) error {
 		return err
 	}
 	defer t.drive.release()
-	clear(t.key)
-	t.key = nil
+	t.vault = vault{}
 	return nil
 }
 
-// orderMax is how many segments one call of Order takes: an estimate, IBM's drives of generation 9 report a few thousand.
+// orderMax is how many segments one call of Order takes: an estimate, IBM's
+// drives of generation 9 report a few thousand.
 const orderMax = 2000
 
 // OrderMax is 0 for cartridges before generation 9, as of real drives.
@@ -68,6 +72,7 @@ func (t *loaded) OrderMax(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	defer t.drive.release()
+	// Drives of generation 8 and before do not have the command.
 	if t.cartridge.media.Density < 0x60 {
 		return 0, nil
 	}
@@ -88,6 +93,7 @@ func (t *loaded) Order(ctx context.Context, segments []tape.Segment) ([]int, err
 	}
 	defer t.drive.release()
 	m := t.cartridge.media
+	// Objects to bytes, bytes to places: the model knows places only.
 	here, err := t.cartridge.at(t.object)
 	if err != nil {
 		return nil, err
@@ -107,10 +113,12 @@ func (t *loaded) Order(ctx context.Context, segments []tape.Segment) ([]int, err
 	return m.Order(m.Place(here), spans), nil
 }
 
-// Alerts returns the TapeAlert flags that are raised, in order, and clears them.
+// Alerts returns the TapeAlert flags that are raised, in order, and clears
+// them.
 func (t *loaded) Alerts(context.Context) (flags []int, err error) {
 	t.drive.mu.Lock()
 	defer t.drive.mu.Unlock()
+	// Flags belong to the drive and survive a change of cartridge.
 	for f := range t.drive.alerts {
 		flags = append(flags, f)
 	}
@@ -125,6 +133,7 @@ func (t *loaded) Counters(ctx context.Context) (tape.Counters, error) {
 		return tape.Counters{}, err
 	}
 	defer t.drive.release()
+	// The stream is older than this load when the cartridge was loaded twice.
 	c, s := t.counters, t.stream.Counts(t.drive.time())
 	c.BackHitches = s.BackHitches - t.before.BackHitches
 	c.Moving, c.Stopped, c.Repositioned = s.Moving-t.before.Moving, s.Stopped-t.before.Stopped, s.Repositioned-t.before.Repositioned

@@ -25,7 +25,8 @@ const (
 	flagDiscarded             // no bytes are stored; the block reads as zeros
 )
 
-// record describes one object. On file, little endian: kind, flags, two zeros, length, stored, marks, sum, key, at, data, four zeros, and the
+// record describes one object. On file, little endian: kind, flags, two
+// zeros, length, stored, marks, sum, key, at, data, four zeros, and the
 // checksum of the object's number and all of this.
 type record struct {
 	kind   kind
@@ -51,11 +52,13 @@ func (r record) encode(b []byte, object uint64) []byte {
 	}
 	b = binary.LittleEndian.AppendUint64(b, r.at)
 	b = binary.LittleEndian.AppendUint64(b, r.data)
+	// Room for a later format, covered by the checksum.
 	b = append(b, 0, 0, 0, 0)
 	return binary.LittleEndian.AppendUint32(b, recordSum(b[start:], object))
 }
 
-// recordSum is the checksum of a record without its last four bytes. It covers the object's number, so that no record is valid in another's place.
+// recordSum is the checksum of a record without its last four bytes. It
+// covers the object's number, so that no record is valid in another's place.
 func recordSum(b []byte, object uint64) uint32 {
 	var number [8]byte
 	binary.LittleEndian.PutUint64(number[:], object)
@@ -73,6 +76,7 @@ func decode(b []byte, object uint64) (r record, ok bool) {
 		sum: binary.LittleEndian.Uint32(b[16:]), key: binary.LittleEndian.Uint32(b[20:]),
 		at: binary.LittleEndian.Uint64(b[24:]), data: binary.LittleEndian.Uint64(b[32:]),
 	}
+	// The checksum is right, so this finds only what a newer version wrote.
 	switch r.kind {
 	case kindBlock:
 		ok = r.length > 0 && r.length <= tape.BlockMax && r.stored <= tape.BlockMax+sealOverhead
@@ -82,7 +86,8 @@ func decode(b []byte, object uint64) (r record, ok bool) {
 	return r, ok
 }
 
-// next returns the record of an object behind this one, without what the object is.
+// next returns the record of an object behind this one, without what the
+// object is.
 func (r record) next() record {
 	n := record{marks: r.marks, at: r.at + uint64(r.length), data: r.data + uint64(r.stored)}
 	if r.kind == kindMark {
@@ -97,7 +102,8 @@ func (r record) follows(before record) bool {
 	return r.marks == n.marks && r.at == n.at && r.data == n.data
 }
 
-// countRecords returns how many records of an index are good: up to the first one that is damaged, does not follow the one before it, or has bytes that
+// countRecords returns how many records of an index are good: up to the first
+// one that is damaged, does not follow the one before it, or has bytes that
 // the data file does not have. It reads the file once, in pieces.
 func countRecords(index io.Reader, dataSize int64) (count uint64, last record, err error) {
 	buf := make([]byte, 4096*recordSize)
@@ -106,8 +112,11 @@ func countRecords(index io.Reader, dataSize int64) (count uint64, last record, e
 		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 			return count, last, err
 		}
+		// A rest shorter than a record is one that was being written.
 		for b := buf[:n]; len(b) >= recordSize; b = b[recordSize:] {
 			r, ok := decode(b, count)
+			// Everything behind it is lost as well, since its place depends on this
+			// one.
 			if !ok || !r.follows(last) || r.data+uint64(r.stored) > uint64(dataSize) {
 				return count, last, nil
 			}

@@ -17,15 +17,19 @@ import (
 	"hemera/rules/tapemodel"
 )
 
-// Options of a library that is opened. The zero value waits for nothing and keeps all data.
+// Options of a library that is opened. The zero value waits for nothing and
+// keeps all data.
 type Options struct {
-	// TimeScale is how long a second of a device takes, in seconds: 1 is real time, 0 does not wait.
+	// TimeScale is how long a second of a device takes, in seconds: 1 is real
+	// time, 0 does not wait.
 	TimeScale float64
 	// Clock replaces the one of TimeScale, for tests.
 	Clock Clock
-	// Discard throws the data of blocks from 4 KiB on away; they read as zeros. It lets benchmarks write more than the disk below holds or takes.
+	// Discard throws the data of blocks from 4 KiB on away; they read as zeros.
+	// It lets benchmarks write more than the disk below holds or takes.
 	Discard bool
-	// NoSync leaves out syncs: what was flushed survives the end of the process, and not that of the machine.
+	// NoSync leaves out syncs: what was flushed survives the end of the process,
+	// and not that of the machine.
 	NoSync bool
 }
 
@@ -44,16 +48,21 @@ type Library struct {
 	layout layout
 }
 
-// Open opens the library in a directory. errs.NotFound if there is none, errs.Locked if another process has it open.
+// Open opens the library in a directory. errs.NotFound if there is none,
+// errs.Locked if another process has it open.
 func Open(dir string, o Options) (l *Library, err error) {
+	// The lock comes first, so that nobody reads what another process is
+	// changing.
 	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o640)
 	if err != nil {
 		return nil, noLibrary(err, dir)
 	}
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		lock.Close()
-		return nil, errs.As(err, errs.Locked, "emulated.Open", dir).(*errs.Error).WithRemedy("Another process has this library open; end it first.")
+		busy := &errs.Error{Kind: errs.Locked, Op: "emulated.Open", Subject: dir, Text: "another process has this library open", Cause: err}
+		return nil, busy.WithRemedy("End the other process first.")
 	}
+	// Without this file the directory is something else.
 	b, err := os.ReadFile(filepath.Join(dir, layoutName))
 	if err != nil {
 		lock.Close()
@@ -67,6 +76,8 @@ func Open(dir string, o Options) (l *Library, err error) {
 	if l.clock == nil {
 		l.clock = NewClock(o.TimeScale)
 	}
+	// Operations do not end with the contexts of their callers, but with the
+	// library.
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	l.arm = &arm{device: newDevice(ctx, l.clock), library: l}
@@ -103,7 +114,8 @@ func (l *Library) SetPlan(p Plan) error {
 	return l.faults.set(p)
 }
 
-// Elapsed returns how long the device that was busy for longest was, waiting for the clock included. It waits for operations that run.
+// Elapsed returns how long the device that was busy for longest was, waiting
+// for the clock included. It waits for operations that run.
 func (l *Library) Elapsed() (longest time.Duration) {
 	for _, d := range l.devices() {
 		_ = d.acquire(context.Background())
@@ -122,7 +134,8 @@ func (l *Library) devices() []*device {
 	return all
 }
 
-// PowerCut cuts the power of all drives: what was not flushed is lost, and loaded cartridges must be loaded again.
+// PowerCut cuts the power of all drives: what was not flushed is lost, and
+// loaded cartridges must be loaded again.
 func (l *Library) PowerCut() {
 	for _, d := range l.drives {
 		_ = d.acquire(context.Background())
@@ -131,9 +144,11 @@ func (l *Library) PowerCut() {
 	}
 }
 
-// Close ends all waits, waits for operations that run, writes what drives have in their buffers, and closes the files.
-// The devices must not be used afterwards.
+// Close ends all waits, waits for operations that run, writes what drives
+// have in their buffers, and closes the files. The devices must not be used
+// afterwards.
 func (l *Library) Close() (first error) {
+	// A caller that waits for time returns now, as if it had passed.
 	l.stop()
 	for _, d := range l.devices() {
 		_ = d.acquire(context.Background()) // and never released: nothing begins any more
@@ -149,7 +164,9 @@ func (l *Library) Close() (first error) {
 	return first
 }
 
-// SetWriteProtected sets the switch of a cartridge that is not in a drive. errs.NotFound if the library does not have it, errs.Conflict if it is in a drive.
+// SetWriteProtected sets the switch of a cartridge that is not in a drive.
+// errs.NotFound if the library does not have it, errs.Conflict if it is in a
+// drive.
 func (l *Library) SetWriteProtected(barcode string, protected bool) error {
 	_ = l.arm.acquire(context.Background()) // nothing moves meanwhile
 	defer l.arm.release()
@@ -169,7 +186,8 @@ func (l *Library) SetWriteProtected(barcode string, protected bool) error {
 	return errs.Wrap(saveJSON(base+".json", a), "emulated.SetWriteProtected", barcode)
 }
 
-// Insert lays a cartridge into a gate that is empty, as a person does. Its files are kept if it was here before. errs.NoSpace if all gates are full.
+// Insert lays a cartridge into a gate that is empty, as a person does. Its
+// files are kept if it was here before. errs.NoSpace if all gates are full.
 func (l *Library) Insert(barcode string) error {
 	if _, _, ok := tapemodel.MediaOfBarcode(barcode); !ok || filepath.Base(barcode) != barcode {
 		return errs.New(errs.Invalid, "emulated.Insert", barcode, "the barcode does not name a kind of cartridge").WithRemedy("Use one such as V00001L9.")
@@ -187,7 +205,8 @@ func (l *Library) Insert(barcode string) error {
 	return l.replace(gate)
 }
 
-// Remove takes the cartridge out of a gate, as a person does, and returns its barcode. Its files stay. tape.ErrEmpty.
+// Remove takes the cartridge out of a gate, as a person does, and returns its
+// barcode. Its files stay. tape.ErrEmpty.
 func (l *Library) Remove(address int) (barcode string, err error) {
 	_ = l.arm.acquire(context.Background())
 	defer l.arm.release()
@@ -213,16 +232,19 @@ func (l *Library) find(fits func(holder) bool) (holder, bool) {
 	return l.layout.Elements[i], true
 }
 
-// replace sets elements and saves the library. The caller has the arm's token.
+// replace sets elements and saves the library. The caller has the arm's
+// token.
 func (l *Library) replace(changed ...holder) error {
 	l.mu.Lock()
 	next := l.layout
+	// Readers keep the old list: it is never changed in place.
 	next.Elements = slices.Clone(next.Elements)
 	l.mu.Unlock()
 	for _, h := range changed {
 		i := slices.IndexFunc(next.Elements, func(e holder) bool { return e.Address == h.Address })
 		next.Elements[i] = h
 	}
+	// On file before in memory: after an error nothing has moved.
 	if err := saveJSON(filepath.Join(l.dir, layoutName), next); err != nil {
 		return errs.Wrap(err, "emulated.Move", l.dir)
 	}
@@ -232,7 +254,8 @@ func (l *Library) replace(changed ...holder) error {
 	return nil
 }
 
-// mediaOf returns the kind of a cartridge: that of its barcode, else that of the library, with the library's capacity.
+// mediaOf returns the kind of a cartridge: that of its barcode, else that of
+// the library, with the library's capacity.
 func (l *Library) mediaOf(barcode string) tapemodel.Media {
 	m, _, ok := tapemodel.MediaOfBarcode(barcode)
 	if !ok {

@@ -13,6 +13,8 @@ func (t *loaded) Locate(ctx context.Context, object uint64) error {
 		return err
 	}
 	defer t.drive.release()
+	// As a real drive: it winds to the end of data and reports that it did not
+	// get further.
 	if end := t.cartridge.count(); object > end {
 		if err := t.travel(end); err != nil {
 			return err
@@ -22,7 +24,8 @@ func (t *loaded) Locate(ctx context.Context, object uint64) error {
 	return t.travel(object)
 }
 
-// moving begins an operation that moves the tape, with what was written flushed. After success the caller releases the drive.
+// moving begins an operation that moves the tape, with what was written
+// flushed. After success the caller releases the drive.
 func (t *loaded) moving(ctx context.Context, object uint64) error {
 	o, err := t.begin(ctx, "locate", object)
 	if err != nil {
@@ -39,8 +42,10 @@ func (t *loaded) moving(ctx context.Context, object uint64) error {
 	return err
 }
 
-// travel winds the tape to an object. The caller has the token and has flushed.
+// travel winds the tape to an object. The caller has the token and has
+// flushed.
 func (t *loaded) travel(object uint64) error {
+	// A reader that goes on with the next file stands there already.
 	if object == t.object {
 		return nil
 	}
@@ -54,8 +59,9 @@ func (t *loaded) travel(object uint64) error {
 	}
 	m := t.cartridge.media
 	if from != to { // filemarks take no length in this model
-		t.wait(t.stream.Travel(t.drive.time(), m.Geometry.Locate(m.Place(from), m.Place(to))))
+		t.drive.busy(t.stream.Travel(t.drive.time(), m.Geometry.Locate(m.Place(from), m.Place(to))))
 	}
+	// The warning comes again when the tape goes there again.
 	if int64(t.cartridge.end().at) < m.Capacity-warningBytes(m.Capacity) || object < t.object {
 		t.warned = false
 	}
@@ -71,11 +77,13 @@ func (t *loaded) Space(ctx context.Context, n int) error {
 	}
 	defer t.drive.release()
 	c := t.cartridge
+	// Each record knows the filemarks before it, so that none are counted here.
 	before, err := c.marksBefore(t.object)
 	if err != nil {
 		return err
 	}
-	// Marks are numbered from 0 at the beginning of the tape; the next one ahead has the number before.
+	// Marks are numbered from 0 at the beginning of the tape; the next one ahead
+	// has the number before.
 	wanted := int64(before) + int64(n)
 	switch {
 	case n > 0 && wanted > int64(c.end().marks):

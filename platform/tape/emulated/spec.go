@@ -13,7 +13,8 @@ import (
 	"hemera/rules/tapemodel"
 )
 
-// Spec is what a new library has. The zero value has 2 drives, 20 slots, a gate and 10 cartridges of LTO-9.
+// Spec is what a new library has. The zero value has 2 drives, 20 slots, a
+// gate and 10 cartridges of LTO-9.
 type Spec struct {
 	Drives     int
 	Slots      int
@@ -57,7 +58,8 @@ const (
 
 const layoutName = "library.json"
 
-// Create makes the files of a library in a directory that has none; the directory itself too. errs.Exists if there is one.
+// Create makes the files of a library in a directory that has none; the
+// directory itself too. errs.Exists if there is one.
 func Create(dir string, spec Spec) error {
 	l, err := spec.layout()
 	if err != nil {
@@ -78,12 +80,15 @@ func Create(dir string, spec Spec) error {
 
 // layout returns the library of a spec, with its defaults.
 func (s Spec) layout() (l layout, err error) {
+	// Defaults that are enough to try everything: a copy on each of two tapes,
+	// and room to move.
 	s.Drives, s.Slots, s.Gates = cmp.Or(s.Drives, 2), cmp.Or(s.Slots, 20), cmp.Or(s.Gates, 1)
 	s.Cartridges = cmp.Or(s.Cartridges, min(10, s.Slots))
 	s.Media, s.Prefix = cmp.Or(s.Media, "LTO-9"), cmp.Or(s.Prefix, "V")
 	if s.Drives > drivesMax || s.Slots > slotsMax || s.Gates > gatesMax {
 		return l, errs.New(errs.Invalid, "emulated.Create", "", fmt.Sprintf("at most %d drives, %d slots and %d gates", drivesMax, slotsMax, gatesMax))
 	}
+	// The suffix of the barcodes comes from the kind, as on real labels.
 	m, ok := tapemodel.MediaOfName(s.Media)
 	if !ok {
 		return l, errs.New(errs.Invalid, "emulated.Create", s.Media, "no such kind of cartridge").WithRemedy("Use one of LTO-7, M8, LTO-8, LTO-9, LTO-10.")
@@ -91,6 +96,8 @@ func (s Spec) layout() (l layout, err error) {
 	if s.Cartridges > s.Slots || s.Drives < 1 || s.Slots < 1 || s.Gates < 0 || s.Capacity < 0 || len(s.Prefix) > 5 {
 		return l, errs.New(errs.Invalid, "emulated.Create", "", "a library has at least a drive and a slot, a slot for each cartridge, and a prefix of at most 5 characters")
 	}
+	// In the order in which libraries report their elements: arm, gates, drives,
+	// slots.
 	l = layout{Format: 1, Media: m.Name, Capacity: s.Capacity}
 	l.Elements = append(l.Elements, holder{Address: addressArm, Kind: 1})
 	for i := range s.Gates {
@@ -109,12 +116,14 @@ func (s Spec) layout() (l layout, err error) {
 	return l, nil
 }
 
-// saveJSON replaces a file by one with this value. Readers see the old or the new one.
+// saveJSON replaces a file by one with this value. Readers see the old or the
+// new one.
 func saveJSON(name string, value any) error {
 	b, err := json.MarshalIndent(value, "", " ")
 	if err != nil {
 		return err
 	}
+	// A file beside it and a rename: a crash leaves one of the two, whole.
 	if err := os.WriteFile(name+".new", append(b, '\n'), 0o640); err != nil {
 		return err
 	}

@@ -10,7 +10,8 @@ import (
 	"hemera/rules/tapemodel"
 )
 
-// loaded is the Tape of a loaded cartridge. The holder of the drive's token uses it.
+// loaded is the Tape of a loaded cartridge. The holder of the drive's token
+// uses it.
 type loaded struct {
 	drive     *drive
 	cartridge *cartridge
@@ -26,20 +27,22 @@ type loaded struct {
 	counters tape.Counters
 	saved    tape.Counters // what the memory chip has of them
 
-	key                       []byte // nil for none
-	protectRead, protectWrite bool
-	scratch                   []byte
+	vault                     vault // encrypts
+	protectRead, protectWrite bool  // logical block protection
 }
 
-// warningBytes is how long before the end of a tape the drive warns: 1 % of it, at most 4 GiB; an estimate, drives differ.
+// warningBytes is how long before the end of a tape the drive warns: 1 % of
+// it, at most 4 GiB; an estimate, drives differ.
 func warningBytes(capacity int64) int64 { return min(capacity/100, 4<<30) }
 
-// begin starts an operation: it acquires the drive and asks the plan of faults. After success the caller releases the drive.
+// begin starts an operation: it acquires the drive and asks the plan of
+// faults. After success the caller releases the drive.
 func (t *loaded) begin(ctx context.Context, op string, object uint64) (o outcome, err error) {
 	d := t.drive
 	if err := d.acquire(ctx); err != nil {
 		return o, errs.Wrap(err, "emulated.Tape", d.identity.Device)
 	}
+	// The handle is of an earlier load.
 	if t.ended {
 		d.release()
 		return o, fail("emulated.Tape", d.identity.Device, tape.ErrNotReady)
@@ -86,11 +89,13 @@ func (t *loaded) ReadBlock(ctx context.Context, buf []byte) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	// The drive reads ahead up to the end of data.
 	left := int64(t.cartridge.end().at - r.next().at)
-	t.wait(t.stream.Read(t.drive.time(), int64(r.length), left))
-	if r.flags&flagEncrypted != 0 && !t.opens(r) {
+	t.drive.busy(t.stream.Read(t.drive.time(), int64(r.length), left))
+	if r.flags&flagEncrypted != 0 && !t.vault.fits(r.key) {
 		return 0, fail("emulated.Read", t.where(t.object), tape.ErrEncrypted)
 	}
+	// From here on the tape stands behind the object, whatever comes of it.
 	t.object++
 	defer t.show()
 	switch {
@@ -141,7 +146,7 @@ func (t *loaded) WriteBlock(ctx context.Context, b []byte) error {
 			return err
 		}
 	}
-	t.wait(t.stream.Write(t.drive.time(), int64(len(b))))
+	t.drive.busy(t.stream.Write(t.drive.time(), int64(len(b))))
 	if err := t.store(b); err != nil {
 		return err
 	}
@@ -150,7 +155,8 @@ func (t *loaded) WriteBlock(ctx context.Context, b []byte) error {
 	return nil
 }
 
-// writable prepares writing at the place where the tape stands: what follows is removed.
+// writable prepares writing at the place where the tape stands: what follows
+// is removed.
 func (t *loaded) writable(o outcome) error {
 	if t.cartridge.attributes.WriteProtected {
 		t.drive.raise(alertProtected)
@@ -169,7 +175,9 @@ func (t *loaded) writable(o outcome) error {
 
 // room reports the early warning once, and the end of the tape always.
 func (t *loaded) room(o outcome, n int64) error {
+	// Writing is always at the end: what followed was removed.
 	at := int64(t.cartridge.end().at)
+	// The fault says where; the tape remembers until it is unloaded.
 	if o.fail == "end" && t.endsAt == 0 {
 		t.endsAt = max(at, 1)
 	}
@@ -200,6 +208,8 @@ func (t *loaded) WriteMarks(ctx context.Context, n int, immediate bool) error {
 			return err
 		}
 	}
+	// Marks have no length here, and no room is asked for: they fit behind the
+	// warning.
 	for range n {
 		if err := t.cartridge.append(record{kind: kindMark}, nil); err != nil {
 			return err
@@ -222,7 +232,8 @@ func (t *loaded) Flush(ctx context.Context) error {
 	}
 	defer t.drive.release()
 	if o.fail == "medium" {
-		// The drive cannot write its buffer. What follows the last flush is lost, and the place with it.
+		// The drive cannot write its buffer. What follows the last flush is lost,
+		// and the place with it.
 		t.cartridge.lose()
 		t.object, t.dirty = t.cartridge.count(), false
 		t.drive.raise(alertWriteFailure)
@@ -237,16 +248,15 @@ func (t *loaded) flush() error {
 	if !t.dirty {
 		return nil
 	}
-	t.wait(t.stream.Flush(t.drive.time()))
+	// The model says how long the buffer takes; the files below take their own
+	// time.
+	t.drive.busy(t.stream.Flush(t.drive.time()))
 	if err := t.cartridge.commit(); err != nil {
 		return err
 	}
 	t.dirty = false
 	return nil
 }
-
-// wait lets the drive be busy.
-func (t *loaded) wait(d time.Duration) { t.drive.busy(d) }
 
 // account adds the counters to those of the memory chip.
 func (t *loaded) account() {

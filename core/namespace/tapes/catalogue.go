@@ -1,0 +1,294 @@
+package tapes
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace/record"
+	"hemera/core/namespace/schema"
+	"hemera/core/namespace/tables"
+	"hemera/errs"
+)
+
+// Catalogue is what the manager does with tapes, their files and jobs. Its methods may be called
+// from any goroutine.
+type Catalogue struct {
+	records *record.Store
+	// routes may change at any time: a commit uses what it finds.
+	routes atomic.Pointer[Routes]
+}
+
+// New makes the catalogue over the namespace's records.
+func New(records *record.Store) *Catalogue { return &Catalogue{records: records} }
+
+// UseRoutes tells where contents of a storage class go, from the next commit on. Without, nothing
+// is archived.
+func (c *Catalogue) UseRoutes(r Routes) { c.routes.Store(&r) }
+
+// Routes is what UseRoutes was given, nil for nothing.
+func (c *Catalogue) Routes() Routes {
+	if r := c.routes.Load(); r != nil {
+		return *r
+	}
+	return nil
+}
+
+// update runs a change.
+func (c *Catalogue) update(ctx context.Context, fn func(t Txn) error) error {
+	return c.records.Update(ctx, func(t *record.Txn) error { return fn(Txn{tables.Txn{Txn: t}}) })
+}
+
+// Config returns the configuration as it was stored; nil when there is none.
+func (c *Catalogue) Config(ctx context.Context) ([]byte, error) {
+	raw, err := c.records.Engine().Get(ctx, schema.MetaKey(schema.MetaTapes))
+	if errors.Is(err, errs.NotFound) {
+		return nil, nil
+	}
+	return raw, err
+}
+
+// PutConfig stores the configuration.
+func (c *Catalogue) PutConfig(ctx context.Context, raw []byte) error {
+	raw = slices.Clone(raw) // the batch keeps it
+	return c.update(ctx, func(t Txn) error {
+		t.Set(schema.MetaKey(schema.MetaTapes), record.Opaque{}, raw)
+		return nil
+	})
+}
+
+// ChangeTape changes a tape, adds it when there is none, or removes it when change returns nil. Of
+// the counts and the last fSeq, which follow from what was written, it keeps what there is.
+// NotEmpty for a tape to remove that has files, of removed contents too.
+func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old *hemera.Tape) (*hemera.Tape, error)) error {
+	// Outside of the change, which cannot walk a table. A file that is written meanwhile fails to be
+	// recorded then, as its tape is gone.
+	files, err := c.Files(ctx, vid, 0, 1, true)
+	if err != nil {
+		return err
+	}
+	return c.update(ctx, func(t Txn) error {
+		old, err := t.Tape(vid)
+		if err != nil {
+			return err
+		}
+		now, err := change(old)
+		switch {
+		case err != nil:
+			return err
+		case now == nil && len(files) > 0:
+			return refuse(errs.NotEmpty, "ChangeTape", vid, "the tape has files").WithRemedy("repack and reclaim it first: `hemera tape repack " + vid + "`")
+		case now == nil:
+			t.Remove(schema.TapeKey(schema.TableTape, vid))
+			return nil
+		}
+		// What the tape holds is not for people to change.
+		// The name is that of the key, whatever the caller left in the value.
+		changed := *now
+		if changed.VID = vid; old != nil {
+			changed.Files, changed.Bytes = old.Files, old.Bytes
+			changed.LastFSeq, changed.LastID, changed.Occupancy = old.LastFSeq, old.LastID, old.Occupancy
+		}
+		t.putTape(&changed)
+		return nil
+	})
+}
+
+// reclaimBatch is how many rows one change removes.
+const reclaimBatch = 1000
+
+// Reclaim forgets what a full tape without live files held, so that it is written from its
+// beginning again. NotEmpty, NotFound, Conflict when it is not full.
+func (c *Catalogue) Reclaim(ctx context.Context, vid string) error {
+	// Again until a batch is not full: what is left is less then.
+	for {
+		rows, err := c.Files(ctx, vid, 0, reclaimBatch, true)
+		if err != nil {
+			return err
+		}
+		err = c.update(ctx, func(t Txn) error {
+			tape, err := t.Tape(vid)
+			switch {
+			case err != nil:
+				return err
+			case tape == nil:
+				return refuse(errs.NotFound, "Reclaim", vid, "the tape is not in the catalogue")
+			case tape.Files > 0:
+				return refuse(errs.NotEmpty, "Reclaim", vid, "the tape still has files").WithRemedy("move them away: `hemera tape repack " + vid + "`")
+			case !tape.Full:
+				return refuse(errs.Conflict, "Reclaim", vid, "the tape is not full").WithRemedy("`hemera tape tape set " + vid + " full=true` when it shall be written from its beginning")
+			}
+			// In batches: a tape has millions of files, and other changes wait for a batch.
+			for _, f := range rows {
+				t.Remove(schema.TapeFileKey(vid, f.FSeq, f.Member))
+			}
+			// The last batch: only now the tape counts as empty, so a crash in between repeats the rest.
+			if len(rows) < reclaimBatch {
+				empty := *tape
+				empty.LastFSeq, empty.LastID, empty.Occupancy, empty.Full = 0, 0, 0, false
+				t.putTape(&empty)
+			}
+			return nil
+		})
+		if err != nil || len(rows) < reclaimBatch {
+			return err
+		}
+	}
+}
+
+// Tapes lists all tapes, by VID.
+func (c *Catalogue) Tapes(ctx context.Context) (out []hemera.Tape, err error) {
+	prefix := schema.TableKey(schema.TableTape)
+	err = scan(ctx, c, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) (bool, error) {
+		t, err := schema.DecodeTape(k, raw)
+		if err == nil {
+			out = append(out, *t)
+		}
+		return true, err
+	})
+	return out, err
+}
+
+// Files lists what is on a tape, by fSeq from the one after after; with dead also what was removed
+// from the tree.
+func (c *Catalogue) Files(ctx context.Context, vid string, after uint64, limit int, dead bool) (out []hemera.TapeFile, err error) {
+	lo, hi := tapeFileKeys(vid, after)
+	err = scan(ctx, c, lo, hi, func(k, raw []byte) (bool, error) {
+		f, err := schema.DecodeTapeFile(k, raw)
+		if err == nil && (dead || f.Dead == nil) {
+			out = append(out, *f)
+		}
+		return len(out) < limit, err
+	})
+	return out, err
+}
+
+// Queue is what one user has in a queue.
+type Queue struct {
+	Kind   hemera.TapeJobKind
+	Failed bool   // its jobs are not tried again by themselves
+	Name   string // of the pool, or the VID
+	UID    uint32 // whose jobs they are
+	schema.QueueSum
+	// Oldest is when the first of them may be done, or could have been.
+	Oldest time.Time
+}
+
+// Queues lists all queues by user. It reads one record for each, and one more for the oldest job.
+func (c *Catalogue) Queues(ctx context.Context) (out []Queue, err error) {
+	prefix := schema.TableKey(schema.TableQueue)
+	err = scan(ctx, c, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) (bool, error) {
+		sum, err := schema.DecodeQueueSum(k, raw)
+		if err != nil {
+			return false, err
+		}
+		kind, name, uid, err := schema.QueueOf(k)
+		out = append(out, Queue{Kind: hemera.TapeJobKind(kind &^ schema.FailedJobs), Failed: kind&schema.FailedJobs != 0, Name: name, UID: uid, QueueSum: *sum})
+		return true, err
+	})
+	// The first job of each is a read of one key: the time is not stored with the sum, since the first
+	// job changes with every one that is done.
+	for i := range out {
+		if err != nil {
+			break
+		}
+		var first []schema.Order
+		if first, err = c.orders(ctx, out[i], time.Time{}, 1); len(first) > 0 {
+			out[i].Oldest = first[0].From
+		}
+	}
+	return out, err
+}
+
+// orders lists the first jobs of a user's queue from a time on.
+func (c *Catalogue) orders(ctx context.Context, q Queue, from time.Time, limit int) (out []schema.Order, err error) {
+	kind := uint8(q.Kind)
+	if q.Failed {
+		kind += schema.FailedJobs
+	}
+	prefix := schema.UserQueueKey(schema.TableJobOrder, kind, q.Name, q.UID)
+	lo := prefix // all of them, unless a walk goes on
+	if !from.IsZero() {
+		lo = schema.OrderFrom(prefix, from)
+	}
+	err = scan(ctx, c, lo, schema.PrefixEnd(prefix), func(k, _ []byte) (bool, error) {
+		o, err := schema.OrderOf(k)
+		out = append(out, o)
+		return len(out) < limit, err
+	})
+	return out, err
+}
+
+// Jobs lists up to limit jobs of a user's queue in their order, those that take counts first. Jobs
+// that take refuses are passed over.
+func (c *Catalogue) Jobs(ctx context.Context, q Queue, limit int, take func(hemera.TapeJobKey) bool) (out []hemera.TapeJob, err error) {
+	// A page is what one read of the store brings; sessions ask for about as many.
+	const page = 1000
+	for from := (time.Time{}); len(out) < limit; {
+		orders, err := c.orders(ctx, q, from, page)
+		if err != nil {
+			return out, err
+		}
+		// Jobs that a session has already stay in the order until they are done.
+		keys := make([][]byte, 0, len(orders))
+		for _, o := range orders {
+			if take == nil || take(o.Job) {
+				keys = append(keys, schema.JobKey(o.Job))
+			}
+		}
+		raws, err := c.records.Engine().GetMany(ctx, keys)
+		if err != nil {
+			return out, err
+		}
+		for i, raw := range raws {
+			if raw == nil || len(out) >= limit {
+				continue // done since the order was read
+			}
+			j, err := schema.DecodeJob(keys[i], raw)
+			if err != nil {
+				return out, schema.Damaged(keys[i], err)
+			}
+			out = append(out, *j)
+		}
+		if len(orders) < page {
+			break
+		}
+		// Behind the last one. Jobs of the same nanosecond are few: a file has a handful.
+		from = orders[len(orders)-1].From.Add(1)
+	}
+	return out, c.records.Settle(ctx)
+}
+
+// Job returns a job, nil when there is none.
+func (c *Catalogue) Job(ctx context.Context, k hemera.TapeJobKey) (*hemera.TapeJob, error) {
+	// Jobs are not cached: each is read a few times in its life.
+	raw, err := c.records.Engine().GetMany(ctx, [][]byte{schema.JobKey(k)})
+	if err != nil || raw[0] == nil {
+		return nil, err
+	}
+	j, err := schema.DecodeJob(nil, raw[0])
+	if err != nil {
+		return nil, err
+	}
+	return j, c.records.Settle(ctx)
+}
+
+// scan visits a range of the store until visit says that it is enough, and waits until what it saw
+// is durable.
+func scan(ctx context.Context, c *Catalogue, lo, hi []byte, visit func(k, raw []byte) (more bool, err error)) error {
+	var bad error // of a record; the walk ends there
+	err := c.records.Engine().Scan(ctx, lo, hi, func(k, raw []byte) bool {
+		more, err := visit(k, raw)
+		if err != nil {
+			bad = schema.Damaged(slices.Clone(k), err)
+		}
+		return more && err == nil
+	})
+	if err = errors.Join(err, bad); err != nil {
+		return err
+	}
+	return c.records.Settle(ctx)
+}

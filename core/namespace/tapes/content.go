@@ -1,0 +1,126 @@
+package tapes
+
+import (
+	"slices"
+	"strconv"
+
+	"hemera"
+	"hemera/core/namespace/schema"
+)
+
+// Routes says to which tape pools a content of a storage class goes: one for each copy. The
+// manager's configuration answers; an error says why the class cannot be used.
+type Routes func(class string) (pools []string, err error)
+
+// NoClass is the value of the attribute with which a directory ends what those above it ask for.
+const NoClass = "none"
+
+// classOf is the storage class for files in the last of dirs: the nearest directory with the
+// attribute decides.
+func classOf(dirs []*hemera.Entry) string {
+	for _, dir := range slices.Backward(dirs) {
+		if class := string(dir.Xattrs[hemera.AttrStorageClass]); class != "" {
+			if class == NoClass {
+				return ""
+			}
+			return class
+		}
+	}
+	return ""
+}
+
+// fresh are the attributes that a new content begins without.
+func fresh() map[string]string {
+	return map[string]string{hemera.AttrArchiveID: "", hemera.AttrStorageClass: "", hemera.AttrArchiveError: "",
+		hemera.AttrRecallIDs: "", hemera.AttrRecallTime: "", hemera.AttrRecallError: "", hemera.AttrEvictCounter: ""}
+}
+
+// Reserved reports whether an attribute of files is the system's.
+func Reserved(name string) bool {
+	_, ok := fresh()[name]
+	return ok
+}
+
+// Enlist prepares the entry of a new content in the last of dirs, which is not stored yet: it has
+// no copies on tape, and where the directories ask for it the content is queued for its copies. A
+// file without bytes needs none. The entry's attributes are replaced, not changed.
+func (t Txn) Enlist(e *hemera.Entry, dirs []*hemera.Entry, routes Routes) error {
+	class, was := classOf(dirs), e.Xattrs[hemera.AttrArchiveID] != nil || e.Xattrs[hemera.AttrRecallIDs] != nil
+	// An update and a replacement begin with a copy of the old entry: what it says of tapes is about
+	// another content.
+	e.Tape = nil
+	if class == "" || e.Size == 0 || routes == nil {
+		if was {
+			*e = *attributed(e, fresh())
+		}
+		return nil
+	}
+	return t.enlist(e, class, routes)
+}
+
+// enlist gives the content its archive id and queues it. A class that cannot be used is an error
+// for people, and none of the commit.
+func (t Txn) enlist(e *hemera.Entry, class string, routes Routes) error {
+	attrs := fresh()
+	// The number of the write that made the content: no other content ever has it.
+	id := uint64(schema.WriteNumber(hemera.PieceID{File: e.ID, Gen: e.Gen}))
+	attrs[hemera.AttrArchiveID], attrs[hemera.AttrStorageClass] = strconv.FormatUint(id, 10), class
+	pools, err := routes(class)
+	if err != nil {
+		attrs[hemera.AttrArchiveError] = short(err.Error())
+	}
+	*e = *attributed(e, attrs)
+	// A job for each copy: they go to different pools, at different times, and each is retried alone.
+	for i, pool := range pools {
+		key := hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: uint8(i + 1)}
+		if err := t.replaceJob(hemera.TapeJob{TapeJobKey: key, ArchiveID: id, Queue: pool, Size: e.Size, UID: e.UID, Asked: t.Now()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceJob adds a job in place of one for an earlier content.
+func (t Txn) replaceJob(j hemera.TapeJob) error {
+	now, err := t.Job(j.TapeJobKey)
+	if err != nil {
+		return err
+	}
+	if now != nil {
+		if err := t.dequeue(now); err != nil {
+			return err
+		}
+	}
+	return t.putJob(&j)
+}
+
+// Bury is called when the content of an entry is replaced, or removed for good: its jobs end, and
+// the rows of its tape copies keep what is needed to bring it back until their tape is reclaimed.
+// path is where the file was, why what happened.
+func (t Txn) Bury(e *hemera.Entry, path, why string) error {
+	// Most files were never to be archived, and cost nothing here.
+	if e.ArchiveID() == 0 {
+		return nil
+	}
+	for _, c := range e.Tape {
+		if err := t.bury(e, c, path, why); err != nil {
+			return err
+		}
+	}
+	return t.dequeueAll(e.ID, hemera.TapeArchive, hemera.TapeRecall, hemera.TapeVerify, hemera.TapeRepack)
+}
+
+// bury takes one copy out of the live files of its tape.
+func (t Txn) bury(e *hemera.Entry, c hemera.TapeCopy, path, why string) error {
+	f, err := t.file(c)
+	if err != nil || f == nil {
+		return err
+	}
+	// The row stays: tape cannot forget, and until the tape is reclaimed the content can be brought
+	// back.
+	dead := *f
+	dead.Dead = &hemera.DeadTapeFile{Path: path, Removed: t.Now(), Why: why, UID: e.UID, GID: e.GID, Mode: e.Mode, Mtime: e.Mtime,
+		Class: e.StorageClass(), Sums: e.Checksums}
+	t.putFile(&dead)
+	return t.count(c.VID, -1, -e.Size)
+}

@@ -1,0 +1,293 @@
+package tapes
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace/schema"
+	"hemera/errs"
+)
+
+// writtenBatch is how many tape files one change records.
+const writtenBatch = 200
+
+// Written records tape files that are durable on their tape, in the order of fSeq. It may be called
+// again with the same: what is recorded is skipped. It returns the files that have all their copies
+// now. Conflict when fSeq does not follow that of the tape: somebody else wrote on it, or the
+// catalogue is older than the tape.
+func (c *Catalogue) Written(ctx context.Context, vid, drive string, files []hemera.TapeWritten) (complete []hemera.FileID, err error) {
+	for chunk := range slices.Chunk(files, writtenBatch) {
+		var done []hemera.FileID
+		err := c.update(ctx, func(t Txn) error {
+			done = done[:0] // a change may run several times
+			now, err := t.Tape(vid)
+			if err != nil {
+				return err
+			}
+			if now == nil {
+				return refuse(errs.NotFound, "Written", vid, "the tape is not in the catalogue")
+			}
+			// Many files of one tape: its record is changed in memory, and stored once.
+			w := writing{Txn: t, tape: *now, routes: c.routes.Load()}
+			for _, f := range chunk {
+				if err := w.add(f); err != nil {
+					return err
+				}
+			}
+			w.tape.Written, w.tape.WrittenBy = t.Now(), drive
+			t.putTape(&w.tape)
+			done = append(done, w.complete...)
+			return nil
+		})
+		if err != nil {
+			return complete, err
+		}
+		complete = append(complete, done...)
+	}
+	return complete, nil
+}
+
+// writing adds tape files to a tape within one transaction.
+type writing struct {
+	Txn
+	tape     hemera.Tape // changed here, stored at the end
+	routes   *Routes
+	complete []hemera.FileID
+}
+
+// add records one tape file, or a member of a container.
+func (w *writing) add(f hemera.TapeWritten) error {
+	row, err := w.file(hemera.TapeCopy{VID: w.tape.VID, FSeq: f.FSeq, Member: f.Member})
+	if err != nil {
+		return err
+	}
+	// Members of a container share its fSeq.
+	follows := f.FSeq == w.tape.LastFSeq+1 || f.FSeq == w.tape.LastFSeq && f.Member > 0
+	switch {
+	case row != nil && row.ArchiveID == f.ArchiveID:
+		return nil // the report came again
+	case row == nil && f.Job.Kind == 0 && f.FSeq <= w.tape.LastFSeq:
+		return nil // the same, of what has no row
+	case row != nil || !follows:
+		return refuse(errs.Conflict, "Written", w.tape.VID, "the tape file does not follow the last one that is known of the tape")
+	}
+	w.tape.LastFSeq, w.tape.Occupancy = f.FSeq, w.tape.Occupancy+f.Bytes
+	if f.Member == 0 {
+		w.tape.LastID = f.ArchiveID
+	}
+	// Nothing of the tree is behind an index, or behind a file that failed in the middle: only its
+	// place on the tape is taken.
+	if f.Job.Kind == 0 {
+		return nil
+	}
+	return w.record(f)
+}
+
+// record ends the job of a tape file and gives the file its copy. A content that is gone meanwhile
+// is a dead file of the tape.
+func (w *writing) record(f hemera.TapeWritten) error {
+	if err := w.endJob(f); err != nil {
+		return err
+	}
+	to := hemera.TapeCopy{Number: f.Job.Copy, VID: w.tape.VID, FSeq: f.FSeq, Block: f.Block, Member: f.Member}
+	row := &hemera.TapeFile{TapeCopy: to, ArchiveID: f.ArchiveID, File: f.Job.File, Size: f.Size, Written: w.Now()}
+	e, err := w.fileOf(f.Job.File, f.ArchiveID)
+	if err != nil {
+		return err
+	}
+	// What is on the tape is on the tape: the row says so, and the file gets no copy.
+	if why := unfit(e, f); why != "" {
+		row.Dead = &hemera.DeadTapeFile{Removed: w.Now(), Why: why}
+		w.putFile(row)
+		return nil
+	}
+	w.putFile(row)
+	w.tape.Files, w.tape.Bytes = w.tape.Files+1, w.tape.Bytes+f.Size
+	return w.give(e, to)
+}
+
+// unfit says why a tape file is no copy of the entry's content, "" if it is one.
+func unfit(e *hemera.Entry, f hemera.TapeWritten) string {
+	switch {
+	case e == nil:
+		return "the content was removed or replaced while it was written"
+	case e.Size != f.Size:
+		return "it has another size than the file"
+	}
+	if is, ok := hemera.FindChecksum(e.Checksums, f.Sum.Kind); ok && is != f.Sum {
+		return "it has another checksum than the file"
+	}
+	return ""
+}
+
+// endJob removes the job that a tape file is of, if it is still for the same content.
+func (w *writing) endJob(f hemera.TapeWritten) error {
+	j, err := w.Job(f.Job)
+	if err != nil || j == nil || j.ArchiveID != f.ArchiveID {
+		return err
+	}
+	return w.dequeue(j)
+}
+
+// give adds the copy to the entry, in place of one with the same number, which is dead then.
+func (w *writing) give(e *hemera.Entry, to hemera.TapeCopy) error {
+	out := attributed(e, map[string]string{hemera.AttrArchiveError: ""})
+	out.Tape = slices.Clone(e.Tape) // readers share the old slice
+	if at := slices.IndexFunc(out.Tape, func(c hemera.TapeCopy) bool { return c.Number == to.Number }); at >= 0 {
+		old := out.Tape[at]
+		if err := w.bury(e, old, "", "another tape has the copy now"); err != nil {
+			return err
+		}
+		// The old copy may be on this very tape: then its counts were changed below ours.
+		if old.VID == w.tape.VID {
+			w.tape.Files, w.tape.Bytes = w.tape.Files-1, w.tape.Bytes-e.Size
+		}
+		out.Tape[at] = to
+	} else {
+		out.Tape = append(out.Tape, to)
+	}
+	// By number, so that equal entries have equal records.
+	slices.SortFunc(out.Tape, func(a, b hemera.TapeCopy) int { return int(a.Number) - int(b.Number) })
+	w.PutEntry(out)
+	if len(out.Tape) >= wanted(out, w.routes) {
+		w.complete = append(w.complete, out.ID)
+	}
+	return nil
+}
+
+// wanted is how many copies the storage class of a file asks for; more than there can be when
+// nobody knows.
+func wanted(e *hemera.Entry, routes *Routes) int {
+	// Nobody knows how many: then no file is complete, and nothing is evicted.
+	if routes == nil {
+		return hemera.TapeCopiesMax + 1
+	}
+	pools, err := (*routes)(e.StorageClass())
+	if err != nil || len(pools) == 0 {
+		return hemera.TapeCopiesMax + 1
+	}
+	return len(pools)
+}
+
+// Complete reports whether a file has all the tape copies that its class asks for.
+func (c *Catalogue) Complete(e *hemera.Entry) bool {
+	return len(e.Tape) > 0 && len(e.Tape) >= wanted(e, c.routes.Load())
+}
+
+// ChangeJob changes a job, or removes it when change returns nil. What change says in Error is
+// shown with the file too. No job, no change.
+func (c *Catalogue) ChangeJob(ctx context.Context, k hemera.TapeJobKey, change func(j hemera.TapeJob, now time.Time) *hemera.TapeJob) error {
+	return c.update(ctx, func(t Txn) error {
+		was, err := t.Job(k)
+		if err != nil || was == nil {
+			return err
+		}
+		// Taken out and put in again: its place in the order, and whether it counts as failed, may be
+		// others afterwards.
+		if err := t.dequeue(was); err != nil {
+			return err
+		}
+		j := change(*was, t.Now())
+		if j == nil {
+			return nil
+		}
+		if err := t.putJob(j); err != nil || j.Error == was.Error {
+			return err
+		}
+		return t.noteError(j)
+	})
+}
+
+// noteError writes the error of a job to the attributes of its file.
+func (t Txn) noteError(j *hemera.TapeJob) error {
+	name := map[hemera.TapeJobKind]string{hemera.TapeArchive: hemera.AttrArchiveError, hemera.TapeRecall: hemera.AttrRecallError}[j.Kind]
+	e, err := t.fileOf(j.File, j.ArchiveID)
+	if err != nil || e == nil || name == "" {
+		return err
+	}
+	t.PutEntry(attributed(e, map[string]string{name: short(j.Error)}))
+	return nil
+}
+
+// Archive queues a file for the copies that its class, or another, asks for and that it does not
+// have. Exists when it has all.
+func (c *Catalogue) Archive(ctx context.Context, file hemera.FileID, class string) error {
+	return c.update(ctx, func(t Txn) error {
+		e, err := t.ByID(file)
+		if err != nil {
+			return err
+		}
+		routes := c.routes.Load()
+		switch {
+		case e == nil || e.IsDir() || e.Size == 0:
+			return refuse(errs.Invalid, "Archive", "fid:"+file.String(), "only files with content are archived")
+		case routes == nil:
+			return refuse(errs.Unsupported, "Archive", "fid:"+file.String(), "the cluster has no tapes")
+		// Nothing to do is an error here: who asked wants to know.
+		case e.ArchiveID() != 0 && c.Complete(e):
+			return refuse(errs.Exists, "Archive", "fid:"+file.String(), "all its tape copies are there")
+		}
+		out := *e
+		// It was written before its directory asked for tapes.
+		if e.ArchiveID() == 0 {
+			if err := t.enlist(&out, class, *routes); err != nil {
+				return err
+			}
+			t.PutEntry(&out)
+			return nil
+		}
+		return t.queueMissing(e, *routes)
+	})
+}
+
+// queueMissing queues the copies that a file lacks.
+func (t Txn) queueMissing(e *hemera.Entry, routes Routes) error {
+	pools, err := routes(e.StorageClass())
+	if err != nil {
+		return err
+	}
+	// What is on tape already stays there, also when the class has other pools now.
+	for i, pool := range pools {
+		number := uint8(i + 1)
+		if slices.ContainsFunc(e.Tape, func(c hemera.TapeCopy) bool { return c.Number == number }) {
+			continue
+		}
+		key := hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: number}
+		if err := t.replaceJob(hemera.TapeJob{TapeJobKey: key, ArchiveID: e.ArchiveID(), Queue: pool, Size: e.Size, UID: e.UID, Asked: t.Now()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Requeue queues jobs as they are: verifications and repacks that an admin asked for. Those that
+// are queued already stay as they are.
+func (c *Catalogue) Requeue(ctx context.Context, jobs []hemera.TapeJob) error {
+	for chunk := range slices.Chunk(jobs, writtenBatch) {
+		if err := c.update(ctx, func(t Txn) error {
+			for _, j := range chunk {
+				if e, err := t.fileOf(j.File, j.ArchiveID); err != nil || e == nil {
+					if err != nil {
+						return err
+					}
+					continue
+				}
+				if err := t.enqueue(j); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tapeFileKeys bounds the rows of a tape behind an fSeq.
+func tapeFileKeys(vid string, after uint64) (lo, hi []byte) {
+	prefix := schema.TapeKey(schema.TableTapeFile, vid)
+	return schema.TapeFileKey(vid, after+1, 0), schema.PrefixEnd(prefix)
+}

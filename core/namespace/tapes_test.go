@@ -1,0 +1,262 @@
+package namespace_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace"
+	"hemera/core/namespace/tapes"
+	"hemera/errs"
+)
+
+// withTapes is a namespace whose class "double" has two copies, in the pools A and B, and "single" one, in A. Tapes TAPEA1 and TAPEB1 are theirs.
+func withTapes(t *testing.T) *namespace.Namespace {
+	t.Helper()
+	n := fresh(t)
+	cat := n.Parts().Tapes
+	cat.UseRoutes(func(class string) ([]string, error) {
+		switch class {
+		case "single":
+			return []string{"A"}, nil
+		case "double":
+			return []string{"A", "B"}, nil
+		}
+		return nil, errs.New(errs.NotFound, "test", class, "no such class")
+	})
+	for vid, pool := range map[string]string{"TAPEA1": "A", "TAPEB1": "B", "TAPEA2": "A"} {
+		good(t, cat.ChangeTape(t.Context(), vid, func(*hemera.Tape) (*hemera.Tape, error) {
+			return &hemera.Tape{Pool: pool, State: hemera.TapeActive}, nil
+		}))
+	}
+	_, err := n.Mkdir(t.Context(), system(), "/tape", 0o777, true)
+	good(t, err)
+	good(t, n.SetXattr(t.Context(), system(), "/tape", hemera.AttrStorageClass, []byte("double"), false))
+	return n
+}
+
+// tapeOf returns a tape.
+func tapeOf(t *testing.T, n *namespace.Namespace, vid string) hemera.Tape {
+	t.Helper()
+	all, err := n.Parts().Tapes.Tapes(t.Context())
+	good(t, err)
+	for _, tape := range all {
+		if tape.VID == vid {
+			return tape
+		}
+	}
+	t.Fatalf("no tape %s", vid)
+	return hemera.Tape{}
+}
+
+// queued returns the jobs of a queue, of all users.
+func queued(t *testing.T, n *namespace.Namespace, kind hemera.TapeJobKind, name string) (out []hemera.TapeJob) {
+	t.Helper()
+	cat := n.Parts().Tapes
+	queues, err := cat.Queues(t.Context())
+	good(t, err)
+	for _, q := range queues {
+		if q.Kind == kind && q.Name == name && !q.Failed {
+			jobs, err := cat.Jobs(t.Context(), q, 1000, nil)
+			good(t, err)
+			if int64(len(jobs)) != q.Files {
+				t.Errorf("queue %s says %d jobs and has %d", name, q.Files, len(jobs))
+			}
+			out = append(out, jobs...)
+		}
+	}
+	return out
+}
+
+// write writes jobs to a tape, as a session reports them.
+func write(t *testing.T, n *namespace.Namespace, vid string, jobs ...hemera.TapeJob) (complete []hemera.FileID, err error) {
+	t.Helper()
+	last := tapeOf(t, n, vid).LastFSeq
+	var files []hemera.TapeWritten
+	for i, j := range jobs {
+		files = append(files, hemera.TapeWritten{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: last + uint64(i) + 1, Block: 10 * last, Size: j.Size, Bytes: j.Size + 480})
+	}
+	complete, err = n.Parts().Tapes.Written(t.Context(), vid, "drive1", files)
+	if err == nil { // the answer was lost, and the report comes again
+		_, err = n.Parts().Tapes.Written(t.Context(), vid, "drive1", files)
+	}
+	return complete, err
+}
+
+// evictWhole evicts a file whose copies are all there.
+func evictWhole(n *namespace.Namespace, e hemera.Entry) (int64, error) {
+	return n.Evict(context.Background(), e.ID, func(now *hemera.Entry) error {
+		if !n.Parts().Tapes.Complete(now) {
+			return errs.New(errs.Conflict, "test", "", "copies are missing")
+		}
+		return nil
+	})
+}
+
+// A content goes to all tapes of its class, from disk, back to disk, and away; nothing is evicted before all its copies are durable.
+func TestTheLifeOfAnArchivedFile(t *testing.T) {
+	n, ctx := withTapes(t), t.Context()
+	cat := n.Parts().Tapes
+	e := put(t, n, alice(), "/tape/f", 1000)
+	if e.ArchiveID() == 0 || e.StorageClass() != "double" {
+		t.Fatalf("%+v", e)
+	}
+	a, b := queued(t, n, hemera.TapeArchive, "A"), queued(t, n, hemera.TapeArchive, "B")
+	if len(a) != 1 || len(b) != 1 || a[0].Copy != 1 || b[0].Copy != 2 {
+		t.Fatalf("%+v %+v", a, b)
+	}
+	if _, err := evictWhole(n, e); !errors.Is(err, errs.Conflict) {
+		t.Errorf("evicted without a copy: %v", err)
+	}
+	complete, err := write(t, n, "TAPEA1", a...)
+	if err != nil || len(complete) != 0 {
+		t.Fatalf("%v, %v", complete, err)
+	}
+	if _, err := evictWhole(n, e); !errors.Is(err, errs.Conflict) {
+		t.Errorf("evicted with one copy of two: %v", err)
+	}
+	if complete, err = write(t, n, "TAPEB1", b...); err != nil || len(complete) != 1 || complete[0] != e.ID {
+		t.Fatalf("%v, %v", complete, err)
+	}
+	checked(t, n)
+	if freed, err := evictWhole(n, e); err != nil || freed != 2000 {
+		t.Fatalf("freed %d, %v", freed, err)
+	}
+	e = must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f"))
+	if !e.Evicted() || len(e.Tape) != 2 {
+		t.Fatalf("%+v", e)
+	}
+	checked(t, n)
+	// Two requests; the first is withdrawn.
+	first := func(e *hemera.Entry) (hemera.TapeCopy, error) { return e.Tape[1], nil }
+	for _, id := range []string{"r1", "r2", "r2"} {
+		must[hemera.Entry](t)(cat.Recall(ctx, tapes.RecallRequest{File: e.ID, Request: id, UID: 1000, Choose: first}))
+	}
+	good(t, cat.Withdraw(ctx, e.ID, "r1"))
+	jobs := queued(t, n, hemera.TapeRecall, "TAPEB1")
+	if len(jobs) != 1 || jobs[0].From.VID != "TAPEB1" {
+		t.Fatalf("%+v", jobs)
+	}
+	good(t, cat.ChangeJob(ctx, jobs[0].TapeJobKey, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+		j.Attempts, j.Error, j.After = j.Attempts+1, "the drive is dirty", now.Add(time.Minute)
+		return &j
+	}))
+	e = must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f"))
+	if string(e.Xattrs[hemera.AttrRecallError]) != "the drive is dirty" || string(e.Xattrs[hemera.AttrRecallIDs]) != "r2" {
+		t.Errorf("%q", e.Xattrs)
+	}
+	checked(t, n)
+	// It comes back as a conversion would.
+	p, _, err := n.PrepareConversion(ctx, e.ID, e.Gen)
+	good(t, err)
+	e = must[hemera.Entry](t)(n.Commit(ctx, namespace.Commit{ID: e.ID, Gen: p.Gen, BaseGen: e.Gen, Convert: true, Parent: e.Parent, Name: "f", Mode: e.Mode,
+		Size: e.Size, Layout: e.Layout, Space: e.Space, Sums: e.Checksums, Pieces: []hemera.Piece{{Index: 0, Disk: 5}, {Index: 1, Disk: 6}}}))
+	if len(e.Pieces) != 2 || len(e.Tape) != 2 || tapes.EvictCounter(&e) != 1 || tapes.RequestsOf(&e) != nil || len(queued(t, n, hemera.TapeRecall, "TAPEB1")) != 0 {
+		t.Fatalf("%+v", e)
+	}
+	checked(t, n)
+	if e, err = cat.Release(ctx, e.ID); err != nil || tapes.EvictCounter(&e) != 0 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	// Replaced: the old content is dead on its tapes, the new one is queued under another number.
+	was := e.ArchiveID()
+	e = put(t, n, alice(), "/tape/f", 10)
+	if e.ArchiveID() == was || len(e.Tape) != 0 || len(queued(t, n, hemera.TapeArchive, "A")) != 1 {
+		t.Errorf("%+v", e)
+	}
+	dead := must[[]hemera.TapeFile](t)(cat.Files(ctx, "TAPEA1", 0, 10, true))
+	if len(dead) != 1 || dead[0].Dead == nil || dead[0].Dead.Path != "/tape/f" || tapeOf(t, n, "TAPEA1").Files != 0 {
+		t.Errorf("%+v", dead)
+	}
+	good(t, n.Remove(ctx, alice(), "/tape/f", 0))
+	if left := queued(t, n, hemera.TapeArchive, "A"); len(left) != 0 {
+		t.Errorf("a removed file is queued: %+v", left)
+	}
+	wantKind(t, "a tape that is not full", cat.Reclaim(ctx, "TAPEA1"), errs.Conflict)
+	good(t, cat.ChangeTape(ctx, "TAPEA1", func(old *hemera.Tape) (*hemera.Tape, error) { full := *old; full.Full = true; return &full, nil }))
+	good(t, cat.Reclaim(ctx, "TAPEA1"))
+	if tape := tapeOf(t, n, "TAPEA1"); tape.LastFSeq != 0 || tape.Full || tape.Occupancy != 0 {
+		t.Errorf("%+v", tape)
+	}
+	checked(t, n)
+}
+
+// What users may not do to the attributes of the system, and what a directory with an unknown class does.
+func TestAttributesOfTapesAreTheSystems(t *testing.T) {
+	n, ctx := withTapes(t), t.Context()
+	put(t, n, alice(), "/tape/f", 10)
+	for _, name := range []string{hemera.AttrArchiveID, hemera.AttrRecallIDs, hemera.AttrEvictCounter, hemera.AttrStorageClass} {
+		wantKind(t, name, n.SetXattr(ctx, system(), "/tape/f", name, []byte("1"), false), errs.Denied)
+		wantKind(t, name, n.RemoveXattr(ctx, system(), "/tape/f", name), errs.Denied)
+	}
+	good(t, n.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte("gone"), false))
+	e := put(t, n, alice(), "/tape/g", 10)
+	if e.ArchiveID() == 0 || e.Xattrs[hemera.AttrArchiveError] == nil {
+		t.Errorf("%+v", e)
+	}
+	good(t, n.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte(tapes.NoClass), false))
+	if e := put(t, n, alice(), "/tape/h", 10); e.ArchiveID() != 0 {
+		t.Errorf("%+v", e)
+	}
+	if e := put(t, n, alice(), "/tape/empty", 0); e.ArchiveID() != 0 {
+		t.Errorf("%+v", e)
+	}
+	// Reports that cannot be true.
+	j := queued(t, n, hemera.TapeArchive, "A")[0]
+	_, err := n.Parts().Tapes.Written(ctx, "TAPEA1", "d", []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: 2, Size: 10}})
+	wantKind(t, "a gap", err, errs.Conflict)
+	_, err = n.Parts().Tapes.Written(ctx, "NOTAPE", "d", []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: 1, Size: 10}})
+	wantKind(t, "an unknown tape", err, errs.NotFound)
+	_, err = n.Parts().Tapes.Written(ctx, "TAPEA1", "d", []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: 1, Size: 11}})
+	good(t, err) // it is on tape, and no copy of the file
+	if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f")); len(e.Tape) != 0 {
+		t.Errorf("a tape file of another size became a copy: %+v", e)
+	}
+	checked(t, n)
+}
+
+// Whatever happens in whatever order: each file that is to be archived has all its copies, or a job for each one that is missing.
+func TestNoCopyIsForgotten(t *testing.T) {
+	for seed := range uint64(20) {
+		n, ctx, rnd := withTapes(t), t.Context(), rand.New(rand.NewPCG(seed, 1))
+		for range 150 {
+			path := fmt.Sprintf("/tape/f%d", rnd.IntN(5))
+			switch rnd.IntN(6) {
+			case 0, 1:
+				put(t, n, alice(), path, int64(rnd.IntN(100)))
+			case 2:
+				if err := n.Remove(ctx, alice(), path, 0); err != nil && !errors.Is(err, errs.NotFound) {
+					t.Fatal(err)
+				}
+			case 3, 4:
+				pool := string(rune('A' + rnd.IntN(2)))
+				jobs := queued(t, n, hemera.TapeArchive, pool)
+				_, err := write(t, n, "TAPE"+pool+"1", jobs[:min(len(jobs), rnd.IntN(4))]...)
+				good(t, err)
+			case 5:
+				if e, err := n.Stat(ctx, system(), path); err == nil {
+					if _, err := evictWhole(n, e); err == nil && e.Size > 0 && len(e.Pieces) > 0 && len(e.Tape) != 2 {
+						t.Fatalf("seed %d: %s was evicted with %d copies", seed, path, len(e.Tape))
+					}
+				}
+			}
+		}
+		waiting := map[hemera.FileID]int{}
+		for _, pool := range []string{"A", "B"} {
+			for _, j := range queued(t, n, hemera.TapeArchive, pool) {
+				waiting[j.File]++
+			}
+		}
+		good(t, n.List(ctx, system(), "/tape", func(e hemera.Entry) error {
+			if e.Size > 0 && len(e.Tape)+waiting[e.ID] != 2 {
+				t.Errorf("seed %d: %s has %d copies and %d jobs", seed, e.Name, len(e.Tape), waiting[e.ID])
+			}
+			return nil
+		}))
+		checked(t, n)
+	}
+}

@@ -1,0 +1,71 @@
+package hemera
+
+import (
+	"context"
+	"time"
+)
+
+// Staging brings files from tape to disk and lets their disk copies go, for clients of any door. All methods check what who may do: reading a file is enough
+// to stage it; to evict it, who must be its owner, or an admin, or one of those who staged it.
+type Staging interface {
+	// Stage remembers a request durably and begins it. Paths that cannot be staged are part of the request, with their error.
+	// A file that is on disk is done at once, and stays there until it was released. Invalid without paths, or with more than [StagePathsMax].
+	Stage(ctx context.Context, who Identity, r StageRequest) (id string, err error)
+	// StageStatus returns a request with the state of its files now. NotFound; Denied to others than who made it.
+	StageStatus(ctx context.Context, who Identity, id string) (StageStatus, error)
+	// CancelStage withdraws paths from a request, or all of it when there are none; what nobody else waits for is not recalled. With forget the
+	// request is removed. NotFound; Invalid when a path is not in the request.
+	CancelStage(ctx context.Context, who Identity, id string, paths []string, forget bool) error
+	// Release says that who needs the files on disk no more: each evict counter goes down by one, and at zero the disk copies go, as soon as all tape
+	// copies are there. errs has one result for each path, nil when it is done.
+	Release(ctx context.Context, who Identity, paths []string) (errs []error, err error)
+	// Localities says of each path where it is, in their order. id is a request, or "".
+	Localities(ctx context.Context, who Identity, id string, paths []string) ([]Locality, error)
+	// ArchiveNow has a file archived by the class, whatever its directory says. Exists when it is archived already.
+	ArchiveNow(ctx context.Context, who Identity, path, class string) error
+	// Evict removes the disk copies of a file that has all its tape copies, whatever its evict counter. Admins only. Conflict while copies are missing.
+	Evict(ctx context.Context, who Identity, path string) error
+}
+
+// StagePathsMax bounds the paths of one request.
+const StagePathsMax = 100_000
+
+// StageRequest asks for files to be on disk.
+type StageRequest struct {
+	Files []StageFile
+	// Name is a name that the client gives the request, "" for one that is made.
+	Name string
+}
+
+// StageFile is one file of a request.
+type StageFile struct {
+	Path     string
+	Activity string // for mount rules, "" for none
+}
+
+// StageStatus is a request and its files.
+type StageStatus struct {
+	ID      string
+	Who     Identity `json:"-"`
+	Made    time.Time
+	Started time.Time `json:",omitzero"` // when the first file was being worked on
+	Ended   time.Time `json:",omitzero"` // when all were done, had failed or were withdrawn
+	Files   []Locality
+}
+
+// Locality is where a file is.
+type Locality struct {
+	Path      string
+	Exists    bool
+	OnDisk    bool
+	OnTape    bool // one tape copy at least is durable
+	Requested bool // it is being recalled
+	HasID     bool // by the request that the question names
+	Asked     time.Time
+	Cancelled bool
+	Error     string
+	// Estimate is when a file that is being recalled may be on disk; zero: unknown. Why says what it waits for.
+	Estimate time.Time
+	Why      string
+	Size     int64
+}

@@ -1,0 +1,170 @@
+package hemera
+
+import (
+	"strconv"
+	"time"
+)
+
+// TapeCopy is a copy of a file's content on tape, durable there. The vocabulary is CTA's.
+type TapeCopy struct {
+	Number uint8  // of the copies that the storage class asks for, from 1
+	VID    string // of the tape
+	FSeq   uint64 // number of the tape file on its tape, from 1
+	Block  uint64 // block id: the number of the tape object where the file begins
+	Member uint32 // of a container, from 1; 0: the tape file is this content alone
+}
+
+// Attributes of files that are, or shall be, on tape. Their names are those of EOS. Only the system sets them on files; the first one is also set on
+// directories, by their owners: files that are made below are archived.
+const (
+	AttrStorageClass  = "sys.archive.storage_class"
+	AttrArchiveID     = "sys.archive.file_id"        // of the content, decimal
+	AttrArchiveError  = "sys.archive.error"          // why the last attempt to archive failed
+	AttrRecallIDs     = "sys.retrieve.req_id"        // requests that wait for the file, separated by commas
+	AttrRecallTime    = "sys.retrieve.req_time"      // when the first of them came, seconds since 1970
+	AttrRecallError   = "sys.retrieve.error"         // why the last recall failed
+	AttrEvictCounter  = "sys.retrieve.evict_counter" // how many requests still use the file on disk
+	AttrDropOnArchive = "sys.archive.dropdiskcopies" // of a directory: "1" removes disk copies once all tape copies are there
+)
+
+// TapeCopiesMax bounds the copies of one content.
+const TapeCopiesMax = 4
+
+// Evicted reports whether the file is on tape only.
+func (e *Entry) Evicted() bool {
+	return e.Kind == KindFile && e.Size > 0 && len(e.Pieces) == 0 && len(e.Tape) > 0
+}
+
+// ArchiveID is the number that the content has on tape; zero for files that are not to be archived.
+func (e *Entry) ArchiveID() uint64 {
+	id, _ := strconv.ParseUint(string(e.Xattrs[AttrArchiveID]), 10, 64)
+	return id
+}
+
+// StorageClass is the class that the content is archived by, "" for none.
+func (e *Entry) StorageClass() string {
+	if e.IsDir() || e.ArchiveID() == 0 {
+		return ""
+	}
+	return string(e.Xattrs[AttrStorageClass])
+}
+
+// TapeJobKind says what is to be done with a file and a tape. The numbers are stored.
+type TapeJobKind uint8
+
+// The kinds of jobs.
+const (
+	TapeArchive TapeJobKind = 1 // write a copy of a file on disk to a tape of a pool
+	TapeRecall  TapeJobKind = 2 // bring a file from a tape to disk
+	TapeVerify  TapeJobKind = 3 // read a copy and compare its checksum
+	TapeRepack  TapeJobKind = 4 // write a copy again to another tape, in place of one
+)
+
+// String is the name in tables.
+func (k TapeJobKind) String() string {
+	switch k {
+	case TapeArchive:
+		return "archive"
+	case TapeRecall:
+		return "recall"
+	case TapeVerify:
+		return "verify"
+	case TapeRepack:
+		return "repack"
+	}
+	return "unknown"
+}
+
+// TapeJobKey names a job: there is one at most of a kind for a copy of a file.
+type TapeJobKey struct {
+	File FileID
+	Kind TapeJobKind
+	Copy uint8 // number of the copy; of a recall that of the copy that is read
+}
+
+// TapeJob is work that waits for a tape, or is done by a mount. It is durable until it is done or cancelled.
+type TapeJob struct {
+	TapeJobKey
+	ArchiveID uint64
+	Queue     string // the tape pool to write to, or the VID to read from
+	Size      int64
+	UID       uint32 // who asked; of archives the owner of the file
+	Asked     time.Time
+	Activity  string    `json:",omitempty"` // as a request named it
+	From      *TapeCopy `json:",omitempty"` // what is read; nil of archives
+	Attempts  int       `json:",omitempty"`
+	Error     string    `json:",omitempty"` // of the last attempt
+	// After is when the next attempt may begin; zero: now.
+	After time.Time `json:",omitzero"`
+	// Failed jobs are not tried again until somebody asks for it.
+	Failed bool   `json:",omitempty"`
+	Seq    uint64 // in the order of asking, within the queue
+}
+
+// TapeState says what may be done with a tape. The names are those of CTA.
+type TapeState string
+
+// The states.
+const (
+	TapeActive            TapeState = "ACTIVE"
+	TapeDisabled          TapeState = "DISABLED" // jobs are queued, but it is not mounted
+	TapeRepacking         TapeState = "REPACKING"
+	TapeRepackingDisabled TapeState = "REPACKING_DISABLED"
+	TapeBroken            TapeState = "BROKEN"
+	TapeExported          TapeState = "EXPORTED"
+)
+
+// Tape is what the catalogue knows of one tape.
+type Tape struct {
+	VID       string    `json:"vid"`
+	MediaType string    `json:"mediaType"`
+	Vendor    string    `json:"vendor"`
+	Library   string    `json:"logicalLibrary"`
+	Pool      string    `json:"tapepool"`
+	Capacity  int64     `json:"capacity"`      // bytes
+	Occupancy int64     `json:"occupancy"`     // bytes written, of files that were removed since too
+	LastFSeq  uint64    `json:"lastFseq"`      // of the last tape file that is durable
+	LastID    uint64    `json:"lastArchiveId"` // its archive id, which an append compares
+	Files     int64     `json:"nbMasterFiles"` // that are in the tree
+	Bytes     int64     `json:"masterDataInBytes"`
+	Full      bool      `json:"full"`
+	State     TapeState `json:"state"`
+	Reason    string    `json:"stateReason"`
+	Key       string    `json:"encryptionKeyName"`
+	Labelled  time.Time `json:"labelTime,omitzero"`
+	Read      time.Time `json:"lastReadTime,omitzero"`
+	Written   time.Time `json:"lastWrittenTime,omitzero"`
+	ReadBy    string    `json:"lastReadDrive"`
+	WrittenBy string    `json:"lastWrittenDrive"`
+	LabelBy   string    `json:"labelDrive"`
+	Reads     int64     `json:"readMountCount"`
+	Writes    int64     `json:"writeMountCount"`
+	Verified  time.Time `json:"verifiedTime,omitzero"`
+	Made      time.Time `json:"creationTime,omitzero"`
+	MadeBy    string    `json:"createdBy"`
+	Changed   time.Time `json:"modificationTime,omitzero"`
+	ChangedBy string    `json:"modifiedBy"`
+	Comment   string    `json:"comment"`
+}
+
+// TapeFile is one row of a tape's list of files. A file that was removed or replaced stays in it until the tape is reclaimed, and can be brought back until then.
+type TapeFile struct {
+	TapeCopy
+	ArchiveID uint64
+	File      FileID
+	Size      int64
+	Written   time.Time
+	Dead      *DeadTapeFile `json:",omitempty"` // nil: the content is a file's now
+}
+
+// DeadTapeFile is what was known of a file when its content was removed or replaced.
+type DeadTapeFile struct {
+	Path     string
+	Removed  time.Time
+	Why      string
+	UID, GID uint32
+	Mode     uint32
+	Mtime    time.Time
+	Class    string
+	Sums     []Checksum `json:",omitempty"`
+}

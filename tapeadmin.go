@@ -1,0 +1,120 @@
+package hemera
+
+import (
+	"context"
+	"time"
+)
+
+// TapeAdmin is what admins see and change of tapes. Callers have checked that who is one.
+type TapeAdmin interface {
+	// TapeConfig is the configuration as JSON: storage classes, pools, routes, organisations, mount policies and rules, media types, libraries.
+	TapeConfig(ctx context.Context) ([]byte, error)
+	// ChangeTape changes one object of it, or a tape, or a drive's wanted state. NotFound, Exists, Invalid; NotEmpty for one that is in use.
+	ChangeTape(ctx context.Context, who string, c TapeChange) error
+	// Tapes lists tapes by VID.
+	Tapes(ctx context.Context) ([]Tape, error)
+	// TapeFiles lists what is on a tape, by fSeq from the one after after, at most 1000.
+	TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]TapeFile, error)
+	// TapePicture is libraries, drives, queues and what needs a person, now.
+	TapePicture(ctx context.Context) (TapePicture, error)
+	// TapeJobList lists jobs: of a queue, or that failed.
+	TapeJobList(ctx context.Context, q TapeJobQuery) ([]TapeWork, error)
+	// ExplainTape says of a path, VID, drive, pool or job why it waits, and an estimate.
+	ExplainTape(ctx context.Context, subject string) ([]string, error)
+	// OrderTape has something done: see the kinds of [TapeOrder].
+	OrderTape(ctx context.Context, who string, o TapeOrder) (string, error)
+}
+
+// TapeChange changes one object.
+type TapeChange struct {
+	Object string // pool, class, route, organisation, policy, rule, media, library, tape, drive, key
+	Verb   string // add, set, remove
+	Name   string
+	Values map[string]string // by the names of the JSON
+}
+
+// TapeOrderKind is something to be done once.
+type TapeOrderKind string
+
+// The orders.
+const (
+	OrderLabel    TapeOrderKind = "label"    // a tape that is empty, or with Force any
+	OrderRepack   TapeOrderKind = "repack"   // move the files of a tape to others
+	OrderStopTape TapeOrderKind = "cancel"   // a repack or verification
+	OrderReclaim  TapeOrderKind = "reclaim"  // forget what a full tape without files held, so that it is written again
+	OrderScan     TapeOrderKind = "scan"     // read what is on a tape into the catalogue
+	OrderCheck    TapeOrderKind = "verify"   // read all files of a tape
+	OrderRetry    TapeOrderKind = "retry"    // failed jobs: of a subject, or all
+	OrderForget   TapeOrderKind = "forget"   // failed jobs
+	OrderUndelete TapeOrderKind = "undelete" // a removed file that is still on tape, by its archive id
+)
+
+// TapeOrder is an order of an admin.
+type TapeOrder struct {
+	Kind    TapeOrderKind
+	Subject string // a VID, a path or an archive id
+	Force   bool
+	DryRun  bool
+}
+
+// TapePicture is what the tape tier does now.
+type TapePicture struct {
+	Libraries []TapeLibrary
+	Drives    []TapeDrive
+	Pools     []TapePool
+	Queues    []TapeQueue
+	Sessions  []TapeSession // that ended lately, newest first
+	// Attention is what needs a person, with the command to type.
+	Attention []TapeAttention
+}
+
+// TapeAttention is something that needs a person.
+type TapeAttention struct {
+	Subject, What, Command string
+}
+
+// TapeDrive is a drive with what the manager knows of it.
+type TapeDrive struct {
+	TapeDriveState
+	Library string
+	Node    NodeID
+	Up      bool   // wanted by admins
+	Reason  string // why not
+	Pool    string
+	Kind    TapeJobKind // of what it does
+	Seen    time.Time   // when its server reported last
+}
+
+// TapePool is a pool with sums over its tapes.
+type TapePool struct {
+	Name, Organisation     string
+	Tapes, FullTapes, Free int64 // Free: empty tapes
+	Capacity, Used         int64 // bytes
+	Files, Bytes           int64 // live
+}
+
+// TapeQueue is jobs of one kind that wait for the same pool or tape.
+type TapeQueue struct {
+	Kind           TapeJobKind
+	Name           string // pool or VID
+	Pool           string
+	Organisation   string
+	Library        string
+	Files, Bytes   int64
+	Oldest, Newest time.Time
+	Priority       int64
+	MinAge         time.Duration
+	Mounts         int64 // that work on it now
+	MountFiles     int64
+	MountBytes     int64
+	Why            string // what it waits for
+	Estimate       time.Time
+}
+
+// TapeJobQuery selects jobs.
+type TapeJobQuery struct {
+	Kind   TapeJobKind // 0: all
+	Queue  string      // "": all
+	Failed bool        // only those that are not tried again
+	Limit  int         // at most 1000
+}

@@ -1,0 +1,185 @@
+package hemera
+
+import (
+	"context"
+	"time"
+)
+
+// TapeControl is what a tape server asks of the manager. A tape server is a node with a tape library: node and epoch are those of its lease, as in
+// [Control], and calls with an older epoch fail with Fenced. The server owns its library alone: no other one mounts its tapes.
+type TapeControl interface {
+	// ReportLibrary says what the library and its drives are now. It is called when that changes, and every 10 s.
+	ReportLibrary(ctx context.Context, node NodeID, epoch uint64, l TapeLibrary) error
+	// NextMount asks what a drive that has nothing to do is to do, and waits up to some seconds for an answer other than "nothing".
+	NextMount(ctx context.Context, node NodeID, epoch uint64, drive string) (TapeMount, error)
+	// TapeJobs gives a mount its next jobs, in order; none when nothing is left for it. Jobs that a mount was given are given to no other one
+	// until it ends, or its server does.
+	TapeJobs(ctx context.Context, node NodeID, epoch uint64, want TapeJobsRequest) (TapeJobsReply, error)
+	// TapeGrant permits to read the content of a job that archives, or to write that of one that recalls. NotFound, Conflict: the job is void.
+	TapeGrant(ctx context.Context, node NodeID, epoch uint64, mount uint64, job TapeJobKey) (TapeGrant, error)
+	// TapeDone reports what a mount did. When it returns nil everything in it is durable. It may be sent again after Timeout and Unavailable.
+	TapeDone(ctx context.Context, node NodeID, epoch uint64, r TapeResults) error
+}
+
+// TapeLibrary is a library and its drives, as their server sees them.
+type TapeLibrary struct {
+	Name   string
+	Drives []TapeDriveState
+	// VIDs are the cartridges in the library, with their media types.
+	VIDs    map[string]string
+	Problem string // what keeps it from working, "" for nothing
+}
+
+// TapeDriveState is one drive as its server sees it.
+type TapeDriveState struct {
+	Name    string // unique in the cluster
+	Model   string
+	Serial  string
+	Device  string
+	Media   []string // media types that it writes
+	Reads   []string // and those that it reads besides
+	VID     string   // what is mounted, "" for nothing
+	Mount   uint64   // what it works on, 0 for nothing
+	Status  string   // UP, DOWN, STARTING, MOUNTING, TRANSFERRING, UNMOUNTING, DRAINING, CLEANINGUP, SHUTDOWN
+	Since   time.Time
+	Problem string // why it is down by itself
+	Object  uint64 // where the tape stands
+	Session TapeSession
+}
+
+// TapeSession says how a session of a drive went, or goes. Durations are sums of what the drive waited for.
+type TapeSession struct {
+	Mount       uint64
+	Kind        TapeJobKind
+	VID         string
+	Drive       string
+	Begun       time.Time
+	Ended       time.Time `json:",omitzero"`
+	Files       int64
+	Bytes       int64
+	Failed      int64
+	Elapsed     time.Duration // of data transfer, without mounting
+	Streaming   float64       // share of it in which the tape moved at its speed, 0 to 1
+	BackHitches int64
+	Disk        time.Duration // waited for data from disks, or for disks to take data
+	Robot       time.Duration
+	Tape        time.Duration // positioning, loading and flushing
+	Flushes     int64
+	Error       string `json:",omitempty"`
+}
+
+// TapeMountKind is what a drive is to do.
+type TapeMountKind uint8
+
+// The kinds of mounts.
+const (
+	MountNothing TapeMountKind = 0 // ask again
+	MountWork    TapeMountKind = 1 // mount the tape, unless it is mounted, and do its jobs
+	MountUnload  TapeMountKind = 2 // unmount what is mounted
+	MountLabel   TapeMountKind = 3 // mount, check that nothing of worth is on it, and label
+	MountScan    TapeMountKind = 4 // mount, and report which files are on the tape
+)
+
+// TapeMount is what a drive is to do.
+type TapeMount struct {
+	ID     uint64
+	Kind   TapeMountKind
+	Job    TapeJobKind // of its jobs
+	VID    string
+	Pool   string
+	Labels TapeLabels
+	Why    string // the rule that decided
+}
+
+// TapeLabels is what a session must know of a tape before it writes or reads.
+type TapeLabels struct {
+	LastFSeq  uint64
+	LastID    uint64 // archive id of the last tape file, which is compared before an append
+	Media     string
+	Key       []byte `cbor:"Key" json:"-"` // of encryption, none when empty; never printed
+	Force     bool   // of a label: whatever is on the tape may go
+	Protected bool   // of a label: with checksums of blocks between host and drive
+}
+
+// TapeJobsRequest asks for jobs.
+type TapeJobsRequest struct {
+	Mount uint64
+	Files int
+	Bytes int64
+}
+
+// TapeJobsReply has jobs with what the tape's labels and index say of their files.
+type TapeJobsReply struct {
+	Jobs []TapeWork
+	// Last: the session is to end when these are done.
+	Last bool
+}
+
+// TapeWork is a job with what is needed to do it.
+type TapeWork struct {
+	TapeJob
+	Path     string
+	Checksum []Checksum // of the content
+	Owner    FileOwner  // of the file; UID of the job is who asked
+	Mtime    time.Time
+	Class    string
+}
+
+// TapeGrant permits a job: open the file at Addr with Token, as a client does.
+type TapeGrant struct {
+	Addr  string
+	Token string
+	Path  string
+	Size  int64
+}
+
+// TapeResults is what a mount did since its last report.
+type TapeResults struct {
+	Mount   uint64
+	VID     string
+	Written []TapeWritten // in the order of fSeq, which follows that of the tape without gaps
+	Failed  []TapeFailure
+	Done    []TapeJobKey // recalls whose file was committed, and verifications
+	// Full: no more is to be written to the tape.
+	Full     bool
+	Labelled bool
+	Scanned  []TapeScanned
+	// Problem is what is wrong with the tape or the drive; the manager decides what follows.
+	Problem string
+	Ended   bool // the mount is over; the tape may still be in the drive
+	Session TapeSession
+}
+
+// TapeWritten is a tape file that is durable. Jobs that share one are members of a container.
+type TapeWritten struct {
+	Job       TapeJobKey // of kind 0: no file is behind it (an index, or a file that failed in the middle)
+	ArchiveID uint64
+	FSeq      uint64
+	Block     uint64
+	Member    uint32
+	Size      int64
+	Sum       Checksum // adler32 of what was written
+	Bytes     int64    // on tape, labels included; of one member of a container only
+}
+
+// TapeFailure is a job that failed.
+type TapeFailure struct {
+	Job   TapeJobKey
+	Error string
+	// Void: it can never succeed: the file is gone or has another content.
+	Void bool
+	// Copy: the copy on tape is bad, so another one is to be read.
+	Copy bool
+}
+
+// TapeScanned is a file that a scan found on a tape.
+type TapeScanned struct {
+	Written TapeWritten
+	File    FileID
+	Path    string // "" where only labels tell of it
+	Sums    []Checksum
+	Owner   FileOwner
+	Mtime   time.Time
+	Class   string
+	Copy    uint8
+}
