@@ -24,6 +24,7 @@ func Archive(ctx context.Context, o ArchiveOptions) (hemera.TapeSession, error) 
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	// Two goroutines share no state but the channel of units and the pool.
 	p := &planner{o: o, pool: newPool(o.Limits.Buffers, o.Limits.Chunk), units: make(chan *unit, o.Limits.Buffers)}
 	go p.run(ctx)
 
@@ -51,7 +52,7 @@ type archive struct {
 	pool     *pool
 	// pending are results since the last report, bytes and flushed since the last flush.
 	pending hemera.TapeResults
-	bytes   int64
+	bytes   int64 // on tape, with labels
 	flushed time.Time
 	failed  error // of the tape or the journal: nothing is flushed or reported any more
 }
@@ -66,6 +67,7 @@ func (a *archive) run(ctx context.Context, units <-chan *unit) error {
 			return ctx.Err()
 		}
 		err := a.write(u)
+		// Its buffers go to units that wait for them, before a flush that may take seconds.
 		u.release(a.pool)
 		if err == nil {
 			err = a.flushWhenDue()
@@ -76,6 +78,7 @@ func (a *archive) run(ctx context.Context, units <-chan *unit) error {
 		}
 		a.f.progress()
 		switch {
+		// The jobs that are left go to another tape.
 		case a.appender.Full():
 			a.pending.Full = true
 			return nil
@@ -99,7 +102,7 @@ const endSlack = 16 << 20
 // file writes a single file from its chunks.
 func (a *archive) file(u *unit) error {
 	job := u.jobs[0]
-	begun, left := false, job.Size
+	begun, left := false, job.Size // left are the bytes that were not written yet
 	for {
 		waited := a.f.now()
 		c := <-u.chunks
@@ -113,11 +116,13 @@ func (a *archive) file(u *unit) error {
 		}
 		left -= int64(len(c.data))
 		switch {
+		// What was written of it stays on the tape, without a row in the catalogue that refers to it.
 		case c.err != nil:
 			a.fail(job, c.err)
 			return a.dead(job, begun)
 		case c.last:
 			return a.end(job, c.sum)
+			// A file that is nearly done is worth the room behind the warning.
 		case a.appender.Full() && left > endSlack:
 			return a.dead(job, true) // the job is given back
 		}
@@ -146,6 +151,7 @@ func (a *archive) end(job hemera.TapeWork, sum hemera.Checksum) error {
 	}
 	a.f.Files, a.f.Bytes = a.f.Files+1, a.f.Bytes+w.Size
 	r := record(job, sum)
+	// The record of the index and the row of the catalogue say the same.
 	r.Kind, r.FSeq, r.Block = volume.KindFile, w.FSeq, w.Block
 	a.appender.Note(r)
 	a.written(job.TapeJobKey, w, sum)
@@ -214,9 +220,11 @@ func (a *archive) container(u *unit) error {
 		}
 		members, good = append(members, record(m.job, m.sum)), append(good, m)
 	}
+	// A container without members would only waste a number.
 	if len(good) == 0 {
 		return nil
 	}
+	// The table says where it is itself, so that a member's record is complete.
 	fseq, block := a.appender.Next()
 	table := volume.Table(a.o.Volume.VID(), fseq, block, members)
 	whole := newSums(hemera.TapeWork{})
@@ -238,6 +246,7 @@ func (a *archive) container(u *unit) error {
 		return err
 	}
 	a.appender.Note(volume.Record{Kind: volume.KindContainer, FSeq: w.FSeq, Block: w.Block, ArchiveID: w.ArchiveID, Size: w.Size, Sums: []hemera.Checksum{whole.adler()}})
+	// The container comes first: its members follow with the same fSeq.
 	a.written(hemera.TapeJobKey{}, w, whole.adler())
 	for i, m := range good {
 		a.appender.Note(members[i])

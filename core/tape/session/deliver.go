@@ -39,9 +39,11 @@ func (w *writer) run(ctx context.Context) {
 	if w.job.Kind != hemera.TapeVerify {
 		target, failed = w.r.o.Sink.Create(ctx, w.job)
 	}
+	// The tape goroutine looks at this between two buffers.
 	w.failed.Store(failed != nil)
 	sums := newSums(w.job)
 	for b := range w.chunks {
+		// Buffers come until the channel is closed, also for a file that failed.
 		if failed == nil {
 			sums.write(b)
 			if target != nil {
@@ -51,6 +53,7 @@ func (w *writer) run(ctx context.Context) {
 		}
 		w.r.pool.put(b)
 	}
+	// A tape that ended well has still to be compared with the catalogue.
 	bad := w.ended
 	if bad == nil {
 		bad = sums.verify()
@@ -70,6 +73,7 @@ func (w *writer) run(ctx context.Context) {
 		if target != nil {
 			failed = target.Commit(ctx)
 		}
+		// A commit that failed has nothing to abort.
 		if failed != nil {
 			w.fail(failure(w.job, failed))
 			return

@@ -4,7 +4,7 @@
 // # Promises
 //
 //   - The journal hears of a tape file after the flush that made it durable, and of a recall after its commit. Jobs that no report names
-//     are as they were: whoever gave them gives them out again.
+//     are as they were, and their giver gives them out again.
 //   - A file whose checksum or size is not that of the catalogue is never reported as written, and never committed.
 //   - One file that cannot be read from disk, or from tape, fails alone. An error of the tape while writing ends the session.
 //   - Memory is bounded: Limits.Buffers buffers of Limits.Chunk bytes, and the jobs of two batches.

@@ -45,9 +45,11 @@ func (f *figures) now() time.Time { return f.common.Now() }
 func (f *figures) report(ctx context.Context) hemera.TapeSession {
 	s := f.TapeSession
 	s.Elapsed = f.now().Sub(f.Begun)
+	// Clocks of tests may stand still.
 	if s.Elapsed > 0 {
 		s.Streaming = min(1, max(0, 1-float64(s.Disk+s.Tape)/float64(s.Elapsed)))
 	}
+	// A drive that was asked in vain once is not asked again.
 	if f.monitor {
 		if n, ok := backHitches(ctx, f.common.Monitor); ok {
 			s.BackHitches = n - f.hitches

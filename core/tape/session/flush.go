@@ -9,6 +9,7 @@ func (a *archive) flushWhenDue() error {
 	if files < l.FlushFiles && a.bytes < l.FlushBytes && a.f.now().Sub(a.flushed) < l.FlushAfter {
 		return nil
 	}
+	// Only failures: they need no flush.
 	if files == 0 {
 		return a.report()
 	}
@@ -22,6 +23,7 @@ func (a *archive) flush() error {
 	if err != nil {
 		return err
 	}
+	// The index is flushed and reported with the files that it lists.
 	if w.FSeq != 0 {
 		a.written(hemera.TapeJobKey{}, w, sum)
 	}
@@ -35,12 +37,14 @@ func (a *archive) flush() error {
 
 // report gives the journal all results. What was written is durable already.
 func (a *archive) report() error {
+	// Whatever the journal answers, these results are not reported again: it retries by itself.
 	a.flushed, a.bytes = a.f.now(), 0
 	r := a.pending
 	a.pending = hemera.TapeResults{}
 	if len(r.Written) == 0 && len(r.Failed) == 0 && !r.Full {
 		return nil
 	}
+	// Figures cost a call to the drive, so they come with a flush and not with each file.
 	r.Session = a.f.report(a.ctx)
 	return a.o.Journal.Report(a.ctx, r)
 }

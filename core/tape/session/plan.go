@@ -23,12 +23,14 @@ func pack(jobs []hemera.TapeWork, l Limits) (n int, places []place, slabs int) {
 		if j.Size <= 0 || j.Size > l.PackBelow || total+j.Size > l.PackBytes || n == packMax {
 			break
 		}
+		// A member is never cut, so that it is read with one request.
 		if offset+int(j.Size) > l.Chunk {
 			slab, offset = slab+1, 0
 		}
 		places = append(places, place{slab: slab, offset: offset})
 		offset, total, n = offset+int(j.Size), total+j.Size, n+1
 	}
+	// A container must be in memory as a whole: its table comes first and lists only members that could be read.
 	if n < packMin || slab >= l.Buffers {
 		return 1, nil, 0
 	}
@@ -49,11 +51,13 @@ func (p *planner) run(ctx context.Context) {
 	defer close(p.units)
 	for {
 		jobs, last, err := p.o.Jobs.Next(ctx, p.o.Limits.BatchFiles, p.o.Limits.BatchBytes)
+		// None means that nothing is left for this mount.
 		if err != nil || len(jobs) == 0 {
 			p.err = err
 			return
 		}
 		for len(jobs) > 0 {
+			// Containers do not span batches; a batch is large enough that this does not matter.
 			n, places, slabs := pack(jobs, p.o.Limits)
 			if err := p.start(ctx, jobs[:n], places, slabs); err != nil {
 				p.err = err
@@ -71,13 +75,14 @@ func (p *planner) run(ctx context.Context) {
 func (p *planner) start(ctx context.Context, jobs []hemera.TapeWork, places []place, buffers int) error {
 	size := int64(p.o.Limits.Chunk)
 	if places == nil {
+		// A small file needs no full window, so more of them are read at a time.
 		buffers = int(min(int64(p.o.Limits.Window), max(1, (jobs[0].Size+size-1)/size)))
 	}
 	u := &unit{jobs: jobs, free: make(chan []byte, buffers)}
 	for range buffers {
 		b, err := p.pool.get(ctx)
 		if err != nil {
-			// Whoever waits for buffers waits for this one: give back what was taken.
+			// The session ends. What was taken is given back, so that every buffer is where it belongs.
 			for range len(u.free) {
 				p.pool.put(<-u.free)
 			}
@@ -85,6 +90,7 @@ func (p *planner) start(ctx context.Context, jobs []hemera.TapeWork, places []pl
 		}
 		u.free <- b
 	}
+	// Each unit can be cancelled alone, when its file fails or the tape is full.
 	ctx, u.cancel = context.WithCancel(ctx)
 	if places == nil {
 		u.chunks = make(chan chunk, buffers)
@@ -93,6 +99,7 @@ func (p *planner) start(ctx context.Context, jobs []hemera.TapeWork, places []pl
 		u.ready = make(chan struct{})
 		go u.loadMembers(ctx, p.o.Source, places)
 	}
+	// There is room for as many units as there are buffers, and each has one at least.
 	p.units <- u
 	return nil
 }

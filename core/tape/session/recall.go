@@ -27,6 +27,7 @@ func Recall(ctx context.Context, o RecallOptions) (hemera.TapeSession, error) {
 	if err != nil {
 		stop(err) // writers abort what is not whole
 	}
+	// The tape is done; disks may take longer, and the tape stays mounted for that time.
 	r.writers.Wait()
 	close(told.in)
 	<-told.finished
@@ -81,6 +82,7 @@ func (r *recall) one(ctx context.Context, job hemera.TapeWork) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	// Too many files are open only if disks are slower than the tape.
 	r.f.spent(&r.f.Disk, waited)
 	w := r.startWriter(ctx, job)
 	err := r.read(ctx, job, w)
@@ -94,6 +96,7 @@ func (r *recall) one(ctx context.Context, job hemera.TapeWork) error {
 	case driveFailed(err):
 		return err
 	}
+	// After an error the next member reads the table again.
 	r.container = nil
 	if r.bad++; r.bad >= badMax {
 		return err
@@ -125,6 +128,7 @@ func (r *recall) read(ctx context.Context, job hemera.TapeWork, w *writer) error
 		err := r.container.ReadMember(ctx, job.From.Member, fill.copy)
 		return fill.end(err)
 	}
+	// A file that follows the last one needs no locate.
 	file, err := r.o.Volume.OpenFile(ctx, at)
 	r.f.spent(&r.f.Tape, since)
 	if err != nil {
@@ -157,6 +161,7 @@ func (f *filler) room(size int) error {
 	if f.buf != nil && cap(f.buf)-len(f.buf) >= size {
 		return nil
 	}
+	// A block goes to one buffer as a whole, so a read needs room for the largest.
 	if err := f.send(); err != nil {
 		return err
 	}
@@ -176,6 +181,7 @@ func (f *filler) send() error {
 	b := f.buf
 	f.buf = nil
 	switch {
+	// There is no use in reading the rest of the file.
 	case f.w.failed.Load():
 		if b != nil {
 			f.recall.pool.put(b)

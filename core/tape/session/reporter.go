@@ -39,10 +39,12 @@ func (r *reporter) run(ctx context.Context) {
 				if more = ok; ok {
 					r.count(next, &report)
 				}
+				// Nothing else is ready: a client may wait for this one.
 			default:
 				more = false
 			}
 		}
+		// Writers must not wait for a journal that is gone.
 		if r.err != nil {
 			continue
 		}

@@ -46,6 +46,7 @@ func (u *unit) done(b []byte) { u.free <- b[:cap(b)] }
 
 // release ends the unit, wherever it stands, and gives its buffers to the pool.
 func (u *unit) release(p *pool) {
+	// Reads that are under way still write to buffers, so they are waited for.
 	u.cancel()
 	if u.packed() {
 		<-u.ready
@@ -56,6 +57,7 @@ func (u *unit) release(p *pool) {
 			}
 		}
 	}
+	// All buffers come back, one way or the other; a lost one would stop the session for ever.
 	for range cap(u.free) {
 		p.put(<-u.free)
 	}
@@ -78,6 +80,7 @@ func (u *unit) load(ctx context.Context, source Source) {
 	reads := u.read(ctx, content, job.Size)
 	failed := false
 	for r := range reads {
+		// Reads end in any order; the file goes on in its own.
 		<-r.done
 		switch {
 		case failed:
@@ -88,6 +91,7 @@ func (u *unit) load(ctx context.Context, source Source) {
 			u.done(r.data)
 			u.chunks <- chunk{err: r.err}
 		default:
+			// The sum is taken here, in the goroutine of the file, while the tape writes what came before.
 			sums.write(r.data)
 			c := chunk{data: r.data, last: r.end == job.Size}
 			if c.last {
@@ -97,6 +101,7 @@ func (u *unit) load(ctx context.Context, source Source) {
 		}
 	}
 	_ = content.Close() // it was only read
+	// The issuer stopped before the end, and the tape goroutine must not take that for the end of the file.
 	if !failed && ctx.Err() != nil {
 		u.chunks <- chunk{err: ctx.Err()}
 	}
@@ -122,6 +127,7 @@ func (u *unit) read(ctx context.Context, content Content, size int64) <-chan *pe
 			case <-ctx.Done():
 				return
 			}
+			// The last read is shorter.
 			buf = buf[:min(int64(len(buf)), size-offset)]
 			r := &pending{data: buf, end: offset + int64(len(buf)), done: make(chan struct{})}
 			reads <- r
@@ -142,6 +148,7 @@ const loadersOfAContainer = 16
 func (u *unit) loadMembers(ctx context.Context, source Source, places []place) {
 	defer close(u.ready)
 	slabs := make([][]byte, cap(u.free))
+	// All of the unit's buffers are in use until it is on tape.
 	for i := range slabs {
 		slabs[i] = <-u.free
 	}
@@ -161,6 +168,7 @@ func (u *unit) loadMembers(ctx context.Context, source Source, places []place) {
 	}
 	close(next)
 	readers.Wait()
+	// The members refer to them until release, which comes after the write.
 	for _, b := range slabs {
 		u.done(b)
 	}
@@ -195,6 +203,7 @@ type sums struct {
 func newSums(job hemera.TapeWork) *sums {
 	s := &sums{of: job}
 	want, ok := hemera.FindChecksum(job.Checksum, hemera.Adler32)
+	// Without an adler32 the first one that is known is compared.
 	if !ok && len(job.Checksum) > 0 {
 		want = job.Checksum[0]
 	}
