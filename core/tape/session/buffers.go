@@ -8,6 +8,7 @@ type pool struct {
 	size int
 }
 
+// newPool makes a pool of n buffers of so many bytes.
 func newPool(n, size int) *pool {
 	p := &pool{free: make(chan []byte, n), size: size}
 	for range n {

@@ -11,7 +11,7 @@ import (
 type writer struct {
 	r      *recall
 	job    hemera.TapeWork
-	chunks chan []byte
+	chunks chan []byte // has room for all buffers, so the tape never waits for one writer
 	ended  error       // what the tape said, set before chunks is closed
 	failed atomic.Bool // the disk cannot take the file
 }

@@ -16,6 +16,7 @@ type figures struct {
 	monitor bool  // the drive counts them
 }
 
+// newFigures starts the clock of a session.
 func newFigures(ctx context.Context, c Common) *figures {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -26,6 +27,7 @@ func newFigures(ctx context.Context, c Common) *figures {
 	return f
 }
 
+// backHitches is what the drive counted since it was loaded.
 func backHitches(ctx context.Context, m tape.Monitor) (int64, bool) {
 	if m == nil {
 		return 0, false

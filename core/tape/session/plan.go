@@ -40,9 +40,9 @@ func pack(jobs []hemera.TapeWork, l Limits) (n int, places []place, slabs int) {
 // planner makes units of jobs.
 type planner struct {
 	o     ArchiveOptions
-	pool  *pool
-	units chan *unit
-	err   error // why it stopped; read it when units is closed
+	pool  *pool      // of the session
+	units chan *unit // in the order of their jobs
+	err   error      // why it stopped; read it when units is closed
 }
 
 // run takes jobs until there are none and sends units in their order. It waits for the buffers of each unit before it starts it, and since it

@@ -42,9 +42,9 @@ func Recall(ctx context.Context, o RecallOptions) (hemera.TapeSession, error) {
 type recall struct {
 	o       RecallOptions
 	f       *figures
-	pool    *pool
-	open    chan struct{} // one for each file that is not committed yet
-	writers sync.WaitGroup
+	pool    *pool          // buffers between the tape and the writers
+	open    chan struct{}  // one for each file that is not committed yet
+	writers sync.WaitGroup // of files that are not committed yet
 	told    *reporter
 	// container is the last one whose table was read; its other members need it too.
 	container *volume.Container

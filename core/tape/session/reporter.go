@@ -14,7 +14,7 @@ const reportMax = 500
 // journal gets few large ones and a quick client does not wait.
 type reporter struct {
 	journal              Journal
-	in                   chan result
+	in                   chan result             // from all writers
 	finished             chan struct{}           // closed when all is told
 	err                  error                   // of the journal; read it behind finished
 	stop                 context.CancelCauseFunc // of the session, when the journal fails

@@ -24,7 +24,7 @@ type unit struct {
 
 // chunk is a part of a file. An error is the last chunk.
 type chunk struct {
-	data []byte
+	data []byte          // nil of an error before the first byte
 	sum  hemera.Checksum // adler32 of the whole file, in the last chunk
 	last bool
 	err  error
@@ -33,9 +33,9 @@ type chunk struct {
 // member is a small file in memory.
 type member struct {
 	job  hemera.TapeWork
-	data []byte
-	sum  hemera.Checksum
-	err  error
+	data []byte          // in a buffer of the unit
+	sum  hemera.Checksum // adler32
+	err  error           // it is left out of the container
 }
 
 // packed reports whether the unit becomes a container.
@@ -197,9 +197,10 @@ type sums struct {
 	multi *checksum.Multi
 	want  hemera.Checksum // of kind none when nothing is known
 	size  int64
-	of    hemera.TapeWork
+	of    hemera.TapeWork // whose size is compared too
 }
 
+// newSums takes what the catalogue has of the job's file.
 func newSums(job hemera.TapeWork) *sums {
 	s := &sums{of: job}
 	want, ok := hemera.FindChecksum(job.Checksum, hemera.Adler32)
@@ -216,6 +217,7 @@ func newSums(job hemera.TapeWork) *sums {
 	return s
 }
 
+// write adds the next bytes.
 func (s *sums) write(b []byte) {
 	_, _ = s.multi.Write(b)
 	s.size += int64(len(b))
