@@ -96,7 +96,7 @@ type TapeLabels struct {
 	LastFSeq  uint64
 	LastID    uint64 // archive id of the last tape file, which is compared before an append
 	Media     string
-	Key       []byte `json:"-"` // of encryption, none when empty
+	Key       []byte `cbor:"Key" json:"-"` // of encryption, none when empty
 	Force     bool   // of a label: whatever is on the tape may go
 	Protected bool   // of a label: with checksums of blocks between host and drive
 }
