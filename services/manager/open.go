@@ -80,6 +80,12 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 		// From the beginning of the open and not from now: tries do not lengthen it.
 		Expires: now.Add(hemera.CapabilityLifetime),
 	}
+	// A read needs the content, and so does an update, which begins with it. A replacement does not.
+	if r.Access == hemera.AccessRead || r.Access == hemera.AccessUpdate && prep.Existing {
+		if err := o.offline(ctx, who, &prep.Entry, r.Path); err != nil {
+			return hemera.Grant{}, err
+		}
+	}
 	if r.Access == hemera.AccessRead {
 		o.reads.Note(&prep.Entry, now)
 		return o.openRead(&c, &prep, r)

@@ -90,9 +90,9 @@ func (t *Tier) changeTape(ctx context.Context, who string, c hemera.TapeChange) 
 		tape := hemera.Tape{VID: vid, State: hemera.TapeActive, Pool: tapecatalogue.DefaultName, Made: t.now(), MadeBy: who}
 		switch {
 		case c.Verb == "add" && old != nil:
-			return nil, errs.New(errs.Exists, "tape.add", vid, "the tape is in the catalogue already")
+			return nil, errs.New(errs.Exists, "tapetier.Add", vid, "the tape is in the catalogue already")
 		case c.Verb != "add" && old == nil:
-			return nil, errs.New(errs.NotFound, "tape."+c.Verb, vid, "the tape is not in the catalogue").WithRemedy("see `hemera tape tape ls`")
+			return nil, errs.New(errs.NotFound, "tapetier.Change", vid, "the tape is not in the catalogue").WithRemedy("see `hemera tape tape ls`")
 		case c.Verb == "remove":
 			return nil, nil
 		case old != nil:
@@ -163,7 +163,7 @@ func setTape(tape *hemera.Tape, values map[string]string) error {
 			bad = errors.New("a tape has no such value")
 		}
 		if bad != nil {
-			return errs.As(bad, errs.Invalid, "tape.set", tape.VID+" "+name+"="+value)
+			return errs.As(bad, errs.Invalid, "tapetier.Set", tape.VID+" "+name+"="+value)
 		}
 	}
 	return nil

@@ -24,7 +24,8 @@ func (t *Tier) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeRe
 		t.done(m, w.Job)
 	}
 	for _, k := range r.Done {
-		// A recall's job went with its commit; what is left are those that another recall, or a write, overtook.
+		// A recall's job went with its commit; what is left are those that another recall, or a write,
+		// overtook.
 		if err := t.catalogue.ChangeJob(ctx, k, void); err != nil {
 			return err
 		}
@@ -212,7 +213,8 @@ func (t *Tier) dropDisks(ctx context.Context, files []hemera.FileID) {
 	}
 }
 
-// dropsAtOnce reports whether the directories above a file ask for its disk copies to go when it is archived.
+// dropsAtOnce reports whether the directories above a file ask for its disk copies to go when it is
+// archived.
 func (t *Tier) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, error) {
 	e, _, err := t.Tree.Resolve(ctx, id)
 	for err == nil && e.ID != hemera.RootID {

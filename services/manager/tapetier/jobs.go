@@ -214,8 +214,8 @@ func (t *Tier) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) (out []he
 	return out, nil
 }
 
-// chooseCopy picks the copy of a file to read: on a tape that may be mounted and is in a library, the
-// lowest number; else one whose tape may come back. errs.NotFound when every tape is lost.
+// chooseCopy picks the copy of a file to read: on a tape that may be mounted and is in a library,
+// the lowest number; else one whose tape may come back. errs.NotFound when every tape is lost.
 func (t *Tier) chooseCopy(known map[string]hemera.Tape, not map[uint8]bool) func(e *hemera.Entry) (hemera.TapeCopy, error) {
 	return func(e *hemera.Entry) (hemera.TapeCopy, error) {
 		t.mu.Lock()

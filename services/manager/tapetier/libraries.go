@@ -23,7 +23,7 @@ type drive struct {
 	idle   time.Time
 	mount  uint64 // what it works on, 0 for nothing
 	vid    string // what was mounted when it asked last
-	kept   bool   // it was told to stay mounted
+	kept   bool   // it stays mounted by a decision
 	lastBy hemera.TapeJobKind
 }
 
@@ -63,8 +63,8 @@ func (l *library) drive(name string, now time.Time) *drive {
 // online reports whether the server of a library reported a short time ago. The lock is held.
 func (t *Tier) online(l *library) bool { return t.Now().Sub(l.seen) < silent }
 
-// changeDrive takes a drive out of work, or back. It is not durable: a drive that is to stay down over
-// restarts is taken away from its server.
+// changeDrive takes a drive out of work, or back. It is not durable: a drive that is to stay down
+// over restarts is taken away from its server.
 func (t *Tier) changeDrive(who string, c hemera.TapeChange) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,16 +81,16 @@ func (t *Tier) changeDrive(who string, c hemera.TapeChange) error {
 				d.down = ""
 			case "down":
 				if c.Values["reason"] == "" {
-					return errs.New(errs.Invalid, "drive.down", c.Name, "a drive that is put down needs a reason").WithRemedy("add --reason TEXT")
+					return errs.New(errs.Invalid, "tapetier.Down", c.Name, "a drive that is put down needs a reason").WithRemedy("add --reason TEXT")
 				}
 				d.down = c.Values["reason"] + " (" + who + ")"
 			default:
-				return errs.New(errs.Invalid, "drive.set", c.Name, "a drive is put up or down, nothing else")
+				return errs.New(errs.Invalid, "tapetier.Set", c.Name, "a drive is put up or down, nothing else")
 			}
 		}
 	}
 	if !found {
-		return errs.New(errs.NotFound, "drive.set", c.Name, "no tape server has reported such a drive").WithRemedy("see `hemera tape drive ls`")
+		return errs.New(errs.NotFound, "tapetier.Set", c.Name, "no tape server has reported such a drive").WithRemedy("see `hemera tape drive ls`")
 	}
 	t.awake()
 	return nil
@@ -121,18 +121,14 @@ func (t *Tier) libraryOf(vid string) *library {
 
 // TapePicture implements hemera.TapeAdmin.
 func (t *Tier) TapePicture(ctx context.Context) (p hemera.TapePicture, err error) {
-	all, err := t.catalogue.Tapes(ctx)
-	if err != nil {
-		return p, err
-	}
-	queues, err := t.catalogue.Queues(ctx)
+	f, err := t.facts(ctx)
 	if err != nil {
 		return p, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p.Pools = t.pools(all)
-	p.Queues = t.queues(queues, all)
+	p.Pools = t.pools(f.tapes)
+	p.Queues = t.queues(f)
 	p.Sessions = slices.Clone(t.sessions)
 	for _, l := range t.libraries {
 		p.Libraries = append(p.Libraries, l.state)
@@ -142,7 +138,7 @@ func (t *Tier) TapePicture(ctx context.Context) (p hemera.TapePicture, err error
 	}
 	slices.SortFunc(p.Drives, func(a, b hemera.TapeDrive) int { return compare(a.Name, b.Name) })
 	slices.SortFunc(p.Libraries, func(a, b hemera.TapeLibrary) int { return compare(a.Name, b.Name) })
-	p.Attention = t.attention(all, queues)
+	p.Attention = t.attention(f.tapes, f.queues)
 	return p, nil
 }
 

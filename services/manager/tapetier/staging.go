@@ -14,7 +14,8 @@ import (
 	"hemera/rules/access"
 )
 
-// Stage implements hemera.Staging. Its methods are those of users, so each path is looked up as them.
+// Stage implements hemera.Staging. Its methods are those of users, so each path is looked up as
+// them.
 func (t *Tier) Stage(ctx context.Context, who hemera.Identity, r hemera.StageRequest) (string, error) {
 	if len(r.Files) == 0 || len(r.Files) > hemera.StagePathsMax {
 		return "", errs.New(errs.Invalid, "manager.Stage", "", "a request has 1 to "+strconv.Itoa(hemera.StagePathsMax)+" files")
@@ -36,7 +37,8 @@ func (t *Tier) Stage(ctx context.Context, who hemera.Identity, r hemera.StageReq
 		}
 		s.Files = append(s.Files, one)
 	}
-	// Remembered first: after a crash the request is there, and whoever polls it sees what was not asked for yet.
+	// Remembered first: after a crash the request is there, and a client that polls it sees what was not
+	// asked for yet.
 	if err := t.catalogue.PutStage(ctx, s); err != nil {
 		return "", err
 	}
@@ -69,7 +71,7 @@ func (t *Tier) readable(ctx context.Context, who hemera.Identity, path string) (
 		return e, errs.New(errs.IsDirectory, "manager.Stage", path, "it is a directory")
 	}
 	if d := access.Decide(who, access.Of(e), access.Read); !d.Allowed {
-		return e, errs.New(errs.Denied, "manager.Stage", path, d.Why)
+		return e, errs.New(errs.Denied, "manager.Stage", path, d.Rule)
 	}
 	return e, nil
 }
@@ -232,7 +234,8 @@ func (t *Tier) Evict(ctx context.Context, who hemera.Identity, path string) erro
 	return err
 }
 
-// evict removes the disk copies of a file that has all its tape copies. Unless it is forced, a file that somebody staged and did not release stays.
+// evict removes the disk copies of a file that has all its tape copies. Unless it is forced, a file
+// that somebody staged and did not release stays.
 func (t *Tier) evict(ctx context.Context, id hemera.FileID, force bool) (int64, error) {
 	freed, err := t.Tree.Evict(ctx, id, func(e *hemera.Entry) error {
 		subject := "fxid:" + id.Hex()
@@ -250,7 +253,8 @@ func (t *Tier) evict(ctx context.Context, id hemera.FileID, force bool) (int64, 
 	return freed, err
 }
 
-// OnOpen is asked when somebody opens a file that is on tape only: it begins the recall, and returns the error that has the client wait.
+// OnOpen is asked when somebody opens a file that is on tape only: it begins the recall, and
+// returns the error that has the client wait.
 func (t *Tier) OnOpen(ctx context.Context, who hemera.Identity, e hemera.Entry, path string) error {
 	e, err := t.recall(ctx, e, "", "", who.UID)
 	if err != nil {

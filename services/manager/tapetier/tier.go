@@ -29,8 +29,11 @@ type Options struct {
 	Grants Granter
 	// Removed is called when pieces are to be removed; nil: nobody needs to know.
 	Removed func()
-	Now     func() time.Time
-	Log     *slog.Logger
+	// Room is how many bytes are free for recalled files, and how many of them are to stay free; nil:
+	// unknown.
+	Room func() (free, keep int64)
+	Now  func() time.Time
+	Log  *slog.Logger
 }
 
 // Tier is the tape tier as the manager has it. Its methods may be called from any goroutine.
@@ -38,8 +41,8 @@ type Tier struct {
 	Options
 	catalogue *tapes.Catalogue
 
-	// changing is held by whoever changes the configuration, over the write to the store: it is a
-	// turn and not a mutex, as it is held over I/O.
+	// changing is held by a call that changes the configuration, over the write to the store: it is a turn
+	// and not a mutex, as it is held over I/O.
 	changing chan struct{}
 
 	mu        sync.Mutex
@@ -70,7 +73,8 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 			return nil, errs.As(err, errs.Corrupt, "tapetier.Open", "the configuration of tapes")
 		}
 	}
-	// Ids of mounts grow over restarts, so that a report of an old mount is not taken for one of a new.
+	// Ids of mounts grow over restarts, so that a report of an old mount is not taken for one of a
+	// new.
 	t.lastMount = uint64(o.Now().UnixNano())
 	t.catalogue.UseRoutes(t.routes)
 	return t, nil
