@@ -96,7 +96,7 @@ type TapeLabels struct {
 	LastFSeq  uint64
 	LastID    uint64 // archive id of the last tape file, which is compared before an append
 	Media     string
-	Key       []byte `cbor:"Key" json:"-"` // of encryption, none when empty
+	Key       []byte `cbor:"Key" json:"-"` // of encryption, none when empty; never printed
 	Force     bool   // of a label: whatever is on the tape may go
 	Protected bool   // of a label: with checksums of blocks between host and drive
 }
@@ -120,8 +120,7 @@ type TapeWork struct {
 	TapeJob
 	Path     string
 	Checksum []Checksum // of the content
-	UID, GID uint32     // of the file's owner
-	Mode     uint32
+	Owner    FileOwner  // of the file; UID of the job is who asked
 	Mtime    time.Time
 	Class    string
 }

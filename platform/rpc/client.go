@@ -58,6 +58,7 @@ type session struct {
 	mayFetch  *method[mayFetchRequest, empty]
 	join      *method[joinRequest, certificateReply]
 	renew     *method[renewRequest, certificateReply]
+	tape      tapeMethods
 }
 
 // Dial makes a client; it connects nowhere yet. Invalid without an address.
@@ -115,6 +116,13 @@ func (c *Client) session(transport *http.Transport) *session {
 		mayFetch:  caller[mayFetchRequest, empty](c, h, "MayFetch"),
 		join:      caller[joinRequest, certificateReply](c, h, "Join"),
 		renew:     caller[renewRequest, certificateReply](c, h, "Renew"),
+		tape: tapeMethods{
+			report: caller[reportLibraryRequest, empty](c, h, "ReportLibrary"),
+			next:   caller[nextMountRequest, hemera.TapeMount](c, h, "NextMount"),
+			jobs:   caller[tapeJobsRequest, hemera.TapeJobsReply](c, h, "TapeJobs"),
+			grant:  caller[tapeGrantRequest, hemera.TapeGrant](c, h, "TapeGrant"),
+			done:   caller[tapeDoneRequest, empty](c, h, "TapeDone"),
+		},
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package rpc carries hemera.Control between nodes and the manager, over
+// Package rpc carries hemera.Control and hemera.TapeControl between nodes and the manager, over
 // HTTP/2 and TLS with a certificate on both sides.
 //
 // A call is one HTTP POST in the Connect protocol (connectrpc.com/docs/protocol, unary), at

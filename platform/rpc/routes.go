@@ -14,6 +14,7 @@ func (s *server) routes() {
 	s.routeNodes()
 	s.routeFiles()
 	s.routeCopies()
+	s.routeTapes()
 	s.routeCertificates()
 }
 

@@ -95,6 +95,7 @@ type cluster struct {
 	authority *pki.Authority
 	manager   *recorder
 	copies    copyRules
+	tapes     tapeRecorder
 	addr      string
 	stop      func()        // of the port, as a crash would
 	clock     *atomic.Int64 // seconds the manager's clock is ahead
@@ -147,7 +148,7 @@ func (c *cluster) member(id hemera.NodeID) error {
 func (c *cluster) listen(t testing.TB, addr string) {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(&c.log, nil))
-	handler, err := rpc.NewServer(c.manager, rpc.ServerOptions{Node: c.authority.Node, Member: c.member, Issuer: c.authority, Copies: &c.copies, Log: log})
+	handler, err := rpc.NewServer(c.manager, rpc.ServerOptions{Node: c.authority.Node, Member: c.member, Issuer: c.authority, Copies: &c.copies, Tapes: &c.tapes, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}

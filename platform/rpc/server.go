@@ -36,7 +36,9 @@ type ServerOptions struct {
 	Issuer Issuer
 	// Copies answers MayFetch; without it that is Unsupported.
 	Copies hemera.CopyRules
-	Log    *slog.Logger
+	// Tapes answers tape servers; without it their calls are Unsupported.
+	Tapes hemera.TapeControl
+	Log   *slog.Logger
 }
 
 // NewServer serves the manager's control interface below [Path]. Every call but Join needs a client

@@ -1,10 +1,6 @@
 package mounting
 
-import (
-	"slices"
-
-	"hemera"
-)
+import "hemera"
 
 // Begin notes that a drive does what was decided for it, for the decisions that follow on the same board.
 func (b *Board) Begin(drive string, what Decision) {
@@ -14,7 +10,7 @@ func (b *Board) Begin(drive string, what Decision) {
 	}
 	// What the drive held is free, or stays in it.
 	b.hold(d, -1)
-	if t := b.tapes[d.VID]; t != nil && d.VID != what.VID || what.Do == hemera.MountUnload {
+	if t := b.stock.tapes[d.VID]; t != nil && d.VID != what.VID || what.Do == hemera.MountUnload {
 		b.release(d)
 	}
 	e := b.queues[what.Queue]
@@ -24,10 +20,10 @@ func (b *Board) Begin(drive string, what Decision) {
 	if d.VID != what.VID {
 		d.VID, d.Mounted = what.VID, b.now
 	}
-	if t := b.tapes[what.VID]; t != nil {
+	if t := b.stock.tapes[what.VID]; t != nil {
 		t.drive = d
 		if what.Supply != "" {
-			b.move(t, what.Queue.Pool)
+			b.stock.move(t, what.Queue.Pool)
 		}
 	}
 	d.Work = &Work{Queue: what.Queue, Organisation: e.Organisation, Priority: e.Priority, Left: e.Bytes / (1 + e.mounts), Reserved: what.Reserve}
@@ -36,20 +32,10 @@ func (b *Board) Begin(drive string, what Decision) {
 
 // release takes the tape out of a drive.
 func (b *Board) release(d *Drive) {
-	if t := b.tapes[d.VID]; t != nil && t.drive == d {
+	if t := b.stock.tapes[d.VID]; t != nil && t.drive == d {
 		t.drive = nil
 	}
 	d.VID = ""
-}
-
-// move puts a tape on the shelf of another pool.
-func (b *Board) move(t *tape, pool string) {
-	from := b.shelves[t.Pool]
-	if i := slices.Index(from, t); i >= 0 {
-		b.shelves[t.Pool] = slices.Delete(from, i, i+1)
-	}
-	t.Pool = pool
-	b.shelves[pool] = append(b.shelves[pool], t)
 }
 
 // Continue reports whether the session of a drive gets more jobs, and if not, why it is to end. A session that ends this way leaves its queue as
@@ -59,19 +45,19 @@ func (b *Board) Continue(drive string) (more bool, rule Rule, reason string) {
 	if d == nil || d.Work == nil {
 		return false, NoWork, "the drive does nothing"
 	}
-	t := b.tapes[d.VID]
+	t := b.stock.tapes[d.VID]
 	writes := d.Work.Queue.Writes()
 	switch {
 	case !d.Up:
 		return false, DriveDown, sayDown(d)
 	case b.isDisabled(d.Library):
-		return false, LibraryDisabled, b.sayLibrary(d.Library)
+		return false, LibraryDisabled, b.words().library(d.Library)
 	case t == nil:
 		return false, TapeUnknown, "the catalogue has no tape " + d.VID
 	case writes && (!t.Write || t.Full) || !writes && !t.Read:
 		return false, TapeState, sayTape(t)
 	case fillsBuffer(d.Work.Queue) && b.room()+d.Work.Reserved <= 0:
-		return false, BufferFull, b.sayBuffer(0)
+		return false, BufferFull, b.words().space(0)
 	case !b.turnOver(d):
 		return true, NoRule, ""
 	}

@@ -10,22 +10,18 @@ import (
 
 // Board is an indexed picture, on which drives get their work one after the other. It is not safe for concurrent use.
 type Board struct {
-	now       time.Time
-	criteria  Criteria
-	rates     Rates
-	pools     map[string]Pool
-	disabled  map[string]string // libraries
-	buffer    Buffer
-	reserved  int64    // of the buffer, by sessions that run
-	order     []*entry // all queues, in the order of service
-	queues    map[Key]*entry
-	loads     map[string]*load // by organisation
-	tapes     map[string]*tape
-	shelves   map[string][]*tape         // tapes that can be written, by pool
-	drives    map[string]*Drive          // copies, which Begin changes
-	names     []string                   // of drives, sorted
-	writes    map[string]map[string]bool // media types that some drive that is up writes, by library
-	writesAll map[string]bool            // libraries with such a drive that takes all media
+	now      time.Time
+	criteria Criteria
+	rates    Rates
+	disabled map[string]string // libraries
+	buffer   Buffer
+	reserved int64    // of the buffer, by sessions that run
+	order    []*entry // all queues, in the order of service
+	queues   map[Key]*entry
+	loads    map[string]*load // by organisation
+	stock    stock
+	drives   map[string]*Drive // copies, which Begin changes
+	names    []string          // of drives, sorted
 }
 
 // entry is a queue with what it refers to.
@@ -35,12 +31,6 @@ type entry struct {
 	load    *load
 	mounts  int64 // drives that work on it
 	holders int64 // idle drives that hold a tape which it can write: they need no mount, so they go first
-}
-
-// tape is a tape and the drive that it is in.
-type tape struct {
-	Tape
-	drive *Drive // nil: in none
 }
 
 // load is how many drives an organisation has.
@@ -53,12 +43,10 @@ type load struct {
 // New indexes a picture. It keeps none of its parts but the maps, which nobody may change afterwards.
 func New(p Picture) *Board {
 	b := &Board{
-		now: p.Now, criteria: p.Criteria, rates: p.Rates, pools: p.Pools, disabled: p.Libraries, buffer: p.Buffer,
-		queues: make(map[Key]*entry, len(p.Queues)), loads: map[string]*load{}, tapes: make(map[string]*tape, len(p.Tapes)),
-		shelves: map[string][]*tape{}, drives: make(map[string]*Drive, len(p.Drives)),
-		writes: map[string]map[string]bool{}, writesAll: map[string]bool{},
+		now: p.Now, criteria: p.Criteria, rates: p.Rates, disabled: p.Libraries, buffer: p.Buffer,
+		queues: make(map[Key]*entry, len(p.Queues)), loads: map[string]*load{}, drives: make(map[string]*Drive, len(p.Drives)),
+		stock: newStock(p.Pools, p.Tapes),
 	}
-	b.addTapes(p.Tapes)
 	b.addDrives(p.Drives)
 	for name, limits := range p.Organisations {
 		b.load(name).limits, b.load(name).limited = limits, true
@@ -69,7 +57,7 @@ func New(p Picture) *Board {
 		e := &entries[i]
 		*e = entry{Queue: &q, load: b.load(q.Organisation)}
 		if !q.Writes() {
-			e.tape = b.tapes[q.VID]
+			e.tape = b.stock.tapes[q.VID]
 		}
 		b.queues[q.Key] = e
 		b.order = append(b.order, e)
@@ -111,40 +99,15 @@ func (b *Board) load(name string) *load {
 	return b.loads[name]
 }
 
-// addTapes indexes tapes. A tape that cannot be written is on no shelf.
-func (b *Board) addTapes(tapes []Tape) {
-	list := make([]tape, len(tapes))
-	for i := range tapes {
-		t := &list[i]
-		t.Tape = tapes[i]
-		b.tapes[t.VID] = t
-		if t.Write && !t.Full {
-			b.shelves[t.Pool] = append(b.shelves[t.Pool], t)
-		}
-	}
-}
-
 // addDrives indexes drives and what they hold.
 func (b *Board) addDrives(drives []Drive) {
 	for _, d := range drives {
 		b.drives[d.Name] = &d
 		b.names = append(b.names, d.Name)
-		if t := b.tapes[d.VID]; t != nil {
+		if t := b.stock.tapes[d.VID]; t != nil {
 			t.drive = &d
 		}
-		if !d.Up {
-			continue
-		}
-		// Which media are written at all, in each library: others do not count as partly full tapes.
-		if len(d.Writes)+len(d.Reads) == 0 {
-			b.writesAll[d.Library] = true
-		}
-		for _, media := range d.Writes {
-			if b.writes[d.Library] == nil {
-				b.writes[d.Library] = map[string]bool{}
-			}
-			b.writes[d.Library][media] = true
-		}
+		b.stock.addWriter(&d)
 	}
 	slices.Sort(b.names)
 }
@@ -177,7 +140,7 @@ func (b *Board) count(w *Work, n int64) {
 
 // hold notes at queues that an idle drive holds a tape that they can write, or no longer does.
 func (b *Board) hold(d *Drive, n int64) {
-	t := b.tapes[d.VID]
+	t := b.stock.tapes[d.VID]
 	if !d.Up || b.isDisabled(d.Library) || t == nil || !t.Write || t.Full || !takes(d, t.Media, true) {
 		return
 	}
@@ -186,12 +149,4 @@ func (b *Board) hold(d *Drive, n int64) {
 			e.holders += n
 		}
 	}
-}
-
-// takes reports whether a drive reads a media type, or writes it.
-func takes(d *Drive, media string, write bool) bool {
-	if len(d.Writes)+len(d.Reads) == 0 || slices.Contains(d.Writes, media) {
-		return true
-	}
-	return !write && slices.Contains(d.Reads, media)
 }

@@ -18,9 +18,9 @@ func (b *Board) try(e *entry, d *Drive) (c choice, kept Rule) {
 		return c, LibraryDisabled
 	}
 	if e.Writes() {
-		c.tape, c.from, kept = b.tapeToWrite(e, d)
+		c.tape, c.from, kept = b.stock.toWrite(e.Pool, d)
 	} else {
-		c.tape, kept = b.tapeToRead(e, d)
+		c.tape, kept = toRead(e, d)
 	}
 	if kept != NoRule {
 		return c, kept
@@ -39,83 +39,6 @@ func (b *Board) try(e *entry, d *Drive) (c choice, kept Rule) {
 		return c, TooLittle
 	}
 	return c, NoRule
-}
-
-// tapeToRead checks the tape that a queue reads.
-func (b *Board) tapeToRead(e *entry, d *Drive) (*tape, Rule) {
-	t := e.tape
-	switch {
-	case t == nil:
-		return nil, TapeUnknown
-	case !t.Read:
-		return nil, TapeState
-	case t.Library != d.Library:
-		return nil, OtherLibrary
-	case !takes(d, t.Media, false):
-		return nil, Media
-	case t.drive != nil && t.drive != d:
-		return nil, TapeInUse
-	}
-	return t, NoRule
-}
-
-// tapeToWrite chooses a tape: the mounted one; else the fullest that is partly full; else an empty one, of the pool and then of its supplies.
-func (b *Board) tapeToWrite(e *entry, d *Drive) (chosen *tape, from string, kept Rule) {
-	var mounted, partial, empty *tape
-	var open int64 // tapes that are partly full, or will be
-	for _, t := range b.shelves[e.Pool] {
-		elsewhere := t.drive != nil && t.drive != d
-		if t.Library != d.Library || !b.written(t) {
-			continue
-		}
-		if t.Used > 0 || elsewhere {
-			open++
-		}
-		switch {
-		case elsewhere || !takes(d, t.Media, true):
-		case t.drive == d:
-			mounted = t
-		case t.Used > 0:
-			if partial == nil || t.Used > partial.Used || t.Used == partial.Used && t.VID < partial.VID {
-				partial = t
-			}
-		case empty == nil || t.VID < empty.VID:
-			empty = t
-		}
-	}
-	pool := b.pools[e.Pool]
-	another := open < max(1, pool.Partial)
-	switch {
-	case mounted != nil && (mounted.Used > 0 || another):
-		return mounted, "", NoRule
-	case partial != nil:
-		return partial, "", NoRule
-	case !another:
-		return nil, "", PartialTapes
-	case empty != nil:
-		return empty, "", NoRule
-	}
-	for _, from := range pool.Supplies {
-		if t := b.emptyOf(from, d); t != nil {
-			return t, from, NoRule
-		}
-	}
-	return nil, "", NoTape
-}
-
-// emptyOf returns the first empty tape of a supply pool that the drive can write.
-func (b *Board) emptyOf(pool string, d *Drive) (first *tape) {
-	for _, t := range b.shelves[pool] {
-		if t.Used == 0 && t.drive == nil && t.Library == d.Library && takes(d, t.Media, true) && (first == nil || t.VID < first.VID) {
-			first = t
-		}
-	}
-	return first
-}
-
-// written reports whether a drive that is up, in the library of the tape, writes its media type.
-func (b *Board) written(t *tape) bool {
-	return b.writesAll[t.Library] || b.writes[t.Library][t.Media]
 }
 
 // atLimit reports whether the organisation has as many drives for the direction as it may have.

@@ -20,7 +20,7 @@ type Decision struct {
 	Reason  string // in words
 }
 
-// Decide answers for one drive of a picture. Who decides for several makes a board: see [New].
+// Decide answers for one drive of a picture. For several drives make a board: see [New].
 func Decide(p Picture, drive string) Decision { return New(p).Decide(drive) }
 
 // Decide returns what a drive is to do now. It changes nothing: see [Board.Begin].
@@ -32,7 +32,7 @@ func (b *Board) Decide(drive string) Decision {
 	case d.Work != nil:
 		return Decision{Rule: DriveBusy, Reason: "the drive works: " + d.Work.Queue.String()}
 	case b.isDisabled(d.Library):
-		return Decision{Rule: LibraryDisabled, Reason: b.sayLibrary(d.Library)}
+		return Decision{Rule: LibraryDisabled, Reason: b.words().library(d.Library)}
 	case !d.Up && d.VID != "":
 		return Decision{Do: hemera.MountUnload, VID: d.VID, Rule: DriveDown, Reason: sayDown(d) + ", so its tape is freed for others"}
 	case !d.Up:
@@ -45,7 +45,7 @@ func (b *Board) Decide(drive string) Decision {
 	case other != nil:
 		return b.mount(*other, d)
 	case d.VID == "":
-		rule, text := b.sayIdle(d)
+		rule, text := b.words().idle(d)
 		return Decision{Rule: rule, Reason: text, Again: b.nextAge()}
 	}
 	if over := d.Idle.Add(b.criteria.Linger); over.After(b.now) {
@@ -64,13 +64,13 @@ func (b *Board) isDisabled(library string) bool {
 func (b *Board) mount(c choice, d *Drive) Decision {
 	return Decision{
 		Do: hemera.MountWork, Queue: c.entry.Key, VID: c.tape.VID, Supply: c.from, Reserve: b.needs(c.entry),
-		Rule: c.rule, Reason: b.sayMount(c, d),
+		Rule: c.rule, Reason: b.words().worthMount(c, d),
 	}
 }
 
 // bestMounted returns the first queue that the tape in the drive serves, nil if none waits.
 func (b *Board) bestMounted(d *Drive) (best *choice) {
-	t := b.tapes[d.VID]
+	t := b.stock.tapes[d.VID]
 	if t == nil {
 		return nil
 	}

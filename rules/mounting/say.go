@@ -6,8 +6,14 @@ import (
 	"time"
 )
 
-// sayLibrary says why a library is not used.
-func (b *Board) sayLibrary(library string) string {
+// words says in sentences what a board decided. The sentences begin small, as parts of longer ones.
+type words struct{ *Board }
+
+// words is for sentences about the board.
+func (b *Board) words() words { return words{b} }
+
+// library says why a library is not used.
+func (b words) library(library string) string {
 	return withReason("library "+library+" is disabled", b.disabled[library])
 }
 
@@ -22,8 +28,8 @@ func sayTape(t *tape) string {
 	return withReason(fmt.Sprintf("tape %s is %s", t.VID, t.State), t.Reason)
 }
 
-// sayBuffer says what is left of the buffer for recalls.
-func (b *Board) sayBuffer(needs int64) string {
+// space says what is left of the buffer for recalls.
+func (b words) space(needs int64) string {
 	text := fmt.Sprintf("the disk buffer has room for %s of recalled files", size(max(0, b.room())))
 	if needs > 0 {
 		text += fmt.Sprintf(", and %s are needed to begin", size(needs))
@@ -31,15 +37,15 @@ func (b *Board) sayBuffer(needs int64) string {
 	return text
 }
 
-// sayWaiting says what waits in a queue.
-func (b *Board) sayWaiting(e *entry) string {
+// waiting says what waits in a queue.
+func (b words) waiting(e *entry) string {
 	return fmt.Sprintf("%s in %d %s, the oldest for %s", size(e.Bytes), e.Files, plural(e.Files, "file"), age(b.now.Sub(e.Oldest)))
 }
 
-// sayMount says why a queue is worth a mount.
-func (b *Board) sayMount(c choice, d *Drive) string {
+// worthMount says why a queue is worth a mount.
+func (b words) worthMount(c choice, d *Drive) string {
 	e := c.entry
-	text := fmt.Sprintf("%s: %s wait", e, b.sayWaiting(e))
+	text := fmt.Sprintf("%s: %s wait", e, b.waiting(e))
 	switch c.rule {
 	case Mounted:
 		return text + ", and tape " + c.tape.VID + " is mounted already"
@@ -59,14 +65,14 @@ func (b *Board) sayMount(c choice, d *Drive) string {
 	return text
 }
 
-// sayIdle says why a drive without a tape gets nothing.
-func (b *Board) sayIdle(d *Drive) (Rule, string) {
+// idle says why a drive without a tape gets nothing.
+func (b words) idle(d *Drive) (Rule, string) {
 	for _, e := range b.order {
 		if e.Files <= 0 {
 			continue
 		}
 		_, kept := b.try(e, d)
-		text := fmt.Sprintf("%s: %s", e, b.say(e, d, kept))
+		text := fmt.Sprintf("%s: %s", e, b.obstacle(e, d, kept))
 		if more := len(b.order) - 1; more > 0 {
 			text += fmt.Sprintf("; %d more %s", more, plural(int64(more), "queue"))
 		}
@@ -75,15 +81,15 @@ func (b *Board) sayIdle(d *Drive) (Rule, string) {
 	return NoWork, "nothing waits"
 }
 
-// say says how a rule keeps a queue from a drive.
-func (b *Board) say(e *entry, d *Drive, kept Rule) string {
+// obstacle says how a rule keeps a queue from a drive.
+func (b words) obstacle(e *entry, d *Drive, kept Rule) string {
 	switch kept {
 	case NoRule, Queued:
 		return "drive " + d.Name + " can begin"
 	case NoWork:
 		return "no job waits"
 	case LibraryDisabled:
-		return b.sayLibrary(d.Library)
+		return b.library(d.Library)
 	case TapeUnknown:
 		return "the catalogue has no tape " + e.VID
 	case TapeState:
@@ -96,15 +102,15 @@ func (b *Board) say(e *entry, d *Drive, kept Rule) string {
 		return fmt.Sprintf("tape %s is in drive %s", e.VID, e.tape.drive.Name)
 	case PartialTapes:
 		return fmt.Sprintf("%d %s of pool %s can be written at a time, and all are in use",
-			max(1, b.pools[e.Pool].Partial), plural(max(1, b.pools[e.Pool].Partial), "tape"), e.Pool)
+			max(1, b.stock.pools[e.Pool].Partial), plural(max(1, b.stock.pools[e.Pool].Partial), "tape"), e.Pool)
 	case NoTape:
 		return fmt.Sprintf("pool %s and its supply pools have no tape in library %s that drive %s can write", e.Pool, d.Library, d.Name)
 	case DriveLimit:
-		return b.sayLimit(e)
+		return b.limit(e)
 	case BufferFull:
-		return b.sayBuffer(b.needs(e))
+		return b.space(b.needs(e))
 	case TooLittle:
-		return b.sayTooLittle(e)
+		return b.tooLittle(e)
 	case DriveDown:
 		return sayDown(d)
 	case DriveBusy:
@@ -113,17 +119,17 @@ func (b *Board) say(e *entry, d *Drive, kept Rule) string {
 	return string(kept)
 }
 
-// sayLimit says which limit of drives is reached.
-func (b *Board) sayLimit(e *entry) string {
+// limit says which limit of drives is reached.
+func (b words) limit(e *entry) string {
 	if l := e.load; e.Writes() {
 		return fmt.Sprintf("organisation %s writes with %d of %d drives", e.Organisation, l.writing, l.limits.WriteDrives)
 	}
 	return fmt.Sprintf("organisation %s reads with %d of %d drives", e.Organisation, e.load.reading, e.load.limits.ReadDrives)
 }
 
-// sayTooLittle says what is missing for a mount.
-func (b *Board) sayTooLittle(e *entry) string {
-	text := fmt.Sprintf("%s wait; a mount is worth %s, %d files, ", b.sayWaiting(e), size(b.criteria.MinBytes), b.criteria.MinFiles)
+// tooLittle says what is missing for a mount.
+func (b words) tooLittle(e *entry) string {
+	text := fmt.Sprintf("%s wait; a mount is worth %s, %d files, ", b.waiting(e), size(b.criteria.MinBytes), b.criteria.MinFiles)
 	mounts := e.mounts
 	if e.Writes() {
 		mounts += e.holders

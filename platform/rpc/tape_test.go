@@ -1,0 +1,118 @@
+package rpc_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// tapeRecorder is a manager that answers tape servers what it is told, and remembers what it was asked.
+type tapeRecorder struct{ recorder }
+
+func (r *tapeRecorder) ReportLibrary(ctx context.Context, n hemera.NodeID, e uint64, l hemera.TapeLibrary) error {
+	_, err := record[any](ctx, &r.recorder, "ReportLibrary", n, e, l)
+	return err
+}
+
+func (r *tapeRecorder) NextMount(ctx context.Context, n hemera.NodeID, e uint64, drive string) (hemera.TapeMount, error) {
+	return record[hemera.TapeMount](ctx, &r.recorder, "NextMount", n, e, drive)
+}
+
+func (r *tapeRecorder) TapeJobs(ctx context.Context, n hemera.NodeID, e uint64, want hemera.TapeJobsRequest) (hemera.TapeJobsReply, error) {
+	return record[hemera.TapeJobsReply](ctx, &r.recorder, "TapeJobs", n, e, want)
+}
+
+func (r *tapeRecorder) TapeGrant(ctx context.Context, n hemera.NodeID, e uint64, mount uint64, job hemera.TapeJobKey) (hemera.TapeGrant, error) {
+	return record[hemera.TapeGrant](ctx, &r.recorder, "TapeGrant", n, e, mount, job)
+}
+
+func (r *tapeRecorder) TapeDone(ctx context.Context, n hemera.NodeID, e uint64, results hemera.TapeResults) error {
+	_, err := record[any](ctx, &r.recorder, "TapeDone", n, e, results)
+	return err
+}
+
+// tapeStep is one call: what the manager answers and the client must see, the call, and what the manager must see.
+type tapeStep struct {
+	reply any
+	call  func() (any, error)
+	want  []any
+}
+
+// tapeSteps are calls of all methods of hemera.TapeControl, with a value in each field.
+func tapeSteps(ctx context.Context, node hemera.NodeID, control hemera.TapeControl) []tapeStep {
+	key := hemera.TapeJobKey{File: 1 << 63, Kind: hemera.TapeRecall, Copy: 2}
+	at := hemera.TapeCopy{Number: 2, VID: "V00001", FSeq: 3, Block: 1 << 33, Member: 4}
+	session := hemera.TapeSession{Mount: 9, Kind: hemera.TapeArchive, VID: "V00001", Drive: "d1", Begun: someTime, Ended: someTime, Files: 1, Bytes: 1 << 60,
+		Failed: 2, Elapsed: time.Hour, Streaming: 0.25, BackHitches: 3, Disk: 1, Robot: 2, Tape: 3, Flushes: 4, Error: "x"}
+	library := hemera.TapeLibrary{Name: "lib", VIDs: map[string]string{"V00001": "LTO-9"}, Problem: "p", Drives: []hemera.TapeDriveState{{
+		Name: "d1", Model: "m", Serial: "s", Device: "/dev/nst0", Media: []string{"LTO-9"}, Reads: []string{"LTO-8"}, VID: "V00001", Mount: 9,
+		Status: "TRANSFERRING", Since: someTime, Problem: "q", Object: 1 << 40, Session: session}}}
+	mount := hemera.TapeMount{ID: 9, Kind: hemera.MountWork, Job: hemera.TapeArchive, VID: "V00001", Pool: "default", Why: "age",
+		Labels: hemera.TapeLabels{LastFSeq: 3, LastID: 4, Media: "LTO-9", Key: []byte{0, 255}, Force: true, Protected: true}}
+	want := hemera.TapeJobsRequest{Mount: 9, Files: 10, Bytes: 1 << 40}
+	jobs := hemera.TapeJobsReply{Last: true, Jobs: []hemera.TapeWork{{Path: somePath, Checksum: []hemera.Checksum{someSum}, Owner: hemera.FileOwner{UID: 1, GID: 2, Mode: 0o640},
+		Mtime: someTime, Class: "default", TapeJob: hemera.TapeJob{TapeJobKey: key, ArchiveID: 5, Queue: "V00001", Size: 6, UID: 7, Asked: someTime,
+			Activity: "a", From: &at, Attempts: 2, Error: "e", After: someTime, Failed: true, Seq: 8}}}}
+	written := hemera.TapeWritten{Job: key, ArchiveID: 5, FSeq: 3, Block: 1 << 33, Member: 4, Size: 6, Sum: someSum, Bytes: 7}
+	results := hemera.TapeResults{Mount: 9, VID: "V00001", Written: []hemera.TapeWritten{written}, Failed: []hemera.TapeFailure{{Job: key, Error: "e", Void: true, Copy: true}},
+		Done: []hemera.TapeJobKey{key}, Full: true, Labelled: true, Problem: "p", Ended: true, Session: session,
+		Scanned: []hemera.TapeScanned{{Written: written, File: 1, Path: somePath, Sums: []hemera.Checksum{someSum}, Mtime: someTime, Class: "c", Copy: 2}}}
+	grant := hemera.TapeGrant{Addr: "n:1", Token: "t", Path: somePath, Size: 6}
+	return []tapeStep{
+		{nil, func() (any, error) { return nil, control.ReportLibrary(ctx, node, 6, library) }, []any{"ReportLibrary", node, uint64(6), library}},
+		{mount, func() (any, error) { return control.NextMount(ctx, node, 6, "d1") }, []any{"NextMount", node, uint64(6), "d1"}},
+		{jobs, func() (any, error) { return control.TapeJobs(ctx, node, 6, want) }, []any{"TapeJobs", node, uint64(6), want}},
+		{grant, func() (any, error) { return control.TapeGrant(ctx, node, 6, 9, key) }, []any{"TapeGrant", node, uint64(6), uint64(9), key}},
+		{nil, func() (any, error) { return nil, control.TapeDone(ctx, node, 6, results) }, []any{"TapeDone", node, uint64(6), results}},
+	}
+}
+
+// TestTapeControl holds the remote calls of tape servers to the same: nothing changes on the way, and failures keep their kind.
+func TestTapeControl(t *testing.T) {
+	c := newCluster(t)
+	creds, client := c.join(t)
+	steps := tapeSteps(t.Context(), creds.Node(), client)
+	for _, s := range steps {
+		method := s.want[0].(string)
+		c.tapes.recorder = recorder{reply: s.reply}
+		got, err := s.call()
+		if err != nil {
+			t.Errorf("%s: %v", method, err)
+			continue
+		}
+		if diff := cmp.Diff(s.reply, got); diff != "" {
+			t.Errorf("%s: the answer changed on the way (-sent +got):\n%s", method, diff)
+		}
+		if diff := cmp.Diff([]any{s.want}, c.tapes.calls); diff != "" {
+			t.Errorf("%s: the arguments changed on the way (-sent +got):\n%s", method, diff)
+		}
+		c.tapes.recorder = recorder{err: errs.New(errs.Fenced, "manager.X", "n1", "older epoch")}
+		if _, err = s.call(); errs.KindOf(err) != errs.Fenced {
+			t.Errorf("%s: the failure became %v", method, err)
+		}
+	}
+	if n := reflect.TypeFor[hemera.TapeControl]().NumMethod(); n != len(steps) {
+		t.Errorf("%d methods are tested of %d", len(steps), n)
+	}
+}
+
+// TestTapeControlOfAnother: a node cannot act as another one's library, and the manager never sees the call.
+func TestTapeControlOfAnother(t *testing.T) {
+	c := newCluster(t)
+	creds, client := c.join(t)
+	for _, s := range tapeSteps(t.Context(), creds.Node()+1, client) {
+		if _, err := s.call(); !errors.Is(err, errs.Denied) {
+			t.Errorf("%v: %v", s.want[0], err)
+		}
+	}
+	if len(c.tapes.calls) != 0 {
+		t.Errorf("the manager got %v", c.tapes.calls)
+	}
+}
