@@ -72,7 +72,7 @@ type Manager struct {
 	*converter
 	notes *reads.Writer // of days on which files were read
 	*recycler
-	*tapeControl
+	tapetier.Control
 	hemera.TapeAdmin
 	hemera.Staging
 	*parts
@@ -112,9 +112,6 @@ var (
 	_ hemera.Rebuilder    = (*Manager)(nil)
 	_ hemera.ConvertAdmin = (*Manager)(nil)
 	_ hemera.RecycleBin   = (*Manager)(nil)
-	_ hemera.TapeControl  = (*Manager)(nil)
-	_ hemera.TapeAdmin    = (*Manager)(nil)
-	_ hemera.Staging      = (*Manager)(nil)
 )
 
 // New loads the cluster's state and returns a manager that can be called; background work begins
@@ -195,7 +192,7 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 		converter:    convert,
 		notes:        &reads.Writer{Notes: rules.reads, Await: p.cluster.AwaitCurrent, Write: p.tree.NoteAccess, Log: p.log},
 		recycler:     recycles,
-		tapeControl:  &tapeControl{p},
+		Control:      tapetier.Control{Tier: p.tier, Leases: p.cluster},
 		TapeAdmin:    p.tier,
 		Staging:      p.tier,
 		parts:        p,

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,8 +83,9 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 	}
 	// A read needs the content, and so does an update, which begins with it. A replacement does not.
 	if r.Access == hemera.AccessRead || r.Access == hemera.AccessUpdate && prep.Existing {
-		if err := o.offline(ctx, who, &prep.Entry, r.Path); err != nil {
-			return hemera.Grant{}, err
+		if prep.Entry.Evicted() {
+			// Without an error it came to disk since it was looked up.
+			return hemera.Grant{}, cmp.Or[error](o.tier.OnOpen(ctx, who, prep.Entry, r.Path), errOutdated)
 		}
 	}
 	if r.Access == hemera.AccessRead {

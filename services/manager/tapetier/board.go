@@ -13,6 +13,18 @@ import (
 	"hemera/rules/tapecatalogue"
 )
 
+// Decisions are made by rules/mounting, which sees one picture and does
+// no I/O. Here the picture is put together from two sources: what the
+// namespace stores (tapes and the sums of queues, read without a lock)
+// and what is in memory (libraries, drives and mounts, under the lock).
+// The two are not of one moment. That is safe: a decision that is made
+// from an older sum gives a drive a queue that has become empty, and its
+// session ends at once.
+//
+// A picture costs a record for each tape and two for each user of a
+// queue, whatever the number of files. So it is made again for each
+// decision.
+
 // facts are what decisions are made from, besides what is in memory.
 type facts struct {
 	tapes  []hemera.Tape
@@ -20,9 +32,9 @@ type facts struct {
 	names  map[uint32]string // of the users with queues
 }
 
-// facts reads tapes and queues. Both are short: a record for each tape, and for each user of a
-// queue.
-func (t *Tier) facts(ctx context.Context) (f facts, err error) {
+// facts reads tapes and queues. Both are short: a record for each tape,
+// and for each user of a queue.
+func (t *parts) facts(ctx context.Context) (f facts, err error) {
 	if f.tapes, err = t.catalogue.Tapes(ctx); err == nil {
 		f.queues, err = t.catalogue.Queues(ctx)
 	}
@@ -37,7 +49,7 @@ func (t *Tier) facts(ctx context.Context) (f facts, err error) {
 }
 
 // picture puts the facts and the memory together. The lock is held.
-func (t *Tier) picture(f facts) mounting.Picture {
+func (t *parts) picture(f facts) mounting.Picture {
 	criteria := t.config.MountCriteria()
 	p := mounting.Picture{Now: t.Now(), Pools: map[string]mounting.Pool{}, Organisations: map[string]mounting.Organisation{}, Libraries: map[string]string{},
 		Criteria: mounting.DefaultCriteria(), Rates: mounting.DefaultRates(), Buffer: t.buffer()}
@@ -48,6 +60,7 @@ func (t *Tier) picture(f facts) mounting.Picture {
 	for name, o := range t.config.Organisations {
 		p.Organisations[name] = mounting.Organisation{ReadDrives: o.ReadDrives, WriteDrives: o.WriteDrives}
 	}
+	// Libraries without an object are enabled.
 	for name, l := range t.config.Libraries {
 		if l.Disabled {
 			p.Libraries[name] = l.Reason
@@ -68,8 +81,9 @@ func (t *Tier) picture(f facts) mounting.Picture {
 	return p
 }
 
-// tapeIn is a tape as decisions see it. Where it is, its library says; the catalogue where it was.
-func (t *Tier) tapeIn(tape hemera.Tape) mounting.Tape {
+// tapeIn is a tape as decisions see it. Where it is, its library says;
+// the catalogue where it was.
+func (t *parts) tapeIn(tape hemera.Tape) mounting.Tape {
 	may, library := tapecatalogue.Permits(tape.State), tape.Library
 	if l := t.libraryOf(tape.VID); l != nil {
 		library = l.state.Name
@@ -78,9 +92,9 @@ func (t *Tier) tapeIn(tape hemera.Tape) mounting.Tape {
 		Read: may.Recall && may.Mount, Write: may.Write && may.Mount, Full: tape.Full, Used: tape.Occupancy, Capacity: tape.Capacity}
 }
 
-// buffer is the room for recalled files. It is bounded where they are written: a space without room
-// refuses the grant.
-func (t *Tier) buffer() mounting.Buffer {
+// buffer is the room for recalled files. It is bounded where they are
+// written: a space without room refuses the grant.
+func (t *parts) buffer() mounting.Buffer {
 	if t.Room == nil {
 		const unknown = int64(1) << 60
 		return mounting.Buffer{Free: unknown}
@@ -90,8 +104,9 @@ func (t *Tier) buffer() mounting.Buffer {
 	return mounting.Buffer{Free: free, Keep: keep, Batch: batch}
 }
 
-// queuesIn adds up what users have in each queue. Jobs that a mount was given count no more.
-func (t *Tier) queuesIn(f facts, pools map[string]string) []mounting.Queue {
+// queuesIn adds up what users have in each queue. Jobs that a mount was
+// given count no more.
+func (t *parts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
 	sums := map[mounting.Key]*mounting.Queue{}
 	for _, q := range f.queues {
 		if q.Failed || q.Oldest.After(t.Now()) {
@@ -115,6 +130,8 @@ func (t *Tier) queuesIn(f facts, pools map[string]string) []mounting.Queue {
 			s.Oldest = q.Oldest
 		}
 	}
+	// The bytes of what was given are not known to the sum; they count until
+	// they are done.
 	for _, m := range t.mounts {
 		if s := sums[keyOf(m.kind, m.queue())]; s != nil {
 			s.Files -= int64(len(m.given))
@@ -140,8 +157,9 @@ func keyOf(kind hemera.TapeJobKind, name string) mounting.Key {
 	return mounting.Key{Kind: kind, VID: name}
 }
 
-// urgency is the priority and the age of a mount policy for a kind of jobs.
-func (t *Tier) urgency(policy string, kind hemera.TapeJobKind) (int64, time.Duration) {
+// urgency is the priority and the age of a mount policy for a kind of
+// jobs.
+func (t *parts) urgency(policy string, kind hemera.TapeJobKind) (int64, time.Duration) {
 	p := t.config.Policies[policy]
 	if kind == hemera.TapeArchive {
 		return p.ArchivePriority, p.ArchiveMinAge.Duration()
@@ -150,9 +168,10 @@ func (t *Tier) urgency(policy string, kind hemera.TapeJobKind) (int64, time.Dura
 }
 
 // driveIn is a drive as decisions see it.
-func (t *Tier) driveIn(l *library, state hemera.TapeDriveState) mounting.Drive {
+func (t *parts) driveIn(l *library, state hemera.TapeDriveState) mounting.Drive {
 	own := l.drive(state.Name, t.Now())
 	d := mounting.Drive{Name: state.Name, Library: l.state.Name, Up: true, Writes: state.Media, Reads: state.Reads, VID: own.vid, Idle: own.idle}
+	// The first reason is enough: the drive works when none is left.
 	switch {
 	case !t.online(l):
 		d.Up, d.Reason = false, "its server does not report"

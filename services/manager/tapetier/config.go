@@ -8,18 +8,26 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/tapecatalogue"
 )
 
+// The configuration is one value, which rules/tapecatalogue checks as a
+// whole with each change. It is stored as one record of JSON: there are
+// tens of objects, changed by people. Tapes are not a part of it. There
+// are thousands, they change with every session, and each is a record of
+// its own.
+//
+// A change is durable before it holds. What was queued before a change
+// keeps the pool that it was queued for.
+
 // TapeConfig implements hemera.TapeAdmin.
-func (t *Tier) TapeConfig(context.Context) ([]byte, error) { return json.Marshal(t.settings()) }
+func (t *configurer) TapeConfig(context.Context) ([]byte, error) { return json.Marshal(t.settings()) }
 
 // ChangeTape implements hemera.TapeAdmin.
-func (t *Tier) ChangeTape(ctx context.Context, who string, c hemera.TapeChange) error {
+func (t *configurer) ChangeTape(ctx context.Context, who string, c hemera.TapeChange) error {
 	switch c.Object {
 	case "tape":
 		return t.changeTape(ctx, who, c)
@@ -29,8 +37,9 @@ func (t *Tier) ChangeTape(ctx context.Context, who string, c hemera.TapeChange) 
 	return t.changeConfig(ctx, who, c)
 }
 
-// changeConfig changes one object of the configuration. One change is made after the other.
-func (t *Tier) changeConfig(ctx context.Context, who string, c hemera.TapeChange) error {
+// changeConfig changes one object of the configuration. One change is
+// made after the other.
+func (t *configurer) changeConfig(ctx context.Context, who string, c hemera.TapeChange) error {
 	select {
 	case t.changing <- struct{}{}:
 	case <-ctx.Done():
@@ -49,7 +58,8 @@ func (t *Tier) changeConfig(ctx context.Context, who string, c hemera.TapeChange
 	if err != nil {
 		return errs.Wrap(err, "tapetier.Change", c.Object+" "+c.Name)
 	}
-	// Durable before it holds: a commit must not queue for a pool that a restart forgets.
+	// Durable before it holds: a commit must not queue for a pool that a
+	// restart forgets.
 	if err := t.catalogue.PutConfig(ctx, raw); err != nil {
 		return err
 	}
@@ -71,23 +81,12 @@ func usage(all []hemera.Tape) tapecatalogue.Usage {
 	return u
 }
 
-// now is the time as it is stored.
-func (t *Tier) now() time.Time { return t.Now().UTC().Round(time.Second) }
-
-// Tapes implements hemera.TapeAdmin.
-func (t *Tier) Tapes(ctx context.Context) ([]hemera.Tape, error) { return t.catalogue.Tapes(ctx) }
-
-// TapeFiles implements hemera.TapeAdmin.
-func (t *Tier) TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]hemera.TapeFile, error) {
-	const page = 1000
-	return t.catalogue.Files(ctx, vid, after, page, dead)
-}
-
 // changeTape adds, changes or removes a tape.
-func (t *Tier) changeTape(ctx context.Context, who string, c hemera.TapeChange) error {
+func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeChange) error {
 	vid, config := c.Name, t.settings()
 	err := t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
 		tape := hemera.Tape{VID: vid, State: hemera.TapeActive, Pool: tapecatalogue.DefaultName, Made: t.now(), MadeBy: who}
+		// What a person gets wrong first: a name that is there, or is not.
 		switch {
 		case c.Verb == "add" && old != nil:
 			return nil, errs.New(errs.Exists, "tapetier.Add", vid, "the tape is in the catalogue already")
@@ -115,11 +114,13 @@ func (t *Tier) changeTape(ctx context.Context, who string, c hemera.TapeChange) 
 	return err
 }
 
-// known fills in what libraries say of a new tape: where it is, and its media type.
-func (t *Tier) known(tape *hemera.Tape) {
+// known fills in what libraries say of a new tape: where it is, and its
+// media type.
+func (t *configurer) known(tape *hemera.Tape) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	tape.MediaType = mediaUsual
+	// A tape may be named before its cartridge is in a library.
 	for _, l := range t.libraries {
 		if media, ok := l.state.VIDs[tape.VID]; ok {
 			tape.Library = l.state.Name
@@ -132,6 +133,7 @@ func (t *Tier) known(tape *hemera.Tape) {
 
 // setTape changes fields of a tape by the names of its JSON.
 func setTape(tape *hemera.Tape, values map[string]string) error {
+	// In the order of names, so that the same request gives the same error.
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value, bad := values[name], error(nil)
 		switch name {

@@ -9,9 +9,22 @@ import (
 	"hemera/errs"
 )
 
-// TapeDone records what a mount did. The caller has checked the lease. A report of a mount that the
-// manager does not know any more is recorded all the same: what is on tape is on tape.
-func (t *Tier) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeResults) error {
+// A report has three parts, which are recorded one after the other: what
+// is on tape, what failed, and what is to be known of the tape and the
+// drive. Each is safe to record twice, so a server whose answer was lost
+// sends the whole report again. The order matters in one place: a tape is
+// full only after its last files are recorded, or a mount in between
+// would not know where they end.
+//
+// What a server reports may be wrong, as a server may be in bad hands. It
+// can record copies on tapes of its own library with the sizes and
+// checksums that the namespace has, and nothing else: unfit copies are
+// dead rows of the tape.
+
+// TapeDone records what a mount did. The caller has checked the lease. A
+// report of a mount that the manager does not know any more is recorded
+// all the same: what is on tape is on tape.
+func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeResults) error {
 	m := t.mountOf(node, r.Mount)
 	if len(r.Written) > 0 {
 		complete, err := t.catalogue.Written(ctx, r.VID, r.Session.Drive, r.Written)
@@ -20,12 +33,13 @@ func (t *Tier) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeRe
 		}
 		t.dropDisks(ctx, complete)
 	}
+	// Only now others may have the jobs: those that are recorded are gone.
 	for _, w := range r.Written {
 		t.done(m, w.Job)
 	}
 	for _, k := range r.Done {
-		// A recall's job went with its commit; what is left are those that another recall, or a write,
-		// overtook.
+		// A recall's job went with its commit; what is left are those that
+		// another recall, or a write, overtook.
 		if err := t.catalogue.ChangeJob(ctx, k, void); err != nil {
 			return err
 		}
@@ -44,9 +58,9 @@ func (t *Tier) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeRe
 	return nil
 }
 
-// disagrees puts a tape aside whose files do not follow what the catalogue knows: to write on would
-// destroy what somebody else wrote.
-func (t *Tier) disagrees(ctx context.Context, r hemera.TapeResults, cause error) error {
+// disagrees puts a tape aside whose files do not follow what the
+// catalogue knows: to write on would destroy what somebody else wrote.
+func (t *recorder) disagrees(ctx context.Context, r hemera.TapeResults, cause error) error {
 	if errs.KindOf(cause) != errs.Conflict {
 		return cause
 	}
@@ -58,7 +72,7 @@ func (t *Tier) disagrees(ctx context.Context, r hemera.TapeResults, cause error)
 }
 
 // disable takes a tape out of use.
-func (t *Tier) disable(ctx context.Context, vid, why string) error {
+func (t *recorder) disable(ctx context.Context, vid, why string) error {
 	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
 		if old == nil {
 			return nil, errs.New(errs.NotFound, "tapetier.Disable", vid, "the tape is not in the catalogue")
@@ -74,7 +88,7 @@ func (t *Tier) disable(ctx context.Context, vid, why string) error {
 }
 
 // done takes a job from a mount, if there is one.
-func (t *Tier) done(m *mount, k hemera.TapeJobKey) {
+func (t *recorder) done(m *mount, k hemera.TapeJobKey) {
 	if m != nil {
 		t.release(m, k)
 	}
@@ -89,10 +103,12 @@ const (
 )
 
 // failed decides what becomes of a job that failed.
-func (t *Tier) failed(ctx context.Context, f hemera.TapeFailure) error {
+func (t *recorder) failed(ctx context.Context, f hemera.TapeFailure) error {
+	// The file is gone, or has another content: nothing is left to do.
 	if f.Void {
 		return t.catalogue.ChangeJob(ctx, f.Job, void)
 	}
+	// Looked up outside of the change, which may run several times.
 	var other *hemera.TapeCopy
 	if f.Job.Kind == hemera.TapeRecall {
 		other = t.otherCopy(ctx, f.Job)
@@ -113,8 +129,9 @@ func (t *Tier) failed(ctx context.Context, f hemera.TapeFailure) error {
 	})
 }
 
-// otherCopy finds another copy to read for a recall, nil when there is none.
-func (t *Tier) otherCopy(ctx context.Context, k hemera.TapeJobKey) *hemera.TapeCopy {
+// otherCopy finds another copy to read for a recall, nil when there is
+// none.
+func (t *recorder) otherCopy(ctx context.Context, k hemera.TapeJobKey) *hemera.TapeCopy {
 	e, _, err := t.Tree.Resolve(ctx, k.File)
 	if err != nil || len(e.Tape) < 2 {
 		return nil
@@ -131,7 +148,7 @@ func (t *Tier) otherCopy(ctx context.Context, k hemera.TapeJobKey) *hemera.TapeC
 }
 
 // noteTape writes to the catalogue what a mount says of its tape.
-func (t *Tier) noteTape(ctx context.Context, m *mount, r hemera.TapeResults) error {
+func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults) error {
 	if !r.Full && !r.Labelled && r.Problem == "" && !r.Ended || r.VID == "" {
 		return nil
 	}
@@ -140,6 +157,7 @@ func (t *Tier) noteTape(ctx context.Context, m *mount, r hemera.TapeResults) err
 			return nil, errs.New(errs.NotFound, "tapetier.TapeDone", r.VID, "the tape is not in the catalogue")
 		}
 		tape := *old
+		// Once full, a tape stays so until it is reclaimed.
 		tape.Full = tape.Full || r.Full
 		if r.Labelled {
 			tape.Labelled, tape.LabelBy = t.now(), r.Session.Drive
@@ -165,7 +183,7 @@ func (t *Tier) noteTape(ctx context.Context, m *mount, r hemera.TapeResults) err
 }
 
 // noteMount keeps how a session went, and ends its mount.
-func (t *Tier) noteMount(m *mount, r hemera.TapeResults) {
+func (t *recorder) noteMount(m *mount, r hemera.TapeResults) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if m != nil {
@@ -177,52 +195,10 @@ func (t *Tier) noteMount(m *mount, r hemera.TapeResults) {
 	if r.Labelled {
 		delete(t.labels, r.VID)
 	}
+	// Mounts without a file are not worth a line in the list.
 	if r.Ended && (r.Session.Files > 0 || r.Session.Failed > 0 || r.Session.Error != "") {
 		t.sessions = slices.Insert(t.sessions, 0, r.Session)
 		t.sessions = t.sessions[:min(len(t.sessions), sessionsKept)]
 	}
 	t.awake()
-}
-
-// endMount forgets a mount: what it had is free for others. The lock is held.
-func (t *Tier) endMount(m *mount) {
-	for k := range m.given {
-		if t.given[k] == m.id {
-			delete(t.given, k)
-		}
-	}
-	delete(t.mounts, m.id)
-	if l := t.libraries[m.node]; l != nil {
-		if d := l.drives[m.drive]; d != nil && d.mount == m.id {
-			d.mount, d.idle, d.lastBy = 0, t.Now(), m.kind
-		}
-	}
-}
-
-// dropDisks removes the disk copies of files that are archived, where their directories ask for it.
-// A failure costs room until the sweep comes by, and is no failure of the report.
-func (t *Tier) dropDisks(ctx context.Context, files []hemera.FileID) {
-	for _, id := range files {
-		drop, err := t.dropsAtOnce(ctx, id)
-		if err == nil && drop {
-			_, err = t.evict(ctx, id, false)
-		}
-		if err != nil {
-			t.Log.Info("disk copies of an archived file stay for now", "file", id, "error", err)
-		}
-	}
-}
-
-// dropsAtOnce reports whether the directories above a file ask for its disk copies to go when it is
-// archived.
-func (t *Tier) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, error) {
-	e, _, err := t.Tree.Resolve(ctx, id)
-	for err == nil && e.ID != hemera.RootID {
-		if e, _, err = t.Tree.Resolve(ctx, e.Parent); err == nil {
-			if value := string(e.Xattrs[hemera.AttrDropOnArchive]); value != "" {
-				return value == "1", nil
-			}
-		}
-	}
-	return false, err
 }

@@ -12,6 +12,16 @@ import (
 	"hemera/errs"
 )
 
+// A job is given to one mount at a time. That is kept in memory: after a
+// restart of the manager no mount is known, and every job is free again.
+// A session of before the restart may then write a file that another
+// session writes too. Both are recorded on their tapes, one as a copy and
+// one as a dead row, which costs room on tape and nothing else.
+//
+// Grants are made one by one, when a session is about to open the file,
+// and not with the list of jobs: a capability lives for an hour, and a
+// file may wait longer than that for its turn.
+
 // mount is what a drive works on.
 type mount struct {
 	id      uint64
@@ -32,7 +42,7 @@ const (
 )
 
 // TapeJobs gives a mount its next jobs. The caller has checked the lease.
-func (t *Tier) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.TapeJobsRequest) (reply hemera.TapeJobsReply, err error) {
+func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.TapeJobsRequest) (reply hemera.TapeJobsReply, err error) {
 	m := t.mountOf(node, want.Mount)
 	if m == nil {
 		return reply, errs.New(errs.NotFound, "tapetier.TapeJobs", "", "the mount is not known here: the manager was started since").
@@ -43,11 +53,13 @@ func (t *Tier) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.Tap
 	if err != nil {
 		return reply, err
 	}
+	// What labels, indexes and checks need comes from the entry as it is
+	// now.
 	for _, j := range jobs {
 		work, err := t.work(ctx, j)
 		if errors.Is(err, errs.Conflict) || errors.Is(err, errs.NotFound) {
-			// The content went away between its commit and now. Its job should have gone with it; this is
-			// the second net.
+			// The content went away between its commit and now. Its job should
+			// have gone with it; this is the second net.
 			if err := t.catalogue.ChangeJob(ctx, j.TapeJobKey, void); err != nil {
 				return reply, err
 			}
@@ -72,7 +84,7 @@ func (t *Tier) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.Tap
 func void(hemera.TapeJob, time.Time) *hemera.TapeJob { return nil }
 
 // mountOf finds a mount of a node.
-func (t *Tier) mountOf(node hemera.NodeID, id uint64) *mount {
+func (t *parts) mountOf(node hemera.NodeID, id uint64) *mount {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if m := t.mounts[id]; m != nil && m.node == node {
@@ -81,14 +93,15 @@ func (t *Tier) mountOf(node hemera.NodeID, id uint64) *mount {
 	return nil
 }
 
-// pick chooses jobs for a mount, and gives them to it. Users take turns, job by job, so that one
-// with a million files does not hold up one with ten.
-func (t *Tier) pick(ctx context.Context, m *mount, want hemera.TapeJobsRequest) (out []hemera.TapeJob, err error) {
+// pick chooses jobs for a mount, and gives them to it. Users take turns,
+// job by job, so that one with a million files does not hold up one with
+// ten.
+func (t *giver) pick(ctx context.Context, m *mount, want hemera.TapeJobsRequest) (out []hemera.TapeJob, err error) {
 	queues, err := t.catalogue.Queues(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var heads [][]hemera.TapeJob
+	var heads [][]hemera.TapeJob // of each user, in their order
 	for _, q := range queues {
 		if q.Failed || q.Kind != m.kind || q.Name != m.queue() {
 			continue
@@ -102,6 +115,7 @@ func (t *Tier) pick(ctx context.Context, m *mount, want hemera.TapeJobsRequest) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now, bytes := t.Now(), int64(0)
+	// One job of each user, then the next of each.
 	for turn := 0; len(out) < want.Files && bytes < want.Bytes; turn++ {
 		took := false
 		for _, jobs := range heads {
@@ -109,7 +123,8 @@ func (t *Tier) pick(ctx context.Context, m *mount, want hemera.TapeJobsRequest) 
 				continue
 			}
 			took = true
-			// The order is by time: one that waits for its next attempt is behind all that may be done.
+			// The order is by time: one that waits for its next attempt is behind
+			// all that may be done.
 			if j := jobs[turn]; !j.After.After(now) && t.given[j.TapeJobKey] == 0 {
 				t.given[j.TapeJobKey], m.given[j.TapeJobKey] = m.id, true
 				out, bytes = append(out, j), bytes+j.Size
@@ -131,14 +146,14 @@ func (m *mount) queue() string {
 }
 
 // free reports whether no mount has a job.
-func (t *Tier) free(k hemera.TapeJobKey) bool {
+func (t *parts) free(k hemera.TapeJobKey) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.given[k] == 0
 }
 
 // release takes a job back from a mount.
-func (t *Tier) release(m *mount, k hemera.TapeJobKey) {
+func (t *parts) release(m *mount, k hemera.TapeJobKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(m.given, k)
@@ -147,8 +162,9 @@ func (t *Tier) release(m *mount, k hemera.TapeJobKey) {
 	}
 }
 
-// work adds to a job what labels, indexes and checks need. Conflict when its content is gone.
-func (t *Tier) work(ctx context.Context, j hemera.TapeJob) (w hemera.TapeWork, err error) {
+// work adds to a job what labels, indexes and checks need. Conflict when
+// its content is gone.
+func (t *parts) work(ctx context.Context, j hemera.TapeJob) (w hemera.TapeWork, err error) {
 	e, path, err := t.Tree.Resolve(ctx, j.File)
 	if err != nil {
 		return w, err
@@ -156,11 +172,12 @@ func (t *Tier) work(ctx context.Context, j hemera.TapeJob) (w hemera.TapeWork, e
 	if e.ArchiveID() != j.ArchiveID {
 		return w, errs.New(errs.Conflict, "tapetier.Work", path, "the file has another content now")
 	}
-	return hemera.TapeWork{TapeJob: j, Path: path, Checksum: e.Checksums, UID: e.UID, GID: e.GID, Mode: e.Mode, Mtime: e.Mtime, Class: e.StorageClass()}, nil
+	return hemera.TapeWork{TapeJob: j, Path: path, Checksum: e.Checksums, Owner: hemera.FileOwner{UID: e.UID, GID: e.GID, Mode: e.Mode}, Mtime: e.Mtime, Class: e.StorageClass()}, nil
 }
 
-// TapeGrant permits the transfer of a job. The caller has checked the lease.
-func (t *Tier) TapeGrant(ctx context.Context, node hemera.NodeID, id uint64, key hemera.TapeJobKey) (g hemera.TapeGrant, err error) {
+// TapeGrant permits the transfer of a job. The caller has checked the
+// lease.
+func (t *giver) TapeGrant(ctx context.Context, node hemera.NodeID, id uint64, key hemera.TapeJobKey) (g hemera.TapeGrant, err error) {
 	if m := t.mountOf(node, id); m == nil {
 		return g, errs.New(errs.NotFound, "tapetier.TapeGrant", "", "the mount is not known here")
 	}
@@ -178,6 +195,8 @@ func (t *Tier) TapeGrant(ctx context.Context, node hemera.NodeID, id uint64, key
 	if e.ArchiveID() != j.ArchiveID {
 		return g, errs.New(errs.Conflict, "tapetier.TapeGrant", path, "the file has another content now")
 	}
+	// Verifications read tape and need no disk; what repacks write is read
+	// like any file.
 	if key.Kind == hemera.TapeRecall {
 		if !e.Evicted() {
 			return g, errs.New(errs.Conflict, "tapetier.TapeGrant", path, "the file is on disk already")
@@ -188,13 +207,15 @@ func (t *Tier) TapeGrant(ctx context.Context, node hemera.NodeID, id uint64, key
 }
 
 // TapeJobList implements hemera.TapeAdmin.
-func (t *Tier) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) (out []hemera.TapeWork, err error) {
+func (t *parts) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) (out []hemera.TapeWork, err error) {
 	const most = 1000
 	queues, err := t.catalogue.Queues(ctx)
 	if err != nil {
 		return nil, err
 	}
 	limit := min(cmp.Or(q.Limit, most), most)
+	// Failed jobs are in queues of their own, so no job is read that is not
+	// asked for.
 	for _, queue := range queues {
 		if q.Kind != 0 && queue.Kind != q.Kind || q.Queue != "" && queue.Name != q.Queue || q.Failed != queue.Failed || len(out) >= limit {
 			continue
@@ -214,9 +235,10 @@ func (t *Tier) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) (out []he
 	return out, nil
 }
 
-// chooseCopy picks the copy of a file to read: on a tape that may be mounted and is in a library,
-// the lowest number; else one whose tape may come back. errs.NotFound when every tape is lost.
-func (t *Tier) chooseCopy(known map[string]hemera.Tape, not map[uint8]bool) func(e *hemera.Entry) (hemera.TapeCopy, error) {
+// chooseCopy picks the copy of a file to read: on a tape that may be
+// mounted and is in a library, the lowest number; else one whose tape may
+// come back. errs.NotFound when every tape is lost.
+func (t *parts) chooseCopy(known map[string]hemera.Tape, not map[uint8]bool) func(e *hemera.Entry) (hemera.TapeCopy, error) {
 	return func(e *hemera.Entry) (hemera.TapeCopy, error) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -224,6 +246,7 @@ func (t *Tier) chooseCopy(known map[string]hemera.Tape, not map[uint8]bool) func
 		rank := 0
 		for _, c := range e.Tape {
 			is := 1
+			// 0: not at all; 1: when it is repaired; 2: when it is in a library; 3: now.
 			switch tape := known[c.VID]; {
 			case not[c.Number]:
 				is = 0
@@ -247,7 +270,7 @@ func (t *Tier) chooseCopy(known map[string]hemera.Tape, not map[uint8]bool) func
 }
 
 // known returns all tapes by VID.
-func (t *Tier) knownTapes(ctx context.Context) (map[string]hemera.Tape, error) {
+func (t *parts) knownTapes(ctx context.Context) (map[string]hemera.Tape, error) {
 	all, err := t.catalogue.Tapes(ctx)
 	out := make(map[string]hemera.Tape, len(all))
 	for _, tape := range all {
@@ -257,7 +280,7 @@ func (t *Tier) knownTapes(ctx context.Context) (map[string]hemera.Tape, error) {
 }
 
 // recall queues the recall of one file.
-func (t *Tier) recall(ctx context.Context, e hemera.Entry, request, activity string, uid uint32) (hemera.Entry, error) {
+func (t *parts) recall(ctx context.Context, e hemera.Entry, request, activity string, uid uint32) (hemera.Entry, error) {
 	known, err := t.knownTapes(ctx)
 	if err != nil {
 		return e, err

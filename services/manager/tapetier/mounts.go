@@ -9,20 +9,32 @@ import (
 	"hemera/rules/mounting"
 )
 
+// Each drive asks for work when it has none, and is answered when there
+// is some. The answer is decided and noted under one lock, so two drives
+// never get the same tape, and an organisation never more drives than it
+// may have.
+//
+// A new tape is labelled by the mount that would have written to it
+// first. The drive then asks again and gets the work. The server looks at
+// the tape before it labels: one with something on it is refused, and put
+// aside for a person.
+
 const (
-	// mountPoll is how long a drive waits for an answer, and mountLook after what time a waiting one
-	// is decided on again: ages and lingering end without an event.
+	// mountPoll is how long a drive waits for an answer, and mountLook after
+	// what time a waiting one is decided on again: ages and lingering end
+	// without an event.
 	mountPoll = 20 * time.Second
 	mountLook = 2 * time.Second
 )
 
-// NextMount says what an idle drive is to do, and waits until there is something. The caller has
-// checked the lease.
-func (t *Tier) NextMount(ctx context.Context, node hemera.NodeID, name string) (hemera.TapeMount, error) {
+// NextMount says what an idle drive is to do, and waits until there is
+// something. The caller has checked the lease.
+func (t *dispatcher) NextMount(ctx context.Context, node hemera.NodeID, name string) (hemera.TapeMount, error) {
 	deadline := time.NewTimer(mountPoll)
 	defer deadline.Stop()
 	t.asksAgain(node, name)
 	for {
+		// Before the decision, so that nothing that happens after it is missed.
 		t.mu.Lock()
 		wake := t.wake
 		t.mu.Unlock()
@@ -45,8 +57,9 @@ func (t *Tier) NextMount(ctx context.Context, node hemera.NodeID, name string) (
 	}
 }
 
-// asksAgain ends what the drive had before: a drive asks when it does nothing.
-func (t *Tier) asksAgain(node hemera.NodeID, name string) {
+// asksAgain ends what the drive had before: a drive asks when it does
+// nothing.
+func (t *dispatcher) asksAgain(node hemera.NodeID, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, d, _ := t.driveOf(node, name); d != nil {
@@ -56,15 +69,17 @@ func (t *Tier) asksAgain(node hemera.NodeID, name string) {
 	}
 }
 
-// next decides once. It also says after what time another decision may come.
-func (t *Tier) next(ctx context.Context, node hemera.NodeID, name string) (none hemera.TapeMount, again time.Duration, err error) {
+// next decides once. It also says after what time another decision may
+// come.
+func (t *dispatcher) next(ctx context.Context, node hemera.NodeID, name string) (none hemera.TapeMount, again time.Duration, err error) {
 	f, err := t.facts(ctx)
 	if err != nil {
 		return none, mountLook, err
 	}
 	m, move := t.decide(f, node, name)
 	if move.from != "" {
-		// Before the mount begins: the next decision must see the tape in its new pool.
+		// Before the mount begins: the next decision must see the tape in its
+		// new pool.
 		if err := t.supply(ctx, m.VID, move.from, m.Pool); err != nil {
 			t.abandon(m.ID)
 			return none, mountLook, err
@@ -76,8 +91,9 @@ func (t *Tier) next(ctx context.Context, node hemera.NodeID, name string) (none 
 // supplyMove is a tape that a pool takes from another.
 type supplyMove struct{ from string }
 
-// decide chooses what the drive does and notes it, so that the next decision knows.
-func (t *Tier) decide(f facts, node hemera.NodeID, name string) (out hemera.TapeMount, move supplyMove) {
+// decide chooses what the drive does and notes it, so that the next
+// decision knows.
+func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemera.TapeMount, move supplyMove) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l, d, state := t.driveOf(node, name)
@@ -93,7 +109,8 @@ func (t *Tier) decide(f facts, node hemera.NodeID, name string) (out hemera.Tape
 		return hemera.TapeMount{Kind: hemera.MountUnload, VID: d.vid, Why: what.Reason}, move
 	case hemera.MountWork:
 		m := hemera.TapeMount{Kind: hemera.MountWork, VID: what.VID, Job: what.Queue.Kind, Pool: what.Queue.Pool, Why: what.Reason}
-		// A new tape gets its label first; the drive then asks again, with the tape in it.
+		// A new tape gets its label first; the drive then asks again, with the
+		// tape in it.
 		for _, tape := range f.tapes {
 			if tape.VID == what.VID && tape.Labelled.IsZero() && tape.LastFSeq == 0 && what.Queue.Writes() {
 				m.Kind, m.Job, m.Why = hemera.MountLabel, 0, "the tape is new: "+what.Reason
@@ -104,8 +121,9 @@ func (t *Tier) decide(f facts, node hemera.NodeID, name string) (out hemera.Tape
 	return out, move
 }
 
-// wantsLabel finds a tape of the library that an admin wants labelled, in the drive or in no drive.
-func (t *Tier) wantsLabel(l *library, state hemera.TapeDriveState) (vid string, force, ok bool) {
+// wantsLabel finds a tape of the library that an admin wants labelled, in
+// the drive or in no drive.
+func (t *dispatcher) wantsLabel(l *library, state hemera.TapeDriveState) (vid string, force, ok bool) {
 	for vid, force := range t.labels {
 		if _, here := l.state.VIDs[vid]; !here {
 			continue
@@ -122,7 +140,9 @@ func (t *Tier) wantsLabel(l *library, state hemera.TapeDriveState) (vid string, 
 }
 
 // begin makes a mount of a decision. The lock is held.
-func (t *Tier) begin(l *library, d *drive, name string, out hemera.TapeMount, f facts) hemera.TapeMount {
+func (t *dispatcher) begin(l *library, d *drive, name string, out hemera.TapeMount, f facts) hemera.TapeMount {
+	// The number is never used again, so a late report cannot be taken for
+	// another mount's.
 	t.lastMount++
 	m := &mount{id: t.lastMount, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: t.Now(), given: map[hemera.TapeJobKey]bool{}}
 	for _, tape := range f.tapes {
@@ -139,7 +159,7 @@ func (t *Tier) begin(l *library, d *drive, name string, out hemera.TapeMount, f 
 }
 
 // abandon forgets a mount that did not begin.
-func (t *Tier) abandon(id uint64) {
+func (t *dispatcher) abandon(id uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if m := t.mounts[id]; m != nil {
@@ -148,7 +168,7 @@ func (t *Tier) abandon(id uint64) {
 }
 
 // supply moves an empty tape to the pool that takes it.
-func (t *Tier) supply(ctx context.Context, vid, from, to string) error {
+func (t *dispatcher) supply(ctx context.Context, vid, from, to string) error {
 	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
 		if old == nil || old.Pool != from || old.LastFSeq > 0 {
 			return nil, errs.New(errs.Conflict, "tapetier.Supply", vid, "the tape is not an empty one of pool "+from+" any more")

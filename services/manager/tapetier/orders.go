@@ -9,8 +9,15 @@ import (
 	"hemera/errs"
 )
 
-// OrderTape implements hemera.TapeAdmin. It returns what was done, in words.
-func (t *Tier) OrderTape(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+// Orders are done once and are not remembered, but for what they leave in
+// queues: a repack and a verification are jobs like all others, one for
+// each file, so they survive restarts, are retried, and can be watched in
+// the queue of their tape. A label that was ordered and not made is
+// forgotten with the process.
+
+// OrderTape implements hemera.TapeAdmin. It returns what was done, in
+// words.
+func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
 	switch o.Kind {
 	case hemera.OrderLabel:
 		return t.orderLabel(ctx, o)
@@ -27,7 +34,7 @@ func (t *Tier) OrderTape(ctx context.Context, who string, o hemera.TapeOrder) (s
 }
 
 // tape returns a tape by its VID.
-func (t *Tier) tape(ctx context.Context, vid string) (tape hemera.Tape, err error) {
+func (t *orderer) tape(ctx context.Context, vid string) (tape hemera.Tape, err error) {
 	known, err := t.knownTapes(ctx)
 	if err != nil {
 		return tape, err
@@ -39,8 +46,9 @@ func (t *Tier) tape(ctx context.Context, vid string) (tape hemera.Tape, err erro
 	return tape, nil
 }
 
-// orderLabel has a tape labelled. A tape with files is not: its label goes with a reclaim.
-func (t *Tier) orderLabel(ctx context.Context, o hemera.TapeOrder) (string, error) {
+// orderLabel has a tape labelled. A tape with files is not: its label
+// goes with a reclaim.
+func (t *orderer) orderLabel(ctx context.Context, o hemera.TapeOrder) (string, error) {
 	tape, err := t.tape(ctx, o.Subject)
 	if err != nil {
 		return "", err
@@ -58,8 +66,9 @@ func (t *Tier) orderLabel(ctx context.Context, o hemera.TapeOrder) (string, erro
 	return "the next drive of its library that has nothing to do labels the tape", nil
 }
 
-// orderReclaim has a full tape without files written from its beginning again.
-func (t *Tier) orderReclaim(ctx context.Context, o hemera.TapeOrder) (string, error) {
+// orderReclaim has a full tape without files written from its beginning
+// again.
+func (t *orderer) orderReclaim(ctx context.Context, o hemera.TapeOrder) (string, error) {
 	tape, err := t.tape(ctx, o.Subject)
 	if err != nil {
 		return "", err
@@ -75,7 +84,7 @@ func (t *Tier) orderReclaim(ctx context.Context, o hemera.TapeOrder) (string, er
 }
 
 // orderFiles queues all files of a tape for a kind of job.
-func (t *Tier) orderFiles(ctx context.Context, o hemera.TapeOrder, kind hemera.TapeJobKind) (string, error) {
+func (t *orderer) orderFiles(ctx context.Context, o hemera.TapeOrder, kind hemera.TapeJobKind) (string, error) {
 	tape, err := t.tape(ctx, o.Subject)
 	if err != nil {
 		return "", err
@@ -87,6 +96,7 @@ func (t *Tier) orderFiles(ctx context.Context, o hemera.TapeOrder, kind hemera.T
 	if o.DryRun {
 		return fmt.Sprintf("%d files of %d bytes", tape.Files, tape.Bytes), nil
 	}
+	// Page by page: a tape may have millions of files.
 	queued := 0
 	const page = 1000
 	for after := uint64(0); ; {
@@ -104,18 +114,20 @@ func (t *Tier) orderFiles(ctx context.Context, o hemera.TapeOrder, kind hemera.T
 		if err := t.catalogue.Requeue(ctx, jobs); err != nil {
 			return "", err
 		}
-		// Members of one container share an fSeq: all of them are on one page or the next begins with the
-		// rest.
+		// Members of one container share an fSeq: all of them are on one page
+		// or the next begins with the rest.
 		queued, after = queued+len(jobs), files[len(files)-1].FSeq
 	}
 }
 
-// orderFailed has failed jobs tried again, or forgotten: those of one queue, or all.
-func (t *Tier) orderFailed(ctx context.Context, o hemera.TapeOrder) (string, error) {
+// orderFailed has failed jobs tried again, or forgotten: those of one
+// queue, or all.
+func (t *orderer) orderFailed(ctx context.Context, o hemera.TapeOrder) (string, error) {
 	jobs, err := t.TapeJobList(ctx, hemera.TapeJobQuery{Queue: o.Subject, Failed: true})
 	if err != nil {
 		return "", err
 	}
+	// At most a page of them: who has more repeats the order.
 	for _, j := range jobs {
 		if o.DryRun {
 			continue

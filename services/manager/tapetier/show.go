@@ -14,8 +14,12 @@ import (
 	"hemera/rules/mounting"
 )
 
+// Everything here only reads. Reasons come from the same rules that
+// decide, over the same picture: so what people are told is why it is so,
+// and not a second opinion. Estimates are those of the rules.
+
 // pools adds up the tapes of each pool. The lock is held.
-func (t *Tier) pools(all []hemera.Tape) []hemera.TapePool {
+func (t *reporter) pools(all []hemera.Tape) []hemera.TapePool {
 	sums := map[string]*hemera.TapePool{}
 	for name, pool := range t.config.Pools {
 		sums[name] = &hemera.TapePool{Name: name, Organisation: pool.Organisation}
@@ -42,8 +46,9 @@ func (t *Tier) pools(all []hemera.Tape) []hemera.TapePool {
 	return out
 }
 
-// queues is what waits, as people see it, with the reason. The lock is held.
-func (t *Tier) queues(f facts) (out []hemera.TapeQueue) {
+// queues is what waits, as people see it, with the reason. The lock is
+// held.
+func (t *reporter) queues(f facts) (out []hemera.TapeQueue) {
 	picture := t.picture(f)
 	board := mounting.New(picture)
 	for _, q := range picture.Queues {
@@ -66,7 +71,8 @@ func (t *Tier) queues(f facts) (out []hemera.TapeQueue) {
 }
 
 // attention is what needs a person. The lock is held.
-func (t *Tier) attention(all []hemera.Tape, queues []tapes.Queue) (out []hemera.TapeAttention) {
+func (t *reporter) attention(all []hemera.Tape, queues []tapes.Queue) (out []hemera.TapeAttention) {
+	// Tapes that hold files and cannot be read come first in a person's day.
 	for _, tape := range all {
 		switch {
 		case tape.State == hemera.TapeDisabled || tape.State == hemera.TapeRepackingDisabled:
@@ -75,6 +81,7 @@ func (t *Tier) attention(all []hemera.Tape, queues []tapes.Queue) (out []hemera.
 			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: fmt.Sprintf("is broken and has %d files", tape.Files), Command: "hemera tape repack " + tape.VID})
 		}
 	}
+	// Jobs that failed for good wait for a person, whatever failed.
 	for _, q := range queues {
 		if q.Failed {
 			out = append(out, hemera.TapeAttention{Subject: q.Kind.String() + " " + q.Name, What: fmt.Sprintf("%d jobs have failed", q.Files), Command: "hemera tape request ls --failed"})
@@ -96,7 +103,7 @@ func (t *Tier) attention(all []hemera.Tape, queues []tapes.Queue) (out []hemera.
 }
 
 // ExplainTape implements hemera.TapeAdmin.
-func (t *Tier) ExplainTape(ctx context.Context, subject string) ([]string, error) {
+func (t *reporter) ExplainTape(ctx context.Context, subject string) ([]string, error) {
 	f, err := t.facts(ctx)
 	if err != nil {
 		return nil, err
@@ -110,7 +117,7 @@ func (t *Tier) ExplainTape(ctx context.Context, subject string) ([]string, error
 }
 
 // explainPath says what a file waits for.
-func (t *Tier) explainPath(ctx context.Context, f facts, path string) (out []string, err error) {
+func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out []string, err error) {
 	e, err := t.Tree.Stat(ctx, hemera.SystemIdentity(), path)
 	if err != nil {
 		return nil, err
@@ -139,10 +146,11 @@ func (t *Tier) explainPath(ctx context.Context, f facts, path string) (out []str
 }
 
 // explainJob says what a job waits for.
-func (t *Tier) explainJob(f facts, j *hemera.TapeJob) []string {
+func (t *reporter) explainJob(f facts, j *hemera.TapeJob) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	what := fmt.Sprintf("%s of copy %d", j.Kind, j.Copy)
+	// From what is surest to what is a matter of time.
 	switch m := t.mounts[t.given[j.TapeJobKey]]; {
 	case m != nil:
 		return []string{fmt.Sprintf("%s: drive %s works on it, with tape %s", what, m.drive, m.vid)}
@@ -156,8 +164,9 @@ func (t *Tier) explainJob(f facts, j *hemera.TapeJob) []string {
 	return []string{what + ": " + why}
 }
 
-// whyRecall says what the recall of a file waits for, and about when it may be done.
-func (t *Tier) whyRecall(ctx context.Context, e *hemera.Entry) (string, time.Time) {
+// whyRecall says what the recall of a file waits for, and about when it
+// may be done.
+func (t *reporter) whyRecall(ctx context.Context, e *hemera.Entry) (string, time.Time) {
 	f, err := t.facts(ctx)
 	if err != nil {
 		return "", time.Time{}
@@ -177,7 +186,8 @@ func (t *Tier) whyRecall(ctx context.Context, e *hemera.Entry) (string, time.Tim
 	return "", time.Time{}
 }
 
-// userName is the name of a user for mount rules, or the number where this machine knows no name.
+// userName is the name of a user for mount rules, or the number where
+// this machine knows no name.
 func userName(uid uint32) string {
 	id := strconv.FormatUint(uint64(uid), 10)
 	if u, err := user.LookupId(id); err == nil {
@@ -186,9 +196,11 @@ func userName(uid uint32) string {
 	return id
 }
 
-// explained says what keeps a queue waiting: what each drive would rather do, or why it cannot.
+// explained says what keeps a queue waiting: what each drive would rather
+// do, or why it cannot.
 func explained(board *mounting.Board, drives []mounting.Drive, key mounting.Key) (string, time.Time) {
 	var why []string
+	// Any drive that begins is the answer; else each has its reason.
 	for _, d := range drives {
 		what := board.Decide(d.Name)
 		if what.Queue == key && what.Do == hemera.MountWork {
@@ -202,8 +214,9 @@ func explained(board *mounting.Board, drives []mounting.Drive, key mounting.Key)
 	return strings.Join(why, "; "), time.Time{}
 }
 
-// explainName says what a drive, a tape, a pool or a library does or waits for. The lock is held.
-func (t *Tier) explainName(f facts, name string) (out []string) {
+// explainName says what a drive, a tape, a pool or a library does or
+// waits for. The lock is held.
+func (t *reporter) explainName(f facts, name string) (out []string) {
 	board := mounting.New(t.picture(f))
 	for _, l := range t.libraries {
 		for _, d := range l.state.Drives {

@@ -14,9 +14,23 @@ import (
 	"hemera/rules/access"
 )
 
-// Stage implements hemera.Staging. Its methods are those of users, so each path is looked up as
-// them.
-func (t *Tier) Stage(ctx context.Context, who hemera.Identity, r hemera.StageRequest) (string, error) {
+// A request to stage is remembered as its list of files. What becomes of
+// each file is in the file: its attributes carry the ids of the requests
+// that wait for it (sys.retrieve.req_id), so that a status is read from
+// the files, and never disagrees with them.
+//
+//	Stage       looks up each path as the user, remembers the request, queues recalls
+//	status      from the files, by id: they may have been moved since
+//	CancelStage takes the request's id from its files; the last one takes the job along
+//	Release     counts down sys.retrieve.evict_counter; at zero the disk copies may go
+//
+// A file that is on disk when it is asked for is done at once. Its evict
+// counter grows, so it is not evicted under the reader. That is how EOS
+// counts, and what FTS and gfal expect.
+
+// Stage implements hemera.Staging. Its methods are those of users, so
+// each path is looked up as them.
+func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageRequest) (string, error) {
 	if len(r.Files) == 0 || len(r.Files) > hemera.StagePathsMax {
 		return "", errs.New(errs.Invalid, "manager.Stage", "", "a request has 1 to "+strconv.Itoa(hemera.StagePathsMax)+" files")
 	}
@@ -37,11 +51,13 @@ func (t *Tier) Stage(ctx context.Context, who hemera.Identity, r hemera.StageReq
 		}
 		s.Files = append(s.Files, one)
 	}
-	// Remembered first: after a crash the request is there, and a client that polls it sees what was not
-	// asked for yet.
+	// Remembered first: after a crash the request is there, and a client
+	// that polls it sees what was not asked for yet.
 	if err := t.catalogue.PutStage(ctx, s); err != nil {
 		return "", err
 	}
+	// Each by itself: one that fails does not keep the others from being
+	// staged.
 	changed := false
 	for i, f := range s.Files {
 		if f.Error != "" {
@@ -62,7 +78,7 @@ func (t *Tier) Stage(ctx context.Context, who hemera.Identity, r hemera.StageReq
 }
 
 // readable returns a file that who may read.
-func (t *Tier) readable(ctx context.Context, who hemera.Identity, path string) (hemera.Entry, error) {
+func (t *stager) readable(ctx context.Context, who hemera.Identity, path string) (hemera.Entry, error) {
 	e, err := t.Tree.Stat(ctx, who, path)
 	switch {
 	case err != nil:
@@ -77,7 +93,7 @@ func (t *Tier) readable(ctx context.Context, who hemera.Identity, path string) (
 }
 
 // request returns a request that who made.
-func (t *Tier) request(ctx context.Context, who hemera.Identity, id string) (tapes.Stage, error) {
+func (t *stager) request(ctx context.Context, who hemera.Identity, id string) (tapes.Stage, error) {
 	s, err := t.catalogue.Stage(ctx, id)
 	if err == nil && s.UID != who.UID && !who.Admin {
 		err = errs.New(errs.Denied, "manager.Stage", id, "somebody else made this request")
@@ -86,7 +102,7 @@ func (t *Tier) request(ctx context.Context, who hemera.Identity, id string) (tap
 }
 
 // StageStatus implements hemera.Staging.
-func (t *Tier) StageStatus(ctx context.Context, who hemera.Identity, id string) (out hemera.StageStatus, err error) {
+func (t *stager) StageStatus(ctx context.Context, who hemera.Identity, id string) (out hemera.StageStatus, err error) {
 	s, err := t.request(ctx, who, id)
 	if err != nil {
 		return out, err
@@ -118,11 +134,12 @@ func (t *Tier) StageStatus(ctx context.Context, who hemera.Identity, id string) 
 }
 
 // CancelStage implements hemera.Staging.
-func (t *Tier) CancelStage(ctx context.Context, who hemera.Identity, id string, paths []string, forget bool) error {
+func (t *stager) CancelStage(ctx context.Context, who hemera.Identity, id string, paths []string, forget bool) error {
 	s, err := t.request(ctx, who, id)
 	if err != nil {
 		return err
 	}
+	// The last one of equal paths: all of them are the same file.
 	at := map[string]int{}
 	for i, f := range s.Files {
 		at[f.Path] = i
@@ -154,7 +171,7 @@ func (t *Tier) CancelStage(ctx context.Context, who hemera.Identity, id string, 
 }
 
 // Release implements hemera.Staging.
-func (t *Tier) Release(ctx context.Context, who hemera.Identity, paths []string) ([]error, error) {
+func (t *stager) Release(ctx context.Context, who hemera.Identity, paths []string) ([]error, error) {
 	out := make([]error, len(paths))
 	for i, p := range paths {
 		e, err := t.readable(ctx, who, p)
@@ -173,7 +190,7 @@ func (t *Tier) Release(ctx context.Context, who hemera.Identity, paths []string)
 }
 
 // Localities implements hemera.Staging.
-func (t *Tier) Localities(ctx context.Context, who hemera.Identity, id string, paths []string) ([]hemera.Locality, error) {
+func (t *stager) Localities(ctx context.Context, who hemera.Identity, id string, paths []string) ([]hemera.Locality, error) {
 	out := make([]hemera.Locality, len(paths))
 	for i, p := range paths {
 		e, err := t.readable(ctx, who, p)
@@ -187,7 +204,7 @@ func (t *Tier) Localities(ctx context.Context, who hemera.Identity, id string, p
 }
 
 // locality says where a file is.
-func (t *Tier) locality(ctx context.Context, e *hemera.Entry, id, path string) hemera.Locality {
+func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string) hemera.Locality {
 	ids := tapes.RequestsOf(e)
 	l := hemera.Locality{Path: path, Exists: true, OnDisk: !e.Evicted(), OnTape: len(e.Tape) > 0, Requested: len(ids) > 0 || e.Xattrs[hemera.AttrRecallTime] != nil,
 		Error: string(e.Xattrs[hemera.AttrRecallError]), Size: e.Size}
@@ -198,13 +215,13 @@ func (t *Tier) locality(ctx context.Context, e *hemera.Entry, id, path string) h
 		l.Asked = time.Unix(seconds, 0).UTC()
 	}
 	if l.Requested && !l.OnDisk {
-		l.Why, l.Estimate = t.whyRecall(ctx, e)
+		l.Why, l.Estimate = t.reports.whyRecall(ctx, e)
 	}
 	return l
 }
 
 // ArchiveNow implements hemera.Staging.
-func (t *Tier) ArchiveNow(ctx context.Context, who hemera.Identity, path, class string) error {
+func (t *stager) ArchiveNow(ctx context.Context, who hemera.Identity, path, class string) error {
 	e, err := t.Tree.Stat(ctx, who, path)
 	if err != nil {
 		return err
@@ -223,7 +240,7 @@ func (t *Tier) ArchiveNow(ctx context.Context, who hemera.Identity, path, class 
 }
 
 // Evict implements hemera.Staging.
-func (t *Tier) Evict(ctx context.Context, who hemera.Identity, path string) error {
+func (t *stager) Evict(ctx context.Context, who hemera.Identity, path string) error {
 	if !who.Admin {
 		return errs.New(errs.Denied, "manager.Evict", path, "only admins evict at once").WithRemedy("release it: `xrdfs HOST prepare -e " + path + "`")
 	}
@@ -234,28 +251,9 @@ func (t *Tier) Evict(ctx context.Context, who hemera.Identity, path string) erro
 	return err
 }
 
-// evict removes the disk copies of a file that has all its tape copies. Unless it is forced, a file
-// that somebody staged and did not release stays.
-func (t *Tier) evict(ctx context.Context, id hemera.FileID, force bool) (int64, error) {
-	freed, err := t.Tree.Evict(ctx, id, func(e *hemera.Entry) error {
-		subject := "fxid:" + id.Hex()
-		if !t.catalogue.Complete(e) {
-			return errs.New(errs.Conflict, "manager.Evict", subject, "not all its tape copies are there yet")
-		}
-		if n := tapes.EvictCounter(e); n > 0 && !force {
-			return errs.New(errs.Conflict, "manager.Evict", subject, strconv.Itoa(n)+" requests still use it on disk")
-		}
-		return nil
-	})
-	if err == nil && freed > 0 && t.Removed != nil {
-		t.Removed()
-	}
-	return freed, err
-}
-
-// OnOpen is asked when somebody opens a file that is on tape only: it begins the recall, and
-// returns the error that has the client wait.
-func (t *Tier) OnOpen(ctx context.Context, who hemera.Identity, e hemera.Entry, path string) error {
+// OnOpen is asked when somebody opens a file that is on tape only: it
+// begins the recall, and returns the error that has the client wait.
+func (t *stager) OnOpen(ctx context.Context, who hemera.Identity, e hemera.Entry, path string) error {
 	e, err := t.recall(ctx, e, "", "", who.UID)
 	if err != nil {
 		return err
