@@ -31,7 +31,6 @@ type drive struct {
 	idle   time.Time
 	mount  uint64 // what it works on, 0 for nothing
 	vid    string // what was mounted when it asked last
-	kept   bool   // it stays mounted by a decision
 	lastBy hemera.TapeJobKind
 }
 
