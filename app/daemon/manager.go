@@ -239,11 +239,11 @@ func (m *Manager) open() (err error) {
 		Config: o.Settings, Limits: o.Bounds.Usages, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, known)
-	tape := taperest.Options{Staging: m.staging(), Authorize: taperest.Authorizer(known), Addr: m.Addr, Log: o.Log}
+	tape := taperest.Options{Staging: m.Manager, Authorize: taperest.Authorizer(known), Addr: m.Addr, Log: o.Log}
 	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, withTape(tape, verbs))
 	m.port.xrd, err = xrd.New(xrd.Options{
 		Manager: &xrd.ManagerOptions{
-			Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Staging: m.staging(), Local: o.Local, Calls: admin.NewCalls(verbs), Space: m.RoomBelow,
+			Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Staging: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs), Space: m.RoomBelow,
 			Resolve: m.Resolve, View: m.Cluster().View, First: m.tree.Writer().Epoch() == 1,
 		},
 		ManagerAddr: func() string { return m.Addr }, Policy: policy, Loop: m.port.loop, Host: host, Version: o.Version, Log: o.Log,

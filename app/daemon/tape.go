@@ -4,22 +4,12 @@ import (
 	"net/http"
 	"strings"
 
-	"hemera"
 	"hemera/doors/taperest"
 )
-
-// staging is the manager as what brings files from tape, nil if it does not.
-func (m *Manager) staging() hemera.Staging {
-	s, _ := any(m.Manager).(hemera.Staging)
-	return s
-}
 
 // withTape adds the tape REST API to what a port answers by HTTP. Callers are identified as those of the admin API are; other
 // machines see where the API is, and nothing else.
 func withTape(o taperest.Options, next http.Handler) http.Handler {
-	if o.Staging == nil {
-		return next
-	}
 	tape := taperest.NewHandler(o)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == taperest.WellKnown || strings.HasPrefix(r.URL.Path, taperest.Root) {

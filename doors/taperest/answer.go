@@ -17,7 +17,7 @@ type problem struct {
 	Type   string `json:"type"`
 }
 
-// statusOf is the HTTP status for a failure. Clients repeat 5xx later, and give up after 4xx.
+// statusOf is the HTTP status for a failure. Clients repeat 5xx later, and stop after 4xx.
 func statusOf(err error) int {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return http.StatusRequestEntityTooLarge
@@ -68,7 +68,7 @@ func answerError(w http.ResponseWriter, status int, detail string) {
 
 // answerJSON answers with a value; nil has no body.
 func answerJSON(w http.ResponseWriter, status int, value any) {
-	if value == nil {
+	if value == nil { // cancel, delete and release have nothing to say
 		w.WriteHeader(status)
 		return
 	}

@@ -1,6 +1,7 @@
 package taperest
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -52,6 +53,7 @@ func callStatus(d *door, r *http.Request, who hemera.Identity) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// All files are in one answer: the specification has no pages.
 	a := statusAnswer{ID: s.ID, Created: seconds(s.Made), Started: seconds(s.Started), Completed: seconds(s.Ended), Files: make([]fileStatus, len(s.Files))}
 	for i, l := range s.Files {
 		a.Files[i] = fileStatusOf(l)
@@ -75,7 +77,7 @@ func fileStatusOf(l hemera.Locality) fileStatus {
 	case l.OnDisk, l.Error == "" && !l.Cancelled:
 		s.OnDisk = &l.OnDisk
 	case l.Error != "":
-		s.Error = l.Error
+		s.Error = errs.Plain(l.Error)
 	default:
 		s.Error = "the request for this file was cancelled"
 	}
@@ -159,11 +161,8 @@ func callArchiveInfo(d *door, r *http.Request, who hemera.Identity) (any, error)
 func localityOf(l hemera.Locality) fileLocality {
 	f := fileLocality{Path: l.Path}
 	switch {
-	case !l.Exists:
-		f.Error = l.Error
-		if f.Error == "" {
-			f.Error = errs.NotFound.String()
-		}
+	case !l.Exists, l.Error != "" && !l.OnDisk && !l.OnTape: // missing, or not for this user
+		f.Error = errs.Plain(cmp.Or(l.Error, errs.NotFound.String()))
 	case l.OnDisk && l.OnTape:
 		f.Locality = "DISK_AND_TAPE"
 	case l.OnDisk:

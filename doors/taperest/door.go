@@ -52,7 +52,7 @@ type door struct {
 // call serves one method of one path for a known sender. The answer is JSON, or no body if it is nil.
 type call func(d *door, r *http.Request, who hemera.Identity) (answer any, err error)
 
-// routes are the calls by path and method.
+// routes are the calls by path and method. The id is any text: managers choose it, and so do clients of other doors.
 func routes() map[string]map[string]call {
 	return map[string]map[string]call{
 		Root + "stage":             {http.MethodPost: callStage},
@@ -68,7 +68,7 @@ func NewHandler(o Options) http.Handler {
 	if o.Site == "" {
 		o.Site = "hemera"
 	}
-	if o.Log == nil {
+	if o.Log == nil { // as tests have it
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &door{Options: o, bodies: make(chan struct{}, bodiesMax)}

@@ -191,7 +191,7 @@ func (b blocked) Localities(context.Context, hemera.Identity, string, []string) 
 	return nil, nil
 }
 
-// TestBodiesAreBounded: clients that come while enough are served are asked to come again.
+// TestBodiesAreBounded: a client that comes while enough are served has to come again.
 func TestBodiesAreBounded(t *testing.T) {
 	service := blocked{entered: make(chan struct{}), release: make(chan struct{})}
 	r := &rig{Handler: NewHandler(Options{Staging: service, Authorize: func(*http.Request) (hemera.Identity, error) { return alice, nil }})}
