@@ -63,6 +63,9 @@ func (t *Tape) unread(ctx context.Context, target []byte, number error) (int, er
 		return 0, tape.ErrFileMark
 	case moved == 1 && number == unix.ENOMEM:
 		return 0, tape.ErrBlockTooBig
+	case number == nil && moved != 0:
+		return 0, &errs.Error{Kind: errs.IO, Op: "linux.ReadBlock", Subject: t.drive.dev.path, Cause: tape.ErrHardware,
+			Text: fmt.Sprintf("the drive stands before object %d after a read of nothing", p.Object)}
 	case moved != 0 || number == unix.ENOMEM:
 		return 0, t.failed(number, "read")
 	}
@@ -90,10 +93,16 @@ func (t *Tape) again(ctx context.Context, target []byte) (int, error) {
 		return copy(target, answer), nil
 	}
 	t.atEnd = errors.Is(err, tape.ErrEndOfData)
-	if p, where := t.position(ctx); where == nil {
+	t.resync(ctx)
+	return 0, err
+}
+
+// resync learns where the tape stands after an error that may have moved it. If the drive does not tell, the next read does
+// not fit and fails.
+func (t *Tape) resync(ctx context.Context) {
+	if p, err := t.position(ctx); err == nil {
 		t.next = p.Object
 	}
-	return 0, err
 }
 
 // check compares the checksum behind a block and copies the block to buf.
@@ -133,6 +142,9 @@ func (t *Tape) WriteBlock(ctx context.Context, b []byte) error {
 		binary.LittleEndian.PutUint32(block[len(b):], crc32.Checksum(b, castagnoli()))
 	}
 	if err := t.write(block); err != nil {
+		if !errors.Is(err, tape.ErrEndOfTape) {
+			t.resync(ctx)
+		}
 		return err
 	}
 	t.next++
@@ -179,6 +191,7 @@ func (t *Tape) WriteMarks(ctx context.Context, n int, immediate bool) error {
 		op = opMarksImmediate
 	}
 	if err := t.operate(op, int32(n)); err != nil {
+		t.resync(ctx)
 		return err
 	}
 	t.next += uint64(n)
