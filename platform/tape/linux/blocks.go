@@ -2,10 +2,8 @@ package linux
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 
 	"golang.org/x/sys/unix"
 
@@ -25,9 +23,10 @@ func (t *Tape) ReadBlock(ctx context.Context, buf []byte) (int, error) {
 	defer t.release()
 	buf = buf[:min(len(buf), blockMax)]
 	target := buf
-	if t.protectRead {
-		target = t.buffer(len(buf) + scsi.CRC32CLength)
+	if t.protection.read {
+		target = t.protection.buffer(len(buf) + scsi.CRC32CLength)
 	}
+	// In variable mode one read is one block, one filemark, or an error.
 	n, err := t.drive.dev.sys.Read(t.drive.dev.fd, target)
 	t.warned, t.atEnd = false, false
 	if err != nil || n == 0 {
@@ -36,9 +35,9 @@ func (t *Tape) ReadBlock(ctx context.Context, buf []byte) (int, error) {
 		}
 	}
 	t.next++
-	if t.protectRead {
-		if n, err = t.check(buf, target[:n]); err != nil {
-			return 0, err
+	if t.protection.read {
+		if n, err = t.protection.unseal(buf, target[:n]); err != nil {
+			return 0, &errs.Error{Kind: errs.Corrupt, Op: "linux.ReadBlock", Subject: t.drive.dev.path, Text: fmt.Sprintf("object %d", t.next-1), Cause: err}
 		}
 	}
 	t.count.BytesRead += int64(n)
@@ -50,24 +49,25 @@ func (t *Tape) ReadBlock(ctx context.Context, buf []byte) (int, error) {
 // After EIO without movement the block is read once more by SG_IO, because only then its sense is seen; the block may come.
 func (t *Tape) unread(ctx context.Context, target []byte, number error) (int, error) {
 	if number != nil && number != unix.ENOMEM && number != unix.EIO {
-		return 0, t.failed(number, "read")
+		return 0, t.drive.dev.failed(number, "read")
 	}
+	// The drive counts objects, so its position says more than the number of the system.
 	p, err := t.position(ctx)
 	if err != nil {
-		return 0, errors.Join(t.failed(number, "read"), err)
+		return 0, errors.Join(t.drive.dev.failed(number, "read"), err)
 	}
 	moved := p.Object - t.next
 	t.next = p.Object
 	switch {
 	case moved == 1 && number == nil:
 		return 0, tape.ErrFileMark
-	case moved == 1 && number == unix.ENOMEM:
+	case moved == 1 && number == unix.ENOMEM: // st passes the block
 		return 0, tape.ErrBlockTooBig
 	case number == nil && moved != 0:
 		return 0, &errs.Error{Kind: errs.IO, Op: "linux.ReadBlock", Subject: t.drive.dev.path, Cause: tape.ErrHardware,
 			Text: fmt.Sprintf("the drive stands before object %d after a read of nothing", p.Object)}
-	case moved != 0 || number == unix.ENOMEM:
-		return 0, t.failed(number, "read")
+	case moved != 0 || number == unix.ENOMEM: // a bad block was passed, or the kernel has no memory
+		return 0, t.drive.dev.failed(number, "read")
 	}
 	// The driver forgets what it has seen, so that it asks the drive again.
 	if err := t.settle(); err != nil {
@@ -82,6 +82,7 @@ func (t *Tape) unread(ctx context.Context, target []byte, number error) (int, er
 
 // again reads the block by SG_IO.
 func (t *Tape) again(ctx context.Context, target []byte) (int, error) {
+	// A block that is shorter than the buffer has sense too: how many bytes are missing.
 	answer, err := t.do(ctx, scsi.Read(len(target)))
 	s, sensed := senseOf(err)
 	shorter := sensed && s.WrongSize && s.Valid && s.Rest > 0 && s.Rest <= int64(len(target)) && !s.FileMark
@@ -93,37 +94,11 @@ func (t *Tape) again(ctx context.Context, target []byte) (int, error) {
 		return copy(target, answer), nil
 	}
 	t.atEnd = errors.Is(err, tape.ErrEndOfData)
-	t.resync(ctx)
-	return 0, err
-}
-
-// resync learns where the tape stands after an error that may have moved it. If the drive does not tell, the next read does
-// not fit and fails.
-func (t *Tape) resync(ctx context.Context) {
-	if p, err := t.position(ctx); err == nil {
+	// The error may have moved the tape. If the drive does not tell, the next read does not fit and fails.
+	if p, where := t.position(ctx); where == nil {
 		t.next = p.Object
 	}
-}
-
-// check compares the checksum behind a block and copies the block to buf.
-func (t *Tape) check(buf, block []byte) (int, error) {
-	n := len(block) - scsi.CRC32CLength
-	if n <= 0 || crc32.Checksum(block[:n], castagnoli()) != binary.LittleEndian.Uint32(block[n:]) {
-		return 0, &errs.Error{Kind: errs.Corrupt, Op: "linux.ReadBlock", Subject: t.drive.dev.path, Cause: tape.ErrProtection,
-			Text: fmt.Sprintf("object %d", t.next-1)}
-	}
-	return copy(buf, block[:n]), nil
-}
-
-// castagnoli is the table of CRC32C; the library makes it once.
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
-
-// buffer returns n bytes that stay with the tape.
-func (t *Tape) buffer(n int) []byte {
-	if cap(t.room) < n {
-		t.room = make([]byte, n)
-	}
-	return t.room[:n]
+	return 0, err
 }
 
 // WriteBlock implements tape.Blocks.
@@ -135,15 +110,16 @@ func (t *Tape) WriteBlock(ctx context.Context, b []byte) error {
 		return err
 	}
 	defer t.release()
+	if err := t.writable(); err != nil {
+		return err
+	}
 	block := b
-	if t.protectWrite {
-		block = t.buffer(len(b) + scsi.CRC32CLength)
-		copy(block, b)
-		binary.LittleEndian.PutUint32(block[len(b):], crc32.Checksum(b, castagnoli()))
+	if t.protection.write {
+		block = t.protection.seal(b)
 	}
 	if err := t.write(block); err != nil {
-		if !errors.Is(err, tape.ErrEndOfTape) {
-			t.resync(ctx)
+		if !errors.Is(err, tape.ErrEndOfTape) && !errors.Is(err, tape.ErrWriteProtected) {
+			t.failedWrite = err
 		}
 		return err
 	}
@@ -165,7 +141,7 @@ func (t *Tape) write(block []byte) error {
 		t.warned = true
 	}
 	if err != nil {
-		return t.failed(err, "write")
+		return t.drive.dev.failed(err, "write")
 	}
 	if n != len(block) {
 		return &errs.Error{Kind: errs.IO, Op: "linux.WriteBlock", Subject: t.drive.dev.path, Cause: tape.ErrHardware,
@@ -186,12 +162,16 @@ func (t *Tape) WriteMarks(ctx context.Context, n int, immediate bool) error {
 		return err
 	}
 	defer t.release()
+	// st forgets after either that it would have to write a filemark itself.
 	op := int16(opMarks)
 	if immediate {
 		op = opMarksImmediate
 	}
-	if err := t.operate(op, int32(n)); err != nil {
-		t.resync(ctx)
+	if err := t.writable(); err != nil {
+		return err
+	}
+	if err := t.drive.dev.operate(op, int32(n)); err != nil {
+		t.failedWrite = err
 		return err
 	}
 	t.next += uint64(n)
@@ -206,5 +186,8 @@ func (t *Tape) Flush(ctx context.Context) error {
 		return err
 	}
 	defer t.release()
+	if err := t.writable(); err != nil {
+		return err
+	}
 	return t.flush()
 }

@@ -25,6 +25,7 @@ func OpenChanger(ctx context.Context, path string) (*Changer, error) {
 	return openChanger(ctx, kernel{}, path)
 }
 
+// openChanger is OpenChanger over any kernel.
 func openChanger(ctx context.Context, sys syscalls, path string) (*Changer, error) {
 	c := &Changer{dev: newDevice(sys, path, unix.O_RDWR|unix.O_NONBLOCK)}
 	err := c.learn(ctx)
@@ -44,6 +45,7 @@ func (c *Changer) learn(ctx context.Context) (err error) {
 		return errs.New(errs.Invalid, "linux.OpenChanger", c.dev.path, "the device is not a media changer").
 			WithRemedy("hemera tape discover lists the changers.")
 	}
+	// Addresses differ between libraries, and between partitions of one.
 	answer, err := c.dev.retry(ctx, scsi.ModeSenseElements(), false)
 	if err != nil {
 		return err
@@ -74,6 +76,7 @@ func (c *Changer) Inventory(ctx context.Context) ([]tape.Element, error) {
 		return nil, err
 	}
 	defer c.dev.release()
+	// One command for each kind, and for each thousand of its elements.
 	var all []tape.Element
 	for _, kind := range []struct {
 		kind tape.ElementKind
@@ -94,6 +97,7 @@ func (c *Changer) Inventory(ctx context.Context) ([]tape.Element, error) {
 func (c *Changer) read(ctx context.Context, kind tape.ElementKind, first, count int) ([]tape.Element, error) {
 	serials := kind == tape.ElementDrive && !c.noSerials
 	answer, err := c.dev.retry(ctx, scsi.ReadElementStatus(kind, first, count, serials), false)
+	// Older libraries refuse the bit; drives cannot be paired then.
 	if serials && refused(err) {
 		c.noSerials = true
 		answer, err = c.dev.retry(ctx, scsi.ReadElementStatus(kind, first, count, false), false)
@@ -106,6 +110,7 @@ func (c *Changer) read(ctx context.Context, kind tape.ElementKind, first, count 
 
 // Move implements tape.Changer. Moves wait for each other, and an inventory for a move.
 func (c *Changer) Move(ctx context.Context, from, to int) error {
+	// The arm is no place to leave a cartridge at, and a wrong number is not sent to a robot.
 	for _, address := range []int{from, to} {
 		if !c.holds(address) {
 			return errs.New(errs.Invalid, "linux.Move", c.dev.path, fmt.Sprintf("the library has no element %d", address))

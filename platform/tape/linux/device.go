@@ -38,6 +38,7 @@ type device struct {
 	fd    int // -1 while closed; guarded by the token
 }
 
+// newDevice returns a device that is closed; its first command opens it.
 func newDevice(sys syscalls, path string, flags int) *device {
 	d := &device{sys: sys, path: path, flags: flags, token: make(chan struct{}, 1), pause: sleep, fd: -1}
 	d.token <- struct{}{}
@@ -69,6 +70,7 @@ func (d *device) acquire(ctx context.Context) error {
 	}
 }
 
+// release lets the next caller have the device.
 func (d *device) release() { d.token <- struct{}{} }
 
 // open opens the device unless it is open.
@@ -76,6 +78,7 @@ func (d *device) open() error {
 	if d.fd >= 0 {
 		return nil
 	}
+	// A drive that another process has, or that went away, fails here and not at the first command.
 	fd, err := d.sys.Open(d.path, d.flags)
 	if err != nil {
 		return openError(err, d.path)
@@ -98,9 +101,9 @@ func (d *device) close() error {
 func openError(err error, path string) error {
 	kind, remedy := errs.KindOf(err), ""
 	switch err {
-	case unix.EACCES, unix.EPERM:
+	case unix.EACCES, unix.EPERM: // udev gives tape devices to the group tape
 		remedy = "Add the server's user to the group of the device, usually tape: usermod -aG tape USER."
-	case unix.EBUSY:
+	case unix.EBUSY: // st admits one process
 		kind, remedy = errs.Unavailable, "Another process has the drive open; fuser -v "+path+" shows it."
 	case unix.ENXIO, unix.ENODEV:
 		kind, remedy = errs.Unavailable, "The drive is not connected any more; check its cable and lsscsi -g."
@@ -150,12 +153,14 @@ func (d *device) retry(ctx context.Context, c scsi.Command, loaded bool) ([]byte
 		if !ok || !s.Retry() || loaded && lost(s) {
 			return answer, err
 		}
+		// The device told its news and did nothing of the command.
 		if s.Key == scsi.UnitAttention {
 			if attentions++; attentions > attentionsMax {
 				return nil, err
 			}
 			continue
 		}
+		// It becomes ready; the context bounds the wait too.
 		if waits++; waits > notReadyMax || d.pause(ctx, pollEvery) != nil {
 			return nil, err
 		}
@@ -190,6 +195,7 @@ func (d *device) once(c scsi.Command) ([]byte, error) {
 	if c.Weight == scsi.Slow {
 		h.Timeout = uint32(slowTimeout.Milliseconds())
 	}
+	// The addresses in h stay valid: the heap of Go does not move, and h itself escapes to it.
 	data := c.Out
 	if c.Direction == scsi.FromDevice {
 		data = make([]byte, c.In)
@@ -206,6 +212,7 @@ func (d *device) once(c scsi.Command) ([]byte, error) {
 	if err != nil {
 		return nil, rawError(err, d.path, c.Name)
 	}
+	// The adapter tells how much did not come. Drivers were seen with nonsense there, so it is bounded.
 	if c.Direction == scsi.FromDevice {
 		data = data[:max(0, min(len(data), len(data)-int(h.Rest)))]
 	}
@@ -220,6 +227,7 @@ func (d *device) judge(c scsi.Command, h *header, sense []byte) error {
 		if err != nil {
 			return err
 		}
+		// Sense with nothing to complain of, as an error that the drive has corrected, is success.
 		if cause := s.Err(); cause != nil || s.WrongSize {
 			return &failure{c.Name, s, cause}
 		}
@@ -249,6 +257,7 @@ func rawError(err error, path, command string) error {
 
 // identify asks who the device is.
 func (d *device) identify(ctx context.Context) (scsi.Device, error) {
+	// INQUIRY is answered in every state, also without a cartridge.
 	answer, err := d.retry(ctx, scsi.Inquiry(), false)
 	if err != nil {
 		return scsi.Device{}, err

@@ -64,11 +64,13 @@ type discovery struct {
 	access func(path string) error // nil when this process can use the device
 }
 
+// discover does it over any machine.
 func discover(ctx context.Context, d discovery) (Found, error) {
 	var found Found
 	if _, err := os.Stat(d.sysfs); err != nil {
 		return found, errs.Wrap(err, "linux.Discover", d.sysfs)
 	}
+	// Each drive has eight names; the ones with n do not rewind when they are closed.
 	drives, err := d.list("scsi_tape", regexp.MustCompile(`^nst\d+$`))
 	if err != nil {
 		return found, err
@@ -76,6 +78,7 @@ func discover(ctx context.Context, d discovery) (Found, error) {
 	for _, name := range drives {
 		found.Drives = append(found.Drives, d.drive(name))
 	}
+	// Changers need no driver of their own: the generic one has all devices, with their types.
 	generics, err := d.list("scsi_generic", regexp.MustCompile(`^sg\d+$`))
 	if err != nil {
 		return found, err
@@ -128,6 +131,7 @@ func (d discovery) changer(ctx context.Context, name string) (FoundChanger, []ta
 		return f, nil
 	}
 	defer c.Close()
+	// What the changer says of itself is newer than what the kernel has read once.
 	f.Slots, f.Gates, f.Drives = c.addresses.Slots.Count, c.addresses.Gates.Count, c.addresses.Drives.Count
 	if f.Serial == "" {
 		f.Serial = c.identity.Serial
@@ -154,6 +158,7 @@ func (d discovery) list(class string, name *regexp.Regexp) (names []string, err 
 			names = append(names, e.Name())
 		}
 	}
+	// sg10 comes after sg9.
 	slices.SortFunc(names, func(a, b string) int {
 		if len(a) != len(b) {
 			return len(a) - len(b)

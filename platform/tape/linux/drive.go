@@ -32,9 +32,11 @@ func OpenDrive(ctx context.Context, path string) (*Drive, error) {
 	return openDrive(ctx, kernel{}, path)
 }
 
+// openDrive is OpenDrive over any kernel.
 func openDrive(ctx context.Context, sys syscalls, path string) (*Drive, error) {
 	// Without O_NONBLOCK an open would wait for a cartridge.
 	d := &Drive{dev: newDevice(sys, path, unix.O_RDWR|unix.O_NONBLOCK)}
+	// Another kind of device would take the commands in its own way.
 	found, err := d.dev.identify(ctx)
 	if err == nil && found.Type != scsi.TypeTape {
 		err = errs.New(errs.Invalid, "linux.OpenDrive", path, "the device is not a tape drive").WithRemedy("hemera tape discover lists the drives.")
@@ -65,6 +67,7 @@ func (d *Drive) Close() error {
 	return errors.Join(err, d.dev.close())
 }
 
+// errClosed is why a Tape cannot be used after Unload, Close or another Load.
 func errClosed() error {
 	return errs.New(errs.BadHandle, "linux.Tape", "", "the cartridge was unloaded")
 }
@@ -74,6 +77,7 @@ func (d *Drive) Status(ctx context.Context) (tape.Status, error) {
 	if err := ctx.Err(); err != nil {
 		return tape.Status{}, err
 	}
+	// Locate and Unload take minutes; those who look at a drive do not wait for them.
 	select {
 	case <-d.dev.token:
 		defer d.dev.release()
@@ -103,6 +107,7 @@ func (d *Drive) look() (tape.Status, error) {
 	case err != nil:
 		return tape.Status{}, err
 	}
+	// The header of MODE SENSE has write protection, its block descriptor the density.
 	s := tape.Status{Loaded: true, Ready: true}
 	answer, err := d.once(scsi.ModeSenseHeader())
 	if err != nil {
@@ -148,8 +153,9 @@ func (d *Drive) Load(ctx context.Context) (tape.Tape, error) {
 		return nil, err
 	}
 	defer d.dev.release()
+	// A Tape of an earlier Load ends, without a filemark that nobody asked for. If its drive was reset there is none to fear.
 	if d.tape != nil {
-		if err := d.tape.settle(); err != nil {
+		if err := d.tape.settle(); err != nil && d.tape.dirty {
 			return nil, err
 		}
 		d.tape.end(errClosed())
@@ -163,6 +169,7 @@ func (d *Drive) Load(ctx context.Context) (tape.Tape, error) {
 		return nil, err
 	}
 	t := &Tape{drive: d}
+	t.monitor.tape = t
 	if err := t.prepare(ctx); err != nil {
 		return nil, errs.Wrap(err, "linux.Load", d.dev.path)
 	}
@@ -178,6 +185,7 @@ func (d *Drive) await(ctx context.Context) error {
 		if !errors.Is(err, tape.ErrNotReady) {
 			return err
 		}
+		// Robots place a cartridge and leave its load to the host in some libraries. It is asked once.
 		if s, ok := senseOf(err); ok && s.Key == scsi.NotReady && s.ASC == 0x04 && s.ASCQ == 0x02 && !asked {
 			asked = true
 			if _, err := d.dev.retry(ctx, scsi.LoadUnload(true), false); err != nil {
@@ -207,6 +215,7 @@ func (d *Drive) Unload(ctx context.Context) error {
 		d.tape.end(errClosed())
 		d.tape = nil
 	}
+	// The command returns when the robot can take the cartridge; st learns of it at its next open.
 	_, err := d.dev.retry(ctx, scsi.LoadUnload(false), false)
 	return errs.Wrap(errors.Join(flushed, err), "linux.Unload", d.dev.path)
 }

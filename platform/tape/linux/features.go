@@ -38,6 +38,7 @@ func (t *Tape) protect(ctx context.Context, read, write bool) error {
 	if err != nil {
 		return err
 	}
+	// Off is method 0, as a drive has it after power on.
 	want := scsi.Protection{Read: read, Write: write}
 	if read || write {
 		want.Method, want.Length = scsi.MethodCRC32C, scsi.CRC32CLength
@@ -47,7 +48,7 @@ func (t *Tape) protect(ctx context.Context, read, write bool) error {
 			return err
 		}
 	}
-	t.protectRead, t.protectWrite = read, write
+	t.protection.read, t.protection.write = read, write
 	return nil
 }
 
@@ -60,6 +61,7 @@ func (t *Tape) SetKey(ctx context.Context, key []byte) error {
 		return err
 	}
 	defer t.release()
+	// Drives number their algorithms as they like.
 	answer, err := t.do(ctx, scsi.EncryptionCapabilities())
 	if refused(err) {
 		return errs.As(err, errs.Unsupported, "linux.SetKey", t.drive.dev.path)
@@ -106,6 +108,7 @@ func (t *Tape) OrderMax(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	defer t.release()
+	// Drives before LTO-9, and half-height ones, refuse the command.
 	answer, err := t.do(ctx, scsi.OrderLimits())
 	if refused(err) {
 		return 0, nil
@@ -129,6 +132,7 @@ func (t *Tape) Order(ctx context.Context, segments []tape.Segment) ([]int, error
 		return nil, err
 	}
 	defer t.release()
+	// The drive computes in the first command and answers in the second.
 	if _, err := t.do(ctx, scsi.GenerateOrder(segments)); err != nil {
 		return nil, err
 	}
@@ -137,63 +141,4 @@ func (t *Tape) Order(ctx context.Context, segments []tape.Segment) ([]int, error
 		return nil, err
 	}
 	return scsi.DecodeOrder(answer, len(segments))
-}
-
-// Alerts implements tape.Monitor.
-func (t *Tape) Alerts(ctx context.Context) ([]int, error) {
-	if err := t.acquire(ctx); err != nil {
-		return nil, err
-	}
-	defer t.release()
-	log, err := t.log(ctx, scsi.LogAlerts)
-	return log.Alerts(), err
-}
-
-// Counters implements tape.Monitor. Bytes and blocks are those that went through this process, errors those that the drive
-// counted. No page of the standards counts stops in a stream or time by state, so BackHitches and the durations stay 0.
-func (t *Tape) Counters(ctx context.Context) (tape.Counters, error) {
-	if err := t.acquire(ctx); err != nil {
-		return tape.Counters{}, err
-	}
-	defer t.release()
-	c := t.count
-	c.ErrorsRead = since(t.corrected(ctx, scsi.LogReadErrors), t.errorsRead)
-	c.ErrorsWritten = since(t.corrected(ctx, scsi.LogWriteErrors), t.errorsWritten)
-	return c, nil
-}
-
-// since is a count from its begin. A drive that was reset counts from 0 again.
-func since(now, begin uint64) int64 {
-	if now < begin {
-		return int64(now)
-	}
-	return int64(now - begin)
-}
-
-// Volume is what the drive says of the cartridge: mounts, bytes of its life, errors.
-func (t *Tape) Volume(ctx context.Context) (scsi.Volume, error) {
-	if err := t.acquire(ctx); err != nil {
-		return scsi.Volume{}, err
-	}
-	defer t.release()
-	log, err := t.log(ctx, scsi.LogVolume)
-	return log.Volume(), err
-}
-
-// log asks for a page.
-func (t *Tape) log(ctx context.Context, page byte) (scsi.Log, error) {
-	answer, err := t.do(ctx, scsi.LogSense(page))
-	if err != nil {
-		return scsi.Log{}, err
-	}
-	return scsi.DecodeLog(answer)
-}
-
-// corrected is the count of corrected errors, 0 when the drive does not have the page: a count is no reason to end a session.
-func (t *Tape) corrected(ctx context.Context, page byte) uint64 {
-	log, err := t.log(ctx, page)
-	if err != nil {
-		return 0
-	}
-	return log.Corrected()
 }

@@ -16,6 +16,7 @@ func (t *Tape) Locate(ctx context.Context, object uint64) error {
 
 // Space implements tape.Positioner. The beginning of the tape is errs.Invalid: there are fewer filemarks than n.
 func (t *Tape) Space(ctx context.Context, n int) error {
+	// SPACE counts in 24 bits with a sign.
 	if n == 0 {
 		return nil
 	}
@@ -39,6 +40,7 @@ func (t *Tape) move(ctx context.Context, c scsi.Command, toEnd bool) error {
 		return err
 	}
 	defer t.release()
+	// Only after this st does not remember another place.
 	if err := t.settle(); err != nil {
 		return err
 	}
@@ -47,11 +49,12 @@ func (t *Tape) move(ctx context.Context, c scsi.Command, toEnd bool) error {
 	if t.ended != nil {
 		return t.ended
 	}
+	// Also a move that failed has moved: to the end of data, or to the last filemark.
 	p, err := t.position(ctx)
 	if err != nil {
 		return errors.Join(moved, err)
 	}
-	t.next = p.Object
+	t.next, t.failedWrite = p.Object, nil
 	t.atEnd = errors.Is(moved, tape.ErrEndOfData) || moved == nil && toEnd
 	return moved
 }

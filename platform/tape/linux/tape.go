@@ -2,10 +2,6 @@ package linux
 
 import (
 	"context"
-	"errors"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 
 	"hemera/errs"
 	"hemera/platform/tape"
@@ -22,13 +18,14 @@ type Tape struct {
 	dirty  bool   // written since the last flush
 	atEnd  bool   // behind the last object
 	warned bool   // the early warning was reported
+	// failedWrite is why nothing can be written until the tape was moved: after a failed write its position is not where the caller
+	// believes, and a block there would cut off others.
+	failedWrite error
 
-	protectRead, protectWrite bool
-	room                      []byte // for a block with its checksum
-	algorithm                 byte   // of encryption, valid while keyed
-	keyed                     bool
-	count                     tape.Counters // of this process
-	errorsRead, errorsWritten uint64        // what the drive had counted at Load
+	protection checksums
+	algorithm  byte // of encryption, valid while keyed
+	keyed      bool // a key is set in the drive
+	monitor         // implements tape.Monitor
 }
 
 // end makes all later calls fail. The first reason stays.
@@ -50,6 +47,7 @@ func (t *Tape) acquire(ctx context.Context) error {
 	return nil
 }
 
+// release lets the next caller have the drive.
 func (t *Tape) release() { t.drive.dev.release() }
 
 // do is a command to a loaded tape. If it shows that the position is lost, the tape ends.
@@ -67,89 +65,48 @@ func (t *Tape) prepare(ctx context.Context) error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	if err := t.variable(); err != nil {
+	if err := d.variable(); err != nil {
 		return err
 	}
+	// A session of another program may have left protection on; blocks would be four bytes too long.
 	if t.drive.identity.Protectable {
 		if err := t.protect(ctx, false, false); err != nil && errs.KindOf(err) != errs.Unsupported {
 			return err
 		}
 	}
-	if err := t.operate(opRewind, 0); err != nil {
+	if err := t.drive.dev.operate(opRewind, 0); err != nil {
 		return err
 	}
-	// Drives count since they were made or since a reset; what they say now is where a session begins.
-	t.errorsRead, t.errorsWritten = t.corrected(ctx, scsi.LogReadErrors), t.corrected(ctx, scsi.LogWriteErrors)
+	t.begin(ctx)
 	return nil
 }
 
-// variable checks that st writes blocks of any length, and sets it.
-func (t *Tape) variable() error {
-	size, err := t.blockSize()
-	if err != nil || size == 0 {
-		return err
-	}
-	if err := t.operate(opSetBlock, 0); err != nil {
-		return err
-	}
-	if size, err = t.blockSize(); err == nil && size != 0 {
-		err = errs.New(errs.Unsupported, "linux.Load", t.drive.dev.path, "the drive stays in fixed block mode").
-			WithRemedy("Set it by hand: mt -f " + t.drive.dev.path + " setblk 0; and in stinit.def: blocksize=0.")
+// settle makes st forget what it knows of the position: it writes its buffer, drops the filemark that it would write at a
+// close, and the end of data that it has seen. It does not move the tape. A drive that cannot do that is not to be written
+// to: the tape ends.
+func (t *Tape) settle() error {
+	err := t.drive.dev.operate(opSpaceBlocks, 0)
+	if err != nil {
+		t.end(err)
 	}
 	return err
 }
-
-func (t *Tape) blockSize() (int, error) {
-	var s driverStatus
-	err := t.drive.dev.sys.Ioctl(t.drive.dev.fd, requestStatus, unsafe.Pointer(&s))
-	return s.blockSize(), t.failed(err, "MTIOCGET")
-}
-
-// operate is one MTIOCTOP.
-func (t *Tape) operate(op int16, count int32) error {
-	o := operation{Op: op, Count: count}
-	err := t.drive.dev.sys.Ioctl(t.drive.dev.fd, requestOperation, unsafe.Pointer(&o))
-	return t.failed(err, "MTIOCTOP")
-}
-
-// settle makes st forget what it knows of the position: it writes its buffer, drops the filemark that it would write at a
-// close, and the end of data that it has seen. It does not move the tape.
-func (t *Tape) settle() error { return t.operate(opSpaceBlocks, 0) }
 
 // flush writes everything that is buffered.
 func (t *Tape) flush() error {
-	err := t.operate(opMarks, 0)
-	if err == nil {
-		t.dirty = false
-	}
-	return err
-}
-
-// failed maps numbers of st to errors of package tape.
-func (t *Tape) failed(err error, what string) error {
-	if err == nil {
-		return nil
-	}
-	number, ok := errors.AsType[unix.Errno](err)
-	if !ok {
+	err := t.drive.dev.operate(opMarks, 0)
+	if err != nil {
+		t.failedWrite = err
 		return err
 	}
-	kind, cause := errs.IO, tape.ErrMedium
-	switch number {
-	case unix.ENOSPC:
-		kind, cause = errs.NoSpace, tape.ErrEndOfTape
-	case unix.EACCES, unix.EROFS:
-		kind, cause = errs.ReadOnly, tape.ErrWriteProtected
-	case unix.ENOMEDIUM:
-		kind, cause = errs.NotFound, tape.ErrNoMedium
-	case unix.EBUSY, unix.EAGAIN:
-		kind, cause = errs.Unavailable, tape.ErrNotReady
-	case unix.ENXIO, unix.ENODEV, unix.EBADF, unix.ETIMEDOUT:
-		kind, cause = errs.Unavailable, tape.ErrHardware
-	case unix.EINVAL:
-		kind, cause = errs.Invalid, err // more than the driver or the adapter takes at once
-	case unix.ENOMEM, unix.EOVERFLOW, unix.EPERM:
-		kind, cause = errs.KindOf(err), err
+	t.dirty = false
+	return nil
+}
+
+// writable is nil unless the tape has to be moved before it can be written to.
+func (t *Tape) writable() error {
+	if t.failedWrite == nil {
+		return nil
 	}
-	return &errs.Error{Kind: kind, Op: "linux.Tape", Subject: t.drive.dev.path, Text: what + " (" + number.Error() + ")", Cause: cause}
+	return &errs.Error{Kind: errs.IO, Op: "linux.Write", Subject: t.drive.dev.path, Text: "an earlier write failed; locate before writing again", Cause: t.failedWrite}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -343,6 +342,8 @@ func TestMonitor(t *testing.T) {
 func TestALostPositionEndsTheTape(t *testing.T) {
 	for name, use := range map[string]func(*Tape) error{
 		"locate": func(tp *Tape) error { return tp.Locate(context.Background(), 1) },
+		"write":  func(tp *Tape) error { return tp.WriteBlock(context.Background(), make([]byte, 6)) },
+		"marks":  func(tp *Tape) error { return tp.WriteMarks(context.Background(), 1, true) },
 		"status": func(tp *Tape) error { _, err := tp.drive.Status(context.Background()); return err },
 	} {
 		f, d, tp := loaded(t, nil)
@@ -362,6 +363,26 @@ func TestALostPositionEndsTheTape(t *testing.T) {
 		if _, err := d.Load(t.Context()); err != nil {
 			t.Errorf("%s: a new load: %v", name, err)
 		}
+	}
+}
+
+func TestAfterAFailedWriteTheTapeHasToBeMoved(t *testing.T) {
+	f, _, tp := loaded(t, nil)
+	write(t, tp, 80, 80)
+	f.attentions = []scsi.Sense{{Key: scsi.UnitAttention, ASC: 0x3F, ASCQ: 1}}
+	for name, use := range map[string]func() error{
+		"write": func() error { return tp.WriteBlock(t.Context(), make([]byte, 5)) },
+		"marks": func() error { return tp.WriteMarks(t.Context(), 1, false) },
+		"flush": func() error { return tp.Flush(t.Context()) },
+	} {
+		if err := use(); !errors.Is(err, tape.ErrMedium) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	mustDo(t, tp.SpaceToEnd(t.Context()))
+	write(t, tp, 5)
+	if got := f.lengths(); !reflect.DeepEqual(got, []int{80, 80, 5}) {
+		t.Errorf("%v", got)
 	}
 }
 
@@ -396,10 +417,4 @@ func TestAnEndedContextStopsWaiting(t *testing.T) {
 	if s, err := d.Status(t.Context()); err != nil || s != (tape.Status{Loaded: true, Ready: true, BeginOfTape: true, Density: 0x60}) {
 		t.Errorf("%+v, %v", s, err)
 	}
-}
-
-func ExampleDiscover() {
-	found, err := Discover("testdata/no-hardware")
-	fmt.Println(len(found.Drives), len(found.Changers), err != nil)
-	// Output: 0 0 true
 }
