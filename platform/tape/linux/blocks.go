@@ -118,11 +118,13 @@ func (t *Tape) WriteBlock(ctx context.Context, b []byte) error {
 		block = t.protection.seal(b)
 	}
 	if err := t.write(block); err != nil {
+		// A refused block left the tape where it was; any other failure may not have.
 		if !errors.Is(err, tape.ErrEndOfTape) && !errors.Is(err, tape.ErrWriteProtected) {
 			t.failedWrite = err
 		}
 		return err
 	}
+	// It is in the drive's buffer, and everything behind it is cut off.
 	t.next++
 	t.dirty, t.atEnd = true, true
 	t.count.BytesWritten += int64(len(b))
@@ -133,6 +135,7 @@ func (t *Tape) WriteBlock(ctx context.Context, b []byte) error {
 // write is one block. Behind the early warning st refuses every other write, so that programs see it; the first refusal is
 // told, later ones are repeated once, and only a second one in a row is the end of the tape.
 func (t *Tape) write(block []byte) error {
+	// The driver takes a block whole or refuses it.
 	n, err := t.drive.dev.sys.Write(t.drive.dev.fd, block)
 	if err == unix.ENOSPC && t.warned {
 		n, err = t.drive.dev.sys.Write(t.drive.dev.fd, block)
@@ -175,6 +178,7 @@ func (t *Tape) WriteMarks(ctx context.Context, n int, immediate bool) error {
 		return err
 	}
 	t.next += uint64(n)
+	// Without immediate the command was a flush as well.
 	t.dirty = immediate
 	t.atEnd = t.atEnd || n > 0
 	return nil

@@ -14,8 +14,8 @@ import (
 
 // Changer is the robot of a library behind the SCSI generic driver. It implements tape.Changer.
 type Changer struct {
-	dev       *device
-	identity  scsi.Device
+	dev       *device        // the robot has one arm, so one token is enough
+	identity  scsi.Device    // read once
 	addresses scsi.Addresses // read once; a library that is partitioned again needs a new Changer
 	noSerials bool           // the library refuses to tell those of drives; guarded by the token
 }
@@ -120,6 +120,7 @@ func (c *Changer) Move(ctx context.Context, from, to int) error {
 		return err
 	}
 	defer c.dev.release()
+	// An attention means that the robot did not move, so the move is safe to repeat.
 	_, err := c.dev.retry(ctx, scsi.MoveMedium(c.addresses.Arms.First, from, to), false)
 	if errors.Is(err, tape.ErrNoMedium) { // some libraries say it in the words of a drive
 		err = errors.Join(tape.ErrEmpty, err)

@@ -30,10 +30,11 @@ const (
 
 // device is one open descriptor that takes SCSI commands. Its token allows one command at a time.
 type device struct {
-	sys   syscalls
-	path  string
-	flags int
+	sys   syscalls      // the kernel, or a fake one
+	path  string        // for messages, and to open it again
+	flags int           // of open
 	token chan struct{} // full while nobody uses the device
+	// pause waits; tests do not.
 	pause func(ctx context.Context, d time.Duration) error
 	fd    int // -1 while closed; guarded by the token
 }
@@ -59,6 +60,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // acquire waits for the device.
 func (d *device) acquire(ctx context.Context) error {
+	// A free token would win over an ended context at random.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -105,9 +107,9 @@ func openError(err error, path string) error {
 		remedy = "Add the server's user to the group of the device, usually tape: usermod -aG tape USER."
 	case unix.EBUSY: // st admits one process
 		kind, remedy = errs.Unavailable, "Another process has the drive open; fuser -v "+path+" shows it."
-	case unix.ENXIO, unix.ENODEV:
+	case unix.ENXIO, unix.ENODEV: // the kernel has removed it
 		kind, remedy = errs.Unavailable, "The drive is not connected any more; check its cable and lsscsi -g."
-	case unix.ENOENT:
+	case unix.ENOENT: // never found, or its module is not there
 		remedy = "Check that the modules st and sg are loaded, and lsscsi -g for the name."
 	}
 	return &errs.Error{Kind: kind, Op: "linux.Open", Subject: path, Cause: err, Remedy: remedy}
@@ -115,9 +117,9 @@ func openError(err error, path string) error {
 
 // failure is a command that the device did not do.
 type failure struct {
-	command string
-	sense   scsi.Sense
-	cause   error // of package tape; nil for a block that was shorter than asked for
+	command string     // as the standard calls it
+	sense   scsi.Sense // what the device said
+	cause   error      // of package tape; nil for a block that was shorter than asked for
 }
 
 func (f *failure) Error() string {
@@ -127,6 +129,7 @@ func (f *failure) Error() string {
 	return f.command + ": " + f.cause.Error()
 }
 
+// Unwrap makes errors.Is find the error of package tape.
 func (f *failure) Unwrap() error { return f.cause }
 
 // senseOf returns the sense that a command failed with.
@@ -232,9 +235,11 @@ func (d *device) judge(c scsi.Command, h *header, sense []byte) error {
 			return &failure{c.Name, s, cause}
 		}
 		return nil
+	// Only while another command of another host runs; this one did not begin.
 	case h.Status == statusBusy:
 		busy := scsi.Sense{Key: scsi.NotReady, ASC: 0x04, ASCQ: 0x07} // what a busy device means, in the words of sense
 		return &failure{c.Name, busy, busy.Err()}
+	// No answer: a timeout, a reset, a cable. What the device did of the command is not known.
 	case h.Status != statusGood || h.HostStatus != 0:
 		return &errs.Error{Kind: errs.IO, Op: "linux.Command", Subject: d.path, Cause: tape.ErrHardware,
 			Text:   fmt.Sprintf("%s: device status %02Xh, adapter status %d", c.Name, h.Status, h.HostStatus),

@@ -27,9 +27,9 @@ type Found struct {
 type FoundDrive struct {
 	Device  string `json:"device"`            // such as /dev/nst0
 	Generic string `json:"generic,omitempty"` // its SCSI generic device
-	Vendor  string `json:"vendor"`
+	Vendor  string `json:"vendor"`            // of INQUIRY, as are the next two
 	Product string `json:"product"`
-	Serial  string `json:"serial,omitempty"`
+	Serial  string `json:"serial,omitempty"` // by which libraries name their drives
 	// Changer is the device of the library that has the drive, and Element its address there; "" and 0 where no library told its serial number.
 	Changer string `json:"changer,omitempty"`
 	Element int    `json:"element,omitempty"`
@@ -43,11 +43,11 @@ type FoundChanger struct {
 	Vendor     string `json:"vendor"`
 	Product    string `json:"product"`
 	Serial     string `json:"serial,omitempty"`
-	Slots      int    `json:"slots"`
-	Gates      int    `json:"gates"`
-	Drives     int    `json:"drives"`     // elements for drives, with or without one on this machine
-	Cartridges int    `json:"cartridges"` // in all elements
-	Why        string `json:"why,omitempty"`
+	Slots      int    `json:"slots"`         // that hold cartridges
+	Gates      int    `json:"gates"`         // for import and export
+	Drives     int    `json:"drives"`        // elements for drives, with or without one on this machine
+	Cartridges int    `json:"cartridges"`    // in all elements
+	Why        string `json:"why,omitempty"` // as of a drive
 }
 
 // Discover finds drives and changers below sysfs, which is /sys but in tests. It opens no drive, so that it disturbs no
@@ -59,8 +59,8 @@ func Discover(sysfs string) (Found, error) {
 
 // discovery is what discover needs of its machine.
 type discovery struct {
-	sys    syscalls
-	sysfs  string
+	sys    syscalls                // for changers
+	sysfs  string                  // its root
 	access func(path string) error // nil when this process can use the device
 }
 
@@ -98,6 +98,7 @@ func discover(ctx context.Context, d discovery) (Found, error) {
 func pair(drives []FoundDrive, changer string, elements []tape.Element) {
 	bare := func(serial string) string { return strings.TrimLeft(serial, "0") }
 	for i := range drives {
+		// A drive without a serial number is equal to none.
 		for _, e := range elements {
 			if e.Kind == tape.ElementDrive && drives[i].Serial != "" && bare(e.Serial) == bare(drives[i].Serial) {
 				drives[i].Changer, drives[i].Element = changer, e.Address
@@ -110,6 +111,7 @@ func pair(drives []FoundDrive, changer string, elements []tape.Element) {
 func (d discovery) drive(name string) FoundDrive {
 	f := FoundDrive{Device: "/dev/" + name, Vendor: d.attribute("scsi_tape", name, "vendor"), Product: d.attribute("scsi_tape", name, "model"),
 		Serial: d.serial("scsi_tape", name)}
+	// The other name of the same drive, which lsscsi -g and sg_logs use.
 	generic, err := os.ReadDir(filepath.Join(d.sysfs, "class", "scsi_tape", name, "device", "scsi_generic"))
 	if err == nil && len(generic) > 0 {
 		f.Generic = "/dev/" + generic[0].Name()
@@ -122,6 +124,7 @@ func (d discovery) drive(name string) FoundDrive {
 func (d discovery) changer(ctx context.Context, name string) (FoundChanger, []tape.Element) {
 	f := FoundChanger{Device: "/dev/" + name, Vendor: d.attribute("scsi_generic", name, "vendor"), Product: d.attribute("scsi_generic", name, "model"),
 		Serial: d.serial("scsi_generic", name)}
+	// Without permission there is no inventory, and drives stay without a place.
 	if f.Why = why(d.access(f.Device)); f.Why != "" {
 		return f, nil
 	}
@@ -131,8 +134,8 @@ func (d discovery) changer(ctx context.Context, name string) (FoundChanger, []ta
 		return f, nil
 	}
 	defer c.Close()
-	// What the changer says of itself is newer than what the kernel has read once.
 	f.Slots, f.Gates, f.Drives = c.addresses.Slots.Count, c.addresses.Gates.Count, c.addresses.Drives.Count
+	// The kernel keeps serial numbers of some device types only.
 	if f.Serial == "" {
 		f.Serial = c.identity.Serial
 	}
@@ -195,6 +198,7 @@ func usable(path string) error {
 	if err := unix.Access(path, unix.R_OK|unix.W_OK); err != nil {
 		return openError(err, path)
 	}
+	// The file is not enough: SG_IO on a tape device asks for the capability too.
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil || rawAllowed(string(status)) {
 		return nil // the command itself will say it

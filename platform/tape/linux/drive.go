@@ -19,8 +19,8 @@ const loadMax = 3 * time.Hour
 // Drive is a tape drive behind st. It implements tape.Drive.
 type Drive struct {
 	dev      *device
-	identity scsi.Device
-	tape     *Tape // that is loaded, nil without; guarded by the token of dev
+	identity scsi.Device // read once, at the open
+	tape     *Tape       // that is loaded, nil without; guarded by the token of dev
 
 	mu    sync.Mutex
 	known tape.Status // guarded by mu
@@ -45,6 +45,7 @@ func openDrive(ctx context.Context, sys syscalls, path string) (*Drive, error) {
 		_ = d.dev.close()
 		return nil, err
 	}
+	// The descriptor stays open: who has the drive keeps others out.
 	d.identity = found
 	return d, nil
 }
@@ -58,6 +59,7 @@ func (d *Drive) Close() error {
 		return err
 	}
 	defer d.dev.release()
+	// Without this a close would write a filemark.
 	var err error
 	if d.tape != nil {
 		err = d.tape.settle()
@@ -102,7 +104,7 @@ func (d *Drive) look() (tape.Status, error) {
 	switch {
 	case errors.Is(err, tape.ErrNoMedium):
 		return tape.Status{}, nil
-	case errors.Is(err, tape.ErrNotReady):
+	case errors.Is(err, tape.ErrNotReady): // it loads, or was unloaded and not taken
 		return tape.Status{Loaded: true}, nil
 	case err != nil:
 		return tape.Status{}, err
@@ -206,6 +208,7 @@ func (d *Drive) Unload(ctx context.Context) error {
 		return err
 	}
 	defer d.dev.release()
+	// An error of the flush is kept, and the cartridge comes out nevertheless: stuck in the drive it helps nobody.
 	var flushed error
 	if d.tape != nil {
 		if d.tape.dirty {

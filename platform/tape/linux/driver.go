@@ -20,6 +20,7 @@ func (d *device) variable() error {
 	if err := d.operate(opSetBlock, 0); err != nil {
 		return err
 	}
+	// Some drives take the setting and keep their own.
 	if size, err = d.blockSize(); err == nil && size != 0 {
 		err = errs.New(errs.Unsupported, "linux.Load", d.path, "the drive stays in fixed block mode").
 			WithRemedy("Set it by hand: mt -f " + d.path + " setblk 0; and in stinit.def: blocksize=0.")
@@ -53,18 +54,24 @@ func (d *device) failed(err error, what string) error {
 	}
 	kind, cause := errs.IO, tape.ErrMedium
 	switch number {
+	// Early warning, or the end.
 	case unix.ENOSPC:
 		kind, cause = errs.NoSpace, tape.ErrEndOfTape
+	// st has seen the tab of the cartridge when it was opened.
 	case unix.EACCES, unix.EROFS:
 		kind, cause = errs.ReadOnly, tape.ErrWriteProtected
 	case unix.ENOMEDIUM:
 		kind, cause = errs.NotFound, tape.ErrNoMedium
+	// Another command has the driver.
 	case unix.EBUSY, unix.EAGAIN:
 		kind, cause = errs.Unavailable, tape.ErrNotReady
+	// The cable, the adapter or the power of the drive.
 	case unix.ENXIO, unix.ENODEV, unix.EBADF, unix.ETIMEDOUT:
 		kind, cause = errs.Unavailable, tape.ErrHardware
+	// A block is larger than the drive, the driver or the adapter takes at once.
 	case unix.EINVAL:
-		kind, cause = errs.Invalid, err // more than the driver or the adapter takes at once
+		kind, cause = errs.Invalid, err
+	// This machine's own trouble, which says nothing of the tape.
 	case unix.ENOMEM, unix.EOVERFLOW, unix.EPERM:
 		kind, cause = errs.KindOf(err), err
 	}

@@ -43,6 +43,7 @@ func (t *Tape) protect(ctx context.Context, read, write bool) error {
 	if read || write {
 		want.Method, want.Length = scsi.MethodCRC32C, scsi.CRC32CLength
 	}
+	// MODE SELECT may stop a stream, so it is left out when nothing changes.
 	if is != want {
 		if _, err := t.do(ctx, mode.SelectProtection(want)); err != nil {
 			return err
@@ -75,6 +76,7 @@ func (t *Tape) SetKey(ctx context.Context, key []byte) error {
 	if _, err = t.do(ctx, scsi.SetKey(t.algorithm, key)); err != nil {
 		return err
 	}
+	// From here on Unload or ClearKey must remove it.
 	t.keyed = true
 	// A drive that took the key and does not use it would write plain blocks.
 	if answer, err = t.do(ctx, scsi.EncryptionStatus()); err != nil {
@@ -125,6 +127,7 @@ func (t *Tape) Order(ctx context.Context, segments []tape.Segment) ([]int, error
 	if len(segments) == 0 {
 		return nil, nil
 	}
+	// Callers cut longer lists by OrderMax; this bounds what is allocated.
 	if len(segments) > scsi.SegmentsMax {
 		return nil, errs.New(errs.TooLarge, "linux.Order", t.drive.dev.path, fmt.Sprintf("%d segments, the most is %d", len(segments), scsi.SegmentsMax))
 	}

@@ -37,6 +37,7 @@ func (m *monitor) Counters(ctx context.Context) (tape.Counters, error) {
 		return tape.Counters{}, err
 	}
 	defer m.tape.release()
+	// A copy, so that a caller keeps what it got.
 	c := m.count
 	c.ErrorsRead = since(m.corrected(ctx, scsi.LogReadErrors), m.errorsRead)
 	c.ErrorsWritten = since(m.corrected(ctx, scsi.LogWriteErrors), m.errorsWritten)

@@ -54,6 +54,7 @@ func (t *Tape) move(ctx context.Context, c scsi.Command, toEnd bool) error {
 	if err != nil {
 		return errors.Join(moved, err)
 	}
+	// The place is known again, so writing is safe.
 	t.next, t.failedWrite = p.Object, nil
 	t.atEnd = errors.Is(moved, tape.ErrEndOfData) || moved == nil && toEnd
 	return moved
@@ -70,6 +71,7 @@ func (t *Tape) Position(ctx context.Context) (tape.Position, error) {
 	if err != nil {
 		return tape.Position{}, err
 	}
+	// Of the short form only the buffer counts: its object has 32 bits.
 	answer, err := t.do(ctx, scsi.ReadPositionShort())
 	if err != nil {
 		return tape.Position{}, err

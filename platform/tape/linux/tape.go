@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"hemera/errs"
-	"hemera/platform/tape"
 	"hemera/platform/tape/scsi"
 )
 
