@@ -43,7 +43,7 @@ func (c *Changer) learn(ctx context.Context) (err error) {
 	}
 	if c.identity.Type != scsi.TypeChanger {
 		return errs.New(errs.Invalid, "linux.OpenChanger", c.dev.path, "the device is not a media changer").
-			WithRemedy("hemera tape discover lists the changers.")
+			WithRemedy("lsscsi -g lists the changers (mediumx); use the device /dev/sgN.")
 	}
 	// Addresses differ between libraries, and between partitions of one.
 	answer, err := c.dev.retry(ctx, scsi.ModeSenseElements(), false)

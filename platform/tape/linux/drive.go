@@ -39,7 +39,7 @@ func openDrive(ctx context.Context, sys syscalls, path string) (*Drive, error) {
 	// Another kind of device would take the commands in its own way.
 	found, err := d.dev.identify(ctx)
 	if err == nil && found.Type != scsi.TypeTape {
-		err = errs.New(errs.Invalid, "linux.OpenDrive", path, "the device is not a tape drive").WithRemedy("hemera tape discover lists the drives.")
+		err = errs.New(errs.Invalid, "linux.OpenDrive", path, "the device is not a tape drive").WithRemedy("lsscsi -g lists the drives; use the device /dev/nstN.")
 	}
 	if err != nil {
 		_ = d.dev.close()
