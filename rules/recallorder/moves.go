@@ -10,6 +10,7 @@ const (
 
 // moveRuns moves runs of segments to where they cost less, until no move helps or the tries are used.
 func (p *path) moveRuns() {
+	// Bounded, though each move makes the path shorter: near the end moves gain little.
 	tries := movesMax * len(p.tour)
 	for improved := true; improved && tries > 0; {
 		improved = false
@@ -23,6 +24,7 @@ func (p *path) moveRuns() {
 
 // improveAfter looks for a move that puts one of the nearest segments directly behind from, and makes the first that helps.
 func (p *path) improveAfter(from int, tries *int) bool {
+	// The start is before the first place of the tour.
 	here := atStart
 	if from != atStart {
 		here = p.place[from]
@@ -51,9 +53,11 @@ func (p *path) improveAfter(from int, tries *int) bool {
 
 // move puts the run of places begin to end before place to, which is outside of it, if that makes the path shorter.
 func (p *path) move(begin, end, to int) bool {
+	// It is there already.
 	if to >= begin && to <= end {
 		return false
 	}
+	// The run leaves its neighbours, which join, and comes between two others.
 	first, last := p.at(begin), p.at(end-1)
 	before, behind := p.at(begin-1), p.at(end)
 	left, right := p.at(to-1), p.at(to)
@@ -72,6 +76,7 @@ func (p *path) rotate(begin, end, to int) {
 	if to < begin {
 		low, middle, high = to, begin, end
 	}
+	// Two parts change places; both keep their directions.
 	part := p.tour[low:high]
 	turned := slices.Concat(part[middle-low:], part[:middle-low])
 	copy(part, turned)

@@ -83,6 +83,7 @@ func (p *path) greedy() {
 			if to == from {
 				continue
 			}
+			// One call of the cost function serves both purposes.
 			d := p.link(from, to)
 			list = keepNearest(list, candidate{int32(to), d})
 			if !done[to] && (next < 0 || d < shortest) {
@@ -109,6 +110,7 @@ func keepNearest(list []candidate, c candidate) []candidate {
 	if len(list) == nearMax && c.d >= list[nearMax-1].d {
 		return list
 	}
+	// Behind equal ones, so that the linear order decides between them.
 	i := len(list)
 	for i > 0 && list[i-1].d > c.d {
 		i--
@@ -119,6 +121,7 @@ func keepNearest(list []candidate, c candidate) []candidate {
 
 // remember stores the nearest segments behind one.
 func (p *path) remember(from int, list []candidate) {
+	// Small numbers: there are ten for each of thousands.
 	near := make([]int32, len(list))
 	for i, c := range list {
 		near[i] = c.to
