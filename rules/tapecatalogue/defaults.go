@@ -9,7 +9,7 @@ func Defaults() Config {
 	return Config{
 		Media:         mediaTypes(),
 		Organisations: map[string]Organisation{DefaultName: {ReadDrives: 100, WriteDrives: 100}},
-		Pools:         map[string]Pool{DefaultName: {Organisation: DefaultName, PartialTapes: 1}},
+		Pools:         map[string]Pool{DefaultName: {Organisation: DefaultName, PartialTapes: 2}},
 		Classes:       map[string]Class{DefaultName: {Copies: 1, Organisation: DefaultName}},
 		Routes:        map[string]Route{DefaultName + "/1": {Class: DefaultName, Copy: 1, Type: RouteDefault, Pool: DefaultName}},
 		Policies: map[string]Policy{DefaultName: {

@@ -1,0 +1,191 @@
+package mounting
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// words says in sentences what a board decided. The sentences begin small, as parts of longer ones.
+type words struct{ *Board }
+
+// words is for sentences about the board.
+func (b *Board) words() words { return words{b} }
+
+// library says why a library is not used.
+func (b words) library(library string) string {
+	return withReason("library "+library+" is disabled", b.disabled[library])
+}
+
+// sayDown says why a drive is not used.
+func sayDown(d *Drive) string { return withReason("drive "+d.Name+" is down", d.Reason) }
+
+// sayTape says why a tape is not read or written.
+func sayTape(t *tape) string {
+	if t.Full && t.Read {
+		return "tape " + t.VID + " is full"
+	}
+	return withReason(fmt.Sprintf("tape %s is %s", t.VID, t.State), t.Reason)
+}
+
+// space says what is left of the buffer for recalls.
+func (b words) space(needs int64) string {
+	text := fmt.Sprintf("the disk buffer has room for %s of recalled files", size(max(0, b.room())))
+	if needs > 0 {
+		text += fmt.Sprintf(", and %s are needed to begin", size(needs))
+	}
+	return text
+}
+
+// waiting says what waits in a queue.
+func (b words) waiting(e *entry) string {
+	return fmt.Sprintf("%s in %d %s, the oldest for %s", size(e.Bytes), e.Files, plural(e.Files, "file"), age(b.now.Sub(e.Oldest)))
+}
+
+// worthMount says why a queue is worth a mount.
+func (b words) worthMount(c choice, d *Drive) string {
+	e := c.entry
+	text := fmt.Sprintf("%s: %s wait", e, b.waiting(e))
+	switch c.rule {
+	case Mounted:
+		return text + ", and tape " + c.tape.VID + " is mounted already"
+	case EnoughBytes:
+		text += fmt.Sprintf(", %s are worth a mount", size(b.criteria.MinBytes))
+	case EnoughFiles:
+		text += fmt.Sprintf(", %d files are worth a mount", b.criteria.MinFiles)
+	case OldEnough:
+		text += fmt.Sprintf(", and the mount policy lets them wait for %s", age(e.MinAge))
+	}
+	if c.from != "" {
+		text += fmt.Sprintf("; tape %s comes from supply pool %s", c.tape.VID, c.from)
+	}
+	if d.VID != "" {
+		text += "; tape " + d.VID + " has no more urgent work"
+	}
+	return text
+}
+
+// idle says why a drive without a tape gets nothing.
+func (b words) idle(d *Drive) (Rule, string) {
+	for _, e := range b.order {
+		if e.Files <= 0 {
+			continue
+		}
+		_, kept := b.try(e, d)
+		text := fmt.Sprintf("%s: %s", e, b.obstacle(e, d, kept))
+		if more := len(b.order) - 1; more > 0 {
+			text += fmt.Sprintf("; %d more %s", more, plural(int64(more), "queue"))
+		}
+		return kept, text
+	}
+	return NoWork, "nothing waits"
+}
+
+// obstacle says how a rule keeps a queue from a drive.
+func (b words) obstacle(e *entry, d *Drive, kept Rule) string {
+	switch kept {
+	case NoRule, Queued:
+		return "drive " + d.Name + " can begin"
+	case NoWork:
+		return "no job waits"
+	case LibraryDisabled:
+		return b.library(d.Library)
+	case TapeUnknown:
+		return "the catalogue has no tape " + e.VID
+	case TapeState:
+		return sayTape(e.tape)
+	case OtherLibrary:
+		return fmt.Sprintf("tape %s is in library %s, drive %s in library %s", e.VID, e.tape.Library, d.Name, d.Library)
+	case Media:
+		return fmt.Sprintf("drive %s does not read %s", d.Name, e.tape.Media)
+	case TapeInUse:
+		return fmt.Sprintf("tape %s is in drive %s", e.VID, e.tape.drive.Name)
+	case PartialTapes:
+		return fmt.Sprintf("%d %s of pool %s can be written at a time, and all are in use",
+			max(1, b.stock.pools[e.Pool].Partial), plural(max(1, b.stock.pools[e.Pool].Partial), "tape"), e.Pool)
+	case NoTape:
+		return fmt.Sprintf("pool %s and its supply pools have no tape in library %s that drive %s can write", e.Pool, d.Library, d.Name)
+	case DriveLimit:
+		return b.limit(e)
+	case BufferFull:
+		return b.space(b.needs(e))
+	case TooLittle:
+		return b.tooLittle(e)
+	case DriveDown:
+		return sayDown(d)
+	case DriveBusy:
+		return fmt.Sprintf("drive %s works: %s", d.Name, d.Work.Queue)
+	}
+	return string(kept)
+}
+
+// limit says which limit of drives is reached.
+func (b words) limit(e *entry) string {
+	if l := e.load; e.Writes() {
+		return fmt.Sprintf("organisation %s writes with %d of %d drives", e.Organisation, l.writing, l.limits.WriteDrives)
+	}
+	return fmt.Sprintf("organisation %s reads with %d of %d drives", e.Organisation, e.load.reading, e.load.limits.ReadDrives)
+}
+
+// tooLittle says what is missing for a mount.
+func (b words) tooLittle(e *entry) string {
+	text := fmt.Sprintf("%s wait; a mount is worth %s, %d files, ", b.waiting(e), size(b.criteria.MinBytes), b.criteria.MinFiles)
+	mounts := e.mounts
+	if e.Writes() {
+		mounts += e.holders
+	}
+	if mounts > 0 {
+		return text + fmt.Sprintf("each beside %d that %s there", mounts, verb(mounts))
+	}
+	return text + "or an age of " + age(e.MinAge)
+}
+
+// withReason adds a reason, if there is one.
+func withReason(text, reason string) string {
+	if reason != "" {
+		return text + ": " + reason
+	}
+	return text
+}
+
+// plural is a noun after a number.
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+// verb is "to be" after a number.
+func verb(n int64) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// size shows bytes with three digits at most, in powers of 1000.
+func size(n int64) string {
+	units, f, i := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}, float64(n), 0
+	for f >= 999.5 && i < len(units)-1 {
+		f, i = f/1000, i+1
+	}
+	digits := 0
+	if i > 0 && f < 9.95 {
+		digits = 1
+	}
+	return strconv.FormatFloat(f, 'f', digits, 64) + " " + units[i]
+}
+
+// age shows a duration in whole seconds, minutes or hours.
+func age(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 0, 64) + " s"
+	case d < 2*time.Hour:
+		return strconv.FormatFloat(d.Minutes(), 'f', 0, 64) + " min"
+	case d < 48*time.Hour:
+		return strconv.FormatFloat(d.Hours(), 'f', 0, 64) + " h"
+	}
+	return strconv.FormatFloat(d.Hours()/24, 'f', 0, 64) + " days"
+}
