@@ -32,6 +32,14 @@ const (
 	askFault         // the manager did not answer, or this node has no lease
 )
 
+// outcome is how a step of a drive ended.
+type outcome struct {
+	fault   fault
+	problem string // for people, "" without a fault
+	// bad: what failed is the tape itself, so that it should not be mounted again before somebody looked.
+	bad bool
+}
+
 // machine decides what a drive does next. It is a value: its methods are pure, and the loop of a drive does the I/O.
 type machine struct {
 	phase phase
@@ -40,6 +48,7 @@ type machine struct {
 	// then is the phase after ending.
 	then     phase
 	problem  string
+	bad      bool          // of the mount that is ending, see outcome
 	failures int           // one after the other
 	wait     time.Duration // before the next action
 }
@@ -59,10 +68,10 @@ func pause(failures int, longest time.Duration) time.Duration {
 }
 
 // probed tells what a probe found: the VID in the drive, [unknownTape] when it cannot be read, "" for none.
-func (m machine) probed(vid string, f fault, problem string) machine {
+func (m machine) probed(vid string, x outcome) machine {
 	m.wait = 0
-	if f != noFault {
-		return m.fail(problem)
+	if x.fault != noFault {
+		return m.fail(x)
 	}
 	// What is in the drive now was not mounted by this server, so nothing is known of where the tape stands.
 	m.vid, m.problem = vid, ""
@@ -73,9 +82,9 @@ func (m machine) probed(vid string, f fault, problem string) machine {
 }
 
 // asked tells what the manager answered.
-func (m machine) asked(next hemera.TapeMount, f fault) machine {
+func (m machine) asked(next hemera.TapeMount, x outcome) machine {
 	m.wait = 0
-	if f != noFault { // of the manager or the network: the drive stays as it is
+	if x.fault != noFault { // of the manager or the network: the drive stays as it is
 		m.failures++
 		m.wait = pause(m.failures, askPauseMax)
 		return m
@@ -104,39 +113,39 @@ func (m machine) asked(next hemera.TapeMount, f fault) machine {
 }
 
 // fetched tells how carrying the cartridge to the drive ended.
-func (m machine) fetched(f fault, problem string) machine {
-	switch f {
+func (m machine) fetched(x outcome) machine {
+	switch x.fault {
 	case noFault:
 		m.vid, m.phase = m.mount.VID, loading
 		return m
 	case driveFault:
-		return m.cancel(down, problem).count(problem)
+		return m.cancel(down, x).count(x)
 	}
-	m = m.cancel(probing, problem) // the cartridge may stand anywhere
+	m = m.cancel(probing, x) // the cartridge may stand anywhere
 	m.wait = pauseMin
 	return m
 }
 
 // loaded tells how loading ended.
-func (m machine) loaded(f fault, problem string) machine {
-	switch f {
+func (m machine) loaded(x outcome) machine {
+	switch x.fault {
 	case noFault:
 		m.phase = working
 		return m
 	case driveFault:
-		return m.cancel(down, problem).count(problem)
+		return m.cancel(down, x).count(x)
 	}
-	return m.cancel(unloading, problem)
+	return m.cancel(unloading, x)
 }
 
 // worked tells how the mount ended; it was reported.
-func (m machine) worked(f fault, problem string) machine {
+func (m machine) worked(x outcome) machine {
 	m.mount, m.wait = hemera.TapeMount{}, 0
-	switch f {
+	switch x.fault {
 	case tapeFault: // another mount of the same tape begins at its label
 		m.phase = unloading
 	case driveFault:
-		return m.fail(problem)
+		return m.fail(x)
 	case askFault:
 		m.phase = idle
 	default:
@@ -146,9 +155,9 @@ func (m machine) worked(f fault, problem string) machine {
 }
 
 // unloaded tells how carrying the cartridge away ended.
-func (m machine) unloaded(f fault, problem string) machine {
+func (m machine) unloaded(x outcome) machine {
 	m.wait = 0
-	if f == noFault {
+	if x.fault == noFault {
 		m.vid, m.failures, m.problem = "", 0, ""
 		if m.phase = idle; m.mount.Kind != hemera.MountNothing {
 			m.phase = fetching
@@ -156,16 +165,16 @@ func (m machine) unloaded(f fault, problem string) machine {
 		return m
 	}
 	if m.mount.Kind != hemera.MountNothing { // another drive may take it meanwhile
-		return m.cancel(unloading, problem).count(problem)
+		return m.cancel(unloading, x).count(x)
 	}
 	m.failures++
-	m.problem = problem
+	m.problem = x.problem
 	if m.failures < unloadTries {
 		m.wait = pause(m.failures, pauseMax)
 		return m
 	}
 	m.failures-- // fail counts it
-	return m.fail(problem)
+	return m.fail(x)
 }
 
 // ended tells that the manager knows of the end of the mount, or never will.
@@ -181,21 +190,21 @@ func (m machine) rested() machine {
 }
 
 // cancel ends a mount that could not begin, and goes on with another phase.
-func (m machine) cancel(then phase, problem string) machine {
-	m.phase, m.then, m.problem, m.wait = ending, then, problem, 0
+func (m machine) cancel(then phase, x outcome) machine {
+	m.phase, m.then, m.problem, m.bad, m.wait = ending, then, x.problem, x.bad, 0
 	return m
 }
 
 // count notes a failure of the drive.
-func (m machine) count(problem string) machine {
+func (m machine) count(x outcome) machine {
 	m.failures++
-	m.problem, m.wait = problem, pause(m.failures, pauseMax)
+	m.problem, m.wait = x.problem, pause(m.failures, pauseMax)
 	return m
 }
 
 // fail takes the drive out of work until the next probe.
-func (m machine) fail(problem string) machine {
-	m = m.count(problem)
+func (m machine) fail(x outcome) machine {
+	m = m.count(x)
 	m.phase = down
 	return m
 }

@@ -3,6 +3,7 @@ package tape
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"hemera/errs"
@@ -22,6 +23,10 @@ type robot struct {
 	sleep   func(context.Context, time.Duration) error
 	turn    chan struct{}  // has room for one: its holder uses the arm
 	sources map[string]int // by barcode, the slot that the cartridge came from; the holder of the turn uses it
+
+	mu     sync.Mutex
+	last   shelves
+	failed error
 }
 
 // newRobot makes a robot that stands still.
@@ -73,7 +78,7 @@ func passing(err error) bool {
 }
 
 // fetch carries a cartridge to a drive. It fails with NotFound if the library has no such cartridge or drive, with Locked if it is in another
-// drive, with Conflict if the drive holds another one.
+// drive, or if the drive holds another one.
 func (r *robot) fetch(ctx context.Context, vid, serial string, place int) error {
 	return r.withTurn(ctx, func(ctx context.Context) error {
 		return r.carry(ctx, vid, func(s shelves) (from, to element, err error) {
@@ -89,7 +94,7 @@ func (r *robot) fetch(ctx context.Context, vid, serial string, place int) error 
 			case from.Kind == tape.ElementDrive:
 				return from, to, errs.New(errs.Locked, "tape.Fetch", vid, "the cartridge is in another drive")
 			case to.Full:
-				return from, to, errs.New(errs.Conflict, "tape.Fetch", vid, "the drive holds cartridge "+to.Barcode)
+				return from, to, errs.New(errs.Locked, "tape.Fetch", vid, "the drive holds cartridge "+to.Barcode)
 			}
 			r.sources[from.Barcode] = from.Address
 			return from, to, nil
@@ -151,4 +156,36 @@ func (r *robot) inside(ctx context.Context, serial string, place int) (string, e
 	}
 	e, err := s.drive(serial, place)
 	return e.vid, err
+}
+
+// glance takes an inventory if the arm is free, and returns the last one otherwise: reports do not wait for moves.
+func (r *robot) glance(ctx context.Context) (shelves, error) {
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	default:
+		return r.seen()
+	}
+	list, err := r.changer.Inventory(ctx)
+	if err != nil {
+		err = errs.As(err, errs.IO, "tape.Inventory", "")
+	}
+	r.note(shelve(list), err)
+	return r.seen()
+}
+
+// note keeps an inventory for reports. One that failed leaves the list as it was.
+func (r *robot) note(s shelves, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed = err; err == nil {
+		r.last = s
+	}
+}
+
+// seen is the last inventory, and what the last attempt failed with.
+func (r *robot) seen() (shelves, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last, r.failed
 }

@@ -12,10 +12,10 @@ import (
 
 // shelf is a changer in memory: drives at 256 and 257, slots from 1000.
 type shelf struct {
-	list   []tape.Element
-	fails  []error // of the next moves, nil for one that works
-	looks  int
-	moves  int
+	list  []tape.Element
+	fails []error // of the next moves, nil for one that works
+	looks int
+	moves int
 }
 
 func (s *shelf) Identity() tape.Identity { return tape.Identity{Product: "SHELF"} }
@@ -89,7 +89,7 @@ func TestFetchAndPutBack(t *testing.T) {
 	if err := r.fetch(ctx, "V00001", "S1", 0); !errors.Is(err, errs.Locked) {
 		t.Errorf("a cartridge in another drive: %v", err)
 	}
-	if err := r.fetch(ctx, "V00002", "S2", 0); !errors.Is(err, errs.Conflict) {
+	if err := r.fetch(ctx, "V00002", "S2", 0); !errors.Is(err, errs.Locked) {
 		t.Errorf("an occupied drive: %v", err)
 	}
 	if err := r.fetch(ctx, "V00009", "S1", 0); !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {

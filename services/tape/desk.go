@@ -1,0 +1,80 @@
+package tape
+
+import (
+	"context"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// desk is what a mount says to the manager, and asks of it.
+type desk struct {
+	d     *drive
+	mount hemera.TapeMount
+}
+
+const (
+	reportPauseMax = 10 * time.Second
+	// lastReportTime bounds reports after the server was told to stop.
+	lastReportTime = 10 * time.Second
+)
+
+// lost is an error of a call after which nothing more of the mount counts: it has another owner, or none.
+type lost struct{ error }
+
+// Unwrap returns what the manager said.
+func (l lost) Unwrap() error { return l.error }
+
+// done reports what the mount did, again and again until the answer is known. An error is a [lost]: the manager has not taken the report and
+// never will, or the server stops.
+func (k desk) done(ctx context.Context, r hemera.TapeResults) error {
+	r.Mount, r.VID = k.mount.ID, k.mount.VID
+	o := &k.d.server.o
+	// What is on tape is worth a last attempt when the server stops.
+	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		t := time.AfterFunc(lastReportTime, cancel)
+		context.AfterFunc(stop, func() { t.Stop() })
+	})()
+	for try := 1; ; try++ {
+		node, epoch := o.Node()
+		var err error = errs.New(errs.Unavailable, "tape.Done", k.mount.VID, "the node has no lease")
+		if epoch != 0 {
+			err = o.Control.TapeDone(stop, node, epoch, r)
+		}
+		if err == nil {
+			return nil
+		}
+		if !asksAgain(err) || stop.Err() != nil {
+			return lost{err}
+		}
+		o.Log.Info("the manager did not answer a tape drive's report", "drive", k.d.Name, "mount", k.mount.ID, "error", err)
+		if err := o.Sleep(stop, pause(try, reportPauseMax)); err != nil {
+			return lost{err}
+		}
+	}
+}
+
+// asksAgain reports whether the outcome of a call is not known, or may be another one soon.
+func asksAgain(err error) bool {
+	switch errs.KindOf(err) {
+	case errs.Timeout, errs.Unavailable, errs.Overloaded, errs.Cancelled, errs.Internal, errs.IO:
+		return true
+	}
+	return false
+}
+
+// cancel reports the end of a mount that could not begin. The manager puts a bad tape aside.
+func (k desk) cancel(ctx context.Context, problem string, bad bool) {
+	now := k.d.server.o.Now()
+	r := hemera.TapeResults{Ended: true, Session: hemera.TapeSession{
+		Mount: k.mount.ID, Kind: k.mount.Job, VID: k.mount.VID, Drive: k.d.Name, Begun: now, Ended: now, Error: problem}}
+	if bad {
+		r.Problem = problem
+	}
+	if err := k.done(ctx, r); err != nil && ctx.Err() == nil {
+		k.d.server.o.Log.Info("the manager does not know of a mount that failed", "mount", k.mount.ID, "error", err)
+	}
+}

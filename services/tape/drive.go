@@ -1,0 +1,186 @@
+package tape
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/tape"
+)
+
+// drive is the loop of one drive. Its goroutine alone calls the device.
+type drive struct {
+	Drive
+	server *Server
+	place  int // in the order of the changer
+	serial string
+
+	loaded tape.Tape // what is loaded, nil for nothing; of the loop
+
+	mu     sync.Mutex
+	shown  machine // as of the last step
+	since  time.Time
+}
+
+const (
+	// loadTime bounds a load: a cartridge of LTO-9 is initialised for up to two hours the first time.
+	loadTime = 150 * time.Minute
+	// unloadTime bounds an eject: a rewind, and the retension after long sessions.
+	unloadTime = 15 * time.Minute
+)
+
+// run asks and works until the context ends.
+func (d *drive) run(ctx context.Context) {
+	var m machine
+	for ctx.Err() == nil {
+		d.show(m)
+		if m.wait > 0 && d.server.o.Sleep(ctx, m.wait) != nil {
+			return
+		}
+		m = d.step(ctx, m)
+	}
+}
+
+// step does what the phase asks for, and tells the machine how it went.
+func (d *drive) step(ctx context.Context, m machine) machine {
+	switch m.phase {
+	case idle:
+		return d.ask(ctx, m)
+	case fetching:
+		err := d.server.robot.fetch(ctx, m.mount.VID, d.serial, d.place)
+		return m.fetched(d.judge(ctx, err, "fetch "+m.mount.VID))
+	case loading:
+		return m.loaded(d.judge(ctx, d.load(ctx), "load "+m.mount.VID))
+	case working:
+		return m.worked(d.work(ctx, m.mount))
+	case unloading:
+		return m.unloaded(d.judge(ctx, d.unload(ctx), "unload "+m.vid))
+	case ending:
+		desk{d, m.mount}.cancel(ctx, m.problem, m.bad)
+		return m.ended()
+	case down:
+		return m.rested()
+	}
+	vid, err := d.probe(ctx)
+	return m.probed(vid, d.judge(ctx, err, "probe"))
+}
+
+// ask waits for what the manager wants.
+func (d *drive) ask(ctx context.Context, m machine) machine {
+	node, epoch := d.server.o.Node()
+	if epoch == 0 {
+		return m.asked(hemera.TapeMount{}, outcome{fault: askFault})
+	}
+	next, err := d.server.o.Control.NextMount(ctx, node, epoch, d.Name)
+	if err != nil {
+		return m.asked(hemera.TapeMount{}, outcome{fault: askFault})
+	}
+	if next.Kind != hemera.MountNothing {
+		d.server.o.Log.Info("a tape drive got something to do", "drive", d.Name, "kind", next.Kind, "vid", next.VID, "mount", next.ID, "why", next.Why)
+	}
+	return m.asked(next, outcome{})
+}
+
+// judge says what an error of drive, robot or tape means, and logs it.
+func (d *drive) judge(ctx context.Context, err error, what string) outcome {
+	if err == nil {
+		return outcome{}
+	}
+	if ctx.Err() == nil {
+		d.server.o.Log.Warn("a tape drive failed", "drive", d.Name, "step", what, "error", err, "remedy", errs.RemedyOf(err))
+	}
+	x := outcomeOf(err)
+	x.problem = what + ": " + err.Error()
+	return x
+}
+
+// outcomeOf tells faults of a tape from those of a drive. What is not known is the drive's: it is looked at again after a pause.
+func outcomeOf(err error) outcome {
+	var gone lost
+	if errors.As(err, &gone) {
+		return outcome{fault: askFault}
+	}
+	for _, of := range []error{tape.ErrMedium, tape.ErrWriteProtected, tape.ErrEncrypted, tape.ErrProtection} {
+		if errors.Is(err, of) {
+			return outcome{fault: tapeFault, bad: true}
+		}
+	}
+	if errors.Is(err, tape.ErrHardware) || errors.Is(err, tape.ErrNotReady) {
+		return outcome{fault: driveFault}
+	}
+	switch errs.KindOf(err) {
+	case errs.Corrupt, errs.NotEmpty, errs.ReadOnly, errs.Conflict, errs.Unsupported:
+		return outcome{fault: tapeFault, bad: true}
+	case errs.NotFound, errs.Locked, errs.NoSpace, errs.Invalid:
+		return outcome{fault: tapeFault}
+	}
+	return outcome{fault: driveFault}
+}
+
+// probe finds out what is in the drive: by the library, and by the drive itself.
+func (d *drive) probe(ctx context.Context) (string, error) {
+	d.loaded = nil
+	vid, err := d.server.robot.inside(ctx, d.serial, d.place)
+	if err != nil {
+		return "", err
+	}
+	status, err := d.Status(ctx)
+	if err != nil {
+		return "", err
+	}
+	if vid == "" && status.Loaded {
+		vid = unknownTape
+	}
+	return vid, nil
+}
+
+// load makes the cartridge ready.
+func (d *drive) load(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTime)
+	defer cancel()
+	d.loaded, err = d.Load(ctx)
+	return err
+}
+
+// unload ejects the cartridge and carries it to a slot. A drive that is empty, or has ejected it already, is no error.
+func (d *drive) unload(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, unloadTime)
+	defer cancel()
+	d.loaded = nil
+	if err := d.Unload(ctx); err != nil && !errors.Is(err, tape.ErrNoMedium) {
+		return err
+	}
+	return d.server.robot.putBack(ctx, d.serial, d.place)
+}
+
+// show publishes what the drive does.
+func (d *drive) show(m machine) {
+	d.mu.Lock()
+	if d.shown.status() != m.status() {
+		d.since = d.server.o.Now()
+	}
+	d.shown = m
+	d.mu.Unlock()
+	d.server.wake()
+}
+
+// state is the drive as reports have it.
+func (d *drive) state() hemera.TapeDriveState {
+	id := d.Identity()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := hemera.TapeDriveState{
+		Name: d.Name, Model: id.Product, Serial: d.serial, Device: id.Device, Media: d.Media, Reads: d.Reads,
+		Status: d.shown.status(), Since: d.since, Problem: d.shown.problem,
+	}
+	if d.shown.vid != unknownTape {
+		s.VID = d.shown.vid
+	}
+	if d.shown.phase == working {
+		s.Mount = d.shown.mount.ID
+	}
+	return s
+}
