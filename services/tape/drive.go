@@ -20,9 +20,9 @@ type drive struct {
 
 	loaded tape.Tape // what is loaded, nil for nothing; of the loop
 
-	mu     sync.Mutex
-	shown  machine // as of the last step
-	since  time.Time
+	mu    sync.Mutex
+	shown machine // as of the last step
+	since time.Time
 }
 
 const (
