@@ -3,6 +3,7 @@ package tapeio
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"hemera"
 	"hemera/errs"
@@ -10,7 +11,8 @@ import (
 	"hemera/rules/wire"
 )
 
-// WindowBytes is how much of one file is in flight at once: what a drive of 400 MB/s takes in 80 ms, the time of a slow disk's answer.
+// WindowBytes is how much of one file that is written is in flight at once: what a drive of 400 MB/s gives in 80 ms, the time of a slow
+// disk's answer.
 const WindowBytes = 32 << 20
 
 // Files opens files at nodes. Its methods may be called concurrently.
@@ -39,14 +41,13 @@ func urlOf(g hemera.TapeGrant) (xrootd.URL, error) {
 	return xrootd.URL{Endpoint: e, Path: g.Path, Opaque: wire.Opaque("").With(wire.OpaqueCapability, g.Token)}, nil
 }
 
-// Source is a file that is read in order, ahead of its user. Use it from one goroutine.
+// Source is a file that is read. Several reads may be under way.
 type Source struct {
 	file *xrootd.File
-	in   *xrootd.Reader
+	size int64
 }
 
-// Open opens a file to archive. The context bounds the Source too. It fails as [xrootd.Client.Open] does, and with Conflict if the file has
-// another size than was granted.
+// Open opens a file to archive. It fails as [xrootd.Client.Open] does, and with Conflict if the file has another size than was granted.
 func (f *Files) Open(ctx context.Context, g hemera.TapeGrant) (*Source, error) {
 	u, err := urlOf(g)
 	if err != nil {
@@ -60,16 +61,25 @@ func (f *Files) Open(ctx context.Context, g hemera.TapeGrant) (*Source, error) {
 		file.Release()
 		return nil, errs.New(errs.Conflict, "tapeio.Open", g.Path, fmt.Sprintf("it has %d bytes, not %d", size, g.Size))
 	}
-	return &Source{file, file.NewReader(ctx, 0, g.Size)}, nil
+	return &Source{file, g.Size}, nil
 }
 
-// Next returns the next bytes, at most 1 MiB, verified. They are valid until the next call. The end is io.EOF.
-func (s *Source) Next() ([]byte, error) { return s.in.Next() }
+// ReadAt fills p with verified bytes, or fails. A read that has to go on at another node does so by itself.
+func (s *Source) ReadAt(ctx context.Context, p []byte, offset int64) error {
+	n, err := s.file.ReadAt(ctx, p, offset)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return errs.As(err, errs.Corrupt, "tapeio.Read", s.file.URL().Redacted())
+}
 
-// Close drops what is in flight. It does not wait for the server.
-func (s *Source) Close() {
-	_ = s.in.Close()
+// Close ends all use. It does not wait for the server.
+func (s *Source) Close() error {
 	s.file.Release()
+	return nil
 }
 
 // Sink is a file that is written in order, behind its user. Use it from one goroutine, and end it with Commit or Abort.
@@ -93,8 +103,9 @@ func (f *Files) Create(ctx context.Context, g hemera.TapeGrant) (*Sink, error) {
 	return &Sink{file: file, out: file.NewWriter(ctx, 0), path: g.Path, size: g.Size}, nil
 }
 
-// Write accepts p, which the caller may use again. A failure may show at any later call.
-func (s *Sink) Write(p []byte) error {
+// Write accepts p, which the caller may use again. A failure may show at any later call. The context of Create bounds it, so its own is not
+// looked at.
+func (s *Sink) Write(_ context.Context, p []byte) error {
 	_, err := s.out.Write(p)
 	return err
 }
@@ -107,11 +118,11 @@ func (s *Sink) Commit(ctx context.Context) error {
 		err = errs.New(errs.Corrupt, "tapeio.Commit", s.path, fmt.Sprintf("%d bytes came, not %d", s.out.Offset(), s.size))
 	}
 	if err != nil {
-		s.Abort()
+		s.Abort(ctx)
 		return err
 	}
 	return s.file.Close(ctx)
 }
 
 // Abort drops what was written. It does not wait for the server.
-func (s *Sink) Abort() { s.file.Release() }
+func (s *Sink) Abort(context.Context) { s.file.Release() }

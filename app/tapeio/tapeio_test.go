@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"hemera"
 	"hemera/app/daemon"
 	"hemera/errs"
@@ -69,18 +71,15 @@ func put(t *testing.T, up *daemon.Up, c *xrootd.Client, path string, size int) [
 	return b
 }
 
-// all reads a source to its end.
-func all(s *Source) (got []byte, err error) {
-	for {
-		b, err := s.Next()
-		got = append(got, b...)
-		if err == io.EOF {
-			return got, nil
-		}
-		if err != nil {
-			return got, err
-		}
+// all reads a source by several reads at once.
+func all(t *testing.T, s *Source, size int) ([]byte, error) {
+	t.Helper()
+	got := make([]byte, size)
+	reads, ctx := errgroup.WithContext(t.Context())
+	for off := 0; off < size; off += 1 << 20 {
+		reads.Go(func() error { return s.ReadAt(ctx, got[off:min(size, off+1<<20)], int64(off)) })
 	}
+	return got, reads.Wait()
 }
 
 func newFiles(t *testing.T) *Files {
@@ -99,12 +98,20 @@ func TestSourceReadsWhatIsThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := all(s)
-		s.Close()
+		got, err := all(t, s, size)
+		_ = s.Close()
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%d bytes: read %d, %v", size, len(got), err)
 		}
 	}
+	s, err := files.Open(t.Context(), grant(t, up, c, "/a", 5<<20+3, xrootd.OpenOptions{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ReadAt(t.Context(), make([]byte, 10), 5<<20); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a read past the end: %v", err)
+	}
+	_ = s.Close()
 	g := grant(t, up, c, "/a", 1, xrootd.OpenOptions{})
 	if _, err := files.Open(t.Context(), g); !errors.Is(err, errs.Conflict) {
 		t.Errorf("a file of another size: %v", err)
@@ -127,7 +134,7 @@ func TestSinkCommits(t *testing.T) {
 	}
 	for rest := want; len(rest) > 0; {
 		n := min(len(rest), 100_001)
-		if err := k.Write(rest[:n]); err != nil {
+		if err := k.Write(t.Context(), rest[:n]); err != nil {
 			t.Fatal(err)
 		}
 		rest = rest[n:]
@@ -142,8 +149,8 @@ func TestSinkCommits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	if got, err := all(s); err != nil || !bytes.Equal(got, want) {
+	defer func() { _ = s.Close() }()
+	if got, err := all(t, s, len(want)); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("read %d bytes, %v", len(got), err)
 	}
 }
@@ -155,7 +162,7 @@ func TestSinkThatEndsEarlyLeavesNothing(t *testing.T) {
 	create := xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644}
 	for _, end := range []func(*Sink, context.CancelFunc) error{
 		func(k *Sink, _ context.CancelFunc) error { return k.Commit(t.Context()) },
-		func(k *Sink, _ context.CancelFunc) error { k.Abort(); return errs.Corrupt },
+		func(k *Sink, _ context.CancelFunc) error { k.Abort(t.Context()); return errs.Corrupt },
 		func(k *Sink, cancel context.CancelFunc) error {
 			cancel()
 			if k.Commit(t.Context()) == nil {
@@ -169,7 +176,7 @@ func TestSinkThatEndsEarlyLeavesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := k.Write(make([]byte, 99_999)); err != nil {
+		if err := k.Write(ctx, make([]byte, 99_999)); err != nil {
 			t.Fatal(err)
 		}
 		if err := end(k, cancel); !errors.Is(err, errs.Corrupt) {
