@@ -40,7 +40,7 @@ func (k desk) done(ctx context.Context, r hemera.TapeResults) error {
 	})()
 	for try := 1; ; try++ {
 		node, epoch := o.Node()
-		var err error = errs.New(errs.Unavailable, "tape.Done", k.mount.VID, "the node has no lease")
+		err := noLease(k.mount.VID)
 		if epoch != 0 {
 			err = o.Control.TapeDone(stop, node, epoch, r)
 		}
@@ -57,6 +57,53 @@ func (k desk) done(ctx context.Context, r hemera.TapeResults) error {
 	}
 }
 
+// sign says whose figures they are.
+func (k desk) sign(s *hemera.TapeSession, begun time.Time, problem string) {
+	s.Mount, s.Kind, s.VID, s.Drive = k.mount.ID, k.mount.Job, k.mount.VID, k.d.Name
+	s.Begun, s.Error = begun, problem
+}
+
+// jobsTries is how often a mount asks for jobs before it ends: longer than a manager takes to start.
+const jobsTries = 8
+
+// Next implements session.Jobs.
+func (k desk) Next(ctx context.Context, files int, bytes int64) (jobs []hemera.TapeWork, last bool, err error) {
+	o := &k.d.server.o
+	for try := 1; ; try++ {
+		node, epoch := o.Node()
+		var r hemera.TapeJobsReply
+		if err = noLease(k.mount.VID); epoch != 0 {
+			r, err = o.Control.TapeJobs(ctx, node, epoch, hemera.TapeJobsRequest{Mount: k.mount.ID, Files: files, Bytes: bytes})
+		}
+		switch {
+		case err == nil:
+			return r.Jobs, r.Last, nil
+		case ctx.Err() != nil:
+			return nil, true, errs.Wrap(ctx.Err(), "tape.Jobs", k.mount.VID)
+		case !asksAgain(err) || try == jobsTries:
+			return nil, true, lost{err}
+		}
+		if err := o.Sleep(ctx, pause(try, reportPauseMax)); err != nil {
+			return nil, true, err
+		}
+	}
+}
+
+// grant asks for the permission to read or write a file. NotFound and Conflict: the job is void.
+func (k desk) grant(ctx context.Context, job hemera.TapeWork) (hemera.TapeGrant, error) {
+	o := &k.d.server.o
+	node, epoch := o.Node()
+	if epoch == 0 {
+		return hemera.TapeGrant{}, noLease(k.mount.VID)
+	}
+	return o.Control.TapeGrant(ctx, node, epoch, k.mount.ID, job.TapeJobKey)
+}
+
+// noLease is the error of calls while the node has no lease.
+func noLease(vid string) error {
+	return errs.New(errs.Unavailable, "tape.Call", vid, "the node has no lease")
+}
+
 // asksAgain reports whether the outcome of a call is not known, or may be another one soon.
 func asksAgain(err error) bool {
 	switch errs.KindOf(err) {
@@ -69,8 +116,10 @@ func asksAgain(err error) bool {
 // cancel reports the end of a mount that could not begin. The manager puts a bad tape aside.
 func (k desk) cancel(ctx context.Context, problem string, bad bool) {
 	now := k.d.server.o.Now()
-	r := hemera.TapeResults{Ended: true, Session: hemera.TapeSession{
-		Mount: k.mount.ID, Kind: k.mount.Job, VID: k.mount.VID, Drive: k.d.Name, Begun: now, Ended: now, Error: problem}}
+	r := hemera.TapeResults{Ended: true}
+	k.sign(&r.Session, now, problem)
+	r.Session.Ended = now
+	k.d.carried(&r.Session)
 	if bad {
 		r.Problem = problem
 	}

@@ -18,18 +18,23 @@ type drive struct {
 	place  int // in the order of the changer
 	serial string
 
-	loaded tape.Tape // what is loaded, nil for nothing; of the loop
+	// What follows is of the loop.
+	loaded    tape.Tape     // nil for nothing
+	robotTime time.Duration // since the last session
+	loadTime  time.Duration
 
-	mu    sync.Mutex
-	shown machine // as of the last step
-	since time.Time
+	mu     sync.Mutex
+	shown  machine // as of the last step
+	since  time.Time
+	object uint64
+	figure hemera.TapeSession // of the session under way, or the last one
 }
 
 const (
-	// loadTime bounds a load: a cartridge of LTO-9 is initialised for up to two hours the first time.
-	loadTime = 150 * time.Minute
-	// unloadTime bounds an eject: a rewind, and the retension after long sessions.
-	unloadTime = 15 * time.Minute
+	// loadTimeMax bounds a load: a cartridge of LTO-9 is initialised for up to two hours the first time.
+	loadTimeMax = 150 * time.Minute
+	// unloadTimeMax bounds an eject: a rewind, and the retension after long sessions.
+	unloadTimeMax = 15 * time.Minute
 )
 
 // run asks and works until the context ends.
@@ -50,10 +55,10 @@ func (d *drive) step(ctx context.Context, m machine) machine {
 	case idle:
 		return d.ask(ctx, m)
 	case fetching:
-		err := d.server.robot.fetch(ctx, m.mount.VID, d.serial, d.place)
+		err := d.timed(&d.robotTime, func() error { return d.server.robot.fetch(ctx, m.mount.VID, d.serial, d.place) })
 		return m.fetched(d.judge(ctx, err, "fetch "+m.mount.VID))
 	case loading:
-		return m.loaded(d.judge(ctx, d.load(ctx), "load "+m.mount.VID))
+		return m.loaded(d.judge(ctx, d.timed(&d.loadTime, func() error { return d.load(ctx) }), "load "+m.mount.VID))
 	case working:
 		return m.worked(d.work(ctx, m.mount))
 	case unloading:
@@ -137,9 +142,17 @@ func (d *drive) probe(ctx context.Context) (string, error) {
 	return vid, nil
 }
 
+// timed adds what a call takes.
+func (d *drive) timed(to *time.Duration, call func() error) error {
+	begun := d.server.o.Now()
+	err := call()
+	*to += d.server.o.Now().Sub(begun)
+	return err
+}
+
 // load makes the cartridge ready.
 func (d *drive) load(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, loadTime)
+	ctx, cancel := context.WithTimeout(ctx, loadTimeMax)
 	defer cancel()
 	d.loaded, err = d.Load(ctx)
 	return err
@@ -147,7 +160,7 @@ func (d *drive) load(ctx context.Context) (err error) {
 
 // unload ejects the cartridge and carries it to a slot. A drive that is empty, or has ejected it already, is no error.
 func (d *drive) unload(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, unloadTime)
+	ctx, cancel := context.WithTimeout(ctx, unloadTimeMax)
 	defer cancel()
 	d.loaded = nil
 	if err := d.Unload(ctx); err != nil && !errors.Is(err, tape.ErrNoMedium) {
@@ -167,6 +180,25 @@ func (d *drive) show(m machine) {
 	d.server.wake()
 }
 
+// positionEvery is how often a session asks the drive where the tape stands.
+const positionEvery = 5 * time.Second
+
+// progress publishes how a session goes. The goroutine of the tape calls it; shown is when it asked for the position last.
+func (d *drive) progress(ctx context.Context, s hemera.TapeSession, shown *time.Time) {
+	object := uint64(0)
+	if now := d.server.o.Now(); now.Sub(*shown) >= positionEvery {
+		*shown = now
+		if p, err := d.loaded.Position(ctx); err == nil {
+			object = p.Object
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.figure = s; object > 0 {
+		d.object = object
+	}
+}
+
 // state is the drive as reports have it.
 func (d *drive) state() hemera.TapeDriveState {
 	id := d.Identity()
@@ -174,7 +206,7 @@ func (d *drive) state() hemera.TapeDriveState {
 	defer d.mu.Unlock()
 	s := hemera.TapeDriveState{
 		Name: d.Name, Model: id.Product, Serial: d.serial, Device: id.Device, Media: d.Media, Reads: d.Reads,
-		Status: d.shown.status(), Since: d.since, Problem: d.shown.problem,
+		Status: d.shown.status(), Since: d.since, Problem: d.shown.problem, Object: d.object, Session: d.figure,
 	}
 	if d.shown.vid != unknownTape {
 		s.VID = d.shown.vid

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/tape/session"
 	"hemera/errs"
 	"hemera/platform/tape"
 )
@@ -19,7 +20,9 @@ type Options struct {
 	Name    string // of the library, unique in the cluster
 	Changer tape.Changer
 	Drives  []Drive
-	Host    string // that labels name
+	Files   Files          // where contents come from and go to
+	Limits  session.Limits // of each drive's session; zero values are defaults
+	Host    string         // that labels name
 	Version string
 	// Sleep waits; nil is package time's. Tests pass pauses over.
 	Sleep func(context.Context, time.Duration) error
@@ -48,8 +51,8 @@ const reportEvery = 10 * time.Second
 
 // New makes a server; nothing moves yet. Invalid if something is missing.
 func New(o Options) (*Server, error) {
-	if o.Node == nil || o.Control == nil || o.Changer == nil || len(o.Drives) == 0 || o.Name == "" {
-		return nil, errs.New(errs.Invalid, "tape.New", o.Name, "a tape server needs a name, a node, a manager, a changer and drives")
+	if o.Node == nil || o.Control == nil || o.Changer == nil || o.Files == nil || len(o.Drives) == 0 || o.Name == "" {
+		return nil, errs.New(errs.Invalid, "tape.New", o.Name, "a tape server needs a name, a node, a manager, a changer, files and drives")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
