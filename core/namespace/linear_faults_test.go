@@ -8,11 +8,15 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/platform/kv"
+	"hemera/test/fixture/effort"
 )
 
 // TestPlantedFaultsAreNoticed breaks what the namespace rests on, or the namespace: a check of
 // histories that finds nothing then would find nothing ever.
 func TestPlantedFaultsAreNoticed(t *testing.T) {
+	if effort.Raced {
+		t.Skip("whether a fault is found is no matter of races, and takes many histories")
+	}
 	for name, f := range map[string]fault{
 		"acknowledged before it is durable": {store: func(s kv.Store) kv.Store { return liar{s} }},
 		"batches in two parts":              {store: func(s kv.Store) kv.Store { return tearer{s} }},

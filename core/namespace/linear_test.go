@@ -27,6 +27,7 @@ import (
 	"hemera/platform/kv/kvtest"
 	"hemera/platform/kv/memkv"
 	"hemera/platform/kv/pebblekv"
+	"hemera/test/fixture/effort"
 )
 
 // unsteady is a store that gives way to others wherever it is called, so that they meet there.
@@ -331,11 +332,7 @@ func runRace(t *testing.T, seed uint64, f fault) string {
 // over power cuts, broken disks and restarts, must be that of one order of all calls that keeps
 // who came after whom. HEMERA_LINEAR_SEEDS histories are tried, from HEMERA_LINEAR_FIRST on.
 func TestLinearizable(t *testing.T) {
-	usual := uint64(40)
-	if racing {
-		usual = 10
-	}
-	first, count := environment(t, "HEMERA_LINEAR_FIRST", 1), environment(t, "HEMERA_LINEAR_SEEDS", usual)
+	first, count := environment(t, "HEMERA_LINEAR_FIRST", 1), environment(t, "HEMERA_LINEAR_SEEDS", effort.Of[uint64](40, 10))
 	for seed := first; seed < first+count; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

@@ -18,6 +18,7 @@ import (
 	"hemera/errs"
 	"hemera/platform/kv"
 	"hemera/platform/kv/memkv"
+	"hemera/test/fixture/effort"
 )
 
 // restored is a store made of what a picture of another holds.
@@ -168,11 +169,7 @@ func TestIdsOfAllLivesAreApart(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	store := kv.Store(memkv.New())
 	used := map[uint64]int{}
-	lives := 30
-	if racing {
-		lives = 8 // one goroutine: no race to find
-	}
-	for life := range lives {
+	for life := range effort.Of(30, 8) {
 		n := open(t, store, namespace.Options{})
 		for i := range 1 + r.IntN(20_000) { // more than one range of ids
 			p := must[namespace.Prepared](t)(n.Prepare(t.Context(), alice(), hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate}))

@@ -18,7 +18,7 @@ func TestTree(t *testing.T) {
 		t.Fatalf("only %d files were found", len(files))
 	}
 	for _, b := range slices.Concat(Imports(module, files), Sizes(files), Receivers(files), Interfaces(files), Docs(files), Comments(files), Words(files), Errors(files),
-		English(files)) {
+		English(files), Goroutines(files)) {
 		t.Error(b)
 	}
 }
@@ -99,6 +99,10 @@ func TestRulesCanFail(t *testing.T) {
 		{"a/a.go", "package a\n// Who holds the lock? The caller that opened it.\nvar s = \"anew\"\n", English, 0},
 		{"a/a.go", "package a\nfunc F() {}\ntype T int\nconst C = 1\n", Docs, 4},
 		{"a/a.go", "// Package a.\npackage a\n// F.\nfunc F() {}\ntype t int\nfunc (t) M() {}\n// The.\nconst (\nC = 1\nD = 2\n)\n", Docs, 0},
+		{"rules/a/a.go", "package a\nfunc f() { go f() }\n", Goroutines, 1},
+		{"rules/a/a_test.go", "package a\nfunc TestF(t *testing.T) { g.Go(f); t.Parallel() }\n", Goroutines, 2},
+		{"rules/a/a_test.go", "package a\nfunc TestConcurrentUse(t *testing.T) { g.Go(f) }\n", Goroutines, 0},
+		{"core/a/a.go", "package a\nfunc f() { go f() }\n", Goroutines, 0},
 		{"a/util/a.go", "package util\n", Words, 1},
 		{"a/a.go", "package a\nfunc init() {}\n", Words, 1},
 		{"a/a.go", "package a\nvar s = \"/ho" + "me/someone/x\"\n", Words, 1},

@@ -7,6 +7,8 @@ import (
 
 	"github.com/klauspost/reedsolomon"
 	"golang.org/x/sys/unix"
+
+	"hemera/test/fixture/effort"
 )
 
 var (
@@ -130,7 +132,7 @@ func BenchmarkReadable(b *testing.B) {
 // What is asked for each row of a file must not make work for the collector. The module takes 896 bytes for each kernel,
 // where the processor has GFNI.
 func TestAllocations(t *testing.T) {
-	if raced {
+	if effort.Raced { // it keeps functions from being inlined, so that they allocate
 		t.Skip("the race detector allocates")
 	}
 	for _, w := range measured {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/test/fixture/effort"
 )
 
 var start = time.Date(2026, time.March, 14, 15, 9, 26, 0, time.UTC)
@@ -139,9 +140,6 @@ func TestOneNodeOf125(t *testing.T) {
 		{"2 % in, few peers", 0.02, false, sparse(125, 6, 400), 0.2, 0.25},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if raced && c.loss != 0.02 {
-				t.Skip("one size of loss is enough for the race detector")
-			}
 			s := newCluster(125, 7)
 			if c.segments != nil {
 				s.segments = c.segments
@@ -355,8 +353,8 @@ func TestRestarts(t *testing.T) {
 
 // TestQuietRuns: no false verdict in 1,000 runs of clusters of all sizes and kinds of traffic, with the bursts that queues have.
 func TestQuietRuns(t *testing.T) {
-	runs := uint64(1000)
-	if testing.Short() || raced {
+	runs := effort.Of[uint64](1000, 50)
+	if testing.Short() {
 		runs = 50
 	}
 	sizes := []int{2, 3, 4, 6, 9, 14, 20, 30}

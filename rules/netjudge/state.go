@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"time"
 
 	"hemera"
@@ -174,8 +175,9 @@ func (t *table) addNodes(s State, m Matrix) {
 
 // index is a node's place in the table, or -1.
 func (t *table) index(id hemera.NodeID) int {
-	at, found := slices.BinarySearchFunc(t.nodes, id, func(n nodeState, id hemera.NodeID) int { return cmp.Compare(n.id, id) })
-	if !found {
+	// Not slices.BinarySearchFunc, which copies each node that it looks at: it was a third of the time of a step.
+	at := sort.Search(len(t.nodes), func(i int) bool { return t.nodes[i].id >= id })
+	if at == len(t.nodes) || t.nodes[at].id != id {
 		return -1
 	}
 	return at

@@ -8,6 +8,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/platform/kv/memkv"
+	"hemera/test/fixture/effort"
 )
 
 // holding is running with a hold.
@@ -30,7 +31,8 @@ func comesBack(c *hemera.Content) func(*hemera.OpenRequest) {
 // TestReaderIsGrantedItsContentAgain: as long as it is there, whatever became of its name. No audit takes
 // what is held for something that nobody has, and it goes when its time is over.
 func TestReaderIsGrantedItsContentAgain(t *testing.T) {
-	const hold = 20 * time.Hour // longer than orphans live
+	// Longer than orphans live.
+	hold := effort.Of(20*time.Hour, 4*time.Hour)
 	holding(t, hold, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		old := r.write("/f", 10)
@@ -38,7 +40,7 @@ func TestReaderIsGrantedItsContentAgain(t *testing.T) {
 		again := read.Permit.Content()
 		granted := func(what string) {
 			t.Helper()
-			time.Sleep(3 * time.Hour)
+			time.Sleep(hold * 3 / 20)
 			if report, err := r.m.Fsck(ctx, true); err != nil || len(report.Problems) != 0 {
 				t.Errorf("%s: fsck says %+v, %v", what, report.Problems, err)
 			}

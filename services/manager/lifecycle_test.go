@@ -11,6 +11,7 @@ import (
 	"hemera/errs"
 	"hemera/rules/lifecycle"
 	"hemera/services/manager/reads"
+	"hemera/test/fixture/effort"
 )
 
 // system is who sets attributes in these tests.
@@ -342,7 +343,7 @@ func TestConversionKeepsToQuotas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(2 * time.Hour)
+			time.Sleep(effort.Of(2*time.Hour, 30*time.Minute))
 			list, err := r.m.Conversions(t.Context())
 			if err != nil || list[asked.ID-1].Done != c.done || (c.done == 0) != strings.Contains(list[asked.ID-1].Why, "physical bytes are used") {
 				t.Errorf("%s: %+v, %v", c.layout, list, err)

@@ -1,11 +1,15 @@
 package sim
 
-import "testing"
+import (
+	"testing"
+
+	"hemera/test/fixture/effort"
+)
 
 // TestSabotageIsNoticed breaks the system in ways that the contract forbids: a simulator that finds
 // nothing then would find nothing ever.
 func TestSabotageIsNoticed(t *testing.T) {
-	if racing {
+	if effort.Raced {
 		t.Skip("whether a fault is found is no matter of races, and takes many simulations")
 	}
 	for name, sabotage := range map[string]Sabotage{

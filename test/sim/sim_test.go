@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+
+	"hemera/test/fixture/effort"
 )
 
 // seeds says which seeds to run: one by HEMERA_SIM_SEED, else as many as HEMERA_SIM_SEEDS says, from
@@ -27,7 +29,7 @@ func seeds(t *testing.T) (first, n uint64) {
 	if one := number("HEMERA_SIM_SEED", 0); one != 0 {
 		return one, 1
 	}
-	return number("HEMERA_SIM_FIRST", 1), number("HEMERA_SIM_SEEDS", seedsOtherwise)
+	return number("HEMERA_SIM_FIRST", 1), number("HEMERA_SIM_SEEDS", effort.Of[uint64](100, 20))
 }
 
 // stateDir is a directory in memory where there is one.

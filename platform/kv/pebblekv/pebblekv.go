@@ -223,6 +223,7 @@ func (s *Store) openPebble(o Options, lock *pebble.Lock) error {
 	s.flusher = newFlusher(cmp.Or(o.flushRetryTime, flushRetryTime))
 	s.flusher.flushed, s.flusher.memTable = s.flushed, options.MemTableSize
 	s.flusher.watch(options.EventListener, compactions, options.Logger)
+	options.EventListener.WALCreated = func(log pebble.WALCreateInfo) { s.logs.counted.Store(uint64(log.FileNum)) }
 	if err := s.openInTime(options, compactions == nil); err != nil {
 		return err
 	}
@@ -267,9 +268,13 @@ func (s *Store) flushed() {
 		return
 	}
 	defer s.endRead()
-	if !s.logs.failed.Load() {
-		_ = s.logs.report(s.logs.state.keep(int(s.db.Metrics().WAL.Files)))
+	if s.logs.failed.Load() {
+		return
 	}
+	// In this order: a log that is begun meanwhile may be in the count, never in the number.
+	counted := s.logs.counted.Load()
+	files := int(s.db.Metrics().WAL.Files)
+	_ = s.logs.report(s.logs.state.keep(files, counted))
 }
 
 // openError is the error of a directory that Pebble cannot open.

@@ -12,6 +12,7 @@ import (
 	"hemera/platform/kv"
 	"hemera/platform/kv/kvtest"
 	"hemera/platform/kv/pebblekv"
+	"hemera/test/fixture/effort"
 )
 
 func TestConformance(t *testing.T) {
@@ -33,8 +34,8 @@ func TestWithPebbleScheduler(t *testing.T) {
 	if *pebblekv.PebbleScheduler {
 		return
 	}
-	if testing.Short() {
-		t.Skip("runs most tests again")
+	if testing.Short() || effort.Raced {
+		t.Skip("runs most tests again, whose goroutines meet in the same ways")
 	}
 	out, err := exec.Command(os.Args[0], "-test.skip="+failingDisks, "-pebblescheduler").CombinedOutput()
 	if errors.Is(err, syscall.ENOEXEC) {

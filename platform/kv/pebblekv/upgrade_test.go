@@ -17,6 +17,7 @@ import (
 
 	"hemera/errs"
 	"hemera/platform/kv/pebblekv"
+	"hemera/test/fixture/effort"
 )
 
 // journalBatches is how many batches the store in testdata/journal has. The last version that wrote a journal was killed
@@ -103,8 +104,8 @@ func TestJournalCutAnywhere(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for i, image := range images {
-		if last, err := reopened(t, image, journalBatches+1); err != nil || last < journalBatches {
+	for i := 0; i < len(images); i += effort.Of(1, 5) {
+		if last, err := reopened(t, images[i], journalBatches+1); err != nil || last < journalBatches {
 			t.Errorf("before step %d of %d: %d batches, %v", i, len(images), last, err)
 		}
 	}

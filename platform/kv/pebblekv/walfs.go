@@ -52,7 +52,8 @@ type logFS struct {
 
 	opened  atomic.Bool // errors are reported from now on, not returned
 	failed  atomic.Bool
-	rotated atomic.Bool // a log was begun since Store.admit last looked
+	rotated atomic.Bool   // a log was begun since Store.admit last looked
+	counted atomic.Uint64 // number of the newest log that Pebble counts; it begins a log before it counts it
 	syncs   atomic.Int64
 	extent  *logExtent // how far logs are shown; nil: all of them
 	lock    io.Closer  // the lock of the directory, once Pebble has it

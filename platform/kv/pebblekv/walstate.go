@@ -174,14 +174,18 @@ func (s *logState) drop(number uint64) error {
 	})
 }
 
-// keep records that only the newest logs are needed, so many as Pebble still has. It is durable at return. It does nothing
-// if no more are recorded.
-func (s *logState) keep(newest int) error {
+// keep records that of the logs up to a number only the newest are needed, so many as Pebble still had later. Logs that were begun
+// after that number was seen stay: the count may be without them. It is durable at return. It does nothing if no more are recorded.
+func (s *logState) keep(newest int, upTo uint64) error {
 	return s.change(func() error {
-		if len(s.needed) <= newest {
+		counted := 0
+		for counted < len(s.needed) && s.needed[counted].number <= upTo {
+			counted++
+		}
+		if counted <= newest {
 			return nil
 		}
-		s.needed = s.needed[len(s.needed)-newest:]
+		s.needed = s.needed[counted-newest:]
 		return s.store()
 	})
 }

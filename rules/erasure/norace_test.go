@@ -1,5 +1,0 @@
-//go:build !race
-
-package erasure
-
-const raced = false

@@ -1,5 +1,0 @@
-//go:build race
-
-package netjudge
-
-const raced = true
