@@ -14,11 +14,8 @@ type desk struct {
 	mount hemera.TapeMount
 }
 
-const (
-	reportPauseMax = 10 * time.Second
-	// lastReportTime bounds reports after the server was told to stop.
-	lastReportTime = 10 * time.Second
-)
+// reportPauseMax is the longest pause between two attempts: a manager that starts again is found soon.
+const reportPauseMax = 10 * time.Second
 
 // lost is an error of a call after which nothing more of the mount counts: it has another owner, or none.
 type lost struct{ error }
@@ -31,14 +28,16 @@ func (l lost) Unwrap() error { return l.error }
 func (k desk) done(ctx context.Context, r hemera.TapeResults) error {
 	r.Mount, r.VID = k.mount.ID, k.mount.VID
 	o := &k.d.server.o
+	// The context of reports outlives that of the server for a moment.
 	// What is on tape is worth a last attempt when the server stops.
 	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
-		t := time.AfterFunc(lastReportTime, cancel)
+		t := time.AfterFunc(o.LastReports, cancel)
 		context.AfterFunc(stop, func() { t.Stop() })
 	})()
 	for try := 1; ; try++ {
+		// The lease may be a new one since the last attempt: a manager that knows the mount takes the report all the same.
 		node, epoch := o.Node()
 		err := noLease(k.mount.VID)
 		if epoch != 0 {
@@ -47,6 +46,7 @@ func (k desk) done(ctx context.Context, r hemera.TapeResults) error {
 		if err == nil {
 			return nil
 		}
+		// Fenced, NotFound or Conflict: what was written since the last report is void, and the next append overwrites it.
 		if !asksAgain(err) || stop.Err() != nil {
 			return lost{err}
 		}
@@ -75,6 +75,7 @@ func (k desk) Next(ctx context.Context, files int, bytes int64) (jobs []hemera.T
 		if err = noLease(k.mount.VID); epoch != 0 {
 			r, err = o.Control.TapeJobs(ctx, node, epoch, hemera.TapeJobsRequest{Mount: k.mount.ID, Files: files, Bytes: bytes})
 		}
+		// Jobs of an answer that was lost stay with the mount until it ends, and are given out again then.
 		switch {
 		case err == nil:
 			return r.Jobs, r.Last, nil
@@ -107,6 +108,7 @@ func noLease(vid string) error {
 // asksAgain reports whether the outcome of a call is not known, or may be another one soon.
 func asksAgain(err error) bool {
 	switch errs.KindOf(err) {
+	// Internal and IO are faults of the manager's own: it says them when its store fails, which passes or is repaired.
 	case errs.Timeout, errs.Unavailable, errs.Overloaded, errs.Cancelled, errs.Internal, errs.IO:
 		return true
 	}
@@ -115,6 +117,7 @@ func asksAgain(err error) bool {
 
 // cancel reports the end of a mount that could not begin. The manager puts a bad tape aside.
 func (k desk) cancel(ctx context.Context, problem string, bad bool) {
+	// The session has no length: it only says what went wrong.
 	now := k.d.server.o.Now()
 	r := hemera.TapeResults{Ended: true}
 	k.sign(&r.Session, now, problem)

@@ -39,9 +39,9 @@ const (
 
 // run asks and works until the context ends.
 func (d *drive) run(ctx context.Context) {
-	var m machine
+	var m machine // begins with a probe
 	for ctx.Err() == nil {
-		d.show(m)
+		d.show(m) // before a pause, so that a report says why the drive rests
 		if m.wait > 0 && d.server.o.Sleep(ctx, m.wait) != nil {
 			return
 		}
@@ -79,6 +79,7 @@ func (d *drive) ask(ctx context.Context, m machine) machine {
 	if epoch == 0 {
 		return m.asked(hemera.TapeMount{}, outcome{fault: askFault})
 	}
+	// A long poll: the manager answers when there is something to do, or after some seconds.
 	next, err := d.server.o.Control.NextMount(ctx, node, epoch, d.Name)
 	if err != nil {
 		return m.asked(hemera.TapeMount{}, outcome{fault: askFault})
@@ -94,7 +95,7 @@ func (d *drive) judge(ctx context.Context, err error, what string) outcome {
 	if err == nil {
 		return outcome{}
 	}
-	if ctx.Err() == nil {
+	if ctx.Err() == nil { // at the end of the server everything fails, which is no news
 		d.server.o.Log.Warn("a tape drive failed", "drive", d.Name, "step", what, "error", err, "remedy", errs.RemedyOf(err))
 	}
 	x := outcomeOf(err)
@@ -104,21 +105,26 @@ func (d *drive) judge(ctx context.Context, err error, what string) outcome {
 
 // outcomeOf tells faults of a tape from those of a drive. What is not known is the drive's: it is looked at again after a pause.
 func outcomeOf(err error) outcome {
+	// Of the manager: the drive is as good as before.
 	var gone lost
 	if errors.As(err, &gone) {
 		return outcome{fault: askFault}
 	}
+	// What a drive says of the cartridge in it. Another drive would say the same, in most cases.
 	for _, of := range []error{tape.ErrMedium, tape.ErrWriteProtected, tape.ErrEncrypted, tape.ErrProtection} {
 		if errors.Is(err, of) {
 			return outcome{fault: tapeFault, bad: true}
 		}
 	}
+	// Before the kinds: a volume gives such an error a kind of its own.
 	if errors.Is(err, tape.ErrHardware) || errors.Is(err, tape.ErrNotReady) {
 		return outcome{fault: driveFault}
 	}
 	switch errs.KindOf(err) {
+	// The label, or the end of the tape, is not what the catalogue has: somebody has to look.
 	case errs.Corrupt, errs.NotEmpty, errs.ReadOnly, errs.Conflict, errs.Unsupported:
 		return outcome{fault: tapeFault, bad: true}
+	// The cartridge is not to be had now; nothing is known of the tape on it.
 	case errs.NotFound, errs.Locked, errs.NoSpace, errs.Invalid:
 		return outcome{fault: tapeFault}
 	}
@@ -136,6 +142,7 @@ func (d *drive) probe(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// Some libraries learn of a cartridge that was put in by hand at their next inventory only.
 	if vid == "" && status.Loaded {
 		vid = unknownTape
 	}
@@ -162,7 +169,7 @@ func (d *drive) load(ctx context.Context) (err error) {
 func (d *drive) unload(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, unloadTimeMax)
 	defer cancel()
-	d.loaded = nil
+	d.loaded = nil // also if the eject fails: nothing is known of the position then
 	if err := d.Unload(ctx); err != nil && !errors.Is(err, tape.ErrNoMedium) {
 		return err
 	}
@@ -186,6 +193,7 @@ const positionEvery = 5 * time.Second
 // progress publishes how a session goes. The goroutine of the tape calls it; shown is when it asked for the position last.
 func (d *drive) progress(ctx context.Context, s hemera.TapeSession, shown *time.Time) {
 	object := uint64(0)
+	// A command to the drive, so not for each file of a session with thousands of small ones.
 	if now := d.server.o.Now(); now.Sub(*shown) >= positionEvery {
 		*shown = now
 		if p, err := d.loaded.Position(ctx); err == nil {

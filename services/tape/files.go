@@ -23,7 +23,7 @@ type files struct {
 
 // Open implements session.Source.
 func (f files) Open(ctx context.Context, job hemera.TapeWork) (session.Content, error) {
-	g, err := f.grant(ctx, job)
+	g, err := f.grant(ctx, job) // when it is needed: a capability does not last as long as a session
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +43,7 @@ func (f files) Create(ctx context.Context, job hemera.TapeWork) (session.Target,
 
 // notVoid makes sure that a job is tried again: only the manager knows whether a file is gone. A node that does not find a piece says NotFound too.
 func notVoid(err error, job hemera.TapeWork) error {
+	// The next grant names other nodes, or says that the job is void.
 	if errors.Is(err, errs.NotFound) || errors.Is(err, errs.Conflict) {
 		return &errs.Error{Kind: errs.Unavailable, Op: "tape.Open", Subject: job.Path, Text: "the node does not open the file", Cause: err,
 			Remedy: errs.RemedyOf(err)}

@@ -167,6 +167,7 @@ func (m machine) unloaded(x outcome) machine {
 	if m.mount.Kind != hemera.MountNothing { // another drive may take it meanwhile
 		return m.cancel(unloading, x).count(x)
 	}
+	// Stuck for a moment, in most cases: tried again before the drive is down.
 	m.failures++
 	m.problem = x.problem
 	if m.failures < unloadTries {

@@ -24,6 +24,8 @@ type Options struct {
 	Limits  session.Limits // of each drive's session; zero values are defaults
 	Host    string         // that labels name
 	Version string
+	// LastReports is how long what is on tape is reported after the server stops; 10 s if 0.
+	LastReports time.Duration
 	// Sleep waits; nil is package time's. Tests pass pauses over.
 	Sleep func(context.Context, time.Duration) error
 	Now   func() time.Time // nil is time.Now
@@ -60,10 +62,14 @@ func New(o Options) (*Server, error) {
 	if o.Sleep == nil {
 		o.Sleep = sleep
 	}
+	if o.LastReports == 0 {
+		o.LastReports = 10 * time.Second
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	s := &Server{o: o, robot: newRobot(o.Changer, o.Sleep), changed: make(chan struct{}, 1)}
+	// Nothing is asked of the hardware here, so that a server starts while a library is switched off.
 	for i, d := range o.Drives {
 		s.drives = append(s.drives, &drive{Drive: d, server: s, place: i, serial: d.Identity().Serial, since: o.Now()})
 	}
@@ -86,6 +92,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // start carries them away.
 func (s *Server) Run(ctx context.Context) error {
 	var all sync.WaitGroup
+	// Each drive is a loop of its own: one that is stuck delays no other.
 	for _, d := range s.drives {
 		all.Go(func() { d.run(ctx) })
 	}
@@ -110,7 +117,7 @@ func (s *Server) report(ctx context.Context) {
 // reportOnce sends one report. A report that fails is not repeated: the next one says more.
 func (s *Server) reportOnce(ctx context.Context) {
 	node, epoch := s.o.Node()
-	if epoch == 0 {
+	if epoch == 0 { // the node registers; the next report comes soon
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportEvery)
@@ -123,7 +130,7 @@ func (s *Server) reportOnce(ctx context.Context) {
 // State is the library and its drives as they are now.
 func (s *Server) State(ctx context.Context) hemera.TapeLibrary {
 	l := hemera.TapeLibrary{Name: s.o.Name}
-	list, err := s.robot.glance(ctx)
+	list, err := s.robot.peek(ctx)
 	if l.VIDs = list.vids(); err != nil {
 		l.Problem = err.Error()
 	}

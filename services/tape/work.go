@@ -16,9 +16,10 @@ import (
 func (d *drive) work(ctx context.Context, m hemera.TapeMount) outcome {
 	k := desk{d, m}
 	begun := d.server.o.Now()
+	// It has reported what it did on the way; what it returns is the end.
 	r, err := d.session(ctx, k)
 	if err == nil {
-		err = ctx.Err()
+		err = ctx.Err() // a session that the end of the server cut short
 	}
 	x := d.judge(ctx, err, "work on "+m.VID)
 	d.carried(&r.Session)
@@ -31,6 +32,7 @@ func (d *drive) work(ctx context.Context, m hemera.TapeMount) outcome {
 	if x.bad {
 		r.Problem = x.problem
 	}
+	// Without an answer the manager ends the mount itself when the drive asks again.
 	if err := k.done(ctx, r); err != nil && x.fault == noFault {
 		x = outcome{fault: askFault}
 	}
@@ -77,6 +79,7 @@ func (d *drive) transfer(ctx context.Context, k desk, v *volume.Volume, figures 
 		k.sign(&r.Session, begun, "")
 		return k.done(ctx, r)
 	})
+	// Nil where the drive counts nothing.
 	monitor, _ := d.loaded.(tape.Monitor)
 	shown := time.Time{}
 	common := session.Common{Limits: o.Limits, Now: o.Now, Monitor: monitor, Progress: func(s hemera.TapeSession) {
@@ -85,6 +88,7 @@ func (d *drive) transfer(ctx context.Context, k desk, v *volume.Volume, figures 
 	}}
 	switch k.mount.Job {
 	case hemera.TapeArchive:
+		// What stands behind the last file of the catalogue was never reported, and goes.
 		last := volume.Last{FSeq: k.mount.Labels.LastFSeq, ArchiveID: k.mount.Labels.LastID}
 		*figures, err = session.Archive(ctx, session.ArchiveOptions{Volume: v, Last: last, Jobs: k, Source: files{k, o.Files}, Journal: paper, Common: common})
 	case hemera.TapeRecall, hemera.TapeVerify:
@@ -97,7 +101,7 @@ func (d *drive) transfer(ctx context.Context, k desk, v *volume.Volume, figures 
 
 // useKey has the drive encrypt and decrypt, if there is a key. Unsupported: the drive cannot, and nothing must be written in clear.
 func (d *drive) useKey(ctx context.Context, key []byte) (forget func(), err error) {
-	if len(key) == 0 {
+	if len(key) == 0 { // of a pool without encryption
 		return func() {}, nil
 	}
 	e, ok := d.loaded.(tape.Encrypter)
