@@ -275,7 +275,6 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 	if err != nil {
 		return err
 	}
-	defer c.changed()
 	tape := c.tapes[r.VID]
 	for _, w := range r.Written {
 		if err := c.written(tape, w); err != nil {
@@ -309,6 +308,7 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 	if r.Ended {
 		delete(c.open, r.Mount)
 	}
+	c.changed()
 	return end()
 }
 
