@@ -26,6 +26,7 @@ func (l lost) Unwrap() error { return l.error }
 // done reports what the mount did, again and again until the answer is known. An error is a [lost]: the manager has not taken the report and
 // never will, or the server stops.
 func (k desk) done(ctx context.Context, r hemera.TapeResults) error {
+	// Sessions and scans fill in the rest.
 	r.Mount, r.VID = k.mount.ID, k.mount.VID
 	o := &k.d.server.o
 	// The context of reports outlives that of the server for a moment.
@@ -94,6 +95,7 @@ func (k desk) Next(ctx context.Context, files int, bytes int64) (jobs []hemera.T
 func (k desk) grant(ctx context.Context, job hemera.TapeWork) (hemera.TapeGrant, error) {
 	o := &k.d.server.o
 	node, epoch := o.Node()
+	// Not tried again here: the job fails, and the manager gives it out again later.
 	if epoch == 0 {
 		return hemera.TapeGrant{}, noLease(k.mount.VID)
 	}

@@ -134,6 +134,7 @@ func outcomeOf(err error) outcome {
 // probe finds out what is in the drive: by the library, and by the drive itself.
 func (d *drive) probe(ctx context.Context) (string, error) {
 	d.loaded = nil
+	// The library knows the barcode, the drive only that something is in it.
 	vid, err := d.server.robot.inside(ctx, d.serial, d.place)
 	if err != nil {
 		return "", err
@@ -179,6 +180,7 @@ func (d *drive) unload(ctx context.Context) error {
 // show publishes what the drive does.
 func (d *drive) show(m machine) {
 	d.mu.Lock()
+	// Several phases may look the same from outside, and then the time goes on.
 	if d.shown.status() != m.status() {
 		d.since = d.server.o.Now()
 	}
@@ -216,6 +218,7 @@ func (d *drive) state() hemera.TapeDriveState {
 		Name: d.Name, Model: id.Product, Serial: d.serial, Device: id.Device, Media: d.Media, Reads: d.Reads,
 		Status: d.shown.status(), Since: d.since, Problem: d.shown.problem, Object: d.object, Session: d.figure,
 	}
+	// The manager knows VIDs only; an unknown cartridge is on its way out.
 	if d.shown.vid != unknownTape {
 		s.VID = d.shown.vid
 	}

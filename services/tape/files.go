@@ -37,6 +37,7 @@ func (f files) Create(ctx context.Context, job hemera.TapeWork) (session.Target,
 	if err != nil {
 		return nil, err
 	}
+	// What it makes is invisible until the commit, so a session that ends leaves nothing.
 	t, err := f.Files.Create(ctx, g)
 	return t, notVoid(err, job)
 }

@@ -157,7 +157,7 @@ func (r *robot) inside(ctx context.Context, serial string, place int) (string, e
 	if err != nil {
 		return "", err
 	}
-	e, err := s.drive(serial, place)
+	e, err := s.drive(serial, place) // an element that is empty has no VID
 	return e.vid, err
 }
 
@@ -166,7 +166,7 @@ func (r *robot) peek(ctx context.Context) (shelves, error) {
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()
-	default:
+	default: // a move takes up to a minute
 		return r.seen()
 	}
 	list, err := r.changer.Inventory(ctx)

@@ -105,6 +105,7 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) report(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.reportOnce(ctx)
+		// Changes that come while a report is on its way are in the next one.
 		every, cancel := context.WithTimeout(ctx, reportEvery)
 		select {
 		case <-s.changed:
@@ -122,6 +123,7 @@ func (s *Server) reportOnce(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportEvery)
 	defer cancel()
+	// Known without a word to the drives: they may be in the middle of something.
 	if err := s.o.Control.ReportLibrary(ctx, node, epoch, s.State(ctx)); err != nil && ctx.Err() == nil {
 		s.o.Log.Info("the manager did not take a report on the tape library", "library", s.o.Name, "error", err)
 	}
@@ -134,6 +136,7 @@ func (s *Server) State(ctx context.Context) hemera.TapeLibrary {
 	if l.VIDs = list.vids(); err != nil {
 		l.Problem = err.Error()
 	}
+	// Drives that are down are listed too: people look for them.
 	for _, d := range s.drives {
 		l.Drives = append(l.Drives, d.state())
 	}

@@ -34,6 +34,7 @@ func shelve(list []tape.Element) shelves {
 		case !e.Full:
 		case e.Barcode == "":
 			s[i].vid = unknownTape
+		// What is read off a label that nobody knows is still a name.
 		// Suffixes are printed in capitals, but typed barcodes are not always.
 		case n > 0 && suffixes[strings.ToUpper(e.Barcode[n:])] != "":
 			s[i].vid, s[i].media = e.Barcode[:n], suffixes[strings.ToUpper(e.Barcode[n:])]
@@ -68,7 +69,7 @@ func (s shelves) find(vid string) (element, error) {
 
 // drive returns the element of a drive: the one with its serial number or, where the library tells none, the one at its place in order. NotFound.
 func (s shelves) drive(serial string, place int) (element, error) {
-	var drives shelves
+	var drives shelves // in the order of their addresses
 	for _, e := range s {
 		if e.Kind != tape.ElementDrive {
 			continue

@@ -54,6 +54,7 @@ func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err 
 		r.Labelled = err == nil
 		return r, err
 	}
+	// At each mount, also of a tape that stayed in the drive: whatever went before, the label says which tape it is.
 	v, err := volume.Open(ctx, d.loaded, k.mount.VID, d.writer())
 	if err != nil {
 		return r, err
@@ -91,6 +92,7 @@ func (d *drive) transfer(ctx context.Context, k desk, v *volume.Volume, figures 
 		// What stands behind the last file of the catalogue was never reported, and goes.
 		last := volume.Last{FSeq: k.mount.Labels.LastFSeq, ArchiveID: k.mount.Labels.LastID}
 		*figures, err = session.Archive(ctx, session.ArchiveOptions{Volume: v, Last: last, Jobs: k, Source: files{k, o.Files}, Journal: paper, Common: common})
+	// A verification is a recall that is written nowhere.
 	case hemera.TapeRecall, hemera.TapeVerify:
 		*figures, err = session.Recall(ctx, session.RecallOptions{Volume: v, Jobs: k, Sink: files{k, o.Files}, Journal: paper, Common: common})
 	default:
@@ -123,6 +125,7 @@ func (j journal) Report(_ context.Context, r hemera.TapeResults) error { return 
 
 // writer is what labels say of this drive.
 func (d *drive) writer() volume.Writer {
+	// Site is left out: labels then say NONE, which every reader of the format takes.
 	o := &d.server.o
 	return volume.Writer{Host: o.Host, System: "HEMERA " + o.Version, Drive: d.Identity(), Owner: "HEMERA", Now: o.Now}
 }
