@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"hemera"
+	"hemera/core/tape/session"
 	"hemera/errs"
 	"hemera/platform/xrootd"
 	"hemera/rules/wire"
@@ -41,14 +42,14 @@ func urlOf(g hemera.TapeGrant) (xrootd.URL, error) {
 	return xrootd.URL{Endpoint: e, Path: g.Path, Opaque: wire.Opaque("").With(wire.OpaqueCapability, g.Token)}, nil
 }
 
-// Source is a file that is read. Several reads may be under way.
+// Source is a file that is read: a session.Content. Several reads may be under way.
 type Source struct {
 	file *xrootd.File
 	size int64
 }
 
 // Open opens a file to archive. It fails as [xrootd.Client.Open] does, and with Conflict if the file has another size than was granted.
-func (f *Files) Open(ctx context.Context, g hemera.TapeGrant) (*Source, error) {
+func (f *Files) Open(ctx context.Context, g hemera.TapeGrant) (session.Content, error) {
 	u, err := urlOf(g)
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// Sink is a file that is written in order, behind its user. Use it from one goroutine, and end it with Commit or Abort.
+// Sink is a file that is written in order, behind its user: a session.Target. Use it from one goroutine, and end it with Commit or Abort.
 type Sink struct {
 	file *xrootd.File
 	out  *xrootd.Writer
@@ -91,7 +92,7 @@ type Sink struct {
 }
 
 // Create begins a recall. Nothing is visible before Commit. The context bounds the Sink too. It fails as [xrootd.Client.Open] does.
-func (f *Files) Create(ctx context.Context, g hemera.TapeGrant) (*Sink, error) {
+func (f *Files) Create(ctx context.Context, g hemera.TapeGrant) (session.Target, error) {
 	u, err := urlOf(g)
 	if err != nil {
 		return nil, err

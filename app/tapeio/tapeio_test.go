@@ -14,6 +14,7 @@ import (
 
 	"hemera"
 	"hemera/app/daemon"
+	"hemera/core/tape/session"
 	"hemera/errs"
 	"hemera/platform/xrootd"
 	"hemera/rules/wire"
@@ -72,7 +73,7 @@ func put(t *testing.T, up *daemon.Up, c *xrootd.Client, path string, size int) [
 }
 
 // all reads a source by several reads at once.
-func all(t *testing.T, s *Source, size int) ([]byte, error) {
+func all(t *testing.T, s session.Content, size int) ([]byte, error) {
 	t.Helper()
 	got := make([]byte, size)
 	reads, ctx := errgroup.WithContext(t.Context())
@@ -160,10 +161,10 @@ func TestSinkThatEndsEarlyLeavesNothing(t *testing.T) {
 	up, c := cluster(t)
 	files := newFiles(t)
 	create := xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644}
-	for _, end := range []func(*Sink, context.CancelFunc) error{
-		func(k *Sink, _ context.CancelFunc) error { return k.Commit(t.Context()) },
-		func(k *Sink, _ context.CancelFunc) error { k.Abort(t.Context()); return errs.Corrupt },
-		func(k *Sink, cancel context.CancelFunc) error {
+	for _, end := range []func(session.Target, context.CancelFunc) error{
+		func(k session.Target, _ context.CancelFunc) error { return k.Commit(t.Context()) },
+		func(k session.Target, _ context.CancelFunc) error { k.Abort(t.Context()); return errs.Corrupt },
+		func(k session.Target, cancel context.CancelFunc) error {
 			cancel()
 			if k.Commit(t.Context()) == nil {
 				return nil

@@ -26,8 +26,8 @@ type copyLimiter struct {
 
 	mu      sync.Mutex
 	load    map[hemera.DiskID]int  // units of the copies from and to each disk; none is 0
-	into    map[hemera.DiskID]int  // copies to each disk; none is 0
-	under   map[copyKey]bool       // those copies
+	moving  traffic                // of those copies
+	under   map[copyKey]int64      // those copies, and the bytes of each that are still to come
 	files   map[hemera.FileID]bool // being relocated
 	freed   uint64                 // how many copies have ended
 	spare   int                    // units that ended copies freed, and no waiter has taken
@@ -67,8 +67,8 @@ type copyKey struct {
 
 // newCopyLimiter bounds copies to perDisk units for each disk and total for all.
 func newCopyLimiter(perDisk, total int) *copyLimiter {
-	return &copyLimiter{perDisk: perDisk, total: total, load: map[hemera.DiskID]int{}, into: map[hemera.DiskID]int{},
-		under: map[copyKey]bool{}, files: map[hemera.FileID]bool{}}
+	return &copyLimiter{perDisk: perDisk, total: total, load: map[hemera.DiskID]int{}, moving: newTraffic(),
+		under: map[copyKey]int64{}, files: map[hemera.FileID]bool{}}
 }
 
 // planCopy plans a move. full are disks that take no more copies now; load is how many units each disk has. It fails with
@@ -163,7 +163,8 @@ func (l *copyLimiter) count(class urgency, m plannedMove) bool {
 	}
 	// The last copy of a disk may go beyond its limit by a part: a large one would else wait for ever behind small ones.
 	l.weigh(m, 1)
-	l.under[m.key()] = true
+	l.under[m.key()] = m.bytes()
+	l.moving.add(m, m.bytes())
 	return true
 }
 
@@ -171,29 +172,31 @@ func (l *copyLimiter) count(class urgency, m plannedMove) bool {
 func (l *copyLimiter) weigh(m plannedMove, sign int) {
 	// The same for a disk that is read as for the one that is written: each moves all the bytes of a piece.
 	units := sign * m.units()
-	for _, id := range append(m.reads(), m.add.Disk) {
+	for _, t := range append(m.reads(), m.add) {
 		// Loads that are 0 are removed: the table has disks with copies only, however many the cluster ever had.
-		if l.load[id] += units; l.load[id] <= 0 {
-			delete(l.load, id)
+		if l.load[t.Disk] += units; l.load[t.Disk] <= 0 {
+			delete(l.load, t.Disk)
 		}
-	}
-	if l.into[m.add.Disk] += sign; l.into[m.add.Disk] == 0 {
-		delete(l.into, m.add.Disk)
 	}
 }
 
-// arriving is how many copies under way each node of the view receives.
-func (l *copyLimiter) arriving(v *hemera.View) map[hemera.NodeID]int {
+// arrived says how many bytes of the piece that a copy makes are there. What has arrived is no load of the links any more.
+func (l *copyLimiter) arrived(m plannedMove, bytes int64) {
 	l.mu.Lock()
-	into := maps.Clone(l.into)
-	l.mu.Unlock()
-	nodes := make(map[hemera.NodeID]int, len(into))
-	for id, n := range into {
-		if d, ok := v.Disk(id); ok {
-			nodes[d.Node] += n
-		}
+	defer l.mu.Unlock()
+	// A report may be late, of a copy that has ended, or of one that began again.
+	left, ok := l.under[m.key()]
+	if now := m.bytes() - bytes; ok && now >= 0 && now < left {
+		l.under[m.key()] = now
+		l.moving.add(m, now-left)
 	}
-	return nodes
+}
+
+// traffic is what the copies under way have nodes send and receive.
+func (l *copyLimiter) traffic() traffic {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.moving.clone()
 }
 
 // limit is how many units a disk takes of copies that are so urgent. Files that can lose no more pieces find a part that
@@ -223,6 +226,7 @@ func (l *copyLimiter) full(class urgency) (ids []hemera.DiskID) {
 func (l *copyLimiter) release(m plannedMove) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.moving.add(m, -l.under[m.key()])
 	delete(l.under, m.key())
 	l.weigh(m, -1)
 	l.freed++
@@ -323,26 +327,28 @@ func (m plannedMove) key() copyKey {
 	return copyKey{m.add.Disk, hemera.PieceID{File: m.entry.ID, Gen: m.entry.Gen, Index: m.add.Index}}
 }
 
+// bytes is the size of the piece that the copy makes.
+func (m plannedMove) bytes() int64 {
+	return layout.PieceSize(m.entry.Layout, m.entry.Size, m.add.Index)
+}
+
 // units is what the copy costs at each of its disks.
 func (m plannedMove) units() int {
-	if layout.PieceSize(m.entry.Layout, m.entry.Size, m.add.Index) <= smallPiece {
+	if m.bytes() <= smallPiece {
 		return unitsSmall
 	}
 	return unitsLarge
 }
 
-// reads are the disks that the copy reads: the one with the same bytes, or as many as the piece is computed from.
-func (m plannedMove) reads() (ids []hemera.DiskID) {
+// reads is what the copy reads: the piece with the same bytes, or as many as it is computed from.
+func (m plannedMove) reads() []hemera.Target {
 	need := 1
 	if m.entry.Layout.Coded() {
 		// A drain copies the piece as it is; only a lost one is computed.
 		if i := slices.IndexFunc(m.sources, func(t hemera.Target) bool { return t.Index == m.add.Index }); i >= 0 {
-			return []hemera.DiskID{m.sources[i].Disk}
+			return slices.Clone(m.sources[i : i+1])
 		}
 		need = layout.Needed(m.entry.Layout, m.entry.Size)
 	}
-	for _, t := range m.sources[:min(need, len(m.sources))] {
-		ids = append(ids, t.Disk)
-	}
-	return ids
+	return slices.Clone(m.sources[:min(need, len(m.sources))])
 }

@@ -64,6 +64,7 @@
 //   - A piece that failed for want of good data is not tried again with the same sources before its time (setbacks.go).
 //   - At most copiesPerDisk large copies go from and to one disk, or four times as many small ones, and copiesTotal in all.
 //   - A copy that waits for room goes before those that are less urgent, whichever worker wants them (copylimiter.go).
+//   - A lost piece is made by a node that has little to receive, from nodes that have little to send (traffic.go).
 //
 // # Locks, goroutines, blocking
 //

@@ -64,7 +64,12 @@ func (mv *mover) copy(ctx context.Context, m plannedMove, watch func(int64)) (he
 	if err != nil {
 		return hemera.OrderResult{}, err
 	}
-	return mv.engine.Orders.Follow(ctx, m.add.Node, order, watch)
+	return mv.engine.Orders.Follow(ctx, m.add.Node, order, func(bytes int64) {
+		mv.engine.copies.arrived(m, bytes)
+		if watch != nil {
+			watch(bytes)
+		}
+	})
 }
 
 // lasting is a context that ends when Run does, and not before.
@@ -88,11 +93,12 @@ func (mv *mover) choose(ctx context.Context, entry hemera.Entry, w moveSpec) (pl
 	for {
 		m, err := mv.engine.copies.acquire(ctx, w.class, func(full []hemera.DiskID, load map[hemera.DiskID]int) (plannedMove, error) {
 			// Large copies and client writes weigh the same: both use the disk at its speed.
-			w.full, w.load = full, load
+			w.full, w.load, w.traffic = full, load, mv.engine.copies.traffic()
 			w.writes = func(id hemera.DiskID) int { return (load[id]+unitsLarge-1)/unitsLarge + mv.engine.Writers(id) }
 			view := mv.engine.Cluster.View()
 			if w.class < urgencyDrain {
-				w.writes = evenly(view, mv.engine.copies.arriving(view), w.writes)
+				bytes := layout.PieceSize(entry.Layout, entry.Size, w.index) * int64(layout.Needed(entry.Layout, entry.Size))
+				w.writes = w.traffic.evenly(view, bytes, w.writes)
 			}
 			return plan(view, entry, w)
 		})

@@ -1,7 +1,6 @@
 package maint
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -74,12 +73,13 @@ type plannedMove struct {
 
 // moveSpec says which piece is to be made, and around what the move is planned.
 type moveSpec struct {
-	index uint8                 // of the piece to make
-	drop  []hemera.Piece        // pieces it replaces
-	class urgency               // before which other copies it comes
-	avoid []hemera.DiskID       // not to read from: known to be bad
-	full  []hemera.DiskID       // not to write to now, and to read from only if no other disk will do
-	load  map[hemera.DiskID]int // copies under way from and to a disk, in the limiter's units
+	index   uint8                 // of the piece to make
+	drop    []hemera.Piece        // pieces it replaces
+	class   urgency               // before which other copies it comes
+	avoid   []hemera.DiskID       // not to read from: known to be bad
+	full    []hemera.DiskID       // not to write to now, and to read from only if no other disk will do
+	load    map[hemera.DiskID]int // copies under way from and to a disk, in the limiter's units
+	traffic traffic               // of the copies under way
 	// leaving are disks that are still to remove this very piece: what a copy found there would go.
 	leaving []hemera.DiskID
 	allow   func(hemera.DiskID) bool // disks that may take it; nil for all
@@ -102,9 +102,9 @@ func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 		}
 		return m, errs.New(errs.NoReplicas, "maint.Plan", "fxid:"+e.ID.Hex(), "no piece can be read: "+why)
 	}
-	declustered(v, m.sources, w.load)
+	w.traffic.orderSources(v, m.sources, w.load)
 	m.add.Index = w.index
-	if slices.ContainsFunc(m.reads(), func(id hemera.DiskID) bool { return slices.Contains(w.full, id) }) {
+	if slices.ContainsFunc(m.reads(), func(t hemera.Target) bool { return slices.Contains(w.full, t.Disk) }) {
 		return m, errs.New(errs.Overloaded, "maint.Plan", "fxid:"+e.ID.Hex(), "its disks are read by as many copies as they take")
 	}
 	// kept counts for zones and hosts, so that the new piece keeps its distance; a disk that is dropped only must not be chosen.
@@ -142,38 +142,6 @@ func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 		return m, errs.New(errs.Conflict, "maint.Plan", "fxid:"+e.ID.Hex(), "its pieces would share a node or a zone")
 	}
 	return m, nil
-}
-
-// declustered puts sources first whose node few copies use, then whose disk few do: a node's disks share one link, and all nodes
-// send their part of a rebuild. Disks that fail stay behind the others.
-func declustered(v *hemera.View, sources []hemera.Target, load map[hemera.DiskID]int) {
-	sick := func(t hemera.Target) int {
-		if d, ok := v.Disk(t.Disk); ok && d.Health != hemera.HealthFailing {
-			return 0
-		}
-		return 1
-	}
-	nodes := map[hemera.NodeID]int{}
-	for id, n := range load {
-		if d, ok := v.Disk(id); ok {
-			nodes[d.Node] += n
-		}
-	}
-	slices.SortStableFunc(sources, func(a, b hemera.Target) int {
-		return cmp.Or(cmp.Compare(sick(a), sick(b)), cmp.Compare(nodes[a.Node], nodes[b.Node]), cmp.Compare(load[a.Disk], load[b.Disk]))
-	})
-}
-
-// evenly makes nodes that receive fewer copies than others far more likely to get the next one. To compute a lost piece a node
-// receives as many as it takes, over one link: a rebuild lasts as long as the node that got most of it. arriving is how many
-// copies each node receives, writes how many writes and copies each disk has.
-func evenly(v *hemera.View, arriving map[hemera.NodeID]int, writes func(hemera.DiskID) int) func(hemera.DiskID) int {
-	return func(id hemera.DiskID) int {
-		d, _ := v.Disk(id)
-		n := arriving[d.Node]
-		// The weight falls with the square of this. A linear count would leave four or five copies there nearly alike.
-		return writes(id) + n*n*n
-	}
 }
 
 // sparseAsk is from which size on a piece that no disk has room for is tried all the same.

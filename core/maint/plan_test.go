@@ -90,8 +90,8 @@ func TestPlanOfWhatMayBeSparse(t *testing.T) {
 func TestNodesGetEvenParts(t *testing.T) {
 	v := fleet(5)
 	e := two()
-	for _, arriving := range []map[hemera.NodeID]int{{4: 1, 5: 2}, {3: 2, 4: 4, 5: 4}, {3: 1, 4: 3, 5: 3}} {
-		w := moveSpec{index: 0, drop: e.Pieces[:1], writes: evenly(v, arriving, func(hemera.DiskID) int { return 0 })}
+	for _, arriving := range []map[hemera.NodeID]int64{{4: 1, 5: 2}, {3: 2, 4: 4, 5: 4}, {3: 1, 4: 3, 5: 3}} {
+		w := moveSpec{index: 0, drop: e.Pieces[:1], writes: traffic{receives: arriving}.evenly(v, 1, func(hemera.DiskID) int { return 0 })}
 		got := map[hemera.DiskID]int{}
 		for w.seed = range 1000 {
 			m, err := plan(v, e, w)
@@ -108,14 +108,22 @@ func TestNodesGetEvenParts(t *testing.T) {
 
 // TestArrivingCopiesAreCounted by the node that receives them, until they end.
 func TestArrivingCopiesAreCounted(t *testing.T) {
-	v, l := fleet(3), newCopyLimiter(8, 8)
+	l := newCopyLimiter(8, 8)
 	e := two()
-	m := plannedMove{entry: e, add: hemera.Target{Index: 0, Disk: 3}, sources: []hemera.Target{{Index: 1, Disk: 2}}}
-	if !l.count(0, m) || l.arriving(v)[3] != 1 || len(l.arriving(v)) != 1 {
-		t.Errorf("under way: %v", l.arriving(v))
+	m := plannedMove{entry: e, add: hemera.Target{Index: 0, Disk: 3, Node: 3}, sources: []hemera.Target{{Index: 1, Disk: 2, Node: 2}}}
+	if !l.count(0, m) || l.traffic().receives[3] != 100 || l.traffic().sends[2] != 100 {
+		t.Errorf("under way: %v", l.traffic())
 	}
-	if l.release(m); len(l.arriving(v)) != 0 {
-		t.Errorf("when it has ended: %v", l.arriving(v))
+	// What has arrived is no load any more. Reports that are late or make no sense take nothing back.
+	for _, bytes := range []int64{60, 40, 1000} {
+		if l.arrived(m, bytes); l.traffic().receives[3] != 40 || l.traffic().sends[2] != 40 {
+			t.Errorf("after a report of %d: %v", bytes, l.traffic())
+		}
+	}
+	l.release(m)
+	l.arrived(m, 80)
+	if len(l.traffic().receives)+len(l.traffic().sends) != 0 {
+		t.Errorf("when it has ended: %v", l.traffic())
 	}
 }
 

@@ -15,17 +15,19 @@ func TestSourcesAreOnIdleNodes(t *testing.T) {
 		view.Disks = append(view.Disks, hemera.Disk{ID: hemera.DiskID(i + 1), Node: node, Health: hemera.HealthOK})
 	}
 	cases := []struct {
-		name string
-		load map[hemera.DiskID]int
-		want []hemera.DiskID
+		name    string
+		traffic traffic
+		load    map[hemera.DiskID]int
+		want    []hemera.DiskID
 	}{
-		{"nothing is read: the order given stays", nil, []hemera.DiskID{2, 3, 5}},
-		{"the other disk of node 1 is read", map[hemera.DiskID]int{1: 1}, []hemera.DiskID{3, 5, 2}},
-		{"nodes with the same load: the idle disk", map[hemera.DiskID]int{1: 2, 3: 2}, []hemera.DiskID{5, 2, 3}},
+		{"nothing is read: the order given stays", traffic{}, nil, []hemera.DiskID{2, 3, 5}},
+		{"node 1 sends", traffic{sends: map[hemera.NodeID]int64{1: 1}}, map[hemera.DiskID]int{1: 1}, []hemera.DiskID{3, 5, 2}},
+		{"what nodes receive is no matter", traffic{receives: map[hemera.NodeID]int64{1: 9}, sends: map[hemera.NodeID]int64{3: 1}}, nil, []hemera.DiskID{2, 3, 5}},
+		{"nodes that send the same: the idle disk", traffic{sends: map[hemera.NodeID]int64{1: 2, 2: 2}}, map[hemera.DiskID]int{1: 2, 3: 2}, []hemera.DiskID{5, 2, 3}},
 	}
 	for _, c := range cases {
 		sources := []hemera.Target{{Disk: 2, Node: 1}, {Disk: 3, Node: 2}, {Disk: 5, Node: 3}}
-		declustered(view, sources, c.load)
+		c.traffic.orderSources(view, sources, c.load)
 		for i, s := range sources {
 			if s.Disk != c.want[i] {
 				t.Errorf("%s: place %d is disk %d, want %d", c.name, i, s.Disk, c.want[i])

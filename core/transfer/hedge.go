@@ -66,6 +66,9 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 			return attempt{n: n, err: err}
 		}
 	}
+	if s.copies {
+		defer s.reader.host.copyReads.Enter()() // a read that goes on alone keeps no place
+	}
 	// The goroutine ends with the read. The channel has room for its answer, so it never waits for anybody.
 	host, began := s.reader.host, time.Now()
 	done := make(chan attempt, 1)

@@ -79,15 +79,16 @@ type Host struct {
 	Counters Counters
 
 	// What all transfers share; each part has its own lock, or is atomic.
-	inline   inlinemem.Memory
-	uses     uses.Table
-	removals removals.Set
-	codes    codes.Cache
-	parity   buffers.Parity
-	pace     pace.Pace
-	hedges   atomic.Int32 // reads that were hedged and have not returned
-	spare    buffers.Pool // for what is read to be decoded
-	rows     rowcache.Room
+	inline    inlinemem.Memory
+	uses      uses.Table
+	removals  removals.Set
+	codes     codes.Cache
+	parity    buffers.Parity
+	pace      pace.Pace
+	copyReads pace.Gate    // of coded files
+	hedges    atomic.Int32 // reads that were hedged and have not returned
+	spare     buffers.Pool // for what is read to be decoded
+	rows      rowcache.Room
 	// repairs is how many page repairs run, and work counts all goroutines in the background, for Wait.
 	repairs atomic.Int32
 	work    sync.WaitGroup

@@ -37,6 +37,9 @@ func (h *Host) source(j *Job) (*Reader, error) {
 	r, err := h.OpenReader(hemera.VerifiedPermit(c, j.Token))
 	if err == nil && r.stripes != nil {
 		r.stripes.copies = true // before anybody reads
+		for _, o := range r.replicas {
+			r.stripes.order = append(r.stripes.order, o.target.Index)
+		}
 	}
 	return r, err
 }

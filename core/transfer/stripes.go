@@ -10,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/core/transfer/ahead"
+	"hemera/core/transfer/codes"
 	"hemera/core/transfer/rowcache"
 	"hemera/errs"
 	"hemera/platform/zerocopy"
@@ -28,6 +29,7 @@ type stripes struct {
 	layout hemera.Layout
 	rows   *rowcache.Cache // of what is read while a data piece is lost
 	copies bool            // the reader makes copies, which nobody waits for
+	order  []uint8         // of the pieces that copies read, the manager's, which spreads them over the nodes
 
 	// wary: a read was hedged, so another may be. From then on reads go into memory of the reader's own.
 	wary atomic.Bool
@@ -231,10 +233,10 @@ func (s *stripes) rebuildStep(code *erasure.Code, index int, p []byte, off int64
 	want := layout.Set(0).With(index)
 	for {
 		patient := false
-		plan, err := code.Plan(want, s.readable(off, false)&^failed&^slow&^want)
+		plan, err := codes.Plan(code, want, s.readable(off, false)&^failed&^slow&^want, s.order)
 		if err != nil {
 			patient = true
-			plan, err = code.Plan(want, s.readable(off, true)&^failed&^want)
+			plan, err = codes.Plan(code, want, s.readable(off, true)&^failed&^want, s.order)
 		}
 		if err != nil {
 			return s.reader.tooFew(errs.As(err, errs.NoReplicas, "transfer.Read", subject(s.reader.cap)))

@@ -52,6 +52,9 @@ type Options struct {
 	Sync        bool // a file counts as written when it is durable
 	Drop        bool // the page cache of this machine is dropped before each phase that reads; needs root
 
+	// Layout is that of files for which no layout is chosen; the zero layout if nobody knows it.
+	Layout hemera.Layout
+
 	PIDs  []int   // of servers on this machine whose CPU time is measured
 	Nodes []Node  // what the servers can do in theory; empty if nobody knows
 	Limit float64 // of Interference: B/s that all targets together can reach at most, such as the clients' network; 0 if nobody knows

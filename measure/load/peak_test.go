@@ -82,3 +82,30 @@ func TestNodeOfARun(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
+
+// Files for which no layout was chosen are stored as the target does it: two copies halve the peak of writes, not that of reads.
+func TestThePeakOfFilesWithoutALayout(t *testing.T) {
+	for name, c := range map[string]struct {
+		label       string
+		stores      hemera.Layout
+		read, write float64
+	}{
+		"nobody knows":           {layoutDefault, hemera.Layout{}, 100, 100},
+		"two copies":             {layoutDefault, hemera.Replica(2), 100, 50},
+		"four and two":           {layoutDefault, hemera.ReedSolomon(4, 2), 100, 100 / 1.5},
+		"a layout was chosen":    {"plain", hemera.Replica(2), 100, 100},
+		"another one was chosen": {"replica:4", hemera.Replica(2), 100, 25},
+	} {
+		rec := recorder(t)
+		r := &run{o: &Options{Nodes: []Node{{Net: 100}}, Layout: c.stores}, rec: rec}
+		for load, want := range map[string]float64{"read": c.read, "write": c.write} {
+			labels := result.Labels{"load": load, "layout": c.label}
+			r.addThroughput(phase{peak: true, write: load == "write"}, labels, 25)
+			m, ok := rec.Find("throughput", labels)
+			share, has := rec.Find("efficiency", labels)
+			if !ok || !has || math.Abs(m.Peak-want) > 1e-9 || math.Abs(share.Samples[0]-25/want) > 1e-9 {
+				t.Errorf("%s: %s has the peak %v and the share %v, want %v", name, load, m.Peak, share.Samples, want)
+			}
+		}
+	}
+}

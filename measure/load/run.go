@@ -101,6 +101,9 @@ func (o *Options) describe(rec *result.Recorder, at place) {
 	}
 	rec.Set("direct", strconv.FormatBool(o.Direct))
 	rec.Set("sync", strconv.FormatBool(o.Sync))
+	if o.Layout != (hemera.Layout{}) {
+		rec.Set("default_layout", o.Layout.String())
+	}
 	if s, ok := at.(*server); ok && !s.durable && o.Sync {
 		rec.Note("This server does not make files durable at their close; a kXR_sync before it does.")
 	}
@@ -234,7 +237,7 @@ func (r *run) addThroughput(p phase, labels result.Labels, rate float64) {
 	m := result.Measure{Name: "throughput", Labels: labels, Unit: "B/s", Better: result.Higher, Samples: []float64{rate}}
 	// The peak is of bytes in order: places at random cost a disk more than bytes.
 	if p.peak {
-		layout, _ := hemera.ParseLayout(labels["layout"], 0) // of the default layout nothing is known: each byte once
+		layout := r.o.stores(labels["layout"])
 		m.Peak = Peak(r.o.Nodes, layout, p.write)
 		if m.Peak > 0 {
 			m.PeakFrom = peakFrom(r.o.Nodes, layout, p.write)
@@ -242,6 +245,15 @@ func (r *run) addThroughput(p phase, labels result.Labels, rate float64) {
 		}
 	}
 	r.rec.Add(m)
+}
+
+// stores is the layout of a label. That of the default may be unknown: then each byte counts as stored once.
+func (o *Options) stores(label string) hemera.Layout {
+	if label == layoutDefault {
+		return o.Layout
+	}
+	l, _ := hemera.ParseLayout(label, 0) // Check has read it
+	return l
 }
 
 // addRate adds the operations a second of a phase, and their latencies.

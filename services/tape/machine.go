@@ -92,7 +92,7 @@ func (m machine) asked(next hemera.TapeMount, x outcome) machine {
 	if next.Kind == hemera.MountNothing {
 		return m
 	}
-	m.failures = 0
+	m.failures = 0 // the manager answers again
 	switch {
 	case next.Kind == hemera.MountUnload && m.vid == "":
 		return m
@@ -101,6 +101,7 @@ func (m machine) asked(next hemera.TapeMount, x outcome) machine {
 		return m
 	}
 	m.mount = next
+	// The tape may be there already, its drive may be empty, or hold another tape.
 	switch m.vid {
 	case next.VID:
 		m.phase = working
@@ -167,6 +168,7 @@ func (m machine) unloaded(x outcome) machine {
 	if m.mount.Kind != hemera.MountNothing { // another drive may take it meanwhile
 		return m.cancel(unloading, x).count(x)
 	}
+	// Stuck for a moment, in most cases: tried again before the drive is down.
 	m.failures++
 	m.problem = x.problem
 	if m.failures < unloadTries {

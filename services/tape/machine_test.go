@@ -55,7 +55,7 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// TestPauses: they grow, are bounded, and begin anew after a success.
+// TestPauses: they grow, are bounded, and begin again after a success.
 func TestPauses(t *testing.T) {
 	m, last := machine{}, time.Duration(0)
 	for range 40 {

@@ -11,6 +11,7 @@ import (
 )
 
 const (
+	// moveTries is how often a command that failed is sent, in all; the pauses between double from movePause on.
 	moveTries = 4
 	movePause = 2 * time.Second
 	// moveTime bounds one command of the changer, also one that waits for another.
@@ -25,8 +26,8 @@ type robot struct {
 	sources map[string]int // by barcode, the slot that the cartridge came from; the holder of the turn uses it
 
 	mu     sync.Mutex
-	last   shelves
-	failed error
+	last   shelves // for reports
+	failed error   // of the last attempt
 }
 
 // newRobot makes a robot that stands still.
@@ -59,7 +60,7 @@ func (r *robot) look(ctx context.Context) (s shelves, err error) {
 // inventory tries again while the changer is not ready. The caller has the turn.
 func (r *robot) inventory(ctx context.Context) (list shelves, err error) {
 	for try := range moveTries {
-		if try > 0 {
+		if try > 0 { // longer each time: a library that was opened takes minutes for an inventory of its own
 			if err := r.sleep(ctx, movePause<<try); err != nil {
 				return nil, err
 			}
@@ -96,6 +97,7 @@ func (r *robot) fetch(ctx context.Context, vid, serial string, place int) error 
 			case to.Full:
 				return from, to, errs.New(errs.Locked, "tape.Fetch", vid, "the drive holds cartridge "+to.Barcode)
 			}
+			// Not all libraries tell the source of what is in a drive, so it is kept here too.
 			r.sources[from.Barcode] = from.Address
 			return from, to, nil
 		})
@@ -136,6 +138,7 @@ func (r *robot) carry(ctx context.Context, vid string, choose func(shelves) (fro
 		if from.Address == to.Address {
 			return nil
 		}
+		// ErrEmpty and ErrFull say that the inventory was not the truth: it is taken again.
 		err = r.changer.Move(ctx, from.Address, to.Address)
 		if err == nil {
 			return nil
@@ -154,16 +157,16 @@ func (r *robot) inside(ctx context.Context, serial string, place int) (string, e
 	if err != nil {
 		return "", err
 	}
-	e, err := s.drive(serial, place)
+	e, err := s.drive(serial, place) // an element that is empty has no VID
 	return e.vid, err
 }
 
-// glance takes an inventory if the arm is free, and returns the last one otherwise: reports do not wait for moves.
-func (r *robot) glance(ctx context.Context) (shelves, error) {
+// peek takes an inventory if the arm is free, and returns the last one otherwise: reports do not wait for moves.
+func (r *robot) peek(ctx context.Context) (shelves, error) {
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()
-	default:
+	default: // a move takes up to a minute
 		return r.seen()
 	}
 	list, err := r.changer.Inventory(ctx)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/tape/session"
 	"hemera/errs"
 	"hemera/platform/tape"
 )
@@ -19,8 +20,12 @@ type Options struct {
 	Name    string // of the library, unique in the cluster
 	Changer tape.Changer
 	Drives  []Drive
-	Host    string // that labels name
+	Files   Files          // where contents come from and go to
+	Limits  session.Limits // of each drive's session; zero values are defaults
+	Host    string         // that labels name
 	Version string
+	// LastReports is how long what is on tape is reported after the server stops; 10 s if 0.
+	LastReports time.Duration
 	// Sleep waits; nil is package time's. Tests pass pauses over.
 	Sleep func(context.Context, time.Duration) error
 	Now   func() time.Time // nil is time.Now
@@ -48,8 +53,8 @@ const reportEvery = 10 * time.Second
 
 // New makes a server; nothing moves yet. Invalid if something is missing.
 func New(o Options) (*Server, error) {
-	if o.Node == nil || o.Control == nil || o.Changer == nil || len(o.Drives) == 0 || o.Name == "" {
-		return nil, errs.New(errs.Invalid, "tape.New", o.Name, "a tape server needs a name, a node, a manager, a changer and drives")
+	if o.Node == nil || o.Control == nil || o.Changer == nil || o.Files == nil || len(o.Drives) == 0 || o.Name == "" {
+		return nil, errs.New(errs.Invalid, "tape.New", o.Name, "a tape server needs a name, a node, a manager, a changer, files and drives")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -57,10 +62,14 @@ func New(o Options) (*Server, error) {
 	if o.Sleep == nil {
 		o.Sleep = sleep
 	}
+	if o.LastReports == 0 {
+		o.LastReports = 10 * time.Second
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	s := &Server{o: o, robot: newRobot(o.Changer, o.Sleep), changed: make(chan struct{}, 1)}
+	// Nothing is asked of the hardware here, so that a server starts while a library is switched off.
 	for i, d := range o.Drives {
 		s.drives = append(s.drives, &drive{Drive: d, server: s, place: i, serial: d.Identity().Serial, since: o.Now()})
 	}
@@ -83,6 +92,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // start carries them away.
 func (s *Server) Run(ctx context.Context) error {
 	var all sync.WaitGroup
+	// Each drive is a loop of its own: one that is stuck delays no other.
 	for _, d := range s.drives {
 		all.Go(func() { d.run(ctx) })
 	}
@@ -95,6 +105,7 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) report(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.reportOnce(ctx)
+		// Changes that come while a report is on its way are in the next one.
 		every, cancel := context.WithTimeout(ctx, reportEvery)
 		select {
 		case <-s.changed:
@@ -107,11 +118,12 @@ func (s *Server) report(ctx context.Context) {
 // reportOnce sends one report. A report that fails is not repeated: the next one says more.
 func (s *Server) reportOnce(ctx context.Context) {
 	node, epoch := s.o.Node()
-	if epoch == 0 {
+	if epoch == 0 { // the node registers; the next report comes soon
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportEvery)
 	defer cancel()
+	// Known without a word to the drives: they may be in the middle of something.
 	if err := s.o.Control.ReportLibrary(ctx, node, epoch, s.State(ctx)); err != nil && ctx.Err() == nil {
 		s.o.Log.Info("the manager did not take a report on the tape library", "library", s.o.Name, "error", err)
 	}
@@ -120,10 +132,11 @@ func (s *Server) reportOnce(ctx context.Context) {
 // State is the library and its drives as they are now.
 func (s *Server) State(ctx context.Context) hemera.TapeLibrary {
 	l := hemera.TapeLibrary{Name: s.o.Name}
-	list, err := s.robot.glance(ctx)
+	list, err := s.robot.peek(ctx)
 	if l.VIDs = list.vids(); err != nil {
 		l.Problem = err.Error()
 	}
+	// Drives that are down are listed too: people look for them.
 	for _, d := range s.drives {
 		l.Drives = append(l.Drives, d.state())
 	}

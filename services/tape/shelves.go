@@ -22,6 +22,7 @@ type shelves []element
 // shelve reads the barcodes of an inventory. A barcode is the VID and two characters for the media type; one without a known type is the VID as it
 // is. Cleaning cartridges have no media type.
 func shelve(list []tape.Element) shelves {
+	// The media types are those of the LTO program; a site's own types do not change what barcodes say.
 	suffixes := map[string]string{}
 	for name, m := range tapecatalogue.Defaults().Media {
 		suffixes[m.Suffix] = name
@@ -33,6 +34,8 @@ func shelve(list []tape.Element) shelves {
 		case !e.Full:
 		case e.Barcode == "":
 			s[i].vid = unknownTape
+		// What is read off a label that nobody knows is still a name.
+		// Suffixes are printed in capitals, but typed barcodes are not always.
 		case n > 0 && suffixes[strings.ToUpper(e.Barcode[n:])] != "":
 			s[i].vid, s[i].media = e.Barcode[:n], suffixes[strings.ToUpper(e.Barcode[n:])]
 		default:
@@ -66,7 +69,7 @@ func (s shelves) find(vid string) (element, error) {
 
 // drive returns the element of a drive: the one with its serial number or, where the library tells none, the one at its place in order. NotFound.
 func (s shelves) drive(serial string, place int) (element, error) {
-	var drives shelves
+	var drives shelves // in the order of their addresses
 	for _, e := range s {
 		if e.Kind != tape.ElementDrive {
 			continue
@@ -76,6 +79,7 @@ func (s shelves) drive(serial string, place int) (element, error) {
 		}
 		drives = append(drives, e)
 	}
+	// Where serial numbers are told, a drive without its own among them is a mistake of the set-up, and guessing would load the wrong drive.
 	told := slices.ContainsFunc(drives, func(e element) bool { return e.Serial != "" })
 	if place >= len(drives) || told && serial != "" {
 		return element{}, errs.New(errs.NotFound, "tape.Fetch", serial, "the library has no such drive").
@@ -86,6 +90,7 @@ func (s shelves) drive(serial string, place int) (element, error) {
 
 // home chooses the slot that a cartridge in a drive goes to: where it came from or, when that is taken or not known, the first free one. NoSpace.
 func (s shelves) home(from element, remembered int) (int, error) {
+	// Its own slot, so that people find cartridges where they put them.
 	free := 0
 	for _, e := range s {
 		if e.Kind != tape.ElementSlot || e.Full || e.Why != "" {

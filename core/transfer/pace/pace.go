@@ -1,4 +1,5 @@
-// Package pace says how long reads of pieces take on a node, and how long one is worth waiting for. It does no I/O.
+// Package pace says how long reads of pieces take on a node, how long one is worth waiting for, and how many reads of copies may
+// be under way at once. It does no I/O.
 package pace
 
 import (

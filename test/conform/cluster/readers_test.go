@@ -147,12 +147,13 @@ func TestCutStockReaderGetsOneContent(t *testing.T) {
 			s := newSplit(t, c.hold)
 			old := content("/a", size)
 			write(t, s.client, urlAt(t, s.manager.Addr, "/f"), old)
+			address := s.manager.Addr // a change may replace the manager
 			s.cutter.Next(conform.Cut{ToClient: 12 << 20, Before: func() { c.change(s) }})
 			before := s.cutter.Connections()
 			out := filepath.Join(t.TempDir(), "out")
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			text, err := exec.CommandContext(ctx, "xrdcp", "--nopbar", "root://"+s.manager.Addr+"//f", out).CombinedOutput()
+			text, err := exec.CommandContext(ctx, "xrdcp", "--nopbar", "root://"+address+"//f", out).CombinedOutput()
 			if ctx.Err() != nil {
 				t.Fatalf("the copy does not end\n%s", text)
 			}

@@ -200,6 +200,7 @@ func (l *ioLevel) run(ctx context.Context, rec *result.Recorder) error {
 	if l.follows {
 		rec.Note("The theoretical peak is that of this machine as one server: what the levels disk and net of this run reached.")
 	}
+	l.learnLayout(ctx, rec)
 	err := load.Run(ctx, l.o, rec)
 	// hemera bench all runs on machines without a cluster, too.
 	if !l.named && errors.Is(err, errs.Unavailable) {

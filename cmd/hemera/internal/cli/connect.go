@@ -48,12 +48,15 @@ func (e *Env) DataURL() (xrootd.URL, error) {
 // Manager returns a client of the cluster's admin API; the caller closes it. On another machine than the manager's
 // the client goes through the XRootD door, with the identity that data commands have there.
 // It does not connect yet: the first request does.
-func (e *Env) Manager() (*admin.Client, error) {
-	at, err := xrootd.ParseURL(e.ClusterURL())
+func (e *Env) Manager() (*admin.Client, error) { return e.ManagerAt(e.ClusterURL()) }
+
+// ManagerAt is Manager for a cluster of any URL.
+func (e *Env) ManagerAt(url string) (*admin.Client, error) {
+	at, err := xrootd.ParseURL(url)
 	if err != nil {
-		return admin.Dial(e.ClusterURL()) // its error explains how a URL is written
+		return admin.Dial(url) // its error explains how a URL is written
 	}
-	return admin.DialFrom(e.ClusterURL(), xrootdCaller{xrootd.New(xrootd.Options{Trying: e.reportRetry}), at})
+	return admin.DialFrom(url, xrootdCaller{xrootd.New(xrootd.Options{Trying: e.reportRetry}), at})
 }
 
 // Ask runs f with a client of the manager.
