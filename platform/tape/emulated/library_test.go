@@ -60,6 +60,9 @@ func TestOneProcess(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if err := l.Changer().Move(t.Context(), addressSlot, addressDrive); !errors.Is(err, tape.ErrNotReady) {
+		t.Error("a library that is closed moves a cartridge", err)
+	}
 	again, err := Open(l.dir, Options{})
 	if err != nil {
 		t.Fatal(err)
