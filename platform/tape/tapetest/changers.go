@@ -27,6 +27,7 @@ func testInventory(t *testing.T, l Library) {
 	}
 	all, err := l.Changer.Inventory(ctx(t))
 	must(t, err)
+	// Addresses are unique, and empty elements have no barcode.
 	seen := map[int]bool{}
 	for _, e := range all {
 		if seen[e.Address] || e.Barcode != "" && !e.Full || e.Kind < tape.ElementArm || e.Kind > tape.ElementDrive {
@@ -34,11 +35,13 @@ func testInventory(t *testing.T, l Library) {
 		}
 		seen[e.Address] = true
 	}
+	// The fixture is as it was promised.
 	slot, drive := element(t, l.Changer, l.Slot), element(t, l.Changer, l.DriveAddress)
 	if !slot.Full || slot.Barcode == "" || slot.Kind != tape.ElementSlot || drive.Full || drive.Kind != tape.ElementDrive {
 		t.Errorf("%+v, %+v", slot, drive)
 	}
 	l.insert(t)
+	// The source is the slot, or unknown to this changer.
 	emptied, filled := element(t, l.Changer, l.Slot), element(t, l.Changer, l.DriveAddress)
 	if emptied.Full || filled.Barcode != slot.Barcode || !filled.Full || filled.Source != l.Slot && filled.Source != 0 {
 		t.Errorf("after the move: %+v, %+v", emptied, filled)
@@ -54,6 +57,7 @@ func testMoves(t *testing.T, l Library) {
 	wants(t, "from an empty drive", c.Move(ctx(t), l.DriveAddress, l.Slot), tape.ErrEmpty)
 	all, err := c.Inventory(ctx(t))
 	must(t, err)
+	// The library may have neither.
 	free, other := 0, 0 // slots without and with a cartridge
 	for _, e := range all {
 		if e.Kind == tape.ElementSlot && e.Address != l.Slot {
@@ -67,6 +71,7 @@ func testMoves(t *testing.T, l Library) {
 	if other != 0 {
 		wants(t, "into a full slot", c.Move(ctx(t), l.Slot, other), tape.ErrFull)
 	}
+	// There and back, without a drive.
 	if free != 0 {
 		must(t, c.Move(ctx(t), l.Slot, free))
 		must(t, c.Move(ctx(t), free, l.Slot))
@@ -74,6 +79,7 @@ func testMoves(t *testing.T, l Library) {
 	tp := l.mount(t)
 	write(t, tp, block(1, 80))
 	wants(t, "out of a drive that holds the cartridge", c.Move(ctx(t), l.DriveAddress, l.Slot), tape.ErrNotReady)
+	// The refusal has not disturbed the tape.
 	at(t, tp, 1)
 	must(t, l.Drive.Unload(ctx(t)))
 	must(t, c.Move(ctx(t), l.DriveAddress, l.Slot))

@@ -11,6 +11,8 @@ import (
 // at checks where the tape stands.
 func at(t *testing.T, tp tape.Tape, object uint64) {
 	t.Helper()
+	// Position must not move the tape, so that every test may ask
+	// for it.
 	p, err := tp.Position(ctx(t))
 	must(t, err)
 	if p.Object != object {
@@ -22,6 +24,7 @@ func at(t *testing.T, tp tape.Tape, object uint64) {
 func reads(t *testing.T, tp tape.Tape, objects ...object) {
 	t.Helper()
 	for i, want := range objects {
+		// A byte more than wanted, so that a longer block shows.
 		buf := make([]byte, len(want)+1)
 		n, err := tp.ReadBlock(ctx(t), buf)
 		switch {
@@ -37,9 +40,12 @@ func reads(t *testing.T, tp tape.Tape, objects ...object) {
 	}
 }
 
-// ends checks that the tape stands at the end of data, and stays there.
+// ends checks that the tape stands at the end of data, and stays
+// there.
 func ends(t *testing.T, tp tape.Tape) {
 	t.Helper()
+	// Twice: a tape at its end stays there, and the position counts
+	// nothing.
 	for range 2 {
 		if n, err := tp.ReadBlock(ctx(t), make([]byte, 80)); !errors.Is(err, tape.ErrEndOfData) {
 			t.Fatalf("read %d bytes, %v; want the end of data", n, err)
@@ -50,6 +56,8 @@ func ends(t *testing.T, tp tape.Tape) {
 // holds checks the whole tape.
 func holds(t *testing.T, tp tape.Tape, objects ...object) {
 	t.Helper()
+	// From the beginning, also right after writing: what is buffered
+	// counts.
 	must(t, tp.Locate(ctx(t), 0))
 	reads(t, tp, objects...)
 	ends(t, tp)

@@ -9,10 +9,12 @@ import (
 
 // testLoad: status and identity through the life of a mount.
 func testLoad(t *testing.T, l Library) {
+	// Operators tell drives apart by their serial numbers.
 	if id := l.Drive.Identity(); id.Vendor == "" || id.Product == "" || id.Serial == "" || id.Device == "" {
 		t.Errorf("the identity has gaps: %+v", id)
 	}
 	tp := l.mount(t)
+	// Asked at any time, also while the tape is in use.
 	status := func() tape.Status {
 		s, err := l.Drive.Status(ctx(t))
 		must(t, err)
@@ -21,6 +23,7 @@ func testLoad(t *testing.T, l Library) {
 	if s := status(); !s.Loaded || !s.Ready || s.WriteProtected || !s.BeginOfTape {
 		t.Errorf("a loaded cartridge: %+v", s)
 	}
+	// One block away from the beginning.
 	write(t, tp, block(1, 80))
 	if s := status(); !s.Ready || s.BeginOfTape {
 		t.Errorf("behind a block: %+v", s)
@@ -29,6 +32,8 @@ func testLoad(t *testing.T, l Library) {
 	at(t, again, 0)
 	holds(t, again, block(1, 80))
 	must(t, l.Drive.Unload(ctx(t)))
+	// Whether the cartridge still counts as loaded differs: it is in
+	// the drive.
 	if s := status(); s.Ready {
 		t.Errorf("after an unload: %+v", s)
 	}
@@ -39,10 +44,12 @@ func testOldTape(t *testing.T, l Library) {
 	tp := l.mount(t)
 	write(t, tp, block(1, 80))
 	must(t, l.Drive.Unload(ctx(t)))
+	// A session that was ended elsewhere must not write on.
 	if err := tp.WriteBlock(ctx(t), block(2, 80)); err == nil {
 		t.Fatal("a block was written on an unloaded tape")
 	}
 	now := l.load(t)
+	// Not even when the same cartridge is loaded again.
 	if err := tp.WriteBlock(ctx(t), block(3, 80)); err == nil {
 		t.Fatal("a block was written with the tape of an earlier load")
 	}
@@ -66,6 +73,7 @@ func testWriteProtected(t *testing.T, l Library) {
 	if l.Protect == nil {
 		t.Skip("no program sets the switch of the cartridge")
 	}
+	// The switch is read when the cartridge is loaded.
 	l.Protect(t)
 	tp := l.mount(t)
 	wants(t, "writing a block", tp.WriteBlock(ctx(t), block(1, 80)), tape.ErrWriteProtected)
@@ -76,13 +84,16 @@ func testWriteProtected(t *testing.T, l Library) {
 	holds(t, tp)
 }
 
-// testEarlyWarning: the block that meets the warning is not written, the next call
-// writes it, and there is room for filemarks and labels behind.
+// testEarlyWarning: the block that meets the warning is not
+// written, the next call writes it, and there is room for
+// filemarks and labels behind.
 func testEarlyWarning(t *testing.T, l Library) {
 	if !l.Small {
 		t.Skip("the cartridge is too large to be filled")
 	}
 	tp := l.mount(t)
+	// Small blocks: the warning comes well before the end of a small
+	// tape.
 	const size = 64 << 10
 	var all []object
 	for {
@@ -99,6 +110,8 @@ func testEarlyWarning(t *testing.T, l Library) {
 	if p, err := tp.Position(ctx(t)); err != nil || !p.EarlyWarning {
 		t.Fatalf("%+v, %v", p, err)
 	}
+	// What a writer needs to end its file: a filemark, trailer
+	// labels, a filemark.
 	must(t, tp.WriteMarks(ctx(t), 1, true))
 	last := block(9, 80)
 	err := tp.WriteBlock(ctx(t), last)
@@ -110,7 +123,8 @@ func testEarlyWarning(t *testing.T, l Library) {
 	holds(t, tp, append(all, nil, last, nil)...)
 }
 
-// testBlockProtection: the bytes of a block are the same with and without.
+// testBlockProtection: the bytes of a block are the same with and
+// without.
 func testBlockProtection(t *testing.T, l Library) {
 	tp := l.mount(t)
 	p, ok := tp.(tape.Protector)
@@ -119,6 +133,8 @@ func testBlockProtection(t *testing.T, l Library) {
 	}
 	var all []object
 	for i, mode := range []struct{ read, write bool }{{true, true}, {false, true}, {true, false}, {false, false}} {
+		// Modes change in the middle of a tape: what is on tape does
+		// not depend on them.
 		must(t, p.Protect(ctx(t), mode.read, mode.write))
 		all = append(all, block(i, 80+i), block(i+10, 262144), nil)
 		write(t, tp, all[3*i:]...)
@@ -134,6 +150,7 @@ func testEncryption(t *testing.T, l Library) {
 		t.Skip("the drive does not encrypt")
 	}
 	right, wrong := block(1, 32), block(2, 32)
+	// AES-256 has 32 bytes, and a drive that pads keys loses data.
 	if err := e.SetKey(ctx(t), right[:31]); err == nil {
 		t.Fatal("a key of 31 bytes")
 	}
@@ -148,6 +165,7 @@ func testEncryption(t *testing.T, l Library) {
 		_, err := tp.ReadBlock(ctx(t), make([]byte, 262144))
 		wants(t, what, err, tape.ErrEncrypted)
 	}
+	// Encrypted blocks are closed, those before them are not.
 	must(t, e.ClearKey(ctx(t)))
 	closed("without a key")
 	must(t, tp.Locate(ctx(t), 0))
@@ -172,6 +190,7 @@ func testOrder(t *testing.T, l Library) {
 	var segments []tape.Segment
 	for i := range 20 {
 		write(t, tp, block(i, 5000), nil)
+		// In a shuffled order, with gaps for the filemarks.
 		segments = append(segments, tape.Segment{Begin: uint64(2 * (i * 7 % 20)), End: uint64(2*(i*7%20) + 1)})
 	}
 	must(t, tp.Flush(ctx(t)))
@@ -180,6 +199,7 @@ func testOrder(t *testing.T, l Library) {
 	if most == 0 {
 		t.Skip("the drive or its cartridge does not order accesses")
 	}
+	// Drives take from a handful to thousands.
 	segments = segments[:min(most, len(segments))]
 	order, err := o.Order(ctx(t), segments)
 	must(t, err)
@@ -195,7 +215,8 @@ func testOrder(t *testing.T, l Library) {
 	}
 }
 
-// testMonitor: counts are never negative, and alerts are cleared by asking.
+// testMonitor: counts are never negative, and alerts are cleared
+// by asking.
 func testMonitor(t *testing.T, l Library) {
 	tp := l.mount(t)
 	m, ok := tp.(tape.Monitor)
@@ -208,12 +229,15 @@ func testMonitor(t *testing.T, l Library) {
 	reads(t, tp, block(1, 4096))
 	c, err := m.Counters(ctx(t))
 	must(t, err)
+	// Drives count in their own units and ways: nothing more holds
+	// for all.
 	if c.BytesWritten < 0 || c.BytesRead < 0 || c.BackHitches < 0 || c.Moving < 0 || c.Stopped < 0 || c.Repositioned < 0 {
 		t.Fatalf("%+v", c)
 	}
 	if _, err := m.Alerts(ctx(t)); err != nil {
 		t.Fatal(err)
 	}
+	// Nothing has happened since the last call.
 	if flags, err := m.Alerts(ctx(t)); err != nil || len(flags) > 0 {
 		t.Fatalf("alerts stay raised: %v, %v", flags, err)
 	}

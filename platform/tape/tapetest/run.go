@@ -7,25 +7,29 @@ import (
 	"hemera/platform/tape"
 )
 
-// Library is what a test works with: one drive and one blank cartridge.
+// Library is what a test works with: one drive and one blank
+// cartridge.
 type Library struct {
 	Drive tape.Drive
 	// Changer is nil when the cartridge is in the drive already.
 	Changer tape.Changer
-	// DriveAddress and Slot are elements of the changer. The cartridge is in the
-	// slot, and the drive is empty.
+	// DriveAddress and Slot are elements of the changer. The
+	// cartridge is in the slot, and the drive is empty.
 	DriveAddress, Slot int
-	// Protect sets the write protection of the cartridge, before it is loaded.
-	// It is nil where that cannot be done by a program.
+	// Protect sets the write protection of the cartridge, before it
+	// is loaded. It is nil where that cannot be done by a program.
 	Protect func(t *testing.T)
-	// Small says that the cartridge has room for at most 64 MiB, so that a test
-	// can write to its end.
+	// Small says that the cartridge has room for at most 64 MiB, so
+	// that a test can write to its end.
 	Small bool
 }
 
-// Run runs all tests. open is called for each of them and returns a library of
-// its own; what it needs at the end it registers with t.Cleanup.
+// Run runs all tests. open is called for each of them and returns
+// a library of its own; what it needs at the end it registers
+// with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) Library) {
+	// From a blank tape to what only libraries have: the first
+	// failure says most.
 	for _, test := range []struct {
 		name string
 		run  func(t *testing.T, l Library)
@@ -62,6 +66,7 @@ func Run(t *testing.T, open func(t *testing.T) Library) {
 // insert moves the cartridge into the drive.
 func (l Library) insert(t *testing.T) {
 	t.Helper()
+	// Without a changer the cartridge is where it should be.
 	if l.Changer != nil {
 		must(t, l.Changer.Move(t.Context(), l.Slot, l.DriveAddress))
 	}
@@ -90,12 +95,15 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// object is one object of a tape that a test expects; nil bytes are a filemark.
+// object is one object of a tape that a test expects; nil bytes
+// are a filemark.
 type object []byte
 
 // block returns n bytes that differ from those of other seeds.
 func block(seed, n int) object {
 	b := make(object, n)
+	// A generator as small as it gets (xorshift): bytes that do not
+	// compress, and that no other object has.
 	x := uint32(seed)*2654435761 + 1
 	for i := range b {
 		x ^= x << 13
@@ -106,10 +114,12 @@ func block(seed, n int) object {
 	return b
 }
 
-// write writes objects where the tape stands. Marks stay in the buffer.
+// write writes objects where the tape stands. Marks stay in the
+// buffer.
 func write(t *testing.T, tp tape.Tape, objects ...object) {
 	t.Helper()
 	for _, o := range objects {
+		// Immediate: a filemark within a file never makes a drive stop.
 		if o == nil {
 			must(t, tp.WriteMarks(t.Context(), 1, true))
 		} else {

@@ -14,6 +14,7 @@ func testBlank(t *testing.T, l Library) {
 	at(t, tp, 0)
 	ends(t, tp)
 	at(t, tp, 0)
+	// The end of data of a blank tape is its beginning.
 	must(t, tp.SpaceToEnd(ctx(t)))
 	at(t, tp, 0)
 }
@@ -21,6 +22,8 @@ func testBlank(t *testing.T, l Library) {
 // testObjects: blocks and filemarks are objects, numbered from 0.
 func testObjects(t *testing.T, l Library) {
 	tp := l.mount(t)
+	// Labels of 80 bytes and blocks of 256 KiB are what CTA writes;
+	// two filemarks in a row are an empty file.
 	all := []object{block(1, 80), block(2, 80), nil, block(3, 262144), block(4, 1), nil, nil, block(5, 4096)}
 	for i, o := range all {
 		at(t, tp, uint64(i))
@@ -33,12 +36,15 @@ func testObjects(t *testing.T, l Library) {
 // testSizes: blocks have 1 byte to BlockMax.
 func testSizes(t *testing.T, l Library) {
 	tp := l.mount(t)
+	// Both are mistakes of the caller, and must not reach the tape.
 	for _, size := range []int{0, tape.BlockMax + 1} {
 		if err := tp.WriteBlock(ctx(t), make([]byte, size)); err == nil {
 			t.Errorf("a block of %d bytes was written", size)
 		}
 	}
 	at(t, tp, 0)
+	// Odd sizes find drivers that round, or that expect fixed
+	// blocks.
 	all := []object{block(1, 1), block(2, tape.BlockMax), block(3, 511), block(4, 65537)}
 	write(t, tp, all...)
 	holds(t, tp, all...)
@@ -49,13 +55,16 @@ func testTooBig(t *testing.T, l Library) {
 	tp := l.mount(t)
 	write(t, tp, block(1, 1000), block(2, 80), nil)
 	must(t, tp.Locate(ctx(t), 0))
+	// One byte is missing: nothing of the block may be taken for all
+	// of it.
 	_, err := tp.ReadBlock(ctx(t), make([]byte, 999))
 	wants(t, "reading 1000 bytes into 999", err, tape.ErrBlockTooBig)
 	at(t, tp, 1)
 	reads(t, tp, block(2, 80), nil)
 }
 
-// spaced writes three files of 2, 0 and 1 blocks: objects 0 1 M2 M3 4 M5 6.
+// spaced writes three files of 2, 0 and 1 blocks: objects 0 1 M2
+// M3 4 M5 6.
 func spaced(t *testing.T, tp tape.Tape) {
 	t.Helper()
 	write(t, tp, block(1, 80), block(2, 80), nil, nil, block(3, 80), nil, block(4, 80))
@@ -65,6 +74,7 @@ func spaced(t *testing.T, tp tape.Tape) {
 func testSpace(t *testing.T, l Library) {
 	tp := l.mount(t)
 	spaced(t, tp)
+	// From within a file, from a filemark and from the end of data.
 	for _, step := range []struct {
 		from  uint64
 		space int
@@ -84,23 +94,29 @@ func testSpace(t *testing.T, l Library) {
 	reads(t, tp, nil, block(3, 80))
 }
 
-// testSpaceTooFar: the tape then stands at its end, or at its beginning.
+// testSpaceTooFar: the tape then stands at its end, or at its
+// beginning.
 func testSpaceTooFar(t *testing.T, l Library) {
 	tp := l.mount(t)
 	spaced(t, tp)
 	must(t, tp.Locate(ctx(t), 1))
+	// Ahead is the end of data.
 	wants(t, "four filemarks ahead of three", tp.Space(ctx(t), 4), tape.ErrEndOfData)
 	at(t, tp, 7)
+	// Back there is no error of its own: any will do.
 	if err := tp.Space(ctx(t), -4); err == nil {
 		t.Fatal("four filemarks back of three")
 	}
 	at(t, tp, 0)
 }
 
-// testLocate: any object and the end of data can be reached, and nothing behind it.
+// testLocate: any object and the end of data can be reached, and
+// nothing behind it.
 func testLocate(t *testing.T, l Library) {
 	tp := l.mount(t)
 	spaced(t, tp)
+	// Ahead, back, to where it stands already, and to the end of
+	// data.
 	for _, object := range []uint64{6, 0, 3, 3, 7, 1} {
 		must(t, tp.Locate(ctx(t), object))
 		at(t, tp, object)
@@ -112,19 +128,23 @@ func testLocate(t *testing.T, l Library) {
 	ends(t, tp)
 }
 
-// testTruncation: writing an object, a block or a filemark, removes all behind it.
+// testTruncation: writing an object, a block or a filemark,
+// removes all behind it.
 func testTruncation(t *testing.T, l Library) {
 	tp := l.mount(t)
 	spaced(t, tp)
 	must(t, tp.Flush(ctx(t)))
+	// In the middle, where the old data is on tape already.
 	must(t, tp.Locate(ctx(t), 4))
 	write(t, tp, block(9, 100))
 	at(t, tp, 5)
 	ends(t, tp)
 	holds(t, tp, block(1, 80), block(2, 80), nil, nil, block(9, 100))
+	// A filemark removes what follows just as a block does.
 	must(t, tp.Locate(ctx(t), 1))
 	write(t, tp, nil)
 	holds(t, tp, block(1, 80), nil)
+	// A tape that is labelled again begins a new life.
 	must(t, tp.Locate(ctx(t), 0))
 	write(t, tp, block(10, 70))
 	holds(t, tp, block(10, 70))
@@ -135,6 +155,7 @@ func testAppend(t *testing.T, l Library) {
 	tp := l.mount(t)
 	write(t, tp, block(1, 80), nil)
 	must(t, tp.Locate(ctx(t), 0))
+	// To the end in one step, as a writer that has no position does.
 	must(t, tp.SpaceToEnd(ctx(t)))
 	at(t, tp, 2)
 	write(t, tp, block(2, 80), nil)
@@ -145,15 +166,18 @@ func testAppend(t *testing.T, l Library) {
 	holds(t, tp, block(1, 80), nil, block(2, 80), nil, block(3, 80))
 }
 
-// testFlush: what was flushed is there after an unload and a load, and so is what
-// was only buffered, since an unload flushes.
+// testFlush: what was flushed is there after an unload and a
+// load, and so is what was only buffered, since an unload
+// flushes.
 func testFlush(t *testing.T, l Library) {
 	tp := l.mount(t)
 	write(t, tp, block(1, 80), nil)
 	must(t, tp.Flush(ctx(t)))
 	must(t, tp.Flush(ctx(t))) // with nothing to do
+	// No filemark, but a flush: that is how st asks for one.
 	must(t, tp.WriteMarks(ctx(t), 0, false))
 	at(t, tp, 2)
+	// Not flushed: the unload has to.
 	write(t, tp, block(2, 262144))
 	must(t, l.Drive.Unload(ctx(t)))
 	tp = l.load(t)
@@ -167,9 +191,11 @@ func testBuffered(t *testing.T, l Library) {
 	write(t, tp, block(1, 80), nil)
 	p, err := tp.Position(ctx(t))
 	must(t, err)
+	// How much is buffered at a moment is up to the drive.
 	if p.Buffered > 2 {
 		t.Fatalf("%d of 2 objects are buffered", p.Buffered)
 	}
+	// Both ways of a flush end with everything on tape.
 	for _, flush := range []func() error{
 		func() error { return tp.Flush(ctx(t)) }, func() error { return tp.WriteMarks(ctx(t), 2, false) },
 	} {
@@ -182,9 +208,11 @@ func testBuffered(t *testing.T, l Library) {
 	at(t, tp, 6)
 }
 
-// testRandom compares the tape with a list, over random operations.
+// testRandom compares the tape with a list, over random
+// operations.
 func testRandom(t *testing.T, l Library) {
 	tp := l.mount(t)
+	// A fixed seed: a failure comes again.
 	r := rand.New(rand.NewPCG(7, 9))
 	var all []object
 	here := 0
@@ -193,6 +221,7 @@ func testRandom(t *testing.T, l Library) {
 		case 0, 1, 2:
 			o := block(step, 1+r.IntN(3000))
 			write(t, tp, o)
+			// A write removes what follows, in the list as on tape.
 			all, here = append(all[:here:here], o), here+1
 		case 3:
 			write(t, tp, nil)
@@ -219,12 +248,14 @@ func testRandom(t *testing.T, l Library) {
 	holds(t, tp, all...)
 }
 
-// testCancelled: a context that has ended does not leave the tape in between.
+// testCancelled: a context that has ended does not leave the tape
+// in between.
 func testCancelled(t *testing.T, l Library) {
 	tp := l.mount(t)
 	write(t, tp, block(1, 80), nil, block(2, 80))
 	over, cancel := context.WithCancel(ctx(t))
 	cancel()
+	// A drive that works on a command cannot be interrupted.
 	_ = tp.Locate(over, 1) // may be done or not
 	p, err := tp.Position(ctx(t))
 	must(t, err)
