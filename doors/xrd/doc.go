@@ -17,7 +17,7 @@
 //     operation.go has the table of requests and says which handlers a role has.
 //
 // Package translate puts requests into Hemera's words and outcomes into the protocol's, package reconnect remembers
-// clients that may come back, and package tpc arranges third-party copies.
+// clients that may come back, package tpc arranges third-party copies, and package prepare brings files from tape.
 //
 // # Life of a connection
 //

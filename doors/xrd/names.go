@@ -108,8 +108,9 @@ func (n *nameHandlers) statx(r *request) error {
 		if err != nil {
 			return err
 		}
-		// Clients read nothing but the directory bit here, so the rights of the identity do not matter.
-		flags = append(flags, byte(translate.StatOfEntry(e, hemera.Identity{}).Flags&wire.StatIsDir))
+		// Clients read nothing but these bits here, so the rights of the identity do not matter.
+		const bits = wire.StatIsDir | wire.StatOffline | wire.StatBkpExist
+		flags = append(flags, byte(translate.StatOfEntry(e, hemera.Identity{}).Flags&bits))
 	}
 	if len(flags) == 0 {
 		return errNoPath

@@ -28,6 +28,7 @@ const (
 // open there, or the open file itself if the node is in this process.
 type managerOpens struct {
 	files    hemera.Files
+	prepares prepareHandlers
 	local    localNodes // nil: no node is in this process
 	reads    *readMemory
 	restarts *copyRestarts
@@ -112,6 +113,9 @@ func (m *managerOpens) grant(r *request, o hemera.OpenRequest, opaque wire.Opaqu
 			history.Waits = 0
 		}
 		return g, nil
+	}
+	if recall := m.awaitRecall(r, o.Path, err); recall != nil {
+		return g, recall
 	}
 	if k := errs.KindOf(err); k == errs.Unavailable || k == errs.Overloaded {
 		history = ss.opens.Of(o.Path, true)

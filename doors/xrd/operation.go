@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hemera/doors/xrd/prepare"
 	"hemera/errs"
 	"hemera/rules/wire"
 )
@@ -153,8 +154,8 @@ func (s *Server) managerRole(m *ManagerOptions) role {
 	// Handlers are made once, for all connections. They hold services, and share what a client must find again on another
 	// connection: reads, lostWrites and arranged copies.
 	names := &nameHandlers{names: m.Names, attributes: m.Attributes, files: m.Files, locate: s.locator(m), local: m.Local, space: m.Space}
-	opens := &managerOpens{files: m.Files, local: m.Local, reads: s.reads, restarts: &s.restarts}
-	prepares := &prepareHandlers{names: m.Names}
+	prepares := prepareHandlers{prepare.New(m.Names, m.Staging)}
+	opens := &managerOpens{files: m.Files, prepares: prepares, local: m.Local, reads: s.reads, restarts: &s.restarts}
 	queries := &queryHandlers{srv: s, names: names, files: m.Files, prepares: prepares, calls: m.Calls}
 	o := role{sessions: s.sessionHandlers(queries), names: names.handlers(), files: handlers{}}
 	o.names[wire.ReqOpen] = opens.open

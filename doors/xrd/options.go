@@ -42,6 +42,8 @@ type ManagerOptions struct {
 	Names      hemera.Names
 	Attributes hemera.Attributes
 	Files      hemera.Files
+	// Staging brings files from tape and releases them; nil: every file is on disk.
+	Staging hemera.Staging
 	// Calls answers calls of the admin API from clients that have logged in; nil refuses them.
 	Calls hemera.Calls
 	// View returns the cluster as it is now, for clients that ask for all servers; nil shows this one alone.

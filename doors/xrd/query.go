@@ -23,7 +23,7 @@ type queryHandlers struct {
 	// A manager's.
 	names    *nameHandlers // nil at a node
 	files    hemera.Files
-	prepares *prepareHandlers
+	prepares prepareHandlers
 	calls    hemera.Calls // nil: refused
 	// A node's.
 	managerAddr func() string

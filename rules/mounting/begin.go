@@ -13,12 +13,16 @@ func (b *Board) Begin(drive string, what Decision) {
 	if t := b.stock.tapes[d.VID]; t != nil && d.VID != what.VID || what.Do == hemera.MountUnload {
 		b.release(d)
 	}
+	// A queue that is not in the picture has no organisation to count for.
 	e := b.queues[what.Queue]
 	if what.Do != hemera.MountWork || e == nil {
 		return
 	}
 	if d.VID != what.VID {
 		d.VID, d.Mounted = what.VID, b.now
+	}
+	if d.Last != what.Queue {
+		d.Last, d.Begun = what.Queue, b.now
 	}
 	if t := b.stock.tapes[what.VID]; t != nil {
 		t.drive = d
@@ -45,24 +49,25 @@ func (b *Board) Continue(drive string) (more bool, rule Rule, reason string) {
 	if d == nil || d.Work == nil {
 		return false, NoWork, "the drive does nothing"
 	}
+	// What a decision would not choose any more is not continued either.
 	t := b.stock.tapes[d.VID]
 	writes := d.Work.Queue.Writes()
 	switch {
 	case !d.Up:
 		return false, DriveDown, sayDown(d)
 	case b.isDisabled(d.Library):
-		return false, LibraryDisabled, b.words().library(d.Library)
+		return false, LibraryDisabled, words{b}.library(d.Library)
 	case t == nil:
 		return false, TapeUnknown, "the catalogue has no tape " + d.VID
 	case writes && (!t.Write || t.Full) || !writes && !t.Read:
 		return false, TapeState, sayTape(t)
 	case fillsBuffer(d.Work.Queue) && b.room()+d.Work.Reserved <= 0:
-		return false, BufferFull, b.words().space(0)
-	case !b.turnOver(d):
+		return false, BufferFull, words{b}.space(0)
+	case !b.over(d.Mounted) && !b.over(d.Begun):
 		return true, NoRule, ""
 	}
 	if e := b.waitsFor(d); e != nil {
-		return false, TurnOver, "the tape has had its turn, and others wait: " + e.String()
+		return false, TurnOver, "the drive has done this for long enough, and others wait: " + e.String()
 	}
 	return true, NoRule, ""
 }
@@ -88,7 +93,12 @@ func (b *Board) waitsFor(d *Drive) *entry {
 		if e.Key == w.Queue {
 			continue
 		}
-		if _, kept := b.try(e, d); kept == NoRule && !b.idleTakes(e, d) {
+		c, kept := b.try(e, d)
+		if kept != NoRule || b.idleTakes(e, d) {
+			continue
+		}
+		// Queues of the same tape take turns among themselves, and tapes in the drive.
+		if same := c.tape.drive == d; same && b.over(d.Begun) || !same && b.over(d.Mounted) {
 			return e
 		}
 	}

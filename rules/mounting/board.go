@@ -51,6 +51,7 @@ func New(p Picture) *Board {
 	for name, limits := range p.Organisations {
 		b.load(name).limits, b.load(name).limited = limits, true
 	}
+	// Organisations and tapes are looked up once, as decisions go through all queues.
 	entries := make([]entry, len(p.Queues))
 	for i := range p.Queues {
 		q := p.Queues[i]
@@ -63,6 +64,7 @@ func New(p Picture) *Board {
 		b.order = append(b.order, e)
 	}
 	slices.SortFunc(b.order, before)
+	// At last, because it counts at queues.
 	b.addWork()
 	return b
 }
@@ -144,6 +146,7 @@ func (b *Board) hold(d *Drive, n int64) {
 	if !d.Up || b.isDisabled(d.Library) || t == nil || !t.Write || t.Full || !takes(d, t.Media, true) {
 		return
 	}
+	// These kinds write.
 	for _, kind := range []hemera.TapeJobKind{hemera.TapeArchive, hemera.TapeRepack} {
 		if e := b.queues[Key{Kind: kind, Pool: t.Pool}]; e != nil {
 			e.holders += n

@@ -17,6 +17,7 @@ func (b *Board) try(e *entry, d *Drive) (c choice, kept Rule) {
 	if _, disabled := b.disabled[d.Library]; disabled {
 		return c, LibraryDisabled
 	}
+	// Which tape, before limits: a rule about tapes says more than one about counts.
 	if e.Writes() {
 		c.tape, c.from, kept = b.stock.toWrite(e.Pool, d)
 	} else {
@@ -31,6 +32,7 @@ func (b *Board) try(e *entry, d *Drive) (c choice, kept Rule) {
 	if !b.hasRoom(e) {
 		return c, BufferFull
 	}
+	// The mount is paid.
 	if c.tape.drive == d {
 		c.rule = Mounted
 		return c, NoRule

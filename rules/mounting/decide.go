@@ -32,12 +32,13 @@ func (b *Board) Decide(drive string) Decision {
 	case d.Work != nil:
 		return Decision{Rule: DriveBusy, Reason: "the drive works: " + d.Work.Queue.String()}
 	case b.isDisabled(d.Library):
-		return Decision{Rule: LibraryDisabled, Reason: b.words().library(d.Library)}
+		return Decision{Rule: LibraryDisabled, Reason: words{b}.library(d.Library)}
 	case !d.Up && d.VID != "":
 		return Decision{Do: hemera.MountUnload, VID: d.VID, Rule: DriveDown, Reason: sayDown(d) + ", so its tape is freed for others"}
 	case !d.Up:
 		return Decision{Rule: DriveDown, Reason: sayDown(d)}
 	}
+	// What the mounted tape can do, and what any other tape can.
 	kept, other := b.bestMounted(d), b.bestOther(d)
 	switch {
 	case kept != nil && (other == nil || !b.outranks(other.entry, kept.entry.Priority, d)):
@@ -45,9 +46,10 @@ func (b *Board) Decide(drive string) Decision {
 	case other != nil:
 		return b.mount(*other, d)
 	case d.VID == "":
-		rule, text := b.words().idle(d)
+		rule, text := words{b}.idle(d)
 		return Decision{Rule: rule, Reason: text, Again: b.nextAge()}
 	}
+	// Until then a request for this tape needs no mount.
 	if over := d.Idle.Add(b.criteria.Linger); over.After(b.now) {
 		return Decision{Rule: Lingering, VID: d.VID, Again: earlier(over, b.nextAge()), Reason: "nothing waits for tape " + d.VID + ", which stays in the drive for a while"}
 	}
@@ -64,12 +66,13 @@ func (b *Board) isDisabled(library string) bool {
 func (b *Board) mount(c choice, d *Drive) Decision {
 	return Decision{
 		Do: hemera.MountWork, Queue: c.entry.Key, VID: c.tape.VID, Supply: c.from, Reserve: b.needs(c.entry),
-		Rule: c.rule, Reason: b.words().worthMount(c, d),
+		Rule: c.rule, Reason: words{b}.worthMount(c, d),
 	}
 }
 
 // bestMounted returns the first queue that the tape in the drive serves, nil if none waits.
 func (b *Board) bestMounted(d *Drive) (best *choice) {
+	// Eight queues at most can have to do with one tape.
 	t := b.stock.tapes[d.VID]
 	if t == nil {
 		return nil
@@ -77,7 +80,7 @@ func (b *Board) bestMounted(d *Drive) (best *choice) {
 	for _, kind := range []hemera.TapeJobKind{hemera.TapeArchive, hemera.TapeRecall, hemera.TapeRepack, hemera.TapeVerify} {
 		for _, key := range []Key{{Kind: kind, Pool: t.Pool}, {Kind: kind, VID: t.VID}} {
 			e := b.queues[key]
-			if e == nil || best != nil && before(best.entry, e) < 0 {
+			if e == nil || best != nil && b.beforeMounted(best.entry, e, d) < 0 {
 				continue
 			}
 			if c, kept := b.try(e, d); kept == NoRule && c.tape == t {
@@ -86,6 +89,17 @@ func (b *Board) bestMounted(d *Drive) (best *choice) {
 		}
 	}
 	return best
+}
+
+// beforeMounted orders queues that the tape in a drive serves: of equal priority, one that has had its turn goes last.
+func (b *Board) beforeMounted(x, y *entry, d *Drive) int {
+	if x.Priority == y.Priority && b.over(d.Begun) && (x.Key == d.Last) != (y.Key == d.Last) {
+		if y.Key == d.Last {
+			return -1
+		}
+		return 1
+	}
+	return before(x, y)
 }
 
 // bestOther returns the first queue that the drive serves with another tape than the one in it, nil if none is worth it. While a tape is in the
@@ -118,11 +132,11 @@ func (b *Board) anotherTakes(e *entry, d *Drive) bool {
 
 // outranks reports whether a drive leaves its tape, which has work of the priority, for another queue.
 func (b *Board) outranks(other *entry, priority int64, d *Drive) bool {
-	return other.Priority > priority || other.Priority == priority && b.turnOver(d)
+	return other.Priority > priority || other.Priority == priority && b.over(d.Mounted)
 }
 
-// turnOver reports whether the tape in the drive has had its time.
-func (b *Board) turnOver(d *Drive) bool { return b.now.Sub(d.Mounted) >= b.criteria.Turn }
+// over reports whether a turn that began then is over.
+func (b *Board) over(begun time.Time) bool { return b.now.Sub(begun) >= b.criteria.Turn }
 
 // nextAge is when the next queue becomes old enough for a mount; zero if none will.
 func (b *Board) nextAge() (next time.Time) {

@@ -48,6 +48,7 @@ func holding(name, vid string, mounted, idleFor time.Duration) Drive {
 func working(name, vid string, k Key, mounted time.Duration) Drive {
 	d := holding(name, vid, mounted, 0)
 	d.Work = &Work{Queue: k, Organisation: "org", Priority: 1, Left: 1e9}
+	d.Last, d.Begun = k, d.Mounted
 	return d
 }
 
@@ -242,6 +243,14 @@ func TestMountedTape(t *testing.T) {
 		{"but an empty drive takes it", []Queue{waiting(f)}, emptyToo, nothing, Key{}, "B", Lingering, "stays in the drive"},
 		{"it lingers", nil, held("B", time.Hour, time.Minute-1), nothing, Key{}, "B", Lingering, "stays in the drive"},
 		{"and is unmounted", nil, held("B", time.Hour, time.Minute), unload, Key{}, "B", LingerOver, "nothing waits"},
+		{"queues of one tape take turns", []Queue{waiting(p), waiting(recall("B"), young)}, func(pic *Picture) {
+			held("B", time.Hour, 0)(pic)
+			pic.Drives[0].Last, pic.Drives[0].Begun = p, now().Add(-30*time.Minute)
+		}, work, recall("B"), "B", Mounted, ""},
+		{"but not before the turn is over", []Queue{waiting(p), waiting(recall("B"), young)}, func(pic *Picture) {
+			held("B", time.Hour, 0)(pic)
+			pic.Drives[0].Last, pic.Drives[0].Begun = p, now().Add(-29*time.Minute)
+		}, work, p, "B", Mounted, ""},
 		{"a tape that the catalogue does not know", nil, held("X", time.Hour, time.Minute), unload, Key{}, "X", LingerOver, ""},
 		{"a drive that holds a tape of the pool goes first", []Queue{waiting(p)},
 			func(pic *Picture) { pic.Drives = append(pic.Drives, holding("d2", "B", time.Minute, 0)) }, nothing, Key{}, "", TooLittle, "beside 1"},
@@ -293,6 +302,14 @@ func TestContinue(t *testing.T) {
 			p.Drives[0].Mounted = now().Add(-time.Hour)
 			p.Organisations["org"] = Organisation{ReadDrives: 1}
 		}, false, TurnOver}, // the drive that is freed is the one
+		{"another queue of the tape", func(p *Picture) {
+			p.Queues = append(p.Queues, waiting(archive("p")))
+			p.Drives[0].Begun = now().Add(-time.Hour)
+		}, false, TurnOver},
+		{"another queue of the tape waits for its turn", func(p *Picture) {
+			p.Queues = append(p.Queues, waiting(archive("p")))
+			p.Drives[0].Mounted = now().Add(-time.Hour)
+		}, true, NoRule},
 		{"the drive goes down", func(p *Picture) { p.Drives[0].Up = false }, false, DriveDown},
 		{"the library is disabled", func(p *Picture) { p.Libraries = map[string]string{"lib": ""} }, false, LibraryDisabled},
 		{"the tape is disabled", func(p *Picture) { p.Tapes[1].Read = false }, false, TapeState},

@@ -15,7 +15,7 @@
 // one does not begin.
 //
 // A drive with a mounted tape does what waits for that tape without a look at bytes, files and age: the mount is paid. It leaves the tape for work
-// of a higher priority, or of the same one after a turn ([Criteria]). When nothing waits it lingers, because the next file often comes a moment later.
+// of a higher priority, or of the same one after a turn ([Criteria]); queues of one tape take turns likewise. When nothing waits it lingers, because the next file often comes a moment later.
 //
 // # Invariants
 //

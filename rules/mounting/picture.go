@@ -77,6 +77,8 @@ type Drive struct {
 	Reads         []string // those that it reads besides. With both empty it takes all.
 	VID           string   // the tape in it
 	Mounted       time.Time
+	Last          Key       // the queue that it worked for last, or works for
+	Begun         time.Time // when it began with that queue, without another one since
 	Work          *Work     // what it does, nil while idle
 	Idle          time.Time // since when it is idle
 }
@@ -100,7 +102,7 @@ type Criteria struct {
 	MinBytes int64
 	MinFiles int64
 	Linger   time.Duration // that a tape stays mounted without work
-	Turn     time.Duration // after which a tape that has work leaves the drive for others that wait
+	Turn     time.Duration // after which a tape leaves the drive for others that wait, and a queue leaves a tape for other queues of it
 }
 
 // Buffer is the room on disks for files that are recalled, in bytes.

@@ -20,6 +20,7 @@ const (
 	DriveDown       Rule = "drive down"      // the drive is not to be used, or cannot
 	DriveBusy       Rule = "drive busy"      // it works for another queue
 	Queued          Rule = "queues ahead"    // it could begin, and others go first
+	Working         Rule = "working"         // it works on the queue
 	NoWork          Rule = "no work"         // nothing waits
 	Mounted         Rule = "mounted already" // the tape is in the drive
 	EnoughBytes     Rule = "bytes"           // why a mount is worth it

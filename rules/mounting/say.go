@@ -9,9 +9,6 @@ import (
 // words says in sentences what a board decided. The sentences begin small, as parts of longer ones.
 type words struct{ *Board }
 
-// words is for sentences about the board.
-func (b *Board) words() words { return words{b} }
-
 // library says why a library is not used.
 func (b words) library(library string) string {
 	return withReason("library "+library+" is disabled", b.disabled[library])
@@ -22,6 +19,7 @@ func sayDown(d *Drive) string { return withReason("drive "+d.Name+" is down", d.
 
 // sayTape says why a tape is not read or written.
 func sayTape(t *tape) string {
+	// A full tape may be in any state; that it is full matters to writing alone.
 	if t.Full && t.Read {
 		return "tape " + t.VID + " is full"
 	}
@@ -31,6 +29,7 @@ func sayTape(t *tape) string {
 // space says what is left of the buffer for recalls.
 func (b words) space(needs int64) string {
 	text := fmt.Sprintf("the disk buffer has room for %s of recalled files", size(max(0, b.room())))
+	// Without a number the caller asks about a session that runs.
 	if needs > 0 {
 		text += fmt.Sprintf(", and %s are needed to begin", size(needs))
 	}
@@ -46,6 +45,7 @@ func (b words) waiting(e *entry) string {
 func (b words) worthMount(c choice, d *Drive) string {
 	e := c.entry
 	text := fmt.Sprintf("%s: %s wait", e, b.waiting(e))
+	// The criterion that was met first, in the order of worth.
 	switch c.rule {
 	case Mounted:
 		return text + ", and tape " + c.tape.VID + " is mounted already"
@@ -59,6 +59,7 @@ func (b words) worthMount(c choice, d *Drive) string {
 	if c.from != "" {
 		text += fmt.Sprintf("; tape %s comes from supply pool %s", c.tape.VID, c.from)
 	}
+	// It is unmounted first.
 	if d.VID != "" {
 		text += "; tape " + d.VID + " has no more urgent work"
 	}
@@ -67,6 +68,7 @@ func (b words) worthMount(c choice, d *Drive) string {
 
 // idle says why a drive without a tape gets nothing.
 func (b words) idle(d *Drive) (Rule, string) {
+	// The first queue stands for all: it would be served first.
 	for _, e := range b.order {
 		if e.Files <= 0 {
 			continue
@@ -99,7 +101,7 @@ func (b words) obstacle(e *entry, d *Drive, kept Rule) string {
 	case Media:
 		return fmt.Sprintf("drive %s does not read %s", d.Name, e.tape.Media)
 	case TapeInUse:
-		return fmt.Sprintf("tape %s is in drive %s", e.VID, e.tape.drive.Name)
+		return fmt.Sprintf("tape %s is in drive %s: %s", e.VID, e.tape.drive.Name, b.doing(e.tape.drive))
 	case PartialTapes:
 		return fmt.Sprintf("%d %s of pool %s can be written at a time, and all are in use",
 			max(1, b.stock.pools[e.Pool].Partial), plural(max(1, b.stock.pools[e.Pool].Partial), "tape"), e.Pool)
@@ -113,8 +115,8 @@ func (b words) obstacle(e *entry, d *Drive, kept Rule) string {
 		return b.tooLittle(e)
 	case DriveDown:
 		return sayDown(d)
-	case DriveBusy:
-		return fmt.Sprintf("drive %s works: %s", d.Name, d.Work.Queue)
+	case DriveBusy, Working:
+		return b.doing(d)
 	}
 	return string(kept)
 }
@@ -130,6 +132,7 @@ func (b words) limit(e *entry) string {
 // tooLittle says what is missing for a mount.
 func (b words) tooLittle(e *entry) string {
 	text := fmt.Sprintf("%s wait; a mount is worth %s, %d files, ", b.waiting(e), size(b.criteria.MinBytes), b.criteria.MinFiles)
+	// Age counts for the first mount only.
 	mounts := e.mounts
 	if e.Writes() {
 		mounts += e.holders
@@ -166,6 +169,7 @@ func verb(n int64) string {
 
 // size shows bytes with three digits at most, in powers of 1000.
 func size(n int64) string {
+	// Two digits for small numbers, so that 1.5 TB is not 2 TB.
 	units, f, i := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}, float64(n), 0
 	for f >= 999.5 && i < len(units)-1 {
 		f, i = f/1000, i+1
@@ -179,6 +183,7 @@ func size(n int64) string {
 
 // age shows a duration in whole seconds, minutes or hours.
 func age(d time.Duration) string {
+	// From two of a unit on, so that there is no 1 min for 90 s.
 	switch {
 	case d < 2*time.Minute:
 		return strconv.FormatFloat(d.Seconds(), 'f', 0, 64) + " s"
@@ -188,4 +193,17 @@ func age(d time.Duration) string {
 		return strconv.FormatFloat(d.Hours(), 'f', 0, 64) + " h"
 	}
 	return strconv.FormatFloat(d.Hours()/24, 'f', 0, 64) + " days"
+}
+
+// doing says what a drive does.
+func (b words) doing(d *Drive) string {
+	switch {
+	case d.Work != nil:
+		return fmt.Sprintf("drive %s works: %s, %s left of what it was given", d.Name, d.Work.Queue, size(d.Work.Left))
+	case !d.Up:
+		return sayDown(d)
+	case d.VID != "":
+		return fmt.Sprintf("drive %s is idle for %s with tape %s in it", d.Name, age(b.now.Sub(d.Idle)), d.VID)
+	}
+	return "drive " + d.Name + " is idle"
 }

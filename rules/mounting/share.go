@@ -30,9 +30,11 @@ type Pick struct{ Head, Job int }
 // served least, so that nobody collects a claim by waiting with requests. Users without jobs are forgotten, which bounds it.
 func NextJobs(served map[uint32]int64, heads []Head, batch Batch) (picks []Pick, next map[uint32]int64) {
 	next = begin(served, heads)
+	// The heads stay as they are; only places in them move.
 	at := make([]int, len(heads)) // the next job of each head
 	var bytes int64
 	for len(picks) < batch.Files {
+		// Users are few: looking at all of them for each job costs less than keeping them in order.
 		best := -1
 		for i := range heads {
 			if at[i] < len(heads[i].Jobs) && (best < 0 || goesFirst(heads, at, next, i, best)) {
@@ -48,6 +50,7 @@ func NextJobs(served map[uint32]int64, heads []Head, batch Batch) (picks []Pick,
 		}
 		picks = append(picks, Pick{best, at[best]})
 		at[best]++
+		// A job counts when it is given, so that a user with failing jobs is not served without end.
 		next[heads[best].UID] += job.Bytes + batch.FileCost
 	}
 	return picks, next
@@ -66,6 +69,7 @@ func goesFirst(heads []Head, at []int, served map[uint32]int64, i, j int) bool {
 // begin is what users with jobs were served, less what all of them were: numbers stay small.
 func begin(served map[uint32]int64, heads []Head) map[uint32]int64 {
 	next := map[uint32]int64{}
+	// Users who left do not hold the others' numbers down.
 	least, known := int64(0), false
 	for _, h := range heads {
 		if n, is := served[h.UID]; is && (!known || n < least) {

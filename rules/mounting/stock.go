@@ -26,6 +26,7 @@ func newStock(pools map[string]Pool, tapes []Tape) stock {
 
 // add indexes tapes. A tape that cannot be written is on no shelf.
 func (s *stock) add(tapes []Tape) {
+	// One piece of memory: there may be 100,000.
 	list := make([]tape, len(tapes))
 	for i := range tapes {
 		t := &list[i]
@@ -95,6 +96,7 @@ func (s *stock) toWrite(name string, d *Drive) (chosen *tape, from string, kept 
 			empty = t
 		}
 	}
+	// A pool that nobody described may have one.
 	pool := s.pools[name]
 	another := open < max(1, pool.Partial)
 	switch {
@@ -107,6 +109,7 @@ func (s *stock) toWrite(name string, d *Drive) (chosen *tape, from string, kept 
 	case empty != nil:
 		return empty, "", NoRule
 	}
+	// Only when the pool itself has none left.
 	for _, from := range pool.Supplies {
 		if t := s.emptyOf(from, d); t != nil {
 			return t, from, NoRule

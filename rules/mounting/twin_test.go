@@ -139,7 +139,8 @@ func (w twin) decide(d Drive) (do hemera.TapeMountKind, o option) {
 	var kept, other *option
 	for _, one := range w.options(d) {
 		if one.here {
-			if kept == nil {
+			// After its turn a queue goes behind others of the tape with the same priority.
+			if kept == nil || kept.q.Priority == one.q.Priority && kept.q.Key == d.Last && w.p.Now.Sub(d.Begun) >= w.p.Criteria.Turn {
 				kept = &one
 			}
 			continue
@@ -210,17 +211,19 @@ func random(r *rand.Rand) Picture {
 		d := Drive{
 			Name: "d" + strconv.Itoa(i), Library: pick("l1", "l1", "l2"), Up: r.IntN(6) > 0,
 			Idle: now().Add(-time.Duration(r.IntN(120)) * time.Second), Mounted: now().Add(-time.Duration(r.IntN(20)) * time.Minute),
+			Begun: now().Add(-time.Duration(r.IntN(20)) * time.Minute),
 		}
 		if r.IntN(2) == 0 {
 			d.Writes, d.Reads = []string{"m2"}, []string{"m1"}
 		}
 		if r.IntN(2) == 0 {
 			d.VID = p.Tapes[free[i]].VID
+			k := Key{Kind: hemera.TapeRecall, VID: d.VID}
 			if r.IntN(2) == 0 {
-				k := Key{Kind: hemera.TapeRecall, VID: d.VID}
-				if r.IntN(2) == 0 {
-					k = Key{Kind: hemera.TapeArchive, Pool: p.Tapes[free[i]].Pool}
-				}
+				k = Key{Kind: hemera.TapeArchive, Pool: p.Tapes[free[i]].Pool}
+			}
+			d.Last = k
+			if r.IntN(2) == 0 {
 				d.Work = &Work{Queue: k, Organisation: pick("o1", "o2"), Priority: r.Int64N(3), Left: r.Int64N(100), Reserved: r.Int64N(20)}
 			}
 		}
@@ -289,6 +292,9 @@ func (p *Picture) begin(i int, what Decision) {
 	case hemera.MountWork:
 		if d.VID != what.VID {
 			d.VID, d.Mounted = what.VID, p.Now
+		}
+		if d.Last != what.Queue {
+			d.Last, d.Begun = what.Queue, p.Now
 		}
 		q := p.queue(what.Queue)
 		d.Work = &Work{Queue: what.Queue, Organisation: q.Organisation, Priority: q.Priority, Reserved: what.Reserve}

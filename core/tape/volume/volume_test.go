@@ -51,10 +51,7 @@ func appendTo(t *testing.T, v *volume.Volume, last volume.Last) *volume.Appender
 // content is the bytes of a file, other ones for each archive id.
 func content(id uint64, size int) []byte {
 	b := make([]byte, size)
-	r := rand.New(rand.NewPCG(id, 0))
-	for i := range b {
-		b[i] = byte(r.Uint32())
-	}
+	_, _ = rand.NewChaCha8([32]byte{byte(id), byte(id >> 8)}).Read(b)
 	return b
 }
 

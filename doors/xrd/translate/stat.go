@@ -21,6 +21,12 @@ func StatOfEntry(e hemera.Entry, who hemera.Identity) wire.StatInfo {
 	if e.IsDir() { // a directory's size is that of all files below it
 		s.Flags, s.Size = wire.StatIsDir, e.Tree.Bytes
 	}
+	if len(e.Tape) > 0 {
+		s.Flags |= wire.StatBkpExist
+	}
+	if e.Evicted() {
+		s.Flags |= wire.StatOffline
+	}
 	rights := access.Rights(who, access.Of(e)) // the same rule that decides about opens
 	if rights&4 != 0 {
 		s.Flags |= wire.StatReadable

@@ -32,6 +32,9 @@ type Tape struct {
 // Objects is a copy of what is on the tape; nil entries are filemarks.
 func (t *Tape) Objects() [][]byte { return append([][]byte(nil), t.objects...) }
 
+// Durable reports whether all that was written is flushed.
+func (t *Tape) Durable() bool { return t.durable == len(t.objects) }
+
 // Damage changes one byte of a block.
 func (t *Tape) Damage(object, offset int) {
 	t.objects[object] = bytes.Clone(t.objects[object])
@@ -141,6 +144,9 @@ func (t *Tape) write(object []byte) {
 // WriteMarks writes filemarks.
 func (t *Tape) WriteMarks(ctx context.Context, n int, immediate bool) error {
 	for range n {
+		if t.BadWrite[uint64(t.at)] {
+			return tape.ErrMedium
+		}
 		t.write(nil)
 	}
 	// The drive answers before the marks are on tape.

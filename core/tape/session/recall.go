@@ -1,0 +1,232 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"hemera"
+	"hemera/core/tape/volume"
+	"hemera/errs"
+	"hemera/platform/tape"
+)
+
+// Recall reads the files of the jobs from the tape, in their order, until there are no more or the context ends. Jobs of kind TapeVerify are
+// compared and written nowhere. It returns the figures of the session, and an error if the drive, the jobs or the journal failed.
+func Recall(ctx context.Context, o RecallOptions) (hemera.TapeSession, error) {
+	o.Limits = o.Limits.filled()
+	f := newFigures(ctx, o.Common)
+	tapeCtx := context.WithoutCancel(ctx)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	told := &reporter{journal: o.Journal, in: make(chan result, reportMax), finished: make(chan struct{}), stop: stop}
+	go told.run(tapeCtx)
+	r := &recall{o: o, f: f, pool: newPool(o.Limits.Buffers, o.Limits.Chunk), open: make(chan struct{}, o.Limits.Open), told: told}
+	err := r.run(ctx)
+	if err != nil {
+		stop(err) // writers abort what is not whole
+	}
+	// The tape is done; disks may take longer, and the tape stays mounted for that time.
+	r.writers.Wait()
+	close(told.in)
+	<-told.finished
+	if told.err != nil {
+		err = told.err
+	}
+	told.figures(&f.TapeSession)
+	return f.report(tapeCtx), err
+}
+
+// recall is the goroutine of the tape in a recall session.
+type recall struct {
+	o       RecallOptions
+	f       *figures
+	pool    *pool          // buffers between the tape and the writers
+	open    chan struct{}  // one for each file that is not committed yet
+	writers sync.WaitGroup // of files that are not committed yet
+	told    *reporter
+	// container is the last one whose table was read; its other members need it too.
+	container *volume.Container
+	bad       int // reads that failed one after the other
+}
+
+// badMax is how many files may fail on tape one after the other before the drive is suspected instead of the tape.
+const badMax = 5
+
+// run reads files until there are no more jobs.
+func (r *recall) run(ctx context.Context) error {
+	for {
+		jobs, last, err := r.o.Jobs.Next(ctx, r.o.Limits.BatchFiles, r.o.Limits.BatchBytes)
+		if err != nil {
+			return err
+		}
+		for _, job := range jobs {
+			if err := r.one(ctx, job); err != nil {
+				return err
+			}
+			r.told.figures(&r.f.TapeSession)
+			r.f.progress()
+		}
+		if last || len(jobs) == 0 {
+			return nil
+		}
+	}
+}
+
+// one recalls a file. It returns only what ends the session.
+func (r *recall) one(ctx context.Context, job hemera.TapeWork) error {
+	waited := r.f.now()
+	select {
+	case r.open <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	// Too many files are open only if disks are slower than the tape.
+	r.f.spent(&r.f.Disk, waited)
+	w := r.startWriter(ctx, job)
+	err := r.read(ctx, job, w)
+	w.end(err)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err == nil, errors.Is(err, errWriter):
+		r.bad = 0
+		return nil
+	case driveFailed(err):
+		return err
+	}
+	// After an error the next member reads the table again.
+	r.container = nil
+	if r.bad++; r.bad >= badMax {
+		return err
+	}
+	return nil
+}
+
+// driveFailed reports whether an error is of the drive. It says nothing about the tape in it.
+func driveFailed(err error) bool {
+	return errors.Is(err, tape.ErrHardware) || errors.Is(err, tape.ErrNoMedium) || errors.Is(err, tape.ErrNotReady)
+}
+
+// errWriter ends the reading of a file whose writer failed. The writer has told the journal why.
+var errWriter = errors.New("the file cannot be written")
+
+// read gives the content of a job to its writer.
+func (r *recall) read(ctx context.Context, job hemera.TapeWork, w *writer) error {
+	if job.From == nil {
+		return errs.New(errs.Invalid, "session.Recall", job.Path, "the job does not say where the file is")
+	}
+	since := r.f.now()
+	at := volume.Place{FSeq: job.From.FSeq, Block: job.From.Block, ArchiveID: job.ArchiveID}
+	fill := filler{recall: r, ctx: ctx, w: w}
+	if job.From.Member > 0 {
+		if err := r.openContainer(ctx, at); err != nil {
+			return err
+		}
+		r.f.spent(&r.f.Tape, since)
+		err := r.container.ReadMember(ctx, job.From.Member, fill.copy)
+		return fill.end(err)
+	}
+	// A file that follows the last one needs no locate.
+	file, err := r.o.Volume.OpenFile(ctx, at)
+	r.f.spent(&r.f.Tape, since)
+	if err != nil {
+		return err
+	}
+	return fill.end(fill.file(file))
+}
+
+// openContainer reads the table of a container, unless it is the last one.
+func (r *recall) openContainer(ctx context.Context, at volume.Place) error {
+	if r.container != nil && r.container.Place().FSeq == at.FSeq {
+		return nil
+	}
+	r.container = nil
+	c, err := r.o.Volume.OpenContainer(ctx, at)
+	r.container = c
+	return err
+}
+
+// filler fills buffers with what is read and hands them to the writer.
+type filler struct {
+	recall *recall
+	ctx    context.Context //nolint:containedctx // lives as long as one call
+	w      *writer
+	buf    []byte // what is filled so far, with room behind it
+}
+
+// room waits for a buffer if there is none with room for a block.
+func (f *filler) room(size int) error {
+	if f.buf != nil && cap(f.buf)-len(f.buf) >= size {
+		return nil
+	}
+	// A block goes to one buffer as a whole, so a read needs room for the largest.
+	if err := f.send(); err != nil {
+		return err
+	}
+	waited := f.recall.f.now()
+	b, err := f.recall.pool.get(f.ctx)
+	f.recall.f.spent(&f.recall.f.Disk, waited)
+	if err == nil && cap(b) < size { // of a writer with larger blocks than ours
+		f.recall.pool.put(b)
+		return errs.New(errs.Unsupported, "session.Recall", f.w.job.Path, "its blocks are larger than a buffer")
+	}
+	f.buf = b[:0]
+	return err
+}
+
+// send hands over what is filled. It fails with errWriter if the writer cannot use it.
+func (f *filler) send() error {
+	b := f.buf
+	f.buf = nil
+	switch {
+	// There is no use in reading the rest of the file.
+	case f.w.failed.Load():
+		if b != nil {
+			f.recall.pool.put(b)
+		}
+		return errWriter
+	case b != nil:
+		f.w.chunks <- b
+	}
+	return nil
+}
+
+// file reads a whole tape file.
+func (f *filler) file(file *volume.File) error {
+	for {
+		if err := f.room(file.BlockSize()); err != nil {
+			return err
+		}
+		n, err := file.Read(f.ctx, f.buf[len(f.buf):cap(f.buf)])
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		f.buf = f.buf[:len(f.buf)+n]
+	}
+}
+
+// copy takes a part of a member.
+func (f *filler) copy(b []byte) error {
+	if err := f.room(len(b)); err != nil {
+		return err
+	}
+	f.buf = append(f.buf, b...)
+	return nil
+}
+
+// end hands over the rest if there was no error, and else gives the buffer back.
+func (f *filler) end(err error) error {
+	if err == nil {
+		return f.send()
+	}
+	if f.buf != nil {
+		f.recall.pool.put(f.buf)
+		f.buf = nil
+	}
+	return err
+}

@@ -1,0 +1,248 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"hemera"
+	"hemera/core/tape/volume"
+	"hemera/errs"
+	"hemera/platform/tape"
+)
+
+func TestFilesGoToTapeAndComeBack(t *testing.T) {
+	w := newWorld(t)
+	for i := range 40 {
+		w.queue = append(w.queue, job(i+1, rand.Int64N(1<<20)+1))
+	}
+	s, err := w.archive(t.Context(), small())
+	if err != nil || s.Files != 40 || s.Flushes < 5 || len(w.copies) != 40 {
+		t.Errorf("%+v, %v, %d copies", s, err, len(w.copies))
+	}
+	w.verifyCopies()
+}
+
+func TestSmallFilesShareAContainer(t *testing.T) {
+	w := newWorld(t)
+	l := small()
+	l.PackBelow, l.PackBytes, l.BatchFiles = 200_000, 1<<20, 50
+	for i := range 60 {
+		size := rand.Int64N(100_000) + 1
+		if i%20 == 19 {
+			size = 700_000
+		}
+		w.queue = append(w.queue, job(i+1, size))
+	}
+	w.broken[5] = -1
+	w.broken[6] = 0
+	if s, err := w.archive(t.Context(), l); err != nil || s.Files != 58 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	members := 0
+	for _, c := range w.copies {
+		if c.Member > 0 {
+			members++
+		}
+	}
+	if len(w.copies) != 58 || members < 40 {
+		t.Errorf("%d copies, %d of them members", len(w.copies), members)
+	}
+	if !w.failed[5].Void || w.failed[6].Void || w.failed[6].Error == "" {
+		t.Errorf("%+v", w.failed)
+	}
+	w.verifyCopies()
+}
+
+func TestAFileThatFailsOnDiskFailsAlone(t *testing.T) {
+	w := newWorld(t)
+	for i := range 10 {
+		w.queue = append(w.queue, job(i+1, 2<<20))
+	}
+	w.broken[2] = 0       // before its first byte
+	w.broken[4] = 1 << 20 // in the middle
+	w.broken[9] = -1      // gone
+	w.queue[6].Checksum[0] = adler([]byte("another content"))
+	w.queue[7].Size = 0
+	if s, err := w.archive(t.Context(), small()); err != nil || s.Files != 5 || s.Failed != 5 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if len(w.copies) != 5 || !w.failed[9].Void || w.failed[2].Void || w.failed[4].Void || w.failed[7].Error == "" {
+		t.Errorf("%d copies, %+v", len(w.copies), w.failed)
+	}
+	w.verifyCopies()
+	// The index says which places are dead.
+	dead := 0
+	if err := w.volume().Scan(t.Context(), volume.ScanOptions{}, func(r volume.Record) error {
+		if r.Kind == volume.KindDead {
+			dead++
+		}
+		return nil
+	}); err != nil || dead != 2 {
+		t.Errorf("%d dead files, %v", dead, err)
+	}
+}
+
+func TestAFullTapeKeepsWhatIsComplete(t *testing.T) {
+	w := newWorld(t)
+	w.tape.WarnAt = 100
+	for i := range 5 {
+		w.queue = append(w.queue, job(i+1, 18<<20))
+	}
+	l := small()
+	l.FlushFiles, l.FlushBytes = 1000, 1<<40
+	s, err := w.archive(t.Context(), l)
+	if err != nil || !w.full || s.Files == 0 || int(s.Files) != len(w.copies) || len(w.copies) > 3 {
+		t.Errorf("%+v, %v, full %v, %d copies", s, err, w.full, len(w.copies))
+	}
+	w.verifyCopies()
+}
+
+func TestATapeErrorGivesBackWhatWasNotFlushed(t *testing.T) {
+	for bad := uint64(3); bad < 90; bad += 6 {
+		w := newWorld(t)
+		w.tape.BadWrite = map[uint64]bool{bad: true}
+		for i := range 16 {
+			w.queue = append(w.queue, job(i+1, 500_000))
+		}
+		if _, err := w.archive(t.Context(), small()); !errors.Is(err, tape.ErrMedium) {
+			t.Errorf("object %d: %v", bad, err)
+		}
+		w.tape.PowerCut(0)
+		w.tape.BadWrite = nil
+		w.verifyCopies()
+		// The next session writes the others.
+		for i := range 16 {
+			if _, ok := w.copies[hemera.FileID(i+1)]; !ok {
+				w.queue = append(w.queue, job(i+1, 500_000))
+			}
+		}
+		if _, err := w.archive(t.Context(), small()); err != nil || len(w.copies) != 16 {
+			t.Errorf("object %d: %v, %d copies", bad, err, len(w.copies))
+		}
+		w.verifyCopies()
+	}
+}
+
+// TestAfterACrashEveryReportedFileIsReadable ends sessions at each report, which the manager does not take, and takes the power from the drive.
+func TestAfterACrashEveryReportedFileIsReadable(t *testing.T) {
+	for n := range 4 {
+		for _, survived := range []int{0, 1, 5, 40, 1000} {
+			w := newWorld(t)
+			for i := range 16 {
+				w.queue = append(w.queue, job(i+1, 300_000))
+			}
+			w.failAtReport(n)
+			_, _ = w.archive(t.Context(), small())
+			w.tape.PowerCut(survived)
+			w.reportErr, w.onReport = nil, nil
+			before := len(w.copies)
+			for i := range 16 {
+				if _, ok := w.copies[hemera.FileID(i+1)]; !ok {
+					w.queue = append(w.queue, job(i+1, 300_000))
+				}
+			}
+			if _, err := w.archive(t.Context(), small()); err != nil || len(w.copies) != 16 {
+				t.Errorf("report %d: %v, %d copies before, %d now", n, err, before, len(w.copies))
+			}
+			w.verifyCopies()
+		}
+	}
+}
+
+func TestAJournalThatFailsEndsTheSession(t *testing.T) {
+	w := newWorld(t)
+	w.reportErr = errs.New(errs.Fenced, "test.Report", "", "another server has the tape")
+	for i := range 30 {
+		w.queue = append(w.queue, job(i+1, 600_000))
+	}
+	if _, err := w.archive(t.Context(), small()); !errors.Is(err, errs.Fenced) {
+		t.Errorf("%v", err)
+	}
+	if len(w.copies) != 0 {
+		t.Errorf("%d copies", len(w.copies))
+	}
+	w.reportErr = nil
+	w.queue = nil
+	for i := range 10 {
+		w.queue = append(w.queue, job(i+1, 600_000))
+	}
+	if _, err := w.archive(t.Context(), small()); err != nil {
+		t.Fatal(err)
+	}
+	w.request(hemera.TapeRecall, 1, 2, 3, 4, 5)
+	w.reportErr = errs.New(errs.Fenced, "test.Report", "", "another server has the tape")
+	if _, err := w.recall(t.Context(), small()); !errors.Is(err, errs.Fenced) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestACancelledArchiveKeepsWhatIsComplete(t *testing.T) {
+	w := newWorld(t)
+	for i := range 30 {
+		w.queue = append(w.queue, job(i+1, 2<<20))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	w.onReport = func(n int) {
+		if n == 2 {
+			cancel()
+		}
+	}
+	s, err := w.archive(ctx, small())
+	if !errors.Is(err, context.Canceled) || len(w.copies) == 0 || len(w.copies) == 30 || len(w.failed) != 0 || int(s.Files) != len(w.copies) {
+		t.Errorf("%v, %d copies, %+v, %+v", err, len(w.copies), w.failed, s)
+	}
+	w.onReport = nil
+	w.verifyCopies()
+}
+
+func TestBadCopiesFailAlone(t *testing.T) {
+	w := newWorld(t)
+	for i := range 10 {
+		w.queue = append(w.queue, job(i+1, 900_000))
+	}
+	if _, err := w.archive(t.Context(), small()); err != nil {
+		t.Fatal(err)
+	}
+	at := func(id hemera.FileID, object int) int { return max(int(w.copies[id].Block), 1) + object }
+	w.tape.Damage(at(2, 5), 1000)                           // a wrong byte
+	w.tape.Bad = map[uint64]bool{uint64(at(4, 6)): true}    // a block that cannot be read
+	w.tape.Damage(at(6, 0), 5)                              // another archive id
+	w.unwritable[8] = true                                  // no room on disk
+	w.request(hemera.TapeRecall, 1, 2, 3, 4, 5, 6, 7, 8, 9) // in order
+	w.request(hemera.TapeVerify, 10)                        // written nowhere
+	s, err := w.recall(t.Context(), small())
+	if err != nil || s.Files != 6 || s.Failed != 4 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for id := hemera.FileID(1); id <= 10; id++ {
+		failed := id == 2 || id == 4 || id == 6 || id == 8
+		if w.done[id] == failed || (w.failed[id].Error != "") != failed || w.failed[id].Copy != (failed && id != 8) {
+			t.Errorf("file %d: done %v, %+v", id, w.done[id], w.failed[id])
+		}
+	}
+	if w.disk[10] != nil || w.disk[2] != nil {
+		t.Error("a file is on disk that must not be")
+	}
+}
+
+func TestACancelledRecallGivesJobsBack(t *testing.T) {
+	w := newWorld(t)
+	for i := range 20 {
+		w.queue = append(w.queue, job(i+1, 900_000))
+	}
+	if _, err := w.archive(t.Context(), small()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		w.request(hemera.TapeRecall, i+1)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	w.onReport = func(int) { cancel() }
+	if _, err := w.recall(ctx, small()); !errors.Is(err, context.Canceled) || len(w.failed) != 0 || len(w.done) == 0 {
+		t.Errorf("%v, %d done, %+v", err, len(w.done), w.failed)
+	}
+	w.onReport = nil
+	w.verifyCopies()
+}

@@ -1,0 +1,241 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/checksum"
+)
+
+// unit is what becomes one tape file: a file, or many small ones. It owns its buffers from its start until release.
+type unit struct {
+	jobs []hemera.TapeWork
+	// chunks are the content of a single file in order; it is closed behind the last one.
+	chunks chan chunk
+	// ready is closed when the members of a container are in memory.
+	ready   chan struct{}
+	members []member
+	free    chan []byte // buffers that are not used now; their number is its capacity
+	cancel  context.CancelFunc
+}
+
+// chunk is a part of a file. An error is the last chunk.
+type chunk struct {
+	data []byte          // nil of an error before the first byte
+	sum  hemera.Checksum // adler32 of the whole file, in the last chunk
+	last bool
+	err  error
+}
+
+// member is a small file in memory.
+type member struct {
+	job  hemera.TapeWork
+	data []byte          // in a buffer of the unit
+	sum  hemera.Checksum // adler32
+	err  error           // it is left out of the container
+}
+
+// packed reports whether the unit becomes a container.
+func (u *unit) packed() bool { return len(u.jobs) > 1 }
+
+// done gives a buffer of the unit back to it.
+func (u *unit) done(b []byte) { u.free <- b[:cap(b)] }
+
+// release ends the unit, wherever it stands, and gives its buffers to the pool.
+func (u *unit) release(p *pool) {
+	// Reads that are under way still write to buffers, so they are waited for.
+	u.cancel()
+	if u.packed() {
+		<-u.ready
+	} else {
+		for c := range u.chunks {
+			if c.data != nil {
+				u.done(c.data)
+			}
+		}
+	}
+	// All buffers come back, one way or the other; a lost one would stop the session for ever.
+	for range cap(u.free) {
+		p.put(<-u.free)
+	}
+}
+
+// load reads a single file with all buffers of the unit in flight, and sends its chunks in order.
+func (u *unit) load(ctx context.Context, source Source) {
+	defer close(u.chunks)
+	job := u.jobs[0]
+	if job.Size <= 0 { // tape files have data
+		u.chunks <- chunk{err: errs.New(errs.Conflict, "session.Archive", job.Path, "the file is empty")}
+		return
+	}
+	content, err := source.Open(ctx, job)
+	if err != nil {
+		u.chunks <- chunk{err: err}
+		return
+	}
+	sums := newSums(job)
+	reads := u.read(ctx, content, job.Size)
+	failed := false
+	for r := range reads {
+		// Reads end in any order; the file goes on in its own.
+		<-r.done
+		switch {
+		case failed:
+			u.done(r.data)
+		case r.err != nil:
+			failed = true
+			u.cancel() // the reads behind it are of no use
+			u.done(r.data)
+			u.chunks <- chunk{err: r.err}
+		default:
+			// The sum is taken here, in the goroutine of the file, while the tape writes what came before.
+			sums.write(r.data)
+			c := chunk{data: r.data, last: r.end == job.Size}
+			if c.last {
+				c.sum, c.err = sums.adler(), sums.verify()
+			}
+			u.chunks <- c
+		}
+	}
+	_ = content.Close() // it was only read
+	// The issuer stopped before the end, and the tape goroutine must not take that for the end of the file.
+	if !failed && ctx.Err() != nil {
+		u.chunks <- chunk{err: ctx.Err()}
+	}
+}
+
+// pending is one read of a file. Its data and error are set when done is closed.
+type pending struct {
+	data []byte
+	end  int64 // where it ends in the file
+	err  error
+	done chan struct{}
+}
+
+// read reads a content in chunks, as many at a time as the unit has buffers, and sends the reads in order. It stops when the context ends.
+func (u *unit) read(ctx context.Context, content Content, size int64) <-chan *pending {
+	reads := make(chan *pending, cap(u.free))
+	go func() {
+		defer close(reads)
+		for offset := int64(0); offset < size; {
+			var buf []byte
+			select {
+			case buf = <-u.free:
+			case <-ctx.Done():
+				return
+			}
+			// The last read is shorter.
+			buf = buf[:min(int64(len(buf)), size-offset)]
+			r := &pending{data: buf, end: offset + int64(len(buf)), done: make(chan struct{})}
+			reads <- r
+			go func(at int64) {
+				defer close(r.done)
+				r.err = content.ReadAt(ctx, r.data, at)
+			}(offset)
+			offset = r.end
+		}
+	}()
+	return reads
+}
+
+// loadersOfAContainer is how many of its files are read at a time.
+const loadersOfAContainer = 16
+
+// loadMembers reads small files into the buffers of the unit; places says which part of which buffer is whose.
+func (u *unit) loadMembers(ctx context.Context, source Source, places []place) {
+	defer close(u.ready)
+	slabs := make([][]byte, cap(u.free))
+	// All of the unit's buffers are in use until it is on tape.
+	for i := range slabs {
+		slabs[i] = <-u.free
+	}
+	u.members = make([]member, len(u.jobs))
+	next := make(chan int)
+	var readers sync.WaitGroup
+	for range min(loadersOfAContainer, len(u.jobs)) {
+		readers.Go(func() {
+			for i := range next {
+				at := places[i]
+				u.members[i] = loadMember(ctx, source, u.jobs[i], slabs[at.slab][at.offset:at.offset+int(u.jobs[i].Size)])
+			}
+		})
+	}
+	for i := range u.jobs {
+		next <- i
+	}
+	close(next)
+	readers.Wait()
+	// The members refer to them until release, which comes after the write.
+	for _, b := range slabs {
+		u.done(b)
+	}
+}
+
+// loadMember reads a whole file.
+func loadMember(ctx context.Context, source Source, job hemera.TapeWork, into []byte) member {
+	m := member{job: job, data: into}
+	content, err := source.Open(ctx, job)
+	if err != nil {
+		m.err = err
+		return m
+	}
+	m.err = content.ReadAt(ctx, into, 0)
+	_ = content.Close() // it was only read
+	if m.err == nil {
+		sums := newSums(job)
+		sums.write(into)
+		m.sum, m.err = sums.adler(), sums.verify()
+	}
+	return m
+}
+
+// sums are the checksums of a file under way: adler32, which goes to the catalogue of the tape, and the one that is known of the content.
+type sums struct {
+	multi *checksum.Multi
+	want  hemera.Checksum // of kind none when nothing is known
+	size  int64
+	of    hemera.TapeWork // whose size is compared too
+}
+
+// newSums takes what the catalogue has of the job's file.
+func newSums(job hemera.TapeWork) *sums {
+	s := &sums{of: job}
+	want, ok := hemera.FindChecksum(job.Checksum, hemera.Adler32)
+	// Without an adler32 the first one that is known is compared.
+	if !ok && len(job.Checksum) > 0 {
+		want = job.Checksum[0]
+	}
+	multi, err := checksum.NewMulti(hemera.Adler32, want.Kind)
+	if err != nil { // a kind of a newer version is not compared
+		want = hemera.Checksum{}
+		multi, _ = checksum.NewMulti(hemera.Adler32)
+	}
+	s.multi, s.want = multi, want
+	return s
+}
+
+// write adds the next bytes.
+func (s *sums) write(b []byte) {
+	_, _ = s.multi.Write(b)
+	s.size += int64(len(b))
+}
+
+// adler is the adler32 of all that was written.
+func (s *sums) adler() hemera.Checksum { return s.multi.Sums()[0] }
+
+// verify fails with Corrupt unless size and checksum are those of the catalogue.
+func (s *sums) verify() error {
+	if s.size != s.of.Size {
+		return errs.New(errs.Corrupt, "session.Verify", s.of.Path, fmt.Sprintf("it has %d bytes instead of %d", s.size, s.of.Size))
+	}
+	if s.want.Kind == hemera.ChecksumNone {
+		return nil
+	}
+	if got, _ := hemera.FindChecksum(s.multi.Sums(), s.want.Kind); got != s.want {
+		return errs.New(errs.Corrupt, "session.Verify", s.of.Path, fmt.Sprintf("its checksum is %s instead of %s", got, s.want))
+	}
+	return nil
+}

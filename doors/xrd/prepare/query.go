@@ -1,0 +1,76 @@
+package prepare
+
+import (
+	"context"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/wire"
+)
+
+// Query answers `query prepare`: the first line is the id of a request, the others are paths. Without paths the answer has all
+// files of the request. A path that cannot be looked at has an error of its own, and the others are answered.
+func (s *Service) Query(ctx context.Context, who hemera.Identity, lines []string) (string, error) {
+	id, paths := lines[0], lines[1:]
+	// The id is not checked: what is said of a path is true for all who may see it.
+	var list []State
+	var err error
+	switch {
+	case s.staging == nil:
+		list = s.withoutTape(ctx, who, id, paths)
+	case len(paths) == 0:
+		var all hemera.StageStatus
+		all, err = s.staging.StageStatus(ctx, who, id)
+		for _, l := range all.Files {
+			list = append(list, stateOf(l))
+		}
+	default: // also for a request that is not known: clients then see has_reqid false for each path
+		list, err = s.localities(ctx, who, id, paths)
+	}
+	if err != nil {
+		return "", err
+	}
+	return answer(id, list)
+}
+
+// withoutTape answers where there is no tape: what exists is online.
+func (s *Service) withoutTape(ctx context.Context, who hemera.Identity, id string, lines []string) (list []State) {
+	hasID := s.known.has(id)
+	for _, line := range lines {
+		err := s.exists(ctx, who, line)
+		raw, _ := wire.SplitPath([]byte(line))
+		// Denied looks like missing here, and error_text says which.
+		state := State{Path: raw, HasReqID: hasID, Exists: err == nil, Online: err == nil}
+		if err != nil {
+			state.Error = errs.KindOf(err).String()
+		}
+		list = append(list, state)
+	}
+	return list
+}
+
+// localities asks where the paths of lines are. The answer has them in the order of the lines, as clients pair them by
+// position or by path. Lines that are no paths are not asked about.
+func (s *Service) localities(ctx context.Context, who hemera.Identity, id string, lines []string) ([]State, error) {
+	list := make([]State, len(lines))
+	var paths []string
+	var at []int // of each path, the number of its line
+	for i, line := range lines {
+		list[i].Path, _ = wire.SplitPath([]byte(line))
+		f, err := fileOf(line)
+		if err != nil {
+			list[i].Error = errs.Plain(err.Error())
+			continue
+		}
+		paths, at = append(paths, f.Path), append(at, i)
+	}
+	found, err := s.staging.Localities(ctx, who, id, paths)
+	if err != nil {
+		return nil, err
+	}
+	for n, l := range found[:min(len(found), len(at))] {
+		l.Path = list[at[n]].Path // as the client wrote it, which it compares
+		list[at[n]] = stateOf(l)
+	}
+	return list, nil
+}

@@ -1,0 +1,232 @@
+package xrd
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/doors/xrd/prepare"
+	"hemera/errs"
+	"hemera/rules/wire"
+	"hemera/test/fixture"
+)
+
+// tapePair is a pair with tape. /a and /b are on tape only, /both is on disk too, /disk on disk alone.
+func tapePair(t *testing.T) (*pair, *fixture.Staging) {
+	t.Helper()
+	var tape *fixture.Staging
+	p := newPair(t, func(o *Options) {
+		if o.Manager != nil {
+			m := o.Manager.Names.(*memory)
+			tape = fixture.NewStaging(m.Tree, time.Now)
+			o.Manager.Staging, o.Manager.Files = tape, evictedFiles{memoryFiles{m}, tape, new(atomic.Int64)}
+		}
+	})
+	for _, path := range []string{"/a", "/b", "/both", "/disk"} {
+		p.put(path, "content of "+path)
+	}
+	tape.Evicted("/a")
+	tape.Evicted("/b")
+	tape.OnTape("/both")
+	return p, tape
+}
+
+// evictedFiles answers opens of evicted files as a manager does that recalls them: the first open of a file begins the recall, and
+// opens number opensOfRecall finds it on disk.
+type evictedFiles struct {
+	memoryFiles
+	tape  *fixture.Staging
+	opens *atomic.Int64 // of evicted files
+}
+
+const opensOfRecall = 3
+
+// Open implements hemera.Files.
+func (f evictedFiles) Open(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (hemera.Grant, error) {
+	e, err := f.Stat(ctx, who, r.Path)
+	if err != nil || !e.Evicted() {
+		return f.memoryFiles.Open(ctx, who, r)
+	}
+	switch f.opens.Add(1) {
+	case 1:
+		if _, err := f.tape.Stage(ctx, who, hemera.StageRequest{Files: []hemera.StageFile{{Path: r.Path}}}); err != nil {
+			return hemera.Grant{}, err
+		}
+	case opensOfRecall:
+		f.tape.Recall(r.Path)
+		return f.memoryFiles.Open(ctx, who, r)
+	}
+	return hemera.Grant{}, errs.New(errs.Unavailable, "manager.Open", r.Path, "the file is being recalled from tape")
+}
+
+func TestStatFlagsOfTape(t *testing.T) {
+	p, _ := tapePair(t)
+	c := dial(t, p.managerAddr)
+	const tape = wire.StatOffline | wire.StatBkpExist
+	want := map[string]uint32{"/a": tape, "/both": wire.StatBkpExist, "/disk": 0}
+	for path, flags := range want {
+		s, err := wire.ParseStat(c.must(t, wire.Stat{}, path))
+		if err != nil || s.Flags&tape != flags {
+			t.Errorf("%s: flags %x, %v", path, s.Flags, err)
+		}
+	}
+	if got := c.must(t, wire.Statx{}, "/a\n/both\n/disk"); string(got) != "\x88\x80\x00" {
+		t.Errorf("statx %q", got)
+	}
+	entries, err := wire.ParseDirlist(c.must(t, wire.Dirlist{Options: wire.DirlistStat}, "/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if flags, ok := want["/"+e.Name]; ok && e.Stat.Flags&tape != flags {
+			t.Errorf("listing: %s has flags %x", e.Name, e.Stat.Flags)
+		}
+	}
+}
+
+// text is an answer without its end.
+func text(body []byte) string { return strings.TrimRight(string(body), "\x00") }
+
+// states asks about paths of a request.
+func states(t *testing.T, c *rawConn, id string, paths ...string) []prepare.State {
+	t.Helper()
+	var answer struct {
+		ID        string          `json:"request_id"`
+		Responses []prepare.State `json:"responses"`
+	}
+	lines := strings.Join(append([]string{id}, paths...), "\n")
+	if err := json.Unmarshal([]byte(text(c.must(t, wire.Query{Kind: wire.QueryPrepare}, lines))), &answer); err != nil || answer.ID != id {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	for i := range answer.Responses { // times are those of the test
+		if s := &answer.Responses[i]; s.ReqTime != "" {
+			s.ReqTime = "T"
+		}
+	}
+	return answer.Responses
+}
+
+// TestPrepareOfTape is the life of a request: staged, asked about, done, released.
+func TestPrepareOfTape(t *testing.T) {
+	p, tape := tapePair(t)
+	c := dial(t, p.managerAddr)
+	stage, cancel, evict := wire.Prepare{Options: wire.PrepareStage, Priority: 1}, wire.Prepare{Options: wire.PrepareCancel}, wire.Prepare{OptionX: wire.PrepareEvict}
+
+	id := text(c.must(t, stage, "/a?activity=reco\n/disk\n/none"))
+	waits := prepare.State{Path: "/a", Exists: true, OnTape: true, Requested: true, HasReqID: true, ReqTime: "T", Why: "waits for a drive"}
+	want := []prepare.State{
+		waits,
+		{Path: "/disk", Exists: true, Online: true, HasReqID: true},
+		{Path: "/none", HasReqID: true, Error: "not found"},
+		{Path: "/b", Exists: true, OnTape: true},
+		{Path: "relative", Error: "path \"relative\" is not absolute"},
+	}
+	got := states(t, c, id, "/a", "/disk", "/none", "/b", "relative")
+	if got[4].Error == "" { // its words are the decoder's
+		t.Error("a path that is none has no error")
+	}
+	got[4].Error = want[4].Error
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+	if got := states(t, c, id); !reflect.DeepEqual(got, want[:3]) { // all of the request
+		t.Errorf("without paths: %+v", got)
+	}
+	// Two requests wait for one file. Cancelling one leaves the other.
+	second := text(c.must(t, stage, "/a\n/b"))
+	c.must(t, cancel, second+"\n/a")
+	if n := tape.Recall("/a"); n != 1 {
+		t.Errorf("%d requests waited", n)
+	}
+	if got := states(t, c, id, "/a"); !got[0].Online || got[0].Requested || !got[0].OnTape {
+		t.Errorf("after the recall: %+v", got)
+	}
+	c.must(t, evict, "/a")
+	if got := states(t, c, id, "/a"); got[0].Online {
+		t.Errorf("after the release: %+v", got)
+	}
+	tape.Fail("/b", "the tape is broken")
+	if got := states(t, c, second, "/b"); got[0].Error != "the tape is broken" || got[0].Requested {
+		t.Errorf("after a failure: %+v", got)
+	}
+	c.must(t, cancel, second)
+}
+
+// TestPrepareOfTapeRefused: what makes the whole request fail.
+func TestPrepareOfTapeRefused(t *testing.T) {
+	p, _ := tapePair(t)
+	c := dial(t, p.managerAddr)
+	stage, cancel, evict := wire.Prepare{Options: wire.PrepareStage}, wire.Prepare{Options: wire.PrepareCancel}, wire.Prepare{OptionX: wire.PrepareEvict}
+	id := text(c.must(t, stage, "/a"))
+	for _, r := range []struct {
+		request wire.Request
+		payload string
+		code    wire.Code
+	}{
+		{stage, "", wire.ArgMissing},
+		{stage, "/none\n/none2", wire.NotFound}, // there is nothing to stage
+		{stage, "/a\n../b", wire.NotAuthorized},
+		{cancel, "unknown", wire.ArgInvalid},
+		{cancel, id + "\n/b", wire.ArgInvalid}, // not in the request
+		{evict, "/a\n/disk", wire.Conflict},
+		{evict, "/none", wire.NotFound},
+		{wire.Prepare{}, "/none", wire.NotFound}, // a check
+		{wire.Query{Kind: wire.QueryPrepare}, "unknown", wire.NotFound},
+	} {
+		c.refused(t, r.request, r.payload, r.code)
+	}
+	lenient := wire.PrepareNoErrs
+	c.must(t, wire.Prepare{Options: wire.PrepareStage | lenient}, "/none")
+	c.must(t, wire.Prepare{Options: lenient, OptionX: wire.PrepareEvict}, "/none")
+	c.must(t, wire.Prepare{}, "/a")
+}
+
+// TestOpenOfAnEvictedFileWaits for as long as the recall takes, unless the client wants an answer at once.
+func TestOpenOfAnEvictedFileWaits(t *testing.T) {
+	p, tape := tapePair(t)
+	tape.Estimate = time.Hour
+	c := dial(t, p.managerAddr)
+	c.refused(t, wire.Open{Options: wire.OpenRead | wire.OpenNoWait}, "/a", wire.NoServer)
+	status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/a"))
+	w, bad := wire.ParseWait(body)
+	if err != nil || bad != nil || status != wire.StatusWait || w.Seconds != 60 || !strings.Contains(w.Text, "recalled") {
+		t.Errorf("status %d, %+v, %v, %v", status, w, err, bad)
+	}
+	if status, _, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/a")); err != nil || status != wire.StatusRedirect {
+		t.Errorf("after the recall: status %d, %v", status, err)
+	}
+}
+
+// TestStockClientsOfTape: what users of CTA type.
+func TestStockClientsOfTape(t *testing.T) {
+	p, tape := tapePair(t)
+	tape.Estimate = 2 * time.Second // a client waits for half of it
+	url := "root://" + p.managerAddr
+	if got := stock(t, "xrdfs", url, "stat", "/a"); !strings.Contains(got, "Offline") || !strings.Contains(got, "BackUpExists") {
+		t.Errorf("stat: %s", got)
+	}
+	id := strings.TrimSpace(text([]byte(stock(t, "xrdfs", url, "prepare", "-s", "-p", "2", "-f", "-c", "/b", "/none"))))
+	for _, want := range []string{`"request_id":"` + id + `"`, `"path":"/b","path_exists":true,"on_tape":true,"online":false,"requested":true,"has_reqid":true`, `"error_text":"not found"`} {
+		if got := stock(t, "xrdfs", url, "query", "prepare", id, "/b", "/none"); !strings.Contains(got, want) {
+			t.Errorf("query prepare: %s lacks %s", got, want)
+		}
+	}
+	stock(t, "xrdfs", url, "prepare", "-a", id, "/b")
+	stock(t, "xrdfs", url, "prepare", "-w", "/both")
+	stock(t, "xrdfs", url, "prepare", "-e", "/both")
+	if got := stock(t, "xrdfs", url, "stat", "/both"); !strings.Contains(got, "Offline") {
+		t.Errorf("stat after evict: %s", got)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	stock(t, "xrdcp", "--nopbar", url+"//a", out) // waits for the recall
+	if got, err := os.ReadFile(out); err != nil || string(got) != "content of /a" {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -1,0 +1,72 @@
+package emulated
+
+import (
+	"hash/crc32"
+
+	"hemera/errs"
+	"hemera/platform/tape"
+)
+
+// store writes a block in the form that the drive and the library are set to.
+func (t *loaded) store(b []byte) error {
+	r := record{kind: kindBlock, length: uint32(len(b))}
+	stored := b
+	if t.vault.aead != nil {
+		r.flags |= flagEncrypted
+		r.key = t.vault.check
+	}
+	switch {
+	// The flag stays even when the key is set: reading asks for it all the same.
+	case t.cartridge.options.Discard && len(b) >= discardBelow:
+		r.flags |= flagDiscarded
+		stored = nil
+	case t.vault.aead != nil:
+		sealed, err := t.vault.seal(b)
+		if err != nil {
+			return errs.Wrap(err, "emulated.Write", t.cartridge.barcode)
+		}
+		stored = sealed
+	}
+	if err := t.cartridge.append(r, stored); err != nil {
+		return err
+	}
+	t.object++
+	t.dirty = true
+	t.show()
+	return nil
+}
+
+// fetch reads the bytes of a block into buf, which has its length.
+func (t *loaded) fetch(r record, buf []byte) error {
+	if r.flags&flagDiscarded != 0 {
+		clear(buf)
+		return nil
+	}
+	if r.flags&flagEncrypted == 0 {
+		return t.cartridge.load(r, buf)
+	}
+	sealed := t.vault.memory(int(r.stored))
+	if err := t.cartridge.load(r, sealed); err != nil {
+		return err
+	}
+	if !t.vault.open(buf[:0], sealed) {
+		return fail("emulated.Read", t.cartridge.barcode, tape.ErrEncrypted)
+	}
+	return nil
+}
+
+// transfer is the way of a block between host and drive. A fault may flip a
+// bit of it; logical block protection finds that.
+func (t *loaded) transfer(o outcome, b []byte, protected bool) error {
+	if o.fail != "corrupt" || len(b) == 0 {
+		return nil
+	}
+	// The checksum of the sender travels behind the block; here both ends are in
+	// one function.
+	sum := crc32.Checksum(b, castagnoli())
+	b[len(b)/2] ^= 0x10
+	if protected && crc32.Checksum(b, castagnoli()) != sum {
+		return fail("emulated.Transfer", t.where(t.object), tape.ErrProtection)
+	}
+	return nil
+}

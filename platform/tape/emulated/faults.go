@@ -1,0 +1,218 @@
+package emulated
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"hemera/errs"
+	"hemera/platform/tape"
+)
+
+// Plan makes devices fail. It is set by [Library.SetPlan], or read from
+// faults.json in the library's directory, again whenever that file changes:
+//
+//	{"faults": [{"op": "read", "tape": "V00001L9", "object": 17, "fail": "medium", "count": 1}]}
+type Plan struct {
+	Faults []Fault `json:"faults"`
+}
+
+// Fault is one thing that goes wrong. It fits an operation when all that it
+// names fits; empty fields fit everything.
+type Fault struct {
+	Op     string  `json:"op,omitempty"`     // read, write, mark, flush, locate, load, unload, or move of the arm
+	Drive  string  `json:"drive,omitempty"`  // the name or serial number of a drive
+	Tape   string  `json:"tape,omitempty"`   // a barcode
+	Object *uint64 `json:"object,omitempty"` // the operation is on this object, or a locate goes to it
+	After  int     `json:"after,omitempty"`  // this many operations that fit are spared
+	Count  int     `json:"count,omitempty"`  // this many operations fail; 0 for all
+	// Fail is how: medium, hardware, not-ready, end (the tape ends here),
+	// corrupt (a bit flips between host and drive), power (the drive loses its
+	// power, and what was not flushed), or "" when only Alert is wanted.
+	Fail string `json:"fail,omitempty"`
+	// Alert is a TapeAlert flag, 1 to 64, that is raised.
+	Alert int `json:"alert,omitempty"`
+	// Seconds more that the operation takes.
+	Seconds float64 `json:"seconds,omitempty"`
+}
+
+// FaultsName is the file of a plan in a library's directory.
+const FaultsName = "faults.json"
+
+// happening is an operation that a fault may fit.
+type happening struct {
+	op, drive, serial, tape string
+	object                  uint64
+}
+
+// fits reports whether the fault names the operation, but for its counts.
+func (f Fault) fits(h happening) bool {
+	return (f.Op == "" || f.Op == h.op) && (f.Drive == "" || f.Drive == h.drive || f.Drive == h.serial) &&
+		(f.Tape == "" || f.Tape == h.tape) && (f.Object == nil || *f.Object == h.object)
+}
+
+// check says what is wrong with a fault.
+func (f Fault) check() error {
+	switch f.Op {
+	case "", "read", "write", "mark", "flush", "locate", "load", "unload", "move":
+	default:
+		return errs.New(errs.Invalid, "emulated.SetPlan", f.Op, "no such operation").WithRemedy("Use read, write, mark, flush, locate, load, unload or move.")
+	}
+	switch f.Fail {
+	case "", "medium", "hardware", "not-ready", "end", "corrupt", "power":
+	default:
+		return errs.New(errs.Invalid, "emulated.SetPlan", f.Fail, "no such failure").WithRemedy("Use medium, hardware, not-ready, end, corrupt or power.")
+	}
+	if f.Alert < 0 || f.Alert > 64 || f.After < 0 || f.Count < 0 || f.Seconds < 0 {
+		return errs.New(errs.Invalid, "emulated.SetPlan", fmt.Sprintf("%+v", f), "numbers are not negative, and an alert is 1 to 64")
+	}
+	return nil
+}
+
+// faults is the plan of a library and how far it has come.
+type faults struct {
+	file string
+
+	mu      sync.Mutex
+	plan    Plan
+	seen    []int // operations that fitted, by fault
+	changed time.Time
+	size    int64
+	broken  error // why the file cannot be used
+}
+
+// set replaces the plan.
+func (f *faults) set(p Plan) error {
+	for _, one := range p.Faults {
+		if err := one.check(); err != nil {
+			return err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	// Counting begins again.
+	f.plan, f.seen = p, make([]int, len(p.Faults))
+	return nil
+}
+
+// refresh reads the file if it has changed. A file that went away ends its
+// faults.
+func (f *faults) refresh() error {
+	info, err := os.Stat(f.file)
+	var changed time.Time
+	var size int64
+	if err == nil {
+		changed, size = info.ModTime(), info.Size()
+	}
+	f.mu.Lock()
+	// Time and size together tell of a change. An editor that keeps both is not
+	// known.
+	same, broken := changed.Equal(f.changed) && size == f.size, f.broken
+	f.changed, f.size = changed, size
+	f.mu.Unlock()
+	if same {
+		return broken
+	}
+	p, err := readPlan(f.file)
+	if err == nil {
+		err = f.set(p)
+	}
+	f.mu.Lock()
+	f.broken = err
+	f.mu.Unlock()
+	return err
+}
+
+// readPlan reads a file; one that is not there has no faults.
+func readPlan(name string) (p Plan, err error) {
+	// A plan is small: it is read as a whole.
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	if err != nil {
+		return p, errs.As(err, errs.Invalid, "emulated.SetPlan", filepath.Base(name))
+	}
+	return p, nil
+}
+
+// outcome is what faults do to one operation.
+type outcome struct {
+	fail   string
+	alerts []int
+	extra  time.Duration
+}
+
+// strike returns what happens to an operation, and counts it.
+func (f *faults) strike(h happening) (o outcome, err error) {
+	if err := f.refresh(); err != nil {
+		return o, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	// All faults that fit count the operation, also when another one makes it
+	// fail.
+	for i, one := range f.plan.Faults {
+		if !one.fits(h) {
+			continue
+		}
+		f.seen[i]++
+		if f.seen[i] <= one.After || one.Count > 0 && f.seen[i] > one.After+one.Count {
+			continue
+		}
+		if o.fail == "" { // the first one wins
+			o.fail = one.Fail
+		}
+		if one.Alert > 0 {
+			o.alerts = append(o.alerts, one.Alert)
+		}
+		o.extra += time.Duration(one.Seconds * float64(time.Second))
+	}
+	return o, nil
+}
+
+// failure returns the error of a fault; nil for those that change the
+// operation instead.
+func (o outcome) failure() error {
+	switch o.fail {
+	case "medium":
+		return tape.ErrMedium
+	case "hardware":
+		return tape.ErrHardware
+	case "not-ready", "power":
+		return tape.ErrNotReady
+	}
+	return nil
+}
+
+// fail gives an error of platform/tape its operation, its subject and its
+// kind.
+func fail(op, subject string, cause error) error {
+	// A device that does not do what it should, unless the cause says better.
+	kind := errs.IO
+	switch cause {
+	case tape.ErrNotReady:
+		kind = errs.Unavailable
+	case tape.ErrEndOfTape:
+		kind = errs.NoSpace
+	case tape.ErrWriteProtected:
+		kind = errs.ReadOnly
+	case tape.ErrProtection:
+		kind = errs.Corrupt
+	case tape.ErrEncrypted:
+		kind = errs.Denied
+	case tape.ErrNoMedium, tape.ErrEmpty:
+		kind = errs.NotFound
+	case tape.ErrFull:
+		kind = errs.Exists
+	}
+	return errs.As(cause, kind, op, subject)
+}
