@@ -240,7 +240,7 @@ func (m *Manager) open() (err error) {
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, known)
 	tape := taperest.Options{Staging: m.Manager, Authorize: taperest.Authorizer(known), Addr: m.Addr, Log: o.Log}
-	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, withTape(tape, verbs))
+	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, addTapeAPI(tape, verbs))
 	m.port.xrd, err = xrd.New(xrd.Options{
 		Manager: &xrd.ManagerOptions{
 			Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Staging: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs), Space: m.RoomBelow,

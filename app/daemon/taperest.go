@@ -7,9 +7,9 @@ import (
 	"hemera/doors/taperest"
 )
 
-// withTape adds the tape REST API to what a port answers by HTTP. Callers are identified as those of the admin API are; other
+// addTapeAPI adds the tape REST API to what a port answers by HTTP. Callers are identified as those of the admin API are; other
 // machines see where the API is, and nothing else.
-func withTape(o taperest.Options, next http.Handler) http.Handler {
+func addTapeAPI(o taperest.Options, next http.Handler) http.Handler {
 	tape := taperest.NewHandler(o)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == taperest.WellKnown || strings.HasPrefix(r.URL.Path, taperest.Root) {
