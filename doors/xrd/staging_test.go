@@ -3,6 +3,7 @@ package xrd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,6 +15,7 @@ import (
 	"hemera"
 	"hemera/doors/xrd/prepare"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 	"hemera/rules/wire"
 	"hemera/test/fixture"
 )
@@ -205,6 +207,28 @@ func TestOpenOfAnEvictedFileWaits(t *testing.T) {
 	}
 	if status, _, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/a")); err != nil || status != wire.StatusRedirect {
 		t.Errorf("after the recall: status %d, %v", status, err)
+	}
+}
+
+// TestUsersHearWhatTheyWaitFor: our own client tells once what the server says.
+func TestUsersHearWhatTheyWaitFor(t *testing.T) {
+	p, tape := tapePair(t)
+	tape.Estimate = time.Hour
+	ctx, cancel := context.WithCancel(t.Context())
+	told := 0
+	c := xrootd.New(xrootd.Options{Trying: func(cause error, atMost time.Duration) {
+		if told++; !strings.Contains(cause.Error(), "recalled from tape") || atMost != 30*time.Minute {
+			t.Errorf("told %v, at most %v", cause, atMost)
+		}
+		cancel()
+	}})
+	defer c.Close()
+	u, err := xrootd.ParseURL("root://" + p.managerAddr + "//a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Open(ctx, u, xrootd.OpenOptions{}); !errors.Is(err, errs.Cancelled) || told != 1 {
+		t.Errorf("%v, told %d times", err, told)
 	}
 }
 
