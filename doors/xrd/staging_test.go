@@ -197,7 +197,7 @@ func TestPrepareOfTapeRefused(t *testing.T) {
 // TestOpenOfAnEvictedFileWaits for as long as the recall takes, unless the client wants an answer at once.
 func TestOpenOfAnEvictedFileWaits(t *testing.T) {
 	p, tape := tapePair(t)
-	tape.Estimate = time.Hour
+	tape.Takes(time.Hour)
 	c := dial(t, p.managerAddr)
 	c.refused(t, wire.Open{Options: wire.OpenRead | wire.OpenNoWait}, "/a", wire.NoServer)
 	status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/a"))
@@ -213,7 +213,7 @@ func TestOpenOfAnEvictedFileWaits(t *testing.T) {
 // TestUsersHearWhatTheyWaitFor: our own client tells once what the server says.
 func TestUsersHearWhatTheyWaitFor(t *testing.T) {
 	p, tape := tapePair(t)
-	tape.Estimate = time.Hour
+	tape.Takes(time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
 	told := 0
 	c := xrootd.New(xrootd.Options{Trying: func(cause error, atMost time.Duration) {
@@ -235,7 +235,7 @@ func TestUsersHearWhatTheyWaitFor(t *testing.T) {
 // TestStockClientsOfTape: what users of CTA type.
 func TestStockClientsOfTape(t *testing.T) {
 	p, tape := tapePair(t)
-	tape.Estimate = 2 * time.Second // a client waits for half of it
+	tape.Takes(2 * time.Second) // a client waits for half of it
 	url := "root://" + p.managerAddr
 	if got := stock(t, "xrdfs", url, "stat", "/a"); !strings.Contains(got, "Offline") || !strings.Contains(got, "BackUpExists") {
 		t.Errorf("stat: %s", got)
