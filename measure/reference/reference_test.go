@@ -107,6 +107,30 @@ func TestPublishedNetworkShares(t *testing.T) {
 	}
 }
 
+// What iperf3 reached on the aarch64 server, in bits a second as printed. Deviations are printed for TCP alone.
+func TestPublishedRatesOfOneARMServer(t *testing.T) {
+	for _, c := range []struct {
+		labels       result.Labels
+		rate, spread float64 // bits a second
+	}{
+		{result.Labels{"protocol": "tcp", "direction": "send", "system": "kernel-6.9"}, 71.44e9, 0.40e9},
+		{result.Labels{"protocol": "tcp", "direction": "receive", "system": "kernel-6.9"}, 35.28e9, 0.96e9},
+		{result.Labels{"protocol": "tcp", "direction": "send", "system": "rhel-9.4"}, 71.44e9, 0.73e9},
+		{result.Labels{"protocol": "tcp", "direction": "receive", "system": "rhel-9.4"}, 41.02e9, 0.25e9},
+		{result.Labels{"protocol": "udp", "direction": "send", "packet": "60"}, 95e6, 0},
+		{result.Labels{"protocol": "udp", "direction": "receive", "packet": "60"}, 95e6, 0},
+	} {
+		m := value(t, "net-aarch64", "net", "throughput", c.labels)
+		if m.Unit != "B/s" || math.Abs(8*m.Samples[0]-c.rate) > 1 || math.Abs(8*m.Spread-c.spread) > 1 {
+			t.Errorf("%v: %g ± %g %s, published %g ± %g bit/s", c.labels, m.Samples[0], m.Spread, m.Unit, c.rate, c.spread)
+		}
+	}
+	// 95 Mb/s are 198,000 packets a second.
+	if udp := value(t, "net-aarch64", "net", "throughput", result.Labels{"protocol": "udp", "direction": "send"}); !same(udp.Samples[0]/60/1e3, 198, 0) {
+		t.Errorf("%g packets a second", udp.Samples[0]/60)
+	}
+}
+
 // The rate of a device is the number of its requests times their size, so a slip in a column of the sweep shows.
 func TestTheSweepAgreesWithItself(t *testing.T) {
 	for _, kib := range []string{"128", "256", "512", "1024", "2048", "4096", "8192", "16384", "32768", "65536"} {

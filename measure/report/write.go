@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 func Path(dir string) string { return filepath.Join(dir, "report.html") }
 
 // Write writes report.html of some runs into a directory, and plots/ with each figure as SVG, PNG, CSV and JSON. Files of the same
-// name are replaced, others stay. The first run is the base that others are compared with. Files are whole or not there.
+// name are replaced. Figures that an earlier report made and this one has not are removed; all other files stay. The first run is the base that others are compared with. Files are whole or not there.
 func Write(dir string, runs []*result.Run) error {
 	r, err := newRuler()
 	if err != nil {
@@ -28,8 +29,10 @@ func Write(dir string, runs []*result.Run) error {
 	if err := os.MkdirAll(plots, 0o755); err != nil { // #nosec G301 -- a report is to be read
 		return errs.Wrap(err, "report.Write", plots)
 	}
+	earlier := readMade(plots)
 	// Names are unique in the directory, over all levels.
 	names := namer{}
+	var made []string
 	p := newPage(runs, r)
 	for i := range p.Levels {
 		for j := range p.Levels[i].Figures {
@@ -38,14 +41,18 @@ func Write(dir string, runs []*result.Run) error {
 			if err := writeFigure(filepath.Join(plots, f.File), f.c, len(runs) > 1, r); err != nil {
 				return err
 			}
+			made = append(made, f.File)
 		}
 	}
-	// The page comes last: it links the files.
+	// The page comes after the files that it links, and before those go that the earlier page linked.
 	var page bytes.Buffer
 	if err := p.render(&page); err != nil {
 		return err
 	}
-	return writeFile(Path(dir), page.Bytes())
+	if err := writeFile(Path(dir), page.Bytes()); err != nil {
+		return err
+	}
+	return errors.Join(removeStale(plots, earlier, made), writeMade(plots, made))
 }
 
 // WritePage writes the page alone, for example of a comparison, to a file.
@@ -64,6 +71,14 @@ func WritePage(file string, runs []*result.Run) error {
 
 // plotWidth is the width of plots as files: that of a column of text in a paper, at its density.
 const plotWidth = 720
+
+// The four files of a figure.
+const (
+	endingSVG  = ".svg"
+	endingPNG  = ".png"
+	endingJSON = ".json"
+	endingCSV  = ".csv"
+)
 
 // writeFigure writes the four files of a figure. base is their path without the ending.
 // several says that the report has several runs.
@@ -85,7 +100,7 @@ func writeFigure(base string, c chart, several bool, r *ruler) error {
 	for _, f := range []struct {
 		ending  string
 		content []byte
-	}{{".svg", []byte(standalone(l))}, {".png", image}, {".json", append(data, '\n')}, {".csv", table}} {
+	}{{endingSVG, []byte(standalone(l))}, {endingPNG, image}, {endingJSON, append(data, '\n')}, {endingCSV, table}} {
 		if err := writeFile(base+f.ending, f.content); err != nil {
 			return err
 		}

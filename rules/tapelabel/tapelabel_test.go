@@ -154,12 +154,12 @@ func TestDays(t *testing.T) {
 }
 
 func TestVIDs(t *testing.T) {
-	for _, vid := range []string{"V01007", "ABCDEF", "000001"} {
+	for _, vid := range []string{"V01007", "ABCDEF", "000001", "A1"} {
 		if err := tapelabel.CheckVID(vid); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, vid := range []string{"", "V0100", "V010071", "v01007", "V 1007", "V01_07"} {
+	for _, vid := range []string{"", "V010071", "v01007", "V 1007", "V01_07"} {
 		if err := tapelabel.CheckVID(vid); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%q: %v", vid, err)
 		}

@@ -23,12 +23,12 @@ type Volume struct {
 	Protection Protection
 }
 
-// VIDLength is that of all VIDs. CTA takes shorter ones but cannot read their labels again.
-const VIDLength = 6
+// vidMax is the length of the longest VID. CTA cannot read the labels of tapes with a shorter one, because it compares all six bytes.
+const vidMax = 6
 
-// CheckVID fails with Invalid unless vid has six upper-case letters and digits.
+// CheckVID fails with Invalid unless vid has one to six upper-case letters and digits.
 func CheckVID(vid string) error {
-	ok := len(vid) == VIDLength
+	ok := len(vid) >= 1 && len(vid) <= vidMax
 	for i := range len(vid) {
 		c := vid[i]
 		ok = ok && (c >= 'A' && c <= 'Z' || c >= '0' && c <= '9')

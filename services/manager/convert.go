@@ -49,13 +49,8 @@ func (cv *converter) GrantConversion(ctx context.Context, id hemera.FileID, gen 
 	if err := fitsQuota(&prep, wanted.Layout); err != nil {
 		return g, errs.Wrap(err, "manager.Convert", path)
 	}
-	// A tree that was moved may have files whose path is longer than paths may be; in a piece it is for people only.
 	// From is the file as it is, to is what it becomes; both are for the same head.
-	to := &hemera.Capability{
-		File: e.ID, Gen: prep.Gen, BaseGen: e.Gen, Parent: e.Parent, Name: e.Name, Path: path[max(0, len(path)-hemera.PathMax):], Mode: e.Mode,
-		Access: hemera.AccessCreate, Convert: true, Size: e.Size, Checksums: wanted.Checksums, Who: hemera.SystemIdentity(),
-		Expires: cv.now().Add(hemera.CapabilityLifetime), Nonce: cv.nonce.Add(1),
-	}
+	to := cv.converted(&prep, path, wanted)
 	from := *to
 	from.Access, from.Convert, from.BaseGen = hemera.AccessRead, false, 0
 	describe(&from, e)
@@ -73,6 +68,17 @@ func (cv *converter) GrantConversion(ctx context.Context, id hemera.FileID, gen 
 	cv.pending.count(used, 1)
 	g.Node, g.End = to.Head, func() { cv.pending.count(used, -1) }
 	return g, nil
+}
+
+// converted is the capability to write the content that a file has once more, without targets yet. A tree that was moved may have
+// files whose path is longer than paths may be; in a piece it is for people only.
+func (cv *converter) converted(prep *namespace.Prepared, path string, wanted lifecycle.Stored) *hemera.Capability {
+	e := &prep.Entry
+	return &hemera.Capability{
+		File: e.ID, Gen: prep.Gen, BaseGen: e.Gen, Parent: e.Parent, Name: e.Name, Path: path[max(0, len(path)-hemera.PathMax):], Mode: e.Mode,
+		Access: hemera.AccessCreate, Convert: true, Size: e.Size, Checksums: wanted.Checksums, Who: hemera.SystemIdentity(),
+		Expires: cv.now().Add(hemera.CapabilityLifetime), Nonce: cv.nonce.Add(1),
+	}
 }
 
 // fitsQuota refuses a form that takes more room than the limits of the file leave: OverQuota. The commit asks again.

@@ -20,6 +20,7 @@ import (
 	"hemera/platform/kv"
 	"hemera/rules/access"
 	"hemera/services/manager/reads"
+	"hemera/services/manager/tapetier"
 )
 
 // Options is what a manager is made of. Store, Writer and Tree are required.
@@ -71,6 +72,9 @@ type Manager struct {
 	*converter
 	notes *reads.Writer // of days on which files were read
 	*recycler
+	tapetier.Control
+	hemera.TapeAdmin
+	hemera.Staging
 	*parts
 }
 
@@ -86,8 +90,9 @@ type parts struct {
 	ops     *operations        // counts and latencies, by operation
 	now     func() time.Time   // Options.Now
 	log     *slog.Logger
-	started time.Time     // nodes that were there before have returnTime from here
-	nonce   atomic.Uint64 // the last one given to a capability; also the seed of random choices
+	tier    *tapetier.Tier // set once, in New
+	started time.Time      // nodes that were there before have returnTime from here
+	nonce   atomic.Uint64  // the last one given to a capability; also the seed of random choices
 }
 
 var (
@@ -141,6 +146,10 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		LostAfter: o.LostAfter, BalanceDelay: o.BalanceDelay, Now: o.Now, Log: o.Log, Lifecycle: rules.options(), Conversions: maint.Conversions{Grants: convert, Requests: asked, Tree: o.Tree},
 		Paused: func() bool { return !c.Rebuilding().IsZero() },
 	})
+	p.tier, err = tapetier.Open(ctx, tapetier.Options{Tree: o.Tree, Grants: tapeGrants{convert}, Removed: p.engine.Wake, Now: o.Now, Log: o.Log})
+	if err != nil {
+		return nil, errs.Wrap(err, "manager.New", "")
+	}
 	// From the clock and not from 1: a capability of the process before this one can still be committed, and must not
 	// name a write of this process.
 	p.nonce.Store(uint64(o.Now().UnixNano()))
@@ -183,6 +192,9 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 		converter:    convert,
 		notes:        &reads.Writer{Notes: rules.reads, Await: p.cluster.AwaitCurrent, Write: p.tree.NoteAccess, Log: p.log},
 		recycler:     recycles,
+		Control:      tapetier.Control{Tier: p.tier, Leases: p.cluster},
+		TapeAdmin:    p.tier,
+		Staging:      p.tier,
 		parts:        p,
 	}
 }
@@ -197,6 +209,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	g.Go(func() error { return m.tree.RunQuotas(ctx) })
 	g.Go(func() error { return m.notes.Run(ctx) })
 	g.Go(func() error { return m.recycler.expire(ctx) })
+	g.Go(func() error { return m.tier.Run(ctx) })
 	err := g.Wait()
 	// A manager that fails says nothing: its next start then audits the disks.
 	if err == nil {

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,6 +80,13 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 		Path: r.Path, Access: r.Access, Who: who, Trace: hemera.TraceID(ctx),
 		// From the beginning of the open and not from now: tries do not lengthen it.
 		Expires: now.Add(hemera.CapabilityLifetime),
+	}
+	// A read needs the content, and so does an update, which begins with it. A replacement does not.
+	if r.Access == hemera.AccessRead || r.Access == hemera.AccessUpdate && prep.Existing {
+		if prep.Entry.Evicted() {
+			// Without an error it came to disk since it was looked up.
+			return hemera.Grant{}, cmp.Or[error](o.tier.OnOpen(ctx, who, prep.Entry, r.Path), errOutdated)
+		}
 	}
 	if r.Access == hemera.AccessRead {
 		o.reads.Note(&prep.Entry, now)

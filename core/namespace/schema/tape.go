@@ -144,6 +144,17 @@ func EncodeJob(j *hemera.TapeJob) []byte { return encodeJSON(j) }
 // DecodeJob reads what [EncodeJob] wrote.
 func DecodeJob(_, raw []byte) (*hemera.TapeJob, error) { return decodeJSON[hemera.TapeJob](raw) }
 
+// EncodeStage returns the record of a request to stage files, or of a part of its files.
+func EncodeStage(v any) []byte { return encodeJSON(v) }
+
+// DecodeStage reads what [EncodeStage] wrote.
+func DecodeStage(raw []byte, v any) error {
+	if err := json.Unmarshal(raw, v); err != nil {
+		return ErrRecord
+	}
+	return nil
+}
+
 // encodeJSON cannot fail: the types here have no field that JSON cannot hold.
 func encodeJSON(v any) []byte {
 	raw, err := json.Marshal(v)

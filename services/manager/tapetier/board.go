@@ -1,0 +1,190 @@
+package tapetier
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace/tapes"
+	"hemera/rules/mounting"
+	"hemera/rules/tapecatalogue"
+)
+
+// Decisions are made by rules/mounting, which sees one picture and does
+// no I/O. Here the picture is put together from two sources: what the
+// namespace stores (tapes and the sums of queues, read without a lock)
+// and what is in memory (libraries, drives and mounts, under the lock).
+// The two are not of one moment. That is safe: a decision that is made
+// from an older sum gives a drive a queue that has become empty, and its
+// session ends at once.
+//
+// A picture costs a record for each tape and two for each user of a
+// queue, whatever the number of files. So it is made again for each
+// decision.
+
+// facts are what decisions are made from, besides what is in memory.
+type facts struct {
+	tapes  []hemera.Tape
+	queues []tapes.Queue
+	names  map[uint32]string // of the users with queues
+}
+
+// facts reads tapes and queues. Both are short: a record for each tape,
+// and for each user of a queue.
+func (t *parts) facts(ctx context.Context) (f facts, err error) {
+	if f.tapes, err = t.catalogue.Tapes(ctx); err == nil {
+		f.queues, err = t.catalogue.Queues(ctx)
+	}
+	// Looked up here, where no lock is held: it reads files of the machine.
+	f.names = map[uint32]string{}
+	for _, q := range f.queues {
+		if f.names[q.UID] == "" {
+			f.names[q.UID] = userName(q.UID)
+		}
+	}
+	return f, err
+}
+
+// picture puts the facts and the memory together. The lock is held.
+func (t *parts) picture(f facts) mounting.Picture {
+	criteria := t.config.MountCriteria()
+	p := mounting.Picture{Now: t.Now(), Pools: map[string]mounting.Pool{}, Organisations: map[string]mounting.Organisation{}, Libraries: map[string]string{},
+		Criteria: mounting.DefaultCriteria(), Rates: mounting.DefaultRates(), Buffer: t.buffer()}
+	p.Criteria.MinBytes, p.Criteria.MinFiles, p.Criteria.Linger = int64(criteria.MinBytes), criteria.MinFiles, criteria.Linger.Duration()
+	for name, pool := range t.config.Pools {
+		p.Pools[name] = mounting.Pool{Partial: pool.PartialTapes, Supplies: pool.Supplies()}
+	}
+	for name, o := range t.config.Organisations {
+		p.Organisations[name] = mounting.Organisation{ReadDrives: o.ReadDrives, WriteDrives: o.WriteDrives}
+	}
+	// Libraries without an object are enabled.
+	for name, l := range t.config.Libraries {
+		if l.Disabled {
+			p.Libraries[name] = l.Reason
+		}
+	}
+	pools := map[string]string{} // of tapes
+	for _, tape := range f.tapes {
+		pools[tape.VID] = tape.Pool
+		p.Tapes = append(p.Tapes, t.tapeIn(tape))
+	}
+	p.Queues = t.queuesIn(f, pools)
+	for _, node := range slices.Sorted(maps.Keys(t.libraries)) {
+		l := t.libraries[node]
+		for _, state := range l.state.Drives {
+			p.Drives = append(p.Drives, t.driveIn(l, state))
+		}
+	}
+	return p
+}
+
+// tapeIn is a tape as decisions see it. Where it is, its library says;
+// the catalogue where it was.
+func (t *parts) tapeIn(tape hemera.Tape) mounting.Tape {
+	may, library := tapecatalogue.Permits(tape.State), tape.Library
+	if l := t.libraryOf(tape.VID); l != nil {
+		library = l.state.Name
+	}
+	return mounting.Tape{VID: tape.VID, Pool: tape.Pool, Library: library, Media: tape.MediaType, State: tape.State, Reason: tape.Reason,
+		Read: may.Recall && may.Mount, Write: may.Write && may.Mount, Full: tape.Full, Used: tape.Occupancy, Capacity: tape.Capacity}
+}
+
+// buffer is the room for recalled files. It is bounded where they are
+// written: a space without room refuses the grant.
+func (t *parts) buffer() mounting.Buffer {
+	if t.Room == nil {
+		const unknown = int64(1) << 60
+		return mounting.Buffer{Free: unknown}
+	}
+	free, keep := t.Room()
+	const batch = 10 << 30
+	return mounting.Buffer{Free: free, Keep: keep, Batch: batch}
+}
+
+// queuesIn adds up what users have in each queue. Jobs that a mount was
+// given count no more.
+func (t *parts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
+	sums := map[mounting.Key]*mounting.Queue{}
+	for _, q := range f.queues {
+		if q.Failed || q.Oldest.After(t.Now()) {
+			continue // failed for good, or the first of them waits for its next attempt
+		}
+		key := keyOf(q.Kind, q.Name)
+		pool := q.Name
+		if key.VID != "" {
+			pool = pools[q.Name]
+		}
+		policy, _ := t.config.PolicyOf(tapecatalogue.Request{User: f.names[q.UID], Recall: q.Kind == hemera.TapeRecall})
+		priority, age := t.urgency(policy, q.Kind)
+		s := sums[key]
+		if s == nil {
+			s = &mounting.Queue{Key: key, Organisation: t.config.Pools[pool].Organisation, Oldest: q.Oldest, MinAge: age, Priority: priority}
+			sums[key] = s
+		}
+		s.Files, s.Bytes = s.Files+q.Files, s.Bytes+q.Bytes
+		s.Priority, s.MinAge = max(s.Priority, priority), min(s.MinAge, age)
+		if q.Oldest.Before(s.Oldest) {
+			s.Oldest = q.Oldest
+		}
+	}
+	// The bytes of what was given are not known to the sum; they count until
+	// they are done.
+	for _, m := range t.mounts {
+		if s := sums[keyOf(m.kind, m.queue())]; s != nil {
+			s.Files -= int64(len(m.given))
+		}
+	}
+	out := make([]mounting.Queue, 0, len(sums))
+	for _, s := range sums {
+		if s.Files > 0 {
+			out = append(out, *s)
+		}
+	}
+	slices.SortFunc(out, func(a, b mounting.Queue) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Pool, b.Pool), cmp.Compare(a.VID, b.VID))
+	})
+	return out
+}
+
+// keyOf names a queue as decisions do.
+func keyOf(kind hemera.TapeJobKind, name string) mounting.Key {
+	if kind == hemera.TapeArchive {
+		return mounting.Key{Kind: kind, Pool: name}
+	}
+	return mounting.Key{Kind: kind, VID: name}
+}
+
+// urgency is the priority and the age of a mount policy for a kind of
+// jobs.
+func (t *parts) urgency(policy string, kind hemera.TapeJobKind) (int64, time.Duration) {
+	p := t.config.Policies[policy]
+	if kind == hemera.TapeArchive {
+		return p.ArchivePriority, p.ArchiveMinAge.Duration()
+	}
+	return p.RecallPriority, p.RecallMinAge.Duration()
+}
+
+// driveIn is a drive as decisions see it.
+func (t *parts) driveIn(l *library, state hemera.TapeDriveState) mounting.Drive {
+	own := l.drive(state.Name, t.Now())
+	d := mounting.Drive{Name: state.Name, Library: l.state.Name, Up: true, Writes: state.Media, Reads: state.Reads, VID: own.vid, Idle: own.idle}
+	// The first reason is enough: the drive works when none is left.
+	switch {
+	case !t.online(l):
+		d.Up, d.Reason = false, "its server does not report"
+	case own.down != "":
+		d.Up, d.Reason = false, own.down
+	case state.Problem != "":
+		d.Up, d.Reason = false, state.Problem
+	case l.state.Problem != "":
+		d.Up, d.Reason = false, l.state.Problem
+	}
+	if m := t.mounts[own.mount]; m != nil {
+		d.Mounted, d.VID = m.begun, m.vid
+		d.Work = &mounting.Work{Queue: keyOf(m.kind, m.queue()), Organisation: t.config.Pools[m.pool].Organisation}
+	}
+	return d
+}

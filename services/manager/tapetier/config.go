@@ -1,0 +1,175 @@
+package tapetier
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/tapecatalogue"
+)
+
+// The configuration is one value, which rules/tapecatalogue checks as a
+// whole with each change. It is stored as one record of JSON: there are
+// tens of objects, changed by people. Tapes are not a part of it. There
+// are thousands, they change with every session, and each is a record of
+// its own.
+//
+// A change is durable before it holds. What was queued before a change
+// keeps the pool that it was queued for.
+
+// TapeConfig implements hemera.TapeAdmin.
+func (t *configurer) TapeConfig(context.Context) ([]byte, error) { return json.Marshal(t.settings()) }
+
+// ChangeTape implements hemera.TapeAdmin.
+func (t *configurer) ChangeTape(ctx context.Context, who string, c hemera.TapeChange) error {
+	switch c.Object {
+	case "tape":
+		return t.changeTape(ctx, who, c)
+	case "drive":
+		return t.changeDrive(who, c)
+	}
+	return t.changeConfig(ctx, who, c)
+}
+
+// changeConfig changes one object of the configuration. One change is
+// made after the other.
+func (t *configurer) changeConfig(ctx context.Context, who string, c hemera.TapeChange) error {
+	select {
+	case t.changing <- struct{}{}:
+	case <-ctx.Done():
+		return errs.Wrap(ctx.Err(), "tapetier.Change", c.Object+" "+c.Name)
+	}
+	defer func() { <-t.changing }()
+	all, err := t.catalogue.Tapes(ctx)
+	if err != nil {
+		return err
+	}
+	next, err := t.settings().Apply(c, tapecatalogue.Author{Name: who, Time: t.now()}, usage(all))
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(next)
+	if err != nil {
+		return errs.Wrap(err, "tapetier.Change", c.Object+" "+c.Name)
+	}
+	// Durable before it holds: a commit must not queue for a pool that a
+	// restart forgets.
+	if err := t.catalogue.PutConfig(ctx, raw); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.config = next
+	t.awake()
+	return nil
+}
+
+// usage counts which objects tapes refer to.
+func usage(all []hemera.Tape) tapecatalogue.Usage {
+	u := tapecatalogue.Usage{Pools: map[string]int64{}, Media: map[string]int64{}, Libraries: map[string]int64{}}
+	for _, tape := range all {
+		u.Pools[tape.Pool]++
+		u.Media[tape.MediaType]++
+		u.Libraries[tape.Library]++
+	}
+	return u
+}
+
+// changeTape adds, changes or removes a tape.
+func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeChange) error {
+	vid, config := c.Name, t.settings()
+	err := t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+		tape := hemera.Tape{VID: vid, State: hemera.TapeActive, Pool: tapecatalogue.DefaultName, Made: t.now(), MadeBy: who}
+		// What a person gets wrong first: a name that is there, or is not.
+		switch {
+		case c.Verb == "add" && old != nil:
+			return nil, errs.New(errs.Exists, "tapetier.Add", vid, "the tape is in the catalogue already")
+		case c.Verb != "add" && old == nil:
+			return nil, errs.New(errs.NotFound, "tapetier.Change", vid, "the tape is not in the catalogue").WithRemedy("see `hemera tape tape ls`")
+		case c.Verb == "remove":
+			return nil, nil
+		case old != nil:
+			tape = *old
+		default:
+			t.known(&tape)
+		}
+		if err := setTape(&tape, c.Values); err != nil {
+			return nil, err
+		}
+		tape.Changed, tape.ChangedBy = t.now(), who
+		if tape.Capacity == 0 {
+			tape.Capacity = int64(config.Media[tape.MediaType].Capacity)
+		}
+		return &tape, config.CheckTape(tape)
+	})
+	if err == nil {
+		t.Awake()
+	}
+	return err
+}
+
+// known fills in what libraries say of a new tape: where it is, and its
+// media type.
+func (t *configurer) known(tape *hemera.Tape) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	tape.MediaType = mediaUsual
+	// A tape may be named before its cartridge is in a library.
+	for _, l := range t.libraries {
+		if media, ok := l.state.VIDs[tape.VID]; ok {
+			tape.Library = l.state.Name
+			if media != "" {
+				tape.MediaType = media
+			}
+		}
+	}
+}
+
+// setTape changes fields of a tape by the names of its JSON.
+func setTape(tape *hemera.Tape, values map[string]string) error {
+	// In the order of names, so that the same request gives the same error.
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value, bad := values[name], error(nil)
+		switch name {
+		case "mediaType":
+			tape.MediaType = value
+		case "vendor":
+			tape.Vendor = value
+		case "logicalLibrary":
+			tape.Library = value
+		case "tapepool":
+			tape.Pool = value
+		case "capacity":
+			tape.Capacity, bad = strconv.ParseInt(value, 10, 64)
+		case "full":
+			tape.Full, bad = strconv.ParseBool(value)
+		case "comment":
+			tape.Comment = value
+		case "encryptionKeyName":
+			tape.Key = value
+		case "state":
+			reason := values["stateReason"]
+			state := hemera.TapeState(strings.ToUpper(value))
+			if err := tapecatalogue.CheckTransition(*tape, state, reason); err != nil {
+				return err
+			}
+			tape.State, tape.Reason = state, reason
+		case "stateReason":
+		default:
+			bad = errors.New("a tape has no such value")
+		}
+		if bad != nil {
+			return errs.As(bad, errs.Invalid, "tapetier.Set", tape.VID+" "+name+"="+value)
+		}
+	}
+	return nil
+}
+
+// mediaUsual is the media type of a tape that nobody says one of.
+const mediaUsual = "LTO-9"

@@ -1,0 +1,77 @@
+package tapetier
+
+import (
+	"context"
+
+	"hemera"
+)
+
+// Leases says which nodes are trusted now; the cluster does.
+type Leases interface {
+	// Check is nil when the node has the lease of the epoch. Fenced.
+	Check(node hemera.NodeID, epoch uint64) error
+	// AwaitCurrent waits until the store is known to be the newest there is.
+	// A manager over an older copy would have tapes written over.
+	AwaitCurrent(ctx context.Context) error
+}
+
+// What a server may do is bound to its lease, and what it asks for is bound to
+// its own library: mounts, jobs and reports of another node are not found.
+
+// Control is hemera.TapeControl: the tier behind the leases of tape
+// servers, which are nodes.
+type Control struct {
+	Tier   *Tier
+	Leases Leases
+}
+
+var _ hemera.TapeControl = Control{}
+
+// ReportLibrary implements hemera.TapeControl.
+func (c Control) ReportLibrary(_ context.Context, node hemera.NodeID, epoch uint64, l hemera.TapeLibrary) error {
+	if err := c.Leases.Check(node, epoch); err != nil {
+		return err
+	}
+	c.Tier.ReportLibrary(node, l)
+	return nil
+}
+
+// NextMount implements hemera.TapeControl.
+func (c Control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (m hemera.TapeMount, err error) {
+	if err := c.current(ctx, node, epoch); err != nil {
+		return m, err
+	}
+	return c.Tier.NextMount(ctx, node, drive)
+}
+
+// TapeJobs implements hemera.TapeControl.
+func (c Control) TapeJobs(ctx context.Context, node hemera.NodeID, epoch uint64, want hemera.TapeJobsRequest) (r hemera.TapeJobsReply, err error) {
+	if err := c.Leases.Check(node, epoch); err != nil {
+		return r, err
+	}
+	return c.Tier.TapeJobs(ctx, node, want)
+}
+
+// TapeGrant implements hemera.TapeControl.
+func (c Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64, mount uint64, job hemera.TapeJobKey) (g hemera.TapeGrant, err error) {
+	if err := c.current(ctx, node, epoch); err != nil {
+		return g, err
+	}
+	return c.Tier.TapeGrant(ctx, node, mount, job)
+}
+
+// TapeDone implements hemera.TapeControl.
+func (c Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) error {
+	if err := c.current(ctx, node, epoch); err != nil {
+		return err
+	}
+	return c.Tier.TapeDone(ctx, node, r)
+}
+
+// current checks the lease, and waits until changes are allowed.
+func (c Control) current(ctx context.Context, node hemera.NodeID, epoch uint64) error {
+	if err := c.Leases.Check(node, epoch); err != nil {
+		return err
+	}
+	return c.Leases.AwaitCurrent(ctx)
+}

@@ -1,0 +1,60 @@
+// Package tapetier is the manager's part of the tape tier: it keeps the
+// configuration, knows the libraries and their drives, decides what each
+// drive does next, hands jobs to mounts, records what they did, and
+// brings files to disk for those who ask.
+//
+// # Where things are
+//
+//	configuration, tapes, tape files, jobs   durable, in the namespace (core/namespace/tapes)
+//	libraries, drives, mounts                in memory: tape servers tell them again
+//	requests to stage                        durable, in the namespace
+//
+// After a restart the manager knows no mount. A session that was under
+// way may still report what it has made durable: the fSeq of its tape
+// decides whether that is recorded. It gets no more jobs, so it ends, and
+// its drive asks for work again.
+//
+// # Who may do what with a tape
+//
+// A tape is in one library, and one server alone has the library. So a
+// tape is in one drive, and two mounts of it cannot be. What a mount was
+// given is given to no other one until it ends, its drive asks for
+// something else, or its server has no lease any more.
+//
+// # The life of a mount
+//
+//	NextMount    the rules choose a tape and a queue; the drive has the mount
+//	TapeJobs     jobs of the queue, users in turn; none: the session ends
+//	TapeGrant    for each file, when its turn comes: where to read or write it
+//	TapeDone     what is durable on tape is recorded, what failed is decided on
+//	TapeDone     with Ended: what is left of its jobs is free for others
+//	NextMount    the same tape for more work, another one, or unmount
+//
+// # The life of a file
+//
+//	commit      the namespace queues a job for each copy of the class
+//	TapeDone    the copy is in the entry; when all are there, the disk copies may go
+//	Evict       by a release, an admin, or at once where the directory says so
+//	Stage       a recall is queued at the tape with the best copy; also by an open
+//	TapeGrant   a conversion's capability: the node's commit proves all checksums
+//	commit      on disk again, under another generation, with its tape copies
+//	removal     the rows of its tapes are dead, and can be undeleted until a reclaim
+//
+// # Parts
+//
+// [Tier] is one type for each kind of work over one shared state: configurer,
+// dispatcher, giver, recorder, stager, reporter, orderer and sweeper. [Control]
+// is what tape servers call, behind their leases.
+//
+// # Locks
+//
+// One mutex guards what is in memory. It is held over decisions, which are pure,
+// and never over a call to the namespace. The configuration is changed by one
+// call at a time, which holds a turn over its write to the store.
+//
+// # Errors
+//
+// Jobs that fail are tried again later, and recalls from another copy.
+// After some attempts they have failed: they stay where people see them,
+// with the error, until somebody has them tried again.
+package tapetier

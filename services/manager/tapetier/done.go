@@ -1,0 +1,204 @@
+package tapetier
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// A report has three parts, which are recorded one after the other: what
+// is on tape, what failed, and what is to be known of the tape and the
+// drive. Each is safe to record twice, so a server whose answer was lost
+// sends the whole report again. The order matters in one place: a tape is
+// full only after its last files are recorded, or a mount in between
+// would not know where they end.
+//
+// What a server reports may be wrong, as a server may be in bad hands. It
+// can record copies on tapes of its own library with the sizes and
+// checksums that the namespace has, and nothing else: unfit copies are
+// dead rows of the tape.
+
+// TapeDone records what a mount did. The caller has checked the lease. A
+// report of a mount that the manager does not know any more is recorded
+// all the same: what is on tape is on tape.
+func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeResults) error {
+	m := t.mountOf(node, r.Mount)
+	if len(r.Written) > 0 {
+		complete, err := t.catalogue.Written(ctx, r.VID, r.Session.Drive, r.Written)
+		if err != nil {
+			return t.disagrees(ctx, r, err)
+		}
+		t.dropDisks(ctx, complete)
+	}
+	// Only now others may have the jobs: those that are recorded are gone.
+	for _, w := range r.Written {
+		t.done(m, w.Job)
+	}
+	for _, k := range r.Done {
+		// A recall's job went with its commit; what is left are those that
+		// another recall, or a write, overtook.
+		if err := t.catalogue.ChangeJob(ctx, k, void); err != nil {
+			return err
+		}
+		t.done(m, k)
+	}
+	for _, f := range r.Failed {
+		if err := t.failed(ctx, f); err != nil {
+			return err
+		}
+		t.done(m, f.Job)
+	}
+	if err := t.noteTape(ctx, m, r); err != nil {
+		return err
+	}
+	t.noteMount(m, r)
+	return nil
+}
+
+// disagrees puts a tape aside whose files do not follow what the
+// catalogue knows: to write on would destroy what somebody else wrote.
+func (t *recorder) disagrees(ctx context.Context, r hemera.TapeResults, cause error) error {
+	if errs.KindOf(cause) != errs.Conflict {
+		return cause
+	}
+	t.Log.Error("a tape and the catalogue disagree; the tape is disabled", "vid", r.VID, "error", cause)
+	if err := t.disable(ctx, r.VID, "the tape and the catalogue disagree: "+cause.Error()); err != nil {
+		return err
+	}
+	return cause
+}
+
+// disable takes a tape out of use.
+func (t *recorder) disable(ctx context.Context, vid, why string) error {
+	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old == nil {
+			return nil, errs.New(errs.NotFound, "tapetier.Disable", vid, "the tape is not in the catalogue")
+		}
+		tape := *old
+		tape.State, tape.Reason = hemera.TapeDisabled, why
+		if old.State == hemera.TapeRepacking {
+			tape.State = hemera.TapeRepackingDisabled
+		}
+		tape.Changed, tape.ChangedBy = t.now(), hemera.SystemIdentity().Name
+		return &tape, nil
+	})
+}
+
+// done takes a job from a mount, if there is one.
+func (t *recorder) done(m *mount, k hemera.TapeJobKey) {
+	if m != nil {
+		t.release(m, k)
+	}
+}
+
+// How jobs are tried again: after a minute, two, four and so on.
+const (
+	archiveAttempts = 4
+	recallAttempts  = 6
+	retryFirst      = time.Minute
+	retryLongest    = time.Hour
+)
+
+// failed decides what becomes of a job that failed.
+func (t *recorder) failed(ctx context.Context, f hemera.TapeFailure) error {
+	// The file is gone, or has another content: nothing is left to do.
+	if f.Void {
+		return t.catalogue.ChangeJob(ctx, f.Job, void)
+	}
+	// Looked up outside of the change, which may run several times.
+	var other *hemera.TapeCopy
+	if f.Job.Kind == hemera.TapeRecall {
+		other = t.otherCopy(ctx, f.Job)
+	}
+	return t.catalogue.ChangeJob(ctx, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+		j.Attempts, j.Error = j.Attempts+1, f.Error
+		most := archiveAttempts
+		if j.Kind == hemera.TapeRecall {
+			most = recallAttempts
+		}
+		pause := min(retryFirst<<min(j.Attempts-1, 10), retryLongest)
+		// Another copy is as good, and may be read now.
+		if other != nil && (f.Copy || j.Attempts%2 == 0) {
+			j.From, j.Copy, j.Queue, pause = other, other.Number, other.VID, 0
+		}
+		j.After, j.Failed = now.Add(pause), j.Attempts >= most
+		return &j
+	})
+}
+
+// otherCopy finds another copy to read for a recall, nil when there is
+// none.
+func (t *recorder) otherCopy(ctx context.Context, k hemera.TapeJobKey) *hemera.TapeCopy {
+	e, _, err := t.Tree.Resolve(ctx, k.File)
+	if err != nil || len(e.Tape) < 2 {
+		return nil
+	}
+	known, err := t.knownTapes(ctx)
+	if err != nil {
+		return nil
+	}
+	c, err := t.chooseCopy(known, map[uint8]bool{k.Copy: true})(&e)
+	if err != nil {
+		return nil
+	}
+	return &c
+}
+
+// noteTape writes to the catalogue what a mount says of its tape.
+func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults) error {
+	if !r.Full && !r.Labelled && r.Problem == "" && !r.Ended || r.VID == "" {
+		return nil
+	}
+	err := t.catalogue.ChangeTape(ctx, r.VID, func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old == nil {
+			return nil, errs.New(errs.NotFound, "tapetier.TapeDone", r.VID, "the tape is not in the catalogue")
+		}
+		tape := *old
+		// Once full, a tape stays so until it is reclaimed.
+		tape.Full = tape.Full || r.Full
+		if r.Labelled {
+			tape.Labelled, tape.LabelBy = t.now(), r.Session.Drive
+		}
+		if r.Problem != "" {
+			tape.State, tape.Reason = hemera.TapeDisabled, r.Problem
+		}
+		if r.Ended && m != nil {
+			switch m.kind {
+			case hemera.TapeArchive:
+				tape.Writes++
+			case hemera.TapeRecall, hemera.TapeRepack, hemera.TapeVerify:
+				tape.Reads++
+				tape.Read, tape.ReadBy = t.now(), r.Session.Drive
+			}
+		}
+		return &tape, nil
+	})
+	if errs.KindOf(err) == errs.NotFound {
+		return nil // it was removed from the catalogue meanwhile
+	}
+	return err
+}
+
+// noteMount keeps how a session went, and ends its mount.
+func (t *recorder) noteMount(m *mount, r hemera.TapeResults) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if m != nil {
+		m.session = r.Session
+		if r.Ended {
+			t.endMount(m)
+		}
+	}
+	if r.Labelled {
+		delete(t.labels, r.VID)
+	}
+	// Mounts without a file are not worth a line in the list.
+	if r.Ended && (r.Session.Files > 0 || r.Session.Failed > 0 || r.Session.Error != "") {
+		t.sessions = slices.Insert(t.sessions, 0, r.Session)
+		t.sessions = t.sessions[:min(len(t.sessions), sessionsKept)]
+	}
+	t.awake()
+}

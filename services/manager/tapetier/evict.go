@@ -1,0 +1,67 @@
+package tapetier
+
+import (
+	"context"
+	"strconv"
+
+	"hemera"
+	"hemera/core/namespace/tapes"
+	"hemera/errs"
+)
+
+// The last disk copy of a file is removed here and nowhere else in the
+// tape tier. The rule is in the transaction that removes it: all copies
+// that the storage class asks for are recorded, and nobody who staged the
+// file still uses it. A class that nobody knows any more has no number of
+// copies, so its files stay on disk.
+
+// evict removes the disk copies of a file that has all its tape copies.
+// Unless it is forced, a file that somebody staged and did not release
+// stays.
+func (t *parts) evict(ctx context.Context, id hemera.FileID, force bool) (int64, error) {
+	freed, err := t.Tree.Evict(ctx, id, func(e *hemera.Entry) error {
+		subject := "fxid:" + id.Hex()
+		if !t.catalogue.Complete(e) {
+			return errs.New(errs.Conflict, "manager.Evict", subject, "not all its tape copies are there yet")
+		}
+		if n := tapes.EvictCounter(e); n > 0 && !force {
+			return errs.New(errs.Conflict, "manager.Evict", subject, strconv.Itoa(n)+" requests still use it on disk")
+		}
+		return nil
+	})
+	if err == nil && freed > 0 && t.Removed != nil {
+		t.Removed()
+	}
+	return freed, err
+}
+
+// dropDisks removes the disk copies of files that are archived, where
+// their directories ask for it. A failure costs room until the sweep
+// comes by, and is no failure of the report.
+func (t *parts) dropDisks(ctx context.Context, files []hemera.FileID) {
+	// One by one: each is a change of its own, and none waits for another.
+	for _, id := range files {
+		drop, err := t.dropsAtOnce(ctx, id)
+		if err == nil && drop {
+			_, err = t.evict(ctx, id, false)
+		}
+		if err != nil {
+			t.Log.Info("disk copies of an archived file stay for now", "file", id, "error", err)
+		}
+	}
+}
+
+// dropsAtOnce reports whether the directories above a file ask for its
+// disk copies to go when it is archived.
+func (t *parts) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, error) {
+	e, _, err := t.Tree.Resolve(ctx, id)
+	// The nearest directory that says something decides.
+	for err == nil && e.ID != hemera.RootID {
+		if e, _, err = t.Tree.Resolve(ctx, e.Parent); err == nil {
+			if value := string(e.Xattrs[hemera.AttrDropOnArchive]); value != "" {
+				return value == "1", nil
+			}
+		}
+	}
+	return false, err
+}

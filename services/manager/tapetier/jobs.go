@@ -1,0 +1,293 @@
+package tapetier
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace/tapes"
+	"hemera/errs"
+)
+
+// A job is given to one mount at a time. That is kept in memory: after a
+// restart of the manager no mount is known, and every job is free again.
+// A session of before the restart may then write a file that another
+// session writes too. Both are recorded on their tapes, one as a copy and
+// one as a dead row, which costs room on tape and nothing else.
+//
+// Grants are made one by one, when a session is about to open the file,
+// and not with the list of jobs: a capability lives for an hour, and a
+// file may wait longer than that for its turn.
+
+// mount is what a drive works on.
+type mount struct {
+	id      uint64
+	node    hemera.NodeID
+	drive   string
+	kind    hemera.TapeJobKind
+	vid     string
+	pool    string // of the tape
+	begun   time.Time
+	given   map[hemera.TapeJobKey]bool // and not done
+	session hemera.TapeSession
+}
+
+// Bounds of one answer with jobs, whatever a server asks for.
+const (
+	jobsMax  = 4000
+	bytesMax = 2 << 40
+)
+
+// TapeJobs gives a mount its next jobs. The caller has checked the lease.
+func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.TapeJobsRequest) (reply hemera.TapeJobsReply, err error) {
+	m := t.mountOf(node, want.Mount)
+	if m == nil {
+		return reply, errs.New(errs.NotFound, "tapetier.TapeJobs", "", "the mount is not known here: the manager was started since").
+			WithRemedy("end the session")
+	}
+	want.Files, want.Bytes = min(cmp.Or(want.Files, jobsMax), jobsMax), min(cmp.Or(want.Bytes, bytesMax), bytesMax)
+	jobs, err := t.pick(ctx, m, want)
+	if err != nil {
+		return reply, err
+	}
+	// What labels, indexes and checks need comes from the entry as it is
+	// now.
+	for _, j := range jobs {
+		work, err := t.work(ctx, j)
+		if errors.Is(err, errs.Conflict) || errors.Is(err, errs.NotFound) {
+			// The content went away between its commit and now. Its job should
+			// have gone with it; this is the second net.
+			if err := t.catalogue.ChangeJob(ctx, j.TapeJobKey, void); err != nil {
+				return reply, err
+			}
+			t.release(m, j.TapeJobKey)
+			continue
+		}
+		if err != nil {
+			return reply, err
+		}
+		reply.Jobs = append(reply.Jobs, work)
+	}
+	if m.kind == hemera.TapeRecall || m.kind == hemera.TapeVerify || m.kind == hemera.TapeRepack {
+		slices.SortFunc(reply.Jobs, func(a, b hemera.TapeWork) int {
+			return cmp.Or(cmp.Compare(a.From.Block, b.From.Block), cmp.Compare(a.From.Member, b.From.Member))
+		})
+	}
+	reply.Last = len(reply.Jobs) == 0
+	return reply, nil
+}
+
+// void removes a job.
+func void(hemera.TapeJob, time.Time) *hemera.TapeJob { return nil }
+
+// mountOf finds a mount of a node.
+func (t *parts) mountOf(node hemera.NodeID, id uint64) *mount {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if m := t.mounts[id]; m != nil && m.node == node {
+		return m
+	}
+	return nil
+}
+
+// pick chooses jobs for a mount, and gives them to it. Users take turns,
+// job by job, so that one with a million files does not hold up one with
+// ten.
+func (t *giver) pick(ctx context.Context, m *mount, want hemera.TapeJobsRequest) (out []hemera.TapeJob, err error) {
+	queues, err := t.catalogue.Queues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var heads [][]hemera.TapeJob // of each user, in their order
+	for _, q := range queues {
+		if q.Failed || q.Kind != m.kind || q.Name != m.queue() {
+			continue
+		}
+		jobs, err := t.catalogue.Jobs(ctx, q, want.Files, t.free)
+		if err != nil {
+			return nil, err
+		}
+		heads = append(heads, jobs)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now, bytes := t.Now(), int64(0)
+	// One job of each user, then the next of each.
+	for turn := 0; len(out) < want.Files && bytes < want.Bytes; turn++ {
+		took := false
+		for _, jobs := range heads {
+			if turn >= len(jobs) || len(out) >= want.Files || bytes >= want.Bytes {
+				continue
+			}
+			took = true
+			// The order is by time: one that waits for its next attempt is behind
+			// all that may be done.
+			if j := jobs[turn]; !j.After.After(now) && t.given[j.TapeJobKey] == 0 {
+				t.given[j.TapeJobKey], m.given[j.TapeJobKey] = m.id, true
+				out, bytes = append(out, j), bytes+j.Size
+			}
+		}
+		if !took {
+			break
+		}
+	}
+	return out, nil
+}
+
+// queue is the name of the queue that a mount works on.
+func (m *mount) queue() string {
+	if m.kind == hemera.TapeArchive {
+		return m.pool
+	}
+	return m.vid
+}
+
+// free reports whether no mount has a job.
+func (t *parts) free(k hemera.TapeJobKey) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.given[k] == 0
+}
+
+// release takes a job back from a mount.
+func (t *parts) release(m *mount, k hemera.TapeJobKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(m.given, k)
+	if t.given[k] == m.id {
+		delete(t.given, k)
+	}
+}
+
+// work adds to a job what labels, indexes and checks need. Conflict when
+// its content is gone.
+func (t *parts) work(ctx context.Context, j hemera.TapeJob) (w hemera.TapeWork, err error) {
+	e, path, err := t.Tree.Resolve(ctx, j.File)
+	if err != nil {
+		return w, err
+	}
+	if e.ArchiveID() != j.ArchiveID {
+		return w, errs.New(errs.Conflict, "tapetier.Work", path, "the file has another content now")
+	}
+	return hemera.TapeWork{TapeJob: j, Path: path, Checksum: e.Checksums, Owner: hemera.FileOwner{UID: e.UID, GID: e.GID, Mode: e.Mode}, Mtime: e.Mtime, Class: e.StorageClass()}, nil
+}
+
+// TapeGrant permits the transfer of a job. The caller has checked the
+// lease.
+func (t *giver) TapeGrant(ctx context.Context, node hemera.NodeID, id uint64, key hemera.TapeJobKey) (g hemera.TapeGrant, err error) {
+	if m := t.mountOf(node, id); m == nil {
+		return g, errs.New(errs.NotFound, "tapetier.TapeGrant", "", "the mount is not known here")
+	}
+	j, err := t.catalogue.Job(ctx, key)
+	if err != nil {
+		return g, err
+	}
+	if j == nil {
+		return g, errs.New(errs.Conflict, "tapetier.TapeGrant", "", "the job was cancelled")
+	}
+	e, path, err := t.Tree.Resolve(ctx, key.File)
+	if err != nil {
+		return g, err
+	}
+	if e.ArchiveID() != j.ArchiveID {
+		return g, errs.New(errs.Conflict, "tapetier.TapeGrant", path, "the file has another content now")
+	}
+	// Verifications read tape and need no disk; what repacks write is read
+	// like any file.
+	if key.Kind == hemera.TapeRecall {
+		if !e.Evicted() {
+			return g, errs.New(errs.Conflict, "tapetier.TapeGrant", path, "the file is on disk already")
+		}
+		return t.Grants.GrantRecall(ctx, e.ID, e.Gen)
+	}
+	return t.Grants.GrantArchive(ctx, e, path)
+}
+
+// TapeJobList implements hemera.TapeAdmin.
+func (t *parts) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) (out []hemera.TapeWork, err error) {
+	const most = 1000
+	queues, err := t.catalogue.Queues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limit := min(cmp.Or(q.Limit, most), most)
+	// Failed jobs are in queues of their own, so no job is read that is not
+	// asked for.
+	for _, queue := range queues {
+		if q.Kind != 0 && queue.Kind != q.Kind || q.Queue != "" && queue.Name != q.Queue || q.Failed != queue.Failed || len(out) >= limit {
+			continue
+		}
+		jobs, err := t.catalogue.Jobs(ctx, queue, limit-len(out), nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range jobs {
+			w, err := t.work(ctx, j)
+			if err != nil {
+				w = hemera.TapeWork{TapeJob: j} // its file is just going away
+			}
+			out = append(out, w)
+		}
+	}
+	return out, nil
+}
+
+// chooseCopy picks the copy of a file to read: on a tape that may be
+// mounted and is in a library, the lowest number; else one whose tape may
+// come back. errs.NotFound when every tape is lost.
+func (t *parts) chooseCopy(known map[string]hemera.Tape, not map[uint8]bool) func(e *hemera.Entry) (hemera.TapeCopy, error) {
+	return func(e *hemera.Entry) (hemera.TapeCopy, error) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		var best hemera.TapeCopy
+		rank := 0
+		for _, c := range e.Tape {
+			is := 1
+			// 0: not at all; 1: when it is repaired; 2: when it is in a library; 3: now.
+			switch tape := known[c.VID]; {
+			case not[c.Number]:
+				is = 0
+			case tape.State == hemera.TapeBroken || tape.State == hemera.TapeExported || tape.State == "":
+				is = 0
+			case (tape.State == hemera.TapeActive || tape.State == hemera.TapeRepacking) && t.libraryOf(c.VID) != nil:
+				is = 3
+			case tape.State == hemera.TapeActive:
+				is = 2
+			}
+			if is > rank {
+				best, rank = c, is
+			}
+		}
+		if rank == 0 {
+			return best, errs.New(errs.NotFound, "tapetier.Recall", "fxid:"+e.ID.Hex(), "no tape with a copy of the file can be read").
+				WithRemedy("see `hemera file info` for its tapes, and `hemera tape tape ls` for their states")
+		}
+		return best, nil
+	}
+}
+
+// known returns all tapes by VID.
+func (t *parts) knownTapes(ctx context.Context) (map[string]hemera.Tape, error) {
+	all, err := t.catalogue.Tapes(ctx)
+	out := make(map[string]hemera.Tape, len(all))
+	for _, tape := range all {
+		out[tape.VID] = tape
+	}
+	return out, err
+}
+
+// recall queues the recall of one file.
+func (t *parts) recall(ctx context.Context, e hemera.Entry, request, activity string, uid uint32) (hemera.Entry, error) {
+	known, err := t.knownTapes(ctx)
+	if err != nil {
+		return e, err
+	}
+	e, err = t.catalogue.Recall(ctx, tapes.RecallRequest{File: e.ID, Request: request, UID: uid, Activity: activity, Choose: t.chooseCopy(known, nil)})
+	if err == nil {
+		t.Awake()
+	}
+	return e, err
+}

@@ -1,0 +1,198 @@
+package tapetier
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// Libraries and drives are not configured. Tape servers report them, and
+// what is reported is what there is. An admin can put a drive down; a
+// drive can put itself down, with its problem, and comes up again by
+// itself. Both are shown.
+
+// library is what a tape server said of its library last.
+type library struct {
+	node   hemera.NodeID
+	state  hemera.TapeLibrary
+	seen   time.Time
+	drives map[string]*drive
+}
+
+// drive is what the manager keeps of a drive.
+type drive struct {
+	// down is set by admins and forgotten with the process: a drive that is
+	// broken for longer puts itself down, and one that is taken away is not
+	// reported.
+	down   string // why admins do not want it to work, "" when they do
+	idle   time.Time
+	mount  uint64 // what it works on, 0 for nothing
+	vid    string // what was mounted when it asked last
+	lastBy hemera.TapeJobKind
+}
+
+// silent is after what time without a report a library counts as gone.
+const silent = 35 * time.Second
+
+// ReportLibrary takes what a tape server says. The caller has checked its
+// lease.
+func (t *configurer) ReportLibrary(node hemera.NodeID, state hemera.TapeLibrary) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.libraries[node]
+	if l == nil {
+		l = &library{node: node, drives: map[string]*drive{}}
+		t.libraries[node] = l
+	}
+	// As a whole: what is not reported any more is not there.
+	l.state, l.seen = state, t.Now()
+	for _, d := range state.Drives {
+		own := l.drive(d.Name, t.Now())
+		own.vid = d.VID
+		// What the server reports of a session is newer than what the last
+		// report of results said.
+		if m := t.mounts[d.Mount]; m != nil && d.Mount != 0 {
+			m.session = d.Session
+		}
+	}
+}
+
+// drive is the manager's part of a drive, made when it is first seen.
+func (l *library) drive(name string, now time.Time) *drive {
+	// Idle from now on: a drive that is new has waited for nothing.
+	d := l.drives[name]
+	if d == nil {
+		d = &drive{idle: now}
+		l.drives[name] = d
+	}
+	return d
+}
+
+// online reports whether the server of a library reported a short time
+// ago. The lock is held.
+func (t *parts) online(l *library) bool { return t.Now().Sub(l.seen) < silent }
+
+// changeDrive takes a drive out of work, or back. It is not durable: a
+// drive that is to stay down over restarts is taken away from its server.
+func (t *configurer) changeDrive(who string, c hemera.TapeChange) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	// Names of drives are unique in the cluster; "all" is every drive there
+	// is.
+	found := false
+	for _, l := range t.libraries {
+		for _, state := range l.state.Drives {
+			if state.Name != c.Name && c.Name != "all" {
+				continue
+			}
+			found = true
+			d := l.drive(state.Name, t.Now())
+			switch c.Values["desired"] {
+			case "up":
+				d.down = ""
+			case "down":
+				if c.Values["reason"] == "" {
+					return errs.New(errs.Invalid, "tapetier.Down", c.Name, "a drive that is put down needs a reason").WithRemedy("add --reason TEXT")
+				}
+				d.down = c.Values["reason"] + " (" + who + ")"
+			default:
+				return errs.New(errs.Invalid, "tapetier.Set", c.Name, "a drive is put up or down, nothing else")
+			}
+		}
+	}
+	if !found {
+		return errs.New(errs.NotFound, "tapetier.Set", c.Name, "no tape server has reported such a drive").WithRemedy("see `hemera tape drive ls`")
+	}
+	t.awake()
+	return nil
+}
+
+// driveOf finds a drive of a node. The lock is held.
+func (t *parts) driveOf(node hemera.NodeID, name string) (*library, *drive, hemera.TapeDriveState) {
+	l := t.libraries[node]
+	if l == nil {
+		return nil, nil, hemera.TapeDriveState{}
+	}
+	at := slices.IndexFunc(l.state.Drives, func(d hemera.TapeDriveState) bool { return d.Name == name })
+	if at < 0 {
+		return nil, nil, hemera.TapeDriveState{}
+	}
+	return l, l.drive(name, t.Now()), l.state.Drives[at]
+}
+
+// libraryOf finds the library with a cartridge, nil when none has it. The
+// lock is held.
+func (t *parts) libraryOf(vid string) *library {
+	for _, l := range t.libraries {
+		if _, ok := l.state.VIDs[vid]; ok && t.online(l) {
+			return l
+		}
+	}
+	return nil
+}
+
+// TapePicture implements hemera.TapeAdmin.
+func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err error) {
+	f, err := t.facts(ctx)
+	if err != nil {
+		return p, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p.Pools = t.pools(f.tapes)
+	p.Queues = t.queues(f)
+	p.Sessions = slices.Clone(t.sessions)
+	for _, l := range t.libraries {
+		p.Libraries = append(p.Libraries, l.state)
+		for _, state := range l.state.Drives {
+			p.Drives = append(p.Drives, t.driveRow(l, state))
+		}
+	}
+	slices.SortFunc(p.Drives, func(a, b hemera.TapeDrive) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(p.Libraries, func(a, b hemera.TapeLibrary) int { return compare(a.Name, b.Name) })
+	p.Attention = t.attention(f.tapes, f.queues)
+	return p, nil
+}
+
+// driveRow is a drive as people see it.
+func (t *reporter) driveRow(l *library, state hemera.TapeDriveState) hemera.TapeDrive {
+	own := l.drive(state.Name, t.Now())
+	row := hemera.TapeDrive{TapeDriveState: state, Library: l.state.Name, Node: l.node, Up: own.down == "", Reason: own.down, Seen: l.seen}
+	if m := t.mounts[own.mount]; m != nil {
+		row.Pool, row.Kind = m.pool, m.kind
+	}
+	if !t.online(l) {
+		row.Problem = "its server does not report"
+	}
+	return row
+}
+
+// compare orders names.
+func compare(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// endMount forgets a mount: what it had is free for others. The lock is
+// held.
+func (t *parts) endMount(m *mount) {
+	for k := range m.given {
+		if t.given[k] == m.id {
+			delete(t.given, k)
+		}
+	}
+	delete(t.mounts, m.id)
+	if l := t.libraries[m.node]; l != nil {
+		if d := l.drives[m.drive]; d != nil && d.mount == m.id {
+			d.mount, d.idle, d.lastBy = 0, t.Now(), m.kind
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package tapetier
+
+import (
+	"context"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/mounting"
+)
+
+// Each drive asks for work when it has none, and is answered when there
+// is some. The answer is decided and noted under one lock, so two drives
+// never get the same tape, and an organisation never more drives than it
+// may have.
+//
+// A new tape is labelled by the mount that would have written to it
+// first. The drive then asks again and gets the work. The server looks at
+// the tape before it labels: one with something on it is refused, and put
+// aside for a person.
+
+const (
+	// mountPoll is how long a drive waits for an answer, and mountLook after
+	// what time a waiting one is decided on again: ages and lingering end
+	// without an event.
+	mountPoll = 20 * time.Second
+	mountLook = 2 * time.Second
+)
+
+// NextMount says what an idle drive is to do, and waits until there is
+// something. The caller has checked the lease.
+func (t *dispatcher) NextMount(ctx context.Context, node hemera.NodeID, name string) (hemera.TapeMount, error) {
+	deadline := time.NewTimer(mountPoll)
+	defer deadline.Stop()
+	t.asksAgain(node, name)
+	for {
+		// Before the decision, so that nothing that happens after it is missed.
+		t.mu.Lock()
+		wake := t.wake
+		t.mu.Unlock()
+		m, again, err := t.next(ctx, node, name)
+		if err != nil || m.Kind != hemera.MountNothing {
+			return m, err
+		}
+		look := time.NewTimer(again)
+		select {
+		case <-ctx.Done():
+			look.Stop()
+			return m, errs.Wrap(ctx.Err(), "tapetier.NextMount", name)
+		case <-deadline.C:
+			look.Stop()
+			return m, nil
+		case <-wake:
+		case <-look.C:
+		}
+		look.Stop()
+	}
+}
+
+// asksAgain ends what the drive had before: a drive asks when it does
+// nothing.
+func (t *dispatcher) asksAgain(node hemera.NodeID, name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, d, _ := t.driveOf(node, name); d != nil {
+		if m := t.mounts[d.mount]; m != nil {
+			t.endMount(m)
+		}
+	}
+}
+
+// next decides once. It also says after what time another decision may
+// come.
+func (t *dispatcher) next(ctx context.Context, node hemera.NodeID, name string) (none hemera.TapeMount, again time.Duration, err error) {
+	f, err := t.facts(ctx)
+	if err != nil {
+		return none, mountLook, err
+	}
+	m, move := t.decide(f, node, name)
+	if move.from != "" {
+		// Before the mount begins: the next decision must see the tape in its
+		// new pool.
+		if err := t.supply(ctx, m.VID, move.from, m.Pool); err != nil {
+			t.abandon(m.ID)
+			return none, mountLook, err
+		}
+	}
+	return m, mountLook, nil
+}
+
+// supplyMove is a tape that a pool takes from another.
+type supplyMove struct{ from string }
+
+// decide chooses what the drive does and notes it, so that the next
+// decision knows.
+func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemera.TapeMount, move supplyMove) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l, d, state := t.driveOf(node, name)
+	if d == nil {
+		return out, move
+	}
+	if vid, force, ok := t.wantsLabel(l, state); ok {
+		return t.begin(l, d, name, hemera.TapeMount{Kind: hemera.MountLabel, VID: vid, Labels: hemera.TapeLabels{Force: force}, Why: "an admin asked for it"}, f), move
+	}
+	what := mounting.New(t.picture(f)).Decide(name)
+	switch what.Do {
+	case hemera.MountUnload:
+		return hemera.TapeMount{Kind: hemera.MountUnload, VID: d.vid, Why: what.Reason}, move
+	case hemera.MountWork:
+		m := hemera.TapeMount{Kind: hemera.MountWork, VID: what.VID, Job: what.Queue.Kind, Pool: what.Queue.Pool, Why: what.Reason}
+		// A new tape gets its label first; the drive then asks again, with the
+		// tape in it.
+		for _, tape := range f.tapes {
+			if tape.VID == what.VID && tape.Labelled.IsZero() && tape.LastFSeq == 0 && what.Queue.Writes() {
+				m.Kind, m.Job, m.Why = hemera.MountLabel, 0, "the tape is new: "+what.Reason
+			}
+		}
+		return t.begin(l, d, name, m, f), supplyMove{what.Supply}
+	}
+	return out, move
+}
+
+// wantsLabel finds a tape of the library that an admin wants labelled, in
+// the drive or in no drive.
+func (t *dispatcher) wantsLabel(l *library, state hemera.TapeDriveState) (vid string, force, ok bool) {
+	for vid, force := range t.labels {
+		if _, here := l.state.VIDs[vid]; !here {
+			continue
+		}
+		elsewhere := false
+		for _, other := range l.state.Drives {
+			elsewhere = elsewhere || other.VID == vid && other.Name != state.Name
+		}
+		if !elsewhere {
+			return vid, force, true
+		}
+	}
+	return "", false, false
+}
+
+// begin makes a mount of a decision. The lock is held.
+func (t *dispatcher) begin(l *library, d *drive, name string, out hemera.TapeMount, f facts) hemera.TapeMount {
+	// The number is never used again, so a late report cannot be taken for
+	// another mount's.
+	t.lastMount++
+	m := &mount{id: t.lastMount, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: t.Now(), given: map[hemera.TapeJobKey]bool{}}
+	for _, tape := range f.tapes {
+		if tape.VID == out.VID {
+			out.Labels.LastFSeq, out.Labels.LastID, out.Labels.Media = tape.LastFSeq, tape.LastID, tape.MediaType
+			if m.pool == "" {
+				m.pool, out.Pool = tape.Pool, tape.Pool
+			}
+		}
+	}
+	out.ID = m.id
+	t.mounts[m.id], d.mount = m, m.id
+	return out
+}
+
+// abandon forgets a mount that did not begin.
+func (t *dispatcher) abandon(id uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if m := t.mounts[id]; m != nil {
+		t.endMount(m)
+	}
+}
+
+// supply moves an empty tape to the pool that takes it.
+func (t *dispatcher) supply(ctx context.Context, vid, from, to string) error {
+	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old == nil || old.Pool != from || old.LastFSeq > 0 {
+			return nil, errs.New(errs.Conflict, "tapetier.Supply", vid, "the tape is not an empty one of pool "+from+" any more")
+		}
+		tape := *old
+		tape.Pool, tape.Changed, tape.ChangedBy = to, t.now(), hemera.SystemIdentity().Name
+		return &tape, nil
+	})
+}

@@ -1,0 +1,148 @@
+package tapetier
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// Orders are done once and are not remembered, but for what they leave in
+// queues: a repack and a verification are jobs like all others, one for
+// each file, so they survive restarts, are retried, and can be watched in
+// the queue of their tape. A label that was ordered and not made is
+// forgotten with the process.
+
+// OrderTape implements hemera.TapeAdmin. It returns what was done, in
+// words.
+func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	switch o.Kind {
+	case hemera.OrderLabel:
+		return t.orderLabel(ctx, o)
+	case hemera.OrderReclaim:
+		return t.orderReclaim(ctx, o)
+	case hemera.OrderRepack:
+		return t.orderFiles(ctx, o, hemera.TapeRepack)
+	case hemera.OrderCheck:
+		return t.orderFiles(ctx, o, hemera.TapeVerify)
+	case hemera.OrderRetry, hemera.OrderForget:
+		return t.orderFailed(ctx, o)
+	}
+	return "", errs.New(errs.Unsupported, "tapetier.Order", string(o.Kind), "there is no such order for tapes")
+}
+
+// tape returns a tape by its VID.
+func (t *orderer) tape(ctx context.Context, vid string) (tape hemera.Tape, err error) {
+	known, err := t.knownTapes(ctx)
+	if err != nil {
+		return tape, err
+	}
+	tape, ok := known[vid]
+	if !ok {
+		return tape, errs.New(errs.NotFound, "tapetier.Order", vid, "the tape is not in the catalogue").WithRemedy("see `hemera tape tape ls`")
+	}
+	return tape, nil
+}
+
+// orderLabel has a tape labelled. A tape with files is not: its label
+// goes with a reclaim.
+func (t *orderer) orderLabel(ctx context.Context, o hemera.TapeOrder) (string, error) {
+	tape, err := t.tape(ctx, o.Subject)
+	if err != nil {
+		return "", err
+	}
+	if tape.LastFSeq > 0 {
+		return "", errs.New(errs.NotEmpty, "tapetier.Label", o.Subject, "the catalogue knows files on the tape").WithRemedy("repack and reclaim it first")
+	}
+	if o.DryRun {
+		return "the tape would be labelled by the next drive of its library that has nothing to do", nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.labels[o.Subject] = o.Force
+	t.awake()
+	return "the next drive of its library that has nothing to do labels the tape", nil
+}
+
+// orderReclaim has a full tape without files written from its beginning
+// again.
+func (t *orderer) orderReclaim(ctx context.Context, o hemera.TapeOrder) (string, error) {
+	tape, err := t.tape(ctx, o.Subject)
+	if err != nil {
+		return "", err
+	}
+	if o.DryRun {
+		return fmt.Sprintf("the tape has %d files of the tree; %d tape files would be forgotten", tape.Files, tape.LastFSeq), nil
+	}
+	if err := t.catalogue.Reclaim(ctx, o.Subject); err != nil {
+		return "", err
+	}
+	t.Awake()
+	return "the tape is empty, and written from its beginning again", nil
+}
+
+// orderFiles queues all files of a tape for a kind of job.
+func (t *orderer) orderFiles(ctx context.Context, o hemera.TapeOrder, kind hemera.TapeJobKind) (string, error) {
+	tape, err := t.tape(ctx, o.Subject)
+	if err != nil {
+		return "", err
+	}
+	if kind == hemera.TapeRepack && !tape.Full {
+		return "", errs.New(errs.Conflict, "tapetier.Repack", o.Subject, "the tape is not full: files would come while others leave").
+			WithRemedy("hemera tape tape set " + o.Subject + " full=true")
+	}
+	if o.DryRun {
+		return fmt.Sprintf("%d files of %d bytes", tape.Files, tape.Bytes), nil
+	}
+	// Page by page: a tape may have millions of files.
+	queued := 0
+	const page = 1000
+	for after := uint64(0); ; {
+		files, err := t.catalogue.Files(ctx, o.Subject, after, page, false)
+		if err != nil || len(files) == 0 {
+			t.Awake()
+			return fmt.Sprintf("%d files are queued", queued), err
+		}
+		var jobs []hemera.TapeJob
+		for _, f := range files {
+			from := f.TapeCopy
+			jobs = append(jobs, hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: kind, Copy: f.Number}, ArchiveID: f.ArchiveID,
+				Queue: o.Subject, Size: f.Size, Asked: t.now(), From: &from})
+		}
+		if err := t.catalogue.Requeue(ctx, jobs); err != nil {
+			return "", err
+		}
+		// Members of one container share an fSeq: all of them are on one page
+		// or the next begins with the rest.
+		queued, after = queued+len(jobs), files[len(files)-1].FSeq
+	}
+}
+
+// orderFailed has failed jobs tried again, or forgotten: those of one
+// queue, or all.
+func (t *orderer) orderFailed(ctx context.Context, o hemera.TapeOrder) (string, error) {
+	jobs, err := t.TapeJobList(ctx, hemera.TapeJobQuery{Queue: o.Subject, Failed: true})
+	if err != nil {
+		return "", err
+	}
+	// At most a page of them: who has more repeats the order.
+	for _, j := range jobs {
+		if o.DryRun {
+			continue
+		}
+		err := t.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+			if o.Kind == hemera.OrderForget {
+				return nil
+			}
+			j.Failed, j.Attempts, j.After = false, 0, time.Time{}
+			return &j
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	t.Awake()
+	return fmt.Sprintf("%d jobs", len(jobs)), nil
+}

@@ -1,0 +1,256 @@
+package tapetier
+
+import (
+	"context"
+	"fmt"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace/tapes"
+	"hemera/rules/mounting"
+)
+
+// Everything here only reads. Reasons come from the same rules that
+// decide, over the same picture: so what people are told is why it is so,
+// and not a second opinion. Estimates are those of the rules.
+
+// pools adds up the tapes of each pool. The lock is held.
+func (t *reporter) pools(all []hemera.Tape) []hemera.TapePool {
+	sums := map[string]*hemera.TapePool{}
+	for name, pool := range t.config.Pools {
+		sums[name] = &hemera.TapePool{Name: name, Organisation: pool.Organisation}
+	}
+	for _, tape := range all {
+		p := sums[tape.Pool]
+		if p == nil {
+			continue // pools with tapes cannot be removed
+		}
+		p.Tapes, p.Capacity, p.Used = p.Tapes+1, p.Capacity+tape.Capacity, p.Used+tape.Occupancy
+		p.Files, p.Bytes = p.Files+tape.Files, p.Bytes+tape.Bytes
+		if tape.Full {
+			p.FullTapes++
+		}
+		if tape.LastFSeq == 0 {
+			p.Free++
+		}
+	}
+	out := make([]hemera.TapePool, 0, len(sums))
+	for _, p := range sums {
+		out = append(out, *p)
+	}
+	slices.SortFunc(out, func(a, b hemera.TapePool) int { return compare(a.Name, b.Name) })
+	return out
+}
+
+// queues is what waits, as people see it, with the reason. The lock is
+// held.
+func (t *reporter) queues(f facts) (out []hemera.TapeQueue) {
+	picture := t.picture(f)
+	board := mounting.New(picture)
+	for _, q := range picture.Queues {
+		row := hemera.TapeQueue{Kind: q.Kind, Name: q.Pool + q.VID, Pool: q.Pool, Organisation: q.Organisation, Files: q.Files, Bytes: q.Bytes,
+			Oldest: q.Oldest, Priority: q.Priority, MinAge: q.MinAge}
+		for _, tape := range f.tapes {
+			if tape.VID == q.VID {
+				row.Pool, row.Library = tape.Pool, tape.Library
+			}
+		}
+		for _, m := range t.mounts {
+			if keyOf(m.kind, m.queue()) == q.Key {
+				row.Mounts, row.MountFiles, row.MountBytes = row.Mounts+1, row.MountFiles+m.session.Files, row.MountBytes+m.session.Bytes
+			}
+		}
+		row.Why, row.Estimate = explained(board, picture.Drives, q.Key)
+		out = append(out, row)
+	}
+	return out
+}
+
+// attention is what needs a person. The lock is held.
+func (t *reporter) attention(all []hemera.Tape, queues []tapes.Queue) (out []hemera.TapeAttention) {
+	// Tapes that hold files and cannot be read come first in a person's day.
+	for _, tape := range all {
+		switch {
+		case tape.State == hemera.TapeDisabled || tape.State == hemera.TapeRepackingDisabled:
+			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is disabled: " + tape.Reason, Command: "hemera tape tape set " + tape.VID + " state=ACTIVE"})
+		case tape.State == hemera.TapeBroken && tape.Files > 0:
+			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: fmt.Sprintf("is broken and has %d files", tape.Files), Command: "hemera tape repack " + tape.VID})
+		}
+	}
+	// Jobs that failed for good wait for a person, whatever failed.
+	for _, q := range queues {
+		if q.Failed {
+			out = append(out, hemera.TapeAttention{Subject: q.Kind.String() + " " + q.Name, What: fmt.Sprintf("%d jobs have failed", q.Files), Command: "hemera tape request ls --failed"})
+		}
+	}
+	for _, l := range t.libraries {
+		if !t.online(l) {
+			out = append(out, hemera.TapeAttention{Subject: "library " + l.state.Name, What: "its server does not report", Command: "systemctl status hemera-tape"})
+			continue
+		}
+		for _, d := range l.state.Drives {
+			if d.Problem != "" {
+				out = append(out, hemera.TapeAttention{Subject: "drive " + d.Name, What: d.Problem, Command: "hemera tape drive up " + d.Name})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b hemera.TapeAttention) int { return compare(a.Subject, b.Subject) })
+	return out
+}
+
+// ExplainTape implements hemera.TapeAdmin.
+func (t *reporter) ExplainTape(ctx context.Context, subject string) ([]string, error) {
+	f, err := t.facts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(subject, "/") {
+		return t.explainPath(ctx, f, subject)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.explainName(f, subject), nil
+}
+
+// explainPath says what a file waits for.
+func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out []string, err error) {
+	e, err := t.Tree.Stat(ctx, hemera.SystemIdentity(), path)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, fmt.Sprintf("%s has %d disk copies and %d tape copies; its storage class is %q", path, len(e.Pieces), len(e.Tape), e.StorageClass()))
+	for _, c := range e.Tape {
+		out = append(out, fmt.Sprintf("copy %d is on tape %s, fSeq %d, block %d", c.Number, c.VID, c.FSeq, c.Block))
+	}
+	for _, name := range []string{hemera.AttrArchiveError, hemera.AttrRecallError} {
+		if why := string(e.Xattrs[name]); why != "" {
+			out = append(out, "the last attempt failed: "+why)
+		}
+	}
+	for _, kind := range []hemera.TapeJobKind{hemera.TapeArchive, hemera.TapeRecall, hemera.TapeRepack, hemera.TapeVerify} {
+		for number := range uint8(hemera.TapeCopiesMax) {
+			j, err := t.catalogue.Job(ctx, hemera.TapeJobKey{File: e.ID, Kind: kind, Copy: number + 1})
+			if err != nil {
+				return out, err
+			}
+			if j != nil {
+				out = append(out, t.explainJob(f, j)...)
+			}
+		}
+	}
+	return out, nil
+}
+
+// explainJob says what a job waits for.
+func (t *reporter) explainJob(f facts, j *hemera.TapeJob) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	what := fmt.Sprintf("%s of copy %d", j.Kind, j.Copy)
+	// From what is surest to what is a matter of time.
+	switch m := t.mounts[t.given[j.TapeJobKey]]; {
+	case m != nil:
+		return []string{fmt.Sprintf("%s: drive %s works on it, with tape %s", what, m.drive, m.vid)}
+	case j.Failed:
+		return []string{fmt.Sprintf("%s: failed %d times, and is not tried again by itself: hemera tape request retry", what, j.Attempts)}
+	case j.After.After(t.Now()):
+		return []string{fmt.Sprintf("%s: failed %d times, and is tried again in %s", what, j.Attempts, j.After.Sub(t.Now()).Round(time.Second))}
+	}
+	picture := t.picture(f)
+	why, _ := explained(mounting.New(picture), picture.Drives, keyOf(j.Kind, j.Queue))
+	return []string{what + ": " + why}
+}
+
+// whyRecall says what the recall of a file waits for, and about when it
+// may be done.
+func (t *reporter) whyRecall(ctx context.Context, e *hemera.Entry) (string, time.Time) {
+	f, err := t.facts(ctx)
+	if err != nil {
+		return "", time.Time{}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	picture := t.picture(f)
+	board := mounting.New(picture)
+	for _, c := range e.Tape {
+		if m := t.mounts[t.given[hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number}]]; m != nil {
+			return "drive " + m.drive + " reads it from tape " + m.vid, time.Time{}
+		}
+		if why, at := explained(board, picture.Drives, keyOf(hemera.TapeRecall, c.VID)); why != "" {
+			return why, at
+		}
+	}
+	return "", time.Time{}
+}
+
+// userName is the name of a user for mount rules, or the number where
+// this machine knows no name.
+func userName(uid uint32) string {
+	id := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(id); err == nil {
+		return u.Username
+	}
+	return id
+}
+
+// explained says what keeps a queue waiting: what each drive would rather
+// do, or why it cannot.
+func explained(board *mounting.Board, drives []mounting.Drive, key mounting.Key) (string, time.Time) {
+	var why []string
+	// Any drive that begins is the answer; else each has its reason.
+	for _, d := range drives {
+		what := board.Decide(d.Name)
+		if what.Queue == key && what.Do == hemera.MountWork {
+			return "drive " + d.Name + " begins: " + what.Reason, time.Time{}
+		}
+		why = append(why, "drive "+d.Name+": "+what.Reason)
+	}
+	if len(why) == 0 {
+		return "no tape server has reported a drive", time.Time{}
+	}
+	return strings.Join(why, "; "), time.Time{}
+}
+
+// explainName says what a drive, a tape, a pool or a library does or
+// waits for. The lock is held.
+func (t *reporter) explainName(f facts, name string) (out []string) {
+	board := mounting.New(t.picture(f))
+	for _, l := range t.libraries {
+		for _, d := range l.state.Drives {
+			if d.Name == name {
+				what := board.Decide(name)
+				out = append(out, fmt.Sprintf("drive %s is %s; %s", name, d.Status, what.Reason))
+			}
+		}
+	}
+	for _, q := range t.queues(f) {
+		if q.Name == name || q.Pool == name {
+			out = append(out, fmt.Sprintf("%s of %d files waits for %s: %s", q.Kind, q.Files, q.Name, q.Why))
+		}
+	}
+	for _, tape := range f.tapes {
+		if tape.VID == name {
+			out = append(out, fmt.Sprintf("tape %s is %s, in pool %s, with %d files; %s", name, tape.State, tape.Pool, tape.Files, whereIs(t.libraryOf(name), name)))
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, "nothing of that name is known, or waits")
+	}
+	return out
+}
+
+// whereIs says where a cartridge is.
+func whereIs(l *library, vid string) string {
+	if l == nil {
+		return "no library has its cartridge"
+	}
+	for _, d := range l.state.Drives {
+		if d.VID == vid {
+			return "it is in drive " + d.Name
+		}
+	}
+	return "it is in a slot of library " + l.state.Name
+}

@@ -1,0 +1,269 @@
+package tapetier
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace/tapes"
+	"hemera/errs"
+	"hemera/rules/access"
+)
+
+// A request to stage is remembered as its list of files. What becomes of
+// each file is in the file: its attributes carry the ids of the requests
+// that wait for it (sys.retrieve.req_id), so that a status is read from
+// the files, and never disagrees with them.
+//
+//	Stage       looks up each path as the user, remembers the request, queues recalls
+//	status      from the files, by id: they may have been moved since
+//	CancelStage takes the request's id from its files; the last one takes the job along
+//	Release     counts down sys.retrieve.evict_counter; at zero the disk copies may go
+//
+// A file that is on disk when it is asked for is done at once. Its evict
+// counter grows, so it is not evicted under the reader. That is how EOS
+// counts, and what FTS and gfal expect.
+
+// Stage implements hemera.Staging. Its methods are those of users, so
+// each path is looked up as them.
+func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageRequest) (string, error) {
+	if len(r.Files) == 0 || len(r.Files) > hemera.StagePathsMax {
+		return "", errs.New(errs.Invalid, "manager.Stage", "", "a request has 1 to "+strconv.Itoa(hemera.StagePathsMax)+" files")
+	}
+	s := tapes.Stage{ID: r.Name, UID: who.UID, Made: t.now()}
+	if s.ID == "" {
+		id := make([]byte, 8)
+		rand.Read(id)
+		// The form that clients of EOS know: an id, and when it was made.
+		s.ID = hex.EncodeToString(id) + ":" + strconv.FormatInt(s.Made.Unix(), 10)
+	}
+	for _, f := range r.Files {
+		one := tapes.StagedFile{Path: f.Path, Activity: f.Activity}
+		e, err := t.readable(ctx, who, f.Path)
+		if err != nil {
+			one.Error = err.Error()
+		} else {
+			one.File = e.ID
+		}
+		s.Files = append(s.Files, one)
+	}
+	// Remembered first: after a crash the request is there, and a client
+	// that polls it sees what was not asked for yet.
+	if err := t.catalogue.PutStage(ctx, s); err != nil {
+		return "", err
+	}
+	// Each by itself: one that fails does not keep the others from being
+	// staged.
+	changed := false
+	for i, f := range s.Files {
+		if f.Error != "" {
+			continue
+		}
+		e, _, err := t.Tree.Resolve(ctx, f.File)
+		if err == nil {
+			_, err = t.recall(ctx, e, s.ID, f.Activity, who.UID)
+		}
+		if err != nil {
+			s.Files[i].Error, changed = err.Error(), true
+		}
+	}
+	if changed {
+		return s.ID, t.catalogue.PutStage(ctx, s)
+	}
+	return s.ID, nil
+}
+
+// readable returns a file that who may read.
+func (t *stager) readable(ctx context.Context, who hemera.Identity, path string) (hemera.Entry, error) {
+	e, err := t.Tree.Stat(ctx, who, path)
+	switch {
+	case err != nil:
+		return e, err
+	case e.IsDir():
+		return e, errs.New(errs.IsDirectory, "manager.Stage", path, "it is a directory")
+	}
+	if d := access.Decide(who, access.Of(e), access.Read); !d.Allowed {
+		return e, errs.New(errs.Denied, "manager.Stage", path, d.Rule)
+	}
+	return e, nil
+}
+
+// request returns a request that who made.
+func (t *stager) request(ctx context.Context, who hemera.Identity, id string) (tapes.Stage, error) {
+	s, err := t.catalogue.Stage(ctx, id)
+	if err == nil && s.UID != who.UID && !who.Admin {
+		err = errs.New(errs.Denied, "manager.Stage", id, "somebody else made this request")
+	}
+	return s, err
+}
+
+// StageStatus implements hemera.Staging.
+func (t *stager) StageStatus(ctx context.Context, who hemera.Identity, id string) (out hemera.StageStatus, err error) {
+	s, err := t.request(ctx, who, id)
+	if err != nil {
+		return out, err
+	}
+	out = hemera.StageStatus{ID: id, Who: who, Made: s.Made, Started: s.Made}
+	waits := false
+	for _, f := range s.Files {
+		l := hemera.Locality{Path: f.Path, Error: f.Error, Cancelled: f.Cancelled || s.Cancelled}
+		if f.File != 0 {
+			// By id: the file may have been moved since.
+			e, _, err := t.Tree.Resolve(ctx, f.File)
+			if err != nil {
+				l.Error = "the file was removed"
+			} else {
+				l = t.locality(ctx, &e, id, f.Path)
+				l.Cancelled = f.Cancelled || s.Cancelled
+				if f.Error != "" {
+					l.Error = f.Error
+				}
+			}
+		}
+		waits = waits || !l.OnDisk && l.Error == "" && !l.Cancelled
+		out.Files = append(out.Files, l)
+	}
+	if !waits {
+		out.Ended = t.now()
+	}
+	return out, nil
+}
+
+// CancelStage implements hemera.Staging.
+func (t *stager) CancelStage(ctx context.Context, who hemera.Identity, id string, paths []string, forget bool) error {
+	s, err := t.request(ctx, who, id)
+	if err != nil {
+		return err
+	}
+	// The last one of equal paths: all of them are the same file.
+	at := map[string]int{}
+	for i, f := range s.Files {
+		at[f.Path] = i
+	}
+	for _, p := range paths {
+		if _, ok := at[p]; !ok {
+			return errs.New(errs.Invalid, "manager.CancelStage", p, "the path is not in the request")
+		}
+	}
+	if len(paths) == 0 {
+		s.Cancelled = true
+		for p := range at {
+			paths = append(paths, p)
+		}
+	}
+	for _, p := range paths {
+		f := &s.Files[at[p]]
+		f.Cancelled = true
+		if f.File != 0 {
+			if err := t.catalogue.Withdraw(ctx, f.File, id); err != nil {
+				return err
+			}
+		}
+	}
+	if forget {
+		return t.catalogue.RemoveStage(ctx, s)
+	}
+	return t.catalogue.PutStage(ctx, s)
+}
+
+// Release implements hemera.Staging.
+func (t *stager) Release(ctx context.Context, who hemera.Identity, paths []string) ([]error, error) {
+	out := make([]error, len(paths))
+	for i, p := range paths {
+		e, err := t.readable(ctx, who, p)
+		if err == nil && len(e.Tape) == 0 {
+			err = errs.New(errs.Invalid, "manager.Release", p, "the file is not on tape: its disk copies stay")
+		}
+		if err == nil {
+			e, err = t.catalogue.Release(ctx, e.ID)
+		}
+		if err == nil && tapes.EvictCounter(&e) == 0 {
+			_, err = t.evict(ctx, e.ID, false)
+		}
+		out[i] = err
+	}
+	return out, ctx.Err()
+}
+
+// Localities implements hemera.Staging.
+func (t *stager) Localities(ctx context.Context, who hemera.Identity, id string, paths []string) ([]hemera.Locality, error) {
+	out := make([]hemera.Locality, len(paths))
+	for i, p := range paths {
+		e, err := t.readable(ctx, who, p)
+		if err != nil {
+			out[i] = hemera.Locality{Path: p, Exists: !errors.Is(err, errs.NotFound), Error: err.Error()}
+			continue
+		}
+		out[i] = t.locality(ctx, &e, id, p)
+	}
+	return out, nil
+}
+
+// locality says where a file is.
+func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string) hemera.Locality {
+	ids := tapes.RequestsOf(e)
+	l := hemera.Locality{Path: path, Exists: true, OnDisk: !e.Evicted(), OnTape: len(e.Tape) > 0, Requested: len(ids) > 0 || e.Xattrs[hemera.AttrRecallTime] != nil,
+		Error: string(e.Xattrs[hemera.AttrRecallError]), Size: e.Size}
+	for _, have := range ids {
+		l.HasID = l.HasID || have == id
+	}
+	if seconds, err := strconv.ParseInt(string(e.Xattrs[hemera.AttrRecallTime]), 10, 64); err == nil {
+		l.Asked = time.Unix(seconds, 0).UTC()
+	}
+	if l.Requested && !l.OnDisk {
+		l.Why, l.Estimate = t.reports.whyRecall(ctx, e)
+	}
+	return l
+}
+
+// ArchiveNow implements hemera.Staging.
+func (t *stager) ArchiveNow(ctx context.Context, who hemera.Identity, path, class string) error {
+	e, err := t.Tree.Stat(ctx, who, path)
+	if err != nil {
+		return err
+	}
+	if !who.Admin && who.UID != e.UID {
+		return errs.New(errs.Denied, "manager.Archive", path, "only its owner and admins have a file archived")
+	}
+	if err := t.settings().Admit(class, e.Size); err != nil {
+		return err
+	}
+	if err := t.catalogue.Archive(ctx, e.ID, class); err != nil {
+		return err
+	}
+	t.Awake()
+	return nil
+}
+
+// Evict implements hemera.Staging.
+func (t *stager) Evict(ctx context.Context, who hemera.Identity, path string) error {
+	if !who.Admin {
+		return errs.New(errs.Denied, "manager.Evict", path, "only admins evict at once").WithRemedy("release it: `xrdfs HOST prepare -e " + path + "`")
+	}
+	e, err := t.Tree.Stat(ctx, who, path)
+	if err == nil {
+		_, err = t.evict(ctx, e.ID, true)
+	}
+	return err
+}
+
+// OnOpen is asked when somebody opens a file that is on tape only: it
+// begins the recall, and returns the error that has the client wait.
+func (t *stager) OnOpen(ctx context.Context, who hemera.Identity, e hemera.Entry, path string) error {
+	e, err := t.recall(ctx, e, "", "", who.UID)
+	if err != nil {
+		return err
+	}
+	if why := string(e.Xattrs[hemera.AttrRecallError]); why != "" && e.Evicted() {
+		t.Log.Debug("a file is opened whose recall failed before", "path", path, "error", why)
+	}
+	if !e.Evicted() {
+		return nil
+	}
+	return errs.New(errs.Unavailable, "manager.Open", path, "the file is on tape and is being brought to disk").
+		WithRemedy("wait, or ask for it ahead of time: `xrdfs HOST prepare -s " + path + "`")
+}

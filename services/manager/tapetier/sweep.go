@@ -1,0 +1,66 @@
+package tapetier
+
+import (
+	"context"
+	"time"
+)
+
+// What no event announces is looked for here: servers that fell silent,
+// and requests that nobody forgot. A mount of a silent server ends after
+// half a minute; its tape is then in a drive that nobody talks to, and no
+// other mount of it begins, because no other library has the cartridge.
+
+const (
+	// sweepEvery is how often what takes time by itself is looked at.
+	sweepEvery = 10 * time.Second
+	// stagesKept is how long a request to stage is remembered.
+	stagesKept = 14 * 24 * time.Hour
+)
+
+// Run ends mounts of servers that are gone and forgets old requests,
+// until the context ends.
+func (t *sweeper) Run(ctx context.Context) error {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		t.endLost()
+		if err := t.forgetStages(ctx); err != nil && ctx.Err() == nil {
+			t.Log.Warn("old requests to stage files are not forgotten", "error", err)
+		}
+	}
+}
+
+// endLost ends the mounts of servers that do not report any more.
+func (t *sweeper) endLost() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	// Mounts whose server registered again ended when its drive asked for
+	// work.
+	for _, m := range t.mounts {
+		if l := t.libraries[m.node]; l == nil || !t.online(l) {
+			t.endMount(m)
+			t.awake()
+		}
+	}
+}
+
+// forgetStages removes requests that are old.
+func (t *sweeper) forgetStages(ctx context.Context) error {
+	const atOnce = 100 // so that a sweep ends soon; the rest goes with the next
+	ids, err := t.catalogue.OldStages(ctx, t.Now().Add(-stagesKept), atOnce)
+	for _, id := range ids {
+		if err != nil {
+			break
+		}
+		s, stageErr := t.catalogue.Stage(ctx, id)
+		if err = stageErr; err == nil {
+			err = t.catalogue.RemoveStage(ctx, s)
+		}
+	}
+	return err
+}

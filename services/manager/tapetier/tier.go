@@ -1,0 +1,169 @@
+package tapetier
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace"
+	"hemera/core/namespace/tapes"
+	"hemera/errs"
+	"hemera/rules/tapecatalogue"
+)
+
+// Granter permits transfers between disks and tape servers; the manager
+// is one.
+type Granter interface {
+	// GrantArchive permits a tape server to read a file. NoReplicas.
+	GrantArchive(ctx context.Context, e hemera.Entry, path string) (hemera.TapeGrant, error)
+	// GrantRecall permits to write the content of a file that is on tape
+	// only, as a conversion. Conflict, NoSpace.
+	GrantRecall(ctx context.Context, id hemera.FileID, gen hemera.Generation) (hemera.TapeGrant, error)
+}
+
+// Options is what a tier is made of.
+type Options struct {
+	Tree   namespace.Parts
+	Grants Granter
+	// Removed is called when pieces are to be removed; nil: nobody needs to
+	// know.
+	Removed func()
+	// Room is how many bytes are free for recalled files, and how many of
+	// them are to stay free; nil: unknown.
+	Room func() (free, keep int64)
+	Now  func() time.Time
+	Log  *slog.Logger
+}
+
+// Tier is the tape tier as the manager has it. Each of its parts does one
+// kind of work; all of them share what [Open] makes once. Its methods may
+// be called from any goroutine.
+type Tier struct {
+	*configurer // configuration, tapes, drives
+	*dispatcher // what drives do next
+	*giver      // jobs for mounts
+	*recorder   // what mounts did
+	*stager     // files to disk and away, for users
+	*reporter   // what people see
+	*orderer    // what admins order once
+	*sweeper    // what time does
+	*parts
+}
+
+// The parts. Each is the shared state with methods of its own.
+// configurer, dispatcher, giver and recorder serve tape servers and admins;
+// stager serves users. reporter, orderer and sweeper have their files too.
+type (
+	configurer struct{ *parts }
+	dispatcher struct{ *parts }
+	giver      struct{ *parts }
+	recorder   struct{ *parts }
+	stager     struct {
+		*parts
+		reports *reporter
+	}
+	reporter struct{ *parts }
+	orderer  struct{ *parts }
+	sweeper  struct{ *parts }
+)
+
+// parts is what they share.
+type parts struct {
+	Options
+	catalogue *tapes.Catalogue
+
+	// changing is held by a call that changes the configuration, over the
+	// write to the store: it is a turn and not a mutex, as it is held over
+	// I/O.
+	changing chan struct{}
+
+	// mu guards all below. It is never held over I/O: decisions are computed
+	// under it.
+	mu        sync.Mutex
+	config    tapecatalogue.Config
+	libraries map[hemera.NodeID]*library
+	mounts    map[uint64]*mount
+	given     map[hemera.TapeJobKey]uint64 // to which mount
+	labels    map[string]bool              // VIDs that an admin wants labelled; true: whatever is on them
+	lastMount uint64
+	sessions  []hemera.TapeSession // that ended, newest first
+	wake      chan struct{}        // closed, and replaced, when there may be something new to do
+}
+
+// sessionsKept is how many sessions that ended are remembered.
+const sessionsKept = 200
+
+// Open reads the configuration; a system that has none gets one that
+// archives without any set-up.
+func Open(ctx context.Context, o Options) (*Tier, error) {
+	t := &parts{Options: o, catalogue: o.Tree.Tapes, changing: make(chan struct{}, 1), libraries: map[hemera.NodeID]*library{},
+		mounts: map[uint64]*mount{}, given: map[hemera.TapeJobKey]uint64{}, labels: map[string]bool{}, wake: make(chan struct{})}
+	raw, err := t.catalogue.Config(ctx)
+	if err != nil {
+		return nil, errs.Wrap(err, "tapetier.Open", "")
+	}
+	t.config = tapecatalogue.Defaults()
+	if raw != nil {
+		if err := json.Unmarshal(raw, &t.config); err != nil {
+			return nil, errs.As(err, errs.Corrupt, "tapetier.Open", "the configuration of tapes")
+		}
+	}
+	// Ids of mounts grow over restarts, so that a report of an old mount is
+	// not taken for one of a new.
+	t.lastMount = uint64(o.Now().UnixNano())
+	t.catalogue.UseRoutes(t.routes)
+	reports := &reporter{t}
+	return &Tier{&configurer{t}, &dispatcher{t}, &giver{t}, &recorder{t}, &stager{t, reports}, reports, &orderer{t}, &sweeper{t}, t}, nil
+}
+
+// routes implements tapes.Routes.
+func (t *parts) routes(class string) ([]string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	to, err := t.config.Resolve(class, false)
+	if err != nil {
+		return nil, err
+	}
+	pools := make([]string, len(to))
+	for i, d := range to {
+		pools[i] = d.Pool
+	}
+	return pools, nil
+}
+
+// awake tells everybody who waits that something changed. The lock is
+// held.
+func (t *parts) awake() {
+	close(t.wake)
+	t.wake = make(chan struct{})
+}
+
+// Awake tells drives that wait for work that there may be some: a commit
+// has queued a file.
+func (t *parts) Awake() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.awake()
+}
+
+// settings returns the configuration as it is now.
+func (t *parts) settings() tapecatalogue.Config {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.config
+}
+
+// now is the time as it is stored.
+func (t *parts) now() time.Time { return t.Now().UTC().Round(time.Second) }
+
+// Tapes implements hemera.TapeAdmin.
+func (t *configurer) Tapes(ctx context.Context) ([]hemera.Tape, error) { return t.catalogue.Tapes(ctx) }
+
+// TapeFiles implements hemera.TapeAdmin.
+func (t *configurer) TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]hemera.TapeFile, error) {
+	const page = 1000
+	return t.catalogue.Files(ctx, vid, after, page, dead)
+}
