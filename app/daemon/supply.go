@@ -11,23 +11,15 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/tapecatalogue"
-	"hemera/services/manager"
 )
-
-// tapeControl is the manager as tape servers see it; nil if it has no tapes.
-func tapeControl(m *manager.Manager) hemera.TapeControl {
-	c, _ := any(m).(hemera.TapeControl)
-	return c
-}
 
 // supplyTapes puts the tapes of the library to use, if the cluster has one and knows no tapes yet: a cluster to try things archives at once.
 func (u *Up) supplyTapes(ctx context.Context, group *errgroup.Group) {
-	admin, ok := any(u.Manager.Manager).(hemera.TapeAdmin)
-	if !ok || len(u.Nodes) == 0 || u.Nodes[0].tape == nil {
+	if len(u.Nodes) == 0 || u.Nodes[0].tape == nil {
 		return
 	}
 	group.Go(func() error {
-		if err := supply(ctx, admin); err != nil && ctx.Err() == nil {
+		if err := supply(ctx, u.Manager); err != nil && ctx.Err() == nil {
 			u.log.Warn("the tapes of the library were not put to use", "error", err, "remedy", errs.RemedyOf(err))
 		}
 		return nil
