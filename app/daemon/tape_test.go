@@ -39,7 +39,7 @@ func until(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// TestUpWithTape: a fresh cluster archives without any set-up, gives up the disk copies, and recalls the files.
+// TestUpWithTape: a fresh cluster archives without any set-up, evicts the disk copies, and recalls the files.
 func TestUpWithTape(t *testing.T) {
 	who := hemera.SystemIdentity()
 	up := withTape(t, t.TempDir())
