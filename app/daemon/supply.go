@@ -18,6 +18,7 @@ func (u *Up) supplyTapes(ctx context.Context, group *errgroup.Group) {
 	if len(u.Nodes) == 0 || u.Nodes[0].tape == nil {
 		return
 	}
+	// Beside the nodes: a cluster whose tapes cannot be used is still a cluster.
 	group.Go(func() error {
 		if err := supply(ctx, u.Manager); err != nil && ctx.Err() == nil {
 			u.log.Warn("the tapes of the library were not put to use", "error", err, "remedy", errs.RemedyOf(err))
@@ -28,6 +29,7 @@ func (u *Up) supplyTapes(ctx context.Context, group *errgroup.Group) {
 
 // supply adds all tapes that a library reports to the default pool, and has few files warrant a mount.
 func supply(ctx context.Context, admin hemera.TapeAdmin) error {
+	// A person who removed a tape does not want it back at the next start.
 	tapes, err := admin.Tapes(ctx)
 	if err != nil || len(tapes) > 0 {
 		return err
@@ -36,7 +38,7 @@ func supply(ctx context.Context, admin hemera.TapeAdmin) error {
 	if err != nil {
 		return err
 	}
-	const who = "hemera up"
+	const who = "hemera up" // as listings of the configuration show
 	for _, vid := range vids {
 		change := hemera.TapeChange{Object: "tape", Verb: "add", Name: vid, Values: map[string]string{"tapepool": tapecatalogue.DefaultName}}
 		if err := admin.ChangeTape(ctx, who, change); err != nil {
@@ -58,6 +60,7 @@ func awaitVIDs(ctx context.Context, admin hemera.TapeAdmin) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Other nodes may have libraries too, later; a fresh cluster has this one.
 		for _, l := range now.Libraries {
 			if len(l.VIDs) > 0 {
 				return slices.Sorted(maps.Keys(l.VIDs)), nil

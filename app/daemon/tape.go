@@ -51,11 +51,13 @@ func openTape(ctx context.Context, n *node.Node, control hemera.Control, o NodeO
 			t.close()
 		}
 	}()
+	// The library first: that another process has it is what goes wrong most.
 	if t.library, err = openEmulated(o.Tape, o.Log); err != nil {
 		return nil, err
 	}
 	t.files = tapeio.New(xrootd.Options{Log: o.Log})
 	name := cmp.Or(o.Tape.Name, filepath.Base(o.Dir)+"-tape")
+	// Names of drives are unique in the cluster, as the name of the library is.
 	options := tape.Options{Node: n.Lease, Control: tapes, Name: name, Changer: t.library.Changer(), Files: t.files, Host: hostName(), Version: o.Version, Log: o.Log}
 	for i, d := range t.library.Drives() {
 		options.Drives = append(options.Drives, tape.Drive{Drive: d, Name: fmt.Sprintf("%s-d%d", name, i+1), Media: mediaTypes()})
@@ -66,6 +68,7 @@ func openTape(ctx context.Context, n *node.Node, control hemera.Control, o NodeO
 
 // close releases the library after the server has ended.
 func (t *tapeServer) close() {
+	// Sessions have ended: what is still open is of no use.
 	if t.files != nil {
 		_ = t.files.Close()
 	}
@@ -76,7 +79,8 @@ func (t *tapeServer) close() {
 
 // openEmulated opens an emulated library, and makes it first if there is none.
 func openEmulated(o *TapeOptions, log *slog.Logger) (*emulated.Library, error) {
-	scale := 0.0
+	// Spec of a library that is there already is not looked at: its cartridges may have files.
+	scale := 0.0 // nobody waits
 	if o.Speed > 0 {
 		scale = 1 / float64(o.Speed)
 	}
@@ -101,6 +105,7 @@ func mediaTypes() (names []string) {
 
 // hostName is what labels call this machine.
 func hostName() string {
+	// Without its domain, as CTA has it; "" becomes NONE in labels.
 	name, _ := os.Hostname()
 	name, _, _ = strings.Cut(name, ".")
 	return name
@@ -108,12 +113,14 @@ func hostName() string {
 
 // ParseEmulation reads what an emulated library is to have, such as "drives=2,slots=40,cartridges=30,media=LTO-9,capacity=4000000000". Invalid.
 func ParseEmulation(text string) (s emulated.Spec, err error) {
+	// Nothing of a library can be changed by this later, so a slip of the keyboard is an error.
 	pair := regexp.MustCompile(`^([a-z]+)=([A-Za-z0-9-]+)$`)
 	for part := range strings.SplitSeq(text, ",") {
 		m := pair.FindStringSubmatch(strings.TrimSpace(part))
 		if m == nil {
 			return s, badEmulation(text, "it is no list of NAME=VALUE")
 		}
+		// The media is the only value that is no number.
 		number, bad := strconv.ParseInt(m[2], 10, 64)
 		switch m[1] {
 		case "drives":

@@ -22,9 +22,11 @@ const tapeFolder = "tape"
 // them, and one can see a tape become full.
 func upTape(l *config.Loaded) *daemon.TapeOptions {
 	dir := filepath.Join(l.Data, tapeFolder)
+	// A start without the flag must not leave files on tape out of reach.
 	if _, err := os.Stat(dir); !l.Up.Tape && err != nil {
 		return nil
 	}
+	// More slots than cartridges: one that is put back needs a place, whatever was moved meanwhile.
 	return &daemon.TapeOptions{Name: "tape", Dir: dir, Speed: l.Tape.Speed,
 		Spec: emulated.Spec{Drives: 2, Slots: 20, Cartridges: 16, Media: "LTO-9", Capacity: 4e9}}
 }
@@ -43,9 +45,11 @@ Its cartridges are shown by hemera tape library ls, and are used once they are a
 		Example: `  hemera token create | hemera tape serve --join-file - --data /tmp/tape --emulate drives=2,slots=40
   hemera tape serve --data /tmp/tape --tape-speed 1`,
 	}
+	// Not the settings of disks and scrubs: a tape server has none.
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http.metrics_networks", "node.zone", "node.join", "node.join_file", "tape", "log")
+	// Everything below is as for a node; see RunsNode.
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		keepPrivate()
+		keepPrivate() // cartridges have everybody's files
 		l, log, err := settings(e, c)
 		if err != nil {
 			return err
@@ -54,10 +58,12 @@ Its cartridges are shown by hemera tape library ls, and are used once they are a
 		if err != nil {
 			return err
 		}
+		// Needed at the first start only, as for any node.
 		token, err := joinToken(e, l.Node)
 		if err != nil {
 			return err
 		}
+		// A node in every other way: it has a lease, a certificate and a port, so that admins find and measure it as the others.
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone, WithoutLoop: !l.Connections.EventLoop,
 			Tape: library, Join: token, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, StopPatience: stopPatience,
@@ -66,16 +72,19 @@ Its cartridges are shown by hemera tape library ls, and are used once they are a
 		if err != nil {
 			return err
 		}
+		// It joins in the background, and goes on trying: the manager may be away.
 		log.Info("tape server is running", "addr", n.Addr, "library", library.Name)
 		return serve(c.Context(), log, func() error { return n.Run(c.Context()) })
 	}
 	return c
 }
 
-// tapeLibrary is the library that settings describe.
+// tapeLibrary is the library that settings describe, or the one in the data directory. An error is one of the command line.
+// It opens nothing.
 func tapeLibrary(l *config.Loaded) (*daemon.TapeOptions, error) {
 	o := &daemon.TapeOptions{Name: l.Tape.Library, Dir: filepath.Join(l.Data, tapeFolder), Speed: l.Tape.Speed}
 	if l.Tape.Emulate == "" {
+		// An empty library that nobody asked for would only confuse.
 		// A second start needs no description: the library is there.
 		if _, err := os.Stat(o.Dir); err != nil {
 			return nil, cli.Usage(errs.New(errs.Invalid, "hemera.TapeServe", o.Dir, "there is no tape library").
@@ -83,6 +92,7 @@ func tapeLibrary(l *config.Loaded) (*daemon.TapeOptions, error) {
 		}
 		return o, nil
 	}
+	// Of a library that is there only the syntax is checked.
 	var err error
 	if o.Spec, err = daemon.ParseEmulation(l.Tape.Emulate); err != nil {
 		return nil, cli.Usage(err)
