@@ -108,7 +108,7 @@ func (w *world) Report(_ context.Context, r hemera.TapeResults) error {
 	if w.reportErr != nil && !w.taken {
 		return w.reportErr
 	}
-	if len(r.Written) > 0 && !w.tape.Durable() {
+	if len(r.Written) > 0 && w.tape != nil && !w.tape.Durable() {
 		w.t.Error("files were reported that were not flushed")
 	}
 	for _, f := range r.Written {
