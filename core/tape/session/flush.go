@@ -91,7 +91,12 @@ func (a *archive) finish() error {
 	if len(a.pending.Written) == 0 {
 		return a.report()
 	}
-	return a.flush()
+	err := a.flush()
+	if err != nil {
+		a.void()
+		_ = a.report() // of files that failed; the error says more
+	}
+	return err
 }
 
 // void forgets what was written and not flushed: nobody hears of it, and its jobs are given back.
