@@ -42,6 +42,7 @@ type Volume struct {
 	// at is the object that the tape stands before, where known says so.
 	at    uint64
 	known bool
+	tail  tail // zero until an Appender has flushed
 }
 
 // Open rewinds and verifies that the tape has this VID. If its label asks for protected blocks and the drive offers that, it is switched on
