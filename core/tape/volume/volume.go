@@ -80,6 +80,9 @@ func Open(ctx context.Context, t tape.Tape, vid string, w Writer) (*Volume, erro
 // VID is that of the label.
 func (v *Volume) VID() string { return v.label.VID }
 
+// Is reports whether the Volume is that of a tape as it was loaded, and has this VID. A nil Volume is of none.
+func (v *Volume) Is(t tape.Tape, vid string) bool { return v != nil && v.t == t && v.label.VID == vid }
+
 // Protected reports whether the tape was labelled for protected blocks.
 func (v *Volume) Protected() bool { return v.label.Protection == tapelabel.CRC32C }
 
