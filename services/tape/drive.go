@@ -1,0 +1,229 @@
+package tape
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/tape"
+)
+
+// drive is the loop of one drive. Its goroutine alone calls the device.
+type drive struct {
+	Drive
+	server *Server
+	place  int // in the order of the changer
+	serial string
+
+	// What follows is of the loop.
+	loaded    tape.Tape     // nil for nothing
+	robotTime time.Duration // since the last session
+	loadTime  time.Duration
+
+	mu     sync.Mutex
+	shown  machine // as of the last step
+	since  time.Time
+	object uint64
+	figure hemera.TapeSession // of the session under way, or the last one
+}
+
+const (
+	// loadTimeMax bounds a load: a cartridge of LTO-9 is initialised for up to two hours the first time.
+	loadTimeMax = 150 * time.Minute
+	// unloadTimeMax bounds an eject: a rewind, and the retension after long sessions.
+	unloadTimeMax = 15 * time.Minute
+)
+
+// run asks and works until the context ends.
+func (d *drive) run(ctx context.Context) {
+	var m machine // begins with a probe
+	for ctx.Err() == nil {
+		d.show(m) // before a pause, so that a report says why the drive rests
+		if m.wait > 0 && d.server.o.Sleep(ctx, m.wait) != nil {
+			return
+		}
+		m = d.step(ctx, m)
+	}
+}
+
+// step does what the phase asks for, and tells the machine how it went.
+func (d *drive) step(ctx context.Context, m machine) machine {
+	switch m.phase {
+	case idle:
+		return d.ask(ctx, m)
+	case fetching:
+		err := d.timed(&d.robotTime, func() error { return d.server.robot.fetch(ctx, m.mount.VID, d.serial, d.place) })
+		return m.fetched(d.judge(ctx, err, "fetch "+m.mount.VID))
+	case loading:
+		return m.loaded(d.judge(ctx, d.timed(&d.loadTime, func() error { return d.load(ctx) }), "load "+m.mount.VID))
+	case working:
+		return m.worked(d.work(ctx, m.mount))
+	case unloading:
+		return m.unloaded(d.judge(ctx, d.unload(ctx), "unload "+m.vid))
+	case ending:
+		desk{d, m.mount}.cancel(ctx, m.problem, m.bad)
+		return m.ended()
+	case down:
+		return m.rested()
+	}
+	vid, err := d.probe(ctx)
+	return m.probed(vid, d.judge(ctx, err, "probe"))
+}
+
+// ask waits for what the manager wants.
+func (d *drive) ask(ctx context.Context, m machine) machine {
+	node, epoch := d.server.o.Node()
+	if epoch == 0 {
+		return m.asked(hemera.TapeMount{}, outcome{fault: askFault})
+	}
+	// A long poll: the manager answers when there is something to do, or after some seconds.
+	next, err := d.server.o.Control.NextMount(ctx, node, epoch, d.Name)
+	if err != nil {
+		return m.asked(hemera.TapeMount{}, outcome{fault: askFault})
+	}
+	if next.Kind != hemera.MountNothing {
+		d.server.o.Log.Info("a tape drive got something to do", "drive", d.Name, "kind", next.Kind, "vid", next.VID, "mount", next.ID, "why", next.Why)
+	}
+	return m.asked(next, outcome{})
+}
+
+// judge says what an error of drive, robot or tape means, and logs it.
+func (d *drive) judge(ctx context.Context, err error, what string) outcome {
+	if err == nil {
+		return outcome{}
+	}
+	if ctx.Err() == nil { // at the end of the server everything fails, which is no news
+		d.server.o.Log.Warn("a tape drive failed", "drive", d.Name, "step", what, "error", err, "remedy", errs.RemedyOf(err))
+	}
+	x := outcomeOf(err)
+	x.problem = what + ": " + err.Error()
+	return x
+}
+
+// outcomeOf tells faults of a tape from those of a drive. What is not known is the drive's: it is looked at again after a pause.
+func outcomeOf(err error) outcome {
+	// Of the manager: the drive is as good as before.
+	var gone lost
+	if errors.As(err, &gone) {
+		return outcome{fault: askFault}
+	}
+	// What a drive says of the cartridge in it. Another drive would say the same, in most cases.
+	for _, of := range []error{tape.ErrMedium, tape.ErrWriteProtected, tape.ErrEncrypted, tape.ErrProtection} {
+		if errors.Is(err, of) {
+			return outcome{fault: tapeFault, bad: true}
+		}
+	}
+	// Before the kinds: a volume gives such an error a kind of its own.
+	if errors.Is(err, tape.ErrHardware) || errors.Is(err, tape.ErrNotReady) {
+		return outcome{fault: driveFault}
+	}
+	switch errs.KindOf(err) {
+	// The label, or the end of the tape, is not what the catalogue has: somebody has to look.
+	case errs.Corrupt, errs.NotEmpty, errs.ReadOnly, errs.Conflict, errs.Unsupported:
+		return outcome{fault: tapeFault, bad: true}
+	// The cartridge is not to be had now; nothing is known of the tape on it.
+	case errs.NotFound, errs.Locked, errs.NoSpace, errs.Invalid:
+		return outcome{fault: tapeFault}
+	}
+	return outcome{fault: driveFault}
+}
+
+// probe finds out what is in the drive: by the library, and by the drive itself.
+func (d *drive) probe(ctx context.Context) (string, error) {
+	d.loaded = nil
+	// The library knows the barcode, the drive only that something is in it.
+	vid, err := d.server.robot.inside(ctx, d.serial, d.place)
+	if err != nil {
+		return "", err
+	}
+	status, err := d.Status(ctx)
+	if err != nil {
+		return "", err
+	}
+	// Some libraries learn of a cartridge that was put in by hand at their next inventory only.
+	if vid == "" && status.Loaded {
+		vid = unknownTape
+	}
+	return vid, nil
+}
+
+// timed adds what a call takes.
+func (d *drive) timed(to *time.Duration, call func() error) error {
+	begun := d.server.o.Now()
+	err := call()
+	*to += d.server.o.Now().Sub(begun)
+	return err
+}
+
+// load makes the cartridge ready.
+func (d *drive) load(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeMax)
+	defer cancel()
+	d.loaded, err = d.Load(ctx)
+	return err
+}
+
+// unload ejects the cartridge and carries it to a slot. A drive that is empty, or has ejected it already, is no error.
+func (d *drive) unload(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, unloadTimeMax)
+	defer cancel()
+	d.loaded = nil // also if the eject fails: nothing is known of the position then
+	if err := d.Unload(ctx); err != nil && !errors.Is(err, tape.ErrNoMedium) {
+		return err
+	}
+	return d.server.robot.putBack(ctx, d.serial, d.place)
+}
+
+// show publishes what the drive does.
+func (d *drive) show(m machine) {
+	d.mu.Lock()
+	// Several phases may look the same from outside, and then the time goes on.
+	if d.shown.status() != m.status() {
+		d.since = d.server.o.Now()
+	}
+	d.shown = m
+	d.mu.Unlock()
+	d.server.wake()
+}
+
+// positionEvery is how often a session asks the drive where the tape stands.
+const positionEvery = 5 * time.Second
+
+// progress publishes how a session goes. The goroutine of the tape calls it; shown is when it asked for the position last.
+func (d *drive) progress(ctx context.Context, s hemera.TapeSession, shown *time.Time) {
+	object := uint64(0)
+	// A command to the drive, so not for each file of a session with thousands of small ones.
+	if now := d.server.o.Now(); now.Sub(*shown) >= positionEvery {
+		*shown = now
+		if p, err := d.loaded.Position(ctx); err == nil {
+			object = p.Object
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.figure = s; object > 0 {
+		d.object = object
+	}
+}
+
+// state is the drive as reports have it.
+func (d *drive) state() hemera.TapeDriveState {
+	id := d.Identity()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := hemera.TapeDriveState{
+		Name: d.Name, Model: id.Product, Serial: d.serial, Device: id.Device, Media: d.Media, Reads: d.Reads,
+		Status: d.shown.status(), Since: d.since, Problem: d.shown.problem, Object: d.object, Session: d.figure,
+	}
+	// The manager knows VIDs only; an unknown cartridge is on its way out.
+	if d.shown.vid != unknownTape {
+		s.VID = d.shown.vid
+	}
+	if d.shown.phase == working {
+		s.Mount = d.shown.mount.ID
+	}
+	return s
+}

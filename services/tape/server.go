@@ -1,0 +1,152 @@
+package tape
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/core/tape/session"
+	"hemera/errs"
+	"hemera/platform/tape"
+)
+
+// Options say what a tape server is made of.
+type Options struct {
+	// Node says who this node is, and the epoch of its lease; epoch 0: it has none now.
+	Node    func() (id hemera.NodeID, epoch uint64)
+	Control hemera.TapeControl
+	Name    string // of the library, unique in the cluster
+	Changer tape.Changer
+	Drives  []Drive
+	Files   Files          // where contents come from and go to
+	Limits  session.Limits // of each drive's session; zero values are defaults
+	Host    string         // that labels name
+	Version string
+	// LastReports is how long what is on tape is reported after the server stops; 10 s if 0.
+	LastReports time.Duration
+	// Sleep waits; nil is package time's. Tests pass pauses over.
+	Sleep func(context.Context, time.Duration) error
+	Now   func() time.Time // nil is time.Now
+	Log   *slog.Logger
+}
+
+// Drive is a drive of the library. Drives without a serial number are in the order of the changer's addresses.
+type Drive struct {
+	tape.Drive
+	Name  string   // unique in the cluster
+	Media []string // media types that it writes
+	Reads []string // and those that it reads besides
+}
+
+// Server is a tape server. [Server.Run] is its life.
+type Server struct {
+	o       Options
+	robot   *robot
+	drives  []*drive
+	changed chan struct{} // has room for one: something is to be reported
+}
+
+// reportEvery is how often the manager hears of the library if nothing changes.
+const reportEvery = 10 * time.Second
+
+// New makes a server; nothing moves yet. Invalid if something is missing.
+func New(o Options) (*Server, error) {
+	if o.Node == nil || o.Control == nil || o.Changer == nil || o.Files == nil || len(o.Drives) == 0 || o.Name == "" {
+		return nil, errs.New(errs.Invalid, "tape.New", o.Name, "a tape server needs a name, a node, a manager, a changer, files and drives")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Sleep == nil {
+		o.Sleep = sleep
+	}
+	if o.LastReports == 0 {
+		o.LastReports = 10 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &Server{o: o, robot: newRobot(o.Changer, o.Sleep), changed: make(chan struct{}, 1)}
+	// Nothing is asked of the hardware here, so that a server starts while a library is switched off.
+	for i, d := range o.Drives {
+		s.drives = append(s.drives, &drive{Drive: d, server: s, place: i, serial: d.Identity().Serial, since: o.Now()})
+	}
+	return s, nil
+}
+
+// sleep waits, or fails with what ended the context.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return errs.Wrap(ctx.Err(), "tape.Sleep", "")
+	}
+}
+
+// Run serves until the context ends. Sessions end then, after what they have flushed was reported; tapes stay in their drives, and the next
+// start carries them away.
+func (s *Server) Run(ctx context.Context) error {
+	var all sync.WaitGroup
+	// Each drive is a loop of its own: one that is stuck delays no other.
+	for _, d := range s.drives {
+		all.Go(func() { d.run(ctx) })
+	}
+	all.Go(func() { s.report(ctx) })
+	all.Wait()
+	return nil
+}
+
+// report tells the manager of the library, at once when something changes.
+func (s *Server) report(ctx context.Context) {
+	for ctx.Err() == nil {
+		s.reportOnce(ctx)
+		// Changes that come while a report is on its way are in the next one.
+		every, cancel := context.WithTimeout(ctx, reportEvery)
+		select {
+		case <-s.changed:
+		case <-every.Done():
+		}
+		cancel()
+	}
+}
+
+// reportOnce sends one report. A report that fails is not repeated: the next one says more.
+func (s *Server) reportOnce(ctx context.Context) {
+	node, epoch := s.o.Node()
+	if epoch == 0 { // the node registers; the next report comes soon
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, reportEvery)
+	defer cancel()
+	// Known without a word to the drives: they may be in the middle of something.
+	if err := s.o.Control.ReportLibrary(ctx, node, epoch, s.State(ctx)); err != nil && ctx.Err() == nil {
+		s.o.Log.Info("the manager did not take a report on the tape library", "library", s.o.Name, "error", err)
+	}
+}
+
+// State is the library and its drives as they are now.
+func (s *Server) State(ctx context.Context) hemera.TapeLibrary {
+	l := hemera.TapeLibrary{Name: s.o.Name}
+	list, err := s.robot.peek(ctx)
+	if l.VIDs = list.vids(); err != nil {
+		l.Problem = err.Error()
+	}
+	// Drives that are down are listed too: people look for them.
+	for _, d := range s.drives {
+		l.Drives = append(l.Drives, d.state())
+	}
+	return l
+}
+
+// wake has the next report go out now.
+func (s *Server) wake() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}

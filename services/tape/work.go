@@ -1,0 +1,131 @@
+package tape
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"hemera"
+	"hemera/core/tape/session"
+	"hemera/core/tape/volume"
+	"hemera/errs"
+	"hemera/platform/tape"
+)
+
+// work does what a mount is for, and reports its end.
+func (d *drive) work(ctx context.Context, m hemera.TapeMount) outcome {
+	k := desk{d, m}
+	begun := d.server.o.Now()
+	// It has reported what it did on the way; what it returns is the end.
+	r, err := d.session(ctx, k)
+	if err == nil {
+		err = ctx.Err() // a session that the end of the server cut short
+	}
+	x := d.judge(ctx, err, "work on "+m.VID)
+	d.carried(&r.Session)
+	if errors.As(err, new(lost)) { // nobody waits for the end
+		return x
+	}
+	r.Ended = true
+	k.sign(&r.Session, begun, x.problem)
+	r.Session.Ended = d.server.o.Now()
+	if x.bad {
+		r.Problem = x.problem
+	}
+	// Without an answer the manager ends the mount itself when the drive asks again.
+	if err := k.done(ctx, r); err != nil && x.fault == noFault {
+		x = outcome{fault: askFault}
+	}
+	return x
+}
+
+// carried adds to the figures of a session what was waited for before it began.
+func (d *drive) carried(s *hemera.TapeSession) {
+	s.Robot += d.robotTime
+	s.Tape += d.loadTime
+	d.robotTime, d.loadTime = 0, 0
+}
+
+// session runs what the mount is for. It returns what is left to be reported.
+func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err error) {
+	if k.mount.Kind == hemera.MountLabel {
+		l := volume.Label{VID: k.mount.VID, Protected: k.mount.Labels.Protected, Force: k.mount.Labels.Force}
+		err := volume.Format(ctx, d.loaded, l, d.writer())
+		r.Labelled = err == nil
+		return r, err
+	}
+	// At each mount, also of a tape that stayed in the drive: whatever went before, the label says which tape it is.
+	v, err := volume.Open(ctx, d.loaded, k.mount.VID, d.writer())
+	if err != nil {
+		return r, err
+	}
+	// The label itself is never encrypted, so that every drive can tell which tape it is.
+	forget, err := d.useKey(ctx, k.mount.Labels.Key)
+	if err != nil {
+		return r, err
+	}
+	defer forget()
+	if k.mount.Kind == hemera.MountScan {
+		return r, k.scan(ctx, v)
+	}
+	return r, d.transfer(ctx, k, v, &r.Session)
+}
+
+// transfer archives, recalls or verifies.
+func (d *drive) transfer(ctx context.Context, k desk, v *volume.Volume, figures *hemera.TapeSession) (err error) {
+	o := &d.server.o
+	begun := o.Now()
+	// A session may end its own context and still report; only the end of the server ends its reports.
+	paper := journal(func(r hemera.TapeResults) error {
+		k.sign(&r.Session, begun, "")
+		return k.done(ctx, r)
+	})
+	// Nil where the drive counts nothing.
+	monitor, _ := d.loaded.(tape.Monitor)
+	shown := time.Time{}
+	common := session.Common{Limits: o.Limits, Now: o.Now, Monitor: monitor, Progress: func(s hemera.TapeSession) {
+		k.sign(&s, begun, "")
+		d.progress(ctx, s, &shown)
+	}}
+	switch k.mount.Job {
+	case hemera.TapeArchive:
+		// What stands behind the last file of the catalogue was never reported, and goes.
+		last := volume.Last{FSeq: k.mount.Labels.LastFSeq, ArchiveID: k.mount.Labels.LastID}
+		*figures, err = session.Archive(ctx, session.ArchiveOptions{Volume: v, Last: last, Jobs: k, Source: files{k, o.Files}, Journal: paper, Common: common})
+	// A verification is a recall that is written nowhere.
+	case hemera.TapeRecall, hemera.TapeVerify:
+		*figures, err = session.Recall(ctx, session.RecallOptions{Volume: v, Jobs: k, Sink: files{k, o.Files}, Journal: paper, Common: common})
+	default:
+		err = errs.New(errs.Invalid, "tape.Work", k.mount.VID, "no session does the work "+k.mount.Job.String())
+	}
+	return err
+}
+
+// useKey has the drive encrypt and decrypt, if there is a key. Unsupported: the drive cannot, and nothing must be written in clear.
+func (d *drive) useKey(ctx context.Context, key []byte) (forget func(), err error) {
+	if len(key) == 0 { // of a pool without encryption
+		return func() {}, nil
+	}
+	e, ok := d.loaded.(tape.Encrypter)
+	if !ok {
+		return nil, errs.New(errs.Unavailable, "tape.Encrypt", d.Name, "the tape needs an encryption key, and this drive cannot encrypt").
+			WithRemedy("put the drive down, so that another one takes the tapes of this pool")
+	}
+	if err := e.SetKey(ctx, key); err != nil {
+		return nil, errs.As(err, errs.Unavailable, "tape.Encrypt", d.Name)
+	}
+	return func() { _ = e.ClearKey(context.WithoutCancel(ctx)) }, nil // an unload clears it too
+}
+
+// journal is a session.Journal.
+type journal func(hemera.TapeResults) error
+
+// Report implements session.Journal.
+func (j journal) Report(_ context.Context, r hemera.TapeResults) error { return j(r) }
+
+// writer is what labels say of this drive.
+func (d *drive) writer() volume.Writer {
+	// Site is left out: labels then say NONE, which every reader of the format takes.
+	o := &d.server.o
+	return volume.Writer{Host: o.Host, System: "HEMERA " + o.Version, Drive: d.Identity(), Owner: "HEMERA", Now: o.Now}
+}
