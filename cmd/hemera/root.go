@@ -14,6 +14,7 @@ import (
 	"hemera/cmd/hemera/internal/recycle"
 	"hemera/cmd/hemera/internal/serve"
 	"hemera/cmd/hemera/internal/storage"
+	"hemera/cmd/hemera/internal/tape"
 )
 
 // newRootCommand makes the tree of commands over an environment. It is made again for every command line, so that no
@@ -91,6 +92,6 @@ func clusterCommands(e *cli.Env) []*cobra.Command {
 	return []*cobra.Command{
 		cluster.StatusCommand(e), cluster.WhyCommand(e), storage.FsCommand(e), node, cluster.NetCommand(e), storage.SpaceCommand(e), storage.GroupCommand(e), cluster.QuotaCommand(e), convert.Command(e), ns.Command(e), cluster.OpenCommand(e), cluster.WhoCommand(e),
 		cluster.FsckCommand(e), files.FileCommand(e), storage.TokenCommand(e), cluster.KeyCommand(e), cluster.ConfigCommand(e),
-		piece.Command(e), bench.Command(e), doctor.Command(e),
+		piece.Command(e), bench.Command(e), doctor.Command(e), tape.Command(e),
 	}
 }

@@ -8,8 +8,9 @@ import (
 	"hemera"
 )
 
-// tapeClient is the part of a [Client] that asks about tapes. It implements hemera.TapeAdmin and
-// hemera.Staging. The server finds out by itself who asks, so identities are not sent.
+// tapeClient is the part of a [Client] that asks about tapes. It implements
+// hemera.TapeAdmin and hemera.Staging. The server finds out by itself who
+// asks, so identities are not sent.
 type tapeClient struct{ server *server }
 
 // TapeConfig implements hemera.TapeAdmin.
@@ -70,7 +71,8 @@ func (c tapeClient) CancelStage(ctx context.Context, _ hemera.Identity, id strin
 	return c.server.do(ctx, "CancelStage", stageCancel{id, paths, forget})
 }
 
-// Release implements hemera.Staging. Errors of single paths arrive as their texts.
+// Release implements hemera.Staging. Errors of single paths arrive as their
+// texts.
 func (c tapeClient) Release(ctx context.Context, _ hemera.Identity, paths []string) ([]error, error) {
 	texts, err := call[[]string](ctx, c.server, "Release", pathList{Paths: paths})
 	failures := make([]error, len(texts))
