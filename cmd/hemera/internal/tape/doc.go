@@ -21,6 +21,15 @@
 // manager knows their fields and checks them, and this package shows what it is
 // given.
 //
+// # Output
+//
+// Lists are tables for people, and records for programs: -j and -m have every field,
+// tables those that fit. Sizes are bytes, ages and durations seconds, times seconds
+// since 1970; what is not known is 0 or empty. Enumerations are upper case where
+// CTA has them so.
+//
+// # Rights
+//
 // Users may stage, release and archive what they may read or own, from any machine.
 // All else is for admins; the manager decides, not this package.
 package tape

@@ -17,10 +17,9 @@ import (
 // status, why and top show what the manager knows at one moment. Reasons
 // are those of its decisions: nothing is worked out here.
 
-// A site looks at this once a day. What mends itself is not in it.
-//
 // statusCommand makes `hemera tape status`: what needs a person, and
-// nothing else.
+// nothing else. A site looks at it once a day. What mends itself is not
+// in it, and nothing in it is a good day.
 func statusCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show what needs a person, with the command to type", Args: cobra.NoArgs,
