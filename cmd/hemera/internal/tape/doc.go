@@ -28,6 +28,13 @@
 // since 1970; what is not known is 0 or empty. Enumerations are upper case where
 // CTA has them so.
 //
+// # What is durable
+//
+// A change that a command reports is durable. Drives that are put down are the
+// exception: a manager that is started again takes them as their servers report
+// them. Orders are durable once their files are queued, which is when they are
+// answered; a label that was ordered is forgotten with the manager's process.
+//
 // # Rights
 //
 // Users may stage, release and archive what they may read or own, from any machine.

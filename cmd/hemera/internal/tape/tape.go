@@ -6,7 +6,9 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 )
 
-// Command makes `hemera tape`.
+// Command makes `hemera tape`, with more commands of others below it: those that run
+// servers are made elsewhere. The long text is where users learn how files come to
+// tape: there is no command for that but attr set.
 func Command(e *cli.Env, more ...*cobra.Command) *cobra.Command {
 	sub := []*cobra.Command{
 		statusCommand(e), topCommand(e), whyCommand(e),
