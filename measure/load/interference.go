@@ -265,7 +265,7 @@ func (i *interference) step(ctx context.Context, labels result.Labels, when stri
 		}
 	}
 	for k, groups := range rounds {
-		// For the progress line only.
+		// Of the targets at work now.
 		name := i.names[k]
 		if when == together {
 			name = allTargets
@@ -273,7 +273,7 @@ func (i *interference) step(ctx context.Context, labels result.Labels, when stri
 		i.rec.Step(i.done, i.total, "%s, %s clients: %s %s", labels["load"], labels["clients"], name, when)
 		i.done++
 		// What a step does is made for each round: writes need names that are new.
-		got, err := i.once(ctx, labels, groups, next())
+		got, err := i.once(ctx, at(labels, name, when), groups, next())
 		if err != nil {
 			return nil, err
 		}
@@ -313,7 +313,7 @@ func (i *interference) once(ctx context.Context, labels result.Labels, groups []
 	}
 	end(bytes, 0)
 	if len(groups) > 1 {
-		i.addCost(at(labels, allTargets, together), bytes, spent)
+		i.addCost(labels, bytes, spent)
 	}
 	// The next step writes other files, and the disk may be small.
 	if p.write {

@@ -50,6 +50,20 @@ func TestTargetsAreMeasuredAloneTogetherAndAgain(t *testing.T) {
 		}
 	}
 	level := rec.End()
+	// A meter tells the energy of one target from that of all.
+	steps := map[[2]string]int{}
+	for _, i := range level.Iterations {
+		steps[[2]string{i.Labels["target"], i.Labels["when"]}]++
+	}
+	// For each load and number of clients both iterations.
+	each := len(o.Loads) * len(o.Clients) * o.Iterations
+	want := map[[2]string]int{{allTargets, together}: each}
+	for _, target := range o.Targets {
+		want[[2]string{target, alone}], want[[2]string{target, after}] = each, each
+	}
+	if !maps.Equal(steps, want) {
+		t.Errorf("iterations are of %v, want %v", steps, want)
+	}
 	verdicts := 0
 	for _, n := range level.Notes {
 		if strings.Contains(n, "of its rate alone") {

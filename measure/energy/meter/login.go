@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/icholy/digest"
+
 	"hemera/errs"
 )
 
@@ -26,6 +28,17 @@ func (l Login) set(r *http.Request) {
 	if l.User != "" {
 		r.SetBasicAuth(l.User, l.password)
 	}
+}
+
+// digesting returns a client that answers a device that asks for a digest of the password (RFC 7616). The password itself is not
+// sent. A device that asks for nothing gets nothing. The client c stays as it is.
+func (l Login) digesting(c *http.Client) *http.Client {
+	if l.User == "" {
+		return c
+	}
+	next := *c
+	next.Transport = &digest.Transport{Username: l.User, Password: l.password, Transport: c.Transport}
+	return &next
 }
 
 // ReadLogin reads a file with USER:PASSWORD in its first line. Denied if others than its owner can read it.

@@ -49,7 +49,9 @@ type Options struct {
 	Login  Login        // of controllers and plugs that want one
 	Client *http.Client // of controllers and plugs; the default has a timeout and checks certificates
 	Run    Runner       // runs a program; the default does
-	Now    func() time.Time
+	// Shift is added to the times of recordings: the clock of this machine less that of the one that records.
+	Shift time.Duration
+	Now   func() time.Time
 }
 
 // complete fills what the caller left out.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -184,6 +185,29 @@ func TestCountersWrap(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s: %g, not %g", c.name, got, c.want)
+		}
+	}
+}
+
+// TestARecordingOfAnotherClock: the shift is added to the times, of the last reading too, and said.
+func TestARecordingOfAnotherClock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "power.csv")
+	if err := os.WriteFile(path, []byte("2026-11-23T21:00:00Z,56.4\n2026-11-23T21:00:01Z,57\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	last := time.Date(2026, 11, 23, 21, 0, 1, 0, time.UTC)
+	for _, shift := range []time.Duration{0, 3 * time.Second, -1500 * time.Millisecond} {
+		m, err := Open("csv:"+path, Options{Shift: shift})
+		if err != nil {
+			t.Fatal(err)
+		}
+		points, err := m.(Recorded).Points()
+		now, err2 := m.Read(t.Context())
+		if err != nil || err2 != nil || len(points) != 2 || points[1] != now || !now.At.Equal(last.Add(shift)) || points[1].At.Sub(points[0].At) != time.Second {
+			t.Errorf("%v: %v, %v, %v, %v", shift, points, now, err, err2)
+		}
+		if covers := m.About().Covers; strings.Contains(covers, "shifted") != (shift != 0) || shift != 0 && !strings.Contains(covers, shift.String()) {
+			t.Errorf("%v: it covers %q", shift, covers)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func openShelly(rest string, o Options) (Meter, error) {
 	if channel != "0" {
 		p.about.Name += "/" + channel
 	}
-	// Basic authentication. The digest of the second generation is not spoken: switch the password off for the measurement.
+	// The first generation wants the password itself, the second a digest of it.
 	p.login = true
 	p.find = func(ctx context.Context) error {
 		// Both generations answer this page without a password.
@@ -77,10 +77,7 @@ func openShelly(rest string, o Options) (Meter, error) {
 			return err
 		}
 		if gen, ok := number(page, "gen"); ok && gen >= 2 {
-			if guarded, _ := dig(page, "auth_en").(bool); guarded {
-				return errs.New(errs.Unsupported, "meter.ReadShelly", p.about.Name, "the plug wants digest authentication, which this program does not have").
-					WithRemedy("switch the plug's password off for the time of the measurement")
-			}
+			p.login, p.o.Client = false, o.Login.digesting(o.Client)
 			p.page, p.parse = host+"/rpc/Shelly.GetStatus", func(page any) (float64, error) { return parseShelly2(page, channel) }
 			return nil
 		}

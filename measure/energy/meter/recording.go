@@ -108,17 +108,21 @@ func WritePoint(w io.Writer, p Point) error {
 // recording is a file that another program writes or has written.
 type recording struct {
 	path  string
+	shift time.Duration // added to its times
 	about About
 }
 
 // openRecording looks at a file: it may grow while the level works.
-func openRecording(rest string, _ Options) (Meter, error) {
-	r := &recording{path: rest}
+func openRecording(rest string, o Options) (Meter, error) {
+	r := &recording{path: rest, shift: o.Shift}
 	got, err := r.parse()
 	if err != nil {
 		return nil, err
 	}
 	r.about = About{Name: "csv:" + rest, Covers: "what was recorded in " + rest, Resolution: "as recorded", Counter: got.Counter, Every: spacing(got.Points)}
+	if r.shift != 0 {
+		r.about.Covers += fmt.Sprintf(", its times shifted by %v", r.shift)
+	}
 	return r, nil
 }
 
@@ -166,6 +170,9 @@ func (r *recording) Read(context.Context) (Point, error) {
 func (r *recording) Points() ([]Point, error) {
 	// The whole file: what was written since the meter was opened is what is wanted.
 	got, err := r.parse()
+	for i := range got.Points {
+		got.Points[i].At = got.Points[i].At.Add(r.shift)
+	}
 	slices.SortStableFunc(got.Points, func(a, b Point) int { return a.At.Compare(b.At) })
 	return got.Points, err
 }

@@ -42,7 +42,8 @@ func ask(ctx context.Context, o Options, at string, login bool) (any, error) {
 	defer func() { _ = answer.Body.Close() }()
 	switch {
 	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden:
-		return nil, errs.New(errs.Unauthenticated, op, subject, "it wants a user and a password").WithRemedy("name a file with USER:PASSWORD by --meter-login")
+		return nil, errs.New(errs.Unauthenticated, op, subject, "it wants a user and a password").
+			WithRemedy("name a file with USER:PASSWORD by --meter-login; the user of a Shelly of the second generation is admin")
 	case answer.StatusCode == http.StatusNotFound:
 		return nil, errs.New(errs.NotFound, op, subject, "the device has no such page")
 	case answer.StatusCode != http.StatusOK:

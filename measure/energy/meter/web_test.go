@@ -108,17 +108,6 @@ func TestRedirectsStayAtTheDevice(t *testing.T) {
 	}
 }
 
-func TestAGuardedShellyIsNamed(t *testing.T) {
-	s := device(t, false, map[string]string{"/shelly": `{"gen": 2, "auth_en": true}`, "/rpc/Shelly.GetStatus": recorded(t, "shelly2.json")})
-	m, err := Open("shelly:"+s.URL, Options{Login: login(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Read(t.Context()); !errors.Is(err, errs.Unsupported) || !strings.Contains(errs.RemedyOf(err), "password off") {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestTasmotaGetsItsPasswordAndNobodyElse(t *testing.T) {
 	var asked string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

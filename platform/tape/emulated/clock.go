@@ -3,6 +3,8 @@ package emulated
 import (
 	"context"
 	"time"
+
+	"hemera/platform/tape"
 )
 
 // Clock is the time of a library. It begins at 0 when the library is opened.
@@ -75,16 +77,25 @@ func newDevice(ctx context.Context, clock Clock) device {
 	return device{clock: clock, token: make(chan struct{}, 1), ctx: ctx}
 }
 
-// acquire waits until no other operation runs, or the context ends. Release
-// must follow success.
+// acquire waits until no other operation runs, the context ends, or the library is
+// closed. Release must follow success.
 func (d *device) acquire(ctx context.Context) error {
 	select {
 	case d.token <- struct{}{}:
-		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-d.ctx.Done():
+		return fail("emulated.Open", "", tape.ErrNotReady)
 	}
+	if d.ctx.Err() != nil { // both happened, and select takes either
+		d.release()
+		return fail("emulated.Open", "", tape.ErrNotReady)
+	}
+	return nil
 }
+
+// seize is acquire for the library itself, also when it is closed.
+func (d *device) seize() { d.token <- struct{}{} }
 
 // release ends an operation.
 func (d *device) release() { <-d.token }

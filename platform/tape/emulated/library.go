@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -43,6 +44,7 @@ type Library struct {
 	faults  faults
 	arm     *arm
 	drives  []*drive
+	closed  atomic.Bool
 
 	mu     sync.Mutex
 	layout layout
@@ -118,7 +120,7 @@ func (l *Library) SetPlan(p Plan) error {
 // for the clock included. It waits for operations that run.
 func (l *Library) Elapsed() (longest time.Duration) {
 	for _, d := range l.devices() {
-		_ = d.acquire(context.Background())
+		d.seize()
 		longest = max(longest, d.now)
 		d.release()
 	}
@@ -138,20 +140,24 @@ func (l *Library) devices() []*device {
 // loaded cartridges must be loaded again.
 func (l *Library) PowerCut() {
 	for _, d := range l.drives {
-		_ = d.acquire(context.Background())
+		d.seize()
 		d.powerCut()
 		d.release()
 	}
 }
 
-// Close ends all waits, waits for operations that run, writes what drives
-// have in their buffers, and closes the files. The devices must not be used
-// afterwards.
+// Close ends all waits, waits for operations that run, writes what drives have in
+// their buffers, and closes the files. Devices fail with tape.ErrNotReady
+// afterwards. A second Close does nothing.
 func (l *Library) Close() (first error) {
+	if l.closed.Swap(true) {
+		return nil
+	}
 	// A caller that waits for time returns now, as if it had passed.
 	l.stop()
 	for _, d := range l.devices() {
-		_ = d.acquire(context.Background()) // and never released: nothing begins any more
+		d.seize()
+		defer d.release()
 	}
 	for _, d := range l.drives {
 		if err := d.close(); err != nil && first == nil {
@@ -168,7 +174,7 @@ func (l *Library) Close() (first error) {
 // errs.NotFound if the library does not have it, errs.Conflict if it is in a
 // drive.
 func (l *Library) SetWriteProtected(barcode string, protected bool) error {
-	_ = l.arm.acquire(context.Background()) // nothing moves meanwhile
+	l.arm.seize() // nothing moves meanwhile
 	defer l.arm.release()
 	h, ok := l.find(func(h holder) bool { return h.Barcode == barcode && barcode != "" })
 	switch {
@@ -192,7 +198,7 @@ func (l *Library) Insert(barcode string) error {
 	if _, _, ok := tapemodel.MediaOfBarcode(barcode); !ok || filepath.Base(barcode) != barcode {
 		return errs.New(errs.Invalid, "emulated.Insert", barcode, "the barcode does not name a kind of cartridge").WithRemedy("Use one such as V00001L9.")
 	}
-	_ = l.arm.acquire(context.Background())
+	l.arm.seize()
 	defer l.arm.release()
 	if _, ok := l.find(func(h holder) bool { return h.Barcode == barcode }); ok {
 		return errs.New(errs.Exists, "emulated.Insert", barcode, "the library has this cartridge")
@@ -208,7 +214,7 @@ func (l *Library) Insert(barcode string) error {
 // Remove takes the cartridge out of a gate, as a person does, and returns its
 // barcode. Its files stay. tape.ErrEmpty.
 func (l *Library) Remove(address int) (barcode string, err error) {
-	_ = l.arm.acquire(context.Background())
+	l.arm.seize()
 	defer l.arm.release()
 	gate, ok := l.find(func(h holder) bool { return h.Address == address && tape.ElementKind(h.Kind) == tape.ElementGate })
 	if !ok {

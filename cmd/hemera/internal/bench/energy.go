@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,7 @@ type energyFlags struct {
 	subtract string                 // W of others on the meters
 	login    string                 // the file with USER:PASSWORD
 	insecure bool                   // certificates are not checked
+	shift    time.Duration          // added to the times of recordings
 	capacity string                 // of the storage
 	a        energy.Assumptions     // what check makes of them
 	given    func(flag string) bool // whether the user gave the flag
@@ -41,6 +43,7 @@ func (g *energyFlags) flags(f *pflag.FlagSet) {
 	f.DurationVar(&g.every, "meter-every", 0, "time between two readings (default: as the meter renews its value)")
 	f.StringVar(&g.login, "meter-login", "", "`file` with USER:PASSWORD for controllers and plugs, readable by its owner only")
 	f.BoolVar(&g.insecure, "meter-insecure", false, "take certificates that nobody signed, as controllers have")
+	f.DurationVar(&g.shift, "csv-shift", 0, "`time` that is added to those of csv:FILE: 3s if the clock of the machine that records is 3 s behind")
 	// The defaults subtract nothing and know no price: figures that nobody asked for are left out.
 	// What is done with it.
 	f.DurationVar(&g.idle, "idle", 30*time.Second, "how long the idle power is measured before the level")
@@ -63,6 +66,10 @@ func (g *energyFlags) check(quick bool) error {
 	}
 	if g.idle < 0 || g.every < 0 {
 		return errs.New(errs.Invalid, "hemera.Bench", "--idle", "a time is not negative")
+	}
+	// A shift of nothing is a typing mistake, or a wrong idea of what it does.
+	if g.shift != 0 && !slices.ContainsFunc(g.meters, func(m string) bool { return strings.HasPrefix(m, "csv:") }) {
+		return errs.New(errs.Invalid, "hemera.Bench", "--csv-shift", "it shifts the times of recordings, and there is none").WithRemedy("name one with --meter csv:FILE")
 	}
 	// Text, because people write the unit.
 	if g.every > 0 && g.every < everyMin {
@@ -106,7 +113,7 @@ func parseWatts(text string) (float64, error) {
 // options are those of the meters.
 func (g *energyFlags) options() (meter.Options, error) {
 	// The file is read now: a mistake must not wait for the idle time.
-	o := meter.Options{Client: meter.Client(g.insecure)}
+	o := meter.Options{Client: meter.Client(g.insecure), Shift: g.shift}
 	// Nobody: this machine's own meters need no login.
 	if g.login == "" {
 		return o, nil
@@ -142,7 +149,9 @@ disks and no network, a plug has everything. The report says which it was, and w
   hemera bench energy io --meter scpi:192.0.2.9:5025 --subtract 15.46W --clients 4
   hemera bench energy ns --meter redfish:https://bmc1 --meter redfish:https://bmc2 --meter-login bmc.txt
   hemera bench energy --meter model:idle=40,peak=58 --work 1GB -- cp big copy
-  hemera bench energy --replay hemera-bench-20261123-210000 --delay-weight 2`,
+  hemera bench energy interference --meter rapl root://localhost//a root://localhost//b
+  hemera bench energy --replay hemera-bench-20261123-210000 --delay-weight 2
+  hemera bench energy --replay hemera-bench-20261123-210000 --meter csv:power.csv --csv-shift -1.5s`,
 	}
 	// The flags of the command itself are not persistent: those of the levels are their own.
 	own.flags(c.Flags())
@@ -150,7 +159,7 @@ disks and no network, a plug has everything. The report says which it was, and w
 	// It is a noun with levels, and a verb for any command.
 	c.RunE = own.run
 	// The commands of the levels themselves, with their flags, completions and questions. Only what they run is wrapped.
-	for _, command := range []func(*session) *cobra.Command{diskCommand, netCommand, ioCommand, nsCommand} {
+	for _, command := range []func(*session) *cobra.Command{diskCommand, netCommand, ioCommand, interferenceCommand, nsCommand} {
 		c.AddCommand(withEnergy(e, command))
 	}
 	return c

@@ -132,7 +132,7 @@ func TestACommandIsALevel(t *testing.T) {
 }
 
 func TestMistakesInEnergyFlags(t *testing.T) {
-	for _, args := range []string{"--subtract=15,46W", "--subtract=-1", "--subtract=NaN", "--capacity=much", "--capacity=0", "--delay-weight=-1", "--price-kwh=-1", "--years=0", "--idle=-1s", "--meter-every=1ms", "--meter-every=-1s"} {
+	for _, args := range []string{"--subtract=15,46W", "--subtract=-1", "--subtract=NaN", "--capacity=much", "--capacity=0", "--delay-weight=-1", "--price-kwh=-1", "--years=0", "--idle=-1s", "--meter-every=1ms", "--meter-every=-1s", "--csv-shift=3s"} {
 		g := &energyFlags{}
 		f := pflag.NewFlagSet("", pflag.ContinueOnError)
 		g.flags(f)

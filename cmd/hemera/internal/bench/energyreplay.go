@@ -98,7 +98,7 @@ func (l *replayLevel) recorded(old *energy.Plan) (*energy.Plan, error) {
 	// Recordings of several machines add up, as meters do.
 	var courses []energy.Course
 	for _, spec := range l.meters {
-		m, err := meter.Open(spec, meter.Options{})
+		m, err := meter.Open(spec, meter.Options{Shift: l.shift})
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func (l *replayLevel) recorded(old *energy.Plan) (*energy.Plan, error) {
 		// Out of order or not: a course sorts.
 		courses = append(courses, energy.NewCourse(m.About(), points))
 	}
-	// The idle time was when the old run says: both clocks are assumed to agree.
+	// The idle time was when the old run says: --csv-shift makes both clocks agree.
 	if old != nil {
 		return energy.NewPlan(courses, old.Idle, old.Assumptions), nil
 	}

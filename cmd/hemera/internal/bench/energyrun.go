@@ -61,7 +61,7 @@ func (r *energyRun) run(c *cobra.Command, args []string) error {
 	}
 	// A word that is not behind -- is most likely a level.
 	if c.ArgsLenAtDash() != 0 {
-		return cli.Usage(errs.New(errs.Invalid, "hemera.Bench", args[0], "there is no such level").WithRemedy("the levels are disk, net, io and ns; a command stands behind --: hemera bench energy -- " + strings.Join(args, " ")))
+		return cli.Usage(errs.New(errs.Invalid, "hemera.Bench", args[0], "there is no such level").WithRemedy("the levels are disk, net, io, interference and ns; a command stands behind --: hemera bench energy -- " + strings.Join(args, " ")))
 	}
 	if err := r.level.check(args, r.s.quick); err != nil {
 		return cli.Usage(err)
