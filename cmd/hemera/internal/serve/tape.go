@@ -57,6 +57,7 @@ next start finds it there. Cartridges are used once their tapes are added to a p
 		if err != nil {
 			return err
 		}
+		// Before the join: a mistake in these flags must not cost a token.
 		library, err := tapeLibrary(l)
 		if err != nil {
 			return err
@@ -98,6 +99,7 @@ func tapeLibrary(l *config.Loaded) (*daemon.TapeOptions, error) {
 	if _, err := os.Stat(o.Dir); err == nil {
 		return o, nil
 	}
+	// What is named is not doubted: the open says what is wrong with it.
 	o.Changer, o.Drives = l.Tape.Changer, l.Tape.Drives
 	if o.Changer == "" || len(o.Drives) == 0 {
 		if err := discover(o); err != nil {
@@ -109,6 +111,7 @@ func tapeLibrary(l *config.Loaded) (*daemon.TapeOptions, error) {
 
 // discover completes the devices with those of this machine: its only library, and the drives in it. NotFound, with what to name.
 func discover(o *daemon.TapeOptions) error {
+	// It reads inventories, and moves nothing.
 	found, err := linux.Discover("/sys")
 	if err != nil {
 		return err
@@ -121,10 +124,11 @@ func discover(o *daemon.TapeOptions) error {
 		}
 		o.Changer = found.Changers[0].Device
 	}
-	if len(o.Drives) > 0 {
+	if len(o.Drives) > 0 { // a site may leave drives to other programs
 		return nil
 	}
 	for _, d := range found.Drives {
+		// Paired by serial number: a drive that stands beside the library is none of its own.
 		if d.Changer == o.Changer {
 			o.Drives = append(o.Drives, d.Device)
 		}
