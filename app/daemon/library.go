@@ -50,11 +50,13 @@ func openDevices(ctx context.Context, o *TapeOptions) (l *library, err error) {
 			l.close()
 		}
 	}()
+	// The changer first: a mistake in its name is noticed before a drive is taken from somebody else.
 	c, err := linux.OpenChanger(ctx, o.Changer)
 	if err != nil {
 		return nil, err
 	}
 	l.changer, l.open = c, append(l.open, c)
+	// A drive that another program has open cannot be used later either, so that is an error now.
 	for _, path := range o.Drives {
 		d, err := linux.OpenDrive(ctx, path)
 		if err != nil {
@@ -69,10 +71,12 @@ func openDevices(ctx context.Context, o *TapeOptions) (l *library, err error) {
 func openEmulated(o *TapeOptions, log *slog.Logger) (*emulated.Library, error) {
 	// Spec of a library that is there already is not looked at: its cartridges may have files.
 	scale := 0.0 // nobody waits
+	// A second of a device takes the inverse of the speed.
 	if o.Speed > 0 {
 		scale = 1 / float64(o.Speed)
 	}
 	l, err := emulated.Open(o.Dir, emulated.Options{TimeScale: scale})
+	// Also Locked, if another process has it: making a new one would be no help.
 	if !errors.Is(err, errs.NotFound) {
 		return l, err
 	}
@@ -89,6 +93,7 @@ func openEmulated(o *TapeOptions, log *slog.Logger) (*emulated.Library, error) {
 func mediaOf(product string) (writes, reads []string) {
 	generation := regexp.MustCompile(`(?i)(?:-TD|-HH|-HD|ULTRIUM )(\d+)`).FindStringSubmatch(product)
 	if generation != nil {
+		// LTO-8 and LTO-9 take their own generation and the one before, LTO-10 takes its own alone.
 		switch generation[1] {
 		case "7":
 			return []string{"LTO-7"}, nil

@@ -39,6 +39,7 @@ type tapeServer struct {
 
 // openTape opens the library of a node. Unsupported if the manager has no tapes, Locked if another process has the library.
 func openTape(ctx context.Context, n *node.Node, control hemera.Control, o NodeOptions) (_ *tapeServer, err error) {
+	// Of a test with a manager of its own, or a fixture.
 	tapes, ok := control.(hemera.TapeControl)
 	if !ok {
 		return nil, errs.New(errs.Unsupported, "daemon.OpenTape", o.Tape.Dir, "the manager has no tapes")
@@ -53,6 +54,7 @@ func openTape(ctx context.Context, n *node.Node, control hemera.Control, o NodeO
 	if t.library, err = openLibrary(ctx, o.Tape, o.Log); err != nil {
 		return nil, err
 	}
+	// Sessions of its own: a drive's reads do not wait behind those of other parts of the node.
 	t.files = tapeio.New(xrootd.Options{Log: o.Log})
 	name := cmp.Or(o.Tape.Name, filepath.Base(o.Dir)+"-tape")
 	// Names of drives are unique in the cluster, as the name of the library is.
