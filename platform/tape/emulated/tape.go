@@ -16,7 +16,6 @@ type loaded struct {
 	drive     *drive
 	cartridge *cartridge
 	stream    *tapemodel.Stream
-	begun     time.Duration // when it was loaded
 	before    tapemodel.Counts
 	ended     bool // unloaded, loaded again, or without power
 
