@@ -3,7 +3,6 @@ package emulated
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"hemera/errs"
 	"hemera/platform/tape"
