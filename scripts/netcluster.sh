@@ -99,8 +99,8 @@ cluster_start() {
 		on "$host" ip link set lo up
 		on "$host" ip addr add "10.77.0.$last/24" dev eth0
 		on "$host" ip link set eth0 up
-		# Linux's own choice: with that of the machine, the same links would give other figures elsewhere.
-		on "$host" ip route replace 10.77.0.0/24 dev eth0 src "10.77.0.$last" congctl cubic
+		# Linux's own choice of congestion control: with the machine's, the same links would give other figures elsewhere.
+		on "$host" ip route replace 10.77.0.0/24 dev eth0 src "10.77.0.$last" congctl cubic || true
 	done
 	[ -z "${RATE:-}" ] || link_rate "$RATE"
 

@@ -79,7 +79,7 @@ func (l *links) serve(ctx context.Context, e *Engine, id hemera.NodeID) {
 
 // carry has the network carry what a copy needs, and returns when that is there.
 func (l *links) carry(ctx context.Context, o hemera.Order, to hemera.NodeID, bytes int64) {
-	e := l.m.files[o.Piece.File]
+	e, _, _ := l.m.Resolve(ctx, o.Piece.File)
 	f := &flow{to: to, order: o.ID, bytes: float64(bytes), left: float64(bytes), done: make(chan struct{})}
 	for _, t := range o.Sources[:layout.Needed(e.Layout, e.Size)] {
 		if t.Node != to {

@@ -98,7 +98,7 @@ func (mv *mover) choose(ctx context.Context, entry hemera.Entry, w moveSpec) (pl
 			view := mv.engine.Cluster.View()
 			if w.class < urgencyDrain {
 				bytes := layout.PieceSize(entry.Layout, entry.Size, w.index) * int64(layout.Needed(entry.Layout, entry.Size))
-				w.writes = w.traffic.evenly(view, bytes, w.writes)
+				w.writes = w.traffic.evenly(view, entry, bytes, w.writes)
 			}
 			return plan(view, entry, w)
 		})

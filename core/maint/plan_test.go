@@ -90,8 +90,8 @@ func TestPlanOfWhatMayBeSparse(t *testing.T) {
 func TestNodesGetEvenParts(t *testing.T) {
 	v := fleet(5)
 	e := two()
-	for _, arriving := range []map[hemera.NodeID]int64{{4: 1, 5: 2}, {3: 2, 4: 4, 5: 4}, {3: 1, 4: 3, 5: 3}} {
-		w := moveSpec{index: 0, drop: e.Pieces[:1], writes: traffic{receives: arriving}.evenly(v, 1, func(hemera.DiskID) int { return 0 })}
+	for _, arriving := range []map[hemera.NodeID]int64{{4: 1, 5: 2}, {3: 2, 4: 4, 5: 4}, {3: 1, 4: 3, 5: 3}, {3: 30, 4: 31, 5: 31}} {
+		w := moveSpec{index: 0, drop: e.Pieces[:1], writes: traffic{receives: arriving}.evenly(v, e, 1, func(hemera.DiskID) int { return 0 })}
 		got := map[hemera.DiskID]int{}
 		for w.seed = range 1000 {
 			m, err := plan(v, e, w)

@@ -21,9 +21,9 @@ func TestARebuildUsesTheLinks(t *testing.T) {
 		form                string
 		share               float64 // at least
 	}{
-		{10, 6, 300, "rs:4+2", 0.84},
-		{10, 2, 300, "rs:4+2", 0.80},
-		{6, 6, 200, "rs:2+1", 0.80},
+		{10, 6, 300, "rs:4+2", 0.85},
+		{10, 2, 300, "rs:4+2", 0.8},
+		{6, 6, 200, "rs:2+1", 0.8},
 	} {
 		share, sent, received := 0.0, 0.0, 0.0
 		for seed := range uint64(seeds) {

@@ -57,20 +57,27 @@ func (t traffic) orderSources(v *hemera.View, sources []hemera.Target, load map[
 	})
 }
 
-// evenly makes nodes that are to receive less than others far more likely to get the next copy, of so many bytes. To compute
-// a lost piece a node receives as many as it takes, over one link: a rebuild lasts as long as the node that got most of it.
-// writes is how many writes and copies each disk has.
-func (t traffic) evenly(v *hemera.View, bytes int64, writes func(hemera.DiskID) int) func(hemera.DiskID) int {
+// evenly makes nodes that are to receive less than others far more likely to get the next copy of a piece of the entry, for which
+// they receive so many bytes. To compute a lost piece a node receives as many as it takes, over one link: a rebuild lasts as long as
+// the node that got most of it. writes is how many writes and copies each disk has.
+func (t traffic) evenly(v *hemera.View, e hemera.Entry, bytes int64, writes func(hemera.DiskID) int) func(hemera.DiskID) int {
+	// Nodes that have a piece get no other if there are enough without one.
+	have := map[hemera.NodeID]bool{}
+	for _, p := range e.Pieces {
+		if d, ok := v.Disk(p.Disk); ok {
+			have[d.Node] = true
+		}
+	}
 	least := int64(math.MaxInt64)
 	for _, n := range v.Nodes {
-		if n.Status == hemera.NodeOnline {
+		if n.Status == hemera.NodeOnline && !have[n.ID] {
 			least = min(least, t.receives[n.ID])
 		}
 	}
 	return func(id hemera.DiskID) int {
 		d, _ := v.Disk(id)
-		// A disk's chance falls with the square of what this returns: by 64 for each copy that its node has more.
-		ahead := float64(t.receives[d.Node]-least) / float64(max(bytes, 1))
-		return writes(id) + int(math.Exp2(min(3*ahead, 30))) - 1
+		// A disk's chance falls with the square of what this returns, so a tenth of a copy more halves it at least.
+		ahead := float64(max(0, t.receives[d.Node]-least)) / float64(max(bytes, 1))
+		return writes(id) + int(math.Exp2(min(12*ahead, 30))) - 1
 	}
 }

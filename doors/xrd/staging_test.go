@@ -175,7 +175,7 @@ func TestPrepareOfTapeRefused(t *testing.T) {
 		{stage, "/a\n../b", wire.NotAuthorized},
 		{cancel, "unknown", wire.ArgInvalid},
 		{cancel, id + "\n/b", wire.ArgInvalid}, // not in the request
-		{evict, "/a\n/disk", wire.Conflict},
+		{evict, "/disk\n/none", wire.NotFound},
 		{evict, "/none", wire.NotFound},
 		{wire.Prepare{}, "/none", wire.NotFound}, // a check
 		{wire.Query{Kind: wire.QueryPrepare}, "unknown", wire.NotFound},
@@ -186,6 +186,10 @@ func TestPrepareOfTapeRefused(t *testing.T) {
 	c.must(t, wire.Prepare{Options: wire.PrepareStage | lenient}, "/none")
 	c.must(t, wire.Prepare{Options: lenient, OptionX: wire.PrepareEvict}, "/none")
 	c.must(t, wire.Prepare{}, "/a")
+	c.must(t, evict, "/disk") // it is not on tape and stays
+	if s, err := wire.ParseStat(c.must(t, wire.Stat{}, "/disk")); err != nil || s.Flags&wire.StatOffline != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
 }
 
 // TestOpenOfAnEvictedFileWaits for as long as the recall takes, unless the client wants an answer at once.

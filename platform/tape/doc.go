@@ -5,7 +5,7 @@
 // Two implementations stand behind these interfaces, and one suite, tapetest, holds both to the same contract:
 // emulated (cartridges are sparse files) and linux (st, SG_IO and the SCSI media changer).
 //
-// A tape is a sequence of objects: blocks of up to 16 MiB, and filemarks. Objects are numbered from 0 at the beginning of
+// A tape is a sequence of objects: blocks of up to 8 MiB, and filemarks. Objects are numbered from 0 at the beginning of
 // the tape, as LOCATE and READ POSITION of SCSI stream commands count them (SSC-5, section 4.2). Writing an object removes
 // all objects that came after it.
 //

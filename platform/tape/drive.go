@@ -48,8 +48,8 @@ type Blocks interface {
 	Flush(ctx context.Context) error
 }
 
-// BlockMax bounds one block, in bytes.
-const BlockMax = 16 << 20
+// BlockMax bounds one block, in bytes. It is what LTO drives take; SCSI counts the bytes of a block in 24 bits.
+const BlockMax = 8 << 20
 
 // Identity is what INQUIRY says of a device.
 type Identity struct {

@@ -9,7 +9,7 @@ const (
 	// shortRead is how long a read may take before fewer are to be under way.
 	shortRead = 500 * time.Millisecond
 	// leastReads and mostReads bound how many reads of copies a node has under way.
-	leastReads, mostReads = 8, 1024
+	leastReads, mostReads = 12, 1024
 )
 
 // Gate bounds how many reads of copies a node has under way. More of them than fill its link only wait in the network, where

@@ -12,16 +12,13 @@ import (
 	"hemera/platform/tape/scsi"
 )
 
-// blockMax is the longest block: READ and WRITE count in 24 bits, and a checksum goes along.
-const blockMax = tape.BlockMax - 1 - scsi.CRC32CLength
-
 // ReadBlock implements tape.Blocks.
 func (t *Tape) ReadBlock(ctx context.Context, buf []byte) (int, error) {
 	if err := t.acquire(ctx); err != nil {
 		return 0, err
 	}
 	defer t.release()
-	buf = buf[:min(len(buf), blockMax)]
+	buf = buf[:min(len(buf), tape.BlockMax)]
 	target := buf
 	if t.protection.read {
 		target = t.protection.buffer(len(buf) + scsi.CRC32CLength)
@@ -48,6 +45,16 @@ func (t *Tape) ReadBlock(ctx context.Context, buf []byte) (int, error) {
 // unread finds out what a read met that brought no block, or a number. Where the tape stands decides: see doc.go.
 // After EIO without movement the block is read once more by SG_IO, because only then its sense is seen; the block may come.
 func (t *Tape) unread(ctx context.Context, target []byte, number error) (int, error) {
+	if number == unix.ENOSPC { // of a block that was written behind the back of the caller, see ioctl
+		if err := t.settle(); err != nil {
+			return 0, err
+		}
+		n, again := t.drive.dev.sys.Read(t.drive.dev.fd, target)
+		if n > 0 && again == nil {
+			return n, nil
+		}
+		number = again
+	}
 	if number != nil && number != unix.ENOMEM && number != unix.EIO {
 		return 0, t.drive.dev.failed(number, "read")
 	}
@@ -103,8 +110,8 @@ func (t *Tape) again(ctx context.Context, target []byte) (int, error) {
 
 // WriteBlock implements tape.Blocks.
 func (t *Tape) WriteBlock(ctx context.Context, b []byte) error {
-	if len(b) == 0 || len(b) > blockMax {
-		return errs.New(errs.Invalid, "linux.WriteBlock", t.drive.dev.path, fmt.Sprintf("a block of %d bytes, it has 1 to %d", len(b), blockMax))
+	if len(b) == 0 || len(b) > tape.BlockMax {
+		return errs.New(errs.Invalid, "linux.WriteBlock", t.drive.dev.path, fmt.Sprintf("a block of %d bytes, it has 1 to %d", len(b), tape.BlockMax))
 	}
 	if err := t.acquire(ctx); err != nil {
 		return err

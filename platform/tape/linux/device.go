@@ -209,7 +209,7 @@ func (d *device) once(c scsi.Command) ([]byte, error) {
 			h.Direction = directionTo
 		}
 	}
-	err := d.sys.Ioctl(d.fd, requestSCSI, unsafe.Pointer(&h))
+	err := d.ioctl(requestSCSI, unsafe.Pointer(&h))
 	runtime.KeepAlive(data) // the kernel had their addresses in h
 	runtime.KeepAlive(c.CDB)
 	if err != nil {

@@ -10,20 +10,24 @@ import (
 	"hemera/platform/tape"
 )
 
-// variable checks that st writes blocks of any length, and sets it. The mode belongs to the open
-// device; a drive that was set up for blocks of 512 bytes would cut every block.
+// variable makes st write blocks of any length. It is set also where it is so already: st would otherwise switch to the
+// default of stinit at the first write. Of a drive that refuses it matters only in which mode it is.
 func (d *device) variable() error {
+	set := d.operate(opSetBlock, 0)
 	size, err := d.blockSize()
-	if err != nil || size == 0 {
-		return err
+	if err == nil && size != 0 {
+		err = &errs.Error{Kind: errs.Unsupported, Op: "linux.Load", Subject: d.path, Text: "the drive stays in fixed block mode", Cause: set,
+			Remedy: "Set it by hand: mt -f " + d.path + " setblk 0; and in stinit.def: blocksize=0."}
 	}
-	if err := d.operate(opSetBlock, 0); err != nil {
-		return err
-	}
-	// Some drives take the setting and keep their own.
-	if size, err = d.blockSize(); err == nil && size != 0 {
-		err = errs.New(errs.Unsupported, "linux.Load", d.path, "the drive stays in fixed block mode").
-			WithRemedy("Set it by hand: mt -f " + d.path + " setblk 0; and in stinit.def: blocksize=0.")
+	return err
+}
+
+// ioctl is one request. The driver writes small blocks behind the caller's back, and the next request of any kind fails with
+// ENOSPC when such a block met the early warning. The request was not begun then, so it is repeated once.
+func (d *device) ioctl(request uint, arg unsafe.Pointer) error {
+	err := d.sys.Ioctl(d.fd, request, arg)
+	if err == unix.ENOSPC {
+		err = d.sys.Ioctl(d.fd, request, arg)
 	}
 	return err
 }
@@ -31,14 +35,14 @@ func (d *device) variable() error {
 // blockSize is the length of blocks that st uses, 0 for any.
 func (d *device) blockSize() (int, error) {
 	var s driverStatus
-	err := d.sys.Ioctl(d.fd, requestStatus, unsafe.Pointer(&s))
+	err := d.ioctl(requestStatus, unsafe.Pointer(&s))
 	return s.blockSize(), d.failed(err, "MTIOCGET")
 }
 
 // operate is one MTIOCTOP. It blocks until the drive is done, but with opMarksImmediate.
 func (d *device) operate(op int16, count int32) error {
 	o := operation{Op: op, Count: count}
-	err := d.sys.Ioctl(d.fd, requestOperation, unsafe.Pointer(&o))
+	err := d.ioctl(requestOperation, unsafe.Pointer(&o))
 	return d.failed(err, "MTIOCTOP")
 }
 

@@ -38,6 +38,7 @@ type fakeDrive struct {
 	stuck            bool // unload fails
 	attentions       []scsi.Sense
 	alerts           []int
+	writesBehind     bool // st writes behind the back of the program, as it does with blocks that are not aligned in memory
 	noFeatures       bool // no protection, no encryption, no order
 
 	protection scsi.Protection

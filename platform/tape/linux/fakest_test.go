@@ -62,6 +62,8 @@ type stState struct {
 	// eof is 0, or what the last read met; from ended on reads do not go to the drive.
 	eof     int
 	refused bool // the early warning was told, so the next write is let through
+	// behind is set when a write was begun behind the back of the caller and met the early warning: the next call fails with it.
+	behind, toldEnd bool
 }
 
 const (
@@ -79,6 +81,10 @@ func (k *fakeKernel) Read(fd int, b []byte) (int, error) {
 	}
 	if d.st.blockSize != 0 {
 		return -1, unix.EINVAL // the program did not set variable blocks
+	}
+	if d.st.behind {
+		d.st.behind = false
+		return -1, unix.ENOSPC
 	}
 	d.st.writing = false
 	switch d.st.eof {
@@ -117,7 +123,7 @@ func (k *fakeKernel) Write(fd int, b []byte) (int, error) {
 	}
 	d.st.writing = true
 	if d.early() && !d.st.refused {
-		d.st.refused = true
+		d.st.refused, d.st.behind, d.st.toldEnd = true, false, true
 		return -1, unix.ENOSPC
 	}
 	d.st.refused = false
@@ -127,6 +133,7 @@ func (k *fakeKernel) Write(fd int, b []byte) (int, error) {
 		return -1, unix.EIO
 	}
 	d.st.eof = 0
+	d.st.behind = d.writesBehind && !d.st.toldEnd && d.early()
 	return len(b), nil
 }
 
@@ -136,6 +143,10 @@ func (k *fakeKernel) Ioctl(fd int, request uint, arg unsafe.Pointer) error {
 	path, ok := k.open[fd]
 	if !ok {
 		return unix.EBADF
+	}
+	if d := k.library.drives[path]; d != nil && d.st.behind {
+		d.st.behind = false
+		return unix.ENOSPC
 	}
 	if request == requestSCSI {
 		if !k.rawio {
@@ -195,6 +206,7 @@ func (d *fakeDrive) operate(o operation) error {
 	default:
 		return unix.ENOSYS
 	}
+	d.st.toldEnd = false
 	d.st.eof = 0
 	return nil
 }

@@ -185,29 +185,57 @@ func TestWritingCutsWhatFollows(t *testing.T) {
 }
 
 func TestTheEarlyWarningIsToldOnce(t *testing.T) {
-	f, _, tp := loaded(t, func(f *fakeDrive) { f.cartridge.capacity = 1000 })
-	block := make([]byte, 20)
-	var told []int
-	i := 0
-	for ; ; i++ {
-		err := tp.WriteBlock(t.Context(), block)
-		if errors.Is(err, tape.ErrEndOfTape) {
-			if told = append(told, i); len(told) == 2 {
-				break
+	for _, behind := range []bool{false, true} {
+		f, _, tp := loaded(t, func(f *fakeDrive) { f.cartridge.capacity, f.writesBehind = 1000, behind })
+		block := make([]byte, 20)
+		var told []int
+		for i := 0; len(told) < 2; i++ {
+			err := tp.WriteBlock(t.Context(), block)
+			if !errors.Is(err, tape.ErrEndOfTape) {
+				mustDo(t, err)
+				continue
 			}
-			if p, err := tp.Position(t.Context()); err != nil || !p.EarlyWarning || p.Object != 50 {
+			told = append(told, i)
+			if p, err := tp.Position(t.Context()); err != nil || !p.EarlyWarning || len(told) == 1 && p.Object != 50 {
 				t.Errorf("at the warning: %+v, %v", p, err)
 			}
-			continue
 		}
-		mustDo(t, err)
+		// 50 blocks are before the warning, 5 behind it; the second refusal is the physical end.
+		if !reflect.DeepEqual(told, []int{50, 56}) || f.used() != 1100 {
+			t.Errorf("ErrEndOfTape came from writes %v, with %d bytes on tape", told, f.used())
+		}
+		if err := tp.WriteMarks(t.Context(), 1, false); err != nil {
+			t.Errorf("a filemark behind the warning: %v", err)
+		}
 	}
-	// 50 blocks are before the warning, 5 behind it; the second refusal is the physical end.
-	if !reflect.DeepEqual(told, []int{50, 56}) || f.used() != 1100 {
-		t.Errorf("ErrEndOfTape came from writes %v, with %d bytes on tape", told, f.used())
-	}
-	if err := tp.WriteMarks(t.Context(), 1, false); err != nil {
-		t.Errorf("a filemark behind the warning: %v", err)
+}
+
+// What comes after a block that was written behind the caller's back, and met the early warning, is done nevertheless.
+func TestTheWarningOfAnEarlierBlockStopsNothing(t *testing.T) {
+	for name, use := range map[string]func(*Drive, *Tape) error{
+		"marks":    func(_ *Drive, tp *Tape) error { return tp.WriteMarks(context.Background(), 1, true) },
+		"flush":    func(_ *Drive, tp *Tape) error { return tp.Flush(context.Background()) },
+		"locate":   func(_ *Drive, tp *Tape) error { return tp.Locate(context.Background(), 0) },
+		"position": func(_ *Drive, tp *Tape) error { _, err := tp.Position(context.Background()); return err },
+		"unload":   func(d *Drive, _ *Tape) error { return d.Unload(context.Background()) },
+		"read": func(_ *Drive, tp *Tape) error {
+			if _, err := tp.ReadBlock(context.Background(), make([]byte, 80)); !errors.Is(err, tape.ErrEndOfData) {
+				return errors.Join(errors.New("not the end of data"), err)
+			}
+			return nil
+		},
+	} {
+		f, d, tp := loaded(t, func(f *fakeDrive) { f.cartridge.capacity, f.writesBehind = 50, true })
+		mustDo(t, tp.WriteBlock(t.Context(), make([]byte, 50)))
+		if !f.st.behind {
+			t.Fatal("nothing is pending")
+		}
+		if err := use(d, tp); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(f.cartridge.objects[0].block) != 50 {
+			t.Errorf("%s: the tape has %v", name, f.lengths())
+		}
 	}
 }
 
