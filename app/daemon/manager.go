@@ -254,7 +254,7 @@ func (m *Manager) open() (err error) {
 	}
 	m.AddSessions(m.port.xrd.Sessions)
 	m.AddPresence(m.port.xrd.HasSession)
-	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Copies: m.Manager, Log: o.Log})
+	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Copies: m.Manager, Tapes: m.Manager, Log: o.Log})
 	m.port.tls = m.authority.ServerTLS()
 	return err
 }
