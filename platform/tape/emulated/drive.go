@@ -143,6 +143,7 @@ func (d *drive) Load(ctx context.Context) (tape.Tape, error) {
 	readyAt := in.readyAt
 	if in.ejected || readyAt == 0 { // it was taken in by this call, not by the arm
 		readyAt = d.time() + media.Load
+		d.see(func(s *driveState) { s.ejected, s.readyAt = false, readyAt })
 	}
 	// The caller may end this wait, and may come back: the drive goes on loading
 	// meanwhile.

@@ -162,6 +162,55 @@ func TestCloseEndsALoad(t *testing.T) {
 	}
 }
 
+// TestLoadGoesOn: a cartridge that a caller loads again after an unload becomes ready although no call waits for all of it.
+func TestLoadGoesOn(t *testing.T) {
+	clock := &impatient{}
+	l := open(t, Spec{}, Options{Clock: clock})
+	if err := l.Changer().Move(t.Context(), addressSlot, addressDrive); err != nil {
+		t.Fatal(err)
+	}
+	clock.step = 5 * time.Second
+	d := l.Drives()[0]
+	for _, tries := range []int{4, 4} { // 16 s in steps of 5
+		for try := 1; ; try++ {
+			ctx, cancel := context.WithCancel(t.Context())
+			clock.over = cancel
+			_, err := d.Load(ctx)
+			cancel()
+			if err == nil {
+				if try != tries {
+					t.Errorf("ready with try %d, want %d", try, tries)
+				}
+				break
+			}
+			if !errors.Is(err, tape.ErrNotReady) || try > tries {
+				t.Fatal(try, err)
+			}
+		}
+		clock.step = 0
+		if err := d.Unload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		clock.step = 5 * time.Second
+	}
+}
+
+// impatient is a clock that ends the caller's context after a step, if there is one and it does not reach the time.
+type impatient struct {
+	stepping
+	step time.Duration
+	over context.CancelFunc
+}
+
+func (c *impatient) WaitUntil(ctx context.Context, t time.Duration) {
+	if c.step > 0 && c.Now()+c.step < t {
+		c.stepping.WaitUntil(ctx, c.Now()+c.step)
+		c.over()
+		return
+	}
+	c.stepping.WaitUntil(ctx, t)
+}
+
 // reluctant is a clock whose time does not come, except for moves of the arm.
 type reluctant struct{ stepping }
 
