@@ -3,7 +3,6 @@ package emulated
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"hemera/errs"
 	"hemera/platform/tape"
@@ -16,7 +15,6 @@ type loaded struct {
 	drive     *drive
 	cartridge *cartridge
 	stream    *tapemodel.Stream
-	begun     time.Duration // when it was loaded
 	before    tapemodel.Counts
 	ended     bool // unloaded, loaded again, or without power
 

@@ -2,6 +2,7 @@ package emulated
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"testing"
@@ -139,6 +140,25 @@ func TestLoadEndsWithItsContext(t *testing.T) {
 	}
 	if s, err := l.Drives()[0].Status(t.Context()); err != nil || !s.Loaded || s.Ready {
 		t.Fatal(s, err)
+	}
+}
+
+// TestCloseEndsALoad: a drive that would be loading for ever does not keep the library open.
+func TestCloseEndsALoad(t *testing.T) {
+	l := open(t, Spec{}, Options{Clock: &reluctant{}})
+	if err := l.Changer().Move(t.Context(), addressSlot, addressDrive); err != nil {
+		t.Fatal(err)
+	}
+	loaded := make(chan error)
+	go func() {
+		_, err := l.Drives()[0].Load(t.Context())
+		loaded <- err
+	}()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-loaded; !errors.Is(err, tape.ErrNotReady) {
+		t.Fatal(err)
 	}
 }
 
