@@ -32,6 +32,7 @@ type Config struct {
 	Space       Space       `key:"space"`
 	Node        Node        `key:"node"`
 	Up          Up          `key:"up"`
+	Tape        Tape        `key:"tape"`
 	Repair      Repair      `key:"repair"`
 	Removal     Removal     `key:"removal"`
 	Writes      Writes      `key:"writes"`
@@ -92,8 +93,16 @@ type Node struct {
 
 // Up has the settings of hemera up, which runs a whole cluster in one process.
 type Up struct {
-	Nodes int `key:"nodes" flag:"nodes" default:"6" min:"1" max:"64" doc:"storage nodes to run"`
-	Disks int `key:"disks" flag:"disks" default:"6" min:"1" max:"1024" doc:"folders to use as disks, distributed to the nodes in turn"`
+	Nodes int  `key:"nodes" flag:"nodes" default:"6" min:"1" max:"64" doc:"storage nodes to run"`
+	Disks int  `key:"disks" flag:"disks" default:"6" min:"1" max:"1024" doc:"folders to use as disks, distributed to the nodes in turn"`
+	Tape  bool `key:"tape" flag:"tape" default:"false" doc:"an emulated tape library of two drives and 20 slots, in DIR/tape, whose tapes take files at once; a directory that has one keeps it"`
+}
+
+// Tape has the settings of a tape library.
+type Tape struct {
+	Library string `key:"library" flag:"library" default:"" doc:"name of the tape library, unique in the cluster; if empty, it is named after the directory of the process"`
+	Emulate string `key:"emulate" flag:"emulate" default:"" doc:"what the emulated tape library has, such as drives=2,slots=40,cartridges=30,media=LTO-9,capacity=4000000000; it is made in the data directory at the first start"`
+	Speed   int    `key:"speed" flag:"tape-speed" default:"100" min:"0" max:"1000000" doc:"how many times faster than real an emulated tape library moves; 1 is real time, 0 does not wait"`
 }
 
 // Repair decides when lost pieces are made again.

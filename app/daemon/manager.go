@@ -17,6 +17,7 @@ import (
 	"hemera/app/statedir"
 	"hemera/core/namespace"
 	"hemera/doors/admin"
+	"hemera/doors/taperest"
 	"hemera/doors/xrd"
 	"hemera/errs"
 	"hemera/measure/nsbench"
@@ -226,6 +227,7 @@ func (m *Manager) open() (err error) {
 	o := m.options
 	// The same facts identify XRootD clients and callers of the admin API.
 	policy := auth.NewManagerPolicy(o.Trusted)
+	known := socketOwner(policy.Owners, policy.Users)
 	host, _, _ := net.SplitHostPort(m.Addr)
 	verbs := admin.NewHandler(admin.Services{
 		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Manager, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Recycle: m.Manager, Writes: m.Manager, Convert: m.Manager, Status: m.Manager,
@@ -236,11 +238,12 @@ func (m *Manager) open() (err error) {
 		Backups: m.backups(), Rebuild: m.Manager,
 		Config: o.Settings, Limits: o.Bounds.Usages, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
-	}, socketOwner(policy.Owners, policy.Users))
-	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, verbs)
+	}, known)
+	tape := taperest.Options{Staging: m.Manager, Authorize: taperest.Authorizer(known), Addr: m.Addr, Log: o.Log}
+	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, addTapeAPI(tape, verbs))
 	m.port.xrd, err = xrd.New(xrd.Options{
 		Manager: &xrd.ManagerOptions{
-			Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs), Space: m.RoomBelow,
+			Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Staging: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs), Space: m.RoomBelow,
 			Resolve: m.Resolve, View: m.Cluster().View, First: m.tree.Writer().Epoch() == 1,
 		},
 		ManagerAddr: func() string { return m.Addr }, Policy: policy, Loop: m.port.loop, Host: host, Version: o.Version, Log: o.Log,
@@ -251,7 +254,7 @@ func (m *Manager) open() (err error) {
 	}
 	m.AddSessions(m.port.xrd.Sessions)
 	m.AddPresence(m.port.xrd.HasSession)
-	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Copies: m.Manager, Log: o.Log})
+	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Copies: m.Manager, Tapes: m.Manager, Log: o.Log})
 	m.port.tls = m.authority.ServerTLS()
 	return err
 }

@@ -65,6 +65,8 @@ type NodeOptions struct {
 	Metrics []netip.Prefix
 	// Hosts are names that HTTP requests may call the process by, besides its own.
 	Hosts []string
+	// Tape is the tape library of this node; nil for none.
+	Tape *TapeOptions
 	// StopPatience is how long a stop waits for the writes under way to end; with 0 they are cancelled.
 	StopPatience time.Duration
 	// Executable is hemera, for measurements of this machine that the manager asks for; "" refuses them.
@@ -92,6 +94,7 @@ type Node struct {
 	remote      *rpc.Client      // nil if the manager is in the same process
 	network     *node.Network    // nil: another node of the process samples the network
 	port        *port            // XRootD, and HTTP for monitoring
+	tape        *tapeServer      // nil without a library
 }
 
 // OpenNode joins the cluster if needed, and opens disks and port.
@@ -168,6 +171,9 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		Budgets: n.options.Bounds.Doors,
 	})
 	n.port.web = guardWeb(web{o.Metrics, namesOf(n.Addr, o.Hosts)}, monitorNode(n.Node, o))
+	if err == nil && o.Tape != nil {
+		n.tape, err = openTape(ctx, n.Node, control, o)
+	}
 	return n, err
 }
 
@@ -327,6 +333,10 @@ func (n *Node) Run(ctx context.Context) error {
 	})
 	group.Go(func() error { return n.port.serve(serving) })
 	group.Go(func() error { return ended(serving, n.Node.Run(serving)) })
+	if n.tape != nil {
+		// Sessions end before the node does: what is on tape is reported while the manager still answers.
+		group.Go(func() error { return n.tape.Run(ctx) })
+	}
 	if n.credentials != nil {
 		group.Go(func() error { n.credentials.Keep(serving, n.remote, n.options.Log); return nil })
 	}
@@ -353,6 +363,9 @@ func (n *Node) close() {
 	}
 	if n.network != nil {
 		n.network.Close()
+	}
+	if n.tape != nil {
+		n.tape.close()
 	}
 	_ = n.lock.Close()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -30,12 +31,15 @@ type UpOptions struct {
 	// StopPatience is as in [NodeOptions].
 	StopPatience time.Duration
 	Executable   string // as in [NodeOptions]
+	// Tape is a library of the first node; nil for none. Its tapes are put to use if the cluster has none.
+	Tape *TapeOptions
 }
 
 // Up is a manager and its nodes in one process.
 type Up struct {
 	Manager *Manager
 	Nodes   []*Node
+	log     *slog.Logger
 	loop    *poll.Loop // shared; closed after all of them; nil: each connection has a goroutine
 }
 
@@ -48,7 +52,7 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		return nil, errs.New(errs.Invalid, "daemon.OpenUp", dir, "it is a manager's, not one of hemera up").
 			WithRemedy("start it with `hemera manager --data " + dir + "`, or name another directory")
 	}
-	u := &Up{}
+	u := &Up{log: o.Manager.Log}
 	o.Manager.Local = u.node
 	defer func() {
 		if err != nil {
@@ -80,11 +84,15 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 			port = first + i
 		}
 		name := fmt.Sprintf("node%d", i)
+		var library *TapeOptions
+		if i == 1 {
+			library = o.Tape
+		}
 		n, err := OpenNode(ctx, NodeOptions{
 			Dir: filepath.Join(dir, name), Listen: net.JoinHostPort(host, strconv.Itoa(port)),
 			Advertise: hostOf(u.Manager.Addr), Zone: o.Zone, Control: u.Manager.Manager,
 			Disks: disksOf(dir, i, o.Nodes, o.Disks), Elsewhere: disksOfOthers(dir, i, o.Nodes, o.Disks), MakeDisks: true, WithoutNetwork: i > 1, StopPatience: o.StopPatience, ScrubRate: o.ScrubRate, Memory: memory, Loop: u.loop, WithoutLoop: o.Manager.WithoutLoop, Bounds: o.Manager.Bounds, Metrics: o.Manager.Metrics, Hosts: o.Manager.Hosts,
-			Executable: o.Executable, Version: o.Manager.Version, Commit: o.Manager.Commit, Log: o.Manager.Log,
+			Executable: o.Executable, Tape: library, Version: o.Manager.Version, Commit: o.Manager.Commit, Log: o.Manager.Log,
 		})
 		if errors.Is(err, errs.Exists) && first != 0 {
 			return nil, &errs.Error{Kind: errs.Exists, Op: "daemon.OpenUp", Subject: name, Cause: err,
@@ -144,6 +152,7 @@ func (u *Up) Run(ctx context.Context, ready func()) error {
 		return u.Manager.Run(managerCtx)
 	})
 	u.start(nodesCtx, nodes)
+	u.supplyTapes(nodesCtx, nodes)
 	if ready != nil && nodesCtx.Err() == nil {
 		ready()
 	}

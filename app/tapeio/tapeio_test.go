@@ -1,4 +1,4 @@
-package tapeio
+package tapeio_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"hemera"
 	"hemera/app/daemon"
+	"hemera/app/tapeio"
 	"hemera/core/tape/session"
 	"hemera/errs"
 	"hemera/platform/xrootd"
@@ -83,9 +84,9 @@ func all(t *testing.T, s session.Content, size int) ([]byte, error) {
 	return got, reads.Wait()
 }
 
-func newFiles(t *testing.T) *Files {
+func newFiles(t *testing.T) *tapeio.Files {
 	t.Helper()
-	f := New(xrootd.Options{})
+	f := tapeio.New(xrootd.Options{})
 	t.Cleanup(func() { _ = f.Close() })
 	return f
 }

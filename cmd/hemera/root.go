@@ -14,6 +14,7 @@ import (
 	"hemera/cmd/hemera/internal/recycle"
 	"hemera/cmd/hemera/internal/serve"
 	"hemera/cmd/hemera/internal/storage"
+	"hemera/cmd/hemera/internal/tape"
 )
 
 // newRootCommand makes the tree of commands over an environment. It is made again for every command line, so that no
@@ -65,6 +66,11 @@ key=value pairs for each item, -j one JSON object with a result list.`,
 		root.AddCommand(c)
 		markAdmins(c)
 	}
+	// After the marks: it runs a server, on any machine.
+	tapes := tape.Command(e)
+	tapes.GroupID = "cluster"
+	tapes.AddCommand(serve.TapeServeCommand(e))
+	root.AddCommand(tapes)
 	root.AddCommand(versionCommand(e))
 	// cobra makes these two commands by itself.
 	root.SetHelpCommandGroupID("other")

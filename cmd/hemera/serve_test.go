@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -16,8 +17,8 @@ import (
 func TestEverySettingHasItsFlag(t *testing.T) {
 	root := newRootCommand(&cli.Env{Console: cli.Console{Err: io.Discard}})
 	var commands []*cobra.Command
-	for _, name := range []string{"up", "manager", "node"} {
-		c, _, err := root.Find([]string{name})
+	for _, name := range []string{"up", "manager", "node", "tape serve"} {
+		c, _, err := root.Find(strings.Fields(name))
 		if err != nil {
 			t.Fatal(err)
 		}

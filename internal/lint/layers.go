@@ -33,7 +33,7 @@ var rows = []row{
 		[]string{"core/transfer core/disk", "core/maint core/orders", "core/rebuild core/namespace"},
 		"one noun each; a package that needs a neighbour declares the methods it needs"},
 	{"services", []string{"services/manager", "services/node", "services/tape"}, []string{}, "a manager, a node and a tape server meet over the wire only"},
-	{"doors", []string{"doors/xrd", "doors/admin"}, []string{}, "a door is one protocol; it calls the hemera.* interfaces"},
+	{"doors", []string{"doors/xrd", "doors/admin", "doors/taperest"}, []string{}, "a door is one protocol; it calls the hemera.* interfaces"},
 	{"measure", []string{"measure/nsbench", "measure/nsload", "measure/result", "measure/stats", "measure/report", "measure/reference", "measure/host", "measure/tool", "measure/disk",
 		"measure/net", "measure/load", "measure/energy", "measure/doctor"},
 		[]string{"measure/stats measure/result", "measure/report measure/result", "measure/report measure/stats", "measure/reference measure/result",

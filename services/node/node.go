@@ -149,6 +149,9 @@ func New(o Options) (*Node, error) {
 // ID is the node's id, zero before it first joined.
 func (n *Node) ID() hemera.NodeID { return hemera.NodeID(n.id.Load()) }
 
+// Lease is the node with the epoch of its lease; zero before the first one.
+func (n *Node) Lease() (hemera.NodeID, uint64) { return n.ID(), n.epoch.Load() }
+
 // address is where clients and peers reach the node.
 func (n *Node) address() string { return *n.addr.Load() }
 

@@ -69,12 +69,13 @@ func (s shelves) find(vid string) (element, error) {
 
 // drive returns the element of a drive: the one with its serial number or, where the library tells none, the one at its place in order. NotFound.
 func (s shelves) drive(serial string, place int) (element, error) {
-	var drives shelves // in the order of their addresses
+	bare := func(number string) string { return strings.TrimLeft(number, "0") } // some libraries pad with zeros
+	var drives shelves                                                          // in the order of their addresses
 	for _, e := range s {
 		if e.Kind != tape.ElementDrive {
 			continue
 		}
-		if serial != "" && e.Serial == serial {
+		if serial != "" && bare(e.Serial) == bare(serial) {
 			return e, nil
 		}
 		drives = append(drives, e)

@@ -28,7 +28,7 @@ type State struct {
 func stateOf(l hemera.Locality) State {
 	return State{
 		Path: l.Path, Exists: l.Exists, OnTape: l.OnTape, Online: l.OnDisk, Requested: l.Requested, HasReqID: l.HasID,
-		ReqTime: seconds(l.Asked), Error: l.Error, Estimate: seconds(l.Estimate), Why: l.Why,
+		ReqTime: seconds(l.Asked), Error: errs.Plain(l.Error), Estimate: seconds(l.Estimate), Why: l.Why,
 	}
 }
 

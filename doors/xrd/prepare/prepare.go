@@ -147,7 +147,7 @@ func (s *Service) cancel(ctx context.Context, who hemera.Identity, lines []strin
 	}
 	err = s.staging.CancelStage(ctx, who, id, paths, false)
 	if errs.KindOf(err) == errs.NotFound { // clients take "not found" for a missing file
-		return errs.As(err, errs.Invalid, "xrd.Prepare", id)
+		return errs.As(err, errs.Invalid, "xrd.Cancel", "")
 	}
 	return err
 }

@@ -47,7 +47,7 @@ type Library struct {
 	closed  atomic.Bool
 
 	mu     sync.Mutex
-	layout layout
+	layout layout // its Elements; the rest never changes
 }
 
 // Open opens the library in a directory. errs.NotFound if there is none,
@@ -255,7 +255,7 @@ func (l *Library) replace(changed ...holder) error {
 		return errs.Wrap(err, "emulated.Move", l.dir)
 	}
 	l.mu.Lock()
-	l.layout = next
+	l.layout.Elements = next.Elements
 	l.mu.Unlock()
 	return nil
 }

@@ -116,15 +116,26 @@ func (s Spec) layout() (l layout, err error) {
 	return l, nil
 }
 
-// saveJSON replaces a file by one with this value. Readers see the old or the
-// new one.
+// saveJSON replaces a file by one with this value. Readers see the old or the new
+// one, also after a power cut of the machine.
 func saveJSON(name string, value any) error {
 	b, err := json.MarshalIndent(value, "", " ")
 	if err != nil {
 		return err
 	}
 	// A file beside it and a rename: a crash leaves one of the two, whole.
-	if err := os.WriteFile(name+".new", append(b, '\n'), 0o640); err != nil {
+	f, err := os.Create(name + ".new")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err == nil {
+		err = f.Sync() // the rename must not be durable before the bytes are
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
 		return err
 	}
 	return os.Rename(name+".new", name)

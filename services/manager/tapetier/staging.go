@@ -170,19 +170,20 @@ func (t *stager) CancelStage(ctx context.Context, who hemera.Identity, id string
 	return t.catalogue.PutStage(ctx, s)
 }
 
-// Release implements hemera.Staging.
+// Release implements hemera.Staging. A file whose copies are not all on
+// tape stays on disk, and is no error: its users have released it.
 func (t *stager) Release(ctx context.Context, who hemera.Identity, paths []string) ([]error, error) {
 	out := make([]error, len(paths))
 	for i, p := range paths {
 		e, err := t.readable(ctx, who, p)
-		if err == nil && len(e.Tape) == 0 {
-			err = errs.New(errs.Invalid, "manager.Release", p, "the file is not on tape: its disk copies stay")
-		}
 		if err == nil {
 			e, err = t.catalogue.Release(ctx, e.ID)
 		}
 		if err == nil && tapes.EvictCounter(&e) == 0 {
 			_, err = t.evict(ctx, e.ID, false)
+			if errs.KindOf(err) == errs.Conflict { // copies are missing, or somebody has staged it meanwhile
+				err = nil
+			}
 		}
 		out[i] = err
 	}

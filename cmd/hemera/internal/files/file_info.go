@@ -3,7 +3,9 @@ package files
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +21,7 @@ import (
 func fileInfoCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "info <file>", Short: "Everything known of a file or directory", Args: cobra.ExactArgs(1),
-		Long: `Shows what the namespace has of a file or directory, and where its pieces are. A file that is named
+		Long: `Shows what the namespace has of a file or directory, and where its pieces and its copies on tape are. A file that is named
 by its id may be gone from the namespace, or changed after the backup that was restored: then the disks
 are asked too, and pieces that the namespace does not have are listed, with the path they remember.
 
@@ -27,7 +29,8 @@ are asked too, and pieces that the namespace does not have are listed, with the 
   layout         how the file is stored: plain, replica, rs:4+2 (4 data and 2 parity pieces), ...
   nstripes       the number of pieces that the layout has; small files of a coded layout have fewer
   role           of a piece: copy; data, parity, or local parity of the group that it repairs
-  redundancy     d2::t0 is two pieces on disks and none on tape
+  redundancy     d2::t1 is two pieces on disks and a copy on tape, d0::t1 is on tape only
+  sys.archive.*  how the file is archived, and sys.retrieve.* who recalls it and when it was asked for
   xstype, xs     the checksum that clients ask for; altxs.NAME are others that are stored`,
 		Example: `  hemera file info /exp/data.root
   hemera file info fxid:0000002a -j`,
@@ -52,9 +55,12 @@ are asked too, and pieces that the namespace does not have are listed, with the 
 // Programs get the file, its pieces and the strays as records of one list; people get three tables.
 func printFile(e *cli.Env, report hemera.FileReport) error {
 	head := fileRecord(report)
-	var pieces, strays []output.Record
+	var pieces, tapes, strays []output.Record
 	for _, p := range report.Pieces {
 		pieces = append(pieces, pieceRecord(report.Entry.Layout, p))
+	}
+	for _, c := range report.Entry.Tape {
+		tapes = append(tapes, tapeRecord(c))
 	}
 	for _, s := range report.Strays {
 		strays = append(strays, strayRecord(s))
@@ -62,14 +68,14 @@ func printFile(e *cli.Env, report hemera.FileReport) error {
 	p := e.Printer()
 	switch {
 	case p.Format != output.Table:
-		return p.List(nil, slices.Concat([]output.Record{head}, pieces, strays))
+		return p.List(nil, slices.Concat([]output.Record{head}, pieces, tapes, strays))
 	case report.Entry.IsDir(): // directories have no pieces
 		return p.One(cli.ColumnsOf(head), head)
 	}
 	if err := p.Head(cli.ColumnsOf(head), head); err != nil {
 		return err
 	}
-	if len(pieces) > 0 || len(strays) == 0 { // an empty table says that no piece is left
+	if len(pieces) > 0 || len(strays) == 0 && len(tapes) == 0 { // an empty table says that no piece is left
 		fmt.Fprintln(e.Out)
 		columns := pieceColumns
 		if report.Entry.Layout.Coded() { // all pieces of other files are copies
@@ -79,11 +85,34 @@ func printFile(e *cli.Env, report hemera.FileReport) error {
 			return err
 		}
 	}
+	if len(tapes) > 0 {
+		fmt.Fprintln(e.Out)
+		if err := p.List(tapeColumns, tapes); err != nil {
+			return err
+		}
+	}
 	if len(strays) == 0 {
 		return nil
 	}
 	fmt.Fprintln(e.Out, "\npieces that the namespace does not have:")
 	return p.List(strayColumns, strays)
+}
+
+// tapeRecord makes the record of a copy on tape, with the keys of cta-admin tapefile ls.
+func tapeRecord(c hemera.TapeCopy) output.Record {
+	return output.Record{
+		{Key: "copyNb", Value: int(c.Number)}, {Key: "vid", Value: c.VID}, {Key: "fSeq", Value: c.FSeq}, {Key: "blockId", Value: c.Block},
+		{Key: "member", Value: c.Member}, // of a container; 0: the tape file is this file alone
+	}
+}
+
+// tapeColumns are the table of copies on tape.
+var tapeColumns = []output.Column{
+	{Title: "copy", Key: "copyNb"},   // of those that the storage class asks for
+	{Title: "tape", Key: "vid"},      // its name
+	{Title: "fseq", Key: "fSeq"},     // number of the tape file on the tape
+	{Title: "block", Key: "blockId"}, // where it begins
+	{Title: "member", Key: "member"}, // of a container, from 1
 }
 
 // strayRecord makes the record of a piece that a disk has and the namespace does not.
@@ -126,8 +155,14 @@ func fileRecord(report hemera.FileReport) output.Record {
 	}
 	r = append(r, output.Record{
 		{Key: "generation", Value: uint64(en.Gen)}, {Key: "layout", Value: cli.LayoutName(en.Layout)}, {Key: "nstripes", Value: int(en.Layout.Pieces)}, // redundancy: EOS's d<pieces on disk>::t<on tape>
-		{Key: "space", Value: en.Space}, {Key: "nrep", Value: len(report.Pieces)}, {Key: "redundancy", Value: fmt.Sprintf("d%d::t0", len(report.Pieces))},
+		{Key: "space", Value: en.Space}, {Key: "nrep", Value: len(report.Pieces)}, {Key: "redundancy", Value: redundancy(en, len(report.Pieces))},
 	}...)
+	// What the system says of the file's life on tape.
+	for _, name := range slices.Sorted(maps.Keys(en.Xattrs)) {
+		if strings.HasPrefix(name, "sys.archive.") || strings.HasPrefix(name, "sys.retrieve.") {
+			r = append(r, output.Field{Key: name, Value: string(en.Xattrs[name])})
+		}
+	}
 	if en.Layout.Coded() {
 		r = append(r, output.Field{Key: "blocksize", Value: hemera.FormatBlockSize(en.Layout.BlockSize)})
 	}

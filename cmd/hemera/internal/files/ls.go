@@ -13,6 +13,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
 	"hemera/platform/xrootd"
 )
 
@@ -23,31 +24,38 @@ func LsCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "ls [path…]", Short: "List directories", ValidArgsFunction: complete.Paths(e),
 		Long: "Lists the contents of directories, or files. Entries appear as the server sends them.\n" +
-			"Owners and groups are shown by the names that this machine knows, else as numbers.\n" + cli.PathHelp,
+			"Owners and groups are shown by the names that this machine knows, else as numbers.\n" +
+			"-y asks the manager where files are: d2::t1 is two pieces on disks and a copy on tape, d0::t1 is on tape only.\n" + cli.PathHelp,
 		Example: `  hemera ls /exp
   hemera ls -l /exp/run1 /exp/run2
   hemera ls -lhR /exp
+  hemera ls -y /exp/run1
   hemera ls -l root://eospublic.cern.ch//eos/opendata`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"/"}
 			}
-			o.names, o.long = cli.Owners{}, o.long || o.numeric             // -n implies -l, as in ls(1)
+			o.names, o.long = cli.Owners{}, o.long || o.numeric || o.copies // -n implies -l, as in ls(1), and -y as in eos ls
 			o.headings = (len(args) > 1 || o.recursive) && !e.ForPrograms() // more than one directory
-			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error {
+			all := func(ctx context.Context, from listing) error {
 				s := e.Stream(o.line)
-				err := e.Each(ctx, args, func(arg string) error { return ls(ctx, e, cl, s, arg, o) })
+				err := e.Each(ctx, args, func(arg string) error { return ls(ctx, e, from, s, arg, o) })
 				if err != nil {
 					return err
 				}
 				return s.Close()
-			})
+			}
+			if o.copies {
+				return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return all(ctx, ofManager{m}) })
+			}
+			return e.Files(c, func(ctx context.Context, cl *xrootd.Client) error { return all(ctx, anyServer{cl}) })
 		},
 	}
 	c.Flags().BoolVarP(&o.long, "long", "l", false, "show mode, owner, size and time")
 	c.Flags().BoolVarP(&o.self, "directory", "d", false, "list directories themselves, not their contents") // as ls -d
 	c.Flags().BoolVarP(&o.recursive, "recursive", "R", false, "list subdirectories too")
-	c.Flags().BoolVarP(&o.numeric, "numeric-uid-gid", "n", false, "like -l, with owners and groups as numbers") // as ls -n
+	c.Flags().BoolVarP(&o.numeric, "numeric-uid-gid", "n", false, "like -l, with owners and groups as numbers")  // as ls -n
+	c.Flags().BoolVarP(&o.copies, "copies", "y", false, "like -l, with the copies of files on disk and on tape") // as eos ls -y
 	c.Flags().BoolP("all", "a", false, "")
 	_ = c.Flags().MarkHidden("all") // typed by habit: names that begin with a dot are always shown
 	c.MarkFlagsMutuallyExclusive("directory", "recursive")
@@ -57,26 +65,35 @@ func LsCommand(e *cli.Env) *cobra.Command {
 
 // lsOptions are the flags of ls, and the cache of owners' names.
 type lsOptions struct {
-	long, self, human, recursive, headings, numeric bool       // flags; headings: a title above each directory
-	names                                           cli.Owners // of this listing
+	long, self, human, recursive, headings, numeric, copies bool       // flags; headings: a title above each directory
+	names                                                   cli.Owners // of this listing
 }
 
 // ls lists one argument.
 // A file is listed under the name that the user gave.
-func ls(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.Stream, arg string, o lsOptions) error {
-	u, err := e.Remote(arg)
+func ls(ctx context.Context, e *cli.Env, from listing, s *output.Stream, arg string, o lsOptions) error {
+	u, err := o.url(e, arg)
 	if err != nil {
 		return err
 	}
-	i, err := cl.Stat(ctx, u)
+	i, err := from.stat(ctx, u)
 	if err != nil {
 		return err
 	}
 	if !i.IsDir() || o.self {
 		i.Name = arg
-		return s.Add(entryRecord(u.Path, i))
+		return s.Add(i.record(u.Path))
 	}
-	return lsDirectory(ctx, e, cl, s, listed{u, arg}, o)
+	return lsDirectory(ctx, e, from, s, listed{u, arg}, o)
+}
+
+// url reads an argument. What the manager is asked must be there.
+func (o lsOptions) url(e *cli.Env, arg string) (u xrootd.URL, err error) {
+	if !o.copies {
+		return e.Remote(arg)
+	}
+	u.Path, err = e.OnManager(arg)
+	return u, err
 }
 
 // listed is a directory, and its name as the user would write it.
@@ -93,17 +110,17 @@ func (l listed) below(name string) listed {
 // lsDirectory lists a directory and, with -R, those below it afterwards. It holds the names of directories only: those
 // of one directory for each level.
 // It prints entries as they come: nothing is sorted, so a directory of a million files needs no memory.
-func lsDirectory(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.Stream, dir listed, o lsOptions) error {
+func lsDirectory(ctx context.Context, e *cli.Env, from listing, s *output.Stream, dir listed, o lsOptions) error {
 	if o.headings {
 		fmt.Fprintf(e.Out, "%s:\n", e.Visible(dir.name))
 	}
 	var below []string // subdirectories, for -R
-	err := cl.List(ctx, dir.URL, func(i xrootd.Info) error {
+	err := from.list(ctx, dir.URL, func(i listedEntry) error {
 		// Listed after this directory, as ls -R does.
 		if o.recursive && i.IsDir() {
 			below = append(below, i.Name)
 		}
-		return s.Add(entryRecord(dir.Join(i.Name).Path, i))
+		return s.Add(i.record(dir.Join(i.Name).Path))
 	})
 	if err != nil {
 		return err
@@ -112,8 +129,17 @@ func lsDirectory(ctx context.Context, e *cli.Env, cl *xrootd.Client, s *output.S
 		if o.headings {
 			fmt.Fprintln(e.Out)
 		}
-		return lsDirectory(ctx, e, cl, s, dir.below(name), o)
+		return lsDirectory(ctx, e, from, s, dir.below(name), o)
 	})
+}
+
+// record is entryRecord with what the manager was asked besides.
+func (i listedEntry) record(path string) output.Record {
+	r := entryRecord(path, i.Info)
+	if i.redundancy != "" {
+		r = append(r, output.Field{Key: "redundancy", Value: i.redundancy})
+	}
+	return r
 }
 
 // entryRecord makes the record of an entry, as ls and stat print it.
@@ -141,7 +167,12 @@ func (o lsOptions) line(r output.Record) string {
 	var mode uint32
 	_, _ = fmt.Sscanf(r.Get("mode").(string), "%o", &mode)
 	mtime, _ := r.Get("mtime").(int64)
-	return fmt.Sprintf("%s  %-8v  %-8v  %14s  %s  %s%s", modeString(mode, dir), o.owner(r, "owner", cli.UserName), o.owner(r, "group", cli.GroupName), size,
+	where := ""
+	if o.copies {
+		text, _ := r.Get("redundancy").(string) // directories have none
+		where = fmt.Sprintf("%-7s  ", text)
+	}
+	return where + fmt.Sprintf("%s  %-8v  %-8v  %14s  %s  %s%s", modeString(mode, dir), o.owner(r, "owner", cli.UserName), o.owner(r, "group", cli.GroupName), size,
 		time.Unix(mtime, 0).Format("2006-01-02 15:04:05"), name, cli.OnOff(dir, "/", ""))
 }
 

@@ -31,10 +31,11 @@ of nodes and disks and the grace stay too, unless the next start gives others.
 The cluster listens on this machine only, unless --listen says otherwise.`,
 		Example: `  hemera up
   hemera up /data/hemera --port 21094 --nodes 3
-  hemera up --layout rs:4+2`,
+  hemera up --layout rs:4+2
+  hemera up --tape`,
 		Args: cobra.MaximumNArgs(1),
 	}
-	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http", "auth", "tpc", "space", "up", "repair", "removal", "writes", "scrub", "cache", "log")
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http", "auth", "tpc", "space", "up", "tape.speed", "repair", "removal", "writes", "scrub", "cache", "log")
 	_ = c.RegisterFlagCompletionFunc("layout", complete.Layouts)
 	data := c.Flags().Lookup("data")
 	// Only the text in --help; chooseData applies it.
@@ -69,7 +70,7 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 		if err != nil {
 			return err
 		}
-		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate), Executable: executable()})
+		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate), Executable: executable(), Tape: upTape(l)})
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,21 @@
+package daemon
+
+import (
+	"net/http"
+	"strings"
+
+	"hemera/doors/taperest"
+)
+
+// addTapeAPI adds the tape REST API to what a port answers by HTTP. Callers are identified as those of the admin API are; other
+// machines see where the API is, and nothing else.
+func addTapeAPI(o taperest.Options, next http.Handler) http.Handler {
+	tape := taperest.NewHandler(o)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == taperest.WellKnown || strings.HasPrefix(r.URL.Path, taperest.Root) {
+			tape.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

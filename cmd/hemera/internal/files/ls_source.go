@@ -1,0 +1,61 @@
+package files
+
+import (
+	"context"
+	"fmt"
+
+	"hemera"
+	"hemera/doors/admin"
+	"hemera/doors/xrd/translate"
+	"hemera/platform/xrootd"
+)
+
+// listing is where ls finds entries: any server, or the manager, which knows more.
+type listing interface {
+	stat(ctx context.Context, u xrootd.URL) (listedEntry, error)
+	list(ctx context.Context, u xrootd.URL, visit func(listedEntry) error) error
+}
+
+// listedEntry is one entry. redundancy is that of a file as the manager says it, "" if nobody was asked.
+type listedEntry struct {
+	xrootd.Info
+	redundancy string
+}
+
+// anyServer lists with the data protocol.
+type anyServer struct{ *xrootd.Client }
+
+func (s anyServer) stat(ctx context.Context, u xrootd.URL) (listedEntry, error) {
+	i, err := s.Stat(ctx, u)
+	return listedEntry{Info: i}, err
+}
+
+func (s anyServer) list(ctx context.Context, u xrootd.URL, visit func(listedEntry) error) error {
+	return s.List(ctx, u, func(i xrootd.Info) error { return visit(listedEntry{Info: i}) })
+}
+
+// ofManager lists with the admin API, which says where content is.
+type ofManager struct{ *admin.Client }
+
+func (m ofManager) stat(ctx context.Context, u xrootd.URL) (listedEntry, error) {
+	e, err := m.Stat(ctx, hemera.Identity{}, u.Path)
+	return copiesOf(e), err
+}
+
+func (m ofManager) list(ctx context.Context, u xrootd.URL, visit func(listedEntry) error) error {
+	return m.List(ctx, hemera.Identity{}, u.Path, func(e hemera.Entry) error { return visit(copiesOf(e)) })
+}
+
+// copiesOf is an entry of the manager's, as a server would list it. The flags are those that nobody has.
+func copiesOf(e hemera.Entry) listedEntry {
+	l := listedEntry{Info: xrootd.Info{Name: e.Name, StatInfo: translate.StatOfEntry(e, hemera.Identity{})}}
+	if !e.IsDir() {
+		l.redundancy = redundancy(e, len(e.Pieces))
+	}
+	return l
+}
+
+// redundancy is EOS's word for where a file is: d<pieces on disk>::t<1 if it is on tape>.
+func redundancy(e hemera.Entry, pieces int) string {
+	return fmt.Sprintf("d%d::t%d", pieces, min(1, len(e.Tape)))
+}

@@ -1,0 +1,86 @@
+package taperest
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// problem is the body of an error, as RFC 9457 has it.
+type problem struct {
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail,omitempty"`
+	Type   string `json:"type"`
+}
+
+// statusOf is the HTTP status for a failure. Clients repeat 5xx later, and stop after 4xx.
+func statusOf(err error) int {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return http.StatusRequestEntityTooLarge
+	}
+	switch errs.KindOf(err) {
+	case errs.Invalid, errs.IsDirectory, errs.NotDirectory:
+		return http.StatusBadRequest
+	case errs.Unauthenticated:
+		return http.StatusUnauthorized
+	case errs.Denied:
+		return http.StatusForbidden
+	case errs.NotFound:
+		return http.StatusNotFound
+	case errs.Conflict, errs.Exists, errs.Locked: // the state of a file, which a repetition does not change
+		return http.StatusConflict
+	case errs.TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case errs.Unsupported:
+		return http.StatusNotImplemented
+	case errs.Unavailable, errs.Overloaded, errs.Timeout, errs.Fenced, errs.Cancelled:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// fail answers with an error: what a person can do follows the text.
+func (d *door) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status := statusOf(err)
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retrySeconds)
+	}
+	if status == http.StatusInternalServerError { // a defect, or a failure that has no status
+		d.Log.Warn("tape request failed", "path", r.URL.Path, "trace", hemera.TraceID(r.Context()), "error", err)
+	}
+	// Clients show the text to their users as it is.
+	text := errs.Plain(err.Error())
+	if remedy := errs.RemedyOf(err); remedy != "" {
+		text += "; " + remedy
+	}
+	answerError(w, status, text)
+}
+
+// answerError answers with a problem, whose type is that the status says all.
+func answerError(w http.ResponseWriter, status int, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json") // clients that do not know the type read the same JSON
+	write(w, status, problem{Title: http.StatusText(status), Status: status, Detail: detail, Type: "about:blank"})
+}
+
+// answerJSON answers with a value; nil has no body.
+func answerJSON(w http.ResponseWriter, status int, value any) {
+	if value == nil { // cancel, delete and release have nothing to say
+		w.WriteHeader(status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	write(w, status, value)
+}
+
+// write sends a value, followed by a line end. An error is the connection's, which nobody reads any more.
+func write(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Cache-Control", "no-store") // states change
+	w.WriteHeader(status)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false) // paths are shown as they are
+	_ = e.Encode(value)
+}
