@@ -101,8 +101,11 @@ type Up struct {
 // Tape has the settings of a tape library.
 type Tape struct {
 	Library string `key:"library" flag:"library" default:"" doc:"name of the tape library, unique in the cluster; if empty, it is named after the directory of the process"`
-	Emulate string `key:"emulate" flag:"emulate" default:"" doc:"what the emulated tape library has, such as drives=2,slots=40,cartridges=30,media=LTO-9,capacity=4000000000; it is made in the data directory at the first start"`
-	Speed   int    `key:"speed" flag:"tape-speed" default:"100" min:"0" max:"1000000" doc:"how many times faster than real an emulated tape library moves; 1 is real time, 0 does not wait"`
+	Changer string `key:"changer" flag:"changer" default:"" doc:"device of a tape library's robot, such as /dev/sg3; if empty, the one of this machine"`
+	// Their order does not matter where the library tells serial numbers.
+	Drives  []string `key:"drives" flag:"drive" default:"" doc:"devices of tape drives in the library, such as /dev/nst0; if none, those of this machine that are in it"`
+	Emulate string   `key:"emulate" flag:"emulate" default:"" doc:"what the emulated tape library has, such as drives=2,slots=40,cartridges=30,media=LTO-9,capacity=4000000000; it is made in the data directory at the first start"`
+	Speed   int      `key:"speed" flag:"tape-speed" default:"100" min:"0" max:"1000000" doc:"how many times faster than real an emulated tape library moves; 1 is real time, 0 does not wait"`
 }
 
 // Repair decides when lost pieces are made again.

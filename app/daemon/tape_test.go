@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/errs"
 	"hemera/platform/tape/emulated"
 	"hemera/platform/xrootd"
 	testserving "hemera/test/fixture/serving"
@@ -35,6 +37,72 @@ func until(t *testing.T, what string, so func() bool) {
 	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not after a minute: %s", what)
+		}
+	}
+}
+
+// TestTapeServerJoins: a node without disks and with a library reports it to a manager in another process, and its drives take what the manager
+// gives them.
+func TestTapeServerJoins(t *testing.T) {
+	dir := t.TempDir()
+	log := slog.New(slog.DiscardHandler)
+	m, err := OpenManager(t.Context(), ManagerOptions{Dir: filepath.Join(dir, "manager"), Listen: "127.0.0.1:0", CacheBytes: 8 << 20, TokenLifetime: time.Hour, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving(t, m.Run)
+	token, err := tokens{m.authority, m.Addr, time.Hour}.CreateToken(t.Context(), hemera.TokenRequest{Uses: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := OpenNode(t.Context(), NodeOptions{Dir: filepath.Join(dir, "node"), Listen: "127.0.0.1:0", Join: token, Log: log,
+		Tape: &TapeOptions{Name: "far", Dir: filepath.Join(dir, "tape"), Spec: emulated.Spec{Drives: 1, Slots: 3, Cartridges: 2}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving(t, n.Run)
+	picture := func() hemera.TapePicture {
+		p, err := m.TapePicture(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	until(t, "the library is known", func() bool { p := picture(); return len(p.Libraries) == 1 && len(p.Libraries[0].VIDs) == 2 })
+	if p := picture(); p.Libraries[0].Name != "far" || len(p.Drives) != 1 || p.Drives[0].Name != "far-d1" || p.Drives[0].Node != n.ID() {
+		t.Errorf("the library is %+v, its drives %+v", p.Libraries, p.Drives)
+	}
+	add := hemera.TapeChange{Object: "tape", Verb: "add", Name: "V00002", Values: map[string]string{"tapepool": "default"}}
+	if err := m.ChangeTape(t.Context(), "test", add); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.OrderTape(t.Context(), "test", hemera.TapeOrder{Kind: hemera.OrderLabel, Subject: "V00002"}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the tape has a label", func() bool {
+		tapes, err := m.Tapes(t.Context())
+		return err == nil && len(tapes) == 1 && !tapes[0].Labelled.IsZero()
+	})
+}
+
+// TestEmulation: what a description of a library may say.
+func TestEmulation(t *testing.T) {
+	s, err := ParseEmulation("drives=2, slots=40,media=LTO-8,capacity=1000,cartridges=3,gates=1")
+	if want := (emulated.Spec{Drives: 2, Slots: 40, Gates: 1, Cartridges: 3, Media: "LTO-8", Capacity: 1000}); err != nil || s != want {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for _, bad := range []string{"", "drives", "drives=x", "drives=-1", "arms=2", "drives=2;slots=3"} {
+		if _, err := ParseEmulation(bad); !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestMediaOfDrives: names that drives of several vendors have for themselves.
+func TestMediaOfDrives(t *testing.T) {
+	for product, want := range map[string]string{"ULT3580-TD8": "LTO-8", "ULTRIUM-HH9": "LTO-9", "Ultrium 9-SCSI": "LTO-9", "ULTRIUM-TD10": "LTO-10"} {
+		if writes, _ := mediaOf(product); len(writes) == 0 || writes[0] != want {
+			t.Errorf("%s writes %v", product, writes)
 		}
 	}
 }

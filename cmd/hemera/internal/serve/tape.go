@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/errs"
 	"hemera/platform/tape/emulated"
+	"hemera/platform/tape/linux"
 )
 
 // tapeFolder is the folder of an emulated library in the directory of its process.
@@ -39,11 +41,12 @@ func TapeServeCommand(e *cli.Env) *cobra.Command {
 token, as nodes do, and asks the manager for each drive what to do. The manager decides which tape is
 mounted and which files are written; files go directly between the tape server and the nodes.
 
-The library is emulated: cartridges are files below the data directory, and drives and robot take the
-time of real ones, divided by --tape-speed. It has what --emulate says at the first start.
-Its cartridges are shown by hemera tape library ls, and are used once they are added to a pool.`,
+A real library is found by itself, or named by --changer and --drive. With --emulate it is one of files
+below the data directory, whose drives and robot take the time of real ones, divided by --tape-speed; the
+next start finds it there. Cartridges are used once their tapes are added to a pool.`,
 		Example: `  hemera token create | hemera tape serve --join-file - --data /tmp/tape --emulate drives=2,slots=40
-  hemera tape serve --data /tmp/tape --tape-speed 1`,
+  hemera tape serve --data /tmp/tape --tape-speed 1
+  hemera tape serve --join-file token --changer /dev/sg3 --drive /dev/nst0 --drive /dev/nst1`,
 	}
 	// Not the settings of disks and scrubs: a tape server has none.
 	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http.metrics_networks", "node.zone", "node.join", "node.join_file", "tape", "log")
@@ -54,6 +57,7 @@ Its cartridges are shown by hemera tape library ls, and are used once they are a
 		if err != nil {
 			return err
 		}
+		// Before the join: a mistake in these flags must not cost a token.
 		library, err := tapeLibrary(l)
 		if err != nil {
 			return err
@@ -79,23 +83,59 @@ Its cartridges are shown by hemera tape library ls, and are used once they are a
 	return c
 }
 
-// tapeLibrary is the library that settings describe, or the one in the data directory. An error is one of the command line.
-// It opens nothing.
+// tapeLibrary is the library that settings describe: an emulated one, or devices, which are looked for where none are named.
+// It opens no drive.
 func tapeLibrary(l *config.Loaded) (*daemon.TapeOptions, error) {
 	o := &daemon.TapeOptions{Name: l.Tape.Library, Dir: filepath.Join(l.Data, tapeFolder), Speed: l.Tape.Speed}
-	if l.Tape.Emulate == "" {
-		// An empty library that nobody asked for would only confuse.
-		// A second start needs no description: the library is there.
-		if _, err := os.Stat(o.Dir); err != nil {
-			return nil, cli.Usage(errs.New(errs.Invalid, "hemera.TapeServe", o.Dir, "there is no tape library").
-				WithRemedy("describe an emulated one: --emulate drives=2,slots=40"))
+	if l.Tape.Emulate != "" {
+		// Of a library that is there only the syntax is checked.
+		var err error
+		if o.Spec, err = daemon.ParseEmulation(l.Tape.Emulate); err != nil {
+			return nil, cli.Usage(err)
 		}
 		return o, nil
 	}
-	// Of a library that is there only the syntax is checked.
-	var err error
-	if o.Spec, err = daemon.ParseEmulation(l.Tape.Emulate); err != nil {
-		return nil, cli.Usage(err)
+	// A second start needs no description: the library is there.
+	if _, err := os.Stat(o.Dir); err == nil {
+		return o, nil
+	}
+	// What is named is not doubted: the open says what is wrong with it.
+	o.Changer, o.Drives = l.Tape.Changer, l.Tape.Drives
+	if o.Changer == "" || len(o.Drives) == 0 {
+		if err := discover(o); err != nil {
+			return nil, err
+		}
 	}
 	return o, nil
+}
+
+// discover completes the devices with those of this machine: its only library, and the drives in it. NotFound, with what to name.
+func discover(o *daemon.TapeOptions) error {
+	// It reads inventories, and moves nothing.
+	found, err := linux.Discover("/sys")
+	if err != nil {
+		return err
+	}
+	if o.Changer == "" {
+		// With two, a guess would move the cartridges of somebody else.
+		if len(found.Changers) != 1 {
+			return cli.Usage(errs.New(errs.NotFound, "hemera.TapeServe", "", fmt.Sprintf("this machine has %d tape libraries", len(found.Changers))).
+				WithRemedy("name one with --changer /dev/sgN and --drive /dev/nstN, or try an emulated one: --emulate drives=2,slots=40"))
+		}
+		o.Changer = found.Changers[0].Device
+	}
+	if len(o.Drives) > 0 { // a site may leave drives to other programs
+		return nil
+	}
+	for _, d := range found.Drives {
+		// Paired by serial number: a drive that stands beside the library is none of its own.
+		if d.Changer == o.Changer {
+			o.Drives = append(o.Drives, d.Device)
+		}
+	}
+	if len(o.Drives) == 0 {
+		return cli.Usage(errs.New(errs.NotFound, "hemera.TapeServe", o.Changer, "no drive of this machine is in the library").
+			WithRemedy("name its drives with --drive /dev/nstN"))
+	}
+	return nil
 }

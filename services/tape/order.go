@@ -1,0 +1,99 @@
+package tape
+
+import (
+	"context"
+
+	"hemera"
+	"hemera/core/tape/volume"
+	"hemera/platform/tape"
+)
+
+// orderMin is the least number of places on tape for which another order is asked for: of two, the first one is as good as the second.
+const orderMin = 3
+
+// recalls are the jobs of a mount that reads, in an order that travels little. It implements session.Jobs; the goroutine of the tape calls it.
+type recalls struct {
+	desk
+	tape tape.Tape
+}
+
+// Next implements session.Jobs.
+func (r recalls) Next(ctx context.Context, files int, bytes int64) ([]hemera.TapeWork, bool, error) {
+	jobs, last, err := r.desk.Next(ctx, files, bytes)
+	o, able := r.tape.(tape.Orderer)
+	if err != nil || !able {
+		return jobs, last, err
+	}
+	most, err := o.OrderMax(ctx)
+	if err != nil { // the order of the manager, by position, is good enough
+		return jobs, last, nil
+	}
+	return ordered(jobs, most, func(s []tape.Segment) ([]int, error) { return o.Order(ctx, s) }), last, nil
+}
+
+// ordered puts jobs into the order that ask returns for the segments of their tape files, at most so many at a time. Members of one container
+// stay together. Whatever ask says, each job comes once: an answer that is no order of the segments is not used.
+func ordered(jobs []hemera.TapeWork, most int, ask func([]tape.Segment) ([]int, error)) []hemera.TapeWork {
+	groups := places(jobs)
+	out := make([]hemera.TapeWork, 0, len(jobs))
+	for len(groups) > 0 {
+		// A part of the tape after the other: the jobs come by position.
+		part := groups[:min(len(groups), max(most, 1))]
+		groups = groups[len(part):]
+		for _, i := range indexes(part, ask) {
+			out = append(out, part[i].jobs...)
+		}
+	}
+	return out
+}
+
+// group is the jobs of one tape file.
+type group struct {
+	segment tape.Segment
+	jobs    []hemera.TapeWork
+}
+
+// places groups jobs that follow each other by their tape files.
+func places(jobs []hemera.TapeWork) (groups []group) {
+	for _, j := range jobs {
+		var at hemera.TapeCopy
+		if j.From != nil { // the session refuses a job without a place
+			at = *j.From
+		}
+		begin := max(at.Block, 1)
+		end := begin + volume.FileObjects + uint64((j.Size+volume.BlockSize-1)/volume.BlockSize)
+		if n := len(groups); n > 0 && groups[n-1].segment.Begin == begin {
+			g := &groups[n-1]
+			g.jobs = append(g.jobs, j)
+			g.segment.End += end - begin // what lies between the members is not known, and little
+			continue
+		}
+		groups = append(groups, group{tape.Segment{Begin: begin, End: end}, []hemera.TapeWork{j}})
+	}
+	return groups
+}
+
+// indexes asks for an order of groups, and returns the one that they have if there is no good answer.
+func indexes(groups []group, ask func([]tape.Segment) ([]int, error)) []int {
+	same := make([]int, len(groups))
+	segments := make([]tape.Segment, len(groups))
+	for i, g := range groups {
+		same[i], segments[i] = i, g.segment
+	}
+	if len(groups) < orderMin {
+		return same
+	}
+	order, err := ask(segments)
+	if err != nil || len(order) != len(groups) {
+		return same
+	}
+	// A drive that names a segment twice would lose another one.
+	seen := make([]bool, len(groups))
+	for _, i := range order {
+		if i < 0 || i >= len(groups) || seen[i] {
+			return same
+		}
+		seen[i] = true
+	}
+	return order
+}

@@ -1,0 +1,51 @@
+package tape
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"hemera"
+	"hemera/platform/tape"
+)
+
+// at is a job for a file at a block; member 0 is a file of its own.
+func at(id hemera.FileID, block uint64, member uint32) hemera.TapeWork {
+	return hemera.TapeWork{TapeJob: hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: id}, Size: 300 << 10, From: &hemera.TapeCopy{Block: block, Member: member}}}
+}
+
+func TestOrder(t *testing.T) {
+	jobs := []hemera.TapeWork{at(1, 0, 0), at(2, 100, 1), at(3, 100, 2), at(4, 200, 0), at(5, 300, 0)}
+	reverse := func(s []tape.Segment) ([]int, error) {
+		order := make([]int, len(s))
+		for i := range s {
+			order[i] = len(s) - 1 - i
+		}
+		return order, nil
+	}
+	for _, c := range []struct {
+		name string
+		most int
+		ask  func([]tape.Segment) ([]int, error)
+		want []hemera.FileID
+	}{
+		{"the drive's order, members together", 100, reverse, []hemera.FileID{5, 4, 2, 3, 1}},
+		{"a few at a time", 3, reverse, []hemera.FileID{4, 2, 3, 1, 5}},
+		{"a drive that cannot", 100, func([]tape.Segment) ([]int, error) { return nil, errors.New("no") }, []hemera.FileID{1, 2, 3, 4, 5}},
+		{"a drive without room", 0, reverse, []hemera.FileID{1, 2, 3, 4, 5}},
+		{"an answer that is too short", 100, func([]tape.Segment) ([]int, error) { return []int{0}, nil }, []hemera.FileID{1, 2, 3, 4, 5}},
+		{"an answer with one twice", 100, func([]tape.Segment) ([]int, error) { return []int{0, 0, 1, 2}, nil }, []hemera.FileID{1, 2, 3, 4, 5}},
+	} {
+		var got []hemera.FileID
+		for _, j := range ordered(jobs, c.most, c.ask) {
+			got = append(got, j.File)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	groups := places(jobs)
+	if want := (tape.Segment{Begin: 1, End: 1 + 9 + 2}); len(groups) != 4 || groups[0].segment != want {
+		t.Errorf("%d places, the first is %+v", len(groups), groups[0].segment)
+	}
+}
