@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -38,7 +39,8 @@ type control struct {
 	wrong  int // recalls that were committed with another content
 	limit  int // jobs in one answer
 	scans  []hemera.TapeScanned
-	wanted string // VID to scan
+	last   map[uint64]hemera.TapeResults // report by mount
+	wanted string                        // VID to scan
 }
 
 // openMount is a mount that has not ended.
@@ -60,7 +62,7 @@ type content struct {
 }
 
 func newControl(t testing.TB, seed uint64, files int) *control {
-	c := &control{t: t, r: rand.New(rand.NewPCG(seed, 1)), epoch: 1, open: map[uint64]*openMount{}, tapes: map[string]*hemera.Tape{},
+	c := &control{t: t, r: rand.New(rand.NewPCG(seed, 1)), epoch: 1, last: map[uint64]hemera.TapeResults{}, open: map[uint64]*openMount{}, tapes: map[string]*hemera.Tape{},
 		files: map[hemera.FileID]*content{}, in: map[string]string{}, wake: make(chan struct{}), limit: 1000}
 	for i := range files {
 		data := make([]byte, 1+c.r.IntN(300_000)>>c.r.IntN(12))
@@ -283,7 +285,13 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 		}
 	}
 	o := c.open[r.Mount]
+	// A report whose answer was lost comes again. Its failures count once: the job may have been given out again since.
+	again := reflect.DeepEqual(c.last[r.Mount], r)
+	c.last[r.Mount] = r
 	for _, f := range r.Failed {
+		if again {
+			break
+		}
 		file := c.files[f.Job.File]
 		if file.attempt++; file.attempt > 50 || f.Void {
 			file.failed = f.Error

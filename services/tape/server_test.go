@@ -141,7 +141,7 @@ func (x *rig) recalled() {
 
 // TestArchiveAndRecall: a fresh library gets labels, files, and gives them back, over several tapes.
 func TestArchiveAndRecall(t *testing.T) {
-	x := newRig(t, newControl(t, 1, 60))
+	x := newRig(t, newControl(t, 1, 120))
 	x.start()
 	x.archived()
 	x.recalled()
