@@ -110,8 +110,9 @@ func (s *Server) report(ctx context.Context) {
 	failing := false
 	for ctx.Err() == nil {
 		err := s.reportOnce(ctx)
-		// Said once: a manager that is away for an hour is no news each second.
-		if err != nil && !failing && ctx.Err() == nil {
+		_, epoch := s.o.Node()
+		// Said once: a manager that is away for an hour is no news each second. A node says itself that it has no lease.
+		if err != nil && !failing && epoch != 0 && ctx.Err() == nil {
 			s.o.Log.Info("the manager does not take reports on the tape library", "library", s.o.Name, "error", err)
 		}
 		pause := reportEvery
