@@ -23,17 +23,20 @@ lint() {
 	$go mod tidy -diff && $go test -count=1 ./internal/lint/ && golangci-lint run --allow-parallel-runners ./...
 }
 
-# Unit tests under the race detector, which makes all ten times slower. So what it cannot find more in runs without it: the rules, but for their
-# tests with goroutines; the linter, which is `lint`; many inputs for the same code, which is `sim` (package test/fixture/effort).
+# Unit tests under the race detector, which makes all ten times slower. So what it cannot find more in runs without it: packages without
+# goroutines (package lint, Goroutines), but for tests that start some; the linter, which is `lint`; many inputs for the same code, which is `sim` (package test/fixture/effort).
 # HEMERA_TOOLS: a test that misses a program of `setup.sh bench` fails.
 unit() {
-	local packages status=0
-	$go test ./rules/... || status=1
+	local packages status=0 sequential="./rules/... ./measure/report ./measure/reference ./measure/stats"
+	# shellcheck disable=SC2086 # a list
+	$go test $sequential || status=1
 	export HEMERA_TOOLS=required HEMERA_SIM_SEEDS=10 CGO_ENABLED=1
-	$go test -race -run Concurrent ./rules/... || status=1
+	# shellcheck disable=SC2086 # a list
+	$go test -race -run Concurrent $sequential || status=1
 	# Packages start in this order. Those that take longest come first, so that no processor waits for the last one.
 	packages=$($go list ./test/conform/cluster ./platform/kv/pebblekv ./test/sim ./services/manager ./core/namespace ./doors/xrd ./core/transfer ./measure/doctor/observe) || return 1
-	packages+=$'\n'$($go list ./... | grep -vE '^hemera/(rules/|internal/lint$)' | grep -vxF "$packages")
+	# shellcheck disable=SC2086 # a list
+	packages+=$'\n'$($go list ./... | grep -vxF -e "$packages" -e "$($go list ./internal/lint $sequential)") || return 1
 	# shellcheck disable=SC2086 # a list
 	$go test -race -timeout 15m $packages || status=1
 	return $status

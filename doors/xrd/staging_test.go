@@ -3,6 +3,7 @@ package xrd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,6 +15,7 @@ import (
 	"hemera"
 	"hemera/doors/xrd/prepare"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 	"hemera/rules/wire"
 	"hemera/test/fixture"
 )
@@ -195,7 +197,7 @@ func TestPrepareOfTapeRefused(t *testing.T) {
 // TestOpenOfAnEvictedFileWaits for as long as the recall takes, unless the client wants an answer at once.
 func TestOpenOfAnEvictedFileWaits(t *testing.T) {
 	p, tape := tapePair(t)
-	tape.Estimate = time.Hour
+	tape.Takes(time.Hour)
 	c := dial(t, p.managerAddr)
 	c.refused(t, wire.Open{Options: wire.OpenRead | wire.OpenNoWait}, "/a", wire.NoServer)
 	status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/a"))
@@ -208,10 +210,32 @@ func TestOpenOfAnEvictedFileWaits(t *testing.T) {
 	}
 }
 
+// TestUsersHearWhatTheyWaitFor: our own client tells once what the server says.
+func TestUsersHearWhatTheyWaitFor(t *testing.T) {
+	p, tape := tapePair(t)
+	tape.Takes(time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	told := 0
+	c := xrootd.New(xrootd.Options{Trying: func(cause error, atMost time.Duration) {
+		if told++; !strings.Contains(cause.Error(), "recalled from tape") || atMost != 30*time.Minute {
+			t.Errorf("told %v, at most %v", cause, atMost)
+		}
+		cancel()
+	}})
+	defer c.Close()
+	u, err := xrootd.ParseURL("root://" + p.managerAddr + "//a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Open(ctx, u, xrootd.OpenOptions{}); !errors.Is(err, errs.Cancelled) || told != 1 {
+		t.Errorf("%v, told %d times", err, told)
+	}
+}
+
 // TestStockClientsOfTape: what users of CTA type.
 func TestStockClientsOfTape(t *testing.T) {
 	p, tape := tapePair(t)
-	tape.Estimate = 2 * time.Second // a client waits for half of it
+	tape.Takes(2 * time.Second) // a client waits for half of it
 	url := "root://" + p.managerAddr
 	if got := stock(t, "xrdfs", url, "stat", "/a"); !strings.Contains(got, "Offline") || !strings.Contains(got, "BackUpExists") {
 		t.Errorf("stat: %s", got)

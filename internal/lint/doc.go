@@ -15,7 +15,7 @@
 //	Comments            share of commented lines, length of the doc comment of a large package
 //	Words, English      names that say nothing, init, paths of one machine; words that readers stop at
 //	Errors              operations of errors, keys of log lines
-//	Goroutines          rules start none
+//	Goroutines          packages whose tests run without the race detector start none
 //	locks.Check         no mutex is held over a device or a network
 //	Modules, Skips      a reason in docs/DECISIONS.md for each module and each check left out
 //	References, Lines, Paragraphs, Prose, Pictures    documents

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Goroutines returns the places in rules that start a goroutine. Rules are pure functions, so their tests need no race detector, which makes
+// Goroutines returns the places in sequential packages that start a goroutine. The tests of such packages need no race detector, which makes
 // exhaustive tests ten times slower: scripts/test.sh runs them without. Tests that use a rule from several goroutines have Concurrent
 // in their name, and run under the race detector too.
 func Goroutines(files []*File) (findings []string) {
 	for _, f := range files {
-		if !strings.HasPrefix(f.Package, "rules/") {
+		if !sequential(f.Package) {
 			continue
 		}
 		// Each function with its body, so that the name of a test is known.
@@ -23,7 +23,7 @@ func Goroutines(files []*File) (findings []string) {
 			}
 			ast.Inspect(d, func(n ast.Node) bool {
 				if starts(n) {
-					findings = append(findings, fmt.Sprintf("%s: a rule starts no goroutine, and a test of one that does has Concurrent in its name: "+
+					findings = append(findings, fmt.Sprintf("%s: this package starts no goroutine, and a test that does has Concurrent in its name: "+
 						"the others run without the race detector", f.at(n)))
 				}
 				return true
@@ -32,6 +32,12 @@ func Goroutines(files []*File) (findings []string) {
 	}
 	slices.Sort(findings)
 	return findings
+}
+
+// sequential is true for packages without goroutines: rules, which are pure functions, and those that compute and draw results. The function
+// unit of scripts/test.sh has the same list.
+func sequential(dir string) bool {
+	return strings.HasPrefix(dir, "rules/") || slices.Contains([]string{"measure/report", "measure/reference", "measure/stats"}, dir)
 }
 
 // starts is true for a go statement, for Go of a group, and for tests that run at the same time.

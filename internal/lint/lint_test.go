@@ -102,6 +102,7 @@ func TestRulesCanFail(t *testing.T) {
 		{"rules/a/a.go", "package a\nfunc f() { go f() }\n", Goroutines, 1},
 		{"rules/a/a_test.go", "package a\nfunc TestF(t *testing.T) { g.Go(f); t.Parallel() }\n", Goroutines, 2},
 		{"rules/a/a_test.go", "package a\nfunc TestConcurrentUse(t *testing.T) { g.Go(f) }\n", Goroutines, 0},
+		{"measure/report/a.go", "package report\nfunc f() { go f() }\n", Goroutines, 1},
 		{"core/a/a.go", "package a\nfunc f() { go f() }\n", Goroutines, 0},
 		{"a/util/a.go", "package util\n", Words, 1},
 		{"a/a.go", "package a\nfunc init() {}\n", Words, 1},

@@ -32,8 +32,8 @@ type Options struct {
 	Idle        time.Duration // sessions without files and requests are closed after; 2 min
 	// RetryFor bounds how long one operation goes on when servers are unreachable; 30 s.
 	RetryFor time.Duration
-	// Trying is called once in an operation that goes on for more than a second because servers are
-	// unreachable, with the last failure; nil for nobody.
+	// Trying is called once in an operation that goes on for more than a second because servers are unreachable, with the last
+	// failure, and once in one that a server has wait, with what it says; nil for nobody.
 	Trying func(cause error, atMost time.Duration)
 	// WaitFor bounds how long one operation obeys servers that say "wait"; 30 min.
 	WaitFor time.Duration

@@ -71,6 +71,9 @@ func (d requester) do(ctx context.Context, r route, q request) (result, error) {
 			d.opts.Log.Debug("trying again", "op", q.op, "url", r.url.Redacted(), "after", next.delay, "error", next.err)
 		}
 		if next.wait {
+			if spent.waited == 0 && next.delay >= waitTold && d.opts.Trying != nil {
+				d.opts.Trying(next.err, d.opts.WaitFor)
+			}
 			spent.waited += next.delay
 		}
 		if err := pause(ctx, next.delay); err != nil {

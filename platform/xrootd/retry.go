@@ -60,7 +60,7 @@ func (p policy) decide(r route, a answer, e attempts) decision {
 		if e.waited+waitTime(w) > p.waitFor {
 			return decision{stop: true, err: errs.New(errs.Timeout, p.op, subject, "the server keeps asking to wait: "+w.Text)}
 		}
-		return decision{route: r, delay: waitTime(w), wait: true}
+		return decision{err: errs.New(errs.Unavailable, p.op, subject, w.Text), route: r, delay: waitTime(w), wait: true}
 	}
 	err := a.failure(p.op, subject)
 	// The order counts: a failure of servers first, then what another server may have, then our own lock.
@@ -106,6 +106,9 @@ func backoff(failures int) time.Duration {
 
 // failuresTold is the failure with which an operation has gone on for more than a second.
 const failuresTold = 6
+
+// waitTold is the least time for which a server has a client wait that its user is told of.
+const waitTold = 2 * time.Second
 
 // pause waits, or returns the context's error.
 func pause(ctx context.Context, d time.Duration) error {

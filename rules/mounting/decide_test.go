@@ -279,6 +279,9 @@ func TestContinue(t *testing.T) {
 		rule   Rule
 	}{
 		{"nothing else waits", func(*Picture) {}, true, NoRule},
+		{"its own queue is no other", func(p *Picture) {
+			p.Drives[0].Mounted, p.Drives[0].Begun = now().Add(-time.Hour), now().Add(-time.Hour)
+		}, true, NoRule},
 		{"others wait, the turn lasts", func(p *Picture) { p.Queues = append(p.Queues, waiting(recall("F"), priority(9))) }, true, NoRule},
 		{"the turn is over", func(p *Picture) {
 			p.Queues = append(p.Queues, waiting(recall("F")))

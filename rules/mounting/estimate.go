@@ -57,9 +57,9 @@ func (b forecast) of(e *entry, rule Rule) (begins, ends time.Time) {
 	return begins, begins.Add(b.lasts(e))
 }
 
-// held reports whether a queue waits for something that does not end by itself.
+// held reports whether a queue waits for something that does not end by itself, and that no drive shows.
 func (b forecast) held(e *entry) bool {
-	return !e.Writes() && (e.tape == nil || !e.tape.Read || b.isDisabled(e.tape.Library)) || !b.hasRoom(e)
+	return e.tape != nil && !e.tape.Read || !b.hasRoom(e)
 }
 
 // compatible reports whether a drive could serve a queue if both were free.

@@ -53,6 +53,8 @@ func TestExplain(t *testing.T) {
 			(91 + 100 + 16 + 128 + 91) * time.Second},
 		{"one ahead takes no more than its turn", f, []Queue{waiting(f), waiting(recall("B"), old(9*time.Hour), bytes(40e12))}, nil, []Rule{Queued}, "", "",
 			(91+128+91)*time.Second + 30*time.Minute},
+		{"nor is a tape that may not be read", f, []Queue{waiting(f), waiting(recall("B"), old(9*time.Hour))}, func(pic *Picture) { pic.Tapes[1].Read = false },
+			[]Rule{Queued}, "", "", 91 * time.Second},
 		{"what waits for a person is not ahead", f, []Queue{waiting(f), waiting(recall("X"), old(9*time.Hour)), waiting(p, young, priority(3))}, nil, []Rule{Queued}, "", "",
 			91 * time.Second},
 	} {

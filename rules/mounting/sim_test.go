@@ -17,12 +17,14 @@ type site struct {
 	p    Picture
 	want map[Key]*Queue
 	seen map[Rule]int // how often a rule decided
+	// fails: drives and tapes fail and come back. A pool then opens another tape, and has too many partly full ones when the first is back.
+	fails bool
 }
 
 // newSite makes one that can serve every queue: each library has a drive for each medium, each organisation a drive for each direction.
 func newSite(seed uint64) *site {
 	r := rand.New(rand.NewPCG(seed, 3))
-	s := &site{r: r, want: map[Key]*Queue{}, seen: map[Rule]int{}}
+	s := &site{r: r, want: map[Key]*Queue{}, seen: map[Rule]int{}, fails: seed%2 == 1}
 	s.p = Picture{
 		Now: now(), Libraries: map[string]string{}, Pools: map[string]Pool{"p1": {Partial: 1 + r.Int64N(3), Supplies: []string{"s1"}}, "p2": {Partial: 1}},
 		Organisations: map[string]Organisation{"o1": {1 + r.Int64N(3), 1 + r.Int64N(3)}, "o2": {1, 1}},
@@ -69,6 +71,32 @@ func (s *site) ask() {
 	}
 	q.Files++
 	q.Bytes += 1 + s.r.Int64N(100)
+}
+
+// fail takes drives out of service for a while, or an idle tape out of use.
+func (s *site) fail() {
+	if !s.fails {
+		return
+	}
+	for i := range s.p.Drives {
+		if s.r.IntN(60) == 0 {
+			s.p.Drives[i].Up = !s.p.Drives[i].Up
+		}
+	}
+	if t := &s.p.Tapes[s.r.IntN(len(s.p.Tapes))]; s.r.IntN(20) == 0 {
+		t.Read = !t.Read
+		t.Write = t.Read
+	}
+}
+
+// repair puts everything into service.
+func (s *site) repair() {
+	for i := range s.p.Drives {
+		s.p.Drives[i].Up = true
+	}
+	for i := range s.p.Tapes {
+		s.p.Tapes[i].Read, s.p.Tapes[i].Write = true, true
+	}
 }
 
 // picture is what a manager would see now.
@@ -160,7 +188,7 @@ func (s *site) check(t *testing.T) {
 	}
 	partial := map[string]int64{}
 	for _, tape := range s.p.Tapes {
-		if tape.Used > 0 && !tape.Full {
+		if tape.Used > 0 && !tape.Full && !s.fails {
 			partial[tape.Pool+tape.Library]++
 			if partial[tape.Pool+tape.Library] > max(1, s.p.Pools[tape.Pool].Partial) {
 				t.Fatalf("pool %s has more than %d partly full tapes in library %s", tape.Pool, s.p.Pools[tape.Pool].Partial, tape.Library)
@@ -177,7 +205,7 @@ func (s *site) queued() (n int64) {
 	return n
 }
 
-// Over time no limit is exceeded, no drive is idle while it could serve a queue, and all that was asked for is done.
+// Over time, with drives and tapes that fail and come back, no limit is exceeded, no drive is idle while it could serve a queue, and all that was asked for is done.
 func TestNothingWaitsForEver(t *testing.T) {
 	seeds := uint64(60)
 	if testing.Short() {
@@ -202,7 +230,9 @@ func TestNothingWaitsForEver(t *testing.T) {
 			for range s.r.IntN(4) {
 				s.ask()
 			}
+			s.fail()
 		})
+		s.repair()
 		// Each of some 35 queues has its age and a turn of its own, with mounts in no time, and what lingers in between.
 		run(2000, func() {})
 		if n := s.queued(); n > 0 {
@@ -214,7 +244,7 @@ func TestNothingWaitsForEver(t *testing.T) {
 			seen[rule] += n
 		}
 	}
-	for _, rule := range []Rule{TurnOver, Mounted, EnoughBytes, EnoughFiles, OldEnough, Lingering, LingerOver, DriveLimit, TapeInUse, PartialTapes} {
+	for _, rule := range []Rule{TurnOver, Mounted, EnoughBytes, EnoughFiles, OldEnough, Lingering, LingerOver, DriveLimit, TapeInUse, PartialTapes, DriveDown, TapeState} {
 		if seen[rule] == 0 && !testing.Short() {
 			t.Errorf("rule %q never decided", rule)
 		}
@@ -226,7 +256,7 @@ func (s *site) idle(t *testing.T, seed uint64) {
 	t.Helper()
 	p := s.picture()
 	for _, d := range p.Drives {
-		if d.Work == nil && d.VID == "" {
+		if d.Up && d.Work == nil && d.VID == "" {
 			if found := (twin{p}).options(d); len(found) > 0 && Decide(p, d.Name).Do != hemera.MountWork {
 				t.Fatalf("seed %d: drive %s is idle, and could do %+v", seed, d.Name, found[0])
 			}

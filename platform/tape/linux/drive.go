@@ -155,13 +155,15 @@ func (d *Drive) Load(ctx context.Context) (tape.Tape, error) {
 		return nil, err
 	}
 	defer d.dev.release()
-	// A Tape of an earlier Load ends, without a filemark that nobody asked for. If its drive was reset there is none to fear.
-	if d.tape != nil {
-		if err := d.tape.settle(); err != nil && d.tape.dirty {
-			return nil, err
-		}
-		d.tape.end(errClosed())
+	// A Tape of an earlier Load ends, without a filemark that nobody asked for. If that fails after a write, this Load tells of the
+	// loss, and the next one begins again.
+	if old := d.tape; old != nil {
+		err := old.settle()
+		old.end(errClosed())
 		d.tape = nil
+		if err != nil && old.dirty {
+			return nil, errs.Wrap(err, "linux.Load", d.dev.path)
+		}
 	}
 	if err := d.await(ctx); err != nil {
 		return nil, errs.Wrap(err, "linux.Load", d.dev.path)

@@ -394,6 +394,18 @@ func TestALostPositionEndsTheTape(t *testing.T) {
 	}
 }
 
+func TestALoadTellsOfALossOnce(t *testing.T) {
+	f, d, tp := loaded(t, nil)
+	mustDo(t, tp.WriteBlock(t.Context(), make([]byte, 80)))
+	f.attentions = []scsi.Sense{{Key: scsi.UnitAttention, ASC: 0x29}}
+	if _, err := d.Load(t.Context()); err == nil {
+		t.Error("the drive was reset with a block in its buffer, and nobody was told")
+	}
+	if _, err := d.Load(t.Context()); err != nil {
+		t.Errorf("the next load: %v", err)
+	}
+}
+
 func TestAfterAFailedWriteTheTapeHasToBeMoved(t *testing.T) {
 	f, _, tp := loaded(t, nil)
 	write(t, tp, 80, 80)
