@@ -143,12 +143,18 @@ func (d *drive) Load(ctx context.Context) (tape.Tape, error) {
 	readyAt := in.readyAt
 	if in.ejected || readyAt == 0 { // it was taken in by this call, not by the arm
 		readyAt = d.time() + media.Load
+		d.see(func(s *driveState) { s.ejected, s.readyAt = false, readyAt })
 	}
 	// The caller may end this wait, and may come back: the drive goes on loading
 	// meanwhile.
 	if readyAt > d.time() {
-		d.clock.WaitUntil(ctx, readyAt)
-		if ctx.Err() != nil {
+		either, cancel := context.WithCancel(ctx)
+		stop := context.AfterFunc(d.ctx, cancel) // the library is closed
+		d.clock.WaitUntil(either, readyAt)
+		ended := either.Err() != nil
+		stop()
+		cancel()
+		if ended {
 			return nil, fail("emulated.Load", in.barcode, tape.ErrNotReady)
 		}
 		d.now = readyAt
@@ -163,7 +169,7 @@ func (d *drive) Load(ctx context.Context) (tape.Tape, error) {
 		c.close()
 		return nil, errs.Wrap(err, "emulated.Load", in.barcode)
 	}
-	d.loaded = &loaded{drive: d, cartridge: c, stream: tapemodel.NewStream(media), begun: d.now}
+	d.loaded = &loaded{drive: d, cartridge: c, stream: tapemodel.NewStream(media)}
 	d.see(func(s *driveState) { s.ejected, s.ready, s.readyAt = false, true, d.now })
 	d.loaded.show()
 	return d.loaded, nil
@@ -180,7 +186,8 @@ func (d *drive) reload() (tape.Tape, error) {
 	if err := old.travel(0); err != nil {
 		return nil, err
 	}
-	d.loaded = &loaded{drive: d, cartridge: old.cartridge, stream: old.stream, begun: d.now, before: old.stream.Counts(d.now)}
+	old.account()
+	d.loaded = &loaded{drive: d, cartridge: old.cartridge, stream: old.stream, before: old.stream.Counts(d.now)}
 	old.ended = true
 	d.loaded.show()
 	return d.loaded, nil

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"hemera/errs"
 	"hemera/platform/tape"
@@ -137,6 +138,53 @@ func TestStuck(t *testing.T) {
 	if err := l.Drives()[0].Unload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestOtherOperationsFail: each operation has faults of its own, and works when they are over.
+func TestOtherOperationsFail(t *testing.T) {
+	ctx := t.Context()
+	for _, test := range []struct {
+		op   string
+		call func(tape.Tape) error
+	}{
+		{"locate", func(tp tape.Tape) error { return tp.Locate(ctx, 1) }},
+		{"locate", func(tp tape.Tape) error { return tp.Space(ctx, 1) }},
+		{"locate", func(tp tape.Tape) error { return tp.SpaceToEnd(ctx) }},
+		{"mark", func(tp tape.Tape) error { return tp.WriteMarks(ctx, 1, true) }},
+		{"flush", func(tp tape.Tape) error { return tp.Flush(ctx) }},
+	} {
+		for name, want := range map[string]error{"medium": tape.ErrMedium, "hardware": tape.ErrHardware, "not-ready": tape.ErrNotReady} {
+			l := planned(t)
+			tp := mount(t, l)
+			if err := tp.WriteBlock(ctx, numbered(0)); err != nil {
+				t.Fatal(err)
+			}
+			if err := tp.WriteMarks(ctx, 1, false); err != nil {
+				t.Fatal(err)
+			}
+			if err := tp.Locate(ctx, 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.SetPlan(Plan{Faults: []Fault{{Op: test.op, Fail: name, Count: 1}}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := test.call(tp); !errors.Is(err, want) {
+				t.Errorf("%s with %s: %v", test.op, name, err)
+			}
+			if err := test.call(tp); err != nil {
+				t.Errorf("%s after %s: %v", test.op, name, err)
+			}
+		}
+	}
+}
+
+// TestSlowOperation: a fault may only take time.
+func TestSlowOperation(t *testing.T) {
+	l := planned(t, Fault{Op: "move", Seconds: 90, Count: 1})
+	if err := l.Changer().Move(t.Context(), addressSlot, addressDrive); err != nil {
+		t.Fatal(err)
+	}
+	near(t, "a slow move", l.Elapsed(), moveTime+90*time.Second)
 }
 
 // TestRobotFails: the cartridge stays where it was.

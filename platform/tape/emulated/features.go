@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"hemera/errs"
 	"hemera/platform/tape"
-	"hemera/rules/tapemodel"
+	"hemera/rules/recallorder"
 )
 
 // acquire begins a call that no fault is for.
@@ -79,7 +80,8 @@ func (t *loaded) OrderMax(ctx context.Context) (int, error) {
 	return orderMax, nil
 }
 
-// Order goes to the segment next whose locate is shortest.
+// Order returns the order in which the tape travels little, by the model of this
+// cartridge.
 func (t *loaded) Order(ctx context.Context, segments []tape.Segment) ([]int, error) {
 	count, err := t.OrderMax(ctx)
 	if err != nil {
@@ -92,13 +94,12 @@ func (t *loaded) Order(ctx context.Context, segments []tape.Segment) ([]int, err
 		return nil, err
 	}
 	defer t.drive.release()
-	m := t.cartridge.media
 	// Objects to bytes, bytes to places: the model knows places only.
 	here, err := t.cartridge.at(t.object)
 	if err != nil {
 		return nil, err
 	}
-	var spans []tapemodel.Span
+	spans := make([]recallorder.Segment, 0, len(segments))
 	for _, s := range segments {
 		begin, err := t.cartridge.at(s.Begin)
 		if err != nil {
@@ -108,9 +109,12 @@ func (t *loaded) Order(ctx context.Context, segments []tape.Segment) ([]int, err
 		if err != nil {
 			return nil, err
 		}
-		spans = append(spans, tapemodel.Span{Begin: m.Place(begin), End: m.Place(end)})
+		spans = append(spans, recallorder.Segment{Begin: uint64(begin), End: uint64(end)})
 	}
-	return m.Order(m.Place(here), spans), nil
+	m := t.cartridge.media
+	return recallorder.Order(uint64(here), spans, func(from, to uint64) time.Duration {
+		return m.Geometry.Locate(m.Place(int64(from)), m.Place(int64(to)))
+	}), nil
 }
 
 // Alerts returns the TapeAlert flags that are raised, in order, and clears

@@ -105,6 +105,9 @@ func TestReopened(t *testing.T) {
 	if n, err := tp.ReadBlock(t.Context(), buf); err != nil || string(buf[:n]) != "kept" {
 		t.Fatal(n, err)
 	}
+	if _, err := l.Drives()[0].Load(t.Context()); err != nil { // again: what was read before counts
+		t.Fatal(err)
+	}
 	if err := l.Drives()[0].Unload(t.Context()); err != nil {
 		t.Fatal(err)
 	}

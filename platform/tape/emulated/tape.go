@@ -3,7 +3,6 @@ package emulated
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"hemera/errs"
 	"hemera/platform/tape"
@@ -16,7 +15,6 @@ type loaded struct {
 	drive     *drive
 	cartridge *cartridge
 	stream    *tapemodel.Stream
-	begun     time.Duration // when it was loaded
 	before    tapemodel.Counts
 	ended     bool // unloaded, loaded again, or without power
 
@@ -112,9 +110,12 @@ func (t *loaded) ReadBlock(ctx context.Context, buf []byte) (n int, err error) {
 		t.drive.raise(alertReadFailure)
 		return 0, err
 	}
+	if err := t.transfer(o, buf[:r.length], t.protectRead); err != nil {
+		return 0, err
+	}
 	t.counters.BytesRead += int64(r.length)
 	t.counters.BlocksRead++
-	return int(r.length), t.transfer(o, buf[:r.length], t.protectRead)
+	return int(r.length), nil
 }
 
 // TapeAlert flags that are raised without a plan.

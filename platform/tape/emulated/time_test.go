@@ -2,6 +2,7 @@ package emulated
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"testing"
@@ -140,6 +141,74 @@ func TestLoadEndsWithItsContext(t *testing.T) {
 	if s, err := l.Drives()[0].Status(t.Context()); err != nil || !s.Loaded || s.Ready {
 		t.Fatal(s, err)
 	}
+}
+
+// TestCloseEndsALoad: a drive that would be loading for ever does not keep the library open.
+func TestCloseEndsALoad(t *testing.T) {
+	l := open(t, Spec{}, Options{Clock: &reluctant{}})
+	if err := l.Changer().Move(t.Context(), addressSlot, addressDrive); err != nil {
+		t.Fatal(err)
+	}
+	loaded := make(chan error)
+	go func() {
+		_, err := l.Drives()[0].Load(t.Context())
+		loaded <- err
+	}()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-loaded; !errors.Is(err, tape.ErrNotReady) {
+		t.Fatal(err)
+	}
+}
+
+// TestLoadGoesOn: a cartridge that a caller loads again after an unload becomes ready although no call waits for all of it.
+func TestLoadGoesOn(t *testing.T) {
+	clock := &impatient{}
+	l := open(t, Spec{}, Options{Clock: clock})
+	if err := l.Changer().Move(t.Context(), addressSlot, addressDrive); err != nil {
+		t.Fatal(err)
+	}
+	clock.step = 5 * time.Second
+	d := l.Drives()[0]
+	for _, tries := range []int{4, 4} { // 16 s in steps of 5
+		for try := 1; ; try++ {
+			ctx, cancel := context.WithCancel(t.Context())
+			clock.over = cancel
+			_, err := d.Load(ctx)
+			cancel()
+			if err == nil {
+				if try != tries {
+					t.Errorf("ready with try %d, want %d", try, tries)
+				}
+				break
+			}
+			if !errors.Is(err, tape.ErrNotReady) || try > tries {
+				t.Fatal(try, err)
+			}
+		}
+		clock.step = 0
+		if err := d.Unload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		clock.step = 5 * time.Second
+	}
+}
+
+// impatient is a clock that ends the caller's context after a step, if there is one and it does not reach the time.
+type impatient struct {
+	stepping
+	step time.Duration
+	over context.CancelFunc
+}
+
+func (c *impatient) WaitUntil(ctx context.Context, t time.Duration) {
+	if c.step > 0 && c.Now()+c.step < t {
+		c.stepping.WaitUntil(ctx, c.Now()+c.step)
+		c.over()
+		return
+	}
+	c.stepping.WaitUntil(ctx, t)
 }
 
 // reluctant is a clock whose time does not come, except for moves of the arm.
