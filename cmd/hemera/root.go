@@ -66,11 +66,6 @@ key=value pairs for each item, -j one JSON object with a result list.`,
 		root.AddCommand(c)
 		markAdmins(c)
 	}
-	// After the marks: it runs a server, on any machine.
-	tapes := tape.Command(e)
-	tapes.GroupID = "cluster"
-	tapes.AddCommand(serve.TapeServeCommand(e))
-	root.AddCommand(tapes)
 	root.AddCommand(versionCommand(e))
 	// cobra makes these two commands by itself.
 	root.SetHelpCommandGroupID("other")
@@ -97,6 +92,6 @@ func clusterCommands(e *cli.Env) []*cobra.Command {
 	return []*cobra.Command{
 		cluster.StatusCommand(e), cluster.WhyCommand(e), storage.FsCommand(e), node, cluster.NetCommand(e), storage.SpaceCommand(e), storage.GroupCommand(e), cluster.QuotaCommand(e), convert.Command(e), ns.Command(e), cluster.OpenCommand(e), cluster.WhoCommand(e),
 		cluster.FsckCommand(e), files.FileCommand(e), storage.TokenCommand(e), cluster.KeyCommand(e), cluster.ConfigCommand(e),
-		piece.Command(e), bench.Command(e), doctor.Command(e),
+		piece.Command(e), bench.Command(e), doctor.Command(e), tape.Command(e, serve.TapeServeCommand(e)),
 	}
 }

@@ -41,6 +41,7 @@ type Client struct {
 	rebuildClient
 	recycleClient
 	statusClient
+	tapeClient
 	trustClient
 	walkClient
 	writesClient
@@ -62,6 +63,8 @@ var (
 	_ hemera.Backups      = (*Client)(nil)
 	_ hemera.Rebuilder    = (*Client)(nil)
 	_ hemera.RecycleBin   = (*Client)(nil)
+	_ hemera.TapeAdmin    = (*Client)(nil)
+	_ hemera.Staging      = (*Client)(nil)
 )
 
 // server is the door that a Client asks, and the connections to it.
@@ -77,7 +80,7 @@ func clientOf(s *server) *Client {
 	return &Client{
 		server: s, aboutClient: aboutClient{s}, attributesClient: attributesClient{s}, backupClient: backupClient{s}, benchmarkClient: benchmarkClient{s},
 		clusterClient: clusterClient{s}, convertClient: convertClient{s}, maintClient: maintClient{s}, namesClient: namesClient{s}, observeClient: observeClient{s}, quotaClient: quotaClient{s},
-		rebuildClient: rebuildClient{s}, recycleClient: recycleClient{s}, statusClient: statusClient{s}, trustClient: trustClient{s}, walkClient: walkClient{s}, writesClient: writesClient{s},
+		rebuildClient: rebuildClient{s}, recycleClient: recycleClient{s}, statusClient: statusClient{s}, tapeClient: tapeClient{s}, trustClient: trustClient{s}, walkClient: walkClient{s}, writesClient: writesClient{s},
 	}
 }
 

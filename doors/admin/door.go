@@ -36,6 +36,8 @@ type Services struct {
 	Observe   hemera.Observer     // measurements
 	Quota     hemera.QuotaAdmin
 	Recycle   hemera.RecycleBin
+	Tape      hemera.TapeAdmin
+	Staging   hemera.Staging
 	Writes    hemera.WriteAdmin // locks of writes
 	Convert   hemera.ConvertAdmin
 	Status    hemera.StatusAdmin // health, explanations
@@ -86,6 +88,8 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	serveConvert(d)
 	serveQuota(d)
 	serveRecycle(d)
+	serveTape(d)
+	serveStaging(d)
 	serveStatus(d)
 	serveNetwork(d)
 	serveNames(d)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/tape/volume"
 	"hemera/errs"
 	"hemera/platform/tape"
 )
@@ -19,8 +20,9 @@ type drive struct {
 	serial string
 
 	// What follows is of the loop.
-	loaded    tape.Tape     // nil for nothing
-	robotTime time.Duration // since the last session
+	loaded    tape.Tape      // nil for nothing
+	volume    *volume.Volume // of loaded, when its label was verified; may be of an earlier load
+	robotTime time.Duration  // since the last session
 	loadTime  time.Duration
 
 	mu     sync.Mutex

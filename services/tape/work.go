@@ -51,15 +51,21 @@ func (d *drive) carried(s *hemera.TapeSession) {
 func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err error) {
 	if k.mount.Kind == hemera.MountLabel {
 		l := volume.Label{VID: k.mount.VID, Protected: k.mount.Labels.Protected, Force: k.mount.Labels.Force}
+		d.volume = nil
 		err := volume.Format(ctx, d.loaded, l, d.writer())
 		r.Labelled = err == nil
 		return r, err
 	}
-	// At each mount, also of a tape that stayed in the drive: whatever went before, the label says which tape it is.
-	v, err := volume.Open(ctx, d.loaded, k.mount.VID, d.writer())
+	v, err := d.open(ctx, k.mount.VID)
 	if err != nil {
 		return r, err
 	}
+	// After an error the label is read again: whatever went before, it says which tape this is.
+	defer func() {
+		if err != nil {
+			d.volume = nil
+		}
+	}()
 	// The label itself is never encrypted, so that every drive can tell which tape it is.
 	forget, err := d.useKey(ctx, k.mount.Labels.Key)
 	if err != nil {
@@ -70,6 +76,15 @@ func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err 
 		return r, k.scan(ctx, v)
 	}
 	return r, d.transfer(ctx, k, v, &r.Session)
+}
+
+// open verifies the label of the tape. One that stayed in the drive since it was verified is not rewound for that.
+func (d *drive) open(ctx context.Context, vid string) (v *volume.Volume, err error) {
+	if d.volume.Is(d.loaded, vid) {
+		return d.volume, nil
+	}
+	d.volume, err = volume.Open(ctx, d.loaded, vid, d.writer())
+	return d.volume, err
 }
 
 // transfer archives, recalls or verifies.

@@ -2,11 +2,13 @@ package session
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"hemera"
 	"hemera/core/tape/volume"
 	"hemera/errs"
+	"hemera/platform/tape"
 )
 
 // Archive appends the files of the jobs to the tape until there are no more jobs, the tape is full, or the context ends. It returns the figures
@@ -40,6 +42,10 @@ func Archive(ctx context.Context, o ArchiveOptions) (hemera.TapeSession, error) 
 	if last := a.finish(); err == nil {
 		err = last
 	}
+	// A tape that is full to its very end is an ordinary one: what was not flushed goes to another tape.
+	if errors.Is(err, tape.ErrEndOfTape) {
+		err = nil
+	}
 	return f.report(tapeCtx), err
 }
 
@@ -50,8 +56,9 @@ type archive struct {
 	ctx      context.Context //nolint:containedctx // that of the tape, which does not end with the session's
 	appender *volume.Appender
 	pool     *pool
-	// pending are results since the last report, bytes and flushed since the last flush.
+	// pending are results since the last report; files, bytes and flushed are since the last flush.
 	pending hemera.TapeResults
+	files   int   // tape files
 	bytes   int64 // on tape, with labels
 	flushed time.Time
 	failed  error // of the tape or the journal: nothing is flushed or reported any more
@@ -190,7 +197,7 @@ func failure(job hemera.TapeWork, err error) hemera.TapeFailure {
 
 // written adds a tape file to the next report. The first of its results has all its bytes.
 func (a *archive) written(job hemera.TapeJobKey, w volume.Written, sum hemera.Checksum) {
-	a.bytes += w.Bytes
+	a.files, a.bytes = a.files+1, a.bytes+w.Bytes
 	a.pending.Written = append(a.pending.Written, hemera.TapeWritten{Job: job, ArchiveID: w.ArchiveID, FSeq: w.FSeq, Block: w.Block, Size: w.Size, Sum: sum, Bytes: w.Bytes})
 }
 

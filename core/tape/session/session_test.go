@@ -106,8 +106,8 @@ func TestATapeErrorGivesBackWhatWasNotFlushed(t *testing.T) {
 		for i := range 16 {
 			w.queue = append(w.queue, job(i+1, 500_000))
 		}
-		if _, err := w.archive(t.Context(), small()); !errors.Is(err, tape.ErrMedium) {
-			t.Errorf("object %d: %v", bad, err)
+		if s, err := w.archive(t.Context(), small()); !errors.Is(err, tape.ErrMedium) || int(s.Files) != len(w.copies) {
+			t.Errorf("object %d: %+v, %v, %d copies", bad, s, err, len(w.copies))
 		}
 		w.tape.PowerCut(0)
 		w.tape.BadWrite = nil

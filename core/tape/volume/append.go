@@ -21,6 +21,7 @@ type Last struct{ FSeq, ArchiveID uint64 }
 type Appender struct {
 	v      *Volume
 	fseq   uint64 // of the file under way, or of the last one
+	id     uint64 // archive id of the last one that was ended
 	object uint64 // that the tape stands before
 	file   *writing
 	buf    []byte // the first n bytes wait for a full block
@@ -46,38 +47,59 @@ type Written struct {
 }
 
 // Append goes behind the last file that the catalogue has and compares its trailer. Whatever stands behind it was never reported, and the
-// first Begin removes it. It fails with Conflict if the tape has fewer files, or another file at that place.
+// first Begin removes it. It fails with Conflict if the tape has fewer files, or another file at that place. When this Volume appended that
+// file itself, the tape is not rewound for it.
 func (v *Volume) Append(ctx context.Context, last Last) (*Appender, error) {
-	if err := v.rewind(ctx); err != nil {
-		return nil, err
-	}
-	// The prelabel of an empty tape is at object 1, where the first header goes.
-	a := &Appender{v: v, fseq: last.FSeq, buf: make([]byte, BlockSize)}
-	a.index.first = last.FSeq + 1
-	if last.FSeq > 0 {
-		if err := v.verifyTrailer(ctx, last); err != nil {
+	if !v.atEnd(ctx, last) {
+		if err := v.rewind(ctx); err != nil {
 			return nil, err
 		}
+		if last.FSeq > 0 {
+			if err := v.toTrailer(ctx, last); err != nil {
+				return nil, err
+			}
+			if err := v.verifyTrailer(ctx, last); err != nil {
+				return nil, err
+			}
+		}
 	}
-	a.object = v.at
+	// The prelabel of an empty tape is at object 1, where the first header goes.
+	a := &Appender{v: v, fseq: last.FSeq, id: last.ArchiveID, object: v.at, buf: make([]byte, BlockSize)}
+	a.index.first = last.FSeq + 1
 	v.known = false // the Appender moves the tape from here on
 	return a, nil
 }
 
-// verifyTrailer goes to the trailer of a file by filemarks, since three stand behind each, and compares it. The tape then stands behind it.
-func (v *Volume) verifyTrailer(ctx context.Context, last Last) error {
-	const marks = 3 // behind the header, the data, and the trailer
-	other := func(text string, cause error) error {
-		e := &errs.Error{Kind: errs.Conflict, Op: "volume.Append", Subject: v.label.VID, Text: text, Cause: cause}
-		return e.WithRemedy("the tape and the catalogue differ: disable the tape, and compare them with a scan")
+// tail is where the last file stands that was flushed.
+type tail struct {
+	last   Last
+	object uint64 // behind its trailer
+}
+
+// atEnd goes behind the last file if this Volume wrote it, and verifies that it is there. If anything is not as expected, it returns false.
+func (v *Volume) atEnd(ctx context.Context, last Last) bool {
+	if last.FSeq == 0 || v.tail.last != last {
+		return false
 	}
+	return v.locate(ctx, v.tail.object-headerObjects) == nil && v.verifyTrailer(ctx, last) == nil && v.at == v.tail.object
+}
+
+// differ is the error of a tape that is not what the catalogue has.
+func (v *Volume) differ(text string, cause error) error {
+	e := &errs.Error{Kind: errs.Conflict, Op: "volume.Append", Subject: v.label.VID, Text: text, Cause: cause}
+	return e.WithRemedy("the tape and the catalogue differ: disable the tape, and compare them with a scan")
+}
+
+// toTrailer goes from the beginning to the trailer of a file by filemarks, since three stand behind each.
+func (v *Volume) toTrailer(ctx context.Context, last Last) error {
+	const marks = 3 // behind the header, the data, and the trailer
 	v.known = false
 	// Drives keep a directory of filemarks, so this takes as long as a locate.
 	for n := last.FSeq*marks - 1; n > 0; { // in steps that fit every interface
 		step := min(n, 1<<23-1)
 		err := v.t.Space(ctx, int(step))
 		if errors.Is(err, tape.ErrEndOfData) {
-			return other(fmt.Sprintf("it has fewer than the %d files of the catalogue", last.FSeq), nil)
+			return v.differ(fmt.Sprintf("it has fewer than the %d files of the catalogue", last.FSeq), nil)
 		}
 		if err != nil {
 			return v.fail(err, "space filemarks")
@@ -89,13 +111,21 @@ func (v *Volume) verifyTrailer(ctx context.Context, last Last) error {
 		return v.fail(err, "read the position")
 	}
 	v.at, v.known = position.Object, true
+	return nil
+}
+
+// verifyTrailer reads a trailer and compares it with what the catalogue has. The tape then stands behind it.
+func (v *Volume) verifyTrailer(ctx context.Context, last Last) error {
 	f, u, err := v.labels(ctx, true)
+	if errs.KindOf(err) == errs.Corrupt {
+		return v.differ(fmt.Sprintf("the trailer of file %d is not there", last.FSeq), err)
+	}
 	if err != nil {
-		return other(fmt.Sprintf("the trailer of file %d is not there", last.FSeq), err)
+		return err
 	}
 	// Catalogues from before archive ids were kept compare the number alone.
 	if u.FSeq != last.FSeq || last.ArchiveID != 0 && f.ArchiveID != last.ArchiveID {
-		return other(fmt.Sprintf("file %d with archive id %d stands where the catalogue has file %d with archive id %d", u.FSeq, f.ArchiveID,
+		return v.differ(fmt.Sprintf("file %d with archive id %d stands where the catalogue has file %d with archive id %d", u.FSeq, f.ArchiveID,
 			last.FSeq, last.ArchiveID), nil)
 	}
 	return nil
@@ -175,7 +205,7 @@ func (a *Appender) End(ctx context.Context) (w Written, err error) {
 	}
 	// From here on nothing of the file is in memory.
 	f := a.file
-	a.file = nil
+	a.file, a.id = nil, f.archiveID
 	w = Written{FSeq: a.fseq, Block: f.block, ArchiveID: f.archiveID, Size: f.size, Bytes: f.size + 6*tapelabel.Size}
 	if w.FSeq == 1 {
 		w.Block = 0
@@ -203,8 +233,10 @@ func (a *Appender) Flush(ctx context.Context) error {
 	if position.Object != a.object {
 		a.broken = errs.New(errs.IO, "volume.Flush", a.v.label.VID, fmt.Sprintf("the drive stands at block %d, not at %d", position.Object, a.object)).
 			WithRemedy("nothing since the last flush was reported; look for another program that uses the drive")
+		return a.broken
 	}
-	return a.broken
+	a.v.tail = tail{last: Last{FSeq: a.fseq, ArchiveID: a.id}, object: a.object}
+	return nil
 }
 
 // labels writes a header, or a trailer, with its filemark.

@@ -42,6 +42,7 @@ type Volume struct {
 	// at is the object that the tape stands before, where known says so.
 	at    uint64
 	known bool
+	tail  tail // zero until an Appender has flushed
 }
 
 // Open rewinds and verifies that the tape has this VID. If its label asks for protected blocks and the drive offers that, it is switched on
@@ -78,6 +79,9 @@ func Open(ctx context.Context, t tape.Tape, vid string, w Writer) (*Volume, erro
 
 // VID is that of the label.
 func (v *Volume) VID() string { return v.label.VID }
+
+// Is reports whether the Volume is that of a tape as it was loaded, and has this VID. A nil Volume is of none.
+func (v *Volume) Is(t tape.Tape, vid string) bool { return v != nil && v.t == t && v.label.VID == vid }
 
 // Protected reports whether the tape was labelled for protected blocks.
 func (v *Volume) Protected() bool { return v.label.Protection == tapelabel.CRC32C }

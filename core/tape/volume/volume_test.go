@@ -174,6 +174,33 @@ func TestAnAppendIsBehindWhatTheCatalogueHas(t *testing.T) {
 	}
 }
 
+func TestATapeThatStaysMountedIsNotRewound(t *testing.T) {
+	m, v := labelled(t)
+	a := appendTo(t, v, volume.Last{})
+	first := put(t, a, 1, 1000, 1000)
+	if err := a.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rewinds := m.Rewinds
+	a = appendTo(t, v, volume.Last{FSeq: 1, ArchiveID: 1})
+	second := put(t, a, 2, 1000, 1000)
+	if m.Rewinds != rewinds {
+		t.Errorf("%d rewinds", m.Rewinds-rewinds)
+	}
+	// The catalogue has not heard of the second file, and then of neither.
+	if err := a.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a = appendTo(t, v, volume.Last{FSeq: 1, ArchiveID: 1})
+	again := put(t, a, 3, 2000, 1000)
+	if again.FSeq != 2 || again.Block != second.Block {
+		t.Errorf("%+v in place of %+v", again, second)
+	}
+	check(t, v, first, again)
+	a = appendTo(t, v, volume.Last{})
+	check(t, v, put(t, a, 4, 5000, 1000))
+}
+
 func TestAnotherTapeIsRefused(t *testing.T) {
 	m, _ := labelled(t)
 	if _, err := volume.Open(t.Context(), m, "V01008", writer()); !errors.Is(err, errs.Conflict) {

@@ -1,4 +1,3 @@
-// Package tape is the command `hemera tape`.
 package tape
 
 import (
@@ -7,11 +6,40 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 )
 
-// Command makes `hemera tape`.
-func Command(*cli.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "tape", Short: "Tape: libraries, drives, tapes and what they do",
-		Long:    `Tapes take files that are archived, and give them back when they are recalled.`,
-		Example: `  hemera tape serve --help`,
+// Command makes `hemera tape`, with more commands of others below it: those that run
+// servers are made elsewhere. The long text is where users learn how files come to
+// tape: there is no command for that but attr set.
+func Command(e *cli.Env, more ...*cobra.Command) *cobra.Command {
+	sub := []*cobra.Command{
+		statusCommand(e), topCommand(e), whyCommand(e),
+		driveCommand(e), tapeCommand(e), queueCommand(e), requestCommand(e), sessionCommand(e),
+		stageCommand(e), releaseCommand(e), evictCommand(e), archiveCommand(e),
 	}
+	// One command for each kind of object that admins make.
+	for _, k := range kinds() {
+		sub = append(sub, objectCommand(e, k))
+	}
+	sub = append(sub, orderCommands(e)...)
+	c := cli.Noun("tape", "Tapes: drives, pools, queues, and files that are on tape", append(sub, more...)...)
+	c.Long = `Files below a directory with the attribute sys.archive.storage_class are written to tape once they
+are closed. A fresh system has the class "default": one copy, in the pool "default".
+
+  hemera attr set sys.archive.storage_class=default /exp     archive what comes into /exp
+  hemera attr set sys.archive.dropdiskcopies=1 /exp          and drop the disk copies afterwards
+
+What is on tape only is brought back when somebody opens it, or ahead of time by "hemera tape stage" and
+"xrdfs HOST prepare -s". The words and columns are those of CTA.`
+	c.Example = `  hemera tape status
+  hemera tape queue ls
+  hemera tape why /exp/run1/data.root
+  hemera tape drive down drive2 --reason "head cleaning"`
+	return c
+}
+
+// noun is cli.Noun with the examples of its first command: what people type
+// first.
+func noun(name, short string, sub ...*cobra.Command) *cobra.Command {
+	c := cli.Noun(name, short, sub...)
+	c.Example = sub[0].Example
+	return c
 }

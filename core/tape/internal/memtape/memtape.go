@@ -25,6 +25,8 @@ type Tape struct {
 	BadWrite map[uint64]bool
 	// Locates counts positionings that moved the tape.
 	Locates int
+	// Rewinds counts locates to the beginning.
+	Rewinds int
 	// Flushes counts flushes.
 	Flushes int
 }
@@ -51,6 +53,9 @@ func (t *Tape) PowerCut(some int) {
 func (t *Tape) Locate(_ context.Context, object uint64) error {
 	// Also counted when the tape does not move.
 	t.Locates++
+	if object == 0 {
+		t.Rewinds++
+	}
 	if object > uint64(len(t.objects)) {
 		// As a drive does: it stops at the end of data.
 		t.at = len(t.objects)

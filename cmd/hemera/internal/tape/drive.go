@@ -1,0 +1,174 @@
+package tape
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+)
+
+// Drives are not configured: tape servers report them. What an admin says
+// of a drive is whether it shall work.
+
+// driveCommand makes `hemera tape drive`.
+func driveCommand(e *cli.Env) *cobra.Command {
+	return noun("drive", "Tape drives: list, put up and down", driveListCommand(e), driveStateCommand(e, "up"), driveStateCommand(e, "down"))
+}
+
+// driveListCommand makes `hemera tape drive ls`.
+func driveListCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "ls", Aliases: []string{"list"}, Short: "List tape drives and what they do", Args: cobra.NoArgs,
+		Long: `Lists the drives that tape servers report, with the columns of "cta-admin dr ls":
+
+  desired   what admins want of the drive: Up or Down
+  status    what it does; since when
+  vid       the tape in it
+  files, data, MB/s   of the session under way
+  age       since its server reported; more than half a minute is a server that is gone
+  reason    why it is down, by an admin or by itself`,
+		Example: `  hemera tape drive ls
+  hemera tape drive ls -j`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				p, err := m.TapePicture(ctx)
+				if err != nil {
+					return err
+				}
+				return e.List(driveColumns(), driveRecords(p, time.Now()), "no tape server has reported a drive; `hemera up --tape` has an emulated library")
+			})
+		},
+	}
+}
+
+// driveRecords are drives for programs, with CTA's keys. Times are seconds.
+func driveRecords(p hemera.TapePicture, now time.Time) (out []output.Record) {
+	// In the order of names, as the manager sends them.
+	for _, d := range p.Drives {
+		desired, reason := "UP", d.Problem
+		if !d.Up {
+			desired, reason = "DOWN", d.Reason
+		}
+		// Whole seconds: a session of less has no rate worth a number.
+		elapsed, rate := int64(d.Session.Elapsed.Seconds()), int64(0)
+		if elapsed > 0 {
+			rate = d.Session.Bytes / elapsed
+		}
+		out = append(out, output.Record{
+			// Which drive, and what is wanted of it.
+			{Key: "logicalLibrary", Value: d.Library}, {Key: "driveName", Value: d.Name}, {Key: "host", Value: d.Node.String()},
+			{Key: "desiredDriveState", Value: desired}, {Key: "mountType", Value: mountType(d.Kind)}, {Key: "driveStatus", Value: d.Status},
+			// What it does now.
+			{Key: "driveStatusSince", Value: seconds(d.Since, now)}, {Key: "vid", Value: d.VID}, {Key: "tapepool", Value: d.Pool},
+			{Key: "filesTransferredInSession", Value: d.Session.Files}, {Key: "bytesTransferredInSession", Value: d.Session.Bytes},
+			// Its session; zeros without one.
+			{Key: "sessionId", Value: d.Mount}, {Key: "sessionElapsedTime", Value: elapsed}, {Key: "bytesPerSecond", Value: rate},
+			{Key: "timeSinceLastUpdate", Value: seconds(d.Seen, now)}, {Key: "devFileName", Value: d.Device}, {Key: "reason", Value: reason},
+		})
+	}
+	return out
+}
+
+// mountType is CTA's word for what a drive works on.
+func mountType(k hemera.TapeJobKind) string {
+	switch k {
+	case hemera.TapeArchive:
+		return "ARCHIVE_FOR_USER"
+	case hemera.TapeRecall:
+		return "RETRIEVE"
+	case hemera.TapeRepack:
+		return "ARCHIVE_FOR_REPACK"
+	case hemera.TapeVerify:
+		return "VERIFY"
+	}
+	return "NO_MOUNT"
+}
+
+// seconds is the time since an instant; 0 for one that is unknown or, by
+// another clock, in the future.
+func seconds(at, now time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return max(0, int64(now.Sub(at).Seconds()))
+}
+
+// driveColumns are the table of drive ls.
+func driveColumns() []output.Column {
+	return []output.Column{
+		{Title: "library", Key: "logicalLibrary", Wide: 3},
+		{Title: "drive", Key: "driveName"},            // unique in the cluster
+		{Title: "host", Key: "host", Wide: 4},         // the node of its tape server
+		{Title: "desired", Key: "desiredDriveState"},  // by admins
+		{Title: "request", Key: "mountType", Wide: 2}, // what it works on
+		{Title: "status", Key: "driveStatus"},         // UP is idle
+		{Title: "since", Key: "driveStatusSince", Show: output.Seconds, Wide: 1},
+		{Title: "vid", Key: "vid"}, // of the tape in it
+		{Title: "tapepool", Key: "tapepool", Wide: 2},
+		{Title: "files", Key: "filesTransferredInSession"}, // so far
+		{Title: "data", Key: "bytesTransferredInSession", Show: output.Bytes},
+		{Title: "rate", Key: "bytesPerSecond", Show: output.Bytes}, // a second
+		{Title: "session", Key: "sessionId", Wide: 5},
+		{Title: "age", Key: "timeSinceLastUpdate", Show: output.Seconds, Wide: 4},
+		{Title: "reason", Key: "reason"}, // of an admin, or its own
+	}
+}
+
+// driveStateCommand makes `hemera tape drive up` or `down`.
+func driveStateCommand(e *cli.Env, state string) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use: state + " <drive|all>", Short: "Put a drive " + state, Args: cobra.ExactArgs(1), ValidArgsFunction: completeDrives(e),
+		Long: `Puts a drive up or down. A drive that is put down finishes its session, gives its tape back and does
+nothing more until it is put up. Drives that fail put themselves down, and come up again by themselves
+when a probe succeeds; "up" does not force that.`,
+		Example: "  hemera tape drive " + state + " emu1",
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				// The manager asks for the reason where one is needed.
+				err := m.ChangeTape(ctx, "", hemera.TapeChange{Object: "drive", Verb: "set", Name: args[0], Values: map[string]string{"desired": state, "reason": reason}})
+				if err == nil {
+					e.Say("drive %s is wanted %s", args[0], state)
+				}
+				return err
+			})
+		},
+	}
+	if state == "down" {
+		c.Example += ` --reason "head cleaning"`
+		c.Flags().StringVar(&reason, "reason", "", "why, for those who find it down: a `text`")
+	}
+	return c
+}
+
+// completeDrives completes names of drives. "all" is not offered: it is typed by those
+// who mean it.
+func completeDrives(e *cli.Env) cobra.CompletionFunc {
+	return completeFrom(e, func(p hemera.TapePicture) (names []string) {
+		for _, d := range p.Drives {
+			names = append(names, d.Name)
+		}
+		return names
+	})
+}
+
+// completeFrom completes what a picture of the tape tier has.
+func completeFrom(e *cli.Env, names func(hemera.TapePicture) []string) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) (found []string, d cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			// A completion that cannot reach the manager offers nothing, and says
+			// nothing.
+			_ = e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				p, err := m.TapePicture(ctx)
+				found = names(p)
+				return err
+			})
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+}

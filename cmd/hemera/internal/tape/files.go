@@ -1,0 +1,149 @@
+package tape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/rules/tapecatalogue"
+)
+
+// What users do with files that are on tape. The manager finds out who
+// asks, and what that user may: to read a file is enough to stage it.
+
+// stageCommand makes `hemera tape stage`. It does not wait: a file may take an hour.
+func stageCommand(e *cli.Env) *cobra.Command {
+	var activity string
+	c := &cobra.Command{
+		Use: "stage <path>…", Short: "Bring files from tape to disk", Args: cobra.MinimumNArgs(1), ValidArgsFunction: complete.Paths(e),
+		Long: `Asks for files to be brought to disk, and prints where each is. They stay on disk until they are
+released. "xrdfs HOST prepare -s" is the same. Ask again, or "hemera tape why PATH", to see how far it is.`,
+		Example: "  hemera tape stage /exp/run1/data.root",
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				// One request for all, so that one id stands for them.
+				var r hemera.StageRequest
+				for _, arg := range args {
+					path, err := e.OnManager(arg)
+					if err != nil {
+						return err
+					}
+					r.Files = append(r.Files, hemera.StageFile{Path: path, Activity: activity})
+				}
+				id, err := m.Stage(ctx, hemera.Identity{}, r)
+				if err != nil {
+					return err
+				}
+				s, err := m.StageStatus(ctx, hemera.Identity{}, id)
+				if err != nil {
+					return err
+				}
+				// On the stream of errors, so that a pipe gets the list alone.
+				if !e.ForPrograms() {
+					fmt.Fprintln(e.Err, "request", id)
+				}
+				var records []output.Record
+				for _, l := range s.Files {
+					records = append(records, localityRecord(l, id))
+				}
+				return e.List(localityColumns(), records, "")
+			})
+		},
+	}
+	c.Flags().StringVar(&activity, "activity", "", "what it is for, as mount rules know it: a `name`")
+	return c
+}
+
+// localityRecord is where a file is, for programs.
+func localityRecord(l hemera.Locality, id string) output.Record {
+	return output.Record{
+		{Key: "path", Value: l.Path}, {Key: "online", Value: l.OnDisk}, {Key: "on_tape", Value: l.OnTape}, {Key: "requested", Value: l.Requested},
+		{Key: "request_id", Value: id}, {Key: "why", Value: l.Why}, {Key: "error_text", Value: l.Error},
+	}
+}
+
+// localityColumns are the table of stage.
+func localityColumns() []output.Column {
+	return []output.Column{{Title: "path", Key: "path"}, {Title: "on disk", Key: "online"}, {Title: "on tape", Key: "on_tape"},
+		{Title: "requested", Key: "requested"}, {Title: "why", Key: "why"}, {Title: "error", Key: "error_text"}}
+}
+
+// releaseCommand makes `hemera tape release`.
+func releaseCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "release <path>…", Short: "Say that staged files are not needed on disk any more", Args: cobra.MinimumNArgs(1), ValidArgsFunction: complete.Paths(e),
+		Long: `Each request that staged a file keeps it on disk until it is released. At the last one the disk copies
+go. "xrdfs HOST prepare -e" is the same.`,
+		Example: "  hemera tape release /exp/run1/data.root",
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				var paths []string
+				for _, arg := range args {
+					path, err := e.OnManager(arg)
+					if err != nil {
+						return err
+					}
+					paths = append(paths, path)
+				}
+				// One result for each path; all that failed are shown.
+				failures, err := m.Release(ctx, hemera.Identity{}, paths)
+				return errors.Join(append(failures, err)...)
+			})
+		},
+	}
+}
+
+// evictCommand makes `hemera tape evict`, for admins. Users release what they staged,
+// which evicts the file when nobody else uses it.
+func evictCommand(e *cli.Env) *cobra.Command {
+	return eachPath(e, &cobra.Command{
+		Use: "evict <path>…", Short: "Remove the disk copies of files that are on tape",
+		Long: `Removes the disk copies of files whose tape copies are all there, also while requests still use them. It refuses a
+file that lacks a copy its class asks for.`,
+		Example: "  hemera tape evict /exp/run1/data.root",
+	}, func(ctx context.Context, m *admin.Client, path string) error {
+		return m.Evict(ctx, hemera.Identity{}, path)
+	})
+}
+
+// archiveCommand makes `hemera tape archive`. The default class is the one that a
+// fresh system has.
+func archiveCommand(e *cli.Env) *cobra.Command {
+	class := tapecatalogue.DefaultName
+	c := eachPath(e, &cobra.Command{
+		Use: "archive <path>…", Short: "Write files to tape that their directory does not ask for",
+		Long: `Queues files for the copies of a storage class. Files that are archived already, or wait for it, need
+no command: those below a directory with sys.archive.storage_class are queued when they are closed.`,
+		Example: "  hemera tape archive --class default /exp/old/data.root",
+	}, func(ctx context.Context, m *admin.Client, path string) error {
+		return m.ArchiveNow(ctx, hemera.Identity{}, path, class)
+	})
+	c.Flags().StringVar(&class, "class", class, "storage `class`")
+	return c
+}
+
+// eachPath makes a command that does something with each path. A failure of
+// one does not keep it from the others.
+func eachPath(e *cli.Env, c *cobra.Command, do func(ctx context.Context, m *admin.Client, path string) error) *cobra.Command {
+	c.Args, c.ValidArgsFunction = cobra.MinimumNArgs(1), complete.Paths(e)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return e.Ask(c, func(ctx context.Context, m *admin.Client) (err error) {
+			for _, arg := range args {
+				path, pathErr := e.OnManager(arg)
+				if pathErr == nil {
+					pathErr = do(ctx, m, path)
+				}
+				err = errors.Join(err, pathErr)
+			}
+			return err
+		})
+	}
+	return c
+}

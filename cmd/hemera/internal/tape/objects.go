@@ -1,0 +1,171 @@
+package tape
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+// The configuration is one JSON document, by kind and name. Its fields are
+// shown in the order and with the names that the manager gives them, so
+// that a field of a later version shows without a change here. That is also
+// what add and set take.
+
+// kind is one kind of object of the configuration.
+type kind struct {
+	object string // its word in commands, and in the protocol
+	key    string // of its objects in the configuration
+	short  string // for the list of commands
+	long   string // for its own help
+}
+
+// kinds are all of them, in the order in which objects refer to each other: a class
+// needs routes, a route a pool, a pool an organisation.
+func kinds() []kind {
+	return []kind{
+		{"pool", "tapePools", "Tape pools: sets of tapes that are written one after the other", "A pool belongs to a virtual organisation, whose drives it uses. Empty tapes come from its supply pools."},
+		{"class", "storageClasses", "Storage classes: how many copies there are on tape", "Directories name a class in sys.archive.storage_class. Each copy needs a route to a pool."},
+		{"route", "archiveRoutes", "Archive routes: which pool a copy of a class goes to", "A route is named CLASS/COPY, such as raw/2."},
+		{"organisation", "virtualOrganizations", "Virtual organisations: users who share drives", "readMaxDrives and writeMaxDrives bound the drives that work for one at the same time."},
+		{"policy", "mountPolicies", "Mount policies: priorities, and from which age on few files are worth a mount", "A larger priority goes first."},
+		{"rule", "mountRules", "Mount rules: who gets which mount policy", "By requester, by group, or by requester and activity."},
+		{"media", "mediaTypes", "Media types: kinds of cartridges", "The last two characters of a barcode say which one a cartridge is."},
+		{"library", "logicalLibraries", "Tape libraries that admins have said something about", "Libraries are found by themselves; isDisabled=true disabledReason=TEXT takes one out of use."},
+		{"mounting", "mounting", "When a drive mounts a tape", "One object, default: bytes, files and how long a tape stays mounted without work."},
+	}
+}
+
+// objectCommand makes the commands of one kind.
+func objectCommand(e *cli.Env, k kind) *cobra.Command {
+	ls := &cobra.Command{
+		Use: "ls", Aliases: []string{"list"}, Short: "List them", Args: cobra.NoArgs, Long: k.short + ". " + k.long,
+		Example: "  hemera tape " + k.object + " ls\n  hemera tape " + k.object + " ls -j",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				records, err := objects(ctx, m, k)
+				if err == nil && k.object == "pool" {
+					err = addSums(ctx, m, records)
+				}
+				if err != nil {
+					return err
+				}
+				return e.List(columnsOf(records), records, "there is none")
+			})
+		},
+	}
+	c := noun(k.object, k.short, ls, changeCommand(e, k.object, "add"), changeCommand(e, k.object, "set"), changeCommand(e, k.object, "remove"))
+	c.Long = k.short + ".\n" + k.long
+	return c
+}
+
+// objects reads the objects of a kind, by name. The whole configuration is one answer:
+// it is small.
+func objects(ctx context.Context, m *admin.Client, k kind) (out []output.Record, err error) {
+	raw, err := m.TapeConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Kinds of a later version are in it too, and are not asked for.
+	var config map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &config); err != nil {
+		return nil, errs.As(err, errs.Corrupt, "hemera.Tape", "the configuration")
+	}
+	var names []string
+	for name := range config[k.key] {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		r, err := fields(config[k.key][name])
+		if err != nil {
+			return nil, errs.As(err, errs.Corrupt, "hemera.Tape", k.object+" "+name)
+		}
+		out = append(out, append(output.Record{{Key: "name", Value: name}}, r...))
+	}
+	return out, nil
+}
+
+// fields reads a flat JSON object, in the order of its fields. A Go map would lose the
+// order, and with it what belongs together.
+func fields(raw []byte) (out output.Record, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // capacities do not fit into a float
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	// Flat: no object of the configuration has another in it.
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		value, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		// Sizes and ages are whole numbers.
+		if n, ok := value.(json.Number); ok {
+			whole, err := n.Int64()
+			if err != nil {
+				return nil, err
+			}
+			value = whole
+		}
+		out = append(out, output.Field{Key: fmt.Sprint(key), Value: value})
+	}
+	return out, nil
+}
+
+// addSums adds to pools what their tapes have.
+func addSums(ctx context.Context, m *admin.Client, records []output.Record) error {
+	p, err := m.TapePicture(ctx)
+	if err != nil {
+		return err
+	}
+	for i, r := range records {
+		// A pool that was made a moment ago may be in one answer only.
+		at := slices.IndexFunc(p.Pools, func(s hemera.TapePool) bool { return s.Name == r.Get("name") })
+		if at < 0 {
+			continue
+		}
+		s := p.Pools[at]
+		// Behind the name, in front of who made it: what people look for first.
+		sums := output.Record{{Key: "numTapes", Value: s.Tapes}, {Key: "numFullTapes", Value: s.FullTapes}, {Key: "numEmptyTapes", Value: s.Free},
+			{Key: "capacityBytes", Value: s.Capacity}, {Key: "dataBytes", Value: s.Used}, {Key: "numPhysicalFiles", Value: s.Files}}
+		records[i] = slices.Concat(r[:1], sums, r[1:])
+	}
+	return nil
+}
+
+// columnsOf is a table with all fields of the records; who made and changed
+// an object is left out first.
+func columnsOf(records []output.Record) (out []output.Column) {
+	if len(records) == 0 {
+		return []output.Column{{Title: "name", Key: "name"}}
+	}
+	// All records of a kind have the same fields; the last are left out first
+	// where there is no room.
+	for i, f := range records[0] {
+		c := output.Column{Title: f.Key, Key: f.Key, Wide: i}
+		switch f.Key {
+		case "name":
+			c.Wide = 0
+		case "capacity", "capacityBytes", "dataBytes", "maxFileSize", "minBytesToWarrantAMount":
+			c.Show = output.Bytes
+		case "creationTime", "modificationTime":
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}

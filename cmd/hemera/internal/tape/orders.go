@@ -1,0 +1,64 @@
+package tape
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/doors/admin"
+)
+
+// Orders are done once. A repack or a verification becomes a request for
+// each file, which is seen and retried like any other.
+
+// orderCommands are what is done once with a tape.
+func orderCommands(e *cli.Env) []*cobra.Command {
+	one := cobra.ExactArgs(1)
+	label := orderCommand(e, hemera.OrderLabel, "label <vid>", "Write the label of a tape", one)
+	label.Long = `Has the next free drive of its library write the label of a tape. New tapes are labelled by
+themselves when they are written first. A tape with something on it is refused; --force labels it all
+the same, and what was on it is gone.`
+	repack := orderCommand(e, hemera.OrderRepack, "repack <vid>", "Move the files of a full tape to other tapes", one)
+	repack.Long = `Queues every file of a full tape to be written to another tape of its pool. Files are read from
+disk where they still are there, else from tape. The tape stays as it is until it is reclaimed.`
+	reclaim := orderCommand(e, hemera.OrderReclaim, "reclaim <vid>", "Have a full tape without files written from its beginning again", one)
+	reclaim.Long = `Forgets what a full tape without files of the tree held. From then on nothing on it can be undeleted.`
+	verify := orderCommand(e, hemera.OrderCheck, "verify <vid>", "Read all files of a tape and compare their checksums", one)
+	verify.Long = `Queues every file of a tape to be read and compared. What is bad is read from another copy, and shows
+in "hemera tape request ls --failed".`
+	return []*cobra.Command{label, repack, reclaim, verify}
+}
+
+// orderCommand makes the command for one order. Orders are answered when they are
+// begun; what they leave to do is in queues.
+func orderCommand(e *cli.Env, kind hemera.TapeOrderKind, use, short string, args cobra.PositionalArgs) *cobra.Command {
+	o := hemera.TapeOrder{Kind: kind}
+	c := &cobra.Command{
+		Use: use, Short: short, Args: args, Example: "  hemera tape " + string(kind) + " V00001 --dry-run",
+		RunE: func(c *cobra.Command, args []string) error {
+			// Without a subject it is about all of them.
+			if len(args) > 0 {
+				o.Subject = args[0]
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				text, err := m.OrderTape(ctx, "", o)
+				// The manager says in words what it did, or would do.
+				if err == nil {
+					e.Say("%s", text)
+				}
+				return err
+			})
+		},
+	}
+	// Failed requests have another path of words.
+	if kind == hemera.OrderRetry || kind == hemera.OrderForget {
+		c.Example = "  hemera tape request " + c.Name()
+	}
+	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would be done")
+	if kind == hemera.OrderLabel {
+		c.Flags().BoolVar(&o.Force, "force", false, "whatever is on the tape")
+	}
+	return c
+}

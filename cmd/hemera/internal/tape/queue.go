@@ -1,0 +1,185 @@
+package tape
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+)
+
+// A queue is a pool that files are to be written to, or a tape that files
+// are to be read from. Queues are made by files that wait, and go with the
+// last one.
+
+// queueCommand makes `hemera tape queue`. Queues are not made or removed by hand: a
+// queue is what waits.
+func queueCommand(e *cli.Env) *cobra.Command {
+	ls := &cobra.Command{
+		Use: "ls", Aliases: []string{"list"}, Short: "List what waits for a drive", Args: cobra.NoArgs,
+		Long: `Lists the queues: files to be archived wait for a pool, files to be recalled for a tape. why says what
+keeps a queue from a drive. The keys of -j are those of "cta-admin sq".`,
+		Example: `  hemera tape queue ls
+  hemera tape queue ls -j`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				p, err := m.TapePicture(ctx)
+				if err != nil {
+					return err
+				}
+				return e.List(queueColumns(), queueRecords(p, time.Now()), "nothing waits for a drive")
+			})
+		},
+	}
+	return noun("queue", "Queues: what waits for a drive, and why", ls)
+}
+
+// queueRecords are queues for programs, with CTA's keys. Ages are seconds.
+func queueRecords(p hemera.TapePicture, now time.Time) (out []output.Record) {
+	for _, q := range p.Queues {
+		vid := "" // any of the pool
+		if q.Kind != hemera.TapeArchive {
+			vid = q.Name
+		}
+		out = append(out, output.Record{
+			// Which queue.
+			{Key: "mountType", Value: mountType(q.Kind)}, {Key: "tapepool", Value: q.Pool}, {Key: "vo", Value: q.Organisation},
+			{Key: "logicalLibrary", Value: q.Library}, {Key: "vid", Value: vid}, {Key: "queuedFiles", Value: q.Files}, {Key: "queuedBytes", Value: q.Bytes},
+			// What decides when it gets a drive, and what it has.
+			{Key: "oldestAge", Value: seconds(q.Oldest, now)}, {Key: "priority", Value: q.Priority}, {Key: "minAge", Value: int64(q.MinAge.Seconds())},
+			{Key: "curMounts", Value: q.Mounts}, {Key: "curFiles", Value: q.MountFiles}, {Key: "curBytes", Value: q.MountBytes}, {Key: "why", Value: q.Why},
+		})
+	}
+	return out
+}
+
+// queueColumns are the table of queue ls. Files and data are what waits, without what
+// drives have taken.
+func queueColumns() []output.Column {
+	return []output.Column{
+		{Title: "type", Key: "mountType"},    // ARCHIVE_FOR_USER, RETRIEVE …
+		{Title: "tapepool", Key: "tapepool"}, // to write to, or of the tape
+		{Title: "vo", Key: "vo", Wide: 4},
+		{Title: "library", Key: "logicalLibrary", Wide: 5},
+		{Title: "vid", Key: "vid"},           // to read from
+		{Title: "files", Key: "queuedFiles"}, // that no mount has yet
+		{Title: "data", Key: "queuedBytes", Show: output.Bytes},
+		{Title: "oldest", Key: "oldestAge", Show: output.Seconds},
+		{Title: "priority", Key: "priority", Wide: 3},
+		{Title: "min age", Key: "minAge", Show: output.Seconds, Wide: 2},
+		{Title: "mounts", Key: "curMounts"}, // that work on it
+		{Title: "why", Key: "why"},          // it waits
+	}
+}
+
+// sessionCommand makes `hemera tape session`. The manager remembers the last two
+// hundred of its own life.
+func sessionCommand(e *cli.Env) *cobra.Command {
+	ls := &cobra.Command{
+		Use: "ls", Aliases: []string{"list"}, Short: "List sessions that ended lately", Args: cobra.NoArgs,
+		Long: `Lists how the last sessions of drives went. streaming is the share of the transfer in which the tape
+moved at its speed; disk, robot and tape are what the session waited for. back-hitches are stops in the
+middle of a stream: each wears the tape and costs seconds.`,
+		Example: "  hemera tape session ls",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				p, err := m.TapePicture(ctx)
+				if err != nil {
+					return err
+				}
+				var records []output.Record
+				for _, s := range p.Sessions {
+					records = append(records, sessionRecord(s))
+				}
+				return e.List(sessionColumns(), records, "no session has ended since the manager was started")
+			})
+		},
+	}
+	return noun("session", "Sessions of drives: how they went", ls)
+}
+
+// sessionRecord is a session for programs. Times are seconds.
+func sessionRecord(s hemera.TapeSession) output.Record {
+	rate := float64(0) // bytes a second
+	if s.Elapsed > 0 {
+		rate = float64(s.Bytes) / s.Elapsed.Seconds()
+	}
+	return output.Record{
+		// What it was.
+		{Key: "sessionId", Value: s.Mount}, {Key: "begun", Value: s.Begun.Unix()}, {Key: "drive", Value: s.Drive}, {Key: "type", Value: s.Kind.String()}, {Key: "vid", Value: s.VID},
+		{Key: "files", Value: s.Files}, {Key: "bytes", Value: s.Bytes}, {Key: "failed", Value: s.Failed}, {Key: "elapsed", Value: s.Elapsed.Seconds()},
+		// How well the drive was used, and what it waited for.
+		{Key: "bytesPerSecond", Value: int64(rate)}, {Key: "streaming", Value: 100 * s.Streaming}, {Key: "backHitches", Value: s.BackHitches},
+		{Key: "disk", Value: s.Disk.Seconds()}, {Key: "robot", Value: s.Robot.Seconds()}, {Key: "tape", Value: s.Tape.Seconds()},
+		{Key: "flushes", Value: s.Flushes}, {Key: "error", Value: s.Error},
+	}
+}
+
+// sessionColumns are the table of session ls.
+func sessionColumns() []output.Column {
+	return []output.Column{
+		{Title: "begun", Key: "begun", Show: output.Time}, {Title: "drive", Key: "drive"}, {Title: "type", Key: "type"}, {Title: "vid", Key: "vid"},
+		{Title: "files", Key: "files"}, {Title: "data", Key: "bytes", Show: output.Bytes}, {Title: "failed", Key: "failed"},
+		{Title: "elapsed", Key: "elapsed", Show: output.Seconds}, {Title: "rate", Key: "bytesPerSecond", Show: output.Bytes},
+		{Title: "streaming", Key: "streaming", Show: output.Percent, Wide: 1}, {Title: "back-hitches", Key: "backHitches", Wide: 2},
+		{Title: "disk", Key: "disk", Show: output.Seconds, Wide: 3}, {Title: "robot", Key: "robot", Show: output.Seconds, Wide: 5},
+		{Title: "tape", Key: "tape", Show: output.Seconds, Wide: 4}, {Title: "error", Key: "error"},
+	}
+}
+
+// requestCommand makes `hemera tape request`: single files that wait. Jobs that failed
+// are tried again by themselves some times; --failed are those that are not any more.
+func requestCommand(e *cli.Env) *cobra.Command {
+	var q hemera.TapeJobQuery
+	ls := &cobra.Command{
+		Use: "ls [pool|vid]", Aliases: []string{"list"}, Short: "List files that wait, or that failed", Args: cobra.MaximumNArgs(1),
+		Long: `Lists files that wait for a drive, at most 1000. With --failed those that are not tried again by
+themselves, with the columns of "cta-admin fr ls".`,
+		Example: `  hemera tape request ls default
+  hemera tape request ls --failed`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				q.Queue = args[0]
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				jobs, err := m.TapeJobList(ctx, q)
+				if err != nil {
+					return err
+				}
+				var records []output.Record
+				for _, j := range jobs {
+					records = append(records, jobRecord(j))
+				}
+				return e.List(jobColumns(), records, cli.OnOff(q.Failed, "nothing has failed", "nothing waits"))
+			})
+		},
+	}
+	ls.Flags().BoolVar(&q.Failed, "failed", false, "those that failed, and wait for a person")
+	return noun("request", "Requests: single files that wait or failed", ls,
+		orderCommand(e, hemera.OrderRetry, "retry [pool|vid]", "Have failed requests tried again", cobra.MaximumNArgs(1)),
+		orderCommand(e, hemera.OrderForget, "rm [pool|vid]", "Forget failed requests", cobra.MaximumNArgs(1)))
+}
+
+// jobRecord is a job for programs.
+func jobRecord(j hemera.TapeWork) output.Record {
+	return output.Record{
+		// The file by its id: its path may change.
+		{Key: "objectId", Value: j.File.Hex()}, {Key: "requestType", Value: j.Kind.String()}, {Key: "copyNb", Value: j.Copy}, {Key: "queue", Value: j.Queue},
+		{Key: "requester", Value: cli.NameOf(j.UID, false, cli.UserName)}, {Key: "size", Value: j.Size}, {Key: "asked", Value: j.Asked.Unix()},
+		{Key: "attempts", Value: int64(j.Attempts)}, {Key: "path", Value: j.Path}, {Key: "error", Value: j.Error},
+	}
+}
+
+// jobColumns are the table of request ls. asked is when it was queued first, whatever
+// number of attempts there was since.
+func jobColumns() []output.Column {
+	return []output.Column{
+		{Title: "type", Key: "requestType"}, {Title: "copy", Key: "copyNb"}, {Title: "tapepool/vid", Key: "queue"}, {Title: "requester", Key: "requester", Wide: 2},
+		{Title: "size", Key: "size", Show: output.Bytes}, {Title: "asked", Key: "asked", Show: output.Time, Wide: 1}, {Title: "attempts", Key: "attempts", Wide: 3},
+		{Title: "path", Key: "path"}, {Title: "error", Key: "error"},
+	}
+}

@@ -1,0 +1,139 @@
+package tape
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+)
+
+// status, why and top show what the manager knows at one moment. Reasons
+// are those of its decisions: nothing is worked out here.
+
+// statusCommand makes `hemera tape status`: what needs a person, and
+// nothing else. A site looks at it once a day. What mends itself is not
+// in it, and nothing in it is a good day.
+func statusCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Show what needs a person, with the command to type", Args: cobra.NoArgs,
+		Long: `Lists what does not mend itself: disabled tapes with the reason, requests that failed, drives that are
+down by themselves, servers that do not report. Nothing in the list is a good day.`,
+		Example: "  hemera tape status",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				p, err := m.TapePicture(ctx)
+				if err != nil {
+					return err
+				}
+				// The order is by subject, so that the same trouble stays in its place.
+				var records []output.Record
+				for _, a := range p.Attention {
+					records = append(records, output.Record{{Key: "subject", Value: a.Subject}, {Key: "what", Value: a.What}, {Key: "command", Value: a.Command}})
+				}
+				columns := []output.Column{{Title: "what", Key: "subject"}, {Title: "is wrong", Key: "what"}, {Title: "command", Key: "command"}}
+				return e.List(columns, records, fmt.Sprintf("nothing needs you: %d drives, %d queues", len(p.Drives), len(p.Queues)))
+			})
+		},
+	}
+}
+
+// whyCommand makes `hemera tape why`. A text that begins with a slash is a path; all
+// else is looked for among drives, pools and tapes.
+func whyCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "why <path|vid|drive|pool>", Short: "Explain what something waits for", Args: cobra.ExactArgs(1),
+		Long: `Says of a file, a tape, a drive or a pool what it does or waits for: the rule that keeps it, as the
+manager decides by it.`,
+		Example: `  hemera tape why /exp/run1/data.root
+  hemera tape why emu1`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				lines, err := m.ExplainTape(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				var records []output.Record
+				for _, l := range lines {
+					records = append(records, output.Record{{Key: "why", Value: l}})
+				}
+				return e.List([]output.Column{{Title: "why", Key: "why"}}, records, "")
+			})
+		},
+	}
+}
+
+// topCommand makes `hemera tape top`: a picture that is drawn again and
+// again.
+// Without a terminal one picture is enough: a script that wants more calls it again.
+func topCommand(e *cli.Env) *cobra.Command {
+	every := 2 * time.Second
+	c := &cobra.Command{
+		Use: "top", Short: "Watch drives and queues", Args: cobra.NoArgs,
+		Long: `Shows drives, queues and what needs a person, and draws it again every two seconds until Ctrl-C. Where
+the output is no terminal it is printed once.`,
+		Example: "  hemera tape top",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return top(ctx, e, m, every) })
+		},
+	}
+	c.Flags().DurationVar(&every, "every", every, "`time` between two pictures")
+	return c
+}
+
+// top draws until the context ends.
+func top(ctx context.Context, e *cli.Env, m *admin.Client, every time.Duration) error {
+	for {
+		// A manager that restarts ends the command: it is typed again, or run by watch.
+		p, err := m.TapePicture(ctx)
+		if err != nil {
+			return err
+		}
+		if e.Terminal > 0 {
+			fmt.Fprint(e.Out, "\033[H\033[2J") // home, and clear
+		}
+		if err := draw(e, p); err != nil || e.Terminal == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil // Ctrl-C is how it ends
+		case <-time.After(every):
+		}
+	}
+}
+
+// draw prints one picture. It is made of the tables of drive ls and queue ls, so that
+// people read one form only.
+func draw(e *cli.Env, p hemera.TapePicture) error {
+	now := time.Now()
+	busy := 0 // drives with a mount
+	for _, d := range p.Drives {
+		if d.Mount != 0 {
+			busy++
+		}
+	}
+	fmt.Fprintf(e.Out, "%s  %d of %d drives at work, %d queues\n\n", now.Format(time.TimeOnly), busy, len(p.Drives), len(p.Queues))
+	if err := e.List(driveColumns(), driveRecords(p, now), "no drive"); err != nil {
+		return err
+	}
+	fmt.Fprintln(e.Out)
+	if err := e.List(queueColumns(), queueRecords(p, now), "nothing waits"); err != nil {
+		return err
+	}
+	// Below the tables, where the eye ends.
+	var lines []string
+	for _, a := range p.Attention {
+		lines = append(lines, a.Subject+" "+a.What+": "+a.Command)
+	}
+	if len(lines) > 0 {
+		fmt.Fprintln(e.Out, "\n"+strings.Join(lines, "\n"))
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package tape
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+// The catalogue has a record for each tape. Tapes are named by their VID,
+// which is the first six characters of the barcode. Cartridges that a
+// library reports and the catalogue does not know are left alone.
+
+// tapeCommand makes `hemera tape tape`: single tapes. The noun twice is
+// CTA's "cta-admin tape".
+func tapeCommand(e *cli.Env) *cobra.Command {
+	ls := &cobra.Command{
+		Use: "ls", Aliases: []string{"list"}, Short: "List tapes", Args: cobra.NoArgs,
+		Long: `Lists the tapes of the catalogue with the columns of "cta-admin ta ls". occupancy is what was written
+to the tape, of files that were removed since too; files and data are what is in the tree.`,
+		Example: `  hemera tape tape ls
+  hemera tape tape ls -j`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				all, err := m.Tapes(ctx)
+				if err != nil {
+					return err
+				}
+				var records []output.Record
+				for i := range all {
+					records = append(records, tapeRecord(&all[i]))
+				}
+				return e.List(tapeColumns(), records, "no tape is in the catalogue; `hemera tape tape add VID` adds one")
+			})
+		},
+	}
+	return noun("tape", "Tapes: list, add, change, remove, and what is on them", ls, tapeFilesCommand(e),
+		changeCommand(e, "tape", "add"), changeCommand(e, "tape", "set"), changeCommand(e, "tape", "remove"))
+}
+
+// tapeRecord is a tape for programs: the keys are those of the record,
+// which are CTA's.
+func tapeRecord(t *hemera.Tape) output.Record {
+	// Times that are not known are 0, as in CTA.
+	unix := func(at interface{ Unix() int64 }, zero bool) int64 {
+		if zero {
+			return 0
+		}
+		return at.Unix()
+	}
+	return output.Record{
+		// What it is, and where.
+		{Key: "vid", Value: t.VID}, {Key: "mediaType", Value: t.MediaType}, {Key: "vendor", Value: t.Vendor}, {Key: "logicalLibrary", Value: t.Library},
+		// What it is for, and what is on it.
+		{Key: "tapepool", Value: t.Pool}, {Key: "encryptionKeyName", Value: t.Key}, {Key: "capacity", Value: t.Capacity}, {Key: "occupancy", Value: t.Occupancy},
+		{Key: "lastFseq", Value: t.LastFSeq}, {Key: "nbMasterFiles", Value: t.Files}, {Key: "masterDataInBytes", Value: t.Bytes}, {Key: "full", Value: t.Full},
+		// What may be done with it.
+		{Key: "state", Value: string(t.State)}, {Key: "stateReason", Value: t.Reason},
+		// What was done with it, and when.
+		{Key: "labelDrive", Value: t.LabelBy}, {Key: "labelTime", Value: unix(t.Labelled, t.Labelled.IsZero())},
+		{Key: "lastWrittenDrive", Value: t.WrittenBy}, {Key: "lastWrittenTime", Value: unix(t.Written, t.Written.IsZero())}, {Key: "writeMountCount", Value: t.Writes},
+		{Key: "lastReadDrive", Value: t.ReadBy}, {Key: "lastReadTime", Value: unix(t.Read, t.Read.IsZero())}, {Key: "readMountCount", Value: t.Reads},
+		{Key: "creationTime", Value: unix(t.Made, t.Made.IsZero())}, {Key: "createdBy", Value: t.MadeBy}, {Key: "comment", Value: t.Comment},
+	}
+}
+
+// tapeColumns are the table of tape ls.
+func tapeColumns() []output.Column {
+	return []output.Column{
+		{Title: "vid", Key: "vid"}, // volume id
+		{Title: "media type", Key: "mediaType", Wide: 2},
+		{Title: "library", Key: "logicalLibrary", Wide: 3},
+		{Title: "tapepool", Key: "tapepool"}, // that it is written for
+		{Title: "capacity", Key: "capacity", Show: output.Bytes, Wide: 1},
+		{Title: "occupancy", Key: "occupancy", Show: output.Bytes}, // of removed files too
+		{Title: "last fseq", Key: "lastFseq", Wide: 2},
+		{Title: "files", Key: "nbMasterFiles"}, // of the tree
+		{Title: "data", Key: "masterDataInBytes", Show: output.Bytes},
+		{Title: "full", Key: "full"},   // nothing more is written
+		{Title: "state", Key: "state"}, // CTA's words
+		{Title: "last written", Key: "lastWrittenTime", Show: output.Time, Wide: 4},
+		{Title: "last read", Key: "lastReadTime", Show: output.Time, Wide: 5},
+		{Title: "state reason", Key: "stateReason"}, // needed for all but ACTIVE
+		{Title: "comment", Key: "comment", Wide: 6},
+	}
+}
+
+// tapeFilesCommand makes `hemera tape tape files`.
+func tapeFilesCommand(e *cli.Env) *cobra.Command {
+	var dead bool
+	c := &cobra.Command{
+		Use: "files <vid>", Short: "List what is on a tape", Args: cobra.ExactArgs(1),
+		Long: `Lists the files on a tape in their order there, with the columns of "cta-admin tf ls". With --removed
+also what was removed from the tree: it can be undeleted until the tape is reclaimed.`,
+		Example: "  hemera tape tape files V00001 --removed",
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				s := e.Stream(func(r output.Record) string {
+					return strings.Join([]string{text(r, "archiveId"), "copy " + text(r, "copyNb"), "fseq " + text(r, "fSeq"), "block " + text(r, "blockId"),
+						output.Bytes(r.Get("size")), "fxid:" + text(r, "fxid"), text(r, "removed")}, "  ")
+				})
+				// Page by page: a tape has millions of files.
+				for after := uint64(0); ; {
+					files, err := m.TapeFiles(ctx, args[0], after, dead)
+					if err != nil {
+						return err
+					}
+					for _, f := range files {
+						if err := s.Add(tapeFileRecord(f)); err != nil {
+							return err
+						}
+						after = f.FSeq
+					}
+					if len(files) == 0 {
+						return s.Close()
+					}
+				}
+			})
+		},
+	}
+	c.Flags().BoolVar(&dead, "removed", false, "also files that were removed from the tree")
+	return c
+}
+
+// text is a value of a record as words.
+func text(r output.Record, key string) string {
+	return strings.TrimPrefix(output.MonitorLine(output.Record{{Key: "x", Value: r.Get(key)}}), "x=")
+}
+
+// tapeFileRecord is a file on tape for programs. Its path is not known to the tape: the
+// file may have moved a hundred times since; `hemera file info fxid:…` has it.
+func tapeFileRecord(f hemera.TapeFile) output.Record {
+	removed := "" // it is in the tree
+	if f.Dead != nil {
+		removed = "removed from " + f.Dead.Path + ": " + f.Dead.Why
+	}
+	return output.Record{
+		{Key: "archiveId", Value: f.ArchiveID}, {Key: "copyNb", Value: f.Number}, {Key: "vid", Value: f.VID}, {Key: "fSeq", Value: f.FSeq},
+		{Key: "blockId", Value: f.Block}, {Key: "fxid", Value: f.File.Hex()}, {Key: "size", Value: f.Size}, {Key: "removed", Value: removed},
+	}
+}
+
+// changeCommand makes add, set or remove of one kind of object. Values that have spaces
+// are quoted for the shell, as everywhere.
+func changeCommand(e *cli.Env, object, verb string) *cobra.Command {
+	use := map[string]string{"add": "add <name> [key=value]…", "set": "set <name> key=value…", "remove": "rm <name>"}[verb]
+	return &cobra.Command{
+		Use: use, Short: map[string]string{"add": "Add a ", "set": "Change a ", "remove": "Remove a "}[verb] + object, Args: cobra.MinimumNArgs(1),
+		Long: "The keys are those of -j. The manager says which it knows when one is wrong, and what is in the way of a removal.",
+		Example: map[string]string{
+			"add": "  hemera tape " + object + " add NAME comment=\"made for a test\"", "set": "  hemera tape " + object + " set NAME comment=\"kept for run 3\"", "remove": "  hemera tape " + object + " rm NAME",
+		}[verb],
+		RunE: func(c *cobra.Command, args []string) error {
+			values := map[string]string{}
+			// What a key means, and whether it is one, the manager knows.
+			for _, arg := range args[1:] {
+				key, value, ok := strings.Cut(arg, "=")
+				if !ok {
+					return cli.Usage(errs.New(errs.Invalid, "hemera.Tape", arg, "it is not of the form key=value"))
+				}
+				values[key] = value
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				err := m.ChangeTape(ctx, "", hemera.TapeChange{Object: object, Verb: verb, Name: args[0], Values: values})
+				if err == nil {
+					e.Say("%s %s: done", object, args[0])
+				}
+				return err
+			})
+		},
+	}
+}

@@ -1,0 +1,181 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+
+	"hemera"
+)
+
+// The requests and answers of the verbs for tapes, where package hemera has
+// no type for them.
+type (
+	// tapeFilesPage asks for files of a tape, at most 1000.
+	tapeFilesPage struct {
+		VID   string // of the tape
+		After uint64 // the page begins behind this fSeq
+		Dead  bool   // with files that were removed from the tree
+	}
+	subject  struct{ Subject string } // a path, or a name of something
+	said     struct{ Text string }    // for people
+	stageRef struct{ ID string }      // of a request
+	// stageCancel withdraws paths from a request; none are all of it.
+	stageCancel struct {
+		ID     string
+		Paths  []string
+		Forget bool
+	}
+	pathList struct {
+		ID    string // of a request, or ""
+		Paths []string
+	}
+	// archiveFile asks for a file's copies on tape.
+	archiveFile struct{ Path, Class string }
+)
+
+// Verbs for tapes are in two groups. What concerns the tier as a whole is
+// for admins. What concerns single files is for users: the service looks
+// each path up as the user who asks, and refuses what that user may not do.
+
+// serveTape serves what admins see and change of tapes.
+func serveTape(d *door) {
+	// As it is stored: tens of objects.
+	unary(d, "TapeConfig", true, func(ctx context.Context, _ hemera.Identity, _ *none) (json.RawMessage, error) {
+		t, err := part(d.Tape, "tapes")
+		if err != nil {
+			return nil, err
+		}
+		return t.TapeConfig(ctx)
+	})
+	// One object, durable when it is answered.
+	unary(d, "TapeChange", true, func(ctx context.Context, who hemera.Identity, r *hemera.TapeChange) (none, error) {
+		t, err := part(d.Tape, "tapes")
+		if err != nil {
+			return none{}, err
+		}
+		// The values have no secrets: keys of encryption are named, not shown.
+		d.audit(ctx, who, "TapeChange", r)
+		return none{}, t.ChangeTape(ctx, who.Name, *r)
+	})
+	// All of them: thousands at most, a record each.
+	unary(d, "Tapes", true, func(ctx context.Context, _ hemera.Identity, _ *none) ([]hemera.Tape, error) {
+		t, err := part(d.Tape, "tapes")
+		if err != nil {
+			return nil, err
+		}
+		return t.Tapes(ctx)
+	})
+	// A page; callers go on behind its last fSeq.
+	unary(d, "TapeFiles", true, func(ctx context.Context, _ hemera.Identity, r *tapeFilesPage) ([]hemera.TapeFile, error) {
+		t, err := part(d.Tape, "tapes")
+		if err != nil {
+			return nil, err
+		}
+		return t.TapeFiles(ctx, r.VID, r.After, r.Dead)
+	})
+	// Drives, queues and what needs a person, of one moment.
+	unary(d, "TapePicture", true, func(ctx context.Context, _ hemera.Identity, _ *none) (hemera.TapePicture, error) {
+		t, err := part(d.Tape, "tapes")
+		if err != nil {
+			return hemera.TapePicture{}, err
+		}
+		return t.TapePicture(ctx)
+	})
+	// At most 1000.
+	unary(d, "TapeJobs", true, func(ctx context.Context, _ hemera.Identity, r *hemera.TapeJobQuery) ([]hemera.TapeWork, error) {
+		t, err := part(d.Tape, "tapes")
+		if err != nil {
+			return nil, err
+		}
+		return t.TapeJobList(ctx, *r)
+	})
+	// Sentences for people; their wording may change.
+	unary(d, "TapeExplain", true, func(ctx context.Context, _ hemera.Identity, r *subject) ([]string, error) {
+		t, err := part(d.Tape, "tapes")
+		if err != nil {
+			return nil, err
+		}
+		return t.ExplainTape(ctx, r.Subject)
+	})
+	// It is begun when it is answered, and goes on by itself.
+	unary(d, "TapeOrder", true, func(ctx context.Context, who hemera.Identity, r *hemera.TapeOrder) (said, error) {
+		t, err := part(d.Tape, "tapes")
+		if err != nil {
+			return said{}, err
+		}
+		d.audit(ctx, who, "TapeOrder", r)
+		text, err := t.OrderTape(ctx, who.Name, *r)
+		return said{text}, err
+	})
+}
+
+// serveStaging serves what users do with files that are on tape: the
+// service looks at who asks.
+func serveStaging(d *door) {
+	// Remembered when it is answered; files come later.
+	unary(d, "Stage", false, func(ctx context.Context, who hemera.Identity, r *hemera.StageRequest) (stageRef, error) {
+		s, err := part(d.Staging, "tapes")
+		if err != nil {
+			return stageRef{}, err
+		}
+		id, err := s.Stage(ctx, who, *r)
+		return stageRef{id}, err
+	})
+	// Read from the files, so it is never older than they are.
+	unary(d, "StageStatus", false, func(ctx context.Context, who hemera.Identity, r *stageRef) (hemera.StageStatus, error) {
+		s, err := part(d.Staging, "tapes")
+		if err != nil {
+			return hemera.StageStatus{}, err
+		}
+		return s.StageStatus(ctx, who, r.ID)
+	})
+	// What is on its way already may still arrive.
+	unary(d, "CancelStage", false, func(ctx context.Context, who hemera.Identity, r *stageCancel) (none, error) {
+		s, err := part(d.Staging, "tapes")
+		if err != nil {
+			return none{}, err
+		}
+		return none{}, s.CancelStage(ctx, who, r.ID, r.Paths, r.Forget)
+	})
+	// Each path by itself: one that fails is no failure of the others.
+	unary(d, "Release", false, func(ctx context.Context, who hemera.Identity, r *pathList) ([]string, error) {
+		s, err := part(d.Staging, "tapes")
+		if err != nil {
+			return nil, err
+		}
+		failures, err := s.Release(ctx, who, r.Paths)
+		// One text for each path, "" where it is done.
+		texts := make([]string, len(failures))
+		for i, f := range failures {
+			if f != nil {
+				texts[i] = f.Error()
+			}
+		}
+		return texts, err
+	})
+	// In the order of the paths.
+	unary(d, "Localities", false, func(ctx context.Context, who hemera.Identity, r *pathList) ([]hemera.Locality, error) {
+		s, err := part(d.Staging, "tapes")
+		if err != nil {
+			return nil, err
+		}
+		return s.Localities(ctx, who, r.ID, r.Paths)
+	})
+	// Queued when it is answered.
+	unary(d, "Archive", false, func(ctx context.Context, who hemera.Identity, r *archiveFile) (none, error) {
+		s, err := part(d.Staging, "tapes")
+		if err != nil {
+			return none{}, err
+		}
+		return none{}, s.ArchiveNow(ctx, who, r.Path, r.Class)
+	})
+	// The disks remove the copies soon after.
+	unary(d, "Evict", true, func(ctx context.Context, who hemera.Identity, r *subject) (none, error) {
+		s, err := part(d.Staging, "tapes")
+		if err != nil {
+			return none{}, err
+		}
+		d.audit(ctx, who, "Evict", r)
+		return none{}, s.Evict(ctx, who, r.Subject)
+	})
+}
