@@ -291,9 +291,7 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 		if file.attempt++; file.attempt > 50 || f.Void {
 			file.failed = f.Error
 		}
-		if o != nil {
-			delete(o.given, f.Job)
-		}
+		// It stays with the mount until that ends: the report may come twice.
 	}
 	for _, k := range r.Done {
 		if o != nil {
