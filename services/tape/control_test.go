@@ -36,8 +36,9 @@ type control struct {
 	in     map[string]string // VID by drive, as of what the drive was told
 	seen   hemera.TapeLibrary
 	wake   chan struct{}
-	wrong  int // recalls that were committed with another content
-	limit  int // jobs in one answer
+	wrong  int  // recalls that were committed with another content
+	limit  int  // jobs in one answer
+	odd    bool // mounts are for work that no session does
 	scans  []hemera.TapeScanned
 	last   map[uint64]hemera.TapeResults // report by mount
 	wanted string                        // VID to scan
@@ -193,6 +194,8 @@ func (c *control) decide(drive string) hemera.TapeMount {
 			case t == nil || t.Full || busy[t.VID] || t.State != "":
 			case t.Labelled.IsZero():
 				return hemera.TapeMount{Kind: hemera.MountLabel, VID: t.VID}
+			case c.odd:
+				return hemera.TapeMount{Kind: hemera.MountWork, Job: hemera.TapeRepack, VID: t.VID}
 			default:
 				return hemera.TapeMount{Kind: hemera.MountWork, Job: hemera.TapeArchive, VID: t.VID}
 			}
@@ -237,7 +240,7 @@ func (c *control) TapeJobs(_ context.Context, node hemera.NodeID, epoch uint64, 
 	for id := hemera.FileID(1); int(id) <= len(c.files) && len(reply.Jobs) < min(want.Files, c.limit); id++ {
 		f := c.files[id]
 		k := hemera.TapeJobKey{File: id, Kind: o.Job, Copy: 1}
-		fits := o.Job == hemera.TapeArchive && f.onTape == nil || o.Job == hemera.TapeRecall && f.recall && !f.back && f.vid == o.VID
+		fits := (o.Job == hemera.TapeArchive || c.odd && f.attempt == 0) && f.onTape == nil || o.Job == hemera.TapeRecall && f.recall && !f.back && f.vid == o.VID
 		if !fits || f.failed != "" || c.given(k) {
 			continue
 		}
@@ -296,9 +299,7 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 		if file.attempt++; file.attempt > 50 || f.Void {
 			file.failed = f.Error
 		}
-		if o != nil {
-			delete(o.given, f.Job)
-		}
+		// It stays with the mount until that ends: the report may come twice.
 	}
 	for _, k := range r.Done {
 		if o != nil {

@@ -48,8 +48,12 @@ type Server struct {
 	changed chan struct{} // has room for one: something is to be reported
 }
 
-// reportEvery is how often the manager hears of the library if nothing changes.
-const reportEvery = 10 * time.Second
+const (
+	// reportEvery is how often the manager hears of the library if nothing changes.
+	reportEvery = 10 * time.Second
+	// reportAgain is how soon a report is tried again: drives get nothing to do before the manager has one.
+	reportAgain = time.Second
+)
 
 // New makes a server; nothing moves yet. Invalid if something is missing.
 func New(o Options) (*Server, error) {
@@ -103,10 +107,20 @@ func (s *Server) Run(ctx context.Context) error {
 
 // report tells the manager of the library, at once when something changes.
 func (s *Server) report(ctx context.Context) {
+	failing := false
 	for ctx.Err() == nil {
-		s.reportOnce(ctx)
+		err := s.reportOnce(ctx)
+		_, epoch := s.o.Node()
+		// Said once: a manager that is away for an hour is no news each second. A node says itself that it has no lease.
+		if err != nil && !failing && epoch != 0 && ctx.Err() == nil {
+			s.o.Log.Info("the manager does not take reports on the tape library", "library", s.o.Name, "error", err)
+		}
+		pause := reportEvery
+		if failing = err != nil; failing {
+			pause = reportAgain
+		}
 		// Changes that come while a report is on its way are in the next one.
-		every, cancel := context.WithTimeout(ctx, reportEvery)
+		every, cancel := context.WithTimeout(ctx, pause)
 		select {
 		case <-s.changed:
 		case <-every.Done():
@@ -115,18 +129,16 @@ func (s *Server) report(ctx context.Context) {
 	}
 }
 
-// reportOnce sends one report. A report that fails is not repeated: the next one says more.
-func (s *Server) reportOnce(ctx context.Context) {
+// reportOnce sends one report.
+func (s *Server) reportOnce(ctx context.Context) error {
 	node, epoch := s.o.Node()
-	if epoch == 0 { // the node registers; the next report comes soon
-		return
+	if epoch == 0 { // the node registers
+		return noLease(s.o.Name)
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportEvery)
 	defer cancel()
 	// Known without a word to the drives: they may be in the middle of something.
-	if err := s.o.Control.ReportLibrary(ctx, node, epoch, s.State(ctx)); err != nil && ctx.Err() == nil {
-		s.o.Log.Info("the manager did not take a report on the tape library", "library", s.o.Name, "error", err)
-	}
+	return s.o.Control.ReportLibrary(ctx, node, epoch, s.State(ctx))
 }
 
 // State is the library and its drives as they are now.

@@ -141,7 +141,7 @@ func (x *rig) recalled() {
 
 // TestArchiveAndRecall: a fresh library gets labels, files, and gives them back, over several tapes.
 func TestArchiveAndRecall(t *testing.T) {
-	x := newRig(t, newControl(t, 1, 120))
+	x := newRig(t, newControl(t, 1, 130)) // more than two tapes take
 	x.start()
 	x.archived()
 	x.recalled()
@@ -249,5 +249,28 @@ func TestNothingIsLost(t *testing.T) {
 			x.archived()
 			x.recalled()
 		})
+	}
+}
+
+// TestUnknownWorkFails: jobs that no session does come back as failed, and do not keep a drive mounting for ever.
+func TestUnknownWorkFails(t *testing.T) {
+	c := newControl(t, 4, 3)
+	c.odd = true
+	x := newRig(t, c)
+	x.start()
+	x.await("all jobs have failed", func(c *control) bool {
+		for _, f := range c.files {
+			if f.attempt == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, f := range c.files {
+		if f.onTape != nil {
+			t.Errorf("file %d is on tape", id)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package tape
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"hemera"
@@ -111,9 +112,27 @@ func (d *drive) transfer(ctx context.Context, k desk, v *volume.Volume, figures 
 	case hemera.TapeRecall, hemera.TapeVerify:
 		*figures, err = session.Recall(ctx, session.RecallOptions{Volume: v, Jobs: recalls{k, d.loaded}, Sink: files{k, o.Files}, Journal: paper, Common: common})
 	default:
-		err = errs.New(errs.Invalid, "tape.Work", k.mount.VID, "no session does the work "+k.mount.Job.String())
+		err = k.refuse(ctx)
 	}
 	return err
+}
+
+// refuse reports the jobs of a mount as failed: no session of this version does such work. The manager stops giving them out after some attempts.
+func (k desk) refuse(ctx context.Context) error {
+	const page = 1000
+	for {
+		jobs, _, err := k.Next(ctx, page, math.MaxInt64)
+		if err != nil || len(jobs) == 0 {
+			return err
+		}
+		var r hemera.TapeResults
+		for _, j := range jobs {
+			r.Failed = append(r.Failed, hemera.TapeFailure{Job: j.TapeJobKey, Error: "this tape server cannot " + k.mount.Job.String()})
+		}
+		if err := k.done(ctx, r); err != nil {
+			return err
+		}
+	}
 }
 
 // useKey has the drive encrypt and decrypt, if there is a key. Unsupported: the drive cannot, and nothing must be written in clear.

@@ -77,7 +77,7 @@ next start finds it there. Cartridges are used once their tapes are added to a p
 			return err
 		}
 		// It joins in the background, and goes on trying: the manager may be away.
-		log.Info("tape server is running", "addr", n.Addr, "library", library.Name)
+		log.Info("tape server is running", "addr", n.Addr)
 		return serve(c.Context(), log, func() error { return n.Run(c.Context()) })
 	}
 	return c
