@@ -126,11 +126,14 @@ func (c *Catalogue) Withdraw(ctx context.Context, file hemera.FileID, request st
 // Arrived is called when an evicted file gets its disk copies again, before its entry is stored:
 // its requests are fulfilled, and each of them keeps it on disk until it is released.
 func (t Txn) Arrived(e *hemera.Entry) error {
-	// One at least: a file that was recalled by an open is not evicted again before somebody says so,
-	// or its age does.
-	waited := max(1, len(RequestsOf(e)))
+	// Recalls that nobody waits for by name (an open, a repack) keep nothing on disk: such a file is
+	// evicted by its age, or when room is needed.
+	counter := ""
+	if n := len(RequestsOf(e)); n > 0 {
+		counter = strconv.Itoa(n)
+	}
 	*e = *attributed(e, map[string]string{hemera.AttrRecallIDs: "", hemera.AttrRecallTime: "", hemera.AttrRecallError: "",
-		hemera.AttrEvictCounter: strconv.Itoa(waited)})
+		hemera.AttrEvictCounter: counter})
 	return t.dequeueAll(e.ID, hemera.TapeRecall)
 }
 

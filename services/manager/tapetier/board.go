@@ -170,7 +170,8 @@ func (t *parts) urgency(policy string, kind hemera.TapeJobKind) (int64, time.Dur
 // driveIn is a drive as decisions see it.
 func (t *parts) driveIn(l *library, state hemera.TapeDriveState) mounting.Drive {
 	own := l.drive(state.Name, t.Now())
-	d := mounting.Drive{Name: state.Name, Library: l.state.Name, Up: true, Writes: state.Media, Reads: state.Reads, VID: own.vid, Idle: own.idle}
+	d := mounting.Drive{Name: state.Name, Library: l.state.Name, Up: true, Writes: state.Media, Reads: state.Reads, VID: own.vid, Idle: own.idle,
+		Mounted: own.mounted, Last: own.last, Begun: own.turn}
 	// The first reason is enough: the drive works when none is left.
 	switch {
 	case !t.online(l):
@@ -183,8 +184,9 @@ func (t *parts) driveIn(l *library, state hemera.TapeDriveState) mounting.Drive 
 		d.Up, d.Reason = false, l.state.Problem
 	}
 	if m := t.mounts[own.mount]; m != nil {
-		d.Mounted, d.VID = m.begun, m.vid
-		d.Work = &mounting.Work{Queue: keyOf(m.kind, m.queue()), Organisation: t.config.Pools[m.pool].Organisation}
+		d.VID = m.vid
+		d.Work = &mounting.Work{Queue: keyOf(m.kind, m.queue()), Organisation: t.config.Pools[m.pool].Organisation,
+			Priority: m.priority, Left: m.bytes, Reserved: m.reserved}
 	}
 	return d
 }

@@ -28,6 +28,11 @@ func (t *configurer) TapeConfig(context.Context) ([]byte, error) { return json.M
 
 // ChangeTape implements hemera.TapeAdmin.
 func (t *configurer) ChangeTape(ctx context.Context, who string, c hemera.TapeChange) error {
+	// Drives get no keys yet. To accept a name would be to write in the clear what somebody wants encrypted.
+	if c.Values["encryptionKeyName"] != "" {
+		return errs.New(errs.Unsupported, "tapetier.Change", c.Object+" "+c.Name, "keys of encryption cannot be given to drives").
+			WithRemedy("encrypt files before they are written, or leave encryptionKeyName out")
+	}
 	switch c.Object {
 	case "tape":
 		return t.changeTape(ctx, who, c)

@@ -10,6 +10,7 @@ import (
 	"hemera"
 	"hemera/core/namespace/tapes"
 	"hemera/errs"
+	"hemera/rules/mounting"
 )
 
 // A job is given to one mount at a time. That is kept in memory: after a
@@ -31,8 +32,15 @@ type mount struct {
 	vid     string
 	pool    string // of the tape
 	begun   time.Time
-	given   map[hemera.TapeJobKey]bool // and not done
+	given   map[hemera.TapeJobKey]int64 // and not done, with their bytes
 	session hemera.TapeSession
+	// bytes is what was given and is not done; priority, reserved and served
+	// are for the rules: of its queue, of the disk buffer, and what users
+	// were served.
+	bytes    int64
+	priority int64
+	reserved int64
+	served   map[uint32]int64
 }
 
 // Bounds of one answer with jobs, whatever a server asks for.
@@ -49,6 +57,10 @@ func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.Ta
 			WithRemedy("end the session")
 	}
 	want.Files, want.Bytes = min(cmp.Or(want.Files, jobsMax), jobsMax), min(cmp.Or(want.Bytes, bytesMax), bytesMax)
+	if ends, err := t.turnIsOver(ctx, m); err != nil || ends {
+		reply.Last = true
+		return reply, err
+	}
 	jobs, err := t.pick(ctx, m, want)
 	if err != nil {
 		return reply, err
@@ -69,7 +81,13 @@ func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.Ta
 		if err != nil {
 			return reply, err
 		}
-		reply.Jobs = append(reply.Jobs, work)
+		if work.Kind == hemera.TapeArchive && !work.onDisk {
+			if err := t.toDiskFirst(ctx, m, j); err != nil {
+				return reply, err
+			}
+			continue
+		}
+		reply.Jobs = append(reply.Jobs, work.TapeWork)
 	}
 	if m.kind == hemera.TapeRecall || m.kind == hemera.TapeVerify || m.kind == hemera.TapeRepack {
 		slices.SortFunc(reply.Jobs, func(a, b hemera.TapeWork) int {
@@ -78,6 +96,27 @@ func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.Ta
 	}
 	reply.Last = len(reply.Jobs) == 0
 	return reply, nil
+}
+
+// diskWait is after what time an archive job whose file is on tape only
+// is looked at again.
+const diskWait = 30 * time.Second
+
+// toDiskFirst has a file recalled that is to be archived once more, by a
+// repack, and puts the job off until it may be there.
+func (t *giver) toDiskFirst(ctx context.Context, m *mount, j hemera.TapeJob) error {
+	e, _, err := t.Tree.Resolve(ctx, j.File)
+	if err == nil {
+		_, err = t.recall(ctx, e, "", "", j.UID)
+	}
+	if err != nil {
+		return err
+	}
+	t.release(m, j.TapeJobKey)
+	return t.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+		j.After = now.Add(diskWait)
+		return &j
+	})
 }
 
 // void removes a job.
@@ -93,9 +132,9 @@ func (t *parts) mountOf(node hemera.NodeID, id uint64) *mount {
 	return nil
 }
 
-// pick chooses jobs for a mount, and gives them to it. Users take turns,
-// job by job, so that one with a million files does not hold up one with
-// ten.
+// pick chooses jobs for a mount, and gives them to it. The first jobs of
+// each user are read, as many as all could be given: the rules share the
+// drive's time between users.
 func (t *giver) pick(ctx context.Context, m *mount, want hemera.TapeJobsRequest) (out []hemera.TapeJob, err error) {
 	queues, err := t.catalogue.Queues(ctx)
 	if err != nil {
@@ -114,27 +153,67 @@ func (t *giver) pick(ctx context.Context, m *mount, want hemera.TapeJobsRequest)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now, bytes := t.Now(), int64(0)
-	// One job of each user, then the next of each.
-	for turn := 0; len(out) < want.Files && bytes < want.Bytes; turn++ {
-		took := false
-		for _, jobs := range heads {
-			if turn >= len(jobs) || len(out) >= want.Files || bytes >= want.Bytes {
-				continue
-			}
-			took = true
-			// The order is by time: one that waits for its next attempt is behind
-			// all that may be done.
-			if j := jobs[turn]; !j.After.After(now) && t.given[j.TapeJobKey] == 0 {
-				t.given[j.TapeJobKey], m.given[j.TapeJobKey] = m.id, true
-				out, bytes = append(out, j), bytes+j.Size
-			}
+	return t.share(m, heads, mounting.Batch{Files: want.Files, Bytes: want.Bytes, FileCost: fileCost(m.kind)}), nil
+}
+
+// share gives a mount jobs of all users, fairly. The lock is held.
+func (t *giver) share(m *mount, users [][]hemera.TapeJob, batch mounting.Batch) (out []hemera.TapeJob) {
+	var heads []mounting.Head
+	now := t.Now()
+	for i, jobs := range users {
+		// The order is by time: one that waits for its next attempt is behind
+		// all that may be done. Another mount may have taken some since they
+		// were read.
+		jobs = slices.DeleteFunc(jobs, func(j hemera.TapeJob) bool { return j.After.After(now) || t.given[j.TapeJobKey] != 0 })
+		if users[i] = jobs; len(jobs) == 0 {
+			continue
 		}
-		if !took {
-			break
+		h := mounting.Head{UID: jobs[0].UID}
+		for _, j := range jobs {
+			h.Jobs = append(h.Jobs, mounting.Job{Bytes: j.Size})
 		}
+		heads = append(heads, h)
 	}
-	return out, nil
+	users = slices.DeleteFunc(users, func(jobs []hemera.TapeJob) bool { return len(jobs) == 0 })
+	var picks []mounting.Pick
+	picks, m.served = mounting.NextJobs(m.served, heads, batch)
+	for _, p := range picks {
+		j := users[p.Head][p.Job]
+		t.given[j.TapeJobKey], m.given[j.TapeJobKey] = m.id, j.Size
+		m.bytes += j.Size
+		out = append(out, j)
+	}
+	return out
+}
+
+// fileCost is what a file costs a drive besides its bytes, in bytes at
+// LTO-9's rate: its labels when it is written, a locate of about ten
+// seconds when it is read.
+func fileCost(kind hemera.TapeJobKind) int64 {
+	const labels, locate = 4 << 20, 4 << 30
+	if kind == hemera.TapeArchive {
+		return labels
+	}
+	return locate
+}
+
+// turnIsOver reports whether the session of a mount is to end although
+// its queue has more: others of the same priority or a higher one wait.
+func (t *giver) turnIsOver(ctx context.Context, m *mount) (bool, error) {
+	f, err := t.facts(ctx)
+	if err != nil {
+		return false, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	more, rule, reason := mounting.New(t.picture(f)).Continue(m.drive)
+	// An empty queue is seen when jobs are picked: the sums leave out what
+	// was given.
+	if more || rule == mounting.NoWork {
+		return false, nil
+	}
+	t.Log.Info("a tape session ends before its queue does", "drive", m.drive, "vid", m.vid, "why", reason)
+	return true, nil
 }
 
 // queue is the name of the queue that a mount works on.
@@ -156,6 +235,7 @@ func (t *parts) free(k hemera.TapeJobKey) bool {
 func (t *parts) release(m *mount, k hemera.TapeJobKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	m.bytes -= m.given[k]
 	delete(m.given, k)
 	if t.given[k] == m.id {
 		delete(t.given, k)
@@ -164,7 +244,7 @@ func (t *parts) release(m *mount, k hemera.TapeJobKey) {
 
 // work adds to a job what labels, indexes and checks need. Conflict when
 // its content is gone.
-func (t *parts) work(ctx context.Context, j hemera.TapeJob) (w hemera.TapeWork, err error) {
+func (t *parts) work(ctx context.Context, j hemera.TapeJob) (w placedWork, err error) {
 	e, path, err := t.Tree.Resolve(ctx, j.File)
 	if err != nil {
 		return w, err
@@ -172,7 +252,13 @@ func (t *parts) work(ctx context.Context, j hemera.TapeJob) (w hemera.TapeWork, 
 	if e.ArchiveID() != j.ArchiveID {
 		return w, errs.New(errs.Conflict, "tapetier.Work", path, "the file has another content now")
 	}
-	return hemera.TapeWork{TapeJob: j, Path: path, Checksum: e.Checksums, Owner: hemera.FileOwner{UID: e.UID, GID: e.GID, Mode: e.Mode}, Mtime: e.Mtime, Class: e.StorageClass()}, nil
+	return placedWork{!e.Evicted(), hemera.TapeWork{TapeJob: j, Path: path, Checksum: e.Checksums, Owner: hemera.FileOwner{UID: e.UID, GID: e.GID, Mode: e.Mode}, Mtime: e.Mtime, Class: e.StorageClass()}}, nil
+}
+
+// placedWork is a job, and whether its file is on disk.
+type placedWork struct {
+	onDisk bool
+	hemera.TapeWork
 }
 
 // TapeGrant permits the transfer of a job. The caller has checked the
@@ -227,9 +313,9 @@ func (t *parts) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) (out []h
 		for _, j := range jobs {
 			w, err := t.work(ctx, j)
 			if err != nil {
-				w = hemera.TapeWork{TapeJob: j} // its file is just going away
+				w.TapeJob = j // its file is just going away
 			}
-			out = append(out, w)
+			out = append(out, w.TapeWork)
 		}
 	}
 	return out, nil
@@ -246,7 +332,8 @@ func (t *parts) chooseCopy(known map[string]hemera.Tape, not map[uint8]bool) fun
 		rank := 0
 		for _, c := range e.Tape {
 			is := 1
-			// 0: not at all; 1: when it is repaired; 2: when it is in a library; 3: now.
+			// 0: not at all; 1: when it is repaired; 2: when it is in a library;
+			// 3: now.
 			switch tape := known[c.VID]; {
 			case not[c.Number]:
 				is = 0

@@ -7,6 +7,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/mounting"
 )
 
 // Libraries and drives are not configured. Tape servers report them, and
@@ -27,11 +28,15 @@ type drive struct {
 	// down is set by admins and forgotten with the process: a drive that is
 	// broken for longer puts itself down, and one that is taken away is not
 	// reported.
-	down   string // why admins do not want it to work, "" when they do
-	idle   time.Time
-	mount  uint64 // what it works on, 0 for nothing
-	vid    string // what was mounted when it asked last
-	lastBy hemera.TapeJobKind
+	down  string // why admins do not want it to work, "" when they do
+	idle  time.Time
+	mount uint64 // what it works on, 0 for nothing
+	vid   string // what was mounted when it asked last
+	// mounted is since when vid is in the drive; last is the queue that it
+	// worked for last with that tape, and turn when it began with it.
+	mounted time.Time
+	last    mounting.Key
+	turn    time.Time
 }
 
 // silent is after what time without a report a library counts as gone.
@@ -51,7 +56,9 @@ func (t *configurer) ReportLibrary(node hemera.NodeID, state hemera.TapeLibrary)
 	l.state, l.seen = state, t.Now()
 	for _, d := range state.Drives {
 		own := l.drive(d.Name, t.Now())
-		own.vid = d.VID
+		if own.vid != d.VID {
+			own.vid, own.mounted, own.last = d.VID, t.Now(), mounting.Key{}
+		}
 		// What the server reports of a session is newer than what the last
 		// report of results said.
 		if m := t.mounts[d.Mount]; m != nil && d.Mount != 0 {
@@ -192,7 +199,7 @@ func (t *parts) endMount(m *mount) {
 	delete(t.mounts, m.id)
 	if l := t.libraries[m.node]; l != nil {
 		if d := l.drives[m.drive]; d != nil && d.mount == m.id {
-			d.mount, d.idle, d.lastBy = 0, t.Now(), m.kind
+			d.mount, d.idle = 0, t.Now()
 		}
 	}
 }

@@ -103,7 +103,8 @@ func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemer
 	if vid, force, ok := t.wantsLabel(l, state); ok {
 		return t.begin(l, d, name, hemera.TapeMount{Kind: hemera.MountLabel, VID: vid, Labels: hemera.TapeLabels{Force: force}, Why: "an admin asked for it"}, f), move
 	}
-	what := mounting.New(t.picture(f)).Decide(name)
+	picture := t.picture(f)
+	what := mounting.New(picture).Decide(name)
 	switch what.Do {
 	case hemera.MountUnload:
 		return hemera.TapeMount{Kind: hemera.MountUnload, VID: d.vid, Why: what.Reason}, move
@@ -116,7 +117,9 @@ func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemer
 				m.Kind, m.Job, m.Why = hemera.MountLabel, 0, "the tape is new: "+what.Reason
 			}
 		}
-		return t.begin(l, d, name, m, f), supplyMove{what.Supply}
+		m = t.begin(l, d, name, m, f)
+		t.charge(d, m, what, picture)
+		return m, supplyMove{what.Supply}
 	}
 	return out, move
 }
@@ -144,7 +147,7 @@ func (t *dispatcher) begin(l *library, d *drive, name string, out hemera.TapeMou
 	// The number is never used again, so a late report cannot be taken for
 	// another mount's.
 	t.lastMount++
-	m := &mount{id: t.lastMount, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: t.Now(), given: map[hemera.TapeJobKey]bool{}}
+	m := &mount{id: t.lastMount, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: t.Now(), given: map[hemera.TapeJobKey]int64{}}
 	for _, tape := range f.tapes {
 		if tape.VID == out.VID {
 			out.Labels.LastFSeq, out.Labels.LastID, out.Labels.Media = tape.LastFSeq, tape.LastID, tape.MediaType
@@ -156,6 +159,27 @@ func (t *dispatcher) begin(l *library, d *drive, name string, out hemera.TapeMou
 	out.ID = m.id
 	t.mounts[m.id], d.mount = m, m.id
 	return out
+}
+
+// charge notes what the rules must know of a mount for the next
+// decisions: its queue's priority, the room that it may fill, and since
+// when the drive serves the queue. The lock is held.
+func (t *dispatcher) charge(d *drive, made hemera.TapeMount, what mounting.Decision, p mounting.Picture) {
+	m := t.mounts[made.ID]
+	if m == nil || made.Kind != hemera.MountWork {
+		return
+	}
+	m.reserved = what.Reserve
+	for _, q := range p.Queues {
+		if q.Key == what.Queue {
+			m.priority = q.Priority
+		}
+	}
+	// Several sessions for one queue, without another one between them, are
+	// one turn.
+	if d.last != what.Queue {
+		d.last, d.turn = what.Queue, t.Now()
+	}
 }
 
 // abandon forgets a mount that did not begin.

@@ -83,7 +83,8 @@ func (t *orderer) orderReclaim(ctx context.Context, o hemera.TapeOrder) (string,
 	return "the tape is empty, and written from its beginning again", nil
 }
 
-// orderFiles queues all files of a tape for a kind of job.
+// orderFiles queues all files of a tape: to be read and compared, or to
+// be archived to another tape.
 func (t *orderer) orderFiles(ctx context.Context, o hemera.TapeOrder, kind hemera.TapeJobKind) (string, error) {
 	tape, err := t.tape(ctx, o.Subject)
 	if err != nil {
@@ -96,9 +97,9 @@ func (t *orderer) orderFiles(ctx context.Context, o hemera.TapeOrder, kind hemer
 	if o.DryRun {
 		return fmt.Sprintf("%d files of %d bytes", tape.Files, tape.Bytes), nil
 	}
-	// Page by page: a tape may have millions of files.
-	queued := 0
 	const page = 1000
+	queued := 0
+	// Page by page: a tape may have millions of files.
 	for after := uint64(0); ; {
 		files, err := t.catalogue.Files(ctx, o.Subject, after, page, false)
 		if err != nil || len(files) == 0 {
@@ -107,17 +108,44 @@ func (t *orderer) orderFiles(ctx context.Context, o hemera.TapeOrder, kind hemer
 		}
 		var jobs []hemera.TapeJob
 		for _, f := range files {
-			from := f.TapeCopy
-			jobs = append(jobs, hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: kind, Copy: f.Number}, ArchiveID: f.ArchiveID,
-				Queue: o.Subject, Size: f.Size, Asked: t.now(), From: &from})
+			j, err := t.jobFor(ctx, f, kind)
+			if err != nil {
+				return "", err
+			}
+			jobs = append(jobs, j)
 		}
 		if err := t.catalogue.Requeue(ctx, jobs); err != nil {
 			return "", err
 		}
-		// Members of one container share an fSeq: all of them are on one page
-		// or the next begins with the rest.
 		queued, after = queued+len(jobs), files[len(files)-1].FSeq
 	}
+}
+
+// jobFor is the job for a file of a tape. A repack is an archive job for
+// a copy that the file has: the new copy takes the place of the old one.
+// A file that is on tape only comes to disk first (see TapeJobs).
+func (t *orderer) jobFor(ctx context.Context, f hemera.TapeFile, kind hemera.TapeJobKind) (hemera.TapeJob, error) {
+	j := hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: kind, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.now()}
+	if kind != hemera.TapeRepack {
+		from := f.TapeCopy
+		j.From = &from
+		return j, nil
+	}
+	e, _, err := t.Tree.Resolve(ctx, f.File)
+	if err != nil {
+		return j, err
+	}
+	to, err := t.settings().Resolve(e.StorageClass(), true)
+	if err != nil {
+		return j, err
+	}
+	for _, d := range to {
+		if d.Copy == f.Number {
+			j.Kind, j.Queue = hemera.TapeArchive, d.Pool
+			return j, nil
+		}
+	}
+	return j, errs.New(errs.Invalid, "tapetier.Repack", f.VID, fmt.Sprintf("class %s has no copy %d any more", e.StorageClass(), f.Number))
 }
 
 // orderFailed has failed jobs tried again, or forgotten: those of one

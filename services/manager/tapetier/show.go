@@ -64,7 +64,7 @@ func (t *reporter) queues(f facts) (out []hemera.TapeQueue) {
 				row.Mounts, row.MountFiles, row.MountBytes = row.Mounts+1, row.MountFiles+m.session.Files, row.MountBytes+m.session.Bytes
 			}
 		}
-		row.Why, row.Estimate = explained(board, picture.Drives, q.Key)
+		row.Why, row.Estimate = explained(board, q.Key)
 		out = append(out, row)
 	}
 	return out
@@ -160,7 +160,7 @@ func (t *reporter) explainJob(f facts, j *hemera.TapeJob) []string {
 		return []string{fmt.Sprintf("%s: failed %d times, and is tried again in %s", what, j.Attempts, j.After.Sub(t.Now()).Round(time.Second))}
 	}
 	picture := t.picture(f)
-	why, _ := explained(mounting.New(picture), picture.Drives, keyOf(j.Kind, j.Queue))
+	why, _ := explained(mounting.New(picture), keyOf(j.Kind, j.Queue))
 	return []string{what + ": " + why}
 }
 
@@ -179,7 +179,7 @@ func (t *reporter) whyRecall(ctx context.Context, e *hemera.Entry) (string, time
 		if m := t.mounts[t.given[hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number}]]; m != nil {
 			return "drive " + m.drive + " reads it from tape " + m.vid, time.Time{}
 		}
-		if why, at := explained(board, picture.Drives, keyOf(hemera.TapeRecall, c.VID)); why != "" {
+		if why, at := explained(board, keyOf(hemera.TapeRecall, c.VID)); why != "" {
 			return why, at
 		}
 	}
@@ -196,22 +196,19 @@ func userName(uid uint32) string {
 	return id
 }
 
-// explained says what keeps a queue waiting: what each drive would rather
-// do, or why it cannot.
-func explained(board *mounting.Board, drives []mounting.Drive, key mounting.Key) (string, time.Time) {
+// explained says which rules keep a queue waiting, the one that is
+// nearest to a start first, and about when it begins.
+func explained(board *mounting.Board, key mounting.Key) (string, time.Time) {
+	e := board.Explain(key)
 	var why []string
-	// Any drive that begins is the answer; else each has its reason.
-	for _, d := range drives {
-		what := board.Decide(d.Name)
-		if what.Queue == key && what.Do == hemera.MountWork {
-			return "drive " + d.Name + " begins: " + what.Reason, time.Time{}
+	for _, r := range e.Reasons {
+		text := r.Text
+		if r.Remedy != "" {
+			text += " (" + r.Remedy + ")"
 		}
-		why = append(why, "drive "+d.Name+": "+what.Reason)
+		why = append(why, text)
 	}
-	if len(why) == 0 {
-		return "no tape server has reported a drive", time.Time{}
-	}
-	return strings.Join(why, "; "), time.Time{}
+	return strings.Join(why, "; "), e.Begins
 }
 
 // explainName says what a drive, a tape, a pool or a library does or
@@ -221,8 +218,9 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 	for _, l := range t.libraries {
 		for _, d := range l.state.Drives {
 			if d.Name == name {
-				what := board.Decide(name)
-				out = append(out, fmt.Sprintf("drive %s is %s; %s", name, d.Status, what.Reason))
+				for _, r := range board.ExplainDrive(name) {
+					out = append(out, r.Text)
+				}
 			}
 		}
 	}
