@@ -11,7 +11,9 @@ import (
 
 // Disks are the buffer of tape: when a space is nearly full, files that
 // are on tape make room. What goes is decided by rules/tapegc among the
-// files that a turn looks at, and by the rule of evict.go once more.
+// files that a turn looks at, and by the rule of evict.go once more: a
+// file may have been staged or replaced since it was looked at. Spaces that
+// hold no files of tape are walked and nothing comes of it.
 
 const (
 	// collectEvery is how often the free room of spaces is looked at.
@@ -54,6 +56,7 @@ func (c *collector) collect(ctx context.Context) {
 		return
 	}
 	c.next = c.Now().Add(collectEvery)
+	// One view for the turn: sums and disks belong together.
 	v := c.View()
 	for _, s := range v.Spaces {
 		disks, free, capacity := roomOf(v, s.Name)
@@ -61,15 +64,19 @@ func (c *collector) collect(ctx context.Context) {
 		wanted := tapegc.Wanted(free, capacity/100*freeLow, capacity/100*freeHigh, turn != nil)
 		switch {
 		case wanted == 0:
+			// There is room. The next walk begins with the first disk.
 			delete(c.spaces, s.Name)
 			continue
 		case turn == nil:
+			// From now on it is evicted up to the upper bound.
 			turn = &spaceTurn{}
 			c.spaces[s.Name] = turn
 		case turn.rests:
 			turn.rests = false
 			continue
 		}
+		// A turn that found nothing to evict does not rest: the next one
+		// looks at more files.
 		files, freed, err := c.makeRoom(ctx, turn, disks, wanted)
 		if turn.rests = files > 0; files > 0 {
 			c.Log.Info("files that are on tape made room", "space", s.Name, "files", files, "bytes", freed, "wanted", wanted)
@@ -81,8 +88,10 @@ func (c *collector) collect(ctx context.Context) {
 }
 
 // roomOf adds up the disks of a space that can be used. Folders of one
-// filesystem have its room together.
+// filesystem have its room together. Bytes; what is kept free by the
+// headroom does not count as free, but belongs to the capacity.
 func roomOf(v *hemera.View, space string) (disks []hemera.DiskID, free, capacity int64) {
+	// Ids of filesystems are those of a host, which may have several nodes.
 	type filesystem struct {
 		host string
 		id   uint64
@@ -90,6 +99,7 @@ func roomOf(v *hemera.View, space string) (disks []hemera.DiskID, free, capacity
 	counted := map[filesystem]bool{}
 	for _, d := range v.Disks {
 		if d.Space != space || !d.Active {
+			// Pieces on a disk out of reach make no room now.
 			continue
 		}
 		disks = append(disks, d.ID)
@@ -105,7 +115,8 @@ func roomOf(v *hemera.View, space string) (disks []hemera.DiskID, free, capacity
 
 // makeRoom evicts files of the disks until so many bytes are free, as far
 // as the bounds of a turn allow. A file that may not go after all stays,
-// and the others go on.
+// and the others go on. It returns how many files went, and the bytes of
+// their pieces on all disks.
 func (c *collector) makeRoom(ctx context.Context, turn *spaceTurn, disks []hemera.DiskID, wanted int64) (evicted int, freed int64, err error) {
 	files, err := c.walk(ctx, turn, disks)
 	if err != nil {
@@ -129,6 +140,7 @@ func (c *collector) makeRoom(ctx context.Context, turn *spaceTurn, disks []hemer
 		}
 		bytes, err := c.evict(ctx, f.ID, false)
 		if err != nil {
+			// Mostly somebody staged it meanwhile, or removed it.
 			c.Log.Debug("a file stays on disk", "file", f.ID, "error", err)
 			continue
 		}

@@ -14,16 +14,20 @@ import (
 
 // What could make room is found by the lists of files that each disk has.
 // Nothing keeps files in the order of their last use, so the oldest are
-// those among the files that one walk saw.
+// those among the files that one walk saw. A small system is seen as a
+// whole, a large one in parts, from turn to turn.
 
 // walk returns files of the disks that have copies on tape, each once. It
-// begins where the last walk ended, and ends after one round at most.
+// begins where the last walk ended, and ends after one round at most. Files
+// with pieces on several disks are met several times.
 func (c *collector) walk(ctx context.Context, turn *spaceTurn, disks []hemera.DiskID) (files []tapegc.File, err error) {
 	candidate, err := c.candidates(ctx)
 	if err != nil {
 		return nil, err
 	}
 	seen := map[hemera.FileID]bool{}
+	// Disks are in order of their ids. One that was taken out meanwhile is
+	// followed by the next one, the last one by the first.
 	at, _ := slices.BinarySearch(disks, turn.disk)
 	end := c.Now().Add(walkTime)
 	left := len(disks) // disks to read to their ends
@@ -39,6 +43,7 @@ func (c *collector) walk(ctx context.Context, turn *spaceTurn, disks []hemera.Di
 		if err != nil {
 			return nil, err
 		}
+		// An empty page is the end of a disk; a short one is not.
 		if len(page) == 0 {
 			at, left, turn.after = at+1, left-1, 0
 			continue
@@ -55,12 +60,15 @@ func (c *collector) walk(ctx context.Context, turn *spaceTurn, disks []hemera.Di
 }
 
 // candidates returns a function that says of a file what the rule asks.
-// It knows tapes and storage classes as of now.
+// It knows tapes and storage classes as of now. What is not known speaks
+// against eviction: a tape counts as lost, a class asks for nothing, which
+// the rule takes for a file that is not to be on tape.
 func (c *collector) candidates(ctx context.Context) (func(*hemera.Entry) tapegc.File, error) {
 	list, err := c.catalogue.Tapes(ctx)
 	if err != nil {
 		return nil, err
 	}
+	// A disabled tape still has its files, and an admin enables it again.
 	readable := map[string]bool{} // by VID
 	for _, t := range list {
 		readable[t.VID] = t.State != hemera.TapeBroken && t.State != hemera.TapeExported
@@ -76,6 +84,9 @@ func (c *collector) candidates(ctx context.Context) (func(*hemera.Entry) tapegc.
 		for _, t := range e.Tape {
 			f.Copies = append(f.Copies, tapegc.Copy{Number: t.Number, VID: t.VID, Lost: !readable[t.VID]})
 		}
+		// A recall commits, which sets the time of change; an archival leaves
+		// no time. The day of an access counts to its end, so a file that was
+		// read today stays.
 		for _, at := range []time.Time{e.Mtime, e.Ctime, lifecycle.Accessed(*e)} {
 			if at.After(f.Used) {
 				f.Used = at
