@@ -2,6 +2,8 @@
 """A storm on real processes: files go to tape and back by ten stock clients at once, while drives fail and the cluster is killed.
 
 scripts/tape-storm.py [--files 2000] [--seed N] [--kills 4], for a built bin/hemera. Needs xrdcp and xrdfs.
+Faults and kills begin when the last file is written. With few files most are on tape by then, so that they meet recalls only.
+A plan of faults is not a fault: most wait for an operation that does not come before the next plan. The log of the cluster has those that were met.
 It ends with 0 if every file came back byte for byte, has its copy on tape, and the check of the namespace is clean.
 Drives that faults put down are put up again, and requests that failed are tried again, as an operator would: both are counted.
 """
@@ -154,7 +156,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--files", type=int, default=2000)
     p.add_argument("--seed", type=int, default=int(time.time()))
-    p.add_argument("--kills", type=int, default=4, help="half of them while files are archived")
+    p.add_argument("--kills", type=int, default=4, help="half of them from the last write on, the others from the first recall on")
     p.add_argument("--port", type=int, default=31094)
     p.add_argument("--hemera", default="bin/hemera")
     p.add_argument("--keep", action="store_true", help="keep the directory of the cluster")
