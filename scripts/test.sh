@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs one part of the tests, or all: scripts/test.sh all|lint|unit|fuzz|sim|clients|conformance|layouts|network|crash|arm64|vuln|loss|storm
+# Runs one part of the tests, or all: scripts/test.sh all|lint|unit|fuzz|sim|clients|conformance|layouts|network|crash|tape|arm64|vuln|loss|storm
 # The output of each part is kept in build/test/PART.log. PARTS="lint unit" chooses for all. A part that cannot be run here
 # ends with 77 and says why; it counts neither as passed nor as failed.
 set -uo pipefail
@@ -154,6 +154,9 @@ stock_clients() {
 
 crash() { $go test -count=1 -v -timeout 10m ./test/conform/crash/ -args -hemera "$PWD/bin/hemera"; }
 
+# tape is the walk of files to tape and back with stock clients, with kills in between: WALKS=all for more of them.
+tape() { scripts/tape-walk.sh; }
+
 # storm lets everything go wrong at once for DURATION, then checks that nothing was lost. SEED repeats the choices of a run. It is no part
 # of all: it needs root, network namespaces and 3 GB of memory, and its checks take two minutes more.
 storm() {
@@ -220,7 +223,7 @@ lane() {
 all() {
 	local failed passed
 	: >"$logs/results"
-	lane clients conformance layouts network crash fuzz arm64 &
+	lane clients conformance layouts network crash tape fuzz arm64 &
 	lane lint unit sim
 	wait
 	passed=$(grep -c ' 0$' "$logs/results")

@@ -17,8 +17,8 @@ const (
 	stagesKept = 14 * 24 * time.Hour
 )
 
-// Run ends mounts of servers that are gone and forgets old requests,
-// until the context ends.
+// Run ends mounts of servers that are gone, forgets old requests and
+// makes room on disks, until the context ends.
 func (t *sweeper) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -32,6 +32,7 @@ func (t *sweeper) Run(ctx context.Context) error {
 		if err := t.forgetStages(ctx); err != nil && ctx.Err() == nil {
 			t.Log.Warn("old requests to stage files are not forgotten", "error", err)
 		}
+		t.gc.collect(ctx)
 	}
 }
 

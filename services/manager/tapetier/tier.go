@@ -34,6 +34,9 @@ type Options struct {
 	// Room is how many bytes are free for recalled files, and how many of
 	// them are to stay free; nil: unknown.
 	Room func() (free, keep int64)
+	// View is the cluster now, by which files are evicted where room is
+	// needed; nil: none are.
+	View func() *hemera.View
 	Now  func() time.Time
 	Log  *slog.Logger
 }
@@ -67,7 +70,10 @@ type (
 	}
 	reporter struct{ *parts }
 	orderer  struct{ *parts }
-	sweeper  struct{ *parts }
+	sweeper  struct {
+		*parts
+		gc *collector
+	}
 )
 
 // parts is what they share.
@@ -116,7 +122,7 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	t.lastMount = uint64(o.Now().UnixNano())
 	t.catalogue.UseRoutes(t.routes)
 	reports := &reporter{t}
-	return &Tier{&configurer{t}, &dispatcher{t}, &giver{t}, &recorder{t}, &stager{t, reports}, reports, &orderer{t}, &sweeper{t}, t}, nil
+	return &Tier{&configurer{t}, &dispatcher{t}, &giver{t}, &recorder{t}, &stager{t, reports}, reports, &orderer{t}, &sweeper{t, newCollector(t)}, t}, nil
 }
 
 // routes implements tapes.Routes.

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# The walk of a file to tape and back with stock clients: scripts/tape-walk.sh, for a built bin/hemera
+# xrdcp in, wait for the flag of the backup, evict, offline, prepare, query until online, xrdcp out, compare.
+# Then the same with a kill -9 of the whole cluster at some point. The drives are emulated and do not wait.
+# Prints a line per walk. WALKS=all has a walk for each of six points: three minutes, not one. HEMERA names another binary.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+hemera=${HEMERA:-bin/hemera}
+for tool in xrdcp xrdfs python3; do
+	command -v "$tool" >/dev/null || { echo "$tool is missing: scripts/setup.sh clients"; exit 77; }
+done
+work=$(mktemp -d)
+pid=
+kills=0
+port=${PORT:-$(build/bin/go run ./scripts/freeport 7)}
+host=localhost:$port
+stop() {
+	[ -z "$pid" ] || kill "$pid" 2>/dev/null || true
+	[ -z "$pid" ] || wait "$pid" 2>/dev/null || true
+	rm -rf "$work"
+}
+trap stop EXIT
+admin() { "$hemera" --url "root://$host" "$@"; }
+
+# start returns when the manager answers.
+start() {
+	"$hemera" up "$work/up" --tape --tape-speed 0 --port "$port" >>"$work/log" 2>&1 &
+	pid=$!
+	for _ in $(seq 200); do
+		admin ns stat >/dev/null 2>&1 && return
+		kill -0 "$pid" 2>/dev/null || break
+		sleep 0.1
+	done
+	echo "the cluster did not start:"
+	tail -n 20 "$work/log"
+	exit 1
+}
+
+# crash is the end of the manager, all nodes and the tape server at once, and their next start.
+crash() {
+	kill -9 "$pid"
+	wait "$pid" 2>/dev/null || true
+	kills=$((kills + 1))
+	start
+}
+
+# until_true WHAT COMMAND...: tries for a minute, and tells what is known when it was in vain.
+until_true() {
+	local what=$1
+	shift
+	for _ in $(seq 300); do
+		"$@" >"$work/out" 2>&1 && return
+		sleep 0.2
+	done
+	echo "FAIL  $name: not within a minute: $what"
+	cat "$work/out"
+	admin tape why "$path" || true
+	admin tape || true
+	tail -n 20 "$work/log"
+	exit 1
+}
+
+flags() { xrdfs "$host" stat "$path" | grep -q "Flags:.*$1"; }
+is_backed() { flags BackUpExists; }
+is_offline() { flags Offline; }
+evict() { admin tape evict "$path"; }
+is_online() {
+	xrdfs "$host" query prepare "$request" "$path" | tee "$work/query" |
+		python3 -c 'import json, sys; sys.exit(not json.load(sys.stdin)["responses"][0]["online"])'
+}
+prepare() { request=$(xrdfs "$host" prepare -s "$path") && [ -n "$request" ]; }
+
+# walk POINT: a file to tape and back; the cluster is killed at the point.
+walk() {
+	name=$1 path=/walk/${1// /-}
+	local begun=$SECONDS
+	local in=$work/in back=$work/back
+	at() { [ "$name" != "$1" ] || crash; }
+	head -c $((RANDOM * 100 + 1)) /dev/urandom >"$in"
+	xrdcp -f --nopbar "$in" "root://$host/$path"
+	at "killed before the archive"
+	until_true "a copy on tape" is_backed
+	at "killed after the archive"
+	until_true "the disk copies are dropped" evict
+	at "killed after the evict"
+	until_true "offline" is_offline
+	until_true "a request" prepare
+	at "killed before the recall"
+	until_true "online" is_online
+	at "killed after the recall"
+	if [ "$name" = "killed while a client waits" ]; then
+		until_true "the disk copies are dropped again" evict
+		xrdcp -f --nopbar "root://$host/$path" "$back" &
+		local reader=$!
+		crash
+		wait "$reader" || { echo "FAIL  $name: the read that waited"; exit 1; }
+	else
+		xrdcp -f --nopbar "root://$host/$path" "$back"
+	fi
+	cmp "$in" "$back" || { echo "FAIL  $name: the content differs"; exit 1; }
+	echo "ok    $name, $((SECONDS - begun)) s"
+}
+
+start
+admin mkdir /walk
+admin attr set sys.archive.storage_class=default /walk
+points=("not killed" "killed before the archive" "killed while a client waits")
+[ "${WALKS:-}" != all ] || points+=("killed after the archive" "killed after the evict" "killed before the recall" "killed after the recall")
+for point in "${points[@]}"; do
+	walk "$point"
+done
+failed=$(admin tape request ls --failed -j)
+python3 -c 'import json, sys; sys.exit(bool(json.loads(sys.argv[1]).get("result")))' "$failed" || { echo "FAIL  requests failed: $failed"; exit 1; }
+admin ns check >"$work/out" 2>&1 || { echo "FAIL  ns check:"; cat "$work/out"; exit 1; }
+echo "$kills kills, no failed request, ns check clean"

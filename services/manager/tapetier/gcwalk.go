@@ -1,0 +1,97 @@
+package tapetier
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace/tapes"
+	"hemera/rules/layout"
+	"hemera/rules/lifecycle"
+	"hemera/rules/tapegc"
+)
+
+// What could make room is found by the lists of files that each disk has.
+// Nothing keeps files in the order of their last use, so the oldest are
+// those among the files that one walk saw. A small system is seen as a
+// whole, a large one in parts, from turn to turn.
+
+// walk returns files of the disks that have copies on tape, each once. It
+// begins where the last walk ended, and ends after one round at most. Files
+// with pieces on several disks are met several times.
+func (c *collector) walk(ctx context.Context, turn *spaceTurn, disks []hemera.DiskID) (files []tapegc.File, err error) {
+	candidate, err := c.candidates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[hemera.FileID]bool{}
+	// Disks are in order of their ids. One that was taken out meanwhile is
+	// followed by the next one, the last one by the first.
+	at, _ := slices.BinarySearch(disks, turn.disk)
+	end := c.Now().Add(walkTime)
+	left := len(disks) // disks to read to their ends
+	if turn.after > 0 {
+		left++ // the first one is entered in its middle, and comes again
+	}
+	for left > 0 && len(files) < walkMax && !c.Now().After(end) {
+		disk := disks[at%len(disks)]
+		if disk != turn.disk {
+			turn.disk, turn.after = disk, 0
+		}
+		page, err := c.Tree.DiskFiles(ctx, disk, turn.after, walkPage)
+		if err != nil {
+			return nil, err
+		}
+		// An empty page is the end of a disk; a short one is not.
+		if len(page) == 0 {
+			at, left, turn.after = at+1, left-1, 0
+			continue
+		}
+		turn.after = page[len(page)-1].ID
+		for i := range page {
+			if e := &page[i]; len(e.Tape) > 0 && !seen[e.ID] {
+				seen[e.ID] = true
+				files = append(files, candidate(e))
+			}
+		}
+	}
+	return files, nil
+}
+
+// candidates returns a function that says of a file what the rule asks.
+// It knows tapes and storage classes as of now. What is not known speaks
+// against eviction: a tape counts as lost, a class asks for nothing, which
+// the rule takes for a file that is not to be on tape.
+func (c *collector) candidates(ctx context.Context) (func(*hemera.Entry) tapegc.File, error) {
+	list, err := c.catalogue.Tapes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// A disabled tape still has its files, and an admin enables it again.
+	readable := map[string]bool{} // by VID
+	for _, t := range list {
+		readable[t.VID] = t.State != hemera.TapeBroken && t.State != hemera.TapeExported
+	}
+	asked := map[string]int{} // by storage class; 0 for one that resolves to nothing
+	return func(e *hemera.Entry) tapegc.File {
+		class := e.StorageClass()
+		if _, known := asked[class]; !known {
+			pools, _ := c.routes(class)
+			asked[class] = len(pools)
+		}
+		f := tapegc.File{ID: e.ID, Bytes: layout.Used(e.Layout, e.Size, e.Pieces), Asked: asked[class], Requests: tapes.EvictCounter(e)}
+		for _, t := range e.Tape {
+			f.Copies = append(f.Copies, tapegc.Copy{Number: t.Number, VID: t.VID, Lost: !readable[t.VID]})
+		}
+		// A recall commits, which sets the time of change; an archival leaves
+		// no time. The day of an access counts to its end, so a file that was
+		// read today stays.
+		for _, at := range []time.Time{e.Mtime, e.Ctime, lifecycle.Accessed(*e)} {
+			if at.After(f.Used) {
+				f.Used = at
+			}
+		}
+		return f
+	}, nil
+}
