@@ -69,7 +69,7 @@ func TestJobsAreGivenToOneMount(t *testing.T) {
 	})
 }
 
-// Two users share a mount, whoever came first.
+// Two users share a mount.
 func TestUsersShareAMount(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
@@ -230,7 +230,7 @@ func TestStageAndRelease(t *testing.T) {
 		if st, err = s.tier.StageStatus(ctx, alice(), three); err != nil || !st.Files[0].OnDisk || st.Ended.IsZero() || s.counter("/single/f") != 3 {
 			t.Errorf("%+v, %v; counter %d", st, err, s.counter("/single/f"))
 		}
-		// Who may not read the file may not release it.
+		// A user that may not read the file may not release it.
 		failed, err := s.tier.Release(ctx, bob(), []string{"/single/f"})
 		s.good(err)
 		s.wantKind("released by another", failed[0], errs.Denied)
