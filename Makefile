@@ -10,7 +10,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SEEDS ?= 2000
 FUZZTIME ?= 10s
 
-.PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance layouts network clients clientsuites crash tape storm sim fuzz bench bench-limit peers diagrams clean
+.PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance layouts network clients clientsuites crash tape tapestorm storm sim fuzz bench bench-limit peers diagrams clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -78,6 +78,10 @@ crash: build ## kill -9 the real processes under load and check every acknowledg
 tape: build ## files to tape and back with stock clients, and kill -9 in between: WALKS=all for more kills
 	@scripts/setup.sh clients
 	@scripts/test.sh tape
+
+tapestorm: build ## FILES=2000 files to tape and back while drives fail and the cluster is killed; SEED repeats the files (no part of test)
+	@scripts/setup.sh clients
+	@scripts/test.sh tapestorm
 
 sim: build/bin/go ## a cluster in one process from SEEDS seeds
 	@SEEDS=$(SEEDS) scripts/test.sh sim

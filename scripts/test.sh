@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs one part of the tests, or all: scripts/test.sh all|lint|unit|fuzz|sim|clients|conformance|layouts|network|crash|tape|arm64|vuln|loss|storm
+# Runs one part of the tests, or all: scripts/test.sh all|lint|unit|fuzz|sim|clients|conformance|layouts|network|crash|tape|arm64|vuln|loss|storm|tapestorm
 # The output of each part is kept in build/test/PART.log. PARTS="lint unit" chooses for all. A part that cannot be run here
 # ends with 77 and says why; it counts neither as passed nor as failed.
 set -uo pipefail
@@ -156,6 +156,13 @@ crash() { $go test -count=1 -v -timeout 10m ./test/conform/crash/ -args -hemera 
 
 # tape is the walk of files to tape and back with stock clients, with kills in between: WALKS=all for more of them.
 tape() { scripts/tape-walk.sh; }
+
+# tapestorm lets drives fail and kills the cluster while FILES files go to tape and back: no part of all, it takes minutes.
+tapestorm() {
+	local port
+	port=$($go run ./scripts/freeport 7) || return 1
+	scripts/tape-storm.py --port "$port" --files "${FILES:-2000}" ${SEED:+--seed "$SEED"}
+}
 
 # storm lets everything go wrong at once for DURATION, then checks that nothing was lost. SEED repeats the choices of a run. It is no part
 # of all: it needs root, network namespaces and 3 GB of memory, and its checks take two minutes more.
