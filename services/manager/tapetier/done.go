@@ -21,9 +21,10 @@ import (
 // checksums that the namespace has, and nothing else: unfit copies are
 // dead rows of the tape.
 
-// TapeDone records what a mount did. The caller has checked the lease. A
-// report of a mount that the manager does not know any more is recorded
-// all the same: what is on tape is on tape.
+// TapeDone records what a mount did. The caller has checked the lease. Of
+// a mount that the manager does not know any more it records what was
+// written all the same: what is on tape is on tape. What such a mount did
+// not do waits in its queue, as nobody has it.
 func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeResults) error {
 	m := t.mountOf(node, r.Mount)
 	if len(r.Written) > 0 {
@@ -40,13 +41,13 @@ func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.Ta
 	for _, k := range r.Done {
 		// A recall's job went with its commit; what is left are those that
 		// another recall, or a write, overtook.
-		if err := t.catalogue.ChangeJob(ctx, k, void); err != nil {
+		if err := t.settle(ctx, m, k, void); err != nil {
 			return err
 		}
 		t.done(m, k)
 	}
 	for _, f := range r.Failed {
-		if err := t.failed(ctx, f); err != nil {
+		if err := t.failed(ctx, m, f); err != nil {
 			return err
 		}
 		t.done(m, f.Job)
@@ -78,13 +79,52 @@ func (t *recorder) disable(ctx context.Context, vid, why string) error {
 			return nil, errs.New(errs.NotFound, "tapetier.Disable", vid, "the tape is not in the catalogue")
 		}
 		tape := *old
-		tape.State, tape.Reason = hemera.TapeDisabled, why
-		if old.State == hemera.TapeRepacking {
-			tape.State = hemera.TapeRepackingDisabled
-		}
+		putAside(&tape, why)
 		tape.Changed, tape.ChangedBy = t.now(), hemera.SystemIdentity().Name
 		return &tape, nil
 	})
+}
+
+// putAside is the state of a tape that is not to be mounted until a person
+// has looked at it. One that is broken or exported stays what it is.
+func putAside(tape *hemera.Tape, why string) {
+	switch tape.State {
+	case hemera.TapeBroken, hemera.TapeExported:
+		return
+	case hemera.TapeRepacking, hemera.TapeRepackingDisabled:
+		tape.State = hemera.TapeRepackingDisabled
+	default:
+		tape.State = hemera.TapeDisabled
+	}
+	tape.Reason = why
+}
+
+// settle changes a job as its mount reports. Only the job that the mount
+// was given is changed: a report that comes twice, or late, would else
+// count an attempt again, or take away what was asked for since. Another
+// content of the file has a job of the same key.
+func (t *recorder) settle(ctx context.Context, m *mount, k hemera.TapeJobKey, change func(j hemera.TapeJob, now time.Time) *hemera.TapeJob) error {
+	given, ok := t.givenTo(m, k)
+	if !ok {
+		return nil
+	}
+	return t.catalogue.ChangeJob(ctx, k, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+		if j.ArchiveID != given.ArchiveID || !j.Asked.Equal(given.Asked) {
+			return &j
+		}
+		return change(j, now)
+	})
+}
+
+// givenTo returns a job that a mount was given and has not reported.
+func (t *recorder) givenTo(m *mount, k hemera.TapeJobKey) (j hemera.TapeJob, ok bool) {
+	if m == nil {
+		return j, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	j, ok = m.given[k]
+	return j, ok
 }
 
 // done takes a job from a mount, if there is one.
@@ -103,17 +143,17 @@ const (
 )
 
 // failed decides what becomes of a job that failed.
-func (t *recorder) failed(ctx context.Context, f hemera.TapeFailure) error {
+func (t *recorder) failed(ctx context.Context, m *mount, f hemera.TapeFailure) error {
 	// The file is gone, or has another content: nothing is left to do.
 	if f.Void {
-		return t.catalogue.ChangeJob(ctx, f.Job, void)
+		return t.settle(ctx, m, f.Job, void)
 	}
 	// Looked up outside of the change, which may run several times.
 	var other *hemera.TapeCopy
 	if f.Job.Kind == hemera.TapeRecall {
 		other = t.otherCopy(ctx, f.Job)
 	}
-	return t.catalogue.ChangeJob(ctx, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+	return t.settle(ctx, m, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
 		j.Attempts, j.Error = j.Attempts+1, f.Error
 		most := archiveAttempts
 		if j.Kind == hemera.TapeRecall {
@@ -163,7 +203,7 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults)
 			tape.Labelled, tape.LabelBy = t.now(), r.Session.Drive
 		}
 		if r.Problem != "" {
-			tape.State, tape.Reason = hemera.TapeDisabled, r.Problem
+			putAside(&tape, r.Problem)
 		}
 		if r.Ended && m != nil {
 			switch m.kind {
@@ -195,8 +235,11 @@ func (t *recorder) noteMount(m *mount, r hemera.TapeResults) {
 	if r.Labelled {
 		delete(t.labels, r.VID)
 	}
-	// Mounts without a file are not worth a line in the list.
-	if r.Ended && (r.Session.Files > 0 || r.Session.Failed > 0 || r.Session.Error != "") {
+	// Mounts without a file are not worth a line in the list; a report that
+	// comes twice is one session.
+	known := r.Mount != 0 && slices.ContainsFunc(t.sessions, func(s hemera.TapeSession) bool { return s.Mount == r.Mount })
+	if r.Ended && !known && (r.Session.Files > 0 || r.Session.Failed > 0 || r.Session.Error != "") {
+		r.Session.Mount = r.Mount
 		t.sessions = slices.Insert(t.sessions, 0, r.Session)
 		t.sessions = t.sessions[:min(len(t.sessions), sessionsKept)]
 	}

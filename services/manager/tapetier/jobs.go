@@ -32,7 +32,7 @@ type mount struct {
 	vid     string
 	pool    string // of the tape
 	begun   time.Time
-	given   map[hemera.TapeJobKey]int64 // and not done, with their bytes
+	given   map[hemera.TapeJobKey]hemera.TapeJob // and not done, as they were then
 	session hemera.TapeSession
 	// bytes is what was given and is not done; priority, reserved and served
 	// are for the rules: of its queue, of the disk buffer, and what users
@@ -179,7 +179,7 @@ func (t *giver) share(m *mount, users [][]hemera.TapeJob, batch mounting.Batch) 
 	picks, m.served = mounting.NextJobs(m.served, heads, batch)
 	for _, p := range picks {
 		j := users[p.Head][p.Job]
-		t.given[j.TapeJobKey], m.given[j.TapeJobKey] = m.id, j.Size
+		t.given[j.TapeJobKey], m.given[j.TapeJobKey] = m.id, j
 		m.bytes += j.Size
 		out = append(out, j)
 	}
@@ -235,7 +235,7 @@ func (t *parts) free(k hemera.TapeJobKey) bool {
 func (t *parts) release(m *mount, k hemera.TapeJobKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m.bytes -= m.given[k]
+	m.bytes -= m.given[k].Size
 	delete(m.given, k)
 	if t.given[k] == m.id {
 		delete(t.given, k)

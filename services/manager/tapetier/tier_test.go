@@ -1,0 +1,383 @@
+package tapetier_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// A new tape is labelled first; then the drive gets the queue's tape, and nobody else gets it.
+func TestAnIdleDriveGetsTheTapeOfAQueue(t *testing.T) {
+	at(t, func(s *site) {
+		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+			t.Fatalf("nothing waits: %+v", m)
+		}
+		s.put(alice(), "/single/f", 1000)
+		m := s.ask("d1")
+		if m.Kind != hemera.MountLabel || m.VID != "AAA001" || m.Labels.Force {
+			t.Fatalf("a new tape: %+v", m)
+		}
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true}))
+		s.loaded("d1", "AAA001")
+		again := s.mount("d1", hemera.TapeArchive)
+		if again.VID != "AAA001" || again.Pool != "default" || again.ID == m.ID || s.tape("AAA001").Labelled.IsZero() {
+			t.Fatalf("%+v", again)
+		}
+		if m := s.ask("d2"); m.Kind != hemera.MountNothing {
+			t.Errorf("two drives for one tape: %+v", m)
+		}
+	})
+}
+
+// Jobs are given once, and come back when the mount ends or its server falls silent.
+func TestJobsAreGivenToOneMount(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		e := s.put(alice(), "/single/f", 1000)
+		m := s.mount("d1", hemera.TapeArchive)
+		jobs := s.jobs(m)
+		if len(jobs) != 1 || jobs[0].File != e.ID || jobs[0].Path != "/single/f" {
+			t.Fatalf("%+v", jobs)
+		}
+		if g, err := s.tier.TapeGrant(s.Context(), server, m.ID, jobs[0].TapeJobKey); err != nil || g.Token != "read" {
+			t.Errorf("%+v, %v", g, err)
+		}
+		if again := s.jobs(m); len(again) != 0 {
+			t.Errorf("given twice: %+v", again)
+		}
+		_, err := s.tier.TapeJobs(s.Context(), server+1, hemera.TapeJobsRequest{Mount: m.ID})
+		s.wantKind("the mount of another node", err, errs.NotFound)
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}))
+		m = s.mount("d1", hemera.TapeArchive)
+		if len(s.jobs(m)) != 1 {
+			t.Error("the job of a mount that ended is not given again")
+		}
+		// Silent for a minute: the sweep ends its mounts.
+		ctx, stop := context.WithTimeout(s.Context(), time.Minute)
+		defer stop()
+		s.good(s.tier.Run(ctx))
+		_, err = s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID})
+		s.wantKind("the mount of a server that was silent", err, errs.NotFound)
+		if m = s.mount("d1", hemera.TapeArchive); len(s.jobs(m)) != 1 {
+			t.Error("the job of a server that was silent is not given again")
+		}
+	})
+}
+
+// Two users share a mount.
+func TestUsersShareAMount(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		for _, name := range []string{"a1", "a2", "a3", "a4"} {
+			s.put(alice(), "/single/"+name, 1000)
+		}
+		s.put(bob(), "/single/b1", 1000)
+		s.put(bob(), "/single/b2", 1000)
+		m := s.mount("d1", hemera.TapeArchive)
+		r, err := s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID, Files: 4})
+		s.good(err)
+		of := map[uint32]int{}
+		for _, j := range r.Jobs {
+			of[j.UID]++
+		}
+		if of[alice().UID] != 2 || of[bob().UID] != 2 {
+			t.Errorf("of 4 files: %v", of)
+		}
+	})
+}
+
+// A report whose answer was lost comes again, and changes nothing.
+func TestAReportMayComeTwice(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.put(alice(), "/single/g", 1000)
+		m := s.mount("d1", hemera.TapeArchive)
+		jobs := s.jobs(m)
+		if len(jobs) != 2 {
+			t.Fatalf("%+v", jobs)
+		}
+		r := s.written(m, jobs[:1])
+		r.Failed = []hemera.TapeFailure{{Job: jobs[1].TapeJobKey, Error: "the disk is slow"}}
+		s.good(s.tier.TapeDone(s.Context(), server, r))
+		tape := s.tape("AAA001")
+		if tape.Files != 1 || tape.LastFSeq != 1 || tape.Writes != 1 {
+			t.Errorf("%+v", tape)
+		}
+		s.good(s.tier.TapeDone(s.Context(), server, r))
+		if again := s.tape("AAA001"); again != tape {
+			t.Errorf("%+v, was %+v", again, tape)
+		}
+		left, err := s.tier.TapeJobList(s.Context(), hemera.TapeJobQuery{})
+		s.good(err)
+		if len(left) != 1 || left[0].Attempts != 1 || left[0].Error != "the disk is slow" {
+			t.Errorf("the failed job: %+v", left)
+		}
+		p, err := s.tier.TapePicture(s.Context())
+		s.good(err)
+		if len(p.Sessions) != 1 {
+			t.Errorf("sessions: %+v", p.Sessions)
+		}
+	})
+}
+
+// A tape whose files do not follow what the catalogue knows is put aside; one that is being repacked stays known as such.
+func TestATapeThatDisagreesIsDisabled(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		m := s.mount("d1", hemera.TapeArchive)
+		r := s.written(m, s.jobs(m))
+		r.Written[0].FSeq++
+		s.wantKind("a gap", s.tier.TapeDone(s.Context(), server, r), errs.Conflict)
+		if tape := s.tape("AAA001"); tape.State != hemera.TapeDisabled || tape.LastFSeq != 0 {
+			t.Errorf("%+v", tape)
+		}
+		if s.waiting(hemera.TapeArchive) != 1 {
+			t.Error("the job is gone")
+		}
+		if a := s.attention(); len(a) != 1 || !strings.HasPrefix(a[0], "tape AAA001 is disabled") {
+			t.Errorf("%q", a)
+		}
+		s.change("tape", "set", "BBB001", "full", "true")
+		s.change("tape", "set", "BBB001", "state", "REPACKING", "stateReason", "old")
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{VID: "BBB001", Problem: "cannot be read"}))
+		if tape := s.tape("BBB001"); tape.State != hemera.TapeRepackingDisabled || tape.Reason != "cannot be read" {
+			t.Errorf("%+v", tape)
+		}
+	})
+}
+
+// A recall that fails goes to the other copy; after its attempts it has failed, is shown, and is tried again when an admin says so.
+func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.evicted("/double/f")
+		stageOf(s, alice(), "/double/f")
+		var read []string
+		for attempt := range 6 {
+			m := s.mount("d1", hemera.TapeRecall)
+			jobs := s.jobs(m)
+			if len(jobs) != 1 || jobs[0].From.VID != m.VID || jobs[0].Attempts != attempt {
+				t.Fatalf("attempt %d: %+v", attempt, jobs)
+			}
+			read = append(read, m.VID)
+			s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true,
+				Failed: []hemera.TapeFailure{{Job: jobs[0].TapeJobKey, Error: "bad block", Copy: true}}}))
+			s.loaded("d1", "")
+		}
+		if want := []string{"AAA001", "BBB001", "AAA001", "BBB001", "AAA001", "BBB001"}; !slices.Equal(read, want) {
+			t.Errorf("read from %v", read)
+		}
+		if e := s.stat("/double/f"); string(e.Xattrs[hemera.AttrRecallError]) != "bad block" {
+			t.Errorf("%q", e.Xattrs)
+		}
+		if a := s.attention(); len(a) != 1 || a[0] != "recall AAA001 1 jobs have failed" {
+			t.Errorf("%q", a)
+		}
+		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+			t.Errorf("a failed job is tried by itself: %+v", m)
+		}
+		if said, err := s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderRetry}); err != nil || said != "1 jobs" {
+			t.Errorf("%q, %v", said, err)
+		}
+		m := s.mount("d1", hemera.TapeRecall)
+		if jobs := s.jobs(m); len(jobs) != 1 || jobs[0].Attempts != 0 || len(s.attention()) != 0 {
+			t.Errorf("%+v", jobs)
+		}
+	})
+}
+
+// A file stays on disk while a request that staged it uses it.
+func TestStageAndRelease(t *testing.T) {
+	at(t, func(s *site) {
+		ctx := s.Context()
+		s.label()
+		s.evicted("/single/f")
+		s.wantKind("no files", second(s.tier.Stage(ctx, alice(), hemera.StageRequest{})), errs.Invalid)
+		request := func() string { return stageOf(s, alice(), "/single/f") }
+		// Withdrawn by all: nothing is recalled.
+		one, two := request(), request()
+		if s.waiting(hemera.TapeRecall) != 1 {
+			t.Error("a file is recalled once, however many ask")
+		}
+		s.wantKind("status for others", second(s.tier.StageStatus(ctx, bob(), one)), errs.Denied)
+		s.wantKind("cancelled by others", s.tier.CancelStage(ctx, bob(), one, nil, false), errs.Denied)
+		s.wantKind("a path of no request", s.tier.CancelStage(ctx, alice(), one, []string{"/single/g"}, false), errs.Invalid)
+		s.good(s.tier.CancelStage(ctx, alice(), one, nil, false))
+		if s.waiting(hemera.TapeRecall) != 1 {
+			t.Error("cancelled for the request that is left")
+		}
+		s.good(s.tier.CancelStage(ctx, alice(), two, nil, true))
+		if s.waiting(hemera.TapeRecall) != 0 {
+			t.Error("recalled for nobody")
+		}
+		s.wantKind("a forgotten request", second(s.tier.StageStatus(ctx, alice(), two)), errs.NotFound)
+		// Two that wait, and one that finds the file on disk.
+		three := request()
+		request()
+		st, err := s.tier.StageStatus(ctx, alice(), three)
+		if err != nil || len(st.Files) != 1 || st.Files[0].OnDisk || !st.Files[0].HasID || !st.Ended.IsZero() {
+			t.Errorf("%+v, %v", st, err)
+		}
+		s.arrives("/single/f")
+		request()
+		if st, err = s.tier.StageStatus(ctx, alice(), three); err != nil || !st.Files[0].OnDisk || st.Ended.IsZero() || s.counter("/single/f") != 3 {
+			t.Errorf("%+v, %v; counter %d", st, err, s.counter("/single/f"))
+		}
+		// A user that may not read the file may not release it.
+		failed, err := s.tier.Release(ctx, bob(), []string{"/single/f"})
+		s.good(err)
+		s.wantKind("released by another", failed[0], errs.Denied)
+		for left := 2; left >= 0; left-- {
+			if e := s.stat("/single/f"); e.Evicted() {
+				t.Fatalf("evicted with %d users", left+1)
+			}
+			failed, err := s.tier.Release(ctx, alice(), []string{"/single/f"})
+			s.good(err)
+			s.good(failed[0])
+		}
+		if e := s.stat("/single/f"); !e.Evicted() || s.waiting(hemera.TapeRecall) != 0 {
+			t.Errorf("released by all: %+v", e)
+		}
+		st, err = s.tier.StageStatus(ctx, bob(), stageOf(s, bob(), "/single/f"))
+		if err != nil || st.Files[0].Error == "" || s.waiting(hemera.TapeRecall) != 0 {
+			t.Errorf("staged by one who may not read: %+v, %v", st, err)
+		}
+	})
+}
+
+// The last disk copy of a file stays while a tape copy is missing.
+func TestNothingIsEvictedBeforeItsCopies(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/double/f", 1000)
+		m := s.mount("d1", hemera.TapeArchive)
+		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
+		s.loaded("d1", "")
+		if e := s.stat("/double/f"); len(e.Tape) != 1 {
+			t.Fatalf("%+v", e)
+		}
+		s.wantKind("one copy of two", s.tier.Evict(s.Context(), admin(), "/double/f"), errs.Conflict)
+		failed, err := s.tier.Release(s.Context(), alice(), []string{"/double/f"})
+		s.good(err)
+		s.good(failed[0])
+		if e := s.stat("/double/f"); e.Evicted() {
+			t.Fatal("released, and evicted with one copy of two")
+		}
+		s.archive()
+		s.wantKind("by a user", s.tier.Evict(s.Context(), alice(), "/double/f"), errs.Denied)
+		s.good(s.tier.Evict(s.Context(), admin(), "/double/f"))
+		if e := s.stat("/double/f"); !e.Evicted() || len(e.Tape) != 2 {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+// A file that is on tape only comes to disk before it is written to another tape.
+func TestARepackRecallsFirst(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.evicted("/single/f")
+		s.wantKind("a tape that is not full", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderRepack, Subject: "AAA001"})), errs.Conflict)
+		s.change("tape", "set", "AAA001", "full", "true")
+		s.change("tape", "set", "AAA001", "state", "REPACKING", "stateReason", "old")
+		s.change("tape", "set", "BBB001", "tapepool", "default")
+		said, err := s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderRepack, Subject: "AAA001"})
+		if err != nil || said != "1 files are queued" {
+			t.Fatalf("%q, %v", said, err)
+		}
+		m := s.mount("d1", hemera.TapeArchive)
+		if jobs := s.jobs(m); m.VID != "BBB001" || len(jobs) != 0 || s.waiting(hemera.TapeRecall) != 1 {
+			t.Fatalf("%+v has %+v", m, jobs)
+		}
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}))
+		m = s.mount("d2", hemera.TapeRecall)
+		jobs := s.jobs(m)
+		if m.VID != "AAA001" || len(jobs) != 1 {
+			t.Fatalf("%+v has %+v", m, jobs)
+		}
+		s.arrives("/single/f")
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true, Done: []hemera.TapeJobKey{jobs[0].TapeJobKey}}))
+		// The job was put off: the drive asks until its time has come.
+		for m = s.ask("d1"); m.Kind != hemera.MountWork; m = s.ask("d1") {
+			if s.waiting(hemera.TapeArchive) != 1 {
+				t.Fatal("the job is gone")
+			}
+			if m.Kind == hemera.MountUnload {
+				s.loaded("d1", "")
+			}
+		}
+		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
+		if e := s.stat("/single/f"); len(e.Tape) != 1 || e.Tape[0].VID != "BBB001" || s.tape("AAA001").Files != 0 {
+			t.Errorf("%+v", e.Tape)
+		}
+	})
+}
+
+// What was removed since it was given, or before, is not worked on.
+func TestTheJobOfARemovedFileIsVoid(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.put(alice(), "/single/g", 1000)
+		m := s.mount("d1", hemera.TapeArchive)
+		s.good(s.tree.Remove(s.Context(), alice(), "/single/f", 0))
+		jobs := s.jobs(m)
+		if len(jobs) != 1 || jobs[0].Path != "/single/g" {
+			t.Fatalf("%+v", jobs)
+		}
+		s.good(s.tree.Remove(s.Context(), alice(), "/single/g", 0))
+		s.wantKind("a grant", second(s.tier.TapeGrant(s.Context(), server, m.ID, jobs[0].TapeJobKey)), errs.Conflict)
+		// It was being written already: the tape has it, and the tree does not.
+		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, jobs)))
+		if tape := s.tape("AAA001"); tape.LastFSeq != 1 || tape.Files != 0 || s.waiting(hemera.TapeArchive) != 0 {
+			t.Errorf("%+v", tape)
+		}
+	})
+}
+
+// A mount that finds another content than it was given a job for does not take the job of the new content along.
+func TestTheJobOfANewContentStays(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		m := s.mount("d1", hemera.TapeArchive)
+		old := s.jobs(m)
+		e := s.put(alice(), "/single/f", 2000)
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true,
+			Failed: []hemera.TapeFailure{{Job: old[0].TapeJobKey, Error: "another content", Void: true}}}))
+		m = s.mount("d1", hemera.TapeArchive)
+		if jobs := s.jobs(m); len(jobs) != 1 || jobs[0].ArchiveID != e.ArchiveID() || jobs[0].Attempts != 0 {
+			t.Errorf("%+v", jobs)
+		}
+	})
+}
+
+// A drive that an admin put down gets nothing, and gives its tape back.
+func TestADriveThatIsDown(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		down := hemera.TapeChange{Object: "drive", Verb: "set", Name: "d1", Values: map[string]string{"desired": "down"}}
+		s.wantKind("without a reason", s.tier.ChangeTape(s.Context(), "ada", down), errs.Invalid)
+		down.Name = "d9"
+		s.wantKind("an unknown drive", s.tier.ChangeTape(s.Context(), "ada", down), errs.NotFound)
+		s.change("drive", "set", "d1", "desired", "down", "reason", "to be cleaned")
+		s.put(alice(), "/single/f", 1000)
+		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+			t.Errorf("%+v", m)
+		}
+		s.loaded("d1", "AAA001")
+		if m := s.ask("d1"); m.Kind != hemera.MountUnload || m.VID != "AAA001" {
+			t.Errorf("with a tape: %+v", m)
+		}
+		s.loaded("d1", "")
+		s.change("drive", "set", "d1", "desired", "up")
+		s.mount("d1", hemera.TapeArchive)
+	})
+}
