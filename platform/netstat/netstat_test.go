@@ -107,7 +107,8 @@ func TestConnectionsAreSummedByPeer(t *testing.T) {
 	other, end := pair(t, l)
 	send(t, other, end, 1<<19)
 	p := mustSample(t, s).peer("127.0.0.9")
-	if p.Connections != 2 || p.BytesSent != 3<<19 || p.SegmentsSent < 2 || p.Interval <= 0 || p.RTT <= 0 || p.RTTMin <= 0 || p.Lost() != 0 || p.DeliveryRate <= 0 {
+	if p.Connections != 2 || p.BytesSent-p.BytesRetransmitted != 3<<19 || // a busy machine may send something twice
+		p.SegmentsSent < 2 || p.Interval <= 0 || p.RTT <= 0 || p.RTTMin <= 0 || p.Lost() != 0 || p.DeliveryRate <= 0 {
 		t.Errorf("the second sample: %+v", p)
 	}
 	// The other ends are sockets of this process too. Their peer is the address that the clients have.

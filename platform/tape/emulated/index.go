@@ -117,7 +117,7 @@ func countRecords(index io.Reader, dataSize int64) (count uint64, last record, e
 			r, ok := decode(b, count)
 			// Everything behind it is lost as well, since its place depends on this
 			// one.
-			if !ok || !r.follows(last) || r.data+uint64(r.stored) > uint64(dataSize) {
+			if !ok || !r.follows(last) || r.data+uint64(r.stored) > uint64(max(dataSize, 0)) {
 				return count, last, nil
 			}
 			count, last = count+1, r
