@@ -6,6 +6,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/recycle"
 )
 
 // A commit is the second and last call of the manager for a write. It arrives from the head, perhaps minutes after
@@ -186,6 +187,10 @@ func (t commitTx) commitContent(now *hemera.Entry, c *Commit) (*hemera.Entry, er
 	parent, err := t.ByID(now.Parent)
 	if err != nil {
 		return nil, err
+	}
+	// Another write took its name since the open: to change what is kept of it would lose this write for everybody who reads by name.
+	if _, version := recycle.FileOfVersions(parent.Name); version && now.Parent != c.Parent && !c.Convert {
+		return nil, conflict(c, "the file was replaced meanwhile, and is kept as a version")
 	}
 	e := *now // readers may have the old entry; its name and owner stay
 	fill(&e, c)

@@ -364,3 +364,25 @@ func TestRandomDocuments(t *testing.T) {
 		})
 	}
 }
+
+// A write that was opened to change a file in place, before its directory kept versions, must not end in a version that nobody reads: its file was
+// replaced meanwhile.
+func TestAWriteDoesNotEndInAVersion(t *testing.T) {
+	n, ctx := fresh(t), t.Context()
+	_, err := n.Mkdir(ctx, system(), "/v", 0o777, true)
+	good(t, err)
+	old := put(t, n, alice(), "/v/f", 10)
+	late := prepare(t, n, alice(), "/v/f")
+	late.Size = 20
+	good(t, n.SetXattr(ctx, system(), "/v", "sys.versioning", []byte("3"), false))
+	now := put(t, n, alice(), "/v/f", 30)
+	if now.ID == old.ID {
+		t.Fatal("the file was not kept as a version")
+	}
+	_, err = n.Commit(ctx, late)
+	wantKind(t, "a write of what is a version now", err, errs.Conflict)
+	if e, err := n.Stat(ctx, alice(), "/v/f"); err != nil || e.ID != now.ID || e.Size != 30 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	checked(t, n)
+}
