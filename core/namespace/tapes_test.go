@@ -260,3 +260,28 @@ func TestNoCopyIsForgotten(t *testing.T) {
 		checked(t, n)
 	}
 }
+
+// Lists that are read page by page leave nothing out: many jobs of one instant, and a container whose members do not fit on a page.
+func TestPagesLeaveNothingOut(t *testing.T) {
+	n, ctx := withTapes(t), t.Context()
+	cat := n.Parts().Tapes
+	const files = 1100 // more than a page of the order of jobs
+	var verify []hemera.TapeJob
+	var members []hemera.TapeWritten
+	for i := range files {
+		e := put(t, n, alice(), fmt.Sprintf("/tape/f%d", i), 10)
+		verify = append(verify, hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeVerify, Copy: 1}, ArchiveID: e.ArchiveID(),
+			Queue: "TAPEA1", Size: 10, Asked: time.Unix(1_700_000_000, 0)})
+		members = append(members, hemera.TapeWritten{Job: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: e.ArchiveID(),
+			FSeq: 1, Member: uint32(i + 1), Size: 10})
+	}
+	good(t, cat.Requeue(ctx, verify))
+	if jobs := must[[]hemera.TapeJob](t)(cat.Jobs(ctx, tapes.Queue{Kind: hemera.TapeVerify, Name: "TAPEA1"}, 10*files, nil)); len(jobs) != files {
+		t.Errorf("%d of %d jobs are listed", len(jobs), files)
+	}
+	must[[]hemera.FileID](t)(cat.Written(ctx, "TAPEA1", "d", members))
+	if rows := must[[]hemera.TapeFile](t)(cat.Files(ctx, "TAPEA1", 0, 100, false)); len(rows) != files {
+		t.Errorf("%d of %d members are listed", len(rows), files)
+	}
+	checked(t, n)
+}

@@ -153,15 +153,22 @@ func (c *Catalogue) Tapes(ctx context.Context) (out []hemera.Tape, err error) {
 }
 
 // Files lists what is on a tape, by fSeq from the one after after; with dead also what was removed
-// from the tree.
+// from the tree. It may be longer than limit by the members of the last container.
 func (c *Catalogue) Files(ctx context.Context, vid string, after uint64, limit int, dead bool) (out []hemera.TapeFile, err error) {
 	lo, hi := tapeFileKeys(vid, after)
 	err = scan(ctx, c, lo, hi, func(k, raw []byte) (bool, error) {
 		f, err := schema.DecodeTapeFile(k, raw)
-		if err == nil && (dead || f.Dead == nil) {
+		if err != nil {
+			return false, err
+		}
+		// Members of a container share an fSeq, and callers go on behind one: all of them are in one answer.
+		if n := len(out); n > 0 && n >= limit && out[n-1].FSeq != f.FSeq {
+			return false, nil
+		}
+		if dead || f.Dead == nil {
 			out = append(out, *f)
 		}
-		return len(out) < limit, err
+		return true, nil
 	})
 	return out, err
 }
@@ -196,30 +203,30 @@ func (c *Catalogue) Queues(ctx context.Context) (out []Queue, err error) {
 			break
 		}
 		var first []schema.Order
-		if first, err = c.orders(ctx, out[i], time.Time{}, 1); len(first) > 0 {
+		if first, _, err = c.orders(ctx, out[i], nil, 1); len(first) > 0 {
 			out[i].Oldest = first[0].From
 		}
 	}
 	return out, err
 }
 
-// orders lists the first jobs of a user's queue from a time on.
-func (c *Catalogue) orders(ctx context.Context, q Queue, from time.Time, limit int) (out []schema.Order, err error) {
+// orders lists the first jobs of a user's queue, or those behind a key, and the key of the last.
+func (c *Catalogue) orders(ctx context.Context, q Queue, after []byte, limit int) (out []schema.Order, last []byte, err error) {
 	kind := uint8(q.Kind)
 	if q.Failed {
 		kind += schema.FailedJobs
 	}
 	prefix := schema.UserQueueKey(schema.TableJobOrder, kind, q.Name, q.UID)
 	lo := prefix // all of them, unless a walk goes on
-	if !from.IsZero() {
-		lo = schema.OrderFrom(prefix, from)
+	if after != nil {
+		lo = append(after, 0)
 	}
 	err = scan(ctx, c, lo, schema.PrefixEnd(prefix), func(k, _ []byte) (bool, error) {
 		o, err := schema.OrderOf(k)
-		out = append(out, o)
+		out, last = append(out, o), append(last[:0], k...)
 		return len(out) < limit, err
 	})
-	return out, err
+	return out, last, err
 }
 
 // Jobs lists up to limit jobs of a user's queue in their order, those that take counts first. Jobs
@@ -227,8 +234,9 @@ func (c *Catalogue) orders(ctx context.Context, q Queue, from time.Time, limit i
 func (c *Catalogue) Jobs(ctx context.Context, q Queue, limit int, take func(hemera.TapeJobKey) bool) (out []hemera.TapeJob, err error) {
 	// A page is what one read of the store brings; sessions ask for about as many.
 	const page = 1000
-	for from := (time.Time{}); len(out) < limit; {
-		orders, err := c.orders(ctx, q, from, page)
+	var after []byte
+	for len(out) < limit {
+		orders, last, err := c.orders(ctx, q, after, page)
 		if err != nil {
 			return out, err
 		}
@@ -256,8 +264,8 @@ func (c *Catalogue) Jobs(ctx context.Context, q Queue, limit int, take func(heme
 		if len(orders) < page {
 			break
 		}
-		// Behind the last one. Jobs of the same nanosecond are few: a file has a handful.
-		from = orders[len(orders)-1].From.Add(1)
+		// By key and not by time: an order of an admin queues thousands of jobs at one instant.
+		after = last
 	}
 	return out, c.records.Settle(ctx)
 }

@@ -144,7 +144,7 @@ func (u *unit) read(ctx context.Context, content Content, size int64) <-chan *pe
 // loadersOfAContainer is how many of its files are read at a time.
 const loadersOfAContainer = 16
 
-// loadMembers reads small files into the buffers of the unit; places says which part of which buffer is whose.
+// loadMembers reads small files into the buffers of the unit; places has, for each file, the buffer and the part of it that the file gets.
 func (u *unit) loadMembers(ctx context.Context, source Source, places []place) {
 	defer close(u.ready)
 	slabs := make([][]byte, cap(u.free))
