@@ -16,10 +16,10 @@ import (
 // full only after its last files are recorded, or a mount in between
 // would not know where they end.
 //
-// What a server reports may be wrong, as a server may be in bad hands. It
-// can record copies on tapes of its own library with the sizes and
-// checksums that the namespace has, and nothing else: unfit copies are
-// dead rows of the tape.
+// What a server reports may be wrong. Copies are recorded with the size and
+// the checksum that the namespace has, and nothing else: unfit ones are dead
+// rows of the tape. Whether the tape is in the library of the node that
+// reports is not looked at: a tape server is trusted with all tapes.
 
 // TapeDone records what a mount did. The caller has checked the lease. Of
 // a mount that the manager does not know any more it records what was

@@ -36,8 +36,8 @@ func (t *parts) evict(ctx context.Context, id hemera.FileID, force bool) (int64,
 }
 
 // dropDisks removes the disk copies of files that are archived, where
-// their directories ask for it. A failure costs room until the sweep
-// comes by, and is no failure of the report.
+// their directories ask for it. A failure is none of the report: the copies
+// stay until room is needed, or somebody evicts them.
 func (t *parts) dropDisks(ctx context.Context, files []hemera.FileID) {
 	// One by one: each is a change of its own, and none waits for another.
 	for _, id := range files {
