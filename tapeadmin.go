@@ -25,6 +25,12 @@ type TapeAdmin interface {
 	OrderTape(ctx context.Context, who string, o TapeOrder) (string, error)
 }
 
+// TapeSessions is how single sessions of drives went.
+type TapeSessions interface {
+	// TapeSession is a session that ended lately, with its course. NotFound for others.
+	TapeSession(ctx context.Context, mount uint64) (TapeSession, error)
+}
+
 // TapeChange changes one object.
 type TapeChange struct {
 	Object string // pool, class, route, organisation, policy, rule, media, library, tape, drive, key
@@ -63,6 +69,7 @@ type TapePicture struct {
 	Drives    []TapeDrive
 	Pools     []TapePool
 	Queues    []TapeQueue
+	Failed    []TapeQueue   // jobs that are not tried again by themselves: kind, name and number
 	Sessions  []TapeSession // that ended lately, newest first
 	// Attention is what needs a person, with the command to type.
 	Attention []TapeAttention
@@ -83,6 +90,19 @@ type TapeDrive struct {
 	Pool    string
 	Kind    TapeJobKind // of what it does
 	Seen    time.Time   // when its server reported last
+	// Totals are sums over its sessions since the manager was started, one for each kind.
+	Totals []TapeTotals `json:",omitempty"`
+}
+
+// TapeTotals are sums over sessions of one kind. Durations are those of [TapeSession]; Streaming is its share of Elapsed.
+type TapeTotals struct {
+	Kind                 TapeJobKind
+	Sessions             int64 // that ended
+	Files, Bytes, Failed int64
+	BackHitches, Flushes int64
+	Elapsed, Streaming   time.Duration
+	Disk, Network        time.Duration
+	Robot, Tape          time.Duration
 }
 
 // TapePool is a pool with sums over its tapes.
@@ -90,6 +110,7 @@ type TapePool struct {
 	Name, Organisation     string
 	Tapes, FullTapes, Free int64 // Free: empty tapes
 	Capacity, Used         int64 // bytes
+	Writable               int64 // bytes that its active tapes can still take, those of supply pools not included
 	Files, Bytes           int64 // live
 }
 

@@ -230,7 +230,7 @@ func (m *Manager) open() (err error) {
 	known := socketOwner(policy.Owners, policy.Users)
 	host, _, _ := net.SplitHostPort(m.Addr)
 	verbs := admin.NewHandler(admin.Services{
-		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Manager, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Recycle: m.Manager, Tape: m.Manager, Staging: m.Manager, Writes: m.Manager, Convert: m.Manager, Status: m.Manager,
+		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Manager, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Recycle: m.Manager, Tape: m.Manager, Sessions: m.Manager, Staging: m.Manager, Writes: m.Manager, Convert: m.Manager, Status: m.Manager,
 		Benchmark: nsbench.NewService(nsbench.ServiceOptions{
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
 		}),

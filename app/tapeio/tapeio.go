@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"hemera"
 	"hemera/core/tape/session"
@@ -29,6 +30,9 @@ func New(o xrootd.Options) *Files {
 	}
 	return &Files{xrootd.New(o)}
 }
+
+// OnTheWay is how long contents have been on their way to and from nodes, see [xrootd.Client.OnTheWay].
+func (f *Files) OnTheWay() time.Duration { return f.client.OnTheWay() }
 
 // Close ends all sessions; files that are open fail.
 func (f *Files) Close() error { return f.client.Close() }

@@ -24,7 +24,7 @@ func serve(t *testing.T, who hemera.Identity) (*fixture.Cluster, *httptest.Serve
 	t.Helper()
 	cluster := fixture.NewCluster()
 	s := admin.Services{
-		Cluster: cluster, Tokens: cluster, Trust: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Status: cluster, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
+		Cluster: cluster, Tokens: cluster, Trust: cluster, Maint: cluster, Observe: cluster, Quota: cluster, Status: cluster, Tape: fixture.Tapes{}, Sessions: fixture.Tapes{}, Names: cluster.Tree, Directories: cluster.Tree, Attributes: cluster.Tree,
 		Config:  func() []admin.Setting { return []admin.Setting{{Key: "port", Value: "1094", Source: "default"}} },
 		Version: admin.VersionInfo{Version: "1.0.0", Role: "up"},
 	}
@@ -51,6 +51,7 @@ func TestRemoteIsLocal(t *testing.T) {
 		hemera.Observer
 		hemera.QuotaAdmin
 		hemera.StatusAdmin
+		hemera.TapeSessions
 	}
 	questions := map[string]func(verbs) (any, error){
 		"View":           func(v verbs) (any, error) { return v.View(ctx) },
@@ -74,14 +75,15 @@ func TestRemoteIsLocal(t *testing.T) {
 		"Impact":         func(v verbs) (any, error) { return v.Impact(ctx, []hemera.DiskID{1, 5}) },
 		"Why":            func(v verbs) (any, error) { return v.Why(ctx, hemera.WhyDisk, "4") },
 		"Quotas":         func(v verbs) (any, error) { return v.Quotas(ctx, "") },
+		"TapeSession":    func(v verbs) (any, error) { return v.TapeSession(ctx, 7) },
 		"Events":         func(v verbs) (any, error) { return v.Events(ctx, 1, 1) },
 	}
 	for name, ask := range questions {
-		want, err := ask(verbs{local, local, local, local, local, local, local})
+		want, err := ask(verbs{local, local, local, local, local, local, local, fixture.Tapes{}})
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		got, err := ask(verbs{remote, remote, remote, remote, remote, remote, remote})
+		got, err := ask(verbs{remote, remote, remote, remote, remote, remote, remote, remote})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

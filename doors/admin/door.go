@@ -37,6 +37,7 @@ type Services struct {
 	Quota     hemera.QuotaAdmin
 	Recycle   hemera.RecycleBin
 	Tape      hemera.TapeAdmin
+	Sessions  hemera.TapeSessions // of tape drives
 	Staging   hemera.Staging
 	Writes    hemera.WriteAdmin // locks of writes
 	Convert   hemera.ConvertAdmin

@@ -196,6 +196,9 @@ func (s scrape) Collect(ch chan<- prometheus.Metric) {
 		s.report(ctx, ch, "network", err)
 		sendNetwork(ch, network)
 	}
+	if s.d.Tape != nil {
+		s.report(ctx, ch, "tape", sendTape(ctx, ch, s.d.Tape))
+	}
 	if s.d.Maint != nil {
 		jobs, err := s.d.Maint.Jobs(ctx)
 		s.report(ctx, ch, "maint", err)

@@ -8,8 +8,10 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"hemera"
 	"hemera/doors/admin"
@@ -131,5 +133,42 @@ func TestARepairOfNoDiskNamesNone(t *testing.T) {
 	text := scrape(t, server.URL)
 	if !strings.Contains(text, `hemera_job_left_bytes{disk="",host="",kind="repair",path="",state="stalled"} 7`) {
 		t.Error("no such repair, or it is said to be of disk 0")
+	}
+}
+
+// What drives did and what waits for them; queues of single tapes are added up by their pool.
+func TestTapeMetrics(t *testing.T) {
+	_, server, _ := serve(t, root)
+	text := scrape(t, server.URL)
+	for _, line := range []string{
+		`hemera_part_up{part="tape"} 1`,
+		`hemera_tape_drive{drive="lib-d1",library="lib",status="TRANSFERRING"} 1`,
+		`hemera_tape_drive{drive="lib-d2",library="lib",status="DOWN"} 1`,
+		`hemera_tape_drive_wanted{drive="lib-d2",library="lib"} 0`,
+		`hemera_tape_library_up{library="lib"} 1`,
+		`hemera_tape_sessions_total{drive="lib-d1",kind="archive",library="lib"} 3`,
+		`hemera_tape_bytes_total{drive="lib-d1",kind="archive",library="lib"} 6e+12`,
+		`hemera_tape_back_hitches_total{drive="lib-d1",kind="archive",library="lib"} 12`,
+		`hemera_tape_streaming_seconds_total{drive="lib-d1",kind="archive",library="lib"} 15000`,
+		`hemera_tape_wait_seconds_total{cause="disk",drive="lib-d1",kind="archive",library="lib"} 80`,
+		`hemera_tape_wait_seconds_total{cause="network",drive="lib-d1",kind="archive",library="lib"} 20`,
+		`hemera_tape_wait_seconds_total{cause="robot",drive="lib-d1",kind="archive",library="lib"} 30`,
+		`hemera_tape_wait_seconds_total{cause="tape",drive="lib-d1",kind="archive",library="lib"} 430`,
+		`hemera_tape_queue_files{kind="recall",pool="raw"} 7`,
+		`hemera_tape_queue_bytes{kind="recall",pool="raw"} 8e+09`,
+		`hemera_tape_queue_files{kind="archive",pool="raw"} 40`,
+		`hemera_tape_failed_jobs{kind="recall"} 3`,
+		`hemera_tape_attention_items 1`,
+		`hemera_tape_pool_writable_bytes{pool="raw"} 2.9e+13`,
+		`hemera_tape_pool_empty_tapes{pool="raw"} 1`,
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("there is no %s", line)
+		}
+	}
+	oldest := "hemera_tape_queue_oldest_timestamp_seconds{kind=\"recall\",pool=\"raw\"} " +
+		strconv.FormatFloat(float64(fixture.Now.Add(-2*time.Hour).Unix()), 'g', -1, 64)
+	if !strings.Contains(text, oldest+"\n") {
+		t.Errorf("there is no %s", oldest)
 	}
 }

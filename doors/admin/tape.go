@@ -16,9 +16,11 @@ type (
 		After uint64 // the page begins behind this fSeq
 		Dead  bool   // with files that were removed from the tree
 	}
-	subject  struct{ Subject string } // a path, or a name of something
-	said     struct{ Text string }    // for people
-	stageRef struct{ ID string }      // of a request
+	subject struct{ Subject string } // a path, or a name of something
+	said    struct{ Text string }    // for people
+	// sessionRef names a session by its mount.
+	sessionRef struct{ Mount uint64 }
+	stageRef   struct{ ID string } // of a request
 	// stageCancel withdraws paths from a request; none are all of it.
 	stageCancel struct {
 		ID     string
@@ -80,6 +82,14 @@ func serveTape(d *door) {
 			return hemera.TapePicture{}, err
 		}
 		return t.TapePicture(ctx)
+	})
+	// One of those that the picture lists, with its course.
+	unary(d, "TapeSession", true, func(ctx context.Context, _ hemera.Identity, r *sessionRef) (hemera.TapeSession, error) {
+		s, err := part(d.Sessions, "tapes")
+		if err != nil {
+			return hemera.TapeSession{}, err
+		}
+		return s.TapeSession(ctx, r.Mount)
 	})
 	// At most 1000.
 	unary(d, "TapeJobs", true, func(ctx context.Context, _ hemera.Identity, r *hemera.TapeJobQuery) ([]hemera.TapeWork, error) {

@@ -39,6 +39,11 @@ func (c tapeClient) TapePicture(ctx context.Context) (hemera.TapePicture, error)
 	return call[hemera.TapePicture](ctx, c.server, "TapePicture", none{})
 }
 
+// TapeSession implements hemera.TapeSessions.
+func (c tapeClient) TapeSession(ctx context.Context, mount uint64) (hemera.TapeSession, error) {
+	return call[hemera.TapeSession](ctx, c.server, "TapeSession", sessionRef{mount})
+}
+
 // TapeJobList implements hemera.TapeAdmin.
 func (c tapeClient) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) ([]hemera.TapeWork, error) {
 	return call[[]hemera.TapeWork](ctx, c.server, "TapeJobs", q)

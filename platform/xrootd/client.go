@@ -16,6 +16,7 @@ type Client struct {
 // two goroutines each, until they are idle for Options.Idle.
 func New(o Options) *Client {
 	o = o.withDefaults()
+	o.answers = &transit{}
 	return &Client{requester: requester{pool: newPool(o), opts: o}}
 }
 

@@ -47,6 +47,8 @@ type Options struct {
 	// Window bounds the bytes in flight per sequential stream or asynchronous writer: what a path of that bandwidth times
 	// delay can hold, and the memory that one takes.
 	Window int // bytes; 16 MiB
+
+	answers *transit // of the client, for [Client.OnTheWay]; nil for a session without one
 }
 
 // withDefaults fills in what is zero.

@@ -120,6 +120,7 @@ func (c *Conn) dispatch(h wire.ResponseHeader, in *bufio.Reader) error {
 	}
 	var a answer
 	last, late := true, time.Time{}
+	c.opts.answers.begin()
 	switch h.Status {
 	case wire.StatusOK:
 		err = s.take(in, frame{n: int(h.Length)})
@@ -136,6 +137,7 @@ func (c *Conn) dispatch(h wire.ResponseHeader, in *bufio.Reader) error {
 		err = text.take(in, frame{n: int(h.Length)})
 		a = answer{status: h.Status, body: text.got}
 	}
+	c.opts.answers.end()
 	if err != nil {
 		c.fail(err)
 		last, a = true, answer{err: lost(c.endpoint, true, err)}

@@ -74,6 +74,7 @@ type Manager struct {
 	*recycler
 	tapetier.Control
 	hemera.TapeAdmin
+	hemera.TapeSessions
 	hemera.Staging
 	*parts
 }
@@ -194,6 +195,7 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 		recycler:     recycles,
 		Control:      tapetier.Control{Tier: p.tier, Leases: p.cluster},
 		TapeAdmin:    p.tier,
+		TapeSessions: p.tier,
 		Staging:      p.tier,
 		parts:        p,
 	}

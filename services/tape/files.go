@@ -3,6 +3,7 @@ package tape
 import (
 	"context"
 	"errors"
+	"time"
 
 	"hemera"
 	"hemera/core/tape/session"
@@ -14,6 +15,10 @@ type Files interface {
 	Open(ctx context.Context, g hemera.TapeGrant) (session.Content, error)
 	Create(ctx context.Context, g hemera.TapeGrant) (session.Target, error)
 }
+
+// transit is what [Files] may have too: how long contents have been on their way over the network. Without it sessions count all waits for
+// contents as the disks'.
+type transit interface{ OnTheWay() time.Duration }
 
 // files gives the files of a mount to its session. It implements session.Source and session.Sink.
 type files struct {

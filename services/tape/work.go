@@ -98,8 +98,12 @@ func (d *drive) transfer(ctx context.Context, k desk, v *volume.Volume, figures 
 	})
 	// Nil where the drive counts nothing.
 	monitor, _ := d.loaded.(tape.Monitor)
+	var onTheWay func() time.Duration
+	if t, ok := o.Files.(transit); ok {
+		onTheWay = t.OnTheWay
+	}
 	shown := time.Time{}
-	common := session.Common{Limits: o.Limits, Now: o.Now, Monitor: monitor, Progress: func(s hemera.TapeSession) {
+	common := session.Common{Limits: o.Limits, Now: o.Now, Monitor: monitor, OnTheWay: onTheWay, Progress: func(s hemera.TapeSession) {
 		k.sign(&s, begun, "")
 		d.progress(ctx, s, &shown)
 	}}

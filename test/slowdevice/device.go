@@ -2,7 +2,6 @@ package slowdevice
 
 import (
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -21,10 +20,15 @@ const requestsMax = 256
 const requestMax = 1 << 20
 
 // Mount shows backing as the file "device" below dir, which must be an empty directory. The device is as long as backing. unmount ends
-// it; it fails while somebody uses the device.
+// it; it fails while somebody uses the device. Pages of 4 KiB that repeat one byte are not in backing, see [Timing] for the rest.
 func Mount(dir, backing string, timing Timing) (device string, unmount func() error, err error) {
 	f, err := os.OpenFile(backing, os.O_RDWR, 0) // #nosec G304 -- the caller's own file
 	if err != nil {
+		return "", nil, errs.Wrap(err, "slowdevice.Mount", backing)
+	}
+	st, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
 		return "", nil, errs.Wrap(err, "slowdevice.Mount", backing)
 	}
 	long := time.Hour // nobody but this file system changes the tree
@@ -35,7 +39,7 @@ func Mount(dir, backing string, timing Timing) (device string, unmount func() er
 		ExtraCapabilities: fuse.CAP_ASYNC_DIO, // else one request after another
 		FsName:            "slowdevice", Name: "slowdevice",
 	}
-	server, err := fs.Mount(dir, &directory{file: &file{backing: f, bus: &bus{timing: timing}}}, options)
+	server, err := fs.Mount(dir, &directory{file: &file{backing: f, content: newPages(f, st.Size()), bus: &bus{timing: timing}}}, options)
 	if err != nil {
 		_ = f.Close()
 		return "", nil, errs.Wrap(err, "slowdevice.Mount", dir)
@@ -64,6 +68,7 @@ func (d *directory) OnAdd(ctx context.Context) {
 type file struct {
 	fs.Inode
 	backing *os.File
+	content *pages
 	bus     *bus
 }
 
@@ -90,8 +95,8 @@ func (f *file) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Err
 
 // Read implements [fs.NodeReader].
 func (f *file) Read(_ context.Context, _ fs.FileHandle, p []byte, off int64) (fuse.ReadResult, syscall.Errno) {
-	n, err := f.backing.ReadAt(p, off)
-	if err != nil && err != io.EOF {
+	n, err := f.content.ReadAt(p, off)
+	if err != nil {
 		return nil, fs.ToErrno(err)
 	}
 	f.wait(n)
@@ -100,7 +105,7 @@ func (f *file) Read(_ context.Context, _ fs.FileHandle, p []byte, off int64) (fu
 
 // Write implements [fs.NodeWriter].
 func (f *file) Write(_ context.Context, _ fs.FileHandle, p []byte, off int64) (uint32, syscall.Errno) {
-	n, err := f.backing.WriteAt(p, off)
+	n, err := f.content.WriteAt(p, off)
 	if err != nil {
 		return 0, fs.ToErrno(err)
 	}

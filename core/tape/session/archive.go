@@ -24,10 +24,11 @@ func Archive(ctx context.Context, o ArchiveOptions) (hemera.TapeSession, error) 
 	if err != nil {
 		return f.report(tapeCtx), err
 	}
+	f.sample(tapeCtx)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// Two goroutines share no state but the channel of units and the pool.
-	p := &planner{o: o, pool: newPool(o.Limits.Buffers, o.Limits.Chunk), units: make(chan *unit, o.Limits.Buffers)}
+	p := &planner{o: o, f: f, pool: newPool(o.Limits.Buffers, o.Limits.Chunk), units: make(chan *unit, o.Limits.Buffers)}
 	go p.run(ctx)
 
 	a := &archive{o: o, f: f, ctx: tapeCtx, appender: appender, pool: p.pool, flushed: f.now()}
@@ -46,7 +47,7 @@ func Archive(ctx context.Context, o ArchiveOptions) (hemera.TapeSession, error) 
 	if errors.Is(err, tape.ErrEndOfTape) {
 		err = nil
 	}
-	return f.report(tapeCtx), err
+	return f.end(tapeCtx), err
 }
 
 // archive is the goroutine of the tape in an archive session.
@@ -67,9 +68,9 @@ type archive struct {
 // run writes units in order. It ends when there are no more, when the tape is full, or with the first error of the tape or the journal.
 func (a *archive) run(ctx context.Context, units <-chan *unit) error {
 	for {
-		waited := a.f.now()
+		waited := a.f.waits()
 		u, ok := <-units
-		a.f.spent(&a.f.Disk, waited)
+		a.f.got(waited)
 		if !ok {
 			return ctx.Err()
 		}
@@ -111,13 +112,11 @@ func (a *archive) file(u *unit) error {
 	job := u.jobs[0]
 	begun, left := false, job.Size // left are the bytes that were not written yet
 	for {
-		waited := a.f.now()
+		waited := a.f.waits()
 		c := <-u.chunks
-		a.f.spent(&a.f.Disk, waited)
+		a.f.got(waited)
 		err := a.give(job, c, &begun)
-		if c.data != nil {
-			u.done(c.data)
-		}
+		u.used(c)
 		if err != nil {
 			return err
 		}
@@ -147,7 +146,16 @@ func (a *archive) give(job hemera.TapeWork, c chunk, begun *bool) error {
 		}
 		*begun = true
 	}
-	return a.appender.Write(a.ctx, c.data)
+	return a.append(c.data)
+}
+
+// append gives the drive a part of a file.
+func (a *archive) append(b []byte) error {
+	if err := a.appender.Write(a.ctx, b); err != nil {
+		return err
+	}
+	a.f.moved(a.ctx, len(b))
+	return nil
 }
 
 // end closes a file and notes it for the journal and the index.
@@ -215,9 +223,9 @@ func record(job hemera.TapeWork, sum hemera.Checksum) volume.Record {
 
 // container writes small files as one tape file. Those that could not be read are left out.
 func (a *archive) container(u *unit) error {
-	waited := a.f.now()
+	waited := a.f.waits()
 	<-u.ready
-	a.f.spent(&a.f.Disk, waited)
+	a.f.got(waited)
 	var members []volume.Record
 	var good []member
 	for _, m := range u.members {
@@ -244,7 +252,7 @@ func (a *archive) container(u *unit) error {
 	}
 	for _, m := range good {
 		whole.write(m.data)
-		if err := a.appender.Write(a.ctx, m.data); err != nil {
+		if err := a.append(m.data); err != nil {
 			return err
 		}
 	}

@@ -51,6 +51,7 @@ func (w *writer) run(ctx context.Context) {
 				w.failed.Store(failed != nil)
 			}
 		}
+		w.r.f.buffered.Add(-int64(len(b)))
 		w.r.pool.put(b)
 	}
 	// A tape that ended well has still to be compared with the catalogue.

@@ -134,6 +134,9 @@ type Common struct {
 	Now    func() time.Time // time.Now when nil
 	// Monitor counts stops of the drive, where it can.
 	Monitor tape.Monitor
-	// Progress gets the figures so far after each file, in the goroutine of the tape.
+	// OnTheWay is how long contents have been on their way over the network, of all time; nil where nobody knows, and all that a session
+	// waits for its Source or Sink counts as disk.
+	OnTheWay func() time.Duration
+	// Progress gets the figures so far after each file, and some times a second within a long one, in the goroutine of the tape.
 	Progress func(hemera.TapeSession)
 }

@@ -40,6 +40,7 @@ func pack(jobs []hemera.TapeWork, l Limits) (n int, places []place, slabs int) {
 // planner makes units of jobs.
 type planner struct {
 	o     ArchiveOptions
+	f     *figures
 	pool  *pool      // of the session
 	units chan *unit // in the order of their jobs
 	err   error      // why it stopped; read it when units is closed
@@ -78,7 +79,7 @@ func (p *planner) start(ctx context.Context, jobs []hemera.TapeWork, places []pl
 		// A small file needs no full window, so more of them are read at a time.
 		buffers = int(min(int64(p.o.Limits.Window), max(1, (jobs[0].Size+size-1)/size)))
 	}
-	u := &unit{jobs: jobs, free: make(chan []byte, buffers)}
+	u := &unit{jobs: jobs, free: make(chan []byte, buffers), buffered: &p.f.buffered}
 	for range buffers {
 		b, err := p.pool.get(ctx)
 		if err != nil {

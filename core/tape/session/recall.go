@@ -28,14 +28,16 @@ func Recall(ctx context.Context, o RecallOptions) (hemera.TapeSession, error) {
 		stop(err) // writers abort what is not whole
 	}
 	// The tape is done; disks may take longer, and the tape stays mounted for that time.
+	waited := f.waits()
 	r.writers.Wait()
+	f.got(waited)
 	close(told.in)
 	<-told.finished
 	if told.err != nil {
 		err = told.err
 	}
 	told.figures(&f.TapeSession)
-	return f.report(tapeCtx), err
+	return f.end(tapeCtx), err
 }
 
 // recall is the goroutine of the tape in a recall session.
@@ -76,14 +78,14 @@ func (r *recall) run(ctx context.Context) error {
 
 // one recalls a file. It returns only what ends the session.
 func (r *recall) one(ctx context.Context, job hemera.TapeWork) error {
-	waited := r.f.now()
+	waited := r.f.waits()
 	select {
 	case r.open <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	// Too many files are open only if disks are slower than the tape.
-	r.f.spent(&r.f.Disk, waited)
+	r.f.got(waited)
 	w := r.startWriter(ctx, job)
 	err := r.read(ctx, job, w)
 	w.end(err)
@@ -165,9 +167,9 @@ func (f *filler) room(size int) error {
 	if err := f.send(); err != nil {
 		return err
 	}
-	waited := f.recall.f.now()
+	waited := f.recall.f.waits()
 	b, err := f.recall.pool.get(f.ctx)
-	f.recall.f.spent(&f.recall.f.Disk, waited)
+	f.recall.f.got(waited)
 	if err == nil && cap(b) < size { // of a writer with larger blocks than ours
 		f.recall.pool.put(b)
 		return errs.New(errs.Unsupported, "session.Recall", f.w.job.Path, "its blocks are larger than a buffer")
@@ -188,6 +190,7 @@ func (f *filler) send() error {
 		}
 		return errWriter
 	case b != nil:
+		f.recall.f.buffered.Add(int64(len(b)))
 		f.w.chunks <- b
 	}
 	return nil
@@ -207,6 +210,7 @@ func (f *filler) file(file *volume.File) error {
 			return err
 		}
 		f.buf = f.buf[:len(f.buf)+n]
+		f.recall.f.moved(f.ctx, n)
 	}
 }
 
@@ -216,6 +220,7 @@ func (f *filler) copy(b []byte) error {
 		return err
 	}
 	f.buf = append(f.buf, b...)
+	f.recall.f.moved(f.ctx, len(b))
 	return nil
 }
 

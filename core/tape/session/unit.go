@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"hemera"
 	"hemera/errs"
@@ -20,6 +21,8 @@ type unit struct {
 	members []member
 	free    chan []byte // buffers that are not used now; their number is its capacity
 	cancel  context.CancelFunc
+	// buffered counts the bytes of all units that are read and not on tape.
+	buffered *atomic.Int64
 }
 
 // chunk is a part of a file. An error is the last chunk.
@@ -38,11 +41,41 @@ type member struct {
 	err  error           // it is left out of the container
 }
 
+// bytes is what was read of a member.
+func (m member) bytes() int64 {
+	if m.err != nil {
+		return 0
+	}
+	return int64(len(m.data))
+}
+
+// loaded is what was read of all members. It is known when the unit is ready.
+func (u *unit) loaded() (bytes int64) {
+	for _, m := range u.members {
+		bytes += m.bytes()
+	}
+	return bytes
+}
+
 // packed reports whether the unit becomes a container.
 func (u *unit) packed() bool { return len(u.jobs) > 1 }
 
 // done gives a buffer of the unit back to it.
 func (u *unit) done(b []byte) { u.free <- b[:cap(b)] }
+
+// give sends a chunk to the goroutine of the tape.
+func (u *unit) give(c chunk) {
+	u.buffered.Add(int64(len(c.data)))
+	u.chunks <- c
+}
+
+// used ends the use of a chunk that was given.
+func (u *unit) used(c chunk) {
+	if c.data != nil {
+		u.buffered.Add(-int64(len(c.data)))
+		u.done(c.data)
+	}
+}
 
 // release ends the unit, wherever it stands, and gives its buffers to the pool.
 func (u *unit) release(p *pool) {
@@ -50,11 +83,10 @@ func (u *unit) release(p *pool) {
 	u.cancel()
 	if u.packed() {
 		<-u.ready
+		u.buffered.Add(-u.loaded())
 	} else {
 		for c := range u.chunks {
-			if c.data != nil {
-				u.done(c.data)
-			}
+			u.used(c)
 		}
 	}
 	// All buffers come back, one way or the other; a lost one would stop the session for ever.
@@ -97,7 +129,7 @@ func (u *unit) load(ctx context.Context, source Source) {
 			if c.last {
 				c.sum, c.err = sums.adler(), sums.verify()
 			}
-			u.chunks <- c
+			u.give(c)
 		}
 	}
 	_ = content.Close() // it was only read
@@ -160,6 +192,7 @@ func (u *unit) loadMembers(ctx context.Context, source Source, places []place) {
 			for i := range next {
 				at := places[i]
 				u.members[i] = loadMember(ctx, source, u.jobs[i], slabs[at.slab][at.offset:at.offset+int(u.jobs[i].Size)])
+				u.buffered.Add(u.members[i].bytes())
 			}
 		})
 	}

@@ -26,6 +26,11 @@ func (t *loaded) store(b []byte) error {
 			return errs.Wrap(err, "emulated.Write", t.cartridge.barcode)
 		}
 		stored = sealed
+	default:
+		if pages, ok := repeats(b); ok {
+			r.flags |= flagRepeated
+			stored = pages
+		}
 	}
 	if err := t.cartridge.append(r, stored); err != nil {
 		return err
@@ -40,6 +45,14 @@ func (t *loaded) store(b []byte) error {
 func (t *loaded) fetch(r record, buf []byte) error {
 	if r.flags&flagDiscarded != 0 {
 		clear(buf)
+		return nil
+	}
+	if r.flags&flagRepeated != 0 {
+		pages := make([]byte, r.stored)
+		if err := t.cartridge.load(r, pages); err != nil {
+			return err
+		}
+		unrepeat(buf, pages)
 		return nil
 	}
 	if r.flags&flagEncrypted == 0 {

@@ -23,6 +23,7 @@ const (
 const (
 	flagEncrypted = 1 << iota // the stored bytes are AES-GCM: nonce, text, tag
 	flagDiscarded             // no bytes are stored; the block reads as zeros
+	flagRepeated              // the stored bytes are one for each page of 4 KiB, which repeats it
 )
 
 // record describes one object. On file, little endian: kind, flags, two
@@ -79,7 +80,8 @@ func decode(b []byte, object uint64) (r record, ok bool) {
 	// The checksum is right, so this finds only what a newer version wrote.
 	switch r.kind {
 	case kindBlock:
-		ok = r.length > 0 && r.length <= tape.BlockMax && r.stored <= tape.BlockMax+sealOverhead
+		ok = r.length > 0 && r.length <= tape.BlockMax && r.stored <= tape.BlockMax+sealOverhead &&
+			(r.flags&flagRepeated == 0 || r.stored == (r.length+repeatPage-1)/repeatPage)
 	case kindMark:
 		ok = r.length == 0 && r.stored == 0
 	}

@@ -2,7 +2,6 @@ package tapetier
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"hemera"
@@ -237,11 +236,10 @@ func (t *recorder) noteMount(m *mount, r hemera.TapeResults) {
 	}
 	// Mounts without a file are not worth a line in the list; a report that
 	// comes twice is one session.
-	known := r.Mount != 0 && slices.ContainsFunc(t.sessions, func(s hemera.TapeSession) bool { return s.Mount == r.Mount })
+	known := r.Mount != 0 && t.history.has(r.Mount)
 	if r.Ended && !known && (r.Session.Files > 0 || r.Session.Failed > 0 || r.Session.Error != "") {
 		r.Session.Mount = r.Mount
-		t.sessions = slices.Insert(t.sessions, 0, r.Session)
-		t.sessions = t.sessions[:min(len(t.sessions), sessionsKept)]
+		t.history.add(r.Session)
 	}
 	t.awake()
 }

@@ -151,7 +151,12 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 	defer t.mu.Unlock()
 	p.Pools = t.pools(f.tapes)
 	p.Queues = t.queues(f)
-	p.Sessions = slices.Clone(t.sessions)
+	for _, q := range f.queues {
+		if q.Failed {
+			p.Failed = append(p.Failed, hemera.TapeQueue{Kind: q.Kind, Name: q.Name, Files: q.Files, Bytes: q.Bytes})
+		}
+	}
+	p.Sessions = t.history.list()
 	for _, l := range t.libraries {
 		p.Libraries = append(p.Libraries, l.state)
 		for _, state := range l.state.Drives {
@@ -171,6 +176,7 @@ func (t *reporter) driveRow(l *library, state hemera.TapeDriveState) hemera.Tape
 	if m := t.mounts[own.mount]; m != nil {
 		row.Pool, row.Kind = m.pool, m.kind
 	}
+	row.Totals = t.history.of(state)
 	if !t.online(l) {
 		row.Problem = "its server does not report"
 	}

@@ -34,6 +34,9 @@ func (t *reporter) pools(all []hemera.Tape) []hemera.TapePool {
 		if tape.Full {
 			p.FullTapes++
 		}
+		if !tape.Full && tape.State == hemera.TapeActive {
+			p.Writable += max(0, tape.Capacity-tape.Occupancy)
+		}
 		if tape.LastFSeq == 0 {
 			p.Free++
 		}

@@ -95,12 +95,9 @@ type parts struct {
 	given     map[hemera.TapeJobKey]uint64 // to which mount
 	labels    map[string]bool              // VIDs that an admin wants labelled; true: whatever is on them
 	lastMount uint64
-	sessions  []hemera.TapeSession // that ended, newest first
-	wake      chan struct{}        // closed, and replaced, when there may be something new to do
+	history   history
+	wake      chan struct{} // closed, and replaced, when there may be something new to do
 }
-
-// sessionsKept is how many sessions that ended are remembered.
-const sessionsKept = 200
 
 // Open reads the configuration; a system that has none gets one that
 // archives without any set-up.

@@ -3,6 +3,7 @@ package tapetier_test
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -379,5 +380,65 @@ func TestADriveThatIsDown(t *testing.T) {
 		s.loaded("d1", "")
 		s.change("drive", "set", "d1", "desired", "up")
 		s.mount("d1", hemera.TapeArchive)
+	})
+}
+
+// TestSumsOfADriveNeverFall: they have the session under way and those that ended, and a session counts once, also while its drive still says that
+// it works on it.
+func TestSumsOfADriveNeverFall(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		total := func() (sum hemera.TapeTotals) {
+			p, err := s.tier.TapePicture(s.Context())
+			s.good(err)
+			for _, d := range p.Drives {
+				for _, of := range d.Totals {
+					if d.Name == "d1" && of.Kind == hemera.TapeArchive {
+						sum = of
+					}
+				}
+			}
+			return sum
+		}
+		var before hemera.TapeTotals
+		for n := range int64(3) {
+			s.put(alice(), "/single/f"+strconv.FormatInt(n, 10), 1000)
+			m := s.mount("d1", hemera.TapeArchive)
+			r := s.written(m, s.jobs(m))
+			under := hemera.TapeSession{Mount: m.ID, Kind: hemera.TapeArchive, Drive: "d1", Bytes: 600, Disk: time.Second}
+			s.state.Drives[0].Mount, s.state.Drives[0].Session = m.ID, under
+			s.report()
+			if now := total(); now.Sessions != n || now.Bytes != n*1000+600 {
+				t.Errorf("session %d is under way: %+v", n, now)
+			}
+			r.Session = under
+			r.Session.Bytes, r.Session.Files, r.Session.BackHitches, r.Session.Network = 1000, 1, 2, time.Minute
+			r.Session.Course = []hemera.TapeSample{{Bytes: 1000}}
+			r.Ended = true
+			s.good(s.tier.TapeDone(s.Context(), server, r))
+			// The drive has not reported since.
+			now := total()
+			if now.Sessions != n+1 || now.Bytes != (n+1)*1000 || now.BackHitches != 2*(n+1) || now.Network < before.Network || now.Disk < before.Disk {
+				t.Errorf("session %d has ended: %+v", n, now)
+			}
+			before = now
+			s.state.Drives[0].Mount = 0
+			s.report()
+			if total() != before {
+				t.Errorf("the drive is idle: %+v, was %+v", total(), before)
+			}
+			one, err := s.tier.TapeSession(s.Context(), m.ID)
+			s.good(err)
+			if len(one.Course) != 1 || one.Network != time.Minute {
+				t.Errorf("%+v", one)
+			}
+		}
+		_, err := s.tier.TapeSession(s.Context(), 1<<40)
+		s.wantKind("no such session", err, errs.NotFound)
+		p, err := s.tier.TapePicture(s.Context())
+		s.good(err)
+		if len(p.Sessions) != 3 || p.Sessions[0].Course != nil {
+			t.Errorf("the list: %+v", p.Sessions)
+		}
 	})
 }

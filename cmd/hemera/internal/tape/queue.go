@@ -76,61 +76,6 @@ func queueColumns() []output.Column {
 	}
 }
 
-// sessionCommand makes `hemera tape session`. The manager remembers the last two
-// hundred of its own life.
-func sessionCommand(e *cli.Env) *cobra.Command {
-	ls := &cobra.Command{
-		Use: "ls", Aliases: []string{"list"}, Short: "List sessions that ended lately", Args: cobra.NoArgs,
-		Long: `Lists how the last sessions of drives went. streaming is the share of the transfer in which the tape
-moved at its speed; disk, robot and tape are what the session waited for. back-hitches are stops in the
-middle of a stream: each wears the tape and costs seconds.`,
-		Example: "  hemera tape session ls",
-		RunE: func(c *cobra.Command, _ []string) error {
-			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				p, err := m.TapePicture(ctx)
-				if err != nil {
-					return err
-				}
-				var records []output.Record
-				for _, s := range p.Sessions {
-					records = append(records, sessionRecord(s))
-				}
-				return e.List(sessionColumns(), records, "no session has ended since the manager was started")
-			})
-		},
-	}
-	return noun("session", "Sessions of drives: how they went", ls)
-}
-
-// sessionRecord is a session for programs. Times are seconds.
-func sessionRecord(s hemera.TapeSession) output.Record {
-	rate := float64(0) // bytes a second
-	if s.Elapsed > 0 {
-		rate = float64(s.Bytes) / s.Elapsed.Seconds()
-	}
-	return output.Record{
-		// What it was.
-		{Key: "sessionId", Value: s.Mount}, {Key: "begun", Value: s.Begun.Unix()}, {Key: "drive", Value: s.Drive}, {Key: "type", Value: s.Kind.String()}, {Key: "vid", Value: s.VID},
-		{Key: "files", Value: s.Files}, {Key: "bytes", Value: s.Bytes}, {Key: "failed", Value: s.Failed}, {Key: "elapsed", Value: s.Elapsed.Seconds()},
-		// How well the drive was used, and what it waited for.
-		{Key: "bytesPerSecond", Value: int64(rate)}, {Key: "streaming", Value: 100 * s.Streaming}, {Key: "backHitches", Value: s.BackHitches},
-		{Key: "disk", Value: s.Disk.Seconds()}, {Key: "robot", Value: s.Robot.Seconds()}, {Key: "tape", Value: s.Tape.Seconds()},
-		{Key: "flushes", Value: s.Flushes}, {Key: "error", Value: s.Error},
-	}
-}
-
-// sessionColumns are the table of session ls.
-func sessionColumns() []output.Column {
-	return []output.Column{
-		{Title: "begun", Key: "begun", Show: output.Time}, {Title: "drive", Key: "drive"}, {Title: "type", Key: "type"}, {Title: "vid", Key: "vid"},
-		{Title: "files", Key: "files"}, {Title: "data", Key: "bytes", Show: output.Bytes}, {Title: "failed", Key: "failed"},
-		{Title: "elapsed", Key: "elapsed", Show: output.Seconds}, {Title: "rate", Key: "bytesPerSecond", Show: output.Bytes},
-		{Title: "streaming", Key: "streaming", Show: output.Percent, Wide: 1}, {Title: "back-hitches", Key: "backHitches", Wide: 2},
-		{Title: "disk", Key: "disk", Show: output.Seconds, Wide: 3}, {Title: "robot", Key: "robot", Show: output.Seconds, Wide: 5},
-		{Title: "tape", Key: "tape", Show: output.Seconds, Wide: 4}, {Title: "error", Key: "error"},
-	}
-}
-
 // requestCommand makes `hemera tape request`: single files that wait. Jobs that failed
 // are tried again by themselves some times; --failed are those that are not any more.
 func requestCommand(e *cli.Env) *cobra.Command {

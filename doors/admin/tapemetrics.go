@@ -1,0 +1,130 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"hemera"
+)
+
+// tapeMetrics describes what is told of tapes. Sums are of the manager's life: what drives did before it was started is not in them.
+type tapeMetrics struct {
+	drive, wanted, library                                                    metric
+	sessions, files, bytes, failures, hitches, flushes, time, streaming, wait metric
+	queueFiles, queueBytes, queueOldest, failedJobs, attention                metric
+	tapes, full, empty, capacity, used, writable, live, liveBytes             metric
+}
+
+// newTapeMetrics gives names and labels, which are API. A recall queue is of a tape, and there are thousands: they are told by pool.
+func newTapeMetrics() tapeMetrics {
+	session := []string{"drive", "library", "kind"}
+	return tapeMetrics{
+		drive:   gauge("tape_drive", "1 for what the drive does.", "drive", "library", "status"),
+		wanted:  gauge("tape_drive_wanted", "1 if admins want the drive in service, 0 if they put it down.", "drive", "library"),
+		library: gauge("tape_library_up", "1 if the library works.", "library"),
+
+		sessions:  counter("tape_sessions_total", "Sessions of the drive that ended, by kind: archive, recall, verify.", session...),
+		files:     counter("tape_files_total", "Files that went to or came from tape.", session...),
+		bytes:     counter("tape_bytes_total", "Bytes of them.", session...),
+		failures:  counter("tape_failed_files_total", "Files that sessions failed at.", session...),
+		hitches:   counter("tape_back_hitches_total", "Stops of the tape in the middle of a stream, where the drive counts them.", session...),
+		flushes:   counter("tape_flushes_total", "Times that the buffer of the drive was written out.", session...),
+		time:      counter("tape_transfer_seconds_total", "Time of sessions, without mounting.", session...),
+		streaming: counter("tape_streaming_seconds_total", "Part of it in which the tape moved at its speed.", session...),
+		wait: counter("tape_wait_seconds_total", "What sessions waited for: disk, network, robot, tape (loading, positioning, flushing).",
+			append(session, "cause")...),
+
+		queueFiles:  gauge("tape_queue_files", "Files that wait for a drive.", "kind", "pool"),
+		queueBytes:  gauge("tape_queue_bytes", "Bytes of them.", "kind", "pool"),
+		queueOldest: gauge("tape_queue_oldest_timestamp_seconds", "Since when the oldest of them waits.", "kind", "pool"),
+		failedJobs:  gauge("tape_failed_jobs", "Jobs that are not tried again by themselves.", "kind"),
+		attention:   gauge("tape_attention_items", "Things that need a person: hemera tape status lists them."),
+
+		tapes:     gauge("tape_pool_tapes", "Tapes of the pool.", "pool"),
+		full:      gauge("tape_pool_full_tapes", "Those that are full.", "pool"),
+		empty:     gauge("tape_pool_empty_tapes", "Those on which nothing was written.", "pool"),
+		capacity:  gauge("tape_pool_capacity_bytes", "Capacity of its tapes.", "pool"),
+		used:      gauge("tape_pool_used_bytes", "What was written on them, removed files included.", "pool"),
+		writable:  gauge("tape_pool_writable_bytes", "What its active tapes can still take, without those of supply pools.", "pool"),
+		live:      gauge("tape_pool_files", "Copies of files on its tapes, without removed ones.", "pool"),
+		liveBytes: gauge("tape_pool_file_bytes", "Bytes of them.", "pool"),
+	}
+}
+
+// sendTape sends what is known of tapes.
+func sendTape(ctx context.Context, ch chan<- prometheus.Metric, t hemera.TapeAdmin) error {
+	p, err := t.TapePicture(ctx)
+	if err != nil {
+		return err
+	}
+	m := newTapeMetrics()
+	for _, l := range p.Libraries {
+		m.library.send(ch, number(l.Problem == ""), l.Name)
+	}
+	for _, d := range p.Drives {
+		m.drive.send(ch, 1, d.Name, d.Library, d.Status)
+		m.wanted.send(ch, number(d.Up), d.Name, d.Library)
+		for _, of := range d.Totals {
+			m.sendTotals(ch, of, d.Name, d.Library, of.Kind.String())
+		}
+	}
+	m.sendQueues(ch, p)
+	for _, pool := range p.Pools {
+		m.tapes.send(ch, float64(pool.Tapes), pool.Name)
+		m.full.send(ch, float64(pool.FullTapes), pool.Name)
+		m.empty.send(ch, float64(pool.Free), pool.Name)
+		m.capacity.send(ch, float64(pool.Capacity), pool.Name)
+		m.used.send(ch, float64(pool.Used), pool.Name)
+		m.writable.send(ch, float64(pool.Writable), pool.Name)
+		m.live.send(ch, float64(pool.Files), pool.Name)
+		m.liveBytes.send(ch, float64(pool.Bytes), pool.Name)
+	}
+	return nil
+}
+
+// sendTotals sends the sums of a drive's sessions of one kind.
+func (m tapeMetrics) sendTotals(ch chan<- prometheus.Metric, of hemera.TapeTotals, labels ...string) {
+	m.sessions.send(ch, float64(of.Sessions), labels...)
+	m.files.send(ch, float64(of.Files), labels...)
+	m.bytes.send(ch, float64(of.Bytes), labels...)
+	m.failures.send(ch, float64(of.Failed), labels...)
+	m.hitches.send(ch, float64(of.BackHitches), labels...)
+	m.flushes.send(ch, float64(of.Flushes), labels...)
+	m.time.send(ch, of.Elapsed.Seconds(), labels...)
+	m.streaming.send(ch, of.Streaming.Seconds(), labels...)
+	for cause, waited := range map[string]time.Duration{"disk": of.Disk, "network": of.Network, "robot": of.Robot, "tape": of.Tape} {
+		m.wait.send(ch, waited.Seconds(), append(labels, cause)...)
+	}
+}
+
+// queueKey is what queues are added up by.
+type queueKey struct{ kind, pool string }
+
+// sendQueues sends what waits, what has failed, and what needs a person.
+func (m tapeMetrics) sendQueues(ch chan<- prometheus.Metric, p hemera.TapePicture) {
+	sums := map[queueKey]hemera.TapeQueue{}
+	for _, q := range p.Queues {
+		key := queueKey{q.Kind.String(), q.Pool}
+		sum, found := sums[key]
+		sum.Files, sum.Bytes = sum.Files+q.Files, sum.Bytes+q.Bytes
+		if !found || q.Oldest.Before(sum.Oldest) {
+			sum.Oldest = q.Oldest
+		}
+		sums[key] = sum
+	}
+	for key, sum := range sums {
+		m.queueFiles.send(ch, float64(sum.Files), key.kind, key.pool)
+		m.queueBytes.send(ch, float64(sum.Bytes), key.kind, key.pool)
+		m.queueOldest.send(ch, seconds(sum.Oldest), key.kind, key.pool)
+	}
+	failed := map[string]int64{}
+	for _, q := range p.Failed {
+		failed[q.Kind.String()] += q.Files
+	}
+	for kind, files := range failed {
+		m.failedJobs.send(ch, float64(files), kind)
+	}
+	m.attention.send(ch, float64(len(p.Attention)))
+}

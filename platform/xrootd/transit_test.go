@@ -1,0 +1,100 @@
+package xrootd
+
+import (
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hemera/rules/wire"
+)
+
+// TestAnswersOnTheWay: the clock goes from the header of an answer to its end. It does not go while a server has nothing to say, and two
+// answers at the same time count once.
+func TestAnswersOnTheWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := Options{}.withDefaults()
+		o.answers = &transit{}
+		// lane begins a session with a call in the first slot, and returns the server's end of it.
+		lane := func() net.Conn {
+			ours, theirs := net.Pipe()
+			c := newConn(ours, Endpoint{}, o)
+			slot := <-c.free
+			c.calls[slot] = &call{slot: slot, finish: func(*call) {}}
+			go c.receive()
+			t.Cleanup(func() { _ = c.Close(); _ = theirs.Close() })
+			return theirs
+		}
+		a, b := lane(), lane()
+		answer := wire.AppendResponse(nil, streamID(1), wire.StatusOK, make([]byte, 1000))
+		part := func(to net.Conn, from, until int) {
+			if _, err := to.Write(answer[from:until]); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		want := func(what string, d time.Duration) {
+			if got := o.answers.total(); got != d {
+				t.Errorf("%s: %s, want %s", what, got, d)
+			}
+		}
+		time.Sleep(time.Second) // the servers think
+		want("nothing came", 0)
+		part(a, 0, 8)
+		time.Sleep(time.Second)
+		want("a header", time.Second)
+		part(b, 0, 500)
+		time.Sleep(time.Second)
+		part(a, 8, len(answer))
+		want("both", 2*time.Second)
+		time.Sleep(time.Second)
+		part(b, 500, len(answer))
+		time.Sleep(time.Hour)
+		want("all came", 3*time.Second)
+	})
+}
+
+// TestSentBytesAreOnTheWay: bytes that a server does not take are the server's time, and not the network's.
+func TestSentBytesAreOnTheWay(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ours, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	c := newConn(ours, Endpoint{}, Options{}.withDefaults())
+	defer c.Close()
+	// More than two kernels keep: the write blocks until the other side reads.
+	blocked := make(chan struct{})
+	began := time.Now()
+	go func() {
+		defer close(blocked)
+		_, _ = ours.Write(make([]byte, 64<<20))
+	}()
+	// Once the kernels are full, the count stands still. When that is depends on the machine.
+	const while = 100 * time.Millisecond
+	for {
+		before, since := c.sending(), time.Now()
+		<-time.After(while)
+		if c.sending()-before < while/2 {
+			break
+		}
+		if since.Sub(began) > time.Minute {
+			t.Fatalf("of %s in which the server read nothing, %s are the network's", time.Since(began), c.sending())
+		}
+	}
+	// What the kernels took before that was on its way.
+	if c.sending() == 0 {
+		t.Error("the kernel counts nothing: the test proves nothing")
+	}
+	theirs.Close()
+	<-blocked
+}
