@@ -124,7 +124,7 @@ func TestEnergiesOfRealProcessors(t *testing.T) {
 		want       float64           // J
 		covers     string
 	}{
-		// 24 and 2 J, of which the cores' 20 and the graphics' 1 are a part.
+		// 24 and 2 J. The cores' 20 and the graphics' 1 are parts of the 24.
 		{"rapl-haswell.txtar", "rapl", map[string]string{"intel-rapl:0": "24000000", "intel-rapl:0:0": "20000000", "intel-rapl:0:1": "1000000", "intel-rapl:0:2": "2471474853"}, 26, "package-0, dram-0 of"},
 		// The published energies of sockets and memory.
 		{"rapl-two-sockets.txtar", "rapl", map[string]string{"intel-rapl:0": "15061086", "intel-rapl:0:0": "1214757", "intel-rapl:1": "8743361", "intel-rapl:1:0": "888699"},
