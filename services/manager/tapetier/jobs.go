@@ -264,8 +264,12 @@ type placedWork struct {
 // TapeGrant permits the transfer of a job. The caller has checked the
 // lease.
 func (t *giver) TapeGrant(ctx context.Context, node hemera.NodeID, id uint64, key hemera.TapeJobKey) (g hemera.TapeGrant, err error) {
-	if m := t.mountOf(node, id); m == nil {
+	m := t.mountOf(node, id)
+	if m == nil {
 		return g, errs.New(errs.NotFound, "tapetier.TapeGrant", "", "the mount is not known here")
+	}
+	if _, given := t.givenTo(m, key); !given {
+		return g, errs.New(errs.Denied, "tapetier.TapeGrant", "fxid:"+key.File.Hex(), "the mount was not given this job")
 	}
 	j, err := t.catalogue.Job(ctx, key)
 	if err != nil {
