@@ -49,7 +49,7 @@ func PinsOf(e *hemera.Entry) (pins []Pin) {
 	return pins
 }
 
-// pinned is what attributes say of the pins of a file, of which some wait for it.
+// pinned is what attributes say of the pins of a file. Those in waiting do not have it yet.
 func pinned(pins []Pin, waiting []string) map[string]string {
 	texts, counter := make([]string, len(pins)), ""
 	for i, p := range pins {
@@ -144,14 +144,6 @@ func (c *Catalogue) Withdraw(ctx context.Context, file hemera.FileID, request st
 		t.PutEntry(attributed(e, set))
 		return nil
 	})
-}
-
-// Evicted is called when a file loses its disk copies, before its entry is stored: there is nothing that
-// pins could keep any more.
-func (t Txn) Evicted(e *hemera.Entry) {
-	if e.Xattrs[hemera.AttrRecallPins] != nil || EvictCounter(e) > 0 {
-		*e = *attributed(e, pinned(nil, nil))
-	}
 }
 
 // RequestsOf lists the requests that wait for a file.

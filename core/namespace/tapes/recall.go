@@ -101,3 +101,11 @@ func (t Txn) Arrived(e *hemera.Entry) error {
 	*e = *attributed(e, set)
 	return t.dequeueAll(e.ID, hemera.TapeRecall)
 }
+
+// Evicted is called when a file loses its disk copies, before its entry is stored: there is nothing that
+// pins could keep any more.
+func (t Txn) Evicted(e *hemera.Entry) {
+	if e.Xattrs[hemera.AttrRecallPins] != nil || EvictCounter(e) > 0 {
+		*e = *attributed(e, pinned(nil, nil))
+	}
+}

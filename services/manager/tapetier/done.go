@@ -123,17 +123,6 @@ func (t *recorder) settle(ctx context.Context, m *mount, k hemera.TapeJobKey, ch
 	})
 }
 
-// givenTo returns a job that a mount was given and has not reported.
-func (t *parts) givenTo(m *mount, k hemera.TapeJobKey) (j hemera.TapeJob, ok bool) {
-	if m == nil {
-		return j, false
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	j, ok = m.given[k]
-	return j, ok
-}
-
 // done takes a job from a mount, if there is one.
 func (t *recorder) done(m *mount, k hemera.TapeJobKey) {
 	if m != nil {

@@ -132,6 +132,17 @@ func (t *parts) mountOf(node hemera.NodeID, id uint64) *mount {
 	return nil
 }
 
+// givenTo returns a job that a mount was given and has not reported.
+func (t *parts) givenTo(m *mount, k hemera.TapeJobKey) (j hemera.TapeJob, ok bool) {
+	if m == nil {
+		return j, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	j, ok = m.given[k]
+	return j, ok
+}
+
 // pick chooses jobs for a mount, and gives them to it. The first jobs of
 // each user are read, as many as all could be given: the rules share the
 // drive's time between users.

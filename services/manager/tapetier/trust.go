@@ -22,7 +22,7 @@ import (
 // library or a drive whose name is taken makes all of the library unusable:
 // decisions and people name them. A silent library whose name is taken over
 // is forgotten. The lock is held.
-func (t *parts) clash(l *library) string {
+func (t *configurer) clash(l *library) string {
 	for node, other := range t.libraries {
 		if node == l.node || other.clash != "" {
 			continue
@@ -45,7 +45,7 @@ func (t *parts) clash(l *library) string {
 
 // leaveOthers removes from what a library reports the cartridges that
 // another one has, and returns them with its name. The lock is held.
-func (t *parts) leaveOthers(l *library) map[string]string {
+func (t *configurer) leaveOthers(l *library) map[string]string {
 	doubled := map[string]string{}
 	for _, other := range t.libraries {
 		if other == l || !t.online(other) {
