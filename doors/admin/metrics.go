@@ -196,6 +196,7 @@ func (s scrape) Collect(ch chan<- prometheus.Metric) {
 		s.report(ctx, ch, "network", err)
 		sendNetwork(ch, network)
 	}
+	// One picture: the same that hemera tape status shows.
 	if s.d.Tape != nil {
 		s.report(ctx, ch, "tape", sendTape(ctx, ch, s.d.Tape))
 	}

@@ -21,10 +21,12 @@ type tapeMetrics struct {
 func newTapeMetrics() tapeMetrics {
 	session := []string{"drive", "library", "kind"}
 	return tapeMetrics{
+		// A drive has one status at a time. What an admin wants of it is another thing.
 		drive:   gauge("tape_drive", "1 for what the drive does.", "drive", "library", "status"),
 		wanted:  gauge("tape_drive_wanted", "1 if admins want the drive in service, 0 if they put it down.", "drive", "library"),
 		library: gauge("tape_library_up", "1 if the library works.", "library"),
 
+		// Counters have the session under way, so that an hour of streaming is not one step at its end.
 		sessions:  counter("tape_sessions_total", "Sessions of the drive that ended, by kind: archive, recall, verify.", session...),
 		files:     counter("tape_files_total", "Files that went to or came from tape.", session...),
 		bytes:     counter("tape_bytes_total", "Bytes of them.", session...),
@@ -36,12 +38,14 @@ func newTapeMetrics() tapeMetrics {
 		wait: counter("tape_wait_seconds_total", "What sessions waited for: disk, network, robot, tape (loading, positioning, flushing).",
 			append(session, "cause")...),
 
+		// The oldest as a time, so that its age goes on between two scrapes.
 		queueFiles:  gauge("tape_queue_files", "Files that wait for a drive.", "kind", "pool"),
 		queueBytes:  gauge("tape_queue_bytes", "Bytes of them.", "kind", "pool"),
 		queueOldest: gauge("tape_queue_oldest_timestamp_seconds", "Since when the oldest of them waits.", "kind", "pool"),
 		failedJobs:  gauge("tape_failed_jobs", "Jobs that are not tried again by themselves.", "kind"),
 		attention:   gauge("tape_attention_items", "Things that need a person: hemera tape status lists them."),
 
+		// Room is that of tapes that can be written now: full and disabled ones have none.
 		tapes:     gauge("tape_pool_tapes", "Tapes of the pool.", "pool"),
 		full:      gauge("tape_pool_full_tapes", "Those that are full.", "pool"),
 		empty:     gauge("tape_pool_empty_tapes", "Those on which nothing was written.", "pool"),
@@ -59,10 +63,13 @@ func sendTape(ctx context.Context, ch chan<- prometheus.Metric, t hemera.TapeAdm
 	if err != nil {
 		return err
 	}
+	// Described for each scrape: names cost little, and nothing is kept.
 	m := newTapeMetrics()
+	// A library whose server is silent is known by the drives that do nothing, and by the list of what needs a person.
 	for _, l := range p.Libraries {
 		m.library.send(ch, number(l.Problem == ""), l.Name)
 	}
+	// A drive that never worked has no sums, and no counters.
 	for _, d := range p.Drives {
 		m.drive.send(ch, 1, d.Name, d.Library, d.Status)
 		m.wanted.send(ch, number(d.Up), d.Name, d.Library)
@@ -86,14 +93,18 @@ func sendTape(ctx context.Context, ch chan<- prometheus.Metric, t hemera.TapeAdm
 
 // sendTotals sends the sums of a drive's sessions of one kind.
 func (m tapeMetrics) sendTotals(ch chan<- prometheus.Metric, of hemera.TapeTotals, labels ...string) {
+	// What was done.
 	m.sessions.send(ch, float64(of.Sessions), labels...)
 	m.files.send(ch, float64(of.Files), labels...)
 	m.bytes.send(ch, float64(of.Bytes), labels...)
 	m.failures.send(ch, float64(of.Failed), labels...)
+	// How it went. Drives without a counter of back-hitches stay at 0.
 	m.hitches.send(ch, float64(of.BackHitches), labels...)
 	m.flushes.send(ch, float64(of.Flushes), labels...)
+	// Their quotient is the streaming share of any stretch of time.
 	m.time.send(ch, of.Elapsed.Seconds(), labels...)
 	m.streaming.send(ch, of.Streaming.Seconds(), labels...)
+	// Robot and load are before the transfer: they are not in its seconds.
 	for cause, waited := range map[string]time.Duration{"disk": of.Disk, "network": of.Network, "robot": of.Robot, "tape": of.Tape} {
 		m.wait.send(ch, waited.Seconds(), append(labels, cause)...)
 	}
@@ -107,6 +118,7 @@ func (m tapeMetrics) sendQueues(ch chan<- prometheus.Metric, p hemera.TapePictur
 	sums := map[queueKey]hemera.TapeQueue{}
 	for _, q := range p.Queues {
 		key := queueKey{q.Kind.String(), q.Pool}
+		// A metric may not be there twice.
 		sum, found := sums[key]
 		sum.Files, sum.Bytes = sum.Files+q.Files, sum.Bytes+q.Bytes
 		if !found || q.Oldest.Before(sum.Oldest) {
@@ -114,11 +126,13 @@ func (m tapeMetrics) sendQueues(ch chan<- prometheus.Metric, p hemera.TapePictur
 		}
 		sums[key] = sum
 	}
+	// A pool for which nothing waits has no queue, and no metric.
 	for key, sum := range sums {
 		m.queueFiles.send(ch, float64(sum.Files), key.kind, key.pool)
 		m.queueBytes.send(ch, float64(sum.Bytes), key.kind, key.pool)
 		m.queueOldest.send(ch, seconds(sum.Oldest), key.kind, key.pool)
 	}
+	// Failed jobs of a kind wait for the same person.
 	failed := map[string]int64{}
 	for _, q := range p.Failed {
 		failed[q.Kind.String()] += q.Files
@@ -126,5 +140,6 @@ func (m tapeMetrics) sendQueues(ch chan<- prometheus.Metric, p hemera.TapePictur
 	for kind, files := range failed {
 		m.failedJobs.send(ch, float64(files), kind)
 	}
+	// The list itself is for people; its length is enough to wake one.
 	m.attention.send(ch, float64(len(p.Attention)))
 }

@@ -97,9 +97,6 @@ type parts struct {
 }
 
 var (
-	_ hemera.Names        = (*Manager)(nil)
-	_ hemera.Directories  = (*Manager)(nil)
-	_ hemera.Attributes   = (*Manager)(nil)
 	_ hemera.Files        = (*Manager)(nil)
 	_ hemera.Control      = (*Manager)(nil)
 	_ hemera.CopyRules    = (*Manager)(nil)

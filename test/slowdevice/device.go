@@ -2,6 +2,7 @@ package slowdevice
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -31,6 +32,11 @@ func Mount(dir, backing string, timing Timing) (device string, unmount func() er
 		_ = f.Close()
 		return "", nil, errs.Wrap(err, "slowdevice.Mount", backing)
 	}
+	content, err := newPages(f, st.Size())
+	if err != nil {
+		_ = f.Close()
+		return "", nil, err
+	}
 	long := time.Hour // nobody but this file system changes the tree
 	options := &fs.Options{EntryTimeout: &long, AttrTimeout: &long}
 	options.MountOptions = fuse.MountOptions{
@@ -39,9 +45,10 @@ func Mount(dir, backing string, timing Timing) (device string, unmount func() er
 		ExtraCapabilities: fuse.CAP_ASYNC_DIO, // else one request after another
 		FsName:            "slowdevice", Name: "slowdevice",
 	}
-	server, err := fs.Mount(dir, &directory{file: &file{backing: f, content: newPages(f, st.Size()), bus: &bus{timing: timing}}}, options)
+	// The content lives as long as the mount.
+	server, err := fs.Mount(dir, &directory{file: &file{backing: f, content: content, bus: &bus{timing: timing}}}, options)
 	if err != nil {
-		_ = f.Close()
+		_ = errors.Join(content.close(), f.Close())
 		return "", nil, errs.Wrap(err, "slowdevice.Mount", dir)
 	}
 	return filepath.Join(dir, "device"), func() error {
@@ -49,7 +56,7 @@ func Mount(dir, backing string, timing Timing) (device string, unmount func() er
 			return errs.Wrap(err, "slowdevice.Unmount", dir)
 		}
 		server.Wait()
-		return errs.Wrap(f.Close(), "slowdevice.Unmount", backing)
+		return errs.Wrap(errors.Join(content.close(), f.Close()), "slowdevice.Unmount", backing)
 	}, nil
 }
 
@@ -95,20 +102,14 @@ func (f *file) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Err
 
 // Read implements [fs.NodeReader].
 func (f *file) Read(_ context.Context, _ fs.FileHandle, p []byte, off int64) (fuse.ReadResult, syscall.Errno) {
-	n, err := f.content.ReadAt(p, off)
-	if err != nil {
-		return nil, fs.ToErrno(err)
-	}
+	n := f.content.readAt(p, off)
 	f.wait(n)
 	return fuse.ReadResultData(p[:n]), 0
 }
 
 // Write implements [fs.NodeWriter].
 func (f *file) Write(_ context.Context, _ fs.FileHandle, p []byte, off int64) (uint32, syscall.Errno) {
-	n, err := f.content.WriteAt(p, off)
-	if err != nil {
-		return 0, fs.ToErrno(err)
-	}
+	n := f.content.writeAt(p, off)
 	f.wait(n)
 	return uint32(n), 0 // #nosec G115 -- at most requestMax
 }

@@ -37,6 +37,7 @@ back-hitches are stops in the middle of a stream: each wears the tape and costs 
 			})
 		},
 	}
+	// One session has up to 200 samples, so the list has none.
 	show := &cobra.Command{
 		Use: "show ID", Short: "Show how a session went over time", Args: cobra.ExactArgs(1),
 		Long: `Shows the samples that a session took of itself, at most 200, evenly spread: what the drive had taken or
@@ -52,6 +53,7 @@ given, what waited in memory, and what the session had waited for until then.`,
 				if err != nil {
 					return err
 				}
+				// In the order of time.
 				var records []output.Record
 				for _, sample := range s.Course {
 					records = append(records, sampleRecord(sample))
@@ -65,6 +67,7 @@ given, what waited in memory, and what the session had waited for until then.`,
 
 // sampleRecord is a sample of a session for programs. Times are seconds.
 func sampleRecord(s hemera.TapeSample) output.Record {
+	// Waits are sums since the begin: the difference of two samples is what was waited between them.
 	return output.Record{
 		{Key: "at", Value: s.At.Seconds()}, {Key: "bytes", Value: s.Bytes}, {Key: "buffered", Value: s.Buffered},
 		{Key: "disk", Value: s.Disk.Seconds()}, {Key: "network", Value: s.Network.Seconds()}, {Key: "tape", Value: s.Tape.Seconds()},
