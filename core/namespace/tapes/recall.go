@@ -35,9 +35,9 @@ func (c *Catalogue) Recall(ctx context.Context, r RecallRequest) (out hemera.Ent
 		if e == nil || e.IsDir() {
 			return refuse(errs.NotFound, "Recall", "fid:"+r.File.String(), "no such file")
 		}
-		// On disk already. Only a file that could be evicted needs the count that keeps it there.
+		// On disk already. Only a file that could be evicted, now or when it is archived, needs the count that keeps it there.
 		if !e.Evicted() {
-			if r.Request != "" && len(e.Tape) > 0 {
+			if r.Request != "" && e.ArchiveID() != 0 {
 				e = counted(e, 1)
 				t.PutEntry(e)
 			}
@@ -119,6 +119,25 @@ func (c *Catalogue) Withdraw(ctx context.Context, file hemera.FileID, request st
 			}
 		}
 		t.PutEntry(attributed(e, set))
+		return nil
+	})
+}
+
+// GiveUpRecall tells those who wait for a file why it does not come to disk. Without a job and for a file on tape only; others stay as
+// they are.
+func (c *Catalogue) GiveUpRecall(ctx context.Context, file hemera.FileID, why string) error {
+	return c.update(ctx, func(t Txn) error {
+		e, err := t.ByID(file)
+		if err != nil || e == nil || !e.Evicted() || e.Xattrs[hemera.AttrRecallTime] == nil {
+			return err
+		}
+		for number := range uint8(hemera.TapeCopiesMax) {
+			// Somebody asked again meanwhile.
+			if j, err := t.Job(hemera.TapeJobKey{File: file, Kind: hemera.TapeRecall, Copy: number + 1}); err != nil || j != nil {
+				return err
+			}
+		}
+		t.PutEntry(attributed(e, map[string]string{hemera.AttrRecallIDs: "", hemera.AttrRecallTime: "", hemera.AttrRecallError: short(why)}))
 		return nil
 	})
 }
