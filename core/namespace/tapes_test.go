@@ -80,9 +80,9 @@ func write(t *testing.T, n *namespace.Namespace, vid string, jobs ...hemera.Tape
 	for i, j := range jobs {
 		files = append(files, hemera.TapeWritten{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: last + uint64(i) + 1, Block: 10 * last, Size: j.Size, Bytes: j.Size + 480})
 	}
-	complete, err = n.Parts().Tapes.Written(t.Context(), vid, "drive1", files)
+	complete, err = n.Parts().Tapes.Written(t.Context(), vid, "drive1", "", files)
 	if err == nil { // the answer was lost, and the report comes again
-		_, err = n.Parts().Tapes.Written(t.Context(), vid, "drive1", files)
+		_, err = n.Parts().Tapes.Written(t.Context(), vid, "drive1", "", files)
 	}
 	return complete, err
 }
@@ -207,11 +207,11 @@ func TestAttributesOfTapesAreTheSystems(t *testing.T) {
 	}
 	// Reports that cannot be true.
 	j := queued(t, n, hemera.TapeArchive, "A")[0]
-	_, err := n.Parts().Tapes.Written(ctx, "TAPEA1", "d", []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: 2, Size: 10}})
+	_, err := n.Parts().Tapes.Written(ctx, "TAPEA1", "d", "", []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: 2, Size: 10}})
 	wantKind(t, "a gap", err, errs.Conflict)
-	_, err = n.Parts().Tapes.Written(ctx, "NOTAPE", "d", []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: 1, Size: 10}})
+	_, err = n.Parts().Tapes.Written(ctx, "NOTAPE", "d", "", []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: 1, Size: 10}})
 	wantKind(t, "an unknown tape", err, errs.NotFound)
-	_, err = n.Parts().Tapes.Written(ctx, "TAPEA1", "d", []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: 1, Size: 11}})
+	_, err = n.Parts().Tapes.Written(ctx, "TAPEA1", "d", "", []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: 1, Size: 11}})
 	good(t, err) // it is on tape, and no copy of the file
 	if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f")); len(e.Tape) != 0 {
 		t.Errorf("a tape file of another size became a copy: %+v", e)
@@ -279,7 +279,7 @@ func TestPagesLeaveNothingOut(t *testing.T) {
 	if jobs := must[[]hemera.TapeJob](t)(cat.Jobs(ctx, tapes.Queue{Kind: hemera.TapeVerify, Name: "TAPEA1"}, 10*files, nil)); len(jobs) != files {
 		t.Errorf("%d of %d jobs are listed", len(jobs), files)
 	}
-	must[[]hemera.FileID](t)(cat.Written(ctx, "TAPEA1", "d", members))
+	must[[]hemera.FileID](t)(cat.Written(ctx, "TAPEA1", "d", "", members))
 	if rows := must[[]hemera.TapeFile](t)(cat.Files(ctx, "TAPEA1", 0, 100, false)); len(rows) != files {
 		t.Errorf("%d of %d members are listed", len(rows), files)
 	}

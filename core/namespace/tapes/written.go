@@ -3,6 +3,7 @@ package tapes
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"hemera"
@@ -15,9 +16,10 @@ const writtenBatch = 200
 
 // Written records tape files that are durable on their tape, in the order of fSeq. It may be called
 // again with the same: what is recorded is skipped. It returns the files that have all their copies
-// now. Conflict when fSeq does not follow that of the tape: somebody else wrote on it, or the
-// catalogue is older than the tape.
-func (c *Catalogue) Written(ctx context.Context, vid, drive string, files []hemera.TapeWritten) (complete []hemera.FileID, err error) {
+// now. key is the name of the encryption key that they were written with, "" for none: the first
+// ones give it to the tape. Conflict when fSeq does not follow that of the tape, or the key is
+// another one: somebody else wrote on it, or the catalogue is older than the tape.
+func (c *Catalogue) Written(ctx context.Context, vid, drive, key string, files []hemera.TapeWritten) (complete []hemera.FileID, err error) {
 	for chunk := range slices.Chunk(files, writtenBatch) {
 		var done []hemera.FileID
 		err := c.update(ctx, func(t Txn) error {
@@ -31,6 +33,12 @@ func (c *Catalogue) Written(ctx context.Context, vid, drive string, files []heme
 			}
 			// Many files of one tape: its record is changed in memory, and stored once.
 			w := writing{Txn: t, tape: *now, routes: c.routes.Load()}
+			if w.tape.LastFSeq == 0 {
+				w.tape.Key = key
+			}
+			if w.tape.Key != key {
+				return refuse(errs.Conflict, "Written", vid, "it was written with key "+strconv.Quote(key)+", and is one of key "+strconv.Quote(w.tape.Key))
+			}
 			for _, f := range chunk {
 				if err := w.add(f); err != nil {
 					return err

@@ -28,7 +28,7 @@ import (
 func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeResults) error {
 	m := t.mountOf(node, r.Mount)
 	if len(r.Written) > 0 {
-		complete, err := t.catalogue.Written(ctx, r.VID, r.Session.Drive, r.Written)
+		complete, err := t.catalogue.Written(ctx, r.VID, r.Session.Drive, r.Key, r.Written)
 		if err != nil {
 			return t.disagrees(ctx, r, err)
 		}
