@@ -38,6 +38,7 @@ type Services struct {
 	Recycle   hemera.RecycleBin
 	Tape      hemera.TapeAdmin
 	Sessions  hemera.TapeSessions // of tape drives
+	TapeKeys  hemera.TapeKeys
 	Staging   hemera.Staging
 	Writes    hemera.WriteAdmin // locks of writes
 	Convert   hemera.ConvertAdmin
@@ -90,6 +91,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	serveQuota(d)
 	serveRecycle(d)
 	serveTape(d)
+	serveTapeKeys(d)
 	serveStaging(d)
 	serveStatus(d)
 	serveNetwork(d)
