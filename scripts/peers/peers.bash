@@ -236,7 +236,7 @@ version_nfs() {
 # SeaweedFS: a master, three volume servers and a filer; its FUSE mount without a cache on disk, and volumes that sync each write.
 missing_seaweedfs() {
 	command -v weed >/dev/null && return 1
-	echo "no weed (github.com/seaweedfs/seaweedfs)"
+	echo "no weed in PATH (github.com/seaweedfs/seaweedfs)"
 }
 start_seaweedfs() {
 	local d=$dir/data n
@@ -261,7 +261,7 @@ version_seaweedfs() { echo "SeaweedFS $(weed version | awk '{print $3}'): 1 mast
 # OrangeFS: one server of data and metadata; its FUSE client.
 missing_orangefs() {
 	command -v pvfs2-server >/dev/null && command -v pvfs2fuse >/dev/null && return 1
-	echo "no pvfs2-server and pvfs2fuse (github.com/waltligon/orangefs, configured with --enable-fuse --with-db-backend=lmdb)"
+	echo "no pvfs2-server and pvfs2fuse in PATH (github.com/waltligon/orangefs)"
 }
 start_orangefs() {
 	local d=$dir/data url=tcp://$server_address:3334/orangefs n
