@@ -61,6 +61,7 @@ func TestARepackEndsByItself(t *testing.T) {
 		if got := s.tape("AAA001"); got.Repack != nil || got.State != hemera.TapeActive || got.Files != 0 || s.tape("BBB001").Files != 2 {
 			t.Errorf("%+v", got)
 		}
+		s.report()
 		if got := s.attention(); len(got) != 1 || got[0] != "tape AAA001 is full, and none of its files is in the tree any more" {
 			t.Errorf("%q", got)
 		}
