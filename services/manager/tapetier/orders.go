@@ -22,11 +22,11 @@ func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder)
 	case hemera.OrderReclaim:
 		return t.orderReclaim(ctx, o)
 	case hemera.OrderRepack, hemera.OrderCheck:
-		return t.orderTask(ctx, who, o)
+		return tasker{t}.orderTask(ctx, who, o)
 	case hemera.OrderCopies:
-		return t.orderCopies(ctx, o)
+		return tasker{t}.orderCopies(ctx, o)
 	case hemera.OrderStopTape:
-		return t.orderStop(ctx, o)
+		return tasker{t}.orderStop(ctx, o)
 	case hemera.OrderRetry, hemera.OrderForget:
 		return t.orderFailed(ctx, o)
 	}

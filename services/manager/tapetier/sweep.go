@@ -39,7 +39,7 @@ func (t *sweeper) Run(ctx context.Context) error {
 		if err := t.forgetStages(ctx); err != nil && ctx.Err() == nil {
 			t.Log.Warn("old requests to stage files are not forgotten", "error", err)
 		}
-		if err := t.tasks(ctx); err != nil && ctx.Err() == nil {
+		if err := (tasker{&orderer{t.parts}}).turn(ctx); err != nil && ctx.Err() == nil {
 			t.Log.Warn("repacks and verifications of tapes do not go on", "error", err)
 		}
 		t.gc.collect(ctx)

@@ -23,6 +23,12 @@ import (
 //
 // The sweeper fills what a restart interrupted, and ends what is done.
 
+// tasker does what concerns all files of a tape.
+type tasker struct{ *orderer }
+
+// bulk is the catalogue for many files at a time.
+func (t tasker) bulk() tapes.Bulk { return tapes.Bulk{Catalogue: t.catalogue} }
+
 // taskPage is how many files of a tape are queued at a time.
 const taskPage = 1000
 
@@ -35,7 +41,7 @@ func taskOf(tape *hemera.Tape, kind hemera.TapeOrderKind) **hemera.TapeTask {
 }
 
 // orderTask begins a repack or a verification.
-func (t *orderer) orderTask(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+func (t tasker) orderTask(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
 	tape, err := t.tape(ctx, o.Subject)
 	if err != nil {
 		return "", err
@@ -66,7 +72,7 @@ func (t *orderer) orderTask(ctx context.Context, who string, o hemera.TapeOrder)
 
 // changeTask changes the task of a tape and what belongs to it; change gets
 // nil where there is none, and returns nil to end it.
-func (t *parts) changeTask(ctx context.Context, vid string, kind hemera.TapeOrderKind, change func(tape *hemera.Tape, now *hemera.TapeTask) *hemera.TapeTask) error {
+func (t tasker) changeTask(ctx context.Context, vid string, kind hemera.TapeOrderKind, change func(tape *hemera.Tape, now *hemera.TapeTask) *hemera.TapeTask) error {
 	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
 		if old == nil {
 			return nil, errs.New(errs.NotFound, "tapetier.Task", vid, "the tape is not in the catalogue")
@@ -80,7 +86,7 @@ func (t *parts) changeTask(ctx context.Context, vid string, kind hemera.TapeOrde
 
 // fill queues the files of a tape that a task has not queued yet, and
 // returns how many.
-func (t *parts) fill(ctx context.Context, vid string, kind hemera.TapeOrderKind, task hemera.TapeTask) (queued int, err error) {
+func (t tasker) fill(ctx context.Context, vid string, kind hemera.TapeOrderKind, task hemera.TapeTask) (queued int, err error) {
 	defer t.Awake()
 	for !task.Filled {
 		files, err := t.catalogue.Files(ctx, vid, task.Queued, taskPage, false)
@@ -109,7 +115,7 @@ func (t *parts) fill(ctx context.Context, vid string, kind hemera.TapeOrderKind,
 }
 
 // queueFiles queues files of a tape.
-func (t *parts) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, copies bool, files []hemera.TapeFile) error {
+func (t tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, copies bool, files []hemera.TapeFile) error {
 	var jobs []hemera.TapeJob
 	for _, f := range files {
 		j, err := t.taskJob(ctx, kind, f)
@@ -121,10 +127,10 @@ func (t *parts) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, copie
 		}
 		jobs = append(jobs, j)
 	}
-	if err := t.catalogue.Requeue(ctx, jobs); err != nil || !copies {
+	if err := t.bulk().Requeue(ctx, jobs); err != nil || !copies {
 		return err
 	}
-	_, err := t.catalogue.AddCopies(ctx, idsOf(files))
+	_, err := t.bulk().AddCopies(ctx, idsOf(files))
 	return err
 }
 
@@ -140,7 +146,7 @@ func idsOf(files []hemera.TapeFile) []hemera.FileID {
 // taskJob is the job for a file of a tape. A repack is an archive job for
 // a copy that the file has: the new copy takes the place of the old one.
 // A file that is on tape only comes to disk first (see TapeJobs).
-func (t *parts) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera.TapeFile) (hemera.TapeJob, error) {
+func (t tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera.TapeFile) (hemera.TapeJob, error) {
 	j := hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: hemera.TapeVerify, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.now()}
 	if kind == hemera.OrderCheck {
 		from := f.TapeCopy
@@ -166,7 +172,7 @@ func (t *parts) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera
 
 // orderCopies queues the copies that the files of a tape lack: their class
 // has more of them than when they were written.
-func (t *orderer) orderCopies(ctx context.Context, o hemera.TapeOrder) (string, error) {
+func (t tasker) orderCopies(ctx context.Context, o hemera.TapeOrder) (string, error) {
 	if _, err := t.tape(ctx, o.Subject); err != nil {
 		return "", err
 	}
@@ -178,7 +184,7 @@ func (t *orderer) orderCopies(ctx context.Context, o hemera.TapeOrder) (string, 
 			return fmt.Sprintf("%d copies are queued", queued), err
 		}
 		if !o.DryRun {
-			n, err := t.catalogue.AddCopies(ctx, idsOf(files))
+			n, err := t.bulk().AddCopies(ctx, idsOf(files))
 			if err != nil {
 				return "", err
 			}
@@ -190,7 +196,7 @@ func (t *orderer) orderCopies(ctx context.Context, o hemera.TapeOrder) (string, 
 
 // orderStop ends the repack and the verification of a tape. Files that were
 // moved stay where they are now; sessions finish the jobs that they have.
-func (t *orderer) orderStop(ctx context.Context, o hemera.TapeOrder) (string, error) {
+func (t tasker) orderStop(ctx context.Context, o hemera.TapeOrder) (string, error) {
 	tape, err := t.tape(ctx, o.Subject)
 	if err != nil {
 		return "", err
@@ -221,7 +227,7 @@ func (t *orderer) orderStop(ctx context.Context, o hemera.TapeOrder) (string, er
 }
 
 // dequeueFiles removes the jobs of a task.
-func (t *orderer) dequeueFiles(ctx context.Context, vid string, kind hemera.TapeOrderKind) (removed int, err error) {
+func (t tasker) dequeueFiles(ctx context.Context, vid string, kind hemera.TapeOrderKind) (removed int, err error) {
 	of := hemera.TapeVerify
 	if kind == hemera.OrderRepack {
 		of = hemera.TapeArchive
@@ -235,7 +241,7 @@ func (t *orderer) dequeueFiles(ctx context.Context, vid string, kind hemera.Tape
 		for _, f := range files {
 			keys = append(keys, hemera.TapeJobKey{File: f.File, Kind: of, Copy: f.Number})
 		}
-		n, err := t.catalogue.Dequeue(ctx, keys)
+		n, err := t.bulk().Dequeue(ctx, keys)
 		if err != nil {
 			return removed, err
 		}
@@ -256,9 +262,9 @@ func endRepack(tape *hemera.Tape, kind hemera.TapeOrderKind) {
 	}
 }
 
-// tasks fills the tasks that a restart interrupted, ends those that are
+// turn fills the tasks that a restart interrupted, ends those that are
 // done, and begins the verification that is due.
-func (t *sweeper) tasks(ctx context.Context) error {
+func (t tasker) turn(ctx context.Context) error {
 	all, err := t.catalogue.Tapes(ctx)
 	if err != nil {
 		return err
@@ -288,7 +294,7 @@ func (t *sweeper) tasks(ctx context.Context) error {
 }
 
 // endTask ends a task that is done.
-func (t *sweeper) endTask(ctx context.Context, tape hemera.Tape, kind hemera.TapeOrderKind, queues []tapes.Queue) error {
+func (t tasker) endTask(ctx context.Context, tape hemera.Tape, kind hemera.TapeOrderKind, queues []tapes.Queue) error {
 	waits, failed := false, false
 	for _, q := range queues {
 		if q.Kind == hemera.TapeVerify && q.Name == tape.VID {
@@ -311,7 +317,7 @@ func (t *sweeper) endTask(ctx context.Context, tape hemera.Tape, kind hemera.Tap
 
 // verifyNext begins the verification of the tape that was not verified for
 // longest, one at a time.
-func (t *sweeper) verifyNext(ctx context.Context, all []hemera.Tape) error {
+func (t tasker) verifyNext(ctx context.Context, all []hemera.Tape) error {
 	every := t.settings().Mounting[tapecatalogue.DefaultName].Verify.Duration()
 	// One tape at a time: the rest of the drives is for users.
 	if slices.ContainsFunc(all, func(tape hemera.Tape) bool { return tape.Verifying != nil }) {
@@ -326,6 +332,6 @@ func (t *sweeper) verifyNext(ctx context.Context, all []hemera.Tape) error {
 		return nil
 	}
 	t.Log.Info("a tape is verified, as it was not for a long time", "vid", vid, "every", every)
-	_, err := (&orderer{t.parts}).orderTask(ctx, hemera.SystemIdentity().Name, hemera.TapeOrder{Kind: hemera.OrderCheck, Subject: vid})
+	_, err := t.orderTask(ctx, hemera.SystemIdentity().Name, hemera.TapeOrder{Kind: hemera.OrderCheck, Subject: vid})
 	return err
 }

@@ -95,14 +95,14 @@ func taskRecord(t *hemera.Tape, task *hemera.TapeTask) output.Record {
 func taskColumns() []output.Column {
 	return []output.Column{
 		{Title: "vid", Key: "vid"},
-		{Title: "tapepool", Key: "tapepool"},
+		{Title: "tapepool", Key: "tapepool"}, // of the tape, not of those that files move to
 		{Title: "status", Key: "status"},
 		{Title: "begun", Key: "repackTime", Show: output.Time},
 		{Title: "by", Key: "createdBy", Wide: 1},
-		{Title: "files", Key: "totalFiles"},
+		{Title: "files", Key: "totalFiles"}, // when it began
 		{Title: "data", Key: "totalBytes", Show: output.Bytes, Wide: 2},
-		{Title: "files on it", Key: "filesLeft"},
+		{Title: "files on it", Key: "filesLeft"}, // now; of a verification they stay
 		{Title: "data on it", Key: "bytesLeft", Show: output.Bytes},
-		{Title: "state", Key: "state"},
+		{Title: "state", Key: "state"}, // REPACKING until the last file has gone
 	}
 }
