@@ -27,6 +27,7 @@ from disk, or from another copy.`
   hemera tape repack ls
   hemera tape repack V00001 --justaddcopies      the class has more copies than it had
   hemera tape cancel V00001`
+	// As in CTA, where neither of them means both.
 	c.MarkFlagsMutuallyExclusive("justmove", "justaddcopies")
 	c.AddCommand(tasksCommand(e, "List the tapes whose files are moved to others", "no tape is repacked",
 		func(t *hemera.Tape) *hemera.TapeTask { return t.Repack }))
@@ -48,6 +49,7 @@ verifySeconds=0" ends that.`
 // cancelCommand makes `hemera tape cancel`.
 func cancelCommand(e *cli.Env) *cobra.Command {
 	c := orderCommand(e, hemera.OrderStopTape, "cancel <vid>", "End the repack and the verification of a tape", cobra.ExactArgs(1))
+	// One command for both, as a tape has one of them at a time as a rule.
 	c.Long = `Takes back what a repack or a verification has queued and not done. Files that were moved stay where
 they are now.`
 	return c
@@ -55,6 +57,7 @@ they are now.`
 
 // tasksCommand makes the ls of repacks or of verifications.
 func tasksCommand(e *cli.Env, short, none string, of func(t *hemera.Tape) *hemera.TapeTask) *cobra.Command {
+	// The tape's own counts say how far a repack is.
 	return &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: short, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -64,6 +67,7 @@ func tasksCommand(e *cli.Env, short, none string, of func(t *hemera.Tape) *hemer
 					return err
 				}
 				var records []output.Record
+				// Few tapes have a task at a time, so the manager has no list of them.
 				for i := range all {
 					if task := of(&all[i]); task != nil {
 						records = append(records, taskRecord(&all[i], task))
@@ -84,6 +88,7 @@ func taskRecord(t *hemera.Tape, task *hemera.TapeTask) output.Record {
 	}
 	return output.Record{
 		{Key: "vid", Value: t.VID}, {Key: "tapepool", Value: t.Pool}, {Key: "status", Value: status},
+		// CTA counts what it retrieved and what it archived; here a file has moved, or it has not.
 		{Key: "repackTime", Value: task.Begun.Unix()}, {Key: "createdBy", Value: task.By},
 		{Key: "totalFiles", Value: task.Files}, {Key: "totalBytes", Value: task.Bytes},
 		{Key: "filesLeft", Value: t.Files}, {Key: "bytesLeft", Value: t.Bytes},
