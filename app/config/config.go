@@ -106,6 +106,8 @@ type Tape struct {
 	Drives  []string `key:"drives" flag:"drive" default:"" doc:"devices of tape drives in the library, such as /dev/nst0; if none, those of this machine that are in it"`
 	Emulate string   `key:"emulate" flag:"emulate" default:"" doc:"what the emulated tape library has, such as drives=2,slots=40,cartridges=30,media=LTO-9,capacity=4000000000; it is made in the data directory at the first start"`
 	Speed   int      `key:"speed" flag:"tape-speed" default:"100" min:"0" max:"1000000" doc:"how many times faster than real an emulated tape library moves; 1 is real time, 0 does not wait"`
+	// A tape with containers is readable by CTA, which sees each of them as one file.
+	Containers bool `key:"containers" flag:"tape-containers" default:"true" doc:"small files share tape files, so that a flush serves more of them; false gives each file a tape file of its own"`
 }
 
 // Repair decides when lost pieces are made again.

@@ -25,6 +25,8 @@ type TapeOptions struct {
 	Spec emulated.Spec
 	// Speed is how many times faster than real an emulated library moves; 0 does not wait.
 	Speed int
+	// WithoutContainers gives each small file a tape file of its own.
+	WithoutContainers bool
 	// Changer is the device of a real library, such as /dev/sg3, and Drives are those of its drives, such as /dev/nst0.
 	Changer string
 	Drives  []string
@@ -59,6 +61,9 @@ func openTape(ctx context.Context, n *node.Node, control hemera.Control, o NodeO
 	name := cmp.Or(o.Tape.Name, filepath.Base(o.Dir)+"-tape")
 	// Names of drives are unique in the cluster, as the name of the library is.
 	options := tape.Options{Node: n.Lease, Control: tapes, Name: name, Changer: t.library.changer, Files: t.files, Host: hostName(), Version: o.Version, Log: o.Log}
+	if o.Tape.WithoutContainers {
+		options.Limits.PackBelow = -1
+	}
 	for i, d := range t.library.drives {
 		writes, reads := mediaOf(d.Identity().Product)
 		options.Drives = append(options.Drives, tape.Drive{Drive: d, Name: fmt.Sprintf("%s-d%d", name, i+1), Media: writes, Reads: reads})

@@ -10,7 +10,7 @@ import (
 // Command makes `hemera bench`, the noun of all levels. Without a level it teaches.
 func Command(e *cli.Env) *cobra.Command {
 	c := cli.Noun("bench", "Measure disks, network, namespace and cluster, and make a report",
-		diskCommand(newSession(e)), netCommand(newSession(e)), ioCommand(newSession(e)), interferenceCommand(newSession(e)), nsCommand(newSession(e)), energyCommand(e), allCommand(e),
+		diskCommand(newSession(e)), netCommand(newSession(e)), ioCommand(newSession(e)), interferenceCommand(newSession(e)), tapeCommand(newSession(e)), nsCommand(newSession(e)), energyCommand(e), allCommand(e),
 		compareCommand(e), reportCommand(e)) // levels above, what is made of results here
 	c.Long = `Measures what the hardware and the cluster reach, level by level, by the same method every time:
 

@@ -29,7 +29,7 @@ func upTape(l *config.Loaded) *daemon.TapeOptions {
 		return nil
 	}
 	// More slots than cartridges: one that is put back needs a place, whatever was moved meanwhile.
-	return &daemon.TapeOptions{Name: "tape", Dir: dir, Speed: l.Tape.Speed,
+	return &daemon.TapeOptions{Name: "tape", Dir: dir, Speed: l.Tape.Speed, WithoutContainers: !l.Tape.Containers,
 		Spec: emulated.Spec{Drives: 2, Slots: 20, Cartridges: 16, Media: "LTO-9", Capacity: 4e9}}
 }
 
@@ -86,7 +86,7 @@ next start finds it there. Cartridges are used once their tapes are added to a p
 // tapeLibrary is the library that settings describe: an emulated one, or devices, which are looked for where none are named.
 // It opens no drive.
 func tapeLibrary(l *config.Loaded) (*daemon.TapeOptions, error) {
-	o := &daemon.TapeOptions{Name: l.Tape.Library, Dir: filepath.Join(l.Data, tapeFolder), Speed: l.Tape.Speed}
+	o := &daemon.TapeOptions{Name: l.Tape.Library, Dir: filepath.Join(l.Data, tapeFolder), Speed: l.Tape.Speed, WithoutContainers: !l.Tape.Containers}
 	if l.Tape.Emulate != "" {
 		// Of a library that is there only the syntax is checked.
 		var err error

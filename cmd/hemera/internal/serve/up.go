@@ -35,7 +35,7 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
   hemera up --tape`,
 		Args: cobra.MaximumNArgs(1),
 	}
-	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http", "auth", "tpc", "space", "up", "tape.speed", "repair", "removal", "writes", "scrub", "cache", "log")
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http", "auth", "tpc", "space", "up", "tape.speed", "tape.containers", "repair", "removal", "writes", "scrub", "cache", "log")
 	_ = c.RegisterFlagCompletionFunc("layout", complete.Layouts)
 	data := c.Flags().Lookup("data")
 	// Only the text in --help; chooseData applies it.

@@ -1,0 +1,222 @@
+package tape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"hemera"
+	"hemera/doors/admin"
+	"hemera/errs"
+	"hemera/platform/tape/emulated"
+	"hemera/platform/xrootd"
+)
+
+// cluster is `hemera up` with a disk in each directory, and an emulated library at real time.
+type cluster struct {
+	state   string   // its directory, removed by end
+	disks   []string // those within the directories of the user, removed by end
+	server  string   // host and port of the manager
+	process *exec.Cmd
+	ended   chan error // how the process ended
+	admin   *admin.Client
+	client  *xrootd.Client
+}
+
+const (
+	// startMax bounds the start of a cluster.
+	startMax = time.Minute
+	// stopMax is how long it may take to stop before it is killed.
+	stopMax = 30 * time.Second
+	// pause is how often something is looked at that takes seconds.
+	pause = 250 * time.Millisecond
+	// library is what hemera up calls its library.
+	library = "tape"
+)
+
+// start runs a cluster with so many drives. log gets what it says.
+func start(ctx context.Context, o *Options, containers bool, log io.Writer) (c *cluster, err error) {
+	c = &cluster{ended: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.end())
+		}
+	}()
+	if err := c.prepare(o); err != nil {
+		return c, err
+	}
+	port, err := freePorts(1 + len(o.Directories))
+	if err != nil {
+		return c, err
+	}
+	c.server = net.JoinHostPort("localhost", strconv.Itoa(port))
+	n := strconv.Itoa(len(o.Directories))
+	// Nothing of it but tape: no scrub reads the disks, and what is removed is gone at once.
+	c.process = exec.CommandContext(context.WithoutCancel(ctx), o.Program, "up", c.state, "--port", strconv.Itoa(port), "--nodes", n, "--disks", n, // #nosec G204 -- this program
+		"--layout", "plain", "--scrub-rate", "0", "--removal-hold", "1s", "--tape", "--tape-speed", "1",
+		"--tape-containers="+strconv.FormatBool(containers), "--log-level", "warn")
+	c.process.Stdout, c.process.Stderr = log, log
+	// Settings of the user's own clusters are not this one's. A Ctrl-C at the terminal is for the run, which ends the cluster.
+	c.process.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEMERA_") })
+	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := c.process.Start(); err != nil {
+		c.process = nil
+		return c, errs.Wrap(err, "tape.Start", o.Program)
+	}
+	go func() { c.ended <- c.process.Wait() }()
+	return c, c.supply(ctx, o)
+}
+
+// prepare makes the directories and the library.
+func (c *cluster) prepare(o *Options) (err error) {
+	if c.state, err = os.MkdirTemp(o.State, "hemera-bench-tape-"); err != nil {
+		return errs.Wrap(err, "tape.Start", o.State)
+	}
+	for i, dir := range o.Directories {
+		disk, err := os.MkdirTemp(dir, "hemera-bench-tape-")
+		if err != nil {
+			return errs.Wrap(err, "tape.Start", dir)
+		}
+		c.disks = append(c.disks, disk)
+		if disk, err = filepath.Abs(disk); err != nil {
+			return errs.Wrap(err, "tape.Start", dir)
+		}
+		if err := os.Symlink(disk, filepath.Join(c.state, fmt.Sprintf("disk%d", i+1))); err != nil {
+			return errs.Wrap(err, "tape.Start", dir)
+		}
+	}
+	drives := o.most()
+	return emulated.Create(filepath.Join(c.state, library), emulated.Spec{Drives: drives, Slots: drives + 4, Cartridges: drives, Media: "LTO-9"})
+}
+
+// freePorts finds a port that is free with those behind it.
+func freePorts(count int) (int, error) {
+	const tries = 100
+	for range tries {
+		first := 20_000 + rand.IntN(10_000)
+		if free(first, count) {
+			return first, nil
+		}
+	}
+	return 0, errs.New(errs.Unavailable, "tape.Start", "", fmt.Sprintf("no %d ports in a row are free", count))
+}
+
+// free reports whether nobody listens at some ports.
+func free(first, count int) bool {
+	for port := first; port < first+count; port++ {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			return false
+		}
+		_ = l.Close() // the cluster takes it
+	}
+	return true
+}
+
+// supply waits until the cluster answers, and gives each drive a pool with a tape, a class, and a directory.
+func (c *cluster) supply(ctx context.Context, o *Options) (err error) {
+	if c.admin, err = admin.Dial(admin.SocketURL(filepath.Join(c.state, "admin.sock"))); err != nil {
+		return err
+	}
+	c.client = xrootd.New(xrootd.Options{App: "hemera-bench"})
+	ctx, cancel := context.WithTimeout(ctx, startMax)
+	defer cancel()
+	// A fresh cluster puts the tapes of its library to use by itself. When all are there nothing changes any more.
+	var tapes []hemera.Tape
+	err = c.until(ctx, func() (bool, error) {
+		tapes, err = c.admin.Tapes(ctx)
+		return len(tapes) == o.most(), nil //nolint:nilerr // it does not answer yet
+	})
+	if err != nil {
+		return err
+	}
+	change := func(object, verb, name string, values ...string) {
+		v := map[string]string{}
+		for pair := range slices.Chunk(values, 2) {
+			v[pair[0]] = pair[1]
+		}
+		err = errors.Join(err, c.admin.ChangeTape(ctx, "", hemera.TapeChange{Object: object, Verb: verb, Name: name, Values: v}))
+	}
+	who := hemera.SystemIdentity()
+	for i, t := range tapes {
+		name := nameOf(i)
+		change("pool", "add", name, "vo", "default")
+		change("class", "add", name, "nbCopies", "1", "vo", "default")
+		change("route", "add", name+"/1", "storageClass", name, "copyNumber", "1", "tapepool", name)
+		change("tape", "set", t.VID, "tapepool", name)
+		_, failed := c.admin.Mkdir(ctx, who, "/"+name, 0o777, true)
+		err = errors.Join(err, failed, c.admin.SetXattr(ctx, who, "/"+name, hemera.AttrStorageClass, []byte(name), false))
+	}
+	change("library", "add", library, "comment", "")
+	return err
+}
+
+// nameOf is the pool, the class and the directory of a drive.
+func nameOf(drive int) string { return fmt.Sprintf("bench%d", drive+1) }
+
+// until waits until something is so, or the cluster has ended.
+func (c *cluster) until(ctx context.Context, so func() (bool, error)) error {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		done, err := so()
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case err := <-c.ended:
+			c.ended <- err // for end
+			return errs.New(errs.Unavailable, "tape.Cluster", c.server, fmt.Sprintf("the cluster ended: %v", err)).WithRemedy("see raw/tape-cluster.log of the run")
+		case <-ctx.Done():
+			return errs.Wrap(ctx.Err(), "tape.Cluster", c.server)
+		}
+	}
+}
+
+// enable has drives take work, or not. A tape that is mounted stays so for a minute.
+func (c *cluster) enable(ctx context.Context, on bool) error {
+	values := map[string]string{"isDisabled": strconv.FormatBool(!on)}
+	if !on {
+		values["disabledReason"] = "files are written"
+	}
+	return c.admin.ChangeTape(ctx, "", hemera.TapeChange{Object: "library", Verb: "set", Name: library, Values: values})
+}
+
+// end stops the cluster and removes what it made.
+func (c *cluster) end() error {
+	if c.admin != nil {
+		c.admin.Close()
+	}
+	if c.client != nil {
+		_ = c.client.Close() // nothing is under way
+	}
+	if c.process != nil {
+		_ = c.process.Process.Signal(syscall.SIGTERM) // it may have ended
+		select {
+		case <-c.ended:
+		case <-time.After(stopMax):
+			_ = c.process.Process.Kill()
+			<-c.ended
+		}
+	}
+	var err error
+	if c.state != "" {
+		err = os.RemoveAll(c.state)
+	}
+	for _, disk := range c.disks {
+		err = errors.Join(err, os.RemoveAll(disk))
+	}
+	return errs.Wrap(err, "tape.End", c.state)
+}

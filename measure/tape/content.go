@@ -1,0 +1,172 @@
+package tape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hemera/errs"
+	"hemera/platform/xrootd"
+)
+
+const (
+	// pageSize is how far a byte is repeated. Cartridges keep such a page as one byte, see package emulated.
+	pageSize = 4096
+	// chunkSize is what is written at a time.
+	chunkSize = 1 << 20
+	// writers is how many files are written at a time.
+	writers = 4
+	// requestSize is that of the single stream: what the kernel reads ahead by default.
+	requestSize = 128 << 10
+)
+
+// fill makes the content of a file from an offset on, which is a multiple of a page.
+func fill(p []byte, seed, offset int64) {
+	for page := offset / pageSize; len(p) > 0; page++ {
+		part := p[:min(pageSize, len(p))]
+		// Pages differ from their neighbours, and those of one file from those of another. 251 is a prime: no power of two repeats them.
+		part[0] = byte((page*7+seed*31)%251 + 1)
+		for n := 1; n < len(part); n *= 2 {
+			copy(part[n:], part[:n])
+		}
+		p = p[len(part):]
+	}
+}
+
+// file is one that is archived and recalled.
+type file struct {
+	path string
+	seed int64
+	size int64
+}
+
+// write makes all files at the server, some at a time. The first error ends it.
+func write(ctx context.Context, c *xrootd.Client, server string, files []file) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan file)
+	var all sync.WaitGroup
+	for range writers {
+		all.Go(func() {
+			buf := make([]byte, chunkSize)
+			for f := range next {
+				if err := writeOne(ctx, c, server, f, buf); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for _, f := range files {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- f
+	}
+	close(next)
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// writeOne makes a file. It is visible, and queued for tape, when this returns.
+func writeOne(ctx context.Context, c *xrootd.Client, server string, f file, buf []byte) error {
+	u, err := xrootd.ParseURL("root://" + server + "/" + f.path)
+	if err != nil {
+		return err
+	}
+	out, err := c.Open(ctx, u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644, Size: f.size})
+	if err != nil {
+		return err
+	}
+	w := out.NewWriter(ctx, 0)
+	for offset := int64(0); offset < f.size; {
+		part := buf[:min(int64(len(buf)), f.size-offset)]
+		fill(part, f.seed, offset)
+		if _, err := w.Write(part); err != nil {
+			out.Release()
+			return err
+		}
+		offset += int64(len(part))
+	}
+	if err := w.Flush(); err != nil {
+		out.Release()
+		return err
+	}
+	return out.Close(ctx)
+}
+
+// chill writes everything below directories to its disk and drops it from the page cache, so that it is read from the disk.
+func chill(dirs []string) error {
+	unix.Sync()
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			// The cluster removes files meanwhile.
+			if err != nil || !d.Type().IsRegular() {
+				return nil //nolint:nilerr // what cannot be looked at is not in the cache for us
+			}
+			f, err := os.Open(path) // #nosec G304 G122 -- in a directory of the run
+			if err != nil {
+				return nil //nolint:nilerr // it is gone
+			}
+			_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) // advice
+			return f.Close()
+		})
+		if err != nil {
+			return errs.Wrap(err, "tape.Chill", dir)
+		}
+	}
+	return nil
+}
+
+// stream writes a file of so many bytes and reads it with one buffered stream. It returns the rate in B/s.
+func stream(ctx context.Context, dir string, size int64) (rate float64, err error) {
+	path := filepath.Join(dir, "stream")
+	f, err := os.Create(path) // #nosec G304 -- in a directory of the run
+	if err != nil {
+		return 0, errs.Wrap(err, "tape.Stream", dir)
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(path)) }()
+	buf := make([]byte, chunkSize)
+	for offset := int64(0); offset < size && ctx.Err() == nil; offset += int64(len(buf)) {
+		fill(buf, 1, offset)
+		if _, err := f.Write(buf); err != nil {
+			return 0, errs.Wrap(err, "tape.Stream", path)
+		}
+	}
+	if err := errors.Join(ctx.Err(), f.Sync()); err != nil {
+		return 0, errs.Wrap(err, "tape.Stream", path)
+	}
+	if err := chill([]string{dir}); err != nil {
+		return 0, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return 0, errs.Wrap(err, "tape.Stream", path)
+	}
+	begun, bytes := time.Now(), int64(0)
+	for ctx.Err() == nil {
+		n, err := f.Read(buf[:requestSize])
+		bytes += int64(n)
+		if errors.Is(err, io.EOF) {
+			return float64(bytes) / time.Since(begun).Seconds(), nil
+		}
+		if err != nil {
+			return 0, errs.Wrap(err, "tape.Stream", path)
+		}
+	}
+	return 0, errs.Wrap(ctx.Err(), "tape.Stream", path)
+}
+
+// batch names the files of one drive in one condition.
+func batch(dir string, count int, size, seed int64) (files []file) {
+	for i := range count {
+		files = append(files, file{path: fmt.Sprintf("%s/f%d", dir, i), seed: seed + int64(i), size: size})
+	}
+	return files
+}

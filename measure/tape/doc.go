@@ -1,0 +1,35 @@
+// Package tape measures whether disks keep tape drives busy: a cluster of this machine archives files to emulated drives at real time, and
+// recalls them.
+//
+// # What runs
+//
+// Each directory is a disk of a cluster, with a node of its own. The cluster is the program itself, `hemera up`, in a process of its own, with
+// its state in a temporary directory and an emulated library at time scale 1. Everything between the disks and the drives is what a site has:
+// nodes verify what they read, contents go over XRootD, sessions compute checksums, and the drive takes 400 MB/s, stops when it starves and
+// goes back for a new start. Only the magnetic part is not there.
+//
+// # Tests
+//
+//	stream   one buffered stream reads a file of each directory in requests of 128 KiB: what a copy by one thread would give the drive
+//	large    large files go to one drive, to two, and back
+//	small    many files of each size go to one drive and back, with containers and without
+//
+// Each drive has a pool, a class and a directory of its own, so that the number of drives is that of the queues. What is to be archived is
+// written while the library is disabled, and leaves the page cache before it is enabled.
+//
+// # What counts
+//
+// Figures are those that sessions report: the time from the positioning for the first file until the last flush, without mounts. The course of a
+// session is the samples that it took of itself.
+//
+// Files have pages of 4 KiB that repeat one byte, another one in each page. Emulated cartridges keep such pages as one byte; disks, network and
+// checksums do not. So cartridges take no room, and the disks need that of the files.
+//
+// # What is touched
+//
+// In each directory a new one, hemera-bench-tape-…, and a temporary directory. Both are removed at the end, also when the context ends.
+//
+// # Goroutines
+//
+// One runs the steps. Four write files. The cluster's output goes to raw/.
+package tape

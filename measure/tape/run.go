@@ -1,0 +1,268 @@
+package tape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/measure/result"
+)
+
+// streamMax bounds the file of the single stream.
+const streamMax = 1 << 30
+
+// run is one run of the level. It belongs to the goroutine of Run.
+type run struct {
+	o    *Options
+	rec  *result.Recorder
+	log  writer
+	done int // steps
+	made int // sets of files, whose directories have other names
+}
+
+// writer is where the cluster's output goes.
+type writer interface {
+	Write(p []byte) (int, error)
+	Close() error
+}
+
+// Run measures. What it made is removed when it returns, also when ctx ends.
+func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	r := &run{o: &o, rec: rec}
+	if r.log, err = rec.Raw("cluster.log"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.log.Close()) }()
+	r.describe()
+	if err := r.streams(ctx); err != nil {
+		return err
+	}
+	if err := r.within(ctx, true, func(c *cluster) error { return errors.Join(r.large(ctx, c), r.small(ctx, c, "yes")) }); err != nil {
+		return err
+	}
+	if !o.Plain || len(o.Small) == 0 {
+		return nil
+	}
+	return r.within(ctx, false, func(c *cluster) error { return r.small(ctx, c, "no") })
+}
+
+// describe notes the conditions of the run.
+func (r *run) describe() {
+	r.rec.Set("directories", strings.Join(r.o.Directories, ","))
+	for key, n := range map[string]int64{"size": r.o.Size, "file_size": r.o.FileSize, "small_files": int64(r.o.SmallFiles), "iterations": int64(r.o.Iterations)} {
+		r.rec.Set(key, strconv.FormatInt(n, 10))
+	}
+	for i, dir := range r.o.Directories {
+		if readAhead, ok := readAheadOf(dir); ok {
+			r.rec.Set(fmt.Sprintf("read_ahead_%d", i+1), strconv.FormatInt(readAhead, 10))
+		}
+	}
+	r.rec.Note("The drives are emulated: they take the time of LTO-9 drives, and no tape moves. Nodes, tape server and drives share this machine.")
+	for _, f := range figures(r.o) {
+		r.rec.Figure(f)
+	}
+}
+
+// steps is how many there are in all, for the progress line.
+func (r *run) steps() int {
+	small := len(r.o.Small)
+	if r.o.Plain {
+		small *= 2
+	}
+	return len(r.o.Directories) + 2*r.o.Iterations*(len(r.o.Drives)+small)
+}
+
+// step tells what is done next.
+func (r *run) step(format string, args ...any) {
+	r.rec.Step(r.done, r.steps(), format, args...)
+	r.done++
+}
+
+// streams measures what one buffered stream gets of each directory.
+func (r *run) streams(ctx context.Context) error {
+	for i, dir := range r.o.Directories {
+		r.step("one stream in %s", dir)
+		for range r.o.Iterations {
+			rate, err := stream(ctx, dir, min(r.o.Size, streamMax))
+			if err != nil {
+				return err
+			}
+			r.rec.Add(result.Measure{Name: "throughput", Labels: result.Labels{"test": "stream", "disk": strconv.Itoa(i + 1)}, Unit: "B/s", Better: result.Higher,
+				Samples: []float64{rate}})
+		}
+	}
+	return nil
+}
+
+// within runs something with a cluster.
+func (r *run) within(ctx context.Context, containers bool, do func(c *cluster) error) error {
+	c, err := start(ctx, r.o, containers, r.log)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(c), c.end())
+}
+
+// large archives and recalls large files with each number of drives.
+func (r *run) large(ctx context.Context, c *cluster) error {
+	for i := range r.o.Iterations {
+		for _, drives := range r.o.Drives {
+			count := int(r.o.Size / r.o.FileSize)
+			p := pass{labels: result.Labels{"test": "large", "drives": strconv.Itoa(drives)}, drives: drives, count: count, size: r.o.FileSize, course: i == 0}
+			if err := r.pass(ctx, c, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// small archives and recalls small files of each size with one drive.
+func (r *run) small(ctx context.Context, c *cluster, containers string) error {
+	for range r.o.Iterations {
+		for _, size := range r.o.Small {
+			p := pass{labels: result.Labels{"test": "small", "size": strconv.FormatInt(size, 10), "containers": containers}, drives: 1, count: r.o.SmallFiles, size: size, small: true}
+			if err := r.pass(ctx, c, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pass is files that go to tape and back under one set of conditions.
+type pass struct {
+	labels result.Labels
+	drives int
+	count  int   // files of each drive
+	size   int64 // of each
+	small  bool  // files are counted
+	course bool  // the courses of its sessions are kept
+}
+
+// pass does it once.
+func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
+	r.made++
+	var files []file
+	for drive := range p.drives {
+		dir := fmt.Sprintf("/%s/set%d", nameOf(drive), r.made)
+		if _, err := c.admin.Mkdir(ctx, hemera.SystemIdentity(), dir, 0o777, true); err != nil {
+			return err
+		}
+		files = append(files, batch(dir, p.count, p.size, int64(r.made*1000+drive*37))...)
+	}
+	r.step("%s: %d files of %d bytes are written and archived", p.labels["test"], len(files), p.size)
+	// Files of one drive do not all come before those of the other.
+	slices.SortStableFunc(files, func(a, b file) int { return strings.Compare(filepath.Base(a.path), filepath.Base(b.path)) })
+	if err := errors.Join(c.enable(ctx, false), write(ctx, c.client, c.server, files), chill(c.disks)); err != nil {
+		return err
+	}
+	used, err := c.used(ctx)
+	if err != nil {
+		return err
+	}
+	archived, err := r.moved(ctx, c, hemera.TapeArchive, len(files), func() error { return c.enable(ctx, true) })
+	if err != nil {
+		return err
+	}
+	r.add(p, "archive", archived)
+	after, err := c.used(ctx)
+	if err != nil {
+		return err
+	}
+	if p.small {
+		r.rec.Add(result.Measure{Name: "tape_space", Labels: p.labels, Unit: "B", Better: result.Lower, Samples: []float64{float64(after-used) / float64(len(files))}})
+	}
+	r.step("%s: %d files of %d bytes are recalled", p.labels["test"], len(files), p.size)
+	recalled, err := r.moved(ctx, c, hemera.TapeRecall, len(files), func() error { return c.recall(ctx, files) })
+	if err != nil {
+		return err
+	}
+	r.add(p, "recall", recalled)
+	return c.remove(ctx, files)
+}
+
+// used is how many bytes were written on all tapes.
+func (c *cluster) used(ctx context.Context) (bytes int64, err error) {
+	tapes, err := c.admin.Tapes(ctx)
+	for _, t := range tapes {
+		bytes += t.Occupancy
+	}
+	return bytes, err
+}
+
+// recall removes the disk copies of files and asks for them again, all at once.
+func (c *cluster) recall(ctx context.Context, files []file) error {
+	who := hemera.SystemIdentity()
+	var r hemera.StageRequest
+	for _, f := range files {
+		if err := c.admin.Evict(ctx, who, f.path); err != nil {
+			return err
+		}
+		r.Files = append(r.Files, hemera.StageFile{Path: f.path})
+	}
+	_, err := c.admin.Stage(ctx, who, r)
+	return err
+}
+
+// remove makes room for the next pass. The rest goes with the directories.
+func (c *cluster) remove(ctx context.Context, files []file) error {
+	for _, f := range files {
+		if err := c.admin.Remove(ctx, hemera.SystemIdentity(), f.path, hemera.KindFile); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moved has files move, and returns the sessions that did it, with their courses.
+func (r *run) moved(ctx context.Context, c *cluster, kind hemera.TapeJobKind, files int, begin func() error) (all []hemera.TapeSession, err error) {
+	known := map[uint64]bool{}
+	p, err := c.admin.TapePicture(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range p.Sessions {
+		known[s.Mount] = true
+	}
+	if err := begin(); err != nil {
+		return nil, err
+	}
+	// A queue that becomes empty ends its session; files that come later are in another one.
+	err = c.until(ctx, func() (bool, error) {
+		p, err := c.admin.TapePicture(ctx)
+		if err != nil {
+			return false, err
+		}
+		all = all[:0]
+		moved := int64(0)
+		for _, s := range p.Sessions {
+			if known[s.Mount] || s.Kind != kind {
+				continue
+			}
+			if s.Failed > 0 || s.Error != "" {
+				return false, errs.New(errs.IO, "tape.Run", s.VID, fmt.Sprintf("a session failed at %d files: %s", s.Failed, s.Error)).WithRemedy("see raw/tape-cluster.log of the run")
+			}
+			all, moved = append(all, s), moved+s.Files
+		}
+		return moved >= int64(files), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if all[i], err = c.admin.TapeSession(ctx, all[i].Mount); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
