@@ -41,8 +41,13 @@ type Fault struct {
 	Seconds float64 `json:"seconds,omitempty"`
 }
 
-// FaultsName is the file of a plan in a library's directory.
-const FaultsName = "faults.json"
+// FaultsName is the file of a plan in a library's directory. HitsName is the
+// list of operations that faults have hit, a line of JSON for each: a plan
+// alone does not say what was met.
+const (
+	FaultsName = "faults.json"
+	HitsName   = "faults.log"
+)
 
 // happening is an operation that a fault may fit.
 type happening struct {
@@ -144,6 +149,32 @@ func readPlan(name string) (p Plan, err error) {
 	return p, nil
 }
 
+// note adds an operation that was hit to the list. The operation fails as
+// planned, whether the list takes it or not.
+func (f *faults) note(h happening, how string) {
+	line, err := json.Marshal(hit{time.Now().UTC(), h.op, h.drive, h.tape, h.object, how})
+	if err != nil {
+		return
+	}
+	// Opened for each: hits are few, and a test may take the list away.
+	list, err := os.OpenFile(filepath.Join(filepath.Dir(f.file), HitsName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
+	if err != nil {
+		return
+	}
+	defer list.Close()
+	_, _ = list.Write(append(line, '\n'))
+}
+
+// hit is a line of the list.
+type hit struct {
+	Time   time.Time `json:"time"`
+	Op     string    `json:"op"`
+	Drive  string    `json:"drive,omitempty"`
+	Tape   string    `json:"tape,omitempty"`
+	Object uint64    `json:"object"`
+	Fail   string    `json:"fail"`
+}
+
 // outcome is what faults do to one operation.
 type outcome struct {
 	fail   string
@@ -175,6 +206,9 @@ func (f *faults) strike(h happening) (o outcome, err error) {
 			o.alerts = append(o.alerts, one.Alert)
 		}
 		o.extra += time.Duration(one.Seconds * float64(time.Second))
+	}
+	if o.fail != "" && f.file != "" {
+		f.note(h, o.fail)
 	}
 	return o, nil
 }
