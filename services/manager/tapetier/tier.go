@@ -31,6 +31,8 @@ type Options struct {
 	// Removed is called when pieces are to be removed; nil: nobody needs to
 	// know.
 	Removed func()
+	// Secrets keeps the secrets of encryption keys; nil: there are none.
+	Secrets Secrets
 	// Room is how many bytes are free for recalled files, and how many of
 	// them are to stay free; nil: unknown.
 	Room func() (free, keep int64)
