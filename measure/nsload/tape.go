@@ -29,6 +29,7 @@ const firstUser = 1000
 
 // wrong says what is wrong with the shape, "" if nothing is, and fills in what was left out.
 func (s *TapeShape) wrong(files int64) string {
+	// A tape of 18 TB has so many files of 180 MB.
 	if s.FilesPerTape == 0 {
 		s.FilesPerTape = 100_000
 	}
@@ -48,6 +49,7 @@ func (s *TapeShape) wrong(files int64) string {
 
 // pieced is the number of files that are on disk, which are the first ones; files without bytes count.
 func (s *laidOut) pieced() int64 {
+	// What is on tape was evicted.
 	if s.Tape != nil {
 		return s.Tape.Archive
 	}
@@ -59,6 +61,7 @@ func (s *laidOut) onDisk(i int64) bool { return s.Size > 0 && i < s.pieced() }
 
 // tapes is the number of tapes of the tree.
 func (s *laidOut) tapes() int64 {
+	// All may wait to be archived: then no tape has a file.
 	if s.Tape == nil || s.Files == s.Tape.Archive {
 		return 0
 	}
@@ -96,16 +99,21 @@ func (s *laidOut) archived(i int64, e *hemera.Entry) {
 	if i < s.Tape.Archive {
 		return
 	}
+	// One copy: the class of a fresh system asks for no more.
 	e.Tape = append(e.Tape, s.copyOf(i))
 	if i < s.Tape.Archive+s.Tape.Recall {
 		e.Xattrs[hemera.AttrRecallTime] = strconv.AppendInt(nil, s.now.Unix(), 10)
 	}
 }
 
+// tapeTables makes the tables of tapes of a tree that has to do with them. Each method that puts makes one table, in the order of its keys.
+type tapeTables struct{ *laidOut }
+
 // job is the job of file i, one of those that wait. Jobs of a queue are in the order of their files.
-func (s *laidOut) job(i int64) hemera.TapeJob {
+func (s tapeTables) job(i int64) hemera.TapeJob {
 	j := hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: s.id(i), Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: uint64(s.id(i)),
 		Queue: s.Tape.Pool, Size: s.size(i), UID: s.UID, Asked: s.now.Add(time.Duration(i) * time.Microsecond)}
+	// What waits to be archived comes first.
 	if i >= s.Tape.Archive {
 		from := s.copyOf(i)
 		j.Kind, j.Queue, j.From, j.UID = hemera.TapeRecall, from.VID, &from, s.askedBy(i)
@@ -114,28 +122,31 @@ func (s *laidOut) job(i int64) hemera.TapeJob {
 }
 
 // askedBy is the user that asked for a recall.
-func (s *laidOut) askedBy(i int64) uint32 { return firstUser + uint32(i%s.Tape.Users) }
+func (s tapeTables) askedBy(i int64) uint32 { return firstUser + uint32(i%s.Tape.Users) }
 
 // tapeParts cuts the tables of tapes into ranges.
 func (s *laidOut) tapeParts(cut func(lo, hi int64, make func(func(k, v []byte) error, int64, int64) error)) {
+	// Most trees are on disk alone.
 	if s.Tape == nil {
 		return
 	}
-	waits := s.Tape.Archive + s.Tape.Recall
-	cut(s.Tape.Archive, s.Files, s.putTapeFiles)
-	cut(0, s.tapes(), s.putTapes)
-	cut(0, waits, s.putJobs)
-	cut(0, s.Tape.Archive, s.putArchives)
+	waits, t := s.Tape.Archive+s.Tape.Recall, tapeTables{s}
+	cut(s.Tape.Archive, s.Files, t.putTapeFiles)
+	cut(0, s.tapes(), t.putTapes)
+	// Jobs are keyed by file, so archives and recalls are one range; their orders are by queue.
+	cut(0, waits, t.putJobs)
+	cut(0, s.Tape.Archive, t.putArchives)
 	if s.Tape.Recall > 0 {
-		cut(0, 1, s.putRecalls)
+		cut(0, 1, t.putRecalls) // not cut: its order is by tape and user
 	}
 	if waits > 0 {
-		cut(0, 1, s.putQueues)
+		cut(0, 1, t.putQueues)
 	}
 }
 
 // tapeRecords is how many records those are.
 func (s *laidOut) tapeRecords() int64 {
+	// Sums of queues are too few to count.
 	if s.Tape == nil {
 		return 0
 	}
@@ -143,7 +154,8 @@ func (s *laidOut) tapeRecords() int64 {
 }
 
 // putTapeFiles makes the rows of tapes for a range of files.
-func (s *laidOut) putTapeFiles(put func(k, v []byte) error, lo, hi int64) error {
+func (s tapeTables) putTapeFiles(put func(k, v []byte) error, lo, hi int64) error {
+	// The order of files is that of VIDs and fSeq.
 	for i := lo; i < hi; i++ {
 		f := hemera.TapeFile{TapeCopy: s.copyOf(i), ArchiveID: uint64(s.id(i)), File: s.id(i), Size: s.size(i), Written: s.now}
 		if err := put(schema.TapeFileKey(f.VID, f.FSeq, f.Member), schema.EncodeTapeFile(&f)); err != nil {
@@ -154,12 +166,13 @@ func (s *laidOut) putTapeFiles(put func(k, v []byte) error, lo, hi int64) error 
 }
 
 // putTapes makes the tapes of a range. All but the last of the tree are full.
-func (s *laidOut) putTapes(put func(k, v []byte) error, lo, hi int64) error {
+func (s tapeTables) putTapes(put func(k, v []byte) error, lo, hi int64) error {
 	const capacity, labels = 18e12, 3 * 80 * 2 // bytes
 	for tape := lo; tape < hi; tape++ {
 		first, behind := s.onTape(tape)
 		t := hemera.Tape{VID: s.vid(tape), MediaType: s.Tape.Media, Library: s.Tape.Library, Pool: s.Tape.Pool, Capacity: capacity, State: hemera.TapeActive,
 			Files: behind - first, LastFSeq: uint64(behind - first), LastID: uint64(s.id(behind - 1)), Full: tape < s.tapes()-1, Labelled: s.now, Written: s.now, Made: s.now}
+		// Sizes are arithmetic too.
 		for i := first; i < behind; i++ {
 			t.Bytes += s.size(i)
 		}
@@ -172,7 +185,7 @@ func (s *laidOut) putTapes(put func(k, v []byte) error, lo, hi int64) error {
 }
 
 // putJobs makes the jobs of a range of files.
-func (s *laidOut) putJobs(put func(k, v []byte) error, lo, hi int64) error {
+func (s tapeTables) putJobs(put func(k, v []byte) error, lo, hi int64) error {
 	for i := lo; i < hi; i++ {
 		j := s.job(i)
 		if err := put(schema.JobKey(j.TapeJobKey), schema.EncodeJob(&j)); err != nil {
@@ -183,7 +196,7 @@ func (s *laidOut) putJobs(put func(k, v []byte) error, lo, hi int64) error {
 }
 
 // putArchives makes the order of archive jobs, for a range of files.
-func (s *laidOut) putArchives(put func(k, v []byte) error, lo, hi int64) error {
+func (s tapeTables) putArchives(put func(k, v []byte) error, lo, hi int64) error {
 	for i := lo; i < hi; i++ {
 		j := s.job(i)
 		if err := put(schema.OrderKey(&j), nil); err != nil {
@@ -194,10 +207,11 @@ func (s *laidOut) putArchives(put func(k, v []byte) error, lo, hi int64) error {
 }
 
 // recalls visits the recalls of each tape and user, in the order of keys.
-func (s *laidOut) recalls(visit func(lo, hi int64, vid string, uid uint32) error) error {
+func (s tapeTables) recalls(visit func(lo, hi int64, vid string, uid uint32) error) error {
 	end := s.Tape.Archive + s.Tape.Recall
 	for tape := range s.tapes() {
 		lo, hi := s.onTape(tape)
+		// They are the first files on tape, so the first tapes have them all.
 		if hi = min(hi, end); lo >= hi {
 			break
 		}
@@ -216,7 +230,7 @@ func (s *laidOut) recalls(visit func(lo, hi int64, vid string, uid uint32) error
 }
 
 // putRecalls makes the order of all recalls.
-func (s *laidOut) putRecalls(put func(k, v []byte) error, _, _ int64) error {
+func (s tapeTables) putRecalls(put func(k, v []byte) error, _, _ int64) error {
 	return s.recalls(func(lo, hi int64, _ string, _ uint32) error {
 		for i := lo; i < hi; i += s.Tape.Users {
 			j := s.job(i)
@@ -229,7 +243,7 @@ func (s *laidOut) putRecalls(put func(k, v []byte) error, _, _ int64) error {
 }
 
 // putQueues makes the sums of all queues.
-func (s *laidOut) putQueues(put func(k, v []byte) error, _, _ int64) error {
+func (s tapeTables) putQueues(put func(k, v []byte) error, _, _ int64) error {
 	sum := func(kind hemera.TapeJobKind, name string, uid uint32, lo, hi, step int64) error {
 		var q schema.QueueSum
 		for i := lo; i < hi; i += step {
@@ -237,6 +251,7 @@ func (s *laidOut) putQueues(put func(k, v []byte) error, _, _ int64) error {
 		}
 		return put(schema.UserQueueKey(schema.TableQueue, uint8(kind), name, uid), schema.AppendQueueSum(nil, &q))
 	}
+	// Kinds in the order of their numbers, then names, then users.
 	if s.Tape.Archive > 0 {
 		if err := sum(hemera.TapeArchive, s.Tape.Pool, s.UID, 0, s.Tape.Archive, 1); err != nil {
 			return err

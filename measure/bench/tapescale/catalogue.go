@@ -54,6 +54,7 @@ func shapeOf(files int64) nsload.Shape {
 
 // open loads a catalogue in a new directory and opens it.
 func open(ctx context.Context, dir string, files int64) (c *catalogue, err error) {
+	// Files that nobody asked for come behind those that wait.
 	c = &catalogue{files: files, shape: shapeOf(files)}
 	c.next = c.shape.Tape.Archive + c.shape.Tape.Recall
 	if c.path, err = c.shape.Paths(treePath); err != nil {
@@ -62,6 +63,7 @@ func open(ctx context.Context, dir string, files int64) (c *catalogue, err error
 	if c.store, err = statedir.Open(dir, true, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, err
 	}
+	// Nothing else has the store open during a load.
 	begun := time.Now()
 	if _, err = nsload.Load(ctx, c.store, nsload.Options{Path: treePath, Shape: c.shape}); err == nil {
 		c.loaded = time.Since(begun)
@@ -76,6 +78,7 @@ func open(ctx context.Context, dir string, files int64) (c *catalogue, err error
 
 // start opens namespace and tier, and reports a library with the tapes and four drives.
 func (c *catalogue) start(ctx context.Context) (err error) {
+	// As services/manager does it, without nodes: no content is read or written.
 	if c.tree, err = namespace.Open(ctx, c.store, namespace.Options{}); err != nil {
 		return err
 	}
@@ -87,6 +90,7 @@ func (c *catalogue) start(ctx context.Context) (err error) {
 		c.state.Drives = append(c.state.Drives, hemera.TapeDriveState{Name: driveName(d), Media: []string{"LTO-8"}, Reads: []string{"LTO-9"}, Status: "UP"})
 	}
 	c.state.Drives[0].Media = []string{"LTO-9"} // the first one writes, the others can read only
+	// Every tape of the catalogue is in the library.
 	tapes, err := c.tier.Tapes(ctx)
 	if err != nil {
 		return err
@@ -94,6 +98,7 @@ func (c *catalogue) start(ctx context.Context) (err error) {
 	for _, t := range tapes {
 		c.state.VIDs[t.VID] = t.MediaType
 	}
+	// A pool without an empty tape has nothing to write to once its last one is full.
 	for i := range emptyTapes {
 		vid := fmt.Sprintf("E%05d", i)
 		c.state.VIDs[vid] = "LTO-9"
@@ -113,6 +118,7 @@ func driveName(i int) string { return fmt.Sprintf("d%d", i+1) }
 
 // close closes what is open.
 func (c *catalogue) close() error {
+	// The namespace first: it writes to the store.
 	var err error
 	if c.tree != nil {
 		err = c.tree.Close()

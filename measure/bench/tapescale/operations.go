@@ -24,6 +24,7 @@ const batch = 1000
 
 // operations are all, in the order in which they are measured. Those that change the queues come last.
 func operations() []operation {
+	// Names are those of the table in docs/PERFORMANCE.md.
 	return []operation{
 		{"mount decision", 0, 300, func(ctx context.Context, c *catalogue, _ *rand.Rand) error { _, err := c.mount(ctx, 3); return err }},
 		{"queue, drive and pool listing", 0, 300, func(ctx context.Context, c *catalogue, _ *rand.Rand) error {
@@ -60,7 +61,9 @@ func boss() hemera.Identity { return hemera.Identity{Name: "root", Admin: true} 
 
 // mount has a drive ask for work; it gives back what it had.
 func (c *catalogue) mount(ctx context.Context, drive int) (hemera.TapeMount, error) {
+	// A server that does not report is gone after half a minute.
 	c.tier.ReportLibrary(server, c.state)
+	// A drive that asks has nothing any more: the mount that it had ends.
 	m, err := c.tier.NextMount(ctx, server, driveName(drive))
 	// A new tape gets its label first.
 	if err == nil && m.Kind == hemera.MountLabel {
@@ -85,6 +88,7 @@ func (c *catalogue) claimed(ctx context.Context, drive int, kind hemera.TapeJobK
 	if m, err = c.mount(ctx, drive); err != nil {
 		return m, nil, err
 	}
+	// One batch, as a session asks for it; the next one is another call.
 	r, err := c.tier.TapeJobs(ctx, server, hemera.TapeJobsRequest{Mount: m.ID, Files: batch})
 	if err == nil && (m.Job != kind || len(r.Jobs) == 0) {
 		err = errs.New(errs.Internal, "tapescale.Claim", driveName(drive), fmt.Sprintf("%d jobs to %s", len(r.Jobs), m.Job))
@@ -98,7 +102,9 @@ func archive(ctx context.Context, c *catalogue, _ *rand.Rand) error {
 	if err != nil {
 		return err
 	}
+	// Ended, so that its tape is free for the next call.
 	r := hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true, Session: hemera.TapeSession{Mount: m.ID, Kind: m.Job, VID: m.VID, Drive: driveName(0)}}
+	// Each job is a tape file of its own, behind the last one of the tape.
 	for i, j := range jobs {
 		at := m.Labels.LastFSeq + uint64(i)
 		sum, _ := hemera.FindChecksum(j.Checksum, hemera.Adler32)
@@ -115,6 +121,7 @@ func listTape(ctx context.Context, c *catalogue, r *rand.Rand) error {
 
 // listDirectory lists a directory of anywhere, with all that is known of its files.
 func listDirectory(ctx context.Context, c *catalogue, r *rand.Rand) error {
+	// Cut back to the directory of a file.
 	path := c.path(r.Int64N(c.files))
 	for path[len(path)-1] != '/' {
 		path = path[:len(path)-1]
@@ -124,6 +131,7 @@ func listDirectory(ctx context.Context, c *catalogue, r *rand.Rand) error {
 
 // fresh is a file that is on tape, and that nobody asked for yet.
 func (c *catalogue) fresh() int64 {
+	// Operations are called one after the other, so no lock is needed.
 	c.next++
 	return c.next - 1
 }
@@ -135,6 +143,7 @@ func openOnTape(ctx context.Context, c *catalogue, r *rand.Rand) error {
 	if err != nil {
 		return err
 	}
+	// One of the users that wait already.
 	who := hemera.Identity{Name: "user", UID: 1000 + uint32(r.IntN(usersOfAll))}
 	if err := c.tier.OnOpen(ctx, who, e, path); errs.KindOf(err) != errs.Unavailable {
 		return err
@@ -144,6 +153,7 @@ func openOnTape(ctx context.Context, c *catalogue, r *rand.Rand) error {
 
 // localities says of files that wait where they are, and why.
 func localities(ctx context.Context, c *catalogue, r *rand.Rand) error {
+	// Only what waits needs a reason, which is the work.
 	paths := make([]string, batch)
 	for i := range paths {
 		paths[i] = c.path(c.shape.Tape.Archive + r.Int64N(c.shape.Tape.Recall))
@@ -154,6 +164,7 @@ func localities(ctx context.Context, c *catalogue, r *rand.Rand) error {
 
 // stage asks for files by one request.
 func stage(ctx context.Context, c *catalogue, r *rand.Rand) error {
+	// A ninth of them waits already: clients repeat what others ask for.
 	var request hemera.StageRequest
 	for range batch {
 		request.Files = append(request.Files, hemera.StageFile{Path: c.path(c.shape.Tape.Archive + r.Int64N(c.files-c.shape.Tape.Archive))})

@@ -38,14 +38,16 @@ type Latency struct {
 type Result struct {
 	Small, Large, Jobs int64 // files, and jobs that wait in the large one
 	LoadTime           time.Duration
-	StoreBytes         int64
+	StoreBytes         int64 // of the large one on disk
 	Rows               []Row
 }
 
 // Run loads both catalogues and measures all operations, those of the small and the large one in turn.
 func Run(ctx context.Context, o Options) (r Result, err error) {
 	r.Small, r.Large = o.Small, o.Large
+	// Both are open at the same time, so each has half of what the machine gives.
 	var both [2]*catalogue
+	// The small one first: a mistake shows before the long load.
 	for i, files := range []int64{o.Small, o.Large} {
 		if both[i], err = open(ctx, filepath.Join(o.Dir, fmt.Sprint(i)), files); err != nil {
 			return r, err
@@ -53,6 +55,7 @@ func Run(ctx context.Context, o Options) (r Result, err error) {
 		defer func() { err = errors.Join(err, both[i].close()) }()
 		fmt.Fprintf(o.Progress, "%d files loaded in %s, %d MB\n", files, both[i].loaded.Round(time.Millisecond), both[i].bytes/1e6)
 	}
+	// For the head of the table: how large "large" is.
 	r.LoadTime, r.StoreBytes = both[1].loaded, both[1].bytes
 	r.Jobs = both[1].shape.Tape.Archive + both[1].shape.Tape.Recall
 	for _, op := range operations() {
@@ -78,10 +81,12 @@ func measure(ctx context.Context, op operation, both [2]*catalogue) (row Row, er
 	var took [2][]time.Duration
 	r := rand.New(rand.NewPCG(1, 2))
 	total := time.Duration(0)
+	// The same seed in every run: results of two runs are of the same files.
 	for n := range op.times {
 		if total > enough && n >= fewest {
 			break
 		}
+		// One after the other: neither waits for the other's syncs.
 		for i, c := range both {
 			begun := time.Now()
 			if err := op.do(ctx, c, r); err != nil {
@@ -97,6 +102,7 @@ func measure(ctx context.Context, op operation, both [2]*catalogue) (row Row, er
 
 // latency sums up what calls took.
 func latency(all []time.Duration) Latency {
+	// Of few calls the worst one is the 99th percentile.
 	slices.Sort(all)
 	return Latency{len(all), all[len(all)/2], all[min(len(all)-1, len(all)*99/100)]}
 }
@@ -104,8 +110,10 @@ func latency(all []time.Duration) Latency {
 // Text writes a table.
 func Text(w io.Writer, r Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	// One line for each operation, in the order of their run.
 	fmt.Fprintf(t, "operation\t%d files: median\tp99\t%d files: median\tp99\tratio\tfiles/s\n", r.Small, r.Large)
 	for _, row := range r.Rows {
+		// Of the large catalogue, by the median.
 		rate := ""
 		if row.Of > 0 {
 			rate = fmt.Sprintf("%.0f", float64(row.Of)/row.Large.Median.Seconds())
@@ -134,6 +142,7 @@ func Markdown(w io.Writer, r Result) error {
 
 // short rounds a duration to three digits.
 func short(d time.Duration) string {
+	// Durations are rounded in their own units, so 12.3456ms are 12.3ms.
 	unit := time.Nanosecond
 	for d/unit >= 1000 {
 		unit *= 10
@@ -143,6 +152,7 @@ func short(d time.Duration) string {
 
 // Temporary runs with a directory of its own below dir, and removes it.
 func Temporary(ctx context.Context, dir string, o Options) (r Result, err error) {
+	// The store of ten million files takes gigabytes, so it is never left behind.
 	if o.Dir, err = os.MkdirTemp(dir, "hemera-tapescale"); err != nil {
 		return r, err
 	}

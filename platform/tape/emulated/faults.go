@@ -187,6 +187,16 @@ func (f *faults) strike(h happening) (o outcome, err error) {
 	if err := f.refresh(); err != nil {
 		return o, err
 	}
+	o = f.count(h)
+	// A fault that changes the operation, and does not fail it, is a hit too.
+	if o.fail != "" && f.file != "" {
+		f.note(h, o.fail)
+	}
+	return o, nil
+}
+
+// count counts an operation at all faults that fit, and returns what they do.
+func (f *faults) count(h happening) (o outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	// All faults that fit count the operation, also when another one makes it
@@ -207,10 +217,7 @@ func (f *faults) strike(h happening) (o outcome, err error) {
 		}
 		o.extra += time.Duration(one.Seconds * float64(time.Second))
 	}
-	if o.fail != "" && f.file != "" {
-		f.note(h, o.fail)
-	}
-	return o, nil
+	return o
 }
 
 // failure returns the error of a fault; nil for those that change the
