@@ -206,8 +206,8 @@ class Chaos(threading.Thread):
             return
         self.planned = (hits, now)
         # Mounts fail less often than transfers: a drive rests for seconds afterwards.
-        op, fail = self.rng.choice(FAULTS["mount" if self.rng.random() < 0.15 else self.stage])
-        self.write([{"op": op, "fail": fail, "after": int(60 ** self.rng.random()) - 1, "count": 1}])
+        faults = [self.rng.choice(FAULTS["mount" if self.rng.random() < 0.15 else self.stage]) for _ in range(2)]
+        self.write([{"op": op, "fail": fail, "after": int(60 ** self.rng.random()) - 1, "count": 1} for op, fail in faults])
         self.counts["plans of faults"] += 1
 
     def operate(self, drives):

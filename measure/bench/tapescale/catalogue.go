@@ -131,6 +131,7 @@ func (c *catalogue) close() error {
 
 // sizeOf adds up the files below a directory. What goes away meanwhile does not count.
 func sizeOf(dir string) (sum int64) {
+	// Compactions remove files at any time.
 	_ = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {

@@ -58,6 +58,7 @@ func Run(ctx context.Context, o Options) (r Result, err error) {
 	// For the head of the table: how large "large" is.
 	r.LoadTime, r.StoreBytes = both[1].loaded, both[1].bytes
 	r.Jobs = both[1].shape.Tape.Archive + both[1].shape.Tape.Recall
+	// In their order: the last ones take jobs away that the first ones list.
 	for _, op := range operations() {
 		if o.Calls > 0 {
 			op.times = min(op.times, o.Calls)
@@ -80,6 +81,7 @@ func measure(ctx context.Context, op operation, both [2]*catalogue) (row Row, er
 	row = Row{Name: op.name, Of: op.of}
 	var took [2][]time.Duration
 	r := rand.New(rand.NewPCG(1, 2))
+	// Of both together, so that a slow large one does not leave the small one with few calls.
 	total := time.Duration(0)
 	// The same seed in every run: results of two runs are of the same files.
 	for n := range op.times {
@@ -127,6 +129,7 @@ func Text(w io.Writer, r Result) error {
 // Markdown writes the table as docs/PERFORMANCE.md has it.
 func Markdown(w io.Writer, r Result) error {
 	fmt.Fprintf(w, "| | %d files: median, p99 | %d files: median, p99 | ratio | files/s |\n|---|---|---|---|---|\n", r.Small, r.Large)
+	// The same columns as those of Text.
 	for _, row := range r.Rows {
 		rate := ""
 		if row.Of > 0 {
