@@ -51,6 +51,9 @@ type Container struct {
 	f       *File
 	data    int64
 	members []Record
+	// last is the block that was read last, the end of one member and the begin of the next: the tape does not go back for it.
+	last   []byte
+	number int64 // of last in the file, -1 for none
 }
 
 // OpenContainer reads the table of the container at a place.
@@ -67,7 +70,7 @@ func (v *Volume) OpenContainer(ctx context.Context, p Place) (*Container, error)
 	if h.Data <= 0 || h.Data%BlockSize != 0 {
 		return nil, errs.New(errs.Corrupt, "volume.OpenContainer", v.label.VID, fmt.Sprintf("its data begins at byte %d", h.Data))
 	}
-	return &Container{f: f, data: h.Data, members: members}, nil
+	return &Container{f: f, data: h.Data, members: members, number: -1}, nil
 }
 
 // Members are the records of the table.
@@ -83,14 +86,10 @@ func (c *Container) ReadMember(ctx context.Context, member uint32, take func([]b
 		return errs.New(errs.NotFound, "volume.ReadMember", c.f.v.label.VID, fmt.Sprintf("container %d has %d members, not %d", c.f.place.FSeq, len(c.members), member))
 	}
 	m := c.members[member-1]
-	// The next member in order is where the tape stands, or a block before it.
-	skip, err := c.f.Seek(ctx, c.data+m.Offset)
-	if err != nil {
-		return err
-	}
-	buf := make([]byte, c.f.blockSize)
-	for left := m.Size; left > 0; {
-		n, err := c.f.Read(ctx, buf)
+	size := int64(c.f.blockSize)
+	number, skip := (c.data+m.Offset)/size, int((c.data+m.Offset)%size)
+	for left := m.Size; left > 0; number++ {
+		b, err := c.block(ctx, number)
 		if err != nil {
 			if err == io.EOF {
 				err = errs.New(errs.Corrupt, "volume.ReadMember", c.f.v.label.VID, fmt.Sprintf("container %d ends before member %d", c.f.place.FSeq, member))
@@ -98,7 +97,7 @@ func (c *Container) ReadMember(ctx context.Context, member uint32, take func([]b
 			return err
 		}
 		// The first block begins with the end of the member before, the last one ends with the next.
-		b := buf[min(skip, n):n]
+		b = b[min(skip, len(b)):]
 		b = b[:min(int64(len(b)), left)]
 		left, skip = left-int64(len(b)), 0
 		if err := take(b); err != nil {
@@ -106,6 +105,26 @@ func (c *Container) ReadMember(ctx context.Context, member uint32, take func([]b
 		}
 	}
 	return nil
+}
+
+// block is a block of the file by its number. Members that are read in their order come without a locate.
+func (c *Container) block(ctx context.Context, number int64) ([]byte, error) {
+	if c.number == number {
+		return c.last, nil
+	}
+	c.number = -1
+	if _, err := c.f.Seek(ctx, number*int64(c.f.blockSize)); err != nil {
+		return nil, err
+	}
+	if cap(c.last) == 0 {
+		c.last = make([]byte, c.f.blockSize)
+	}
+	n, err := c.f.Read(ctx, c.last[:cap(c.last)])
+	if err != nil {
+		return nil, err
+	}
+	c.last, c.number = c.last[:n], number
+	return c.last, nil
 }
 
 // stream makes an io.Reader of a file.

@@ -158,7 +158,7 @@ func TestAScanAfterAPowerCut(t *testing.T) {
 }
 
 func TestMembersOfAContainerAreReadAlone(t *testing.T) {
-	_, v := labelled(t)
+	m, v := labelled(t)
 	a := appendTo(t, v, volume.Last{})
 	put(t, a, 1, 1000, 1000)
 	fseq, block := a.Next()
@@ -193,6 +193,35 @@ func TestMembersOfAContainerAreReadAlone(t *testing.T) {
 			t.Errorf("member %d: %d bytes, %v", n, len(got), err)
 		}
 	}
+	// In their order, and on to the next file, the tape never stops: neither for a block with the end of one member and the begin of the next, nor
+	// for what is left out.
+	before := m.Locates
+	for _, n := range []uint32{1, 2, 4, 5} {
+		if n == 1 {
+			if c, err = v.OpenContainer(t.Context(), volume.Place{FSeq: fseq, Block: block}); err != nil {
+				t.Fatal(err)
+			}
+			before = m.Locates
+		}
+		var got []byte
+		err := c.ReadMember(t.Context(), n, func(b []byte) error { got = append(got, b...); return nil })
+		if want := content(uint64(199+n), int(members[n-1].Size)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("member %d: %d bytes, %v", n, len(got), err)
+		}
+	}
+	if _, err := v.OpenFile(t.Context(), volume.Place{FSeq: last.FSeq, Block: last.Block}); err != nil || m.Locates != before {
+		t.Errorf("%d locates, %v", m.Locates-before, err)
+	}
+	// What cannot be read between is gone past.
+	if c, err = v.OpenContainer(t.Context(), volume.Place{FSeq: fseq, Block: block}); err != nil {
+		t.Fatal(err)
+	}
+	before = m.Locates
+	m.Bad = map[uint64]bool{last.Block - 6: true}
+	if _, err := v.OpenFile(t.Context(), volume.Place{FSeq: last.FSeq, Block: last.Block}); err != nil || m.Locates != before+1 {
+		t.Errorf("%d locates, %v", m.Locates-before, err)
+	}
+	m.Bad = nil
 	if err := c.ReadMember(t.Context(), 6, nil); !errors.Is(err, errs.NotFound) {
 		t.Errorf("%v, want NotFound", err)
 	}

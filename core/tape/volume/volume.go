@@ -107,9 +107,16 @@ func (v *Volume) rewind(ctx context.Context) error {
 	return nil
 }
 
+// nearby is how many objects the tape reads over instead of locating. 64 MiB of data pass in 0.2 s, and the drive goes on streaming. A locate
+// takes 4 s at least, and the tape stops for it.
+const nearby = 300
+
 // locate goes before an object, unless the tape stands there.
 func (v *Volume) locate(ctx context.Context, object uint64) error {
 	if v.known && v.at == object {
+		return nil
+	}
+	if v.known && v.at < object && object-v.at <= nearby && v.readOver(ctx, object) {
 		return nil
 	}
 	// A locate that fails, or is cancelled, leaves the tape somewhere.
@@ -119,6 +126,18 @@ func (v *Volume) locate(ctx context.Context, object uint64) error {
 	}
 	v.at, v.known = object, true
 	return nil
+}
+
+// readOver reads up to an object, and reports whether the tape stands there. What is on the way is nobody's business: if it cannot be read, a
+// locate goes past it.
+func (v *Volume) readOver(ctx context.Context, object uint64) bool {
+	for v.at < object {
+		_, err := v.block(ctx)
+		if err != nil && !errors.Is(err, tape.ErrFileMark) && !errors.Is(err, tape.ErrBlockTooBig) {
+			return false
+		}
+	}
+	return true
 }
 
 // block reads one block into the buffer of the volume, which the next call overwrites.
