@@ -29,7 +29,8 @@ type cluster struct {
 	disks   []string // those within the directories of the user, removed by end
 	server  string   // host and port of the manager
 	process *exec.Cmd
-	ended   chan error // how the process ended
+	ended   chan struct{} // closed when the process has ended
+	why     error         // how it ended; read it behind ended
 	admin   *admin.Client
 	client  *xrootd.Client
 }
@@ -47,7 +48,7 @@ const (
 
 // start runs a cluster with so many drives. log gets what it says.
 func start(ctx context.Context, o *Options, containers bool, log io.Writer) (c *cluster, err error) {
-	c = &cluster{ended: make(chan error, 1)}
+	c = &cluster{ended: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.end())
@@ -56,6 +57,7 @@ func start(ctx context.Context, o *Options, containers bool, log io.Writer) (c *
 	if err := c.prepare(o); err != nil {
 		return c, err
 	}
+	// The manager's, and one for each node behind it.
 	port, err := freePorts(1 + len(o.Directories))
 	if err != nil {
 		return c, err
@@ -70,11 +72,15 @@ func start(ctx context.Context, o *Options, containers bool, log io.Writer) (c *
 	// Settings of the user's own clusters are not this one's. A Ctrl-C at the terminal is for the run, which ends the cluster.
 	c.process.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HEMERA_") })
 	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// It does not end with ctx but with end, which gives it time to stop.
 	if err := c.process.Start(); err != nil {
 		c.process = nil
 		return c, errs.Wrap(err, "tape.Start", o.Program)
 	}
-	go func() { c.ended <- c.process.Wait() }()
+	go func() {
+		defer close(c.ended)
+		c.why = c.process.Wait()
+	}()
 	return c, c.supply(ctx, o)
 }
 
@@ -83,6 +89,7 @@ func (c *cluster) prepare(o *Options) (err error) {
 	if c.state, err = os.MkdirTemp(o.State, "hemera-bench-tape-"); err != nil {
 		return errs.Wrap(err, "tape.Start", o.State)
 	}
+	// hemera up takes disk1, disk2 and so on of its directory; links lead to the disks.
 	for i, dir := range o.Directories {
 		disk, err := os.MkdirTemp(dir, "hemera-bench-tape-")
 		if err != nil {
@@ -96,6 +103,7 @@ func (c *cluster) prepare(o *Options) (err error) {
 			return errs.Wrap(err, "tape.Start", dir)
 		}
 	}
+	// A tape for each drive, and some slots more: whatever is moved has a place.
 	drives := o.most()
 	return emulated.Create(filepath.Join(c.state, library), emulated.Spec{Drives: drives, Slots: drives + 4, Cartridges: drives, Media: "LTO-9"})
 }
@@ -103,6 +111,7 @@ func (c *cluster) prepare(o *Options) (err error) {
 // freePorts finds a port that is free with those behind it.
 func freePorts(count int) (int, error) {
 	const tries = 100
+	// Below the ports that the kernel gives to clients.
 	for range tries {
 		first := 20_000 + rand.IntN(10_000)
 		if free(first, count) {
@@ -114,6 +123,7 @@ func freePorts(count int) (int, error) {
 
 // free reports whether nobody listens at some ports.
 func free(first, count int) bool {
+	// Another process may take one before the cluster does; then its start says so.
 	for port := first; port < first+count; port++ {
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
@@ -141,6 +151,7 @@ func (c *cluster) supply(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
+	// Errors are gathered: the first one says most.
 	change := func(object, verb, name string, values ...string) {
 		v := map[string]string{}
 		for pair := range slices.Chunk(values, 2) {
@@ -148,6 +159,7 @@ func (c *cluster) supply(ctx context.Context, o *Options) (err error) {
 		}
 		err = errors.Join(err, c.admin.ChangeTape(ctx, "", hemera.TapeChange{Object: object, Verb: verb, Name: name, Values: v}))
 	}
+	// Queues are those of pools to archive, and of tapes to recall, so a drive of its own follows from a pool of its own.
 	who := hemera.SystemIdentity()
 	for i, t := range tapes {
 		name := nameOf(i)
@@ -158,6 +170,7 @@ func (c *cluster) supply(ctx context.Context, o *Options) (err error) {
 		_, failed := c.admin.Mkdir(ctx, who, "/"+name, 0o777, true)
 		err = errors.Join(err, failed, c.admin.SetXattr(ctx, who, "/"+name, hemera.AttrStorageClass, []byte(name), false))
 	}
+	// An object is needed to disable it.
 	change("library", "add", library, "comment", "")
 	return err
 }
@@ -167,6 +180,7 @@ func nameOf(drive int) string { return fmt.Sprintf("bench%d", drive+1) }
 
 // until waits until something is so, or the cluster has ended.
 func (c *cluster) until(ctx context.Context, so func() (bool, error)) error {
+	// Nobody tells: the admin API answers what is now.
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
@@ -176,9 +190,8 @@ func (c *cluster) until(ctx context.Context, so func() (bool, error)) error {
 		}
 		select {
 		case <-tick.C:
-		case err := <-c.ended:
-			c.ended <- err // for end
-			return errs.New(errs.Unavailable, "tape.Cluster", c.server, fmt.Sprintf("the cluster ended: %v", err)).WithRemedy("see raw/tape-cluster.log of the run")
+		case <-c.ended:
+			return errs.New(errs.Unavailable, "tape.Cluster", c.server, fmt.Sprintf("the cluster ended: %v", c.why)).WithRemedy("see raw/tape-cluster.log of the run")
 		case <-ctx.Done():
 			return errs.Wrap(ctx.Err(), "tape.Cluster", c.server)
 		}
@@ -187,6 +200,7 @@ func (c *cluster) until(ctx context.Context, so func() (bool, error)) error {
 
 // enable has drives take work, or not. A tape that is mounted stays so for a minute.
 func (c *cluster) enable(ctx context.Context, on bool) error {
+	// A reason is needed, as of every admin.
 	values := map[string]string{"isDisabled": strconv.FormatBool(!on)}
 	if !on {
 		values["disabledReason"] = "files are written"
@@ -202,6 +216,7 @@ func (c *cluster) end() error {
 	if c.client != nil {
 		_ = c.client.Close() // nothing is under way
 	}
+	// Its files go only after it has ended.
 	if c.process != nil {
 		_ = c.process.Process.Signal(syscall.SIGTERM) // it may have ended
 		select {
@@ -211,6 +226,7 @@ func (c *cluster) end() error {
 			<-c.ended
 		}
 	}
+	// All of it, also when a part cannot be removed.
 	var err error
 	if c.state != "" {
 		err = os.RemoveAll(c.state)

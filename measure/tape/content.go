@@ -50,6 +50,7 @@ type file struct {
 
 // write makes all files at the server, some at a time. The first error ends it.
 func write(ctx context.Context, c *xrootd.Client, server string, files []file) error {
+	// Several at a time, so that they are spread over the disks at once, as those of users are.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan file)
@@ -64,6 +65,7 @@ func write(ctx context.Context, c *xrootd.Client, server string, files []file) e
 			}
 		})
 	}
+	// In their order: that of the queue is by time.
 	for _, f := range files {
 		if ctx.Err() != nil {
 			break
@@ -81,10 +83,12 @@ func writeOne(ctx context.Context, c *xrootd.Client, server string, f file, buf 
 	if err != nil {
 		return err
 	}
+	// The size is known to the server, so it places the file where there is room.
 	out, err := c.Open(ctx, u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644, Size: f.size})
 	if err != nil {
 		return err
 	}
+	// Behind this goroutine, with a window in flight.
 	w := out.NewWriter(ctx, 0)
 	for offset := int64(0); offset < f.size; {
 		part := buf[:min(int64(len(buf)), f.size-offset)]
@@ -95,6 +99,7 @@ func writeOne(ctx context.Context, c *xrootd.Client, server string, f file, buf 
 		}
 		offset += int64(len(part))
 	}
+	// A close that follows a failure would make a part of the file visible.
 	if err := w.Flush(); err != nil {
 		out.Release()
 		return err
@@ -104,6 +109,7 @@ func writeOne(ctx context.Context, c *xrootd.Client, server string, f file, buf 
 
 // chill writes everything below directories to its disk and drops it from the page cache, so that it is read from the disk.
 func chill(dirs []string) error {
+	// Dirty pages stay, whatever is advised.
 	unix.Sync()
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -132,6 +138,7 @@ func stream(ctx context.Context, dir string, size int64) (rate float64, err erro
 	if err != nil {
 		return 0, errs.Wrap(err, "tape.Stream", dir)
 	}
+	// It must not be in the way of the files that follow.
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(path)) }()
 	buf := make([]byte, chunkSize)
 	for offset := int64(0); offset < size && ctx.Err() == nil; offset += int64(len(buf)) {
@@ -149,6 +156,7 @@ func stream(ctx context.Context, dir string, size int64) (rate float64, err erro
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return 0, errs.Wrap(err, "tape.Stream", path)
 	}
+	// One request after the other; only the kernel reads ahead.
 	begun, bytes := time.Now(), int64(0)
 	for ctx.Err() == nil {
 		n, err := f.Read(buf[:requestSize])
@@ -165,6 +173,7 @@ func stream(ctx context.Context, dir string, size int64) (rate float64, err erro
 
 // batch names the files of one drive in one condition.
 func batch(dir string, count int, size, seed int64) (files []file) {
+	// Seeds that follow each other differ in every page.
 	for i := range count {
 		files = append(files, file{path: fmt.Sprintf("%s/f%d", dir, i), seed: seed + int64(i), size: size})
 	}

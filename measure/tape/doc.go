@@ -25,6 +25,17 @@
 // Files have pages of 4 KiB that repeat one byte, another one in each page. Emulated cartridges keep such pages as one byte; disks, network and
 // checksums do not. So cartridges take no room, and the disks need that of the files.
 //
+// The single stream is one measure for each disk. Where it is far below the share of large files, it is the session that feeds the drive: it keeps
+// several requests in flight for a file, and reads the files behind it ahead.
+//
+// A pass is: disable, write, drop from the cache, enable, wait for the sessions, evict, stage, wait for the sessions, remove. Sessions are told from
+// earlier ones by the numbers of their mounts. A pass ends early if a session fails: figures of half a pass mean nothing.
+//
+// # Mounts
+//
+// A load takes 16 s, a move of the arm 10 s, an unload one to two minutes, a locate up to a minute: they are most of a short run. None of them is in
+// a figure. A tape lingers in its drive for a minute, so that the recall of a pass needs no mount.
+//
 // # What is touched
 //
 // In each directory a new one, hemera-bench-tape-…, and a temporary directory. Both are removed at the end, also when the context ends.

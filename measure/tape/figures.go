@@ -30,6 +30,7 @@ type sum struct {
 
 // byTape adds up the sessions of each tape, thus of each drive.
 func byTape(sessions []hemera.TapeSession) map[string]*sum {
+	// A tape does not change its drive within a pass.
 	all := map[string]*sum{}
 	for _, s := range sessions {
 		of := all[s.VID]
@@ -37,6 +38,7 @@ func byTape(sessions []hemera.TapeSession) map[string]*sum {
 			of = &sum{}
 			all[s.VID] = of
 		}
+		// The first sample is taken when the tape stands where the first file begins, or has given its first block.
 		positioned := time.Duration(0)
 		if len(s.Course) > 0 {
 			positioned = s.Course[0].At
@@ -57,12 +59,14 @@ func (r *run) add(p pass, load string, sessions []hemera.TapeSession) {
 	tapes := byTape(sessions)
 	for i, vid := range slices.Sorted(maps.Keys(tapes)) {
 		s := tapes[vid]
+		// By the order of tapes, which is that of pools.
 		labels := maps.Clone(p.labels)
 		labels["load"], labels["drive"] = load, strconv.Itoa(i+1)
 		seconds := max(s.moving, time.Millisecond).Seconds()
 		put := func(name, unit string, better result.Better, value float64) result.Measure {
 			return result.Measure{Name: name, Labels: labels, Unit: unit, Better: better, Samples: []float64{value}}
 		}
+		// The share repeats it for those who plan with other drives.
 		throughput := put("throughput", "B/s", result.Higher, float64(s.Bytes)/seconds)
 		throughput.Peak, throughput.PeakFrom = native(), "native rate of an LTO-9 drive"
 		r.rec.Add(throughput)
@@ -106,6 +110,7 @@ func (r *run) course(labels result.Labels, samples []hemera.TapeSample) {
 			waits[cause] = append(waits[cause], result.Point{At: at, Value: waited.Seconds() / took})
 		}
 	}
+	// Measures without samples are shown in plots only.
 	add("session_rate", "B/s", rate)
 	add("session_buffered", "B", buffered)
 	add("session_back_hitches", "stops", hitches)
@@ -116,6 +121,7 @@ func (r *run) course(labels result.Labels, samples []hemera.TapeSample) {
 
 // figures are the plots of the level.
 func figures(o *Options) []result.Figure {
+	// What is asked first stands first.
 	var all []result.Figure
 	if len(o.Drives) > 0 {
 		all = append(all, result.Figure{ID: "tape-large", Title: "Large files to tape and back", Kind: result.Bars, Names: []string{"throughput"}, Where: result.Labels{"test": "large"},
@@ -127,6 +133,7 @@ func figures(o *Options) []result.Figure {
 		all = append(all, result.Figure{ID: "tape-small", Title: "Small files to tape and back", Kind: result.Bars, Names: []string{"rate"}, Where: result.Labels{"test": "small"},
 			X: "size", XTitle: "bytes of a file", Group: []string{"load", "containers"}, Caption: "Files a second of one drive."})
 	}
+	// The courses of each pass, of all its drives.
 	for _, n := range o.Drives {
 		for _, load := range []string{"archive", "recall"} {
 			all = append(all, courses(load, strconv.Itoa(n))...)
@@ -153,6 +160,7 @@ func courses(load, drives string) []result.Figure {
 
 // readAheadOf is the read-ahead of the device below a directory in bytes; false where the kernel does not say.
 func readAheadOf(dir string) (int64, bool) {
+	// By the number of the device, whatever it is called.
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {
 		return 0, false

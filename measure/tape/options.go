@@ -10,7 +10,7 @@ import (
 // Options are what is measured.
 type Options struct {
 	Directories []string // each is a disk
-	Program     string   // hemera, of which a cluster is started
+	Program     string   // hemera: a cluster of it is started
 	State       string   // where the state of the cluster goes, in a new directory; "" is that for temporary files
 	Drives      []int    // how many at once, for large files
 	Size        int64    // bytes of large files for each drive
@@ -32,6 +32,7 @@ const (
 // Check judges the options. Invalid, with what is wrong.
 func (o *Options) Check() error {
 	invalid := func(what, why string) error { return errs.New(errs.Invalid, "tape.Options", what, why) }
+	// Numbers first: they need no look at the disks.
 	switch {
 	case len(o.Directories) == 0:
 		return invalid("directories", "name the directories that are to be disks")
@@ -42,11 +43,13 @@ func (o *Options) Check() error {
 	case o.SmallFiles < 1 || o.SmallFiles > filesMax:
 		return invalid("small files", fmt.Sprintf("it takes 1 to %d", filesMax))
 	}
+	// None is a run of small files alone.
 	for _, n := range o.Drives {
 		if n < 1 || n > drivesMax {
 			return invalid("drives", fmt.Sprintf("it takes 1 to %d", drivesMax))
 		}
 	}
+	// Several sizes are measured one after the other.
 	for _, size := range o.Small {
 		if size < 1 || size > o.FileSize {
 			return invalid("small", "a small file has a byte at least, and is smaller than a large one")

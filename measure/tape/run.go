@@ -43,12 +43,14 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.log.Close()) }()
 	r.describe()
+	// Before the cluster is there, so that nobody else uses the disks.
 	if err := r.streams(ctx); err != nil {
 		return err
 	}
 	if err := r.within(ctx, true, func(c *cluster) error { return errors.Join(r.large(ctx, c), r.small(ctx, c, "yes")) }); err != nil {
 		return err
 	}
+	// Whether containers are made is a setting of the tape server, so another cluster is needed.
 	if !o.Plain || len(o.Small) == 0 {
 		return nil
 	}
@@ -74,6 +76,7 @@ func (r *run) describe() {
 
 // steps is how many there are in all, for the progress line.
 func (r *run) steps() int {
+	// An archive and a recall in each pass.
 	small := len(r.o.Small)
 	if r.o.Plain {
 		small *= 2
@@ -114,6 +117,7 @@ func (r *run) within(ctx context.Context, containers bool, do func(c *cluster) e
 
 // large archives and recalls large files with each number of drives.
 func (r *run) large(ctx context.Context, c *cluster) error {
+	// One drive first: its tape is positioned before the pass with two.
 	for i := range r.o.Iterations {
 		for _, drives := range r.o.Drives {
 			count := int(r.o.Size / r.o.FileSize)
@@ -128,6 +132,7 @@ func (r *run) large(ctx context.Context, c *cluster) error {
 
 // small archives and recalls small files of each size with one drive.
 func (r *run) small(ctx context.Context, c *cluster, containers string) error {
+	// More than one drive would measure how quickly nodes open files, and not how a drive is fed.
 	for range r.o.Iterations {
 		for _, size := range r.o.Small {
 			p := pass{labels: result.Labels{"test": "small", "size": strconv.FormatInt(size, 10), "containers": containers}, drives: 1, count: r.o.SmallFiles, size: size, small: true}
@@ -151,6 +156,7 @@ type pass struct {
 
 // pass does it once.
 func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
+	// Each pass has directories of its own: what is removed may still be on its way out.
 	r.made++
 	var files []file
 	for drive := range p.drives {
@@ -166,6 +172,7 @@ func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
 	if err := errors.Join(c.enable(ctx, false), write(ctx, c.client, c.server, files), chill(c.disks)); err != nil {
 		return err
 	}
+	// Nothing is written to tape here, so the difference is what the files take.
 	used, err := c.used(ctx)
 	if err != nil {
 		return err
@@ -182,6 +189,7 @@ func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
 	if p.small {
 		r.rec.Add(result.Measure{Name: "tape_space", Labels: p.labels, Unit: "B", Better: result.Lower, Samples: []float64{float64(after-used) / float64(len(files))}})
 	}
+	// The tape is still in its drive, and winds back.
 	r.step("%s: %d files of %d bytes are recalled", p.labels["test"], len(files), p.size)
 	recalled, err := r.moved(ctx, c, hemera.TapeRecall, len(files), func() error { return c.recall(ctx, files) })
 	if err != nil {
@@ -203,6 +211,7 @@ func (c *cluster) used(ctx context.Context) (bytes int64, err error) {
 // recall removes the disk copies of files and asks for them again, all at once.
 func (c *cluster) recall(ctx context.Context, files []file) error {
 	who := hemera.SystemIdentity()
+	// One request, so that its files come in the order of the tape.
 	var r hemera.StageRequest
 	for _, f := range files {
 		if err := c.admin.Evict(ctx, who, f.path); err != nil {
@@ -226,6 +235,7 @@ func (c *cluster) remove(ctx context.Context, files []file) error {
 
 // moved has files move, and returns the sessions that did it, with their courses.
 func (r *run) moved(ctx context.Context, c *cluster, kind hemera.TapeJobKind, files int, begin func() error) (all []hemera.TapeSession, err error) {
+	// Sessions of earlier passes are in the list, too.
 	known := map[uint64]bool{}
 	p, err := c.admin.TapePicture(ctx)
 	if err != nil {
@@ -259,6 +269,7 @@ func (r *run) moved(ctx context.Context, c *cluster, kind hemera.TapeJobKind, fi
 	if err != nil {
 		return nil, err
 	}
+	// The list has no courses.
 	for i := range all {
 		if all[i], err = c.admin.TapeSession(ctx, all[i].Mount); err != nil {
 			return nil, err

@@ -46,6 +46,20 @@
 // dispatcher, giver, recorder, stager, reporter, orderer and sweeper. [Control]
 // is what tape servers call, behind their leases.
 //
+// # Sessions
+//
+// A session reports its figures with each part that is durable, and once more
+// at its end, then with its course: at most 200 samples. The last 200 sessions
+// are kept in memory, and sums by drive and kind since the start.
+//
+//   - The list in a picture has no courses: they are asked for one by one.
+//   - Sums have the session under way too, as the drive's server reported it
+//     last. A session that has ended counts by its last report alone.
+//   - Sums never fall while the manager runs, so they are counters of
+//     Prometheus. A restart begins them again, which Prometheus expects.
+//   - Mounts that moved no file and met no fault are not sessions: a tape that
+//     is labelled, or mounted for a queue that was empty by then.
+//
 // # Locks
 //
 // One mutex guards what is in memory. It is held over decisions, which are pure,

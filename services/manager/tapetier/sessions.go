@@ -26,6 +26,7 @@ func (h *history) has(mount uint64) bool {
 
 // add remembers a session that ended.
 func (h *history) add(s hemera.TapeSession) {
+	// Newest first, as people read the list.
 	h.ended = slices.Insert(h.ended, 0, s)
 	h.ended = h.ended[:min(len(h.ended), sessionsKept)]
 	if h.totals == nil {
@@ -36,6 +37,7 @@ func (h *history) add(s hemera.TapeSession) {
 
 // list is the sessions without their courses, which nobody wants of all of them.
 func (h *history) list() []hemera.TapeSession {
+	// A copy: the picture leaves the lock.
 	all := slices.Clone(h.ended)
 	for i := range all {
 		all[i].Course = nil
@@ -45,6 +47,7 @@ func (h *history) list() []hemera.TapeSession {
 
 // of is what a drive did: the sessions that ended, and the one under way.
 func (h *history) of(d hemera.TapeDriveState) []hemera.TapeTotals {
+	// A copy, because the session under way is not kept in the sums.
 	all := slices.Clone(h.totals[d.Name])
 	// The end of a session may be known before the drive reports that it does something else. It must not count twice: sums never fall.
 	if d.Mount != 0 && d.Session.Mount == d.Mount && !h.has(d.Mount) {
@@ -55,10 +58,12 @@ func (h *history) of(d hemera.TapeDriveState) []hemera.TapeTotals {
 
 // sum adds a session to the sums of its kind.
 func sum(all []hemera.TapeTotals, s hemera.TapeSession, ended int64) []hemera.TapeTotals {
+	// Few kinds: a list is as quick as a map, and has an order.
 	at := slices.IndexFunc(all, func(t hemera.TapeTotals) bool { return t.Kind == s.Kind })
 	if at < 0 {
 		at, all = len(all), append(all, hemera.TapeTotals{Kind: s.Kind})
 	}
+	// The session under way has not ended, and its figures grow.
 	t := &all[at]
 	t.Sessions, t.Files, t.Bytes, t.Failed = t.Sessions+ended, t.Files+s.Files, t.Bytes+s.Bytes, t.Failed+s.Failed
 	t.BackHitches, t.Flushes, t.Elapsed = t.BackHitches+s.BackHitches, t.Flushes+s.Flushes, t.Elapsed+s.Elapsed
@@ -69,6 +74,7 @@ func sum(all []hemera.TapeTotals, s hemera.TapeSession, ended int64) []hemera.Ta
 
 // TapeSession implements hemera.TapeSessions.
 func (t *reporter) TapeSession(_ context.Context, mount uint64) (hemera.TapeSession, error) {
+	// Those of before the manager's start are not known.
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := slices.IndexFunc(t.history.ended, func(s hemera.TapeSession) bool { return s.Mount == mount })

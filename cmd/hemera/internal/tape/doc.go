@@ -39,4 +39,28 @@
 //
 // Users may stage, release and archive what they may read or own, from any machine.
 // All else is for admins; the manager decides, not this package.
+//
+// # Sessions
+//
+// What a drive did between a mount and an unmount is a session, known by the
+// number of its mount.
+//
+//   - session ls has a line for each: how much, how fast, and what was waited
+//     for. It reads the picture that the other lists are made of.
+//   - session show has the samples of one. They come by a call of their own,
+//     because 200 sessions of 200 samples are no answer to a list.
+//   - Sums of waits are told as they are; who wants the waits of a stretch of
+//     time takes the difference of two samples.
+//   - Times are seconds for programs, and rounded for eyes.
+//   - The course is that of the transfer: mounts before it are in the sums of
+//     robot and tape only. A session under way has none yet.
+//   - disk and network are told apart by the tape server. An archive waits for
+//     the network while the answer of a node is on its way, and for disks until
+//     it begins.
+//   - The rate of session ls has the positioning in it, so a short session
+//     looks slow. The samples show the rate of the stretch that streamed.
+//   - A session that failed says why in the last column, and its files are
+//     queued again.
+//   - What is not counted by a drive, such as back-hitches, is 0 and not left
+//     out: programs need every key.
 package tape

@@ -44,6 +44,7 @@ back-hitches are stops in the middle of a stream: each wears the tape and costs 
 given, what waited in memory, and what the session had waited for until then.`,
 		Example: "  hemera tape session show 12",
 		RunE: func(c *cobra.Command, args []string) error {
+			// As session ls prints it.
 			mount, err := strconv.ParseUint(args[0], 10, 64)
 			if err != nil {
 				return cli.Usage(errs.New(errs.Invalid, "hemera.TapeSession", args[0], "is no number of a session").WithRemedy("see hemera tape session ls"))
@@ -75,7 +76,8 @@ func sampleRecord(s hemera.TapeSample) output.Record {
 	}
 }
 
-// sampleColumns are the table of session show.
+// sampleColumns are the table of session show. Columns do not hide: the table
+// is for those who look closely.
 func sampleColumns() []output.Column {
 	return []output.Column{
 		{Title: "at", Key: "at", Show: output.Seconds}, {Title: "data", Key: "bytes", Show: output.Bytes}, {Title: "buffered", Key: "buffered", Show: output.Bytes},
