@@ -51,6 +51,7 @@ func ordered(jobs []hemera.TapeWork, most int, ask func([]tape.Segment) ([]int, 
 type group struct {
 	segment tape.Segment
 	jobs    []hemera.TapeWork
+	bytes   int64 // of all jobs
 }
 
 // places groups jobs that follow each other by their tape files.
@@ -64,11 +65,13 @@ func places(jobs []hemera.TapeWork) (groups []group) {
 		end := begin + volume.FileObjects + uint64((j.Size+volume.BlockSize-1)/volume.BlockSize)
 		if n := len(groups); n > 0 && groups[n-1].segment.Begin == begin {
 			g := &groups[n-1]
-			g.jobs = append(g.jobs, j)
-			g.segment.End += end - begin // what lies between the members is not known, and little
+			g.jobs, g.bytes = append(g.jobs, j), g.bytes+j.Size
+			// What lies between the members, and the table, are not known, and little. It must not reach into the next container: a drive would
+			// think that it has to go back for that one.
+			g.segment.End = begin + volume.FileObjects + uint64(g.bytes/volume.BlockSize)
 			continue
 		}
-		groups = append(groups, group{tape.Segment{Begin: begin, End: end}, []hemera.TapeWork{j}})
+		groups = append(groups, group{tape.Segment{Begin: begin, End: end}, []hemera.TapeWork{j}, j.Size})
 	}
 	return groups
 }

@@ -44,6 +44,16 @@ func TestOrder(t *testing.T) {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
+	// 63 members of 1 MiB with their table take 4 + 1 + 252 + 5 objects, and the next container follows.
+	var small []hemera.TapeWork
+	for i := range 126 {
+		j := at(hemera.FileID(i+1), 1000+uint64(i/63)*262, uint32(i%63+1))
+		j.Size = 1 << 20
+		small = append(small, j)
+	}
+	if g := places(small); len(g) != 2 || g[0].segment.End > g[1].segment.Begin || g[0].segment.End < g[1].segment.Begin-2 {
+		t.Errorf("containers that follow each other: %+v", g)
+	}
 	groups := places(jobs)
 	if want := (tape.Segment{Begin: 1, End: 1 + 9 + 2}); len(groups) != 4 || groups[0].segment != want {
 		t.Errorf("%d places, the first is %+v", len(groups), groups[0].segment)
