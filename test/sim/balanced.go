@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/test/sim/simnet"
 )
 
 // balanced waits until the manager moves no piece any more to balance its space. It must end: within the threshold, or where it
@@ -15,7 +16,7 @@ func (w judge) balanced(ctx context.Context) {
 	const limit, pause = 20 * time.Minute, 5 * time.Second
 	left := "nothing was looked at"
 	for waited := time.Duration(0); waited < limit; waited += pause {
-		rest(ctx, pause)
+		simnet.Rest(ctx, pause)
 		if left = w.unbalanced(ctx); left == "" && waited > 2*time.Minute {
 			return
 		}
@@ -39,7 +40,7 @@ func (w judge) unbalanced(ctx context.Context) string {
 			return fmt.Sprintf("%+v", j)
 		}
 		waits = j.State == "waiting"
-		w.trace.add("sim", "balancing: %+v", j)
+		w.trace.Add("sim", "balancing: %+v", j)
 	}
 	if !w.plan.uneven || waits {
 		return ""

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/test/sim/simnet"
 )
 
 // Each machine reports that it sends the same to all others. With the plan's lossy, one of them has a bad cable: some of that is lost.
@@ -76,7 +77,7 @@ func (w judge) comes(ctx context.Context, limit time.Duration, happened func() b
 		if happened() {
 			return true
 		}
-		rest(ctx, 10*time.Second)
+		simnet.Rest(ctx, 10*time.Second)
 	}
 	return happened()
 }

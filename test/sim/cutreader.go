@@ -9,6 +9,8 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/test/sim/register"
+	"hemera/test/sim/simnet"
 )
 
 // cutRead reads a file that others may change meanwhile, loses its connections on the way, and goes on at its
@@ -17,7 +19,7 @@ import (
 func (c *client) cutRead(ctx context.Context) {
 	// Others' directories are renamed, after which the oracle does not know what was at a path before.
 	path := fmt.Sprintf("%s/f%d", shared, c.rng.IntN(3))
-	start := c.w.oracle.tick()
+	start := c.w.oracle.Tick()
 	r := hemera.OpenRequest{Path: path, Access: hemera.AccessRead}
 	h, err := c.open(ctx, r)
 	if err != nil {
@@ -32,9 +34,9 @@ func (c *client) cutRead(ctx context.Context) {
 		if ended {
 			break
 		}
-		if err == nil || lost(err) || errs.KindOf(err) == errs.NoReplicas {
+		if err == nil || simnet.Lost(err) || errs.KindOf(err) == errs.NoReplicas {
 			h.hangUp()
-			rest(ctx, time.Duration(c.rng.Int64N(int64(20*time.Second))))
+			simnet.Rest(ctx, time.Duration(c.rng.Int64N(int64(20*time.Second))))
 			r.Again = again
 			if c.w.plan.sabotage == MixReaders {
 				r.Again = nil
@@ -49,9 +51,9 @@ func (c *client) cutRead(ctx context.Context) {
 			return
 		}
 	}
-	found := contentOf(all)
+	found := register.ContentOf(all)
 	c.saw("cut read %s: fxid %s gen %d: %s", path, again.File.Hex(), again.Gen, found)
-	if wrong := c.w.oracle.read(path, start, found); wrong != "" {
+	if wrong := c.w.oracle.Read(path, start, found); wrong != "" {
 		c.w.fail("%s read, cut off: %s", c.name, wrong)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/platform/vfs"
+	"hemera/test/sim/simnet"
 )
 
 // nemesis does harm while clients work; some of it lasts.
@@ -19,11 +20,11 @@ type nemesis struct {
 }
 
 // did adds a line to the trace.
-func (n *nemesis) did(format string, args ...any) { n.w.trace.add("nemesis", format, args...) }
+func (n *nemesis) did(format string, args ...any) { n.w.trace.Add("nemesis", format, args...) }
 
 // pause waits for a random time, at most so long.
 func (n *nemesis) pause(ctx context.Context, most time.Duration) {
-	rest(ctx, time.Duration(n.rng.Int64N(int64(most))))
+	simnet.Rest(ctx, time.Duration(n.rng.Int64N(int64(most))))
 }
 
 // run does harm until the context ends: at the manager and the network, beside it at one machine after
@@ -48,6 +49,10 @@ func (n *nemesis) run(ctx context.Context) {
 	start("admin", seldom, (*nemesis).admin)
 	if n.w.plan.turns() {
 		start("drainer", often, (*nemesis).rotate)
+	}
+	if n.w.plan.tape {
+		start("library", seldom, (*nemesis).strikeTapes)
+		start("watcher", often, (*nemesis).watchTapes)
 	}
 	if n.w.plan.plants {
 		start("planter", often, func(n *nemesis, ctx context.Context) { planter{n}.act(ctx) })
@@ -204,19 +209,19 @@ func (n *nemesis) partition(ctx context.Context, m *machine) {
 	switch n.rng.IntN(5) {
 	case 0:
 		n.did("cuts %s off", m.host)
-		cut = func(on bool) { n.w.net.isolate(m.host, on) }
+		cut = func(on bool) { n.w.net.Isolate(m.host, on) }
 	case 1:
 		n.did("separates %s and the manager", m.host)
-		cut = func(on bool) { n.w.net.separate(m.host, managerHost, on) }
+		cut = func(on bool) { n.w.net.Separate(m.host, managerHost, on) }
 	case 2:
 		n.did("separates %s and %s", m.host, other.host)
-		cut = func(on bool) { n.w.net.separate(m.host, other.host, on) }
+		cut = func(on bool) { n.w.net.Separate(m.host, other.host, on) }
 	case 3:
 		n.did("nothing from the manager gets to %s", m.host)
-		cut = func(on bool) { n.w.net.deafen(m.host, managerHost, on) }
+		cut = func(on bool) { n.w.net.Deafen(m.host, managerHost, on) }
 	case 4:
 		n.did("nothing from %s gets to %s", other.host, m.host)
-		cut = func(on bool) { n.w.net.deafen(m.host, other.host, on) }
+		cut = func(on bool) { n.w.net.Deafen(m.host, other.host, on) }
 	}
 	// The context may end during the pause; the cut ends all the same.
 	cut(true)
@@ -318,9 +323,10 @@ func (n *nemesis) giveUp(ctx context.Context, d *drive) {
 func (n *nemesis) heal(ctx context.Context) {
 	n.did("heals everything")
 	// The network first: what starts below needs it.
-	n.w.net.connect()
-	n.w.net.set(calm())
-	for _, m := range n.w.machines {
+	n.w.net.Connect()
+	n.w.net.Set(simnet.Calm())
+	n.healTapes()
+	for _, m := range n.w.hosts() {
 		m.skew.Store(0)
 		for _, d := range m.drives {
 			d.faulty.Heal()

@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/rules/layout"
+	"hemera/test/sim/simnet"
 )
 
 // quotas has an admin set a limit somewhere, or remove all of a directory. Most are so high that only
@@ -59,7 +60,7 @@ func (w judge) checkQuotas(ctx context.Context) {
 			w.fail("quotas are still not counted: %+v", rows)
 			return
 		}
-		rest(ctx, time.Second)
+		simnet.Rest(ctx, time.Second)
 	}
 	nodes := map[string]bool{}
 	for _, row := range rows {

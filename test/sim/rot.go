@@ -26,7 +26,7 @@ func (w ruiner) rot(ctx context.Context, files map[string]hemera.Entry) {
 		pages := rng.Perm(int((layout.PieceMax(e.Layout, e.Size) + hemera.PageSize - 1) / hemera.PageSize))
 		for _, page := range pages[:min(len(pages), 1+rng.IntN(2))] {
 			if left := w.rotPage(rng, e, int64(page)*hemera.PageSize); !layout.Readable(e.Layout, e.Size, left) {
-				w.trace.add("sim", "%s, fxid %s, layout %s, is lost at %d of its pieces: good are %v", path, e.ID.Hex(), e.Layout, page*hemera.PageSize, left)
+				w.trace.Add("sim", "%s, fxid %s, layout %s, is lost at %d of its pieces: good are %v", path, e.ID.Hex(), e.Layout, page*hemera.PageSize, left)
 				w.lost[e.ID] = true
 			}
 		}

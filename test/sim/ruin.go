@@ -11,6 +11,8 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/layout"
+	"hemera/test/sim/register"
+	"hemera/test/sim/simnet"
 )
 
 // ruiner is the part of the judge that destroys data on purpose, and looks what the cluster says of that.
@@ -41,7 +43,7 @@ func (w ruiner) ruin(ctx context.Context) {
 	for path, e := range files {
 		left := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return gone[p.Disk] })
 		if !layout.Readable(e.Layout, e.Size, layout.Indexes(left)) {
-			w.trace.add("sim", "%s, fxid %s, layout %s, is lost", path, e.ID.Hex(), e.Layout)
+			w.trace.Add("sim", "%s, fxid %s, layout %s, is lost", path, e.ID.Hex(), e.Layout)
 			w.lost[e.ID] = true
 		}
 	}
@@ -95,7 +97,7 @@ func (w ruiner) takeDrives() map[hemera.DiskID]bool {
 	count := min(len(disks)-1, 1+least+rng.IntN(2))
 	gone := map[hemera.DiskID]bool{}
 	for _, i := range rng.Perm(len(disks))[:max(count, 0)] {
-		w.trace.add("sim", "disk %d is lost with all that it has", disks[i].ID)
+		w.trace.Add("sim", "disk %d is lost with all that it has", disks[i].ID)
 		w.drive(disks[i]).remove()
 		gone[disks[i].ID] = true
 	}
@@ -109,7 +111,7 @@ func (w ruiner) told(ctx context.Context, id hemera.DiskID) {
 		if err = w.head.Load().RemoveDisk(ctx, id, hemera.Removal{Force: true, Lose: true}); err == nil {
 			return
 		}
-		rest(ctx, time.Second)
+		simnet.Rest(ctx, time.Second)
 	}
 	w.fail("disk %d is gone and cannot be removed: %v", id, err)
 }
@@ -146,11 +148,11 @@ func (w ruiner) status(ctx context.Context) string {
 }
 
 // checkLost fails unless the read of a lost file failed, and said so.
-func (w ruiner) checkLost(path string, found content, err error) {
+func (w ruiner) checkLost(path string, found register.Content, err error) {
 	switch {
 	case err == nil:
 		w.fail("%s is lost, and a client reads %s", path, found)
-	case !errors.Is(err, errs.NoReplicas) && !errors.Is(err, errs.Corrupt) && !lost(err) && errs.KindOf(err) != errs.IO:
+	case !errors.Is(err, errs.NoReplicas) && !errors.Is(err, errs.Corrupt) && !simnet.Lost(err) && errs.KindOf(err) != errs.IO:
 		w.fail("%s is lost, and a client is told: %v", path, err)
 	}
 }

@@ -39,7 +39,7 @@ func (b *believed) rebuildOld(w *world, orders []hemera.Order) []hemera.Order {
 		if old == nil || size == 0 || w.drive(d).plant(rand.New(rand.NewPCG(1, 1)), o.Piece, plantWhole, &e, resized(old, size)) != nil {
 			return false
 		}
-		w.trace.add("sim", "makes piece %s on disk %d from an older generation", o.Piece, o.Disk)
+		w.trace.Add("sim", "makes piece %s on disk %d from an older generation", o.Piece, o.Disk)
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.done = append(b.done, hemera.OrderResult{ID: o.ID})
