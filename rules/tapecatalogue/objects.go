@@ -127,6 +127,7 @@ type Mounting struct {
 	MinBytes Bytes   `json:"minBytesToWarrantAMount"` // that wait for one mount
 	MinFiles int64   `json:"minFilesToWarrantAMount"` // or so many files
 	Linger   Seconds `json:"lingerSeconds"`           // that a tape stays mounted after its last job
+	Verify   Seconds `json:"verifySeconds"`           // after which all files of a tape are read and compared again; 0: never
 	Log
 }
 
