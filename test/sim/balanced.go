@@ -39,6 +39,7 @@ func (w judge) unbalanced(ctx context.Context) string {
 		if j.State == "running" {
 			return fmt.Sprintf("%+v", j)
 		}
+		// It says itself that nothing can be moved, and why.
 		waits = j.State == "waiting"
 		w.trace.Add("sim", "balancing: %+v", j)
 	}
@@ -46,8 +47,10 @@ func (w judge) unbalanced(ctx context.Context) string {
 		return ""
 	}
 	var used, capacity float64
+	// By room that can be used: what a headroom keeps belongs to nobody.
 	filling := func(d hemera.Disk) float64 { return float64(d.Used) / float64(max(1, d.Used+d.Free)) }
 	disks := h.Cluster().View().Disks
+	// Those that take nothing are not balanced.
 	for _, d := range disks {
 		if d.Writable() {
 			used, capacity = used+float64(d.Used), capacity+float64(d.Used+d.Free)

@@ -65,6 +65,7 @@ func (w judge) checkCable(ctx context.Context) {
 	if !w.comes(ctx, time.Minute, func() bool { return weighed() == 1 }) {
 		w.fail("%s loses packets, and has the weight of all others", bad.addr)
 	}
+	// The cable is changed: from now on its counts are good.
 	bad.badCable.Store(false)
 	if !w.comes(ctx, 15*time.Minute, func() bool { return weighed() == 0 }) {
 		w.fail("the cable of %s is good, and its weight is not", bad.addr)

@@ -55,7 +55,7 @@ func (c *client) setUp(ctx context.Context) error {
 	if err := c.setLayouts(ctx); err != nil {
 		return err
 	}
-	if err := c.setClasses(ctx); err != nil {
+	if err := setClasses(ctx, c); err != nil {
 		return err
 	}
 	return c.setKeeping(ctx)
@@ -84,7 +84,7 @@ func (c *client) step(ctx context.Context) {
 		return
 	}
 	if c.w.plan.tape && c.rng.IntN(5) == 0 {
-		c.tapeStep(ctx, path)
+		tapeUser{c}.step(ctx, path)
 		return
 	}
 	// Writes and reads, those with cuts included, are nearly three quarters of all.
@@ -95,12 +95,14 @@ func (c *client) step(ctx context.Context) {
 		c.write(ctx, path, hemera.AccessUpdate)
 	case 9, 10, 11, 12, 13, 14:
 		c.read(ctx, path)
+	// Two in 25: most names should have a file.
 	case 15, 16:
 		c.remove(ctx, path)
 	case 17, 18:
 		if own {
 			c.renameFile(ctx, path)
 		}
+	// Directories seldom: each takes several files along.
 	case 19:
 		c.moves(ctx, c.renameDir)
 	case 20:
@@ -161,6 +163,18 @@ func (c *client) open(ctx context.Context, r hemera.OpenRequest) (*handle, error
 		}
 		tried = append(tried, g.Permit.Targets[0].Node)
 		simnet.Rest(ctx, 100*time.Millisecond)
+	}
+}
+
+// awaits opens as open does, and waits up to a time for a file that is on tape only.
+// Real clients do so too: the manager tells them to try again.
+func (c *client) awaits(ctx context.Context, r hemera.OpenRequest, limit time.Duration) (h *handle, err error) {
+	const pause = 3 * time.Second
+	for waited := time.Duration(0); ; waited += pause {
+		if h, err = c.open(ctx, r); !c.w.plan.tape || !onTape(err) || waited >= limit {
+			return h, err
+		}
+		simnet.Rest(ctx, pause)
 	}
 }
 
@@ -264,6 +278,7 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 // merge is the content after an update: what is there, changed from some offset on.
 // It also holds what it read against the oracle: an update must begin from committed content.
 func (c *client) merge(ctx context.Context, h *handle, path string, start register.Instant, p []byte) ([]byte, int, error) {
+	// Through the handle that writes: it sees what the write began from.
 	base, err := h.readAll(ctx)
 	if err != nil {
 		return nil, 0, err

@@ -27,8 +27,10 @@ func (c *client) cutRead(ctx context.Context) {
 		return
 	}
 	defer func() { h.hangUp() }()
+	// What it began to read: by this it asks for the same content, whatever has the name by then.
 	again := h.grant.Permit.Content()
 	var all []byte
+	// Each turn is a connection. It ends by itself, or is lost.
 	for cuts := 0; ; cuts++ {
 		ended, err := h.readOn(ctx, &all, c.rng.IntN(4))
 		if ended {
@@ -38,6 +40,7 @@ func (c *client) cutRead(ctx context.Context) {
 			h.hangUp()
 			simnet.Rest(ctx, time.Duration(c.rng.Int64N(int64(20*time.Second))))
 			r.Again = again
+			// Then it gets whatever there is, and mixes two contents.
 			if c.w.plan.sabotage == MixReaders {
 				r.Again = nil
 			}
@@ -51,6 +54,7 @@ func (c *client) cutRead(ctx context.Context) {
 			return
 		}
 	}
+	// Held against all that was there since it began: which one it got was decided then.
 	found := register.ContentOf(all)
 	c.saw("cut read %s: fxid %s gen %d: %s", path, again.File.Hex(), again.Gen, found)
 	if wrong := c.w.oracle.Read(path, start, found); wrong != "" {
@@ -59,6 +63,7 @@ func (c *client) cutRead(ctx context.Context) {
 }
 
 // readOn reads some more chunks, and says whether the file ended.
+// An error may be the end of the connection: what was read before it counts.
 func (h *handle) readOn(ctx context.Context, all *[]byte, chunks int) (ended bool, err error) {
 	chunk := 10_000 // no multiple of a page
 	if h.grant.Permit.Size > 100_000 {

@@ -57,6 +57,7 @@ func (w binJudge) checkKept(ctx context.Context) {
 	if !w.plan.keepsAll() {
 		return
 	}
+	// Everything that a client knows to be durable, whatever name it had.
 	for id, by := range w.oracle.Acknowledged() {
 		if !there[id] {
 			w.fail("fxid %s, from %s, is nowhere: neither in the tree, nor in a bin, nor a version", id.Hex(), by)
@@ -119,6 +120,7 @@ func (w binJudge) lift(ctx context.Context) {
 	h := w.head.Load()
 	rows, err := h.Quotas(ctx, "")
 	// A node has several rows, and goes with the first.
+	// All rows, also those of users who are over their limits.
 	for _, row := range rows {
 		if e := h.RemoveQuota(ctx, hemera.QuotaKey{Path: row.Path}); e != nil && !errors.Is(e, errs.NotFound) {
 			err = errors.Join(err, e)

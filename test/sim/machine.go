@@ -118,6 +118,7 @@ func (m *machine) kill(power bool, rng *rand.Rand) {
 	// Peers cannot begin calls any more. Calls under way end as lost.
 	m.w.local.Add(m.addr, nil)
 	life.die()
+	// Devices of a tape server are let go while its node is dying: nothing it does counts any more.
 	m.killTape(life, power)
 	for _, d := range m.drives {
 		if d.gone.Load() {

@@ -51,8 +51,8 @@ func (n *nemesis) run(ctx context.Context) {
 		start("drainer", often, (*nemesis).rotate)
 	}
 	if n.w.plan.tape {
-		start("library", seldom, (*nemesis).strikeTapes)
-		start("watcher", often, (*nemesis).watchTapes)
+		start("library", seldom, func(n *nemesis, ctx context.Context) { tapeNemesis{n}.strike(ctx) })
+		start("watcher", often, func(n *nemesis, ctx context.Context) { tapeNemesis{n}.watch(ctx) })
 	}
 	if n.w.plan.plants {
 		start("planter", often, func(n *nemesis, ctx context.Context) { planter{n}.act(ctx) })
@@ -122,6 +122,7 @@ const managerSkewMax = 5 * time.Minute
 
 // restartManager kills the manager, and starts it again with another clock.
 func (n *nemesis) restartManager(ctx context.Context) {
+	// What nobody waited for may be lost with it, and nothing else.
 	n.did("kills the manager")
 	n.w.killManager()
 	n.pause(ctx, 10*time.Second)
@@ -136,6 +137,7 @@ func (n *nemesis) drain(ctx context.Context) {
 	if n.w.plan.turns() {
 		return // the drainer does
 	}
+	// The centre is the only actor that ends the manager, so there is one.
 	disks := n.w.head.Load().Cluster().View().Disks
 	id := disks[n.rng.IntN(len(disks))].ID
 	err := n.w.head.Load().SetDisk(ctx, id, "configstatus", "drain")
@@ -192,6 +194,7 @@ func (n *nemesis) restartNode(ctx context.Context, m *machine, power bool) {
 }
 
 // reviveNode starts a node's process.
+// It is a failure if that is not possible: all faults of its disks are such that a node starts.
 func (n *nemesis) reviveNode(m *machine) {
 	err := m.start()
 	n.did("starts %s: %v", m.host, err)
@@ -204,6 +207,7 @@ func (n *nemesis) reviveNode(m *machine) {
 // through in one direction: what the machine asks for is done, and it never hears of it.
 // Cuts in one direction are the worst: the sender sees no error, and the receiver has done the work.
 func (n *nemesis) partition(ctx context.Context, m *machine) {
+	// It may be the machine itself: then two of the cuts below are none.
 	other := n.w.machines[n.rng.IntN(len(n.w.machines))]
 	cut := func(bool) {}
 	switch n.rng.IntN(5) {
@@ -251,6 +255,7 @@ func (n *nemesis) sicken(ctx context.Context, d *drive) {
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Pattern: "*.*", Err: syscall.ENOSPC, Short: n.rng.IntN(2) == 0})
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Space: &vfs.Space{Total: 1 << 40}})
 	case 1:
+		// As a file system that the kernel remounts after an error.
 		n.did("%s is read-only", d.path)
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite, vfs.OpRename, vfs.OpRemove, vfs.OpMkdir, vfs.OpTruncate}, Err: syscall.EROFS})
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Space: &vfs.Space{Total: 1 << 40, Free: 1 << 39, ReadOnly: true}})
@@ -261,6 +266,7 @@ func (n *nemesis) sicken(ctx context.Context, d *drive) {
 			d.faulty.Inject(vfs.Fault{Ops: vfs.Changes(), Skip: n.rng.IntN(100), Count: 1, Err: syscall.EIO})
 		}
 	case 3:
+		// Every call, reads too: the drive is there, and is of no use.
 		n.did("%s fails", d.path)
 		d.faulty.Inject(vfs.Fault{Err: syscall.EIO})
 	}
@@ -325,7 +331,7 @@ func (n *nemesis) heal(ctx context.Context) {
 	// The network first: what starts below needs it.
 	n.w.net.Connect()
 	n.w.net.Set(simnet.Calm())
-	n.healTapes()
+	tapeNemesis{n}.healAll()
 	for _, m := range n.w.hosts() {
 		m.skew.Store(0)
 		for _, d := range m.drives {

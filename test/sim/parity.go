@@ -29,6 +29,7 @@ func (w judge) checkParity(ctx context.Context) {
 // agrees compares the pieces of one file with each other and with the oracle. A file that lacks pieces, because there are too
 // few disks for them, is compared as far as it goes.
 func (w judge) agrees(path string, e hemera.Entry) error {
+	// Every piece that a drive has, by its place in the file.
 	have := map[uint8][]byte{}
 	for _, p := range e.Pieces {
 		b, err := w.pieceBytes(e, p)
@@ -55,6 +56,7 @@ func (w judge) agrees(path string, e hemera.Entry) error {
 	if err != nil {
 		return err
 	}
+	// Parity that nobody reads may be wrong for years: here it is compared.
 	for index, b := range have {
 		if !bytes.Equal(b, want[index]) {
 			return fmt.Errorf("piece %d has %d bytes that are not those of the data, which make %d", index, len(b), len(want[index]))

@@ -33,6 +33,7 @@ func (w rebuildJudge) checkRebuild(ctx context.Context) {
 		w.fail("the tree cannot be listed: %v", err)
 		return
 	}
+	// Without tapes nothing tells later that a recalled content is the one that was written.
 	for _, e := range before {
 		w.oracle.Recalled(&e)
 	}

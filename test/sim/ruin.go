@@ -31,6 +31,7 @@ func (w ruiner) ruin(ctx context.Context) {
 		w.fail("the tree cannot be listed: %v", err)
 		return
 	}
+	// From here on the checks know files that need not be readable.
 	w.lost = map[hemera.FileID]bool{}
 	if w.plan.rot {
 		w.rot(ctx, files)
@@ -39,6 +40,7 @@ func (w ruiner) ruin(ctx context.Context) {
 			return
 		}
 	}
+	// All at one moment: between two of them nothing can be repaired.
 	gone := w.takeDrives()
 	for path, e := range files {
 		left := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return gone[p.Disk] })
@@ -80,16 +82,19 @@ func (w ruiner) forgiven(ctx context.Context) {
 }
 
 // sees waits until the status has what is lost.
+// It counts now and then, and not at each question.
 func (w ruiner) sees(ctx context.Context) {
 	if !w.comes(ctx, 2*time.Minute, func() bool { return w.status(ctx) == "" }) {
 		w.fail("%s", w.status(ctx))
 	}
 }
 
-// takeDrives takes some drives away, at least one more than a file of the plan survives at least, and leaves one.
+// takeDrives returns the disks that are lost by it.
+// It takes some drives away, at least one more than a file of the plan survives at least, and leaves one.
 func (w ruiner) takeDrives() map[hemera.DiskID]bool {
 	rng := w.plan.random("ruin drives")
 	disks := slices.DeleteFunc(slices.Clone(w.head.Load().Cluster().View().Disks), func(d hemera.Disk) bool { return w.drive(d).gone.Load() })
+	// What the weakest of all layouts survives.
 	least := w.plan.replicas - 1
 	for _, l := range w.plan.coded {
 		least = min(least, survives(l))
@@ -105,8 +110,10 @@ func (w ruiner) takeDrives() map[hemera.DiskID]bool {
 }
 
 // told has an admin say that a disk does not come back.
+// Without that, a cluster waits for it: it may only be away.
 func (w ruiner) told(ctx context.Context, id hemera.DiskID) {
 	var err error
+	// Orders that are under way may hold it up for some seconds.
 	for range 60 {
 		if err = w.head.Load().RemoveDisk(ctx, id, hemera.Removal{Force: true, Lose: true}); err == nil {
 			return
@@ -136,6 +143,7 @@ func (w ruiner) losses(report *hemera.FsckReport) string {
 }
 
 // status compares what an admin sees first, or returns "".
+// A number that is partial is none: not all files were counted.
 func (w ruiner) status(ctx context.Context) string {
 	s, err := w.head.Load().Status(ctx)
 	if err != nil {
@@ -148,6 +156,7 @@ func (w ruiner) status(ctx context.Context) string {
 }
 
 // checkLost fails unless the read of a lost file failed, and said so.
+// How it says so depends on where the read got to.
 func (w ruiner) checkLost(path string, found register.Content, err error) {
 	switch {
 	case err == nil:

@@ -132,6 +132,7 @@ func (w judge) unmended(ctx context.Context) string {
 	if err != nil {
 		return err.Error()
 	}
+	// After a restore: what is newer than it may be all that is left of a file.
 	if w.keeper.again { // what it does not know of is kept
 		report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "newer" })
 	}
@@ -175,6 +176,7 @@ func (w judge) checkReads(ctx context.Context) {
 	}
 	paths := w.oracle.Known()
 	// Nobody holds the oracle's lock any more, nor changes it.
+	// A file that nobody wrote came from a mix of others.
 	for path := range files {
 		if !w.oracle.Knows(path) && !isVersion(path) {
 			w.fail("%s: there is a file that nobody wrote", path)
@@ -203,6 +205,12 @@ func (w judge) checkReads(ctx context.Context) {
 	}
 }
 
+// reader reads as the system, which may read everything, through the network as a client. It waits for files on tape.
+// The patience is more than any recall takes once the faults are over.
+func (w judge) reader() *client {
+	return &client{w: w.world, name: "reader", host: "reader", who: hemera.SystemIdentity(), rng: w.plan.random("reader"), patience: 30 * time.Minute}
+}
+
 // checkPieces reads every piece of every file.
 // It repairs what it finds on the drive that may lose data, and only there.
 func (w judge) checkPieces(ctx context.Context) {
@@ -213,6 +221,7 @@ func (w judge) checkPieces(ctx context.Context) {
 			w.fail("file check %s: %v", path, err)
 		}
 		want := min(layout.Count(e.Layout, e.Size), w.usable())
+		// It has no disk copies, and must have none.
 		if e.Evicted() {
 			want = 0
 		}

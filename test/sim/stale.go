@@ -12,6 +12,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/platform/kv/archive"
+	"hemera/test/sim/simbackup"
 	"hemera/test/sim/simkv"
 	"hemera/test/sim/simnet"
 )
@@ -158,7 +159,7 @@ func (w *world) restore(ctx context.Context) error {
 	if _, err := archive.Write(ctx, &out, was.Pairs, archive.Header{Taken: now}); err != nil {
 		return err
 	}
-	store, err := restored(ctx, &out, now, now.Add(time.Second))
+	store, err := simbackup.Restored(ctx, &out, now, now.Add(time.Second))
 	if err != nil {
 		return err
 	}

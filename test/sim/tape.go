@@ -24,8 +24,10 @@ type taping struct {
 // drawTape gives some plans a tape server. There is none where the manager's store goes back, as that knows less than tapes have, and none
 // where drives vanish for good at the end: the judge of such losses does not know that files can be recalled.
 func (p *plan) drawTape() {
+	// A source of its own: older seeds keep what they had beside it.
 	r := p.random("tape")
 	switch {
+	// What would keep the sabotage from being seen is left out.
 	case p.sabotage.ofTape():
 		p.stale, p.ruin, p.rot, p.stalls = false, false, false, false
 		p.taping.tape = true
@@ -36,8 +38,10 @@ func (p *plan) drawTape() {
 	if !p.taping.tape {
 		return
 	}
+	// With one drive, archives and recalls of all tapes wait for each other.
 	p.devices = 1 + r.IntN(2)
 	p.pack = r.IntN(2) == 0
+	// From a load that takes a tenth of a second to one of a second: a real one takes 16 s, which no load would outlast.
 	p.scale = []float64{0.005, 0.02, 0.05}[r.IntN(3)]
 	p.drop = r.IntN(2) == 0
 	if p.sabotage == ForgetFlushes { // where power is cut often
@@ -46,6 +50,7 @@ func (p *plan) drawTape() {
 }
 
 // ofTape reports whether the sabotage is one of the tape tier.
+// Its plans have tape, and those of others have none.
 func (s Sabotage) ofTape() bool {
 	switch s {
 	case ForgetFlushes, EvictTooEarly, VoidFailures, ForgetRequests:
@@ -54,24 +59,8 @@ func (s Sabotage) ofTape() bool {
 	return false
 }
 
-// Storage classes of the simulation, by the number of their copies.
-const (
-	classOne = "default"
-	classTwo = "double"
-)
-
-// copiesOf is how many copies on tape a class asks for.
-func copiesOf(class string) int {
-	switch class {
-	case classOne:
-		return 1
-	case classTwo:
-		return 2
-	}
-	return 0
-}
-
 // library is what outlives a tape server, and what its next life begins with.
+// Only the nemesis changes it, while lives come and go.
 type library struct {
 	dir    string
 	faults atomic.Pointer[emulated.Plan]
@@ -79,10 +68,11 @@ type library struct {
 }
 
 // addTapes gives the cluster a tape server and the configuration of its tapes.
-func (w *world) addTapes(ctx context.Context) error {
+func addTapes(ctx context.Context, w *world) error {
 	if w.taped = -1; !w.plan.tape {
 		return nil
 	}
+	// It counts from nothing: -1 says that there was no tape.
 	w.ledger = simtape.NewLedger()
 	w.taped = 0
 	w.tapes = &machine{w: w, host: tapeHost, addr: "tape:1095", state: filepath.Join(w.plan.dir, "tape"),
@@ -91,21 +81,10 @@ func (w *world) addTapes(ctx context.Context) error {
 	if err := w.tapes.start(); err != nil {
 		return err
 	}
+	// Before the rogue joins: numbers of nodes follow the order of machines, which have drives.
 	<-w.tapes.life.Load().node.Joined()
 	h := w.head.Load()
-	changes := []hemera.TapeChange{
-		{Object: "policy", Verb: "set", Name: "default", Values: map[string]string{"archiveMinRequestAge": "2", "retrieveMinRequestAge": "1"}},
-		{Object: "mounting", Verb: "set", Name: "default", Values: map[string]string{"lingerSeconds": "5"}},
-		{Object: "pool", Verb: "add", Name: "second", Values: map[string]string{"vo": "default"}},
-		{Object: "class", Verb: "add", Name: classTwo, Values: map[string]string{"nbCopies": "2", "vo": "default"}},
-		{Object: "route", Verb: "add", Name: classTwo + "/1", Values: map[string]string{"tapepool": "default"}},
-		{Object: "route", Verb: "add", Name: classTwo + "/2", Values: map[string]string{"tapepool": "second"}},
-	}
-	for i := range simtape.Cartridges {
-		changes = append(changes, hemera.TapeChange{Object: "tape", Verb: "add", Name: simtape.VID(i),
-			Values: map[string]string{"tapepool": []string{"default", "second"}[i%2]}})
-	}
-	for _, c := range changes {
+	for _, c := range simtape.Configuration() {
 		if err := h.ChangeTape(ctx, "sim", c); err != nil {
 			return fmt.Errorf("%s %s: %w", c.Object, c.Name, err)
 		}
@@ -115,16 +94,18 @@ func (w *world) addTapes(ctx context.Context) error {
 
 // setClasses has what is in the client's directories archived: once below the first, twice below the second, and what all share once. The
 // client's later directories have no class: their files are archived when it asks for that.
-func (c *client) setClasses(ctx context.Context) error {
+func setClasses(ctx context.Context, c *client) error {
 	if !c.w.plan.tape {
 		return nil
 	}
-	classes := map[string]string{c.dirs[0]: classOne, c.dirs[1]: classTwo, shared: classOne}
+	// Attributes move with their directories, so a rename takes the class along.
+	classes := map[string]string{c.dirs[0]: simtape.ClassOne, c.dirs[1]: simtape.ClassTwo, shared: simtape.ClassOne}
 	for dir, class := range classes {
 		attrs := map[string]string{hemera.AttrStorageClass: class}
 		if c.w.plan.drop && dir == c.dirs[1] {
 			attrs[hemera.AttrDropOnArchive] = "1"
 		}
+		// As the system: a class is what an admin decides. Twice the same is no change.
 		for name, value := range attrs {
 			_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
 				return struct{}{}, m.SetXattr(ctx, hemera.SystemIdentity(), dir, name, []byte(value), false)

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"errors"
-	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -14,40 +13,38 @@ import (
 
 // onTape reports whether an open was refused because the file is on tape only, and is being recalled now.
 func onTape(err error) bool {
+	// Both kinds say that it may be tried again; a lost message says nothing of the file.
 	return errs.KindOf(err) == errs.Unavailable && !errors.Is(err, simnet.ErrLost)
 }
 
-// awaits opens as open does, and waits up to a time for a file that is on tape only.
-func (c *client) awaits(ctx context.Context, r hemera.OpenRequest, limit time.Duration) (h *handle, err error) {
-	const pause = 3 * time.Second
-	for waited := time.Duration(0); ; waited += pause {
-		if h, err = c.open(ctx, r); !c.w.plan.tape || !onTape(err) || waited >= limit {
-			return h, err
-		}
-		simnet.Rest(ctx, pause)
-	}
-}
+// tapeUser is what a client does with files on tape.
+// It is the client itself: its goroutine, its choices, its place on the network.
+type tapeUser struct{ *client }
 
-// tapeStep does one thing that only files on tape know.
-func (c *client) tapeStep(ctx context.Context, path string) {
+// step does one thing that only files on tape know.
+// Evictions are the most frequent: what is on disk needs no recall.
+func (c tapeUser) step(ctx context.Context, path string) {
 	switch c.rng.IntN(10) {
 	case 0, 1:
 		c.stage(ctx, path)
 	case 2:
 		c.cancelStage(ctx)
+	// One release for each request that staged it, or for none: the manager counts.
 	case 3, 4:
 		c.leave(ctx, path, func(ctx context.Context, m *manager.Manager) error {
 			one, err := m.Release(ctx, c.who, "", []string{path})
 			return errors.Join(append(one, err)...)
 		})
+	// As an admin: it goes however many have staged it, once all copies are on tape.
 	case 5, 6, 7:
 		c.leave(ctx, path, func(ctx context.Context, m *manager.Manager) error {
 			return m.Evict(ctx, hemera.SystemIdentity(), path)
 		})
 	case 8:
 		c.queryStage(ctx)
+	// Of a directory with a class the class is the directory's, whatever is asked for.
 	case 9:
-		class := []string{classOne, classTwo}[c.rng.IntN(2)]
+		class := []string{simtape.ClassOne, simtape.ClassTwo}[c.rng.IntN(2)]
 		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
 			return struct{}{}, m.ArchiveNow(ctx, c.who, path, class)
 		})
@@ -56,17 +53,20 @@ func (c *client) tapeStep(ctx context.Context, path string) {
 }
 
 // id is the number of the file at a path, zero if it cannot be asked for.
-func (c *client) id(ctx context.Context, path string) hemera.FileID {
+func (c tapeUser) id(ctx context.Context, path string) hemera.FileID {
+	// Where the answer is lost the file is left out, and nothing is held against the cluster.
 	e, _ := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) { return m.Stat(ctx, c.who, path) })
 	return e.ID
 }
 
 // stage asks for some files to be on disk. What was acknowledged must be so in the end.
-func (c *client) stage(ctx context.Context, path string) {
+// Some of the files may not be there: they are a part of the request, with their error.
+func (c tapeUser) stage(ctx context.Context, path string) {
 	r := hemera.StageRequest{Files: []hemera.StageFile{{Path: path}}}
 	for i := range c.rng.IntN(3) {
 		r.Files = append(r.Files, hemera.StageFile{Path: c.dirs[i%len(c.dirs)] + "/f" + string(rune('0'+c.rng.IntN(4)))})
 	}
+	// Before anything is looked up: an eviction that comes later frees the cluster from what it owes.
 	begun := c.w.ledger.Begin()
 	ids := map[string]hemera.FileID{}
 	for _, f := range r.Files {
@@ -74,6 +74,7 @@ func (c *client) stage(ctx context.Context, path string) {
 			ids[f.Path] = id
 		}
 	}
+	// Without a name, so that a request whose answer was lost is one that nobody knows of.
 	id, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (string, error) {
 		if c.w.plan.sabotage == ForgetRequests && c.rng.IntN(3) == 0 {
 			return "forgotten", nil
@@ -81,17 +82,20 @@ func (c *client) stage(ctx context.Context, path string) {
 		return m.Stage(ctx, c.who, r)
 	})
 	c.saw("stage %v: %s, %v", r.Files, id, err)
+	// From here on it must be known, and be served in the end.
 	if err == nil {
 		c.w.ledger.Asked(begun, simtape.Request{ID: id, Who: c.who, Files: ids})
 	}
 }
 
 // cancelStage withdraws one of the client's requests, and has it forgotten half of the time.
-func (c *client) cancelStage(ctx context.Context) {
+// What another request wants is recalled all the same.
+func (c tapeUser) cancelStage(ctx context.Context) {
 	ids := c.w.ledger.Of(c.who.UID)
 	if len(ids) == 0 {
 		return
 	}
+	// From the first request on nothing is owed, even if it is refused.
 	id, forget := ids[c.rng.IntN(len(ids))], c.rng.IntN(2) == 0
 	c.w.ledger.Withdrawing(id)
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
@@ -101,7 +105,8 @@ func (c *client) cancelStage(ctx context.Context) {
 }
 
 // queryStage asks how far a request is: it must be known.
-func (c *client) queryStage(ctx context.Context) {
+// What the answer says of files is checked at the end, when nothing moves.
+func (c tapeUser) queryStage(ctx context.Context) {
 	ids := c.w.ledger.Of(c.who.UID)
 	if len(ids) == 0 {
 		return
@@ -111,14 +116,17 @@ func (c *client) queryStage(ctx context.Context) {
 		return m.StageStatus(ctx, c.who, id)
 	})
 	c.saw("query request %s: %+v, %v", id, s.Files, err)
+	// Other errors are of the network, or of a manager that starts.
 	if errs.KindOf(err) == errs.NotFound {
 		c.w.fail("%s made request %s, which is not known any more", c.name, id)
 	}
 }
 
 // leave has the disk copies of a file go, by a release or at once.
-func (c *client) leave(ctx context.Context, path string, how func(context.Context, *manager.Manager) error) {
+// A refusal is no violation: copies may be missing, or others may use it.
+func (c tapeUser) leave(ctx context.Context, path string, how func(context.Context, *manager.Manager) error) {
 	id := c.id(ctx, path)
+	// A file that nobody can name cannot be told from one that others wait for.
 	if id == 0 {
 		return
 	}

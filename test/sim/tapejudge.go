@@ -16,12 +16,8 @@ import (
 )
 
 // tapeJudge is the part of the judge that looks at tapes.
+// It also acts: as the admin who does what the system asks for, and as a user of all files.
 type tapeJudge struct{ judge }
-
-// reader reads as the system, which may read everything, through the network as a client. It waits for files on tape.
-func (w judge) reader() *client {
-	return &client{w: w.world, name: "reader", host: "reader", who: hemera.SystemIdentity(), rng: w.plan.random("reader"), patience: 30 * time.Minute}
-}
 
 // settle waits until everything is archived and all requests are served, and checks that nothing was forgotten. Then it has all files
 // recalled, so that they can be read.
@@ -29,6 +25,7 @@ func (w tapeJudge) settle(ctx context.Context) {
 	if !w.plan.tape {
 		return
 	}
+	// In this order: what waits in a queue is not lost yet.
 	w.served(ctx)
 	w.checkCopies(ctx)
 	w.checkRequests(ctx)
@@ -38,6 +35,7 @@ func (w tapeJudge) settle(ctx context.Context) {
 // served waits until all queues are empty. An admin helps as far as the system tells that one must: tapes that faults have put aside
 // are used again, and what was tried too often is tried once more.
 func (w tapeJudge) served(ctx context.Context) {
+	// An admin may have put them down. Before the tape server has reported there is no drive to put up.
 	h := w.head.Load()
 	if err := h.ChangeTape(ctx, "sim", hemera.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "up"}}); err != nil {
 		w.trace.Add("sim", "drives are put up: %v", err)
@@ -45,6 +43,7 @@ func (w tapeJudge) served(ctx context.Context) {
 	left := ""
 	if !w.comes(ctx, 4*time.Hour, func() bool {
 		w.useTapes(ctx)
+		// What was tried too often waits for a person. The faults are over, so once more is enough.
 		if _, err := h.OrderTape(ctx, "sim", hemera.TapeOrder{Kind: hemera.OrderRetry}); err != nil {
 			w.fail("failed jobs are not tried again: %v", err)
 		}
@@ -57,6 +56,7 @@ func (w tapeJudge) served(ctx context.Context) {
 }
 
 // useTapes has tapes used again that were put aside for a fault. A tape that is not what the catalogue says was never the fault of a device.
+// It is asked again and again, as a tape may be put aside by work that was under way.
 func (w tapeJudge) useTapes(ctx context.Context) {
 	h := w.head.Load()
 	all, err := h.Tapes(ctx)
@@ -67,6 +67,7 @@ func (w tapeJudge) useTapes(ctx context.Context) {
 		if t.State == hemera.TapeActive {
 			continue
 		}
+		// Two writers, a lost file, a wrong number: somebody has broken the one rule on which appends stand.
 		if strings.Contains(t.Reason, "catalogue") {
 			w.fail("tape %s is %s: %s", t.VID, t.State, t.Reason)
 		}
@@ -78,7 +79,9 @@ func (w tapeJudge) useTapes(ctx context.Context) {
 }
 
 // waiting says what is in queues, or "".
+// It is empty for a moment only if clients still work; here nobody does.
 func (w tapeJudge) waiting(ctx context.Context) string {
+	// Failed jobs too: they are in a list of their own, with their errors.
 	for _, failed := range []bool{false, true} {
 		jobs, err := w.head.Load().TapeJobList(ctx, hemera.TapeJobQuery{Failed: failed})
 		if err != nil {
@@ -98,8 +101,9 @@ func (w tapeJudge) checkCopies(ctx context.Context) {
 		w.fail("the tree cannot be listed: %v", err)
 	}
 	for path, e := range files {
-		w.checkEvicted(path, &e)
-		if numbers := missing(&e); len(numbers) > 0 {
+		checkEvicted(w.world, path, &e)
+		// A copy that is on its way is a job, and there are none.
+		if numbers := simtape.Missing(&e); len(numbers) > 0 {
 			w.fail("%s, fxid %s gen %d of class %s, has no copies %v on tape, and no job", path, e.ID.Hex(), e.Gen, e.StorageClass(), numbers)
 		}
 	}
@@ -109,12 +113,14 @@ func (w tapeJudge) checkCopies(ctx context.Context) {
 // somebody let them go since.
 func (w tapeJudge) checkRequests(ctx context.Context) {
 	for _, r := range w.ledger.Owed() {
+		// As its maker: others may not look.
 		s, err := w.head.Load().StageStatus(ctx, r.Who, r.ID)
 		if err != nil {
 			w.fail("request %s was acknowledged and is not known: %v", r.ID, err)
 			continue
 		}
 		for _, f := range s.Files {
+			// An error says that nothing is to be waited for: the file is gone, or in a bin.
 			if _, owed := r.Files[f.Path]; owed && !f.OnDisk && !f.Cancelled && f.Error == "" {
 				w.fail("request %s was acknowledged, and %s (%s) is not on disk: %+v", r.ID, f.Path, r.Files[f.Path].Hex(), f)
 			}
@@ -123,11 +129,13 @@ func (w tapeJudge) checkRequests(ctx context.Context) {
 }
 
 // recallAll has every file brought to disk.
+// It fails if one does not come in hours, which is more than all retries take.
 func (w tapeJudge) recallAll(ctx context.Context) {
 	files, _, err := w.world.tree(ctx)
 	if err != nil {
 		w.fail("the tree cannot be listed: %v", err)
 	}
+	// Those on disk would only be pinned there.
 	maps.DeleteFunc(files, func(_ string, e hemera.Entry) bool { return !e.Evicted() })
 	if len(files) == 0 {
 		return
@@ -137,6 +145,7 @@ func (w tapeJudge) recallAll(ctx context.Context) {
 		r.Files = append(r.Files, hemera.StageFile{Path: path})
 	}
 	h := w.head.Load()
+	// One request for all of them, so that each tape is mounted once.
 	id, err := h.Stage(ctx, hemera.SystemIdentity(), r)
 	if err != nil {
 		w.fail("the files on tape cannot be staged: %v", err)
@@ -166,6 +175,7 @@ func (w tapeJudge) release(ctx context.Context) {
 		return
 	}
 	files, _, _ := w.world.tree(ctx)
+	// In order, so that the same seed releases the same files.
 	paths := slices.Sorted(maps.Keys(files))
 	// Every second one: the others stay for the collector.
 	for i := range paths {
@@ -182,10 +192,12 @@ func (w tapeJudge) collect(ctx context.Context) {
 	if !w.plan.tape {
 		return
 	}
+	// All files are hours old by now, and the collector spares those of the last two.
 	before := w.evictable(ctx)
 	w.eachDrive(func(d *drive) {
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Space: &vfs.Space{Total: 1 << 30, Free: 1 << 30 / 20}})
 	})
+	// Five percent are free, and the collector wants fifteen: it never gets them, and takes all it may.
 	if before > 0 && !w.comes(ctx, 30*time.Minute, func() bool { return w.evictable(ctx) == 0 }) {
 		w.fail("disks are full, and %d of %d files on tape do not make room", w.evictable(ctx), before)
 	}
@@ -193,16 +205,18 @@ func (w tapeJudge) collect(ctx context.Context) {
 	w.checkCopies(ctx)
 	simnet.Rest(ctx, 2*time.Minute) // nodes tell of the room
 	w.recallAll(ctx)
+	// Nothing is archived or recalled after that: cartridges are compared next.
 	if left := w.waiting(ctx); left != "" {
 		w.fail("jobs are left when all is done: %s", left)
 	}
 }
 
 // evictable counts the files on disk that may make room: nobody uses them, and all their copies are on tape.
+// A file that lacks a copy is none of them, however full disks are.
 func (w tapeJudge) evictable(ctx context.Context) (count int) {
 	files, _, _ := w.world.tree(ctx)
 	for _, e := range files {
-		if len(e.Pieces) > 0 && len(e.Tape) > 0 && len(missing(&e)) == 0 && e.Xattrs[hemera.AttrEvictCounter] == nil {
+		if len(e.Pieces) > 0 && len(e.Tape) > 0 && len(simtape.Missing(&e)) == 0 && e.Xattrs[hemera.AttrEvictCounter] == nil {
 			count++
 		}
 	}
@@ -215,6 +229,7 @@ func (w tapeJudge) checkCartridges(ctx context.Context) {
 	if !w.plan.tape {
 		return
 	}
+	// With the power: what a drive has only in its buffer must be in no row.
 	w.tapes.kill(true, nil)
 	h := w.head.Load()
 	all, err := h.Tapes(ctx)
@@ -226,37 +241,17 @@ func (w tapeJudge) checkCartridges(ctx context.Context) {
 		if err != nil {
 			w.fail("tape %s with %d files: %v", t.VID, t.LastFSeq, err)
 		}
+		// The number is that of a write, and no two writes have the same. Dead rows count too: what they say can be brought back until the tape is reclaimed.
 		rows, err := h.TapeFiles(ctx, t.VID, 0, true)
 		if err != nil {
 			w.fail("files of tape %s cannot be listed: %v", t.VID, err)
 		}
 		for _, row := range rows {
 			w.taped++
-			if wrong := w.differs(row, files[row.FSeq]); wrong != "" {
+			good := func(b []byte) bool { return slices.Contains(w.oracle.Archived(row.ArchiveID), register.ContentOf(b)) }
+			if wrong := files[row.FSeq].Differs(row, good); wrong != "" {
 				w.fail("tape %s, file %d.%d of fxid %s, archive id %d: %s", t.VID, row.FSeq, row.Member, row.File.Hex(), row.ArchiveID, wrong)
 			}
 		}
 	}
-}
-
-// differs says what is wrong with a tape file, by its row in the catalogue.
-func (w tapeJudge) differs(row hemera.TapeFile, f simtape.File) string {
-	id, data := f.ArchiveID, f.Data
-	if row.Member > 0 {
-		i := slices.IndexFunc(f.Members, func(m simtape.Member) bool { return m.Number == row.Member })
-		if i < 0 {
-			return "there is no such member"
-		}
-		id, data = f.Members[i].ArchiveID, f.Members[i].Data
-	}
-	may := w.oracle.Archived(row.ArchiveID)
-	switch {
-	case f.Block != row.Block:
-		return fmt.Sprintf("it is at block %d, not %d", f.Block, row.Block)
-	case id != row.ArchiveID:
-		return fmt.Sprintf("it has archive id %d", id)
-	case !slices.Contains(may, register.ContentOf(data)):
-		return fmt.Sprintf("it has %s, and may have %v only", register.ContentOf(data), may)
-	}
-	return ""
 }

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"slices"
 	"syscall"
 	"time"
 
@@ -13,17 +12,22 @@ import (
 	"hemera/test/sim/simtape"
 )
 
-// strikeTapes is the life of a nemesis of the tape server, its library, and the disks that are its buffer.
-func (n *nemesis) strikeTapes(ctx context.Context) {
+// tapeNemesis is the part of the nemesis that harms the tape server, its library, and the disks that are its buffer.
+// It tells nobody: what happens must look to the manager like any accident.
+type tapeNemesis struct{ *nemesis }
+
+// strike is the life of a nemesis of the tape server, its library, and the disks that are its buffer.
+func (n tapeNemesis) strike(ctx context.Context) {
+	// One in nine for each line, and two for what ends a process or a device.
 	strikes := 9
 	if n.w.plan.sabotage == ForgetFlushes {
 		strikes = 2
 	}
 	switch n.rng.IntN(strikes) {
 	case 0, 1:
-		n.restartTapes(ctx, n.rng.IntN(2) == 0 || n.w.plan.sabotage == ForgetFlushes)
+		n.restart(ctx, n.rng.IntN(2) == 0 || n.w.plan.sabotage == ForgetFlushes)
 	case 2, 3:
-		n.burnTapes(ctx)
+		n.burn(ctx)
 	case 4, 5:
 		p := simtape.Faults(n.rng)
 		n.did("the library has faults: %+v", p.Faults)
@@ -40,16 +44,20 @@ func (n *nemesis) strikeTapes(ctx context.Context) {
 	}
 }
 
-// restartTapes ends the tape server, with the power of its drives or without, and starts it again later.
-func (n *nemesis) restartTapes(ctx context.Context, power bool) {
+// restart ends the tape server, with the power of its drives or without, and starts it again later.
+// Its clock goes on, and its library stays as the process left it.
+func (n tapeNemesis) restart(ctx context.Context, power bool) {
 	n.did("kills the tape server (power cut: %t)", power)
+	// Without power, drives write what they have: the tape then has files that nobody was told of.
 	n.w.tapes.kill(power, n.rng)
 	n.pause(ctx, 10*time.Second)
 	n.reviveNode(n.w.tapes)
 }
 
-// burnTapes has the tape server die at one of its next calls to the manager: around a report or the commit that it is for.
-func (n *nemesis) burnTapes(ctx context.Context) {
+// burn has the tape server die at one of its next calls to the manager: around a report or the commit that it is for.
+// A death at a random instant finds it waiting for work nearly always.
+func (n tapeNemesis) burn(ctx context.Context) {
+	// A session of some files makes about as many: any of its reports may be the last.
 	calls := 1 + n.rng.Int64N(12)
 	n.did("the tape server dies at its %d. call", calls)
 	wait, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -59,11 +67,14 @@ func (n *nemesis) burnTapes(ctx context.Context) {
 	case <-wait.Done():
 	}
 	n.w.tapes.library.fuse.PutOut()
-	n.restartTapes(ctx, n.rng.IntN(2) == 0)
+	// The process is dead by now, or was idle for too long: either way it is buried, and starts again.
+	n.restart(ctx, n.rng.IntN(2) == 0)
 }
 
 // setFaults replaces what goes wrong in the library, in this life of the tape server and in later ones.
-func (n *nemesis) setFaults(p emulated.Plan) {
+// An empty plan ends all of it. Operations that have begun end as they began.
+func (n tapeNemesis) setFaults(p emulated.Plan) {
+	// For the lives to come as well: a device does not get well with the process.
 	n.w.tapes.library.faults.Store(&p)
 	if life := n.w.tapes.life.Load(); life != nil {
 		if err := life.tape.SetFaults(p); err != nil {
@@ -73,7 +84,9 @@ func (n *nemesis) setFaults(p emulated.Plan) {
 }
 
 // fill has no disk take anything for a while: the buffer of the recalls is full.
-func (n *nemesis) fill(ctx context.Context) {
+// Clients are refused too, as nobody can tell recalls from other writes.
+func (n tapeNemesis) fill(ctx context.Context) {
+	// Writes fail and the space says so, as on a real disk: recalls have to wait, and must lose nothing.
 	n.did("all disks are full")
 	n.w.eachDrive(func(d *drive) {
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Pattern: "*.*", Err: syscall.ENOSPC})
@@ -85,7 +98,9 @@ func (n *nemesis) fill(ctx context.Context) {
 }
 
 // putDown has an admin take a drive or a tape out of use for a while.
-func (n *nemesis) putDown(ctx context.Context) {
+// Whatever waits for it must wait, and go on later.
+func (n tapeNemesis) putDown(ctx context.Context) {
+	// Drives go down with the manager's life, tapes for as long as the record says so.
 	down := hemera.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "down", "reason": "a look at it"}}
 	up := hemera.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "up"}}
 	if n.rng.IntN(2) == 0 {
@@ -93,6 +108,7 @@ func (n *nemesis) putDown(ctx context.Context) {
 		down = hemera.TapeChange{Object: "tape", Verb: "set", Name: vid, Values: map[string]string{"state": "disabled", "stateReason": "a look at it"}}
 		up = hemera.TapeChange{Object: "tape", Verb: "set", Name: vid, Values: map[string]string{"state": "active"}}
 	}
+	// It is up again at the end, or the judge does it: an admin may be late.
 	for _, c := range []hemera.TapeChange{down, up} {
 		if h := n.w.head.Load(); h != nil {
 			n.did("%s %s: %v, %v", c.Object, c.Name, c.Values, h.ChangeTape(ctx, "sim", c))
@@ -101,30 +117,29 @@ func (n *nemesis) putDown(ctx context.Context) {
 	}
 }
 
-// healTapes ends all faults of the tape server.
-func (n *nemesis) healTapes() {
+// healAll ends all faults of the tape server.
+func (n tapeNemesis) healAll() {
 	if n.w.tapes == nil {
 		return
 	}
+	// A fuse that is left would end the tape server before the judge.
 	n.w.tapes.library.fuse.PutOut()
 	n.setFaults(emulated.Plan{})
 }
 
-// watchTapes looks at every file once: none may be on tape only that does not have all its copies there.
-func (n *nemesis) watchTapes(ctx context.Context) {
+// watch looks at every file once: none may be on tape only that does not have all its copies there.
+// The picture is not of one moment, but what it says of a file is.
+func (n tapeNemesis) watch(ctx context.Context) {
+	// Past the network, so that it sees what there is, and not what got through.
 	files, _, _ := n.w.tree(ctx)
 	for path, e := range files {
-		n.w.checkEvicted(path, &e)
+		checkEvicted(n.w, path, &e)
 	}
 }
 
 // checkEvicted holds that a file on tape only has as many copies there as its class asks for, each on a tape of its own.
-func (w *world) checkEvicted(path string, e *hemera.Entry) {
-	tapes := map[string]bool{}
-	for _, c := range e.Tape {
-		tapes[c.VID] = true
-	}
-	if gone := e.Size > 0 && len(e.Pieces) == 0; gone && len(tapes) != copiesOf(e.StorageClass()) {
+func checkEvicted(w *world, path string, e *hemera.Entry) {
+	if simtape.Bare(e) {
 		w.fail("%s, fxid %s gen %d, has no disk copy, and of its class %q only the copies %+v", path, e.ID.Hex(), e.Gen, e.StorageClass(), e.Tape)
 	}
 }
@@ -133,25 +148,7 @@ func (w *world) checkEvicted(path string, e *hemera.Entry) {
 type careless struct{ namespace.PieceIndex }
 
 // Evict asks nobody.
+// What the namespace itself refuses stays refused: a file without any copy.
 func (c careless) Evict(ctx context.Context, id hemera.FileID, _ func(*hemera.Entry) error) (int64, error) {
 	return c.PieceIndex.Evict(ctx, id, func(*hemera.Entry) error { return nil })
-}
-
-// missing lists the numbers of the copies that a file lacks on tape.
-func missing(e *hemera.Entry) (numbers []uint8) {
-	for n := range uint8(copiesOf(e.StorageClass())) {
-		if !slices.ContainsFunc(e.Tape, func(c hemera.TapeCopy) bool { return c.Number == n+1 }) {
-			numbers = append(numbers, n+1)
-		}
-	}
-	return numbers
-}
-
-// eachDrive does something with all drives.
-func (w *world) eachDrive(do func(d *drive)) {
-	for _, m := range w.machines {
-		for _, d := range m.drives {
-			do(d)
-		}
-	}
 }

@@ -17,6 +17,7 @@ func (m *machine) startTape(life *nodeLife) (err error) {
 		return nil
 	}
 	w := m.w
+	// The same way to the manager as the node's own calls: one process, one certificate.
 	c := &control{w: w, life: life.process, from: m.host, id: life.node.ID}
 	ask := func(ctx context.Context, last bool, call func(context.Context, hemera.TapeControl) error) error {
 		// With a fuse the process ends before the manager hears of the call, or before the answer.
@@ -31,6 +32,7 @@ func (m *machine) startTape(life *nodeLife) (err error) {
 		}
 		return err
 	}
+	// What it is given closes over this life: a later one has its own.
 	life.tape, err = simtape.Start(simtape.Options{
 		Dir: m.library.dir, Drives: w.plan.devices, Node: life.node.Lease, Now: w.clock(&m.skew), Log: w.log.With("node", m.host), Faults: *m.library.faults.Load(),
 		Control: &simtape.Control{Ask: ask, Void: w.plan.sabotage == VoidFailures, Fuse: &m.library.fuse, Saw: func(format string, args ...any) {
@@ -42,10 +44,12 @@ func (m *machine) startTape(life *nodeLife) (err error) {
 }
 
 // killTape ends it. The process is dead by now.
+// It returns when nothing of it runs any more.
 func (m *machine) killTape(life *nodeLife, power bool) {
 	if life.tape == nil {
 		return
 	}
+	// It closes files that survive it; an error is no harm to what was flushed.
 	if err := life.tape.Kill(power); err != nil {
 		m.w.trace.Add("tape", "the library closes: %v", err)
 	}
@@ -59,11 +63,13 @@ type tapeFiles struct {
 
 // open opens a file with a grant. Each has its own choices, as several are used at a time.
 func (f tapeFiles) open(ctx context.Context, g hemera.TapeGrant, access hemera.Access) (tapeHandle, error) {
+	// Under the lock of the dice: several files are opened at once.
 	f.w.mu.Lock()
 	rng := rand.New(rand.NewPCG(f.w.dice.Uint64(), 1))
 	f.w.mu.Unlock()
 	h := &handle{client: &client{w: f.w, name: "tape", host: tapeHost, rng: rng},
 		grant: hemera.Grant{Addr: g.Addr, Permit: hemera.VerifiedPermit(hemera.Capability{Access: access}, g.Token)}}
+	// A dead process opens nothing, whatever its goroutines try.
 	if f.life.isDead() {
 		return tapeHandle{}, errDead
 	}
@@ -71,12 +77,14 @@ func (f tapeFiles) open(ctx context.Context, g hemera.TapeGrant, access hemera.A
 }
 
 // Open implements tape.Files.
+// An error comes with a content that must not be used, as callers look at the error first.
 func (f tapeFiles) Open(ctx context.Context, g hemera.TapeGrant) (session.Content, error) {
 	h, err := f.open(ctx, g, hemera.AccessRead)
 	return simtape.NewSource(h), err
 }
 
 // Create implements tape.Files.
+// Nothing is visible of what it makes before the commit.
 func (f tapeFiles) Create(ctx context.Context, g hemera.TapeGrant) (session.Target, error) {
 	h, err := f.open(ctx, g, hemera.AccessCreate)
 	return simtape.NewTarget(h, g.Size), err
@@ -89,18 +97,22 @@ type tapeHandle struct {
 }
 
 // Again makes a call that may be made twice.
+// It blocks for as long as a client would try.
 func (h tapeHandle) Again(ctx context.Context, do func(context.Context, hemera.File) error) error {
 	if h.life.isDead() {
 		return errDead
 	}
+	// It comes back to a node that it lost, as a client of XRootD does.
 	return h.again(ctx, do)
 }
 
 // Close commits.
+// The handle cannot be used afterwards, whatever it returns.
 func (h tapeHandle) Close(ctx context.Context) error {
 	if h.life.isDead() {
 		return errDead
 	}
+	// Doubt or not is one to a session: the manager knows, and the job says so.
 	_, err := h.close(ctx)
 	return err
 }

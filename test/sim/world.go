@@ -78,6 +78,7 @@ func (w *world) fail(format string, args ...any) {
 }
 
 // failed reports whether there is a failure.
+// One is enough: what is found after it may follow from it.
 func (w *world) failed() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,6 +111,7 @@ func (w *world) machine(addr string) *machine {
 }
 
 // hosts are all machines: those with drives, and that of the tape server.
+// The rogue's is none of them: it has no process that is killed.
 func (w *world) hosts() []*machine {
 	if w.tapes == nil {
 		return w.machines
@@ -181,7 +183,7 @@ func (w *world) begin(ctx context.Context) error {
 	if err := h.SetSpace(ctx, "default", "policy.blocksize", "64k"); err != nil { // several rows in files of some 100 KiB
 		return err
 	}
-	if err := w.addTapes(ctx); err != nil {
+	if err := addTapes(ctx, w); err != nil {
 		return err
 	}
 	for i := range w.plan.clients {
@@ -274,4 +276,14 @@ func (w *world) drive(d hemera.Disk) *drive {
 // All other drives keep what they acknowledged, whatever happens to their machine.
 func (w *world) victim(d *drive) bool {
 	return w.plan.cruel && slices.ContainsFunc(w.plan.victims, func(at [2]int) bool { return d == w.machines[at[0]].drives[at[1]] })
+}
+
+// eachDrive does something with all drives.
+// Those that are gone are among them: faults do them no harm.
+func (w *world) eachDrive(do func(d *drive)) {
+	for _, m := range w.machines {
+		for _, d := range m.drives {
+			do(d)
+		}
+	}
 }

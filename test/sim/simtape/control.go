@@ -25,6 +25,7 @@ func ask[T any](ctx context.Context, c *Control, call func(context.Context, heme
 	// A double may run when the caller has gone on.
 	answers := make(chan T, 2)
 	var none T
+	// The count comes first: the call may be the last, and its answer is lost then.
 	err := c.Ask(ctx, c.Fuse.burns(), func(ctx context.Context, m hemera.TapeControl) error {
 		out, err := call(ctx, m)
 		answers <- out
@@ -65,6 +66,7 @@ func (c *Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint6
 
 // TapeDone implements hemera.TapeControl.
 func (c *Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) error {
+	// A failure that counts as void takes its job along: nobody tries again.
 	if c.Void {
 		failed := make([]hemera.TapeFailure, len(r.Failed))
 		for i, f := range r.Failed {
@@ -75,6 +77,7 @@ func (c *Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64
 	_, err := ask(ctx, c, func(ctx context.Context, m hemera.TapeControl) (struct{}, error) {
 		return struct{}{}, m.TapeDone(ctx, node, epoch, r)
 	})
+	// With the error: a report that was refused is the most interesting one.
 	c.Saw("reports of mount %d, tape %s: %d written, failed %+v, done %v: %v", r.Mount, r.VID, len(r.Written), r.Failed, r.Done, err)
 	return err
 }
@@ -87,6 +90,7 @@ type Fuse struct {
 
 // Light has the server end at its n-th call from now. The channel is closed then.
 func (f *Fuse) Light(n int64) <-chan struct{} {
+	// Before the count: the call that ends the server may be under way already.
 	burnt := make(chan struct{})
 	f.burnt.Store(&burnt)
 	f.left.Store(n)
@@ -98,6 +102,7 @@ func (f *Fuse) PutOut() { f.left.Store(0) }
 
 // burns counts a call. It is true for the one at which the server ends.
 func (f *Fuse) burns() bool {
+	// Calls of several drives meet here.
 	for {
 		left := f.left.Load()
 		if left <= 0 {
@@ -109,7 +114,7 @@ func (f *Fuse) burns() bool {
 	}
 }
 
-// Burnt tells whoever lit it that the server has ended.
+// Burnt tells the caller of Light that the server has ended.
 func (f *Fuse) Burnt() {
 	if burnt := f.burnt.Swap(nil); burnt != nil {
 		close(*burnt)

@@ -7,7 +7,9 @@ import (
 )
 
 // Faults draws what goes wrong with devices for a while: each fault hits some operations of a kind, somewhere among the next ones.
+// All of them pass. A cartridge keeps no damage: what was flushed must be readable in the end.
 func Faults(r *rand.Rand) (p emulated.Plan) {
+	// Few, and each of them for a few operations: a library that never works proves nothing.
 	for range 1 + r.IntN(3) {
 		f := emulated.Fault{
 			Op:    []string{"read", "write", "mark", "flush", "locate", "load", "unload", "move"}[r.IntN(8)],

@@ -42,6 +42,7 @@ func (s *source) ReadAt(ctx context.Context, p []byte, off int64) error {
 		if err != nil && (n < len(p) || !errors.Is(err, io.EOF)) {
 			return errs.As(err, errs.Corrupt, "simtape.Read", "")
 		}
+		// Nodes may answer with less than was asked for.
 		p, off = p[n:], off+int64(n)
 	}
 	return nil
@@ -51,6 +52,7 @@ func (s *source) ReadAt(ctx context.Context, p []byte, off int64) error {
 func (s *source) Close() error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
+	// There is nothing to commit of what was only read.
 	s.GiveUp(context.Background())
 	return nil
 }
@@ -67,12 +69,14 @@ func NewTarget(h Handle, size int64) session.Target { return &target{h: h, size:
 // Write implements session.Target.
 func (t *target) Write(ctx context.Context, p []byte) error {
 	err := t.h.Again(ctx, func(_ context.Context, f hemera.File) error { return f.WritePages(p, nil, t.off) })
+	// In order and without gaps: the session has one writer for a file.
 	t.off += int64(len(p))
 	return err
 }
 
 // Commit implements session.Target. A content that is not whole is dropped, as package tapeio does.
 func (t *target) Commit(ctx context.Context) error {
+	// The node would refuse it too, by the checksums; a real server does not ask it.
 	if t.off != t.size {
 		t.h.GiveUp(ctx)
 		return errs.New(errs.Corrupt, "simtape.Commit", "", "the content is not whole")

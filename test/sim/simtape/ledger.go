@@ -26,6 +26,7 @@ type Request struct {
 }
 
 // NewLedger makes an empty one.
+// It is of one simulation.
 func NewLedger() *Ledger {
 	return &Ledger{requests: map[string]*Request{}, left: map[hemera.FileID]int{}}
 }
@@ -42,6 +43,7 @@ func (l *Ledger) Begin() int {
 func (l *Ledger) Asked(begun int, r Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// What was let go after that is not owed any more.
 	r.begun = begun
 	l.requests[r.ID] = &r
 }
@@ -67,6 +69,7 @@ func (l *Ledger) Withdrawing(id string) {
 func (l *Ledger) Of(uid uint32) (ids []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// In no order: its user takes one of them by chance.
 	for id, r := range l.requests {
 		if r.Who.UID == uid && !r.over {
 			ids = append(ids, id)
@@ -83,6 +86,7 @@ func (l *Ledger) Owed() (owed []Request) {
 		if r.over {
 			continue
 		}
+		// A copy: its user reads it without the lock.
 		o := *r
 		o.Files = maps.Clone(r.Files)
 		maps.DeleteFunc(o.Files, func(_ string, id hemera.FileID) bool { return l.left[id] > r.begun })

@@ -23,6 +23,7 @@ func Spec(drives int) emulated.Spec {
 const Cartridges = 16
 
 // VID names a cartridge, from 0.
+// Its barcode has the suffix of its media behind that.
 func VID(i int) string { return fmt.Sprintf("V%05d", i+1) }
 
 // Options say what one life of a tape server is made of.
@@ -55,6 +56,7 @@ func Start(o Options) (*Life, error) {
 	if err := emulated.Create(o.Dir, Spec(o.Drives)); err != nil && !errors.Is(err, errs.Exists) {
 		return nil, err
 	}
+	// The host's own file system keeps what was written, whatever the simulation kills: only drives lose something.
 	library, err := emulated.Open(o.Dir, emulated.Options{TimeScale: o.Scale, NoSync: true})
 	if err != nil {
 		return nil, err
@@ -69,18 +71,21 @@ func Start(o Options) (*Life, error) {
 	}
 	server := tape.Options{Node: o.Node, Control: o.Control, Name: "lib", Changer: library.Changer(), Files: o.Files, Limits: limits, Host: "SIM", Version: "1",
 		Now: o.Now, Log: o.Log}
+	// Names are unique in the cluster; there is one library.
 	for i, d := range library.Drives() {
 		if o.Lies {
 			d = liar{d}
 		}
 		server.Drives = append(server.Drives, tape.Drive{Drive: d, Name: fmt.Sprintf("lib-d%d", i+1), Media: []string{"LTO-9"}})
 	}
+	// Nothing moves before Run.
 	s, err := tape.New(server)
 	if err != nil {
 		return nil, errors.Join(err, library.Close())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Life{library: library, cancel: cancel, done: make(chan struct{})}
+	// It ends by Kill alone.
 	go func() {
 		defer close(l.done)
 		_ = s.Run(ctx)
@@ -92,6 +97,7 @@ func Start(o Options) (*Life, error) {
 // as a drive does whose host is gone.
 func (l *Life) Kill(power bool) error {
 	l.cancel()
+	// Before the library closes, which would write what drives have.
 	if power {
 		l.library.PowerCut()
 	}
@@ -102,4 +108,5 @@ func (l *Life) Kill(power bool) error {
 }
 
 // SetFaults replaces what goes wrong in the library.
+// Operations that have begun go on. It fails if the plan makes no sense.
 func (l *Life) SetFaults(p emulated.Plan) error { return l.library.SetPlan(p) }
