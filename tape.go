@@ -145,6 +145,8 @@ type Tape struct {
 	Changed   time.Time `json:"modificationTime,omitzero"`
 	ChangedBy string    `json:"modifiedBy"`
 	Comment   string    `json:"comment"`
+	// Foreign: another system wrote what is on it, so ids in its indexes are not of this one. A reclaim ends that.
+	Foreign bool `json:"foreign,omitempty"`
 }
 
 // TapeFile is one row of a tape's list of files. A file that was removed or replaced stays in it until the tape is reclaimed, and can be brought back until then.
@@ -155,6 +157,7 @@ type TapeFile struct {
 	Size      int64
 	Written   time.Time
 	Dead      *DeadTapeFile `json:",omitempty"` // nil: the content is a file's now
+	Found     bool          `json:",omitempty"` // by a scan
 }
 
 // DeadTapeFile is what was known of a file when its content was removed or replaced.

@@ -40,8 +40,10 @@ type control struct {
 	limit  int  // jobs in one answer
 	odd    bool // mounts are for work that no session does
 	scans  []hemera.TapeScanned
-	last   map[uint64]hemera.TapeResults // report by mount
-	wanted string                        // VID to scan
+	// scanned is the last report of a scan.
+	scanned hemera.TapeScanResults
+	last    map[uint64]hemera.TapeResults // report by mount
+	wanted  string                        // VID to scan
 }
 
 // openMount is a mount that has not ended.
@@ -306,7 +308,10 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 			delete(o.given, k)
 		}
 	}
-	c.scans = append(c.scans, r.Scanned...)
+	if r.Scan != nil {
+		c.scans = append(c.scans, r.Scan.Files...)
+		c.scanned = *r.Scan
+	}
 	tape.Full = tape.Full || r.Full
 	if r.Labelled {
 		tape.Labelled = time.Unix(1, 0)
@@ -331,7 +336,7 @@ func (c *control) written(tape *hemera.Tape, w hemera.TapeWritten) error {
 	case w.FSeq != tape.LastFSeq+1 && (w.Member < 2 || w.FSeq != tape.LastFSeq):
 		return errs.New(errs.Conflict, "control.Done", tape.VID, fmt.Sprintf("file %d after %d", w.FSeq, tape.LastFSeq))
 	}
-	tape.LastFSeq, tape.LastID = w.FSeq, w.ArchiveID
+	tape.LastFSeq, tape.LastID, tape.Occupancy = w.FSeq, w.ArchiveID, tape.Occupancy+w.Bytes
 	if w.Member > 0 {
 		tape.LastID = 0 // the container's own
 	}

@@ -56,6 +56,12 @@ func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err 
 		r.Labelled = err == nil
 		return r, err
 	}
+	// A new cartridge has no label to open it by, and is no fault.
+	if k.mount.Kind == hemera.MountScan && !d.volume.Is(d.loaded, k.mount.VID) {
+		if c, err := volume.Inspect(ctx, d.loaded); err != nil || c.Blank {
+			return hemera.TapeResults{Scan: &hemera.TapeScanResults{Complete: c.Blank, Blank: c.Blank}}, err
+		}
+	}
 	v, err := d.open(ctx, k.mount.VID)
 	if err != nil {
 		return r, err
@@ -73,7 +79,7 @@ func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err 
 	}
 	defer forget()
 	if k.mount.Kind == hemera.MountScan {
-		return r, k.scan(ctx, v)
+		return r, k.scan(ctx, v, &r.Session)
 	}
 	return r, d.transfer(ctx, k, v, &r.Session)
 }

@@ -10,7 +10,6 @@ import (
 	"hemera"
 	"hemera/core/namespace/record"
 	"hemera/core/namespace/schema"
-	"hemera/core/namespace/tables"
 	"hemera/errs"
 )
 
@@ -20,6 +19,7 @@ type Catalogue struct {
 	records *record.Store
 	// routes may change at any time: a commit uses what it finds.
 	routes atomic.Pointer[Routes]
+	tree   Tree // set once, before anything is taken from tapes
 }
 
 // New makes the catalogue over the namespace's records.
@@ -39,7 +39,7 @@ func (c *Catalogue) Routes() Routes {
 
 // update runs a change.
 func (c *Catalogue) update(ctx context.Context, fn func(t Txn) error) error {
-	return c.records.Update(ctx, func(t *record.Txn) error { return fn(Txn{tables.Txn{Txn: t}}) })
+	return c.records.Update(ctx, func(t *record.Txn) error { return fn(txnOf(t)) })
 }
 
 // Config returns the configuration as it was stored; nil when there is none.
@@ -90,7 +90,7 @@ func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old 
 		changed := *now
 		if changed.VID = vid; old != nil {
 			changed.Files, changed.Bytes = old.Files, old.Bytes
-			changed.LastFSeq, changed.LastID, changed.Occupancy = old.LastFSeq, old.LastID, old.Occupancy
+			changed.LastFSeq, changed.LastID, changed.Occupancy, changed.Foreign = old.LastFSeq, old.LastID, old.Occupancy, old.Foreign
 		}
 		t.putTape(&changed)
 		return nil
@@ -128,7 +128,7 @@ func (c *Catalogue) Reclaim(ctx context.Context, vid string) error {
 			// The last batch: only now the tape counts as empty, so a crash in between repeats the rest.
 			if len(rows) < reclaimBatch {
 				empty := *tape
-				empty.LastFSeq, empty.LastID, empty.Occupancy, empty.Full = 0, 0, 0, false
+				empty.LastFSeq, empty.LastID, empty.Occupancy, empty.Full, empty.Foreign = 0, 0, 0, false, false
 				t.putTape(&empty)
 			}
 			return nil

@@ -27,6 +27,11 @@ import (
 // not do waits in its queue, as nobody has it.
 func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeResults) error {
 	m := t.mountOf(node, r.Mount)
+	if r.Scan != nil {
+		if err := t.scans.take(ctx, m, r.Scan, r.Session.Drive); err != nil {
+			return err
+		}
+	}
 	if len(r.Written) > 0 {
 		complete, err := t.catalogue.Written(ctx, r.VID, r.Session.Drive, r.Written)
 		if err != nil {
@@ -202,7 +207,9 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults)
 		if r.Labelled {
 			tape.Labelled, tape.LabelBy = t.now(), r.Session.Drive
 		}
-		if r.Problem != "" {
+		// Whoever asked for a scan sees what went wrong, and the tape may be one
+		// that has no label yet.
+		if r.Problem != "" && (m == nil || !m.scans) {
 			putAside(&tape, r.Problem)
 		}
 		if r.Ended && m != nil {
@@ -229,6 +236,7 @@ func (t *recorder) noteMount(m *mount, r hemera.TapeResults) {
 	if m != nil {
 		m.session = r.Session
 		if r.Ended {
+			t.endScan(m, r.Session.Error)
 			t.endMount(m)
 		}
 	}

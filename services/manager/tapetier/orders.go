@@ -27,6 +27,10 @@ func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder)
 		return t.orderFiles(ctx, o, hemera.TapeRepack)
 	case hemera.OrderCheck:
 		return t.orderFiles(ctx, o, hemera.TapeVerify)
+	case hemera.OrderScan:
+		return t.scans.Order(who, o)
+	case hemera.OrderUndelete:
+		return t.scans.Undelete(ctx, who, o)
 	case hemera.OrderRetry, hemera.OrderForget:
 		return t.orderFailed(ctx, o)
 	}

@@ -37,6 +37,9 @@ type Options struct {
 	// View is the cluster now, by which files are evicted where room is
 	// needed; nil: none are.
 	View func() *hemera.View
+	// Form is how a new file in a directory would be stored; nil: one replica
+	// in the space default.
+	Form func(ctx context.Context, dir string) (hemera.Layout, string, error)
 	Now  func() time.Time
 	Log  *slog.Logger
 }
@@ -63,14 +66,20 @@ type (
 	configurer struct{ *parts }
 	dispatcher struct{ *parts }
 	giver      struct{ *parts }
-	recorder   struct{ *parts }
-	stager     struct {
+	recorder   struct {
+		*parts
+		scans *scanner
+	}
+	stager struct {
 		*parts
 		reports *reporter
 	}
 	reporter struct{ *parts }
-	orderer  struct{ *parts }
-	sweeper  struct {
+	orderer  struct {
+		*parts
+		scans *scanner
+	}
+	sweeper struct {
 		*parts
 		gc *collector
 	}
@@ -93,6 +102,7 @@ type parts struct {
 	libraries map[hemera.NodeID]*library
 	mounts    map[uint64]*mount
 	given     map[hemera.TapeJobKey]uint64 // to which mount
+	scans     map[string]*scan             // by VID; those that ended too
 	labels    map[string]bool              // VIDs that an admin wants labelled; true: whatever is on them
 	lastMount uint64
 	sessions  []hemera.TapeSession // that ended, newest first
@@ -106,7 +116,7 @@ const sessionsKept = 200
 // archives without any set-up.
 func Open(ctx context.Context, o Options) (*Tier, error) {
 	t := &parts{Options: o, catalogue: o.Tree.Tapes, changing: make(chan struct{}, 1), libraries: map[hemera.NodeID]*library{},
-		mounts: map[uint64]*mount{}, given: map[hemera.TapeJobKey]uint64{}, labels: map[string]bool{}, wake: make(chan struct{})}
+		mounts: map[uint64]*mount{}, given: map[hemera.TapeJobKey]uint64{}, labels: map[string]bool{}, scans: map[string]*scan{}, wake: make(chan struct{})}
 	raw, err := t.catalogue.Config(ctx)
 	if err != nil {
 		return nil, errs.Wrap(err, "tapetier.Open", "")
@@ -121,8 +131,8 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	// not taken for one of a new.
 	t.lastMount = uint64(o.Now().UnixNano())
 	t.catalogue.UseRoutes(t.routes)
-	reports := &reporter{t}
-	return &Tier{&configurer{t}, &dispatcher{t}, &giver{t}, &recorder{t}, &stager{t, reports}, reports, &orderer{t}, &sweeper{t, newCollector(t)}, t}, nil
+	reports, scans := &reporter{t}, &scanner{t}
+	return &Tier{&configurer{t}, &dispatcher{t}, &giver{t}, &recorder{t, scans}, &stager{t, reports}, reports, &orderer{t, scans}, &sweeper{t, newCollector(t)}, t}, nil
 }
 
 // routes implements tapes.Routes.

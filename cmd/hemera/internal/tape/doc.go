@@ -5,7 +5,7 @@
 // The nouns and the columns are those of cta-admin, because the people who run tapes
 // know them; -j has the keys of its JSON, in the result list of all commands.
 // Commands that CTA does not have explain (why, status), watch (top) and order
-// (label, repack, reclaim, verify).
+// (label, repack, reclaim, verify, scan, undelete).
 //
 // # Where a command is
 //
@@ -15,6 +15,7 @@
 //	queue.go    queues, sessions and single requests
 //	files.go    stage, release, evict, archive
 //	orders.go   label, repack, reclaim, verify; retry and forget
+//	scan.go     scan, undelete
 //	status.go   status, why, top
 //
 // Objects of the configuration are shown and changed by one set of commands: the

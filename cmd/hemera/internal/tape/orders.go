@@ -28,7 +28,7 @@ disk where they still are there, else from tape. The tape stays as it is until i
 	verify := orderCommand(e, hemera.OrderCheck, "verify <vid>", "Read all files of a tape and compare their checksums", one)
 	verify.Long = `Queues every file of a tape to be read and compared. What is bad is read from another copy, and shows
 in "hemera tape request ls --failed".`
-	return []*cobra.Command{label, repack, reclaim, verify}
+	return []*cobra.Command{label, repack, reclaim, verify, scanCommand(e), undeleteCommand(e)}
 }
 
 // orderCommand makes the command for one order. Orders are answered when they are
@@ -59,6 +59,9 @@ func orderCommand(e *cli.Env, kind hemera.TapeOrderKind, use, short string, args
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would be done")
 	if kind == hemera.OrderLabel {
 		c.Flags().BoolVar(&o.Force, "force", false, "whatever is on the tape")
+	}
+	if kind == hemera.OrderUndelete {
+		c.Flags().StringVar(&o.To, "to", "", "another `path` than the one that the file had")
 	}
 	return c
 }
