@@ -148,6 +148,20 @@ type Sparse interface {
 	Allocated() (int64, error)
 }
 
+// Lender is a [Handle] that may have read ahead of its caller, and lends what it has then, so that nobody copies it.
+type Lender interface {
+	// Lend returns up to n bytes at off that were read ahead, or none: then ReadPages reads them. It waits for what is being
+	// read now. The caller calls Return of a loan with bytes once.
+	Lend(off, n int64) Loan
+}
+
+// Loan is verified content in the memory of a [Lender]. It is not to be changed, and not to be used after Return.
+type Loan struct {
+	Data   []byte
+	Sums   []uint32 // the CRC32C of each page fragment of Data
+	Return func()
+}
+
 // SealInfo is what the footer of a piece must say beyond what the piece knows.
 type SealInfo struct {
 	FileSize  int64

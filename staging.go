@@ -16,9 +16,11 @@ type Staging interface {
 	// CancelStage withdraws paths from a request, or all of it when there are none; what nobody else waits for is not recalled. With forget the
 	// request is removed. NotFound; Invalid when a path is not in the request.
 	CancelStage(ctx context.Context, who Identity, id string, paths []string, forget bool) error
-	// Release says that who needs the files on disk no more: each evict counter goes down by one, and at zero the disk copies go, as soon as all tape
-	// copies are there. errs has one result for each path, nil when it is done.
-	Release(ctx context.Context, who Identity, paths []string) (errs []error, err error)
+	// Release says that who needs the files on disk no more. It counts against a request that who made: that of the id, or with "" the oldest that
+	// has the file. Admins release those of others too. When no request uses a file any more, its disk copies go as soon as all tape copies are there;
+	// a user that has no request for it needs the right to write it for that. errs has one result for each path: nil when it is done, and when there
+	// was nothing to release. Denied for the request of somebody else; an id that nobody knows is no id.
+	Release(ctx context.Context, who Identity, id string, paths []string) (errs []error, err error)
 	// Localities says of each path where it is, in their order. id is a request, or "".
 	Localities(ctx context.Context, who Identity, id string, paths []string) ([]Locality, error)
 	// ArchiveNow has a file archived by the class, whatever its directory says. Exists when it is archived already.

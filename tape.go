@@ -24,6 +24,7 @@ const (
 	AttrRecallTime    = "sys.retrieve.req_time"      // when the first of them came, seconds since 1970
 	AttrRecallError   = "sys.retrieve.error"         // why the last recall failed
 	AttrEvictCounter  = "sys.retrieve.evict_counter" // how many requests still use the file on disk
+	AttrRecallPins    = "sys.retrieve.pins"          // requests that wait for the file or use it on disk, each as UID:ID, separated by commas
 	AttrDropOnArchive = "sys.archive.dropdiskcopies" // of a directory: "1" removes disk copies once all tape copies are there
 )
 

@@ -31,6 +31,7 @@ func (n Pieces) Evict(ctx context.Context, id hemera.FileID, may func(*hemera.En
 		}
 		e := *now
 		e.Pieces = nil
+		t.tapes().Evicted(&e)
 		parent, err := t.ByID(e.Parent)
 		if err != nil {
 			return err

@@ -80,11 +80,12 @@ func write(t *testing.T, n *namespace.Namespace, vid string, jobs ...hemera.Tape
 	for i, j := range jobs {
 		files = append(files, hemera.TapeWritten{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: last + uint64(i) + 1, Block: 10 * last, Size: j.Size, Bytes: j.Size + 480})
 	}
-	complete, err = n.Parts().Tapes.Written(t.Context(), vid, "drive1", files)
+	r := tapes.Report{VID: vid, Drive: "drive1", Files: files}
+	out, err := n.Parts().Tapes.Written(t.Context(), r)
 	if err == nil { // the answer was lost, and the report comes again
-		_, err = n.Parts().Tapes.Written(t.Context(), vid, "drive1", files)
+		_, err = n.Parts().Tapes.Written(t.Context(), r)
 	}
-	return complete, err
+	return out.Complete, err
 }
 
 // evictWhole evicts a file whose copies are all there.
@@ -159,8 +160,9 @@ func TestTheLifeOfAnArchivedFile(t *testing.T) {
 		t.Fatalf("%+v", e)
 	}
 	checked(t, n)
-	if e, err = cat.Release(ctx, e.ID); err != nil || tapes.EvictCounter(&e) != 0 {
-		t.Errorf("%+v, %v", e, err)
+	var released bool
+	if e, released, err = cat.Release(ctx, e.ID, tapes.Releaser{UID: 1000}); err != nil || !released || tapes.EvictCounter(&e) != 0 {
+		t.Errorf("%+v, %v, %v", e, released, err)
 	}
 	// Replaced: the old content is dead on its tapes, the new one is queued under another number.
 	was := e.ArchiveID()
@@ -207,14 +209,25 @@ func TestAttributesOfTapesAreTheSystems(t *testing.T) {
 	}
 	// Reports that cannot be true.
 	j := queued(t, n, hemera.TapeArchive, "A")[0]
-	_, err := n.Parts().Tapes.Written(ctx, "TAPEA1", "d", []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: 2, Size: 10}})
+	report := func(vid string, fseq uint64, size int64, given func(hemera.TapeJobKey, uint64) bool) (tapes.Recorded, error) {
+		return n.Parts().Tapes.Written(ctx, tapes.Report{VID: vid, Drive: "d", Given: given,
+			Files: []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: fseq, Size: size}}})
+	}
+	_, err := report("TAPEA1", 2, 10, nil)
 	wantKind(t, "a gap", err, errs.Conflict)
-	_, err = n.Parts().Tapes.Written(ctx, "NOTAPE", "d", []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: 1, Size: 10}})
+	_, err = report("NOTAPE", 1, 10, nil)
 	wantKind(t, "an unknown tape", err, errs.NotFound)
-	_, err = n.Parts().Tapes.Written(ctx, "TAPEA1", "d", []hemera.TapeWritten{{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: 1, Size: 11}})
-	good(t, err) // it is on tape, and no copy of the file
-	if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f")); len(e.Tape) != 0 {
-		t.Errorf("a tape file of another size became a copy: %+v", e)
+	// It is on tape, and no copy of the file, which still waits to be archived.
+	none := func(hemera.TapeJobKey, uint64) bool { return false }
+	for fseq, size := range []int64{11, 10} {
+		out, err := report("TAPEA1", uint64(fseq+1), size, none)
+		good(t, err)
+		if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f")); len(e.Tape) != 0 || len(out.Complete) != 0 || (len(out.Unfit) == 1) != (size == 11) {
+			t.Errorf("size %d became a copy, or is not told of: %+v, %+v", size, out, e)
+		}
+		if left := queued(t, n, hemera.TapeArchive, "A"); len(left) != 1 || left[0].Size != 10 {
+			t.Errorf("size %d: %+v", size, left)
+		}
 	}
 	checked(t, n)
 }
@@ -279,7 +292,7 @@ func TestPagesLeaveNothingOut(t *testing.T) {
 	if jobs := must[[]hemera.TapeJob](t)(cat.Jobs(ctx, tapes.Queue{Kind: hemera.TapeVerify, Name: "TAPEA1"}, 10*files, nil)); len(jobs) != files {
 		t.Errorf("%d of %d jobs are listed", len(jobs), files)
 	}
-	must[[]hemera.FileID](t)(cat.Written(ctx, "TAPEA1", "d", members))
+	must[tapes.Recorded](t)(cat.Written(ctx, tapes.Report{VID: "TAPEA1", Drive: "d", Files: members}))
 	if rows := must[[]hemera.TapeFile](t)(cat.Files(ctx, "TAPEA1", 0, 100, false)); len(rows) != files {
 		t.Errorf("%d of %d members are listed", len(rows), files)
 	}

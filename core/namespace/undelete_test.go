@@ -12,7 +12,7 @@ import (
 // undelete brings a content back, by its archive id or by its path.
 func undelete(t *testing.T, n *namespace.Namespace, id uint64, was, to string) (hemera.Entry, error) {
 	t.Helper()
-	cat := n.Parts().Tapes
+	cat := n.Parts().Tapes.Returns()
 	rows, err := cat.Removed(t.Context(), id, was)
 	if err != nil {
 		return hemera.Entry{}, err
@@ -104,7 +104,9 @@ func TestUndeleteTakesTheLastCopy(t *testing.T) {
 	e := put(t, n, alice(), "/tape/f", 1000)
 	job := queued(t, n, hemera.TapeArchive, "A")[0]
 	for _, vid := range []string{"TAPEA1", "TAPEA2"} {
-		must[[]hemera.FileID](t)(n.Parts().Tapes.Written(ctx, vid, "d", []hemera.TapeWritten{{Job: job.TapeJobKey, ArchiveID: job.ArchiveID, FSeq: 1, Size: 1000}}))
+		report := tapes.Report{VID: vid, Drive: "d", Files: []hemera.TapeWritten{{Job: job.TapeJobKey, ArchiveID: job.ArchiveID, FSeq: 1, Size: 1000}},
+			Given: func(hemera.TapeJobKey, uint64) bool { return true }}
+		must[tapes.Recorded](t)(n.Parts().Tapes.Written(ctx, report))
 	}
 	good(t, n.Remove(ctx, alice(), "/tape/f", 0))
 	back, err := undelete(t, n, e.ArchiveID(), "", "/tape/f")

@@ -62,7 +62,7 @@ func copyPages(ctx context.Context, dst PeerWriter, src source, size int64) (uin
 				return err
 			}
 			crcs[i] = combine(w.sums, len(w.data))
-			if allZeros(w.sums, len(w.data)) {
+			if checksum.MayBeZeros(w.sums, len(w.data)) {
 				zeros.Store(true)
 			}
 			if err := dst.WritePages(w.data, w.sums, off); err != nil {

@@ -106,6 +106,7 @@ type readHandle struct {
 var (
 	_ hemera.File   = (*readHandle)(nil)
 	_ hemera.Sparse = (*readHandle)(nil)
+	_ hemera.Lender = (*readHandle)(nil)
 )
 
 // newReadHandle returns the handle of a client that reads. It owns the reader.

@@ -30,18 +30,6 @@ func nextData(src source, off, size int64) int64 {
 	return off
 }
 
-// allZeros reports whether n bytes at a page's begin, whose pages have the sums, may be zeros. It is a hint
-// where to look for a hole, so that contents without any are not asked about them.
-func allZeros(sums []uint32, n int) bool {
-	for i, sum := range sums {
-		k := min(hemera.PageSize, n-i*hemera.PageSize)
-		if k == hemera.PageSize && sum != checksum.ZeroPage || k < hemera.PageSize && sum != checksum.ZerosCRC32C(int64(k)) {
-			return false
-		}
-	}
-	return true
-}
-
 // tooSparse is why a digest, one of the kinds, is not made.
 func tooSparse(kinds []hemera.ChecksumKind) error {
 	// Checksums that are linear combine the zeros of a hole in no time; digests have to be fed with them.

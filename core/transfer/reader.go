@@ -397,6 +397,17 @@ func (h *Host) openPeer(ctx context.Context, permit *hemera.Permit, p RemotePiec
 	return h.Peers.Open(ctx, p, token)
 }
 
+// Lend implements [hemera.Lender].
+func (r *Reader) Lend(off, n int64) hemera.Loan {
+	if r.ahead == nil || !r.calls.Begin() {
+		return hemera.Loan{}
+	}
+	defer r.calls.Done()
+	loan := r.ahead.Lend(off, n)
+	r.sent(int64(len(loan.Data)))
+	return loan
+}
+
 // Verified offers a file for sendfile, as [disk.Reader] does, if the piece in use is local.
 func (r *Reader) Verified(off, n int64) (*os.File, bool) {
 	if !r.calls.Begin() {

@@ -125,7 +125,7 @@ func (s *streamSums) finish(size int64, src source, allowed int64) ([]hemera.Che
 			if err := buf.read(src, s.next, int(n)); err != nil {
 				return nil, err
 			}
-			zeros = s.next%hemera.PageSize == 0 && allZeros(buf.sums, int(n))
+			zeros = s.next%hemera.PageSize == 0 && checksum.MayBeZeros(buf.sums, int(n))
 			s.wrote(buf.data, buf.sums, s.next)
 		}
 	}

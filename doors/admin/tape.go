@@ -143,7 +143,7 @@ func serveStaging(d *door) {
 		if err != nil {
 			return nil, err
 		}
-		failures, err := s.Release(ctx, who, r.Paths)
+		failures, err := s.Release(ctx, who, r.ID, r.Paths)
 		// One text for each path, "" where it is done.
 		texts := make([]string, len(failures))
 		for i, f := range failures {

@@ -73,8 +73,8 @@ func (c tapeClient) CancelStage(ctx context.Context, _ hemera.Identity, id strin
 
 // Release implements hemera.Staging. Errors of single paths arrive as their
 // texts.
-func (c tapeClient) Release(ctx context.Context, _ hemera.Identity, paths []string) ([]error, error) {
-	texts, err := call[[]string](ctx, c.server, "Release", pathList{Paths: paths})
+func (c tapeClient) Release(ctx context.Context, _ hemera.Identity, id string, paths []string) ([]error, error) {
+	texts, err := call[[]string](ctx, c.server, "Release", pathList{id, paths})
 	failures := make([]error, len(texts))
 	for i, text := range texts {
 		if text != "" {

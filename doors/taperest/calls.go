@@ -103,15 +103,16 @@ func callDelete(d *door, r *http.Request, who hemera.Identity) (any, error) {
 	return nil, d.Staging.CancelStage(r.Context(), who, id, nil, true)
 }
 
-// callRelease says that files are not needed on disk any more. The id is not looked at: a client may release what another
-// request of its experiment staged. It fails with the first path that could not be released, after all were tried.
+// callRelease says that files are not needed on disk any more by the request of the id; one that is not known here stands for
+// any request of the caller. It fails with the first path that could not be released, after all were tried.
 func callRelease(d *door, r *http.Request, who hemera.Identity) (any, error) {
 	paths, err := d.pathsOf(r)
 	if err != nil {
 		return nil, err
 	}
-	d.audit(r.Context(), who, "release", r.PathValue("id"), len(paths))
-	each, err := d.Staging.Release(r.Context(), who, paths)
+	id := r.PathValue("id")
+	d.audit(r.Context(), who, "release", id, len(paths))
+	each, err := d.Staging.Release(r.Context(), who, id, paths)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"hemera/doors/xrd/undo"
 	"hemera/errs"
 	"hemera/platform/zerocopy"
+	"hemera/rules/checksum"
 	"hemera/rules/wire"
 )
 
@@ -595,6 +596,63 @@ func TestReadsThatAreNotCopied(t *testing.T) {
 		if used := piped.Load() > 0; used != pipes || !pipes && sendfile.Load() == 0 {
 			t.Errorf("with pipes %v: %d frames by pipe, %d by sendfile", pipes, piped.Load(), sendfile.Load())
 		}
+	}
+}
+
+// lending has some ranges in memory.
+type lending struct {
+	hemera.File
+	data      []byte
+	lent, out *atomic.Int64
+}
+
+// Lend lends up to 70,000 bytes, but not what begins in every fourth range of that length.
+func (l lending) Lend(off, n int64) hemera.Loan {
+	const step = 70_000
+	if off >= int64(len(l.data)) || off/step%4 == 3 {
+		return hemera.Loan{}
+	}
+	p := l.data[off:min(off+n, off/step*step+step, int64(len(l.data)))]
+	sums := make([]uint32, checksum.Fragments(off, len(p)))
+	checksum.PageSums(p, off, sums)
+	l.lent.Add(int64(len(p)))
+	l.out.Add(1)
+	return hemera.Loan{Data: p, Sums: sums, Return: func() { l.out.Add(-1) }}
+}
+
+type lendingNode struct {
+	*memory
+	lending
+}
+
+func (n lendingNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	f, err := n.memory.Open(ctx, p, o)
+	n.lending.File = f
+	return n.lending, err
+}
+
+// TestReadsOfLentMemory: what a file lends goes out, between what it does not lend, and is returned.
+func TestReadsOfLentMemory(t *testing.T) {
+	data := random(2_000_001)
+	var lent, out atomic.Int64
+	p := newPair(t, node(func(o *NodeOptions) { o.Node = lendingNode{o.Node.(*memory), lending{nil, data, &lent, &out}} }))
+	p.put("/f", string(data))
+	c := dial(t, p.nodeAddr)
+	fh := p.openOld(t, c, "/f", hemera.AccessRead)
+	for _, r := range []struct {
+		off int64
+		n   int32
+	}{{0, 3 << 20}, {4096, 20_000}, {5, 100}, {69_999, 300_000}, {139_264, 1 << 20}, {1_999_000, 5000}, {2_000_001, 10}} {
+		want := data[r.off:min(r.off+int64(r.n), int64(len(data)))]
+		if got := c.must(t, wire.Read{Handle: fh, Offset: r.off, Length: r.n}, ""); !bytes.Equal(got, want) {
+			t.Errorf("read %d@%d: %d bytes, want %d", r.n, r.off, len(got), len(want))
+		}
+		if got := c.pgread(t, fh, r.off, r.n); !bytes.Equal(got, want) {
+			t.Errorf("pgread %d@%d: %d bytes, want %d", r.n, r.off, len(got), len(want))
+		}
+	}
+	if lent.Load() < 1_000_000 || out.Load() != 0 {
+		t.Errorf("%d bytes were lent, %d loans were not returned", lent.Load(), out.Load())
 	}
 }
 

@@ -24,6 +24,7 @@ const (
 //
 //   - short reads are read into the buffer of answers, and go out with others;
 //   - longer ones of a file whose pages are in memory and verified go through a pipe, or by sendfile, without a copy;
+//   - those of a file that was read ahead are written from the memory that it was read into;
 //   - the rest is read into a chunk, and written with its header in one call.
 //
 // The file is read before the turn to write is taken: see package transport.
@@ -56,6 +57,7 @@ func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n i
 		return o.Answer(stream, wire.StatusOK, nil)
 	}
 	direct, _ := f.(zerocopy.Source) // nil for pieces of other nodes and for writes
+	lender, _ := f.(hemera.Lender)
 	if !o.ZeroCopy() {
 		direct = nil
 	}
@@ -64,7 +66,7 @@ func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n i
 	}
 	// Reads end at the end of the file, so the last frame is known before it is read.
 	n = max(0, min(n, f.Info().Size-off))
-	a := readAnswer{out: o, stream: stream, file: f, direct: direct}
+	a := readAnswer{out: o, stream: stream, file: f, direct: direct, lender: lender}
 	for {
 		sent, last, err := a.frame(off, n) // one frame at a time: the file may end, or fail, between two
 		if err != nil || last {
@@ -80,6 +82,7 @@ type readAnswer struct {
 	stream wire.StreamID
 	file   hemera.Handle
 	direct zerocopy.Source               // the file, if its pages may be sent from memory
+	lender hemera.Lender                 // the file, if it may have been read ahead
 	header [wire.ResponseHeaderSize]byte // so that a header costs no allocation
 }
 
@@ -129,6 +132,11 @@ func (a *readAnswer) longFrame(off, n int64, last bool) error {
 func (a *readAnswer) part(off, n int64) (transport.Part, error) {
 	if a.direct != nil && n >= zerocopy.SizeMin {
 		if part, ok := a.out.Pool().Part(a.direct, off, n); ok {
+			return part, nil
+		}
+	}
+	if a.lender != nil {
+		if part, ok := transport.LentPart(a.lender, off, n); ok {
 			return part, nil
 		}
 	}
@@ -282,31 +290,52 @@ func (h *readHandlers) pgread(r *request) error {
 
 // sendPages sends n bytes of the file at off as pages. An error means that no final answer was sent.
 func sendPages(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n int64) error {
-	// One chunk is read with its checksums, and sent with each page behind its own. The client checks what the disk
-	// stored.
+	// What is read, or lent, goes out with each page behind its checksum. The client checks what the disk stored.
+	lender, _ := f.(hemera.Lender)
 	k := o.Pool().Chunk()
 	defer func() { o.Pool().PutChunk(k) }()
 	for {
 		want := transport.ChunkLen(off, n)
-		got, err := f.ReadPages(k.Buf[:want], k.Sums[:], off)
-		if hemera.KeepsBuffers(err) { // the next try reads another piece
-			k = o.Pool().Chunk()
-			if got, err = f.ReadPages(k.Buf[:want], k.Sums[:], off); hemera.KeepsBuffers(err) {
-				k = o.Pool().Chunk()
+		loan, ends := hemera.Loan{}, false
+		if lender != nil {
+			loan = lender.Lend(off, want)
+		}
+		data, sums := loan.Data, loan.Sums
+		if len(data) == 0 {
+			var got int
+			var err error
+			if k, got, err = readChunk(o.Pool(), k, f, off, want); err != nil && err != io.EOF {
+				return err
 			}
+			data, sums, ends = k.Buf[:got], k.Sums[:], int64(got) < want || err == io.EOF
 		}
-		if err != nil && err != io.EOF {
-			return err
-		}
-		last := int64(got) == n || int64(got) < want || err == io.EOF // all, or the end of the file
-		frame := wire.StatusFrame{                                    // each frame has its offset and its own checksum (§2.9)
+		last := ends || int64(len(data)) == n
+		frame := wire.StatusFrame{ // each frame has its offset and its own checksum (§2.9)
 			Stream: stream, Request: wire.ReqPgread, Partial: !last,
-			DataLength: int32(wire.PagesLen(off, int64(got))), Offset: off,
+			DataLength: int32(wire.PagesLen(off, int64(len(data)))), Offset: off,
 		}
 		var head [wire.ResponseHeaderSize + wire.StatusBodySize]byte
-		if err := o.Send(k.PageVec(frame.Append(head[:0]), got, off)); err != nil || last {
+		err := o.Send(k.PageVec(frame.Append(head[:0]), data, sums, off))
+		if loan.Return != nil {
+			loan.Return()
+		}
+		if err != nil || last {
 			return err
 		}
-		off, n = off+int64(got), n-int64(got)
+		off, n = off+int64(len(data)), n-int64(len(data))
 	}
+}
+
+// readChunk reads n bytes at off into the chunk, or into another one while a device does not answer: each try reads another
+// piece. It returns the chunk that is the caller's now.
+func readChunk(pool *transport.Pool, k *transport.Chunk, f hemera.Handle, off, n int64) (*transport.Chunk, int, error) {
+	got, err := f.ReadPages(k.Buf[:n], k.Sums[:], off)
+	for tries := 0; tries < 2 && hemera.KeepsBuffers(err); tries++ {
+		k = pool.Chunk()
+		got, err = f.ReadPages(k.Buf[:n], k.Sums[:], off)
+	}
+	if hemera.KeepsBuffers(err) {
+		k = pool.Chunk()
+	}
+	return k, got, err
 }

@@ -57,7 +57,7 @@ type Smart struct {
 	Passed      bool  `json:"passed"`
 	Reallocated int64 `json:"reallocated_sectors,omitempty"`
 	Pending     int64 `json:"pending_sectors,omitempty"` // that could not be read
-	MediaErrors int64 `json:"media_errors,omitempty"`    // of NVMe
+	MediaErrors int64 `json:"media_errors,omitempty"`    // of NVMe and SAS
 	Used        int64 `json:"percentage_used,omitempty"` // of NVMe: 100 is the planned life
 	Hours       int64 `json:"power_on_hours,omitempty"`
 }

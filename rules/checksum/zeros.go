@@ -124,3 +124,15 @@ func (h *crc64Hasher) Reset() { h.sum = 0 }
 
 // writeZeros is as crcHasher.writeZeros.
 func (h *crc64Hasher) writeZeros(n int64) { h.sum = ^addZeros(^h.sum, n, crc64Poly) }
+
+// MayBeZeros reports whether n bytes that begin at a page may be zeros, from the sums of their pages. It is a hint where to look for
+// a hole: other bytes can have the same sums.
+func MayBeZeros(sums []uint32, n int) bool {
+	for i, sum := range sums {
+		k := min(hemera.PageSize, n-i*hemera.PageSize)
+		if k == hemera.PageSize && sum != ZeroPage || k < hemera.PageSize && sum != ZerosCRC32C(int64(k)) {
+			return false
+		}
+	}
+	return true
+}

@@ -63,3 +63,22 @@ func TestManyZeros(t *testing.T) {
 		}
 	}
 }
+
+// Zeros of any length may be zeros; one other byte anywhere is noticed.
+func TestMayBeZeros(t *testing.T) {
+	for _, n := range []int{1, 4095, 4096, 4097, 12_288, 20_000} {
+		p, sums := make([]byte, n), make([]uint32, Fragments(0, n))
+		PageSums(p, 0, sums)
+		if !MayBeZeros(sums, n) {
+			t.Errorf("%d zeros are not", n)
+		}
+		for _, at := range []int{0, n / 2, n - 1} {
+			p[at] = 1
+			PageSums(p, 0, sums)
+			if MayBeZeros(sums, n) {
+				t.Errorf("a byte at %d of %d is not noticed", at, n)
+			}
+			p[at] = 0
+		}
+	}
+}

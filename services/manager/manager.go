@@ -146,7 +146,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		LostAfter: o.LostAfter, BalanceDelay: o.BalanceDelay, Now: o.Now, Log: o.Log, Lifecycle: rules.options(), Conversions: maint.Conversions{Grants: convert, Requests: asked, Tree: o.Tree},
 		Paused: func() bool { return !c.Rebuilding().IsZero() },
 	})
-	p.tier, err = tapetier.Open(ctx, tapetier.Options{Tree: o.Tree, Grants: tapeGrants{convert}, Removed: p.engine.Wake, View: c.View, Form: tapeGrants{convert}.Form, Now: o.Now, Log: o.Log})
+	p.tier, err = tapetier.Open(ctx, tapetier.Options{Tree: o.Tree, Grants: tapeGrants{convert}, Removed: p.engine.Wake, View: c.View, Now: o.Now, Log: o.Log})
 	if err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}

@@ -41,14 +41,3 @@ func (g tapeGrants) GrantRecall(ctx context.Context, id hemera.FileID, gen hemer
 	token, err := g.cluster.Ring().Mint(*to)
 	return hemera.TapeGrant{Addr: to.Targets[0].Addr, Token: token, Path: path, Size: to.Size}, err
 }
-
-// Form is how a new file in a directory would be stored: files that come back from tape get the form that
-// their directory asks for now.
-func (g tapeGrants) Form(ctx context.Context, dir string) (hemera.Layout, string, error) {
-	prep, err := g.tree.PrepareBelow(ctx, hemera.SystemIdentity(), dir)
-	if err != nil {
-		return hemera.Layout{}, "", err
-	}
-	p, err := decide(g.cluster.View(), &prep, &hemera.Capability{Access: hemera.AccessCreate, Who: hemera.SystemIdentity()}, hemera.Wish{})
-	return p.Layout, p.Space, err
-}

@@ -47,6 +47,7 @@ func (k desk) scan(ctx context.Context, v *volume.Volume, figures *hemera.TapeSe
 		}
 		return s.send(ctx, *figures, begun)
 	})
+	// Also of a scan that failed: people see how far it came.
 	figures.Elapsed = now().Sub(begun)
 	if err != nil {
 		return err
@@ -57,6 +58,7 @@ func (k desk) scan(ctx context.Context, v *volume.Volume, figures *hemera.TapeSe
 
 // endID is the archive id of the tape file that a record is of, or is in.
 func endID(r volume.Record) uint64 {
+	// A container is one tape file, and its labels have an archive id of their own.
 	if r.Kind == volume.KindMember {
 		return volume.ContainerID(r.FSeq)
 	}
@@ -65,6 +67,7 @@ func endID(r volume.Record) uint64 {
 
 // send reports what was found since the last report.
 func (s *scanning) send(ctx context.Context, figures hemera.TapeSession, begun time.Time) error {
+	// Retried until it is answered, and taken by the manager as often as it comes.
 	s.k.sign(&figures, begun, "")
 	report := s.out // what the manager keeps of it is its own
 	err := s.k.done(ctx, hemera.TapeResults{Scan: &report, Session: figures})

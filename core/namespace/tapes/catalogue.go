@@ -37,6 +37,12 @@ func (c *Catalogue) Routes() Routes {
 	return nil
 }
 
+// UseTree tells how files are made. Without, nothing comes back from tapes.
+func (c *Catalogue) UseTree(t Tree) { c.tree = t }
+
+// Returns is what makes files of what is on tape.
+func (c *Catalogue) Returns() Returns { return Returns{c} }
+
 // update runs a change.
 func (c *Catalogue) update(ctx context.Context, fn func(t Txn) error) error {
 	return c.records.Update(ctx, func(t *record.Txn) error { return fn(txnOf(t)) })

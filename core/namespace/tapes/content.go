@@ -32,7 +32,7 @@ func classOf(dirs []*hemera.Entry) string {
 // fresh are the attributes that a new content begins without.
 func fresh() map[string]string {
 	return map[string]string{hemera.AttrArchiveID: "", hemera.AttrStorageClass: "", hemera.AttrArchiveError: "",
-		hemera.AttrRecallIDs: "", hemera.AttrRecallTime: "", hemera.AttrRecallError: "", hemera.AttrEvictCounter: ""}
+		hemera.AttrRecallIDs: "", hemera.AttrRecallTime: "", hemera.AttrRecallError: "", hemera.AttrEvictCounter: "", hemera.AttrRecallPins: ""}
 }
 
 // Reserved reports whether an attribute of files is the system's.

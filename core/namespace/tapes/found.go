@@ -48,7 +48,9 @@ const foundBatch = 100
 
 // Unknown returns those of the files that the catalogue does not have, in their order. It reads a
 // record for each.
-func (c *Catalogue) Unknown(ctx context.Context, vid string, files []hemera.TapeScanned) (out []hemera.TapeScanned, err error) {
+func (c Returns) Unknown(ctx context.Context, vid string, files []hemera.TapeScanned) (out []hemera.TapeScanned, err error) {
+	// One read for all of them, outside of any change: most scans meet a tape that is known, and
+	// those must not keep commits waiting.
 	keys := make([][]byte, len(files))
 	for i, f := range files {
 		keys[i] = schema.TapeFileKey(vid, f.Written.FSeq, f.Written.Member)
@@ -57,12 +59,14 @@ func (c *Catalogue) Unknown(ctx context.Context, vid string, files []hemera.Tape
 	if err != nil {
 		return nil, err
 	}
+	// In the order of the question.
 	for i, raw := range raws {
 		if raw != nil {
 			row, err := schema.DecodeTapeFile(keys[i], raw)
 			if err != nil {
 				return nil, schema.Damaged(keys[i], err)
 			}
+			// Another archive id at the place is for TakeFound to tell.
 			if row.ArchiveID == files[i].Written.ArchiveID {
 				continue
 			}
@@ -75,7 +79,7 @@ func (c *Catalogue) Unknown(ctx context.Context, vid string, files []hemera.Tape
 // NoteEnd takes what a scan says of a tape as a whole: its last file, and how much is written. It
 // adds a tape that the catalogue does not have, as make says. The catalogue's own last file stays
 // when it is as far.
-func (c *Catalogue) NoteEnd(ctx context.Context, vid, drive string, end hemera.TapeEnd, made func() hemera.Tape) (out hemera.Tape, err error) {
+func (c Returns) NoteEnd(ctx context.Context, vid, drive string, end hemera.TapeEnd, made func() hemera.Tape) (out hemera.Tape, err error) {
 	err = c.update(ctx, func(t Txn) error {
 		old, err := t.Tape(vid)
 		if err != nil {
@@ -91,6 +95,7 @@ func (c *Catalogue) NoteEnd(ctx context.Context, vid, drive string, end hemera.T
 		if out.Labelled.IsZero() && out.LastFSeq == 0 {
 			out.Foreign, out.Labelled, out.LabelBy = end.FSeq > 0, t.Now(), drive
 		}
+		// Both move together: an append compares the archive id with what stands there.
 		if end.FSeq > out.LastFSeq {
 			out.LastFSeq, out.LastID = end.FSeq, end.ArchiveID
 		}
@@ -104,7 +109,7 @@ func (c *Catalogue) NoteEnd(ctx context.Context, vid, drive string, end hemera.T
 
 // TakeFound takes what a scan found, and says of each file in their order what became of it. It may
 // be called again with the same. Each batch is durable by itself.
-func (c *Catalogue) TakeFound(ctx context.Context, f FoundFiles) (out []hemera.TapeTaken, err error) {
+func (c Returns) TakeFound(ctx context.Context, f FoundFiles) (out []hemera.TapeTaken, err error) {
 	for chunk := range slices.Chunk(f.Files, foundBatch) {
 		taken, err := c.takeChunk(ctx, f, chunk)
 		out = append(out, taken...)
@@ -122,7 +127,8 @@ const takeTurns = 4
 var errNoPlace = errors.New("a directory is missing")
 
 // takeChunk takes the files of one batch.
-func (c *Catalogue) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFile) (out []hemera.TapeTaken, err error) {
+func (c Returns) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFile) (out []hemera.TapeTaken, err error) {
+	// Numbers and directories are made outside of the change, which cannot wait for others.
 	numbers, err := c.numbersFor(ctx, f, chunk)
 	if err != nil {
 		return nil, err
@@ -134,7 +140,7 @@ func (c *Catalogue) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFi
 		change := func(t Txn) error {
 			out = out[:0] // a change may run several times
 			for i := range chunk {
-				taken, err := finding{Txn: t, c: c, all: &f, f: &chunk[i], fresh: hemera.FileID(numbers[i])}.take()
+				taken, err := finding{returning: returning{t}, c: c.Catalogue, all: &f, f: &chunk[i], fresh: hemera.FileID(numbers[i])}.take()
 				if err != nil {
 					return err
 				}
@@ -155,7 +161,7 @@ func (c *Catalogue) takeChunk(ctx context.Context, f FoundFiles, chunk []FoundFi
 }
 
 // draft runs a change and forgets it.
-func (c *Catalogue) draft(ctx context.Context, fn func(t Txn) error) error {
+func (c Returns) draft(ctx context.Context, fn func(t Txn) error) error {
 	_, err := c.records.Draft(ctx, func(t *record.Txn) error { return fn(txnOf(t)) })
 	return err
 }
@@ -166,7 +172,7 @@ const numbersMax = 1 << 53
 
 // numbersFor takes an id for each file, and keeps the numbers of a foreign system out of use here:
 // the archive ids of two contents are not to be the same.
-func (c *Catalogue) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundFile) ([]uint64, error) {
+func (c Returns) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundFile) ([]uint64, error) {
 	numbers := make([]uint64, len(chunk))
 	if f.DryRun { // different ones; nothing is stored
 		for i := range numbers {
@@ -174,6 +180,7 @@ func (c *Catalogue) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundF
 		}
 		return numbers, nil
 	}
+	// Ids and archive ids of Hemera are one sequence.
 	past := uint64(0)
 	for _, one := range chunk {
 		// Of a tape that tells no ids, numbers are of a program whose numbers say nothing here.
@@ -187,6 +194,8 @@ func (c *Catalogue) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundF
 			return nil, err
 		}
 	}
+	// One for each file, used or not: to find out would take a second look at all of them, and there
+	// are 2^63.
 	for i := range numbers {
 		var err error
 		if numbers[i], err = c.tree.TakeNumber(ctx); err != nil {
@@ -197,13 +206,15 @@ func (c *Catalogue) numbersFor(ctx context.Context, f FoundFiles, chunk []FoundF
 }
 
 // makePlaces makes the directories that the files of a batch may need.
-func (c *Catalogue) makePlaces(ctx context.Context, f FoundFiles, chunk []FoundFile) error {
+func (c Returns) makePlaces(ctx context.Context, f FoundFiles, chunk []FoundFile) error {
 	if f.DryRun {
 		return nil
 	}
+	// Files of a directory stand together on tape, in most cases.
 	done := map[string]bool{}
 	for _, one := range chunk {
 		dir, mode := one.Path[:strings.LastIndexByte(one.Path, '/')+1], uint32(parentsMode)
+		// Labels know no path, and what an index says may be no good one.
 		if namesOf(one.Path) == nil {
 			dir, mode = LostDir+"/"+f.VID+"/", lostMode
 		}
@@ -225,7 +236,7 @@ func (c *Catalogue) makePlaces(ctx context.Context, f FoundFiles, chunk []FoundF
 
 // finding is one file of a scan within a transaction.
 type finding struct {
-	Txn
+	returning
 	c     *Catalogue
 	all   *FoundFiles
 	f     *FoundFile
@@ -235,6 +246,7 @@ type finding struct {
 // take decides what the file is here, and records it.
 func (t finding) take() (out hemera.TapeTaken, err error) {
 	w := t.f.Written
+	// The place on tape comes first: what is there already, of a live or a removed file, stays.
 	row, err := t.file(t.place(1))
 	switch {
 	case err != nil:
@@ -257,6 +269,7 @@ func (t finding) take() (out hemera.TapeTaken, err error) {
 	case e == nil:
 		return t.make(c)
 	}
+	// From here on there is a file. Either it has this content, or one of both is older.
 	may, proven := agrees(e, c.Size, c.Sums)
 	switch number := e.ArchiveID(); {
 	case number == c.ArchiveID && !may:
@@ -299,6 +312,7 @@ func (t finding) content() *content {
 	f := t.f
 	c := &content{ArchiveID: f.Written.ArchiveID, Size: f.Written.Size, Sums: f.Sums, Class: f.Class, UID: f.Owner.UID, GID: f.Owner.GID, Mode: f.Owner.Mode,
 		Mtime: f.Mtime, Layout: f.Layout, Space: f.Space}
+	// An index that says 0 means it; labels say nothing.
 	if f.File == 0 && f.Path == "" && c.Mode == 0 {
 		c.Mode = unreadMode
 	}
@@ -307,12 +321,14 @@ func (t finding) content() *content {
 
 // ours reports whether the ids on the tape are those of this namespace.
 func (t finding) ours() bool {
+	// A number that was not handed out yet cannot be one of this system, whatever wrote the tape.
 	next := t.c.tree.NextNumber()
 	return t.f.File != 0 && (!t.all.Foreign || t.c.tree.Restored()) && uint64(t.f.File) < next && t.f.Written.ArchiveID < next
 }
 
 // key is where it is remembered what was made of the file.
 func (t finding) key() []byte {
+	// By the file and not by the content, so that its contents are known to be of one file.
 	if t.f.File == 0 {
 		return schema.FoundKey(schema.FoundArchive, t.f.Written.ArchiveID)
 	}
@@ -337,6 +353,7 @@ func (t finding) owner() (e *hemera.Entry, removed bool, err error) {
 	switch {
 	case err != nil:
 		return nil, false, err
+	// The record outlives the file: that is how its removal is known.
 	case made != nil:
 		e, err = t.ByID(*made)
 		return e, e == nil && err == nil, err
@@ -347,6 +364,7 @@ func (t finding) owner() (e *hemera.Entry, removed bool, err error) {
 	case !t.ours():
 		return nil, false, nil
 	}
+	// An id of a directory was never that of a file, so the tape lies.
 	if e, err = t.ByID(t.f.File); err != nil || e != nil && !e.IsDir() {
 		return e, false, err
 	}
@@ -355,12 +373,14 @@ func (t finding) owner() (e *hemera.Entry, removed bool, err error) {
 
 // wasFound reports whether the first copy of a file came from a scan.
 func (t finding) wasFound(e *hemera.Entry) bool {
+	// A copy that was written here since has the same number as the found one had, and no mark.
 	row, err := t.file(e.Tape[0])
 	return err == nil && row != nil && row.Found
 }
 
 // dead records the tape file as one that no file has.
 func (t finding) dead(file hemera.FileID, why string) (hemera.TapeTaken, error) {
+	// With all that the tape tells: that is what an undeletion makes the file of.
 	c, row := t.content(), t.row(t.place(1))
 	row.File = file
 	row.Dead = &hemera.DeadTapeFile{Path: t.f.Path, Removed: t.Now(), Why: why, UID: c.UID, GID: c.GID, Mode: c.Mode, Mtime: c.Mtime, Class: c.Class, Sums: c.Sums}
@@ -373,6 +393,7 @@ func (t finding) join(e *hemera.Entry) (hemera.TapeTaken, error) {
 	taken := func(n uint8) bool {
 		return slices.ContainsFunc(e.Tape, func(c hemera.TapeCopy) bool { return c.Number == n })
 	}
+	// For labels, which say of no copy which one it is.
 	free := uint8(1)
 	for taken(free) && free < hemera.TapeCopiesMax {
 		free++
@@ -389,6 +410,7 @@ func (t finding) give(e *hemera.Entry, to hemera.TapeCopy, o hemera.TapeOutcome)
 	e.Tape = append(slices.Clone(e.Tape), to)
 	slices.SortFunc(e.Tape, func(a, b hemera.TapeCopy) int { return int(a.Number) - int(b.Number) })
 	t.PutEntry(e)
+	// The copy that it would write is here.
 	job, err := t.Job(hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: to.Number})
 	if err != nil {
 		return out, err
@@ -407,6 +429,7 @@ func (t finding) adopt(e *hemera.Entry) (out hemera.TapeTaken, err error) {
 	if err := t.dequeueAll(e.ID, hemera.TapeArchive); err != nil {
 		return out, err
 	}
+	// A file whose directory asks for tapes already was queued when the rebuild made it.
 	had := e.ArchiveID() != 0
 	e = attributed(e, map[string]string{hemera.AttrArchiveID: strconv.FormatUint(t.f.Written.ArchiveID, 10), hemera.AttrStorageClass: t.class(), hemera.AttrArchiveError: ""})
 	if out, err = t.give(e, t.place(1), hemera.TookCopy); err != nil || !had {
@@ -431,6 +454,7 @@ const defaultClass = "default"
 
 // renew puts a newer content in place of an older one, which is dead then.
 func (t finding) renew(e *hemera.Entry, c *content) (out hemera.TapeTaken, err error) {
+	// The newer content may have another path: the file is made again there, and not changed in place.
 	parent, err := t.ByID(e.Parent)
 	if err != nil {
 		return out, err
@@ -451,6 +475,7 @@ func (t finding) renew(e *hemera.Entry, c *content) (out hemera.TapeTaken, err e
 // make makes a file of the content, at its path if that is free.
 func (t finding) make(c *content) (out hemera.TapeTaken, err error) {
 	at, why, err := t.follow(namesOf(t.f.Path))
+	// A path that cannot be had is no reason to leave the file out.
 	switch {
 	case err != nil:
 		return out, err
@@ -475,6 +500,7 @@ func (t finding) make(c *content) (out hemera.TapeTaken, err error) {
 
 // makeLost makes the file in LostDir.
 func (t finding) makeLost(c *content) (out hemera.TapeTaken, err error) {
+	// By the place on tape: that is all that a label tells, and no two files have the same.
 	w := t.f.Written
 	name := strconv.FormatUint(w.FSeq, 10)
 	if w.Member > 0 {
@@ -502,6 +528,7 @@ func (t finding) makeAt(at spot, c *content, o hemera.TapeOutcome) (out hemera.T
 		p := t.piece()
 		id, gen = p.File, p.Gen
 	}
+	// The first copy that is found; others join it.
 	to := t.place(1)
 	c.Copies, c.Class = []hemera.TapeCopy{to}, t.class()
 	if _, err := t.create(at, id, gen, c, t.all.Who); err != nil {

@@ -4,14 +4,10 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"hemera"
 	"hemera/errs"
 )
-
-// requestsMax bounds the requests that may wait for one file: each is in its attribute.
-const requestsMax = 64
 
 // RecallRequest asks for a file to be on disk.
 type RecallRequest struct {
@@ -25,7 +21,7 @@ type RecallRequest struct {
 
 // Recall queues a recall of the file, unless there is one, and notes the request. A file that is on
 // disk is kept there until the request releases it: its evict counter grows. It returns the entry
-// then. NotFound; Overloaded when too many requests wait for the file.
+// then. The same request again changes nothing. NotFound; Overloaded when too many requests want the file.
 func (c *Catalogue) Recall(ctx context.Context, r RecallRequest) (out hemera.Entry, err error) {
 	err = c.update(ctx, func(t Txn) error {
 		e, err := t.ByID(r.File)
@@ -35,18 +31,22 @@ func (c *Catalogue) Recall(ctx context.Context, r RecallRequest) (out hemera.Ent
 		if e == nil || e.IsDir() {
 			return refuse(errs.NotFound, "Recall", "fid:"+r.File.String(), "no such file")
 		}
-		// On disk already. Only a file that could be evicted needs the count that keeps it there.
-		if !e.Evicted() {
-			if r.Request != "" && len(e.Tape) > 0 {
-				e = counted(e, 1)
-				t.PutEntry(e)
-			}
-			out = *e
-			return nil
-		}
-		if e, err = requested(e, r.Request, strconv.FormatInt(t.Now().Unix(), 10)); err != nil {
+		out = *e
+		pins, err := withPin(e, r)
+		if err != nil {
 			return err
 		}
+		// On disk already. Only a file that could be evicted, now or once it is archived, needs the pin
+		// that keeps it there.
+		if !e.Evicted() {
+			if r.Request != "" && e.ArchiveID() != 0 {
+				e = attributed(e, pinned(pins, nil))
+				t.PutEntry(e)
+				out = *e
+			}
+			return nil
+		}
+		e = requested(e, pins, r.Request, strconv.FormatInt(t.Now().Unix(), 10))
 		t.PutEntry(e)
 		out = *e
 		return t.queueRecall(e, r)
@@ -54,22 +54,19 @@ func (c *Catalogue) Recall(ctx context.Context, r RecallRequest) (out hemera.Ent
 	return out, err
 }
 
-// requested is the entry with one request more.
-func requested(e *hemera.Entry, request, now string) (*hemera.Entry, error) {
-	ids := RequestsOf(e)
-	// A client may send the same request twice.
-	if request != "" && !slices.Contains(ids, request) {
-		if len(ids) >= requestsMax {
-			return nil, refuse(errs.Overloaded, "Recall", "fid:"+e.ID.String(), "too many requests wait for the file")
-		}
-		ids = append(ids, request)
+// requested is the entry with a request that waits for it.
+func requested(e *hemera.Entry, pins []Pin, request, now string) *hemera.Entry {
+	waiting := RequestsOf(e)
+	if request != "" && !slices.Contains(waiting, request) {
+		waiting = append(waiting, request)
 	}
+	set := pinned(pins, waiting)
 	// A new request is a new chance, whatever failed before.
-	set := map[string]string{hemera.AttrRecallIDs: strings.Join(ids, ","), hemera.AttrRecallError: ""}
+	set[hemera.AttrRecallError] = ""
 	if e.Xattrs[hemera.AttrRecallTime] == nil {
 		set[hemera.AttrRecallTime] = now
 	}
-	return attributed(e, set), nil
+	return attributed(e, set)
 }
 
 // queueRecall queues the job, unless there is one for any copy. One that had failed begins again.
@@ -94,86 +91,21 @@ func (t Txn) queueRecall(e *hemera.Entry, r RecallRequest) error {
 		Queue: from.VID, Size: e.Size, UID: r.UID, Asked: t.Now(), Activity: r.Activity, From: &from})
 }
 
-// Withdraw takes a request back. When it was the last one, what is not being read yet is not
-// recalled.
-func (c *Catalogue) Withdraw(ctx context.Context, file hemera.FileID, request string) error {
-	return c.update(ctx, func(t Txn) error {
-		e, err := t.ByID(file)
-		if err != nil || e == nil {
-			return err
-		}
-		ids := RequestsOf(e)
-		// Not there: it was fulfilled, or withdrawn before.
-		at := slices.Index(ids, request)
-		if at < 0 {
-			return nil
-		}
-		ids = slices.Delete(ids, at, at+1)
-		set := map[string]string{hemera.AttrRecallIDs: strings.Join(ids, ",")}
-		// A session that is reading the file already goes on, and finds its job gone when it asks to
-		// commit.
-		if len(ids) == 0 {
-			set[hemera.AttrRecallTime], set[hemera.AttrRecallError] = "", ""
-			if err := t.dequeueAll(file, hemera.TapeRecall); err != nil {
-				return err
-			}
-		}
-		t.PutEntry(attributed(e, set))
-		return nil
-	})
-}
-
 // Arrived is called when an evicted file gets its disk copies again, before its entry is stored:
 // its requests are fulfilled, and each of them keeps it on disk until it is released.
 func (t Txn) Arrived(e *hemera.Entry) error {
 	// Recalls that nobody waits for by name (an open, a repack) keep nothing on disk: such a file is
 	// evicted by its age, or when room is needed.
-	counter := ""
-	if n := len(RequestsOf(e)); n > 0 {
-		counter = strconv.Itoa(n)
-	}
-	*e = *attributed(e, map[string]string{hemera.AttrRecallIDs: "", hemera.AttrRecallTime: "", hemera.AttrRecallError: "",
-		hemera.AttrEvictCounter: counter})
+	set := pinned(PinsOf(e), nil)
+	set[hemera.AttrRecallTime], set[hemera.AttrRecallError] = "", ""
+	*e = *attributed(e, set)
 	return t.dequeueAll(e.ID, hemera.TapeRecall)
 }
 
-// Release takes one from the file's evict counter, and returns the entry with what is left.
-func (c *Catalogue) Release(ctx context.Context, file hemera.FileID) (out hemera.Entry, err error) {
-	err = c.update(ctx, func(t Txn) error {
-		e, err := t.ByID(file)
-		if err != nil || e == nil {
-			return refuse(errs.NotFound, "Release", "fid:"+file.String(), "no such file")
-		}
-		if EvictCounter(e) > 0 {
-			e = counted(e, -1)
-			t.PutEntry(e)
-		}
-		out = *e
-		return nil
-	})
-	return out, err
-}
-
-// counted is the entry with another evict counter.
-func counted(e *hemera.Entry, by int) *hemera.Entry {
-	left, text := max(0, EvictCounter(e)+by), ""
-	if left > 0 {
-		text = strconv.Itoa(left)
+// Evicted is called when a file loses its disk copies, before its entry is stored: there is nothing that
+// pins could keep any more.
+func (t Txn) Evicted(e *hemera.Entry) {
+	if e.Xattrs[hemera.AttrRecallPins] != nil || EvictCounter(e) > 0 {
+		*e = *attributed(e, pinned(nil, nil))
 	}
-	return attributed(e, map[string]string{hemera.AttrEvictCounter: text})
-}
-
-// RequestsOf lists the requests that wait for a file.
-func RequestsOf(e *hemera.Entry) []string {
-	text := string(e.Xattrs[hemera.AttrRecallIDs])
-	if text == "" {
-		return nil
-	}
-	return strings.Split(text, ",")
-}
-
-// EvictCounter is how many requests still use the disk copies of a file.
-func EvictCounter(e *hemera.Entry) int {
-	n, _ := strconv.Atoi(string(e.Xattrs[hemera.AttrEvictCounter]))
-	return max(0, n)
 }

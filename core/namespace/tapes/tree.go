@@ -25,8 +25,12 @@ type Tree interface {
 	Restored() bool
 }
 
-// UseTree tells how files are made. Without, nothing is taken from tapes.
-func (c *Catalogue) UseTree(t Tree) { c.tree = t }
+// Returns is what makes files of what is on tape: of what a scan found, and of what was removed. Its
+// methods may be called from any goroutine.
+type Returns struct{ *Catalogue }
+
+// returning is a transaction that makes files.
+type returning struct{ Txn }
 
 // LostDir is where files are put of which a tape tells no path: LostDir/VID/fSeq, of members of a
 // container LostDir/VID/fSeq.member. Only admins may enter it, as nobody knows who might see them.
@@ -45,6 +49,7 @@ func namesOf(path string) []string {
 	if len(path) > hemera.PathMax || !strings.HasPrefix(path, "/") {
 		return nil
 	}
+	// An empty name, of a slash too many, is refused with the others.
 	names := strings.Split(path[1:], "/")
 	if len(names) > hemera.DepthMax {
 		return nil
@@ -77,11 +82,12 @@ const (
 	blocked         // a file is where a directory must be
 )
 
-// follow goes along names from the root, whoever may do so: an admin has asked.
-func (t Txn) follow(names []string) (s spot, why nowhere, err error) {
+// follow goes along names from the root, and asks for no rights: an admin has ordered it.
+func (t returning) follow(names []string) (s spot, why nowhere, err error) {
 	if s.entry, err = t.Root(); err != nil {
 		return s, leads, err
 	}
+	// Each turn goes into what the last one found.
 	for _, name := range names {
 		switch dir := s.entry; {
 		case dir == nil:

@@ -28,10 +28,11 @@ type Undeletion struct {
 // Removed finds the rows of a content that no file has: by its archive id, or else by the path that
 // it had. Of several contents of one path it is the one that was removed last. It reads the lists
 // of all tapes. NotFound.
-func (c *Catalogue) Removed(ctx context.Context, archiveID uint64, path string) (rows []hemera.TapeFile, err error) {
+func (c Returns) Removed(ctx context.Context, archiveID uint64, path string) (rows []hemera.TapeFile, err error) {
 	subject := path
 	if archiveID == 0 {
 		rows, err = c.deadRows(ctx, func(f *hemera.TapeFile) bool { return f.Dead.Path == path })
+		// The path leads to a content, and the content to its copies.
 		if err == nil && len(rows) > 0 {
 			archiveID = Latest(rows).ArchiveID
 		}
@@ -77,9 +78,9 @@ func compareBool(a, b bool) int {
 }
 
 // deadRows lists the dead rows of all tapes that match.
-func (c *Catalogue) deadRows(ctx context.Context, match func(*hemera.TapeFile) bool) (out []hemera.TapeFile, err error) {
+func (c Returns) deadRows(ctx context.Context, match func(*hemera.TapeFile) bool) (out []hemera.TapeFile, err error) {
 	prefix, dead := schema.TableKey(schema.TableTapeFile), []byte(`"Dead":`)
-	err = scan(ctx, c, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) (bool, error) {
+	err = scan(ctx, c.Catalogue, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) (bool, error) {
 		// Most rows are live, and are not worth decoding.
 		if !bytes.Contains(raw, dead) {
 			return true, ctx.Err()
@@ -96,11 +97,12 @@ func (c *Catalogue) deadRows(ctx context.Context, match func(*hemera.TapeFile) b
 // Undelete makes a file of a removed content again: on tape only, with its owner, mode, checksums
 // and archive id. Exists when its path is taken or a file has the content, Invalid without a path,
 // Conflict when a tape was reclaimed meanwhile.
-func (c *Catalogue) Undelete(ctx context.Context, u Undeletion) (out hemera.Entry, err error) {
+func (c Returns) Undelete(ctx context.Context, u Undeletion) (out hemera.Entry, err error) {
 	names := namesOf(u.Path)
 	if names == nil {
 		return out, refuse(errs.Invalid, "Undelete", u.Path, "it is not known where the file was").WithRemedy("say where it shall be: --to PATH")
 	}
+	// For the generation, or for the file: one number is enough for both.
 	number, err := c.tree.TakeNumber(ctx)
 	if err != nil {
 		return out, err
@@ -108,7 +110,8 @@ func (c *Catalogue) Undelete(ctx context.Context, u Undeletion) (out hemera.Entr
 	if err := c.tree.MakeParents(ctx, u.Path, parentsMode); err != nil {
 		return out, err
 	}
-	err = c.update(ctx, func(t Txn) error {
+	err = c.update(ctx, func(txn Txn) error {
+		t := returning{txn}
 		at, why, err := t.follow(names)
 		switch {
 		case err != nil:
@@ -118,6 +121,7 @@ func (c *Catalogue) Undelete(ctx context.Context, u Undeletion) (out hemera.Entr
 		case at.entry != nil:
 			return refuse(errs.Exists, "Undelete", u.Path, "the path is taken").WithRemedy("bring it back elsewhere: --to PATH")
 		}
+		// The rows were found outside of this change: a reclaim may have been faster.
 		rows, err := t.revived(u.Rows)
 		if err != nil {
 			return err
@@ -137,7 +141,8 @@ func (c *Catalogue) Undelete(ctx context.Context, u Undeletion) (out hemera.Entr
 }
 
 // revived are the rows as they are now, one for each number of a copy: that which died last.
-func (t Txn) revived(rows []hemera.TapeFile) (out []hemera.TapeFile, err error) {
+func (t returning) revived(rows []hemera.TapeFile) (out []hemera.TapeFile, err error) {
+	// A repack leaves a dead row on the old tape: two rows of one copy. The later one counts.
 	for _, old := range rows {
 		row, err := t.file(old.TapeCopy)
 		if err != nil {
@@ -163,7 +168,8 @@ func (t Txn) revived(rows []hemera.TapeFile) (out []hemera.TapeFile, err error) 
 
 // undelete makes the file of dead rows. It has the id that it had, unless that is a file's: one whose
 // content was replaced.
-func (t Txn) undelete(at spot, u Undeletion, rows []hemera.TapeFile, number uint64) (*hemera.Entry, error) {
+func (t returning) undelete(at spot, u Undeletion, rows []hemera.TapeFile, number uint64) (*hemera.Entry, error) {
+	// Its rows agree about the content, and the latest one knows most of the file.
 	of := Latest(rows)
 	if e, err := t.fileOf(of.File, of.ArchiveID); err != nil || e != nil {
 		return nil, cmp.Or(err, error(refuse(errs.Exists, "Undelete", u.Path, "file fxid:"+of.File.Hex()+" has this content: it was not removed")))
@@ -175,6 +181,7 @@ func (t Txn) undelete(at spot, u Undeletion, rows []hemera.TapeFile, number uint
 	if d.Mtime.IsZero() && d.Mode == 0 {
 		c.Mode = unreadMode
 	}
+	// Sorted by number, as entries have them.
 	for _, row := range rows {
 		c.Copies = append(c.Copies, row.TapeCopy)
 	}
@@ -184,6 +191,7 @@ func (t Txn) undelete(at spot, u Undeletion, rows []hemera.TapeFile, number uint
 	// A generation that is newer than every write of the file that was begun before: none of them can
 	// be committed over it.
 	id, gen := of.File, hemera.Generation(number)
+	// The pieces that it had are gone, or wait to be removed under their own generations.
 	taken, err := t.ByID(id)
 	if err != nil {
 		return nil, err

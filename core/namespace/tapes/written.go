@@ -13,48 +13,62 @@ import (
 // writtenBatch is how many tape files one change records.
 const writtenBatch = 200
 
-// Written records tape files that are durable on their tape, in the order of fSeq. It may be called
-// again with the same: what is recorded is skipped. It returns the files that have all their copies
-// now. Conflict when fSeq does not follow that of the tape: somebody else wrote on it, or the
-// catalogue is older than the tape.
-func (c *Catalogue) Written(ctx context.Context, vid, drive string, files []hemera.TapeWritten) (complete []hemera.FileID, err error) {
-	for chunk := range slices.Chunk(files, writtenBatch) {
-		var done []hemera.FileID
+// Report is tape files that are durable on their tape, in the order of fSeq.
+type Report struct {
+	VID, Drive string
+	Files      []hemera.TapeWritten
+	// Given reports whether the session that wrote them was given a job; nil: nobody knows any more, and
+	// each job that waits may have been given.
+	Given func(k hemera.TapeJobKey, archiveID uint64) bool
+}
+
+// Recorded is what became of them.
+type Recorded struct {
+	Complete []hemera.FileID      // have all their copies now
+	Unfit    []hemera.TapeFailure // what was written is not the file's content: their jobs still wait
+}
+
+// Written records a report. It may be called again with the same: what is recorded is skipped. Conflict
+// when fSeq does not follow that of the tape: somebody else wrote on it, or the catalogue is older than
+// the tape.
+func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err error) {
+	for chunk := range slices.Chunk(r.Files, writtenBatch) {
+		var w writing
 		err := c.update(ctx, func(t Txn) error {
-			done = done[:0] // a change may run several times
-			now, err := t.Tape(vid)
+			now, err := t.Tape(r.VID)
 			if err != nil {
 				return err
 			}
 			if now == nil {
-				return refuse(errs.NotFound, "Written", vid, "the tape is not in the catalogue")
+				return refuse(errs.NotFound, "Written", r.VID, "the tape is not in the catalogue")
 			}
-			// Many files of one tape: its record is changed in memory, and stored once.
-			w := writing{Txn: t, tape: *now, routes: c.routes.Load()}
+			// Many files of one tape: its record is changed in memory, and stored once. A change may run
+			// several times, and each time begins with nothing recorded.
+			w = writing{Txn: t, tape: *now, routes: c.routes.Load(), given: r.Given}
 			for _, f := range chunk {
 				if err := w.add(f); err != nil {
 					return err
 				}
 			}
-			w.tape.Written, w.tape.WrittenBy = t.Now(), drive
+			w.tape.Written, w.tape.WrittenBy = t.Now(), r.Drive
 			t.putTape(&w.tape)
-			done = append(done, w.complete...)
 			return nil
 		})
 		if err != nil {
-			return complete, err
+			return out, err
 		}
-		complete = append(complete, done...)
+		out.Complete, out.Unfit = append(out.Complete, w.out.Complete...), append(out.Unfit, w.out.Unfit...)
 	}
-	return complete, nil
+	return out, nil
 }
 
 // writing adds tape files to a tape within one transaction.
 type writing struct {
 	Txn
-	tape     hemera.Tape // changed here, stored at the end
-	routes   *Routes
-	complete []hemera.FileID
+	tape   hemera.Tape // changed here, stored at the end
+	routes *Routes
+	given  func(hemera.TapeJobKey, uint64) bool
+	out    Recorded
 }
 
 // add records one tape file, or a member of a container.
@@ -85,27 +99,54 @@ func (w *writing) add(f hemera.TapeWritten) error {
 	return w.record(f)
 }
 
-// record ends the job of a tape file and gives the file its copy. A content that is gone meanwhile
-// is a dead file of the tape.
+// record gives a file its copy and ends the job. What cannot be the file's content, or was not asked for,
+// is a dead file of the tape, and its job goes on waiting.
 func (w *writing) record(f hemera.TapeWritten) error {
-	if err := w.endJob(f); err != nil {
-		return err
-	}
 	to := hemera.TapeCopy{Number: f.Job.Copy, VID: w.tape.VID, FSeq: f.FSeq, Block: f.Block, Member: f.Member}
 	row := &hemera.TapeFile{TapeCopy: to, ArchiveID: f.ArchiveID, File: f.Job.File, Size: f.Size, Written: w.Now()}
 	e, err := w.fileOf(f.Job.File, f.ArchiveID)
 	if err != nil {
 		return err
 	}
+	j, err := w.Job(f.Job)
+	if err != nil {
+		return err
+	}
+	if j != nil && j.ArchiveID != f.ArchiveID {
+		j = nil // it is for a later content
+	}
 	// What is on the tape is on the tape: the row says so, and the file gets no copy.
-	if why := unfit(e, f); why != "" {
+	why := unfit(e, f)
+	switch {
+	case why != "" && j != nil:
+		w.out.Unfit = append(w.out.Unfit, hemera.TapeFailure{Job: f.Job, Error: "what was written to tape " + w.tape.VID + " is not the file: " + why})
+	case why == "" && !w.wasGiven(f, j):
+		why = "no session was given the file to write"
+	}
+	if why != "" {
 		row.Dead = &hemera.DeadTapeFile{Removed: w.Now(), Why: why}
 		w.putFile(row)
 		return nil
 	}
+	if j != nil {
+		if err := w.dequeue(j); err != nil {
+			return err
+		}
+	}
 	w.putFile(row)
 	w.tape.Files, w.tape.Bytes = w.tape.Files+1, w.tape.Bytes+f.Size
 	return w.give(e, to)
+}
+
+// wasGiven reports whether a session had the job of a tape file; j is the job, nil if it is not there.
+func (w *writing) wasGiven(f hemera.TapeWritten, j *hemera.TapeJob) bool {
+	switch {
+	case f.Job.Kind != hemera.TapeArchive:
+		return false
+	case w.given == nil:
+		return j != nil
+	}
+	return w.given(f.Job, f.ArchiveID)
 }
 
 // unfit says why a tape file is no copy of the entry's content, "" if it is one.
@@ -114,21 +155,12 @@ func unfit(e *hemera.Entry, f hemera.TapeWritten) string {
 	case e == nil:
 		return "the content was removed or replaced while it was written"
 	case e.Size != f.Size:
-		return "it has another size than the file"
+		return "it has another size"
 	}
-	if is, ok := hemera.FindChecksum(e.Checksums, f.Sum.Kind); ok && is != f.Sum {
-		return "it has another checksum than the file"
+	if is, ok := hemera.FindChecksum(e.Checksums, hemera.Adler32); ok && is != f.Sum {
+		return "it has another checksum"
 	}
 	return ""
-}
-
-// endJob removes the job that a tape file is of, if it is still for the same content.
-func (w *writing) endJob(f hemera.TapeWritten) error {
-	j, err := w.Job(f.Job)
-	if err != nil || j == nil || j.ArchiveID != f.ArchiveID {
-		return err
-	}
-	return w.dequeue(j)
 }
 
 // give adds the copy to the entry, in place of one with the same number, which is dead then.
@@ -152,7 +184,7 @@ func (w *writing) give(e *hemera.Entry, to hemera.TapeCopy) error {
 	slices.SortFunc(out.Tape, func(a, b hemera.TapeCopy) int { return int(a.Number) - int(b.Number) })
 	w.PutEntry(out)
 	if len(out.Tape) >= wanted(out, w.routes) {
-		w.complete = append(w.complete, out.ID)
+		w.out.Complete = append(w.out.Complete, out.ID)
 	}
 	return nil
 }

@@ -17,7 +17,12 @@
 // # Bounds
 //
 // A file has at most [WindowMax] bytes in parts, all files of a [Budget] as many as it allows. Without room nothing is
-// fetched ahead, and reads are as they would be.
+// fetched ahead, and reads are as they would be. A part that is lent counts until it is returned.
+//
+// # Copies
+//
+// A caller that sends what it reads borrows it with [Reader.Lend], so that it goes from the memory that it was fetched into to
+// the client. [Reader.ReadPages] copies.
 //
 // # Invariants
 //

@@ -71,9 +71,12 @@ type part struct {
 	done chan struct{} // closed when err is known
 	err  error
 
-	fetched, forgotten bool // guarded by the reader's mu: the room is given back when both are true
+	// Guarded by the reader's mu: the room is given back when the part is fetched, forgotten and not lent.
+	fetched, forgotten bool
+	lent               int
 }
 
+// end is the offset behind the part.
 func (p *part) end() int64 { return p.off + int64(len(p.data)) }
 
 // New returns a reader of the file. It fetches nothing yet.
@@ -82,14 +85,14 @@ func New(f File, b *Budget) *Reader { return &Reader{file: f, budget: b} }
 // ReadPages reads all of p, which lies within the file, with the checksums of its page fragments if sums is not nil. It fails as
 // Fetch does.
 func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) error {
-	r.noted(off, int64(len(p)))
+	r.noted(off, int64(len(p)), int64(len(p)) >= r.file.Row)
 	for done := 0; done < len(p); {
 		at := off + int64(done)
 		var rest []uint32
 		if sums != nil {
 			rest = sums[checksum.Fragments(off, done):]
 		}
-		from, n := r.find(at, int64(len(p)-done))
+		from, n := r.find(at, int64(len(p)-done), 0)
 		if from == nil {
 			if err := r.file.Fetch(p[done:done+int(n)], rest, at); err != nil {
 				return err
@@ -102,14 +105,38 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) error {
 			r.forget(from)
 			continue
 		}
-		copyPart(p[done:done+int(n)], rest, from, at)
+		from.sumsOf(rest, p[done:done+copy(p[done:done+int(n)], from.data[at-from.off:])], at)
 		done += int(n)
 	}
 	return nil
 }
 
+// Lend returns up to n bytes at off that were fetched ahead, as [hemera.Lender] says. What is lent counts against the budget
+// until it is returned.
+func (r *Reader) Lend(off, n int64) hemera.Loan {
+	from, n := r.find(off, n, 1)
+	if from == nil {
+		return hemera.Loan{}
+	}
+	r.noted(off, n, false) // what comes next is fetched while this one waits
+	<-from.done
+	if from.err != nil {
+		r.forget(from)
+		r.returned(from)
+		return hemera.Loan{}
+	}
+	loan := hemera.Loan{Data: from.data[off-from.off:][:n:n], Return: func() { r.returned(from) }}
+	if off%hemera.PageSize == 0 && (n%hemera.PageSize == 0 || off+n == from.end()) {
+		loan.Sums = from.sums[(off-from.off)/hemera.PageSize:][:checksum.Fragments(off, int(n))]
+	} else {
+		loan.Sums = make([]uint32, checksum.Fragments(off, int(n)))
+		from.sumsOf(loan.Sums, loan.Data, off)
+	}
+	return loan
+}
+
 // Passed says that the caller got n bytes at off in another way.
-func (r *Reader) Passed(off, n int64) { r.noted(off, n) }
+func (r *Reader) Passed(off, n int64) { r.noted(off, n, n >= r.file.Row) }
 
 // Busy reports whether something is being fetched ahead.
 func (r *Reader) Busy() bool {
@@ -133,28 +160,28 @@ func (r *Reader) Close() {
 	r.closed = true
 }
 
-// copyPart gives p, which is at off, what a part has. Sums of whole pages are those that were fetched.
-func copyPart(p []byte, sums []uint32, from *part, off int64) {
-	copy(p, from.data[off-from.off:])
+// sumsOf writes the sums of the page fragments of data, which is what the part has at off, unless sums is nil. Those of whole pages
+// were fetched.
+func (p *part) sumsOf(sums []uint32, data []byte, off int64) {
 	if sums == nil {
 		return
 	}
-	for len(p) > 0 {
-		n := min(int(hemera.PageSize-off%hemera.PageSize), len(p))
-		page := (off - from.off) / hemera.PageSize
-		first := from.off + page*hemera.PageSize
-		if whole := min(first+hemera.PageSize, from.end()); off == first && off+int64(n) == whole {
-			sums[0] = from.sums[page]
+	for len(data) > 0 {
+		n := min(int(hemera.PageSize-off%hemera.PageSize), len(data))
+		page := (off - p.off) / hemera.PageSize
+		first := p.off + page*hemera.PageSize
+		if whole := min(first+hemera.PageSize, p.end()); off == first && off+int64(n) == whole {
+			sums[0] = p.sums[page]
 		} else { // of a fragment there is no sum yet
-			sums[0] = checksum.CRC32C(p[:n])
+			sums[0] = checksum.CRC32C(data[:n])
 		}
-		p, sums, off = p[n:], sums[1:], off+int64(n)
+		data, sums, off = data[n:], sums[1:], off+int64(n)
 	}
 }
 
-// find returns the part that has the byte at off, and how many of n bytes it has from there. Without one it returns how many
-// bytes come before the next part.
-func (r *Reader) find(off, n int64) (*part, int64) {
+// find returns the part that has the byte at off, and how many of n bytes it has from there. It counts the loans that the caller is
+// about to make of the part. Without one it returns how many bytes come before the next part.
+func (r *Reader) find(off, n int64, loans int) (*part, int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.parts {
@@ -162,6 +189,7 @@ func (r *Reader) find(off, n int64) (*part, int64) {
 		case p.off > off:
 			return nil, min(n, p.off-off)
 		case off < p.end():
+			p.lent += loans
 			return p, min(n, p.end()-off)
 		}
 	}
@@ -181,11 +209,19 @@ func (r *Reader) forget(bad *part) {
 	}
 }
 
-// noted takes note of a read, and begins to fetch what comes next.
-func (r *Reader) noted(off, n int64) {
+// returned takes note that a loan of a part is over.
+func (r *Reader) returned(p *part) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if off != r.next || n >= r.file.Row {
+	p.lent--
+	r.give(p)
+}
+
+// noted takes note of a read, and begins to fetch what comes next. A long read uses all disks by itself.
+func (r *Reader) noted(off, n int64, long bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if off != r.next || long {
 		r.end()
 	}
 	if r.run == 0 {
@@ -199,7 +235,7 @@ func (r *Reader) noted(off, n int64) {
 		r.drop(r.parts[0])
 		r.parts = r.parts[1:]
 	}
-	if r.run >= runMin && n < r.file.Row && !r.closed {
+	if r.run >= runMin && !long && !r.closed {
 		r.fill()
 	}
 }
@@ -261,9 +297,9 @@ func (r *Reader) drop(p *part) {
 	r.give(p)
 }
 
-// give gives the room of a part back once nothing is fetched into it and nobody finds it. The caller holds mu.
+// give gives the room of a part back once nothing is fetched into it, nobody finds it and nobody has it. The caller holds mu.
 func (r *Reader) give(p *part) {
-	if p.fetched && p.forgotten {
+	if p.fetched && p.forgotten && p.lent == 0 {
 		r.budget.used.Add(-int64(len(p.data)))
 	}
 }

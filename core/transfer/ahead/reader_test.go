@@ -82,6 +82,84 @@ func (s *striped) read(t *testing.T, r *Reader, off, n int) error {
 	return nil
 }
 
+// lend is read by loans, as far as there are any. It returns how many bytes were lent.
+func (s *striped) lend(t *testing.T, r *Reader, off, n int) (lent int, err error) {
+	t.Helper()
+	for n > 0 {
+		loan := r.Lend(int64(off), int64(n))
+		got := len(loan.Data)
+		if got == 0 {
+			return lent, s.read(t, r, off, n)
+		}
+		if got > n || !bytes.Equal(loan.Data, s.content[off:off+got]) {
+			t.Fatalf("%d bytes at %d were lent for %d, and differ", got, off, n)
+		}
+		if len(loan.Sums) != checksum.Fragments(int64(off), got) || checksum.VerifyPages(loan.Data, int64(off), loan.Sums) >= 0 {
+			t.Fatalf("the sums of %d bytes at %d that were lent differ", got, off)
+		}
+		loan.Return()
+		lent, off, n = lent+got, off+got, n-got
+	}
+	return lent, nil
+}
+
+// TestInOrderPartsAreLent: from the beginning of the run on nothing is copied, whatever the blocks of a row.
+func TestInOrderPartsAreLent(t *testing.T) {
+	for _, step := range []int{block / 2, block, 5000} {
+		synctest.Test(t, func(t *testing.T) {
+			s, b := newStriped(4*row), &Budget{Max: 1 << 30}
+			r, lent := s.reader(b, nowhere), 0
+			for off := 0; off < 4*row; off += step {
+				n, err := s.lend(t, r, off, min(step, 4*row-off))
+				if err != nil {
+					t.Fatal(err)
+				}
+				lent += n
+			}
+			if want := 4*row - runMin*step - block; lent < want { // a run that begins in the middle of a page leaves that block to the caller
+				t.Errorf("in steps of %d, %d bytes were lent, want %d", step, lent, want)
+			}
+			r.Close()
+			synctest.Wait()
+			if b.used.Load() != 0 {
+				t.Errorf("%d bytes are in use", b.used.Load())
+			}
+		})
+	}
+}
+
+// TestALoanCountsUntilItIsReturned: also when its part is passed, and when the reader is closed.
+func TestALoanCountsUntilItIsReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := newStriped(4*row), &Budget{Max: 1 << 30}
+		r := s.reader(b, nowhere)
+		for off := range runMin {
+			if err := s.read(t, r, off*block/2, block/2); err != nil {
+				t.Fatal(err)
+			}
+		}
+		loan := r.Lend(runMin*block/2, block/2)
+		second := r.Lend(runMin*block/2, 1)
+		if len(loan.Data) == 0 || len(second.Data) != 1 {
+			t.Fatal("nothing was lent")
+		}
+		r.Close()
+		time.Sleep(time.Hour) // what is in flight ends
+		content := bytes.Clone(loan.Data)
+		second.Return()
+		if b.used.Load() == 0 || !bytes.Equal(content, s.content[runMin*block/2:][:len(content)]) {
+			t.Errorf("%d bytes count while some are lent", b.used.Load())
+		}
+		loan.Return()
+		if b.used.Load() != 0 {
+			t.Errorf("%d bytes count after the return", b.used.Load())
+		}
+		if loan := r.Lend(2*block, 1); len(loan.Data) > 0 {
+			t.Error("a closed reader lends")
+		}
+	})
+}
+
 // TestInOrderAllDisksAreUsed: a caller that reads a block at a time waits as long as one that reads rows.
 func TestInOrderAllDisksAreUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -227,7 +305,11 @@ func TestAgainstBytes(t *testing.T) {
 							off = own.IntN(len(s.content))
 						}
 						n := min(1+own.IntN(block), len(s.content)-off, block/2)
-						if err := s.read(t, r, off, n); err != nil {
+						read := s.read
+						if own.IntN(2) == 0 {
+							read = func(t *testing.T, r *Reader, off, n int) error { _, err := s.lend(t, r, off, n); return err }
+						}
+						if err := read(t, r, off, n); err != nil {
 							t.Error(err)
 						}
 						off += n

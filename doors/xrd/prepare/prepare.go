@@ -158,7 +158,7 @@ func (s *Service) evict(ctx context.Context, who hemera.Identity, lines []string
 	if err != nil {
 		return err
 	}
-	each, err := s.staging.Release(ctx, who, paths)
+	each, err := s.staging.Release(ctx, who, "", paths)
 	if err != nil || lenient {
 		return err
 	}

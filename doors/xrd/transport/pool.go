@@ -39,12 +39,11 @@ func ChunkLen(off, n int64) int64 { return min(n, chunkSize-off%hemera.PageSize)
 // the next call.
 func (k *Chunk) Vec(head []byte, n int) [][]byte { return append(k.vec[:0], nil, head, k.Buf[:n]) }
 
-// PageVec is Vec for pages: each of the first n bytes' page fragments goes behind its checksum. off is the offset of the
-// first byte in its file.
-func (k *Chunk) PageVec(head []byte, n int, off int64) [][]byte {
+// PageVec is Vec for pages: each page fragment of p goes behind its checksum, which sums has. off is the offset of the first
+// byte in its file, and p is no longer than [ChunkLen] says. p may be memory of the chunk, or other memory.
+func (k *Chunk) PageVec(head, p []byte, sums []uint32, off int64) [][]byte {
 	vec := append(k.vec[:0], nil, head)
-	crc := wire.AppendSums(k.crc[:0], k.Sums[:wire.Fragments(off, int64(n))])
-	p := k.Buf[:n]
+	crc := wire.AppendSums(k.crc[:0], sums[:wire.Fragments(off, int64(len(p)))])
 	for len(p) > 0 {
 		f := wire.FragmentLen(off, len(p))
 		vec = append(vec, crc[:4], p[:f])

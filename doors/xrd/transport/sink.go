@@ -176,6 +176,9 @@ func (s *Sink) SendPart(head []byte, p *Part) error {
 	if p.chunk != nil {
 		return s.Send(p.chunk.Vec(head, int(p.Len)))
 	}
+	if p.lent.Data != nil {
+		return s.write([][]byte{nil, head, p.lent.Data})
+	}
 	if err := s.beginTurn(); err != nil {
 		return err
 	}
@@ -355,6 +358,9 @@ func (s *Sink) writePart(head []byte, p *Part) error {
 	case p.file != nil:
 		return s.writeBehind(head, func(first []byte) error { return s.sock.SendFile(first, p.file, p.off, p.Len) })
 	}
+	if p.lent.Data != nil {
+		return s.writeLeading([][]byte{nil, head, p.lent.Data})
+	}
 	return s.writeLeading(p.chunk.Vec(head, int(p.Len)))
 }
 
@@ -392,8 +398,8 @@ func (s *Sink) release(b *outBuffer) {
 	}
 }
 
-// Part is file data on its way to a client, with Len bytes: pages in a pipe, a range of a file, or bytes in memory. It
-// is made by [Pool.Part] or [Pool.ReadPart] and must be released.
+// Part is file data on its way to a client, with Len bytes: pages in a pipe, a range of a file, or bytes in memory, lent or of a
+// chunk. It is made by [Pool.Part], [LentPart] or [Pool.ReadPart] and must be released.
 type Part struct {
 	Len  int64
 	Ends bool // the file ends with these bytes, or those that were asked for do
@@ -401,7 +407,17 @@ type Part struct {
 	pipe  *zerocopy.Pipe
 	file  *os.File
 	off   int64
+	lent  hemera.Loan
 	chunk *Chunk
+}
+
+// LentPart gets some of n bytes at off that the file has in memory; false if they have to be read.
+func LentPart(f hemera.Lender, off, n int64) (part Part, ok bool) {
+	loan := f.Lend(off, n)
+	if len(loan.Data) == 0 {
+		return Part{}, false
+	}
+	return Part{Len: int64(len(loan.Data)), lent: loan}, true
 }
 
 // Part gets verified pages of the range without a copy; false if they have to be read. It may leave out the end of the
@@ -443,6 +459,9 @@ func (p *Pool) ReadPart(f PageReader, off, n int64) (Part, error) {
 
 // Release gives the memory or the pipe of a part back.
 func (p *Pool) Release(part *Part) {
+	if part.lent.Data != nil {
+		part.lent.Return()
+	}
 	if part.pipe != nil {
 		p.PutPipe(part.pipe)
 	}

@@ -1,8 +1,10 @@
 package observe
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -70,6 +72,49 @@ func TestParsers(t *testing.T) {
 	}
 	if got := parseCoalesce(string(read("ethtool-c-none.txt"))); got != nil {
 		t.Errorf("no coalescing: %+v", got)
+	}
+}
+
+// What hardware of others said: testdata/README.md.
+func TestParsersOnRealHardware(t *testing.T) {
+	text, err := os.ReadFile("testdata/smartctl-machines.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var disks map[string]json.RawMessage
+	if err := json.Unmarshal(text, &disks); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]*doctor.Smart{
+		"toshiba-sas": {Passed: true, Hours: 12437}, "hitachi-sas": {Passed: true, Hours: 22364}, "sas-defects": {Passed: true, Reallocated: 240},
+		"sas-ssd": {Passed: true, Used: 11, Hours: 26195}, "intel-nvme": {Passed: true, Hours: 22944}, "seagate-sata": {Passed: true, Hours: 100216},
+		"hba-hides": nil, "no-device": nil,
+	}
+	for name, disk := range disks {
+		w, known := want[name]
+		if got := parseSmart(disk); !known || !reflect.DeepEqual(got, w) {
+			t.Errorf("%s: %+v, want %+v", name, got, w)
+		}
+	}
+	if len(disks) != len(want) {
+		t.Errorf("%d disks, want %d", len(disks), len(want))
+	}
+	// No recorded SAS disk had lost something.
+	lost := []byte(`{"smart_status": {"passed": true}, "scsi_error_counter_log": {"read": {"total_uncorrected_errors": 2}, "verify": {"total_uncorrected_errors": 1}}}`)
+	if got := parseSmart(lost); got == nil || got.MediaErrors != 3 {
+		t.Errorf("lost sectors: %+v", got)
+	}
+	for name, w := range map[string]doctor.Delay{
+		"gigabit": {Receive: 3 * time.Microsecond}, "2011": {Adaptive: true, Receive: 16 * time.Microsecond, Frames: 88},
+		"hns3": {Adaptive: true, Receive: 20 * time.Microsecond}, "ena": {},
+	} {
+		text, err := os.ReadFile("testdata/ethtool-c-" + name + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := parseCoalesce(string(text)); got == nil || *got != w {
+			t.Errorf("%s: %+v, want %+v", name, got, w)
+		}
 	}
 }
 

@@ -24,8 +24,8 @@ func (v storage) smart(ctx context.Context) {
 		if strings.HasPrefix(d.Name, "dm-") || strings.HasPrefix(d.Name, "md") || strings.HasPrefix(d.Name, "loop") {
 			continue
 		}
-		// Health and attributes only: no test is started.
-		out, missing := program(ctx, "smartctl", "-j", "-H", "-A", "/dev/"+d.Name)
+		// Health, attributes and counts of errors only: no test is started.
+		out, missing := program(ctx, "smartctl", "-j", "-H", "-A", "-l", "error", "/dev/"+d.Name)
 		if missing {
 			v.unseen("health of disks (SMART)", "smartctl is not installed", "apt install smartmontools")
 			return
@@ -37,9 +37,9 @@ func (v storage) smart(ctx context.Context) {
 	}
 }
 
-// parseSmart parses what smartctl -j -H -A prints. nil if it has no assessment.
+// parseSmart parses what smartctl -j -H -A -l error prints. nil if it has no assessment.
 func parseSmart(out []byte) *doctor.Smart {
-	// The names are those of smartctl, for disks of both kinds.
+	// The names are those of smartctl, for ATA, NVMe and SCSI.
 	var a struct {
 		Status *struct{ Passed bool } `json:"smart_status"`
 		Table  struct {
@@ -55,12 +55,22 @@ func parseSmart(out []byte) *doctor.Smart {
 			Used        int64 `json:"percentage_used"`
 		} `json:"nvme_smart_health_information_log"`
 		Power struct{ Hours int64 } `json:"power_on_time"`
+		// SCSI and SAS.
+		Grown int64 `json:"scsi_grown_defect_list"`
+		Wear  int64 `json:"scsi_percentage_used_endurance_indicator"`
+		Log   struct {
+			Read, Write, Verify struct {
+				Lost int64 `json:"total_uncorrected_errors"`
+			}
+		} `json:"scsi_error_counter_log"`
 	}
 	// Without rights, smartctl prints why, and no status.
 	if json.Unmarshal(out, &a) != nil || a.Status == nil {
 		return nil
 	}
-	s := &doctor.Smart{Passed: a.Status.Passed, MediaErrors: a.NVMe.MediaErrors, Used: a.NVMe.Used, Hours: a.Power.Hours}
+	// A disk is of one kind, and the fields of the others are 0.
+	lost := a.Log.Read.Lost + a.Log.Write.Lost + a.Log.Verify.Lost
+	s := &doctor.Smart{Passed: a.Status.Passed, MediaErrors: a.NVMe.MediaErrors + lost, Used: a.NVMe.Used + a.Wear, Reallocated: a.Grown, Hours: a.Power.Hours}
 	for _, row := range a.Table.Rows {
 		switch row.ID { // the numbers of the ATA attributes
 		case 5: // sectors replaced by spare ones

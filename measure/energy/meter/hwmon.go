@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -231,6 +232,11 @@ func (s *sensorCounter) read() (float64, error) {
 		v, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
 		if err != nil {
 			return 0, errs.As(err, errs.Invalid, "meter.ReadHwmon", file)
+		}
+		// ACPI's word for a power that the firmware does not know: all 32 bits are set, in mW.
+		if s.Chip == "power_meter" && v >= math.MaxUint32*1e3 {
+			return 0, errs.New(errs.Unavailable, "meter.ReadHwmon", file, "the firmware does not know the power now").
+				WithRemedy("modprobe -r acpi_power_meter && modprobe acpi_power_meter; or try --meter ipmi")
 		}
 		product *= v
 	}

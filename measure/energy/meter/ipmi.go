@@ -66,31 +66,27 @@ func (m *ipmi) Read(ctx context.Context) (Point, error) {
 // middle is the time of a value that a slow device gave: it was read somewhere between question and answer.
 func middle(asked, answered time.Time) time.Time { return asked.Add(answered.Sub(asked) / 2) }
 
-// ParseDCMI finds the watts in what `ipmitool dcmi power reading` prints. Unavailable if the controller does not measure now.
+// ParseDCMI finds the watts in what `ipmitool dcmi power reading` prints. Unavailable if the controller does not measure now: a
+// machine that runs never takes 0 W, but controllers that do not measure say so, and may call that "activated".
+//
+// A power counts even if its state is "deactivated": OpenBMC says that of every power that it measures.
 func ParseDCMI(text string) (float64, error) {
-	const op = "meter.ParseDCMI"
-	watts, found := 0.0, false
-	for line := range strings.Lines(text) {
-		key, value, _ := strings.Cut(line, ":")
-		value = strings.TrimSpace(value)
-		switch strings.TrimSpace(key) {
-		case "Instantaneous power reading":
-			// The number and its unit: 214 Watts.
-			number, unit, _ := strings.Cut(value, " ")
-			w, err := strconv.ParseFloat(number, 64)
-			if err != nil || w < 0 || !strings.HasPrefix(unit, "Watt") {
-				return 0, errs.New(errs.Invalid, op, value, "it is no power")
-			}
-			watts, found = w, true
-		case "Power reading state is":
-			if value != "activated" {
-				return 0, errs.New(errs.Unavailable, op, "", "the controller does not measure power now").WithRemedy("switch it on: ipmitool dcmi power activate")
-			}
-		}
-	}
+	const op, key = "meter.ParseDCMI", "Instantaneous power reading:"
+	_, rest, found := strings.Cut(text, key)
 	// Many controllers without a licence answer with an error instead.
 	if !found {
 		return 0, errs.New(errs.Unsupported, op, "", "the controller gives no power").WithRemedy("try --meter redfish:https://CONTROLLER")
+	}
+	// The number and its unit: 214 Watts.
+	value, _, _ := strings.Cut(rest, "\n")
+	number, unit, _ := strings.Cut(strings.TrimSpace(value), " ")
+	watts, err := strconv.ParseFloat(number, 64)
+	if err != nil || watts < 0 || !strings.HasPrefix(unit, "Watt") {
+		return 0, errs.New(errs.Invalid, op, strings.TrimSpace(value), "it is no power")
+	}
+	if watts == 0 {
+		return 0, errs.New(errs.Unavailable, op, "", "the controller does not measure power now").
+			WithRemedy("switch it on: ipmitool dcmi power activate; or try --meter redfish:https://CONTROLLER")
 	}
 	return watts, nil
 }

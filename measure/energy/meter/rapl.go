@@ -1,10 +1,12 @@
 package meter
 
 import (
+	"bytes"
 	"context"
-	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,14 +18,27 @@ import (
 // Domain is a zone of RAPL as the kernel's power capping framework names it.
 type Domain struct {
 	Path string // intel-rapl:0:1, the second zone within the first
-	Name string // package, core, uncore, dram or psys
+	Name string // package, package-0-die-1, core, uncore, dram or psys
+}
+
+// die splits the name of a domain of a processor that is made of several dies. ok is false for all other names.
+func (d Domain) die() (socket string, number int, ok bool) {
+	socket, last, ok := strings.Cut(d.Name, "-die-")
+	number, err := strconv.Atoi(last)
+	return socket, number, ok && err == nil
+}
+
+// isPackage says that the domain is a socket, or a die that counts for itself. AMD's dies all show the counter of their socket.
+func (d Domain) isPackage(amd bool) bool {
+	_, number, ok := d.die()
+	return d.Name == "package" || ok && (number == 0 || !amd)
 }
 
 // Domains returns the domains that together count each joule once.
 //
 // Packages contain core and uncore. DRAM is beside its package, though its directory is inside. psys is the whole platform with
 // the packages. The same package may be there twice, by its registers and by memory-mapped I/O (intel-rapl-mmio): the first counts.
-func Domains(all []Domain, psys bool) []Domain {
+func Domains(all []Domain, psys, amd bool) []Domain {
 	var chosen []Domain
 	for _, d := range all {
 		switch mmio := strings.HasPrefix(d.Path, "intel-rapl-mmio"); {
@@ -32,7 +47,7 @@ func Domains(all []Domain, psys bool) []Domain {
 			if d.Name == "psys" {
 				chosen = append(chosen, d)
 			}
-		case d.Name != "package" && d.Name != "dram":
+		case !d.isPackage(amd) && d.Name != "dram":
 		case mmio && slices.ContainsFunc(all, func(o Domain) bool { return o.Name == d.Name && !strings.HasPrefix(o.Path, "intel-rapl-mmio") }):
 		default:
 			chosen = append(chosen, d)
@@ -77,10 +92,15 @@ func openRAPL(rest string, o Options) (Meter, error) {
 	}
 	r := &rapl{now: o.Now}
 	var names []string
-	for _, d := range Domains(all, rest == "psys") {
+	for _, d := range Domains(all, rest == "psys", amd(o.Root)) {
 		i := slices.Index(all, d)
 		r.zones = append(r.zones, &zone{RaplZone: found[i]})
-		names = append(names, fmt.Sprintf("%s-%d", d.Name, found[i].Index))
+		name := d.Name
+		// The names of dies have their numbers.
+		if _, _, ok := d.die(); !ok {
+			name += "-" + strconv.Itoa(found[i].Index)
+		}
+		names = append(names, name)
 	}
 	// Only some notebooks and servers have psys.
 	if len(r.zones) == 0 {
@@ -93,6 +113,12 @@ func openRAPL(rest string, o Options) (Meter, error) {
 		r.about.Name, r.about.Covers = "rapl:psys", "the platform of this machine, as its firmware wires it"
 	}
 	return r, nil
+}
+
+// amd says whether the processors are of AMD, or of Hygon, which builds AMD's.
+func amd(root string) bool {
+	info, _ := os.ReadFile(filepath.Join(root, "proc/cpuinfo")) // #nosec G304 -- a file of the kernel
+	return bytes.Contains(info, []byte("AuthenticAMD")) || bytes.Contains(info, []byte("HygonGenuine"))
 }
 
 // About implements Meter.

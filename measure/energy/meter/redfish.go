@@ -118,16 +118,35 @@ func (m *redfish) search(ctx context.Context) (Point, error) {
 }
 
 // ParseRedfish finds the watts in a page of EnvironmentMetrics or Power. Of several power controls the first is the whole
-// chassis; the others are parts of it, such as processors and memory.
+// chassis; the others are parts of it, such as processors and memory. 0 W is no value: a machine that runs takes more, and
+// controllers say 0 of what they do not measure.
 func ParseRedfish(page any) (float64, bool) {
-	if w, ok := number(page, "PowerWatts", "Reading"); ok {
-		return w, true
+	for _, path := range [][]string{
+		{"PowerWatts", "Reading"},
+		{"PowerControl", "0", "PowerConsumedWatts"},
+		// Some have the mean of the last minute only.
+		{"PowerControl", "0", "PowerMetrics", "AverageConsumedWatts"},
+		{"Oem", "ts_fujitsu", "ChassisPowerConsumption", "CurrentPowerConsumptionW"},
+	} {
+		if w, ok := number(page, path...); ok && w > 0 {
+			return w, true
+		}
 	}
-	if w, ok := number(page, "PowerControl", "0", "PowerConsumedWatts"); ok {
-		return w, true
+	return oemSupplies(page)
+}
+
+// oemSupplies adds what the power supplies on a page of Power take, where a vendor (Huawei) says no more than that. Of
+// PowerInputWatts in the standard's own place nothing is added: some firmware has the supply's rating there.
+func oemSupplies(page any) (watts float64, ok bool) {
+	supplies, _ := dig(page, "PowerSupplies").([]any)
+	for _, supply := range supplies {
+		w, has := number(supply, "Oem", "Huawei", "PowerInputWatts")
+		if !has {
+			return 0, false
+		}
+		watts += w
 	}
-	// Some have the mean of the last minute only.
-	return number(page, "PowerControl", "0", "PowerMetrics", "AverageConsumedWatts")
+	return watts, watts > 0
 }
 
 // suppliesMax bounds the power supplies of a chassis.

@@ -74,6 +74,9 @@ func (t *parts) picture(f facts) mounting.Picture {
 	p.Queues = t.queuesIn(f, pools)
 	for _, node := range slices.Sorted(maps.Keys(t.libraries)) {
 		l := t.libraries[node]
+		if l.clash != "" {
+			continue // its drives may have the names of others, by which decisions are made
+		}
 		for _, state := range l.state.Drives {
 			p.Drives = append(p.Drives, t.driveIn(l, state))
 		}

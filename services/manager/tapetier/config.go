@@ -121,7 +121,7 @@ func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeCh
 
 // known fills in what libraries say of a new tape: where it is, and its
 // media type.
-func (t *parts) known(tape *hemera.Tape) {
+func (t *configurer) known(tape *hemera.Tape) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	tape.MediaType = mediaUsual

@@ -15,8 +15,7 @@ type Leases interface {
 	AwaitCurrent(ctx context.Context) error
 }
 
-// What a server may do is bound to its lease, and mounts and jobs
-// of another node are not found.
+// What a server may do is bound to its lease, and to its library (trust.go).
 
 // Control is hemera.TapeControl: the tier behind the leases of tape
 // servers, which are nodes.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/tapes"
 	"hemera/errs"
 )
 
@@ -16,10 +17,10 @@ import (
 // full only after its last files are recorded, or a mount in between
 // would not know where they end.
 //
-// What a server reports may be wrong. Copies are recorded with the size and
-// the checksum that the namespace has, and nothing else: unfit ones are dead
-// rows of the tape. Whether the tape is in the library of the node that
-// reports is not looked at: a tape server is trusted with all tapes.
+// What a server reports may be wrong, and is believed as far as its library
+// goes (trust.go). Copies are recorded of files that its session was given,
+// with the size and the checksum that the namespace has, and nothing else:
+// what else was written is dead rows of the tape.
 
 // TapeDone records what a mount did. The caller has checked the lease. Of
 // a mount that the manager does not know any more it records what was
@@ -27,21 +28,22 @@ import (
 // not do waits in its queue, as nobody has it.
 func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeResults) error {
 	m := t.mountOf(node, r.Mount)
+	if err := t.trusts(node, m, &r); err != nil {
+		t.Log.Error("a tape server reports what is none of its library", "node", node, "vid", r.VID, "drive", r.Session.Drive, "error", err)
+		return err
+	}
 	if r.Scan != nil {
-		if err := t.scans.take(ctx, m, r.Scan, r.Session.Drive); err != nil {
+		if err := t.scans.take(ctx, m, r.Scan); err != nil {
 			return err
 		}
 	}
 	if len(r.Written) > 0 {
-		complete, err := t.catalogue.Written(ctx, r.VID, r.Session.Drive, r.Written)
+		out, err := t.catalogue.Written(ctx, tapes.Report{VID: r.VID, Drive: r.Session.Drive, Files: r.Written, Given: t.jobsOf(m)})
 		if err != nil {
 			return t.disagrees(ctx, r, err)
 		}
-		t.dropDisks(ctx, complete)
-	}
-	// Only now others may have the jobs: those that are recorded are gone.
-	for _, w := range r.Written {
-		t.done(m, w.Job)
+		t.dropDisks(ctx, out.Complete)
+		r.Failed = append(r.Failed, out.Unfit...)
 	}
 	for _, k := range r.Done {
 		// A recall's job went with its commit; what is left are those that
@@ -56,6 +58,11 @@ func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.Ta
 			return err
 		}
 		t.done(m, f.Job)
+	}
+	// Only now others may have the jobs: those that are recorded are gone, and
+	// those that were written wrong wait for their next attempt.
+	for _, w := range r.Written {
+		t.done(m, w.Job)
 	}
 	if err := t.noteTape(ctx, m, r); err != nil {
 		return err
@@ -119,17 +126,6 @@ func (t *recorder) settle(ctx context.Context, m *mount, k hemera.TapeJobKey, ch
 		}
 		return change(j, now)
 	})
-}
-
-// givenTo returns a job that a mount was given and has not reported.
-func (t *recorder) givenTo(m *mount, k hemera.TapeJobKey) (j hemera.TapeJob, ok bool) {
-	if m == nil {
-		return j, false
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	j, ok = m.given[k]
-	return j, ok
 }
 
 // done takes a job from a mount, if there is one.
@@ -207,7 +203,7 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults)
 		if r.Labelled {
 			tape.Labelled, tape.LabelBy = t.now(), r.Session.Drive
 		}
-		// Whoever asked for a scan sees what went wrong, and the tape may be one
+		// The admin that asked for a scan sees what went wrong, and the tape may be one
 		// that has no label yet.
 		if r.Problem != "" && (m == nil || !m.scans) {
 			putAside(&tape, r.Problem)
@@ -236,7 +232,7 @@ func (t *recorder) noteMount(m *mount, r hemera.TapeResults) {
 	if m != nil {
 		m.session = r.Session
 		if r.Ended {
-			t.endScan(m, r.Session.Error)
+			t.parts.scans[m.vid].end(m, r.Session.Error, t.now())
 			t.endMount(m)
 		}
 	}

@@ -133,6 +133,17 @@ func (t *parts) mountOf(node hemera.NodeID, id uint64) *mount {
 	return nil
 }
 
+// givenTo returns a job that a mount was given and has not reported.
+func (t *parts) givenTo(m *mount, k hemera.TapeJobKey) (j hemera.TapeJob, ok bool) {
+	if m == nil {
+		return j, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	j, ok = m.given[k]
+	return j, ok
+}
+
 // pick chooses jobs for a mount, and gives them to it. The first jobs of
 // each user are read, as many as all could be given: the rules share the
 // drive's time between users.
@@ -265,8 +276,12 @@ type placedWork struct {
 // TapeGrant permits the transfer of a job. The caller has checked the
 // lease.
 func (t *giver) TapeGrant(ctx context.Context, node hemera.NodeID, id uint64, key hemera.TapeJobKey) (g hemera.TapeGrant, err error) {
-	if m := t.mountOf(node, id); m == nil {
+	m := t.mountOf(node, id)
+	if m == nil {
 		return g, errs.New(errs.NotFound, "tapetier.TapeGrant", "", "the mount is not known here")
+	}
+	if _, given := t.givenTo(m, key); !given {
+		return g, errs.New(errs.Denied, "tapetier.TapeGrant", "fxid:"+key.File.Hex(), "the mount was not given this job")
 	}
 	j, err := t.catalogue.Job(ctx, key)
 	if err != nil {

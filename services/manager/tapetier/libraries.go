@@ -22,6 +22,10 @@ type library struct {
 	state  hemera.TapeLibrary
 	seen   time.Time
 	drives map[string]*drive
+	// clash is what of it another library has, "" for nothing: then it is not
+	// used. doubled are the cartridges that another one reports, with its name.
+	clash   string
+	doubled map[string]string
 }
 
 // drive is what the manager keeps of a drive.
@@ -54,7 +58,12 @@ func (t *configurer) ReportLibrary(node hemera.NodeID, state hemera.TapeLibrary)
 		t.libraries[node] = l
 	}
 	// As a whole: what is not reported any more is not there.
+	state.VIDs = maps.Clone(state.VIDs)
 	l.state, l.seen = state, t.Now()
+	if l.clash = t.clash(l); l.clash != "" {
+		l.state.Problem, l.state.VIDs = l.clash, nil
+	}
+	l.doubled = t.leaveOthers(l)
 	for _, d := range state.Drives {
 		own := l.drive(d.Name, t.Now())
 		if own.vid != d.VID {
@@ -62,7 +71,7 @@ func (t *configurer) ReportLibrary(node hemera.NodeID, state hemera.TapeLibrary)
 		}
 		// What the server reports of a session is newer than what the last
 		// report of results said.
-		if m := t.mounts[d.Mount]; m != nil && d.Mount != 0 {
+		if m := t.mounts[d.Mount]; m != nil && m.node == node && m.drive == d.Name {
 			m.session = d.Session
 		}
 	}
@@ -135,7 +144,7 @@ func (t *parts) driveOf(node hemera.NodeID, name string) (*library, *drive, heme
 // lock is held.
 func (t *parts) libraryOf(vid string) *library {
 	for _, l := range t.libraries {
-		if _, ok := l.state.VIDs[vid]; ok && t.online(l) {
+		if l.has(vid) && t.online(l) {
 			return l
 		}
 	}
@@ -197,7 +206,7 @@ func compare(a, b string) int {
 // endMount forgets a mount: what it had is free for others. The lock is
 // held.
 func (t *parts) endMount(m *mount) {
-	t.endScan(m, "")
+	t.scans[m.vid].end(m, "", t.now())
 	for k := range m.given {
 		if t.given[k] == m.id {
 			delete(t.given, k)

@@ -97,7 +97,7 @@ func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemer
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l, d, state := t.driveOf(node, name)
-	if d == nil {
+	if d == nil || l.clash != "" {
 		return out, move
 	}
 	if vid, force, ok := t.wantsLabel(l, state); ok {
@@ -131,7 +131,7 @@ func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemer
 // the drive or in no drive.
 func (t *dispatcher) wantsLabel(l *library, state hemera.TapeDriveState) (vid string, force, ok bool) {
 	for vid, force := range t.labels {
-		if _, here := l.state.VIDs[vid]; !here {
+		if !l.has(vid) {
 			continue
 		}
 		if !t.usedElsewhere(l, vid, state.Name) {

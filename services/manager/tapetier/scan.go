@@ -7,7 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
+	"time"
 
 	"hemera"
 	"hemera/core/namespace/tapes"
@@ -24,9 +24,6 @@ import (
 // Two kinds of scans only look: a dry run, and one of a tape that the
 // catalogue has as empty although this system labelled it. What is on such
 // a tape was reclaimed, unless the catalogue is older than the tape.
-
-// scanner has tapes scanned, and takes what is found.
-type scanner struct{ *parts }
 
 // scan is one scan. It is guarded by the lock of the parts.
 type scan struct {
@@ -116,14 +113,12 @@ func (t *dispatcher) beginScan(l *library, d *drive, name string, s *scan, f fac
 	return m
 }
 
-// endScan ends the scan of a mount that is over. The lock is held.
-func (t *parts) endScan(m *mount, problem string) {
-	for _, s := range t.scans {
-		if s.mount != m.id || !s.Ended.IsZero() {
-			continue
-		}
-		// A scan that is complete has ended already.
-		s.Ended, s.Problem = t.now(), cmp.Or(problem, "the mount ended before the beginning of the tape was reached")
+// end ends the scan of a mount that is over. A nil scan is that of a mount
+// which is for something else. The lock is held.
+func (s *scan) end(m *mount, problem string, now time.Time) {
+	// A scan that is complete has ended already.
+	if s != nil && s.mount == m.id && s.Ended.IsZero() {
+		s.Ended, s.Problem = now, cmp.Or(problem, "the mount ended before the beginning of the tape was reached")
 	}
 }
 
@@ -142,7 +137,7 @@ func (t *scanner) of(m *mount) (s *scan, now scan, err error) {
 }
 
 // take records what a scan found. It may come twice.
-func (t *scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults, drive string) error {
+func (t *scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults) error {
 	s, now, err := t.of(m)
 	if err != nil {
 		return err
@@ -156,13 +151,13 @@ func (t *scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults,
 	}
 	looks := now.DryRun || why != ""
 	if !looks {
-		tape, err := t.catalogue.NoteEnd(ctx, now.VID, drive, r.End, func() hemera.Tape { return t.newTape(now.VID, now.who) })
+		tape, err := t.catalogue.Returns().NoteEnd(ctx, now.VID, now.Drive, r.End, func() hemera.Tape { return t.newTape(now.VID, now.who) })
 		if err != nil {
 			return err
 		}
 		foreign = tape.Foreign
 	}
-	unknown, err := t.catalogue.Unknown(ctx, now.VID, r.Files)
+	unknown, err := t.catalogue.Returns().Unknown(ctx, now.VID, r.Files)
 	if err != nil {
 		return err
 	}
@@ -170,7 +165,7 @@ func (t *scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults,
 	if found.Files, err = t.formed(ctx, unknown); err != nil {
 		return err
 	}
-	taken, err := t.catalogue.TakeFound(ctx, found)
+	taken, err := t.catalogue.Returns().TakeFound(ctx, found)
 	if err != nil {
 		return err
 	}
@@ -201,7 +196,7 @@ func (t *scanner) whose(ctx context.Context, s *scan, end hemera.TapeEnd) (forei
 // newTape is a tape that the catalogue does not have yet.
 func (t *scanner) newTape(vid, who string) hemera.Tape {
 	tape := hemera.Tape{VID: vid, State: hemera.TapeActive, Pool: tapecatalogue.DefaultName, Made: t.now(), MadeBy: who, Changed: t.now(), ChangedBy: who}
-	t.known(&tape)
+	t.tapes.known(&tape)
 	tape.Capacity = int64(t.settings().Media[tape.MediaType].Capacity)
 	return tape
 }
@@ -225,20 +220,6 @@ func (t *scanner) formed(ctx context.Context, files []hemera.TapeScanned) ([]tap
 		out = append(out, form)
 	}
 	return out, nil
-}
-
-// form is how a new file in a directory would be stored.
-func (t *parts) form(ctx context.Context, dir string) (hemera.Layout, string, error) {
-	if t.Form == nil {
-		return hemera.Replica(1), "default", nil
-	}
-	l, space, err := t.Form(ctx, dir)
-	// A path that cannot be: the file gets a place that asks for nothing.
-	switch errs.KindOf(err) {
-	case errs.Invalid, errs.TooLarge, errs.NotDirectory:
-		return t.Form(ctx, "/")
-	}
-	return l, space, err
 }
 
 // count adds a report to what people see of a scan. The lock is held.
@@ -265,36 +246,4 @@ func (t *scanner) count(s *scan, r *hemera.TapeScanResults, unknown int, taken [
 			s.Found = append(s.Found, one)
 		}
 	}
-}
-
-// Undelete makes a removed file again that is still on tape.
-func (t *scanner) Undelete(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
-	id, numberErr := strconv.ParseUint(o.Subject, 10, 64)
-	was := ""
-	if numberErr != nil {
-		if was = o.Subject; !path.IsAbs(was) {
-			return "", errs.New(errs.Invalid, "tapetier.Undelete", o.Subject, "it is neither an archive id nor a path").
-				WithRemedy("`hemera tape tape files VID --removed` lists both")
-		}
-	}
-	rows, err := t.catalogue.Removed(ctx, id, was)
-	if err != nil {
-		return "", err
-	}
-	of := tapes.Latest(rows)
-	to := cmp.Or(o.To, of.Dead.Path)
-	text := fmt.Sprintf("%s: archive id %d, %d bytes", to, of.ArchiveID, of.Size)
-	if o.DryRun {
-		return "would come back: " + text, nil
-	}
-	u := tapes.Undeletion{Rows: rows, Path: to, Who: who}
-	if u.Layout, u.Space, err = t.form(ctx, path.Dir(to)); err != nil {
-		return "", err
-	}
-	e, err := t.catalogue.Undelete(ctx, u)
-	if err != nil {
-		return "", err
-	}
-	t.Awake() // copies may be queued
-	return fmt.Sprintf("came back, on tape only, with %d copies: %s", len(e.Tape), text), nil
 }

@@ -92,6 +92,13 @@ func (t *reporter) attention(all []hemera.Tape, queues []tapes.Queue) (out []hem
 			out = append(out, hemera.TapeAttention{Subject: "library " + l.state.Name, What: "its server does not report", Command: "systemctl status hemera-tape"})
 			continue
 		}
+		if l.state.Problem != "" {
+			out = append(out, hemera.TapeAttention{Subject: "library " + l.state.Name + " of node " + l.node.String(), What: l.state.Problem, Command: "hemera tape library ls"})
+		}
+		for vid, other := range l.doubled {
+			out = append(out, hemera.TapeAttention{Subject: "cartridge " + vid, What: "is reported by the libraries " + other + ", which is believed, and " + l.state.Name,
+				Command: "hemera tape library ls"})
+		}
 		for _, d := range l.state.Drives {
 			if d.Problem != "" {
 				out = append(out, hemera.TapeAttention{Subject: "drive " + d.Name, What: d.Problem, Command: "hemera tape drive up " + d.Name})

@@ -220,6 +220,13 @@ func (s *site) stat(file string) hemera.Entry {
 	return e
 }
 
+// onTapeOnly reports whether a file has no disk copy.
+func (s *site) onTapeOnly(file string) bool {
+	s.Helper()
+	e := s.stat(file)
+	return e.Evicted()
+}
+
 // put writes a file to disk.
 func (s *site) put(who hemera.Identity, file string, size int64) hemera.Entry {
 	s.Helper()
@@ -291,7 +298,9 @@ func TestWhatSurvivesARestart(t *testing.T) {
 		}
 		_, err = s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID})
 		s.wantKind("a mount of before", err, errs.NotFound)
-		// What it wrote is on tape all the same.
+		// What it wrote is on tape all the same, once the server has said that the tape is in its library.
+		s.wantKind("before its library is known", s.tier.TapeDone(s.Context(), server, s.written(m, given)), errs.Unavailable)
+		s.report()
 		s.good(s.tier.TapeDone(s.Context(), server, s.written(m, given)))
 		if e := s.stat("/double/f"); len(e.Tape) != 1 || s.waiting(hemera.TapeArchive) != 1 {
 			t.Errorf("%+v", e)

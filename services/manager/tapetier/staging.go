@@ -5,8 +5,11 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"hemera"
 	"hemera/core/namespace/tapes"
@@ -22,11 +25,14 @@ import (
 //	Stage       looks up each path as the user, remembers the request, queues recalls
 //	status      from the files, by id: they may have been moved since
 //	CancelStage takes the request's id from its files; the last one takes the job along
-//	Release     counts down sys.retrieve.evict_counter; at zero the disk copies may go
+//	Release     takes a request of the caller from the file; with the last one the disk copies may go
 //
 // A file that is on disk when it is asked for is done at once. Its evict
 // counter grows, so it is not evicted under the reader. That is how EOS
-// counts, and what FTS and gfal expect.
+// counts, and what FTS and gfal expect. Other than in EOS, each count is
+// the pin of a request (core/namespace/tapes/pins.go): a repeated request
+// counts once, and nobody releases what others asked for. Pins end with
+// their request, so those of clients that never release end, too.
 
 // Stage implements hemera.Staging. Its methods are those of users, so
 // each path is looked up as them.
@@ -40,6 +46,8 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 		rand.Read(id)
 		// The form that clients of EOS know: an id, and when it was made.
 		s.ID = hex.EncodeToString(id) + ":" + strconv.FormatInt(s.Made.Unix(), 10)
+	} else if err := t.named(ctx, who, &s, r.Files); err != nil {
+		return "", err
 	}
 	for _, f := range r.Files {
 		one := tapes.StagedFile{Path: f.Path, Activity: f.Activity}
@@ -75,6 +83,27 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 		return s.ID, t.catalogue.PutStage(ctx, s)
 	}
 	return s.ID, nil
+}
+
+// named checks the name that a client gives its request. The same name for
+// the same files is the same request, which keeps its time.
+func (t *stager) named(ctx context.Context, who hemera.Identity, s *tapes.Stage, files []hemera.StageFile) error {
+	if strings.ContainsFunc(s.ID, func(r rune) bool { return r <= ' ' || r == ',' || r == unicode.ReplacementChar }) {
+		return errs.New(errs.Invalid, "manager.Stage", s.ID, "the name of a request has no blanks and no commas")
+	}
+	was, err := t.catalogue.Stage(ctx, s.ID)
+	switch {
+	case errs.KindOf(err) == errs.NotFound:
+		return nil
+	case err != nil:
+		return err
+	case was.UID != who.UID:
+		return errs.New(errs.Denied, "manager.Stage", s.ID, "somebody else made a request of this name")
+	case !slices.EqualFunc(was.Files, files, func(a tapes.StagedFile, b hemera.StageFile) bool { return a.Path == b.Path }):
+		return errs.New(errs.Exists, "manager.Stage", s.ID, "a request of this name has other files")
+	}
+	s.Made = was.Made
+	return nil
 }
 
 // readable returns a file that who may read.
@@ -172,22 +201,47 @@ func (t *stager) CancelStage(ctx context.Context, who hemera.Identity, id string
 
 // Release implements hemera.Staging. A file whose copies are not all on
 // tape stays on disk, and is no error: its users have released it.
-func (t *stager) Release(ctx context.Context, who hemera.Identity, paths []string) ([]error, error) {
+func (t *stager) Release(ctx context.Context, who hemera.Identity, id string, paths []string) ([]error, error) {
+	if id != "" {
+		_, err := t.request(ctx, who, id)
+		if errs.KindOf(err) == errs.NotFound {
+			id, err = "", nil // forgotten: what is left are requests that the caller made later
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	out := make([]error, len(paths))
 	for i, p := range paths {
-		e, err := t.readable(ctx, who, p)
-		if err == nil {
-			e, err = t.catalogue.Release(ctx, e.ID)
-		}
-		if err == nil && tapes.EvictCounter(&e) == 0 {
-			_, err = t.evict(ctx, e.ID, false)
-			if errs.KindOf(err) == errs.Conflict { // copies are missing, or somebody has staged it meanwhile
-				err = nil
-			}
-		}
-		out[i] = err
+		out[i] = t.releaseOne(ctx, who, id, p)
 	}
 	return out, ctx.Err()
+}
+
+// releaseOne takes a request of who from a file.
+func (t *stager) releaseOne(ctx context.Context, who hemera.Identity, id, path string) error {
+	e, err := t.readable(ctx, who, path)
+	if err != nil {
+		return err
+	}
+	e, released, err := t.catalogue.Release(ctx, e.ID, tapes.Releaser{UID: who.UID, Admin: who.Admin, Request: id})
+	if err != nil || tapes.EvictCounter(&e) > 0 || len(e.Pieces) == 0 {
+		return err
+	}
+	// Nobody uses it. The user that says so last has it evicted, and so may
+	// those that could replace its content.
+	if d := access.Decide(who, access.Of(e), access.Write); !released && !d.Allowed {
+		if !t.catalogue.Complete(&e) {
+			return nil // nothing would be evicted
+		}
+		return errs.New(errs.Denied, "manager.Release", path, "no request of yours keeps it on disk, and "+d.Rule).
+			WithRemedy("leave it: it is evicted when room is needed")
+	}
+	_, err = t.evict(ctx, e.ID, false)
+	if errs.KindOf(err) == errs.Conflict { // copies are missing, or somebody has staged it meanwhile
+		return nil
+	}
+	return err
 }
 
 // Localities implements hemera.Staging.

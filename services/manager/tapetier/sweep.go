@@ -2,7 +2,10 @@ package tapetier
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"hemera/core/namespace/tapes"
 )
 
 // What no event announces is looked for here: servers that fell silent,
@@ -13,8 +16,11 @@ import (
 const (
 	// sweepEvery is how often what takes time by itself is looked at.
 	sweepEvery = 10 * time.Second
-	// stagesKept is how long a request to stage is remembered.
+	// stagesKept is how long a request to stage is remembered, and keeps files
+	// on disk that are not released.
 	stagesKept = 14 * 24 * time.Hour
+	// forgetTime bounds a turn, as mounts of lost servers wait for it.
+	forgetTime = 2 * time.Second
 )
 
 // Run ends mounts of servers that are gone, forgets old requests and
@@ -50,18 +56,40 @@ func (t *sweeper) endLost() {
 	}
 }
 
-// forgetStages removes requests that are old.
+// forgetStages removes requests that are old, with what they keep on disk.
 func (t *sweeper) forgetStages(ctx context.Context) error {
 	const atOnce = 100 // so that a sweep ends soon; the rest goes with the next
+	end := t.Now().Add(forgetTime)
 	ids, err := t.catalogue.OldStages(ctx, t.Now().Add(-stagesKept), atOnce)
 	for _, id := range ids {
 		if err != nil {
 			break
 		}
 		s, stageErr := t.catalogue.Stage(ctx, id)
-		if err = stageErr; err == nil {
-			err = t.catalogue.RemoveStage(ctx, s)
+		if err = stageErr; err != nil {
+			break
 		}
+		if done, unpinErr := t.unpin(ctx, s, end); unpinErr != nil || !done {
+			return unpinErr // the next sweep goes on: what is unpinned costs it a look
+		}
+		err = t.catalogue.RemoveStage(ctx, s)
 	}
 	return err
+}
+
+// unpin takes a request from its files, until a time.
+func (t *sweeper) unpin(ctx context.Context, s tapes.Stage, end time.Time) (done bool, err error) {
+	for _, f := range s.Files {
+		if t.Now().After(end) {
+			return false, nil
+		}
+		e, _, err := t.Tree.Resolve(ctx, f.File)
+		if err != nil || !slices.ContainsFunc(tapes.PinsOf(&e), func(p tapes.Pin) bool { return p.Request == s.ID }) {
+			continue // it is gone, or was released
+		}
+		if err := t.catalogue.Withdraw(ctx, f.File, s.ID); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }

@@ -37,9 +37,6 @@ type Options struct {
 	// View is the cluster now, by which files are evicted where room is
 	// needed; nil: none are.
 	View func() *hemera.View
-	// Form is how a new file in a directory would be stored; nil: one replica
-	// in the space default.
-	Form func(ctx context.Context, dir string) (hemera.Layout, string, error)
 	Now  func() time.Time
 	Log  *slog.Logger
 }
@@ -131,7 +128,7 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	// not taken for one of a new.
 	t.lastMount = uint64(o.Now().UnixNano())
 	t.catalogue.UseRoutes(t.routes)
-	reports, scans := &reporter{t}, &scanner{t}
+	reports, scans := &reporter{t}, &scanner{t, &configurer{t}}
 	return &Tier{&configurer{t}, &dispatcher{t}, &giver{t}, &recorder{t, scans}, &stager{t, reports}, reports, &orderer{t, scans}, &sweeper{t, newCollector(t)}, t}, nil
 }
 

@@ -231,14 +231,14 @@ func TestStageAndRelease(t *testing.T) {
 			t.Errorf("%+v, %v; counter %d", st, err, s.counter("/single/f"))
 		}
 		// A user that may not read the file may not release it.
-		failed, err := s.tier.Release(ctx, bob(), []string{"/single/f"})
+		failed, err := s.tier.Release(ctx, bob(), "", []string{"/single/f"})
 		s.good(err)
 		s.wantKind("released by another", failed[0], errs.Denied)
 		for left := 2; left >= 0; left-- {
 			if e := s.stat("/single/f"); e.Evicted() {
 				t.Fatalf("evicted with %d users", left+1)
 			}
-			failed, err := s.tier.Release(ctx, alice(), []string{"/single/f"})
+			failed, err := s.tier.Release(ctx, alice(), "", []string{"/single/f"})
 			s.good(err)
 			s.good(failed[0])
 		}
@@ -264,7 +264,7 @@ func TestNothingIsEvictedBeforeItsCopies(t *testing.T) {
 			t.Fatalf("%+v", e)
 		}
 		s.wantKind("one copy of two", s.tier.Evict(s.Context(), admin(), "/double/f"), errs.Conflict)
-		failed, err := s.tier.Release(s.Context(), alice(), []string{"/double/f"})
+		failed, err := s.tier.Release(s.Context(), alice(), "", []string{"/double/f"})
 		s.good(err)
 		s.good(failed[0])
 		if e := s.stat("/double/f"); e.Evicted() {

@@ -36,6 +36,14 @@
 // them. Orders are durable once their files are queued, which is when they are
 // answered; a label that was ordered is forgotten with the manager's process.
 //
+// # Scans
+//
+// A scan takes from minutes to days and goes on without the command, which orders it
+// and then asks once a second how far it is. So does any other command: what is known
+// of a scan is in the manager's memory, by tape. What was found is in the catalogue
+// as soon as it is counted, so a scan that was cut off is ordered again. A manager that
+// was started since knows nothing of it, and of no scan before.
+//
 // # Rights
 //
 // Users may stage, release and archive what they may read or own, from any machine.

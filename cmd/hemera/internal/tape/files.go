@@ -77,11 +77,16 @@ func localityColumns() []output.Column {
 
 // releaseCommand makes `hemera tape release`.
 func releaseCommand(e *cli.Env) *cobra.Command {
-	return &cobra.Command{
+	var request string
+	c := &cobra.Command{
 		Use: "release <path>…", Short: "Say that staged files are not needed on disk any more", Args: cobra.MinimumNArgs(1), ValidArgsFunction: complete.Paths(e),
-		Long: `Each request that staged a file keeps it on disk until it is released. At the last one the disk copies
-go. "xrdfs HOST prepare -e" is the same.`,
-		Example: "  hemera tape release /exp/run1/data.root",
+		Long: `Each request that staged a file keeps it on disk until it is released, for two weeks at most. A release
+takes one request of yours: the oldest, or that of --request. Requests of others stay (an admin's release
+takes those, too). With the last one the disk copies go, once all tape copies are there.
+"xrdfs HOST prepare -e" is the same.`,
+		Example: `  hemera tape stage /exp/run1/data.root          prints the id of the request
+  hemera tape release /exp/run1/data.root
+  hemera tape release --request d7b612a864d81aa9:1795490775 /exp/run1/data.root`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				var paths []string
@@ -93,11 +98,13 @@ go. "xrdfs HOST prepare -e" is the same.`,
 					paths = append(paths, path)
 				}
 				// One result for each path; all that failed are shown.
-				failures, err := m.Release(ctx, hemera.Identity{}, paths)
+				failures, err := m.Release(ctx, hemera.Identity{}, request, paths)
 				return errors.Join(append(failures, err)...)
 			})
 		},
 	}
+	c.Flags().StringVar(&request, "request", "", "the request that is done with the files: its `id`")
+	return c
 }
 
 // evictCommand makes `hemera tape evict`, for admins. Users release what they staged,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,8 @@ type scanFlags struct {
 	list   bool // what became no file, a line each
 }
 
-// scanCommand makes `hemera tape scan`.
+// scanCommand makes `hemera tape scan`. A tape is named as an argument and all of
+// them by a flag, so that nobody mounts a whole library by leaving a word out.
 func scanCommand(e *cli.Env) *cobra.Command {
 	f := scanFlags{order: hemera.TapeOrder{Kind: hemera.OrderScan}}
 	c := &cobra.Command{
@@ -57,12 +59,14 @@ all the same. A scan may be interrupted, and repeated as often as you like.`,
 			if len(args) > 0 {
 				f.order.Subject = args[0]
 			}
+			// Both would be two different orders.
 			if f.all && len(args) > 0 {
 				return cli.Usage(errs.New(errs.Invalid, "hemera.TapeScan", args[0], "--all is all tapes"))
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return runScan(ctx, e, m, f) })
 		},
 	}
+	// The manager decides by the order; the last two are of this command alone.
 	c.Flags().BoolVar(&f.all, "all", false, "all tapes that the libraries have")
 	c.Flags().BoolVar(&f.order.DryRun, "dry-run", false, "read the tape, change nothing, and say what would be done")
 	c.Flags().BoolVar(&f.order.Data, "data", false, "read files that no index lists, for their checksums: as long as the whole tape takes")
@@ -77,8 +81,10 @@ const scanPoll = time.Second
 
 // runScan orders scans, unless it only shows them, and follows them to their end.
 func runScan(ctx context.Context, e *cli.Env, m *admin.Client, f scanFlags) error {
+	// Without a tape nothing is ordered.
 	shows := f.order.Subject == "" && !f.all
 	if !shows {
+		// The manager finds out who asks, and refuses what it cannot do before anything moves.
 		text, err := m.OrderTape(ctx, "", f.order)
 		if err != nil {
 			return err
@@ -88,26 +94,39 @@ func runScan(ctx context.Context, e *cli.Env, m *admin.Client, f scanFlags) erro
 			return nil
 		}
 	}
+	// The line is drawn by another goroutine than the one that asks.
+	var last atomic.Pointer[[]hemera.TapeScan]
+	last.Store(&[]hemera.TapeScan{})
+	stop := e.Follow(func() string { return scanLine(*last.Load()) })
+	scans, err := awaitScans(ctx, m, f.order.Subject, func(scans []hemera.TapeScan) bool {
+		last.Store(&scans)
+		return shows
+	})
+	stop()
+	if err != nil {
+		return err
+	}
+	return printScans(e, scans, f)
+}
+
+// awaitScans returns the scans of a tape, or of all, when they have ended, or when enough says so.
+// Ctrl-C ends the waiting, not the scans.
+func awaitScans(ctx context.Context, m *admin.Client, vid string, enough func([]hemera.TapeScan) bool) ([]hemera.TapeScan, error) {
 	for {
+		// A manager that restarts has forgotten its scans, and is asked again by the person.
 		p, err := m.TapePicture(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		scans := p.Scans
-		if f.order.Subject != "" {
-			scans = slices.DeleteFunc(scans, func(s hemera.TapeScan) bool { return s.VID != f.order.Subject })
-		}
+		// Others may have ordered scans of other tapes.
+		scans := slices.DeleteFunc(p.Scans, func(s hemera.TapeScan) bool { return vid != "" && s.VID != vid })
 		going := slices.ContainsFunc(scans, func(s hemera.TapeScan) bool { return s.Ended.IsZero() })
-		if shows || !going {
-			return printScans(e, scans, f)
-		}
-		// People watch one line; programs get the end.
-		if e.Live && !e.ForPrograms() {
-			fmt.Fprintf(e.Err, "%s%s", cli.ClearLine, scanLine(scans))
+		if enough(scans) || !going {
+			return scans, nil
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
 		case <-time.After(scanPoll):
 		}
 	}
@@ -115,9 +134,11 @@ func runScan(ctx context.Context, e *cli.Env, m *admin.Client, f scanFlags) erro
 
 // scanLine is the progress line of all scans.
 func scanLine(scans []hemera.TapeScan) string {
+	// Added up: with --all there are more tapes than lines on a screen.
 	ended, files, bytes, at := 0, int64(0), int64(0), ""
 	for _, s := range scans {
 		files, bytes = files+s.Files, bytes+s.Bytes
+		// Where each drive is: fSeq counts down to 1.
 		switch {
 		case !s.Ended.IsZero():
 			ended++
@@ -128,11 +149,10 @@ func scanLine(scans []hemera.TapeScan) string {
 	return fmt.Sprintf("%d of %d tapes scanned  %d files (%s)%s", ended, len(scans), files, output.Bytes(bytes), at)
 }
 
-// printScans prints what scans found, and says by the exit code whether all reached their end.
+// printScans prints what scans found: a table for people, and for programs a record
+// each with the files that became none. It says by the exit code whether all reached their end.
 func printScans(e *cli.Env, scans []hemera.TapeScan, f scanFlags) error {
-	if e.Live && !e.ForPrograms() {
-		fmt.Fprint(e.Err, cli.ClearLine)
-	}
+	// One row a tape, whatever was found on it.
 	var records []output.Record
 	for _, s := range scans {
 		records = append(records, scanRecord(s))
@@ -140,7 +160,9 @@ func printScans(e *cli.Env, scans []hemera.TapeScan, f scanFlags) error {
 	if err := e.List(scanColumns(), records, "no tape was scanned since the manager was started"); err != nil {
 		return err
 	}
+	// The exit code is for scripts that go on with the files.
 	failed := 0
+	// What became no file is told by name, for as many as the manager keeps: there may be millions.
 	for _, s := range scans {
 		if s.Problem != "" {
 			failed++
@@ -151,6 +173,7 @@ func printScans(e *cli.Env, scans []hemera.TapeScan, f scanFlags) error {
 			}
 		}
 	}
+	// To look at scans that failed is no failure.
 	if failed > 0 && (f.all || f.order.Subject != "") {
 		return errs.New(errs.IO, "hemera.TapeScan", f.order.Subject, fmt.Sprintf("%d scans did not reach the beginning of their tape", failed)).
 			WithRemedy("see what is in the way, and repeat the command: what was found is there")
@@ -158,8 +181,10 @@ func printScans(e *cli.Env, scans []hemera.TapeScan, f scanFlags) error {
 	return nil
 }
 
-// scanRecord is a scan for programs; times are seconds since 1970.
+// scanRecord is a scan for programs: sizes are bytes, and the counts of files have the
+// names of the outcomes. why is empty for a scan that took what it found.
 func scanRecord(s hemera.TapeScan) output.Record {
+	// The reason is that of the state: why it waits, why it failed, or why nothing was taken.
 	state, why := "done", s.Why
 	switch {
 	case s.Problem != "":
@@ -170,6 +195,7 @@ func scanRecord(s hemera.TapeScan) output.Record {
 	default:
 		state = "reads"
 	}
+	// Counts of a dry run look like those of a scan, so it says which it is.
 	if s.DryRun && why == "" {
 		why = "a dry run: nothing was changed"
 	}
@@ -177,6 +203,7 @@ func scanRecord(s hemera.TapeScan) output.Record {
 	for _, o := range scanOutcomes() {
 		r = append(r, output.Field{Key: string(o), Value: s.Counts[o]})
 	}
+	// For programs all that the manager keeps; people ask for it with --list.
 	var found []output.Record
 	for _, one := range s.Found {
 		found = append(found, output.Record{{Key: "outcome", Value: string(one.Outcome)}, {Key: "fSeq", Value: one.FSeq}, {Key: "member", Value: one.Member},
@@ -193,13 +220,15 @@ func scanOutcomes() []hemera.TapeOutcome {
 // scanColumns are the table of scans.
 func scanColumns() []output.Column {
 	columns := []output.Column{{Title: "vid", Key: "vid"}, {Title: "state", Key: "state"}, {Title: "files", Key: "files"}}
+	// The titles are those that the help explains.
 	for _, o := range scanOutcomes() {
 		columns = append(columns, output.Column{Title: string(o), Key: string(o)})
 	}
 	return append(columns, output.Column{Title: "why", Key: "why"})
 }
 
-// undeleteCommand makes `hemera tape undelete`.
+// undeleteCommand makes `hemera tape undelete`. It is an order that is done when it is
+// answered: nothing has to be mounted for it.
 func undeleteCommand(e *cli.Env) *cobra.Command {
 	c := orderCommand(e, hemera.OrderUndelete, "undelete <archive id|path>", "Bring a removed or replaced file back that is still on tape", cobra.ExactArgs(1))
 	c.Long = `Makes a file of a removed content again, at the path that it had: on tape only, with its owner, mode, time,

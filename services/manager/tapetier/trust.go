@@ -1,0 +1,113 @@
+package tapetier
+
+import (
+	"slices"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// A tape server is a node of the cluster, and may be broken all the same.
+// What it says counts for its own library: its drives, and the cartridges
+// that it reports. A name that another library has already, of a library, a
+// drive or a cartridge, is not its own. So a server cannot disable, fill or
+// give files to the tapes of others, and gets grants for nothing but the
+// files that its mounts were given.
+//
+// The first library that reports a name has it until it does not report it
+// any more, or falls silent: a cartridge that was carried to another library
+// is that one's with the first report after it is gone from the old one.
+
+// clash says what of a library belongs to another one, "" for nothing. A
+// library or a drive whose name is taken makes all of the library unusable:
+// decisions and people name them. A silent library whose name is taken over
+// is forgotten. The lock is held.
+func (t *configurer) clash(l *library) string {
+	for node, other := range t.libraries {
+		if node == l.node || other.clash != "" {
+			continue
+		}
+		shared := slices.IndexFunc(l.state.Drives, func(d hemera.TapeDriveState) bool {
+			return slices.ContainsFunc(other.state.Drives, func(o hemera.TapeDriveState) bool { return o.Name == d.Name })
+		})
+		switch {
+		case other.state.Name != l.state.Name && shared < 0:
+		case !t.online(other):
+			delete(t.libraries, node)
+		case other.state.Name == l.state.Name:
+			return "node " + node.String() + " has a library of this name; start one of them with another --library"
+		default:
+			return "library " + other.state.Name + " has a drive " + l.state.Drives[shared].Name + "; names of drives are unique in a cluster"
+		}
+	}
+	return ""
+}
+
+// leaveOthers removes from what a library reports the cartridges that
+// another one has, and returns them with its name. The lock is held.
+func (t *configurer) leaveOthers(l *library) map[string]string {
+	doubled := map[string]string{}
+	for _, other := range t.libraries {
+		if other == l || !t.online(other) {
+			continue
+		}
+		for vid := range l.state.VIDs {
+			if other.has(vid) {
+				doubled[vid] = other.state.Name
+				delete(l.state.VIDs, vid)
+			}
+		}
+	}
+	return doubled
+}
+
+// trusts checks that a report is about what its node has: Denied. It is
+// Unavailable while the manager has not heard of the node's library yet,
+// as after a restart: then the report comes again.
+func (t *recorder) trusts(node hemera.NodeID, m *mount, r *hemera.TapeResults) error {
+	refused := func(subject, why string) error { return errs.New(errs.Denied, "tapetier.TapeDone", subject, why) }
+	if m != nil {
+		// The mount names both: what it does was decided here.
+		if r.Session.Drive == "" {
+			r.Session.Drive = m.drive
+		}
+		switch {
+		case r.VID != "" && r.VID != m.vid:
+			return refused(r.VID, "the mount is one of tape "+m.vid)
+		case r.Session.Drive != m.drive:
+			return refused(r.Session.Drive, "the mount is one of drive "+m.drive)
+		case len(r.Written) > 0 && m.kind != hemera.TapeArchive:
+			return refused(r.VID, "the mount does not write files")
+		}
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.libraries[node]
+	switch {
+	case l == nil || l.state.Problem != "" && l.clash == "":
+		return errs.New(errs.Unavailable, "tapetier.TapeDone", r.VID, "the library of the node is not known yet")
+	case r.VID != "" && !l.has(r.VID):
+		return refused(r.VID, "the tape is not in the library of the node")
+	case r.Session.Drive != "" && !slices.ContainsFunc(l.state.Drives, func(d hemera.TapeDriveState) bool { return d.Name == r.Session.Drive }):
+		return refused(r.Session.Drive, "the drive is not one of the node's library")
+	}
+	return nil
+}
+
+// has reports whether the library has a cartridge.
+func (l *library) has(vid string) bool {
+	_, ok := l.state.VIDs[vid]
+	return ok
+}
+
+// jobsOf reports what a mount was given. After a restart nobody knows: nil.
+func (t *recorder) jobsOf(m *mount) func(hemera.TapeJobKey, uint64) bool {
+	if m == nil {
+		return nil
+	}
+	return func(k hemera.TapeJobKey, archiveID uint64) bool {
+		j, ok := t.givenTo(m, k)
+		return ok && j.ArchiveID == archiveID
+	}
+}
