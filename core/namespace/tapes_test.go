@@ -288,13 +288,51 @@ func TestPagesLeaveNothingOut(t *testing.T) {
 		members = append(members, hemera.TapeWritten{Job: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: e.ArchiveID(),
 			FSeq: 1, Member: uint32(i + 1), Size: 10})
 	}
-	good(t, cat.Requeue(ctx, verify))
+	good(t, tapes.Bulk{Catalogue: cat}.Requeue(ctx, verify))
 	if jobs := must[[]hemera.TapeJob](t)(cat.Jobs(ctx, tapes.Queue{Kind: hemera.TapeVerify, Name: "TAPEA1"}, 10*files, nil)); len(jobs) != files {
 		t.Errorf("%d of %d jobs are listed", len(jobs), files)
 	}
 	must[tapes.Recorded](t)(cat.Written(ctx, tapes.Report{VID: "TAPEA1", Drive: "d", Files: members}))
 	if rows := must[[]hemera.TapeFile](t)(cat.Files(ctx, "TAPEA1", 0, 100, false)); len(rows) != files {
 		t.Errorf("%d of %d members are listed", len(rows), files)
+	}
+	checked(t, n)
+}
+
+// A version that takes the place of a file brings what tapes have of it, and its jobs.
+func TestARestoredVersionIsArchived(t *testing.T) {
+	n, ctx := withTapes(t), t.Context()
+	good(t, n.SetXattr(ctx, system(), "/tape", "sys.versioning", []byte("10"), false))
+	old := put(t, n, alice(), "/tape/f", 1000)
+	good(t, n.SetXattr(ctx, alice(), "/tape/f", "user.of", []byte("name"), false))
+	now := put(t, n, alice(), "/tape/f", 2000)
+	if old.ID == now.ID || old.ArchiveID() == now.ArchiveID() {
+		t.Fatalf("nothing was kept: %+v %+v", old, now)
+	}
+	// On a tape of its own, so that the two differ in what tapes have.
+	for _, j := range queued(t, n, hemera.TapeArchive, "A") {
+		if j.File == now.ID {
+			must[[]hemera.FileID](t)(write(t, n, "TAPEA1", j))
+		}
+	}
+	var names []string
+	good(t, n.List(ctx, system(), "/tape/.sys.v#.f", func(e hemera.Entry) error { names = append(names, e.Name); return nil }))
+	if len(names) != 1 {
+		t.Fatal(names)
+	}
+	good(t, n.RestoreVersion(ctx, alice(), "/tape/f", names[0]))
+	back := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f"))
+	if back.ID != old.ID || back.ArchiveID() != old.ArchiveID() || string(back.Xattrs["user.of"]) != "name" {
+		t.Errorf("%+v", back)
+	}
+	checked(t, n)
+	for _, pool := range []string{"A", "B"} {
+		for _, j := range queued(t, n, hemera.TapeArchive, pool) {
+			must[[]hemera.FileID](t)(write(t, n, "TAPE"+pool+"1", j))
+		}
+	}
+	if back = must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f")); len(back.Tape) != 2 {
+		t.Errorf("copies %+v", back.Tape)
 	}
 	checked(t, n)
 }

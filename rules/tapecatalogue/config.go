@@ -21,13 +21,14 @@ type Config struct {
 	Rules         map[string]Rule         `json:"mountRules"`
 	Libraries     map[string]Library      `json:"logicalLibraries"`
 	Mounting      map[string]Mounting     `json:"mounting"`
+	Keys          map[string]Key          `json:"encryptionKeys"`
 }
 
 // clone copies the maps, also those that are nil.
 func (c Config) clone() Config {
 	return Config{
 		cloned(c.Media), cloned(c.Organisations), cloned(c.Pools), cloned(c.Classes), cloned(c.Routes), cloned(c.Policies),
-		cloned(c.Rules), cloned(c.Libraries), cloned(c.Mounting),
+		cloned(c.Rules), cloned(c.Libraries), cloned(c.Mounting), cloned(c.Keys),
 	}
 }
 
@@ -60,6 +61,8 @@ func (c Config) table(kind Kind) collection {
 		return table[Library, *Library](c.Libraries)
 	case KindMounting:
 		return table[Mounting, *Mounting](c.Mounting)
+	case KindKey:
+		return table[Key, *Key](c.Keys)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func Defaults() Config {
 		}},
 		Rules:     map[string]Rule{},
 		Libraries: map[string]Library{},
-		Mounting:  map[string]Mounting{DefaultName: {MinBytes: 100e9, MinFiles: 2000, Linger: 60}},
+		Mounting:  map[string]Mounting{DefaultName: {MinBytes: 100e9, MinFiles: 2000, Linger: 60, Verify: 365 * 24 * 3600}},
 	}
 }
 

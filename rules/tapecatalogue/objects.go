@@ -18,11 +18,12 @@ const (
 	KindRule         Kind = "rule"
 	KindLibrary      Kind = "library"
 	KindMounting     Kind = "mounting"
+	KindKey          Kind = "key"
 )
 
 // Kinds lists all kinds: an object refers to others of earlier kinds, and pools to pools.
 func Kinds() []Kind {
-	return []Kind{KindMedia, KindOrganisation, KindPool, KindClass, KindRoute, KindPolicy, KindRule, KindLibrary, KindMounting}
+	return []Kind{KindMedia, KindOrganisation, KindKey, KindPool, KindClass, KindRoute, KindPolicy, KindRule, KindLibrary, KindMounting}
 }
 
 // DefaultName is the name of the object of a kind that is taken where nothing else is said.
@@ -69,7 +70,7 @@ type Organisation struct {
 type Pool struct {
 	Organisation string `json:"vo"`                // that its mounts are charged to
 	PartialTapes int64  `json:"numPartialTapes"`   // that are written at the same time, at most; at least 1
-	Key          string `json:"encryptionKeyName"` // of new tapes, "" for no encryption
+	Key          string `json:"encryptionKeyName"` // of tapes that are written from their beginning, "" for no encryption
 	Supply       string `json:"supply"`            // pools that empty tapes are taken from, separated by commas
 	Log
 }
@@ -126,5 +127,13 @@ type Mounting struct {
 	MinBytes Bytes   `json:"minBytesToWarrantAMount"` // that wait for one mount
 	MinFiles int64   `json:"minFilesToWarrantAMount"` // or so many files
 	Linger   Seconds `json:"lingerSeconds"`           // that a tape stays mounted after its last job
+	Verify   Seconds `json:"verifySeconds"`           // after which all files of a tape are read and compared again; 0: never
+	Log
+}
+
+// Key is the name of an encryption key. The key itself is not in the configuration: see the manager's key directory.
+type Key struct {
+	// Fingerprint tells keys apart, in hexadecimal: the first 8 bytes of the SHA-256 of the key. People cannot set it.
+	Fingerprint string `json:"fingerprint"`
 	Log
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"hemera"
 )
@@ -130,8 +131,19 @@ func (m *Mounting) wrong(name string) string {
 	switch {
 	case name != DefaultName:
 		return "the one object of this kind is " + DefaultName
-	case m.MinBytes < 0 || m.MinFiles < 0 || m.Linger < 0:
+	case m.MinBytes < 0 || m.MinFiles < 0 || m.Linger < 0 || m.Verify < 0:
 		return "values must not be negative"
+	}
+	return ""
+}
+
+// keyNameMax is what a drive keeps beside each block, in bytes: the key-associated data of LTO.
+const keyNameMax = 32
+
+// wrong holds the name to what can be the name of a file, and to what fits on tape beside a block.
+func (k *Key) wrong(name string) string {
+	if strings.ContainsAny(name, "/: @") || strings.HasPrefix(name, ".") || len(name) > keyNameMax {
+		return fmt.Sprintf("the name of a key has 1 to %d letters, digits and -_. and begins with none of the last", keyNameMax)
 	}
 	return ""
 }

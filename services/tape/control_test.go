@@ -21,29 +21,29 @@ import (
 type control struct {
 	t testing.TB
 
-	mu     sync.Mutex
-	r      *rand.Rand
-	calls  int
-	dead   bool    // nothing answers any more
-	flaky  float64 // share of calls that fail, before or after they took effect
-	cutAt  int     // the number of the call at which dying is called; 0: never
-	dying  func()  // called without the lock
-	epoch  uint64  // of the lease now
-	mounts uint64  // ids
-	open   map[uint64]*openMount
-	tapes  map[string]*hemera.Tape
-	files  map[hemera.FileID]*content
-	in     map[string]string // VID by drive, as of what the drive was told
-	seen   hemera.TapeLibrary
-	wake   chan struct{}
-	wrong  int  // recalls that were committed with another content
-	limit  int  // jobs in one answer
-	odd    bool // mounts are for work that no session does
-	scans  []hemera.TapeScanned
-	// scanned is the last report of a scan.
-	scanned hemera.TapeScanResults
+	mu      sync.Mutex
+	r       *rand.Rand
+	calls   int
+	dead    bool    // nothing answers any more
+	flaky   float64 // share of calls that fail, before or after they took effect
+	cutAt   int     // the number of the call at which dying is called; 0: never
+	dying   func()  // called without the lock
+	epoch   uint64  // of the lease now
+	mounts  uint64  // ids
+	open    map[uint64]*openMount
+	tapes   map[string]*hemera.Tape
+	files   map[hemera.FileID]*content
+	in      map[string]string // VID by drive, as of what the drive was told
+	seen    hemera.TapeLibrary
+	wake    chan struct{}
+	wrong   int  // recalls that were committed with another content
+	limit   int  // jobs in one answer
+	odd     bool // mounts are for work that no session does
+	scans   []hemera.TapeScanned
+	scanned hemera.TapeScanResults        // the last report of a scan
 	last    map[uint64]hemera.TapeResults // report by mount
 	wanted  string                        // VID to scan
+	key     hemera.TapeKey                // of all tapes
 }
 
 // openMount is a mount that has not ended.
@@ -154,6 +154,9 @@ func (c *control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint6
 			c.mounts++
 			m.ID = c.mounts
 			m.Labels.LastFSeq, m.Labels.LastID = c.tapes[m.VID].LastFSeq, c.tapes[m.VID].LastID
+			if m.Kind != hemera.MountLabel {
+				m.Labels.Key = c.key
+			}
 			c.open[m.ID] = &openMount{TapeMount: m, drive: drive, given: map[hemera.TapeJobKey]bool{}}
 			c.in[drive] = m.VID
 		}
@@ -283,6 +286,9 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 		return err
 	}
 	tape := c.tapes[r.VID]
+	if len(r.Written) > 0 && r.Key != c.key.Name {
+		c.t.Errorf("a report of key %q, the mount has %q", r.Key, c.key.Name)
+	}
 	for _, w := range r.Written {
 		if err := c.written(tape, w); err != nil {
 			_ = end()

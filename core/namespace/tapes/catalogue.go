@@ -40,9 +40,6 @@ func (c *Catalogue) Routes() Routes {
 // UseTree tells how files are made. Without, nothing comes back from tapes.
 func (c *Catalogue) UseTree(t Tree) { c.tree = t }
 
-// Returns is what makes files of what is on tape.
-func (c *Catalogue) Returns() Returns { return Returns{c} }
-
 // update runs a change.
 func (c *Catalogue) update(ctx context.Context, fn func(t Txn) error) error {
 	return c.records.Update(ctx, func(t *record.Txn) error { return fn(txnOf(t)) })
@@ -134,7 +131,8 @@ func (c *Catalogue) Reclaim(ctx context.Context, vid string) error {
 			// The last batch: only now the tape counts as empty, so a crash in between repeats the rest.
 			if len(rows) < reclaimBatch {
 				empty := *tape
-				empty.LastFSeq, empty.LastID, empty.Occupancy, empty.Full, empty.Foreign = 0, 0, 0, false, false
+				empty.LastFSeq, empty.LastID, empty.Occupancy, empty.Full = 0, 0, 0, false
+				empty.Key, empty.Foreign = "", false
 				t.putTape(&empty)
 			}
 			return nil

@@ -435,10 +435,7 @@ func (t finding) adopt(e *hemera.Entry) (out hemera.TapeTaken, err error) {
 	if out, err = t.give(e, t.place(1), hemera.TookCopy); err != nil || !had {
 		return out, err
 	}
-	if routes := t.c.Routes(); routes != nil {
-		_ = t.queueMissing(e, routes) // a class that cannot be used queues nothing
-	}
-	return out, nil
+	return out, t.queueMissing(e, t.c.Routes())
 }
 
 // class is the storage class; a tape that tells none has the one that a fresh system has.

@@ -131,11 +131,8 @@ func (c Returns) Undelete(ctx context.Context, u Undeletion) (out hemera.Entry, 
 			return err
 		}
 		out = *e
-		// What is missing is queued, as for any file; a class that cannot be used queues nothing.
-		if routes := c.Routes(); routes != nil {
-			_ = t.queueMissing(e, routes)
-		}
-		return nil
+		// What is missing is queued, as for any file.
+		return t.queueMissing(e, c.Routes())
 	})
 	return out, err
 }

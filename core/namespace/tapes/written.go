@@ -3,6 +3,7 @@ package tapes
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"hemera"
@@ -16,6 +17,7 @@ const writtenBatch = 200
 // Report is tape files that are durable on their tape, in the order of fSeq.
 type Report struct {
 	VID, Drive string
+	Key        string // name of the encryption key that they were written with, "" for none: the first ones give it to the tape
 	Files      []hemera.TapeWritten
 	// Given reports whether the session that wrote them was given a job; nil: nobody knows any more, and
 	// each job that waits may have been given.
@@ -29,8 +31,8 @@ type Recorded struct {
 }
 
 // Written records a report. It may be called again with the same: what is recorded is skipped. Conflict
-// when fSeq does not follow that of the tape: somebody else wrote on it, or the catalogue is older than
-// the tape.
+// when fSeq does not follow that of the tape, or the key is another one: somebody else wrote on it, or
+// the catalogue is older than the tape.
 func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err error) {
 	for chunk := range slices.Chunk(r.Files, writtenBatch) {
 		var w writing
@@ -45,6 +47,12 @@ func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err er
 			// Many files of one tape: its record is changed in memory, and stored once. A change may run
 			// several times, and each time begins with nothing recorded.
 			w = writing{Txn: t, tape: *now, routes: c.routes.Load(), given: r.Given}
+			if w.tape.LastFSeq == 0 {
+				w.tape.Key = r.Key
+			}
+			if w.tape.Key != r.Key {
+				return refuse(errs.Conflict, "Written", r.VID, "it was written with key "+strconv.Quote(r.Key)+", and is one of key "+strconv.Quote(w.tape.Key))
+			}
 			for _, f := range chunk {
 				if err := w.add(f); err != nil {
 					return err
@@ -270,15 +278,29 @@ func (c *Catalogue) Archive(ctx context.Context, file hemera.FileID, class strin
 			t.PutEntry(&out)
 			return nil
 		}
-		return t.queueMissing(e, *routes)
+		jobs, err := t.missing(e, *routes)
+		if err != nil {
+			return err
+		}
+		return t.replaceJobs(jobs)
 	})
 }
 
-// queueMissing queues the copies that a file lacks.
-func (t Txn) queueMissing(e *hemera.Entry, routes Routes) error {
+// replaceJobs adds jobs in place of those for earlier contents.
+func (t Txn) replaceJobs(jobs []hemera.TapeJob) error {
+	for _, j := range jobs {
+		if err := t.replaceJob(j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missing is the jobs for the copies that a file lacks by its class.
+func (t Txn) missing(e *hemera.Entry, routes Routes) (jobs []hemera.TapeJob, err error) {
 	pools, err := routes(e.StorageClass())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// What is on tape already stays there, also when the class has other pools now.
 	for i, pool := range pools {
@@ -287,35 +309,21 @@ func (t Txn) queueMissing(e *hemera.Entry, routes Routes) error {
 			continue
 		}
 		key := hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: number}
-		if err := t.replaceJob(hemera.TapeJob{TapeJobKey: key, ArchiveID: e.ArchiveID(), Queue: pool, Size: e.Size, UID: e.UID, Asked: t.Now()}); err != nil {
-			return err
-		}
+		jobs = append(jobs, hemera.TapeJob{TapeJobKey: key, ArchiveID: e.ArchiveID(), Queue: pool, Size: e.Size, UID: e.UID, Asked: t.Now()})
 	}
-	return nil
+	return jobs, nil
 }
 
-// Requeue queues jobs as they are: verifications and repacks that an admin asked for. Those that
-// are queued already stay as they are.
-func (c *Catalogue) Requeue(ctx context.Context, jobs []hemera.TapeJob) error {
-	for chunk := range slices.Chunk(jobs, writtenBatch) {
-		if err := c.update(ctx, func(t Txn) error {
-			for _, j := range chunk {
-				if e, err := t.fileOf(j.File, j.ArchiveID); err != nil || e == nil {
-					if err != nil {
-						return err
-					}
-					continue
-				}
-				if err := t.enqueue(j); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
+// queueMissing queues the copies that a file lacks. A class that cannot be used asks for none.
+func (t Txn) queueMissing(e *hemera.Entry, routes Routes) error {
+	if routes == nil {
+		return nil
 	}
-	return nil
+	jobs, err := t.missing(e, routes)
+	if err != nil {
+		return nil //nolint:nilerr // the class is gone, or has no routes
+	}
+	return t.replaceJobs(jobs)
 }
 
 // tapeFileKeys bounds the rows of a tape behind an fSeq.

@@ -175,7 +175,7 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 		s.Counts, s.Found = maps.Clone(s.Counts), slices.Clone(s.Found)
 		p.Scans = append(p.Scans, s)
 	}
-	p.Attention = t.attention(f.tapes, f.queues)
+	p.Attention = t.attention(f)
 	return p, nil
 }
 

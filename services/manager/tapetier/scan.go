@@ -41,7 +41,7 @@ const scanFindingsMax = 200
 func (s *scan) ordered() bool { return s.Begun.IsZero() && s.Ended.IsZero() }
 
 // Order has tapes scanned: one, or all that the libraries have.
-func (t *scanner) Order(who string, o hemera.TapeOrder) (string, error) {
+func (t scanner) Order(who string, o hemera.TapeOrder) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	vids := []string{o.Subject}
@@ -67,7 +67,7 @@ func (t *scanner) Order(who string, o hemera.TapeOrder) (string, error) {
 }
 
 // cartridges are the tapes of all libraries. The lock is held.
-func (t *scanner) cartridges() []string {
+func (t scanner) cartridges() []string {
 	all := map[string]bool{}
 	for _, l := range t.libraries {
 		for vid := range l.state.VIDs {
@@ -123,7 +123,7 @@ func (s *scan) end(m *mount, problem string, now time.Time) {
 }
 
 // of returns the scan of a mount as it is.
-func (t *scanner) of(m *mount) (s *scan, now scan, err error) {
+func (t scanner) of(m *mount) (s *scan, now scan, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if m != nil {
@@ -137,7 +137,7 @@ func (t *scanner) of(m *mount) (s *scan, now scan, err error) {
 }
 
 // take records what a scan found. It may come twice.
-func (t *scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults) error {
+func (t scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults) error {
 	s, now, err := t.of(m)
 	if err != nil {
 		return err
@@ -151,13 +151,13 @@ func (t *scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults)
 	}
 	looks := now.DryRun || why != ""
 	if !looks {
-		tape, err := t.catalogue.Returns().NoteEnd(ctx, now.VID, now.Drive, r.End, func() hemera.Tape { return t.newTape(now.VID, now.who) })
+		tape, err := t.returns().NoteEnd(ctx, now.VID, now.Drive, r.End, func() hemera.Tape { return t.newTape(now.VID, now.who) })
 		if err != nil {
 			return err
 		}
 		foreign = tape.Foreign
 	}
-	unknown, err := t.catalogue.Returns().Unknown(ctx, now.VID, r.Files)
+	unknown, err := t.returns().Unknown(ctx, now.VID, r.Files)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (t *scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults)
 	if found.Files, err = t.formed(ctx, unknown); err != nil {
 		return err
 	}
-	taken, err := t.catalogue.Returns().TakeFound(ctx, found)
+	taken, err := t.returns().TakeFound(ctx, found)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (t *scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults)
 // whose decides whether another system wrote the tape, and why nothing is
 // taken from it, "" if it is. The state of a tape is that before the scan,
 // or that which an earlier report left.
-func (t *scanner) whose(ctx context.Context, s *scan, end hemera.TapeEnd) (foreign bool, why string, err error) {
+func (t scanner) whose(ctx context.Context, s *scan, end hemera.TapeEnd) (foreign bool, why string, err error) {
 	known, err := t.knownTapes(ctx)
 	tape, ok := known[s.VID]
 	switch {
@@ -194,16 +194,16 @@ func (t *scanner) whose(ctx context.Context, s *scan, end hemera.TapeEnd) (forei
 }
 
 // newTape is a tape that the catalogue does not have yet.
-func (t *scanner) newTape(vid, who string) hemera.Tape {
+func (t scanner) newTape(vid, who string) hemera.Tape {
 	tape := hemera.Tape{VID: vid, State: hemera.TapeActive, Pool: tapecatalogue.DefaultName, Made: t.now(), MadeBy: who, Changed: t.now(), ChangedBy: who}
-	t.tapes.known(&tape)
+	(&configurer{t.parts}).known(&tape)
 	tape.Capacity = int64(t.settings().Media[tape.MediaType].Capacity)
 	return tape
 }
 
 // formed adds to files how their disk copies are to be stored: as new files
 // of their directories.
-func (t *scanner) formed(ctx context.Context, files []hemera.TapeScanned) ([]tapes.FoundFile, error) {
+func (t scanner) formed(ctx context.Context, files []hemera.TapeScanned) ([]tapes.FoundFile, error) {
 	out := make([]tapes.FoundFile, 0, len(files))
 	forms := map[string]tapes.FoundFile{} // by directory: a tape has few of them
 	for _, f := range files {
@@ -223,7 +223,7 @@ func (t *scanner) formed(ctx context.Context, files []hemera.TapeScanned) ([]tap
 }
 
 // count adds a report to what people see of a scan. The lock is held.
-func (t *scanner) count(s *scan, r *hemera.TapeScanResults, unknown int, taken []hemera.TapeTaken) {
+func (t scanner) count(s *scan, r *hemera.TapeScanResults, unknown int, taken []hemera.TapeTaken) {
 	if r.Complete {
 		s.Ended = t.now()
 	}

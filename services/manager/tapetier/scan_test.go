@@ -15,8 +15,8 @@ func found(number uint64, path string, fseq uint64) hemera.TapeScanned {
 		Owner: hemera.FileOwner{UID: 1000, GID: 1000, Mode: 0o640}, Mtime: time.Unix(1_700_000_000, 0), Class: "default", Copy: 1}
 }
 
-// order gives an order of an admin.
-func (s *site) order(o hemera.TapeOrder) string {
+// orders gives an order of an admin.
+func (s *site) orders(o hemera.TapeOrder) string {
 	s.Helper()
 	text, err := s.tier.OrderTape(s.Context(), "ada", o)
 	s.good(err)
@@ -81,7 +81,7 @@ func TestAScanFillsTheCatalogue(t *testing.T) {
 		s.label()
 		s.state.VIDs["FAR001"] = "LTO-9"
 		s.report()
-		s.order(hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001"})
+		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001"})
 		s.wantKind("the same scan twice", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001"})), errs.Exists)
 		m := s.scanMount("d1", "FAR001")
 		if other := s.ask("d2"); other.Kind != hemera.MountNothing {
@@ -130,7 +130,7 @@ func TestScansThatTakeNothing(t *testing.T) {
 		s.label()
 		before := s.tape("AAA001")
 		for _, o := range []hemera.TapeOrder{{Kind: hemera.OrderScan, Subject: "AAA001", DryRun: true}, {Kind: hemera.OrderScan, Subject: "AAA001"}} {
-			s.order(o)
+			s.orders(o)
 			m := s.scanMount("d1", "AAA001")
 			s.tells(m, true, found(700, "/single/a", 1))
 			s.ends(m, "")
@@ -145,7 +145,7 @@ func TestScansThatTakeNothing(t *testing.T) {
 				t.Errorf("%+v", now)
 			}
 		}
-		s.order(hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "AAA001", Force: true})
+		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "AAA001", Force: true})
 		m := s.scanMount("d1", "AAA001")
 		s.tells(m, true, found(700, "/single/a", 1))
 		s.ends(m, "")
@@ -153,7 +153,7 @@ func TestScansThatTakeNothing(t *testing.T) {
 			t.Errorf("%+v", now)
 		}
 		// A fault: the tape stays as it is, since it may have no label yet.
-		s.order(hemera.TapeOrder{Kind: hemera.OrderScan})
+		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan})
 		m = s.scanMount("d1", "AAA001")
 		s.ends(m, "no label")
 		if now := s.scan("AAA001"); now.Problem != "no label" || s.tape("AAA001").State != hemera.TapeActive {
@@ -184,7 +184,7 @@ func TestAnOrderBringsAFileBack(t *testing.T) {
 		s.wantKind("neither id nor path", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderUndelete, Subject: "f"})), errs.Invalid)
 		dry := undelete
 		dry.DryRun = true
-		if text := s.order(dry); !strings.Contains(text, "/single/f") || s.tape("AAA001").Files != 0 {
+		if text := s.orders(dry); !strings.Contains(text, "/single/f") || s.tape("AAA001").Files != 0 {
 			t.Errorf("%s", text)
 		}
 		s.put(alice(), "/single/f", 10)
@@ -195,7 +195,7 @@ func TestAnOrderBringsAFileBack(t *testing.T) {
 			t.Errorf("%v: %s", err, errs.RemedyOf(err))
 		}
 		undelete.To = "/single/g"
-		if text := s.order(undelete); !strings.Contains(text, "/single/g") {
+		if text := s.orders(undelete); !strings.Contains(text, "/single/g") {
 			t.Errorf("%s", text)
 		}
 		e := s.stat("/single/g")

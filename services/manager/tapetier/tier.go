@@ -31,6 +31,8 @@ type Options struct {
 	// Removed is called when pieces are to be removed; nil: nobody needs to
 	// know.
 	Removed func()
+	// Secrets keeps the secrets of encryption keys; nil: there are none.
+	Secrets Secrets
 	// Room is how many bytes are free for recalled files, and how many of
 	// them are to stay free; nil: unknown.
 	Room func() (free, keep int64)
@@ -63,20 +65,14 @@ type (
 	configurer struct{ *parts }
 	dispatcher struct{ *parts }
 	giver      struct{ *parts }
-	recorder   struct {
-		*parts
-		scans *scanner
-	}
-	stager struct {
+	recorder   struct{ *parts }
+	stager     struct {
 		*parts
 		reports *reporter
 	}
 	reporter struct{ *parts }
-	orderer  struct {
-		*parts
-		scans *scanner
-	}
-	sweeper struct {
+	orderer  struct{ *parts }
+	sweeper  struct {
 		*parts
 		gc *collector
 	}
@@ -128,8 +124,8 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	// not taken for one of a new.
 	t.lastMount = uint64(o.Now().UnixNano())
 	t.catalogue.UseRoutes(t.routes)
-	reports, scans := &reporter{t}, &scanner{t, &configurer{t}}
-	return &Tier{&configurer{t}, &dispatcher{t}, &giver{t}, &recorder{t, scans}, &stager{t, reports}, reports, &orderer{t, scans}, &sweeper{t, newCollector(t)}, t}, nil
+	reports := &reporter{t}
+	return &Tier{&configurer{t}, &dispatcher{t}, &giver{t}, &recorder{t}, &stager{t, reports}, reports, &orderer{t}, &sweeper{t, newCollector(t)}, t}, nil
 }
 
 // routes implements tapes.Routes.

@@ -18,13 +18,13 @@ import (
 // the form that their directory asks for when they are recalled.
 
 // scanner has tapes scanned, takes what is found, and brings files back.
-type scanner struct {
-	*parts
-	tapes *configurer
-}
+type scanner struct{ *parts }
+
+// returns is the part of the catalogue that makes files.
+func (t scanner) returns() tapes.Returns { return tapes.Returns{Catalogue: t.catalogue} }
 
 // form is how a new file in a directory would be stored now.
-func (t *scanner) form(ctx context.Context, dir string) (l hemera.Layout, space string, err error) {
+func (t scanner) form(ctx context.Context, dir string) (l hemera.Layout, space string, err error) {
 	if t.View == nil {
 		return hemera.Replica(1), "default", nil
 	}
@@ -51,7 +51,7 @@ func (t *scanner) form(ctx context.Context, dir string) (l hemera.Layout, space 
 }
 
 // Undelete makes a removed file again that is still on tape.
-func (t *scanner) Undelete(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+func (t scanner) Undelete(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
 	id, numberErr := strconv.ParseUint(o.Subject, 10, 64)
 	was := ""
 	if numberErr != nil {
@@ -60,7 +60,7 @@ func (t *scanner) Undelete(ctx context.Context, who string, o hemera.TapeOrder) 
 				WithRemedy("`hemera tape tape files VID --removed` lists both")
 		}
 	}
-	rows, err := t.catalogue.Returns().Removed(ctx, id, was)
+	rows, err := t.returns().Removed(ctx, id, was)
 	if err != nil {
 		return "", err
 	}
@@ -74,7 +74,7 @@ func (t *scanner) Undelete(ctx context.Context, who string, o hemera.TapeOrder) 
 	if u.Layout, u.Space, err = t.form(ctx, path.Dir(to)); err != nil {
 		return "", err
 	}
-	e, err := t.catalogue.Returns().Undelete(ctx, u)
+	e, err := t.returns().Undelete(ctx, u)
 	if err != nil {
 		return "", err
 	}
