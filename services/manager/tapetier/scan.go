@@ -44,6 +44,7 @@ func (s *scan) ordered() bool { return s.Begun.IsZero() && s.Ended.IsZero() }
 func (t scanner) Order(who string, o hemera.TapeOrder) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	// A subject that no library has is an error; of all, each is there.
 	vids := []string{o.Subject}
 	if o.Subject == "" {
 		vids = t.cartridges()
@@ -59,6 +60,7 @@ func (t scanner) Order(who string, o hemera.TapeOrder) (string, error) {
 			}
 			continue
 		}
+		// In place of one that ended: people see the last scan of a tape.
 		t.scans[vid] = &scan{TapeScan: hemera.TapeScan{VID: vid, DryRun: o.DryRun, Asked: t.now(), Counts: map[hemera.TapeOutcome]int64{}}, order: o, who: who}
 		ordered++
 	}
@@ -85,6 +87,7 @@ func (t *dispatcher) wantsScan(l *library, d *drive, state hemera.TapeDriveState
 	if d.down != "" || state.Problem != "" || l.state.Problem != "" || t.config.Libraries[l.state.Name].Disabled {
 		return nil
 	}
+	// By VID, so that two drives come to the same order.
 	for _, vid := range slices.Sorted(maps.Keys(t.scans)) {
 		media, here := l.state.VIDs[vid]
 		reads := media == "" || slices.Contains(state.Media, media) || slices.Contains(state.Reads, media)
@@ -98,6 +101,7 @@ func (t *dispatcher) wantsScan(l *library, d *drive, state hemera.TapeDriveState
 // usedElsewhere reports whether another drive has a tape, or is about to
 // have it. The lock is held.
 func (t *dispatcher) usedElsewhere(l *library, vid, drive string) bool {
+	// A drive that was just told has not reported the tape yet.
 	for _, m := range t.mounts {
 		if m.vid == vid && m.drive != drive {
 			return true
@@ -108,6 +112,7 @@ func (t *dispatcher) usedElsewhere(l *library, vid, drive string) bool {
 
 // beginScan makes the mount of a scan. The lock is held.
 func (t *dispatcher) beginScan(l *library, d *drive, name string, s *scan, f facts) hemera.TapeMount {
+	// Without a queue: nothing is reserved for it, and no turn is counted.
 	m := t.begin(l, d, name, hemera.TapeMount{Kind: hemera.MountScan, VID: s.VID, Data: s.order.Data, Why: "an admin asked for a scan"}, f)
 	s.mount, s.Begun, s.Drive = m.ID, t.now(), name
 	return m
@@ -149,6 +154,8 @@ func (t scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults) 
 	if r.Blank {
 		why = "the tape is new: nothing was ever written to it"
 	}
+	// In this order, so that a report that comes again finds what the first
+	// one did: the tape, its rows, and only then what people see.
 	looks := now.DryRun || why != ""
 	if !looks {
 		tape, err := t.returns().NoteEnd(ctx, now.VID, now.Drive, r.End, func() hemera.Tape { return t.newTape(now.VID, now.who) })
@@ -157,6 +164,7 @@ func (t scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults) 
 		}
 		foreign = tape.Foreign
 	}
+	// Most files of most scans are known, and cost one read.
 	unknown, err := t.returns().Unknown(ctx, now.VID, r.Files)
 	if err != nil {
 		return err
@@ -180,6 +188,7 @@ func (t scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults) 
 // taken from it, "" if it is. The state of a tape is that before the scan,
 // or that which an earlier report left.
 func (t scanner) whose(ctx context.Context, s *scan, end hemera.TapeEnd) (foreign bool, why string, err error) {
+	// Read for each report: the first one makes the tape known.
 	known, err := t.knownTapes(ctx)
 	tape, ok := known[s.VID]
 	switch {
@@ -195,6 +204,7 @@ func (t scanner) whose(ctx context.Context, s *scan, end hemera.TapeEnd) (foreig
 
 // newTape is a tape that the catalogue does not have yet.
 func (t scanner) newTape(vid, who string) hemera.Tape {
+	// What the label does not say is as for a tape that is added by name.
 	tape := hemera.Tape{VID: vid, State: hemera.TapeActive, Pool: tapecatalogue.DefaultName, Made: t.now(), MadeBy: who, Changed: t.now(), ChangedBy: who}
 	(&configurer{t.parts}).known(&tape)
 	tape.Capacity = int64(t.settings().Media[tape.MediaType].Capacity)
@@ -230,6 +240,7 @@ func (t scanner) count(s *scan, r *hemera.TapeScanResults, unknown int, taken []
 	if len(r.Files) == 0 {
 		return
 	}
+	// No two files of a tape are at the same place.
 	first := r.Files[0]
 	if s.first == first.Written {
 		return // the answer to it was lost
@@ -239,6 +250,7 @@ func (t scanner) count(s *scan, r *hemera.TapeScanResults, unknown int, taken []
 	for _, f := range r.Files {
 		s.Files, s.Bytes, s.FSeq = s.Files+1, s.Bytes+f.Written.Size, f.Written.FSeq
 	}
+	// What went well is counted, the rest told as far as there is room.
 	for _, one := range taken {
 		s.Counts[one.Outcome]++
 		told := one.Outcome == hemera.TookKnown || one.Outcome == hemera.TookMade || one.Outcome == hemera.TookCopy

@@ -38,6 +38,7 @@ func (t scanner) form(ctx context.Context, dir string) (l hemera.Layout, space s
 	if err != nil {
 		return l, "", err
 	}
+	// As an open by the system decides: no client says what it wishes.
 	attrs := policy.Attributes{Sys: prep.Attrs, User: prep.Parent.Xattrs}
 	if space, err = policy.Space(attrs, hemera.Wish{}, who); err != nil {
 		return l, "", err
@@ -52,6 +53,7 @@ func (t scanner) form(ctx context.Context, dir string) (l hemera.Layout, space s
 
 // Undelete makes a removed file again that is still on tape.
 func (t scanner) Undelete(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	// A path begins with a slash, so nothing is both.
 	id, numberErr := strconv.ParseUint(o.Subject, 10, 64)
 	was := ""
 	if numberErr != nil {
@@ -64,6 +66,7 @@ func (t scanner) Undelete(ctx context.Context, who string, o hemera.TapeOrder) (
 	if err != nil {
 		return "", err
 	}
+	// Said before and after in the same words, so that people compare them.
 	of := tapes.Latest(rows)
 	to := cmp.Or(o.To, of.Dead.Path)
 	text := fmt.Sprintf("%s: archive id %d, %d bytes", to, of.ArchiveID, of.Size)
