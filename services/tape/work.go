@@ -149,6 +149,10 @@ func (k desk) refuse(ctx context.Context) error {
 func (d *drive) useKey(ctx context.Context, key hemera.TapeKey) error {
 	e, ok := d.loaded.(tape.Encrypter)
 	switch {
+	// The manager gives no such mount by itself; that it did is no fault of the drive.
+	case key.Name != "" && len(key.Secret) == 0:
+		return errs.New(errs.Invalid, "tape.Encrypt", d.Name, "the mount came without the secret of encryption key "+key.Name).
+			WithRemedy("bring the key back: hemera tape key add " + key.Name + " --from FILE")
 	// Of all work for this pool the drive can do none, so another one is to take it.
 	case !ok && key.Name != "":
 		return errs.New(errs.Unavailable, "tape.Encrypt", d.Name, "the tape needs encryption key "+key.Name+", and this drive cannot encrypt").

@@ -70,6 +70,7 @@ func (t scanner) Order(who string, o hemera.TapeOrder) (string, error) {
 
 // cartridges are the tapes of all libraries. The lock is held.
 func (t scanner) cartridges() []string {
+	// Those of servers that do not report could not be mounted.
 	all := map[string]bool{}
 	for _, l := range t.libraries {
 		for vid := range l.state.VIDs {
@@ -214,6 +215,8 @@ func (t scanner) newTape(vid, who string) hemera.Tape {
 // formed adds to files how their disk copies are to be stored: as new files
 // of their directories.
 func (t scanner) formed(ctx context.Context, files []hemera.TapeScanned) ([]tapes.FoundFile, error) {
+	// The form of a directory is that of all its files: nothing of a file itself
+	// decides.
 	out := make([]tapes.FoundFile, 0, len(files))
 	forms := map[string]tapes.FoundFile{} // by directory: a tape has few of them
 	for _, f := range files {

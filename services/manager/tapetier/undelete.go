@@ -62,6 +62,7 @@ func (t scanner) Undelete(ctx context.Context, who string, o hemera.TapeOrder) (
 				WithRemedy("`hemera tape tape files VID --removed` lists both")
 		}
 	}
+	// All tapes are looked through: nothing says where a content of the past is.
 	rows, err := t.returns().Removed(ctx, id, was)
 	if err != nil {
 		return "", err
