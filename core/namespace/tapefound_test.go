@@ -114,7 +114,8 @@ func TestWhatComesBackCountsInQuotas(t *testing.T) {
 	good(t, err)
 	key := hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaUser, ID: 1000}
 	good(t, n.SetQuota(ctx, system(), key, hemera.QuotaAmount{Files: 1, Bytes: 150}))
-	used := func() hemera.QuotaAmount {
+	counted(t, n)
+	of := func() hemera.QuotaAmount {
 		t.Helper()
 		for _, row := range must[[]hemera.QuotaRow](t)(n.Quotas(ctx, system(), "/exp")) {
 			if row.Kind == hemera.QuotaUser && row.ID == 1000 {
@@ -125,16 +126,16 @@ func TestWhatComesBackCountsInQuotas(t *testing.T) {
 		return hemera.QuotaAmount{}
 	}
 	scanned(t, n, "FAR001", false, onTape(8, 8, "/exp/b", 2), onTape(7, 7, "/exp/a", 1))
-	if got := used(); got != (hemera.QuotaAmount{Files: 2, Bytes: 215}) {
+	if got := of(); got != (hemera.QuotaAmount{Files: 2, Bytes: 215}) {
 		t.Errorf("%+v", got)
 	}
 	good(t, n.Remove(ctx, system(), "/exp/a", 0))
-	if got := used(); got != (hemera.QuotaAmount{Files: 1, Bytes: 108}) {
+	if got := of(); got != (hemera.QuotaAmount{Files: 1, Bytes: 108}) {
 		t.Errorf("%+v", got)
 	}
 	_, err = undelete(t, n, 0, "/exp/a", "/exp/a")
 	good(t, err)
-	if got := used(); got != (hemera.QuotaAmount{Files: 2, Bytes: 215}) {
+	if got := of(); got != (hemera.QuotaAmount{Files: 2, Bytes: 215}) {
 		t.Errorf("%+v", got)
 	}
 }
