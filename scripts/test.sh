@@ -164,7 +164,7 @@ crash() { $go test -vet=off -count=1 -v -timeout 10m ./test/conform/crash/ -args
 # tape is the walk of files to tape and back with stock clients, with kills in between: WALKS=all for more of them.
 tape() { scripts/tape-walk.sh; }
 
-# tapestorm lets drives fail and kills the cluster while FILES files go to tape and back: no part of all, it takes minutes.
+# tapestorm lets drives fail and kills manager, nodes and tape server while FILES files go to tape and back: no part of all, it takes minutes.
 tapestorm() {
 	local port
 	port=$($go run ./scripts/freeport 7) || return 1
