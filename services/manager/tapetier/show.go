@@ -194,28 +194,6 @@ func (t *reporter) explainJob(f facts, j *hemera.TapeJob) []string {
 	return []string{what + ": " + why}
 }
 
-// whyRecall says what the recall of a file waits for, and about when it
-// may be done.
-func (t *reporter) whyRecall(ctx context.Context, e *hemera.Entry) (string, time.Time) {
-	f, err := t.facts(ctx)
-	if err != nil {
-		return "", time.Time{}
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	picture := t.picture(f)
-	board := mounting.New(picture)
-	for _, c := range e.Tape {
-		if m := t.mounts[t.given[hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number}]]; m != nil {
-			return "drive " + m.drive + " reads it from tape " + m.vid, time.Time{}
-		}
-		if why, at := explained(board, keyOf(hemera.TapeRecall, c.VID)); why != "" {
-			return why, at
-		}
-	}
-	return "", time.Time{}
-}
-
 // userName is the name of a user for mount rules, or the number where
 // this machine knows no name.
 func userName(uid uint32) string {
