@@ -82,7 +82,9 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 		noteSocket(l, up.Manager)
 		warnOfSpace(c.Context(), l, up.Manager, log)
 		limitMemory(l)
-		return serve(c.Context(), log, func() error { return up.Run(c.Context(), func() { level.Set(l.Log.Level); welcome(e, up, library != nil) }) })
+		return serve(c.Context(), log, func() error {
+			return up.Run(c.Context(), func() { level.Set(l.Log.Level); welcome(e, up, library != nil) })
+		})
 	}
 	return c
 }
