@@ -71,7 +71,7 @@ func (t *reporter) queues(f facts) (out []hemera.TapeQueue) {
 
 // attention is what needs a person. The lock is held.
 func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
-	out = t.locked(f)
+	out = append(t.locked(f), t.mistaken(f)...)
 	// Tapes that hold files and cannot be read come first in a person's day.
 	for _, tape := range f.tapes {
 		switch {
@@ -108,6 +108,27 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 		}
 	}
 	slices.SortFunc(out, func(a, b hemera.TapeAttention) int { return compare(a.Subject, b.Subject) })
+	return out
+}
+
+// mistaken are tapes whose cartridge is of another kind than the catalogue
+// says: it has another capacity, and other drives take it. Kinds are told
+// apart by their density, as a site may have names of its own. The lock is
+// held.
+func (t *reporter) mistaken(f facts) (out []hemera.TapeAttention) {
+	for _, tape := range f.tapes {
+		l := t.libraryOf(tape.VID)
+		if l == nil {
+			continue
+		}
+		kind := l.state.VIDs[tape.VID]
+		is, said := t.config.Media[kind], t.config.Media[tape.MediaType]
+		if is.Density == 0 || said.Density == 0 || is.Density == said.Density {
+			continue
+		}
+		out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "its cartridge is of media type " + kind + ", and the catalogue says " + tape.MediaType,
+			Command: fmt.Sprintf("hemera tape tape set %s mediaType=%q capacity=%d", tape.VID, kind, int64(is.Capacity))})
+	}
 	return out
 }
 
@@ -171,28 +192,6 @@ func (t *reporter) explainJob(f facts, j *hemera.TapeJob) []string {
 	picture := t.picture(f)
 	why, _ := explained(mounting.New(picture), keyOf(j.Kind, j.Queue))
 	return []string{what + ": " + why}
-}
-
-// whyRecall says what the recall of a file waits for, and about when it
-// may be done.
-func (t *reporter) whyRecall(ctx context.Context, e *hemera.Entry) (string, time.Time) {
-	f, err := t.facts(ctx)
-	if err != nil {
-		return "", time.Time{}
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	picture := t.picture(f)
-	board := mounting.New(picture)
-	for _, c := range e.Tape {
-		if m := t.mounts[t.given[hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number}]]; m != nil {
-			return "drive " + m.drive + " reads it from tape " + m.vid, time.Time{}
-		}
-		if why, at := explained(board, keyOf(hemera.TapeRecall, c.VID)); why != "" {
-			return why, at
-		}
-	}
-	return "", time.Time{}
 }
 
 // userName is the name of a user for mount rules, or the number where
