@@ -61,6 +61,12 @@ func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err 
 		return r, err
 	}
 	v, err := d.open(ctx, k.mount.VID)
+	if errs.KindOf(err) == errs.Corrupt && k.mount.Kind == hemera.MountScan {
+		// A new cartridge has no label to open it by, which is no fault of it.
+		if c, _ := volume.Inspect(ctx, d.loaded); c.Blank {
+			return hemera.TapeResults{Scan: &hemera.TapeScanResults{Complete: true, Blank: true}}, nil
+		}
+	}
 	if err != nil {
 		return r, err
 	}
@@ -76,7 +82,7 @@ func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err 
 	}
 	defer d.forgetKey(ctx)
 	if k.mount.Kind == hemera.MountScan {
-		return r, k.scan(ctx, v)
+		return r, k.scan(ctx, v, &r.Session)
 	}
 	return r, d.transfer(ctx, k, v, &r.Session)
 }
