@@ -136,6 +136,9 @@ const (
 	recallAttempts  = 6
 	retryFirst      = time.Minute
 	retryLongest    = time.Hour
+	// roomPause is after what time a recall is tried again for which disks had
+	// no room. However often that is, it does not fail.
+	roomPause = time.Minute
 )
 
 // failed decides what becomes of a job that failed.
@@ -144,13 +147,19 @@ func (t *recorder) failed(ctx context.Context, m *mount, f hemera.TapeFailure) e
 	if f.Void {
 		return t.settle(ctx, m, f.Job, void)
 	}
+	if f.NoRoom && f.Job.Kind == hemera.TapeRecall {
+		return t.settle(ctx, m, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+			j.After, j.Waits = now.Add(roomPause), f.Error
+			return &j
+		})
+	}
 	// Looked up outside of the change, which may run several times.
 	var other *hemera.TapeCopy
 	if f.Job.Kind == hemera.TapeRecall {
 		other = t.otherCopy(ctx, f.Job)
 	}
 	return t.settle(ctx, m, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
-		j.Attempts, j.Error = j.Attempts+1, f.Error
+		j.Attempts, j.Error, j.Waits = j.Attempts+1, f.Error, ""
 		most := archiveAttempts
 		if j.Kind == hemera.TapeRecall {
 			most = recallAttempts

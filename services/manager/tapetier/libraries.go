@@ -205,6 +205,7 @@ func (t *parts) endMount(m *mount) {
 		if t.given[k] == m.id {
 			delete(t.given, k)
 		}
+		t.room.unreserve(m, k)
 	}
 	delete(t.mounts, m.id)
 	if l := t.libraries[m.node]; l != nil {

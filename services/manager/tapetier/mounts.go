@@ -147,7 +147,7 @@ func (t *dispatcher) begin(l *library, d *drive, name string, out hemera.TapeMou
 	// The number is never used again, so a late report cannot be taken for
 	// another mount's.
 	t.lastMount++
-	m := &mount{id: t.lastMount, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: t.Now(), given: map[hemera.TapeJobKey]hemera.TapeJob{}}
+	m := &mount{id: t.lastMount, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: t.Now(), given: map[hemera.TapeJobKey]hemera.TapeJob{}, filling: map[hemera.TapeJobKey]fill{}}
 	for _, tape := range f.tapes {
 		if tape.VID == out.VID {
 			out.Labels.LastFSeq, out.Labels.LastID, out.Labels.Media = tape.LastFSeq, tape.LastID, tape.MediaType

@@ -145,30 +145,34 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 				return out, err
 			}
 			if j != nil {
-				out = append(out, t.explainJob(f, j)...)
+				why, begins := t.explainJob(f, j)
+				if !begins.IsZero() {
+					why += "; it may begin at " + begins.Format(time.DateTime)
+				}
+				out = append(out, fmt.Sprintf("%s of copy %d: %s", j.Kind, j.Copy, why))
 			}
 		}
 	}
 	return out, nil
 }
 
-// explainJob says what a job waits for.
-func (t *reporter) explainJob(f facts, j *hemera.TapeJob) []string {
+// explainJob says what a job waits for, and about when it begins.
+func (t *reporter) explainJob(f facts, j *hemera.TapeJob) (string, time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	what := fmt.Sprintf("%s of copy %d", j.Kind, j.Copy)
+	pause := j.After.Sub(t.Now()).Round(time.Second)
 	// From what is surest to what is a matter of time.
 	switch m := t.mounts[t.given[j.TapeJobKey]]; {
 	case m != nil:
-		return []string{fmt.Sprintf("%s: drive %s works on it, with tape %s", what, m.drive, m.vid)}
+		return fmt.Sprintf("drive %s works on it, with tape %s", m.drive, m.vid), time.Time{}
 	case j.Failed:
-		return []string{fmt.Sprintf("%s: failed %d times, and is not tried again by itself: hemera tape request retry", what, j.Attempts)}
-	case j.After.After(t.Now()):
-		return []string{fmt.Sprintf("%s: failed %d times, and is tried again in %s", what, j.Attempts, j.After.Sub(t.Now()).Round(time.Second))}
+		return fmt.Sprintf("failed %d times, and is not tried again by itself (hemera tape request retry): %s", j.Attempts, j.Error), time.Time{}
+	case pause > 0 && j.Waits != "":
+		return fmt.Sprintf("is tried again in %s: %s", pause, j.Waits), time.Time{}
+	case pause > 0:
+		return fmt.Sprintf("failed %d times, and is tried again in %s: %s", j.Attempts, pause, j.Error), time.Time{}
 	}
-	picture := t.picture(f)
-	why, _ := explained(mounting.New(picture), keyOf(j.Kind, j.Queue))
-	return []string{what + ": " + why}
+	return explained(mounting.New(t.picture(f)), keyOf(j.Kind, j.Queue))
 }
 
 // whyRecall says what the recall of a file waits for, and about when it
@@ -178,16 +182,10 @@ func (t *reporter) whyRecall(ctx context.Context, e *hemera.Entry) (string, time
 	if err != nil {
 		return "", time.Time{}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	picture := t.picture(f)
-	board := mounting.New(picture)
 	for _, c := range e.Tape {
-		if m := t.mounts[t.given[hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number}]]; m != nil {
-			return "drive " + m.drive + " reads it from tape " + m.vid, time.Time{}
-		}
-		if why, at := explained(board, keyOf(hemera.TapeRecall, c.VID)); why != "" {
-			return why, at
+		j, err := t.catalogue.Job(ctx, hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number})
+		if err == nil && j != nil {
+			return t.explainJob(f, j)
 		}
 	}
 	return "", time.Time{}

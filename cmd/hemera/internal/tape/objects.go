@@ -41,7 +41,20 @@ func kinds() []kind {
 		{"rule", "mountRules", "Mount rules: who gets which mount policy", "By requester, by group, or by requester and activity."},
 		{"media", "mediaTypes", "Media types: kinds of cartridges", "The last two characters of a barcode say which one a cartridge is."},
 		{"library", "logicalLibraries", "Tape libraries that admins have said something about", "Libraries are found by themselves; isDisabled=true disabledReason=TEXT takes one out of use."},
-		{"mounting", "mounting", "When a drive mounts a tape", "One object, default: bytes, files and how long a tape stays mounted without work."},
+		{"mounting", "mounting", "When a drive mounts a tape, and for how long", `One object, default:
+
+  minBytesToWarrantAMount   100G   bytes that wait for one mount, or
+  minFilesToWarrantAMount   2000   so many files; ages are in "hemera tape policy"
+  lingerSeconds             60     that a tape stays mounted without work
+  turnSeconds               1800   after which a tape leaves its drive for others that wait
+  minFreeToRecall           10GiB  room on disks that a recall session needs to begin, or its queue if that is less`},
+		{"buffer", "diskBuffers", "Disk buffers: when files on tape leave the disks of a space, and what recalls leave free", `An object is named as its space; default is for all other spaces.
+Percentages are of the capacity of the disks that can be used:
+
+  evictBelowPercentFree     10     disk copies of files on tape go when less is free,
+  evictUntilPercentFree     15     until so much is free
+  evictMinAge               2h     files that were used less long ago stay
+  recallKeepPercentFree     2      recalls wait when less than this would be left`},
 	}
 }
 
