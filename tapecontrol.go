@@ -98,9 +98,9 @@ type TapeLabels struct {
 	LastFSeq  uint64
 	LastID    uint64 // archive id of the last tape file, which is compared before an append
 	Media     string
-	Key       []byte `cbor:"Key" json:"-"` // of encryption, none when empty; never printed
-	Force     bool   // of a label: whatever is on the tape may go
-	Protected bool   // of a label: with checksums of blocks between host and drive
+	Key       TapeKey
+	Force     bool // of a label: whatever is on the tape may go
+	Protected bool // of a label: with checksums of blocks between host and drive
 }
 
 // TapeJobsRequest asks for jobs.
@@ -139,6 +139,7 @@ type TapeGrant struct {
 type TapeResults struct {
 	Mount   uint64
 	VID     string
+	Key     string        // name of the key that Written is encrypted with, "" for none
 	Written []TapeWritten // in the order of fSeq, which follows that of the tape without gaps
 	Failed  []TapeFailure
 	Done    []TapeJobKey // recalls whose file was committed, and verifications

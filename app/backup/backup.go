@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"os"
@@ -17,11 +18,12 @@ import (
 	"hemera/platform/pki"
 )
 
-// Live implements hemera.Backups for a running manager: the whole store and the cluster's authority.
+// Live implements hemera.Backups for a running manager: the whole store, the cluster's authority and the keys of tapes.
 type Live struct {
 	Store     kv.Store
 	Epoch     uint64                                        // of the running manager, for the header
 	Authority *pki.Authority                                // its file goes into the archive
+	Keys      statedir.TapeKeys                             // their secrets go into the archive
 	Addr      string                                        // of the manager, for the header
 	Program   string                                        // name and version, for the header
 	Taken     func(ctx context.Context, at time.Time) error // remembers it
@@ -36,7 +38,7 @@ func (b Live) Backup(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return errs.Wrap(err, "backup.Write", "")
 	}
-	if err := writeArchive(ctx, out, b.Store, authority, func(namespace.Summary) archive.Header { return head }); err != nil {
+	if err := writeArchive(ctx, out, b.Store, secrets{authority, b.Keys}, func(namespace.Summary) archive.Header { return head }); err != nil {
 		return err
 	}
 	if err := b.Taken(ctx, head.Taken); err != nil {
@@ -45,11 +47,28 @@ func (b Live) Backup(ctx context.Context, out io.Writer) (err error) {
 	return nil
 }
 
-// writeArchive writes a snapshot of a store and the authority's file. header makes the archive's header from a summary
+// secrets are what an archive has besides the store.
+type secrets struct {
+	authority []byte // the content of its file
+	keys      statedir.TapeKeys
+}
+
+// attachments reads them. A key is stored before the record that names it, so keys that are read after the snapshot are all that it needs.
+func (s secrets) attachments() ([]archive.Attachment, error) {
+	all := []archive.Attachment{{Name: pki.AuthorityFile, Content: s.authority}}
+	keys, err := s.keys.All()
+	if err != nil || len(keys) == 0 {
+		return all, err
+	}
+	content, err := json.Marshal(keys)
+	return append(all, archive.Attachment{Name: statedir.TapeKeysDir, Content: content}), err
+}
+
+// writeArchive writes a snapshot of a store, the authority's file and the keys of tapes. header makes the archive's header from a summary
 // of the snapshot; the counts are filled in here.
 // The header comes first, so its counts are read from the same snapshot before the records. The number of records is
 // an estimate.
-func writeArchive(ctx context.Context, out io.Writer, store kv.Store, authority []byte, header func(namespace.Summary) archive.Header) (err error) {
+func writeArchive(ctx context.Context, out io.Writer, store kv.Store, beside secrets, header func(namespace.Summary) archive.Header) (err error) {
 	picture, err := store.Snapshot(ctx)
 	if err != nil {
 		return errs.Wrap(err, "backup.Write", "")
@@ -63,9 +82,13 @@ func writeArchive(ctx context.Context, out io.Writer, store kv.Store, authority 
 	if err != nil {
 		return errs.Wrap(err, "backup.Write", "")
 	}
+	attachments, err := beside.attachments()
+	if err != nil {
+		return errs.Wrap(err, "backup.Write", "")
+	}
 	head := header(s)
 	head.Sequence, head.Files, head.Directories, head.Pairs = s.Sequence, s.Totals.Files, s.Totals.Dirs, s.Pairs
-	_, err = archive.Write(ctx, out, picture, head, archive.Attachment{Name: pki.AuthorityFile, Content: authority})
+	_, err = archive.Write(ctx, out, picture, head, attachments...)
 	return err
 }
 
@@ -101,7 +124,7 @@ func (b Offline) Backup(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return errs.Wrap(err, "backup.Write", dir)
 	}
-	return writeArchive(ctx, out, store, authority, func(s namespace.Summary) archive.Header {
+	return writeArchive(ctx, out, store, secrets{authority, statedir.TapeKeys{Dir: filepath.Join(dir, statedir.TapeKeysDir)}}, func(s namespace.Summary) archive.Header {
 		taken := time.Unix(0, 0)
 		if s.Changed.After(taken) {
 			taken = s.Changed

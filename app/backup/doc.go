@@ -1,5 +1,5 @@
-// Package backup saves and brings back what a manager remembers: the namespace, the cluster's records and the cluster's
-// certificate authority, in one archive as of one moment (format: docs/formats/backup.md, package kv/archive).
+// Package backup saves and brings back what a manager remembers: the namespace, the cluster's records, the cluster's
+// certificate authority and the keys of tapes, in one archive as of one moment (format: docs/formats/backup.md, package kv/archive).
 //
 //   - [Live] takes an archive from a running manager, [Offline] from the directory of a stopped one, also one whose log
 //     is damaged.
@@ -11,6 +11,6 @@
 // An archive has the cluster's secrets: its files are readable by their owner only.
 // DESIGN.md gives the reasons.
 //
-// Writing is crash-safe in this order: the store is made as namespace.restoring, then the authority's file is written
+// Writing is crash-safe in this order: the store is made as namespace.restoring, then the authority's file and the keys are written
 // and synced, then a rename gives the store its name. A manager refuses a directory in which the rename is missing.
 package backup

@@ -3,6 +3,7 @@ package backup
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"hemera"
 	"hemera/app/statedir"
 	"hemera/core/cluster"
 	"hemera/core/namespace"
@@ -92,13 +94,14 @@ type restore struct {
 	dir     string
 	options RestoreOptions
 
-	head  archive.Header    // set by header
-	files map[string][]byte // by name: written beside the store at the end
-	store *pebblekv.Store   // nil before header
-	out   kv.Writer         // of store
-	all   kv.Load           // the bulk load
-	run   kv.Run            // its only run: an archive is in order of keys
-	done  Restored          // the result so far
+	head  archive.Header               // set by header
+	files map[string][]byte            // by name: written beside the store at the end
+	keys  map[string]hemera.TapeSecret // of tapes, likewise
+	store *pebblekv.Store              // nil before header
+	out   kv.Writer                    // of store
+	all   kv.Load                      // the bulk load
+	run   kv.Run                       // its only run: an archive is in order of keys
+	done  Restored                     // the result so far
 }
 
 // load writes the archive's records into the unfinished store, sets the boundaries after which ids and epochs are
@@ -161,11 +164,16 @@ func (r *restore) header(h archive.Header) (err error) {
 
 // attachment keeps a file that was saved beside the store. It implements archive.Visitor.
 func (r *restore) attachment(name string, content []byte) error {
-	if name != pki.AuthorityFile {
+	switch name {
+	case pki.AuthorityFile:
+		r.files[name] = bytes.Clone(content)
+	case statedir.TapeKeysDir:
+		if err := json.Unmarshal(content, &r.keys); err != nil {
+			return errs.As(err, errs.Corrupt, "backup.Restore", name)
+		}
+	default:
 		r.options.Log.Warn("the archive holds a file that this version does not know", "name", name)
-		return nil
 	}
-	r.files[name] = bytes.Clone(content)
 	return nil
 }
 
@@ -192,13 +200,19 @@ func (r *restore) publish() error {
 			return errs.Wrap(err, "backup.Restore", name)
 		}
 	}
+	keys := statedir.TapeKeys{Dir: filepath.Join(r.dir, statedir.TapeKeysDir)}
+	for name, secret := range r.keys {
+		if err := keys.Keep(name, secret); err != nil {
+			return err
+		}
+	}
 	if err := syncDir(r.dir); err != nil {
 		return errs.Wrap(err, "backup.Restore", r.dir)
 	}
 	if err := os.Rename(filepath.Join(r.dir, statedir.RestoringDir), filepath.Join(r.dir, statedir.StoreDir)); err != nil {
 		return errs.Wrap(err, "backup.Restore", r.dir)
 	}
-	r.files = nil // abandon must not remove them any more
+	r.files, r.keys = nil, nil // abandon must not remove them any more
 	return errs.Wrap(syncDir(r.dir), "backup.Restore", r.dir)
 }
 
@@ -210,6 +224,9 @@ func (r *restore) abandon() error {
 		if err := os.Remove(filepath.Join(r.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errAll = errors.Join(errAll, err)
 		}
+	}
+	if len(r.keys) > 0 {
+		errAll = errors.Join(errAll, os.RemoveAll(filepath.Join(r.dir, statedir.TapeKeysDir)))
 	}
 	return errs.Wrap(errAll, "backup.Restore", r.dir)
 }

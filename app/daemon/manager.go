@@ -89,6 +89,7 @@ type Manager struct {
 	store     kv.Store             // below tree; closed after it
 	tree      *namespace.Namespace // the only writer of the store
 	authority *pki.Authority       // admits nodes; its file is in Dir
+	keys      statedir.TapeKeys    // of tapes, in Dir
 	port      *port                // the common port, and what else HTTP answers at
 }
 
@@ -146,9 +147,13 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err != nil {
 		return nil, err
 	}
+	m.keys, err = statedir.OpenTapeKeys(o.Dir)
+	if err != nil {
+		return nil, err
+	}
 	m.Manager, err = manager.New(ctx, manager.Options{
 		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree.Parts(), Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(), Log: o.Log,
-		WritesOfUser: o.WritesOfUser, WritesOfSession: o.WritesOfSession,
+		WritesOfUser: o.WritesOfUser, WritesOfSession: o.WritesOfSession, TapeSecrets: m.keys,
 		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff, Limits: o.Bounds.Reached,
 	})
 	if err != nil {
@@ -212,7 +217,7 @@ func (m *Manager) sources() access.Sources {
 // backups takes archives of the manager's state; see package backup.
 func (m *Manager) backups() hemera.Backups {
 	return backup.Live{
-		Store: m.store, Epoch: m.tree.Writer().Epoch(), Authority: m.authority, Addr: m.Addr, Program: "hemera " + m.options.Version,
+		Store: m.store, Epoch: m.tree.Writer().Epoch(), Authority: m.authority, Keys: m.keys, Addr: m.Addr, Program: "hemera " + m.options.Version,
 		Taken: m.Cluster().BackupTaken, Log: m.options.Log,
 	}
 }
@@ -230,7 +235,7 @@ func (m *Manager) open() (err error) {
 	known := socketOwner(policy.Owners, policy.Users)
 	host, _, _ := net.SplitHostPort(m.Addr)
 	verbs := admin.NewHandler(admin.Services{
-		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Manager, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Recycle: m.Manager, Tape: m.Manager, Staging: m.Manager, Writes: m.Manager, Convert: m.Manager, Status: m.Manager,
+		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Manager, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Recycle: m.Manager, Tape: m.Manager, TapeKeys: m.Manager, Staging: m.Manager, Writes: m.Manager, Convert: m.Manager, Status: m.Manager,
 		Benchmark: nsbench.NewService(nsbench.ServiceOptions{
 			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
 		}),

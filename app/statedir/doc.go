@@ -4,8 +4,8 @@
 //	DIR/                  of a manager                 DIR/           of hemera up
 //	  namespace/          the store                      up.json      how many nodes and disks, see [UpShape]
 //	  authority.pem       the cluster's authority        manager/     a manager's directory
-//	  namespace.restoring a restore that did not end     node1/ …     directories of nodes
-//	                                                     disk1/ …     folders used as disks
+//	  tape-keys/          secrets of tapes, see [TapeKeys] node1/ …   directories of nodes
+//	  namespace.restoring a restore that did not end     disk1/ …     folders used as disks
 //
 // Rules that everything here keeps:
 //

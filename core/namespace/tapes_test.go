@@ -298,3 +298,41 @@ func TestPagesLeaveNothingOut(t *testing.T) {
 	}
 	checked(t, n)
 }
+
+// A version that takes the place of a file brings what tapes have of it, and its jobs.
+func TestARestoredVersionIsArchived(t *testing.T) {
+	n, ctx := withTapes(t), t.Context()
+	good(t, n.SetXattr(ctx, system(), "/tape", "sys.versioning", []byte("10"), false))
+	old := put(t, n, alice(), "/tape/f", 1000)
+	good(t, n.SetXattr(ctx, alice(), "/tape/f", "user.of", []byte("name"), false))
+	now := put(t, n, alice(), "/tape/f", 2000)
+	if old.ID == now.ID || old.ArchiveID() == now.ArchiveID() {
+		t.Fatalf("nothing was kept: %+v %+v", old, now)
+	}
+	// On a tape of its own, so that the two differ in what tapes have.
+	for _, j := range queued(t, n, hemera.TapeArchive, "A") {
+		if j.File == now.ID {
+			must[[]hemera.FileID](t)(write(t, n, "TAPEA1", j))
+		}
+	}
+	var names []string
+	good(t, n.List(ctx, system(), "/tape/.sys.v#.f", func(e hemera.Entry) error { names = append(names, e.Name); return nil }))
+	if len(names) != 1 {
+		t.Fatal(names)
+	}
+	good(t, n.RestoreVersion(ctx, alice(), "/tape/f", names[0]))
+	back := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f"))
+	if back.ID != old.ID || back.ArchiveID() != old.ArchiveID() || string(back.Xattrs["user.of"]) != "name" {
+		t.Errorf("%+v", back)
+	}
+	checked(t, n)
+	for _, pool := range []string{"A", "B"} {
+		for _, j := range queued(t, n, hemera.TapeArchive, pool) {
+			must[[]hemera.FileID](t)(write(t, n, "TAPE"+pool+"1", j))
+		}
+	}
+	if back = must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f")); len(back.Tape) != 2 {
+		t.Errorf("copies %+v", back.Tape)
+	}
+	checked(t, n)
+}

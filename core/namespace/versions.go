@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/core/namespace/accounts"
+	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/rules/access"
 	"hemera/rules/recycle"
@@ -298,7 +299,7 @@ func trimVersions(ctx context.Context, n *base, w trim) error {
 }
 
 // RestoreVersion implements hemera.RecycleBin: the content now becomes a version, and the version takes its place. The name
-// keeps its mode and attributes.
+// keeps its mode and attributes, but for those of tapes, which are of the content.
 func (n Bins) RestoreVersion(ctx context.Context, who hemera.Identity, path, version string) error {
 	return updateMaking(ctx, n.base, func(t tx) error {
 		f, err := t.existing("RestoreVersion", who, path)
@@ -347,7 +348,7 @@ func (t versionTx) restore(who hemera.Identity, path string, f found, version st
 	}
 	// The mode of now counts: what was closed since must not be opened by an old content.
 	back := *old
-	back.Mode, back.Xattrs = now.Mode, mergeXattrs(now.Xattrs, map[string][]byte{attrVersions: []byte(dir.ID.Hex())})
+	back.Mode, back.Xattrs = now.Mode, mergeXattrs(tapes.Attributes(now.Xattrs, old), map[string][]byte{attrVersions: []byte(dir.ID.Hex())})
 	from := append(slices.Clip(f.dirs), dir)
 	t.Event(hemera.Event{Kind: hemera.EventRename, File: old.ID, Path: pathBelow(from) + "/" + version, To: path, Who: who.Name})
 	return tx(t).move(found{from, version, &back}, found{dirs: f.dirs, name: f.name}, 0)

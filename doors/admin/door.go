@@ -37,6 +37,7 @@ type Services struct {
 	Quota     hemera.QuotaAdmin
 	Recycle   hemera.RecycleBin
 	Tape      hemera.TapeAdmin
+	TapeKeys  hemera.TapeKeys
 	Staging   hemera.Staging
 	Writes    hemera.WriteAdmin // locks of writes
 	Convert   hemera.ConvertAdmin
@@ -89,6 +90,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	serveQuota(d)
 	serveRecycle(d)
 	serveTape(d)
+	serveTapeKeys(d)
 	serveStaging(d)
 	serveStatus(d)
 	serveNetwork(d)

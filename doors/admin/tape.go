@@ -53,7 +53,7 @@ func serveTape(d *door) {
 		if err != nil {
 			return none{}, err
 		}
-		// The values have no secrets: keys of encryption are named, not shown.
+		// The values have no secrets: keys of encryption are named, not shown; see serveTapeKeys.
 		d.audit(ctx, who, "TapeChange", r)
 		return none{}, t.ChangeTape(ctx, who.Name, *r)
 	})

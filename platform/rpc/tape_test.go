@@ -55,7 +55,7 @@ func tapeSteps(ctx context.Context, node hemera.NodeID, control hemera.TapeContr
 		Name: "d1", Model: "m", Serial: "s", Device: "/dev/nst0", Media: []string{"LTO-9"}, Reads: []string{"LTO-8"}, VID: "V00001", Mount: 9,
 		Status: "TRANSFERRING", Since: someTime, Problem: "q", Object: 1 << 40, Session: session}}}
 	mount := hemera.TapeMount{ID: 9, Kind: hemera.MountWork, Job: hemera.TapeArchive, VID: "V00001", Pool: "default", Why: "age",
-		Labels: hemera.TapeLabels{LastFSeq: 3, LastID: 4, Media: "LTO-9", Key: []byte{0, 255}, Force: true, Protected: true}}
+		Labels: hemera.TapeLabels{LastFSeq: 3, LastID: 4, Media: "LTO-9", Key: hemera.TapeKey{Name: "k1", Secret: hemera.TapeSecret{0, 255}}, Force: true, Protected: true}}
 	want := hemera.TapeJobsRequest{Mount: 9, Files: 10, Bytes: 1 << 40}
 	jobs := hemera.TapeJobsReply{Last: true, Jobs: []hemera.TapeWork{{Path: somePath, Checksum: []hemera.Checksum{someSum}, Owner: hemera.FileOwner{UID: 1, GID: 2, Mode: 0o640},
 		Mtime: someTime, Class: "default", TapeJob: hemera.TapeJob{TapeJobKey: key, ArchiveID: 5, Queue: "V00001", Size: 6, UID: 7, Asked: someTime,

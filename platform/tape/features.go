@@ -16,12 +16,28 @@ type Protector interface {
 	Protect(ctx context.Context, read, write bool) error
 }
 
-// Encrypter encrypts in the drive, AES-256, while a key is set (SPIN and SPOUT of SCSI).
+// Encrypter encrypts in the drive, AES-256 with GCM, while a key is set (SPIN and SPOUT of SCSI). Blocks that were written without a key are read
+// all the same. A block of another key, or of any key while none is set, fails with ErrEncrypted, which names the key where the tape says it.
 type Encrypter interface {
-	// SetKey takes 32 bytes. The key is gone after Unload.
-	SetKey(ctx context.Context, key []byte) error
+	// SetKey returns nil only when the drive has said that it encrypts. The key is gone after Unload, and a Load begins without one. Unsupported when
+	// the drive cannot encrypt, Invalid for a key of another size.
+	SetKey(ctx context.Context, key Key) error
+	// ClearKey returns nil when the drive writes in clear. Without a key it does nothing.
 	ClearKey(ctx context.Context) error
 }
+
+// Key is a key of AES-256.
+type Key struct {
+	Secret []byte // KeySize bytes
+	// Name stands in clear beside each block (key-associated data), where the drive takes it; at most KeyNameMax bytes.
+	Name string
+}
+
+// The bounds of a [Key], in bytes. That of names is what LTO drives take.
+const (
+	KeySize    = 32
+	KeyNameMax = 32
+)
 
 // Orderer recommends an order of accesses that travels little (RAO of SSC-5).
 type Orderer interface {

@@ -143,7 +143,7 @@ func (b *Board) count(w *Work, n int64) {
 // hold notes at queues that an idle drive holds a tape that they can write, or no longer does.
 func (b *Board) hold(d *Drive, n int64) {
 	t := b.stock.tapes[d.VID]
-	if !d.Up || b.isDisabled(d.Library) || t == nil || !t.Write || t.Full || !takes(d, t.Media, true) {
+	if !d.Up || b.isDisabled(d.Library) || t == nil || !t.writable() || !takes(d, t.Media, true) {
 		return
 	}
 	// These kinds write.

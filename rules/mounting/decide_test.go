@@ -184,6 +184,7 @@ func TestWhatIsNeverChosen(t *testing.T) {
 		{"a drive that is busy", q, func(p *Picture) { p.Drives[0] = working("d1", "B", recall("B"), 0) }, nothing, Key{}, "", DriveBusy, "recall from tape B"},
 		{"a drive that is not there", q, func(p *Picture) { p.Drives = nil }, nothing, Key{}, "", DriveDown, "no drive d1"},
 		{"a tape that is disabled", q, func(p *Picture) { p.Tapes[3].Read, p.Tapes[3].State, p.Tapes[3].Reason = false, "DISABLED", "dust" }, nothing, Key{}, "", TapeState, "DISABLED: dust"},
+		{"a tape whose key is missing", q, func(p *Picture) { p.Tapes[3].Lock = Lock{"k1", "no file"} }, nothing, Key{}, "", KeyMissing, "key k1, which cannot be used: no file"},
 		{"a tape that is not known", []Queue{waiting(recall("X"))}, nil, nothing, Key{}, "", TapeUnknown, "no tape X"},
 		{"a tape in another drive", q, func(p *Picture) { p.Drives = append(p.Drives, holding("d2", "F", 0, 0)) }, nothing, Key{}, "", TapeInUse, "in drive d2"},
 		{"a tape in another library", q, func(p *Picture) { p.Tapes[3].Library = "other" }, nothing, Key{}, "", OtherLibrary, "library other"},

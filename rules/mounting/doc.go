@@ -22,6 +22,7 @@
 //   - A tape is in one drive at most, and is not chosen for another one while it is.
 //   - An organisation never has more drives than its limit, for reading and for writing each.
 //   - What is disabled is not chosen: drives, libraries, tapes.
+//   - A tape whose encryption key is missing is not read or added to, and no tape is begun for a pool whose key is missing ([Lock]).
 //   - Reading for users needs room in the disk buffer; writing never does.
 //   - A pool has as many tapes that are partly full, in each library, as it may have. Empty ones come from the pool, then from its supply pools.
 //

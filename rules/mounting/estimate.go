@@ -59,7 +59,7 @@ func (b forecast) of(e *entry, rule Rule) (begins, ends time.Time) {
 
 // held reports whether a queue waits for something that does not end by itself, and that no drive shows.
 func (b forecast) held(e *entry) bool {
-	return e.tape != nil && !e.tape.Read || !b.hasRoom(e)
+	return e.tape != nil && (!e.tape.Read || e.tape.Lock.closed()) || !b.hasRoom(e)
 }
 
 // compatible reports whether a drive could serve a queue if both were free.

@@ -29,7 +29,7 @@ func Explain(p Picture, queue Key) Explanation { return New(p).Explain(queue) }
 // obstacles are the rules that keep a queue from a drive, from the farthest from a start to the nearest.
 func obstacles() []Rule {
 	return []Rule{
-		NoWork, TapeUnknown, TapeState, LibraryDisabled, OtherLibrary, Media, NoTape, DriveDown,
+		NoWork, TapeUnknown, TapeState, KeyMissing, LibraryDisabled, OtherLibrary, Media, NoTape, DriveDown,
 		PartialTapes, TapeInUse, DriveLimit, BufferFull, TooLittle, DriveBusy, Queued, Working,
 	}
 }

@@ -95,6 +95,32 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+func TestExplainKeys(t *testing.T) {
+	f, p := recall("F"), archive("p")
+	tape := base(waiting(f))
+	tape.Tapes[3].Lock = Lock{"k1", "no file"}
+	pool := base(waiting(p))
+	pool.Pools["p"], pool.Tapes = Pool{Partial: 3, Lock: Lock{"k2", "no file"}}, pool.Tapes[:1]
+	for _, one := range []struct {
+		picture      Picture
+		key          Key
+		text, remedy string
+	}{
+		{tape, f, "tape F is encrypted with key k1, which cannot be used: no file", "bring it back: hemera tape key add k1 --from FILE"},
+		{pool, p, "new tapes of pool p are encrypted with key k2, which cannot be used: no file", "bring it back: hemera tape key add k2 --from FILE"},
+	} {
+		got := Explain(one.picture, one.key)
+		if len(got.Reasons) != 1 || got.Reasons[0] != (Reason{KeyMissing, one.text, one.remedy}) || !got.Begins.IsZero() {
+			t.Errorf("%s: %+v", one.key, got)
+		}
+	}
+	// What was begun with another key goes on.
+	pool.Tapes = append(pool.Tapes, tapeOf("B", 1e12))
+	if got := Decide(pool, "d1"); got.VID != "B" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestExplainCountsDrives(t *testing.T) {
 	p := base(waiting(recall("F")))
 	p.Drives = append(p.Drives, idle("d2"), idle("d3"))

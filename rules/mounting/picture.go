@@ -61,12 +61,23 @@ type Tape struct {
 	Full        bool
 	Used        int64 // bytes on it; 0: empty
 	Capacity    int64
+	Lock        Lock // of what is on it
 }
+
+// Lock is an encryption key that cannot be used now. The zero Lock is none: the key is there, or nothing is encrypted.
+type Lock struct{ Key, Why string }
+
+// closed reports whether the key is needed and cannot be used.
+func (l Lock) closed() bool { return l.Key != "" }
+
+// writable reports whether blocks can be added to the tape, or written from its beginning, as far as the tape itself goes.
+func (t *Tape) writable() bool { return t.Write && !t.Full && (t.Used == 0 || !t.Lock.closed()) }
 
 // Pool is a tape pool.
 type Pool struct {
 	Partial  int64    // tapes that are partly full, at most, in each library; at least 1
 	Supplies []string // pools that empty tapes come from, in order
+	Lock     Lock     // of empty tapes that are to be written
 }
 
 // Drive is a drive as its server reported it last.

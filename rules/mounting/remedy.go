@@ -14,6 +14,12 @@ func (b words) remedy(e *entry, d *Drive, kept Rule) string {
 		return "scan it into the catalogue: hemera tape scan " + e.VID
 	case TapeState:
 		return remedyOfTape(e.tape)
+	case KeyMissing:
+		l := b.stock.pools[e.Pool].Lock
+		if !e.Writes() {
+			l = e.tape.Lock
+		}
+		return "bring it back: hemera tape key add " + l.Key + " --from FILE"
 	case OtherLibrary, Media:
 		return "" // another drive does it; if none can, the first reason is this one and says which media
 	case NoTape:

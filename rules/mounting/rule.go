@@ -8,6 +8,7 @@ const (
 	NoRule          Rule = ""                // nothing keeps it
 	TapeUnknown     Rule = "unknown tape"    // the catalogue has no such tape
 	TapeState       Rule = "tape state"      // its state does not permit reading
+	KeyMissing      Rule = "encryption key"  // the key of the tape, or of new tapes of the pool, cannot be used
 	LibraryDisabled Rule = "library"         // an admin disabled it
 	OtherLibrary    Rule = "other library"   // the tape is in another library than the drive
 	Media           Rule = "media type"      // the drive does not take the media type

@@ -90,6 +90,8 @@ func (b words) obstacle(e *entry, d *Drive, kept Rule) string {
 		return "drive " + d.Name + " can begin"
 	case NoWork:
 		return "no job waits"
+	case KeyMissing:
+		return b.locked(e)
 	case LibraryDisabled:
 		return b.library(d.Library)
 	case TapeUnknown:
@@ -122,6 +124,15 @@ func (b words) obstacle(e *entry, d *Drive, kept Rule) string {
 		return b.doing(d)
 	}
 	return string(kept)
+}
+
+// locked says which key is missing.
+func (b words) locked(e *entry) string {
+	if e.Writes() {
+		l := b.stock.pools[e.Pool].Lock
+		return withReason(fmt.Sprintf("new tapes of pool %s are encrypted with key %s, which cannot be used", e.Pool, l.Key), l.Why)
+	}
+	return withReason(fmt.Sprintf("tape %s is encrypted with key %s, which cannot be used", e.VID, e.tape.Lock.Key), e.tape.Lock.Why)
 }
 
 // limit says which limit of drives is reached.

@@ -32,7 +32,7 @@ func (s *stock) add(tapes []Tape) {
 		t := &list[i]
 		t.Tape = tapes[i]
 		s.tapes[t.VID] = t
-		if t.Write && !t.Full {
+		if t.writable() {
 			s.shelves[t.Pool] = append(s.shelves[t.Pool], t)
 		}
 	}
@@ -62,6 +62,8 @@ func toRead(e *entry, d *Drive) (*tape, Rule) {
 		return nil, TapeUnknown
 	case !t.Read:
 		return nil, TapeState
+	case t.Lock.closed():
+		return nil, KeyMissing
 	case t.Library != d.Library:
 		return nil, OtherLibrary
 	case !takes(d, t.Media, false):
@@ -100,12 +102,15 @@ func (s *stock) toWrite(name string, d *Drive) (chosen *tape, from string, kept 
 	pool := s.pools[name]
 	another := open < max(1, pool.Partial)
 	switch {
-	case mounted != nil && (mounted.Used > 0 || another):
+	case mounted != nil && (mounted.Used > 0 || another && !pool.Lock.closed()):
 		return mounted, "", NoRule
 	case partial != nil:
 		return partial, "", NoRule
 	case !another:
 		return nil, "", PartialTapes
+	// What is begun now would be in clear, or unreadable.
+	case pool.Lock.closed():
+		return nil, "", KeyMissing
 	case empty != nil:
 		return empty, "", NoRule
 	}

@@ -45,7 +45,7 @@ func (w twin) partial(pool string, d Drive) (n int64) {
 	for _, t := range w.p.Tapes {
 		written := slices.ContainsFunc(w.p.Drives, func(o Drive) bool { return o.Up && o.Library == t.Library && takes(&o, t.Media, true) })
 		holder := w.holder(t.VID)
-		if t.Pool == pool && t.Library == d.Library && t.Write && !t.Full && written && (t.Used > 0 || holder != nil && holder.Name != d.Name) {
+		if t.Pool == pool && t.Library == d.Library && t.Write && !t.Full && written && (t.Used == 0 || t.Lock.Key == "") && (t.Used > 0 || holder != nil && holder.Name != d.Name) {
 			n++
 		}
 	}
@@ -72,9 +72,9 @@ func (w twin) allowed(q Queue, t Tape, d Drive) bool {
 				room -= o.Work.Reserved
 			}
 		}
-		return q.VID == t.VID && t.Read && (q.Kind == hemera.TapeVerify || q.Short == "" && room >= max(q.Largest, min(q.Bytes, w.p.Buffer.Batch)))
+		return q.VID == t.VID && t.Read && t.Lock.Key == "" && (q.Kind == hemera.TapeVerify || q.Short == "" && room >= max(q.Largest, min(q.Bytes, w.p.Buffer.Batch)))
 	}
-	if !t.Write || t.Full {
+	if !t.Write || t.Full || t.Used > 0 && t.Lock.Key != "" || t.Used == 0 && w.p.Pools[q.Pool].Lock.Key != "" {
 		return false
 	}
 	most := max(1, w.p.Pools[q.Pool].Partial)
@@ -88,7 +88,7 @@ func (w twin) worth(q Queue) bool {
 	for _, d := range w.p.Drives {
 		for _, t := range w.p.Tapes {
 			if q.Writes() && (q.Kind == hemera.TapeArchive || q.Kind == hemera.TapeRepack) && d.Work == nil && d.Up && w.p.Libraries[d.Library] == "" &&
-				d.VID == t.VID && t.Pool == q.Pool && t.Write && !t.Full && takes(&d, t.Media, true) {
+				d.VID == t.VID && t.Pool == q.Pool && t.Write && !t.Full && (t.Used == 0 || t.Lock.Key == "") && takes(&d, t.Media, true) {
 				k++
 			}
 		}
@@ -189,6 +189,9 @@ func random(r *rand.Rand) Picture {
 		p.Pools[pool] = Pool{Partial: r.Int64N(4)}
 	}
 	p.Pools["p1"] = Pool{Partial: r.Int64N(4), Supplies: []string{"s1", "p2"}}
+	if r.IntN(4) == 0 {
+		p.Pools["p2"] = Pool{Partial: r.Int64N(4), Lock: Lock{Key: "k"}}
+	}
 	for _, org := range []string{"o1", "o2"} {
 		p.Organisations[org] = Organisation{r.Int64N(4), r.Int64N(4)}
 	}
@@ -197,6 +200,9 @@ func random(r *rand.Rand) Picture {
 		t := Tape{
 			VID: "V" + strconv.Itoa(i), Pool: pick("p1", "p2", "s1"), Library: pick("l1", "l1", "l2"), Media: pick("m1", "m2", "m3"),
 			Read: r.IntN(8) > 0, Write: r.IntN(4) > 0, Full: full, Used: max(0, r.Int64N(8)-3),
+		}
+		if r.IntN(6) == 0 {
+			t.Lock.Key = "k"
 		}
 		p.Tapes = append(p.Tapes, t)
 	}
@@ -274,7 +280,7 @@ func TestTwin(t *testing.T) {
 		}
 	}
 	for _, rule := range []Rule{
-		TapeUnknown, TapeState, LibraryDisabled, OtherLibrary, Media, TapeInUse, PartialTapes, NoTape, DriveLimit, BufferFull, TooLittle, DriveDown, DriveBusy,
+		TapeUnknown, TapeState, KeyMissing, LibraryDisabled, OtherLibrary, Media, TapeInUse, PartialTapes, NoTape, DriveLimit, BufferFull, TooLittle, DriveDown, DriveBusy,
 		Mounted, EnoughBytes, EnoughFiles, OldEnough, Lingering, LingerOver,
 	} {
 		if counts[rule] == 0 && rule != TapeUnknown {

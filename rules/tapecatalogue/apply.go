@@ -13,7 +13,7 @@ import (
 
 // Usage says how many tapes refer to objects, by name. Tapes are kept elsewhere: there are many.
 type Usage struct {
-	Pools, Media, Libraries map[string]int64
+	Pools, Media, Libraries, Keys map[string]int64
 }
 
 // of is how many tapes refer to an object.
@@ -23,6 +23,8 @@ func (u Usage) of(ref Ref) int64 {
 		return u.Pools[ref.Name]
 	case KindMedia:
 		return u.Media[ref.Name]
+	case KindKey:
+		return u.Keys[ref.Name]
 	}
 	return 0 // a library without an object is an enabled one
 }
@@ -142,6 +144,9 @@ func (c Config) removable(ref Ref, used Usage) error {
 	if n := used.of(ref); n > 0 {
 		by = append(by, fmt.Sprintf("%d tapes", n))
 		remedy = "move the tapes first, such as: hemera tape tape set VID tapepool=OTHER"
+		if ref.Kind == KindKey {
+			remedy = "nothing else reads these tapes: hemera tape repack VID and hemera tape reclaim VID first"
+		}
 	}
 	if len(by) > 0 {
 		return errs.New(errs.NotEmpty, op, ref.String(), "it is used by "+strings.Join(by, ", ")).WithRemedy(remedy)

@@ -46,6 +46,7 @@ func apply(t *testing.T, c Config, lines string) Config {
 func site(t *testing.T) Config {
 	return apply(t, Defaults(), `
 		add organisation atlas readMaxDrives=2 writeMaxDrives=3 maxFileSize=1T
+		add key k1
 		add pool blank vo=atlas
 		add pool raw1 vo=atlas numPartialTapes=2 supply=blank
 		add pool raw2 vo=atlas supply=blank,default encryptionKeyName=k1
@@ -121,6 +122,11 @@ func TestApplyRefuses(t *testing.T) {
 		{"add", "pool", "x", "colour=red", errs.Invalid, "numPartialTapes"},
 		{"add", "pool", "x", "createdBy=eve", errs.Invalid, "no such value"},
 		{"add", "pool", "bad\nname", "", errs.Invalid, "letters"},
+		{"add", "pool", "x", "encryptionKeyName=nokey", errs.Invalid, "there is no key nokey"},
+		{"add", "key", "a/b", "", errs.Invalid, "name of a key"},
+		{"add", "key", ".k", "", errs.Invalid, "name of a key"},
+		{"add", "key", strings.Repeat("k", 33), "", errs.Invalid, "name of a key"},
+		{"remove", "key", "k1", "", errs.NotEmpty, "used by pool raw2"},
 		{"add", "class", "x", "nbCopies=5", errs.Invalid, "1 to 4"},
 		{"add", "class", "x", "nbCopies=0", errs.Invalid, "1 to 4"},
 		{"add", "route", "raw/3", "tapepool=raw1", errs.Invalid, "same pool"},

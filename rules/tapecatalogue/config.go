@@ -22,13 +22,14 @@ type Config struct {
 	Libraries     map[string]Library      `json:"logicalLibraries"`
 	Mounting      map[string]Mounting     `json:"mounting"`
 	Buffers       map[string]Buffer       `json:"diskBuffers"`
+	Keys          map[string]Key          `json:"encryptionKeys"`
 }
 
 // clone copies the maps, also those that are nil.
 func (c Config) clone() Config {
 	return Config{
 		cloned(c.Media), cloned(c.Organisations), cloned(c.Pools), cloned(c.Classes), cloned(c.Routes), cloned(c.Policies),
-		cloned(c.Rules), cloned(c.Libraries), cloned(c.Mounting), cloned(c.Buffers),
+		cloned(c.Rules), cloned(c.Libraries), cloned(c.Mounting), cloned(c.Buffers), cloned(c.Keys),
 	}
 }
 
@@ -63,6 +64,8 @@ func (c Config) table(kind Kind) collection {
 		return table[Mounting, *Mounting](c.Mounting)
 	case KindBuffer:
 		return table[Buffer, *Buffer](c.Buffers)
+	case KindKey:
+		return table[Key, *Key](c.Keys)
 	}
 	return nil
 }

@@ -19,11 +19,12 @@ const (
 	KindLibrary      Kind = "library"
 	KindMounting     Kind = "mounting"
 	KindBuffer       Kind = "buffer"
+	KindKey          Kind = "key"
 )
 
 // Kinds lists all kinds: an object refers to others of earlier kinds, and pools to pools.
 func Kinds() []Kind {
-	return []Kind{KindMedia, KindOrganisation, KindPool, KindClass, KindRoute, KindPolicy, KindRule, KindLibrary, KindMounting, KindBuffer}
+	return []Kind{KindMedia, KindOrganisation, KindKey, KindPool, KindClass, KindRoute, KindPolicy, KindRule, KindLibrary, KindMounting, KindBuffer}
 }
 
 // DefaultName is the name of the object of a kind that is taken where nothing else is said.
@@ -70,7 +71,7 @@ type Organisation struct {
 type Pool struct {
 	Organisation string `json:"vo"`                // that its mounts are charged to
 	PartialTapes int64  `json:"numPartialTapes"`   // that are written at the same time, at most; at least 1
-	Key          string `json:"encryptionKeyName"` // of new tapes, "" for no encryption
+	Key          string `json:"encryptionKeyName"` // of tapes that are written from their beginning, "" for no encryption
 	Supply       string `json:"supply"`            // pools that empty tapes are taken from, separated by commas
 	Log
 }
@@ -139,5 +140,12 @@ type Buffer struct {
 	EvictUntil int64   `json:"evictUntilPercentFree"` // until so much is free
 	MinAge     Seconds `json:"evictMinAge"`           // files that were used less long ago stay
 	Keep       int64   `json:"recallKeepPercentFree"` // that recalls leave free, for what users write
+	Log
+}
+
+// Key is the name of an encryption key. The key itself is not in the configuration: see the manager's key directory.
+type Key struct {
+	// Fingerprint tells keys apart, in hexadecimal: the first 8 bytes of the SHA-256 of the key. People cannot set it.
+	Fingerprint string `json:"fingerprint"`
 	Log
 }

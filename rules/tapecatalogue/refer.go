@@ -29,6 +29,7 @@ func (*Policy) refs() []Ref       { return nil }
 func (*Library) refs() []Ref      { return nil }
 func (*Mounting) refs() []Ref     { return nil }
 func (*Buffer) refs() []Ref       { return nil }
+func (*Key) refs() []Ref          { return nil }
 
 // Objects with one or two references.
 
@@ -36,9 +37,12 @@ func (c *Class) refs() []Ref { return []Ref{{KindOrganisation, c.Organisation}} 
 func (r *Route) refs() []Ref { return []Ref{{KindClass, r.Class}, {KindPool, r.Pool}} }
 func (r *Rule) refs() []Ref  { return []Ref{{KindPolicy, r.Policy}} }
 
-// refs of a pool are its organisation and its supplies.
+// refs of a pool are its organisation, its key and its supplies.
 func (p *Pool) refs() []Ref {
 	refs := []Ref{{KindOrganisation, p.Organisation}}
+	if p.Key != "" {
+		refs = append(refs, Ref{KindKey, p.Key})
+	}
 	for _, s := range p.Supplies() {
 		refs = append(refs, Ref{KindPool, s})
 	}
@@ -67,3 +71,4 @@ func (r *Rule) log() *Log         { return &r.Log }
 func (l *Library) log() *Log      { return &l.Log }
 func (m *Mounting) log() *Log     { return &m.Log }
 func (b *Buffer) log() *Log       { return &b.Log }
+func (k *Key) log() *Log          { return &k.Log }

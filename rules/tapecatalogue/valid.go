@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"hemera"
 )
@@ -151,6 +152,17 @@ func (b *Buffer) wrong(string) string {
 		return "evictUntilPercentFree must not be below evictBelowPercentFree"
 	case b.Keep > b.EvictUntil:
 		return "recallKeepPercentFree must not be above evictUntilPercentFree: eviction could never make room for recalls"
+	}
+	return ""
+}
+
+// keyNameMax is what a drive keeps beside each block, in bytes: the key-associated data of LTO.
+const keyNameMax = 32
+
+// wrong holds the name to what can be the name of a file, and to what fits on tape beside a block.
+func (k *Key) wrong(name string) string {
+	if strings.ContainsAny(name, "/: @") || strings.HasPrefix(name, ".") || len(name) > keyNameMax {
+		return fmt.Sprintf("the name of a key has 1 to %d letters, digits and -_. and begins with none of the last", keyNameMax)
 	}
 	return ""
 }

@@ -56,6 +56,10 @@ func (c Config) CheckTape(t hemera.Tape) error {
 		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("there is no tape pool %q", t.Pool)).
 			WithRemedy("add it: hemera tape pool add " + t.Pool)
 	}
+	if _, there := c.Keys[t.Key]; t.Key != "" && !there {
+		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("there is no encryption key %q", t.Key)).
+			WithRemedy("add it: hemera tape key add " + t.Key)
+	}
 	if t.Capacity < 0 || t.Occupancy < 0 {
 		return errs.New(errs.Invalid, op, t.VID, "sizes must not be negative")
 	}

@@ -13,6 +13,7 @@ import (
 	"hemera/rules/layout"
 	"hemera/rules/lifecycle"
 	"hemera/rules/place"
+	"hemera/rules/policy"
 	"hemera/rules/quota"
 )
 
@@ -78,6 +79,7 @@ func (cv *converter) converted(prep *namespace.Prepared, path string, wanted lif
 		File: e.ID, Gen: prep.Gen, BaseGen: e.Gen, Parent: e.Parent, Name: e.Name, Path: path[max(0, len(path)-hemera.PathMax):], Mode: e.Mode,
 		Access: hemera.AccessCreate, Convert: true, Size: e.Size, Checksums: wanted.Checksums, Who: hemera.SystemIdentity(),
 		Expires: cv.now().Add(hemera.CapabilityLifetime), Nonce: cv.nonce.Add(1),
+		Owner: &hemera.FileOwner{UID: e.UID, GID: e.GID, Mode: e.Mode}, // a rebuild of the namespace finds the owner in the pieces only
 	}
 }
 
@@ -91,16 +93,21 @@ func fitsQuota(prep *namespace.Prepared, l hemera.Layout) error {
 	return nil
 }
 
-// place decides where the new pieces go: as many as the layout has, as there is no hurry. The head is a node that has a
-// piece of the content already, if there is one: then it reads that from its own disk. NotFound, NoSpace.
+// place decides where the new pieces go: as many as the layout has, as there is no hurry. A content that has no pieces is wanted by
+// somebody who waits: it takes as few as a write may have. The head is a node that has a piece of the content already, if there is one:
+// then it reads that from its own disk. NotFound, NoSpace.
 func (cv *converter) place(view *hemera.View, c *hemera.Capability, wanted lifecycle.Stored, from []hemera.Target) error {
 	space, ok := view.Space(wanted.Space)
 	if !ok {
 		return errs.New(errs.NotFound, "manager.Convert", "space "+wanted.Space, "there is no such space").WithRemedy("see `hemera space ls`")
 	}
-	// All pieces, or none: to convert a file into one that lacks pieces would be to repair it next.
 	pol := space.Policy
-	pol.Space, pol.Layout, pol.PiecesMin = wanted.Space, wanted.Layout, wanted.Layout.Pieces
+	least := policy.MinimumOf(pol, wanted.Layout)
+	if len(from) > 0 {
+		// All pieces, or none: to convert a file into one that lacks pieces would be to repair it next.
+		least = wanted.Layout.Pieces
+	}
+	pol.Space, pol.Layout, pol.PiecesMin = wanted.Space, wanted.Layout, least
 	c.Space, c.Layout, c.Sync = pol.Space, pol.Layout, pol.Sync
 	if err := cv.opener.place(c, view, pol, without{}); err != nil {
 		return err

@@ -86,7 +86,7 @@
 //
 // [Manager.Run] has one for each: the cluster, the engine, the sweep of pending writes, the counting of new quota nodes, the notes of
 // accesses.
-// Checksums that are not stored are computed in goroutines of their own, bounded for all and for each user (sums.go). Stat,
+// Checksums that are not stored are computed in goroutines of their own, bounded for all and for each user (sums). Stat,
 // List and opens for reading wait for nothing but the namespace's cache. Changes wait for the store's sync. OpenFiles,
 // CheckFile, Fsck and Checksum wait for nodes, within bounds.
 package manager

@@ -8,12 +8,13 @@ import (
 	"hemera/errs"
 	"hemera/rules/checksum"
 	"hemera/rules/place"
+	"hemera/services/manager/sums"
 )
 
 // locator is the part of hemera.Files that finds and reads files for others: where they are, and their checksums.
 type locator struct {
 	*parts
-	sums *sums // checksums that nodes compute for clients
+	sums *sums.Sums // checksums that nodes compute for clients
 }
 
 // Locate implements hemera.Files.
@@ -68,7 +69,7 @@ func (l *locator) Checksum(ctx context.Context, who hemera.Identity, path string
 	if !enough(e.Layout, e.Size, targets) {
 		return hemera.Checksum{}, noReplicas(view, path, &e, targets, nil)
 	}
-	sum, err = l.sums.do(ctx, who, sumKey{e.ID, e.Gen, kind}, func(ctx context.Context) (sum hemera.Checksum, err error) {
+	sum, err = l.sums.Do(ctx, who, sums.Key{File: e.ID, Gen: e.Gen, Kind: kind}, func(ctx context.Context) (sum hemera.Checksum, err error) {
 		// One node after the other: each reads the whole file, so two at once would waste the work of one.
 		for _, t := range targets {
 			sum, err = l.compute(ctx, e, t, targets, kind)

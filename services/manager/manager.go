@@ -20,6 +20,7 @@ import (
 	"hemera/platform/kv"
 	"hemera/rules/access"
 	"hemera/services/manager/reads"
+	"hemera/services/manager/sums"
 	"hemera/services/manager/tapetier"
 )
 
@@ -46,6 +47,8 @@ type Options struct {
 	// WritesOfUser and WritesOfSession bound the writes under way of one user and of one session who are no admins; 0 is
 	// [PendingUser] and [PendingSession].
 	WritesOfUser, WritesOfSession int
+	// TapeSecrets keeps the secrets of tape keys; nil: tapes are not encrypted.
+	TapeSecrets tapetier.Secrets
 	// Now replaces time.Now; its times must carry a monotonic reading.
 	Now func() time.Time
 	Log *slog.Logger
@@ -74,6 +77,7 @@ type Manager struct {
 	*recycler
 	tapetier.Control
 	hemera.TapeAdmin
+	hemera.TapeKeys
 	hemera.Staging
 	*parts
 }
@@ -146,7 +150,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		LostAfter: o.LostAfter, BalanceDelay: o.BalanceDelay, Now: o.Now, Log: o.Log, Lifecycle: rules.options(), Conversions: maint.Conversions{Grants: convert, Requests: asked, Tree: o.Tree},
 		Paused: func() bool { return !c.Rebuilding().IsZero() },
 	})
-	p.tier, err = tapetier.Open(ctx, tapetier.Options{Tree: o.Tree, Grants: tapeGrants{convert}, Removed: p.engine.Wake, View: c.View, Now: o.Now, Log: o.Log})
+	p.tier, err = tapetier.Open(ctx, tapetier.Options{Tree: o.Tree, Grants: tapeGrants{convert}, Secrets: o.TapeSecrets, Removed: p.engine.Wake, View: c.View, Now: o.Now, Log: o.Log})
 	if err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
@@ -180,7 +184,7 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 		Attributes:   timedAttributes{attributeChanges{p.tree, p.cluster.AwaitCurrent, p.cluster.View, rules}, p.ops},
 		opener:       &opener{parts: p, own: own, reads: rules.reads, asks: &writes.asks, left: observes.left},
 		ownWrites:    own,
-		locator:      &locator{parts: p, sums: newSums()},
+		locator:      &locator{parts: p, sums: sums.New()},
 		control:      &control{parts: p, writes: writes, addr: o.Addr, sources: o.Sources},
 		clusterAdmin: &clusterAdmin{clusterSettings: p.cluster, parts: p, impact: reports.Impact},
 		maintAdmin:   &maintAdmin{p},
@@ -194,6 +198,7 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 		recycler:     recycles,
 		Control:      tapetier.Control{Tier: p.tier, Leases: p.cluster},
 		TapeAdmin:    p.tier,
+		TapeKeys:     p.tier,
 		Staging:      p.tier,
 		parts:        p,
 	}

@@ -27,7 +27,7 @@ func (l lost) Unwrap() error { return l.error }
 // never will, or the server stops.
 func (k desk) done(ctx context.Context, r hemera.TapeResults) error {
 	// Sessions and scans fill in the rest.
-	r.Mount, r.VID = k.mount.ID, k.mount.VID
+	r.Mount, r.VID, r.Key = k.mount.ID, k.mount.VID, k.mount.Labels.Key.Name
 	o := &k.d.server.o
 	// The context of reports outlives that of the server for a moment.
 	// What is on tape is worth a last attempt when the server stops.

@@ -50,6 +50,10 @@ func (d *drive) carried(s *hemera.TapeSession) {
 // session runs what the mount is for. It returns what is left to be reported.
 func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err error) {
 	if k.mount.Kind == hemera.MountLabel {
+		// VOL1 has to be readable by every drive, and by people without the key.
+		if err := d.useKey(ctx, hemera.TapeKey{}); err != nil {
+			return r, err
+		}
 		l := volume.Label{VID: k.mount.VID, Protected: k.mount.Labels.Protected, Force: k.mount.Labels.Force}
 		d.volume = nil
 		err := volume.Format(ctx, d.loaded, l, d.writer())
@@ -67,11 +71,10 @@ func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err 
 		}
 	}()
 	// The label itself is never encrypted, so that every drive can tell which tape it is.
-	forget, err := d.useKey(ctx, k.mount.Labels.Key)
-	if err != nil {
+	if err := d.useKey(ctx, k.mount.Labels.Key); err != nil {
 		return r, err
 	}
-	defer forget()
+	defer d.forgetKey(ctx)
 	if k.mount.Kind == hemera.MountScan {
 		return r, k.scan(ctx, v)
 	}
@@ -135,20 +138,27 @@ func (k desk) refuse(ctx context.Context) error {
 	}
 }
 
-// useKey has the drive encrypt and decrypt, if there is a key. Unsupported: the drive cannot, and nothing must be written in clear.
-func (d *drive) useKey(ctx context.Context, key []byte) (forget func(), err error) {
-	if len(key) == 0 { // of a pool without encryption
-		return func() {}, nil
-	}
+// useKey has the drive encrypt and decrypt with the key of a mount; without one it writes in clear, whatever an earlier mount has left. What cannot
+// be set fails as Unavailable: it is the drive's fault, and nothing is written.
+func (d *drive) useKey(ctx context.Context, key hemera.TapeKey) error {
 	e, ok := d.loaded.(tape.Encrypter)
-	if !ok {
-		return nil, errs.New(errs.Unavailable, "tape.Encrypt", d.Name, "the tape needs an encryption key, and this drive cannot encrypt").
+	switch {
+	// Of all work for this pool the drive can do none, so another one is to take it.
+	case !ok && key.Name != "":
+		return errs.New(errs.Unavailable, "tape.Encrypt", d.Name, "the tape needs encryption key "+key.Name+", and this drive cannot encrypt").
 			WithRemedy("put the drive down, so that another one takes the tapes of this pool")
+	case !ok:
+		return nil
+	// A drive that cannot say that it writes in clear is not used: a block with a forgotten key is lost.
+	case key.Name == "":
+		return errs.As(e.ClearKey(ctx), errs.Unavailable, "tape.Encrypt", d.Name)
 	}
-	if err := e.SetKey(ctx, key); err != nil {
-		return nil, errs.As(err, errs.Unavailable, "tape.Encrypt", d.Name)
-	}
-	return func() { _ = e.ClearKey(context.WithoutCancel(ctx)) }, nil // an unload clears it too
+	return errs.As(e.SetKey(ctx, tape.Key{Secret: key.Secret, Name: key.Name}), errs.Unavailable, "tape.Encrypt", d.Name)
+}
+
+// forgetKey clears the key at the end of a mount. If that fails, the next mount, or the unload, does it.
+func (d *drive) forgetKey(ctx context.Context) {
+	_ = d.useKey(context.WithoutCancel(ctx), hemera.TapeKey{})
 }
 
 // journal is a session.Journal.

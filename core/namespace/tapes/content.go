@@ -35,6 +35,23 @@ func fresh() map[string]string {
 		hemera.AttrRecallIDs: "", hemera.AttrRecallTime: "", hemera.AttrRecallError: "", hemera.AttrEvictCounter: "", hemera.AttrRecallPins: ""}
 }
 
+// Attributes are those of a name whose content becomes another one that has been archived, or is to be: what they say of tapes is of the
+// content, and all else of the name.
+func Attributes(name map[string][]byte, content *hemera.Entry) map[string][]byte {
+	out := make(map[string][]byte, len(name))
+	for key, value := range name {
+		if !Reserved(key) {
+			out[key] = value
+		}
+	}
+	for key, value := range content.Xattrs {
+		if Reserved(key) {
+			out[key] = value
+		}
+	}
+	return out
+}
+
 // Reserved reports whether an attribute of files is the system's.
 func Reserved(name string) bool {
 	_, ok := fresh()[name]

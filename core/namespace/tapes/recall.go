@@ -91,6 +91,28 @@ func (t Txn) queueRecall(e *hemera.Entry, r RecallRequest) error {
 		Queue: from.VID, Size: e.Size, UID: r.UID, Asked: t.Now(), Activity: r.Activity, From: &from})
 }
 
+// GiveUpRecall tells those who wait for a file why it does not come to disk. Without a job and for a file on tape only; others stay as
+// they are.
+func (c *Catalogue) GiveUpRecall(ctx context.Context, file hemera.FileID, why string) error {
+	return c.update(ctx, func(t Txn) error {
+		e, err := t.ByID(file)
+		if err != nil || e == nil || !e.Evicted() || e.Xattrs[hemera.AttrRecallTime] == nil {
+			return err
+		}
+		for number := range uint8(hemera.TapeCopiesMax) {
+			// Somebody asked again meanwhile.
+			if j, err := t.Job(hemera.TapeJobKey{File: file, Kind: hemera.TapeRecall, Copy: number + 1}); err != nil || j != nil {
+				return err
+			}
+		}
+		// Nobody has a file that is on tape only: all pins are of those who wait.
+		set := pinned(nil, nil)
+		set[hemera.AttrRecallTime], set[hemera.AttrRecallError] = "", short(why)
+		t.PutEntry(attributed(e, set))
+		return nil
+	})
+}
+
 // Arrived is called when an evicted file gets its disk copies again, before its entry is stored:
 // its requests are fulfilled, and each of them keeps it on disk until it is released.
 func (t Txn) Arrived(e *hemera.Entry) error {

@@ -3,6 +3,7 @@ package tapes
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"hemera"
@@ -16,6 +17,7 @@ const writtenBatch = 200
 // Report is tape files that are durable on their tape, in the order of fSeq.
 type Report struct {
 	VID, Drive string
+	Key        string // name of the encryption key that they were written with, "" for none: the first ones give it to the tape
 	Files      []hemera.TapeWritten
 	// Given reports whether the session that wrote them was given a job; nil: nobody knows any more, and
 	// each job that waits may have been given.
@@ -29,8 +31,8 @@ type Recorded struct {
 }
 
 // Written records a report. It may be called again with the same: what is recorded is skipped. Conflict
-// when fSeq does not follow that of the tape: somebody else wrote on it, or the catalogue is older than
-// the tape.
+// when fSeq does not follow that of the tape, or the key is another one: somebody else wrote on it, or
+// the catalogue is older than the tape.
 func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err error) {
 	for chunk := range slices.Chunk(r.Files, writtenBatch) {
 		var w writing
@@ -45,6 +47,12 @@ func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err er
 			// Many files of one tape: its record is changed in memory, and stored once. A change may run
 			// several times, and each time begins with nothing recorded.
 			w = writing{Txn: t, tape: *now, routes: c.routes.Load(), given: r.Given}
+			if w.tape.LastFSeq == 0 {
+				w.tape.Key = r.Key
+			}
+			if w.tape.Key != r.Key {
+				return refuse(errs.Conflict, "Written", r.VID, "it was written with key "+strconv.Quote(r.Key)+", and is one of key "+strconv.Quote(w.tape.Key))
+			}
 			for _, f := range chunk {
 				if err := w.add(f); err != nil {
 					return err

@@ -12,7 +12,7 @@ func (t *loaded) store(b []byte) error {
 	r := record{kind: kindBlock, length: uint32(len(b))}
 	stored := b
 	if t.vault.aead != nil {
-		r.flags |= flagEncrypted
+		r.flags |= flagEncrypted | flagNamed
 		r.key = t.vault.check
 	}
 	switch {
@@ -49,10 +49,22 @@ func (t *loaded) fetch(r record, buf []byte) error {
 	if err := t.cartridge.load(r, sealed); err != nil {
 		return err
 	}
-	if !t.vault.open(buf[:0], sealed) {
-		return fail("emulated.Read", t.cartridge.barcode, tape.ErrEncrypted)
+	if !t.vault.open(buf[:0], sealed, r.flags&flagNamed != 0) {
+		return t.locked(r, t.object-1) // the tape stands behind it already
 	}
 	return nil
+}
+
+// locked is the error of a block whose key is not set, with the key's name
+// where it is stored.
+func (t *loaded) locked(r record, object uint64) error {
+	where := t.where(object)
+	if sealed := t.vault.memory(int(r.stored)); r.flags&flagNamed != 0 && t.cartridge.load(r, sealed) == nil {
+		if name, _ := nameOf(sealed, true); name != "" {
+			where += ", key " + name
+		}
+	}
+	return fail("emulated.Read", where, tape.ErrEncrypted)
 }
 
 // transfer is the way of a block between host and drive. A fault may flip a

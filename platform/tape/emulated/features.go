@@ -37,9 +37,10 @@ func (t *loaded) Protect(ctx context.Context, read, write bool) error {
 }
 
 // SetKey has blocks encrypted and decrypted from now on.
-func (t *loaded) SetKey(ctx context.Context, key []byte) error {
-	if len(key) != 32 {
-		return errs.New(errs.Invalid, "emulated.SetKey", t.drive.identity.Device, fmt.Sprintf("a key has 32 bytes, not %d", len(key)))
+func (t *loaded) SetKey(ctx context.Context, key tape.Key) error {
+	if len(key.Secret) != tape.KeySize || len(key.Name) > tape.KeyNameMax {
+		return errs.New(errs.Invalid, "emulated.SetKey", t.drive.identity.Device,
+			fmt.Sprintf("a key has %d bytes and a name of at most %d, not %d and %d", tape.KeySize, tape.KeyNameMax, len(key.Secret), len(key.Name)))
 	}
 	if err := t.acquire(ctx); err != nil {
 		return err

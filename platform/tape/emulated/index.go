@@ -23,6 +23,7 @@ const (
 const (
 	flagEncrypted = 1 << iota // the stored bytes are AES-GCM: nonce, text, tag
 	flagDiscarded             // no bytes are stored; the block reads as zeros
+	flagNamed                 // of an encrypted block: its length and the name of the key stand in front of the nonce
 )
 
 // record describes one object. On file, little endian: kind, flags, two
@@ -79,7 +80,7 @@ func decode(b []byte, object uint64) (r record, ok bool) {
 	// The checksum is right, so this finds only what a newer version wrote.
 	switch r.kind {
 	case kindBlock:
-		ok = r.length > 0 && r.length <= tape.BlockMax && r.stored <= tape.BlockMax+sealOverhead
+		ok = r.length > 0 && r.length <= tape.BlockMax && r.stored <= tape.BlockMax+sealOverhead+1+tape.KeyNameMax
 	case kindMark:
 		ok = r.length == 0 && r.stored == 0
 	}

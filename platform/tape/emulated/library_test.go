@@ -211,7 +211,7 @@ func TestDiscard(t *testing.T) {
 func TestEncryptedOnDisk(t *testing.T) {
 	l := open(t, Spec{}, Options{})
 	tp := mount(t, l)
-	if err := tp.(tape.Encrypter).SetKey(t.Context(), bytes.Repeat([]byte{1}, 32)); err != nil {
+	if err := tp.(tape.Encrypter).SetKey(t.Context(), tape.Key{Secret: bytes.Repeat([]byte{1}, 32), Name: "kay"}); err != nil {
 		t.Fatal(err)
 	}
 	secret := bytes.Repeat([]byte("secret"), 20)
@@ -221,10 +221,11 @@ func TestEncryptedOnDisk(t *testing.T) {
 		}
 	}
 	b, err := os.ReadFile(filepath.Join(l.dir, cartridgesName, "V00001L9.data"))
-	if err != nil || len(b) != 2*(120+sealOverhead) {
+	const size = 4 + 120 + sealOverhead // the name in front
+	if err != nil || len(b) != 2*size {
 		t.Fatal(len(b), err)
 	}
-	if bytes.Contains(b, []byte("secret")) || bytes.Equal(b[12:132], b[12+148:132+148]) {
+	if bytes.Contains(b, []byte("secret")) || !bytes.HasPrefix(b, []byte("\x03kay")) || bytes.Equal(b[16:size], b[16+size:]) {
 		t.Error("the block shows")
 	}
 }

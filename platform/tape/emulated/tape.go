@@ -91,7 +91,7 @@ func (t *loaded) ReadBlock(ctx context.Context, buf []byte) (n int, err error) {
 	left := int64(t.cartridge.end().at - r.next().at)
 	t.drive.busy(t.stream.Read(t.drive.time(), int64(r.length), left))
 	if r.flags&flagEncrypted != 0 && !t.vault.fits(r.key) {
-		return 0, fail("emulated.Read", t.where(t.object), tape.ErrEncrypted)
+		return 0, t.locked(r, t.object)
 	}
 	// From here on the tape stands behind the object, whatever comes of it.
 	t.object++

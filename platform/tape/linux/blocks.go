@@ -105,7 +105,7 @@ func (t *Tape) again(ctx context.Context, target []byte) (int, error) {
 	if p, where := t.position(ctx); where == nil {
 		t.next = p.Object
 	}
-	return 0, err
+	return 0, t.locked(ctx, err)
 }
 
 // WriteBlock implements tape.Blocks.

@@ -63,6 +63,7 @@ func (d *Drive) Close() error {
 	var err error
 	if d.tape != nil {
 		err = d.tape.settle()
+		d.tape.dropKey(context.Background())
 		d.tape.end(errClosed())
 		d.tape = nil
 	}
@@ -173,7 +174,7 @@ func (d *Drive) Load(ctx context.Context) (tape.Tape, error) {
 		return nil, err
 	}
 	t := &Tape{drive: d}
-	t.monitor.tape = t
+	t.monitor.tape, t.encrypter.tape = t, t
 	if err := t.prepare(ctx); err != nil {
 		return nil, errs.Wrap(err, "linux.Load", d.dev.path)
 	}
@@ -217,6 +218,7 @@ func (d *Drive) Unload(ctx context.Context) error {
 			flushed = d.tape.flush()
 		}
 		flushed = errors.Join(flushed, d.tape.settle())
+		d.tape.dropKey(ctx)
 		d.tape.end(errClosed())
 		d.tape = nil
 	}

@@ -11,6 +11,7 @@ import (
 type fakeObject struct {
 	block []byte
 	key   string // that it was encrypted with
+	name  string // of the key
 	bad   bool   // cannot be read
 }
 
@@ -42,7 +43,8 @@ type fakeDrive struct {
 	noFeatures       bool // no protection, no encryption, no order
 
 	protection scsi.Protection
-	key        string
+	key, name  string
+	deaf       bool   // it takes keys and does not encrypt
 	order      []byte // descriptors as the host sent them
 	corrected  uint32
 }
@@ -104,7 +106,7 @@ func (d *fakeDrive) write(b []byte) scsi.Sense {
 	if c := d.cartridge.capacity; c > 0 && d.used()+len(b) > c+c/10 {
 		return scsi.Sense{Key: scsi.VolumeOverflow, EndOfTape: true, ASCQ: 2}
 	}
-	d.put(fakeObject{block: append([]byte{}, b...), key: d.key})
+	d.put(fakeObject{block: append([]byte{}, b...), key: d.key, name: d.name})
 	return scsi.Sense{EndOfTape: d.early()}
 }
 

@@ -124,7 +124,7 @@ func (d *fakeDrive) motion(cdb []byte, size int) ([]byte, scsi.Sense, bool) {
 			return nil, scsi.Sense{Key: scsi.HardwareError, ASC: 0x53}, true
 		}
 		d.needsLoad = cdb[4] == 0
-		d.at, d.key, d.buffered = 0, "", 0
+		d.at, d.key, d.name, d.buffered = 0, "", "", 0
 	case 0x2B, 0x92:
 		object := uint64(binary.BigEndian.Uint32(cdb[3:]))
 		if cdb[0] == 0x92 {
@@ -192,20 +192,14 @@ func (d *fakeDrive) control(cdb, data []byte) ([]byte, scsi.Sense) {
 	case 0x4D:
 		return d.log(cdb[2] & 0x3F), scsi.Sense{}
 	case 0xA2:
-		if cdb[3] == 0x20 {
-			b := []byte{0, 0x20, 0, 4, 0x21, 0, 0, 1}
-			if d.key != "" {
-				b[5], b[6] = 2, 3
-			}
-			return b, scsi.Sense{}
-		}
-		b := append(make([]byte, 20), 1, 0, 0, 20, 0x0A, 0, 0, 32, 0, 60, 0, 32)
-		b[1], b[3] = 0x10, 40
-		return append(b, make([]byte, 12)...), scsi.Sense{}
+		return d.security(cdb[3]), scsi.Sense{}
 	case 0xB5:
-		d.key = ""
-		if data[6] == 2 {
-			d.key = string(data[20:])
+		d.key, d.name = "", ""
+		if rest := data[20:]; data[6] == 2 && !d.deaf {
+			d.key, rest = string(rest[:data[19]]), rest[data[19]:]
+			if len(rest) > 4 {
+				d.name = string(rest[4:])
+			}
 		}
 	case 0xA4:
 		d.order = append([]byte{}, data...)
@@ -218,6 +212,26 @@ func (d *fakeDrive) control(cdb, data []byte) ([]byte, scsi.Sense) {
 		return nil, illegal()
 	}
 	return nil, scsi.Sense{}
+}
+
+// security is a page of SECURITY PROTOCOL IN.
+func (d *fakeDrive) security(page byte) []byte {
+	switch page {
+	case 0x20:
+		b := []byte{0, 0x20, 0, 4, 0x21, 0, 0, 1}
+		if d.key != "" {
+			b[5], b[6] = 2, 3
+		}
+		return b
+	case 0x21:
+		name := d.cartridge.objects[d.at].name
+		b := append(make([]byte, 16), 0, 0, 0, byte(len(name)))
+		b[1], b[3], b[12] = 0x21, byte(16+len(name)), 6
+		return append(b, name...)
+	}
+	b := append(make([]byte, 20), 1, 0, 0, 20, 0x0A, 0, 0, 32, 0, 60, 0, 32)
+	b[1], b[3] = 0x10, 40
+	return append(b, make([]byte, 12)...)
 }
 
 // ordered sorts the segments by their begin.

@@ -53,57 +53,6 @@ func (t *Tape) protect(ctx context.Context, read, write bool) error {
 	return nil
 }
 
-// SetKey implements tape.Encrypter. It fails with errs.Unsupported when the drive cannot encrypt.
-func (t *Tape) SetKey(ctx context.Context, key []byte) error {
-	if len(key) != scsi.KeySize {
-		return errs.New(errs.Invalid, "linux.SetKey", t.drive.dev.path, fmt.Sprintf("a key has %d bytes, not %d", scsi.KeySize, len(key)))
-	}
-	if err := t.acquire(ctx); err != nil {
-		return err
-	}
-	defer t.release()
-	// Drives number their algorithms as they like.
-	answer, err := t.do(ctx, scsi.EncryptionCapabilities())
-	if refused(err) {
-		return errs.As(err, errs.Unsupported, "linux.SetKey", t.drive.dev.path)
-	}
-	if err != nil {
-		return err
-	}
-	if t.algorithm, err = scsi.DecodeCapabilities(answer); err != nil {
-		return err
-	}
-	if _, err = t.do(ctx, scsi.SetKey(t.algorithm, key)); err != nil {
-		return err
-	}
-	// From here on Unload or ClearKey must remove it.
-	t.keyed = true
-	// A drive that took the key and does not use it would write plain blocks.
-	if answer, err = t.do(ctx, scsi.EncryptionStatus()); err != nil {
-		return err
-	}
-	encrypts, decrypts, err := scsi.DecodeStatus(answer)
-	if err == nil && (!encrypts || !decrypts) {
-		err = errs.New(errs.IO, "linux.SetKey", t.drive.dev.path, "the drive took the key and does not encrypt").
-			WithRemedy("Set the library to application managed encryption.")
-	}
-	return err
-}
-
-// ClearKey implements tape.Encrypter. Without a key it does nothing.
-func (t *Tape) ClearKey(ctx context.Context) error {
-	if err := t.acquire(ctx); err != nil {
-		return err
-	}
-	defer t.release()
-	if !t.keyed {
-		return nil
-	}
-	_, err := t.do(ctx, scsi.ClearKey(t.algorithm))
-	t.keyed = err != nil
-	return err
-}
-
 // OrderMax implements tape.Orderer.
 func (t *Tape) OrderMax(ctx context.Context) (int, error) {
 	if err := t.acquire(ctx); err != nil {

@@ -22,9 +22,8 @@ type Tape struct {
 	failedWrite error
 
 	protection checksums
-	algorithm  byte // of encryption, valid while keyed
-	keyed      bool // a key is set in the drive
-	monitor         // implements tape.Monitor
+	monitor    // implements tape.Monitor
+	encrypter  // implements tape.Encrypter
 }
 
 // end makes all later calls fail. The first reason stays.
@@ -58,7 +57,7 @@ func (t *Tape) do(ctx context.Context, c scsi.Command) ([]byte, error) {
 	return answer, err
 }
 
-// prepare makes a new tape usable: blocks of any length, protection off, at its beginning.
+// prepare makes a new tape usable: blocks of any length, protection off, no key, at its beginning.
 func (t *Tape) prepare(ctx context.Context) error {
 	d := t.drive.dev
 	if err := d.open(); err != nil {
@@ -72,6 +71,9 @@ func (t *Tape) prepare(ctx context.Context) error {
 		if err := t.protect(ctx, false, false); err != nil && errs.KindOf(err) != errs.Unsupported {
 			return err
 		}
+	}
+	if err := t.forgetKey(ctx); err != nil {
+		return err
 	}
 	if err := t.drive.dev.operate(opRewind, 0); err != nil {
 		return err

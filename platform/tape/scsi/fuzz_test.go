@@ -42,7 +42,10 @@ func FuzzDecoders(f *testing.F) {
 			t.Errorf("%d ends", len(ends))
 		}
 		_, _ = DecodeCapabilities(b)
-		_, _, _ = DecodeStatus(b)
+		_, _ = DecodeStatus(b)
+		if name, _ := DecodeNextBlock(b); len(name) > len(b) {
+			t.Errorf("%d bytes of a name in %d", len(name), len(b))
+		}
 		if found, _ := DecodeElements(b); 4*len(found) > len(b) {
 			t.Errorf("%d elements in %d bytes", len(found), len(b))
 		}

@@ -1,6 +1,7 @@
 package scsi
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"reflect"
@@ -23,7 +24,7 @@ func bytesOf(t *testing.T, s string) []byte {
 }
 
 func TestCommandsHaveTheBytesOfTheStandards(t *testing.T) {
-	key := make([]byte, KeySize)
+	key := bytes.Repeat([]byte{0xA5}, tape.KeySize)
 	for i := range key {
 		key[i] = byte(i)
 	}
@@ -65,7 +66,10 @@ func TestCommandsHaveTheBytesOfTheStandards(t *testing.T) {
 		{WrapEnds(), "A31F45010000000018040000", "", 6148},
 		{EncryptionCapabilities(), "A22000100000000004000000", "", 1024},
 		{EncryptionStatus(), "A22000200000000004000000", "", 1024},
-		{SetKey(1, key), "B52000100000000000340000", "0010 0030 20 04 02 03 01 00 00000000 00000000 0020" + hex.EncodeToString(key), 0},
+		{NextBlockStatus(), "A22000210000000004000000", "", 1024},
+		{SetKey(Algorithm{1, 32}, tape.Key{Secret: key, Name: "k-26"}), "B520001000000000003C0000", "0010 0038 20 04 02 03 01 00 00000000 00000000 0020" +
+			hex.EncodeToString(key) + "00 00 0004 6B2D3236", 0},
+		{SetKey(Algorithm{1, 3}, tape.Key{Secret: key, Name: "k-26"}), "B52000100000000000340000", "0010 0030 20 04 02 03 01 00 00000000 00000000 0020" + hex.EncodeToString(key), 0},
 		{ClearKey(1), "B52000100000000000140000", "0010 0010 20 00 00 00 01 00 00000000 00000000 0000", 0},
 		{ReadElementStatus(tape.ElementDrive, 0x100, 4, true), "B81401000004031000000000", "", 1 << 20},
 		{ReadElementStatus(tape.ElementSlot, 0x400, 1000, false), "B812040003E8021000000000", "", 1 << 20},
@@ -254,14 +258,31 @@ func TestOrder(t *testing.T) {
 func TestEncryption(t *testing.T) {
 	header := "0010 0028 05" + strings.Repeat("00", 15)
 	descriptor := "01 00 0014 3A 30 0020 003C %s 8000 000000000000 00010014"
-	if a, err := DecodeCapabilities(bytesOf(t, header+strings.Replace(descriptor, "%s", "0020", 1))); err != nil || a != 1 {
-		t.Errorf("algorithm %d, %v", a, err)
+	if a, err := DecodeCapabilities(bytesOf(t, header+strings.Replace(descriptor, "%s", "0020", 1))); err != nil || a != (Algorithm{Index: 1, NameMax: 32}) {
+		t.Errorf("algorithm %+v, %v", a, err)
 	}
 	if _, err := DecodeCapabilities(bytesOf(t, header+strings.Replace(descriptor, "%s", "0010", 1))); !errors.Is(err, errs.Unsupported) {
 		t.Errorf("keys of 16 bytes: %v", err)
 	}
-	if e, d, err := DecodeStatus(bytesOf(t, "0020 0014 21 02 03 01 00000001")); err != nil || !e || !d {
-		t.Errorf("%v, %v, %v", e, d, err)
+	if e, err := DecodeStatus(bytesOf(t, "0020 0014 21 02 03 01 00000001")); err != nil || e != (Encryption{Encrypts: true, Decrypts: true, Algorithm: 1}) {
+		t.Errorf("%+v, %v", e, err)
+	}
+	// A drive without a key; one that reads encrypted blocks as they are on tape does not decrypt.
+	for _, modes := range []string{"00 00", "01 01"} {
+		if e, err := DecodeStatus(bytesOf(t, "0020 0014 21 "+modes+" 00 00000000")); err != nil || e.Encrypts || e.Decrypts {
+			t.Errorf("modes %s: %+v, %v", modes, e, err)
+		}
+	}
+	// The position, the states of compression and encryption, the algorithm, two flags, then data: authenticated (type 1), and in clear (type 0).
+	next := "0021 %s 0000000000000012 16 01 00 00"
+	for text, want := range map[string]string{
+		strings.Replace(next, "%s", "0018", 1) + "01 01 0000 00 01 0004 6B2D3236": "k-26",
+		strings.Replace(next, "%s", "000C", 1):                                    "",
+		strings.Replace(next, "%s", "0014", 1) + "00 01 0040 6B2D3236":            "", // longer than what came
+	} {
+		if name, err := DecodeNextBlock(bytesOf(t, text)); err != nil || name != want {
+			t.Errorf("%s: %q, %v", text, name, err)
+		}
 	}
 }
 

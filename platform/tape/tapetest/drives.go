@@ -2,8 +2,10 @@ package tapetest
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
+	"hemera/errs"
 	"hemera/platform/tape"
 )
 
@@ -149,11 +151,9 @@ func testEncryption(t *testing.T, l Library) {
 	if !ok {
 		t.Skip("the drive does not encrypt")
 	}
-	right, wrong := block(1, 32), block(2, 32)
+	right, wrong := tape.Key{Secret: block(1, tape.KeySize), Name: "raw-2026"}, tape.Key{Secret: block(2, tape.KeySize), Name: "other"}
 	// AES-256 has 32 bytes, and a drive that pads keys loses data.
-	if err := e.SetKey(ctx(t), right[:31]); err == nil {
-		t.Fatal("a key of 31 bytes")
-	}
+	wants(t, "a key of 31 bytes", e.SetKey(ctx(t), tape.Key{Secret: right.Secret[:31]}), errs.Invalid)
 	write(t, tp, block(3, 80))
 	must(t, e.SetKey(ctx(t), right))
 	write(t, tp, block(4, 80), block(5, 262144), nil)
@@ -164,6 +164,9 @@ func testEncryption(t *testing.T, l Library) {
 		must(t, tp.Locate(ctx(t), 1))
 		_, err := tp.ReadBlock(ctx(t), make([]byte, 262144))
 		wants(t, what, err, tape.ErrEncrypted)
+		if !strings.Contains(err.Error(), right.Name) {
+			t.Errorf("%s: the error does not name the key: %v", what, err)
+		}
 	}
 	// Encrypted blocks are closed, those before them are not.
 	must(t, e.ClearKey(ctx(t)))
@@ -174,6 +177,14 @@ func testEncryption(t *testing.T, l Library) {
 	closed("with another key")
 	must(t, e.SetKey(ctx(t), right))
 	holds(t, tp, all...)
+	// Nor is it left for the next user of a cartridge that stays loaded: it would write blocks that nobody can read.
+	tp = l.load(t)
+	closed("after another load")
+	must(t, tp.SpaceToEnd(ctx(t)))
+	write(t, tp, block(6, 80))
+	must(t, tp.Locate(ctx(t), 4))
+	reads(t, tp, block(6, 80))
+	must(t, tp.(tape.Encrypter).SetKey(ctx(t), right))
 	// The key is gone with the cartridge.
 	must(t, l.Drive.Unload(ctx(t)))
 	tp = l.load(t)

@@ -30,6 +30,7 @@ type facts struct {
 	tapes  []hemera.Tape
 	queues []tapes.Queue
 	names  map[uint32]string // of the users with queues
+	keys   keyring
 }
 
 // facts reads tapes and queues. Both are short: a record for each tape,
@@ -39,7 +40,7 @@ func (t *parts) facts(ctx context.Context) (f facts, err error) {
 		f.queues, err = t.catalogue.Queues(ctx)
 	}
 	// Looked up here, where no lock is held: it reads files of the machine.
-	f.names = map[uint32]string{}
+	f.names, f.keys = map[uint32]string{}, readKeys(t.Secrets, t.settings().Keys)
 	for _, q := range f.queues {
 		if f.names[q.UID] == "" {
 			f.names[q.UID] = userName(q.UID)
@@ -55,7 +56,7 @@ func (t *parts) picture(f facts) mounting.Picture {
 		Rates: mounting.DefaultRates(), Buffer: t.room.room(int64(criteria.Batch))}
 	p.Criteria = mounting.Criteria{MinBytes: int64(criteria.MinBytes), MinFiles: criteria.MinFiles, Linger: criteria.Linger.Duration(), Turn: criteria.Turn.Duration()}
 	for name, pool := range t.config.Pools {
-		p.Pools[name] = mounting.Pool{Partial: pool.PartialTapes, Supplies: pool.Supplies()}
+		p.Pools[name] = mounting.Pool{Partial: pool.PartialTapes, Supplies: pool.Supplies(), Lock: f.keys.lock(pool.Key)}
 	}
 	for name, o := range t.config.Organisations {
 		p.Organisations[name] = mounting.Organisation{ReadDrives: o.ReadDrives, WriteDrives: o.WriteDrives}
@@ -69,7 +70,7 @@ func (t *parts) picture(f facts) mounting.Picture {
 	pools := map[string]string{} // of tapes
 	for _, tape := range f.tapes {
 		pools[tape.VID] = tape.Pool
-		p.Tapes = append(p.Tapes, t.tapeIn(tape))
+		p.Tapes = append(p.Tapes, t.tapeIn(tape, f.keys))
 	}
 	p.Queues = t.queuesIn(f, pools)
 	for _, node := range slices.Sorted(maps.Keys(t.libraries)) {
@@ -86,13 +87,14 @@ func (t *parts) picture(f facts) mounting.Picture {
 
 // tapeIn is a tape as decisions see it. Where it is, its library says;
 // the catalogue where it was.
-func (t *parts) tapeIn(tape hemera.Tape) mounting.Tape {
+func (t *parts) tapeIn(tape hemera.Tape, keys keyring) mounting.Tape {
 	may, library := tapecatalogue.Permits(tape.State), tape.Library
 	if l := t.libraryOf(tape.VID); l != nil {
 		library = l.state.Name
 	}
 	return mounting.Tape{VID: tape.VID, Pool: tape.Pool, Library: library, Media: tape.MediaType, State: tape.State, Reason: tape.Reason,
-		Read: may.Recall && may.Mount, Write: may.Write && may.Mount, Full: tape.Full, Used: tape.Occupancy, Capacity: tape.Capacity}
+		Read: may.Recall && may.Mount, Write: may.Write && may.Mount && !inClear(tape, t.config.Pools[tape.Pool]),
+		Full: tape.Full, Used: tape.Occupancy, Capacity: tape.Capacity, Lock: keys.lock(tape.Key)}
 }
 
 // queuesIn adds up what users have in each queue. Jobs that a mount was

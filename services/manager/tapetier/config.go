@@ -28,12 +28,9 @@ func (t *configurer) TapeConfig(context.Context) ([]byte, error) { return json.M
 
 // ChangeTape implements hemera.TapeAdmin.
 func (t *configurer) ChangeTape(ctx context.Context, who string, c hemera.TapeChange) error {
-	// Drives get no keys yet. To accept a name would be to write in the clear what somebody wants encrypted.
-	if c.Values["encryptionKeyName"] != "" {
-		return errs.New(errs.Unsupported, "tapetier.Change", c.Object+" "+c.Name, "keys of encryption cannot be given to drives").
-			WithRemedy("encrypt files before they are written, or leave encryptionKeyName out")
-	}
 	switch c.Object {
+	case "key":
+		return t.changeKey(ctx, who, c)
 	case "tape":
 		return t.changeTape(ctx, who, c)
 	case "drive":
@@ -42,26 +39,33 @@ func (t *configurer) ChangeTape(ctx context.Context, who string, c hemera.TapeCh
 	return t.changeConfig(ctx, who, c)
 }
 
-// changeConfig changes one object of the configuration. One change is
-// made after the other.
+// changeConfig changes one object of the configuration.
 func (t *configurer) changeConfig(ctx context.Context, who string, c hemera.TapeChange) error {
+	return t.change(ctx, c.Object+" "+c.Name, func(now tapecatalogue.Config, used tapecatalogue.Usage) (tapecatalogue.Config, error) {
+		return now.Apply(c, tapecatalogue.Author{Name: who, Time: t.now()}, used)
+	})
+}
+
+// change stores what a change makes of the configuration. One change is
+// made after the other.
+func (t *configurer) change(ctx context.Context, subject string, change func(tapecatalogue.Config, tapecatalogue.Usage) (tapecatalogue.Config, error)) error {
 	select {
 	case t.changing <- struct{}{}:
 	case <-ctx.Done():
-		return errs.Wrap(ctx.Err(), "tapetier.Change", c.Object+" "+c.Name)
+		return errs.Wrap(ctx.Err(), "tapetier.Change", subject)
 	}
 	defer func() { <-t.changing }()
 	all, err := t.catalogue.Tapes(ctx)
 	if err != nil {
 		return err
 	}
-	next, err := t.settings().Apply(c, tapecatalogue.Author{Name: who, Time: t.now()}, usage(all))
+	next, err := change(t.settings(), usage(all))
 	if err != nil {
 		return err
 	}
 	raw, err := json.Marshal(next)
 	if err != nil {
-		return errs.Wrap(err, "tapetier.Change", c.Object+" "+c.Name)
+		return errs.Wrap(err, "tapetier.Change", subject)
 	}
 	// Durable before it holds: a commit must not queue for a pool that a
 	// restart forgets.
@@ -77,11 +81,12 @@ func (t *configurer) changeConfig(ctx context.Context, who string, c hemera.Tape
 
 // usage counts which objects tapes refer to.
 func usage(all []hemera.Tape) tapecatalogue.Usage {
-	u := tapecatalogue.Usage{Pools: map[string]int64{}, Media: map[string]int64{}, Libraries: map[string]int64{}}
+	u := tapecatalogue.Usage{Pools: map[string]int64{}, Media: map[string]int64{}, Libraries: map[string]int64{}, Keys: map[string]int64{}}
 	for _, tape := range all {
 		u.Pools[tape.Pool]++
 		u.Media[tape.MediaType]++
 		u.Libraries[tape.Library]++
+		u.Keys[tape.Key]++
 	}
 	return u
 }
@@ -157,6 +162,10 @@ func setTape(tape *hemera.Tape, values map[string]string) error {
 		case "comment":
 			tape.Comment = value
 		case "encryptionKeyName":
+			// What is on the tape stays as it is.
+			if tape.LastFSeq > 0 && value != tape.Key {
+				bad = errors.New("the files on the tape are encrypted with key " + strconv.Quote(tape.Key))
+			}
 			tape.Key = value
 		case "state":
 			reason := values["stateReason"]

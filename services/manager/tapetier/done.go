@@ -33,7 +33,7 @@ func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.Ta
 		return err
 	}
 	if len(r.Written) > 0 {
-		out, err := t.catalogue.Written(ctx, tapes.Report{VID: r.VID, Drive: r.Session.Drive, Files: r.Written, Given: t.jobsOf(m)})
+		out, err := t.catalogue.Written(ctx, tapes.Report{VID: r.VID, Drive: r.Session.Drive, Key: r.Key, Files: r.Written, Given: t.jobsOf(m)})
 		if err != nil {
 			return t.disagrees(ctx, r, err)
 		}
@@ -144,8 +144,12 @@ const (
 // failed decides what becomes of a job that failed.
 func (t *recorder) failed(ctx context.Context, m *mount, f hemera.TapeFailure) error {
 	// The file is gone, or has another content: nothing is left to do.
-	if f.Void {
-		return t.settle(ctx, m, f.Job, void)
+	if f.Void && !t.recallable(ctx, f.Job) {
+		if err := t.settle(ctx, m, f.Job, void); err != nil || f.Job.Kind != hemera.TapeRecall {
+			return err
+		}
+		// A file in a recycle bin may still have requests, which would wait for ever.
+		return t.catalogue.GiveUpRecall(ctx, f.Job.File, f.Error)
 	}
 	if f.NoRoom && f.Job.Kind == hemera.TapeRecall {
 		return t.settle(ctx, m, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
@@ -172,6 +176,20 @@ func (t *recorder) failed(ctx context.Context, m *mount, f hemera.TapeFailure) e
 		j.After, j.Failed = now.Add(pause), j.Attempts >= most
 		return &j
 	})
+}
+
+// recallable reports whether a recall that counts as void can be done after all: its file is on tape only, and where users put it. A
+// client that had the file open, and went away without a commit, made the recall's commit fail.
+func (t *recorder) recallable(ctx context.Context, k hemera.TapeJobKey) bool {
+	if k.Kind != hemera.TapeRecall {
+		return false
+	}
+	e, _, err := t.Tree.Resolve(ctx, k.File)
+	if err != nil || !e.Evicted() {
+		return false
+	}
+	_, _, err = t.Tree.PrepareConversion(ctx, e.ID, e.Gen)
+	return err == nil
 }
 
 // otherCopy finds another copy to read for a recall, nil when there is

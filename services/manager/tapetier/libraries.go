@@ -170,7 +170,7 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 	}
 	slices.SortFunc(p.Drives, func(a, b hemera.TapeDrive) int { return compare(a.Name, b.Name) })
 	slices.SortFunc(p.Libraries, func(a, b hemera.TapeLibrary) int { return compare(a.Name, b.Name) })
-	p.Attention = t.attention(f.tapes, f.queues)
+	p.Attention = t.attention(f)
 	return p, nil
 }
 

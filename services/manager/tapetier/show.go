@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/core/namespace/tapes"
 	"hemera/rules/mounting"
 )
 
@@ -71,9 +70,10 @@ func (t *reporter) queues(f facts) (out []hemera.TapeQueue) {
 }
 
 // attention is what needs a person. The lock is held.
-func (t *reporter) attention(all []hemera.Tape, queues []tapes.Queue) (out []hemera.TapeAttention) {
+func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
+	out = t.locked(f)
 	// Tapes that hold files and cannot be read come first in a person's day.
-	for _, tape := range all {
+	for _, tape := range f.tapes {
 		switch {
 		case tape.State == hemera.TapeDisabled || tape.State == hemera.TapeRepackingDisabled:
 			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is disabled: " + tape.Reason, Command: "hemera tape tape set " + tape.VID + " state=ACTIVE"})
@@ -82,7 +82,7 @@ func (t *reporter) attention(all []hemera.Tape, queues []tapes.Queue) (out []hem
 		}
 	}
 	// Jobs that failed for good wait for a person, whatever failed.
-	for _, q := range queues {
+	for _, q := range f.queues {
 		if q.Failed {
 			out = append(out, hemera.TapeAttention{Subject: q.Kind.String() + " " + q.Name, What: fmt.Sprintf("%d jobs have failed", q.Files), Command: "hemera tape request ls --failed"})
 		}
@@ -237,6 +237,7 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 	for _, tape := range f.tapes {
 		if tape.VID == name {
 			out = append(out, fmt.Sprintf("tape %s is %s, in pool %s, with %d files; %s", name, tape.State, tape.Pool, tape.Files, whereIs(t.libraryOf(name), name)))
+			out = append(out, t.explainKey(f, tape)...)
 		}
 	}
 	if len(out) == 0 {

@@ -33,6 +33,31 @@ type site struct {
 	tier  *tapetier.Tier
 	state hemera.TapeLibrary
 	view  *hemera.View // of the disks; nil: nobody looks at their room
+	// keys are the secrets of tape keys.
+	keys secrets
+}
+
+// secrets keeps keys in memory. It implements tapetier.Secrets.
+type secrets map[string]hemera.TapeSecret
+
+func (s secrets) Secret(name string) (hemera.TapeSecret, error) {
+	if k, ok := s[name]; ok {
+		return k, nil
+	}
+	return nil, errs.New(errs.NotFound, "secrets.Secret", name, "no file")
+}
+
+func (s secrets) Keep(name string, k hemera.TapeSecret) error {
+	if old, ok := s[name]; ok && string(old) != string(k) {
+		return errs.New(errs.Exists, "secrets.Keep", name, "another one")
+	}
+	s[name] = k
+	return nil
+}
+
+func (s secrets) Forget(name string) error {
+	delete(s, name)
+	return nil
 }
 
 // grants permits everything.
@@ -55,7 +80,7 @@ func at(t *testing.T, test func(s *site)) {
 func open(t *testing.T) *site {
 	t.Helper()
 	n, err := namespace.Open(t.Context(), memkv.New(), namespace.Options{})
-	s := &site{T: t, tree: n}
+	s := &site{T: t, tree: n, keys: secrets{}}
 	s.good(err)
 	t.Cleanup(func() { s.good(n.Close()) })
 	s.start()
@@ -82,7 +107,7 @@ func open(t *testing.T) *site {
 // start opens the tier, as a manager that starts does.
 func (s *site) start() {
 	s.Helper()
-	o := tapetier.Options{Tree: s.tree.Parts(), Grants: grants{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	o := tapetier.Options{Tree: s.tree.Parts(), Grants: grants{}, Secrets: s.keys, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	if s.view != nil {
 		o.View = func() *hemera.View { return s.view }
 	}
@@ -170,7 +195,7 @@ func (s *site) jobs(m hemera.TapeMount) []hemera.TapeWork {
 // written is the report that a mount wrote all jobs.
 func (s *site) written(m hemera.TapeMount, jobs []hemera.TapeWork) hemera.TapeResults {
 	s.Helper()
-	r := hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true, Session: hemera.TapeSession{Mount: m.ID, Kind: m.Job, VID: m.VID, Drive: "d1", Files: int64(len(jobs))}}
+	r := hemera.TapeResults{Mount: m.ID, VID: m.VID, Key: m.Labels.Key.Name, Ended: true, Session: hemera.TapeSession{Mount: m.ID, Kind: m.Job, VID: m.VID, Drive: "d1", Files: int64(len(jobs))}}
 	last := s.tape(m.VID).LastFSeq
 	for i, j := range jobs {
 		r.Written = append(r.Written, hemera.TapeWritten{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: last + uint64(i) + 1, Block: 10 * (last + uint64(i)), Size: j.Size, Bytes: j.Size + 480})

@@ -31,6 +31,8 @@ type Options struct {
 	// Removed is called when pieces are to be removed; nil: nobody needs to
 	// know.
 	Removed func()
+	// Secrets keeps the secrets of encryption keys; nil: there are none.
+	Secrets Secrets
 	// View is the cluster now, whose disks are the buffer of tape: files are
 	// evicted where room is needed, and recalls wait for it. nil: neither.
 	View func() *hemera.View

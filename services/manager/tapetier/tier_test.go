@@ -193,6 +193,55 @@ func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
 	})
 }
 
+// A recall that a client's open made void is tried again. One of a file that was removed to a bin ends, and says why.
+func TestNoRequestWaitsForEver(t *testing.T) {
+	at(t, func(s *site) {
+		s.good(s.tree.SetXattr(s.Context(), admin(), "/", "sys.recycle", []byte("30d"), false))
+		s.label()
+		s.evicted("/single/f")
+		id := stageOf(s, alice(), "/single/f")
+		report := func() {
+			m := s.mount("d1", hemera.TapeRecall)
+			jobs := s.jobs(m)
+			if len(jobs) != 1 {
+				t.Fatalf("%+v", jobs)
+			}
+			s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true,
+				Failed: []hemera.TapeFailure{{Job: jobs[0].TapeJobKey, Error: "another content", Void: true}}}))
+			s.loaded("d1", "")
+		}
+		report()
+		if s.waiting(hemera.TapeRecall) != 1 {
+			t.Error("the recall of a file that is on tape only was dropped")
+		}
+		time.Sleep(2 * time.Minute)
+		s.good(s.tree.Remove(s.Context(), alice(), "/single/f", hemera.KindFile))
+		report()
+		st, err := s.tier.StageStatus(s.Context(), alice(), id)
+		if err != nil || len(st.Files) != 1 || st.Files[0].Requested || st.Files[0].Error == "" || st.Ended.IsZero() || s.waiting(hemera.TapeRecall) != 0 {
+			t.Errorf("%+v, %v", st, err)
+		}
+	})
+}
+
+// A file that is staged before it is archived stays on disk when it is: its directory drops the disk copies of others.
+func TestAStagedFileStaysWhenItIsArchived(t *testing.T) {
+	at(t, func(s *site) {
+		s.good(s.tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.put(alice(), "/single/g", 1000)
+		stageOf(s, alice(), "/single/f")
+		s.archive()
+		if e := s.stat("/single/f"); e.Evicted() || len(e.Tape) != 1 {
+			t.Errorf("staged: %+v", e)
+		}
+		if e := s.stat("/single/g"); !e.Evicted() {
+			t.Errorf("not staged: %+v", e)
+		}
+	})
+}
+
 // A file stays on disk while a request that staged it uses it.
 func TestStageAndRelease(t *testing.T) {
 	at(t, func(s *site) {

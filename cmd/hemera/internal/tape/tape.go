@@ -19,6 +19,7 @@ func Command(e *cli.Env, more ...*cobra.Command) *cobra.Command {
 	for _, k := range kinds() {
 		sub = append(sub, objectCommand(e, k))
 	}
+	sub = append(sub, keyCommand(e))
 	sub = append(sub, orderCommands(e)...)
 	c := cli.Noun("tape", "Tapes: drives, pools, queues, and files that are on tape", append(sub, more...)...)
 	c.Long = `Files below a directory with the attribute sys.archive.storage_class are written to tape once they

@@ -77,6 +77,7 @@ func tapeColumns() []output.Column {
 		{Title: "media type", Key: "mediaType", Wide: 2},
 		{Title: "library", Key: "logicalLibrary", Wide: 3},
 		{Title: "tapepool", Key: "tapepool"}, // that it is written for
+		{Title: "encryption key name", Key: "encryptionKeyName", Wide: 6},
 		{Title: "capacity", Key: "capacity", Show: output.Bytes, Wide: 1},
 		{Title: "occupancy", Key: "occupancy", Show: output.Bytes}, // of removed files too
 		{Title: "last fseq", Key: "lastFseq", Wide: 2},

@@ -1,4 +1,4 @@
-package manager
+package sums
 
 import (
 	"context"
@@ -11,16 +11,19 @@ import (
 	"hemera/errs"
 )
 
+func alice() hemera.Identity { return hemera.Identity{Name: "alice", UID: 1000} }
+func bob() hemera.Identity   { return hemera.Identity{Name: "bob", UID: 1001} }
+
 // A checksum that is not stored is computed once for all that ask, stops when the last of them has left, and
 // leaves others their turn.
 func TestSums(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSums()
+		s := New()
 		var mu sync.Mutex
 		ran, running, most := 0, map[uint32]int{}, map[uint32]int{}
 		free := make(chan struct{})
 		ask := func(ctx context.Context, who hemera.Identity, file int) error {
-			_, err := s.do(ctx, who, sumKey{file: hemera.FileID(file), kind: hemera.MD5}, func(ctx context.Context) (hemera.Checksum, error) {
+			_, err := s.Do(ctx, who, Key{File: hemera.FileID(file), Kind: hemera.MD5}, func(ctx context.Context) (hemera.Checksum, error) {
 				mu.Lock()
 				ran++
 				running[who.UID]++
@@ -42,42 +45,42 @@ func TestSums(t *testing.T) {
 		}
 		var all sync.WaitGroup
 		ctx, leave := context.WithCancel(t.Context())
-		for i := range 200 { // of alice, each file twice
+		for i := range 200 { // of alice(), each file twice
 			all.Go(func() {
-				if err := ask(ctx, alice, i/2); !errors.Is(err, errs.Cancelled) {
+				if err := ask(ctx, alice(), i/2); !errors.Is(err, errs.Cancelled) {
 					t.Error(err)
 				}
 			})
 		}
 		synctest.Wait()
-		if ran != 2 || most[alice.UID] != sumsOfUser {
-			t.Errorf("%d run for one user, %d at once", ran, most[alice.UID])
+		if ran != 2 || most[alice().UID] != ofUser {
+			t.Errorf("%d run for one user, %d at once", ran, most[alice().UID])
 		}
 		for i := range 2 {
 			all.Go(func() {
-				if err := ask(t.Context(), bob, 1000+i); err != nil {
+				if err := ask(t.Context(), bob(), 1000+i); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		all.Go(func() {
-			if err := ask(t.Context(), bob, 0); err != nil { // one that alice began
+			if err := ask(t.Context(), bob(), 0); err != nil { // one that alice began
 				t.Error(err)
 			}
 		})
 		synctest.Wait()
-		if running[bob.UID] != 2 {
-			t.Errorf("%d run for another user", running[bob.UID])
+		if running[bob().UID] != 2 {
+			t.Errorf("%d run for another user", running[bob().UID])
 		}
 		leave()
 		synctest.Wait()
-		if running[alice.UID] != 1 || running[bob.UID] != 2 || len(s.waiting) != 0 || most[alice.UID] != sumsOfUser {
-			t.Errorf("when all but bob left %d and %d run, %d wait, %d ran at once", running[alice.UID], running[bob.UID], len(s.waiting), most[alice.UID])
+		if running[alice().UID] != 1 || running[bob().UID] != 2 || len(s.waiting) != 0 || most[alice().UID] != ofUser {
+			t.Errorf("when all but bob left %d and %d run, %d wait, %d ran at once", running[alice().UID], running[bob().UID], len(s.waiting), most[alice().UID])
 		}
 		close(free)
 		all.Wait()
 		before := ran
-		if err := ask(t.Context(), alice, 1000); err != nil || ran != before {
+		if err := ask(t.Context(), alice(), 1000); err != nil || ran != before {
 			t.Errorf("a checksum that is known is computed again: %v", err)
 		}
 		if s.running != 0 || len(s.of) != 0 || len(s.under) != 0 {
@@ -88,14 +91,14 @@ func TestSums(t *testing.T) {
 
 func TestSumsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSums()
+		s := New()
 		ctx, leave := context.WithCancel(t.Context())
 		var mu sync.Mutex
 		refused := 0
 		var all sync.WaitGroup
-		for i := range 2*sumsWaitingOfUser + sumsOfUser {
+		for i := range 2*waitingOfUser + ofUser {
 			all.Go(func() {
-				_, err := s.do(ctx, alice, sumKey{file: hemera.FileID(i)}, func(ctx context.Context) (hemera.Checksum, error) {
+				_, err := s.Do(ctx, alice(), Key{File: hemera.FileID(i)}, func(ctx context.Context) (hemera.Checksum, error) {
 					<-ctx.Done()
 					return hemera.Checksum{}, ctx.Err()
 				})
@@ -107,7 +110,7 @@ func TestSumsAreBounded(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if refused != sumsWaitingOfUser {
+		if refused != waitingOfUser {
 			t.Errorf("%d refused", refused)
 		}
 		leave()

@@ -1,4 +1,6 @@
-package manager
+// Package sums computes checksums that are not stored, for clients of a manager: each content once for all that ask at the same time, few at once,
+// and few for one user. Computations run in goroutines of their own, and end when nobody waits for them.
+package sums
 
 import (
 	"context"
@@ -9,54 +11,54 @@ import (
 )
 
 const (
-	// sumsRunning is how many checksums that are not stored are computed at once for clients, sumsOfUser how
+	// mostRunning is how many checksums that are not stored are computed at once for clients, ofUser how
 	// many of them for one user.
 	// Each reads a whole file at one disk. Two for one user leave the others their turn.
-	sumsRunning, sumsOfUser = 64, 2
-	// sumsWaiting is how many wait for their turn, sumsWaitingOfUser how many of them of one user.
-	sumsWaiting, sumsWaitingOfUser = 4096, 256
-	// sumsKept is how many are remembered. A content never changes, so they stay right.
-	sumsKept = 4096
+	mostRunning, ofUser = 64, 2
+	// mostWaiting is how many wait for their turn, waitingOfUser how many of them of one user.
+	mostWaiting, waitingOfUser = 4096, 256
+	// mostKept is how many are remembered. A content never changes, so they stay right.
+	mostKept = 4096
 )
 
-// sumKey is one checksum of one content.
-type sumKey struct {
-	file hemera.FileID
-	gen  hemera.Generation
-	kind hemera.ChecksumKind
+// Key is one checksum of one content.
+type Key struct {
+	File hemera.FileID
+	Gen  hemera.Generation
+	Kind hemera.ChecksumKind
 }
 
-// sumUser is by whom checksums are counted: a user, or of nobody a host.
-type sumUser struct {
+// user is by whom checksums are counted: a user, or of nobody a host.
+type user struct {
 	uid        uint32
 	name, host string
 }
 
-// sumUserOf is by whom a request is counted. All users without a name of one host count as one.
-func sumUserOf(who hemera.Identity) sumUser {
+// userOf is by whom a request is counted. All users without a name of one host count as one.
+func userOf(who hemera.Identity) user {
 	if who.UID == hemera.NobodyID {
-		return sumUser{uid: who.UID, host: who.Host}
+		return user{uid: who.UID, host: who.Host}
 	}
-	return sumUser{uid: who.UID, name: who.Name}
+	return user{uid: who.UID, name: who.Name}
 }
 
-// sums has checksums computed for clients: each content once for all that ask at the same time, few at once, and
+// Sums has checksums computed for clients: each content once for all that ask at the same time, few at once, and
 // only as long as somebody waits for it.
-type sums struct {
-	mu      sync.Mutex              // guards all below, and the fields of computations
-	under   map[sumKey]*computation // waiting and running ones
-	waiting []*computation          // oldest first
-	running int                     // computations
+type Sums struct {
+	mu      sync.Mutex           // guards all below, and the fields of computations
+	under   map[Key]*computation // waiting and running ones
+	waiting []*computation       // oldest first
+	running int                  // computations
 	// of has users with something under way only.
-	of    map[sumUser]*struct{ running, waiting int }
-	kept  map[sumKey]hemera.Checksum // at most sumsKept
-	order []sumKey                   // of kept, oldest first
+	of    map[user]*struct{ running, waiting int }
+	kept  map[Key]hemera.Checksum // at most mostKept
+	order []Key                   // of kept, oldest first
 }
 
 // computation is one checksum that is waited for.
 type computation struct {
-	key     sumKey
-	user    sumUser            // who asked first
+	key     Key
+	user    user               // who asked first
 	askers  int                // callers that wait; it is cancelled without any
 	started bool               // or it waits for its turn
 	ctx     context.Context    // of run
@@ -67,13 +69,13 @@ type computation struct {
 	err     error
 }
 
-// newSums has nothing under way and nothing kept.
-func newSums() *sums {
-	return &sums{under: map[sumKey]*computation{}, of: map[sumUser]*struct{ running, waiting int }{}, kept: map[sumKey]hemera.Checksum{}}
+// New has nothing under way and nothing kept.
+func New() *Sums {
+	return &Sums{under: map[Key]*computation{}, of: map[user]*struct{ running, waiting int }{}, kept: map[Key]hemera.Checksum{}}
 }
 
-// do returns what run does, or did for somebody else. Overloaded when too many wait.
-func (s *sums) do(ctx context.Context, who hemera.Identity, key sumKey, run func(context.Context) (hemera.Checksum, error)) (hemera.Checksum, error) {
+// Do returns what run does, or did for somebody else. Overloaded when too many wait.
+func (s *Sums) Do(ctx context.Context, who hemera.Identity, key Key, run func(context.Context) (hemera.Checksum, error)) (hemera.Checksum, error) {
 	s.mu.Lock()
 	if sum, ok := s.kept[key]; ok {
 		s.mu.Unlock()
@@ -82,7 +84,7 @@ func (s *sums) do(ctx context.Context, who hemera.Identity, key sumKey, run func
 	c := s.under[key]
 	if c == nil {
 		var err error
-		if c, err = s.add(ctx, sumUserOf(who), key, run); err != nil {
+		if c, err = s.add(ctx, userOf(who), key, run); err != nil {
 			s.mu.Unlock()
 			return hemera.Checksum{}, err
 		}
@@ -101,19 +103,19 @@ func (s *sums) do(ctx context.Context, who hemera.Identity, key sumKey, run func
 }
 
 // add makes a computation, and starts it if it may start. The caller holds mu.
-func (s *sums) add(ctx context.Context, user sumUser, key sumKey, run func(context.Context) (hemera.Checksum, error)) (*computation, error) {
-	count := s.of[user]
+func (s *Sums) add(ctx context.Context, asker user, key Key, run func(context.Context) (hemera.Checksum, error)) (*computation, error) {
+	count := s.of[asker]
 	if count == nil {
 		count = new(struct{ running, waiting int })
-		s.of[user] = count
+		s.of[asker] = count
 	}
 	// Refused rather than queued without bounds: a checksum that waits for an hour is of no use to its client.
-	if len(s.waiting) >= sumsWaiting || count.waiting >= sumsWaitingOfUser {
-		s.forget(user)
+	if len(s.waiting) >= mostWaiting || count.waiting >= waitingOfUser {
+		s.forget(asker)
 		return nil, errs.New(errs.Overloaded, "manager.Checksum", "", "too many checksums that are not stored are asked for").
 			WithRemedy("ask for the kind that the file is stored with, or for fewer at a time")
 	}
-	c := &computation{key: key, user: user, run: run, done: make(chan struct{})}
+	c := &computation{key: key, user: asker, run: run, done: make(chan struct{})}
 	// It goes on for callers that ask later, even if the first has gone.
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.under[key] = c
@@ -124,12 +126,12 @@ func (s *sums) add(ctx context.Context, user sumUser, key sumKey, run func(conte
 }
 
 // start starts what may start, oldest first. The caller holds mu.
-func (s *sums) start() {
+func (s *Sums) start() {
 	// In place: the line keeps its order and its memory.
 	kept := s.waiting[:0]
 	for _, c := range s.waiting {
 		count := s.of[c.user]
-		if s.running >= sumsRunning || count.running >= sumsOfUser {
+		if s.running >= mostRunning || count.running >= ofUser {
 			kept = append(kept, c)
 			continue
 		}
@@ -145,7 +147,7 @@ func (s *sums) start() {
 }
 
 // compute runs one computation, tells those who wait, and starts what may start then.
-func (s *sums) compute(c *computation) {
+func (s *Sums) compute(c *computation) {
 	sum, err := c.run(c.ctx)
 	c.cancel()
 	s.mu.Lock()
@@ -166,9 +168,9 @@ func (s *sums) compute(c *computation) {
 }
 
 // keep remembers a checksum, in place of the oldest.
-func (s *sums) keep(key sumKey, sum hemera.Checksum) {
+func (s *Sums) keep(key Key, sum hemera.Checksum) {
 	if _, ok := s.kept[key]; !ok {
-		if len(s.order) >= sumsKept {
+		if len(s.order) >= mostKept {
 			delete(s.kept, s.order[0])
 			s.order = s.order[1:]
 		}
@@ -178,7 +180,7 @@ func (s *sums) keep(key sumKey, sum hemera.Checksum) {
 }
 
 // leave is for an asker who does not wait any more: with the last of them the computation ends.
-func (s *sums) leave(c *computation) {
+func (s *Sums) leave(c *computation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.askers--; c.askers > 0 {
@@ -203,8 +205,8 @@ func (s *sums) leave(c *computation) {
 }
 
 // forget drops the count of a user who has nothing. The caller holds mu.
-func (s *sums) forget(user sumUser) {
-	if c := s.of[user]; c != nil && *c == (struct{ running, waiting int }{}) {
-		delete(s.of, user)
+func (s *Sums) forget(asker user) {
+	if c := s.of[asker]; c != nil && *c == (struct{ running, waiting int }{}) {
+		delete(s.of, asker)
 	}
 }
