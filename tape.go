@@ -143,11 +143,15 @@ type Tape struct {
 	Reads     int64     `json:"readMountCount"`
 	Writes    int64     `json:"writeMountCount"`
 	Verified  time.Time `json:"verifiedTime,omitzero"`
-	Made      time.Time `json:"creationTime,omitzero"`
-	MadeBy    string    `json:"createdBy"`
-	Changed   time.Time `json:"modificationTime,omitzero"`
-	ChangedBy string    `json:"modifiedBy"`
-	Comment   string    `json:"comment"`
+	// The last repack that was ordered, until the tape is reclaimed.
+	RepackAsked time.Time `json:"repackTime,omitzero"`
+	RepackBy    string    `json:"repackUser,omitempty"`
+	RepackFiles int64     `json:"repackFiles,omitempty"` // that were queued
+	Made        time.Time `json:"creationTime,omitzero"`
+	MadeBy      string    `json:"createdBy"`
+	Changed     time.Time `json:"modificationTime,omitzero"`
+	ChangedBy   string    `json:"modifiedBy"`
+	Comment     string    `json:"comment"`
 }
 
 // TapeFile is one row of a tape's list of files. A file that was removed or replaced stays in it until the tape is reclaimed, and can be brought back until then.

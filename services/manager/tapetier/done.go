@@ -192,24 +192,6 @@ func (t *recorder) recallable(ctx context.Context, k hemera.TapeJobKey) bool {
 	return err == nil
 }
 
-// otherCopy finds another copy to read for a recall, nil when there is
-// none.
-func (t *recorder) otherCopy(ctx context.Context, k hemera.TapeJobKey) *hemera.TapeCopy {
-	e, _, err := t.Tree.Resolve(ctx, k.File)
-	if err != nil || len(e.Tape) < 2 {
-		return nil
-	}
-	known, err := t.knownTapes(ctx)
-	if err != nil {
-		return nil
-	}
-	c, err := t.chooseCopy(known, map[uint8]bool{k.Copy: true})(&e)
-	if err != nil {
-		return nil
-	}
-	return &c
-}
-
 // noteTape writes to the catalogue what a mount says of its tape.
 func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults) error {
 	if !r.Full && !r.Labelled && r.Problem == "" && !r.Ended || r.VID == "" {

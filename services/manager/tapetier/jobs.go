@@ -388,6 +388,24 @@ func (t *parts) chooseCopy(known map[string]hemera.Tape, not map[uint8]bool) fun
 	}
 }
 
+// otherCopy finds another copy to read for a recall, nil when there is
+// none.
+func (t *parts) otherCopy(ctx context.Context, k hemera.TapeJobKey) *hemera.TapeCopy {
+	e, _, err := t.Tree.Resolve(ctx, k.File)
+	if err != nil || len(e.Tape) < 2 {
+		return nil
+	}
+	known, err := t.knownTapes(ctx)
+	if err != nil {
+		return nil
+	}
+	c, err := t.chooseCopy(known, map[uint8]bool{k.Copy: true})(&e)
+	if err != nil {
+		return nil
+	}
+	return &c
+}
+
 // known returns all tapes by VID.
 func (t *parts) knownTapes(ctx context.Context) (map[string]hemera.Tape, error) {
 	all, err := t.catalogue.Tapes(ctx)

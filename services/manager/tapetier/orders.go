@@ -24,7 +24,9 @@ func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder)
 	case hemera.OrderReclaim:
 		return t.orderReclaim(ctx, o)
 	case hemera.OrderRepack:
-		return t.orderFiles(ctx, o, hemera.TapeRepack)
+		return t.orderRepack(ctx, who, o)
+	case hemera.OrderStopTape:
+		return t.orderCancel(ctx, o)
 	case hemera.OrderCheck:
 		return t.orderFiles(ctx, o, hemera.TapeVerify)
 	case hemera.OrderRetry, hemera.OrderForget:
@@ -83,6 +85,78 @@ func (t *orderer) orderReclaim(ctx context.Context, o hemera.TapeOrder) (string,
 	return "the tape is empty, and written from its beginning again", nil
 }
 
+// orderRepack queues the files of a tape to be moved, and notes that with
+// the tape.
+func (t *orderer) orderRepack(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	said, err := t.orderFiles(ctx, o, hemera.TapeRepack)
+	if err != nil || o.DryRun {
+		return said, err
+	}
+	return said, t.noteRepack(ctx, o.Subject, func(tape *hemera.Tape) {
+		tape.RepackAsked, tape.RepackBy, tape.RepackFiles = t.now(), who, tape.Files
+	})
+}
+
+// noteRepack changes what a tape says of its repack.
+func (t *orderer) noteRepack(ctx context.Context, vid string, note func(*hemera.Tape)) error {
+	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old == nil {
+			return nil, errs.New(errs.NotFound, "tapetier.Repack", vid, "the tape is not in the catalogue")
+		}
+		tape := *old
+		note(&tape)
+		return &tape, nil
+	})
+}
+
+// orderCancel ends the repack and the verification of a tape: what is
+// queued is not done. What was moved already stays where it is now.
+func (t *orderer) orderCancel(ctx context.Context, o hemera.TapeOrder) (string, error) {
+	if _, err := t.tape(ctx, o.Subject); err != nil {
+		return "", err
+	}
+	const page = 1000
+	cancelled := int64(0)
+	for after := uint64(0); ; {
+		files, err := t.catalogue.Files(ctx, o.Subject, after, page, false)
+		if err != nil {
+			return "", err
+		}
+		for _, f := range files {
+			// A file that has the copy is archived again by a repack only.
+			for _, kind := range []hemera.TapeJobKind{hemera.TapeArchive, hemera.TapeVerify} {
+				n, err := t.cancelJob(ctx, hemera.TapeJobKey{File: f.File, Kind: kind, Copy: f.Number}, f.ArchiveID, o.DryRun)
+				if err != nil {
+					return "", err
+				}
+				cancelled += n
+			}
+			after = f.FSeq
+		}
+		if len(files) == 0 {
+			break
+		}
+	}
+	if o.DryRun {
+		return count(cancelled, "job would be cancelled", "jobs would be cancelled"), nil
+	}
+	return count(cancelled, "job is cancelled", "jobs are cancelled"), t.noteRepack(ctx, o.Subject, func(tape *hemera.Tape) {
+		tape.RepackAsked, tape.RepackBy, tape.RepackFiles = time.Time{}, "", 0
+	})
+}
+
+// cancelJob removes a job of a content, and counts it.
+func (t *orderer) cancelJob(ctx context.Context, k hemera.TapeJobKey, archiveID uint64, dry bool) (int64, error) {
+	j, err := t.catalogue.Job(ctx, k)
+	if err != nil || j == nil || j.ArchiveID != archiveID {
+		return 0, err
+	}
+	if dry {
+		return 1, nil
+	}
+	return 1, t.catalogue.ChangeJob(ctx, k, void)
+}
+
 // orderFiles queues all files of a tape: to be read and compared, or to
 // be archived to another tape.
 func (t *orderer) orderFiles(ctx context.Context, o hemera.TapeOrder, kind hemera.TapeJobKind) (string, error) {
@@ -90,7 +164,9 @@ func (t *orderer) orderFiles(ctx context.Context, o hemera.TapeOrder, kind hemer
 	if err != nil {
 		return "", err
 	}
-	if kind == hemera.TapeRepack && !tape.Full {
+	// Nothing comes to a tape that is lost, full or not.
+	lost := tape.State == hemera.TapeBroken || tape.State == hemera.TapeExported
+	if kind == hemera.TapeRepack && !tape.Full && !lost {
 		return "", errs.New(errs.Conflict, "tapetier.Repack", o.Subject, "the tape is not full: files would come while others leave").
 			WithRemedy("hemera tape tape set " + o.Subject + " full=true")
 	}
@@ -104,7 +180,7 @@ func (t *orderer) orderFiles(ctx context.Context, o hemera.TapeOrder, kind hemer
 		files, err := t.catalogue.Files(ctx, o.Subject, after, page, false)
 		if err != nil || len(files) == 0 {
 			t.Awake()
-			return fmt.Sprintf("%d files are queued", queued), err
+			return count(int64(queued), "file is queued", "files are queued"), err
 		}
 		var jobs []hemera.TapeJob
 		for _, f := range files {
@@ -172,5 +248,5 @@ func (t *orderer) orderFailed(ctx context.Context, o hemera.TapeOrder) (string, 
 		}
 	}
 	t.Awake()
-	return fmt.Sprintf("%d jobs", len(jobs)), nil
+	return count(int64(len(jobs)), "job", "jobs"), nil
 }

@@ -46,7 +46,7 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 		rand.Read(id)
 		// The form that clients of EOS know: an id, and when it was made.
 		s.ID = hex.EncodeToString(id) + ":" + strconv.FormatInt(s.Made.Unix(), 10)
-	} else if err := t.named(ctx, who, &s, r.Files); err != nil {
+	} else if err := t.checkName(ctx, who, &s, r.Files); err != nil {
 		return "", err
 	}
 	for _, f := range r.Files {
@@ -85,9 +85,9 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 	return s.ID, nil
 }
 
-// named checks the name that a client gives its request. The same name for
+// checkName checks the name that a client gives its request. The same name for
 // the same files is the same request, which keeps its time.
-func (t *stager) named(ctx context.Context, who hemera.Identity, s *tapes.Stage, files []hemera.StageFile) error {
+func (t *stager) checkName(ctx context.Context, who hemera.Identity, s *tapes.Stage, files []hemera.StageFile) error {
 	if strings.ContainsFunc(s.ID, func(r rune) bool { return r <= ' ' || r == ',' || r == unicode.ReplacementChar }) {
 		return errs.New(errs.Invalid, "manager.Stage", s.ID, "the name of a request has no blanks and no commas")
 	}
@@ -288,7 +288,7 @@ func (t *stager) ArchiveNow(ctx context.Context, who hemera.Identity, path, clas
 		return err
 	}
 	if err := t.catalogue.Archive(ctx, e.ID, class); err != nil {
-		return err
+		return named(err, "manager.Archive", path)
 	}
 	t.Awake()
 	return nil
@@ -302,8 +302,18 @@ func (t *stager) Evict(ctx context.Context, who hemera.Identity, path string) er
 	e, err := t.Tree.Stat(ctx, who, path)
 	if err == nil {
 		_, err = t.evict(ctx, e.ID, true)
+		err = named(err, "manager.Evict", path)
 	}
 	return err
+}
+
+// named is an error about a file with the path that people know it by.
+func named(err error, op, path string) error {
+	var e *errs.Error
+	if !errors.As(err, &e) || e.Text == "" {
+		return err
+	}
+	return errs.New(e.Kind, op, path, e.Text).WithRemedy(errs.RemedyOf(err))
 }
 
 // OnOpen is asked when somebody opens a file that is on tape only: it
