@@ -9,11 +9,9 @@ import (
 	"hemera/errs"
 )
 
-// Orders are done once and are not remembered, but for what they leave in
-// queues: a repack and a verification are jobs like all others, one for
-// each file, so they survive restarts, are retried, and can be watched in
-// the queue of their tape. A label that was ordered and not made is
-// forgotten with the process.
+// Orders are done once and are not remembered, but for repacks and
+// verifications, which are written to their tape (tasks.go). A label that
+// was ordered and not made is forgotten with the process.
 
 // OrderTape implements hemera.TapeAdmin. It returns what was done, in
 // words.
@@ -23,10 +21,12 @@ func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder)
 		return t.orderLabel(ctx, o)
 	case hemera.OrderReclaim:
 		return t.orderReclaim(ctx, o)
-	case hemera.OrderRepack:
-		return t.orderFiles(ctx, o, hemera.TapeRepack)
-	case hemera.OrderCheck:
-		return t.orderFiles(ctx, o, hemera.TapeVerify)
+	case hemera.OrderRepack, hemera.OrderCheck:
+		return tasker{t}.orderTask(ctx, who, o)
+	case hemera.OrderCopies:
+		return tasker{t}.orderCopies(ctx, o)
+	case hemera.OrderStopTape:
+		return tasker{t}.orderStop(ctx, o)
 	case hemera.OrderRetry, hemera.OrderForget:
 		return t.orderFailed(ctx, o)
 	}
@@ -81,71 +81,6 @@ func (t *orderer) orderReclaim(ctx context.Context, o hemera.TapeOrder) (string,
 	}
 	t.Awake()
 	return "the tape is empty, and written from its beginning again", nil
-}
-
-// orderFiles queues all files of a tape: to be read and compared, or to
-// be archived to another tape.
-func (t *orderer) orderFiles(ctx context.Context, o hemera.TapeOrder, kind hemera.TapeJobKind) (string, error) {
-	tape, err := t.tape(ctx, o.Subject)
-	if err != nil {
-		return "", err
-	}
-	if kind == hemera.TapeRepack && !tape.Full {
-		return "", errs.New(errs.Conflict, "tapetier.Repack", o.Subject, "the tape is not full: files would come while others leave").
-			WithRemedy("hemera tape tape set " + o.Subject + " full=true")
-	}
-	if o.DryRun {
-		return fmt.Sprintf("%d files of %d bytes", tape.Files, tape.Bytes), nil
-	}
-	const page = 1000
-	queued := 0
-	// Page by page: a tape may have millions of files.
-	for after := uint64(0); ; {
-		files, err := t.catalogue.Files(ctx, o.Subject, after, page, false)
-		if err != nil || len(files) == 0 {
-			t.Awake()
-			return fmt.Sprintf("%d files are queued", queued), err
-		}
-		var jobs []hemera.TapeJob
-		for _, f := range files {
-			j, err := t.jobFor(ctx, f, kind)
-			if err != nil {
-				return "", err
-			}
-			jobs = append(jobs, j)
-		}
-		if err := t.catalogue.Requeue(ctx, jobs); err != nil {
-			return "", err
-		}
-		queued, after = queued+len(jobs), files[len(files)-1].FSeq
-	}
-}
-
-// jobFor is the job for a file of a tape. A repack is an archive job for
-// a copy that the file has: the new copy takes the place of the old one.
-// A file that is on tape only comes to disk first (see TapeJobs).
-func (t *orderer) jobFor(ctx context.Context, f hemera.TapeFile, kind hemera.TapeJobKind) (hemera.TapeJob, error) {
-	j := hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: kind, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.now()}
-	if kind != hemera.TapeRepack {
-		from := f.TapeCopy
-		j.From = &from
-		return j, nil
-	}
-	e, _, err := t.Tree.Resolve(ctx, f.File)
-	if err != nil {
-		return j, err
-	}
-	to, err := t.settings().Resolve(e.StorageClass(), true)
-	if err != nil {
-		return j, err
-	}
-	for _, d := range to {
-		if d.Copy == f.Number {
-			j.Kind, j.Queue = hemera.TapeArchive, d.Pool
-			return j, nil
-		}
-	}
-	return j, errs.New(errs.Invalid, "tapetier.Repack", f.VID, fmt.Sprintf("class %s has no copy %d any more", e.StorageClass(), f.Number))
 }
 
 // orderFailed has failed jobs tried again, or forgotten: those of one
