@@ -142,16 +142,25 @@ type Tape struct {
 	LabelBy   string    `json:"labelDrive"`
 	Reads     int64     `json:"readMountCount"`
 	Writes    int64     `json:"writeMountCount"`
-	Verified  time.Time `json:"verifiedTime,omitzero"`
-	// The last repack that was ordered, until the tape is reclaimed.
-	RepackAsked time.Time `json:"repackTime,omitzero"`
-	RepackBy    string    `json:"repackUser,omitempty"`
-	RepackFiles int64     `json:"repackFiles,omitempty"` // that were queued
-	Made        time.Time `json:"creationTime,omitzero"`
-	MadeBy      string    `json:"createdBy"`
-	Changed     time.Time `json:"modificationTime,omitzero"`
-	ChangedBy   string    `json:"modifiedBy"`
-	Comment     string    `json:"comment"`
+	Verified  time.Time `json:"verifiedTime,omitzero"` // when all its files had been read and were right
+	Made      time.Time `json:"creationTime,omitzero"`
+	MadeBy    string    `json:"createdBy"`
+	Changed   time.Time `json:"modificationTime,omitzero"`
+	ChangedBy string    `json:"modifiedBy"`
+	Comment   string    `json:"comment"`
+	Repack    *TapeTask `json:"repack,omitempty"`       // while its files move to other tapes
+	Verifying *TapeTask `json:"verification,omitempty"` // while its files are read and compared
+}
+
+// TapeTask is what is being done with all files of a tape. It ends by itself, or with [OrderStopTape].
+type TapeTask struct {
+	By     string    `json:"by"`
+	Begun  time.Time `json:"begun"`
+	Files  int64     `json:"totalFiles"` // in the tree, when it began
+	Bytes  int64     `json:"totalBytes"`
+	Queued uint64    `json:"queuedFseq"` // the files up to this fSeq have their requests
+	Copies bool      `json:"addCopies"`  // copies that the files lack are written too
+	Filled bool      `json:"allQueued"`
 }
 
 // TapeFile is one row of a tape's list of files. A file that was removed or replaced stays in it until the tape is reclaimed, and can be brought back until then.

@@ -39,7 +39,8 @@ type TapeOrderKind string
 // The orders.
 const (
 	OrderLabel    TapeOrderKind = "label"    // a tape that is empty, or with Force any
-	OrderRepack   TapeOrderKind = "repack"   // move the files of a tape to others
+	OrderRepack   TapeOrderKind = "repack"   // move the files of a tape to others, and write copies that they lack
+	OrderCopies   TapeOrderKind = "copies"   // write the copies that the files of a tape lack
 	OrderStopTape TapeOrderKind = "cancel"   // a repack or verification
 	OrderReclaim  TapeOrderKind = "reclaim"  // forget what a full tape without files held, so that it is written again
 	OrderScan     TapeOrderKind = "scan"     // read what is on a tape into the catalogue
@@ -53,7 +54,8 @@ const (
 type TapeOrder struct {
 	Kind    TapeOrderKind
 	Subject string // a VID, a path or an archive id
-	Force   bool
+	Force   bool   // of a label: whatever is on the tape
+	Only    bool   // of a repack: write no copies that the files lack
 	DryRun  bool
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Hemera beside other storage systems on this machine: starts each with what ordinary packages give, and runs the same
-# `hemera bench io` over all, in turns. Needs root, for network namespaces, and jq.
+# `hemera bench io` over all, in turns. Needs root, for network namespaces, and jq. A system that is not there, or fails, is named.
 # usage: scripts/peers.sh [-o docs/PEERS.md] [PEER...]     PEER: hemera xrootd ceph gluster moosefs orangefs seaweedfs nfs (default: all that are installed)
 #   -o FILE      puts the table between the marks of FILE; without it, the table is printed
 #   ROUNDS=3     how often all are measured, one after another; the table has medians
@@ -27,6 +27,7 @@ mkdir "$results"
 pids=()    # of the present peer's servers
 daemons=() # of its mount
 mounts=()  # of the present peer
+turn=      # the process that measures a peer
 
 # shellcheck disable=SC1091 # its own check has it
 . scripts/peers/peers.bash
@@ -78,16 +79,36 @@ stop() {
 	mkdir "$dir/data"
 }
 end() {
-	local status=$?
-	# A reader of a failure needs the server's words.
-	if [ "$status" != 0 ] && [ "$status" != 130 ] && [ -e "$dir/${peer:-}.log" ]; then
-		echo "peers: $peer failed; the end of its log:" >&2
-		tail -n 15 "$dir/$peer.log" >&2
+	# The turn of a peer ends what it started, once its present command has ended.
+	if [ -n "$turn" ]; then
+		pkill -P "$turn" || true
+		kill "$turn" 2>/dev/null || true
+		wait "$turn" || true
 	fi
 	stop
 	ip netns del "$prefix-server" 2>/dev/null || true
 	ip netns del "$prefix-client" 2>/dev/null || true
 	if [ -n "${KEEP:-}" ]; then echo "kept $dir" >&2; else rm -rf "$dir"; fi
+}
+
+# turn_of starts the peer, measures it and removes it, in a process of its own: one that fails is named, and the others go on.
+turn_of() {
+	trap turn_ends EXIT
+	trap 'exit 143' TERM
+	turn=
+	"start_$peer"
+	sleep 3
+	idle=$(memory)
+	"measure_$peer"
+}
+turn_ends() {
+	local status=$?
+	# A reader of a failure needs the server's words.
+	if [ "$status" != 0 ] && [ "$status" != 143 ]; then
+		echo "peers: $peer failed in round $round; the end of its log:" >&2
+		tail -n 15 "$dir/$peer.log" >&2 || true
+	fi
+	stop
 }
 
 network() {
@@ -144,6 +165,7 @@ mkdir "$dir/data"
 network
 [ $# -gt 0 ] || set -- hemera xrootd ceph gluster moosefs orangefs seaweedfs nfs
 peers=()
+failed=
 for peer in "$@"; do
 	if why=$("missing_$peer"); then echo "peers: $peer is left out: $why" >&2; else peers+=("$peer"); fi
 done
@@ -151,15 +173,15 @@ for round in $(seq "$rounds"); do
 	ceiling
 	for peer in "${peers[@]}"; do
 		echo "peers: round $round of $rounds: $peer" >&2
-		"start_$peer"
-		sleep 3
-		idle=$(memory)
-		"measure_$peer"
-		stop
+		turn_of &
+		turn=$!
+		wait "$turn" || failed+=" $peer"
+		turn=
 	done
 done
 for peer in "${peers[@]}"; do "version_$peer"; done >"$dir/versions"
 table >"$dir/table"
+[ -z "$failed" ] || echo "peers: failed:$failed" >&2
 if [ -z "$out" ]; then cat "$dir/table"; exit; fi
 awk -v table="$dir/table" '/<!-- end of measured -->/ {inside = 0} !inside {print} /<!-- measured -->/ {inside = 1; while ((getline line < table) > 0) print line}' \
 	"$out" >"$out.new"

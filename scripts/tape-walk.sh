@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The walk of a file to tape and back with stock clients: scripts/tape-walk.sh, for a built bin/hemera
 # xrdcp in, wait for the flag of the backup, evict, offline, prepare, query until online, xrdcp out, compare.
-# Then the same with a kill -9 of the whole cluster at some point. The drives are emulated and do not wait.
+# Then the same with a kill -9 of the whole cluster at some point, and with a pool that has an encryption key: the cartridge has nothing of the
+# file in clear, and without the key it is not read. The drives are emulated and do not wait.
 # Prints a line per walk. WALKS=all has a walk for each of six points: two minutes, not half of one. HEMERA names another binary.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -103,6 +104,45 @@ walk() {
 	echo "ok    $name, $((SECONDS - begun)) s"
 }
 
+is_held() { admin tape status | tee "$work/status" | grep -q "^key walk  .*$1.*hemera tape key add walk --from FILE" && admin tape why "$path" | grep -q "encrypted with key walk"; }
+
+# sealed: a file to a tape of a pool with a key, and back; in between the key is another one, and missing.
+sealed() {
+	name=encrypted path=/sealed/f
+	local begun=$SECONDS in=$work/in back=$work/back key=$work/up/manager/tape-keys/walk.key
+	{
+		admin tape key add walk
+		admin tape pool add sealed encryptionKeyName=walk
+		admin tape class add sealed
+		admin tape route add sealed/1 tapepool=sealed
+		admin tape tape set V00016 tapepool=sealed
+	} >"$work/out"
+	admin mkdir /sealed
+	admin attr set sys.archive.storage_class=sealed /sealed
+	python3 -c 'print("this stands nowhere on tape " * 40000)' >"$in"
+	xrdcp -f --nopbar "$in" "root://$host/$path"
+	until_true "a copy on tape" is_backed
+	until_true "the disk copies are dropped" evict
+	local image
+	image=$(find "$work/up" -name 'V00016L9.data')
+	[ "$(head -c 10 "$image")" = VOL1V00016 ] || { echo "FAIL  $name: the label of the tape cannot be read"; exit 1; }
+	if grep -q -a -e "this stands nowhere" -e "$path" -e UHL1 "$image"; then echo "FAIL  $name: the cartridge has clear text"; exit 1; fi
+	[ "$(stat -c %a "$key")" = 600 ] || { echo "FAIL  $name: $key is open to others"; exit 1; }
+	if grep -q -a -r -f "$key" "$work/up/manager/namespace" "$work/log"; then echo "FAIL  $name: the secret is in the namespace or in the log"; exit 1; fi
+	mv "$key" "$work/walk.key"
+	until_true "a request" prepare
+	until_true "a missing key is told of" is_held "missing"
+	head -c 32 /dev/urandom | od -An -v -tx1 | tr -d ' \n' >"$key"
+	until_true "another key is told of" is_held "another key"
+	if admin tape key add walk --from "$key" >"$work/out" 2>&1; then echo "FAIL  $name: another key was taken"; exit 1; fi
+	rm "$key"
+	admin tape key add walk --from "$work/walk.key" >"$work/out"
+	until_true "online" is_online
+	xrdcp -f --nopbar "root://$host/$path" "$back"
+	cmp "$in" "$back" || { echo "FAIL  $name: the content differs"; exit 1; }
+	echo "ok    $name, $((SECONDS - begun)) s"
+}
+
 start
 admin mkdir /walk
 admin attr set sys.archive.storage_class=default /walk
@@ -111,6 +151,7 @@ points=("not killed" "killed before the archive" "killed before the recall")
 for point in "${points[@]}"; do
 	walk "$point"
 done
+sealed
 failed=$(admin tape request ls --failed -j)
 python3 -c 'import json, sys; sys.exit(bool(json.loads(sys.argv[1]).get("result")))' "$failed" || { echo "FAIL  requests failed: $failed"; exit 1; }
 admin ns check >"$work/out" 2>&1 || { echo "FAIL  ns check:"; cat "$work/out"; exit 1; }

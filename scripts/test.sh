@@ -8,6 +8,10 @@ export PATH=$PWD/build/bin:$PATH
 go=$PWD/build/bin/go
 logs=$PWD/build/test
 mkdir -p "$logs"
+# As make builds bin/hemera: what was compiled for one part, or for it, serves all. With other flags everything is compiled again.
+export CGO_ENABLED=${CGO_ENABLED:-0}
+GOFLAGS="-trimpath $($go env GOFLAGS)"
+export GOFLAGS
 # The suite of the tree, and another copy of it that stands beside the tree or is named, where it differs.
 protocol=$PWD/test/conform/protocol
 another=${HEMERA_CONFORMANCE:-$PWD/../shared/conformance/run.py}
@@ -25,20 +29,23 @@ lint() {
 
 # Unit tests under the race detector, which makes all ten times slower. So what it cannot find more in runs without it: packages without
 # goroutines (package lint, Goroutines), but for tests that start some; the linter, which is `lint`; many inputs for the same code, which is `sim` (package test/fixture/effort).
+# go vet is a part of `lint`, too, but for the files that exist under the race detector alone.
 # HEMERA_TOOLS: a test that misses a program of `setup.sh bench` fails.
 unit() {
 	local packages status=0 sequential="./rules/... ./measure/report ./measure/reference ./measure/stats"
 	# shellcheck disable=SC2086 # a list
-	$go test $sequential || status=1
+	$go test -vet=off $sequential || status=1
 	export HEMERA_TOOLS=required HEMERA_SIM_SEEDS=10 CGO_ENABLED=1
 	# shellcheck disable=SC2086 # a list
-	$go test -race -run Concurrent $sequential || status=1
+	$go test -race -vet=off -run Concurrent $sequential || status=1
 	# Packages start in this order. Those that take longest come first, so that no processor waits for the last one.
 	packages=$($go list ./test/conform/cluster ./platform/kv/pebblekv ./test/sim ./services/manager ./core/namespace ./doors/xrd ./core/transfer ./measure/doctor/observe) || return 1
 	# shellcheck disable=SC2086 # a list
 	packages+=$'\n'$($go list ./... | grep -vxF -e "$packages" -e "$($go list ./internal/lint $sequential)") || return 1
 	# shellcheck disable=SC2086 # a list
-	$go test -race -timeout 15m $packages || status=1
+	$go test -race -vet=off -timeout 15m $packages || status=1
+	# shellcheck disable=SC2046 # a list
+	$go vet -race $(git grep -lE '^//go:build race' -- '*.go' | xargs -n 1 dirname | sort -u | sed 's,^,./,') || status=1
 	return $status
 }
 
@@ -65,7 +72,7 @@ fuzz() {
 # days in the life of a manager. All tests of these packages run in full, without the race detector.
 sim() {
 	HEMERA_SIM_SEEDS=${SEEDS:-400} HEMERA_LINEAR_SEEDS=${SEEDS:-600} HEMERA_CRASH_SEEDS=20 \
-		$go test -count=1 -timeout 30m ./test/sim/ ./core/namespace/ ./platform/kv/pebblekv/ ./services/manager/
+		$go test -vet=off -count=1 -timeout 30m ./test/sim/ ./core/namespace/ ./platform/kv/pebblekv/ ./services/manager/
 }
 
 # with_up COMMAND...: runs it with URL naming a fresh `hemera up` on a free port, of UP_NODES nodes with a disk each, and stops that.
@@ -152,7 +159,7 @@ stock_clients() {
 	return $status
 }
 
-crash() { $go test -count=1 -v -timeout 10m ./test/conform/crash/ -args -hemera "$PWD/bin/hemera"; }
+crash() { $go test -vet=off -count=1 -v -timeout 10m ./test/conform/crash/ -args -hemera "$PWD/bin/hemera"; }
 
 # tape is the walk of files to tape and back with stock clients, with kills in between: WALKS=all for more of them.
 tape() { scripts/tape-walk.sh; }
@@ -194,7 +201,7 @@ arm64() {
 	local emulator=(-exec qemu-aarch64-static)
 	[ "$(uname -m)" != aarch64 ] || emulator=()
 	export GOARCH=arm64
-	$go build ./... && $go build -trimpath -o bin/hemera-arm64 ./cmd/hemera &&
+	$go build ./... && $go build -o bin/hemera-arm64 ./cmd/hemera &&
 		$go test "${emulator[@]}" -timeout 20m . ./errs ./rules/... \
 			./platform/... ./core/disk ./measure/stats ./measure/result ./measure/report ./measure/reference \
 			./measure/energy/... ./measure/doctor || return 1

@@ -130,6 +130,7 @@ type Mounting struct {
 	Linger   Seconds `json:"lingerSeconds"`           // that a tape stays mounted after its last job
 	Turn     Seconds `json:"turnSeconds"`             // after which a tape leaves its drive for others that wait
 	Batch    Bytes   `json:"minFreeToRecall"`         // room on disks that a recall session needs to begin, or its queue if that is less
+	Verify   Seconds `json:"verifySeconds"`           // after which all files of a tape are read and compared again; 0: never
 	Log
 }
 

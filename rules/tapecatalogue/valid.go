@@ -131,7 +131,7 @@ func (m *Mounting) wrong(name string) string {
 	switch {
 	case name != DefaultName:
 		return "the one object of this kind is " + DefaultName
-	case m.MinBytes < 0 || m.MinFiles < 0 || m.Linger < 0 || m.Batch < 0:
+	case m.MinBytes < 0 || m.MinFiles < 0 || m.Linger < 0 || m.Batch < 0 || m.Verify < 0:
 		return "values must not be negative"
 	// A mount takes minutes: with less, drives would do nothing but change tapes.
 	case m.Turn < turnMin:

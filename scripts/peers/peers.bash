@@ -191,33 +191,52 @@ measure_moosefs() {
 }
 version_moosefs() { echo "MooseFS $(mfsmaster -v 2>&1 | grep -o '[0-9][0-9.-]*' | head -n 1): 1 master, 3 chunk servers, FUSE mount"; }
 
-# NFS: the user-space server NFS-Ganesha over a directory, mounted by the kernel.
+# NFS: the user-space server NFS-Ganesha over a directory. The client is the kernel's, or fuse-nfs where the kernel has none. That one speaks version 3
+# here (it cannot remove directories by version 4), for which the server must find an rpcbind, in a /run of its own.
+nfs_in_kernel() { grep -qw nfs4 /proc/filesystems || modprobe nfsv4 2>/dev/null; }
 missing_nfs() {
 	without ganesha.nfsd "nfs-ganesha nfs-ganesha-vfs" && return
-	grep -qw nfs4 /proc/filesystems || modprobe nfsv4 2>/dev/null && return 1
-	echo "this kernel has no NFS client"
+	nfs_in_kernel && return 1
+	command -v rpcbind >/dev/null && command -v fuse-nfs >/dev/null && return 1
+	echo "this kernel has no NFS client, and there are no fuse-nfs and rpcbind in its place"
 }
 start_nfs() {
-	local d=$dir/data m
+	local d=$dir/data m url
 	mkdir -p "$d/tree" "$d/a" "$d/b" "$d/recovery"
 	cat >"$d/ganesha.conf" <<-C
-		NFS_CORE_PARAM { Protocols = 4; NFS_Port = 2049; Bind_addr = $server_address; Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; }
+		NFS_CORE_PARAM { Protocols = 3, 4; NFS_Port = 2049; MNT_Port = 20048; Bind_addr = $server_address; Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; }
 		NFSv4 { Graceless = true; Only_Numeric_Owners = true; RecoveryRoot = $d/recovery; }
-		EXPORT { Export_Id = 1; Path = $d/tree; Pseudo = /tree; Access_Type = RW; Squash = No_Root_Squash; SecType = sys; FSAL { Name = VFS; } }
+		EXPORT { Export_Id = 1; Path = $d/tree; Pseudo = /tree; Access_Type = RW; Squash = No_Root_Squash; SecType = sys; Protocols = 3, 4; FSAL { Name = VFS; } }
 	C
+	if nfs_in_kernel; then
+		sed -i 's/Protocols = 3, 4/Protocols = 4/' "$d/ganesha.conf"
+	else
+		serve unshare -m bash -c 'mount -t tmpfs none /run && mkdir /run/rpcbind && exec rpcbind -f'
+		until_true 100 on server bash -c ": <>/dev/tcp/127.0.0.1/111"
+	fi
 	serve ganesha.nfsd -F -f "$d/ganesha.conf" -L "$dir/nfs.log" -p "$d/ganesha.pid"
 	until_true 300 listening 2049
 	for m in a b; do
-		on client mount -t nfs4 -o vers=4.1,port=2049 "$server_address:/tree" "$d/$m"
+		if nfs_in_kernel; then
+			on client mount -t nfs4 -o vers=4.1,port=2049 "$server_address:/tree" "$d/$m"
+			mounts+=("$d/$m")
+			continue
+		fi
+		url="nfs://$server_address$d/tree?version=3&nfsport=2049&mountport=20048"
+		on client fuse-nfs -n "$url" -m "$d/$m" >>"$dir/nfs.log" 2>&1 # it goes to the background by itself
 		mounts+=("$d/$m")
+		daemons+=("$(pgrep -f "^fuse-nfs .* -m $d/$m\$")")
 	done
 }
 measure_nfs() { bench "NFS, 1 copy" "$dir/data/a" --read-through "$dir/data/b"; }
-version_nfs() { echo "NFS-Ganesha $(ganesha.nfsd -v 2>&1 | grep -o 'V[0-9][0-9.]*' | head -n 1): one server, mounted by the kernel"; }
+version_nfs() {
+	echo "NFS-Ganesha $(ganesha.nfsd -v 2>&1 | grep -o 'V[0-9][0-9.]*' | head -n 1): one server, mounted by $(if nfs_in_kernel; then echo the kernel; else echo "fuse-nfs, version 3 of the protocol"; fi)"
+}
+
 # SeaweedFS: a master, three volume servers and a filer; its FUSE mount without a cache on disk, and volumes that sync each write.
 missing_seaweedfs() {
 	command -v weed >/dev/null && return 1
-	echo "no weed (github.com/seaweedfs/seaweedfs)"
+	echo "no weed in PATH (github.com/seaweedfs/seaweedfs)"
 }
 start_seaweedfs() {
 	local d=$dir/data n
@@ -242,7 +261,7 @@ version_seaweedfs() { echo "SeaweedFS $(weed version | awk '{print $3}'): 1 mast
 # OrangeFS: one server of data and metadata; its FUSE client.
 missing_orangefs() {
 	command -v pvfs2-server >/dev/null && command -v pvfs2fuse >/dev/null && return 1
-	echo "no pvfs2-server and pvfs2fuse (github.com/waltligon/orangefs, configured with --enable-fuse --with-db-backend=lmdb)"
+	echo "no pvfs2-server and pvfs2fuse in PATH (github.com/waltligon/orangefs)"
 }
 start_orangefs() {
 	local d=$dir/data url=tcp://$server_address:3334/orangefs n

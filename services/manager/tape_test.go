@@ -15,19 +15,18 @@ func TestARecallIntoAClusterThatLacksDisks(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := r.write("/f", 100)
-	catalogue := r.m.tree.Tapes
-	catalogue.UseRoutes(func(string) ([]string, error) { return []string{"pool"}, nil })
-	if err := catalogue.Archive(t.Context(), e.ID, "class"); err != nil {
+	cat := r.m.tree.Tapes
+	cat.UseRoutes(func(string) ([]string, error) { return []string{"pool"}, nil })
+	if err := cat.Archive(t.Context(), e.ID, "class"); err != nil {
 		t.Fatal(err)
 	}
 	e = r.entry("/f")
-	if err := catalogue.ChangeTape(t.Context(), "TAPE01", func(*hemera.Tape) (*hemera.Tape, error) { return &hemera.Tape{Pool: "pool"}, nil }); err != nil {
+	if err := cat.ChangeTape(t.Context(), "TAPE01", func(*hemera.Tape) (*hemera.Tape, error) { return &hemera.Tape{Pool: "pool"}, nil }); err != nil {
 		t.Fatal(err)
 	}
 	sum, _ := hemera.FindChecksum(e.Checksums, hemera.Adler32)
 	job := hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}
-	if _, err := catalogue.Written(t.Context(), tapes.Report{VID: "TAPE01", Drive: "drive",
-		Files: []hemera.TapeWritten{{Job: job, ArchiveID: e.ArchiveID(), FSeq: 1, Size: e.Size, Sum: sum}}}); err != nil {
+	if _, err := cat.Written(t.Context(), tapes.Report{VID: "TAPE01", Drive: "drive", Files: []hemera.TapeWritten{{Job: job, ArchiveID: e.ArchiveID(), FSeq: 1, Size: e.Size, Sum: sum}}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.m.tree.Evict(t.Context(), e.ID, func(*hemera.Entry) error { return nil }); err != nil {

@@ -42,6 +42,7 @@ type control struct {
 	scans  []hemera.TapeScanned
 	last   map[uint64]hemera.TapeResults // report by mount
 	wanted string                        // VID to scan
+	key    hemera.TapeKey                // of all tapes
 }
 
 // openMount is a mount that has not ended.
@@ -152,6 +153,9 @@ func (c *control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint6
 			c.mounts++
 			m.ID = c.mounts
 			m.Labels.LastFSeq, m.Labels.LastID = c.tapes[m.VID].LastFSeq, c.tapes[m.VID].LastID
+			if m.Kind != hemera.MountLabel {
+				m.Labels.Key = c.key
+			}
 			c.open[m.ID] = &openMount{TapeMount: m, drive: drive, given: map[hemera.TapeJobKey]bool{}}
 			c.in[drive] = m.VID
 		}
@@ -281,6 +285,9 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 		return err
 	}
 	tape := c.tapes[r.VID]
+	if len(r.Written) > 0 && r.Key != c.key.Name {
+		c.t.Errorf("a report of key %q, the mount has %q", r.Key, c.key.Name)
+	}
 	for _, w := range r.Written {
 		if err := c.written(tape, w); err != nil {
 			_ = end()

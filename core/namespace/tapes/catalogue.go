@@ -128,7 +128,6 @@ func (c *Catalogue) Reclaim(ctx context.Context, vid string) error {
 			// The last batch: only now the tape counts as empty, so a crash in between repeats the rest.
 			if len(rows) < reclaimBatch {
 				empty := *tape
-				empty.RepackAsked, empty.RepackBy, empty.RepackFiles = time.Time{}, "", 0
 				empty.LastFSeq, empty.LastID, empty.Occupancy, empty.Full, empty.Key = 0, 0, 0, false, ""
 				t.putTape(&empty)
 			}

@@ -278,15 +278,24 @@ func (c *Catalogue) Archive(ctx context.Context, file hemera.FileID, class strin
 			t.PutEntry(&out)
 			return nil
 		}
-		return t.queueMissing(e, *routes)
+		jobs, err := t.missing(e, *routes)
+		if err != nil {
+			return err
+		}
+		for _, j := range jobs {
+			if err := t.replaceJob(j); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// queueMissing queues the copies that a file lacks.
-func (t Txn) queueMissing(e *hemera.Entry, routes Routes) error {
+// missing is the jobs for the copies that a file lacks by its class.
+func (t Txn) missing(e *hemera.Entry, routes Routes) (jobs []hemera.TapeJob, err error) {
 	pools, err := routes(e.StorageClass())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// What is on tape already stays there, also when the class has other pools now.
 	for i, pool := range pools {
@@ -295,35 +304,9 @@ func (t Txn) queueMissing(e *hemera.Entry, routes Routes) error {
 			continue
 		}
 		key := hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: number}
-		if err := t.replaceJob(hemera.TapeJob{TapeJobKey: key, ArchiveID: e.ArchiveID(), Queue: pool, Size: e.Size, UID: e.UID, Asked: t.Now()}); err != nil {
-			return err
-		}
+		jobs = append(jobs, hemera.TapeJob{TapeJobKey: key, ArchiveID: e.ArchiveID(), Queue: pool, Size: e.Size, UID: e.UID, Asked: t.Now()})
 	}
-	return nil
-}
-
-// Requeue queues jobs as they are: verifications and repacks that an admin asked for. Those that
-// are queued already stay as they are.
-func (c *Catalogue) Requeue(ctx context.Context, jobs []hemera.TapeJob) error {
-	for chunk := range slices.Chunk(jobs, writtenBatch) {
-		if err := c.update(ctx, func(t Txn) error {
-			for _, j := range chunk {
-				if e, err := t.fileOf(j.File, j.ArchiveID); err != nil || e == nil {
-					if err != nil {
-						return err
-					}
-					continue
-				}
-				if err := t.enqueue(j); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return jobs, nil
 }
 
 // tapeFileKeys bounds the rows of a tape behind an fSeq.

@@ -42,6 +42,9 @@ func (t *configurer) ChangeTape(ctx context.Context, who string, c hemera.TapeCh
 
 // changeConfig changes one object of the configuration.
 func (t *configurer) changeConfig(ctx context.Context, who string, c hemera.TapeChange) error {
+	if c.Object == string(tapecatalogue.KindLibrary) && c.Verb == "set" && t.onlyReported(c.Name) {
+		c.Verb = "add" // people see it in the list, and set it
+	}
 	return t.change(ctx, c.Object+" "+c.Name, func(now tapecatalogue.Config, used tapecatalogue.Usage) (tapecatalogue.Config, error) {
 		return now.Apply(c, tapecatalogue.Author{Name: who, Time: t.now()}, used)
 	})
@@ -56,9 +59,6 @@ func (t *configurer) change(ctx context.Context, subject string, change func(tap
 		return errs.Wrap(ctx.Err(), "tapetier.Change", subject)
 	}
 	defer func() { <-t.changing }()
-	if c.Object == string(tapecatalogue.KindLibrary) && c.Verb == "set" && t.onlyReported(c.Name) {
-		c.Verb = "add" // people see it in the list, and set it
-	}
 	all, err := t.catalogue.Tapes(ctx)
 	if err != nil {
 		return err

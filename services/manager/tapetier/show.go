@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/errs"
 	"hemera/rules/mounting"
+	"hemera/rules/tapecatalogue"
 )
 
 // Everything here only reads. Reasons come from the same rules that
@@ -114,6 +116,8 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is disabled: " + tape.Reason, Command: "hemera tape tape set " + tape.VID + " state=ACTIVE"})
 		case tape.State == hemera.TapeBroken && tape.Files > 0:
 			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: fmt.Sprintf("is broken and has %d files", tape.Files), Command: "hemera tape repack " + tape.VID})
+		case tape.State == hemera.TapeActive && tape.Full && tape.LastFSeq > 0 && tape.Files == 0:
+			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is full, and none of its files is in the tree any more", Command: "hemera tape reclaim " + tape.VID})
 		}
 	}
 	// Jobs that failed for good wait for a person, whatever failed.

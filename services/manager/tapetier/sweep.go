@@ -23,8 +23,9 @@ const (
 	forgetTime = 2 * time.Second
 )
 
-// Run ends mounts of servers that are gone, forgets old requests and
-// makes room on disks, until the context ends.
+// Run ends mounts of servers that are gone, forgets old requests, looks
+// after repacks and verifications, and makes room on disks, until the
+// context ends.
 func (t *sweeper) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -37,6 +38,9 @@ func (t *sweeper) Run(ctx context.Context) error {
 		t.endLost()
 		if err := t.forgetStages(ctx); err != nil && ctx.Err() == nil {
 			t.Log.Warn("old requests to stage files are not forgotten", "error", err)
+		}
+		if err := (tasker{&orderer{t.parts}}).turn(ctx); err != nil && ctx.Err() == nil {
+			t.Log.Warn("repacks and verifications of tapes do not go on", "error", err)
 		}
 		t.gc.collect(ctx)
 	}

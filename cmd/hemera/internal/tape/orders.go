@@ -10,8 +10,8 @@ import (
 	"hemera/doors/admin"
 )
 
-// Orders are done once. A repack or a verification becomes a request for
-// each file, which is seen and retried like any other.
+// Orders are done once. Repacks and verifications go on until all files of
+// a tape are done, and have commands of their own in tasks.go.
 
 // orderCommands are what is done once with a tape.
 func orderCommands(e *cli.Env) []*cobra.Command {
@@ -20,15 +20,9 @@ func orderCommands(e *cli.Env) []*cobra.Command {
 	label.Long = `Has the next free drive of its library write the label of a tape. New tapes are labelled by
 themselves when they are written first. A tape with something on it is refused; --force labels it all
 the same, and what was on it is gone.`
-	repack := orderCommand(e, hemera.OrderRepack, "repack <vid>", "Move the files of a full tape to other tapes", one)
-	repack.Long = `Queues every file of a full tape to be written to another tape of its pool. Files are read from
-disk where they still are there, else from tape. The tape stays as it is until it is reclaimed.`
 	reclaim := orderCommand(e, hemera.OrderReclaim, "reclaim <vid>", "Have a full tape without files written from its beginning again", one)
 	reclaim.Long = `Forgets what a full tape without files of the tree held. From then on nothing on it can be undeleted.`
-	verify := orderCommand(e, hemera.OrderCheck, "verify <vid>", "Read all files of a tape and compare their checksums", one)
-	verify.Long = `Queues every file of a tape to be read and compared. What is bad is read from another copy, and shows
-in "hemera tape request ls --failed".`
-	return []*cobra.Command{label, repack, reclaim, verify}
+	return []*cobra.Command{label, repackCommand(e), reclaim, verifyCommand(e), cancelCommand(e)}
 }
 
 // orderCommand makes the command for one order. Orders are answered when they are
@@ -57,8 +51,15 @@ func orderCommand(e *cli.Env, kind hemera.TapeOrderKind, use, short string, args
 		c.Example = "  hemera tape request " + c.Name()
 	}
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "say what would be done")
-	if kind == hemera.OrderLabel {
+	switch kind {
+	case hemera.OrderLabel:
 		c.Flags().BoolVar(&o.Force, "force", false, "whatever is on the tape")
+	case hemera.OrderRepack:
+		c.Flags().BoolVar(&o.Only, "justmove", false, "write no copies that the files lack by their class")
+		c.Flags().BoolFunc("justaddcopies", "move nothing; write the copies that the files lack by their class", func(string) error {
+			o.Kind = hemera.OrderCopies
+			return nil
+		})
 	}
 	return c
 }

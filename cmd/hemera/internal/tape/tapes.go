@@ -66,6 +66,7 @@ func tapeRecord(t *hemera.Tape) output.Record {
 		{Key: "labelDrive", Value: t.LabelBy}, {Key: "labelTime", Value: unix(t.Labelled, t.Labelled.IsZero())},
 		{Key: "lastWrittenDrive", Value: t.WrittenBy}, {Key: "lastWrittenTime", Value: unix(t.Written, t.Written.IsZero())}, {Key: "writeMountCount", Value: t.Writes},
 		{Key: "lastReadDrive", Value: t.ReadBy}, {Key: "lastReadTime", Value: unix(t.Read, t.Read.IsZero())}, {Key: "readMountCount", Value: t.Reads},
+		{Key: "verifiedTime", Value: unix(t.Verified, t.Verified.IsZero())},
 		{Key: "creationTime", Value: unix(t.Made, t.Made.IsZero())}, {Key: "createdBy", Value: t.MadeBy}, {Key: "comment", Value: t.Comment},
 	}
 }

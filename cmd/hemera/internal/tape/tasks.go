@@ -1,0 +1,113 @@
+package tape
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+)
+
+// A repack or a verification is a request for each file of a tape, which is
+// seen and retried like any other. The tape's record says that it is under
+// way, so it goes on after a restart.
+
+// repackCommand makes `hemera tape repack`, with the words of "cta-admin repack".
+func repackCommand(e *cli.Env) *cobra.Command {
+	c := orderCommand(e, hemera.OrderRepack, "repack <vid>", "Move the files of a full tape to other tapes", cobra.ExactArgs(1))
+	c.Long = `Queues every file of a full tape to be written to another tape, and the copies that its files lack by
+their class. Files are read from disk where they still are there, else from tape, which brings them to
+disk. The tape is REPACKING until none of its files is left, serves recalls meanwhile, and is ACTIVE then;
+"hemera tape reclaim" has it written from its beginning again. A broken tape is not read: files come
+from disk, or from another copy.`
+	c.Example = `  hemera tape repack V00001
+  hemera tape repack ls
+  hemera tape repack V00001 --justaddcopies      the class has more copies than it had
+  hemera tape cancel V00001`
+	// As in CTA, where neither of them means both.
+	c.MarkFlagsMutuallyExclusive("justmove", "justaddcopies")
+	c.AddCommand(tasksCommand(e, "List the tapes whose files are moved to others", "no tape is repacked",
+		func(t *hemera.Tape) *hemera.TapeTask { return t.Repack }))
+	return c
+}
+
+// verifyCommand makes `hemera tape verify`.
+func verifyCommand(e *cli.Env) *cobra.Command {
+	c := orderCommand(e, hemera.OrderCheck, "verify <vid>", "Read all files of a tape and compare their checksums", cobra.ExactArgs(1))
+	c.Long = `Queues every file of a tape to be read and compared, behind all other work. What is bad shows in
+"hemera tape request ls --failed". When all were right the tape has the time in verifiedTime. A tape that
+was not verified for a year is verified by itself, one tape at a time: "hemera tape mounting set default
+verifySeconds=0" ends that.`
+	c.AddCommand(tasksCommand(e, "List the tapes that are verified", "no tape is verified",
+		func(t *hemera.Tape) *hemera.TapeTask { return t.Verifying }))
+	return c
+}
+
+// cancelCommand makes `hemera tape cancel`.
+func cancelCommand(e *cli.Env) *cobra.Command {
+	c := orderCommand(e, hemera.OrderStopTape, "cancel <vid>", "End the repack and the verification of a tape", cobra.ExactArgs(1))
+	// One command for both, as a tape has one of them at a time as a rule.
+	c.Long = `Takes back what a repack or a verification has queued and not done. Files that were moved stay where
+they are now.`
+	return c
+}
+
+// tasksCommand makes the ls of repacks or of verifications.
+func tasksCommand(e *cli.Env, short, none string, of func(t *hemera.Tape) *hemera.TapeTask) *cobra.Command {
+	// The tape's own counts say how far a repack is.
+	return &cobra.Command{
+		Use: "ls", Aliases: []string{"list"}, Short: short, Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				all, err := m.Tapes(ctx)
+				if err != nil {
+					return err
+				}
+				var records []output.Record
+				// Few tapes have a task at a time, so the manager has no list of them.
+				for i := range all {
+					if task := of(&all[i]); task != nil {
+						records = append(records, taskRecord(&all[i], task))
+					}
+				}
+				return e.List(taskColumns(), records, none)
+			})
+		},
+	}
+}
+
+// taskRecord is a task for programs, with the keys of "cta-admin --json re ls" as far as they are the same.
+func taskRecord(t *hemera.Tape, task *hemera.TapeTask) output.Record {
+	// How many are queued is not counted: the fSeq says how far that is.
+	status := "queueing"
+	if task.Filled {
+		status = "running"
+	}
+	return output.Record{
+		{Key: "vid", Value: t.VID}, {Key: "tapepool", Value: t.Pool}, {Key: "status", Value: status},
+		// CTA counts what it retrieved and what it archived; here a file has moved, or it has not.
+		{Key: "repackTime", Value: task.Begun.Unix()}, {Key: "createdBy", Value: task.By},
+		{Key: "totalFiles", Value: task.Files}, {Key: "totalBytes", Value: task.Bytes},
+		{Key: "filesLeft", Value: t.Files}, {Key: "bytesLeft", Value: t.Bytes},
+		{Key: "queuedFseq", Value: task.Queued}, {Key: "lastFseq", Value: t.LastFSeq}, {Key: "state", Value: string(t.State)},
+	}
+}
+
+// taskColumns are the table of repack ls and verify ls.
+func taskColumns() []output.Column {
+	return []output.Column{
+		{Title: "vid", Key: "vid"},
+		{Title: "tapepool", Key: "tapepool"}, // of the tape, not of those that files move to
+		{Title: "status", Key: "status"},
+		{Title: "begun", Key: "repackTime", Show: output.Time},
+		{Title: "by", Key: "createdBy", Wide: 1},
+		{Title: "files", Key: "totalFiles"}, // when it began
+		{Title: "data", Key: "totalBytes", Show: output.Bytes, Wide: 2},
+		{Title: "files on it", Key: "filesLeft"}, // now; of a verification they stay
+		{Title: "data on it", Key: "bytesLeft", Show: output.Bytes},
+		{Title: "state", Key: "state"}, // REPACKING until the last file has gone
+	}
+}

@@ -1,0 +1,337 @@
+package tapetier
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"hemera"
+	"hemera/core/namespace/tapes"
+	"hemera/errs"
+	"hemera/rules/tapecatalogue"
+)
+
+// A repack and a verification concern all files of a tape. The order is
+// written to the tape's record, and each file gets a job like any other:
+// so both survive restarts, are retried, share drives with everything
+// else, and can be watched.
+//
+//	order    the task is in the tape's record
+//	fill     a job for each file, page by page; the record says how far
+//	work     drives do the jobs
+//	end      a repack: no file of the tree is on the tape; a verification: no job of it waits
+//
+// The sweeper fills what a restart interrupted, and ends what is done.
+
+// tasker does what concerns all files of a tape.
+type tasker struct{ *orderer }
+
+// bulk is the catalogue for many files at a time.
+func (t tasker) bulk() tapes.Bulk { return tapes.Bulk{Catalogue: t.catalogue} }
+
+// taskPage is how many files of a tape are queued at a time.
+const taskPage = 1000
+
+// taskOf is where a tape has its task of a kind.
+func taskOf(tape *hemera.Tape, kind hemera.TapeOrderKind) **hemera.TapeTask {
+	if kind == hemera.OrderRepack {
+		return &tape.Repack
+	}
+	return &tape.Verifying
+}
+
+// orderTask begins a repack or a verification.
+func (t tasker) orderTask(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	tape, err := t.tape(ctx, o.Subject)
+	if err != nil {
+		return "", err
+	}
+	// Files of a broken tape come from disk or from other copies.
+	lost := tape.State == hemera.TapeBroken || tape.State == hemera.TapeExported
+	switch {
+	case o.Kind == hemera.OrderCheck && lost:
+		return "", errs.New(errs.Conflict, "tapetier.Verify", o.Subject, "a tape in state "+string(tape.State)+" is not read")
+	case o.Kind == hemera.OrderRepack && !tape.Full && !lost:
+		return "", errs.New(errs.Conflict, "tapetier.Repack", o.Subject, "the tape is not full: files would come while others leave").
+			WithRemedy("hemera tape tape set " + o.Subject + " full=true")
+	case o.DryRun:
+		return fmt.Sprintf("%d files of %d bytes", tape.Files, tape.Bytes), nil
+	}
+	task := hemera.TapeTask{By: who, Begun: t.now(), Files: tape.Files, Bytes: tape.Bytes, Copies: o.Kind == hemera.OrderRepack && !o.Only}
+	if err := t.changeTask(ctx, o.Subject, o.Kind, func(tape *hemera.Tape, _ *hemera.TapeTask) *hemera.TapeTask {
+		if o.Kind == hemera.OrderRepack && !lost {
+			tape.State, tape.Reason = hemera.TapeRepacking, "ordered by "+who
+		}
+		return &task
+	}); err != nil {
+		return "", err
+	}
+	queued, err := t.fill(ctx, o.Subject, o.Kind, task)
+	return fmt.Sprintf("%d files are queued", queued), err
+}
+
+// changeTask changes the task of a tape and what belongs to it; change gets
+// nil where there is none, and returns nil to end it.
+func (t tasker) changeTask(ctx context.Context, vid string, kind hemera.TapeOrderKind, change func(tape *hemera.Tape, now *hemera.TapeTask) *hemera.TapeTask) error {
+	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old == nil {
+			return nil, errs.New(errs.NotFound, "tapetier.Task", vid, "the tape is not in the catalogue")
+		}
+		tape := *old
+		at := taskOf(&tape, kind)
+		*at = change(&tape, *at)
+		return &tape, nil
+	})
+}
+
+// fill queues the files of a tape that a task has not queued yet, and
+// returns how many.
+func (t tasker) fill(ctx context.Context, vid string, kind hemera.TapeOrderKind, task hemera.TapeTask) (queued int, err error) {
+	defer t.Awake()
+	for !task.Filled {
+		files, err := t.catalogue.Files(ctx, vid, task.Queued, taskPage, false)
+		if err != nil {
+			return queued, err
+		}
+		if err := t.queueFiles(ctx, kind, task.Copies, files); err != nil {
+			return queued, err
+		}
+		queued += len(files)
+		if task.Filled = len(files) == 0; !task.Filled {
+			task.Queued = files[len(files)-1].FSeq
+		}
+		// A task that was ended meanwhile, or ordered again, is not this one.
+		ours := false
+		if err := t.changeTask(ctx, vid, kind, func(_ *hemera.Tape, now *hemera.TapeTask) *hemera.TapeTask {
+			if ours = now != nil && now.Begun.Equal(task.Begun); !ours {
+				return now
+			}
+			return &task
+		}); err != nil || !ours {
+			return queued, err
+		}
+	}
+	return queued, nil
+}
+
+// queueFiles queues files of a tape.
+func (t tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, copies bool, files []hemera.TapeFile) error {
+	var jobs []hemera.TapeJob
+	for _, f := range files {
+		j, err := t.taskJob(ctx, kind, f)
+		if errs.KindOf(err) == errs.NotFound {
+			continue // it was removed since the list was read
+		}
+		if err != nil {
+			return err
+		}
+		jobs = append(jobs, j)
+	}
+	if err := t.bulk().Requeue(ctx, jobs); err != nil || !copies {
+		return err
+	}
+	_, err := t.bulk().AddCopies(ctx, idsOf(files))
+	return err
+}
+
+// idsOf are the files of rows.
+func idsOf(files []hemera.TapeFile) []hemera.FileID {
+	ids := make([]hemera.FileID, len(files))
+	for i, f := range files {
+		ids[i] = f.File
+	}
+	return ids
+}
+
+// taskJob is the job for a file of a tape. A repack is an archive job for
+// a copy that the file has: the new copy takes the place of the old one.
+// A file that is on tape only comes to disk first (see TapeJobs).
+func (t tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera.TapeFile) (hemera.TapeJob, error) {
+	j := hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: hemera.TapeVerify, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.now()}
+	if kind == hemera.OrderCheck {
+		from := f.TapeCopy
+		j.From = &from
+		return j, nil
+	}
+	e, _, err := t.Tree.Resolve(ctx, f.File)
+	if err != nil {
+		return j, err
+	}
+	to, err := t.settings().Resolve(e.StorageClass(), true)
+	if err != nil {
+		return j, err
+	}
+	for _, d := range to {
+		if d.Copy == f.Number {
+			j.Kind, j.Queue = hemera.TapeArchive, d.Pool
+			return j, nil
+		}
+	}
+	return j, errs.New(errs.Invalid, "tapetier.Repack", f.VID, fmt.Sprintf("class %s has no copy %d any more", e.StorageClass(), f.Number))
+}
+
+// orderCopies queues the copies that the files of a tape lack: their class
+// has more of them than when they were written.
+func (t tasker) orderCopies(ctx context.Context, o hemera.TapeOrder) (string, error) {
+	if _, err := t.tape(ctx, o.Subject); err != nil {
+		return "", err
+	}
+	defer t.Awake()
+	queued := 0
+	for after := uint64(0); ; {
+		files, err := t.catalogue.Files(ctx, o.Subject, after, taskPage, false)
+		if err != nil || len(files) == 0 {
+			return fmt.Sprintf("%d copies are queued", queued), err
+		}
+		if !o.DryRun {
+			n, err := t.bulk().AddCopies(ctx, idsOf(files))
+			if err != nil {
+				return "", err
+			}
+			queued += n
+		}
+		after = files[len(files)-1].FSeq
+	}
+}
+
+// orderStop ends the repack and the verification of a tape. Files that were
+// moved stay where they are now; sessions finish the jobs that they have.
+func (t tasker) orderStop(ctx context.Context, o hemera.TapeOrder) (string, error) {
+	tape, err := t.tape(ctx, o.Subject)
+	if err != nil {
+		return "", err
+	}
+	stopped := 0
+	for _, kind := range []hemera.TapeOrderKind{hemera.OrderRepack, hemera.OrderCheck} {
+		task := *taskOf(&tape, kind)
+		if task == nil || o.DryRun {
+			continue
+		}
+		// The task first: what fills it stops then.
+		if err := t.changeTask(ctx, o.Subject, kind, func(tape *hemera.Tape, _ *hemera.TapeTask) *hemera.TapeTask {
+			endRepack(tape, kind)
+			return nil
+		}); err != nil {
+			return "", err
+		}
+		n, err := t.dequeueFiles(ctx, o.Subject, kind)
+		if err != nil {
+			return "", err
+		}
+		stopped += n
+	}
+	if tape.Repack == nil && tape.Verifying == nil {
+		return "", errs.New(errs.NotFound, "tapetier.Stop", o.Subject, "the tape is neither repacked nor verified").WithRemedy("see `hemera tape repack ls`")
+	}
+	return fmt.Sprintf("%d requests are taken back", stopped), nil
+}
+
+// dequeueFiles removes the jobs of a task.
+func (t tasker) dequeueFiles(ctx context.Context, vid string, kind hemera.TapeOrderKind) (removed int, err error) {
+	of := hemera.TapeVerify
+	if kind == hemera.OrderRepack {
+		of = hemera.TapeArchive
+	}
+	for after := uint64(0); ; {
+		files, err := t.catalogue.Files(ctx, vid, after, taskPage, false)
+		if err != nil || len(files) == 0 {
+			return removed, err
+		}
+		var keys []hemera.TapeJobKey
+		for _, f := range files {
+			keys = append(keys, hemera.TapeJobKey{File: f.File, Kind: of, Copy: f.Number})
+		}
+		n, err := t.bulk().Dequeue(ctx, keys)
+		if err != nil {
+			return removed, err
+		}
+		removed, after = removed+n, files[len(files)-1].FSeq
+	}
+}
+
+// endRepack gives a tape the state that it has after a repack.
+func endRepack(tape *hemera.Tape, kind hemera.TapeOrderKind) {
+	if kind != hemera.OrderRepack {
+		return
+	}
+	switch tape.State {
+	case hemera.TapeRepacking:
+		tape.State, tape.Reason = hemera.TapeActive, ""
+	case hemera.TapeRepackingDisabled:
+		tape.State = hemera.TapeDisabled
+	}
+}
+
+// turn fills the tasks that a restart interrupted, ends those that are
+// done, and begins the verification that is due.
+func (t tasker) turn(ctx context.Context) error {
+	all, err := t.catalogue.Tapes(ctx)
+	if err != nil {
+		return err
+	}
+	queues, err := t.catalogue.Queues(ctx)
+	if err != nil {
+		return err
+	}
+	for _, tape := range all {
+		for _, kind := range []hemera.TapeOrderKind{hemera.OrderRepack, hemera.OrderCheck} {
+			task := *taskOf(&tape, kind)
+			if task == nil {
+				continue
+			}
+			if !task.Filled {
+				if _, err := t.fill(ctx, tape.VID, kind, *task); err != nil {
+					return err
+				}
+				continue
+			}
+			if err := t.endTask(ctx, tape, kind, queues); err != nil {
+				return err
+			}
+		}
+	}
+	return t.verifyNext(ctx, all)
+}
+
+// endTask ends a task that is done.
+func (t tasker) endTask(ctx context.Context, tape hemera.Tape, kind hemera.TapeOrderKind, queues []tapes.Queue) error {
+	waits, failed := false, false
+	for _, q := range queues {
+		if q.Kind == hemera.TapeVerify && q.Name == tape.VID {
+			waits, failed = waits || !q.Failed, failed || q.Failed
+		}
+	}
+	if kind == hemera.OrderRepack && tape.Files > 0 || kind == hemera.OrderCheck && waits {
+		return nil
+	}
+	t.Log.Info("all files of a tape are done", "task", kind, "vid", tape.VID)
+	return t.changeTask(ctx, tape.VID, kind, func(tape *hemera.Tape, _ *hemera.TapeTask) *hemera.TapeTask {
+		endRepack(tape, kind)
+		// What failed is in the list of failed requests, until somebody has looked.
+		if kind == hemera.OrderCheck && !failed {
+			tape.Verified = t.now()
+		}
+		return nil
+	})
+}
+
+// verifyNext begins the verification of the tape that was not verified for
+// longest, one at a time.
+func (t tasker) verifyNext(ctx context.Context, all []hemera.Tape) error {
+	every := t.settings().Mounting[tapecatalogue.DefaultName].Verify.Duration()
+	// One tape at a time: the rest of the drives is for users.
+	if slices.ContainsFunc(all, func(tape hemera.Tape) bool { return tape.Verifying != nil }) {
+		return nil
+	}
+	vid := tapecatalogue.DueForVerification(all, t.now(), every, func(vid string) bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return t.libraryOf(vid) != nil
+	})
+	if vid == "" {
+		return nil
+	}
+	t.Log.Info("a tape is verified, as it was not for a long time", "vid", vid, "every", every)
+	_, err := t.orderTask(ctx, hemera.SystemIdentity().Name, hemera.TapeOrder{Kind: hemera.OrderCheck, Subject: vid})
+	return err
+}

@@ -1,0 +1,223 @@
+package tapetier_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// runs has the tier do by itself what it does, until the test ends or the result is called.
+func (s *site) runs() (end func()) {
+	ctx, cancel := context.WithCancel(s.Context())
+	done := make(chan struct{})
+	tier := s.tier
+	go func() { defer close(done); s.good(tier.Run(ctx)) }()
+	return func() { cancel(); <-done }
+}
+
+// order is an order that is carried out.
+func (s *site) order(kind hemera.TapeOrderKind, vid string) string {
+	s.Helper()
+	said, err := s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: kind, Subject: vid})
+	s.good(err)
+	return said
+}
+
+// later lets the tier's own work have its turns.
+func (s *site) later(d time.Duration) {
+	end := s.runs()
+	time.Sleep(d) // of the bubble's clock
+	synctest.Wait()
+	end()
+}
+
+// A repack sets the state of its tape, and ends when the last file has gone. What a restart interrupts goes on.
+func TestARepackEndsByItself(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.put(alice(), "/single/g", 1000)
+		s.archive()
+		s.change("tape", "set", "AAA001", "full", "true")
+		// As it is when the manager ends right after the order was written.
+		s.good(s.tree.Parts().Tapes.ChangeTape(s.Context(), "AAA001", func(old *hemera.Tape) (*hemera.Tape, error) {
+			tape := *old
+			tape.State, tape.Repack = hemera.TapeRepacking, &hemera.TapeTask{By: "ada", Begun: time.Now(), Files: 2}
+			return &tape, nil
+		}))
+		s.start()
+		s.report()
+		s.later(time.Minute)
+		if got := s.tape("AAA001"); s.waiting(hemera.TapeArchive) != 2 || !got.Repack.Filled || got.State != hemera.TapeRepacking {
+			t.Fatalf("%d jobs wait, %+v", s.waiting(hemera.TapeArchive), got.Repack)
+		}
+		s.change("tape", "set", "BBB001", "tapepool", "default")
+		s.archive()
+		s.later(time.Minute)
+		if got := s.tape("AAA001"); got.Repack != nil || got.State != hemera.TapeActive || got.Files != 0 || s.tape("BBB001").Files != 2 {
+			t.Errorf("%+v", got)
+		}
+		s.report()
+		if got := s.attention(); len(got) != 1 || got[0] != "tape AAA001 is full, and none of its files is in the tree any more" {
+			t.Errorf("%q", got)
+		}
+		s.order(hemera.OrderReclaim, "AAA001")
+		if got := s.tape("AAA001"); got.Full || got.LastFSeq != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// What is cancelled leaves the files where they are, and their first copies queued.
+func TestACancelledRepack(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.archive()
+		s.change("tape", "set", "AAA001", "full", "true")
+		s.put(alice(), "/single/new", 1000)
+		s.wantKind("nothing to cancel", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderStopTape, Subject: "AAA001"})), errs.NotFound)
+		s.order(hemera.OrderRepack, "AAA001")
+		if s.waiting(hemera.TapeArchive) != 2 {
+			t.Fatalf("%d jobs wait", s.waiting(hemera.TapeArchive))
+		}
+		if said := s.order(hemera.OrderStopTape, "AAA001"); said != "1 requests are taken back" {
+			t.Error(said)
+		}
+		if got := s.tape("AAA001"); got.Repack != nil || got.State != hemera.TapeActive || got.Files != 1 || s.waiting(hemera.TapeArchive) != 1 {
+			t.Errorf("%d jobs wait, %+v", s.waiting(hemera.TapeArchive), got)
+		}
+	})
+}
+
+// A class that got another copy: what was written before gets it too, once.
+func TestCopiesAreAdded(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.archive()
+		s.change("route", "add", "default/2", "storageClass", "default", "copyNumber", "2", "tapepool", "second")
+		s.change("class", "set", "default", "nbCopies", "2")
+		if said := s.order(hemera.OrderCopies, "AAA001"); said != "1 copies are queued" {
+			t.Error(said)
+		}
+		if said := s.order(hemera.OrderCopies, "AAA001"); said != "0 copies are queued" {
+			t.Error(said)
+		}
+		s.archive()
+		if e := s.stat("/single/f"); len(e.Tape) != 2 || e.Tape[0].VID != "AAA001" || e.Tape[1].VID != "BBB001" {
+			t.Errorf("%+v", e.Tape)
+		}
+		// A repack does both.
+		s.change("tape", "set", "AAA001", "full", "true")
+		s.order(hemera.OrderRepack, "AAA001")
+		if s.waiting(hemera.TapeArchive) != 1 {
+			t.Errorf("%d jobs wait", s.waiting(hemera.TapeArchive))
+		}
+	})
+}
+
+// A broken tape is not read: its state stays, and its files come from elsewhere.
+func TestABrokenTapeIsRepacked(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.archive()
+		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
+		s.wantKind("verify", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderCheck, Subject: "AAA001"})), errs.Conflict)
+		s.order(hemera.OrderRepack, "AAA001")
+		s.change("tape", "set", "BBB001", "tapepool", "default")
+		s.archive()
+		s.later(time.Minute)
+		if got := s.tape("AAA001"); got.Repack != nil || got.State != hemera.TapeBroken || got.Reason != "torn" || got.Files != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// verified reads and compares what waits for it on a tape, by d2.
+func (s *site) verified(bad bool) {
+	s.Helper()
+	m := s.mount("d2", hemera.TapeVerify)
+	r := hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}
+	for _, j := range s.jobs(m) {
+		if bad {
+			r.Failed = append(r.Failed, hemera.TapeFailure{Job: j.TapeJobKey, Error: "bad block", Copy: true})
+			continue
+		}
+		r.Done = append(r.Done, j.TapeJobKey)
+	}
+	s.good(s.tier.TapeDone(s.Context(), server, r))
+	s.loaded("d2", "")
+}
+
+// A tape that was read as a whole has the time of it; one with a bad file has not, and the file is in the list.
+func TestVerification(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.archive()
+		s.order(hemera.OrderCheck, "AAA001")
+		s.later(time.Minute)
+		if s.tape("AAA001").Verifying == nil {
+			t.Fatal("it ended before its files were read")
+		}
+		s.verified(false)
+		s.later(time.Minute)
+		first := s.tape("AAA001")
+		if first.Verifying != nil || time.Since(first.Verified) > time.Hour {
+			t.Fatalf("%+v", first)
+		}
+		time.Sleep(24 * time.Hour) // of the bubble's clock
+		s.order(hemera.OrderCheck, "AAA001")
+		for s.tape("AAA001").Verifying != nil {
+			if s.waiting(hemera.TapeVerify) > 0 {
+				s.verified(true)
+			}
+			s.later(2 * time.Hour) // jobs that failed wait longer each time
+			s.report()
+		}
+		if got := s.tape("AAA001"); !got.Verified.Equal(first.Verified) || len(s.attention()) == 0 {
+			t.Errorf("%+v, %v", got, s.attention())
+		}
+	})
+}
+
+// Tapes are verified by themselves when their time has come, one at a time, unless that is off.
+func TestTapesAreVerifiedByThemselves(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/double/f", 1000)
+		s.archive()
+		s.change("mounting", "set", "default", "verifySeconds", "240h")
+		s.later(time.Hour)
+		if s.waiting(hemera.TapeVerify) != 0 {
+			t.Fatal("a new tape is verified")
+		}
+		time.Sleep(240 * time.Hour) // of the bubble's clock
+		s.report()
+		s.later(time.Minute)
+		if s.waiting(hemera.TapeVerify) != 1 || s.tape("AAA001").Verifying.By != admin().Name {
+			t.Fatalf("%d jobs wait", s.waiting(hemera.TapeVerify))
+		}
+		s.verified(false)
+		s.later(time.Minute)
+		s.report()
+		s.verified(false) // of the other one
+		s.later(time.Minute)
+		if s.waiting(hemera.TapeVerify) != 0 || s.tape("BBB001").Verified.IsZero() {
+			t.Errorf("%d jobs wait, %+v", s.waiting(hemera.TapeVerify), s.tape("BBB001"))
+		}
+		s.change("mounting", "set", "default", "verifySeconds", "0")
+		time.Sleep(1000 * time.Hour) // of the bubble's clock
+		s.report()
+		s.later(time.Minute)
+		if s.waiting(hemera.TapeVerify) != 0 {
+			t.Error("verified although it is off")
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package tape
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hemera"
+)
+
+// TestEncryption: what is archived with a key is on no cartridge in clear, comes back with the key, and not with another one or none. That is
+// told with the name of the key, and the tape is put aside.
+func TestEncryption(t *testing.T) {
+	c := newControl(t, 5, 40)
+	right := hemera.TapeKey{Name: "raw-2026", Secret: bytes.Repeat([]byte{9}, hemera.TapeSecretSize)}
+	c.key = right
+	x := newRig(t, c)
+	x.start()
+	x.archived()
+	x.stop()
+	images, err := filepath.Glob(filepath.Join(x.dir, "cartridges", "*.data"))
+	if err != nil || len(images) == 0 {
+		t.Fatal(images, err)
+	}
+	labels := 0
+	for _, image := range images {
+		b, err := os.ReadFile(image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Which tape it is, everybody can read; files, labels of files, and indexes with their paths not.
+		if bytes.HasPrefix(b, []byte("VOL1")) {
+			labels++
+		}
+		for _, f := range c.files {
+			if part := f.data[:min(len(f.data), 24)]; len(part) == 24 && bytes.Contains(b, part) {
+				t.Errorf("a file is in clear in %s", filepath.Base(image))
+			}
+		}
+		for _, word := range []string{"UHL1", "EOF1", "hemera tape index", "/f1"} {
+			if bytes.Contains(b, []byte(word)) {
+				t.Errorf("%s is in clear in %s", word, filepath.Base(image))
+			}
+		}
+	}
+	if labels == 0 {
+		t.Error("no cartridge has a label")
+	}
+	for name, key := range map[string]hemera.TapeKey{"no key": {}, "another key": {Name: "other", Secret: bytes.Repeat([]byte{8}, hemera.TapeSecretSize)}} {
+		x.refused(name, key)
+	}
+	c.mu.Lock()
+	c.key = right
+	c.mu.Unlock()
+	x.start()
+	x.recalled()
+}
+
+// refused recalls with a key that is not the right one.
+func (x *rig) refused(name string, key hemera.TapeKey) {
+	x.t.Helper()
+	c := x.control
+	c.mu.Lock()
+	c.key = key
+	for _, tape := range c.tapes {
+		tape.State, tape.Reason = "", ""
+	}
+	for _, f := range c.files {
+		f.recall, f.back = true, false
+	}
+	c.mu.Unlock()
+	x.start()
+	x.await("a tape is put aside: "+name, func(c *control) bool {
+		for _, tape := range c.tapes {
+			if tape.State == hemera.TapeDisabled {
+				return true
+			}
+		}
+		return false
+	})
+	x.stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, tape := range c.tapes {
+		if tape.State != "" && (!strings.Contains(tape.Reason, "raw-2026") || !strings.Contains(tape.Reason, "encrypted")) {
+			x.t.Errorf("%s: tape %s: %s", name, tape.VID, tape.Reason)
+		}
+		tape.State, tape.Reason = "", ""
+	}
+	for id, f := range c.files {
+		if f.back {
+			x.t.Errorf("%s: file %d came back", name, id)
+		}
+	}
+	c.open, c.in = map[uint64]*openMount{}, map[string]string{}
+}
