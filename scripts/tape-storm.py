@@ -1,22 +1,30 @@
 #!/usr/bin/env python3
-"""A storm on real processes: files go to tape and back by ten stock clients at once, while drives fail and the cluster is killed.
+"""A storm on real processes: ten users' files go to tape and back while drives fail and processes are killed.
 
-scripts/tape-storm.py [--files 2000] [--seed N] [--kills 4], for a built bin/hemera. Needs xrdcp and xrdfs.
-Faults and kills begin when the last file is written. With few files most are on tape by then, so that they meet recalls only.
-A plan of faults is not a fault: most wait for an operation that does not come before the next plan. The log of the cluster has those that were met.
-It ends with 0 if every file came back byte for byte, has its copy on tape, and the check of the namespace is clean.
-Drives that faults put down are put up again, and requests that failed are tried again, as an operator would: both are counted.
+scripts/tape-storm.py [--files 2000] [--seed N], for a built bin/hemera. It starts a manager, two nodes and a tape server with four emulated drives,
+and ten clients over XRootD's Python client; as root each of them is another user. Three stages: write, with the archive behind it; evict; recall.
+
+- Faults are planned for what drives do at the moment. What they hit is in faults.log of the library, and counted from there.
+- Processes are killed with -9 one by one and started again at once, as the work proceeds: tape server, manager, nodes.
+- Drives that are down are put up, tapes that were put aside are used again, requests that failed are tried again, as an operator would do.
+
+It ends with 0 if every file came back byte for byte and has its copy on tape, nothing waits, the check of the namespace is clean, and enough was hit.
 """
-import argparse, collections, concurrent.futures, hashlib, json, os, pathlib, random, re, shutil, signal, subprocess, sys, tempfile, threading, time
+import argparse, collections, json, os, pathlib, pwd, random, re, shutil, signal, subprocess, sys, tempfile, threading, time
 
-PATIENCE = 600  # seconds for each stage
-os.environ["XRD_CONNECTIONWINDOW"] = "5"  # clients wait so long before they connect again
-FAULTS = [("read", "medium"), ("write", "medium"), ("flush", "medium"), ("write", "power"), ("load", "hardware"), ("unload", "hardware"),
-          ("locate", "hardware"), ("write", "corrupt"), ("read", "corrupt"), ("move", "hardware"), ("mark", "hardware"), ("load", "not-ready")]
+HERE = pathlib.Path(__file__).resolve().parent
+USERS = ["daemon", "bin", "sys", "sync", "games", "man", "lp", "mail", "news", "uucp"]  # that every Debian has
+DRIVES = 4
+# Faults by what drives do: the operations that come, and what goes wrong with them.
+FAULTS = {
+    "archive": [("write", "medium"), ("write", "hardware"), ("write", "power"), ("write", "corrupt"), ("mark", "hardware"), ("flush", "medium"), ("flush", "power")],
+    "recall": [("read", "medium"), ("read", "hardware"), ("read", "corrupt"), ("locate", "hardware"), ("locate", "medium")],
+    "mount": [("load", "hardware"), ("load", "not-ready"), ("unload", "hardware"), ("move", "hardware")],
+}
 
 
-def run(*command, timeout=120):
-    """The output of a command, or None if it failed: the cluster may be dead just now."""
+def run(*command, timeout=300):
+    """The output of a command, or None if it failed: a process may be dead just now."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -25,198 +33,353 @@ def run(*command, timeout=120):
 
 
 class Cluster:
-    """A `hemera up` whose process is killed and started."""
+    """Manager, nodes and tape server, each a process of its own that is killed and started."""
 
-    def __init__(self, hemera, directory, port):
-        self.hemera, self.directory, self.host = hemera, directory, f"localhost:{port}"
-        self.command = [hemera, "up", directory, "--tape", "--tape-speed", "0", "--port", str(port)]
-        self.log = open(f"{directory}.log", "ab")
-        self.start()
+    def __init__(self, hemera, base, port):
+        self.hemera, self.base, self.host = hemera, pathlib.Path(base), f"localhost:{port}"
+        self.library = self.base / "tape" / "tape"
+        self.processes, token = {}, self.base / "token"
+        common = lambda name, at: ["--data", str(self.base / name), "--port", str(port + at)]
+        join = ["--join-file", str(token)]
+        self.commands = {
+            "manager": ["manager", *common("manager", 0)],
+            "node1": ["node", *common("node1", 1), "--disk", str(self.base / "disk1"), *join],
+            "node2": ["node", *common("node2", 2), "--disk", str(self.base / "disk2"), *join],
+            "tape": ["tape", "serve", *common("tape", 3), "--tape-speed", "0", "--library", "tape",
+                     "--emulate", f"drives={DRIVES},slots=60,cartridges=40,capacity=2000000000", *join],
+        }
 
-    def start(self):
-        self.process = subprocess.Popen(self.command, stdout=self.log, stderr=self.log)
-        end = time.time() + 60
-        while self.admin("ns", "stat") is None:
-            if self.process.poll() is not None or time.time() > end:
-                raise SystemExit(f"the cluster did not start: see {self.directory}.log")
+    def begin(self):
+        """Starts everything for the first time."""
+        token = self.base / "token"
+        (self.base / "disk1").mkdir()
+        (self.base / "disk2").mkdir()
+        self.start("manager")
+        for name in ("node1", "node2", "tape"):
+            token.write_text(self.admin("token", "create"))
+            self.start(name)
+            self.await_(f"{name} has joined", lambda: self.commands[name][self.commands[name].index("--port") + 1] in (self.admin("node", "ls", "-m") or ""))
+        self.configure()
+
+    def configure(self):
+        """All cartridges in one pool, and mounts for few files, so that four drives work."""
+        elements = json.loads((self.library / "library.json").read_text())["elements"]
+        self.await_("the library is reported", lambda: self.drives())
+        for vid in sorted(e["barcode"][:6] for e in elements if e.get("barcode")):
+            self.must("tape", "tape", "add", vid, "tapepool=default")
+        self.must("tape", "policy", "set", "default", "archiveMinRequestAge=2", "retrieveMinRequestAge=0")
+        self.must("tape", "pool", "set", "default", f"numPartialTapes={DRIVES}")
+        self.must("tape", "mounting", "set", "default", "minFilesToWarrantAMount=100", "lingerSeconds=2")
+        self.must("mkdir", "/storm")
+        self.must("attr", "set", "sys.archive.storage_class=default", "/storm")
+        self.must("chmod", "777", "/storm")
+        self.await_("two disks", lambda: len(self.rows("fs", "ls")) == 2)
+
+    def start(self, name):
+        with open(self.base / f"{name}.log", "ab") as log:
+            self.processes[name] = subprocess.Popen([self.hemera, *self.commands[name]], stdout=log, stderr=log)
+        if name == "manager":
+            self.await_("the manager answers", lambda: self.admin("ns", "stat") is not None)
+
+    def await_(self, what, ask):
+        end = time.monotonic() + 60
+        while not ask():
+            dead = [n for n, p in self.processes.items() if p.poll() is not None]
+            if dead or time.monotonic() > end:
+                raise SystemExit(f"FAIL  not in a minute: {what}; ended: {dead}; see {self.base}/*.log")
             time.sleep(0.2)
 
-    def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-        self.start()
+    def kill(self, name):
+        self.processes[name].send_signal(signal.SIGKILL)
+        self.processes[name].wait()
+        self.start(name)
+
+    def stop(self):
+        for name in reversed(list(self.processes)):
+            self.processes[name].terminate()
+        for p in self.processes.values():
+            p.wait()
 
     def admin(self, *words):
         return run(self.hemera, "--url", f"root://{self.host}", *words)
 
+    def must(self, *words):
+        done = subprocess.run([self.hemera, "--url", f"root://{self.host}", *words], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"{' '.join(words)}: {done.stderr}")
+
     def rows(self, *words):
         return json.loads(self.admin(*words, "-j") or '{"result": []}')["result"] or []
 
-    def xrdfs(self, *words):
-        return run("xrdfs", self.host, *words)
+    def drives(self):
+        return self.rows("tape", "drive", "ls")
+
+    def hits(self):
+        """What faults have hit so far, by operation and failure."""
+        log = self.library / "faults.log"
+        lines = log.read_text().splitlines() if log.exists() else []
+        return collections.Counter(f"{h['op']} {h['fail']}" for h in map(json.loads, lines))
+
+
+class Clients:
+    """Ten users that do the same at once."""
+
+    def __init__(self, cluster, verb, a):
+        self.counts, self.wrong, self.lock = collections.Counter(), [], threading.Lock()
+        self.running = []
+        for n in range(len(USERS)):
+            who = pwd.getpwnam(USERS[n])
+            spec = {"host": cluster.host, "seed": a.seed, "user": n, "users": len(USERS), "files": a.files, "patience": a.patience, "threads": 2}
+            if os.geteuid() == 0:
+                spec["ids"] = [who.pw_uid, who.pw_gid]
+            environment = {**os.environ, "XRD_CONNECTIONWINDOW": "5", "XRD_REQUESTTIMEOUT": "60", "HOME": "/"}
+            p = subprocess.Popen([a.python, str(HERE / "tape-storm-client.py"), verb, json.dumps(spec)], stdout=subprocess.PIPE, text=True, env=environment)
+            t = threading.Thread(target=self.listen, args=(p, f"user {USERS[n]}"), daemon=True)
+            t.start()
+            self.running.append((p, t))
+
+    def listen(self, p, name):
+        for line in p.stdout:
+            said = json.loads(line)
+            with self.lock:
+                if "wrong" in said:
+                    self.wrong.append(f"{name}: {said['wrong']}")
+                else:
+                    self.counts.update(said)
+        if p.wait() != 0:
+            with self.lock:
+                self.wrong.append(f"{name} ended with {p.returncode}")
+
+    def done(self):
+        return self.counts["done"]
+
+    def wait(self):
+        for p, t in self.running:
+            t.join()
+            p.wait()
+
+    def kill(self):
+        for p, _ in self.running:
+            p.kill()
 
 
 class Chaos(threading.Thread):
-    """Faults of drives and kills until it is stopped; then nothing fails any more."""
+    """Faults that fit what drives do, and kills as the work proceeds, until it is stopped; then nothing fails any more."""
 
-    def __init__(self, cluster, rng, kills):
+    def __init__(self, cluster, rng, files):
         super().__init__(daemon=True)
-        self.cluster, self.rng, self.kills_left = cluster, rng, kills
-        self.counts, self.over = collections.Counter(), threading.Event()
-        self.plan = pathlib.Path(cluster.directory, "tape", "faults.json")
+        self.cluster, self.rng, self.files = cluster, rng, files
+        self.counts, self.over, self.lock = collections.Counter(), threading.Event(), threading.Lock()
+        self.stage, self.progress, self.victims, self.planned = "", lambda: 0, [], (0, 0.0)
+
+    def begin(self, stage, progress, victims):
+        """A stage with its kills, which are spread over its progress from 0 to 1."""
+        with self.lock:
+            self.stage, self.progress = stage, progress
+            self.victims = [((k + 0.5) / len(victims), v) for k, v in enumerate(victims)]
 
     def run(self):
-        turn = 0
-        while not self.over.wait(2):
-            turn += 1
-            op, fail = self.rng.choice(FAULTS)
-            self.write([{"op": op, "fail": fail, "drive": f"emu{self.rng.randrange(2)}", "after": self.rng.randrange(20), "count": 1}])
-            self.counts["plans of faults"] += 1
-            if turn % 3 == 0 and self.kills_left > 0:
-                self.kills_left -= 1
-                self.cluster.kill()
-                self.counts["kills"] += 1
-            self.operate()
+        while not self.over.wait(0.3):
+            with self.lock:
+                self.plan()
+                if self.victims and self.progress() >= self.victims[0][0]:
+                    self.kill(self.victims.pop(0)[1])
+                self.operate(self.cluster.drives())
 
-    def operate(self):
-        """What a person does: drives that are down are put up, requests that failed are tried again."""
-        for drive in self.cluster.rows("tape", "drive", "ls"):
-            if "DOWN" in json.dumps(drive).upper():
-                name = drive.get("driveName") or drive.get("drive") or drive.get("name")
-                if name and self.cluster.admin("tape", "drive", "up", name) is not None:
-                    self.counts["drives put up"] += 1
+    def kill(self, victim):
+        """Kills a process in the middle of work: a tape server when one of its drives transfers, if one does soon."""
+        end = time.monotonic() + 15
+        while True:
+            work = {d["mountType"] for d in self.cluster.drives() if d["driveStatus"] == "TRANSFERRING"} - {"NO_MOUNT"}
+            if work or victim != "tape" or time.monotonic() > end:
+                break
+        self.cluster.kill(victim)
+        does = sorted({"archive" if w.startswith("ARCHIVE") else "recall" for w in work}) or ["idle drives"]
+        self.counts[f"kill of {victim} ({self.stage}, {' and '.join(does)})"] += 1
+
+    def plan(self):
+        """A new plan when the last one has hit, or did not within some seconds: what comes next at the stage, after some operations."""
+        hits, now = sum(self.cluster.hits().values()), time.monotonic()
+        since = now - self.planned[1]
+        # The last files have the time that retries take, which grows to minutes.
+        if self.stage not in FAULTS or self.progress() > 0.9 or since < (2 if hits > self.planned[0] else 6):
+            return
+        self.planned = (hits, now)
+        # Mounts fail less often than transfers: a drive rests for seconds afterwards.
+        faults = [self.rng.choice(FAULTS["mount" if self.rng.random() < 0.15 else self.stage]) for _ in range(2)]
+        self.write([{"op": op, "fail": fail, "after": int(60 ** self.rng.random()) - 1, "count": 1} for op, fail in faults])
+        self.counts["plans of faults"] += 1
+
+    def operate(self, drives):
+        """What a person does: drives up, tapes back in use, requests again."""
+        for d in drives:
+            if d["driveStatus"] == "DOWN" and self.cluster.admin("tape", "drive", "up", d["driveName"]) is not None:
+                self.counts["drives put up"] += 1
+        for t in self.cluster.rows("tape", "tape", "ls"):
+            if t["state"] == "DISABLED":
+                self.cluster.admin("tape", "tape", "set", t["vid"], "state=ACTIVE")
+                self.counts["tapes used again"] += 1
         failed = self.cluster.rows("tape", "request", "ls", "--failed")
         if failed:
             self.counts["requests that failed"] += len(failed)
             self.cluster.admin("tape", "request", "retry")
 
     def write(self, faults):
-        part = self.plan.with_suffix(".part")
+        plan = self.cluster.library / "faults.json"
+        part = plan.with_suffix(".part")
         part.write_text(json.dumps({"faults": faults}))
-        part.replace(self.plan)
+        part.replace(plan)
+
+    def rest(self):
+        """No kills or faults from now on, but the operator goes on."""
+        self.begin("", lambda: 0, [])
+        with self.lock:
+            self.write([])
 
     def stop(self):
         self.over.set()
         self.join()
         self.write([])
-        self.operate()
 
 
-def until(what, cluster, ask):
-    """Waits until ask answers nothing; what it answers is what is missing."""
-    end = time.time() + PATIENCE
-    while (missing := ask()) != 0:
-        if time.time() > end:
-            print(cluster.admin("tape", "status"), cluster.admin("tape", "request", "ls"), cluster.admin("tape", "drive", "ls"), sep="\n")
-            raise SystemExit(f"FAIL  not in {PATIENCE} s: {what}; missing: {missing}")
-        time.sleep(1)
+class Storm:
+    """The stages on one cluster."""
 
+    def __init__(self, cluster, chaos, a):
+        self.cluster, self.chaos, self.a = cluster, chaos, a
+        self.wrong, self.lines = [], []
 
-def without(cluster, total, pattern):
-    """How many files `ls -y` does not show with the pattern."""
-    return total - len(re.findall(pattern, cluster.admin("ls", "-y", "/storm") or "", re.M))
+    def say(self, text):
+        print(text, flush=True)
 
+    def archived(self):
+        return sum(int(t["nbMasterFiles"]) for t in self.cluster.rows("tape", "tape", "ls"))
 
-def write(cluster, base, files, rng):
-    """Makes the files, copies them in, and returns their sums."""
-    tree, sums = pathlib.Path(base, "in"), {}
-    tree.mkdir()
-    for i in range(files):
-        data = rng.randbytes(int(20e6 ** rng.random()))
-        (tree / f"f{i}").write_bytes(data)
-        sums[f"f{i}"] = hashlib.sha256(data).hexdigest()
-    subprocess.run(["xrdcp", "-r", "-f", "--nopbar", "--parallel", "4", *map(str, sorted(tree.iterdir())), f"root://{cluster.host}//storm/"], check=True)
-    size = sum(f.stat().st_size for f in tree.iterdir())
-    shutil.rmtree(tree)
-    return sums, size
-
-
-def recall(cluster, base, batch, sums):
-    """One client: asks for a batch, waits, copies it out, compares. Returns what is wrong."""
-    paths, wrong, end = [f"/storm/{n}" for n in batch], [], time.time() + PATIENCE
-    while time.time() < end:
-        request = (cluster.xrdfs("prepare", "-s", *paths) or "").strip()
-        answer = request and cluster.xrdfs("query", "prepare", request, *paths)
-        if answer and all(r["online"] for r in json.loads(answer)["responses"]):
-            break
-        time.sleep(2)
-    for name in batch:
-        out = os.path.join(base, f"out-{name}")
-        while run("xrdcp", "-f", "--nopbar", f"root://{cluster.host}//storm/{name}", out, timeout=300) is None and time.time() < end:
+    def until(self, what, missing):
+        end = time.monotonic() + self.a.patience
+        while (left := missing()) != 0:
+            if time.monotonic() > end:
+                print(*(self.cluster.admin("tape", *w) for w in (["status"], ["queue", "ls"], ["request", "ls"], ["drive", "ls"])), sep="\n")
+                raise SystemExit(f"FAIL  not in {self.a.patience} s: {what}; missing: {left}")
             time.sleep(1)
-        if not os.path.exists(out):
-            wrong.append(f"{name} did not come back")
-        elif hashlib.sha256(pathlib.Path(out).read_bytes()).hexdigest() != sums[name]:
-            wrong.append(f"{name} came back with other bytes")
-        pathlib.Path(out).unlink(missing_ok=True)
-    return wrong
+
+    def without(self, pattern):
+        """How many files `ls -y` does not show with the pattern."""
+        found = 0
+        for u in range(len(USERS)):
+            for d in range((self.a.files // len(USERS) + 999) // 1000):
+                found += len(re.findall(pattern, self.cluster.admin("ls", "-y", f"/storm/u{u}/d{d}") or "", re.M))
+        return self.a.files - found
+
+    def clients(self, verb, stage="", victims=()):
+        """Has ten users do the same; their kills are spread over what they do."""
+        begun = told = time.monotonic()
+        c = Clients(self.cluster, verb, self.a)
+        try:
+            self.chaos.begin(stage, lambda: c.done() / self.a.files, list(victims))
+            while any(t.is_alive() for _, t in c.running):
+                time.sleep(0.2)
+                if time.monotonic() - told > 30:
+                    told = time.monotonic()
+                    self.say(f"  {verb}: {c.done()} files after {told - begun:.0f} s")
+        finally:
+            c.kill()
+        c.wait()
+        self.wrong += c.wrong
+        if c.done() < self.a.files:
+            self.wrong.append(f"{verb}: {c.done()} of {self.a.files} files")
+        return c, time.monotonic() - begun
+
+    def run(self):
+        files, begun = self.a.files, time.monotonic()
+        # Few files give time for few kills.
+        rounds = 1 if files < 5000 else 2 if files < 50000 else 4
+        c, took = self.clients("write", "archive", ["tape", "node1", "manager", "tape"] * rounds)
+        self.say(f"wrote {files} files, {c.counts['bytes'] / 1e6:.0f} MB, in {took:.0f} s: {files / took:.1f} files/s; {c.counts['again']} calls again")
+        written, at = self.archived(), time.monotonic()
+        self.chaos.begin("archive", lambda: max(0, self.archived() - written) / max(1, files - written), ["tape", "manager", "node2"] * rounds)
+        self.until("every file has its copy on tape", lambda: max(0, files - self.archived()))
+        self.until("every file has its copy in its entry", lambda: self.without(r"^d\d+::t1 "))
+        took = time.monotonic() - begun
+        self.say(f"archived {files} files in {took:.0f} s from the first write on, {time.monotonic() - at:.0f} s after the last: {files / took:.1f} files/s")
+
+        c, took = self.clients("evict")
+        self.until("every file is on tape only", self.left_on_disk)
+        self.say(f"evicted {files} files in {took:.0f} s: {files / took:.1f} files/s")
+
+        self.before = self.cluster.hits()
+        c, took = self.clients("recall", "recall", ["tape", "node1", "tape", "manager", "node2"] * rounds)
+        self.say(f"recalled and compared {files} files, {c.counts['bytes'] / 1e6:.0f} MB, in {took:.0f} s: {files / took:.1f} files/s; {c.counts['again']} calls again")
+        self.chaos.rest()
+        self.until("no request waits or has failed", self.waiting)
+        self.chaos.stop()
+        self.check()
+
+    def left_on_disk(self):
+        missing = self.without(r"^d0::t1 ")
+        if missing:  # of a release whose report of the tape copy came later
+            self.clients("evict")
+        return missing
+
+    def waiting(self):
+        return len(self.cluster.rows("tape", "request", "ls")) + len(self.cluster.rows("tape", "request", "ls", "--failed"))
+
+    def check(self):
+        """What must hold at the end, and whether enough was hit."""
+        if missing := self.without(r"^d\d+::t1 "):
+            self.wrong.append(f"{missing} files do not have their copy on tape")
+        check = self.cluster.rows("ns", "check")
+        if not check or not check[0]["healthy"]:
+            self.wrong.append(f"ns check: {check}")
+        hits = self.cluster.hits()
+        for stage, of in (("archive", self.before), ("recall", hits - self.before)):
+            self.say(f"faults that hit, {stage}: " + (", ".join(f"{n} {what}" for what, n in sorted(of.items())) or "none"))
+            if sum(of.values()) < self.a.hits:
+                self.wrong.append(f"only {sum(of.values())} faults hit during {stage}, not {self.a.hits}")
+        self.say(", ".join(f"{n} {what}" for what, n in sorted(self.chaos.counts.items())))
+        for stage in ("archive", "recall"):
+            if not any(w.startswith(f"kill of tape ({stage},") and "idle" not in w for w in self.chaos.counts):
+                self.wrong.append(f"no tape server was killed while a drive did its {stage}")
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--files", type=int, default=2000)
     p.add_argument("--seed", type=int, default=int(time.time()))
-    p.add_argument("--kills", type=int, default=4, help="half of them from the last write on, the others from the first recall on")
-    p.add_argument("--port", type=int, default=31094)
+    p.add_argument("--hits", type=int, default=5, help="faults that must hit in each stage")
+    p.add_argument("--port", type=int, default=31094, help="the first of four")
     p.add_argument("--hemera", default="bin/hemera")
+    p.add_argument("--python", default="build/venv/bin/python", help="one that has the XRootD client")
     p.add_argument("--keep", action="store_true", help="keep the directory of the cluster")
     a = p.parse_args()
-    if not shutil.which("xrdcp"):
-        print("xrdcp is missing: scripts/setup.sh clients")
+    if run(a.python, "-c", "import XRootD.client") is None:
+        print("the XRootD client for Python is missing: scripts/setup.sh python")
         sys.exit(77)
+    a.patience = 600 + a.files // 20  # seconds for each stage
+    a.python = os.path.abspath(a.python)
     print(f"seed {a.seed}, {a.files} files", flush=True)
-    rng, base = random.Random(a.seed), tempfile.mkdtemp(prefix="tape-storm-")
-    cluster = Cluster(a.hemera, os.path.join(base, "up"), a.port)
+    base = tempfile.mkdtemp(prefix="tape-storm-")
+    os.chmod(base, 0o755)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))  # so that nothing is left running
+    cluster, wrong = Cluster(os.path.abspath(a.hemera), base, a.port), []
     try:
-        wrong = storm(cluster, base, a, rng)
+        cluster.begin()
+        chaos = Chaos(cluster, random.Random(a.seed), a.files)
+        chaos.start()
+        storm = Storm(cluster, chaos, a)
+        storm.run()
+        wrong = storm.wrong
+    except SystemExit as e:
+        wrong.append(str(e.code))
     finally:
-        cluster.process.terminate()
-        cluster.process.wait()
-        if a.keep:
+        cluster.stop()
+        if a.keep or wrong:
             print("kept:", base)
         else:
             shutil.rmtree(base)
-    for line in wrong:
+    for line in wrong[:50]:
         print("FAIL ", line)
     sys.exit(bool(wrong))
-
-
-def storm(cluster, base, a, rng):
-    """The stages; returns what is wrong."""
-    cluster.admin("mkdir", "/storm")
-    cluster.admin("attr", "set", "sys.archive.storage_class=default", "/storm")
-    begun = time.time()
-    sums, size = write(cluster, base, a.files, rng)
-    chaos = Chaos(cluster, rng, a.kills // 2)
-    chaos.start()
-    until("every file has its copy on tape", cluster, lambda: without(cluster, a.files, r"^d\d+::t1 "))
-    took = time.time() - begun
-    print(f"archived {a.files} files, {size / 1e6:.0f} MB, in {took:.0f} s: {a.files / took:.1f} files/s", flush=True)
-
-    def evicted():
-        names = sorted(sums)
-        for i in range(0, len(names), 50):
-            cluster.xrdfs("prepare", "-e", *(f"/storm/{n}" for n in names[i:i + 50]))
-        return without(cluster, a.files, r"^d0::t1 ")
-    until("every file is on tape only", cluster, evicted)
-    chaos.kills_left += a.kills - a.kills // 2
-    names, begun = list(sums), time.time()
-    rng.shuffle(names)
-    batches = [names[i:i + 20] for i in range(0, len(names), 20)]
-    with concurrent.futures.ThreadPoolExecutor(10) as clients:
-        wrong = sum(clients.map(lambda b: recall(cluster, base, b, sums), batches), [])
-    took = time.time() - begun
-    print(f"recalled {a.files} files by ten clients in {took:.0f} s: {a.files / took:.1f} files/s", flush=True)
-    chaos.stop()
-    print(", ".join(f"{n} {what}" for what, n in sorted(chaos.counts.items())), flush=True)
-    until("no request waits or has failed", cluster,
-          lambda: len(cluster.rows("tape", "request", "ls")) + len(cluster.rows("tape", "request", "ls", "--failed")))
-    if missing := without(cluster, a.files, r"^d\d+::t1 "):
-        wrong.append(f"{missing} files do not have their copy on tape")
-    check = cluster.rows("ns", "check")
-    if not check or not check[0]["healthy"]:
-        wrong.append(f"ns check: {check}")
-    return wrong
 
 
 main()

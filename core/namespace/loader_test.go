@@ -13,6 +13,7 @@ import (
 
 	"hemera"
 	"hemera/core/namespace"
+	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/measure/nsload"
 	"hemera/platform/kv"
@@ -70,6 +71,36 @@ func TestLoadIsWhatCommitsMake(t *testing.T) {
 			same(t, loaded, made)
 		})
 	}
+}
+
+// TestLoadWithTapes has the checker compare copies, tapes, jobs and queues of a loaded tree, and takes jobs as a mount does.
+func TestLoadWithTapes(t *testing.T) {
+	s := prepared(t, memkv.New())
+	shape := nsload.Shape{Files: 1000, FilesPerDir: 30, Size: 1000, Disks: []hemera.DiskID{1, 2, 3}, UID: 7,
+		Tape: &nsload.TapeShape{Class: "default", Pool: "default", FilesPerTape: 77, Archive: 100, Recall: 333, Users: 4}}
+	tree := loadTree(t, s, "/a/b/load", shape)
+	n := open(t, s, namespace.Options{Clock: fixed})
+	checked(t, n)
+	if tree.Files != 1000 || tree.Physical >= tree.Bytes {
+		t.Errorf("totals %+v: what is on tape only takes no disk", tree)
+	}
+	jobs := map[hemera.TapeJobKind]int{}
+	for _, q := range must[[]tapes.Queue](t)(n.Parts().Tapes.Queues(t.Context())) {
+		list := must[[]hemera.TapeJob](t)(n.Parts().Tapes.Jobs(t.Context(), q, 1000, nil))
+		if int64(len(list)) != q.Files || q.Oldest.IsZero() {
+			t.Errorf("queue %+v has %d jobs", q, len(list))
+		}
+		jobs[q.Kind] += len(list)
+	}
+	if jobs[hemera.TapeArchive] != 100 || jobs[hemera.TapeRecall] != 333 {
+		t.Errorf("jobs %v", jobs)
+	}
+	// One that was recalled is removed: rows of tapes, jobs and sums follow.
+	path := must[func(int64) string](t)(shape.Paths("/a/b/load"))
+	if err := n.Remove(t.Context(), boss(), path(150), hemera.KindFile); err != nil {
+		t.Fatal(err)
+	}
+	checked(t, n)
 }
 
 // remake makes what is below the directory of one namespace in another, in the order of ids.
@@ -197,6 +228,8 @@ func TestLoadIsRefused(t *testing.T) {
 		{"/x", func(s *nsload.Shape) { s.Size = -1 }, errs.Invalid},
 		{"/x", func(s *nsload.Shape) { s.Replicas = 17 }, errs.Invalid},
 		{"/x", func(s *nsload.Shape) { s.Disks = s.Disks[:1] }, errs.Invalid},
+		{"/x", func(s *nsload.Shape) { s.Tape = &nsload.TapeShape{Class: "a", Pool: "b", Archive: s.Files + 1} }, errs.Invalid},
+		{"/x", func(s *nsload.Shape) { s.Tape = &nsload.TapeShape{} }, errs.Invalid},
 	} {
 		shape := good
 		if c.change != nil {

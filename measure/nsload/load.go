@@ -98,10 +98,11 @@ func (l *loader) parts() (parts []part) {
 	cut(0, s.entries(), s.putPlaces)
 	if s.Size > 0 {
 		for d := range s.Disks {
-			cut(0, s.Files, s.putPieces(d))
+			cut(0, s.pieced(), s.putPieces(d))
 		}
 	}
 	cut(0, s.dirs, s.putStates)
+	s.tapeParts(cut)
 	return parts
 }
 
@@ -149,9 +150,9 @@ func (l *loader) count(records int64) {
 		return
 	}
 	s := l.shape
-	total := 2*s.entries() + s.dirs
+	total := 2*s.entries() + s.dirs + s.tapeRecords()
 	if s.Size > 0 {
-		total += s.Files * int64(s.Replicas)
+		total += s.pieced() * int64(s.Replicas)
 	}
 	l.progress(int64(float64(s.Files) * float64(done) / float64(total)))
 }
@@ -238,7 +239,7 @@ func (s *laidOut) putStates(put func(k, v []byte) error, lo, hi int64) error {
 // usages counts what the tree has on each disk.
 func (s *laidOut) usages() map[hemera.DiskID]schema.Usage {
 	sums := make([]schema.Usage, len(s.Disks))
-	for i := int64(0); i < s.Files && s.Size > 0; i++ {
+	for i := int64(0); i < s.pieced() && s.Size > 0; i++ {
 		size := s.size(i)
 		for p := range s.Replicas {
 			u := &sums[(i+int64(p))%int64(len(s.Disks))]

@@ -28,6 +28,8 @@ type Shape struct {
 	Seed     uint64 // of sizes, times and checksums
 	UID, GID uint32
 	Space    string // "": default
+	// Tape is what the files have to do with tapes; nil: nothing.
+	Tape *TapeShape
 }
 
 // level is the directories at one distance from the top. Directory number i of a level has the
@@ -93,6 +95,10 @@ func (s Shape) defaults() (Shape, error) {
 		s.Space = hemera.DefaultSpace
 	}
 	wrong := ""
+	if s.Tape != nil {
+		tape := *s.Tape // the caller's stays as it is
+		s.Tape, wrong = &tape, tape.wrong(s.Files)
+	}
 	switch {
 	case s.Files < 1 || s.Files > math.MaxInt32*1000:
 		wrong = fmt.Sprintf("%d is no number of files", s.Files)
@@ -102,6 +108,8 @@ func (s Shape) defaults() (Shape, error) {
 		wrong = fmt.Sprintf("files cannot have %d bytes", s.Size)
 	case s.Replicas < 1 || s.Replicas > hemera.ReplicasMax:
 		wrong = fmt.Sprintf("files have 1 to %d replicas, not %d", hemera.ReplicasMax, s.Replicas)
+	case s.Tape != nil && s.Size == 0:
+		wrong = "files without bytes are not archived"
 	case s.Size > 0 && len(s.Disks) < s.Replicas:
 		wrong = fmt.Sprintf("%d replicas need as many disks, there are %d", s.Replicas, len(s.Disks))
 	}
@@ -160,7 +168,7 @@ func (s *laidOut) numbered(prefix string, n int64, suffix string) string {
 func (s *laidOut) file(i int64, e *hemera.Entry) {
 	leaf := s.levels[len(s.levels)-1]
 	r := mix(s.Seed ^ mix(uint64(i)))
-	sums, pieces := e.Checksums[:0], e.Pieces[:0]
+	sums, pieces, copies := e.Checksums[:0], e.Pieces[:0], e.Tape[:0]
 	*e = hemera.Entry{ID: s.base + hemera.FileID(s.dirs+i), Parent: leaf.first + hemera.FileID(i/leaf.fan), Kind: hemera.KindFile,
 		Name: s.numbered("evt-", i%leaf.fan, ".root"), Mode: 0o644, UID: s.UID, GID: s.GID,
 		Mtime: s.now.Add(-time.Duration(r%(365*24*3600)) * time.Second), Ctime: s.now, Birth: s.now,
@@ -170,7 +178,11 @@ func (s *laidOut) file(i int64, e *hemera.Entry) {
 		sum.Value[b] = byte(r >> (32 + 8*b))
 	}
 	e.Checksums = append(sums, sum)
-	if e.Pieces = pieces; e.Size == 0 {
+	e.Pieces, e.Tape = pieces, copies
+	if s.Tape != nil {
+		s.archived(i, e)
+	}
+	if !s.onDisk(i) {
 		return
 	}
 	for p := range s.Replicas {
@@ -204,8 +216,10 @@ func (s *laidOut) totals(i int64) (t hemera.TreeTotals) {
 	t.Files = hi - lo
 	for f := lo; f < hi && s.Size > 0; f++ {
 		t.Bytes += s.size(f)
+		if s.onDisk(f) {
+			t.Physical += s.size(f) * int64(s.Replicas)
+		}
 	}
-	t.Physical = t.Bytes * int64(s.Replicas)
 	return t
 }
 

@@ -60,7 +60,7 @@ func (d *drive) step(ctx context.Context, m machine) machine {
 		err := d.timed(&d.robotTime, func() error { return d.server.robot.fetch(ctx, m.mount.VID, d.serial, d.place) })
 		return m.fetched(d.judge(ctx, err, "fetch "+m.mount.VID))
 	case loading:
-		return m.loaded(d.judge(ctx, d.timed(&d.loadTime, func() error { return d.load(ctx) }), "load "+m.mount.VID))
+		return m.loaded(d.judge(ctx, d.timed(&d.loadTime, func() error { return d.load(ctx, m.mount.VID) }), "load "+m.mount.VID))
 	case working:
 		return m.worked(d.work(ctx, m.mount))
 	case unloading:
@@ -160,12 +160,18 @@ func (d *drive) timed(to *time.Duration, call func() error) error {
 	return err
 }
 
-// load makes the cartridge ready.
-func (d *drive) load(ctx context.Context) (err error) {
+// load makes the cartridge ready, and learns of which kind it is.
+func (d *drive) load(ctx context.Context, vid string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeMax)
 	defer cancel()
-	d.loaded, err = d.Load(ctx)
-	return err
+	if d.loaded, err = d.Load(ctx); err != nil {
+		return err
+	}
+	// The tape can be used without: what is wrong with the drive shows in the session.
+	if status, err := d.Status(ctx); err == nil {
+		d.server.kinds.note(vid, status)
+	}
+	return nil
 }
 
 // unload ejects the cartridge and carries it to a slot. A drive that is empty, or has ejected it already, is no error.

@@ -45,6 +45,7 @@ type Server struct {
 	o       Options
 	robot   *robot
 	drives  []*drive
+	kinds   kinds
 	changed chan struct{} // has room for one: something is to be reported
 }
 
@@ -149,6 +150,7 @@ func (s *Server) State(ctx context.Context) hemera.TapeLibrary {
 	if l.VIDs = list.vids(); err != nil {
 		l.Problem = err.Error()
 	}
+	s.kinds.correct(l.VIDs)
 	// Drives that are down are listed too: people look for them.
 	for _, d := range s.drives {
 		l.Drives = append(l.Drives, d.state())

@@ -100,8 +100,9 @@ func (c *Catalogue) RemoveStage(ctx context.Context, s Stage) error {
 	})
 }
 
-// OldStages lists the ids of requests that were made before a time, at most limit.
-func (c *Catalogue) OldStages(ctx context.Context, before time.Time, limit int) (ids []string, err error) {
+// OldStages lists the ids of requests that were made before a time, at most limit, and when the oldest of the others that it saw was made; zero:
+// it saw none. It reads all requests, so it is not to be called often.
+func (c *Catalogue) OldStages(ctx context.Context, before time.Time, limit int) (ids []string, oldest time.Time, err error) {
 	prefix := schema.TableKey(schema.TableStage)
 	err = scan(ctx, c, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) (bool, error) {
 		if binary.BigEndian.Uint32(k[len(k)-4:]) != 0 {
@@ -109,10 +110,14 @@ func (c *Catalogue) OldStages(ctx context.Context, before time.Time, limit int) 
 		}
 		var s Stage
 		err := schema.DecodeStage(raw, &s)
-		if err == nil && s.Made.Before(before) {
+		switch {
+		case err != nil:
+		case s.Made.Before(before):
 			ids = append(ids, s.ID)
+		case oldest.IsZero() || s.Made.Before(oldest):
+			oldest = s.Made
 		}
 		return len(ids) < limit, err
 	})
-	return ids, err
+	return ids, oldest, err
 }

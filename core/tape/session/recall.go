@@ -48,10 +48,13 @@ type recall struct {
 	told    *reporter
 	// container is the last one whose table was read; its other members need it too.
 	container *volume.Container
-	bad       int // reads that failed one after the other
+	bad       int    // tape files that failed one after the other
+	badFile   uint64 // fSeq of the last of them
+	badTable  error  // why its table cannot be read, if it is a container and that was it
 }
 
-// badMax is how many files may fail on tape one after the other before the drive is suspected instead of the tape.
+// badMax is how many tape files may fail one after the other before the drive is suspected instead of the tape. Members of a container are of
+// one tape file: a table that cannot be read fails all of them, and says nothing about the rest of the tape.
 const badMax = 5
 
 // run reads files until there are no more jobs.
@@ -91,13 +94,17 @@ func (r *recall) one(ctx context.Context, job hemera.TapeWork) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err == nil, errors.Is(err, errWriter):
-		r.bad = 0
+		r.bad, r.badTable = 0, nil
 		return nil
 	case driveFailed(err):
 		return err
 	}
-	// After an error the next member reads the table again.
+	// After an error of a member the next one reads the table again.
 	r.container = nil
+	if job.From == nil || r.bad > 0 && r.badFile == job.From.FSeq {
+		return nil
+	}
+	r.badFile = job.From.FSeq
 	if r.bad++; r.bad >= badMax {
 		return err
 	}
@@ -142,9 +149,16 @@ func (r *recall) openContainer(ctx context.Context, at volume.Place) error {
 	if r.container != nil && r.container.Place().FSeq == at.FSeq {
 		return nil
 	}
+	// Rereads of a damaged place take minutes, and there may be a thousand members.
+	if r.badTable != nil && r.badFile == at.FSeq {
+		return r.badTable
+	}
 	r.container = nil
 	c, err := r.o.Volume.OpenContainer(ctx, at)
-	r.container = c
+	r.container, r.badTable = c, nil
+	if err != nil && !driveFailed(err) && ctx.Err() == nil {
+		r.badTable = err
+	}
 	return err
 }
 

@@ -227,6 +227,40 @@ func TestBadCopiesFailAlone(t *testing.T) {
 	}
 }
 
+// TestADamagedTableFailsItsContainer: all members of a container whose table cannot be read fail, however many there are, and the files of the
+// same tape behind it come back.
+func TestADamagedTableFailsItsContainer(t *testing.T) {
+	for _, damage := range []func(w *world, object int){
+		func(w *world, object int) { w.tape.Damage(object, 3000) },
+		func(w *world, object int) { w.tape.Bad = map[uint64]bool{uint64(object): true} },
+	} {
+		w, l := newWorld(t), small()
+		l.PackBelow, l.BatchFiles = 10_000, 40
+		for i := range 30 {
+			w.queue = append(w.queue, job(i+1, 5000)) // a container
+		}
+		for i := 30; i < 36; i++ {
+			w.queue = append(w.queue, job(i+1, 900_000))
+		}
+		if _, err := w.archive(t.Context(), l); err != nil || w.copies[1].Member == 0 {
+			t.Fatalf("%v, %+v", err, w.copies[1])
+		}
+		table := w.copies[1].FSeq
+		damage(w, max(int(w.copies[1].Block), 1)+4)
+		for i := range 36 {
+			w.request(hemera.TapeRecall, i+1)
+		}
+		if s, err := w.recall(t.Context(), small()); err != nil || s.Failed == 0 {
+			t.Errorf("%+v, %v", s, err)
+		}
+		for id := hemera.FileID(1); id <= 36; id++ {
+			if bad := w.copies[id].FSeq == table; w.done[id] == bad || w.failed[id].Copy != bad {
+				t.Errorf("file %d in %d: done %v, %+v", id, w.copies[id].FSeq, w.done[id], w.failed[id])
+			}
+		}
+	}
+}
+
 func TestACancelledRecallGivesJobsBack(t *testing.T) {
 	w := newWorld(t)
 	for i := range 20 {

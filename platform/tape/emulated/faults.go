@@ -41,8 +41,13 @@ type Fault struct {
 	Seconds float64 `json:"seconds,omitempty"`
 }
 
-// FaultsName is the file of a plan in a library's directory.
-const FaultsName = "faults.json"
+// FaultsName is the file of a plan in a library's directory. HitsName is the
+// list of operations that faults have hit, a line of JSON for each: a plan
+// alone does not say what was met.
+const (
+	FaultsName = "faults.json"
+	HitsName   = "faults.log"
+)
 
 // happening is an operation that a fault may fit.
 type happening struct {
@@ -144,6 +149,32 @@ func readPlan(name string) (p Plan, err error) {
 	return p, nil
 }
 
+// note adds an operation that was hit to the list. The operation fails as
+// planned, whether the list takes it or not.
+func (f *faults) note(h happening, how string) {
+	line, err := json.Marshal(hit{time.Now().UTC(), h.op, h.drive, h.tape, h.object, how})
+	if err != nil {
+		return
+	}
+	// Opened for each: hits are few, and a test may take the list away.
+	list, err := os.OpenFile(filepath.Join(filepath.Dir(f.file), HitsName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
+	if err != nil {
+		return
+	}
+	defer list.Close()
+	_, _ = list.Write(append(line, '\n'))
+}
+
+// hit is a line of the list.
+type hit struct {
+	Time   time.Time `json:"time"`
+	Op     string    `json:"op"`
+	Drive  string    `json:"drive,omitempty"`
+	Tape   string    `json:"tape,omitempty"`
+	Object uint64    `json:"object"`
+	Fail   string    `json:"fail"`
+}
+
 // outcome is what faults do to one operation.
 type outcome struct {
 	fail   string
@@ -156,6 +187,16 @@ func (f *faults) strike(h happening) (o outcome, err error) {
 	if err := f.refresh(); err != nil {
 		return o, err
 	}
+	o = f.count(h)
+	// A fault that changes the operation, and does not fail it, is a hit too.
+	if o.fail != "" && f.file != "" {
+		f.note(h, o.fail)
+	}
+	return o, nil
+}
+
+// count counts an operation at all faults that fit, and returns what they do.
+func (f *faults) count(h happening) (o outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	// All faults that fit count the operation, also when another one makes it
@@ -176,7 +217,7 @@ func (f *faults) strike(h happening) (o outcome, err error) {
 		}
 		o.extra += time.Duration(one.Seconds * float64(time.Second))
 	}
-	return o, nil
+	return o
 }
 
 // failure returns the error of a fault; nil for those that change the

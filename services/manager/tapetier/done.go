@@ -40,19 +40,26 @@ func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.Ta
 		t.dropDisks(ctx, out.Complete)
 		r.Failed = append(r.Failed, out.Unfit...)
 	}
-	for _, k := range r.Done {
+	err := together(len(r.Done), func(i int) error {
 		// A recall's job went with its commit; what is left are those that
 		// another recall, or a write, overtook.
-		if err := t.settle(ctx, m, k, void); err != nil {
-			return err
+		err := t.settle(ctx, m, r.Done[i], void)
+		if err == nil {
+			t.done(m, r.Done[i])
 		}
-		t.done(m, k)
+		return err
+	})
+	if err == nil {
+		err = together(len(r.Failed), func(i int) error {
+			err := t.failed(ctx, m, r.Failed[i])
+			if err == nil {
+				t.done(m, r.Failed[i].Job)
+			}
+			return err
+		})
 	}
-	for _, f := range r.Failed {
-		if err := t.failed(ctx, m, f); err != nil {
-			return err
-		}
-		t.done(m, f.Job)
+	if err != nil {
+		return err
 	}
 	// Only now others may have the jobs: those that are recorded are gone, and
 	// those that were written wrong wait for their next attempt.

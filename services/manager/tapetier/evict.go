@@ -39,16 +39,16 @@ func (t *parts) evict(ctx context.Context, id hemera.FileID, force bool) (int64,
 // their directories ask for it. A failure is none of the report: the copies
 // stay until room is needed, or somebody evicts them.
 func (t *parts) dropDisks(ctx context.Context, files []hemera.FileID) {
-	// One by one: each is a change of its own, and none waits for another.
-	for _, id := range files {
-		drop, err := t.dropsAtOnce(ctx, id)
+	_ = together(len(files), func(i int) error {
+		drop, err := t.dropsAtOnce(ctx, files[i])
 		if err == nil && drop {
-			_, err = t.evict(ctx, id, false)
+			_, err = t.evict(ctx, files[i], false)
 		}
 		if err != nil {
-			t.Log.Info("disk copies of an archived file stay for now", "file", id, "error", err)
+			t.Log.Info("disk copies of an archived file stay for now", "file", files[i], "error", err)
 		}
-	}
+		return nil
+	})
 }
 
 // dropsAtOnce reports whether the directories above a file ask for its

@@ -48,7 +48,7 @@ type world struct {
 	view hemera.View
 }
 
-// newWorld has a space of two disks with 1000 bytes each, and tapes A and, which is broken, B.
+// newWorld has a space of two disks with 1000 bytes each, and tapes A, B, which is broken, and C, whose key is missing.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	tree, err := namespace.Open(t.Context(), memkv.New(), namespace.Options{})
@@ -62,8 +62,9 @@ func newWorld(t *testing.T) *world {
 		{ID: 3, Node: 1, Space: "default", DiskStats: hemera.DiskStats{Capacity: 1e6, Free: 1e6}}, // out of reach
 	}}
 	parts := tree.Parts()
-	for vid, state := range map[string]hemera.TapeState{"A": hemera.TapeActive, "B": hemera.TapeBroken} {
-		if err := parts.Tapes.ChangeTape(t.Context(), vid, func(*hemera.Tape) (*hemera.Tape, error) { return &hemera.Tape{Pool: "default", State: state}, nil }); err != nil {
+	for vid, tape := range map[string]hemera.Tape{"A": {State: hemera.TapeActive}, "B": {State: hemera.TapeBroken}, "C": {State: hemera.TapeActive, Key: "k1"}} {
+		tape.Pool = "default"
+		if err := parts.Tapes.ChangeTape(t.Context(), vid, func(*hemera.Tape) (*hemera.Tape, error) { return &tape, nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -166,6 +167,7 @@ func TestNeverForRoom(t *testing.T) {
 	for _, change := range []func(*hemera.Entry){
 		func(e *hemera.Entry) { e.Tape = nil },
 		func(e *hemera.Entry) { e.Tape[0].VID = "B" },
+		func(e *hemera.Entry) { e.Tape[0].VID = "C" },
 		func(e *hemera.Entry) { e.Tape[0].VID = "GONE" },
 		func(e *hemera.Entry) { e.Xattrs[hemera.AttrStorageClass] = []byte("unknown") },
 		func(e *hemera.Entry) { e.Xattrs[hemera.AttrEvictCounter] = []byte("1") },
@@ -179,7 +181,7 @@ func TestNeverForRoom(t *testing.T) {
 	}
 	// The turn was one: a file that may go does.
 	w.add(100 * time.Hour)
-	if got := fmt.Sprint(w.turn(t, 0)); got != "[17]" {
+	if got := fmt.Sprint(w.turn(t, 0)); got != "[18]" {
 		t.Errorf("evicted %s", got)
 	}
 }

@@ -68,10 +68,12 @@ func (c *collector) candidates(ctx context.Context) (func(*hemera.Entry) tapegc.
 	if err != nil {
 		return nil, err
 	}
-	// A disabled tape still has its files, and an admin enables it again.
+	// A disabled tape still has its files, and an admin enables it again. A
+	// key that is missing may be lost for ever.
+	keys := readKeys(c.Secrets, c.settings().Keys)
 	readable := map[string]bool{} // by VID
 	for _, t := range list {
-		readable[t.VID] = t.State != hemera.TapeBroken && t.State != hemera.TapeExported
+		readable[t.VID] = t.State != hemera.TapeBroken && t.State != hemera.TapeExported && keys.lock(t.Key).Key == ""
 	}
 	asked := map[string]int{} // by storage class; 0 for one that resolves to nothing
 	return func(e *hemera.Entry) tapegc.File {

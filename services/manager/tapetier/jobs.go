@@ -422,9 +422,16 @@ func (t *parts) recall(ctx context.Context, e hemera.Entry, request, activity st
 	if err != nil {
 		return e, err
 	}
-	e, err = t.catalogue.Recall(ctx, tapes.RecallRequest{File: e.ID, Request: request, UID: uid, Activity: activity, Choose: t.chooseCopy(known, nil)})
+	e, err = t.recallFrom(ctx, known, tapes.RecallRequest{File: e.ID, Request: request, UID: uid, Activity: activity})
 	if err == nil {
 		t.Awake()
 	}
 	return e, err
+}
+
+// recallFrom queues the recall of one file from one of the tapes. It wakes
+// no drive: a caller with many files does that once.
+func (t *parts) recallFrom(ctx context.Context, known map[string]hemera.Tape, r tapes.RecallRequest) (hemera.Entry, error) {
+	r.Choose = t.chooseCopy(known, nil)
+	return t.catalogue.Recall(ctx, r)
 }

@@ -227,3 +227,29 @@ func TestASecretIsNotShown(t *testing.T) {
 		}
 	})
 }
+
+// What a drive says of a cartridge is believed, and a catalogue that says something else is told of.
+func TestACartridgeOfAnotherKind(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		if a := s.attention(); len(a) > 0 {
+			t.Errorf("%v", a)
+		}
+		s.state.VIDs["AAA001"] = "LTO-8"
+		s.report()
+		p, err := s.tier.TapePicture(s.Context())
+		s.good(err)
+		want := hemera.TapeAttention{Subject: "tape AAA001", What: "its cartridge is of media type LTO-8, and the catalogue says LTO-9",
+			Command: `hemera tape tape set AAA001 mediaType="LTO-8" capacity=12000000000000`}
+		if len(p.Attention) != 1 || p.Attention[0] != want {
+			t.Errorf("%+v", p.Attention)
+		}
+		s.change("tape", "set", "AAA001", "mediaType", "LTO-8", "capacity", "12000000000000")
+		// A name of the site's own for the same kind is right.
+		s.change("media", "add", "ours", "barcodeSuffix", "L9", "capacity", "18T", "primaryDensityCode", "96")
+		s.change("tape", "set", "BBB001", "mediaType", "ours")
+		if a := s.attention(); len(a) > 0 {
+			t.Errorf("%v", a)
+		}
+	})
+}

@@ -148,6 +148,9 @@ func (t *dispatcher) begin(l *library, d *drive, name string, out hemera.TapeMou
 	// another mount's.
 	t.lastMount++
 	m := &mount{id: t.lastMount, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: t.Now(), given: map[hemera.TapeJobKey]hemera.TapeJob{}, filling: map[hemera.TapeJobKey]fill{}}
+	// Without them a bit that flips on its way to the drive is on tape for
+	// good, and is found by a recall. A drive that has none labels without.
+	out.Labels.Protected = out.Kind == hemera.MountLabel
 	for _, tape := range f.tapes {
 		if tape.VID == out.VID {
 			out.Labels.LastFSeq, out.Labels.LastID, out.Labels.Media = tape.LastFSeq, tape.LastID, tape.MediaType

@@ -108,7 +108,7 @@ func (t *reporter) policiesOf(f facts, k mounting.Key) (priority, age string) {
 
 // attention is what needs a person. The lock is held.
 func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
-	out = t.locked(f)
+	out = append(t.locked(f), t.mistaken(f)...)
 	// Tapes that hold files and cannot be read come first in a person's day.
 	for _, tape := range f.tapes {
 		switch {
@@ -167,6 +167,27 @@ func (t *reporter) stuck(f facts) (out []hemera.TapeAttention) {
 		if command != "" {
 			out = append(out, hemera.TapeAttention{Subject: q.Key.String(), What: fmt.Sprintf("%s: %s", count(q.Files, "file waits", "files wait"), first.Text), Command: command})
 		}
+	}
+	return out
+}
+
+// mistaken are tapes whose cartridge is of another kind than the catalogue
+// says: it has another capacity, and other drives take it. Kinds are told
+// apart by their density, as a site may have names of its own. The lock is
+// held.
+func (t *reporter) mistaken(f facts) (out []hemera.TapeAttention) {
+	for _, tape := range f.tapes {
+		l := t.libraryOf(tape.VID)
+		if l == nil {
+			continue
+		}
+		kind := l.state.VIDs[tape.VID]
+		is, said := t.config.Media[kind], t.config.Media[tape.MediaType]
+		if is.Density == 0 || said.Density == 0 || is.Density == said.Density {
+			continue
+		}
+		out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "its cartridge is of media type " + kind + ", and the catalogue says " + tape.MediaType,
+			Command: fmt.Sprintf("hemera tape tape set %s mediaType=%q capacity=%d", tape.VID, kind, int64(is.Capacity))})
 	}
 	return out
 }
@@ -236,35 +257,27 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 func (t *reporter) explainJob(f facts, j *hemera.TapeJob) (string, time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	pause := j.After.Sub(t.Now()).Round(time.Second)
-	// From what is surest to what is a matter of time.
-	switch m := t.mounts[t.given[j.TapeJobKey]]; {
-	case m != nil:
-		return fmt.Sprintf("drive %s works on it, with tape %s", m.drive, m.vid), time.Time{}
-	case j.Failed:
-		return fmt.Sprintf("failed %d times, and is not tried again by itself (hemera tape request retry): %s", j.Attempts, j.Error), time.Time{}
-	case pause > 0 && j.Waits != "":
-		return fmt.Sprintf("is tried again in %s: %s", pause, j.Waits), time.Time{}
-	case pause > 0:
-		return fmt.Sprintf("failed %d times, and is tried again in %s: %s", j.Attempts, pause, j.Error), time.Time{}
+	if why := t.ofJob(j); why != "" {
+		return why, time.Time{}
 	}
 	return explained(mounting.New(t.picture(f)), keyOf(j.Kind, j.Queue))
 }
 
-// whyRecall says what the recall of a file waits for, and about when it
-// may be done.
-func (t *reporter) whyRecall(ctx context.Context, e *hemera.Entry) (string, time.Time) {
-	f, err := t.facts(ctx)
-	if err != nil {
-		return "", time.Time{}
+// ofJob says what keeps a job that is not what keeps its queue, "" for
+// nothing: from what is surest to what is a matter of time. The lock is held.
+func (t *reporter) ofJob(j *hemera.TapeJob) string {
+	pause := j.After.Sub(t.Now()).Round(time.Second)
+	switch m := t.mounts[t.given[j.TapeJobKey]]; {
+	case m != nil:
+		return fmt.Sprintf("drive %s works on it, with tape %s", m.drive, m.vid)
+	case j.Failed:
+		return fmt.Sprintf("failed %d times, and is not tried again by itself (hemera tape request retry): %s", j.Attempts, j.Error)
+	case pause > 0 && j.Waits != "":
+		return fmt.Sprintf("is tried again in %s: %s", pause, j.Waits)
+	case pause > 0:
+		return fmt.Sprintf("failed %d times, and is tried again in %s: %s", j.Attempts, pause, j.Error)
 	}
-	for _, c := range e.Tape {
-		j, err := t.catalogue.Job(ctx, hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number})
-		if err == nil && j != nil {
-			return t.explainJob(f, j)
-		}
-	}
-	return "", time.Time{}
+	return ""
 }
 
 // userName is the name of a user for mount rules, or the number where
@@ -308,6 +321,7 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 	for _, tape := range f.tapes {
 		if tape.VID == name {
 			out = append(out, fmt.Sprintf("tape %s is %s, in pool %s, with %s; %s", name, tape.State, tape.Pool, count(tape.Files, "file", "files"), whereIs(t.libraryOf(name), name)))
+			out = append(out, t.explainKey(f, tape)...)
 			for _, r := range board.ExplainTape(name) {
 				out = append(out, withRemedy(r))
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -64,25 +65,35 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 	if err := t.catalogue.PutStage(ctx, s); err != nil {
 		return "", err
 	}
-	// Each by itself: one that fails does not keep the others from being
-	// staged.
-	changed := false
-	for i, f := range s.Files {
+	changed, err := t.stageAll(ctx, who, s)
+	if err == nil && changed {
+		err = t.catalogue.PutStage(ctx, s)
+	}
+	return s.ID, err
+}
+
+// stageAll queues the recalls of a request. Each is by itself: one that
+// fails does not keep the others from being staged. It reports whether some
+// have failed; their errors are in the request.
+func (t *stager) stageAll(ctx context.Context, who hemera.Identity, s tapes.Stage) (failed bool, err error) {
+	known, err := t.knownTapes(ctx)
+	if err != nil {
+		return false, err
+	}
+	var some atomic.Bool
+	_ = together(len(s.Files), func(i int) error {
+		f := &s.Files[i]
 		if f.Error != "" {
-			continue
+			return nil
 		}
-		e, _, err := t.Tree.Resolve(ctx, f.File)
-		if err == nil {
-			_, err = t.recall(ctx, e, s.ID, f.Activity, who.UID)
+		if _, err := t.recallFrom(ctx, known, tapes.RecallRequest{File: f.File, Request: s.ID, UID: who.UID, Activity: f.Activity}); err != nil {
+			f.Error = err.Error()
+			some.Store(true)
 		}
-		if err != nil {
-			s.Files[i].Error, changed = err.Error(), true
-		}
-	}
-	if changed {
-		return s.ID, t.catalogue.PutStage(ctx, s)
-	}
-	return s.ID, nil
+		return nil
+	})
+	t.Awake()
+	return some.Load(), ctx.Err()
 }
 
 // checkName checks the name that a client gives its request. The same name for
@@ -138,6 +149,7 @@ func (t *stager) StageStatus(ctx context.Context, who hemera.Identity, id string
 	}
 	out = hemera.StageStatus{ID: id, Who: who, Made: s.Made, Started: s.Made}
 	waits := false
+	look := &outlook{reporter: t.reports}
 	for _, f := range s.Files {
 		l := hemera.Locality{Path: f.Path, Error: f.Error, Cancelled: f.Cancelled || s.Cancelled}
 		if f.File != 0 {
@@ -146,7 +158,7 @@ func (t *stager) StageStatus(ctx context.Context, who hemera.Identity, id string
 			if err != nil {
 				l.Error = "the file was removed"
 			} else {
-				l = t.locality(ctx, &e, id, f.Path)
+				l = t.locality(ctx, &e, id, f.Path, look)
 				l.Cancelled = f.Cancelled || s.Cancelled
 				if f.Error != "" {
 					l.Error = f.Error
@@ -212,9 +224,10 @@ func (t *stager) Release(ctx context.Context, who hemera.Identity, id string, pa
 		}
 	}
 	out := make([]error, len(paths))
-	for i, p := range paths {
-		out[i] = t.releaseOne(ctx, who, id, p)
-	}
+	_ = together(len(paths), func(i int) error {
+		out[i] = t.releaseOne(ctx, who, id, paths[i])
+		return nil
+	})
 	return out, ctx.Err()
 }
 
@@ -247,19 +260,21 @@ func (t *stager) releaseOne(ctx context.Context, who hemera.Identity, id, path s
 // Localities implements hemera.Staging.
 func (t *stager) Localities(ctx context.Context, who hemera.Identity, id string, paths []string) ([]hemera.Locality, error) {
 	out := make([]hemera.Locality, len(paths))
+	look := &outlook{reporter: t.reports}
 	for i, p := range paths {
 		e, err := t.readable(ctx, who, p)
 		if err != nil {
 			out[i] = hemera.Locality{Path: p, Exists: !errors.Is(err, errs.NotFound), Error: err.Error()}
 			continue
 		}
-		out[i] = t.locality(ctx, &e, id, p)
+		out[i] = t.locality(ctx, &e, id, p, look)
 	}
 	return out, nil
 }
 
-// locality says where a file is.
-func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string) hemera.Locality {
+// locality says where a file is. The outlook is the same for all files of
+// an answer.
+func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string, look *outlook) hemera.Locality {
 	ids := tapes.RequestsOf(e)
 	l := hemera.Locality{Path: path, Exists: true, OnDisk: !e.Evicted(), OnTape: len(e.Tape) > 0, Requested: len(ids) > 0 || e.Xattrs[hemera.AttrRecallTime] != nil,
 		Error: string(e.Xattrs[hemera.AttrRecallError]), Size: e.Size}
@@ -270,7 +285,7 @@ func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string)
 		l.Asked = time.Unix(seconds, 0).UTC()
 	}
 	if l.Requested && !l.OnDisk {
-		l.Why, l.Estimate = t.reports.whyRecall(ctx, e)
+		l.Why, l.Estimate = look.whyRecall(ctx, e)
 	}
 	return l
 }

@@ -36,7 +36,7 @@ func (t *sweeper) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		t.endLost()
-		if err := t.forgetStages(ctx); err != nil && ctx.Err() == nil {
+		if err := t.ForgetStages(ctx); err != nil && ctx.Err() == nil {
 			t.Log.Warn("old requests to stage files are not forgotten", "error", err)
 		}
 		if err := (tasker{&orderer{t.parts}}).turn(ctx); err != nil && ctx.Err() == nil {
@@ -60,11 +60,24 @@ func (t *sweeper) endLost() {
 	}
 }
 
-// forgetStages removes requests that are old, with what they keep on disk.
-func (t *sweeper) forgetStages(ctx context.Context) error {
-	const atOnce = 100 // so that a sweep ends soon; the rest goes with the next
+// ForgetStages removes requests that are old, with what they keep on disk.
+// Run calls it; it is exported to be measured. There may be very many
+// requests: they are looked at when the oldest one is due, and not before.
+func (t *sweeper) ForgetStages(ctx context.Context) error {
+	if t.Now().Before(t.due) {
+		return nil
+	}
+	const most = 100 // so that a sweep ends soon; the rest goes with the next
 	end := t.Now().Add(forgetTime)
-	ids, err := t.catalogue.OldStages(ctx, t.Now().Add(-stagesKept), atOnce)
+	ids, oldest, err := t.catalogue.OldStages(ctx, t.Now().Add(-stagesKept), most)
+	if err == nil && len(ids) == 0 {
+		// A request that is made from now on is due later than all that are
+		// there.
+		if oldest.IsZero() {
+			oldest = t.Now()
+		}
+		t.due = oldest.Add(stagesKept)
+	}
 	for _, id := range ids {
 		if err != nil {
 			break

@@ -71,7 +71,8 @@ type (
 	orderer  struct{ *parts }
 	sweeper  struct {
 		*parts
-		gc *collector
+		gc  *collector
+		due time.Time // when requests are looked at next
 	}
 )
 
@@ -123,7 +124,7 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	t.lastMount = uint64(o.Now().UnixNano())
 	t.catalogue.UseRoutes(t.routes)
 	reports := &reporter{t}
-	return &Tier{&configurer{t}, &dispatcher{t}, &giver{t}, &recorder{t}, &stager{t, reports}, reports, &orderer{t}, &sweeper{t, newCollector(t)}, t}, nil
+	return &Tier{&configurer{t}, &dispatcher{t}, &giver{t}, &recorder{t}, &stager{t, reports}, reports, &orderer{t}, &sweeper{parts: t, gc: newCollector(t)}, t}, nil
 }
 
 // routes implements tapes.Routes.

@@ -430,3 +430,35 @@ func TestADriveThatIsDown(t *testing.T) {
 		s.mount("d1", hemera.TapeArchive)
 	})
 }
+
+// A tape is labelled for checksums of its blocks, which its drive uses if it has them.
+func TestLabelsAskForProtectedBlocks(t *testing.T) {
+	at(t, func(s *site) {
+		s.put(alice(), "/double/f", 1000)
+		if m := s.ask("d1"); m.Kind != hemera.MountLabel || !m.Labels.Protected {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// Requests are forgotten when they are old, and looked at when the oldest one is.
+func TestOldRequestsAreForgotten(t *testing.T) {
+	const kept = 14 * 24 * time.Hour
+	at(t, func(s *site) {
+		s.label()
+		s.evicted("/double/f")
+		old := stageOf(s, alice(), "/double/f")
+		time.Sleep(kept - time.Hour)
+		s.good(s.tier.ForgetStages(s.Context()))
+		young := stageOf(s, alice(), "/double/f")
+		s.good(second(s.tier.StageStatus(s.Context(), alice(), old)))
+		time.Sleep(time.Hour + 2*time.Second)
+		s.good(s.tier.ForgetStages(s.Context()))
+		s.wantKind("an old request", second(s.tier.StageStatus(s.Context(), alice(), old)), errs.NotFound)
+		s.good(second(s.tier.StageStatus(s.Context(), alice(), young)))
+		s.good(s.tier.ForgetStages(s.Context()))
+		time.Sleep(kept)
+		s.good(s.tier.ForgetStages(s.Context()))
+		s.wantKind("the other one", second(s.tier.StageStatus(s.Context(), alice(), young)), errs.NotFound)
+	})
+}

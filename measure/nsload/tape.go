@@ -1,0 +1,263 @@
+package nsload
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace/schema"
+)
+
+// TapeShape is what a tree has to do with tapes. Its files are, in the order of their numbers, those that wait to be
+// archived, which are on disk only, those that wait to be recalled, and the others; all but the first are on tape only,
+// each as a tape file of its own.
+type TapeShape struct {
+	Class        string // the storage class of all files
+	Pool         string // of all tapes, and that files wait for
+	FilesPerTape int64  // 0: 100,000
+	Archive      int64  // files that wait to be archived
+	Recall       int64  // files that wait to be recalled
+	Users        int64  // who asked for recalls: as many users, from UID 1000 on, in turn; 0: 10
+	First        int64  // number of the first tape, so that trees of one store have different ones
+	Library      string
+	Media        string
+}
+
+// firstUser is the UID of the first user that asked for recalls.
+const firstUser = 1000
+
+// wrong says what is wrong with the shape, "" if nothing is, and fills in what was left out.
+func (s *TapeShape) wrong(files int64) string {
+	// A tape of 18 TB has so many files of 180 MB.
+	if s.FilesPerTape == 0 {
+		s.FilesPerTape = 100_000
+	}
+	if s.Users == 0 {
+		s.Users = 10
+	}
+	switch {
+	case s.Archive < 0 || s.Recall < 0 || s.Archive+s.Recall > files:
+		return fmt.Sprintf("of %d files %d cannot wait for tapes", files, s.Archive+s.Recall)
+	case s.FilesPerTape < 1 || s.Users < 1 || s.First < 0 || s.First+ceil(files-s.Archive, s.FilesPerTape) > 99_999:
+		return "tapes have numbers up to 99,999, files and users"
+	case s.Class == "" || s.Pool == "":
+		return "files on tape have a storage class, and tapes a pool"
+	}
+	return ""
+}
+
+// pieced is the number of files that are on disk, which are the first ones; files without bytes count.
+func (s *laidOut) pieced() int64 {
+	// What is on tape was evicted.
+	if s.Tape != nil {
+		return s.Tape.Archive
+	}
+	return s.Files
+}
+
+// onDisk reports whether file i has pieces.
+func (s *laidOut) onDisk(i int64) bool { return s.Size > 0 && i < s.pieced() }
+
+// tapes is the number of tapes of the tree.
+func (s *laidOut) tapes() int64 {
+	// All may wait to be archived: then no tape has a file.
+	if s.Tape == nil || s.Files == s.Tape.Archive {
+		return 0
+	}
+	return ceil(s.Files-s.Tape.Archive, s.Tape.FilesPerTape)
+}
+
+// vid is the name of a tape.
+func (s *laidOut) vid(tape int64) string { return fmt.Sprintf("N%05d", s.Tape.First+tape) }
+
+// onTape returns the files of a tape.
+func (s *laidOut) onTape(tape int64) (lo, hi int64) {
+	lo = s.Tape.Archive + tape*s.Tape.FilesPerTape
+	return lo, min(lo+s.Tape.FilesPerTape, s.Files)
+}
+
+// id is the id of file i, which is its archive id too: that of a first content.
+func (s *laidOut) id(i int64) hemera.FileID { return s.base + hemera.FileID(s.dirs+i) }
+
+// objectsPerFile is how many blocks and filemarks a file of one block takes on tape.
+const objectsPerFile = 9
+
+// copyOf is the tape copy of file i, which is not one that waits to be archived.
+func (s *laidOut) copyOf(i int64) hemera.TapeCopy {
+	at := i - s.Tape.Archive
+	n := at % s.Tape.FilesPerTape
+	return hemera.TapeCopy{Number: 1, VID: s.vid(at / s.Tape.FilesPerTape), FSeq: uint64(n + 1), Block: uint64(n * objectsPerFile)}
+}
+
+// archived adds to a file what tapes have to do with it.
+func (s *laidOut) archived(i int64, e *hemera.Entry) {
+	e.Xattrs = map[string][]byte{
+		hemera.AttrArchiveID:    strconv.AppendUint(nil, uint64(e.ID), 10),
+		hemera.AttrStorageClass: []byte(s.Tape.Class),
+	}
+	if i < s.Tape.Archive {
+		return
+	}
+	// One copy: the class of a fresh system asks for no more.
+	e.Tape = append(e.Tape, s.copyOf(i))
+	if i < s.Tape.Archive+s.Tape.Recall {
+		e.Xattrs[hemera.AttrRecallTime] = strconv.AppendInt(nil, s.now.Unix(), 10)
+	}
+}
+
+// tapeTables makes the tables of tapes of a tree that has to do with them. Each method that puts makes one table, in the order of its keys.
+type tapeTables struct{ *laidOut }
+
+// job is the job of file i, one of those that wait. Jobs of a queue are in the order of their files.
+func (s tapeTables) job(i int64) hemera.TapeJob {
+	j := hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: s.id(i), Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: uint64(s.id(i)),
+		Queue: s.Tape.Pool, Size: s.size(i), UID: s.UID, Asked: s.now.Add(time.Duration(i) * time.Microsecond)}
+	// What waits to be archived comes first.
+	if i >= s.Tape.Archive {
+		from := s.copyOf(i)
+		j.Kind, j.Queue, j.From, j.UID = hemera.TapeRecall, from.VID, &from, s.askedBy(i)
+	}
+	return j
+}
+
+// askedBy is the user that asked for a recall.
+func (s tapeTables) askedBy(i int64) uint32 { return firstUser + uint32(i%s.Tape.Users) }
+
+// tapeParts cuts the tables of tapes into ranges.
+func (s *laidOut) tapeParts(cut func(lo, hi int64, make func(func(k, v []byte) error, int64, int64) error)) {
+	// Most trees are on disk alone.
+	if s.Tape == nil {
+		return
+	}
+	waits, t := s.Tape.Archive+s.Tape.Recall, tapeTables{s}
+	cut(s.Tape.Archive, s.Files, t.putTapeFiles)
+	cut(0, s.tapes(), t.putTapes)
+	// Jobs are keyed by file, so archives and recalls are one range; their orders are by queue.
+	cut(0, waits, t.putJobs)
+	cut(0, s.Tape.Archive, t.putArchives)
+	if s.Tape.Recall > 0 {
+		cut(0, 1, t.putRecalls) // not cut: its order is by tape and user
+	}
+	if waits > 0 {
+		cut(0, 1, t.putQueues)
+	}
+}
+
+// tapeRecords is how many records those are.
+func (s *laidOut) tapeRecords() int64 {
+	// Sums of queues are too few to count.
+	if s.Tape == nil {
+		return 0
+	}
+	return s.Files - s.Tape.Archive + s.tapes() + 2*(s.Tape.Archive+s.Tape.Recall)
+}
+
+// putTapeFiles makes the rows of tapes for a range of files.
+func (s tapeTables) putTapeFiles(put func(k, v []byte) error, lo, hi int64) error {
+	// The order of files is that of VIDs and fSeq.
+	for i := lo; i < hi; i++ {
+		f := hemera.TapeFile{TapeCopy: s.copyOf(i), ArchiveID: uint64(s.id(i)), File: s.id(i), Size: s.size(i), Written: s.now}
+		if err := put(schema.TapeFileKey(f.VID, f.FSeq, f.Member), schema.EncodeTapeFile(&f)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putTapes makes the tapes of a range. All but the last of the tree are full.
+func (s tapeTables) putTapes(put func(k, v []byte) error, lo, hi int64) error {
+	const capacity, labels = 18e12, 3 * 80 * 2 // bytes
+	for tape := lo; tape < hi; tape++ {
+		first, behind := s.onTape(tape)
+		t := hemera.Tape{VID: s.vid(tape), MediaType: s.Tape.Media, Library: s.Tape.Library, Pool: s.Tape.Pool, Capacity: capacity, State: hemera.TapeActive,
+			Files: behind - first, LastFSeq: uint64(behind - first), LastID: uint64(s.id(behind - 1)), Full: tape < s.tapes()-1, Labelled: s.now, Written: s.now, Made: s.now}
+		// Sizes are arithmetic too.
+		for i := first; i < behind; i++ {
+			t.Bytes += s.size(i)
+		}
+		t.Occupancy = t.Bytes + t.Files*labels
+		if err := put(schema.TapeKey(schema.TableTape, t.VID), schema.EncodeTape(&t)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putJobs makes the jobs of a range of files.
+func (s tapeTables) putJobs(put func(k, v []byte) error, lo, hi int64) error {
+	for i := lo; i < hi; i++ {
+		j := s.job(i)
+		if err := put(schema.JobKey(j.TapeJobKey), schema.EncodeJob(&j)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putArchives makes the order of archive jobs, for a range of files.
+func (s tapeTables) putArchives(put func(k, v []byte) error, lo, hi int64) error {
+	for i := lo; i < hi; i++ {
+		j := s.job(i)
+		if err := put(schema.OrderKey(&j), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recalls visits the recalls of each tape and user, in the order of keys.
+func (s tapeTables) recalls(visit func(lo, hi int64, vid string, uid uint32) error) error {
+	end := s.Tape.Archive + s.Tape.Recall
+	for tape := range s.tapes() {
+		lo, hi := s.onTape(tape)
+		// They are the first files on tape, so the first tapes have them all.
+		if hi = min(hi, end); lo >= hi {
+			break
+		}
+		for u := range s.Tape.Users {
+			// The first file of the tape that the user asked for.
+			from := lo + ((u-lo)%s.Tape.Users+s.Tape.Users)%s.Tape.Users
+			if from >= hi {
+				continue
+			}
+			if err := visit(from, hi, s.vid(tape), firstUser+uint32(u)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// putRecalls makes the order of all recalls.
+func (s tapeTables) putRecalls(put func(k, v []byte) error, _, _ int64) error {
+	return s.recalls(func(lo, hi int64, _ string, _ uint32) error {
+		for i := lo; i < hi; i += s.Tape.Users {
+			j := s.job(i)
+			if err := put(schema.OrderKey(&j), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// putQueues makes the sums of all queues.
+func (s tapeTables) putQueues(put func(k, v []byte) error, _, _ int64) error {
+	sum := func(kind hemera.TapeJobKind, name string, uid uint32, lo, hi, step int64) error {
+		var q schema.QueueSum
+		for i := lo; i < hi; i += step {
+			q.Files, q.Bytes = q.Files+1, q.Bytes+s.size(i)
+		}
+		return put(schema.UserQueueKey(schema.TableQueue, uint8(kind), name, uid), schema.AppendQueueSum(nil, &q))
+	}
+	// Kinds in the order of their numbers, then names, then users.
+	if s.Tape.Archive > 0 {
+		if err := sum(hemera.TapeArchive, s.Tape.Pool, s.UID, 0, s.Tape.Archive, 1); err != nil {
+			return err
+		}
+	}
+	return s.recalls(func(lo, hi int64, vid string, uid uint32) error {
+		return sum(hemera.TapeRecall, vid, uid, lo, hi, s.Tape.Users)
+	})
+}

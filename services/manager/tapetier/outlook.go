@@ -1,0 +1,74 @@
+package tapetier
+
+import (
+	"context"
+	"time"
+
+	"hemera"
+	"hemera/rules/mounting"
+)
+
+// outlook says what recalls wait for, as of one moment. A client asks for
+// thousands of files at once, and all that wait for one tape wait for the
+// same: so the picture is made once for an answer, when the first file
+// needs it, and each queue is explained once. One goroutine uses it.
+type outlook struct {
+	*reporter
+	board *mounting.Board // nil until it is needed
+	said  map[mounting.Key]saying
+}
+
+// saying is what was said of a queue.
+type saying struct {
+	why string
+	at  time.Time // when it may begin; zero: nobody knows
+}
+
+// look makes the picture.
+func (o *outlook) look(ctx context.Context) error {
+	f, err := o.facts(ctx)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.board, o.said = mounting.New(o.picture(f)), map[mounting.Key]saying{}
+	return nil
+}
+
+// whyRecall says what the recall of a file waits for, and about when it
+// may be done.
+func (o *outlook) whyRecall(ctx context.Context, e *hemera.Entry) (string, time.Time) {
+	if o.board == nil && o.look(ctx) != nil {
+		return "", time.Time{}
+	}
+	for _, c := range e.Tape {
+		j, err := o.catalogue.Job(ctx, hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number})
+		if err != nil || j == nil {
+			continue
+		}
+		if why := o.alone(j); why != "" {
+			return why, time.Time{}
+		}
+		s := o.of(keyOf(j.Kind, j.Queue))
+		return s.why, s.at
+	}
+	return "", time.Time{}
+}
+
+// alone says what keeps a job apart from its queue.
+func (o *outlook) alone(j *hemera.TapeJob) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.ofJob(j)
+}
+
+// of explains a queue.
+func (o *outlook) of(key mounting.Key) saying {
+	s, ok := o.said[key]
+	if !ok {
+		s.why, s.at = explained(o.board, key)
+		o.said[key] = s
+	}
+	return s
+}
