@@ -148,6 +148,8 @@ type Tape struct {
 	Changed   time.Time `json:"modificationTime,omitzero"`
 	ChangedBy string    `json:"modifiedBy"`
 	Comment   string    `json:"comment"`
+	// Foreign: another system wrote what is on it, so ids in its indexes are not of this one. A reclaim ends that.
+	Foreign   bool      `json:"foreign,omitempty"`
 	Repack    *TapeTask `json:"repack,omitempty"`       // while its files move to other tapes
 	Verifying *TapeTask `json:"verification,omitempty"` // while its files are read and compared
 }
@@ -171,6 +173,7 @@ type TapeFile struct {
 	Size      int64
 	Written   time.Time
 	Dead      *DeadTapeFile `json:",omitempty"` // nil: the content is a file's now
+	Found     bool          `json:",omitempty"` // by a scan
 }
 
 // DeadTapeFile is what was known of a file when its content was removed or replaced.

@@ -43,11 +43,11 @@ const (
 	OrderCopies   TapeOrderKind = "copies"   // write the copies that the files of a tape lack
 	OrderStopTape TapeOrderKind = "cancel"   // a repack or verification
 	OrderReclaim  TapeOrderKind = "reclaim"  // forget what a full tape without files held, so that it is written again
-	OrderScan     TapeOrderKind = "scan"     // read what is on a tape into the catalogue
+	OrderScan     TapeOrderKind = "scan"     // read what is on a tape into the catalogue; without a subject all tapes of the libraries
 	OrderCheck    TapeOrderKind = "verify"   // read all files of a tape
 	OrderRetry    TapeOrderKind = "retry"    // failed jobs: of a subject, or all
 	OrderForget   TapeOrderKind = "forget"   // failed jobs
-	OrderUndelete TapeOrderKind = "undelete" // a removed file that is still on tape, by its archive id
+	OrderUndelete TapeOrderKind = "undelete" // a removed file that is still on tape, by its archive id or the path that it had
 )
 
 // TapeOrder is an order of an admin.
@@ -57,6 +57,8 @@ type TapeOrder struct {
 	Force   bool   // of a label: whatever is on the tape
 	Only    bool   // of a repack: write no copies that the files lack
 	DryRun  bool
+	To      string // of an undeletion: another path than the one that the file had
+	Data    bool   // of a scan: read files that no index lists, for their checksums
 }
 
 // TapePicture is what the tape tier does now.
@@ -66,8 +68,51 @@ type TapePicture struct {
 	Pools     []TapePool
 	Queues    []TapeQueue
 	Sessions  []TapeSession // that ended lately, newest first
+	Scans     []TapeScan    // that wait, go on, or ended since the manager was started, by VID
 	// Attention is what needs a person, with the command to type.
 	Attention []TapeAttention
+}
+
+// TapeScan is how far a scan of a tape is, and what became of what it found.
+type TapeScan struct {
+	VID     string
+	DryRun  bool
+	Asked   time.Time
+	Begun   time.Time `json:",omitzero"` // zero: it waits for a drive
+	Ended   time.Time `json:",omitzero"` // zero: it goes on
+	Drive   string
+	FSeq    uint64 // that was reached; 1 is the beginning of the tape
+	Files   int64  // found so far
+	Bytes   int64  // of their contents
+	Counts  map[TapeOutcome]int64
+	Found   []TapeTaken // what a person should know: the first of those that became no live file, and were not known
+	Why     string      // why nothing is taken, or what the scan waits for
+	Problem string      // why it ended before the beginning of the tape, or took nothing
+}
+
+// TapeOutcome says what became of a file that a scan found on a tape. The texts are those of the admin API.
+type TapeOutcome string
+
+// The outcomes.
+const (
+	TookKnown   TapeOutcome = "known"   // the catalogue had it already
+	TookCopy    TapeOutcome = "copy"    // a file that was there has one copy more
+	TookMade    TapeOutcome = "made"    // a new file, at its path
+	TookLost    TapeOutcome = "lost"    // a new file in /lost+found/tape: the tape tells no path, or none that it can have
+	TookDead    TapeOutcome = "dead"    // no file, but it can be undeleted
+	TookDiffers TapeOutcome = "differs" // the catalogue has something else at this place of the tape: nothing was changed
+	TookNot     TapeOutcome = "not"     // nothing can be made of what the tape tells: nothing was changed
+)
+
+// TapeTaken is one file that a scan found.
+type TapeTaken struct {
+	Outcome   TapeOutcome
+	FSeq      uint64
+	Member    uint32 `json:",omitempty"`
+	ArchiveID uint64
+	Size      int64
+	Path      string `json:",omitempty"` // that the tape tells
+	Why       string `json:",omitempty"`
 }
 
 // TapeAttention is something that needs a person.

@@ -90,6 +90,7 @@ type TapeMount struct {
 	VID    string
 	Pool   string
 	Labels TapeLabels
+	Data   bool   // of a scan: files that no index lists are read, for their checksums
 	Why    string // the rule that decided
 }
 
@@ -146,7 +147,8 @@ type TapeResults struct {
 	// Full: no more is to be written to the tape.
 	Full     bool
 	Labelled bool
-	Scanned  []TapeScanned
+	// Scan is of a mount that scans: what it found since its last report.
+	Scan *TapeScanResults `cbor:",omitempty"`
 	// Problem is what is wrong with the tape or the drive; the manager decides what follows.
 	Problem string
 	Ended   bool // the mount is over; the tape may still be in the drive
@@ -175,6 +177,22 @@ type TapeFailure struct {
 	Copy bool
 	// NoRoom: the disks could not take the file. The job is put off, and has not failed.
 	NoRoom bool
+}
+
+// TapeScanResults is what a scan found. Files come in the order from the end of the tape to its beginning.
+type TapeScanResults struct {
+	Files []TapeScanned
+	End   TapeEnd
+	// Complete: the scan has reached the beginning of the tape, and End.Bytes counts all of it.
+	Complete bool
+	Blank    bool // nothing was ever written to it, a label neither
+}
+
+// TapeEnd is the last tape file of a tape, and how much is written up to its end. All of it is zero for a tape without files.
+type TapeEnd struct {
+	FSeq      uint64
+	ArchiveID uint64
+	Bytes     int64 // with labels; 0 before that is known
 }
 
 // TapeScanned is a file that a scan found on a tape.

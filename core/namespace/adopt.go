@@ -215,6 +215,10 @@ func (t adoptTx) create(pieces []hemera.Piece) (out Adopted, need, err error) {
 
 // grow adds the pieces that the file does not have.
 func (t adoptTx) grow(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, need, err error) {
+	// What a tape scan made is on tape only, in a form that nothing has yet: its pieces say which.
+	if c := t.a.commit(); now.Evicted() && converts(now, &c) {
+		return t.renew(now, pieces)
+	}
 	// Pieces of another content would be read as parts of this one.
 	if now.Layout != t.a.Layout || now.Size != t.a.Size || !slices.Equal(now.Checksums, t.a.Sums) {
 		return Adopted{Outcome: AdoptedNot, Why: "the file has this generation, and other pieces of it say otherwise"}, nil, nil
@@ -273,8 +277,12 @@ func (t adoptTx) renew(now *hemera.Entry, pieces []hemera.Piece) (out Adopted, n
 	e := *now
 	fill(&e, &c)
 	// What the entry lists counts, and not which disks are there now: a disk that is away comes back.
-	is, was := readable(&e, pieces), readable(now, now.Pieces)
+	is, was := readable(&e, pieces), readable(now, now.Pieces) || now.Evicted()
+	// The same content: what a scan of tapes found of it stays.
+	c.Convert = is && len(now.Tape) > 0 && converts(now, &c)
 	switch {
+	case c.Convert:
+		e.Mtime = now.Mtime
 	case was && !is:
 		return Adopted{Outcome: AdoptedNot, Why: "too few of its pieces were found, and another content can be read"}, nil, nil
 	case is == was && now.Gen > t.a.Gen:

@@ -78,6 +78,7 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 	if err := n.load(ctx); err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}
+	b.tapes.UseTree(tapeTree{n})
 	b.counter = accounts.NewCounter(records, b.numbers, o.Logger)
 	n.booted = o.Clock()
 	b.ended.barred.mark(n.booted, b.numbers.First())

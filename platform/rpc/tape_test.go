@@ -63,7 +63,8 @@ func tapeSteps(ctx context.Context, node hemera.NodeID, control hemera.TapeContr
 	written := hemera.TapeWritten{Job: key, ArchiveID: 5, FSeq: 3, Block: 1 << 33, Member: 4, Size: 6, Sum: someSum, Bytes: 7}
 	results := hemera.TapeResults{Mount: 9, VID: "V00001", Written: []hemera.TapeWritten{written}, Failed: []hemera.TapeFailure{{Job: key, Error: "e", Void: true, Copy: true, NoRoom: true}},
 		Done: []hemera.TapeJobKey{key}, Full: true, Labelled: true, Problem: "p", Ended: true, Session: session,
-		Scanned: []hemera.TapeScanned{{Written: written, File: 1, Path: somePath, Sums: []hemera.Checksum{someSum}, Mtime: someTime, Class: "c", Copy: 2}}}
+		Scan: &hemera.TapeScanResults{Files: []hemera.TapeScanned{{Written: written, File: 1, Path: somePath, Sums: []hemera.Checksum{someSum}, Mtime: someTime, Class: "c", Copy: 2}},
+			End: hemera.TapeEnd{FSeq: 3, ArchiveID: 4, Bytes: 5}, Complete: true}}
 	grant := hemera.TapeGrant{Addr: "n:1", Token: "t", Path: somePath, Size: 6}
 	return []tapeStep{
 		{nil, func() (any, error) { return nil, control.ReportLibrary(ctx, node, 6, library) }, []any{"ReportLibrary", node, uint64(6), library}},

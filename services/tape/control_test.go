@@ -21,28 +21,29 @@ import (
 type control struct {
 	t testing.TB
 
-	mu     sync.Mutex
-	r      *rand.Rand
-	calls  int
-	dead   bool    // nothing answers any more
-	flaky  float64 // share of calls that fail, before or after they took effect
-	cutAt  int     // the number of the call at which dying is called; 0: never
-	dying  func()  // called without the lock
-	epoch  uint64  // of the lease now
-	mounts uint64  // ids
-	open   map[uint64]*openMount
-	tapes  map[string]*hemera.Tape
-	files  map[hemera.FileID]*content
-	in     map[string]string // VID by drive, as of what the drive was told
-	seen   hemera.TapeLibrary
-	wake   chan struct{}
-	wrong  int  // recalls that were committed with another content
-	limit  int  // jobs in one answer
-	odd    bool // mounts are for work that no session does
-	scans  []hemera.TapeScanned
-	last   map[uint64]hemera.TapeResults // report by mount
-	wanted string                        // VID to scan
-	key    hemera.TapeKey                // of all tapes
+	mu      sync.Mutex
+	r       *rand.Rand
+	calls   int
+	dead    bool    // nothing answers any more
+	flaky   float64 // share of calls that fail, before or after they took effect
+	cutAt   int     // the number of the call at which dying is called; 0: never
+	dying   func()  // called without the lock
+	epoch   uint64  // of the lease now
+	mounts  uint64  // ids
+	open    map[uint64]*openMount
+	tapes   map[string]*hemera.Tape
+	files   map[hemera.FileID]*content
+	in      map[string]string // VID by drive, as of what the drive was told
+	seen    hemera.TapeLibrary
+	wake    chan struct{}
+	wrong   int  // recalls that were committed with another content
+	limit   int  // jobs in one answer
+	odd     bool // mounts are for work that no session does
+	scans   []hemera.TapeScanned
+	scanned hemera.TapeScanResults        // the last report of a scan
+	last    map[uint64]hemera.TapeResults // report by mount
+	wanted  string                        // VID to scan
+	key     hemera.TapeKey                // of all tapes
 }
 
 // openMount is a mount that has not ended.
@@ -313,7 +314,10 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 			delete(o.given, k)
 		}
 	}
-	c.scans = append(c.scans, r.Scanned...)
+	if r.Scan != nil {
+		c.scans = append(c.scans, r.Scan.Files...)
+		c.scanned = *r.Scan
+	}
 	tape.Full = tape.Full || r.Full
 	if r.Labelled {
 		tape.Labelled = time.Unix(1, 0)
@@ -338,7 +342,7 @@ func (c *control) written(tape *hemera.Tape, w hemera.TapeWritten) error {
 	case w.FSeq != tape.LastFSeq+1 && (w.Member < 2 || w.FSeq != tape.LastFSeq):
 		return errs.New(errs.Conflict, "control.Done", tape.VID, fmt.Sprintf("file %d after %d", w.FSeq, tape.LastFSeq))
 	}
-	tape.LastFSeq, tape.LastID = w.FSeq, w.ArchiveID
+	tape.LastFSeq, tape.LastID, tape.Occupancy = w.FSeq, w.ArchiveID, tape.Occupancy+w.Bytes
 	if w.Member > 0 {
 		tape.LastID = 0 // the container's own
 	}

@@ -51,10 +51,27 @@ func TestEncryption(t *testing.T) {
 	for name, key := range map[string]hemera.TapeKey{"no key": {}, "another key": {Name: "other", Secret: bytes.Repeat([]byte{8}, hemera.TapeSecretSize)}} {
 		x.refused(name, key)
 	}
+	// A mount without its secret is no fault of the drive, nor of the tape.
 	c.mu.Lock()
-	c.key = right
+	c.key = hemera.TapeKey{Name: "raw-2026"}
 	c.mu.Unlock()
 	x.start()
+	x.await("the mount is refused", func(c *control) bool {
+		for _, r := range c.last {
+			if strings.Contains(r.Session.Error, "without the secret of encryption key raw-2026") && r.Problem == "" {
+				return true
+			}
+		}
+		return false
+	})
+	c.mu.Lock()
+	for _, d := range c.seen.Drives {
+		if d.Status == "DOWN" {
+			t.Errorf("%+v", d)
+		}
+	}
+	c.key = right
+	c.mu.Unlock()
 	x.recalled()
 }
 

@@ -2,37 +2,77 @@ package tape
 
 import (
 	"context"
+	"time"
 
 	"hemera"
 	"hemera/core/tape/volume"
 )
 
-// scanBatch is how many records go into one report: far below what a message may have.
-const scanBatch = 10_000
+const (
+	// scanBatch is how many records go into one report: what the manager takes in a second or two.
+	scanBatch = 2000
+	// scanPause is after what time records are reported that are fewer: labels of large files take seconds each.
+	scanPause = 5 * time.Second
+)
 
-// scan reports which files are on the tape, the last one first.
-func (k desk) scan(ctx context.Context, v *volume.Volume) error {
-	// Reports are durable one by one: a scan that fails in the middle has told of the newest files.
-	var batch []hemera.TapeScanned
-	send := func() error {
-		err := k.done(ctx, hemera.TapeResults{Scanned: batch})
-		batch = batch[:0]
-		return err
-	}
-	err := v.Scan(ctx, volume.ScanOptions{}, func(r volume.Record) error {
+// scanning is a scan of a tape. Reports are durable one by one: a scan that fails in the middle has told of the newest files.
+type scanning struct {
+	k    desk
+	out  hemera.TapeScanResults
+	sent time.Time
+}
+
+// scan reports which files are on the tape, the last one first, and counts them in the figures.
+func (k desk) scan(ctx context.Context, v *volume.Volume, figures *hemera.TapeSession) error {
+	now := k.d.server.o.Now
+	begun := now()
+	s := &scanning{k: k, sent: begun}
+	written := int64(0)
+	err := v.Scan(ctx, volume.ScanOptions{Data: k.mount.Data}, func(r volume.Record) error {
+		// The first record is the last tape file, which an append compares; a container comes before its members when they are read from it.
+		if s.out.End.FSeq == 0 {
+			s.out.End = hemera.TapeEnd{FSeq: r.FSeq, ArchiveID: endID(r)}
+		}
+		if r.Kind != volume.KindMember {
+			written += volume.BytesOnTape(r.Size)
+		}
 		// Indexes, containers themselves and dead files are of no file.
 		if r.Kind != volume.KindFile && r.Kind != volume.KindMember {
 			return nil
 		}
-		if batch = append(batch, scanned(r)); len(batch) < scanBatch {
+		s.out.Files = append(s.out.Files, scanned(r))
+		figures.Files, figures.Bytes = figures.Files+1, figures.Bytes+r.Size
+		if len(s.out.Files) < scanBatch && now().Sub(s.sent) < scanPause {
 			return nil
 		}
-		return send()
+		return s.send(ctx, *figures, begun)
 	})
+	// Also of a scan that failed: people see how far it came.
+	figures.Elapsed = now().Sub(begun)
 	if err != nil {
 		return err
 	}
-	return send()
+	s.out.Complete, s.out.End.Bytes = true, written
+	return s.send(ctx, *figures, begun)
+}
+
+// endID is the archive id of the tape file that a record is of, or is in.
+func endID(r volume.Record) uint64 {
+	// A container is one tape file, and its labels have an archive id of their own.
+	if r.Kind == volume.KindMember {
+		return volume.ContainerID(r.FSeq)
+	}
+	return r.ArchiveID
+}
+
+// send reports what was found since the last report.
+func (s *scanning) send(ctx context.Context, figures hemera.TapeSession, begun time.Time) error {
+	// Retried until it is answered, and taken by the manager as often as it comes.
+	s.k.sign(&figures, begun, "")
+	report := s.out // what the manager keeps of it is its own
+	err := s.k.done(ctx, hemera.TapeResults{Scan: &report, Session: figures})
+	s.out.Files, s.sent = nil, s.k.d.server.o.Now()
+	return err
 }
 
 // scanned is a record as the manager knows it.

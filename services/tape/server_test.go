@@ -181,9 +181,17 @@ func TestScan(t *testing.T) {
 	}
 	x.control.changed()
 	x.control.mu.Unlock()
-	x.await("the tape is scanned", func(c *control) bool { return len(c.scans) >= len(want) })
+	x.await("the tape is scanned", func(c *control) bool { return c.scanned.Complete })
 	x.control.mu.Lock()
 	defer x.control.mu.Unlock()
+	if len(x.control.scans) < len(want) {
+		t.Errorf("%d files were found of %d", len(x.control.scans), len(want))
+	}
+	// An append goes on behind what the scan calls the end.
+	tape := x.control.tapes["V00001"]
+	if end := x.control.scanned.End; end.FSeq != tape.LastFSeq || end.ArchiveID != tape.LastID || end.Bytes != tape.Occupancy {
+		t.Errorf("the tape ends with %+v, and the catalogue has %+v", end, tape)
+	}
 	for _, s := range x.control.scans {
 		f := x.control.files[s.File]
 		if f == nil || want[s.File] != s.Path || f.onTape.FSeq != s.Written.FSeq || f.onTape.Block != s.Written.Block || f.onTape.Sum != s.Written.Sum {

@@ -61,6 +61,12 @@ func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err 
 		return r, err
 	}
 	v, err := d.open(ctx, k.mount.VID)
+	if errs.KindOf(err) == errs.Corrupt && k.mount.Kind == hemera.MountScan {
+		// A new cartridge has no label to open it by, which is no fault of it.
+		if c, _ := volume.Inspect(ctx, d.loaded); c.Blank {
+			return hemera.TapeResults{Scan: &hemera.TapeScanResults{Complete: true, Blank: true}}, nil
+		}
+	}
 	if err != nil {
 		return r, err
 	}
@@ -76,7 +82,7 @@ func (d *drive) session(ctx context.Context, k desk) (r hemera.TapeResults, err 
 	}
 	defer d.forgetKey(ctx)
 	if k.mount.Kind == hemera.MountScan {
-		return r, k.scan(ctx, v)
+		return r, k.scan(ctx, v, &r.Session)
 	}
 	return r, d.transfer(ctx, k, v, &r.Session)
 }
@@ -143,6 +149,10 @@ func (k desk) refuse(ctx context.Context) error {
 func (d *drive) useKey(ctx context.Context, key hemera.TapeKey) error {
 	e, ok := d.loaded.(tape.Encrypter)
 	switch {
+	// The manager gives no such mount by itself; that it did is no fault of the drive.
+	case key.Name != "" && len(key.Secret) == 0:
+		return errs.New(errs.Invalid, "tape.Encrypt", d.Name, "the mount came without the secret of encryption key "+key.Name).
+			WithRemedy("bring the key back: hemera tape key add " + key.Name + " --from FILE")
 	// Of all work for this pool the drive can do none, so another one is to take it.
 	case !ok && key.Name != "":
 		return errs.New(errs.Unavailable, "tape.Encrypt", d.Name, "the tape needs encryption key "+key.Name+", and this drive cannot encrypt").

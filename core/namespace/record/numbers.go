@@ -55,6 +55,25 @@ func (n *Numbers) Take(ctx context.Context) (uint64, error) {
 	return number, nil
 }
 
+// Raise sees to it that no number up to past is handed out from now on. It must not be called within a change.
+func (n *Numbers) Raise(ctx context.Context, past uint64) error {
+	n.reserving.acquire()
+	defer n.reserving.release()
+	if n.next.Load() > past {
+		return nil
+	}
+	// The end is stored before a number beyond past can be taken, as in any reservation.
+	if end := past + numberRange; n.reserved.Load() < end {
+		if err := n.extend(ctx, end); err != nil {
+			return err
+		}
+	}
+	for next := n.next.Load(); next <= past; next = n.next.Load() {
+		n.next.CompareAndSwap(next, past+1)
+	}
+	return nil
+}
+
 // reserve moves the end of the range up, unless that was done since the caller saw the end.
 func (n *Numbers) reserve(ctx context.Context, seen uint64) error {
 	n.reserving.acquire()
@@ -62,7 +81,11 @@ func (n *Numbers) reserve(ctx context.Context, seen uint64) error {
 	if n.reserved.Load() != seen {
 		return nil
 	}
-	end := seen + numberRange
+	return n.extend(ctx, seen+numberRange)
+}
+
+// extend makes the end of the range durable, and then valid. The caller has the turn.
+func (n *Numbers) extend(ctx context.Context, end uint64) error {
 	ctx = strict(ctx) // a number must never be handed out twice, whatever the caller measures
 	if err := n.store.Update(ctx, func(t *Txn) error {
 		t.Set(n.key, Opaque{}, n.encode(end))

@@ -16,6 +16,7 @@ const (
 	TableJobOrder = 'p' // kind, queue, user, from when, file, copy → nothing: the jobs of a queue in their order
 	TableQueue    = 's' // kind, queue, user → number of jobs and their bytes
 	TableStage    = 'y' // request, part → what was asked for
+	TableFound    = 'z' // kind, number on a scanned tape → the file that was made of it
 )
 
 // MetaTapes is the letter of the configuration of tapes in [TableMeta].
@@ -29,7 +30,31 @@ const (
 	TapeKeyBytes     = 2 + vidBytes
 	TapeFileKeyBytes = TapeKeyBytes + 12
 	JobKeyBytes      = IDKeyBytes + 2
+	FoundKeyBytes    = 3 + 8
 )
+
+// What the number in [TableFound] is.
+const (
+	FoundFile    = 'f' // a file's id in the system that wrote the tape
+	FoundArchive = 'a' // an archive id, where only labels tell of the file
+)
+
+// FoundKey returns the key of what a scan has made of a number; kind is [FoundFile] or [FoundArchive].
+func FoundKey(kind byte, number uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(TableKey(TableFound), kind), number)
+}
+
+// EncodeFound returns the record of the file that was made.
+func EncodeFound(id hemera.FileID) []byte { return binary.BigEndian.AppendUint64(nil, uint64(id)) }
+
+// DecodeFound reads what [EncodeFound] wrote.
+func DecodeFound(_, raw []byte) (*hemera.FileID, error) {
+	if len(raw) != 8 {
+		return nil, ErrRecord
+	}
+	id := hemera.FileID(Uint64At(raw, 0))
+	return &id, nil
+}
 
 // FailedJobs is added to the kind of jobs that are not tried again: they are in an order of their own.
 const FailedJobs = 0x80

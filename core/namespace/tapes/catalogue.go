@@ -10,7 +10,6 @@ import (
 	"hemera"
 	"hemera/core/namespace/record"
 	"hemera/core/namespace/schema"
-	"hemera/core/namespace/tables"
 	"hemera/errs"
 )
 
@@ -20,6 +19,7 @@ type Catalogue struct {
 	records *record.Store
 	// routes may change at any time: a commit uses what it finds.
 	routes atomic.Pointer[Routes]
+	tree   Tree // set once, before anything is taken from tapes
 }
 
 // New makes the catalogue over the namespace's records.
@@ -37,9 +37,12 @@ func (c *Catalogue) Routes() Routes {
 	return nil
 }
 
+// UseTree tells how files are made. Without, nothing comes back from tapes.
+func (c *Catalogue) UseTree(t Tree) { c.tree = t }
+
 // update runs a change.
 func (c *Catalogue) update(ctx context.Context, fn func(t Txn) error) error {
-	return c.records.Update(ctx, func(t *record.Txn) error { return fn(Txn{tables.Txn{Txn: t}}) })
+	return c.records.Update(ctx, func(t *record.Txn) error { return fn(txnOf(t)) })
 }
 
 // Config returns the configuration as it was stored; nil when there is none.
@@ -90,7 +93,7 @@ func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old 
 		changed := *now
 		if changed.VID = vid; old != nil {
 			changed.Files, changed.Bytes = old.Files, old.Bytes
-			changed.LastFSeq, changed.LastID, changed.Occupancy = old.LastFSeq, old.LastID, old.Occupancy
+			changed.LastFSeq, changed.LastID, changed.Occupancy, changed.Foreign = old.LastFSeq, old.LastID, old.Occupancy, old.Foreign
 		}
 		t.putTape(&changed)
 		return nil
@@ -128,7 +131,8 @@ func (c *Catalogue) Reclaim(ctx context.Context, vid string) error {
 			// The last batch: only now the tape counts as empty, so a crash in between repeats the rest.
 			if len(rows) < reclaimBatch {
 				empty := *tape
-				empty.LastFSeq, empty.LastID, empty.Occupancy, empty.Full, empty.Key = 0, 0, 0, false, ""
+				empty.LastFSeq, empty.LastID, empty.Occupancy, empty.Full = 0, 0, 0, false
+				empty.Key, empty.Foreign = "", false
 				t.putTape(&empty)
 			}
 			return nil

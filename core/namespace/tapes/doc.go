@@ -12,10 +12,13 @@
 //	job         a file to archive, recall, verify or repack; by file, and in the order of its queue
 //	queue       the number of jobs and bytes of each user in a queue
 //
+//	found       of a number on a scanned tape the file that was made of it
+//
 // # Two sides
 //
 // [Txn] is the rules within a transaction: package namespace calls them where contents come and go.
-// [Catalogue] is what the manager calls.
+// [Catalogue] is what the manager calls. [Returns] is the part of it that makes files of what is on
+// tape: found.go of what a scan found, undelete.go of what was removed.
 //
 // # What is durable when
 //

@@ -14,6 +14,9 @@ import (
 // transaction.
 type Txn struct{ tables.Txn }
 
+// txnOf is the transaction with the tables of tapes.
+func txnOf(t *record.Txn) Txn { return Txn{tables.Txn{Txn: t}} }
+
 // Tape returns a tape, nil when there is none. It is shared: nobody may change it.
 func (t Txn) Tape(vid string) (*hemera.Tape, error) {
 	return record.Get(t.Txn.Txn, schema.TapeKey(schema.TableTape, vid), schema.DecodeTape)

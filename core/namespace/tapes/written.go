@@ -282,13 +282,18 @@ func (c *Catalogue) Archive(ctx context.Context, file hemera.FileID, class strin
 		if err != nil {
 			return err
 		}
-		for _, j := range jobs {
-			if err := t.replaceJob(j); err != nil {
-				return err
-			}
-		}
-		return nil
+		return t.replaceJobs(jobs)
 	})
+}
+
+// replaceJobs adds jobs in place of those for earlier contents.
+func (t Txn) replaceJobs(jobs []hemera.TapeJob) error {
+	for _, j := range jobs {
+		if err := t.replaceJob(j); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // missing is the jobs for the copies that a file lacks by its class.
@@ -307,6 +312,18 @@ func (t Txn) missing(e *hemera.Entry, routes Routes) (jobs []hemera.TapeJob, err
 		jobs = append(jobs, hemera.TapeJob{TapeJobKey: key, ArchiveID: e.ArchiveID(), Queue: pool, Size: e.Size, UID: e.UID, Asked: t.Now()})
 	}
 	return jobs, nil
+}
+
+// queueMissing queues the copies that a file lacks. A class that cannot be used asks for none.
+func (t Txn) queueMissing(e *hemera.Entry, routes Routes) error {
+	if routes == nil {
+		return nil
+	}
+	jobs, err := t.missing(e, routes)
+	if err != nil {
+		return nil //nolint:nilerr // the class is gone, or has no routes
+	}
+	return t.replaceJobs(jobs)
 }
 
 // tapeFileKeys bounds the rows of a tape behind an fSeq.

@@ -206,12 +206,15 @@ func (a *Appender) End(ctx context.Context) (w Written, err error) {
 	// From here on nothing of the file is in memory.
 	f := a.file
 	a.file, a.id = nil, f.archiveID
-	w = Written{FSeq: a.fseq, Block: f.block, ArchiveID: f.archiveID, Size: f.size, Bytes: f.size + 6*tapelabel.Size}
+	w = Written{FSeq: a.fseq, Block: f.block, ArchiveID: f.archiveID, Size: f.size, Bytes: BytesOnTape(f.size)}
 	if w.FSeq == 1 {
 		w.Block = 0
 	}
 	return w, nil
 }
+
+// BytesOnTape is how many bytes a tape file of a size takes, labels included.
+func BytesOnTape(size int64) int64 { return size + 6*tapelabel.Size }
 
 // Flush makes everything durable that was ended before. It fails if a file is under way.
 func (a *Appender) Flush(ctx context.Context) error {

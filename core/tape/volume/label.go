@@ -32,7 +32,7 @@ func Inspect(ctx context.Context, t tape.Tape) (c Contents, err error) {
 	switch {
 	case errors.Is(err, tape.ErrEndOfData):
 		return Contents{Blank: true}, nil
-	case errors.Is(err, tape.ErrFileMark), errors.Is(err, tape.ErrBlockTooBig):
+	case errors.Is(err, tape.ErrFileMark), errors.Is(err, tape.ErrBlockTooBig), errors.Is(err, tape.ErrEncrypted):
 		return Contents{Files: true}, nil
 	case err != nil:
 		return c, failure(err, "volume.Inspect", "", "read VOL1")
@@ -47,7 +47,7 @@ func Inspect(ctx context.Context, t tape.Tape) (c Contents, err error) {
 	switch {
 	case errors.Is(err, tape.ErrEndOfData):
 		return c, nil
-	case err != nil && !errors.Is(err, tape.ErrFileMark) && !errors.Is(err, tape.ErrBlockTooBig):
+	case err != nil && !errors.Is(err, tape.ErrFileMark) && !errors.Is(err, tape.ErrBlockTooBig) && !errors.Is(err, tape.ErrEncrypted):
 		return c, failure(err, "volume.Inspect", c.VID, "read HDR1")
 	}
 	// Anything but the prelabel is taken for files, so that nothing unknown is lost.

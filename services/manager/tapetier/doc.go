@@ -39,11 +39,13 @@
 //	TapeGrant   a conversion's capability: the node's commit proves all checksums
 //	commit      on disk again, under another generation, with its tape copies
 //	removal     the rows of its tapes are dead, and can be undeleted until a reclaim
+//	Undelete    a file on tape only, of dead rows
+//	Scan        the same, of what a tape tells that the catalogue does not have
 //
 // # Parts
 //
 // [Tier] is one type for each kind of work over one shared state: configurer,
-// dispatcher, giver, recorder, stager, reporter, orderer and sweeper. [Control]
+// dispatcher, giver, recorder, scanner, stager, reporter, orderer and sweeper. [Control]
 // is what tape servers call, behind their leases.
 //
 // # Locks

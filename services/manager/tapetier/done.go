@@ -32,6 +32,11 @@ func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.Ta
 		t.Log.Error("a tape server reports what is none of its library", "node", node, "vid", r.VID, "drive", r.Session.Drive, "error", err)
 		return err
 	}
+	if r.Scan != nil {
+		if err := (scanner{t.parts}).take(ctx, m, r.Scan); err != nil {
+			return err
+		}
+	}
 	if len(r.Written) > 0 {
 		out, err := t.catalogue.Written(ctx, tapes.Report{VID: r.VID, Drive: r.Session.Drive, Key: r.Key, Files: r.Written, Given: t.jobsOf(m)})
 		if err != nil {
@@ -214,7 +219,9 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults)
 		if r.Labelled {
 			tape.Labelled, tape.LabelBy = t.now(), r.Session.Drive
 		}
-		if r.Problem != "" {
+		// The admin that asked for a scan sees what went wrong, and the tape may be one
+		// that has no label yet.
+		if r.Problem != "" && (m == nil || !m.scans) {
 			putAside(&tape, r.Problem)
 		}
 		if r.Ended && m != nil {
@@ -241,6 +248,7 @@ func (t *recorder) noteMount(m *mount, r hemera.TapeResults) {
 	if m != nil {
 		m.session = r.Session
 		if r.Ended {
+			t.scans[m.vid].end(m, r.Session.Error, t.now())
 			t.endMount(m)
 		}
 	}

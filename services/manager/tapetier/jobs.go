@@ -32,6 +32,7 @@ type mount struct {
 	vid     string
 	pool    string // of the tape
 	begun   time.Time
+	scans   bool                                 // it has no jobs: it tells what is on the tape
 	given   map[hemera.TapeJobKey]hemera.TapeJob // and not done, as they were then
 	session hemera.TapeSession
 	// bytes is what was given and is not done; priority, reserved and served

@@ -170,6 +170,11 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 	}
 	slices.SortFunc(p.Drives, func(a, b hemera.TapeDrive) int { return compare(a.Name, b.Name) })
 	slices.SortFunc(p.Libraries, func(a, b hemera.TapeLibrary) int { return compare(a.Name, b.Name) })
+	for _, vid := range slices.Sorted(maps.Keys(t.scans)) {
+		s := t.scans[vid].TapeScan
+		s.Counts, s.Found = maps.Clone(s.Counts), slices.Clone(s.Found)
+		p.Scans = append(p.Scans, s)
+	}
 	p.Attention = t.attention(f)
 	return p, nil
 }
@@ -206,6 +211,7 @@ func compare(a, b string) int {
 // endMount forgets a mount: what it had is free for others. The lock is
 // held.
 func (t *parts) endMount(m *mount) {
+	t.scans[m.vid].end(m, "", t.now())
 	for k := range m.given {
 		if t.given[k] == m.id {
 			delete(t.given, k)

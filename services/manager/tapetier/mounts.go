@@ -103,6 +103,9 @@ func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemer
 	if vid, force, ok := t.wantsLabel(l, state); ok {
 		return t.begin(l, d, name, hemera.TapeMount{Kind: hemera.MountLabel, VID: vid, Labels: hemera.TapeLabels{Force: force}, Why: "an admin asked for it"}, f), move
 	}
+	if s := t.wantsScan(l, d, state); s != nil {
+		return t.beginScan(l, d, name, s, f), move
+	}
 	picture := t.picture(f)
 	what := mounting.New(picture).Decide(name)
 	switch what.Do {
@@ -131,11 +134,7 @@ func (t *dispatcher) wantsLabel(l *library, state hemera.TapeDriveState) (vid st
 		if !l.has(vid) {
 			continue
 		}
-		elsewhere := false
-		for _, other := range l.state.Drives {
-			elsewhere = elsewhere || other.VID == vid && other.Name != state.Name
-		}
-		if !elsewhere {
+		if !t.usedElsewhere(l, vid, state.Name) {
 			return vid, force, true
 		}
 	}
@@ -147,7 +146,7 @@ func (t *dispatcher) begin(l *library, d *drive, name string, out hemera.TapeMou
 	// The number is never used again, so a late report cannot be taken for
 	// another mount's.
 	t.lastMount++
-	m := &mount{id: t.lastMount, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: t.Now(), given: map[hemera.TapeJobKey]hemera.TapeJob{}, filling: map[hemera.TapeJobKey]fill{}}
+	m := &mount{id: t.lastMount, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: t.Now(), scans: out.Kind == hemera.MountScan, given: map[hemera.TapeJobKey]hemera.TapeJob{}, filling: map[hemera.TapeJobKey]fill{}}
 	// Without them a bit that flips on its way to the drive is on tape for
 	// good, and is found by a recall. A drive that has none labels without.
 	out.Labels.Protected = out.Kind == hemera.MountLabel

@@ -27,6 +27,10 @@ func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder)
 		return tasker{t}.orderCopies(ctx, o)
 	case hemera.OrderStopTape:
 		return tasker{t}.orderStop(ctx, o)
+	case hemera.OrderScan:
+		return scanner{t.parts}.Order(who, o)
+	case hemera.OrderUndelete:
+		return scanner{t.parts}.Undelete(ctx, who, o)
 	case hemera.OrderRetry, hemera.OrderForget:
 		return t.orderFailed(ctx, o)
 	}

@@ -94,6 +94,7 @@ type parts struct {
 	mounts    map[uint64]*mount
 	given     map[hemera.TapeJobKey]uint64 // to which mount
 	room      buffer                       // on disks, for recalls
+	scans     map[string]*scan             // by VID; those that ended too
 	labels    map[string]bool              // VIDs that an admin wants labelled; true: whatever is on them
 	lastMount uint64
 	sessions  []hemera.TapeSession // that ended, newest first
@@ -107,7 +108,7 @@ const sessionsKept = 200
 // archives without any set-up.
 func Open(ctx context.Context, o Options) (*Tier, error) {
 	t := &parts{Options: o, catalogue: o.Tree.Tapes, changing: make(chan struct{}, 1), libraries: map[hemera.NodeID]*library{},
-		mounts: map[uint64]*mount{}, given: map[hemera.TapeJobKey]uint64{}, labels: map[string]bool{}, wake: make(chan struct{})}
+		mounts: map[uint64]*mount{}, given: map[hemera.TapeJobKey]uint64{}, labels: map[string]bool{}, scans: map[string]*scan{}, wake: make(chan struct{})}
 	raw, err := t.catalogue.Config(ctx)
 	if err != nil {
 		return nil, errs.Wrap(err, "tapetier.Open", "")

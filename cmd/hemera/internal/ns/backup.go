@@ -35,8 +35,9 @@ of one moment. No request waits for it, and the manager's memory does not grow w
 target is a file; or a directory, for namespace-<date>.hemera in it; or - for standard
 output. The file gets its name when all of it is written, checked and on the disk.
 
-The archive holds the cluster's secrets: anybody who has it can act as the manager. The file
-is readable by its owner only; keep it so.
+The archive holds the cluster's secrets: anybody who has it can act as the manager, and read
+tapes that are encrypted. The file is readable by its owner only; keep it so, and apart from
+the tapes.
 
 --verify reads an archive that exists and says whether all of it is as it was written.
 

@@ -5,7 +5,7 @@
 // The nouns and the columns are those of cta-admin, because the people who run tapes
 // know them; -j has the keys of its JSON, in the result list of all commands.
 // Commands that CTA does not have explain (why, status), watch (top) and order
-// (label, repack, reclaim, verify).
+// (label, repack, reclaim, verify, scan, undelete).
 //
 // # Where a command is
 //
@@ -15,6 +15,7 @@
 //	queue.go    queues, sessions and single requests
 //	files.go    stage, release, evict, archive
 //	orders.go   label, repack, reclaim, verify; retry and forget
+//	scan.go     scan, undelete
 //	status.go   status, why, top
 //
 // Objects of the configuration are shown and changed by one set of commands: the
@@ -34,6 +35,14 @@
 // exception: a manager that is started again takes them as their servers report
 // them. Orders are durable once their files are queued, which is when they are
 // answered; a label that was ordered is forgotten with the manager's process.
+//
+// # Scans
+//
+// A scan takes from minutes to days and goes on without the command, which orders it
+// and then asks once a second how far it is. So does any other command: what is known
+// of a scan is in the manager's memory, by tape. What was found is in the catalogue
+// as soon as it is counted, so a scan that was cut off is ordered again. A manager that
+// was started since knows nothing of it, and of no scan before.
 //
 // # Rights
 //

@@ -22,7 +22,7 @@ themselves when they are written first. A tape with something on it is refused; 
 the same, and what was on it is gone.`
 	reclaim := orderCommand(e, hemera.OrderReclaim, "reclaim <vid>", "Have a full tape without files written from its beginning again", one)
 	reclaim.Long = `Forgets what a full tape without files of the tree held. From then on nothing on it can be undeleted.`
-	return []*cobra.Command{label, repackCommand(e), reclaim, verifyCommand(e), cancelCommand(e)}
+	return []*cobra.Command{label, repackCommand(e), reclaim, verifyCommand(e), cancelCommand(e), scanCommand(e), undeleteCommand(e)}
 }
 
 // orderCommand makes the command for one order. Orders are answered when they are
@@ -60,6 +60,8 @@ func orderCommand(e *cli.Env, kind hemera.TapeOrderKind, use, short string, args
 			o.Kind = hemera.OrderCopies
 			return nil
 		})
+	case hemera.OrderUndelete:
+		c.Flags().StringVar(&o.To, "to", "", "another `path` than the one that the file had")
 	}
 	return c
 }

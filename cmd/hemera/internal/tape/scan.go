@@ -1,0 +1,242 @@
+package tape
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+// A scan goes on in the manager and the tape server, whether anybody looks
+// or not. The command orders it, and shows how far it is.
+
+// scanFlags are the flags of tape scan.
+type scanFlags struct {
+	order  hemera.TapeOrder
+	all    bool
+	noWait bool
+	list   bool // what became no file, a line each
+}
+
+// scanCommand makes `hemera tape scan`. A tape is named as an argument and all of
+// them by a flag, so that nobody mounts a whole library by leaving a word out.
+func scanCommand(e *cli.Env) *cobra.Command {
+	f := scanFlags{order: hemera.TapeOrder{Kind: hemera.OrderScan}}
+	c := &cobra.Command{
+		Use: "scan [<vid>]", Short: "Read what is on a tape into the catalogue and the tree", Args: cobra.MaximumNArgs(1),
+		Long: `A drive mounts the tape and reads its index files, or its labels where it has none. The tape is then in
+the catalogue and is written on behind its last file. Its files come back at their paths, on tape only, with
+size, checksums, owner, mode, time and storage class. Without a tape, the command shows the scans since the
+manager was started.
+
+What is known stays as it is. No file that is there is replaced. What a tape has and no file may have is
+listed with the tape, and "hemera tape undelete" makes a file of it:
+
+  copy      a file that was there has one copy more
+  made      a new file, at its path
+  lost      a new file in /lost+found/tape/VID: the tape tells no path, or none that it can have
+  dead      no file: it was removed or replaced since, or another file has its path
+  differs   the catalogue has something else at this place of the tape; nothing was changed
+  not       nothing can be made of what the tape tells; nothing was changed
+  known     the catalogue had it
+
+A tape that the catalogue has as empty although it was labelled here was reclaimed: --force takes its files
+all the same. A scan may be interrupted, and repeated as often as you like.`,
+		Example: `  hemera tape scan V00001 --dry-run
+  hemera tape scan V00001
+  hemera tape scan --all
+  hemera tape scan`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				f.order.Subject = args[0]
+			}
+			// Both would be two different orders.
+			if f.all && len(args) > 0 {
+				return cli.Usage(errs.New(errs.Invalid, "hemera.TapeScan", args[0], "--all is all tapes"))
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return runScan(ctx, e, m, f) })
+		},
+	}
+	// The manager decides by the order; the last two are of this command alone.
+	c.Flags().BoolVar(&f.all, "all", false, "all tapes that the libraries have")
+	c.Flags().BoolVar(&f.order.DryRun, "dry-run", false, "read the tape, change nothing, and say what would be done")
+	c.Flags().BoolVar(&f.order.Data, "data", false, "read files that no index lists, for their checksums: as long as the whole tape takes")
+	c.Flags().BoolVar(&f.order.Force, "force", false, "also take what is on a tape that was reclaimed")
+	c.Flags().BoolVar(&f.noWait, "no-wait", false, "order it, and do not wait")
+	c.Flags().BoolVarP(&f.list, "list", "l", false, "print a line for each of the first files that became none, or are in /lost+found")
+	return c
+}
+
+// scanPoll is how often the command asks how far the scans are.
+const scanPoll = time.Second
+
+// runScan orders scans, unless it only shows them, and follows them to their end.
+func runScan(ctx context.Context, e *cli.Env, m *admin.Client, f scanFlags) error {
+	// Without a tape nothing is ordered.
+	shows := f.order.Subject == "" && !f.all
+	if !shows {
+		// The manager finds out who asks, and refuses what it cannot do before anything moves.
+		text, err := m.OrderTape(ctx, "", f.order)
+		if err != nil {
+			return err
+		}
+		if f.noWait {
+			e.Say("%s", text)
+			return nil
+		}
+	}
+	// The line is drawn by another goroutine than the one that asks.
+	var last atomic.Pointer[[]hemera.TapeScan]
+	last.Store(&[]hemera.TapeScan{})
+	stop := e.Follow(func() string { return scanLine(*last.Load()) })
+	scans, err := awaitScans(ctx, m, f.order.Subject, func(scans []hemera.TapeScan) bool {
+		last.Store(&scans)
+		return shows
+	})
+	stop()
+	if err != nil {
+		return err
+	}
+	return printScans(e, scans, f)
+}
+
+// awaitScans returns the scans of a tape, or of all, when they have ended, or when enough says so.
+// Ctrl-C ends the waiting, not the scans.
+func awaitScans(ctx context.Context, m *admin.Client, vid string, enough func([]hemera.TapeScan) bool) ([]hemera.TapeScan, error) {
+	for {
+		// A manager that restarts has forgotten its scans, and is asked again by the person.
+		p, err := m.TapePicture(ctx)
+		if err != nil {
+			return nil, err
+		}
+		// Others may have ordered scans of other tapes.
+		scans := slices.DeleteFunc(p.Scans, func(s hemera.TapeScan) bool { return vid != "" && s.VID != vid })
+		going := slices.ContainsFunc(scans, func(s hemera.TapeScan) bool { return s.Ended.IsZero() })
+		if enough(scans) || !going {
+			return scans, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(scanPoll):
+		}
+	}
+}
+
+// scanLine is the progress line of all scans.
+func scanLine(scans []hemera.TapeScan) string {
+	// Added up: with --all there are more tapes than lines on a screen.
+	ended, files, bytes, at := 0, int64(0), int64(0), ""
+	for _, s := range scans {
+		files, bytes = files+s.Files, bytes+s.Bytes
+		// Where each drive is: fSeq counts down to 1.
+		switch {
+		case !s.Ended.IsZero():
+			ended++
+		case !s.Begun.IsZero() && s.FSeq > 0:
+			at += fmt.Sprintf("  %s at fSeq %d", s.VID, s.FSeq)
+		}
+	}
+	return fmt.Sprintf("%d of %d tapes scanned  %d files (%s)%s", ended, len(scans), files, output.Bytes(bytes), at)
+}
+
+// printScans prints what scans found: a table for people, and for programs a record
+// each with the files that became none. It says by the exit code whether all reached their end.
+func printScans(e *cli.Env, scans []hemera.TapeScan, f scanFlags) error {
+	// One row a tape, whatever was found on it.
+	var records []output.Record
+	for _, s := range scans {
+		records = append(records, scanRecord(s))
+	}
+	if err := e.List(scanColumns(), records, "no tape was scanned since the manager was started"); err != nil {
+		return err
+	}
+	// The exit code is for scripts that go on with the files.
+	failed := 0
+	// What became no file is told by name, for as many as the manager keeps: there may be millions.
+	for _, s := range scans {
+		if s.Problem != "" {
+			failed++
+		}
+		for _, one := range s.Found {
+			if f.list && !e.ForPrograms() {
+				fmt.Fprintf(e.Out, "%-8s %s fSeq %d  archive id %d  %s: %s\n", one.Outcome, s.VID, one.FSeq, one.ArchiveID, one.Path, one.Why)
+			}
+		}
+	}
+	// To look at scans that failed is no failure.
+	if failed > 0 && (f.all || f.order.Subject != "") {
+		return errs.New(errs.IO, "hemera.TapeScan", f.order.Subject, fmt.Sprintf("%d scans did not reach the beginning of their tape", failed)).
+			WithRemedy("see what is in the way, and repeat the command: what was found is there")
+	}
+	return nil
+}
+
+// scanRecord is a scan for programs: sizes are bytes, and the counts of files have the
+// names of the outcomes. why is empty for a scan that took what it found.
+func scanRecord(s hemera.TapeScan) output.Record {
+	// The reason is that of the state: why it waits, why it failed, or why nothing was taken.
+	state, why := "done", s.Why
+	switch {
+	case s.Problem != "":
+		state, why = "failed", s.Problem
+	case !s.Ended.IsZero():
+	case s.Begun.IsZero():
+		state, why = "waits", "for a drive of its library that has nothing to do"
+	default:
+		state = "reads"
+	}
+	// Counts of a dry run look like those of a scan, so it says which it is.
+	if s.DryRun && why == "" {
+		why = "a dry run: nothing was changed"
+	}
+	r := output.Record{{Key: "vid", Value: s.VID}, {Key: "state", Value: state}, {Key: "drive", Value: s.Drive}, {Key: "files", Value: s.Files}, {Key: "bytes", Value: s.Bytes}}
+	for _, o := range scanOutcomes() {
+		r = append(r, output.Field{Key: string(o), Value: s.Counts[o]})
+	}
+	// For programs all that the manager keeps; people ask for it with --list.
+	var found []output.Record
+	for _, one := range s.Found {
+		found = append(found, output.Record{{Key: "outcome", Value: string(one.Outcome)}, {Key: "fSeq", Value: one.FSeq}, {Key: "member", Value: one.Member},
+			{Key: "archiveId", Value: one.ArchiveID}, {Key: "size", Value: one.Size}, {Key: "path", Value: one.Path}, {Key: "why", Value: one.Why}})
+	}
+	return append(r, output.Field{Key: "dryRun", Value: s.DryRun}, output.Field{Key: "why", Value: why}, output.Field{Key: "found", Value: found})
+}
+
+// scanOutcomes are the outcomes in the order of the table.
+func scanOutcomes() []hemera.TapeOutcome {
+	return []hemera.TapeOutcome{hemera.TookKnown, hemera.TookCopy, hemera.TookMade, hemera.TookLost, hemera.TookDead, hemera.TookDiffers, hemera.TookNot}
+}
+
+// scanColumns are the table of scans.
+func scanColumns() []output.Column {
+	columns := []output.Column{{Title: "vid", Key: "vid"}, {Title: "state", Key: "state"}, {Title: "files", Key: "files"}}
+	// The titles are those that the help explains.
+	for _, o := range scanOutcomes() {
+		columns = append(columns, output.Column{Title: string(o), Key: string(o)})
+	}
+	return append(columns, output.Column{Title: "why", Key: "why"})
+}
+
+// undeleteCommand makes `hemera tape undelete`. It is an order that is done when it is
+// answered: nothing has to be mounted for it.
+func undeleteCommand(e *cli.Env) *cobra.Command {
+	c := orderCommand(e, hemera.OrderUndelete, "undelete <archive id|path>", "Bring a removed or replaced file back that is still on tape", cobra.ExactArgs(1))
+	c.Long = `Makes a file of a removed content again, at the path that it had: on tape only, with its owner, mode, time,
+checksums and archive id. A tape keeps what was removed until it is reclaimed; "hemera tape tape files VID
+--removed" lists it. Of several contents that a path had it is the one that was removed last. Where the path
+is taken, --to says another one.`
+	c.Example = `  hemera tape undelete /exp/run1/data.root
+  hemera tape undelete 4711 --to /exp/run1/data.root.old
+  hemera tape undelete 4711 --dry-run`
+	return c
+}

@@ -1,0 +1,264 @@
+package tapetier
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace/tapes"
+	"hemera/errs"
+	"hemera/rules/tapecatalogue"
+)
+
+// A scan is ordered, gets the next drive of the tape's library that has
+// nothing to do, and reports what it finds while it goes on. Each report is
+// in the catalogue when it is answered, so a scan that was cut off is
+// ordered again, and finds what is there. What is known of a scan itself is
+// in memory: a manager that is started again has forgotten it.
+//
+// Two kinds of scans only look: a dry run, and one of a tape that the
+// catalogue has as empty although this system labelled it. What is on such
+// a tape was reclaimed, unless the catalogue is older than the tape.
+
+// scan is one scan. It is guarded by the lock of the parts.
+type scan struct {
+	hemera.TapeScan
+	order hemera.TapeOrder
+	who   string
+	mount uint64
+	first hemera.TapeWritten // of the last report: the same one means that it came again
+}
+
+// scanFindingsMax bounds what is shown of the files of a scan.
+const scanFindingsMax = 200
+
+// ordered reports whether the scan waits for a drive.
+func (s *scan) ordered() bool { return s.Begun.IsZero() && s.Ended.IsZero() }
+
+// Order has tapes scanned: one, or all that the libraries have.
+func (t scanner) Order(who string, o hemera.TapeOrder) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	// A subject that no library has is an error; of all, each is there.
+	vids := []string{o.Subject}
+	if o.Subject == "" {
+		vids = t.cartridges()
+	}
+	ordered := 0
+	for _, vid := range vids {
+		if t.libraryOf(vid) == nil {
+			return "", errs.New(errs.NotFound, "tapetier.Scan", vid, "no library that reports has the cartridge").WithRemedy("put it into a library; see `hemera tape drive ls`")
+		}
+		if s := t.scans[vid]; s != nil && s.Ended.IsZero() {
+			if o.Subject != "" {
+				return "", errs.New(errs.Exists, "tapetier.Scan", vid, "a scan of the tape waits, or goes on").WithRemedy("see how far it is: `hemera tape scan`")
+			}
+			continue
+		}
+		// In place of one that ended: people see the last scan of a tape.
+		t.scans[vid] = &scan{TapeScan: hemera.TapeScan{VID: vid, DryRun: o.DryRun, Asked: t.now(), Counts: map[hemera.TapeOutcome]int64{}}, order: o, who: who}
+		ordered++
+	}
+	t.awake()
+	return fmt.Sprintf("%d tapes wait for a drive to scan them", ordered), nil
+}
+
+// cartridges are the tapes of all libraries. The lock is held.
+func (t scanner) cartridges() []string {
+	// Those of servers that do not report could not be mounted.
+	all := map[string]bool{}
+	for _, l := range t.libraries {
+		for vid := range l.state.VIDs {
+			if t.online(l) && vid != "" {
+				all[vid] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// wantsScan finds a tape that a drive can scan now. The lock is held.
+func (t *dispatcher) wantsScan(l *library, d *drive, state hemera.TapeDriveState) *scan {
+	// A drive that is not to work does not; with orders of people neither.
+	if d.down != "" || state.Problem != "" || l.state.Problem != "" || t.config.Libraries[l.state.Name].Disabled {
+		return nil
+	}
+	// By VID, so that two drives come to the same order.
+	for _, vid := range slices.Sorted(maps.Keys(t.scans)) {
+		media, here := l.state.VIDs[vid]
+		reads := media == "" || slices.Contains(state.Media, media) || slices.Contains(state.Reads, media)
+		if s := t.scans[vid]; s.ordered() && here && reads && !t.usedElsewhere(l, vid, state.Name) {
+			return s
+		}
+	}
+	return nil
+}
+
+// usedElsewhere reports whether another drive has a tape, or is about to
+// have it. The lock is held.
+func (t *dispatcher) usedElsewhere(l *library, vid, drive string) bool {
+	// A drive that was just told has not reported the tape yet.
+	for _, m := range t.mounts {
+		if m.vid == vid && m.drive != drive {
+			return true
+		}
+	}
+	return slices.ContainsFunc(l.state.Drives, func(o hemera.TapeDriveState) bool { return o.VID == vid && o.Name != drive })
+}
+
+// beginScan makes the mount of a scan. The lock is held.
+func (t *dispatcher) beginScan(l *library, d *drive, name string, s *scan, f facts) hemera.TapeMount {
+	// Without a queue: nothing is reserved for it, and no turn is counted.
+	m := t.begin(l, d, name, hemera.TapeMount{Kind: hemera.MountScan, VID: s.VID, Data: s.order.Data, Why: "an admin asked for a scan"}, f)
+	s.mount, s.Begun, s.Drive = m.ID, t.now(), name
+	return m
+}
+
+// end ends the scan of a mount that is over. A nil scan is that of a mount
+// which is for something else. The lock is held.
+func (s *scan) end(m *mount, problem string, now time.Time) {
+	// A scan that is complete has ended already.
+	if s != nil && s.mount == m.id && s.Ended.IsZero() {
+		s.Ended, s.Problem = now, cmp.Or(problem, "the mount ended before the beginning of the tape was reached")
+	}
+}
+
+// of returns the scan of a mount as it is.
+func (t scanner) of(m *mount) (s *scan, now scan, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if m != nil {
+		s = t.scans[m.vid]
+	}
+	if s == nil || s.mount != m.id {
+		return nil, now, errs.New(errs.NotFound, "tapetier.Scan", "", "the scan is not known here: the manager was started since").
+			WithRemedy("order it again: what was found is in the catalogue already")
+	}
+	return s, *s, nil
+}
+
+// take records what a scan found. It may come twice.
+func (t scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults) error {
+	s, now, err := t.of(m)
+	if err != nil {
+		return err
+	}
+	foreign, why, err := t.whose(ctx, &now, r.End)
+	if err != nil {
+		return err
+	}
+	if r.Blank {
+		why = "the tape is new: nothing was ever written to it"
+	}
+	// In this order, so that a report that comes again finds what the first
+	// one did: the tape, its rows, and only then what people see.
+	looks := now.DryRun || why != ""
+	if !looks {
+		tape, err := t.returns().NoteEnd(ctx, now.VID, now.Drive, r.End, func() hemera.Tape { return t.newTape(now.VID, now.who) })
+		if err != nil {
+			return err
+		}
+		foreign = tape.Foreign
+	}
+	// Most files of most scans are known, and cost one read.
+	unknown, err := t.returns().Unknown(ctx, now.VID, r.Files)
+	if err != nil {
+		return err
+	}
+	found := tapes.FoundFiles{VID: now.VID, Foreign: foreign, Who: now.who, DryRun: looks}
+	if found.Files, err = t.formed(ctx, unknown); err != nil {
+		return err
+	}
+	taken, err := t.returns().TakeFound(ctx, found)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.Why = why
+	t.count(s, r, len(unknown), taken)
+	return nil
+}
+
+// whose decides whether another system wrote the tape, and why nothing is
+// taken from it, "" if it is. The state of a tape is that before the scan,
+// or that which an earlier report left.
+func (t scanner) whose(ctx context.Context, s *scan, end hemera.TapeEnd) (foreign bool, why string, err error) {
+	// Read for each report: the first one makes the tape known.
+	known, err := t.knownTapes(ctx)
+	tape, ok := known[s.VID]
+	switch {
+	case err != nil:
+		return false, "", err
+	case !ok:
+		return true, "", nil
+	case tape.LastFSeq > 0 || tape.Labelled.IsZero() || s.order.Force || t.Tree.Restored() || end.FSeq == 0:
+		return tape.Foreign || tape.LastFSeq == 0 && tape.Labelled.IsZero(), "", nil
+	}
+	return tape.Foreign, "the catalogue has the tape as empty, so what is on it was reclaimed: --force takes it all the same", nil
+}
+
+// newTape is a tape that the catalogue does not have yet.
+func (t scanner) newTape(vid, who string) hemera.Tape {
+	// What the label does not say is as for a tape that is added by name.
+	tape := hemera.Tape{VID: vid, State: hemera.TapeActive, Pool: tapecatalogue.DefaultName, Made: t.now(), MadeBy: who, Changed: t.now(), ChangedBy: who}
+	(&configurer{t.parts}).known(&tape)
+	tape.Capacity = int64(t.settings().Media[tape.MediaType].Capacity)
+	return tape
+}
+
+// formed adds to files how their disk copies are to be stored: as new files
+// of their directories.
+func (t scanner) formed(ctx context.Context, files []hemera.TapeScanned) ([]tapes.FoundFile, error) {
+	// The form of a directory is that of all its files: nothing of a file itself
+	// decides.
+	out := make([]tapes.FoundFile, 0, len(files))
+	forms := map[string]tapes.FoundFile{} // by directory: a tape has few of them
+	for _, f := range files {
+		dir := path.Dir(f.Path)
+		form, ok := forms[dir]
+		if !ok {
+			var err error
+			if form.Layout, form.Space, err = t.form(ctx, dir); err != nil {
+				return nil, err
+			}
+			forms[dir] = form
+		}
+		form.TapeScanned = f
+		out = append(out, form)
+	}
+	return out, nil
+}
+
+// count adds a report to what people see of a scan. The lock is held.
+func (t scanner) count(s *scan, r *hemera.TapeScanResults, unknown int, taken []hemera.TapeTaken) {
+	if r.Complete {
+		s.Ended = t.now()
+	}
+	if len(r.Files) == 0 {
+		return
+	}
+	// No two files of a tape are at the same place.
+	first := r.Files[0]
+	if s.first == first.Written {
+		return // the answer to it was lost
+	}
+	s.first = first.Written
+	s.Counts[hemera.TookKnown] += int64(len(r.Files) - unknown)
+	for _, f := range r.Files {
+		s.Files, s.Bytes, s.FSeq = s.Files+1, s.Bytes+f.Written.Size, f.Written.FSeq
+	}
+	// What went well is counted, the rest told as far as there is room.
+	for _, one := range taken {
+		s.Counts[one.Outcome]++
+		told := one.Outcome == hemera.TookKnown || one.Outcome == hemera.TookMade || one.Outcome == hemera.TookCopy
+		if !told && len(s.Found) < scanFindingsMax {
+			s.Found = append(s.Found, one)
+		}
+	}
+}

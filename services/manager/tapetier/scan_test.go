@@ -1,0 +1,212 @@
+package tapetier_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// found is a file as an index of a tape tells it.
+func found(number uint64, path string, fseq uint64) hemera.TapeScanned {
+	return hemera.TapeScanned{Written: hemera.TapeWritten{ArchiveID: number, FSeq: fseq, Block: 10 * fseq, Size: 1000}, File: hemera.FileID(number), Path: path,
+		Owner: hemera.FileOwner{UID: 1000, GID: 1000, Mode: 0o640}, Mtime: time.Unix(1_700_000_000, 0), Class: "default", Copy: 1}
+}
+
+// orders gives an order of an admin.
+func (s *site) orders(o hemera.TapeOrder) string {
+	s.Helper()
+	text, err := s.tier.OrderTape(s.Context(), "ada", o)
+	s.good(err)
+	return text
+}
+
+// scanMount is the mount of a scan, which the drive must get.
+func (s *site) scanMount(drive, vid string) hemera.TapeMount {
+	s.Helper()
+	m := s.ask(drive)
+	if m.Kind != hemera.MountScan || m.VID != vid {
+		s.Fatalf("drive %s got %+v, want a scan of %s", drive, m, vid)
+	}
+	s.loaded(drive, vid)
+	return m
+}
+
+// tells reports what a scan found, twice, as after a lost answer.
+func (s *site) tells(m hemera.TapeMount, complete bool, files ...hemera.TapeScanned) {
+	s.Helper()
+	r := hemera.TapeResults{Mount: m.ID, VID: m.VID, Session: hemera.TapeSession{Drive: "d1"},
+		Scan: &hemera.TapeScanResults{Files: files, End: hemera.TapeEnd{FSeq: 4, ArchiveID: 1<<63 | 4}, Complete: complete}}
+	if complete {
+		r.Scan.End.Bytes = 5000
+	}
+	s.good(s.tier.TapeDone(s.Context(), server, r))
+	s.good(s.tier.TapeDone(s.Context(), server, r))
+}
+
+// ends ends a mount.
+func (s *site) ends(m hemera.TapeMount, problem string) {
+	s.Helper()
+	s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true, Problem: problem, Session: hemera.TapeSession{Drive: "d1", Error: problem}}))
+	s.loaded("d1", "")
+}
+
+// scan is what is known of a scan.
+func (s *site) scan(vid string) hemera.TapeScan {
+	s.Helper()
+	p, err := s.tier.TapePicture(s.Context())
+	s.good(err)
+	for _, one := range p.Scans {
+		if one.VID == vid {
+			return one
+		}
+	}
+	s.Fatalf("no scan of %s", vid)
+	return hemera.TapeScan{}
+}
+
+// checked is the namespace's own check.
+func (s *site) checked() {
+	s.Helper()
+	if problems, err := s.tree.Check(s.Context()); err != nil || len(problems) > 0 {
+		s.Errorf("%v, %v", problems, err)
+	}
+}
+
+// A tape that the catalogue never saw is known after its scan, its files can be recalled, and it is written on behind its last file.
+func TestAScanFillsTheCatalogue(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.state.VIDs["FAR001"] = "LTO-9"
+		s.report()
+		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001"})
+		s.wantKind("the same scan twice", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001"})), errs.Exists)
+		m := s.scanMount("d1", "FAR001")
+		if other := s.ask("d2"); other.Kind != hemera.MountNothing {
+			t.Errorf("two drives for one scan: %+v", other)
+		}
+		s.tells(m, false, found(9, "/single/c", 3), found(8, "/single/b", 2))
+		if now := s.scan("FAR001"); now.Files != 2 || now.Counts[hemera.TookMade] != 2 || now.FSeq != 2 || !now.Ended.IsZero() {
+			t.Errorf("half way: %+v", now)
+		}
+		s.tells(m, true, found(7, "/single/a", 1))
+		s.ends(m, "")
+		if now := s.scan("FAR001"); now.Files != 3 || now.Bytes != 3000 || now.Counts[hemera.TookMade] != 3 || now.Ended.IsZero() || now.Problem != "" {
+			t.Errorf("%+v", now)
+		}
+		tape := s.tape("FAR001")
+		if tape.LastFSeq != 4 || tape.LastID != 1<<63|4 || tape.Occupancy != 5000 || tape.Files != 3 || tape.Pool != "default" || tape.MediaType != "LTO-9" || tape.Library != "lib" ||
+			tape.Capacity == 0 || tape.State != hemera.TapeActive || !tape.Foreign {
+			t.Errorf("%+v", tape)
+		}
+		s.checked()
+		// A recall of one, as any.
+		stageOf(s, alice(), "/single/a")
+		r := s.mount("d1", hemera.TapeRecall)
+		if jobs := s.jobs(r); r.VID != "FAR001" || len(jobs) != 1 || jobs[0].From.FSeq != 1 || jobs[0].ArchiveID != 7 {
+			t.Errorf("%+v %+v", r, jobs)
+		}
+		s.arrives("/single/a")
+		s.ends(r, "")
+		// The fullest tape of the pool is written on, and not labelled again.
+		s.put(alice(), "/single/new", 1000)
+		w := s.mount("d1", hemera.TapeArchive)
+		if w.VID != "FAR001" || w.Labels.LastFSeq != 4 || w.Labels.LastID != 1<<63|4 {
+			t.Errorf("%+v", w)
+		}
+		s.good(s.tier.TapeDone(s.Context(), server, s.written(w, s.jobs(w))))
+		if e := s.stat("/single/new"); len(e.Tape) != 1 || e.Tape[0].FSeq != 5 {
+			t.Errorf("%+v", e.Tape)
+		}
+		s.checked()
+	})
+}
+
+// What only looks changes nothing: a dry run, and a tape that was reclaimed. A new cartridge is no fault, and what goes wrong is told.
+func TestScansThatTakeNothing(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		before := s.tape("AAA001")
+		for _, o := range []hemera.TapeOrder{{Kind: hemera.OrderScan, Subject: "AAA001", DryRun: true}, {Kind: hemera.OrderScan, Subject: "AAA001"}} {
+			s.orders(o)
+			m := s.scanMount("d1", "AAA001")
+			s.tells(m, true, found(700, "/single/a", 1))
+			s.ends(m, "")
+			now := s.scan("AAA001")
+			if now.Files != 1 || !strings.Contains(now.Why, "reclaimed") || now.Ended.IsZero() {
+				t.Errorf("%+v", now)
+			}
+			if _, err := s.tree.Stat(s.Context(), admin(), "/single/a"); errs.KindOf(err) != errs.NotFound {
+				t.Errorf("%+v: %v", o, err)
+			}
+			if now := s.tape("AAA001"); now != before {
+				t.Errorf("%+v", now)
+			}
+		}
+		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "AAA001", Force: true})
+		m := s.scanMount("d1", "AAA001")
+		s.tells(m, true, found(700, "/single/a", 1))
+		s.ends(m, "")
+		if now := s.scan("AAA001"); now.Counts[hemera.TookMade]+now.Counts[hemera.TookDead] != 1 || s.tape("AAA001").LastFSeq != 4 {
+			t.Errorf("%+v", now)
+		}
+		// A fault: the tape stays as it is, since it may have no label yet.
+		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan})
+		m = s.scanMount("d1", "AAA001")
+		s.ends(m, "no label")
+		if now := s.scan("AAA001"); now.Problem != "no label" || s.tape("AAA001").State != hemera.TapeActive {
+			t.Errorf("%+v", now)
+		}
+		m = s.scanMount("d1", "BBB001")
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Scan: &hemera.TapeScanResults{Complete: true, Blank: true}}))
+		s.ends(m, "")
+		if now := s.scan("BBB001"); now.Problem != "" || !strings.Contains(now.Why, "new") {
+			t.Errorf("%+v", now)
+		}
+		s.wantKind("no such cartridge", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "NOWHER"})), errs.NotFound)
+		// A report of a scan that a manager before this one ordered.
+		s.start()
+		s.report()
+		s.wantKind("after a restart", s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Scan: &hemera.TapeScanResults{}}), errs.NotFound)
+	})
+}
+
+// A removed file is brought back by an order, and is recalled like any other.
+func TestAnOrderBringsAFileBack(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		was := s.evicted("/single/f")
+		undelete := hemera.TapeOrder{Kind: hemera.OrderUndelete, Subject: "/single/f"}
+		s.wantKind("a file that is there", second(s.tier.OrderTape(s.Context(), "ada", undelete)), errs.NotFound)
+		s.good(s.tree.Remove(s.Context(), alice(), "/single/f", 0))
+		s.wantKind("neither id nor path", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderUndelete, Subject: "f"})), errs.Invalid)
+		dry := undelete
+		dry.DryRun = true
+		if text := s.orders(dry); !strings.Contains(text, "/single/f") || s.tape("AAA001").Files != 0 {
+			t.Errorf("%s", text)
+		}
+		s.put(alice(), "/single/f", 10)
+		s.archive()
+		_, err := s.tier.OrderTape(s.Context(), "ada", undelete)
+		s.wantKind("a path that is taken", err, errs.Exists)
+		if !strings.Contains(errs.RemedyOf(err), "--to") {
+			t.Errorf("%v: %s", err, errs.RemedyOf(err))
+		}
+		undelete.To = "/single/g"
+		if text := s.orders(undelete); !strings.Contains(text, "/single/g") {
+			t.Errorf("%s", text)
+		}
+		e := s.stat("/single/g")
+		if !e.Evicted() || e.ArchiveID() != was.ArchiveID() || e.UID != alice().UID {
+			t.Errorf("%+v", e)
+		}
+		stageOf(s, alice(), "/single/g")
+		m := s.mount("d1", hemera.TapeRecall)
+		if jobs := s.jobs(m); len(jobs) != 1 || jobs[0].File != e.ID {
+			t.Errorf("%+v", jobs)
+		}
+		s.checked()
+	})
+}
