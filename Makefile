@@ -79,8 +79,8 @@ tape: build ## files to tape and back with stock clients, and kill -9 in between
 	@scripts/setup.sh clients
 	@scripts/test.sh tape
 
-tapestorm: build ## FILES=2000 files to tape and back while drives fail and the cluster is killed; SEED repeats the files (no part of test)
-	@scripts/setup.sh clients
+tapestorm: build ## FILES=2000 files of ten users to tape and back while drives fail and processes are killed; SEED repeats the files (no part of test)
+	@scripts/setup.sh clients python
 	@scripts/test.sh tapestorm
 
 sim: build/bin/go ## a cluster in one process from SEEDS seeds

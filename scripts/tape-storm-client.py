@@ -13,7 +13,7 @@ import concurrent.futures.thread, json, os, random, sys, threading, time
 from XRootD import client
 from XRootD.client.flags import MkDirFlags, OpenFlags, PrepareFlags, QueryCode
 
-BATCH = 200  # files of one request
+BATCH = 1000  # files of one request, at most
 
 
 def content(seed, i):
@@ -30,6 +30,7 @@ class User:
     def __init__(self, s):
         self.host, self.seed, self.me, self.users, self.files = s["host"], s["seed"], s["user"], s["users"], s["files"]
         self.end, self.threads = time.time() + s["patience"], s["threads"]
+        self.batch = max(1, min(BATCH, self.files // self.users // self.threads))
         self.fs = client.FileSystem(f"root://{self.host}/")
         self.lock, self.counts = threading.Lock(), {"done": 0, "bytes": 0, "again": 0}
 
@@ -89,7 +90,7 @@ class User:
 
     def evict(self):
         mine = list(range(self.me, self.files, self.users))
-        self.each(self.release, [mine[i:i + BATCH] for i in range(0, len(mine), BATCH)])
+        self.each(self.release, [mine[i:i + self.batch] for i in range(0, len(mine), self.batch)])
 
     def release(self, batch):
         paths = [self.path(i) for i in batch]
@@ -102,7 +103,7 @@ class User:
         order = list(range(self.files))
         random.Random(f"{self.seed}/order").shuffle(order)
         mine = order[self.me::self.users]
-        self.each(self.fetch, [mine[i:i + BATCH] for i in range(0, len(mine), BATCH)])
+        self.each(self.fetch, [mine[i:i + self.batch] for i in range(0, len(mine), self.batch)])
 
     def fetch(self, batch):
         paths = {self.path(i): i for i in batch}
@@ -117,7 +118,7 @@ class User:
             for path in online:
                 self.compare(left.pop(path))
             if not online:
-                time.sleep(1)
+                time.sleep(2)
         self.release_staged(list(paths))
 
     def release_staged(self, paths):

@@ -129,7 +129,7 @@ class Clients:
         self.running = []
         for n in range(len(USERS)):
             who = pwd.getpwnam(USERS[n])
-            spec = {"host": cluster.host, "seed": a.seed, "user": n, "users": len(USERS), "files": a.files, "patience": a.patience, "threads": 2}
+            spec = {"host": cluster.host, "seed": a.seed, "user": n, "users": len(USERS), "files": a.files, "patience": a.patience, "threads": 4}
             if os.geteuid() == 0:
                 spec["ids"] = [who.pw_uid, who.pw_gid]
             environment = {**os.environ, "XRD_CONNECTIONWINDOW": "5", "XRD_REQUESTTIMEOUT": "60", "HOME": "/"}

@@ -211,6 +211,33 @@ func small() session.Limits {
 	return session.Limits{Chunk: volume.BlockSize, Buffers: 12, Window: 4, FlushFiles: 7, FlushBytes: 4 << 20, FlushAfter: time.Hour, PackBelow: -1, BatchFiles: 5, Open: 3}
 }
 
+// flaky is a tape whose block cannot be read some times.
+type flaky struct {
+	*memtape.Tape
+	object uint64
+	left   int // failures
+}
+
+// ReadBlock fails at the object while failures are left.
+func (f *flaky) ReadBlock(ctx context.Context, p []byte) (int, error) {
+	if at, err := f.Position(ctx); err == nil && at.Object == f.object && f.left > 0 {
+		f.left--
+		return 0, tape.ErrMedium
+	}
+	return f.Tape.ReadBlock(ctx, p)
+}
+
+// recallFrom recalls from another view of the tape.
+func (w *world) recallFrom(ctx context.Context, from tape.Tape, l session.Limits) (hemera.TapeSession, error) {
+	v, err := volume.Open(ctx, from, vid, origin())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s, err := session.Recall(ctx, session.RecallOptions{Volume: v, Jobs: w, Sink: w, Journal: w, Common: session.Common{Limits: l}})
+	w.quiet()
+	return s, err
+}
+
 func (w *world) archive(ctx context.Context, l session.Limits) (hemera.TapeSession, error) {
 	s, err := session.Archive(ctx, session.ArchiveOptions{Volume: w.volume(), Last: w.last, Jobs: w, Source: w, Journal: w, Common: session.Common{Limits: l}})
 	w.quiet()

@@ -50,8 +50,12 @@ type recall struct {
 	container *volume.Container
 	bad       int    // tape files that failed one after the other
 	badFile   uint64 // fSeq of the last of them
-	badTable  error  // why its table cannot be read, if it is a container and that was it
+	tries     int    // reads of its table that failed one after the other, if it is a container
+	badTable  error  // why its table cannot be read, after tableTries
 }
+
+// tableTries is how often the table of a container is read before all members fail that the session was given: a second read often helps.
+const tableTries = 2
 
 // badMax is how many tape files may fail one after the other before the drive is suspected instead of the tape. Members of a container are of
 // one tape file: a table that cannot be read fails all of them, and says nothing about the rest of the tape.
@@ -94,7 +98,7 @@ func (r *recall) one(ctx context.Context, job hemera.TapeWork) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err == nil, errors.Is(err, errWriter):
-		r.bad, r.badTable = 0, nil
+		r.bad, r.tries, r.badTable = 0, 0, nil
 		return nil
 	case driveFailed(err):
 		return err
@@ -156,7 +160,14 @@ func (r *recall) openContainer(ctx context.Context, at volume.Place) error {
 	r.container = nil
 	c, err := r.o.Volume.OpenContainer(ctx, at)
 	r.container, r.badTable = c, nil
-	if err != nil && !driveFailed(err) && ctx.Err() == nil {
+	if err == nil || driveFailed(err) || ctx.Err() != nil {
+		return err
+	}
+	// The count is of one container: the file that failed last.
+	if r.bad == 0 || r.badFile != at.FSeq {
+		r.tries = 0
+	}
+	if r.tries++; r.tries >= tableTries {
 		r.badTable = err
 	}
 	return err

@@ -261,6 +261,26 @@ func TestADamagedTableFailsItsContainer(t *testing.T) {
 	}
 }
 
+// TestATableIsReadTwice: a table that cannot be read once costs one member its turn, not all.
+func TestATableIsReadTwice(t *testing.T) {
+	w, l := newWorld(t), small()
+	l.PackBelow, l.BatchFiles = 10_000, 40
+	for i := range 30 {
+		w.queue = append(w.queue, job(i+1, 5000))
+	}
+	if _, err := w.archive(t.Context(), l); err != nil || w.copies[1].Member == 0 {
+		t.Fatalf("%v, %+v", err, w.copies[1])
+	}
+	for i := range 30 {
+		w.request(hemera.TapeRecall, i+1)
+	}
+	tp := &flaky{w.tape, max(w.copies[1].Block, 1) + 4, 1}
+	s, err := w.recallFrom(t.Context(), tp, l)
+	if err != nil || s.Failed != 1 || s.Files != 29 || tp.left != 0 {
+		t.Errorf("%+v, %v, %d failures left", s, err, tp.left)
+	}
+}
+
 func TestACancelledRecallGivesJobsBack(t *testing.T) {
 	w := newWorld(t)
 	for i := range 20 {

@@ -52,7 +52,6 @@ func operations() []operation {
 		{"claim, 1000 jobs to recall", batch, 10, func(ctx context.Context, c *catalogue, _ *rand.Rand) error {
 			return c.claim(ctx, 1, hemera.TapeRecall)
 		}},
-		{"sweep for old requests", 0, 30, func(ctx context.Context, c *catalogue, _ *rand.Rand) error { return c.tier.ForgetStages(ctx) }},
 	}
 }
 

@@ -21,16 +21,16 @@ type Domain struct {
 	Name string // package, package-0-die-1, core, uncore, dram or psys
 }
 
-// die splits the name of a domain of a processor that is made of several dies. ok is false for all other names.
-func (d Domain) die() (socket string, number int, ok bool) {
-	socket, last, ok := strings.Cut(d.Name, "-die-")
+// die is the number in the name of a domain of a processor that is made of several dies. ok is false for all other names.
+func (d Domain) die() (number int, ok bool) {
+	_, last, ok := strings.Cut(d.Name, "-die-")
 	number, err := strconv.Atoi(last)
-	return socket, number, ok && err == nil
+	return number, ok && err == nil
 }
 
 // isPackage says that the domain is a socket, or a die that counts for itself. AMD's dies all show the counter of their socket.
 func (d Domain) isPackage(amd bool) bool {
-	_, number, ok := d.die()
+	number, ok := d.die()
 	return d.Name == "package" || ok && (number == 0 || !amd)
 }
 
@@ -97,7 +97,7 @@ func openRAPL(rest string, o Options) (Meter, error) {
 		r.zones = append(r.zones, &zone{RaplZone: found[i]})
 		name := d.Name
 		// The names of dies have their numbers.
-		if _, _, ok := d.die(); !ok {
+		if _, ok := d.die(); !ok {
 			name += "-" + strconv.Itoa(found[i].Index)
 		}
 		names = append(names, name)

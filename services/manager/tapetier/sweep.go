@@ -61,7 +61,7 @@ func (t *sweeper) endLost() {
 }
 
 // ForgetStages removes requests that are old, with what they keep on disk.
-// Run calls it; it is exported to be measured. There may be very many
+// Run calls it; it is exported for tests. There may be very many
 // requests: they are looked at when the oldest one is due, and not before.
 func (t *sweeper) ForgetStages(ctx context.Context) error {
 	if t.Now().Before(t.due) {

@@ -70,7 +70,8 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 		if err != nil {
 			return err
 		}
-		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate), Executable: executable(), Tape: upTape(l)})
+		library := upTape(l)
+		up, err := daemon.OpenUp(c.Context(), daemon.UpOptions{Manager: options, Nodes: shape.Nodes, Disks: shape.Disks, Zone: l.Node.Zone, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate), Executable: executable(), Tape: library})
 		if err != nil {
 			return err
 		}
@@ -81,7 +82,9 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 		noteSocket(l, up.Manager)
 		warnOfSpace(c.Context(), l, up.Manager, log)
 		limitMemory(l)
-		return serve(c.Context(), log, func() error { return up.Run(c.Context(), func() { level.Set(l.Log.Level); welcome(e, up) }) })
+		return serve(c.Context(), log, func() error {
+			return up.Run(c.Context(), func() { level.Set(l.Log.Level); welcome(e, up, library != nil) })
+		})
 	}
 	return c
 }
@@ -175,7 +178,7 @@ func chooseData(c *cobra.Command, args []string) error {
 
 // welcome prints where the cluster answers and what to try first.
 // It goes to standard output; the log goes to standard error.
-func welcome(e *cli.Env, up *daemon.Up) {
+func welcome(e *cli.Env, up *daemon.Up, tape bool) {
 	// The lines below are meant to be copied into a terminal.
 	url := "root://" + friendly(up.Manager.Addr)
 	// Address and purpose, in the order in which new users need them.
@@ -196,7 +199,12 @@ func welcome(e *cli.Env, up *daemon.Up) {
 	if url != cli.URLDefault {
 		fmt.Fprintf(e.Out, "  export HEMERA_URL=%s\n", url)
 	}
-	fmt.Fprintf(e.Out, "  xrdcp /etc/hostname %s//hello\n  hemera file info /hello\n  hemera fs ls\n\nCtrl-C stops it.\n", url)
+	fmt.Fprintf(e.Out, "  xrdcp /etc/hostname %s//hello\n  hemera file info /hello\n  hemera fs ls\n", url)
+	// The attribute is what makes the difference, and nobody guesses it.
+	if tape {
+		fmt.Fprintf(e.Out, "\n  hemera mkdir /tape\n  hemera attr set sys.archive.storage_class=default /tape\n  xrdcp /etc/hostname %s//tape/hello\n  hemera tape top\n", url)
+	}
+	fmt.Fprint(e.Out, "\nCtrl-C stops it.\n")
 }
 
 // friendly writes a loopback address as localhost.
