@@ -44,6 +44,7 @@ func (b *buffer) room(batch int64) mounting.Buffer {
 		const unknown = int64(1) << 60
 		return mounting.Buffer{Free: unknown}
 	}
+	// A space that lacks room is not paid for by another one.
 	r := mounting.Buffer{Batch: batch}
 	for _, s := range b.view().Spaces {
 		r.Free += max(0, b.roomOf(s.Name))
@@ -88,6 +89,8 @@ func (b *buffer) lacks(k mounting.Key) string {
 	if !is {
 		return ""
 	}
+	// Looked at again with each picture: nodes report what was evicted, and
+	// other mounts end, without an event.
 	room := b.roomOf(f.space) - b.filling[f.space]
 	if f.bytes <= room {
 		delete(b.short, k)

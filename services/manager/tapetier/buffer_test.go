@@ -9,7 +9,7 @@ import (
 	"hemera"
 )
 
-// buffered gives the site disks: 100,000 bytes in space default, of which so many are free, and an empty space beside it. Recalls leave 2 % free.
+// buffered gives the site disks: 100,000 bytes in space default with so many of them free, and a full space beside it. Recalls leave 2 % free.
 // The tier is started again with them.
 func (s *site) buffered(free int64) {
 	s.Helper()

@@ -161,6 +161,8 @@ func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeCh
 // more to other copies. Those without one have failed: somebody waits for
 // them, and is told so.
 func (t *configurer) leaveTape(ctx context.Context, vid string, state hemera.TapeState) error {
+	// A page at a time: each job that is looked at leaves the queue of the
+	// tape, to another one or to those that failed.
 	for {
 		jobs, err := t.TapeJobList(ctx, hemera.TapeJobQuery{Kind: hemera.TapeRecall, Queue: vid})
 		if err != nil || len(jobs) == 0 {
@@ -168,6 +170,7 @@ func (t *configurer) leaveTape(ctx context.Context, vid string, state hemera.Tap
 		}
 		for _, j := range jobs {
 			other := t.otherCopy(ctx, j.TapeJobKey)
+			// No attempt is counted for a move: nothing was tried.
 			if err := t.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
 				if other != nil {
 					j.From, j.Copy, j.Queue = other, other.Number, other.VID

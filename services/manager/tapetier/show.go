@@ -93,6 +93,8 @@ func (t *reporter) policiesOf(f facts, k mounting.Key) (priority, age string) {
 			continue
 		}
 		policy, _ := t.config.PolicyOf(tapecatalogue.Request{User: f.names[q.UID], Recall: q.Kind == hemera.TapeRecall})
+		// A queue has the highest priority and the lowest age of its users, which
+		// may come from two policies.
 		high, low := t.urgency(policy, q.Kind)
 		best, _ := t.urgency(priority, q.Kind)
 		_, least := t.urgency(age, q.Kind)
@@ -155,6 +157,8 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 func (t *reporter) stuck(f facts) (out []hemera.TapeAttention) {
 	picture := t.picture(f)
 	board := mounting.New(picture)
+	// The first reason is the one nearest to a start: if that needs a person,
+	// all others do too.
 	for _, q := range picture.Queues {
 		first := board.Explain(q.Key).Reasons[0]
 		command := ""
@@ -332,6 +336,7 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 			out = append(out, fmt.Sprintf("pool %s has %s: %d empty, %d full", name, count(p.Tapes, "tape", "tapes"), p.Free, p.FullTapes))
 		}
 	}
+	// Of a pool, what waits for its tapes too, whether to write or to read.
 	waits := len(out)
 	for _, q := range t.queues(f) {
 		if q.Pool == name {
@@ -348,6 +353,8 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 func (t *reporter) explainLibrary(l *library) string {
 	text := fmt.Sprintf("library %s of node %s has %s and %s", l.state.Name, l.node, count(int64(len(l.state.Drives)), "drive", "drives"),
 		count(int64(len(l.state.VIDs)), "cartridge", "cartridges"))
+	// Faults before wishes: a library that is silent is not helped by being
+	// enabled.
 	switch said := t.config.Libraries[l.state.Name]; {
 	case !t.online(l):
 		return text + "; its server does not report"
