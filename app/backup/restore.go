@@ -206,14 +206,14 @@ func (r *restore) publish() error {
 			return err
 		}
 	}
-	if err := syncDir(r.dir); err != nil {
+	if err := statedir.SyncDir(r.dir); err != nil {
 		return errs.Wrap(err, "backup.Restore", r.dir)
 	}
 	if err := os.Rename(filepath.Join(r.dir, statedir.RestoringDir), filepath.Join(r.dir, statedir.StoreDir)); err != nil {
 		return errs.Wrap(err, "backup.Restore", r.dir)
 	}
 	r.files, r.keys = nil, nil // abandon must not remove them any more
-	return errs.Wrap(syncDir(r.dir), "backup.Restore", r.dir)
+	return errs.Wrap(statedir.SyncDir(r.dir), "backup.Restore", r.dir)
 }
 
 // abandon removes what a failed restore made.
@@ -239,14 +239,4 @@ func writeSecret(path string, content []byte) error {
 	}
 	_, err = f.Write(content)
 	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// syncDir makes the names in a directory durable.
-// An fsync(2) of a file does not cover its name.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

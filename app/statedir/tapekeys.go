@@ -57,10 +57,10 @@ func (k TapeKeys) Keep(name string, s hemera.TapeSecret) error {
 		return errs.New(errs.Exists, "statedir.KeepTapeKey", path, "there is another secret of that name").
 			WithRemedy("take it over: hemera tape key add " + name + " --from " + path + "; or move the file away, and keep it")
 	}
+	// The directory is made with the first key.
 	if err := Private(k.Dir); err != nil {
 		return err
 	}
-	// The directory is made with the first key.
 	// Whole or not at all: a half of a key would stand in the way of the right one.
 	text := []byte(hex.EncodeToString(s) + "\n")
 	if err := replace(path, text); err != nil {
@@ -78,7 +78,7 @@ func (k TapeKeys) Forget(name string) error {
 		return nil
 	}
 	if err == nil {
-		err = syncDir(k.Dir)
+		err = SyncDir(k.Dir)
 	}
 	return errs.Wrap(err, "statedir.ForgetTapeKey", path)
 }
@@ -137,12 +137,12 @@ func replace(path string, content []byte) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(half))
 	}
-	return syncDir(dir)
+	return SyncDir(dir)
 }
 
-// syncDir makes the names in a directory durable: a sync of a file does not
+// SyncDir makes the names in a directory durable: a sync of a file does not
 // cover its name.
-func syncDir(dir string) error {
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -49,12 +49,11 @@ func (t *configurer) changeConfig(ctx context.Context, who string, c hemera.Tape
 // change stores what a change makes of the configuration. One change is
 // made after the other.
 func (t *configurer) change(ctx context.Context, subject string, change func(tapecatalogue.Config, tapecatalogue.Usage) (tapecatalogue.Config, error)) error {
-	select {
-	case t.changing <- struct{}{}:
-	case <-ctx.Done():
-		return errs.Wrap(ctx.Err(), "tapetier.Change", subject)
+	release, err := takeTurn(ctx, t.changing, subject)
+	if err != nil {
+		return err
 	}
-	defer func() { <-t.changing }()
+	defer release()
 	all, err := t.catalogue.Tapes(ctx)
 	if err != nil {
 		return err
@@ -77,6 +76,16 @@ func (t *configurer) change(ctx context.Context, subject string, change func(tap
 	t.config = next
 	t.awake()
 	return nil
+}
+
+// takeTurn waits for the turn of changes.
+func takeTurn(ctx context.Context, turns chan struct{}, subject string) (release func(), err error) {
+	select {
+	case turns <- struct{}{}:
+		return func() { <-turns }, nil
+	case <-ctx.Done():
+		return nil, errs.Wrap(ctx.Err(), "tapetier.Change", subject)
+	}
 }
 
 // usage counts which objects tapes refer to.

@@ -38,7 +38,7 @@ func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.Ta
 		}
 	}
 	if len(r.Written) > 0 {
-		out, err := t.catalogue.Written(ctx, tapes.Report{VID: r.VID, Drive: r.Session.Drive, Key: r.Key, Files: r.Written, Given: t.jobsOf(m)})
+		out, err := t.recordKeyed(ctx, tapes.Report{VID: r.VID, Drive: r.Session.Drive, Key: r.Key, Files: r.Written, Given: t.jobsOf(m)})
 		if err != nil {
 			return t.disagrees(ctx, r, err)
 		}

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"hemera"
+	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/rules/mounting"
 	"hemera/rules/tapecatalogue"
@@ -200,6 +202,25 @@ func (t *configurer) AddTapeKey(ctx context.Context, who string, k hemera.TapeKe
 	return rows[at], nil
 }
 
+// recordKeyed records what was written with a key. A key that is new to a
+// tape must not be removed meanwhile: the secret would go, and with it what
+// was just written. So it has the turn of changes. Conflict when the key is
+// gone: the files are archived again.
+func (t *recorder) recordKeyed(ctx context.Context, r tapes.Report) (out tapes.Recorded, err error) {
+	if r.Key == "" {
+		return t.catalogue.Written(ctx, r)
+	}
+	release, err := takeTurn(ctx, t.changing, "tape "+r.VID)
+	if err != nil {
+		return out, err
+	}
+	defer release()
+	if _, known := t.settings().Keys[r.Key]; !known {
+		return out, errs.New(errs.Conflict, "tapetier.TapeDone", r.VID, "it was written with key "+r.Key+", which was removed meanwhile")
+	}
+	return t.catalogue.Written(ctx, r)
+}
+
 // changeKey changes the comment of a key, or removes one that nothing uses.
 func (t *configurer) changeKey(ctx context.Context, who string, c hemera.TapeChange) error {
 	if c.Verb == "add" {
@@ -238,7 +259,7 @@ func (t *reporter) locked(f facts) (out []hemera.TapeAttention) {
 		}
 		what := fmt.Sprintf("cannot be used: %s; %d tapes with %d files are not mounted", row.Problem, row.Tapes, row.Files)
 		if len(row.Pools) > 0 {
-			what += fmt.Sprintf(", and no tape of %v is begun", row.Pools)
+			what += ", and no tape is begun for " + strings.Join(row.Pools, ", ")
 		}
 		out = append(out, hemera.TapeAttention{Subject: "key " + name, What: what, Command: "hemera tape key add " + name + " --from FILE"})
 	}

@@ -199,6 +199,27 @@ func TestAKeyIsRemovedWhenNothingUsesIt(t *testing.T) {
 	})
 }
 
+// A key that is removed while a session writes its first files takes none of them with it: they are not recorded, and wait for another session.
+func TestAKeyThatIsRemovedInASession(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.addKey("k1")
+		s.change("pool", "set", "default", "encryptionKeyName", "k1")
+		s.put(alice(), "/single/f", 1000)
+		m := s.mount("d1", hemera.TapeArchive)
+		report := s.written(m, s.jobs(m))
+		s.change("pool", "set", "default", "encryptionKeyName", "")
+		s.change("key", "remove", "k1")
+		s.wantKind("a report of a key that is gone", s.tier.TapeDone(s.Context(), server, report), errs.Conflict)
+		if e := s.stat("/single/f"); len(e.Tape) != 0 || s.waiting(hemera.TapeArchive) != 1 {
+			t.Errorf("%+v", e)
+		}
+		if tape := s.tape("AAA001"); tape.State != hemera.TapeDisabled || !strings.Contains(tape.Reason, "key k1, which was removed") || tape.LastFSeq != 0 {
+			t.Errorf("%+v", tape)
+		}
+	})
+}
+
 // A secret is where it belongs and nowhere else: not in the store, not in what is printed.
 func TestASecretIsNotShown(t *testing.T) {
 	at(t, func(s *site) {
