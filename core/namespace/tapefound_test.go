@@ -107,6 +107,39 @@ func TestFilesComeBackFromTapes(t *testing.T) {
 	}
 }
 
+// What comes back counts in quotas and totals, also above a limit, and again when it was removed and undeleted.
+func TestWhatComesBackCountsInQuotas(t *testing.T) {
+	n, ctx := fresh(t), t.Context()
+	_, err := n.Mkdir(ctx, system(), "/exp", 0o777, true)
+	good(t, err)
+	key := hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaUser, ID: 1000}
+	good(t, n.SetQuota(ctx, system(), key, hemera.QuotaAmount{Files: 1, Bytes: 150}))
+	counted(t, n)
+	of := func() hemera.QuotaAmount {
+		t.Helper()
+		for _, row := range must[[]hemera.QuotaRow](t)(n.Quotas(ctx, system(), "/exp")) {
+			if row.Kind == hemera.QuotaUser && row.ID == 1000 {
+				return row.Used
+			}
+		}
+		t.Fatal("no account")
+		return hemera.QuotaAmount{}
+	}
+	scanned(t, n, "FAR001", false, onTape(8, 8, "/exp/b", 2), onTape(7, 7, "/exp/a", 1))
+	if got := of(); got != (hemera.QuotaAmount{Files: 2, Bytes: 215}) {
+		t.Errorf("%+v", got)
+	}
+	good(t, n.Remove(ctx, system(), "/exp/a", 0))
+	if got := of(); got != (hemera.QuotaAmount{Files: 1, Bytes: 108}) {
+		t.Errorf("%+v", got)
+	}
+	_, err = undelete(t, n, 0, "/exp/a", "/exp/a")
+	good(t, err)
+	if got := of(); got != (hemera.QuotaAmount{Files: 2, Bytes: 215}) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // Of several contents of a path, or of a file, the newest one is the file, whatever the order in which they are found.
 func TestTheNewestContentOnTapeIsTheFile(t *testing.T) {
 	// File 5 was written three times, the last time under another name; file 6 took the name that it had.

@@ -18,6 +18,13 @@ import (
 func withTapes(t *testing.T) *namespace.Namespace {
 	t.Helper()
 	n := fresh(t)
+	setTapes(t, n)
+	return n
+}
+
+// setTapes gives a namespace the tapes of withTapes.
+func setTapes(t *testing.T, n *namespace.Namespace) {
+	t.Helper()
 	cat := n.Parts().Tapes
 	cat.UseRoutes(func(class string) ([]string, error) {
 		switch class {
@@ -36,7 +43,6 @@ func withTapes(t *testing.T) *namespace.Namespace {
 	_, err := n.Mkdir(t.Context(), system(), "/tape", 0o777, true)
 	good(t, err)
 	good(t, n.SetXattr(t.Context(), system(), "/tape", hemera.AttrStorageClass, []byte("double"), false))
-	return n
 }
 
 // tapeOf returns a tape.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/test/sim/simnet"
 )
 
 // balanced waits until the manager moves no piece any more to balance its space. It must end: within the threshold, or where it
@@ -15,7 +16,7 @@ func (w judge) balanced(ctx context.Context) {
 	const limit, pause = 20 * time.Minute, 5 * time.Second
 	left := "nothing was looked at"
 	for waited := time.Duration(0); waited < limit; waited += pause {
-		rest(ctx, pause)
+		simnet.Rest(ctx, pause)
 		if left = w.unbalanced(ctx); left == "" && waited > 2*time.Minute {
 			return
 		}
@@ -38,15 +39,18 @@ func (w judge) unbalanced(ctx context.Context) string {
 		if j.State == "running" {
 			return fmt.Sprintf("%+v", j)
 		}
+		// It says itself that nothing can be moved, and why.
 		waits = j.State == "waiting"
-		w.trace.add("sim", "balancing: %+v", j)
+		w.trace.Add("sim", "balancing: %+v", j)
 	}
 	if !w.plan.uneven || waits {
 		return ""
 	}
 	var used, capacity float64
+	// By room that can be used: what a headroom keeps belongs to nobody.
 	filling := func(d hemera.Disk) float64 { return float64(d.Used) / float64(max(1, d.Used+d.Free)) }
 	disks := h.Cluster().View().Disks
+	// Those that take nothing are not balanced.
 	for _, d := range disks {
 		if d.Writable() {
 			used, capacity = used+float64(d.Used), capacity+float64(d.Used+d.Free)

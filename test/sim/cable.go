@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/test/sim/simnet"
 )
 
 // Each machine reports that it sends the same to all others. With the plan's lossy, one of them has a bad cable: some of that is lost.
@@ -64,6 +65,7 @@ func (w judge) checkCable(ctx context.Context) {
 	if !w.comes(ctx, time.Minute, func() bool { return weighed() == 1 }) {
 		w.fail("%s loses packets, and has the weight of all others", bad.addr)
 	}
+	// The cable is changed: from now on its counts are good.
 	bad.badCable.Store(false)
 	if !w.comes(ctx, 15*time.Minute, func() bool { return weighed() == 0 }) {
 		w.fail("the cable of %s is good, and its weight is not", bad.addr)
@@ -76,7 +78,7 @@ func (w judge) comes(ctx context.Context, limit time.Duration, happened func() b
 		if happened() {
 			return true
 		}
-		rest(ctx, 10*time.Second)
+		simnet.Rest(ctx, 10*time.Second)
 	}
 	return happened()
 }

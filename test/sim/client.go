@@ -10,18 +10,21 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/services/manager"
+	"hemera/test/sim/register"
+	"hemera/test/sim/simnet"
 )
 
 // client works on the cluster: in directories of its own, and in one that all share.
 // Only its own goroutine uses it. Others work in its directories never, in shared always.
 type client struct {
-	w    *world
-	name string          // in trace and messages
-	host host            // its place on the network
-	who  hemera.Identity // ordinary rights; the only writer below /name
-	rng  *rand.Rand
-	dirs []string // its own directories, under their present names
-	made int      // operations that need a fresh name or content so far
+	w        *world
+	name     string          // in trace and messages
+	host     simnet.Host     // its place on the network
+	who      hemera.Identity // ordinary rights; the only writer below /name
+	rng      *rand.Rand
+	dirs     []string      // its own directories, under their present names
+	made     int           // operations that need a fresh name or content so far
+	patience time.Duration // for files that are on tape only
 }
 
 // shared is the directory in which all clients work at the same names.
@@ -31,8 +34,9 @@ const shared = "/shared"
 // speed.
 func newClient(w *world, i int) *client {
 	name := fmt.Sprintf("c%d", i)
-	c := &client{w: w, name: name, host: host(name), rng: w.plan.random(name)}
+	c := &client{w: w, name: name, host: simnet.Host(name), rng: w.plan.random(name)}
 	c.who = hemera.Identity{Name: name, UID: uint32(1000 + i), GID: 1000, Protocol: "sim", Host: name}
+	c.patience = 20 * time.Second
 	c.dirs = []string{"/" + name + "/d0", "/" + name + "/d1"}
 	return c
 }
@@ -51,6 +55,9 @@ func (c *client) setUp(ctx context.Context) error {
 	if err := c.setLayouts(ctx); err != nil {
 		return err
 	}
+	if err := setClasses(ctx, c); err != nil {
+		return err
+	}
 	return c.setKeeping(ctx)
 }
 
@@ -59,7 +66,7 @@ func (c *client) setUp(ctx context.Context) error {
 func (c *client) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.step(context.WithoutCancel(ctx))
-		rest(ctx, time.Duration(c.rng.Int64N(int64(c.w.plan.pause))))
+		simnet.Rest(ctx, time.Duration(c.rng.Int64N(int64(c.w.plan.pause))))
 	}
 }
 
@@ -76,6 +83,10 @@ func (c *client) step(ctx context.Context) {
 		c.revisit(ctx, path)
 		return
 	}
+	if c.w.plan.tape && c.rng.IntN(5) == 0 {
+		tapeUser{c}.step(ctx, path)
+		return
+	}
 	// Writes and reads, those with cuts included, are nearly three quarters of all.
 	switch c.rng.IntN(25) {
 	case 0, 1, 2, 3, 4, 5:
@@ -84,12 +95,14 @@ func (c *client) step(ctx context.Context) {
 		c.write(ctx, path, hemera.AccessUpdate)
 	case 9, 10, 11, 12, 13, 14:
 		c.read(ctx, path)
+	// Two in 25: most names should have a file.
 	case 15, 16:
 		c.remove(ctx, path)
 	case 17, 18:
 		if own {
 			c.renameFile(ctx, path)
 		}
+	// Directories seldom: each takes several files along.
 	case 19:
 		c.moves(ctx, c.renameDir)
 	case 20:
@@ -102,7 +115,7 @@ func (c *client) step(ctx context.Context) {
 }
 
 // saw adds a line to the trace.
-func (c *client) saw(format string, args ...any) { c.w.trace.add(c.name, format, args...) }
+func (c *client) saw(format string, args ...any) { c.w.trace.Add(c.name, format, args...) }
 
 // bytes makes content that no other write makes, for a file with the layout.
 func (c *client) bytes(l hemera.Layout) []byte {
@@ -149,31 +162,43 @@ func (c *client) open(ctx context.Context, r hemera.OpenRequest) (*handle, error
 			return h, err
 		}
 		tried = append(tried, g.Permit.Targets[0].Node)
-		rest(ctx, 100*time.Millisecond)
+		simnet.Rest(ctx, 100*time.Millisecond)
+	}
+}
+
+// awaits opens as open does, and waits up to a time for a file that is on tape only.
+// Real clients do so too: the manager tells them to try again.
+func (c *client) awaits(ctx context.Context, r hemera.OpenRequest, limit time.Duration) (h *handle, err error) {
+	const pause = 3 * time.Second
+	for waited := time.Duration(0); ; waited += pause {
+		if h, err = c.open(ctx, r); !c.w.plan.tape || !onTape(err) || waited >= limit {
+			return h, err
+		}
+		simnet.Rest(ctx, pause)
 	}
 }
 
 // read reads a whole file and holds it against the oracle.
 // An error is no violation: the cluster may be unable to serve. The judge reads again when it must be able.
 func (c *client) read(ctx context.Context, path string) {
-	start := c.w.oracle.tick()
+	start := c.w.oracle.Tick()
 	found, err := c.fetch(ctx, path)
 	if err != nil {
 		c.saw("read %s: %v", path, err)
 		return
 	}
 	c.saw("read %s: %s", path, found)
-	if wrong := c.w.oracle.read(path, start, found); wrong != "" {
+	if wrong := c.w.oracle.Read(path, start, found); wrong != "" {
 		c.w.fail("%s read: %s", c.name, wrong)
 	}
 }
 
 // fetch is the content of a path.
 // A file that the manager does not have is absent. A NotFound of the node, which comes with a grant, is an error.
-func (c *client) fetch(ctx context.Context, path string) (content, error) {
-	h, err := c.open(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
+func (c *client) fetch(ctx context.Context, path string) (register.Content, error) {
+	h, err := c.awaits(ctx, hemera.OpenRequest{Path: path, Access: hemera.AccessRead}, c.patience)
 	if errs.KindOf(err) == errs.NotFound && (h == nil || tokenOf(&h.grant) == "") {
-		return absent, nil
+		return register.Absent, nil
 	}
 	if err != nil {
 		return "", err
@@ -183,14 +208,14 @@ func (c *client) fetch(ctx context.Context, path string) (content, error) {
 	if err != nil {
 		return "", err
 	}
-	return contentOf(p), nil
+	return register.ContentOf(p), nil
 }
 
 // write gives a path new content, from nothing or upon what is there.
 //
 // The oracle hears of it just before the close, from which on the content may show. Until then it must not.
 func (c *client) write(ctx context.Context, path string, access hemera.Access) {
-	start := c.w.oracle.tick()
+	start := c.w.oracle.Tick()
 	h, err := c.open(ctx, hemera.OpenRequest{Path: path, Access: access, Mode: 0o666, Force: c.rng.IntN(4) == 0, Wish: c.wish()})
 	if err != nil {
 		c.saw("open %s for writing: %v", path, err)
@@ -238,13 +263,13 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 		h.hangUp()
 		return
 	}
-	what := contentOf(p) // what the file holds if the close succeeds
-	attempt := c.w.oracle.begin(path, fmt.Sprintf("%s write #%d", c.name, c.made), what)
-	c.w.oracle.wrote(attempt, h.grant.Permit)
+	what := register.ContentOf(p) // what the file holds if the close succeeds
+	attempt := c.w.oracle.Begin(path, fmt.Sprintf("%s write #%d", c.name, c.made), what)
+	c.w.oracle.Wrote(attempt, h.grant.Permit)
 	doubt, err := h.close(ctx)
 	c.saw("write %s: %s, fxid %s gen %d: %v (doubt %t)", path, what, h.grant.Permit.File.Hex(), h.grant.Permit.Gen, err, doubt)
 	// With a refusal the content must not show to reads from now on. In doubt it may, at any time.
-	c.w.oracle.end(attempt, err == nil, err != nil && !doubt)
+	c.w.oracle.End(attempt, err == nil, err != nil && !doubt)
 	if err == nil {
 		c.w.acknowledged.Add(1)
 	}
@@ -252,14 +277,15 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 
 // merge is the content after an update: what is there, changed from some offset on.
 // It also holds what it read against the oracle: an update must begin from committed content.
-func (c *client) merge(ctx context.Context, h *handle, path string, start instant, p []byte) ([]byte, int, error) {
+func (c *client) merge(ctx context.Context, h *handle, path string, start register.Instant, p []byte) ([]byte, int, error) {
+	// Through the handle that writes: it sees what the write began from.
 	base, err := h.readAll(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	// A granted access other than update means that there was nothing to begin from.
 	if h.grant.Permit.Access == hemera.AccessUpdate {
-		if wrong := c.w.oracle.read(path, start, contentOf(base)); wrong != "" {
+		if wrong := c.w.oracle.Read(path, start, register.ContentOf(base)); wrong != "" {
 			c.w.fail("%s update begins from another content: %s", c.name, wrong)
 		}
 	}
@@ -274,10 +300,10 @@ func (c *client) merge(ctx context.Context, h *handle, path string, start instan
 
 // remove removes a file. NotFound counts as done: an earlier request, whose answer was lost, may have removed it.
 func (c *client) remove(ctx context.Context, path string) {
-	attempt := c.w.oracle.begin(path, c.name+" remove", absent)
+	attempt := c.w.oracle.Begin(path, c.name+" remove", register.Absent)
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
 		return struct{}{}, m.Remove(ctx, c.who, path, hemera.KindFile)
 	})
 	c.saw("remove %s: %v", path, err)
-	c.w.oracle.end(attempt, err == nil || errs.KindOf(err) == errs.NotFound, err != nil && !lost(err))
+	c.w.oracle.End(attempt, err == nil || errs.KindOf(err) == errs.NotFound, err != nil && !simnet.Lost(err))
 }

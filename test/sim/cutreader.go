@@ -9,6 +9,8 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/test/sim/register"
+	"hemera/test/sim/simnet"
 )
 
 // cutRead reads a file that others may change meanwhile, loses its connections on the way, and goes on at its
@@ -17,7 +19,7 @@ import (
 func (c *client) cutRead(ctx context.Context) {
 	// Others' directories are renamed, after which the oracle does not know what was at a path before.
 	path := fmt.Sprintf("%s/f%d", shared, c.rng.IntN(3))
-	start := c.w.oracle.tick()
+	start := c.w.oracle.Tick()
 	r := hemera.OpenRequest{Path: path, Access: hemera.AccessRead}
 	h, err := c.open(ctx, r)
 	if err != nil {
@@ -25,17 +27,20 @@ func (c *client) cutRead(ctx context.Context) {
 		return
 	}
 	defer func() { h.hangUp() }()
+	// What it began to read: by this it asks for the same content, whatever has the name by then.
 	again := h.grant.Permit.Content()
 	var all []byte
+	// Each turn is a connection. It ends by itself, or is lost.
 	for cuts := 0; ; cuts++ {
 		ended, err := h.readOn(ctx, &all, c.rng.IntN(4))
 		if ended {
 			break
 		}
-		if err == nil || lost(err) || errs.KindOf(err) == errs.NoReplicas {
+		if err == nil || simnet.Lost(err) || errs.KindOf(err) == errs.NoReplicas {
 			h.hangUp()
-			rest(ctx, time.Duration(c.rng.Int64N(int64(20*time.Second))))
+			simnet.Rest(ctx, time.Duration(c.rng.Int64N(int64(20*time.Second))))
 			r.Again = again
+			// Then it gets whatever there is, and mixes two contents.
 			if c.w.plan.sabotage == MixReaders {
 				r.Again = nil
 			}
@@ -49,14 +54,16 @@ func (c *client) cutRead(ctx context.Context) {
 			return
 		}
 	}
-	found := contentOf(all)
+	// Held against all that was there since it began: which one it got was decided then.
+	found := register.ContentOf(all)
 	c.saw("cut read %s: fxid %s gen %d: %s", path, again.File.Hex(), again.Gen, found)
-	if wrong := c.w.oracle.read(path, start, found); wrong != "" {
+	if wrong := c.w.oracle.Read(path, start, found); wrong != "" {
 		c.w.fail("%s read, cut off: %s", c.name, wrong)
 	}
 }
 
 // readOn reads some more chunks, and says whether the file ended.
+// An error may be the end of the connection: what was read before it counts.
 func (h *handle) readOn(ctx context.Context, all *[]byte, chunks int) (ended bool, err error) {
 	chunk := 10_000 // no multiple of a page
 	if h.grant.Permit.Size > 100_000 {

@@ -8,6 +8,7 @@ import (
 	"hemera/core/disk"
 	"hemera/core/transfer"
 	"hemera/rules/capability"
+	"hemera/test/sim/simnet"
 )
 
 // direct writes the content as `hemera cp` does: this client codes it, sends the pieces to their nodes, and has the head take
@@ -54,7 +55,7 @@ func (a adopting) Commit(ctx context.Context, r hemera.CommitRequest) error {
 	return a.again(ctx, func(ctx context.Context, f hemera.File) error {
 		d, ok := f.(hemera.DirectFile)
 		if !ok {
-			return errLost // it was committed, or aborted, before
+			return simnet.ErrLost // it was committed, or aborted, before
 		}
 		return d.Adopt(ctx, hemera.SealInfo{FileSize: r.Size, Checksums: r.Checksums}, r.Pieces)
 	})
@@ -69,7 +70,7 @@ func (a adopting) Replace(ctx context.Context, _ *hemera.Permit, failed []hemera
 	err = a.again(ctx, func(ctx context.Context, f hemera.File) (err error) {
 		d, ok := f.(hemera.DirectFile)
 		if !ok {
-			return errLost
+			return simnet.ErrLost
 		}
 		token, err = d.Replacement(ctx, failed)
 		return err

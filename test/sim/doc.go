@@ -2,7 +2,7 @@
 // proves and how to replay one.
 //
 // Real parts: manager, namespace, nodes, disks, transfer, maint. Simulated parts: the manager's store (simkv), which
-// loses what was not durable; files in memory that know what was synced (drive.go); messages (network.go); processes
+// loses what was not durable; files in memory that know what was synced (drive.go); messages (package simnet); processes
 // and machines that end at any moment (process.go, machine.go).
 //
 // Actors: clients create, update, rename, read and remove files at the same time (client.go). An admin sets quotas,
@@ -18,13 +18,18 @@
 // restore what they removed, to other names, put versions back, and purge. The rule of the bin is one that keeps everything,
 // or one of time or size that the bin must hold.
 //
+// Some plans have a tape server with an emulated library (tape.go, package simtape), and directories whose files are archived once or
+// twice. Clients then also stage, release, evict and withdraw (tapeclient.go); the nemesis cuts the power of drives, ends the tape server
+// at a call, has devices fail and the disks be full (tapenemesis.go).
+//
 // Checks during a run: a client never sees content that was not written as a whole or that was refused, and no
-// acknowledged content is lost or changed while at most as many disks are gone as the layout has redundancy (oracle.go).
+// acknowledged content is lost or changed while at most as many disks are gone as the layout has redundancy (package register).
 // Checks after the faults stop: every file has all its pieces on healthy disks, disks hold nothing else, totals, lists
 // and quotas are exact, fsck finds nothing, and every backup can be restored (settle.go). The pieces of each coded file are read
 // past all servers: its parity agrees with its data (parity.go). All that bins have is restored and read, what had to be kept is
 // there, and after a purge the space is free (keptjudge.go). In some runs the namespace is lost with all backups then, and made
-// again from the pieces: every file is back with its content, its owner and its layout (rebuilt.go). At the very end of some runs more drives vanish at once than
+// again from the pieces: every file is back with its content, its owner and its layout (rebuilt.go). Every file has its copies on tape, every request
+// was served, and the cartridges, read by labels alone, have the bytes of each row of the catalogue (tapejudge.go). At the very end of some runs more drives vanish at once than
 // files survive (ruin.go), or more pieces of a file are bad at one page (rot.go): what is lost is told exactly, and nothing
 // else is lost.
 //

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"hemera"
@@ -14,6 +13,8 @@ import (
 	"hemera/errs"
 	"hemera/platform/vfs"
 	"hemera/rules/layout"
+	"hemera/test/sim/simdisk"
+	"hemera/test/sim/simnet"
 )
 
 // drive is one device of a machine: it outlives processes and power cuts.
@@ -95,86 +96,11 @@ func (d *drive) rot(rng *rand.Rand) (count int) {
 	return count
 }
 
-// mount is the drive as one life of a node sees it.
-// It exists because memory outlives the process: a dead node's calls must not change the drive any more.
-type mount struct {
-	vfs.FS
-	drive *drive
-	life  *process
-}
-
-// broken is true if calls must fail: the process is dead, or the drive is gone.
-// A death during a call does not undo it, as with a real device.
-func (m *mount) broken() bool { return m.life.isDead() || m.drive.gone.Load() }
-
-// Open implements vfs.FS; so do the methods below. Each fails if the drive is gone, and may stall.
-func (m *mount) Open(name string, flag int) (vfs.File, error) {
-	if m.broken() {
-		return nil, syscall.EIO
-	}
-	return m.FS.Open(name, flag)
-}
-
-// Stat implements vfs.FS.
-func (m *mount) Stat(name string) (vfs.Info, error) {
-	if m.broken() {
-		return vfs.Info{}, syscall.EIO
-	}
-	return m.FS.Stat(name)
-}
-
-// Rename implements vfs.FS.
-func (m *mount) Rename(from, to string) error {
-	if m.broken() {
-		return syscall.EIO
-	}
-	return m.FS.Rename(from, to)
-}
-
-// Remove implements vfs.FS.
-func (m *mount) Remove(name string) error {
-	if m.broken() {
-		return syscall.EIO
-	}
-	return m.FS.Remove(name)
-}
-
-// Mkdir implements vfs.FS.
-func (m *mount) Mkdir(name string) error {
-	if m.broken() {
-		return syscall.EIO
-	}
-	return m.FS.Mkdir(name)
-}
-
-// ReadDir implements vfs.FS.
-func (m *mount) ReadDir(name string) ([]string, error) {
-	if m.broken() {
-		return nil, syscall.EIO
-	}
-	return m.FS.ReadDir(name)
-}
-
-// SyncDir implements vfs.FS.
-func (m *mount) SyncDir(name string) error {
-	if m.broken() {
-		return syscall.EIO
-	}
-	return m.FS.SyncDir(name)
-}
-
-// Space implements vfs.FS.
-func (m *mount) Space(name string) (vfs.Space, error) {
-	if m.broken() {
-		return vfs.Space{}, syscall.EIO
-	}
-	return m.FS.Space(name)
-}
-
 // openDisk opens the drive as a node does, for one of its lives.
 // fresh lets it format an empty drive. A drive with a label is never formatted.
 func (d *drive) openDisk(w *world, life *process, fresh bool) (disk.Store, error) {
-	fsys := &mount{FS: d.faulty, drive: d, life: life}
+	// A death during a call does not undo it, as with a real device.
+	fsys := &simdisk.Mount{FS: d.faulty, Broken: func() bool { return life.isDead() || d.gone.Load() }}
 	if _, err := disk.ReadLabel(fsys, d.path); fresh && errors.Is(err, errs.NotFound) {
 		if _, err := disk.Format(fsys, d.path); err != nil {
 			return nil, err
@@ -210,7 +136,7 @@ func (s *store) drag() {
 		}
 	}
 	if d := s.drive.slow.Load(); d > 0 {
-		rest(s.life.ctx, time.Duration(rand.Int64N(d))) // how slow exactly decides nothing
+		simnet.Rest(s.life.ctx, time.Duration(rand.Int64N(d))) // how slow exactly decides nothing
 	}
 }
 
@@ -244,7 +170,7 @@ func (s *store) Remove(id hemera.PieceID) error {
 	s.drag()
 	// Under strain a removal is late now and then, while a move may want the same place.
 	if s.w.plan.strain > 0 && s.w.straining.Load() && s.w.coin(8) {
-		rest(s.life.ctx, s.w.upTo(s.w.plan.strain))
+		simnet.Rest(s.life.ctx, s.w.upTo(s.w.plan.strain))
 	}
 	return s.Disk.Remove(id)
 }

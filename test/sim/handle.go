@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/test/sim/simnet"
 )
 
 // tries is how often a client comes back to a node that it lost.
@@ -51,14 +52,14 @@ func (h *handle) hangUp() {
 // call makes one call on the open file.
 func (h *handle) call(ctx context.Context, do func(context.Context, hemera.File) error) error {
 	if h.file == nil {
-		return errLost
+		return simnet.ErrLost
 	}
 	c, f := h.client, h.file
-	_, err := send(ctx, c.w.net, c.host, c.w.machine(h.grant.Addr).host, false, func(ctx context.Context) (struct{}, error) {
+	_, err := simnet.Send(ctx, c.w.net, c.host, c.w.machine(h.grant.Addr).host, false, func(ctx context.Context) (struct{}, error) {
 		return into(ctx, h.life, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx, f) })
 	})
 	// The node learns of the end too, and keeps the write for a while for the client to come back.
-	if errors.Is(err, errLost) {
+	if errors.Is(err, simnet.ErrLost) {
 		h.hangUp()
 	}
 	return err
@@ -70,7 +71,7 @@ func (h *handle) again(ctx context.Context, do func(context.Context, hemera.File
 	for range tries {
 		// Lost at the open as well: the node is away, and comes back perhaps.
 		if h.file == nil {
-			if err = h.open(ctx); err != nil && !lost(err) {
+			if err = h.open(ctx); err != nil && !simnet.Lost(err) {
 				return err
 			}
 		}
@@ -80,7 +81,7 @@ func (h *handle) again(ctx context.Context, do func(context.Context, hemera.File
 				return err
 			}
 		}
-		rest(ctx, time.Second)
+		simnet.Rest(ctx, time.Second)
 	}
 	return err
 }
@@ -134,7 +135,7 @@ func (h *handle) writeAll(ctx context.Context, p []byte, off int) error {
 func (h *handle) close(ctx context.Context) (doubt bool, err error) {
 	for range tries {
 		if h.file == nil {
-			if err = h.open(ctx); err != nil && !lost(err) {
+			if err = h.open(ctx); err != nil && !simnet.Lost(err) {
 				return doubt, err
 			}
 		}
@@ -143,7 +144,7 @@ func (h *handle) close(ctx context.Context) (doubt bool, err error) {
 			if err == nil {
 				return false, nil
 			}
-			if !lost(err) {
+			if !simnet.Lost(err) {
 				return doubt, err
 			}
 			// From here on no answer takes the doubt away but a success.
@@ -154,7 +155,7 @@ func (h *handle) close(ctx context.Context) (doubt bool, err error) {
 		if h.client.rng.IntN(4) == 0 {
 			break
 		}
-		rest(ctx, 3*time.Second)
+		simnet.Rest(ctx, 3*time.Second)
 	}
 	return doubt, err
 }

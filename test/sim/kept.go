@@ -10,6 +10,7 @@ import (
 	"hemera"
 	"hemera/rules/recycle"
 	"hemera/services/manager"
+	"hemera/test/sim/simnet"
 )
 
 // keeping is the part of a plan that is about what stays of removed and replaced files.
@@ -111,7 +112,7 @@ func (c *client) revisit(ctx context.Context, path string) {
 // The oracle hears of it before the first request: from then on the file may be gone.
 func (c *client) purge(ctx context.Context, r hemera.Recycled) {
 	if c.w.plan.sabotage != PurgeKept {
-		c.w.oracle.purging(r.Entry.ID)
+		c.w.oracle.Purging(r.Entry.ID)
 	}
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
 		return struct{}{}, m.Purge(ctx, c.who, r.Entry.ID)
@@ -123,24 +124,24 @@ func (c *client) purge(ctx context.Context, r hemera.Recycled) {
 // Its versions, if it has any, come with it.
 // Restores are not idempotent, but fresh names make their outcome visible, as those of renames.
 func (c *client) restore(ctx context.Context, r hemera.Recycled) {
-	what := c.w.oracle.written(r.Entry.ID, r.Entry.Gen)
+	what := c.w.oracle.Written(&r.Entry)
 	if len(what) == 0 {
 		return // the judge says so
 	}
 	// A write that was opened before the removal takes the place of the file wherever that is. Nobody else writes to what was the
 	// client's own.
-	if !strings.HasPrefix(r.Path, "/"+c.name+"/") || c.w.oracle.unsure(r.Entry.ID) {
+	if !strings.HasPrefix(r.Path, "/"+c.name+"/") || c.w.oracle.Unsure(r.Entry.ID) {
 		return
 	}
 	c.made++
 	to := fmt.Sprintf("%s/back%d", c.dirs[c.rng.IntN(len(c.dirs))], c.made)
-	attempt := c.w.oracle.begin(to, c.name+" restore of "+r.Path, what...)
+	attempt := c.w.oracle.Begin(to, c.name+" restore of "+r.Path, what...)
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (string, error) {
 		return m.Restore(ctx, c.who, hemera.RestoreRequest{ID: r.Entry.ID, To: to})
 	})
-	done := err == nil || lost(err) && c.exists(ctx, to)
+	done := err == nil || simnet.Lost(err) && c.exists(ctx, to)
 	c.saw("restore %s, which was %s, to %s: %t (%v)", r.Entry.ID.Hex(), r.Path, to, done, err)
-	c.w.oracle.end(attempt, done, !done)
+	c.w.oracle.End(attempt, done, !done)
 }
 
 // restoreVersion puts an earlier content in the place of the one now.
@@ -160,16 +161,16 @@ func (c *client) restoreVersion(ctx context.Context, name string) {
 	}
 	// By the time of the request it may have been trimmed, or restored by another client.
 	e := versions[c.rng.IntN(len(versions))]
-	what := c.w.oracle.written(e.ID, e.Gen)
+	what := c.w.oracle.Written(&e)
 	if len(what) == 0 {
 		return
 	}
-	attempt := c.w.oracle.begin(name, c.name+" restore of version "+e.Name, what...)
+	attempt := c.w.oracle.Begin(name, c.name+" restore of version "+e.Name, what...)
 	_, err = ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
 		return struct{}{}, m.RestoreVersion(ctx, c.who, name, e.Name)
 	})
 	c.saw("restore %s as it was in version %s: %v", name, e.Name, err)
-	c.w.oracle.end(attempt, err == nil, err != nil && !lost(err))
+	c.w.oracle.End(attempt, err == nil, err != nil && !simnet.Lost(err))
 }
 
 // isVersion reports whether the path is one of a version.

@@ -12,6 +12,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/recycle"
+	"hemera/test/sim/simnet"
 )
 
 // binJudge is the part of the judge that looks at what is kept of removed and replaced files.
@@ -56,7 +57,8 @@ func (w binJudge) checkKept(ctx context.Context) {
 	if !w.plan.keepsAll() {
 		return
 	}
-	for id, by := range w.oracle.acknowledged() {
+	// Everything that a client knows to be durable, whatever name it had.
+	for id, by := range w.oracle.Acknowledged() {
 		if !there[id] {
 			w.fail("fxid %s, from %s, is nowhere: neither in the tree, nor in a bin, nor a version", id.Hex(), by)
 		}
@@ -65,13 +67,12 @@ func (w binJudge) checkKept(ctx context.Context) {
 
 // checkContent reads a file that is known by its number and its generation.
 func (w binJudge) checkContent(ctx context.Context, name string, e hemera.Entry) {
-	reader := &client{w: w.world, name: "reader", host: "reader", who: hemera.SystemIdentity(), rng: w.plan.random("reader")}
-	found, err := reader.fetch(ctx, name)
+	found, err := w.reader().fetch(ctx, name)
 	if err != nil {
 		w.fail("%s (%s) was kept and cannot be read: %v", name, e.ID.Hex(), err)
 		return
 	}
-	if may := w.oracle.written(e.ID, e.Gen); !slices.Contains(may, found) {
+	if may := w.oracle.Written(&e); !slices.Contains(may, found) {
 		w.fail("%s, fxid %s gen %d, was kept and holds %s; it may hold only %v", name, e.ID.Hex(), e.Gen, found, may)
 	}
 }
@@ -119,6 +120,7 @@ func (w binJudge) lift(ctx context.Context) {
 	h := w.head.Load()
 	rows, err := h.Quotas(ctx, "")
 	// A node has several rows, and goes with the first.
+	// All rows, also those of users who are over their limits.
 	for _, row := range rows {
 		if e := h.RemoveQuota(ctx, hemera.QuotaKey{Path: row.Path}); e != nil && !errors.Is(e, errs.NotFound) {
 			err = errors.Join(err, e)
@@ -160,7 +162,7 @@ func (w binJudge) emptyBins(ctx context.Context) {
 	if !w.comes(ctx, 5*time.Minute, func() bool { return bins() == 0 }) {
 		w.fail("%d empty bins are still there", bins())
 	}
-	rest(ctx, w.plan.hold+3*time.Minute)
+	simnet.Rest(ctx, w.plan.hold+3*time.Minute)
 	w.checkTree(ctx)
 }
 

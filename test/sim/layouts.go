@@ -27,6 +27,7 @@ func (p *plan) drawLayouts() {
 	if !p.codes() && (p.sabotage != Nothing || r.IntN(2) == 0) {
 		return
 	}
+	// Those of one plan have about as many pieces, so that one number of disks fits all.
 	sets := [][]string{{"rs:2+1"}, {"rs:2+1", "lrc:2+1+1"}, {"rs:3+2"}, {"rs:2+2", "lrc:2+1+1"}, {"lrc:4+2+1", "rs:2+1"}, {"rs:3+2", "lrc:4+2+2"}}
 	names := sets[r.IntN(len(sets))]
 	if p.codes() {
@@ -50,6 +51,7 @@ func (p *plan) drawLayouts() {
 		p.machines, p.drives = max(3, p.mostPieces()-1), 1
 		return
 	}
+	// Drives first: a machine costs more time than a drive.
 	for p.machines*p.drives < p.mostPieces()+len(p.victims) {
 		if p.drives < 2 {
 			p.drives++

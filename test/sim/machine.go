@@ -12,22 +12,25 @@ import (
 	"hemera/core/disk"
 	"hemera/rules/capability"
 	"hemera/services/node"
+	"hemera/test/sim/simnet"
+	"hemera/test/sim/simtape"
 )
 
 // machine is a host with drives, on which a node lives at most once at a time.
 // The drives and the state survive the node's death; its clock goes on.
 type machine struct {
 	w      *world
-	host   host   // its name on the network
-	addr   string // what targets and grants name it by
-	zone   string // empty in every plan
-	state  string // directory of node.json
+	host   simnet.Host // its name on the network
+	addr   string      // what targets and grants name it by
+	zone   string      // empty in every plan
+	state  string      // directory of node.json
 	drives []*drive
 	skew   atomic.Int64             // nanoseconds the clock is off
 	life   atomic.Pointer[nodeLife] // nil while the node is dead
 
 	index    int         // among the plan's machines; the rogue's is not among them
 	badCable atomic.Bool // some of what it sends is lost
+	library  *library    // of the tape server that its node is; nil for others
 }
 
 // nodeLife is one life of a node.
@@ -36,11 +39,12 @@ type nodeLife struct {
 	node  *node.Node         // the services under test
 	peers *peers             // its connections to other nodes
 	stop  context.CancelFunc // ends the goroutines it leaves behind
+	tape  *simtape.Life      // its tape server; nil for most
 }
 
 // newMachine makes a machine with drives. Its node is started later.
 func newMachine(w *world, i, drives int) (*machine, error) {
-	m := &machine{w: w, host: host(fmt.Sprintf("node%d", i)), addr: fmt.Sprintf("node%d:1095", i), state: filepath.Join(w.plan.dir, fmt.Sprintf("node%d", i)), index: i}
+	m := &machine{w: w, host: simnet.Host(fmt.Sprintf("node%d", i)), addr: fmt.Sprintf("node%d:1095", i), state: filepath.Join(w.plan.dir, fmt.Sprintf("node%d", i)), index: i}
 	m.badCable.Store(w.plan.lossy && i == w.plan.loser)
 	for d := range drives {
 		drive, err := newDrive(fmt.Sprintf("/disk%d", d), w.plan.capacity(i, d), w.clock(&m.skew))
@@ -83,6 +87,9 @@ func (m *machine) start() error {
 		defer close(life.done)
 		_ = life.node.Run(running)
 	}()
+	if err := m.startTape(life); err != nil {
+		return err
+	}
 	// From here on peers and clients can reach it.
 	m.w.local.Add(m.addr, life.node)
 	m.life.Store(life)
@@ -111,6 +118,8 @@ func (m *machine) kill(power bool, rng *rand.Rand) {
 	// Peers cannot begin calls any more. Calls under way end as lost.
 	m.w.local.Add(m.addr, nil)
 	life.die()
+	// Devices of a tape server are let go while its node is dying: nothing it does counts any more.
+	m.killTape(life, power)
 	for _, d := range m.drives {
 		if d.gone.Load() {
 			continue
@@ -136,14 +145,14 @@ func (m *machine) process() *process {
 
 // open opens what a token permits at the node, from a client's host.
 // The process it returns is that of the handle: a later life does not know the handle.
-func (m *machine) open(ctx context.Context, from host, token string, o hemera.NodeOpen) (hemera.File, *process, error) {
+func (m *machine) open(ctx context.Context, from simnet.Host, token string, o hemera.NodeOpen) (hemera.File, *process, error) {
 	life := m.life.Load()
 	if life == nil {
 		// A refused connection takes a moment, without which clients would spin.
-		rest(ctx, 10*time.Millisecond)
-		return nil, nil, errLost
+		simnet.Rest(ctx, 10*time.Millisecond)
+		return nil, nil, simnet.ErrLost
 	}
-	f, err := send(ctx, m.w.net, from, m.host, false, func(ctx context.Context) (hemera.File, error) {
+	f, err := simnet.Send(ctx, m.w.net, from, m.host, false, func(ctx context.Context) (hemera.File, error) {
 		return into(ctx, life.process, func(ctx context.Context) (hemera.File, error) {
 			return life.node.Open(ctx, hemera.ParsePermit(token), o)
 		})

@@ -10,10 +10,11 @@ import (
 	"hemera/errs"
 	"hemera/services/manager"
 	"hemera/test/sim/simkv"
+	"hemera/test/sim/simnet"
 )
 
 // managerHost is the manager's name in the network.
-const managerHost host = "manager"
+const managerHost simnet.Host = "manager"
 
 // lostAfter is how long a disk is away before its files are repaired on other disks.
 const lostAfter = 20 * time.Second
@@ -61,7 +62,7 @@ func (w *world) startManager(rng *rand.Rand) error {
 	go func() {
 		defer close(h.done)
 		if h.err = h.Run(h.ctx); h.err != nil { // the program ends with it
-			w.trace.add("manager", "ends: %v", h.err)
+			w.trace.Add("manager", "ends: %v", h.err)
 			// A manager that learns that its store is an older copy must end: that is no failure.
 			if !h.isDead() && w.keeper.stale.Load() == nil {
 				w.fail("the manager ends by itself: %v", h.err)
@@ -91,13 +92,13 @@ func (w *world) killManager() {
 }
 
 // ask calls the manager from a host.
-func ask[T any](ctx context.Context, w *world, from host, twice bool, do func(context.Context, *manager.Manager) (T, error)) (T, error) {
-	return send(ctx, w.net, from, managerHost, twice, func(ctx context.Context) (T, error) {
+func ask[T any](ctx context.Context, w *world, from simnet.Host, twice bool, do func(context.Context, *manager.Manager) (T, error)) (T, error) {
+	return simnet.Send(ctx, w.net, from, managerHost, twice, func(ctx context.Context) (T, error) {
 		// The life is looked up when the message arrives, as a new manager at the same address would answer it.
 		h := w.head.Load()
 		if h == nil {
 			var none T
-			return none, errLost
+			return none, simnet.ErrLost
 		}
 		return into(ctx, h.process, func(ctx context.Context) (T, error) { return do(ctx, h.Manager) })
 	})
@@ -107,7 +108,7 @@ func ask[T any](ctx context.Context, w *world, from host, twice bool, do func(co
 type control struct {
 	w    *world
 	life *process
-	from host
+	from simnet.Host
 	id   func() hemera.NodeID // caller, as its certificate would prove it; 0 before it joined
 
 	believed believed // with TrustFooters and RebuildOld only
@@ -187,9 +188,9 @@ func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) error {
 	}
 	ctx = c.w.stalled.stand(ctx)
 	if c.w.holds(c.id(), r) {
-		rest(ctx, time.Second)
+		simnet.Rest(ctx, time.Second)
 		// The node retries after an error like that, and stalls again until the judge lets the commit arrive.
-		return errLost
+		return simnet.ErrLost
 	}
 	_, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
 		return struct{}{}, m.Commit(ctx, r)

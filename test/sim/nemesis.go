@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/platform/vfs"
+	"hemera/test/sim/simnet"
 )
 
 // nemesis does harm while clients work; some of it lasts.
@@ -19,11 +20,11 @@ type nemesis struct {
 }
 
 // did adds a line to the trace.
-func (n *nemesis) did(format string, args ...any) { n.w.trace.add("nemesis", format, args...) }
+func (n *nemesis) did(format string, args ...any) { n.w.trace.Add("nemesis", format, args...) }
 
 // pause waits for a random time, at most so long.
 func (n *nemesis) pause(ctx context.Context, most time.Duration) {
-	rest(ctx, time.Duration(n.rng.Int64N(int64(most))))
+	simnet.Rest(ctx, time.Duration(n.rng.Int64N(int64(most))))
 }
 
 // run does harm until the context ends: at the manager and the network, beside it at one machine after
@@ -48,6 +49,10 @@ func (n *nemesis) run(ctx context.Context) {
 	start("admin", seldom, (*nemesis).admin)
 	if n.w.plan.turns() {
 		start("drainer", often, (*nemesis).rotate)
+	}
+	if n.w.plan.tape {
+		start("library", seldom, func(n *nemesis, ctx context.Context) { tapeNemesis{n}.strike(ctx) })
+		start("watcher", often, func(n *nemesis, ctx context.Context) { tapeNemesis{n}.watch(ctx) })
 	}
 	if n.w.plan.plants {
 		start("planter", often, func(n *nemesis, ctx context.Context) { planter{n}.act(ctx) })
@@ -117,6 +122,7 @@ const managerSkewMax = 5 * time.Minute
 
 // restartManager kills the manager, and starts it again with another clock.
 func (n *nemesis) restartManager(ctx context.Context) {
+	// What nobody waited for may be lost with it, and nothing else.
 	n.did("kills the manager")
 	n.w.killManager()
 	n.pause(ctx, 10*time.Second)
@@ -131,6 +137,7 @@ func (n *nemesis) drain(ctx context.Context) {
 	if n.w.plan.turns() {
 		return // the drainer does
 	}
+	// The centre is the only actor that ends the manager, so there is one.
 	disks := n.w.head.Load().Cluster().View().Disks
 	id := disks[n.rng.IntN(len(disks))].ID
 	err := n.w.head.Load().SetDisk(ctx, id, "configstatus", "drain")
@@ -187,6 +194,7 @@ func (n *nemesis) restartNode(ctx context.Context, m *machine, power bool) {
 }
 
 // reviveNode starts a node's process.
+// It is a failure if that is not possible: all faults of its disks are such that a node starts.
 func (n *nemesis) reviveNode(m *machine) {
 	err := m.start()
 	n.did("starts %s: %v", m.host, err)
@@ -199,24 +207,25 @@ func (n *nemesis) reviveNode(m *machine) {
 // through in one direction: what the machine asks for is done, and it never hears of it.
 // Cuts in one direction are the worst: the sender sees no error, and the receiver has done the work.
 func (n *nemesis) partition(ctx context.Context, m *machine) {
+	// It may be the machine itself: then two of the cuts below are none.
 	other := n.w.machines[n.rng.IntN(len(n.w.machines))]
 	cut := func(bool) {}
 	switch n.rng.IntN(5) {
 	case 0:
 		n.did("cuts %s off", m.host)
-		cut = func(on bool) { n.w.net.isolate(m.host, on) }
+		cut = func(on bool) { n.w.net.Isolate(m.host, on) }
 	case 1:
 		n.did("separates %s and the manager", m.host)
-		cut = func(on bool) { n.w.net.separate(m.host, managerHost, on) }
+		cut = func(on bool) { n.w.net.Separate(m.host, managerHost, on) }
 	case 2:
 		n.did("separates %s and %s", m.host, other.host)
-		cut = func(on bool) { n.w.net.separate(m.host, other.host, on) }
+		cut = func(on bool) { n.w.net.Separate(m.host, other.host, on) }
 	case 3:
 		n.did("nothing from the manager gets to %s", m.host)
-		cut = func(on bool) { n.w.net.deafen(m.host, managerHost, on) }
+		cut = func(on bool) { n.w.net.Deafen(m.host, managerHost, on) }
 	case 4:
 		n.did("nothing from %s gets to %s", other.host, m.host)
-		cut = func(on bool) { n.w.net.deafen(m.host, other.host, on) }
+		cut = func(on bool) { n.w.net.Deafen(m.host, other.host, on) }
 	}
 	// The context may end during the pause; the cut ends all the same.
 	cut(true)
@@ -246,6 +255,7 @@ func (n *nemesis) sicken(ctx context.Context, d *drive) {
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Pattern: "*.*", Err: syscall.ENOSPC, Short: n.rng.IntN(2) == 0})
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Space: &vfs.Space{Total: 1 << 40}})
 	case 1:
+		// As a file system that the kernel remounts after an error.
 		n.did("%s is read-only", d.path)
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite, vfs.OpRename, vfs.OpRemove, vfs.OpMkdir, vfs.OpTruncate}, Err: syscall.EROFS})
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Space: &vfs.Space{Total: 1 << 40, Free: 1 << 39, ReadOnly: true}})
@@ -256,6 +266,7 @@ func (n *nemesis) sicken(ctx context.Context, d *drive) {
 			d.faulty.Inject(vfs.Fault{Ops: vfs.Changes(), Skip: n.rng.IntN(100), Count: 1, Err: syscall.EIO})
 		}
 	case 3:
+		// Every call, reads too: the drive is there, and is of no use.
 		n.did("%s fails", d.path)
 		d.faulty.Inject(vfs.Fault{Err: syscall.EIO})
 	}
@@ -318,9 +329,10 @@ func (n *nemesis) giveUp(ctx context.Context, d *drive) {
 func (n *nemesis) heal(ctx context.Context) {
 	n.did("heals everything")
 	// The network first: what starts below needs it.
-	n.w.net.connect()
-	n.w.net.set(calm())
-	for _, m := range n.w.machines {
+	n.w.net.Connect()
+	n.w.net.Set(simnet.Calm())
+	tapeNemesis{n}.healAll()
+	for _, m := range n.w.hosts() {
 		m.skew.Store(0)
 		for _, d := range m.drives {
 			d.faulty.Heal()

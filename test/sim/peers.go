@@ -6,6 +6,7 @@ import (
 
 	"hemera"
 	"hemera/core/transfer"
+	"hemera/test/sim/simnet"
 )
 
 // peers is the other nodes as one life of a node reaches them.
@@ -13,7 +14,7 @@ import (
 type peers struct {
 	w    *world
 	life *process
-	from host
+	from simnet.Host
 
 	mu   sync.Mutex           // never held over a call
 	open map[*peerWriter]bool // writers that neither ended nor lost their connection
@@ -22,7 +23,7 @@ type peers struct {
 var _ transfer.Peers = (*peers)(nil)
 
 // newPeers makes the peers of one node's process.
-func newPeers(w *world, life *process, from host) *peers {
+func newPeers(w *world, life *process, from simnet.Host) *peers {
 	return &peers{w: w, life: life, from: from, open: map[*peerWriter]bool{}}
 }
 
@@ -31,7 +32,7 @@ func newPeers(w *world, life *process, from host) *peers {
 type line struct {
 	peers *peers
 	to    *process
-	host  host
+	host  simnet.Host
 }
 
 // dial finds the node of a target.
@@ -39,7 +40,7 @@ type line struct {
 func (p *peers) dial(t hemera.Target) (line, error) {
 	m := p.w.machine(t.Addr)
 	if m == nil || m.process() == nil {
-		return line{}, errLost
+		return line{}, simnet.ErrLost
 	}
 	return line{p, m.process(), m.host}, nil
 }
@@ -54,7 +55,7 @@ func over[T any](ctx context.Context, l line, do func(context.Context) (T, error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.peers.life.ctx, cancel)()
-	out, err := send(ctx, l.peers.w.net, l.peers.from, l.host, false, func(ctx context.Context) (T, error) { return into(ctx, l.to, do) })
+	out, err := simnet.Send(ctx, l.peers.w.net, l.peers.from, l.host, false, func(ctx context.Context) (T, error) { return into(ctx, l.to, do) })
 	if l.peers.life.isDead() {
 		return none, errDead
 	}

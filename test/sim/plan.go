@@ -2,6 +2,7 @@ package sim
 
 import (
 	"hash/fnv"
+	"hemera/test/sim/simnet"
 	"math/rand/v2"
 	"time"
 )
@@ -34,6 +35,14 @@ const (
 	PurgeKept
 	// LoseOwners: pieces do not have the owners of their files.
 	LoseOwners
+	// ForgetFlushes: the manager hears of files on tape that drives have not flushed.
+	ForgetFlushes
+	// EvictTooEarly: disk copies go although a tape copy is missing.
+	EvictTooEarly
+	// VoidFailures: what could not be archived or recalled counts as of no use any more.
+	VoidFailures
+	// ForgetRequests: some requests to stage files are acknowledged and never made.
+	ForgetRequests
 )
 
 // Options say what to simulate.
@@ -58,7 +67,7 @@ type plan struct {
 	cacheBytes                          int64         // of the namespace; small ones evict
 	hold                                time.Duration // of replaced and removed content
 	smallBytes                          int64         // of memory for short contents at a node; negative: none
-	weather                             weather
+	weather                             simnet.Weather
 	// strain is how long steps of moving and removing pieces take at most; zero: none is delayed.
 	strain time.Duration
 	stalls bool // some commits arrive hours late
@@ -73,6 +82,7 @@ type plan struct {
 	stale   bool
 	layouts // of coded files
 	keeping // of recycle bins and versions
+	taping  // of tape
 	// rebuild: at the very end the namespace is lost, and made again from the pieces.
 	rebuild bool
 	// victims are the drives that may lose what they acknowledged, by machine and number; all others keep it. No file has less
@@ -134,19 +144,20 @@ func newPlan(o Options) plan {
 	p.drawLayouts()
 	p.drawKeeping()
 	p.rebuild = p.sabotage == Nothing && !p.ruin && p.random("rebuild").IntN(3) == 0 || p.sabotage == LoseOwners
+	p.drawTape()
 	if r := p.random("lossy"); r.IntN(4) == 0 {
 		p.lossy, p.loser = true, r.IntN(p.machines)
 	}
 	p.uneven = p.random("uneven").IntN(3) == 0
 	// A double arrives up to forty seconds late, when its sender may have been restarted.
-	p.weather = weather{delay: 5 * time.Millisecond, slowDelay: 3 * time.Second, late: 40 * time.Second}
+	p.weather = simnet.Weather{Delay: 5 * time.Millisecond, SlowDelay: 3 * time.Second, Late: 40 * time.Second}
 	switch r.IntN(3) {
 	case 0: // fair
-		p.weather.slow = 2
+		p.weather.Slow = 2
 	case 1:
-		p.weather.lostRequest, p.weather.lostReply, p.weather.doubled, p.weather.slow = 5, 5, 20, 20 // thousandths
+		p.weather.LostRequest, p.weather.LostReply, p.weather.Doubled, p.weather.Slow = 5, 5, 20, 20 // thousandths
 	case 2:
-		p.weather.lostRequest, p.weather.lostReply, p.weather.doubled, p.weather.slow = 30, 30, 100, 50
+		p.weather.LostRequest, p.weather.LostReply, p.weather.Doubled, p.weather.Slow = 30, 30, 100, 50
 	}
 	return p
 }

@@ -11,6 +11,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/test/sim/simdisk"
 )
 
 // plant is how a piece stands where a copy of it may be made later.
@@ -113,11 +114,11 @@ func (n planter) content(e *hemera.Entry, index uint8, disks []hemera.Disk) []by
 		}
 		have[p.Index] = b
 	}
-	data := joined(e.Layout, e.Size, have)
+	data := simdisk.Joined(e.Layout, e.Size, have)
 	if int64(len(data)) != e.Size {
 		return nil
 	}
-	pieces, err := cut(e.Layout, data)
+	pieces, err := simdisk.Cut(e.Layout, data)
 	if err != nil {
 		return nil
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"hemera/test/sim/simnet"
 	"sync"
 )
 
@@ -64,7 +65,7 @@ func (p *process) isDead() bool {
 func into[T any](ctx context.Context, p *process, do func(context.Context) (T, error)) (T, error) {
 	var none T
 	if p == nil || !p.enter() {
-		return none, errLost
+		return none, simnet.ErrLost
 	}
 	defer p.leave()
 	ctx, cancel := context.WithCancel(ctx)
@@ -72,7 +73,7 @@ func into[T any](ctx context.Context, p *process, do func(context.Context) (T, e
 	defer context.AfterFunc(p.ctx, cancel)()
 	out, err := do(ctx)
 	if p.isDead() {
-		return none, errLost
+		return none, simnet.ErrLost
 	}
 	return out, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/rules/layout"
+	"hemera/test/sim/simnet"
 )
 
 // quotas has an admin set a limit somewhere, or remove all of a directory. Most are so high that only
@@ -20,6 +21,7 @@ func (n *nemesis) quotas(ctx context.Context) {
 	}
 	client := n.rng.IntN(len(n.w.clients))
 	key := hemera.QuotaKey{Path: []string{"/", shared, fmt.Sprintf("/c%d", client)}[n.rng.IntN(3)]}
+	// A quarter goes, so that what a node had goes back to the one above.
 	if n.rng.IntN(4) == 0 {
 		n.did("removes the quotas of %s: %v", key.Path, h.RemoveQuota(ctx, key))
 		// Removing a node gives its usage to the one above.
@@ -59,8 +61,9 @@ func (w judge) checkQuotas(ctx context.Context) {
 			w.fail("quotas are still not counted: %+v", rows)
 			return
 		}
-		rest(ctx, time.Second)
+		simnet.Rest(ctx, time.Second)
 	}
+	// A file counts at the nearest node above it, and at the projects of all.
 	nodes := map[string]bool{}
 	for _, row := range rows {
 		nodes[row.Path] = true

@@ -33,8 +33,12 @@ func (w rebuildJudge) checkRebuild(ctx context.Context) {
 		w.fail("the tree cannot be listed: %v", err)
 		return
 	}
+	// Without tapes nothing tells later that a recalled content is the one that was written.
+	for _, e := range before {
+		w.oracle.Recalled(&e)
+	}
 	w.killManager()
-	w.trace.add("sim", "the manager's store is lost, with all backups")
+	w.trace.Add("sim", "the manager's store is lost, with all backups")
 	if err := w.prepare(ctx); err != nil {
 		w.fail("a rebuild cannot be prepared: %v", err)
 		return
@@ -49,7 +53,7 @@ func (w rebuildJudge) checkRebuild(ctx context.Context) {
 		w.fail("%d of %d disks came back to a prepared manager", w.readable(), w.present())
 	}
 	report, err := h.Rebuild(ctx, hemera.RebuildOptions{}, func(hemera.RebuildReport) error { return nil })
-	w.trace.add("sim", "rebuilt: %+v %v", report, err)
+	w.trace.Add("sim", "rebuilt: %+v %v", report, err)
 	if err == nil {
 		err = h.FinishRebuild(ctx)
 	}

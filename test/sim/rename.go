@@ -10,25 +10,27 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/services/manager"
+	"hemera/test/sim/register"
+	"hemera/test/sim/simnet"
 )
 
 // renameFile moves one of the client's files to a fresh name.
 // The oracle has two changes for it: the old name loses its content, the new one gains it.
 func (c *client) renameFile(ctx context.Context, from string) {
 	// A change in doubt could take effect after the rename, and then under a name the oracle does not expect.
-	if c.w.oracle.doubt(from) {
+	if c.w.oracle.Doubt(from) {
 		return // what it holds may still change, under either name
 	}
 	c.made++
 	to := fmt.Sprintf("%s.moved%d", from, c.made)
 	// Absent as well would mean that the file may not exist; then the rename fails and both changes are refused.
-	what := slices.DeleteFunc(c.w.oracle.possible(from), func(v content) bool { return v == absent })
+	what := slices.DeleteFunc(c.w.oracle.Possible(from), func(v register.Content) bool { return v == register.Absent })
 	by := c.name + " rename from " + from
-	leaves, comes := c.w.oracle.begin(from, by, absent), c.w.oracle.begin(to, by, what...)
+	leaves, comes := c.w.oracle.Begin(from, by, register.Absent), c.w.oracle.Begin(to, by, what...)
 	done, err := c.rename(ctx, from, to)
 	c.saw("rename %s to %s: %t (%v)", from, to, done, err)
-	c.w.oracle.end(leaves, done, !done)
-	c.w.oracle.end(comes, done, !done)
+	c.w.oracle.End(leaves, done, !done)
+	c.w.oracle.End(comes, done, !done)
 }
 
 // moves makes, moves or removes a directory, unless managers are being exchanged.
@@ -51,7 +53,7 @@ func (c *client) renameDir(ctx context.Context) {
 	c.saw("rename %s to %s: %t (%v)", from, to, done, err)
 	if done {
 		c.dirs[i] = to
-		c.w.oracle.moved(from, to)
+		c.w.oracle.Moved(from, to)
 	}
 }
 
@@ -61,7 +63,7 @@ func (c *client) rename(ctx context.Context, from, to string) (bool, error) {
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
 		return struct{}{}, m.Rename(ctx, c.who, from, to)
 	})
-	if lost(err) {
+	if simnet.Lost(err) {
 		return c.exists(ctx, to), err
 	}
 	return err == nil, err
@@ -75,10 +77,10 @@ func (c *client) exists(ctx context.Context, path string) bool {
 		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
 			return m.Stat(ctx, c.who, path)
 		})
-		if err == nil || !lost(err) {
+		if err == nil || !simnet.Lost(err) {
 			return err == nil || errs.KindOf(err) != errs.NotFound
 		}
-		rest(ctx, time.Second)
+		simnet.Rest(ctx, time.Second)
 	}
 	c.w.fail("%s cannot find out whether %s exists", c.name, path)
 	return false
@@ -98,7 +100,7 @@ func (c *client) makeDir(ctx context.Context) {
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
 		return m.Mkdir(ctx, c.who, dir, 0o777, false)
 	})
-	done := err == nil || lost(err) && c.exists(ctx, dir)
+	done := err == nil || simnet.Lost(err) && c.exists(ctx, dir)
 	c.saw("mkdir %s: %t (%v)", dir, done, err)
 	if done {
 		c.dirs = append(c.dirs, dir)
@@ -112,20 +114,20 @@ func (c *client) removeDir(ctx context.Context) {
 		return
 	}
 	i := c.rng.IntN(len(c.dirs))
-	dir, start := c.dirs[i], c.w.oracle.tick()
+	dir, start := c.dirs[i], c.w.oracle.Tick()
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
 		return struct{}{}, m.Remove(ctx, c.who, dir, hemera.KindDirectory)
 	})
-	done := err == nil || lost(err) && !c.exists(ctx, dir)
+	done := err == nil || simnet.Lost(err) && !c.exists(ctx, dir)
 	c.saw("rmdir %s: %t (%v)", dir, done, err)
 	if !done {
 		return
 	}
 	c.dirs = slices.Delete(c.dirs, i, i+1)
 	// Every path below it must have been absent at some instant of the removal.
-	for _, path := range c.w.oracle.known() {
+	for _, path := range c.w.oracle.Known() {
 		if strings.HasPrefix(path, dir+"/") {
-			if wrong := c.w.oracle.read(path, start, absent); wrong != "" {
+			if wrong := c.w.oracle.Read(path, start, register.Absent); wrong != "" {
 				c.w.fail("%s was removed as empty: %s", dir, wrong)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"hemera/errs"
 	"hemera/rules/capability"
 	"hemera/services/manager"
+	"hemera/test/sim/simnet"
 )
 
 // rogue is a node in bad hands: it has joined, has no disk, and hears every grant that clients get. What it tries must
@@ -29,7 +30,7 @@ type rogue struct {
 }
 
 // rogueHost is the name of the node in bad hands.
-const rogueHost host = "rogue"
+const rogueHost simnet.Host = "rogue"
 
 // overheard holds the last grants of clients, as if the network between them and the manager were read.
 type overheard struct {
@@ -107,7 +108,7 @@ func (r *rogue) run(ctx context.Context) {
 			r.meddle(ctx, g)
 			r.forge(ctx, g)
 		}
-		rest(ctx, time.Duration(100+r.rng.IntN(900))*time.Millisecond)
+		simnet.Rest(ctx, time.Duration(100+r.rng.IntN(900))*time.Millisecond)
 	}
 }
 

@@ -19,14 +19,16 @@ func (w ruiner) rot(ctx context.Context, files map[string]hemera.Entry) {
 	var touched []string
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		e := files[path]
+		// One that lacks pieces has less to lose, and another rule would say when it is lost.
 		if e.Size == 0 || len(e.Pieces) < layout.Count(e.Layout, e.Size) || rng.IntN(2) == 0 {
 			continue
 		}
 		touched = append(touched, path)
+		// One page or two: each is judged by itself.
 		pages := rng.Perm(int((layout.PieceMax(e.Layout, e.Size) + hemera.PageSize - 1) / hemera.PageSize))
 		for _, page := range pages[:min(len(pages), 1+rng.IntN(2))] {
 			if left := w.rotPage(rng, e, int64(page)*hemera.PageSize); !layout.Readable(e.Layout, e.Size, left) {
-				w.trace.add("sim", "%s, fxid %s, layout %s, is lost at %d of its pieces: good are %v", path, e.ID.Hex(), e.Layout, page*hemera.PageSize, left)
+				w.trace.Add("sim", "%s, fxid %s, layout %s, is lost at %d of its pieces: good are %v", path, e.ID.Hex(), e.Layout, page*hemera.PageSize, left)
 				w.lost[e.ID] = true
 			}
 		}
@@ -49,10 +51,12 @@ func (w ruiner) rot(ctx context.Context, files map[string]hemera.Entry) {
 // rotPage flips a bit of one page in some pieces of a file that have it. It returns the pieces that are good there.
 func (w ruiner) rotPage(rng *rand.Rand, e hemera.Entry, off int64) layout.Set {
 	good := layout.Indexes(e.Pieces)
+	// Up to one more than it survives, and up to one fewer than that.
 	most := 1 + rng.IntN(w.survives(e)+2)
 	for _, i := range rng.Perm(len(e.Pieces)) {
 		p := e.Pieces[i]
 		size := layout.PieceSize(e.Layout, e.Size, p.Index)
+		// A short piece has no such page, and reads as zeros there.
 		if most == 0 || off >= size {
 			continue
 		}
@@ -66,9 +70,11 @@ func (w ruiner) rotPage(rng *rand.Rand, e hemera.Entry, off int64) layout.Set {
 }
 
 // survives is how many lost pieces the file survives.
+// It is a number at least: some sets of more may be survived too.
 func (w ruiner) survives(e hemera.Entry) int { return survives(e.Layout) }
 
 // flip flips a bit in a range of a piece.
+// It is false if the drive does not have the piece, or is gone.
 func (d *drive) flip(rng *rand.Rand, id hemera.PieceID, off, n int64) bool {
 	for _, name := range d.files() {
 		if strings.HasSuffix(name, "/"+id.String()) && !strings.Contains(name, "/pending/") {

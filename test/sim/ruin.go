@@ -11,6 +11,8 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/layout"
+	"hemera/test/sim/register"
+	"hemera/test/sim/simnet"
 )
 
 // ruiner is the part of the judge that destroys data on purpose, and looks what the cluster says of that.
@@ -29,6 +31,7 @@ func (w ruiner) ruin(ctx context.Context) {
 		w.fail("the tree cannot be listed: %v", err)
 		return
 	}
+	// From here on the checks know files that need not be readable.
 	w.lost = map[hemera.FileID]bool{}
 	if w.plan.rot {
 		w.rot(ctx, files)
@@ -37,11 +40,12 @@ func (w ruiner) ruin(ctx context.Context) {
 			return
 		}
 	}
+	// All at one moment: between two of them nothing can be repaired.
 	gone := w.takeDrives()
 	for path, e := range files {
 		left := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool { return gone[p.Disk] })
 		if !layout.Readable(e.Layout, e.Size, layout.Indexes(left)) {
-			w.trace.add("sim", "%s, fxid %s, layout %s, is lost", path, e.ID.Hex(), e.Layout)
+			w.trace.Add("sim", "%s, fxid %s, layout %s, is lost", path, e.ID.Hex(), e.Layout)
 			w.lost[e.ID] = true
 		}
 	}
@@ -78,16 +82,19 @@ func (w ruiner) forgiven(ctx context.Context) {
 }
 
 // sees waits until the status has what is lost.
+// It counts now and then, and not at each question.
 func (w ruiner) sees(ctx context.Context) {
 	if !w.comes(ctx, 2*time.Minute, func() bool { return w.status(ctx) == "" }) {
 		w.fail("%s", w.status(ctx))
 	}
 }
 
-// takeDrives takes some drives away, at least one more than a file of the plan survives at least, and leaves one.
+// takeDrives returns the disks that are lost by it.
+// It takes some drives away, at least one more than a file of the plan survives at least, and leaves one.
 func (w ruiner) takeDrives() map[hemera.DiskID]bool {
 	rng := w.plan.random("ruin drives")
 	disks := slices.DeleteFunc(slices.Clone(w.head.Load().Cluster().View().Disks), func(d hemera.Disk) bool { return w.drive(d).gone.Load() })
+	// What the weakest of all layouts survives.
 	least := w.plan.replicas - 1
 	for _, l := range w.plan.coded {
 		least = min(least, survives(l))
@@ -95,7 +102,7 @@ func (w ruiner) takeDrives() map[hemera.DiskID]bool {
 	count := min(len(disks)-1, 1+least+rng.IntN(2))
 	gone := map[hemera.DiskID]bool{}
 	for _, i := range rng.Perm(len(disks))[:max(count, 0)] {
-		w.trace.add("sim", "disk %d is lost with all that it has", disks[i].ID)
+		w.trace.Add("sim", "disk %d is lost with all that it has", disks[i].ID)
 		w.drive(disks[i]).remove()
 		gone[disks[i].ID] = true
 	}
@@ -103,13 +110,15 @@ func (w ruiner) takeDrives() map[hemera.DiskID]bool {
 }
 
 // told has an admin say that a disk does not come back.
+// Without that, a cluster waits for it: it may only be away.
 func (w ruiner) told(ctx context.Context, id hemera.DiskID) {
 	var err error
+	// Orders that are under way may hold it up for some seconds.
 	for range 60 {
 		if err = w.head.Load().RemoveDisk(ctx, id, hemera.Removal{Force: true, Lose: true}); err == nil {
 			return
 		}
-		rest(ctx, time.Second)
+		simnet.Rest(ctx, time.Second)
 	}
 	w.fail("disk %d is gone and cannot be removed: %v", id, err)
 }
@@ -134,6 +143,7 @@ func (w ruiner) losses(report *hemera.FsckReport) string {
 }
 
 // status compares what an admin sees first, or returns "".
+// A number that is partial is none: not all files were counted.
 func (w ruiner) status(ctx context.Context) string {
 	s, err := w.head.Load().Status(ctx)
 	if err != nil {
@@ -146,11 +156,12 @@ func (w ruiner) status(ctx context.Context) string {
 }
 
 // checkLost fails unless the read of a lost file failed, and said so.
-func (w ruiner) checkLost(path string, found content, err error) {
+// How it says so depends on where the read got to.
+func (w ruiner) checkLost(path string, found register.Content, err error) {
 	switch {
 	case err == nil:
 		w.fail("%s is lost, and a client reads %s", path, found)
-	case !errors.Is(err, errs.NoReplicas) && !errors.Is(err, errs.Corrupt) && !lost(err) && errs.KindOf(err) != errs.IO:
+	case !errors.Is(err, errs.NoReplicas) && !errors.Is(err, errs.Corrupt) && !simnet.Lost(err) && errs.KindOf(err) != errs.IO:
 		w.fail("%s is lost, and a client is told: %v", path, err)
 	}
 }

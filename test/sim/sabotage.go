@@ -34,12 +34,14 @@ func (b *believed) rebuildOld(w *world, orders []hemera.Order) []hemera.Order {
 		if err != nil || !ok || !e.Layout.Coded() || e.Gen != o.Piece.Gen {
 			return false
 		}
+		// Of the same place in the file, so that all but its bytes is right.
 		old := older(w, o.Piece)
 		size := int(layout.PieceSize(e.Layout, e.Size, o.Piece.Index))
 		if old == nil || size == 0 || w.drive(d).plant(rand.New(rand.NewPCG(1, 1)), o.Piece, plantWhole, &e, resized(old, size)) != nil {
 			return false
 		}
-		w.trace.add("sim", "makes piece %s on disk %d from an older generation", o.Piece, o.Disk)
+		// It stands where the copy should: the node never gets the order.
+		w.trace.Add("sim", "makes piece %s on disk %d from an older generation", o.Piece, o.Disk)
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.done = append(b.done, hemera.OrderResult{ID: o.ID})
@@ -55,6 +57,7 @@ func older(w *world, id hemera.PieceID) []byte {
 			if s == nil || d.gone.Load() {
 				continue
 			}
+			// Pieces are in the order of files; a hundred are more than a file has.
 			list, _ := s.Disk.Scan(hemera.PieceID{File: id.File}, 100)
 			for _, p := range list {
 				if p.ID.File != id.File || p.ID.Index != id.Index || p.ID.Gen >= id.Gen || !p.Layout.Coded() {

@@ -17,6 +17,7 @@ func TestSabotageIsNoticed(t *testing.T) {
 		"readers mixed": MixReaders, "nodes believed": BelieveNodes, "footers trusted": TrustFooters, "marks forgotten": ForgetMarks,
 		"bars forgotten": ForgetBars, "parity kept": KeepParity, "old pieces rebuilt": RebuildOld,
 		"kept files purged": PurgeKept, "owners lost": LoseOwners,
+		"tapes not flushed": ForgetFlushes, "evicted too early": EvictTooEarly, "failures void": VoidFailures, "requests forgotten": ForgetRequests,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

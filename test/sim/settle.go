@@ -14,6 +14,8 @@ import (
 	"hemera/core/maint"
 	"hemera/errs"
 	"hemera/rules/layout"
+	"hemera/test/sim/register"
+	"hemera/test/sim/simnet"
 )
 
 // judge holds the system to its contract once the faults have ended. It only looks, but for the restart that lets
@@ -25,14 +27,19 @@ type judge struct{ *world }
 //
 // It reads once before and once after the restart: the first shows what clients would see, the second what is durable.
 func (w judge) settle(ctx context.Context) {
-	rest(ctx, hemera.PendingHold+w.plan.weather.late+10*time.Second) // writes of clients that went away have ended by then
+	simnet.Rest(ctx, hemera.PendingHold+w.plan.weather.Late+10*time.Second) // writes of clients that went away have ended by then
+	tapeJudge{w}.settle(ctx)
+	if w.failed() && w.plan.sabotage.ofTape() {
+		return // it was noticed; what follows would wait for what never comes
+	}
 	w.checkReads(ctx)
+	tapeJudge{w}.release(ctx)
 	// Later than any write may be under way, with everything restarted.
 	const later = 2 * time.Hour
 	// Nodes and manager get the same skew: clocks that differ are the nemesis's part.
 	w.killManager()
 	w.managerSkew.Store(int64(later))
-	for _, m := range w.machines {
+	for _, m := range w.hosts() {
 		m.kill(false, nil)
 		m.skew.Store(int64(later))
 		if err := m.start(); err != nil {
@@ -43,8 +50,8 @@ func (w judge) settle(ctx context.Context) {
 		w.fail("the manager does not start again: %v", err)
 		return
 	}
-	w.trace.add("sim", "everything starts again, %s later", later)
-	rest(ctx, 10*time.Second)
+	w.trace.Add("sim", "everything starts again, %s later", later)
+	simnet.Rest(ctx, 10*time.Second)
 	// The order matters: repairs first, then late commits, which must not undo them.
 	w.audit(ctx)
 	w.mended(ctx)
@@ -52,12 +59,14 @@ func (w judge) settle(ctx context.Context) {
 	w.arrive(ctx)
 	w.checkTree(ctx)
 	w.checkQuotas(ctx)
+	tapeJudge{w}.collect(ctx)
 	w.checkReads(ctx)
 	binJudge{w}.checkKept(ctx)
 	w.checkPieces(ctx)
 	w.checkParity(ctx)
 	binJudge{w}.emptyBins(ctx)
 	w.checkDrives(ctx)
+	tapeJudge{w}.checkCartridges(ctx)
 	w.checkCable(ctx)
 	ruiner{w}.ruin(ctx)
 	rebuildJudge{w}.checkRebuild(ctx)
@@ -72,7 +81,7 @@ func (w judge) audit(ctx context.Context) {
 		return
 	}
 	for _, p := range report.Problems {
-		w.trace.add("sim", "fsck finds %+v", p)
+		w.trace.Add("sim", "fsck finds %+v", p)
 		// A size that differs is never left behind by a crash: a commit names the sizes of sealed pieces.
 		if p.Tag == "missing" && !w.tortured(p.Disk) || p.Tag == "size_mismatch" {
 			w.fail("disk %d: %d pieces %s: %v", p.Disk, p.Count, p.Tag, p.Files)
@@ -92,7 +101,7 @@ func (w judge) mended(ctx context.Context) {
 	left := w.mendedIn(ctx, 10*time.Minute)
 	// Only then is the long wait worth its time.
 	if strings.Contains(left, "Tag:orphan") {
-		rest(ctx, maint.OrphanAge)
+		simnet.Rest(ctx, maint.OrphanAge)
 		left = w.mendedIn(ctx, 10*time.Minute)
 	}
 	if left != "" {
@@ -109,7 +118,7 @@ func (w judge) mendedIn(ctx context.Context, limit time.Duration) (left string) 
 		if left = w.unmended(ctx); left == "" {
 			return ""
 		}
-		rest(ctx, pause)
+		simnet.Rest(ctx, pause)
 	}
 	jobs, err := w.head.Load().Jobs(ctx)
 	return fmt.Sprintf("%s; jobs: %+v %v", left, jobs, err)
@@ -123,6 +132,7 @@ func (w judge) unmended(ctx context.Context) string {
 	if err != nil {
 		return err.Error()
 	}
+	// After a restore: what is newer than it may be all that is left of a file.
 	if w.keeper.again { // what it does not know of is kept
 		report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "newer" })
 	}
@@ -164,21 +174,22 @@ func (w judge) checkReads(ctx context.Context) {
 	if err != nil {
 		w.fail("the tree cannot be listed: %v", err)
 	}
-	paths := w.oracle.known()
+	paths := w.oracle.Known()
 	// Nobody holds the oracle's lock any more, nor changes it.
+	// A file that nobody wrote came from a mix of others.
 	for path := range files {
-		if len(w.oracle.paths[path]) == 0 && !isVersion(path) {
+		if !w.oracle.Knows(path) && !isVersion(path) {
 			w.fail("%s: there is a file that nobody wrote", path)
 		}
 	}
 	// As the system, which may read everything, through the network as a client.
-	reader := &client{w: w.world, name: "reader", host: "reader", who: hemera.SystemIdentity(), rng: w.plan.random("reader")}
+	reader := w.reader()
 	for _, path := range paths {
-		start := w.oracle.tick()
+		start := w.oracle.Tick()
 		found, err := reader.fetch(ctx, path)
 		// The parent is missing, which open reports with another text.
 		if errs.KindOf(err) == errs.NotFound && strings.Contains(err.Error(), "no such") {
-			found, err = absent, nil // its directory was renamed
+			found, err = register.Absent, nil // its directory was renamed
 		}
 		if w.lost[files[path].ID] {
 			ruiner{w}.checkLost(path, found, err)
@@ -188,10 +199,16 @@ func (w judge) checkReads(ctx context.Context) {
 			w.fail("%s (%s) cannot be read: %v", path, files[path].ID.Hex(), err)
 			continue
 		}
-		if wrong := w.oracle.read(path, start, found); wrong != "" {
+		if wrong := w.oracle.Read(path, start, found); wrong != "" {
 			w.fail("at the end: fxid %s gen %d: %s", files[path].ID.Hex(), files[path].Gen, wrong)
 		}
 	}
+}
+
+// reader reads as the system, which may read everything, through the network as a client. It waits for files on tape.
+// The patience is more than any recall takes once the faults are over.
+func (w judge) reader() *client {
+	return &client{w: w.world, name: "reader", host: "reader", who: hemera.SystemIdentity(), rng: w.plan.random("reader"), patience: 30 * time.Minute}
 }
 
 // checkPieces reads every piece of every file.
@@ -204,6 +221,10 @@ func (w judge) checkPieces(ctx context.Context) {
 			w.fail("file check %s: %v", path, err)
 		}
 		want := min(layout.Count(e.Layout, e.Size), w.usable())
+		// It has no disk copies, and must have none.
+		if e.Evicted() {
+			want = 0
+		}
 		if len(checks) != want {
 			w.fail("%s has %d pieces, not %d", path, len(checks), want)
 		}
@@ -219,7 +240,7 @@ func (w judge) checkPieces(ctx context.Context) {
 // It looks at the drives themselves: a disk that forgot a file must not hide it.
 func (w judge) checkDrives(ctx context.Context) {
 	h := w.head.Load()
-	rest(ctx, 30*time.Second) // what the last checks replaced is removed
+	simnet.Rest(ctx, 30*time.Second) // what the last checks replaced is removed
 	for _, d := range h.Cluster().View().Disks {
 		drive := w.drive(d)
 		pieces, _, err := h.tree.DiskUsage(ctx, d.ID)

@@ -68,10 +68,13 @@ func show(t *testing.T, seed uint64, r Report) {
 
 func TestSeeds(t *testing.T) {
 	first, n := seeds(t)
-	var idle atomic.Uint64
+	var idle, taped, untaped atomic.Uint64
 	t.Cleanup(func() { // when all have ended
 		if few := 1 + n/100; idle.Load() > few {
 			t.Errorf("in %d of %d simulations no write was acknowledged: they prove nothing", idle.Load(), n)
+		}
+		if few := 1 + taped.Load()/20; untaped.Load() > few {
+			t.Errorf("in %d of %d simulations with tape nothing was on tape at the end", untaped.Load(), taped.Load())
 		}
 	})
 	for i := range n {
@@ -82,6 +85,12 @@ func TestSeeds(t *testing.T) {
 			show(t, seed, r)
 			if r.Acknowledged == 0 { // a short one, with a manager that was away most of the time
 				idle.Add(1)
+			}
+			if r.Taped >= 0 {
+				taped.Add(1)
+			}
+			if r.Taped == 0 {
+				untaped.Add(1)
 			}
 		})
 	}

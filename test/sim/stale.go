@@ -12,7 +12,9 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/platform/kv/archive"
+	"hemera/test/sim/simbackup"
 	"hemera/test/sim/simkv"
+	"hemera/test/sim/simnet"
 )
 
 // keeper holds what is needed to put the manager's store back. Only the nemesis's centre writes older and again.
@@ -67,7 +69,7 @@ func (w *world) registered(hello *hemera.NodeHello, welcome *hemera.NodeWelcome,
 func (w *world) copyStore() {
 	older := w.device.Copy()
 	w.keeper.older = &older
-	w.trace.add("nemesis", "copies the manager's store at change %d", older.Seq)
+	w.trace.Add("nemesis", "copies the manager's store at change %d", older.Seq)
 }
 
 // goBack puts the manager's store back to an older copy, as if its volume had been restored, and the right one
@@ -88,7 +90,7 @@ func (n *nemesis) goBack(ctx context.Context) {
 	defer w.keeper.still.Add(-1)
 	// A rename under way could happen at the older manager, and be unknown to the right one.
 	for w.keeper.moving.Load() > 0 {
-		if rest(ctx, 10*time.Millisecond); ctx.Err() != nil {
+		if simnet.Rest(ctx, 10*time.Millisecond); ctx.Err() != nil {
 			return
 		}
 	}
@@ -100,7 +102,7 @@ func (n *nemesis) goBack(ctx context.Context) {
 func (n *nemesis) exchange(ctx context.Context) {
 	w := n.w
 	w.killManager()
-	w.oracle.forked()
+	w.oracle.Forked()
 	right := w.device.Copy() // with all that was acknowledged
 	w.device.PutBack(*w.keeper.older)
 	n.did("puts the manager's store of change %d back to that of %d", right.Seq, w.keeper.older.Seq)
@@ -117,7 +119,7 @@ func (n *nemesis) exchange(ctx context.Context) {
 	cancel()
 	if s.shown.Load() {
 		// The refusal is asynchronous: a second is enough for it.
-		rest(context.WithoutCancel(ctx), time.Second)
+		simnet.Rest(context.WithoutCancel(ctx), time.Second)
 		if errs.KindOf(h.refuses()) != errs.Corrupt {
 			w.fail("a manager with an older store goes on, though a node has seen more: %v", h.refuses())
 		}
@@ -134,7 +136,7 @@ func (n *nemesis) exchange(ctx context.Context) {
 		}
 		w.keeper.again, w.keeper.older = true, nil
 	}
-	w.oracle.joined()
+	w.oracle.Joined()
 	n.reviveManager()
 }
 
@@ -157,7 +159,7 @@ func (w *world) restore(ctx context.Context) error {
 	if _, err := archive.Write(ctx, &out, was.Pairs, archive.Header{Taken: now}); err != nil {
 		return err
 	}
-	store, err := restored(ctx, &out, now, now.Add(time.Second))
+	store, err := simbackup.Restored(ctx, &out, now, now.Add(time.Second))
 	if err != nil {
 		return err
 	}

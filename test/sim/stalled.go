@@ -9,6 +9,7 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
+	"hemera/test/sim/simnet"
 )
 
 // stalled are commits that heads asked for and that stay on their way until audits have removed the pieces,
@@ -76,16 +77,16 @@ func (w *world) arrive(ctx context.Context) {
 			if err == nil || !errs.Undecided(err) {
 				break
 			}
-			rest(ctx, time.Second)
+			simnet.Rest(ctx, time.Second)
 		}
-		w.trace.add("sim", "a commit of node %d arrives, hours late: %v", c.node, err)
+		w.trace.Add("sim", "a commit of node %d arrives, hours late: %v", c.node, err)
 		if err != nil && errs.Undecided(err) {
 			w.fail("a late commit is neither taken nor refused: %v", err)
 		}
 		taken = taken || err == nil
 	}
 	if taken { // its pieces were kept, and what it replaced stays for a while
-		rest(ctx, w.plan.hold+time.Minute)
+		simnet.Rest(ctx, w.plan.hold+time.Minute)
 	}
 }
 

@@ -14,7 +14,10 @@ import (
 	"hemera/core/maint"
 	"hemera/core/transfer/transfertest"
 	"hemera/errs"
+	"hemera/test/sim/register"
 	"hemera/test/sim/simkv"
+	"hemera/test/sim/simnet"
+	"hemera/test/sim/simtrace"
 )
 
 // still is a calm cluster whose heads stand still before their commits.
@@ -26,12 +29,12 @@ type still struct {
 
 func newStill(t *testing.T, dir string) *still {
 	t.Helper()
-	w := &world{oracle: newOracle(), device: simkv.New(), managerSkew: new(atomic.Int64), local: transfertest.NewLocalPeers(),
+	w := &world{oracle: register.New(), device: simkv.New(), managerSkew: new(atomic.Int64), local: transfertest.NewLocalPeers(),
 		plan: plan{seed: 1, dir: dir, machines: 3, drives: 1, replicas: 2, minPieces: "auto", cacheBytes: 1 << 20}}
-	w.trace = newTrace(time.Now())
-	w.log = slog.New(w.trace.handler())
+	w.trace = simtrace.New(time.Now())
+	w.log = slog.New(w.trace.Handler())
 	w.dice = w.plan.random("dice")
-	w.net = newNetwork(t.Context(), 1)
+	w.net = simnet.New(t.Context(), 1)
 	if err := w.begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +141,7 @@ func (s *still) writeAll() (heads []*machine, closed chan error) {
 // audited lets so much time go by, by the manager's clock, that audits have removed what is old.
 func (s *still) audited() {
 	s.managerSkew.Add(int64(2 * maint.OrphanAge))
-	rest(s.t.Context(), 30*time.Minute)
+	simnet.Rest(s.t.Context(), 30*time.Minute)
 }
 
 func inStill(t *testing.T, test func(s *still)) {
@@ -155,7 +158,7 @@ func inStill(t *testing.T, test func(s *still)) {
 func TestAHeadThatStoodStillTellsItsClientNo(t *testing.T) {
 	inStill(t, func(s *still) {
 		_, closed := s.writeAll()
-		rest(s.t.Context(), time.Minute)
+		simnet.Rest(s.t.Context(), time.Minute)
 		if left := s.left(); left != 4 {
 			s.t.Fatalf("%d pieces are sealed", left)
 		}
@@ -180,18 +183,18 @@ func TestAHeadThatDiesBeforeItsCommit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inStill(t, func(s *still) {
 				heads, closed := s.writeAll()
-				rest(s.t.Context(), time.Minute)
+				simnet.Rest(s.t.Context(), time.Minute)
 				go func() { // a call of a life that is over ends, too
-					rest(s.t.Context(), time.Second)
+					simnet.Rest(s.t.Context(), time.Second)
 					s.release()
 				}()
 				s.restart(heads, power)
 				for range 2 {
-					if err := <-closed; !lost(err) {
+					if err := <-closed; !simnet.Lost(err) {
 						s.t.Errorf("the close ends with %v", err)
 					}
 				}
-				rest(s.t.Context(), time.Minute)
+				simnet.Rest(s.t.Context(), time.Minute)
 				if left := s.left(); left != 4 {
 					s.t.Errorf("%d pieces are left by the kill, all were sealed", left)
 				}
@@ -207,21 +210,21 @@ func TestAHeadThatDiesAfterItsCommit(t *testing.T) {
 	inStill(t, func(s *still) {
 		s.release()
 		for _, m := range s.machines {
-			s.net.deafen(m.host, managerHost, true)
+			s.net.Deafen(m.host, managerHost, true)
 		}
 		heads, closed := s.writeAll()
-		rest(s.t.Context(), 3*time.Second)
+		simnet.Rest(s.t.Context(), 3*time.Second)
 		s.restart(heads, true)
-		s.net.connect()
+		s.net.Connect()
 		for range 2 {
-			if err := <-closed; !lost(err) {
+			if err := <-closed; !simnet.Lost(err) {
 				s.t.Errorf("the close ends with %v", err)
 			}
 		}
 		s.audited()
 		reader := &client{w: s.world, name: "reader", host: "reader", who: hemera.SystemIdentity(), rng: s.plan.random("reader")}
 		for path, data := range files() {
-			if got, err := reader.fetch(s.t.Context(), path); err != nil || got != contentOf(data) {
+			if got, err := reader.fetch(s.t.Context(), path); err != nil || got != register.ContentOf(data) {
 				s.t.Errorf("%s is %s: %v", path, got, err)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"hemera"
 	"hemera/core/namespace"
+	"hemera/test/sim/simnet"
 )
 
 // strained is the namespace as a manager under strain meets it: between the steps of moving a piece and
@@ -22,6 +23,9 @@ func (w *world) strain(tree namespace.Parts) namespace.Parts {
 	if w.plan.sabotage == ForgetBars {
 		tree.PendingWrites = barless{tree.PendingWrites}
 	}
+	if w.plan.sabotage == EvictTooEarly {
+		tree.PieceIndex = careless{tree.PieceIndex}
+	}
 	if w.plan.strain == 0 {
 		return tree
 	}
@@ -37,7 +41,7 @@ func (s *strained) drag(ctx context.Context) { s.w.drag(ctx) }
 // Only under load: the judge must not wait for it.
 func (w *world) drag(ctx context.Context) {
 	if w.plan.strain > 0 && w.straining.Load() && w.coin(2) {
-		rest(ctx, w.upTo(w.plan.strain))
+		simnet.Rest(ctx, w.upTo(w.plan.strain))
 	}
 }
 

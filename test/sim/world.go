@@ -14,7 +14,11 @@ import (
 
 	"hemera"
 	"hemera/core/transfer/transfertest"
+	"hemera/test/sim/register"
 	"hemera/test/sim/simkv"
+	"hemera/test/sim/simnet"
+	"hemera/test/sim/simtape"
+	"hemera/test/sim/simtrace"
 )
 
 // world is one simulation.
@@ -22,9 +26,9 @@ import (
 type world struct {
 	plan   plan         // drawn from the seed; constant
 	log    *slog.Logger // of all servers; writes into the trace
-	trace  *trace
-	oracle *oracle  // what clients may see
-	net    *network // between clients, manager and nodes
+	trace  *simtrace.Trace
+	oracle *register.Oracle // what clients may see
+	net    *simnet.Network  // between clients, manager and nodes
 
 	device      *simkv.Device            // under the manager's store; outlives every manager
 	head        atomic.Pointer[head]     // the manager's present life; nil while there is none
@@ -33,6 +37,9 @@ type world struct {
 	local       *transfertest.LocalPeers // by address, the nodes that live
 	clients     []*client                // one goroutine each
 	rogue       *rogue                   // nil in most simulations
+	tapes       *machine                 // the tape server's; nil in most simulations
+	taped       int64                    // of the judge: see Report
+	ledger      *simtape.Ledger          // of requests to stage; nil without tape
 	overheard   overheard                // grants the rogue may misuse
 	stalled     stalled                  // commits that arrive hours late
 	keeper      keeper                   // older copies of the manager's store
@@ -53,6 +60,7 @@ type Report struct {
 	Trace        []string // for the message of a failure; at most traceMax lines
 	Acknowledged int64    // writes that clients were told are durable
 	Files        int      // at the end
+	Taped        int64    // tape files with contents that were compared at the end; -1 without tape
 }
 
 // failuresMax bounds the failures spelled out.
@@ -61,12 +69,20 @@ const failuresMax = 20
 // fail reports a violation once, with the trace.
 // The trace has every failure; the list is cut, because one broken rule often shows at hundreds of paths.
 func (w *world) fail(format string, args ...any) {
-	w.trace.add("FAIL", format, args...)
+	w.trace.Add("FAIL", format, args...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.failures) < failuresMax {
 		w.failures = append(w.failures, fmt.Sprintf(format, args...))
 	}
+}
+
+// failed reports whether there is a failure.
+// One is enough: what is found after it may follow from it.
+func (w *world) failed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.failures) > 0
 }
 
 // coin is true once in n times.
@@ -85,7 +101,8 @@ func (w *world) clock(skew *atomic.Int64) func() time.Time {
 
 // machine is the machine with an address.
 func (w *world) machine(addr string) *machine {
-	for _, m := range w.machines {
+	// Empty files may be read at the tape server, as at every node.
+	for _, m := range w.hosts() {
 		if m.addr == addr {
 			return m
 		}
@@ -93,16 +110,25 @@ func (w *world) machine(addr string) *machine {
 	return nil
 }
 
+// hosts are all machines: those with drives, and that of the tape server.
+// The rogue's is none of them: it has no process that is killed.
+func (w *world) hosts() []*machine {
+	if w.tapes == nil {
+		return w.machines
+	}
+	return append(slices.Clone(w.machines), w.tapes)
+}
+
 // Run simulates one seed. It must be called inside a testing/synctest bubble, and returns when all
 // of the simulation's goroutines have ended.
 func Run(o Options) Report {
-	w := &world{plan: newPlan(o), oracle: newOracle(), device: simkv.New(), managerSkew: new(atomic.Int64), local: transfertest.NewLocalPeers()}
-	w.trace = newTrace(time.Now())
-	w.log = slog.New(w.trace.handler())
+	w := &world{plan: newPlan(o), oracle: register.New(), device: simkv.New(), managerSkew: new(atomic.Int64), local: transfertest.NewLocalPeers()}
+	w.trace = simtrace.New(time.Now())
+	w.log = slog.New(w.trace.Handler())
 	w.dice = w.plan.random("dice")
 	ctx, cancel := context.WithCancel(context.Background())
-	w.net = newNetwork(ctx, o.Seed)
-	w.trace.add("plan", "%+v", w.plan)
+	w.net = simnet.New(ctx, o.Seed)
+	w.trace.Add("plan", "%+v", w.plan)
 	if err := w.begin(ctx); err != nil {
 		w.fail("the cluster does not start: %v", err)
 	} else {
@@ -113,12 +139,12 @@ func Run(o Options) Report {
 	files := w.files(ctx)
 	// Doubles of messages sleep until their time or the end, whichever is first.
 	cancel()
-	w.net.late.Wait()
+	w.net.Wait()
 	w.killManager()
-	for _, m := range w.machines {
+	for _, m := range w.hosts() {
 		m.kill(false, nil)
 	}
-	return Report{Failures: w.failures, Trace: w.trace.lines, Acknowledged: w.acknowledged.Load(), Files: files}
+	return Report{Failures: w.failures, Trace: w.trace.Lines(), Acknowledged: w.acknowledged.Load(), Files: files, Taped: w.taped}
 }
 
 // begin starts everything and waits until the cluster can take files.
@@ -157,6 +183,9 @@ func (w *world) begin(ctx context.Context) error {
 	if err := h.SetSpace(ctx, "default", "policy.blocksize", "64k"); err != nil { // several rows in files of some 100 KiB
 		return err
 	}
+	if err := addTapes(ctx, w); err != nil {
+		return err
+	}
 	for i := range w.plan.clients {
 		c := newClient(w, i)
 		w.clients = append(w.clients, c)
@@ -171,14 +200,14 @@ func (w *world) begin(ctx context.Context) error {
 		}
 	}
 	// Nodes report their disks within that time, and placement knows the space.
-	rest(ctx, 2*time.Second)
+	simnet.Rest(ctx, 2*time.Second)
 	return nil
 }
 
 // load has the clients work while the nemesis does.
 // It returns when all of them have ended and every fault is over, with the cluster running.
 func (w *world) load(ctx context.Context) {
-	w.net.set(w.plan.weather)
+	w.net.Set(w.plan.weather)
 	working, cancel := context.WithTimeout(ctx, w.plan.load)
 	defer cancel()
 	w.straining.Store(true)
@@ -212,7 +241,7 @@ func (w *world) tree(ctx context.Context) (files map[string]hemera.Entry, count 
 	h := w.head.Load()
 	files = map[string]hemera.Entry{}
 	if h == nil {
-		return files, 0, errLost
+		return files, 0, simnet.ErrLost
 	}
 	var walk func(string) error
 	walk = func(dir string) error {
@@ -247,4 +276,14 @@ func (w *world) drive(d hemera.Disk) *drive {
 // All other drives keep what they acknowledged, whatever happens to their machine.
 func (w *world) victim(d *drive) bool {
 	return w.plan.cruel && slices.ContainsFunc(w.plan.victims, func(at [2]int) bool { return d == w.machines[at[0]].drives[at[1]] })
+}
+
+// eachDrive does something with all drives.
+// Those that are gone are among them: faults do them no harm.
+func (w *world) eachDrive(do func(d *drive)) {
+	for _, m := range w.machines {
+		for _, d := range m.drives {
+			do(d)
+		}
+	}
 }

@@ -1,4 +1,5 @@
-package sim
+// Package simtrace is what happened in a simulation, for people.
+package simtrace
 
 import (
 	"context"
@@ -9,9 +10,9 @@ import (
 	"time"
 )
 
-// trace is what happened, line by line, with the simulated time since the start.
+// Trace is what happened, line by line, with the simulated time since the start.
 // It is what a person reads first after a failure: one line for each thing an actor did or a server logged.
-type trace struct {
+type Trace struct {
 	start time.Time // of the simulated clock
 
 	mu    sync.Mutex
@@ -21,11 +22,11 @@ type trace struct {
 // traceMax bounds the lines kept of one simulation.
 const traceMax = 200_000
 
-// newTrace makes a trace whose times count from start.
-func newTrace(start time.Time) *trace { return &trace{start: start} }
+// New makes a trace whose times count from start.
+func New(start time.Time) *Trace { return &Trace{start: start} }
 
-// add adds a line.
-func (t *trace) add(who, format string, args ...any) {
+// Add adds a line.
+func (t *Trace) Add(who, format string, args ...any) {
 	at := time.Since(t.start)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -34,32 +35,32 @@ func (t *trace) add(who, format string, args ...any) {
 	}
 }
 
-// handler has the parts of the cluster log into the trace, at Info and above.
-func (t *trace) handler() slog.Handler { return &traceHandler{trace: t} }
+// Handler has the parts of the cluster log into the trace, at Info and above.
+func (t *Trace) Handler() slog.Handler { return &handler{trace: t} }
 
-// traceHandler writes the logs of the real parts into the trace.
-type traceHandler struct {
-	trace *trace // of the world
+// handler writes the logs of the real parts into the trace.
+type handler struct {
+	trace *Trace // of the world
 	who   string // the node that logs; empty for the manager
 }
 
 // Enabled implements slog.Handler.
-func (h *traceHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelInfo }
+func (h *handler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelInfo }
 
 // Handle implements slog.Handler.
-func (h *traceHandler) Handle(_ context.Context, r slog.Record) error {
+func (h *handler) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
 	b.WriteString(r.Message)
 	r.Attrs(func(a slog.Attr) bool { fmt.Fprintf(&b, " %s=%v", a.Key, a.Value); return true })
-	h.trace.add("  "+h.who, "%s", b.String())
+	h.trace.Add("  "+h.who, "%s", b.String())
 	return nil
 }
 
 // WithAttrs implements slog.Handler: the attribute "node" says who logs.
-func (h *traceHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	for _, a := range attrs {
 		if a.Key == "node" {
-			return &traceHandler{h.trace, a.Value.String()}
+			return &handler{h.trace, a.Value.String()}
 		}
 	}
 	return h
@@ -67,4 +68,7 @@ func (h *traceHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 // WithGroup implements slog.Handler.
 // Groups are not used by the parts of the cluster.
-func (h *traceHandler) WithGroup(string) slog.Handler { return h }
+func (h *handler) WithGroup(string) slog.Handler { return h }
+
+// Lines are all of it. Nobody adds to it any more.
+func (t *Trace) Lines() []string { return t.lines }

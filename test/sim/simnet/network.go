@@ -1,4 +1,5 @@
-package sim
+// Package simnet is the network of a simulation: it delays, loses and doubles calls between hosts, from a seed.
+package simnet
 
 import (
 	"context"
@@ -9,44 +10,44 @@ import (
 	"hemera/errs"
 )
 
-// host is a machine on the simulated network.
+// Host is a machine on the simulated network.
 // A host may have several processes in its life; the network does not tell them apart.
-type host string
+type Host string
 
 // chance is a probability in thousandths.
 type chance int
 
-// weather is how bad the network is.
+// Weather is how bad the network is.
 // The fields are probabilities of one call, which has one request and one answer.
-type weather struct {
-	lostRequest, lostReply, doubled, slow chance
-	// delay bounds the time a message takes, slowDelay that of a slow one, late that of a double.
-	delay, slowDelay, late time.Duration
+type Weather struct {
+	LostRequest, LostReply, Doubled, Slow chance
+	// Delay bounds the time a message takes, SlowDelay that of a slow one, Late that of a double.
+	Delay, SlowDelay, Late time.Duration
 }
 
-// calm is the weather without faults.
-func calm() weather { return weather{delay: 2 * time.Millisecond, slowDelay: time.Millisecond} }
+// Calm is the weather without faults.
+func Calm() Weather { return Weather{Delay: 2 * time.Millisecond, SlowDelay: time.Millisecond} }
 
-// network carries calls between hosts and decides what happens to each.
+// Network carries calls between hosts and decides what happens to each.
 //
 // Each pair of hosts and direction has its own dice, from the seed: what two hosts say decides nothing for others.
 // A call is lost, delayed or doubled as a whole. There is no order between calls, even of one pair.
-type network struct {
+type Network struct {
 	done context.Context // ends with the simulation
 	late sync.WaitGroup  // doubles on their way
 
 	mu      sync.Mutex             // guards everything below; never held while a call goes on
-	rng     map[[2]host]*rand.Rand // by caller and callee; made at the first call
+	rng     map[[2]Host]*rand.Rand // by caller and callee; made at the first call
 	seed    uint64
-	weather weather
-	cut     map[host]bool    // hosts that reach nobody
-	pairs   map[[2]host]bool // pairs that do not reach each other, in either order of names
-	deaf    map[[2]host]bool // the first hears nothing from the second
+	weather Weather
+	cut     map[Host]bool    // hosts that reach nobody
+	pairs   map[[2]Host]bool // pairs that do not reach each other, in either order of names
+	deaf    map[[2]Host]bool // the first hears nothing from the second
 }
 
-// newNetwork makes a network that ends with done.
-func newNetwork(done context.Context, seed uint64) *network {
-	return &network{done: done, seed: seed, rng: map[[2]host]*rand.Rand{}, weather: calm(), cut: map[host]bool{}, pairs: map[[2]host]bool{}, deaf: map[[2]host]bool{}}
+// New makes a network that ends with done.
+func New(done context.Context, seed uint64) *Network {
+	return &Network{done: done, seed: seed, rng: map[[2]Host]*rand.Rand{}, weather: Calm(), cut: map[Host]bool{}, pairs: map[[2]Host]bool{}, deaf: map[[2]Host]bool{}}
 }
 
 // fate is what happens to one call.
@@ -57,10 +58,10 @@ type fate struct {
 }
 
 // fate decides what happens to one message.
-func (n *network) fate(from, to host) fate {
+func (n *Network) fate(from, to Host) fate {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	key := [2]host{from, to}
+	key := [2]Host{from, to}
 	r := n.rng[key]
 	if r == nil {
 		h := n.seed
@@ -74,49 +75,49 @@ func (n *network) fate(from, to host) fate {
 	w := n.weather
 	hit := func(c chance) bool { return r.IntN(1000) < int(c) }
 	within := func(d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d) + 1)) }
-	f := fate{before: within(w.delay), after: within(w.delay), again: within(w.late)}
-	if hit(w.slow) {
-		f.before += within(w.slowDelay)
+	f := fate{before: within(w.Delay), after: within(w.Delay), again: within(w.Late)}
+	if hit(w.Slow) {
+		f.before += within(w.SlowDelay)
 	}
-	f.lostRequest, f.lostReply, f.twin = hit(w.lostRequest), hit(w.lostReply), hit(w.doubled)
+	f.lostRequest, f.lostReply, f.twin = hit(w.LostRequest), hit(w.LostReply), hit(w.Doubled)
 	// Deafness is a loss of every message in one direction.
 	f.lostReply = f.lostReply || n.deaf[key]
-	f.lostRequest = f.lostRequest || n.deaf[[2]host{to, from}]
-	f.unreachable = n.cut[from] || n.cut[to] || n.pairs[key] || n.pairs[[2]host{to, from}]
+	f.lostRequest = f.lostRequest || n.deaf[[2]Host{to, from}]
+	f.unreachable = n.cut[from] || n.cut[to] || n.pairs[key] || n.pairs[[2]Host{to, from}]
 	return f
 }
 
-// set changes the weather, for calls that begin later.
-func (n *network) set(w weather) {
+// Set changes the weather, for calls that begin later.
+func (n *Network) Set(w Weather) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.weather = w
 }
 
-// isolate cuts a host off from all others, or connects it again.
+// Isolate cuts a host off from all others, or connects it again.
 // A call under way goes on: its fate was decided before.
-func (n *network) isolate(h host, cut bool) {
+func (n *Network) Isolate(h Host, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cut[h] = cut
 }
 
-// separate cuts two hosts off from each other, or connects them again.
-func (n *network) separate(a, b host, cut bool) {
+// Separate cuts two hosts off from each other, or connects them again.
+func (n *Network) Separate(a, b Host, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.pairs[[2]host{a, b}] = cut
+	n.pairs[[2]Host{a, b}] = cut
 }
 
-// deafen cuts messages in one direction: h no longer hears to.
-func (n *network) deafen(h, to host, on bool) {
+// Deafen cuts messages in one direction: h no longer hears to.
+func (n *Network) Deafen(h, to Host, on bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.deaf[[2]host{h, to}] = on
+	n.deaf[[2]Host{h, to}] = on
 }
 
-// connect ends all cuts.
-func (n *network) connect() {
+// Connect ends all cuts.
+func (n *Network) Connect() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	clear(n.cut)
@@ -124,19 +125,19 @@ func (n *network) connect() {
 	clear(n.deaf)
 }
 
-// errLost is a call whose request or answer was lost.
+// ErrLost is a call whose request or answer was lost.
 // It has the kind by which callers know that the outcome is open.
-var errLost = errs.New(errs.Unavailable, "sim.Network", "", "the connection was lost")
+var ErrLost = errs.New(errs.Unavailable, "sim.Network", "", "the connection was lost")
 
-// lost reports whether the caller of a call that failed does not know what happened.
+// Lost reports whether the caller of a call that failed does not know what happened.
 // Such a caller retries, or asks what became of it.
-func lost(err error) bool {
+func Lost(err error) bool {
 	return errs.Undecided(err)
 }
 
-// rest sleeps unless the context ends first.
+// Rest sleeps unless the context ends first.
 // A time of zero or less returns at once, without giving others a turn.
-func rest(ctx context.Context, d time.Duration) {
+func Rest(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return
 	}
@@ -148,17 +149,17 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// send makes one call over the network. twice says whether the call may reach its goal again later,
+// Send makes one call over the network. twice says whether the call may reach its goal again later,
 // as a request does that was sent again because its answer was late.
 // do runs in the caller's goroutine. A double runs in another, possibly after the caller has its answer.
-func send[T any](ctx context.Context, n *network, from, to host, twice bool, do func(context.Context) (T, error)) (T, error) {
+func Send[T any](ctx context.Context, n *Network, from, to Host, twice bool, do func(context.Context) (T, error)) (T, error) {
 	var none T
 	f := n.fate(from, to)
-	rest(ctx, f.before)
+	Rest(ctx, f.before)
 	// The caller waits as long for nothing as it would for an answer.
 	if f.unreachable || f.lostRequest {
-		rest(ctx, f.after)
-		return none, errLost
+		Rest(ctx, f.after)
+		return none, ErrLost
 	}
 	if ctx.Err() != nil {
 		return none, errs.Wrap(ctx.Err(), "sim.Network", string(to))
@@ -167,17 +168,20 @@ func send[T any](ctx context.Context, n *network, from, to host, twice bool, do 
 	out, err := do(ctx)
 	if twice && f.twin {
 		n.late.Go(func() {
-			rest(n.done, f.again)
+			Rest(n.done, f.again)
 			// Not after the end: the process it would reach is gone.
 			if n.done.Err() == nil {
 				_, _ = do(n.done)
 			}
 		})
 	}
-	rest(ctx, f.after)
+	Rest(ctx, f.after)
 	// The error hides what do returned: that is the point.
 	if f.lostReply {
-		return none, errLost
+		return none, ErrLost
 	}
 	return out, err
 }
+
+// Wait returns when all doubles on their way have arrived, or have ended with the simulation.
+func (n *Network) Wait() { n.late.Wait() }

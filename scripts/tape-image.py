@@ -1,0 +1,26 @@
+#!/usr/bin/env python3
+"""Makes an image in SIMH's format of a cartridge of the emulated library, for tape-labels.py.
+
+usage: tape-image.py LIBRARY/cartridges/BARCODE IMAGE
+
+BARCODE.index has 48 bytes for each object: kind (1 block, 2 filemark), flags, two zeros, length and stored bytes; the place in BARCODE.data is at byte 32.
+"""
+import struct
+import sys
+
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
+with open(sys.argv[1] + ".index", "rb") as f:
+    index = f.read()
+with open(sys.argv[1] + ".data", "rb") as data, open(sys.argv[2], "wb") as image:
+    for at in range(0, len(index) - 47, 48):
+        kind, flags, length, stored = struct.unpack_from("<BBxxII", index, at)
+        (place,) = struct.unpack_from("<Q", index, at + 32)
+        if flags:
+            sys.exit(f"object {at // 48} is encrypted, or was not stored")
+        if kind == 2:
+            image.write(struct.pack("<I", 0))
+            continue
+        data.seek(place)
+        size = struct.pack("<I", length)
+        image.write(size + data.read(stored) + b"\0" * (length % 2) + size)

@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"context"
+	"errors"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/services/manager"
+	"hemera/test/sim/simnet"
+	"hemera/test/sim/simtape"
+)
+
+// onTape reports whether an open was refused because the file is on tape only, and is being recalled now.
+func onTape(err error) bool {
+	// Both kinds say that it may be tried again; a lost message says nothing of the file.
+	return errs.KindOf(err) == errs.Unavailable && !errors.Is(err, simnet.ErrLost)
+}
+
+// tapeUser is what a client does with files on tape.
+// It is the client itself: its goroutine, its choices, its place on the network.
+type tapeUser struct{ *client }
+
+// step does one thing that only files on tape know.
+// Evictions are the most frequent: what is on disk needs no recall.
+func (c tapeUser) step(ctx context.Context, path string) {
+	switch c.rng.IntN(10) {
+	case 0, 1:
+		c.stage(ctx, path)
+	case 2:
+		c.cancelStage(ctx)
+	// One release for each request that staged it, or for none: the manager counts.
+	case 3, 4:
+		c.leave(ctx, path, func(ctx context.Context, m *manager.Manager) error {
+			one, err := m.Release(ctx, c.who, "", []string{path})
+			return errors.Join(append(one, err)...)
+		})
+	// As an admin: it goes however many have staged it, once all copies are on tape.
+	case 5, 6, 7:
+		c.leave(ctx, path, func(ctx context.Context, m *manager.Manager) error {
+			return m.Evict(ctx, hemera.SystemIdentity(), path)
+		})
+	case 8:
+		c.queryStage(ctx)
+	// Of a directory with a class the class is the directory's, whatever is asked for.
+	case 9:
+		class := []string{simtape.ClassOne, simtape.ClassTwo}[c.rng.IntN(2)]
+		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
+			return struct{}{}, m.ArchiveNow(ctx, c.who, path, class)
+		})
+		c.saw("archive %s as %s: %v", path, class, err)
+	}
+}
+
+// id is the number of the file at a path, zero if it cannot be asked for.
+func (c tapeUser) id(ctx context.Context, path string) hemera.FileID {
+	// Where the answer is lost the file is left out, and nothing is held against the cluster.
+	e, _ := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) { return m.Stat(ctx, c.who, path) })
+	return e.ID
+}
+
+// stage asks for some files to be on disk. What was acknowledged must be so in the end.
+// Some of the files may not be there: they are a part of the request, with their error.
+func (c tapeUser) stage(ctx context.Context, path string) {
+	r := hemera.StageRequest{Files: []hemera.StageFile{{Path: path}}}
+	for i := range c.rng.IntN(3) {
+		r.Files = append(r.Files, hemera.StageFile{Path: c.dirs[i%len(c.dirs)] + "/f" + string(rune('0'+c.rng.IntN(4)))})
+	}
+	// Before anything is looked up: an eviction that comes later frees the cluster from what it owes.
+	begun := c.w.ledger.Begin()
+	ids := map[string]hemera.FileID{}
+	for _, f := range r.Files {
+		if id := c.id(ctx, f.Path); id != 0 {
+			ids[f.Path] = id
+		}
+	}
+	// Without a name, so that a request whose answer was lost is one that nobody knows of.
+	id, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (string, error) {
+		if c.w.plan.sabotage == ForgetRequests && c.rng.IntN(3) == 0 {
+			return "forgotten", nil
+		}
+		return m.Stage(ctx, c.who, r)
+	})
+	c.saw("stage %v: %s, %v", r.Files, id, err)
+	// From here on it must be known, and be served in the end.
+	if err == nil {
+		c.w.ledger.Asked(begun, simtape.Request{ID: id, Who: c.who, Files: ids})
+	}
+}
+
+// cancelStage withdraws one of the client's requests, and has it forgotten half of the time.
+// What another request wants is recalled all the same.
+func (c tapeUser) cancelStage(ctx context.Context) {
+	ids := c.w.ledger.Of(c.who.UID)
+	if len(ids) == 0 {
+		return
+	}
+	// From the first request on nothing is owed, even if it is refused.
+	id, forget := ids[c.rng.IntN(len(ids))], c.rng.IntN(2) == 0
+	c.w.ledger.Withdrawing(id)
+	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
+		return struct{}{}, m.CancelStage(ctx, c.who, id, nil, forget)
+	})
+	c.saw("withdraw request %s, forget %t: %v", id, forget, err)
+}
+
+// queryStage asks how far a request is: it must be known.
+// What the answer says of files is checked at the end, when nothing moves.
+func (c tapeUser) queryStage(ctx context.Context) {
+	ids := c.w.ledger.Of(c.who.UID)
+	if len(ids) == 0 {
+		return
+	}
+	id := ids[c.rng.IntN(len(ids))]
+	s, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.StageStatus, error) {
+		return m.StageStatus(ctx, c.who, id)
+	})
+	c.saw("query request %s: %+v, %v", id, s.Files, err)
+	// Other errors are of the network, or of a manager that starts.
+	if errs.KindOf(err) == errs.NotFound {
+		c.w.fail("%s made request %s, which is not known any more", c.name, id)
+	}
+}
+
+// leave has the disk copies of a file go, by a release or at once.
+// A refusal is no violation: copies may be missing, or others may use it.
+func (c tapeUser) leave(ctx context.Context, path string, how func(context.Context, *manager.Manager) error) {
+	id := c.id(ctx, path)
+	// A file that nobody can name cannot be told from one that others wait for.
+	if id == 0 {
+		return
+	}
+	// Before and after: somebody may ask for the file in between.
+	c.w.ledger.Leaving(id)
+	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) { return struct{}{}, how(ctx, m) })
+	c.w.ledger.Leaving(id)
+	c.saw("lets the disk copies of %s go: %v", path, err)
+}

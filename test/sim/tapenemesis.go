@@ -1,0 +1,154 @@
+package sim
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"hemera"
+	"hemera/core/namespace"
+	"hemera/platform/tape/emulated"
+	"hemera/platform/vfs"
+	"hemera/test/sim/simtape"
+)
+
+// tapeNemesis is the part of the nemesis that harms the tape server, its library, and the disks that are its buffer.
+// It tells nobody: what happens must look to the manager like any accident.
+type tapeNemesis struct{ *nemesis }
+
+// strike is the life of a nemesis of the tape server, its library, and the disks that are its buffer.
+func (n tapeNemesis) strike(ctx context.Context) {
+	// One in nine for each line, and two for what ends a process or a device.
+	strikes := 9
+	if n.w.plan.sabotage == ForgetFlushes {
+		strikes = 2
+	}
+	switch n.rng.IntN(strikes) {
+	case 0, 1:
+		n.restart(ctx, n.rng.IntN(2) == 0 || n.w.plan.sabotage == ForgetFlushes)
+	case 2, 3:
+		n.burn(ctx)
+	case 4, 5:
+		p := simtape.Faults(n.rng)
+		n.did("the library has faults: %+v", p.Faults)
+		n.setFaults(p)
+		n.pause(ctx, 20*time.Second)
+		n.setFaults(emulated.Plan{})
+		n.did("the library is well again")
+	case 6:
+		n.partition(ctx, n.w.tapes)
+	case 7:
+		n.fill(ctx)
+	case 8:
+		n.putDown(ctx)
+	}
+}
+
+// restart ends the tape server, with the power of its drives or without, and starts it again later.
+// Its clock goes on, and its library stays as the process left it.
+func (n tapeNemesis) restart(ctx context.Context, power bool) {
+	n.did("kills the tape server (power cut: %t)", power)
+	// Without power, drives write what they have: the tape then has files that nobody was told of.
+	n.w.tapes.kill(power, n.rng)
+	n.pause(ctx, 10*time.Second)
+	n.reviveNode(n.w.tapes)
+}
+
+// burn has the tape server die at one of its next calls to the manager: around a report or the commit that it is for.
+// A death at a random instant finds it waiting for work nearly always.
+func (n tapeNemesis) burn(ctx context.Context) {
+	// A session of some files makes about as many: any of its reports may be the last.
+	calls := 1 + n.rng.Int64N(12)
+	n.did("the tape server dies at its %d. call", calls)
+	wait, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	select {
+	case <-n.w.tapes.library.fuse.Light(calls):
+	case <-wait.Done():
+	}
+	n.w.tapes.library.fuse.PutOut()
+	// The process is dead by now, or was idle for too long: either way it is buried, and starts again.
+	n.restart(ctx, n.rng.IntN(2) == 0)
+}
+
+// setFaults replaces what goes wrong in the library, in this life of the tape server and in later ones.
+// An empty plan ends all of it. Operations that have begun end as they began.
+func (n tapeNemesis) setFaults(p emulated.Plan) {
+	// For the lives to come as well: a device does not get well with the process.
+	n.w.tapes.library.faults.Store(&p)
+	if life := n.w.tapes.life.Load(); life != nil {
+		if err := life.tape.SetFaults(p); err != nil {
+			n.w.fail("a plan of faults is refused: %v", err)
+		}
+	}
+}
+
+// fill has no disk take anything for a while: the buffer of the recalls is full.
+// Clients are refused too, as nobody can tell recalls from other writes.
+func (n tapeNemesis) fill(ctx context.Context) {
+	// Writes fail and the space says so, as on a real disk: recalls have to wait, and must lose nothing.
+	n.did("all disks are full")
+	n.w.eachDrive(func(d *drive) {
+		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpWrite}, Pattern: "*.*", Err: syscall.ENOSPC})
+		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Space: &vfs.Space{Total: 1 << 40}})
+	})
+	n.pause(ctx, 15*time.Second)
+	n.w.eachDrive(func(d *drive) { d.faulty.Heal() })
+	n.did("disks have room again")
+}
+
+// putDown has an admin take a drive or a tape out of use for a while.
+// Whatever waits for it must wait, and go on later.
+func (n tapeNemesis) putDown(ctx context.Context) {
+	// Drives go down with the manager's life, tapes for as long as the record says so.
+	down := hemera.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "down", "reason": "a look at it"}}
+	up := hemera.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "up"}}
+	if n.rng.IntN(2) == 0 {
+		vid := simtape.VID(n.rng.IntN(4))
+		down = hemera.TapeChange{Object: "tape", Verb: "set", Name: vid, Values: map[string]string{"state": "disabled", "stateReason": "a look at it"}}
+		up = hemera.TapeChange{Object: "tape", Verb: "set", Name: vid, Values: map[string]string{"state": "active"}}
+	}
+	// It is up again at the end, or the judge does it: an admin may be late.
+	for _, c := range []hemera.TapeChange{down, up} {
+		if h := n.w.head.Load(); h != nil {
+			n.did("%s %s: %v, %v", c.Object, c.Name, c.Values, h.ChangeTape(ctx, "sim", c))
+		}
+		n.pause(ctx, 15*time.Second)
+	}
+}
+
+// healAll ends all faults of the tape server.
+func (n tapeNemesis) healAll() {
+	if n.w.tapes == nil {
+		return
+	}
+	// A fuse that is left would end the tape server before the judge.
+	n.w.tapes.library.fuse.PutOut()
+	n.setFaults(emulated.Plan{})
+}
+
+// watch looks at every file once: none may be on tape only that does not have all its copies there.
+// The picture is not of one moment, but what it says of a file is.
+func (n tapeNemesis) watch(ctx context.Context) {
+	// Past the network, so that it sees what there is, and not what got through.
+	files, _, _ := n.w.tree(ctx)
+	for path, e := range files {
+		checkEvicted(n.w, path, &e)
+	}
+}
+
+// checkEvicted holds that a file on tape only has as many copies there as its class asks for, each on a tape of its own.
+func checkEvicted(w *world, path string, e *hemera.Entry) {
+	if simtape.Bare(e) {
+		w.fail("%s, fxid %s gen %d, has no disk copy, and of its class %q only the copies %+v", path, e.ID.Hex(), e.Gen, e.StorageClass(), e.Tape)
+	}
+}
+
+// careless is a namespace that evicts whatever has one copy on tape (EvictTooEarly).
+type careless struct{ namespace.PieceIndex }
+
+// Evict asks nobody.
+// What the namespace itself refuses stays refused: a file without any copy.
+func (c careless) Evict(ctx context.Context, id hemera.FileID, _ func(*hemera.Entry) error) (int64, error) {
+	return c.PieceIndex.Evict(ctx, id, func(*hemera.Entry) error { return nil })
+}
