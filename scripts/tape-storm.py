@@ -17,7 +17,8 @@ USERS = ["daemon", "bin", "sys", "sync", "games", "man", "lp", "mail", "news", "
 DRIVES = 4
 # Faults by what drives do: the operations that come, and what goes wrong with them.
 FAULTS = {
-    "archive": [("write", "medium"), ("write", "hardware"), ("write", "power"), ("write", "corrupt"), ("mark", "hardware"), ("flush", "medium"), ("flush", "power")],
+    "archive": [("write", "medium"), ("write", "hardware"), ("write", "power"), ("write", "corrupt"), ("mark", "hardware"), ("flush", "medium"),
+                ("flush", "power")],
     "recall": [("read", "medium"), ("read", "hardware"), ("read", "corrupt"), ("locate", "hardware"), ("locate", "medium")],
     "mount": [("load", "hardware"), ("load", "not-ready"), ("unload", "hardware"), ("move", "hardware")],
 }
@@ -168,7 +169,9 @@ class Chaos(threading.Thread):
 
     def __init__(self, cluster, rng, files):
         super().__init__(daemon=True)
-        self.cluster, self.rng, self.files = cluster, rng, files
+        self.cluster, self.rng = cluster, rng
+        # A session that is cut short does its work again, up to twenty thousand files: faults that come faster than sessions flush leave nothing done.
+        self.pace = min(12, max(2, files / 4000))
         self.counts, self.over, self.lock = collections.Counter(), threading.Event(), threading.Lock()
         self.stage, self.progress, self.victims, self.planned = "", lambda: 0, [], (0, 0.0)
 
@@ -202,7 +205,7 @@ class Chaos(threading.Thread):
         hits, now = sum(self.cluster.hits().values()), time.monotonic()
         since = now - self.planned[1]
         # The last files have the time that retries take, which grows to minutes.
-        if self.stage not in FAULTS or self.progress() > 0.9 or since < (2 if hits > self.planned[0] else 6):
+        if self.stage not in FAULTS or self.progress() > 0.9 or since < (self.pace if hits > self.planned[0] else max(6, self.pace)):
             return
         self.planned = (hits, now)
         # Mounts fail less often than transfers: a drive rests for seconds afterwards.
@@ -309,7 +312,8 @@ class Storm:
 
         self.before = self.cluster.hits()
         c, took = self.clients("recall", "recall", ["tape", "node1", "tape", "manager", "node2"] * rounds)
-        self.say(f"recalled and compared {files} files, {c.counts['bytes'] / 1e6:.0f} MB, in {took:.0f} s: {files / took:.1f} files/s; {c.counts['again']} calls again")
+        self.say(f"recalled and compared {files} files, {c.counts['bytes'] / 1e6:.0f} MB, in {took:.0f} s: {files / took:.1f} files/s; "
+                 f"{c.counts['again']} calls again")
         self.chaos.rest()
         self.until("no request waits or has failed", self.waiting)
         self.chaos.stop()

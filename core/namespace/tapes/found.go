@@ -373,7 +373,7 @@ func (t finding) owner() (e *hemera.Entry, removed bool, err error) {
 
 // wasFound reports whether the first copy of a file came from a scan.
 func (t finding) wasFound(e *hemera.Entry) bool {
-	// A copy that was written here since has the same number as the found one had, and no mark.
+	// The archive id is that of all copies, so the row of one of them tells where it is from.
 	row, err := t.file(e.Tape[0])
 	return err == nil && row != nil && row.Found
 }

@@ -2,10 +2,12 @@ package emulated
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -299,6 +301,22 @@ func TestPlanFile(t *testing.T) {
 	}
 	if err := tp.WriteBlock(t.Context(), numbered(0)); err != nil {
 		t.Fatal(err)
+	}
+	// The list has what was hit, and neither the plan that cannot be read nor the write that went well.
+	list, err := os.ReadFile(filepath.Join(l.dir, HitsName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(list)) {
+		var h hit
+		if err := json.Unmarshal([]byte(line), &h); err != nil || h.Time.IsZero() || h.Drive == "" || h.Tape == "" {
+			t.Errorf("%q: %v", line, err)
+		}
+		got = append(got, h.Op+" "+h.Fail)
+	}
+	if want := []string{"write hardware", "write medium"}; !slices.Equal(got, want) {
+		t.Errorf("hits %q, want %q", got, want)
 	}
 }
 
