@@ -95,6 +95,8 @@ type TapeJob struct {
 	From      *TapeCopy `json:",omitempty"` // what is read; nil of archives
 	Attempts  int       `json:",omitempty"`
 	Error     string    `json:",omitempty"` // of the last attempt
+	// Waits is why the job was put off without an attempt that failed.
+	Waits string `json:",omitempty"`
 	// After is when the next attempt may begin; zero: now.
 	After time.Time `json:",omitzero"`
 	// Failed jobs are not tried again until somebody asks for it.

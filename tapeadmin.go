@@ -130,6 +130,12 @@ type TapeDrive struct {
 	Pool    string
 	Kind    TapeJobKind // of what it does
 	Seen    time.Time   // when its server reported last
+	// Of its work, empty without one: the organisation that is charged, the priority of its queue, and bytes of the disk buffer that it may still fill.
+	Organisation string
+	Priority     int64
+	Reserved     int64
+	// LibraryDisabled: admins took its library out of use.
+	LibraryDisabled bool
 }
 
 // TapePool is a pool with sums over its tapes.
@@ -156,6 +162,15 @@ type TapeQueue struct {
 	MountBytes     int64
 	Why            string // what it waits for
 	Estimate       time.Time
+	// Drives that its organisation may have, to read and to write.
+	ReadDrives, WriteDrives int64
+	// Tapes are sums over those of the pool, or of the tape that is read. Writable counts those that can be written now.
+	Tapes    TapePool
+	Writable int64
+	// NoRoom: there is no room on disks for what is to be recalled.
+	NoRoom bool
+	// Mount policies that give the queue its priority and its age.
+	PriorityPolicy, AgePolicy string
 }
 
 // TapeJobQuery selects jobs.

@@ -26,8 +26,10 @@ type TapeLibrary struct {
 	Name   string
 	Drives []TapeDriveState
 	// VIDs are the cartridges in the library, with their media types.
-	VIDs    map[string]string
-	Problem string // what keeps it from working, "" for nothing
+	VIDs map[string]string
+	// Capacities are those of cartridges in bytes, as far as the library tells them.
+	Capacities map[string]int64
+	Problem    string // what keeps it from working, "" for nothing
 }
 
 // TapeDriveState is one drive as its server sees it.
@@ -173,6 +175,8 @@ type TapeFailure struct {
 	Void bool
 	// Copy: the copy on tape is bad, so another one is to be read.
 	Copy bool
+	// NoRoom: the disks could not take the file. The job is put off, and has not failed.
+	NoRoom bool
 }
 
 // TapeScanResults is what a scan found. Files come in the order from the end of the tape to its beginning.

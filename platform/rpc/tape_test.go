@@ -51,7 +51,7 @@ func tapeSteps(ctx context.Context, node hemera.NodeID, control hemera.TapeContr
 	at := hemera.TapeCopy{Number: 2, VID: "V00001", FSeq: 3, Block: 1 << 33, Member: 4}
 	session := hemera.TapeSession{Mount: 9, Kind: hemera.TapeArchive, VID: "V00001", Drive: "d1", Begun: someTime, Ended: someTime, Files: 1, Bytes: 1 << 60,
 		Failed: 2, Elapsed: time.Hour, Streaming: 0.25, BackHitches: 3, Disk: 1, Robot: 2, Tape: 3, Flushes: 4, Error: "x"}
-	library := hemera.TapeLibrary{Name: "lib", VIDs: map[string]string{"V00001": "LTO-9"}, Problem: "p", Drives: []hemera.TapeDriveState{{
+	library := hemera.TapeLibrary{Name: "lib", VIDs: map[string]string{"V00001": "LTO-9"}, Capacities: map[string]int64{"V00001": 5}, Problem: "p", Drives: []hemera.TapeDriveState{{
 		Name: "d1", Model: "m", Serial: "s", Device: "/dev/nst0", Media: []string{"LTO-9"}, Reads: []string{"LTO-8"}, VID: "V00001", Mount: 9,
 		Status: "TRANSFERRING", Since: someTime, Problem: "q", Object: 1 << 40, Session: session}}}
 	mount := hemera.TapeMount{ID: 9, Kind: hemera.MountWork, Job: hemera.TapeArchive, VID: "V00001", Pool: "default", Why: "age",
@@ -61,7 +61,7 @@ func tapeSteps(ctx context.Context, node hemera.NodeID, control hemera.TapeContr
 		Mtime: someTime, Class: "default", TapeJob: hemera.TapeJob{TapeJobKey: key, ArchiveID: 5, Queue: "V00001", Size: 6, UID: 7, Asked: someTime,
 			Activity: "a", From: &at, Attempts: 2, Error: "e", After: someTime, Failed: true, Seq: 8}}}}
 	written := hemera.TapeWritten{Job: key, ArchiveID: 5, FSeq: 3, Block: 1 << 33, Member: 4, Size: 6, Sum: someSum, Bytes: 7}
-	results := hemera.TapeResults{Mount: 9, VID: "V00001", Written: []hemera.TapeWritten{written}, Failed: []hemera.TapeFailure{{Job: key, Error: "e", Void: true, Copy: true}},
+	results := hemera.TapeResults{Mount: 9, VID: "V00001", Written: []hemera.TapeWritten{written}, Failed: []hemera.TapeFailure{{Job: key, Error: "e", Void: true, Copy: true, NoRoom: true}},
 		Done: []hemera.TapeJobKey{key}, Full: true, Labelled: true, Problem: "p", Ended: true, Session: session,
 		Scan: &hemera.TapeScanResults{Files: []hemera.TapeScanned{{Written: written, File: 1, Path: somePath, Sums: []hemera.Checksum{someSum}, Mtime: someTime, Class: "c", Copy: 2}},
 			End: hemera.TapeEnd{FSeq: 3, ArchiveID: 4, Bytes: 5}, Complete: true}}

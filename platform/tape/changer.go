@@ -28,6 +28,8 @@ type Element struct {
 	Kind    ElementKind
 	Full    bool
 	Barcode string // "" where empty or not readable
+	// Capacity is that of the cartridge in bytes, 0 where the library does not tell it.
+	Capacity int64
 	// Source is the slot that the cartridge in a drive came from, 0 where unknown.
 	Source int
 	// Serial is that of the drive, where the library tells it.

@@ -65,7 +65,7 @@ func (b *Board) needs(e *entry) int64 {
 
 // hasRoom reports whether the buffer takes a session of the queue.
 func (b *Board) hasRoom(e *entry) bool {
-	return !fillsBuffer(e.Key) || b.room() >= b.needs(e)
+	return !fillsBuffer(e.Key) || e.Short == "" && b.room() >= b.needs(e)
 }
 
 // room is what is left of the buffer for recalls. It may be below zero.

@@ -48,6 +48,7 @@ type Queue struct {
 	Oldest       time.Time
 	Priority     int64         // the highest of its jobs
 	MinAge       time.Duration // the lowest of its jobs
+	Short        string        // what its files lack in the part of the buffer that they go to; "": it may have room
 }
 
 // Tape is a tape of the catalogue.

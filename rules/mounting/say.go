@@ -112,6 +112,9 @@ func (b words) obstacle(e *entry, d *Drive, kept Rule) string {
 	case DriveLimit:
 		return b.limit(e)
 	case BufferFull:
+		if e.Short != "" {
+			return e.Short
+		}
 		return b.space(b.needs(e))
 	case TooLittle:
 		return b.tooLittle(e)

@@ -72,7 +72,7 @@ func (w twin) allowed(q Queue, t Tape, d Drive) bool {
 				room -= o.Work.Reserved
 			}
 		}
-		return q.VID == t.VID && t.Read && t.Lock.Key == "" && (q.Kind == hemera.TapeVerify || room >= max(q.Largest, min(q.Bytes, w.p.Buffer.Batch)))
+		return q.VID == t.VID && t.Read && t.Lock.Key == "" && (q.Kind == hemera.TapeVerify || q.Short == "" && room >= max(q.Largest, min(q.Bytes, w.p.Buffer.Batch)))
 	}
 	if !t.Write || t.Full || t.Used > 0 && t.Lock.Key != "" || t.Used == 0 && w.p.Pools[q.Pool].Lock.Key != "" {
 		return false
@@ -208,7 +208,7 @@ func random(r *rand.Rand) Picture {
 	}
 	for _, k := range randomKeys(r) {
 		p.Queues = append(p.Queues, Queue{
-			Key: k, Organisation: pick("o1", "o2", "o3"), Files: r.Int64N(20), Bytes: r.Int64N(150), Largest: r.Int64N(60),
+			Key: k, Organisation: pick("o1", "o2", "o3"), Files: r.Int64N(20), Bytes: r.Int64N(150), Largest: r.Int64N(60), Short: pick("", "", "no room"),
 			Oldest: now().Add(-time.Duration(r.IntN(20)) * time.Minute), Priority: r.Int64N(3), MinAge: time.Duration(r.IntN(30)) * time.Minute,
 		})
 	}

@@ -152,7 +152,7 @@ func (c Config) removable(ref Ref, used Usage) error {
 		return errs.New(errs.NotEmpty, op, ref.String(), "it is used by "+strings.Join(by, ", ")).WithRemedy(remedy)
 	}
 	// Requests without a rule need it, and so do files of directories that name no class.
-	if ref.Name == DefaultName && (ref.Kind == KindPolicy || ref.Kind == KindMounting) {
+	if ref.Name == DefaultName && (ref.Kind == KindPolicy || ref.Kind == KindMounting || ref.Kind == KindBuffer) {
 		return invalid(op, ref, "it is taken where nothing else is said, so it has to stay")
 	}
 	return nil

@@ -21,6 +21,7 @@ type Config struct {
 	Rules         map[string]Rule         `json:"mountRules"`
 	Libraries     map[string]Library      `json:"logicalLibraries"`
 	Mounting      map[string]Mounting     `json:"mounting"`
+	Buffers       map[string]Buffer       `json:"diskBuffers"`
 	Keys          map[string]Key          `json:"encryptionKeys"`
 }
 
@@ -28,7 +29,7 @@ type Config struct {
 func (c Config) clone() Config {
 	return Config{
 		cloned(c.Media), cloned(c.Organisations), cloned(c.Pools), cloned(c.Classes), cloned(c.Routes), cloned(c.Policies),
-		cloned(c.Rules), cloned(c.Libraries), cloned(c.Mounting), cloned(c.Keys),
+		cloned(c.Rules), cloned(c.Libraries), cloned(c.Mounting), cloned(c.Buffers), cloned(c.Keys),
 	}
 }
 
@@ -61,6 +62,8 @@ func (c Config) table(kind Kind) collection {
 		return table[Library, *Library](c.Libraries)
 	case KindMounting:
 		return table[Mounting, *Mounting](c.Mounting)
+	case KindBuffer:
+		return table[Buffer, *Buffer](c.Buffers)
 	case KindKey:
 		return table[Key, *Key](c.Keys)
 	}
@@ -165,6 +168,16 @@ func (c Config) MountCriteria() Mounting {
 		return m
 	}
 	return Defaults().Mounting[DefaultName]
+}
+
+// BufferOf returns what the disks of a space keep for tape.
+func (c Config) BufferOf(space string) Buffer {
+	for _, name := range []string{space, DefaultName} {
+		if b, there := c.Buffers[name]; there {
+			return b
+		}
+	}
+	return Defaults().Buffers[DefaultName]
 }
 
 // invalid is an error about an object.

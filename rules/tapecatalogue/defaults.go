@@ -1,5 +1,7 @@
 package tapecatalogue
 
+import "encoding/json"
+
 // Defaults is the configuration of a fresh system: what is archived without any set-up. Class, pool, organisation and policy are called
 // [DefaultName].
 //
@@ -18,8 +20,25 @@ func Defaults() Config {
 		}},
 		Rules:     map[string]Rule{},
 		Libraries: map[string]Library{},
-		Mounting:  map[string]Mounting{DefaultName: {MinBytes: 100e9, MinFiles: 2000, Linger: 60, Verify: 365 * 24 * 3600}},
+		Mounting:  map[string]Mounting{DefaultName: {MinBytes: 100e9, MinFiles: 2000, Linger: 60, Turn: 30 * 60, Batch: 10 << 30, Verify: 365 * 24 * 3600}},
+		Buffers:   map[string]Buffer{DefaultName: {EvictBelow: 10, EvictUntil: 15, MinAge: 2 * 60 * 60, Keep: 2}},
 	}
+}
+
+// Decode reads a configuration as it was stored. What an earlier version did not store is as in [Defaults].
+func Decode(raw []byte) (c Config, err error) {
+	err = json.Unmarshal(raw, &c)
+	if c.Buffers == nil {
+		c.Buffers = Defaults().Buffers
+	}
+	return c, err
+}
+
+// UnmarshalJSON reads what was stored, also by a version with fewer fields.
+func (m *Mounting) UnmarshalJSON(raw []byte) error {
+	type plain Mounting
+	*m = Defaults().Mounting[DefaultName]
+	return json.Unmarshal(raw, (*plain)(m))
 }
 
 // mediaTypes are the kinds of LTO cartridges that are sold or still read. Capacities, suffixes and density codes are those of the LTO program; wraps are

@@ -18,12 +18,13 @@ const (
 	KindRule         Kind = "rule"
 	KindLibrary      Kind = "library"
 	KindMounting     Kind = "mounting"
+	KindBuffer       Kind = "buffer"
 	KindKey          Kind = "key"
 )
 
 // Kinds lists all kinds: an object refers to others of earlier kinds, and pools to pools.
 func Kinds() []Kind {
-	return []Kind{KindMedia, KindOrganisation, KindKey, KindPool, KindClass, KindRoute, KindPolicy, KindRule, KindLibrary, KindMounting}
+	return []Kind{KindMedia, KindOrganisation, KindKey, KindPool, KindClass, KindRoute, KindPolicy, KindRule, KindLibrary, KindMounting, KindBuffer}
 }
 
 // DefaultName is the name of the object of a kind that is taken where nothing else is said.
@@ -127,7 +128,19 @@ type Mounting struct {
 	MinBytes Bytes   `json:"minBytesToWarrantAMount"` // that wait for one mount
 	MinFiles int64   `json:"minFilesToWarrantAMount"` // or so many files
 	Linger   Seconds `json:"lingerSeconds"`           // that a tape stays mounted after its last job
+	Turn     Seconds `json:"turnSeconds"`             // after which a tape leaves its drive for others that wait
+	Batch    Bytes   `json:"minFreeToRecall"`         // room on disks that a recall session needs to begin, or its queue if that is less
 	Verify   Seconds `json:"verifySeconds"`           // after which all files of a tape are read and compared again; 0: never
+	Log
+}
+
+// Buffer is what the disks of a space keep for tape: its name is that of the space, or [DefaultName] for spaces without an object. A space
+// of that name has the object, too. Percentages are of the capacity of the disks that can be used.
+type Buffer struct {
+	EvictBelow int64   `json:"evictBelowPercentFree"` // disk copies of files on tape go when less is free
+	EvictUntil int64   `json:"evictUntilPercentFree"` // until so much is free
+	MinAge     Seconds `json:"evictMinAge"`           // files that were used less long ago stay
+	Keep       int64   `json:"recallKeepPercentFree"` // that recalls leave free, for what users write
 	Log
 }
 

@@ -28,6 +28,7 @@ func (*Organisation) refs() []Ref { return nil }
 func (*Policy) refs() []Ref       { return nil }
 func (*Library) refs() []Ref      { return nil }
 func (*Mounting) refs() []Ref     { return nil }
+func (*Buffer) refs() []Ref       { return nil }
 func (*Key) refs() []Ref          { return nil }
 
 // Objects with one or two references.
@@ -69,4 +70,5 @@ func (p *Policy) log() *Log       { return &p.Log }
 func (r *Rule) log() *Log         { return &r.Log }
 func (l *Library) log() *Log      { return &l.Log }
 func (m *Mounting) log() *Log     { return &m.Log }
+func (b *Buffer) log() *Log       { return &b.Log }
 func (k *Key) log() *Log          { return &k.Log }

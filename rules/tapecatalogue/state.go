@@ -72,7 +72,7 @@ func CheckTransition(t hemera.Tape, to hemera.TapeState, reason string) error {
 		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("%s cannot follow %s", to, t.State)).
 			WithRemedy("set one of these first: " + states(Followers(t.State)))
 	case to != hemera.TapeActive && strings.TrimSpace(reason) == "":
-		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("state %s needs a reason", to)).WithRemedy("say why: reason=TEXT")
+		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("state %s needs a reason", to)).WithRemedy("say why: stateReason=TEXT")
 	case to == hemera.TapeRepacking && !t.Full:
 		return errs.New(errs.Invalid, op, t.VID, "only a full tape is repacked").WithRemedy("close it first: hemera tape tape set " + t.VID + " full=true")
 	}

@@ -131,8 +131,27 @@ func (m *Mounting) wrong(name string) string {
 	switch {
 	case name != DefaultName:
 		return "the one object of this kind is " + DefaultName
-	case m.MinBytes < 0 || m.MinFiles < 0 || m.Linger < 0 || m.Verify < 0:
+	case m.MinBytes < 0 || m.MinFiles < 0 || m.Linger < 0 || m.Batch < 0 || m.Verify < 0:
 		return "values must not be negative"
+	// A mount takes minutes: with less, drives would do nothing but change tapes.
+	case m.Turn < turnMin:
+		return fmt.Sprintf("turnSeconds must be at least %d", turnMin)
+	}
+	return ""
+}
+
+// turnMin is the shortest turn of a tape that is worth its mount.
+const turnMin = 60
+
+// wrong refuses bounds that contradict each other: evicting would begin again with each file, or recalls fill what is evicted for.
+func (b *Buffer) wrong(string) string {
+	switch {
+	case b.EvictBelow < 0 || b.EvictUntil > 100 || b.Keep < 0 || b.MinAge < 0:
+		return "percentages must be 0 to 100, and ages not negative"
+	case b.EvictUntil < b.EvictBelow:
+		return "evictUntilPercentFree must not be below evictBelowPercentFree"
+	case b.Keep > b.EvictUntil:
+		return "recallKeepPercentFree must not be above evictUntilPercentFree: eviction could never make room for recalls"
 	}
 	return ""
 }

@@ -146,6 +146,7 @@ func (s *Server) reportOnce(ctx context.Context) error {
 func (s *Server) State(ctx context.Context) hemera.TapeLibrary {
 	l := hemera.TapeLibrary{Name: s.o.Name}
 	list, err := s.robot.peek(ctx)
+	l.Capacities = list.capacities()
 	if l.VIDs = list.vids(); err != nil {
 		l.Problem = err.Error()
 	}

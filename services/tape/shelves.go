@@ -56,6 +56,17 @@ func (s shelves) vids() map[string]string {
 	return list
 }
 
+// capacities are those of the tapes, as far as the library tells them.
+func (s shelves) capacities() map[string]int64 {
+	list := map[string]int64{}
+	for _, e := range s {
+		if e.vid != "" && e.Capacity > 0 {
+			list[e.vid] = e.Capacity
+		}
+	}
+	return list
+}
+
 // find returns the element that has the cartridge. NotFound.
 func (s shelves) find(vid string) (element, error) {
 	for _, e := range s {

@@ -266,7 +266,9 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 	what := register.ContentOf(p) // what the file holds if the close succeeds
 	attempt := c.w.oracle.Begin(path, fmt.Sprintf("%s write #%d", c.name, c.made), what)
 	c.w.oracle.Wrote(attempt, h.grant.Permit)
+	tapeUser{c}.replaces(h.grant.Permit.File)
 	doubt, err := h.close(ctx)
+	tapeUser{c}.replaces(h.grant.Permit.File)
 	c.saw("write %s: %s, fxid %s gen %d: %v (doubt %t)", path, what, h.grant.Permit.File.Hex(), h.grant.Permit.Gen, err, doubt)
 	// With a refusal the content must not show to reads from now on. In doubt it may, at any time.
 	c.w.oracle.End(attempt, err == nil, err != nil && !doubt)

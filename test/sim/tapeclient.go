@@ -136,3 +136,11 @@ func (c tapeUser) leave(ctx context.Context, path string, how func(context.Conte
 	c.w.ledger.Leaving(id)
 	c.saw("lets the disk copies of %s go: %v", path, err)
 }
+
+// replaces notes that a file gets another content, before and after its close: those who asked for the old one have no claim to the new one.
+// A new content begins without requests.
+func (c tapeUser) replaces(file hemera.FileID) {
+	if c.w.plan.tape {
+		c.w.ledger.Leaving(file)
+	}
+}

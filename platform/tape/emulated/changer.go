@@ -35,6 +35,9 @@ func (a *arm) Inventory(context.Context) (elements []tape.Element, err error) {
 		if d := a.library.driveAt(h.Address); d != nil {
 			e.Serial = d.identity.Serial
 		}
+		if e.Full {
+			e.Capacity = a.library.mediaOf(e.Barcode).Capacity
+		}
 		elements = append(elements, e)
 	}
 	return elements, nil

@@ -36,7 +36,7 @@ type facts struct {
 // facts reads tapes and queues. Both are short: a record for each tape,
 // and for each user of a queue.
 func (t *parts) facts(ctx context.Context) (f facts, err error) {
-	if f.tapes, err = t.catalogue.Tapes(ctx); err == nil {
+	if f.tapes, err = t.tapes(ctx); err == nil {
 		f.queues, err = t.catalogue.Queues(ctx)
 	}
 	// Looked up here, where no lock is held: it reads files of the machine.
@@ -53,8 +53,8 @@ func (t *parts) facts(ctx context.Context) (f facts, err error) {
 func (t *parts) picture(f facts) mounting.Picture {
 	criteria := t.config.MountCriteria()
 	p := mounting.Picture{Now: t.Now(), Pools: map[string]mounting.Pool{}, Organisations: map[string]mounting.Organisation{}, Libraries: map[string]string{},
-		Criteria: mounting.DefaultCriteria(), Rates: mounting.DefaultRates(), Buffer: t.buffer()}
-	p.Criteria.MinBytes, p.Criteria.MinFiles, p.Criteria.Linger = int64(criteria.MinBytes), criteria.MinFiles, criteria.Linger.Duration()
+		Rates: mounting.DefaultRates(), Buffer: t.room.room(int64(criteria.Batch))}
+	p.Criteria = mounting.Criteria{MinBytes: int64(criteria.MinBytes), MinFiles: criteria.MinFiles, Linger: criteria.Linger.Duration(), Turn: criteria.Turn.Duration()}
 	for name, pool := range t.config.Pools {
 		p.Pools[name] = mounting.Pool{Partial: pool.PartialTapes, Supplies: pool.Supplies(), Lock: f.keys.lock(pool.Key)}
 	}
@@ -97,18 +97,6 @@ func (t *parts) tapeIn(tape hemera.Tape, keys keyring) mounting.Tape {
 		Full: tape.Full, Used: tape.Occupancy, Capacity: tape.Capacity, Lock: keys.lock(tape.Key)}
 }
 
-// buffer is the room for recalled files. It is bounded where they are
-// written: a space without room refuses the grant.
-func (t *parts) buffer() mounting.Buffer {
-	if t.Room == nil {
-		const unknown = int64(1) << 60
-		return mounting.Buffer{Free: unknown}
-	}
-	free, keep := t.Room()
-	const batch = 10 << 30
-	return mounting.Buffer{Free: free, Keep: keep, Batch: batch}
-}
-
 // queuesIn adds up what users have in each queue. Jobs that a mount was
 // given count no more.
 func (t *parts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
@@ -126,7 +114,7 @@ func (t *parts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
 		priority, age := t.urgency(policy, q.Kind)
 		s := sums[key]
 		if s == nil {
-			s = &mounting.Queue{Key: key, Organisation: t.config.Pools[pool].Organisation, Oldest: q.Oldest, MinAge: age, Priority: priority}
+			s = &mounting.Queue{Key: key, Organisation: t.config.Pools[pool].Organisation, Oldest: q.Oldest, MinAge: age, Priority: priority, Short: t.room.lacks(key)}
 			sums[key] = s
 		}
 		s.Files, s.Bytes = s.Files+q.Files, s.Bytes+q.Bytes
@@ -191,7 +179,7 @@ func (t *parts) driveIn(l *library, state hemera.TapeDriveState) mounting.Drive 
 	if m := t.mounts[own.mount]; m != nil {
 		d.VID = m.vid
 		d.Work = &mounting.Work{Queue: keyOf(m.kind, m.queue()), Organisation: t.config.Pools[m.pool].Organisation,
-			Priority: m.priority, Left: m.bytes, Reserved: m.reserved}
+			Priority: m.priority, Left: m.bytes, Reserved: m.fills()}
 	}
 	return d
 }

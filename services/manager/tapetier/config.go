@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -41,6 +42,9 @@ func (t *configurer) ChangeTape(ctx context.Context, who string, c hemera.TapeCh
 
 // changeConfig changes one object of the configuration.
 func (t *configurer) changeConfig(ctx context.Context, who string, c hemera.TapeChange) error {
+	if c.Object == string(tapecatalogue.KindLibrary) && c.Verb == "set" && t.onlyReported(c.Name) {
+		c.Verb = "add" // people see it in the list, and set it
+	}
 	return t.change(ctx, c.Object+" "+c.Name, func(now tapecatalogue.Config, used tapecatalogue.Usage) (tapecatalogue.Config, error) {
 		return now.Apply(c, tapecatalogue.Author{Name: who, Time: t.now()}, used)
 	})
@@ -76,6 +80,22 @@ func (t *configurer) change(ctx context.Context, subject string, change func(tap
 	t.config = next
 	t.awake()
 	return nil
+}
+
+// onlyReported reports whether a library is there that nobody said
+// anything about.
+func (t *configurer) onlyReported(name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, said := t.config.Libraries[name]; said {
+		return false
+	}
+	for _, l := range t.libraries {
+		if l.state.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // takeTurn waits for the turn of changes.
@@ -127,10 +147,42 @@ func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeCh
 		}
 		return &tape, config.CheckTape(tape)
 	})
-	if err == nil {
-		t.Awake()
+	if err != nil {
+		return err
 	}
+	if state := hemera.TapeState(strings.ToUpper(c.Values["state"])); state == hemera.TapeBroken || state == hemera.TapeExported {
+		err = t.leaveTape(ctx, vid, state)
+	}
+	t.Awake()
 	return err
+}
+
+// leaveTape moves the recalls that wait for a tape which is not read any
+// more to other copies. Those without one have failed: somebody waits for
+// them, and is told so.
+func (t *configurer) leaveTape(ctx context.Context, vid string, state hemera.TapeState) error {
+	// A page at a time: each job that is looked at leaves the queue of the
+	// tape, to another one or to those that failed.
+	for {
+		jobs, err := t.TapeJobList(ctx, hemera.TapeJobQuery{Kind: hemera.TapeRecall, Queue: vid})
+		if err != nil || len(jobs) == 0 {
+			return err
+		}
+		for _, j := range jobs {
+			other := t.otherCopy(ctx, j.TapeJobKey)
+			// No attempt is counted for a move: nothing was tried.
+			if err := t.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+				if other != nil {
+					j.From, j.Copy, j.Queue = other, other.Number, other.VID
+					return &j
+				}
+				j.Failed, j.Error = true, "tape "+vid+" is "+string(state)+", and no other copy can be read"
+				return &j
+			}); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // known fills in what libraries say of a new tape: where it is, and its

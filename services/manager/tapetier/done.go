@@ -148,6 +148,9 @@ const (
 	recallAttempts  = 6
 	retryFirst      = time.Minute
 	retryLongest    = time.Hour
+	// roomPause is after what time a recall is tried again for which disks had
+	// no room. However often that is, it does not fail.
+	roomPause = time.Minute
 )
 
 // failed decides what becomes of a job that failed.
@@ -160,13 +163,19 @@ func (t *recorder) failed(ctx context.Context, m *mount, f hemera.TapeFailure) e
 		// A file in a recycle bin may still have requests, which would wait for ever.
 		return t.catalogue.GiveUpRecall(ctx, f.Job.File, f.Error)
 	}
+	if f.NoRoom && f.Job.Kind == hemera.TapeRecall {
+		return t.settle(ctx, m, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+			j.After, j.Waits = now.Add(roomPause), f.Error
+			return &j
+		})
+	}
 	// Looked up outside of the change, which may run several times.
 	var other *hemera.TapeCopy
 	if f.Job.Kind == hemera.TapeRecall {
 		other = t.otherCopy(ctx, f.Job)
 	}
 	return t.settle(ctx, m, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
-		j.Attempts, j.Error = j.Attempts+1, f.Error
+		j.Attempts, j.Error, j.Waits = j.Attempts+1, f.Error, ""
 		most := archiveAttempts
 		if j.Kind == hemera.TapeRecall {
 			most = recallAttempts
@@ -193,24 +202,6 @@ func (t *recorder) recallable(ctx context.Context, k hemera.TapeJobKey) bool {
 	}
 	_, _, err = t.Tree.PrepareConversion(ctx, e.ID, e.Gen)
 	return err == nil
-}
-
-// otherCopy finds another copy to read for a recall, nil when there is
-// none.
-func (t *recorder) otherCopy(ctx context.Context, k hemera.TapeJobKey) *hemera.TapeCopy {
-	e, _, err := t.Tree.Resolve(ctx, k.File)
-	if err != nil || len(e.Tape) < 2 {
-		return nil
-	}
-	known, err := t.knownTapes(ctx)
-	if err != nil {
-		return nil
-	}
-	c, err := t.chooseCopy(known, map[uint8]bool{k.Copy: true})(&e)
-	if err != nil {
-		return nil
-	}
-	return &c
 }
 
 // noteTape writes to the catalogue what a mount says of its tape.

@@ -18,9 +18,6 @@ import (
 const (
 	// collectEvery is how often the free room of spaces is looked at.
 	collectEvery = time.Minute
-	// Percent of a space that is free: evicting begins below the first one
-	// and goes on up to the second.
-	freeLow, freeHigh = 10, 15
 	// A turn is bounded, as mounts of lost servers wait for it.
 	walkTime, evictTime = 2 * time.Second, 3 * time.Second
 	// walkPage is how many files are read at once, walkMax how many
@@ -61,7 +58,8 @@ func (c *collector) collect(ctx context.Context) {
 	for _, s := range v.Spaces {
 		disks, free, capacity := roomOf(v, s.Name)
 		turn := c.spaces[s.Name]
-		wanted := tapegc.Wanted(free, capacity/100*freeLow, capacity/100*freeHigh, turn != nil)
+		bounds := c.settings().BufferOf(s.Name)
+		wanted := tapegc.Wanted(free, capacity/100*bounds.EvictBelow, capacity/100*bounds.EvictUntil, turn != nil)
 		switch {
 		case wanted == 0:
 			// There is room. The next walk begins with the first disk.
@@ -77,7 +75,7 @@ func (c *collector) collect(ctx context.Context) {
 		}
 		// A turn that found nothing to evict does not rest: the next one
 		// looks at more files.
-		files, freed, err := c.makeRoom(ctx, turn, disks, wanted)
+		files, freed, err := c.makeRoom(ctx, turn, disks, tapegc.Rules{Now: c.Now(), Wanted: wanted, MinAge: bounds.MinAge.Duration(), FilesMax: evictMax})
 		if turn.rests = files > 0; files > 0 {
 			c.Log.Info("files that are on tape made room", "space", s.Name, "files", files, "bytes", freed, "wanted", wanted)
 		}
@@ -113,17 +111,15 @@ func roomOf(v *hemera.View, space string) (disks []hemera.DiskID, free, capacity
 	return disks, free, capacity
 }
 
-// makeRoom evicts files of the disks until so many bytes are free, as far
+// makeRoom evicts files of the disks until as many bytes are free as the rules want, as far
 // as the bounds of a turn allow. A file that may not go after all stays,
 // and the others go on. It returns how many files went, and the bytes of
 // their pieces on all disks.
-func (c *collector) makeRoom(ctx context.Context, turn *spaceTurn, disks []hemera.DiskID, wanted int64) (evicted int, freed int64, err error) {
+func (c *collector) makeRoom(ctx context.Context, turn *spaceTurn, disks []hemera.DiskID, rules tapegc.Rules) (evicted int, freed int64, err error) {
 	files, err := c.walk(ctx, turn, disks)
 	if err != nil {
 		return 0, 0, err
 	}
-	rules := tapegc.DefaultRules()
-	rules.Now, rules.Wanted, rules.FilesMax = c.Now(), wanted, evictMax
 	verdicts, _ := tapegc.Choose(files, rules)
 	// The oldest first, as time may not be enough for all.
 	var leave []tapegc.File

@@ -10,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/core/namespace"
+	"hemera/errs"
 	"hemera/platform/kv/memkv"
 )
 
@@ -118,6 +119,45 @@ func TestRoom(t *testing.T) {
 		if got := fmt.Sprint(w.turn(t, turn.free)); got != turn.want {
 			t.Errorf("free %d: evicted %s, want %s", turn.free, got, turn.want)
 		}
+	}
+}
+
+// TestBoundsOfASpace: a space has the bounds that admins gave it, and what contradicts itself is refused.
+func TestBoundsOfASpace(t *testing.T) {
+	w := newWorld(t)
+	w.add(90 * time.Minute)
+	w.add(3 * time.Hour)
+	change := func(verb, name string, values map[string]string) error {
+		return w.tier.ChangeTape(t.Context(), "ada", hemera.TapeChange{Object: "buffer", Verb: verb, Name: name, Values: values})
+	}
+	for _, wrong := range []map[string]string{
+		{"evictBelowPercentFree": "20"}, {"evictUntilPercentFree": "101"}, {"recallKeepPercentFree": "16"}, {"evictMinAge": "-1"}, {"evictMinAge": "soon"}, {"size": "1"},
+	} {
+		if err := change("set", "default", wrong); errs.KindOf(err) != errs.Invalid {
+			t.Errorf("%v: %v", wrong, err)
+		}
+	}
+	if err := change("remove", "default", nil); errs.KindOf(err) != errs.Invalid {
+		t.Errorf("the default was removed: %v", err)
+	}
+	if err := change("add", "default2", map[string]string{"evictBelowPercentFree": "0"}); err != nil {
+		t.Error(err) // of another space
+	}
+	if err := change("add", "default", nil); errs.KindOf(err) != errs.Exists {
+		t.Error(err)
+	}
+	// Half of the space is to be free, and an hour is enough.
+	if err := change("set", "default", map[string]string{"evictBelowPercentFree": "50", "evictUntilPercentFree": "60", "evictMinAge": "4h"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.turn(t, 999); len(got) > 0 {
+		t.Errorf("evicted %v that were used less than 4 h ago", got)
+	}
+	if err := change("set", "default", map[string]string{"evictMinAge": "1h"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(w.turn(t, 999)); got != "[10 11]" && got != "[11 10]" {
+		t.Errorf("evicted %s", got)
 	}
 }
 

@@ -42,6 +42,10 @@ type mount struct {
 	priority int64
 	reserved int64
 	served   map[uint32]int64
+	// filling is the room on disks that is reserved for what was given; began:
+	// it was given jobs, or found none.
+	filling map[hemera.TapeJobKey]fill
+	began   bool
 }
 
 // Bounds of one answer with jobs, whatever a server asks for.
@@ -88,6 +92,10 @@ func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.Ta
 			}
 			continue
 		}
+		if !t.hasRoom(m, work) {
+			t.release(m, j.TapeJobKey)
+			continue
+		}
 		reply.Jobs = append(reply.Jobs, work.TapeWork)
 	}
 	if m.kind == hemera.TapeRecall || m.kind == hemera.TapeVerify || m.kind == hemera.TapeRepack {
@@ -97,6 +105,13 @@ func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.Ta
 	}
 	reply.Last = len(reply.Jobs) == 0
 	return reply, nil
+}
+
+// hasRoom reserves room on disks for a job, if there is some.
+func (t *giver) hasRoom(m *mount, w placedWork) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.room.reserve(m, w.TapeJobKey, w.fill)
 }
 
 // diskWait is after what time an archive job whose file is on tape only
@@ -115,7 +130,7 @@ func (t *giver) toDiskFirst(ctx context.Context, m *mount, j hemera.TapeJob) err
 	}
 	t.release(m, j.TapeJobKey)
 	return t.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
-		j.After = now.Add(diskWait)
+		j.After, j.Waits = now.Add(diskWait), "the file is on tape only, and comes to disk first"
 		return &j
 	})
 }
@@ -249,6 +264,7 @@ func (t *parts) release(m *mount, k hemera.TapeJobKey) {
 	defer t.mu.Unlock()
 	m.bytes -= m.given[k].Size
 	delete(m.given, k)
+	t.room.unreserve(m, k)
 	if t.given[k] == m.id {
 		delete(t.given, k)
 	}
@@ -264,12 +280,13 @@ func (t *parts) work(ctx context.Context, j hemera.TapeJob) (w placedWork, err e
 	if e.ArchiveID() != j.ArchiveID {
 		return w, errs.New(errs.Conflict, "tapetier.Work", path, "the file has another content now")
 	}
-	return placedWork{!e.Evicted(), hemera.TapeWork{TapeJob: j, Path: path, Checksum: e.Checksums, Owner: hemera.FileOwner{UID: e.UID, GID: e.GID, Mode: e.Mode}, Mtime: e.Mtime, Class: e.StorageClass()}}, nil
+	return placedWork{!e.Evicted(), fillOf(&e), hemera.TapeWork{TapeJob: j, Path: path, Checksum: e.Checksums, Owner: hemera.FileOwner{UID: e.UID, GID: e.GID, Mode: e.Mode}, Mtime: e.Mtime, Class: e.StorageClass()}}, nil
 }
 
-// placedWork is a job, and whether its file is on disk.
+// placedWork is a job, whether its file is on disk, and the room that it takes there.
 type placedWork struct {
 	onDisk bool
+	fill   fill
 	hemera.TapeWork
 }
 
@@ -370,6 +387,24 @@ func (t *parts) chooseCopy(known map[string]hemera.Tape, not map[uint8]bool) fun
 		}
 		return best, nil
 	}
+}
+
+// otherCopy finds another copy to read for a recall, nil when there is
+// none.
+func (t *parts) otherCopy(ctx context.Context, k hemera.TapeJobKey) *hemera.TapeCopy {
+	e, _, err := t.Tree.Resolve(ctx, k.File)
+	if err != nil || len(e.Tape) < 2 {
+		return nil
+	}
+	known, err := t.knownTapes(ctx)
+	if err != nil {
+		return nil
+	}
+	c, err := t.chooseCopy(known, map[uint8]bool{k.Copy: true})(&e)
+	if err != nil {
+		return nil
+	}
+	return &c
 }
 
 // known returns all tapes by VID.

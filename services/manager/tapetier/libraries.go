@@ -183,8 +183,13 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 func (t *reporter) driveRow(l *library, state hemera.TapeDriveState) hemera.TapeDrive {
 	own := l.drive(state.Name, t.Now())
 	row := hemera.TapeDrive{TapeDriveState: state, Library: l.state.Name, Node: l.node, Up: own.down == "", Reason: own.down, Seen: l.seen}
+	row.LibraryDisabled = t.config.Libraries[l.state.Name].Disabled
 	if m := t.mounts[own.mount]; m != nil {
 		row.Pool, row.Kind = m.pool, m.kind
+		row.Organisation, row.Priority = t.config.Pools[m.pool].Organisation, m.priority
+		if m.kind == hemera.TapeRecall {
+			row.Reserved = m.fills()
+		}
 	}
 	if !t.online(l) {
 		row.Problem = "its server does not report"
@@ -211,6 +216,7 @@ func (t *parts) endMount(m *mount) {
 		if t.given[k] == m.id {
 			delete(t.given, k)
 		}
+		t.room.unreserve(m, k)
 	}
 	delete(t.mounts, m.id)
 	if l := t.libraries[m.node]; l != nil {

@@ -146,7 +146,7 @@ func (t *dispatcher) begin(l *library, d *drive, name string, out hemera.TapeMou
 	// The number is never used again, so a late report cannot be taken for
 	// another mount's.
 	t.lastMount++
-	m := &mount{id: t.lastMount, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: t.Now(), scans: out.Kind == hemera.MountScan, given: map[hemera.TapeJobKey]hemera.TapeJob{}}
+	m := &mount{id: t.lastMount, node: l.node, drive: name, kind: out.Job, vid: out.VID, pool: out.Pool, begun: t.Now(), scans: out.Kind == hemera.MountScan, given: map[hemera.TapeJobKey]hemera.TapeJob{}, filling: map[hemera.TapeJobKey]fill{}}
 	// Without them a bit that flips on its way to the drive is on tape for
 	// good, and is found by a recall. A drive that has none labels without.
 	out.Labels.Protected = out.Kind == hemera.MountLabel

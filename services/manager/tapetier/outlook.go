@@ -43,24 +43,24 @@ func (o *outlook) whyRecall(ctx context.Context, e *hemera.Entry) (string, time.
 		return "", time.Time{}
 	}
 	for _, c := range e.Tape {
-		if why := o.reads(hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number}); why != "" {
+		j, err := o.catalogue.Job(ctx, hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number})
+		if err != nil || j == nil {
+			continue
+		}
+		if why := o.alone(j); why != "" {
 			return why, time.Time{}
 		}
-		if s := o.of(keyOf(hemera.TapeRecall, c.VID)); s.why != "" {
-			return s.why, s.at
-		}
+		s := o.of(keyOf(j.Kind, j.Queue))
+		return s.why, s.at
 	}
 	return "", time.Time{}
 }
 
-// reads says which drive has a job, "" if none has.
-func (o *outlook) reads(k hemera.TapeJobKey) string {
+// alone says what keeps a job apart from its queue.
+func (o *outlook) alone(j *hemera.TapeJob) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if m := o.mounts[o.given[k]]; m != nil {
-		return "drive " + m.drive + " reads it from tape " + m.vid
-	}
-	return ""
+	return o.ofJob(j)
 }
 
 // of explains a queue.

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/errs"
 	"hemera/rules/mounting"
+	"hemera/rules/tapecatalogue"
 )
 
 // Everything here only reads. Reasons come from the same rules that
@@ -23,18 +25,9 @@ func (t *reporter) pools(all []hemera.Tape) []hemera.TapePool {
 	for name, pool := range t.config.Pools {
 		sums[name] = &hemera.TapePool{Name: name, Organisation: pool.Organisation}
 	}
-	for _, tape := range all {
-		p := sums[tape.Pool]
-		if p == nil {
-			continue // pools with tapes cannot be removed
-		}
-		p.Tapes, p.Capacity, p.Used = p.Tapes+1, p.Capacity+tape.Capacity, p.Used+tape.Occupancy
-		p.Files, p.Bytes = p.Files+tape.Files, p.Bytes+tape.Bytes
-		if tape.Full {
-			p.FullTapes++
-		}
-		if tape.LastFSeq == 0 {
-			p.Free++
+	for i := range all {
+		if p := sums[all[i].Pool]; p != nil { // pools with tapes cannot be removed
+			addTape(p, &all[i])
 		}
 	}
 	out := make([]hemera.TapePool, 0, len(sums))
@@ -45,6 +38,18 @@ func (t *reporter) pools(all []hemera.Tape) []hemera.TapePool {
 	return out
 }
 
+// addTape adds a tape to sums.
+func addTape(p *hemera.TapePool, tape *hemera.Tape) {
+	p.Tapes, p.Capacity, p.Used = p.Tapes+1, p.Capacity+tape.Capacity, p.Used+tape.Occupancy
+	p.Files, p.Bytes = p.Files+tape.Files, p.Bytes+tape.Bytes
+	if tape.Full {
+		p.FullTapes++
+	}
+	if tape.LastFSeq == 0 {
+		p.Free++
+	}
+}
+
 // queues is what waits, as people see it, with the reason. The lock is
 // held.
 func (t *reporter) queues(f facts) (out []hemera.TapeQueue) {
@@ -53,20 +58,54 @@ func (t *reporter) queues(f facts) (out []hemera.TapeQueue) {
 	for _, q := range picture.Queues {
 		row := hemera.TapeQueue{Kind: q.Kind, Name: q.Pool + q.VID, Pool: q.Pool, Organisation: q.Organisation, Files: q.Files, Bytes: q.Bytes,
 			Oldest: q.Oldest, Priority: q.Priority, MinAge: q.MinAge}
-		for _, tape := range f.tapes {
+		for i := range f.tapes {
+			tape := &f.tapes[i]
 			if tape.VID == q.VID {
 				row.Pool, row.Library = tape.Pool, tape.Library
 			}
+			if tape.VID == q.VID || q.Pool != "" && tape.Pool == q.Pool {
+				addTape(&row.Tapes, tape)
+				if !tape.Full && tapecatalogue.Permits(tape.State).Write {
+					row.Writable++
+				}
+			}
 		}
+		limits := t.config.Organisations[q.Organisation]
+		row.ReadDrives, row.WriteDrives = limits.ReadDrives, limits.WriteDrives
+		row.PriorityPolicy, row.AgePolicy = t.policiesOf(f, q.Key)
 		for _, m := range t.mounts {
 			if keyOf(m.kind, m.queue()) == q.Key {
 				row.Mounts, row.MountFiles, row.MountBytes = row.Mounts+1, row.MountFiles+m.session.Files, row.MountBytes+m.session.Bytes
 			}
 		}
 		row.Why, row.Estimate = explained(board, q.Key)
+		row.NoRoom = board.Explain(q.Key).Reasons[0].Rule == mounting.BufferFull
 		out = append(out, row)
 	}
 	return out
+}
+
+// policiesOf names the mount policies that decide about a queue: that of
+// the highest priority, and that of the lowest age. The lock is held.
+func (t *reporter) policiesOf(f facts, k mounting.Key) (priority, age string) {
+	for _, q := range f.queues {
+		if q.Failed || keyOf(q.Kind, q.Name) != k {
+			continue
+		}
+		policy, _ := t.config.PolicyOf(tapecatalogue.Request{User: f.names[q.UID], Recall: q.Kind == hemera.TapeRecall})
+		// A queue has the highest priority and the lowest age of its users, which
+		// may come from two policies.
+		high, low := t.urgency(policy, q.Kind)
+		best, _ := t.urgency(priority, q.Kind)
+		_, least := t.urgency(age, q.Kind)
+		if priority == "" || high > best {
+			priority = policy
+		}
+		if age == "" || low < least {
+			age = policy
+		}
+	}
+	return priority, age
 }
 
 // attention is what needs a person. The lock is held.
@@ -91,7 +130,8 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 	}
 	for _, l := range t.libraries {
 		if !t.online(l) {
-			out = append(out, hemera.TapeAttention{Subject: "library " + l.state.Name, What: "its server does not report", Command: "systemctl status hemera-tape"})
+			out = append(out, hemera.TapeAttention{Subject: "library " + l.state.Name, What: "its server, node " + l.node.String() + ", does not report",
+				Command: "hemera tape serve --help"})
 			continue
 		}
 		if l.state.Problem != "" {
@@ -103,11 +143,35 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 		}
 		for _, d := range l.state.Drives {
 			if d.Problem != "" {
-				out = append(out, hemera.TapeAttention{Subject: "drive " + d.Name, What: d.Problem, Command: "hemera tape drive up " + d.Name})
+				out = append(out, hemera.TapeAttention{Subject: "drive " + d.Name, What: d.Problem, Command: "hemera tape why " + d.Name})
 			}
 		}
 	}
+	out = append(out, t.stuck(f)...)
 	slices.SortFunc(out, func(a, b hemera.TapeAttention) int { return compare(a.Subject, b.Subject) })
+	return out
+}
+
+// stuck is the queues that no drive will ever serve unless somebody does
+// something. The lock is held.
+func (t *reporter) stuck(f facts) (out []hemera.TapeAttention) {
+	picture := t.picture(f)
+	board := mounting.New(picture)
+	// The first reason is the one nearest to a start: if that needs a person,
+	// all others do too.
+	for _, q := range picture.Queues {
+		first := board.Explain(q.Key).Reasons[0]
+		command := ""
+		switch first.Rule {
+		case mounting.NoTape:
+			command = "hemera tape tape add VID tapepool=" + q.Pool
+		case mounting.OtherLibrary, mounting.Media, mounting.TapeUnknown:
+			command = "hemera tape why " + q.Pool + q.VID
+		}
+		if command != "" {
+			out = append(out, hemera.TapeAttention{Subject: q.Key.String(), What: fmt.Sprintf("%s: %s", count(q.Files, "file waits", "files wait"), first.Text), Command: command})
+		}
+	}
 	return out
 }
 
@@ -132,6 +196,14 @@ func (t *reporter) mistaken(f facts) (out []hemera.TapeAttention) {
 	return out
 }
 
+// count is a number with its noun.
+func count(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatInt(n, 10) + " " + many
+}
+
 // ExplainTape implements hemera.TapeAdmin.
 func (t *reporter) ExplainTape(ctx context.Context, subject string) ([]string, error) {
 	f, err := t.facts(ctx)
@@ -143,7 +215,12 @@ func (t *reporter) ExplainTape(ctx context.Context, subject string) ([]string, e
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.explainName(f, subject), nil
+	lines := t.explainName(f, subject)
+	if len(lines) == 0 {
+		return nil, errs.New(errs.NotFound, "tapetier.Explain", subject, "there is no drive, tape, pool or library of this name").
+			WithRemedy("see `hemera tape drive ls`, `tape ls`, `pool ls` and `library ls`; a path begins with a slash")
+	}
+	return lines, nil
 }
 
 // explainPath says what a file waits for.
@@ -152,7 +229,8 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 	if err != nil {
 		return nil, err
 	}
-	out = append(out, fmt.Sprintf("%s has %d disk copies and %d tape copies; its storage class is %q", path, len(e.Pieces), len(e.Tape), e.StorageClass()))
+	out = append(out, fmt.Sprintf("%s has %s and %s; its storage class is %q", path, count(int64(len(e.Pieces)), "piece on disk", "pieces on disk"),
+		count(int64(len(e.Tape)), "tape copy", "tape copies"), e.StorageClass()))
 	for _, c := range e.Tape {
 		out = append(out, fmt.Sprintf("copy %d is on tape %s, fSeq %d, block %d", c.Number, c.VID, c.FSeq, c.Block))
 	}
@@ -168,30 +246,42 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 				return out, err
 			}
 			if j != nil {
-				out = append(out, t.explainJob(f, j)...)
+				why, begins := t.explainJob(f, j)
+				if !begins.IsZero() {
+					why += "; it may begin at " + begins.Format(time.DateTime)
+				}
+				out = append(out, fmt.Sprintf("%s of copy %d: %s", j.Kind, j.Copy, why))
 			}
 		}
 	}
 	return out, nil
 }
 
-// explainJob says what a job waits for.
-func (t *reporter) explainJob(f facts, j *hemera.TapeJob) []string {
+// explainJob says what a job waits for, and about when it begins.
+func (t *reporter) explainJob(f facts, j *hemera.TapeJob) (string, time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	what := fmt.Sprintf("%s of copy %d", j.Kind, j.Copy)
-	// From what is surest to what is a matter of time.
+	if why := t.ofJob(j); why != "" {
+		return why, time.Time{}
+	}
+	return explained(mounting.New(t.picture(f)), keyOf(j.Kind, j.Queue))
+}
+
+// ofJob says what keeps a job that is not what keeps its queue, "" for
+// nothing: from what is surest to what is a matter of time. The lock is held.
+func (t *reporter) ofJob(j *hemera.TapeJob) string {
+	pause := j.After.Sub(t.Now()).Round(time.Second)
 	switch m := t.mounts[t.given[j.TapeJobKey]]; {
 	case m != nil:
-		return []string{fmt.Sprintf("%s: drive %s works on it, with tape %s", what, m.drive, m.vid)}
+		return fmt.Sprintf("drive %s works on it, with tape %s", m.drive, m.vid)
 	case j.Failed:
-		return []string{fmt.Sprintf("%s: failed %d times, and is not tried again by itself: hemera tape request retry", what, j.Attempts)}
-	case j.After.After(t.Now()):
-		return []string{fmt.Sprintf("%s: failed %d times, and is tried again in %s", what, j.Attempts, j.After.Sub(t.Now()).Round(time.Second))}
+		return fmt.Sprintf("failed %d times, and is not tried again by itself (hemera tape request retry): %s", j.Attempts, j.Error)
+	case pause > 0 && j.Waits != "":
+		return fmt.Sprintf("is tried again in %s: %s", pause, j.Waits)
+	case pause > 0:
+		return fmt.Sprintf("failed %d times, and is tried again in %s: %s", j.Attempts, pause, j.Error)
 	}
-	picture := t.picture(f)
-	why, _ := explained(mounting.New(picture), keyOf(j.Kind, j.Queue))
-	return []string{what + ": " + why}
+	return ""
 }
 
 // userName is the name of a user for mount rules, or the number where
@@ -210,43 +300,78 @@ func explained(board *mounting.Board, key mounting.Key) (string, time.Time) {
 	e := board.Explain(key)
 	var why []string
 	for _, r := range e.Reasons {
-		text := r.Text
-		if r.Remedy != "" {
-			text += " (" + r.Remedy + ")"
-		}
-		why = append(why, text)
+		why = append(why, withRemedy(r))
 	}
 	return strings.Join(why, "; "), e.Begins
 }
 
 // explainName says what a drive, a tape, a pool or a library does or
-// waits for. The lock is held.
+// waits for; nothing of a name that nothing has. The lock is held.
 func (t *reporter) explainName(f facts, name string) (out []string) {
 	board := mounting.New(t.picture(f))
 	for _, l := range t.libraries {
-		for _, d := range l.state.Drives {
-			if d.Name == name {
-				for _, r := range board.ExplainDrive(name) {
-					out = append(out, r.Text)
-				}
-			}
+		if l.state.Name == name {
+			out = append(out, t.explainLibrary(l))
 		}
-	}
-	for _, q := range t.queues(f) {
-		if q.Name == name || q.Pool == name {
-			out = append(out, fmt.Sprintf("%s of %d files waits for %s: %s", q.Kind, q.Files, q.Name, q.Why))
+		for _, d := range l.state.Drives {
+			if d.Name != name {
+				continue
+			}
+			for _, r := range board.ExplainDrive(name) {
+				out = append(out, withRemedy(r))
+			}
 		}
 	}
 	for _, tape := range f.tapes {
 		if tape.VID == name {
-			out = append(out, fmt.Sprintf("tape %s is %s, in pool %s, with %d files; %s", name, tape.State, tape.Pool, tape.Files, whereIs(t.libraryOf(name), name)))
+			out = append(out, fmt.Sprintf("tape %s is %s, in pool %s, with %s; %s", name, tape.State, tape.Pool, count(tape.Files, "file", "files"), whereIs(t.libraryOf(name), name)))
 			out = append(out, t.explainKey(f, tape)...)
+			for _, r := range board.ExplainTape(name) {
+				out = append(out, withRemedy(r))
+			}
 		}
 	}
-	if len(out) == 0 {
-		out = append(out, "nothing of that name is known, or waits")
+	for _, p := range t.pools(f.tapes) {
+		if p.Name == name {
+			out = append(out, fmt.Sprintf("pool %s has %s: %d empty, %d full", name, count(p.Tapes, "tape", "tapes"), p.Free, p.FullTapes))
+		}
+	}
+	// Of a pool, what waits for its tapes too, whether to write or to read.
+	waits := len(out)
+	for _, q := range t.queues(f) {
+		if q.Pool == name {
+			out = append(out, fmt.Sprintf("%s of %s waits for %s: %s", q.Kind, count(q.Files, "file", "files"), q.Name, q.Why))
+		}
+	}
+	if waits > 0 && waits == len(out) && t.config.Pools[name].Organisation != "" {
+		out = append(out, "nothing waits for it")
 	}
 	return out
+}
+
+// explainLibrary says whether a library works. The lock is held.
+func (t *reporter) explainLibrary(l *library) string {
+	text := fmt.Sprintf("library %s of node %s has %s and %s", l.state.Name, l.node, count(int64(len(l.state.Drives)), "drive", "drives"),
+		count(int64(len(l.state.VIDs)), "cartridge", "cartridges"))
+	// Faults before wishes: a library that is silent is not helped by being
+	// enabled.
+	switch said := t.config.Libraries[l.state.Name]; {
+	case !t.online(l):
+		return text + "; its server does not report"
+	case l.state.Problem != "":
+		return text + "; it does not work: " + l.state.Problem
+	case said.Disabled:
+		return text + "; it is disabled: " + said.Reason + " (hemera tape library set " + l.state.Name + " isDisabled=false)"
+	}
+	return text + ", and works"
+}
+
+// withRemedy is a reason with what can be typed.
+func withRemedy(r mounting.Reason) string {
+	if r.Remedy == "" {
+		return r.Text
+	}
+	return r.Text + " (" + r.Remedy + ")"
 }
 
 // whereIs says where a cartridge is.

@@ -32,6 +32,7 @@ type site struct {
 	tree  *namespace.Namespace
 	tier  *tapetier.Tier
 	state hemera.TapeLibrary
+	view  *hemera.View // of the disks; nil: nobody looks at their room
 	// keys are the secrets of tape keys.
 	keys secrets
 }
@@ -106,7 +107,11 @@ func open(t *testing.T) *site {
 // start opens the tier, as a manager that starts does.
 func (s *site) start() {
 	s.Helper()
-	tier, err := tapetier.Open(s.Context(), tapetier.Options{Tree: s.tree.Parts(), Grants: grants{}, Secrets: s.keys, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	o := tapetier.Options{Tree: s.tree.Parts(), Grants: grants{}, Secrets: s.keys, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	if s.view != nil {
+		o.View = func() *hemera.View { return s.view }
+	}
+	tier, err := tapetier.Open(s.Context(), o)
 	s.good(err)
 	s.tier = tier
 }

@@ -47,7 +47,7 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 		rand.Read(id)
 		// The form that clients of EOS know: an id, and when it was made.
 		s.ID = hex.EncodeToString(id) + ":" + strconv.FormatInt(s.Made.Unix(), 10)
-	} else if err := t.named(ctx, who, &s, r.Files); err != nil {
+	} else if err := t.checkName(ctx, who, &s, r.Files); err != nil {
 		return "", err
 	}
 	for _, f := range r.Files {
@@ -96,9 +96,9 @@ func (t *stager) stageAll(ctx context.Context, who hemera.Identity, s tapes.Stag
 	return some.Load(), ctx.Err()
 }
 
-// named checks the name that a client gives its request. The same name for
+// checkName checks the name that a client gives its request. The same name for
 // the same files is the same request, which keeps its time.
-func (t *stager) named(ctx context.Context, who hemera.Identity, s *tapes.Stage, files []hemera.StageFile) error {
+func (t *stager) checkName(ctx context.Context, who hemera.Identity, s *tapes.Stage, files []hemera.StageFile) error {
 	if strings.ContainsFunc(s.ID, func(r rune) bool { return r <= ' ' || r == ',' || r == unicode.ReplacementChar }) {
 		return errs.New(errs.Invalid, "manager.Stage", s.ID, "the name of a request has no blanks and no commas")
 	}
@@ -108,6 +108,7 @@ func (t *stager) named(ctx context.Context, who hemera.Identity, s *tapes.Stage,
 		return nil
 	case err != nil:
 		return err
+	// Admins too: what they stage in the name of others is theirs to release.
 	case was.UID != who.UID:
 		return errs.New(errs.Denied, "manager.Stage", s.ID, "somebody else made a request of this name")
 	case !slices.EqualFunc(was.Files, files, func(a tapes.StagedFile, b hemera.StageFile) bool { return a.Path == b.Path }):
@@ -303,7 +304,7 @@ func (t *stager) ArchiveNow(ctx context.Context, who hemera.Identity, path, clas
 		return err
 	}
 	if err := t.catalogue.Archive(ctx, e.ID, class); err != nil {
-		return err
+		return named(err, "manager.Archive", path)
 	}
 	t.Awake()
 	return nil
@@ -317,8 +318,18 @@ func (t *stager) Evict(ctx context.Context, who hemera.Identity, path string) er
 	e, err := t.Tree.Stat(ctx, who, path)
 	if err == nil {
 		_, err = t.evict(ctx, e.ID, true)
+		err = named(err, "manager.Evict", path)
 	}
 	return err
+}
+
+// named is an error about a file with the path that people know it by.
+func named(err error, op, path string) error {
+	var e *errs.Error
+	if !errors.As(err, &e) || e.Text == "" {
+		return err
+	}
+	return errs.New(e.Kind, op, path, e.Text).WithRemedy(errs.RemedyOf(err))
 }
 
 // OnOpen is asked when somebody opens a file that is on tape only: it

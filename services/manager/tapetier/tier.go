@@ -2,7 +2,6 @@ package tapetier
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"sync"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"hemera/core/namespace"
 	"hemera/core/namespace/tapes"
 	"hemera/errs"
+	"hemera/rules/mounting"
 	"hemera/rules/tapecatalogue"
 )
 
@@ -33,11 +33,8 @@ type Options struct {
 	Removed func()
 	// Secrets keeps the secrets of encryption keys; nil: there are none.
 	Secrets Secrets
-	// Room is how many bytes are free for recalled files, and how many of
-	// them are to stay free; nil: unknown.
-	Room func() (free, keep int64)
-	// View is the cluster now, by which files are evicted where room is
-	// needed; nil: none are.
+	// View is the cluster now, whose disks are the buffer of tape: files are
+	// evicted where room is needed, and recalls wait for it. nil: neither.
 	View func() *hemera.View
 	Now  func() time.Time
 	Log  *slog.Logger
@@ -96,6 +93,7 @@ type parts struct {
 	libraries map[hemera.NodeID]*library
 	mounts    map[uint64]*mount
 	given     map[hemera.TapeJobKey]uint64 // to which mount
+	room      buffer                       // on disks, for recalls
 	scans     map[string]*scan             // by VID; those that ended too
 	labels    map[string]bool              // VIDs that an admin wants labelled; true: whatever is on them
 	lastMount uint64
@@ -117,10 +115,11 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	}
 	t.config = tapecatalogue.Defaults()
 	if raw != nil {
-		if err := json.Unmarshal(raw, &t.config); err != nil {
+		if t.config, err = tapecatalogue.Decode(raw); err != nil {
 			return nil, errs.As(err, errs.Corrupt, "tapetier.Open", "the configuration of tapes")
 		}
 	}
+	t.room = buffer{o.View, func(space string) int64 { return t.config.BufferOf(space).Keep }, map[string]int64{}, map[mounting.Key]fill{}}
 	// Ids of mounts grow over restarts, so that a report of an old mount is
 	// not taken for one of a new.
 	t.lastMount = uint64(o.Now().UnixNano())
@@ -170,7 +169,21 @@ func (t *parts) settings() tapecatalogue.Config {
 func (t *parts) now() time.Time { return t.Now().UTC().Round(time.Second) }
 
 // Tapes implements hemera.TapeAdmin.
-func (t *configurer) Tapes(ctx context.Context) ([]hemera.Tape, error) { return t.catalogue.Tapes(ctx) }
+func (t *configurer) Tapes(ctx context.Context) ([]hemera.Tape, error) { return t.tapes(ctx) }
+
+// tapes lists the tapes of the catalogue. What a library tells of its
+// cartridges is truer than what the media type says, or an admin did.
+func (t *parts) tapes(ctx context.Context) ([]hemera.Tape, error) {
+	all, err := t.catalogue.Tapes(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range all {
+		if l := t.libraryOf(all[i].VID); l != nil && l.state.Capacities[all[i].VID] > 0 {
+			all[i].Capacity = l.state.Capacities[all[i].VID]
+		}
+	}
+	return all, err
+}
 
 // TapeFiles implements hemera.TapeAdmin.
 func (t *configurer) TapeFiles(ctx context.Context, vid string, after uint64, dead bool) ([]hemera.TapeFile, error) {

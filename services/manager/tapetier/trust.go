@@ -81,6 +81,8 @@ func (t *recorder) trusts(node hemera.NodeID, m *mount, r *hemera.TapeResults) e
 		}
 		return nil
 	}
+	// A mount of before a restart, or one that ended: what the library is now
+	// decides.
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.libraries[node]

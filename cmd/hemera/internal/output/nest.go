@@ -9,7 +9,7 @@ import (
 // object is a JSON object that keeps the order of its keys.
 type object struct {
 	keys   []string
-	values map[string]any // string, bool, number or *object
+	values map[string]any // string, bool, number, *object or []Record
 }
 
 // nest turns the dots of a record's keys into objects. Of a key that is also the beginning
@@ -56,6 +56,12 @@ func (o *object) text() string {
 		switch v := o.values[k].(type) {
 		case *object:
 			parts[i] = quote(k) + ":" + v.text()
+		case []Record:
+			items := make([]string, len(v))
+			for j, r := range v {
+				items[j] = nest(r).text()
+			}
+			parts[i] = quote(k) + ":[" + strings.Join(items, ",") + "]"
 		default:
 			parts[i] = quote(k) + ":" + scalar(v)
 		}

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,9 @@ func driveRecords(p hemera.TapePicture, now time.Time) (out []output.Record) {
 			desired, reason = "DOWN", d.Reason
 		}
 		// Whole seconds: a session of less has no rate worth a number.
+		if d.Mount == 0 {
+			d.Session = hemera.TapeSession{} // that of before is in session ls
+		}
 		elapsed, rate := int64(d.Session.Elapsed.Seconds()), int64(0)
 		if elapsed > 0 {
 			rate = d.Session.Bytes / elapsed
@@ -69,9 +73,22 @@ func driveRecords(p hemera.TapePicture, now time.Time) (out []output.Record) {
 			// Its session; zeros without one.
 			{Key: "sessionId", Value: d.Mount}, {Key: "sessionElapsedTime", Value: elapsed}, {Key: "bytesPerSecond", Value: rate},
 			{Key: "timeSinceLastUpdate", Value: seconds(d.Seen, now)}, {Key: "devFileName", Value: d.Device}, {Key: "reason", Value: reason},
+			// What its work is charged to, and what its server says of it.
+			{Key: "vo", Value: d.Organisation}, {Key: "currentPriority", Value: d.Priority}, {Key: "currentActivity", Value: ""}, {Key: "reservedBytes", Value: d.Reserved},
+			{Key: "logicalLibraryDisabled", Value: d.LibraryDisabled}, {Key: "driveConfig", Value: []output.Record{
+				driveConfig("model", d.Model), driveConfig("serial", d.Serial), driveConfig("writes", strings.Join(d.Media, ",")), driveConfig("reads", strings.Join(d.Reads, ",")),
+			}},
+			// What CTA has and Hemera has no thing for.
+			{Key: "ctaVersion", Value: ""}, {Key: "rawLibrarySlot", Value: ""}, {Key: "comment", Value: ""}, {Key: "diskSystemName", Value: ""},
+			{Key: "schedulerBackendName", Value: ""}, {Key: "instanceName", Value: ""}, {Key: "physicalLibrary", Value: ""}, {Key: "physicalLibraryDisabled", Value: false},
 		})
 	}
 	return out
+}
+
+// driveConfig is one thing that a tape server says of a drive.
+func driveConfig(key, value string) output.Record {
+	return output.Record{{Key: "category", Value: "drive"}, {Key: "key", Value: key}, {Key: "value", Value: value}, {Key: "source", Value: "tape server"}}
 }
 
 // mountType is CTA's word for what a drive works on.

@@ -110,7 +110,7 @@ takes those, too). With the last one the disk copies go, once all tape copies ar
 // evictCommand makes `hemera tape evict`, for admins. Users release what they staged,
 // which evicts the file when nobody else uses it.
 func evictCommand(e *cli.Env) *cobra.Command {
-	return eachPath(e, &cobra.Command{
+	return eachPath(e, "its disk copies are removed", &cobra.Command{
 		Use: "evict <path>…", Short: "Remove the disk copies of files that are on tape",
 		Long: `Removes the disk copies of files whose tape copies are all there, also while requests still use them. It refuses a
 file that lacks a copy its class asks for.`,
@@ -124,7 +124,7 @@ file that lacks a copy its class asks for.`,
 // fresh system has.
 func archiveCommand(e *cli.Env) *cobra.Command {
 	class := tapecatalogue.DefaultName
-	c := eachPath(e, &cobra.Command{
+	c := eachPath(e, "queued for tape", &cobra.Command{
 		Use: "archive <path>…", Short: "Write files to tape that their directory does not ask for",
 		Long: `Queues files for the copies of a storage class. Files that are archived already, or wait for it, need
 no command: those below a directory with sys.archive.storage_class are queued when they are closed.`,
@@ -138,7 +138,7 @@ no command: those below a directory with sys.archive.storage_class are queued wh
 
 // eachPath makes a command that does something with each path. A failure of
 // one does not keep it from the others.
-func eachPath(e *cli.Env, c *cobra.Command, do func(ctx context.Context, m *admin.Client, path string) error) *cobra.Command {
+func eachPath(e *cli.Env, said string, c *cobra.Command, do func(ctx context.Context, m *admin.Client, path string) error) *cobra.Command {
 	c.Args, c.ValidArgsFunction = cobra.MinimumNArgs(1), complete.Paths(e)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return e.Ask(c, func(ctx context.Context, m *admin.Client) (err error) {
@@ -146,6 +146,9 @@ func eachPath(e *cli.Env, c *cobra.Command, do func(ctx context.Context, m *admi
 				path, pathErr := e.OnManager(arg)
 				if pathErr == nil {
 					pathErr = do(ctx, m, path)
+				}
+				if pathErr == nil {
+					e.Say("%s: %s", path, said)
 				}
 				err = errors.Join(err, pathErr)
 			}

@@ -40,8 +40,22 @@ func kinds() []kind {
 		{"policy", "mountPolicies", "Mount policies: priorities, and from which age on few files are worth a mount", "A larger priority goes first."},
 		{"rule", "mountRules", "Mount rules: who gets which mount policy", "By requester, by group, or by requester and activity."},
 		{"media", "mediaTypes", "Media types: kinds of cartridges", "The last two characters of a barcode say which one a cartridge is."},
-		{"library", "logicalLibraries", "Tape libraries that admins have said something about", "Libraries are found by themselves; isDisabled=true disabledReason=TEXT takes one out of use."},
-		{"mounting", "mounting", "When a drive mounts a tape", "One object, default: bytes, files and how long a tape stays mounted without work."},
+		{"library", "logicalLibraries", "Tape libraries, and taking them out of use", `Libraries are found by themselves. To take one out of use: "hemera tape library set NAME isDisabled=true
+disabledReason=TEXT".`},
+		{"mounting", "mounting", "When a drive mounts a tape, and for how long", `One object, default:
+
+  minBytesToWarrantAMount   100G   bytes that wait for one mount, or
+  minFilesToWarrantAMount   2000   so many files; ages are in "hemera tape policy"
+  lingerSeconds             60     that a tape stays mounted without work
+  turnSeconds               1800   after which a tape leaves its drive for others that wait
+  minFreeToRecall           10GiB  room on disks that a recall session needs to begin, or its queue if that is less`},
+		{"buffer", "diskBuffers", "Disk buffers: when files on tape leave the disks of a space, and what recalls leave free", `An object is named as its space; default is for all other spaces.
+Percentages are of the capacity of the disks that can be used:
+
+  evictBelowPercentFree     10     disk copies of files on tape go when less is free,
+  evictUntilPercentFree     15     until so much is free
+  evictMinAge               2h     files that were used less long ago stay
+  recallKeepPercentFree     2      recalls wait when less than this would be left`},
 	}
 }
 
@@ -53,8 +67,12 @@ func objectCommand(e *cli.Env, k kind) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				records, err := objects(ctx, m, k)
-				if err == nil && k.object == "pool" {
+				switch {
+				case err != nil:
+				case k.object == "pool":
 					err = addSums(ctx, m, records)
+				case k.object == "library":
+					records, err = addReported(ctx, m, records)
 				}
 				if err != nil {
 					return err
@@ -142,9 +160,44 @@ func addSums(ctx context.Context, m *admin.Client, records []output.Record) erro
 		// Behind the name, in front of who made it: what people look for first.
 		sums := output.Record{{Key: "numTapes", Value: s.Tapes}, {Key: "numFullTapes", Value: s.FullTapes}, {Key: "numEmptyTapes", Value: s.Free},
 			{Key: "capacityBytes", Value: s.Capacity}, {Key: "dataBytes", Value: s.Used}, {Key: "numPhysicalFiles", Value: s.Files}}
+		use := int64(0)
+		if s.Capacity > 0 {
+			use = 100 * s.Used / s.Capacity
+		}
+		// CTA's other words for them.
+		sums = append(sums, output.Field{Key: "availableBytes", Value: max(0, s.Capacity-s.Used)}, output.Field{Key: "usePercent", Value: use},
+			output.Field{Key: "encrypt", Value: r.Get("encryptionKeyName") != ""}, output.Field{Key: "instanceName", Value: ""})
 		records[i] = slices.Concat(r[:1], sums, r[1:])
 	}
 	return nil
+}
+
+// addReported adds what tape servers report of libraries, also of those that
+// nobody has said anything about.
+func addReported(ctx context.Context, m *admin.Client, said []output.Record) (out []output.Record, err error) {
+	p, err := m.TapePicture(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range p.Libraries {
+		host := "" // that of its drives
+		if at := slices.IndexFunc(p.Drives, func(d hemera.TapeDrive) bool { return d.Library == l.Name }); at >= 0 {
+			host = p.Drives[at].Node.String()
+		}
+		r := output.Record{{Key: "name", Value: l.Name}, {Key: "host", Value: host}, {Key: "drives", Value: int64(len(l.Drives))},
+			{Key: "cartridges", Value: int64(len(l.VIDs))}, {Key: "problem", Value: l.Problem}}
+		more := output.Record{{Key: "isDisabled", Value: false}, {Key: "disabledReason", Value: ""}, {Key: "comment", Value: ""}}
+		if at := slices.IndexFunc(said, func(s output.Record) bool { return s.Get("name") == l.Name }); at >= 0 {
+			more, said = said[at][1:], slices.Delete(said, at, at+1)
+		}
+		out = append(out, append(r, more...))
+	}
+	// Libraries that are not there now.
+	for _, s := range said {
+		out = append(out, slices.Concat(s[:1], output.Record{{Key: "host", Value: ""}, {Key: "drives", Value: int64(0)},
+			{Key: "cartridges", Value: int64(0)}, {Key: "problem", Value: "no tape server reports it"}}, s[1:]))
+	}
+	return out, nil
 }
 
 // columnsOf is a table with all fields of the records; who made and changed
@@ -160,9 +213,9 @@ func columnsOf(records []output.Record) (out []output.Column) {
 		switch f.Key {
 		case "name":
 			c.Wide = 0
-		case "capacity", "capacityBytes", "dataBytes", "maxFileSize", "minBytesToWarrantAMount":
+		case "capacity", "capacityBytes", "dataBytes", "maxFileSize", "minBytesToWarrantAMount", "minFreeToRecall":
 			c.Show = output.Bytes
-		case "creationTime", "modificationTime":
+		case "creationTime", "modificationTime", "availableBytes", "encrypt", "instanceName":
 			continue
 		}
 		out = append(out, c)

@@ -52,6 +52,13 @@ func queueRecords(p hemera.TapePicture, now time.Time) (out []output.Record) {
 			// What decides when it gets a drive, and what it has.
 			{Key: "oldestAge", Value: seconds(q.Oldest, now)}, {Key: "priority", Value: q.Priority}, {Key: "minAge", Value: int64(q.MinAge.Seconds())},
 			{Key: "curMounts", Value: q.Mounts}, {Key: "curFiles", Value: q.MountFiles}, {Key: "curBytes", Value: q.MountBytes}, {Key: "why", Value: q.Why},
+			// Limits, and the tapes that it is written to or read from.
+			{Key: "readMaxDrives", Value: q.ReadDrives}, {Key: "writeMaxDrives", Value: q.WriteDrives}, {Key: "tapesCapacity", Value: q.Tapes.Capacity},
+			{Key: "tapesFiles", Value: q.Tapes.Files}, {Key: "tapesBytes", Value: q.Tapes.Bytes}, {Key: "fullTapes", Value: q.Tapes.FullTapes},
+			{Key: "writableTapes", Value: q.Writable}, {Key: "sleepingForSpace", Value: q.NoRoom},
+			{Key: "highestPriorityMountPolicy", Value: q.PriorityPolicy}, {Key: "lowestRequestAgeMountPolicy", Value: q.AgePolicy},
+			// What nobody keeps: 0 and empty.
+			{Key: "youngestAge", Value: int64(0)}, {Key: "sleepStartTime", Value: int64(0)}, {Key: "diskSystemSleptFor", Value: ""},
 		})
 	}
 	return out
@@ -166,9 +173,16 @@ themselves, with the columns of "cta-admin fr ls".`,
 
 // jobRecord is a job for programs.
 func jobRecord(j hemera.TapeWork) output.Record {
+	// As in CTA: archives wait for a pool, all others for a tape.
+	pool, vid := "", j.Queue
+	if j.Kind == hemera.TapeArchive {
+		pool, vid = j.Queue, ""
+	}
 	return output.Record{
 		// The file by its id: its path may change.
 		{Key: "objectId", Value: j.File.Hex()}, {Key: "requestType", Value: j.Kind.String()}, {Key: "copyNb", Value: j.Copy}, {Key: "queue", Value: j.Queue},
+		{Key: "tapepool", Value: pool}, {Key: "vid", Value: vid}, {Key: "group", Value: cli.NameOf(j.Owner.GID, false, cli.GroupName)},
+		{Key: "schedulerBackendName", Value: ""}, {Key: "instanceName", Value: ""},
 		{Key: "requester", Value: cli.NameOf(j.UID, false, cli.UserName)}, {Key: "size", Value: j.Size}, {Key: "asked", Value: j.Asked.Unix()},
 		{Key: "attempts", Value: int64(j.Attempts)}, {Key: "path", Value: j.Path}, {Key: "error", Value: j.Error},
 	}

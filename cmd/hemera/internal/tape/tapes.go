@@ -32,9 +32,17 @@ to the tape, of files that were removed since too; files and data are what is in
 				if err != nil {
 					return err
 				}
+				p, err := m.TapePicture(ctx)
+				if err != nil {
+					return err
+				}
+				organisations := map[string]string{} // of pools
+				for _, pool := range p.Pools {
+					organisations[pool.Name] = pool.Organisation
+				}
 				var records []output.Record
 				for i := range all {
-					records = append(records, tapeRecord(&all[i]))
+					records = append(records, tapeRecord(&all[i], organisations[all[i].Pool]))
 				}
 				return e.List(tapeColumns(), records, "no tape is in the catalogue; `hemera tape tape add VID` adds one")
 			})
@@ -46,7 +54,7 @@ to the tape, of files that were removed since too; files and data are what is in
 
 // tapeRecord is a tape for programs: the keys are those of the record,
 // which are CTA's.
-func tapeRecord(t *hemera.Tape) output.Record {
+func tapeRecord(t *hemera.Tape, organisation string) output.Record {
 	// Times that are not known are 0, as in CTA.
 	unix := func(at interface{ Unix() int64 }, zero bool) int64 {
 		if zero {
@@ -67,6 +75,8 @@ func tapeRecord(t *hemera.Tape) output.Record {
 		{Key: "lastWrittenDrive", Value: t.WrittenBy}, {Key: "lastWrittenTime", Value: unix(t.Written, t.Written.IsZero())}, {Key: "writeMountCount", Value: t.Writes},
 		{Key: "lastReadDrive", Value: t.ReadBy}, {Key: "lastReadTime", Value: unix(t.Read, t.Read.IsZero())}, {Key: "readMountCount", Value: t.Reads},
 		{Key: "verifiedTime", Value: unix(t.Verified, t.Verified.IsZero())},
+		{Key: "vo", Value: organisation}, {Key: "purchaseOrder", Value: ""}, {Key: "fromCastor", Value: false}, {Key: "instanceName", Value: ""},
+		{Key: "modificationTime", Value: unix(t.Changed, t.Changed.IsZero())}, {Key: "modifiedBy", Value: t.ChangedBy},
 		{Key: "creationTime", Value: unix(t.Made, t.Made.IsZero())}, {Key: "createdBy", Value: t.MadeBy}, {Key: "comment", Value: t.Comment},
 	}
 }
