@@ -123,45 +123,64 @@ class Cluster:
 
 
 class Clients:
-    """Ten users that do the same at once."""
+    """Ten users that do the same at once. A client that crashes, as XRootD's now and then does when servers die, does all of its part again."""
 
     def __init__(self, cluster, verb, a):
-        self.counts, self.wrong, self.lock = collections.Counter(), [], threading.Lock()
-        self.running = []
-        for n in range(len(USERS)):
-            who = pwd.getpwnam(USERS[n])
-            spec = {"host": cluster.host, "seed": a.seed, "user": n, "users": len(USERS), "files": a.files, "patience": a.patience, "threads": 4}
-            if os.geteuid() == 0:
-                spec["ids"] = [who.pw_uid, who.pw_gid]
-            environment = {**os.environ, "XRD_CONNECTIONWINDOW": "5", "XRD_REQUESTTIMEOUT": "60", "HOME": "/"}
-            p = subprocess.Popen([a.python, str(HERE / "tape-storm-client.py"), verb, json.dumps(spec)], stdout=subprocess.PIPE, text=True, env=environment)
-            t = threading.Thread(target=self.listen, args=(p, f"user {USERS[n]}"), daemon=True)
+        self.cluster, self.verb, self.a = cluster, verb, a
+        self.by_user, self.crashes, self.wrong, self.over = [collections.Counter() for _ in USERS], 0, [], False
+        self.lock, self.processes = threading.Lock(), {}
+        self.running = [threading.Thread(target=self.follow, args=(n,), daemon=True) for n in range(len(USERS))]
+        for t in self.running:
             t.start()
-            self.running.append((p, t))
 
-    def listen(self, p, name):
-        for line in p.stdout:
-            said = json.loads(line)
+    def start(self, n):
+        who = pwd.getpwnam(USERS[n])
+        spec = {"host": self.cluster.host, "seed": self.a.seed, "user": n, "users": len(USERS), "files": self.a.files, "patience": self.a.patience}
+        spec["threads"] = 4
+        if os.geteuid() == 0:
+            spec["ids"] = [who.pw_uid, who.pw_gid]
+        environment = {**os.environ, "XRD_CONNECTIONWINDOW": "5", "XRD_REQUESTTIMEOUT": "60", "HOME": "/"}
+        command = [self.a.python, str(HERE / "tape-storm-client.py"), self.verb, json.dumps(spec)]
+        self.processes[n] = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        return self.processes[n]
+
+    def follow(self, n):
+        """Counts what a user says, until it has ended for good."""
+        for _ in range(5):
+            p = self.start(n)
+            for line in p.stdout:
+                said = json.loads(line)
+                with self.lock:
+                    if "wrong" in said:
+                        self.wrong.append(f"user {USERS[n]}: {said['wrong']}")
+                    else:
+                        self.by_user[n].update(said)
+            if p.wait() >= 0 or self.over:
+                break
             with self.lock:
-                if "wrong" in said:
-                    self.wrong.append(f"{name}: {said['wrong']}")
-                else:
-                    self.counts.update(said)
-        if p.wait() != 0:
+                self.crashes += 1
+                self.by_user[n].clear()
+        if p.returncode != 0:
             with self.lock:
-                self.wrong.append(f"{name} ended with {p.returncode}")
+                self.wrong.append(f"user {USERS[n]} ended with {p.returncode}")
+
+    @property
+    def counts(self):
+        with self.lock:
+            return sum(self.by_user, collections.Counter())
 
     def done(self):
         return self.counts["done"]
 
     def wait(self):
-        for p, t in self.running:
+        for t in self.running:
             t.join()
-            p.wait()
 
     def kill(self):
-        for p, _ in self.running:
-            p.kill()
+        self.over = True
+        for p in self.processes.values():
+            if p.poll() is None:
+                p.kill()
 
 
 class Chaos(threading.Thread):
@@ -280,7 +299,7 @@ class Storm:
         c = Clients(self.cluster, verb, self.a)
         try:
             self.chaos.begin(stage, lambda: c.done() / self.a.files, list(victims))
-            while any(t.is_alive() for _, t in c.running):
+            while any(t.is_alive() for t in c.running):
                 time.sleep(0.2)
                 if time.monotonic() - told > 30:
                     told = time.monotonic()
@@ -289,6 +308,8 @@ class Storm:
             c.kill()
         c.wait()
         self.wrong += c.wrong
+        if c.crashes:
+            self.say(f"  {verb}: {c.crashes} clients crashed and began again")
         if c.done() < self.a.files:
             self.wrong.append(f"{verb}: {c.done()} of {self.a.files} files")
         return c, time.monotonic() - begun
