@@ -92,8 +92,8 @@ func (t pieceTx) usage(disk hemera.DiskID) (schema.Usage, error) {
 
 // MovePieces changes the disks of a file's current generation in one batch: drop leaves, add comes. Dropped pieces
 // are to be removed at once: the content has others. Conflict if gen is not current any more, if a piece is not
-// where drop says, if too few would be left to read the file, or if a disk is still to remove the piece that it
-// gets.
+// where drop says, if too few would be left to read the file, if it is on tape only, or if a disk is still to remove
+// the piece that it gets.
 func (n Pieces) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error {
 	subject := "fid:" + id.String()
 	return n.update(ctx, func(t tx) error {
@@ -103,6 +103,10 @@ func (n Pieces) MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Gen
 		}
 		if now == nil || now.Kind != hemera.KindFile || now.Gen != gen {
 			return refuse(errs.Conflict, "MovePieces", subject, "generation %d is not current any more", gen)
+		}
+		// A copy that was under way when the file was evicted: what it made is one of too few pieces, and the content is on tape.
+		if now.Evicted() {
+			return refuse(errs.Conflict, "MovePieces", subject, "its disk copies were evicted meanwhile")
 		}
 		e := *now
 		if e.Pieces, err = moved(subject, now, drop, add); err != nil {

@@ -342,3 +342,25 @@ func TestARestoredVersionIsArchived(t *testing.T) {
 	}
 	checked(t, n)
 }
+
+// A piece that is made while its file is evicted is not the file's: one of too few pieces would hide the tape copies from readers.
+func TestACopyThatMeetsAnEviction(t *testing.T) {
+	n := withTapes(t)
+	c := prepare(t, n, alice(), "/tape/coded")
+	c.Size, c.Layout = 3<<20, hemera.ReedSolomon(2, 1)
+	e := must[hemera.Entry](t)(n.Commit(t.Context(), c))
+	for _, pool := range []string{"A", "B"} {
+		for _, j := range queued(t, n, hemera.TapeArchive, pool) {
+			must[[]hemera.FileID](t)(write(t, n, "TAPE"+pool+"1", j))
+		}
+	}
+	must[int64](t)(evictWhole(n, e))
+	err := n.MovePieces(t.Context(), e.ID, e.Gen, nil, []hemera.Piece{{Index: 2, Disk: 3}})
+	if errs.KindOf(err) != errs.Conflict {
+		t.Errorf("got %v", err)
+	}
+	if e = stat(t, n, "/tape/coded"); !e.Evicted() {
+		t.Errorf("%+v", e)
+	}
+	checked(t, n)
+}
