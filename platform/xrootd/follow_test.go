@@ -120,6 +120,8 @@ func TestReadMovesToAnotherNodeOnError(t *testing.T) {
 	if n, err := f.ReadAt(t.Context(), p, 0); err != nil || !bytes.Equal(p, data) {
 		t.Errorf("read %d bytes, %v", n, err)
 	}
+	// Nobody waits for the answer to the close. It is in order with this request on the same connection.
+	_, _ = c.Stat(t.Context(), sick.URL("/f"))
 	if len(sick.Got(wire.ReqClose)) != 1 {
 		t.Error("the handle at the failing node was not closed")
 	}
