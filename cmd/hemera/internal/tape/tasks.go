@@ -29,7 +29,7 @@ from disk, or from another copy.`
   hemera tape cancel V00001`
 	// As in CTA, where neither of them means both.
 	c.MarkFlagsMutuallyExclusive("justmove", "justaddcopies")
-	c.AddCommand(tasksCommand(e, "List the tapes whose files are moved to others", "no tape is repacked",
+	c.AddCommand(tasksCommand(e, "repack", "List the tapes whose files are moved to others", "no tape is repacked",
 		func(t *hemera.Tape) *hemera.TapeTask { return t.Repack }))
 	return c
 }
@@ -41,7 +41,7 @@ func verifyCommand(e *cli.Env) *cobra.Command {
 "hemera tape request ls --failed". When all were right the tape has the time in verifiedTime. A tape that
 was not verified for a year is verified by itself, one tape at a time: "hemera tape mounting set default
 verifySeconds=0" ends that.`
-	c.AddCommand(tasksCommand(e, "List the tapes that are verified", "no tape is verified",
+	c.AddCommand(tasksCommand(e, "verify", "List the tapes that are verified", "no tape is verified",
 		func(t *hemera.Tape) *hemera.TapeTask { return t.Verifying }))
 	return c
 }
@@ -56,10 +56,10 @@ they are now.`
 }
 
 // tasksCommand makes the ls of repacks or of verifications.
-func tasksCommand(e *cli.Env, short, none string, of func(t *hemera.Tape) *hemera.TapeTask) *cobra.Command {
+func tasksCommand(e *cli.Env, order, short, none string, of func(t *hemera.Tape) *hemera.TapeTask) *cobra.Command {
 	// The tape's own counts say how far a repack is.
 	return &cobra.Command{
-		Use: "ls", Aliases: []string{"list"}, Short: short, Args: cobra.NoArgs,
+		Use: "ls", Aliases: []string{"list"}, Short: short, Args: cobra.NoArgs, Example: "  hemera tape " + order + " ls",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				all, err := m.Tapes(ctx)
