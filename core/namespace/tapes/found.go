@@ -23,7 +23,7 @@ import (
 // Ids of files and archive ids on a tape are of the system that wrote it. On a tape of this system
 // the ids are those of the tree, and a content whose number was handed out and that no file has was
 // removed since. On a foreign tape (hemera.Tape.Foreign) they say only which contents belong
-// together: files get new ids, and a record remembers what was made of which number. So a second
+// together: files get new ids, and a record has the new id for each old one. So a second
 // tape adds its copies to the same files, and a file that was removed since is not made again.
 // A namespace that was restored, or prepared for a rebuild, is the system whose ids it lacks.
 

@@ -32,7 +32,7 @@ type Returns struct{ *Catalogue }
 // returning is a transaction that makes files.
 type returning struct{ Txn }
 
-// LostDir is where files are put of which a tape tells no path: LostDir/VID/fSeq, of members of a
+// LostDir has the files whose path a tape does not tell: LostDir/VID/fSeq, of members of a
 // container LostDir/VID/fSeq.member. Only admins may enter it, as nobody knows who might see them.
 const LostDir = "/lost+found/tape"
 
@@ -40,7 +40,7 @@ const LostDir = "/lost+found/tape"
 const (
 	lostMode    = 0o700
 	parentsMode = 0o755
-	// unreadMode is what files get of which a tape tells no owner.
+	// unreadMode is the mode of files whose owner a tape does not tell.
 	unreadMode = 0o600
 )
 

@@ -43,7 +43,7 @@ type catalogue struct {
 	next   int64 // the next file that nobody asked for yet
 }
 
-// shapeOf is a tree of which a tenth waits to be archived, and a tenth to be recalled. Of a very small one more
+// shapeOf returns a tree. A tenth of its files waits to be archived, and a tenth to be recalled. Of a very small one more
 // waits to be archived, since operations take jobs away.
 func shapeOf(files int64) nsload.Shape {
 	recall, waits := files/10, min(files/2, max(files/10, fewest*batch))

@@ -156,11 +156,8 @@ func (t *dispatcher) begin(l *library, d *drive, name string, out hemera.TapeMou
 			if m.pool == "" {
 				m.pool, out.Pool = tape.Pool, tape.Pool
 			}
-			// A label is never encrypted: it says which tape this is. It asks for
-			// checksums of blocks, which drives without them pass over.
-			if out.Kind == hemera.MountLabel {
-				out.Labels.Protected = true
-			} else {
+			// A label is never encrypted: it says which tape this is.
+			if out.Kind != hemera.MountLabel {
 				out.Labels.Key = f.keys.key(keyOfTape(tape, t.config.Pools[out.Pool], out.Job == hemera.TapeArchive))
 			}
 		}
