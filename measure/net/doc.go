@@ -25,7 +25,8 @@
 //
 // # Limits
 //
-// A step lasts whole seconds, as iperf3 has it. A far end serves one client at a time: a second one fails with Overloaded, after ten attempts. The output of iperf3 is
+// A step lasts whole seconds, as iperf3 has it. A far end serves one client at a time: a second one fails with Overloaded, after ten attempts. Between two
+// clients it may close its port for a moment: a far end that has answered once is asked again as often. The output of iperf3 is
 // bounded by package tool, a reading of a far end by 1 MiB, and every step by its time and a minute.
 //
 // # Goroutines

@@ -34,6 +34,8 @@ type path struct {
 	reads   bool    // the far end answers readings
 	speed   float64 // B/s of the interface that leads there; 0 if the driver does not say
 	through string  // its name
+
+	answered bool // a step has ended: a refusal after it is the end of that one
 }
 
 // near is the label of this machine: of the loopback path it is both ends.
@@ -168,15 +170,18 @@ func (r *run) path(ctx context.Context, p path) error {
 			if err := r.patient(ctx, p, s); err != nil {
 				return err
 			}
+			p.answered = true
 		}
 	}
 	return nil
 }
 
-// patient runs a step, again after a while if the far end is busy. A server that has not seen the end of the step before refuses the next client.
+// patient runs a step, again after a while if the far end is busy. A server that has not seen the end of the step before refuses the next client,
+// and one that has closes its port for a moment.
 func (r *run) patient(ctx context.Context, p path, s step) (err error) {
 	for range attempts {
-		if err = r.step(ctx, p, s); !errors.Is(err, errs.Overloaded) {
+		err = r.step(ctx, p, s)
+		if again := errors.Is(err, errs.Overloaded) || p.answered && errors.Is(err, errs.Unavailable); !again {
 			return err
 		}
 		select {
