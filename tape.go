@@ -163,6 +163,21 @@ type TapeTask struct {
 	Queued uint64    `json:"queuedFseq"` // the files up to this fSeq have their requests
 	Copies bool      `json:"addCopies"`  // copies that the files lack are written too
 	Filled bool      `json:"allQueued"`
+	// Left are the files of a repack that cannot move, by storage class: the first TapeLeftMax kinds.
+	Left []TapeLeft `json:"left,omitempty"`
+}
+
+// TapeLeftMax bounds [TapeTask.Left].
+const TapeLeftMax = 20
+
+// TapeLeft counts files of one storage class and copy that a repack leaves on their tape.
+type TapeLeft struct {
+	Class  string `json:"storageClass"`
+	Copy   uint8  `json:"copyNb"`
+	Files  int64  `json:"files"`
+	Path   string `json:"firstPath"` // of the first of them
+	Why    string `json:"why"`
+	Remedy string `json:"remedy"`
 }
 
 // TapeFile is one row of a tape's list of files. A file that was removed or replaced stays in it until the tape is reclaimed, and can be brought back until then.

@@ -26,7 +26,7 @@ func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder)
 	case hemera.OrderCopies:
 		return tasker{t}.orderCopies(ctx, o)
 	case hemera.OrderStopTape:
-		return tasker{t}.orderStop(ctx, o)
+		return tasker{t}.orderStop(ctx, who, o)
 	case hemera.OrderScan:
 		return scanner{t.parts}.Order(ctx, who, o)
 	case hemera.OrderUndelete:

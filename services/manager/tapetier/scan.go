@@ -31,7 +31,9 @@ type scan struct {
 	order hemera.TapeOrder
 	who   string
 	mount uint64
-	first hemera.TapeWritten // of the last report: the same one means that it came again
+	// cancelled: it ended because a person wanted it to.
+	cancelled bool
+	first     hemera.TapeWritten // of the last report: the same one means that it came again
 }
 
 // scanFindingsMax bounds what is shown of the files of a scan.
@@ -85,6 +87,27 @@ func (t scanner) Order(ctx context.Context, who string, o hemera.TapeOrder) (str
 		text += fmt.Sprintf("; %d cannot be read without their keys", locked)
 	}
 	return text, nil
+}
+
+// stop ends the scan of a tape, or forgets one that failed. It says what it did,
+// "" where there is none. A scan that a drive works on ends at its next
+// report, which is refused.
+func (t scanner) stop(who string, o hemera.TapeOrder) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.scans[o.Subject]
+	switch {
+	case s == nil || !s.Ended.IsZero() && s.Problem == "":
+		return ""
+	case o.DryRun:
+		return "the scan would end; what it found stays in the catalogue"
+	case !s.Ended.IsZero():
+		delete(t.scans, o.Subject)
+		return "the scan that failed is forgotten"
+	}
+	s.mount, s.Ended, s.Problem, s.cancelled = 0, t.now(), "cancelled by "+who, true
+	t.awake()
+	return "the scan ends; what it found stays in the catalogue"
 }
 
 // lockOf is what keeps a tape from being read: a key that is not there. nil
@@ -178,7 +201,7 @@ func (t scanner) of(m *mount) (s *scan, now scan, err error) {
 		s = t.scans[m.vid]
 	}
 	if s == nil || s.mount != m.id {
-		return nil, now, errs.New(errs.NotFound, "tapetier.Scan", "", "the scan is not known here: the manager was started since").
+		return nil, now, errs.New(errs.NotFound, "tapetier.Scan", "", "the scan is not known here: it was cancelled, or the manager was started since").
 			WithRemedy("order it again: what was found is in the catalogue already")
 	}
 	return s, *s, nil

@@ -250,3 +250,39 @@ func TestAScanNeedsTheKeyOfItsTape(t *testing.T) {
 		}
 	})
 }
+
+// A scan is cancelled while it waits, and while a drive works on it; what it found stays. One that failed is shown until it is forgotten.
+func TestAScanIsCancelled(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.state.VIDs["FAR001"] = "LTO-9"
+		s.report()
+		one, stop := hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001"}, hemera.TapeOrder{Kind: hemera.OrderStopTape, Subject: "FAR001"}
+		s.wantKind("nothing to cancel", second(s.tier.OrderTape(s.Context(), "ada", stop)), errs.NotFound)
+		s.orders(one)
+		s.orders(stop)
+		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+			t.Errorf("cancelled while it waited: %+v", m)
+		}
+		s.orders(one)
+		m := s.scanMount("d1", "FAR001")
+		s.tells(m, false, found(9, "/single/c", 3))
+		s.orders(stop)
+		report := hemera.TapeResults{Mount: m.ID, VID: m.VID, Scan: &hemera.TapeScanResults{Files: []hemera.TapeScanned{found(8, "/single/b", 2)}, End: hemera.TapeEnd{FSeq: 4}}}
+		s.wantKind("a report after that", s.tier.TapeDone(s.Context(), server, report), errs.NotFound)
+		if now := s.scan("FAR001"); now.Files != 1 || now.Problem != "cancelled by ada" || s.tape("FAR001").Files != 1 || len(s.attention()) > 0 {
+			t.Errorf("%+v, %v", now, s.attention())
+		}
+		s.loaded("d1", "")
+		s.orders(one)
+		m = s.scanMount("d1", "FAR001")
+		s.ends(m, "no label")
+		if a := s.attention(); len(a) != 1 {
+			t.Errorf("%v", a)
+		}
+		s.orders(stop)
+		if a := s.attention(); len(a) > 0 {
+			t.Errorf("%v", a)
+		}
+	})
+}

@@ -150,7 +150,7 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 			}
 		}
 	}
-	out = append(out, t.stuck(f)...)
+	out = append(append(out, t.stuck(f)...), append(t.failedScans(), t.leftBehind(f)...)...)
 	slices.SortFunc(out, func(a, b hemera.TapeAttention) int { return compare(a.Subject, b.Subject) })
 	return out
 }
@@ -173,6 +173,29 @@ func (t *reporter) stuck(f facts) (out []hemera.TapeAttention) {
 		}
 		if command != "" {
 			out = append(out, hemera.TapeAttention{Subject: q.Key.String(), What: fmt.Sprintf("%s: %s", count(q.Files, "file waits", "files wait"), first.Text), Command: command})
+		}
+	}
+	return out
+}
+
+// failedScans are the scans that need a person. The lock is held.
+func (t *reporter) failedScans() (out []hemera.TapeAttention) {
+	for vid, s := range t.scans {
+		if s.Problem != "" && !s.cancelled {
+			out = append(out, hemera.TapeAttention{Subject: "tape " + vid, What: "its scan failed: " + s.Problem, Command: "hemera tape scan " + vid})
+		}
+	}
+	return out
+}
+
+// leftBehind are the repacks that cannot move all files. The lock is held.
+func (t *reporter) leftBehind(f facts) (out []hemera.TapeAttention) {
+	for _, tape := range f.tapes {
+		if tape.Repack == nil {
+			continue
+		}
+		for _, l := range tape.Repack.Left {
+			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: fmt.Sprintf("its repack leaves %s of class %s: %s", count(l.Files, "file", "files"), l.Class, l.Why), Command: "hemera tape repack ls"})
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package tapetier
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -93,20 +94,22 @@ func (t tasker) fill(ctx context.Context, vid string, kind hemera.TapeOrderKind,
 		if err != nil {
 			return queued, err
 		}
-		if err := t.queueFiles(ctx, kind, task.Copies, files); err != nil {
+		n, err := t.queueFiles(ctx, kind, &task, files)
+		if err != nil {
 			return queued, err
 		}
-		queued += len(files)
+		queued += n
 		if task.Filled = len(files) == 0; !task.Filled {
 			task.Queued = files[len(files)-1].FSeq
 		}
 		// A task that was ended meanwhile, or ordered again, is not this one.
-		ours := false
+		ours, done := false, task // the record shares what it is given with readers
+		done.Left = slices.Clone(task.Left)
 		if err := t.changeTask(ctx, vid, kind, func(_ *hemera.Tape, now *hemera.TapeTask) *hemera.TapeTask {
 			if ours = now != nil && now.Begun.Equal(task.Begun); !ours {
 				return now
 			}
-			return &task
+			return &done
 		}); err != nil || !ours {
 			return queued, err
 		}
@@ -114,24 +117,42 @@ func (t tasker) fill(ctx context.Context, vid string, kind hemera.TapeOrderKind,
 	return queued, nil
 }
 
-// queueFiles queues files of a tape.
-func (t tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, copies bool, files []hemera.TapeFile) error {
+// queueFiles queues files of a tape, and returns how many. Those that cannot
+// move are noted in the task.
+func (t tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, task *hemera.TapeTask, files []hemera.TapeFile) (queued int, err error) {
 	var jobs []hemera.TapeJob
+	var moved []hemera.TapeFile
 	for _, f := range files {
-		j, err := t.taskJob(ctx, kind, f)
+		j, left, err := t.taskJob(ctx, kind, f)
 		if errs.KindOf(err) == errs.NotFound {
 			continue // it was removed since the list was read
 		}
 		if err != nil {
-			return err
+			return 0, err
 		}
-		jobs = append(jobs, j)
+		if left != nil {
+			leave(task, *left)
+			continue
+		}
+		jobs, moved = append(jobs, j), append(moved, f)
 	}
-	if err := t.bulk().Requeue(ctx, jobs); err != nil || !copies {
-		return err
+	if err := t.bulk().Requeue(ctx, jobs); err != nil || !task.Copies {
+		return len(jobs), err
 	}
-	_, err := t.bulk().AddCopies(ctx, idsOf(files))
-	return err
+	_, err = t.bulk().AddCopies(ctx, idsOf(moved))
+	return len(jobs), err
+}
+
+// leave counts a file that a repack leaves where it is.
+func leave(task *hemera.TapeTask, l hemera.TapeLeft) {
+	at := slices.IndexFunc(task.Left, func(o hemera.TapeLeft) bool { return o.Class == l.Class && o.Copy == l.Copy })
+	switch {
+	case at >= 0:
+		task.Left[at].Files++
+	case len(task.Left) < hemera.TapeLeftMax:
+		l.Files = 1
+		task.Left = append(task.Left, l)
+	}
 }
 
 // idsOf are the files of rows.
@@ -145,29 +166,33 @@ func idsOf(files []hemera.TapeFile) []hemera.FileID {
 
 // taskJob is the job for a file of a tape. A repack is an archive job for
 // a copy that the file has: the new copy takes the place of the old one.
-// A file that is on tape only comes to disk first (see TapeJobs).
-func (t tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera.TapeFile) (hemera.TapeJob, error) {
-	j := hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: hemera.TapeVerify, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.now()}
+// A file that is on tape only comes to disk first (see TapeJobs). One whose
+// class says no pool for the copy cannot move: left says why.
+func (t tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera.TapeFile) (j hemera.TapeJob, left *hemera.TapeLeft, err error) {
+	j = hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: hemera.TapeVerify, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.now()}
 	if kind == hemera.OrderCheck {
 		from := f.TapeCopy
 		j.From = &from
-		return j, nil
+		return j, nil, nil
 	}
-	e, _, err := t.Tree.Resolve(ctx, f.File)
+	e, path, err := t.Tree.Resolve(ctx, f.File)
 	if err != nil {
-		return j, err
+		return j, nil, err
 	}
-	to, err := t.settings().Resolve(e.StorageClass(), true)
+	class := e.StorageClass()
+	left = &hemera.TapeLeft{Class: class, Copy: f.Number, Path: path, Why: fmt.Sprintf("class %s has no copy %d any more", class, f.Number)}
+	to, err := t.settings().Resolve(class, true)
 	if err != nil {
-		return j, err
+		left.Why, left.Remedy = err.Error(), errs.RemedyOf(err)
 	}
 	for _, d := range to {
 		if d.Copy == f.Number {
 			j.Kind, j.Queue = hemera.TapeArchive, d.Pool
-			return j, nil
+			return j, nil, nil
 		}
 	}
-	return j, errs.New(errs.Invalid, "tapetier.Repack", f.VID, fmt.Sprintf("class %s has no copy %d any more", e.StorageClass(), f.Number))
+	left.Remedy = cmp.Or(left.Remedy, fmt.Sprintf("hemera tape route add %s/%d tapepool=POOL", class, f.Number))
+	return j, left, nil
 }
 
 // orderCopies queues the copies that the files of a tape lack: their class
@@ -194,11 +219,17 @@ func (t tasker) orderCopies(ctx context.Context, o hemera.TapeOrder) (string, er
 	}
 }
 
-// orderStop ends the repack and the verification of a tape. Files that were
-// moved stay where they are now; sessions finish the jobs that they have.
-func (t tasker) orderStop(ctx context.Context, o hemera.TapeOrder) (string, error) {
+// orderStop ends the repack, the verification and the scan of a tape. Files
+// that were moved stay where they are now; sessions finish the jobs that they
+// have.
+func (t tasker) orderStop(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
 	tape, err := t.tape(ctx, o.Subject)
+	// A tape that is scanned need not be in the catalogue.
+	scanned := scanner{t.parts}.stop(who, o)
 	if err != nil {
+		if scanned != "" && errs.KindOf(err) == errs.NotFound {
+			return scanned, nil
+		}
 		return "", err
 	}
 	stopped := 0
@@ -220,10 +251,14 @@ func (t tasker) orderStop(ctx context.Context, o hemera.TapeOrder) (string, erro
 		}
 		stopped += n
 	}
-	if tape.Repack == nil && tape.Verifying == nil {
-		return "", errs.New(errs.NotFound, "tapetier.Stop", o.Subject, "the tape is neither repacked nor verified").WithRemedy("see `hemera tape repack ls`")
+	switch {
+	case tape.Repack != nil || tape.Verifying != nil:
+		return fmt.Sprintf("%d requests are taken back", stopped), nil
+	case scanned != "":
+		return scanned, nil
 	}
-	return fmt.Sprintf("%d requests are taken back", stopped), nil
+	return "", errs.New(errs.NotFound, "tapetier.Stop", o.Subject, "the tape is neither repacked, verified nor scanned").
+		WithRemedy("see `hemera tape repack ls`, `verify ls` and `scan ls`")
 }
 
 // dequeueFiles removes the jobs of a task.

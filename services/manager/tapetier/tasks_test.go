@@ -2,6 +2,7 @@ package tapetier_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -218,6 +219,36 @@ func TestTapesAreVerifiedByThemselves(t *testing.T) {
 		s.later(time.Minute)
 		if s.waiting(hemera.TapeVerify) != 0 {
 			t.Error("verified although it is off")
+		}
+	})
+}
+
+// A class without a route keeps its own files on a tape that is repacked, and no others. The list names it, and a repack after that moves them.
+func TestARepackLeavesFilesWithoutARoute(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/double/f", 1000)
+		s.put(alice(), "/single/g", 1000)
+		s.archive()
+		const vid, class = "AAA001", "double"
+		s.change("tape", "set", vid, "full", "true")
+		s.change("route", "remove", "double/1")
+		s.order(hemera.OrderRepack, vid)
+		got := s.tape(vid).Repack
+		if got == nil || !got.Filled || len(got.Left) != 1 || got.Left[0].Class != class || got.Left[0].Files != 1 || got.Left[0].Path != "/double/f" || got.Left[0].Remedy == "" {
+			t.Fatalf("%+v", got)
+		}
+		if n := s.waiting(hemera.TapeArchive); n != 1 {
+			t.Errorf("%d files are queued", n)
+		}
+		if a := strings.Join(s.attention(), "\n"); !strings.Contains(a, vid+" its repack leaves 1 file of class double") {
+			t.Errorf("%s", a)
+		}
+		// With the route, the same order moves what is left.
+		s.change("route", "add", "double/1", "storageClass", "double", "copyNumber", "1", "tapepool", "default")
+		s.order(hemera.OrderRepack, vid)
+		if n := s.waiting(hemera.TapeArchive); n != 2 || len(s.tape(vid).Repack.Left) > 0 {
+			t.Errorf("%d files are queued, %+v", n, s.tape(vid).Repack)
 		}
 	})
 }

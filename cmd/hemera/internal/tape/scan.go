@@ -57,7 +57,8 @@ catalogue does not know which key it is.`,
 		Example: `  hemera tape scan V00001 --dry-run
   hemera tape scan V00001
   hemera tape scan --all
-  hemera tape scan`,
+  hemera tape scan ls
+  hemera tape cancel V00001`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				f.order.Subject = args[0]
@@ -69,6 +70,12 @@ catalogue does not know which key it is.`,
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return runScan(ctx, e, m, f) })
 		},
 	}
+	c.AddCommand(&cobra.Command{
+		Use: "ls", Aliases: []string{"list"}, Short: "List the scans since the manager was started", Args: cobra.NoArgs, Example: "  hemera tape scan ls",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return runScan(ctx, e, m, scanFlags{}) })
+		},
+	})
 	// The manager decides by the order; the last two are of this command alone.
 	c.Flags().BoolVar(&f.all, "all", false, "all tapes that the libraries have")
 	c.Flags().BoolVar(&f.order.DryRun, "dry-run", false, "read the tape, change nothing, and say what would be done")

@@ -2,6 +2,8 @@ package tape
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -48,10 +50,11 @@ verifySeconds=0" ends that.`
 
 // cancelCommand makes `hemera tape cancel`.
 func cancelCommand(e *cli.Env) *cobra.Command {
-	c := orderCommand(e, hemera.OrderStopTape, "cancel <vid>", "End the repack and the verification of a tape", cobra.ExactArgs(1))
-	// One command for both, as a tape has one of them at a time as a rule.
+	c := orderCommand(e, hemera.OrderStopTape, "cancel <vid>", "End the repack, the verification and the scan of a tape", cobra.ExactArgs(1))
+	// One command for all, as a tape has one of them at a time as a rule.
 	c.Long = `Takes back what a repack or a verification has queued and not done. Files that were moved stay where
-they are now.`
+they are now. A scan ends at the next report of its drive, and what it found stays; one that failed is
+taken out of the lists.`
 	return c
 }
 
@@ -86,6 +89,12 @@ func taskRecord(t *hemera.Tape, task *hemera.TapeTask) output.Record {
 	if task.Filled {
 		status = "running"
 	}
+	var left int64
+	var why []string
+	for _, l := range task.Left {
+		left += l.Files
+		why = append(why, fmt.Sprintf("%d files of class %s stay, as %s: %s (%s; then order the repack again)", l.Files, l.Class, l.Path, l.Why, l.Remedy))
+	}
 	return output.Record{
 		{Key: "vid", Value: t.VID}, {Key: "tapepool", Value: t.Pool}, {Key: "status", Value: status},
 		// CTA counts what it retrieved and what it archived; here a file has moved, or it has not.
@@ -93,6 +102,7 @@ func taskRecord(t *hemera.Tape, task *hemera.TapeTask) output.Record {
 		{Key: "totalFiles", Value: task.Files}, {Key: "totalBytes", Value: task.Bytes},
 		{Key: "filesLeft", Value: t.Files}, {Key: "bytesLeft", Value: t.Bytes},
 		{Key: "queuedFseq", Value: task.Queued}, {Key: "lastFseq", Value: t.LastFSeq}, {Key: "state", Value: string(t.State)},
+		{Key: "filesThatStay", Value: left}, {Key: "why", Value: strings.Join(why, "; ")},
 	}
 }
 
@@ -109,5 +119,6 @@ func taskColumns() []output.Column {
 		{Title: "files on it", Key: "filesLeft"}, // now; of a verification they stay
 		{Title: "data on it", Key: "bytesLeft", Show: output.Bytes},
 		{Title: "state", Key: "state"}, // REPACKING until the last file has gone
+		{Title: "why", Key: "why"},     // files stay: their class has no route
 	}
 }
