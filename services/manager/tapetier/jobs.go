@@ -194,7 +194,7 @@ func (t *giver) pick(ctx context.Context, m *mount, want hemera.TapeJobsRequest)
 // the way: one of so many.
 const onTheWayShare = 4
 
-// onTheWay gives a mount up to most more jobs of the heads: those of
+// onTheWay gives a mount more jobs of the heads, at most so many: those of
 // places between the ones that were picked. Files are asked for nearly in
 // the order of the tape, but not quite, and the last ones of one answer
 // would cost the next answer a locate back for each. The lock is held.
