@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The way back when all but the cartridges is lost: scripts/tape-scan.sh, for a built bin/hemera
 # xrdcp in (large files on two tapes, small ones in containers), then a new empty system with the same cartridges: scan, xrdcp out, compare.
-# Between the two, a program that knows labels only reads the cartridges. At the end a removed file is undeleted. HEMERA names another binary.
+# Between the two, a program that knows labels only reads the cartridges. Then a removed file is undeleted. At the end the same for encrypted tapes:
+# without the key, and with it. HEMERA names another binary.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hemera=${HEMERA:-bin/hemera}
@@ -119,3 +120,36 @@ admin tape undelete /exp/small/small7 >"$work/out"
 same /exp/small/small7 "$work/in/small7"
 admin ns check >"$work/out" 2>&1 || fail "ns check"
 echo "ok    undelete, ns check clean"
+
+# Encrypted: the key is all that a new empty system needs besides the cartridges.
+stop
+start three
+admin tape key add raw
+admin tape pool set default encryptionKeyName=raw
+admin mkdir /exp
+admin attr set sys.archive.storage_class=default /exp
+xrdcp --nopbar "$work"/in/large* "root://$host//exp/"
+for f in large1 large2 large3; do until_true "$f on tape" backed "/exp/$f"; done
+until_true "nothing waits" no_queues
+vid=$(admin file info /exp/large1 | grep -o 'V000[0-9]*' | head -n 1)
+cp "$(find "$work/three" -name raw.key)" "$work/raw.key"
+stop
+mkdir "$work/four"
+mv "$work/three/tape" "$work/four/tape"
+start four
+if admin tape scan "$vid" -j >"$work/out" 2>&1; then fail "a scan without a key"; fi
+grep -q 'key raw:' "$work/out" || fail "the error names no key"
+grep -q "hemera tape tape set $vid encryptionKeyName=NAME" "$work/out" || fail "the error names no remedy"
+admin tape key add raw --from "$work/raw.key" >"$work/out" || fail "the key is not taken"
+admin tape tape set "$vid" encryptionKeyName=raw
+mv "$(find "$work/four" -name raw.key)" "$work/away"
+if admin tape scan "$vid" >"$work/out" 2>&1; then fail "a scan whose key is missing"; fi
+grep -q "hemera tape key add raw --from FILE" "$work/out" || fail "the refusal names no remedy"
+admin tape key add raw --from "$work/raw.key" >"$work/out" || fail "the key does not come back"
+admin tape scan "$vid" >"$work/out" || fail "a scan with the key"
+xrdfs "$host" prepare -s /exp/large1 /exp/large2 /exp/large3 >/dev/null
+for f in large1 large2 large3; do
+	until_true "$f is on disk" online "/exp/$f"
+	same "/exp/$f" "$work/in/$f"
+done
+echo "ok    encrypted: refused without the key, 3 files came back with it"

@@ -113,3 +113,37 @@ func (x *rig) refused(name string, key hemera.TapeKey) {
 	}
 	c.open, c.in = map[uint64]*openMount{}, map[string]string{}
 }
+
+// TestScanOfAnEncryptedTape: a scan without the right key says what a person types, whether the catalogue has the tape, or not.
+func TestScanOfAnEncryptedTape(t *testing.T) {
+	c := newControl(t, 1, 10)
+	right := hemera.TapeKey{Name: "raw-2026", Secret: bytes.Repeat([]byte{9}, hemera.TapeSecretSize)}
+	c.key = right
+	x := newRig(t, c)
+	x.start()
+	x.archived()
+	for _, one := range []struct {
+		key   hemera.TapeKey
+		words []string
+	}{
+		{hemera.TapeKey{}, []string{"raw-2026", "the catalogue does not say with which key", "hemera tape key add NAME --from FILE", "hemera tape tape add V00001 encryptionKeyName=NAME"}},
+		{hemera.TapeKey{Name: "other", Secret: bytes.Repeat([]byte{8}, hemera.TapeSecretSize)}, []string{"raw-2026", "with another key than other"}},
+	} {
+		c.mu.Lock()
+		c.key, c.wanted = one.key, "V00001"
+		c.changed()
+		c.mu.Unlock()
+		x.await("the scan has ended", func(c *control) bool {
+			for _, r := range c.last {
+				said := r.Ended && r.Session.Error != ""
+				for _, word := range one.words {
+					said = said && strings.Contains(r.Session.Error, word)
+				}
+				if said {
+					return true
+				}
+			}
+			return false
+		})
+	}
+}

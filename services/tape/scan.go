@@ -2,10 +2,13 @@ package tape
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"hemera"
 	"hemera/core/tape/volume"
+	"hemera/errs"
+	"hemera/platform/tape"
 )
 
 const (
@@ -50,10 +53,28 @@ func (k desk) scan(ctx context.Context, v *volume.Volume, figures *hemera.TapeSe
 	// Also of a scan that failed: people see how far it came.
 	figures.Elapsed = now().Sub(begun)
 	if err != nil {
-		return err
+		return k.locked(err)
 	}
 	s.out.Complete, s.out.End.Bytes = true, written
 	return s.send(ctx, *figures, begun)
+}
+
+// locked says of a scan that met an encrypted block what is to be done, and in the text: people see the text only.
+func (k desk) locked(err error) error {
+	if !errors.Is(err, tape.ErrEncrypted) {
+		return err
+	}
+	// The cause names the key, where the writer of the tape left its name.
+	vid, set := k.mount.VID, "set"
+	if k.mount.Labels.Media == "" { // the catalogue does not have the tape
+		set = "add"
+	}
+	what := "what is on the tape is encrypted, and the catalogue does not say with which key"
+	if name := k.mount.Labels.Key.Name; name != "" {
+		what = "what is on the tape is encrypted with another key than " + name
+	}
+	text := what + "; add the key (hemera tape key add NAME --from FILE), name it (hemera tape tape " + set + " " + vid + " encryptionKeyName=NAME) and scan the tape again"
+	return &errs.Error{Kind: errs.KindOf(err), Op: "tape.Scan", Subject: vid, Text: text, Cause: err}
 }
 
 // endID is the archive id of the tape file that a record is of, or is in.

@@ -103,7 +103,7 @@ func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemer
 	if vid, force, ok := t.wantsLabel(l, state); ok {
 		return t.begin(l, d, name, hemera.TapeMount{Kind: hemera.MountLabel, VID: vid, Labels: hemera.TapeLabels{Force: force}, Why: "an admin asked for it"}, f), move
 	}
-	if s := t.wantsScan(l, d, state); s != nil {
+	if s := t.wantsScan(f, l, d, state); s != nil {
 		return t.beginScan(l, d, name, s, f), move
 	}
 	picture := t.picture(f)

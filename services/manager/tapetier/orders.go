@@ -28,7 +28,7 @@ func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder)
 	case hemera.OrderStopTape:
 		return tasker{t}.orderStop(ctx, o)
 	case hemera.OrderScan:
-		return scanner{t.parts}.Order(who, o)
+		return scanner{t.parts}.Order(ctx, who, o)
 	case hemera.OrderUndelete:
 		return scanner{t.parts}.Undelete(ctx, who, o)
 	case hemera.OrderRetry, hemera.OrderForget:

@@ -41,7 +41,11 @@ const scanFindingsMax = 200
 func (s *scan) ordered() bool { return s.Begun.IsZero() && s.Ended.IsZero() }
 
 // Order has tapes scanned: one, or all that the libraries have.
-func (t scanner) Order(who string, o hemera.TapeOrder) (string, error) {
+func (t scanner) Order(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	f, err := t.facts(ctx)
+	if err != nil {
+		return "", err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	// A subject that no library has is an error; of all, each is there.
@@ -49,7 +53,7 @@ func (t scanner) Order(who string, o hemera.TapeOrder) (string, error) {
 	if o.Subject == "" {
 		vids = t.cartridges()
 	}
-	ordered := 0
+	ordered, locked := 0, 0
 	for _, vid := range vids {
 		if t.libraryOf(vid) == nil {
 			return "", errs.New(errs.NotFound, "tapetier.Scan", vid, "no library that reports has the cartridge").WithRemedy("put it into a library; see `hemera tape drive ls`")
@@ -60,13 +64,43 @@ func (t scanner) Order(who string, o hemera.TapeOrder) (string, error) {
 			}
 			continue
 		}
+		// Of all tapes the others are scanned, and the list of scans says why this one was not.
+		lock := f.lockOf(vid)
+		if lock != nil && o.Subject != "" {
+			return "", lock
+		}
 		// In place of one that ended: people see the last scan of a tape.
 		t.scans[vid] = &scan{TapeScan: hemera.TapeScan{VID: vid, DryRun: o.DryRun, Asked: t.now(), Counts: map[hemera.TapeOutcome]int64{}}, order: o, who: who}
+		if lock != nil {
+			s := t.scans[vid]
+			s.Ended, s.Problem = t.now(), lockText(lock)
+			locked++
+			continue
+		}
 		ordered++
 	}
 	t.awake()
-	return fmt.Sprintf("%d tapes wait for a drive to scan them", ordered), nil
+	text := fmt.Sprintf("%d tapes wait for a drive to scan them", ordered)
+	if locked > 0 {
+		text += fmt.Sprintf("; %d cannot be read without their keys", locked)
+	}
+	return text, nil
 }
+
+// lockOf is what keeps a tape from being read: a key that is not there. nil
+// for a tape that needs none, or of which the catalogue does not know.
+func (f facts) lockOf(vid string) *errs.Error {
+	for _, tape := range f.tapes {
+		if l := f.keys.lock(tape.Key); tape.VID == vid && l.Key != "" {
+			return errs.New(errs.Unavailable, "tapetier.Scan", vid, "the tape is encrypted with key "+l.Key+", which cannot be used: "+l.Why).
+				WithRemedy("bring the key back: `hemera tape key add " + l.Key + " --from FILE`")
+		}
+	}
+	return nil
+}
+
+// lockText is a lock as the problem of a scan.
+func lockText(lock *errs.Error) string { return lock.Text + " (" + lock.Remedy + ")" }
 
 // cartridges are the tapes of all libraries. The lock is held.
 func (t scanner) cartridges() []string {
@@ -83,7 +117,7 @@ func (t scanner) cartridges() []string {
 }
 
 // wantsScan finds a tape that a drive can scan now. The lock is held.
-func (t *dispatcher) wantsScan(l *library, d *drive, state hemera.TapeDriveState) *scan {
+func (t *dispatcher) wantsScan(f facts, l *library, d *drive, state hemera.TapeDriveState) *scan {
 	// A drive that is not to work does not; with orders of people neither.
 	if d.down != "" || state.Problem != "" || l.state.Problem != "" || t.config.Libraries[l.state.Name].Disabled {
 		return nil
@@ -92,9 +126,17 @@ func (t *dispatcher) wantsScan(l *library, d *drive, state hemera.TapeDriveState
 	for _, vid := range slices.Sorted(maps.Keys(t.scans)) {
 		media, here := l.state.VIDs[vid]
 		reads := media == "" || slices.Contains(state.Media, media) || slices.Contains(state.Reads, media)
-		if s := t.scans[vid]; s.ordered() && here && reads && !t.usedElsewhere(l, vid, state.Name) {
-			return s
+		s := t.scans[vid]
+		if !s.ordered() || !here || !reads || t.usedElsewhere(l, vid, state.Name) {
+			continue
 		}
+		// A key may go between the order and the mount. It may come back too, so the scan waits.
+		if lock := f.lockOf(vid); lock != nil {
+			s.Why = lockText(lock)
+			continue
+		}
+		s.Why = ""
+		return s
 	}
 	return nil
 }

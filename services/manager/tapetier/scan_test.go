@@ -210,3 +210,43 @@ func TestAnOrderBringsAFileBack(t *testing.T) {
 		s.checked()
 	})
 }
+
+// A scan of a tape whose key is missing costs no mount: the order is refused, and one that waits goes on waiting.
+func TestAScanNeedsTheKeyOfItsTape(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.addKey("k1")
+		s.change("pool", "set", "default", "encryptionKeyName", "k1")
+		s.archived("/single/f")
+		right := s.keys["k1"]
+		delete(s.keys, "k1")
+		one := hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "AAA001"}
+		_, err := s.tier.OrderTape(s.Context(), "ada", one)
+		s.wantKind("without its key", err, errs.Unavailable)
+		if !strings.Contains(errs.RemedyOf(err), "hemera tape key add k1 --from FILE") {
+			t.Errorf("%v: %s", err, errs.RemedyOf(err))
+		}
+		// Of all tapes the others are scanned.
+		if text := s.orders(hemera.TapeOrder{Kind: hemera.OrderScan}); !strings.Contains(text, "1 cannot be read without their keys") {
+			t.Error(text)
+		}
+		if now := s.scan("AAA001"); now.Ended.IsZero() || !strings.Contains(now.Problem, "hemera tape key add k1 --from FILE") {
+			t.Errorf("%+v", now)
+		}
+		s.ends(s.scanMount("d1", "BBB001"), "no label")
+		// The key goes after the order, and comes back.
+		s.keys["k1"] = right
+		s.orders(one)
+		delete(s.keys, "k1")
+		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+			t.Errorf("%+v", m)
+		}
+		if now := s.scan("AAA001"); !now.Ended.IsZero() || !strings.Contains(now.Why, "hemera tape key add k1 --from FILE") {
+			t.Errorf("%+v", now)
+		}
+		s.keys["k1"] = right
+		if m := s.scanMount("d1", "AAA001"); m.Labels.Key.Name != "k1" || s.scan("AAA001").Why != "" {
+			t.Errorf("%+v", m)
+		}
+	})
+}

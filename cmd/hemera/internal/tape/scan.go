@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -50,7 +51,9 @@ listed with the tape, and "hemera tape undelete" makes a file of it:
   known     the catalogue had it
 
 A tape that the catalogue has as empty although it was labelled here was reclaimed: --force takes its files
-all the same. A scan may be interrupted, and repeated as often as you like.`,
+all the same. A scan may be interrupted, and repeated as often as you like. An encrypted tape needs its key:
+"hemera tape key add NAME --from FILE", and "hemera tape tape set VID encryptionKeyName=NAME" where the
+catalogue does not know which key it is.`,
 		Example: `  hemera tape scan V00001 --dry-run
   hemera tape scan V00001
   hemera tape scan --all
@@ -191,7 +194,8 @@ func scanRecord(s hemera.TapeScan) output.Record {
 		state, why = "failed", s.Problem
 	case !s.Ended.IsZero():
 	case s.Begun.IsZero():
-		state, why = "waits", "for a drive of its library that has nothing to do"
+		// The manager says it where something else keeps it.
+		state, why = "waits", cmp.Or(s.Why, "for a drive of its library that has nothing to do")
 	default:
 		state = "reads"
 	}
