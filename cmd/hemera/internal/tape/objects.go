@@ -102,7 +102,7 @@ func libraryStateCommand(e *cli.Env, state string) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use: state + " <library>", Short: "Put a library " + state, Args: cobra.ExactArgs(1),
-		Long:    "Takes a library out of use (down), or into use again (up). Sessions of its drives end first.",
+		Long:    "Takes a library out of use (down), or into use again (up).",
 		Example: "  hemera tape library " + state + " emu",
 		RunE: func(c *cobra.Command, args []string) error {
 			values := map[string]string{"isDisabled": "false"}
