@@ -84,7 +84,11 @@ class User:
             return None
         status, _ = f.write(data)
         closed, _ = f.close()
-        return (status.ok and closed.ok) or None
+        if not (status.ok and closed.ok):
+            return None
+        # XRootD's client says that a close went well when it finds the connection lost as it sends it: only a stat tells whether the file is there.
+        status, there = self.fs.stat(path)
+        return (status.ok and there.size == len(data)) or None
 
     # evict
 

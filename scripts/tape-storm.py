@@ -12,9 +12,10 @@ It ends with 0 if every file came back byte for byte and has its copy on tape, n
 """
 import argparse, collections, json, os, pathlib, pwd, random, re, shutil, signal, subprocess, sys, tempfile, threading, time
 
+from tapecluster import Cluster, run
+
 HERE = pathlib.Path(__file__).resolve().parent
 USERS = ["daemon", "bin", "sys", "sync", "games", "man", "lp", "mail", "news", "uucp"]  # that every Debian has
-DRIVES = 4
 # Faults by what drives do: the operations that come, and what goes wrong with them.
 FAULTS = {
     "archive": [("write", "medium"), ("write", "hardware"), ("write", "power"), ("write", "corrupt"), ("mark", "hardware"), ("flush", "medium"),
@@ -22,104 +23,6 @@ FAULTS = {
     "recall": [("read", "medium"), ("read", "hardware"), ("read", "corrupt"), ("locate", "hardware"), ("locate", "medium")],
     "mount": [("load", "hardware"), ("load", "not-ready"), ("unload", "hardware"), ("move", "hardware")],
 }
-
-
-def run(*command, timeout=300):
-    """The output of a command, or None if it failed: a process may be dead just now."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
-    except subprocess.TimeoutExpired:
-        return None
-    return done.stdout if done.returncode == 0 else None
-
-
-class Cluster:
-    """Manager, nodes and tape server, each a process of its own that is killed and started."""
-
-    def __init__(self, hemera, base, port):
-        self.hemera, self.base, self.host = hemera, pathlib.Path(base), f"localhost:{port}"
-        self.library = self.base / "tape" / "tape"
-        self.processes, token = {}, self.base / "token"
-        common = lambda name, at: ["--data", str(self.base / name), "--port", str(port + at)]
-        join = ["--join-file", str(token)]
-        self.commands = {
-            "manager": ["manager", *common("manager", 0)],
-            "node1": ["node", *common("node1", 1), "--disk", str(self.base / "disk1"), *join],
-            "node2": ["node", *common("node2", 2), "--disk", str(self.base / "disk2"), *join],
-            "tape": ["tape", "serve", *common("tape", 3), "--tape-speed", "0", "--library", "tape",
-                     "--emulate", f"drives={DRIVES},slots=60,cartridges=40,capacity=2000000000", *join],
-        }
-
-    def begin(self):
-        """Starts everything for the first time."""
-        token = self.base / "token"
-        (self.base / "disk1").mkdir()
-        (self.base / "disk2").mkdir()
-        self.start("manager")
-        for name in ("node1", "node2", "tape"):
-            token.write_text(self.admin("token", "create"))
-            self.start(name)
-            self.await_(f"{name} has joined", lambda: self.commands[name][self.commands[name].index("--port") + 1] in (self.admin("node", "ls", "-m") or ""))
-        self.configure()
-
-    def configure(self):
-        """All cartridges in one pool, and mounts for few files, so that four drives work."""
-        elements = json.loads((self.library / "library.json").read_text())["elements"]
-        self.await_("the library is reported", lambda: self.drives())
-        for vid in sorted(e["barcode"][:6] for e in elements if e.get("barcode")):
-            self.must("tape", "tape", "add", vid, "tapepool=default")
-        self.must("tape", "policy", "set", "default", "archiveMinRequestAge=2", "retrieveMinRequestAge=0")
-        self.must("tape", "pool", "set", "default", f"numPartialTapes={DRIVES}")
-        self.must("tape", "mounting", "set", "default", "minFilesToWarrantAMount=100", "lingerSeconds=2")
-        self.must("mkdir", "/storm")
-        self.must("attr", "set", "sys.archive.storage_class=default", "/storm")
-        self.must("chmod", "777", "/storm")
-        self.await_("two disks", lambda: len(self.rows("fs", "ls")) == 2)
-
-    def start(self, name):
-        with open(self.base / f"{name}.log", "ab") as log:
-            self.processes[name] = subprocess.Popen([self.hemera, *self.commands[name]], stdout=log, stderr=log)
-        if name == "manager":
-            self.await_("the manager answers", lambda: self.admin("ns", "stat") is not None)
-
-    def await_(self, what, ask):
-        end = time.monotonic() + 60
-        while not ask():
-            dead = [n for n, p in self.processes.items() if p.poll() is not None]
-            if dead or time.monotonic() > end:
-                raise SystemExit(f"FAIL  not in a minute: {what}; ended: {dead}; see {self.base}/*.log")
-            time.sleep(0.2)
-
-    def kill(self, name):
-        self.processes[name].send_signal(signal.SIGKILL)
-        self.processes[name].wait()
-        self.start(name)
-
-    def stop(self):
-        for name in reversed(list(self.processes)):
-            self.processes[name].terminate()
-        for p in self.processes.values():
-            p.wait()
-
-    def admin(self, *words):
-        return run(self.hemera, "--url", f"root://{self.host}", *words)
-
-    def must(self, *words):
-        done = subprocess.run([self.hemera, "--url", f"root://{self.host}", *words], capture_output=True, text=True)
-        if done.returncode != 0:
-            raise SystemExit(f"{' '.join(words)}: {done.stderr}")
-
-    def rows(self, *words):
-        return json.loads(self.admin(*words, "-j") or '{"result": []}')["result"] or []
-
-    def drives(self):
-        return self.rows("tape", "drive", "ls")
-
-    def hits(self):
-        """What faults have hit so far, by operation and failure."""
-        log = self.library / "faults.log"
-        lines = log.read_text().splitlines() if log.exists() else []
-        return collections.Counter(f"{h['op']} {h['fail']}" for h in map(json.loads, lines))
 
 
 class Clients:
@@ -229,7 +132,7 @@ class Chaos(threading.Thread):
         self.planned = (hits, now)
         # Mounts fail less often than transfers: a drive rests for seconds afterwards.
         faults = [self.rng.choice(FAULTS["mount" if self.rng.random() < 0.15 else self.stage]) for _ in range(2)]
-        self.write([{"op": op, "fail": fail, "after": int(60 ** self.rng.random()) - 1, "count": 1} for op, fail in faults])
+        self.cluster.plan([{"op": op, "fail": fail, "after": int(60 ** self.rng.random()) - 1, "count": 1} for op, fail in faults])
         self.counts["plans of faults"] += 1
 
     def operate(self, drives):
@@ -246,22 +149,16 @@ class Chaos(threading.Thread):
             self.counts["requests that failed"] += len(failed)
             self.cluster.admin("tape", "request", "retry")
 
-    def write(self, faults):
-        plan = self.cluster.library / "faults.json"
-        part = plan.with_suffix(".part")
-        part.write_text(json.dumps({"faults": faults}))
-        part.replace(plan)
-
     def rest(self):
         """No kills or faults from now on, but the operator goes on."""
         self.begin("", lambda: 0, [])
         with self.lock:
-            self.write([])
+            self.cluster.plan([])
 
     def stop(self):
         self.over.set()
         self.join()
-        self.write([])
+        self.cluster.plan([])
 
 
 class Storm:

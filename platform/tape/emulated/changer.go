@@ -73,7 +73,7 @@ func (a *arm) Move(ctx context.Context, from, to int) error {
 		}
 		begin = max(begin, d.now)
 	}
-	return a.carry(begin, source, target)
+	return a.carry(ctx, begin, source, target)
 }
 
 // ends returns the elements of a move. ErrEmpty, ErrFull, or errs.NotFound
@@ -97,10 +97,10 @@ func (a *arm) ends(from, to int) (source, target holder, err error) {
 
 // carry does the move from a moment on. The caller has the tokens of the arm
 // and of the drives at both ends.
-func (a *arm) carry(begin time.Duration, source, target holder) error {
+func (a *arm) carry(ctx context.Context, begin time.Duration, source, target holder) error {
 	// A move that fails takes its time too, and the cartridge stays where it
 	// was.
-	o, err := a.library.faults.strike(happening{op: "move", tape: source.Barcode})
+	o, err := a.library.faults.strike(ctx, a.ctx, happening{op: "move", tape: source.Barcode})
 	if err != nil {
 		return err
 	}

@@ -91,8 +91,8 @@ func (d *drive) inside() driveState {
 
 // strike asks the plan of faults about an operation, and does what faults do
 // besides failing it.
-func (d *drive) strike(op, barcode string, object uint64) (outcome, error) {
-	o, err := d.library.faults.strike(happening{op: op, drive: d.identity.Device, serial: d.identity.Serial, tape: barcode, object: object})
+func (d *drive) strike(ctx context.Context, op, barcode string, object uint64) (outcome, error) {
+	o, err := d.library.faults.strike(ctx, d.ctx, happening{op: op, drive: d.identity.Device, serial: d.identity.Serial, tape: barcode, object: object})
 	if err != nil {
 		return o, err
 	}
@@ -129,7 +129,7 @@ func (d *drive) Load(ctx context.Context) (tape.Tape, error) {
 	}
 	// The plan comes before the clock, so that "not ready" needs no patience in
 	// tests.
-	o, err := d.strike("load", in.barcode, 0)
+	o, err := d.strike(ctx, "load", in.barcode, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (d *drive) Unload(ctx context.Context) error {
 		return fail("emulated.Unload", d.identity.Device, tape.ErrNoMedium)
 	}
 	// A stuck cartridge stays loaded, as it was.
-	o, err := d.strike("unload", in.barcode, 0)
+	o, err := d.strike(ctx, "unload", in.barcode, 0)
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,15 @@
 package emulated
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,7 +36,8 @@ type Fault struct {
 	Count  int     `json:"count,omitempty"`  // this many operations fail; 0 for all
 	// Fail is how: medium, hardware, not-ready, end (the tape ends here),
 	// corrupt (a bit flips between host and drive), power (the drive loses its
-	// power, and what was not flushed), or "" when only Alert is wanted.
+	// power, and what was not flushed), hang (the operation goes on when this
+	// fault has left the plan), or "" when only Alert is wanted.
 	Fail string `json:"fail,omitempty"`
 	// Alert is a TapeAlert flag, 1 to 64, that is raised.
 	Alert int `json:"alert,omitempty"`
@@ -69,9 +73,9 @@ func (f Fault) check() error {
 		return errs.New(errs.Invalid, "emulated.SetPlan", f.Op, "no such operation").WithRemedy("Use read, write, mark, flush, locate, load, unload or move.")
 	}
 	switch f.Fail {
-	case "", "medium", "hardware", "not-ready", "end", "corrupt", "power":
+	case "", "medium", "hardware", "not-ready", "end", "corrupt", "power", "hang":
 	default:
-		return errs.New(errs.Invalid, "emulated.SetPlan", f.Fail, "no such failure").WithRemedy("Use medium, hardware, not-ready, end, corrupt or power.")
+		return errs.New(errs.Invalid, "emulated.SetPlan", f.Fail, "no such failure").WithRemedy("Use medium, hardware, not-ready, end, corrupt, power or hang.")
 	}
 	if f.Alert < 0 || f.Alert > 64 || f.After < 0 || f.Count < 0 || f.Seconds < 0 {
 		return errs.New(errs.Invalid, "emulated.SetPlan", fmt.Sprintf("%+v", f), "numbers are not negative, and an alert is 1 to 64")
@@ -178,12 +182,15 @@ type hit struct {
 // outcome is what faults do to one operation.
 type outcome struct {
 	fail   string
+	fault  Fault // the one that fail is of
 	alerts []int
 	extra  time.Duration
 }
 
-// strike returns what happens to an operation, and counts it.
-func (f *faults) strike(h happening) (o outcome, err error) {
+// strike returns what happens to an operation, and counts it. An operation
+// that hangs returns when its fault has left the plan, and goes on then;
+// tape.ErrNotReady when one of the contexts ends before.
+func (f *faults) strike(ctx, library context.Context, h happening) (o outcome, err error) {
 	if err := f.refresh(); err != nil {
 		return o, err
 	}
@@ -192,7 +199,44 @@ func (f *faults) strike(h happening) (o outcome, err error) {
 	if o.fail != "" && f.file != "" {
 		f.note(h, o.fail)
 	}
+	if o.fail == "hang" {
+		if err := f.hang(ctx, library, o.fault); err != nil {
+			return o, err
+		}
+		o.fail = ""
+	}
 	return o, nil
+}
+
+// hangLook is how often an operation that hangs looks at the plan.
+const hangLook = 20 * time.Millisecond
+
+// hang waits until the plan does not have a fault any more.
+func (f *faults) hang(ctx, library context.Context, one Fault) error {
+	// A plan in a file changes without a call, so that it is looked at.
+	look := time.NewTicker(hangLook)
+	defer look.Stop()
+	for f.has(one) {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return fail("emulated.Hang", one.Op, tape.ErrNotReady)
+		case <-library.Done():
+			return fail("emulated.Hang", one.Op, tape.ErrNotReady)
+		}
+		if err := f.refresh(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// has reports whether a fault is in the plan.
+func (f *faults) has(one Fault) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	// Equal in all fields: a plan that is read again has other pointers.
+	return slices.ContainsFunc(f.plan.Faults, func(other Fault) bool { return reflect.DeepEqual(one, other) })
 }
 
 // count counts an operation at all faults that fit, and returns what they do.
@@ -210,7 +254,7 @@ func (f *faults) count(h happening) (o outcome) {
 			continue
 		}
 		if o.fail == "" { // the first one wins
-			o.fail = one.Fail
+			o.fail, o.fault = one.Fail, one
 		}
 		if one.Alert > 0 {
 			o.alerts = append(o.alerts, one.Alert)

@@ -45,7 +45,7 @@ func (t *loaded) begin(ctx context.Context, op string, object uint64) (o outcome
 		d.release()
 		return o, fail("emulated.Tape", d.identity.Device, tape.ErrNotReady)
 	}
-	if o, err = d.strike(op, t.cartridge.barcode, object); err != nil {
+	if o, err = d.strike(ctx, op, t.cartridge.barcode, object); err != nil {
 		d.release()
 		return o, err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -180,7 +181,53 @@ func (t *giver) pick(ctx context.Context, m *mount, want hemera.TapeJobsRequest)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.share(m, heads, mounting.Batch{Files: want.Files, Bytes: want.Bytes, FileCost: fileCost(m.kind)}), nil
+	batch := mounting.Batch{Files: want.Files, Bytes: want.Bytes, FileCost: fileCost(m.kind)}
+	if m.kind == hemera.TapeArchive {
+		return t.share(m, heads, batch), nil
+	}
+	batch.Files -= want.Files / onTheWayShare
+	out = t.share(m, heads, batch)
+	return append(out, t.onTheWay(m, heads, out, want.Files-len(out))...), nil
+}
+
+// onTheWayShare of what a session that reads asks for is left to jobs on
+// the way: one of so many.
+const onTheWayShare = 4
+
+// onTheWay gives a mount more jobs of the heads, at most so many: those of
+// places between the ones that were picked. Files are asked for nearly in
+// the order of the tape, but not quite, and the last ones of one answer
+// would cost the next answer a locate back for each. The lock is held.
+func (t *giver) onTheWay(m *mount, heads [][]hemera.TapeJob, picked []hemera.TapeJob, most int) (out []hemera.TapeJob) {
+	low, high := uint64(math.MaxUint64), uint64(0)
+	for _, j := range picked {
+		if j.From != nil {
+			low, high = min(low, j.From.Block), max(high, j.From.Block)
+		}
+	}
+	now := t.Now()
+	for _, jobs := range heads {
+		for _, j := range jobs {
+			if len(out) >= most {
+				return out
+			}
+			passed := j.From != nil && j.From.Block >= low && j.From.Block <= high
+			if !passed || j.After.After(now) || t.given[j.TapeJobKey] != 0 {
+				continue
+			}
+			t.give(m, j)
+			// Their users have fewer in the next answer.
+			m.served[j.UID] += j.Size + fileCost(m.kind)
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// give notes that a mount has a job. The lock is held.
+func (t *giver) give(m *mount, j hemera.TapeJob) {
+	t.given[j.TapeJobKey], m.given[j.TapeJobKey] = m.id, j
+	m.bytes += j.Size
 }
 
 // share gives a mount jobs of all users, fairly. The lock is held.
@@ -206,8 +253,7 @@ func (t *giver) share(m *mount, users [][]hemera.TapeJob, batch mounting.Batch) 
 	picks, m.served = mounting.NextJobs(m.served, heads, batch)
 	for _, p := range picks {
 		j := users[p.Head][p.Job]
-		t.given[j.TapeJobKey], m.given[j.TapeJobKey] = m.id, j
-		m.bytes += j.Size
+		t.give(m, j)
 		out = append(out, j)
 	}
 	return out

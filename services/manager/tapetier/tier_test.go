@@ -92,6 +92,49 @@ func TestUsersShareAMount(t *testing.T) {
 	})
 }
 
+// Files were asked for nearly in the order of the tape: what lies between those that a session gets comes along, and costs no way back.
+func TestARecallTakesWhatIsOnTheWay(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		names := []string{"/single/0", "/single/1", "/single/2", "/single/3", "/single/4"}
+		for _, name := range names {
+			s.evicted(name)
+		}
+		for _, i := range []int{0, 1, 3, 4, 2} {
+			stageOf(s, alice(), names[i])
+			time.Sleep(time.Second)
+		}
+		m := s.mount("d1", hemera.TapeRecall)
+		var got []string
+		for {
+			r, err := s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID, Files: 5})
+			s.good(err)
+			if r.Last {
+				break
+			}
+			for _, j := range r.Jobs {
+				got = append(got, j.Path)
+			}
+			got = append(got, "|")
+		}
+		if want := []string{names[0], names[1], names[2], names[3], names[4], "|"}; !slices.Equal(got, want) {
+			t.Errorf("%q", got)
+		}
+		// Of four, three come in the order of asking.
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}))
+		m = s.mount("d1", hemera.TapeRecall)
+		r, err := s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID, Files: 4})
+		s.good(err)
+		got = nil
+		for _, j := range r.Jobs {
+			got = append(got, j.Path)
+		}
+		if want := []string{names[0], names[1], names[3]}; !slices.Equal(got, want) {
+			t.Errorf("of four: %q", got)
+		}
+	})
+}
+
 // A report whose answer was lost comes again, and changes nothing.
 func TestAReportMayComeTwice(t *testing.T) {
 	at(t, func(s *site) {

@@ -17,6 +17,7 @@
 //	orders.go   label, repack, reclaim, verify; retry and forget
 //	scan.go     scan, undelete
 //	status.go   status, why, top
+//	show.go     show of all nouns
 //
 // Objects of the configuration are shown and changed by one set of commands: the
 // manager knows their fields and checks them, and this package shows what it is
@@ -43,6 +44,22 @@
 // of a scan is in the manager's memory, by tape. What was found is in the catalogue
 // as soon as it is counted, so a scan that was cut off is ordered again. A manager that
 // was started since knows nothing of it, and of no scan before.
+//
+// # One object
+//
+// show has all fields of one object, for people in lines and for programs with the
+// keys of ls. It is made by one function for all nouns, from what ls loads.
+//
+//   - Names are matched whole: no patterns, so that a script gets one object or an
+//     error.
+//   - A queue is named by the tape that is read, or by the pool that is written. A tape
+//     that is read and verified has two queues of one name, and both are shown.
+//   - Units are those of the table; fields that the table has not get theirs by
+//     the end of their name.
+//   - The page of a drive, a tape or a queue is for people only. Programs ask why and
+//     session ls, whose records have keys of their own.
+//   - Lists are read whole to find one object: they fit into one answer of
+//     the manager, and a person waits for one round trip.
 //
 // # Rights
 //

@@ -18,7 +18,13 @@ import (
 
 // driveCommand makes `hemera tape drive`.
 func driveCommand(e *cli.Env) *cobra.Command {
-	return noun("drive", "Tape drives: list, put up and down", driveListCommand(e), driveStateCommand(e, "up"), driveStateCommand(e, "down"))
+	drives := listing{noun: "drive", keys: []string{"driveName"}, columns: fixed(driveColumns()), page: true,
+		load: func(ctx context.Context, m *admin.Client) ([]output.Record, error) {
+			p, err := m.TapePicture(ctx)
+			return driveRecords(p, time.Now()), err
+		},
+		also: func(name string, s hemera.TapeSession) bool { return s.Drive == name }}
+	return noun("drive", "Tape drives: list, put up and down", driveListCommand(e), showCommand(e, drives), whyOf(e, "drive"), driveStateCommand(e, "up"), driveStateCommand(e, "down"))
 }
 
 // driveListCommand makes `hemera tape drive ls`.

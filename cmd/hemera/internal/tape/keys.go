@@ -22,7 +22,8 @@ import (
 
 // keyCommand makes `hemera tape key`.
 func keyCommand(e *cli.Env) *cobra.Command {
-	c := noun("key", "Encryption keys: list, add, remove", keyListCommand(e), keyAddCommand(e), changeCommand(e, "key", "set"), keyRemoveCommand(e))
+	keys := listing{noun: "key", keys: []string{"name"}, columns: fixed(keyColumns()), load: loadKeys}
+	c := noun("key", "Encryption keys: list, add, remove", keyListCommand(e), showCommand(e, keys), keyAddCommand(e), changeCommand(e, "key", "set"), keyRemoveCommand(e))
 	c.Long = `Drives encrypt the tapes of a pool that has a key. A tape keeps the key that it was begun with; another
 key of its pool is for tapes that are written from their beginning. The secrets are files in the manager's
 directory, tape-keys/NAME.key, and are in its backups. Without the secret nothing on its tapes can be read.`
@@ -39,18 +40,23 @@ tapes they are for, the tapes that were written with them, and why one cannot be
 		Example: "  hemera tape key ls\n  hemera tape key ls -j",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				rows, err := m.TapeKeyList(ctx)
+				records, err := loadKeys(ctx, m)
 				if err != nil {
 					return err
-				}
-				var records []output.Record
-				for _, r := range rows {
-					records = append(records, keyRecord(r))
 				}
 				return e.List(keyColumns(), records, "there is no key; `hemera tape key add NAME` makes one")
 			})
 		},
 	}
+}
+
+// loadKeys reads all keys.
+func loadKeys(ctx context.Context, m *admin.Client) (records []output.Record, err error) {
+	rows, err := m.TapeKeyList(ctx)
+	for _, r := range rows {
+		records = append(records, keyRecord(r))
+	}
+	return records, err
 }
 
 // keyRecord is a key for programs, without its secret: the manager does not

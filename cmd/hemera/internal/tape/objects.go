@@ -61,19 +61,14 @@ Percentages are of the capacity of the disks that can be used:
 
 // objectCommand makes the commands of one kind.
 func objectCommand(e *cli.Env, k kind) *cobra.Command {
+	l := listing{noun: k.object, keys: []string{"name"}, columns: columnsOf,
+		load: func(ctx context.Context, m *admin.Client) ([]output.Record, error) { return loadObjects(ctx, m, k) }}
 	ls := &cobra.Command{
-		Use: "ls", Aliases: []string{"list"}, Short: "List them", Args: cobra.NoArgs, Long: k.short + ". " + k.long,
+		Use: "ls", Aliases: []string{"list"}, Short: "List " + allOf(k.object), Args: cobra.NoArgs, Long: k.short + ". " + k.long,
 		Example: "  hemera tape " + k.object + " ls\n  hemera tape " + k.object + " ls -j",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				records, err := objects(ctx, m, k)
-				switch {
-				case err != nil:
-				case k.object == "pool":
-					err = addSums(ctx, m, records)
-				case k.object == "library":
-					records, err = addReported(ctx, m, records)
-				}
+				records, err := l.load(ctx, m)
 				if err != nil {
 					return err
 				}
@@ -81,8 +76,52 @@ func objectCommand(e *cli.Env, k kind) *cobra.Command {
 			})
 		},
 	}
-	c := noun(k.object, k.short, ls, changeCommand(e, k.object, "add"), changeCommand(e, k.object, "set"), changeCommand(e, k.object, "remove"))
+	c := noun(k.object, k.short, ls, showCommand(e, l), changeCommand(e, k.object, "add"), changeCommand(e, k.object, "set"), changeCommand(e, k.object, "remove"))
 	c.Long = k.short + ".\n" + k.long
+	if k.object == "library" {
+		c.AddCommand(libraryStateCommand(e, "up"), libraryStateCommand(e, "down"))
+	}
+	return c
+}
+
+// loadObjects reads the objects of a kind with what the tape tier knows of them besides.
+func loadObjects(ctx context.Context, m *admin.Client, k kind) ([]output.Record, error) {
+	records, err := objects(ctx, m, k)
+	switch {
+	case err != nil:
+	case k.object == "pool":
+		err = addSums(ctx, m, records)
+	case k.object == "library":
+		records, err = addReported(ctx, m, records)
+	}
+	return records, err
+}
+
+// libraryStateCommand makes `hemera tape library up` or `down`: short for two keys of set.
+func libraryStateCommand(e *cli.Env, state string) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use: state + " <library>", Short: "Put a library " + state, Args: cobra.ExactArgs(1),
+		Long:    "Takes a library out of use (down), or into use again (up).",
+		Example: "  hemera tape library " + state + " emu",
+		RunE: func(c *cobra.Command, args []string) error {
+			values := map[string]string{"isDisabled": "false"}
+			if state == "down" {
+				values = map[string]string{"isDisabled": "true", "disabledReason": reason}
+			}
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				err := m.ChangeTape(ctx, "", hemera.TapeChange{Object: "library", Verb: "set", Name: args[0], Values: values})
+				if err == nil {
+					e.Say("library %s is wanted %s", args[0], state)
+				}
+				return err
+			})
+		},
+	}
+	if state == "down" {
+		c.Example += ` --reason "the robot is repaired"`
+		c.Flags().StringVar(&reason, "reason", "", "why, for those who find it down: a `text`")
+	}
 	return c
 }
 

@@ -35,7 +35,12 @@ keeps a queue from a drive. The keys of -j are those of "cta-admin sq".`,
 			})
 		},
 	}
-	return noun("queue", "Queues: what waits for a drive, and why", ls)
+	queues := listing{noun: "queue", keys: []string{"vid", "tapepool"}, columns: fixed(queueColumns()), page: true,
+		load: func(ctx context.Context, m *admin.Client) ([]output.Record, error) {
+			p, err := m.TapePicture(ctx)
+			return queueRecords(p, time.Now()), err
+		}}
+	return noun("queue", "Queues: what waits for a drive, and why", ls, showCommand(e, queues), whyOf(e, "queue"))
 }
 
 // queueRecords are queues for programs, with CTA's keys. Ages are seconds.

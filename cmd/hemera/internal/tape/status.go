@@ -69,6 +69,13 @@ manager decides by it.`,
 	}
 }
 
+// whyOf is why below a noun, where people look for it.
+func whyOf(e *cli.Env, noun string) *cobra.Command {
+	c := whyCommand(e)
+	c.Use, c.Example = "why <name>", "  hemera tape "+noun+" why NAME"
+	return c
+}
+
 // topCommand makes `hemera tape top`: a picture that is drawn again and
 // again.
 // Without a terminal one picture is enough: a script that wants more calls it again.

@@ -28,28 +28,38 @@ to the tape, of files that were removed since too; files and data are what is in
   hemera tape tape ls -j`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				all, err := m.Tapes(ctx)
+				records, err := loadTapes(ctx, m)
 				if err != nil {
 					return err
-				}
-				p, err := m.TapePicture(ctx)
-				if err != nil {
-					return err
-				}
-				organisations := map[string]string{} // of pools
-				for _, pool := range p.Pools {
-					organisations[pool.Name] = pool.Organisation
-				}
-				var records []output.Record
-				for i := range all {
-					records = append(records, tapeRecord(&all[i], organisations[all[i].Pool]))
 				}
 				return e.List(tapeColumns(), records, "no tape is in the catalogue; `hemera tape tape add VID` adds one")
 			})
 		},
 	}
-	return noun("tape", "Tapes: list, add, change, remove, and what is on them", ls, tapeFilesCommand(e),
+	tapes := listing{noun: "tape", keys: []string{"vid"}, columns: fixed(tapeColumns()), load: loadTapes, page: true,
+		also: func(vid string, s hemera.TapeSession) bool { return s.VID == vid }}
+	return noun("tape", "Tapes: list, add, change, remove, and what is on them", ls, showCommand(e, tapes), whyOf(e, "tape"), tapeFilesCommand(e),
 		changeCommand(e, "tape", "add"), changeCommand(e, "tape", "set"), changeCommand(e, "tape", "remove"))
+}
+
+// loadTapes reads all tapes of the catalogue.
+func loadTapes(ctx context.Context, m *admin.Client) (records []output.Record, err error) {
+	all, err := m.Tapes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := m.TapePicture(ctx)
+	if err != nil {
+		return nil, err
+	}
+	organisations := map[string]string{} // of pools
+	for _, pool := range p.Pools {
+		organisations[pool.Name] = pool.Organisation
+	}
+	for i := range all {
+		records = append(records, tapeRecord(&all[i], organisations[all[i].Pool]))
+	}
+	return records, nil
 }
 
 // tapeRecord is a tape for programs: the keys are those of the record,
@@ -163,7 +173,7 @@ func tapeFileRecord(f hemera.TapeFile) output.Record {
 func changeCommand(e *cli.Env, object, verb string) *cobra.Command {
 	use := map[string]string{"add": "add <name> [key=value]…", "set": "set <name> key=value…", "remove": "rm <name>"}[verb]
 	return &cobra.Command{
-		Use: use, Short: map[string]string{"add": "Add a ", "set": "Change a ", "remove": "Remove a "}[verb] + object, Args: cobra.MinimumNArgs(1),
+		Use: use, Short: map[string]string{"add": "Add ", "set": "Change ", "remove": "Remove "}[verb] + article(firstOf(object)), Args: cobra.MinimumNArgs(1),
 		Long: "The keys are those of -j. The manager says which it knows when one is wrong, and what is in the way of a removal.",
 		Example: map[string]string{
 			"add": "  hemera tape " + object + " add NAME comment=\"made for a test\"", "set": "  hemera tape " + object + " set NAME comment=\"kept for run 3\"", "remove": "  hemera tape " + object + " rm NAME",

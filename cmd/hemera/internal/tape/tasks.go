@@ -31,6 +31,7 @@ from disk, or from another copy.`
   hemera tape cancel V00001`
 	// As in CTA, where neither of them means both.
 	c.MarkFlagsMutuallyExclusive("justmove", "justaddcopies")
+	c.AddCommand(showTaskCommand(e, "repack", func(t *hemera.Tape) *hemera.TapeTask { return t.Repack }))
 	c.AddCommand(tasksCommand(e, "repack", "List the tapes whose files are moved to others", "no tape is repacked",
 		func(t *hemera.Tape) *hemera.TapeTask { return t.Repack }))
 	return c
@@ -43,6 +44,7 @@ func verifyCommand(e *cli.Env) *cobra.Command {
 "hemera tape request ls --failed". When all were right the tape has the time in verifiedTime. A tape that
 was not verified for a year is verified by itself, one tape at a time: "hemera tape mounting set default
 verifySeconds=0" ends that.`
+	c.AddCommand(showTaskCommand(e, "verify", func(t *hemera.Tape) *hemera.TapeTask { return t.Verifying }))
 	c.AddCommand(tasksCommand(e, "verify", "List the tapes that are verified", "no tape is verified",
 		func(t *hemera.Tape) *hemera.TapeTask { return t.Verifying }))
 	return c
@@ -65,21 +67,31 @@ func tasksCommand(e *cli.Env, order, short, none string, of func(t *hemera.Tape)
 		Use: "ls", Aliases: []string{"list"}, Short: short, Args: cobra.NoArgs, Example: "  hemera tape " + order + " ls",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				all, err := m.Tapes(ctx)
+				records, err := loadTasks(ctx, m, of)
 				if err != nil {
 					return err
-				}
-				var records []output.Record
-				// Few tapes have a task at a time, so the manager has no list of them.
-				for i := range all {
-					if task := of(&all[i]); task != nil {
-						records = append(records, taskRecord(&all[i], task))
-					}
 				}
 				return e.List(taskColumns(), records, none)
 			})
 		},
 	}
+}
+
+// loadTasks reads the tasks of all tapes. Few tapes have one at a time, so the manager has no list of them.
+func loadTasks(ctx context.Context, m *admin.Client, of func(t *hemera.Tape) *hemera.TapeTask) (records []output.Record, err error) {
+	all, err := m.Tapes(ctx)
+	for i := range all {
+		if task := of(&all[i]); task != nil {
+			records = append(records, taskRecord(&all[i], task))
+		}
+	}
+	return records, err
+}
+
+// showTaskCommand makes the show of repacks or of verifications.
+func showTaskCommand(e *cli.Env, order string, of func(t *hemera.Tape) *hemera.TapeTask) *cobra.Command {
+	return showCommand(e, listing{noun: order, keys: []string{"vid"}, columns: fixed(taskColumns()),
+		load: func(ctx context.Context, m *admin.Client) ([]output.Record, error) { return loadTasks(ctx, m, of) }})
 }
 
 // taskRecord is a task for programs, with the keys of "cta-admin --json re ls" as far as they are the same.

@@ -1,0 +1,238 @@
+package tape
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/output"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+// One command shows one object of any noun: the record that ls has in -j, with all of
+// its fields. Drives, tapes and queues add what an admin asks next: why it waits, how
+// its last sessions went, and the command to type.
+
+// listing is what ls and show of a noun share.
+type listing struct {
+	noun    string                                                        // as people type it
+	keys    []string                                                      // that name an object in its record; the first that is not empty counts
+	columns func([]output.Record) []output.Column                         // of the table of ls
+	load    func(context.Context, *admin.Client) ([]output.Record, error) // all objects
+	page    bool                                                          // people get reasons and sessions too
+	also    func(name string, session hemera.TapeSession) (isOfIt bool)   // sessions of the object; nil for none
+}
+
+// is reports whether a record is of the object that people call name.
+func (l listing) is(r output.Record, name string) bool {
+	for _, key := range l.keys {
+		// A queue to write to has no VID, and is known by its pool.
+		if v := r.Get(key); v != "" {
+			return v == name
+		}
+	}
+	return false
+}
+
+// showCommand makes show of a noun.
+func showCommand(e *cli.Env, l listing) *cobra.Command {
+	c := &cobra.Command{
+		Use: "show <name>", Short: "Show one " + firstOf(l.noun) + " with all its fields", Args: cobra.ExactArgs(1),
+		Long:    "Shows all fields of one object, a line each; -j has them with the keys of ls.",
+		Example: "  hemera tape " + l.noun + " show NAME\n  hemera tape " + l.noun + " show NAME -j",
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return show(ctx, e, m, l, args[0]) })
+		},
+		ValidArgsFunction: completeNames(e, l),
+	}
+	if l.page {
+		c.Long += "\nPeople also read what it waits for, how its last sessions went, and the command to type if something is wrong."
+	}
+	return c
+}
+
+// show prints the objects of a name: of queues there may be several, one for each kind of work.
+func show(ctx context.Context, e *cli.Env, m *admin.Client, l listing, name string) error {
+	// The list as ls has it: what show says and what ls says is never two things.
+	all, err := l.load(ctx, m)
+	if err != nil {
+		return err
+	}
+	records := slices.DeleteFunc(all, func(r output.Record) bool { return !l.is(r, name) })
+	if len(records) == 0 {
+		return errs.New(errs.NotFound, "hemera.TapeShow", name, "there is no such "+firstOf(l.noun)).
+			WithRemedy("hemera tape " + l.noun + " ls shows those there are")
+	}
+	// Programs get one answer, however many records there are.
+	if e.ForPrograms() {
+		return e.Printer().List(nil, records)
+	}
+	for i, r := range records {
+		if i > 0 {
+			fmt.Fprintln(e.Out)
+		}
+		if err := e.Printer().One(fieldsOf(l.columns(records), r), r); err != nil {
+			return err
+		}
+	}
+	if !l.page {
+		return nil
+	}
+	return showMore(ctx, e, m, l, name)
+}
+
+// fieldsOf is a column for each field of a record, with the units of the table.
+func fieldsOf(table []output.Column, r output.Record) (out []output.Column) {
+	for _, f := range r {
+		c := output.Column{Title: f.Key, Key: f.Key, Show: unitOf(f)}
+		// The table knows best: ages and times look alike.
+		if i := slices.IndexFunc(table, func(t output.Column) bool { return t.Key == f.Key }); i >= 0 && table[i].Show != nil {
+			c.Show = table[i].Show
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// unitOf is how people read a field that the table has not, by its name; nil as it is.
+func unitOf(f output.Field) func(any) string {
+	_, nested := f.Value.([]output.Record)
+	_, number := f.Value.(int64)
+	switch key := f.Key; {
+	case nested:
+		return func(v any) string {
+			var parts []string
+			for _, r := range v.([]output.Record) {
+				parts = append(parts, fmt.Sprintf("%v=%v", r.Get("key"), r.Get("value")))
+			}
+			return strings.Join(parts, " ")
+		}
+	case !number:
+	case key == "sessionElapsedTime" || strings.HasSuffix(key, "Age"):
+		return output.Seconds
+	case strings.HasSuffix(key, "Time"):
+		return output.Time
+	case strings.HasSuffix(key, "Bytes"):
+		return output.Bytes
+	}
+	return nil
+}
+
+// sessionsShown is how many sessions a page has: those of a day's work of a drive.
+const sessionsShown = 5
+
+// showMore prints what keeps an object waiting, its last sessions, and what needs a person.
+func showMore(ctx context.Context, e *cli.Env, m *admin.Client, l listing, name string) error {
+	// The manager explains by the rules that decide; nothing is worked out here.
+	why, err := m.ExplainTape(ctx, name)
+	if err != nil {
+		return err
+	}
+	p, err := m.TapePicture(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(e.Out)
+	for _, line := range why {
+		fmt.Fprintln(e.Out, e.Visible(line))
+	}
+	for _, a := range p.Attention {
+		if strings.HasSuffix(a.Subject, " "+name) { // "drive emu1", "tape V00001"
+			fmt.Fprintln(e.Out, e.Visible("needs you: "+a.What+": "+a.Command))
+		}
+	}
+	// Newest first, as the manager keeps them.
+	var records []output.Record
+	for _, s := range p.Sessions {
+		if l.also != nil && l.also(name, s) && len(records) < sessionsShown {
+			records = append(records, sessionRecord(s))
+		}
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	fmt.Fprintln(e.Out)
+	sessions := e.Printer()
+	sessions.Choice = nil // it is of the fields above
+	return sessions.List(sessionColumns(), records)
+}
+
+// completeNames completes names of objects.
+func completeNames(e *cli.Env, l listing) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) (found []string, d cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		// As for drives: a manager that does not answer offers nothing.
+		_ = e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+			records, err := l.load(ctx, m)
+			for _, r := range records {
+				for _, key := range l.keys {
+					if v, ok := r.Get(key).(string); ok && v != "" {
+						found = append(found, v)
+						break
+					}
+				}
+			}
+			return err
+		})
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// fixed makes columns that do not depend on the records.
+func fixed(columns []output.Column) func([]output.Record) []output.Column {
+	return func([]output.Record) []output.Column { return columns }
+}
+
+// firstOf is the words for one object of a noun. Some nouns are short for what people say.
+func firstOf(noun string) string {
+	switch noun {
+	case "class":
+		return "storage class"
+	case "route":
+		return "archive route"
+	case "organisation":
+		return "virtual organisation"
+	case "policy", "rule":
+		return "mount " + noun
+	case "media":
+		return "media type"
+	case "mounting":
+		return "set of mount settings"
+	case "buffer":
+		return "set of disk buffer settings"
+	case "key":
+		return "encryption key"
+	}
+	return noun
+}
+
+// allOf is the words for all objects of a noun.
+func allOf(noun string) string {
+	switch noun {
+	case "mounting", "buffer":
+		return strings.TrimPrefix(firstOf(noun), "set of ")
+	case "policy":
+		return "mount policies"
+	case "library":
+		return "libraries"
+	case "class":
+		return "storage classes"
+	}
+	return firstOf(noun) + "s"
+}
+
+// article puts "a" or "an" before words.
+func article(words string) string {
+	if strings.ContainsAny(words[:1], "aeiou") {
+		return "an " + words
+	}
+	return "a " + words
+}
