@@ -187,20 +187,21 @@ func (t *giver) pick(ctx context.Context, m *mount, want hemera.TapeJobsRequest)
 	}
 	batch.Files -= want.Files / onTheWayShare
 	out = t.share(m, heads, batch)
-	return append(out, t.onTheWay(m, heads, out, want.Files-len(out))...), nil
+	return append(out, t.onTheWay(m, heads, out, want)...), nil
 }
 
 // onTheWayShare of what a session that reads asks for is left to jobs on
 // the way: one of so many.
 const onTheWayShare = 4
 
-// onTheWay gives a mount more jobs of the heads, at most so many: those of
-// places between the ones that were picked. Files are asked for nearly in
+// onTheWay gives a mount more jobs of the heads, while there is room in what
+// it wants: those of places between the ones that were picked. Files are asked for nearly in
 // the order of the tape, but not quite, and the last ones of one answer
 // would cost the next answer a locate back for each. The lock is held.
-func (t *giver) onTheWay(m *mount, heads [][]hemera.TapeJob, picked []hemera.TapeJob, most int) (out []hemera.TapeJob) {
+func (t *giver) onTheWay(m *mount, heads [][]hemera.TapeJob, picked []hemera.TapeJob, want hemera.TapeJobsRequest) (out []hemera.TapeJob) {
 	low, high := uint64(math.MaxUint64), uint64(0)
 	for _, j := range picked {
+		want.Files, want.Bytes = want.Files-1, want.Bytes-j.Size
 		if j.From != nil {
 			low, high = min(low, j.From.Block), max(high, j.From.Block)
 		}
@@ -208,13 +209,14 @@ func (t *giver) onTheWay(m *mount, heads [][]hemera.TapeJob, picked []hemera.Tap
 	now := t.Now()
 	for _, jobs := range heads {
 		for _, j := range jobs {
-			if len(out) >= most {
+			if want.Files <= 0 {
 				return out
 			}
 			passed := j.From != nil && j.From.Block >= low && j.From.Block <= high
-			if !passed || j.After.After(now) || t.given[j.TapeJobKey] != 0 {
+			if !passed || j.Size > want.Bytes || j.After.After(now) || t.given[j.TapeJobKey] != 0 {
 				continue
 			}
+			want.Files, want.Bytes = want.Files-1, want.Bytes-j.Size
 			t.give(m, j)
 			// Their users have fewer in the next answer.
 			m.served[j.UID] += j.Size + fileCost(m.kind)

@@ -110,8 +110,8 @@ func (t scanner) stop(who string, o hemera.TapeOrder) string {
 	return "the scan ends; what it found stays in the catalogue"
 }
 
-// lockOf is what keeps a tape from being read: a key that is not there. nil
-// for a tape that needs none, or of which the catalogue does not know.
+// lockOf is what keeps a tape from being read: a key that is not there. It
+// is nil for a tape that needs no key, and for one that is not in the catalogue.
 func (f facts) lockOf(vid string) *errs.Error {
 	for _, tape := range f.tapes {
 		if l := f.keys.lock(tape.Key); tape.VID == vid && l.Key != "" {

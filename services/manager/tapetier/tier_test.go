@@ -132,6 +132,12 @@ func TestARecallTakesWhatIsOnTheWay(t *testing.T) {
 		if want := []string{names[0], names[1], names[3]}; !slices.Equal(got, want) {
 			t.Errorf("of four: %q", got)
 		}
+		// Files have 1000 bytes: four of them are all that fits.
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}))
+		m = s.mount("d1", hemera.TapeRecall)
+		if r, err = s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID, Files: 5, Bytes: 4500}); err != nil || len(r.Jobs) != 4 {
+			t.Errorf("of 4500 bytes: %d files, %v", len(r.Jobs), err)
+		}
 	})
 }
 

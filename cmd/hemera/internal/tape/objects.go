@@ -105,7 +105,7 @@ func libraryStateCommand(e *cli.Env, state string) *cobra.Command {
 		Long:    "Takes a library out of use (down), or into use again (up).",
 		Example: "  hemera tape library " + state + " emu",
 		RunE: func(c *cobra.Command, args []string) error {
-			values := map[string]string{"isDisabled": "false"}
+			values := map[string]string{"isDisabled": "false", "disabledReason": ""}
 			if state == "down" {
 				values = map[string]string{"isDisabled": "true", "disabledReason": reason}
 			}
