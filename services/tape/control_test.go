@@ -34,6 +34,7 @@ type control struct {
 	tapes   map[string]*hemera.Tape
 	files   map[hemera.FileID]*content
 	in      map[string]string // VID by drive, as of what the drive was told
+	out     map[string]bool   // drives that were told to unload and did not ask since
 	seen    hemera.TapeLibrary
 	wake    chan struct{}
 	wrong   int  // recalls that were committed with another content
@@ -66,7 +67,7 @@ type content struct {
 
 func newControl(t testing.TB, seed uint64, files int) *control {
 	c := &control{t: t, r: rand.New(rand.NewPCG(seed, 1)), epoch: 1, last: map[uint64]hemera.TapeResults{}, open: map[uint64]*openMount{}, tapes: map[string]*hemera.Tape{},
-		files: map[hemera.FileID]*content{}, in: map[string]string{}, wake: make(chan struct{}), limit: 1000}
+		files: map[hemera.FileID]*content{}, in: map[string]string{}, out: map[string]bool{}, wake: make(chan struct{}), limit: 1000}
 	for i := range files {
 		data := make([]byte, 1+c.r.IntN(300_000)>>c.r.IntN(12))
 		_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(i), byte(i >> 8)}).Read(data)
@@ -147,9 +148,14 @@ func (c *control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint6
 				delete(c.open, id)
 			}
 		}
+		// And a tape that it was to unload is in its slot only now.
+		if c.out[drive] {
+			c.in[drive] = ""
+			delete(c.out, drive)
+		}
 		m = c.decide(drive)
 		if m.Kind == hemera.MountUnload {
-			c.in[drive] = ""
+			c.out[drive] = true
 		} else if m.Kind != hemera.MountNothing {
 			c.mounts++
 			m.ID = c.mounts
@@ -210,6 +216,17 @@ func (c *control) decide(drive string) hemera.TapeMount {
 		return hemera.TapeMount{Kind: hemera.MountUnload}
 	}
 	return hemera.TapeMount{}
+}
+
+// used returns a tape that has files: whichever drive was first chose it. The lock is held.
+func (c *control) used() string {
+	for _, f := range c.files {
+		if f.vid != "" {
+			return f.vid
+		}
+	}
+	c.t.Fatal("no file is on tape")
+	return ""
 }
 
 // given reports whether a mount has the job. The lock is held.

@@ -122,15 +122,18 @@ func TestScanOfAnEncryptedTape(t *testing.T) {
 	x := newRig(t, c)
 	x.start()
 	x.archived()
+	c.mu.Lock()
+	vid := c.used()
+	c.mu.Unlock()
 	for _, one := range []struct {
 		key   hemera.TapeKey
 		words []string
 	}{
-		{hemera.TapeKey{}, []string{"raw-2026", "the catalogue does not say with which key", "hemera tape key add NAME --from FILE", "hemera tape tape add V00001 encryptionKeyName=NAME"}},
+		{hemera.TapeKey{}, []string{"raw-2026", "the catalogue does not say with which key", "hemera tape key add NAME --from FILE", "hemera tape tape add " + vid + " encryptionKeyName=NAME"}},
 		{hemera.TapeKey{Name: "other", Secret: bytes.Repeat([]byte{8}, hemera.TapeSecretSize)}, []string{"raw-2026", "with another key than other"}},
 	} {
 		c.mu.Lock()
-		c.key, c.wanted = one.key, "V00001"
+		c.key, c.wanted = one.key, vid
 		c.changed()
 		c.mu.Unlock()
 		x.await("the scan has ended", func(c *control) bool {

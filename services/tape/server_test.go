@@ -91,6 +91,9 @@ func (x *rig) await(what string, so func(c *control) bool) {
 			for _, tape := range x.control.tapes {
 				x.t.Logf("%+v", *tape)
 			}
+			for mount, r := range x.control.last {
+				x.t.Logf("mount %d of %s: ended %v, %q", mount, r.VID, r.Ended, r.Session.Error)
+			}
 			x.t.Fatalf("not after a minute: %s; the library: %+v", what, x.control.seen)
 		}
 		time.Sleep(2 * time.Millisecond)
@@ -172,10 +175,11 @@ func TestScan(t *testing.T) {
 	x.start()
 	x.archived()
 	x.control.mu.Lock()
-	x.control.wanted = "V00001"
+	vid := x.control.used()
+	x.control.wanted = vid
 	want := map[hemera.FileID]string{}
 	for id, f := range x.control.files {
-		if f.vid == "V00001" {
+		if f.vid == vid {
 			want[id] = fmt.Sprintf("/f%d", id)
 		}
 	}
@@ -188,7 +192,7 @@ func TestScan(t *testing.T) {
 		t.Errorf("%d files were found of %d", len(x.control.scans), len(want))
 	}
 	// An append goes on behind what the scan calls the end.
-	tape := x.control.tapes["V00001"]
+	tape := x.control.tapes[vid]
 	if end := x.control.scanned.End; end.FSeq != tape.LastFSeq || end.ArchiveID != tape.LastID || end.Bytes != tape.Occupancy {
 		t.Errorf("the tape ends with %+v, and the catalogue has %+v", end, tape)
 	}
