@@ -2,7 +2,7 @@
 # The walk of a file to tape and back with stock clients: scripts/tape-walk.sh, for a built bin/hemera
 # xrdcp in, wait for the flag of the backup, evict, offline, prepare, query until online, xrdcp out, compare.
 # Then the same with a kill -9 of the whole cluster at some point, and with a pool that has an encryption key: the cartridge has nothing of the
-# file in clear, and without the key it is not read. The drives are emulated and do not wait.
+# file in clear, and without the key it is not read. A library is put down and up. The drives are emulated and do not wait.
 # Prints a line per walk. WALKS=all has a walk for each of six points: two minutes, not half of one. HEMERA names another binary.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -143,6 +143,22 @@ sealed() {
 	echo "ok    $name, $((SECONDS - begun)) s"
 }
 
+waits_for_library() { admin tape why "$path" | grep "moved to another room" | grep -q "hemera tape library up tape"; }
+
+# disabled: an admin puts the library down, a file waits and says so, and goes to tape when it is up again.
+disabled() {
+	name="library put down" path=/walk/disabled
+	local begun=$SECONDS
+	if admin tape library down tape >"$work/out" 2>&1; then echo "FAIL  $name: without a reason"; exit 1; fi
+	admin tape library down tape --reason "moved to another room" >"$work/out"
+	head -c 1000 /dev/urandom >"$work/in"
+	xrdcp -f --nopbar "$work/in" "root://$host/$path"
+	until_true "the file says what it waits for" waits_for_library
+	admin tape library up tape >"$work/out"
+	until_true "a copy on tape" is_backed
+	echo "ok    $name, $((SECONDS - begun)) s"
+}
+
 start
 admin mkdir /walk
 admin attr set sys.archive.storage_class=default /walk
@@ -152,6 +168,7 @@ for point in "${points[@]}"; do
 	walk "$point"
 done
 sealed
+disabled
 failed=$(admin tape request ls --failed -j)
 python3 -c 'import json, sys; sys.exit(bool(json.loads(sys.argv[1]).get("result")))' "$failed" || { echo "FAIL  requests failed: $failed"; exit 1; }
 admin ns check >"$work/out" 2>&1 || { echo "FAIL  ns check:"; cat "$work/out"; exit 1; }

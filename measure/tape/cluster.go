@@ -27,6 +27,7 @@ import (
 type cluster struct {
 	state   string   // its directory, removed by end
 	disks   []string // those within the directories of the user, removed by end
+	holes   string   // a directory on the first disk, removed by end, see occupy
 	server  string   // host and port of the manager
 	process *exec.Cmd
 	ended   chan struct{} // closed when the process has ended
@@ -102,6 +103,9 @@ func (c *cluster) prepare(o *Options) (err error) {
 		if err := os.Symlink(disk, filepath.Join(c.state, fmt.Sprintf("disk%d", i+1))); err != nil {
 			return errs.Wrap(err, "tape.Start", dir)
 		}
+	}
+	if c.holes, err = os.MkdirTemp(o.Directories[0], "hemera-bench-tape-"); err != nil {
+		return errs.Wrap(err, "tape.Start", o.Directories[0])
 	}
 	// A tape for each drive, and some slots more: whatever is moved has a place.
 	drives := o.most()
@@ -230,6 +234,9 @@ func (c *cluster) end() error {
 	var err error
 	if c.state != "" {
 		err = os.RemoveAll(c.state)
+	}
+	if c.holes != "" {
+		err = errors.Join(err, os.RemoveAll(c.holes))
 	}
 	for _, disk := range c.disks {
 		err = errors.Join(err, os.RemoveAll(disk))

@@ -111,24 +111,63 @@ func writeOne(ctx context.Context, c *xrootd.Client, server string, f file, buf 
 func chill(dirs []string) error {
 	// Dirty pages stay, whatever is advised.
 	unix.Sync()
+	return each(dirs, func(path string, _ fs.FileInfo) error {
+		f, err := os.Open(path) // #nosec G304 G122 -- in a directory of the run
+		if err != nil {
+			return nil //nolint:nilerr // it is gone
+		}
+		_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) // advice
+		return f.Close()
+	})
+}
+
+// held is how many bytes all files below directories have.
+func held(dirs []string) (bytes int64, err error) {
+	err = each(dirs, func(_ string, info fs.FileInfo) error {
+		bytes += info.Size()
+		return nil
+	})
+	return bytes, err
+}
+
+// each visits the files below directories. The cluster makes and removes some meanwhile.
+func each(dirs []string, visit func(path string, info fs.FileInfo) error) error {
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			// The cluster removes files meanwhile.
 			if err != nil || !d.Type().IsRegular() {
-				return nil //nolint:nilerr // what cannot be looked at is not in the cache for us
+				return nil //nolint:nilerr // it is gone
 			}
-			f, err := os.Open(path) // #nosec G304 G122 -- in a directory of the run
+			info, err := d.Info()
 			if err != nil {
 				return nil //nolint:nilerr // it is gone
 			}
-			_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) // advice
-			return f.Close()
+			return visit(path, info)
 		})
 		if err != nil {
-			return errs.Wrap(err, "tape.Chill", dir)
+			return errs.Wrap(err, "tape.Disks", dir)
 		}
 	}
 	return nil
+}
+
+// occupy fills the page cache with a file of holes in a directory, which takes no room on its disk. Servers that have run for a while have no
+// free memory. A virtual machine gives free memory back to its host, and to touch it again costs more than all copies of the data that is measured.
+// The file has to stay: removing it would free the memory.
+func occupy(dir string) error {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return errs.Wrap(err, "tape.Occupy", dir)
+	}
+	path := filepath.Join(dir, "holes")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // #nosec G304 -- in a directory of the run
+	if err != nil {
+		return errs.Wrap(err, "tape.Occupy", path)
+	}
+	err = f.Truncate(int64(info.Totalram) * int64(info.Unit)) // #nosec G115 -- memory has fewer bytes
+	if err == nil {
+		_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{f}, make([]byte, chunkSize))
+	}
+	return errs.Wrap(errors.Join(err, f.Close()), "tape.Occupy", path)
 }
 
 // stream writes a file of so many bytes and reads it with one buffered stream. It returns the rate in B/s.

@@ -169,7 +169,7 @@ func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
 	r.step("%s: %d files of %d bytes are written and archived", p.labels["test"], len(files), p.size)
 	// Files of one drive do not all come before those of the other.
 	slices.SortStableFunc(files, func(a, b file) int { return strings.Compare(filepath.Base(a.path), filepath.Base(b.path)) })
-	if err := errors.Join(c.enable(ctx, false), write(ctx, c.client, c.server, files), chill(c.disks)); err != nil {
+	if err := errors.Join(c.enable(ctx, false), write(ctx, c.client, c.server, files), chill(c.disks), occupy(c.holes)); err != nil {
 		return err
 	}
 	// Nothing is written to tape here, so the difference is what the files take.
@@ -191,7 +191,10 @@ func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
 	}
 	// The tape is still in its drive, and winds back.
 	r.step("%s: %d files of %d bytes are recalled", p.labels["test"], len(files), p.size)
-	recalled, err := r.moved(ctx, c, hemera.TapeRecall, len(files), func() error { return c.recall(ctx, files) })
+	if err := c.evict(ctx, files); err != nil {
+		return err
+	}
+	recalled, err := r.moved(ctx, c, hemera.TapeRecall, len(files), func() error { return c.stage(ctx, files) })
 	if err != nil {
 		return err
 	}
@@ -208,18 +211,32 @@ func (c *cluster) used(ctx context.Context) (bytes int64, err error) {
 	return bytes, err
 }
 
-// recall removes the disk copies of files and asks for them again, all at once.
-func (c *cluster) recall(ctx context.Context, files []file) error {
-	who := hemera.SystemIdentity()
-	// One request, so that its files come in the order of the tape.
-	var r hemera.StageRequest
+// evict removes the disk copies of files, and waits until their room is free.
+func (c *cluster) evict(ctx context.Context, files []file) error {
+	bytes := int64(0)
 	for _, f := range files {
-		if err := c.admin.Evict(ctx, who, f.path); err != nil {
+		if err := c.admin.Evict(ctx, hemera.SystemIdentity(), f.path); err != nil {
 			return err
 		}
+		bytes += f.size
+	}
+	err := c.until(ctx, func() (bool, error) {
+		left, err := held(c.disks)
+		return left < bytes/100, err
+	})
+	if err != nil {
+		return err
+	}
+	return occupy(c.holes) // of what they had in the page cache
+}
+
+// stage asks for files, all at once: in one request they come in the order of the tape.
+func (c *cluster) stage(ctx context.Context, files []file) error {
+	var r hemera.StageRequest
+	for _, f := range files {
 		r.Files = append(r.Files, hemera.StageFile{Path: f.path})
 	}
-	_, err := c.admin.Stage(ctx, who, r)
+	_, err := c.admin.Stage(ctx, hemera.SystemIdentity(), r)
 	return err
 }
 

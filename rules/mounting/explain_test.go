@@ -26,7 +26,7 @@ func TestExplain(t *testing.T) {
 		{"too little", p, []Queue{waiting(p, old(5*time.Minute))}, nil, []Rule{TooLittle}, "1.0 GB in 10 files, the oldest for 5 min wait; a mount is worth 100 GB, 2000 files, or an age of 15 min", "",
 			10*time.Minute + 91*time.Second},
 		{"the library", f, []Queue{waiting(f)}, func(pic *Picture) { pic.Libraries = map[string]string{"lib": "moved"} },
-			[]Rule{LibraryDisabled}, "library lib is disabled: moved", "hemera tape library set lib isDisabled=false", -1},
+			[]Rule{LibraryDisabled}, "library lib is disabled: moved", "hemera tape library up lib", -1},
 		{"the tape", f, []Queue{waiting(f)}, func(pic *Picture) { pic.Tapes[3].Read, pic.Tapes[3].State = false, "DISABLED" },
 			[]Rule{TapeState}, "tape F is DISABLED", "hemera tape tape set F state=ACTIVE", -1},
 		{"an unknown tape", recall("X"), []Queue{waiting(recall("X"))}, nil, []Rule{TapeUnknown}, "no tape X", "hemera tape scan X", -1},

@@ -45,5 +45,5 @@ func remedyOfTape(t *tape) string {
 
 // remedyOfLibrary says how a library is used again.
 func remedyOfLibrary(library string) string {
-	return "hemera tape library set " + library + " isDisabled=false"
+	return "hemera tape library up " + library
 }

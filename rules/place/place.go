@@ -302,9 +302,11 @@ func take(v *hemera.View, found []candidate, r Request, spare int) []candidate {
 }
 
 // writeWeight is a disk's share of new pieces: in proportion to its free space and to its node's weight, less when busy, and
-// much less for every write already under way, so that few large streams land on different disks.
+// much less for every write already under way, so that few large streams land on different disks: of four disks the one that is written to
+// takes one of 50 further streams.
 func writeWeight(d *hemera.Disk, n *hemera.NodeInfo, writers int) float64 {
-	w := float64(max(writers, 0) + 1) // squared below
+	w := float64(max(writers, 0) + 1)
+	w *= w // and squared once more below
 	return float64(d.Free) * networkWeight(n) * idle(d.Load.Busy) / (w * w)
 }
 

@@ -81,5 +81,9 @@ func (ctl *control) commitConversion(ctx context.Context, c namespace.Commit, le
 		}
 		defer end()
 	}
-	return ctl.pieces.commit(ctx, c, least)
+	e, err := ctl.pieces.commit(ctx, c, least)
+	if err == nil {
+		ctl.pending.recalls.committed(c.ID)
+	}
+	return e, err
 }

@@ -36,7 +36,8 @@ type pending struct {
 	// disk at each open, so without a lock; grow is held to replace it by a longer one.
 	writers atomic.Pointer[[]*atomic.Int64]
 	grow    sync.Mutex
-	claims  claims // what the writes take of quotas, with a lock of its own
+	claims  claims  // what the writes take of quotas, with a lock of its own
+	recalls recalls // which are no writes, and count as writes of their disks
 	// renamed has the names of writes that were renamed, by their nonces: a capability goes on to say the first one.
 	renamed sync.Map
 }

@@ -28,16 +28,21 @@ func (g tapeGrants) GrantArchive(_ context.Context, e hemera.Entry, path string)
 
 // GrantRecall implements tapetier.Granter. The content is written as a conversion of what is on
 // tape: its commit has to have the size and all checksums of the file.
-func (g tapeGrants) GrantRecall(ctx context.Context, id hemera.FileID, gen hemera.Generation) (out hemera.TapeGrant, err error) {
+func (g tapeGrants) GrantRecall(ctx context.Context, id hemera.FileID, gen hemera.Generation) (out hemera.TapeGrant, end func(), err error) {
 	prep, path, err := g.tree.PrepareConversion(ctx, id, gen)
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	wanted, _ := lifecycle.Wanted(prep.Entry, hemera.Form{})
 	to := g.converted(&prep, path, wanted)
 	if err := cmp.Or(fitsQuota(&prep, prep.Entry.Layout), g.place(g.cluster.View(), to, wanted, nil)); err != nil {
-		return out, errs.Wrap(err, "manager.Recall", path)
+		return out, nil, errs.Wrap(err, "manager.Recall", path)
 	}
 	token, err := g.cluster.Ring().Mint(*to)
-	return hemera.TapeGrant{Addr: to.Targets[0].Addr, Token: token, Path: path, Size: to.Size}, err
+	if err != nil {
+		return out, nil, errs.Wrap(err, "manager.Recall", path)
+	}
+	// Counted like a client's write, so that others choose other disks.
+	end = g.pending.recalls.begin(g.pending, id, disks(to.Targets))
+	return hemera.TapeGrant{Addr: to.Targets[0].Addr, Token: token, Path: path, Size: to.Size}, end, nil
 }

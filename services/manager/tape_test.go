@@ -38,11 +38,24 @@ func TestARecallIntoAClusterThatLacksDisks(t *testing.T) {
 		t.Fatal(err)
 	}
 	grant := func() (hemera.Capability, error) {
-		g, err := tapeGrants{r.m.converter}.GrantRecall(t.Context(), e.ID, e.Gen)
+		g, end, err := tapeGrants{r.m.converter}.GrantRecall(t.Context(), e.ID, e.Gen)
 		if err != nil {
 			return hemera.Capability{}, err
 		}
-		return r.m.cluster.Ring().Verify(g.Token, r.m.now())
+		c, err := r.m.cluster.Ring().Verify(g.Token, r.m.now())
+		if err != nil {
+			return c, err
+		}
+		at := c.Targets[0].Disk
+		if n := r.m.pending.load(at); n != 1 {
+			t.Errorf("the disk counts %d writes while a recall writes to it", n)
+		}
+		end()
+		end()
+		if n := r.m.pending.load(at); n != 0 {
+			t.Errorf("the disk counts %d writes after a recall", n)
+		}
+		return c, nil
 	}
 	c, err := grant()
 	if err != nil || len(c.Targets) != 1 || c.PiecesMin != 1 || c.Layout != e.Layout {
@@ -57,4 +70,29 @@ func TestARecallIntoAClusterThatLacksDisks(t *testing.T) {
 	}
 	_, err = grant()
 	wantKind(t, err, errs.NoSpace)
+}
+
+// A recall counts as a write of its disks until its commit; a grant that is asked for again takes the place of the first.
+func TestRecallsCountAsWrites(t *testing.T) {
+	p := newPending(0, 0)
+	left := p.recalls.begin(p, 1, []hemera.DiskID{1})
+	again := p.recalls.begin(p, 1, []hemera.DiskID{2})
+	other := p.recalls.begin(p, 2, []hemera.DiskID{2})
+	want := func(what string, first, second int) {
+		t.Helper()
+		if p.load(1) != first || p.load(2) != second {
+			t.Errorf("%s: %d and %d writes, want %d and %d", what, p.load(1), p.load(2), first, second)
+		}
+	}
+	want("asked again", 0, 2)
+	left()
+	want("the first grant is over", 0, 2)
+	p.recalls.committed(1)
+	want("committed", 0, 1)
+	again()
+	want("committed, and reported", 0, 1)
+	other()
+	want("the tape server is done", 0, 0)
+	p.recalls.committed(3) // that was no recall
+	want("a conversion of another file", 0, 0)
 }

@@ -17,11 +17,12 @@ import (
 	"hemera/test/sim/simnet"
 )
 
-// keeper holds what is needed to put the manager's store back. Only the nemesis's centre writes older and again.
+// keeper holds what is needed to put the manager's store back. Only the nemesis's centre writes older, again and ruled.
 type keeper struct {
 	older *simkv.Image          // of the device, some time ago
 	stale atomic.Pointer[stale] // nil while the right manager is at work
 	again bool                  // the store was made again from a backup
+	ruled bool                  // a manager over an older store was at work: it may have moved pieces that the right one does not know of
 	// moving counts renames of directories, which the oracle follows one by one: none is under way while
 	// managers are exchanged.
 	moving, still atomic.Int64
@@ -108,6 +109,7 @@ func (n *nemesis) exchange(ctx context.Context) {
 	n.did("puts the manager's store of change %d back to that of %d", right.Seq, w.keeper.older.Seq)
 	s := &stale{since: w.keeper.older.Seq}
 	w.keeper.stale.Store(s)
+	w.keeper.ruled = true
 	n.reviveManager()
 	h := w.head.Load()
 	wait, cancel := context.WithTimeout(ctx, time.Duration(1+n.rng.IntN(20))*time.Second)

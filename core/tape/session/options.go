@@ -69,11 +69,11 @@ type Limits struct {
 	Open int
 }
 
-// DefaultLimits takes 256 MiB for a drive. A flush stops a drive for about 3 s, that is 4 % of the 80 s that 32 GB take.
+// DefaultLimits takes 256 MiB for a drive. A flush stops a drive for about 3 s, that is 2 % of the 160 s that 64 GB take.
 func DefaultLimits() Limits {
 	return Limits{
 		Chunk: 4 << 20, Buffers: 64, Window: 10,
-		FlushFiles: 1000, FlushBytes: 32e9, FlushAfter: 5 * time.Minute,
+		FlushFiles: 1000, FlushBytes: 64e9, FlushAfter: 5 * time.Minute,
 		PackBelow: 4 << 20, PackBytes: 64 << 20,
 		BatchFiles: 1000, BatchBytes: 64e9,
 		Open: 32,

@@ -8,8 +8,8 @@ import (
 	"hemera/rules/checksum"
 )
 
-// indexMax bounds the records that an Appender keeps for its next index, in bytes of text. With 32 GB between two flushes that is at most
-// half a thousandth of what is written.
+// indexMax bounds the records that an Appender keeps for its next index, in bytes of text. With 64 GB between two flushes that is at most
+// a quarter of a thousandth of what is written.
 const indexMax = 16 << 20
 
 // index is what an Appender has to list. A session's index lists all files since its beginning again, so that a reader visits few of them:

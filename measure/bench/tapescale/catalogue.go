@@ -152,6 +152,6 @@ func (words) GrantArchive(_ context.Context, e hemera.Entry, path string) (hemer
 }
 
 // GrantRecall implements tapetier.Granter.
-func (words) GrantRecall(context.Context, hemera.FileID, hemera.Generation) (hemera.TapeGrant, error) {
-	return hemera.TapeGrant{}, nil
+func (words) GrantRecall(context.Context, hemera.FileID, hemera.Generation) (hemera.TapeGrant, func(), error) {
+	return hemera.TapeGrant{}, func() {}, nil
 }

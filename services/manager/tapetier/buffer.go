@@ -23,10 +23,13 @@ import (
 type fill struct {
 	space string
 	bytes int64
+	end   func() // of its grant; nil: it has none
 }
 
 // fillOf is the room that a recalled file takes.
-func fillOf(e *hemera.Entry) fill { return fill{e.Space, layout.Physical(e.Layout, e.Size)} }
+func fillOf(e *hemera.Entry) fill {
+	return fill{space: e.Space, bytes: layout.Physical(e.Layout, e.Size)}
+}
 
 // buffer is the room of spaces, and what of it is reserved. The lock of the
 // tier is held over its methods.
@@ -77,9 +80,28 @@ func (b *buffer) reserve(m *mount, k hemera.TapeJobKey, f fill) bool {
 func (b *buffer) unreserve(m *mount, k hemera.TapeJobKey) {
 	f := m.filling[k]
 	delete(m.filling, k)
+	if f.end != nil {
+		f.end()
+	}
 	if b.filling[f.space] -= f.bytes; b.filling[f.space] <= 0 {
 		delete(b.filling, f.space)
 	}
+}
+
+// granted notes the grant of a job that has reserved its room. end must
+// not wait; a mount that does not have the job any more ends the grant at
+// once.
+func (b *buffer) granted(m *mount, k hemera.TapeJobKey, end func()) {
+	f := m.filling[k]
+	if f.end != nil { // its answer was lost, and the server asks again
+		f.end()
+	}
+	if _, has := m.given[k]; !has {
+		end()
+		return
+	}
+	f.end = end
+	m.filling[k] = f
 }
 
 // lacks says what a queue lacks whose last session found no room for a

@@ -47,6 +47,10 @@ type mount struct {
 	// it was given jobs, or found none.
 	filling map[hemera.TapeJobKey]fill
 	began   bool
+	// reads are the large files that it was given to archive and has not
+	// read, in its order, and passed the bytes of those before them.
+	reads  []mounting.Read
+	passed int64
 }
 
 // Bounds of one answer with jobs, whatever a server asks for.
@@ -71,6 +75,7 @@ func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.Ta
 	if err != nil {
 		return reply, err
 	}
+	disks := map[hemera.FileID]hemera.DiskID{}
 	// What labels, indexes and checks need comes from the entry as it is
 	// now.
 	for _, j := range jobs {
@@ -97,12 +102,16 @@ func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.Ta
 			t.release(m, j.TapeJobKey)
 			continue
 		}
+		disks[j.File] = work.disk
 		reply.Jobs = append(reply.Jobs, work.TapeWork)
 	}
 	if m.kind == hemera.TapeRecall || m.kind == hemera.TapeVerify || m.kind == hemera.TapeRepack {
 		slices.SortFunc(reply.Jobs, func(a, b hemera.TapeWork) int {
 			return cmp.Or(cmp.Compare(a.From.Block, b.From.Block), cmp.Compare(a.From.Member, b.From.Member))
 		})
+	}
+	if m.kind == hemera.TapeArchive {
+		t.spread(m, reply.Jobs, disks)
 	}
 	reply.Last = len(reply.Jobs) == 0
 	return reply, nil
@@ -328,12 +337,18 @@ func (t *parts) work(ctx context.Context, j hemera.TapeJob) (w placedWork, err e
 	if e.ArchiveID() != j.ArchiveID {
 		return w, errs.New(errs.Conflict, "tapetier.Work", path, "the file has another content now")
 	}
-	return placedWork{!e.Evicted(), fillOf(&e), hemera.TapeWork{TapeJob: j, Path: path, Checksum: e.Checksums, Owner: hemera.FileOwner{UID: e.UID, GID: e.GID, Mode: e.Mode}, Mtime: e.Mtime, Class: e.StorageClass()}}, nil
+	w = placedWork{!e.Evicted(), 0, fillOf(&e), hemera.TapeWork{TapeJob: j, Path: path, Checksum: e.Checksums, Owner: hemera.FileOwner{UID: e.UID, GID: e.GID, Mode: e.Mode}, Mtime: e.Mtime, Class: e.StorageClass()}}
+	if len(e.Pieces) > 0 {
+		w.disk = e.Pieces[0].Disk
+	}
+	return w, nil
 }
 
-// placedWork is a job, whether its file is on disk, and the room that it takes there.
+// placedWork is a job, whether its file is on disk, the disk of its first
+// piece, and the room that it takes on disks.
 type placedWork struct {
 	onDisk bool
+	disk   hemera.DiskID
 	fill   fill
 	hemera.TapeWork
 }
@@ -368,7 +383,13 @@ func (t *giver) TapeGrant(ctx context.Context, node hemera.NodeID, id uint64, ke
 		if !e.Evicted() {
 			return g, errs.New(errs.Conflict, "tapetier.TapeGrant", path, "the file is on disk already")
 		}
-		return t.Grants.GrantRecall(ctx, e.ID, e.Gen)
+		g, end, err := t.Grants.GrantRecall(ctx, e.ID, e.Gen)
+		if err == nil {
+			t.mu.Lock()
+			t.room.granted(m, key, end)
+			t.mu.Unlock()
+		}
+		return g, err
 	}
 	return t.Grants.GrantArchive(ctx, e, path)
 }

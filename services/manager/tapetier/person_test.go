@@ -78,7 +78,7 @@ func TestWhyOfANameThatNothingHas(t *testing.T) {
 		// A library that was found can be set, without an object of it.
 		s.change("library", "set", "lib", "isDisabled", "true", "disabledReason", "moved")
 		lines, err := s.tier.ExplainTape(s.Context(), "lib")
-		if text := strings.Join(lines, "; "); err != nil || !strings.Contains(text, "it is disabled: moved (hemera tape library set lib isDisabled=false)") {
+		if text := strings.Join(lines, "; "); err != nil || !strings.Contains(text, "it is disabled: moved (hemera tape library up lib)") {
 			t.Errorf("%q, %v", text, err)
 		}
 		s.wantKind("another library", s.tier.ChangeTape(s.Context(), "ada", hemera.TapeChange{Object: "library", Verb: "set", Name: "lib9"}), errs.NotFound)

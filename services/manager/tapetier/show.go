@@ -387,7 +387,7 @@ func (t *reporter) explainLibrary(l *library) string {
 	case l.state.Problem != "":
 		return text + "; it does not work: " + l.state.Problem
 	case said.Disabled:
-		return text + "; it is disabled: " + said.Reason + " (hemera tape library set " + l.state.Name + " isDisabled=false)"
+		return text + "; it is disabled: " + said.Reason + " (hemera tape library up " + l.state.Name + ")"
 	}
 	return text + ", and works"
 }

@@ -34,7 +34,8 @@ type site struct {
 	state hemera.TapeLibrary
 	view  *hemera.View // of the disks; nil: nobody looks at their room
 	// keys are the secrets of tape keys.
-	keys secrets
+	keys    secrets
+	recalls int // that are permitted and have not ended
 }
 
 // secrets keeps keys in memory. It implements tapetier.Secrets.
@@ -60,15 +61,16 @@ func (s secrets) Forget(name string) error {
 	return nil
 }
 
-// grants permits everything.
-type grants struct{}
+// grants permits everything. It counts the recalls that are permitted and have not ended.
+type grants struct{ recalls *int }
 
 func (grants) GrantArchive(_ context.Context, e hemera.Entry, path string) (hemera.TapeGrant, error) {
 	return hemera.TapeGrant{Token: "read", Path: path, Size: e.Size}, nil
 }
 
-func (grants) GrantRecall(context.Context, hemera.FileID, hemera.Generation) (hemera.TapeGrant, error) {
-	return hemera.TapeGrant{Token: "write"}, nil
+func (g grants) GrantRecall(context.Context, hemera.FileID, hemera.Generation) (hemera.TapeGrant, func(), error) {
+	*g.recalls++
+	return hemera.TapeGrant{Token: "write"}, func() { *g.recalls-- }, nil
 }
 
 // at runs a test at a fresh site, in a bubble: its clock moves when everybody waits.
@@ -107,7 +109,7 @@ func open(t *testing.T) *site {
 // start opens the tier, as a manager that starts does.
 func (s *site) start() {
 	s.Helper()
-	o := tapetier.Options{Tree: s.tree.Parts(), Grants: grants{}, Secrets: s.keys, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	o := tapetier.Options{Tree: s.tree.Parts(), Grants: grants{&s.recalls}, Secrets: s.keys, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	if s.view != nil {
 		o.View = func() *hemera.View { return s.view }
 	}
@@ -257,13 +259,19 @@ func (s *site) onTapeOnly(file string) bool {
 	return e.Evicted()
 }
 
-// put writes a file to disk.
+// put writes a file to disk 1.
 func (s *site) put(who hemera.Identity, file string, size int64) hemera.Entry {
+	s.Helper()
+	return s.putOn(1, who, file, size)
+}
+
+// putOn writes a file to a disk.
+func (s *site) putOn(disk hemera.DiskID, who hemera.Identity, file string, size int64) hemera.Entry {
 	s.Helper()
 	p, err := s.tree.Prepare(s.Context(), who, hemera.OpenRequest{Path: file, Access: hemera.AccessCreate, Mode: 0o640})
 	s.good(err)
 	c := namespace.Commit{ID: p.ID, Gen: p.Gen, Parent: p.Parent.ID, Name: path.Base(file), Mode: 0o640, UID: who.UID, GID: who.GID,
-		Size: size, Layout: hemera.Replica(1), Space: "default", Mtime: time.Now(), Who: who.Name, Pieces: []hemera.Piece{{Disk: 1}}}
+		Size: size, Layout: hemera.Replica(1), Space: "default", Mtime: time.Now(), Who: who.Name, Pieces: []hemera.Piece{{Disk: disk}}}
 	if p.Existing {
 		c.BaseGen = p.Entry.Gen
 	}

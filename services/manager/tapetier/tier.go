@@ -20,8 +20,9 @@ type Granter interface {
 	// GrantArchive permits a tape server to read a file. NoReplicas.
 	GrantArchive(ctx context.Context, e hemera.Entry, path string) (hemera.TapeGrant, error)
 	// GrantRecall permits to write the content of a file that is on tape
-	// only, as a conversion. Conflict, NoSpace.
-	GrantRecall(ctx context.Context, id hemera.FileID, gen hemera.Generation) (hemera.TapeGrant, error)
+	// only, as a conversion. Conflict, NoSpace. Its disks count as written to
+	// until end is called, once; end is nil with an error.
+	GrantRecall(ctx context.Context, id hemera.FileID, gen hemera.Generation) (g hemera.TapeGrant, end func(), err error)
 }
 
 // Options is what a tier is made of.

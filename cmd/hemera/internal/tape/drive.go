@@ -150,7 +150,7 @@ func driveStateCommand(e *cli.Env, state string) *cobra.Command {
 		Long: `Puts a drive up or down. A drive that is put down finishes its session, gives its tape back and does
 nothing more until it is put up. Drives that fail put themselves down, and come up again by themselves
 when a probe succeeds; "up" does not force that.`,
-		Example: "  hemera tape drive " + state + " emu1",
+		Example: "  hemera tape drive " + state + " tape-d1",
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				// The manager asks for the reason where one is needed.

@@ -76,10 +76,15 @@ func objectCommand(e *cli.Env, k kind) *cobra.Command {
 			})
 		},
 	}
-	c := noun(k.object, k.short, ls, showCommand(e, l), changeCommand(e, k.object, "add"), changeCommand(e, k.object, "set"), changeCommand(e, k.object, "remove"))
+	c := noun(k.object, k.short, ls, showCommand(e, l), changeCommand(e, k.object, "add"))
 	c.Long = k.short + ".\n" + k.long
+	known := []*cobra.Command{changeCommand(e, k.object, "set"), changeCommand(e, k.object, "remove")}
 	if k.object == "library" {
-		c.AddCommand(libraryStateCommand(e, "up"), libraryStateCommand(e, "down"))
+		known = append(known, libraryStateCommand(e, "up"), libraryStateCommand(e, "down"))
+	}
+	for _, one := range known {
+		one.ValidArgsFunction = completeNames(e, l)
+		c.AddCommand(one)
 	}
 	return c
 }
@@ -103,7 +108,7 @@ func libraryStateCommand(e *cli.Env, state string) *cobra.Command {
 	c := &cobra.Command{
 		Use: state + " <library>", Short: "Put a library " + state, Args: cobra.ExactArgs(1),
 		Long:    "Takes a library out of use (down), or into use again (up).",
-		Example: "  hemera tape library " + state + " emu",
+		Example: "  hemera tape library " + state + " tape",
 		RunE: func(c *cobra.Command, args []string) error {
 			values := map[string]string{"isDisabled": "false", "disabledReason": ""}
 			if state == "down" {

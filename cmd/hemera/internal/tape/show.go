@@ -143,7 +143,7 @@ func showMore(ctx context.Context, e *cli.Env, m *admin.Client, l listing, name 
 		fmt.Fprintln(e.Out, e.Visible(line))
 	}
 	for _, a := range p.Attention {
-		if strings.HasSuffix(a.Subject, " "+name) { // "drive emu1", "tape V00001"
+		if strings.HasSuffix(a.Subject, " "+name) { // "drive tape-d1", "tape V00001"
 			fmt.Fprintln(e.Out, e.Visible("needs you: "+a.What+": "+a.Command))
 		}
 	}
@@ -229,8 +229,12 @@ func allOf(noun string) string {
 	return firstOf(noun) + "s"
 }
 
-// article puts "a" or "an" before words.
-func article(words string) string {
+// article is the words for one object of a noun, whichever it is.
+func article(noun string) string {
+	words := firstOf(noun)
+	if settings, is := strings.CutPrefix(words, "set of "); is {
+		return settings
+	}
 	if strings.ContainsAny(words[:1], "aeiou") {
 		return "an " + words
 	}

@@ -52,7 +52,7 @@ func whyCommand(e *cli.Env) *cobra.Command {
 		Long: `Says of a file, a tape, a drive or a pool what it does or waits for: the rule that keeps it, as the
 manager decides by it.`,
 		Example: `  hemera tape why /exp/run1/data.root
-  hemera tape why emu1`,
+  hemera tape why tape-d1`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 				lines, err := m.ExplainTape(ctx, args[0])

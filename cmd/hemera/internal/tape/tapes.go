@@ -173,7 +173,7 @@ func tapeFileRecord(f hemera.TapeFile) output.Record {
 func changeCommand(e *cli.Env, object, verb string) *cobra.Command {
 	use := map[string]string{"add": "add <name> [key=value]…", "set": "set <name> key=value…", "remove": "rm <name>"}[verb]
 	return &cobra.Command{
-		Use: use, Short: map[string]string{"add": "Add ", "set": "Change ", "remove": "Remove "}[verb] + article(firstOf(object)), Args: cobra.MinimumNArgs(1),
+		Use: use, Short: map[string]string{"add": "Add ", "set": "Change ", "remove": "Remove "}[verb] + article(object), Args: cobra.MinimumNArgs(1),
 		Long: "The keys are those of -j. The manager says which it knows when one is wrong, and what is in the way of a removal.",
 		Example: map[string]string{
 			"add": "  hemera tape " + object + " add NAME comment=\"made for a test\"", "set": "  hemera tape " + object + " set NAME comment=\"kept for run 3\"", "remove": "  hemera tape " + object + " rm NAME",

@@ -1,0 +1,52 @@
+package tapetier
+
+import (
+	"slices"
+
+	"hemera"
+	"hemera/rules/mounting"
+)
+
+// spreadFrom is the mean size from which on files are spread over disks:
+// of smaller ones a session reads several at a time.
+const spreadFrom = 64 << 20
+
+// spread orders large files to archive so that the session reads other
+// disks than those beside it. disks is where each file is.
+func (t *giver) spread(m *mount, jobs []hemera.TapeWork, disks map[hemera.FileID]hemera.DiskID) {
+	reads := make([]mounting.Read, len(jobs))
+	bytes := int64(0)
+	for i, j := range jobs {
+		reads[i] = mounting.Read{Disk: disks[j.File], Bytes: j.Size}
+		bytes += j.Size
+	}
+	// One that changes to small files has read its large ones when it asks.
+	if bytes < spreadFrom*int64(len(jobs)) || len(jobs) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var beside [][]mounting.Read
+	for _, other := range t.mounts {
+		if other != m && len(other.reads) > 0 {
+			beside = append(beside, other.before())
+		}
+	}
+	// Files wait in their order, so a copy is needed to change it.
+	was := slices.Clone(jobs)
+	for at, i := range mounting.SpreadDisks(reads, beside) {
+		jobs[at] = was[i]
+		m.reads = append(m.reads, reads[i])
+	}
+}
+
+// before is what the session is still to read. The lock is held.
+func (m *mount) before() []mounting.Read {
+	// Files that failed count as read too late, which spreads a little worse.
+	done := m.session.Bytes
+	for len(m.reads) > 0 && m.reads[0].Bytes <= done-m.passed {
+		m.passed += m.reads[0].Bytes
+		m.reads = m.reads[1:]
+	}
+	return m.reads
+}
