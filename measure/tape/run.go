@@ -169,7 +169,7 @@ func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
 	r.step("%s: %d files of %d bytes are written and archived", p.labels["test"], len(files), p.size)
 	// Files of one drive do not all come before those of the other.
 	slices.SortStableFunc(files, func(a, b file) int { return strings.Compare(filepath.Base(a.path), filepath.Base(b.path)) })
-	if err := errors.Join(c.enable(ctx, false), write(ctx, c.client, c.server, files), chill(c.disks), occupy(c.holes)); err != nil {
+	if err := errors.Join(c.enable(ctx, false), write(ctx, c.client, c.server, files), chill(c.disks), occupy(ctx, c.holes)); err != nil {
 		return err
 	}
 	// Nothing is written to tape here, so the difference is what the files take.
@@ -194,7 +194,7 @@ func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
 	if err := c.evict(ctx, files); err != nil {
 		return err
 	}
-	recalled, err := r.moved(ctx, c, hemera.TapeRecall, len(files), func() error { return c.stage(ctx, files) })
+	recalled, err := r.moved(ctx, c, hemera.TapeRecall, len(files), func() error { return errors.Join(c.stage(ctx, files), c.positioned(ctx)) })
 	if err != nil {
 		return err
 	}
@@ -220,14 +220,35 @@ func (c *cluster) evict(ctx context.Context, files []file) error {
 		}
 		bytes += f.size
 	}
-	err := c.until(ctx, func() (bool, error) {
+	return c.until(ctx, func() (bool, error) {
 		left, err := held(c.disks)
 		return left < bytes/100, err
 	})
+}
+
+// positioned waits until the first bytes of a recall come to the disks. Drives wind back first, which takes a minute or more, and memory stays
+// occupied meanwhile.
+func (c *cluster) positioned(ctx context.Context) error {
+	before, err := held(c.disks)
 	if err != nil {
 		return err
 	}
-	return occupy(c.holes) // of what they had in the page cache
+	busy, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		for busy.Err() == nil && err == nil {
+			err = occupy(busy, c.holes)
+		}
+		ended <- err
+	}()
+	err = c.until(ctx, func() (bool, error) {
+		now, err := held(c.disks)
+		return now > before, err
+	})
+	cancel()
+	return errors.Join(err, <-ended)
 }
 
 // stage asks for files, all at once: in one request they come in the order of the tape.
