@@ -200,4 +200,6 @@ type TapeJobQuery struct {
 	Queue  string      // "": all
 	Failed bool        // only those that are not tried again
 	Limit  int         // at most 1000
+	// Path asks for the jobs of one file, those that failed too; the other fields do not count then. NotFound if there is no such file.
+	Path string
 }

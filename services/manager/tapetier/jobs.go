@@ -397,6 +397,9 @@ func (t *giver) TapeGrant(ctx context.Context, node hemera.NodeID, id uint64, ke
 // TapeJobList implements hemera.TapeAdmin.
 func (t *parts) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) (out []hemera.TapeWork, err error) {
 	const most = 1000
+	if q.Path != "" {
+		return t.jobsOfFile(ctx, q.Path)
+	}
 	queues, err := t.catalogue.Queues(ctx)
 	if err != nil {
 		return nil, err
@@ -418,6 +421,39 @@ func (t *parts) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) (out []h
 				w.TapeJob = j // its file is just going away
 			}
 			out = append(out, w.TapeWork)
+		}
+	}
+	return out, nil
+}
+
+// jobsOfFile lists all jobs of a file.
+func (t *parts) jobsOfFile(ctx context.Context, path string) (out []hemera.TapeWork, err error) {
+	e, err := t.Tree.Stat(ctx, hemera.SystemIdentity(), path)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := t.allOf(ctx, e.ID)
+	for _, j := range jobs {
+		w, failed := t.work(ctx, j)
+		if failed != nil {
+			w.TapeJob = j // its content is just going away
+		}
+		out = append(out, w.TapeWork)
+	}
+	return out, err
+}
+
+// allOf reads the jobs of a file, of all kinds and copies.
+func (t *parts) allOf(ctx context.Context, id hemera.FileID) (out []hemera.TapeJob, err error) {
+	for _, kind := range []hemera.TapeJobKind{hemera.TapeArchive, hemera.TapeRecall, hemera.TapeRepack, hemera.TapeVerify} {
+		for number := range uint8(hemera.TapeCopiesMax) {
+			j, err := t.catalogue.Job(ctx, hemera.TapeJobKey{File: id, Kind: kind, Copy: number + 1})
+			if err != nil {
+				return out, err
+			}
+			if j != nil {
+				out = append(out, *j)
+			}
 		}
 	}
 	return out, nil

@@ -265,22 +265,16 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 			out = append(out, "the last attempt failed: "+why)
 		}
 	}
-	for _, kind := range []hemera.TapeJobKind{hemera.TapeArchive, hemera.TapeRecall, hemera.TapeRepack, hemera.TapeVerify} {
-		for number := range uint8(hemera.TapeCopiesMax) {
-			j, err := t.catalogue.Job(ctx, hemera.TapeJobKey{File: e.ID, Kind: kind, Copy: number + 1})
-			if err != nil {
-				return out, err
-			}
-			if j != nil {
-				why, begins := t.explainJob(f, j)
-				if !begins.IsZero() {
-					why += "; it may begin at " + begins.Format(time.DateTime)
-				}
-				out = append(out, fmt.Sprintf("%s of copy %d: %s", j.Kind, j.Copy, why))
-			}
+	jobs, err := t.allOf(ctx, e.ID)
+	for i := range jobs {
+		j := &jobs[i]
+		why, begins := t.explainJob(f, j)
+		if !begins.IsZero() {
+			why += "; it may begin at " + begins.Format(time.DateTime)
 		}
+		out = append(out, fmt.Sprintf("%s of copy %d: %s", j.Kind, j.Copy, why))
 	}
-	return out, nil
+	return out, err
 }
 
 // explainJob says what a job waits for, and about when it begins.

@@ -572,3 +572,18 @@ func TestOldRequestsAreForgotten(t *testing.T) {
 		s.wantKind("the other one", second(s.tier.StageStatus(s.Context(), alice(), young)), errs.NotFound)
 	})
 }
+
+// The requests of one file are found by its path, whatever queue they are in.
+func TestRequestsOfAFile(t *testing.T) {
+	at(t, func(s *site) {
+		s.put(alice(), "/double/f", 1000)
+		s.put(alice(), "/double/g", 1000)
+		jobs, err := s.tier.TapeJobList(s.Context(), hemera.TapeJobQuery{Path: "/double/f"})
+		s.good(err)
+		if len(jobs) != 2 || jobs[0].Path != "/double/f" || jobs[1].Path != "/double/f" || jobs[0].Queue != "default" || jobs[1].Queue != "second" {
+			t.Errorf("%+v", jobs)
+		}
+		_, err = s.tier.TapeJobList(s.Context(), hemera.TapeJobQuery{Path: "/double/none"})
+		s.wantKind("a file that is not there", err, errs.NotFound)
+	})
+}

@@ -2,12 +2,14 @@ package tape
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hemera"
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 )
@@ -116,9 +118,46 @@ themselves, with the columns of "cta-admin fr ls".`,
 		},
 	}
 	ls.Flags().BoolVar(&q.Failed, "failed", false, "those that failed, and wait for a person")
-	return noun("request", "Requests: single files that wait or failed", ls,
+	return noun("request", "Requests: single files that wait or failed", ls, requestShowCommand(e),
 		orderCommand(e, hemera.OrderRetry, "retry [pool|vid]", "Have failed requests tried again", cobra.MaximumNArgs(1)),
 		orderCommand(e, hemera.OrderForget, "rm [pool|vid]", "Forget failed requests", cobra.MaximumNArgs(1)))
+}
+
+// requestShowCommand makes `hemera tape request show`: what waits for one file. The list
+// of all ends before it finds one of a million.
+func requestShowCommand(e *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "show <path>", Short: "Show the requests of one file, and what they wait for", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Paths(e),
+		Long:    "Shows all requests of one file with all fields, those that failed too; -j has them with the keys of ls.",
+		Example: "  hemera tape request show /exp/run1/data.root",
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				jobs, err := m.TapeJobList(ctx, hemera.TapeJobQuery{Path: args[0]})
+				if err != nil {
+					return err
+				}
+				var records []output.Record
+				for _, j := range jobs {
+					records = append(records, jobRecord(j))
+				}
+				if e.ForPrograms() {
+					return e.Printer().List(nil, records)
+				}
+				for _, r := range records {
+					if err := e.Printer().One(fieldsOf(jobColumns(), r), r); err != nil {
+						return err
+					}
+					fmt.Fprintln(e.Out)
+				}
+				// The manager explains by the rules that decide.
+				why, err := m.ExplainTape(ctx, args[0])
+				for _, line := range why {
+					fmt.Fprintln(e.Out, e.Visible(line))
+				}
+				return err
+			})
+		},
+	}
 }
 
 // jobRecord is a job for programs.
