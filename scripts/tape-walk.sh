@@ -145,6 +145,8 @@ sealed() {
 
 waits_for_library() { admin tape why "$path" | grep "moved to another room" | grep -q "hemera tape library up tape"; }
 
+is_listed() { admin tape request show "$path" -j | python3 -c 'import json, sys; sys.exit([r["requestType"] for r in json.load(sys.stdin)["result"]] != ["archive"])'; }
+
 # disabled: an admin puts the library down, a file waits and says so, and goes to tape when it is up again.
 disabled() {
 	name="library put down" path=/walk/disabled
@@ -154,6 +156,7 @@ disabled() {
 	head -c 1000 /dev/urandom >"$work/in"
 	xrdcp -f --nopbar "$work/in" "root://$host/$path"
 	until_true "the file says what it waits for" waits_for_library
+	until_true "its request is shown" is_listed
 	admin tape library up tape >"$work/out"
 	until_true "a copy on tape" is_backed
 	echo "ok    $name, $((SECONDS - begun)) s"
