@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A walk with kill -9 at each point of the way to tape and back, on real processes with stock xrdcp and xrdfs.
 
-scripts/tape-crash.py [--only REGEX] [--list], for a built bin/hemera. A manager, two nodes and a tape server with one emulated drive are brought to the
+scripts/tape-crash.py [--one] [--only REGEX] [--list], for a built bin/hemera. All walks take four minutes, one for each point one. A manager, two nodes and a tape server with one emulated drive are brought to the
 point, some or all of them are killed, started again, and what must hold is checked. Nothing is left to chance: an operation of the drive hangs, the
 processes that would go on are frozen, and what shows the point is waited for, on the cartridge and on the disks.
 
@@ -54,7 +54,10 @@ class Walk:
         self.client("xrdcp", "-f", "--nopbar", *(str(self.work / n) for n in self.contents), f"root://{self.c.host}/{self.dir}/")
 
     def client(self, *command):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{' '.join(command[:2])} … takes more than 90 s")
         if done.returncode != 0:
             raise Failed(f"{' '.join(command[:2])} … ended with {done.returncode}: {done.stdout}{done.stderr}")
         return done.stdout
@@ -140,8 +143,10 @@ class Walk:
 
     def records_hold(self):
         """Each copy that the namespace has is on its cartridge, and each file has a copy somewhere."""
+        # In this order, since files go to tape meanwhile: what was said first must still be so.
+        states = self.states()
         places = {n: self.info(n) for n in self.contents}
-        cartridges = self.cartridges()  # read behind the namespace, so all that it has must be there
+        cartridges = self.cartridges()
         for name, (archive, copies) in places.items():
             for k in copies:
                 c = cartridges.get(k["vid"])
@@ -149,8 +154,10 @@ class Walk:
                 if there != (int(archive), k["blockId"], self.contents[name]):
                     raise Failed(f"{name} is not on tape as the namespace says: {k}; the cartridge has "
                                  f"{there and (there[0], there[1], len(there[2]))}; {c and c.rest}")
-        for name, (disks, tapes) in self.states().items():
-            if disks == 0 and tapes == 0 or tapes != len(places[name][1]):
+        if len(states) != len(self.contents):
+            raise Failed(f"the manager lists only {states}")
+        for name, (disks, tapes) in states.items():
+            if disks == tapes == 0 or tapes > len(places[name][1]):
                 raise Failed(f"{name} has {disks} copies on disk and {tapes} on tape, of which {len(places[name][1])} have a place")
 
     def waits(self):
@@ -313,10 +320,11 @@ def archive(w, reach, victims):
     """Files go to tape through a kill at a point."""
     reach(w)
     w.kill(victims)
-    w.read()
-    w.until("each file has its copy on tape", lambda: w.all_in((0, 1), (1, 1), (2, 1)))
+    # Files that are on tape only come back at the end, all together: one that is opened by itself waits for as long as a real mount takes.
+    if not w.all_in((0, 1)):
+        w.read()
+        w.until("each file has its copy on tape", lambda: w.all_in((1, 1), (2, 1)))
     w.done()
-    # What is on tape is what Hemera brings back, too.
     w.prepare()
     w.until("online", w.online)
     w.read()
@@ -372,7 +380,8 @@ def recall(w, reach, victims):
     w.on_tape()
     reach(w)
     w.kill(victims)
-    w.until("online, without being asked again", w.online)
+    # A recall that failed is tried again after a minute.
+    w.until("online, without being asked again", w.online, 100)
     w.read()
     w.done()
 
@@ -389,28 +398,30 @@ ARCHIVE = {
 RECALL = {
     "before the load": (before_the_load, ["all", "tape server", "manager"]),
     "before the locate": (before_the_locate, ["all", "tape server", "manager"]),
-    "in the middle of the write to disk": (in_the_middle, ["all", "tape server", "manager", "nodes"]),
+    "in the middle of the write to disk": (in_the_middle, ["all", "tape server", "manager"]),
     "after the checksum before the publish": (before_the_publish, ["all", "tape server", "manager", "nodes"]),
     "after the publish before the read": (after_the_publish, ["all", "tape server", "manager", "nodes"]),
-    "while a client waits in open": (while_a_client_waits, ["all", "tape server", "manager", "nodes"]),
+    "while a client waits in open": (while_a_client_waits, ["all", "tape server", "manager"]),
 }
 
 
-def walks():
+def walks(one):
+    """All walks with their names; one is the first victim of each point."""
     for way, points in ((archive, ARCHIVE), (recall, RECALL)):
         for point, (reach, victims) in points.items():
-            for v in victims:
+            for v in victims[:1] if one else victims:
                 yield f"{way.__name__}: {point}, {v} killed", way, reach, VICTIMS[v]
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--only", default="", metavar="REGEX", help="only walks with such a name")
+    p.add_argument("--one", action="store_true", help="one walk for each point, in which everything is killed")
     p.add_argument("--list", action="store_true", help="say which walks there are")
     p.add_argument("--port", type=int, default=31194, help="the first of four")
     p.add_argument("--hemera", default="bin/hemera")
     a = p.parse_args()
-    todo = [w for w in walks() if re.search(a.only, w[0])]
+    todo = [w for w in walks(a.one) if re.search(a.only, w[0])]
     if a.list or not todo:
         print(*(w[0] for w in todo), sep="\n")
         sys.exit(not todo)
@@ -444,6 +455,8 @@ def main():
             parts = parts_leave(cluster)
     except (Failed, SystemExit) as e:
         wrong = f"FAIL  {e}"
+    except Exception as e:  # an answer that has another shape: the directory is kept all the same
+        wrong = f"FAIL  {e!r}"
     finally:
         cluster.stop()
     if wrong:
