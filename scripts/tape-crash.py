@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A walk with kill -9 at each point of the way to tape and back, on real processes with stock xrdcp and xrdfs.
 
-scripts/tape-crash.py [--one] [--only REGEX] [--list], for a built bin/hemera. All walks take four minutes, one for each point one. A manager, two nodes and a tape server with one emulated drive are brought to the
-point, some or all of them are killed, started again, and what must hold is checked. Nothing is left to chance: an operation of the drive hangs, the
-processes that would go on are frozen, and what shows the point is waited for, on the cartridge and on the disks.
+scripts/tape-crash.py [--one] [--only REGEX] [--list], for a built bin/hemera. All walks take four minutes, one for each point takes one.
+A manager, two nodes and a tape server with one emulated drive are brought to the point, some or all of them are killed, started again, and what must
+hold is checked. Nothing is left to chance: an operation of the drive hangs, the processes that would go on are frozen, and what shows the point is
+waited for, on the cartridge and on the disks.
 
 What is checked after each kill, and again at the end of the walk:
 - a copy on tape that the namespace has is on the cartridge: another reader (tapecartridge.py) finds the file's bytes where the namespace says
@@ -173,7 +174,8 @@ class Walk:
         end = time.monotonic() + seconds
         while not ask():
             if time.monotonic() > end:
-                raise Failed(f"not in {seconds} s: {what}\n" + "\n".join(self.c.admin("tape", *w) or "" for w in (["status"], ["request", "ls"], ["drive", "ls"])))
+                known = [self.c.admin("tape", *w) or "" for w in (["status"], ["request", "ls"], ["drive", "ls"])]
+                raise Failed("\n".join([f"not in {seconds} s: {what}", *known]))
             time.sleep(0.05)
 
     def hang(self, *faults):
