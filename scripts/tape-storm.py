@@ -286,6 +286,7 @@ def main():
     cluster, wrong = Cluster(os.path.abspath(a.hemera), base, a.port), []
     try:
         cluster.begin()
+        cluster.archived("/storm")
         chaos = Chaos(cluster, random.Random(a.seed), a.files)
         chaos.start()
         storm = Storm(cluster, chaos, a)

@@ -1,4 +1,4 @@
-"""A manager, two nodes and a tape server with an emulated library, for scripts that kill them: tape-storm.py."""
+"""A manager, two nodes and a tape server with an emulated library, for scripts that kill them: tape-storm.py, tape-crash.py."""
 import collections, json, pathlib, signal, subprocess, time
 
 
@@ -50,10 +50,13 @@ class Cluster:
         self.must("tape", "policy", "set", "default", "archiveMinRequestAge=2", "retrieveMinRequestAge=0")
         self.must("tape", "pool", "set", "default", f"numPartialTapes={self.wanted}")
         self.must("tape", "mounting", "set", "default", "minFilesToWarrantAMount=100", "lingerSeconds=2")
-        self.must("mkdir", "/storm")
-        self.must("attr", "set", "sys.archive.storage_class=default", "/storm")
-        self.must("chmod", "777", "/storm")
         self.await_("two disks", lambda: len(self.rows("fs", "ls")) == 2)
+
+    def archived(self, directory):
+        """Makes a directory for everybody, whose files go to tape."""
+        self.must("mkdir", directory)
+        self.must("attr", "set", "sys.archive.storage_class=default", directory)
+        self.must("chmod", "777", directory)
 
     def start(self, name):
         with open(self.base / f"{name}.log", "ab") as log:
@@ -69,12 +72,31 @@ class Cluster:
                 raise SystemExit(f"FAIL  not in a minute: {what}; ended: {dead}; see {self.base}/*.log")
             time.sleep(0.2)
 
+    def end(self, *names):
+        """Kills processes with -9, all before it waits for one. They are missing until they are started; also one that is frozen ends."""
+        ended = [self.processes.pop(n) for n in names]
+        for p in ended:
+            p.send_signal(signal.SIGKILL)
+        for p in ended:
+            p.wait()
+
     def kill(self, name):
-        self.processes[name].send_signal(signal.SIGKILL)
-        self.processes[name].wait()
+        self.end(name)
         self.start(name)
 
+    def freeze(self, *names):
+        """Stops processes where they are: what is sent to them waits in the kernel."""
+        for n in names:
+            self.processes[n].send_signal(signal.SIGSTOP)
+
+    def thaw(self, *names):
+        """Lets processes go on; those that were killed meanwhile are none of them."""
+        for n in names:
+            if n in self.processes:
+                self.processes[n].send_signal(signal.SIGCONT)
+
     def stop(self):
+        self.thaw(*self.commands)
         for name in reversed(list(self.processes)):
             self.processes[name].terminate()
         for p in self.processes.values():

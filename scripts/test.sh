@@ -162,7 +162,12 @@ stock_clients() {
 crash() { $go test -vet=off -count=1 -v -timeout 10m ./test/conform/crash/ -args -hemera "$PWD/bin/hemera"; }
 
 # tape is the walk of files to tape and back with stock clients, with kills in between: WALKS=all for more of them.
-tape() { scripts/tape-walk.sh && scripts/tape-scan.sh; }
+tape() {
+	local port one=--one
+	port=$($go run ./scripts/freeport 7) || return 1
+	[ "${WALKS:-}" != all ] || one=
+	scripts/tape-walk.sh && scripts/tape-scan.sh && scripts/tape-crash.py --port "$port" $one
+}
 
 # tapestorm lets drives fail and kills manager, nodes and tape server while FILES files go to tape and back: no part of all, it takes minutes.
 tapestorm() {

@@ -34,7 +34,7 @@ type control struct {
 	tapes   map[string]*hemera.Tape
 	files   map[hemera.FileID]*content
 	in      map[string]string // VID by drive, as of what the drive was told
-	out     map[string]bool   // drives that were told to unload and did not ask since
+	out     map[string]bool   // drives that are to unload and did not ask since
 	seen    hemera.TapeLibrary
 	wake    chan struct{}
 	wrong   int  // recalls that were committed with another content

@@ -39,7 +39,7 @@ func (k desk) done(ctx context.Context, r hemera.TapeResults) error {
 	})()
 	for try := 1; ; try++ {
 		// The lease may be a new one since the last attempt: a manager that knows the mount takes the report all the same.
-		node, epoch := o.Node()
+		node, epoch := k.d.server.lease(stop)
 		err := noLease(k.mount.VID)
 		if epoch != 0 {
 			err = o.Control.TapeDone(stop, node, epoch, r)

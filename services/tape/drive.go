@@ -77,7 +77,7 @@ func (d *drive) step(ctx context.Context, m machine) machine {
 
 // ask waits for what the manager wants.
 func (d *drive) ask(ctx context.Context, m machine) machine {
-	node, epoch := d.server.o.Node()
+	node, epoch := d.server.lease(ctx)
 	if epoch == 0 {
 		return m.asked(hemera.TapeMount{}, outcome{fault: askFault})
 	}

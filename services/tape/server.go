@@ -54,6 +54,8 @@ const (
 	reportEvery = 10 * time.Second
 	// reportAgain is how soon a report is tried again: drives get nothing to do before the manager has one.
 	reportAgain = time.Second
+	// leaseLook is how often a lease is looked for that is missing, or may be another one.
+	leaseLook = 100 * time.Millisecond
 )
 
 // New makes a server; nothing moves yet. Invalid if something is missing.
@@ -106,12 +108,13 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// report tells the manager of the library, at once when something changes.
+// report tells the manager of the library, at once when something changes, and soon when the lease is another one: a manager that was started
+// since knows no library, and takes no results of drives before.
 func (s *Server) report(ctx context.Context) {
 	failing := false
 	for ctx.Err() == nil {
-		err := s.reportOnce(ctx)
 		_, epoch := s.o.Node()
+		err := s.reportOnce(ctx)
 		// Said once: a manager that is away for an hour is no news each second. A node says itself that it has no lease.
 		if err != nil && !failing && epoch != 0 && ctx.Err() == nil {
 			s.o.Log.Info("the manager does not take reports on the tape library", "library", s.o.Name, "error", err)
@@ -120,13 +123,40 @@ func (s *Server) report(ctx context.Context) {
 		if failing = err != nil; failing {
 			pause = reportAgain
 		}
-		// Changes that come while a report is on its way are in the next one.
-		every, cancel := context.WithTimeout(ctx, pause)
+		s.rest(ctx, pause, epoch)
+	}
+}
+
+// rest waits until something is to be reported: a change, another lease than that of the epoch, or the end of the pause. Changes that come while
+// a report is on its way are in the next one.
+func (s *Server) rest(ctx context.Context, pause time.Duration, epoch uint64) {
+	ctx, cancel := context.WithTimeout(ctx, pause)
+	defer cancel()
+	// A lease has no event: it is looked at.
+	look := time.NewTicker(leaseLook)
+	defer look.Stop()
+	for {
 		select {
 		case <-s.changed:
-		case <-every.Done():
+			return
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			if _, now := s.o.Node(); now != 0 && now != epoch {
+				return
+			}
 		}
-		cancel()
+	}
+}
+
+// lease returns who this node is and its lease. If it has none it waits for one, for as long as the first pause of a drive: after a start of
+// this server or of the manager there is one in a moment. Epoch 0: there is none.
+func (s *Server) lease(ctx context.Context) (node hemera.NodeID, epoch uint64) {
+	for waited := time.Duration(0); ; waited += leaseLook {
+		node, epoch = s.o.Node()
+		if epoch != 0 || waited >= pauseMin || s.o.Sleep(ctx, leaseLook) != nil {
+			return node, epoch
+		}
 	}
 }
 

@@ -34,14 +34,18 @@ func newRig(t testing.TB, c *control) *rig {
 	return x
 }
 
-// start opens the library and runs a server.
-func (x *rig) start() {
+// open opens the library.
+func (x *rig) open() *emulated.Library {
 	x.t.Helper()
 	library, err := emulated.Open(x.dir, emulated.Options{NoSync: true})
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	x.library = library
+	return library
+}
+
+// options are those of a server of the library.
+func (x *rig) options(library *emulated.Library) Options {
 	o := Options{Node: x.control.node, Control: x.control, Name: "lib", Changer: library.Changer(), Files: x.control, Limits: x.limits,
 		LastReports: 5 * time.Millisecond, Host: "TEST", Version: "1", Log: slog.New(slog.DiscardHandler),
 		// Pauses are not waited for, but others get a turn.
@@ -52,7 +56,15 @@ func (x *rig) start() {
 	for i, d := range library.Drives() {
 		o.Drives = append(o.Drives, Drive{Drive: d, Name: fmt.Sprintf("d%d", i+1), Media: []string{"LTO-9"}})
 	}
-	s, err := New(o)
+	return o
+}
+
+// start opens the library and runs a server.
+func (x *rig) start() {
+	x.t.Helper()
+	library := x.open()
+	x.library = library
+	s, err := New(x.options(library))
 	if err != nil {
 		x.t.Fatal(err)
 	}
