@@ -123,6 +123,7 @@ func chill(dirs []string) error {
 
 // held is how many bytes all files below directories have.
 func held(dirs []string) (bytes int64, err error) {
+	// Sizes and not blocks: what a drive writes may not be allocated yet.
 	err = each(dirs, func(_ string, info fs.FileInfo) error {
 		bytes += info.Size()
 		return nil
@@ -163,6 +164,7 @@ func occupy(ctx context.Context, dir string) error {
 	if err != nil {
 		return errs.Wrap(err, "tape.Occupy", path)
 	}
+	// All of it would push out itself, and read each hole again.
 	size := int64(info.Totalram) * int64(info.Unit) / 4 * 3 // #nosec G115 -- memory has fewer bytes
 	err = f.Truncate(size)
 	buf := make([]byte, chunkSize)

@@ -220,6 +220,7 @@ func (c *cluster) evict(ctx context.Context, files []file) error {
 		}
 		bytes += f.size
 	}
+	// Removals go through the nodes, some time after the answer.
 	return c.until(ctx, func() (bool, error) {
 		left, err := held(c.disks)
 		return left < bytes/100, err
@@ -233,6 +234,7 @@ func (c *cluster) positioned(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Where it ends is seen on the disks: figures of a session count whole files.
 	busy, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)
@@ -241,7 +243,7 @@ func (c *cluster) positioned(ctx context.Context) error {
 		for busy.Err() == nil && err == nil {
 			err = occupy(busy, c.holes)
 		}
-		ended <- err
+		ended <- err // without a wait, also when nobody reads it
 	}()
 	err = c.until(ctx, func() (bool, error) {
 		now, err := held(c.disks)

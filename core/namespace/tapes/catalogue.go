@@ -288,6 +288,22 @@ func (c *Catalogue) Job(ctx context.Context, k hemera.TapeJobKey) (*hemera.TapeJ
 	return j, c.records.Settle(ctx)
 }
 
+// JobsOf reads all jobs of a file, by kind and copy.
+func (c *Catalogue) JobsOf(ctx context.Context, id hemera.FileID) (out []hemera.TapeJob, err error) {
+	for _, kind := range []hemera.TapeJobKind{hemera.TapeArchive, hemera.TapeRecall, hemera.TapeRepack, hemera.TapeVerify} {
+		for number := range uint8(hemera.TapeCopiesMax) {
+			j, err := c.Job(ctx, hemera.TapeJobKey{File: id, Kind: kind, Copy: number + 1})
+			if err != nil {
+				return out, err
+			}
+			if j != nil {
+				out = append(out, *j)
+			}
+		}
+	}
+	return out, nil
+}
+
 // scan visits a range of the store until visit says that it is enough, and waits until what it saw
 // is durable.
 func scan(ctx context.Context, c *Catalogue, lo, hi []byte, visit func(k, raw []byte) (more bool, err error)) error {

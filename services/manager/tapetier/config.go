@@ -164,7 +164,7 @@ func (t *configurer) leaveTape(ctx context.Context, vid string, state hemera.Tap
 	// A page at a time: each job that is looked at leaves the queue of the
 	// tape, to another one or to those that failed.
 	for {
-		jobs, err := t.TapeJobList(ctx, hemera.TapeJobQuery{Kind: hemera.TapeRecall, Queue: vid})
+		jobs, err := (&reporter{t.parts}).TapeJobList(ctx, hemera.TapeJobQuery{Kind: hemera.TapeRecall, Queue: vid})
 		if err != nil || len(jobs) == 0 {
 			return err
 		}

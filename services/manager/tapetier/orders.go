@@ -90,7 +90,7 @@ func (t *orderer) orderReclaim(ctx context.Context, o hemera.TapeOrder) (string,
 // orderFailed has failed jobs tried again, or forgotten: those of one
 // queue, or all.
 func (t *orderer) orderFailed(ctx context.Context, o hemera.TapeOrder) (string, error) {
-	jobs, err := t.TapeJobList(ctx, hemera.TapeJobQuery{Queue: o.Subject, Failed: true})
+	jobs, err := (&reporter{t.parts}).TapeJobList(ctx, hemera.TapeJobQuery{Queue: o.Subject, Failed: true})
 	if err != nil {
 		return "", err
 	}

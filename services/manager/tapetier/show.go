@@ -265,7 +265,7 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 			out = append(out, "the last attempt failed: "+why)
 		}
 	}
-	jobs, err := t.allOf(ctx, e.ID)
+	jobs, err := t.catalogue.JobsOf(ctx, e.ID)
 	for i := range jobs {
 		j := &jobs[i]
 		why, begins := t.explainJob(f, j)

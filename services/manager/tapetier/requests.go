@@ -1,0 +1,57 @@
+package tapetier
+
+import (
+	"cmp"
+	"context"
+
+	"hemera"
+)
+
+// TapeJobList implements hemera.TapeAdmin.
+func (t *reporter) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) (out []hemera.TapeWork, err error) {
+	const most = 1000
+	if q.Path != "" {
+		return t.jobsOfFile(ctx, q.Path)
+	}
+	queues, err := t.catalogue.Queues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limit := min(cmp.Or(q.Limit, most), most)
+	// Failed jobs are in queues of their own, so no job is read that is not
+	// asked for.
+	for _, queue := range queues {
+		if q.Kind != 0 && queue.Kind != q.Kind || q.Queue != "" && queue.Name != q.Queue || q.Failed != queue.Failed || len(out) >= limit {
+			continue
+		}
+		jobs, err := t.catalogue.Jobs(ctx, queue, limit-len(out), nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range jobs {
+			w, err := t.work(ctx, j)
+			if err != nil {
+				w.TapeJob = j // its file is just going away
+			}
+			out = append(out, w.TapeWork)
+		}
+	}
+	return out, nil
+}
+
+// jobsOfFile lists all jobs of a file.
+func (t *reporter) jobsOfFile(ctx context.Context, path string) (out []hemera.TapeWork, err error) {
+	e, err := t.Tree.Stat(ctx, hemera.SystemIdentity(), path)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := t.catalogue.JobsOf(ctx, e.ID)
+	for _, j := range jobs {
+		w, failed := t.work(ctx, j)
+		if failed != nil {
+			w.TapeJob = j // its content is just going away
+		}
+		out = append(out, w.TapeWork)
+	}
+	return out, err
+}
