@@ -7,6 +7,8 @@ import json, pathlib, struct, zlib
 
 CONTAINER, INDEX = 1 << 62, 1 << 63  # archive ids from here on are no single files
 
+REPEATED = 8  # the flag of a block of which each page of 4 KiB repeats one byte: these are stored
+
 
 class Unfinished(Exception):
     """The rest of the tape is not a whole file."""
@@ -36,7 +38,10 @@ class Cartridge:
         if kind == 2:
             return None
         # Bytes that the data file does not have, and blocks that cannot be read without a key, end the tape.
-        return data[place:place + stored] if not flags and length == stored and place + stored <= len(data) else b""
+        block = data[place:place + stored] if place + stored <= len(data) else b""
+        if flags == REPEATED:
+            block = b"".join(bytes([b]) * 4096 for b in block)[:length]
+        return block if flags in (0, REPEATED) and len(block) == length else b""
 
     def label(self, at, name):
         block = self.objects[at]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,12 +53,38 @@ func objects(dir, vid string) (out [][]byte, err error) {
 			out = append(out, nil)
 			continue
 		}
-		// Little endian; blocks here are neither encrypted nor thrown away, so both lengths are the same.
-		length, stored, at := binary.LittleEndian.Uint32(index[4:]), binary.LittleEndian.Uint32(index[8:]), binary.LittleEndian.Uint64(index[32:])
-		if index[0] != 1 || length != stored || at+uint64(stored) > uint64(len(data)) {
-			return nil, fmt.Errorf("object %d has no bytes", len(out))
+		block, err := blockOf(index[:recordBytes], data)
+		if err != nil {
+			return nil, fmt.Errorf("object %d: %w", len(out), err)
 		}
-		out = append(out, data[at:at+uint64(stored)])
+		out = append(out, block)
+	}
+	return out, nil
+}
+
+// repeated is the flag of a block of which each page of 4 KiB repeats one byte: only these are stored.
+const repeated, page = 8, 4096
+
+// blockOf are the bytes of a block, by its record. Blocks here are neither encrypted nor thrown away.
+func blockOf(record, data []byte) ([]byte, error) {
+	// Little endian.
+	length, stored, at := binary.LittleEndian.Uint32(record[4:]), binary.LittleEndian.Uint32(record[8:]), binary.LittleEndian.Uint64(record[32:])
+	if record[0] != 1 || at+uint64(stored) > uint64(len(data)) {
+		return nil, errors.New("it has no bytes")
+	}
+	block := data[at : at+uint64(stored)]
+	if record[1]&repeated == 0 {
+		if length != stored {
+			return nil, fmt.Errorf("%d of its %d bytes are stored", stored, length)
+		}
+		return block, nil
+	}
+	if (length+page-1)/page != stored {
+		return nil, fmt.Errorf("%d pages are stored of its %d bytes", stored, length)
+	}
+	out := make([]byte, 0, length)
+	for _, b := range block {
+		out = append(out, bytes.Repeat([]byte{b}, min(page, int(length)-len(out)))...)
 	}
 	return out, nil
 }
