@@ -25,6 +25,7 @@ func TestBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// One element of each kind counts: the only slot, and the only drive.
 	at := map[tape.ElementKind]int{}
 	for _, e := range elements {
 		at[e.Kind] = e.Address
@@ -36,6 +37,7 @@ func TestBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Of one page and less a drive stores all bytes, unless they repeat.
 	want := [][]byte{[]byte("a block"), make([]byte, 2*page), bytes.Repeat([]byte("x"), page+1), append(make([]byte, page), "ab"...), make([]byte, 10)}
 	for _, b := range want {
 		if err := tp.WriteBlock(t.Context(), b); err != nil {
