@@ -35,10 +35,13 @@ func (s *source) ReadAt(ctx context.Context, p []byte, off int64) error {
 	defer func() { <-s.turn }()
 	for len(p) > 0 {
 		n := 0
+		// A node may read into its memory after the call has failed (see hemera.File). What comes over a network is a copy.
+		there := make([]byte, len(p))
 		err := s.Again(ctx, func(_ context.Context, f hemera.File) (err error) {
-			n, err = f.ReadPages(p, nil, off)
+			n, err = f.ReadPages(there, nil, off)
 			return err
 		})
+		copy(p, there[:n])
 		if err != nil && (n < len(p) || !errors.Is(err, io.EOF)) {
 			return errs.As(err, errs.Corrupt, "simtape.Read", "")
 		}
