@@ -8,7 +8,7 @@ BARCODE.index has 48 bytes for each object: kind (1 block, 2 filemark), flags, t
 import struct
 import sys
 
-REPEATED = 8  # the flag of a block of which each page of 4 KiB repeats one byte: these are stored
+REPEATED = 8  # the flag of a block in which each page of 4 KiB repeats one byte: the file has one byte for each page
 
 if len(sys.argv) != 3:
     sys.exit(__doc__)

@@ -7,7 +7,7 @@ import json, pathlib, struct, zlib
 
 CONTAINER, INDEX = 1 << 62, 1 << 63  # archive ids from here on are no single files
 
-REPEATED = 8  # the flag of a block of which each page of 4 KiB repeats one byte: these are stored
+REPEATED = 8  # the flag of a block in which each page of 4 KiB repeats one byte: the file has one byte for each page
 
 
 class Unfinished(Exception):

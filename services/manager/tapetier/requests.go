@@ -28,30 +28,29 @@ func (t *reporter) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) (out 
 		if err != nil {
 			return nil, err
 		}
-		for _, j := range jobs {
-			w, err := t.work(ctx, j)
-			if err != nil {
-				w.TapeJob = j // its file is just going away
-			}
-			out = append(out, w.TapeWork)
-		}
+		out = append(out, t.described(ctx, jobs)...)
 	}
 	return out, nil
 }
 
+// described adds to jobs what people know their files by.
+func (t *reporter) described(ctx context.Context, jobs []hemera.TapeJob) (out []hemera.TapeWork) {
+	for _, j := range jobs {
+		w, err := t.work(ctx, j)
+		if err != nil {
+			w.TapeJob = j // its file is just going away
+		}
+		out = append(out, w.TapeWork)
+	}
+	return out
+}
+
 // jobsOfFile lists all jobs of a file.
-func (t *reporter) jobsOfFile(ctx context.Context, path string) (out []hemera.TapeWork, err error) {
+func (t *reporter) jobsOfFile(ctx context.Context, path string) ([]hemera.TapeWork, error) {
 	e, err := t.Tree.Stat(ctx, hemera.SystemIdentity(), path)
 	if err != nil {
 		return nil, err
 	}
 	jobs, err := t.catalogue.JobsOf(ctx, e.ID)
-	for _, j := range jobs {
-		w, failed := t.work(ctx, j)
-		if failed != nil {
-			w.TapeJob = j // its content is just going away
-		}
-		out = append(out, w.TapeWork)
-	}
-	return out, err
+	return t.described(ctx, jobs), err
 }

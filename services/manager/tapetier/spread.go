@@ -24,23 +24,31 @@ func (t *giver) spread(m *mount, jobs []hemera.TapeWork, disks map[hemera.FileID
 	if bytes < spreadFrom*int64(len(jobs)) || len(jobs) == 0 {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var beside [][]mounting.Read
-	for _, other := range t.mounts {
-		if other != m && len(other.reads) > 0 {
-			beside = append(beside, other.before())
-		}
-	}
+	// Without the lock, as there may be thousands of files and disks.
+	order := mounting.SpreadDisks(reads, t.beside(m))
 	// Files wait in their order, so a copy is needed to change it.
 	was := slices.Clone(jobs)
-	for at, i := range mounting.SpreadDisks(reads, beside) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for at, i := range order {
 		jobs[at] = was[i]
 		m.reads = append(m.reads, reads[i])
 	}
 }
 
-// before is what the session is still to read. The lock is held.
+// beside is what all other sessions are still to read.
+func (t *giver) beside(m *mount) (all [][]mounting.Read) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, other := range t.mounts {
+		if other != m && len(other.reads) > 0 {
+			all = append(all, other.before())
+		}
+	}
+	return all
+}
+
+// before is what the session is still to read. What it returns is not changed later. The lock is held.
 func (m *mount) before() []mounting.Read {
 	// Files that failed count as read too late, which spreads a little worse.
 	done := m.session.Bytes

@@ -62,7 +62,7 @@ func objects(dir, vid string) (out [][]byte, err error) {
 	return out, nil
 }
 
-// repeated is the flag of a block of which each page of 4 KiB repeats one byte: only these are stored.
+// repeated is the flag of a block in which each page of 4 KiB repeats one byte. The cartridge stores one byte for each page then.
 const repeated, page = 8, 4096
 
 // blockOf are the bytes of a block, by its record. Blocks here are neither encrypted nor thrown away.

@@ -10,7 +10,7 @@ import (
 	"hemera/platform/tape/emulated"
 )
 
-// TestBlocks: the reader of cartridges finds the blocks that a drive wrote, also those of which one byte a page is stored.
+// TestBlocks: the reader of cartridges finds the blocks that a drive wrote. Of some the cartridge stores one byte for each page.
 func TestBlocks(t *testing.T) {
 	dir := t.TempDir()
 	if err := emulated.Create(dir, emulated.Spec{Drives: 1, Slots: 1, Cartridges: 1}); err != nil {
