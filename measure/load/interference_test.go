@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -101,9 +102,17 @@ func TestTheFirstTargetEndsTheWorkOfOthers(t *testing.T) {
 		g.over.Store(true) // of a step before
 	}
 	var rounds atomic.Int64
+	began := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(began) })
 	do := endingTogether([]*group{quick, slow}, func(_ context.Context, c *client, n *count) error {
-		for c.group == slow && !c.over.Load() {
-			rounds.Add(1)
+		if c.group == quick {
+			<-began // not over before the others work
+		} else {
+			for !c.over.Load() {
+				rounds.Add(1)
+				begin()
+			}
+			begin() // also without a round, for the test to end
 		}
 		n.add(1, 0, 1)
 		return nil
