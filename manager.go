@@ -114,8 +114,9 @@ type Control interface {
 	// Abort cancels a pending write and frees its lock. Unknown writes are no error.
 	Abort(ctx context.Context, p *Permit) error
 	// Replace chooses other disks for pieces that failed while writing and signs a new capability
-	// whose Targets hold the replacements in the failed pieces' places. Without failed disks it signs the same again, to be good
-	// for longer. NoSpace.
+	// whose Targets hold the replacements in the failed pieces' places. failed also names the disks that earlier calls
+	// replaced, for them not to be chosen again; there are at most PiecesMax. Without failed disks it signs the same again,
+	// to be good for longer. NoSpace.
 	Replace(ctx context.Context, p *Permit, failed []DiskID) (Grant, error)
 	// Resolve returns the entry with the id, and its path now.
 	Resolve(ctx context.Context, id FileID) (Entry, string, error)

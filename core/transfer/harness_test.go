@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -309,10 +310,11 @@ type manager struct {
 	committed map[hemera.PieceID]hemera.CommitRequest
 	aborted   int
 	commits   int
-	refuse    []error       // answers to the next commits
-	after     error         // answer after a commit was done
-	spare     []int         // hosts that Replace may give
-	still     time.Duration // how long the head stands still in its next commit
+	refuse    []error           // answers to the next commits
+	after     error             // answer after a commit was done
+	spare     []int             // hosts that Replace may give
+	lost      [][]hemera.DiskID // what Replace was asked for
+	still     time.Duration     // how long the head stands still in its next commit
 }
 
 func (m *manager) sign(c hemera.Capability) string {
@@ -387,16 +389,16 @@ func (m *manager) Replace(_ context.Context, p *hemera.Permit, lost []hemera.Dis
 	m.mu.Lock()
 	c := m.grants[token]
 	c.Targets = append([]hemera.Target(nil), c.Targets...)
-	if len(m.spare) < len(lost) {
-		m.mu.Unlock()
-		return hemera.Grant{}, errs.New(errs.NoSpace, "replace", c.Path, "no other disk")
-	}
-	for _, d := range lost {
-		for i, t := range c.Targets {
-			if t.Disk == d {
-				c.Targets[i] = target(m.spare[0], t.Index)
-				m.spare = m.spare[1:]
-			}
+	m.lost = append(m.lost, lost)
+	for i, t := range c.Targets {
+		switch {
+		case !slices.Contains(lost, t.Disk):
+		case len(m.spare) == 0:
+			m.mu.Unlock()
+			return hemera.Grant{}, errs.New(errs.NoSpace, "replace", c.Path, "no other disk")
+		default:
+			c.Targets[i] = target(m.spare[0], t.Index)
+			m.spare = m.spare[1:]
 		}
 	}
 	m.mu.Unlock()

@@ -45,7 +45,7 @@ type Committer interface {
 	// Abort frees the lock of the name. If it is not heard, the lock goes with the capability's expiry.
 	Abort(ctx context.Context, p *hemera.Permit) error
 	// Replace returns a permit in which other disks stand in the places of the failed ones, or the same one for longer if
-	// there are none. NoSpace.
+	// there are none. NoSpace. failed also names disks that earlier replacements left: they are not chosen again.
 	Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error)
 }
 

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -20,10 +21,11 @@ type pieces struct {
 	head   *head
 	list   []*piece
 	ledger ledger.Ledger
-	lost   int            // pieces lost so far
-	whole  *inlineContent // all of the content, if it is in memory: pieces are made of it in one call
-	cut    []disk.Content // of whole, what each piece has, if the layout is coded
-	parity *parity        // of a coded layout; else nil
+	lost   int             // pieces lost so far
+	left   []hemera.DiskID // disks that pieces were moved away from, the last ones first; at most hemera.PiecesMax
+	whole  *inlineContent  // all of the content, if it is in memory: pieces are made of it in one call
+	cut    []disk.Content  // of whole, what each piece has, if the layout is coded
+	parity *parity         // of a coded layout; else nil
 }
 
 // newPieces plans the pieces of a write; it calls no disk.
@@ -256,7 +258,10 @@ func (p *pieces) replace(ctx context.Context, fresh bool) bool {
 	if len(lost) == 0 {
 		return false
 	}
-	grant, err := h.host.Control.Replace(ctx, h.permit, lost)
+	// What was begun on a disk may be removed there at any time later, also a piece that came back to it.
+	failed := slices.Concat(lost, p.left)
+	failed = failed[:min(len(failed), hemera.PiecesMax)]
+	grant, err := h.host.Control.Replace(ctx, h.permit, failed)
 	if err != nil {
 		p.ledger.Asked(false)
 		h.host.Log.Warn("no other disk for lost pieces", "path", h.cap.Path, "trace", h.cap.Trace, "disks", lost, "error", err)
@@ -269,9 +274,9 @@ func (p *pieces) replace(ctx context.Context, fresh bool) bool {
 		if !places.Has(int(pc.target.Index)) {
 			continue
 		}
-		// The replacement stands in the place of the piece. If the target is the same, there was none.
+		// The replacement stands in the place of the piece. If the target has failed before, there was none.
 		for _, t := range h.permit.Targets {
-			if t.Index == pc.target.Index && t.Disk != pc.target.Disk {
+			if t.Index == pc.target.Index && !slices.Contains(failed, t.Disk) {
 				p.list[i] = &piece{target: t}
 				p.ledger.Replaced(i)
 				h.host.Counters.Replaced.Add(1)
@@ -279,6 +284,7 @@ func (p *pieces) replace(ctx context.Context, fresh bool) bool {
 			}
 		}
 	}
+	p.left = failed
 	p.ledger.Asked(found)
 	h.host.Log.Info("lost pieces moved", "path", h.cap.Path, "trace", h.cap.Trace, "disks", lost)
 	return found

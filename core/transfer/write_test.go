@@ -5,6 +5,7 @@ import (
 	"crypto/md5"
 	"hash/adler32"
 	"hash/crc32"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -175,4 +176,29 @@ func TestOwnDiskDiesAfterRandomWrites(t *testing.T) {
 	checkSums(t, b.manager.commit(t, c), p)
 	b.mustHave(c, 2, 3)
 	b.mustRead(c, p)
+}
+
+// TestAPieceNeverComesBackToADisk: what a write lost on a disk may be removed there at any time later, so the write names
+// every disk that it left, and does not go back to one, whatever the manager says.
+func TestAPieceNeverComesBackToADisk(t *testing.T) {
+	b := newBench(t, 3)
+	b.noSmall()
+	b.manager.spare = []int{3, 2} // the manager has forgotten, when it is asked again
+	token, c := b.grant(47, 1, 1, 2)
+	f := b.begin(1, token)
+	if err := f.WritePages(content(100_000), nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []int{2, 3} {
+		b.peers.fail(id, &fault{step: "seal", err: errGone})
+	}
+	if err := f.End(ctx, hemera.EndClose); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := b.manager.lost, [][]hemera.DiskID{{2}, {3, 2}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("asked for others than %v, want %v", got, want)
+	}
+	if r := b.manager.commit(t, c); len(r.Pieces) != 1 || r.Pieces[0].Disk != 1 {
+		t.Errorf("committed %v, want one piece on disk 1", r.Pieces)
+	}
 }

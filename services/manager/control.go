@@ -227,8 +227,6 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 	if c.Name, err = ctl.tree.NameOf(ctx, namespace.Commit{ID: c.File, BaseGen: c.BaseGen, Name: c.Name}); err != nil {
 		return hemera.Grant{}, errs.Wrap(err, "manager.Replace", c.Path)
 	}
-	// All disks that failed this write so far: a head with several failures must not be sent back to the first.
-	bad := ctl.pending.move(name{c.Parent, c.Name}, c.Nonce, failed)
 	var lost []int           // indexes in Targets
 	var kept []hemera.DiskID // no second piece may go there
 	for i, t := range c.Targets {
@@ -245,7 +243,7 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 	if len(lost) > 0 {
 		choice, err = place.Choose(ctl.cluster.View(), place.Request{
 			Space: c.Space, Want: len(lost), Min: len(lost), Spare: c.Layout.Parity(), Size: layout.PieceMax(c.Layout, c.Size), Client: c.Who.Host,
-			Have: kept, ExcludeDisks: bad, Writers: ctl.pending.load, Seed: cmp.Or(c.Nonce, 1),
+			Have: kept, ExcludeDisks: failed, Writers: ctl.pending.load, Seed: cmp.Or(c.Nonce, 1),
 		})
 	}
 	if err != nil {

@@ -82,7 +82,6 @@ type write struct {
 	disks   []hemera.DiskID // its targets at the open, which count it in writers
 	claim   *claim          // on quotas; nil where no limit holds
 	counted counted         // in holders
-	failed  []hemera.DiskID // disks that failed in this write, not to be chosen again
 	report  headReport      // what its head said last
 	ended   chan struct{}   // closed when the lock is freed; nil while nobody waits for that
 	renamed bool            // and in pending.renamed
@@ -213,22 +212,6 @@ func (p *pending) end(n name, nonce uint64) {
 		// After a restart the table has no write for a commit that comes.
 		s.ended = p.ends.Add(1) // it may have made the name all the same
 	}
-}
-
-// move records that a write left failed disks for others and returns all that failed it so far.
-func (p *pending) move(n name, nonce uint64, failed []hemera.DiskID) []hemera.DiskID {
-	s, _, w := p.find(n, nonce)
-	defer s.mu.Unlock()
-	if w == nil {
-		return failed
-	}
-	w.failed = append(w.failed, failed...)
-	// The newest are kept: a head that reports failures without end must not fill the memory.
-	if len(w.failed) > hemera.PiecesMax {
-		w.failed = w.failed[len(w.failed)-hemera.PiecesMax:]
-	}
-	// A copy, as the list is the stripe's.
-	return append([]hemera.DiskID(nil), w.failed...)
 }
 
 // settle has the claim of a write count as usage from now on, as it is being committed, and returns the
