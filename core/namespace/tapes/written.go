@@ -30,9 +30,9 @@ type Recorded struct {
 	Unfit    []hemera.TapeFailure // what was written is not the file's content: their jobs still wait
 }
 
-// Written records a report. It may be called again with the same: what is recorded is skipped. Conflict
-// when fSeq does not follow that of the tape, or the key is another one: somebody else wrote on it, or
-// the catalogue is older than the tape.
+// Written records a report. It may be called again with the same: what is recorded is skipped, and Complete names the
+// files again. Conflict when fSeq does not follow that of the tape, or the key is another one: somebody else wrote on
+// it, or the catalogue is older than the tape.
 func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err error) {
 	for chunk := range slices.Chunk(r.Files, writtenBatch) {
 		var w writing
@@ -89,7 +89,7 @@ func (w *writing) add(f hemera.TapeWritten) error {
 	follows := f.FSeq == w.tape.LastFSeq+1 || f.FSeq == w.tape.LastFSeq && f.Member > 0
 	switch {
 	case row != nil && row.ArchiveID == f.ArchiveID:
-		return nil // the report came again
+		return w.again(f)
 	case row == nil && f.Job.Kind == 0 && f.FSeq <= w.tape.LastFSeq:
 		return nil // the same, of what has no row
 	case row != nil || !follows:
@@ -105,6 +105,15 @@ func (w *writing) add(f hemera.TapeWritten) error {
 		return nil
 	}
 	return w.record(f)
+}
+
+// again is for a tape file that is recorded already. The manager may have ended between that and what follows from it.
+func (w *writing) again(f hemera.TapeWritten) error {
+	e, err := w.fileOf(f.Job.File, f.ArchiveID)
+	if err == nil && e != nil && len(e.Tape) >= wanted(e, w.routes) {
+		w.out.Complete = append(w.out.Complete, e.ID)
+	}
+	return err
 }
 
 // record gives a file its copy and ends the job. What cannot be the file's content, or was not asked for,

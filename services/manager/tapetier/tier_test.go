@@ -274,6 +274,34 @@ func TestNoRequestWaitsForEver(t *testing.T) {
 	})
 }
 
+// A manager that ends between the record of a copy and what follows from it makes up for that when the report comes again.
+func TestDisksAreDroppedWhenAReportComesAgain(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.put(alice(), "/double/g", 1000)
+		m := s.mount("d1", hemera.TapeArchive)
+		r := s.written(m, s.jobs(m))
+		s.good(s.tier.TapeDone(s.Context(), server, r))
+		// The report is recorded, and the disk copies are there.
+		s.start()
+		s.report()
+		for _, dir := range []string{"/single", "/double"} {
+			s.good(s.tree.SetXattr(s.Context(), admin(), dir, hemera.AttrDropOnArchive, []byte("1"), false))
+		}
+		if e := s.stat("/single/f"); e.Evicted() {
+			t.Fatal("dropped too early for this test")
+		}
+		s.good(s.tier.TapeDone(s.Context(), server, r))
+		if e := s.stat("/single/f"); !e.Evicted() || len(e.Tape) != 1 {
+			t.Errorf("all its copies are on tape: %+v", e)
+		}
+		if e := s.stat("/double/g"); e.Evicted() {
+			t.Errorf("a copy is missing: %+v", e)
+		}
+	})
+}
+
 // A file that is staged before it is archived stays on disk when it is: its directory drops the disk copies of others.
 func TestAStagedFileStaysWhenItIsArchived(t *testing.T) {
 	at(t, func(s *site) {
