@@ -152,7 +152,7 @@ func candidates(found []candidate, v *hemera.View, r Request, step int) []candid
 	}
 	eachDisk(v, r, step, func(d *hemera.Disk, n *hemera.NodeInfo) {
 		if refusal(d, n, r) == "" {
-			found = append(found, candidate{disk: d, node: n, score: rank(r.Seed, d.ID, writeWeight(d, n, writers(d.ID)))})
+			found = append(found, candidate{disk: d, node: n, score: rank(r.Seed, d.ID, writeWeight(d, n, writers(d.ID), r.Size))})
 		}
 	})
 	return found
@@ -301,13 +301,21 @@ func take(v *hemera.View, found []candidate, r Request, spare int) []candidate {
 	return found[:want:want]
 }
 
-// writeWeight is a disk's share of new pieces: in proportion to its free space and to its node's weight, less when busy, and
-// much less for every write already under way, so that few large streams land on different disks: of four disks the one that is written to
-// takes one of 50 further streams.
-func writeWeight(d *hemera.Disk, n *hemera.NodeInfo, writers int) float64 {
+// streamSize is the size of pieces that are written for some seconds.
+const streamSize = 1 << 30
+
+// writeWeight is a disk's share of new pieces of a size: in proportion to its free space and to its node's weight, less when
+// busy, and much less for every write already under way, so that few large streams land on different disks: of four disks
+// the one that is written to takes one of 50 further streams. A piece of [streamSize] or more goes there only if there is
+// no other: two tape drives that write to one disk get half of their rate, for ten seconds a file.
+func writeWeight(d *hemera.Disk, n *hemera.NodeInfo, writers int, size int64) float64 {
 	w := float64(max(writers, 0) + 1)
 	w *= w // and squared once more below
-	return float64(d.Free) * networkWeight(n) * idle(d.Load.Busy) / (w * w)
+	weight := float64(d.Free) * networkWeight(n) * idle(d.Load.Busy) / (w * w)
+	if writers > 0 && size >= streamSize {
+		weight *= 1e-6
+	}
+	return weight
 }
 
 // networkWeight is a node's share of what it would get with a good network. What is not in (0,1] is 1.

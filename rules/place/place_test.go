@@ -391,6 +391,36 @@ func TestWritesUnderWayRepel(t *testing.T) {
 	}
 }
 
+// TestLargePiecesGoToDisksThatNothingIsWrittenTo: of small ones some join a write, of large ones none while there is another disk.
+func TestLargePiecesGoToDisksThatNothingIsWrittenTo(t *testing.T) {
+	v := view(nil, 4)
+	for i := range v.Disks {
+		v.Disks[i].Free = 4 * streamSize
+	}
+	for _, size := range []int64{0, streamSize - 1, streamSize} {
+		joined, all := 0, 0
+		for seed := range uint64(1000) {
+			r := Request{Space: "default", Want: 1, Size: size, Seed: seed, Writers: func(id hemera.DiskID) int { return int(id) - 1 }}
+			one, err := Choose(v, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if one.Targets[0].Disk != 1 {
+				joined++
+			}
+			r.Have = []hemera.DiskID{1}
+			if other, err := Choose(v, r); err != nil || len(other.Targets) != 1 {
+				t.Errorf("all others are written to: %+v, %v", other, err)
+			} else if other.Targets[0].Disk == 2 {
+				all++
+			}
+		}
+		if large := size >= streamSize; joined > 0 == large || all < 700 || all == 1000 {
+			t.Errorf("%d bytes: %d of 1000 joined a write, and %d of 1000 the least one where all are written to", size, joined, all)
+		}
+	}
+}
+
 func TestOneDiskLessMovesOnlyItsFiles(t *testing.T) {
 	v, less := view(nil, 1, 1, 1, 1, 1), view(nil, 1, 1, 1, 1, 1)
 	less.Disks[2].Config = hemera.ConfigRO
