@@ -4,12 +4,14 @@ import (
 	"context"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/balance"
 	"hemera/rules/layout"
 )
 
@@ -225,6 +227,72 @@ func TestBalancingWaitsBehindRepairs(t *testing.T) {
 		l.release(balancing[1])
 		if got := <-begun; got != 6 {
 			t.Errorf("file %d is next", got)
+		}
+	})
+}
+
+// TestBalancingGivesWayToWrites: while disks are written to it begins nothing, and after an hour it goes on all the same.
+func TestBalancingGivesWayToWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMiniature(t)
+		m.rate = 1 << 30
+		m.view.Spaces = []hemera.Space{{Name: "default"}}
+		for range 4 {
+			m.node("", 100*gb)
+		}
+		for range 100 {
+			m.file(hemera.Plain(), 400e6, 1)
+		}
+		o := m.options()
+		var writes atomic.Bool
+		writes.Store(true)
+		o.Writers = func(id hemera.DiskID) int {
+			if writes.Load() && id == 4 {
+				return 1
+			}
+			return 0
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		e := New(o)
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(ctx) }()
+		for _, n := range m.view.Nodes {
+			go m.serve(ctx, e.Orders, n.ID)
+		}
+		moved := func() int {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return len(m.copies)
+		}
+		time.Sleep(balance.YieldMost - time.Second)
+		jobs, err := e.Jobs(ctx)
+		if err != nil || moved() != 0 || len(jobs) != 1 || jobs[0].State != "waiting" || !strings.Contains(jobs[0].Why, "writes on 1 of 4 disks") {
+			t.Errorf("%d pieces were moved, %+v, %v", moved(), jobs, err)
+		}
+		time.Sleep(balanceDelay + balanceRest + time.Minute)
+		before := moved()
+		if jobs, err = e.Jobs(ctx); err != nil || before == 0 || jobs[0].State != "running" {
+			t.Errorf("after an hour %d, %+v, %v", before, jobs, err)
+		}
+		// A moment without writes, and it gives way to those that come.
+		writes.Store(false)
+		time.Sleep(time.Minute)
+		writes.Store(true)
+		time.Sleep(time.Minute)
+		before = moved()
+		time.Sleep(10 * time.Minute)
+		if n := moved(); n != before {
+			t.Errorf("%d pieces were moved, with %d before", n, before)
+		}
+		writes.Store(false)
+		time.Sleep(time.Hour)
+		if after := off(m.fillings()); after > 0.05 {
+			t.Errorf("%.3f off: %v", after, m.fillings())
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -39,6 +39,7 @@ type balanceRun struct {
 	cursors map[hemera.DiskID]hemera.FileID // the last file that was looked at
 	queues  map[hemera.DiskID][]candidate   // of the last page
 	looked  time.Time                       // by the process's clock: when the last page was read
+	yields  time.Time                       // since when it gives way to writes; zero while it does not
 
 	mu      sync.Mutex
 	left    int64 // bytes by the last plan, less what was moved since; guarded by mu, as all below
@@ -187,6 +188,10 @@ func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan b
 	view := r.engine.Cluster.View()
 	until, before := r.engine.Now().Add(balanceRound), r.nextRound()
 	for ctx.Err() == nil && r.engine.Now().Before(until) {
+		if r.givesWay(volumes, plan) {
+			r.sleep(ctx, balanceTick)
+			continue
+		}
 		from, rest := r.source(volumes, plan)
 		if from == 0 && rest {
 			r.sleep(ctx, balanceTick)
@@ -229,6 +234,31 @@ func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan b
 		}
 	}
 	return false, nil
+}
+
+// givesWay reports whether moves wait for writes of clients and of tape drives, and says so.
+func (r *balanceRun) givesWay(volumes []balance.Volume, plan balance.Plan) bool {
+	written, disks, yields := balance.Yields(volumes, r.engine.Writers)
+	now := r.engine.Now()
+	switch {
+	case !yields:
+		if !r.yields.IsZero() {
+			r.set("running", why(volumes, plan))
+		}
+		r.yields = time.Time{}
+		return false
+	case r.yields.IsZero():
+		r.yields = now
+	}
+	// Once it has waited for so long it goes on, until there is a moment with few writes.
+	end := r.yields.Add(balance.YieldMost)
+	if !now.Before(end) {
+		r.set("running", why(volumes, plan))
+		return false
+	}
+	r.set("waiting", fmt.Sprintf("%s; it gives way to writes on %d of %d disks until there are fewer, at most until %s",
+		why(volumes, plan), written, disks, end.Format(time.TimeOnly)))
+	return true
 }
 
 // allPassed reports whether no disk that has to give has a file left that was not looked at.

@@ -64,8 +64,11 @@ func (m *miniature) file(l hemera.Layout, size int64, disks ...hemera.DiskID) he
 }
 
 // engine is one with the miniature around it.
-func (m *miniature) engine() *Engine {
-	return New(Options{Files: m, Removals: m, Findings: m, Cluster: m, Orders: orders.New(), Signer: anySigner{}})
+func (m *miniature) engine() *Engine { return New(m.options()) }
+
+// options are those of an engine with the miniature around it.
+func (m *miniature) options() Options {
+	return Options{Files: m, Removals: m, Findings: m, Cluster: m, Orders: orders.New(), Signer: anySigner{}}
 }
 
 // serve runs a node until the test ends.
