@@ -256,8 +256,8 @@ func (r *balanceRun) givesWay(volumes []balance.Volume, plan balance.Plan) bool 
 		r.set("running", why(volumes, plan))
 		return false
 	}
-	r.set("waiting", fmt.Sprintf("%s; it gives way to writes on %d of %d disks until there are fewer, at most until %s",
-		why(volumes, plan), written, disks, end.Format(time.TimeOnly)))
+	r.set("waiting", fmt.Sprintf("%s; it gives way to writes on %d of %d disks until there are fewer, for %s at most",
+		why(volumes, plan), written, disks, end.Sub(now).Round(time.Minute)))
 	return true
 }
 

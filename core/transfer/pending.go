@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hemera"
+	"hemera/core/transfer/recent"
 	"hemera/errs"
 )
 
@@ -15,9 +16,6 @@ import (
 const (
 	// PendingMax is how many writes and pieces of writes one node keeps pending.
 	PendingMax = 1 << 16
-	// endedMax is how many committed writes are remembered, so that a close whose answer was lost can
-	// be repeated, and how many that were aborted.
-	endedMax = 1 << 16
 	// expireParallel is how many works are ended at once when a node stops.
 	expireParallel = 64
 )
@@ -29,10 +27,10 @@ type Pending struct {
 
 	mu      sync.Mutex // guards all below and the marked fields of entries
 	entries map[pendingKey]*entry
-	// What became of writes that are no entries any more. Commits, which are many, must not take the place
-	// of aborted ones, with which a client might want to go on.
-	commits recentWrites[committed]
-	aborted recentWrites[struct{}]
+	// What became of writes that are no entries any more: a close whose answer was lost can be repeated. Commits, which
+	// are many, must not take the place of aborted ones, with which a client might want to go on.
+	commits recent.Table[pendingKey, committed]
+	aborted recent.Table[pendingKey, struct{}]
 }
 
 // pendingKey names one write, or one piece of it on one disk: the same for a capability and those
@@ -109,11 +107,11 @@ func (t *Pending) acquireWrite(c *hemera.Capability, startsOver bool, begin func
 	t.mu.Lock()
 	// An entry that is there goes on, whatever was remembered of an earlier one.
 	if t.entries[key] == nil {
-		if done, ok := t.commits.get(key); ok {
+		if done, ok := t.commits.Get(key); ok {
 			t.mu.Unlock()
 			return nil, &done, nil
 		}
-		_, aborted := t.aborted.get(key)
+		_, aborted := t.aborted.Get(key)
 		if !startsOver && (aborted || continues) {
 			t.mu.Unlock()
 			return nil, nil, lostWrite("transfer.Open", c, "the pending write is not here any more")
@@ -212,7 +210,7 @@ func (t *Pending) finish(e *entry, info *hemera.FileInfo) {
 	// Only client writes are remembered: pieces have no clients, and heads know what they did.
 	case e.work == nil: // it never began
 	case info != nil:
-		t.commits.add(e.key, committed{info.Size, info.Mtime.UnixNano()})
+		t.commits.Add(e.key, committed{info.Size, info.Mtime.UnixNano()})
 	default:
 		t.recordAbort(e)
 	}
@@ -229,7 +227,7 @@ func (t *Pending) remove(e *entry) {
 // recordAbort remembers that a write was aborted. A head never comes back to a piece that it ended.
 func (t *Pending) recordAbort(e *entry) {
 	if e.key.whole {
-		t.aborted.add(e.key, struct{}{})
+		t.aborted.Add(e.key, struct{}{})
 	}
 }
 
@@ -240,7 +238,7 @@ func (t *Pending) Written(c *hemera.Capability) hemera.FileInfo {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e := t.entries[key]; e == nil {
-		if done, ok := t.commits.get(key); ok {
+		if done, ok := t.commits.Get(key); ok {
 			return done.info(c)
 		}
 	} else if w, ok := e.work.(*Writer); ok {
@@ -294,8 +292,8 @@ func (t *Pending) Known(c *hemera.Capability) bool {
 	key := writeKey(c)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, done := t.commits.get(key)
-	_, aborted := t.aborted.get(key)
+	_, done := t.commits.Get(key)
+	_, aborted := t.aborted.Get(key)
 	return done || aborted || t.entries[key] != nil
 }
 
@@ -326,35 +324,4 @@ func (t *Pending) Settle(ctx context.Context) {
 	case <-done:
 	case <-ctx.Done():
 	}
-}
-
-// recentWrites remembers something of each of the last endedMax writes that were added. The zero value is empty.
-type recentWrites[V any] struct {
-	known  map[pendingKey]V
-	order  []pendingKey // of known: a ring once it is full, in which oldest is the first
-	oldest int
-}
-
-// add remembers what became of a write, and forgets the oldest one if there are too many.
-func (m *recentWrites[V]) add(key pendingKey, what V) {
-	if m.known == nil {
-		m.known = map[pendingKey]V{}
-	}
-	_, again := m.known[key]
-	m.known[key] = what
-	switch {
-	case again:
-	case len(m.order) < endedMax:
-		m.order = append(m.order, key)
-	default:
-		delete(m.known, m.order[m.oldest])
-		m.order[m.oldest] = key
-		m.oldest = (m.oldest + 1) % endedMax
-	}
-}
-
-// get returns what became of a write, if it is remembered.
-func (m *recentWrites[V]) get(key pendingKey) (V, bool) {
-	what, ok := m.known[key]
-	return what, ok
 }

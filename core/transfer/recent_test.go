@@ -4,24 +4,8 @@ import (
 	"testing"
 
 	"hemera"
+	"hemera/core/transfer/recent"
 )
-
-func TestRecentWritesKeepsTheLast(t *testing.T) {
-	var m recentWrites[int]
-	key := func(i int) pendingKey { return pendingKey{piece: hemera.PieceID{File: hemera.FileID(i)}, whole: true} }
-	for i := range endedMax + 100 {
-		m.add(key(i), i)
-		m.add(key(i), -i) // again: takes no second place
-	}
-	for i, want := range map[int]bool{0: false, 99: false, 100: true, endedMax: true, endedMax + 99: true} {
-		if got, ok := m.get(key(i)); ok != want || ok && got != -i {
-			t.Errorf("%d: %d, %v", i, got, ok)
-		}
-	}
-	if len(m.known) != endedMax || len(m.order) != endedMax {
-		t.Errorf("%d known, %d in order", len(m.known), len(m.order))
-	}
-}
 
 // TestCommitsDoNotCrowdOut: however much was committed since, an update that was aborted does not begin
 // again when a client means to continue it.
@@ -33,10 +17,10 @@ func TestCommitsDoNotCrowdOut(t *testing.T) {
 		return e.key
 	}
 	lost := end(1, nil)
-	for i := range endedMax + 1 {
+	for i := range recent.Max + 1 {
 		end(i+2, &hemera.FileInfo{})
 	}
-	if _, gone := p.aborted.get(lost); !gone {
+	if _, gone := p.aborted.Get(lost); !gone {
 		t.Error("forgotten")
 	}
 }

@@ -241,6 +241,8 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 	}
 	var choice place.Choice
 	if len(lost) > 0 {
+		// failed names all disks that failed this write so far. Its head remembers them, as this manager may have been
+		// started since: a piece that came back to one of them could meet its own removal there.
 		choice, err = place.Choose(ctl.cluster.View(), place.Request{
 			Space: c.Space, Want: len(lost), Min: len(lost), Spare: c.Layout.Parity(), Size: layout.PieceMax(c.Layout, c.Size), Client: c.Who.Host,
 			Have: kept, ExcludeDisks: failed, Writers: ctl.pending.load, Seed: cmp.Or(c.Nonce, 1),

@@ -27,6 +27,8 @@ func (r *recalls) begin(p *pending, id hemera.FileID, disks []hemera.DiskID) (le
 	}
 	r.of[id] = w
 	r.mu.Unlock()
+	// A drive that asks again begins the file again: only the new disks are written to. Counts have a lock of
+	// their own, so they change outside of this one.
 	if before != nil {
 		before.end()
 	}
@@ -43,6 +45,7 @@ func (r *recalls) end(id hemera.FileID, w *recallWrite) {
 	if w == nil {
 		w = now
 	}
+	// A late end of an earlier recall must not end the one that took its place.
 	if now == w {
 		delete(r.of, id)
 	}
