@@ -15,21 +15,44 @@ import (
 	"hemera/rules/layout"
 )
 
-// balanced runs the engine of a miniature until nothing is balanced any more, or for that long.
-func balanced(t *testing.T, m *miniature, most time.Duration) (jobs []hemera.JobStatus, took time.Duration) {
-	t.Helper()
-	e := m.engine()
+// running runs an engine of a miniature, and its nodes, until stop.
+func running(t *testing.T, m *miniature, o Options) (e *Engine, stop func()) {
+	e = New(o)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
 	for _, n := range m.view.Nodes {
 		go m.serve(ctx, e.Orders, n.ID)
 	}
+	return e, func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+	}
+}
+
+// fourDisks is a space of four nodes with a disk of 100 GB each.
+func fourDisks(t *testing.T) *miniature {
+	m := newMiniature(t)
+	m.rate = 1 << 30
+	m.view.Spaces = []hemera.Space{{Name: "default"}}
+	for range 4 {
+		m.node("", 100*gb)
+	}
+	return m
+}
+
+// balanced runs the engine of a miniature until nothing is balanced any more, or for that long.
+func balanced(t *testing.T, m *miniature, most time.Duration) (jobs []hemera.JobStatus, took time.Duration) {
+	t.Helper()
+	e, stop := running(t, m, m.options())
 	began := time.Now()
 	time.Sleep(balanceDelay + balanceRest)
 	for time.Since(began) < most {
 		var err error
-		if jobs, err = e.Jobs(ctx); err != nil {
+		if jobs, err = e.Jobs(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if len(jobs) > 0 && jobs[0].State != "running" {
@@ -44,11 +67,7 @@ func balanced(t *testing.T, m *miniature, most time.Duration) (jobs []hemera.Job
 	if len(m.copies) != copies && len(jobs) > 0 && jobs[0].State == "done" {
 		t.Errorf("%d pieces were moved after the end", len(m.copies)-copies)
 	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	synctest.Wait()
+	stop()
 	return jobs, took
 }
 
@@ -77,12 +96,7 @@ const gb = int64(1e9)
 // TestANewDiskIsFilled: the space is 92 % full, a disk is added, and no admin does anything.
 func TestANewDiskIsFilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMiniature(t)
-		m.rate = 1 << 30
-		m.view.Spaces = []hemera.Space{{Name: "default"}}
-		for range 4 {
-			m.node("", 100*gb)
-		}
+		m := fourDisks(t)
 		r := rand.New(rand.NewPCG(1, 2))
 		for range 460 {
 			a := r.IntN(4)
@@ -234,12 +248,7 @@ func TestBalancingWaitsBehindRepairs(t *testing.T) {
 // TestBalancingGivesWayToWrites: while disks are written to it begins nothing, and after an hour it goes on all the same.
 func TestBalancingGivesWayToWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMiniature(t)
-		m.rate = 1 << 30
-		m.view.Spaces = []hemera.Space{{Name: "default"}}
-		for range 4 {
-			m.node("", 100*gb)
-		}
+		m := fourDisks(t)
 		for range 100 {
 			m.file(hemera.Plain(), 400e6, 1)
 		}
@@ -252,27 +261,20 @@ func TestBalancingGivesWayToWrites(t *testing.T) {
 			}
 			return 0
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		e := New(o)
-		ended := make(chan error, 1)
-		go func() { ended <- e.Run(ctx) }()
-		for _, n := range m.view.Nodes {
-			go m.serve(ctx, e.Orders, n.ID)
-		}
+		e, stop := running(t, m, o)
 		moved := func() int {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			return len(m.copies)
 		}
 		time.Sleep(balance.YieldMost - time.Second)
-		jobs, err := e.Jobs(ctx)
+		jobs, err := e.Jobs(t.Context())
 		if err != nil || moved() != 0 || len(jobs) != 1 || jobs[0].State != "waiting" || !strings.Contains(jobs[0].Why, "writes on 1 of 4 disks") {
 			t.Errorf("%d pieces were moved, %+v, %v", moved(), jobs, err)
 		}
 		time.Sleep(balanceDelay + balanceRest + time.Minute)
 		before := moved()
-		if jobs, err = e.Jobs(ctx); err != nil || before == 0 || jobs[0].State != "running" {
+		if jobs, err = e.Jobs(t.Context()); err != nil || before == 0 || jobs[0].State != "running" {
 			t.Errorf("after an hour %d, %+v, %v", before, jobs, err)
 		}
 		// A moment without writes, and it gives way to those that come.
@@ -290,10 +292,7 @@ func TestBalancingGivesWayToWrites(t *testing.T) {
 		if after := off(m.fillings()); after > 0.05 {
 			t.Errorf("%.3f off: %v", after, m.fillings())
 		}
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 

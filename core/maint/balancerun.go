@@ -240,24 +240,21 @@ func (r *balanceRun) round(ctx context.Context, volumes []balance.Volume, plan b
 func (r *balanceRun) givesWay(volumes []balance.Volume, plan balance.Plan) bool {
 	written, disks, yields := balance.Yields(volumes, r.engine.Writers)
 	now := r.engine.Now()
-	switch {
-	case !yields:
-		if !r.yields.IsZero() {
-			r.set("running", why(volumes, plan))
-		}
+	if !yields {
 		r.yields = time.Time{}
-		return false
-	case r.yields.IsZero():
+	} else if r.yields.IsZero() {
 		r.yields = now
 	}
 	// Once it has waited for so long it goes on, until there is a moment with few writes.
-	end := r.yields.Add(balance.YieldMost)
-	if !now.Before(end) {
-		r.set("running", why(volumes, plan))
+	left := r.yields.Add(balance.YieldMost).Sub(now)
+	if !yields || left <= 0 {
+		if state, _ := r.state(); state == "waiting" {
+			r.set("running", why(volumes, plan))
+		}
 		return false
 	}
 	r.set("waiting", fmt.Sprintf("%s; it gives way to writes on %d of %d disks until there are fewer, for %s at most",
-		why(volumes, plan), written, disks, end.Sub(now).Round(time.Minute)))
+		why(volumes, plan), written, disks, left.Round(time.Minute)))
 	return true
 }
 
