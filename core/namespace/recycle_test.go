@@ -115,6 +115,34 @@ func TestRemovedFilesAreKept(t *testing.T) {
 	}
 }
 
+// TestAPurgedFileDoesNotComeBack: the commit of a file that took another's place arrives once more, long after the other was restored
+// elsewhere, and the file removed, purged, and gone from its disks.
+func TestAPurgedFileDoesNotComeBack(t *testing.T) {
+	n, ctx := fresh(t), t.Context()
+	people(t, n, "/exp")
+	setRule(t, n, "/exp", "30d")
+	old := put(t, n, alice(), "/exp/f", 100)
+	c := prepare(t, n, alice(), "/exp/f")
+	if c.Replaces != old.ID {
+		t.Fatalf("%+v", c)
+	}
+	must[hemera.Entry](t)(n.Commit(ctx, c))
+	good(t, restoreAt(t, n, alice(), old.ID, "/exp/back"))
+	good(t, n.Remove(ctx, alice(), "/exp/f", 0))
+	good(t, n.Purge(ctx, alice(), c.ID))
+	for _, disk := range []hemera.DiskID{1, 2} {
+		pieces := must[[]hemera.PieceID](t)(n.Unlinked(ctx, disk, 10))
+		good(t, n.ConfirmRemoved(ctx, disk, pieces))
+	}
+	_, err := n.Commit(ctx, c)
+	wantKind(t, "a late commit of what was purged", err, errs.Conflict)
+	if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/exp/back")); e.ID != old.ID {
+		t.Errorf("in the place of the restored file is %+v", e)
+	}
+	wantBinned(t, n, alice())
+	checked(t, n)
+}
+
 // TestReplacedContentIsKept: by a rewrite and by a rename, while the name keeps owner, mode and attributes.
 func TestReplacedContentIsKept(t *testing.T) {
 	n, ctx := fresh(t), t.Context()

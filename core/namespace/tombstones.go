@@ -126,8 +126,10 @@ func (t writeTx) notNew(id hemera.FileID) {
 
 // checkNotEnded refuses what was refused before, and a file that existed.
 func (t writeTx) checkNotEnded(c *Commit) error {
-	if c.BaseGen != 0 && uint64(c.number()) >= t.base.numbers.First() && t.base.ended.refused.Load() == 0 {
-		return nil // as nearly always: no such record was made in this life, and none before could be
+	// As nearly always, of updates: no such record was made in this life, and none before could be. What makes a file, also in
+	// the place of another, may find that of its removal.
+	if c.number() != c.ID && uint64(c.number()) >= t.base.numbers.First() && t.base.ended.refused.Load() == 0 {
+		return nil
 	}
 	over, err := t.isEnded(c.number())
 	if err != nil {
