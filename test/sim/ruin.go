@@ -64,23 +64,6 @@ func (w ruiner) ruin(ctx context.Context) {
 	w.sees(ctx)
 }
 
-// forgiven waits until disks with many bad pages are trusted again: pages that are lost for good count once against them, and are
-// not read again and again.
-// An hour is twice what a disk of a simulation takes to be forgiven.
-func (w ruiner) forgiven(ctx context.Context) {
-	failing := func() (ids []hemera.DiskID) {
-		for _, d := range w.head.Load().Cluster().View().Disks {
-			if d.Health == hemera.HealthFailing && !w.drive(d).gone.Load() {
-				ids = append(ids, d.ID)
-			}
-		}
-		return ids
-	}
-	if !w.comes(ctx, time.Hour, func() bool { return len(failing()) == 0 }) {
-		w.fail("disks %v are still failing, an hour after bits were flipped", failing())
-	}
-}
-
 // sees waits until the status has what is lost.
 // It counts now and then, and not at each question.
 func (w ruiner) sees(ctx context.Context) {

@@ -100,6 +100,11 @@ func (w judge) tortured(id hemera.DiskID) bool {
 // [maint.OrphanAge]; everything else is repaired in minutes.
 func (w judge) mended(ctx context.Context) {
 	left := w.mendedIn(ctx, 10*time.Minute)
+	// The pieces of a file may need every disk that there is.
+	if left != "" && len(w.distrusted()) > 0 {
+		w.forgiven(ctx)
+		left = w.mendedIn(ctx, 10*time.Minute)
+	}
 	// Only then is the long wait worth its time.
 	if strings.Contains(left, "Tag:orphan") {
 		simnet.Rest(ctx, maint.OrphanAge)
@@ -107,6 +112,25 @@ func (w judge) mended(ctx context.Context) {
 	}
 	if left != "" {
 		w.fail("not mended in time: %s", left)
+	}
+}
+
+// distrusted are the disks that take no pieces because they had many bad ones.
+func (w judge) distrusted() (ids []hemera.DiskID) {
+	for _, d := range w.head.Load().Cluster().View().Disks {
+		if d.Health == hemera.HealthFailing && !w.drive(d).gone.Load() {
+			ids = append(ids, d.ID)
+		}
+	}
+	return ids
+}
+
+// forgiven waits until disks with many bad pages are trusted again: pages that are lost for good count once against them, and are
+// not read again and again.
+// An hour is twice what a disk of a simulation takes to be forgiven.
+func (w judge) forgiven(ctx context.Context) {
+	if !w.comes(ctx, time.Hour, func() bool { return len(w.distrusted()) == 0 }) {
+		w.fail("disks %v are still failing, an hour after bits were flipped", w.distrusted())
 	}
 }
 
