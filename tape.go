@@ -152,6 +152,15 @@ type Tape struct {
 	Foreign   bool      `json:"foreign,omitempty"`
 	Repack    *TapeTask `json:"repack,omitempty"`       // while its files move to other tapes
 	Verifying *TapeTask `json:"verification,omitempty"` // while its files are read and compared
+	// Relabel is an order to write a label, until a drive has done it, or has found that it cannot.
+	Relabel *TapeRelabel `json:"relabel,omitempty"`
+}
+
+// TapeRelabel is an order to label a tape without files.
+type TapeRelabel struct {
+	By    string    `json:"by"`
+	Asked time.Time `json:"asked"`
+	Force bool      `json:"force,omitempty"` // whatever is on the tape
 }
 
 // TapeTask is what is being done with all files of a tape. It ends by itself, or with [OrderStopTape].

@@ -75,7 +75,7 @@ type TapePicture struct {
 	Queues    []TapeQueue
 	Failed    []TapeQueue   // jobs that are not tried again by themselves: kind, name and number
 	Sessions  []TapeSession // that ended lately, newest first
-	Scans     []TapeScan    // that wait, go on, or ended since the manager was started, by VID
+	Scans     []TapeScan    // the last of each tape, by VID: those that wait, go on, or have ended
 	// Attention is what needs a person, with the command to type.
 	Attention []TapeAttention
 }

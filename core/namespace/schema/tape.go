@@ -16,6 +16,7 @@ const (
 	TableJobOrder = 'p' // kind, queue, user, from when, file, copy → nothing: the jobs of a queue in their order
 	TableQueue    = 's' // kind, queue, user → number of jobs and their bytes
 	TableStage    = 'y' // request, part → what was asked for
+	TableScan     = 'n' // VID → scan of a tape, as the tape tier knows it
 	TableFound    = 'z' // kind, number on a scanned tape → the file that was made of it
 )
 

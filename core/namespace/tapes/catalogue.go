@@ -3,6 +3,7 @@ package tapes
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -61,6 +62,32 @@ func (c *Catalogue) PutConfig(ctx context.Context, raw []byte) error {
 		t.Set(schema.MetaKey(schema.MetaTapes), record.Opaque{}, raw)
 		return nil
 	})
+}
+
+// PutScans stores what the tape tier knows of scans, by VID, in one change; nil forgets a scan. The
+// tape of a scan need not be in the catalogue. The records are the tier's own.
+func (c *Catalogue) PutScans(ctx context.Context, scans map[string][]byte) error {
+	return c.update(ctx, func(t Txn) error {
+		for _, vid := range slices.Sorted(maps.Keys(scans)) {
+			k := schema.TapeKey(schema.TableScan, vid)
+			if scans[vid] == nil {
+				t.Remove(k)
+				continue
+			}
+			t.Set(k, record.Opaque{}, scans[vid])
+		}
+		return nil
+	})
+}
+
+// Scans lists what PutScans has stored, by VID.
+func (c *Catalogue) Scans(ctx context.Context) (out [][]byte, err error) {
+	prefix := schema.TableKey(schema.TableScan)
+	err = scan(ctx, c, prefix, schema.PrefixEnd(prefix), func(_, raw []byte) (bool, error) {
+		out = append(out, slices.Clone(raw))
+		return true, nil
+	})
+	return out, err
 }
 
 // ChangeTape changes a tape, adds it when there is none, or removes it when change returns nil. Of

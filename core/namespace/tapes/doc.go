@@ -11,6 +11,7 @@
 //	tape file   an entry's copy, by tape and fSeq; of a removed content what is needed to bring it back
 //	job         a file to archive, recall, verify or repack; by file, and in the order of its queue
 //	queue       the number of jobs and bytes of each user in a queue
+//	scan        what was ordered for, and became of, the last scan of a tape
 //	found       of a number on a scanned tape the file that was made of it
 //
 // # Two sides

@@ -7,7 +7,7 @@
 //
 //	configuration, tapes, tape files, jobs   durable, in the namespace (core/namespace/tapes)
 //	libraries, drives, mounts                in memory: tape servers tell them again
-//	requests to stage                        durable, in the namespace
+//	requests to stage, orders of admins      durable, in the namespace
 //
 // After a restart the manager knows no mount. A session that was under
 // way may still report what it has made durable: the fSeq of its tape

@@ -218,6 +218,10 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults)
 		if r.Labelled {
 			tape.Labelled, tape.LabelBy = t.now(), r.Session.Drive
 		}
+		// A label that cannot be made is not tried for ever: the tape says why.
+		if r.Labelled || r.Problem != "" {
+			tape.Relabel = nil
+		}
 		// The admin that asked for a scan sees what went wrong, and the tape may be one
 		// that has no label yet.
 		if r.Problem != "" && (m == nil || !m.scans) {
@@ -247,12 +251,9 @@ func (t *recorder) noteMount(m *mount, r hemera.TapeResults) {
 	if m != nil {
 		m.session = r.Session
 		if r.Ended {
-			t.scans[m.vid].end(m, r.Session.Error, t.now())
+			scanner{t.parts}.end(m, r.Session.Error)
 			t.endMount(m)
 		}
-	}
-	if r.Labelled {
-		delete(t.labels, r.VID)
 	}
 	// Mounts without a file are not worth a line in the list; a report that
 	// comes twice is one session.

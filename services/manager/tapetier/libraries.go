@@ -217,7 +217,7 @@ func compare(a, b string) int {
 // endMount forgets a mount: what it had is free for others. The lock is
 // held.
 func (t *parts) endMount(m *mount) {
-	t.scans[m.vid].end(m, "", t.now())
+	scanner{t}.end(m, "")
 	for k := range m.given {
 		if t.given[k] == m.id {
 			delete(t.given, k)

@@ -100,7 +100,7 @@ func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemer
 	if d == nil || l.clash != "" {
 		return out, move
 	}
-	if vid, force, ok := t.wantsLabel(l, state); ok {
+	if vid, force, ok := t.wantsLabel(f, l, state); ok {
 		return t.begin(l, d, name, hemera.TapeMount{Kind: hemera.MountLabel, VID: vid, Labels: hemera.TapeLabels{Force: force}, Why: "an admin asked for it"}, f), move
 	}
 	if s := t.wantsScan(f, l, d, state); s != nil {
@@ -129,14 +129,13 @@ func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemer
 
 // wantsLabel finds a tape of the library that an admin wants labelled, in
 // the drive or in no drive.
-func (t *dispatcher) wantsLabel(l *library, state hemera.TapeDriveState) (vid string, force, ok bool) {
-	for vid, force := range t.labels {
-		if !l.has(vid) {
+func (t *dispatcher) wantsLabel(f facts, l *library, state hemera.TapeDriveState) (vid string, force, ok bool) {
+	for _, tape := range f.tapes {
+		// What was written since the order is not lost to it.
+		if tape.Relabel == nil || tape.LastFSeq > 0 || !l.has(tape.VID) || t.usedElsewhere(l, tape.VID, state.Name) {
 			continue
 		}
-		if !t.usedElsewhere(l, vid, state.Name) {
-			return vid, force, true
-		}
+		return tape.VID, tape.Relabel.Force, true
 	}
 	return "", false, false
 }

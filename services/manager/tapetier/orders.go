@@ -9,16 +9,17 @@ import (
 	"hemera/errs"
 )
 
-// Orders are done once and are not remembered, but for repacks and
-// verifications, which are written to their tape (tasks.go). A label that
-// was ordered and not made is forgotten with the process.
+// Orders are durable when they are answered, so a restart forgets none.
+// Labels, repacks and verifications are written to the record of their tape
+// (tasks.go); scans have records of their own (scankeep.go), as their tape
+// need not be in the catalogue. What is done at once leaves no record.
 
 // OrderTape implements hemera.TapeAdmin. It returns what was done, in
 // words.
 func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
 	switch o.Kind {
 	case hemera.OrderLabel:
-		return t.orderLabel(ctx, o)
+		return t.orderLabel(ctx, who, o)
 	case hemera.OrderReclaim:
 		return t.orderReclaim(ctx, o)
 	case hemera.OrderRepack, hemera.OrderCheck:
@@ -52,22 +53,46 @@ func (t *orderer) tape(ctx context.Context, vid string) (tape hemera.Tape, err e
 
 // orderLabel has a tape labelled. A tape with files is not: its label
 // goes with a reclaim.
-func (t *orderer) orderLabel(ctx context.Context, o hemera.TapeOrder) (string, error) {
+func (t *orderer) orderLabel(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
 	tape, err := t.tape(ctx, o.Subject)
 	if err != nil {
 		return "", err
 	}
-	if tape.LastFSeq > 0 {
-		return "", errs.New(errs.NotEmpty, "tapetier.Label", o.Subject, "the catalogue knows files on the tape").WithRemedy("repack and reclaim it first")
+	order := hemera.TapeRelabel{By: who, Asked: t.now(), Force: o.Force}
+	refused := func(tape *hemera.Tape) error {
+		if tape.LastFSeq == 0 {
+			return nil
+		}
+		return errs.New(errs.NotEmpty, "tapetier.Label", o.Subject, "the catalogue knows files on the tape").WithRemedy("repack and reclaim it first")
 	}
 	if o.DryRun {
-		return "the tape would be labelled by the next drive of its library that has nothing to do", nil
+		return "the tape would be labelled by the next drive of its library that has nothing to do", refused(&tape)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.labels[o.Subject] = o.Force
-	t.awake()
+	err = t.catalogue.ChangeTape(ctx, o.Subject, func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old == nil {
+			return nil, errs.New(errs.NotFound, "tapetier.Label", o.Subject, "the tape is not in the catalogue")
+		}
+		now := *old
+		now.Relabel = &order
+		return &now, refused(old)
+	})
+	if err != nil {
+		return "", err
+	}
+	t.Awake()
 	return "the next drive of its library that has nothing to do labels the tape", nil
+}
+
+// dropLabel takes back the order to label a tape.
+func (t *orderer) dropLabel(ctx context.Context, vid string) error {
+	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old == nil {
+			return nil, nil
+		}
+		now := *old
+		now.Relabel = nil
+		return &now, nil
+	})
 }
 
 // orderReclaim has a full tape without files written from its beginning

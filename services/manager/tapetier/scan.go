@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"time"
 
 	"hemera"
 	"hemera/core/namespace/tapes"
@@ -17,9 +16,8 @@ import (
 
 // A scan is ordered, gets the next drive of the tape's library that has
 // nothing to do, and reports what it finds while it goes on. Each report is
-// in the catalogue when it is answered, so a scan that was cut off is
-// ordered again, and finds what is there. What is known of a scan itself is
-// in memory: a manager that is started again has forgotten it.
+// in the catalogue when it is answered, so a scan that was cut off begins
+// again, and finds what is there.
 //
 // Two kinds of scans only look: a dry run, and one of a tape that the
 // catalogue has as empty although this system labelled it. What is on such
@@ -48,6 +46,15 @@ func (t scanner) Order(ctx context.Context, who string, o hemera.TapeOrder) (str
 	if err != nil {
 		return "", err
 	}
+	text, err := t.enlist(f, who, o)
+	if err != nil {
+		return "", err
+	}
+	return text, t.keep(ctx)
+}
+
+// enlist adds the scans of an order to the list, and says what is done with them.
+func (t scanner) enlist(f facts, who string, o hemera.TapeOrder) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	// A subject that no library has is an error; of all, each is there.
@@ -72,7 +79,7 @@ func (t scanner) Order(ctx context.Context, who string, o hemera.TapeOrder) (str
 			return "", lock
 		}
 		// In place of one that ended: people see the last scan of a tape.
-		t.scans[vid] = &scan{TapeScan: hemera.TapeScan{VID: vid, DryRun: o.DryRun, Asked: t.now(), Counts: map[hemera.TapeOutcome]int64{}}, order: o, who: who}
+		t.put(vid, &scan{TapeScan: hemera.TapeScan{VID: vid, DryRun: o.DryRun, Asked: t.now(), Counts: map[hemera.TapeOutcome]int64{}}, order: o, who: who})
 		if lock != nil {
 			s := t.scans[vid]
 			s.Ended, s.Problem = t.now(), lockText(lock)
@@ -92,7 +99,16 @@ func (t scanner) Order(ctx context.Context, who string, o hemera.TapeOrder) (str
 // stop ends the scan of a tape, or forgets one that failed. It says what it did,
 // "" where there is none. A scan that a drive works on ends at its next
 // report, which is refused.
-func (t scanner) stop(who string, o hemera.TapeOrder) string {
+func (t scanner) stop(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	if text := t.strike(who, o); text == "" || o.DryRun {
+		return text, nil
+	} else {
+		return text, t.keep(ctx)
+	}
+}
+
+// strike ends or forgets the scan of an order, in memory.
+func (t scanner) strike(who string, o hemera.TapeOrder) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.scans[o.Subject]
@@ -102,10 +118,11 @@ func (t scanner) stop(who string, o hemera.TapeOrder) string {
 	case o.DryRun:
 		return "the scan would end; what it found stays in the catalogue"
 	case !s.Ended.IsZero():
-		delete(t.scans, o.Subject)
+		t.put(o.Subject, nil)
 		return "the scan that failed is forgotten"
 	}
 	s.mount, s.Ended, s.Problem, s.cancelled = 0, t.now(), "cancelled by "+who, true
+	t.put(o.Subject, s)
 	t.awake()
 	return "the scan ends; what it found stays in the catalogue"
 }
@@ -184,12 +201,14 @@ func (t *dispatcher) beginScan(l *library, d *drive, name string, s *scan, f fac
 	return m
 }
 
-// end ends the scan of a mount that is over. A nil scan is that of a mount
-// which is for something else. The lock is held.
-func (s *scan) end(m *mount, problem string, now time.Time) {
+// end ends the scan of a mount that is over, if the mount is for a scan. The
+// lock is held.
+func (t scanner) end(m *mount, problem string) {
+	s := t.scans[m.vid]
 	// A scan that is complete has ended already.
 	if s != nil && s.mount == m.id && s.Ended.IsZero() {
-		s.Ended, s.Problem = now, cmp.Or(problem, "the mount ended before the beginning of the tape was reached")
+		s.Ended, s.Problem = t.now(), cmp.Or(problem, "the mount ended before the beginning of the tape was reached")
+		t.put(m.vid, s)
 	}
 }
 
@@ -202,7 +221,7 @@ func (t scanner) of(m *mount) (s *scan, now scan, err error) {
 	}
 	if s == nil || s.mount != m.id {
 		return nil, now, errs.New(errs.NotFound, "tapetier.Scan", "", "the scan is not known here: it was cancelled, or the manager was started since").
-			WithRemedy("order it again: what was found is in the catalogue already")
+			WithRemedy("a scan that was not cancelled begins again by itself: what was found is in the catalogue already")
 	}
 	return s, *s, nil
 }
@@ -304,6 +323,7 @@ func (t scanner) formed(ctx context.Context, files []hemera.TapeScanned) ([]tape
 func (t scanner) count(s *scan, r *hemera.TapeScanResults, unknown int, taken []hemera.TapeTaken) {
 	if r.Complete {
 		s.Ended = t.now()
+		t.put(s.VID, s)
 	}
 	if len(r.Files) == 0 {
 		return

@@ -286,3 +286,44 @@ func TestAScanIsCancelled(t *testing.T) {
 		}
 	})
 }
+
+// Scans that wait or were cut off begin again after a restart; how others ended is still known, until it is forgotten.
+func TestScansSurviveARestart(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.state.VIDs["FAR001"], s.state.VIDs["FAR002"] = "LTO-9", "LTO-9"
+		s.report()
+		far := hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001", Force: true, Data: true}
+		s.orders(far)
+		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR002"})
+		m := s.scanMount("d1", "FAR001")
+		s.tells(m, false, found(9, "/single/c", 3))
+		s.start()
+		s.report()
+		s.loaded("d1", "")
+		if now := s.scan("FAR001"); !now.Begun.IsZero() || now.Files != 0 || now.Asked.IsZero() {
+			t.Errorf("%+v", now)
+		}
+		if m = s.scanMount("d1", "FAR001"); !m.Data {
+			t.Errorf("the order is another one: %+v", m)
+		}
+		s.tells(m, true, found(9, "/single/c", 3), found(8, "/single/b", 2))
+		s.ends(m, "")
+		s.ends(s.scanMount("d1", "FAR002"), "no label")
+		s.later(time.Minute) // the ends are written down
+		s.start()
+		s.report()
+		if now := s.scan("FAR001"); now.Ended.IsZero() || now.Counts[hemera.TookKnown] != 1 || now.Counts[hemera.TookMade] != 1 || now.Problem != "" {
+			t.Errorf("%+v", now)
+		}
+		if a := s.attention(); len(a) != 1 || s.ask("d1").Kind != hemera.MountNothing {
+			t.Errorf("%v", a)
+		}
+		s.orders(hemera.TapeOrder{Kind: hemera.OrderStopTape, Subject: "FAR002"})
+		s.start()
+		s.report()
+		if a := s.attention(); len(a) != 0 {
+			t.Errorf("%v", a)
+		}
+	})
+}

@@ -42,6 +42,9 @@ func (t *sweeper) Run(ctx context.Context) error {
 		if err := (tasker{&orderer{t.parts}}).turn(ctx); err != nil && ctx.Err() == nil {
 			t.Log.Warn("repacks and verifications of tapes do not go on", "error", err)
 		}
+		if err := (scanner{t.parts}).keep(ctx); err != nil && ctx.Err() == nil {
+			t.Log.Warn("the ends of scans of tapes are not written down yet", "error", err)
+		}
 		t.gc.collect(ctx)
 	}
 }

@@ -219,18 +219,27 @@ func (t tasker) orderCopies(ctx context.Context, o hemera.TapeOrder) (string, er
 	}
 }
 
-// orderStop ends the repack, the verification and the scan of a tape. Files
+// orderStop ends the repack, the verification and the scan of a tape, and
+// takes the order to label it back. Files
 // that were moved stay where they are now; sessions finish the jobs that they
 // have.
 func (t tasker) orderStop(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
 	tape, err := t.tape(ctx, o.Subject)
 	// A tape that is scanned need not be in the catalogue.
-	scanned := scanner{t.parts}.stop(who, o)
+	scanned, failed := scanner{t.parts}.stop(ctx, who, o)
+	if failed != nil {
+		return "", failed
+	}
 	if err != nil {
 		if scanned != "" && errs.KindOf(err) == errs.NotFound {
 			return scanned, nil
 		}
 		return "", err
+	}
+	if tape.Relabel != nil && !o.DryRun {
+		if err := t.dropLabel(ctx, o.Subject); err != nil {
+			return "", err
+		}
 	}
 	stopped := 0
 	for _, kind := range []hemera.TapeOrderKind{hemera.OrderRepack, hemera.OrderCheck} {
@@ -256,8 +265,10 @@ func (t tasker) orderStop(ctx context.Context, who string, o hemera.TapeOrder) (
 		return fmt.Sprintf("%d requests are taken back", stopped), nil
 	case scanned != "":
 		return scanned, nil
+	case tape.Relabel != nil:
+		return "the tape is not labelled, unless a drive is at it already", nil
 	}
-	return "", errs.New(errs.NotFound, "tapetier.Stop", o.Subject, "the tape is neither repacked, verified nor scanned").
+	return "", errs.New(errs.NotFound, "tapetier.Stop", o.Subject, "the tape is neither repacked, verified, scanned nor to be labelled").
 		WithRemedy("see `hemera tape repack ls`, `verify ls` and `scan ls`")
 }
 

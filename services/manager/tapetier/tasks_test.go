@@ -252,3 +252,47 @@ func TestARepackLeavesFilesWithoutARoute(t *testing.T) {
 		}
 	})
 }
+
+// An order to label outlives a restart. It ends with the label, with a tape that is put aside, and does no harm to what was written since.
+func TestALabelOrderIsDurable(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		label := hemera.TapeOrder{Kind: hemera.OrderLabel, Subject: "AAA001", Force: true}
+		dry := label
+		dry.DryRun = true
+		s.orders(dry)
+		if s.tape("AAA001").Relabel != nil {
+			t.Error("a dry run is an order")
+		}
+		s.orders(label)
+		s.start()
+		s.report()
+		m := s.ask("d1")
+		if m.Kind != hemera.MountLabel || m.VID != "AAA001" || !m.Labels.Force {
+			t.Fatalf("%+v", m)
+		}
+		s.loaded("d1", "AAA001")
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true, Session: hemera.TapeSession{Drive: "d1"}}))
+		s.start()
+		s.report()
+		if m := s.ask("d1"); m.Kind == hemera.MountLabel || s.tape("AAA001").Relabel != nil {
+			t.Errorf("labelled again: %+v", m)
+		}
+		s.orders(label)
+		s.order(hemera.OrderStopTape, "AAA001")
+		if m := s.ask("d1"); m.Kind == hemera.MountLabel {
+			t.Errorf("the order was taken back: %+v", m)
+		}
+		s.orders(label)
+		m = s.ask("d1")
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Problem: "it does not hold", Ended: true, Session: hemera.TapeSession{Drive: "d1"}}))
+		if now := s.tape("AAA001"); now.Relabel != nil || now.State != hemera.TapeDisabled {
+			t.Errorf("%+v", now)
+		}
+	})
+	at(t, func(s *site) {
+		s.label()
+		s.archived("/single/f")
+		s.wantKind("a tape with files", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderLabel, Subject: "AAA001", Force: true})), errs.NotEmpty)
+	})
+}

@@ -96,7 +96,7 @@ type parts struct {
 	given     map[hemera.TapeJobKey]uint64 // to which mount
 	room      buffer                       // on disks, for recalls
 	scans     map[string]*scan             // by VID; those that ended too
-	labels    map[string]bool              // VIDs that an admin wants labelled; true: whatever is on them
+	unkept    map[string]bool              // VIDs of scans whose record is older than the scan
 	lastMount uint64
 	history   history
 	wake      chan struct{} // closed, and replaced, when there may be something new to do
@@ -106,7 +106,7 @@ type parts struct {
 // archives without any set-up.
 func Open(ctx context.Context, o Options) (*Tier, error) {
 	t := &parts{Options: o, catalogue: o.Tree.Tapes, changing: make(chan struct{}, 1), libraries: map[hemera.NodeID]*library{},
-		mounts: map[uint64]*mount{}, given: map[hemera.TapeJobKey]uint64{}, labels: map[string]bool{}, scans: map[string]*scan{}, wake: make(chan struct{})}
+		mounts: map[uint64]*mount{}, given: map[hemera.TapeJobKey]uint64{}, scans: map[string]*scan{}, unkept: map[string]bool{}, wake: make(chan struct{})}
 	raw, err := t.catalogue.Config(ctx)
 	if err != nil {
 		return nil, errs.Wrap(err, "tapetier.Open", "")
@@ -116,6 +116,9 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 		if t.config, err = tapecatalogue.Decode(raw); err != nil {
 			return nil, errs.As(err, errs.Corrupt, "tapetier.Open", "the configuration of tapes")
 		}
+	}
+	if err := (scanner{t}).load(ctx); err != nil {
+		return nil, err
 	}
 	t.room = buffer{o.View, func(space string) int64 { return t.config.BufferOf(space).Keep }, map[string]int64{}, map[mounting.Key]fill{}}
 	// Ids of mounts grow over restarts, so that a report of an old mount is

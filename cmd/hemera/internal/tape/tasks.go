@@ -52,7 +52,7 @@ verifySeconds=0" ends that.`
 
 // cancelCommand makes `hemera tape cancel`.
 func cancelCommand(e *cli.Env) *cobra.Command {
-	c := orderCommand(e, hemera.OrderStopTape, "cancel <vid>", "End the repack, the verification and the scan of a tape", cobra.ExactArgs(1))
+	c := orderCommand(e, hemera.OrderStopTape, "cancel <vid>", "End what was ordered for a tape: repack, verification, scan or label", cobra.ExactArgs(1))
 	// One command for all, as a tape has one of them at a time as a rule.
 	c.Long = `Takes back what a repack or a verification has queued and not done. Files that were moved stay where
 they are now. A scan ends at the next report of its drive, and what it found stays; one that failed is
