@@ -165,7 +165,9 @@ type Impact struct {
 	// read now. Weakened ones lose a copy, and can be repaired from the others.
 	Lost, LostBytes      int64
 	Unreadable, Weakened int64
-	Names                []string // the first paths that would be lost
+	// OnTape files have too few pieces elsewhere as well, and all their copies on tape: they are recalled.
+	OnTape, OnTapeBytes int64
+	Names               []string // the first paths that would be lost
 }
 
 // Snapshot is what the conditions of a cluster are found from.

@@ -86,6 +86,10 @@ func (rep *reporter) bear(ctx context.Context, view *hemera.View, e hemera.Entry
 	case layout.Readable(e.Layout, e.Size, known):
 		sum.Unreadable++
 		return
+	case rep.tier.Complete(&e):
+		sum.OnTape++
+		sum.OnTapeBytes += e.Size
+		return
 	}
 	sum.Lost++
 	sum.LostBytes += e.Size

@@ -146,7 +146,8 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	p.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, p.pieces}, Removals: o.Tree, Findings: o.Tree, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
 		LostAfter: o.LostAfter, BalanceDelay: o.BalanceDelay, Now: o.Now, Log: o.Log, Lifecycle: rules.options(), Conversions: maint.Conversions{Grants: convert, Requests: asked, Tree: o.Tree},
-		Paused: func() bool { return !c.Rebuilding().IsZero() },
+		Paused:  func() bool { return !c.Rebuilding().IsZero() },
+		Workers: []maint.Worker{&rescuer{p}},
 	})
 	p.tier, err = tapetier.Open(ctx, tapetier.Options{Tree: o.Tree, Grants: tapeGrants{convert}, Secrets: o.TapeSecrets, Removed: p.engine.Wake, View: c.View, Now: o.Now, Log: o.Log})
 	if err != nil {

@@ -90,9 +90,14 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 	}
 	if r.Access == hemera.AccessRead {
 		o.reads.Note(&prep.Entry, now)
-		return o.openRead(&c, &prep, r)
+		g, err := o.openRead(&c, &prep, r)
+		return g, (&rescuer{o.parts}).onOpen(ctx, who, prep.Entry, err)
 	}
-	return o.openWrite(ctx, &c, &prep, since, r)
+	g, err := o.openWrite(ctx, &c, &prep, since, r)
+	if r.Access == hemera.AccessUpdate && prep.Existing {
+		err = (&rescuer{o.parts}).onOpen(ctx, who, prep.Entry, err)
+	}
+	return g, err
 }
 
 // openRead grants a read: the pieces that can be read, best first. NoReplicas.

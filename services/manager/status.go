@@ -3,7 +3,6 @@ package manager
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -124,35 +123,5 @@ func (rep *reporter) Unreadable(ctx context.Context, visit func(path string, e h
 		}
 		return visit(path, e, s == lostFile)
 	}
-	for _, id := range disks {
-		for after := hemera.FileID(0); ; {
-			page, err := rep.tree.DiskFiles(ctx, id, after, censusPage)
-			if err != nil {
-				return errs.Wrap(err, "manager.Unreadable", "disk "+id.String())
-			}
-			if len(page) == 0 {
-				break
-			}
-			for _, e := range page {
-				after = e.ID
-				if err := tell(e, id); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	for _, b := range list {
-		// It was told with the disk.
-		if slices.Contains(disks, b.Disk) {
-			continue
-		}
-		e, _, err := rep.tree.Resolve(ctx, b.Piece.File)
-		if err == nil && broken.has(e, hemera.Piece{Index: b.Piece.Index, Disk: b.Disk}) {
-			err = tell(e, b.Disk)
-		}
-		if err != nil && !errors.Is(err, errs.NotFound) {
-			return err
-		}
-	}
-	return nil
+	return filesWithout(ctx, rep.tree, disks, list, tell)
 }

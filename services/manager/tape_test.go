@@ -15,20 +15,7 @@ func TestARecallIntoAClusterThatLacksDisks(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := r.write("/f", 100)
-	cat := r.m.tree.Tapes
-	cat.UseRoutes(func(string) ([]string, error) { return []string{"pool"}, nil })
-	if err := cat.Archive(t.Context(), e.ID, "class"); err != nil {
-		t.Fatal(err)
-	}
-	e = r.entry("/f")
-	if err := cat.ChangeTape(t.Context(), "TAPE01", func(*hemera.Tape) (*hemera.Tape, error) { return &hemera.Tape{Pool: "pool"}, nil }); err != nil {
-		t.Fatal(err)
-	}
-	sum, _ := hemera.FindChecksum(e.Checksums, hemera.Adler32)
-	job := hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}
-	if _, err := cat.Written(t.Context(), tapes.Report{VID: "TAPE01", Drive: "drive", Files: []hemera.TapeWritten{{Job: job, ArchiveID: e.ArchiveID(), FSeq: 1, Size: e.Size, Sum: sum}}}); err != nil {
-		t.Fatal(err)
-	}
+	e = r.archive(e, "single")
 	if _, err := r.m.tree.Evict(t.Context(), e.ID, func(*hemera.Entry) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -95,4 +82,43 @@ func TestRecallsCountAsWrites(t *testing.T) {
 	want("the tape server is done", 0, 0)
 	p.recalls.committed(3) // that was no recall
 	want("a conversion of another file", 0, 0)
+}
+
+// archive puts the first copy of a file on tape. Class "single" has one copy, "double" two.
+func (r *rig) archive(e hemera.Entry, class string) hemera.Entry {
+	r.t.Helper()
+	ctx, cat := r.t.Context(), r.m.tree.Tapes
+	cat.UseRoutes(func(class string) ([]string, error) {
+		if class == "double" {
+			return []string{"pool", "second"}, nil
+		}
+		return []string{"pool"}, nil
+	})
+	if err := cat.Archive(ctx, e.ID, class); err != nil {
+		r.t.Fatal(err)
+	}
+	e, _, err := r.m.Resolve(ctx, e.ID)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	last := uint64(0)
+	if err := cat.ChangeTape(ctx, "TAPE01", func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old != nil {
+			last = old.LastFSeq
+			return old, nil
+		}
+		return &hemera.Tape{Pool: "pool", State: hemera.TapeActive}, nil
+	}); err != nil {
+		r.t.Fatal(err)
+	}
+	sum, _ := hemera.FindChecksum(e.Checksums, hemera.Adler32)
+	job := hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}
+	if _, err := cat.Written(ctx, tapes.Report{VID: "TAPE01", Drive: "drive", Files: []hemera.TapeWritten{{Job: job, ArchiveID: e.ArchiveID(), FSeq: last + 1, Size: e.Size, Sum: sum}}}); err != nil {
+		r.t.Fatal(err)
+	}
+	e, _, err = r.m.Resolve(ctx, e.ID)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return e
 }

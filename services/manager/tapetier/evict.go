@@ -19,7 +19,15 @@ import (
 // Unless it is forced, a file that somebody staged and did not release
 // stays.
 func (t *parts) evict(ctx context.Context, id hemera.FileID, force bool) (int64, error) {
+	return t.evictContent(ctx, id, 0, force)
+}
+
+// evictContent is evict of one content of a file, or of any with generation 0.
+func (t *parts) evictContent(ctx context.Context, id hemera.FileID, gen hemera.Generation, force bool) (int64, error) {
 	freed, err := t.Tree.Evict(ctx, id, func(e *hemera.Entry) error {
+		if gen != 0 && e.Gen != gen {
+			return errs.New(errs.Conflict, "manager.Evict", "fxid:"+id.Hex(), "the file has another content by now")
+		}
 		subject := "fxid:" + id.Hex()
 		if !t.catalogue.Complete(e) {
 			return errs.New(errs.Conflict, "manager.Evict", subject, "not all its tape copies are there yet")
@@ -33,6 +41,31 @@ func (t *parts) evict(ctx context.Context, id hemera.FileID, force bool) (int64,
 		t.Removed()
 	}
 	return freed, err
+}
+
+// Complete reports whether all copies of a file that its storage class asks
+// for are on tape.
+func (t *stager) Complete(e *hemera.Entry) bool { return t.catalogue.Complete(e) }
+
+// Instead has a file recalled that nobody can read from its disks. What is
+// on them is removed, like a copy that is evicted. begun is false where tape
+// does not have all copies of this content: nothing changed.
+func (t *stager) Instead(ctx context.Context, who hemera.Identity, e hemera.Entry) (begun bool, err error) {
+	if !t.Complete(&e) {
+		return false, nil
+	}
+	_, err = t.evictContent(ctx, e.ID, e.Gen, true)
+	if err == nil {
+		_, err = t.recall(ctx, e, "", "", who.UID)
+	}
+	// It was replaced, removed or evicted meanwhile, or it lost a copy.
+	if kind := errs.KindOf(err); kind == errs.Conflict || kind == errs.NotFound {
+		return false, nil
+	}
+	if err == nil {
+		t.Log.Warn("a file whose disks cannot be read is recalled from tape", "file", e.ID, "pieces", len(e.Pieces))
+	}
+	return err == nil, err
 }
 
 // dropDisks removes the disk copies of files that are archived, where

@@ -96,6 +96,9 @@ func stakes(sum hemera.Impact) (lines []string) {
 		}
 		lines = append(lines, fmt.Sprintf("  LOST for ever: %s%s, %s, which have no other piece: %s", atLeast, output.Count(sum.Lost, "file"), output.Bytes(sum.LostBytes), names))
 	}
+	if sum.OnTape > 0 {
+		lines = append(lines, fmt.Sprintf("  from tape: %s%s, %s, which have no other piece on disks, and are recalled", atLeast, output.Count(sum.OnTape, "file"), output.Bytes(sum.OnTapeBytes)))
+	}
 	if sum.Unreadable > 0 {
 		lines = append(lines, fmt.Sprintf("  out of reach: %s%s with other pieces only on disks that cannot be read now", atLeast, output.Count(sum.Unreadable, "file")))
 	}

@@ -1,0 +1,103 @@
+package manager
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// wantRecalled holds a file to be on tape only, with a recall that waits for a drive; or to be on its disks still.
+func (r *rig) wantRecalled(what, path string, want bool) {
+	r.t.Helper()
+	e := r.entry(path)
+	job, err := r.m.tree.Tapes.Job(r.t.Context(), hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: 1})
+	if err != nil || e.Evicted() != want || (job != nil) != want {
+		r.t.Errorf("%s: %s has pieces %v and job %+v: %v", what, path, e.Pieces, job, err)
+	}
+}
+
+// TestFilesWithoutAGoodPieceComeFromTape: they are not lost while tape has all copies that their class asks for.
+func TestFilesWithoutAGoodPieceComeFromTape(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, 1)
+		defer r.start()()
+		taped, one, well := r.archive(r.write("/taped", 10), "single"), r.archive(r.write("/one", 20), "double"), r.archive(r.write("/well", 30), "single")
+		r.ruin(one, one.Pieces...)
+		r.wantLost("the second tape copy is not there yet", "/one")
+		r.wantRecalled("one of two copies", "/one", false)
+		r.ruin(well, well.Pieces[1])
+		r.wantRecalled("mended from its other piece", "/well", false)
+		r.ruin(taped, taped.Pieces...)
+		r.wantRecalled("both pieces are bad", "/taped", true)
+		r.wantLost("it is on tape", "/one")
+		time.Sleep(time.Hour)
+		r.wantRecalled("a while later", "/taped", true)
+	})
+}
+
+// TestFilesOfARemovedDiskComeFromTape: an admin hears of it before the disk goes.
+func TestFilesOfARemovedDiskComeFromTape(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, 1)
+		defer r.start()()
+		if err := r.m.SetSpace(t.Context(), "default", "policy.layout", "plain"); err != nil {
+			t.Fatal(err)
+		}
+		e := r.archive(r.write("/f", 10), "single")
+		disk := e.Pieces[0].Disk
+		sum, err := r.m.Impact(t.Context(), []hemera.DiskID{disk})
+		if err != nil || sum.OnTape != 1 || sum.OnTapeBytes != 10 || sum.Lost != 0 || len(sum.Names) != 0 {
+			t.Errorf("%+v: %v", sum, err)
+		}
+		if err := r.m.RemoveDisk(t.Context(), disk, hemera.Removal{Force: true}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		r.wantRecalled("the disk is gone", "/f", true)
+		r.wantLost("the disk is gone")
+	})
+}
+
+// TestAnOpenOfAFileOnSilentDisksRecallsIt, when the disks are away for longer than a restart takes.
+func TestAnOpenOfAFileOnSilentDisksRecallsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, 1)
+		r.lost = time.Minute
+		r.restart()
+		for _, n := range r.nodes {
+			n.register()
+		}
+		e := r.archive(r.write("/f", 10), "single")
+		r.write("/untaped", 10)
+		silent := func(d time.Duration) {
+			time.Sleep(d)
+			r.m.cluster.Tick(t.Context())
+		}
+		both := func(o *hemera.OpenRequest) { o.Tried = []hemera.NodeID{r.nodes[0].id, r.nodes[1].id} }
+		_, err := r.open("/f", hemera.AccessRead, both)
+		wantKind(t, err, errs.NoReplicas) // the disks are well: it is the client that cannot reach them
+		for _, wait := range []time.Duration{hemera.HeartbeatTimeout, returnTime - 2*time.Second} {
+			silent(wait + time.Second)
+			_, err = r.open("/f", hemera.AccessRead)
+			if kind := errs.KindOf(err); kind != errs.Unavailable && kind != errs.NoReplicas {
+				t.Errorf("after %s: %v", wait, err)
+			}
+			r.wantRecalled("the nodes may come back", "/f", false)
+		}
+		silent(time.Minute)
+		_, err = r.open("/untaped", hemera.AccessRead)
+		wantKind(t, err, errs.NoReplicas)
+		_, err = r.open("/f", hemera.AccessRead)
+		wantKind(t, err, errs.Unavailable)
+		r.wantRecalled("the nodes do not come back", "/f", true)
+		// The node that comes back removes what it has, as tape has it all.
+		r.nodes[0].register()
+		pieces, err := r.m.tree.Unlinked(t.Context(), e.Pieces[0].Disk, 9)
+		if err != nil || len(pieces) != 1 || pieces[0].File != e.ID {
+			t.Errorf("%v: %v", pieces, err)
+		}
+	})
+}
