@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,4 +101,27 @@ func TestAnOpenOfAFileOnSilentDisksRecallsIt(t *testing.T) {
 			t.Errorf("%v: %v", pieces, err)
 		}
 	})
+}
+
+// TestWhyOfAFileOnTape: it is where it is meant to be, and nothing of it is missing.
+func TestWhyOfAFileOnTape(t *testing.T) {
+	r := newRig(t, 2, 1)
+	e := r.archive(r.write("/f", 10), "single")
+	if _, err := r.m.tree.Evict(t.Context(), e.ID, func(*hemera.Entry) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	why, err := r.m.Why(t.Context(), hemera.WhyFile, "/f")
+	if err != nil || !strings.HasPrefix(why.State, "on tape only") {
+		t.Errorf("%+v: %v", why, err)
+	}
+	told := false
+	for _, reason := range why.Reasons {
+		told = told || strings.Contains(reason.Text, "copy 1 is on tape TAPE01")
+		if strings.Contains(reason.Text, "missing") || strings.Contains(reason.About, "piece") {
+			t.Errorf("%+v", reason)
+		}
+	}
+	if report, err := r.m.FileInfo(t.Context(), "/f"); err != nil || !told || report.Status != why.State {
+		t.Errorf("%+v, %v", why, err)
+	}
 }

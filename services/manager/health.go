@@ -221,6 +221,9 @@ func status(v *hemera.View, e hemera.Entry, broken brokenSet) string {
 	if e.IsDir() || e.Size == 0 && len(e.Pieces) == 0 {
 		return "healthy"
 	}
+	if e.Evicted() {
+		return "on tape only; a read brings it to disk"
+	}
 	bad := 0
 	for _, p := range e.Pieces {
 		if broken.has(e, p) {

@@ -73,10 +73,16 @@ func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explan
 		}
 		out.Reasons = append(out.Reasons, r)
 	}
-	out.Reasons = append(out.Reasons, rep.engine.Explain(e)...)
+	// Its pieces are not missing: they were removed as tape has the content.
+	if !e.Evicted() {
+		out.Reasons = append(out.Reasons, rep.engine.Explain(e)...)
+	}
+	if err := rep.addTape(ctx, &out, e, path); err != nil {
+		return out, err
+	}
 	out.Reasons = append(out.Reasons, rep.engine.ExplainForm(ctx, e, path)...)
 	out.Reasons = append(out.Reasons, rep.engine.ExplainRules(ctx, e, path)...)
-	if len(e.Pieces) < layout.Count(e.Layout, e.Size) {
+	if len(e.Pieces) < layout.Count(e.Layout, e.Size) && !e.Evicted() {
 		rep.addTooFew(view, &out, e)
 	}
 	rep.addHolder(&out, view, name{e.Parent, e.Name})
@@ -84,6 +90,18 @@ func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explan
 	rep.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return f.File == e.ID })
 	rep.addQuota(ctx, &out, path)
 	return out, nil
+}
+
+// addTape says where on tape a file is, and what its requests wait for.
+func (rep *reporter) addTape(ctx context.Context, out *hemera.Explanation, e hemera.Entry, path string) error {
+	if e.ArchiveID() == 0 && len(e.Tape) == 0 {
+		return nil
+	}
+	lines, err := rep.tier.ExplainTape(ctx, path)
+	for _, line := range lines {
+		out.Reasons = append(out.Reasons, hemera.Reason{About: "tape", Text: line})
+	}
+	return err
 }
 
 // whyPiece says whether a piece can be read, and if not, what stands in the way.

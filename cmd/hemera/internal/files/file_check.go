@@ -99,7 +99,8 @@ func checkVerdict(pieces, bad, offline int, repair bool) error {
 // has both.
 func printCheckRecords(e *cli.Env, records []output.Record, verdict error) error {
 	if verdict == nil || e.Printer().Format != output.JSON {
-		if err := e.Printer().List(checkColumns, records); err != nil {
+		// An empty file, or one that is on tape only.
+		if err := e.List(checkColumns, records, "the file has nothing on disks"); err != nil {
 			return err
 		}
 		return verdict
