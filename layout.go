@@ -143,8 +143,10 @@ func (l Layout) Validate() error {
 func (l Layout) validateCoded() error {
 	parity := l.Parity()
 	switch {
-	case l.Data < 2 || int(l.Pieces) > CodedPiecesMax || parity < 0:
-		return fmt.Errorf("layout %s takes at least 2 data pieces, and at most %d pieces in all", l.Kind, CodedPiecesMax)
+	case int(l.Pieces) > CodedPiecesMax:
+		return fmt.Errorf("layout %s has %d pieces in all, and may have %d", l.Kind, l.Pieces, CodedPiecesMax)
+	case l.Data < 2 || parity < 0:
+		return fmt.Errorf("layout %s takes at least 2 data pieces", l.Kind)
 	case l.Kind == LayoutRS && parity < 1:
 		return fmt.Errorf("layout rs takes at least 1 parity piece; stripe:%d has none", l.Data)
 	case l.Kind == LayoutStripe && parity != 0:
@@ -201,6 +203,8 @@ func ParseLayout(text string, pieces int) (Layout, error) {
 		l = Local(n[0], n[1], n[2])
 	case parities[name] > 0 && len(n) == 1 && n[0] > parities[name]:
 		l = ReedSolomon(n[0]-parities[name], parities[name])
+	case parities[name] > 0 && len(n) == 1:
+		return Layout{}, fmt.Errorf("%s has %d parity pieces, so it takes at least %d pieces in all, not %d", name, parities[name], parities[name]+1, n[0])
 	default:
 		return Layout{}, fmt.Errorf("it takes plain, replica:COPIES, rs:DATA+PARITY, stripe:PIECES, lrc:DATA+LOCAL+GLOBAL, " +
 			"or raid5, raid6, raiddp, archive or qrain with a number of all pieces")

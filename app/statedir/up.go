@@ -89,6 +89,21 @@ func CheckUpDisks(dir string, disks int) error {
 	return nil
 }
 
+// CheckUpManager fails with Corrupt if the directory has disks of a cluster and no manager's store. Its disks are made after the
+// store, so the store is lost, or its file system is not mounted; clients of a new, empty one would hear that their files are gone.
+func CheckUpManager(dir string) error {
+	manager, first := filepath.Join(dir, UpManager), filepath.Join(dir, "disk1")
+	if HasStore(manager) {
+		return nil
+	}
+	if _, err := disk.ReadLabel(vfs.OS{}, first); err != nil {
+		return nil // a new directory
+	}
+	return errs.New(errs.Corrupt, "statedir.CheckUpManager", manager, "the namespace is missing, and "+first+" beside it says that there was one").
+		WithRemedy("mount or put back the directory; if it is lost, restore the newest backup into it with `hemera ns restore FILE " + manager +
+			"`, or make the namespace again from the disks: `hemera ns rebuild prepare --help`")
+}
+
 // upDisksMax is the largest number of disks that settings allow.
 const upDisksMax = 1024
 

@@ -64,3 +64,25 @@ func TestUpLeavesNoDiskOut(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestUpNeedsTheNamespaceOfItsDisks(t *testing.T) {
+	dir := t.TempDir()
+	if err := CheckUpManager(dir); err != nil {
+		t.Errorf("a new directory: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "disk1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := disk.Format(vfs.OS{}, filepath.Join(dir, "disk1")); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckUpManager(dir); errs.KindOf(err) != errs.Corrupt || errs.RemedyOf(err) == "" {
+		t.Errorf("a disk without a namespace: %v", err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, UpManager, StoreDir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckUpManager(dir); err != nil {
+		t.Error(err)
+	}
+}

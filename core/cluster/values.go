@@ -42,7 +42,11 @@ func unknownKey(of, key string) *errs.Error {
 func invalid(of, key, value string) *errs.Error {
 	for _, s := range Settings() {
 		if s.Of == of && s.Key == key {
-			return errs.New(errs.Invalid, "cluster.Set", key, fmt.Sprintf("%q is not one of %s", value, s.Values))
+			e := errs.New(errs.Invalid, "cluster.Set", key, fmt.Sprintf("%q is not one of %s", value, s.Values))
+			if value == "" && strings.HasSuffix(s.Values, "|-") {
+				return e.WithRemedy("for none: " + key + "=-")
+			}
+			return e
 		}
 	}
 	return unknownKey(of, key)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"hemera"
@@ -131,4 +132,27 @@ func wholeCRC(t *testing.T, s pageSource) uint32 {
 		whole.Append(sum[0], int64(pageLen(size, page)))
 	}
 	return whole.Sum()
+}
+
+// TestAPieceThatIsCutWhileOpenIsBad: its end is gone, and its reader has what the footer said.
+func TestAPieceThatIsCutWhileOpenIsBad(t *testing.T) {
+	d := newDisk(t, vfs.OS{}, t.TempDir(), Options{})
+	data := randomBytes(1, 20<<20)
+	store(t, d, pieceID(1), data, 1<<20)
+	r := openPiece(t, d, pieceID(1))
+	checkRead(t, r, data, 0, 4096)
+	if err := os.Truncate(d.sealedPath(pieceID(1)), 5<<20); err != nil {
+		t.Fatal(err)
+	}
+	checkRead(t, r, data, 0, 4096) // with a checksum that is in memory
+	buf := make([]byte, 1<<20)
+	for _, off := range []int64{4096, 5<<20 - 4096, 6 << 20, int64(len(data)) - 4096} {
+		n, err := r.ReadPages(buf, nil, off)
+		if n < 0 || n > 0 && !bytes.Equal(buf[:n], data[off:off+int64(n)]) || n == 0 && !errors.Is(err, errs.Corrupt) {
+			t.Errorf("%d bytes at %d: %v", n, off, err)
+		}
+	}
+	if bad, err := r.Verify(); err == nil && len(bad) == 0 {
+		t.Error("a check finds nothing")
+	}
 }

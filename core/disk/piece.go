@@ -98,7 +98,7 @@ func (p *piece) readAt(b []byte, off int64) error {
 		err = nil
 	}
 	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
+		err = errs.New(errs.Corrupt, "disk.Read", p.stat.ID.String(), "the piece was cut: its file is shorter than its footer said")
 	}
 	return err
 }

@@ -122,8 +122,10 @@ func readSome(s pageSource, p []byte, sums []uint32, off int64) (n, fragments in
 	copy(sums, want)
 	if bad := checksum.VerifyPages(p[:whole], off, want); bad >= 0 {
 		if err := reread(s, p[:whole], off, want); err != nil {
-			good, _ := BadPage(err)
-			return int(good - off), 0, err
+			if good, ok := BadPage(err); ok {
+				return int(good - off), 0, err
+			}
+			return 0, 0, err // it could not be read again
 		}
 	}
 	return whole, len(want), nil

@@ -98,9 +98,16 @@ func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 	if !layout.Readable(e.Layout, e.Size, layout.TargetIndexes(m.sources)) {
 		why := place.Unreadable(v, e.Pieces, nil)
 		if len(readable) < len(e.Pieces) && len(place.Order(v, e.Pieces, "", nil, w.seed)) > len(m.sources) {
-			why = "the pieces that can be read are bad"
+			why = "the others are bad"
+			if len(m.sources) == 0 {
+				why = "the pieces that can be read are bad"
+			}
 		}
-		return m, errs.New(errs.NoReplicas, "maint.Plan", "fxid:"+e.ID.Hex(), "no piece can be read: "+why)
+		text := "no piece can be read: " + why
+		if n := len(m.sources); n > 0 {
+			text = fmt.Sprintf("%d good pieces can be read now, and layout %s takes %d: %s", n, e.Layout, layout.Needed(e.Layout, e.Size), why)
+		}
+		return m, errs.New(errs.NoReplicas, "maint.Plan", "fxid:"+e.ID.Hex(), text)
 	}
 	w.traffic.orderSources(v, m.sources, w.load)
 	m.add.Index = w.index

@@ -107,13 +107,13 @@ func TestRules(t *testing.T) {
 		"lost": {func(s *hemera.Snapshot) {
 			s.View.Removed = []hemera.RemovedDisk{{ID: 9, Addr: "n7:1095", Path: "/old", Removed: now}}
 			s.Files = hemera.FileHealth{Lost: 2, Disks: []hemera.DiskLoss{{Disk: 9, Lost: 2}}}
-		}, []string{"error files_lost "}, "2 files have no piece on any disk of the cluster: disk 9, last seen at /old on n7:1095, removed 2026-03-14"},
-		"lost so far": {func(s *hemera.Snapshot) { s.Files = hemera.FileHealth{Lost: 1, Partial: true} }, []string{"error files_lost "}, "at least 1 file has no piece"},
+		}, []string{"error files_lost "}, "2 files have too few pieces on disks of the cluster: disk 9, last seen at /old on n7:1095, removed 2026-03-14"},
+		"lost so far": {func(s *hemera.Snapshot) { s.Files = hemera.FileHealth{Lost: 1, Partial: true} }, []string{"error files_lost "}, "at least 1 file has too few pieces"},
 		"bad pieces alone": {func(s *hemera.Snapshot) {
 			s.Files = hemera.FileHealth{Lost: 1, Ruined: 1, Disks: []hemera.DiskLoss{{Disk: 2, Lost: 1}}}
-		}, []string{"error files_lost "}, "1 file has no piece left that is not known to be bad: disk 2, /d2 on n1:1095"},
+		}, []string{"error files_lost "}, "1 file has too few pieces left that are not known to be bad: disk 2, /d2 on n1:1095"},
 		"lost in both ways": {func(s *hemera.Snapshot) { s.Files = hemera.FileHealth{Lost: 3, Ruined: 1} },
-			[]string{"error files_lost "}, "3 files have no good piece: 2 no piece on any disk of the cluster, 1 no piece left that is not known to be bad"},
+			[]string{"error files_lost "}, "3 files have no good piece: 2 too few pieces on disks of the cluster, 1 too few pieces left that are not known to be bad"},
 		"unreadable": {func(s *hemera.Snapshot) {
 			s.Files = hemera.FileHealth{Unreadable: 3, Disks: []hemera.DiskLoss{{Disk: 1, Unreadable: 3}}}
 		}, []string{"error files_unreadable "}, "are on disk 1"},
@@ -189,7 +189,7 @@ func TestRules(t *testing.T) {
 		}, []string{"warning quota_exceeded quota /a user 7"}, "user 7 has used up"},
 		"worst first": {func(s *hemera.Snapshot) {
 			s.View.Nodes[1].Enabled, s.Files.Lost, s.Files.Incomplete = false, 1, 1
-		}, []string{"error files_lost ", "warning files_incomplete ", "warning node_disabled node 2"}, "1 file has no piece"},
+		}, []string{"error files_lost ", "warning files_incomplete ", "warning node_disabled node 2"}, "1 file has too few pieces"},
 	})
 }
 

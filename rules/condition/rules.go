@@ -69,7 +69,7 @@ func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 // lost says how files were lost: their disks were removed, or pieces are there and bad.
 // Removed disks can be added again, bad pieces cannot be made good: so the text tells the two apart.
 func lost(s *hemera.Snapshot, f hemera.FileHealth) string {
-	const removed, ruined = " no piece on any disk of the cluster", " no piece left that is not known to be bad"
+	const removed, ruined = " too few pieces on disks of the cluster", " too few pieces left that are not known to be bad"
 	all := atLeast(f.Partial) + count(f.Lost, "file has", "files have")
 	switch f.Ruined {
 	case 0:
@@ -322,11 +322,15 @@ func losses(s *hemera.Snapshot, add func(hemera.Condition)) {
 		subject, parity := "space "+l.Space, l.Layout.Parity()
 		// most is how many pieces of a file one of them has, and need is how many of them it takes.
 		say := func(code string, severity hemera.Severity, what, many string, most, have int) {
+			need := (int(l.Layout.Pieces) + parity - 1) / parity
+			spread := fmt.Sprintf("put its disks on at least %d %s", need, many)
+			if have >= need {
+				spread = "add disks to those of its " + many + " that have few"
+			}
 			add(hemera.Condition{Code: code, Severity: severity, Subject: subject,
 				Text: fmt.Sprintf("files in space %s do not survive the loss of a %s: layout %s puts up to %d pieces on each of %d %s",
 					l.Space, what, l.Layout, most, have, many),
-				Remedy: fmt.Sprintf("put its disks on at least %d %s, or use a layout with more parity: hemera space set %s policy.layout=…, for new files",
-					(int(l.Layout.Pieces)+parity-1)/parity, many, l.Space),
+				Remedy: spread + ", or use a layout with more parity: hemera space set " + l.Space + " policy.layout=…, for new files",
 			})
 		}
 		switch {

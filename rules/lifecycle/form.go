@@ -22,11 +22,8 @@ type Stored struct {
 func Wanted(e hemera.Entry, f hemera.Form) (Stored, bool) {
 	s := Stored{Layout: e.Layout, Space: e.Space}
 	if f.Layout.Kind != 0 {
-		s.Layout = f.Layout
-		// A layout that is there already keeps its blocks, unless others are asked for by their size.
-		if like := e.Layout.WithBlockSize(f.Layout.BlockSize); like == f.Layout {
-			s.Layout = e.Layout
-		}
+		// The name of a layout says nothing of its blocks: a file that has blocks keeps their size.
+		s.Layout = f.Layout.WithBlockSize(e.Layout.BlockSize)
 	}
 	// Layouts without blocks pass over it.
 	s.Layout = s.Layout.WithBlockSize(f.BlockSize)

@@ -28,7 +28,7 @@ nothing:
   orphan             a sealed piece that belongs to no entry
   under_replicated   fewer pieces than the layout asks for
   size_mismatch      a piece's length differs from its entry's
-  lost               a file has no piece on any disk of the cluster, its last is missing, or every
+  lost               a file has too few pieces on disks of the cluster, its last is missing, or every
                      one is known to be bad (what reads and scrubs found; this reads no data)
   offline            a piece is on a disk that cannot be asked now
   newer              a piece of a change made after the backup that was restored

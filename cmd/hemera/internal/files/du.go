@@ -12,6 +12,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 	"hemera/errs"
+	"hemera/rules/layout"
 )
 
 // DuCommand makes `hemera du`: usage of trees.
@@ -87,8 +88,7 @@ func du(ctx context.Context, e *cli.Env, m *admin.Client, r admin.WalkRequest, a
 		}
 		t := f.Entry.Tree // everything below the directory
 		if !f.Entry.IsDir() {
-			// Each piece of a replica has the whole file.
-			t = hemera.TreeTotals{Files: 1, Bytes: f.Entry.Size, Physical: f.Entry.Size * int64(len(f.Entry.Pieces))}
+			t = hemera.TreeTotals{Files: 1, Bytes: f.Entry.Size, Physical: layout.Used(f.Entry.Layout, f.Entry.Size, f.Entry.Pieces)}
 		}
 		return s.Add(output.Record{
 			{Key: "path", Value: f.Path}, {Key: "bytes", Value: t.Bytes}, {Key: "physical", Value: t.Physical},

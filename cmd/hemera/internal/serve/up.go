@@ -137,6 +137,9 @@ func upShape(l *config.Loaded, log *slog.Logger) (statedir.UpShape, error) {
 		log.Info("the cluster is started in another way than last time", "nodes", now.Nodes, "disks", now.Disks, "grace", now.Grace,
 			"nodes_before", last.Nodes, "disks_before", last.Disks, "grace_before", last.Grace)
 	}
+	if err := statedir.CheckUpManager(l.Data); err != nil {
+		return now, err
+	}
 	return now, statedir.CheckUpDisks(l.Data, now.Disks)
 }
 

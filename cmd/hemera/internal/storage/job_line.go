@@ -19,6 +19,8 @@ func JobLine(j hemera.JobStatus, width int) string {
 	}
 	of := fmt.Sprintf("%s of disk %d", j.Kind, j.Disk)
 	switch {
+	case j.Disk == 0 && j.Kind == "repair": // of files that were never complete
+		of = "repair of incomplete files"
 	case j.Path != "":
 		of = strings.TrimSuffix(j.Kind+" of "+j.Path+" to "+j.To, " to ")
 	case j.Space != "":
