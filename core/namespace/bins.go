@@ -305,10 +305,10 @@ func (n Bins) ListBins(ctx context.Context, who hemera.Identity) (list []hemera.
 		}
 		b := hemera.Bin{Of: binLabel(bin), Tree: bin.Tree, Rule: string(bin.Xattrs[recycle.Attr])}
 		err := n.eachOwner(ctx, bin, hemera.RecycleQuery{All: true}, func(owner *hemera.Entry) error {
-			b.Owners++
 			b.Tree.Dirs-- // the owner's directory is not one that was removed
 			first, err := n.oldest(ctx, owner.ID, "", 1)
-			if err == nil && len(first) > 0 {
+			if err == nil && len(first) > 0 { // it outlives what was in it
+				b.Owners++
 				if at := binnedAt(first[0].Name); b.Oldest.IsZero() || at.Before(b.Oldest) {
 					b.Oldest = at
 				}
