@@ -59,6 +59,9 @@ const (
 	TapeRecall  TapeJobKind = 2 // bring a file from a tape to disk
 	TapeVerify  TapeJobKind = 3 // read a copy and compare its checksum
 	TapeRepack  TapeJobKind = 4 // write a copy again to another tape, in place of one
+	// Of sessions only; no job is of these kinds.
+	TapeScanning  TapeJobKind = 5 // read what is on a tape into the catalogue
+	TapeLabelling TapeJobKind = 6 // write the label of a tape
 )
 
 // String is the name in tables.
@@ -72,6 +75,10 @@ func (k TapeJobKind) String() string {
 		return "verify"
 	case TapeRepack:
 		return "repack"
+	case TapeScanning:
+		return "scan"
+	case TapeLabelling:
+		return "label"
 	}
 	return "unknown"
 }

@@ -268,7 +268,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--files", type=int, default=2000)
     p.add_argument("--seed", type=int, default=int(time.time()))
-    p.add_argument("--hits", type=int, default=5, help="faults that must hit in each stage")
+    p.add_argument("--hits", type=int, help="faults that must hit in each stage (default: one for 1000 files, 1 to 5)")
     p.add_argument("--port", type=int, default=31094, help="the first of four")
     p.add_argument("--hemera", default="bin/hemera")
     p.add_argument("--python", default="build/venv/bin/python", help="one that has the XRootD client")
@@ -277,6 +277,8 @@ def main():
     if run(a.python, "-c", "import XRootD.client") is None:
         print("the XRootD client for Python is missing: scripts/setup.sh python")
         sys.exit(77)
+    if a.hits is None:  # a plan takes some seconds, in which a thousand files go to tape
+        a.hits = max(1, min(5, a.files // 1000))
     a.patience = 600 + a.files // 20  # seconds for each stage
     a.python = os.path.abspath(a.python)
     print(f"seed {a.seed}, {a.files} files", flush=True)

@@ -19,7 +19,9 @@ func (n Pieces) Evict(ctx context.Context, id hemera.FileID, may func(*hemera.En
 		switch {
 		case err != nil:
 			return err
-		case now == nil || now.IsDir():
+		case now != nil && now.IsDir():
+			return refuse(errs.IsDirectory, "Evict", "fid:"+id.String(), "only files are on tape")
+		case now == nil:
 			return refuse(errs.NotFound, "Evict", "fid:"+id.String(), "no such file")
 		case len(now.Pieces) == 0:
 			return nil

@@ -202,7 +202,7 @@ func TestOpenOfAnEvictedFileWaits(t *testing.T) {
 	c.refused(t, wire.Open{Options: wire.OpenRead | wire.OpenNoWait}, "/a", wire.NoServer)
 	status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/a"))
 	w, bad := wire.ParseWait(body)
-	if err != nil || bad != nil || status != wire.StatusWait || w.Seconds != 60 || !strings.Contains(w.Text, "recalled") {
+	if err != nil || bad != nil || status != wire.StatusWait || w.Seconds != 10 || !strings.Contains(w.Text, "recalled") {
 		t.Errorf("status %d, %+v, %v, %v", status, w, err, bad)
 	}
 	if status, _, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/a")); err != nil || status != wire.StatusRedirect {

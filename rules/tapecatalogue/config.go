@@ -23,13 +23,15 @@ type Config struct {
 	Mounting      map[string]Mounting     `json:"mounting"`
 	Buffers       map[string]Buffer       `json:"diskBuffers"`
 	Keys          map[string]Key          `json:"encryptionKeys"`
+	// DrivesDown are the drives that admins do not want to work, with the reason.
+	DrivesDown map[string]string `json:"drivesDown,omitempty"`
 }
 
 // clone copies the maps, also those that are nil.
 func (c Config) clone() Config {
 	return Config{
 		cloned(c.Media), cloned(c.Organisations), cloned(c.Pools), cloned(c.Classes), cloned(c.Routes), cloned(c.Policies),
-		cloned(c.Rules), cloned(c.Libraries), cloned(c.Mounting), cloned(c.Buffers), cloned(c.Keys),
+		cloned(c.Rules), cloned(c.Libraries), cloned(c.Mounting), cloned(c.Buffers), cloned(c.Keys), cloned(c.DrivesDown),
 	}
 }
 

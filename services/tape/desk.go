@@ -61,6 +61,12 @@ func (k desk) done(ctx context.Context, r hemera.TapeResults) error {
 // sign says whose figures they are.
 func (k desk) sign(s *hemera.TapeSession, begun time.Time, problem string) {
 	s.Mount, s.Kind, s.VID, s.Drive = k.mount.ID, k.mount.Job, k.mount.VID, k.d.Name
+	switch k.mount.Kind {
+	case hemera.MountScan:
+		s.Kind = hemera.TapeScanning
+	case hemera.MountLabel:
+		s.Kind = hemera.TapeLabelling
+	}
 	s.Begun, s.Error = begun, problem
 }
 

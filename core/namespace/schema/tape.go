@@ -23,12 +23,12 @@ const (
 // MetaTapes is the letter of the configuration of tapes in [TableMeta].
 const MetaTapes = 't'
 
-// vidBytes is the length of a VID in keys; shorter ones are padded with zeros.
-const vidBytes = 6
+// VIDMax is the length of a VID in keys; shorter ones are padded with zeros. A longer one is cut, so callers refuse it.
+const VIDMax = 6
 
 // Lengths of keys.
 const (
-	TapeKeyBytes     = 2 + vidBytes
+	TapeKeyBytes     = 2 + VIDMax
 	TapeFileKeyBytes = TapeKeyBytes + 12
 	JobKeyBytes      = IDKeyBytes + 2
 	FoundKeyBytes    = 3 + 8
@@ -62,7 +62,7 @@ const FailedJobs = 0x80
 
 // TapeKey returns the key of a tape, or with [TableTapeFile] the prefix of its files.
 func TapeKey(table byte, vid string) []byte {
-	var padded [vidBytes]byte
+	var padded [VIDMax]byte
 	copy(padded[:], vid)
 	return append(TableKey(table), padded[:]...)
 }

@@ -3,6 +3,7 @@ package tapes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -94,6 +95,10 @@ func (c *Catalogue) Scans(ctx context.Context) (out [][]byte, err error) {
 // the counts and the last fSeq, which follow from what was written, it keeps what there is.
 // NotEmpty for a tape to remove that has files, of removed contents too.
 func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old *hemera.Tape) (*hemera.Tape, error)) error {
+	// A longer name has the key of the tape that it begins with.
+	if len(vid) > schema.VIDMax {
+		return refuse(errs.NotFound, "ChangeTape", vid, fmt.Sprintf("no tape has this name: a VID has at most %d characters", schema.VIDMax)).WithRemedy("see `hemera tape tape ls`")
+	}
 	// Outside of the change, which cannot walk a table. A file that is written meanwhile fails to be
 	// recorded then, as its tape is gone.
 	files, err := c.Files(ctx, vid, 0, 1, true)
@@ -186,6 +191,9 @@ func (c *Catalogue) Tapes(ctx context.Context) (out []hemera.Tape, err error) {
 // Files lists what is on a tape, by fSeq from the one after after; with dead also what was removed
 // from the tree. It may be longer than limit by the members of the last container.
 func (c *Catalogue) Files(ctx context.Context, vid string, after uint64, limit int, dead bool) (out []hemera.TapeFile, err error) {
+	if len(vid) > schema.VIDMax {
+		return nil, nil
+	}
 	lo, hi := tapeFileKeys(vid, after)
 	err = scan(ctx, c, lo, hi, func(k, raw []byte) (bool, error) {
 		f, err := schema.DecodeTapeFile(k, raw)

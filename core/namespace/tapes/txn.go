@@ -19,6 +19,9 @@ func txnOf(t *record.Txn) Txn { return Txn{tables.Txn{Txn: t}} }
 
 // Tape returns a tape, nil when there is none. It is shared: nobody may change it.
 func (t Txn) Tape(vid string) (*hemera.Tape, error) {
+	if len(vid) > schema.VIDMax {
+		return nil, nil
+	}
 	return record.Get(t.Txn.Txn, schema.TapeKey(schema.TableTape, vid), schema.DecodeTape)
 }
 

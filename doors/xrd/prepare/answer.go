@@ -57,13 +57,13 @@ const (
 	// nobody knows how long that takes.
 	recallWaitUnknown = 5
 	// The wait is otherwise half of what is left, within these bounds, in seconds.
-	recallWaitMin, recallWaitMax = 1, 60
+	recallWaitMin, recallWaitMax = 1, 10
 )
 
 // recallWait is how many seconds a client is to wait before it opens a file again that is being recalled.
 //
-// Half of what is left is never much too late, and a long recall costs few questions. The upper bound is for estimates that
-// are wrong: an early file waits for that long at most.
+// Half of what is left is never much too late. The upper bound is for estimates that are wrong, as those of drives that are faster
+// than LTO-9: an early file waits for that long at most. A question costs one open.
 func recallWait(l hemera.Locality, now time.Time) int32 {
 	if l.Estimate.IsZero() {
 		return recallWaitUnknown

@@ -51,7 +51,7 @@ func TestAnswer(t *testing.T) {
 
 func TestRecallWait(t *testing.T) {
 	now := time.Unix(1000, 0)
-	for left, want := range map[time.Duration]int32{-time.Hour: 1, 0: 1, 3 * time.Second: 2, 40 * time.Second: 20, time.Hour: 60} {
+	for left, want := range map[time.Duration]int32{-time.Hour: 1, 0: 1, 3 * time.Second: 2, 14 * time.Second: 7, time.Hour: 10} {
 		if got := recallWait(hemera.Locality{Estimate: now.Add(left)}, now); got != want {
 			t.Errorf("%v left: wait %d s, want %d", left, got, want)
 		}

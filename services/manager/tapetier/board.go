@@ -169,8 +169,8 @@ func (t *parts) driveIn(l *library, state hemera.TapeDriveState) mounting.Drive 
 	switch {
 	case !t.online(l):
 		d.Up, d.Reason = false, "its server does not report"
-	case own.down != "":
-		d.Up, d.Reason = false, own.down
+	case t.config.DrivesDown[state.Name] != "":
+		d.Up, d.Reason = false, t.config.DrivesDown[state.Name]
 	case state.Problem != "":
 		d.Up, d.Reason = false, state.Problem
 	case l.state.Problem != "":
@@ -178,7 +178,11 @@ func (t *parts) driveIn(l *library, state hemera.TapeDriveState) mounting.Drive 
 	}
 	if m := t.mounts[own.mount]; m != nil {
 		d.VID = m.vid
-		d.Work = &mounting.Work{Queue: keyOf(m.kind, m.queue()), Organisation: t.config.Pools[m.pool].Organisation,
+		queue := keyOf(m.kind, m.queue())
+		if m.ahead != (mounting.Key{}) {
+			queue = m.ahead
+		}
+		d.Work = &mounting.Work{Queue: queue, Organisation: t.config.Pools[m.pool].Organisation,
 			Priority: m.priority, Left: m.bytes, Reserved: m.fills()}
 	}
 	return d

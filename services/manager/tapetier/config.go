@@ -35,7 +35,7 @@ func (t *configurer) ChangeTape(ctx context.Context, who string, c hemera.TapeCh
 	case "tape":
 		return t.changeTape(ctx, who, c)
 	case "drive":
-		return t.changeDrive(who, c)
+		return t.changeDrive(ctx, who, c)
 	}
 	return t.changeConfig(ctx, who, c)
 }

@@ -33,6 +33,7 @@ type mount struct {
 	vid     string
 	pool    string // of the tape
 	begun   time.Time
+	ahead   mounting.Key                         // the queue for which a new tape gets its label first; zero: none
 	scans   bool                                 // it has no jobs: it tells what is on the tape
 	given   map[hemera.TapeJobKey]hemera.TapeJob // and not done, as they were then
 	session hemera.TapeSession

@@ -9,6 +9,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/mounting"
+	"hemera/rules/tapecatalogue"
 )
 
 // Libraries and drives are not configured. Tape servers report them, and
@@ -30,10 +31,6 @@ type library struct {
 
 // drive is what the manager keeps of a drive.
 type drive struct {
-	// down is set by admins and forgotten with the process: a drive that is
-	// broken for longer puts itself down, and one that is taken away is not
-	// reported.
-	down  string // why admins do not want it to work, "" when they do
 	idle  time.Time
 	mount uint64 // what it works on, 0 for nothing
 	vid   string // what was mounted when it asked last
@@ -92,39 +89,54 @@ func (l *library) drive(name string, now time.Time) *drive {
 // ago. The lock is held.
 func (t *parts) online(l *library) bool { return t.Now().Sub(l.seen) < silent }
 
-// changeDrive takes a drive out of work, or back. It is not durable: a
-// drive that is to stay down over restarts is taken away from its server.
-func (t *configurer) changeDrive(who string, c hemera.TapeChange) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	// Names of drives are unique in the cluster; "all" is every drive there
-	// is.
-	found := false
-	for _, l := range t.libraries {
-		for _, state := range l.state.Drives {
-			if state.Name != c.Name && c.Name != "all" {
-				continue
-			}
-			found = true
-			d := l.drive(state.Name, t.Now())
-			switch c.Values["desired"] {
-			case "up":
-				d.down = ""
-			case "down":
-				if c.Values["reason"] == "" {
-					return errs.New(errs.Invalid, "tapetier.Down", c.Name, "a drive that is put down needs a reason").WithRemedy("add --reason TEXT")
-				}
-				d.down = c.Values["reason"] + " (" + who + ")"
-			default:
-				return errs.New(errs.Invalid, "tapetier.Set", c.Name, "a drive is put up or down, nothing else")
+// changeDrive takes a drive out of work, or back. It stays as it was said
+// over restarts, and when its server goes and comes back.
+func (t *configurer) changeDrive(ctx context.Context, who string, c hemera.TapeChange) error {
+	names, desired, reason := t.drivesOf(c.Name), c.Values["desired"], c.Values["reason"]
+	switch {
+	case desired != "up" && desired != "down":
+		return errs.New(errs.Invalid, "tapetier.Set", c.Name, "a drive is put up or down, nothing else")
+	case len(names) == 0:
+		return errs.New(errs.NotFound, "tapetier.Set", c.Name, "no tape server has reported such a drive").WithRemedy("see `hemera tape drive ls`")
+	case desired == "down" && reason == "":
+		return errs.New(errs.Invalid, "tapetier.Down", c.Name, "a drive that is put down needs a reason").WithRemedy("add --reason TEXT")
+	}
+	return t.change(ctx, "drive "+c.Name, func(now tapecatalogue.Config, _ tapecatalogue.Usage) (tapecatalogue.Config, error) {
+		down := maps.Clone(now.DrivesDown)
+		if down == nil {
+			down = map[string]string{}
+		}
+		for _, name := range names {
+			if delete(down, name); desired == "down" {
+				down[name] = reason + " (" + who + ")"
 			}
 		}
+		now.DrivesDown = down
+		return now, nil
+	})
+}
+
+// drivesOf are the drives of a name, which is that of one in the cluster, or
+// "all": those that servers report, and those that are down.
+func (t *configurer) drivesOf(name string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known := map[string]bool{}
+	for _, l := range t.libraries {
+		for _, state := range l.state.Drives {
+			known[state.Name] = true
+		}
 	}
-	if !found {
-		return errs.New(errs.NotFound, "tapetier.Set", c.Name, "no tape server has reported such a drive").WithRemedy("see `hemera tape drive ls`")
+	for down := range t.config.DrivesDown {
+		known[down] = true
 	}
-	t.awake()
-	return nil
+	if name != "all" && known[name] {
+		return []string{name}
+	}
+	if name != "all" {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(known))
 }
 
 // driveOf finds a drive of a node. The lock is held.
@@ -187,7 +199,7 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 // driveRow is a drive as people see it.
 func (t *reporter) driveRow(l *library, state hemera.TapeDriveState) hemera.TapeDrive {
 	own := l.drive(state.Name, t.Now())
-	row := hemera.TapeDrive{TapeDriveState: state, Library: l.state.Name, Node: l.node, Up: own.down == "", Reason: own.down, Seen: l.seen}
+	row := hemera.TapeDrive{TapeDriveState: state, Library: l.state.Name, Node: l.node, Up: t.config.DrivesDown[state.Name] == "", Reason: t.config.DrivesDown[state.Name], Seen: l.seen}
 	row.LibraryDisabled = t.config.Libraries[l.state.Name].Disabled
 	if m := t.mounts[own.mount]; m != nil {
 		row.Pool, row.Kind = m.pool, m.kind

@@ -121,6 +121,9 @@ func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemer
 			}
 		}
 		m = t.begin(l, d, name, m, f)
+		if m.Kind == hemera.MountLabel {
+			t.mounts[m.ID].ahead = what.Queue // or the next drive takes another new tape for it
+		}
 		t.charge(d, m, what, picture)
 		return m, supplyMove{what.Supply}
 	}

@@ -159,7 +159,7 @@ func (t scanner) cartridges() []string {
 // wantsScan finds a tape that a drive can scan now. The lock is held.
 func (t *dispatcher) wantsScan(f facts, l *library, d *drive, state hemera.TapeDriveState) *scan {
 	// A drive that is not to work does not; with orders of people neither.
-	if d.down != "" || state.Problem != "" || l.state.Problem != "" || t.config.Libraries[l.state.Name].Disabled {
+	if t.config.DrivesDown[state.Name] != "" || state.Problem != "" || l.state.Problem != "" || t.config.Libraries[l.state.Name].Disabled {
 		return nil
 	}
 	// By VID, so that two drives come to the same order.

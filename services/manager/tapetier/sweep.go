@@ -61,6 +61,16 @@ func (t *sweeper) endLost() {
 			t.awake()
 		}
 	}
+	if t.View == nil {
+		return
+	}
+	view := t.View()
+	for node, l := range t.libraries {
+		// An admin has removed the node, so its library does not come back.
+		if _, ok := view.Node(node); !ok && !t.online(l) {
+			delete(t.libraries, node)
+		}
+	}
 }
 
 // ForgetStages removes requests that are old, with what they keep on disk.

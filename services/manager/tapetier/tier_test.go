@@ -496,6 +496,8 @@ func TestADriveThatIsDown(t *testing.T) {
 		s.wantKind("an unknown drive", s.tier.ChangeTape(s.Context(), "ada", down), errs.NotFound)
 		s.change("drive", "set", "d1", "desired", "down", "reason", "to be cleaned")
 		s.put(alice(), "/single/f", 1000)
+		s.start()
+		s.report()
 		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
 			t.Errorf("%+v", m)
 		}
@@ -506,6 +508,39 @@ func TestADriveThatIsDown(t *testing.T) {
 		s.loaded("d1", "")
 		s.change("drive", "set", "d1", "desired", "up")
 		s.mount("d1", hemera.TapeArchive)
+	})
+}
+
+// A small queue begins one new tape, also when two drives ask at the same moment.
+func TestOneNewTapeForASmallQueue(t *testing.T) {
+	at(t, func(s *site) {
+		s.state.VIDs["AAA002"] = "LTO-9"
+		s.report()
+		s.change("tape", "add", "AAA002")
+		s.put(alice(), "/single/f", 1000)
+		if m := s.ask("d1"); m.Kind != hemera.MountLabel || m.VID != "AAA001" {
+			t.Fatalf("%+v", m)
+		}
+		if m := s.ask("d2"); m.Kind != hemera.MountNothing {
+			t.Errorf("the second drive: %+v", m)
+		}
+	})
+}
+
+// A name that is longer than a VID is no tape's, whatever it begins with.
+func TestALongNameIsNoTape(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		for _, c := range []hemera.TapeChange{{Verb: "set", Values: map[string]string{"comment": "x"}}, {Verb: "remove"}, {Verb: "add"}} {
+			c.Object, c.Name = "tape", "AAA0011"
+			if err := s.tier.ChangeTape(s.Context(), "ada", c); err == nil {
+				t.Errorf("%s: no error", c.Verb)
+			}
+		}
+		s.wantKind("a reclaim", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderReclaim, Subject: "AAA0011"})), errs.NotFound)
+		if now := s.tape("AAA001"); now.VID != "AAA001" || now.Comment != "" {
+			t.Errorf("%+v", now)
+		}
 	})
 }
 

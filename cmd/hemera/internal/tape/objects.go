@@ -38,7 +38,7 @@ func kinds() []kind {
 		{"route", "archiveRoutes", "Archive routes: which pool a copy of a class goes to", "A route is named CLASS/COPY, such as raw/2."},
 		{"organisation", "virtualOrganizations", "Virtual organisations: users who share drives", "readMaxDrives and writeMaxDrives bound the drives that work for one at the same time."},
 		{"policy", "mountPolicies", "Mount policies: priorities, and from which age on few files are worth a mount", "A larger priority goes first."},
-		{"rule", "mountRules", "Mount rules: who gets which mount policy", "By requester, by group, or by requester and activity."},
+		{"rule", "mountRules", "Mount rules: who gets which mount policy", "A rule is for a requester=USER, for a group=GROUP, or for a requester with an activityRegex=REGEX, and names a mountPolicy."},
 		{"media", "mediaTypes", "Media types: kinds of cartridges", "The last two characters of a barcode say which one a cartridge is."},
 		{"library", "logicalLibraries", "Tape libraries, and taking them out of use", `Libraries are found by themselves. To take one out of use: "hemera tape library set NAME isDisabled=true
 disabledReason=TEXT".`},
@@ -111,6 +111,9 @@ func libraryStateCommand(e *cli.Env, state string) *cobra.Command {
 		Example: "  hemera tape library " + state + " tape",
 		RunE: func(c *cobra.Command, args []string) error {
 			values := map[string]string{"isDisabled": "false", "disabledReason": ""}
+			if state == "down" && reason == "" {
+				return cli.Usage(errs.New(errs.Invalid, "hemera.Tape", args[0], "a library that is put down needs a reason").WithRemedy("add --reason TEXT"))
+			}
 			if state == "down" {
 				values = map[string]string{"isDisabled": "true", "disabledReason": reason}
 			}

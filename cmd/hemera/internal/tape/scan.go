@@ -36,8 +36,8 @@ func scanCommand(e *cli.Env) *cobra.Command {
 		Use: "scan [<vid>]", Short: "Read what is on a tape into the catalogue and the tree", Args: cobra.MaximumNArgs(1),
 		Long: `A drive mounts the tape and reads its index files, or its labels where it has none. The tape is then in
 the catalogue and is written on behind its last file. Its files come back at their paths, on tape only, with
-size, checksums, owner, mode, time and storage class. Without a tape, the command shows the scans since the
-manager was started.
+size, checksums, owner, mode, time and storage class. Without a tape, the command shows the last scan of
+each.
 
 What is known stays as it is. No file that is there is replaced. What a tape has and no file may have is
 listed with the tape, and "hemera tape undelete" makes a file of it:
@@ -71,7 +71,7 @@ catalogue does not know which key it is.`,
 		},
 	}
 	c.AddCommand(&cobra.Command{
-		Use: "ls", Aliases: []string{"list"}, Short: "List the scans since the manager was started", Args: cobra.NoArgs, Example: "  hemera tape scan ls",
+		Use: "ls", Aliases: []string{"list"}, Short: "List the last scan of each tape", Args: cobra.NoArgs, Example: "  hemera tape scan ls",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return runScan(ctx, e, m, scanFlags{}) })
 		},
@@ -167,7 +167,7 @@ func printScans(e *cli.Env, scans []hemera.TapeScan, f scanFlags) error {
 	for _, s := range scans {
 		records = append(records, scanRecord(s))
 	}
-	if err := e.List(scanColumns(), records, "no tape was scanned since the manager was started"); err != nil {
+	if err := e.List(scanColumns(), records, "no tape was scanned"); err != nil {
 		return err
 	}
 	// The exit code is for scripts that go on with the files.

@@ -176,7 +176,7 @@ func changeCommand(e *cli.Env, object, verb string) *cobra.Command {
 		Use: use, Short: map[string]string{"add": "Add ", "set": "Change ", "remove": "Remove "}[verb] + article(object), Args: cobra.MinimumNArgs(1),
 		Long: "The keys are those of -j. The manager says which it knows when one is wrong, and what is in the way of a removal.",
 		Example: map[string]string{
-			"add": "  hemera tape " + object + " add NAME comment=\"made for a test\"", "set": "  hemera tape " + object + " set NAME comment=\"kept for run 3\"", "remove": "  hemera tape " + object + " rm NAME",
+			"add": "  hemera tape " + object + " add " + examples(object), "set": "  hemera tape " + object + " set NAME comment=\"kept for run 3\"", "remove": "  hemera tape " + object + " rm NAME",
 		}[verb],
 		RunE: func(c *cobra.Command, args []string) error {
 			values := map[string]string{}
@@ -197,4 +197,15 @@ func changeCommand(e *cli.Env, object, verb string) *cobra.Command {
 			})
 		},
 	}
+}
+
+// examples are what a new object needs, and its name.
+func examples(object string) string {
+	if keys := map[string]string{
+		"class": "raw nbCopies=2 vo=default", "route": "raw/2 storageClass=raw copyNumber=2 tapepool=second", "rule": "reco requester=alice activityRegex=reco.* mountPolicy=urgent",
+		"policy": "urgent archivePriority=10 retrievePriority=20", "pool": "second vo=default", "tape": "V00021 tapepool=second",
+	}[object]; keys != "" {
+		return keys
+	}
+	return "NAME comment=\"made for a test\""
 }
