@@ -134,7 +134,7 @@ store() { [ -z "$1" ] || "$hemera" --url "root://localhost:$2" space set default
 
 # stored LAYOUT PORT: a file of the tests has the layout.
 stored() {
-	[ -z "$1" ] || "$hemera" --url "root://localhost:$2" file info /data/srv1/data/2GB.dat | grep -F " $1" >/dev/null || { say "not stored as $1"; return 1; }
+	[ -z "$1" ] || "$hemera" --url "root://localhost:$2" file info /data/2GB.dat | grep -F " $1" >/dev/null || { say "not stored as $1"; return 1; }
 }
 
 online() { [ "$("$hemera" --url "root://$1" -m fs ls | grep -c active=online)" = "$2" ]; }
