@@ -130,7 +130,7 @@ serve() { # serve NAME COMMAND...
 disks() { [ -z "$1" ] && echo 6 || echo 18; }
 
 # store LAYOUT PORT: new files have the layout from now on.
-store() { [ -z "$1" ] || "$hemera" --url "root://localhost:$2" space set default "policy.layout=$1"; }
+store() { [ -z "$1" ] || "$hemera" --url "root://localhost:$2" space set default "policy.layout=$1" >/dev/null; }
 
 # stored LAYOUT PORT: a file of the tests has the layout.
 stored() {
