@@ -65,7 +65,7 @@ clients: build ## stock clients (xrdcp, xrdfs, Python, fsspec, uproot, gfal2, xr
 	@scripts/setup.sh clients python peers
 	@scripts/test.sh clients
 
-clientsuites: build ## other people's client tests, fetched: XrdCl's GTests and go-hep's (no part of test; needs the network)
+clientsuites: build ## other people's client tests, fetched: XrdCl's GTests and go-hep's (no part of test; needs the network; LAYOUTS=rs:4+2 as above)
 	@scripts/setup.sh clients peers suites
 	@scripts/clientsuites.sh
 

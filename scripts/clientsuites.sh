@@ -3,6 +3,7 @@
 # against a manager with three nodes, and against the stock server that is installed here, for comparison.
 # usage: scripts/clientsuites.sh [up|nodes|stock ...]     all three without an argument
 # Prints a table. Fails if a test fails that is not in scripts/clientsuites-known, or if one passes that is there.
+# LAYOUTS="rs:4+2 stripe:4" runs `up` and `nodes` with new files of each of these layouts instead of the usual one; LAYOUTS=all are all kinds.
 # XROOTD_SRC is a directory with XRootD's sources, or a git repository to take the tag from; ONLY=REGEX chooses tests by name.
 # Tests that need no server (URLs, pollers, local files, mocks) are left out. 8 GiB of room are needed in build/, 4 GiB of memory.
 set -euo pipefail
@@ -125,24 +126,43 @@ serve() { # serve NAME COMMAND...
 	pids+=($!)
 }
 
-online() { [ "$("$hemera" --url "root://$1" -m fs ls | grep -c active=online)" = "$2" ]; }
+# disks is the number of disks of a cluster for the layout: the widest kinds have 14 pieces.
+disks() { [ -z "$1" ] && echo 6 || echo 18; }
 
-start_up() {
-	serve up "$hemera" up "$work/servers/up" --port "$1"
-	await online "localhost:$1" 6
+# store LAYOUT PORT: new files have the layout from now on.
+store() { [ -z "$1" ] || "$hemera" --url "root://localhost:$2" space set default "policy.layout=$1" >/dev/null; }
+
+# stored LAYOUT PORT: a file of the tests has the layout.
+stored() {
+	[ -z "$1" ] || "$hemera" --url "root://localhost:$2" file info /data/2GB.dat | grep -F " $1" >/dev/null || { say "not stored as $1"; return 1; }
 }
 
-start_nodes() {
-	local n token
+online() { [ "$("$hemera" --url "root://$1" -m fs ls | grep -c active=online)" = "$2" ]; }
+
+start_up() { # start_up PORT LAYOUT
+	local disks
+	disks=$(disks "$2")
+	serve up "$hemera" up "$work/servers/up" --port "$1" --nodes "$disks" --disks "$disks"
+	await online "localhost:$1" "$disks"
+	store "$2" "$1"
+}
+
+start_nodes() { # start_nodes PORT LAYOUT
+	local n token disk disks folders
+	disks=$(disks "$2")
 	serve manager "$hemera" manager --data "$work/servers/manager" --port "$1"
 	await "$hemera" --url "root://localhost:$1" ns stat
 	token=$("$hemera" --url "root://localhost:$1" token create --uses 3)
 	for n in 1 2 3; do
-		mkdir -p "$work/servers/$n/disk1" "$work/servers/$n/disk2"
-		HEMERA_NODE_JOIN=$token serve "node$n" "$hemera" node --data "$work/servers/$n/state" --port $(($1 + n)) \
-			--disk "$work/servers/$n/disk1" --disk "$work/servers/$n/disk2"
+		folders=()
+		for disk in $(seq $((disks / 3))); do
+			mkdir -p "$work/servers/$n/disk$disk"
+			folders+=(--disk "$work/servers/$n/disk$disk")
+		done
+		HEMERA_NODE_JOIN=$token serve "node$n" "$hemera" node --data "$work/servers/$n/state" --port $(($1 + n)) "${folders[@]}"
 	done
-	await online "localhost:$1" 6
+	await online "localhost:$1" "$disks"
+	store "$2" "$1"
 }
 
 start_stock() {
@@ -216,22 +236,24 @@ heptests() {
 	done
 }
 
-# run WHERE: a line for each test, in the file of that name.
+# run PLACE: a line for each test, in the file of that name. A place is up, nodes or stock, and may have a layout: up@rs:4+2.
 run() {
-	local port
-	port=$(go run ./scripts/freeport 8)
+	local port where=${1%@*} layout=
+	[ "$where" = "$1" ] || layout=${1#*@}
+	port=$(go run ./scripts/freeport 19)
 	say "$1"
 	clean
 	mkdir -p "$work/servers"
-	"start_$1" "$port"
+	"start_$where" "$port" "$layout"
 	fill "localhost:$port"
+	stored "$layout" "$port"
 	exec 3>"$work/$1.out"
 	{ gtests "localhost:$port"; heptests "localhost:$port"; } >"$work/$1.results"
 	exec 3>&-
 	clean
 }
 
-# table WHERE...: all results side by side, with the reasons from the list of what is known.
+# table PLACE...: all results side by side, with the reasons from the list of what is known.
 table() {
 	(cd "$work" && awk -v where="$*" -v only="${ONLY:-}" '
 		FILENAME ~ /known$/ { # name, where, reason
@@ -239,21 +261,27 @@ table() {
 			name = $1; at = $2; $1 = $2 = ""; sub(/^ */, "")
 			reason[name] = $0; expect[name] = at; next
 		}
-		{ name = $1 "/" $2; if (!seen[name]++) order[++n] = name; split(FILENAME, part, "."); got[name, part[1]] = $3 }
+		{ name = $1 "/" $2; if (!seen[name]++) order[++n] = name; place = FILENAME; sub(/\.results$/, "", place); got[name, place] = $3 }
 		END {
 			count = split(where, places, " ")
-			printf "%-56s", "test"; for (p = 1; p <= count; p++) printf " %-6s", places[p]; print " reason"
+			printf "%-56s", "test"
+			for (p = 1; p <= count; p++) {
+				width[p] = length(places[p]) > 6 ? length(places[p]) : 6
+				server[p] = places[p]; sub(/@.*/, "", server[p])
+				printf " %-" width[p] "s", places[p]
+			}
+			print " reason"
 			for (i = 1; i <= n; i++) {
 				name = order[i]; note = reason[name]
 				for (p = 1; p <= count; p++) {
 					if (places[p] == "stock") continue
-					known = expect[name] == "all" || expect[name] == places[p]
+					known = expect[name] == "all" || expect[name] == server[p]
 					result = got[name, places[p]]
 					if (result == "FAIL" && !known) { note = note " FAILS WITHOUT A KNOWN REASON AT " places[p]; bad++ }
 					if (result == "" && only == "") { note = note " DID NOT RUN AT " places[p]; bad++ }
 					if (result == "pass" && known) { note = note " PASSES, BUT IS IN THE LIST FOR " places[p]; bad++ }
 				}
-				printf "%-56s", name; for (p = 1; p <= count; p++) { r = got[name, places[p]]; printf " %-6s", r ? r : "-"; total[places[p], r]++ }
+				printf "%-56s", name; for (p = 1; p <= count; p++) { r = got[name, places[p]]; printf " %-" width[p] "s", r ? r : "-"; total[places[p], r]++ }
 				print " " note
 			}
 			for (name in expect) if (!seen[name] && only == "") { print name " is in the list and is no test"; bad++ }
@@ -262,12 +290,22 @@ table() {
 		}' "$known" "${@/%/.results}")
 }
 
+layouts=${LAYOUTS:-}
+[ "$layouts" != all ] || layouts="plain replica:2 rs:2+1 rs:4+2 rs:10+4 stripe:4 lrc:6+2+2"
 if [ $# = 0 ]; then
 	set -- up nodes
 	! command -v xrootd >/dev/null || set -- "$@" stock
 fi
+places=()
+for where; do
+	if [ -z "$layouts" ] || [ "$where" = stock ]; then
+		places+=("$where")
+	else
+		for layout in $layouts; do places+=("$where@$layout"); done
+	fi
+done
 fetch
 build
 generate
-for where in "$@"; do run "$where"; done
-table "$@"
+for place in "${places[@]}"; do run "$place"; done
+table "${places[@]}"

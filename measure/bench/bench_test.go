@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ func TestLoads(t *testing.T) {
 	if err := o.prepare(own); err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range append(peerRows(), eosRows()...) {
+	for _, w := range slices.Concat(peerRows(), eosRows(), codedRows("plain")) {
 		if strings.HasPrefix(w.name, "xrdcp") {
 			continue // needs the stock client
 		}

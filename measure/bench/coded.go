@@ -24,9 +24,18 @@ func codedRows(layout string) []row {
 				run: func(r *run) (float64, error) { return r.bulkRead(true) }, clean: steps{(*run).closeBig}},
 			row{name: layout + ": random 4 KiB reads", clients: n, prepare: steps{(*run).openBig},
 				run: func(r *run) (float64, error) { return r.random(4<<10, 1) }, clean: steps{(*run).closeBig}},
-			row{name: layout + ": create+write 4 KiB+close", clients: n, prepare: steps{(*run).ownDirs}, run: timed(createFilled), clean: steps{prepared(remove)}})
+			row{name: layout + ": create+write 4 KiB+close", clients: n, prepare: steps{(*run).ownDirs}, run: timed(createFilled), clean: steps{prepared(remove)}},
+			row{name: layout + ": open+read 4 KiB+close, first time", clients: n, prepare: steps{(*run).ownDirs, prepared(createFilled)},
+				run: timed(readFilled), clean: steps{prepared(remove)}},
+			row{name: layout + ": open+read 4 KiB+close", clients: n, prepare: steps{(*run).ownDirs, prepared(createFilled), prepared(readFilled)},
+				run: readAgain, clean: steps{prepared(remove)}})
 	}
 	return rows
+}
+
+// readAgain reads whole small files that were read before, for the time of a load. Each client reads its own.
+func readAgain(r *run) (float64, error) {
+	return r.rate(func(i, n int, s *session) error { return readFilled(s, ownName(i, n%r.perClient())) })
 }
 
 // besidePlain measures each coded layout and plain files in turn, at two servers of one build.
@@ -68,6 +77,9 @@ func (o *Options) besidePlainOne(ctx context.Context, name string, rows []row) (
 			return nil, err
 		}
 		defer t.stop()
+		if len(pair) > 0 {
+			t.name += "-plain"
+		}
 		if err := o.prepare(t); err != nil {
 			return nil, fmt.Errorf("prepare %s: %w", shape.space[0], err)
 		}

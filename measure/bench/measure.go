@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"sort"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -284,7 +285,7 @@ func (o *Options) measure(t *target, w *row) (s Sample, err error) {
 			return s, fmt.Errorf("prepare: %w", err)
 		}
 	}
-	if o.Profiles != "" && t.name == "hemera" {
+	if o.Profiles != "" && strings.HasPrefix(t.name, "hemera") {
 		finish := o.profile(t, w)
 		defer func() { err = errors.Join(err, finish()) }()
 	}

@@ -116,6 +116,27 @@ func openClose(s *session, name string) error {
 	return f.close()
 }
 
+// readFilled opens a file of one page, reads it with one request and closes it.
+// A file that has less is an error.
+func readFilled(s *session, name string) error {
+	f, err := s.open(name, wire.OpenRead)
+	if err != nil {
+		return err
+	}
+	f.queue(wire.Read{Handle: f.handle, Length: smallFile}, nil)
+	if err := f.flush(); err != nil {
+		return err
+	}
+	got, err := f.data()
+	if err != nil {
+		return err
+	}
+	if got != smallFile {
+		return fmt.Errorf("read %s: %d bytes of %d", name, got, smallFile)
+	}
+	return f.close()
+}
+
 // mkdir makes a directory.
 func mkdir(s *session, name string) error { return s.do(wire.Mkdir{Mode: 0o755}, name) }
 

@@ -16,7 +16,7 @@ import (
 func (o *Options) profile(t *target, w *row) func() error {
 	done := make(chan error, 1)
 	// Names of rows have characters that file names should not have.
-	name := strings.NewReplacer(" ", "-", ",", "", "+", "-").Replace(fmt.Sprintf("%s-x%d.pprof", w.name, w.clients))
+	name := strings.NewReplacer(" ", "-", ",", "", "+", "-").Replace(fmt.Sprintf("%s-x%d%s.pprof", w.name, w.clients, strings.TrimPrefix(t.name, "hemera")))
 	go func() {
 		done <- fetch("http://"+t.addr+"/debug/pprof/profile?seconds=1", filepath.Join(o.Profiles, name))
 	}()

@@ -15,7 +15,7 @@ import (
 
 // target is a server under test: one process.
 type target struct {
-	name  string    // in messages; "hemera" has profiles
+	name  string    // in messages; what begins with "hemera" has profiles
 	addr  string    // host:port of its XRootD door
 	cores cores     // of its clients
 	pid   int       // whose CPU clock is read
