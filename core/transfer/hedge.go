@@ -61,7 +61,7 @@ func (s *stripes) try(index int, p []byte, sums []uint32, off int64) (a attempt)
 // read's.
 func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt {
 	// What this node has in memory is there at once.
-	if local, ok := s.reader.localInUse(index).(cachedReader); ok {
+	if local, ok := s.reader.localAtOnce(index).(cachedReader); ok {
 		if n, err, all := local.Cached(p, sums, off); all && n == len(p) {
 			return attempt{n: n, err: err}
 		}

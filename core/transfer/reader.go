@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -459,6 +460,35 @@ func (r *Reader) localInUse(index int) disk.Reader {
 		}
 	}
 	return nil
+}
+
+// localAtOnce is localInUse for a piece that its disk has open, too: opening that waits for no device.
+func (r *Reader) localAtOnce(index int) disk.Reader {
+	if local := r.localInUse(index); local != nil {
+		return local
+	}
+	r.mu.Lock()
+	i := slices.IndexFunc(r.replicas, func(o *replica) bool {
+		return o.is(index) && o.bad == nil && o.src == nil && o.opening == nil && !r.stalled(o) && isHeld(o.store, r.piece(o))
+	})
+	if i < 0 {
+		r.mu.Unlock()
+		return nil
+	}
+	r.replicas[i].opening = make(chan struct{})
+	r.mu.Unlock()
+	r.open(r.replicas[i])
+	return r.localInUse(index)
+}
+
+// isHeld reports whether a disk of this node has a piece open.
+func isHeld(store disk.Store, id hemera.PieceID) bool {
+	if memory, ok := store.(disk.MemoryStore); ok {
+		if held, ok := memory.OpenHeld(id); ok {
+			return held.Close() == nil
+		}
+	}
+	return false
 }
 
 // Close ends all use; it waits for calls in progress and never fails. It does not wait for reads that were hedged: what

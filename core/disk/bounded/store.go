@@ -158,12 +158,22 @@ func (s *Store) unseal(id hemera.PieceID, o disk.CreateOptions, err error) {
 	}
 }
 
+// OpenHeld implements [disk.MemoryStore].
+func (s *Store) OpenHeld(id hemera.PieceID) (disk.Reader, bool) {
+	if s.memory == nil {
+		return nil, false
+	}
+	r, ok := s.memory.OpenHeld(id)
+	if !ok {
+		return nil, false
+	}
+	return newReader(s, r), true
+}
+
 // Open implements [disk.Store]. A piece that is open already is opened from memory; one that is opened late is closed.
 func (s *Store) Open(id hemera.PieceID) (disk.Reader, error) {
-	if s.memory != nil {
-		if r, ok := s.memory.OpenHeld(id); ok {
-			return newReader(s, r), nil
-		}
+	if r, ok := s.OpenHeld(id); ok {
+		return r, nil
 	}
 	opened := new(disk.Reader)
 	err := s.call(kind{"disk.Open", use, callLimit}, id.String(), func() (err error) {
