@@ -33,3 +33,13 @@ type MemoryStore interface {
 	// OpenHeld is Open if the piece is open already, and false otherwise. It answers from memory.
 	OpenHeld(id hemera.PieceID) (Reader, bool)
 }
+
+// Holds reports whether a store has a piece open now, so that another open of it waits for no device.
+func Holds(store Store, id hemera.PieceID) bool {
+	if memory, ok := store.(MemoryStore); ok {
+		if held, ok := memory.OpenHeld(id); ok {
+			return held.Close() == nil
+		}
+	}
+	return false
+}

@@ -469,7 +469,7 @@ func (r *Reader) localAtOnce(index int) disk.Reader {
 	}
 	r.mu.Lock()
 	i := slices.IndexFunc(r.replicas, func(o *replica) bool {
-		return o.is(index) && o.bad == nil && o.src == nil && o.opening == nil && !r.stalled(o) && isHeld(o.store, r.piece(o))
+		return o.is(index) && o.bad == nil && o.src == nil && o.opening == nil && !r.stalled(o) && disk.Holds(o.store, r.piece(o))
 	})
 	if i < 0 {
 		r.mu.Unlock()
@@ -479,16 +479,6 @@ func (r *Reader) localAtOnce(index int) disk.Reader {
 	r.mu.Unlock()
 	r.open(r.replicas[i])
 	return r.localInUse(index)
-}
-
-// isHeld reports whether a disk of this node has a piece open.
-func isHeld(store disk.Store, id hemera.PieceID) bool {
-	if memory, ok := store.(disk.MemoryStore); ok {
-		if held, ok := memory.OpenHeld(id); ok {
-			return held.Close() == nil
-		}
-	}
-	return false
 }
 
 // Close ends all use; it waits for calls in progress and never fails. It does not wait for reads that were hedged: what
