@@ -9,6 +9,15 @@
 //	libraries, drives, mounts                in memory: tape servers tell them again
 //	requests to stage, orders of admins      durable, in the namespace
 //
+// # What a restart of the manager keeps
+//
+//	jobs, requests, pins      as they were; what a mount had is given out again
+//	repacks, verifications    go on where they were (the tape's record says how far)
+//	labels that were ordered  in the tape's record until a drive has written the label
+//	scans                     that had not ended begin again; how the others ended is known
+//	drives that are down      in the configuration, until an admin puts them up
+//	figures of sessions       begin again
+//
 // After a restart the manager knows no mount. A session that was under
 // way may still report what it has made durable: the fSeq of its tape
 // decides whether that is recorded. It gets no more jobs, so it ends, and
@@ -41,6 +50,27 @@
 //	removal     the rows of its tapes are dead, and can be undeleted until a reclaim
 //	Undelete    a file on tape only, of dead rows
 //	Scan        the same, of what a tape tells that the catalogue does not have
+//
+// # A file whose disks are lost
+//
+// Tape is another copy of a file, so a file that no disk can give is not
+// lost: its disk copies go, and it is recalled (evict.go, Instead). The
+// manager decides which files these are, as it knows disks and pieces
+// (services/manager/fromtape.go). All tape copies have to be there, as for
+// any eviction: the rule is in the transaction that removes the disk copies.
+//
+// # A new tape
+//
+// A tape that was never written gets its label by a mount of its own, with
+// the queue in its record that it is for (mount.ahead). Until the label is
+// written the drive counts as one that works for this queue: the next idle
+// drive does not begin another new tape for the same few files.
+//
+// # Names of tapes
+//
+// A VID has one to six characters, which are the key of its records. A
+// longer name has the key of the tape that it begins with, so the catalogue
+// (core/namespace/tapes) refuses it before it looks.
 //
 // # Parts
 //
