@@ -79,6 +79,10 @@ func objectCommand(e *cli.Env, k kind) *cobra.Command {
 	c := noun(k.object, k.short, ls, showCommand(e, l), changeCommand(e, k.object, "add"))
 	c.Long = k.short + ".\n" + k.long
 	known := []*cobra.Command{changeCommand(e, k.object, "set"), changeCommand(e, k.object, "remove")}
+	// What drives wait for is told of these two.
+	if k.object == "library" || k.object == "pool" {
+		c.AddCommand(whyOf(e, k.object))
+	}
 	if k.object == "library" {
 		known = append(known, libraryStateCommand(e, "up"), libraryStateCommand(e, "down"))
 	}

@@ -118,7 +118,7 @@ themselves, with the columns of "cta-admin fr ls".`,
 		},
 	}
 	ls.Flags().BoolVar(&q.Failed, "failed", false, "those that failed, and wait for a person")
-	return noun("request", "Requests: single files that wait or failed", ls, requestShowCommand(e),
+	return noun("request", "Requests: single files that wait or failed", ls, requestShowCommand(e), whyOf(e, "request"),
 		orderCommand(e, hemera.OrderRetry, "retry [pool|vid]", "Have failed requests tried again", cobra.MaximumNArgs(1)),
 		orderCommand(e, hemera.OrderForget, "rm [pool|vid]", "Forget failed requests", cobra.MaximumNArgs(1)))
 }

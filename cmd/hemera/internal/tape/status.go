@@ -72,7 +72,11 @@ manager decides by it.`,
 // whyOf is why below a noun, where people look for it.
 func whyOf(e *cli.Env, noun string) *cobra.Command {
 	c := whyCommand(e)
-	c.Use, c.Example = "why <name>", "  hemera tape "+noun+" why NAME"
+	name := map[string]string{"request": "path", "repack": "vid", "tape": "vid"}[noun]
+	if name == "" {
+		name = "name"
+	}
+	c.Use, c.Example = "why <"+name+">", "  hemera tape "+noun+" why "+strings.ToUpper(name)
 	return c
 }
 

@@ -31,6 +31,7 @@ from disk, or from another copy.`
   hemera tape cancel V00001`
 	// As in CTA, where neither of them means both.
 	c.MarkFlagsMutuallyExclusive("justmove", "justaddcopies")
+	c.AddCommand(whyOf(e, "repack"))
 	c.AddCommand(showTaskCommand(e, "repack", func(t *hemera.Tape) *hemera.TapeTask { return t.Repack }))
 	c.AddCommand(tasksCommand(e, "repack", "List the tapes whose files are moved to others", "no tape is repacked",
 		func(t *hemera.Tape) *hemera.TapeTask { return t.Repack }))
