@@ -253,11 +253,7 @@ func (t *giver) share(m *mount, users [][]hemera.TapeJob, batch mounting.Batch) 
 		if users[i] = jobs; len(jobs) == 0 {
 			continue
 		}
-		h := mounting.Head{UID: jobs[0].UID}
-		for _, j := range jobs {
-			h.Jobs = append(h.Jobs, mounting.Job{Bytes: j.Size})
-		}
-		heads = append(heads, h)
+		heads = append(heads, mounting.Head{UID: jobs[0].UID, Jobs: policies{t.parts}.byPriority(jobs)})
 	}
 	users = slices.DeleteFunc(users, func(jobs []hemera.TapeJob) bool { return len(jobs) == 0 })
 	var picks []mounting.Pick

@@ -1,6 +1,7 @@
 package tapetier
 
 import (
+	"cmp"
 	"context"
 	"os/user"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/core/namespace/tapes"
+	"hemera/rules/mounting"
 	"hemera/rules/tapecatalogue"
 )
 
@@ -105,21 +107,44 @@ func (t policies) decide(r tapes.Requester) string {
 	return policy
 }
 
-// of names the policies of the jobs of a user in a queue. Jobs of before
-// policies were stored are judged by their user, and those whose policy was
-// removed by the default. The lock is held.
+// stored is the policy that a job of a user names. Jobs of before policies were
+// stored are judged by their user, and those whose policy was removed by the
+// default. The lock is held.
+func (t policies) stored(name string, kind hemera.TapeJobKind, uid uint32) string {
+	_, there := t.config.Policies[name]
+	switch {
+	case there:
+		return name
+	case name == "":
+		return t.decide(tapes.Requester{Recall: kind == hemera.TapeRecall, UID: uid})
+	}
+	return tapecatalogue.DefaultName
+}
+
+// of names the policies of the jobs of a user in a queue. The lock is held.
 func (t policies) of(q tapes.Queue) []string {
 	out := make([]string, len(q.Policies))
 	for i, name := range q.Policies {
-		_, there := t.config.Policies[name]
-		switch {
-		case there:
-			out[i] = name
-		case name == "":
-			out[i] = t.decide(tapes.Requester{Recall: q.Kind == hemera.TapeRecall, UID: q.UID})
-		default:
-			out[i] = tapecatalogue.DefaultName
+		out[i] = t.stored(name, q.Kind, q.UID)
+	}
+	return out
+}
+
+// byPriority are the jobs of a user in their order as rules see them, those of
+// the highest priority first. It sorts the jobs, too. The lock is held.
+func (t policies) byPriority(jobs []hemera.TapeJob) (out []mounting.Job) {
+	known := map[string]int64{} // the jobs of one user and kind have few policies
+	priority := func(j *hemera.TapeJob) int64 {
+		p, there := known[j.Policy]
+		if !there {
+			p, _ = t.urgency(t.stored(j.Policy, j.Kind, j.UID), j.Kind)
+			known[j.Policy] = p
 		}
+		return p
+	}
+	slices.SortStableFunc(jobs, func(a, b hemera.TapeJob) int { return cmp.Compare(priority(&b), priority(&a)) })
+	for i := range jobs {
+		out = append(out, mounting.Job{Bytes: jobs[i].Size, Priority: priority(&jobs[i])})
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package tapetier_test
 
 import (
 	"testing"
+	"time"
 
 	"hemera"
 )
@@ -83,13 +84,38 @@ func TestRulesDecideAboutRecalls(t *testing.T) {
 	}
 }
 
+// Within a queue, too, what a rule is for goes first: of other users, and of the same.
+func TestRulesDecideWithinAQueue(t *testing.T) {
+	at(t, func(s *site) {
+		withPolicies(s, "requester", "310001", "activityRegex", "reco", "mountPolicy", "high")
+		files := []string{"/single/a", "/single/b", "/single/c"}
+		for _, f := range files {
+			s.evicted(f)
+		}
+		dave := bob()
+		dave.Admin = true // the files are alice's
+		s.stage(dave, files[0], "")
+		time.Sleep(time.Second)
+		s.stage(carol(), files[1], "simulation")
+		time.Sleep(time.Second)
+		s.stage(carol(), files[2], "reco")
+		m := s.mount("d1", hemera.TapeRecall)
+		r, err := s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID, Files: 2})
+		s.good(err)
+		// Two, in the order of the tape. Carol has had one, so dave's goes before her other one.
+		if len(r.Jobs) != 2 || r.Jobs[0].Path != files[0] || r.Jobs[1].Path != files[2] {
+			t.Errorf("%+v", r.Jobs)
+		}
+	})
+}
+
 // Names are those of the machine.
 func TestRulesByName(t *testing.T) {
 	for _, rule := range [][]string{{"requester", "root"}, {"group", "root"}} {
 		at(t, func(s *site) {
 			withPolicies(s, append(rule, "mountPolicy", "high")...)
 			s.evicted("/single/f")
-			s.stage(hemera.Identity{Name: "somebody", Admin: true}, "/single/f", "")
+			s.stage(hemera.Identity{Name: "carol", Admin: true}, "/single/f", "")
 			s.wantPrio(rule[0], hemera.TapeRecall, 20, "high")
 		})
 	}
