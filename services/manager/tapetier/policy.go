@@ -142,7 +142,10 @@ func (t policies) byPriority(jobs []hemera.TapeJob) (out []mounting.Job) {
 		}
 		return p
 	}
-	slices.SortStableFunc(jobs, func(a, b hemera.TapeJob) int { return cmp.Compare(priority(&b), priority(&a)) })
+	// Mostly all have one policy, and are in their order already.
+	if slices.ContainsFunc(jobs, func(j hemera.TapeJob) bool { return j.Policy != jobs[0].Policy }) {
+		slices.SortStableFunc(jobs, func(a, b hemera.TapeJob) int { return cmp.Compare(priority(&b), priority(&a)) })
+	}
 	for i := range jobs {
 		out = append(out, mounting.Job{Bytes: jobs[i].Size, Priority: priority(&jobs[i])})
 	}

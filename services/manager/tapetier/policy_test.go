@@ -159,6 +159,34 @@ func TestAPolicyThatChanges(t *testing.T) {
 	})
 }
 
+// Jobs of before policies were stored are judged by their user, as the rules are now.
+func TestJobsOfBefore(t *testing.T) {
+	at(t, func(s *site) {
+		withPolicies(s, "requester", "310001", "mountPolicy", "high")
+		s.evicted("/single/f")
+		s.evicted("/single/g")
+		s.tree.Parts().Tapes.UsePolicies(nil)
+		s.stage(carol(), "/single/f", "")
+		s.start()
+		s.report()
+		s.wantPrio("of before", hemera.TapeRecall, 20, "high")
+		s.change("rule", "set", "r", "mountPolicy", "higher")
+		s.wantPrio("of before, and the rule changed", hemera.TapeRecall, 30, "higher")
+		s.change("rule", "set", "r", "mountPolicy", "default")
+		s.stage(carol(), "/single/g", "")
+		s.wantPrio("both kinds", hemera.TapeRecall, 1, "default")
+		jobs := s.jobs(s.mount("d1", hemera.TapeRecall))
+		if len(jobs) != 2 || jobs[0].Policy != "" || jobs[1].Policy != "default" {
+			t.Errorf("%+v", jobs)
+		}
+		s.arrives("/single/f")
+		s.arrives("/single/g")
+		if left, err := s.tree.Parts().Tapes.Queues(s.Context()); err != nil || len(left) != 0 {
+			t.Errorf("%+v %v", left, err)
+		}
+	})
+}
+
 // Of two tapes the one goes first that the rule is for, though its file was asked for last.
 func TestARuleDecidesAboutTheNextMount(t *testing.T) {
 	at(t, func(s *site) {
