@@ -99,6 +99,7 @@ type TapeJob struct {
 	UID       uint32 // who asked; of archives the owner of the file
 	Asked     time.Time
 	Activity  string    `json:",omitempty"` // as a request named it
+	Policy    string    `json:",omitempty"` // name of the mount policy, from when it was queued; "" for jobs of before: by the user
 	From      *TapeCopy `json:",omitempty"` // what is read; nil of archives
 	Attempts  int       `json:",omitempty"`
 	Error     string    `json:",omitempty"` // of the last attempt

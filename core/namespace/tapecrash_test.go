@@ -40,7 +40,7 @@ func tapePicture(ctx context.Context, n *namespace.Namespace) (string, error) {
 	for _, q := range queues {
 		jobs, bad := cat.Jobs(ctx, q, 1000, nil)
 		err = errors.Join(err, bad)
-		fmt.Fprintf(&b, "%s %s failed %t: %d\n", q.Kind, q.Name, q.Failed, q.Files)
+		fmt.Fprintf(&b, "%s %s failed %t: %d, %q\n", q.Kind, q.Name, q.Failed, q.Files, q.Policies)
 		for _, j := range jobs {
 			fmt.Fprintf(&b, "  %+v of %d, %d attempts, %q\n", j.TapeJobKey, j.ArchiveID, j.Attempts, j.Error)
 		}
@@ -104,7 +104,7 @@ func (h *tapeHistory) step(ctx context.Context) {
 	case what < 9:
 		_, _ = evictWhole(h.n, e)
 	case what == 9:
-		_, _ = cat.Recall(ctx, tapes.RecallRequest{File: e.ID, Request: request, Choose: func(e *hemera.Entry) (hemera.TapeCopy, error) { return e.Tape[0], nil }})
+		_, _ = cat.Recall(ctx, tapes.RecallRequest{File: e.ID, Request: request, Activity: request, Choose: func(e *hemera.Entry) (hemera.TapeCopy, error) { return e.Tape[0], nil }})
 	case what < 12 && e.Evicted():
 		_ = h.write(ctx, &e, e.Name)
 	case what == 12:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ func setTapes(t *testing.T, n *namespace.Namespace) {
 		}
 		return nil, errs.New(errs.NotFound, "test", class, "no such class")
 	})
+	cat.UsePolicies(policyOf)
 	for vid, pool := range map[string]string{"TAPEA1": "A", "TAPEB1": "B", "TAPEA2": "A"} {
 		good(t, cat.ChangeTape(t.Context(), vid, func(*hemera.Tape) (*hemera.Tape, error) {
 			return &hemera.Tape{Pool: pool, State: hemera.TapeActive}, nil
@@ -43,6 +45,17 @@ func setTapes(t *testing.T, n *namespace.Namespace) {
 	_, err := n.Mkdir(t.Context(), system(), "/tape", 0o777, true)
 	good(t, err)
 	good(t, n.SetXattr(t.Context(), system(), "/tape", hemera.AttrStorageClass, []byte("double"), false))
+}
+
+// policyOf is the mount policy of an activity, else that of a group, "" for none.
+func policyOf(r tapes.Requester) string {
+	switch {
+	case r.Recall && r.Activity != "":
+		return r.Activity
+	case slices.Contains(r.Groups, alice().GID):
+		return "group"
+	}
+	return ""
 }
 
 // tapeOf returns a tape.
@@ -301,6 +314,60 @@ func TestPagesLeaveNothingOut(t *testing.T) {
 	must[tapes.Recorded](t)(cat.Written(ctx, tapes.Report{VID: "TAPEA1", Drive: "d", Files: members}))
 	if rows := must[[]hemera.TapeFile](t)(cat.Files(ctx, "TAPEA1", 0, 100, false)); len(rows) != files {
 		t.Errorf("%d of %d members are listed", len(rows), files)
+	}
+	checked(t, n)
+}
+
+// Jobs keep the mount policy that they were queued with, and the sums of a user are one queue whatever the policies.
+func TestQueuesKnowTheirPolicies(t *testing.T) {
+	n, ctx := withTapes(t), t.Context()
+	cat := n.Parts().Tapes
+	queue := func(kind hemera.TapeJobKind, failed bool, want ...string) {
+		t.Helper()
+		checked(t, n)
+		for _, q := range must[[]tapes.Queue](t)(cat.Queues(ctx)) {
+			if q.Kind != kind || q.Failed != failed || q.Name == "B" {
+				continue
+			}
+			if int(q.Files) != 3 || q.Bytes != 30 || !slices.Equal(q.Policies, want) {
+				t.Errorf("%+v, want policies %q", q, want)
+			}
+			return
+		}
+		t.Errorf("no queue of %s, failed %t", kind, failed)
+	}
+	activity := map[hemera.FileID]string{}
+	for i, name := range []string{"", "reco", "simulation"} {
+		activity[put(t, n, alice(), fmt.Sprintf("/tape/f%d", i), 10).ID] = name
+	}
+	queue(hemera.TapeArchive, false, "group")
+	for _, pool := range []string{"A", "B"} {
+		must[[]hemera.FileID](t)(write(t, n, "TAPE"+pool+"1", queued(t, n, hemera.TapeArchive, pool)...))
+	}
+	for id, name := range activity {
+		must[int64](t)(evictWhole(n, hemera.Entry{ID: id}))
+		r := tapes.RecallRequest{File: id, UID: 1000, Activity: name, Choose: func(e *hemera.Entry) (hemera.TapeCopy, error) { return e.Tape[0], nil }}
+		must[hemera.Entry](t)(cat.Recall(ctx, r))
+		r.Activity = "another" // the file waits already
+		must[hemera.Entry](t)(cat.Recall(ctx, r))
+	}
+	queue(hemera.TapeRecall, false, "", "reco", "simulation")
+	jobs := queued(t, n, hemera.TapeRecall, "TAPEA1")
+	for _, j := range jobs {
+		if j.Policy != activity[j.File] {
+			t.Errorf("%+v", j)
+		}
+		good(t, cat.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+			j.Failed = true
+			return &j
+		}))
+	}
+	queue(hemera.TapeRecall, true, "", "reco", "simulation")
+	for i := range jobs {
+		good(t, n.Remove(ctx, system(), fmt.Sprintf("/tape/f%d", i), hemera.KindFile))
+	}
+	if left := must[[]tapes.Queue](t)(cat.Queues(ctx)); len(left) != 0 {
+		t.Errorf("no jobs, and %+v", left)
 	}
 	checked(t, n)
 }

@@ -59,7 +59,7 @@ func tapeSteps(ctx context.Context, node hemera.NodeID, control hemera.TapeContr
 	want := hemera.TapeJobsRequest{Mount: 9, Files: 10, Bytes: 1 << 40}
 	jobs := hemera.TapeJobsReply{Last: true, Jobs: []hemera.TapeWork{{Path: somePath, Checksum: []hemera.Checksum{someSum}, Owner: hemera.FileOwner{UID: 1, GID: 2, Mode: 0o640},
 		Mtime: someTime, Class: "default", TapeJob: hemera.TapeJob{TapeJobKey: key, ArchiveID: 5, Queue: "V00001", Size: 6, UID: 7, Asked: someTime,
-			Activity: "a", From: &at, Attempts: 2, Error: "e", After: someTime, Failed: true, Seq: 8}}}}
+			Activity: "a", Policy: "p", From: &at, Attempts: 2, Error: "e", After: someTime, Failed: true, Seq: 8}}}}
 	written := hemera.TapeWritten{Job: key, ArchiveID: 5, FSeq: 3, Block: 1 << 33, Member: 4, Size: 6, Sum: someSum, Bytes: 7}
 	results := hemera.TapeResults{Mount: 9, VID: "V00001", Written: []hemera.TapeWritten{written}, Failed: []hemera.TapeFailure{{Job: key, Error: "e", Void: true, Copy: true, NoRoom: true}},
 		Done: []hemera.TapeJobKey{key}, Full: true, Labelled: true, Problem: "p", Ended: true, Session: session,

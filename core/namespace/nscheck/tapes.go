@@ -62,7 +62,7 @@ func (c *checker) tapes() error {
 
 // jobs compares jobs with the order and the sums of their queues.
 func (c *checker) jobs() error {
-	// Memory by the number of queues and their users.
+	// Memory by the number of queues, their users and mount policies.
 	sums := map[string]schema.QueueSum{} // by the key of the queue
 	err := c.keyed(schema.TableKey(schema.TableJob), schema.JobKeyBytes, func(k, raw []byte) error {
 		j, err := schema.DecodeJob(k, raw)
@@ -79,8 +79,8 @@ func (c *checker) jobs() error {
 		if there[0] == nil {
 			c.problem("job %x is not in the order of its queue", k)
 		}
-		// A failed job counts in a queue of its own, as the order's key says.
-		queue := string(schema.UserQueueKey(schema.TableQueue, order[2], j.Queue, j.UID))
+		// So does that of its sum, with its mount policy.
+		queue := string(schema.SumKey(j))
 		sum := sums[queue]
 		sums[queue] = schema.QueueSum{Files: sum.Files + 1, Bytes: sum.Bytes + j.Size}
 		return nil

@@ -14,7 +14,7 @@ const (
 	TableTapeFile = 'f' // VID, fSeq, member → tape file, of a content or of one that was removed
 	TableJob      = 'j' // file, kind, copy → job
 	TableJobOrder = 'p' // kind, queue, user, from when, file, copy → nothing: the jobs of a queue in their order
-	TableQueue    = 's' // kind, queue, user → number of jobs and their bytes
+	TableQueue    = 's' // kind, queue, user, mount policy → number of jobs and their bytes
 	TableStage    = 'y' // request, part → what was asked for
 	TableScan     = 'n' // VID → scan of a tape, as the tape tier knows it
 	TableFound    = 'z' // kind, number on a scanned tape → the file that was made of it
@@ -82,21 +82,30 @@ func QueueKey(table byte, kind uint8, name string) []byte {
 	return append(append(TableKey(table), kind, byte(len(name))), name...)
 }
 
-// UserQueueKey returns the key of a user's part of a queue, or the prefix of its jobs.
+// UserQueueKey returns the prefix of a user's jobs or sums in a queue. In [TableQueue] it is also the key of the jobs without a mount policy.
 func UserQueueKey(table byte, kind uint8, name string, uid uint32) []byte {
 	return binary.BigEndian.AppendUint32(QueueKey(table, kind, name), uid)
 }
 
-// OrderKey returns the key of a job in the order of its queue: by the time from when it may be done.
-func OrderKey(j *hemera.TapeJob) []byte {
-	kind, from := uint8(j.Kind), j.Asked
-	if j.After.After(from) {
-		from = j.After
-	}
+// jobPrefix returns the prefix of a job's user in its queue. Jobs that failed for good are in a queue of their own.
+func jobPrefix(table byte, j *hemera.TapeJob) []byte {
+	kind := uint8(j.Kind)
 	if j.Failed {
 		kind += FailedJobs
 	}
-	k := OrderFrom(UserQueueKey(TableJobOrder, kind, j.Queue, j.UID), from)
+	return UserQueueKey(table, kind, j.Queue, j.UID)
+}
+
+// SumKey returns the key of the sum in which a job counts.
+func SumKey(j *hemera.TapeJob) []byte { return append(jobPrefix(TableQueue, j), j.Policy...) }
+
+// OrderKey returns the key of a job in the order of its queue: by the time from when it may be done.
+func OrderKey(j *hemera.TapeJob) []byte {
+	from := j.Asked
+	if j.After.After(from) {
+		from = j.After
+	}
+	k := OrderFrom(jobPrefix(TableJobOrder, j), from)
 	return append(binary.BigEndian.AppendUint64(k, uint64(j.File)), j.Copy)
 }
 
@@ -125,7 +134,7 @@ func OrderOf(k []byte) (o Order, err error) {
 	return o, nil
 }
 
-// QueueSum counts the jobs of a user in a queue.
+// QueueSum counts the jobs of a user with one mount policy in a queue.
 type QueueSum struct{ Files, Bytes int64 }
 
 // AppendQueueSum appends the record of a sum.
@@ -141,12 +150,21 @@ func DecodeQueueSum(_, raw []byte) (*QueueSum, error) {
 	return &QueueSum{int64(Uint64At(raw, 0)), int64(Uint64At(raw, 8))}, nil
 }
 
-// QueueOf reads kind, name and user from a key of [TableQueue].
-func QueueOf(k []byte) (kind uint8, name string, uid uint32, err error) {
-	if len(k) < 4 || len(k) != 4+int(k[3])+4 {
-		return 0, "", 0, ErrRecord
+// Queue is what the key of a sum says.
+type Queue struct {
+	Kind   uint8 // with [FailedJobs] added for those
+	Name   string
+	UID    uint32
+	Policy string // mount policy of the jobs, "" for jobs without one
+}
+
+// QueueOf reads a key of [TableQueue]. The policy is its rest; keys of before policies end with the user.
+func QueueOf(k []byte) (q Queue, err error) {
+	if len(k) < 4 || len(k) < 4+int(k[3])+4 {
+		return q, ErrRecord
 	}
-	return k[2], string(k[4 : 4+int(k[3])]), binary.BigEndian.Uint32(k[len(k)-4:]), nil
+	user := 4 + int(k[3])
+	return Queue{k[2], string(k[4:user]), binary.BigEndian.Uint32(k[user:]), string(k[user+4:])}, nil
 }
 
 // Records of tapes, their files and jobs are JSON: few programs read them, fields will be added, and beside the entry of a file they are

@@ -19,9 +19,9 @@ import (
 // from any goroutine.
 type Catalogue struct {
 	records *record.Store
-	// routes may change at any time: a commit uses what it finds.
-	routes atomic.Pointer[Routes]
-	tree   Tree // set once, before anything is taken from tapes
+	// rules may change at any time: a commit uses what it finds.
+	rules atomic.Pointer[Rules]
+	tree  Tree // set once, before anything is taken from tapes
 }
 
 // New makes the catalogue over the namespace's records.
@@ -29,14 +29,17 @@ func New(records *record.Store) *Catalogue { return &Catalogue{records: records}
 
 // UseRoutes tells where contents of a storage class go, from the next commit on. Without, nothing
 // is archived.
-func (c *Catalogue) UseRoutes(r Routes) { c.routes.Store(&r) }
+func (c *Catalogue) UseRoutes(r Routes) { c.rules.Store(&Rules{r, c.Rules().Policies}) }
 
-// Routes is what UseRoutes was given, nil for nothing.
-func (c *Catalogue) Routes() Routes {
-	if r := c.routes.Load(); r != nil {
+// UsePolicies tells which mount policy a request gets, from the next one on. Without, jobs have none.
+func (c *Catalogue) UsePolicies(p Policies) { c.rules.Store(&Rules{c.Rules().Routes, p}) }
+
+// Rules is what UseRoutes and UsePolicies were given.
+func (c *Catalogue) Rules() Rules {
+	if r := c.rules.Load(); r != nil {
 		return *r
 	}
-	return nil
+	return Rules{}
 }
 
 // UseTree tells how files are made. Without, nothing comes back from tapes.
@@ -218,12 +221,20 @@ type Queue struct {
 	Failed bool   // its jobs are not tried again by themselves
 	Name   string // of the pool, or the VID
 	UID    uint32 // whose jobs they are
+	// Policies are the mount policies of the jobs by name, "" for that of jobs without one. There may be
+	// policies that were removed since.
+	Policies []string
 	schema.QueueSum
 	// Oldest is when the first of them may be done, or could have been.
 	Oldest time.Time
 }
 
-// Queues lists all queues by user. It reads one record for each, and one more for the oldest job.
+// is reports whether two have the jobs of one user in one queue.
+func (q *Queue) is(o Queue) bool {
+	return q.Kind == o.Kind && q.Failed == o.Failed && q.Name == o.Name && q.UID == o.UID
+}
+
+// Queues lists all queues by user. It reads one record for each user and policy, and one more for the oldest job of a user.
 func (c *Catalogue) Queues(ctx context.Context) (out []Queue, err error) {
 	prefix := schema.TableKey(schema.TableQueue)
 	err = scan(ctx, c, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) (bool, error) {
@@ -231,8 +242,14 @@ func (c *Catalogue) Queues(ctx context.Context) (out []Queue, err error) {
 		if err != nil {
 			return false, err
 		}
-		kind, name, uid, err := schema.QueueOf(k)
-		out = append(out, Queue{Kind: hemera.TapeJobKind(kind &^ schema.FailedJobs), Failed: kind&schema.FailedJobs != 0, Name: name, UID: uid, QueueSum: *sum})
+		at, err := schema.QueueOf(k)
+		q := Queue{Kind: hemera.TapeJobKind(at.Kind &^ schema.FailedJobs), Failed: at.Kind&schema.FailedJobs != 0, Name: at.Name, UID: at.UID}
+		// The policies of a user are neighbours.
+		if n := len(out); n == 0 || !out[n-1].is(q) {
+			out = append(out, q)
+		}
+		last := &out[len(out)-1]
+		last.Files, last.Bytes, last.Policies = last.Files+sum.Files, last.Bytes+sum.Bytes, append(last.Policies, at.Policy)
 		return true, err
 	})
 	// The first job of each is a read of one key: the time is not stored with the sum, since the first

@@ -12,6 +12,38 @@ import (
 // manager's configuration answers; an error says why the class cannot be used.
 type Routes func(class string) (pools []string, err error)
 
+// Requester is what decides which mount policy a request gets.
+type Requester struct {
+	Recall   bool
+	UID      uint32 // who asks; of archives the owner of the file
+	Groups   []uint32
+	Activity string
+}
+
+// Policies names the mount policy of a request. The manager's configuration answers. It is called
+// within changes, so it must not wait for anything.
+type Policies func(r Requester) string
+
+// Rules is what the configuration says of contents and requests.
+type Rules struct {
+	Routes   Routes   // nil: nothing is archived
+	Policies Policies // nil: jobs have no mount policy
+}
+
+// policy names the mount policy of a request, "" if nobody knows.
+func (r Rules) policy(of Requester) string {
+	if r.Policies == nil {
+		return ""
+	}
+	return r.Policies(of)
+}
+
+// archive is the job that writes a copy of the content of an entry to a pool.
+func (r Rules) archive(t Txn, e *hemera.Entry, number uint8, pool string) hemera.TapeJob {
+	return hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: number}, ArchiveID: e.ArchiveID(), Queue: pool,
+		Size: e.Size, UID: e.UID, Asked: t.Now(), Policy: r.policy(Requester{UID: e.UID, Groups: []uint32{e.GID}})}
+}
+
 // NoClass is the value of the attribute with which a directory ends what those above it ask for.
 const NoClass = "none"
 
@@ -61,36 +93,35 @@ func Reserved(name string) bool {
 // Enlist prepares the entry of a new content in the last of dirs, which is not stored yet: it has
 // no copies on tape, and where the directories ask for it the content is queued for its copies. A
 // file without bytes needs none. The entry's attributes are replaced, not changed.
-func (t Txn) Enlist(e *hemera.Entry, dirs []*hemera.Entry, routes Routes) error {
+func (t Txn) Enlist(e *hemera.Entry, dirs []*hemera.Entry, rules Rules) error {
 	class, was := classOf(dirs), e.Xattrs[hemera.AttrArchiveID] != nil || e.Xattrs[hemera.AttrRecallIDs] != nil
 	// An update and a replacement begin with a copy of the old entry: what it says of tapes is about
 	// another content.
 	e.Tape = nil
-	if class == "" || e.Size == 0 || routes == nil {
+	if class == "" || e.Size == 0 || rules.Routes == nil {
 		if was {
 			*e = *attributed(e, fresh())
 		}
 		return nil
 	}
-	return t.enlist(e, class, routes)
+	return t.enlist(e, class, rules)
 }
 
 // enlist gives the content its archive id and queues it. A class that cannot be used is an error
 // for people, and none of the commit.
-func (t Txn) enlist(e *hemera.Entry, class string, routes Routes) error {
+func (t Txn) enlist(e *hemera.Entry, class string, rules Rules) error {
 	attrs := fresh()
 	// The number of the write that made the content: no other content ever has it.
 	id := uint64(schema.WriteNumber(hemera.PieceID{File: e.ID, Gen: e.Gen}))
 	attrs[hemera.AttrArchiveID], attrs[hemera.AttrStorageClass] = strconv.FormatUint(id, 10), class
-	pools, err := routes(class)
+	pools, err := rules.Routes(class)
 	if err != nil {
 		attrs[hemera.AttrArchiveError] = short(err.Error())
 	}
 	*e = *attributed(e, attrs)
 	// A job for each copy: they go to different pools, at different times, and each is retried alone.
 	for i, pool := range pools {
-		key := hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: uint8(i + 1)}
-		if err := t.replaceJob(hemera.TapeJob{TapeJobKey: key, ArchiveID: id, Queue: pool, Size: e.Size, UID: e.UID, Asked: t.Now()}); err != nil {
+		if err := t.replaceJob(rules.archive(t, e, uint8(i+1), pool)); err != nil {
 			return err
 		}
 	}

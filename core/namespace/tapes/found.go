@@ -435,7 +435,7 @@ func (t finding) adopt(e *hemera.Entry) (out hemera.TapeTaken, err error) {
 	if out, err = t.give(e, t.place(1), hemera.TookCopy); err != nil || !had {
 		return out, err
 	}
-	return out, t.queueMissing(e, t.c.Routes())
+	return out, t.queueMissing(e, t.c.Rules())
 }
 
 // class is the storage class; a tape that tells none has the one that a fresh system has.

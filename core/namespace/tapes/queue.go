@@ -6,8 +6,8 @@ import (
 	"hemera/core/namespace/schema"
 )
 
-// A job is three records: itself by its file, its place in the order of its queue, and its share in
-// the sums of the queue. Jobs that are not tried again are in an order and in sums of their own.
+// A job is three records: itself by its file, its place in the order of its queue, and its part in
+// the sums of the queue, which are by user and mount policy. Jobs that are not tried again are in an order and in sums of their own.
 
 // Job returns a job, nil when there is none. Only changes may call it.
 func (t Txn) Job(k hemera.TapeJobKey) (*hemera.TapeJob, error) {
@@ -41,11 +41,7 @@ func (t Txn) dequeue(j *hemera.TapeJob) error {
 
 // countJob adds a job to the sums of its queue, or takes it out.
 func (t Txn) countJob(j *hemera.TapeJob, by int64) error {
-	kind := uint8(j.Kind)
-	if j.Failed {
-		kind += schema.FailedJobs
-	}
-	k := schema.UserQueueKey(schema.TableQueue, kind, j.Queue, j.UID)
+	k := schema.SumKey(j)
 	was, err := record.Get(t.Txn.Txn, k, schema.DecodeQueueSum)
 	if err != nil {
 		return err

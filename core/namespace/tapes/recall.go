@@ -14,6 +14,7 @@ type RecallRequest struct {
 	File     hemera.FileID
 	Request  string // its id, in the file's attributes until the file is there; "" for one that nobody waits for by name
 	UID      uint32 // who asked
+	Groups   []uint32
 	Activity string
 	// Choose picks the copy to read.
 	Choose func(e *hemera.Entry) (hemera.TapeCopy, error)
@@ -49,7 +50,7 @@ func (c *Catalogue) Recall(ctx context.Context, r RecallRequest) (out hemera.Ent
 		e = requested(e, pins, r.Request, strconv.FormatInt(t.Now().Unix(), 10))
 		t.PutEntry(e)
 		out = *e
-		return t.queueRecall(e, r)
+		return t.queueRecall(e, r, c.Rules())
 	})
 	return out, err
 }
@@ -69,8 +70,8 @@ func requested(e *hemera.Entry, pins []Pin, request, now string) *hemera.Entry {
 	return attributed(e, set)
 }
 
-// queueRecall queues the job, unless there is one for any copy. One that had failed begins again.
-func (t Txn) queueRecall(e *hemera.Entry, r RecallRequest) error {
+// queueRecall queues the job, unless there is one for any copy: that one keeps its mount policy. One that had failed begins again.
+func (t Txn) queueRecall(e *hemera.Entry, r RecallRequest, rules Rules) error {
 	for number := range uint8(hemera.TapeCopiesMax) {
 		j, err := t.Job(hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: number + 1})
 		if err != nil || j != nil && !j.Failed {
@@ -88,7 +89,8 @@ func (t Txn) queueRecall(e *hemera.Entry, r RecallRequest) error {
 		return err
 	}
 	return t.enqueue(hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: from.Number}, ArchiveID: e.ArchiveID(),
-		Queue: from.VID, Size: e.Size, UID: r.UID, Asked: t.Now(), Activity: r.Activity, From: &from})
+		Queue: from.VID, Size: e.Size, UID: r.UID, Asked: t.Now(), Activity: r.Activity, From: &from,
+		Policy: rules.policy(Requester{Recall: true, UID: r.UID, Groups: r.Groups, Activity: r.Activity})})
 }
 
 // GiveUpRecall tells those who wait for a file why it does not come to disk. Without a job and for a file on tape only; others stay as

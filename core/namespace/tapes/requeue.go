@@ -85,12 +85,12 @@ func (c Bulk) Dequeue(ctx context.Context, keys []hemera.TapeJobKey) (removed in
 // AddCopies queues the copies that files lack by their class. It returns how many it queued. Copies that are queued already stay
 // as they are, and files that are gone are passed over.
 func (c Bulk) AddCopies(ctx context.Context, files []hemera.FileID) (queued int, err error) {
-	routes := c.Routes()
+	rules := c.Rules()
 	// Without a tape tier no class has copies.
-	if routes == nil {
+	if rules.Routes == nil {
 		return 0, nil
 	}
-	// One set of routes for all: a change of the configuration meanwhile is for the next call.
+	// One set of rules for all: a change of the configuration meanwhile is for the next call.
 	for chunk := range slices.Chunk(files, writtenBatch) {
 		var of int // queued by this change, counted from zero each time it runs
 		if err := c.update(ctx, func(t Txn) error {
@@ -104,7 +104,7 @@ func (c Bulk) AddCopies(ctx context.Context, files []hemera.FileID) (queued int,
 				if e == nil || e.ArchiveID() == 0 {
 					continue
 				}
-				n, err := addCopies(t, e, routes)
+				n, err := addCopies(t, e, rules)
 				if err != nil {
 					return err
 				}
@@ -121,9 +121,9 @@ func (c Bulk) AddCopies(ctx context.Context, files []hemera.FileID) (queued int,
 
 // addCopies queues the copies that one file lacks, and returns how many. Copies that failed for good count as queued: they
 // wait for a person.
-func addCopies(t Txn, e *hemera.Entry, routes Routes) (queued int, err error) {
+func addCopies(t Txn, e *hemera.Entry, rules Rules) (queued int, err error) {
 	// None, if the class has as many copies as ever.
-	jobs, err := t.missing(e, routes)
+	jobs, err := t.missing(e, rules)
 	if err != nil {
 		return 0, err
 	}

@@ -46,7 +46,7 @@ func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err er
 			}
 			// Many files of one tape: its record is changed in memory, and stored once. A change may run
 			// several times, and each time begins with nothing recorded.
-			w = writing{Txn: t, tape: *now, routes: c.routes.Load(), given: r.Given}
+			w = writing{Txn: t, tape: *now, routes: c.Rules().Routes, given: r.Given}
 			if w.tape.LastFSeq == 0 {
 				w.tape.Key = r.Key
 			}
@@ -74,7 +74,7 @@ func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err er
 type writing struct {
 	Txn
 	tape   hemera.Tape // changed here, stored at the end
-	routes *Routes
+	routes Routes
 	given  func(hemera.TapeJobKey, uint64) bool
 	out    Recorded
 }
@@ -208,12 +208,12 @@ func (w *writing) give(e *hemera.Entry, to hemera.TapeCopy) error {
 
 // wanted is how many copies the storage class of a file asks for; more than there can be when
 // nobody knows.
-func wanted(e *hemera.Entry, routes *Routes) int {
+func wanted(e *hemera.Entry, routes Routes) int {
 	// Nobody knows how many: then no file is complete, and nothing is evicted.
 	if routes == nil {
 		return hemera.TapeCopiesMax + 1
 	}
-	pools, err := (*routes)(e.StorageClass())
+	pools, err := routes(e.StorageClass())
 	if err != nil || len(pools) == 0 {
 		return hemera.TapeCopiesMax + 1
 	}
@@ -222,7 +222,7 @@ func wanted(e *hemera.Entry, routes *Routes) int {
 
 // Complete reports whether a file has all the tape copies that its class asks for.
 func (c *Catalogue) Complete(e *hemera.Entry) bool {
-	return len(e.Tape) > 0 && len(e.Tape) >= wanted(e, c.routes.Load())
+	return len(e.Tape) > 0 && len(e.Tape) >= wanted(e, c.Rules().Routes)
 }
 
 // ChangeJob changes a job, or removes it when change returns nil. What change says in Error is
@@ -268,11 +268,11 @@ func (c *Catalogue) Archive(ctx context.Context, file hemera.FileID, class strin
 		if err != nil {
 			return err
 		}
-		routes := c.routes.Load()
+		rules := c.Rules()
 		switch {
 		case e == nil || e.IsDir() || e.Size == 0:
 			return refuse(errs.Invalid, "Archive", "fid:"+file.String(), "only files with content are archived")
-		case routes == nil:
+		case rules.Routes == nil:
 			return refuse(errs.Unsupported, "Archive", "fid:"+file.String(), "the cluster has no tapes")
 		// Nothing to do is an error here: who asked wants to know.
 		case e.ArchiveID() != 0 && c.Complete(e):
@@ -281,13 +281,13 @@ func (c *Catalogue) Archive(ctx context.Context, file hemera.FileID, class strin
 		out := *e
 		// It was written before its directory asked for tapes.
 		if e.ArchiveID() == 0 {
-			if err := t.enlist(&out, class, *routes); err != nil {
+			if err := t.enlist(&out, class, rules); err != nil {
 				return err
 			}
 			t.PutEntry(&out)
 			return nil
 		}
-		jobs, err := t.missing(e, *routes)
+		jobs, err := t.missing(e, rules)
 		if err != nil {
 			return err
 		}
@@ -306,8 +306,8 @@ func (t Txn) replaceJobs(jobs []hemera.TapeJob) error {
 }
 
 // missing is the jobs for the copies that a file lacks by its class.
-func (t Txn) missing(e *hemera.Entry, routes Routes) (jobs []hemera.TapeJob, err error) {
-	pools, err := routes(e.StorageClass())
+func (t Txn) missing(e *hemera.Entry, rules Rules) (jobs []hemera.TapeJob, err error) {
+	pools, err := rules.Routes(e.StorageClass())
 	if err != nil {
 		return nil, err
 	}
@@ -317,18 +317,17 @@ func (t Txn) missing(e *hemera.Entry, routes Routes) (jobs []hemera.TapeJob, err
 		if slices.ContainsFunc(e.Tape, func(c hemera.TapeCopy) bool { return c.Number == number }) {
 			continue
 		}
-		key := hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: number}
-		jobs = append(jobs, hemera.TapeJob{TapeJobKey: key, ArchiveID: e.ArchiveID(), Queue: pool, Size: e.Size, UID: e.UID, Asked: t.Now()})
+		jobs = append(jobs, rules.archive(t, e, number, pool))
 	}
 	return jobs, nil
 }
 
 // queueMissing queues the copies that a file lacks. A class that cannot be used asks for none.
-func (t Txn) queueMissing(e *hemera.Entry, routes Routes) error {
-	if routes == nil {
+func (t Txn) queueMissing(e *hemera.Entry, rules Rules) error {
+	if rules.Routes == nil {
 		return nil
 	}
-	jobs, err := t.missing(e, routes)
+	jobs, err := t.missing(e, rules)
 	if err != nil {
 		return nil //nolint:nilerr // the class is gone, or has no routes
 	}

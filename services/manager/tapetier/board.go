@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"hemera"
 	"hemera/core/namespace/tapes"
@@ -21,31 +20,25 @@ import (
 // from an older sum gives a drive a queue that has become empty, and its
 // session ends at once.
 //
-// A picture costs a record for each tape and two for each user of a
-// queue, whatever the number of files. So it is made again for each
+// A picture costs a record for each tape, and for each user of a queue one
+// and one more for each mount policy, whatever the number of files. So it is made again for each
 // decision.
 
 // facts are what decisions are made from, besides what is in memory.
 type facts struct {
 	tapes  []hemera.Tape
 	queues []tapes.Queue
-	names  map[uint32]string // of the users with queues
 	keys   keyring
 }
 
 // facts reads tapes and queues. Both are short: a record for each tape,
-// and for each user of a queue.
+// and few for each user of a queue.
 func (t *parts) facts(ctx context.Context) (f facts, err error) {
 	if f.tapes, err = t.tapes(ctx); err == nil {
 		f.queues, err = t.catalogue.Queues(ctx)
 	}
 	// Looked up here, where no lock is held: it reads files of the machine.
-	f.names, f.keys = map[uint32]string{}, readKeys(t.Secrets, t.settings().Keys)
-	for _, q := range f.queues {
-		if f.names[q.UID] == "" {
-			f.names[q.UID] = userName(q.UID)
-		}
-	}
+	f.keys = readKeys(t.Secrets, t.settings().Keys)
 	return f, err
 }
 
@@ -110,8 +103,7 @@ func (t *parts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
 		if key.VID != "" {
 			pool = pools[q.Name]
 		}
-		policy, _ := t.config.PolicyOf(tapecatalogue.Request{User: f.names[q.UID], Recall: q.Kind == hemera.TapeRecall})
-		priority, age := t.urgency(policy, q.Kind)
+		priority, age := policies{t}.ofQueue(q)
 		s := sums[key]
 		if s == nil {
 			s = &mounting.Queue{Key: key, Organisation: t.config.Pools[pool].Organisation, Oldest: q.Oldest, MinAge: age, Priority: priority, Short: t.room.lacks(key)}
@@ -148,16 +140,6 @@ func keyOf(kind hemera.TapeJobKind, name string) mounting.Key {
 		return mounting.Key{Kind: kind, Pool: name}
 	}
 	return mounting.Key{Kind: kind, VID: name}
-}
-
-// urgency is the priority and the age of a mount policy for a kind of
-// jobs.
-func (t *parts) urgency(policy string, kind hemera.TapeJobKind) (int64, time.Duration) {
-	p := t.config.Policies[policy]
-	if kind == hemera.TapeArchive {
-		return p.ArchivePriority, p.ArchiveMinAge.Duration()
-	}
-	return p.RecallPriority, p.RecallMinAge.Duration()
 }
 
 // driveIn is a drive as decisions see it.

@@ -75,9 +75,10 @@ func (t *configurer) change(ctx context.Context, subject string, change func(tap
 	if err := t.catalogue.PutConfig(ctx, raw); err != nil {
 		return err
 	}
+	known := namesIn(next.Rules)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.config = next
+	t.config, t.names = next, known
 	t.awake()
 	return nil
 }

@@ -56,7 +56,7 @@ func (t *stager) Instead(ctx context.Context, who hemera.Identity, e hemera.Entr
 	}
 	_, err = t.evictContent(ctx, e.ID, e.Gen, true)
 	if err == nil {
-		_, err = t.recall(ctx, e, "", "", who.UID)
+		_, err = t.recall(ctx, e, who.UID, groupsOf(who))
 	}
 	// It was replaced, removed or evicted meanwhile, or it lost a copy.
 	if kind := errs.KindOf(err); kind == errs.Conflict || kind == errs.NotFound {

@@ -134,7 +134,7 @@ const diskWait = 30 * time.Second
 func (t *giver) toDiskFirst(ctx context.Context, m *mount, j hemera.TapeJob) error {
 	e, _, err := t.Tree.Resolve(ctx, j.File)
 	if err == nil {
-		_, err = t.recall(ctx, e, "", "", j.UID)
+		_, err = t.recall(ctx, e, j.UID, nil)
 	}
 	if err != nil {
 		return err
@@ -254,11 +254,7 @@ func (t *giver) share(m *mount, users [][]hemera.TapeJob, batch mounting.Batch) 
 		if users[i] = jobs; len(jobs) == 0 {
 			continue
 		}
-		h := mounting.Head{UID: jobs[0].UID}
-		for _, j := range jobs {
-			h.Jobs = append(h.Jobs, mounting.Job{Bytes: j.Size})
-		}
-		heads = append(heads, h)
+		heads = append(heads, mounting.Head{UID: jobs[0].UID, Jobs: policies{t.parts}.byPriority(jobs)})
 	}
 	users = slices.DeleteFunc(users, func(jobs []hemera.TapeJob) bool { return len(jobs) == 0 })
 	var picks []mounting.Pick
@@ -458,13 +454,13 @@ func (t *parts) knownTapes(ctx context.Context) (map[string]hemera.Tape, error) 
 	return out, err
 }
 
-// recall queues the recall of one file.
-func (t *parts) recall(ctx context.Context, e hemera.Entry, request, activity string, uid uint32) (hemera.Entry, error) {
+// recall queues the recall of one file, which no request names.
+func (t *parts) recall(ctx context.Context, e hemera.Entry, uid uint32, groups []uint32) (hemera.Entry, error) {
 	known, err := t.knownTapes(ctx)
 	if err != nil {
 		return e, err
 	}
-	e, err = t.recallFrom(ctx, known, tapes.RecallRequest{File: e.ID, Request: request, UID: uid, Activity: activity})
+	e, err = t.recallFrom(ctx, known, tapes.RecallRequest{File: e.ID, UID: uid, Groups: groups})
 	if err == nil {
 		t.Awake()
 	}

@@ -3,7 +3,6 @@ package tapetier
 import (
 	"context"
 	"fmt"
-	"os/user"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,17 +94,19 @@ func (t *reporter) policiesOf(f facts, k mounting.Key) (priority, age string) {
 		if q.Failed || keyOf(q.Kind, q.Name) != k {
 			continue
 		}
-		policy, _ := t.config.PolicyOf(tapecatalogue.Request{User: f.names[q.UID], Recall: q.Kind == hemera.TapeRecall})
-		// A queue has the highest priority and the lowest age of its users, which
+		// A queue has the highest priority and the lowest age of its jobs, which
 		// may come from two policies.
-		high, low := t.urgency(policy, q.Kind)
-		best, _ := t.urgency(priority, q.Kind)
-		_, least := t.urgency(age, q.Kind)
-		if priority == "" || high > best {
-			priority = policy
-		}
-		if age == "" || low < least {
-			age = policy
+		all := policies{t.parts}
+		for _, policy := range all.of(q) {
+			high, low := all.urgency(policy, q.Kind)
+			best, _ := all.urgency(priority, q.Kind)
+			_, least := all.urgency(age, q.Kind)
+			if priority == "" || high > best {
+				priority = policy
+			}
+			if age == "" || low < least {
+				age = policy
+			}
 		}
 	}
 	return priority, age
@@ -302,16 +303,6 @@ func (t *reporter) ofJob(j *hemera.TapeJob) string {
 		return fmt.Sprintf("failed %d times, and is tried again in %s: %s", j.Attempts, pause, j.Error)
 	}
 	return ""
-}
-
-// userName is the name of a user for mount rules, or the number where
-// this machine knows no name.
-func userName(uid uint32) string {
-	id := strconv.FormatUint(uint64(uid), 10)
-	if u, err := user.LookupId(id); err == nil {
-		return u.Username
-	}
-	return id
 }
 
 // explained says which rules keep a queue waiting, the one that is

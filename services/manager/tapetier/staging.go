@@ -86,7 +86,8 @@ func (t *stager) stageAll(ctx context.Context, who hemera.Identity, s tapes.Stag
 		if f.Error != "" {
 			return nil
 		}
-		if _, err := t.recallFrom(ctx, known, tapes.RecallRequest{File: f.File, Request: s.ID, UID: who.UID, Activity: f.Activity}); err != nil {
+		r := tapes.RecallRequest{File: f.File, Request: s.ID, UID: who.UID, Groups: groupsOf(who), Activity: f.Activity}
+		if _, err := t.recallFrom(ctx, known, r); err != nil {
 			f.Error = err.Error()
 			some.Store(true)
 		}
@@ -335,7 +336,7 @@ func named(err error, op, path string) error {
 // OnOpen is asked when somebody opens a file that is on tape only: it
 // begins the recall, and returns the error that has the client wait.
 func (t *stager) OnOpen(ctx context.Context, who hemera.Identity, e hemera.Entry, path string) error {
-	e, err := t.recall(ctx, e, "", "", who.UID)
+	e, err := t.recall(ctx, e, who.UID, groupsOf(who))
 	if err != nil {
 		return err
 	}

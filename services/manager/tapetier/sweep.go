@@ -24,8 +24,8 @@ const (
 )
 
 // Run ends mounts of servers that are gone, forgets old requests, looks
-// after repacks and verifications, and makes room on disks, until the
-// context ends.
+// after repacks, verifications and names in mount rules, and makes room on
+// disks, until the context ends.
 func (t *sweeper) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -44,6 +44,9 @@ func (t *sweeper) Run(ctx context.Context) error {
 		}
 		if err := (scanner{t.parts}).keep(ctx); err != nil && ctx.Err() == nil {
 			t.Log.Warn("the ends of scans of tapes are not written down yet", "error", err)
+		}
+		if err := (policies{t.parts}).learn(ctx); err != nil && ctx.Err() == nil {
+			t.Log.Warn("the names in mount rules are not looked up", "error", err)
 		}
 		t.gc.collect(ctx)
 	}

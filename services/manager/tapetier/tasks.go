@@ -136,6 +136,10 @@ func (t tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, task 
 		}
 		jobs, moved = append(jobs, j), append(moved, f)
 	}
+	// By their user, since they are asked for by an admin: groups and activity decide nothing.
+	for i := range jobs {
+		jobs[i].Policy = policies{t.parts}.name(tapes.Requester{UID: jobs[i].UID})
+	}
 	if err := t.bulk().Requeue(ctx, jobs); err != nil || !task.Copies {
 		return len(jobs), err
 	}

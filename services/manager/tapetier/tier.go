@@ -91,6 +91,7 @@ type parts struct {
 	// under it.
 	mu        sync.Mutex
 	config    tapecatalogue.Config
+	names     names // in the rules of the configuration
 	libraries map[hemera.NodeID]*library
 	mounts    map[uint64]*mount
 	given     map[hemera.TapeJobKey]uint64 // to which mount
@@ -124,7 +125,9 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	// Ids of mounts grow over restarts, so that a report of an old mount is
 	// not taken for one of a new.
 	t.lastMount = uint64(o.Now().UnixNano())
+	t.names = namesIn(t.config.Rules)
 	t.catalogue.UseRoutes(t.routes)
+	t.catalogue.UsePolicies(policies{t}.name)
 	reports := &reporter{t}
 	return &Tier{&configurer{t}, &dispatcher{t}, &giver{t}, &recorder{t}, &stager{t, reports}, reports, &orderer{t}, &sweeper{parts: t, gc: newCollector(t)}, t}, nil
 }
