@@ -30,6 +30,8 @@ type TapeLibrary struct {
 	// Capacities are those of cartridges in bytes, as far as the library tells them.
 	Capacities map[string]int64
 	Problem    string // what keeps it from working, "" for nothing
+	// Speed is how many times faster than real ones an emulated library's devices are; 0: they are real.
+	Speed int `json:",omitempty"`
 }
 
 // TapeDriveState is one drive as its server sees it.

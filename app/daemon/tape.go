@@ -32,6 +32,9 @@ type TapeOptions struct {
 	Drives  []string
 }
 
+// instantSpeed is what the manager hears of a library that does not wait, for its estimates.
+const instantSpeed = 1000
+
 // tapeServer is the tape server of a node, with what it owns.
 type tapeServer struct {
 	*tape.Server
@@ -61,6 +64,9 @@ func openTape(ctx context.Context, n *node.Node, control hemera.Control, o NodeO
 	name := cmp.Or(o.Tape.Name, filepath.Base(o.Dir)+"-tape")
 	// Names of drives are unique in the cluster, as the name of the library is.
 	options := tape.Options{Node: n.Lease, Control: tapes, Name: name, Changer: t.library.changer, Files: t.files, Host: hostName(), Version: o.Version, Log: o.Log}
+	if o.Tape.Dir != "" {
+		options.Speed = cmp.Or(o.Tape.Speed, instantSpeed)
+	}
 	if o.Tape.WithoutContainers {
 		options.Limits.PackBelow = -1
 	}

@@ -132,6 +132,12 @@ type Rates struct {
 	Locate          time.Duration // to the next file of an ordered recall
 }
 
+// Faster are the rates of emulated drives that are so many times faster than real ones.
+func (r Rates) Faster(times int) Rates {
+	n := time.Duration(max(1, times))
+	return Rates{Archive: r.Archive * int64(n), Recall: r.Recall * int64(n), Mount: r.Mount / n, Unmount: r.Unmount / n, Locate: r.Locate / n}
+}
+
 // DefaultCriteria suit a few LTO-9 drives: a mount takes more than two minutes, in which a drive writes 50 GB. With a turn of 30 minutes at most
 // a twelfth of the time goes into changes of tapes.
 func DefaultCriteria() Criteria {

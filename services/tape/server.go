@@ -23,6 +23,7 @@ type Options struct {
 	Files   Files          // where contents come from and go to
 	Limits  session.Limits // of each drive's session; zero values are defaults
 	Host    string         // that labels name
+	Speed   int            // as in [hemera.TapeLibrary]
 	Version string
 	// LastReports is how long what is on tape is reported after the server stops; 10 s if 0.
 	LastReports time.Duration
@@ -174,7 +175,7 @@ func (s *Server) reportOnce(ctx context.Context) error {
 
 // State is the library and its drives as they are now.
 func (s *Server) State(ctx context.Context) hemera.TapeLibrary {
-	l := hemera.TapeLibrary{Name: s.o.Name}
+	l := hemera.TapeLibrary{Name: s.o.Name, Speed: s.o.Speed}
 	list, err := s.robot.peek(ctx)
 	l.Capacities = list.capacities()
 	if l.VIDs = list.vids(); err != nil {

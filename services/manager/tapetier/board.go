@@ -46,7 +46,7 @@ func (t *parts) facts(ctx context.Context) (f facts, err error) {
 func (t *parts) picture(f facts) mounting.Picture {
 	criteria := t.config.MountCriteria()
 	p := mounting.Picture{Now: t.Now(), Pools: map[string]mounting.Pool{}, Organisations: map[string]mounting.Organisation{}, Libraries: map[string]string{},
-		Rates: mounting.DefaultRates(), Buffer: t.room.room(int64(criteria.Batch))}
+		Rates: mounting.DefaultRates().Faster(slowest(t.libraries)), Buffer: t.room.room(int64(criteria.Batch))}
 	p.Criteria = mounting.Criteria{MinBytes: int64(criteria.MinBytes), MinFiles: criteria.MinFiles, Linger: criteria.Linger.Duration(), Turn: criteria.Turn.Duration()}
 	for name, pool := range t.config.Pools {
 		p.Pools[name] = mounting.Pool{Partial: pool.PartialTapes, Supplies: pool.Supplies(), Lock: f.keys.lock(pool.Key)}
@@ -76,6 +76,17 @@ func (t *parts) picture(f facts) mounting.Picture {
 		}
 	}
 	return p
+}
+
+// slowest is the speed of the slowest library, as emulated ones have it:
+// real ones beside them take the time of real ones. The lock is held.
+func slowest(libraries map[hemera.NodeID]*library) (speed int) {
+	for _, l := range libraries {
+		if is := max(1, l.state.Speed); speed == 0 || is < speed {
+			speed = is
+		}
+	}
+	return speed
 }
 
 // tapeIn is a tape as decisions see it. Where it is, its library says;
