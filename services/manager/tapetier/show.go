@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/rules/mounting"
 	"hemera/rules/tapecatalogue"
@@ -127,9 +128,13 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 	}
 	// Jobs that failed for good wait for a person, whatever failed.
 	for _, q := range f.queues {
-		if q.Failed {
+		if _, _, held := tapes.HeldBy(q.Name); q.Failed && !held {
 			out = append(out, hemera.TapeAttention{Subject: q.Kind.String() + " " + q.Name, What: fmt.Sprintf("%d jobs have failed", q.Files), Command: "hemera tape request ls --failed"})
 		}
+	}
+	for _, h := range heldOf(t.config, f) {
+		out = append(out, hemera.TapeAttention{Subject: "class " + h.Class, What: fmt.Sprintf("%s: %s", count(h.Files, "file is not queued for tape", "files are not queued for tape"), h.Why),
+			Command: h.Command})
 	}
 	for _, l := range t.libraries {
 		if !t.online(l) {
@@ -294,6 +299,8 @@ func (t *reporter) ofJob(j *hemera.TapeJob) string {
 	switch m := t.mounts[t.given[j.TapeJobKey]]; {
 	case m != nil:
 		return fmt.Sprintf("drive %s works on it, with tape %s", m.drive, m.vid)
+	case j.Failed && whyHeld(t.config, j) != "":
+		return whyHeld(t.config, j)
 	case j.Failed:
 		return fmt.Sprintf("failed %d times, and is not tried again by itself (hemera tape request retry): %s", j.Attempts, j.Error)
 	case pause > 0 && j.Waits != "":
