@@ -89,7 +89,7 @@ func (t Txn) enlist(e *hemera.Entry, class string, routes Routes) error {
 	}
 	*e = *attributed(e, attrs)
 	if err != nil {
-		return t.replaceJob(t.holding(e, class, err))
+		return t.replaceJob(holding(t, e, class, err))
 	}
 	// A job for each copy: they go to different pools, at different times, and each is retried alone.
 	for i, pool := range pools {

@@ -50,7 +50,7 @@ func whyHeld(class string, err error) string {
 
 // holding is the job of a content that no pool takes. It has the number of the first copy: that one is missing, and is replaced
 // when the copies are queued.
-func (t Txn) holding(e *hemera.Entry, class string, why error) hemera.TapeJob {
+func holding(t Txn, e *hemera.Entry, class string, why error) hemera.TapeJob {
 	queue := heldByClass
 	if errs.KindOf(why) == errs.TooLarge {
 		queue = heldBySize
@@ -74,7 +74,7 @@ func (c Bulk) Release(ctx context.Context, q Queue, after []byte) (released int,
 	err = c.update(ctx, func(t Txn) error {
 		released = 0 // it may run several times
 		for _, o := range page {
-			done, err := t.release(o, routes)
+			done, err := release(t, o, routes)
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ func (c Bulk) Release(ctx context.Context, q Queue, after []byte) (released int,
 }
 
 // release queues a held content for its pools, and reports whether they take it. Else its job says why not, as it is now.
-func (t Txn) release(o schema.Order, routes Routes) (bool, error) {
+func release(t Txn, o schema.Order, routes Routes) (bool, error) {
 	j, err := t.Job(o.Job)
 	if err != nil || j == nil || !isHeld(j) {
 		return false, err // it ended, or was queued, since the page was read
@@ -106,7 +106,7 @@ func (t Txn) release(o schema.Order, routes Routes) (bool, error) {
 	}
 	class := e.StorageClass()
 	if _, why := routes(class, e.Size); why != nil {
-		still := t.holding(e, class, why)
+		still := holding(t, e, class, why)
 		if still.Asked = j.Asked; still.Queue == j.Queue && still.Error == j.Error {
 			return false, nil
 		}

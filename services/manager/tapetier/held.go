@@ -23,6 +23,9 @@ import (
 // heldOf adds up what is held, by class, with the reason as it is now. What
 // is queued in a moment needs nobody, and is left out.
 func heldOf(config tapecatalogue.Config, f facts) (out []hemera.TapeHeld) {
+	// A queue has a sum for each user, and people care for the class. Those
+	// of unknown classes and of large files are apart, as another command
+	// helps each.
 	sums := map[string]*hemera.TapeHeld{} // by queue
 	for _, q := range f.queues {
 		class, size, held := tapes.HeldBy(q.Name)
@@ -36,6 +39,7 @@ func heldOf(config tapecatalogue.Config, f facts) (out []hemera.TapeHeld) {
 		}
 		sum.Files, sum.Bytes = sum.Files+q.Files, sum.Bytes+q.Bytes
 	}
+	// The reason that was stored may be older than the last change.
 	for _, sum := range sums {
 		sum.Why, sum.Command = keeps(config, sum.Class, sum.TooLarge)
 		if sum.Why != "" {
@@ -51,9 +55,12 @@ func heldOf(config tapecatalogue.Config, f facts) (out []hemera.TapeHeld) {
 // keeps says what keeps the files of a class from tape, and the command
 // that helps; "" if nothing does.
 func keeps(config tapecatalogue.Config, class string, size bool) (why, command string) {
+	// Of large files too: their class may be gone meanwhile.
 	if _, err := config.Resolve(class, false); err != nil {
 		return errs.Reason(err, class), typed(errs.RemedyOf(err))
 	}
+	// How large the files are is not in their sum. That some are held says
+	// that the limit is too low for them.
 	organisation := config.Classes[class].Organisation
 	most := int64(config.Organisations[organisation].MaxFileSize)
 	if !size || most == 0 {
@@ -65,6 +72,8 @@ func keeps(config tapecatalogue.Config, class string, size bool) (why, command s
 
 // typed is the command in a remedy.
 func typed(remedy string) string {
+	// Remedies are sentences around one command, some with another way behind
+	// it.
 	at := strings.Index(remedy, "hemera ")
 	if at < 0 {
 		return remedy
@@ -76,6 +85,7 @@ func typed(remedy string) string {
 // whyHeld says of a job that holds its file what keeps it, and what can be
 // typed; "" of other jobs.
 func whyHeld(config tapecatalogue.Config, j *hemera.TapeJob) string {
+	// Its own error is from the last look at it, which may be seconds old.
 	class, size, held := tapes.HeldBy(j.Queue)
 	if !held {
 		return ""
@@ -101,11 +111,14 @@ const releaseTime = 2 * time.Second
 
 // releaseHeld queues files that pools take now.
 func (t *sweeper) releaseHeld(ctx context.Context) error {
+	// A turn that ended in the middle is gone on with first.
 	if len(t.left) == 0 {
 		if err := t.findHeld(ctx); err != nil {
 			return err
 		}
 	}
+	// An error leaves the page for the next turn: looked at twice is the same
+	// as once.
 	some, end := false, t.Now().Add(releaseTime)
 	for len(t.left) > 0 && t.Now().Before(end) {
 		n, next, err := tapes.Bulk{Catalogue: t.catalogue}.Release(ctx, t.left[0], t.after)
@@ -117,6 +130,7 @@ func (t *sweeper) releaseHeld(ctx context.Context) error {
 			t.left = t.left[1:]
 		}
 	}
+	// Once for all pages: drives look at the sums, not at files.
 	if some {
 		t.Awake()
 	}
@@ -137,6 +151,7 @@ func (t *sweeper) findHeld(ctx context.Context) error {
 	changed := t.changes+1 != t.seen
 	all := changed || t.again
 	t.seen, t.again = t.changes+1, changed
+	// After a change also those that stay: their reason may be another one.
 	for _, q := range queues {
 		class, size, held := tapes.HeldBy(q.Name)
 		if !held || !q.Failed {
