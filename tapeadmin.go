@@ -73,11 +73,20 @@ type TapePicture struct {
 	Drives    []TapeDrive
 	Pools     []TapePool
 	Queues    []TapeQueue
-	Failed    []TapeQueue   // jobs that are not tried again by themselves: kind, name and number
+	Failed    []TapeQueue   // jobs that are not tried again by themselves: kind, name and number; without Held
+	Held      []TapeHeld    // files that no pool takes, by class
 	Sessions  []TapeSession // that ended lately, newest first
 	Scans     []TapeScan    // the last of each tape, by VID: those that wait, go on, or have ended
 	// Attention is what needs a person, with the command to type.
 	Attention []TapeAttention
+}
+
+// TapeHeld is the files of a storage class that are to be archived and that no tape pool takes. The tier queues them by itself once one does.
+type TapeHeld struct {
+	Class        string
+	Files, Bytes int64
+	TooLarge     bool   // the organisation takes no files of their size; else the class is unknown, or has no route
+	Why, Command string // what keeps them, and what an admin types
 }
 
 // TapeScan is how far a scan of a tape is, and what became of what it found.

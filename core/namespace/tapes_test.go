@@ -27,7 +27,7 @@ func withTapes(t *testing.T) *namespace.Namespace {
 func setTapes(t *testing.T, n *namespace.Namespace) {
 	t.Helper()
 	cat := n.Parts().Tapes
-	cat.UseRoutes(func(class string) ([]string, error) {
+	cat.UseRoutes(func(class string, _ int64) ([]string, error) {
 		switch class {
 		case "single":
 			return []string{"A"}, nil

@@ -158,6 +158,7 @@ func TestTapeMetrics(t *testing.T) {
 		`hemera_tape_queue_bytes{kind="recall",pool="raw"} 8e+09`,
 		`hemera_tape_queue_files{kind="archive",pool="raw"} 40`,
 		`hemera_tape_failed_jobs{kind="recall"} 3`,
+		`hemera_tape_held_files{cause="size",class="raw"} 5`,
 		`hemera_tape_attention_items 1`,
 		`hemera_tape_pool_writable_bytes{pool="raw"} 2.9e+13`,
 		`hemera_tape_pool_empty_tapes{pool="raw"} 1`,

@@ -13,7 +13,7 @@ import (
 type tapeMetrics struct {
 	drive, wanted, library                                                    metric
 	sessions, files, bytes, failures, hitches, flushes, time, streaming, wait metric
-	queueFiles, queueBytes, queueOldest, failedJobs, attention                metric
+	queueFiles, queueBytes, queueOldest, failedJobs, held, attention          metric
 	tapes, full, empty, capacity, used, writable, live, liveBytes             metric
 }
 
@@ -43,7 +43,9 @@ func newTapeMetrics() tapeMetrics {
 		queueBytes:  gauge("tape_queue_bytes", "Bytes of them.", "kind", "pool"),
 		queueOldest: gauge("tape_queue_oldest_timestamp_seconds", "Since when the oldest of them waits.", "kind", "pool"),
 		failedJobs:  gauge("tape_failed_jobs", "Jobs that are not tried again by themselves.", "kind"),
-		attention:   gauge("tape_attention_items", "Things that need a person: hemera tape status lists them."),
+		held: gauge("tape_held_files", "Files to archive that no pool takes, by cause: class (it is unknown, or has no route), size (its organisation takes no such files).",
+			"class", "cause"),
+		attention: gauge("tape_attention_items", "Things that need a person: hemera tape status lists them."),
 
 		// Room is that of tapes that can be written now: full and disabled ones have none.
 		tapes:     gauge("tape_pool_tapes", "Tapes of the pool.", "pool"),
@@ -139,6 +141,14 @@ func (m tapeMetrics) sendQueues(ch chan<- prometheus.Metric, p hemera.TapePictur
 	}
 	for kind, files := range failed {
 		m.failedJobs.send(ch, float64(files), kind)
+	}
+	// Files of a class that nobody made are in no queue, so no other metric has them.
+	for _, h := range p.Held {
+		cause := "class"
+		if h.TooLarge {
+			cause = "size"
+		}
+		m.held.send(ch, float64(h.Files), h.Class, cause)
 	}
 	// The list itself is for people; its length is enough to wake one.
 	m.attention.send(ch, float64(len(p.Attention)))

@@ -18,7 +18,12 @@ func (b forecast) of(e *entry, rule Rule) (begins, ends time.Time) {
 	case TooLittle:
 		// Bytes and files may be enough sooner, and nobody knows.
 		ready = e.Oldest.Add(e.MinAge)
-	case TapeInUse, DriveLimit, PartialTapes, DriveBusy, Queued:
+	case DriveLimit:
+		// A limit of no drives is lifted by a person.
+		if b.barred(e) {
+			return begins, ends
+		}
+	case TapeInUse, PartialTapes, DriveBusy, Queued:
 	default:
 		return begins, ends
 	}
@@ -59,7 +64,16 @@ func (b forecast) of(e *entry, rule Rule) (begins, ends time.Time) {
 
 // held reports whether a queue waits for something that does not end by itself, and that no drive shows.
 func (b forecast) held(e *entry) bool {
-	return e.tape != nil && (!e.tape.Read || e.tape.Lock.closed()) || !b.hasRoom(e)
+	return e.tape != nil && (!e.tape.Read || e.tape.Lock.closed()) || !b.hasRoom(e) || b.barred(e)
+}
+
+// barred reports whether the organisation of a queue may have no drive at all for it.
+func (b forecast) barred(e *entry) bool {
+	most := e.load.limits.ReadDrives
+	if e.Writes() {
+		most = e.load.limits.WriteDrives
+	}
+	return e.load.limited && most <= 0
 }
 
 // compatible reports whether a drive could serve a queue if both were free.

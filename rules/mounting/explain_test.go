@@ -36,7 +36,11 @@ func TestExplain(t *testing.T) {
 		{"no tape", p, []Queue{waiting(p)}, func(pic *Picture) { pic.Tapes = nil }, []Rule{NoTape}, "no tape in library lib", "hemera tape tape add", -1},
 		{"the buffer", f, []Queue{waiting(f)}, func(pic *Picture) { pic.Buffer.Free = 0 }, []Rule{BufferFull}, "room for 0 B", "evict", -1},
 		{"the organisation", f, []Queue{waiting(f)}, func(pic *Picture) { pic.Organisations["org"] = Organisation{} },
-			[]Rule{DriveLimit}, "0 of 0 drives", "hemera tape organisation set org readMaxDrives=1", 91 * time.Second},
+			[]Rule{DriveLimit}, "0 of 0 drives", "hemera tape organisation set org readMaxDrives=1", -1},
+		{"the organisation of one ahead", f, []Queue{waiting(f), waiting(recall("B"), old(9*time.Hour), bytes(40e9), ofOrg("none"))},
+			func(pic *Picture) { pic.Organisations["none"] = Organisation{} }, []Rule{Queued}, "", "", 91 * time.Second},
+		{"a drive that gives its tape back", f, []Queue{waiting(f)}, func(pic *Picture) { pic.Drives[0].VID, pic.Drives[0].Unloads = "B", true },
+			[]Rule{Queued}, "drive d1 gives its tape B back, and can begin then", "", -2},
 		{"the nearest first", f, []Queue{waiting(f)}, func(pic *Picture) {
 			busy, elsewhere := working("d2", "B", recall("B"), 0), idle("d3")
 			busy.Work.Left, elsewhere.Library = 4e9, "other"

@@ -93,6 +93,7 @@ type Drive struct {
 	Begun         time.Time // when it began with that queue, without another one since
 	Work          *Work     // what it does, nil while idle
 	Idle          time.Time // since when it is idle
+	Unloads       bool      // it gives its tape back, and asks for no work until it has
 }
 
 // Work is what a drive does.

@@ -87,6 +87,9 @@ func (b words) idle(d *Drive) (Rule, string) {
 func (b words) obstacle(e *entry, d *Drive, kept Rule) string {
 	switch kept {
 	case NoRule, Queued:
+		if d.Work == nil && d.Unloads {
+			return b.doing(d) + ", and can begin then"
+		}
 		return "drive " + d.Name + " can begin"
 	case NoWork:
 		return "no job waits"
@@ -216,6 +219,8 @@ func (b words) doing(d *Drive) string {
 		return fmt.Sprintf("drive %s works: %s, %s left of what it was given", d.Name, d.Work.Queue, size(d.Work.Left))
 	case !d.Up:
 		return sayDown(d)
+	case d.Unloads:
+		return fmt.Sprintf("drive %s gives its tape %s back", d.Name, d.VID)
 	case d.VID != "":
 		return fmt.Sprintf("drive %s is idle for %s with tape %s in it", d.Name, age(b.now.Sub(d.Idle)), d.VID)
 	}

@@ -180,7 +180,7 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 	return &Manager{
 		Names:        names,
 		Directories:  timedDirectories{p.tree, p.ops},
-		Attributes:   timedAttributes{attributeChanges{p.tree, p.cluster.AwaitCurrent, p.cluster.View, rules}, p.ops},
+		Attributes:   timedAttributes{attributeChanges{p.tree, p.cluster.AwaitCurrent, p.cluster.View, rules, p.tier.CheckClass}, p.ops},
 		opener:       &opener{parts: p, own: own, reads: rules.reads, asks: &writes.asks, left: observes.left},
 		ownWrites:    own,
 		locator:      &locator{parts: p, sums: sums.New()},

@@ -73,12 +73,13 @@ func (c changes) Remove(ctx context.Context, who hemera.Identity, path string, k
 }
 
 // attributeChanges are Attributes whose changes wait like those of [changes]. They also refuse settings that name a space
-// which does not exist.
+// or a storage class which does not exist.
 type attributeChanges struct {
 	hemera.Attributes
 	await func(ctx context.Context) error // as in changes
 	view  func() *hemera.View             // for the names of spaces
 	rules *ruleKeeper                     // follows those that attributes make
+	class func(name string) error         // not nil: there is no such storage class
 }
 
 // SetMode implements hemera.Attributes.
@@ -142,6 +143,9 @@ func (c attributeChanges) check(path, name, value string) error {
 	}
 	if err := recycle.CheckAttribute(name, value); err != nil {
 		return errs.Wrap(err, "manager.SetAttribute", path)
+	}
+	if name == hemera.AttrStorageClass {
+		return errs.Wrap(c.class(value), "manager.SetAttribute", path)
 	}
 	spaces, err := lifecycle.CheckAttribute(name, value)
 	if err != nil {

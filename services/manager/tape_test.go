@@ -88,7 +88,7 @@ func TestRecallsCountAsWrites(t *testing.T) {
 func (r *rig) archive(e hemera.Entry, class string) hemera.Entry {
 	r.t.Helper()
 	ctx, cat := r.t.Context(), r.m.tree.Tapes
-	cat.UseRoutes(func(class string) ([]string, error) {
+	cat.UseRoutes(func(class string, _ int64) ([]string, error) {
 		if class == "double" {
 			return []string{"pool", "second"}, nil
 		}

@@ -8,9 +8,10 @@ import (
 	"hemera/core/namespace/schema"
 )
 
-// Routes says to which tape pools a content of a storage class goes: one for each copy. The
-// manager's configuration answers; an error says why the class cannot be used.
-type Routes func(class string) (pools []string, err error)
+// Routes says to which tape pools a content of a storage class and size goes: one for each copy. The
+// manager's configuration answers; an error says why the class cannot be used, TooLarge why the size is
+// not taken. A size of 0 is that of a content which was taken already.
+type Routes func(class string, size int64) (pools []string, err error)
 
 // Requester is what decides which mount policy a request gets.
 type Requester struct {
@@ -107,18 +108,21 @@ func (t Txn) Enlist(e *hemera.Entry, dirs []*hemera.Entry, rules Rules) error {
 	return t.enlist(e, class, rules)
 }
 
-// enlist gives the content its archive id and queues it. A class that cannot be used is an error
-// for people, and none of the commit.
+// enlist gives the content its archive id and queues it. A class that cannot be used, and a file that is
+// too large, are errors for people, and none of the commit: the content is held.
 func (t Txn) enlist(e *hemera.Entry, class string, rules Rules) error {
 	attrs := fresh()
 	// The number of the write that made the content: no other content ever has it.
 	id := uint64(schema.WriteNumber(hemera.PieceID{File: e.ID, Gen: e.Gen}))
 	attrs[hemera.AttrArchiveID], attrs[hemera.AttrStorageClass] = strconv.FormatUint(id, 10), class
-	pools, err := rules.Routes(class)
+	pools, err := rules.Routes(class, e.Size)
 	if err != nil {
-		attrs[hemera.AttrArchiveError] = short(err.Error())
+		attrs[hemera.AttrArchiveError] = whyHeld(class, err)
 	}
 	*e = *attributed(e, attrs)
+	if err != nil {
+		return t.replaceJob(holding(t, e, class, err))
+	}
 	// A job for each copy: they go to different pools, at different times, and each is retried alone.
 	for i, pool := range pools {
 		if err := t.replaceJob(rules.archive(t, e, uint8(i+1), pool)); err != nil {

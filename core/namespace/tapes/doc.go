@@ -34,7 +34,8 @@
 //   - The rows of a tape follow the fSeq of what was written. Nothing is recorded behind a gap.
 //   - A job has one place in one queue, and the sums of queues are exact. A job is of one content, by
 //     its archive id: when the content goes, its jobs go.
-//   - A file that is to be archived has, for each copy of its class, the copy or a job.
+//   - A file that is to be archived has, for each copy of its class, the copy or a job. A file that no
+//     pool takes has one job, which holds it.
 //
 // nscheck works out the first three again; the fourth is a test.
 package tapes

@@ -132,11 +132,12 @@ func addCopies(t Txn, e *hemera.Entry, rules Rules) (queued int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		// One that waits has its attempts and its error, which are kept.
-		if now != nil {
+		// One that waits has its attempts and its error, which are kept; one that is held has the number, and is
+		// for no pool.
+		if now != nil && !isHeld(now) {
 			continue
 		}
-		if err := t.putJob(&j); err != nil {
+		if err := t.replaceJob(j); err != nil {
 			return 0, err
 		}
 		queued++

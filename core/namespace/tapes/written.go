@@ -213,7 +213,7 @@ func wanted(e *hemera.Entry, routes Routes) int {
 	if routes == nil {
 		return hemera.TapeCopiesMax + 1
 	}
-	pools, err := routes(e.StorageClass())
+	pools, err := routes(e.StorageClass(), 0)
 	if err != nil || len(pools) == 0 {
 		return hemera.TapeCopiesMax + 1
 	}
@@ -260,8 +260,8 @@ func (t Txn) noteError(j *hemera.TapeJob) error {
 	return nil
 }
 
-// Archive queues a file for the copies that its class, or another, asks for and that it does not
-// have. Exists when it has all.
+// Archive queues a file for the copies that its class asks for and that it does not have. The other class
+// is for a file that has none, or one that cannot be used. Exists when it has all.
 func (c *Catalogue) Archive(ctx context.Context, file hemera.FileID, class string) error {
 	return c.update(ctx, func(t Txn) error {
 		e, err := t.ByID(file)
@@ -287,6 +287,11 @@ func (c *Catalogue) Archive(ctx context.Context, file hemera.FileID, class strin
 			t.PutEntry(&out)
 			return nil
 		}
+		// It is held: what was asked for now is what counts.
+		if _, err := rules.Routes(e.StorageClass(), e.Size); err != nil && len(e.Tape) == 0 {
+			e = attributed(e, map[string]string{hemera.AttrStorageClass: class, hemera.AttrArchiveError: ""})
+			t.PutEntry(e)
+		}
 		jobs, err := t.missing(e, rules)
 		if err != nil {
 			return err
@@ -307,7 +312,12 @@ func (t Txn) replaceJobs(jobs []hemera.TapeJob) error {
 
 // missing is the jobs for the copies that a file lacks by its class.
 func (t Txn) missing(e *hemera.Entry, rules Rules) (jobs []hemera.TapeJob, err error) {
-	pools, err := rules.Routes(e.StorageClass())
+	// A content that has a copy was taken: a limit that came later is not for it.
+	size := e.Size
+	if len(e.Tape) > 0 {
+		size = 0
+	}
+	pools, err := rules.Routes(e.StorageClass(), size)
 	if err != nil {
 		return nil, err
 	}

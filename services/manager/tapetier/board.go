@@ -169,6 +169,8 @@ func (t *parts) driveIn(l *library, state hemera.TapeDriveState) mounting.Drive 
 	case l.state.Problem != "":
 		d.Up, d.Reason = false, l.state.Problem
 	}
+	// The server tells it; a mount that was given since has not begun there.
+	d.Unloads = own.mount == 0 && own.vid != "" && state.Status == "UNMOUNTING"
 	if m := t.mounts[own.mount]; m != nil {
 		d.VID = m.vid
 		queue := keyOf(m.kind, m.queue())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/rules/tapecatalogue"
 )
@@ -78,9 +79,21 @@ func (t *configurer) change(ctx context.Context, subject string, change func(tap
 	known := namesIn(next.Rules)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.config, t.names = next, known
+	t.config, t.names, t.changes = next, known, t.changes+1
 	t.awake()
 	return nil
+}
+
+// CheckClass returns an error for a storage class that does not exist,
+// with the names of those that do. Its routes may come later.
+func (t *configurer) CheckClass(class string) error {
+	known := t.settings().Classes
+	if _, ok := known[class]; ok || class == "" || class == tapes.NoClass {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(known))
+	return errs.New(errs.NotFound, "tapetier.CheckClass", class, "there is no such storage class").
+		WithRemedy("take one of " + strings.Join(names, ", ") + ", or add it first: hemera tape class add NAME nbCopies=1")
 }
 
 // onlyReported reports whether a library is there that nobody said

@@ -79,7 +79,7 @@ func (c *collector) candidates(ctx context.Context) (func(*hemera.Entry) tapegc.
 	return func(e *hemera.Entry) tapegc.File {
 		class := e.StorageClass()
 		if _, known := asked[class]; !known {
-			pools, _ := c.routes(class)
+			pools, _ := c.routes(class, 0)
 			asked[class] = len(pools)
 		}
 		f := tapegc.File{ID: e.ID, Bytes: layout.Used(e.Layout, e.Size, e.Pieces), Asked: asked[class], Requests: tapes.EvictCounter(e)}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/rules/mounting"
 	"hemera/rules/tapecatalogue"
@@ -173,8 +174,9 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 	defer t.mu.Unlock()
 	p.Pools = t.pools(f.tapes)
 	p.Queues = t.queues(f)
+	p.Held = heldOf(t.config, f)
 	for _, q := range f.queues {
-		if q.Failed {
+		if _, _, held := tapes.HeldBy(q.Name); q.Failed && !held {
 			p.Failed = append(p.Failed, hemera.TapeQueue{Kind: q.Kind, Name: q.Name, Files: q.Files, Bytes: q.Bytes})
 		}
 	}

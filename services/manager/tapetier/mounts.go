@@ -133,6 +133,9 @@ func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemer
 // wantsLabel finds a tape of the library that an admin wants labelled, in
 // the drive or in no drive.
 func (t *dispatcher) wantsLabel(f facts, l *library, state hemera.TapeDriveState) (vid string, force, ok bool) {
+	if t.out(l, state) {
+		return "", false, false
+	}
 	for _, tape := range f.tapes {
 		// What was written since the order is not lost to it.
 		if tape.Relabel == nil || tape.LastFSeq > 0 || !l.has(tape.VID) || t.usedElsewhere(l, tape.VID, state.Name) {
@@ -141,6 +144,12 @@ func (t *dispatcher) wantsLabel(f facts, l *library, state hemera.TapeDriveState
 		return tape.VID, tape.Relabel.Force, true
 	}
 	return "", false, false
+}
+
+// out reports whether a drive is not to work, with orders of people neither.
+// The lock is held.
+func (t *dispatcher) out(l *library, state hemera.TapeDriveState) bool {
+	return t.config.DrivesDown[state.Name] != "" || state.Problem != "" || l.state.Problem != "" || t.config.Libraries[l.state.Name].Disabled
 }
 
 // begin makes a mount of a decision. The lock is held.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/tapes"
 	"hemera/errs"
 )
 
@@ -115,7 +116,13 @@ func (t *orderer) orderReclaim(ctx context.Context, o hemera.TapeOrder) (string,
 // orderFailed has failed jobs tried again, or forgotten: those of one
 // queue, or all.
 func (t *orderer) orderFailed(ctx context.Context, o hemera.TapeOrder) (string, error) {
-	jobs, err := (&reporter{t.parts}).TapeJobList(ctx, hemera.TapeJobQuery{Queue: o.Subject, Failed: true})
+	if _, _, held := tapes.HeldBy(o.Subject); held && o.Kind == hemera.OrderRetry {
+		return "", errs.New(errs.Invalid, "tapetier.Retry", o.Subject, "its files are queued by themselves once a tape pool takes them").
+			WithRemedy("`hemera tape status` says what to do for that")
+	}
+	// Nothing but a change of the configuration helps what is held, and a page
+	// of it would keep others from being tried again.
+	jobs, err := (&reporter{t.parts}).jobs(ctx, hemera.TapeJobQuery{Queue: o.Subject, Failed: true}, o.Kind != hemera.OrderRetry)
 	if err != nil {
 		return "", err
 	}

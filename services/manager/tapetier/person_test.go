@@ -84,3 +84,86 @@ func TestWhyOfANameThatNothingHas(t *testing.T) {
 		s.wantKind("another library", s.tier.ChangeTape(s.Context(), "ada", hemera.TapeChange{Object: "library", Verb: "set", Name: "lib9"}), errs.NotFound)
 	})
 }
+
+// A queue that no drive serves until a person does something is in the list with the command, and has no estimate.
+func TestQueuesThatWaitForAPerson(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		none := func(what string) {
+			if a := s.attention(); len(a) != 0 {
+				s.Errorf("%s: %q", what, a)
+			}
+		}
+		command := func(text, want string) {
+			s.needs(text)
+			p, err := s.tier.TapePicture(s.Context())
+			s.good(err)
+			if len(p.Attention) != 1 || p.Attention[0].Command != want || len(p.Queues) != 1 || !p.Queues[0].Estimate.IsZero() {
+				s.Errorf("%s: %+v, %+v", text, p.Attention, p.Queues)
+			}
+		}
+		none("it can begin")
+		s.change("organisation", "set", "default", "writeMaxDrives", "0")
+		command("1 file waits: organisation default writes with 0 of 0 drives", "hemera tape organisation set default writeMaxDrives=1")
+		if why := s.explained("/single/f"); strings.Contains(why, "it may begin at") {
+			s.Error(why)
+		}
+		s.change("organisation", "set", "default", "writeMaxDrives", "1")
+		none("a limit")
+		s.change("drive", "set", "d1", "desired", "down", "reason", "dust")
+		none("one of two drives")
+		s.change("drive", "set", "d2", "desired", "down", "reason", "dust")
+		command("1 file waits: drives d1, d2 are down", "hemera tape drive up d1")
+		// What a drive has by itself is a line of its own.
+		s.change("drive", "set", "all", "desired", "up")
+		s.state.Drives[0].Problem, s.state.Drives[1].Problem = "it is stuck", "it is stuck"
+		s.report()
+		if a := s.attention(); len(a) != 2 || !strings.HasPrefix(a[0], "drive d1 it is stuck") {
+			s.Errorf("%q", a)
+		}
+		s.state.Drives[0].Problem, s.state.Drives[1].Problem = "", ""
+		s.report()
+		s.change("library", "set", "lib", "isDisabled", "true", "disabledReason", "moved")
+		command("1 file waits: library lib is disabled: moved", "hemera tape library up lib")
+		s.change("library", "set", "lib", "isDisabled", "false")
+		none("all is well again")
+	})
+}
+
+// A tape tells of its orders that wait for a drive.
+func TestWhyOfATapeWithOrders(t *testing.T) {
+	at(t, func(s *site) {
+		s.change("drive", "set", "all", "desired", "down", "reason", "dust")
+		for _, o := range []hemera.TapeOrder{{Kind: hemera.OrderLabel, Subject: "AAA001"}, {Kind: hemera.OrderScan, Subject: "AAA001"}} {
+			_, err := s.tier.OrderTape(s.Context(), "ada", o)
+			s.good(err)
+		}
+		why := s.explained("AAA001")
+		for _, want := range []string{"it is to be labelled, as ada ordered at", "it is to be scanned, as ada ordered at", "hemera tape cancel AAA001"} {
+			if !strings.Contains(why, want) {
+				t.Errorf("%q is not in %q", want, why)
+			}
+		}
+		_, err := s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderStopTape, Subject: "AAA001"})
+		s.good(err)
+		if why = s.explained("AAA001"); strings.Contains(why, "ordered") {
+			t.Error(why)
+		}
+	})
+}
+
+// A drive that gives its tape back can do nothing else until it has.
+func TestWhyOfADriveThatUnloads(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.loaded("d1", "BBB001")
+		s.put(alice(), "/single/f", 1000)
+		s.state.Drives[0].Status = "UNMOUNTING"
+		s.change("drive", "set", "d2", "desired", "down", "reason", "dust")
+		s.report()
+		if why := s.explained("/single/f"); !strings.Contains(why, "drive d1 gives its tape BBB001 back, and can begin then") || strings.Contains(why, "is idle") {
+			t.Error(why)
+		}
+	})
+}

@@ -5,14 +5,20 @@ import (
 	"context"
 
 	"hemera"
+	"hemera/core/namespace/tapes"
 )
 
 // TapeJobList implements hemera.TapeAdmin.
-func (t *reporter) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) (out []hemera.TapeWork, err error) {
-	const most = 1000
+func (t *reporter) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) ([]hemera.TapeWork, error) {
 	if q.Path != "" {
 		return t.jobsOfFile(ctx, q.Path)
 	}
+	return t.jobs(ctx, q, true)
+}
+
+// jobs lists jobs of queues, of held files only if they are wanted.
+func (t *reporter) jobs(ctx context.Context, q hemera.TapeJobQuery, held bool) (out []hemera.TapeWork, err error) {
+	const most = 1000
 	queues, err := t.catalogue.Queues(ctx)
 	if err != nil {
 		return nil, err
@@ -22,6 +28,9 @@ func (t *reporter) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) (out 
 	// asked for.
 	for _, queue := range queues {
 		if q.Kind != 0 && queue.Kind != q.Kind || q.Queue != "" && queue.Name != q.Queue || q.Failed != queue.Failed || len(out) >= limit {
+			continue
+		}
+		if _, _, is := tapes.HeldBy(queue.Name); is && !held {
 			continue
 		}
 		jobs, err := t.catalogue.Jobs(ctx, queue, limit-len(out), nil)

@@ -158,8 +158,7 @@ func (t scanner) cartridges() []string {
 
 // wantsScan finds a tape that a drive can scan now. The lock is held.
 func (t *dispatcher) wantsScan(f facts, l *library, d *drive, state hemera.TapeDriveState) *scan {
-	// A drive that is not to work does not; with orders of people neither.
-	if t.config.DrivesDown[state.Name] != "" || state.Problem != "" || l.state.Problem != "" || t.config.Libraries[l.state.Name].Disabled {
+	if t.out(l, state) {
 		return nil
 	}
 	// By VID, so that two drives come to the same order.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/rules/mounting"
 	"hemera/rules/tapecatalogue"
@@ -128,9 +129,14 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 	}
 	// Jobs that failed for good wait for a person, whatever failed.
 	for _, q := range f.queues {
-		if q.Failed {
+		if _, _, held := tapes.HeldBy(q.Name); q.Failed && !held {
 			out = append(out, hemera.TapeAttention{Subject: q.Kind.String() + " " + q.Name, What: fmt.Sprintf("%d jobs have failed", q.Files), Command: "hemera tape request ls --failed"})
 		}
+	}
+	// Files that no pool takes have no queue that a drive could serve.
+	for _, h := range heldOf(t.config, f) {
+		out = append(out, hemera.TapeAttention{Subject: "class " + h.Class, What: fmt.Sprintf("%s: %s", count(h.Files, "file is not queued for tape", "files are not queued for tape"), h.Why),
+			Command: h.Command})
 	}
 	for _, l := range t.libraries {
 		if !t.online(l) {
@@ -167,6 +173,16 @@ func (t *reporter) stuck(f facts) (out []hemera.TapeAttention) {
 		first := board.Explain(q.Key).Reasons[0]
 		command := ""
 		switch first.Rule {
+		case mounting.LibraryDisabled:
+			command = typed(first.Remedy)
+		case mounting.DriveLimit:
+			// Other limits are reached for a while: a drive becomes free.
+			limits := t.config.Organisations[q.Organisation]
+			if q.Writes() && limits.WriteDrives == 0 || !q.Writes() && limits.ReadDrives == 0 {
+				command = typed(first.Remedy)
+			}
+		case mounting.DriveDown:
+			first.Text, command = t.putDown(q.Key, first)
 		case mounting.NoTape:
 			command = "hemera tape tape add VID tapepool=" + q.Pool
 		case mounting.OtherLibrary, mounting.Media, mounting.TapeUnknown:
@@ -177,6 +193,41 @@ func (t *reporter) stuck(f facts) (out []hemera.TapeAttention) {
 		}
 	}
 	return out
+}
+
+// putDown says which drives that could serve a queue a person has put down,
+// and how they are put up again; "" where there is none. What else keeps a
+// drive down has a line of its own in the list, or ends by itself. The lock
+// is held.
+func (t *reporter) putDown(q mounting.Key, why mounting.Reason) (text, command string) {
+	// No tape server ever came, and no other line says so.
+	if len(t.libraries) == 0 {
+		return why.Text, typed(why.Remedy)
+	}
+	var names []string
+	of := t.libraryOf(q.VID) // nil of queues that write
+	for _, l := range t.libraries {
+		for _, state := range l.state.Drives {
+			if down := t.config.DrivesDown[state.Name]; down != "" && t.online(l) && (of == nil || of == l) {
+				names = append(names, state.Name)
+				text = "drive " + state.Name + " is down: " + down
+			}
+		}
+	}
+	// All are down by themselves, and are probed until they work.
+	if len(names) == 0 {
+		return why.Text, ""
+	}
+	slices.Sort(names)
+	// A site has tens of drives: numbers tell more than names.
+	const namesMax = 3
+	switch more := len(names) - namesMax; {
+	case more > 0:
+		text = fmt.Sprintf("drives %s and %d more are down", strings.Join(names[:namesMax], ", "), more)
+	case len(names) > 1:
+		text = "drives " + strings.Join(names, ", ") + " are down"
+	}
+	return text, "hemera tape drive up " + names[0]
 }
 
 // failedScans are the scans that need a person. The lock is held.
@@ -295,6 +346,8 @@ func (t *reporter) ofJob(j *hemera.TapeJob) string {
 	switch m := t.mounts[t.given[j.TapeJobKey]]; {
 	case m != nil:
 		return fmt.Sprintf("drive %s works on it, with tape %s", m.drive, m.vid)
+	case j.Failed && whyHeld(t.config, j) != "":
+		return whyHeld(t.config, j)
 	case j.Failed:
 		return fmt.Sprintf("failed %d times, and is not tried again by itself (hemera tape request retry): %s", j.Attempts, j.Error)
 	case pause > 0 && j.Waits != "":
@@ -337,11 +390,17 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 		if tape.VID == name {
 			out = append(out, fmt.Sprintf("tape %s is %s, in pool %s, with %s; %s", name, tape.State, tape.Pool, count(tape.Files, "file", "files"), whereIs(t.libraryOf(name), name)))
 			out = append(out, t.explainKey(f, tape)...)
+			// An order is durable, and may wait for days while drives are busy.
+			if r := tape.Relabel; r != nil {
+				out = append(out, fmt.Sprintf("it is to be labelled, as %s ordered at %s: the next drive of its library that has nothing to do does it (to cancel: hemera tape cancel %s)",
+					r.By, r.Asked.Format(time.DateTime), name))
+			}
 			for _, r := range board.ExplainTape(name) {
 				out = append(out, withRemedy(r))
 			}
 		}
 	}
+	out = append(out, t.explainScan(name)...)
 	for _, p := range t.pools(f.tapes) {
 		if p.Name == name {
 			out = append(out, fmt.Sprintf("pool %s has %s: %d empty, %d full", name, count(p.Tapes, "tape", "tapes"), p.Free, p.FullTapes))
@@ -358,6 +417,22 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 		out = append(out, "nothing waits for it")
 	}
 	return out
+}
+
+// explainScan says what the scan of a tape waits for or does; the tape need
+// not be in the catalogue. Nothing of one that has ended. The lock is held.
+func (t *reporter) explainScan(vid string) []string {
+	// How a scan ended is in the list of scans, and in that of what needs a
+	// person if it failed.
+	s := t.scans[vid]
+	switch {
+	case s == nil || !s.Ended.IsZero():
+		return nil
+	case s.ordered():
+		return []string{fmt.Sprintf("it is to be scanned, as %s ordered at %s: the next drive of its library that has nothing to do does it (to cancel: hemera tape cancel %s)",
+			s.who, s.Asked.Format(time.DateTime), vid)}
+	}
+	return []string{fmt.Sprintf("drive %s scans it, and has found %s (hemera tape scan ls)", s.Drive, count(s.Files, "file", "files"))}
 }
 
 // explainLibrary says whether a library works. The lock is held.

@@ -23,9 +23,9 @@ const (
 	forgetTime = 2 * time.Second
 )
 
-// Run ends mounts of servers that are gone, forgets old requests, looks
-// after repacks, verifications and names in mount rules, and makes room on
-// disks, until the context ends.
+// Run ends mounts of servers that are gone, queues files that pools take
+// now, forgets old requests, looks after repacks, verifications and names in
+// mount rules, and makes room on disks, until the context ends.
 func (t *sweeper) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -36,6 +36,9 @@ func (t *sweeper) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		t.endLost()
+		if err := t.releaseHeld(ctx); err != nil && ctx.Err() == nil {
+			t.Log.Warn("files whose storage class can be used now are not queued for tape yet", "error", err)
+		}
 		if err := t.ForgetStages(ctx); err != nil && ctx.Err() == nil {
 			t.Log.Warn("old requests to stage files are not forgotten", "error", err)
 		}

@@ -74,6 +74,7 @@ type (
 		*parts
 		gc  *collector
 		due time.Time // when requests are looked at next
+		releasing
 	}
 )
 
@@ -91,7 +92,8 @@ type parts struct {
 	// under it.
 	mu        sync.Mutex
 	config    tapecatalogue.Config
-	names     names // in the rules of the configuration
+	names     names  // in the rules of the configuration
+	changes   uint64 // of the configuration, since the start
 	libraries map[hemera.NodeID]*library
 	mounts    map[uint64]*mount
 	given     map[hemera.TapeJobKey]uint64 // to which mount
@@ -133,9 +135,12 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 }
 
 // routes implements tapes.Routes.
-func (t *parts) routes(class string) ([]string, error) {
+func (t *parts) routes(class string, size int64) ([]string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err := t.config.Admit(class, size); err != nil {
+		return nil, err
+	}
 	to, err := t.config.Resolve(class, false)
 	if err != nil {
 		return nil, err

@@ -498,9 +498,11 @@ func TestADriveThatIsDown(t *testing.T) {
 		s.put(alice(), "/single/f", 1000)
 		s.start()
 		s.report()
+		s.orders(hemera.TapeOrder{Kind: hemera.OrderLabel, Subject: "BBB001"})
 		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
 			t.Errorf("%+v", m)
 		}
+		s.orders(hemera.TapeOrder{Kind: hemera.OrderStopTape, Subject: "BBB001"})
 		s.loaded("d1", "AAA001")
 		if m := s.ask("d1"); m.Kind != hemera.MountUnload || m.VID != "AAA001" {
 			t.Errorf("with a tape: %+v", m)

@@ -12,6 +12,7 @@ import (
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
+	"hemera/errs"
 	"hemera/rules/tapecatalogue"
 )
 
@@ -45,6 +46,9 @@ released. "xrdfs HOST prepare -s" is the same. Ask again, or "hemera tape why PA
 				if err != nil {
 					return err
 				}
+				if err := noneStaged(s.Files); err != nil {
+					return err
+				}
 				// On the stream of errors, so that a pipe gets the list alone.
 				if !e.ForPrograms() {
 					fmt.Fprintln(e.Err, "request", id)
@@ -61,11 +65,30 @@ released. "xrdfs HOST prepare -s" is the same. Ask again, or "hemera tape why PA
 	return c
 }
 
+// noneStaged is the errors of a request of which no file can be brought to disk, nil if one can.
+func noneStaged(files []hemera.Locality) (err error) {
+	for _, l := range files {
+		if l.Error == "" {
+			return nil
+		}
+		err = errors.Join(err, fmt.Errorf("stage %s: %s", l.Path, plainly(l)))
+	}
+	return err
+}
+
+// plainly is the error of a file without what the manager calls its operations, beside the path.
+func plainly(l hemera.Locality) string {
+	if l.Error == "" {
+		return ""
+	}
+	return errs.Reason(errors.New(l.Error), l.Path)
+}
+
 // localityRecord is where a file is, for programs.
 func localityRecord(l hemera.Locality, id string) output.Record {
 	return output.Record{
 		{Key: "path", Value: l.Path}, {Key: "online", Value: l.OnDisk}, {Key: "on_tape", Value: l.OnTape}, {Key: "requested", Value: l.Requested},
-		{Key: "request_id", Value: id}, {Key: "why", Value: l.Why}, {Key: "error_text", Value: l.Error},
+		{Key: "request_id", Value: id}, {Key: "why", Value: l.Why}, {Key: "error_text", Value: plainly(l)},
 	}
 }
 
