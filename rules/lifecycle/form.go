@@ -22,8 +22,11 @@ type Stored struct {
 func Wanted(e hemera.Entry, f hemera.Form) (Stored, bool) {
 	s := Stored{Layout: e.Layout, Space: e.Space}
 	if f.Layout.Kind != 0 {
+		s.Layout = f.Layout
 		// The name of a layout says nothing of its blocks: a file that has blocks keeps their size.
-		s.Layout = f.Layout.WithBlockSize(e.Layout.BlockSize)
+		if f.Layout.BlockSize == hemera.BlockSizeDefault {
+			s.Layout = f.Layout.WithBlockSize(e.Layout.BlockSize)
+		}
 	}
 	// Layouts without blocks pass over it.
 	s.Layout = s.Layout.WithBlockSize(f.BlockSize)

@@ -157,6 +157,7 @@ func TestWanted(t *testing.T) {
 		{"blocks of what has none", e, hemera.Form{BlockSize: 1 << 20}, hemera.Replica(2), false},
 		{"blocks stay", coded, hemera.Form{Layout: hemera.ReedSolomon(4, 2)}, small, false},
 		{"blocks stay in another layout", coded, hemera.Form{Layout: hemera.ReedSolomon(2, 1)}, hemera.ReedSolomon(2, 1).WithBlockSize(64 << 10), true},
+		{"blocks of the layout that is asked for", coded, hemera.Form{Layout: hemera.ReedSolomon(2, 1).WithBlockSize(128 << 10)}, hemera.ReedSolomon(2, 1).WithBlockSize(128 << 10), true},
 		{"no blocks", coded, hemera.Form{Layout: hemera.Replica(2)}, hemera.Replica(2), true},
 		{"other blocks", coded, hemera.Form{BlockSize: 1 << 20}, hemera.ReedSolomon(4, 2), true},
 		{"layout and blocks", e, hemera.Form{Layout: hemera.ReedSolomon(4, 2), BlockSize: 64 << 10}, small, true},

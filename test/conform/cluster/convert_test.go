@@ -183,18 +183,27 @@ func TestConversionBetweenLayouts(t *testing.T) {
 	t.Parallel()
 	r := start(t, t.TempDir(), 2, 6)
 	files := r.convertible()
-	small := hemera.ReedSolomon(4, 2).WithBlockSize(64 << 10)
-	for _, l := range []hemera.Layout{hemera.ReedSolomon(4, 2), hemera.Plain(), small, hemera.Stripe(3), hemera.ReedSolomon(2, 1), hemera.Local(2, 1, 1), hemera.Replica(2)} {
-		c, err := r.up.Manager.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/", Recursive: true, Form: hemera.Form{Layout: l}})
+	const small = 64 << 10
+	for _, c := range []struct{ ask, want hemera.Layout }{
+		{hemera.ReedSolomon(4, 2), hemera.ReedSolomon(4, 2)},
+		{hemera.Plain(), hemera.Plain()},
+		{hemera.ReedSolomon(4, 2).WithBlockSize(small), hemera.ReedSolomon(4, 2).WithBlockSize(small)},
+		// What is not named stays: the blocks.
+		{hemera.Stripe(3), hemera.Stripe(3).WithBlockSize(small)},
+		{hemera.ReedSolomon(2, 1), hemera.ReedSolomon(2, 1).WithBlockSize(small)},
+		{hemera.Local(2, 1, 1), hemera.Local(2, 1, 1).WithBlockSize(small)},
+		{hemera.Replica(2), hemera.Replica(2)},
+	} {
+		request, err := r.up.Manager.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/", Recursive: true, Form: hemera.Form{Layout: c.ask}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c = r.ended(c.ID); c.Done != int64(len(files)) || c.Failed+c.Skipped > 0 {
-			t.Fatalf("to %s: %+v", l, c)
+		if request = r.ended(request.ID); request.Done != int64(len(files)) || request.Failed+request.Skipped > 0 {
+			t.Fatalf("to %s: %+v", c.ask, request)
 		}
 		for path := range files {
-			if e := r.stat(path); e.Layout != l {
-				t.Errorf("%s is %+v and not %+v", path, e.Layout, l)
+			if e := r.stat(path); e.Layout != c.want {
+				t.Errorf("%s is %+v and not %+v", path, e.Layout, c.want)
 			}
 		}
 		r.whole(files)
