@@ -100,7 +100,7 @@ func whyHeld(config tapecatalogue.Config, j *hemera.TapeJob) string {
 // releasing is how far a sweeper is with what is held. Nobody else looks at
 // it.
 type releasing struct {
-	left  []tapes.Queue // of which not all files were looked at
+	left  []tapes.Queue // with files that still have to be looked at
 	after []byte        // the last of the first one that was
 	seen  uint64        // the change of the configuration for which all were
 	again bool          // once more

@@ -100,11 +100,11 @@ func (t scanner) enlist(f facts, who string, o hemera.TapeOrder) (string, error)
 // "" where there is none. A scan that a drive works on ends at its next
 // report, which is refused.
 func (t scanner) stop(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
-	if text := t.strike(who, o); text == "" || o.DryRun {
+	text := t.strike(who, o)
+	if text == "" || o.DryRun {
 		return text, nil
-	} else {
-		return text, t.keep(ctx)
 	}
+	return text, t.keep(ctx)
 }
 
 // strike ends or forgets the scan of an order, in memory.

@@ -65,7 +65,7 @@ released. "xrdfs HOST prepare -s" is the same. Ask again, or "hemera tape why PA
 	return c
 }
 
-// noneStaged is the errors of a request of which no file can be brought to disk, nil if one can.
+// noneStaged joins the errors of all files of a request; nil if one file can be brought to disk.
 func noneStaged(files []hemera.Locality) (err error) {
 	for _, l := range files {
 		if l.Error == "" {
