@@ -120,7 +120,7 @@ func ParseEmulation(text string) (s emulated.Spec, err error) {
 		if m == nil {
 			return s, badEmulation(text, "it is no list of NAME=VALUE")
 		}
-		// The media is the only value that is no number.
+		// The media and the prefix are the only values that are no numbers.
 		number, bad := strconv.ParseInt(m[2], 10, 64)
 		switch m[1] {
 		case "drives":
@@ -135,6 +135,8 @@ func ParseEmulation(text string) (s emulated.Spec, err error) {
 			s.Capacity = number
 		case "media":
 			s.Media, bad = m[2], nil
+		case "prefix":
+			s.Prefix, number, bad = m[2], 0, nil // a prefix may be a number
 		default:
 			return s, badEmulation(text, "nothing is called "+m[1])
 		}
@@ -148,5 +150,5 @@ func ParseEmulation(text string) (s emulated.Spec, err error) {
 // badEmulation is the error of a description that cannot be read.
 func badEmulation(text, why string) error {
 	return errs.New(errs.Invalid, "daemon.ParseEmulation", text, why).
-		WithRemedy("name drives, slots, gates, cartridges, capacity (bytes of one cartridge) or media, such as drives=2,slots=40,media=LTO-9")
+		WithRemedy("name drives, slots, gates, cartridges, capacity (bytes of one cartridge), media or prefix (of barcodes), such as drives=2,slots=40,media=LTO-9")
 }

@@ -91,6 +91,9 @@ func TestEmulation(t *testing.T) {
 	if want := (emulated.Spec{Drives: 2, Slots: 40, Gates: 1, Cartridges: 3, Media: "LTO-8", Capacity: 1000}); err != nil || s != want {
 		t.Errorf("%+v, %v", s, err)
 	}
+	if s, err = ParseEmulation("prefix=W,media=LTO-9"); err != nil || s.Prefix != "W" {
+		t.Errorf("%+v, %v", s, err)
+	}
 	for _, bad := range []string{"", "drives", "drives=x", "drives=-1", "arms=2", "drives=2;slots=3"} {
 		if _, err := ParseEmulation(bad); !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {
 			t.Errorf("%q: %v", bad, err)

@@ -18,7 +18,8 @@ func TestSpecs(t *testing.T) {
 		spec Spec
 		kind errs.Kind
 	}{
-		{Spec{Media: "DLT"}, errs.Invalid}, {Spec{Drives: 1000}, errs.Invalid}, {Spec{Slots: 3, Cartridges: 4}, errs.Invalid}, {Spec{Prefix: "TOOLONG"}, errs.Invalid},
+		{Spec{Media: "DLT"}, errs.Invalid}, {Spec{Drives: 1000}, errs.Invalid}, {Spec{Slots: 3, Cartridges: 4}, errs.Invalid},
+		{Spec{Prefix: "TOOLONG"}, errs.Invalid}, {Spec{Prefix: "lower"}, errs.Invalid}, {Spec{Prefix: "ABCDE", Cartridges: 12}, errs.Invalid},
 		{Spec{Capacity: -1}, errs.Invalid}, {Spec{Drives: -1}, errs.Invalid},
 	} {
 		if err := Create(t.TempDir(), test.spec); errs.KindOf(err) != test.kind {

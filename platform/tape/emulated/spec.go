@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"hemera/errs"
 	"hemera/rules/tapemodel"
@@ -93,8 +95,14 @@ func (s Spec) layout() (l layout, err error) {
 	if !ok {
 		return l, errs.New(errs.Invalid, "emulated.Create", s.Media, "no such kind of cartridge").WithRemedy("Use one of LTO-7, M8, LTO-8, LTO-9, LTO-10.")
 	}
-	if s.Cartridges > s.Slots || s.Drives < 1 || s.Slots < 1 || s.Gates < 0 || s.Capacity < 0 || len(s.Prefix) > 5 {
-		return l, errs.New(errs.Invalid, "emulated.Create", "", "a library has at least a drive and a slot, a slot for each cartridge, and a prefix of at most 5 characters")
+	if s.Cartridges > s.Slots || s.Drives < 1 || s.Slots < 1 || s.Gates < 0 || s.Capacity < 0 {
+		return l, errs.New(errs.Invalid, "emulated.Create", "", "a library has at least a drive and a slot, and a slot for each cartridge")
+	}
+	// The label of a tape has six characters for its name, of a small set (ECMA-13).
+	digits := len(strconv.Itoa(s.Cartridges))
+	if len(s.Prefix)+digits > 6 || strings.Trim(s.Prefix, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
+		return l, errs.New(errs.Invalid, "emulated.Create", s.Prefix,
+			fmt.Sprintf("a prefix of barcodes has A to Z and 0 to 9, and with %d digits for the cartridges at most 6 characters", digits))
 	}
 	// In the order in which libraries report their elements: arm, gates, drives,
 	// slots.

@@ -173,6 +173,7 @@ func jobRecord(j hemera.TapeWork) output.Record {
 		{Key: "tapepool", Value: pool}, {Key: "vid", Value: vid}, {Key: "group", Value: cli.NameOf(j.Owner.GID, false, cli.GroupName)},
 		{Key: "schedulerBackendName", Value: ""}, {Key: "instanceName", Value: ""},
 		{Key: "requester", Value: cli.NameOf(j.UID, false, cli.UserName)}, {Key: "size", Value: j.Size}, {Key: "asked", Value: j.Asked.Unix()},
+		{Key: "mountPolicy", Value: j.Policy},
 		{Key: "attempts", Value: int64(j.Attempts)}, {Key: "path", Value: j.Path}, {Key: "error", Value: j.Error},
 	}
 }
@@ -183,6 +184,6 @@ func jobColumns() []output.Column {
 	return []output.Column{
 		{Title: "type", Key: "requestType"}, {Title: "copy", Key: "copyNb"}, {Title: "tapepool/vid", Key: "queue"}, {Title: "requester", Key: "requester", Wide: 2},
 		{Title: "size", Key: "size", Show: output.Bytes}, {Title: "asked", Key: "asked", Show: output.Time, Wide: 1}, {Title: "attempts", Key: "attempts", Wide: 3},
-		{Title: "path", Key: "path"}, {Title: "error", Key: "error"},
+		{Title: "policy", Key: "mountPolicy", Wide: 4}, {Title: "path", Key: "path"}, {Title: "error", Key: "error"},
 	}
 }
