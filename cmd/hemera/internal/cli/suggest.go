@@ -88,6 +88,8 @@ func wrongFlag(c *cobra.Command, err error) error {
 	remedy := c.CommandPath() + " --help lists the flags"
 	if like := likeFlag(c, name); like != "" {
 		remedy = "did you mean --" + like + "? " + remedy
+	} else if subs := below(c, name); len(subs) == 1 { // of several none is likelier
+		remedy = "did you mean " + subs[0] + " --" + name + "? " + remedy
 	}
 	op := strings.TrimPrefix(c.CommandPath(), "hemera ")
 	if !c.HasParent() {
@@ -123,6 +125,16 @@ func required(err error) (flags []string, one, ok bool) {
 		return strings.Split(strings.ReplaceAll(names, `"`, ""), ", "), false, true
 	}
 	return nil, false, false
+}
+
+// below lists the commands below c that have the flag.
+func below(c *cobra.Command, flag string) (paths []string) {
+	for _, sub := range c.Commands() {
+		if f := sub.Flags().Lookup(flag); f != nil && !f.Hidden {
+			paths = append(paths, sub.CommandPath())
+		}
+	}
+	return paths
 }
 
 // likeFlag returns the flag that the user probably meant: one of that name, or with one letter more, less or
