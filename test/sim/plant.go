@@ -97,7 +97,8 @@ func (n planter) plantWrite(ctx context.Context) {
 		n.w.drive(at).plant(n.rng, piece, plantStale, &e, make([]byte, 100)))
 }
 
-// content is what a piece of a file should hold, read from drives that have it; nil if they do not.
+// content is what a piece of a file should hold, read from drives that have it; nil if they do not. A drive that took back writes
+// may have a stale piece in the right place: its bytes below a footer that is right would be plantOther.
 func (n planter) content(e *hemera.Entry, index uint8, disks []hemera.Disk) []byte {
 	have := map[uint8][]byte{}
 	for _, p := range e.Pieces {
@@ -105,8 +106,9 @@ func (n planter) content(e *hemera.Entry, index uint8, disks []hemera.Disk) []by
 		if i < 0 {
 			continue
 		}
-		b, err := n.w.drive(disks[i]).pieceBytes(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index})
-		if err != nil {
+		id := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}
+		b, err := n.w.drive(disks[i]).pieceBytes(id)
+		if err != nil || !n.w.drive(disks[i]).agrees(id, e.Checksums) {
 			continue
 		}
 		if p.Index == index || !e.Layout.Coded() {
@@ -123,6 +125,19 @@ func (n planter) content(e *hemera.Entry, index uint8, disks []hemera.Disk) []by
 		return nil
 	}
 	return pieces[index]
+}
+
+// agrees reports whether the footer of a piece says of its file what the namespace does.
+func (d *drive) agrees(id hemera.PieceID, sums []hemera.Checksum) bool {
+	r, err := d.store.Load().Disk.Open(id)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = r.Close() }()
+	return !slices.ContainsFunc(r.Stat().Checksums, func(c hemera.Checksum) bool {
+		want, known := hemera.FindChecksum(sums, c.Kind)
+		return known && want != c
+	})
 }
 
 // plant makes a piece of the file's, with the content p changed or not, and does it harm.
