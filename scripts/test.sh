@@ -214,6 +214,9 @@ arm64() {
 	scripts/arm64-roundtrip.sh
 }
 
+# failures NAME: the lines of its output that name what failed, and what Go's tests said of it.
+failures() { grep -nE '^ *(--- FAIL|[a-z_0-9]+_test\.go:[0-9]+:)|^(FAIL|panic:|fatal error:|WARNING: DATA RACE|.*: error: )' "$logs/$1.log" | head -n 20; }
+
 # part NAME: runs it and says how it went; the last word of its line in build/test/results is its exit status.
 part() {
 	local start=$SECONDS status=0
@@ -223,8 +226,7 @@ part() {
 	77) say "$1: SKIPPED: $(tail -n 1 "$logs/$1.log")" ;;
 	*)
 		say "$1: FAILED after $((SECONDS - start)) s; all of it is in build/test/$1.log"
-		{ grep -nE '^(--- FAIL|FAIL|panic:|WARNING: DATA RACE|.*: error: )' "$logs/$1.log" | head -n 20; echo "..."; tail -n 40 "$logs/$1.log"; } |
-			sed 's/^/   /'
+		{ failures "$1"; echo "..."; tail -n 40 "$logs/$1.log"; } | sed 's/^/   /'
 		;;
 	esac
 	echo "$1 $status" >>"$logs/results"
@@ -246,6 +248,11 @@ all() {
 	lane arm64 fuzz &
 	lane lint unit sim
 	wait
+	# Once more at the end: of a long output, often only the end is kept.
+	for failed in $(sed -nE '/ (0|77)$/!s/ .*//p' "$logs/results"); do
+		say "$failed failed:"
+		failures "$failed" | sed 's/^/   /'
+	done
 	passed=$(grep -c ' 0$' "$logs/results")
 	failed=$(grep -cvE ' (0|77)$' "$logs/results")
 	echo "$passed passed, $failed failed"
