@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -111,7 +112,8 @@ func mediaOf(product string) (writes, reads []string) {
 	return writes, nil
 }
 
-// ParseEmulation reads what an emulated library is to have, such as "drives=2,slots=40,cartridges=30,media=LTO-9,capacity=4000000000". Invalid.
+// ParseEmulation reads what an emulated library is to have, such as "drives=2,slots=40,cartridges=30,media=LTO-9,capacity=4000000000". It fails
+// with Invalid if the text cannot be read, or no library can be made of it.
 func ParseEmulation(text string) (s emulated.Spec, err error) {
 	// Nothing of a library can be changed by this later, so a slip of the keyboard is an error.
 	pair := regexp.MustCompile(`^([a-z]+)=([A-Za-z0-9-]+)$`)
@@ -144,11 +146,16 @@ func ParseEmulation(text string) (s emulated.Spec, err error) {
 			return s, badEmulation(text, m[2]+" is no number")
 		}
 	}
+	// Now, and not when the library is made: a node has used up its token by then.
+	if err := s.Check(); err != nil {
+		bad := badEmulation(text, errs.Reason(err, ""))
+		return s, bad.WithRemedy(cmp.Or(errs.RemedyOf(err), bad.Remedy))
+	}
 	return s, nil
 }
 
 // badEmulation is the error of a description that cannot be read.
-func badEmulation(text, why string) error {
+func badEmulation(text, why string) *errs.Error {
 	return errs.New(errs.Invalid, "daemon.ParseEmulation", text, why).
 		WithRemedy("name drives, slots, gates, cartridges, capacity (bytes of one cartridge), media or prefix (of barcodes), such as drives=2,slots=40,media=LTO-9")
 }

@@ -46,6 +46,8 @@ type NodeOptions struct {
 	Elsewhere []hemera.AttachDisk
 	// Join is a join token; it is needed once, until Dir holds the node's certificate.
 	Join string
+	// AskToken makes a join token. OpenNode calls it if it needs one and Join is empty; nil if the admin has to bring it.
+	AskToken func(context.Context) (string, error)
 	// Control is the manager if it is in the same process. Then the node needs no certificate.
 	Control hemera.Control
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
@@ -99,7 +101,7 @@ type Node struct {
 
 // OpenNode joins the cluster if needed, and opens disks and port.
 // It fails with Unavailable if another process has the directory, with Exists if the port is taken, with NotFound
-// if the node has neither a certificate nor a token, and with the kind of what the manager answered to a join.
+// if the node has neither a certificate nor a token, and with the kind of what AskToken, or the manager to a join, answered.
 func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	lock, err := statedir.LockDir(o.Dir)
 	if err != nil {
@@ -255,7 +257,7 @@ func (n *Node) join(ctx context.Context) error {
 	// Four cases: joined before, or not; with a token, or without.
 	credentials, err := pki.LoadCredentials(o.Dir)
 	switch {
-	case errors.Is(err, errs.NotFound) && o.Join != "":
+	case errors.Is(err, errs.NotFound) && (o.Join != "" || o.AskToken != nil):
 		credentials, err = enrol(ctx, o)
 	case err == nil && o.Join != "" && credentials.Expired(time.Now()):
 		credentials = joinAgain(ctx, credentials, o)
@@ -298,10 +300,17 @@ func dialManager(ctx context.Context, addr string) (net.Conn, error) {
 	return link.Dial(ctx, addr, link.DefaultOptions())
 }
 
-// enrol joins a cluster with the token: it proves the manager by the token's fingerprint and gets a certificate.
-// It blocks until the manager answers or the context ends.
+// enrol joins a cluster with the token, or with one that it asks for: it proves the manager by the token's fingerprint and
+// gets a certificate. It blocks until the manager answers or the context ends.
 func enrol(ctx context.Context, o NodeOptions) (*pki.Credentials, error) {
-	token, err := pki.ParseToken(o.Join)
+	text := o.Join
+	if text == "" {
+		var err error
+		if text, err = o.AskToken(ctx); err != nil {
+			return nil, err
+		}
+	}
+	token, err := pki.ParseToken(text)
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func TestEmulation(t *testing.T) {
 	if s, err = ParseEmulation("prefix=W,media=LTO-9"); err != nil || s.Prefix != "W" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	for _, bad := range []string{"", "drives", "drives=x", "drives=-1", "arms=2", "drives=2;slots=3"} {
+	for _, bad := range []string{"", "drives", "drives=x", "drives=-1", "arms=2", "drives=2;slots=3", "drives=200", "slots=1,cartridges=2", "media=LTO-1", "prefix=w"} {
 		if _, err := ParseEmulation(bad); !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {
 			t.Errorf("%q: %v", bad, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ var rewrite = flag.Bool("rewrite", false, "write what commands print into the sc
 // cluster in memory that is asked through the real door. Each script has a cluster of its own.
 func TestScripts(t *testing.T) {
 	time.Local = time.UTC
+	keepUmask(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata", UpdateScripts: *rewrite, RequireUniqueNames: true,
 		Setup: func(s *testscript.Env) error {
@@ -35,6 +37,13 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"hemera": runHemera, "parse": parseOutput, "pieces": makePieces, "flip": flipBit},
 	})
+}
+
+// keepUmask undoes what servers in scripts do to the whole process: their files are private.
+func keepUmask(t *testing.T) {
+	umask := syscall.Umask(0)
+	syscall.Umask(umask)
+	t.Cleanup(func() { syscall.Umask(umask) })
 }
 
 // serveFixture is a door over a new fixture; the user "nobody" shows what it is not to be an admin.

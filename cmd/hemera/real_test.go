@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ type realCluster struct {
 	dir, addr   string
 	withoutLoop bool
 	stop        func() error
+	stopTape    func() (code int)
 }
 
 type realKey struct{}
@@ -61,6 +63,7 @@ func (c *realCluster) start() error {
 //	await ARGS       runs hemera until it prints something
 //	restart          ends the cluster and starts it again
 //	metrics PATTERN  what the metrics must say
+//	tapeserver ARGS  runs hemera tape ARGS until stoptape, with its log in $WORK/tapeserver.log
 func TestReal(t *testing.T) {
 	for _, withoutLoop := range []bool{false, true} {
 		t.Run(fmt.Sprintf("withoutLoop=%v", withoutLoop), func(t *testing.T) { runReal(t, withoutLoop) })
@@ -68,6 +71,7 @@ func TestReal(t *testing.T) {
 }
 
 func runReal(t *testing.T, withoutLoop bool) {
+	keepUmask(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/real", RequireUniqueNames: true,
 		Setup: func(s *testscript.Env) error {
@@ -82,9 +86,11 @@ func runReal(t *testing.T, withoutLoop bool) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"hemera": runHemera, "parse": parseOutput,
-			"corrupt": func(ts *testscript.TestScript, _ bool, args []string) { realOf(ts).corrupt(ts, args[0]) },
-			"await":   func(ts *testscript.TestScript, _ bool, args []string) { awaitOutput(ts, args) },
-			"metrics": func(ts *testscript.TestScript, _ bool, args []string) { realOf(ts).metrics(ts, args[0]) },
+			"corrupt":    func(ts *testscript.TestScript, _ bool, args []string) { realOf(ts).corrupt(ts, args[0]) },
+			"await":      func(ts *testscript.TestScript, _ bool, args []string) { awaitOutput(ts, args) },
+			"metrics":    func(ts *testscript.TestScript, _ bool, args []string) { realOf(ts).metrics(ts, args[0]) },
+			"tapeserver": func(ts *testscript.TestScript, _ bool, args []string) { realOf(ts).startTape(ts, args) },
+			"stoptape":   func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(realOf(ts).endTape()) },
 			"restart": func(ts *testscript.TestScript, _ bool, _ []string) {
 				c := realOf(ts)
 				ts.Check(c.stop())
@@ -138,6 +144,44 @@ func awaitOutput(ts *testscript.TestScript, args []string) {
 			ts.Fatalf("hemera %v prints nothing", args)
 		}
 	}
+}
+
+// startTape runs `hemera tape` beside the cluster, and returns when the server runs.
+func (c *realCluster) startTape(ts *testscript.TestScript, args []string) {
+	path, url := ts.MkAbs("tapeserver.log"), ts.Getenv("HEMERA_URL")
+	log, err := os.Create(path)
+	ts.Check(err)
+	// The script may change its environment while the server runs.
+	getenv := func(name string) string { return map[string]string{"HEMERA_URL": url}[name] }
+	e := &cli.Env{Console: cli.Console{In: strings.NewReader(""), Out: io.Discard, Err: log, Getenv: getenv}, Now: time.Now}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan int, 1)
+	go func() { ended <- cli.Run(ctx, e, newRootCommand(e), append([]string{"tape"}, args...)) }()
+	c.stopTape = sync.OnceValue(func() int {
+		cancel()
+		code := <-ended
+		_ = log.Close()
+		return code
+	})
+	ts.Defer(func() { _ = c.stopTape() })
+	for end := time.Now().Add(realPatience); ; time.Sleep(10 * time.Millisecond) {
+		text, err := os.ReadFile(path)
+		ts.Check(err)
+		if bytes.Contains(text, []byte("tape server is running")) {
+			return
+		}
+		if len(ended) > 0 || time.Now().After(end) {
+			ts.Fatalf("the tape server does not run: %s", text)
+		}
+	}
+}
+
+// endTape stops the tape server as Ctrl-C does.
+func (c *realCluster) endTape() error {
+	if code := c.stopTape(); code != 0 {
+		return fmt.Errorf("the tape server ended with %d", code)
+	}
+	return nil
 }
 
 func (c *realCluster) metrics(ts *testscript.TestScript, pattern string) {

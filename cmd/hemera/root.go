@@ -83,15 +83,18 @@ func fileCommands(e *cli.Env) []*cobra.Command {
 	}
 }
 
-// clusterCommands are the commands about a cluster. Most are for admins; see markAdmins. hemera node alone also runs a
-// node.
+// clusterCommands are the commands about a cluster. Most are for admins; see markAdmins. hemera node and hemera tape
+// also run a server.
 func clusterCommands(e *cli.Env) []*cobra.Command {
-	// The noun is for admins, the command itself runs a server.
+	// The nouns are for admins, the commands themselves run servers.
 	node := storage.NodeCommand(e)
 	serve.RunsNode(e, node)
+	// Tape also has the server's full command below it, for those who run a real library.
+	tapes := tape.Command(e, serve.TapeServeCommand(e))
+	serve.RunsTape(e, tapes)
 	return []*cobra.Command{
 		cluster.StatusCommand(e), cluster.WhyCommand(e), storage.FsCommand(e), node, cluster.NetCommand(e), storage.SpaceCommand(e), storage.GroupCommand(e), cluster.QuotaCommand(e), convert.Command(e), ns.Command(e), cluster.OpenCommand(e), cluster.WhoCommand(e),
 		cluster.FsckCommand(e), files.FileCommand(e), storage.TokenCommand(e), cluster.KeyCommand(e), cluster.ConfigCommand(e),
-		piece.Command(e), bench.Command(e), doctor.Command(e), tape.Command(e, serve.TapeServeCommand(e)),
+		piece.Command(e), bench.Command(e), doctor.Command(e), tapes,
 	}
 }

@@ -177,7 +177,7 @@ func (c *leases) checkAddr(id hemera.NodeID, addr string) error {
 		}
 		if n.ID == id {
 			return errs.New(errs.Conflict, "cluster.Register", addr, "node "+id.String()+" is at "+n.Addr+" now").
-				WithRemedy("if that is another machine, this one has a copy of its state: remove that here, not the disks, and join with a token; a node that was given another address waits some seconds")
+				WithRemedy("a node that was given another address or port waits some seconds; if that is another machine, this one has a copy of its state: remove that here, not the disks, and join with a token")
 		}
 		return errs.New(errs.Conflict, "cluster.Register", addr, "node "+n.ID.String()+" has this address").
 			WithRemedy("give each node an address of its own with --listen, --port or --advertise; a node that was just admitted again waits some seconds")

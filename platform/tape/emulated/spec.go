@@ -60,6 +60,12 @@ const (
 
 const layoutName = "library.json"
 
+// Check fails with Invalid if no library can be made of the spec, as Create would.
+func (s Spec) Check() error {
+	_, err := s.layout()
+	return err
+}
+
 // Create makes the files of a library in a directory that has none; the
 // directory itself too. errs.Exists if there is one.
 func Create(dir string, spec Spec) error {

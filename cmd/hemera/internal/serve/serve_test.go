@@ -2,18 +2,27 @@ package serve
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hemera"
 	"hemera/app/config"
 	"hemera/app/statedir"
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/doors/admin"
+	"hemera/errs"
+	"hemera/test/fixture"
 )
 
 func TestLogsSpellDurations(t *testing.T) {
@@ -118,5 +127,76 @@ func TestAdminSocketPath(t *testing.T) {
 		if path, wished := adminSocket(l); path != c.path || wished != c.wished {
 			t.Errorf("%v: %q, %v", c.args, path, wished)
 		}
+	}
+}
+
+// TestTapeServerBesideAManager: an emulated library takes another directory and port than a manager, and asks for its
+// token, unless its admin says otherwise. A real one does none of this.
+func TestTapeServerBesideAManager(t *testing.T) {
+	work := t.TempDir()
+	t.Chdir(work)
+	emulated := filepath.Join(work, "hemera-emulated")
+	made := t.TempDir() // with a library of an earlier start
+	if err := os.Mkdir(filepath.Join(made, tapeFolder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	token := filepath.Join(work, "token")
+	if err := os.WriteFile(token, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const free = "127.0.0.1:0"
+	for _, c := range []struct {
+		args         string
+		env          map[string]string
+		dir, listen  string
+		asks, device bool
+	}{
+		{"--emulate drives=2", nil, emulated, free, true, false},
+		{"--emulate drives=2 --data /d --port 1234", nil, "/d", "127.0.0.1:1234", true, false},
+		{"--emulate drives=2 --port 1094", nil, emulated, "127.0.0.1:1094", true, false},
+		{"--emulate drives=2", map[string]string{"HEMERA_DATA": "/d", "HEMERA_PORT": "1095"}, "/d", "127.0.0.1:1095", true, false},
+		{"", map[string]string{"HEMERA_TAPE_EMULATE": "drives=2"}, emulated, free, true, false},
+		{"--data " + made, nil, made, free, true, false},
+		{"--emulate drives=2 --join x", nil, emulated, free, false, false},
+		{"--emulate drives=2 --join-file " + token, nil, emulated, free, false, false},
+		{"--emulate drives=2", map[string]string{"HEMERA_NODE_JOIN": "x"}, emulated, free, false, false},
+		{"--changer /dev/sg3 --drive /dev/nst0", nil, "/var/lib/hemera", "127.0.0.1:1094", false, true},
+	} {
+		e := &cli.Env{Console: cli.Console{Err: io.Discard}}
+		cmd := TapeServeCommand(e)
+		if err := cmd.ParseFlags(strings.Fields(c.args)); err != nil {
+			t.Fatal(err)
+		}
+		l, err := config.Load(config.Sources{Flags: cmd.Flags(), Env: func(name string) (string, bool) { v, ok := c.env[name]; return v, ok }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := tapeOptions(e, l, func(context.Context) (string, error) { return "", nil })
+		if err != nil || o.Dir != c.dir || o.Listen != c.listen || (o.AskToken != nil) != c.asks {
+			t.Errorf("%s %v: in %s at %s, asks %v, %v", c.args, c.env, o.Dir, o.Listen, o.AskToken != nil, err)
+			continue
+		}
+		// A real library must not be reported as faster than real.
+		if device := o.Tape.Dir == "" && o.Tape.Changer != ""; device != c.device {
+			t.Errorf("%s: the library is %+v", c.args, o.Tape)
+		}
+	}
+}
+
+// TestATokenIsForAdmins: others read where it comes from, and that it can come by a file.
+func TestATokenIsForAdmins(t *testing.T) {
+	ask := func(who hemera.Identity) (string, error) {
+		server := httptest.NewServer(admin.NewHandler(admin.Services{Tokens: fixture.NewCluster()}, func(*http.Request) (hemera.Identity, error) { return who, nil }))
+		defer server.Close()
+		c := &cobra.Command{}
+		c.SetContext(t.Context())
+		return askToken(&cli.Env{Console: cli.Console{Err: io.Discard, Getenv: func(string) string { return server.URL }}}, c)
+	}
+	token, err := ask(hemera.Identity{Name: "guest"})
+	if remedy := errs.RemedyOf(err); token != "" || !errors.Is(err, errs.Denied) || !strings.Contains(remedy, "as root") || !strings.Contains(remedy, "--join-file") {
+		t.Errorf("%q, %v: %s", token, err, remedy)
+	}
+	if token, err = ask(hemera.Identity{Name: "root", Admin: true}); err != nil || token != "hemjoin-"+tokenLifetime.String() {
+		t.Errorf("%q, %v", token, err)
 	}
 }

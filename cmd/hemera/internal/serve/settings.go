@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,6 +62,12 @@ func spellDuration(_ []string, a slog.Attr) slog.Attr {
 		a.Value = slog.StringValue(a.Value.Duration().String())
 	}
 	return a
+}
+
+// unsaid is true if a setting has its default because nothing gives another value: no flag, no variable, no file.
+// It is false for an unknown key.
+func unsaid(l *config.Loaded, key string) bool {
+	return slices.ContainsFunc(l.Values(), func(v config.Value) bool { return v.Key == key && v.Source == "default" })
 }
 
 // managerOptions turns settings into the options of a manager. role is "up" or "manager"; hemera version shows it.

@@ -1,17 +1,23 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"hemera"
 	"hemera/app/config"
 	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/doors/admin"
 	"hemera/errs"
 	"hemera/platform/tape/emulated"
 	"hemera/platform/tape/linux"
@@ -33,6 +39,13 @@ func upTape(l *config.Loaded) *daemon.TapeOptions {
 		Spec: emulated.Spec{Drives: 2, Slots: 20, Cartridges: 16, Media: "LTO-9", Capacity: 4e9}}
 }
 
+// emulatedData is the directory of an emulated library's server if nothing names another. It is in the working directory,
+// as that of `hemera up` is: /var/lib/hemera is a manager's, and a user that tries tape cannot write there.
+const emulatedData = "./hemera-emulated"
+
+// tokenLifetime is that of a token that a tape server asks for. It is used at once.
+const tokenLifetime = 10 * time.Minute
+
 // TapeServeCommand makes `hemera tape serve`, which runs a tape server.
 func TapeServeCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
@@ -43,48 +56,138 @@ mounted and which files are written; files go directly between the tape server a
 
 A real library is found by itself, or named by --changer and --drive. With --emulate it is one of files
 below the data directory, whose drives and robot take the time of real ones, divided by --tape-speed; the
-next start finds it there. Cartridges are used once their tapes are added to a pool.`,
-		Example: `  hemera token create | hemera tape serve --join-file - --data /tmp/tape --emulate drives=2,slots=40
+next start finds it there. Cartridges are used once their tapes are added to a pool.
+
+An emulated library runs beside a manager as it is: its directory is ` + emulatedData + ` and its port a free one,
+unless you name others, and at its first start it gets its token from the manager at --url, if you are the
+manager's admin. On another machine it needs --join-file, as a real library does.`,
+		Example: `  hemera tape serve --emulate drives=2,slots=40
   hemera tape serve --data /tmp/tape --tape-speed 1
+  hemera token create | ssh tape1 hemera tape serve --listen 10.1.0.9 --join-file -
   hemera tape serve --join-file token --changer /dev/sg3 --drive /dev/nst0 --drive /dev/nst1`,
 	}
-	// Not the settings of disks and scrubs: a tape server has none.
-	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http.metrics_networks", "node.zone", "node.join", "node.join_file", "tape", "log")
-	// Everything below is as for a node; see RunsNode.
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		keepPrivate() // cartridges have everybody's files
-		l, log, err := settings(e, c)
-		if err != nil {
-			return err
-		}
-		// Before the join: a mistake in these flags must not cost a token.
-		library, err := tapeLibrary(l)
-		if err != nil {
-			return err
-		}
-		// Needed at the first start only, as for any node.
-		token, err := joinToken(e, l.Node)
-		if err != nil {
-			return err
-		}
-		// A node in every other way: it has a lease, a certificate and a port, so that admins find and measure it as the others.
-		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
-			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone, WithoutLoop: !l.Connections.EventLoop,
-			Tape: library, Join: token, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, StopPatience: stopPatience,
-			Executable: executable(), Version: e.Build.Version, Commit: e.Build.Commit, Log: log,
-		})
-		if err != nil {
-			return err
-		}
-		// It joins in the background, and goes on trying: the manager may be away.
-		log.Info("tape server is running", "addr", n.Addr)
-		return serve(c.Context(), log, func() error { return n.Run(c.Context()) })
-	}
+	tapeFlags(c)
+	c.RunE = func(c *cobra.Command, _ []string) error { return serveTape(e, c) }
 	return c
 }
 
+// RunsTape lets the command `hemera tape` run a tape server if it has flags of one, and no sub-command.
+// Package tape makes the command, and what it does without such flags stays. Sub-commands do not inherit the flags.
+func RunsTape(e *cli.Env, c *cobra.Command) {
+	own := tapeFlags(c)
+	// Most readers of this help want a sub-command, and those who do not try tape without hardware.
+	shown := []string{"data", "emulate", "port", "tape-speed"}
+	own.VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(shown, f.Name) })
+	c.Long += `
+
+To try tapes without hardware, add an emulated library to the cluster of this machine, as its admin. It runs
+until Ctrl-C:
+
+  hemera tape --emulate drives=2,slots=40
+
+This is "hemera tape serve", which runs the tape server of a real library too; "hemera tape serve --help"
+has all flags.`
+	noun := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		given := false
+		own.VisitAll(func(f *pflag.Flag) { given = given || f.Changed })
+		if len(args) > 0 || !given {
+			return noun(c, args)
+		}
+		return serveTape(e, c)
+	}
+}
+
+// tapeFlags gives a command the flags of a tape server, and returns them.
+func tapeFlags(c *cobra.Command) *pflag.FlagSet {
+	own := pflag.NewFlagSet(c.Name(), pflag.ContinueOnError)
+	// Not the settings of disks and scrubs: a tape server has none.
+	config.Register(own, "data", "listen", "port", "advertise", "connections", "http.metrics_networks", "node.zone", "node.join", "node.join_file", "tape", "log")
+	own.Lookup("data").Usage += "; with --emulate " + emulatedData + " is the default"
+	own.Lookup("port").Usage += ", which is the default of an emulated library"
+	c.Flags().AddFlagSet(own)
+	return own
+}
+
+// serveTape runs the tape server that the flags of a command describe, until the command's context ends.
+func serveTape(e *cli.Env, c *cobra.Command) error {
+	keepPrivate() // cartridges have everybody's files
+	l, log, err := settings(e, c)
+	if err != nil {
+		return err
+	}
+	o, err := tapeOptions(e, l, func(context.Context) (string, error) { return askToken(e, c) })
+	if err != nil {
+		return err
+	}
+	o.Log = log
+	n, err := daemon.OpenNode(c.Context(), o)
+	if err != nil {
+		return err
+	}
+	// Its lease comes in the background, and it goes on trying: the manager may be away.
+	log.Info("tape server is running", "addr", n.Addr, "directory", o.Dir)
+	return serve(c.Context(), log, func() error { return n.Run(c.Context()) })
+}
+
+// tapeOptions turns settings into the options of a tape server, without its log. ask gets a token for an emulated library
+// whose admin brings none. It reads the token of the admin, and opens nothing else.
+func tapeOptions(e *cli.Env, l *config.Loaded, ask func(context.Context) (string, error)) (o daemon.NodeOptions, err error) {
+	if l.Tape.Emulate != "" && unsaid(l, "data") {
+		// As for --data of `hemera up`: the working directory says nothing to readers of errors.
+		if l.Data, err = filepath.Abs(emulatedData); err != nil {
+			return o, err
+		}
+	}
+	// Before the join: a mistake in these flags must not cost a token.
+	library, err := tapeLibrary(l)
+	if err != nil {
+		return o, err
+	}
+	// Needed at the first start only, as for any node.
+	token, err := joinToken(e, l.Node)
+	if err != nil {
+		return o, err
+	}
+	emulated := library.Dir != ""
+	// The manager has the default port, and clients get the port of a tape server from the manager.
+	if emulated && unsaid(l, "port") {
+		l.Port = 0
+	}
+	// A file or a pipe without a token is a mistake of the admin, who has to know.
+	if !emulated || l.Node.Join != "" || l.Node.JoinFile != "" {
+		ask = nil
+	}
+	// A node in every other way: it has a lease, a certificate and a port, so that admins find and measure it as the others.
+	return daemon.NodeOptions{
+		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone, WithoutLoop: !l.Connections.EventLoop,
+		Tape: library, Join: token, AskToken: ask, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, StopPatience: stopPatience,
+		Executable: executable(), Version: e.Build.Version, Commit: e.Build.Commit,
+	}, nil
+}
+
+// askToken has the manager at --url make a join token for one node, as `hemera token create` does. It blocks until the
+// manager answers. Denied if the caller is not the manager's admin; the remedy tells how a token comes from elsewhere.
+func askToken(e *cli.Env, c *cobra.Command) (string, error) {
+	var token string
+	err := e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+		made, err := m.CreateToken(ctx, hemera.TokenRequest{Uses: 1, Lifetime: tokenLifetime})
+		token = made
+		return err
+	})
+	if err == nil {
+		return token, nil
+	}
+	remedy := "run `hemera token create` on the manager's machine, and give the token to this command with --join-file"
+	// The manager's own first: most often the manager is not there, or the user is not its admin.
+	if own := errs.RemedyOf(err); own != "" {
+		remedy = own + "; or " + remedy
+	}
+	return "", &errs.Error{Kind: errs.KindOf(err), Op: "hemera.AskForAJoinTokenAt", Subject: e.ClusterURL(), Cause: err, Remedy: remedy}
+}
+
 // tapeLibrary is the library that settings describe: an emulated one, or devices, which are looked for where none are named.
-// It opens no drive.
+// It opens no drive. Dir of the result is "" for devices.
 func tapeLibrary(l *config.Loaded) (*daemon.TapeOptions, error) {
 	o := &daemon.TapeOptions{Name: l.Tape.Library, Dir: filepath.Join(l.Data, tapeFolder), Speed: l.Tape.Speed, WithoutContainers: !l.Tape.Containers}
 	if l.Tape.Emulate != "" {
@@ -100,7 +203,7 @@ func tapeLibrary(l *config.Loaded) (*daemon.TapeOptions, error) {
 		return o, nil
 	}
 	// What is named is not doubted: the open says what is wrong with it.
-	o.Changer, o.Drives = l.Tape.Changer, l.Tape.Drives
+	o.Dir, o.Changer, o.Drives = "", l.Tape.Changer, l.Tape.Drives
 	if o.Changer == "" || len(o.Drives) == 0 {
 		if err := discover(o); err != nil {
 			return nil, err

@@ -47,7 +47,7 @@ func driveListCommand(e *cli.Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return e.List(driveColumns(), driveRecords(p, time.Now()), "no tape server has reported a drive; `hemera up --tape` has an emulated library")
+				return e.List(driveColumns(), driveRecords(p, time.Now()), "no tape server has reported a drive; `hemera tape --emulate drives=2,slots=40` adds an emulated library")
 			})
 		},
 	}

@@ -30,7 +30,8 @@ are closed. A fresh system has the class "default": one copy, in the pool "defau
 
 What is on tape only is brought back when somebody opens it, or ahead of time by "hemera tape stage" and
 "xrdfs HOST prepare -s". The words and columns are those of CTA.`
-	c.Example = `  hemera tape status
+	c.Example = `  hemera tape --emulate drives=2,slots=40
+  hemera tape status
   hemera tape queue ls
   hemera tape why /exp/run1/data.root
   hemera tape drive down drive2 --reason "head cleaning"`
