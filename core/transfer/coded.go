@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"hemera/core/transfer/ledger"
+	"hemera/core/transfer/parityrow"
 	"hemera/rules/erasure"
 	"hemera/rules/layout"
 )
@@ -38,7 +39,7 @@ func (y *parity) flush() error {
 }
 
 // send has the pieces in the set do what data says, and the parity pieces take the parity of the rows, which are released.
-func (y *parity) send(rows []*parityRow, data layout.Set, meanwhile func(), do func(pc *piece) error) error {
+func (y *parity) send(rows []*parityrow.Row, data layout.Set, meanwhile func(), do func(pc *piece) error) error {
 	among := data
 	if len(rows) > 0 {
 		among |= erasure.Range(int(y.layout.Data), int(y.layout.Pieces))

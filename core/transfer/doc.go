@@ -111,7 +111,7 @@
 // A caller that reads a little at a time, in order, would use one disk after the other. Package ahead fetches the blocks that
 // come next from their disks, all at once, in up to 8 MiB a file and [Host.Ahead] a node.
 //
-// What it costs: a write keeps the parity of up to 8 rows, all writes of a node 256 MiB of it. A reader that decodes takes
+// What it costs: a write keeps the parity of up to 8 rows (package parityrow), all writes of a node 256 MiB of it. A reader that decodes takes
 // 256 KiB a piece that it reads, for the length of a call. Neither grows with the file. A reader that lacks a data piece and
 // reads whole blocks keeps what it read of a row until the row was read, so that no byte is asked for twice: 64 MiB at most,
 // all readers of a node 256 MiB (degraded.go, package rowcache).

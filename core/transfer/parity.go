@@ -3,6 +3,7 @@ package transfer
 import (
 	"hemera"
 	"hemera/core/transfer/extents"
+	"hemera/core/transfer/parityrow"
 	"hemera/rules/checksum"
 	"hemera/rules/erasure"
 	"hemera/rules/layout"
@@ -31,25 +32,14 @@ type parity struct {
 	// written is what was accepted so far, or is about to be: bytes outside are zeros in all pieces.
 	written extents.Set
 	// rows are those whose parity is in memory, by number. Of the others the pieces have it, up to the last byte.
-	rows map[int64]*parityRow
+	rows map[int64]*parityrow.Row
 	// turns counts uses of rows, to know the oldest.
 	turns uint64
 }
 
-// parityRow is the parity of one row: a block of each parity piece.
-type parityRow struct {
-	number   int64
-	blocks   [][]byte // nil for pieces that are lost
-	from, to int64    // what was changed and not sent, within the blocks
-	used     uint64   // the turn of its last change
-	// sent says that the pieces have the parity of the row; then blocks have it in this range, of whole pages.
-	sent             bool
-	backFrom, backTo int64
-}
-
 // newParity returns the parity of an empty content.
 func newParity(p *pieces, l hemera.Layout, code *erasure.Code) *parity {
-	return &parity{pieces: p, layout: l, code: code, rows: map[int64]*parityRow{}}
+	return &parity{pieces: p, layout: l, code: code, rows: map[int64]*parityrow.Row{}}
 }
 
 // back reads what was written.
@@ -105,13 +95,18 @@ func (y *parity) update(span layout.Span, before, after []byte) error {
 	if err := y.readRow(row, from, to); err != nil {
 		return err
 	}
-	parts := make([][]byte, len(row.blocks))
-	for i, b := range row.blocks {
+	parts := make([][]byte, len(row.Blocks))
+	for i, b := range row.Blocks {
 		if b != nil {
 			parts[i] = b[from:to]
 		}
 	}
-	row.touch(from, to)
+	// Most rows are written once, from their begin: then no block is cleared, and none is read for its first data.
+	begin := before == nil && row.IsNew(from, to)
+	row.Touch(from, to, begin)
+	if begin {
+		return y.code.Begin(parts, int(span.Column), after)
+	}
 	return y.code.Update(parts, int(span.Column), before, after)
 }
 
@@ -131,28 +126,19 @@ func (y *parity) before(off int64, n int) ([]byte, error) {
 	}
 }
 
-// touch records a change of part of the blocks.
-func (r *parityRow) touch(from, to int64) {
-	if r.from == r.to {
-		r.from, r.to = from, to
-		return
-	}
-	r.from, r.to = min(r.from, from), max(r.to, to)
-}
-
-// row returns the parity of the row with the number: from memory, or zeros. What its pieces have of it is read by readRow.
-func (y *parity) row(number int64) *parityRow {
+// row returns the parity of the row with the number: from memory, or without any change. What its pieces have of it is read by readRow.
+func (y *parity) row(number int64) *parityrow.Row {
 	y.turns++
 	if row, ok := y.rows[number]; ok {
-		row.used = y.turns
+		row.Used = y.turns
 		return row
 	}
 	// The parity of a row that nobody wrote to is zeros, which need not be read.
-	row := &parityRow{number: number, blocks: make([][]byte, y.layout.Parity()), used: y.turns}
-	row.sent = y.written.Touches(number*y.rowBytes(), (number+1)*y.rowBytes())
-	for i := range row.blocks {
+	row := &parityrow.Row{Number: number, Blocks: make([][]byte, y.layout.Parity()), Used: y.turns}
+	row.Sent = y.written.Touches(number*y.rowBytes(), (number+1)*y.rowBytes())
+	for i := range row.Blocks {
 		if !y.back().gone(int(y.layout.Data) + i) {
-			row.blocks[i] = y.pieces.head.host.parity.Get(int(y.layout.BlockSize))
+			row.Blocks[i] = y.pieces.head.host.parity.Get(int(y.layout.BlockSize))
 		}
 	}
 	y.rows[number] = row
@@ -160,37 +146,26 @@ func (y *parity) row(number int64) *parityRow {
 }
 
 // readRow reads parity of a row that was sent back, for a change of the range. A change of a few bytes reads a few pages.
-func (y *parity) readRow(row *parityRow, from, to int64) error {
-	if !row.sent {
-		return nil
-	}
-	from, to = from/hemera.PageSize*hemera.PageSize, min((to+hemera.PageSize-1)/hemera.PageSize*hemera.PageSize, int64(y.layout.BlockSize))
-	if row.backFrom == row.backTo {
-		row.backFrom, row.backTo = from, from
-	}
-	// What lies between two changes is read too, so that it can be sent with them.
-	for _, part := range [][2]int64{{from, row.backFrom}, {row.backTo, to}} {
-		if part[0] >= part[1] {
-			continue
-		}
+func (y *parity) readRow(row *parityrow.Row, from, to int64) error {
+	for _, part := range row.Lacks(from, to, int64(y.layout.BlockSize)) {
 		if err := y.readParity(row, part[0], part[1]); err != nil {
 			return err
 		}
+		row.HasRead(part)
 	}
-	row.backFrom, row.backTo = min(row.backFrom, from), max(row.backTo, to)
 	return nil
 }
 
 // readParity fills a range of the blocks with what the pieces have. It fails when too few pieces are left.
-func (y *parity) readParity(row *parityRow, from, to int64) error {
-	for i, b := range row.blocks {
+func (y *parity) readParity(row *parityrow.Row, from, to int64) error {
+	for i, b := range row.Blocks {
 		if b == nil {
 			continue
 		}
 		index := int(y.layout.Data) + i
 		// A piece that was lost since is not asked: it would be computed, and all rows be sent for that.
-		if y.back().gone(index) || y.back().piece(index, b[from:to], row.number*int64(y.layout.BlockSize)+from) != nil {
-			row.blocks[i] = nil // its piece is lost now; the block may belong to a call that is stuck
+		if y.back().gone(index) || y.back().piece(index, b[from:to], row.Number*int64(y.layout.BlockSize)+from) != nil {
+			row.Blocks[i] = nil // its piece is lost now; the block may belong to a call that is stuck
 			y.pieces.head.host.parity.Lose(int64(y.layout.BlockSize))
 			if err := y.pieces.writable("transfer.Write"); err != nil {
 				return err
@@ -202,12 +177,12 @@ func (y *parity) readParity(row *parityRow, from, to int64) error {
 
 // due returns the rows whose parity is to be sent with the next write: those that are full, the oldest where there are
 // too many, and all of them where the node's memory for parity is used up.
-func (y *parity) due() (rows []*parityRow) {
+func (y *parity) due() (rows []*parityrow.Row) {
 	short := y.pieces.head.host.parity.Short()
 	for _, row := range y.rows {
 		// A full row seldom changes again; another may, and would be read back for it.
-		start := row.number * y.rowBytes()
-		oldest := len(y.rows) > parityRowsMax && row.used+parityRowsMax <= y.turns
+		start := row.Number * y.rowBytes()
+		oldest := len(y.rows) > parityRowsMax && row.Used+parityRowsMax <= y.turns
 		if short || oldest || y.written.Covers(start, start+y.rowBytes()) {
 			rows = append(rows, row)
 		}
@@ -217,10 +192,10 @@ func (y *parity) due() (rows []*parityRow) {
 
 // forget releases rows: their parity was sent, or is not needed any more. Their memory is used again unless a call that is
 // stuck may read it.
-func (y *parity) forget(rows []*parityRow, stuck bool) {
+func (y *parity) forget(rows []*parityrow.Row, stuck bool) {
 	for _, row := range rows {
-		delete(y.rows, row.number)
-		for _, b := range row.blocks {
+		delete(y.rows, row.Number)
+		for _, b := range row.Blocks {
 			if b != nil {
 				y.pieces.head.host.parity.Put(b, !stuck)
 			}
@@ -229,7 +204,7 @@ func (y *parity) forget(rows []*parityRow, stuck bool) {
 }
 
 // all lists all rows that are in memory.
-func (y *parity) all() (rows []*parityRow) {
+func (y *parity) all() (rows []*parityrow.Row) {
 	for _, row := range y.rows {
 		rows = append(rows, row)
 	}
@@ -240,9 +215,9 @@ func (y *parity) all() (rows []*parityRow) {
 func (y *parity) shrink(size int64) error {
 	// Rows behind the new end are gone, and so is their parity: the pieces are cut after this.
 	last := size / y.rowBytes()
-	var beyond []*parityRow
+	var beyond []*parityrow.Row
 	for _, row := range y.rows {
-		if row.number > last || row.number == last && size%y.rowBytes() == 0 {
+		if row.Number > last || row.Number == last && size%y.rowBytes() == 0 {
 			beyond = append(beyond, row)
 		}
 	}
@@ -261,14 +236,14 @@ func (y *parity) shrink(size int64) error {
 }
 
 // sendRows sends a parity piece the parts of its blocks that were changed.
-func (y *parity) sendRows(pc *piece, rows []*parityRow) error {
+func (y *parity) sendRows(pc *piece, rows []*parityrow.Row) error {
 	var sums [parityStep/hemera.PageSize + 1]uint32
 	for _, row := range rows {
-		block := row.blocks[pc.target.Index-y.layout.Data]
-		start := row.number * int64(y.layout.BlockSize)
-		// From a page's begin, so that the piece need not put a checksum together.
-		for from := row.from / hemera.PageSize * hemera.PageSize; from < row.to && block != nil; {
-			b := block[from:min(row.to, from+parityStep)]
+		block := row.Blocks[pc.target.Index-y.layout.Data]
+		start := row.Number * int64(y.layout.BlockSize)
+		// From a page's begin, as row.From is, so that the piece need not put a checksum together.
+		for from := row.From; from < row.To && block != nil; {
+			b := block[from:min(row.To, from+parityStep)]
 			n := checksum.PageSums(b, from, sums[:])
 			if err := pc.writePages(b, sums[:n], start+from); err != nil {
 				return err

@@ -48,6 +48,7 @@ func (r readBack) copy(b []byte, sums []uint32, off int64) (int, error) {
 		if err := r.of.writable("transfer.Read"); err != nil {
 			return 0, err
 		}
+		// Another copy may have it, but not for a buffer that the stalled call may still write to.
 		if hemera.KeepsBuffers(err) {
 			return 0, err
 		}

@@ -453,6 +453,29 @@ func TestUpdateIsAnEncode(t *testing.T) {
 	}
 }
 
+// Begin leaves nothing of what the blocks had, also where the code has no coefficient: local parities of other groups.
+func TestBeginIsAnEncodeOfOneBlock(t *testing.T) {
+	for _, w := range slices.Concat(small, large) {
+		c := w.code(t)
+		for _, length := range []int{1, 33, 64, 1000, deltaSize + 9} {
+			for index := range w.data {
+				got, want := w.random(uint64(200+index), length), make([][]byte, w.pieces())
+				for i := range want {
+					want[i] = make([]byte, length)
+				}
+				copy(want[index], got[index])
+				check(t, c.Encode(want))
+				check(t, c.Begin(got[w.data:], index, got[index]))
+				for i := w.data; i < w.pieces(); i++ {
+					if !bytes.Equal(got[i], want[i]) {
+						t.Fatalf("%s: parity %d is not that of data piece %d alone", w, i, index)
+					}
+				}
+			}
+		}
+	}
+}
+
 func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -522,6 +545,10 @@ func TestBlocksThatDoNotFit(t *testing.T) {
 		"update, unequal":        c.Update(b(4, 4), 0, make([]byte, 4), make([]byte, 3)),
 		"update, short parity":   c.Update(b(4, 3), 0, make([]byte, 4), make([]byte, 4)),
 		"update of nothing":      c.Update(b(4, 4), 0, nil, nil),
+		"begin with parity":      c.Begin(b(4, 4), 2, make([]byte, 4)),
+		"begin, one parity":      c.Begin(b(4), 0, make([]byte, 4)),
+		"begin, short parity":    c.Begin(b(4, 3), 0, make([]byte, 4)),
+		"begin with nothing":     c.Begin(b(4, 4), 0, nil),
 	} {
 		if !errors.Is(err, errs.Invalid) {
 			t.Errorf("%s: %v", name, err)

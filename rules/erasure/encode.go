@@ -26,18 +26,11 @@ func (c *Code) Encode(blocks [][]byte) error {
 func (c *Code) Update(parity [][]byte, index int, before, after []byte) error {
 	const op = "erasure.Update"
 	length := max(len(before), len(after))
-	switch {
-	case index < 0 || index >= c.data:
-		return errs.New(errs.Invalid, op, fmt.Sprint(index), "this is not a data piece")
-	case len(parity) != c.pieces-c.data:
-		return errs.New(errs.Invalid, op, "", fmt.Sprintf("there are %d parity blocks for %d parity pieces", len(parity), c.pieces-c.data))
-	case length == 0 || len(before) != 0 && len(after) != 0 && len(before) != len(after):
+	if length == 0 || len(before) != 0 && len(after) != 0 && len(before) != len(after) {
 		return errs.New(errs.Invalid, op, "", fmt.Sprintf("a block of %d bytes became one of %d", len(before), len(after)))
 	}
-	for i, p := range parity {
-		if len(p) != 0 && len(p) != length {
-			return errs.New(errs.Invalid, op, fmt.Sprint(c.data+i), fmt.Sprintf("the parity block has %d bytes, the data %d", len(p), length))
-		}
+	if err := c.checkChange(op, parity, index, length); err != nil {
+		return err
 	}
 	s := acquireScratch(deltaSize)
 	defer s.release()
@@ -48,6 +41,50 @@ func (c *Code) Update(parity [][]byte, index int, before, after []byte) error {
 			if v := c.rows[c.data+i][index]; v != 0 && len(p) != 0 {
 				low.GalMulSliceXor(v, delta, p[from:to])
 			}
+		}
+	}
+	return nil
+}
+
+// Begin makes parity blocks those of a row with one data block, of the piece with the index, and zeros elsewhere. What they
+// had before does not matter: it saves the zeros that an [Code.Update] would have to begin with, and reading them.
+//
+// parity has a block of each parity piece. Those that are nil or empty are skipped.
+// It fails with Invalid if the blocks do not fit, and changes nothing then.
+func (c *Code) Begin(parity [][]byte, index int, block []byte) error {
+	const op = "erasure.Begin"
+	if len(block) == 0 {
+		return errs.New(errs.Invalid, op, "", "a block has no bytes")
+	}
+	if err := c.checkChange(op, parity, index, len(block)); err != nil {
+		return err
+	}
+	for from := 0; from < len(block); from += deltaSize {
+		to := min(from+deltaSize, len(block))
+		for i, p := range parity {
+			switch v := c.rows[c.data+i][index]; {
+			case len(p) == 0:
+			case v == 0:
+				clear(p[from:to])
+			default:
+				low.GalMulSlice(v, block[from:to], p[from:to])
+			}
+		}
+	}
+	return nil
+}
+
+// checkChange returns Invalid unless parity has the blocks for a change of so many bytes of a data piece.
+func (c *Code) checkChange(op string, parity [][]byte, index, length int) error {
+	switch {
+	case index < 0 || index >= c.data:
+		return errs.New(errs.Invalid, op, fmt.Sprint(index), "this is not a data piece")
+	case len(parity) != c.pieces-c.data:
+		return errs.New(errs.Invalid, op, "", fmt.Sprintf("there are %d parity blocks for %d parity pieces", len(parity), c.pieces-c.data))
+	}
+	for i, p := range parity {
+		if len(p) != 0 && len(p) != length {
+			return errs.New(errs.Invalid, op, fmt.Sprint(c.data+i), fmt.Sprintf("the parity block has %d bytes, the data %d", len(p), length))
 		}
 	}
 	return nil

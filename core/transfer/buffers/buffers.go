@@ -30,12 +30,10 @@ type Parity struct {
 	free  Pool
 }
 
-// Get returns a block of n zeros.
+// Get returns a block of n bytes with any content.
 func (m *Parity) Get(n int) []byte {
 	m.bytes.Add(int64(n))
-	b := m.free.Get(n)
-	clear(b)
-	return b
+	return m.free.Get(n)
 }
 
 // Put releases a block, for others to use if nothing may look at it any more.
