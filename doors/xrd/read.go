@@ -172,7 +172,8 @@ func (h *readHandlers) readv(r *request) error {
 		}
 		segments[i] = s
 	}
-	sizes := map[wire.Handle]int64{} // of each file, asked once
+	// A vector has up to 1024 elements, mostly of one file: its size is asked once.
+	sizes := map[wire.Handle]int64{}
 	for _, s := range segments {
 		size, known := sizes[s.Handle]
 		if !known {
@@ -189,7 +190,7 @@ func (h *readHandlers) readv(r *request) error {
 // sendVector sends the elements in frames that end on element borders.
 func (h *readHandlers) sendVector(r *request, segments []wire.Segment) error {
 	k := h.pool.Chunk()
-	defer h.pool.PutChunk(k)
+	defer func() { h.pool.PutChunk(k) }()
 	used := 0 // bytes of the frame in k
 	for i, s := range segments {
 		need := wire.SegmentSize + int(s.Length)
@@ -206,8 +207,9 @@ func (h *readHandlers) sendVector(r *request, segments []wire.Segment) error {
 			}
 			continue
 		}
-		s.Append(k.Buf[:used])
-		if err := readWhole(r.session.handles.files[s.Handle].data().file, k.Buf[used+wire.SegmentSize:used+need], s.Offset); err != nil {
+		// An element that fits is gathered with others: most vectors of analysis jobs have many small ones.
+		var err error
+		if k, err = readElement(h.pool, k, used, r.session.handles.files[s.Handle].data().file, s); err != nil {
 			return err
 		}
 		used += need
@@ -215,6 +217,7 @@ func (h *readHandlers) sendVector(r *request, segments []wire.Segment) error {
 	return h.sendFrame(r, wire.StatusOK, k, used)
 }
 
+// sendFrame sends n bytes of a chunk as a frame of the answer. The chunk stays the caller's.
 func (h *readHandlers) sendFrame(r *request, status wire.Status, k *transport.Chunk, n int) error {
 	head := wire.ResponseHeader{Stream: r.Stream, Status: status, Length: int32(n)}.Append(nil)
 	return r.conn.out.Send(k.Vec(head, n))
@@ -254,6 +257,25 @@ func (h *readHandlers) sendElement(r *request, s wire.Segment, last bool) error 
 
 // errPastEnd refuses a vector, as the file may have become shorter since its size was looked up.
 var errPastEnd = translate.Refuse(wire.FSError, "an element of the vector is past the end of the file")
+
+// readElement puts an element behind the used bytes of a chunk, or of another one with a copy of them while a device does not
+// answer. It returns the chunk that is the caller's now: a call that is stuck may write to the other one at any time.
+func readElement(pool *transport.Pool, k *transport.Chunk, used int, f hemera.Handle, s wire.Segment) (*transport.Chunk, error) {
+	from := used + wire.SegmentSize
+	for tries := 1; ; tries++ {
+		s.Append(k.Buf[:used])
+		err := readWhole(f, k.Buf[from:from+int(s.Length)], s.Offset)
+		if !hemera.KeepsBuffers(err) {
+			return k, err
+		}
+		// What was gathered before is the caller's; it lies beside the memory of the call that is stuck.
+		other := pool.Chunk()
+		copy(other.Buf[:used], k.Buf[:used])
+		if k = other; tries == transport.StalledTries {
+			return k, err
+		}
+	}
+}
 
 // readWhole fills p or fails: the file may have become shorter since its size was asked.
 func readWhole(f hemera.Handle, p []byte, off int64) error {
@@ -330,7 +352,7 @@ func sendPages(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n 
 // piece. It returns the chunk that is the caller's now.
 func readChunk(pool *transport.Pool, k *transport.Chunk, f hemera.Handle, off, n int64) (*transport.Chunk, int, error) {
 	got, err := f.ReadPages(k.Buf[:n], k.Sums[:], off)
-	for tries := 0; tries < 2 && hemera.KeepsBuffers(err); tries++ {
+	for tries := 1; tries < transport.StalledTries && hemera.KeepsBuffers(err); tries++ {
 		k = pool.Chunk()
 		got, err = f.ReadPages(k.Buf[:n], k.Sums[:], off)
 	}

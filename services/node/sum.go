@@ -44,13 +44,20 @@ func (r *orders) sum(ctx context.Context, o hemera.Order) ([]hemera.Checksum, er
 	defer src.Close()
 	// One buffer for the whole file, no larger than the file is.
 	buf := make([]byte, min(sumStep, c.Size))
+	stuck := 0
 	for off := int64(0); off < c.Size; {
 		if err := ctx.Err(); err != nil {
 			return nil, errs.Wrap(err, "node.Sum", o.Piece.String())
 		}
 		n, err := src.ReadPages(buf, nil, off)
+		// The memory is that of the read that is stuck. Each of them leaves a piece out, so this ends.
+		if hemera.KeepsBuffers(err) && stuck < hemera.CodedPiecesMax {
+			buf = make([]byte, len(buf))
+			stuck++
+			continue
+		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, err // after a read that is stuck the memory is the device's, and is not used again
+			return nil, err
 		}
 		_, _ = hash.Write(buf[:n]) // a hash does not fail
 		off += int64(n)

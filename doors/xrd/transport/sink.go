@@ -79,9 +79,9 @@ type PageReader interface {
 	ReadPages(p []byte, sums []uint32, off int64) (int, error)
 }
 
-// stalledTries is how often a read is made, each time into other memory, while devices do not answer: after the first
+// StalledTries is how often a read is made, each time into other memory, while devices do not answer: after the first
 // a file is read from another piece. The memory belongs to the call that is stuck; see [hemera.KeepsBuffers].
-const stalledTries = 2
+const StalledTries = 2
 
 // CollectRead collects the answer to a read of n bytes, at most SmallRead. The data goes from the file to its place behind
 // the other collected answers. The mutex is not held while it is read: until then the caller has the buffer, and others
@@ -96,7 +96,7 @@ func (s *Sink) CollectRead(stream wire.StreamID, f PageReader, off int64, n int)
 		got, err := f.ReadPages(b.memory[at:at+n], nil, off)
 		if hemera.KeepsBuffers(err) {
 			b = s.pool.copyOf(b) // the memory is the stuck call's
-			if tries < stalledTries {
+			if tries < StalledTries {
 				continue
 			}
 		}
@@ -441,7 +441,7 @@ func (p *Pool) ReadPart(f PageReader, off, n int64) (Part, error) {
 	var k *Chunk
 	var got int
 	var err error
-	for range stalledTries {
+	for range StalledTries {
 		k = p.Chunk()
 		got, err = f.ReadPages(k.Buf[:want], nil, off)
 		if !hemera.KeepsBuffers(err) {

@@ -63,6 +63,10 @@ func (l *Log[C]) Save(f hemera.Handle, path string, off, n int64) error {
 	l.charged += cost
 	p := make([]byte, n)
 	got, err := f.ReadPages(p, nil, off)
+	if hemera.KeepsBuffers(err) { // the call that is stuck may write to p; once more, from another piece
+		p = make([]byte, n)
+		got, err = f.ReadPages(p, nil, off)
+	}
 	// The file may have been cut since the checkpoint began; then there is less to keep.
 	if int64(got) < n && err != nil && got < int(min(n, max(0, f.Info().Size-off))) {
 		return errs.Wrap(err, "undo.Save", path)

@@ -44,6 +44,39 @@ func newBudget() *limits.Budget[string] {
 	return limits.NewBudget[string]("checkpoint_bytes", limits.Bounds{Total: 64 << 20, Share: 64 << 20})
 }
 
+// lateFile is a file whose first read is not waited for, and keeps its memory.
+type lateFile struct {
+	*memoryFile
+	late bool
+	kept []byte
+}
+
+type lateError struct{ error }
+
+func (lateError) KeepsBuffers() bool { return true }
+
+func (f *lateFile) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	if !f.late {
+		f.late, f.kept = true, p
+		return 0, lateError{io.ErrNoProgress}
+	}
+	return f.memoryFile.ReadPages(p, sums, off)
+}
+
+// TestALateReadIsMadeAgain: into other memory, as the first read may still write to its own.
+func TestALateReadIsMadeAgain(t *testing.T) {
+	f := &lateFile{memoryFile: &memoryFile{data: []byte("0123456789")}}
+	l := New(f.Info().Size, newBudget().Open("alice"))
+	if err := l.Save(f, "/f", 2, 3); err != nil {
+		t.Fatal(err)
+	}
+	copy(f.kept, "late")
+	_ = f.WritePages([]byte("abc"), nil, 2)
+	if err := l.Rollback(f, "/f"); err != nil || string(f.data) != "0123456789" {
+		t.Errorf("%q, %v", f.data, err)
+	}
+}
+
 // TestRollback: writes, a cut and a write beyond the end are undone, and the memory is given back.
 func TestRollback(t *testing.T) {
 	budget := newBudget()
