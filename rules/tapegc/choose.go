@@ -25,7 +25,7 @@ type File struct {
 type Copy struct {
 	Number uint8 // from 1
 	VID    string
-	Lost   bool // the tape cannot be read any more: it is BROKEN or EXPORTED
+	Lost   bool // the tape cannot be read until somebody acts
 }
 
 // Rules are when files are evicted.
@@ -109,15 +109,15 @@ func stays(f File) string {
 	case f.Requests > 0:
 		return fmt.Sprintf("%d requests need it on disk", f.Requests)
 	}
-	if there := onTapes(f); there < f.Asked {
+	if there := OnTapes(f); there < f.Asked {
 		return fmt.Sprintf("%d of its %d tape copies are there", there, f.Asked)
 	}
 	return ""
 }
 
-// onTapes counts the copies that are there: one of each number, on a tape that can be read and holds no other one that counts. While a repack leaves several
+// OnTapes counts the copies that are there: one of each number, on a tape that can be read and holds no other one that counts. While a repack leaves several
 // copies of a number it may count too few, which is on the safe side.
-func onTapes(f File) (there int) {
+func OnTapes(f File) (there int) {
 	tapes := map[string]bool{}
 	for number := 1; number <= f.Asked; number++ {
 		for _, c := range f.Copies {

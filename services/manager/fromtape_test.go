@@ -125,3 +125,39 @@ func TestWhyOfAFileOnTape(t *testing.T) {
 		t.Errorf("%+v, %v", why, err)
 	}
 }
+
+// TestWhatABrokenTapeHasIsNotSafe: disks with such a file are not removed by the way, its disk copies stay when all are bad, and no status says that a
+// read brings it back.
+func TestWhatABrokenTapeHasIsNotSafe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, 1)
+		bad, f := r.archive(r.write("/bad", 10), "single"), r.archive(r.write("/f", 20), "single")
+		for _, state := range []hemera.TapeState{hemera.TapeDisabled, hemera.TapeExported, hemera.TapeBroken} {
+			if err := r.m.tree.Tapes.ChangeTape(t.Context(), "TAPE01", func(old *hemera.Tape) (*hemera.Tape, error) {
+				tape := *old
+				tape.State, tape.Reason = state, "torn"
+				return &tape, nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			sum, err := r.m.Impact(t.Context(), []hemera.DiskID{f.Pieces[0].Disk, f.Pieces[1].Disk})
+			if err != nil || sum.OnTape != 0 || sum.Lost != 2 || sum.LostBytes != 30 {
+				t.Errorf("%s: %+v: %v", state, sum, err)
+			}
+		}
+		r.ruin(bad, bad.Pieces...)
+		time.Sleep(time.Minute)
+		r.wantRecalled("its tape is broken", "/bad", false)
+		_, err := r.m.tree.Evict(t.Context(), f.ID, func(*hemera.Entry) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "on tape only, and cannot be read: tape TAPE01 is BROKEN (torn)"
+		why, err := r.m.Why(t.Context(), hemera.WhyFile, "/f")
+		if report, failed := r.m.FileInfo(t.Context(), "/f"); err != nil || failed != nil || why.State != want || report.Status != want {
+			t.Errorf("%+v, %q: %v, %v", why, report.Status, err, failed)
+		}
+		_, err = r.open("/f", hemera.AccessRead)
+		wantKind(t, err, errs.IO)
+	})
+}

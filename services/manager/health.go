@@ -15,6 +15,7 @@ import (
 	"hemera/errs"
 	"hemera/rules/layout"
 	"hemera/rules/place"
+	"hemera/services/manager/tapetier"
 )
 
 // maintAdmin implements hemera.MaintAdmin.
@@ -113,7 +114,7 @@ func (ma *maintAdmin) FileInfo(ctx context.Context, ref string) (r hemera.FileRe
 		r.Status = "not in the namespace; " + strayMeaning(first.Tag)
 		return r, nil
 	}
-	r.Entry, r.Path, r.Status = e, path, status(view, e, ma.brokenSet())
+	r.Entry, r.Path, r.Status = e, path, status(ctx, ma.tier, view, e, ma.brokenSet())
 	for _, p := range e.Pieces {
 		d, ok := view.Disk(p.Disk)
 		n, _ := view.Node(d.Node)
@@ -216,13 +217,13 @@ func lastSeen(v *hemera.View, e hemera.Entry) string {
 }
 
 // status says in words how well the file is, worst first.
-func status(v *hemera.View, e hemera.Entry, broken brokenSet) string {
+func status(ctx context.Context, tier *tapetier.Tier, v *hemera.View, e hemera.Entry, broken brokenSet) string {
 	// Nothing of it is on disks, so nothing can be wrong there.
 	if e.IsDir() || e.Size == 0 && len(e.Pieces) == 0 {
 		return "healthy"
 	}
 	if e.Evicted() {
-		return "on tape only; a read brings it to disk"
+		return tier.Standing(ctx, &e)
 	}
 	bad := 0
 	for _, p := range e.Pieces {

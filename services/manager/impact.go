@@ -9,6 +9,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/layout"
+	"hemera/services/manager/tapetier"
 )
 
 // Bounds of one question about what a removal costs.
@@ -34,6 +35,11 @@ func (rep *reporter) Impact(ctx context.Context, disks []hemera.DiskID) (sum hem
 		}
 		sum.Pieces, sum.Bytes = sum.Pieces+pieces, sum.Bytes+bytes
 	}
+	shelf, err := rep.tier.Shelf(ctx)
+	if err != nil {
+		return sum, errs.Wrap(err, "manager.Impact", "")
+	}
+	f := fall{view, shelf, disks}
 	end, left := rep.now().Add(impactTime), impactFiles
 	for _, id := range disks {
 		var after hemera.FileID
@@ -52,7 +58,7 @@ func (rep *reporter) Impact(ctx context.Context, disks []hemera.DiskID) (sum hem
 			}
 			for _, e := range page {
 				after = e.ID
-				rep.bear(ctx, view, e, id, disks, &sum)
+				rep.bear(ctx, f, e, id, &sum)
 			}
 			left -= len(page)
 		}
@@ -60,18 +66,25 @@ func (rep *reporter) Impact(ctx context.Context, disks []hemera.DiskID) (sum hem
 	return sum, nil
 }
 
+// fall is what a removal of disks is judged by.
+type fall struct {
+	view  *hemera.View
+	tape  *tapetier.Shelf
+	going []hemera.DiskID
+}
+
 // bear counts one file on disk id, at the lowest of the disks that go.
-func (rep *reporter) bear(ctx context.Context, view *hemera.View, e hemera.Entry, id hemera.DiskID, going []hemera.DiskID, sum *hemera.Impact) {
+func (rep *reporter) bear(ctx context.Context, f fall, e hemera.Entry, id hemera.DiskID, sum *hemera.Impact) {
 	var known, here layout.Set
 	for _, p := range e.Pieces {
-		if slices.Contains(going, p.Disk) {
+		if slices.Contains(f.going, p.Disk) {
 			// The file was counted on the page of that disk already.
 			if p.Disk < id {
 				return
 			}
 			continue
 		}
-		if d, ok := view.Disk(p.Disk); ok {
+		if d, ok := f.view.Disk(p.Disk); ok {
 			known = known.With(int(p.Index))
 			if d.Readable() {
 				here = here.With(int(p.Index))
@@ -86,7 +99,8 @@ func (rep *reporter) bear(ctx context.Context, view *hemera.View, e hemera.Entry
 	case layout.Readable(e.Layout, e.Size, known):
 		sum.Unreadable++
 		return
-	case rep.tier.Complete(&e):
+	// Only from tapes that can be read now: nobody knows whether another one will be.
+	case f.tape.Gives(&e):
 		sum.OnTape++
 		sum.OnTapeBytes += e.Size
 		return

@@ -57,7 +57,7 @@ func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explan
 		return out, err
 	}
 	view := rep.cluster.View()
-	out = hemera.Explanation{Subject: path, State: status(view, e, rep.brokenSet())}
+	out = hemera.Explanation{Subject: path, State: status(ctx, rep.tier, view, e, rep.brokenSet())}
 	if e.IsDir() {
 		out.State = "a directory"
 		rep.addPolicy(ctx, &out, path)

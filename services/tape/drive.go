@@ -113,13 +113,14 @@ func outcomeOf(err error) outcome {
 		return outcome{fault: askFault}
 	}
 	// What a drive says of the cartridge in it. Another drive would say the same, in most cases.
-	for _, of := range []error{tape.ErrMedium, tape.ErrWriteProtected, tape.ErrEncrypted, tape.ErrProtection} {
+	for _, of := range []error{tape.ErrMedium, tape.ErrWriteProtected, tape.ErrEncrypted} {
 		if errors.Is(err, of) {
 			return outcome{fault: tapeFault, bad: true}
 		}
 	}
-	// Before the kinds: a volume gives such an error a kind of its own.
-	if errors.Is(err, tape.ErrHardware) || errors.Is(err, tape.ErrNotReady) {
+	// Before the kinds: a volume gives such an error a kind of its own. A block with a wrong checksum was damaged between host and drive: the
+	// next tape would fare no better on that way, and the files of this one are good.
+	if errors.Is(err, tape.ErrHardware) || errors.Is(err, tape.ErrNotReady) || errors.Is(err, tape.ErrProtection) {
 		return outcome{fault: driveFault}
 	}
 	switch errs.KindOf(err) {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/errs"
+	"hemera/platform/tape"
 )
 
 // TestMachine walks a drive through what can happen to it.
@@ -129,6 +131,22 @@ func TestMachineLosesNoMount(t *testing.T) {
 	for p := probing; p <= down; p++ {
 		if seen[p] == 0 {
 			t.Errorf("phase %d never came", p)
+		}
+	}
+}
+
+// TestWhoIsGuilty: what a drive says of its cartridge disables the tape, and what happens on the way to the drive does not.
+func TestWhoIsGuilty(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want outcome
+	}{
+		{tape.ErrMedium, outcome{fault: tapeFault, bad: true}},
+		{tape.ErrHardware, outcome{fault: driveFault}},
+		{tape.ErrProtection, outcome{fault: driveFault}},
+	} {
+		if got := outcomeOf(errs.As(c.err, errs.Corrupt, "volume.Write", "V00001")); got != c.want {
+			t.Errorf("%v: %+v, want %+v", c.err, got, c.want)
 		}
 	}
 }

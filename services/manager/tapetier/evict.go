@@ -11,55 +11,64 @@ import (
 
 // The last disk copy of a file is removed here and nowhere else in the
 // tape tier. The rule is in the transaction that removes it: all copies
-// that the storage class asks for are recorded, and nobody who staged the
-// file still uses it. A class that nobody knows any more has no number of
+// that the storage class asks for are on tapes that can be read, and nobody
+// who staged the file still uses it. A class that nobody knows any more has no number of
 // copies, so its files stay on disk.
 
-// evict removes the disk copies of a file that has all its tape copies.
-// Unless it is forced, a file that somebody staged and did not release
-// stays.
-func (t *parts) evict(ctx context.Context, id hemera.FileID, force bool) (int64, error) {
-	return t.evictContent(ctx, id, 0, force)
+// Shelf returns the shelf as of now. It reads the record of each tape.
+func (t *parts) Shelf(ctx context.Context) (*Shelf, error) {
+	known, err := t.knownTapes(ctx)
+	return &Shelf{known, readKeys(t.Secrets, t.settings().Keys), t.catalogue.Rules().Routes, map[string]int{}}, err
 }
 
-// evictContent is evict of one content of a file, or of any with generation 0.
-func (t *parts) evictContent(ctx context.Context, id hemera.FileID, gen hemera.Generation, force bool) (int64, error) {
-	freed, err := t.Tree.Evict(ctx, id, func(e *hemera.Entry) error {
-		if gen != 0 && e.Gen != gen {
-			return errs.New(errs.Conflict, "manager.Evict", "fxid:"+id.Hex(), "the file has another content by now")
-		}
-		subject := "fxid:" + id.Hex()
-		if !t.catalogue.Complete(e) {
-			return errs.New(errs.Conflict, "manager.Evict", subject, "not all its tape copies are there yet")
+// evict removes the disk copies of a file that tape can give back. Unless
+// it is forced, a file that somebody staged and did not release stays.
+// Conflict when it stays.
+func (t *parts) evict(ctx context.Context, id hemera.FileID, force bool) (int64, error) {
+	shelf, err := t.Shelf(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return t.evictIf(ctx, id, func(e *hemera.Entry) error {
+		if err := shelf.missing(e); err != nil {
+			return err
 		}
 		if n := tapes.EvictCounter(e); n > 0 && !force {
-			return errs.New(errs.Conflict, "manager.Evict", subject, strconv.Itoa(n)+" requests still use it on disk")
+			return errs.New(errs.Conflict, "manager.Evict", "fxid:"+id.Hex(), strconv.Itoa(n)+" requests still use it on disk")
 		}
 		return nil
 	})
+}
+
+// evictIf removes the disk copies of a file if may returns nil.
+func (t *parts) evictIf(ctx context.Context, id hemera.FileID, may func(*hemera.Entry) error) (int64, error) {
+	freed, err := t.Tree.Evict(ctx, id, may)
 	if err == nil && freed > 0 && t.Removed != nil {
 		t.Removed()
 	}
 	return freed, err
 }
 
-// Complete reports whether all copies of a file that its storage class asks
-// for are on tape.
-func (t *stager) Complete(e *hemera.Entry) bool { return t.catalogue.Complete(e) }
-
 // Instead has a file recalled that nobody can read from its disks. What is
 // on them is removed, like a copy that is evicted. begun is false where tape
-// does not have all copies of this content: nothing changed.
+// does not give this content back now: nothing changed, as what is left on
+// disks may be all there is.
 func (t *stager) Instead(ctx context.Context, who hemera.Identity, e hemera.Entry) (begun bool, err error) {
-	if !t.Complete(&e) {
-		return false, nil
+	shelf, err := t.Shelf(ctx)
+	if err != nil || !shelf.Gives(&e) {
+		return false, err
 	}
-	_, err = t.evictContent(ctx, e.ID, e.Gen, true)
+	_, err = t.evictIf(ctx, e.ID, func(now *hemera.Entry) error {
+		if now.Gen != e.Gen || !shelf.Gives(now) {
+			return errs.New(errs.Conflict, "manager.Evict", "fxid:"+e.ID.Hex(), "the file has another content by now")
+		}
+		return nil
+	})
 	if err == nil {
 		_, err = t.recall(ctx, e, who.UID, groupsOf(who))
 	}
 	// It was replaced, removed or evicted meanwhile, or it lost a copy.
-	if kind := errs.KindOf(err); kind == errs.Conflict || kind == errs.NotFound {
+	if kind := errs.KindOf(err); err != nil && (kind == errs.Conflict || kind == errs.NotFound || kind == errs.IO) {
 		return false, nil
 	}
 	if err == nil {

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/core/namespace/tapes"
-	"hemera/rules/layout"
 	"hemera/rules/lifecycle"
 	"hemera/rules/tapegc"
 )
@@ -60,32 +58,14 @@ func (c *collector) walk(ctx context.Context, turn *spaceTurn, disks []hemera.Di
 }
 
 // candidates returns a function that says of a file what the rule asks.
-// It knows tapes and storage classes as of now. What is not known speaks
-// against eviction: a tape counts as lost, a class asks for nothing, which
-// the rule takes for a file that is not to be on tape.
+// It knows tapes and storage classes as of now.
 func (c *collector) candidates(ctx context.Context) (func(*hemera.Entry) tapegc.File, error) {
-	list, err := c.catalogue.Tapes(ctx)
+	shelf, err := c.Shelf(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// A disabled tape still has its files, and an admin enables it again. A
-	// key that is missing may be lost for ever.
-	keys := readKeys(c.Secrets, c.settings().Keys)
-	readable := map[string]bool{} // by VID
-	for _, t := range list {
-		readable[t.VID] = t.State != hemera.TapeBroken && t.State != hemera.TapeExported && keys.lock(t.Key).Key == ""
-	}
-	asked := map[string]int{} // by storage class; 0 for one that resolves to nothing
 	return func(e *hemera.Entry) tapegc.File {
-		class := e.StorageClass()
-		if _, known := asked[class]; !known {
-			pools, _ := c.routes(class, 0)
-			asked[class] = len(pools)
-		}
-		f := tapegc.File{ID: e.ID, Bytes: layout.Used(e.Layout, e.Size, e.Pieces), Asked: asked[class], Requests: tapes.EvictCounter(e)}
-		for _, t := range e.Tape {
-			f.Copies = append(f.Copies, tapegc.Copy{Number: t.Number, VID: t.VID, Lost: !readable[t.VID]})
-		}
+		f := shelf.file(e)
 		// A recall commits, which sets the time of change; an archival leaves
 		// no time. The day of an access counts to its end, so a file that was
 		// read today stays.

@@ -393,7 +393,7 @@ func (t *giver) TapeGrant(ctx context.Context, node hemera.NodeID, id uint64, ke
 
 // chooseCopy picks the copy of a file to read: on a tape that may be
 // mounted and is in a library, the lowest number; else one whose tape may
-// come back. errs.NotFound when every tape is lost.
+// come back. errs.IO when no tape can be read: the file exists.
 func (t *parts) chooseCopy(known map[string]hemera.Tape, not map[uint8]bool) func(e *hemera.Entry) (hemera.TapeCopy, error) {
 	return func(e *hemera.Entry) (hemera.TapeCopy, error) {
 		t.mu.Lock()
@@ -419,8 +419,8 @@ func (t *parts) chooseCopy(known map[string]hemera.Tape, not map[uint8]bool) fun
 			}
 		}
 		if rank == 0 {
-			return best, errs.New(errs.NotFound, "tapetier.Recall", "fxid:"+e.ID.Hex(), "no tape with a copy of the file can be read").
-				WithRemedy("see `hemera file info` for its tapes, and `hemera tape tape ls` for their states")
+			why, remedy := (&Shelf{tapes: known}).Trouble(e)
+			return best, errs.New(errs.IO, "tapetier.Recall", "fxid:"+e.ID.Hex(), "no tape with a copy of the file can be read: "+why).WithRemedy(remedy)
 		}
 		return best, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"hemera/errs"
 	"hemera/rules/mounting"
 	"hemera/rules/tapecatalogue"
+	"hemera/rules/tapegc"
 )
 
 // Everything here only reads. Reasons come from the same rules that
@@ -309,8 +310,15 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 	}
 	out = append(out, fmt.Sprintf("%s has %s and %s; its storage class is %q", path, count(int64(len(e.Pieces)), "piece on disk", "pieces on disk"),
 		count(int64(len(e.Tape)), "tape copy", "tape copies"), e.StorageClass()))
+	shelf, err := t.Shelf(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range e.Tape {
 		out = append(out, fmt.Sprintf("copy %d is on tape %s, fSeq %d, block %d", c.Number, c.VID, c.FSeq, c.Block))
+		if why, remedy := shelf.trouble(c.VID); why != "" {
+			out = append(out, "copy "+strconv.Itoa(int(c.Number))+" cannot be read: "+why+"; "+remedy)
+		}
 	}
 	for _, name := range []string{hemera.AttrArchiveError, hemera.AttrRecallError} {
 		if why := string(e.Xattrs[name]); why != "" {
@@ -327,6 +335,19 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 		out = append(out, fmt.Sprintf("%s of copy %d: %s", j.Kind, j.Copy, why))
 	}
 	return out, err
+}
+
+// Standing says in words what a read does of a file that is on tape only.
+func (t *reporter) Standing(ctx context.Context, e *hemera.Entry) string {
+	shelf, err := t.Shelf(ctx)
+	if err != nil {
+		return "on tape only; its tapes cannot be looked up: " + err.Error()
+	}
+	readable := func(c tapegc.Copy) bool { return !c.Lost }
+	if why, _ := shelf.Trouble(e); !slices.ContainsFunc(shelf.file(e).Copies, readable) {
+		return "on tape only, and cannot be read: " + why
+	}
+	return "on tape only; a read brings it to disk"
 }
 
 // explainJob says what a job waits for, and about when it begins.

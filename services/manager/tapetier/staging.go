@@ -246,8 +246,8 @@ func (t *stager) releaseOne(ctx context.Context, who hemera.Identity, id, path s
 	// Nobody uses it. The user that says so last has it evicted, and so may
 	// those that could replace its content.
 	if d := access.Decide(who, access.Of(e), access.Write); !released && !d.Allowed {
-		if !t.catalogue.Complete(&e) {
-			return nil // nothing would be evicted
+		if shelf, err := t.Shelf(ctx); err != nil || shelf.missing(&e) != nil {
+			return err // nothing would be evicted
 		}
 		return errs.New(errs.Denied, "manager.Release", path, "no request of yours keeps it on disk, and "+d.Rule).
 			WithRemedy("leave it: it is evicted when room is needed")
@@ -338,7 +338,7 @@ func named(err error, op, path string) error {
 func (t *stager) OnOpen(ctx context.Context, who hemera.Identity, e hemera.Entry, path string) error {
 	e, err := t.recall(ctx, e, who.UID, groupsOf(who))
 	if err != nil {
-		return err
+		return named(err, "manager.Open", path)
 	}
 	if why := string(e.Xattrs[hemera.AttrRecallError]); why != "" && e.Evicted() {
 		t.Log.Debug("a file is opened whose recall failed before", "path", path, "error", why)

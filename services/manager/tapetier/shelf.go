@@ -1,0 +1,109 @@
+package tapetier
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hemera"
+	"hemera/core/namespace/tapes"
+	"hemera/errs"
+	"hemera/rules/layout"
+	"hemera/rules/tapecatalogue"
+	"hemera/rules/tapegc"
+)
+
+// Shelf answers what tape can give back, from tapes, keys and storage classes as of one moment. What removes disk copies,
+// or promises that tape has them, asks it, so that all of them have one rule:
+//
+//	evict, release, dropdiskcopies, collector   all copies that the class asks for are on tapes that can be read ([Shelf.missing])
+//	no disk can give the file                   all copies are recorded, and one can be read ([Shelf.Gives])
+//
+// What is not known speaks against tape. One goroutine uses it.
+type Shelf struct {
+	tapes  map[string]hemera.Tape // by VID
+	keys   keyring
+	routes tapes.Routes   // nil: nobody knows any
+	asked  map[string]int // by storage class; 0 for one that resolves to nothing
+}
+
+// trouble says why a tape cannot be read until somebody acts, and what to do; "" for one that can be read. A key that is
+// missing may be lost for ever.
+func (s *Shelf) trouble(vid string) (why, remedy string) {
+	tape, known := s.tapes[vid]
+	may, lock := tapecatalogue.Permits(tape.State), s.keys.lock(tape.Key)
+	active := "`hemera tape tape set " + vid + " state=ACTIVE`"
+	switch {
+	case !known:
+		return "tape " + vid + " is not in the catalogue", "`hemera tape scan " + vid + "` takes it into the catalogue"
+	case may.Recall && may.Mount && lock.Key == "":
+		return "", ""
+	case may.Recall && may.Mount:
+		return fmt.Sprintf("tape %s needs key %s: %s", vid, lock.Key, lock.Why), "put the key back, see `hemera tape key ls`"
+	case tape.State == hemera.TapeBroken:
+		remedy = "if it can be read after all, " + active + "; else `hemera tape repack " + vid + "` writes what is on disk to another tape"
+	case tape.State == hemera.TapeExported:
+		remedy = "when it is in a library again, " + active + "; or wait for another copy"
+	default:
+		remedy = "if it is good, " + active + "; else `hemera tape repack " + vid + "` moves its files, or wait for another copy"
+	}
+	why = fmt.Sprintf("tape %s is %s", vid, tape.State)
+	if tape.Reason != "" {
+		why += " (" + tape.Reason + ")"
+	}
+	return why, remedy
+}
+
+// file says of a file what the rule asks.
+func (s *Shelf) file(e *hemera.Entry) tapegc.File {
+	class := e.StorageClass()
+	if _, known := s.asked[class]; !known && s.routes != nil {
+		pools, _ := s.routes(class, 0)
+		s.asked[class] = len(pools)
+	}
+	f := tapegc.File{ID: e.ID, Bytes: layout.Used(e.Layout, e.Size, e.Pieces), Asked: s.asked[class], Requests: tapes.EvictCounter(e)}
+	for _, c := range e.Tape {
+		why, _ := s.trouble(c.VID)
+		f.Copies = append(f.Copies, tapegc.Copy{Number: c.Number, VID: c.VID, Lost: why != ""})
+	}
+	return f
+}
+
+// missing is the error that says why tape is not enough for a file, so that its disk copies stay; nil when it is.
+func (s *Shelf) missing(e *hemera.Entry) error {
+	const op = "manager.Evict"
+	f, subject := s.file(e), "fxid:"+e.ID.Hex()
+	switch {
+	case f.Asked > 0 && tapegc.OnTapes(f) >= f.Asked:
+		return nil
+	case f.Asked == 0 || len(e.Tape) < f.Asked:
+		return errs.New(errs.Conflict, op, subject, "not all its tape copies are there yet")
+	}
+	why, remedy := s.Trouble(e)
+	if why == "" {
+		return errs.New(errs.Conflict, op, subject, "it has not each of its tape copies on a tape of its own")
+	}
+	return errs.New(errs.Conflict, op, subject, "its disk copies stay: "+why).WithRemedy(remedy)
+}
+
+// Gives reports whether tape gives back a file that no disk can give: all copies were written, and one of them can be read.
+func (s *Shelf) Gives(e *hemera.Entry) bool {
+	f := s.file(e)
+	return f.Asked > 0 && len(f.Copies) >= f.Asked && slices.ContainsFunc(f.Copies, func(c tapegc.Copy) bool { return !c.Lost })
+}
+
+// Trouble names the tapes of a file that cannot be read, with the reason, and says what to do about the first; "" if all can.
+func (s *Shelf) Trouble(e *hemera.Entry) (why, remedy string) {
+	var all []string
+	for _, c := range e.Tape {
+		is, then := s.trouble(c.VID)
+		if is == "" {
+			continue
+		}
+		if remedy == "" {
+			remedy = then
+		}
+		all = append(all, is)
+	}
+	return strings.Join(slices.Compact(all), ", "), remedy
+}

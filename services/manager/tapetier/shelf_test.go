@@ -1,0 +1,87 @@
+package tapetier_test
+
+import (
+	"strings"
+	"testing"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// unread are the states of a tape that nobody can read.
+var unread = []string{"DISABLED", "BROKEN", "EXPORTED"}
+
+// TestDiskCopiesStayWhileTheTapeCannotBeRead: an admin, a release and a damaged file remove none. They go when it can be read again.
+func TestDiskCopiesStayWhileTheTapeCannotBeRead(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.archive()
+		for _, state := range unread {
+			s.change("tape", "set", "AAA001", "state", state, "stateReason", "torn")
+			err := s.tier.Evict(s.Context(), admin(), "/single/f")
+			s.wantKind(state, err, errs.Conflict)
+			if err == nil || !strings.Contains(err.Error(), "tape AAA001 is "+state+" (torn)") || !strings.Contains(errs.RemedyOf(err), "hemera tape tape set AAA001 state=ACTIVE") {
+				t.Errorf("%s: %v; %s", state, err, errs.RemedyOf(err))
+			}
+			failed, err := s.tier.Release(s.Context(), alice(), "", []string{"/single/f"})
+			s.good(err)
+			s.good(failed[0])
+			if begun, err := s.tier.Instead(s.Context(), alice(), s.stat("/single/f")); begun || err != nil {
+				t.Errorf("%s: recalled %v, %v", state, begun, err)
+			}
+			if s.onTapeOnly("/single/f") {
+				t.Fatalf("%s: no disk copy is left", state)
+			}
+			s.change("tape", "set", "AAA001", "state", "ACTIVE")
+		}
+		s.good(s.tier.Evict(s.Context(), admin(), "/single/f"))
+	})
+}
+
+// TestDropDiskCopiesWaitsForAReadableTape: a report that comes after its tape was put aside drops nothing.
+func TestDropDiskCopiesWaitsForAReadableTape(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.good(s.tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
+		s.put(alice(), "/single/f", 1000)
+		m := s.mount("d1", hemera.TapeArchive)
+		report := s.written(m, s.jobs(m))
+		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
+		s.good(s.tier.TapeDone(s.Context(), server, report))
+		if e := s.stat("/single/f"); e.Evicted() || len(e.Tape) != 1 {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+// TestADamagedFileComesFromItsOtherTape: one copy that can be read brings it back, and is not enough for an eviction.
+func TestADamagedFileComesFromItsOtherTape(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/double/f", 1000)
+		s.archive()
+		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
+		s.wantKind("one of two copies", s.tier.Evict(s.Context(), admin(), "/double/f"), errs.Conflict)
+		if begun, err := s.tier.Instead(s.Context(), alice(), s.stat("/double/f")); !begun || err != nil || !s.onTapeOnly("/double/f") {
+			t.Errorf("recalled %v, %v", begun, err)
+		}
+	})
+}
+
+// TestAnOpenOfWhatNoTapeGives is an I/O error that names the tape: the file exists.
+func TestAnOpenOfWhatNoTapeGives(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.evicted("/single/f")
+		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
+		err := s.tier.OnOpen(s.Context(), alice(), s.stat("/single/f"), "/single/f")
+		s.wantKind("broken", err, errs.IO)
+		if err == nil || !strings.Contains(err.Error(), "/single/f") || !strings.Contains(err.Error(), "tape AAA001 is BROKEN (torn)") {
+			t.Error(err)
+		}
+		if why := s.explained("/single/f"); !strings.Contains(why, "copy 1 cannot be read: tape AAA001 is BROKEN (torn)") {
+			t.Error(why)
+		}
+	})
+}
