@@ -140,8 +140,8 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 	}
 	for _, l := range t.libraries {
 		if !t.online(l) {
-			out = append(out, hemera.TapeAttention{Subject: "library " + l.state.Name, What: "its server, node " + l.node.String() + ", does not report",
-				Command: "hemera tape serve --help"})
+			out = append(out, hemera.TapeAttention{Subject: "library " + l.state.Name, What: t.gone(l) + "; start it again, or take it out of the cluster for good",
+				Command: "hemera node rm " + l.node.String()})
 			continue
 		}
 		if l.state.Problem != "" {
@@ -295,8 +295,8 @@ func (t *reporter) ExplainTape(ctx context.Context, subject string) ([]string, e
 	defer t.mu.Unlock()
 	lines := t.explainName(f, subject)
 	if len(lines) == 0 {
-		return nil, errs.New(errs.NotFound, "tapetier.Explain", subject, "there is no drive, tape, pool or library of this name").
-			WithRemedy("see `hemera tape drive ls`, `tape ls`, `pool ls` and `library ls`; a path begins with a slash")
+		return nil, errs.New(errs.NotFound, "tapetier.Explain", subject, "there is no drive, tape, pool, class or library of this name").
+			WithRemedy("see `hemera tape drive ls`, `tape ls`, `pool ls`, `class ls` and `library ls`; a path begins with a slash")
 	}
 	return lines, nil
 }
@@ -369,8 +369,8 @@ func explained(board *mounting.Board, key mounting.Key) (string, time.Time) {
 	return strings.Join(why, "; "), e.Begins
 }
 
-// explainName says what a drive, a tape, a pool or a library does or
-// waits for; nothing of a name that nothing has. The lock is held.
+// explainName says what a drive, a tape, a pool, a class or a library does
+// or waits for; nothing of a name that nothing has. The lock is held.
 func (t *reporter) explainName(f facts, name string) (out []string) {
 	board := mounting.New(t.picture(f))
 	for _, l := range t.libraries {
@@ -401,6 +401,7 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 		}
 	}
 	out = append(out, t.explainScan(name)...)
+	out = append(out, explainClass(t.config, name, heldOf(t.config, f), t.queues(f))...)
 	for _, p := range t.pools(f.tapes) {
 		if p.Name == name {
 			out = append(out, fmt.Sprintf("pool %s has %s: %d empty, %d full", name, count(p.Tapes, "tape", "tapes"), p.Free, p.FullTapes))
@@ -443,7 +444,7 @@ func (t *reporter) explainLibrary(l *library) string {
 	// enabled.
 	switch said := t.config.Libraries[l.state.Name]; {
 	case !t.online(l):
-		return text + "; its server does not report"
+		return text + "; " + t.gone(l) + " (" + remedyOfNode(l.node) + ")"
 	case l.state.Problem != "":
 		return text + "; it does not work: " + l.state.Problem
 	case said.Disabled:
