@@ -18,14 +18,17 @@ type nested struct{ key, flat string }
 // nestedOf are CTA's objects of a noun, in the order of its messages. A flat
 // field that is "" is one that nobody keeps: the host that an admin was at.
 func nestedOf(noun string) []nested {
+	// Nouns whose messages are flat in CTA too, such as drives, have none.
 	switch noun {
 	case "tape":
 		return append([]nested{{"labelLog.drive", "labelDrive"}, {"labelLog.time", "labelTime"},
 			{"lastWrittenLog.drive", "lastWrittenDrive"}, {"lastWrittenLog.time", "lastWrittenTime"},
 			{"lastReadLog.drive", "lastReadDrive"}, {"lastReadLog.time", "lastReadTime"}}, logs("creationLog", "lastModificationLog")...)
-	case "pool":
+	case "pool": // which CTA names otherwise than for tapes
 		return logs("created", "modified")
 	case "request":
+		// af is the archive file, df the disk file that it was, tf the copy that
+		// is read. The last is in lower case in CTA.
 		return []nested{{"requester.username", "requester"}, {"requester.groupname", "group"},
 			{"af.archiveId", "archiveId"}, {"af.size", "size"}, {"af.storageClass", "storageClass"}, {"af.creationTime", "asked"}, {"af.df.path", "path"},
 			{"tf.vid", "vid"}, {"tf.fSeq", "fSeq"}, {"tf.blockId", "blockId"}, {"totalretries", "attempts"}}
@@ -51,6 +54,7 @@ func inForm(e *cli.Env, noun string, records []output.Record) []output.Record {
 // withNested is inForm for JSON.
 func withNested(noun string, records []output.Record) (out []output.Record) {
 	more := nestedOf(noun)
+	// Two values of one name are no JSON; scripts for CTA expect the object.
 	objects := map[string]bool{}
 	for _, n := range more {
 		if name, _, is := strings.Cut(n.key, "."); is {
@@ -64,6 +68,7 @@ func withNested(noun string, records []output.Record) (out []output.Record) {
 				r = append(r, f)
 			}
 		}
+		// Behind the flat fields, whose order people know.
 		for _, n := range more {
 			r = append(r, output.Field{Key: n.key, Value: valueOf(flat, n)})
 		}
@@ -75,6 +80,8 @@ func withNested(noun string, records []output.Record) (out []output.Record) {
 // valueOf is the value of an object's field. Times are seconds everywhere in
 // CTA, also those that the configuration has as text; 0 is never.
 func valueOf(flat output.Record, n nested) any {
+	// All keys are always there, so that a script needs no case for a tape
+	// that was never written.
 	value := flat.Get(n.flat)
 	if !strings.HasSuffix(n.key, ".time") {
 		if value == nil {

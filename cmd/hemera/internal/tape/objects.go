@@ -79,8 +79,8 @@ func objectCommand(e *cli.Env, k kind) *cobra.Command {
 	c := noun(k.object, k.short, ls, showCommand(e, l), changeCommand(e, k.object, "add"))
 	c.Long = k.short + ".\n" + k.long
 	known := []*cobra.Command{changeCommand(e, k.object, "set"), changeCommand(e, k.object, "remove")}
-	// What drives wait for is told of these two.
-	if k.object == "library" || k.object == "pool" {
+	// What waits, and for what, is told of these.
+	if k.object == "library" || k.object == "pool" || k.object == "class" {
 		c.AddCommand(whyOf(e, k.object))
 	}
 	if k.object == "library" {
@@ -217,6 +217,7 @@ func withSums(r output.Record, s *hemera.TapePool) output.Record {
 	// Behind the name, in front of who made it: what people look for first.
 	sums := output.Record{{Key: "numTapes", Value: s.Tapes}, {Key: "numFullTapes", Value: s.FullTapes}, {Key: "numEmptyTapes", Value: s.Free},
 		{Key: "capacityBytes", Value: s.Capacity}, {Key: "dataBytes", Value: s.Used}, {Key: "numPhysicalFiles", Value: s.Files}}
+	// Of a pool without tapes nothing is used.
 	use := int64(0)
 	if s.Capacity > 0 {
 		use = 100 * s.Used / s.Capacity

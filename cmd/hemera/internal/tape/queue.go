@@ -167,6 +167,7 @@ func jobRecord(j hemera.TapeWork) output.Record {
 	if j.Kind == hemera.TapeArchive {
 		pool, vid = j.Queue, ""
 	}
+	// Of archives there is none yet, and all of it is 0.
 	var from hemera.TapeCopy // what is read
 	if j.From != nil {
 		from = *j.From
