@@ -362,6 +362,11 @@ func (t *reporter) ofJob(j *hemera.TapeJob) string {
 // nearest to a start first, and about when it begins.
 func explained(board *mounting.Board, key mounting.Key) (string, time.Time) {
 	e := board.Explain(key)
+	// There is a job, or nobody would ask. The picture is a little older: a
+	// drive took the last of its queue, or it was queued since.
+	if e.Reasons[0].Rule == mounting.NoWork {
+		return "it is just being queued, or a drive is just taking it", time.Time{}
+	}
 	var why []string
 	for _, r := range e.Reasons {
 		why = append(why, withRemedy(r))

@@ -197,5 +197,9 @@ func helped(err error, at string) error {
 	if remedy == "" {
 		return err
 	}
-	return (&errs.Error{Kind: kind, Op: "hemera.Tape", Cause: err}).WithRemedy(remedy)
+	var e *errs.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return e.WithRemedy(remedy)
 }
