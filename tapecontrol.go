@@ -32,6 +32,8 @@ type TapeLibrary struct {
 	Problem    string // what keeps it from working, "" for nothing
 	// Speed is how many times faster than real ones an emulated library's devices are; 0: they are real.
 	Speed int `json:",omitempty"`
+	// Ended is of the last report of a server that ends in order: nothing of the library can be used until it reports again.
+	Ended bool `json:",omitempty"`
 }
 
 // TapeDriveState is one drive as its server sees it.

@@ -85,6 +85,7 @@ type Drive struct {
 	Name, Library string
 	Up            bool     // wanted by admins, working, and its server is there
 	Reason        string   // why not
+	Remedy        string   // what helps then; "" to put it up
 	Writes        []string // media types that it writes and reads
 	Reads         []string // those that it reads besides. With both empty it takes all.
 	VID           string   // the tape in it

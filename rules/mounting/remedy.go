@@ -1,6 +1,9 @@
 package mounting
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // remedy says what an admin can do about a rule, "" if it is enough to wait. e may be nil for rules that are about drives alone.
 func (b words) remedy(e *entry, d *Drive, kept Rule) string {
@@ -9,7 +12,7 @@ func (b words) remedy(e *entry, d *Drive, kept Rule) string {
 	case LibraryDisabled:
 		return remedyOfLibrary(d.Library)
 	case DriveDown:
-		return "hemera tape drive up " + d.Name
+		return cmp.Or(d.Remedy, "hemera tape drive up "+d.Name)
 	case TapeUnknown:
 		return "scan it into the catalogue: hemera tape scan " + e.VID
 	case TapeState:

@@ -163,6 +163,9 @@ func TestApplyRefuses(t *testing.T) {
 		if !errors.Is(err, one.want) || !strings.Contains(err.Error(), one.text) {
 			t.Errorf("%+v: %v", one, err)
 		}
+		if one.text == "1 to 4" && errs.RemedyOf(err) == "" {
+			t.Errorf("%+v: nothing says what to do: %v", one, err)
+		}
 		if !cmp.Equal(next.Objects(), before) {
 			t.Errorf("%+v: the configuration was changed", one)
 		}

@@ -138,7 +138,8 @@ func (c Config) check(ref Ref, o object) error {
 		return invalid("tapecatalogue.Check", ref, fmt.Sprintf("a name has 1 to %d letters, digits and -_.@/: or blanks within", nameMax))
 	}
 	if text := o.wrong(ref.Name); text != "" {
-		return invalid("tapecatalogue.Check", ref, text)
+		return invalid("tapecatalogue.Check", ref, text).
+			WithRemedy(fmt.Sprintf("repeat the command with another value; hemera tape %s ls -j shows those of others", ref.Kind))
 	}
 	// What it refers to must be there, whatever state that is in.
 	for _, r := range o.refs() {

@@ -81,5 +81,6 @@ func (a *clusterAdmin) RemoveNode(ctx context.Context, id hemera.NodeID) error {
 	}
 	// Callers that wait for the node hear of it now, rather than when the context of each ends.
 	a.orders.Fail(id)
+	a.tier.EndLost() // its tape library goes from the lists
 	return nil
 }

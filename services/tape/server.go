@@ -55,6 +55,8 @@ const (
 	reportEvery = 10 * time.Second
 	// reportAgain is how soon a report is tried again: drives get nothing to do before the manager has one.
 	reportAgain = time.Second
+	// leaveTime bounds the last report, as the machine may be on its way down.
+	leaveTime = 2 * time.Second
 	// leaseLook is how often a lease is looked for that is missing, or may be another one.
 	leaseLook = 100 * time.Millisecond
 )
@@ -96,8 +98,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Run serves until the context ends. Sessions end then, after what they have flushed was reported; tapes stay in their drives, and the next
-// start carries them away.
+// Run serves until the context ends. Sessions end then, after what they have flushed was reported, and the manager hears that the library
+// is not served any more; tapes stay in their drives, and the next start carries them away.
 func (s *Server) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	// Each drive is a loop of its own: one that is stuck delays no other.
@@ -106,7 +108,24 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	all.Go(func() { s.report(ctx) })
 	all.Wait()
+	s.leave(ctx)
 	return nil
+}
+
+// leave tells the manager that the server ends, so that nobody has to wait until it has been silent for long. A manager that does not answer
+// finds out by itself.
+func (s *Server) leave(ctx context.Context) {
+	node, epoch := s.o.Node()
+	if epoch == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(leaveTime, s.o.LastReports))
+	defer cancel()
+	l := s.State(ctx)
+	l.Ended = true
+	if err := s.o.Control.ReportLibrary(ctx, node, epoch, l); err != nil {
+		s.o.Log.Debug("the manager has not heard that the tape server ends", "library", s.o.Name, "error", err)
+	}
 }
 
 // report tells the manager of the library, at once when something changes, and soon when the lease is another one: a manager that was started

@@ -298,3 +298,16 @@ func TestUnknownWorkFails(t *testing.T) {
 		}
 	}
 }
+
+// TestTheLastReport: a server that ends says so, with its drives.
+func TestTheLastReport(t *testing.T) {
+	x := newRig(t, newControl(t, 1, 0))
+	x.start()
+	x.await("the library is known", func(c *control) bool { return len(c.seen.Drives) == 2 && !c.seen.Ended })
+	x.stop()
+	x.control.mu.Lock()
+	defer x.control.mu.Unlock()
+	if !x.control.seen.Ended || len(x.control.seen.Drives) != 2 {
+		t.Errorf("%+v", x.control.seen)
+	}
+}

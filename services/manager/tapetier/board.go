@@ -106,8 +106,12 @@ func (t *parts) tapeIn(tape hemera.Tape, keys keyring) mounting.Tape {
 func (t *parts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
 	sums := map[mounting.Key]*mounting.Queue{}
 	for _, q := range f.queues {
-		if q.Failed || q.Oldest.After(t.Now()) {
+		// In the whole seconds that jobs have: one of this moment may be rounded up.
+		if q.Failed || q.Oldest.After(t.now()) {
 			continue // failed for good, or the first of them waits for its next attempt
+		}
+		if q.Oldest.After(t.Now()) {
+			q.Oldest = t.Now()
 		}
 		key := keyOf(q.Kind, q.Name)
 		pool := q.Name
@@ -161,7 +165,7 @@ func (t *parts) driveIn(l *library, state hemera.TapeDriveState) mounting.Drive 
 	// The first reason is enough: the drive works when none is left.
 	switch {
 	case !t.online(l):
-		d.Up, d.Reason = false, "its server does not report"
+		d.Up, d.Reason, d.Remedy = false, t.gone(l), remedyOfNode(l.node)
 	case t.config.DrivesDown[state.Name] != "":
 		d.Up, d.Reason = false, t.config.DrivesDown[state.Name]
 	case state.Problem != "":

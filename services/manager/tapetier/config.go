@@ -46,6 +46,10 @@ func (t *configurer) changeConfig(ctx context.Context, who string, c hemera.Tape
 	if c.Object == string(tapecatalogue.KindLibrary) && c.Verb == "set" && t.onlyReported(c.Name) {
 		c.Verb = "add" // people see it in the list, and set it
 	}
+	if c.Object == string(tapecatalogue.KindLibrary) && c.Verb == "remove" && t.onlyReported(c.Name) {
+		return errs.New(errs.NotEmpty, "tapetier.Remove", c.Name, "a tape server reports this library: it is in the list as long as its node is in the cluster").
+			WithRemedy("see its node: hemera tape library ls; end its server, then: hemera node rm NODE")
+	}
 	return t.change(ctx, c.Object+" "+c.Name, func(now tapecatalogue.Config, used tapecatalogue.Usage) (tapecatalogue.Config, error) {
 		return now.Apply(c, tapecatalogue.Author{Name: who, Time: t.now()}, used)
 	})

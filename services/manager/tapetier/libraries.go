@@ -87,12 +87,29 @@ func (l *library) drive(name string, now time.Time) *drive {
 }
 
 // online reports whether the server of a library reported a short time
-// ago. The lock is held.
-func (t *parts) online(l *library) bool { return t.Now().Sub(l.seen) < silent }
+// ago, and did not say that it ends. The lock is held.
+func (t *parts) online(l *library) bool { return !l.state.Ended && t.Now().Sub(l.seen) < silent }
+
+// gone says why a library is not online. The lock is held.
+func (t *parts) gone(l *library) string {
+	if l.state.Ended {
+		return "its server, node " + l.node.String() + ", has ended"
+	}
+	return "its server, node " + l.node.String() + ", has been silent for " + t.Now().Sub(l.seen).Round(time.Second).String()
+}
+
+// remedyOfNode says how a library comes back whose server is gone, or leaves
+// the lists.
+func remedyOfNode(node hemera.NodeID) string {
+	return "start its server again, or take it out of the cluster for good: hemera node rm " + node.String()
+}
 
 // changeDrive takes a drive out of work, or back. It stays as it was said
 // over restarts, and when its server goes and comes back.
 func (t *configurer) changeDrive(ctx context.Context, who string, c hemera.TapeChange) error {
+	if c.Verb == "remove" {
+		return t.forgetDrive(ctx, c.Name)
+	}
 	names, desired, reason := t.drivesOf(c.Name), c.Values["desired"], c.Values["reason"]
 	switch {
 	case desired != "up" && desired != "down":
@@ -113,6 +130,34 @@ func (t *configurer) changeDrive(ctx context.Context, who string, c hemera.TapeC
 			}
 		}
 		now.DrivesDown = down
+		return now, nil
+	})
+}
+
+// forgetDrive removes a drive that no tape server reports now: from the lists,
+// and from those that were put down. One that a server reports would be there
+// again a moment later: NotEmpty.
+func (t *configurer) forgetDrive(ctx context.Context, name string) error {
+	if len(t.drivesOf(name)) != 1 || name == "all" {
+		return errs.New(errs.NotFound, "tapetier.Remove", name, "no tape server has reported such a drive").WithRemedy("see `hemera tape drive ls`")
+	}
+	is := func(d hemera.TapeDriveState) bool { return d.Name == name }
+	t.mu.Lock()
+	for node, l := range t.libraries {
+		if t.online(l) && slices.ContainsFunc(l.state.Drives, is) {
+			t.mu.Unlock()
+			return errs.New(errs.NotEmpty, "tapetier.Remove", name, "the tape server of node "+node.String()+" reports the drive").
+				WithRemedy("to have it do nothing more: hemera tape drive down " + name + " --reason TEXT; it can be removed when its server does not report it")
+		}
+	}
+	// A report that comes meanwhile has its own list of drives.
+	for _, l := range t.libraries {
+		l.state.Drives = slices.DeleteFunc(slices.Clone(l.state.Drives), is)
+	}
+	t.mu.Unlock()
+	return t.change(ctx, "drive "+name, func(now tapecatalogue.Config, _ tapecatalogue.Usage) (tapecatalogue.Config, error) {
+		now.DrivesDown = maps.Clone(now.DrivesDown)
+		delete(now.DrivesDown, name)
 		return now, nil
 	})
 }
@@ -211,8 +256,12 @@ func (t *reporter) driveRow(l *library, state hemera.TapeDriveState) hemera.Tape
 		}
 	}
 	row.Totals = t.history.of(state)
-	if !t.online(l) {
-		row.Problem = "its server does not report"
+	// What a server said last of a drive is not true any more.
+	switch {
+	case !t.online(l):
+		row.Status, row.Problem, row.Since = "DOWN", t.gone(l), l.seen
+	case state.Problem == "" && l.state.Problem != "":
+		row.Problem = l.state.Problem
 	}
 	return row
 }

@@ -141,8 +141,8 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 	}
 	for _, l := range t.libraries {
 		if !t.online(l) {
-			out = append(out, hemera.TapeAttention{Subject: "library " + l.state.Name, What: "its server, node " + l.node.String() + ", does not report",
-				Command: "hemera tape serve --help"})
+			out = append(out, hemera.TapeAttention{Subject: "library " + l.state.Name, What: t.gone(l) + "; start it again, or take it out of the cluster for good",
+				Command: "hemera node rm " + l.node.String()})
 			continue
 		}
 		if l.state.Problem != "" {
@@ -296,8 +296,8 @@ func (t *reporter) ExplainTape(ctx context.Context, subject string) ([]string, e
 	defer t.mu.Unlock()
 	lines := t.explainName(f, subject)
 	if len(lines) == 0 {
-		return nil, errs.New(errs.NotFound, "tapetier.Explain", subject, "there is no drive, tape, pool or library of this name").
-			WithRemedy("see `hemera tape drive ls`, `tape ls`, `pool ls` and `library ls`; a path begins with a slash")
+		return nil, errs.New(errs.NotFound, "tapetier.Explain", subject, "there is no drive, tape, pool, class or library of this name").
+			WithRemedy("see `hemera tape drive ls`, `tape ls`, `pool ls`, `class ls` and `library ls`; a path begins with a slash")
 	}
 	return lines, nil
 }
@@ -383,6 +383,11 @@ func (t *reporter) ofJob(j *hemera.TapeJob) string {
 // nearest to a start first, and about when it begins.
 func explained(board *mounting.Board, key mounting.Key) (string, time.Time) {
 	e := board.Explain(key)
+	// There is a job, or nobody would ask. The picture is a little older: a
+	// drive took the last of its queue, or it was queued since.
+	if e.Reasons[0].Rule == mounting.NoWork {
+		return "it is just being queued, or a drive is just taking it", time.Time{}
+	}
 	var why []string
 	for _, r := range e.Reasons {
 		why = append(why, withRemedy(r))
@@ -390,8 +395,8 @@ func explained(board *mounting.Board, key mounting.Key) (string, time.Time) {
 	return strings.Join(why, "; "), e.Begins
 }
 
-// explainName says what a drive, a tape, a pool or a library does or
-// waits for; nothing of a name that nothing has. The lock is held.
+// explainName says what a drive, a tape, a pool, a class or a library does
+// or waits for; nothing of a name that nothing has. The lock is held.
 func (t *reporter) explainName(f facts, name string) (out []string) {
 	board := mounting.New(t.picture(f))
 	for _, l := range t.libraries {
@@ -422,6 +427,7 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 		}
 	}
 	out = append(out, t.explainScan(name)...)
+	out = append(out, explainClass(t.config, name, heldOf(t.config, f), t.queues(f))...)
 	for _, p := range t.pools(f.tapes) {
 		if p.Name == name {
 			out = append(out, fmt.Sprintf("pool %s has %s: %d empty, %d full", name, count(p.Tapes, "tape", "tapes"), p.Free, p.FullTapes))
@@ -464,7 +470,7 @@ func (t *reporter) explainLibrary(l *library) string {
 	// enabled.
 	switch said := t.config.Libraries[l.state.Name]; {
 	case !t.online(l):
-		return text + "; its server does not report"
+		return text + "; " + t.gone(l) + " (" + remedyOfNode(l.node) + ")"
 	case l.state.Problem != "":
 		return text + "; it does not work: " + l.state.Problem
 	case said.Disabled:

@@ -35,7 +35,7 @@ func (t *sweeper) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		t.endLost()
+		t.EndLost()
 		if err := t.releaseHeld(ctx); err != nil && ctx.Err() == nil {
 			t.Log.Warn("files whose storage class can be used now are not queued for tape yet", "error", err)
 		}
@@ -55,26 +55,28 @@ func (t *sweeper) Run(ctx context.Context) error {
 	}
 }
 
-// endLost ends the mounts of servers that do not report any more.
-func (t *sweeper) endLost() {
+// EndLost ends the mounts of servers that do not report any more, and forgets
+// the libraries of nodes that left the cluster. Run calls it, and who removes
+// a node.
+func (t *sweeper) EndLost() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.View != nil {
+		view := t.View()
+		for node := range t.libraries {
+			// An admin has removed the node: it has no lease any more, so its
+			// library does not come back.
+			if _, ok := view.Node(node); !ok {
+				delete(t.libraries, node)
+			}
+		}
+	}
 	// Mounts whose server registered again ended when its drive asked for
 	// work.
 	for _, m := range t.mounts {
 		if l := t.libraries[m.node]; l == nil || !t.online(l) {
 			t.endMount(m)
 			t.awake()
-		}
-	}
-	if t.View == nil {
-		return
-	}
-	view := t.View()
-	for node, l := range t.libraries {
-		// An admin has removed the node, so its library does not come back.
-		if _, ok := view.Node(node); !ok && !t.online(l) {
-			delete(t.libraries, node)
 		}
 	}
 }

@@ -1,16 +1,18 @@
 package tape
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"hemera"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/rules/tapecatalogue"
 )
 
 // The keys of the lists in JSON are those of cta-admin --json, as far as they are known: of drives and queues its own, of tapes, pools and failed
-// requests those of the columns of its tables. There may be more.
+// requests those of the columns of its tables; its objects are below. There may be more.
 func TestKeysOfCTA(t *testing.T) {
 	p := hemera.TapePicture{Drives: []hemera.TapeDrive{{}}, Queues: []hemera.TapeQueue{{Kind: hemera.TapeRecall}}}
 	for _, list := range []struct {
@@ -40,6 +42,54 @@ func TestKeysOfCTA(t *testing.T) {
 			if !have[key] {
 				t.Errorf("%s lacks %s", list.name, key)
 			}
+		}
+	}
+}
+
+// Messages in messages are objects in JSON, with CTA's names. Times are seconds, whatever the flat field is; what an object's name hides is in it.
+func TestObjectsOfCTA(t *testing.T) {
+	made := time.Unix(1700000000, 0).UTC()
+	tape := tapeRecord(&hemera.Tape{LabelBy: "d1", Labelled: made, WrittenBy: "d2", MadeBy: "ada", Made: made}, "")
+	pool := output.Record{{Key: "name", Value: "p"}, {Key: "createdBy", Value: "ada"}, {Key: "creationTime", Value: made.Format(time.RFC3339)}, {Key: "modifiedBy", Value: "bob"}}
+	job := jobRecord(hemera.TapeWork{TapeJob: hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{Kind: hemera.TapeRecall}, Queue: "V00001", ArchiveID: 5, Size: 7, Asked: made,
+		Attempts: 3, From: &hemera.TapeCopy{FSeq: 2, Block: 9}}, Path: "/f", Class: "raw"})
+	for noun, want := range map[string]struct {
+		record output.Record
+		parts  []string
+	}{
+		"tape": {tape, []string{`"labelLog":{"drive":"d1","time":1700000000}`, `"lastWrittenLog":{"drive":"d2","time":0}`, `"lastReadLog":{"drive":"","time":0}`,
+			`"creationLog":{"username":"ada","host":"","time":1700000000}`, `"lastModificationLog":{"username":"","host":"","time":0}`, `"labelDrive":"d1"`}},
+		"pool": {pool, []string{`"created":{"username":"ada","host":"","time":1700000000}`, `"modified":{"username":"bob","host":"","time":0}`, `"createdBy":"ada"`}},
+		"request": {job, []string{`"requester":{"username":"root","groupname":"root"}`,
+			`"af":{"archiveId":5,"size":7,"storageClass":"raw","creationTime":1700000000,"df":{"path":"/f"}}`,
+			`"tf":{"vid":"V00001","fSeq":2,"blockId":9}`, `"totalretries":3`, `"path":"/f"`}},
+	} {
+		var b strings.Builder
+		if err := (output.Printer{W: &b, Format: output.JSON}).List(nil, withNested(noun, []output.Record{want.record})); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range want.parts {
+			if !strings.Contains(b.String(), part) {
+				t.Errorf("%s lacks %s:\n%s", noun, part, b.String())
+			}
+		}
+	}
+}
+
+// Pools have the keys of tp ls: what admins said of them, and the sums of their tapes.
+func TestKeysOfPools(t *testing.T) {
+	raw, err := json.Marshal(tapecatalogue.Pool{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := fields(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := withSums(append(output.Record{{Key: "name", Value: "p"}}, said...), &hemera.TapePool{})
+	for _, key := range strings.Fields(`name vo numTapes numPartialTapes numPhysicalFiles capacityBytes dataBytes encrypt encryptionKeyName supply comment instanceName`) {
+		if r.Get(key) == nil {
+			t.Errorf("tp ls lacks %s", key)
 		}
 	}
 }

@@ -24,7 +24,12 @@ func driveCommand(e *cli.Env) *cobra.Command {
 			return driveRecords(p, time.Now()), err
 		},
 		also: func(name string, s hemera.TapeSession) bool { return s.Drive == name }}
-	return noun("drive", "Tape drives: list, put up and down", driveListCommand(e), showCommand(e, drives), whyOf(e, "drive"), driveStateCommand(e, "up"), driveStateCommand(e, "down"))
+	// A manager that is started again forgets such drives by itself, but those
+	// that were put down.
+	forget := changeCommand(e, "drive", "remove")
+	forget.Short, forget.ValidArgsFunction = "Forget a drive that no tape server reports", completeDrives(e)
+	forget.Long = "Takes a drive out of the lists, and out of those that were put down. A drive that a tape server reports stays; take it out of work with down."
+	return noun("drive", "Tape drives: list, put up and down, forget", driveListCommand(e), showCommand(e, drives), whyOf(e, "drive"), driveStateCommand(e, "up"), driveStateCommand(e, "down"), forget)
 }
 
 // driveListCommand makes `hemera tape drive ls`.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 
 	"github.com/spf13/cobra"
 
@@ -166,17 +167,39 @@ func eachPath(e *cli.Env, said string, c *cobra.Command, do func(ctx context.Con
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return e.Ask(c, func(ctx context.Context, m *admin.Client) (err error) {
 			for _, arg := range args {
-				path, pathErr := e.OnManager(arg)
+				at, pathErr := e.OnManager(arg)
 				if pathErr == nil {
-					pathErr = do(ctx, m, path)
+					pathErr = do(ctx, m, at)
 				}
 				if pathErr == nil {
-					e.Say("%s: %s", path, said)
+					e.Say("%s: %s", at, said)
 				}
-				err = errors.Join(err, pathErr)
+				err = errors.Join(err, helped(pathErr, at))
 			}
 			return err
 		})
 	}
 	return c
+}
+
+// helped is an error about a path with what to type, if it has no remedy of its own.
+func helped(err error, at string) error {
+	if err == nil || errs.RemedyOf(err) != "" {
+		return err
+	}
+	// By the kind: what the text says is for people. Others, such as Denied, are
+	// not helped by a command.
+	kind := errs.KindOf(err)
+	remedy := map[errs.Kind]string{
+		errs.NotFound:    "see what is there: hemera ls -l " + path.Dir(at),
+		errs.IsDirectory: "name the files of the directory: hemera find " + at + " -f lists them",
+	}[kind]
+	if remedy == "" {
+		return err
+	}
+	var e *errs.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return e.WithRemedy(remedy)
 }

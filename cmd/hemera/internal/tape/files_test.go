@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"hemera"
+	"hemera/errs"
 )
 
 // A command that could stage nothing has failed, and says why as users know things.
@@ -20,6 +21,25 @@ func TestNoneStaged(t *testing.T) {
 	for _, field := range localityRecord(missing, "id") {
 		if field.Key == "error_text" && field.Value != "no such file or directory" {
 			t.Errorf("%q", field.Value)
+		}
+	}
+}
+
+// An error about a path says what to type; one that says so already keeps it.
+func TestRemediesOfPaths(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{nil, ""},
+		{errs.New(errs.NotFound, "x.Y", "/a/b", ""), "see what is there: hemera ls -l /a"},
+		{errs.New(errs.IsDirectory, "x.Y", "/a/b", ""), "name the files of the directory: hemera find /a/b -f lists them"},
+		{errs.New(errs.NotFound, "x.Y", "/a/b", "").WithRemedy("r"), "r"},
+		{errs.New(errs.Denied, "x.Y", "/a/b", ""), ""},
+	} {
+		err := helped(c.err, "/a/b")
+		if errs.RemedyOf(err) != c.want || errs.KindOf(err) != errs.KindOf(c.err) {
+			t.Errorf("%v: %q", c.err, errs.RemedyOf(err))
 		}
 	}
 }

@@ -72,15 +72,15 @@ func objectCommand(e *cli.Env, k kind) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return e.List(columnsOf(records), records, "there is none")
+				return e.List(columnsOf(records), inForm(e, k.object, records), "there is none")
 			})
 		},
 	}
 	c := noun(k.object, k.short, ls, showCommand(e, l), changeCommand(e, k.object, "add"))
 	c.Long = k.short + ".\n" + k.long
 	known := []*cobra.Command{changeCommand(e, k.object, "set"), changeCommand(e, k.object, "remove")}
-	// What drives wait for is told of these two.
-	if k.object == "library" || k.object == "pool" {
+	// What waits, and for what, is told of these.
+	if k.object == "library" || k.object == "pool" || k.object == "class" {
 		c.AddCommand(whyOf(e, k.object))
 	}
 	if k.object == "library" {
@@ -207,20 +207,25 @@ func addSums(ctx context.Context, m *admin.Client, records []output.Record) erro
 		if at < 0 {
 			continue
 		}
-		s := p.Pools[at]
-		// Behind the name, in front of who made it: what people look for first.
-		sums := output.Record{{Key: "numTapes", Value: s.Tapes}, {Key: "numFullTapes", Value: s.FullTapes}, {Key: "numEmptyTapes", Value: s.Free},
-			{Key: "capacityBytes", Value: s.Capacity}, {Key: "dataBytes", Value: s.Used}, {Key: "numPhysicalFiles", Value: s.Files}}
-		use := int64(0)
-		if s.Capacity > 0 {
-			use = 100 * s.Used / s.Capacity
-		}
-		// CTA's other words for them.
-		sums = append(sums, output.Field{Key: "availableBytes", Value: max(0, s.Capacity-s.Used)}, output.Field{Key: "usePercent", Value: use},
-			output.Field{Key: "encrypt", Value: r.Get("encryptionKeyName") != ""}, output.Field{Key: "instanceName", Value: ""})
-		records[i] = slices.Concat(r[:1], sums, r[1:])
+		records[i] = withSums(r, &p.Pools[at])
 	}
 	return nil
+}
+
+// withSums is a pool with what its tapes have.
+func withSums(r output.Record, s *hemera.TapePool) output.Record {
+	// Behind the name, in front of who made it: what people look for first.
+	sums := output.Record{{Key: "numTapes", Value: s.Tapes}, {Key: "numFullTapes", Value: s.FullTapes}, {Key: "numEmptyTapes", Value: s.Free},
+		{Key: "capacityBytes", Value: s.Capacity}, {Key: "dataBytes", Value: s.Used}, {Key: "numPhysicalFiles", Value: s.Files}}
+	// Of a pool without tapes nothing is used.
+	use := int64(0)
+	if s.Capacity > 0 {
+		use = 100 * s.Used / s.Capacity
+	}
+	// CTA's other words for them.
+	sums = append(sums, output.Field{Key: "availableBytes", Value: max(0, s.Capacity-s.Used)}, output.Field{Key: "usePercent", Value: use},
+		output.Field{Key: "encrypt", Value: r.Get("encryptionKeyName") != ""}, output.Field{Key: "instanceName", Value: ""})
+	return slices.Concat(r[:1], sums, r[1:])
 }
 
 // addReported adds what tape servers report of libraries, also of those that

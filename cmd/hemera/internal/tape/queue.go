@@ -113,7 +113,7 @@ themselves, with the columns of "cta-admin fr ls".`,
 				for _, j := range jobs {
 					records = append(records, jobRecord(j))
 				}
-				return e.List(jobColumns(), records, cli.OnOff(q.Failed, "nothing has failed", "nothing waits"))
+				return e.List(jobColumns(), inForm(e, "request", records), cli.OnOff(q.Failed, "nothing has failed", "nothing waits"))
 			})
 		},
 	}
@@ -141,7 +141,7 @@ func requestShowCommand(e *cli.Env) *cobra.Command {
 					records = append(records, jobRecord(j))
 				}
 				if e.ForPrograms() {
-					return e.Printer().List(nil, records)
+					return e.Printer().List(nil, inForm(e, "request", records))
 				}
 				for _, r := range records {
 					if err := e.Printer().One(fieldsOf(jobColumns(), r), r); err != nil {
@@ -167,6 +167,11 @@ func jobRecord(j hemera.TapeWork) output.Record {
 	if j.Kind == hemera.TapeArchive {
 		pool, vid = j.Queue, ""
 	}
+	// Of archives there is none yet, and all of it is 0.
+	var from hemera.TapeCopy // what is read
+	if j.From != nil {
+		from = *j.From
+	}
 	return output.Record{
 		// The file by its id: its path may change.
 		{Key: "objectId", Value: j.File.Hex()}, {Key: "requestType", Value: j.Kind.String()}, {Key: "copyNb", Value: j.Copy}, {Key: "queue", Value: j.Queue},
@@ -175,6 +180,7 @@ func jobRecord(j hemera.TapeWork) output.Record {
 		{Key: "requester", Value: cli.NameOf(j.UID, false, cli.UserName)}, {Key: "size", Value: j.Size}, {Key: "asked", Value: j.Asked.Unix()},
 		{Key: "mountPolicy", Value: j.Policy},
 		{Key: "attempts", Value: int64(j.Attempts)}, {Key: "path", Value: j.Path}, {Key: "error", Value: j.Error},
+		{Key: "archiveId", Value: j.ArchiveID}, {Key: "storageClass", Value: j.Class}, {Key: "fSeq", Value: from.FSeq}, {Key: "blockId", Value: from.Block},
 	}
 }
 

@@ -71,7 +71,7 @@ func show(ctx context.Context, e *cli.Env, m *admin.Client, l listing, name stri
 	}
 	// Programs get one answer, however many records there are.
 	if e.ForPrograms() {
-		return e.Printer().List(nil, records)
+		return e.Printer().List(nil, inForm(e, l.noun, records))
 	}
 	for i, r := range records {
 		if i > 0 {

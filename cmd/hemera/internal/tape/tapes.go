@@ -32,7 +32,7 @@ to the tape, of files that were removed since too; files and data are what is in
 				if err != nil {
 					return err
 				}
-				return e.List(tapeColumns(), records, "no tape is in the catalogue; `hemera tape tape add VID` adds one")
+				return e.List(tapeColumns(), inForm(e, "tape", records), "no tape is in the catalogue; `hemera tape tape add VID` adds one")
 			})
 		},
 	}
