@@ -2,6 +2,7 @@ package hemera
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -84,10 +85,12 @@ func Local(data, local, global int) Layout {
 
 // coded is a layout with several data pieces. Numbers that do not fit make one that is not valid.
 func coded(kind LayoutKind, data, pieces, local int) Layout {
-	if data < 0 || pieces < data || pieces > CodedPiecesMax || local < 0 || local > localMax {
+	if data < 0 || pieces < data || local < 0 {
 		return Layout{Kind: kind}
 	}
-	return Layout{Kind: kind, Data: uint8(data), Pieces: uint8(pieces), Local: uint8(local), BlockSize: BlockSizeDefault}
+	// Too many stay too many, so that Validate names the limit that was passed.
+	fit := func(n int) uint8 { return uint8(min(n, math.MaxUint8)) }
+	return Layout{Kind: kind, Data: fit(data), Pieces: fit(pieces), Local: fit(local), BlockSize: BlockSizeDefault}
 }
 
 // KindByte is the kind and the number of local parities in one byte, as records and footers store them: the kind in the
@@ -144,7 +147,7 @@ func (l Layout) validateCoded() error {
 	parity := l.Parity()
 	switch {
 	case int(l.Pieces) > CodedPiecesMax:
-		return fmt.Errorf("layout %s has %d pieces in all, and may have %d", l.Kind, l.Pieces, CodedPiecesMax)
+		return fmt.Errorf("layout %s has at most %d pieces in all, not %d", l.Kind, CodedPiecesMax, l.Pieces)
 	case l.Data < 2 || parity < 0:
 		return fmt.Errorf("layout %s takes at least 2 data pieces", l.Kind)
 	case l.Kind == LayoutRS && parity < 1:
@@ -193,7 +196,7 @@ func ParseLayout(text string, pieces int) (Layout, error) {
 	switch {
 	case name == "plain" && !given:
 		l = Plain()
-	case name == "replica" && len(n) == 1 && n[0] <= ReplicasMax:
+	case name == "replica" && len(n) == 1:
 		l = Replica(n[0])
 	case name == "stripe" && len(n) == 1:
 		l = Stripe(n[0])
@@ -259,8 +262,11 @@ func layoutNumbers(text string, given bool) (n []int, err error) {
 	}
 	for part := range strings.SplitSeq(text, "+") {
 		i, err := strconv.Atoi(part)
-		if err != nil || i < 1 || i > PiecesMax {
+		if err != nil || i < 1 {
 			return nil, fmt.Errorf("%q is no number of pieces", part)
+		}
+		if i > PiecesMax { // beyond what a layout can hold, so that nothing wraps around
+			return nil, fmt.Errorf("a layout has at most %d pieces in all, not %d", CodedPiecesMax, i)
 		}
 		n = append(n, i)
 	}

@@ -1,6 +1,9 @@
 package hemera
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestParseLayout(t *testing.T) {
 	for _, c := range []struct {
@@ -9,8 +12,8 @@ func TestParseLayout(t *testing.T) {
 		want   string // of String; "" for an error
 	}{
 		{"plain", 0, "plain"}, {"plain", 3, "plain"}, {"plain:1", 0, ""},
-		{"replica:3", 0, "replica:3"}, {"replica", 2, "replica:2"}, {"replica", 0, ""}, {"replica:17", 0, ""}, {"replica:0", 0, ""},
-		{"rs:4+2", 0, "rs:4+2"}, {"rs:4+2", 9, "rs:4+2"}, {"rs", 6, ""}, {"rs:4", 0, ""}, {"rs:4+0", 0, ""}, {"rs:1+2", 0, "replica:3"},
+		{"replica:3", 0, "replica:3"}, {"replica", 2, "replica:2"}, {"replica", 0, ""}, {"replica:32", 0, "replica:32"}, {"replica:33", 0, ""}, {"replica:0", 0, ""},
+		{"rs:4+2", 0, "rs:4+2"}, {"rs:4+2", 9, "rs:4+2"}, {"rs", 6, ""}, {"rs:4", 0, ""}, {"rs:4+0", 0, ""}, {"rs:1+2", 0, "replica:3"}, {"rs:1+31", 0, "replica:32"}, {"rs:1+32", 0, ""},
 		{"rs:31+1", 0, "rs:31+1"}, {"rs:31+2", 0, ""}, {"rs:64+64", 0, ""}, {"rs:4+2+1", 0, ""}, {"rs:-4+2", 0, ""}, {"rs:4+", 0, ""},
 		{"stripe:4", 0, "stripe:4"}, {"stripe", 8, "stripe:8"}, {"stripe:1", 0, ""},
 		{"lrc:12+2+2", 0, "lrc:12+2+2"}, {"lrc:2+3+1", 0, ""}, {"lrc:4+2", 0, ""}, {"lrc:16+16+1", 0, ""},
@@ -32,6 +35,19 @@ func TestParseLayout(t *testing.T) {
 			if stored.Kind != l.Kind || stored.Local != l.Local {
 				t.Errorf("%s is stored as kind %d with %d local parities", l, stored.Kind, stored.Local)
 			}
+		}
+	}
+}
+
+// The error says which limit was passed: what is asked for has data pieces enough.
+func TestTooManyPiecesNameTheLimit(t *testing.T) {
+	for text, want := range map[string]string{
+		"rs:30+3": "at most 32 pieces in all, not 33", "stripe:33": "at most 32 pieces in all, not 33", "lrc:40+16+1": "at most 32 pieces in all, not 57",
+		"rs:64+64": "at most 32 pieces in all, not 128", "stripe:65": "at most 32 pieces in all, not 65", "raid6:40": "at most 32 pieces in all, not 40",
+		"rs:1+32": "1 to 32 replicas, not 33", "replica:64": "1 to 32 replicas, not 64", "stripe:1": "at least 2 data pieces", "lrc:15+16+1": "local parity",
+	} {
+		if l, err := ParseLayout(text, 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %+v, %v, want %q", text, l, err, want)
 		}
 	}
 }

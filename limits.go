@@ -13,8 +13,8 @@ const (
 	// DepthMax is the most names in the path of an entry that is made or moved: each change of a directory is
 	// written to all directories above it.
 	DepthMax = 256
-	// ReplicasMax is the most copies a replica layout can have.
-	ReplicasMax = 16
+	// ReplicasMax is the most copies a replica layout can have. It is that of coded layouts, as rs:1+31 is 32 copies.
+	ReplicasMax = CodedPiecesMax
 	// PiecesMax is the most pieces any layout can have.
 	PiecesMax = 64
 	// FileSizeMax is the largest file, in bytes.

@@ -175,7 +175,8 @@ type Snapshot struct {
 	Now       time.Time
 	Version   string // of the manager
 	View      *View
-	Losses    []SpaceLoss // of the spaces
+	Losses    []SpaceLoss    // of the spaces
+	Exposed   []ExposedFiles // those that were found until now
 	Jobs      []JobStatus
 	Namespace NamespaceStats
 	Quotas    []QuotaRow

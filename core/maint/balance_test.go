@@ -58,6 +58,9 @@ func balanced(t *testing.T, m *miniature, most time.Duration) (jobs []hemera.Job
 		if len(jobs) > 0 && jobs[0].State != "running" {
 			break
 		}
+		if len(jobs) > 0 && jobs[0].BytesLeft == 0 {
+			t.Errorf("nothing is left of a job that is at work: %+v", jobs[0])
+		}
 		time.Sleep(time.Second)
 	}
 	took = time.Since(began)

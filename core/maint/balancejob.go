@@ -56,7 +56,7 @@ func (r *balanceRun) nextRound() int64 {
 	if r.made > r.before {
 		clear(r.passes)
 	}
-	r.before = r.made
+	r.before, r.filling = r.made, true
 	return r.made
 }
 
@@ -96,8 +96,11 @@ func (r *balanceRun) status() hemera.JobStatus {
 	left, size, closed := r.left, max(1, r.size), r.closed
 	r.mu.Unlock()
 	// A run that waits still has what it could not move.
-	if s, _ := r.state(); closed && s == "done" {
+	switch s, _ := r.state(); {
+	case closed && s == "done":
 		left = 0
+	case s == "running":
+		left = max(left, size) // it is at work, so something is left, even if no plan has counted it
 	}
 	return r.report((left+size-1)/size, left)
 }

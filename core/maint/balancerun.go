@@ -83,6 +83,8 @@ func (r *balanceRun) run(ctx context.Context, spread bool) (end balanceEnd) {
 	defer r.close()
 	defer r.group.Wait()
 	if spread {
+		// For what is shown as left meanwhile: pieces that are moved apart go to emptier disks. An error comes again below.
+		_, _, _ = r.look(ctx, r.engine.Cluster.View())
 		end.spread = r.spreadAll(ctx)
 	}
 	for ctx.Err() == nil {
@@ -166,9 +168,14 @@ func (r *balanceRun) look(ctx context.Context, view *hemera.View) (balance.Plan,
 	}
 	threshold, _ := space.Balancer.Limits()
 	plan := balance.Step(volumes, float64(threshold)/100, r.busy())
+	settled := r.ledger.settled()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.left, r.size, r.filling = plan.Left, bytes/max(1, pieces), r.filling || plan.Busy
+	// What was moved last counts twice in an unsettled picture, so less seems to be left than is.
+	if settled || plan.Left > r.left {
+		r.left = plan.Left
+	}
+	r.size = bytes / max(1, pieces)
 	return plan, volumes, nil
 }
 

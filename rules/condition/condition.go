@@ -12,6 +12,8 @@ const (
 	FilesLost       = "files_lost"       // error: no piece is left, or none that is good
 	FilesUnreadable = "files_unreadable" // error: the pieces are on disks that are away
 	FilesIncomplete = "files_incomplete" // warning: fewer pieces than the layout has
+	FilesNodeLoss   = "files_node_loss"  // warning: files there are do not survive the loss of one of several nodes
+	FilesZoneLoss   = "files_zone_loss"  // information: nor that of one of several zones
 	PolicyUnmet     = "policy_unmet"     // warning: more pieces asked for than the space has disks
 
 	NoDisks      = "no_disks"         // error: a cluster without any
@@ -66,7 +68,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 		list = append(list, c)
 	}
 	// Any order: the list is sorted.
-	for _, r := range []rule{files, nodes, networks, disks, surveys, spaces, losses, jobs, removals, quotas, limits, backups, rebuilding} {
+	for _, r := range []rule{files, nodes, networks, disks, surveys, spaces, losses, exposed, jobs, removals, quotas, limits, backups, rebuilding} {
 		r(&s, add)
 	}
 	// Stable: within a code the order is the rule's, which is that of ids.
@@ -78,10 +80,10 @@ func List(s hemera.Snapshot) []hemera.Condition {
 
 // codes is the order in which conditions of one severity are shown: what hurts users first.
 var codes = [...]string{
-	Rebuilding, FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, SpaceNodeLoss, PolicyUnmet, NodeOffline, NodeNetwork, DiskGone, DiskFailing, DiskErrors,
+	Rebuilding, FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, SpaceNodeLoss, FilesNodeLoss, PolicyUnmet, NodeOffline, NodeNetwork, DiskGone, DiskFailing, DiskErrors,
 	DiskReadOnly, JobStalled, PiecesBad, FilesIncomplete, LimitReached, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
 	NodeWaiting, BackupOld, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag, NodeStopping,
-	SpaceZoneLoss, SpaceDiskLoss,
+	SpaceZoneLoss, FilesZoneLoss, SpaceDiskLoss,
 }
 
 // order is the place of a code in codes; an unknown one comes last.

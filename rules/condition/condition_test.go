@@ -95,6 +95,16 @@ func TestRulesOfLayouts(t *testing.T) {
 		"losing a zone": {func(s *hemera.Snapshot) {
 			s.Losses = []hemera.SpaceLoss{{Space: "default", Layout: hemera.ReedSolomon(10, 4), Disk: true, Node: true, Nodes: 14, Zones: 3, PerNode: 1, PerZone: 5}}
 		}, []string{"info space_zone_loss space default"}, "up to 5 pieces on each of 3 zonesput its disks on at least 4 zones"},
+		"files in one node": {func(s *hemera.Snapshot) {
+			s.Exposed = []hemera.ExposedFiles{{Space: "default", Layout: hemera.ReedSolomon(3, 3), Node: 2, Zone: 5, PerNode: 4, PerZone: 5, Path: "/zz/f"}}
+		}, []string{"warning files_node_loss space default", "info files_zone_loss space default"},
+			"2 files with layout rs:3+3 in space default: the loss of a node is not survived, as up to 4 pieces are in one; /zz/f is such a file"},
+		"files of the space's own layout": {func(s *hemera.Snapshot) {
+			s.Losses = []hemera.SpaceLoss{{Space: "default", Layout: hemera.ReedSolomon(4, 2), Disk: true, Node: true, Nodes: 6, Zones: 2, PerNode: 1, PerZone: 3}}
+			own := hemera.ReedSolomon(4, 2)
+			own.BlockSize = 0
+			s.Exposed = []hemera.ExposedFiles{{Space: "default", Layout: own, Zone: 5, PerZone: 3, Path: "/f"}}
+		}, []string{"info space_zone_loss space default"}, ""},
 		"one node, one zone": {func(s *hemera.Snapshot) {
 			s.Losses = []hemera.SpaceLoss{{Space: "default", Layout: hemera.ReedSolomon(4, 2), Disk: true, Nodes: 1, Zones: 1, PerNode: 6, PerZone: 6}}
 		}, nil, ""},

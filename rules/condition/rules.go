@@ -347,6 +347,38 @@ func losses(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
+// exposed finds files with too many pieces in one node or zone. A space's own condition speaks for the files of its layout.
+func exposed(s *hemera.Snapshot, add func(hemera.Condition)) {
+	for _, f := range s.Exposed {
+		said := exposedBySpace(s, f)
+		say := func(code string, severity hemera.Severity, what string, files int64, most int) {
+			add(hemera.Condition{Code: code, Severity: severity, Subject: "space " + f.Space, Count: files,
+				Text: fmt.Sprintf("%s with layout %s in space %s: the loss of a %s is not survived, as up to %d pieces are in one; %s is such a file",
+					count(files, "file", "files"), f.Layout, f.Space, what, most, f.Path),
+				Remedy: fmt.Sprintf("add disks in other %ss, and balancing moves pieces there; or hemera convert --layout, with more parity; hemera why PATH has the pieces", what),
+			})
+		}
+		if f.Node > 0 && !said.Node {
+			say(FilesNodeLoss, hemera.SeverityWarning, "node", f.Node, f.PerNode)
+		}
+		// A zone has the pieces of its nodes, so its loss is news only for files that survive each node's.
+		if zone := f.Zone - f.Node; zone > 0 && !said.Zone {
+			say(FilesZoneLoss, hemera.SeverityInfo, "zone", zone, f.PerZone)
+		}
+	}
+}
+
+// exposedBySpace reports in Node and Zone which losses the space has a condition for.
+func exposedBySpace(s *hemera.Snapshot, f hemera.ExposedFiles) (said hemera.SpaceLoss) {
+	for _, l := range s.Losses {
+		if l.Layout.BlockSize = 0; l.Space == f.Space && l.Layout == f.Layout {
+			said.Node = l.Nodes > 1 && !l.Node
+			said.Zone = said.Node || l.Zones > 1 && !l.Zone
+		}
+	}
+	return said
+}
+
 // jobs finds drains and repairs that make no progress, but not for files that are lost anyway.
 func jobs(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, j := range s.Jobs {

@@ -90,7 +90,7 @@ func TestErrorsNameTheSource(t *testing.T) {
 	}{
 		{attrs(AttrLayout, "raid7"), hemera.Wish{}, AttrLayout},
 		{attrs(AttrStripes, "0"), hemera.Wish{}, AttrStripes},
-		{attrs(AttrStripes, "17"), hemera.Wish{}, AttrStripes},
+		{attrs(AttrStripes, "33"), hemera.Wish{}, AttrStripes},
 		{attrs(AttrStripes, "two"), hemera.Wish{}, AttrStripes},
 		{attrs(AttrChecksum, "crc16"), hemera.Wish{}, AttrChecksum},
 		{attrs(AttrNoUserLayout, "yes"), hemera.Wish{}, AttrNoUserLayout},

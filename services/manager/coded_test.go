@@ -3,12 +3,15 @@ package manager
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/condition"
 	"hemera/rules/layout"
+	"hemera/rules/policy"
 )
 
 // newCodedRig is a rig whose default space has a layout.
@@ -322,5 +325,45 @@ func TestHeldPiecesMakeRoomForPieces(t *testing.T) {
 		wantKind(t, err, errs.Unavailable)
 		_, err = r.open("/larger", hemera.AccessCreate, func(o *hemera.OpenRequest) { o.Size = 3 << 20 })
 		wantKind(t, err, errs.NoSpace)
+	})
+}
+
+// A directory's layout may put more pieces in a zone than it has parities, where the space's own is well: the directory, the
+// file and the status say so.
+func TestLayoutsOfDirectoriesThatLoseAZone(t *testing.T) {
+	running(t, 3, 2, func(t *testing.T, r *rig) {
+		for i, zone := range []string{"a", "a", "b"} {
+			if err := r.m.SetNode(t.Context(), r.nodes[i].id, "zone", zone); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Nodes say with their next heartbeat where their disks are.
+		time.Sleep(10 * time.Second)
+		if got := losses(r.m.cluster.View()); len(got) != 1 || !got[0].Node || !got[0].Zone {
+			t.Fatalf("the space's own layout: %+v", got)
+		}
+		if _, err := r.m.Mkdir(t.Context(), alice, "/zz", 0o755, false); err != nil {
+			t.Fatal(err)
+		}
+		if text := r.reasons(hemera.WhyFile, "/zz"); strings.Contains(text, "do not survive") {
+			t.Errorf("with the space's layout: %s", text)
+		}
+		if err := r.m.SetXattr(t.Context(), hemera.SystemIdentity(), "/zz", policy.AttrLayout, []byte("rs:3+3"), false); err != nil {
+			t.Fatal(err)
+		}
+		if text := r.reasons(hemera.WhyFile, "/zz"); !strings.Contains(text, "do not survive the loss of a zone: layout rs:3+3 puts up to 4 pieces on each of 2 zones") {
+			t.Errorf("the directory: %s", text)
+		}
+		r.writeCoded("/zz/f", 20<<20)
+		if text := r.reasons(hemera.WhyFile, "/zz/f"); !strings.Contains(text, "zone: its loss is not survived: 4 of the file's 6 pieces are in one zone") {
+			t.Errorf("the file: %s", text)
+		}
+		time.Sleep(3 * time.Minute)
+		status, err := r.m.Status(t.Context())
+		if !slices.ContainsFunc(status.Conditions, func(c hemera.Condition) bool {
+			return c.Code == condition.FilesZoneLoss && c.Count == 1 && strings.Contains(c.Text, "/zz/f")
+		}) {
+			t.Errorf("the status: %+v, %v", status.Conditions, err)
+		}
 	})
 }

@@ -11,6 +11,17 @@ const lossSeeds = 4
 // losses says which losses new files survive, for each space that has as many disks as its files have pieces. It places files
 // as an open does, on disks that are all well: what is away now comes back, and other conditions say that it is away.
 func losses(v *hemera.View) (all []hemera.SpaceLoss) {
+	well := wellView(v)
+	for _, s := range well.Spaces {
+		if loss, ok := lossOf(well, s); ok {
+			all = append(all, loss)
+		}
+	}
+	return all
+}
+
+// wellView is the view as it would be with all disks well.
+func wellView(v *hemera.View) *hemera.View {
 	// The view is shared and never changed: only what is changed here is copied.
 	well := *v
 	well.Nodes, well.Disks = append([]hemera.NodeInfo(nil), v.Nodes...), append([]hemera.Disk(nil), v.Disks...)
@@ -23,12 +34,7 @@ func losses(v *hemera.View) (all []hemera.SpaceLoss) {
 		// A full disk counts as well, as files are removed again; a disk that never said its capacity has room for a byte.
 		d.Health, d.Active, d.Free = hemera.HealthOK, true, max(d.Capacity, 1)
 	}
-	for _, s := range well.Spaces {
-		if loss, ok := lossOf(&well, s); ok {
-			all = append(all, loss)
-		}
-	}
-	return all
+	return &well
 }
 
 // lossOf is the worst of some files; ok is false if there are too few disks for all pieces.

@@ -12,6 +12,7 @@ import (
 	"hemera"
 	"hemera/core/cluster"
 	"hemera/core/maint"
+	"hemera/core/maint/exposed"
 	"hemera/core/namespace"
 	"hemera/core/netwatch"
 	"hemera/core/orders"
@@ -92,6 +93,7 @@ type parts struct {
 	pending *pending           // writes begun and not committed
 	pieces  *recorder          // every change that records pieces goes through it
 	network *netwatch.Watch    // what nodes count of their networks
+	exposed *exposed.Finder    // files with too many pieces in one place
 	ops     *operations        // counts and latencies, by operation
 	now     func() time.Time   // Options.Now
 	log     *slog.Logger
@@ -134,7 +136,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	p := &parts{
 		tree: o.Tree, cluster: c, orders: orders.New(), pending: newPending(o.WritesOfUser, o.WritesOfSession),
-		pieces: &recorder{tree: o.Tree, view: c.View}, network: netwatch.New(o.Log), ops: newOperations(o.Now), now: o.Now, log: o.Log, started: o.Now(),
+		pieces: &recorder{tree: o.Tree, view: c.View}, network: netwatch.New(o.Log), exposed: exposed.New(o.Tree, c.View, o.Now), ops: newOperations(o.Now), now: o.Now, log: o.Log, started: o.Now(),
 	}
 	asked, err := requests.Open(ctx, o.Store, o.Writer)
 	if err != nil {
@@ -147,7 +149,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		Files: keptFiles{o.Tree, p.pieces}, Removals: o.Tree, Findings: o.Tree, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
 		LostAfter: o.LostAfter, BalanceDelay: o.BalanceDelay, Now: o.Now, Log: o.Log, Lifecycle: rules.options(), Conversions: maint.Conversions{Grants: convert, Requests: asked, Tree: o.Tree},
 		Paused:  func() bool { return !c.Rebuilding().IsZero() },
-		Workers: []maint.Worker{&rescuer{p}},
+		Workers: []maint.Worker{&rescuer{p}, p.exposed},
 	})
 	p.tier, err = tapetier.Open(ctx, tapetier.Options{Tree: o.Tree, Grants: tapeGrants{convert}, Secrets: o.TapeSecrets, Removed: p.engine.Wake, View: c.View, Now: o.Now, Log: o.Log})
 	if err != nil {

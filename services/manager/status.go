@@ -51,7 +51,7 @@ func (rep *reporter) snapshot(ctx context.Context) (s hemera.Snapshot, err error
 	if s.Files, err = rep.census.look(ctx, s.View, s.Namespace.Sequence); err != nil {
 		return s, err
 	}
-	s.Losses = losses(s.View)
+	s.Losses, s.Exposed = losses(s.View), rep.exposed.Files()
 	s.Network = rep.network.Report(s.View)
 	// Without the broken ones, which the census counts by what they cost.
 	s.Bad = rep.engine.Bad()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/maint/exposed"
 	"hemera/errs"
 	"hemera/rules/condition"
 	"hemera/rules/layout"
@@ -76,6 +77,7 @@ func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explan
 	// Its pieces are not missing: they were removed as tape has the content.
 	if !e.Evicted() {
 		out.Reasons = append(out.Reasons, rep.engine.Explain(e)...)
+		out.Reasons = append(out.Reasons, exposed.Explain(view, e)...)
 	}
 	if err := rep.addTape(ctx, &out, e, path); err != nil {
 		return out, err
@@ -287,6 +289,12 @@ func (rep *reporter) addPolicy(ctx context.Context, out *hemera.Explanation, dir
 		r.Remedy = "add disks, or ask for fewer pieces with sys.forced.nstripes or sys.forced.layout: hemera attr set sys.forced.layout=replica:2 " + dir
 	}
 	out.Reasons = append(out.Reasons, r)
+	// With all disks well, as the status judges spaces; ok is false if there are too few of them.
+	if loss, ok := lossOf(wellView(view), hemera.Space{Name: policy.Space, Policy: policy}); ok {
+		if r, warns := exposed.ExplainNew(loss); warns {
+			out.Reasons = append(out.Reasons, r)
+		}
+	}
 	if d := quota.Decide(rep.pending.claims.with(prep.Quota), quota.Want{QuotaAmount: hemera.QuotaAmount{Files: 1}, Open: true}); !d.Allowed {
 		out.Reasons = append(out.Reasons, hemera.Reason{About: "quota", Text: d.Whose + ": " + d.Why, Remedy: d.Remedy})
 	}
