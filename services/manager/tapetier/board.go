@@ -106,12 +106,8 @@ func (t *parts) tapeIn(tape hemera.Tape, keys keyring) mounting.Tape {
 func (t *parts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
 	sums := map[mounting.Key]*mounting.Queue{}
 	for _, q := range f.queues {
-		// In the whole seconds that jobs have: one of this moment may be rounded up.
-		if q.Failed || q.Oldest.After(t.now()) {
+		if q.Failed || q.Oldest.After(t.Now()) {
 			continue // failed for good, or the first of them waits for its next attempt
-		}
-		if q.Oldest.After(t.Now()) {
-			q.Oldest = t.Now()
 		}
 		key := keyOf(q.Kind, q.Name)
 		pool := q.Name
