@@ -16,6 +16,7 @@ import (
 	"hemera/rules/condition"
 	"hemera/rules/layout"
 	"hemera/rules/quota"
+	"hemera/services/manager/whypiece"
 )
 
 // Why implements hemera.StatusAdmin.
@@ -67,7 +68,7 @@ func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explan
 	broken := rep.brokenSet()
 	for _, p := range e.Pieces {
 		// One reason for each piece, also the good ones: the reader sees how many are left.
-		r := whyPiece(view, p)
+		r := whypiece.Explain(view, p)
 		if broken.has(e, p) {
 			r.Text = "is known to be bad, and no good piece was left to repair it from; its other pages " + r.Text
 			r.Remedy = "hemera file verify " + path + " reads it again; save what can be read, restore the file from elsewhere, or remove it"
@@ -104,49 +105,6 @@ func (rep *reporter) addTape(ctx context.Context, out *hemera.Explanation, e hem
 		out.Reasons = append(out.Reasons, hemera.Reason{About: "tape", Text: line})
 	}
 	return err
-}
-
-// whyPiece says whether a piece can be read, and if not, what stands in the way.
-func whyPiece(v *hemera.View, p hemera.Piece) hemera.Reason {
-	d, ok := v.Disk(p.Disk)
-	r := hemera.Reason{About: fmt.Sprintf("piece %d, disk %d", p.Index, p.Disk)}
-	if !ok {
-		r.Text, r.Remedy = "the disk is not in the cluster", "if there is a backup of the file, restore it from there"
-		if was, known := v.RemovedDisk(p.Disk); known {
-			r.Text, r.Remedy = "the disk was removed; it was "+was.Where(), "add it again if it is still there: hemera fs add "+was.Addr+" "+was.Path
-		}
-		return r
-	}
-	n, _ := v.Node(d.Node)
-	at := d.Path + " on " + n.Addr
-	switch {
-	case d.Readable() && d.Config == hemera.ConfigDrain:
-		r.Text = "can be read at " + at + ", and is being moved away"
-	// A failing disk is read as long as it answers.
-	case d.Readable() && d.Health == hemera.HealthFailing:
-		r.Text = "can be read at " + at + ", which is failing"
-	case d.Readable():
-		r.Text = "can be read at " + at
-	default:
-		r.Text, r.Remedy = "cannot be read at "+at+": "+unusable(n, d), "hemera why disk "+d.ID.String()
-	}
-	return r
-}
-
-// unusable says why a disk cannot be read.
-func unusable(n hemera.NodeInfo, d hemera.Disk) string {
-	switch {
-	// The widest cause first: what a disk said before its node went says nothing now.
-	case n.Status != hemera.NodeOnline:
-		return "its node is offline"
-	case !n.Enabled:
-		return "its node is switched off"
-	case d.Config == hemera.ConfigOff:
-		return "the disk is switched off"
-	case d.Why != "":
-		return d.Why
-	}
-	return "the disk is " + string(d.Health)
 }
 
 // content says what files have on a disk.
@@ -319,7 +277,7 @@ func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.
 		out.Subject += ", " + d.Path + " on " + n.Addr
 		out.State = string(d.Config) + ", " + string(d.Health)
 		if !d.Readable() {
-			out.State += ", cannot be read: " + unusable(n, d)
+			out.State += ", cannot be read: " + whypiece.Unusable(n, d)
 		}
 	}
 	if err := rep.addConditions(ctx, &out, "disk "+id.String()); err != nil {

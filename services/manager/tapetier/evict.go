@@ -15,20 +15,13 @@ import (
 // who staged the file still uses it. A class that nobody knows any more has no number of
 // copies, so its files stay on disk.
 
-// Shelf returns the shelf as of now. It reads the record of each tape.
-func (t *parts) Shelf(ctx context.Context) (*Shelf, error) {
-	known, err := t.knownTapes(ctx)
-	return &Shelf{known, readKeys(t.Secrets, t.settings().Keys), t.catalogue.Rules().Routes, map[string]int{}}, err
-}
+// Shelf returns the shelf as of now.
+func (t *stager) Shelf(ctx context.Context) (*Shelf, error) { return shelfOf(ctx, t.parts) }
 
-// evict removes the disk copies of a file that tape can give back. Unless
-// it is forced, a file that somebody staged and did not release stays.
-// Conflict when it stays.
-func (t *parts) evict(ctx context.Context, id hemera.FileID, force bool) (int64, error) {
-	shelf, err := t.Shelf(ctx)
-	if err != nil {
-		return 0, err
-	}
+// evict removes the disk copies of a file that tape can give back, as the
+// shelf says. Unless it is forced, a file that somebody staged and did not
+// release stays. Conflict when it stays.
+func (t *parts) evict(ctx context.Context, shelf *Shelf, id hemera.FileID, force bool) (int64, error) {
 	return t.evictIf(ctx, id, func(e *hemera.Entry) error {
 		if err := shelf.missing(e); err != nil {
 			return err
@@ -38,6 +31,15 @@ func (t *parts) evict(ctx context.Context, id hemera.FileID, force bool) (int64,
 		}
 		return nil
 	})
+}
+
+// evictNow is evict of one file, by the shelf as of now.
+func (t *stager) evictNow(ctx context.Context, id hemera.FileID, force bool) (int64, error) {
+	shelf, err := t.Shelf(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return t.evict(ctx, shelf, id, force)
 }
 
 // evictIf removes the disk copies of a file if may returns nil.
@@ -81,10 +83,16 @@ func (t *stager) Instead(ctx context.Context, who hemera.Identity, e hemera.Entr
 // their directories ask for it. A failure is none of the report: the copies
 // stay until room is needed, or somebody evicts them.
 func (t *parts) dropDisks(ctx context.Context, files []hemera.FileID) {
+	// One for all: there may be many tapes, and files come by the thousand.
+	shelf, err := shelfOf(ctx, t)
+	if err != nil {
+		t.Log.Warn("disk copies of archived files stay for now", "files", len(files), "error", err)
+		return
+	}
 	_ = together(len(files), func(i int) error {
 		drop, err := t.dropsAtOnce(ctx, files[i])
 		if err == nil && drop {
-			_, err = t.evict(ctx, files[i], false)
+			_, err = t.evict(ctx, shelf, files[i], false)
 		}
 		if err != nil {
 			t.Log.Info("disk copies of an archived file stay for now", "file", files[i], "error", err)

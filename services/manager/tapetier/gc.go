@@ -129,12 +129,16 @@ func (c *collector) makeRoom(ctx context.Context, turn *spaceTurn, disks []hemer
 		}
 	}
 	slices.SortFunc(leave, func(x, y tapegc.File) int { return x.Used.Compare(y.Used) })
+	shelf, err := shelfOf(ctx, c.parts)
+	if err != nil {
+		return 0, 0, err
+	}
 	end := c.Now().Add(evictTime)
 	for _, f := range leave {
 		if ctx.Err() != nil || c.Now().After(end) {
 			break
 		}
-		bytes, err := c.evict(ctx, f.ID, false)
+		bytes, err := c.evict(ctx, shelf, f.ID, false)
 		if err != nil {
 			// Mostly somebody staged it meanwhile, or removed it.
 			c.Log.Debug("a file stays on disk", "file", f.ID, "error", err)

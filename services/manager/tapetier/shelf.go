@@ -1,9 +1,11 @@
 package tapetier
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"hemera"
 	"hemera/core/namespace/tapes"
@@ -19,12 +21,23 @@ import (
 //	evict, release, dropdiskcopies, collector   all copies that the class asks for are on tapes that can be read ([Shelf.missing])
 //	no disk can give the file                   all copies are recorded, and one can be read ([Shelf.Gives])
 //
-// What is not known speaks against tape. One goroutine uses it.
+// What is not known speaks against tape. It is safe for concurrent use.
 type Shelf struct {
 	tapes  map[string]hemera.Tape // by VID
 	keys   keyring
-	routes tapes.Routes   // nil: nobody knows any
-	asked  map[string]int // by storage class; 0 for one that resolves to nothing
+	routes tapes.Routes // nil: nobody knows any
+
+	mu    sync.Mutex     // guards asked
+	asked map[string]int // by storage class; 0 for one that resolves to nothing
+}
+
+// shelfOf returns the shelf as of now. It reads the record of each tape, and the keys.
+func shelfOf(ctx context.Context, t *parts) (*Shelf, error) {
+	known, err := t.knownTapes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Shelf{tapes: known, keys: readKeys(t.Secrets, t.settings().Keys), routes: t.catalogue.Rules().Routes, asked: map[string]int{}}, nil
 }
 
 // trouble says why a tape cannot be read until somebody acts, and what to do; "" for one that can be read. A key that is
@@ -56,17 +69,23 @@ func (s *Shelf) trouble(vid string) (why, remedy string) {
 
 // file says of a file what the rule asks.
 func (s *Shelf) file(e *hemera.Entry) tapegc.File {
-	class := e.StorageClass()
-	if _, known := s.asked[class]; !known && s.routes != nil {
-		pools, _ := s.routes(class, 0)
-		s.asked[class] = len(pools)
-	}
-	f := tapegc.File{ID: e.ID, Bytes: layout.Used(e.Layout, e.Size, e.Pieces), Asked: s.asked[class], Requests: tapes.EvictCounter(e)}
+	f := tapegc.File{ID: e.ID, Bytes: layout.Used(e.Layout, e.Size, e.Pieces), Asked: s.copiesOf(e.StorageClass()), Requests: tapes.EvictCounter(e)}
 	for _, c := range e.Tape {
 		why, _ := s.trouble(c.VID)
 		f.Copies = append(f.Copies, tapegc.Copy{Number: c.Number, VID: c.VID, Lost: why != ""})
 	}
 	return f
+}
+
+// copiesOf is how many copies a storage class asks for; 0 for one that resolves to nothing.
+func (s *Shelf) copiesOf(class string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.asked[class]; !known && s.routes != nil {
+		pools, _ := s.routes(class, 0)
+		s.asked[class] = len(pools)
+	}
+	return s.asked[class]
 }
 
 // missing is the error that says why tape is not enough for a file, so that its disk copies stay; nil when it is.

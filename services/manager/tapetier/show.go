@@ -310,7 +310,7 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 	}
 	out = append(out, fmt.Sprintf("%s has %s and %s; its storage class is %q", path, count(int64(len(e.Pieces)), "piece on disk", "pieces on disk"),
 		count(int64(len(e.Tape)), "tape copy", "tape copies"), e.StorageClass()))
-	shelf, err := t.Shelf(ctx)
+	shelf, err := shelfOf(ctx, t.parts)
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +339,7 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 
 // Standing says in words what a read does of a file that is on tape only.
 func (t *reporter) Standing(ctx context.Context, e *hemera.Entry) string {
-	shelf, err := t.Shelf(ctx)
+	shelf, err := shelfOf(ctx, t.parts)
 	if err != nil {
 		return "on tape only; its tapes cannot be looked up: " + err.Error()
 	}

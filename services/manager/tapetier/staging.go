@@ -252,7 +252,7 @@ func (t *stager) releaseOne(ctx context.Context, who hemera.Identity, id, path s
 		return errs.New(errs.Denied, "manager.Release", path, "no request of yours keeps it on disk, and "+d.Rule).
 			WithRemedy("leave it: it is evicted when room is needed")
 	}
-	_, err = t.evict(ctx, e.ID, false)
+	_, err = t.evictNow(ctx, e.ID, false)
 	if errs.KindOf(err) == errs.Conflict { // copies are missing, or somebody has staged it meanwhile
 		return nil
 	}
@@ -318,7 +318,7 @@ func (t *stager) Evict(ctx context.Context, who hemera.Identity, path string) er
 	}
 	e, err := t.Tree.Stat(ctx, who, path)
 	if err == nil {
-		_, err = t.evict(ctx, e.ID, true)
+		_, err = t.evictNow(ctx, e.ID, true)
 		err = named(err, "manager.Evict", path)
 	}
 	return err
