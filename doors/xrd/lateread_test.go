@@ -100,10 +100,12 @@ func TestLateReads(t *testing.T) {
 	// The second element is late when the chunk has the first already.
 	short, wantShort := vector(1000, 60_000, 5)
 	for name, ask := range map[string]func() (got, want []byte){
-		"readv":        func() (got, want []byte) { return c.must(t, wire.Readv{}, string(short)), wantShort },
-		"read, small":  func() (got, want []byte) { return c.must(t, wire.Read{Handle: fh, Length: 1000}, ""), data[:1000] },
-		"read, larger": func() (got, want []byte) { return c.must(t, wire.Read{Handle: fh, Length: 200_000}, ""), data[:200_000] },
-		"pgread":       func() (got, want []byte) { return c.pgread(t, fh, 0, 200_000), data[:200_000] },
+		"readv":       func() (got, want []byte) { return c.must(t, wire.Readv{}, string(short)), wantShort },
+		"read, small": func() (got, want []byte) { return c.must(t, wire.Read{Handle: fh, Length: 1000}, ""), data[:1000] },
+		"read, larger": func() (got, want []byte) {
+			return c.must(t, wire.Read{Handle: fh, Length: 200_000}, ""), data[:200_000]
+		},
+		"pgread": func() (got, want []byte) { return c.pgread(t, fh, 0, 200_000), data[:200_000] },
 	} {
 		for _, others := range []int{0, 1} { // reads before the late one
 			n.late.mu.Lock()
