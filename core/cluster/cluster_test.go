@@ -261,7 +261,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		"node value":    c.SetNode(ctx, w.ID, "status", "maybe"),
 		"node key":      c.SetNode(ctx, w.ID, "x", "y"),
 		"space layout":  c.SetSpace(ctx, "default", "policy.layout", "raid7"),
-		"space count":   c.SetSpace(ctx, "default", "policy.nstripes", "17"),
+		"space count":   c.SetSpace(ctx, "default", "policy.nstripes", "33"),
 		"space blocks":  c.SetSpace(ctx, "default", "policy.blocksize", "4k"),
 		"space min":     c.SetSpace(ctx, "default", "policy.minpieces", "33"),
 		"space sum":     c.SetSpace(ctx, "default", "policy.checksum", "crc16"),

