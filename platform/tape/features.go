@@ -5,7 +5,23 @@ import (
 	"time"
 )
 
-// What follows are features that only some drives have. A loaded Tape that has one implements its interface; callers assert the type.
+// What follows are features that only some drives have. A loaded Tape that has one implements its interface, or has a method Unwrap() Tape that
+// returns a Tape with it; callers ask [Feature].
+
+// Feature returns the feature F of a tape, and false where it has none.
+func Feature[F any](t Tape) (feature F, ok bool) {
+	for t != nil {
+		if feature, ok = t.(F); ok {
+			return feature, true
+		}
+		outer, ok := t.(interface{ Unwrap() Tape })
+		if !ok {
+			break
+		}
+		t = outer.Unwrap()
+	}
+	return feature, false
+}
 
 // Protector has logical block protection: CRC32C behind each block on the way between host and drive (SSC-5, annex D). The drive checks
 // what it gets and what it reads back; the bytes of a block are the same for callers with and without.

@@ -18,6 +18,9 @@
 // is carried away. A drive with a fault is down for a pause, which grows up to ten minutes, and is then looked at again: faults that
 // pass need nobody.
 //
+// A watchdog bounds each call of a device, by 15 minutes and a load by ten times that. After a fifth of it people hear of the call.
+// Behind the bound the drive is down, and its jobs go back to the manager.
+//
 // # What the manager may believe
 //
 // The manager hears of a file when the drive has flushed it, and of a recalled one when it was committed. A report whose answer is

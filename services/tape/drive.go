@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -18,6 +19,7 @@ type drive struct {
 	server *Server
 	place  int // in the order of the changer
 	serial string
+	calls  *calls
 
 	// What follows is of the loop.
 	loaded    tape.Tape      // nil for nothing
@@ -31,13 +33,6 @@ type drive struct {
 	object uint64
 	figure hemera.TapeSession // of the session under way, or the last one
 }
-
-const (
-	// loadTimeMax bounds a load: a cartridge of LTO-9 is initialised for up to two hours the first time.
-	loadTimeMax = 150 * time.Minute
-	// unloadTimeMax bounds an eject: a rewind, and the retension after long sessions.
-	unloadTimeMax = 15 * time.Minute
-)
 
 // run asks and works until the context ends.
 func (d *drive) run(ctx context.Context) {
@@ -163,11 +158,16 @@ func (d *drive) timed(to *time.Duration, call func() error) error {
 
 // load makes the cartridge ready, and learns of which kind it is.
 func (d *drive) load(ctx context.Context, vid string) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, loadTimeMax)
-	defer cancel()
-	if d.loaded, err = d.Load(ctx); err != nil {
+	var in tape.Tape
+	err = d.calls.within(ctx, "load", loadShare*d.calls.bound, func(ctx context.Context) (err error) {
+		in, err = d.Load(ctx)
+		return err
+	})
+	if err != nil {
+		d.loaded = nil
 		return err
 	}
+	d.loaded = &watched{in: in, calls: d.calls}
 	// The tape can be used without: what is wrong with the drive shows in the session.
 	if status, err := d.Status(ctx); err == nil {
 		d.server.kinds.note(vid, status)
@@ -177,10 +177,8 @@ func (d *drive) load(ctx context.Context, vid string) (err error) {
 
 // unload ejects the cartridge and carries it to a slot. A drive that is empty, or has ejected it already, is no error.
 func (d *drive) unload(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, unloadTimeMax)
-	defer cancel()
 	d.loaded = nil // also if the eject fails: nothing is known of the position then
-	if err := d.Unload(ctx); err != nil && !errors.Is(err, tape.ErrNoMedium) {
+	if err := d.calls.do(ctx, "unload", d.Unload); err != nil && !errors.Is(err, tape.ErrNoMedium) {
 		return err
 	}
 	return d.server.robot.putBack(ctx, d.serial, d.place)
@@ -225,7 +223,7 @@ func (d *drive) state() hemera.TapeDriveState {
 	defer d.mu.Unlock()
 	s := hemera.TapeDriveState{
 		Name: d.Name, Model: id.Product, Serial: d.serial, Device: id.Device, Media: d.Media, Reads: d.Reads,
-		Status: d.shown.status(), Since: d.since, Problem: d.shown.problem, Object: d.object, Session: d.figure,
+		Status: d.shown.status(), Since: d.since, Problem: cmp.Or(d.calls.quiet(), d.shown.problem), Object: d.object, Session: d.figure,
 	}
 	// The manager knows VIDs only; an unknown cartridge is on its way out.
 	if d.shown.vid != unknownTape {

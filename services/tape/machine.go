@@ -50,6 +50,7 @@ type machine struct {
 	problem  string
 	bad      bool          // of the mount that is ending, see outcome
 	failures int           // one after the other
+	broken   int           // mounts that a fault of the drive ended, one after the other
 	wait     time.Duration // before the next action
 }
 
@@ -146,11 +147,14 @@ func (m machine) worked(x outcome) machine {
 	case tapeFault: // another mount of the same tape begins at its label
 		m.phase = unloading
 	case driveFault:
-		return m.fail(x)
+		// Its cartridge can be carried away in most cases, which does not end this count: the pause grows until a mount ends well.
+		m.failures = m.broken
+		m = m.fail(x)
+		m.broken = m.failures
 	case askFault:
 		m.phase = idle
 	default:
-		m.phase, m.failures, m.problem = idle, 0, ""
+		m.phase, m.failures, m.broken, m.problem = idle, 0, 0, ""
 	}
 	return m
 }

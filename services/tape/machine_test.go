@@ -76,6 +76,13 @@ func TestPauses(t *testing.T) {
 	if m = m.worked(outcome{fault: driveFault, problem: "x"}); m.wait != pauseMin {
 		t.Errorf("the first pause after a success is %v", m.wait)
 	}
+	// A drive whose cartridges can be carried away still breaks in each mount: that is no success.
+	for want := 2 * pauseMin; want < pauseMax; want *= 2 {
+		m = m.rested().probed("V00001", outcome{}).unloaded(outcome{}).asked(hemera.TapeMount{ID: 2, Kind: hemera.MountWork, VID: "V00001"}, outcome{})
+		if m = m.fetched(outcome{}).loaded(outcome{}).worked(outcome{fault: driveFault, problem: "x"}); m.wait != want {
+			t.Errorf("a pause of %v, want %v", m.wait, want)
+		}
+	}
 }
 
 // TestMachineLosesNoMount: whatever happens, a mount ends by working or by a report that it could not begin, before the drive asks again.

@@ -20,7 +20,7 @@ type recalls struct {
 // Next implements session.Jobs.
 func (r recalls) Next(ctx context.Context, files int, bytes int64) ([]hemera.TapeWork, bool, error) {
 	jobs, last, err := r.desk.Next(ctx, files, bytes)
-	o, able := r.tape.(tape.Orderer)
+	o, able := tape.Feature[tape.Orderer](r.tape)
 	if err != nil || !able {
 		return jobs, last, err
 	}

@@ -25,6 +25,8 @@ type Options struct {
 	Host    string         // that labels name
 	Speed   int            // as in [hemera.TapeLibrary]
 	Version string
+	// CallMax bounds a call to a drive, see the doc comment of the package; if 0, 15 min of the devices' own time.
+	CallMax time.Duration
 	// LastReports is how long what is on tape is reported after the server stops; 10 s if 0.
 	LastReports time.Duration
 	// Sleep waits; nil is package time's. Tests pass pauses over.
@@ -72,6 +74,9 @@ func New(o Options) (*Server, error) {
 	if o.Sleep == nil {
 		o.Sleep = sleep
 	}
+	if o.CallMax == 0 {
+		o.CallMax = boundOf(o.Speed)
+	}
 	if o.LastReports == 0 {
 		o.LastReports = 10 * time.Second
 	}
@@ -81,7 +86,8 @@ func New(o Options) (*Server, error) {
 	s := &Server{o: o, robot: newRobot(o.Changer, o.Sleep), changed: make(chan struct{}, 1)}
 	// Nothing is asked of the hardware here, so that a server starts while a library is switched off.
 	for i, d := range o.Drives {
-		s.drives = append(s.drives, &drive{Drive: d, server: s, place: i, serial: d.Identity().Serial, since: o.Now()})
+		s.drives = append(s.drives, &drive{Drive: d, server: s, place: i, serial: d.Identity().Serial, since: o.Now(),
+			calls: &calls{drive: d.Name, bound: o.CallMax, now: o.Now}})
 	}
 	return s, nil
 }

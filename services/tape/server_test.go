@@ -21,6 +21,7 @@ type rig struct {
 	control *control
 	library *emulated.Library
 	limits  session.Limits
+	bound   time.Duration // of calls to drives; 0 is the default
 	stop    func()
 }
 
@@ -46,7 +47,7 @@ func (x *rig) open() *emulated.Library {
 
 // options are those of a server of the library.
 func (x *rig) options(library *emulated.Library) Options {
-	o := Options{Node: x.control.node, Control: x.control, Name: "lib", Changer: library.Changer(), Files: x.control, Limits: x.limits,
+	o := Options{Node: x.control.node, Control: x.control, Name: "lib", Changer: library.Changer(), Files: x.control, Limits: x.limits, CallMax: x.bound,
 		LastReports: 5 * time.Millisecond, Host: "TEST", Version: "1", Log: slog.New(slog.DiscardHandler),
 		// Pauses are not waited for, but others get a turn.
 		Sleep: func(ctx context.Context, _ time.Duration) error {

@@ -106,7 +106,7 @@ func (d *drive) transfer(ctx context.Context, k desk, v *volume.Volume, figures 
 		return k.done(ctx, r)
 	})
 	// Nil where the drive counts nothing.
-	monitor, _ := d.loaded.(tape.Monitor)
+	monitor, _ := tape.Feature[tape.Monitor](d.loaded)
 	var onTheWay func() time.Duration
 	if t, ok := o.Files.(transit); ok {
 		onTheWay = t.OnTheWay
@@ -151,7 +151,7 @@ func (k desk) refuse(ctx context.Context) error {
 // useKey has the drive encrypt and decrypt with the key of a mount; without one it writes in clear, whatever an earlier mount has left. What cannot
 // be set fails as Unavailable: it is the drive's fault, and nothing is written.
 func (d *drive) useKey(ctx context.Context, key hemera.TapeKey) error {
-	e, ok := d.loaded.(tape.Encrypter)
+	e, ok := tape.Feature[tape.Encrypter](d.loaded)
 	switch {
 	// The manager gives no such mount by itself; that it did is no fault of the drive.
 	case key.Name != "" && len(key.Secret) == 0:

@@ -86,7 +86,7 @@ func Format(ctx context.Context, t tape.Tape, l Label, w Writer) error {
 	// The drive decides: a label that promises checksums makes every later session ask for them.
 	// Nothing of the old label is kept, so a tape of another program becomes an ordinary one.
 	volume := tapelabel.Volume{VID: l.VID, Owner: w.Owner}
-	p, ok := t.(tape.Protector)
+	p, ok := tape.Feature[tape.Protector](t)
 	if l.Protected && ok && p.Protectable() {
 		volume.Protection = tapelabel.CRC32C
 	}

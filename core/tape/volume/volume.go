@@ -200,7 +200,7 @@ func failure(err error, op, vid, what string) error {
 // protect switches protected blocks on or off where the drive offers them.
 func protect(ctx context.Context, t tape.Tape, on bool) error {
 	// Without the feature blocks travel as they always did, and the bytes on tape are the same.
-	p, ok := t.(tape.Protector)
+	p, ok := tape.Feature[tape.Protector](t)
 	if !ok || !p.Protectable() {
 		return nil
 	}

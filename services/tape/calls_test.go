@@ -1,0 +1,135 @@
+package tape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hemera/platform/tape"
+	"hemera/platform/tape/emulated"
+)
+
+// TestBounds: real devices have the bound as it is, faster ones less, but never too little for a busy host.
+func TestBounds(t *testing.T) {
+	for speed, want := range map[int]time.Duration{0: callMax, 1: callMax, 10: callMax / 10, 1000: callMaxLeast} {
+		if got := boundOf(speed); got != want {
+			t.Errorf("speed %d: %s, want %s", speed, got, want)
+		}
+	}
+}
+
+// TestACallThatHangs: people hear of it after a part of its bound, and behind the bound it fails as a fault of the drive.
+func TestACallThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &calls{drive: "d1", bound: callMax, now: time.Now}
+		done := make(chan error)
+		go func() {
+			done <- c.do(t.Context(), "write", func(ctx context.Context) error {
+				<-ctx.Done()
+				return tape.ErrHardware
+			})
+		}()
+		time.Sleep(callMax/quietShare - time.Second)
+		synctest.Wait()
+		if q := c.quiet(); q != "" {
+			t.Error("too early:", q)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if q := c.quiet(); !strings.Contains(q, "write for 3m1s") || !strings.Contains(q, "after 15m0s") {
+			t.Error("after a fifth of the bound:", q)
+		}
+		err := <-done
+		if !errors.Is(err, tape.ErrNotReady) || !strings.Contains(err.Error(), "no answer to write for 15m0s") || outcomeOf(err).fault != driveFault {
+			t.Error(err)
+		}
+		if q := c.quiet(); q != "" {
+			t.Error("the call has ended:", q)
+		}
+	})
+}
+
+// TestAnswersOfCalls: what a drive says in time is passed on as it is, what it says of its cartridge at any time, and so is the end of the server.
+func TestAnswersOfCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended, end := context.WithCancel(t.Context())
+		end()
+		for _, c := range []struct {
+			name string
+			ctx  context.Context
+			took time.Duration
+			err  error
+		}{
+			{"well", t.Context(), time.Minute, nil}, {"well, and late", t.Context(), 2 * callMax, nil}, {"a filemark", t.Context(), time.Minute, tape.ErrFileMark},
+			{"broken at once", t.Context(), 0, tape.ErrHardware}, {"a bad block, after long tries", t.Context(), 2 * callMax, tape.ErrMedium},
+			{"the end of the server", ended, 2 * callMax, tape.ErrNotReady},
+		} {
+			w := &calls{bound: callMax, now: time.Now}
+			err := w.do(c.ctx, "read", func(context.Context) error {
+				time.Sleep(c.took)
+				return c.err
+			})
+			if err != c.err { //nolint:errorlint // the very same
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+	})
+}
+
+// TestFeaturesOfAWatchedTape: it has those of the tape in it, and no others.
+func TestFeaturesOfAWatchedTape(t *testing.T) {
+	type plain struct{ tape.Tape }
+	type counting struct {
+		tape.Tape
+		tape.Monitor
+	}
+	c := &calls{}
+	if _, ok := tape.Feature[tape.Monitor](&watched{in: counting{}, calls: c}); !ok {
+		t.Error("a feature is lost")
+	}
+	if _, ok := tape.Feature[tape.Monitor](&watched{in: plain{}, calls: c}); ok {
+		t.Error("a feature is there that the tape does not have")
+	}
+	if _, ok := tape.Feature[tape.Encrypter](nil); ok {
+		t.Error("nothing has a feature")
+	}
+}
+
+// TestADriveThatHangs: its session ends as a fault of the drive, which is down for a pause, and its files come to tape all the same.
+func TestADriveThatHangs(t *testing.T) {
+	for _, op := range []string{"write", "flush", "locate", "load"} {
+		t.Run(op, func(t *testing.T) {
+			x := newRig(t, newControl(t, 3, 20))
+			x.bound = 300 * time.Millisecond
+			plan := fmt.Sprintf(`{"faults": [{"op": %q, "fail": "hang", "after": 1, "count": 1}]}`, op)
+			if err := os.WriteFile(filepath.Join(x.dir, emulated.FaultsName), []byte(plan), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			x.start()
+			x.archived()
+			x.recalled()
+			// The other drive may have done everything meanwhile.
+			x.await("a session says that the drive did not answer", func(c *control) bool {
+				for _, r := range c.last {
+					if strings.Contains(r.Session.Error, "no answer to "+op) {
+						return true
+					}
+				}
+				return false
+			})
+			x.control.mu.Lock()
+			defer x.control.mu.Unlock()
+			for _, tape := range x.control.tapes {
+				if tape.State != "" {
+					t.Errorf("tape %s is %s: %s", tape.VID, tape.State, tape.Reason)
+				}
+			}
+		})
+	}
+}
