@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// callMax bounds a call that moves data or tape. Linux's st driver and CTA give up after the same time.
+	// callMax bounds a call that moves data or tape. Linux's st driver and CTA wait as long.
 	callMax = 15 * time.Minute
 	// callMaxLeast is the least bound for devices that are faster than real ones: their host is not.
 	callMaxLeast = 30 * time.Second
