@@ -104,32 +104,43 @@ func remedyOfNode(node hemera.NodeID) string {
 	return "start its server again, or take it out of the cluster for good: hemera node rm " + node.String()
 }
 
-// changeDrive takes a drive out of work, or back. It stays as it was said
-// over restarts, and when its server goes and comes back.
+// changeDrive takes a drive out of work, or back, or notes a comment. It stays
+// as it was said over restarts, and when its server goes and comes back.
 func (t *configurer) changeDrive(ctx context.Context, who string, c hemera.TapeChange) error {
 	if c.Verb == "remove" {
 		return t.forgetDrive(ctx, c.Name)
 	}
 	names, desired, reason := t.drivesOf(c.Name), c.Values["desired"], c.Values["reason"]
+	comment, noted := c.Values["comment"]
 	switch {
-	case desired != "up" && desired != "down":
-		return errs.New(errs.Invalid, "tapetier.Set", c.Name, "a drive is put up or down, nothing else")
+	case desired == "" && !noted, desired != "" && desired != "up" && desired != "down":
+		return errs.New(errs.Invalid, "tapetier.Set", c.Name, "a drive has a comment, and is put up or down, nothing else").
+			WithRemedy("hemera tape drive set NAME comment=TEXT, or: hemera tape drive down NAME --reason TEXT")
 	case len(names) == 0:
 		return errs.New(errs.NotFound, "tapetier.Set", c.Name, "no tape server has reported such a drive").WithRemedy("see `hemera tape drive ls`")
 	case desired == "down" && reason == "":
 		return errs.New(errs.Invalid, "tapetier.Down", c.Name, "a drive that is put down needs a reason").WithRemedy("add --reason TEXT")
 	}
 	return t.change(ctx, "drive "+c.Name, func(now tapecatalogue.Config, _ tapecatalogue.Usage) (tapecatalogue.Config, error) {
-		down := maps.Clone(now.DrivesDown)
-		if down == nil {
-			down = map[string]string{}
-		}
-		for _, name := range names {
-			if delete(down, name); desired == "down" {
-				down[name] = reason + " (" + who + ")"
+		said := func(of map[string]string, text string) map[string]string {
+			out := map[string]string{}
+			maps.Copy(out, of)
+			for _, name := range names {
+				if delete(out, name); text != "" {
+					out[name] = text
+				}
 			}
+			return out
 		}
-		now.DrivesDown = down
+		switch desired {
+		case "down":
+			now.DrivesDown = said(now.DrivesDown, reason+" ("+who+")")
+		case "up":
+			now.DrivesDown = said(now.DrivesDown, "")
+		}
+		if noted {
+			now.DriveComments = said(now.DriveComments, comment)
+		}
 		return now, nil
 	})
 }
@@ -156,14 +167,15 @@ func (t *configurer) forgetDrive(ctx context.Context, name string) error {
 	}
 	t.mu.Unlock()
 	return t.change(ctx, "drive "+name, func(now tapecatalogue.Config, _ tapecatalogue.Usage) (tapecatalogue.Config, error) {
-		now.DrivesDown = maps.Clone(now.DrivesDown)
+		now.DrivesDown, now.DriveComments = maps.Clone(now.DrivesDown), maps.Clone(now.DriveComments)
 		delete(now.DrivesDown, name)
+		delete(now.DriveComments, name)
 		return now, nil
 	})
 }
 
 // drivesOf are the drives of a name, which is that of one in the cluster, or
-// "all": those that servers report, and those that are down.
+// "all": those that servers report, and those that are down or have a comment.
 func (t *configurer) drivesOf(name string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,6 +187,9 @@ func (t *configurer) drivesOf(name string) []string {
 	}
 	for down := range t.config.DrivesDown {
 		known[down] = true
+	}
+	for noted := range t.config.DriveComments {
+		known[noted] = true
 	}
 	if name != "all" && known[name] {
 		return []string{name}
@@ -247,6 +262,7 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 func (t *reporter) driveRow(l *library, state hemera.TapeDriveState) hemera.TapeDrive {
 	own := l.drive(state.Name, t.Now())
 	row := hemera.TapeDrive{TapeDriveState: state, Library: l.state.Name, Node: l.node, Up: t.config.DrivesDown[state.Name] == "", Reason: t.config.DrivesDown[state.Name], Seen: l.seen}
+	row.Comment = t.config.DriveComments[state.Name]
 	row.LibraryDisabled = t.config.Libraries[l.state.Name].Disabled
 	if m := t.mounts[own.mount]; m != nil {
 		row.Pool, row.Kind = m.pool, m.kind
