@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -123,7 +124,32 @@ func (t Txn) Arrived(e *hemera.Entry) error {
 	set := pinned(PinsOf(e), nil)
 	set[hemera.AttrRecallTime], set[hemera.AttrRecallError] = "", ""
 	*e = *attributed(e, set)
-	return t.dequeueAll(e.ID, hemera.TapeRecall)
+	if err := t.dequeueAll(e.ID, hemera.TapeRecall); err != nil {
+		return err
+	}
+	return t.hasten(e.ID)
+}
+
+// hasten has the archive jobs of a file done now that were put off until it is on disk. Those that failed keep their pause.
+func (t Txn) hasten(file hemera.FileID) error {
+	for number := range uint8(hemera.TapeCopiesMax) {
+		was, err := t.Job(hemera.TapeJobKey{File: file, Kind: hemera.TapeArchive, Copy: number + 1})
+		if err != nil {
+			return err
+		}
+		if was == nil || was.Failed || was.Waits == "" {
+			continue
+		}
+		if err := t.dequeue(was); err != nil {
+			return err
+		}
+		j := *was
+		j.After, j.Waits = time.Time{}, ""
+		if err := t.putJob(&j); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Evicted is called when a file loses its disk copies, before its entry is stored: there is nothing that

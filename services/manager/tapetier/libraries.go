@@ -227,6 +227,9 @@ func (t *parts) libraryOf(vid string) *library {
 // TapePicture implements hemera.TapeAdmin.
 func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err error) {
 	f, err := t.facts(ctx)
+	if err == nil {
+		err = t.findPaused(ctx, &f)
+	}
 	if err != nil {
 		return p, err
 	}

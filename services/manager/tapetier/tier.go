@@ -178,7 +178,21 @@ func (t *parts) settings() tapecatalogue.Config {
 func (t *parts) now() time.Time { return t.Now().UTC().Round(time.Second) }
 
 // Tapes implements hemera.TapeAdmin.
-func (t *configurer) Tapes(ctx context.Context) ([]hemera.Tape, error) { return t.tapes(ctx) }
+func (t *configurer) Tapes(ctx context.Context) ([]hemera.Tape, error) {
+	all, err := t.tapes(ctx)
+	for i := range all {
+		for _, kind := range []hemera.TapeOrderKind{hemera.OrderRepack, hemera.OrderCheck} {
+			at := taskOf(&all[i], kind)
+			if *at == nil || err != nil {
+				continue
+			}
+			task := **at // the record is shared
+			task.Waits, err = tasker{&orderer{t.parts}}.waits(ctx, all[i].VID, kind)
+			*at = &task
+		}
+	}
+	return all, err
+}
 
 // tapes lists the tapes of the catalogue. What a library tells of its
 // cartridges is truer than what the media type says, or an admin did.
