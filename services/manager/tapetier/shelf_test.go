@@ -85,3 +85,34 @@ func TestAnOpenOfWhatNoTapeGives(t *testing.T) {
 		}
 	})
 }
+
+// TestWhereAFileIsThatNoTapeGives: the answer to a client has the reason. A request that waits for a disabled tape has it in what it waits for.
+func TestWhereAFileIsThatNoTapeGives(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.evicted("/single/f")
+		where := func() hemera.Locality {
+			at, err := s.tier.Localities(s.Context(), alice(), "", []string{"/single/f"})
+			s.good(err)
+			return at[0]
+		}
+		if l := where(); l.Error != "" {
+			t.Errorf("%+v", l)
+		}
+		for _, state := range unread {
+			s.change("tape", "set", "AAA001", "state", state, "stateReason", "torn")
+			if l := where(); l.Error != "tape AAA001 is "+state+" (torn)" || !l.OnTape {
+				t.Errorf("%+v", l)
+			}
+			s.change("tape", "set", "AAA001", "state", "ACTIVE")
+		}
+		s.change("tape", "set", "AAA001", "state", "DISABLED", "stateReason", "torn")
+		id := stageOf(s, alice(), "/single/f")
+		if l := where(); l.Error != "" || !l.Requested || !strings.Contains(l.Why, "DISABLED") {
+			t.Errorf("%+v", l)
+		}
+		if st, err := s.tier.StageStatus(s.Context(), alice(), id); err != nil || !st.Ended.IsZero() {
+			t.Errorf("%+v, %v", st, err)
+		}
+	})
+}

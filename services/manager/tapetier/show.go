@@ -13,7 +13,6 @@ import (
 	"hemera/errs"
 	"hemera/rules/mounting"
 	"hemera/rules/tapecatalogue"
-	"hemera/rules/tapegc"
 )
 
 // Everything here only reads. Reasons come from the same rules that
@@ -414,8 +413,7 @@ func (t *reporter) Standing(ctx context.Context, e *hemera.Entry) string {
 	if err != nil {
 		return "on tape only; its tapes cannot be looked up: " + err.Error()
 	}
-	readable := func(c tapegc.Copy) bool { return !c.Lost }
-	if why, _ := shelf.Trouble(e); !slices.ContainsFunc(shelf.file(e).Copies, readable) {
+	if why := shelf.Silent(e); why != "" {
 		return "on tape only, and cannot be read: " + why
 	}
 	return "on tape only; a read brings it to disk"

@@ -289,6 +289,10 @@ func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string,
 	if l.Requested && !l.OnDisk {
 		l.Why, l.Estimate = look.whyRecall(ctx, e)
 	}
+	// One that is requested waits for a tape that is DISABLED, and is no failure.
+	if !l.Requested && !l.OnDisk && l.Error == "" {
+		l.Error = look.silent(ctx, e)
+	}
 	return l
 }
 
