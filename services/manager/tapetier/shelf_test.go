@@ -116,3 +116,10 @@ func TestWhereAFileIsThatNoTapeGives(t *testing.T) {
 		}
 	})
 }
+
+// TestADirectoryIsNotArchived: the kind says what it is, so that a command can say what to type.
+func TestADirectoryIsNotArchived(t *testing.T) {
+	at(t, func(s *site) {
+		s.wantKind("a directory", s.tier.ArchiveNow(s.Context(), admin(), "/single", "default"), errs.IsDirectory)
+	})
+}

@@ -302,6 +302,9 @@ func (t *stager) ArchiveNow(ctx context.Context, who hemera.Identity, path, clas
 	if err != nil {
 		return err
 	}
+	if e.IsDir() {
+		return errs.New(errs.IsDirectory, "manager.Archive", path, "only files are archived")
+	}
 	if !who.Admin && who.UID != e.UID {
 		return errs.New(errs.Denied, "manager.Archive", path, "only its owner and admins have a file archived")
 	}
