@@ -506,6 +506,6 @@ func (t *parts) recall(ctx context.Context, e hemera.Entry, uid uint32, groups [
 // recallFrom queues the recall of one file from one of the tapes. It wakes
 // no drive: a caller with many files does that once.
 func (t *parts) recallFrom(ctx context.Context, known map[string]hemera.Tape, r tapes.RecallRequest) (hemera.Entry, error) {
-	r.Choose = t.chooseCopy(known, nil)
+	r.Choose, r.Sooner = t.chooseCopy(known, nil), policies{t}.sooner
 	return t.catalogue.Recall(ctx, r)
 }

@@ -152,6 +152,16 @@ func (t policies) byPriority(jobs []hemera.TapeJob) (out []mounting.Job) {
 	return out
 }
 
+// sooner reports whether a mount policy has a higher priority than that of a
+// job which waits.
+func (t policies) sooner(policy string, waits *hemera.TapeJob) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	asked, _ := t.urgency(t.stored(policy, waits.Kind, waits.UID), waits.Kind)
+	now, _ := t.urgency(t.stored(waits.Policy, waits.Kind, waits.UID), waits.Kind)
+	return asked > now
+}
+
 // urgency is the priority and the age of a mount policy for a kind of
 // jobs. The lock is held.
 func (t policies) urgency(policy string, kind hemera.TapeJobKind) (int64, time.Duration) {
