@@ -3,6 +3,7 @@ package tapetier_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -121,5 +122,34 @@ func TestWhereAFileIsThatNoTapeGives(t *testing.T) {
 func TestADirectoryIsNotArchived(t *testing.T) {
 	at(t, func(s *site) {
 		s.wantKind("a directory", s.tier.ArchiveNow(s.Context(), admin(), "/single", "default"), errs.IsDirectory)
+	})
+}
+
+// TestDropDiskCopiesWhenTheTapeIsBack: what stayed as the tape could not be read goes then. What somebody staged stays, and so do files of other
+// directories.
+func TestDropDiskCopiesWhenTheTapeIsBack(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/stays", 1000)
+		s.archive()
+		_, err := s.tree.Mkdir(s.Context(), admin(), "/single/drop", 0o777, true)
+		s.good(err)
+		s.good(s.tree.SetXattr(s.Context(), admin(), "/single/drop", hemera.AttrDropOnArchive, []byte("1"), false))
+		s.put(alice(), "/single/drop/f", 1000)
+		s.put(alice(), "/single/drop/staged", 1000)
+		m := s.mount("d1", hemera.TapeArchive)
+		report := s.written(m, s.jobs(m))
+		s.change("tape", "set", "AAA001", "state", "DISABLED", "stateReason", "odd")
+		s.good(s.tier.TapeDone(s.Context(), server, report))
+		stageOf(s, alice(), "/single/drop/staged")
+		s.later(time.Minute)
+		if s.onTapeOnly("/single/drop/f") {
+			t.Fatal("dropped while its tape cannot be read")
+		}
+		s.change("tape", "set", "AAA001", "state", "ACTIVE")
+		s.later(time.Minute)
+		if !s.onTapeOnly("/single/drop/f") || s.onTapeOnly("/single/drop/staged") || s.onTapeOnly("/single/stays") {
+			t.Errorf("%v %v %v", s.onTapeOnly("/single/drop/f"), s.onTapeOnly("/single/drop/staged"), s.onTapeOnly("/single/stays"))
+		}
 	})
 }

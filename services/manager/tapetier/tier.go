@@ -100,6 +100,7 @@ type parts struct {
 	room      buffer                       // on disks, for recalls
 	scans     map[string]*scan             // by VID; those that ended too
 	unkept    map[string]bool              // VIDs of scans whose record is older than the scan
+	returned  returned                     // tapes whose files may lose their disk copies now
 	lastMount uint64
 	history   history
 	wake      chan struct{} // closed, and replaced, when there may be something new to do
@@ -109,7 +110,7 @@ type parts struct {
 // archives without any set-up.
 func Open(ctx context.Context, o Options) (*Tier, error) {
 	t := &parts{Options: o, catalogue: o.Tree.Tapes, changing: make(chan struct{}, 1), libraries: map[hemera.NodeID]*library{},
-		mounts: map[uint64]*mount{}, given: map[hemera.TapeJobKey]uint64{}, scans: map[string]*scan{}, unkept: map[string]bool{}, wake: make(chan struct{})}
+		mounts: map[uint64]*mount{}, given: map[hemera.TapeJobKey]uint64{}, scans: map[string]*scan{}, unkept: map[string]bool{}, returned: returned{}, wake: make(chan struct{})}
 	raw, err := t.catalogue.Config(ctx)
 	if err != nil {
 		return nil, errs.Wrap(err, "tapetier.Open", "")
