@@ -14,6 +14,7 @@ import (
 	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/rules/tapecatalogue"
+	"hemera/services/manager/rulenames"
 )
 
 // The configuration is one value, which rules/tapecatalogue checks as a
@@ -80,7 +81,7 @@ func (t *configurer) change(ctx context.Context, subject string, change func(tap
 	if err := t.catalogue.PutConfig(ctx, raw); err != nil {
 		return err
 	}
-	known := namesIn(next.Rules)
+	known := rulenames.In(next.Rules)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.config, t.names, t.changes = next, known, t.changes+1

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"hemera"
@@ -243,15 +244,15 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 			p.Failed = append(p.Failed, hemera.TapeQueue{Kind: q.Kind, Name: q.Name, Files: q.Files, Bytes: q.Bytes})
 		}
 	}
-	p.Sessions = t.history.list()
+	p.Sessions = t.history.List()
 	for _, l := range t.libraries {
 		p.Libraries = append(p.Libraries, l.state)
 		for _, state := range l.state.Drives {
 			p.Drives = append(p.Drives, t.driveRow(l, state))
 		}
 	}
-	slices.SortFunc(p.Drives, func(a, b hemera.TapeDrive) int { return compare(a.Name, b.Name) })
-	slices.SortFunc(p.Libraries, func(a, b hemera.TapeLibrary) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(p.Drives, func(a, b hemera.TapeDrive) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(p.Libraries, func(a, b hemera.TapeLibrary) int { return strings.Compare(a.Name, b.Name) })
 	for _, vid := range slices.Sorted(maps.Keys(t.scans)) {
 		s := t.scans[vid].TapeScan
 		s.Counts, s.Found = maps.Clone(s.Counts), slices.Clone(s.Found)
@@ -274,7 +275,7 @@ func (t *reporter) driveRow(l *library, state hemera.TapeDriveState) hemera.Tape
 			row.Reserved = m.fills()
 		}
 	}
-	row.Totals = t.history.of(state)
+	row.Totals = t.history.Of(state)
 	// What a server said last of a drive is not true any more.
 	switch {
 	case !t.online(l):
@@ -283,17 +284,6 @@ func (t *reporter) driveRow(l *library, state hemera.TapeDriveState) hemera.Tape
 		row.Problem = l.state.Problem
 	}
 	return row
-}
-
-// compare orders names.
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // endMount forgets a mount: what it had is free for others. The lock is

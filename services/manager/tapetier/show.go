@@ -34,7 +34,7 @@ func (t *reporter) pools(all []hemera.Tape) []hemera.TapePool {
 	for _, p := range sums {
 		out = append(out, *p)
 	}
-	slices.SortFunc(out, func(a, b hemera.TapePool) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b hemera.TapePool) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -210,7 +210,7 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 		}
 	}
 	out = append(append(out, t.stuck(f)...), append(t.failedScans(), t.leftBehind(f)...)...)
-	slices.SortFunc(out, func(a, b hemera.TapeAttention) int { return compare(a.Subject, b.Subject) })
+	slices.SortFunc(out, func(a, b hemera.TapeAttention) int { return strings.Compare(a.Subject, b.Subject) })
 	return out
 }
 
@@ -224,7 +224,7 @@ func broken(tape *hemera.Tape) hemera.TapeAttention {
 	case len(task.Left) == 0:
 		a.What, a.Command = a.What+"; its repack is under way", "hemera tape repack ls"
 	default:
-		a.What, a.Command = a.What+", not all of which its repack can move; if it can be read after all, set it ACTIVE and repack it again",
+		a.What, a.Command = a.What+"; its repack cannot move them all; if it can be read after all, set it ACTIVE and repack it again",
 			"hemera tape tape set "+tape.VID+" full=true state=ACTIVE"
 	}
 	return a

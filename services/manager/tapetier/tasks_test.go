@@ -347,7 +347,7 @@ func TestABrokenTapeWithFilesOnItOnly(t *testing.T) {
 			!strings.Contains(got.Left[0].Remedy, "hemera tape tape set AAA001 full=true state=ACTIVE") {
 			t.Errorf("%+v", got.Left)
 		}
-		s.needs("not all of which its repack can move")
+		s.needs("its repack cannot move them all")
 		// It can be read after all: what the list says works.
 		s.change("tape", "set", "AAA001", "full", "true", "state", "ACTIVE")
 		s.order(hemera.OrderRepack, "AAA001")

@@ -12,6 +12,8 @@ import (
 	"hemera/errs"
 	"hemera/rules/mounting"
 	"hemera/rules/tapecatalogue"
+	"hemera/services/manager/rulenames"
+	"hemera/services/manager/tapehistory"
 )
 
 // Granter permits transfers between disks and tape servers; the manager
@@ -92,8 +94,8 @@ type parts struct {
 	// under it.
 	mu        sync.Mutex
 	config    tapecatalogue.Config
-	names     names  // in the rules of the configuration
-	changes   uint64 // of the configuration, since the start
+	names     rulenames.Names // in the rules of the configuration
+	changes   uint64          // of the configuration, since the start
 	libraries map[hemera.NodeID]*library
 	mounts    map[uint64]*mount
 	given     map[hemera.TapeJobKey]uint64 // to which mount
@@ -102,7 +104,7 @@ type parts struct {
 	unkept    map[string]bool              // VIDs of scans whose record is older than the scan
 	returned  returned                     // tapes whose files may lose their disk copies now
 	lastMount uint64
-	history   history
+	history   tapehistory.History
 	wake      chan struct{} // closed, and replaced, when there may be something new to do
 }
 
@@ -128,7 +130,7 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	// Ids of mounts grow over restarts, so that a report of an old mount is
 	// not taken for one of a new.
 	t.lastMount = uint64(o.Now().UnixNano())
-	t.names = namesIn(t.config.Rules)
+	t.names = rulenames.In(t.config.Rules)
 	t.catalogue.UseRoutes(t.routes)
 	t.catalogue.UsePolicies(policies{t}.name)
 	reports := &reporter{t}

@@ -29,6 +29,7 @@ func driveCommand(e *cli.Env) *cobra.Command {
 	forget := changeCommand(e, "drive", "remove")
 	forget.Short, forget.ValidArgsFunction = "Forget a drive that no tape server reports", completeDrives(e)
 	forget.Long = "Takes a drive out of the lists, and out of those that were put down. A drive that a tape server reports stays; take it out of work with down."
+	// Not up and down: they ask for a reason.
 	set := changeCommand(e, "drive", "set")
 	set.ValidArgsFunction = completeDrives(e)
 	set.Long = "Sets the comment of a drive, the one key that is set; an empty one removes it. It stays over restarts. up and down say whether the drive shall work."

@@ -85,10 +85,11 @@ func noneStaged(files []hemera.Locality) error {
 	return failed.together("stage")
 }
 
-// failures are the paths at which a command failed.
+// failures are the paths at which a command failed, in the order in which they were typed. A command goes on
+// behind one that failed: people name a hundred files at once, and type the few that failed again.
 type failures []struct {
-	path string
-	err  error
+	path string // as the manager knows it, or as it was typed if it is none
+	err  error  // with its remedy
 }
 
 // add notes a path; nothing for nil.
@@ -106,6 +107,7 @@ func (f failures) together(verb string) error {
 	switch len(f) {
 	case 0:
 		return nil
+	// With the trace of its request.
 	case 1:
 		return f[0].err
 	}
@@ -116,6 +118,7 @@ func (f failures) together(verb string) error {
 			remedies = append(remedies, remedy)
 		}
 	}
+	// The error begins with the first path by itself. Remedies are below each other, behind "what to do: ".
 	text := strings.TrimPrefix(strings.Join(lines, "\n"), verb+" "+f[0].path+": ")
 	return errs.New(errs.KindOf(f[0].err), verb, f[0].path, text).WithRemedy(strings.Join(remedies, "\n              "))
 }
@@ -169,6 +172,7 @@ takes those, too). With the last one the disk copies go, once all tape copies ar
 				if err != nil {
 					return err
 				}
+				// A file whose disk copies stay was released all the same.
 				var failed failures
 				for i, err := range each {
 					failed.add(paths[i], helped(err, paths[i]))
