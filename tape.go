@@ -182,6 +182,8 @@ type TapeTask struct {
 	Filled bool      `json:"allQueued"`
 	// Left are the files of a repack that cannot move, by storage class: the first TapeLeftMax kinds.
 	Left []TapeLeft `json:"left,omitempty"`
+	// Waits is what its next file waits for, in lists of tapes. It is not stored.
+	Waits string `json:"waits,omitempty"`
 }
 
 // TapeLeftMax bounds [TapeTask.Left].

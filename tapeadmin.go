@@ -143,6 +143,7 @@ type TapeDrive struct {
 	Node    NodeID
 	Up      bool   // wanted by admins
 	Reason  string // why not
+	Comment string // of admins
 	Pool    string
 	Kind    TapeJobKind // of what it does
 	Seen    time.Time   // when its server reported last

@@ -27,7 +27,7 @@ func newTapeMetrics() tapeMetrics {
 		library: gauge("tape_library_up", "1 if the library works.", "library"),
 
 		// Counters have the session under way, so that an hour of streaming is not one step at its end.
-		sessions:  counter("tape_sessions_total", "Sessions of the drive that ended, by kind: archive, recall, verify, scan.", session...),
+		sessions:  counter("tape_sessions_total", "Sessions of the drive that ended, by kind: archive, recall, verify, scan, label (those that failed).", session...),
 		files:     counter("tape_files_total", "Files that went to or came from tape.", session...),
 		bytes:     counter("tape_bytes_total", "Bytes of them.", session...),
 		failures:  counter("tape_failed_files_total", "Files that sessions failed at.", session...),

@@ -25,6 +25,8 @@ type Config struct {
 	Keys          map[string]Key          `json:"encryptionKeys"`
 	// DrivesDown are the drives that admins do not want to work, with the reason.
 	DrivesDown map[string]string `json:"drivesDown,omitempty"`
+	// DriveComments are what admins note of drives.
+	DriveComments map[string]string `json:"driveComments,omitempty"`
 }
 
 // clone copies the maps, also those that are nil.
@@ -32,6 +34,7 @@ func (c Config) clone() Config {
 	return Config{
 		cloned(c.Media), cloned(c.Organisations), cloned(c.Pools), cloned(c.Classes), cloned(c.Routes), cloned(c.Policies),
 		cloned(c.Rules), cloned(c.Libraries), cloned(c.Mounting), cloned(c.Buffers), cloned(c.Keys), cloned(c.DrivesDown),
+		cloned(c.DriveComments),
 	}
 }
 

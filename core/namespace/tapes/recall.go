@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -18,6 +19,8 @@ type RecallRequest struct {
 	Activity string
 	// Choose picks the copy to read.
 	Choose func(e *hemera.Entry) (hemera.TapeCopy, error)
+	// Sooner reports whether a mount policy goes before that of a job which waits; nil: the job keeps its own.
+	Sooner func(policy string, waits *hemera.TapeJob) bool
 }
 
 // Recall queues a recall of the file, unless there is one, and notes the request. A file that is on
@@ -70,12 +73,17 @@ func requested(e *hemera.Entry, pins []Pin, request, now string) *hemera.Entry {
 	return attributed(e, set)
 }
 
-// queueRecall queues the job, unless there is one for any copy: that one keeps its mount policy. One that had failed begins again.
+// queueRecall queues the job, unless there is one for any copy: that one gets the mount policy of the request if that goes sooner. One that
+// had failed begins again.
 func (t Txn) queueRecall(e *hemera.Entry, r RecallRequest, rules Rules) error {
+	policy := rules.policy(Requester{Recall: true, UID: r.UID, Groups: r.Groups, Activity: r.Activity})
 	for number := range uint8(hemera.TapeCopiesMax) {
 		j, err := t.Job(hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: number + 1})
-		if err != nil || j != nil && !j.Failed {
+		if err != nil {
 			return err
+		}
+		if j != nil && !j.Failed {
+			return t.hurry(j, r, policy)
 		}
 		if j != nil {
 			if err := t.dequeue(j); err != nil {
@@ -90,7 +98,20 @@ func (t Txn) queueRecall(e *hemera.Entry, r RecallRequest, rules Rules) error {
 	}
 	return t.enqueue(hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: from.Number}, ArchiveID: e.ArchiveID(),
 		Queue: from.VID, Size: e.Size, UID: r.UID, Asked: t.Now(), Activity: r.Activity, From: &from,
-		Policy: rules.policy(Requester{Recall: true, UID: r.UID, Groups: r.Groups, Activity: r.Activity})})
+		Policy: policy})
+}
+
+// hurry gives a job that waits the mount policy of another request for its file, if that goes sooner. Its place by time stays.
+func (t Txn) hurry(was *hemera.TapeJob, r RecallRequest, policy string) error {
+	if r.Sooner == nil || policy == was.Policy || !r.Sooner(policy, was) {
+		return nil
+	}
+	if err := t.dequeue(was); err != nil {
+		return err
+	}
+	j := *was
+	j.Policy, j.Activity = policy, r.Activity
+	return t.putJob(&j)
 }
 
 // GiveUpRecall tells those who wait for a file why it does not come to disk. Without a job and for a file on tape only; others stay as
@@ -123,7 +144,32 @@ func (t Txn) Arrived(e *hemera.Entry) error {
 	set := pinned(PinsOf(e), nil)
 	set[hemera.AttrRecallTime], set[hemera.AttrRecallError] = "", ""
 	*e = *attributed(e, set)
-	return t.dequeueAll(e.ID, hemera.TapeRecall)
+	if err := t.dequeueAll(e.ID, hemera.TapeRecall); err != nil {
+		return err
+	}
+	return t.hasten(e.ID)
+}
+
+// hasten has the archive jobs of a file done now that were put off until it is on disk. Those that failed keep their pause.
+func (t Txn) hasten(file hemera.FileID) error {
+	for number := range uint8(hemera.TapeCopiesMax) {
+		was, err := t.Job(hemera.TapeJobKey{File: file, Kind: hemera.TapeArchive, Copy: number + 1})
+		if err != nil {
+			return err
+		}
+		if was == nil || was.Failed || was.Waits == "" {
+			continue
+		}
+		if err := t.dequeue(was); err != nil {
+			return err
+		}
+		j := *was
+		j.After, j.Waits = time.Time{}, ""
+		if err := t.putJob(&j); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Evicted is called when a file loses its disk copies, before its entry is stored: there is nothing that

@@ -29,6 +29,14 @@ type facts struct {
 	tapes  []hemera.Tape
 	queues []tapes.Queue
 	keys   keyring
+	paused []pausedQueue // for people: decisions pass them over
+}
+
+// pausedQueue is a user's queue of files that wait for a later attempt, and
+// the first of them.
+type pausedQueue struct {
+	tapes.Queue
+	first hemera.TapeJob
 }
 
 // facts reads tapes and queues. Both are short: a record for each tape,

@@ -14,6 +14,7 @@ import (
 	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/rules/tapecatalogue"
+	"hemera/services/manager/rulenames"
 )
 
 // The configuration is one value, which rules/tapecatalogue checks as a
@@ -80,7 +81,7 @@ func (t *configurer) change(ctx context.Context, subject string, change func(tap
 	if err := t.catalogue.PutConfig(ctx, raw); err != nil {
 		return err
 	}
-	known := namesIn(next.Rules)
+	known := rulenames.In(next.Rules)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.config, t.names, t.changes = next, known, t.changes+1
@@ -141,6 +142,7 @@ func usage(all []hemera.Tape) tapecatalogue.Usage {
 // changeTape adds, changes or removes a tape.
 func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeChange) error {
 	vid, config := c.Name, t.settings()
+	back := false // it can be read again
 	err := t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
 		tape := hemera.Tape{VID: vid, State: hemera.TapeActive, Pool: tapecatalogue.DefaultName, Made: t.now(), MadeBy: who}
 		// What a person gets wrong first: a name that is there, or is not.
@@ -159,6 +161,7 @@ func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeCh
 		if err := setTape(&tape, c.Values); err != nil {
 			return nil, err
 		}
+		back = old != nil && !tapecatalogue.Permits(old.State).Recall && tapecatalogue.Permits(tape.State).Recall
 		tape.Changed, tape.ChangedBy = t.now(), who
 		if tape.Capacity == 0 {
 			tape.Capacity = int64(config.Media[tape.MediaType].Capacity)
@@ -170,6 +173,11 @@ func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeCh
 	}
 	if state := hemera.TapeState(strings.ToUpper(c.Values["state"])); state == hemera.TapeBroken || state == hemera.TapeExported {
 		err = t.leaveTape(ctx, vid, state)
+	}
+	if back {
+		t.mu.Lock()
+		t.returned[vid] = 0
+		t.mu.Unlock()
 	}
 	t.Awake()
 	return err

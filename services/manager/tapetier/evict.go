@@ -3,6 +3,7 @@ package tapetier
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"hemera"
 	"hemera/core/namespace/tapes"
@@ -105,6 +106,9 @@ func (t *parts) dropDisks(ctx context.Context, files []hemera.FileID) {
 // disk copies to go when it is archived.
 func (t *parts) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, error) {
 	e, _, err := t.Tree.Resolve(ctx, id)
+	if err == nil && e.Evicted() {
+		return false, nil
+	}
 	// The nearest directory that says something decides.
 	for err == nil && e.ID != hemera.RootID {
 		if e, _, err = t.Tree.Resolve(ctx, e.Parent); err == nil {
@@ -114,4 +118,43 @@ func (t *parts) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, error)
 		}
 	}
 	return false, err
+}
+
+// returned are tapes that can be read again, by VID, each with the fSeq up to
+// which its files were looked at. It is forgotten at a restart: such disk
+// copies go when room is needed.
+type returned map[string]uint64
+
+// dropTime bounds a turn, as mounts of lost servers wait for it.
+const dropTime = 2 * time.Second
+
+// dropReturned removes the disk copies that stayed because a tape could not be
+// read, where their directories ask for it, when it can be read again.
+func (t *sweeper) dropReturned(ctx context.Context) error {
+	for end := t.Now().Add(dropTime); t.Now().Before(end); {
+		t.mu.Lock()
+		vid, after, some := "", uint64(0), false
+		for vid, after = range t.returned {
+			some = true
+			break
+		}
+		t.mu.Unlock()
+		if !some {
+			return nil
+		}
+		files, err := t.catalogue.Files(ctx, vid, after, taskPage, false)
+		if err != nil {
+			return err
+		}
+		t.dropDisks(ctx, idsOf(files))
+		t.mu.Lock()
+		// It may have come back once more meanwhile, and begins again then.
+		if now, there := t.returned[vid]; there && now == after {
+			if delete(t.returned, vid); len(files) > 0 {
+				t.returned[vid] = files[len(files)-1].FSeq
+			}
+		}
+		t.mu.Unlock()
+	}
+	return nil
 }

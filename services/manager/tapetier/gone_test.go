@@ -139,3 +139,46 @@ func TestWhyOfAClass(t *testing.T) {
 		}
 	})
 }
+
+// The comment of a drive is shown, outlives a restart and a change of its state, and goes with the drive.
+func TestTheCommentOfADrive(t *testing.T) {
+	at(t, func(s *site) {
+		comment := func() string {
+			p, err := s.tier.TapePicture(s.Context())
+			s.good(err)
+			return p.Drives[0].Comment
+		}
+		set := func(values map[string]string) error {
+			return s.tier.ChangeTape(s.Context(), "ada", hemera.TapeChange{Object: "drive", Verb: "set", Name: "d1", Values: values})
+		}
+		s.good(set(map[string]string{"comment": "new head in May"}))
+		s.change("drive", "set", "d1", "desired", "down", "reason", "dust")
+		s.start()
+		s.report()
+		p, err := s.tier.TapePicture(s.Context())
+		if s.good(err); comment() != "new head in May" || p.Drives[0].Up || p.Drives[1].Comment != "" {
+			t.Errorf("%+v", p.Drives)
+		}
+		// A comment says nothing of whether the drive shall work, and the other way round.
+		s.good(set(map[string]string{"comment": ""}))
+		if p, err = s.tier.TapePicture(s.Context()); err != nil || comment() != "" || p.Drives[0].Up {
+			t.Errorf("%+v, %v", p.Drives, err)
+		}
+		for _, values := range []map[string]string{{}, {"vendor": "x"}, {"comment": "x", "desired": "sideways"}} {
+			err := set(values)
+			if s.wantKind("wrong", err, errs.Invalid); errs.RemedyOf(err) == "" {
+				t.Errorf("%v has no remedy", values)
+			}
+		}
+		s.good(set(map[string]string{"comment": "sold"}))
+		state := s.state.Drives
+		s.state.Drives = state[1:]
+		s.report()
+		s.good(s.tier.ChangeTape(s.Context(), "ada", hemera.TapeChange{Object: "drive", Verb: "remove", Name: "d1"}))
+		s.state.Drives = state
+		s.report()
+		if comment() != "" {
+			t.Errorf("of a drive that was forgotten: %q", comment())
+		}
+	})
+}

@@ -126,24 +126,60 @@ func (t *giver) hasRoom(m *mount, w placedWork) bool {
 }
 
 // diskWait is after what time an archive job whose file is on tape only
-// is looked at again.
+// is looked at again; it is done at once when the file arrives.
 const diskWait = 30 * time.Second
 
 // toDiskFirst has a file recalled that is to be archived once more, by a
-// repack, and puts the job off until it may be there.
+// repack, and puts the job off until it may be there. A file that cannot be
+// brought to disk fails its own job and no others.
 func (t *giver) toDiskFirst(ctx context.Context, m *mount, j hemera.TapeJob) error {
+	defer t.release(m, j.TapeJobKey)
+	known, err := t.knownTapes(ctx)
+	if err != nil {
+		return err
+	}
 	e, _, err := t.Tree.Resolve(ctx, j.File)
-	if err == nil {
-		_, err = t.recall(ctx, e, j.UID, nil)
+	if errs.KindOf(err) == errs.NotFound {
+		return t.catalogue.ChangeJob(ctx, j.TapeJobKey, void)
 	}
 	if err != nil {
 		return err
 	}
-	t.release(m, j.TapeJobKey)
+	why, err := t.unreadable(ctx, known, &e, j)
+	if err != nil {
+		return err
+	}
+	if why == "" {
+		if _, err := t.recallFrom(ctx, known, tapes.RecallRequest{File: e.ID, UID: j.UID}); err != nil {
+			return err
+		}
+		t.Awake()
+	}
 	return t.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
-		j.After, j.Waits = now.Add(diskWait), "the file is on tape only, and comes to disk first"
+		if j.After, j.Waits = now.Add(diskWait), "the file is on tape only, and comes to disk first"; why != "" {
+			j.Failed, j.Error, j.After, j.Waits = true, why, time.Time{}, ""
+		}
 		return &j
 	})
+}
+
+// unreadable says why a file that an archive job needs on disk does not come
+// there until somebody acts; "" where it may.
+func (t *giver) unreadable(ctx context.Context, known map[string]hemera.Tape, e *hemera.Entry, j hemera.TapeJob) (string, error) {
+	if _, err := t.chooseCopy(known, nil)(e); err != nil {
+		return errs.Reason(err, "fxid:"+e.ID.Hex()), nil
+	}
+	// Asked again, a recall that has failed would begin again, for ever.
+	for _, c := range e.Tape {
+		r, err := t.catalogue.Job(ctx, hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number})
+		if err != nil {
+			return "", err
+		}
+		if r != nil && r.Failed && j.Waits != "" {
+			return "it does not come to disk: " + r.Error, nil
+		}
+	}
+	return "", nil
 }
 
 // void removes a job.
@@ -470,6 +506,6 @@ func (t *parts) recall(ctx context.Context, e hemera.Entry, uid uint32, groups [
 // recallFrom queues the recall of one file from one of the tapes. It wakes
 // no drive: a caller with many files does that once.
 func (t *parts) recallFrom(ctx context.Context, known map[string]hemera.Tape, r tapes.RecallRequest) (hemera.Entry, error) {
-	r.Choose = t.chooseCopy(known, nil)
+	r.Choose, r.Sooner = t.chooseCopy(known, nil), policies{t}.sooner
 	return t.catalogue.Recall(ctx, r)
 }

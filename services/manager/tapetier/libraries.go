@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"hemera"
@@ -104,32 +105,43 @@ func remedyOfNode(node hemera.NodeID) string {
 	return "start its server again, or take it out of the cluster for good: hemera node rm " + node.String()
 }
 
-// changeDrive takes a drive out of work, or back. It stays as it was said
-// over restarts, and when its server goes and comes back.
+// changeDrive takes a drive out of work, or back, or notes a comment. It stays
+// as it was said over restarts, and when its server goes and comes back.
 func (t *configurer) changeDrive(ctx context.Context, who string, c hemera.TapeChange) error {
 	if c.Verb == "remove" {
 		return t.forgetDrive(ctx, c.Name)
 	}
 	names, desired, reason := t.drivesOf(c.Name), c.Values["desired"], c.Values["reason"]
+	comment, noted := c.Values["comment"]
 	switch {
-	case desired != "up" && desired != "down":
-		return errs.New(errs.Invalid, "tapetier.Set", c.Name, "a drive is put up or down, nothing else")
+	case desired == "" && !noted, desired != "" && desired != "up" && desired != "down":
+		return errs.New(errs.Invalid, "tapetier.Set", c.Name, "a drive has a comment, and is put up or down, nothing else").
+			WithRemedy("hemera tape drive set NAME comment=TEXT, or: hemera tape drive down NAME --reason TEXT")
 	case len(names) == 0:
 		return errs.New(errs.NotFound, "tapetier.Set", c.Name, "no tape server has reported such a drive").WithRemedy("see `hemera tape drive ls`")
 	case desired == "down" && reason == "":
 		return errs.New(errs.Invalid, "tapetier.Down", c.Name, "a drive that is put down needs a reason").WithRemedy("add --reason TEXT")
 	}
 	return t.change(ctx, "drive "+c.Name, func(now tapecatalogue.Config, _ tapecatalogue.Usage) (tapecatalogue.Config, error) {
-		down := maps.Clone(now.DrivesDown)
-		if down == nil {
-			down = map[string]string{}
-		}
-		for _, name := range names {
-			if delete(down, name); desired == "down" {
-				down[name] = reason + " (" + who + ")"
+		said := func(of map[string]string, text string) map[string]string {
+			out := map[string]string{}
+			maps.Copy(out, of)
+			for _, name := range names {
+				if delete(out, name); text != "" {
+					out[name] = text
+				}
 			}
+			return out
 		}
-		now.DrivesDown = down
+		switch desired {
+		case "down":
+			now.DrivesDown = said(now.DrivesDown, reason+" ("+who+")")
+		case "up":
+			now.DrivesDown = said(now.DrivesDown, "")
+		}
+		if noted {
+			now.DriveComments = said(now.DriveComments, comment)
+		}
 		return now, nil
 	})
 }
@@ -156,14 +168,15 @@ func (t *configurer) forgetDrive(ctx context.Context, name string) error {
 	}
 	t.mu.Unlock()
 	return t.change(ctx, "drive "+name, func(now tapecatalogue.Config, _ tapecatalogue.Usage) (tapecatalogue.Config, error) {
-		now.DrivesDown = maps.Clone(now.DrivesDown)
+		now.DrivesDown, now.DriveComments = maps.Clone(now.DrivesDown), maps.Clone(now.DriveComments)
 		delete(now.DrivesDown, name)
+		delete(now.DriveComments, name)
 		return now, nil
 	})
 }
 
 // drivesOf are the drives of a name, which is that of one in the cluster, or
-// "all": those that servers report, and those that are down.
+// "all": those that servers report, and those that are down or have a comment.
 func (t *configurer) drivesOf(name string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,6 +188,9 @@ func (t *configurer) drivesOf(name string) []string {
 	}
 	for down := range t.config.DrivesDown {
 		known[down] = true
+	}
+	for noted := range t.config.DriveComments {
+		known[noted] = true
 	}
 	if name != "all" && known[name] {
 		return []string{name}
@@ -212,6 +228,9 @@ func (t *parts) libraryOf(vid string) *library {
 // TapePicture implements hemera.TapeAdmin.
 func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err error) {
 	f, err := t.facts(ctx)
+	if err == nil {
+		err = t.findPaused(ctx, &f)
+	}
 	if err != nil {
 		return p, err
 	}
@@ -225,15 +244,15 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 			p.Failed = append(p.Failed, hemera.TapeQueue{Kind: q.Kind, Name: q.Name, Files: q.Files, Bytes: q.Bytes})
 		}
 	}
-	p.Sessions = t.history.list()
+	p.Sessions = t.history.List()
 	for _, l := range t.libraries {
 		p.Libraries = append(p.Libraries, l.state)
 		for _, state := range l.state.Drives {
 			p.Drives = append(p.Drives, t.driveRow(l, state))
 		}
 	}
-	slices.SortFunc(p.Drives, func(a, b hemera.TapeDrive) int { return compare(a.Name, b.Name) })
-	slices.SortFunc(p.Libraries, func(a, b hemera.TapeLibrary) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(p.Drives, func(a, b hemera.TapeDrive) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(p.Libraries, func(a, b hemera.TapeLibrary) int { return strings.Compare(a.Name, b.Name) })
 	for _, vid := range slices.Sorted(maps.Keys(t.scans)) {
 		s := t.scans[vid].TapeScan
 		s.Counts, s.Found = maps.Clone(s.Counts), slices.Clone(s.Found)
@@ -247,6 +266,7 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 func (t *reporter) driveRow(l *library, state hemera.TapeDriveState) hemera.TapeDrive {
 	own := l.drive(state.Name, t.Now())
 	row := hemera.TapeDrive{TapeDriveState: state, Library: l.state.Name, Node: l.node, Up: t.config.DrivesDown[state.Name] == "", Reason: t.config.DrivesDown[state.Name], Seen: l.seen}
+	row.Comment = t.config.DriveComments[state.Name]
 	row.LibraryDisabled = t.config.Libraries[l.state.Name].Disabled
 	if m := t.mounts[own.mount]; m != nil {
 		row.Pool, row.Kind = m.pool, m.kind
@@ -255,7 +275,7 @@ func (t *reporter) driveRow(l *library, state hemera.TapeDriveState) hemera.Tape
 			row.Reserved = m.fills()
 		}
 	}
-	row.Totals = t.history.of(state)
+	row.Totals = t.history.Of(state)
 	// What a server said last of a drive is not true any more.
 	switch {
 	case !t.online(l):
@@ -264,17 +284,6 @@ func (t *reporter) driveRow(l *library, state hemera.TapeDriveState) hemera.Tape
 		row.Problem = l.state.Problem
 	}
 	return row
-}
-
-// compare orders names.
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // endMount forgets a mount: what it had is free for others. The lock is

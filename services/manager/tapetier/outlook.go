@@ -16,6 +16,7 @@ type outlook struct {
 	*reporter
 	board *mounting.Board // nil until it is needed
 	said  map[mounting.Key]saying
+	shelf *Shelf // nil until it is needed
 }
 
 // saying is what was said of a queue.
@@ -71,4 +72,16 @@ func (o *outlook) of(key mounting.Key) saying {
 		o.said[key] = s
 	}
 	return s
+}
+
+// silent says why no tape gives a file now, "" if one does.
+func (o *outlook) silent(ctx context.Context, e *hemera.Entry) string {
+	if o.shelf == nil {
+		shelf, err := shelfOf(ctx, o.parts)
+		if err != nil {
+			return ""
+		}
+		o.shelf = shelf
+	}
+	return o.shelf.Silent(e)
 }

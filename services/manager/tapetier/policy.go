@@ -3,15 +3,14 @@ package tapetier
 import (
 	"cmp"
 	"context"
-	"os/user"
 	"slices"
-	"strconv"
 	"time"
 
 	"hemera"
 	"hemera/core/namespace/tapes"
 	"hemera/rules/mounting"
 	"hemera/rules/tapecatalogue"
+	"hemera/services/manager/rulenames"
 )
 
 // A job gets its mount policy when it is queued, as all that rules ask for
@@ -25,48 +24,6 @@ import (
 // policies finds mount policies.
 type policies struct{ *parts }
 
-// names are the users and groups of mount rules by number.
-type names struct{ users, groups map[uint32]string }
-
-// namesIn looks up the names in rules. It reads files of the machine.
-func namesIn(rules map[string]tapecatalogue.Rule) names {
-	n := names{map[uint32]string{}, map[uint32]string{}}
-	for _, r := range rules {
-		if r.Requester != "" && r.Requester != tapecatalogue.DefaultName {
-			note(n.users, r.Requester, func(name string) (string, error) {
-				u, err := user.Lookup(name)
-				if err != nil {
-					return "", err
-				}
-				return u.Uid, nil
-			})
-		}
-		if r.Group != "" {
-			note(n.groups, r.Group, func(name string) (string, error) {
-				g, err := user.LookupGroup(name)
-				if err != nil {
-					return "", err
-				}
-				return g.Gid, nil
-			})
-		}
-	}
-	return n
-}
-
-// note adds a name. Where the machine does not know it and it is a number, it
-// is that of a user or group which another rule may have by name.
-func note(to map[uint32]string, name string, lookup func(string) (string, error)) {
-	number, err := lookup(name)
-	if err != nil {
-		number = name
-	}
-	id, bad := strconv.ParseUint(number, 10, 32)
-	if _, there := to[uint32(id)]; bad == nil && (err == nil || !there) {
-		to[uint32(id)] = name
-	}
-}
-
 // learn looks up the names in rules again: users and groups come and go.
 func (t policies) learn(ctx context.Context) error {
 	// No rule may change meanwhile, as its names would be those of before.
@@ -75,7 +32,7 @@ func (t policies) learn(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	known := namesIn(t.settings().Rules)
+	known := rulenames.In(t.settings().Rules)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.names = known
@@ -96,10 +53,10 @@ func (t policies) name(r tapes.Requester) string {
 
 // decide names the policy of a request. The lock is held.
 func (t policies) decide(r tapes.Requester) string {
-	asked := tapecatalogue.Request{User: t.names.users[r.UID], Activity: r.Activity, Recall: r.Recall}
+	asked := tapecatalogue.Request{User: t.names.Users[r.UID], Activity: r.Activity, Recall: r.Recall}
 	for _, g := range r.Groups {
 		// Groups that no rule names decide nothing.
-		if name, there := t.names.groups[g]; there {
+		if name, there := t.names.Groups[g]; there {
 			asked.Groups = append(asked.Groups, name)
 		}
 	}
@@ -150,6 +107,16 @@ func (t policies) byPriority(jobs []hemera.TapeJob) (out []mounting.Job) {
 		out = append(out, mounting.Job{Bytes: jobs[i].Size, Priority: priority(&jobs[i])})
 	}
 	return out
+}
+
+// sooner reports whether a mount policy has a higher priority than that of a
+// job which waits.
+func (t policies) sooner(policy string, waits *hemera.TapeJob) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	asked, _ := t.urgency(t.stored(policy, waits.Kind, waits.UID), waits.Kind)
+	now, _ := t.urgency(t.stored(waits.Policy, waits.Kind, waits.UID), waits.Kind)
+	return asked > now
 }
 
 // urgency is the priority and the age of a mount policy for a kind of

@@ -206,3 +206,30 @@ func TestARuleDecidesAboutTheNextMount(t *testing.T) {
 		}
 	})
 }
+
+// A further request of a higher priority has the file go sooner; one of a lower priority changes nothing. It waits once.
+func TestAMoreUrgentRequest(t *testing.T) {
+	at(t, func(s *site) {
+		withPolicies(s, "requester", "310001", "activityRegex", "reco", "mountPolicy", "high")
+		s.evicted("/single/f")
+		s.stage(carol(), "/single/f", "")
+		s.wantPrio("first", hemera.TapeRecall, 1, "default")
+		s.stage(carol(), "/single/f", "reco")
+		s.wantPrio("more urgent", hemera.TapeRecall, 20, "high")
+		s.stage(carol(), "/single/f", "")
+		s.wantPrio("less urgent", hemera.TapeRecall, 20, "high")
+		m := s.mount("d1", hemera.TapeRecall)
+		jobs := s.jobs(m)
+		if len(jobs) != 1 || jobs[0].Policy != "high" || jobs[0].Activity != "reco" {
+			t.Fatalf("%+v", jobs)
+		}
+		// A drive has it already: what changes then does no harm.
+		s.change("rule", "set", "r", "mountPolicy", "higher")
+		s.stage(carol(), "/single/f", "reco")
+		s.arrives("/single/f")
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true, Done: []hemera.TapeJobKey{jobs[0].TapeJobKey}}))
+		if left, err := s.tree.Parts().Tapes.Queues(s.Context()); err != nil || len(left) != 0 {
+			t.Errorf("%+v %v", left, err)
+		}
+	})
+}

@@ -3,84 +3,20 @@ package tapetier
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
 
 	"hemera"
 	"hemera/errs"
 )
-
-// sessionsKept is how many sessions that ended are remembered.
-const sessionsKept = 200
-
-// history is the sessions that ended lately, and the sums of all since the manager was started. The lock of parts guards it.
-type history struct {
-	ended  []hemera.TapeSession // newest first
-	totals map[string][]hemera.TapeTotals
-}
-
-// has reports whether a mount's session is known.
-func (h *history) has(mount uint64) bool {
-	return slices.ContainsFunc(h.ended, func(s hemera.TapeSession) bool { return s.Mount == mount })
-}
-
-// add remembers a session that ended.
-func (h *history) add(s hemera.TapeSession) {
-	// Newest first, as people read the list.
-	h.ended = slices.Insert(h.ended, 0, s)
-	h.ended = h.ended[:min(len(h.ended), sessionsKept)]
-	if h.totals == nil {
-		h.totals = map[string][]hemera.TapeTotals{}
-	}
-	h.totals[s.Drive] = sum(h.totals[s.Drive], s, 1)
-}
-
-// list is the sessions without their courses, which nobody wants of all of them.
-func (h *history) list() []hemera.TapeSession {
-	// A copy: the picture leaves the lock.
-	all := slices.Clone(h.ended)
-	for i := range all {
-		all[i].Course = nil
-	}
-	return all
-}
-
-// of is what a drive did: the sessions that ended, and the one under way.
-func (h *history) of(d hemera.TapeDriveState) []hemera.TapeTotals {
-	// A copy, because the session under way is not kept in the sums.
-	all := slices.Clone(h.totals[d.Name])
-	// The end of a session may be known before the drive reports that it does something else. It must not count twice: sums never fall.
-	if d.Mount != 0 && d.Session.Mount == d.Mount && !h.has(d.Mount) {
-		all = sum(all, d.Session, 0)
-	}
-	return all
-}
-
-// sum adds a session to the sums of its kind.
-func sum(all []hemera.TapeTotals, s hemera.TapeSession, ended int64) []hemera.TapeTotals {
-	// Few kinds: a list is as quick as a map, and has an order.
-	at := slices.IndexFunc(all, func(t hemera.TapeTotals) bool { return t.Kind == s.Kind })
-	if at < 0 {
-		at, all = len(all), append(all, hemera.TapeTotals{Kind: s.Kind})
-	}
-	// The session under way has not ended, and its figures grow.
-	t := &all[at]
-	t.Sessions, t.Files, t.Bytes, t.Failed = t.Sessions+ended, t.Files+s.Files, t.Bytes+s.Bytes, t.Failed+s.Failed
-	t.BackHitches, t.Flushes, t.Elapsed = t.BackHitches+s.BackHitches, t.Flushes+s.Flushes, t.Elapsed+s.Elapsed
-	t.Streaming += time.Duration(s.Streaming * float64(s.Elapsed))
-	t.Disk, t.Network, t.Robot, t.Tape = t.Disk+s.Disk, t.Network+s.Network, t.Robot+s.Robot, t.Tape+s.Tape
-	return all
-}
 
 // TapeSession implements hemera.TapeSessions.
 func (t *reporter) TapeSession(_ context.Context, mount uint64) (hemera.TapeSession, error) {
 	// Those of before the manager's start are not known.
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at := slices.IndexFunc(t.history.ended, func(s hemera.TapeSession) bool { return s.Mount == mount })
-	if at < 0 {
-		return hemera.TapeSession{}, errs.New(errs.NotFound, "tapetier.Session", fmt.Sprint(mount), "no such session ended lately").
+	s, there := t.history.Session(mount)
+	if !there {
+		return s, errs.New(errs.NotFound, "tapetier.Session", fmt.Sprint(mount), "no such session ended lately").
 			WithRemedy("see `hemera tape session ls`")
 	}
-	return t.history.ended[at], nil
+	return s, nil
 }

@@ -126,3 +126,12 @@ func (s *Shelf) Trouble(e *hemera.Entry) (why, remedy string) {
 	}
 	return strings.Join(slices.Compact(all), ", "), remedy
 }
+
+// Silent says why none of the tapes of a file can be read now; "" if one can, and of a file without tape copies.
+func (s *Shelf) Silent(e *hemera.Entry) string {
+	if slices.ContainsFunc(s.file(e).Copies, func(c tapegc.Copy) bool { return !c.Lost }) {
+		return ""
+	}
+	why, _ := s.Trouble(e)
+	return why
+}

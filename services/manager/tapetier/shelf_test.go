@@ -3,6 +3,7 @@ package tapetier_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -82,6 +83,73 @@ func TestAnOpenOfWhatNoTapeGives(t *testing.T) {
 		}
 		if why := s.explained("/single/f"); !strings.Contains(why, "copy 1 cannot be read: tape AAA001 is BROKEN (torn)") {
 			t.Error(why)
+		}
+	})
+}
+
+// TestWhereAFileIsThatNoTapeGives: the answer to a client has the reason. A request that waits for a disabled tape has it in what it waits for.
+func TestWhereAFileIsThatNoTapeGives(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.evicted("/single/f")
+		where := func() hemera.Locality {
+			at, err := s.tier.Localities(s.Context(), alice(), "", []string{"/single/f"})
+			s.good(err)
+			return at[0]
+		}
+		if l := where(); l.Error != "" {
+			t.Errorf("%+v", l)
+		}
+		for _, state := range unread {
+			s.change("tape", "set", "AAA001", "state", state, "stateReason", "torn")
+			if l := where(); l.Error != "tape AAA001 is "+state+" (torn)" || !l.OnTape {
+				t.Errorf("%+v", l)
+			}
+			s.change("tape", "set", "AAA001", "state", "ACTIVE")
+		}
+		s.change("tape", "set", "AAA001", "state", "DISABLED", "stateReason", "torn")
+		id := stageOf(s, alice(), "/single/f")
+		if l := where(); l.Error != "" || !l.Requested || !strings.Contains(l.Why, "DISABLED") {
+			t.Errorf("%+v", l)
+		}
+		if st, err := s.tier.StageStatus(s.Context(), alice(), id); err != nil || !st.Ended.IsZero() {
+			t.Errorf("%+v, %v", st, err)
+		}
+	})
+}
+
+// TestADirectoryIsNotArchived: the kind says what it is, so that a command can say what to type.
+func TestADirectoryIsNotArchived(t *testing.T) {
+	at(t, func(s *site) {
+		s.wantKind("a directory", s.tier.ArchiveNow(s.Context(), admin(), "/single", "default"), errs.IsDirectory)
+	})
+}
+
+// TestDropDiskCopiesWhenTheTapeIsBack: what stayed as the tape could not be read goes then. What somebody staged stays, and so do files of other
+// directories.
+func TestDropDiskCopiesWhenTheTapeIsBack(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/stays", 1000)
+		s.archive()
+		_, err := s.tree.Mkdir(s.Context(), admin(), "/single/drop", 0o777, true)
+		s.good(err)
+		s.good(s.tree.SetXattr(s.Context(), admin(), "/single/drop", hemera.AttrDropOnArchive, []byte("1"), false))
+		s.put(alice(), "/single/drop/f", 1000)
+		s.put(alice(), "/single/drop/staged", 1000)
+		m := s.mount("d1", hemera.TapeArchive)
+		report := s.written(m, s.jobs(m))
+		s.change("tape", "set", "AAA001", "state", "DISABLED", "stateReason", "odd")
+		s.good(s.tier.TapeDone(s.Context(), server, report))
+		stageOf(s, alice(), "/single/drop/staged")
+		s.later(time.Minute)
+		if s.onTapeOnly("/single/drop/f") {
+			t.Fatal("dropped while its tape cannot be read")
+		}
+		s.change("tape", "set", "AAA001", "state", "ACTIVE")
+		s.later(time.Minute)
+		if !s.onTapeOnly("/single/drop/f") || s.onTapeOnly("/single/drop/staged") || s.onTapeOnly("/single/stays") {
+			t.Errorf("%v %v %v", s.onTapeOnly("/single/drop/f"), s.onTapeOnly("/single/drop/staged"), s.onTapeOnly("/single/stays"))
 		}
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"hemera/errs"
 	"hemera/rules/mounting"
 	"hemera/rules/tapecatalogue"
-	"hemera/rules/tapegc"
 )
 
 // Everything here only reads. Reasons come from the same rules that
@@ -35,7 +34,7 @@ func (t *reporter) pools(all []hemera.Tape) []hemera.TapePool {
 	for _, p := range sums {
 		out = append(out, *p)
 	}
-	slices.SortFunc(out, func(a, b hemera.TapePool) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b hemera.TapePool) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -60,33 +59,85 @@ func (t *reporter) queues(f facts) (out []hemera.TapeQueue) {
 	picture := t.picture(f)
 	board := mounting.New(picture)
 	for _, q := range picture.Queues {
-		row := hemera.TapeQueue{Kind: q.Kind, Name: q.Pool + q.VID, Pool: q.Pool, Organisation: q.Organisation, Files: q.Files, Bytes: q.Bytes,
-			Oldest: q.Oldest, Priority: q.Priority, MinAge: q.MinAge}
-		for i := range f.tapes {
-			tape := &f.tapes[i]
-			if tape.VID == q.VID {
-				row.Pool, row.Library = tape.Pool, tape.Library
-			}
-			if tape.VID == q.VID || q.Pool != "" && tape.Pool == q.Pool {
-				addTape(&row.Tapes, tape)
-				if !tape.Full && tapecatalogue.Permits(tape.State).Write {
-					row.Writable++
-				}
-			}
-		}
-		limits := t.config.Organisations[q.Organisation]
-		row.ReadDrives, row.WriteDrives = limits.ReadDrives, limits.WriteDrives
-		row.PriorityPolicy, row.AgePolicy = t.policiesOf(f, q.Key)
-		for _, m := range t.mounts {
-			if keyOf(m.kind, m.queue()) == q.Key {
-				row.Mounts, row.MountFiles, row.MountBytes = row.Mounts+1, row.MountFiles+m.session.Files, row.MountBytes+m.session.Bytes
-			}
-		}
+		row := t.queueRow(f, q)
 		row.Why, row.Estimate = explained(board, q.Key)
 		row.NoRoom = board.Explain(q.Key).Reasons[0].Rule == mounting.BufferFull
 		out = append(out, row)
 	}
+	return append(out, t.later(f, picture.Queues)...)
+}
+
+// later is the queues whose files all wait for a later attempt: no drive
+// could serve them now, and they wait all the same. The lock is held.
+func (t *reporter) later(f facts, now []mounting.Queue) (out []hemera.TapeQueue) {
+	for _, p := range f.paused {
+		is := func(q hemera.TapeQueue) bool { return q.Kind == p.Kind && q.Name == p.Name }
+		key := keyOf(p.Kind, p.Name)
+		if slices.ContainsFunc(now, func(q mounting.Queue) bool { return q.Key == key }) {
+			continue // files of another user can be done now
+		}
+		if at := slices.IndexFunc(out, is); at >= 0 {
+			out[at].Files, out[at].Bytes = out[at].Files+p.Files, out[at].Bytes+p.Bytes
+			continue
+		}
+		pool := p.Name
+		for i := range f.tapes {
+			if f.tapes[i].VID == key.VID {
+				pool = f.tapes[i].Pool
+			}
+		}
+		priority, age := policies{t.parts}.ofQueue(p.Queue)
+		row := t.queueRow(f, mounting.Queue{Key: key, Organisation: t.config.Pools[pool].Organisation, Files: p.Files, Bytes: p.Bytes, Oldest: p.first.Asked, Priority: priority, MinAge: age})
+		row.Why, row.Estimate = t.ofJob(&p.first), p.first.After
+		out = append(out, row)
+	}
 	return out
+}
+
+// findPaused adds to the facts the queues that wait for a later attempt, with
+// the first job of each.
+func (t *reporter) findPaused(ctx context.Context, f *facts) error {
+	for _, q := range f.queues {
+		if q.Failed || !q.Oldest.After(t.Now()) {
+			continue
+		}
+		first, err := t.catalogue.Jobs(ctx, q, 1, nil)
+		if err != nil {
+			return err
+		}
+		if len(first) > 0 {
+			f.paused = append(f.paused, pausedQueue{q, first[0]})
+		}
+	}
+	return nil
+}
+
+// queueRow is a queue as people see it, without what it waits for. The lock
+// is held.
+func (t *reporter) queueRow(f facts, q mounting.Queue) hemera.TapeQueue {
+	row := hemera.TapeQueue{Kind: q.Kind, Name: q.Pool + q.VID, Pool: q.Pool, Organisation: q.Organisation, Files: q.Files, Bytes: q.Bytes,
+		Oldest: q.Oldest, Priority: q.Priority, MinAge: q.MinAge}
+	for i := range f.tapes {
+		tape := &f.tapes[i]
+		if tape.VID == q.VID {
+			row.Pool, row.Library = tape.Pool, tape.Library
+		}
+		if tape.VID == q.VID || q.Pool != "" && tape.Pool == q.Pool {
+			addTape(&row.Tapes, tape)
+			if !tape.Full && tapecatalogue.Permits(tape.State).Write {
+				row.Writable++
+			}
+		}
+	}
+	limits := t.config.Organisations[q.Organisation]
+	row.ReadDrives, row.WriteDrives = limits.ReadDrives, limits.WriteDrives
+	row.PriorityPolicy, row.AgePolicy = t.policiesOf(f, q.Key)
+	for _, m := range t.mounts {
+		if keyOf(m.kind, m.queue()) == q.Key {
+			row.Mounts, row.MountFiles, row.MountBytes = row.Mounts+1, row.MountFiles+m.session.Files, row.MountBytes+m.session.Bytes
+		}
+	}
+	return row
 }
 
 // policiesOf names the mount policies that decide about a queue: that of
@@ -123,7 +174,7 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 		case tape.State == hemera.TapeDisabled || tape.State == hemera.TapeRepackingDisabled:
 			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is disabled: " + tape.Reason, Command: "hemera tape tape set " + tape.VID + " state=ACTIVE"})
 		case tape.State == hemera.TapeBroken && tape.Files > 0:
-			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: fmt.Sprintf("is broken and has %d files", tape.Files), Command: "hemera tape repack " + tape.VID})
+			out = append(out, broken(&tape))
 		case tape.State == hemera.TapeActive && tape.Full && tape.LastFSeq > 0 && tape.Files == 0:
 			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is full, and none of its files is in the tree any more", Command: "hemera tape reclaim " + tape.VID})
 		}
@@ -159,8 +210,24 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 		}
 	}
 	out = append(append(out, t.stuck(f)...), append(t.failedScans(), t.leftBehind(f)...)...)
-	slices.SortFunc(out, func(a, b hemera.TapeAttention) int { return compare(a.Subject, b.Subject) })
+	slices.SortFunc(out, func(a, b hemera.TapeAttention) int { return strings.Compare(a.Subject, b.Subject) })
 	return out
+}
+
+// broken is what a person can do about a broken tape with files. A repack
+// moves those that disks or other tapes give, and counts the others.
+func broken(tape *hemera.Tape) hemera.TapeAttention {
+	a := hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is broken and has " + count(tape.Files, "file", "files"), Command: "hemera tape repack " + tape.VID}
+	switch task := tape.Repack; {
+	case task == nil:
+		a.What += "; a repack moves those that disks or other tapes have"
+	case len(task.Left) == 0:
+		a.What, a.Command = a.What+"; its repack is under way", "hemera tape repack ls"
+	default:
+		a.What, a.Command = a.What+"; its repack cannot move them all; if it can be read after all, set it ACTIVE and repack it again",
+			"hemera tape tape set "+tape.VID+" full=true state=ACTIVE"
+	}
+	return a
 }
 
 // stuck is the queues that no drive will ever serve unless somebody does
@@ -292,6 +359,9 @@ func (t *reporter) ExplainTape(ctx context.Context, subject string) ([]string, e
 	if strings.HasPrefix(subject, "/") {
 		return t.explainPath(ctx, f, subject)
 	}
+	if err := t.findPaused(ctx, &f); err != nil {
+		return nil, err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := t.explainName(f, subject)
@@ -343,8 +413,7 @@ func (t *reporter) Standing(ctx context.Context, e *hemera.Entry) string {
 	if err != nil {
 		return "on tape only; its tapes cannot be looked up: " + err.Error()
 	}
-	readable := func(c tapegc.Copy) bool { return !c.Lost }
-	if why, _ := shelf.Trouble(e); !slices.ContainsFunc(shelf.file(e).Copies, readable) {
+	if why := shelf.Silent(e); why != "" {
 		return "on tape only, and cannot be read: " + why
 	}
 	return "on tape only; a read brings it to disk"
@@ -369,6 +438,8 @@ func (t *reporter) ofJob(j *hemera.TapeJob) string {
 		return fmt.Sprintf("drive %s works on it, with tape %s", m.drive, m.vid)
 	case j.Failed && whyHeld(t.config, j) != "":
 		return whyHeld(t.config, j)
+	case j.Failed && j.Attempts == 0: // there was nothing that could be tried
+		return "is not tried again by itself (hemera tape request retry): " + j.Error
 	case j.Failed:
 		return fmt.Sprintf("failed %d times, and is not tried again by itself (hemera tape request retry): %s", j.Attempts, j.Error)
 	case pause > 0 && j.Waits != "":

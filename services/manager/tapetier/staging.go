@@ -289,6 +289,10 @@ func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string,
 	if l.Requested && !l.OnDisk {
 		l.Why, l.Estimate = look.whyRecall(ctx, e)
 	}
+	// One that is requested waits for a tape that is DISABLED, and is no failure.
+	if !l.Requested && !l.OnDisk && l.Error == "" {
+		l.Error = look.silent(ctx, e)
+	}
 	return l
 }
 
@@ -297,6 +301,9 @@ func (t *stager) ArchiveNow(ctx context.Context, who hemera.Identity, path, clas
 	e, err := t.Tree.Stat(ctx, who, path)
 	if err != nil {
 		return err
+	}
+	if e.IsDir() {
+		return errs.New(errs.IsDirectory, "manager.Archive", path, "only files are archived")
 	}
 	if !who.Admin && who.UID != e.UID {
 		return errs.New(errs.Denied, "manager.Archive", path, "only its owner and admins have a file archived")

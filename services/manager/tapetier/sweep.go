@@ -24,7 +24,7 @@ const (
 )
 
 // Run ends mounts of servers that are gone, queues files that pools take
-// now, forgets old requests, looks after repacks, verifications and names in
+// now, drops disk copies that a tape's return lets go, forgets old requests, looks after repacks, verifications and names in
 // mount rules, and makes room on disks, until the context ends.
 func (t *sweeper) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
@@ -38,6 +38,9 @@ func (t *sweeper) Run(ctx context.Context) error {
 		t.EndLost()
 		if err := t.releaseHeld(ctx); err != nil && ctx.Err() == nil {
 			t.Log.Warn("files whose storage class can be used now are not queued for tape yet", "error", err)
+		}
+		if err := t.dropReturned(ctx); err != nil && ctx.Err() == nil {
+			t.Log.Warn("disk copies of archived files stay for now", "error", err)
 		}
 		if err := t.ForgetStages(ctx); err != nil && ctx.Err() == nil {
 			t.Log.Warn("old requests to stage files are not forgotten", "error", err)

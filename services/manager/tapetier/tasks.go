@@ -122,8 +122,12 @@ func (t tasker) fill(ctx context.Context, vid string, kind hemera.TapeOrderKind,
 func (t tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, task *hemera.TapeTask, files []hemera.TapeFile) (queued int, err error) {
 	var jobs []hemera.TapeJob
 	var moved []hemera.TapeFile
+	known, err := t.knownTapes(ctx)
+	if err != nil {
+		return 0, err
+	}
 	for _, f := range files {
-		j, left, err := t.taskJob(ctx, kind, f)
+		j, left, err := t.taskJob(ctx, kind, f, known)
 		if errs.KindOf(err) == errs.NotFound {
 			continue // it was removed since the list was read
 		}
@@ -147,9 +151,42 @@ func (t tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, task 
 	return len(jobs), err
 }
 
+// waits says what the next file of a task waits for; "" of one that waits for nothing.
+func (t tasker) waits(ctx context.Context, vid string, kind hemera.TapeOrderKind) (string, error) {
+	const looks = 100 // files without a job are those that the repack leaves
+	files, err := t.catalogue.Files(ctx, vid, 0, looks, false)
+	if err != nil {
+		return "", err
+	}
+	for _, f := range files {
+		jobs, err := t.catalogue.JobsOf(ctx, f.File)
+		if err != nil {
+			return "", err
+		}
+		// What brings a file to disk is waited for first.
+		slices.SortStableFunc(jobs, func(a, b hemera.TapeJob) int { return cmp.Compare(b.Kind, a.Kind) })
+		at := slices.IndexFunc(jobs, func(j hemera.TapeJob) bool {
+			if kind == hemera.OrderCheck {
+				return j.Kind == hemera.TapeVerify && j.Queue == vid && !j.Failed
+			}
+			return (j.Kind == hemera.TapeRecall || j.Kind == hemera.TapeArchive && j.Copy == f.Number) && !j.Failed
+		})
+		if at < 0 {
+			continue
+		}
+		facts, err := t.facts(ctx)
+		if err != nil {
+			return "", err
+		}
+		why, _ := (&reporter{t.parts}).explainJob(facts, &jobs[at])
+		return jobs[at].Kind.String() + " of its next file: " + why, nil
+	}
+	return "", nil
+}
+
 // leave counts a file that a repack leaves where it is.
 func leave(task *hemera.TapeTask, l hemera.TapeLeft) {
-	at := slices.IndexFunc(task.Left, func(o hemera.TapeLeft) bool { return o.Class == l.Class && o.Copy == l.Copy })
+	at := slices.IndexFunc(task.Left, func(o hemera.TapeLeft) bool { return o.Class == l.Class && o.Copy == l.Copy && o.Why == l.Why })
 	switch {
 	case at >= 0:
 		task.Left[at].Files++
@@ -171,8 +208,9 @@ func idsOf(files []hemera.TapeFile) []hemera.FileID {
 // taskJob is the job for a file of a tape. A repack is an archive job for
 // a copy that the file has: the new copy takes the place of the old one.
 // A file that is on tape only comes to disk first (see TapeJobs). One whose
-// class says no pool for the copy cannot move: left says why.
-func (t tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera.TapeFile) (j hemera.TapeJob, left *hemera.TapeLeft, err error) {
+// class says no pool for the copy cannot move, nor one that neither disks nor
+// tapes give: left says why.
+func (t tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera.TapeFile, known map[string]hemera.Tape) (j hemera.TapeJob, left *hemera.TapeLeft, err error) {
 	j = hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: hemera.TapeVerify, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.now()}
 	if kind == hemera.OrderCheck {
 		from := f.TapeCopy
@@ -190,10 +228,18 @@ func (t tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera
 		left.Why, left.Remedy = err.Error(), errs.RemedyOf(err)
 	}
 	for _, d := range to {
-		if d.Copy == f.Number {
-			j.Kind, j.Queue = hemera.TapeArchive, d.Pool
+		if d.Copy != f.Number {
+			continue
+		}
+		if j.Kind, j.Queue = hemera.TapeArchive, d.Pool; !e.Evicted() {
 			return j, nil, nil
 		}
+		if _, err := t.chooseCopy(known, nil)(&e); err != nil {
+			left.Why = "they are not on disk, and " + errs.Reason(err, "fxid:"+e.ID.Hex())
+			left.Remedy = "if it can be read after all: hemera tape tape set " + f.VID + " full=true state=ACTIVE"
+			return j, left, nil
+		}
+		return j, nil, nil
 	}
 	left.Remedy = cmp.Or(left.Remedy, fmt.Sprintf("hemera tape route add %s/%d tapepool=POOL", class, f.Number))
 	return j, left, nil

@@ -296,3 +296,114 @@ func TestALabelOrderIsDurable(t *testing.T) {
 		s.wantKind("a tape with files", second(s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderLabel, Subject: "AAA001", Force: true})), errs.NotEmpty)
 	})
 }
+
+// The arrival of a file wakes its archive job. Before that the lists say what it waits for, though no drive can do anything.
+func TestARepackGoesOnWhenItsFileArrives(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.evicted("/single/f")
+		s.change("tape", "set", "AAA001", "full", "true")
+		s.change("tape", "set", "BBB001", "tapepool", "default")
+		s.order(hemera.OrderRepack, "AAA001")
+		m := s.mount("d1", hemera.TapeArchive)
+		s.jobs(m)
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}))
+		p, err := s.tier.TapePicture(s.Context())
+		if s.good(err); len(p.Queues) != 2 || p.Queues[1].Kind != hemera.TapeArchive || p.Queues[1].Files != 1 || !strings.Contains(p.Queues[1].Why, "comes to disk first") {
+			t.Errorf("%+v", p.Queues)
+		}
+		if why := s.explained("default"); !strings.Contains(why, "archive of 1 file waits for default: is tried again in") {
+			t.Error(why)
+		}
+		if why := s.tape("AAA001").Repack.Waits; !strings.HasPrefix(why, "recall of its next file: ") || !strings.Contains(why, "can begin") {
+			t.Error(why)
+		}
+		m = s.mount("d2", hemera.TapeRecall)
+		jobs := s.jobs(m)
+		s.arrives("/single/f")
+		began := time.Now()
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true, Done: []hemera.TapeJobKey{jobs[0].TapeJobKey}}))
+		if m = s.mount("d1", hemera.TapeArchive); len(s.jobs(m)) != 1 || time.Since(began) > 0 {
+			t.Errorf("it has waited for %s", time.Since(began))
+		}
+	})
+}
+
+// What a broken tape alone has stays, is counted, and does no harm to the others. The list says what works.
+func TestABrokenTapeWithFilesOnItOnly(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.evicted("/single/lost")
+		s.evicted("/double/other")
+		s.put(alice(), "/single/disk", 1000)
+		s.archive()
+		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
+		s.needs("tape AAA001 is broken and has 3 files; a repack moves those")
+		if said := s.order(hemera.OrderRepack, "AAA001"); said != "2 files are queued" {
+			t.Error(said)
+		}
+		got := s.tape("AAA001").Repack
+		if len(got.Left) != 1 || got.Left[0].Files != 1 || !strings.Contains(got.Left[0].Why, "tape AAA001 is BROKEN (torn)") ||
+			!strings.Contains(got.Left[0].Remedy, "hemera tape tape set AAA001 full=true state=ACTIVE") {
+			t.Errorf("%+v", got.Left)
+		}
+		s.needs("its repack cannot move them all")
+		// It can be read after all: what the list says works.
+		s.change("tape", "set", "AAA001", "full", "true", "state", "ACTIVE")
+		s.order(hemera.OrderRepack, "AAA001")
+		if got := s.tape("AAA001").Repack; len(got.Left) != 0 || s.waiting(hemera.TapeArchive) != 3 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A tape that breaks during its repack: the jobs of its files fail, with the reason, and others of the same answer are done.
+func TestATapeBreaksDuringItsRepack(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.evicted("/single/lost")
+		s.put(alice(), "/single/disk", 1000)
+		s.archive()
+		s.change("tape", "set", "AAA001", "full", "true")
+		s.change("tape", "set", "BBB001", "tapepool", "default")
+		s.order(hemera.OrderRepack, "AAA001")
+		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
+		if jobs := s.jobs(s.mount("d1", hemera.TapeArchive)); len(jobs) != 1 || jobs[0].Path != "/single/disk" {
+			t.Errorf("%+v", jobs)
+		}
+		if why := s.explained("/single/lost"); !strings.Contains(why, "is not tried again by itself") || !strings.Contains(why, "tape AAA001 is BROKEN (torn)") {
+			t.Error(why)
+		}
+		s.needs("1 jobs have failed")
+	})
+}
+
+// A recall that has failed for good is not begun again by the repack that waits for it, time after time.
+func TestARepackEndsWithItsRecall(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.evicted("/single/f")
+		s.change("tape", "set", "AAA001", "full", "true")
+		s.change("tape", "set", "BBB001", "tapepool", "default")
+		s.order(hemera.OrderRepack, "AAA001")
+		look := func() {
+			m := s.mount("d1", hemera.TapeArchive)
+			s.jobs(m)
+			s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true}))
+		}
+		look()
+		key := hemera.TapeJobKey{File: s.stat("/single/f").ID, Kind: hemera.TapeRecall, Copy: 1}
+		s.good(s.tree.Parts().Tapes.ChangeJob(s.Context(), key, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+			j.Failed, j.Attempts, j.Error = true, 6, "a torn block"
+			return &j
+		}))
+		time.Sleep(time.Minute)
+		look()
+		if why := s.explained("/single/f"); s.waiting(hemera.TapeRecall) != 0 || !strings.Contains(why, "it does not come to disk: a torn block") {
+			t.Error(why)
+		}
+		if said, err := s.tier.OrderTape(s.Context(), "ada", hemera.TapeOrder{Kind: hemera.OrderRetry}); err != nil || said != "2 jobs" {
+			t.Errorf("%q, %v", said, err)
+		}
+	})
+}

@@ -12,6 +12,8 @@ import (
 	"hemera/errs"
 	"hemera/rules/mounting"
 	"hemera/rules/tapecatalogue"
+	"hemera/services/manager/rulenames"
+	"hemera/services/manager/tapehistory"
 )
 
 // Granter permits transfers between disks and tape servers; the manager
@@ -92,16 +94,17 @@ type parts struct {
 	// under it.
 	mu        sync.Mutex
 	config    tapecatalogue.Config
-	names     names  // in the rules of the configuration
-	changes   uint64 // of the configuration, since the start
+	names     rulenames.Names // in the rules of the configuration
+	changes   uint64          // of the configuration, since the start
 	libraries map[hemera.NodeID]*library
 	mounts    map[uint64]*mount
 	given     map[hemera.TapeJobKey]uint64 // to which mount
 	room      buffer                       // on disks, for recalls
 	scans     map[string]*scan             // by VID; those that ended too
 	unkept    map[string]bool              // VIDs of scans whose record is older than the scan
+	returned  returned                     // tapes whose files may lose their disk copies now
 	lastMount uint64
-	history   history
+	history   tapehistory.History
 	wake      chan struct{} // closed, and replaced, when there may be something new to do
 }
 
@@ -109,7 +112,7 @@ type parts struct {
 // archives without any set-up.
 func Open(ctx context.Context, o Options) (*Tier, error) {
 	t := &parts{Options: o, catalogue: o.Tree.Tapes, changing: make(chan struct{}, 1), libraries: map[hemera.NodeID]*library{},
-		mounts: map[uint64]*mount{}, given: map[hemera.TapeJobKey]uint64{}, scans: map[string]*scan{}, unkept: map[string]bool{}, wake: make(chan struct{})}
+		mounts: map[uint64]*mount{}, given: map[hemera.TapeJobKey]uint64{}, scans: map[string]*scan{}, unkept: map[string]bool{}, returned: returned{}, wake: make(chan struct{})}
 	raw, err := t.catalogue.Config(ctx)
 	if err != nil {
 		return nil, errs.Wrap(err, "tapetier.Open", "")
@@ -127,7 +130,7 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	// Ids of mounts grow over restarts, so that a report of an old mount is
 	// not taken for one of a new.
 	t.lastMount = uint64(o.Now().UnixNano())
-	t.names = namesIn(t.config.Rules)
+	t.names = rulenames.In(t.config.Rules)
 	t.catalogue.UseRoutes(t.routes)
 	t.catalogue.UsePolicies(policies{t}.name)
 	reports := &reporter{t}
@@ -178,7 +181,21 @@ func (t *parts) settings() tapecatalogue.Config {
 func (t *parts) now() time.Time { return t.Now().UTC().Round(time.Second) }
 
 // Tapes implements hemera.TapeAdmin.
-func (t *configurer) Tapes(ctx context.Context) ([]hemera.Tape, error) { return t.tapes(ctx) }
+func (t *configurer) Tapes(ctx context.Context) ([]hemera.Tape, error) {
+	all, err := t.tapes(ctx)
+	for i := range all {
+		for _, kind := range []hemera.TapeOrderKind{hemera.OrderRepack, hemera.OrderCheck} {
+			at := taskOf(&all[i], kind)
+			if *at == nil || err != nil {
+				continue
+			}
+			task := **at // the record is shared
+			task.Waits, err = tasker{&orderer{t.parts}}.waits(ctx, all[i].VID, kind)
+			*at = &task
+		}
+	}
+	return all, err
+}
 
 // tapes lists the tapes of the catalogue. What a library tells of its
 // cartridges is truer than what the media type says, or an admin did.

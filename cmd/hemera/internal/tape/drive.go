@@ -14,7 +14,7 @@ import (
 )
 
 // Drives are not configured: tape servers report them. What an admin says
-// of a drive is whether it shall work.
+// of a drive is whether it shall work, and a comment.
 
 // driveCommand makes `hemera tape drive`.
 func driveCommand(e *cli.Env) *cobra.Command {
@@ -29,7 +29,12 @@ func driveCommand(e *cli.Env) *cobra.Command {
 	forget := changeCommand(e, "drive", "remove")
 	forget.Short, forget.ValidArgsFunction = "Forget a drive that no tape server reports", completeDrives(e)
 	forget.Long = "Takes a drive out of the lists, and out of those that were put down. A drive that a tape server reports stays; take it out of work with down."
-	return noun("drive", "Tape drives: list, put up and down, forget", driveListCommand(e), showCommand(e, drives), whyOf(e, "drive"), driveStateCommand(e, "up"), driveStateCommand(e, "down"), forget)
+	// Not up and down: they ask for a reason.
+	set := changeCommand(e, "drive", "set")
+	set.ValidArgsFunction = completeDrives(e)
+	set.Long = "Sets the comment of a drive, the one key that is set; an empty one removes it. It stays over restarts. up and down say whether the drive shall work."
+	return noun("drive", "Tape drives: list, put up and down, comment, forget", driveListCommand(e), showCommand(e, drives), whyOf(e, "drive"),
+		driveStateCommand(e, "up"), driveStateCommand(e, "down"), set, forget)
 }
 
 // driveListCommand makes `hemera tape drive ls`.
@@ -43,7 +48,8 @@ func driveListCommand(e *cli.Env) *cobra.Command {
   vid       the tape in it
   files, data, MB/s   of the session under way
   age       since its server reported; more than half a minute is a server that is gone
-  reason    why it is down, by an admin or by itself`,
+  reason    why it is down, by an admin or by itself
+  comment   of admins, where there is room for it`,
 		Example: `  hemera tape drive ls
   hemera tape drive ls -j`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -84,13 +90,14 @@ func driveRecords(p hemera.TapePicture, now time.Time) (out []output.Record) {
 			// Its session; zeros without one.
 			{Key: "sessionId", Value: d.Mount}, {Key: "sessionElapsedTime", Value: elapsed}, {Key: "bytesPerSecond", Value: rate},
 			{Key: "timeSinceLastUpdate", Value: seconds(d.Seen, now)}, {Key: "devFileName", Value: d.Device}, {Key: "reason", Value: reason},
+			{Key: "comment", Value: d.Comment},
 			// What its work is charged to, and what its server says of it.
 			{Key: "vo", Value: d.Organisation}, {Key: "currentPriority", Value: d.Priority}, {Key: "currentActivity", Value: ""}, {Key: "reservedBytes", Value: d.Reserved},
 			{Key: "logicalLibraryDisabled", Value: d.LibraryDisabled}, {Key: "driveConfig", Value: []output.Record{
 				driveConfig("model", d.Model), driveConfig("serial", d.Serial), driveConfig("writes", strings.Join(d.Media, ",")), driveConfig("reads", strings.Join(d.Reads, ",")),
 			}},
 			// What CTA has and Hemera has no thing for.
-			{Key: "ctaVersion", Value: ""}, {Key: "rawLibrarySlot", Value: ""}, {Key: "comment", Value: ""}, {Key: "diskSystemName", Value: ""},
+			{Key: "ctaVersion", Value: ""}, {Key: "rawLibrarySlot", Value: ""}, {Key: "diskSystemName", Value: ""},
 			{Key: "schedulerBackendName", Value: ""}, {Key: "instanceName", Value: ""}, {Key: "physicalLibrary", Value: ""}, {Key: "physicalLibraryDisabled", Value: false},
 		})
 	}
@@ -144,6 +151,7 @@ func driveColumns() []output.Column {
 		{Title: "session", Key: "sessionId", Wide: 5},
 		{Title: "age", Key: "timeSinceLastUpdate", Show: output.Seconds, Wide: 4},
 		{Title: "reason", Key: "reason"}, // of an admin, or its own
+		{Title: "comment", Key: "comment", Wide: 6},
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -66,15 +68,59 @@ released. "xrdfs HOST prepare -s" is the same. Ask again, or "hemera tape why PA
 	return c
 }
 
-// noneStaged joins the errors of all files of a request; nil if one file can be brought to disk.
-func noneStaged(files []hemera.Locality) (err error) {
+// noneStaged is the errors of all files of a request; nil if one file can be brought to disk.
+func noneStaged(files []hemera.Locality) error {
+	var failed failures
 	for _, l := range files {
 		if l.Error == "" {
 			return nil
 		}
-		err = errors.Join(err, fmt.Errorf("stage %s: %s", l.Path, plainly(l)))
+		// The request has texts alone; these commands show what is behind them.
+		remedy := "see what is there: hemera ls -l " + path.Dir(l.Path)
+		if l.OnTape {
+			remedy = "hemera tape why " + l.Path + " says what helps"
+		}
+		failed.add(l.Path, errs.New(errs.Internal, "hemera.Stage", l.Path, plainly(l)).WithRemedy(remedy))
 	}
-	return err
+	return failed.together("stage")
+}
+
+// failures are the paths at which a command failed, in the order in which they were typed. A command goes on
+// behind one that failed: people name a hundred files at once, and type the few that failed again.
+type failures []struct {
+	path string // as the manager knows it, or as it was typed if it is none
+	err  error  // with its remedy
+}
+
+// add notes a path; nothing for nil.
+func (f *failures) add(path string, err error) {
+	if err != nil {
+		*f = append(*f, struct {
+			path string
+			err  error
+		}{path, err})
+	}
+}
+
+// together is one error for all: a line with the reason for each path, and each remedy once. The kind is that of the first.
+func (f failures) together(verb string) error {
+	switch len(f) {
+	case 0:
+		return nil
+	// With the trace of its request.
+	case 1:
+		return f[0].err
+	}
+	var lines, remedies []string
+	for _, one := range f {
+		lines = append(lines, verb+" "+one.path+": "+errs.Reason(one.err, one.path))
+		if remedy := errs.RemedyOf(one.err); remedy != "" && !slices.Contains(remedies, remedy) {
+			remedies = append(remedies, remedy)
+		}
+	}
+	// The error begins with the first path by itself. Remedies are below each other, behind "what to do: ".
+	text := strings.TrimPrefix(strings.Join(lines, "\n"), verb+" "+f[0].path+": ")
+	return errs.New(errs.KindOf(f[0].err), verb, f[0].path, text).WithRemedy(strings.Join(remedies, "\n              "))
 }
 
 // plainly is the error of a file without what the manager calls its operations, beside the path.
@@ -122,8 +168,16 @@ takes those, too). With the last one the disk copies go, once all tape copies ar
 					paths = append(paths, path)
 				}
 				// One result for each path; all that failed are shown.
-				failures, err := m.Release(ctx, hemera.Identity{}, request, paths)
-				return errors.Join(append(failures, err)...)
+				each, err := m.Release(ctx, hemera.Identity{}, request, paths)
+				if err != nil {
+					return err
+				}
+				// A file whose disk copies stay was released all the same.
+				var failed failures
+				for i, err := range each {
+					failed.add(paths[i], helped(err, paths[i]))
+				}
+				return failed.together("release")
 			})
 		},
 	}
@@ -165,18 +219,20 @@ no command: those below a directory with sys.archive.storage_class are queued wh
 func eachPath(e *cli.Env, said string, c *cobra.Command, do func(ctx context.Context, m *admin.Client, path string) error) *cobra.Command {
 	c.Args, c.ValidArgsFunction = cobra.MinimumNArgs(1), complete.Paths(e)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return e.Ask(c, func(ctx context.Context, m *admin.Client) (err error) {
+		return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+			var failed failures
 			for _, arg := range args {
-				at, pathErr := e.OnManager(arg)
-				if pathErr == nil {
-					pathErr = do(ctx, m, at)
+				at, err := e.OnManager(arg)
+				if err != nil {
+					failed.add(arg, err)
+					continue
 				}
-				if pathErr == nil {
+				if err = do(ctx, m, at); err == nil {
 					e.Say("%s: %s", at, said)
 				}
-				err = errors.Join(err, helped(pathErr, at))
+				failed.add(at, helped(err, at))
 			}
-			return err
+			return failed.together(c.Name())
 		})
 	}
 	return c

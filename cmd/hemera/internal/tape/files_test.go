@@ -43,3 +43,26 @@ func TestRemediesOfPaths(t *testing.T) {
 		}
 	}
 }
+
+// A command for several paths names each that failed, with its reason, and says once what to do.
+func TestFailuresOfSeveralPaths(t *testing.T) {
+	var failed failures
+	if failed.add("/ok", nil); failed.together("evict") != nil {
+		t.Error("nothing has failed")
+	}
+	broken := errs.New(errs.Conflict, "manager.Evict", "/a", "its disk copies stay: tape V00001 is BROKEN").WithRemedy("set it ACTIVE")
+	failed.add("/a", broken)
+	if err := failed.together("evict"); err != broken {
+		t.Errorf("one is told as it is: %v", err)
+	}
+	failed.add("/b", errs.New(errs.Conflict, "manager.Evict", "/b", "its disk copies stay: tape V00001 is BROKEN").WithRemedy("set it ACTIVE"))
+	failed.add("/c", helped(errs.New(errs.NotFound, "namespace.Stat", "/c", ""), "/c"))
+	err := failed.together("evict")
+	want := "evict /a: its disk copies stay: tape V00001 is BROKEN\nevict /b: its disk copies stay: tape V00001 is BROKEN\nevict /c: not found"
+	if err.Error() != want || errs.KindOf(err) != errs.Conflict {
+		t.Errorf("%v", err)
+	}
+	if remedy := errs.RemedyOf(err); remedy != "set it ACTIVE\n              see what is there: hemera ls -l /" {
+		t.Errorf("%q", remedy)
+	}
+}

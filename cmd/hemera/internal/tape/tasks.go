@@ -106,7 +106,11 @@ func taskRecord(t *hemera.Tape, task *hemera.TapeTask) output.Record {
 	var why []string
 	for _, l := range task.Left {
 		left += l.Files
-		why = append(why, fmt.Sprintf("%d files of class %s stay, as %s: %s (%s; then order the repack again)", l.Files, l.Class, l.Path, l.Why, l.Remedy))
+		why = append(why, fmt.Sprintf("%s of class %s stay, as %s: %s (%s; then order the repack again)", output.Count(l.Files, "file"), l.Class, l.Path, l.Why, l.Remedy))
+	}
+	// Behind what a person has to do: this ends by itself.
+	if task.Waits != "" {
+		why = append(why, task.Waits)
 	}
 	return output.Record{
 		{Key: "vid", Value: t.VID}, {Key: "tapepool", Value: t.Pool}, {Key: "status", Value: status},
