@@ -147,7 +147,7 @@ func TestARecallTakesMembersInTheirOrder(t *testing.T) {
 		s.label()
 		var names, got []string
 		for i := range 8 {
-			names = append(names, "/single/" + strconv.Itoa(i))
+			names = append(names, "/single/"+strconv.Itoa(i))
 			s.put(alice(), names[i], 1000)
 			time.Sleep(time.Second)
 		}
