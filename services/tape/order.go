@@ -39,11 +39,11 @@ func (r *recalls) Next(ctx context.Context, files int, bytes int64) ([]hemera.Ta
 // begunFirst splits off the jobs of the container within which the tape stands after the job last. A drive is asked for the order of whole
 // containers: it would count a way back to the begin of this one, and may put it off until that way has to be gone.
 func begunFirst(jobs []hemera.TapeWork, last hemera.TapeWork) (begun, rest []hemera.TapeWork) {
-	of := func(j hemera.TapeWork) bool {
+	behind := func(j hemera.TapeWork) bool {
 		return j.From != nil && last.From != nil && j.From.Member > last.From.Member && last.From.Member > 0 && j.From.Block == last.From.Block
 	}
 	for _, j := range jobs {
-		if of(j) {
+		if behind(j) {
 			begun = append(begun, j)
 		} else {
 			rest = append(rest, j)
