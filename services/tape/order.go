@@ -15,20 +15,41 @@ const orderMin = 3
 type recalls struct {
 	desk
 	tape tape.Tape
+	// last is the job that the answer before ended with: the tape stands behind it.
+	last hemera.TapeWork
 }
 
 // Next implements session.Jobs.
-func (r recalls) Next(ctx context.Context, files int, bytes int64) ([]hemera.TapeWork, bool, error) {
+func (r *recalls) Next(ctx context.Context, files int, bytes int64) ([]hemera.TapeWork, bool, error) {
 	jobs, last, err := r.desk.Next(ctx, files, bytes)
-	o, able := tape.Feature[tape.Orderer](r.tape)
-	if err != nil || !able {
+	if err != nil || len(jobs) == 0 {
 		return jobs, last, err
 	}
-	most, err := o.OrderMax(ctx)
-	if err != nil { // the order of the manager, by position, is good enough
-		return jobs, last, nil
+	// Without an order of the drive, that of the manager, by position, is good enough.
+	if o, able := tape.Feature[tape.Orderer](r.tape); able {
+		if most, err := o.OrderMax(ctx); err == nil {
+			begun, rest := begunFirst(jobs, r.last)
+			jobs = append(begun, ordered(rest, most, func(s []tape.Segment) ([]int, error) { return o.Order(ctx, s) })...)
+		}
 	}
-	return ordered(jobs, most, func(s []tape.Segment) ([]int, error) { return o.Order(ctx, s) }), last, nil
+	r.last = jobs[len(jobs)-1]
+	return jobs, last, nil
+}
+
+// begunFirst splits off the jobs of the container within which the tape stands after the job last. A drive is asked for the order of whole
+// containers: it would count a way back to the begin of this one, and may put it off until that way has to be gone.
+func begunFirst(jobs []hemera.TapeWork, last hemera.TapeWork) (begun, rest []hemera.TapeWork) {
+	behind := func(j hemera.TapeWork) bool {
+		return j.From != nil && last.From != nil && j.From.Member > last.From.Member && last.From.Member > 0 && j.From.Block == last.From.Block
+	}
+	for _, j := range jobs {
+		if behind(j) {
+			begun = append(begun, j)
+		} else {
+			rest = append(rest, j)
+		}
+	}
+	return begun, rest
 }
 
 // ordered puts jobs into the order that ask returns for the segments of their tape files, at most so many at a time. Members of one container

@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -57,5 +58,58 @@ func TestOrder(t *testing.T) {
 	groups := places(jobs)
 	if want := (tape.Segment{Begin: 1, End: 1 + 9 + 2}); len(groups) != 4 || groups[0].segment != want {
 		t.Errorf("%d places, the first is %+v", len(groups), groups[0].segment)
+	}
+}
+
+// putsOff is a drive that puts what lies behind it off to the end, after the first answer.
+type putsOff struct {
+	tape.Tape
+	asked int
+}
+
+func (p *putsOff) OrderMax(context.Context) (int, error) { return 100, nil }
+
+func (p *putsOff) Order(_ context.Context, s []tape.Segment) ([]int, error) {
+	order := make([]int, len(s))
+	for i := range s {
+		order[i] = i
+		if p.asked > 0 {
+			order[i] = (i + 1) % len(s)
+		}
+	}
+	p.asked++
+	return order, nil
+}
+
+// TestAContainerIsReadToItsEnd: the tape stands within a container after an answer, and the next answer goes on there, whatever the drive says.
+func TestAContainerIsReadToItsEnd(t *testing.T) {
+	const members, files = 4, 20
+	c := newControl(t, 1, files)
+	c.limit = 10
+	var want []hemera.FileID
+	for i := range files {
+		id := hemera.FileID(i + 1)
+		want = append(want, id)
+		number := uint64(i / members)
+		c.files[id].vid, c.files[id].recall = "V00001", true
+		c.files[id].onTape = &hemera.TapeWritten{FSeq: number + 1, Block: 100 * number, Member: uint32(i%members + 1)}
+	}
+	m := hemera.TapeMount{ID: 1, Kind: hemera.MountWork, Job: hemera.TapeRecall, VID: "V00001"}
+	c.open[m.ID] = &openMount{TapeMount: m, given: map[hemera.TapeJobKey]bool{}}
+	off := &putsOff{}
+	r := &recalls{desk: desk{&drive{server: &Server{o: Options{Control: c, Node: c.node}}}, m}, tape: off}
+	var got []hemera.FileID
+	for len(got) < files {
+		jobs, _, err := r.Next(t.Context(), files, 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range jobs {
+			got = append(got, j.File)
+		}
+	}
+	// Containers 4 and 5 are two places, for which no order is asked.
+	if !slices.Equal(got, want) || off.asked != 1 {
+		t.Errorf("%v, %d orders", got, off.asked)
 	}
 }

@@ -123,7 +123,7 @@ func (d *drive) transfer(ctx context.Context, k desk, v *volume.Volume, figures 
 		*figures, err = session.Archive(ctx, session.ArchiveOptions{Volume: v, Last: last, Jobs: k, Source: files{k, o.Files}, Journal: paper, Common: common})
 	// A verification is a recall that is written nowhere.
 	case hemera.TapeRecall, hemera.TapeVerify:
-		*figures, err = session.Recall(ctx, session.RecallOptions{Volume: v, Jobs: recalls{k, d.loaded}, Sink: files{k, o.Files}, Journal: paper, Common: common})
+		*figures, err = session.Recall(ctx, session.RecallOptions{Volume: v, Jobs: &recalls{desk: k, tape: d.loaded}, Sink: files{k, o.Files}, Journal: paper, Common: common})
 	default:
 		err = k.refuse(ctx)
 	}

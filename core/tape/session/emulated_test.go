@@ -219,6 +219,30 @@ func TestContainersSaveTheTimeOfFlushes(t *testing.T) {
 	}
 }
 
+// TestTheWayToAMemberIsWaitedForTheTape: a member that is asked for behind later ones of its container costs a way back, and the figures say so.
+func TestTheWayToAMemberIsWaitedForTheTape(t *testing.T) {
+	x := newLibrary(t, 0, emulated.Options{})
+	l := session.Limits{PackBelow: 1 << 20, Chunk: 1 << 20, Buffers: 64}
+	x.fill(20, 900_000)
+	if _, err := x.archive(l); err != nil || x.copies[20].Member != 20 {
+		t.Fatalf("%+v, %v", x.copies[20], err)
+	}
+	waits := func(ids ...int) time.Duration {
+		x.request(hemera.TapeRecall, ids...)
+		start := time.Now()
+		common := session.Common{Limits: l, Now: func() time.Time { return start.Add(x.l.Elapsed()) }}
+		s, err := session.Recall(t.Context(), session.RecallOptions{Volume: x.volume(), Jobs: x, Sink: x, Journal: x, Common: common})
+		if err != nil || int(s.Files) != len(ids) {
+			t.Errorf("%+v, %v", s, err)
+		}
+		return s.Tape
+	}
+	// A locate back takes 15 s at least.
+	if along, back := waits(1, 2, 10, 20), waits(1, 20, 2, 10); back < along+15*time.Second {
+		t.Errorf("in their order %v, with a way back %v", along, back)
+	}
+}
+
 // TestATapeThatEndsAtOnceIsFull has no room at all behind its early warning.
 func TestATapeThatEndsAtOnceIsFull(t *testing.T) {
 	x := newLibrary(t, 1<<40, emulated.Options{})

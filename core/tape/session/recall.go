@@ -137,8 +137,12 @@ func (r *recall) read(ctx context.Context, job hemera.TapeWork, w *writer) error
 		if err := r.openContainer(ctx, at); err != nil {
 			return err
 		}
+		err := r.container.GoTo(ctx, job.From.Member)
 		r.f.spent(&r.f.Tape, since)
-		err := r.container.ReadMember(ctx, job.From.Member, fill.copy)
+		if err != nil {
+			return err
+		}
+		err = r.container.ReadMember(ctx, job.From.Member, fill.copy)
 		return fill.end(err)
 	}
 	// A file that follows the last one needs no locate.

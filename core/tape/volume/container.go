@@ -79,15 +79,34 @@ func (c *Container) Members() []Record { return c.members }
 // Place is where the container is.
 func (c *Container) Place() Place { return c.f.place }
 
+// GoTo goes to the block with which a member begins, unless that is in memory. ReadMember does it too: this is for callers that count the time.
+func (c *Container) GoTo(ctx context.Context, member uint32) error {
+	m, number, _, err := c.find(member)
+	if err != nil || m.Size == 0 || c.number == number {
+		return err
+	}
+	_, err = c.f.Seek(ctx, number*int64(c.f.blockSize))
+	return err
+}
+
+// find is a member, from 1, the block with which it begins, and what comes before it in that block. It fails with NotFound if there is no such
+// member.
+func (c *Container) find(member uint32) (m Record, number int64, skip int, err error) {
+	if member == 0 || int(member) > len(c.members) {
+		return m, 0, 0, errs.New(errs.NotFound, "volume.ReadMember", c.f.v.label.VID, fmt.Sprintf("container %d has %d members, not %d", c.f.place.FSeq, len(c.members), member))
+	}
+	m = c.members[member-1]
+	size := int64(c.f.blockSize)
+	return m, (c.data + m.Offset) / size, int((c.data + m.Offset) % size), nil
+}
+
 // ReadMember reads a member, from 1, and gives its bytes to take in order; take must not keep them. It fails with NotFound if there is no such
 // member.
 func (c *Container) ReadMember(ctx context.Context, member uint32, take func([]byte) error) error {
-	if member == 0 || int(member) > len(c.members) {
-		return errs.New(errs.NotFound, "volume.ReadMember", c.f.v.label.VID, fmt.Sprintf("container %d has %d members, not %d", c.f.place.FSeq, len(c.members), member))
+	m, number, skip, err := c.find(member)
+	if err != nil {
+		return err
 	}
-	m := c.members[member-1]
-	size := int64(c.f.blockSize)
-	number, skip := (c.data+m.Offset)/size, int((c.data+m.Offset)%size)
 	for left := m.Size; left > 0; number++ {
 		b, err := c.block(ctx, number)
 		if err != nil {

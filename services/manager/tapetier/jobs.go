@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"time"
 
@@ -108,7 +107,7 @@ func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.Ta
 	}
 	if m.kind == hemera.TapeRecall || m.kind == hemera.TapeVerify || m.kind == hemera.TapeRepack {
 		slices.SortFunc(reply.Jobs, func(a, b hemera.TapeWork) int {
-			return cmp.Or(cmp.Compare(a.From.Block, b.From.Block), cmp.Compare(a.From.Member, b.From.Member))
+			return byPlace(a.From, b.From)
 		})
 	}
 	if m.kind == hemera.TapeArchive {
@@ -245,11 +244,17 @@ const onTheWayShare = 4
 // the order of the tape, but not quite, and the last ones of one answer
 // would cost the next answer a locate back for each. The lock is held.
 func (t *giver) onTheWay(m *mount, heads [][]hemera.TapeJob, picked []hemera.TapeJob, want hemera.TapeJobsRequest) (out []hemera.TapeJob) {
-	low, high := uint64(math.MaxUint64), uint64(0)
+	var low, high *hemera.TapeCopy
 	for _, j := range picked {
 		want.Files, want.Bytes = want.Files-1, want.Bytes-j.Size
-		if j.From != nil {
-			low, high = min(low, j.From.Block), max(high, j.From.Block)
+		if j.From == nil {
+			continue
+		}
+		if low == nil || byPlace(j.From, low) < 0 {
+			low = j.From
+		}
+		if high == nil || byPlace(j.From, high) > 0 {
+			high = j.From
 		}
 	}
 	now := t.Now()
@@ -258,7 +263,7 @@ func (t *giver) onTheWay(m *mount, heads [][]hemera.TapeJob, picked []hemera.Tap
 			if want.Files <= 0 {
 				return out
 			}
-			passed := j.From != nil && j.From.Block >= low && j.From.Block <= high
+			passed := j.From != nil && low != nil && byPlace(j.From, low) >= 0 && byPlace(j.From, high) <= 0
 			if !passed || j.Size > want.Bytes || j.After.After(now) || t.given[j.TapeJobKey] != 0 {
 				continue
 			}
@@ -270,6 +275,12 @@ func (t *giver) onTheWay(m *mount, heads [][]hemera.TapeJob, picked []hemera.Tap
 		}
 	}
 	return out
+}
+
+// byPlace compares places on one tape. Members of a container have one
+// block, and are in their order: one that is left out costs a way back too.
+func byPlace(a, b *hemera.TapeCopy) int {
+	return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Member, b.Member))
 }
 
 // give notes that a mount has a job. The lock is held.

@@ -141,6 +141,43 @@ func TestARecallTakesWhatIsOnTheWay(t *testing.T) {
 	})
 }
 
+// Members of a container are one behind the other, too: of those that were asked for, a session gets no later ones before those that are missing.
+func TestARecallTakesMembersInTheirOrder(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		var names, got []string
+		for i := range 8 {
+			names = append(names, "/single/"+strconv.Itoa(i))
+			s.put(alice(), names[i], 1000)
+			time.Sleep(time.Second)
+		}
+		// All of them in one tape file.
+		m := s.mount("d1", hemera.TapeArchive)
+		r := s.written(m, s.jobs(m))
+		for i := range r.Written {
+			r.Written[i].FSeq, r.Written[i].Block, r.Written[i].Member = 1, 0, uint32(i+1)
+		}
+		r.Written = slices.Insert(r.Written, 0, hemera.TapeWritten{ArchiveID: 1<<62 | 1, FSeq: 1, Size: 1 << 20, Bytes: 1 << 20})
+		s.good(s.tier.TapeDone(s.Context(), server, r))
+		for _, i := range []int{0, 1, 2, 3, 7, 4, 5, 6} {
+			s.good(s.tier.Evict(s.Context(), admin(), names[i]))
+			stageOf(s, alice(), names[i])
+			time.Sleep(time.Second)
+		}
+		m = s.mount("d1", hemera.TapeRecall)
+		for len(got) < len(names) {
+			r, err := s.tier.TapeJobs(s.Context(), server, hemera.TapeJobsRequest{Mount: m.ID, Files: 5})
+			s.good(err)
+			for _, j := range r.Jobs {
+				got = append(got, j.Path)
+			}
+		}
+		if !slices.Equal(got, names) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
 // A report whose answer was lost comes again, and changes nothing.
 func TestAReportMayComeTwice(t *testing.T) {
 	at(t, func(s *site) {
