@@ -12,6 +12,25 @@ type Read struct {
 	Bytes int64
 }
 
+// Reads is what a session is to read, in its order. The zero value is nothing.
+type Reads struct {
+	left   []Read
+	passed int64 // the bytes of those before
+}
+
+// Add puts a file behind the others.
+func (r *Reads) Add(read Read) { r.left = append(r.left, read) }
+
+// Left is what is still to be read after so many bytes since the begin, from the file on that is read now. Files that failed count as read too
+// late, which spreads a little worse. What Left has returned does not change later.
+func (r *Reads) Left(done int64) []Read {
+	for len(r.left) > 0 && r.left[0].Bytes <= done-r.passed {
+		r.passed += r.left[0].Bytes
+		r.left = r.left[1:]
+	}
+	return r.left
+}
+
 // SpreadDisks orders the files that a session is to read, so that it reads other disks than the sessions beside it, where that is possible: two
 // drives that read one disk get half of it each. It returns indexes of reads. Files of one disk keep their order.
 //

@@ -69,3 +69,22 @@ func TestSpreadDisksKeepsAll(t *testing.T) {
 		}
 	}
 }
+
+// TestReadsPass: what a session has read leaves the list, a file that it is in the middle of does not.
+func TestReadsPass(t *testing.T) {
+	var r mounting.Reads
+	if left := r.Left(100); len(left) != 0 {
+		t.Errorf("of nothing %v is left", left)
+	}
+	for _, bytes := range []int64{10, 20, 30} {
+		r.Add(mounting.Read{Disk: 1, Bytes: bytes})
+	}
+	for _, c := range []struct {
+		done int64
+		left int
+	}{{0, 3}, {9, 3}, {10, 2}, {29, 2}, {30, 1}, {60, 0}, {1000, 0}} {
+		if left := r.Left(c.done); len(left) != c.left {
+			t.Errorf("after %d bytes %v is left", c.done, left)
+		}
+	}
+}

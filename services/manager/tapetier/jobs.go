@@ -47,10 +47,7 @@ type mount struct {
 	// it was given jobs, or found none.
 	filling map[hemera.TapeJobKey]fill
 	began   bool
-	// reads are the large files that it was given to archive and has not
-	// read, in its order, and passed the bytes of those before them.
-	reads  []mounting.Read
-	passed int64
+	reads   mounting.Reads // the large files that it was given to archive
 }
 
 // Bounds of one answer with jobs, whatever a server asks for.
@@ -106,9 +103,7 @@ func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.Ta
 		reply.Jobs = append(reply.Jobs, work.TapeWork)
 	}
 	if m.kind == hemera.TapeRecall || m.kind == hemera.TapeVerify || m.kind == hemera.TapeRepack {
-		slices.SortFunc(reply.Jobs, func(a, b hemera.TapeWork) int {
-			return byPlace(a.From, b.From)
-		})
+		slices.SortFunc(reply.Jobs, func(a, b hemera.TapeWork) int { return a.From.ComparePlace(b.From) })
 	}
 	if m.kind == hemera.TapeArchive {
 		t.spread(m, reply.Jobs, disks)
@@ -250,10 +245,10 @@ func (t *giver) onTheWay(m *mount, heads [][]hemera.TapeJob, picked []hemera.Tap
 		if j.From == nil {
 			continue
 		}
-		if low == nil || byPlace(j.From, low) < 0 {
+		if low == nil || j.From.ComparePlace(low) < 0 {
 			low = j.From
 		}
-		if high == nil || byPlace(j.From, high) > 0 {
+		if high == nil || j.From.ComparePlace(high) > 0 {
 			high = j.From
 		}
 	}
@@ -263,7 +258,7 @@ func (t *giver) onTheWay(m *mount, heads [][]hemera.TapeJob, picked []hemera.Tap
 			if want.Files <= 0 {
 				return out
 			}
-			passed := j.From != nil && low != nil && byPlace(j.From, low) >= 0 && byPlace(j.From, high) <= 0
+			passed := j.From != nil && low != nil && j.From.ComparePlace(low) >= 0 && j.From.ComparePlace(high) <= 0
 			if !passed || j.Size > want.Bytes || j.After.After(now) || t.given[j.TapeJobKey] != 0 {
 				continue
 			}
@@ -275,12 +270,6 @@ func (t *giver) onTheWay(m *mount, heads [][]hemera.TapeJob, picked []hemera.Tap
 		}
 	}
 	return out
-}
-
-// byPlace compares places on one tape. Members of a container have one
-// block, and are in their order: one that is left out costs a way back too.
-func byPlace(a, b *hemera.TapeCopy) int {
-	return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Member, b.Member))
 }
 
 // give notes that a mount has a job. The lock is held.

@@ -32,7 +32,7 @@ func (t *giver) spread(m *mount, jobs []hemera.TapeWork, disks map[hemera.FileID
 	defer t.mu.Unlock()
 	for at, i := range order {
 		jobs[at] = was[i]
-		m.reads = append(m.reads, reads[i])
+		m.reads.Add(reads[i])
 	}
 }
 
@@ -41,20 +41,9 @@ func (t *giver) beside(m *mount) (all [][]mounting.Read) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, other := range t.mounts {
-		if other != m && len(other.reads) > 0 {
-			all = append(all, other.before())
+		if left := other.reads.Left(other.session.Bytes); other != m && len(left) > 0 {
+			all = append(all, left)
 		}
 	}
 	return all
-}
-
-// before is what the session is still to read. What it returns is not changed later. The lock is held.
-func (m *mount) before() []mounting.Read {
-	// Files that failed count as read too late, which spreads a little worse.
-	done := m.session.Bytes
-	for len(m.reads) > 0 && m.reads[0].Bytes <= done-m.passed {
-		m.passed += m.reads[0].Bytes
-		m.reads = m.reads[1:]
-	}
-	return m.reads
 }
