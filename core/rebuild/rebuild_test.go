@@ -323,7 +323,7 @@ func TestTheOrderOfDisksMakesNoDifference(t *testing.T) {
 	}
 }
 
-// A file that was closed by chmod after its write is not opened by a rebuild with a umask; the owner keeps his bits.
+// A file that was closed by chmod after its write is not opened by a rebuild with a umask; the bits of the owner stay.
 func TestAUmaskClosesFiles(t *testing.T) {
 	for umask, want := range map[uint32]uint32{0: 0o644, 0o077: 0o600} {
 		p := piece(1, 5, 1, 0, 0, "/f")

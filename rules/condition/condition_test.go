@@ -176,12 +176,6 @@ func TestRules(t *testing.T) {
 		"unusable": {func(s *hemera.Snapshot) {
 			s.View.Nodes[0].Stats.Unusable = []hemera.UnusableDisk{{Path: "/x", Why: "no such directory"}}
 		}, []string{"warning path_unusable node 1"}, "/x on n1:1095"},
-		"unusable, with a remedy": {func(s *hemera.Snapshot) {
-			s.View.Nodes[0].Stats.Unusable = []hemera.UnusableDisk{{Path: "/x", Why: "everybody may write there", Remedy: "chmod o-w /x"}}
-		}, []string{"warning path_unusable node 1"}, "chmod o-w /x"},
-		"no disks, as none can be used": {func(s *hemera.Snapshot) {
-			s.View.Disks, s.View.Nodes[0].Stats.Unusable = nil, []hemera.UnusableDisk{{Path: "/x", Why: "everybody may write there"}}
-		}, []string{"error no_disks ", "warning path_unusable node 1"}, "make the paths usable that path_unusable names"},
 		"no disks":      {func(s *hemera.Snapshot) { s.View.Disks = nil }, []string{"error no_disks "}, "hemera fs add"},
 		"too few disks": {func(s *hemera.Snapshot) { s.View.Disks = s.View.Disks[:1] }, []string{"warning space_too_small space default"}, "1 disk and its policy asks for 2"},
 		"nowhere to write": {func(s *hemera.Snapshot) {
@@ -222,6 +216,18 @@ func TestRulesOfLooksAtWholeDisks(t *testing.T) {
 		"waiting": {func(s *hemera.Snapshot) {
 			s.View.Nodes = append(s.View.Nodes, hemera.NodeInfo{ID: 3, Addr: "n3:1095", Status: hemera.NodeWaiting})
 		}, []string{"warning node_waiting node 3"}, "hemera node admit 3"},
+	})
+}
+
+// A path that no node can use has the node's own remedy, and a cluster without disks because of it is not told to add more.
+func TestRulesOfPathsThatCannotBeUsed(t *testing.T) {
+	checkRules(t, map[string]ruleCase{
+		"unusable, with a remedy": {func(s *hemera.Snapshot) {
+			s.View.Nodes[0].Stats.Unusable = []hemera.UnusableDisk{{Path: "/x", Why: "everybody may write there", Remedy: "chmod o-w /x"}}
+		}, []string{"warning path_unusable node 1"}, "chmod o-w /x"},
+		"no disks, as none can be used": {func(s *hemera.Snapshot) {
+			s.View.Disks, s.View.Nodes[0].Stats.Unusable = nil, []hemera.UnusableDisk{{Path: "/x", Why: "everybody may write there"}}
+		}, []string{"error no_disks ", "warning path_unusable node 1"}, "make the paths usable that path_unusable names"},
 	})
 }
 

@@ -81,6 +81,7 @@ func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string, 
 	for _, r := range x.Reasons {
 		if r.About == hemera.AboutNewFiles && r.Remedy != "" { // other reasons are about files that exist
 			fmt.Fprintf(e.Err, "hemera: warning: new files in %s %s\n  what to do: %s\n", e.Visible(path), e.Visible(r.Text), e.Visible(r.Remedy))
+			// Without the attributes the warning itself is still right.
 			if in, err := attributesInForce(ctx, m, path); err == nil {
 				if note := set.note(in.attrs, path); note != "" {
 					fmt.Fprintln(e.Err, "  note: "+e.Visible(note))
@@ -97,9 +98,11 @@ type assumed struct{ name, value string }
 // note says that the number of pieces is assumed, and how to set it; "" if it was given. EOS's scripts set sys.forced.layout
 // first and sys.forced.nstripes after it, so a warning in between is about a state that nobody means.
 func (a assumed) note(attrs policy.Attributes, dir string) string {
+	// sys.forced or user.forced: the number belongs beside the layout.
 	tree, ok := strings.CutSuffix(a.name, ".layout")
 	l, err := policy.Named(a.value, 0, hemera.Plain())
 	given := len(attrs.Sys[policy.AttrStripes])+len(attrs.User["user.forced.nstripes"]) > 0
+	// Layouts such as rs:4+2 have their numbers in the name, and plain has one piece.
 	if !ok || err != nil || given || strings.ContainsAny(a.value, ":+") || l.Pieces < 2 {
 		return ""
 	}

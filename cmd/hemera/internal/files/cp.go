@@ -363,14 +363,17 @@ func (t *teller) progress(p copy.Progress) {
 // note tells a person who asked for it why a file does not go straight between here and the nodes of its pieces.
 // Package direct calls it once for each such file.
 // The progress line is cleared first, so that the note stays on the screen.
+// It is about files that a layout would let go straight, so that a slow copy can be explained.
 func (t *teller) note(file, reason string) { t.way(file, "goes through one node: "+reason) }
 
 // straight is note for a file that goes straight.
+// Package direct calls it when the nodes have accepted the open.
 func (t *teller) straight(file, layout string) {
 	t.way(file, "goes straight between this machine and the nodes of its pieces, in layout "+layout)
 }
 
 // way tells a person who asked for it which way a file goes.
+// It holds mu, as copies of several files tell at the same time.
 func (t *teller) way(file, text string) {
 	if !t.e.Verbose() {
 		return
