@@ -200,8 +200,8 @@ type NodeStats struct {
 	Limits []LimitUse
 }
 
-// UnusableDisk is a path that a node cannot use as a disk, and why.
-type UnusableDisk struct{ Path, Why string }
+// UnusableDisk is a path that a node cannot use as a disk, why, and what to do there; Remedy may be "".
+type UnusableDisk struct{ Path, Why, Remedy string }
 
 // NetStats is one interface's traffic (EOS: stat.net.*). Rates are bytes per second over the last
 // heartbeat; Speed is the link's nominal rate in bits per second, zero if unknown.

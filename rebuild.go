@@ -28,6 +28,8 @@ type RebuildOptions struct {
 	Parts bool
 	// Mode is what files get whose pieces do not know theirs; they belong to root.
 	Mode uint32
+	// Umask is taken from the modes that pieces know: they are of the time of the write, and a later chmod may have closed the file.
+	Umask uint32
 }
 
 // RebuildReport is how far a rebuild is, and what it did.

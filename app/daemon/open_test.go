@@ -1,9 +1,12 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,6 +35,35 @@ func TestATakenPortIsAnError(t *testing.T) {
 	u, err := OpenUp(t.Context(), UpOptions{Manager: ManagerOptions{Dir: t.TempDir(), Listen: taken.Addr().String(), Log: log}, Nodes: 1, Disks: 1})
 	if err == nil || u != nil {
 		t.Errorf("up %v, error %v", u, err)
+	}
+}
+
+// A cluster without a usable disk does not start, and the error has the reason and the remedy. One usable disk is enough.
+func TestUpNeedsADiskThatItMayUse(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"disk1", "disk2"} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.Mkdir(path, 0o700), os.Chmod(path, 0o777|os.ModeSticky)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := func() (*Up, error) {
+		return OpenUp(t.Context(), UpOptions{Manager: ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)}, Nodes: 2, Disks: 2})
+	}
+	disk2 := filepath.Join(dir, "disk2")
+	u, err := open()
+	if u != nil || !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "everybody may write there") || !strings.Contains(errs.RemedyOf(err), "chmod o-w") {
+		t.Fatalf("up %v, error %v, remedy %q", u, err, errs.RemedyOf(err))
+	}
+	if err := os.Chmod(disk2, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if u, err = open(); err != nil {
+		t.Fatal(err)
+	}
+	defer u.close()
+	if there, refused := u.Disks(); there != 1 || len(refused) != 1 || refused[0].Path != filepath.Join(dir, "disk1") || refused[0].Remedy == "" {
+		t.Errorf("%d disks, refused %+v", there, refused)
 	}
 }
 

@@ -45,6 +45,7 @@ type Up struct {
 
 // OpenUp opens the manager and the nodes below its directory.
 // It fails as OpenManager and OpenNode do. If a port of a node is taken, the error names all ports of the cluster.
+// If no disk can be used, it fails with Invalid and the reason of the first: such a cluster would take no files.
 func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	dir := o.Manager.Dir
 	o.Manager.Dir = filepath.Join(dir, statedir.UpManager)
@@ -103,7 +104,21 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 		}
 		u.Nodes = append(u.Nodes, n)
 	}
+	if there, refused := u.Disks(); there == 0 && len(refused) > 0 {
+		err = errs.New(errs.Invalid, "daemon.OpenUp", refused[0].Path, "no disk can be used: "+refused[0].Why).WithRemedy(refused[0].Remedy)
+		return nil, err
+	}
 	return u, nil
+}
+
+// Disks returns how many disks the nodes have, those included that are not there now, and the paths that none of them can use.
+func (u *Up) Disks() (there int, refused []hemera.UnusableDisk) {
+	for _, n := range u.Nodes {
+		s := n.Status()
+		there += len(s.Disks)
+		refused = append(refused, s.Stats.Unusable...)
+	}
+	return there, refused
 }
 
 // node finds a node of this process.

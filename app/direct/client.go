@@ -29,6 +29,9 @@ type Options struct {
 	// Note is called when a file does not go straight between this client and the nodes of its pieces, with the reason; nil for nobody. It is called
 	// from several goroutines.
 	Note func(file, reason string)
+	// Straight is called when a file goes straight to or from the nodes of its pieces, with the layout; nil for nobody. It is
+	// called from several goroutines.
+	Straight func(file, layout string)
 }
 
 // Client reads from the nodes of any number of clusters. It has sessions of its own with nodes, one for each disk.
@@ -67,6 +70,13 @@ func (c *Client) newHost(control transfer.Committer) *transfer.Host {
 
 // Close ends all sessions with nodes. Reads in flight fail. It does not wait for them.
 func (c *Client) Close() error { return c.nodes.Close() }
+
+// straight tells that a file does not go through its head.
+func (c *Client) straight(file string, l hemera.Layout) {
+	if c.opts.Straight != nil {
+		c.opts.Straight(file, l.String())
+	}
+}
 
 // note tells why a file goes through its head.
 func (c *Client) note(file, reason string) {

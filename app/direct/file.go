@@ -54,7 +54,7 @@ func (f *File) begin(ctx context.Context) error {
 	c, always := f.client, f.client.opts.Mode == Always
 	token := f.head.URL().Opaque.Value(wire.OpaqueCapability)
 	if token == "" {
-		c.note(f.url.Redacted(), "the server that was asked has opened it itself")
+		c.note(f.url.Redacted(), "the server that was asked has opened it itself, as servers do with small files, and those that are not Hemera's with all")
 		return nil
 	}
 	permit, err := parse(token, f.head.Info().Size)
@@ -67,6 +67,7 @@ func (f *File) begin(ctx context.Context) error {
 		f.first = permit.Capability
 		f.pieces, err = c.host.OpenReader(permit)
 		if err == nil {
+			c.straight(f.url.Redacted(), permit.Layout)
 			return nil
 		}
 		reason = err.Error()

@@ -73,7 +73,7 @@ func (c *Client) begin(w *Writer, size int64) error {
 	name, always := w.head.URL().Redacted(), c.opts.Mode == Always
 	token := w.head.URL().Opaque.Value(wire.OpaqueCapability)
 	if token == "" {
-		c.note(name, "its server opened it without a capability")
+		c.note(name, "its server opened it without a capability, as servers do with small files, and those that are not Hemera's with all")
 		return nil
 	}
 	permit, err := parseWrite(token)
@@ -91,6 +91,9 @@ func (c *Client) begin(w *Writer, size int64) error {
 		// The close of a write asks its committer once: what a client may repeat, the connection to the head repeats.
 		host.Patience = 1
 		w.pieces, err = transfer.NewPending(host).Open(w.ctx, permit, hemera.NodeOpen{Truncate: true})
+		if err == nil {
+			c.straight(name, permit.Layout)
+		}
 		return err
 	}
 	if always && permit.Layout.Coded() {

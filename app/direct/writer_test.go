@@ -147,6 +147,29 @@ func TestWhatDoesNotSuitGoesThroughTheHead(t *testing.T) {
 	}
 }
 
+// TestTheWayIsTold for a file that goes straight, when it is written and when it is read.
+func TestTheWayIsTold(t *testing.T) {
+	up, c := nodes(t)
+	var told []string
+	d := New(c, Options{Mode: Always, Straight: func(_, layout string) { told = append(told, layout) }})
+	t.Cleanup(func() { _ = d.Close() })
+	u := urlOf(t, up, "/f?hem.layout=rs:2+1")
+	w, err := d.Create(t.Context(), u, newFile(100_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := write(w, random(1, 100_000)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.Open(t.Context(), urlOf(t, up, "/f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(t.Context()); err != nil || len(told) != 2 || !strings.HasPrefix(told[0], "rs:2+1") || told[1] != told[0] {
+		t.Errorf("told %q, %v", told, err)
+	}
+}
+
 // TestAnAbandonedWriteLeavesNothing: no name, no piece, no write that the nodes wait for.
 func TestAnAbandonedWriteLeavesNothing(t *testing.T) {
 	up, c := nodes(t)

@@ -113,7 +113,7 @@ func boundedStats(s hemera.NodeStats) hemera.NodeStats {
 	unusable := make([]hemera.UnusableDisk, 0, min(len(s.Unusable), disksPerNodeMax))
 	// As many as fit; a node tries only what it was given, so more of them are made up.
 	for _, u := range s.Unusable[:cap(unusable)] {
-		unusable = append(unusable, hemera.UnusableDisk{Path: u.Path[:min(len(u.Path), hemera.PathMax)], Why: text(u.Why)})
+		unusable = append(unusable, hemera.UnusableDisk{Path: u.Path[:min(len(u.Path), hemera.PathMax)], Why: text(u.Why), Remedy: text(u.Remedy)})
 	}
 	s.Unusable = unusable
 	return s

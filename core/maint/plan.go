@@ -115,16 +115,16 @@ func plan(v *hemera.View, e hemera.Entry, w moveSpec) (plannedMove, error) {
 		return m, errs.New(errs.Overloaded, "maint.Plan", "fxid:"+e.ID.Hex(), "its disks are read by as many copies as they take")
 	}
 	// kept counts for zones and hosts, so that the new piece keeps its distance; a disk that is dropped only must not be chosen.
-	var kept, exclude []hemera.DiskID
+	var kept, leave []hemera.DiskID
 	for _, p := range e.Pieces {
 		if slices.Contains(w.drop, p) {
-			exclude = append(exclude, p.Disk)
+			leave = append(leave, p.Disk)
 		} else {
 			kept = append(kept, p.Disk)
 		}
 	}
 	request := place.Request{
-		Space: e.Space, Want: 1, Spare: e.Layout.Parity(), Size: layout.PieceSize(e.Layout, e.Size, w.index), Have: kept, ExcludeDisks: slices.Concat(exclude, w.full, w.leaving),
+		Space: e.Space, Want: 1, Spare: e.Layout.Parity(), Size: layout.PieceSize(e.Layout, e.Size, w.index), Have: kept, Leave: leave, ExcludeDisks: slices.Concat(w.full, w.leaving),
 		Writers: w.writes, Seed: w.seed, Allow: w.allow,
 	}
 	choice, err := place.Choose(v, request)

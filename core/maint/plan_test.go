@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,6 +83,16 @@ func TestPlanOfWhatMayBeSparse(t *testing.T) {
 	}
 	if _, err := plan(v, e, moveSpec{index: 0, drop: e.Pieces[:1], full: []hemera.DiskID{3}}); !errors.Is(err, errs.NoSpace) {
 		t.Errorf("while that is busy: %v", err)
+	}
+}
+
+// A drain that has nowhere to go does not say of the drained disk that it failed.
+func TestADrainNamesTheDrainedDisk(t *testing.T) {
+	v, e := fleet(2), two()
+	v.Disks[0].Config = hemera.ConfigDrain
+	_, err := plan(v, e, moveSpec{index: 0, drop: e.Pieces[:1]})
+	if want := "1 already hold a piece of the file, 1 is the one that is drained"; !errors.Is(err, errs.NoSpace) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
 	}
 }
 

@@ -111,7 +111,7 @@ func (t binTx) restore(who hemera.Identity, id hemera.FileID, path string) error
 	back := was.Entry
 	f.entry = &back
 	if back.IsDir() {
-		moved, err := versionTx(t).moveTree(f, target)
+		moved, err := versionTx(t).moveTree("Restore", f, target)
 		if err == nil && !moved {
 			err = refuse(errs.Unsupported, "Restore", path, "what is in the directory would count in a quota node, and is too much to be counted here").
 				WithRemedy("restore it outside of quota nodes with --to")
@@ -120,7 +120,7 @@ func (t binTx) restore(who hemera.Identity, id hemera.FileID, path string) error
 	}
 	versions, err := t.versionsOf(was)
 	if err == nil {
-		err = tx(t).move(f, target, 0)
+		err = tx(t).moveBy("Restore", f, target, 0)
 	}
 	if err != nil || versions.entry == nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -266,7 +267,14 @@ func TestBinsAndQuotas(t *testing.T) {
 	c.Size = 60
 	must[hemera.Entry](t)(n.Commit(ctx, c))
 	wantUsed(t, n, "/exp project 0: 1 60 120", "/exp user 1000: 1 60 120", "/exp group 1000: 1 60 120")
-	wantKind(t, "beyond the limit", restoreAt(t, n, alice(), f.ID, "/exp/a/g"), errs.OverQuota)
+	over := restoreAt(t, n, alice(), f.ID, "/exp/a/g")
+	wantKind(t, "beyond the limit", over, errs.OverQuota)
+	// The command prints the operation and the last text: together they say what was refused, by whose quota, and by how much.
+	for _, part := range []string{"namespace.Restore", "the quota of uid 1000 in /exp", "too many"} {
+		if !strings.Contains(over.Error(), part) {
+			t.Errorf("no %q in %v", part, over)
+		}
+	}
 	good(t, n.Remove(ctx, alice(), "/exp/a/f", 0))
 	good(t, restoreAt(t, n, alice(), f.ID, "/exp/a/g"))
 	wantUsed(t, n, "/exp project 0: 1 80 160", "/exp user 1000: 1 80 160", "/exp group 1000: 1 80 160")

@@ -270,8 +270,11 @@ func movable(f, target found, from, to string) error {
 
 // move gives the entry its new parent and name. depth is the number of directories above one another below it. The
 // totals of directories above both places stay as they are.
-func (t tx) move(f, target found, depth int64) error {
-	if err := t.ledger().ChargeMove(accounts.Move{Entry: f.entry, From: f.dirs, To: target.dirs, Common: above(f.dirs, target.dirs)}); err != nil {
+func (t tx) move(f, target found, depth int64) error { return t.moveBy("Rename", f, target, depth) }
+
+// moveBy is move by an operation that is not a rename: what refuses it names the operation.
+func (t tx) moveBy(op string, f, target found, depth int64) error {
+	if err := t.ledger().ChargeMove(accounts.Move{Entry: f.entry, From: f.dirs, To: target.dirs, Common: above(f.dirs, target.dirs), Op: op}); err != nil {
 		return err
 	}
 	return t.relocate(f, target, depth)

@@ -160,7 +160,7 @@ func (t versionTx) follow(dir *hemera.Entry, from []*hemera.Entry, target found)
 	if err != nil || other != nil {
 		return err
 	}
-	_, err = t.moveTree(found{from, dir.Name, dir}, found{dirs: target.dirs, name: name})
+	_, err = t.moveTree("Rename", found{from, dir.Name, dir}, found{dirs: target.dirs, name: name})
 	return err
 }
 
@@ -178,7 +178,7 @@ func (t versionTx) retire(b bin, who string, f found) error {
 	}
 	kept := *dir
 	kept.Xattrs = mergeXattrs(dir.Xattrs, recycledAs(pathBelow(f.dirs)+"/"+dir.Name, who))
-	_, err = t.moveTree(found{f.dirs, dir.Name, &kept}, found{dirs: dirs, name: binnedName(t.Now(), dir.ID)})
+	_, err = t.moveTree("Rename", found{f.dirs, dir.Name, &kept}, found{dirs: dirs, name: binnedName(t.Now(), dir.ID)})
 	return err
 }
 
@@ -187,7 +187,7 @@ const treeMax = 1000
 
 // moveTree moves a directory with its files. Below quota nodes each file is charged by itself, as whose they are is not
 // known otherwise; false if there are too many, or directories among them: then nothing was moved.
-func (t versionTx) moveTree(f, target found) (moved bool, err error) {
+func (t versionTx) moveTree(op string, f, target found) (moved bool, err error) {
 	s, err := t.Directory(f.entry.ID)
 	if err != nil {
 		return false, err
@@ -197,7 +197,7 @@ func (t versionTx) moveTree(f, target found) (moved bool, err error) {
 		return false, nil
 	}
 	if !accounts.Limited(f.dirs) && !accounts.Limited(target.dirs) {
-		return true, tx(t).move(f, target, depth)
+		return true, tx(t).moveBy(op, f, target, depth)
 	}
 	if s.Tree.Dirs > 0 || s.Tree.Files > treeMax {
 		return false, nil
@@ -209,7 +209,7 @@ func (t versionTx) moveTree(f, target found) (moved bool, err error) {
 	// A limit that one of them exceeds refuses the change as a whole.
 	from, to := append(slices.Clip(f.dirs), f.entry), append(slices.Clip(target.dirs), f.entry)
 	for _, e := range files {
-		if err := t.ledger().ChargeMove(accounts.Move{Entry: e, From: from, To: to, Common: above(f.dirs, target.dirs)}); err != nil {
+		if err := t.ledger().ChargeMove(accounts.Move{Entry: e, From: from, To: to, Common: above(f.dirs, target.dirs), Op: op}); err != nil {
 			return false, err
 		}
 	}

@@ -323,6 +323,21 @@ func TestTheOrderOfDisksMakesNoDifference(t *testing.T) {
 	}
 }
 
+// A file that was closed by chmod after its write is not opened by a rebuild with a umask; the bits of the owner stay.
+func TestAUmaskClosesFiles(t *testing.T) {
+	for umask, want := range map[uint32]uint32{0: 0o644, 0o077: 0o600} {
+		p := piece(1, 5, 1, 0, 0, "/f")
+		p.Owner = &hemera.FileOwner{UID: 1000, GID: 100, Mode: 0o644}
+		c := cluster{}
+		c.add(p)
+		n := prepared(t)
+		rebuild(t, n, c, hemera.RebuildOptions{Umask: umask})
+		if e, err := n.Stat(t.Context(), hemera.SystemIdentity(), "/f"); err != nil || e.Mode != want || e.UID != 1000 {
+			t.Errorf("umask %o: %+v, %v", umask, e, err)
+		}
+	}
+}
+
 func TestDisksThatDoNotAnswer(t *testing.T) {
 	c := cluster{}
 	for i := range 20 {

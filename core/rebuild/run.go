@@ -206,7 +206,7 @@ func (r *run) adoption(c *content) (a namespace.Adoption, part bool) {
 		Sums: s.Checksums, Mtime: c.written().Sealed,
 	}
 	if owner := c.owner(); owner != nil {
-		a.UID, a.GID, a.Mode = owner.UID, owner.GID, owner.Mode&0o7777
+		a.UID, a.GID, a.Mode = owner.UID, owner.GID, owner.Mode&0o7777&^r.Umask
 	}
 	for _, p := range c.pieces {
 		a.Pieces = append(a.Pieces, hemera.Piece{Index: p.ID.Index, Disk: p.disk})

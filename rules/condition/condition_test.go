@@ -219,6 +219,18 @@ func TestRulesOfLooksAtWholeDisks(t *testing.T) {
 	})
 }
 
+// A path that no node can use has the node's own remedy, and a cluster without disks because of it is not told to add more.
+func TestRulesOfPathsThatCannotBeUsed(t *testing.T) {
+	checkRules(t, map[string]ruleCase{
+		"unusable, with a remedy": {func(s *hemera.Snapshot) {
+			s.View.Nodes[0].Stats.Unusable = []hemera.UnusableDisk{{Path: "/x", Why: "everybody may write there", Remedy: "chmod o-w /x"}}
+		}, []string{"warning path_unusable node 1"}, "chmod o-w /x"},
+		"no disks, as none can be used": {func(s *hemera.Snapshot) {
+			s.View.Disks, s.View.Nodes[0].Stats.Unusable = nil, []hemera.UnusableDisk{{Path: "/x", Why: "everybody may write there"}}
+		}, []string{"error no_disks ", "warning path_unusable node 1"}, "make the paths usable that path_unusable names"},
+	})
+}
+
 // Thousands of limits that are used up are some conditions and one that counts the rest.
 func TestTheNumberOfConditionsIsBounded(t *testing.T) {
 	s := well()

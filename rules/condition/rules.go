@@ -155,7 +155,7 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 		// Paths are not disks of the cluster yet, so no disk's condition can say it.
 		for _, u := range n.Stats.Unusable {
 			add(hemera.Condition{Code: PathUnusable, Severity: hemera.SeverityWarning, Subject: subject,
-				Text: u.Path + " on " + n.Addr + " cannot be used as a disk: " + u.Why, Remedy: "put that right there, or take the path from the node's --disk list",
+				Text: u.Path + " on " + n.Addr + " cannot be used as a disk: " + u.Why, Remedy: cmp.Or(u.Remedy, "put that right there, or take the path from the node's --disk list"),
 			})
 		}
 	}
@@ -184,8 +184,12 @@ func networks(s *hemera.Snapshot, add func(hemera.Condition)) {
 // disks finds disks that are not well. Those of an offline node are left out: the node's condition says it.
 func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 	if len(s.View.Disks) == 0 {
-		add(hemera.Condition{Code: NoDisks, Severity: hemera.SeverityError, Text: "the cluster has no disk, so it takes no files",
-			Remedy: "join a node (hemera token create) and add its disks (hemera fs add)"})
+		remedy := "join a node (hemera token create) and add its disks (hemera fs add)"
+		// Nodes were given disks: more of the same kind would not help.
+		if slices.ContainsFunc(s.View.Nodes, func(n hemera.NodeInfo) bool { return len(n.Stats.Unusable) > 0 }) {
+			remedy = "make the paths usable that path_unusable names; nodes try them again by themselves"
+		}
+		add(hemera.Condition{Code: NoDisks, Severity: hemera.SeverityError, Text: "the cluster has no disk, so it takes no files", Remedy: remedy})
 	}
 	for _, d := range s.View.Disks {
 		n, _ := s.View.Node(d.Node)

@@ -47,6 +47,8 @@ type Request struct {
 	Client string
 	// Have are disks that hold pieces of the file already: not chosen, and spread away from.
 	Have []hemera.DiskID
+	// Leave are disks that the file leaves by this move, a drained one for example: not chosen, and not counted as failed.
+	Leave []hemera.DiskID
 	// Exclude are disks and nodes not to choose.
 	ExcludeDisks []hemera.DiskID
 	ExcludeNodes []hemera.NodeID
@@ -187,6 +189,10 @@ func refusal(d *hemera.Disk, n *hemera.NodeInfo, r Request) string {
 	switch {
 	case slices.Contains(r.Have, d.ID):
 		return "already hold a piece of the file"
+	case slices.Contains(r.Leave, d.ID) && (d.Config == hemera.ConfigDrain || d.Config == hemera.ConfigEmpty):
+		return "is the one that is drained"
+	case slices.Contains(r.Leave, d.ID):
+		return "has the piece that is to be replaced"
 	case slices.Contains(r.ExcludeDisks, d.ID):
 		return "failed for this file"
 	case slices.Contains(r.ExcludeNodes, d.Node):

@@ -66,6 +66,24 @@ func TestRefusalsSayWhy(t *testing.T) {
 	}
 }
 
+// A disk that is drained has not failed: the refusal tells it from disks where a write went wrong.
+func TestADrainedDiskHasNotFailed(t *testing.T) {
+	v := view(nil, 1, 1, 1)
+	v.Disks[0].Config = hemera.ConfigDrain
+	for disk, why := range map[hemera.DiskID]string{1: "1 is the one that is drained", 2: "1 has the piece that is to be replaced"} {
+		r := Request{Space: "default", Want: 1, Leave: []hemera.DiskID{disk}}
+		for _, d := range v.Disks {
+			if d.ID != disk {
+				r.Have = append(r.Have, d.ID)
+			}
+		}
+		_, err := Choose(v, r)
+		if !errors.Is(err, errs.NoSpace) || !strings.Contains(err.Error(), why+", 2 already hold a piece of the file") || strings.Contains(err.Error(), "failed") {
+			t.Errorf("disk %d: %v", disk, err)
+		}
+	}
+}
+
 // bestSpread is the oracle: over all subsets of the given size, the most nodes, then the most zones,
 // counting those of the pieces already there.
 func bestSpread(v *hemera.View, have []hemera.DiskID, want int) (nodes, zones int) {

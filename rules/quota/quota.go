@@ -131,7 +131,7 @@ func (d dimension) exceeded() bool {
 func (d dimension) why() string {
 	text := fmt.Sprintf("%d of %d %s are used", d.used, d.limit, d.what)
 	if d.used < d.limit {
-		text += fmt.Sprintf(", %d more are asked for", d.want)
+		text += fmt.Sprintf(", %d more are asked for, which is %d too many", d.want, d.want-(d.limit-d.used))
 	}
 	return text
 }

@@ -55,15 +55,25 @@ func Parse(text string) (Rule, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		n, unit, ok := number(strings.TrimSpace(part))
 		keep, size := times[unit], sizes[unit]
+		// The part, not the whole value: of 30d,10x the reader has to find the x.
+		wrong := fmt.Sprintf("%q is neither a time such as 30d nor a size such as 10T", strings.TrimSpace(part))
 		switch {
-		case ok && keep > 0 && r.Keep == 0 && n <= int64(keepMax/keep):
+		// Bounds of int64 and of time.Duration come before the products below.
+		case ok && (keep > 0 && r.Keep > 0 || size > 0 && r.Bytes > 0):
+			wrong = fmt.Sprintf("%q is a second time or size", strings.TrimSpace(part))
+		case ok && keep > 0 && n > int64(keepMax/keep):
+			wrong = fmt.Sprintf("%q is more than 100 years", strings.TrimSpace(part))
+		case ok && size > 0 && n > math.MaxInt64/size:
+			wrong = fmt.Sprintf("%q is more than 9223P", strings.TrimSpace(part))
+		case ok && keep > 0:
 			r.Keep = time.Duration(n) * keep
-		case ok && size > 0 && r.Bytes == 0 && n <= math.MaxInt64/size:
+			continue
+		case ok && size > 0:
 			r.Bytes = n * size
-		default:
-			return Rule{}, invalid(Attr, text).
-				WithRemedy("write how long and how much to keep, as in 30d, 10T or 30d,10T (units s m h d w, and K M G T P), or off; a bin has no path here")
+			continue
 		}
+		return Rule{}, invalid(Attr, text, wrong).
+			WithRemedy("write how long and how much to keep, as in 30d, 10T or 30d,10T: numbers from 1 with a unit, s m h d w up to 100 years, K M G T P; or off")
 	}
 	return r, nil
 }
@@ -139,7 +149,8 @@ func CheckAttribute(name, text string) error {
 	return err
 }
 
-// invalid makes the error about a value.
-func invalid(name, text string) *errs.Error {
-	return errs.New(errs.Invalid, "recycle.Parse", name, fmt.Sprintf("%q says nothing", text))
+// invalid makes the error about a value. wrong says which part of it is wrong, and why: the caller adds the remedy, which has
+// the form and the range.
+func invalid(name, text, wrong string) *errs.Error {
+	return errs.New(errs.Invalid, "recycle.Parse", name+"="+text, wrong)
 }

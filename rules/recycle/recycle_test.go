@@ -30,6 +30,25 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// An error about a value names the part that is wrong, and the range.
+func TestErrorsNameWhatIsWrong(t *testing.T) {
+	for value, want := range map[string][2]string{
+		Attr + "=1x":            {`"1x" is neither a time such as 30d nor a size`, "with a unit"},
+		Attr + "=30d,7d":        {`"7d" is a second time or size`, "30d,10T"},
+		Attr + "=200000w":       {`"200000w" is more than 100 years`, "100 years"},
+		Attr + "=99999999P":     {`"99999999P" is more than 9223P`, "off"},
+		AttrVersions + "=1000":  {`"1000" is not a whole number from 0 to 100`, "100 at most"},
+		UserVersions + "=-1":    {`"-1" is not a whole number from 0 to 100`, "0 for none"},
+		AttrVersions + "=three": {`"three" is not a whole number`, "versions of a file"},
+	} {
+		name, text, _ := strings.Cut(value, "=")
+		err := CheckAttribute(name, text)
+		if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), want[0]) || strings.Contains(err.Error(), "says nothing") || !strings.Contains(errs.RemedyOf(err), want[1]) {
+			t.Errorf("%s: %v, remedy %q", value, err, errs.RemedyOf(err))
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add("30d,10T")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -26,7 +26,8 @@ const versionPrefix = ".sys.v#."
 func ParseVersions(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > VersionsMax {
-		return 0, invalid(AttrVersions, text).WithRemedy(fmt.Sprintf("write a number from 0 to %d", VersionsMax))
+		return 0, invalid(AttrVersions, text, fmt.Sprintf("%q is not a whole number from 0 to %d", text, VersionsMax)).
+			WithRemedy(fmt.Sprintf("write how many versions of a file to keep: 0 for none, %d at most", VersionsMax))
 	}
 	return n, nil
 }

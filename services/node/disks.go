@@ -27,6 +27,7 @@ type disks struct {
 	file    *stateFile                   // its list is the one of known disks
 	there   map[string]disk.Store        // by path, those that are open
 	why     map[string]string            // by path, why a disk is not there
+	remedy  map[string]string            // by path, what to do about a why; missing if nobody knows
 	byID    map[hemera.DiskID]disk.Store // the same, if the manager has named them
 	opening map[string]chan struct{}     // by path, attempts to open a disk; closed when one has ended
 	missed  map[string]time.Time         // since when looks do not find a disk that is there
@@ -36,7 +37,7 @@ type disks struct {
 
 // newDisks has no disk open yet; load opens them.
 func newDisks(file *stateFile, open func(string, bool) (disk.Store, error), log *slog.Logger) *disks {
-	return &disks{open: open, log: log, file: file, there: map[string]disk.Store{}, why: map[string]string{},
+	return &disks{open: open, log: log, file: file, there: map[string]disk.Store{}, why: map[string]string{}, remedy: map[string]string{},
 		byID: map[hemera.DiskID]disk.Store{}, opening: map[string]chan struct{}{}, missed: map[string]time.Time{}}
 }
 
@@ -143,7 +144,7 @@ func (d *disks) unusable() (list []hemera.UnusableDisk) {
 	defer d.mu.RUnlock()
 	for _, k := range d.file.Disks {
 		if why := d.why[k.Path]; k.UUID == "" && why != "" {
-			list = append(list, hemera.UnusableDisk{Path: k.Path, Why: why})
+			list = append(list, hemera.UnusableDisk{Path: k.Path, Why: why, Remedy: d.remedy[k.Path]})
 		}
 	}
 	return list

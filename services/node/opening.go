@@ -82,8 +82,8 @@ func (d *disks) try(path string, fresh, mount bool) {
 	case err == nil:
 		delete(d.why, path)
 	case d.why[path] != errs.Reason(err, path):
-		d.why[path] = errs.Reason(err, path)
-		d.log.Error("disk cannot be used", "path", path, "error", err)
+		d.why[path], d.remedy[path] = errs.Reason(err, path), errs.RemedyOf(err)
+		d.log.Error("disk cannot be used", "path", path, "error", err, "remedy", errs.RemedyOf(err))
 	}
 }
 

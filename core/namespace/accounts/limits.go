@@ -129,5 +129,5 @@ func within(op, subject string, limits []quota.Standing, want quota.Want) error 
 	if d.Allowed {
 		return nil
 	}
-	return errs.Wrap(errs.New(errs.OverQuota, "quota.Decide", "quota of "+d.Whose, d.Why).WithRemedy(d.Remedy), "namespace."+op, subject)
+	return errs.Wrap(errs.New(errs.OverQuota, "quota.Decide", "", "the quota of "+d.Whose+": "+d.Why).WithRemedy(d.Remedy), "namespace."+op, subject)
 }

@@ -19,6 +19,7 @@ type Move struct {
 	Entry    *hemera.Entry
 	From, To []*hemera.Entry // the directories from the root, before and after
 	Common   int             // number of directories that are above both
+	Op       string          // that moves it, for errors: Rename, Restore
 }
 
 // ChargeMove charges the move of an entry between directories, and refuses it if it would exceed a limit. A file takes
@@ -46,13 +47,13 @@ func (l Ledger) ChargeMove(m Move) error {
 		return l.chargeTree(m, from != to, into, limits)
 	}
 	if from == to { // the accounts stay, only projects in between may say no
-		return within("Rename", into, limits, quota.Want{QuotaAmount: schema.FileUsage(m.Entry)})
+		return within(m.Op, into, limits, quota.Want{QuotaAmount: schema.FileUsage(m.Entry)})
 	}
 	accounts, err := l.accounts(m.To, schema.UserAccount(m.Entry.UID), schema.GroupAccount(m.Entry.GID))
 	if err != nil {
 		return err
 	}
-	if err := within("Rename", into, append(limits, accounts...), quota.Want{QuotaAmount: schema.FileUsage(m.Entry)}); err != nil {
+	if err := within(m.Op, into, append(limits, accounts...), quota.Want{QuotaAmount: schema.FileUsage(m.Entry)}); err != nil {
 		return err
 	}
 	if err := l.Charge(m.From, m.Entry, nil); err != nil {
@@ -73,7 +74,7 @@ func (l Ledger) chargeTree(m Move, leaves bool, into string, limits []quota.Stan
 			return err
 		}
 	}
-	return within("Rename", into, limits, quota.Want{QuotaAmount: schema.TreeUsage(s.Tree)})
+	return within(m.Op, into, limits, quota.Want{QuotaAmount: schema.TreeUsage(s.Tree)})
 }
 
 // checkMovesWhole refuses to take a tree out of its realm unless it is empty or a realm of its own. A node that

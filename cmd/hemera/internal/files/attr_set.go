@@ -14,6 +14,7 @@ import (
 	"hemera/doors/admin"
 	"hemera/errs"
 	"hemera/rules/lifecycle"
+	"hemera/rules/policy"
 )
 
 // attrSetCommand makes `hemera attr set`.
@@ -37,7 +38,7 @@ func attrSetCommand(e *cli.Env) *cobra.Command {
 				})
 				// A policy may be valid and still impossible here, for example with more copies than disks.
 				if err == nil && strings.Contains(name, ".forced.") {
-					warnOfPolicy(ctx, e, m, args[1])
+					warnOfPolicy(ctx, e, m, args[1], assumed{name, string(value)})
 				}
 				// Half of a rule may be set first, and is followed when the other half is there.
 				if err == nil && lifecycle.IsAttribute(name) {
@@ -68,7 +69,7 @@ var knownAttributes = []cobra.Completion{
 
 // warnOfPolicy prints a warning if no file could be written to the directory with its attributes.
 // It returns nothing: errors of the question are not errors of the command.
-func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string) {
+func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string, set assumed) {
 	path, err := e.OnManager(arg)
 	if err != nil {
 		return
@@ -80,8 +81,33 @@ func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string) 
 	for _, r := range x.Reasons {
 		if r.About == hemera.AboutNewFiles && r.Remedy != "" { // other reasons are about files that exist
 			fmt.Fprintf(e.Err, "hemera: warning: new files in %s %s\n  what to do: %s\n", e.Visible(path), e.Visible(r.Text), e.Visible(r.Remedy))
+			// Without the attributes the warning itself is still right.
+			if in, err := attributesInForce(ctx, m, path); err == nil {
+				if note := set.note(in.attrs, path); note != "" {
+					fmt.Fprintln(e.Err, "  note: "+e.Visible(note))
+				}
+			}
+			return
 		}
 	}
+}
+
+// assumed is an attribute that was just set, whose number of pieces may be an assumption.
+type assumed struct{ name, value string }
+
+// note says that the number of pieces is assumed, and how to set it; "" if it was given. EOS's scripts set sys.forced.layout
+// first and sys.forced.nstripes after it, so a warning in between is about a state that nobody means.
+func (a assumed) note(attrs policy.Attributes, dir string) string {
+	// sys.forced or user.forced: the number belongs beside the layout.
+	tree, ok := strings.CutSuffix(a.name, ".layout")
+	l, err := policy.Named(a.value, 0, hemera.Plain())
+	given := len(attrs.Sys[policy.AttrStripes])+len(attrs.User["user.forced.nstripes"]) > 0
+	// Layouts such as rs:4+2 have their numbers in the name, and plain has one piece.
+	if !ok || err != nil || given || strings.ContainsAny(a.value, ":+") || l.Pieces < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%s.nstripes is not set: %s without it stands for %d pieces, or for as many as files of the space have if they are of this kind; to set the number: hemera attr set %s.nstripes=N %s",
+		tree, a.value, l.Pieces, tree, dir)
 }
 
 // warnOfRules prints a warning for each part of the lifecycle rules in force in the directory that is not followed: a match of

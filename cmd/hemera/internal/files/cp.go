@@ -68,7 +68,7 @@ and the times of files and directories, and, if root copies, the owner.
 
 A large file of a coded layout such as rs:4+2 is read straight from the nodes of its pieces, all at
 once, and written to them if that is faster than through one node. If this machine cannot reach
-them, the file goes through one node; --verbose says so. --direct always moves coded files of all
+them, the file goes through one node; --verbose says of each file which way it goes, and why. --direct always moves coded files of all
 sizes so and never through one node, --direct never always through one.
 
 --layout and --blocksize ask a server of Hemera to store the files in another way than their
@@ -220,7 +220,7 @@ func cp(ctx context.Context, e *cli.Env, cl *xrootd.Client, args []string, o cpO
 	}
 	// Also with -, as a reason is worth knowing there too.
 	told := &teller{e: e, again: o.again(args), over: func() bool { return ctx.Err() != nil }}
-	options.Direct.Note = told.note
+	options.Direct.Note, options.Direct.Straight = told.note, told.straight
 	// With - there are no files to count, so there is no progress and no report.
 	if to == "-" || len(from) == 1 && from[0] == "-" {
 		return pipe(ctx, e, cl, from, to, options)
@@ -363,7 +363,18 @@ func (t *teller) progress(p copy.Progress) {
 // note tells a person who asked for it why a file does not go straight between here and the nodes of its pieces.
 // Package direct calls it once for each such file.
 // The progress line is cleared first, so that the note stays on the screen.
-func (t *teller) note(file, reason string) {
+// It is about files that a layout would let go straight, so that a slow copy can be explained.
+func (t *teller) note(file, reason string) { t.way(file, "goes through one node: "+reason) }
+
+// straight is note for a file that goes straight.
+// Package direct calls it when the nodes have accepted the open.
+func (t *teller) straight(file, layout string) {
+	t.way(file, "goes straight between this machine and the nodes of its pieces, in layout "+layout)
+}
+
+// way tells a person who asked for it which way a file goes.
+// It holds mu, as copies of several files tell at the same time.
+func (t *teller) way(file, text string) {
 	if !t.e.Verbose() {
 		return
 	}
@@ -374,7 +385,7 @@ func (t *teller) note(file, reason string) {
 	}
 	t.drawn = false
 	// To standard error, as it is no result.
-	fmt.Fprintf(t.e.Err, "hemera: %s goes through one node: %s\n", t.e.Visible(file), t.e.Visible(reason))
+	fmt.Fprintf(t.e.Err, "hemera: %s %s\n", t.e.Visible(file), t.e.Visible(text))
 }
 
 // tellLast tells the last failure. One that is only the interruption is told by the command's error.

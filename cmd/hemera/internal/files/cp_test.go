@@ -3,9 +3,12 @@ package files
 import (
 	"bytes"
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"hemera/app/copy"
 	"hemera/cmd/hemera/internal/cli"
@@ -45,6 +48,30 @@ func TestAnInterruptionIsToldOnce(t *testing.T) {
 		err := (&teller{e: &cli.Env{Console: cli.Console{Err: &out}}, last: last}).end(ctx, copy.Progress{}, nil)
 		if (out.String() != "") != want || !strings.Contains(err.Error(), "interrupted") {
 			t.Errorf("%v: %q, then %v", last, &out, err)
+		}
+	}
+}
+
+// With --verbose a copy says which way a file goes, in both cases; without it, nothing.
+func TestAVerboseCopySaysTheWay(t *testing.T) {
+	for _, verbose := range []bool{true, false} {
+		var said bytes.Buffer
+		e := &cli.Env{Console: cli.Console{Out: &bytes.Buffer{}, Err: &said, Getenv: func(string) string { return "" }}, Now: time.Now}
+		root := &cobra.Command{}
+		e.Connect(root)
+		if err := root.PersistentFlags().Set("verbose", strconv.FormatBool(verbose)); err != nil {
+			t.Fatal(err)
+		}
+		told := &teller{e: e}
+		told.straight("root://h//a", "rs:4+2")
+		told.note("root://h//b", "it has less than 16 MiB")
+		want := "hemera: root://h//a goes straight between this machine and the nodes of its pieces, in layout rs:4+2\n" +
+			"hemera: root://h//b goes through one node: it has less than 16 MiB\n"
+		if !verbose {
+			want = ""
+		}
+		if said.String() != want {
+			t.Errorf("%q, want %q", said.String(), want)
 		}
 	}
 }

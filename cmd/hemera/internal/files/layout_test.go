@@ -1,11 +1,13 @@
 package files
 
 import (
+	"strings"
 	"testing"
 
 	"hemera"
 	"hemera/doors/admin"
 	"hemera/errs"
+	"hemera/rules/policy"
 )
 
 func TestWishesOfCopies(t *testing.T) {
@@ -56,5 +58,27 @@ func TestRecordsOfCodedFiles(t *testing.T) {
 	plain := fileRecord(hemera.FileReport{Path: "/f", Entry: hemera.Entry{Kind: hemera.KindFile, Layout: hemera.Replica(2)}})
 	if plain.Get("layout") != "replica" || plain.Get("blocksize") != nil {
 		t.Errorf("%v", plain)
+	}
+}
+
+// A number of pieces that nobody has set yet is told as an assumption, with the command that sets it.
+func TestAnAssumedNumberOfPiecesIsTold(t *testing.T) {
+	set := policy.Attributes{Sys: map[string][]byte{policy.AttrStripes: []byte("6")}}
+	for _, c := range []struct {
+		a     assumed
+		attrs policy.Attributes
+		want  string // "" for no note
+	}{
+		{assumed{"sys.forced.layout", "archive"}, policy.Attributes{}, "archive without it stands for 8 pieces"},
+		{assumed{"sys.forced.layout", "qrain"}, policy.Attributes{}, "hemera attr set sys.forced.nstripes=N /exp"},
+		{assumed{"sys.forced.layout", "qrain"}, set, ""},
+		{assumed{"sys.forced.layout", "rs:4+2"}, policy.Attributes{}, ""},
+		{assumed{"sys.forced.layout", "raid6:6"}, policy.Attributes{}, ""},
+		{assumed{"sys.forced.layout", "plain"}, policy.Attributes{}, ""},
+		{assumed{"sys.forced.nstripes", "12"}, policy.Attributes{}, ""},
+	} {
+		if got := c.a.note(c.attrs, "/exp"); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %q, want %q", c.a, got, c.want)
+		}
 	}
 }

@@ -25,7 +25,7 @@ import (
 // Dry-run is a flag of its own and not a Consent: a rebuild destroys nothing, so nobody is asked.
 type rebuildOptions struct {
 	hemera.RebuildOptions        // as the manager takes them; Mode is set from mode
-	mode                  string // octal
+	mode, umask           string // octal
 	list                  bool   // each finding on a line
 }
 
@@ -59,6 +59,9 @@ pieces. What is found is counted by tag:
   unknown      made by a later version          beyond       the clock was wrong at prepare
   failed       the file could not be made
 
+Owner and mode are those of the write. A file that chmod made private later is open again; --umask 0077 closes
+all files to others than their owners. Clients may read before finish.
+
 Pieces do not know: renames, empty files and directories, attributes, quotas, and what was removed a
 short time ago or is in a recycle bin, which comes back. hemera cp writes large files as .NAME.hemera-part and renames them: --parts gives
 them their names, unfinished ones too.
@@ -78,6 +81,7 @@ The exit code is 1 when a disk could not be read, or a file could not be made.`,
 	c.Flags().BoolVar(&o.Merge, "merge", false, "add to a namespace that has files")
 	c.Flags().BoolVar(&o.Parts, "parts", false, "give files named .NAME.hemera-part the name NAME")
 	c.Flags().StringVar(&o.mode, "mode", "0600", "of files whose pieces do not know theirs, octal; they belong to root")
+	c.Flags().StringVar(&o.umask, "umask", "0", "bits that files do not get although their pieces know them, octal; 0077 leaves files to their owners")
 	c.Flags().BoolVarP(&o.list, "list", "l", false, "print a line for each finding")
 	_ = c.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"0600", "0640", "0644"}, cobra.ShellCompDirectiveNoFileComp))
 	c.AddCommand(rebuildPrepareCommand(e), rebuildFinishCommand(e), rebuildForgetCommand(e))
@@ -91,7 +95,11 @@ func rebuild(c *cobra.Command, e *cli.Env, o rebuildOptions) error {
 	if err != nil || mode == 0 || mode > 0o777 {
 		return cli.Usage(errs.New(errs.Invalid, "hemera.Rebuild", o.mode, "is no mode").WithRemedy("write it in octal: 0600, 0644"))
 	}
-	o.Mode = uint32(mode)
+	umask, err := strconv.ParseUint(o.umask, 8, 32)
+	if err != nil || umask > 0o777 {
+		return cli.Usage(errs.New(errs.Invalid, "hemera.Rebuild", o.umask, "is no umask").WithRemedy("write it in octal: 0077, 0027"))
+	}
+	o.Mode, o.Umask = uint32(mode), uint32(umask)
 	return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
 		// The line is drawn by another goroutine than the one that receives reports.
 		var last atomic.Pointer[hemera.RebuildReport]
@@ -188,10 +196,24 @@ func printRebuild(e *cli.Env, findings *output.Stream, r hemera.RebuildReport, o
 	if r.Ownerless > 0 {
 		fmt.Fprintf(e.Out, "no piece knows owner and mode of %s: root, %s\n", output.Count(r.Ownerless, "file"), o.mode)
 	}
+	if known := r.Made + r.Lost - r.Ownerless; known > 0 {
+		fmt.Fprintf(e.Out, "%s %s owner and mode as they were written: a later chown or chmod is lost%s\n", output.Count(known, "file"), cli.OnOff(known == 1, "has", "have"), closing(o))
+	}
 	if len(r.Unread) > 0 {
 		fmt.Fprintf(e.Out, "not read: disk %s; repeat the command when they are there\n", disksOf(r))
 	}
 	return rebuildVerdict(r)
+}
+
+// closing says how private files are kept private; "" if that was done.
+func closing(o rebuildOptions) string {
+	switch {
+	case o.Umask != 0:
+		return "; their modes are without " + o.umask
+	case o.DryRun:
+		return ", so a file that was made private may be open; --umask 0077 closes all to others than their owners"
+	}
+	return ", so a file that was made private may be open: look before ns rebuild finish"
 }
 
 // rebuildRecord is the report for programs.

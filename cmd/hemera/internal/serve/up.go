@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net"
@@ -194,6 +195,14 @@ func welcome(e *cli.Env, up *daemon.Up, tape bool) {
 		width = max(width, len(d[0]))
 	}
 	fmt.Fprintf(e.Out, "Hemera %s is up: %s, data in %s\n\n", e.Build.Version, output.Count(int64(len(up.Nodes)), "node"), filepath.Dir(up.Manager.Dir()))
+	// On a terminal the log of the start has scrolled away, or was never printed.
+	_, refused := up.Disks()
+	for _, r := range refused {
+		fmt.Fprintf(e.Out, "  not used as a disk: %s: %s\n    what to do: %s\n", r.Path, r.Why, cmp.Or(r.Remedy, "see hemera status"))
+	}
+	if len(refused) > 0 {
+		fmt.Fprintln(e.Out)
+	}
 	for _, d := range doors {
 		fmt.Fprintf(e.Out, "  %-*s  %s\n", width, d[0], d[1])
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
@@ -66,7 +67,22 @@ node's host or host:port, a space or a group.`,
 					// A full slice expression: append must not write into fsColumns.
 					columns = append(columns[:len(columns):len(columns)], fsLongColumns...)
 				}
-				return e.List(columns, disks, none)
+				v, err := m.View(ctx)
+				if err != nil {
+					return err
+				}
+				refused := refusedPaths(v)
+				if len(v.Disks) == 0 && len(refused) > 0 && !drain && !failed {
+					none = "there are no disks yet: no path that the nodes were given can be used"
+				}
+				if err := e.List(columns, disks, none); err != nil || e.ForPrograms() || drain || len(args) > 0 {
+					return err
+				}
+				// They have no row, as they have no id: who misses a disk looks here first.
+				for _, line := range refused {
+					fmt.Fprintln(e.Err, "hemera: warning: "+e.Visible(line))
+				}
+				return nil
 			})
 		},
 	}
@@ -77,6 +93,20 @@ node's host or host:port, a space or a group.`,
 	c.Flags().BoolVar(&latency, "latency", false, "how long calls to the disk take, and errors, since its node started") // quantiles
 	c.MarkFlagsMutuallyExclusive("long", "drain", "errors", "io", "latency")
 	return c
+}
+
+// refusedPaths says of each path that a node cannot use as a disk why, and what to do.
+func refusedPaths(v *hemera.View) (lines []string) {
+	for _, n := range v.Nodes {
+		for _, u := range n.Stats.Unusable {
+			line := u.Path + " on " + n.Addr + " cannot be used as a disk: " + u.Why
+			if u.Remedy != "" {
+				line += " (what to do: " + u.Remedy + ")"
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // withJobs adds a row for each job without a disk of the cluster: the repair of files that lack pieces, and of disks

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"hemera"
@@ -31,5 +32,16 @@ func TestJobsOfNoDiskAreShown(t *testing.T) {
 	}
 	if got[1].Get("id") != uint32(9) || got[1].Get("path") != "/old" || got[1].Get("host") != "n1" || got[1].Get("stat.drain.state") != "stalled" {
 		t.Errorf("%v", got[1])
+	}
+}
+
+// A path that no node can use has no row, so the reason is told beside the table.
+func TestRefusedPathsAreTold(t *testing.T) {
+	n := hemera.NodeInfo{Addr: "n1:1095"}
+	n.Stats.Unusable = []hemera.UnusableDisk{{Path: "/a", Why: "everybody may write there", Remedy: "chmod o-w /a"}, {Path: "/b", Why: "no such directory"}}
+	got := refusedPaths(&hemera.View{Nodes: []hemera.NodeInfo{{}, n}})
+	want := []string{"/a on n1:1095 cannot be used as a disk: everybody may write there (what to do: chmod o-w /a)", "/b on n1:1095 cannot be used as a disk: no such directory"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
