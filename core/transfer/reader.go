@@ -73,6 +73,7 @@ func (h *Host) OpenReader(c *hemera.Permit) (*Reader, error) {
 			return nil, r.tooFew(nil)
 		}
 		r.ahead = r.stripes.readAhead()
+		r.stripes.openEarly()
 	case c.Size > 0:
 		if _, err := r.pick(anyPiece, nil); err != nil {
 			return nil, err
@@ -493,7 +494,7 @@ func (r *Reader) Close() {
 		fetches = r.ahead.Busy()
 		r.ahead.Close()
 	}
-	if fetches || r.stripes != nil && r.stripes.waits() {
+	if fetches || r.stripes != nil && (r.stripes.opens.Load() || r.stripes.waits()) {
 		r.host.work.Go(r.closeReplicas)
 		return
 	}

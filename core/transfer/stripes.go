@@ -33,6 +33,8 @@ type stripes struct {
 
 	// wary: a read was hedged, so another may be. From then on reads go into memory of the reader's own.
 	wary atomic.Bool
+	// opens: a piece is opened before anybody reads it.
+	opens atomic.Bool
 
 	mu   sync.Mutex
 	slow [hemera.CodedPiecesMax]int // of each piece, the reads that were hedged and have not returned
@@ -94,6 +96,20 @@ func (s *stripes) readAhead() *ahead.Reader {
 		Here:  func(off int64) bool { return here.Has(int(off / block % data)) },
 		Begin: r.calls.Begin, Done: r.calls.Done,
 	}, &r.host.Ahead)
+}
+
+// openEarly opens the data piece of a file of one block, which its reader wants next. Nobody waits: the disk may hang.
+func (s *stripes) openEarly() {
+	r := s.reader
+	if r.cap.Size == 0 || r.cap.Size > int64(s.layout.BlockSize) || r.localAtOnce(0) != nil || !r.calls.Begin() {
+		return
+	}
+	s.opens.Store(true)
+	r.host.work.Go(func() {
+		defer r.calls.Done()
+		_, _ = r.pick(0, nil) // a read meets the error again
+		s.opens.Store(false)
+	})
 }
 
 // read reads what lies within the file, from several pieces at once. After an error p has anything.
