@@ -3,6 +3,7 @@ package tapetier
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +26,8 @@ import (
 type Shelf struct {
 	tapes  map[string]hemera.Tape // by VID
 	keys   keyring
-	routes tapes.Routes // nil: nobody knows any
+	inside map[string]string // see cartridges
+	routes tapes.Routes      // nil: nobody knows any
 
 	mu    sync.Mutex     // guards asked
 	asked map[string]int // by storage class; 0 for one that resolves to nothing
@@ -37,7 +39,21 @@ func shelfOf(ctx context.Context, t *parts) (*Shelf, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Shelf{tapes: known, keys: readKeys(t.Secrets, t.settings().Keys), routes: t.catalogue.Rules().Routes, asked: map[string]int{}}, nil
+	t.mu.Lock()
+	inside := cartridges(t.libraries)
+	t.mu.Unlock()
+	return &Shelf{tapes: known, keys: readKeys(t.Secrets, t.settings().Keys), inside: inside, routes: t.catalogue.Rules().Routes, asked: map[string]int{}}, nil
+}
+
+// cartridges are those of all libraries, also of one whose server is away for a while; nil when none was heard of since the start.
+func cartridges(libraries map[hemera.NodeID]*library) (all map[string]string) {
+	for _, l := range libraries {
+		if all == nil {
+			all = map[string]string{}
+		}
+		maps.Copy(all, l.state.VIDs)
+	}
+	return all
 }
 
 // trouble says why a tape cannot be read until somebody acts, and what to do; "" for one that can be read. A key that is
@@ -45,12 +61,15 @@ func shelfOf(ctx context.Context, t *parts) (*Shelf, error) {
 func (s *Shelf) trouble(vid string) (why, remedy string) {
 	tape, known := s.tapes[vid]
 	may, lock := tapecatalogue.Permits(tape.State), s.keys.lock(tape.Key)
+	_, inside := s.inside[vid]
 	active := "`hemera tape tape set " + vid + " state=ACTIVE`"
 	switch {
 	case !known:
 		return "tape " + vid + " is not in the catalogue", "`hemera tape scan " + vid + "` takes it into the catalogue"
-	case may.Recall && may.Mount && lock.Key == "":
+	case may.Recall && may.Mount && lock.Key == "" && (inside || s.inside == nil):
 		return "", ""
+	case may.Recall && may.Mount && lock.Key == "":
+		return "tape " + vid + " is in no library", "put its cartridge into a library, see `hemera tape library ls`; or wait for another copy"
 	case may.Recall && may.Mount:
 		return fmt.Sprintf("tape %s needs key %s: %s", vid, lock.Key, lock.Why), "put the key back, see `hemera tape key ls`"
 	case tape.State == hemera.TapeBroken:

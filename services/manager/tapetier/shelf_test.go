@@ -153,3 +153,30 @@ func TestDropDiskCopiesWhenTheTapeIsBack(t *testing.T) {
 		}
 	})
 }
+
+// TestDiskCopiesStayWhileTheCartridgeIsAway: a tape that no library has is none to rely on, and people hear of it. A server that is away for a while
+// has its cartridges still.
+func TestDiskCopiesStayWhileTheCartridgeIsAway(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.archive()
+		media := s.state.VIDs["AAA001"]
+		s.state.VIDs = map[string]string{"AAA002": media}
+		s.loaded("d1", "")
+		s.report()
+		err := s.tier.Evict(s.Context(), admin(), "/single/f")
+		s.wantKind("away", err, errs.Conflict)
+		if err == nil || !strings.Contains(err.Error(), "tape AAA001 is in no library") {
+			t.Error(err)
+		}
+		if begun, err := s.tier.Instead(s.Context(), alice(), s.stat("/single/f")); begun || err != nil || s.onTapeOnly("/single/f") {
+			t.Errorf("recalled %v, %v", begun, err)
+		}
+		s.needs("has files and is in no library")
+		s.state.VIDs["AAA001"] = media
+		s.report()
+		time.Sleep(10 * time.Minute) // the server is silent
+		s.good(s.tier.Evict(s.Context(), admin(), "/single/f"))
+	})
+}

@@ -168,17 +168,7 @@ func (t *reporter) policiesOf(f facts, k mounting.Key) (priority, age string) {
 // attention is what needs a person. The lock is held.
 func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 	out = append(t.locked(f), t.mistaken(f)...)
-	// Tapes that hold files and cannot be read come first in a person's day.
-	for _, tape := range f.tapes {
-		switch {
-		case tape.State == hemera.TapeDisabled || tape.State == hemera.TapeRepackingDisabled:
-			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is disabled: " + tape.Reason, Command: "hemera tape tape set " + tape.VID + " state=ACTIVE"})
-		case tape.State == hemera.TapeBroken && tape.Files > 0:
-			out = append(out, broken(&tape))
-		case tape.State == hemera.TapeActive && tape.Full && tape.LastFSeq > 0 && tape.Files == 0:
-			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is full, and none of its files is in the tree any more", Command: "hemera tape reclaim " + tape.VID})
-		}
-	}
+	out = append(out, tapecatalogue.Needs(f.tapes, cartridges(t.libraries))...)
 	// Jobs that failed for good wait for a person, whatever failed.
 	for _, q := range f.queues {
 		if _, _, held := tapes.HeldBy(q.Name); q.Failed && !held {
@@ -212,22 +202,6 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 	out = append(append(out, t.stuck(f)...), append(t.failedScans(), t.leftBehind(f)...)...)
 	slices.SortFunc(out, func(a, b hemera.TapeAttention) int { return strings.Compare(a.Subject, b.Subject) })
 	return out
-}
-
-// broken is what a person can do about a broken tape with files. A repack
-// moves those that disks or other tapes give, and counts the others.
-func broken(tape *hemera.Tape) hemera.TapeAttention {
-	a := hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is broken and has " + count(tape.Files, "file", "files"), Command: "hemera tape repack " + tape.VID}
-	switch task := tape.Repack; {
-	case task == nil:
-		a.What += "; a repack moves those that disks or other tapes have"
-	case len(task.Left) == 0:
-		a.What, a.Command = a.What+"; its repack is under way", "hemera tape repack ls"
-	default:
-		a.What, a.Command = a.What+"; its repack cannot move them all; if it can be read after all, set it ACTIVE and repack it again",
-			"hemera tape tape set "+tape.VID+" full=true state=ACTIVE"
-	}
-	return a
 }
 
 // stuck is the queues that no drive will ever serve unless somebody does

@@ -1,0 +1,55 @@
+package tapecatalogue
+
+import (
+	"fmt"
+
+	"hemera"
+)
+
+// Needs is what tapes need of a person: those that hold files and cannot be read, and full ones that hold none. inside are the cartridges that
+// libraries have; nil: nobody knows.
+func Needs(tapes []hemera.Tape, inside map[string]string) (out []hemera.TapeAttention) {
+	var away []string
+	for i := range tapes {
+		tape := &tapes[i]
+		if _, there := inside[tape.VID]; !there && inside != nil && tape.State == hemera.TapeActive && tape.Files > 0 {
+			away = append(away, tape.VID)
+		}
+		switch {
+		case tape.State == hemera.TapeDisabled || tape.State == hemera.TapeRepackingDisabled:
+			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is disabled: " + tape.Reason, Command: "hemera tape tape set " + tape.VID + " state=ACTIVE"})
+		case tape.State == hemera.TapeBroken && tape.Files > 0:
+			out = append(out, broken(tape))
+		case tape.State == hemera.TapeActive && tape.Full && tape.LastFSeq > 0 && tape.Files == 0:
+			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is full, and none of its files is in the tree any more", Command: "hemera tape reclaim " + tape.VID})
+		}
+	}
+	// One line for all: a library that was taken away had thousands.
+	if len(away) > 0 {
+		a := hemera.TapeAttention{Subject: "tape " + away[0], What: "has files and is in no library", Command: "hemera tape tape set " + away[0] + " state=EXPORTED stateReason=WHERE"}
+		if len(away) > 1 {
+			a.What = fmt.Sprintf("and %d more with files are in no library", len(away)-1)
+		}
+		a.What += "; put the cartridge back, or say where it is"
+		out = append(out, a)
+	}
+	return out
+}
+
+// broken is what a person can do about a broken tape with files. A repack moves those that disks or other tapes give, and counts the others.
+func broken(tape *hemera.Tape) hemera.TapeAttention {
+	a := hemera.TapeAttention{Subject: "tape " + tape.VID, What: fmt.Sprintf("is broken and has %d files", tape.Files), Command: "hemera tape repack " + tape.VID}
+	if tape.Files == 1 {
+		a.What = "is broken and has 1 file"
+	}
+	switch task := tape.Repack; {
+	case task == nil:
+		a.What += "; a repack moves those that disks or other tapes have"
+	case len(task.Left) == 0:
+		a.What, a.Command = a.What+"; its repack is under way", "hemera tape repack ls"
+	default:
+		a.What, a.Command = a.What+"; its repack cannot move them all; if it can be read after all, set it ACTIVE and repack it again",
+			"hemera tape tape set "+tape.VID+" full=true state=ACTIVE"
+	}
+	return a
+}

@@ -1,0 +1,44 @@
+package tapecatalogue_test
+
+import (
+	"strings"
+	"testing"
+
+	"hemera"
+	"hemera/rules/tapecatalogue"
+)
+
+// TestNeeds: a tape is in the list for what a person can do about it, and for nothing else.
+func TestNeeds(t *testing.T) {
+	inside := map[string]string{"IN": "LTO-9"}
+	for _, c := range []struct {
+		name   string
+		tape   hemera.Tape
+		inside map[string]string
+		want   string // of what it needs, and of the command; "" for nothing
+	}{
+		{"good", hemera.Tape{VID: "IN", State: hemera.TapeActive, Files: 3}, inside, ""},
+		{"disabled", hemera.Tape{VID: "IN", State: hemera.TapeDisabled, Reason: "torn"}, inside, "is disabled: torn; hemera tape tape set IN state=ACTIVE"},
+		{"broken", hemera.Tape{VID: "IN", State: hemera.TapeBroken, Files: 1}, inside, "has 1 file; a repack moves those that disks or other tapes have; hemera tape repack IN"},
+		{"repacked", hemera.Tape{VID: "IN", State: hemera.TapeBroken, Files: 2, Repack: &hemera.TapeTask{}}, inside, "has 2 files; its repack is under way; hemera tape repack ls"},
+		{"left", hemera.Tape{VID: "IN", State: hemera.TapeBroken, Files: 2, Repack: &hemera.TapeTask{Left: []hemera.TapeLeft{{}}}}, inside, "hemera tape tape set IN full=true state=ACTIVE"},
+		{"broken and empty", hemera.Tape{VID: "IN", State: hemera.TapeBroken}, inside, ""},
+		{"full of what is gone", hemera.Tape{VID: "IN", State: hemera.TapeActive, Full: true, LastFSeq: 9}, inside, "hemera tape reclaim IN"},
+		{"away", hemera.Tape{VID: "OUT", State: hemera.TapeActive, Files: 3}, inside, "has files and is in no library; put the cartridge back, or say where it is; hemera tape tape set OUT state=EXPORTED"},
+		{"away and empty", hemera.Tape{VID: "OUT", State: hemera.TapeActive}, inside, ""},
+		{"exported", hemera.Tape{VID: "OUT", State: hemera.TapeExported, Files: 3}, inside, ""},
+		{"before a library is heard of", hemera.Tape{VID: "OUT", State: hemera.TapeActive, Files: 3}, nil, ""},
+	} {
+		got := tapecatalogue.Needs([]hemera.Tape{c.tape}, c.inside)
+		if len(got) == 0 && c.want == "" {
+			continue
+		}
+		if len(got) != 1 || c.want == "" || !strings.Contains(got[0].What+"; "+got[0].Command, c.want) {
+			t.Errorf("%s: %+v, want %q", c.name, got, c.want)
+		}
+	}
+	many := tapecatalogue.Needs([]hemera.Tape{{VID: "A", State: hemera.TapeActive, Files: 1}, {VID: "B", State: hemera.TapeActive, Files: 1}}, inside)
+	if len(many) != 1 || !strings.Contains(many[0].What, "and 1 more") {
+		t.Errorf("%+v", many)
+	}
+}
