@@ -27,9 +27,9 @@ func boundOf(speed int) time.Duration {
 	return max(callMax/time.Duration(max(speed, 1)), callMaxLeast)
 }
 
-// calls is the watchdog of a drive: it bounds the calls that wait for the device, and says which one is under way. Calls come one after the other.
+// calls is the watchdog of a drive, or of a robot: it bounds the calls that wait for the device, and says which one is under way. Calls come one after the other.
 type calls struct {
-	drive string
+	of    string // the drive or the library
 	bound time.Duration
 	now   func() time.Time
 
@@ -58,7 +58,7 @@ func (c *calls) within(ctx context.Context, what string, limit time.Duration, ca
 	if err == nil || ctx.Err() != nil || !late || errors.Is(err, tape.ErrMedium) {
 		return err
 	}
-	return errs.As(fmt.Errorf("no answer to %s for %s: %w (%w)", what, silent.Round(time.Second), tape.ErrNotReady, err), errs.Unavailable, "tape.Call", c.drive)
+	return errs.As(fmt.Errorf("no answer to %s for %s: %w (%w)", what, silent.Round(time.Second), tape.ErrNotReady, err), errs.Unavailable, "tape.Call", c.of)
 }
 
 // set notes the call under way.
@@ -68,8 +68,8 @@ func (c *calls) set(what string, since time.Time, limit time.Duration) {
 	c.what, c.since, c.limit = what, since, limit
 }
 
-// quiet says which call has had no answer for long, "" for none.
-func (c *calls) quiet() string {
+// quiet says which call has had no answer for long, and what follows; "" for none.
+func (c *calls) quiet(then string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.what == "" {
@@ -79,8 +79,18 @@ func (c *calls) quiet() string {
 	if silent < c.limit/quietShare {
 		return ""
 	}
-	return fmt.Sprintf("the drive has not answered %s for %s; after %s the drive is taken out of work, and its files go to other drives",
-		c.what, silent.Round(time.Second), c.limit)
+	return fmt.Sprintf("no answer to %s for %s; after %s %s", c.what, silent.Round(time.Second), c.limit, then)
+}
+
+// watchedChanger is a changer whose moves a watchdog watches.
+type watchedChanger struct {
+	tape.Changer
+	calls *calls
+}
+
+// Move implements tape.Changer.
+func (w watchedChanger) Move(ctx context.Context, from, to int) error {
+	return w.calls.do(ctx, "a move of the robot", func(ctx context.Context) error { return w.Changer.Move(ctx, from, to) })
 }
 
 // watched is a loaded tape whose calls a watchdog watches. Its features are those of the tape in it, see [tape.Feature].

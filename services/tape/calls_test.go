@@ -27,7 +27,7 @@ func TestBounds(t *testing.T) {
 // TestACallThatHangs: people hear of it after a part of its bound, and behind the bound it fails as a fault of the drive.
 func TestACallThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &calls{drive: "d1", bound: callMax, now: time.Now}
+		c := &calls{of: "d1", bound: callMax, now: time.Now}
 		done := make(chan error)
 		go func() {
 			done <- c.do(t.Context(), "write", func(ctx context.Context) error {
@@ -37,19 +37,19 @@ func TestACallThatHangs(t *testing.T) {
 		}()
 		time.Sleep(callMax/quietShare - time.Second)
 		synctest.Wait()
-		if q := c.quiet(); q != "" {
+		if q := c.quiet("it fails"); q != "" {
 			t.Error("too early:", q)
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if q := c.quiet(); !strings.Contains(q, "write for 3m1s") || !strings.Contains(q, "after 15m0s") {
+		if q := c.quiet("it fails"); q != "no answer to write for 3m1s; after 15m0s it fails" {
 			t.Error("after a fifth of the bound:", q)
 		}
 		err := <-done
 		if !errors.Is(err, tape.ErrNotReady) || !strings.Contains(err.Error(), "no answer to write for 15m0s") || outcomeOf(err).fault != driveFault {
 			t.Error(err)
 		}
-		if q := c.quiet(); q != "" {
+		if q := c.quiet("it fails"); q != "" {
 			t.Error("the call has ended:", q)
 		}
 	})
@@ -132,4 +132,40 @@ func TestADriveThatHangs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stuckArm does not answer its first move, until the caller has waited long enough.
+type stuckArm struct {
+	*shelf
+	stuck bool
+}
+
+func (a *stuckArm) Move(ctx context.Context, from, to int) error {
+	if a.stuck {
+		a.stuck = false
+		<-ctx.Done()
+		return tape.ErrHardware
+	}
+	return a.shelf.Move(ctx, from, to)
+}
+
+// TestARobotThatHangs: people hear of the move, and it is made again.
+func TestARobotThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		arm, pauses := &stuckArm{newShelf("S1", "S2"), true}, 0
+		moves := &calls{of: "lib", bound: time.Minute, now: time.Now}
+		r := newRobot(watchedChanger{arm, moves}, noSleep(&pauses))
+		done := make(chan error, 1)
+		go func() { done <- r.fetch(t.Context(), "V00001", "S2", 0) }()
+		time.Sleep(30 * time.Second)
+		if q := moves.quiet("it is tried again"); q != "no answer to a move of the robot for 30s; after 1m0s it is tried again" {
+			t.Error(q)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if vid, err := r.inside(t.Context(), "S2", 0); vid != "V00001" || err != nil || moves.quiet("") != "" {
+			t.Errorf("the drive holds %q, %v", vid, err)
+		}
+	})
 }

@@ -223,7 +223,7 @@ func (d *drive) state() hemera.TapeDriveState {
 	defer d.mu.Unlock()
 	s := hemera.TapeDriveState{
 		Name: d.Name, Model: id.Product, Serial: d.serial, Device: id.Device, Media: d.Media, Reads: d.Reads,
-		Status: d.shown.status(), Since: d.since, Problem: cmp.Or(d.calls.quiet(), d.shown.problem), Object: d.object, Session: d.figure,
+		Status: d.shown.status(), Since: d.since, Problem: cmp.Or(d.calls.quiet("the drive is taken out of work, and its files go to other drives"), d.shown.problem), Object: d.object, Session: d.figure,
 	}
 	// The manager knows VIDs only; an unknown cartridge is on its way out.
 	if d.shown.vid != unknownTape {

@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -47,6 +48,7 @@ type Drive struct {
 type Server struct {
 	o       Options
 	robot   *robot
+	moves   *calls // of the robot
 	drives  []*drive
 	kinds   kinds
 	changed chan struct{} // has room for one: something is to be reported
@@ -83,11 +85,12 @@ func New(o Options) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Server{o: o, robot: newRobot(o.Changer, o.Sleep), changed: make(chan struct{}, 1)}
+	moves := &calls{of: o.Name, bound: o.CallMax, now: o.Now}
+	s := &Server{o: o, moves: moves, robot: newRobot(watchedChanger{o.Changer, moves}, o.Sleep), changed: make(chan struct{}, 1)}
 	// Nothing is asked of the hardware here, so that a server starts while a library is switched off.
 	for i, d := range o.Drives {
 		s.drives = append(s.drives, &drive{Drive: d, server: s, place: i, serial: d.Identity().Serial, since: o.Now(),
-			calls: &calls{drive: d.Name, bound: o.CallMax, now: o.Now}})
+			calls: &calls{of: d.Name, bound: o.CallMax, now: o.Now}})
 	}
 	return s, nil
 }
@@ -206,6 +209,7 @@ func (s *Server) State(ctx context.Context) hemera.TapeLibrary {
 	if l.VIDs = list.vids(); err != nil {
 		l.Problem = err.Error()
 	}
+	l.Problem = cmp.Or(l.Problem, s.moves.quiet("it is tried again"))
 	s.kinds.correct(l.VIDs)
 	// Drives that are down are listed too: people look for them.
 	for _, d := range s.drives {
