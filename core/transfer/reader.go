@@ -195,7 +195,8 @@ func (r *Reader) patch(bad *replica, p []byte, sums []uint32, off int64, cause e
 	if err != nil {
 		r.host.found(bad.target, r.piece(bad), cause)
 		return 0, &errs.Error{Kind: errs.Corrupt, Op: "transfer.Read", Subject: subject(r.cap),
-			Text: "no other piece has the bad page", Cause: cause, Remedy: "`hemera file check` lists the pieces and their state"}
+			Text: "no other piece has the bad page", Cause: cause,
+			Remedy: "`hemera file check` lists the pieces and their state; a file that is on tape too comes back from there in a while"}
 	}
 	n := copy(p, page[off-start:])
 	if sums != nil {

@@ -72,6 +72,9 @@ func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explan
 		if broken.has(e, p) {
 			r.Text = "is known to be bad, and no good piece was left to repair it from; its other pages " + r.Text
 			r.Remedy = "hemera file verify " + path + " reads it again; save what can be read, restore the file from elsewhere, or remove it"
+			if len(e.Tape) > 0 {
+				r.Remedy = "it comes back from tape by itself as soon as the tape can be read"
+			}
 		}
 		out.Reasons = append(out.Reasons, r)
 	}
