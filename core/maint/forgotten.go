@@ -23,7 +23,15 @@ func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *ta
 	if err != nil && !errors.Is(err, errs.NotFound) {
 		return errs.Wrap(err, "maint.Audit", "disk "+d.ID.String())
 	}
-	if err != nil || now.Gen != f.piece.Gen || now.Size != f.stat.FileSize {
+	gone := err != nil
+	// What is held for its readers, or waits to be removed, is no piece that nobody knows. It is asked before the disk is: a removal that ends
+	// while adopt reads the piece leaves no trace in the namespace, and the piece it keeps instead would be dropped for one that is gone. No
+	// removal begins while the file is held.
+	leaving, err := e.Removals.IsUnlinked(ctx, d.ID, f.piece)
+	if err != nil || leaving {
+		return err
+	}
+	if gone || now.Gen != f.piece.Gen || now.Size != f.stat.FileSize {
 		t.addPiece(tagNewer, d.ID, f.stat)
 		return nil
 	}
@@ -32,12 +40,6 @@ func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *ta
 	if !ok { // the disk has another piece of the file, which is enough
 		t.addPiece(tagNewer, d.ID, f.stat)
 		return nil
-	}
-	// Asked before the disk is: a removal that ends while adopt reads the piece leaves no trace in the namespace, and the
-	// piece it keeps instead would be dropped for one that is gone. No removal begins while the file is held.
-	leaving, err := e.Removals.IsUnlinked(ctx, d.ID, f.piece)
-	if err != nil || leaving {
-		return err
 	}
 	// The list may be old, and adopt drops another piece for this one.
 	there, err := a.onDisk(ctx, d, f.piece)

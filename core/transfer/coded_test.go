@@ -154,7 +154,7 @@ func TestASlowPieceIsHedged(t *testing.T) {
 		b.noSmall()
 		synctest.Wait()
 		want := content(100_000)
-		c := b.put(70, want, 1, 2, 3)
+		c, other := b.put(70, want, 1, 2, 3), b.put(71, want, 1, 2, 3)
 		release := make(chan struct{})
 		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpRead}, Wait: release})
 		token, _ := b.read(c)
@@ -176,6 +176,16 @@ func TestASlowPieceIsHedged(t *testing.T) {
 		}
 		if n := b.hosts[1].host.Counters.Hedged.Load(); n != 1 {
 			t.Errorf("%d reads were hedged, want 1", n)
+		}
+		// A reader of another file does not find out again that the disk is slow.
+		again, _ := b.read(other)
+		g, opened := b.open(2, again, hemera.NodeOpen{}), time.Now()
+		got := make([]byte, len(want))
+		if n, err := g.ReadPages(got, nil, 0); err != nil || !bytes.Equal(got[:n], want) || time.Since(opened) > 0 || b.hosts[1].host.Counters.Hedged.Load() != 1 {
+			t.Errorf("another file: %d bytes, %v, after %v, %d reads hedged", n, err, time.Since(opened), b.hosts[1].host.Counters.Hedged.Load())
+		}
+		if err := g.End(ctx, hemera.EndClose); err != nil {
+			t.Error(err)
 		}
 		// The end of the reader does not wait for the disk.
 		if err := f.End(ctx, hemera.EndClose); err != nil {

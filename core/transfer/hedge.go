@@ -140,7 +140,7 @@ func (s *stripes) hedge(index int) bool {
 	if index >= len(s.slow) || !s.reader.calls.Begin() {
 		return false
 	}
-	others := s.usable(true).Without(index)
+	others := s.usable(true).Without(index) &^ s.reader.host.slow.Of(s.reader.cap.Targets)
 	s.mu.Lock()
 	// Looked at and recorded at once: of two pieces that are slow together only one may be left out if there is one to spare.
 	// Pieces without bytes count as lost here, which errs on the side of waiting.
@@ -151,12 +151,15 @@ func (s *stripes) hedge(index int) bool {
 	s.mu.Unlock()
 	if !enough {
 		s.reader.calls.Done()
+		return false
 	}
-	return enough
+	s.reader.host.slow.Hedged(s.reader.cap.Targets, index)
+	return true
 }
 
 // returned records that a read that was hedged has returned.
 func (s *stripes) returned(index int) {
+	s.reader.host.slow.Returned(s.reader.cap.Targets, index)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.slow[index]--
@@ -187,6 +190,8 @@ func (s *stripes) usable(slowToo bool) (set layout.Set) {
 	if slowToo {
 		return set
 	}
+	// What another file has found slow is slow here too.
+	set &^= s.reader.host.slow.Of(s.reader.cap.Targets)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.quick(set)

@@ -16,6 +16,7 @@ import (
 	"hemera/core/transfer/pace"
 	"hemera/core/transfer/removals"
 	"hemera/core/transfer/rowcache"
+	"hemera/core/transfer/slow"
 	"hemera/core/transfer/uses"
 	"hemera/errs"
 	"hemera/rules/checksum"
@@ -87,6 +88,7 @@ type Host struct {
 	pace      pace.Pace
 	copyReads pace.Gate    // of coded files
 	hedges    atomic.Int32 // reads that were hedged and have not returned
+	slow      slow.Disks   // where they went
 	spare     buffers.Pool // for what is read to be decoded
 	rows      rowcache.Room
 	// repairs is how many page repairs run, and work counts all goroutines in the background, for Wait.
