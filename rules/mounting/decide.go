@@ -30,7 +30,7 @@ func (b *Board) Decide(drive string) Decision {
 	case d == nil:
 		return Decision{Rule: DriveDown, Reason: "there is no drive " + drive}
 	case d.Work != nil:
-		return Decision{Rule: DriveBusy, Reason: "the drive works: " + d.Work.Queue.String()}
+		return Decision{Rule: DriveBusy, Reason: "the drive works: " + d.Work.Queue.String() + butDown(d)}
 	case b.isDisabled(d.Library):
 		return Decision{Rule: LibraryDisabled, Reason: words{b}.library(d.Library)}
 	case !d.Up && d.VID != "":

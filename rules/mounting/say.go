@@ -212,11 +212,19 @@ func age(d time.Duration) string {
 	return strconv.FormatFloat(d.Hours()/24, 'f', 0, 64) + " days"
 }
 
+// butDown says of a drive that works why it gets nothing more: it may hang, or was put down and finishes. "" of one that is well.
+func butDown(d *Drive) string {
+	if d.Up || d.Reason == "" {
+		return ""
+	}
+	return "; it gets nothing more: " + d.Reason
+}
+
 // doing says what a drive does.
 func (b words) doing(d *Drive) string {
 	switch {
 	case d.Work != nil:
-		return fmt.Sprintf("drive %s works: %s, %s left of what it was given", d.Name, d.Work.Queue, size(d.Work.Left))
+		return fmt.Sprintf("drive %s works: %s, %s left of what it was given%s", d.Name, d.Work.Queue, size(d.Work.Left), butDown(d))
 	case !d.Up:
 		return sayDown(d)
 	case d.Unloads:

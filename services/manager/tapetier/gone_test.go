@@ -182,3 +182,19 @@ func TestTheCommentOfADrive(t *testing.T) {
 		}
 	})
 }
+
+// TestWhyNamesADriveThatHangs: of a file that it has, too.
+func TestWhyNamesADriveThatHangs(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.jobs(s.mount("d1", hemera.TapeArchive))
+		s.state.Drives[0].Problem = "no answer to write for 3m0s"
+		s.report()
+		for _, subject := range []string{"d1", "/single/f"} {
+			if why := s.explained(subject); !strings.Contains(why, "works") || !strings.Contains(why, "no answer to write for 3m0s") {
+				t.Errorf("%s: %s", subject, why)
+			}
+		}
+	})
+}

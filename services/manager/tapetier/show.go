@@ -409,7 +409,15 @@ func (t *reporter) ofJob(j *hemera.TapeJob) string {
 	pause := j.After.Sub(t.Now()).Round(time.Second)
 	switch m := t.mounts[t.given[j.TapeJobKey]]; {
 	case m != nil:
-		return fmt.Sprintf("drive %s works on it, with tape %s", m.drive, m.vid)
+		text := fmt.Sprintf("drive %s works on it, with tape %s", m.drive, m.vid)
+		if l := t.libraries[m.node]; l != nil {
+			for _, d := range l.state.Drives {
+				if d.Name == m.drive && d.Problem != "" {
+					text += "; " + d.Problem
+				}
+			}
+		}
+		return text
 	case j.Failed && whyHeld(t.config, j) != "":
 		return whyHeld(t.config, j)
 	case j.Failed && j.Attempts == 0: // there was nothing that could be tried
