@@ -38,10 +38,10 @@ func (o *outlook) look(ctx context.Context) error {
 }
 
 // whyRecall says what the recall of a file waits for, and about when it
-// may be done.
-func (o *outlook) whyRecall(ctx context.Context, e *hemera.Entry) (string, time.Time) {
+// may be done. It goes on by itself if waits is set, whatever went wrong before.
+func (o *outlook) whyRecall(ctx context.Context, e *hemera.Entry) (why string, at time.Time, waits bool) {
 	if o.board == nil && o.look(ctx) != nil {
-		return "", time.Time{}
+		return "", time.Time{}, false
 	}
 	for _, c := range e.Tape {
 		j, err := o.catalogue.Job(ctx, hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number})
@@ -49,12 +49,12 @@ func (o *outlook) whyRecall(ctx context.Context, e *hemera.Entry) (string, time.
 			continue
 		}
 		if why := o.alone(j); why != "" {
-			return why, time.Time{}
+			return why, time.Time{}, !j.Failed
 		}
 		s := o.of(keyOf(j.Kind, j.Queue))
-		return s.why, s.at
+		return s.why, s.at, !j.Failed
 	}
-	return "", time.Time{}
+	return "", time.Time{}, false
 }
 
 // alone says what keeps a job apart from its queue.

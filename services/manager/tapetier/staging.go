@@ -287,7 +287,11 @@ func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string,
 		l.Asked = time.Unix(seconds, 0).UTC()
 	}
 	if l.Requested && !l.OnDisk {
-		l.Why, l.Estimate = look.whyRecall(ctx, e)
+		waits := false
+		// Programs such as FTS take an error for the end.
+		if l.Why, l.Estimate, waits = look.whyRecall(ctx, e); waits {
+			l.Error = ""
+		}
 	}
 	// One that is requested waits for a tape that is DISABLED, and is no failure.
 	if !l.Requested && !l.OnDisk && l.Error == "" {

@@ -245,7 +245,7 @@ func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
 		s.evicted("/double/f")
-		stageOf(s, alice(), "/double/f")
+		id := stageOf(s, alice(), "/double/f")
 		var read []string
 		for attempt := range 6 {
 			m := s.mount("d1", hemera.TapeRecall)
@@ -257,6 +257,11 @@ func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
 			s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true,
 				Failed: []hemera.TapeFailure{{Job: jobs[0].TapeJobKey, Error: "bad block", Copy: true}}}))
 			s.loaded("d1", "")
+			// Clients take an error for the end, so there is none as long as the recall is tried again.
+			st, err := s.tier.StageStatus(s.Context(), alice(), id)
+			if over := attempt == 5; err != nil || st.Ended.IsZero() == over || (st.Files[0].Error == "bad block") != over {
+				t.Errorf("attempt %d: %+v, %v", attempt, st, err)
+			}
 		}
 		if want := []string{"AAA001", "BBB001", "AAA001", "BBB001", "AAA001", "BBB001"}; !slices.Equal(read, want) {
 			t.Errorf("read from %v", read)
