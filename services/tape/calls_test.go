@@ -75,7 +75,7 @@ func TestAnswersOfCalls(t *testing.T) {
 				time.Sleep(c.took)
 				return c.err
 			})
-			if err != c.err { //nolint:errorlint // the very same
+			if err != c.err {
 				t.Errorf("%s: %v", c.name, err)
 			}
 		}

@@ -250,6 +250,13 @@ func (w judge) checkPieces(ctx context.Context) {
 		if e.Evicted() {
 			want = 0
 		}
+		// A file that the judge itself had recalled may be short of a piece, which repair makes.
+		if len(checks) < want && len(e.Tape) > 0 {
+			w.comes(ctx, 5*time.Minute, func() bool {
+				checks, err = w.head.Load().CheckFile(ctx, path, true)
+				return err == nil && len(checks) >= want
+			})
+		}
 		if len(checks) != want {
 			w.fail("%s has %d pieces, not %d", path, len(checks), want)
 		}
