@@ -287,7 +287,7 @@ func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string,
 		l.Asked = time.Unix(seconds, 0).UTC()
 	}
 	if l.Requested && !l.OnDisk {
-		waits := false
+		var waits bool
 		// Programs such as FTS take an error for the end.
 		if l.Why, l.Estimate, waits = look.whyRecall(ctx, e); waits {
 			l.Error = ""
