@@ -252,10 +252,8 @@ func (w judge) checkPieces(ctx context.Context) {
 		}
 		// A file that the judge itself had recalled may be short of a piece, which repair makes.
 		if len(checks) < want && len(e.Tape) > 0 {
-			w.comes(ctx, 5*time.Minute, func() bool {
-				checks, err = w.head.Load().CheckFile(ctx, path, true)
-				return err == nil && len(checks) >= want
-			})
+			again := func() bool { checks, err = w.head.Load().CheckFile(ctx, path, true); return err == nil && len(checks) >= want }
+			w.comes(ctx, 5*time.Minute, again)
 		}
 		if len(checks) != want {
 			w.fail("%s has %d pieces, not %d", path, len(checks), want)
