@@ -241,20 +241,20 @@ func (w judge) reader() *client {
 func (w judge) checkPieces(ctx context.Context) {
 	files, _, _ := w.tree(ctx)
 	for path, e := range files {
-		checks, err := w.head.Load().CheckFile(ctx, path, true)
-		if err != nil {
-			w.fail("file check %s: %v", path, err)
-		}
 		want := min(layout.Count(e.Layout, e.Size), w.usable())
 		// It has no disk copies, and must have none.
 		if e.Evicted() {
 			want = 0
 		}
+		var checks []hemera.PieceCheck
 		// A file that the judge itself had recalled may be short of a piece, which repair makes.
-		if len(checks) < want && len(e.Tape) > 0 {
-			again := func() bool { checks, err = w.head.Load().CheckFile(ctx, path, true); return err == nil && len(checks) >= want }
-			w.comes(ctx, 5*time.Minute, again)
-		}
+		w.comes(ctx, 5*time.Minute, func() bool {
+			var err error
+			if checks, err = w.head.Load().CheckFile(ctx, path, true); err != nil {
+				w.fail("file check %s: %v", path, err)
+			}
+			return len(checks) >= want || len(e.Tape) == 0
+		})
 		if len(checks) != want {
 			w.fail("%s has %d pieces, not %d", path, len(checks), want)
 		}
