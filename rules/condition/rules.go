@@ -33,9 +33,10 @@ const (
 func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 	f := s.Files
 	if f.Lost > 0 {
-		remedy := "hemera find / --lost names them; those on tape come back when their tape can be read (hemera tape status); for others add the disks again (hemera fs add), restore the files from elsewhere, or remove them"
+		const onTape = "; what is on tape comes back by itself when its tape can be read"
+		remedy := "hemera find / --lost names them; add the disks again (hemera fs add), restore the files from elsewhere, or remove them" + onTape
 		if f.Ruined == f.Lost {
-			remedy = "hemera find / --lost names them, hemera why PATH says what is left; those on tape come back when their tape can be read (hemera tape status); restore others from elsewhere, or remove them"
+			remedy = "hemera find / --lost names them, hemera why PATH says what is left; restore them from elsewhere, or remove them" + onTape
 		}
 		add(hemera.Condition{Code: FilesLost, Severity: hemera.SeverityError, Count: f.Lost, Text: lost(s, f), Remedy: remedy})
 	}
