@@ -61,6 +61,9 @@ func TestDrivesOfAServerThatIsGone(t *testing.T) {
 // A library goes with its node. Before that its removal is refused with what to type.
 func TestALibraryGoesWithItsNode(t *testing.T) {
 	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.archive()
 		s.view = &hemera.View{Nodes: []hemera.NodeInfo{{ID: server}}}
 		s.start()
 		s.report()
@@ -74,9 +77,11 @@ func TestALibraryGoesWithItsNode(t *testing.T) {
 		}
 		s.view.Nodes = nil
 		s.tier.EndLost()
-		if drives, attention := s.rows(); len(drives) != 0 || attention != "" {
+		// Nor are its cartridges there to rely on.
+		if drives, attention := s.rows(); len(drives) != 0 || !strings.HasPrefix(attention, "tape AAA001 has files and is in no library") {
 			t.Errorf("%q, %s", drives, attention)
 		}
+		s.wantKind("its tapes", s.tier.Evict(s.Context(), admin(), "/single/f"), errs.Conflict)
 	})
 }
 

@@ -51,6 +51,7 @@ const silent = 35 * time.Second
 func (t *configurer) ReportLibrary(node hemera.NodeID, state hemera.TapeLibrary) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.heard = true
 	l := t.libraries[node]
 	if l == nil {
 		l = &library{node: node, drives: map[string]*drive{}}

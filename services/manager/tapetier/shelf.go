@@ -40,17 +40,18 @@ func shelfOf(ctx context.Context, t *parts) (*Shelf, error) {
 		return nil, err
 	}
 	t.mu.Lock()
-	inside := cartridges(t.libraries)
+	inside := cartridges(t.libraries, t.heard)
 	t.mu.Unlock()
 	return &Shelf{tapes: known, keys: readKeys(t.Secrets, t.settings().Keys), inside: inside, routes: t.catalogue.Rules().Routes, asked: map[string]int{}}, nil
 }
 
-// cartridges are those of all libraries, also of one whose server is away for a while; nil when none was heard of since the start.
-func cartridges(libraries map[hemera.NodeID]*library) (all map[string]string) {
+// cartridges are those of all libraries, also of one whose server is away for a while, but not of one that was removed; nil when none was heard of
+// since the start.
+func cartridges(libraries map[hemera.NodeID]*library, heard bool) (all map[string]string) {
+	if heard {
+		all = map[string]string{}
+	}
 	for _, l := range libraries {
-		if all == nil {
-			all = map[string]string{}
-		}
 		maps.Copy(all, l.state.VIDs)
 	}
 	return all

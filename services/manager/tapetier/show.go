@@ -168,7 +168,7 @@ func (t *reporter) policiesOf(f facts, k mounting.Key) (priority, age string) {
 // attention is what needs a person. The lock is held.
 func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 	out = append(t.locked(f), t.mistaken(f)...)
-	out = append(out, tapecatalogue.Needs(f.tapes, cartridges(t.libraries))...)
+	out = append(out, tapecatalogue.Needs(f.tapes, cartridges(t.libraries, t.heard))...)
 	// Jobs that failed for good wait for a person, whatever failed.
 	for _, q := range f.queues {
 		if _, _, held := tapes.HeldBy(q.Name); q.Failed && !held {

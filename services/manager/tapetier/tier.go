@@ -97,6 +97,7 @@ type parts struct {
 	names     rulenames.Names // in the rules of the configuration
 	changes   uint64          // of the configuration, since the start
 	libraries map[hemera.NodeID]*library
+	heard     bool // of a library, since the start
 	mounts    map[uint64]*mount
 	given     map[hemera.TapeJobKey]uint64 // to which mount
 	room      buffer                       // on disks, for recalls
