@@ -203,6 +203,11 @@ type NodeStats struct {
 // UnusableDisk is a path that a node cannot use as a disk, why, and what to do there; Remedy may be "".
 type UnusableDisk struct{ Path, Why, Remedy string }
 
+// Text says it of a node's address.
+func (u UnusableDisk) Text(addr string) string {
+	return u.Path + " on " + addr + " cannot be used as a disk: " + u.Why
+}
+
 // NetStats is one interface's traffic (EOS: stat.net.*). Rates are bytes per second over the last
 // heartbeat; Speed is the link's nominal rate in bits per second, zero if unknown.
 type NetStats struct {

@@ -156,7 +156,7 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 		// Paths are not disks of the cluster yet, so no disk's condition can say it.
 		for _, u := range n.Stats.Unusable {
 			add(hemera.Condition{Code: PathUnusable, Severity: hemera.SeverityWarning, Subject: subject,
-				Text: u.Path + " on " + n.Addr + " cannot be used as a disk: " + u.Why, Remedy: cmp.Or(u.Remedy, "put that right there, or take the path from the node's --disk list"),
+				Text: u.Text(n.Addr), Remedy: cmp.Or(u.Remedy, "put that right there, or take the path from the node's --disk list"),
 			})
 		}
 	}

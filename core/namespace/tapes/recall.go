@@ -106,11 +106,16 @@ func (t Txn) hurry(was *hemera.TapeJob, r RecallRequest, policy string) error {
 	if r.Sooner == nil || policy == was.Policy || !r.Sooner(policy, was) {
 		return nil
 	}
+	return t.requeue(was, func(j *hemera.TapeJob) { j.Policy, j.Activity = policy, r.Activity })
+}
+
+// requeue changes a job that waits. It is taken out and put in again: its place in the order may be another one afterwards.
+func (t Txn) requeue(was *hemera.TapeJob, change func(*hemera.TapeJob)) error {
 	if err := t.dequeue(was); err != nil {
 		return err
 	}
 	j := *was
-	j.Policy, j.Activity = policy, r.Activity
+	change(&j)
 	return t.putJob(&j)
 }
 
@@ -160,12 +165,7 @@ func (t Txn) hasten(file hemera.FileID) error {
 		if was == nil || was.Failed || was.Waits == "" {
 			continue
 		}
-		if err := t.dequeue(was); err != nil {
-			return err
-		}
-		j := *was
-		j.After, j.Waits = time.Time{}, ""
-		if err := t.putJob(&j); err != nil {
+		if err := t.requeue(was, func(j *hemera.TapeJob) { j.After, j.Waits = time.Time{}, "" }); err != nil {
 			return err
 		}
 	}

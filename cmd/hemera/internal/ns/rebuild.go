@@ -209,11 +209,11 @@ func printRebuild(e *cli.Env, findings *output.Stream, r hemera.RebuildReport, o
 func closing(o rebuildOptions) string {
 	switch {
 	case o.Umask != 0:
-		return "; their modes are without " + o.umask
+		return "\n  their modes are without " + o.umask
 	case o.DryRun:
-		return ", so a file that was made private may be open; --umask 0077 closes all to others than their owners"
+		return "\n  so a file that was made private may be open; --umask 0077 closes all to others than their owners"
 	}
-	return ", so a file that was made private may be open: look before ns rebuild finish"
+	return "\n  so a file that was made private may be open: look before ns rebuild finish"
 }
 
 // rebuildRecord is the report for programs.

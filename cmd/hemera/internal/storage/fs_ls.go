@@ -99,7 +99,7 @@ node's host or host:port, a space or a group.`,
 func refusedPaths(v *hemera.View) (lines []string) {
 	for _, n := range v.Nodes {
 		for _, u := range n.Stats.Unusable {
-			line := u.Path + " on " + n.Addr + " cannot be used as a disk: " + u.Why
+			line := u.Text(n.Addr)
 			if u.Remedy != "" {
 				line += " (what to do: " + u.Remedy + ")"
 			}
