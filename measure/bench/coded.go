@@ -72,6 +72,9 @@ func (o *Options) besidePlainOne(ctx context.Context, name string, rows []row) (
 			return nil, err
 		}
 		shape.space = append(shape.space, "policy.sync=off", "policy.checksum=adler32")
+		if o.Block != "" {
+			shape.space = append(shape.space, "policy.blocksize="+o.Block)
+		}
 		t, err := startHemera(ctx, dir, shape, servers, clients)
 		if err != nil {
 			return nil, err

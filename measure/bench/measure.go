@@ -32,6 +32,7 @@ type Options struct {
 	Peers     bool           // beside the C++ server
 	EOS       bool           // beside what EOS does
 	Coded     bool           // coded layouts beside plain files
+	Block     string         // size of the blocks of coded layouts, "" for the default
 	Progress  io.Writer
 	Profiles  string // directory for a CPU profile of each row; empty for none
 

@@ -169,7 +169,7 @@ func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
 	r.step("%s: %d files of %d bytes are written and archived", p.labels["test"], len(files), p.size)
 	// Files of one drive do not all come before those of the other.
 	slices.SortStableFunc(files, func(a, b file) int { return strings.Compare(filepath.Base(a.path), filepath.Base(b.path)) })
-	if err := errors.Join(c.enable(ctx, false), write(ctx, c.client, c.server, files), chill(c.disks), occupy(ctx, c.holes)); err != nil {
+	if err := errors.Join(c.enable(ctx, false), write(ctx, c.client, c.server, files), chill(c.disks)); err != nil {
 		return err
 	}
 	// Nothing is written to tape here, so the difference is what the files take.
@@ -177,7 +177,7 @@ func (r *run) pass(ctx context.Context, c *cluster, p pass) (err error) {
 	if err != nil {
 		return err
 	}
-	archived, err := r.moved(ctx, c, hemera.TapeArchive, len(files), func() error { return c.enable(ctx, true) })
+	archived, err := r.moved(ctx, c, hemera.TapeArchive, len(files), func() error { return errors.Join(c.enable(ctx, true), c.mounted(ctx)) })
 	if err != nil {
 		return err
 	}
@@ -232,14 +232,30 @@ func (c *cluster) evict(ctx context.Context, files []file) error {
 	})
 }
 
-// positioned waits until the first bytes of a recall come to the disks. Drives wind back first, which takes a minute or more, and memory stays
-// occupied meanwhile.
+// positioned waits until the first bytes of a recall come to the disks. Drives wind back first, which takes a minute or more.
 func (c *cluster) positioned(ctx context.Context) error {
 	before, err := held(c.disks)
 	if err != nil {
 		return err
 	}
 	// Where it ends is seen on the disks: figures of a session count whole files.
+	return c.warm(ctx, func() (bool, error) {
+		now, err := held(c.disks)
+		return now > before, err
+	})
+}
+
+// mounted waits until a drive has its tape and begins to work, as status changes are reported at once. The robot and the load take 20 s.
+func (c *cluster) mounted(ctx context.Context) error {
+	return c.warm(ctx, func() (bool, error) {
+		p, err := c.admin.TapePicture(ctx)
+		// Few files may be on tape before anybody has looked.
+		return len(p.Queues) == 0 || slices.ContainsFunc(p.Drives, func(d hemera.TapeDrive) bool { return d.Status == "TRANSFERRING" }), err
+	})
+}
+
+// warm waits until something is so, and keeps memory occupied meanwhile, see occupy.
+func (c *cluster) warm(ctx context.Context, so func() (bool, error)) error {
 	busy, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)
@@ -250,10 +266,7 @@ func (c *cluster) positioned(ctx context.Context) error {
 		}
 		ended <- err // without a wait, also when nobody reads it
 	}()
-	err = c.until(ctx, func() (bool, error) {
-		now, err := held(c.disks)
-		return now > before, err
-	})
+	err := c.until(ctx, so)
 	cancel()
 	return errors.Join(err, <-ended)
 }

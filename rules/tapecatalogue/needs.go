@@ -6,7 +6,7 @@ import (
 	"hemera"
 )
 
-// Needs is what tapes need of a person: those that hold files and cannot be read, and full ones that hold none. inside are the cartridges that
+// Needs is what tapes need of a person: those that hold files and cannot be read, what their repacks leave, and full ones that hold none. inside are the cartridges that
 // libraries have; nil: nobody knows.
 func Needs(tapes []hemera.Tape, inside map[string]string) (out []hemera.TapeAttention) {
 	var away []string
@@ -23,6 +23,12 @@ func Needs(tapes []hemera.Tape, inside map[string]string) (out []hemera.TapeAtte
 		case tape.State == hemera.TapeActive && tape.Full && tape.LastFSeq > 0 && tape.Files == 0:
 			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is full, and none of its files is in the tree any more", Command: "hemera tape reclaim " + tape.VID})
 		}
+		if tape.Repack != nil {
+			for _, l := range tape.Repack.Left {
+				what := fmt.Sprintf("its repack leaves %s of class %s: %s", files(l.Files), l.Class, l.Why)
+				out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: what, Command: "hemera tape repack ls"})
+			}
+		}
 	}
 	// One line for all: a library that was taken away had thousands.
 	if len(away) > 0 {
@@ -38,18 +44,23 @@ func Needs(tapes []hemera.Tape, inside map[string]string) (out []hemera.TapeAtte
 
 // broken is what a person can do about a broken tape with files. A repack moves those that disks or other tapes give, and counts the others.
 func broken(tape *hemera.Tape) hemera.TapeAttention {
-	a := hemera.TapeAttention{Subject: "tape " + tape.VID, What: fmt.Sprintf("is broken and has %d files", tape.Files), Command: "hemera tape repack " + tape.VID}
-	if tape.Files == 1 {
-		a.What = "is broken and has 1 file"
-	}
+	a := hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is broken and has " + files(tape.Files), Command: "hemera tape repack " + tape.VID}
 	switch task := tape.Repack; {
 	case task == nil:
 		a.What += "; a repack moves those that disks or other tapes have"
 	case len(task.Left) == 0:
 		a.What, a.Command = a.What+"; its repack is under way", "hemera tape repack ls"
 	default:
-		a.What, a.Command = a.What+"; its repack cannot move them all; if it can be read after all, set it ACTIVE and repack it again",
+		a.What, a.Command = a.What+"; its repack cannot move them all; if it can be read after all, set it ACTIVE, and the repack goes on",
 			"hemera tape tape set "+tape.VID+" full=true state=ACTIVE"
 	}
 	return a
+}
+
+// files is a number of files in words.
+func files(n int64) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
 }

@@ -162,6 +162,12 @@ func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeCh
 			return nil, err
 		}
 		back = old != nil && !tapecatalogue.Permits(old.State).Recall && tapecatalogue.Permits(tape.State).Recall
+		// A repack looks at all files again, also at those that it left.
+		if back && tape.Repack != nil {
+			again := *tape.Repack
+			again.Begun, again.Queued, again.Filled, again.Left = t.now(), 0, false, nil
+			tape.Repack = &again
+		}
 		tape.Changed, tape.ChangedBy = t.now(), who
 		if tape.Capacity == 0 {
 			tape.Capacity = int64(config.Media[tape.MediaType].Capacity)

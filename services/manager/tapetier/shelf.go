@@ -19,7 +19,8 @@ import (
 // Shelf answers what tape can give back, from tapes, keys and storage classes as of one moment. What removes disk copies,
 // or promises that tape has them, asks it, so that all of them have one rule:
 //
-//	evict, release, dropdiskcopies, collector   all copies that the class asks for are on tapes that can be read ([Shelf.missing])
+//	evict, release, dropdiskcopies, collector   all copies that the class asks for are on tapes that can be read, and that a library has
+//	                                            reported since the manager started ([Shelf.missing])
 //	no disk can give the file                   all copies are recorded, and one can be read ([Shelf.Gives])
 //
 // What is not known speaks against tape. It is safe for concurrent use.
@@ -113,10 +114,13 @@ func (s *Shelf) missing(e *hemera.Entry) error {
 	const op = "manager.Evict"
 	f, subject := s.file(e), "fxid:"+e.ID.Hex()
 	switch {
-	case f.Asked > 0 && tapegc.OnTapes(f) >= f.Asked:
+	case s.inside != nil && f.Asked > 0 && tapegc.OnTapes(f) >= f.Asked:
 		return nil
 	case f.Asked == 0 || len(e.Tape) < f.Asked:
 		return errs.New(errs.Conflict, op, subject, "not all its tape copies are there yet")
+	case s.inside == nil:
+		return errs.New(errs.Conflict, op, subject, "its disk copies stay: no library has said which cartridges it has since the manager started").
+			WithRemedy("see `hemera tape library ls`; a tape server reports within seconds")
 	}
 	why, remedy := s.Trouble(e)
 	if why == "" {

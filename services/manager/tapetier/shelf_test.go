@@ -40,6 +40,22 @@ func TestDiskCopiesStayWhileTheTapeCannotBeRead(t *testing.T) {
 	})
 }
 
+// TestDiskCopiesStayUntilALibraryIsHeardOf: a manager that starts does not know which cartridges were taken out.
+func TestDiskCopiesStayUntilALibraryIsHeardOf(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.archive()
+		s.start()
+		err := s.tier.Evict(s.Context(), admin(), "/single/f")
+		if s.wantKind("after a start", err, errs.Conflict); !strings.Contains(err.Error(), "no library has said which cartridges it has") || errs.RemedyOf(err) == "" {
+			t.Error(err, errs.RemedyOf(err))
+		}
+		s.report()
+		s.good(s.tier.Evict(s.Context(), admin(), "/single/f"))
+	})
+}
+
 // TestDropDiskCopiesWaitsForAReadableTape: a report that comes after its tape was put aside drops nothing.
 func TestDropDiskCopiesWaitsForAReadableTape(t *testing.T) {
 	at(t, func(s *site) {

@@ -199,7 +199,7 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 			}
 		}
 	}
-	out = append(append(out, t.stuck(f)...), append(t.failedScans(), t.leftBehind(f)...)...)
+	out = append(append(out, t.stuck(f)...), t.failedScans()...)
 	slices.SortFunc(out, func(a, b hemera.TapeAttention) int { return strings.Compare(a.Subject, b.Subject) })
 	return out
 }
@@ -277,19 +277,6 @@ func (t *reporter) failedScans() (out []hemera.TapeAttention) {
 	for vid, s := range t.scans {
 		if s.Problem != "" && !s.cancelled {
 			out = append(out, hemera.TapeAttention{Subject: "tape " + vid, What: "its scan failed: " + s.Problem, Command: "hemera tape scan " + vid})
-		}
-	}
-	return out
-}
-
-// leftBehind are the repacks that cannot move all files. The lock is held.
-func (t *reporter) leftBehind(f facts) (out []hemera.TapeAttention) {
-	for _, tape := range f.tapes {
-		if tape.Repack == nil {
-			continue
-		}
-		for _, l := range tape.Repack.Left {
-			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: fmt.Sprintf("its repack leaves %s of class %s: %s", count(l.Files, "file", "files"), l.Class, l.Why), Command: "hemera tape repack ls"})
 		}
 	}
 	return out

@@ -34,6 +34,7 @@ func run() error {
 	flag.BoolVar(&o.Peers, "peers", true, "measure beside the C++ server")
 	flag.BoolVar(&o.EOS, "eos", true, "measure two durable replicas beside what EOS does")
 	flag.BoolVar(&o.Coded, "coded", true, "measure coded layouts beside plain files")
+	flag.StringVar(&o.Block, "block", "", "`size` of the blocks of coded layouts, as 256k; else the default")
 	flag.StringVar(&o.Profiles, "profiles", "", "`directory` for a CPU profile of Hemera in each row")
 	rows := flag.String("rows", "", "only rows that match, as \"stat x16\"; a regular `expression`")
 	quick := flag.Bool("quick", false, "a short run: 3 rounds of 128 MiB and 0.3 s")
