@@ -48,7 +48,7 @@ type world struct {
 	view hemera.View
 }
 
-// newWorld has a space of two disks with 1000 bytes each, and tapes A, B, which is broken, and C, whose key is missing.
+// newWorld has a space of two disks with 1000 bytes each, and tapes A, B, which is broken, C, whose key is missing, and D, which no library has.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	tree, err := namespace.Open(t.Context(), memkv.New(), namespace.Options{})
@@ -62,7 +62,7 @@ func newWorld(t *testing.T) *world {
 		{ID: 3, Node: 1, Space: "default", DiskStats: hemera.DiskStats{Capacity: 1e6, Free: 1e6}}, // out of reach
 	}}
 	parts := tree.Parts()
-	for vid, tape := range map[string]hemera.Tape{"A": {State: hemera.TapeActive}, "B": {State: hemera.TapeBroken}, "C": {State: hemera.TapeActive, Key: "k1"}} {
+	for vid, tape := range map[string]hemera.Tape{"A": {State: hemera.TapeActive}, "B": {State: hemera.TapeBroken}, "C": {State: hemera.TapeActive, Key: "k1"}, "D": {State: hemera.TapeActive}} {
 		tape.Pool = "default"
 		if err := parts.Tapes.ChangeTape(t.Context(), vid, func(*hemera.Tape) (*hemera.Tape, error) { return &tape, nil }); err != nil {
 			t.Fatal(err)
@@ -73,6 +73,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.tier.ReportLibrary(1, hemera.TapeLibrary{Name: "lib", VIDs: map[string]string{"A": "LTO-9", "B": "LTO-9", "C": "LTO-9"}})
 	return w
 }
 
@@ -168,6 +169,7 @@ func TestNeverForRoom(t *testing.T) {
 		func(e *hemera.Entry) { e.Tape = nil },
 		func(e *hemera.Entry) { e.Tape[0].VID = "B" },
 		func(e *hemera.Entry) { e.Tape[0].VID = "C" },
+		func(e *hemera.Entry) { e.Tape[0].VID = "D" },
 		func(e *hemera.Entry) { e.Tape[0].VID = "GONE" },
 		func(e *hemera.Entry) { e.Xattrs[hemera.AttrStorageClass] = []byte("unknown") },
 		func(e *hemera.Entry) { e.Xattrs[hemera.AttrEvictCounter] = []byte("1") },
@@ -181,7 +183,7 @@ func TestNeverForRoom(t *testing.T) {
 	}
 	// The turn was one: a file that may go does.
 	w.add(100 * time.Hour)
-	if got := fmt.Sprint(w.turn(t, 0)); got != "[18]" {
+	if got := fmt.Sprint(w.turn(t, 0)); got != "[19]" {
 		t.Errorf("evicted %s", got)
 	}
 }
