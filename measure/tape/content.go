@@ -151,7 +151,7 @@ func each(dirs []string, visit func(path string, info fs.FileInfo) error) error 
 	return nil
 }
 
-// occupy fills most of the page cache with a file of holes in a directory, which takes no room on its disk, until ctx ends. Servers that have run
+// occupy fills the page cache with a file of holes in a directory, which takes no room on its disk, until ctx ends. Servers that have run
 // for a while have no free memory. A virtual machine gives free memory, and what was not used for some seconds, back to its host, and to touch it
 // again costs more than all copies of the data that is measured. The file has to stay: removing it would free the memory.
 func occupy(ctx context.Context, dir string) error {
@@ -164,8 +164,9 @@ func occupy(ctx context.Context, dir string) error {
 	if err != nil {
 		return errs.Wrap(err, "tape.Occupy", path)
 	}
-	// All of it would push out itself, and read each hole again.
-	size := int64(info.Totalram) * int64(info.Unit) / 4 * 3 // #nosec G115 -- memory has fewer bytes
+	// As much as there is memory, so that none is left free and pages that nobody needs make room for others, as they do at a server. Of a smaller
+	// file a second pass finds each page, and the kernel takes it for one that is used.
+	size := int64(info.Totalram) * int64(info.Unit) // #nosec G115 -- memory has fewer bytes
 	err = f.Truncate(size)
 	buf := make([]byte, chunkSize)
 	for at := int64(0); at < size && err == nil && ctx.Err() == nil; at += chunkSize {
