@@ -241,7 +241,7 @@ func (t tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera
 		}
 		return j, nil, nil
 	}
-	left.Remedy = cmp.Or(left.Remedy, fmt.Sprintf("hemera tape route add %s/%d tapepool=POOL", class, f.Number))
+	left.Remedy = cmp.Or(left.Remedy, fmt.Sprintf("hemera tape route add %s/%d tapepool=POOL", class, f.Number)) + "; then order the repack again"
 	return j, left, nil
 }
 

@@ -106,7 +106,7 @@ func taskRecord(t *hemera.Tape, task *hemera.TapeTask) output.Record {
 	var why []string
 	for _, l := range task.Left {
 		left += l.Files
-		why = append(why, fmt.Sprintf("%s of class %s stay, as %s: %s (%s; then order the repack again)", output.Count(l.Files, "file"), l.Class, l.Path, l.Why, l.Remedy))
+		why = append(why, fmt.Sprintf("%s of class %s stay, as %s: %s (%s)", output.Count(l.Files, "file"), l.Class, l.Path, l.Why, l.Remedy))
 	}
 	// Behind what a person has to do: this ends by itself.
 	if task.Waits != "" {
