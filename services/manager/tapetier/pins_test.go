@@ -61,12 +61,12 @@ func TestNobodyReleasesWhatOthersStaged(t *testing.T) {
 	})
 }
 
-// A file that nobody staged is evicted by its owner and by admins, and not by those that may only read it.
+// A file that nobody staged is evicted by its owner and by admins, and not by those that may only read it: to them there is nothing to release.
 func TestWhoEvictsWhatNobodyStaged(t *testing.T) {
 	at(t, func(s *site) {
 		file := shared(s)
 		s.arrives(file)
-		s.wantKind("by a reader", released(s, bob(), "", file), errs.Denied)
+		s.good(released(s, bob(), "", file))
 		if s.onTapeOnly(file) {
 			t.Fatal("evicted by a reader")
 		}
@@ -79,6 +79,25 @@ func TestWhoEvictsWhatNobodyStaged(t *testing.T) {
 		s.good(released(s, admin(), "", file))
 		if !s.onTapeOnly(file) {
 			t.Error("not released by an admin")
+		}
+	})
+}
+
+// A release whose answer was lost is sent again: a manager that was killed in between has taken the pin and evicted nothing.
+func TestAReleaseIsSentAgain(t *testing.T) {
+	at(t, func(s *site) {
+		file := shared(s)
+		stageOf(s, bob(), file)
+		s.arrives(file)
+		s.start()
+		s.good(released(s, bob(), "", file))
+		if s.counter(file) != 0 || s.onTapeOnly(file) {
+			t.Fatalf("%d requests are left, or it was evicted before a library was heard of", s.counter(file))
+		}
+		s.report()
+		s.good(released(s, bob(), "", file))
+		if s.onTapeOnly(file) {
+			t.Error("evicted by a reader without a request")
 		}
 	})
 }

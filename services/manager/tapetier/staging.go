@@ -243,14 +243,10 @@ func (t *stager) releaseOne(ctx context.Context, who hemera.Identity, id, path s
 	if err != nil || tapes.EvictCounter(&e) > 0 || len(e.Pieces) == 0 {
 		return err
 	}
-	// Nobody uses it. The user that says so last has it evicted, and so may
-	// those that could replace its content.
-	if d := access.Decide(who, access.Of(e), access.Write); !released && !d.Allowed {
-		if shelf, err := t.Shelf(ctx); err != nil || shelf.missing(&e) != nil {
-			return err // nothing would be evicted
-		}
-		return errs.New(errs.Denied, "manager.Release", path, "no request of yours keeps it on disk, and "+d.Rule).
-			WithRemedy("leave it: it is evicted when room is needed")
+	// Nobody uses it. The user that says so last has it evicted, and so may those that could replace its content. Of others it is no error: a client
+	// that lost the answer to a release sends it again, and what it had released then stays until room is needed.
+	if !released && !access.Decide(who, access.Of(e), access.Write).Allowed {
+		return nil
 	}
 	_, err = t.evictNow(ctx, e.ID, false)
 	if errs.KindOf(err) == errs.Conflict { // copies are missing, or somebody has staged it meanwhile
