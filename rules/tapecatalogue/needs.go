@@ -6,8 +6,8 @@ import (
 	"hemera"
 )
 
-// Needs is what tapes need of a person: those that hold files and cannot be read, what their repacks leave, and full ones that hold none. inside are the cartridges that
-// libraries have; nil: nobody knows.
+// Needs is what tapes need of a person: those that hold files and cannot be read, what their repacks leave, and full ones that hold none. inside are
+// the cartridges that libraries have; nil: nobody knows.
 func Needs(tapes []hemera.Tape, inside map[string]string) (out []hemera.TapeAttention) {
 	var away []string
 	for i := range tapes {

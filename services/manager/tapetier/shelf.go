@@ -114,13 +114,13 @@ func (s *Shelf) missing(e *hemera.Entry) error {
 	const op = "manager.Evict"
 	f, subject := s.file(e), "fxid:"+e.ID.Hex()
 	switch {
-	case s.inside != nil && f.Asked > 0 && tapegc.OnTapes(f) >= f.Asked:
-		return nil
 	case f.Asked == 0 || len(e.Tape) < f.Asked:
 		return errs.New(errs.Conflict, op, subject, "not all its tape copies are there yet")
 	case s.inside == nil:
 		return errs.New(errs.Conflict, op, subject, "its disk copies stay: no library has said which cartridges it has since the manager started").
 			WithRemedy("see `hemera tape library ls`; a tape server reports within seconds")
+	case tapegc.OnTapes(f) >= f.Asked:
+		return nil
 	}
 	why, remedy := s.Trouble(e)
 	if why == "" {
