@@ -106,6 +106,15 @@ func (l Layout) Coded() bool { return l.Data > 1 }
 // Parity is the number of pieces that are not needed while no other is lost: copies beside the first, or parities.
 func (l Layout) Parity() int { return int(l.Pieces) - int(l.Data) }
 
+// Losses is how many pieces a file that has all can lose, whichever they are, and still be read. Of a locally repairable
+// code it is one more than its global parities, and some losses of more pieces are survived, too.
+func (l Layout) Losses() int {
+	if l.Kind == LayoutLocal {
+		return l.Parity() - int(l.Local) + 1
+	}
+	return l.Parity()
+}
+
 // Role says what the piece with the index is, in a word: "copy", "data" or "parity"; "local" followed by the number of its
 // group for the parity of a group.
 func (l Layout) Role(index uint8) string {

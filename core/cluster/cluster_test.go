@@ -322,7 +322,7 @@ func TestSpaceSettings(t *testing.T) {
 		}},
 		{"policy.layout", "plain", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Plain() && s.Policy.PiecesMin == 2 }},
 		{"policy.layout", "lrc:12+2+2", func(s hemera.Space) bool {
-			return s.Policy.Layout == hemera.Local(12, 2, 2) && s.Policy.PiecesMin == 13
+			return s.Policy.Layout == hemera.Local(12, 2, 2) && s.Policy.PiecesMin == 14
 		}},
 		{"policy.layout", "replica:2", func(s hemera.Space) bool { return s.Policy.Layout == hemera.Replica(2) && s.Policy.PiecesMin == 2 }},
 		{"policy.sync", "off", func(s hemera.Space) bool { return !s.Policy.Sync }},
@@ -347,12 +347,14 @@ func TestSpaceSettings(t *testing.T) {
 // what to do.
 func TestSpaceSettingsOfCodedLayouts(t *testing.T) {
 	c := open(t, memkv.New(), nil)
-	if err := c.SetSpace(t.Context(), "default", "policy.layout", "rs:4+2"); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range []struct{ key, value string }{{"policy.minpieces", "3"}, {"policy.nstripes", "2"}} {
+	for _, s := range []struct{ layout, key, value string }{
+		{"rs:4+2", "policy.minpieces", "3"}, {"rs:4+2", "policy.nstripes", "2"}, {"lrc:4+2+1", "policy.minpieces", "4"},
+	} {
+		if err := c.SetSpace(t.Context(), "default", "policy.layout", s.layout); err != nil {
+			t.Fatal(err)
+		}
 		if err := c.SetSpace(t.Context(), "default", s.key, s.value); !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {
-			t.Errorf("%s=%s: %v", s.key, s.value, err)
+			t.Errorf("%s: %s=%s: %v", s.layout, s.key, s.value, err)
 		}
 	}
 }

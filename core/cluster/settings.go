@@ -341,9 +341,9 @@ func (s *spaceRecord) set(key, value string) (err error) {
 			if err != nil {
 				return err
 			}
-			if n < int(s.Layout.Data) {
-				return errs.New(errs.Invalid, "cluster.Set", key+"="+value, fmt.Sprintf("a file of layout %s cannot be read from fewer than %d pieces", s.Layout, s.Layout.Data)).
-					WithRemedy(fmt.Sprintf("set auto, or at least %d: then one piece may be lost right after the close", s.Layout.Data+1))
+			if least := int(s.Layout.Pieces) - s.Layout.Losses(); n < least {
+				return errs.New(errs.Invalid, "cluster.Set", key+"="+value, fmt.Sprintf("a file of layout %s cannot be read from each choice of fewer than %d pieces", s.Layout, least)).
+					WithRemedy(fmt.Sprintf("set auto, or at least %d: then one piece may be lost right after the close", least+1))
 			}
 			s.PiecesMin = uint8(n)
 		}
@@ -378,7 +378,7 @@ func (s *spaceRecord) set(key, value string) (err error) {
 // and the number is the old one again when the layout is.
 func (s *spaceRecord) setLayout(l hemera.Layout) {
 	if s.PiecesMin != 0 {
-		s.PiecesMin += l.Data - s.Layout.Data
+		s.PiecesMin += l.Pieces - uint8(l.Losses()) - (s.Layout.Pieces - uint8(s.Layout.Losses()))
 	}
 	s.Layout = l
 }

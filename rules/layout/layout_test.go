@@ -131,6 +131,7 @@ func TestMinimum(t *testing.T) {
 		{striped(4, 2, mib), 0, 9, 6}, {striped(4, 2, mib), 0, 7, 6}, {striped(4, 2, mib), 0, 6, 5}, {striped(4, 2, mib), 0, 5, 4},
 		{striped(4, 2, mib), 0, 4, 4}, // all that is left to read it from
 		{striped(4, 2, mib), 1, 9, 4}, {striped(4, 2, mib), 5, 6, 5}, {striped(4, 2, mib), 9, 9, 6},
+		{hemera.Local(4, 2, 1), 0, 9, 7}, {hemera.Local(4, 2, 1), 4, 9, 5}, // 4 pieces may be too few of a group
 	} {
 		if got := Minimum(c.l, c.policy, c.eligible); got != c.min {
 			t.Errorf("%+v, policy %d, %d disks: %d, want %d", c.l, c.policy, c.eligible, got, c.min)

@@ -16,8 +16,7 @@ func Spare(l hemera.Layout, size int64, have Set) int {
 		}
 	}
 	if l.Kind == hemera.LayoutLocal {
-		// Any global+1 pieces can be lost of all of them.
-		return max(0, l.Parity()-int(l.Local)+1-(Count(l, size)-stored))
+		return max(0, l.Losses()-(Count(l, size)-stored))
 	}
 	return max(0, stored-Needed(l, size))
 }

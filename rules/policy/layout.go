@@ -143,8 +143,8 @@ func MinimumOf(space hemera.Policy, l hemera.Layout) uint8 {
 	if space.PiecesMin == 0 {
 		return 0
 	}
-	spare := int(space.PiecesMin) - max(int(space.Layout.Data), 1)
-	return uint8(max(int(l.Data), 1) + max(min(spare, l.Parity()), 0))
+	spare := int(space.PiecesMin) - (int(space.Layout.Pieces) - space.Layout.Losses())
+	return uint8(int(l.Pieces) - l.Losses() + max(min(spare, l.Losses()), 0))
 }
 
 // remedy says where a value is changed that makes no sense.

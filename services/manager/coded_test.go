@@ -288,22 +288,32 @@ func TestPhysicalLimitsOfCodedFiles(t *testing.T) {
 	wantKind(t, err, errs.OverQuota)
 }
 
-// TestCommitsThatCannotBeRead: enough pieces by their number may be too few of a group.
-func TestCommitsThatCannotBeRead(t *testing.T) {
+// TestCommitsWithTooFewPieces: of a code with local groups not every choice of as many pieces as it has data is enough, and a
+// close that may lack one fewer than the code survives to lose leaves every file that survives one.
+func TestCommitsWithTooFewPieces(t *testing.T) {
 	for _, c := range []struct {
+		least   string
 		lacking []uint8
 		ok      bool
-	}{{nil, true}, {[]uint8{0}, true}, {[]uint8{0, 2, 6}, true}, {[]uint8{0, 1, 4}, false}, {[]uint8{0, 1, 2, 3}, false}} {
+	}{
+		{"5", nil, true}, {"5", []uint8{0, 6}, true}, {"5", []uint8{0, 2, 6}, false}, {"5", []uint8{0, 1, 4}, false},
+		{"6", []uint8{0}, true}, {"6", []uint8{0, 6}, false},
+	} {
 		r := newCodedRig(t, 7, 1, "lrc:4+2+1")
-		if err := r.m.SetSpace(t.Context(), "default", "policy.minpieces", "4"); err != nil {
+		if err := r.m.SetSpace(t.Context(), "default", "policy.minpieces", c.least); err != nil {
 			t.Fatal(err)
 		}
 		req := r.seal(r.mustOpen("/f", hemera.AccessCreate), 64<<20)
 		req.Pieces = slices.DeleteFunc(req.Pieces, func(p hemera.Piece) bool { return slices.Contains(c.lacking, p.Index) })
 		_, err := r.commit(req)
 		if (err == nil) != c.ok || err != nil && errs.KindOf(err) != errs.Invalid {
-			t.Errorf("without %v: %v", c.lacking, err)
+			t.Errorf("at least %s, without %v: %v", c.least, c.lacking, err)
 		}
+		// A capability that asks for too few.
+		req.Pieces = slices.DeleteFunc(req.Pieces, func(p hemera.Piece) bool { return slices.Contains([]uint8{0, 1, 4}, p.Index) })
+		asked := req.Permit.Capability
+		asked.PiecesMin = 4
+		wantKind(t, checkPieces(asked, req), errs.Invalid)
 	}
 }
 

@@ -175,7 +175,7 @@ func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 		}
 		seen[p.Index] = true
 	}
-	// Of a code with local groups not every choice of so many pieces is enough.
+	// Whatever the capability asks for: of a code with local groups not every choice of as many pieces as it has data is enough.
 	if !layout.Readable(c.Layout, r.Size, layout.Indexes(r.Pieces)) {
 		return invalid("the file could not be read from pieces " + layout.Indexes(r.Pieces).String())
 	}

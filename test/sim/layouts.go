@@ -66,21 +66,13 @@ func (p *plan) codes() bool { return p.sabotage == KeepParity || p.sabotage == R
 
 // drawVictims lets two drives lose data where every layout of the plan survives that.
 func (p *plan) drawVictims(two bool, draw func(int) int) {
-	if !p.cruel || !two || slices.ContainsFunc(p.coded, func(l hemera.Layout) bool { return survives(l) < 2 }) {
+	if !p.cruel || !two || slices.ContainsFunc(p.coded, func(l hemera.Layout) bool { return l.Losses() < 2 }) {
 		return
 	}
 	p.replicas, p.minPieces = 3, "3"
 	first := p.victims[0]
 	second := [2]int{(first[0] + 1 + draw(p.machines-1)) % p.machines, draw(p.drives)}
 	p.victims = append(p.victims, second)
-}
-
-// survives is how many lost pieces a file of the layout survives, whichever they are.
-func survives(l hemera.Layout) int {
-	if l.Kind == hemera.LayoutLocal {
-		return l.Parity() - int(l.Local) + 1
-	}
-	return l.Parity()
 }
 
 // mostPieces is how many pieces a file has at most.

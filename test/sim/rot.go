@@ -52,7 +52,7 @@ func (w ruiner) rot(ctx context.Context, files map[string]hemera.Entry) {
 func (w ruiner) rotPage(rng *rand.Rand, e hemera.Entry, off int64) layout.Set {
 	good := layout.Indexes(e.Pieces)
 	// Up to one more than it survives, and up to one fewer than that.
-	most := 1 + rng.IntN(w.survives(e)+2)
+	most := 1 + rng.IntN(e.Layout.Losses()+2)
 	for _, i := range rng.Perm(len(e.Pieces)) {
 		p := e.Pieces[i]
 		size := layout.PieceSize(e.Layout, e.Size, p.Index)
@@ -68,10 +68,6 @@ func (w ruiner) rotPage(rng *rand.Rand, e hemera.Entry, off int64) layout.Set {
 	}
 	return good
 }
-
-// survives is how many lost pieces the file survives.
-// It is a number at least: some sets of more may be survived too.
-func (w ruiner) survives(e hemera.Entry) int { return survives(e.Layout) }
 
 // flip flips a bit in a range of a piece.
 // It is false if the drive does not have the piece, or is gone.

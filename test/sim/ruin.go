@@ -80,7 +80,7 @@ func (w ruiner) takeDrives() map[hemera.DiskID]bool {
 	// What the weakest of all layouts survives.
 	least := w.plan.replicas - 1
 	for _, l := range w.plan.coded {
-		least = min(least, survives(l))
+		least = min(least, l.Losses())
 	}
 	count := min(len(disks)-1, 1+least+rng.IntN(2))
 	gone := map[hemera.DiskID]bool{}
