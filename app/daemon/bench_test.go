@@ -70,16 +70,7 @@ func newBenchCluster(b *testing.B) *benchCluster {
 	if err != nil {
 		b.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := u.Run(ctx, func() { close(ready) }); err != nil {
-			b.Error(err)
-		}
-	}()
-	<-ready
-	b.Cleanup(func() { cancel(); <-done })
+	b.Cleanup(running(b, u))
 	return &benchCluster{Up: u}
 }
 

@@ -82,16 +82,7 @@ func TestAFloodOfConnectionsKeepsNoAdminOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	ran, up := make(chan error, 1), make(chan struct{})
-	go func() { ran <- u.Run(ctx, func() { close(up) }) }()
-	defer func() {
-		stop()
-		if err := <-ran; err != nil {
-			t.Error(err)
-		}
-	}()
-	<-up
+	defer running(t, u)()
 
 	var held []net.Conn
 	flood := func(addr, hello string) {

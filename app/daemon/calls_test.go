@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -20,10 +19,7 @@ func TestCallsComeThroughTheXRootDPort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ready := make(chan struct{})
-	stop := serving(t, func(ctx context.Context) error { return u.Run(ctx, func() { close(ready) }) })
-	defer stop()
-	<-ready
+	defer running(t, u)()
 	if _, err := u.Manager.Mkdir(t.Context(), hemera.SystemIdentity(), "/secret", 0o700, false); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -48,15 +47,6 @@ func runUp(t *testing.T, o UpOptions) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := u.Run(ctx, func() { close(ready) }); err != nil {
-			t.Error(err)
-		}
-	}()
-	t.Cleanup(func() { cancel(); <-done })
-	<-ready
+	t.Cleanup(running(t, u))
 	return "root://" + u.Manager.Addr + "/"
 }

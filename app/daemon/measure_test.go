@@ -21,7 +21,7 @@ func TestNodesMeasure(t *testing.T) {
 	text := `#!/bin/sh
 for w; do case $w in
 --out=*) echo "$@" >"${w#--out=}/result.json" ;;
---quick=true) trap 'echo ended >` + begun + `; exit 130' INT; echo begun >` + begun + `; while :; do sleep 0.05; done ;;
+--quick=true) trap 'echo ended >` + begun + `; exit 130' TERM; echo begun >` + begun + `; while :; do sleep 0.05; done ;;
 esac; done
 `
 	if err := os.WriteFile(program, []byte(text), 0o700); err != nil {
@@ -33,10 +33,7 @@ esac; done
 	if err != nil {
 		t.Fatal(err)
 	}
-	ready := make(chan struct{})
-	stop := serving(t, func(ctx context.Context) error { return u.Run(ctx, func() { close(ready) }) })
-	defer stop()
-	<-ready
+	defer running(t, u)()
 	data, err := u.Manager.Measure(t.Context(), 2, []string{"bench", "disk", "--loads=read"})
 	if err != nil || !strings.Contains(string(data), "bench disk --loads=read") || !strings.Contains(string(data), "disk2") || strings.Contains(string(data), "disk1") {
 		t.Errorf("%q, %v", data, err)

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"context"
 	"log/slog"
 	"testing"
 
@@ -18,9 +17,7 @@ func TestAnotherNumberOfNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ready := make(chan struct{})
-		stop := serving(t, func(ctx context.Context) error { return u.Run(ctx, func() { close(ready) }) })
-		<-ready
+		stop := running(t, u)
 		v, err := u.Manager.View(t.Context())
 		stop()
 		if err != nil || len(v.Disks) != 4 {

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -33,10 +32,7 @@ func startUp(t *testing.T, dir string) (u *Up, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ready := make(chan struct{})
-	stop = serving(t, func(ctx context.Context) error { return u.Run(ctx, func() { close(ready) }) })
-	<-ready
-	return u, stop
+	return u, running(t, u)
 }
 
 // client writes and reads files of a cluster.

@@ -3,7 +3,6 @@ package daemon
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -18,20 +17,6 @@ import (
 	"hemera/errs"
 	"hemera/platform/pki"
 )
-
-// serving is a process of a test, and how to stop it.
-func serving(t *testing.T, run func(context.Context) error) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- run(ctx) }()
-	return func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-}
 
 // site is a manager and one node as processes of their own.
 type site struct {
@@ -71,9 +56,7 @@ func (s *site) joins(token string) hemera.NodeID {
 		s.t.Fatal(err)
 	}
 	s.node = n.Addr
-	stop := serving(s.t, n.Run)
-	<-n.Joined()
-	stop()
+	joining(s.t, n)()
 	return n.ID()
 }
 

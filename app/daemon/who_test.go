@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"context"
 	"log/slog"
 	"testing"
 
@@ -18,10 +17,7 @@ func TestOpenFilesAreSeenAtNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ready := make(chan struct{})
-	stop := serving(t, func(ctx context.Context) error { return u.Run(ctx, func() { close(ready) }) })
-	defer stop()
-	<-ready
+	defer running(t, u)()
 	const size = 32 << 20 // more than the manager's door serves itself
 	c := xrootd.New(xrootd.Options{App: "who-test"})
 	defer c.Close()

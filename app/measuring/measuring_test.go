@@ -81,7 +81,7 @@ func TestRunTellsWhatFailed(t *testing.T) {
 // TestRunEndsWithItsContext: the measurement gets the time to remove what it made.
 func TestRunEndsWithItsContext(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
-	r := script(t, "trap 'echo removed >"+mark+"; exit 130' INT; echo >"+mark+"; while :; do sleep 0.05; done")
+	r := script(t, "trap 'echo removed >"+mark+"; exit 130' TERM; echo >"+mark+"; while :; do sleep 0.05; done")
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		for {

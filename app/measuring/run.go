@@ -39,8 +39,9 @@ func (r *Runner) Run(ctx context.Context, command []string) ([]byte, error) {
 	var complaint tail
 	c := exec.CommandContext(ctx, r.Executable, args...) // #nosec G204 -- this program itself, with words that Plan knows
 	c.Stderr = &complaint
-	// As from a terminal: it removes what it made, and keeps what it has measured.
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	// It removes what it made, and keeps what it has measured. Not SIGINT: programs that a shell starts in the background ignore that,
+	// and so do theirs.
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	c.WaitDelay = leaveTime
 	// The interruption of a node in a terminal is not one of the measurement: ctx tells.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

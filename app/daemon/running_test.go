@@ -1,0 +1,64 @@
+package daemon
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// stuckTime is how long a test waits for a start or an end before it fails: less than all tests of the package have, so that
+// the failure has the test's name.
+const stuckTime = 3 * time.Minute
+
+// serving runs something until stop, which waits for its end. An error of it fails the test then.
+func serving(t testing.TB, run func(context.Context) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	return func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(stuckTime):
+			t.Errorf("it has not ended %s after it was stopped", stuckTime)
+		}
+	}
+}
+
+// running runs a cluster until stop, and returns when all of its nodes have joined. The test fails if it ends before that.
+func running(t testing.TB, u *Up) (stop func()) {
+	t.Helper()
+	ready := make(chan struct{})
+	return upTo(t, ready, func(ctx context.Context) error { return u.Run(ctx, func() { close(ready) }) })
+}
+
+// joining runs a node until stop, and returns when it has joined. The test fails if it ends before that.
+func joining(t testing.TB, n *Node) (stop func()) {
+	t.Helper()
+	return upTo(t, n.Joined(), n.Run)
+}
+
+// upTo is serving, once it has come so far.
+func upTo(t testing.TB, so <-chan struct{}, run func(context.Context) error) (stop func()) {
+	t.Helper()
+	ended := make(chan struct{})
+	stop = serving(t, func(ctx context.Context) error {
+		defer close(ended)
+		return run(ctx)
+	})
+	select {
+	case <-so:
+		return stop
+	case <-ended:
+		t.Error("it ended as it started")
+	case <-time.After(stuckTime):
+		t.Errorf("it has not started after %s", stuckTime)
+	}
+	stop() // says why it ended, if it did
+	t.FailNow()
+	return nil
+}
