@@ -359,6 +359,14 @@ func TestSpaceSettingsOfCodedLayouts(t *testing.T) {
 	}
 }
 
+// A record of an earlier version, which took the data pieces of a locally repairable layout for enough.
+func TestAMinimumOfAnEarlierVersion(t *testing.T) {
+	s := spaceRecord{Layout: hemera.Local(12, 2, 2), PiecesMin: 12}
+	if s.setLayout(hemera.Replica(2)); s.PiecesMin != 1 {
+		t.Errorf("at least %d", s.PiecesMin)
+	}
+}
+
 func TestDrainEndsEmpty(t *testing.T) {
 	c := open(t, memkv.New(), nil)
 	ctx := t.Context()

@@ -378,7 +378,9 @@ func (s *spaceRecord) set(key, value string) (err error) {
 // and the number is the old one again when the layout is.
 func (s *spaceRecord) setLayout(l hemera.Layout) {
 	if s.PiecesMin != 0 {
-		s.PiecesMin += l.Pieces - uint8(l.Losses()) - (s.Layout.Pieces - uint8(s.Layout.Losses()))
+		// A record of an earlier version may have fewer than its layout takes.
+		spare := max(0, int(s.PiecesMin)-(int(s.Layout.Pieces)-s.Layout.Losses()))
+		s.PiecesMin = uint8(int(l.Pieces) - l.Losses() + spare)
 	}
 	s.Layout = l
 }

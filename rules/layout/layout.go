@@ -151,8 +151,8 @@ func Required(l hemera.Layout, size int64, minimum uint8) int {
 // Minimum is how many sealed pieces an acknowledged close takes. policy is the policy's number; zero leaves the
 // decision to this rule: all pieces while a spare disk exists, as it can replace one that fails in the middle of
 // the write. Otherwise one fewer than there are disks, so that a small cluster keeps taking files when a disk
-// breaks; repair makes the rest. It is never less than the file can be read from,
-// whichever they are, nor more than all pieces. eligible is how many disks could take a piece.
+// breaks; repair makes the rest. It is never less than the file can be read from, whichever they are, nor more than all
+// pieces. eligible is how many disks could take a piece.
 func Minimum(l hemera.Layout, policy uint8, eligible int) uint8 {
 	pieces := int(l.Pieces)
 	least := int(policy)

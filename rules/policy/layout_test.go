@@ -100,7 +100,8 @@ func TestMinimumOfOtherLayouts(t *testing.T) {
 		{"replica:3", 3, "replica:2", 2}, {"replica:2", 9, "replica:4", 4},
 		{"replica:2", 1, "rs:4+2", 4}, {"replica:2", 2, "rs:4+2", 5}, {"replica:3", 3, "rs:10+4", 12}, {"replica:9", 9, "rs:4+2", 6},
 		{"rs:4+2", 5, "rs:10+4", 11}, {"rs:4+2", 5, "replica:2", 2}, {"rs:4+2", 6, "replica:2", 2}, {"rs:4+2", 4, "replica:2", 1},
-		{"rs:4+2", 5, "stripe:4", 4}, {"rs:4+2", 5, "lrc:12+2+2", 14}, {"replica:2", 1, "lrc:12+2+2", 13}, {"replica:9", 9, "lrc:12+2+2", 16}, {"lrc:4+2+1", 6, "replica:2", 2}, {"rs:4+2", 2, "rs:4+2", 4},
+		{"rs:4+2", 5, "stripe:4", 4}, {"rs:4+2", 5, "lrc:12+2+2", 14},
+		{"replica:2", 1, "lrc:12+2+2", 13}, {"replica:9", 9, "lrc:12+2+2", 16}, {"lrc:4+2+1", 6, "replica:2", 2}, {"rs:4+2", 2, "rs:4+2", 4},
 	} {
 		space, err1 := hemera.ParseLayout(c.space, 0)
 		file, err2 := hemera.ParseLayout(c.file, 0)
