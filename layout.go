@@ -115,6 +115,9 @@ func (l Layout) Losses() int {
 	return l.Parity()
 }
 
+// Enough is how many pieces a file of any size can be read from, whichever they are.
+func (l Layout) Enough() int { return int(l.Pieces) - l.Losses() }
+
 // Role says what the piece with the index is, in a word: "copy", "data" or "parity"; "local" followed by the number of its
 // group for the parity of a group.
 func (l Layout) Role(index uint8) string {

@@ -341,7 +341,7 @@ func (s *spaceRecord) set(key, value string) (err error) {
 			if err != nil {
 				return err
 			}
-			if least := int(s.Layout.Pieces) - s.Layout.Losses(); n < least {
+			if least := s.Layout.Enough(); n < least {
 				return errs.New(errs.Invalid, "cluster.Set", key+"="+value, fmt.Sprintf("a file of layout %s cannot be read from each choice of fewer than %d pieces", s.Layout, least)).
 					WithRemedy(fmt.Sprintf("set auto, or at least %d: then one piece may be lost right after the close", least+1))
 			}
@@ -379,8 +379,8 @@ func (s *spaceRecord) set(key, value string) (err error) {
 func (s *spaceRecord) setLayout(l hemera.Layout) {
 	if s.PiecesMin != 0 {
 		// A record of an earlier version may have fewer than its layout takes.
-		spare := max(0, int(s.PiecesMin)-(int(s.Layout.Pieces)-s.Layout.Losses()))
-		s.PiecesMin = uint8(int(l.Pieces) - l.Losses() + spare)
+		spare := max(0, int(s.PiecesMin)-s.Layout.Enough())
+		s.PiecesMin = uint8(l.Enough() + spare)
 	}
 	s.Layout = l
 }

@@ -286,7 +286,7 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 		}
 		subject, name := "space "+sp.Name, "space "+sp.Name
 		// Fewer disks than this, and no write could ever be acknowledged.
-		need := int(max(sp.Policy.PiecesMin, sp.Policy.Layout.Data, 1))
+		need := max(int(sp.Policy.PiecesMin), sp.Policy.Layout.Enough(), 1)
 		switch wants := int(sp.Policy.Layout.Pieces); {
 		case len(writable) < need:
 			add(hemera.Condition{Code: SpaceNoRoom, Severity: hemera.SeverityError, Subject: subject,

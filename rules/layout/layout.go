@@ -159,7 +159,7 @@ func Minimum(l hemera.Layout, policy uint8, eligible int) uint8 {
 	if policy == 0 {
 		least = eligible - 1
 	}
-	return uint8(max(pieces-l.Losses(), min(pieces, least)))
+	return uint8(max(l.Enough(), min(pieces, least)))
 }
 
 // Column is the column whose bytes the piece with the index holds; ok is false for parity.

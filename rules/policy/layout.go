@@ -143,8 +143,8 @@ func MinimumOf(space hemera.Policy, l hemera.Layout) uint8 {
 	if space.PiecesMin == 0 {
 		return 0
 	}
-	spare := int(space.PiecesMin) - (int(space.Layout.Pieces) - space.Layout.Losses())
-	return uint8(int(l.Pieces) - l.Losses() + max(min(spare, l.Losses()), 0))
+	spare := int(space.PiecesMin) - space.Layout.Enough()
+	return uint8(l.Enough() + max(min(spare, l.Losses()), 0))
 }
 
 // remedy says where a value is changed that makes no sense.

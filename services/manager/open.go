@@ -327,7 +327,7 @@ type without struct {
 func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, not without) error {
 	req := place.Request{
 		// With fewer targets the file could never be read, so it is not begun.
-		Space: c.Space, Want: int(p.Layout.Pieces), Min: max(int(p.PiecesMin), int(p.Layout.Pieces)-p.Layout.Losses()), Spare: p.Layout.Parity(),
+		Space: c.Space, Want: int(p.Layout.Pieces), Min: max(int(p.PiecesMin), p.Layout.Enough()), Spare: p.Layout.Parity(),
 		Size: layout.PieceMax(p.Layout, c.Size), Client: c.Who.Host,
 		ExcludeNodes: not.nodes, ExcludeDisks: not.disks, Writers: o.pending.load, Seed: c.Nonce,
 	}
