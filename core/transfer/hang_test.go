@@ -309,3 +309,45 @@ func TestACodedWriteEndsOverADiskThatHangs(t *testing.T) {
 		b.mustHave(c)
 	})
 }
+
+// TestASmallCodedFileIsOpenedWithItsPiece: the open of a file of one block waits for the piece of its own node, which the read then
+// finds open. A disk that hangs is waited for as long as a read would, and the file comes from the other pieces.
+func TestASmallCodedFileIsOpenedWithItsPiece(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, faulty := hangingBench(t, 3)
+		b.layout = small64(hemera.ReedSolomon(2, 1))
+		p := content(4096)
+		c := b.put(81, p, 1, 2, 3)
+		token, _ := b.read(c)
+		open := func() hemera.File {
+			b.hosts[0].disk.Store.(interface{ Reopen(hemera.PieceID) }).Reopen(hemera.PieceID{File: c.File, Gen: c.Gen})
+			return b.open(1, token, hemera.NodeOpen{})
+		}
+		check := func(what string, f hemera.File) {
+			t.Helper()
+			got := make([]byte, len(p))
+			if _, err := f.ReadPages(got, nil, 0); err != nil || !bytes.Equal(got, p) {
+				t.Errorf("%s: %v", what, err)
+			}
+			_ = f.End(ctx, hemera.EndClose)
+		}
+		before := faulty.Calls(vfs.OpOpen)
+		f := open()
+		if got := faulty.Calls(vfs.OpOpen) - before; got != 1 {
+			t.Errorf("its open made %d opens on the disk", got)
+		}
+		check("a disk that answers", f)
+		if got := faulty.Calls(vfs.OpOpen) - before; got != 1 {
+			t.Errorf("the open and a read made %d opens on the disk", got)
+		}
+		release := make(chan struct{})
+		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpOpen}, Wait: release})
+		began := time.Now()
+		check("a disk that hangs", open())
+		if took := time.Since(began); took == 0 || took > 5*time.Second {
+			t.Errorf("a disk that hangs held up open and read for %v", took)
+		}
+		close(release)
+		synctest.Wait()
+	})
+}

@@ -3,6 +3,7 @@ package transfer
 import (
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"hemera"
@@ -169,12 +170,7 @@ func (s *stripes) returned(index int) {
 func (s *stripes) waits() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, n := range s.slow {
-		if n > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.slow[:], func(n int) bool { return n > 0 })
 }
 
 // usable is the set of the pieces that may be read, those that are slow only if slowToo.

@@ -502,11 +502,9 @@ func (r *Reader) Close() {
 	r.closeReplicas()
 }
 
-// closeReplicas is the second half of Close, which may run in the background: nobody reads any more but what was hedged.
-//
-// It waits for the last call, then closes what is open.
+// closeReplicas is the second half of Close, which may run in the background: nobody reads any more but what was hedged. It waits
+// for the last call, after which nothing opens a replica, and closes what is open.
 func (r *Reader) closeReplicas() {
-	// No call is in progress any more, so nothing opens a replica behind this.
 	r.calls.Wait()
 	if r.stripes != nil {
 		r.stripes.rows.Close()

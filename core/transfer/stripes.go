@@ -3,8 +3,10 @@ package transfer
 import (
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -31,7 +33,7 @@ type stripes struct {
 	copies bool            // the reader makes copies, which nobody waits for
 	order  []uint8         // of the pieces that copies read, the manager's, which spreads them over the nodes
 
-	// wary: a read was hedged, so another may be. From then on reads go into memory of the reader's own.
+	// wary: a read was hedged, or an open slow, so another read may be. From then on reads go into memory of the reader's own.
 	wary atomic.Bool
 	// opens: a piece is opened before anybody reads it.
 	opens atomic.Bool
@@ -98,18 +100,28 @@ func (s *stripes) readAhead() *ahead.Reader {
 	}, &r.host.Ahead)
 }
 
-// openEarly opens the data piece of a file of one block, which its reader wants next. Nobody waits: the disk may hang.
+// openEarly opens the data piece of a file of one block, which its reader wants next. One of this node is waited for as long as
+// the node's patience, so that the read need not wait for it in turn; one of another node comes while the client reads the answer.
 func (s *stripes) openEarly() {
 	r := s.reader
 	if r.cap.Size == 0 || r.cap.Size > int64(s.layout.BlockSize) || r.localAtOnce(0) != nil || !r.calls.Begin() {
 		return
 	}
 	s.opens.Store(true)
+	opened := make(chan struct{})
 	r.host.work.Go(func() {
 		defer r.calls.Done()
 		_, _ = r.pick(0, nil) // a read meets the error again
 		s.opens.Store(false)
+		close(opened)
 	})
+	if slices.ContainsFunc(r.cap.Targets, func(t hemera.Target) bool { return t.Index == 0 && r.host.local(t) }) {
+		select {
+		case <-opened:
+		case <-time.After(r.host.pace.Patience()): // its disk may hang, and others may give the file
+			s.wary.Store(true)
+		}
+	}
 }
 
 // read reads what lies within the file, from several pieces at once. After an error p has anything.
@@ -353,8 +365,7 @@ func (s *stripes) readRaw(index int, b []byte, off int64, patient bool) error {
 // splice puts verified pages of one block into a pipe, if the piece that has it is open on this node.
 func (s *stripes) splice(pipe *zerocopy.Pipe, off, n int64) int64 {
 	// What lies behind the end of the block is on another disk, and left to the next call.
-	spans := layout.Split(s.layout, off, 1)
-	span := spans[0]
+	span := layout.Split(s.layout, off, 1)[0]
 	local := s.reader.localInUse(int(span.Column))
 	if local == nil {
 		return 0
