@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hemera/app/daemon"
+	"hemera/rules/wire"
 	"hemera/test/fixture/serving"
 )
 
@@ -22,7 +23,7 @@ func TestLoads(t *testing.T) {
 	if err := o.prepare(own); err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range slices.Concat(peerRows(), eosRows(), codedRows("plain")) {
+	for _, w := range slices.Concat(peerRows(), eosRows(), codedRows("plain"), headRows("plain")) {
 		if strings.HasPrefix(w.name, "xrdcp") {
 			continue // needs the stock client
 		}
@@ -69,6 +70,63 @@ func TestResult(t *testing.T) {
 	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{4, 1}, 2.5}, {[]float64{9, 1, 2}, 2}} {
 		if got := median(c.in); got != c.want {
 			t.Errorf("median of %v is %v, not %v", c.in, got, c.want)
+		}
+	}
+}
+
+// Of a file with a copy at two nodes, one that is not wanted is never the one that it is opened at.
+func TestOpensElsewhere(t *testing.T) {
+	addr := cluster(t)
+	own := &target{addr: addr}
+	if err := (&Options{FileBytes: 17 << 20, dir: t.TempDir()}).prepare(own); err != nil { // the manager's door opens shorter files itself
+		t.Fatal(err)
+	}
+	s := newSession(addr)
+	defer func() { s.close() }()
+	for i := range 20 {
+		f, err := s.open(bigFile(0), wire.OpenRead)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at, c := range s.conns {
+			switch {
+			case c != f.conn:
+			case i == 0:
+				s.not = at
+			case at == s.not:
+				t.Fatalf("opened at %s", at)
+			}
+		}
+		if err := f.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What a head does more is measured for each layout, and is the difference between a plain file and the goal.
+func TestHeadGoal(t *testing.T) {
+	o := &Options{FileBytes: 4 << 20, Rounds: 1}
+	c, err := o.costs(codedLayouts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Send <= 0 || c.Receive <= 0 || c.Encode["rs:4+2"] <= 0 || c.Encode["rs:10+4"] <= 0 {
+		t.Errorf("%+v", c)
+	}
+	c = Costs{Send: 4e-10, Receive: 2e-10, Encode: map[string]float64{"rs:4+2": 1e-10}}
+	table, err := headTable([]Result{
+		{Row: "rs:4+2, at a head: write", Clients: 1, Bulk: true, Hemera: Sample{CPU: 3.2e-9}, Peer: Sample{CPU: 1e-9}},
+		{Row: "rs:4+2, at a head: read", Clients: 4, Bulk: true, Hemera: Sample{CPU: 2.3e-9}, Peer: Sample{CPU: 1e-9}},
+	}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| rs:4+2, at a head: write | 1 | 1.000 s/GB | 1.600 s/GB | 3.200 s/GB | x2.00 |",
+		"| rs:4+2, at a head: read | 4 | 1.000 s/GB | 1.150 s/GB | 2.300 s/GB | x2.00 |",
+	} {
+		if !strings.Contains(table, want) {
+			t.Errorf("no line %q in\n%s", want, table)
 		}
 	}
 }

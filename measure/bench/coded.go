@@ -38,14 +38,17 @@ func readAgain(r *run) (float64, error) {
 	return r.rate(func(i, n int, s *session) error { return readFilled(s, ownName(i, n%r.perClient())) })
 }
 
-// besidePlain measures each coded layout and plain files in turn, at two servers of one build.
-func (o *Options) besidePlain(ctx context.Context) (results []Result, err error) {
+// oneNode is a cluster that has all pieces at one node.
+func oneNode(l hemera.Layout) hemeraShape { return hemeraShape{nodes: 1, disks: int(l.Pieces)} }
+
+// besidePlain measures rows of each coded layout, at a cluster of a shape, and of plain files in turn, at two servers of one build.
+func (o *Options) besidePlain(ctx context.Context, of func(layout string) []row, shape func(hemera.Layout) hemeraShape) (results []Result, err error) {
 	for _, name := range codedLayouts() {
-		rows := o.chosen(codedRows(name))
+		rows := o.chosen(of(name))
 		if len(rows) == 0 {
 			continue
 		}
-		some, err := o.besidePlainOne(ctx, name, rows)
+		some, err := o.besidePlainOne(ctx, name, rows, shape)
 		results = append(results, some...)
 		if err != nil {
 			return results, err
@@ -55,17 +58,17 @@ func (o *Options) besidePlain(ctx context.Context) (results []Result, err error)
 }
 
 // besidePlainOne measures one layout.
-func (o *Options) besidePlainOne(ctx context.Context, name string, rows []row) ([]Result, error) {
+func (o *Options) besidePlainOne(ctx context.Context, name string, rows []row, of func(hemera.Layout) hemeraShape) ([]Result, error) {
 	l, err := hemera.ParseLayout(name, 0)
 	if err != nil {
 		return nil, err
 	}
 	servers, clients := split()
 	var pair []*target
-	for _, shape := range []hemeraShape{
-		{binary: o.Binary, nodes: 1, disks: int(l.Pieces), space: []string{"policy.layout=" + name}},
-		{binary: o.Binary, nodes: 1, disks: 1, space: []string{"policy.layout=plain"}},
-	} {
+	coded, plain := of(l), hemeraShape{nodes: 1, disks: 1}
+	coded.space, plain.space = []string{"policy.layout=" + name}, []string{"policy.layout=plain"}
+	for _, shape := range []hemeraShape{coded, plain} {
+		shape.binary = o.Binary
 		dir := filepath.Join(o.dir, fmt.Sprint("coded-", len(pair)))
 		defer func() { _ = os.RemoveAll(dir) }()
 		if err := os.MkdirAll(dir, 0o755); err != nil {

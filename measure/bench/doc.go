@@ -20,11 +20,22 @@
 // Preparation and cleaning are not timed and not counted as CPU. The timed step includes all answers, so no work of a request is left
 // out. What a server does after its answers does not count for its row; before the next row begins, settle waits for it.
 //
+// # Goals
+//
+// Rows at a head have a goal: what plain files cost in the same run, and what a thread pays that only encodes, sends or receives as
+// many bytes (head.go). Such a thread does nothing that a head can leave out, so the goal is a limit, and not the figure of a peer.
+//
+// # Memory
+//
+// Where the host of a virtual machine takes free memory back, memory that is taken again costs up to four times the CPU. Nothing here
+// can tell. scripts/hold-memory.py keeps the memory with the machine.
+//
 // # What makes figures comparable
 //
 // Both servers run at the same time on the same cores and filesystem, in memory, with checksums of content and syncs off: what
 // differs is their code. The order of the two changes with each round, so that neither always finds a warm machine.
-// Rows of coded layouts are measured beside plain files at another server of the same build (coded.go).
+// Rows of coded layouts are measured beside plain files at another server of the same build (coded.go), with all pieces at one
+// node, and with all but one at another process, which is not counted (head.go).
 //
 // Rows beside EOS compare with figures measured once (eos.go), on a durable cluster with two replicas.
 package bench

@@ -66,6 +66,7 @@ func (r *run) connect() error {
 	r.clients = make([]*session, r.row.clients)
 	for i := range r.clients {
 		r.clients[i] = newSession(r.addr)
+		r.clients[i].not = r.away
 	}
 	return r.each(func(_ int, s *session) error {
 		_, err := s.at(s.home)

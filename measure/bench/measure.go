@@ -64,6 +64,8 @@ type Result struct {
 type Report struct {
 	Peers, EOS []Result
 	Coded      []Result // Peer is the same build with plain files
+	Head       []Result // the same, of a head whose other pieces are in another process
+	HeadCosts  Costs    // what the head does more, alone
 }
 
 // Run measures. It needs the C++ xrootd server and xrdcp for rows beside them.
@@ -85,8 +87,16 @@ func Run(ctx context.Context, o Options) (rep Report, err error) {
 		}
 	}
 	if o.Coded {
-		if rep.Coded, err = o.besidePlain(ctx); err != nil {
+		if rep.Coded, err = o.besidePlain(ctx, codedRows, oneNode); err != nil {
 			return rep, err
+		}
+		if rep.Head, err = o.besidePlain(ctx, headRows, headShape); err != nil {
+			return rep, err
+		}
+		if len(rep.Head) > 0 {
+			if rep.HeadCosts, err = o.costs(codedLayouts()); err != nil {
+				return rep, err
+			}
 		}
 	}
 	if o.EOS {

@@ -49,7 +49,12 @@ func (rep Report) Text(w io.Writer) error {
 			}
 		}
 	}
-	return nil
+	// Of these the goal says more than the ratio.
+	head, err := headTable(rep.Head, rep.HeadCosts)
+	if err == nil {
+		_, err = io.WriteString(w, head)
+	}
+	return err
 }
 
 // JSON writes the report for programs: rates in bytes or operations a second, CPU in seconds for
@@ -67,13 +72,18 @@ func (rep Report) Markdown(w io.Writer) error {
 	var text string
 	text += pairs("| load | clients | Hemera | C++ xrootd | rate | server CPU |\n", rep.Peers)
 	text += pairs("| coded layout | clients | coded | plain files | rate | server CPU |\n", rep.Coded)
+	head, err := headTable(rep.Head, rep.HeadCosts)
+	if err != nil {
+		return err
+	}
+	text += head
 	if len(rep.EOS) > 0 {
 		text += "| load, 2 replicas, durable | clients | Hemera | EOS | rate |\n|---|---|---|---|---|\n"
 		for _, r := range rep.EOS {
 			text += fmt.Sprintf("| %s | %d | %s | %s | x%.1f |\n", r.Row, r.Clients, r.rate(r.Hemera), r.rate(r.Peer), r.Ratio)
 		}
 	}
-	_, err := io.WriteString(w, text)
+	_, err = io.WriteString(w, text)
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 // It belongs to one goroutine.
 type session struct {
 	home  string           // address of the first server
+	not   string           // address of a server whose files are not wanted; empty for none
 	conns map[string]*conn // by address; all stay open until close
 }
 
@@ -46,9 +47,25 @@ type file struct {
 	handle wire.Handle
 }
 
-// open opens a path, at the place the server sends it to.
-// options are the protocol's flags of kXR_open.
+// open opens a path, at the place the server sends it to, and again while that is where it is not wanted: a manager spreads files
+// over all nodes with a piece. options are the protocol's flags of kXR_open.
 func (s *session) open(path string, options uint16) (file, error) {
+	const most = 2000 // a node with one of 14 pieces is always met long before
+	for range most {
+		f, err := s.openAnywhere(path, options)
+		if err != nil || s.not == "" || f.conn != s.conns[s.not] {
+			return f, err
+		}
+		// A new file is empty now; the next open replaces it.
+		if err := f.close(); err != nil {
+			return file{}, err
+		}
+	}
+	return file{}, fmt.Errorf("open %s: always at %s, %d times", path, s.not, most)
+}
+
+// openAnywhere opens a path at the place the server sends it to.
+func (s *session) openAnywhere(path string, options uint16) (file, error) {
 	addr, payload := s.home, path
 	for range 4 { // manager, node, and some to spare
 		c, err := s.at(addr)

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -21,6 +22,9 @@ type target struct {
 	pid   int       // whose CPU clock is read
 	cmd   *exec.Cmd // nil if the process is not ours to end
 	log   string    // path of its output
+
+	away  string  // address of a node of its cluster that is not measured; empty if there is none
+	other *target // that node, as a process
 }
 
 // url is a path at the target.
@@ -48,9 +52,12 @@ func (t *target) settle() error {
 	return err
 }
 
-// stop ends the process and waits for it.
+// stop ends the process and waits for it, after that of the other node.
 // SIGTERM, so that the server can close its files.
 func (t *target) stop() {
+	if t.other != nil {
+		t.other.stop()
+	}
 	_ = t.cmd.Process.Signal(syscall.SIGTERM)
 	_ = t.cmd.Wait()
 }
@@ -149,6 +156,7 @@ func startXrootd(dir string, on, clients cores) (*target, error) {
 type hemeraShape struct {
 	binary       string
 	nodes, disks int
+	away         int      // disks of one more node, which is a process of its own and not measured; 0 for none
 	space        []string // settings of the default space
 }
 
@@ -165,6 +173,12 @@ func startHemera(ctx context.Context, dir string, shape hemeraShape, on, clients
 	if err != nil {
 		return nil, err
 	}
+	if shape.away > 0 {
+		if err := t.join(ctx, dir, shape, on); err != nil {
+			t.stop()
+			return nil, fmt.Errorf("another node: %w", err)
+		}
+	}
 	// Before the first file is made: settings apply to new files.
 	for _, setting := range shape.space {
 		cmd := exec.CommandContext(ctx, shape.binary, "--url", "root://"+t.addr, "space", "set", "default", setting)
@@ -174,4 +188,51 @@ func startHemera(ctx context.Context, dir string, shape hemeraShape, on, clients
 		}
 	}
 	return t, nil
+}
+
+// join starts one more node of the target's cluster, and waits until the manager sees all its disks.
+// After an error the caller stops the target, and with it the node if it runs.
+func (t *target) join(ctx context.Context, dir string, shape hemeraShape, on cores) error {
+	ask := func(args ...string) ([]byte, error) {
+		return exec.CommandContext(ctx, shape.binary, append([]string{"--url", "root://" + t.addr}, args...)...).Output()
+	}
+	port, err := freePorts(1)
+	if err != nil {
+		return err
+	}
+	// Nodes join with a token, also on the manager's own machine.
+	token, err := ask("token", "create")
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "token")
+	if err := os.WriteFile(file, token, 0o600); err != nil {
+		return err
+	}
+	t.away = "127.0.0.1:" + strconv.Itoa(port)
+	argv := []string{shape.binary, "node", "--data", filepath.Join(dir, "away"), "--port", strconv.Itoa(port), "--join-file", file}
+	for i := range shape.away {
+		disk := filepath.Join(dir, "away-disks", strconv.Itoa(i))
+		if err := os.MkdirAll(disk, 0o755); err != nil {
+			return err
+		}
+		argv = append(argv, "--disk", disk)
+	}
+	// Its own door answers before it has joined; the disks tell when it has.
+	other := &target{name: "another node", addr: t.away, log: filepath.Join(dir, "away.log")}
+	if err := start(other, on, 0, argv...); err != nil {
+		return err
+	}
+	t.other = other
+	// A file that is made before would lack pieces, and be repaired during the measurement.
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		disks, err := ask("fs", "ls", "-m")
+		if err != nil {
+			return err
+		}
+		if strings.Count(string(disks), "stat.active=online") == shape.disks*shape.nodes+shape.away {
+			return nil
+		}
+	}
+	return fmt.Errorf("its disks are not online after 20 s, see %s", other.log)
 }
