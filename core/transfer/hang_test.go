@@ -234,6 +234,16 @@ func TestLookThatHangs(t *testing.T) {
 	})
 }
 
+// checkContent reads a file that has the content p, and closes it.
+func checkContent(t *testing.T, what string, f hemera.File, p []byte) {
+	t.Helper()
+	got := make([]byte, len(p))
+	if _, err := f.ReadPages(got, nil, 0); err != nil || !bytes.Equal(got, p) {
+		t.Errorf("%s: %v", what, err)
+	}
+	_ = f.End(ctx, hemera.EndClose)
+}
+
 // TestReadsLeaveADiskThatHangs: a disk of the head itself that is known to hang is not read while another
 // piece can be, by files that are open already and by new ones; without another it is.
 func TestReadsLeaveADiskThatHangs(t *testing.T) {
@@ -244,14 +254,6 @@ func TestReadsLeaveADiskThatHangs(t *testing.T) {
 		alone := b.put(33, p, 1)
 		token, _ := b.read(c)
 		early := b.open(1, token, hemera.NodeOpen{})
-		check := func(what string, f hemera.File) {
-			t.Helper()
-			got := make([]byte, len(p))
-			if _, err := f.ReadPages(got, nil, 0); err != nil || !bytes.Equal(got, p) {
-				t.Errorf("%s: %v", what, err)
-			}
-			_ = f.End(ctx, hemera.EndClose)
-		}
 		release := make(chan struct{})
 		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpOpen, vfs.OpRead}, Wait: release})
 		go func() { _, _ = b.hosts[0].disk.Open(hemera.PieceID{File: 99, Gen: 1}) }()
@@ -259,11 +261,11 @@ func TestReadsLeaveADiskThatHangs(t *testing.T) {
 		if !b.hosts[0].disk.Stalled() {
 			t.Error("the disk is not known to be stalled")
 		}
-		check("open before", early)
-		check("opened since", b.open(1, token, hemera.NodeOpen{}))
+		checkContent(t, "open before", early, p)
+		checkContent(t, "opened since", b.open(1, token, hemera.NodeOpen{}), p)
 		faulty.Heal()
 		token, _ = b.read(alone)
-		check("the only piece", b.open(1, token, hemera.NodeOpen{}))
+		checkContent(t, "the only piece", b.open(1, token, hemera.NodeOpen{}), p)
 		close(release)
 		synctest.Wait()
 		if b.hosts[0].disk.Stalled() {
@@ -323,27 +325,19 @@ func TestASmallCodedFileIsOpenedWithItsPiece(t *testing.T) {
 			b.hosts[0].disk.Store.(interface{ Reopen(hemera.PieceID) }).Reopen(hemera.PieceID{File: c.File, Gen: c.Gen})
 			return b.open(1, token, hemera.NodeOpen{})
 		}
-		check := func(what string, f hemera.File) {
-			t.Helper()
-			got := make([]byte, len(p))
-			if _, err := f.ReadPages(got, nil, 0); err != nil || !bytes.Equal(got, p) {
-				t.Errorf("%s: %v", what, err)
-			}
-			_ = f.End(ctx, hemera.EndClose)
-		}
 		before := faulty.Calls(vfs.OpOpen)
 		f := open()
 		if got := faulty.Calls(vfs.OpOpen) - before; got != 1 {
 			t.Errorf("its open made %d opens on the disk", got)
 		}
-		check("a disk that answers", f)
+		checkContent(t, "a disk that answers", f, p)
 		if got := faulty.Calls(vfs.OpOpen) - before; got != 1 {
 			t.Errorf("the open and a read made %d opens on the disk", got)
 		}
 		release := make(chan struct{})
 		faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpOpen}, Wait: release})
 		began := time.Now()
-		check("a disk that hangs", open())
+		checkContent(t, "a disk that hangs", open(), p)
 		if took := time.Since(began); took == 0 || took > 5*time.Second {
 			t.Errorf("a disk that hangs held up open and read for %v", took)
 		}

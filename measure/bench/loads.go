@@ -66,7 +66,9 @@ func (r *run) connect() error {
 	r.clients = make([]*session, r.row.clients)
 	for i := range r.clients {
 		r.clients[i] = newSession(r.addr)
-		r.clients[i].not = r.away
+		if r.other != nil {
+			r.clients[i].not = r.other.addr
+		}
 	}
 	return r.each(func(_ int, s *session) error {
 		_, err := s.at(s.home)

@@ -23,8 +23,7 @@ type target struct {
 	cmd   *exec.Cmd // nil if the process is not ours to end
 	log   string    // path of its output
 
-	away  string  // address of a node of its cluster that is not measured; empty if there is none
-	other *target // that node, as a process
+	other *target // a node of its cluster that is not measured; nil if there is none
 }
 
 // url is a path at the target.
@@ -209,7 +208,6 @@ func (t *target) join(ctx context.Context, dir string, shape hemeraShape, on cor
 	if err := os.WriteFile(file, token, 0o600); err != nil {
 		return err
 	}
-	t.away = "127.0.0.1:" + strconv.Itoa(port)
 	argv := []string{shape.binary, "node", "--data", filepath.Join(dir, "away"), "--port", strconv.Itoa(port), "--join-file", file}
 	for i := range shape.away {
 		disk := filepath.Join(dir, "away-disks", strconv.Itoa(i))
@@ -219,7 +217,7 @@ func (t *target) join(ctx context.Context, dir string, shape hemeraShape, on cor
 		argv = append(argv, "--disk", disk)
 	}
 	// Its own door answers before it has joined; the disks tell when it has.
-	other := &target{name: "another node", addr: t.away, log: filepath.Join(dir, "away.log")}
+	other := &target{name: "another node", addr: "127.0.0.1:" + strconv.Itoa(port), log: filepath.Join(dir, "away.log")}
 	if err := start(other, on, 0, argv...); err != nil {
 		return err
 	}
