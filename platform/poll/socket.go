@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hemera/platform/iovec"
 )
 
 // ErrAgain is what [Socket.TryRead] returns when no byte is there and the connection has not ended.
@@ -32,7 +34,7 @@ type Socket struct {
 	mu       sync.Mutex  // held while interest changes
 	interest uint32      // the events that the loop gets: EPOLLIN, EPOLLOUT
 
-	vec []unix.Iovec // the writer's: scratch of Writev, without pointers between calls
+	list iovec.List // the writer's: what Writev has still to write, empty between calls
 
 	poller atomic.Pointer[poller] // the one whose goroutine serves the connection; nil on any other goroutine
 

@@ -66,57 +66,19 @@ func quick(call uintptr, fd int, p []byte, flags uintptr) (int, error) {
 	return int(n), nil
 }
 
-// vectorMax is how many slices one sendmsg takes, the kernel's bound (UIO_MAXIOV).
-const vectorMax = 1024
-
 // Writev writes the slices one after the other, and skips empty ones. It does not change them; net.Buffers
 // would. It releases the poller above quickBytes, and may block.
 func (s *Socket) Writev(slices [][]byte) error {
-	s.vec = s.vec[:0]
 	size := 0
 	for _, p := range slices {
 		size += len(p)
-		if len(p) > 0 {
-			v := unix.Iovec{Base: &p[0]}
-			v.SetLen(len(p))
-			s.vec = append(s.vec, v)
-		}
 	}
-	vec := s.vec
-	err := s.write("writev", int64(size), func() bool { return len(vec) == 0 }, func() error {
-		n, err := sendVector(s.fd, vec[:min(len(vec), vectorMax)])
-		vec = advance(vec, n)
-		return err
+	s.list.Set(slices...)
+	defer s.list.Clear()
+	return s.write("writev", int64(size), s.list.Done, func() error {
+		sent(s.fd)
+		return s.list.Send(s.fd) // it may wait for lingerTime
 	})
-	clear(s.vec) // keeps no buffer of the caller alive
-	return err
-}
-
-// advance drops the first n bytes of a vector. It changes the slice that is sent in part. n is at most what the vector has.
-func advance(vec []unix.Iovec, n int) []unix.Iovec {
-	for n > 0 {
-		have := int(vec[0].Len)
-		if n < have {
-			vec[0].Base = (*byte)(unsafe.Add(unsafe.Pointer(vec[0].Base), n))
-			vec[0].SetLen(have - n)
-			return vec
-		}
-		n -= have
-		vec = vec[1:]
-	}
-	return vec
-}
-
-// sendVector writes as much of a vector as the socket takes, and may wait for lingerTime. vec is not empty.
-func sendVector(fd int, vec []unix.Iovec) (int, error) {
-	sent(fd)
-	message := unix.Msghdr{Iov: &vec[0]}
-	message.SetIovlen(len(vec))
-	n, _, e := unix.Syscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&message)), unix.MSG_NOSIGNAL)
-	if e != 0 {
-		return 0, e
-	}
-	return int(n), nil
 }
 
 // SendFile writes head and then n bytes of the file at off, without copying these through the process. MSG_MORE keeps the

@@ -2,6 +2,7 @@ package xrootd
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,27 +14,25 @@ import (
 // socket, before the server has answered; a failure shows at any later call and is final. It ends with
 // its session: unlike a [File] it never opens the file again. A node writes pieces to other nodes with it.
 //
+// It keeps nothing of what it has sent, which would be a copy of all data: a page that arrives damaged ends the writer. Its user has
+// other pieces, and what is lost is made again from them.
+//
 // Methods may be called concurrently. Those that send (WritePages, Truncate, Sync, Query) take turns; the others
 // return at once, also while one of those blocks.
 type AsyncWriter struct {
-	client *Client // for its options and buffers
+	client *Client // for its options
 	handle *handle // never replaced
 	peer   string  // host:port, the subject of errors
 
 	turn chan struct{} // room for one token: its holder sends, and may wait for answers
+	vec  [][]byte      // the holder's, with room: a request's payload
+	room []byte        // the same, for the checksums in vec
 
-	mu       sync.Mutex // what follows is shared with the reading goroutine
-	inFlight int        // payload bytes sent and not answered
-	bad      []*badWrite
+	mu       sync.Mutex    // what follows is shared with the reading goroutine
+	inFlight int           // bytes of data sent and not answered
 	err      error         // final
 	signal   chan struct{} // has a token after an answer; settle waits for it
 	left     bool          // the handle is closed, or about to be
-}
-
-// badWrite is a write with pages that the server could not use.
-type badWrite struct {
-	piece *writePiece // still has the payload
-	list  []byte      // wire.ParsePageErrors reads it
 }
 
 // newAsyncWriter takes over a handle, and with it the duty to close it.
@@ -41,7 +40,7 @@ func newAsyncWriter(c *Client, h *handle, peer string) *AsyncWriter {
 	return &AsyncWriter{client: c, handle: h, peer: peer, turn: make(chan struct{}, 1), signal: make(chan struct{}, 1)}
 }
 
-// WritePages sends p, whose page fragments have the CRC32Cs sums. Both may be reused when it returns. It blocks
+// WritePages sends p, whose page fragments have the CRC32Cs sums. Both are the caller's again when it returns. It blocks
 // while more than Options.Window bytes are unanswered, for at most Options.Stall without any answer.
 func (w *AsyncWriter) WritePages(p []byte, sums []uint32, off int64) error {
 	w.turn <- struct{}{}
@@ -53,39 +52,44 @@ func (w *AsyncWriter) WritePages(p []byte, sums []uint32, off int64) error {
 		if err := w.settle(noContext, w.client.opts.Window-n); err != nil {
 			return err
 		}
-		w.start(newWrite(&w.client.buffers, p[:n], sums[:count], off, w.handle.pages))
+		w.start(p[:n], sums[:count], off)
 		p, sums, off = p[n:], sums[count:], off+int64(n)
 	}
 	return w.failed()
 }
 
 // start sends one request; the reading goroutine takes its answer.
-func (w *AsyncWriter) start(piece *writePiece) {
-	n := len(piece.payload)
+func (w *AsyncWriter) start(p []byte, sums []uint32, off int64) {
 	w.mu.Lock()
-	w.inFlight += n
+	w.inFlight += len(p)
 	w.mu.Unlock()
-	// The answer may come before send returns, so the bytes are counted first.
-	piece.send(noContext, w.handle, func(k *call) { w.answered(piece, k.answer) })
-	if piece.err != nil {
-		w.answered(piece, answer{err: piece.err})
-		return
+	k := &call{finish: func(k *call) { w.answered(len(p), k.answer) }} // perhaps before send returns, so the bytes are counted first
+	var err error
+	if w.handle.pages {
+		w.room = slices.Grow(w.room[:0], 4*len(sums))[:4*len(sums)]
+		w.vec = wire.PageVec(w.vec[:0], w.room, p, sums, off)
+		err = w.handle.conn.send(noContext, k, wire.Pgwrite{Handle: w.handle.fh, Offset: off}, w.vec...)
+	} else {
+		err = w.handle.conn.send(noContext, k, wire.Write{Handle: w.handle.fh, Offset: off}, p)
 	}
-	w.handle.conn.flush()
+	if err == nil {
+		w.handle.conn.flush()
+	} else {
+		w.answered(len(p), answer{err: err})
+	}
+	clear(w.vec) // keeps nothing of the caller's
 }
 
-// answered runs in the session's reading goroutine and must not block.
-func (w *AsyncWriter) answered(piece *writePiece, a answer) {
+// answered runs in the session's reading goroutine and must not block. n is how many bytes of data the request had.
+func (w *AsyncWriter) answered(n int, a answer) {
 	err := a.failure("xrootd.WriteTo", w.peer)
+	if err == nil && len(a.body) > 0 { // the list of pages that did not match their checksums
+		err = errs.New(errs.IO, "xrootd.WriteTo", w.peer, "pages arrived damaged")
+	}
 	w.mu.Lock()
-	w.inFlight -= len(piece.payload)
-	switch {
-	case err != nil && w.err == nil: // its payload is not reused: it may still be on its way
+	w.inFlight -= n
+	if w.err == nil {
 		w.err = err
-	case err == nil && len(a.body) > 0:
-		w.bad = append(w.bad, &badWrite{piece, a.body})
-	case err == nil:
-		w.client.buffers.put(piece.payload)
 	}
 	w.mu.Unlock()
 	w.wake()
@@ -106,32 +110,22 @@ func (w *AsyncWriter) failed() error {
 	return w.err
 }
 
-// progress returns the state that settle decides by, and takes one damaged write off the list.
-func (w *AsyncWriter) progress() (inFlight int, bad *badWrite, err error) {
+// progress returns the state that settle decides by.
+func (w *AsyncWriter) progress() (inFlight int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.bad) > 0 && w.err == nil {
-		bad, w.bad = w.bad[0], w.bad[1:]
-	}
-	return w.inFlight, bad, w.err
+	return w.inFlight, w.err
 }
 
-// settle blocks until at most limit bytes are unanswered, and sends pages again that arrived
-// damaged. Without any answer for Options.Stall it fails the writer with Timeout.
+// settle blocks until at most limit bytes are unanswered. Without any answer for Options.Stall it fails the writer with Timeout.
 func (w *AsyncWriter) settle(ctx context.Context, limit int) error {
 	stall := time.NewTimer(w.client.opts.Stall)
 	defer stall.Stop()
 	for {
-		inFlight, bad, err := w.progress()
+		inFlight, err := w.progress()
 		switch {
 		case err != nil:
 			return err
-		case bad != nil:
-			// In the sender's turn: the reading goroutine could not wait for the answers.
-			if err := bad.piece.sendBad(ctx, w.peer, bad.list); err != nil {
-				return w.fail(err)
-			}
-			continue
 		case inFlight <= max(limit, 0):
 			return nil
 		}

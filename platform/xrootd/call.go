@@ -1,7 +1,6 @@
 package xrootd
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"time"
@@ -23,7 +22,7 @@ type frame struct {
 // sink takes an answer's bytes as they arrive, in the session's reading goroutine. It must read
 // exactly f.n bytes of r and must not wait for anything else. An error ends the session.
 type sink interface {
-	take(r *bufio.Reader, f frame) error
+	take(r *receiver, f frame) error
 }
 
 // answer is how a request ended: by the server's last frame, or by err.
@@ -79,7 +78,7 @@ type call struct {
 }
 
 // take collects a frame of an answer that has no sink.
-func (c *call) take(r *bufio.Reader, f frame) error {
+func (c *call) take(r *receiver, f frame) error {
 	if f.n > bodyMax-len(c.got) {
 		return malformed("answer is larger than %d bytes", bodyMax)
 	}

@@ -1,7 +1,6 @@
 package xrootd
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -25,7 +24,7 @@ type Conn struct {
 	endpoint Endpoint
 	opts     Options // complete
 	nc       net.Conn
-	in       *bufio.Reader // the reading goroutine's
+	in       *receiver // the reading goroutine's
 	out      *sender
 
 	// Set by the login, constant afterwards.
@@ -43,16 +42,13 @@ type Conn struct {
 	err   error      // why it is down
 }
 
-// inBuffer is the reading goroutine's buffer: one system call for many pages of a page answer.
-const inBuffer = 128 << 10
-
 // greetingSlot is for the answer to the handshake, which has no stream of its own. No request uses it.
 const greetingSlot = 0
 
 // newConn wraps a fresh connection; log in before use.
 func newConn(nc net.Conn, e Endpoint, o Options) *Conn {
 	c := &Conn{
-		endpoint: e, opts: o, nc: nc, in: bufio.NewReaderSize(nc, inBuffer), out: newSender(nc),
+		endpoint: e, opts: o, nc: nc, in: newReceiver(nc), out: newSender(nc),
 		free: make(chan uint16, o.InFlight), down: make(chan struct{}), calls: make([]*call, o.InFlight+1),
 	}
 	for slot := greetingSlot + 1; slot <= o.InFlight; slot++ {
@@ -145,8 +141,7 @@ func (c *Conn) send(ctx context.Context, k *call, r wire.Request, payload ...[]b
 		n += len(p)
 	}
 	var head [wire.RequestHeaderSize]byte
-	pieces := append(make([][]byte, 0, 4), wire.AppendRequest(head[:0], streamID(k.slot), r, n))
-	c.out.queue(append(pieces, payload...)...)
+	c.out.queue(wire.AppendRequest(head[:0], streamID(k.slot), r, n), payload, n)
 	return nil
 }
 

@@ -258,6 +258,34 @@ func TestBadPageIsWrittenAgain(t *testing.T) {
 	}
 }
 
+// TestADamagedPageEndsAnAsynchronousWriter: it does not keep what it sent, so it must not have the file sealed.
+func TestADamagedPageEndsAnAsynchronousWriter(t *testing.T) {
+	s := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
+		switch r.ID {
+		case wire.ReqOpen:
+			return xrootdtest.Opened(r, 0)
+		case wire.ReqPgwrite:
+			return xrootdtest.Written(r, wire.PageErrors{FirstLength: 4096, LastLength: 4096, Offsets: []int64{4096}}.Append(nil))
+		}
+		return xrootdtest.Good(r, nil)
+	})
+	w, err := quick(t).OpenAsync(t.Context(), s.URL("/f"), xrootd.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Release()
+	data := xrootdtest.Pattern(20_000)
+	if err := w.WritePages(data, xrootdtest.Sums(data, 0), 0); err != nil && !errors.Is(err, errs.IO) { // the answer may be there already
+		t.Fatal(err)
+	}
+	if _, err := w.Query(t.Context(), "seal", "seal"); !errors.Is(err, errs.IO) || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("seal after a damaged page: %v", err)
+	}
+	if n := len(s.Got(wire.ReqQuery)); n != 0 {
+		t.Errorf("the server got %d queries", n)
+	}
+}
+
 // A node that has forgotten a pending write must not be made to commit a file with a hole.
 func TestForgottenWriteFails(t *testing.T) {
 	var opens atomic.Int32

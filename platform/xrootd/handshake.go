@@ -72,7 +72,7 @@ func (c *Conn) login(ctx context.Context, expect uint8) error {
 		c.calls[greetingSlot] = &hello
 	}
 	c.mu.Unlock()
-	c.out.queue(wire.AppendHandshake(nil))
+	c.out.queue(wire.AppendHandshake(nil), nil, 0)
 	if err := c.send(ctx, &protocol, wire.Protocol{Version: wire.ProtocolVersion, Expect: expect}); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package xrootd
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 	"strings"
@@ -18,7 +17,7 @@ const chunksAhead = 4
 type chunkSink chan []byte
 
 // take implements sink. It blocks while the reader is slow, which is why a listing has a session of its own.
-func (s chunkSink) take(r *bufio.Reader, f frame) error {
+func (s chunkSink) take(r *receiver, f frame) error {
 	for left := f.n; left > 0; {
 		// New memory each time: the reader keeps the chunk while the next one arrives.
 		chunk := make([]byte, min(left, 64<<10))

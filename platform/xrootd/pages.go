@@ -1,7 +1,6 @@
 package xrootd
 
 import (
-	"bufio"
 	"encoding/binary"
 	"io"
 
@@ -17,7 +16,7 @@ type dataSink struct {
 }
 
 // take implements sink.
-func (s *dataSink) take(r *bufio.Reader, f frame) error {
+func (s *dataSink) take(r *receiver, f frame) error {
 	if f.n > len(s.p)-s.got { // it would overwrite what is not ours
 		return malformed("read answer is longer than what was asked for")
 	}
@@ -39,7 +38,7 @@ type pageSink struct {
 type span struct{ at, n int }
 
 // take implements sink. A page that does not match is noted, not refused: it is asked for again alone.
-func (s *pageSink) take(r *bufio.Reader, f frame) error {
+func (s *pageSink) take(r *receiver, f frame) error {
 	if f.n == 0 {
 		return nil
 	}
@@ -47,31 +46,46 @@ func (s *pageSink) take(r *bufio.Reader, f frame) error {
 	if !f.paged || f.offset != s.off+int64(s.got) {
 		return malformed("page answer for offset %d, not %d", f.offset, s.off+int64(s.got))
 	}
-	var sum [4]byte
 	for left := f.n; left > 0; {
-		if _, err := io.ReadFull(r, sum[:min(4, left)]); err != nil {
+		n, err := s.takeBatch(r, left)
+		if err != nil {
 			return err
 		}
-		n := wire.FragmentLen(s.off+int64(s.got), left-4)
-		if n <= 0 || n > len(s.p)-s.got {
-			return malformed("page answer does not fit what was asked for")
+		left -= n
+	}
+	return nil
+}
+
+// takeBatch takes the next pages of a frame, each behind its checksum, as far as one system call may read. It returns how many of the
+// left bytes of the frame they are.
+func (s *pageSink) takeBatch(r *receiver, left int) (taken int, err error) {
+	// Pages are read to their places first and checked there: a copy would cost more than asking for a bad page again.
+	var sums [batchPages][4]byte
+	var places [2 * batchPages][]byte
+	at, count := s.got, 0
+	for ; taken < left && count < batchPages; count++ {
+		n := wire.FragmentLen(s.off+int64(at), left-taken-4)
+		if n <= 0 || n > len(s.p)-at {
+			return 0, malformed("page answer does not fit what was asked for")
 		}
-		// Read to its place first and checked there: a copy would cost more than asking for a bad page again.
-		page := s.p[s.got : s.got+n]
-		if _, err := io.ReadFull(r, page); err != nil {
-			return err
-		}
+		places[2*count], places[2*count+1] = sums[count][:], s.p[at:at+n]
+		at, taken = at+n, taken+4+n
+	}
+	if err := r.readInto(places[:2*count]); err != nil {
+		return 0, err
+	}
+	for _, sum := range sums[:count] {
+		n := wire.FragmentLen(s.off+int64(s.got), at-s.got)
 		want := binary.BigEndian.Uint32(sum[:])
-		if checksum.CRC32C(page) != want {
+		if checksum.CRC32C(s.p[s.got:s.got+n]) != want {
 			s.bad = append(s.bad, span{s.got, n})
 		}
 		if s.sums != nil {
 			s.sums[s.index(s.got)] = want
 		}
 		s.got += n
-		left -= n + 4
 	}
-	return nil
+	return taken, nil
 }
 
 // index is the number of the page fragment that begins at a place in p: its place in sums, which are one for each fragment.

@@ -64,7 +64,7 @@ func (c *Conn) attend(h wire.ResponseHeader) error {
 	if !ok {
 		return nil
 	}
-	return c.dispatch(inner, bufio.NewReader(bytes.NewReader(body)))
+	return c.dispatch(inner, &receiver{Reader: bufio.NewReader(bytes.NewReader(body))})
 }
 
 // beginFrame finds the call a frame is for, and keeps everyone else off it until endFrame.
@@ -106,7 +106,7 @@ func (c *Conn) endFrame(k *call, last bool, late time.Time) (ended bool) {
 
 // dispatch reads one frame's body from in and gives it to the call it belongs to. An error ends the session: the place of the
 // next frame in the stream is not known then.
-func (c *Conn) dispatch(h wire.ResponseHeader, in *bufio.Reader) error {
+func (c *Conn) dispatch(h wire.ResponseHeader, in *receiver) error {
 	k, err := c.beginFrame(h.Stream)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (c *Conn) dispatch(h wire.ResponseHeader, in *bufio.Reader) error {
 }
 
 // dispatchPages reads a kXR_status frame: its own header, then the data that header announces.
-func (c *Conn) dispatchPages(h wire.ResponseHeader, in *bufio.Reader, s sink) (last bool, err error) {
+func (c *Conn) dispatchPages(h wire.ResponseHeader, in *receiver, s sink) (last bool, err error) {
 	var b [wire.StatusBodySize]byte
 	// The header's length covers the status body only; the data that follows is counted in there.
 	if int(h.Length) != len(b) {
@@ -176,7 +176,7 @@ func (c *Conn) dispatchPages(h wire.ResponseHeader, in *bufio.Reader, s sink) (l
 }
 
 // readLate reads a promise to answer within some seconds.
-func readLate(in *bufio.Reader, n int) (time.Time, error) {
+func readLate(in *receiver, n int) (time.Time, error) {
 	text := call{}
 	if err := text.take(in, frame{n: n}); err != nil {
 		return time.Time{}, err
@@ -189,7 +189,7 @@ func readLate(in *bufio.Reader, n int) (time.Time, error) {
 type discard struct{}
 
 // take implements sink.
-func (discard) take(r *bufio.Reader, f frame) error {
+func (discard) take(r *receiver, f frame) error {
 	_, err := r.Discard(f.n)
 	return err
 }

@@ -5,21 +5,22 @@ import (
 	"sync"
 )
 
-// copyMax is the largest piece, in bytes, that is copied into a batch rather than referred to: one system call for many small
+// copyMax is the longest payload, in bytes, that is copied into a batch rather than referred to: one system call for many short
 // requests, no copy of file data.
 const copyMax = 8 << 10
 
 // sender writes the requests of many goroutines: a caller that finds the socket free writes what all have
-// queued, in one system call, while the others wait for it. There is no writing goroutine. Small pieces are copied together,
-// large ones are passed to writev as they are.
+// queued, in one system call, while the others wait for it. There is no writing goroutine. Short requests are copied together,
+// long payloads are passed to writev as they are.
 type sender struct {
 	nc net.Conn
 
 	mu      sync.Mutex  // guards what follows; not held while writing
 	turn    sync.Cond   // a batch was written
-	bufs    net.Buffers // queued
+	bufs    net.Buffers // queued; the first is our own
 	grows   bool        // the last of bufs is our own and takes more
 	spare   []byte      // memory of an earlier batch, to be used again
+	slots   net.Buffers // the same for bufs itself, empty
 	round   uint64      // number of the batch being queued
 	written uint64      // number of the last batch written
 	busy    bool        // a caller is writing
@@ -33,25 +34,32 @@ func newSender(nc net.Conn) *sender {
 	return s
 }
 
-// queue adds pieces to the next batch; large ones must not change until flush has returned.
-func (s *sender) queue(pieces ...[]byte) {
+// queue adds a request to the next batch; its payload, of n bytes in all, must not change until flush has returned.
+func (s *sender) queue(head []byte, payload [][]byte, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
 		return
 	}
-	for _, p := range pieces {
-		switch {
-		case len(p) > copyMax:
-			s.bufs, s.grows = append(s.bufs, p), false
-		case s.grows:
-			last := len(s.bufs) - 1
-			s.bufs[last] = append(s.bufs[last], p...)
-		case len(p) > 0:
-			s.bufs, s.grows = append(s.bufs, append(s.spare[:0], p...)), true
-			s.spare = nil
-		}
+	s.add(head)
+	if n > copyMax {
+		s.bufs, s.grows = append(s.bufs, payload...), false
+		return
 	}
+	for _, p := range payload {
+		s.add(p)
+	}
+}
+
+// add copies bytes to the end of the batch. The caller holds mu.
+func (s *sender) add(p []byte) {
+	if s.grows {
+		last := len(s.bufs) - 1
+		s.bufs[last] = append(s.bufs[last], p...)
+		return
+	}
+	s.bufs, s.grows = append(s.bufs, append(s.spare[:0], p...)), true
+	s.spare = nil
 }
 
 // flush returns when everything queued before is in the socket, or with the error that ended it.
@@ -78,19 +86,17 @@ func (s *sender) flush() error {
 // writeBatch writes what is queued. The lock is held at entry and exit, not meanwhile.
 func (s *sender) writeBatch() {
 	bufs, round := s.bufs, s.round
-	s.bufs, s.grows, s.busy = nil, false, true
+	s.bufs, s.grows, s.busy = s.slots, false, true
 	s.round++
 	s.mu.Unlock()
-	// A batch whose first piece is small begins with memory of our own, which the next batch can use.
-	var first []byte
-	if len(bufs[0]) <= copyMax {
-		first = bufs[0]
-	}
-	_, err := bufs.WriteTo(s.nc)
+	all, first := bufs, bufs[0]
+	_, err := bufs.WriteTo(s.nc) // which takes the front off bufs
+	clear(all)                   // keeps no payload alive
 	s.mu.Lock()
 	s.busy, s.written = false, round
+	s.slots = all[:0]
 	if s.spare == nil {
-		s.spare = first
+		s.spare = first[:0]
 	}
 	if err != nil && s.err == nil {
 		s.err = err

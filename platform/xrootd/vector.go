@@ -1,7 +1,6 @@
 package xrootd
 
 import (
-	"bufio"
 	"context"
 	"io"
 
@@ -70,7 +69,7 @@ type vectorSink struct {
 }
 
 // take implements sink. A frame has whole elements only.
-func (s *vectorSink) take(r *bufio.Reader, f frame) error {
+func (s *vectorSink) take(r *receiver, f frame) error {
 	var head [wire.SegmentSize]byte
 	for left := f.n; left > 0; s.next++ {
 		if left < len(head) || s.next == len(s.ranges) {

@@ -55,6 +55,18 @@ func AppendPages(b, p []byte, sums []uint32, off int64) []byte {
 	return b
 }
 
+// PageVec appends to vec what [AppendPages] encodes, without a copy of p: each page fragment of p stands behind its checksum. room
+// is memory for the checksums, four bytes each, and like p it belongs to vec from then on.
+func PageVec(vec [][]byte, room, p []byte, sums []uint32, off int64) [][]byte {
+	for i := 0; len(p) > 0; i++ {
+		n := FragmentLen(off, len(p))
+		be.PutUint32(room, sums[i])
+		vec = append(vec, room[:4:4], p[:n:n])
+		room, p, off = room[4:], p[n:], off+int64(n)
+	}
+	return vec
+}
+
 // SumPages computes the CRC32C of each page fragment of p into sums, which must have room.
 func SumPages(sums []uint32, p []byte, off int64) []uint32 {
 	i := 0
@@ -169,12 +181,4 @@ func ParsePageErrors(b []byte) (PageErrors, error) {
 		e.Offsets = append(e.Offsets, int64(be.Uint64(b)))
 	}
 	return e, nil
-}
-
-// AppendSums encodes checksums as they stand before their pages.
-func AppendSums(b []byte, sums []uint32) []byte {
-	for _, s := range sums {
-		b = be.AppendUint32(b, s)
-	}
-	return b
 }

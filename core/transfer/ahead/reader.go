@@ -18,10 +18,19 @@ const (
 	runMin = 3
 )
 
-// Budget bounds the memory of all readers that share it.
+// Budget bounds the memory of all readers that share it, and has that of parts that nobody needs any more used again.
 type Budget struct {
 	Max  int64
 	used atomic.Int64
+	free sync.Pool // of *[]byte
+}
+
+// memory returns n bytes, whose content is undefined. New ones would be cleared, and a part is large enough that it shows.
+func (b *Budget) memory(n int64) []byte {
+	if m, ok := b.free.Get().(*[]byte); ok && int64(cap(*m)) >= n {
+		return (*m)[:n]
+	}
+	return make([]byte, n)
 }
 
 // take reports whether there was room for n bytes, which are taken then.
@@ -92,7 +101,7 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) error {
 		if sums != nil {
 			rest = sums[checksum.Fragments(off, done):]
 		}
-		from, n := r.find(at, int64(len(p)-done), 0)
+		from, n := r.find(at, int64(len(p)-done))
 		if from == nil {
 			if err := r.file.Fetch(p[done:done+int(n)], rest, at); err != nil {
 				return err
@@ -103,10 +112,11 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) error {
 		<-from.done
 		if from.err != nil {
 			r.forget(from)
-			continue
+		} else {
+			from.sumsOf(rest, p[done:done+copy(p[done:done+int(n)], from.data[at-from.off:])], at)
+			done += int(n)
 		}
-		from.sumsOf(rest, p[done:done+copy(p[done:done+int(n)], from.data[at-from.off:])], at)
-		done += int(n)
+		r.returned(from)
 	}
 	return nil
 }
@@ -114,7 +124,7 @@ func (r *Reader) ReadPages(p []byte, sums []uint32, off int64) error {
 // Lend returns up to n bytes at off that were fetched ahead, as [hemera.Lender] says. What is lent counts against the budget
 // until it is returned.
 func (r *Reader) Lend(off, n int64) hemera.Loan {
-	from, n := r.find(off, n, 1)
+	from, n := r.find(off, n)
 	if from == nil {
 		return hemera.Loan{}
 	}
@@ -179,9 +189,9 @@ func (p *part) sumsOf(sums []uint32, data []byte, off int64) {
 	}
 }
 
-// find returns the part that has the byte at off, and how many of n bytes it has from there. It counts the loans that the caller is
-// about to make of the part. Without one it returns how many bytes come before the next part.
-func (r *Reader) find(off, n int64, loans int) (*part, int64) {
+// find lends the caller the part that has the byte at off, until it is returned, and says how many of n bytes it has from there.
+// Without one it returns how many bytes come before the next part.
+func (r *Reader) find(off, n int64) (*part, int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.parts {
@@ -189,7 +199,7 @@ func (r *Reader) find(off, n int64, loans int) (*part, int64) {
 		case p.off > off:
 			return nil, min(n, p.off-off)
 		case off < p.end():
-			p.lent += loans
+			p.lent++
 			return p, min(n, p.end()-off)
 		}
 	}
@@ -268,7 +278,7 @@ func (r *Reader) fetch(off, n int64) bool {
 		r.budget.used.Add(-n)
 		return false
 	}
-	p := &part{off: off, data: make([]byte, n), done: make(chan struct{})}
+	p := &part{off: off, data: r.budget.memory(n), done: make(chan struct{})}
 	p.sums = make([]uint32, checksum.Fragments(off, int(n)))
 	r.parts = append(r.parts, p)
 	go func() {
@@ -301,5 +311,8 @@ func (r *Reader) drop(p *part) {
 func (r *Reader) give(p *part) {
 	if p.fetched && p.forgotten && p.lent == 0 {
 		r.budget.used.Add(-int64(len(p.data)))
+		if p.err == nil { // after an error something may still write to it
+			r.budget.free.Put(&p.data)
+		}
 	}
 }

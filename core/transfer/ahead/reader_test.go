@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hemera"
 	"hemera/rules/checksum"
 )
 
@@ -324,4 +325,70 @@ func TestAgainstBytes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestMemoryIsUsedAgainWhenNobodyHasIt: what is lent stays as it is while later parts are fetched into memory of earlier ones.
+func TestMemoryIsUsedAgainWhenNobodyHasIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := newStriped(40*row), &Budget{Max: 1 << 30}
+		r := s.reader(b, nowhere)
+		var loans []hemera.Loan
+		var places []int
+		for off := 0; off < 40*row; {
+			loan := r.Lend(int64(off), block)
+			if len(loan.Data) == 0 {
+				if err := s.read(t, r, off, block/2); err != nil {
+					t.Fatal(err)
+				}
+				off += block / 2
+				continue
+			}
+			loans, places = append(loans, loan), append(places, off)
+			off += len(loan.Data)
+			if len(loans) == 10 { // the oldest is passed long ago
+				if !bytes.Equal(loans[0].Data, s.content[places[0]:][:len(loans[0].Data)]) {
+					t.Fatalf("what is lent at %d has changed", places[0])
+				}
+				loans[0].Return()
+				loans, places = loans[1:], places[1:]
+			}
+		}
+		for _, loan := range loans {
+			loan.Return()
+		}
+		r.Close()
+		synctest.Wait()
+		if b.used.Load() != 0 {
+			t.Errorf("%d bytes are in use", b.used.Load())
+		}
+	})
+}
+
+// TestReadersWhoEndEachOthersRuns get what they asked for: a part that one of them passes may be what another copies from.
+func TestReadersWhoEndEachOthersRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := newStriped(20*row), &Budget{Max: 1 << 30}
+		r := s.reader(b, nowhere)
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				rng := rand.New(rand.NewPCG(uint64(i), 5))
+				for range 30 {
+					at := rng.IntN(19 * row)
+					for range 2 + rng.IntN(8) { // a run that is long enough for parts, or not
+						if err := s.read(t, r, at, block/4); err != nil {
+							t.Error(err)
+						}
+						at = min(at+block/4, 19*row)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		r.Close()
+		time.Sleep(time.Hour) // what is in flight ends
+		if b.used.Load() != 0 {
+			t.Errorf("%d bytes are in use", b.used.Load())
+		}
+	})
 }

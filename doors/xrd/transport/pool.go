@@ -42,14 +42,7 @@ func (k *Chunk) Vec(head []byte, n int) [][]byte { return append(k.vec[:0], nil,
 // PageVec is Vec for pages: each page fragment of p goes behind its checksum, which sums has. off is the offset of the first
 // byte in its file, and p is no longer than [ChunkLen] says. p may be memory of the chunk, or other memory.
 func (k *Chunk) PageVec(head, p []byte, sums []uint32, off int64) [][]byte {
-	vec := append(k.vec[:0], nil, head)
-	crc := wire.AppendSums(k.crc[:0], sums[:wire.Fragments(off, int64(len(p)))])
-	for len(p) > 0 {
-		f := wire.FragmentLen(off, len(p))
-		vec = append(vec, crc[:4], p[:f])
-		crc, p, off = crc[4:], p[f:], off+int64(f)
-	}
-	return vec
+	return wire.PageVec(append(k.vec[:0], nil, head), k.crc[:], p, sums, off)
 }
 
 // Pool is the memory and the pipes that are not in use now, shared by all connections of a server. The zero Pool is
