@@ -39,6 +39,10 @@ func attrSetCommand(e *cli.Env) *cobra.Command {
 				// A policy may be valid and still impossible here, for example with more copies than disks.
 				if err == nil && strings.Contains(name, ".forced.") {
 					warnOfPolicy(ctx, e, m, args[1], assumed{name, string(value)})
+					if survivesNothing(name, string(value)) {
+						fmt.Fprintf(e.Err, "hemera: warning: new files in %s do not survive the loss of a disk: layout %s has no copies and no parity\n",
+							e.Visible(args[1]), e.Visible(string(value)))
+					}
 				}
 				// Half of a rule may be set first, and is followed when the other half is there.
 				if err == nil && lifecycle.IsAttribute(name) {
@@ -90,6 +94,12 @@ func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string, 
 			return
 		}
 	}
+}
+
+// survivesNothing reports whether the attribute is a layout whose files do not survive the loss of a disk.
+func survivesNothing(name, value string) bool {
+	l, err := policy.Named(value, 0, hemera.Plain())
+	return strings.HasSuffix(name, ".forced.layout") && err == nil && l.Losses() == 0
 }
 
 // assumed is an attribute that was just set, whose number of pieces may be an assumption.

@@ -82,3 +82,16 @@ func TestAnAssumedNumberOfPiecesIsTold(t *testing.T) {
 		}
 	}
 }
+
+func TestLayoutsThatSurviveNothing(t *testing.T) {
+	for attribute, want := range map[string]bool{
+		"sys.forced.layout=plain": true, "user.forced.layout=stripe": true, "sys.forced.layout=stripe:8": true, "sys.forced.layout=replica:1": true,
+		"sys.forced.layout=replica": false, "sys.forced.layout=rs:4+2": false, "sys.forced.layout=raid5": false, "sys.forced.nstripes=1": false,
+		"sys.forced.layout=nonsense": false, "user.layout=plain": false,
+	} {
+		name, value, _ := strings.Cut(attribute, "=")
+		if got := survivesNothing(name, value); got != want {
+			t.Errorf("%s: %t", attribute, got)
+		}
+	}
+}
