@@ -43,8 +43,8 @@ func (l *List) Clear() {
 // Done reports whether nothing is left.
 func (l *List) Done() bool { return len(l.left) == 0 }
 
-// Send writes to a socket as much as it takes (sendmsg), and goes on behind it with the next call. It waits as the descriptor does, and Go's
-// scheduler knows of it. MSG_NOSIGNAL turns SIGPIPE into EPIPE. The list is not done.
+// Send writes to a socket as much as it takes (sendmsg), and goes on behind it with the next call. Something must be left. It waits
+// as the descriptor does, and Go's scheduler knows of it. MSG_NOSIGNAL turns SIGPIPE into EPIPE. It fails with the errno of the call.
 func (l *List) Send(fd int) error {
 	message := unix.Msghdr{Iov: &l.left[0]}
 	message.SetIovlen(min(len(l.left), callMax))
@@ -52,9 +52,9 @@ func (l *List) Send(fd int) error {
 	return l.moved(n, e)
 }
 
-// Receive reads what a socket has (readv), and goes on behind it with the next call. The descriptor must not block, and what is left should be
-// 128 KiB at most: the call keeps its processor, so a garbage collection that is to begin waits for it. It fails with
-// io.ErrUnexpectedEOF at the end of the stream. The list is not done.
+// Receive reads what a socket has (readv), and goes on behind it with the next call. Something must be left, 128 KiB at most: the
+// call keeps its processor, so a garbage collection that is to begin waits for it. The descriptor must not block. It fails with the
+// errno of the call, and with io.ErrUnexpectedEOF at the end of the stream.
 func (l *List) Receive(fd int) error {
 	n, _, e := unix.RawSyscall(unix.SYS_READV, uintptr(fd), uintptr(unsafe.Pointer(&l.left[0])), uintptr(min(len(l.left), callMax)))
 	if e == 0 && n == 0 {

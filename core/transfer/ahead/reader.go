@@ -27,8 +27,9 @@ type Budget struct {
 
 // memory returns n bytes, whose content is undefined. New ones would be cleared, and a part is large enough that it shows.
 func (b *Budget) memory(n int64) []byte {
-	if m, ok := b.free.Get().(*[]byte); ok && int64(cap(*m)) >= n {
-		return (*m)[:n]
+	// A longer one would take more than what is counted.
+	if m, ok := b.free.Get().(*[]byte); ok && int64(len(*m)) == n {
+		return *m
 	}
 	return make([]byte, n)
 }
@@ -312,7 +313,8 @@ func (r *Reader) give(p *part) {
 	if p.fetched && p.forgotten && p.lent == 0 {
 		r.budget.used.Add(-int64(len(p.data)))
 		if p.err == nil { // after an error something may still write to it
-			r.budget.free.Put(&p.data)
+			data := p.data
+			r.budget.free.Put(&data)
 		}
 	}
 }

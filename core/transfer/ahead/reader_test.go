@@ -364,6 +364,18 @@ func TestMemoryIsUsedAgainWhenNobodyHasIt(t *testing.T) {
 	})
 }
 
+// TestMemoryIsNoMoreThanWhatIsCounted: a short part does not get the memory of a long one.
+func TestMemoryIsNoMoreThanWhatIsCounted(t *testing.T) {
+	var b Budget
+	for _, n := range []int64{1 << 20, 64 << 10, 1 << 20, 1 << 20} {
+		m := b.memory(n)
+		if int64(cap(m)) != n || int64(len(m)) != n {
+			t.Errorf("%d bytes with room for %d instead of %d", len(m), cap(m), n)
+		}
+		b.free.Put(&m)
+	}
+}
+
 // TestReadersWhoEndEachOthersRuns get what they asked for: a part that one of them passes may be what another copies from.
 func TestReadersWhoEndEachOthersRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
