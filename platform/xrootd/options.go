@@ -45,7 +45,7 @@ type Options struct {
 	PoolMax int // 1024
 	Chunk   int // bytes per read or write request; 1 MiB
 	// Window bounds the bytes in flight per sequential stream or asynchronous writer: what a path of that bandwidth times
-	// delay can hold, and the memory that one takes.
+	// delay can hold, and the memory that a stream takes.
 	Window int // bytes; 16 MiB
 
 	answers *transit // of the client, for [Client.OnTheWay]; nil for a session without one

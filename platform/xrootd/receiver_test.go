@@ -14,23 +14,24 @@ import (
 
 // ends are the two ends of a connection: with a socket, and without one.
 var ends = map[string]func(t *testing.T) (ours, theirs net.Conn){
-	"pipe": func(*testing.T) (net.Conn, net.Conn) { return net.Pipe() },
-	"socket": func(t *testing.T) (net.Conn, net.Conn) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ours, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		theirs, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ours, theirs
-	},
+	"pipe":   func(*testing.T) (net.Conn, net.Conn) { return net.Pipe() },
+	"socket": tcpEnds,
+}
+
+// tcpEnds are the two ends of a TCP connection. The caller closes them.
+func tcpEnds(t *testing.T) (ours, theirs net.Conn) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if ours, err = net.Dial("tcp", l.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	if theirs, err = l.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	return ours, theirs
 }
 
 // TestPagesComeInAnyParts: pages and checksums reach their places, wherever a range begins, and however little comes at a time. What

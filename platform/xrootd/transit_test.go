@@ -59,19 +59,7 @@ func TestAnswersOnTheWay(t *testing.T) {
 
 // TestSentBytesAreOnTheWay: bytes that a server does not take are the server's time, and not the network's.
 func TestSentBytesAreOnTheWay(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	ours, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours, theirs := tcpEnds(t)
 	defer theirs.Close()
 	needsCounters(t, ours)
 	c := newConn(ours, Endpoint{}, Options{}.withDefaults())
@@ -81,7 +69,8 @@ func TestSentBytesAreOnTheWay(t *testing.T) {
 	began := time.Now()
 	go func() {
 		defer close(ended)
-		for b := make([]byte, 16<<20); err == nil; {
+		b := make([]byte, 16<<20)
+		for _, err := ours.Write(b); err == nil; {
 			_, err = ours.Write(b)
 		}
 	}()

@@ -65,8 +65,8 @@ func newWrite(b *buffers, p []byte, sums []uint32, off int64, paged bool) *write
 }
 
 // send queues the request on the handle; the payload stays as it is until the answer.
-func (w *writePiece) send(ctx context.Context, h *handle, finish func(*call)) {
-	w.h, w.call = h, &call{finish: finish}
+func (w *writePiece) send(ctx context.Context, h *handle) {
+	w.h, w.call = h, &call{}
 	if w.paged {
 		w.err = h.conn.send(ctx, w.call, wire.Pgwrite{Handle: h.fh, Offset: w.off}, w.payload)
 		return
@@ -97,7 +97,7 @@ func (w *writePiece) wait(ctx context.Context, u URL, rules policy) error {
 			return err
 		}
 		// The server took nothing of it: the same request once more.
-		w.send(ctx, w.h, nil)
+		w.send(ctx, w.h)
 		w.h.conn.flush()
 	}
 }
@@ -153,7 +153,7 @@ func (f *File) finishWrite(ctx context.Context, w *writePiece) error {
 	return f.b.with(ctx, func(h *handle) error {
 		// On a new handle, or if the file was opened again after the piece was sent.
 		if !first || w.h != h {
-			w.send(ctx, h, nil)
+			w.send(ctx, h)
 			h.conn.flush()
 		}
 		first = false
@@ -168,7 +168,7 @@ func (f *File) startWrite(ctx context.Context, p []byte, sums []uint32, off int6
 		return nil, err
 	}
 	w := newWrite(&f.b.client.buffers, p, sums, off, h.pages)
-	w.send(ctx, h, nil)
+	w.send(ctx, h)
 	h.conn.flush()
 	return w, nil
 }

@@ -28,7 +28,7 @@
 //
 //   - What is returned was fetched by the caller's own function, with the checksums that came with it.
 //   - A part that could not be fetched is forgotten: the caller's read fetches it, with all that a read does about failures.
-//   - Memory is used again only after the fetch into it has succeeded.
+//   - Memory is used again only after the fetch into it has succeeded, and when nobody has it on loan.
 //
 // # Concurrency
 //
