@@ -56,7 +56,9 @@ type Result struct {
 	// peer. For rows beside EOS only Ratio is set, and Peer's Rate.
 	Hemera, Peer    Sample
 	Ratio, CPURatio float64
-	Rounds          int
+	// Goal is what the CPU may be, and OfGoal the ratio to it, of rows that have a goal.
+	Goal, OfGoal float64
+	Rounds       int
 }
 
 // Report is what a run found.
@@ -65,7 +67,6 @@ type Report struct {
 	Peers, EOS []Result
 	Coded      []Result // Peer is the same build with plain files
 	Head       []Result // the same, of a head whose other pieces are in another process
-	HeadCosts  Costs    // what the head does more, alone
 }
 
 // Run measures. It needs the C++ xrootd server and xrdcp for rows beside them.
@@ -92,11 +93,6 @@ func Run(ctx context.Context, o Options) (rep Report, err error) {
 		}
 		if rep.Head, err = o.besidePlain(ctx, headRows, headShape); err != nil {
 			return rep, err
-		}
-		if len(rep.Head) > 0 {
-			if rep.HeadCosts, err = o.costs(codedLayouts()); err != nil {
-				return rep, err
-			}
 		}
 	}
 	if o.EOS {
@@ -139,6 +135,7 @@ func (o *Options) inTurn(ctx context.Context, rows []row, own, peer *target) ([]
 	var results []Result
 	for i := range rows {
 		var a, b []Sample
+		var more []float64
 		for round := range o.Rounds {
 			if err := ctx.Err(); err != nil {
 				return results, err
@@ -159,8 +156,15 @@ func (o *Options) inTurn(ctx context.Context, rows []row, own, peer *target) ([]
 					b = append(b, s)
 				}
 			}
+			if rows[i].more != nil {
+				cost, err := rows[i].more(o.FileBytes)
+				if err != nil {
+					return results, fmt.Errorf("%s: the goal: %w", rows[i].name, err)
+				}
+				more = append(more, cost)
+			}
 		}
-		results = append(results, rows[i].result(a, b))
+		results = append(results, rows[i].result(a, b, more))
 		o.progress(results[len(results)-1])
 	}
 	return results, nil
@@ -207,7 +211,7 @@ func (o *Options) besideEOS(ctx context.Context) ([]Result, error) {
 			}
 			a, b = append(a, s), append(b, peer)
 		}
-		results = append(results, rows[i].result(a, b))
+		results = append(results, rows[i].result(a, b, nil))
 		o.progress(results[len(results)-1])
 	}
 	return results, nil
@@ -335,9 +339,9 @@ func (o *Options) apart(t *target, w *row) (Sample, error) {
 	return s, err
 }
 
-// result is the medians of the rounds: a at Hemera, b at its peer.
+// result is the medians of the rounds: a at Hemera, b at its peer, and what the goal allows more if there is one.
 // The ratio is taken within each round: both sides had the same machine then. A ratio of medians would not have that.
-func (w *row) result(a, b []Sample) Result {
+func (w *row) result(a, b []Sample, more []float64) Result {
 	res := Result{Row: w.name, Clients: w.clients, Bulk: w.bulk, Rounds: len(a)}
 	pick := func(of func(i int) float64) float64 {
 		all := make([]float64, len(a))
@@ -352,6 +356,10 @@ func (w *row) result(a, b []Sample) Result {
 	// Only a peer that runs here has CPU figures.
 	if res.Peer.CPU > 0 {
 		res.CPURatio = pick(func(i int) float64 { return a[i].CPU / b[i].CPU })
+	}
+	if more != nil {
+		res.Goal = pick(func(i int) float64 { return b[i].CPU + more[i] })
+		res.OfGoal = pick(func(i int) float64 { return a[i].CPU / (b[i].CPU + more[i]) })
 	}
 	return res
 }

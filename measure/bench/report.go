@@ -50,10 +50,7 @@ func (rep Report) Text(w io.Writer) error {
 		}
 	}
 	// Of these the goal says more than the ratio.
-	head, err := headTable(rep.Head, rep.HeadCosts)
-	if err == nil {
-		_, err = io.WriteString(w, head)
-	}
+	_, err := io.WriteString(w, goals(rep.Head))
 	return err
 }
 
@@ -72,18 +69,14 @@ func (rep Report) Markdown(w io.Writer) error {
 	var text string
 	text += pairs("| load | clients | Hemera | C++ xrootd | rate | server CPU |\n", rep.Peers)
 	text += pairs("| coded layout | clients | coded | plain files | rate | server CPU |\n", rep.Coded)
-	head, err := headTable(rep.Head, rep.HeadCosts)
-	if err != nil {
-		return err
-	}
-	text += head
+	text += goals(rep.Head)
 	if len(rep.EOS) > 0 {
 		text += "| load, 2 replicas, durable | clients | Hemera | EOS | rate |\n|---|---|---|---|---|\n"
 		for _, r := range rep.EOS {
 			text += fmt.Sprintf("| %s | %d | %s | %s | x%.1f |\n", r.Row, r.Clients, r.rate(r.Hemera), r.rate(r.Peer), r.Ratio)
 		}
 	}
-	_, err = io.WriteString(w, text)
+	_, err := io.WriteString(w, text)
 	return err
 }
 
@@ -120,4 +113,16 @@ func (rep Report) Update(page []byte) ([]byte, error) {
 		return nil, err
 	}
 	return slices.Concat(before, []byte(tablesBegin), tables.Bytes(), []byte(tablesEnd), after), nil
+}
+
+// goals is the table of rows that have a goal of CPU. It is empty if none was measured.
+func goals(rows []Result) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	text := "| load | clients | plain files | goal | measured | of the goal |\n|---|---|---|---|---|---|\n"
+	for _, r := range rows {
+		text += fmt.Sprintf("| %s | %d | %s | %s | %s | x%.2f |\n", r.Row, r.Clients, r.cpu(r.Peer), r.cpu(Sample{CPU: r.Goal}), r.cpu(r.Hemera), r.OfGoal)
+	}
+	return text + "\n"
 }

@@ -16,6 +16,8 @@ type row struct {
 	run     func(*run) (float64, error) // timed; returns what was done
 	clean   []func(*run) error          // not timed; after it the server is to be as before
 	eos     float64                     // what EOS does: operations/s or MiB/s; 0 if not known
+	// more measures how much CPU a byte may cost beyond the peer's, with files of n bytes; nil if there is no such goal.
+	more func(n int64) (float64, error)
 }
 
 // bytes is how long each client's file is.
