@@ -125,8 +125,7 @@ type UnmetLayout struct {
 	Path   string // one of the files
 }
 
-// DiskLoss is what of a disk cannot be read anywhere. A file with pieces on several such disks counts
-// at the one with the lowest id.
+// DiskLoss is what of a disk cannot be read anywhere, in files. A file with pieces on several such disks counts at each.
 type DiskLoss struct {
 	Disk             DiskID
 	Lost, Unreadable int64

@@ -265,7 +265,8 @@ func TestHandlesOfOtherKindsTakeNoPart(t *testing.T) {
 
 func TestSuitedToWrite(t *testing.T) {
 	large := int64(1 << 30)
-	oneNode, hashed := coded("rs:4+2", large), coded("rs:4+2", large)
+	oneNode, hashed, few := coded("rs:4+2", large), coded("rs:4+2", large), coded("rs:4+2", large)
+	few.Targets = few.Targets[:5]
 	for i := range oneNode.Targets[:4] {
 		oneNode.Targets[i].Node = 1
 	}
@@ -282,6 +283,7 @@ func TestSuitedToWrite(t *testing.T) {
 		{"of no known size", coded("rs:4+2", large), 0, "", "less than", ""},
 		{"copies", coded("replica:2", large), large, "", "layout", "layout"},
 		{"another checksum", hashed, large, "", "checksum", "checksum"},
+		{"fewer disks than pieces", few, large, "", "5 disks", "5 disks"},
 		{"data on one node", oneNode, large, "", "one node", ""},
 		{"a parity's node away", coded("rs:4+2", large), large, "node5:1", "reached", "reached"},
 	} {

@@ -270,7 +270,7 @@ func (v *drainer) listJobs(ctx context.Context) ([]hemera.JobStatus, error) {
 				return nil, err
 			}
 		}
-		list = append(list, j.report(files, bytes))
+		list = append(list, j.exact(files, bytes))
 	}
 	return list, nil
 }

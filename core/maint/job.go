@@ -175,3 +175,13 @@ func (j *job) report(files, bytes int64) hemera.JobStatus {
 	}
 	return s
 }
+
+// exact is report where files count as left until their pieces are made. What failed is among them: a file that lacks several
+// pieces fails for each. When all have failed, no time is estimated.
+func (j *job) exact(files, bytes int64) hemera.JobStatus {
+	s := j.report(files, bytes)
+	if s.Failed = min(s.Failed, files); s.Failed == files {
+		s.Remaining = 0
+	}
+	return s
+}

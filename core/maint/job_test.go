@@ -25,6 +25,23 @@ func TestStalledJobSaysWhyUntilSomethingMoves(t *testing.T) {
 	}
 }
 
+// A file that lacks three pieces fails three times, and is one file. No time is left for files that all failed.
+func TestWhatFailedIsAmongWhatIsLeft(t *testing.T) {
+	now := time.Unix(1000, 0)
+	j := newJob("repair", 1, func() time.Time { return now })
+	for range 6 {
+		j.moved(100, 0)
+		now = now.Add(time.Second)
+		j.failed(errors.New("too few pieces"))
+	}
+	if s := j.exact(10, 1000); s.Failed != 6 || s.Remaining == 0 {
+		t.Errorf("with some to do: %+v", s)
+	}
+	if s := j.exact(2, 1000); s.Failed != 2 || s.Remaining != 0 {
+		t.Errorf("with none to do: %+v", s)
+	}
+}
+
 // A job that was ended keeps the reason it ended for, whatever its last calls come back with.
 func TestAnEndedJobDoesNotFail(t *testing.T) {
 	j := newJob("drain", 1, time.Now)

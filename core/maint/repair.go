@@ -125,7 +125,7 @@ func (r *repairer) status(ctx context.Context) (hemera.JobStatus, bool, error) {
 		files, bytes := r.estimate(r.job.report(0, 0).FilesDone)
 		now.files, now.bytes = max(now.files, files), max(now.bytes, bytes)
 	}
-	s := r.job.report(now.files, now.bytes)
+	s := r.job.exact(now.files, now.bytes)
 	if len(entries) == 0 {
 		// Nothing is left, but the job has work to show: it stays in the list with its counts.
 		s.State = "done"

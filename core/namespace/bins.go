@@ -88,6 +88,9 @@ func (t binTx) restore(who hemera.Identity, id hemera.FileID, path string) error
 	}
 	// The walk asks for the rights to get there; a path into a bin is none.
 	target, err := tx(t).walk("Restore", who, path)
+	if e, ok := errors.AsType[*errs.Error](err); ok && e.Kind == errs.NotFound {
+		return e.WithRemedy("restore with -p, which makes the missing directories, or to another path with --to")
+	}
 	if err != nil {
 		return err
 	}

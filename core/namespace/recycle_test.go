@@ -95,7 +95,11 @@ func TestRemovedFilesAreKept(t *testing.T) {
 	wantKind(t, "a user's erasing", n.Erase(ctx, alice(), "/exp/sub", 0), errs.Denied)
 	put(t, n, bob(), "/exp/sub/f", 1)
 	wantKind(t, "a taken name", restoreAt(t, n, alice(), f.ID, ""), errs.Exists)
-	wantKind(t, "no directory", restoreAt(t, n, alice(), f.ID, "/exp/gone/f"), errs.NotFound)
+	missing := restoreAt(t, n, alice(), f.ID, "/exp/gone/f")
+	wantKind(t, "no directory", missing, errs.NotFound)
+	if remedy := errs.RemedyOf(missing); !strings.Contains(remedy, "-p") {
+		t.Errorf("without a directory: %q", remedy)
+	}
 	wantKind(t, "without the right", restoreAt(t, n, alice(), f.ID, "/exp/f\x01"), errs.Invalid)
 	good(t, n.SetMode(ctx, system(), "/other", 0o755))
 	wantKind(t, "without the right", restoreAt(t, n, alice(), f.ID, "/other/f"), errs.Denied)

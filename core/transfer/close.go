@@ -310,19 +310,15 @@ func (p *pieces) sealLive(ctx context.Context, info hemera.SealInfo) error {
 	}
 	// With nothing sealed there is nothing to copy from, wherever the manager might offer room.
 	if p.ledger.Count(ledger.Sealed) == 0 {
-		return p.fail("transfer.Write", everyPieceFailed)
+		return p.fail("transfer.Write", p.ledger.Losses())
 	}
 	return nil
 }
 
 // short is the error of a close that cannot reach the layout's minimum.
+// It ends the write: nothing was committed, so the file that was there before stays.
 func (p *pieces) short() error {
-	// The kind of the first failure decides whether a client tries again.
-	done := p.ledger.Count(ledger.Sealed)
-	if done == 0 {
-		return p.fail("transfer.Close", everyPieceFailed)
-	}
-	return p.fail("transfer.Close", fmt.Sprintf("%d of %d pieces could be sealed, and a close takes %d", done, len(p.list), p.ledger.Min()))
+	return p.fail("transfer.Close", fmt.Sprintf("%d of %d pieces could be sealed, and a close takes %d", p.ledger.Count(ledger.Sealed), len(p.list), p.ledger.Min()))
 }
 
 // fill makes the planned pieces, sealed: from the content in memory, all at once, or each from the sealed ones.

@@ -139,7 +139,7 @@ func (p *pieces) resize(size int64) error {
 func (y *parity) rebuild(index int, b []byte, off int64) error {
 	p := y.pieces
 	if y.code == nil {
-		return p.fail("transfer.Read", everyPieceFailed)
+		return p.fail("transfer.Read", p.ledger.Losses())
 	}
 	if err := y.flush(); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (y *parity) rebuild(index int, b []byte, off int64) error {
 		}
 		plan, err := y.code.Plan(layout.Set(0).With(index), have)
 		if err != nil {
-			return p.fail("transfer.Read", everyPieceFailed)
+			return p.fail("transfer.Read", p.ledger.Losses())
 		}
 		if err := y.readBlocks(plan.Read(), blocks, len(b), off); err != nil {
 			return err

@@ -115,9 +115,10 @@ func (p *pieces) fanOut(among layout.Set, meanwhile func(), do func(i int, pc *p
 }
 
 // writable fails, and ends the write, when too few live pieces are left.
+// What was acknowledged so far is not lost by that: it was never committed.
 func (p *pieces) writable(op string) error {
 	if !p.ledger.Writable() {
-		return p.fail(op, everyPieceFailed)
+		return p.fail(op, p.ledger.Losses())
 	}
 	return nil
 }
@@ -217,9 +218,6 @@ func (p *pieces) lose(i int, err error) {
 	h.host.Log.Warn("piece of a write lost", "path", h.cap.Path, "fxid", h.cap.File.Hex(), "trace", h.cap.Trace,
 		"piece", pc.target.Index, "disk", pc.target.Disk, "node", pc.target.Addr, "error", err)
 }
-
-// everyPieceFailed is why a write ends before its close.
-const everyPieceFailed = "every piece of the write failed"
 
 // fail ends the write for good: too few pieces hold its content, or none. The cause is the first failure of a piece.
 func (p *pieces) fail(op, text string) error {

@@ -81,7 +81,7 @@ func (r readBack) source() (source, int, func(), error) {
 			return src, i, closeSource, nil
 		}
 	}
-	return nil, 0, nil, r.of.fail("transfer.Read", everyPieceFailed)
+	return nil, 0, nil, r.of.fail("transfer.Read", r.of.ledger.Losses())
 }
 
 // open opens a live piece to read what was written to it: at another node, after everything that was sent there.

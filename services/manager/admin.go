@@ -3,7 +3,6 @@ package manager
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"hemera"
 	"hemera/errs"
@@ -29,18 +28,18 @@ type clusterSettings interface {
 
 // View implements hemera.ClusterAdmin.
 func (a *clusterAdmin) View(ctx context.Context) (*hemera.View, error) {
-	// A copy, since views are shared and never changed. The held pieces are the namespace's, so other callers of the
-	// cluster's view do without them.
-	view := *a.cluster.View()
-	view.Disks = slices.Clone(view.Disks)
+	view, err := a.counted(ctx, a.cluster.View())
+	if err != nil {
+		return nil, err
+	}
+	// The held pieces are the namespace's, so other callers of the cluster's view do without them.
 	for i := range view.Disks {
 		d := &view.Disks[i]
-		var err error
 		if d.Held, d.HeldBytes, err = a.tree.DiskHeld(ctx, d.ID); err != nil {
 			return nil, errs.Wrap(err, "manager.View", "disk "+d.ID.String())
 		}
 	}
-	return &view, nil
+	return view, nil
 }
 
 // SetDisk implements hemera.ClusterAdmin.

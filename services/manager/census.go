@@ -253,8 +253,7 @@ func stand(v *hemera.View, e hemera.Entry, broken brokenSet) (s standing, first 
 // absent counts a file that is listed for a disk which cannot be read.
 func (c *counting) absent(e hemera.Entry, disk hemera.DiskID) {
 	s, first := stand(c.view, e, c.broken)
-	// A file is on the list of each of its disks. It counts at the lowest of those that do not serve it, once.
-	if s == readable || first != disk {
+	if s == readable {
 		return
 	}
 	at := len(c.sum.Disks) - 1
@@ -263,15 +262,21 @@ func (c *counting) absent(e hemera.Entry, disk hemera.DiskID) {
 		c.sum.Disks = append(c.sum.Disks, hemera.DiskLoss{Disk: disk})
 		at++
 	}
+	// A file is on the list of each of its disks, and counts there. The sums have it once, at the lowest of those that do not serve it.
+	once := first == disk
 	if s == lostFile {
-		c.sum.Lost++
-		c.sum.LostBytes += e.Size
 		c.sum.Disks[at].Lost++
+		if once {
+			c.sum.Lost++
+			c.sum.LostBytes += e.Size
+		}
 		return
 	}
-	c.sum.Unreadable++
-	c.sum.UnreadableBytes += e.Size
 	c.sum.Disks[at].Unreadable++
+	if once {
+		c.sum.Unreadable++
+		c.sum.UnreadableBytes += e.Size
+	}
 }
 
 // unmetMax bounds how many layouts are told apart.

@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,7 +36,10 @@ func (rep *reporter) Status(ctx context.Context) (status hemera.ClusterStatus, e
 // soon as it can.
 func (rep *reporter) snapshot(ctx context.Context) (s hemera.Snapshot, err error) {
 	// Taken first: all that follows is judged on this view.
-	s = hemera.Snapshot{Now: rep.now(), Version: rep.version, View: rep.cluster.View()}
+	s = hemera.Snapshot{Now: rep.now(), Version: rep.version}
+	if s.View, err = rep.counted(ctx, rep.cluster.View()); err != nil {
+		return s, err
+	}
 	if s.Namespace, err = rep.observer.NamespaceStats(ctx); err != nil {
 		return s, err
 	}
@@ -93,6 +97,23 @@ func (a *aged[T]) get(ask func() (T, error)) (T, error) {
 	defer a.mu.Unlock()
 	a.value, a.until = value, ended.Add(min(censusShare*ended.Sub(began), censusMax))
 	return value, nil
+}
+
+// counted returns a copy of a view, in which disks that cannot be read have the pieces that files have there. Their nodes count
+// none, or those of content that is gone too.
+func (p *parts) counted(ctx context.Context, of *hemera.View) (*hemera.View, error) {
+	view := *of // views are shared and never changed
+	view.Disks = slices.Clone(of.Disks)
+	for i := range view.Disks {
+		d, err := &view.Disks[i], error(nil)
+		if d.Readable() {
+			continue
+		}
+		if d.Pieces, _, err = p.tree.DiskUsage(ctx, d.ID); err != nil {
+			return nil, errs.Wrap(err, "manager.View", "disk "+d.ID.String())
+		}
+	}
+	return &view, nil
 }
 
 // brokenSet is the pieces that are known to be bad and cannot be repaired.

@@ -4,6 +4,8 @@
 // or failed, and a question for other disks uses up one round.
 package ledger
 
+import "fmt"
+
 // State is what the head knows of one piece of a write.
 //
 //	planned ──▶ live ──▶ sealed          planned ──▶ sealed   (content in memory: one call)
@@ -93,6 +95,14 @@ func (l *Ledger) Only() int {
 // Writable reports whether writing can go on: the pieces that are not lost are enough to make the others from. Planned
 // ones count, as nothing that was written is missing there.
 func (l *Ledger) Writable() bool { return len(l.states)-l.Count(Failed) >= l.needed }
+
+// Losses says in words that too many pieces failed, for a write that ends for it.
+func (l *Ledger) Losses() string {
+	if n := l.Count(Failed); n < len(l.states) {
+		return fmt.Sprintf("%d of %d pieces of the write failed, and it needs %d", n, len(l.states), l.needed)
+	}
+	return "every piece of the write failed"
+}
 
 // Began records that a planned piece was created.
 func (l *Ledger) Began(i int) { l.move(i, Planned, Live) }

@@ -81,3 +81,17 @@ func TestLedgerTransitions(t *testing.T) {
 		}
 	}
 }
+
+func TestLossesAreCounted(t *testing.T) {
+	l := New(4, 3, 3)
+	l.Fail(1)
+	l.Fail(2)
+	if got := l.Losses(); got != "2 of 4 pieces of the write failed, and it needs 3" {
+		t.Error(got)
+	}
+	l.Fail(0)
+	l.Fail(3)
+	if got := l.Losses(); got != "every piece of the write failed" {
+		t.Error(got)
+	}
+}

@@ -57,7 +57,7 @@ var columns = []output.Column{
 	{Title: "progress", Key: "progress", Show: output.Percent},       // of the files of the tree
 	{Title: "converted", Key: "filesdone"},                           // files
 	{Title: "bytes", Key: "bytesdone", Show: output.Bytes},           // of them
-	{Title: "left", Key: "filesleft"},                                // files to look at
+	{Title: "left", Key: "filesleft"},                                // files to look at, for the first time or again
 	{Title: "skipped", Key: "skipped", Wide: 1},                      // in use
 	{Title: "failed", Key: "failed"},                                 // could not be
 	{Title: "rate", Key: "rate", Show: output.Bytes, Wide: 1},        // bytes a second
@@ -73,19 +73,27 @@ func record(s hemera.ConversionStatus) output.Record {
 	return output.Record{
 		{Key: "id", Value: s.ID}, {Key: "path", Value: s.Path}, {Key: "recursive", Value: s.Recursive}, {Key: "form", Value: s.Form.String()},
 		{Key: "state", Value: s.Job.State}, {Key: "progress", Value: progress(s)}, {Key: "filesdone", Value: s.Done}, {Key: "bytesdone", Value: s.Bytes},
-		{Key: "filesleft", Value: s.Job.FilesLeft}, {Key: "bytesleft", Value: s.Job.BytesLeft}, {Key: "skipped", Value: s.Skipped}, {Key: "failed", Value: s.Failed},
+		{Key: "filesleft", Value: s.Job.FilesLeft + again(s)}, {Key: "bytesleft", Value: s.Job.BytesLeft}, {Key: "skipped", Value: s.Skipped}, {Key: "failed", Value: s.Failed},
 		{Key: "rate", Value: s.Job.Rate}, {Key: "timeleft", Value: s.Job.Remaining.Seconds()}, {Key: "pass", Value: s.Pass},
 		{Key: "asked", Value: cli.Unix(s.Asked)}, {Key: "ended", Value: cli.Unix(s.Ended)}, {Key: "who", Value: s.Who}, {Key: "why", Value: s.Why},
 	}
 }
 
-// progress is how much of the tree was looked at, in percent of its files.
+// again is how many files were in use or failed, and will be tried again.
+func again(s hemera.ConversionStatus) int64 {
+	if !s.Ended.IsZero() {
+		return 0
+	}
+	return s.Skipped + s.Failed
+}
+
+// progress is how much of the tree is done, in percent of its files.
 func progress(s hemera.ConversionStatus) float64 {
 	// A request that was stopped has nothing left to do either.
 	if !s.Ended.IsZero() {
 		return 100
 	}
-	return cli.Percent(s.Seen, s.Seen+s.Job.FilesLeft)
+	return cli.Percent(s.Seen-again(s), s.Seen+s.Job.FilesLeft)
 }
 
 // stopCommand makes `hemera convert stop`. A request that has ended already is no error. It asks for no consent: nothing is

@@ -77,7 +77,7 @@ The exit code is 1 when a disk could not be read, or a file could not be made.`,
   hemera ns rebuild --mode 0644 --parts`,
 		RunE: func(c *cobra.Command, _ []string) error { return rebuild(c, e, o) },
 	}
-	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "change nothing, and say what would be done")
+	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "change nothing, and say what would be done with each file alone: two of one path count as made")
 	c.Flags().BoolVar(&o.Merge, "merge", false, "add to a namespace that has files")
 	c.Flags().BoolVar(&o.Parts, "parts", false, "give files named .NAME.hemera-part the name NAME")
 	c.Flags().StringVar(&o.mode, "mode", "0600", "of files whose pieces do not know theirs, octal; they belong to root")
