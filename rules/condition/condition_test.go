@@ -132,6 +132,8 @@ func TestRules(t *testing.T) {
 		}, []string{"warning policy_unmet space default", "warning files_incomplete "}, "5 files ask for 12 pieces and space default has 4 disks"},
 		"gone": {disk(func(d *hemera.Disk) { d.Health, d.Why, d.Active, d.Pieces = hemera.HealthGone, "no label", false, 7 }),
 			[]string{"warning disk_gone disk 2"}, "/d2 on n1:1095 is gone, with 7 pieces: no label"},
+		"gone, and repaired elsewhere": {disk(func(d *hemera.Disk) { d.Health, d.Active, d.Pieces = hemera.HealthGone, false, 0 }),
+			[]string{"warning disk_gone disk 2"}, "is gone, with no piece that a file needs"},
 		"failing":  {disk(func(d *hemera.Disk) { d.Health, d.Load.IOErrors = hemera.HealthFailing, 12 }), []string{"warning disk_failing disk 2"}, "failing"},
 		"readonly": {disk(func(d *hemera.Disk) { d.Health = hemera.HealthReadOnly }), []string{"warning disk_readonly disk 2"}, "takes no writes"},
 		"full":     {disk(func(d *hemera.Disk) { d.Health = hemera.HealthFull }), []string{"warning disk_full disk 2"}, "is full"},

@@ -67,7 +67,7 @@ func why(d hemera.Disk) string {
 // holding says what would be missing with the disk.
 func holding(d hemera.Disk) string {
 	if d.Pieces == 0 {
-		return ""
+		return ", with no piece that a file needs"
 	}
 	return ", with " + count(d.Pieces, "piece", "pieces")
 }
