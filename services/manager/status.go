@@ -105,10 +105,11 @@ func (p *parts) counted(ctx context.Context, of *hemera.View) (*hemera.View, err
 	view := *of // views are shared and never changed
 	view.Disks = slices.Clone(of.Disks)
 	for i := range view.Disks {
-		d, err := &view.Disks[i], error(nil)
+		d := &view.Disks[i]
 		if d.Readable() {
 			continue
 		}
+		var err error
 		if d.Pieces, _, err = p.tree.DiskUsage(ctx, d.ID); err != nil {
 			return nil, errs.Wrap(err, "manager.View", "disk "+d.ID.String())
 		}
