@@ -67,7 +67,9 @@ type DiskStats struct {
 	Capacity   int64 // of the filesystem, in bytes
 	Used       int64 // by whatever is on the filesystem, in bytes
 	Free       int64 // bytes that users may still write, headroom already taken off
-	Pieces     int64 // that are sealed; too low until they have been counted after an open
+	// Pieces are those that are sealed; too low until they have been counted after an open. Admins are shown how many files have on
+	// a disk that cannot be read.
+	Pieces int64
 	// Inodes and InodesFree are how many files the filesystem has room for in all, and still; zero
 	// where it has no such bound or does not tell.
 	Inodes, InodesFree int64

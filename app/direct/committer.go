@@ -54,7 +54,7 @@ func (c *committer) Replace(ctx context.Context, _ *hemera.Permit, failed []heme
 		return hemera.Grant{}, err
 	}
 	permit, err := parseWrite(token)
-	if err == nil && len(permit.Targets) != int(permit.Layout.Pieces) {
+	if err == nil && len(permit.Targets) < int(permit.Layout.Pieces) {
 		return hemera.Grant{}, wrong(&permit.Capability, "has not one disk for each piece")
 	}
 	return hemera.Grant{Permit: permit}, err
@@ -69,6 +69,9 @@ func parseWrite(token string) (*hemera.Permit, error) {
 	}
 	if c.Access != hemera.AccessCreate {
 		return nil, wrong(&c, "is not for a new file")
+	}
+	if len(c.Targets) > int(c.Layout.Pieces) {
+		return nil, wrong(&c, "has more disks than pieces")
 	}
 	return permitOf(&c, token)
 }

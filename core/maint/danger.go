@@ -69,6 +69,7 @@ func (t *triage) run(ctx context.Context) error {
 // [urgencyLast] if nothing is left.
 func (t *triage) pass(ctx context.Context, class urgency) (next urgency, err error) {
 	next = urgencyLast + 1
+	t.sweep.job.recount() // what failed in a pass before is begun again by this one
 	// Compared with each page's picture: a disk that fails puts files of other classes into danger.
 	lost := outOfReach(t.engine.Cluster.View())
 	var after hemera.FileID

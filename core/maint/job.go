@@ -67,6 +67,13 @@ func (j *job) again(why string) {
 	}
 }
 
+// recount begins to count what fails from zero: it is tried once more, in the same pass over the disk.
+func (j *job) recount() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.status.Failed = 0
+}
+
 // moved counts one piece that was made again. counted is how many of its bytes were counted on the way.
 func (j *job) moved(bytes, counted int64) {
 	j.mu.Lock()
@@ -176,8 +183,8 @@ func (j *job) report(files, bytes int64) hemera.JobStatus {
 	return s
 }
 
-// exact is report where files count as left until their pieces are made. What failed is among them: a file that lacks several
-// pieces fails for each. When all have failed, no time is estimated.
+// exact is report where files count as left until their pieces are made. What failed is among them, and may count twice where a
+// copy fails late, after it was tried again. When all have failed, no time is estimated.
 func (j *job) exact(files, bytes int64) hemera.JobStatus {
 	s := j.report(files, bytes)
 	if s.Failed = min(s.Failed, files); s.Failed == files {

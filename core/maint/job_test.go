@@ -25,7 +25,7 @@ func TestStalledJobSaysWhyUntilSomethingMoves(t *testing.T) {
 	}
 }
 
-// A file that lacks three pieces fails three times, and is one file. No time is left for files that all failed.
+// What fails is never more than what is left. No time is left for files that all failed. What is tried again counts again.
 func TestWhatFailedIsAmongWhatIsLeft(t *testing.T) {
 	now := time.Unix(1000, 0)
 	j := newJob("repair", 1, func() time.Time { return now })
@@ -39,6 +39,11 @@ func TestWhatFailedIsAmongWhatIsLeft(t *testing.T) {
 	}
 	if s := j.exact(2, 1000); s.Failed != 2 || s.Remaining != 0 {
 		t.Errorf("with none to do: %+v", s)
+	}
+	j.recount()
+	j.failed(errors.New("too few pieces"))
+	if s := j.exact(10, 1000); s.Failed != 1 {
+		t.Errorf("tried again: %+v", s)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"hemera"
 	"hemera/app/daemon"
 	"hemera/rules/wire"
 	"hemera/test/fixture/serving"
@@ -112,6 +113,10 @@ func TestHeadGoal(t *testing.T) {
 				t.Errorf("%s: %g, %v", w.name, more, err)
 			}
 		}
+	}
+	l, err := hemera.ParseLayout("rs:4+2", 0)
+	if err != nil || sentOn(l) != 1.25 || received(l) != 0.75 {
+		t.Errorf("of a file of %v %g is sent on, %g received: %v", l, sentOn(l), received(l), err)
 	}
 	w := &row{name: "rs:4+2, at a head: read", clients: 4, bulk: true}
 	res := w.result([]Sample{{CPU: 3e-9}, {CPU: 9e-9}, {CPU: 2e-9}}, []Sample{{CPU: 1e-9}, {CPU: 4e-9}, {CPU: 2e-9}}, []float64{5e-10, 5e-10, 3e-10})

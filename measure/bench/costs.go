@@ -28,15 +28,21 @@ func writeCost(l hemera.Layout, n int64) (float64, error) {
 		return 0, err
 	}
 	send, err := sendCost(n)
-	return encode + send*float64(l.Pieces-1)/float64(l.Data), err
+	return encode + send*sentOn(l), err
 }
 
 // readCost is of n bytes. Those of the other data pieces are asked for and received.
 // What is sent to the client is in the plain file's CPU, as are the checksums.
 func readCost(l hemera.Layout, n int64) (float64, error) {
 	receive, err := receiveCost(n)
-	return receive * float64(l.Data-1) / float64(l.Data), err
+	return receive * received(l), err
 }
+
+// sentOn is how many bytes a head sends for each of a file: all pieces but its own.
+func sentOn(l hemera.Layout) float64 { return float64(l.Pieces-1) / float64(l.Data) }
+
+// received is how many bytes a head receives for each of a file: all data but its own piece.
+func received(l hemera.Layout) float64 { return float64(l.Data-1) / float64(l.Data) }
 
 const (
 	costStep     = 512 << 10 // bytes that are sent or asked for at once, as a node does
@@ -101,7 +107,11 @@ func newPeer(serve func(net.Conn)) (*peer, error) {
 		return nil, err
 	}
 	p := &peer{file: f, fd: int(f.Fd())}
-	return p, unix.SetNonblock(p.fd, true)
+	if err := unix.SetNonblock(p.fd, true); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return p, nil
 }
 
 // pages moves some pages, each behind its checksum, with as many calls as it takes.

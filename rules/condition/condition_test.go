@@ -130,14 +130,14 @@ func TestRules(t *testing.T) {
 		"incomplete and never to be met": {func(s *hemera.Snapshot) {
 			s.Files = hemera.FileHealth{Incomplete: 5, Unmet: []hemera.UnmetLayout{{Space: "default", Pieces: 12, Disks: 4, Files: 5}}}
 		}, []string{"warning policy_unmet space default", "warning files_incomplete "}, "5 files ask for 12 pieces and space default has 4 disks"},
-		"gone":                         {disk(func(d *hemera.Disk) { d.Health, d.Why, d.Active, d.Pieces = hemera.HealthGone, "no label", false, 7 }), []string{"warning disk_gone disk 2"}, "/d2 on n1:1095 is gone, with 7 pieces: no label"},
-		"gone, and repaired elsewhere": {disk(func(d *hemera.Disk) { d.Health, d.Active, d.Pieces = hemera.HealthGone, false, 0 }), []string{"warning disk_gone disk 2"}, "is gone, with no piece that a file needs"},
-		"failing":                      {disk(func(d *hemera.Disk) { d.Health, d.Load.IOErrors = hemera.HealthFailing, 12 }), []string{"warning disk_failing disk 2"}, "failing"},
-		"readonly":                     {disk(func(d *hemera.Disk) { d.Health = hemera.HealthReadOnly }), []string{"warning disk_readonly disk 2"}, "takes no writes"},
-		"full":                         {disk(func(d *hemera.Disk) { d.Health = hemera.HealthFull }), []string{"warning disk_full disk 2"}, "is full"},
-		"nearly":                       {disk(func(d *hemera.Disk) { d.Used, d.Free = 900, 90 }), []string{"warning disk_nearly_full disk 2"}, "91% full"},
-		"stopping":                     {func(s *hemera.Snapshot) { s.View.Nodes[0].Stopping = true }, []string{"info node_stopping node 1"}, "n1:1095 is stopping"},
-		"stopped":                      {func(s *hemera.Snapshot) { n := &s.View.Nodes[0]; n.Stopping, n.Status = true, hemera.NodeOffline }, []string{"warning node_offline node 1"}, "n1:1095 has not answered"},
+		"gone":     {disk(func(d *hemera.Disk) { d.Health, d.Why, d.Active, d.Pieces = hemera.HealthGone, "no label", false, 7 }), []string{"warning disk_gone disk 2"}, "/d2 on n1:1095 is gone, with 7 pieces: no label"},
+		"repaired": {disk(func(d *hemera.Disk) { d.Health, d.Active, d.Pieces = hemera.HealthGone, false, 0 }), []string{"warning disk_gone disk 2"}, "is gone, with no piece that a file needs"},
+		"failing":  {disk(func(d *hemera.Disk) { d.Health, d.Load.IOErrors = hemera.HealthFailing, 12 }), []string{"warning disk_failing disk 2"}, "failing"},
+		"readonly": {disk(func(d *hemera.Disk) { d.Health = hemera.HealthReadOnly }), []string{"warning disk_readonly disk 2"}, "takes no writes"},
+		"full":     {disk(func(d *hemera.Disk) { d.Health = hemera.HealthFull }), []string{"warning disk_full disk 2"}, "is full"},
+		"nearly":   {disk(func(d *hemera.Disk) { d.Used, d.Free = 900, 90 }), []string{"warning disk_nearly_full disk 2"}, "91% full"},
+		"stopping": {func(s *hemera.Snapshot) { s.View.Nodes[0].Stopping = true }, []string{"info node_stopping node 1"}, "n1:1095 is stopping"},
+		"stopped":  {func(s *hemera.Snapshot) { n := &s.View.Nodes[0]; n.Stopping, n.Status = true, hemera.NodeOffline }, []string{"warning node_offline node 1"}, "n1:1095 has not answered"},
 		"limits": {func(s *hemera.Snapshot) {
 			use := hemera.LimitUse{Name: "connections", Used: 9, Max: 10, Refused: 3, RefusedAgo: time.Minute}
 			s.Limits, s.View.Nodes[1].Stats.Limits = []hemera.LimitUse{use}, []hemera.LimitUse{use, {Name: "request_bytes", Max: 5, Refused: 1}}

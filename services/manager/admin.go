@@ -28,7 +28,7 @@ type clusterSettings interface {
 
 // View implements hemera.ClusterAdmin.
 func (a *clusterAdmin) View(ctx context.Context) (*hemera.View, error) {
-	view, err := a.counted(ctx, a.cluster.View())
+	view, err := a.counted(ctx)
 	if err != nil {
 		return nil, err
 	}

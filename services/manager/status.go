@@ -37,7 +37,7 @@ func (rep *reporter) Status(ctx context.Context) (status hemera.ClusterStatus, e
 func (rep *reporter) snapshot(ctx context.Context) (s hemera.Snapshot, err error) {
 	// Taken first: all that follows is judged on this view.
 	s = hemera.Snapshot{Now: rep.now(), Version: rep.version}
-	if s.View, err = rep.counted(ctx, rep.cluster.View()); err != nil {
+	if s.View, err = rep.counted(ctx); err != nil {
 		return s, err
 	}
 	if s.Namespace, err = rep.observer.NamespaceStats(ctx); err != nil {
@@ -99,11 +99,11 @@ func (a *aged[T]) get(ask func() (T, error)) (T, error) {
 	return value, nil
 }
 
-// counted returns a copy of a view, in which disks that cannot be read have the pieces that files have there. Their nodes count
+// counted returns a copy of the view, in which disks that cannot be read have the pieces that files have there. Their nodes count
 // none, or those of content that is gone too.
-func (p *parts) counted(ctx context.Context, of *hemera.View) (*hemera.View, error) {
-	view := *of // views are shared and never changed
-	view.Disks = slices.Clone(of.Disks)
+func (p *parts) counted(ctx context.Context) (*hemera.View, error) {
+	view := *p.cluster.View() // views are shared and never changed
+	view.Disks = slices.Clone(view.Disks)
 	for i := range view.Disks {
 		d := &view.Disks[i]
 		if d.Readable() {
