@@ -2,41 +2,21 @@ package lint
 
 import (
 	"fmt"
-	"go/ast"
-	"go/token"
 	"sort"
-	"strings"
 )
 
 const (
-	// commentShareMin is the least share of lines, in percent, that are or carry a comment in a package's code.
-	commentShareMin = 18
-	// commentLinesMin is the size of a package below which its share says little.
-	commentLinesMin = 150
 	// taughtLinesMin is the size of a package whose doc comment must teach, and taughtDocMin how many lines that takes.
 	taughtLinesMin = 1000
 	taughtDocMin   = 15
 )
 
-// rawLines is how many lines of a file are inside of texts of several lines. Help texts are for users and explain
-// themselves.
-func rawLines(f *File) (n int) {
-	ast.Inspect(f.AST, func(node ast.Node) bool {
-		if l, ok := node.(*ast.BasicLit); ok && l.Kind == token.STRING {
-			n += f.line(l.End()) - f.line(l.Pos())
-		}
-		return true
-	})
-	return n
-}
-
-// Comments names each package with too few comments, and each large one whose doc comment is too short to teach.
+// Comments names each large package whose doc comment is too short to teach.
 //
-// It counts what is written, not whether it is worth reading: that remains for people. Tests do not count, nor do packages that are
-// short enough to be read as a whole.
+// A share of comments is not asked for: it was filled up with lines that say nothing. Whether a comment is worth reading remains for people.
 func Comments(files []*File) (bad []string) {
-	type share struct{ lines, comments, doc int } // doc is the length of the package's doc comment
-	packages := map[string]*share{}
+	type size struct{ lines, doc int } // doc is the length of the package's doc comment
+	packages := map[string]*size{}
 	for _, f := range files {
 		// Names and failures of tests say what they prove.
 		if f.Test {
@@ -44,33 +24,16 @@ func Comments(files []*File) (bad []string) {
 		}
 		p := packages[f.Package]
 		if p == nil {
-			p = &share{}
+			p = &size{}
 			packages[f.Package] = p
 		}
-		p.lines += f.Lines - rawLines(f) // blank lines and imports included
-		commented := map[int]bool{}      // a set, because a line may have two comments
-		for _, group := range f.AST.Comments {
-			for _, c := range group.List {
-				// Directives are for tools, not for readers.
-				if strings.HasPrefix(c.Text, "//go:") || strings.HasPrefix(c.Text, "//nolint") {
-					continue
-				}
-				for l := f.line(c.Pos()); l <= f.line(c.End()); l++ {
-					commented[l] = true
-				}
-			}
-		}
-		p.comments += len(commented)
+		p.lines += f.Lines
 		// A doc comment may be spread over files; all of it counts.
 		if f.AST.Doc != nil {
 			p.doc += f.line(f.AST.Doc.End()) - f.line(f.AST.Doc.Pos()) + 1
 		}
 	}
 	for name, p := range packages {
-		if got := 100 * p.comments / max(1, p.lines); p.lines >= commentLinesMin && got < commentShareMin { // rounded down
-			bad = append(bad, fmt.Sprintf("package %s: %d %% of its %d lines have a comment, the least is %d %%: say why, units, owners, limits",
-				name, got, p.lines, commentShareMin))
-		}
 		if p.lines >= taughtLinesMin && p.doc < taughtDocMin {
 			bad = append(bad, fmt.Sprintf("package %s has %d lines and a doc comment of %d, the least is %d: teach the problem, the invariants, the locks",
 				name, p.lines, p.doc, taughtDocMin))

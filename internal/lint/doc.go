@@ -9,10 +9,9 @@
 //
 //	Imports             a package imports lower layers only (layers.go is the map)
 //	Sizes               lines of files and functions, number of parameters
-//	Receivers           methods and files of a type, lines of a package
 //	Interfaces          methods of an interface, with those that it embeds
 //	Docs                doc comments of packages and exported names
-//	Comments            share of commented lines, length of the doc comment of a large package
+//	Comments            length of the doc comment of a large package
 //	Words, English      names that say nothing, init, paths of one machine; words that readers stop at
 //	Errors              operations of errors, keys of log lines
 //	Goroutines          packages whose tests run without the race detector start none
