@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"errors"
-	"log/slog"
 	"net"
 	"net/netip"
 	"testing"
@@ -75,7 +74,7 @@ func TestANodeOthersCannotReachIsRefused(t *testing.T) {
 
 // Two processes with the same state directory would be the same node, or the same manager.
 func TestAStateDirectoryHasOneProcess(t *testing.T) {
-	dir, log := t.TempDir(), slog.New(slog.DiscardHandler)
+	dir, log := t.TempDir(), keptLog(t)
 	open := func() (*Manager, error) {
 		return OpenManager(t.Context(), ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", Log: log})
 	}

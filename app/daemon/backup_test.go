@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -25,7 +24,7 @@ func (failingWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // TestABackupIsRememberedOnceItIsSent: one whose client went away is not.
 func TestABackupIsRememberedOnceItIsSent(t *testing.T) {
-	m, err := OpenManager(t.Context(), ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: slog.New(slog.DiscardHandler)})
+	m, err := OpenManager(t.Context(), ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: keptLog(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +49,7 @@ func TestABackupIsRememberedOnceItIsSent(t *testing.T) {
 // with damage to what it wrote of one of them, unless that is empty.
 func crashed(t *testing.T, count int, damaged string) (dir string) {
 	t.Helper()
-	o := ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: slog.New(slog.DiscardHandler)}
+	o := ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: keptLog(t)}
 	m, err := OpenManager(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +113,7 @@ func logFiles(t *testing.T, dir string) map[string]string {
 func TestDamagedState(t *testing.T) {
 	dir := crashed(t, 20, "d12")
 	before := logFiles(t, dir)
-	o := ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: slog.New(slog.DiscardHandler)}
+	o := ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: keptLog(t)}
 	if _, err := OpenManager(t.Context(), o); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" {
 		t.Errorf("a start: %v", err)
 	}
@@ -159,7 +158,7 @@ func TestDamagedState(t *testing.T) {
 // TestStateBackup: a backup of a manager that does not run has all of it, and there is none of one that does.
 func TestStateBackup(t *testing.T) {
 	dir := crashed(t, 5, "")
-	b := backup.Offline{Dir: dir, Log: slog.New(slog.DiscardHandler)}
+	b := backup.Offline{Dir: dir, Log: keptLog(t)}
 	for range 2 {
 		var archive bytes.Buffer
 		if err := b.Backup(t.Context(), &archive); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -77,7 +76,7 @@ func tellsOfLimits(t *testing.T, m *Manager) {
 func TestAFloodOfConnectionsKeepsNoAdminOut(t *testing.T) {
 	who := &owners{}
 	u, err := OpenUp(t.Context(), UpOptions{Nodes: 2, Disks: 2, Manager: ManagerOptions{
-		Dir: t.TempDir(), Listen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Bounds: resources.NewBoundsOf(256, who),
+		Dir: t.TempDir(), Listen: "127.0.0.1:0", Log: keptLog(t), Bounds: resources.NewBoundsOf(256, who),
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -14,7 +13,7 @@ import (
 // verbs, and no admin's, although its process is one by HTTP.
 func TestCallsComeThroughTheXRootDPort(t *testing.T) {
 	u, err := OpenUp(t.Context(), UpOptions{Nodes: 1, Disks: 1, Manager: ManagerOptions{
-		Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: slog.New(slog.DiscardHandler),
+		Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: keptLog(t),
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package daemon
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -42,7 +41,7 @@ func TestThirdPartyCopiesOfAReplicatedFile(t *testing.T) {
 func runUp(t *testing.T, o UpOptions) string {
 	t.Helper()
 	o.Manager.Dir, o.Manager.Listen, o.Manager.CacheBytes = cmp.Or(o.Manager.Dir, t.TempDir()), "127.0.0.1:0", 1<<28
-	o.Manager.Log = slog.New(slog.DiscardHandler)
+	o.Manager.Log = keptLog(t)
 	u, err := OpenUp(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

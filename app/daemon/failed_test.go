@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"errors"
-	"log/slog"
 	"testing"
 
 	"hemera"
@@ -13,7 +12,7 @@ import (
 // to be started again.
 func TestManagerEndsWithItsStore(t *testing.T) {
 	dir := t.TempDir()
-	o := ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: slog.New(slog.DiscardHandler)}
+	o := ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: keptLog(t)}
 	m, err := OpenManager(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

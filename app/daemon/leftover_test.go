@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,7 +40,7 @@ func TestRefusedCloseLeavesNothing(t *testing.T) {
 	const replicas = 3
 	dir := t.TempDir()
 	url := runUp(t, UpOptions{Nodes: replicas, Disks: replicas, Manager: ManagerOptions{
-		Dir: dir, Log: slog.New(slog.DiscardHandler),
+		Dir: dir, Log: keptLog(t),
 		Space: hemera.Space{Policy: hemera.Policy{Layout: hemera.Replica(replicas), Checksum: hemera.Adler32, Sync: true}},
 	}})
 	c := xrootd.New(xrootd.Options{})

@@ -3,7 +3,6 @@ package daemon
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,7 +32,7 @@ func TestLostStore(t *testing.T) {
 			if err := lose(store); err != nil {
 				t.Fatal(err)
 			}
-			o := ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: slog.New(slog.DiscardHandler)}
+			o := ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: keptLog(t)}
 			for range 2 { // the first attempt leaves nothing that the second takes for a store
 				if _, err := OpenManager(t.Context(), o); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" || !strings.Contains(err.Error(), statedir.StoreDir) {
 					t.Errorf("a start: %v", err)
@@ -85,7 +84,7 @@ func TestOlderState(t *testing.T) {
 		_, err := m.Mkdir(t.Context(), hemera.SystemIdentity(), "/early", 0o755, false)
 		early <- err
 	}()
-	n, err := OpenNode(t.Context(), NodeOptions{Dir: s.path("node"), Listen: s.node, Disks: []hemera.AttachDisk{{Path: s.path("disk")}}, Log: slog.New(slog.DiscardHandler)})
+	n, err := OpenNode(t.Context(), NodeOptions{Dir: s.path("node"), Listen: s.node, Disks: []hemera.AttachDisk{{Path: s.path("disk")}}, Log: keptLog(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +27,7 @@ esac; done
 		t.Fatal(err)
 	}
 	u, err := OpenUp(t.Context(), UpOptions{Nodes: 2, Disks: 2, Executable: program, Manager: ManagerOptions{
-		Dir: filepath.Join(dir, "up"), Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: slog.New(slog.DiscardHandler),
+		Dir: filepath.Join(dir, "up"), Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: keptLog(t),
 	}})
 	if err != nil {
 		t.Fatal(err)

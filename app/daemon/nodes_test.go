@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"log/slog"
 	"testing"
 
 	"hemera"
@@ -12,7 +11,7 @@ func TestAnotherNumberOfNodes(t *testing.T) {
 	dir := t.TempDir()
 	for _, nodes := range []int{4, 2, 4, 1, 3} {
 		u, err := OpenUp(t.Context(), UpOptions{Nodes: nodes, Disks: 4, Manager: ManagerOptions{
-			Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: slog.New(slog.DiscardHandler),
+			Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: keptLog(t),
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -32,5 +31,29 @@ func TestAnotherNumberOfNodes(t *testing.T) {
 		if len(count) != nodes {
 			t.Errorf("%d nodes: the disks are dealt %v", nodes, count)
 		}
+	}
+}
+
+// A node that an admin removed while the cluster was up is one of it again at the next start, which asks for as many nodes.
+func TestAClusterStartsAfterOneOfItsNodesWasRemoved(t *testing.T) {
+	dir := t.TempDir()
+	start := func() *Up {
+		u, err := OpenUp(t.Context(), UpOptions{Nodes: 3, Disks: 2, Manager: ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: keptLog(t)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	u := start()
+	stop := running(t, u)
+	removed := u.Nodes[2].ID()
+	if err := u.Manager.RemoveNode(t.Context(), removed); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	u = start()
+	defer running(t, u)()
+	if id := u.Nodes[2].ID(); id == 0 || id == removed {
+		t.Errorf("node %v is %v now", removed, id)
 	}
 }

@@ -3,7 +3,6 @@ package daemon
 import (
 	"bytes"
 	"context"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,12 +66,12 @@ func TestWithoutEventLoop(t *testing.T) {
 func TestPortsWithoutEventLoop(t *testing.T) {
 	for _, without := range []bool{false, true} {
 		u, err := OpenUp(t.Context(), UpOptions{Nodes: 1, Disks: 1, Manager: ManagerOptions{
-			Dir: t.TempDir(), Listen: "127.0.0.1:0", WithoutLoop: without, Log: slog.New(slog.DiscardHandler),
+			Dir: t.TempDir(), Listen: "127.0.0.1:0", WithoutLoop: without, Log: keptLog(t),
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := openPort(t.Context(), "127.0.0.1:0", nil, without, slog.New(slog.DiscardHandler))
+		p, err := openPort(t.Context(), "127.0.0.1:0", nil, without, keptLog(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package daemon
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -22,7 +21,7 @@ func TestATakenPortIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	log := slog.New(slog.DiscardHandler)
+	log := keptLog(t)
 	if m, err := OpenManager(t.Context(), ManagerOptions{Dir: t.TempDir(), Listen: taken.Addr().String(), Log: log}); err == nil || m != nil {
 		t.Errorf("manager %v, error %v", m, err)
 	}
@@ -48,7 +47,7 @@ func TestUpNeedsADiskThatItMayUse(t *testing.T) {
 		}
 	}
 	open := func() (*Up, error) {
-		return OpenUp(t.Context(), UpOptions{Manager: ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)}, Nodes: 2, Disks: 2})
+		return OpenUp(t.Context(), UpOptions{Manager: ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", Log: keptLog(t)}, Nodes: 2, Disks: 2})
 	}
 	disk2 := filepath.Join(dir, "disk2")
 	u, err := open()
@@ -77,7 +76,7 @@ func TestATakenPortOfANodeNamesAllPorts(t *testing.T) {
 		_, port, _ := splitPort(taken.Addr().String())
 		first := net.JoinHostPort("127.0.0.1", strconv.Itoa(port-1))
 		u, err := OpenUp(t.Context(), UpOptions{
-			Manager: ManagerOptions{Dir: t.TempDir(), Listen: first, Log: slog.New(slog.DiscardHandler)}, Nodes: 3, Disks: 3,
+			Manager: ManagerOptions{Dir: t.TempDir(), Listen: first, Log: keptLog(t)}, Nodes: 3, Disks: 3,
 		})
 		_ = taken.Close()
 		if err != nil && strings.Contains(err.Error(), first) {
@@ -93,7 +92,7 @@ func TestATakenPortOfANodeNamesAllPorts(t *testing.T) {
 
 // A command that gets the directory of the other kind says so, and makes no new, empty cluster in it.
 func TestAStateDirectoryOfTheOtherKindIsRefused(t *testing.T) {
-	log := slog.New(slog.DiscardHandler)
+	log := keptLog(t)
 	ofUp, ofManager := t.TempDir(), t.TempDir()
 	u, err := OpenUp(t.Context(), UpOptions{Manager: ManagerOptions{Dir: ofUp, Listen: "127.0.0.1:0", Log: log}, Nodes: 1, Disks: 1})
 	if err != nil {

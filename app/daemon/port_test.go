@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -19,7 +18,7 @@ type noNode struct{ hemera.Node }
 // TestRequestsEndWithThePort: a request that goes on and on is cut off when the time to end is over, and what it
 // holds is let go: a backup under way keeps the store from closing.
 func TestRequestsEndWithThePort(t *testing.T) {
-	log := slog.New(slog.DiscardHandler)
+	log := keptLog(t)
 	p, err := openPort(t.Context(), "127.0.0.1:0", nil, false, log)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -18,7 +17,7 @@ func TestOthersCannotReadTheStore(t *testing.T) {
 	}
 	store := filepath.Join(dir, statedir.StoreDir)
 	for range 2 {
-		m, err := OpenManager(t.Context(), ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: slog.New(slog.DiscardHandler)})
+		m, err := OpenManager(t.Context(), ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: keptLog(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +31,7 @@ func TestOthersCannotReadTheStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := statedir.Open(dir, false, slog.New(slog.DiscardHandler))
+	s, err := statedir.Open(dir, false, keptLog(t))
 	if err != nil {
 		t.Fatal(err)
 	}

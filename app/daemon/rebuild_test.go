@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -26,7 +25,7 @@ import (
 func startUp(t *testing.T, dir string) (u *Up, stop func()) {
 	t.Helper()
 	u, err := OpenUp(t.Context(), UpOptions{Nodes: 4, Disks: 8, Manager: ManagerOptions{
-		Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: slog.New(slog.DiscardHandler), RemovalHold: time.Hour,
+		Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: keptLog(t), RemovalHold: time.Hour,
 		Space: hemera.Space{Policy: hemera.Policy{Layout: hemera.Replica(2), Checksum: hemera.Adler32}},
 	}})
 	if err != nil {
@@ -277,7 +276,7 @@ func (l *lostCluster) compare(u *Up) {
 
 // TestARebuildNeedsAPreparedManager: another one would give new files the ids of lost ones.
 func TestARebuildNeedsAPreparedManager(t *testing.T) {
-	o := ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: slog.New(slog.DiscardHandler)}
+	o := ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: keptLog(t)}
 	m, err := OpenManager(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *site) manager() (*Manager, error) {
 	return OpenManager(s.t.Context(), ManagerOptions{
-		Dir: s.path("manager"), Listen: s.addr, CacheBytes: 1 << 28, TokenLifetime: time.Hour, Log: slog.New(slog.DiscardHandler),
+		Dir: s.path("manager"), Listen: s.addr, CacheBytes: 1 << 28, TokenLifetime: time.Hour, Log: keptLog(s.t),
 	})
 }
 
@@ -112,11 +112,11 @@ func TestALostAuthority(t *testing.T) {
 	if id := s.joins(""); id != first || s.diskOf(m) != first {
 		t.Errorf("node %v came back as %v", first, id)
 	}
-	if _, err := backup.Rekey(t.Context(), m.Dir(), slog.New(slog.DiscardHandler)); !errors.Is(err, errs.Unavailable) {
+	if _, err := backup.Rekey(t.Context(), m.Dir(), keptLog(t)); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("beside a manager that runs: %v", err)
 	}
 	stop()
-	if _, err := backup.Rekey(t.Context(), m.Dir(), slog.New(slog.DiscardHandler)); !errors.Is(err, errs.Exists) {
+	if _, err := backup.Rekey(t.Context(), m.Dir(), keptLog(t)); !errors.Is(err, errs.Exists) {
 		t.Errorf("with an authority: %v", err)
 	}
 
@@ -124,7 +124,7 @@ func TestALostAuthority(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if made, err := backup.Rekey(t.Context(), m.Dir(), slog.New(slog.DiscardHandler)); err != nil || made != file {
+	if made, err := backup.Rekey(t.Context(), m.Dir(), keptLog(t)); err != nil || made != file {
 		t.Fatalf("made %s, %v", made, err)
 	}
 	m, stop = s.start()
@@ -173,7 +173,7 @@ func TestATokenTellsAJoinedNodeNews(t *testing.T) {
 }
 
 func TestRekeyNeedsAManagersState(t *testing.T) {
-	log := slog.New(slog.DiscardHandler)
+	log := keptLog(t)
 	if _, err := backup.Rekey(t.Context(), t.TempDir(), log); !errors.Is(err, errs.NotFound) {
 		t.Error(err)
 	}

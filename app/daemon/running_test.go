@@ -1,10 +1,36 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"sync"
 	"testing"
 	"time"
 )
+
+// keptLog returns a log that is kept in memory and printed if the test fails: writing it as it comes changes the order of events.
+func keptLog(t testing.TB) *slog.Logger {
+	var mu sync.Mutex
+	var text bytes.Buffer
+	t.Cleanup(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if t.Failed() {
+			t.Logf("the log:\n%s", text.Bytes())
+		}
+	})
+	return slog.New(slog.NewTextHandler(writer(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return text.Write(p)
+	}), nil))
+}
+
+// writer is a function that takes what is written.
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 // stuckTime is how long a test waits for a start or an end before it fails: less than all tests of the package have, so that
 // the failure has the test's name.

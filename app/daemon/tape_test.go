@@ -3,7 +3,6 @@ package daemon
 import (
 	"bytes"
 	"errors"
-	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -22,7 +21,7 @@ func withTape(t *testing.T, dir string) *Up {
 	up, err := OpenUp(t.Context(), UpOptions{Nodes: 2, Disks: 2,
 		Tape: &TapeOptions{Name: "lib", Dir: filepath.Join(dir, "tape"), Spec: emulated.Spec{Drives: 2, Slots: 6, Cartridges: 4, Capacity: 32 << 20}},
 		Manager: ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 8 << 20, RepairGrace: time.Minute, TokenLifetime: time.Hour,
-			Log: slog.New(slog.DiscardHandler)},
+			Log: keptLog(t)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +44,7 @@ func until(t *testing.T, what string, so func() bool) {
 // gives them.
 func TestTapeServerJoins(t *testing.T) {
 	dir := t.TempDir()
-	log := slog.New(slog.DiscardHandler)
+	log := keptLog(t)
 	m, err := OpenManager(t.Context(), ManagerOptions{Dir: filepath.Join(dir, "manager"), Listen: "127.0.0.1:0", CacheBytes: 8 << 20, TokenLifetime: time.Hour, Log: log})
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/hex"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,7 +16,7 @@ import (
 // TestTapeKeysAreInBackups: keys are in a backup of a manager that runs, and of one that does not, and a manager that is restored from it can use
 // them. The namespace has none of them.
 func TestTapeKeysAreInBackups(t *testing.T) {
-	o := ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: slog.New(slog.DiscardHandler)}
+	o := ManagerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 64 << 20, Log: keptLog(t)}
 	m, err := OpenManager(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

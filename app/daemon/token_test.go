@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"path/filepath"
 	"testing"
 	"time"
@@ -15,7 +14,7 @@ import (
 // TestNodeAsksForAToken: once, if it has neither a certificate nor a token.
 func TestNodeAsksForAToken(t *testing.T) {
 	dir := t.TempDir()
-	log := slog.New(slog.DiscardHandler)
+	log := keptLog(t)
 	m, err := OpenManager(t.Context(), ManagerOptions{Dir: filepath.Join(dir, "manager"), Listen: "127.0.0.1:0", CacheBytes: 8 << 20, TokenLifetime: time.Hour, Log: log})
 	if err != nil {
 		t.Fatal(err)

@@ -180,15 +180,23 @@ func (u *Up) Run(ctx context.Context, ready func()) error {
 	return err
 }
 
+// joinNotice is how long a node may take to join before the log says that the start waits for it: joining takes some milliseconds.
+const joinNotice = 5 * time.Second
+
 // start runs the nodes, each when the one before has joined: in a new cluster ids follow the order.
 func (u *Up) start(ctx context.Context, nodes *errgroup.Group) {
-	for _, n := range u.Nodes {
+	for i, n := range u.Nodes {
 		nodes.Go(func() error { return n.Run(ctx) })
+		late := time.AfterFunc(joinNotice, func() {
+			why := n.Refusal()
+			u.log.Warn("the start waits for a node that has not joined yet", "node", fmt.Sprintf("%d of %d", i+1, len(u.Nodes)), "addr", n.Addr, "error", why,
+				"remedy", errs.RemedyOf(why))
+		})
 		select {
-		// One after the other, so that ids of nodes follow their order.
 		case <-n.Joined():
 		case <-ctx.Done():
 		}
+		late.Stop()
 	}
 }
 

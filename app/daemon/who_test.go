@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"log/slog"
 	"testing"
 
 	"hemera"
@@ -12,7 +11,7 @@ import (
 // whose files are open there.
 func TestOpenFilesAreSeenAtNodes(t *testing.T) {
 	u, err := OpenUp(t.Context(), UpOptions{Nodes: 2, Disks: 2, Manager: ManagerOptions{
-		Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: slog.New(slog.DiscardHandler),
+		Dir: t.TempDir(), Listen: "127.0.0.1:0", CacheBytes: 1 << 28, Log: keptLog(t),
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -177,3 +177,32 @@ func TestACopyOfANodesStateWaits(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A node may get the address that another one had, as machines that swap addresses do, and processes that choose their ports. The other one still has
+// its identity, and is let in again with it, with disks or without.
+func TestANodeThatTakesAnAddressReplacesNoOther(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		disks   int  // of the node whose address is taken
+		carried bool // those disks to the node that takes it
+	}{
+		{"a node without disks", 0, false}, {"a node whose disks stay away", 1, false}, {"a node whose disks were carried along", 1, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			store := memkv.New()
+			c := open(t, store, nil)
+			first, second := hello(1, 1), hello(2, test.disks)
+			first.ID, second.ID = register(t, c, first).ID, register(t, c, second).ID
+			c = open(t, store, nil) // all restart
+			first.Addr, second.Addr = second.Addr, first.Addr
+			if test.carried {
+				first.Disks, second.Disks = second.Disks, first.Disks
+			}
+			for _, h := range []hemera.NodeHello{first, second} {
+				if w := register(t, c, h); w.ID != h.ID || len(w.DiskIDs) != len(h.Disks) {
+					t.Errorf("node %v was given %+v", h.ID, w)
+				}
+			}
+		})
+	}
+}

@@ -185,10 +185,15 @@ func (c *leases) checkAddr(id hemera.NodeID, addr string) error {
 	return nil
 }
 
-// replaceNode forgets nodes whose address and disks this one has taken: it was admitted again.
+// replaceNode forgets the node that this one is the successor of: a machine that lost its state was admitted again. The successor has had no disk, and
+// takes the address and all disks of the other. A node that has disks, or takes an address alone, replaces no other node: that one still has its
+// identity, and is about to come back with it. mu is held.
 func (c *leases) replaceNode(ch *change, by nodeRecord) {
+	if len(c.byNode[by.ID]) > 0 {
+		return
+	}
 	for _, n := range c.nodes {
-		if n.ID == by.ID || n.Addr != by.Addr || c.leased(n) {
+		if n.ID == by.ID || n.Addr != by.Addr || c.leased(n) || len(c.byNode[n.ID]) == 0 {
 			continue
 		}
 		left := false

@@ -88,6 +88,7 @@ type Node struct {
 
 	joinedOnce sync.Once
 	joined     chan struct{}
+	refusal    atomic.Pointer[error] // why the node has no lease; nil while it has one, or before it was refused
 
 	working  sync.WaitGroup // work in the background; each call of it to a disk returns
 	expiring sync.Map       // of disk.Store: where abandoned pieces are being looked for
@@ -157,6 +158,15 @@ func (n *Node) address() string { return *n.addr.Load() }
 
 // Joined is closed when the node has its first lease.
 func (n *Node) Joined() <-chan struct{} { return n.joined }
+
+// Refusal returns why the node has no lease: the error of its last session or attempt to register. It returns nil while the node has a lease, and
+// before its first attempt failed.
+func (n *Node) Refusal() error {
+	if p := n.refusal.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
 
 // ManagerAddr is the manager's xrd door, "" before the node joined.
 func (n *Node) ManagerAddr() string {

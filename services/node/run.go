@@ -83,12 +83,17 @@ func (n *Node) keep(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, errRejoin):
-			n.o.Log.Info("registering anew", "why", err)
+			n.o.Log.Info("registering again", "why", err)
+			continue
+		case n.removedMeanwhile(err):
+			n.o.Log.Warn("the cluster does not have this node any more: it joins as a new one", "was", n.ID())
+			n.id.Store(0)
 			continue
 		// A lease that lasted ends the back-off.
 		case time.Since(began) > hemera.HeartbeatTimeout:
 			pause = rejoinMin // it worked for a while
 		}
+		n.refusal.Store(&err)
 		about := []any{"again", pause, "error", err}
 		if remedy := errs.RemedyOf(err); remedy != "" {
 			about = append(about, "remedy", remedy)
@@ -100,6 +105,12 @@ func (n *Node) keep(ctx context.Context) {
 		}
 		pause = min(2*pause, rejoinMax)
 	}
+}
+
+// removedMeanwhile reports whether an error says that the node was removed before this process started. Only a node of the manager's own process
+// joins again by itself: its admin has just started it. One that was removed while it ran stays removed until then, and one with a certificate needs a token.
+func (n *Node) removedMeanwhile(err error) bool {
+	return errors.Is(err, errs.NotFound) && n.o.ID == 0 && n.ID() != 0 && n.born.Load() == 0
 }
 
 // session is one lease: register, then report and work until something fails.
@@ -148,6 +159,7 @@ func (n *Node) welcomed(w hemera.NodeWelcome) error {
 	n.manager.Store(&w.ManagerAddr)
 	n.born.CompareAndSwap(0, w.Epoch)
 	n.epoch.Store(w.Epoch)
+	n.refusal.Store(nil)
 	n.joinedOnce.Do(func() { close(n.joined) })
 	n.o.Log.Info("joined", "node", w.ID, "epoch", w.Epoch, "manager", w.ManagerAddr)
 	return nil
