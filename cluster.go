@@ -170,7 +170,7 @@ type NodeInfo struct {
 	// the time that it took; zero when the node does not tell.
 	ClockSkew time.Duration
 	Stats     NodeStats
-	// Stopping: it is about to stop, and lets the writes end that it has. It is read, and given no new pieces.
+	// Stopping: it is about to stop, and lets the writes end that it has. It is given no new pieces, and read where no other node has the file.
 	Stopping bool
 	// NetworkWeight is the share of its usual part that the node gets of new pieces and of readers, in (0,1]: less than 1
 	// while its network is suspected; 0: nothing is known, which counts as 1.

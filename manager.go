@@ -178,6 +178,8 @@ type NodeReport struct {
 	Disks []NodeDisk
 	// Stopping: the node is about to stop. It takes no new writes.
 	Stopping bool
+	// Ended: the node serves nothing more. Its lease ends with this report.
+	Ended bool
 	// Bad are pieces that reads and scrubs found bad since the last report, at most [BadPiecesMax].
 	Bad []BadPiece
 	// Writes answer those of the last reply.

@@ -517,3 +517,34 @@ func TestReservedNodeRegisters(t *testing.T) {
 		t.Errorf("registered as %v, %v", w.ID, err)
 	}
 }
+
+// A node that says that it has ended is offline at once, and online with its next lease.
+func TestANodeThatHasEndedIsOffline(t *testing.T) {
+	c := open(t, memkv.New(), nil)
+	h := hello(1, 1)
+	w := register(t, c, h)
+	status := func() (hemera.NodeInfo, bool) {
+		v := c.View()
+		return v.Nodes[0], v.Disks[0].Active
+	}
+	if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks, Stopping: true}); err != nil {
+		t.Fatal(err)
+	}
+	if n, active := status(); n.Status != hemera.NodeOnline || !n.Stopping || !active {
+		t.Errorf("a node that stops: %+v", n)
+	}
+	if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks, Stopping: true, Ended: true}); err != nil {
+		t.Fatal(err)
+	}
+	if n, active := status(); n.Status != hemera.NodeOffline || n.Stopping || active {
+		t.Errorf("a node that has ended: %+v", n)
+	}
+	if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks}); !errors.Is(err, errs.Fenced) {
+		t.Errorf("a report after the last one: %v", err)
+	}
+	h.ID = w.ID
+	register(t, c, h)
+	if n, active := status(); n.Status != hemera.NodeOnline || n.Stopping || !active {
+		t.Errorf("a node that has started again: %+v", n)
+	}
+}

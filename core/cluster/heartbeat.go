@@ -10,7 +10,7 @@ import (
 	"hemera/errs"
 )
 
-// Heartbeat renews the lease and takes the report. Fenced when the lease is over, or when the node
+// Heartbeat renews the lease and takes the report. The report of a node that has ended ends its lease. Fenced when the lease is over, or when the node
 // has a new disk or one that was another's: registering again gives all of them.
 func (c *leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
 	// Before the lock: what counts is when the node spoke, not when it was heard.
@@ -60,7 +60,11 @@ func (c *leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRep
 	c.surveyor.noteScrubs(report.Disks)
 	changed := n.stopping != report.Stopping
 	n.stopping = report.Stopping
-	// A disk's health or the node's stopping changed.
+	if report.Ended {
+		n.online, changed = false, true
+		c.log.Info("node has stopped", "node", n.ID, "addr", n.Addr)
+	}
+	// A disk's health, or whether the node serves, changed.
 	if c.takeReports(id, report.Disks, "its node does not report it") || changed {
 		c.publishSoon()
 	}

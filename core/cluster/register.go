@@ -44,7 +44,7 @@ func (c *leases) Register(ctx context.Context, hello hemera.NodeHello) (hemera.N
 			return
 		}
 		n := c.nodes[rec.ID]
-		n.online, n.last = true, c.now()
+		n.online, n.stopping, n.last = true, false, c.now()
 		// A node of an earlier life has registered and its mark was good, so the store is as new as the cluster.
 		if n.ID < c.marks.current.first {
 			c.marks.current.decide()

@@ -10,13 +10,14 @@ import (
 )
 
 // Order lists the pieces that can be read now, best first: on the client's host, in its zone, on
-// disks that are not failing, and among equals spread by the seed with less for loaded disks and for nodes
+// disks that are not failing and nodes that are not about to stop, and among equals spread by the seed with less for loaded disks and for nodes
 // whose network is suspected. Such a node is no nearer than others in its zone. Pieces on tried nodes are left out.
 func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.NodeID, seed uint64) []hemera.Target {
 	type option struct {
 		target hemera.Target
 		far    int
 		sick   bool
+		ending bool
 		score  float64
 	}
 	zone, zoned := clientZone(v, client)
@@ -35,11 +36,12 @@ func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.
 			target: hemera.Target{Index: p.Index, Disk: d.ID, Node: d.Node, Addr: n.Addr},
 			far:    distance(n, d, client, zone, zoned),
 			sick:   d.Health == hemera.HealthFailing,
+			ending: n.Stopping,
 			score:  rank(seed, d.ID, readWeight(d, n)),
 		})
 	}
 	slices.SortFunc(options, func(a, b option) int {
-		return cmp.Or(truth(a.sick, b.sick), cmp.Compare(a.far, b.far), cmp.Compare(b.score, a.score),
+		return cmp.Or(truth(a.sick, b.sick), truth(a.ending, b.ending), cmp.Compare(a.far, b.far), cmp.Compare(b.score, a.score),
 			cmp.Compare(a.target.Index, b.target.Index))
 	})
 	targets := make([]hemera.Target, len(options))
@@ -55,7 +57,7 @@ func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.
 func Lead(v *hemera.View, targets []hemera.Target, data uint8, client string) {
 	for i, t := range targets {
 		d := disk(v, t.Disk)
-		if d == nil || d.Health == hemera.HealthFailing {
+		if d == nil || d.Health == hemera.HealthFailing || d.Stopping {
 			continue
 		}
 		if t.Index < data || sameHost(t.Addr, client) {

@@ -481,6 +481,7 @@ func TestOrder(t *testing.T) {
 		{"draining and full are read", func(v *hemera.View) {
 			v.Disks[0].Config, v.Disks[1].Health = hemera.ConfigDrain, hemera.HealthFull
 		}, "", nil, 0, 4},
+		{"a node that stops last", func(v *hemera.View) { v.Nodes[1].Stopping = true }, "n2", nil, 4, 4},
 		{"node offline", func(v *hemera.View) { v.Nodes[3].Status = hemera.NodeOffline }, "", nil, 0, 3},
 		{"none", nil, "", []hemera.NodeID{1, 2, 3, 4}, 0, 0},
 	} {

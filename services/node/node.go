@@ -85,6 +85,8 @@ type Node struct {
 
 	stopOnce sync.Once     // of the close of stopping
 	stopping chan struct{} // closed when the node is about to stop
+	toldOnce sync.Once     // of the close of told
+	told     chan struct{} // closed when the manager knows that
 
 	joinedOnce sync.Once
 	joined     chan struct{}
@@ -122,7 +124,7 @@ func New(o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, state: state, seen: seen, meter: newMeter(o.Measure), network: networkTurn{sample: o.Network}, started: time.Now(), joined: make(chan struct{}), stopping: make(chan struct{})}
+	n := &Node{o: o, state: state, seen: seen, meter: newMeter(o.Measure), network: networkTurn{sample: o.Network}, started: time.Now(), joined: make(chan struct{}), stopping: make(chan struct{}), told: make(chan struct{})}
 	if o.ID != 0 {
 		state.ID = o.ID
 	}

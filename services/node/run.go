@@ -52,12 +52,24 @@ func (n *Node) Run(ctx context.Context) error {
 	defer release()
 	n.pending.Settle(last)
 	waitUntil(last, n.host.Wait)
+	n.farewell(last)
 	n.working.Wait()
 	n.disks.close()
 	if last.Err() == nil {
 		n.disks.stopped()
 	}
 	return nil
+}
+
+// farewell ends the lease, so that the manager sends no client here until the node is back. If it fails, the lease ends by itself.
+func (n *Node) farewell(ctx context.Context) {
+	if n.ID() == 0 || n.born.Load() == 0 {
+		return
+	}
+	_, err := n.o.Control.Heartbeat(ctx, n.ID(), n.epoch.Load(), hemera.NodeReport{Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Stopping: true, Ended: true})
+	if err != nil {
+		n.o.Log.Info("the manager does not know yet that the node has stopped", "error", err)
+	}
 }
 
 // waitUntil returns when wait does, or when ctx ends: what is left then asks peers, which may not answer.
@@ -206,6 +218,9 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 			n.bad.lost(report.Bad)
 			return errs.Wrap(err, "node.Heartbeat", n.address())
 		}
+		if report.Stopping {
+			n.toldOnce.Do(func() { close(n.told) })
+		}
 		n.trust(reply.Keys, reply.Barred)
 		n.disks.headroom(reply.Headroom)
 		asked = reply.Writes
@@ -232,11 +247,12 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 	}
 }
 
-// Finish prepares a stop in good order: the node is out of placement at once and takes no new writes, and
-// those that a client has open here may end. It returns when they have, when the time is over, or when ctx
-// ends; Run goes on meanwhile. Pieces of writes with another head count too.
+// Finish prepares a stop in good order: the node is out of placement at once, gets no more readers where others have the file, and takes no new
+// writes. Those that a client has open here may end. It returns when the manager knows, or has not answered for a second, and the writes have
+// ended; at the latest when the time is over, or when ctx ends. Run goes on meanwhile. Pieces of writes with another head count too.
 func (n *Node) Finish(ctx context.Context, patience time.Duration) {
 	n.stopOnce.Do(func() { close(n.stopping) })
+	n.awaitTold(ctx)
 	if n.pending.Attached() == 0 {
 		return
 	}
@@ -254,6 +270,23 @@ func (n *Node) Finish(ctx context.Context, patience time.Duration) {
 			n.o.Log.Warn("writes are aborted, as they did not end in time", "writes", n.pending.Attached())
 			return
 		}
+	}
+}
+
+// toldTime is how long a stop waits for the manager to hear of it.
+const toldTime = time.Second
+
+// awaitTold returns when the manager has answered a report that the node stops, or cannot be expected to.
+func (n *Node) awaitTold(ctx context.Context) {
+	if n.born.Load() == 0 {
+		return
+	}
+	late := time.NewTimer(toldTime)
+	defer late.Stop()
+	select {
+	case <-n.told:
+	case <-late.C:
+	case <-ctx.Done():
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // NodeCommand makes `hemera node`: storage nodes.
 // Package serve adds the part that runs a node: this package does not import the server.
 func NodeCommand(e *cli.Env) *cobra.Command {
-	c := cli.Noun("node", "Storage nodes: run one; list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e), nodeDrainCommand(e), nodeUndrainCommand(e), nodeAdmitCommand(e), nodeRmCommand(e))
+	c := cli.Noun("node", "Storage nodes: run one; list, look at, change", nodeLsCommand(e), nodeStatusCommand(e), nodeSetCommand(e), nodeDrainCommand(e), nodeUndrainCommand(e), nodeAdmitCommand(e), nodeWaitCommand(e), nodeRmCommand(e))
 	c.Long = `A node is the process that serves the disks of one machine (EOS: FST). Without a command
 after it, this runs one until Ctrl-C; the first start needs a join token.`
 	return c
@@ -73,7 +73,7 @@ func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []hemera.Job
 	r := output.Record{
 		// EOS's word for the kind of record; its tools test it.
 		{Key: "type", Value: "nodesview"}, {Key: "id", Value: uint32(n.ID)}, {Key: "hostport", Value: n.Addr},
-		{Key: "status", Value: string(n.Status)}, {Key: "cfg.status", Value: cli.OnOff(n.Enabled, "on", "off")},
+		{Key: "status", Value: nodeStatus(n)}, {Key: "cfg.status", Value: cli.OnOff(n.Enabled, "on", "off")},
 		// nil before the first heartbeat.
 		{Key: "heartbeatdelta", Value: cli.Ago(e.Now(), n.Heartbeat)}, {Key: "nofs", Value: len(disks)}, {Key: "epoch", Value: n.Epoch},
 		{Key: "cfg.stat.geotag", Value: n.Zone},
@@ -81,6 +81,7 @@ func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []hemera.Job
 		{Key: "cfg.stat.sys.rss", Value: n.Stats.RSS}, {Key: "cfg.stat.sys.vsize", Value: n.Stats.VSize}, {Key: "cfg.stat.sys.threads", Value: n.Stats.Threads},
 		{Key: "cfg.stat.sys.goroutines", Value: n.Stats.Goroutines}, {Key: "cfg.stat.sys.sockets", Value: n.Stats.Sockets},
 		{Key: "cfg.stat.sys.eos.version", Value: n.Version}, {Key: "cfg.stat.sys.xrootd.version", Value: protocolVersion()},
+		{Key: "instance", Value: instance(n)},
 		// When the process started, in seconds since 1970.
 		{Key: "cfg.stat.sys.eos.start", Value: cli.Unix(n.Stats.Started)},
 		{Key: "cfg.stat.sys.kernel", Value: n.Stats.Kernel}, {Key: "cfg.stat.sys.arch", Value: n.Stats.Arch},
@@ -103,6 +104,22 @@ func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []hemera.Job
 		}...)
 	}
 	return r
+}
+
+// nodeStatus is whether the node serves, in one word.
+func nodeStatus(n hemera.NodeInfo) string {
+	if n.Stopping {
+		return "stopping"
+	}
+	return string(n.Status)
+}
+
+// instance tells one process of a node from the next: when it started, in microseconds since 1970. It is 0 before the first report.
+func instance(n hemera.NodeInfo) int64 {
+	if n.Stats.Started.IsZero() {
+		return 0
+	}
+	return n.Stats.Started.UnixMicro()
 }
 
 // unusable lists the paths that the node could not use as disks, and why.

@@ -52,11 +52,13 @@ var nodeColumns = []output.Column{
 	{Title: "id", Key: "id"},
 	{Title: "hostport", Key: "hostport"},
 	{Title: "zone", Key: "cfg.stat.geotag"},                                // default of its disks
-	{Title: "status", Key: "status"},                                       // online, offline or waiting for admission
+	{Title: "status", Key: "status"},                                       // online, stopping, offline or waiting for admission
 	{Title: "activated", Key: "cfg.status", Wide: 1},                       // on or off, as an admin wants it
 	{Title: "drain", Key: "drainstatus"},                                   // of all its disks together
 	{Title: "heartbeatdelta", Key: "heartbeatdelta", Show: output.Seconds}, // since the last heartbeat
 	{Title: "disks", Key: "nofs"},                                          // number of disks
+	{Title: "version", Key: "cfg.stat.sys.eos.version", Wide: 1},           // of the program
+	{Title: "instance", Key: "instance", Wide: 2},                          // changes with each start of the process
 }
 
 // nodeSysColumns are the table of --sys. The keys named eos are EOS's names for the server's own version and start.
