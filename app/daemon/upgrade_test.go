@@ -16,8 +16,7 @@ func TestUpgradeNodeByNode(t *testing.T) {
 	s := &site{t: t, dir: t.TempDir(), addr: "127.0.0.1:0"}
 	m, stop := s.start()
 	defer stop()
-	var nodes [4]*Node
-	var stops [4]func()
+	nodes, stops := [4]*Node{}, [4]func(){}
 	open := func(i int) {
 		o := NodeOptions{
 			Dir: s.path(fmt.Sprintf("node%d", i)), Listen: "127.0.0.1:0", Disks: []hemera.AttachDisk{{Path: s.path(fmt.Sprintf("disk%d", i))}}, MakeDisks: true,
@@ -28,11 +27,11 @@ func TestUpgradeNodeByNode(t *testing.T) {
 		} else {
 			o.Listen = nodes[i].Addr
 		}
-		var err error
-		if nodes[i], err = OpenNode(t.Context(), o); err != nil {
+		n, err := OpenNode(t.Context(), o)
+		if err != nil {
 			t.Fatal(err)
 		}
-		stops[i] = joining(t, nodes[i])
+		nodes[i], stops[i] = n, joining(t, n)
 	}
 	for i := range nodes {
 		open(i)
@@ -96,7 +95,7 @@ func TestUpgradeNodeByNode(t *testing.T) {
 		write(10 + i)
 		open(i)
 		if n := status(i); n.Status != hemera.NodeOnline || n.Stopping {
-			t.Errorf("node %d has joined again and is %+v", i, n)
+			t.Errorf("node %d is back and is %+v", i, n)
 		}
 	}
 	for i := range nodes {
