@@ -256,6 +256,8 @@ type CommitRequest struct {
 	Xattrs    map[string][]byte // set in addition to those there
 	// XattrsGone are removed; one that is not there is none the less.
 	XattrsGone []string `cbor:",omitempty" json:",omitempty"`
+	// Left says that the client did not come back to close the file: Conflict if another write of the name is under way.
+	Left bool `cbor:",omitempty" json:",omitempty"`
 }
 
 // OrderKind says what a node shall do. The numbers travel between versions.

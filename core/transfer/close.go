@@ -108,15 +108,15 @@ func (w *Writer) abort(ctx context.Context, why error) {
 	}
 }
 
-// expire cancels the write, or asks a last time whether it was committed.
+// expire ends the write of a client that does not come back, as its node stops: it is closed or removed.
 func (w *Writer) expire(ctx context.Context) {
-	// Nobody holds the write any more, so its phase does not change between these two.
-	if !w.undecided() {
-		w.abort(ctx, lostWrite("transfer.Write", w.head.cap, "its node stopped or waited too long for its client"))
+	// Nobody holds the write any more, so this does not change in between.
+	if s := w.snapshot(); s.phase == writing && !s.lasts {
+		w.drop(ctx)
 		return
 	}
-	err := w.Close(ctx)
-	if err == nil {
+	err := w.closeLeft(ctx)
+	if err == nil || !w.undecided() {
 		return
 	}
 	w.head.host.Log.Warn("the manager never answered a commit; sealed pieces are left to the audit",
@@ -194,6 +194,7 @@ func ready(w *Writer, info hemera.SealInfo, sealed []hemera.Piece) {
 	// The permit is the last one granted: its targets are where the pieces are now.
 	r := hemera.CommitRequest{Permit: w.head.permit, Size: info.FileSize, Checksums: info.Checksums, Pieces: sealed, Mtime: time.Now()}
 	r.Xattrs, r.XattrsGone = splitXattrs(w.Xattrs())
+	r.Left = w.left.ends
 	w.commit = &commit{head: &w.head, request: r}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -82,6 +82,7 @@ func (a adoption) run(ctx context.Context, info hemera.SealInfo, list []hemera.P
 	if err != nil {
 		return a.end(ctx, a.head.fail(errs.Wrap(err, "transfer.Adopt", subject(a.head.cap))))
 	}
+	a.left = leaving{} // only the close of its client decides
 	// The size counts for everybody who asks about the write, and for its quota, like one that was written here.
 	a.resized(info.FileSize)
 	// Not before the close: a client that goes away now leaves a write that is aborted, like any other.

@@ -21,7 +21,7 @@ const (
 )
 
 // Pending is a node's writes that are not ended: a client that lost its connection finds its write
-// again by the same capability. A write that no handle holds is aborted after [hemera.PendingHold].
+// again by the same capability. A write that no handle holds is closed or removed after [hemera.PendingHold]: see leaving.
 type Pending struct {
 	host *Host
 
@@ -191,11 +191,30 @@ func (t *Pending) expire(e *entry) {
 		t.mu.Unlock()
 		return
 	}
+	if w, ok := e.work.(*Writer); ok && w.lasting() {
+		// A client that comes back now waits, and finds the end.
+		e.refs++
+		t.mu.Unlock()
+		t.conclude(e, w)
+		return
+	}
 	t.remove(e)
 	t.recordAbort(e)
 	t.mu.Unlock()
-	t.host.Log.Info("pending write aborted", "piece", e.key.piece.String(), "held", hemera.PendingHold)
 	e.work.expire(context.Background())
+}
+
+// conclude closes a write that nobody came back for, and ends its hold. While the manager does not answer, the write stays
+// and is closed again after the next [hemera.PendingHold]; after askedAgain that fails.
+func (t *Pending) conclude(e *entry, w *Writer) {
+	defer t.release(e)
+	err := w.closeLeft(context.Background())
+	if err == nil {
+		info := w.Info()
+		t.finish(e, &info)
+	} else if !w.undecided() {
+		t.finish(e, nil)
+	}
 }
 
 // finish takes an entry off the table; info, if not nil, is what was committed.

@@ -34,6 +34,7 @@ type Writer struct {
 	changed bool     // the content differs from the base of an update
 	least   int64    // a close below this size fails: what was announced, or the client's last truncation
 	adopted *adopted // of a direct write: what its client sealed; nothing but the close, or an abort, comes then
+	left    leaving  // what decides when its client does not come back
 	commit  *commit  // all is sealed; only the manager's answer is missing
 	scratch []uint32
 	result  error // of Close, once ended
@@ -71,6 +72,7 @@ const (
 type writeState struct {
 	phase  writePhase
 	size   int64     // accepted so far
+	lasts  bool      // it is closed, and not removed, if its client does not come back
 	at     time.Time // of the last change
 	mtime  time.Time // of the commit; zero before
 	xattrs map[string][]byte
@@ -138,9 +140,10 @@ func written(c *hemera.Capability, size int64, mtime time.Time) hemera.FileInfo 
 
 // WritePages writes p at off to every live piece. sums, if not nil, are the verified CRC32Cs of p's page fragments.
 // A piece that fails is left behind; the write fails, for good, only when too few are left.
-func (w *Writer) WritePages(p []byte, sums []uint32, off int64) error {
+func (w *Writer) WritePages(p []byte, sums []uint32, off int64) (err error) {
 	w.turn.acquire()
 	defer w.turn.release()
+	defer func() { w.answered(err) }()
 	if err := w.usable("transfer.Write"); err != nil {
 		return err
 	}
@@ -163,6 +166,7 @@ func (w *Writer) WritePages(p []byte, sums []uint32, off int64) error {
 	}
 	// Only what every live piece has accepted counts; a lost piece is made again from the others.
 	w.accepted(len(p))
+	w.left.wrote(w.head.cap, off, end)
 	w.resized(max(w.state.size, end))
 	return nil
 }
@@ -213,10 +217,10 @@ func (w *Writer) accepted(n int) {
 
 // resized records a change of the content, which has size bytes now.
 func (w *Writer) resized(size int64) {
-	now := time.Now()
+	now, lasts := time.Now(), w.lasts(size)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.state.size, w.state.at = size, now
+	w.state.size, w.state.at, w.state.lasts = size, now, lasts
 }
 
 // pageSums returns the sums of p's page fragments, computed if there are none.
@@ -235,15 +239,24 @@ func (w *Writer) pageSums(p []byte, sums []uint32, off int64) []uint32 {
 
 // Truncate sets the size of the pending content, and so the least size that [Writer.Close] takes: a client may
 // announce more than it comes to write, but then has to say so.
-func (w *Writer) Truncate(size int64) error { return w.resize(size, size) }
-
-// restart empties the content for a client that starts over. What it announced holds again.
-func (w *Writer) restart() error { return w.resize(0, w.head.cap.Size) }
-
-// resize sets the size, and the least size of a close.
-func (w *Writer) resize(size, least int64) error {
+func (w *Writer) Truncate(size int64) (err error) {
 	w.turn.acquire()
 	defer w.turn.release()
+	defer func() { w.answered(err) }()
+	return w.resize(size, size)
+}
+
+// restart empties the content for a client that starts over. What it announced holds again.
+func (w *Writer) restart() error {
+	w.turn.acquire()
+	defer w.turn.release()
+	// What its client had synced it does not want any more.
+	w.left = leaving{}
+	return w.resize(0, w.head.cap.Size)
+}
+
+// resize sets the size, and the least size of a close. The caller has the turn.
+func (w *Writer) resize(size, least int64) error {
 	if err := w.usable("transfer.Truncate"); err != nil {
 		return err
 	}
@@ -259,6 +272,7 @@ func (w *Writer) resize(size, least int64) error {
 		}
 	}
 	w.least = least
+	w.left.covered.Cut(size)
 	w.resized(size)
 	return nil
 }
@@ -313,9 +327,13 @@ func (w *Writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 }
 
 // Sync makes everything accepted durable on every live piece.
-func (w *Writer) Sync(ctx context.Context) error {
+func (w *Writer) Sync(ctx context.Context) (err error) {
 	w.turn.acquire()
 	defer w.turn.release()
+	defer func() {
+		w.left.synced = w.left.synced || err == nil
+		w.answered(err)
+	}()
 	if err := w.usable("transfer.Sync"); err != nil {
 		return err
 	}

@@ -203,8 +203,11 @@ func (h *fileHandle) abandon(log *slog.Logger) {
 	}
 	if h.pull != nil {
 		h.pull.stop()
-		h.abort(ctx)
-		return
+		// A copy that has ended well has all its bytes, and its client heard so.
+		if h.pull.done == nil || h.pull.err != nil {
+			h.abort(ctx)
+			return
+		}
 	}
 	if h.undo != nil {
 		if err := h.rollback(); err != nil {

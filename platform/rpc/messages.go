@@ -47,18 +47,19 @@ type commitRequest struct {
 	Mtime      time.Time
 	Xattrs     map[string][]byte
 	XattrsGone []string `cbor:",omitempty"`
+	Left       bool     `cbor:",omitempty"`
 }
 
 // newCommitRequest signs the permit if that was not done yet.
 func newCommitRequest(r *hemera.CommitRequest) (*commitRequest, error) {
 	token, err := r.Permit.Token()
-	return &commitRequest{token, r.Size, r.Checksums, r.Pieces, r.Mtime, r.Xattrs, r.XattrsGone}, err
+	return &commitRequest{token, r.Size, r.Checksums, r.Pieces, r.Mtime, r.Xattrs, r.XattrsGone, r.Left}, err
 }
 
 // request is what the manager gets: a permit that it has to verify.
 func (r *commitRequest) request() hemera.CommitRequest {
 	return hemera.CommitRequest{Permit: hemera.ParsePermit(r.Token), Size: r.Size, Checksums: r.Checksums, Pieces: r.Pieces,
-		Mtime: r.Mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone}
+		Mtime: r.Mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Left: r.Left}
 }
 
 // grantReply is hemera.Grant with the permit as its token, and what the token says: a node believes its manager.

@@ -80,6 +80,11 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 	if ctl.now().After(c.Expires.Add(hemera.CommitLifetime)) {
 		return ctl.late(ctx, &c)
 	}
+	if r.Left {
+		if err := ctl.pending.leaves(name{c.Parent, c.Name}, c.Nonce); err != nil {
+			return errs.Wrap(err, "manager.Commit", c.Path)
+		}
+	}
 	mtime := r.Mtime
 	// The client set no time, so the manager's clock counts: nodes' clocks differ.
 	if mtime.IsZero() {

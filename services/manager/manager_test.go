@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -397,5 +398,38 @@ func TestOtherDisksOfTriedNodes(t *testing.T) {
 	wantKind(t, err, errs.NoSpace)
 	if err != nil && !strings.Contains(err.Error(), "tried in vain") {
 		t.Errorf("does not say why: %v", err)
+	}
+}
+
+// TestLeftWriteYieldsToANewerOne: the client of the first write did not come back, and the same user writes the file again.
+func TestLeftWriteYieldsToANewerOne(t *testing.T) {
+	left := func(r *rig, g hemera.Grant) error {
+		req := r.seal(g, 2)
+		req.Left = true
+		return r.m.Commit(t.Context(), req)
+	}
+	r := newRig(t, 2, 1)
+	a := r.mustOpen("/f", hemera.AccessCreate)
+	b := r.mustOpen("/f", hemera.AccessCreate)
+	wantKind(t, left(r, a), errs.Conflict)
+	if err := r.m.Commit(t.Context(), r.seal(b, 3)); err != nil {
+		t.Errorf("the newer write: %v", err)
+	}
+	wantKind(t, left(r, a), errs.Conflict) // it would replace what it did not see
+
+	// Nobody else writes: it is committed, with its lock and without, and after a restart.
+	locked, open := r.mustOpen("/locked", hemera.AccessCreate), r.mustOpen("/open", hemera.AccessCreate)
+	if err := r.m.Abort(t.Context(), shown(r.mustOpen("/open", hemera.AccessCreate))); err != nil {
+		t.Error(err)
+	}
+	restarted := r.mustOpen("/restarted", hemera.AccessCreate)
+	if err := errors.Join(left(r, locked), left(r, open)); err != nil {
+		t.Error(err)
+	}
+	req := r.seal(restarted, 2)
+	req.Left = true
+	r.restart()
+	if err := r.m.Commit(t.Context(), req); err != nil {
+		t.Errorf("after a restart: %v", err)
 	}
 }

@@ -214,6 +214,17 @@ func (p *pending) end(n name, nonce uint64) {
 	}
 }
 
+// leaves refuses the commit of a write whose client did not come back when another write of the name is under way: that one
+// is newer, and its close would fail.
+func (p *pending) leaves(n name, nonce uint64) error {
+	s, n, w := p.find(n, nonce)
+	defer s.mu.Unlock()
+	if newer := s.writes[n]; w == nil && newer != nil {
+		return errs.New(errs.Conflict, "manager.Commit", n.name, "its client did not come back, and "+newer.who.Name+" writes the file now")
+	}
+	return nil
+}
+
 // settle has the claim of a write count as usage from now on, as it is being committed, and returns the
 // standings with what the other writes under way claim.
 func (p *pending) settle(n name, nonce uint64, limits []quota.Standing) []quota.Standing {

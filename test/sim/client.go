@@ -221,6 +221,8 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 		c.saw("open %s for writing: %v", path, err)
 		return
 	}
+	h.left.path = path
+	defer h.left.end()
 	p := c.bytes(h.grant.Permit.Layout)
 	off, cut := 0, 0
 	if access == hemera.AccessUpdate {
@@ -233,7 +235,7 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 			cut = c.rng.IntN(len(p) + 1)
 		}
 	}
-	// A twelfth of all clients goes away in the middle; nothing of it may ever show.
+	// A twelfth of all clients goes away in the middle; nothing of it may ever show but what was synced.
 	if c.rng.IntN(12) == 0 { // somebody who goes away
 		err = h.writeAll(ctx, p[:off+(len(p)-off)/2], off)
 		c.saw("write %s cancelled: %v", path, err)
@@ -251,13 +253,14 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 	} else {
 		err = h.writeAll(ctx, p, off)
 		if p = p[:len(p)-cut]; err == nil && cut > 0 {
+			h.left.becomes(h, func() []byte { return p })
 			err = h.again(ctx, func(_ context.Context, f hemera.File) error { return f.Truncate(int64(len(p))) })
 		}
 		if err == nil && l.Coded() {
 			p, err = c.edit(ctx, h, p)
 		}
 	}
-	// No close was sent, so the content must never show, and the oracle need not know it.
+	// No close was sent, so the content must never show, unless it was synced, and the oracle need not know it.
 	if err != nil {
 		c.saw("write %s: %v", path, err)
 		h.hangUp()
@@ -273,6 +276,7 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 	// With a refusal the content must not show to reads from now on. In doubt it may, at any time.
 	c.w.oracle.End(attempt, err == nil, err != nil && !doubt)
 	if err == nil {
+		h.left.closed = true
 		c.w.acknowledged.Add(1)
 	}
 }
@@ -287,6 +291,7 @@ func (c *client) merge(ctx context.Context, h *handle, path string, start regist
 	}
 	// A granted access other than update means that there was nothing to begin from.
 	if h.grant.Permit.Access == hemera.AccessUpdate {
+		h.left.base = base
 		if wrong := c.w.oracle.Read(path, start, register.ContentOf(base)); wrong != "" {
 			c.w.fail("%s update begins from another content: %s", c.name, wrong)
 		}

@@ -22,6 +22,7 @@ type handle struct {
 	begun  bool         // it was open once: opened again, it goes on
 	file   hemera.File  // nil while there is no connection
 	life   *process     // of the node that has it
+	left   leftover     // what the write leaves without a close
 }
 
 // open opens the handle's file at its node, with the grant it has.
@@ -116,11 +117,14 @@ func (h *handle) writeAll(ctx context.Context, p []byte, off int) error {
 		chunk = 100_000
 	}
 	for at := off; at < len(p); at += chunk {
-		part := p[at:min(at+chunk, len(p))]
+		end := min(at+chunk, len(p))
+		part := p[at:end]
+		h.left.becomes(h, func() []byte { return h.left.after(p, end) })
 		if err := h.again(ctx, func(_ context.Context, f hemera.File) error { return f.WritePages(part, nil, int64(at)) }); err != nil {
 			return err
 		}
 		if h.client.rng.IntN(8) == 0 {
+			h.left.sync(h, h.left.after(p, end))
 			if err := h.again(ctx, func(ctx context.Context, f hemera.File) error { return f.Sync(ctx) }); err != nil {
 				return err
 			}

@@ -135,8 +135,9 @@ func (c *client) edit(ctx context.Context, h *handle, p []byte) ([]byte, error) 
 			err = c.overwrite(ctx, h, &p, min(len(p)+c.rng.IntN(150_000), codedMax)) // a gap
 		case 4:
 			size := min(c.rng.IntN(len(p)+len(p)/8+1), codedMax)
-			err = h.again(ctx, func(_ context.Context, f hemera.File) error { return f.Truncate(int64(size)) })
 			p = resized(p, size)
+			h.left.becomes(h, func() []byte { return p })
+			err = h.again(ctx, func(_ context.Context, f hemera.File) error { return f.Truncate(int64(size)) })
 		case 5:
 			err = c.readBack(ctx, h, p)
 		}
@@ -157,6 +158,7 @@ func (c *client) overwrite(ctx context.Context, h *handle, p *[]byte, off int) e
 		*p = resized(*p, end)
 	}
 	copy((*p)[off:], b)
+	h.left.becomes(h, func() []byte { return *p })
 	return h.again(ctx, func(_ context.Context, f hemera.File) error { return f.WritePages(b, nil, int64(off)) })
 }
 

@@ -12,7 +12,8 @@ const Max = 1024
 // Set is a set of offsets: ranges in order, none touching the next. The zero value is empty. It is not safe for concurrent
 // use.
 type Set struct {
-	list []Extent
+	list    []Extent
+	guessed bool
 }
 
 // Extent is a range of offsets from From up to, but without, To.
@@ -50,6 +51,7 @@ func (e *Set) Add(from, to int64) {
 			}
 		}
 		e.list = slices.Replace(e.list, least-1, least+1, Extent{e.list[least-1].From, e.list[least].To})
+		e.guessed = true
 	}
 }
 
@@ -70,6 +72,9 @@ func (e *Set) Within(from, to int64) (parts []Extent) {
 	}
 	return parts
 }
+
+// Guessed reports whether a gap was ever counted as written, so that [Set.Covers] may be wrong.
+func (e *Set) Guessed() bool { return e.guessed }
 
 // Touches reports whether any of a range was written.
 func (e *Set) Touches(from, to int64) bool {

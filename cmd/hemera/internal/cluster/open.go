@@ -20,7 +20,8 @@ import (
 func OpenCommand(e *cli.Env) *cobra.Command {
 	c := cli.Noun("open", "Files that are being written: list, free", openLsCommand(e), openRmCommand(e))
 	c.Long = `A file that is being written is locked for its writer until the writer closes it. If the writer's
-connection is lost, its node cancels the write after 2 minutes. If the writer never comes to the
+connection is lost, its node ends the write after 2 minutes: it commits what was synced, or
+has every byte that was announced, and removes the rest. If the writer never comes to the
 node, the write ends after 1 minute.`
 	c.Example = `  hemera open ls
   hemera open rm 1p8mg0tbs2qzk`

@@ -1,0 +1,220 @@
+package transfer_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// TestWriteWhoseClientDoesNotComeBack: what was acknowledged decides whether it is committed or removed.
+func TestWriteWhoseClientDoesNotComeBack(t *testing.T) {
+	const size = 200_000
+	first, rest := content(size)[:size/2], content(size)[size/2:]
+	steps := map[string]struct {
+		announced int64
+		do        func(f hemera.File) error
+		committed int // bytes; -1: removed
+	}{
+		"written":          {do: func(f hemera.File) error { return f.WritePages(first, nil, 0) }, committed: -1},
+		"never written":    {do: func(hemera.File) error { return nil }, committed: -1},
+		"synced":           {do: func(f hemera.File) error { return errors.Join(f.WritePages(first, nil, 0), f.Sync(ctx)) }, committed: size / 2},
+		"empty and synced": {do: func(f hemera.File) error { return f.Sync(ctx) }, committed: 0},
+		"synced, then written": {do: func(f hemera.File) error {
+			return errors.Join(f.WritePages(first, nil, 0), f.Sync(ctx), f.WritePages(rest, nil, size/2))
+		}, committed: size},
+		"synced, then cut": {do: func(f hemera.File) error {
+			return errors.Join(f.WritePages(first, nil, 0), f.Sync(ctx), f.Truncate(100))
+		}, committed: 100},
+		"all that was announced": {announced: size, do: func(f hemera.File) error {
+			return errors.Join(f.WritePages(first, nil, 0), f.WritePages(rest, nil, size/2))
+		}, committed: size},
+		"the same in another order": {announced: size, do: func(f hemera.File) error {
+			return errors.Join(f.WritePages(rest, nil, size/2), f.WritePages(first, nil, 0))
+		}, committed: size},
+		"less than announced":   {announced: size, do: func(f hemera.File) error { return f.WritePages(first, nil, 0) }, committed: -1},
+		"less, and synced":      {announced: size, do: func(f hemera.File) error { return errors.Join(f.WritePages(first, nil, 0), f.Sync(ctx)) }, committed: -1},
+		"the end, with a hole":  {announced: size, do: func(f hemera.File) error { return f.WritePages(rest, nil, size/2) }, committed: -1},
+		"stretched to its size": {announced: size, do: func(f hemera.File) error { return errors.Join(f.WritePages(first, nil, 0), f.Truncate(size)) }, committed: -1},
+		"more than announced": {announced: size / 2, do: func(f hemera.File) error {
+			return errors.Join(f.WritePages(first, nil, 0), f.WritePages(rest, nil, size/2))
+		}, committed: -1},
+		"complete, then cut": {announced: size, do: func(f hemera.File) error { return errors.Join(f.WritePages(content(size), nil, 0), f.Truncate(100)) }, committed: -1},
+		"complete, but told to have failed": {announced: size, do: func(f hemera.File) error {
+			if f.WritePages(first, nil, -1) == nil {
+				return errors.New("a write before the beginning succeeded")
+			}
+			return f.WritePages(content(size), nil, 0)
+		}, committed: -1},
+	}
+	layouts := map[string]hemera.Layout{"copies": hemera.Replica(3), "coded": small(hemera.ReedSolomon(2, 1))}
+	for kind, layout := range layouts {
+		for name, s := range steps {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					b := newMemoryBench(t, 3)
+					b.layout = layout
+					_, c := b.grant(80, 2, 1, 2, 3)
+					token, c := b.announce(c, s.announced)
+					f := b.begin(1, token)
+					if err := s.do(f); err != nil {
+						t.Fatal(err)
+					}
+					f.End(ctx, hemera.EndDetach)
+					time.Sleep(hemera.PendingHold - time.Second)
+					if b.manager.commits != 0 {
+						t.Error("it was committed while its client might come back")
+					}
+					time.Sleep(2 * time.Second)
+					synctest.Wait()
+					for _, h := range b.hosts {
+						h.host.Wait()
+						if n := h.pending.Len(); n != 0 {
+							t.Errorf("%d are pending", n)
+						}
+					}
+					if s.committed < 0 {
+						_, done := b.manager.committed[hemera.PieceID{File: c.File, Gen: c.Gen}]
+						if done || b.manager.aborted != 1 {
+							t.Errorf("committed: %v, aborts: %d", done, b.manager.aborted)
+						}
+						b.mustHave(c)
+						return
+					}
+					if r := b.manager.commit(t, c); !r.Left || r.Size != int64(s.committed) {
+						t.Errorf("%d bytes, left: %v", r.Size, r.Left)
+					}
+					if s.committed > 0 {
+						b.mustRead(c, content(size)[:s.committed])
+					}
+					// Its client finds the close done.
+					f = b.open(1, token, hemera.NodeOpen{})
+					if err := f.End(ctx, hemera.EndClose); err != nil {
+						t.Errorf("close of a client that comes back after all: %v", err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestUpdateWhoseClientDoesNotComeBack: only a sync decides, whatever size was announced.
+func TestUpdateWhoseClientDoesNotComeBack(t *testing.T) {
+	for name, synced := range map[string]bool{"written": false, "synced": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newMemoryBench(t, 2)
+				old := content(100_000)
+				base := b.put(81, old, 1, 2)
+				_, c := b.update(base, 2, 1, 2)
+				token, c := b.announce(c, int64(len(old)))
+				f := b.open(1, token, hemera.NodeOpen{})
+				err := f.WritePages([]byte("changed"), nil, 50_000)
+				if synced {
+					err = errors.Join(err, f.Sync(ctx))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				f.End(ctx, hemera.EndDetach)
+				time.Sleep(hemera.PendingHold + time.Second)
+				synctest.Wait()
+				if !synced {
+					b.mustHave(c)
+					b.mustRead(base, old)
+					return
+				}
+				want := slices.Clone(old)
+				copy(want[50_000:], "changed")
+				b.mustRead(c, want)
+			})
+		})
+	}
+}
+
+// TestClientComesBackWhileItsWriteIsKept: it goes on, and its own close decides.
+func TestClientComesBackWhileItsWriteIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newMemoryBench(t, 2)
+		token, c := b.grant(82, 2, 1, 2)
+		f := b.begin(1, token)
+		if err := errors.Join(f.WritePages(content(50_000), nil, 0), f.Sync(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		f.End(ctx, hemera.EndDetach)
+		time.Sleep(hemera.PendingHold - time.Second)
+		f = b.open(1, token, hemera.NodeOpen{})
+		time.Sleep(2 * hemera.PendingHold)
+		if b.manager.commits != 0 {
+			t.Error("it was committed while its client had it open")
+		}
+		// It starts over: what was synced before counts no more.
+		f.End(ctx, hemera.EndDetach)
+		f = b.begin(1, token)
+		if err := f.WritePages([]byte("abc"), nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		f.End(ctx, hemera.EndDetach)
+		time.Sleep(hemera.PendingHold + time.Second)
+		synctest.Wait()
+		b.mustHave(c)
+	})
+}
+
+// TestNodeStopsWithWritesOfLostClients: a stop in good order decides as the end of the wait does.
+func TestNodeStopsWithWritesOfLostClients(t *testing.T) {
+	b := newMemoryBench(t, 2)
+	token, synced := b.grant(83, 2, 1, 2)
+	f := b.begin(1, token)
+	if err := errors.Join(f.WritePages(content(50_000), nil, 0), f.Sync(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	f.End(ctx, hemera.EndDetach)
+	token, lost := b.grant(84, 2, 1, 2)
+	f = b.begin(1, token)
+	if err := f.WritePages(content(50_000), nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	f.End(ctx, hemera.EndDetach)
+	b.hosts[0].pending.Settle(ctx)
+	b.hosts[0].host.Wait()
+	b.mustRead(synced, content(50_000))
+	b.mustHave(lost)
+}
+
+// TestLeftWriteWaitsForTheManager: it is asked again after each wait, and a refusal ends the write.
+func TestLeftWriteWaitsForTheManager(t *testing.T) {
+	for name, last := range map[string]error{"back": nil, "a newer write": errs.New(errs.Conflict, "commit", "", "newer")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newMemoryBench(t, 2)
+				token, c := b.grant(85, 2, 1, 2)
+				f := b.begin(1, token)
+				if err := errors.Join(f.WritePages(content(50_000), nil, 0), f.Sync(ctx)); err != nil {
+					t.Fatal(err)
+				}
+				f.End(ctx, hemera.EndDetach)
+				if last == nil {
+					// As long as one close asks, and into the next.
+					b.manager.refuse = slices.Repeat([]error{errs.New(errs.Unavailable, "rpc", "manager", "away")}, 10)
+				} else {
+					b.manager.refuse = []error{last}
+				}
+				time.Sleep(3 * hemera.PendingHold)
+				synctest.Wait()
+				if n := b.hosts[0].pending.Len(); n != 0 {
+					t.Errorf("%d are pending", n)
+				}
+				if last == nil {
+					b.mustRead(c, content(50_000))
+				} else {
+					b.mustHave(c)
+				}
+			})
+		})
+	}
+}
