@@ -248,6 +248,7 @@ type FsckReport struct {
 	Files    int64
 	Pieces   int64
 	Problems []FsckProblem
+	WentBack WentBack // the namespace does not know all that the disks have
 }
 
 // FsckProblem is one category (EOS's tags where one fits): missing, orphan, under_replicated,
@@ -321,6 +322,7 @@ type NamespaceStats struct {
 	StoreBytes      int64
 	Sequence        uint64
 	Epoch           uint64
+	WentBack        WentBack
 	Booted          time.Time
 	BootDuration    time.Duration
 	Pending         int64 // writes begun, not committed
@@ -374,6 +376,8 @@ type NamespaceCheck struct {
 	// least are where Problems says so.
 	ProblemCount int64
 	Problems     []string
+	Recycled     TreeTotals // in recycle bins: part of Files, and Dirs with the bins' own directories
+	WentBack     WentBack   // what disks have beyond the records is not known
 }
 
 // Healthy says that the check is done and everything agreed.

@@ -16,8 +16,42 @@ type Rebuilder interface {
 	// not in that state.
 	FinishRebuild(ctx context.Context) error
 	// ForgetLost ends the search for what is still lost after a rebuild, or a restore: pieces that no file has are orphans from then on,
-	// and audits remove them. Conflict while the namespace is being rebuilt, NotFound if there is nothing to forget.
-	ForgetLost(ctx context.Context) error
+	// and audits remove them. Conflict while the namespace is being rebuilt, and while no rebuild has read all disks since the
+	// namespace went back unless o says that this is known; NotFound if there is nothing to forget.
+	ForgetLost(ctx context.Context, o ForgetOptions) error
+}
+
+// ForgetOptions say what an admin knows of what is forgotten.
+type ForgetOptions struct {
+	Unmerged bool // no rebuild has read all disks: files that only pieces know are lost for good
+}
+
+// WentBack is the part of its past that a namespace does not know, because it was restored from a backup or made again. The
+// zero value is a namespace that never went back, or whose admin has ended the search for what was lost.
+type WentBack struct {
+	Taken    time.Time // of the backup; zero if there was none
+	Restored time.Time // what was done until then may be lost
+	Merged   time.Time // when a rebuild ended that read all disks; zero if none has
+}
+
+// Text says in a sentence how far the namespace went back, and what is not sure since.
+func (w WentBack) Text() string {
+	from := "it was made again without a backup on " + w.Restored.UTC().Format(time.RFC3339)
+	if !w.Taken.IsZero() {
+		from = "it was restored on " + w.Restored.UTC().Format(time.RFC3339) + " from a backup of " + w.Taken.UTC().Format(time.RFC3339)
+	}
+	if w.Merged.IsZero() {
+		return "the namespace went back: " + from + ", and what was written or removed between is not known"
+	}
+	return "the namespace went back: " + from + "; all disks were searched by " + w.Merged.UTC().Format(time.RFC3339) + ", and pieces that no file has are kept"
+}
+
+// Remedy is the command that goes on.
+func (w WentBack) Remedy() string {
+	if w.Merged.IsZero() {
+		return "hemera ns rebuild --merge makes files of the pieces that are newer; hemera fsck report --error newer -l lists them"
+	}
+	return "hemera ns rebuild forget ends this; before it hemera fsck report --error newer -l lists what only pieces know"
 }
 
 // RebuildOptions say how a namespace is rebuilt.

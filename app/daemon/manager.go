@@ -134,6 +134,9 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	if err := statedir.CheckStore(o.Dir); err != nil {
 		return nil, err
 	}
+	if !statedir.HasStore(o.Dir) && o.Role == "manager" {
+		o.Log.Warn("new, empty cluster", "dir", o.Dir, "remedy", "if this is not the first start, stop it and name the manager's directory with --data")
+	}
 	path, share := filepath.Join(o.Dir, statedir.StoreDir), resources.SplitCache(o.CacheBytes)
 	if err := statedir.Private(path); err != nil {
 		return nil, err

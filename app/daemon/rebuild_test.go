@@ -232,7 +232,7 @@ func TestAClusterWithoutItsManagersState(t *testing.T) {
 		is.Layout != was.Layout || !slices.Equal(is.Checksums, was.Checksums) || !slices.Equal(is.Pieces, was.Pieces) {
 		t.Errorf("%+v\nwas %+v, %v", is, was, err)
 	}
-	if err := u.Manager.ForgetLost(ctx); !errors.Is(err, errs.Conflict) {
+	if err := u.Manager.ForgetLost(ctx, hemera.ForgetOptions{}); !errors.Is(err, errs.Conflict) {
 		t.Errorf("forgotten in the middle: %v", err)
 	}
 	if err := u.Manager.FinishRebuild(ctx); err != nil {
@@ -350,7 +350,7 @@ func TestNodesComeBackToAPreparedManager(t *testing.T) {
 			if s.diskOf(m) != id { // the disk is 1, as it was
 				t.Errorf("the disk is node %v's", s.diskOf(m))
 			}
-			if !m.tree.Lost(hemera.PieceID{File: 2, Gen: 1}) || namespace.Adoptable("/lost+found/x") {
+			if !m.tree.Lost(hemera.PieceID{File: 2, Gen: 1}, time.Now()) || namespace.Adoptable("/lost+found/x") {
 				t.Error("it is not prepared")
 			}
 		})

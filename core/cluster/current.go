@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ type current struct {
 	known    chan struct{} // closed when it is decided
 	once     sync.Once
 	outdated atomic.Pointer[errs.Error] // decided: a node saw more
+	foreign  atomic.Pointer[errs.Error] // a node of another store came to this one, which has none yet
 }
 
 // decide ends the wait. What was decided is in outdated.
@@ -39,10 +41,23 @@ func (c *marks) awaitNodes() {
 	c.current.decide()
 }
 
+// stranger notes that a node came which this store does not know and never removed. A store without nodes is then a new one in
+// the place of that node's: clients wait, as what they look for may be there. c.mu is held.
+func (c *marks) stranger(h hemera.NodeHello) {
+	if _, removed := c.removed[h.ID]; removed || len(c.nodes) > 0 {
+		return
+	}
+	c.current.foreign.Store(errs.New(errs.Unavailable, "cluster.Change", "", fmt.Sprintf("this cluster is new, and node %d at %s is of another", h.ID, h.Addr)).
+		WithRemedy("stop the manager and start it with the directory of that cluster; if it is lost, restore a backup with `hemera ns restore`, or see `hemera ns rebuild prepare`"))
+}
+
 // Current is Unavailable while it is not known whether the store is as new as the cluster, and for good when it is not.
 func (c *marks) Current() error {
 	if err := c.current.outdated.Load(); err != nil {
 		return &errs.Error{Kind: errs.Unavailable, Op: "cluster.Change", Text: "the manager ends", Cause: err}
+	}
+	if err := c.current.foreign.Load(); err != nil {
+		return err
 	}
 	if c.undecided() <= 0 {
 		return c.checkRebuilt()

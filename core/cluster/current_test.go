@@ -61,3 +61,31 @@ func TestChangesWaitForTheFirstNode(t *testing.T) {
 		}
 	})
 }
+
+// TestANodeOfAnotherCluster comes to a store that is new: clients wait, as that node's cluster may have what they look for. In a
+// store with nodes, or once the node has joined, they do not; nor for a node that was removed.
+func TestANodeOfAnotherCluster(t *testing.T) {
+	c := open(t, memkv.New(), time.Now)
+	stranger := hello(1, 1)
+	stranger.ID = 7
+	if _, err := c.Register(t.Context(), stranger); !errors.Is(err, errs.NotFound) {
+		t.Fatal(err)
+	}
+	if err := c.Current(); !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
+		t.Errorf("a new store: %v", err)
+	}
+	welcome, err := c.Register(t.Context(), hello(1, 1))
+	if err != nil || c.Current() != nil {
+		t.Errorf("it has joined: %v, %v", err, c.Current())
+	}
+	if _, err := c.Register(t.Context(), stranger); !errors.Is(err, errs.NotFound) || c.Current() != nil {
+		t.Errorf("a store with a node: %v, %v", err, c.Current())
+	}
+	if err := c.ExpelNode(t.Context(), welcome.ID); err != nil {
+		t.Fatal(err)
+	}
+	stranger.ID = welcome.ID
+	if _, err := c.Register(t.Context(), stranger); !errors.Is(err, errs.NotFound) || c.Current() != nil {
+		t.Errorf("one that was removed: %v, %v", err, c.Current())
+	}
+}

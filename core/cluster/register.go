@@ -43,6 +43,7 @@ func (c *leases) Register(ctx context.Context, hello hemera.NodeHello) (hemera.N
 			c.log.Warn("a node wants to be admitted", "node", rec.ID, "addr", rec.Addr, "remedy", "`hemera node admit "+rec.ID.String()+"`, or `hemera node rm "+rec.ID.String()+"`")
 			return
 		}
+		c.marks.current.foreign.Store(nil) // an admin has let it join again
 		n := c.nodes[rec.ID]
 		n.online, n.stopping, n.last = true, false, c.now()
 		// A node of an earlier life has registered and its mark was good, so the store is as new as the cluster.
@@ -115,6 +116,7 @@ func (c *leases) identify(h hemera.NodeHello) (nodeRecord, error) {
 		if c.returning(h.ID) {
 			return nodeRecord{ID: h.ID}, nil
 		}
+		c.marks.stranger(h)
 		return nodeRecord{}, noMember("cluster.Register", h.ID)
 	}
 	for _, d := range h.Disks { // it lost its state: its disks say who it is, unless their node is alive

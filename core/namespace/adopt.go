@@ -69,13 +69,6 @@ type Adopted struct {
 	DisplacedTo string
 }
 
-// Lost reports whether a content may be one that the namespace lost: this store never handed out its number.
-// Others are of writes under way, or were removed.
-func (n *Namespace) Lost(p hemera.PieceID) bool {
-	number := uint64(schema.WriteNumber(p))
-	return slices.ContainsFunc(n.lostRanges(), func(b Boundary) bool { return b.From <= number && number < b.To })
-}
-
 // Adopt makes a file of the content, or completes the file that has it. It is idempotent, and any number of adoptions may
 // run side by side. The caller has checked that the content is one of [Namespace.Lost]. Invalid for what cannot be a file.
 func (n Recovery) Adopt(ctx context.Context, a Adoption) (out Adopted, err error) {

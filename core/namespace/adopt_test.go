@@ -68,7 +68,7 @@ func TestAdoptMakesAFileAsItWas(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	adopt(t, n, a, namespace.AdoptedBefore, a.Path)
-	if next := n.Stats().NextID; next <= 5 || !n.Lost(hemera.PieceID{File: 5, Gen: 1}) || n.Lost(hemera.PieceID{File: next, Gen: 1}) {
+	if next := n.Stats().NextID; next <= 5 || !n.Lost(hemera.PieceID{File: 5, Gen: 1}, time.Unix(1, 0)) || n.Lost(hemera.PieceID{File: next, Gen: 1}, time.Unix(1, 0)) {
 		t.Errorf("the next id is %d", next)
 	}
 	checked(t, n)
@@ -193,13 +193,13 @@ func TestWhatIsForgottenIsAnOrphan(t *testing.T) {
 	n := rebuilding(t)
 	adopt(t, n, lost(5, 1, "/f"), namespace.AdoptedHere, "/f")
 	piece := hemera.PieceID{File: 6, Gen: 1}
-	if !n.Restored() || !n.Lost(piece) || !n.NewerThanRestore(piece, time.Now()) {
+	if !n.Restored() || !n.Lost(piece, time.Now()) || !n.NewerThanRestore(piece, time.Now()) {
 		t.Error("nothing was lost")
 	}
 	if err := n.ForgetLost(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n.Restored() || n.Lost(piece) || n.NewerThanRestore(piece, time.Now()) {
+	if n.Restored() || n.Lost(piece, time.Now()) || n.NewerThanRestore(piece, time.Now()) {
 		t.Error("it is not forgotten")
 	}
 	wantKind(t, "again", n.ForgetLost(t.Context()), errs.NotFound)

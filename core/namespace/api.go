@@ -178,9 +178,11 @@ type QuotaKeeper interface {
 // Adopter makes files again of what their pieces say.
 type Adopter interface {
 	// Lost reports whether a content may be one that the namespace lost; see [Namespace.Lost].
-	Lost(p hemera.PieceID) bool
+	Lost(p hemera.PieceID, sealed time.Time) bool
 	// Adopt makes a file of a content, or completes it; see [Recovery.Adopt].
 	Adopt(ctx context.Context, a Adoption) (Adopted, error)
+	// Merged notes that all pieces of all disks were looked at; see [Namespace.Merged].
+	Merged(ctx context.Context) error
 	// ForgetLost makes orphans of what was lost and not adopted; see [Namespace.ForgetLost].
 	ForgetLost(ctx context.Context) error
 }
@@ -214,5 +216,8 @@ func (n *Namespace) Check(ctx context.Context) (problems []string, err error) {
 // CheckWith works out again everything that is stored in more than one place and names what does not agree; see
 // [nscheck.Run]. It looks at one picture of the store, and changes go on meanwhile.
 func (n *Namespace) CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error) {
-	return nscheck.Run(ctx, n.records, o)
+	report, err := nscheck.Run(ctx, n.records, o)
+	stats := n.Stats()
+	report.WentBack, report.Recycled = stats.WentBack, stats.Recycled
+	return report, err
 }

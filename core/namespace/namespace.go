@@ -194,7 +194,7 @@ func (n *Namespace) Stats() hemera.NamespaceStats {
 		StoreBytes: store.Bytes, StoreCacheBytes: store.CacheBytes, StoreCacheMax: store.CacheMax, Epoch: n.records.Writer().Epoch(),
 		Booted: n.booted, BootDuration: n.boot, Unlinked: n.records.Counter(tables.Unlinked),
 		Held: n.records.Counter(tables.HeldPieces), HeldBytes: n.records.Counter(tables.HeldBytes),
-		NextID: hemera.FileID(n.numbers.Next()),
+		NextID: hemera.FileID(n.numbers.Next()), WentBack: n.WentBack(),
 	}
 	_ = n.records.Exclusive(func(t *record.Txn, _, next uint64) error {
 		s.Sequence = next - 1

@@ -2,12 +2,15 @@ package namespace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/record"
 	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/platform/kv"
@@ -88,12 +91,16 @@ func Restorable(k []byte) bool {
 // now cannot be right.
 func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.Time) (Boundary, error) {
 	end, _, err := readPair(ctx, store, schema.MetaIDs)
+	var last uint64
+	if err == nil {
+		last, err = lastNumber(ctx, store)
+	}
 	if err != nil {
 		return Boundary{}, errs.Wrap(err, "namespace.Restored", "")
 	}
-	// All numbers from the end of the backup's to here may have been used by the life that was lost.
-	b := Boundary{From: end, To: uint64(now.Unix()) * idsPerSecond, Taken: taken, Restored: now}
-	if !now.After(taken) || b.To <= b.From {
+	// The end of the reserved numbers says nothing: the life that was lost went on with those of its range.
+	b := Boundary{From: last + 1, To: uint64(now.Unix()) * idsPerSecond, Taken: taken, Restored: now}
+	if !now.After(taken) || b.To <= max(b.From, end) {
 		return b, errs.New(errs.Invalid, "namespace.Restored", now.UTC().Format(time.RFC3339),
 			fmt.Sprintf("the clock says it is earlier than the backup of %s", taken.UTC().Format(time.RFC3339))).
 			WithRemedy("set this machine's clock right: new ids are taken from it, and must be above all that were ever used")
@@ -101,6 +108,9 @@ func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.
 	var batch kv.Batch
 	batch.Put(schema.MetaKey(schema.MetaIDs), schema.EncodePair(b.To, 0))
 	batch.Put(schema.MetaKey(schema.MetaEvents), schema.EncodePair(b.To, b.To))
+	if b, err = joined(ctx, store, b); err != nil {
+		return b, errs.Wrap(err, "namespace.Restored", "")
+	}
 	batch.Put(schema.BoundaryKey(b.From), schema.EncodeBoundary(b))
 	err = store.Scan(ctx, schema.TableKey(schema.TableUsage), schema.PrefixEnd(schema.TableKey(schema.TableUsage)), func(k, raw []byte) bool {
 		u, bad := schema.DecodeUsage(k, raw)
@@ -120,6 +130,40 @@ func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.
 		err = ticket.Wait(ctx)
 	}
 	return b, errs.Wrap(err, "namespace.Restored", "")
+}
+
+// lastNumber is the largest id or generation of any entry: that of the newest write that the records have.
+func lastNumber(ctx context.Context, r kv.Reader) (last uint64, err error) {
+	var failed error
+	prefix := schema.TableKey(schema.TableEntry)
+	err = r.Scan(ctx, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) bool {
+		e, bad := schema.DecodeEntry(k, raw)
+		if bad != nil {
+			failed = schema.Damaged(k, bad)
+			return false
+		}
+		last = max(last, uint64(e.ID), uint64(e.Gen))
+		return true
+	})
+	return last, cmp.Or(err, failed)
+}
+
+// joined is the boundary with what one before that begins at the same number says: it was restored from, without a
+// change between.
+func joined(ctx context.Context, r kv.Reader, b Boundary) (Boundary, error) {
+	k := schema.BoundaryKey(b.From)
+	raw, err := r.Get(ctx, k)
+	if errors.Is(err, errs.NotFound) {
+		return b, nil
+	}
+	if err != nil {
+		return b, err
+	}
+	before, err := schema.DecodeBoundary(k, raw)
+	if before.Taken.Before(b.Taken) {
+		b.Taken = before.Taken
+	}
+	return b, err
 }
 
 // loadBoundaries reads what the namespace knows of its restores.
@@ -151,6 +195,43 @@ func (n *Namespace) lostRanges() []Boundary {
 	return nil
 }
 
+// WentBack says how far the namespace went back, over all its restores together.
+func (n *Namespace) WentBack() (w hemera.WentBack) {
+	for i, b := range n.lostRanges() {
+		if i == 0 {
+			w = hemera.WentBack{Taken: b.Taken, Restored: b.Restored, Merged: b.Merged}
+			continue
+		}
+		if b.Taken.Before(w.Taken) {
+			w.Taken = b.Taken
+		}
+		if b.Restored.After(w.Restored) {
+			w.Restored = b.Restored
+		}
+		if b.Merged.Before(w.Merged) {
+			w.Merged = b.Merged
+		}
+	}
+	return w
+}
+
+// Merged notes that all pieces of all disks were looked at: what was lost and can be found has been made again. Durable at
+// its return.
+func (n *Namespace) Merged(ctx context.Context) error {
+	list := slices.Clone(n.lostRanges())
+	err := n.update(ctx, func(t tx) error {
+		for i := range list {
+			list[i].Merged = t.Now()
+			t.Set(schema.BoundaryKey(list[i].From), record.Opaque{}, schema.EncodeBoundary(list[i]))
+		}
+		return nil
+	})
+	if err == nil {
+		n.boundaries.Store(&list)
+	}
+	return err
+}
+
 // Restored reports whether the namespace was ever restored or rebuilt: disks may hold what it forgot.
 func (n *Namespace) Restored() bool { return len(n.lostRanges()) > 0 }
 
@@ -180,16 +261,22 @@ func (n *Namespace) ForgetLost(ctx context.Context) error {
 func (n *Namespace) NewerThanRestore(p hemera.PieceID, sealed time.Time) bool {
 	// A number beyond the end was never handed out by this store: a copy of it that went on is ahead.
 	file, gen, next := uint64(p.File), uint64(p.Gen), n.numbers.Next()
-	if file >= next || gen >= next {
-		return true
-	}
-	for _, b := range n.lostRanges() {
-		if b.From <= file && file < b.To || b.From <= gen && gen < b.To ||
-			!sealed.Before(b.Taken.Add(-clockSlack)) && !sealed.After(b.Restored.Add(clockSlack)) {
-			return true
-		}
-	}
-	return false
+	return file >= next || gen >= next || n.Lost(p, sealed)
+}
+
+// Lost reports whether a piece that was sealed at a time may be of a content that the namespace lost: the backup does not
+// have its number, or it was sealed after the backup, as that of a write that was open then. Others are of writes under
+// way, or were removed.
+func (n *Namespace) Lost(p hemera.PieceID, sealed time.Time) bool {
+	return slices.ContainsFunc(n.lostRanges(), func(b Boundary) bool { return lostIn(b, p, sealed) })
+}
+
+// lostIn is [Namespace.Lost] for one boundary. Numbers from To on are those of the restored namespace itself, whatever
+// clocks say.
+func lostIn(b Boundary, p hemera.PieceID, sealed time.Time) bool {
+	number := uint64(schema.WriteNumber(p))
+	return number < b.To &&
+		(number >= b.From || !sealed.Before(b.Taken.Add(-clockSlack)) && !sealed.After(b.Restored.Add(clockSlack)))
 }
 
 // Boundary is what a restored namespace knows of the changes that it has forgotten.

@@ -2,6 +2,7 @@ package namespace
 
 import (
 	"context"
+	"time"
 
 	"hemera"
 )
@@ -24,3 +25,6 @@ func (n tapeTree) RaiseNumbers(ctx context.Context, past uint64) error {
 
 // NextNumber implements tapes.Tree.
 func (n tapeTree) NextNumber() uint64 { return n.numbers.Next() }
+
+// Lost implements tapes.Tree. A tape says nothing of when pieces were sealed, so the number alone decides.
+func (n tapeTree) Lost(p hemera.PieceID) bool { return n.Namespace.Lost(p, time.Time{}) }

@@ -28,8 +28,8 @@ type Inventory func(ctx context.Context, disk hemera.DiskID, after hemera.PieceI
 
 // Names is what a rebuild asks of the namespace; namespace.Parts has it.
 type Names interface {
-	// Lost reports whether the namespace lost the content of a piece, or may have.
-	Lost(p hemera.PieceID) bool
+	// Lost reports whether the namespace lost the content of a piece that was sealed at a time, or may have.
+	Lost(p hemera.PieceID, sealed time.Time) bool
 	// Adopt makes a file of a content, or completes it.
 	Adopt(ctx context.Context, a namespace.Adoption) (namespace.Adopted, error)
 	// Resolve returns the entry with the id and its path; NotFound.
@@ -151,7 +151,7 @@ func (r *run) skip(ctx context.Context, p found) bool {
 	r.mu.Lock()
 	r.report.Pieces++
 	r.mu.Unlock()
-	if r.Names.Lost(p.ID) {
+	if r.Names.Lost(p.ID, p.Sealed) {
 		return false
 	}
 	// An id above those that were handed out can only come from a life of the namespace that was further.

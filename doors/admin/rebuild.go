@@ -28,12 +28,12 @@ func serveRebuild(d *door) {
 		}
 		return none{}, b.FinishRebuild(ctx)
 	})
-	unary(d, "ForgetLost", true, func(ctx context.Context, _ hemera.Identity, _ *none) (none, error) {
+	unary(d, "ForgetLost", true, func(ctx context.Context, _ hemera.Identity, o *hemera.ForgetOptions) (none, error) {
 		b, err := part(d.Rebuild, "the rebuild")
 		if err != nil {
 			return none{}, err
 		}
-		return none{}, b.ForgetLost(ctx)
+		return none{}, b.ForgetLost(ctx, *o)
 	})
 }
 
@@ -63,6 +63,6 @@ func (c rebuildClient) FinishRebuild(ctx context.Context) error {
 }
 
 // ForgetLost implements hemera.Rebuilder.
-func (c rebuildClient) ForgetLost(ctx context.Context) error {
-	return c.server.do(ctx, "ForgetLost", none{})
+func (c rebuildClient) ForgetLost(ctx context.Context, o hemera.ForgetOptions) error {
+	return c.server.do(ctx, "ForgetLost", o)
 }

@@ -52,6 +52,7 @@ const (
 	LimitReached = "limit_reached" // warning: clients were refused
 	BackupOld    = "backup_old"    // warning: see backupMax
 	Rebuilding   = "rebuilding"    // error: ns rebuild has begun and is not finished
+	WentBack     = "went_back"     // warning, information once all disks were searched: a restored namespace does not know what was done since its backup
 )
 
 // rule looks at one kind of thing in a snapshot and adds what is wrong. It changes nothing.
@@ -68,7 +69,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 		list = append(list, c)
 	}
 	// Any order: the list is sorted.
-	for _, r := range []rule{files, nodes, networks, disks, surveys, spaces, losses, exposed, jobs, removals, quotas, limits, backups, rebuilding} {
+	for _, r := range []rule{files, nodes, networks, disks, surveys, spaces, losses, exposed, jobs, removals, quotas, limits, backups, rebuilding, wentBack} {
 		r(&s, add)
 	}
 	// Stable: within a code the order is the rule's, which is that of ids.
@@ -82,7 +83,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 var codes = [...]string{
 	Rebuilding, FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, SpaceNodeLoss, FilesNodeLoss, PolicyUnmet, NodeOffline, NodeNetwork, DiskGone, DiskFailing, DiskErrors,
 	DiskReadOnly, JobStalled, PiecesBad, FilesIncomplete, LimitReached, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
-	NodeWaiting, BackupOld, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag, NodeStopping,
+	NodeWaiting, WentBack, BackupOld, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag, NodeStopping,
 	SpaceZoneLoss, FilesZoneLoss, SpaceDiskLoss,
 }
 

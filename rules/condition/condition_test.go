@@ -156,7 +156,14 @@ func TestRules(t *testing.T) {
 			n := &s.Namespace
 			n.Totals.Files, n.BackupsSince, n.LastBackup = 1, now.Add(-90*24*time.Hour), now.Add(-6*24*time.Hour)
 		}, nil, ""},
-		"being rebuilt":                  {func(s *hemera.Snapshot) { s.Rebuilding = now.Add(-2 * time.Hour) }, []string{"error rebuilding "}, "ns rebuild finish"},
+		"being rebuilt": {func(s *hemera.Snapshot) { s.Rebuilding = now.Add(-2 * time.Hour) }, []string{"error rebuilding "}, "ns rebuild finish"},
+		"restored": {func(s *hemera.Snapshot) {
+			s.Namespace.WentBack = hemera.WentBack{Taken: now.Add(-time.Hour), Restored: now}
+		}, []string{"warning went_back "}, "ns rebuild --merge"},
+		"restored and searched": {func(s *hemera.Snapshot) {
+			s.Namespace.WentBack = hemera.WentBack{Restored: now.Add(-time.Hour), Merged: now}
+		},
+			[]string{"info went_back "}, "ns rebuild forget"},
 		"young, without files or backup": {func(s *hemera.Snapshot) { s.Namespace.BackupsSince = now.Add(-90 * 24 * time.Hour) }, nil, ""},
 		"draining a full disk":           {disk(func(d *hemera.Disk) { d.Config, d.Used, d.Free = hemera.ConfigDrain, 990, 0 }), nil, ""},
 		"off":                            {disk(func(d *hemera.Disk) { d.Config = hemera.ConfigOff }), []string{"warning disk_off disk 2"}, "switched off"},

@@ -458,6 +458,19 @@ func rebuilding(s *hemera.Snapshot, add func(hemera.Condition)) {
 		Remedy: "hemera ns rebuild when all nodes are there, then hemera ns rebuild finish"})
 }
 
+// wentBack is a warning until all disks were searched for what the namespace lost. While it is made again, [Rebuilding] says more.
+func wentBack(s *hemera.Snapshot, add func(hemera.Condition)) {
+	back := s.Namespace.WentBack
+	if back.Restored.IsZero() || !s.Rebuilding.IsZero() {
+		return
+	}
+	severity := hemera.SeverityWarning
+	if !back.Merged.IsZero() {
+		severity = hemera.SeverityInfo
+	}
+	add(hemera.Condition{Code: WentBack, Severity: severity, Text: back.Text(), Remedy: back.Remedy()})
+}
+
 // backups counts from when the manager began to remember backups, if there was none.
 func backups(s *hemera.Snapshot, add func(hemera.Condition)) {
 	n, text := s.Namespace, ""

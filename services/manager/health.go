@@ -29,6 +29,7 @@ func (ma *maintAdmin) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
 // Fsck implements hemera.MaintAdmin.
 func (ma *maintAdmin) Fsck(ctx context.Context, repair bool) (hemera.FsckReport, error) {
 	report, err := ma.engine.Fsck(ctx, repair)
+	report.WentBack = ma.tree.Stats().WentBack
 	// The namespace counts its files with every commit, so nothing is walked for the total.
 	report.Files = ma.tree.Stats().Totals.Files
 	if err == nil {

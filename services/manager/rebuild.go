@@ -59,6 +59,10 @@ func (b *rebuilder) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell f
 	b.log.Info("rebuild begins", "disks", len(run.Disks), "unread", len(run.Unread), "dry", o.DryRun)
 	report, err = rebuild.Run(ctx, run)
 	b.log.Info("rebuild ended", "pieces", report.Pieces, "made", report.Made, "lost", report.Lost, "grown", report.Grown, "unread", len(report.Unread), "error", err)
+	// A disk that could not be read may have what nothing else has.
+	if err == nil && !o.DryRun && len(report.Unread) == 0 && report.Problems[hemera.RebuildFailed] == 0 {
+		err = b.tree.Merged(ctx)
+	}
 	b.engine.Wake() // files that are incomplete are repaired
 	return report, err
 }
@@ -73,11 +77,15 @@ func (b *rebuilder) FinishRebuild(ctx context.Context) error {
 }
 
 // ForgetLost implements hemera.Rebuilder.
-func (b *rebuilder) ForgetLost(ctx context.Context) error {
+func (b *rebuilder) ForgetLost(ctx context.Context, o hemera.ForgetOptions) error {
 	// In the middle of a rebuild nearly everything is lost.
 	if !b.cluster.Rebuilding().IsZero() {
 		return errs.New(errs.Conflict, "manager.ForgetLost", "", "the namespace is being rebuilt").
 			WithRemedy("finish that first: `hemera ns rebuild finish`")
+	}
+	if back := b.tree.Stats().WentBack; !back.Restored.IsZero() && back.Merged.IsZero() && !o.Unmerged {
+		return errs.New(errs.Conflict, "manager.ForgetLost", "", "no rebuild has read all disks since the namespace went back").
+			WithRemedy("run `hemera ns rebuild --merge` with all disks there; to lose what only pieces know, repeat with --unmerged")
 	}
 	err := b.tree.ForgetLost(ctx)
 	b.log.Warn("what was lost is forgotten", "error", err)

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -52,12 +53,13 @@ func (o *opener) makeRoom(ctx context.Context, view *hemera.View, c *hemera.Capa
 	return &errs.Error{Kind: errs.Unavailable, Op: "manager.Open", Subject: c.Path, Text: "replaced content that was kept for readers makes room", Cause: noSpace}
 }
 
-// unknownYet turns NotFound into Unavailable while the namespace is being rebuilt: what is not there may still be found,
-// and a client that hears "no such file" may write it again, or forget it. Admins are told what there is.
+// unknownYet turns NotFound into Unavailable while the namespace is being rebuilt, and while it is not known to be the one that the
+// nodes know: what is not there may still be found, and a client that hears "no such file" may write it again, or forget it.
+// Admins are told what there is.
 func (p *parts) unknownYet(who hemera.Identity, err error) error {
-	if !errors.Is(err, errs.NotFound) || who.Admin || p.cluster.Rebuilding().IsZero() {
+	if !errors.Is(err, errs.NotFound) || who.Admin {
 		return err
 	}
-	return (&errs.Error{Kind: errs.Unavailable, Op: "manager.Lookup", Text: "the namespace is being rebuilt", Cause: err}).
-		WithRemedy("an admin ends this with `hemera ns rebuild finish`")
+	// Its kind is that of the cause, and never NotFound.
+	return cmp.Or(p.cluster.Current(), err)
 }

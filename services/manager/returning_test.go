@@ -22,10 +22,16 @@ func TestClientsWaitForNodesAfterARestart(t *testing.T) {
 		wantKind(t, err, errs.Unavailable)
 		_, err = r.open("/g", hemera.AccessCreate)
 		wantKind(t, err, errs.Unavailable)
+		// The store may be an old copy, which a node would show: what it does not have may be there.
+		alice := hemera.Identity{Name: "alice", UID: 1000}
+		_, err = r.m.Stat(t.Context(), alice, "/nothing")
+		wantKind(t, err, errs.Unavailable)
 		for _, n := range r.nodes {
 			n.register()
 		}
 		r.mustOpen("/f", hemera.AccessRead)
+		_, err = r.m.Stat(t.Context(), alice, "/nothing")
+		wantKind(t, err, errs.NotFound)
 		r.restart()
 		time.Sleep(returnTime + time.Second)
 		_, err = r.open("/f", hemera.AccessRead)

@@ -11,8 +11,9 @@ import (
 	"hemera/errs"
 )
 
-// seenInterval is how often a node makes durable how far it saw the manager.
-const seenInterval = 10 * time.Second
+// seenInterval is how often a node makes durable how far it saw the manager: often, as a log that lost its end within this time
+// of a crash is not seen by it.
+const seenInterval = 2 * time.Second
 
 // seenFile keeps the manager's newest mark, manager.seen in the node's state directory: with it the node proves to a
 // manager with an older state that changes are missing. The mark is the manager's; a node does not read it.

@@ -254,16 +254,18 @@ func DecodePair(k, raw []byte) (a, b uint64, err error) {
 // one between the backup and the restore.
 type Boundary struct {
 	// From and To bound the ids and generations that this store never handed out: the lost namespace may have
-	// used them. From is where the ids of the backup end. The first id after the restore is To.
+	// used them. From follows the largest in the backup's records. The first id after the restore is To.
 	From, To uint64
 	// Taken is when the backup was made and Restored when it was restored.
 	Taken, Restored time.Time
+	// Merged is when a rebuild ended that looked at all pieces of all disks; zero if none has.
+	Merged time.Time
 }
 
 // EncodeBoundary returns the record of a boundary; From is in its key.
 func EncodeBoundary(b Boundary) []byte {
 	raw := binary.BigEndian.AppendUint64(nil, b.To)
-	return appendTime(appendTime(raw, b.Taken), b.Restored)
+	return appendTime(appendTime(appendTime(raw, b.Taken), b.Restored), b.Merged)
 }
 
 // DecodeBoundary reads what [EncodeBoundary] wrote.
@@ -273,6 +275,9 @@ func DecodeBoundary(k, raw []byte) (Boundary, error) {
 	}
 	d := decoder{rest: raw[8:]}
 	b := Boundary{From: Uint64At(k, 3), To: Uint64At(raw, 0), Taken: d.time(), Restored: d.time()}
+	if len(d.rest) > 0 { // earlier versions end here
+		b.Merged = d.time()
+	}
 	return b, d.end()
 }
 

@@ -17,7 +17,7 @@ import (
 // of the log, applies what is there and removes the files. Corrupt, if a log is missing, or if it can be proved that
 // batches are missing that were durable. Nothing is changed.
 //
-// The proof is a token behind the end of what can be read. A crash may tear all that was written since the last sync, in
+// The proof is the state file, or a token behind the end of what can be read. A crash may tear all that was written since the last sync, in
 // any way, but no token in there says that another batch of there was durable.
 type audit struct {
 	fs    *logFS
@@ -53,6 +53,9 @@ func (a *audit) run() (*logExtent, error) {
 			return nil, err
 		}
 		last := i == len(a.state.needed)-1
+		if last {
+			a.durable = max(a.durable, a.state.durable)
+		}
 		before = logExtent{log.number, size}
 		if !clean && !last || a.durable > a.read {
 			return a.damage(before)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
 
 	"hemera/errs"
 )
@@ -34,12 +35,12 @@ func intact(files vfs.FS, dir string) error {
 	}
 	// A table or a log, also of an earlier version, proves that something was stored here.
 	used := slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == tableSuffix })
-	for _, at := range []struct{ dir, suffix string }{{logDir, ".journal"}, {"log", ".log"}} {
+	for _, at := range []struct{ dir, suffix string }{{logDir, ".journal"}, {logDir, logSuffix}, {"log", ".log"}} {
 		logs, err := files.List(files.PathJoin(dir, at.dir))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		used = used || slices.ContainsFunc(logs, func(name string) bool { return path.Ext(name) == at.suffix })
+		used = used || slices.ContainsFunc(logs, func(name string) bool { return path.Ext(name) == at.suffix && name != stateName })
 	}
 	if !used {
 		return nil
@@ -51,6 +52,28 @@ func intact(files vfs.FS, dir string) error {
 		}
 	}
 	return nil
+}
+
+// isLog reports whether a name is that of a log as Pebble calls it.
+func isLog(name string) bool {
+	_, _, ok := wal.ParseLogFilename(name)
+	return ok
+}
+
+// withoutLog is the error of a store that has lists of tables and no state file: its log is lost, and in a store that is young
+// all that it has. The state file is the first that a store has.
+func withoutLog(files vfs.FS, dir string) error {
+	names, err := files.List(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || !slices.ContainsFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, manifestPrefix) || strings.HasPrefix(name, manifestMarker) || path.Ext(name) == tableSuffix
+	}) {
+		return err
+	}
+	return errs.New(errs.Corrupt, "kv.Open", files.PathJoin(dir, logDir), "the log of the store is missing: changes that were acknowledged are in it").
+		WithRemedy("put the directory back; without it, take the latest backup, or save what is in tables with `hemera ns backup --state DIR --damaged`, then `hemera ns restore`")
 }
 
 // assumedMarkers is a filesystem that shows a store's directory as if its markers were there: the newest manifest counts.

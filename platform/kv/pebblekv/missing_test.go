@@ -1,6 +1,7 @@
 package pebblekv_test
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -94,6 +95,52 @@ func TestCopyNeedsNoLog(t *testing.T) {
 	for _, s := range []*pebblekv.Store{s, copied} {
 		if err := s.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestWithoutJournal takes the whole log away from a store, in its first life, when nothing is in tables, and in its second.
+func TestWithoutJournal(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	for life := range 2 {
+		s := open(t, "db", fs)
+		enqueue(t, acquire(t, s), 5*life, 5*life+5)
+		left := fs.CrashClone(vfs.CrashCloneCfg{})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := left.RemoveAll("db/journal"); err != nil {
+			t.Fatal(err)
+		}
+		before := slices.Sorted(slices.Values(filesBelow(t, left, "db")))
+		if _, err := reopened(t, left, 5*life+5); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" || !strings.Contains(err.Error(), "journal") {
+			t.Errorf("life %d: %v", life, err)
+		}
+		// Not a file of the store is made or removed: the log can be put back.
+		if after := slices.Sorted(slices.Values(filesBelow(t, left, "db"))); !slices.Equal(before, after) {
+			t.Errorf("life %d: %v, then %v", life, before, after)
+		}
+	}
+}
+
+// TestCutLog cuts the newest log anywhere, once the last change was noted: the store opens with all batches, or it refuses.
+func TestCutLog(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := open(t, "db", fs)
+	enqueue(t, acquire(t, s), 0, 40)
+	pebblekv.NoteNow(s)
+	left := fs.CrashClone(vfs.CrashCloneCfg{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name, content := newestLog(t, left)
+	written := len(bytes.TrimRight(content, "\x00"))
+	for at := 0; at < written; at += written/50 + 1 {
+		cut := left.CrashClone(vfs.CrashCloneCfg{})
+		put(t, cut, name, content[:at])
+		last, err := reopened(t, cut, 40)
+		if (err != nil || last != 40) && (!errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "") {
+			t.Fatalf("%s cut at %d of %d: %d batches, %v", name, at, written, last, err)
 		}
 	}
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // noteAfter is how long after its last batch the log says that this batch is durable. Without a note, damage to the last
-// batches looks like the end that a crash tore. A busy store needs no notes: each batch says it of those before.
+// batches looks like the end that a crash tore. A busy store needs no notes in its log: each batch says it of those before.
+// The state file says it of both, as a log that was cut off has no more tokens.
 const noteAfter = time.Second
 
 // notes writes a token behind the last batch when there was none for a while. Its fields are guarded by the store's mu.
@@ -60,11 +61,13 @@ func (n *notes) write(s *Store) {
 	if n.seen != last.seq {
 		n.wrote(s)
 		s.mu.Unlock()
+		_ = s.logs.state.note(s.durable.Load())
 		return
 	}
 	s.mu.Unlock()
 	last.settle()
 	if last.err == nil {
 		_ = catchFatal(func() error { return s.db.LogData(token{last.seq, last.seq}.encode(s.logs.state.mark), pebble.Sync) })
+		_ = s.logs.state.note(last.seq)
 	}
 }

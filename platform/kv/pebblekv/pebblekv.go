@@ -38,9 +38,11 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -50,7 +52,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/wal"
 
 	"hemera/errs"
 	"hemera/platform/kv"
@@ -188,7 +189,9 @@ func (s *Store) openLogs(o Options) (*pebble.Lock, error) {
 		enqueued: &s.enqueued, onFailure: func(err error) { _ = s.kill(err) }, // later calls return it
 	}
 	if !state.stored.Load() {
-		return nil, nil
+		if begun, err := s.begin(o, state); !begun || err != nil {
+			return nil, err
+		}
 	}
 	lock, err := pebble.LockDirectory(s.dir, s.logs)
 	if err != nil {
@@ -203,6 +206,34 @@ func (s *Store) openLogs(o Options) (*pebble.Lock, error) {
 		return nil, errors.Join(errs.Wrap(err, "pebblekv.Open", s.dir), lock.Close())
 	}
 	return lock, nil
+}
+
+// begin makes the state file of a new store; false for one that is opened without: of an earlier version, which had a journal
+// or Pebble's log beside the tables, or to be read alone. Corrupt for a store that has lost its log.
+func (s *Store) begin(o Options, state *logState) (bool, error) {
+	old, err := s.journal().Exists()
+	if err == nil && !old {
+		var names []string
+		names, err = s.fs.List(s.dir)
+		old = slices.ContainsFunc(names, isLog)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil || old {
+		return false, errs.Wrap(err, "pebblekv.Open", s.dir)
+	}
+	if err := withoutLog(s.fs, s.dir); err != nil {
+		if !errors.Is(err, errs.Corrupt) || !o.ReadOnly || o.Damaged == nil {
+			return false, errs.Wrap(err, "pebblekv.Open", s.dir)
+		}
+		o.Damaged(err)
+		return false, nil
+	}
+	if o.ReadOnly {
+		return false, nil
+	}
+	return true, errs.Wrap(state.begin(), "pebblekv.Open", s.dir)
 }
 
 // openPebble opens the engine. Pebble applies the logs of the process before, and writes them to tables.
@@ -300,6 +331,12 @@ func (s *Store) recover(o Options) error {
 	}
 	if err != nil {
 		return err
+	}
+	if wrong := s.logs.state.behind(last); wrong != nil {
+		if !o.ReadOnly || o.Damaged == nil {
+			return wrong
+		}
+		o.Damaged(wrong)
 	}
 	s.enqueued.Store(last)
 	s.durable.Store(last)
@@ -423,7 +460,7 @@ func (s *Store) withoutLogs(dir string) error {
 		return err
 	}
 	for _, name := range names {
-		if _, _, ok := wal.ParseLogFilename(name); ok {
+		if isLog(name) {
 			if err := s.fs.Remove(s.fs.PathJoin(dir, name)); err != nil {
 				return err
 			}

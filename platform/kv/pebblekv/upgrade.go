@@ -6,7 +6,6 @@ import (
 	"io/fs"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/wal"
 
 	"hemera/errs"
 	"hemera/platform/kv/pebblekv/journal"
@@ -71,7 +70,7 @@ func (s *Store) removeStrayLogs() error {
 		return err
 	}
 	for _, name := range names {
-		if _, _, log := wal.ParseLogFilename(name); log {
+		if isLog(name) {
 			if err := s.fs.Remove(s.fs.PathJoin(s.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

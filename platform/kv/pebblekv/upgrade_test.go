@@ -160,7 +160,7 @@ func TestMissingJournal(t *testing.T) {
 // left alone. The versions that wrote journals refuse this version's state file in the same way.
 func TestUnknownFormats(t *testing.T) {
 	for name, text := range map[string]string{
-		"db/journal/000000.journal": "hemlog4\nanything",
+		"db/journal/000000.journal": "hemlog9\nanything",
 		"db/journal/000003.journal": "hemlog1\nanything",
 	} {
 		mem := journalStore(t)
@@ -177,7 +177,7 @@ func TestUnknownFormats(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if state := read(t, mem, "db/journal/000000.journal"); !bytes.HasPrefix(state, []byte("hemlog3\n")) {
+	if state := read(t, mem, "db/journal/000000.journal"); !bytes.HasPrefix(state, []byte("hemlog4\n")) {
 		t.Errorf("the state file begins with %.20q", state)
 	}
 }
@@ -208,7 +208,7 @@ func TestAttemptOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
-// TestDamagedStateFile: whatever byte of the state file changes, the store refuses to open; without it no batch is lost.
+// TestDamagedStateFile: whatever byte of the state file changes, the store refuses to open, and so it does without it.
 func TestDamagedStateFile(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	s := open(t, "db", mem)
@@ -224,5 +224,11 @@ func TestDamagedStateFile(t *testing.T) {
 		if _, err := reopened(t, fs, 5); !errors.Is(err, errs.Corrupt) && !errors.Is(err, errs.Unsupported) || errs.RemedyOf(err) == "" {
 			t.Errorf("byte %d: %v", at, err)
 		}
+	}
+	if err := left.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reopened(t, left, 5); !errors.Is(err, errs.Corrupt) || errs.RemedyOf(err) == "" {
+		t.Errorf("without it: %v", err)
 	}
 }

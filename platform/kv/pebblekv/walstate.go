@@ -24,12 +24,14 @@ const (
 	// its first line, and refuse a format that they do not know.
 	stateName = "000000.journal"
 	// stateFormat is the first line of the state file.
-	stateFormat = "hemlog3\n"
+	stateFormat = "hemlog4\n"
+	// stateFormer has no line with the number of a durable batch.
+	stateFormer = "hemlog3\n"
 	stateFamily = "hemlog" // begins the first line of all formats
 )
 
 // logState is what is known about Pebble's log besides the log: which of its files must exist, and the mark of the tokens
-// in it. It is in a small file that is replaced, durably, when a log is begun and before one is removed.
+// in it. It is in a small file that is replaced, durably, when a log is begun, before one is removed, and with each note.
 //
 // Pebble begins a log every memory table (32 MiB), so this costs some syncs in ten thousands.
 type logState struct {
@@ -45,6 +47,7 @@ type logState struct {
 	mark    mark
 	needed  []neededLog // oldest first
 	begun   []neededLog
+	durable uint64 // number of a batch that was durable when the file was written
 }
 
 // neededLog is a log that must exist.
@@ -73,13 +76,18 @@ func readLogState(files vfs.FS, dir string) (*logState, error) {
 
 // parse reads the text of a state file.
 func (s *logState) parse(text string) error {
-	body, found := strings.CutPrefix(text, stateFormat)
+	format := stateFormat
+	body, found := strings.CutPrefix(text, format)
+	if !found {
+		format = stateFormer
+		body, found = strings.CutPrefix(text, format)
+	}
 	if !found && strings.HasPrefix(text, stateFamily) {
 		return errs.New(errs.Unsupported, "pebblekv.Open", s.file(), "the log has a format that this version does not know").
 			WithRemedy("use the version of hemera that wrote it")
 	}
 	lines, sum, complete := strings.Cut(body, "crc32c ")
-	if !found || !complete || sum != fmt.Sprintf("%08x\n", checksum.CRC32C([]byte(stateFormat+lines))) {
+	if !found || !complete || sum != fmt.Sprintf("%08x\n", checksum.CRC32C([]byte(format+lines))) {
 		return s.damaged()
 	}
 	for line := range strings.Lines(lines) {
@@ -91,6 +99,8 @@ func (s *logState) parse(text string) error {
 			}
 		} else if _, err := fmt.Sscanf(line, "log %d after %d\n", &n.number, &n.after); err == nil {
 			s.needed = append(s.needed, n)
+		} else if _, err := fmt.Sscanf(line, "durable %d\n", &s.durable); err == nil {
+			continue
 		} else {
 			return s.damaged()
 		}
@@ -119,6 +129,7 @@ func (s *logState) store() error {
 	var text strings.Builder
 	text.WriteString(stateFormat)
 	fmt.Fprintf(&text, "mark %x\n", s.mark[:])
+	fmt.Fprintf(&text, "durable %d\n", s.durable)
 	for _, n := range s.needed {
 		fmt.Fprintf(&text, "log %d after %d\n", n.number, n.after)
 	}
@@ -199,9 +210,42 @@ func (s *logState) adopt(after uint64) error {
 		if len(s.begun) > 0 {
 			s.needed = []neededLog{{s.begun[len(s.begun)-1].number, after}}
 		}
-		s.begun, s.current = nil, true
+		s.begun, s.current, s.durable = nil, true, after
 		return s.store()
 	})
+}
+
+// note records that a batch is durable: a log that ends before it was cut. It is durable at return.
+func (s *logState) note(batch uint64) error {
+	return s.change(func() error {
+		if !s.current || batch <= s.durable {
+			return nil
+		}
+		s.durable = batch
+		return s.store()
+	})
+}
+
+// begin makes the state file of a new store, before the store has anything else: a store without the file has lost its log.
+func (s *logState) begin() error {
+	return s.change(func() error {
+		if err := s.fs.MkdirAll(s.dir, 0o755); err != nil {
+			return err
+		}
+		// Pebble syncs the directories that it makes itself, and finds these made.
+		store := s.fs.PathDir(s.dir)
+		return errors.Join(s.store(), syncDir(s.fs, store), syncDir(s.fs, s.fs.PathDir(store)))
+	})
+}
+
+// behind is the error of a store whose last batch is one before the last that the state file has as durable: its tables are
+// those of an earlier time.
+func (s *logState) behind(last uint64) error {
+	if last >= s.durable {
+		return nil
+	}
+	return errs.New(errs.Corrupt, "pebblekv.Open", s.dir, fmt.Sprintf("batch %d cannot be read, and all up to %d were durable", last+1, s.durable)).
+		WithRemedy("put back all files of the store as they were; without them, save what is there with `hemera ns backup --state DIR --damaged`, or take the latest backup; then `hemera ns restore`")
 }
 
 // none records that no log is needed: all batches are in tables.

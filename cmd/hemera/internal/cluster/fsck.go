@@ -31,7 +31,8 @@ nothing:
   lost               a file has too few pieces on disks of the cluster, its last is missing, or every
                      one is known to be bad (what reads and scrubs found; this reads no data)
   offline            a piece is on a disk that cannot be asked now
-  newer              a piece of a change made after the backup that was restored
+  newer              a piece of a change made after the backup that was restored: it is kept,
+                     and ns rebuild --merge may make a file of it
   moved              a piece that was moved after that backup
 
 A healthy cluster prints that everything agrees. The exit code is 0 then, 1 when something
@@ -79,8 +80,12 @@ func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := printFsck(e, report, o); err != nil || repair || len(fsckRecords(report, o)) == 0 {
+			if err := printFsck(e, report, o); err != nil {
 				return err
+			}
+			tellNewer(e, report)
+			if repair || len(fsckRecords(report, o)) == 0 {
+				return nil
 			}
 			// repair gives no verdict: it has done what can be done.
 			return cli.NewVerdict(cli.ExitWarning)
@@ -95,6 +100,17 @@ func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
 	c.Flags().StringSliceVar(&o.tags, "error", nil, "only these tags")
 	_ = c.RegisterFlagCompletionFunc("error", cobra.FixedCompletions(fsckTags, cobra.ShellCompDirectiveNoFileComp))
 	return c
+}
+
+// tellNewer says on standard error, for people, why there are pieces that are newer than the namespace, and what ends it.
+func tellNewer(e *cli.Env, report hemera.FsckReport) {
+	if e.ForPrograms() || report.WentBack.Restored.IsZero() {
+		return
+	}
+	fmt.Fprintf(e.Err, "hemera: %s\n  %s\n", report.WentBack.Text(), report.WentBack.Remedy())
+	if slices.ContainsFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "newer" }) {
+		fmt.Fprintln(e.Err, "  newer is nothing to repair: the pieces are safe where they are")
+	}
 }
 
 // fsckTags are what a comparison may find.

@@ -335,6 +335,7 @@ a disk is added with hemera fs add; hemera ns rebuild --merge then adds its file
 // It is the only verb of a rebuild that can cost data, so it asks.
 func rebuildForgetCommand(e *cli.Env) *cobra.Command {
 	var k cli.Consent
+	var o hemera.ForgetOptions
 	c := &cobra.Command{
 		Use: "forget", Short: "Forget what is still lost, so that its room is freed", Args: cobra.NoArgs,
 		Long: `After a rebuild, or a restore, disks keep the pieces that no file has: older contents, files that could not
@@ -342,18 +343,26 @@ be made, changes that a backup did not have. fsck names them "newer", and nothin
 command on they are orphans, which audits remove, and hemera fsck repair once they have been known for some minutes.
 
 Run it when hemera ns rebuild finds nothing more that is wanted, and all disks are back. What is on a disk
-that comes later is an orphan, too.`,
+that comes later is an orphan, too. Until a rebuild has read all disks the command is refused; with --unmerged
+it first counts what a rebuild would still make, and loses it.`,
 		Example: `  hemera fsck report --error newer -l
   hemera ns rebuild forget`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				ok, err := e.Agree(ctx, k, "hemera.ForgetWhatIsLost", []string{
-					"every piece that no file has will be removed by audits, also of files and contents that only it has; hemera fsck report --error newer -l lists them",
-				})
+				stake := []string{"every piece that no file has will be removed by audits, also of files and contents that only it has; hemera fsck report --error newer -l lists them"}
+				if o.Unmerged {
+					report, err := m.Rebuild(ctx, hemera.RebuildOptions{DryRun: true, Merge: true}, func(hemera.RebuildReport) error { return nil })
+					if err != nil {
+						return err
+					}
+					stake = append(stake, fmt.Sprintf("  a rebuild would make %s and renew %d; %s could not be looked at",
+						output.Count(report.Made+report.Lost, "file"), report.Renewed, output.Count(int64(len(report.Unread)), "disk")))
+				}
+				ok, err := e.Agree(ctx, k, "hemera.ForgetWhatIsLost", stake)
 				if !ok {
 					return err
 				}
-				if err := m.ForgetLost(ctx); err != nil {
+				if err := m.ForgetLost(ctx, o); err != nil {
 					return err
 				}
 				e.Say("what no file has is an orphan now; hemera fsck repair removes what is old enough")
@@ -362,5 +371,6 @@ that comes later is an orphan, too.`,
 		},
 	}
 	k.Flags(c)
+	c.Flags().BoolVar(&o.Unmerged, "unmerged", false, "although no rebuild has read all disks: files that only pieces know are lost")
 	return c
 }

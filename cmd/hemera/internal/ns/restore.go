@@ -28,12 +28,13 @@ must be empty. The lost manager must not run any more. The command first prints 
 of the backup and what it does not have, and asks. A script gives its consent with --yes.
 
 The restored namespace is that of the backup. New ids begin above all that were ever
-used, so that pieces of files made since the backup are told apart: they are kept, and
-fsck names them "newer". Pieces that were moved since are found where they are now. Join
+used, so that pieces of files made since the backup are told apart: they are kept, fsck
+names them "newer", and ns rebuild --merge makes files of them. Pieces that were moved since are found where they are now. Join
 tokens are not restored; nodes and disks that joined since join again. The clock of this
 machine must be right.`,
 		Example: `  hemera ns restore namespace.hemera /var/lib/hemera
   hemera manager --data /var/lib/hemera
+  hemera ns rebuild --merge
   hemera fsck repair`,
 		RunE: func(c *cobra.Command, args []string) error { return restore(c.Context(), e, args[0], args[1], k) },
 	}
@@ -90,7 +91,7 @@ func restore(ctx context.Context, e *cli.Env, file, dir string, k cli.Consent) e
 		return err
 	}
 	s := e.Stream(func(output.Record) string {
-		return fmt.Sprintf("%s is the namespace of %s: %d files, %d directories\nnew ids begin at %d; start the manager with --data %s, then run hemera fsck repair",
+		return fmt.Sprintf("%s is the namespace of %s: %d files, %d directories\nnew ids begin at %d; start the manager with --data %s, then run hemera ns rebuild --merge: it makes the files again that were written after the backup",
 			dir, watch.head.Taken.UTC().Format(time.RFC3339), watch.head.Files, watch.head.Directories, r.Boundary.To, dir)
 	})
 	if err := s.Add(output.Record{
