@@ -228,7 +228,8 @@ func (c *leases) recordDisk(ch *change, next *nextRecord, on hemera.NodeID, d he
 		}
 		if rec.Node != on && !rec.Removed && c.holderStrength(known) >= claimStrength(d) {
 			c.log.Warn("disk is not used at this node: another has it, or it is not there", "disk", rec.ID, "node", on, "path", d.Path, "health", d.Health,
-				"holder", rec.Node, "there", rec.Path)
+				"holder", rec.Node, "there", rec.Path, "pieces", d.Pieces, "pieces there", known.report.Pieces,
+				"remedy", "one of the two is a copy: if it is the one in use, `hemera fsck report` calls its pieces missing; unmount it and restart its node, and this one is used")
 			return
 		}
 		rec.Node, rec.Path, rec.Removed, rec.RemovedAt, rec.RemovedAddr = on, d.Path, false, 0, ""

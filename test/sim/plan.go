@@ -43,6 +43,8 @@ const (
 	VoidFailures
 	// ForgetRequests: some requests to stage files are acknowledged and never made.
 	ForgetRequests
+	// TrustReservations: numbers that were reserved when a backup was taken count as given out before it.
+	TrustReservations
 )
 
 // Options say what to simulate.
@@ -85,6 +87,8 @@ type plan struct {
 	taping  // of tape
 	// rebuild: at the very end the namespace is lost, and made again from the pieces.
 	rebuild bool
+	// merge: at the very end the namespace is lost, and made again from a backup of a short time ago and the pieces.
+	merge bool
 	// victims are the drives that may lose what they acknowledged, by machine and number; all others keep it. No file has less
 	// redundancy than there are of them.
 	victims [][2]int
@@ -145,6 +149,7 @@ func newPlan(o Options) plan {
 	p.drawKeeping()
 	p.rebuild = p.sabotage == Nothing && !p.ruin && p.random("rebuild").IntN(3) == 0 || p.sabotage == LoseOwners
 	p.drawTape()
+	p.merge = p.sabotage == Nothing && !p.rebuild && !p.ruin && !p.tape && p.random("merge").IntN(3) == 0 || p.sabotage == TrustReservations
 	if r := p.random("lossy"); r.IntN(4) == 0 {
 		p.lossy, p.loser = true, r.IntN(p.machines)
 	}

@@ -70,6 +70,7 @@ func (w judge) settle(ctx context.Context) {
 	w.checkCable(ctx)
 	ruiner{w}.ruin(ctx)
 	rebuildJudge{w}.checkRebuild(ctx)
+	mergeJudge{w}.checkMerge(ctx)
 }
 
 // audit compares disks and namespace once; what it finds is mended afterwards. Only what crashes
