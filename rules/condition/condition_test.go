@@ -156,14 +156,7 @@ func TestRules(t *testing.T) {
 			n := &s.Namespace
 			n.Totals.Files, n.BackupsSince, n.LastBackup = 1, now.Add(-90*24*time.Hour), now.Add(-6*24*time.Hour)
 		}, nil, ""},
-		"being rebuilt": {func(s *hemera.Snapshot) { s.Rebuilding = now.Add(-2 * time.Hour) }, []string{"error rebuilding "}, "ns rebuild finish"},
-		"restored": {func(s *hemera.Snapshot) {
-			s.Namespace.WentBack = hemera.WentBack{Taken: now.Add(-time.Hour), Restored: now}
-		}, []string{"warning went_back "}, "ns rebuild --merge"},
-		"restored and searched": {func(s *hemera.Snapshot) {
-			s.Namespace.WentBack = hemera.WentBack{Restored: now.Add(-time.Hour), Merged: now}
-		},
-			[]string{"info went_back "}, "ns rebuild forget"},
+		"being rebuilt":                  {func(s *hemera.Snapshot) { s.Rebuilding = now.Add(-2 * time.Hour) }, []string{"error rebuilding "}, "ns rebuild finish"},
 		"young, without files or backup": {func(s *hemera.Snapshot) { s.Namespace.BackupsSince = now.Add(-90 * 24 * time.Hour) }, nil, ""},
 		"draining a full disk":           {disk(func(d *hemera.Disk) { d.Config, d.Used, d.Free = hemera.ConfigDrain, 990, 0 }), nil, ""},
 		"off":                            {disk(func(d *hemera.Disk) { d.Config = hemera.ConfigOff }), []string{"warning disk_off disk 2"}, "switched off"},
@@ -274,5 +267,17 @@ func TestNetworks(t *testing.T) {
 			s.Network.Nodes = []hemera.NodeNetwork{{Node: 2, Standing: hemera.NetworkSuspected, Weight: 0.25}}
 			s.View.Disks = slices.DeleteFunc(s.View.Disks, func(d hemera.Disk) bool { return d.Node == 2 })
 		}, []string{"warning node_offline node 2"}, ""},
+	})
+}
+
+// TestRulesOfARestoredNamespace: a warning until all disks were searched, and information until an admin ends it.
+func TestRulesOfARestoredNamespace(t *testing.T) {
+	checkRules(t, map[string]ruleCase{
+		"restored": {func(s *hemera.Snapshot) {
+			s.Namespace.WentBack = hemera.WentBack{Taken: now.Add(-time.Hour), Restored: now}
+		}, []string{"warning went_back "}, "ns rebuild --merge"},
+		"searched": {func(s *hemera.Snapshot) {
+			s.Namespace.WentBack = hemera.WentBack{Restored: now.Add(-time.Hour), Merged: now}
+		}, []string{"info went_back "}, "ns rebuild forget"},
 	})
 }
