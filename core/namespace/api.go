@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/accounts"
 	"hemera/core/namespace/nscheck"
 	"hemera/core/namespace/tapes"
 	"hemera/rules/quota"
@@ -104,11 +105,13 @@ type Commit struct {
 	Xattrs     map[string][]byte // set in addition to those there
 	XattrsGone []string          // attributes to remove; those that are not there are no error
 	Who        string            // for the event log
-	// Promised is the size that the open let the write have: up to it no quota refuses the commit.
+	// Promised is the size that the open let the write have, where its claim is not known any more.
 	Promised int64
 	// ReleaseClaim, if not nil, is called in the transaction where limits may hold: what the open claimed counts
-	// in the usage from now on. It returns the standings with the claims of other writes under way.
-	ReleaseClaim func([]quota.Standing) []quota.Standing
+	// in the usage from now on. It returns the standings with the claims of other writes under way, and what the open
+	// promised: up to that no quota refuses the commit. A nil promise is one that is not known any more. If ReleaseClaim is nil,
+	// no quota refuses the content.
+	ReleaseClaim accounts.Claims
 }
 
 // PieceIndex is what each disk holds.
@@ -173,6 +176,8 @@ type QuotaKeeper interface {
 	Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error)
 	// RunQuotas counts what is below new quota nodes, until ctx ends. It is called once.
 	RunQuotas(ctx context.Context) error
+	// UseClaims tells the namespace what writes under way have claimed; see [QuotaAdmin.UseClaims].
+	UseClaims(of accounts.Claims)
 }
 
 // Adopter makes files again of what their pieces say.

@@ -122,7 +122,7 @@ func (n Tree) change(ctx context.Context, who hemera.Identity, path, op string, 
 	if err := n.warm(ctx, who, path); err != nil {
 		return err
 	}
-	return n.update(ctx, func(t tx) error {
+	return updateMaking(ctx, n.base, func(t tx) error {
 		f, err := t.existing(op, who, path)
 		if err != nil {
 			return err

@@ -2,10 +2,13 @@ package namespace
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"hemera"
+	"hemera/core/namespace/accounts"
 	"hemera/errs"
+	"hemera/rules/quota"
 	"hemera/rules/recycle"
 )
 
@@ -278,7 +281,7 @@ func fill(e *hemera.Entry, c *Commit) {
 }
 
 // commitTo stores the entry and everything that follows from it. old is what the entry replaces, nil for a new
-// file. The quota check comes first, so that a refusal has changed nothing.
+// file.
 func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Entry, error) {
 	if e.Mtime.IsZero() {
 		e.Mtime = t.Now()
@@ -291,8 +294,8 @@ func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Ent
 	if dirs[0].ID != hemera.RootID {
 		return nil, conflict(c, "the file or its directory was removed meanwhile, and is in a recycle bin")
 	}
-	if err := tx(t).ledger().CheckCommit(dirs, old, e, c.Promised, c.ReleaseClaim); err != nil {
-		return nil, err
+	if c.ReleaseClaim != nil && accounts.Limited(dirs) {
+		t.work.settle = func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) { return c.release(e.Size, limits) }
 	}
 	if err := t.onTape(old, e, c, dirs, path); err != nil {
 		return nil, err
@@ -310,7 +313,9 @@ func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Ent
 	if err := adjust(dirs, delta); err != nil {
 		return nil, err
 	}
-	if err := tx(t).ledger().Charge(dirs, old, e); err != nil {
+	ledger := c.ledger(t)
+	ledger.Judge.Named("Commit", e.Name)
+	if err := ledger.Charge(dirs, old, e); err != nil {
 		return nil, err
 	}
 	if err := pieceTx(t).add(e, e.Pieces); err != nil {
@@ -320,6 +325,30 @@ func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Ent
 	pieceTx(t).indexIncomplete(old, e)
 	t.Event(hemera.Event{Kind: hemera.EventCommit, File: e.ID, Path: path + "/" + e.Name, Who: c.Who, Bytes: e.Size})
 	return e, nil
+}
+
+// ledger is the quota accounts for the content of the commit. One without claims is not a user's: it is charged, and not
+// refused.
+func (c *Commit) ledger(t commitTx) accounts.Ledger {
+	l := tx(t).ledger()
+	if c.ReleaseClaim == nil {
+		l.Judge = nil
+	}
+	return l
+}
+
+// release ends the claim of the write, as its content of the size is in the usage from now on, and returns the standings with
+// the claims of others, and the promise of its open. The claims of an earlier life of the manager are forgotten: then
+// the capability's size is the promise.
+func (c *Commit) release(size int64, limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
+	limits, promise := c.ReleaseClaim(limits)
+	if promise == nil && size <= c.Promised {
+		promise = &accounts.Promise{Amount: hemera.QuotaAmount{Files: math.MaxInt64, Bytes: math.MaxInt64, Physical: math.MaxInt64}}
+		for _, s := range limits {
+			promise.Accounts = append(promise.Accounts, s.Account)
+		}
+	}
+	return limits, promise
 }
 
 // onTape keeps what follows from a commit for tapes: a new content is queued where its directories ask for that, what was replaced is dead on

@@ -34,14 +34,19 @@ func (m *missingDir) Error() string { return "the directory " + m.name + " is mi
 const missingTries = 16
 
 // updateMaking is update for changes that may need directories of the system, or names in a directory, and does what they
-// leave to be done.
+// leave to be done. What they charge to quotas is judged as a whole: OverQuota.
 func updateMaking(ctx context.Context, n *base, fn func(t tx) error) error {
 	var work changeWork
 	for range missingTries {
 		err := n.update(ctx, func(t tx) error {
-			work.trims = work.trims[:0] // the change may run several times
+			// The change may run several times.
+			work.trims, work.settle = work.trims[:0], nil
+			work.judge.Reset()
 			t.work = &work
-			return fn(t)
+			if err := fn(t); err != nil {
+				return err
+			}
+			return t.ledger().Decide(work.claimsOf(n))
 		})
 		// Neither error can come from anywhere else: both types are of this package.
 		dir, ok1 := errors.AsType[*missingDir](err)

@@ -274,7 +274,7 @@ func (t tx) move(f, target found, depth int64) error { return t.moveBy("Rename",
 
 // moveBy is move by an operation that is not a rename: what refuses it names the operation.
 func (t tx) moveBy(op string, f, target found, depth int64) error {
-	if err := t.ledger().ChargeMove(accounts.Move{Entry: f.entry, From: f.dirs, To: target.dirs, Common: above(f.dirs, target.dirs), Op: op}); err != nil {
+	if err := t.ledger().ChargeMove(accounts.Move{Entry: f.entry, From: f.dirs, To: target.dirs, Op: op}); err != nil {
 		return err
 	}
 	return t.relocate(f, target, depth)

@@ -29,6 +29,7 @@ type base struct {
 	tapes    *tapes.Catalogue
 
 	spaceRules atomic.Pointer[func(space string) string] // see Bins.UseSpaceRules; nil: spaces have none
+	claims     atomic.Pointer[accounts.Claims]           // see QuotaAdmin.UseClaims; nil: no write under way claims anything
 }
 
 // view runs a reader on one picture of the tree; see record.Store.View.
@@ -71,8 +72,15 @@ type tx struct {
 	work *changeWork // of changes that may need more than the transaction gives; see updateMaking
 }
 
-// ledger is the quota accounts in the same transaction.
-func (t tx) ledger() accounts.Ledger { return accounts.Ledger{Txn: t.Txn} }
+// ledger is the quota accounts in the same transaction. What it charges is judged with the change, if that is one of
+// updateMaking.
+func (t tx) ledger() accounts.Ledger {
+	l := accounts.Ledger{Txn: t.Txn}
+	if t.work != nil {
+		l.Judge = &t.work.judge
+	}
+	return l
+}
 
 // pieces is the index of pieces in the same transaction.
 func (t tx) pieces() pieceTx { return pieceTx(t) }

@@ -206,10 +206,9 @@ func (t versionTx) moveTree(op string, f, target found) (moved bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	// A limit that one of them exceeds refuses the change as a whole.
 	from, to := append(slices.Clip(f.dirs), f.entry), append(slices.Clip(target.dirs), f.entry)
 	for _, e := range files {
-		if err := t.ledger().ChargeMove(accounts.Move{Entry: e, From: from, To: to, Common: above(f.dirs, target.dirs), Op: op}); err != nil {
+		if err := t.ledger().ChargeMove(accounts.Move{Entry: e, From: from, To: to, Op: op}); err != nil {
 			return false, err
 		}
 	}
@@ -256,6 +255,19 @@ type trim struct {
 type changeWork struct {
 	listed map[hemera.FileID][]string // names in directories
 	trims  []trim
+	judge  accounts.Judge
+	settle accounts.Claims // of a commit; nil for other changes
+}
+
+// claimsOf is what the change has to leave to writes under way.
+func (w *changeWork) claimsOf(n *base) accounts.Claims {
+	if w.settle != nil {
+		return w.settle
+	}
+	if claims := n.claims.Load(); claims != nil {
+		return *claims
+	}
+	return nil
 }
 
 // trimVersions removes the oldest versions beyond what is kept, for good. A crash before it leaves one too many, until

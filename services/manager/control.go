@@ -12,6 +12,7 @@ import (
 
 	"hemera"
 	"hemera/core/namespace"
+	"hemera/core/namespace/accounts"
 	"hemera/errs"
 	"hemera/rules/access"
 	"hemera/rules/layout"
@@ -99,7 +100,7 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Replaces: c.Replaces, Force: c.Force, Convert: c.Convert, Parent: c.Parent, Name: strings.Clone(c.Name),
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
 		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Who: c.Who.Name,
-		Promised: promised(&c), ReleaseClaim: func(limits []quota.Standing) []quota.Standing {
+		Promised: promised(&c), ReleaseClaim: func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
 			return ctl.pending.settle(name{c.Parent, c.Name}, c.Nonce, limits)
 		},
 	}, layout.Required(c.Layout, r.Size, c.PiecesMin))
@@ -117,8 +118,8 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 	return errs.Wrap(err, "manager.Commit", c.Path)
 }
 
-// promised is the size up to which no quota refuses the commit. The room of a conversion was not claimed, so it is
-// counted with that of all others.
+// promised is the size up to which no quota refuses a commit whose claim is not known. The room of a conversion was not
+// claimed, so it is counted with that of all others.
 func promised(c *hemera.Capability) int64 {
 	if c.Convert {
 		return -1

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/accounts"
 	"hemera/errs"
 	"hemera/rules/quota"
 )
@@ -226,15 +227,14 @@ func (p *pending) leaves(n name, nonce uint64) error {
 }
 
 // settle has the claim of a write count as usage from now on, as it is being committed, and returns the
-// standings with what the other writes under way claim.
-func (p *pending) settle(n name, nonce uint64, limits []quota.Standing) []quota.Standing {
+// standings with what the other writes under way claim, and what the open promised: nil after a restart, which forgets it.
+func (p *pending) settle(n name, nonce uint64, limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
 	s, _, w := p.find(n, nonce)
 	defer s.mu.Unlock()
-	var own *claim
-	if w != nil {
-		own = w.claim
+	if w == nil {
+		return p.claims.left(limits)
 	}
-	return p.claims.settle(own, limits)
+	return p.claims.settle(w.claim, limits)
 }
 
 // disksOf are the disks that the name's write was given at its open; none if none is under way.

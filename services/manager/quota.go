@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/core/namespace"
+	"hemera/core/namespace/accounts"
 	"hemera/errs"
 	"hemera/rules/layout"
 	"hemera/rules/quota"
@@ -255,22 +256,42 @@ func (c *claims) counted(standings []quota.Standing) []quota.Standing {
 	return standings
 }
 
-// settle counts a claim, which may be nil, as used from now on: a commit, which reads the usage in its
-// transaction, must not find it in both. It returns the standings with all other claims.
-func (c *claims) settle(own *claim, limits []quota.Standing) []quota.Standing {
+// settle counts a claim as used from now on: a commit, which reads the usage in its transaction, must not find it in both.
+// It returns the standings with all other claims, and what the claim promised. own is nil for a write that found no limits at
+// its open: it was promised nothing.
+func (c *claims) settle(own *claim, limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	promise := &accounts.Promise{}
+	if own != nil {
+		promise.Amount = own.held()
+		for _, s := range own.standings {
+			promise.Accounts = append(promise.Accounts, s.Account)
+		}
+	}
 	if own != nil && !own.settled {
 		// Once: a commit whose answer was lost is sent again.
 		own.settled = true
 		c.settled = own.addTo(c.settled, 1)
 	}
+	return c.unsettled(limits), promise
+}
+
+// unsettled returns the standings with the claims of writes that are not in the usage. mu is held.
+func (c *claims) unsettled(limits []quota.Standing) []quota.Standing {
 	limits = c.counted(limits)
 	for i, s := range limits {
 		// A settled claim is counted by its commit, so it must not count as a claim as well.
 		limits[i].Used = s.Used.Add(c.settled[s.Account].Negate())
 	}
 	return limits
+}
+
+// left returns standings for a change that is not the commit of a write: it leaves room for all writes under way.
+func (c *claims) left(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unsettled(limits), nil
 }
 
 // release gives a claim back. If its write was committed that shows in standings read from now on.

@@ -113,7 +113,7 @@ func (c *Counter) next(ctx context.Context) (dir hemera.FileID, found *schema.Qu
 
 // update runs a change of accounts.
 func (c *Counter) update(ctx context.Context, fn func(l Ledger) error) error {
-	return c.records.Update(ctx, func(t *record.Txn) error { return fn(Ledger{tables.Txn{Txn: t}}) })
+	return c.records.Update(ctx, func(t *record.Txn) error { return fn(Ledger{Txn: tables.Txn{Txn: t}}) })
 }
 
 // edit changes a node's record.
@@ -179,7 +179,7 @@ func (c *Counter) beginCount(ctx context.Context, dir hemera.FileID, set, side u
 	var snap kv.Snapshot
 	var snapErr error
 	err := c.records.UpdateThen(ctx, func(t *record.Txn) error {
-		l := Ledger{tables.Txn{Txn: t}}
+		l := Ledger{Txn: tables.Txn{Txn: t}}
 		q, err := l.node(dir)
 		if err != nil {
 			return err

@@ -38,13 +38,16 @@
 //
 // # Where limits are enforced
 //
-// At the open, with [Ledger.Standing], where the manager adds what other open writes claim. At a commit only for
-// what exceeds the size that the open promised ([Ledger.CheckCommit]). At renames ([Ledger.ChargeMove]) and changes of
-// owner ([Ledger.ChargeOwner]). The rule itself is package quota, which is pure.
+// At the open, with [Ledger.Standing], where the manager adds what other open writes claim. All other changes gather what
+// they charge in a [Judge]: a commit, a rename, a restore, a change of owner, with everything that moves along. When such
+// a change is complete, before it is stored, [Ledger.Decide] judges it as a whole: it may take no more of a limit than is left
+// beside the claims of writes under way. What a commit's own open claimed there is promised to it. Repairs, recalls and
+// removals are charged and never refused. The rule itself is package quota, which is pure.
 //
 // # Parts
 //
-//	Ledger   accounts and limits within a transaction: charges, checks
+//	Ledger   accounts and limits within a transaction: charges, the decision
+//	Judge    what one change charges, until it is complete
 //	Node     the limits of one directory, for a change of them
 //	Counter  the background work that makes usage exact
 //	List     rows for an admin, out of one picture of the store

@@ -13,7 +13,13 @@ import (
 // Ledger is the accounts within one transaction. In its methods dirs are always the directories from the root down
 // to the one that a file is in. Which of them are quota nodes is in their entries, which the caller has read
 // anyway.
-type Ledger struct{ tables.Txn }
+//
+// What Judge gathers is judged by [Ledger.Decide]. Without a Judge usage is kept and nothing is refused: so a repair charges the
+// pieces that it makes.
+type Ledger struct {
+	tables.Txn
+	Judge *Judge
+}
 
 // Limited reports whether any of the directories is a quota node. Without one, nothing is charged or limited.
 func Limited(dirs []*hemera.Entry) bool {
@@ -21,9 +27,19 @@ func Limited(dirs []*hemera.Entry) bool {
 }
 
 // Charge adds the change of a file below the last of dirs to the accounts of its user and its group: from what it
-// was to what it is, nil for nothing. It refuses nothing: limits are checked before. If the owner changed, both
-// owners' accounts change.
+// was to what it is, nil for nothing. It refuses nothing: [Ledger.Decide] does. If the owner changed, both owners' accounts
+// change.
 func (l Ledger) Charge(dirs []*hemera.Entry, before, after *hemera.Entry) error {
+	if before != nil {
+		if err := l.gainOf(dirs, before, -1); err != nil {
+			return err
+		}
+	}
+	if after != nil {
+		if err := l.gainOf(dirs, after, 1); err != nil {
+			return err
+		}
+	}
 	set, err := l.realm(dirs)
 	if err != nil || set == 0 { // below no node, as in most trees
 		return err

@@ -4,7 +4,6 @@ import (
 	"hemera"
 	"hemera/core/namespace/schema"
 	"hemera/core/namespace/tables"
-	"hemera/errs"
 	"hemera/rules/quota"
 )
 
@@ -19,35 +18,13 @@ func (l Ledger) Standing(dirs []*hemera.Entry, uid, gid uint32) ([]quota.Standin
 	if !Limited(dirs) {
 		return nil, nil
 	}
-	return Ledger{tables.Txn{Txn: l.Unwaited()}}.standings(dirs, uid, gid)
-}
-
-// CheckCommit refuses a content that is larger than its open promised and would exceed a limit. release, if not nil,
-// is called where limits may hold: it ends the write's claim, as the content counts as usage from now on, and returns
-// the standings with the claims of other writes under way. How many files there may be was decided at the open.
-func (l Ledger) CheckCommit(dirs []*hemera.Entry, before, after *hemera.Entry, promised int64, release func([]quota.Standing) []quota.Standing) error {
-	if release == nil || !Limited(dirs) {
-		return nil
-	}
-	var limits []quota.Standing
-	if after.Size > promised {
-		var err error
-		if limits, err = l.standings(dirs, after.UID, after.GID); err != nil {
-			return err
-		}
-	}
-	want := quota.Want{QuotaAmount: schema.FileUsage(after)} // in addition to what is used
-	if before != nil {
-		want.QuotaAmount = want.Add(schema.FileUsage(before).Negate())
-	}
-	want.Files = 0 // the number of files was checked at the open, and is not asked again
-	return within("Commit", after.Name, release(limits), want)
+	return Ledger{Txn: tables.Txn{Txn: l.Unwaited()}}.standings(dirs, uid, gid)
 }
 
 // standings returns all limits that hold for a file of the user and group in the last of dirs: of every project
 // above it, and of both at the nearest node.
 func (l Ledger) standings(dirs []*hemera.Entry, uid, gid uint32) ([]quota.Standing, error) {
-	out, err := l.projects(dirs, 0)
+	out, err := l.projects(dirs)
 	if err != nil {
 		return nil, err
 	}
@@ -55,53 +32,71 @@ func (l Ledger) standings(dirs []*hemera.Entry, uid, gid uint32) ([]quota.Standi
 	return append(out, accounts...), err
 }
 
-// projects returns the limits of the directories themselves, beginning with the index. Their usage is the totals
-// of the directory, so they hold from the moment they are set.
-func (l Ledger) projects(dirs []*hemera.Entry, from int) (out []quota.Standing, err error) {
-	for i := from; i < len(dirs); i++ {
-		if !dirs[i].Quota {
+// projects returns the limits of the directories themselves. Their usage is the totals of the directory, so they hold
+// from the moment they are set.
+func (l Ledger) projects(dirs []*hemera.Entry) (out []quota.Standing, err error) {
+	for i, dir := range dirs {
+		if !dir.Quota {
 			continue
 		}
-		q, err := l.node(dirs[i].ID)
+		s, ok, err := l.standing(quota.Account{Node: dir.ID, Kind: hemera.QuotaProject}, pathTo(dirs, i))
 		if err != nil {
 			return nil, err
 		}
-		if q.Project == (hemera.QuotaAmount{}) { // its limits are of users and groups only
-			continue
+		if ok {
+			out = append(out, s)
 		}
-		s, err := l.Directory(dirs[i].ID)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, quota.Standing{Account: quota.Account{Node: dirs[i].ID, Kind: hemera.QuotaProject}, Path: pathTo(dirs, i),
-			Limits: q.Project, Used: schema.TreeUsage(s.Tree)})
 	}
 	return out, nil
 }
 
-// accounts returns the limits of users and groups at the nearest node. Until its usage is exact they do not hold:
-// a count that is not finished would refuse what is allowed.
+// accounts returns the limits of users and groups at the nearest node.
 func (l Ledger) accounts(dirs []*hemera.Entry, all ...schema.Account) (out []quota.Standing, err error) {
 	i, q, err := l.nearest(dirs)
-	// Without any limit of users and groups no account has to be read.
-	if err != nil || q == nil || q.State != schema.NodeExact || q.Limits == 0 {
+	if err != nil || q == nil {
 		return nil, err
 	}
 	for _, a := range all {
-		limits, err := l.limits(dirs[i].ID, a)
+		s, ok, err := l.standing(quota.Account{Node: dirs[i].ID, Kind: a.Kind, ID: a.ID}, pathTo(dirs, i))
 		if err != nil {
 			return nil, err
 		}
-		if limits == (hemera.QuotaAmount{}) {
-			continue
+		if ok {
+			out = append(out, s)
 		}
-		used, err := l.amount(schema.AccountKey(schema.TableAccount, q.Set, a))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, quota.Standing{Account: quota.Account{Node: dirs[i].ID, Kind: a.Kind, ID: a.ID}, Path: pathTo(dirs, i), Limits: limits, Used: used})
 	}
 	return out, nil
+}
+
+// standing returns the limits of an account or a project, and what is used of them; false where nothing is limited. Until
+// the usage of users and groups is exact their limits do not hold: a count that is not finished would refuse what is allowed.
+func (l Ledger) standing(of quota.Account, path string) (quota.Standing, bool, error) {
+	s := quota.Standing{Account: of, Path: path}
+	q, err := l.node(of.Node)
+	if err != nil {
+		return s, false, err
+	}
+	if of.Kind == hemera.QuotaProject {
+		if s.Limits = q.Project; s.Limits == (hemera.QuotaAmount{}) { // its limits are of users and groups only
+			return s, false, nil
+		}
+		totals, err := l.Directory(of.Node)
+		if err != nil {
+			return s, false, err
+		}
+		s.Used = schema.TreeUsage(totals.Tree)
+		return s, true, nil
+	}
+	// Without any limit of users and groups no account has to be read.
+	if q.State != schema.NodeExact || q.Limits == 0 {
+		return s, false, nil
+	}
+	a := schema.Account{Kind: of.Kind, ID: of.ID}
+	if s.Limits, err = l.limits(of.Node, a); err != nil || s.Limits == (hemera.QuotaAmount{}) {
+		return s, false, err
+	}
+	s.Used, err = l.amount(schema.AccountKey(schema.TableAccount, q.Set, a))
+	return s, true, err
 }
 
 // limits returns those of the account at the node, or the default ones if the account has none of its own.
@@ -120,14 +115,4 @@ func pathTo(dirs []*hemera.Entry, last int) string {
 		names += "/" + dir.Name
 	}
 	return max(names, "/")
-}
-
-// within turns a refusal of the quota rule into the error that says whose limit it is, and what can be done:
-// OverQuota.
-func within(op, subject string, limits []quota.Standing, want quota.Want) error {
-	d := quota.Decide(limits, want)
-	if d.Allowed {
-		return nil
-	}
-	return errs.Wrap(errs.New(errs.OverQuota, "quota.Decide", "", "the quota of "+d.Whose+": "+d.Why).WithRemedy(d.Remedy), "namespace."+op, subject)
 }
