@@ -25,6 +25,8 @@ type Entry struct {
 	// of the entry last changed; Birth when it was made.
 	Mtime, Ctime, Birth time.Time
 	Xattrs              map[string][]byte
+	// Setters says of a directory who set the attributes that steer what is below it; see package policy. Nil for none.
+	Setters map[string]Setter
 
 	// Files only. Size in bytes; Checksums hold the policy's kind and crc32c where known.
 	Size      int64
@@ -44,6 +46,20 @@ type Entry struct {
 
 // IsDir reports whether the entry is a directory.
 func (e Entry) IsDir() bool { return e.Kind == KindDirectory }
+
+// Setter is who set an attribute: an admin, or the user with the uid.
+type Setter struct {
+	Admin bool
+	UID   uint32
+}
+
+// SetterOf is who sets an attribute as the identity.
+func SetterOf(who Identity) Setter {
+	if who.Admin {
+		return Setter{Admin: true} // admins are one: who of them is in the event log
+	}
+	return Setter{UID: who.UID}
+}
 
 // TreeTotals counts what is below a directory, itself not included. Bytes are logical; Physical
 // counts every piece.

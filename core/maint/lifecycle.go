@@ -17,10 +17,12 @@ import (
 // Lifecycle is what the engine follows the lifecycle rules of directories with. Without Trees it follows none.
 type Lifecycle struct {
 	Trees RuleTrees
-	// Attributes returns the sys.* attributes that are in force in a directory.
-	Attributes func(ctx context.Context, path string) (map[string][]byte, error)
-	// Remove removes a file that is still what was decided on, else it fails with Conflict, or Locked while it is written.
-	Remove func(ctx context.Context, path string, e hemera.Entry) error
+	// Attributes returns the sys.* attributes in force for a file, as own. Of a directory own are those for files of its owner,
+	// and all those for files of every owner: what an admin set.
+	Attributes func(ctx context.Context, id hemera.FileID) (own, all map[string][]byte, err error)
+	// Remove removes a file that is still what was decided on and still due, else it fails with Conflict, or Locked while it is
+	// written. Since is since when accesses are noted.
+	Remove func(ctx context.Context, path string, e hemera.Entry, since time.Time) error
 	// Track is told below which directories accesses are to be noted, whenever that may have changed. It does not block.
 	Track func(dirs map[hemera.FileID]bool)
 }
@@ -55,7 +57,9 @@ type lifecycler struct {
 type scan struct {
 	*job
 	tree  hemera.RuleTree   // as it was when the scan began
-	rules lifecycle.Rules   // in force in the directory, and below
+	rules scanRules         // in force in the directory, and below
+	owner uint32            // of the directory
+	other int               // how many directories the walk is in from the first on that is another owner's; of the walk alone
 	total hemera.TreeTotals // of the directory, for what is left
 
 	mu      sync.Mutex        // guards what follows
@@ -63,6 +67,36 @@ type scan struct {
 	failed  int64             // files that could not be removed or converted
 	expired int64             // files that were removed
 }
+
+// scanRules are the rules in force in a directory and below: for files of its owner, as far down as the directories are the
+// owner's, and for all others.
+type scanRules struct{ own, all lifecycle.Rules }
+
+// needAccess reports whether a rule asks when files were read.
+func (r scanRules) needAccess() bool { return r.own.NeedAccess() || r.all.NeedAccess() }
+
+// empty reports whether no file can be due.
+func (r scanRules) empty() bool { return r.own.Empty() && r.all.Empty() }
+
+// interval is how often the files are to be looked at.
+func (r scanRules) interval() time.Duration { return min(r.own.Interval(), r.all.Interval()) }
+
+// of returns the rules for a file where the walk of the scan is.
+func (s *scan) of(e hemera.Entry) lifecycle.Rules {
+	if s.other == 0 && e.UID == s.owner {
+		return s.rules.own
+	}
+	return s.rules.all
+}
+
+// enter notes that the walk goes into a directory, and leave that it comes out again.
+func (s *scan) enter(dir hemera.Entry) {
+	if s.other > 0 || dir.UID != s.owner {
+		s.other++
+	}
+}
+
+func (s *scan) leave() { s.other = max(0, s.other-1) }
 
 // newLifecycler is a worker without scans: they follow from the trees.
 func newLifecycler(e *Engine) *lifecycler {
@@ -83,22 +117,22 @@ func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
 	for _, t := range o.Trees.RuleTrees() {
 		root, path, rules, err := l.look(ctx, t)
 		if err == nil && rules != nil {
-			t, err = l.track(ctx, t, rules.NeedAccess())
+			t, err = l.track(ctx, t, rules.needAccess())
 		}
 		// One directory that cannot be looked at does not keep the others.
 		failed = cmp.Or(failed, err)
 		if err != nil || rules == nil {
 			continue
 		}
-		tracked[t.Dir] = rules.NeedAccess()
+		tracked[t.Dir] = rules.needAccess()
 		// An attribute may say "off", or be half of a rule.
-		if rules.Empty() {
+		if rules.empty() {
 			continue
 		}
-		if wait := t.Scanned.Add(rules.Interval()).Sub(l.engine.Now()); wait > 0 {
+		if wait := t.Scanned.Add(rules.interval()).Sub(l.engine.Now()); wait > 0 {
 			rest = min(rest, wait)
 		} else {
-			l.start(ctx, &scan{job: newJob("lifecycle", 0, l.engine.Now), tree: t, rules: *rules, total: root.Tree}, root, path)
+			l.start(ctx, &scan{job: newJob("lifecycle", 0, l.engine.Now), tree: t, rules: *rules, owner: root.UID, total: root.Tree}, root, path)
 		}
 	}
 	o.Track(tracked)
@@ -107,7 +141,7 @@ func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
 
 // look finds a directory and the rules that are in force there. The rules are nil if there is nothing to do: it is in a
 // recycle bin, or has no rules any more and is forgotten.
-func (l *lifecycler) look(ctx context.Context, t hemera.RuleTree) (root hemera.Entry, path string, rules *lifecycle.Rules, err error) {
+func (l *lifecycler) look(ctx context.Context, t hemera.RuleTree) (root hemera.Entry, path string, rules *scanRules, err error) {
 	root, path, err = l.engine.Files.Resolve(ctx, t.Dir)
 	gone := errors.Is(err, errs.NotFound)
 	switch {
@@ -122,12 +156,11 @@ func (l *lifecycler) look(ctx context.Context, t hemera.RuleTree) (root hemera.E
 	case !strings.HasPrefix(path, "/"):
 		return root, path, nil, nil // it may be restored
 	}
-	attrs, err := l.engine.Lifecycle.Attributes(ctx, path)
+	own, all, err := l.engine.Lifecycle.Attributes(ctx, root.ID)
 	if err != nil {
 		return root, path, nil, err
 	}
-	in := lifecycle.Of(attrs)
-	return root, path, &in, nil
+	return root, path, &scanRules{lifecycle.Of(own), lifecycle.Of(all)}, nil
 }
 
 // track remembers since when accesses below a directory are noted, if its rules need them.
@@ -175,8 +208,14 @@ func (l *lifecycler) run(ctx context.Context, s *scan, root hemera.Entry, path s
 		visit: func(at string, e hemera.Entry) error {
 			return l.visit(ctx, s, &group, strings.TrimSuffix(path, "/")+"/"+at, e)
 		},
-		enter: func(_ string, dir hemera.Entry) bool { return !l.elsewhere(ctx, dir) },
-		leave: func() {},
+		enter: func(_ string, dir hemera.Entry) bool {
+			if l.elsewhere(ctx, dir) {
+				return false
+			}
+			s.enter(dir)
+			return true
+		},
+		leave: s.leave,
 	}
 	err := w.walk(ctx, root, path, "")
 	group.Wait()
@@ -192,7 +231,7 @@ func (l *lifecycler) run(ctx context.Context, s *scan, root hemera.Entry, path s
 			continue
 		}
 		now.Scanned = began.UTC().Round(0)
-		if interval := s.rules.Interval(); (err != nil || s.failures() > 0) && interval > lifecycleRetry {
+		if interval := s.rules.interval(); (err != nil || s.failures() > 0) && interval > lifecycleRetry {
 			now.Scanned = now.Scanned.Add(lifecycleRetry - interval)
 		}
 		if err := l.engine.Lifecycle.Trees.PutRuleTree(ctx, now); err != nil {
@@ -238,7 +277,7 @@ func (l *lifecycler) elsewhere(ctx context.Context, dir hemera.Entry) bool {
 // visit does with a file what its rules say. It blocks while as much is under way as may be.
 func (l *lifecycler) visit(ctx context.Context, s *scan, group *sync.WaitGroup, path string, e hemera.Entry) error {
 	// By the clock of now: a scan of a large tree takes a while.
-	action := s.rules.Decide(e, s.tree.Since, l.engine.Now())
+	action := s.of(e).Decide(e, s.tree.Since, l.engine.Now())
 	if action.None() {
 		s.look(e)
 		return nil
@@ -255,9 +294,9 @@ func (l *lifecycler) visit(ctx context.Context, s *scan, group *sync.WaitGroup, 
 		var bytes int64
 		var err error
 		if action.Expire {
-			err = l.engine.Lifecycle.Remove(ctx, path, e)
+			err = l.engine.Lifecycle.Remove(ctx, path, e, s.tree.Since)
 		} else {
-			bytes, err = l.engine.converter.convert(ctx, e, action.Form, part.to)
+			bytes, err = l.convert(ctx, s, e, action, part)
 		}
 		s.count(e, action.Expire, err)
 		if counted := part.end(); err == nil {
@@ -265,6 +304,19 @@ func (l *lifecycler) visit(ctx context.Context, s *scan, group *sync.WaitGroup, 
 		}
 	})
 	return nil
+}
+
+// convert stores a file in another form, if the rules in force for it say so now: the file or a directory above it may have
+// got another owner since the scan went by, for whom the rule does not hold.
+func (l *lifecycler) convert(ctx context.Context, s *scan, e hemera.Entry, action lifecycle.Action, part *partial) (bytes int64, err error) {
+	own, _, err := l.engine.Lifecycle.Attributes(ctx, e.ID)
+	if err != nil {
+		return 0, err
+	}
+	if lifecycle.Of(own).Decide(e, s.tree.Since, l.engine.Now()) != action {
+		return 0, errs.New(errs.Conflict, "maint.Convert", "fid:"+e.ID.String(), "no rule converts it so any more")
+	}
+	return l.engine.converter.convert(ctx, e, action.Form, part.to)
 }
 
 // look counts a file that was looked at.
@@ -332,8 +384,7 @@ func (ex *explainer) ExplainRules(ctx context.Context, entry hemera.Entry, path 
 	if o.Trees == nil || len(o.Trees.RuleTrees()) == 0 {
 		return nil
 	}
-	dir := path[:max(1, strings.LastIndexByte(path, '/'))]
-	attrs, err := o.Attributes(ctx, dir)
+	attrs, _, err := o.Attributes(ctx, entry.ID)
 	if err != nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"hemera/core/namespace/accounts"
 	"hemera/core/namespace/nscheck"
 	"hemera/core/namespace/tapes"
+	"hemera/rules/policy"
 	"hemera/rules/quota"
 )
 
@@ -63,14 +64,14 @@ type PendingWrites interface {
 }
 
 // Prepared is what Prepare found. For a read, Entry is the file, and Parent is left out. For a write, Existing says whether
-// Entry is the file now; Parent is its directory with Attrs, the sys.* attributes in force there:
-// its own and those inherited from directories above (the nearest wins).
+// Entry is the file now; Parent is its directory with Attrs, the attributes in force there for
+// the file's owner: its own and those inherited from directories above (the nearest wins).
 type Prepared struct {
 	Entry    hemera.Entry      // the file now, if it exists
 	Existing bool              // a write replaces or changes Entry
 	Parent   hemera.Entry      // the directory of the file, without its tree totals
 	Mode     uint32            // of a new file, by the directory's policy
-	Attrs    map[string][]byte // sys.* attributes in force; nil for none
+	Attrs    policy.Attributes // in force for the file, or for a new one of the caller's
 	ID       hemera.FileID     // of the file: a new id, or that of Entry
 	Keeps    bool              // Entry is kept as it is, and a file with the new id takes its place
 	// Versioned says that it is kept as a version, so that both count in quotas.
@@ -203,8 +204,10 @@ type RecycleKeeper interface {
 
 // LifecycleKeeper does what the lifecycle rules of directories ask for; see [Lifecycle].
 type LifecycleKeeper interface {
-	// RemoveUnchanged removes a file that is still what was decided on.
-	RemoveUnchanged(ctx context.Context, path string, was hemera.Entry) error
+	// RuleAttributes returns the attributes in force for a file or in a directory; see [Lifecycle.RuleAttributes].
+	RuleAttributes(ctx context.Context, id hemera.FileID) (own, all map[string][]byte, err error)
+	// RemoveDue removes a file that is still what was decided on; see [Lifecycle.RemoveDue].
+	RemoveDue(ctx context.Context, path string, was hemera.Entry, since time.Time) error
 	// NoteAccess writes the day on which files were read to their attributes.
 	NoteAccess(ctx context.Context, day string, files []hemera.FileID, within func(dir hemera.FileID) bool) error
 }

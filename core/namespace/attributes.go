@@ -12,6 +12,8 @@ import (
 	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/rules/access"
+	"hemera/rules/lifecycle"
+	"hemera/rules/policy"
 )
 
 // Attributes of an entry: mode, owner, times and extended attributes. All are one record, so each operation is the
@@ -90,13 +92,16 @@ func (n Tree) SetXattr(ctx context.Context, who hemera.Identity, path, name stri
 	}
 	value = bytes.Clone(value) // the entry in the cache keeps it
 	return n.change(ctx, who, path, "SetXattr", func(_ tx, f found, e *hemera.Entry) error {
-		if err := permitXattr("SetXattr", path, who, f, name); err != nil {
+		if err := permitXattr("SetXattr", path, who, f.entry, name); err != nil {
 			return err
 		}
 		if _, ok := e.Xattrs[name]; ok && createOnly {
 			return refuse(errs.Exists, "SetXattr", path, "attribute %s is there already", name)
 		}
 		e.Xattrs = mergeXattrs(e.Xattrs, map[string][]byte{name: value})
+		if e.IsDir() && policy.Steers(name) {
+			e.Setters = withSetter(e.Setters, name, hemera.SetterOf(who))
+		}
 		return checkXattrs("SetXattr", path, e.Xattrs)
 	})
 }
@@ -104,7 +109,7 @@ func (n Tree) SetXattr(ctx context.Context, who hemera.Identity, path, name stri
 // RemoveXattr implements hemera.Attributes. NoAttribute if it is not set, Denied.
 func (n Tree) RemoveXattr(ctx context.Context, who hemera.Identity, path, name string) error {
 	return n.change(ctx, who, path, "RemoveXattr", func(_ tx, f found, e *hemera.Entry) error {
-		if err := permitXattr("RemoveXattr", path, who, f, name); err != nil {
+		if err := permitXattr("RemoveXattr", path, who, f.entry, name); err != nil {
 			return err
 		}
 		if _, ok := e.Xattrs[name]; !ok {
@@ -112,8 +117,18 @@ func (n Tree) RemoveXattr(ctx context.Context, who hemera.Identity, path, name s
 		}
 		e.Xattrs = maps.Clone(e.Xattrs)
 		delete(e.Xattrs, name)
+		e.Setters = maps.Clone(e.Setters)
+		delete(e.Setters, name)
 		return nil
 	})
+}
+
+// withSetter returns who set which attributes, with one more. Entries are shared with readers, so the map is not changed.
+func withSetter(setters map[string]hemera.Setter, name string, by hemera.Setter) map[string]hemera.Setter {
+	out := make(map[string]hemera.Setter, len(setters)+1)
+	maps.Copy(out, setters)
+	out[name] = by
+	return out
 }
 
 // change runs a change of one entry's attributes: edit gets a copy, which is stored if edit returns nil, with the
@@ -138,24 +153,24 @@ func (n Tree) change(ctx context.Context, who hemera.Identity, path, op string, 
 	})
 }
 
-// permitXattr decides who may set or remove an attribute. Names with "sys." are policies: they are for admins and
-// for the owner of the directory (of a file: the directory it is in). Other names take the right to write, or
-// ownership.
-func permitXattr(op, path string, who hemera.Identity, f found, name string) error {
-	if !strings.HasPrefix(name, "sys.") {
-		if access.Decide(who, access.Of(*f.entry), access.ChangeAttributes).Allowed {
-			return nil
-		}
-		return permit(op, path, who, f.entry, access.Write)
+// permitXattr decides who may set or remove an attribute of the entry. What steers (see package policy) is for the owner
+// of the entry, and what an admin set for admins alone, as it holds for others below. Other names take the right to write,
+// or ownership. Of files, some names are the system's.
+func permitXattr(op, path string, who hemera.Identity, e *hemera.Entry, name string) error {
+	switch {
+	case !e.IsDir() && tapes.Reserved(name):
+		return refuse(errs.Denied, op, path, "attribute %s says what the system did with tapes, and only the system sets it", name)
+	case !e.IsDir() && name == lifecycle.AttrAccess && !who.Admin:
+		return refuse(errs.Denied, op, path, "attribute %s says when the file was read, and only the system and admins set it", name)
+	case e.IsDir() && e.Setters[name].Admin && !who.Admin:
+		return refuse(errs.Denied, op, path, "an admin set attribute %s, and it holds for all users below", name).
+			WithRemedy("ask an admin, or set it in a directory of yours below: there it holds for your own files")
 	}
-	dir := f.entry
-	if !dir.IsDir() {
-		if tapes.Reserved(name) {
-			return refuse(errs.Denied, op, path, "attribute %s says what the system did with tapes, and only the system sets it", name)
-		}
-		dir = f.parent()
+	ownership := permit(op, path, who, e, access.ChangeAttributes)
+	if ownership == nil || e.IsDir() && policy.Steers(name) || strings.HasPrefix(name, "sys.") {
+		return ownership
 	}
-	return permit(op, path, who, dir, access.ChangeAttributes)
+	return permit(op, path, who, e, access.Write)
 }
 
 // checkXattr refuses an attribute whose name is in no known group, or that is too large by itself.
@@ -214,23 +229,6 @@ func withoutXattrs(all map[string][]byte, gone []string) map[string][]byte {
 	}
 	if len(out) == 0 {
 		return nil // as an entry that never had any
-	}
-	return out
-}
-
-// inherited returns the sys.* attributes in force in the last of dirs: its own and those of the directories above,
-// where the nearest wins. It returns nil if there are none, which is the usual case.
-func inherited(dirs []*hemera.Entry) map[string][]byte {
-	var out map[string][]byte
-	for _, dir := range dirs {
-		for name, value := range dir.Xattrs {
-			if strings.HasPrefix(name, "sys.") {
-				if out == nil {
-					out = make(map[string][]byte)
-				}
-				out[name] = value
-			}
-		}
 	}
 	return out
 }

@@ -2,10 +2,12 @@ package namespace
 
 import (
 	"context"
+	"time"
 
 	"hemera"
 	"hemera/errs"
 	"hemera/rules/lifecycle"
+	"hemera/rules/policy"
 )
 
 // Rules themselves are attributes, which the namespace only stores: rules/lifecycle reads them, and the background work
@@ -15,13 +17,49 @@ import (
 // Lifecycle is what the lifecycle rules of directories change: files that expire, and when files were read.
 type Lifecycle struct{ *base }
 
-// RemoveUnchanged removes the file at the path for the system, as [Tree.Remove] does: where there is a recycle bin for it,
-// it goes there. Conflict if the path has another file, or the file another content, than what was decided on.
-func (n Lifecycle) RemoveUnchanged(ctx context.Context, path string, was hemera.Entry) error {
+// RuleAttributes returns the sys.* attributes in force. Of a file, own are those that hold for it. Of a directory, own are those
+// that hold for files of its owner in it, and all those that hold for files of every owner. NotFound.
+func (n Lifecycle) RuleAttributes(ctx context.Context, id hemera.FileID) (own, all map[string][]byte, err error) {
+	err = n.view(ctx, func(t tx) error {
+		e, err := t.ByID(id)
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			return absent("RuleAttributes", id)
+		}
+		dir := e
+		if !e.IsDir() {
+			if dir, err = t.ByID(e.Parent); err != nil {
+				return err
+			}
+		}
+		dirs, _, err := t.Above(dir)
+		own, all = policy.InForce(dirs, e.UID).Sys, policy.OfAdmins(dirs)
+		return err
+	})
+	return own, all, err
+}
+
+// RemoveDue removes the file at the path as [Tree.Remove] does, if a rule that is in force now still says so: where there is a
+// recycle bin for it, it goes there. A rule acts as its setter, so RemoveDue fails with Denied where a user who set it may not
+// remove the file. Since is since when accesses are noted. Conflict if the path has another file, or the file another content,
+// than what was decided on, or no rule removes it any more.
+func (n Lifecycle) RemoveDue(ctx context.Context, path string, was hemera.Entry, since time.Time) error {
 	return Tree(n).remove(ctx, hemera.SystemIdentity(), path, hemera.KindFile, func(t tx, op, path, who string, f found) error {
 		// In the transaction of the removal: nothing can come between the look and the act.
 		if f.entry.ID != was.ID || f.entry.Gen != was.Gen || !f.entry.Mtime.Equal(was.Mtime) {
 			return refuse(errs.Conflict, op, path, "the file was changed or replaced meanwhile")
+		}
+		rules := lifecycle.Of(policy.InForce(f.dirs, f.entry.UID).Sys)
+		if !rules.Decide(*f.entry, since, t.Now()).Expire {
+			return refuse(errs.Conflict, op, path, "no rule removes it any more")
+		}
+		said, _ := rules.Statements()
+		if s, ok := policy.Nearest(f.dirs, f.entry.UID, said.Attr); ok && !s.By.Admin {
+			if err := permitRemove(op, path, hemera.Identity{UID: s.By.UID}, f.parent(), f.entry); err != nil {
+				return err
+			}
 		}
 		return t.retire(op, path, who, f)
 	})

@@ -13,25 +13,31 @@ import (
 
 // What was decided on an entry is done to that entry alone: not to another content, nor to another file of its name.
 func TestOnlyWhatWasDecidedOnIsRemoved(t *testing.T) {
-	n, ctx := fresh(t), t.Context()
+	n, advance := ticking(t)
+	ctx := t.Context()
+	good(t, n.SetXattr(ctx, system(), "/", lifecycle.AttrExpire, []byte("age=1h"), false))
 	was := put(t, n, alice(), "/f", 10)
 	rewritten := put(t, n, alice(), "/f", 20)
-	if err := n.RemoveUnchanged(ctx, "/f", was); !errors.Is(err, errs.Conflict) {
+	if err := n.RemoveDue(ctx, "/f", was, time.Time{}); !errors.Is(err, errs.Conflict) {
 		t.Errorf("another content: %v", err)
 	}
 	good(t, n.Remove(ctx, alice(), "/f", 0))
 	another := put(t, n, alice(), "/f", 20)
-	if err := n.RemoveUnchanged(ctx, "/f", rewritten); !errors.Is(err, errs.Conflict) {
+	if err := n.RemoveDue(ctx, "/f", rewritten, time.Time{}); !errors.Is(err, errs.Conflict) {
 		t.Errorf("another file: %v", err)
 	}
 	good(t, n.SetTimes(ctx, system(), "/f", time.Unix(1e9, 0)))
-	if err := n.RemoveUnchanged(ctx, "/f", another); !errors.Is(err, errs.Conflict) {
+	if err := n.RemoveDue(ctx, "/f", another, time.Time{}); !errors.Is(err, errs.Conflict) {
 		t.Errorf("another time: %v", err)
 	}
 	now, err := n.Stat(ctx, system(), "/f")
 	good(t, err)
-	good(t, n.RemoveUnchanged(ctx, "/f", now))
-	if err := n.RemoveUnchanged(ctx, "/f", now); !errors.Is(err, errs.NotFound) {
+	if err := n.RemoveDue(ctx, "/f", now, time.Time{}); !errors.Is(err, errs.Conflict) {
+		t.Errorf("before its time: %v", err)
+	}
+	advance(2 * time.Hour)
+	good(t, n.RemoveDue(ctx, "/f", now, time.Time{}))
+	if err := n.RemoveDue(ctx, "/f", now, time.Time{}); !errors.Is(err, errs.NotFound) {
 		t.Errorf("once more: %v", err)
 	}
 	checked(t, n)

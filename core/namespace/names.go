@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"hemera"
 	"hemera/core/namespace/schema"
@@ -140,7 +139,7 @@ func (t tx) mkdir(who hemera.Identity, path string, f found, id uint64, mode uin
 	if err := newName("Mkdir", path, f, 0); err != nil {
 		return hemera.Entry{}, err
 	}
-	mode, err := modeOf(f.dirs, mode, true)
+	mode, err := modeOf(f.dirs, who.UID, mode, true)
 	if err != nil {
 		return hemera.Entry{}, errs.Wrap(err, "namespace.Mkdir", path)
 	}
@@ -153,22 +152,20 @@ func (t tx) mkdir(who hemera.Identity, path string, f found, id uint64, mode uin
 	return *e, cmp.Or(t.Relist(f.dirs, hemera.TreeTotals{Dirs: 1}), t.Deepen(f.dirs, 0))
 }
 
-// modeOf returns the mode of a new entry below the directories, by their policy. Modes with bits beyond
+// modeOf returns the mode of a new entry of an owner below the directories, by their policy. Modes with bits beyond
 // permissions come from the tools of admins, and are taken as they are.
-func modeOf(dirs []*hemera.Entry, wished uint32, directory bool) (uint32, error) {
+func modeOf(dirs []*hemera.Entry, owner, wished uint32, directory bool) (uint32, error) {
 	if wished != hemera.ModeUnset && wished&^0o777 != 0 {
 		return wished, nil
 	}
-	return policy.Mode(forcedMode(dirs), wished, wished != hemera.ModeUnset, dirs[len(dirs)-1].Mode, directory)
+	return policy.Mode(forcedMode(dirs, owner), wished, wished != hemera.ModeUnset, dirs[len(dirs)-1].Mode, directory)
 }
 
-// forcedMode returns the mode attribute of the nearest directory that has one. Most trees have none, and no map is
+// forcedMode returns the nearest mode attribute that holds for entries of the owner. Most trees have none, and no map is
 // made for them.
-func forcedMode(dirs []*hemera.Entry) map[string][]byte {
-	for _, dir := range slices.Backward(dirs) {
-		if value := dir.Xattrs[policy.AttrMode]; value != nil {
-			return map[string][]byte{policy.AttrMode: value}
-		}
+func forcedMode(dirs []*hemera.Entry, owner uint32) map[string][]byte {
+	for s := range policy.Holding(dirs, owner, policy.AttrMode) {
+		return map[string][]byte{policy.AttrMode: s.Value}
 	}
 	return nil
 }

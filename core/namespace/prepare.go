@@ -10,6 +10,7 @@ import (
 	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/rules/access"
+	"hemera/rules/policy"
 	"hemera/rules/quota"
 )
 
@@ -126,9 +127,9 @@ func (t openTx) write(who hemera.Identity, r hemera.OpenRequest) (Prepared, erro
 	if err != nil {
 		return Prepared{}, err
 	}
-	p := t.prepared(f)
+	p := t.prepared(f, who.UID)
 	if !p.Existing {
-		if p.Mode, err = modeOf(f.dirs, r.Mode, false); err != nil {
+		if p.Mode, err = modeOf(f.dirs, who.UID, r.Mode, false); err != nil {
 			return Prepared{}, errs.Wrap(err, "namespace.Open", r.Path)
 		}
 	}
@@ -140,12 +141,15 @@ func (t openTx) write(who hemera.Identity, r hemera.OpenRequest) (Prepared, erro
 }
 
 // prepared returns what a walk found, as the manager needs it for a write. The parent comes without its tree
-// totals: every commit below changes them, so each open would wait for the writes of all others.
-func (t openTx) prepared(f found) Prepared {
-	p := Prepared{Parent: *f.parent(), Attrs: inherited(f.dirs)}
+// totals: every commit below changes them, so each open would wait for the writes of all others. A new file is to belong to
+// the user with the uid.
+func (t openTx) prepared(f found, uid uint32) Prepared {
+	p := Prepared{Parent: *f.parent()}
 	if f.entry != nil {
+		uid = f.entry.UID
 		p.Entry, p.Existing, p.ID, p.Gen = *f.entry, true, f.entry.ID, f.entry.Gen
 	}
+	p.Attrs = policy.InForce(f.dirs, uid)
 	return p
 }
 
@@ -166,7 +170,7 @@ func (n Writes) PrepareBelow(ctx context.Context, who hemera.Identity, path stri
 			f.dirs = append(f.dirs, f.entry)
 		}
 		f.entry = nil // the file would be new
-		p = openTx(t).prepared(f)
+		p = openTx(t).prepared(f, who.UID)
 		p.Quota, err = openTx(t).standing(f, who)
 		return err
 	})
@@ -199,7 +203,7 @@ func (n Writes) PrepareConversion(ctx context.Context, id hemera.FileID, gen hem
 		}
 		// As a walk along the path would have found it, but by ids: the path may be longer than paths may be.
 		f := found{dirs: dirs, name: e.Name, entry: e}
-		p, path = openTx(t).prepared(f), above+"/"+e.Name
+		p, path = openTx(t).prepared(f, e.UID), above+"/"+e.Name
 		p.Quota, err = openTx(t).standing(f, hemera.SystemIdentity())
 		return err
 	})

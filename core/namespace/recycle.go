@@ -3,7 +3,6 @@ package namespace
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"hemera"
 	"hemera/core/namespace/schema"
 	"hemera/core/namespace/tables"
+	"hemera/rules/policy"
 	"hemera/rules/recycle"
 )
 
@@ -64,19 +64,15 @@ type bin struct {
 }
 
 // binOf returns the bin for an entry in the last of dirs; false if it is not to be kept. The nearest directory with a rule
-// decides, then the rule of a file's space.
+// that holds for the entry's owner decides, then the rule of a file's space.
 func (t binTx) binOf(dirs []*hemera.Entry, e *hemera.Entry) (bin, bool) {
 	if dirs[0].ID != hemera.RootID { // it is in a bin
 		return bin{}, false
 	}
 	// From the nearest up: a directory that says off ends the search as one with a rule does.
-	for i, dir := range slices.Backward(dirs) {
-		text := string(dir.Xattrs[recycle.Attr])
-		if text == "" {
-			continue
-		}
-		rule, err := recycle.Parse(text) // a value that an earlier version let in keeps nothing
-		return bin{name: "d" + dir.ID.Hex(), of: max(pathBelow(dirs[:i+1]), "/"), rule: text}, err == nil && rule.On()
+	if s, ok := policy.Nearest(dirs, e.UID, recycle.Attr); ok {
+		rule, err := recycle.Parse(string(s.Value)) // a value that an earlier version let in keeps nothing
+		return bin{name: "d" + dirs[s.Dir].ID.Hex(), of: max(pathBelow(dirs[:s.Dir+1]), "/"), rule: string(s.Value)}, err == nil && rule.On()
 	}
 	// A directory is in no space: below a rule of spaces alone, restores make directories again.
 	if e.IsDir() {

@@ -277,8 +277,8 @@ func (s *stage) prepare(a args) error {
 	}
 	s.commits[a.at(0)] = commitOf(p, a.at(1), a.who)
 	s.say("fid=%s gen=%d existing=%t parent=%s", p.ID, p.Gen, p.Existing, p.Parent.ID)
-	for _, name := range slices.Sorted(maps.Keys(p.Attrs)) {
-		s.say("  %s=%s", name, p.Attrs[name])
+	for _, name := range slices.Sorted(maps.Keys(p.Attrs.Sys)) {
+		s.say("  %s=%s", name, p.Attrs.Sys[name])
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/rules/access"
+	"hemera/rules/policy"
 	"hemera/rules/recycle"
 )
 
@@ -32,8 +33,8 @@ const attrVersions = "sys.versions"
 // what holds then. A write that was opened before versioning was switched on changes the file in place.
 type versionTx tx
 
-// versionsKept returns the number of versions to keep of a file in the last of dirs: the nearest sys.versioning decides,
-// then user.versioning of the directory. It is 0 for what is a version itself, or whose directory of versions could not
+// versionsKept returns the number of versions to keep of a file in the last of dirs: the nearest sys.versioning that holds
+// for files of its owner decides, then user.versioning of the directory. It is 0 for what is a version itself, or whose directory of versions could not
 // be named or reached.
 func versionsKept(dirs []*hemera.Entry, e *hemera.Entry) int {
 	parent := dirs[len(dirs)-1]
@@ -48,14 +49,11 @@ func versionsKept(dirs []*hemera.Entry, e *hemera.Entry) int {
 		return 0
 	}
 	// A value of 0 counts: it switches versions off below a directory that keeps them.
-	text := string(parent.Xattrs[recycle.UserVersions])
-	for _, dir := range slices.Backward(dirs) {
-		if sys := dir.Xattrs[recycle.AttrVersions]; len(sys) > 0 {
-			text = string(sys)
-			break
-		}
+	s, ok := policy.Nearest(dirs, e.UID, recycle.AttrVersions)
+	if !ok {
+		s, _ = policy.Nearest(dirs[len(dirs)-1:], e.UID, recycle.UserVersions)
 	}
-	n, err := recycle.ParseVersions(text)
+	n, err := recycle.ParseVersions(string(s.Value))
 	if err != nil { // also where there is no attribute
 		return 0
 	}

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"time"
 
 	"hemera"
 	"hemera/core/maint"
@@ -20,17 +21,11 @@ type ruleKeeper struct {
 
 // options are what the engine follows rules with.
 func (k *ruleKeeper) options() maint.Lifecycle {
-	return maint.Lifecycle{Trees: k.requests, Attributes: k.attributes, Remove: k.remove, Track: k.reads.Track}
-}
-
-// attributes implements maint.Lifecycle.
-func (k *ruleKeeper) attributes(ctx context.Context, path string) (map[string][]byte, error) {
-	prep, err := k.tree.PrepareBelow(ctx, hemera.SystemIdentity(), path)
-	return prep.Attrs, err
+	return maint.Lifecycle{Trees: k.requests, Attributes: k.tree.RuleAttributes, Remove: k.remove, Track: k.reads.Track}
 }
 
 // remove implements maint.Lifecycle: the ordinary removal, so what has a recycle bin goes there.
-func (k *ruleKeeper) remove(ctx context.Context, path string, e hemera.Entry) (err error) {
+func (k *ruleKeeper) remove(ctx context.Context, path string, e hemera.Entry, since time.Time) (err error) {
 	defer k.ops.begin("Expire").end(&err)
 	if err := k.cluster.AwaitCurrent(ctx); err != nil {
 		return err
@@ -39,7 +34,7 @@ func (k *ruleKeeper) remove(ctx context.Context, path string, e hemera.Entry) (e
 	if who, _, _, held := k.pending.holder(name{e.Parent, e.Name}); held {
 		return errs.New(errs.Locked, "manager.Expire", path, "it is being written by "+who.Name)
 	}
-	return k.tree.RemoveUnchanged(ctx, path, e)
+	return k.tree.RemoveDue(ctx, path, e, since)
 }
 
 // isDirectory refuses rules for anything but a directory.

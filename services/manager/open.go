@@ -276,8 +276,7 @@ func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, w
 		return hemera.Policy{}, errs.New(errs.Invalid, "policy.Decide", wish.Unknown, "there is no such wish").
 			WithRemedy("wishes are hem.space, hem.layout, hem.blocksize, hem.replicas and hem.checksum, as in root://host//path?hem.layout=rs:4+2")
 	}
-	attrs := policy.Attributes{Sys: prep.Attrs, User: prep.Parent.Xattrs}
-	spaceName, err := policy.Space(attrs, wish, c.Who)
+	spaceName, err := policy.Space(prep.Attrs, wish, c.Who)
 	if err != nil {
 		return hemera.Policy{}, err
 	}
@@ -290,7 +289,7 @@ func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, w
 		return hemera.Policy{}, errs.New(errs.NotFound, "policy.Decide", "space "+spaceName, "there is no such space").
 			WithRemedy("see `hemera space ls`, or change " + policy.AttrSpace)
 	}
-	p, err := policy.Decide(attrs, space, wish, c.Who)
+	p, err := policy.Decide(prep.Attrs, space, wish, c.Who)
 	if err != nil {
 		return p, err
 	}

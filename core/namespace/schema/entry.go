@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 
 	"hemera"
@@ -17,8 +18,16 @@ const quotaVersion = 2
 // tapeVersion begins the entry of a file with copies on tape.
 const tapeVersion = 3
 
+// setVersion begins the entry of a directory with attributes whose setters are known, setQuotaVersion of one that is a
+// quota node besides.
+const setVersion, setQuotaVersion = 4, 5
+
 func entryVersion(e *hemera.Entry) byte {
 	switch {
+	case e.IsDir() && len(e.Setters) > 0 && e.Quota:
+		return setQuotaVersion
+	case e.IsDir() && len(e.Setters) > 0:
+		return setVersion
 	case e.Quota:
 		return quotaVersion
 	case len(e.Tape) > 0:
@@ -45,7 +54,7 @@ func AppendEntry(b []byte, e *hemera.Entry) []byte {
 		}
 	}
 	if e.Kind != hemera.KindFile {
-		return b
+		return appendSetters(b, e.Setters)
 	}
 	b = binary.AppendUvarint(b, uint64(e.Size))
 	b = binary.AppendUvarint(b, uint64(e.Gen))
@@ -64,6 +73,47 @@ func AppendEntry(b []byte, e *hemera.Entry) []byte {
 		b = appendCopies(b, e.Tape)
 	}
 	return b
+}
+
+// appendSetters appends who set which attributes: nothing where nobody is known.
+func appendSetters(b []byte, setters map[string]hemera.Setter) []byte {
+	if len(setters) == 0 {
+		return b
+	}
+	b = binary.AppendUvarint(b, uint64(len(setters)))
+	for _, name := range slices.Sorted(maps.Keys(setters)) {
+		by := uint64(0) // an admin
+		if s := setters[name]; !s.Admin {
+			by = 1 + uint64(s.UID)
+		}
+		b = binary.AppendUvarint(appendText(b, name), by)
+	}
+	return b
+}
+
+// setters reads what appendSetters wrote into rest, if it is not nil.
+func (d *decoder) setters(rest *hemera.Entry) {
+	n := d.count(2)
+	if n == 0 {
+		d.bad = true // such an entry has another version
+	}
+	if rest != nil {
+		rest.Setters = make(map[string]hemera.Setter, min(n, hemera.XattrsMax))
+	}
+	for range n {
+		name, by := d.bytes(), d.uint()
+		if by > 1+math.MaxUint32 {
+			d.bad = true
+		}
+		if rest == nil {
+			continue
+		}
+		s := hemera.Setter{Admin: by == 0}
+		if by > 0 {
+			s.UID = uint32(by - 1)
+		}
+		rest.Setters[string(name)] = s
+	}
 }
 
 // DecodeEntry reads what [AppendEntry] wrote. Parent and name come from the key.
@@ -103,9 +153,10 @@ func (h *EntryHeader) decode(k, raw []byte, rest *hemera.Entry) error {
 	d := decoder{rest: raw}
 	version := d.byte()
 	*h = EntryHeader{Kind: hemera.EntryKind(d.byte()), Parent: hemera.RootID, Pieces: h.Pieces[:0]}
-	h.Quota = version == quotaVersion && h.Kind == hemera.KindDirectory
+	isSet := (version == setVersion || version == setQuotaVersion) && h.Kind == hemera.KindDirectory
+	h.Quota = (version == quotaVersion || version == setQuotaVersion) && h.Kind == hemera.KindDirectory
 	onTape := version == tapeVersion && h.Kind == hemera.KindFile
-	if version != recordVersion && !h.Quota && !onTape {
+	if version != recordVersion && !h.Quota && !onTape && !isSet {
 		d.bad = true
 	}
 	if len(k) > IDKeyBytes {
@@ -128,6 +179,9 @@ func (h *EntryHeader) decode(k, raw []byte, rest *hemera.Entry) error {
 			h.Tape = d.copies()
 		}
 	case hemera.KindDirectory:
+		if isSet {
+			d.setters(rest)
+		}
 	default:
 		d.bad = true
 	}

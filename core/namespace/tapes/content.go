@@ -1,11 +1,11 @@
 package tapes
 
 import (
-	"slices"
 	"strconv"
 
 	"hemera"
 	"hemera/core/namespace/schema"
+	"hemera/rules/policy"
 )
 
 // Routes says to which tape pools a content of a storage class and size goes: one for each copy. The
@@ -48,16 +48,12 @@ func (r Rules) archive(t Txn, e *hemera.Entry, number uint8, pool string) hemera
 // NoClass is the value of the attribute with which a directory ends what those above it ask for.
 const NoClass = "none"
 
-// classOf is the storage class for files in the last of dirs: the nearest directory with the
-// attribute decides.
-func classOf(dirs []*hemera.Entry) string {
-	for _, dir := range slices.Backward(dirs) {
-		if class := string(dir.Xattrs[hemera.AttrStorageClass]); class != "" {
-			if class == NoClass {
-				return ""
-			}
-			return class
-		}
+// classOf is the storage class for files of the owner in the last of dirs: the nearest attribute that
+// holds for them decides.
+func classOf(dirs []*hemera.Entry, owner uint32) string {
+	s, _ := policy.Nearest(dirs, owner, hemera.AttrStorageClass)
+	if class := string(s.Value); class != NoClass {
+		return class
 	}
 	return ""
 }
@@ -95,7 +91,7 @@ func Reserved(name string) bool {
 // no copies on tape, and where the directories ask for it the content is queued for its copies. A
 // file without bytes needs none. The entry's attributes are replaced, not changed.
 func (t Txn) Enlist(e *hemera.Entry, dirs []*hemera.Entry, rules Rules) error {
-	class, was := classOf(dirs), e.Xattrs[hemera.AttrArchiveID] != nil || e.Xattrs[hemera.AttrRecallIDs] != nil
+	class, was := classOf(dirs, e.UID), e.Xattrs[hemera.AttrArchiveID] != nil || e.Xattrs[hemera.AttrRecallIDs] != nil
 	// An update and a replacement begin with a copy of the old entry: what it says of tapes is about
 	// another content.
 	e.Tape = nil

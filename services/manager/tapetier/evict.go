@@ -2,12 +2,14 @@ package tapetier
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
 	"hemera"
 	"hemera/core/namespace/tapes"
 	"hemera/errs"
+	"hemera/rules/policy"
 )
 
 // The last disk copy of a file is removed here and nowhere else in the
@@ -109,15 +111,16 @@ func (t *parts) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, error)
 	if err == nil && e.Evicted() {
 		return false, nil
 	}
-	// The nearest directory that says something decides.
-	for err == nil && e.ID != hemera.RootID {
-		if e, _, err = t.Tree.Resolve(ctx, e.Parent); err == nil {
-			if value := string(e.Xattrs[hemera.AttrDropOnArchive]); value != "" {
-				return value == "1", nil
-			}
+	// The nearest attribute that holds for the file's owner decides.
+	var dirs []*hemera.Entry
+	for at := e; err == nil && at.ID != hemera.RootID; {
+		if at, _, err = t.Tree.Resolve(ctx, at.Parent); err == nil {
+			dirs = append(dirs, &at)
 		}
 	}
-	return false, err
+	slices.Reverse(dirs)
+	s, _ := policy.Nearest(dirs, e.UID, hemera.AttrDropOnArchive)
+	return string(s.Value) == "1", err
 }
 
 // returned are tapes that can be read again, by VID, each with the fSeq up to

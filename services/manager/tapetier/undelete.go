@@ -39,15 +39,14 @@ func (t scanner) form(ctx context.Context, dir string) (l hemera.Layout, space s
 		return l, "", err
 	}
 	// As an open by the system decides: no client says what it wishes.
-	attrs := policy.Attributes{Sys: prep.Attrs, User: prep.Parent.Xattrs}
-	if space, err = policy.Space(attrs, hemera.Wish{}, who); err != nil {
+	if space, err = policy.Space(prep.Attrs, hemera.Wish{}, who); err != nil {
 		return l, "", err
 	}
 	of, ok := t.View().Space(space)
 	if !ok {
 		return l, "", errs.New(errs.NotFound, "tapetier.Form", "space "+space, "there is no such space").WithRemedy("see `hemera space ls`, or change " + policy.AttrSpace + " of " + dir)
 	}
-	p, err := policy.Decide(attrs, of, hemera.Wish{}, who)
+	p, err := policy.Decide(prep.Attrs, of, hemera.Wish{}, who)
 	return p.Layout, p.Space, err
 }
 
