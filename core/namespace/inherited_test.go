@@ -163,7 +163,9 @@ func TestNoAttributeWithoutARow(t *testing.T) {
 		if strings.HasPrefix(a.name, "user.forced.") {
 			row = "`user.forced.*`"
 		}
-		if !slices.ContainsFunc(strings.Split(string(page), "\n"), func(l string) bool { return strings.HasPrefix(l, "|") && strings.Contains(l, row) && strings.Contains(l, "rests") }) {
+		if !slices.ContainsFunc(strings.Split(string(page), "\n"), func(l string) bool {
+			return strings.HasPrefix(l, "|") && strings.Contains(l, row) && strings.Contains(l, "rests")
+		}) {
 			t.Errorf("docs/operations.md has no row for %s", a.name)
 		}
 	}
