@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	gopath "path"
+	"slices"
 	"strings"
 
 	"hemera"
@@ -11,7 +12,7 @@ import (
 	"hemera/rules/policy"
 )
 
-// inForce are the attributes that hold in a directory, with the directories that they come from.
+// inForce are the attributes that hold in a directory for files of its owner, with the directories that they come from.
 type inForce struct {
 	path  string
 	dir   hemera.Entry
@@ -19,7 +20,7 @@ type inForce struct {
 	from  map[string]string // name of a sys. attribute to the directory that has it
 }
 
-// attributesInForce asks for the attributes of a directory and of all above it: the nearest value of a name counts. It fails
+// attributesInForce asks for the attributes of a directory and of all above it: the nearest value that holds counts. It fails
 // with NotDirectory for a file.
 func attributesInForce(ctx context.Context, m *admin.Client, path string) (inForce, error) {
 	en, err := m.Stat(ctx, hemera.Identity{}, path)
@@ -30,24 +31,26 @@ func attributesInForce(ctx context.Context, m *admin.Client, path string) (inFor
 		return inForce{}, errs.New(errs.NotDirectory, "hemera.AttributesInForce", path, "a policy is in force for new files in a directory").
 			WithRemedy("name the directory; hemera file info " + path + " shows how the file is stored")
 	}
-	in := inForce{path: path, dir: en, attrs: policy.Attributes{Sys: map[string][]byte{}, User: en.Xattrs}, from: map[string]string{}}
 	// One request a directory: attributes come with each.
-	for at := path; ; at = gopath.Dir(at) {
-		if at != path {
-			if en, err = m.Stat(ctx, hemera.Identity{}, at); err != nil {
-				return inForce{}, err
-			}
+	dirs, paths := []*hemera.Entry{&en}, []string{path}
+	for at := path; at != "/"; {
+		at = gopath.Dir(at)
+		up, err := m.Stat(ctx, hemera.Identity{}, at)
+		if err != nil {
+			return inForce{}, err
 		}
-		for name, value := range en.Xattrs {
-			// user.* counts in this directory only, so only sys.* is inherited.
-			if _, nearer := in.attrs.Sys[name]; !nearer && strings.HasPrefix(name, "sys.") {
-				in.attrs.Sys[name], in.from[name] = value, at
-			}
-		}
-		if at == "/" {
-			return in, nil
+		dirs, paths = append(dirs, &up), append(paths, at)
+	}
+	slices.Reverse(dirs)
+	slices.Reverse(paths)
+	in := inForce{path: path, dir: en, attrs: policy.InForce(dirs, en.UID), from: map[string]string{}}
+	for name := range in.attrs.Sys {
+		for s := range policy.Holding(dirs, en.UID, name) {
+			in.from[name] = paths[s.Dir]
+			break
 		}
 	}
+	return in, nil
 }
 
 // source says which of the attributes decides, with its directory: the first that is set, as sys. or as user.; otherwise if
