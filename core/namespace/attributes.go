@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"hemera/rules/access"
 	"hemera/rules/lifecycle"
 	"hemera/rules/policy"
+	"hemera/rules/recycle"
 )
 
 // Attributes of an entry: mode, owner, times and extended attributes. All are one record, so each operation is the
@@ -99,6 +101,11 @@ func (n Tree) SetXattr(ctx context.Context, who hemera.Identity, path, name stri
 			return refuse(errs.Exists, "SetXattr", path, "attribute %s is there already", name)
 		}
 		e.Xattrs = mergeXattrs(e.Xattrs, map[string][]byte{name: value})
+		by := policy.Setting{Value: value, By: hemera.SetterOf(who)}
+		if name == recycle.Attr && len(value) > 0 && !mayKeep(by, append(slices.Clip(f.dirs), f.entry)) {
+			return refuse(errs.Denied, "SetXattr", path, "a recycle bin counts in no quota, so below limits only an admin switches one on").
+				WithRemedy("ask an admin, or keep versions, which count: hemera attr set " + recycle.AttrVersions + "=5 " + path)
+		}
 		if e.IsDir() && policy.Steers(name) {
 			e.Setters = withSetter(e.Setters, name, hemera.SetterOf(who))
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/accounts"
 	"hemera/core/namespace/schema"
 	"hemera/core/namespace/tables"
 	"hemera/rules/policy"
@@ -70,7 +71,10 @@ func (t binTx) binOf(dirs []*hemera.Entry, e *hemera.Entry) (bin, bool) {
 		return bin{}, false
 	}
 	// From the nearest up: a directory that says off ends the search as one with a rule does.
-	if s, ok := policy.Nearest(dirs, e.UID, recycle.Attr); ok {
+	for s := range policy.Holding(dirs, e.UID, recycle.Attr) {
+		if len(s.Value) == 0 || !mayKeep(s, dirs) {
+			continue
+		}
 		rule, err := recycle.Parse(string(s.Value)) // a value that an earlier version let in keeps nothing
 		return bin{name: "d" + dirs[s.Dir].ID.Hex(), of: max(pathBelow(dirs[:s.Dir+1]), "/"), rule: string(s.Value)}, err == nil && rule.On()
 	}
@@ -82,6 +86,12 @@ func (t binTx) binOf(dirs []*hemera.Entry, e *hemera.Entry) (bin, bool) {
 	// The view that the rule comes from is the newest; a change of it holds from the next removal on.
 	rule, err := recycle.Parse(text)
 	return bin{name: "s" + e.Space, of: e.Space, space: true, rule: text}, err == nil && rule.On()
+}
+
+// mayKeep reports whether the setting of a bin may be followed. What is in a bin counts in no quota, so below limits only an
+// admin lets entries be kept: else a user would have as much room as the disks have.
+func mayKeep(s policy.Setting, dirs []*hemera.Entry) bool {
+	return s.By.Admin || string(s.Value) == recycle.Off || !accounts.Limited(dirs)
 }
 
 // ruleOfSpace returns the rule of a space, off if it has none.

@@ -458,3 +458,29 @@ func TestCheckOfBins(t *testing.T) {
 		})
 	}
 }
+
+// TestABinThatAUserSwitchesOnTakesNoRoomBesideQuotas: what is in a bin counts nowhere, so below limits only an admin switches one
+// on. A rule that a user set before there were limits keeps nothing there.
+func TestABinThatAUserSwitchesOnTakesNoRoomBesideQuotas(t *testing.T) {
+	n, ctx := fresh(t), t.Context()
+	people(t, n, "/p/mine")
+	good(t, n.SetOwner(ctx, system(), "/p/mine", 1000, 1000))
+	good(t, n.SetXattr(ctx, alice(), "/p/mine", "sys.recycle", []byte("30d"), false))
+	put(t, n, alice(), "/p/mine/f", 9)
+	good(t, n.Remove(ctx, alice(), "/p/mine/f", 0))
+	wantBinned(t, n, alice(), "/p/mine/f 9")
+	limit(t, n, "/p", hemera.QuotaUser, 1000, hemera.QuotaAmount{Bytes: 10})
+	counted(t, n)
+	for range 5 {
+		put(t, n, alice(), "/p/mine/g", 9)
+		good(t, n.Remove(ctx, alice(), "/p/mine/g", 0))
+	}
+	wantBinned(t, n, alice(), "/p/mine/f 9")
+	wantKind(t, "a bin below limits", n.SetXattr(ctx, alice(), "/p/mine", "sys.recycle", []byte("60d"), false), errs.Denied)
+	good(t, n.SetXattr(ctx, alice(), "/p/mine", "sys.recycle", []byte("off"), false))
+	good(t, n.SetXattr(ctx, system(), "/p/mine", "sys.recycle", []byte("30d"), false))
+	put(t, n, alice(), "/p/mine/h", 9)
+	good(t, n.Remove(ctx, alice(), "/p/mine/h", 0))
+	wantBinned(t, n, alice(), "/p/mine/f 9", "/p/mine/h 9")
+	checked(t, n)
+}
