@@ -26,7 +26,9 @@ func (l Ledger) ChargeMove(m Move) error {
 	if !Limited(m.From) && !Limited(m.To) {
 		return nil
 	}
-	l.Judge.Named(m.Op, pathTo(m.To, len(m.To)-1))
+	if l.Judge != nil && l.Judge.op == "" { // versions that follow are not what was asked for
+		l.Judge.Named(m.Op, pathTo(m.To, len(m.To)-1))
+	}
 	if !m.Entry.IsDir() {
 		// Where both are in one realm, or below one project, what it loses it gains.
 		if err := l.Charge(m.From, m.Entry, nil); err != nil {
