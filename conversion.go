@@ -59,7 +59,9 @@ type Conversion struct {
 	// converted; both are of the last pass.
 	Done, Bytes     int64
 	Skipped, Failed int64
-	Why             string // what failed last
+	// Replaced files were left to an order that is newer, in the last pass.
+	Replaced int64  `json:",omitempty"`
+	Why      string // what failed last
 }
 
 // ConversionStatus is a request with the state of its job.
@@ -86,4 +88,6 @@ type RuleTree struct {
 	Since time.Time
 	// Scanned is when the files below it were looked through last; zero before the first time, and after a change of the rules.
 	Scanned time.Time
+	// Changed is when its rules were set last; zero where that is not known.
+	Changed time.Time `json:",omitzero"`
 }

@@ -60,8 +60,9 @@ type converter struct {
 	engine *Engine
 	slots  chan struct{} // conversions under way, of requests and of rules
 
-	mu   sync.Mutex
-	jobs map[uint64]*convertJob // by request; those that ended too, as long as they are remembered
+	mu    sync.Mutex
+	jobs  map[uint64]*convertJob // by request; those that ended too, as long as they are remembered
+	files map[hemera.FileID]bool // that are being converted
 }
 
 // convertJob is the job of one request.
@@ -77,7 +78,7 @@ type convertJob struct {
 
 // newConverter is a converter without jobs: they follow from the requests.
 func newConverter(e *Engine) *converter {
-	return &converter{engine: e, slots: make(chan struct{}, convertTotal), jobs: map[uint64]*convertJob{}}
+	return &converter{engine: e, slots: make(chan struct{}, convertTotal), jobs: map[uint64]*convertJob{}, files: map[hemera.FileID]bool{}}
 }
 
 func (v *converter) Name() string { return "convert" }
@@ -86,6 +87,9 @@ func (v *converter) Name() string { return "convert" }
 func (v *converter) Step(ctx context.Context) (time.Duration, error) {
 	if v.engine.Conversions.Requests == nil {
 		return time.Hour, nil
+	}
+	if err := v.supersede(ctx, v.engine.Conversions.Requests.Conversions()); err != nil {
+		return convertRest, err
 	}
 	requests := v.engine.Conversions.Requests.Conversions()
 	running := 0
@@ -134,14 +138,19 @@ func (v *converter) start(ctx context.Context, j *convertJob) (works bool) {
 	return true
 }
 
-// trim forgets requests that ended long ago, the oldest first. The newest stays in any case, so that ids only grow.
+// trim forgets requests that ended long ago, the oldest first. The newest stays in any case, so that ids only grow, and so do those that
+// came after one that is worked on: they decide about files of it.
 func (v *converter) trim(ctx context.Context, requests []hemera.Conversion) error {
 	ended := 0
+	oldest := slices.IndexFunc(requests, func(c hemera.Conversion) bool { return c.Ended.IsZero() })
+	if oldest < 0 {
+		oldest = len(requests)
+	}
 	for i, c := range slices.Backward(requests) {
 		if c.Ended.IsZero() {
 			continue
 		}
-		if ended++; i == len(requests)-1 || ended <= requestsKept && v.engine.Now().Sub(c.Ended) < requestKept {
+		if ended++; i == len(requests)-1 || i > oldest || ended <= requestsKept && v.engine.Now().Sub(c.Ended) < requestKept {
 			continue
 		}
 		if err := v.engine.Conversions.Requests.RemoveConversion(ctx, c.ID); err != nil {
@@ -198,17 +207,7 @@ func (e *Engine) StopConversion(ctx context.Context, id uint64) error {
 		return errs.New(errs.NotFound, "maint.StopConversion", "request "+hemera.FileID(id).String(), "there is no such request").
 			WithRemedy("hemera convert ls shows those there are")
 	}
-	err := v.save(ctx, j, func(c *hemera.Conversion) { c.Ended, c.Why = e.Now(), "stopped by an admin" })
-	if err != nil {
-		return err
-	}
-	j.set("done", "stopped by an admin")
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.cancel != nil {
-		j.cancel() // files under way are finished: their nodes have read most of them
-	}
-	return nil
+	return v.end(ctx, j, "stopped by an admin")
 }
 
 // ConversionJobs lists the requests with the states of their jobs, oldest first.
@@ -236,14 +235,19 @@ func (v *converter) listJobs(context.Context) (list []hemera.JobStatus, err erro
 	return list, nil
 }
 
-// convert has one file stored in the form. It returns the bytes of its content. Conflict and Locked mean that the file
-// is in use otherwise and was left alone. A conversion that has begun goes on when ctx ends, but not when the engine ends.
-func (v *converter) convert(ctx context.Context, e hemera.Entry, form hemera.Form, watch func(bytes int64)) (int64, error) {
+// convert has one file stored in the form, unless may says no under the lock of the file. It returns the bytes of its content. Conflict and
+// Locked mean that the file is in use otherwise and was left alone. A conversion that has begun goes on when ctx ends, but not when the engine ends.
+func (v *converter) convert(ctx context.Context, e hemera.Entry, form hemera.Form, may func() error, watch func(bytes int64)) (int64, error) {
 	// A piece that is moved meanwhile would be of a generation that is gone, and its file would change under the reader.
 	if !v.engine.copies.lockFile(e.ID) {
 		return 0, errs.New(errs.Locked, "maint.Convert", "fxid:"+e.ID.Hex(), "a piece of the file is being moved")
 	}
 	defer v.engine.copies.unlockFile(e.ID)
+	v.note(e.ID, true)
+	defer v.note(e.ID, false)
+	if err := may(); err != nil {
+		return 0, err
+	}
 	g, err := v.engine.Conversions.Grants.GrantConversion(ctx, e.ID, e.Gen, form)
 	if err != nil {
 		return 0, err
@@ -253,6 +257,22 @@ func (v *converter) convert(ctx context.Context, e hemera.Entry, form hemera.For
 	defer cancel()
 	result, err := v.engine.Orders.Follow(ctx, g.Node, g.Order, watch)
 	return result.Bytes, err
+}
+
+// note notes that a file is being converted, or not any more. Only the holder of the file's lock calls it.
+func (v *converter) note(id hemera.FileID, is bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if delete(v.files, id); is {
+		v.files[id] = true
+	}
+}
+
+// converts reports whether a file is being converted.
+func (v *converter) converts(id hemera.FileID) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.files[id]
 }
 
 // inUse reports whether a file was left alone because somebody else works on it, or has changed it.

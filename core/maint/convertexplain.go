@@ -11,6 +11,10 @@ import (
 
 // ExplainForm says which requests to convert the file, at the path, has before it, and what they wait for.
 func (ex *explainer) ExplainForm(ctx context.Context, entry hemera.Entry, path string) (reasons []hemera.Reason) {
+	above, err := ex.engine.begin(ctx, entry)
+	if err != nil {
+		return nil
+	}
 	for _, s := range ex.engine.ConversionJobs() {
 		if _, due := lifecycle.Wanted(entry, s.Form); !due || !s.Ended.IsZero() {
 			continue
@@ -18,6 +22,10 @@ func (ex *explainer) ExplainForm(ctx context.Context, entry hemera.Entry, path s
 		// By the paths of now: both may have been moved since the request.
 		_, root, err := ex.engine.Files.Resolve(ctx, s.Root)
 		if err != nil || root != path && !strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/") {
+			continue
+		}
+		// A newer order has taken its place for this file.
+		if ex.engine.converter.decides(ctx, entry, above, s.Form, s.ID) != nil {
 			continue
 		}
 		text := fmt.Sprintf("request %d converts it to %s: it waits for its turn", s.ID, s.Form)

@@ -3,6 +3,8 @@ package maint
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -76,7 +78,7 @@ func (v *converter) next(ctx context.Context, j *convertJob) bool {
 	j.again("")
 	return v.save(ctx, j, func(c *hemera.Conversion) {
 		c.Pass++
-		c.Cursor, c.Seen, c.SeenBytes, c.Skipped, c.Failed, c.Why = "", 0, 0, 0, 0, ""
+		c.Cursor, c.Seen, c.SeenBytes, c.Skipped, c.Failed, c.Replaced, c.Why = "", 0, 0, 0, 0, 0, ""
 	}) == nil
 }
 
@@ -94,8 +96,16 @@ func (v *converter) pass(ctx context.Context, j *convertJob) error {
 	}
 	j.mu.Unlock()
 	p := &convertPass{converter: v, job: j, form: c.Form, sums: c}
+	if p.above, err = v.engine.begin(ctx, root); err != nil {
+		return err
+	}
 	// The walk begins behind the cursor of a pass that a restart has ended.
-	w := walker{tree: v.engine.Conversions.Tree, visit: func(at string, e hemera.Entry) error { return p.visit(ctx, at, e) }}
+	w := walker{
+		tree:  v.engine.Conversions.Tree,
+		visit: func(at string, e hemera.Entry) error { return p.visit(ctx, at, e) },
+		enter: func(_ string, dir hemera.Entry) bool { p.above.enter(dir.ID); return true },
+		leave: func() { p.above.leave() },
+	}
 	if root.IsDir() {
 		err = w.walk(ctx, root, path, c.Cursor)
 	} else {
@@ -113,6 +123,7 @@ type convertPass struct {
 	group sync.WaitGroup // conversions under way
 	begun int            // since the last checkpoint
 	at    string         // the last file that was visited
+	above trail          // the directories that the walk is in
 
 	mu      sync.Mutex
 	sums    hemera.Conversion // counts so far
@@ -126,6 +137,11 @@ var errNoRoom = errs.New(errs.NoSpace, "maint.Convert", "", "no disk of the spac
 func (p *convertPass) visit(ctx context.Context, at string, e hemera.Entry) error {
 	p.at = at
 	if _, due := lifecycle.Wanted(e, p.form); !due {
+		// An older order may be just making another form of it.
+		if p.converts(e.ID) {
+			p.count(e, 0, 0, errs.New(errs.Locked, "maint.Convert", "fxid:"+e.ID.Hex(), "another work on the file is under way"))
+			return nil
+		}
 		p.seen(e)
 		return nil
 	}
@@ -144,10 +160,11 @@ func (p *convertPass) visit(ctx context.Context, at string, e hemera.Entry) erro
 		return ctx.Err()
 	}
 	p.begun++
+	id, above := p.sums.ID, slices.Clone(p.above)
 	p.group.Go(func() {
 		defer func() { <-p.slots }()
 		part := p.job.begin(e.Size)
-		bytes, err := p.convert(ctx, e, p.form, part.to)
+		bytes, err := p.convert(ctx, e, p.form, func() error { return p.decides(ctx, e, above, p.form, id) }, part.to)
 		p.count(e, bytes, part.end(), err)
 	})
 	return nil
@@ -164,11 +181,12 @@ func (p *convertPass) seen(e hemera.Entry) {
 
 // count counts a file that was tried. counted is how many of its bytes the job has counted already.
 func (p *convertPass) count(e hemera.Entry, bytes, counted int64, err error) {
+	newer, isReplaced := errors.AsType[replaced](err)
 	// What was left alone is no failure: an admin need not look.
 	if err == nil {
 		// Each part of a file counts once in the rate: on the way, or now.
 		p.job.moved(bytes, counted)
-	} else if !inUse(err) {
+	} else if !inUse(err) && !isReplaced {
 		p.job.failed(err)
 	}
 	p.mu.Lock()
@@ -178,6 +196,11 @@ func (p *convertPass) count(e hemera.Entry, bytes, counted int64, err error) {
 		p.sums.Done++
 		p.sums.Bytes += bytes
 		p.noSpace = 0
+	case isReplaced:
+		p.sums.Replaced++
+		if p.sums.Failed+p.sums.Skipped == 0 {
+			p.sums.Why = fmt.Sprintf("%d files were %s", p.sums.Replaced, newer.Error())
+		}
 	case inUse(err):
 		p.sums.Skipped++
 		p.sums.Why = "fxid:" + e.ID.Hex() + ": " + errs.Reason(err, "")
@@ -211,7 +234,7 @@ func (p *convertPass) checkpoint(ctx context.Context) error {
 	// One sync for a thousand files.
 	return p.save(ctx, p.job, func(c *hemera.Conversion) {
 		c.Cursor, c.Seen, c.SeenBytes = p.at, sums.Seen, sums.SeenBytes
-		c.Done, c.Bytes, c.Skipped, c.Failed, c.Why = sums.Done, sums.Bytes, sums.Skipped, sums.Failed, sums.Why
+		c.Done, c.Bytes, c.Skipped, c.Failed, c.Replaced, c.Why = sums.Done, sums.Bytes, sums.Skipped, sums.Failed, sums.Replaced, sums.Why
 	})
 }
 
@@ -220,7 +243,7 @@ func (j *convertJob) live(sums hemera.Conversion) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	c := &j.request
-	c.Seen, c.SeenBytes, c.Done, c.Bytes, c.Skipped, c.Failed, c.Why = sums.Seen, sums.SeenBytes, sums.Done, sums.Bytes, sums.Skipped, sums.Failed, sums.Why
+	c.Seen, c.SeenBytes, c.Done, c.Bytes, c.Skipped, c.Failed, c.Replaced, c.Why = sums.Seen, sums.SeenBytes, sums.Done, sums.Bytes, sums.Skipped, sums.Failed, sums.Replaced, sums.Why
 }
 
 // show is the state of the job. What is left is what the pass under way has not looked at.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -61,6 +62,7 @@ type scan struct {
 	owner uint32            // of the directory
 	other int               // how many directories the walk is in from the first on that is another owner's; of the walk alone
 	total hemera.TreeTotals // of the directory, for what is left
+	above trail             // the directories that the walk is in
 
 	mu      sync.Mutex        // guards what follows
 	seen    hemera.TreeTotals // files and bytes that were looked at
@@ -91,12 +93,16 @@ func (s *scan) of(e hemera.Entry) lifecycle.Rules {
 
 // enter notes that the walk goes into a directory, and leave that it comes out again.
 func (s *scan) enter(dir hemera.Entry) {
+	s.above.enter(dir.ID)
 	if s.other > 0 || dir.UID != s.owner {
 		s.other++
 	}
 }
 
-func (s *scan) leave() { s.other = max(0, s.other-1) }
+func (s *scan) leave() {
+	s.above.leave()
+	s.other = max(0, s.other-1)
+}
 
 // newLifecycler is a worker without scans: they follow from the trees.
 func newLifecycler(e *Engine) *lifecycler {
@@ -217,7 +223,10 @@ func (l *lifecycler) run(ctx context.Context, s *scan, root hemera.Entry, path s
 		},
 		leave: s.leave,
 	}
-	err := w.walk(ctx, root, path, "")
+	var err error
+	if s.above, err = l.engine.begin(ctx, root); err == nil {
+		err = w.walk(ctx, root, path, "")
+	}
 	group.Wait()
 	if ctx.Err() != nil {
 		return
@@ -287,6 +296,7 @@ func (l *lifecycler) visit(ctx context.Context, s *scan, group *sync.WaitGroup, 
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	above := slices.Clone(s.above)
 	// Removals are short, and share the slots: they are bounded like conversions.
 	group.Go(func() {
 		defer func() { <-l.engine.converter.slots }()
@@ -296,7 +306,8 @@ func (l *lifecycler) visit(ctx context.Context, s *scan, group *sync.WaitGroup, 
 		if action.Expire {
 			err = l.engine.Lifecycle.Remove(ctx, path, e, s.tree.Since)
 		} else {
-			bytes, err = l.convert(ctx, s, e, action, part)
+			may := func() error { return l.still(ctx, s, e, action, above) }
+			bytes, err = l.engine.converter.convert(ctx, e, action.Form, may, part.to)
 		}
 		s.count(e, action.Expire, err)
 		if counted := part.end(); err == nil {
@@ -306,17 +317,17 @@ func (l *lifecycler) visit(ctx context.Context, s *scan, group *sync.WaitGroup, 
 	return nil
 }
 
-// convert stores a file in another form, if the rules in force for it say so now: the file or a directory above it may have
-// got another owner since the scan went by, for whom the rule does not hold.
-func (l *lifecycler) convert(ctx context.Context, s *scan, e hemera.Entry, action lifecycle.Action, part *partial) (bytes int64, err error) {
+// still fails if the rules in force for a file do not say any more that it is to be converted: the file or a directory above it may have
+// got another owner since the scan went by, for whom the rule does not hold, or a newer order decides about it.
+func (l *lifecycler) still(ctx context.Context, s *scan, e hemera.Entry, action lifecycle.Action, above trail) error {
 	own, _, err := l.engine.Lifecycle.Attributes(ctx, e.ID)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if lifecycle.Of(own).Decide(e, s.tree.Since, l.engine.Now()) != action {
-		return 0, errs.New(errs.Conflict, "maint.Convert", "fid:"+e.ID.String(), "no rule converts it so any more")
+		return errs.New(errs.Conflict, "maint.Convert", "fid:"+e.ID.String(), "no rule converts it so any more")
 	}
-	return l.engine.converter.convert(ctx, e, action.Form, part.to)
+	return l.engine.converter.decides(ctx, e, above, action.Form, 0)
 }
 
 // look counts a file that was looked at.
@@ -330,6 +341,10 @@ func (s *scan) look(e hemera.Entry) {
 // count counts a file that was tried. One that is in use is due at the next scan, too.
 func (s *scan) count(e hemera.Entry, expire bool, err error) {
 	s.look(e)
+	// A request that is newer than the rules has the file stored otherwise.
+	if _, other := errors.AsType[replaced](err); other {
+		return
+	}
 	if err != nil && !inUse(err) {
 		s.job.failed(err)
 	}

@@ -3,7 +3,6 @@ package manager
 import (
 	"context"
 	"slices"
-	"time"
 
 	"hemera"
 	"hemera/core/maint"
@@ -157,7 +156,7 @@ func (cv *converter) Convert(ctx context.Context, who string, r hemera.Conversio
 		return c, errs.New(errs.IsDirectory, "manager.Convert", r.Path, "it is a directory").WithRemedy("add -r to convert all files below it")
 	}
 	// By id, so that a tree that is renamed is still the one that was meant.
-	c = hemera.Conversion{ConversionRequest: r, Root: e.ID, Who: who, Asked: cv.now().UTC().Round(time.Second)}
+	c = hemera.Conversion{ConversionRequest: r, Root: e.ID, Who: who, Asked: cv.now().UTC().Round(0)}
 	if c, err = cv.requests.AddConversion(ctx, c); err == nil {
 		cv.engine.Wake()
 	}

@@ -64,7 +64,7 @@ func (k *ruleKeeper) changed(ctx context.Context, path, name string) error {
 	}
 	// Without the time of the last scan, so that the files are looked at now. A directory whose last rule was removed is
 	// forgotten by the worker.
-	t := hemera.RuleTree{Dir: e.ID}
+	t := hemera.RuleTree{Dir: e.ID, Changed: k.now().UTC().Round(0)}
 	for _, known := range k.requests.RuleTrees() {
 		if known.Dir == e.ID {
 			t.Since = known.Since

@@ -28,6 +28,7 @@ func lsCommand(e *cli.Env) *cobra.Command {
   converted  files that are stored in the new form since the request was made
   left       files that were not looked at yet; those that are stored so already count until then
   skipped    files that were being written or had changed, of the last pass through the tree
+  replaced   files that a newer request, or rules that were set later, decide about; why names it
   failed     files that could not be converted, of the last pass; why has the last reason`,
 		Example: `  hemera convert ls
   hemera convert ls -j`,
@@ -59,6 +60,7 @@ var columns = []output.Column{
 	{Title: "bytes", Key: "bytesdone", Show: output.Bytes},           // of them
 	{Title: "left", Key: "filesleft"},                                // files to look at, for the first time or again
 	{Title: "skipped", Key: "skipped", Wide: 1},                      // in use
+	{Title: "replaced", Key: "replaced", Wide: 1},                    // left to a newer order
 	{Title: "failed", Key: "failed"},                                 // could not be
 	{Title: "rate", Key: "rate", Show: output.Bytes, Wide: 1},        // bytes a second
 	{Title: "to go", Key: "timeleft", Show: output.Seconds, Wide: 1}, // an estimate
@@ -73,7 +75,7 @@ func record(s hemera.ConversionStatus) output.Record {
 	return output.Record{
 		{Key: "id", Value: s.ID}, {Key: "path", Value: s.Path}, {Key: "recursive", Value: s.Recursive}, {Key: "form", Value: s.Form.String()},
 		{Key: "state", Value: s.Job.State}, {Key: "progress", Value: progress(s)}, {Key: "filesdone", Value: s.Done}, {Key: "bytesdone", Value: s.Bytes},
-		{Key: "filesleft", Value: s.Job.FilesLeft + again(s)}, {Key: "bytesleft", Value: s.Job.BytesLeft}, {Key: "skipped", Value: s.Skipped}, {Key: "failed", Value: s.Failed},
+		{Key: "filesleft", Value: s.Job.FilesLeft + again(s)}, {Key: "bytesleft", Value: s.Job.BytesLeft}, {Key: "skipped", Value: s.Skipped}, {Key: "failed", Value: s.Failed}, {Key: "replaced", Value: s.Replaced},
 		{Key: "rate", Value: s.Job.Rate}, {Key: "timeleft", Value: s.Job.Remaining.Seconds()}, {Key: "pass", Value: s.Pass},
 		{Key: "asked", Value: cli.Unix(s.Asked)}, {Key: "ended", Value: cli.Unix(s.Ended)}, {Key: "who", Value: s.Who}, {Key: "why", Value: s.Why},
 	}
