@@ -23,10 +23,12 @@ type Staging interface {
 	Release(ctx context.Context, who Identity, id string, paths []string) (errs []error, err error)
 	// Localities says of each path where it is, in their order. id is a request, or "".
 	Localities(ctx context.Context, who Identity, id string, paths []string) ([]Locality, error)
-	// ArchiveNow has a file archived by the class, whatever its directory says. Exists when it is archived already.
-	ArchiveNow(ctx context.Context, who Identity, path, class string) error
-	// Evict removes the disk copies of a file that has all its tape copies, whatever its evict counter. Admins only. Conflict while copies are missing.
-	Evict(ctx context.Context, who Identity, path string) error
+	// ArchiveNow has a file archived by the class, whatever its directory says, and returns how many copies it queued: 0 for an empty file, which is
+	// archived by its record. Exists when it is archived already.
+	ArchiveNow(ctx context.Context, who Identity, path, class string) (copies int, err error)
+	// Evict removes the disk copies of a file that has all its tape copies, whatever its evict counter, and returns how many bytes they had: 0 for a
+	// file without any. Admins only. Conflict while copies are missing.
+	Evict(ctx context.Context, who Identity, path string) (freed int64, err error)
 }
 
 // StagePathsMax bounds the paths of one request.

@@ -42,6 +42,11 @@ func (e *Entry) Evicted() bool {
 	return e.Kind == KindFile && e.Size > 0 && len(e.Pieces) == 0 && len(e.Tape) > 0
 }
 
+// OnTape reports whether tape gives the content back. An empty file has nothing to write to a tape: it is on tape by the record that it is archived.
+func (e *Entry) OnTape() bool {
+	return e.Kind == KindFile && (len(e.Tape) > 0 || e.Size == 0 && e.ArchiveID() != 0)
+}
+
 // ArchiveID is the number that the content has on tape; zero for files that are not to be archived.
 func (e *Entry) ArchiveID() uint64 {
 	id, _ := strconv.ParseUint(string(e.Xattrs[AttrArchiveID]), 10, 64)
@@ -147,6 +152,8 @@ type Tape struct {
 	Full      bool      `json:"full"`
 	State     TapeState `json:"state"`
 	Reason    string    `json:"stateReason"`
+	// Cause is why the system put the tape aside; "" when a person did, or when it is not known.
+	Cause     TapeCause `json:"stateCause,omitempty"`
 	Key       string    `json:"encryptionKeyName"`
 	Labelled  time.Time `json:"labelTime,omitzero"`
 	Read      time.Time `json:"lastReadTime,omitzero"`
@@ -169,6 +176,17 @@ type Tape struct {
 	// Relabel is an order to write a label, until a drive has done it, or has found that it cannot.
 	Relabel *TapeRelabel `json:"relabel,omitempty"`
 }
+
+// TapeCause is what a drive found wrong with a tape. The words are stored.
+type TapeCause string
+
+// What is wrong with tapes.
+const (
+	TapeWriteProtected TapeCause = "write-protected" // the cartridge's tab is set: it can be read
+	TapeUnreadable     TapeCause = "unreadable"      // the drive could not read or write it
+	TapeEncrypted      TapeCause = "encrypted"       // with a key that the drive was not given
+	TapeMislabelled    TapeCause = "label"           // its label, or its end, is not what the catalogue has
+)
 
 // TapeRelabel is an order to label a tape without files.
 type TapeRelabel struct {

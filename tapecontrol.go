@@ -171,7 +171,8 @@ type TapeResults struct {
 	Scan *TapeScanResults `cbor:",omitempty"`
 	// Problem is what is wrong with the tape or the drive; the manager decides what follows.
 	Problem string
-	Ended   bool // the mount is over; the tape may still be in the drive
+	Cause   TapeCause `cbor:",omitempty"` // of the problem, "" for none that is known
+	Ended   bool      // the mount is over; the tape may still be in the drive
 	Session TapeSession
 }
 

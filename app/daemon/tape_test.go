@@ -155,7 +155,7 @@ func TestUpWithTape(t *testing.T) {
 	}
 	for path := range contents {
 		until(t, path+" is on tape", func() bool { e := stat(path); return len(e.Tape) == 1 })
-		if err := m.Evict(t.Context(), who, path); err != nil {
+		if _, err := m.Evict(t.Context(), who, path); err != nil {
 			t.Fatal(err)
 		}
 		if e := stat(path); !e.Evicted() {

@@ -10,8 +10,8 @@ import (
 
 // Evict removes all disk copies of a file that has copies on tape, in one batch, and returns how
 // many bytes its disks get back. may decides within the transaction, with the file as it is then;
-// its error is returned. A file without disk copies is no error. NotFound; Conflict for one without
-// a tape copy.
+// its error is returned. A file on tape without disk copies is no error, so an empty one that is
+// archived is none. NotFound; Conflict for one that is not on tape.
 func (n Pieces) Evict(ctx context.Context, id hemera.FileID, may func(*hemera.Entry) error) (freed int64, err error) {
 	err = n.update(ctx, func(t tx) error {
 		freed = 0
@@ -23,10 +23,12 @@ func (n Pieces) Evict(ctx context.Context, id hemera.FileID, may func(*hemera.En
 			return refuse(errs.IsDirectory, "Evict", "fid:"+id.String(), "only files are on tape")
 		case now == nil:
 			return refuse(errs.NotFound, "Evict", "fid:"+id.String(), "no such file")
+		case !now.OnTape() && now.Size == 0:
+			return refuse(errs.Conflict, "Evict", "fid:"+id.String(), "the file is not archived, and is empty: no disk has anything of it")
+		case !now.OnTape():
+			return refuse(errs.Conflict, "Evict", "fid:"+id.String(), "the file is not on tape: its disk copies are all there is")
 		case len(now.Pieces) == 0:
 			return nil
-		case len(now.Tape) == 0:
-			return refuse(errs.Conflict, "Evict", "fid:"+id.String(), "the file is not on tape: its disk copies are all there is")
 		}
 		if err := may(now); err != nil {
 			return err

@@ -118,7 +118,7 @@ func (h *tapeHistory) step(ctx context.Context) {
 		_ = h.n.Remove(ctx, system(), "/tape/"+e.Name, hemera.KindFile)
 	default:
 		_ = cat.GiveUpRecall(ctx, e.ID, "no way")
-		_ = cat.Archive(ctx, e.ID, "double")
+		_, _ = cat.Archive(ctx, e.ID, "double")
 	}
 }
 

@@ -84,7 +84,8 @@ func TestWhatNoPoolTakesIsHeld(t *testing.T) {
 	}
 	// A person takes one of them to another class.
 	e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/other"))
-	good(t, n.Parts().Tapes.Archive(ctx, e.ID, "double"))
+	_, err := n.Parts().Tapes.Archive(ctx, e.ID, "double")
+	good(t, err)
 	e = must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/other"))
 	if e.StorageClass() != "double" || e.Xattrs[hemera.AttrArchiveError] != nil || len(queued(t, n, hemera.TapeArchive, "A")) != 1 || len(queued(t, n, hemera.TapeArchive, "B")) != 1 {
 		t.Errorf("%+v", e)

@@ -33,6 +33,9 @@ type (
 	}
 	// archiveFile asks for a file's copies on tape.
 	archiveFile struct{ Path, Class string }
+	// archivedFile and evictedFile are what was done.
+	archivedFile struct{ Copies int }
+	evictedFile  struct{ Freed int64 }
 )
 
 // Verbs for tapes are in two groups. What concerns the tier as a whole is
@@ -172,20 +175,22 @@ func serveStaging(d *door) {
 		return s.Localities(ctx, who, r.ID, r.Paths)
 	})
 	// Queued when it is answered.
-	unary(d, "Archive", false, func(ctx context.Context, who hemera.Identity, r *archiveFile) (none, error) {
+	unary(d, "Archive", false, func(ctx context.Context, who hemera.Identity, r *archiveFile) (archivedFile, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
-			return none{}, err
+			return archivedFile{}, err
 		}
-		return none{}, s.ArchiveNow(ctx, who, r.Path, r.Class)
+		copies, err := s.ArchiveNow(ctx, who, r.Path, r.Class)
+		return archivedFile{copies}, err
 	})
 	// The disks remove the copies soon after.
-	unary(d, "Evict", true, func(ctx context.Context, who hemera.Identity, r *subject) (none, error) {
+	unary(d, "Evict", true, func(ctx context.Context, who hemera.Identity, r *subject) (evictedFile, error) {
 		s, err := part(d.Staging, "tapes")
 		if err != nil {
-			return none{}, err
+			return evictedFile{}, err
 		}
 		d.audit(ctx, who, "Evict", r)
-		return none{}, s.Evict(ctx, who, r.Subject)
+		freed, err := s.Evict(ctx, who, r.Subject)
+		return evictedFile{freed}, err
 	})
 }

@@ -95,11 +95,13 @@ func (c tapeClient) Localities(ctx context.Context, _ hemera.Identity, id string
 }
 
 // ArchiveNow implements hemera.Staging.
-func (c tapeClient) ArchiveNow(ctx context.Context, _ hemera.Identity, path, class string) error {
-	return c.server.do(ctx, "Archive", archiveFile{path, class})
+func (c tapeClient) ArchiveNow(ctx context.Context, _ hemera.Identity, path, class string) (int, error) {
+	answer, err := call[archivedFile](ctx, c.server, "Archive", archiveFile{path, class})
+	return answer.Copies, err
 }
 
 // Evict implements hemera.Staging.
-func (c tapeClient) Evict(ctx context.Context, _ hemera.Identity, path string) error {
-	return c.server.do(ctx, "Evict", subject{path})
+func (c tapeClient) Evict(ctx context.Context, _ hemera.Identity, path string) (int64, error) {
+	answer, err := call[evictedFile](ctx, c.server, "Evict", subject{path})
+	return answer.Freed, err
 }

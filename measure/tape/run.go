@@ -220,7 +220,7 @@ func (c *cluster) evict(ctx context.Context, files []file) error {
 	}
 	bytes := int64(0)
 	for _, f := range files {
-		if err := c.admin.Evict(ctx, hemera.SystemIdentity(), f.path); err != nil {
+		if _, err := c.admin.Evict(ctx, hemera.SystemIdentity(), f.path); err != nil {
 			return err
 		}
 		bytes += f.size

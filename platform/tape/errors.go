@@ -1,6 +1,10 @@
 package tape
 
-import "errors"
+import (
+	"errors"
+
+	"hemera/errs"
+)
 
 // What calls of drives and changers end with, to be asked with errors.Is.
 var (
@@ -18,3 +22,14 @@ var (
 	ErrEmpty          = errors.New("no cartridge in the element")
 	ErrFull           = errors.New("the element holds a cartridge already")
 )
+
+// Cause is an error of a drive, a changer or a tape for people: without the calls that led to it. Of a tape that cannot be read or written the place
+// on it is left out, too.
+func Cause(err error) string {
+	for _, of := range []error{ErrMedium, ErrWriteProtected} {
+		if errors.Is(err, of) {
+			return of.Error()
+		}
+	}
+	return errs.Reason(err, "")
+}

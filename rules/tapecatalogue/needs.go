@@ -17,7 +17,7 @@ func Needs(tapes []hemera.Tape, inside map[string]string) (out []hemera.TapeAtte
 		}
 		switch {
 		case tape.State == hemera.TapeDisabled || tape.State == hemera.TapeRepackingDisabled:
-			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is disabled: " + tape.Reason, Command: "hemera tape tape set " + tape.VID + " state=ACTIVE"})
+			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is disabled: " + tape.Reason + aside(tape.Cause), Command: Command(tape)})
 		case tape.State == hemera.TapeBroken && tape.Files > 0:
 			out = append(out, broken(tape))
 		case tape.State == hemera.TapeActive && tape.Full && tape.LastFSeq > 0 && tape.Files == 0:
@@ -40,6 +40,55 @@ func Needs(tapes []hemera.Tape, inside map[string]string) (out []hemera.TapeAtte
 		out = append(out, a)
 	}
 	return out
+}
+
+// Command is what brings a tape that is not to be mounted back into use, by what is wrong with it.
+func Command(t *hemera.Tape) string {
+	set := "hemera tape tape set " + t.VID
+	switch t.Cause {
+	// A full tape is never written, so the tab may stay as it is.
+	case hemera.TapeWriteProtected:
+		return set + " full=true state=ACTIVE"
+	case hemera.TapeEncrypted:
+		return "hemera tape key ls"
+	case hemera.TapeMislabelled:
+		return "hemera tape scan " + t.VID
+	}
+	return set + " state=ACTIVE"
+}
+
+// aside is what a person does before the command, behind the reason.
+func aside(cause hemera.TapeCause) string {
+	switch cause {
+	case hemera.TapeWriteProtected:
+		return "; have it read only, or move the tab of the cartridge and set it ACTIVE without full=true"
+	case hemera.TapeEncrypted:
+		return "; put the key back, and set it ACTIVE"
+	case hemera.TapeMislabelled:
+		return "; find out which tape it is, and set it ACTIVE when it is the right one"
+	case hemera.TapeUnreadable:
+		return "; clean the drive, or try another one"
+	}
+	return ""
+}
+
+// Remedy says how a tape that is not to be mounted is brought back into use, with what helps its files meanwhile.
+func Remedy(t *hemera.Tape) string {
+	command := "`" + Command(t) + "`"
+	repack := "`hemera tape repack " + t.VID + "`"
+	switch {
+	case t.State == hemera.TapeBroken:
+		return "if it can be read after all, " + command + "; else " + repack + " writes what is on disk to another tape"
+	case t.State == hemera.TapeExported:
+		return "when it is in a library again, " + command + "; or wait for another copy"
+	case t.Cause == hemera.TapeWriteProtected:
+		return command + " has it read and not written; or move the tab of its cartridge and set it ACTIVE alone"
+	case t.Cause == hemera.TapeEncrypted:
+		return "put the key back, see " + command + ", and set the tape ACTIVE; or wait for another copy"
+	case t.Cause == hemera.TapeMislabelled:
+		return command + " says which tape it is: set it ACTIVE when it is the right one; or wait for another copy"
+	}
+	return "if it is good, " + command + "; else " + repack + " moves its files, or wait for another copy"
 }
 
 // broken is what a person can do about a broken tape with files. A repack moves those that disks or other tapes give, and counts the others.

@@ -161,3 +161,28 @@ func TestWhatABrokenTapeHasIsNotSafe(t *testing.T) {
 		wantKind(t, err, errs.IO)
 	})
 }
+
+// Questions about a file that is on tape only are answered from its record, or name what helps.
+func TestQuestionsAboutAFileOnTapeOnly(t *testing.T) {
+	r := newRig(t, 2, 1)
+	e := r.archive(r.write("/f", 10), "single")
+	if _, err := r.m.tree.Evict(t.Context(), e.ID, func(*hemera.Entry) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := r.m.Locate(t.Context(), hemera.SystemIdentity(), "/f"); err != nil || len(at) != 1 {
+		t.Errorf("located at %+v: %v", at, err)
+	}
+	if sum, err := r.m.Checksum(t.Context(), hemera.SystemIdentity(), "/f", hemera.ChecksumNone); err != nil || sum != e.Checksums[0] {
+		t.Errorf("%+v: %v", sum, err)
+	}
+	_, err := r.m.Checksum(t.Context(), hemera.SystemIdentity(), "/f", hemera.SHA256)
+	wantKind(t, err, errs.NoReplicas)
+	if !strings.Contains(err.Error(), "on tape only") || !strings.Contains(errs.RemedyOf(err), "prepare -s /f") {
+		t.Errorf("%v; %s", err, errs.RemedyOf(err))
+	}
+	e = r.entry("/f")
+	_, err = r.m.converter.GrantConversion(t.Context(), e.ID, e.Gen, hemera.Form{Layout: hemera.Replica(3)})
+	if err == nil || !strings.Contains(err.Error(), "on tape only") {
+		t.Errorf("a conversion: %v", err)
+	}
+}

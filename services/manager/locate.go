@@ -26,11 +26,14 @@ func (l *locator) Locate(ctx context.Context, who hemera.Identity, path string) 
 	}
 	// A new seed for each call: clients that read the first place are spread over equal replicas.
 	view, e, seed := l.cluster.View(), prep.Entry, l.nonce.Add(1)
-	if e.Size == 0 && len(e.Pieces) == 0 {
-		targets = anyNode(view, nil, seed)
-	} else {
-		targets = place.Order(view, e.Pieces, who.Host, nil, seed)
+	// An empty file, and one that is on tape only, are on no node more than on another: an open begins anywhere.
+	if e.Evicted() || e.Size == 0 && len(e.Pieces) == 0 {
+		if targets = anyNode(view, nil, seed); len(targets) == 0 {
+			return nil, errs.New(errs.NoReplicas, "manager.Locate", path, "no node is online").WithRemedy("`hemera node ls` shows the nodes")
+		}
+		return targets, nil
 	}
+	targets = place.Order(view, e.Pieces, who.Host, nil, seed)
 	// Any of the nodes can be the head, but only if together they have enough.
 	if len(targets) == 0 || !enough(e.Layout, e.Size, targets) {
 		return nil, noReplicas(view, path, &e, targets, nil)

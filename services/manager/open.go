@@ -164,8 +164,12 @@ func describe(c *hemera.Capability, e *hemera.Entry) {
 }
 
 // noReplicas says why a file cannot be read from the pieces that can be read, at these places; the reasons are those of
-// the other pieces.
+// the other pieces. A file on tape only lacks none: it is to be brought to disk first.
 func noReplicas(v *hemera.View, path string, e *hemera.Entry, at []hemera.Target, tried []hemera.NodeID) error {
+	if e.Evicted() {
+		return errs.New(errs.NoReplicas, "manager.Open", path, "the file is on tape only").
+			WithRemedy("bring it to disk first: `xrdfs HOST prepare -s " + path + "`, or `hemera tape stage " + path + "`")
+	}
 	lacking := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool {
 		return slices.ContainsFunc(at, func(t hemera.Target) bool { return t.Disk == p.Disk && t.Index == p.Index })
 	})

@@ -94,7 +94,7 @@ func (r *rig) archive(e hemera.Entry, class string) hemera.Entry {
 		}
 		return []string{"pool"}, nil
 	})
-	if err := cat.Archive(ctx, e.ID, class); err != nil {
+	if _, err := cat.Archive(ctx, e.ID, class); err != nil {
 		r.t.Fatal(err)
 	}
 	e, _, err := r.m.Resolve(ctx, e.ID)

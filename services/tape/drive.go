@@ -53,13 +53,13 @@ func (d *drive) step(ctx context.Context, m machine) machine {
 		return d.ask(ctx, m)
 	case fetching:
 		err := d.timed(&d.robotTime, func() error { return d.server.robot.fetch(ctx, m.mount.VID, d.serial, d.place) })
-		return m.fetched(d.judge(ctx, err, "fetch "+m.mount.VID))
+		return m.fetched(d.judge(ctx, err, "tape "+m.mount.VID+" could not be fetched for"))
 	case loading:
-		return m.loaded(d.judge(ctx, d.timed(&d.loadTime, func() error { return d.load(ctx, m.mount.VID) }), "load "+m.mount.VID))
+		return m.loaded(d.judge(ctx, d.timed(&d.loadTime, func() error { return d.load(ctx, m.mount.VID) }), "tape "+m.mount.VID+" could not be loaded into"))
 	case working:
 		return m.worked(d.work(ctx, m.mount))
 	case unloading:
-		return m.unloaded(d.judge(ctx, d.unload(ctx), "unload "+m.vid))
+		return m.unloaded(d.judge(ctx, d.unload(ctx), "tape "+m.vid+" could not be unloaded from"))
 	case ending:
 		desk{d, m.mount}.cancel(ctx, m.problem, m.bad)
 		return m.ended()
@@ -67,7 +67,7 @@ func (d *drive) step(ctx context.Context, m machine) machine {
 		return m.rested()
 	}
 	vid, err := d.probe(ctx)
-	return m.probed(vid, d.judge(ctx, err, "probe"))
+	return m.probed(vid, d.judge(ctx, err, "there is no answer from"))
 }
 
 // ask waits for what the manager wants.
@@ -87,7 +87,8 @@ func (d *drive) ask(ctx context.Context, m machine) machine {
 	return m.asked(next, outcome{})
 }
 
-// judge says what an error of drive, robot or tape means, and logs it.
+// judge says what an error of drive, robot or tape means, and logs it. what is said to people before the name of the drive; which
+// call failed, and where on the tape, is in the log.
 func (d *drive) judge(ctx context.Context, err error, what string) outcome {
 	if err == nil {
 		return outcome{}
@@ -96,7 +97,7 @@ func (d *drive) judge(ctx context.Context, err error, what string) outcome {
 		d.server.o.Log.Warn("a tape drive failed", "drive", d.Name, "step", what, "error", err, "remedy", errs.RemedyOf(err))
 	}
 	x := outcomeOf(err)
-	x.problem = what + ": " + err.Error()
+	x.problem = what + " drive " + d.Name + ": " + tape.Cause(err)
 	return x
 }
 
@@ -108,9 +109,11 @@ func outcomeOf(err error) outcome {
 		return outcome{fault: askFault}
 	}
 	// What a drive says of the cartridge in it. Another drive would say the same, in most cases.
-	for _, of := range []error{tape.ErrMedium, tape.ErrWriteProtected, tape.ErrEncrypted} {
+	for of, cause := range map[error]hemera.TapeCause{
+		tape.ErrMedium: hemera.TapeUnreadable, tape.ErrWriteProtected: hemera.TapeWriteProtected, tape.ErrEncrypted: hemera.TapeEncrypted,
+	} {
 		if errors.Is(err, of) {
-			return outcome{fault: tapeFault, bad: true}
+			return outcome{fault: tapeFault, bad: true, cause: cause}
 		}
 	}
 	// Before the kinds: a volume gives such an error a kind of its own. A block with a wrong checksum was damaged between host and drive: the
@@ -121,7 +124,7 @@ func outcomeOf(err error) outcome {
 	switch errs.KindOf(err) {
 	// The label, or the end of the tape, is not what the catalogue has: somebody has to look.
 	case errs.Corrupt, errs.NotEmpty, errs.ReadOnly, errs.Conflict, errs.Unsupported:
-		return outcome{fault: tapeFault, bad: true}
+		return outcome{fault: tapeFault, bad: true, cause: hemera.TapeMislabelled}
 	// The cartridge is not to be had now; nothing is known of the tape on it.
 	case errs.NotFound, errs.Locked, errs.NoSpace, errs.Invalid:
 		return outcome{fault: tapeFault}

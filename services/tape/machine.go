@@ -37,7 +37,8 @@ type outcome struct {
 	fault   fault
 	problem string // for people, "" without a fault
 	// bad: what failed is the tape itself, so that it should not be mounted again before somebody looked.
-	bad bool
+	bad   bool
+	cause hemera.TapeCause // of a bad tape
 }
 
 // machine decides what a drive does next. It is a value: its methods are pure, and the loop of a drive does the I/O.

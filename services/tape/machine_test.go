@@ -148,7 +148,8 @@ func TestWhoIsGuilty(t *testing.T) {
 		err  error
 		want outcome
 	}{
-		{tape.ErrMedium, outcome{fault: tapeFault, bad: true}},
+		{tape.ErrMedium, outcome{fault: tapeFault, bad: true, cause: hemera.TapeUnreadable}},
+		{tape.ErrWriteProtected, outcome{fault: tapeFault, bad: true, cause: hemera.TapeWriteProtected}},
 		{tape.ErrHardware, outcome{fault: driveFault}},
 		{tape.ErrProtection, outcome{fault: driveFault}},
 	} {

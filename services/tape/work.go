@@ -22,7 +22,7 @@ func (d *drive) work(ctx context.Context, m hemera.TapeMount) outcome {
 	if err == nil {
 		err = ctx.Err() // a session that the end of the server cut short
 	}
-	x := d.judge(ctx, err, "work on "+m.VID)
+	x := d.judge(ctx, err, "tape "+m.VID+" could not be "+map[bool]string{true: "written", false: "read"}[m.Job == hemera.TapeArchive || m.Kind == hemera.MountLabel]+" in")
 	d.carried(&r.Session)
 	if errors.As(err, new(lost)) { // nobody waits for the end
 		return x
@@ -31,7 +31,7 @@ func (d *drive) work(ctx context.Context, m hemera.TapeMount) outcome {
 	k.sign(&r.Session, begun, x.problem)
 	r.Session.Ended = d.server.o.Now()
 	if x.bad {
-		r.Problem = x.problem
+		r.Problem, r.Cause = x.problem, x.cause
 	}
 	// Without an answer the manager ends the mount itself when the drive asks again.
 	if err := k.done(ctx, r); err != nil && x.fault == noFault {

@@ -38,15 +38,16 @@ func (c tapeUser) step(ctx context.Context, path string) {
 	// As an admin: it goes however many have staged it, once all copies are on tape.
 	case 5, 6, 7:
 		c.leave(ctx, path, func(ctx context.Context, m *manager.Manager) error {
-			return m.Evict(ctx, hemera.SystemIdentity(), path)
+			_, err := m.Evict(ctx, hemera.SystemIdentity(), path)
+			return err
 		})
 	case 8:
 		c.queryStage(ctx)
 	// Of a directory with a class the class is the directory's, whatever is asked for.
 	case 9:
 		class := []string{simtape.ClassOne, simtape.ClassTwo}[c.rng.IntN(2)]
-		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-			return struct{}{}, m.ArchiveNow(ctx, c.who, path, class)
+		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (int, error) {
+			return m.ArchiveNow(ctx, c.who, path, class)
 		})
 		c.saw("archive %s as %s: %v", path, class, err)
 	}

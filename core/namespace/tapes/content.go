@@ -88,44 +88,50 @@ func Reserved(name string) bool {
 }
 
 // Enlist prepares the entry of a new content in the last of dirs, which is not stored yet: it has
-// no copies on tape, and where the directories ask for it the content is queued for its copies. A
-// file without bytes needs none. The entry's attributes are replaced, not changed.
+// no copies on tape, and where the directories ask for it the content is queued for its copies. An
+// empty one is archived by its record alone. The entry's attributes are replaced, not changed.
 func (t Txn) Enlist(e *hemera.Entry, dirs []*hemera.Entry, rules Rules) error {
 	class, was := classOf(dirs, e.UID), e.Xattrs[hemera.AttrArchiveID] != nil || e.Xattrs[hemera.AttrRecallIDs] != nil
 	// An update and a replacement begin with a copy of the old entry: what it says of tapes is about
 	// another content.
 	e.Tape = nil
-	if class == "" || e.Size == 0 || rules.Routes == nil {
+	if class == "" || rules.Routes == nil {
 		if was {
 			*e = *attributed(e, fresh())
 		}
 		return nil
 	}
-	return t.enlist(e, class, rules)
+	_, err := t.enlist(e, class, rules)
+	return err
 }
 
-// enlist gives the content its archive id and queues it. A class that cannot be used, and a file that is
+// enlist gives the content its archive id and queues it. It returns how many jobs it made. A class that cannot be used, and a file that is
 // too large, are errors for people, and none of the commit: the content is held.
-func (t Txn) enlist(e *hemera.Entry, class string, rules Rules) error {
+func (t Txn) enlist(e *hemera.Entry, class string, rules Rules) (jobs int, err error) {
 	attrs := fresh()
 	// The number of the write that made the content: no other content ever has it.
 	id := uint64(schema.WriteNumber(hemera.PieceID{File: e.ID, Gen: e.Gen}))
 	attrs[hemera.AttrArchiveID], attrs[hemera.AttrStorageClass] = strconv.FormatUint(id, 10), class
+	// An empty content needs no tape, so whether a pool takes it does not matter.
+	if e.Size == 0 {
+		*e = *attributed(e, attrs)
+		return 0, nil
+	}
 	pools, err := rules.Routes(class, e.Size)
 	if err != nil {
 		attrs[hemera.AttrArchiveError] = whyHeld(class, err)
 	}
 	*e = *attributed(e, attrs)
 	if err != nil {
-		return t.replaceJob(holding(t, e, class, err))
+		return 1, t.replaceJob(holding(t, e, class, err))
 	}
 	// A job for each copy: they go to different pools, at different times, and each is retried alone.
 	for i, pool := range pools {
 		if err := t.replaceJob(rules.archive(t, e, uint8(i+1), pool)); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return len(pools), nil
 }
 
 // replaceJob adds a job in place of one for an earlier content.

@@ -35,7 +35,8 @@
 //   - A job has one place in one queue, and the sums of queues are exact. A job is of one content, by
 //     its archive id: when the content goes, its jobs go.
 //   - A file that is to be archived has, for each copy of its class, the copy or a job. A file that no
-//     pool takes has one job, which holds it.
+//     pool takes has one job, which holds it. An empty file has an archive id and no job: its record is
+//     its archive, whatever its class says, as long as it is empty (hemera.Entry.OnTape).
 //
 // nscheck works out the first three again; the fourth is a test.
 package tapes

@@ -207,8 +207,11 @@ func (w *writing) give(e *hemera.Entry, to hemera.TapeCopy) error {
 }
 
 // wanted is how many copies the storage class of a file asks for; more than there can be when
-// nobody knows.
+// nobody knows. An empty file needs none.
 func wanted(e *hemera.Entry, routes Routes) int {
+	if e.Size == 0 {
+		return 0
+	}
 	// Nobody knows how many: then no file is complete, and nothing is evicted.
 	if routes == nil {
 		return hemera.TapeCopiesMax + 1
@@ -222,7 +225,7 @@ func wanted(e *hemera.Entry, routes Routes) int {
 
 // Complete reports whether a file has all the tape copies that its class asks for.
 func (c *Catalogue) Complete(e *hemera.Entry) bool {
-	return len(e.Tape) > 0 && len(e.Tape) >= wanted(e, c.Rules().Routes)
+	return e.OnTape() && len(e.Tape) >= wanted(e, c.Rules().Routes)
 }
 
 // ChangeJob changes a job, or removes it when change returns nil. What change says in Error is
@@ -261,27 +264,28 @@ func (t Txn) noteError(j *hemera.TapeJob) error {
 }
 
 // Archive queues a file for the copies that its class asks for and that it does not have. The other class
-// is for a file that has none, or one that cannot be used. Exists when it has all.
-func (c *Catalogue) Archive(ctx context.Context, file hemera.FileID, class string) error {
-	return c.update(ctx, func(t Txn) error {
+// is for a file that has none, or one that cannot be used. It returns how many it queued, one for a content that no pool takes. Exists when it has all.
+func (c *Catalogue) Archive(ctx context.Context, file hemera.FileID, class string) (queued int, err error) {
+	err = c.update(ctx, func(t Txn) error {
+		queued = 0
 		e, err := t.ByID(file)
 		if err != nil {
 			return err
 		}
 		rules := c.Rules()
 		switch {
-		case e == nil || e.IsDir() || e.Size == 0:
-			return refuse(errs.Invalid, "Archive", "fid:"+file.String(), "only files with content are archived")
+		case e == nil || e.IsDir():
+			return refuse(errs.Invalid, "Archive", "fid:"+file.String(), "only files are archived")
 		case rules.Routes == nil:
 			return refuse(errs.Unsupported, "Archive", "fid:"+file.String(), "the cluster has no tapes")
 		// Nothing to do is an error here: who asked wants to know.
 		case e.ArchiveID() != 0 && c.Complete(e):
-			return refuse(errs.Exists, "Archive", "fid:"+file.String(), "all its tape copies are there")
+			return refuse(errs.Exists, "Archive", "fid:"+file.String(), "it is archived already: "+archived(e))
 		}
 		out := *e
 		// It was written before its directory asked for tapes.
 		if e.ArchiveID() == 0 {
-			if err := t.enlist(&out, class, rules); err != nil {
+			if queued, err = t.enlist(&out, class, rules); err != nil {
 				return err
 			}
 			t.PutEntry(&out)
@@ -296,8 +300,18 @@ func (c *Catalogue) Archive(ctx context.Context, file hemera.FileID, class strin
 		if err != nil {
 			return err
 		}
+		queued = len(jobs)
 		return t.replaceJobs(jobs)
 	})
+	return queued, err
+}
+
+// archived says of a complete file where it is.
+func archived(e *hemera.Entry) string {
+	if e.Size == 0 {
+		return "an empty file needs no tape"
+	}
+	return "all its tape copies are there"
 }
 
 // replaceJobs adds jobs in place of those for earlier contents.
@@ -312,6 +326,9 @@ func (t Txn) replaceJobs(jobs []hemera.TapeJob) error {
 
 // missing is the jobs for the copies that a file lacks by its class.
 func (t Txn) missing(e *hemera.Entry, rules Rules) (jobs []hemera.TapeJob, err error) {
+	if e.Size == 0 {
+		return nil, nil
+	}
 	// A content that has a copy was taken: a limit that came later is not for it.
 	size := e.Size
 	if len(e.Tape) > 0 {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"hemera"
+	"hemera/platform/tape"
 )
 
 // writer writes one recalled file. The tape goroutine sends chunks and then ends it; a goroutine of its own does the rest.
@@ -68,7 +69,7 @@ func (w *writer) run(ctx context.Context) {
 	case bad != nil:
 		w.abort(ctx, target)
 		if !driveFailed(bad) { // else the copy may be good, and the job is given back
-			w.fail(hemera.TapeFailure{Job: w.job.TapeJobKey, Error: bad.Error(), Copy: true})
+			w.fail(hemera.TapeFailure{Job: w.job.TapeJobKey, Error: tape.Cause(bad), Copy: true})
 		}
 	default:
 		if target != nil {

@@ -94,12 +94,6 @@ func (s *Service) exists(ctx context.Context, who hemera.Identity, line string) 
 // stage makes a request. Paths that cannot be staged are in the request with their error, but a request without a single file
 // fails with the error of the first: most clients ask for one file and never look again.
 func (s *Service) stage(ctx context.Context, who hemera.Identity, lines []string, lenient bool) (string, error) {
-	if s.staging == nil {
-		if err := s.check(ctx, who, lines, lenient); err != nil {
-			return "", err
-		}
-		return s.known.add(), nil
-	}
 	ask := hemera.StageRequest{Files: make([]hemera.StageFile, len(lines))}
 	for i, line := range lines {
 		f, err := fileOf(line)
@@ -109,18 +103,28 @@ func (s *Service) stage(ctx context.Context, who hemera.Identity, lines []string
 		ask.Files[i] = f
 	}
 	if !lenient {
-		if err := s.anyExists(ctx, who, lines); err != nil {
+		if err := s.anyFile(ctx, who, ask.Files); err != nil {
 			return "", err
 		}
+	}
+	// Where there is no tape each path has to be there: nobody keeps the error of one.
+	if s.staging == nil {
+		if err := s.check(ctx, who, lines, lenient); err != nil {
+			return "", err
+		}
+		return s.known.add(), nil
 	}
 	return s.staging.Stage(ctx, who, ask)
 }
 
-// anyExists fails with the error of the first line if the path of no line is there. It stops at the first that is, which for
-// most requests is the first of all.
-func (s *Service) anyExists(ctx context.Context, who hemera.Identity, lines []string) (first error) {
-	for _, line := range lines {
-		err := s.exists(ctx, who, line)
+// anyFile fails with the error of the first path if none is that of a file. It stops at the first file, which for most requests
+// is the first of all.
+func (s *Service) anyFile(ctx context.Context, who hemera.Identity, files []hemera.StageFile) (first error) {
+	for _, f := range files {
+		e, err := s.names.Stat(ctx, who, f.Path)
+		if err == nil && e.IsDir() {
+			err = errs.New(errs.IsDirectory, "xrd.Prepare", f.Path, "only files are brought to disk").WithRemedy("name the files of the directory")
+		}
 		if err == nil {
 			return nil
 		}

@@ -37,10 +37,17 @@ func (s *Service) Query(ctx context.Context, who hemera.Identity, lines []string
 func (s *Service) withoutTape(ctx context.Context, who hemera.Identity, id string, lines []string) (list []State) {
 	hasID := s.known.has(id)
 	for _, line := range lines {
-		err := s.exists(ctx, who, line)
 		raw, _ := wire.SplitPath([]byte(line))
+		f, err := fileOf(line)
+		var e hemera.Entry
+		if err == nil {
+			e, err = s.names.Stat(ctx, who, f.Path)
+		}
 		// Denied looks like missing here, and error_text says which.
-		state := State{Path: raw, HasReqID: hasID, Exists: err == nil, Online: err == nil}
+		state := State{Path: raw, HasReqID: hasID, Exists: err == nil, Online: err == nil && !e.IsDir()}
+		if err == nil && e.IsDir() {
+			err = errs.New(errs.IsDirectory, "xrd.Prepare", raw, "")
+		}
 		if err != nil {
 			state.Error = errs.KindOf(err).String()
 		}

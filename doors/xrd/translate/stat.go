@@ -21,7 +21,7 @@ func StatOfEntry(e hemera.Entry, who hemera.Identity) wire.StatInfo {
 	if e.IsDir() { // a directory's size is that of all files below it
 		s.Flags, s.Size = wire.StatIsDir, e.Tree.Bytes
 	}
-	if len(e.Tape) > 0 {
+	if e.OnTape() {
 		s.Flags |= wire.StatBkpExist
 	}
 	if e.Evicted() {

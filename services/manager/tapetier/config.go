@@ -266,7 +266,7 @@ func setTape(tape *hemera.Tape, values map[string]string) error {
 			if err := tapecatalogue.CheckTransition(*tape, state, reason); err != nil {
 				return err
 			}
-			tape.State, tape.Reason = state, reason
+			tape.State, tape.Reason, tape.Cause = state, reason, ""
 		case "stateReason":
 		default:
 			bad = errors.New("a tape has no such value")

@@ -97,7 +97,7 @@ func (t *recorder) disable(ctx context.Context, vid, why string) error {
 			return nil, errs.New(errs.NotFound, "tapetier.Disable", vid, "the tape is not in the catalogue")
 		}
 		tape := *old
-		putAside(&tape, why)
+		putAside(&tape, why, "")
 		tape.Changed, tape.ChangedBy = t.now(), hemera.SystemIdentity().Name
 		return &tape, nil
 	})
@@ -105,7 +105,7 @@ func (t *recorder) disable(ctx context.Context, vid, why string) error {
 
 // putAside is the state of a tape that is not to be mounted until a person
 // has looked at it. One that is broken or exported stays what it is.
-func putAside(tape *hemera.Tape, why string) {
+func putAside(tape *hemera.Tape, why string, cause hemera.TapeCause) {
 	switch tape.State {
 	case hemera.TapeBroken, hemera.TapeExported:
 		return
@@ -114,7 +114,7 @@ func putAside(tape *hemera.Tape, why string) {
 	default:
 		tape.State = hemera.TapeDisabled
 	}
-	tape.Reason = why
+	tape.Reason, tape.Cause = why, cause
 }
 
 // settle changes a job as its mount reports. Only the job that the mount
@@ -167,6 +167,9 @@ func (t *recorder) failed(ctx context.Context, m *mount, f hemera.TapeFailure) e
 			j.After, j.Waits = now.Add(roomPause), f.Error
 			return &j
 		})
+	}
+	if f.Copy && m != nil {
+		f.Error = "tape " + m.vid + " could not be read in drive " + m.drive + ": " + f.Error
 	}
 	// Looked up outside of the change, which may run several times.
 	var other *hemera.TapeCopy
@@ -225,7 +228,7 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults)
 		// The admin that asked for a scan sees what went wrong, and the tape may be one
 		// that has no label yet.
 		if r.Problem != "" && (m == nil || !m.scans) {
-			putAside(&tape, r.Problem)
+			putAside(&tape, r.Problem, r.Cause)
 		}
 		if r.Ended && m != nil {
 			switch m.kind {

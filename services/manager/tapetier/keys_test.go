@@ -72,7 +72,7 @@ func TestATapeKeepsTheKeyThatItWasBegunWith(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		// Reading takes the key of the tape.
-		s.good(s.tier.Evict(s.Context(), admin(), "/single/f"))
+		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/f")))
 		stageOf(s, alice(), "/single/f")
 		if m := s.mount("d1", hemera.TapeRecall); m.VID != "AAA001" || !bytes.Equal(m.Labels.Key.Secret, s.keys["k1"]) {
 			t.Errorf("%+v", m)
@@ -106,7 +106,7 @@ func TestNothingIsAddedInClear(t *testing.T) {
 			t.Errorf("%s, %v", text, err)
 		}
 		// It is read as before.
-		s.good(s.tier.Evict(s.Context(), admin(), "/single/f"))
+		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/f")))
 		stageOf(s, alice(), "/single/f")
 		if m := s.mount("d1", hemera.TapeRecall); m.Labels.Key.Name != "" {
 			t.Errorf("%+v", m)
@@ -125,7 +125,7 @@ func TestAMissingKeyWaitsForAPerson(t *testing.T) {
 		s.addKey("k1")
 		s.change("pool", "set", "default", "encryptionKeyName", "k1")
 		s.archived("/single/f")
-		s.good(s.tier.Evict(s.Context(), admin(), "/single/f"))
+		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/f")))
 		right := s.keys["k1"]
 		delete(s.keys, "k1")
 		for _, name := range []string{"no file", "another key"} { // which is still there behind the loop

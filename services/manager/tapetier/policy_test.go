@@ -130,7 +130,7 @@ func TestRulesDecideAboutArchivesAndOpens(t *testing.T) {
 		s.put(carol(), "/single/c", 1000)
 		s.wantPrio("of carol", hemera.TapeArchive, 10, "high")
 		s.archive()
-		s.good(s.tier.Evict(s.Context(), admin(), "/single/a"))
+		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/a")))
 		if err := s.tier.OnOpen(s.Context(), carol(), s.stat("/single/a"), "/single/a"); err == nil {
 			t.Error("no recall")
 		}

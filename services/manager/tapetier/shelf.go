@@ -64,7 +64,6 @@ func (s *Shelf) trouble(vid string) (why, remedy string) {
 	tape, known := s.tapes[vid]
 	may, lock := tapecatalogue.Permits(tape.State), s.keys.lock(tape.Key)
 	_, inside := s.inside[vid]
-	active := "`hemera tape tape set " + vid + " state=ACTIVE`"
 	switch {
 	case !known:
 		return "tape " + vid + " is not in the catalogue", "`hemera tape scan " + vid + "` takes it into the catalogue"
@@ -74,18 +73,12 @@ func (s *Shelf) trouble(vid string) (why, remedy string) {
 		return "tape " + vid + " is in no library", "put its cartridge into a library, see `hemera tape library ls`; or wait for another copy"
 	case may.Recall && may.Mount:
 		return fmt.Sprintf("tape %s needs key %s: %s", vid, lock.Key, lock.Why), "put the key back, see `hemera tape key ls`"
-	case tape.State == hemera.TapeBroken:
-		remedy = "if it can be read after all, " + active + "; else `hemera tape repack " + vid + "` writes what is on disk to another tape"
-	case tape.State == hemera.TapeExported:
-		remedy = "when it is in a library again, " + active + "; or wait for another copy"
-	default:
-		remedy = "if it is good, " + active + "; else `hemera tape repack " + vid + "` moves its files, or wait for another copy"
 	}
 	why = fmt.Sprintf("tape %s is %s", vid, tape.State)
 	if tape.Reason != "" {
 		why += " (" + tape.Reason + ")"
 	}
-	return why, remedy
+	return why, tapecatalogue.Remedy(&tape)
 }
 
 // file says of a file what the rule asks.
@@ -158,4 +151,14 @@ func (s *Shelf) Silent(e *hemera.Entry) string {
 	}
 	why, _ := s.Trouble(e)
 	return why
+}
+
+// Faulty reports whether no tape of a file can be read, and each because something is wrong with it: none that a person has put aside for a while,
+// or that is out of a library, is among them.
+func (s *Shelf) Faulty(e *hemera.Entry) bool {
+	return len(e.Tape) > 0 && !slices.ContainsFunc(e.Tape, func(c hemera.TapeCopy) bool {
+		why, _ := s.trouble(c.VID)
+		tape := s.tapes[c.VID]
+		return why == "" || tape.Cause == "" && tape.State != hemera.TapeBroken
+	})
 }

@@ -20,7 +20,7 @@ func TestDiskCopiesStayWhileTheTapeCannotBeRead(t *testing.T) {
 		s.archive()
 		for _, state := range unread {
 			s.change("tape", "set", "AAA001", "state", state, "stateReason", "torn")
-			err := s.tier.Evict(s.Context(), admin(), "/single/f")
+			err := second(s.tier.Evict(s.Context(), admin(), "/single/f"))
 			s.wantKind(state, err, errs.Conflict)
 			if err == nil || !strings.Contains(err.Error(), "tape AAA001 is "+state+" (torn)") || !strings.Contains(errs.RemedyOf(err), "hemera tape tape set AAA001 state=ACTIVE") {
 				t.Errorf("%s: %v; %s", state, err, errs.RemedyOf(err))
@@ -36,7 +36,7 @@ func TestDiskCopiesStayWhileTheTapeCannotBeRead(t *testing.T) {
 			}
 			s.change("tape", "set", "AAA001", "state", "ACTIVE")
 		}
-		s.good(s.tier.Evict(s.Context(), admin(), "/single/f"))
+		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/f")))
 	})
 }
 
@@ -47,12 +47,12 @@ func TestDiskCopiesStayUntilALibraryIsHeardOf(t *testing.T) {
 		s.put(alice(), "/single/f", 1000)
 		s.archive()
 		s.start()
-		err := s.tier.Evict(s.Context(), admin(), "/single/f")
+		err := second(s.tier.Evict(s.Context(), admin(), "/single/f"))
 		if s.wantKind("after a start", err, errs.Conflict); !strings.Contains(err.Error(), "no library has said which cartridges it has") || errs.RemedyOf(err) == "" {
 			t.Error(err, errs.RemedyOf(err))
 		}
 		s.report()
-		s.good(s.tier.Evict(s.Context(), admin(), "/single/f"))
+		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/f")))
 	})
 }
 
@@ -79,7 +79,7 @@ func TestADamagedFileComesFromItsOtherTape(t *testing.T) {
 		s.put(alice(), "/double/f", 1000)
 		s.archive()
 		s.change("tape", "set", "AAA001", "state", "BROKEN", "stateReason", "torn")
-		s.wantKind("one of two copies", s.tier.Evict(s.Context(), admin(), "/double/f"), errs.Conflict)
+		s.wantKind("one of two copies", second(s.tier.Evict(s.Context(), admin(), "/double/f")), errs.Conflict)
 		if begun, err := s.tier.Instead(s.Context(), alice(), s.stat("/double/f")); !begun || err != nil || !s.onTapeOnly("/double/f") {
 			t.Errorf("recalled %v, %v", begun, err)
 		}
@@ -137,7 +137,7 @@ func TestWhereAFileIsThatNoTapeGives(t *testing.T) {
 // TestADirectoryIsNotArchived: the kind says what it is, so that a command can say what to type.
 func TestADirectoryIsNotArchived(t *testing.T) {
 	at(t, func(s *site) {
-		s.wantKind("a directory", s.tier.ArchiveNow(s.Context(), admin(), "/single", "default"), errs.IsDirectory)
+		s.wantKind("a directory", second(s.tier.ArchiveNow(s.Context(), admin(), "/single", "default")), errs.IsDirectory)
 	})
 }
 
@@ -181,7 +181,7 @@ func TestDiskCopiesStayWhileTheCartridgeIsAway(t *testing.T) {
 		s.state.VIDs = map[string]string{"AAA002": media}
 		s.loaded("d1", "")
 		s.report()
-		err := s.tier.Evict(s.Context(), admin(), "/single/f")
+		err := second(s.tier.Evict(s.Context(), admin(), "/single/f"))
 		s.wantKind("away", err, errs.Conflict)
 		if err == nil || !strings.Contains(err.Error(), "tape AAA001 is in no library") {
 			t.Error(err)
@@ -193,6 +193,6 @@ func TestDiskCopiesStayWhileTheCartridgeIsAway(t *testing.T) {
 		s.state.VIDs["AAA001"] = media
 		s.report()
 		time.Sleep(10 * time.Minute) // the server is silent
-		s.good(s.tier.Evict(s.Context(), admin(), "/single/f"))
+		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/f")))
 	})
 }

@@ -175,6 +175,13 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 			out = append(out, hemera.TapeAttention{Subject: q.Kind.String() + " " + q.Name, What: fmt.Sprintf("%d jobs have failed", q.Files), Command: "hemera tape request ls --failed"})
 		}
 	}
+	// Those that read a tape and failed twice have users that wait.
+	for _, q := range f.paused {
+		if q.Kind == hemera.TapeRecall && q.first.Attempts >= blockedAfter {
+			out = append(out, hemera.TapeAttention{Subject: "tape " + q.Name, What: fmt.Sprintf("%s for its next attempt, the first one has failed %d times: %s",
+				count(q.Files, "recall waits", "recalls wait"), q.first.Attempts, q.first.Error), Command: "hemera tape request ls"})
+		}
+	}
 	// Files that no pool takes have no queue that a drive could serve.
 	for _, h := range heldOf(t.config, f) {
 		out = append(out, hemera.TapeAttention{Subject: "class " + h.Class, What: fmt.Sprintf("%s: %s", count(h.Files, "file is not queued for tape", "files are not queued for tape"), h.Why),
@@ -351,12 +358,22 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 			out = append(out, "copy "+strconv.Itoa(int(c.Number))+" cannot be read: "+why+"; "+remedy)
 		}
 	}
+	if e.Size == 0 && e.OnTape() {
+		out = append(out, "it is empty: its record is its archive, and nothing is written to tape")
+	}
+	jobs, err := t.catalogue.JobsOf(ctx, e.ID)
+	// What the file says is of the last look at it; the configuration may be another one by now.
+	_, noPool := t.routes(e.StorageClass(), e.Size)
+	held := slices.ContainsFunc(jobs, func(j hemera.TapeJob) bool { _, _, is := tapes.HeldBy(j.Queue); return is })
 	for _, name := range []string{hemera.AttrArchiveError, hemera.AttrRecallError} {
-		if why := string(e.Xattrs[name]); why != "" {
+		switch why := string(e.Xattrs[name]); {
+		case why == "":
+		case name == hemera.AttrArchiveError && held && noPool == nil:
+			out = append(out, "a pool takes it now: it is queued for tape soon")
+		default:
 			out = append(out, "the last attempt failed: "+why)
 		}
 	}
-	jobs, err := t.catalogue.JobsOf(ctx, e.ID)
 	for i := range jobs {
 		j := &jobs[i]
 		why, begins := t.explainJob(f, j)

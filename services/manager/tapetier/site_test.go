@@ -220,7 +220,7 @@ func (s *site) evicted(file string) hemera.Entry {
 	s.Helper()
 	s.put(alice(), file, 1000)
 	s.archive()
-	s.good(s.tier.Evict(s.Context(), admin(), file))
+	s.good(second(s.tier.Evict(s.Context(), admin(), file)))
 	return s.stat(file)
 }
 

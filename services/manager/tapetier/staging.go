@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,7 +155,10 @@ func (t *stager) StageStatus(ctx context.Context, who hemera.Identity, id string
 	look := &outlook{reporter: t.reports}
 	for _, f := range s.Files {
 		l := hemera.Locality{Path: f.Path, Error: f.Error, Cancelled: f.Cancelled || s.Cancelled}
-		if f.File != 0 {
+		if f.File == 0 { // a directory, or a file that the user may not read, is there all the same
+			_, err := t.Tree.Stat(ctx, who, f.Path)
+			l.Exists = err == nil
+		} else {
 			// By id: the file may have been moved since.
 			e, _, err := t.Tree.Resolve(ctx, f.File)
 			if err != nil {
@@ -274,7 +278,7 @@ func (t *stager) Localities(ctx context.Context, who hemera.Identity, id string,
 // an answer.
 func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string, look *outlook) hemera.Locality {
 	ids := tapes.RequestsOf(e)
-	l := hemera.Locality{Path: path, Exists: true, OnDisk: !e.Evicted(), OnTape: len(e.Tape) > 0, Requested: len(ids) > 0 || e.Xattrs[hemera.AttrRecallTime] != nil,
+	l := hemera.Locality{Path: path, Exists: true, OnDisk: !e.Evicted(), OnTape: e.OnTape(), Requested: len(ids) > 0 || e.Xattrs[hemera.AttrRecallTime] != nil,
 		Error: string(e.Xattrs[hemera.AttrRecallError]), Size: e.Size}
 	for _, have := range ids {
 		l.HasID = l.HasID || have == id
@@ -297,38 +301,38 @@ func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string,
 }
 
 // ArchiveNow implements hemera.Staging.
-func (t *stager) ArchiveNow(ctx context.Context, who hemera.Identity, path, class string) error {
+func (t *stager) ArchiveNow(ctx context.Context, who hemera.Identity, path, class string) (copies int, err error) {
 	e, err := t.Tree.Stat(ctx, who, path)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if e.IsDir() {
-		return errs.New(errs.IsDirectory, "manager.Archive", path, "only files are archived")
+		return 0, errs.New(errs.IsDirectory, "manager.Archive", path, "only files are archived")
 	}
 	if !who.Admin && who.UID != e.UID {
-		return errs.New(errs.Denied, "manager.Archive", path, "only its owner and admins have a file archived")
+		return 0, errs.New(errs.Denied, "manager.Archive", path, "only its owner and admins have a file archived")
 	}
 	if err := t.settings().Admit(class, e.Size); err != nil {
-		return err
+		return 0, err
 	}
-	if err := t.catalogue.Archive(ctx, e.ID, class); err != nil {
-		return named(err, "manager.Archive", path)
+	if copies, err = t.catalogue.Archive(ctx, e.ID, class); err != nil {
+		return 0, named(err, "manager.Archive", path)
 	}
 	t.Awake()
-	return nil
+	return copies, nil
 }
 
 // Evict implements hemera.Staging.
-func (t *stager) Evict(ctx context.Context, who hemera.Identity, path string) error {
+func (t *stager) Evict(ctx context.Context, who hemera.Identity, path string) (freed int64, err error) {
 	if !who.Admin {
-		return errs.New(errs.Denied, "manager.Evict", path, "only admins evict at once").WithRemedy("release it: `xrdfs HOST prepare -e " + path + "`")
+		return 0, errs.New(errs.Denied, "manager.Evict", path, "only admins evict at once").WithRemedy("release it: `xrdfs HOST prepare -e " + path + "`")
 	}
 	e, err := t.Tree.Stat(ctx, who, path)
-	if err == nil {
-		_, err = t.evictNow(ctx, e.ID, true)
-		err = named(err, "manager.Evict", path)
+	if err != nil {
+		return 0, err
 	}
-	return err
+	freed, err = t.evictNow(ctx, e.ID, true)
+	return freed, named(err, "manager.Evict", path)
 }
 
 // named is an error about a file with the path that people know it by.
@@ -353,6 +357,37 @@ func (t *stager) OnOpen(ctx context.Context, who hemera.Identity, e hemera.Entry
 	if !e.Evicted() {
 		return nil
 	}
+	if why, remedy := t.blocked(ctx, &e, path); why != "" {
+		return errs.New(errs.IO, "manager.Open", path, "the file is on tape, and is not brought to disk for now: "+why).WithRemedy(remedy)
+	}
+	if shelf, err := t.Shelf(ctx); err == nil {
+		if why := shelf.Silent(&e); why != "" {
+			_, remedy := shelf.Trouble(&e)
+			return errs.New(errs.Unavailable, "manager.Open", path, "the file is on tape, and waits: "+why).WithRemedy(remedy)
+		}
+	}
 	return errs.New(errs.Unavailable, "manager.Open", path, "the file is on tape and is being brought to disk").
 		WithRemedy("wait, or ask for it ahead of time: `xrdfs HOST prepare -s " + path + "`")
+}
+
+// blockedAfter is how many reads of a tape fail before those who wait for the file hear of it.
+const blockedAfter = 2
+
+// blocked says why a recall is not to be waited for: reads of it failed again and again, or something is wrong with each tape that has the file; ""
+// for others. Its job waits on, and is done as soon as it can be.
+func (t *stager) blocked(ctx context.Context, e *hemera.Entry, path string) (why, remedy string) {
+	jobs, err := t.catalogue.JobsOf(ctx, e.ID)
+	if err != nil {
+		return "", ""
+	}
+	for _, j := range jobs {
+		if j.Kind == hemera.TapeRecall && j.Attempts >= blockedAfter && j.Error != "" {
+			return fmt.Sprintf("%s failed, the last one: %s", count(int64(j.Attempts), "attempt", "attempts"), j.Error), "ask again later; `hemera tape why " + path + "` says when it is tried again"
+		}
+	}
+	shelf, err := t.Shelf(ctx)
+	if err != nil || !shelf.Faulty(e) {
+		return "", ""
+	}
+	return shelf.Trouble(e)
 }

@@ -61,7 +61,7 @@ func (t tasker) orderTask(ctx context.Context, who string, o hemera.TapeOrder) (
 	task := hemera.TapeTask{By: who, Begun: t.now(), Files: tape.Files, Bytes: tape.Bytes, Copies: o.Kind == hemera.OrderRepack && !o.Only}
 	if err := t.changeTask(ctx, o.Subject, o.Kind, func(tape *hemera.Tape, _ *hemera.TapeTask) *hemera.TapeTask {
 		if o.Kind == hemera.OrderRepack && !lost {
-			tape.State, tape.Reason = hemera.TapeRepacking, "ordered by "+who
+			tape.State, tape.Reason, tape.Cause = hemera.TapeRepacking, "ordered by "+who, ""
 		}
 		return &task
 	}); err != nil {
@@ -352,7 +352,7 @@ func endRepack(tape *hemera.Tape, kind hemera.TapeOrderKind) {
 	}
 	switch tape.State {
 	case hemera.TapeRepacking:
-		tape.State, tape.Reason = hemera.TapeActive, ""
+		tape.State, tape.Reason, tape.Cause = hemera.TapeActive, "", ""
 	case hemera.TapeRepackingDisabled:
 		tape.State = hemera.TapeDisabled
 	}

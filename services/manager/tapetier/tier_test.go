@@ -160,7 +160,7 @@ func TestARecallTakesMembersInTheirOrder(t *testing.T) {
 		r.Written = slices.Insert(r.Written, 0, hemera.TapeWritten{ArchiveID: 1<<62 | 1, FSeq: 1, Size: 1 << 20, Bytes: 1 << 20})
 		s.good(s.tier.TapeDone(s.Context(), server, r))
 		for _, i := range []int{0, 1, 2, 3, 7, 4, 5, 6} {
-			s.good(s.tier.Evict(s.Context(), admin(), names[i]))
+			s.good(second(s.tier.Evict(s.Context(), admin(), names[i])))
 			stageOf(s, alice(), names[i])
 			time.Sleep(time.Second)
 		}
@@ -259,14 +259,19 @@ func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
 			s.loaded("d1", "")
 			// Clients take an error for the end, so there is none as long as the recall is tried again.
 			st, err := s.tier.StageStatus(s.Context(), alice(), id)
-			if over := attempt == 5; err != nil || st.Ended.IsZero() == over || (st.Files[0].Error == "bad block") != over {
+			if over := attempt == 5; err != nil || st.Ended.IsZero() == over || (st.Files[0].Error == "tape "+m.VID+" could not be read in drive d1: bad block") != over {
 				t.Errorf("attempt %d: %+v, %v", attempt, st, err)
+			}
+			// Who waits with an open hears of it after the second failure.
+			if want := []errs.Kind{errs.Unavailable, errs.IO, errs.IO, errs.IO, errs.IO}; attempt < 5 {
+				err := s.tier.OnOpen(s.Context(), alice(), s.stat("/double/f"), "/double/f")
+				s.wantKind("an open while it fails", err, want[attempt])
 			}
 		}
 		if want := []string{"AAA001", "BBB001", "AAA001", "BBB001", "AAA001", "BBB001"}; !slices.Equal(read, want) {
 			t.Errorf("read from %v", read)
 		}
-		if e := s.stat("/double/f"); string(e.Xattrs[hemera.AttrRecallError]) != "bad block" {
+		if e := s.stat("/double/f"); string(e.Xattrs[hemera.AttrRecallError]) != "tape BBB001 could not be read in drive d1: bad block" {
 			t.Errorf("%q", e.Xattrs)
 		}
 		if a := s.attention(); len(a) != 1 || a[0] != "recall AAA001 1 jobs have failed" {
@@ -432,7 +437,7 @@ func TestNothingIsEvictedBeforeItsCopies(t *testing.T) {
 		if e := s.stat("/double/f"); len(e.Tape) != 1 {
 			t.Fatalf("%+v", e)
 		}
-		s.wantKind("one copy of two", s.tier.Evict(s.Context(), admin(), "/double/f"), errs.Conflict)
+		s.wantKind("one copy of two", second(s.tier.Evict(s.Context(), admin(), "/double/f")), errs.Conflict)
 		failed, err := s.tier.Release(s.Context(), alice(), "", []string{"/double/f"})
 		s.good(err)
 		s.good(failed[0])
@@ -440,8 +445,8 @@ func TestNothingIsEvictedBeforeItsCopies(t *testing.T) {
 			t.Fatal("released, and evicted with one copy of two")
 		}
 		s.archive()
-		s.wantKind("by a user", s.tier.Evict(s.Context(), alice(), "/double/f"), errs.Denied)
-		s.good(s.tier.Evict(s.Context(), admin(), "/double/f"))
+		s.wantKind("by a user", second(s.tier.Evict(s.Context(), alice(), "/double/f")), errs.Denied)
+		s.good(second(s.tier.Evict(s.Context(), admin(), "/double/f")))
 		if e := s.stat("/double/f"); !e.Evicted() || len(e.Tape) != 2 {
 			t.Errorf("%+v", e)
 		}

@@ -57,5 +57,9 @@ func copiesOf(e hemera.Entry) listedEntry {
 
 // redundancy is EOS's word for where a file is: d<pieces on disk>::t<1 if it is on tape>.
 func redundancy(e hemera.Entry, pieces int) string {
-	return fmt.Sprintf("d%d::t%d", pieces, min(1, len(e.Tape)))
+	tape := 0
+	if e.OnTape() {
+		tape = 1
+	}
+	return fmt.Sprintf("d%d::t%d", pieces, tape)
 }

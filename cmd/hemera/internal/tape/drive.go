@@ -71,6 +71,9 @@ func driveRecords(p hemera.TapePicture, now time.Time) (out []output.Record) {
 		desired, reason := "UP", d.Problem
 		if !d.Up {
 			desired, reason = "DOWN", d.Reason
+			if d.Status != "DOWN" {
+				reason = "going down, after what it does now: " + reason
+			}
 		}
 		// Whole seconds: a session of less has no rate worth a number.
 		if d.Mount == 0 {

@@ -25,47 +25,112 @@ import (
 // stageCommand makes `hemera tape stage`. It does not wait: a file may take an hour.
 func stageCommand(e *cli.Env) *cobra.Command {
 	var activity string
+	var f many
 	c := &cobra.Command{
-		Use: "stage <path>…", Short: "Bring files from tape to disk", Args: cobra.MinimumNArgs(1), ValidArgsFunction: complete.Paths(e),
-		Long: `Asks for files to be brought to disk, and prints where each is. They stay on disk until they are
-released. "xrdfs HOST prepare -s" is the same. Ask again, or "hemera tape why PATH", to see how far it is.`,
-		Example: "  hemera tape stage /exp/run1/data.root",
+		Use: "stage [path…]", Short: "Bring files from tape to disk", ValidArgsFunction: complete.Paths(e),
+		Long: `Asks for files to be brought to disk, and prints where each is; of directories (-r) and lists (--from) how many.
+They stay on disk until they are released. "xrdfs HOST prepare -s" is the same. Ask again, or
+"hemera tape why PATH", to see how far it is.`,
+		Example: `  hemera tape stage /exp/run1/data.root
+  hemera tape stage -r /exp/run1
+  hemera tape stage --from list.txt`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				// One request for all, so that one id stands for them.
-				var r hemera.StageRequest
-				for _, arg := range args {
-					path, err := e.OnManager(arg)
-					if err != nil {
-						return err
-					}
-					r.Files = append(r.Files, hemera.StageFile{Path: path, Activity: activity})
+				s := &stages{env: e, client: m, activity: activity, each: !f.bulk()}
+				err := f.each(ctx, e, m, args, func(path string) error { return s.add(ctx, path) })
+				if err == nil {
+					err = s.send(ctx)
 				}
-				id, err := m.Stage(ctx, hemera.Identity{}, r)
 				if err != nil {
 					return err
 				}
-				s, err := m.StageStatus(ctx, hemera.Identity{}, id)
-				if err != nil {
-					return err
-				}
-				if err := noneStaged(s.Files); err != nil {
-					return err
-				}
-				// On the stream of errors, so that a pipe gets the list alone.
-				if !e.ForPrograms() {
-					fmt.Fprintln(e.Err, "request", id)
-				}
-				var records []output.Record
-				for _, l := range s.Files {
-					records = append(records, localityRecord(l, id))
-				}
-				return e.List(localityColumns(), records, "")
+				return s.end()
 			})
 		},
 	}
+	f.register(c)
 	c.Flags().StringVar(&activity, "activity", "", "what it is for, as mount rules know it: a `name`")
 	return c
+}
+
+// stageBatch is how many files one request has at most: its answer has a line for each.
+const stageBatch = 10_000
+
+// stages makes requests of many files.
+type stages struct {
+	env      *cli.Env
+	client   *admin.Client
+	activity string
+	each     bool // tell of each file
+
+	next    hemera.StageRequest // that is being filled
+	sum     tally
+	online  int64 // on disk already
+	records []output.Record
+}
+
+// add adds a file, and sends the request when it is full.
+func (s *stages) add(ctx context.Context, path string) error {
+	s.next.Files = append(s.next.Files, hemera.StageFile{Path: path, Activity: s.activity})
+	if len(s.next.Files) < stageBatch {
+		return nil
+	}
+	return s.send(ctx)
+}
+
+// send makes a request of the files so far, so that one id stands for them.
+func (s *stages) send(ctx context.Context) error {
+	if len(s.next.Files) == 0 {
+		return nil
+	}
+	id, err := s.client.Stage(ctx, hemera.Identity{}, s.next)
+	if err != nil {
+		return err
+	}
+	s.next.Files = s.next.Files[:0]
+	status, err := s.client.StageStatus(ctx, hemera.Identity{}, id)
+	if err != nil {
+		return err
+	}
+	if s.each {
+		if err := noneStaged(status.Files); err != nil {
+			return err
+		}
+	}
+	// On the stream of errors, so that a pipe gets the list alone.
+	if !s.env.ForPrograms() {
+		fmt.Fprintln(s.env.Err, "request", id)
+	}
+	for _, l := range status.Files {
+		if s.each {
+			s.records = append(s.records, localityRecord(l, id))
+			continue
+		}
+		if l.OnDisk {
+			s.online++
+		}
+		s.sum.add(l.Path, did{}, noneStaged([]hemera.Locality{l}))
+	}
+	if !s.each && s.env.ForPrograms() {
+		s.records = append(s.records, output.Record{{Key: "request_id", Value: id}, {Key: "files", Value: len(status.Files)}})
+	}
+	s.sum.draw(s.env)
+	return nil
+}
+
+// end prints what was asked for. Of many files it is the sum, and the errors of those that cannot be brought to disk.
+func (s *stages) end() error {
+	if s.each {
+		return s.env.List(localityColumns(), s.records, "")
+	}
+	if s.env.ForPrograms() {
+		if err := s.env.List(nil, s.records, ""); err != nil {
+			return err
+		}
+		return s.sum.errors.together("stage")
+	}
+	s.env.Say("%s asked for, %d of them on disk already, %d failed", output.Count(s.sum.files, "file"), s.online, s.sum.failed)
+	return s.sum.errors.together("stage")
 }
 
 // noneStaged is the errors of all files of a request; nil if one file can be brought to disk.
@@ -188,13 +253,19 @@ takes those, too). With the last one the disk copies go, once all tape copies ar
 // evictCommand makes `hemera tape evict`, for admins. Users release what they staged,
 // which evicts the file when nobody else uses it.
 func evictCommand(e *cli.Env) *cobra.Command {
-	return eachPath(e, "its disk copies are removed", &cobra.Command{
-		Use: "evict <path>…", Short: "Remove the disk copies of files that are on tape",
+	return onEach(e, &cobra.Command{
+		Use: "evict [path…]", Short: "Remove the disk copies of files that are on tape", ValidArgsFunction: complete.Paths(e),
 		Long: `Removes the disk copies of files whose tape copies are all there, also while requests still use them. It refuses a
-file that lacks a copy its class asks for.`,
-		Example: "  hemera tape evict /exp/run1/data.root",
-	}, func(ctx context.Context, m *admin.Client, path string) error {
-		return m.Evict(ctx, hemera.Identity{}, path)
+file that lacks a copy its class asks for. An empty file has no disk copies, and needs none on tape.`,
+		Example: `  hemera tape evict /exp/run1/data.root
+  hemera tape evict -r /exp/run1
+  hemera find /exp -f --name '*.raw' | hemera tape evict --from -`,
+	}, func(ctx context.Context, m *admin.Client, path string) (did, error) {
+		freed, err := m.Evict(ctx, hemera.Identity{}, path)
+		if freed == 0 {
+			return did{said: "nothing of it is on disks"}, err
+		}
+		return did{freed: freed, said: "its disk copies are removed, " + output.Bytes(freed)}, err
 	})
 }
 
@@ -202,39 +273,24 @@ file that lacks a copy its class asks for.`,
 // fresh system has.
 func archiveCommand(e *cli.Env) *cobra.Command {
 	class := tapecatalogue.DefaultName
-	c := eachPath(e, "queued for tape", &cobra.Command{
-		Use: "archive <path>…", Short: "Write files to tape that their directory does not ask for",
+	c := onEach(e, &cobra.Command{
+		Use: "archive [path…]", Short: "Write files to tape that their directory does not ask for", ValidArgsFunction: complete.Paths(e),
 		Long: `Queues files for the copies of a storage class. Files that are archived already, or wait for it, need
-no command: those below a directory with sys.archive.storage_class are queued when they are closed.`,
-		Example: "  hemera tape archive --class default /exp/old/data.root",
-	}, func(ctx context.Context, m *admin.Client, path string) error {
-		return m.ArchiveNow(ctx, hemera.Identity{}, path, class)
+no command: those below a directory with sys.archive.storage_class are queued when they are closed.
+An empty file is archived at once, and nothing of it is written to tape.`,
+		Example: `  hemera tape archive --class default /exp/old/data.root
+  hemera tape archive -r /exp/old`,
+	}, func(ctx context.Context, m *admin.Client, path string) (did, error) {
+		copies, err := m.ArchiveNow(ctx, hemera.Identity{}, path, class)
+		switch copies {
+		case 0:
+			return did{said: "archived; it is empty, so nothing is written to tape"}, err
+		case 1:
+			return did{copies: 1, said: "1 copy is queued for tape"}, err
+		}
+		return did{copies: copies, said: fmt.Sprintf("%d copies are queued for tape", copies)}, err
 	})
 	c.Flags().StringVar(&class, "class", class, "storage `class`")
-	return c
-}
-
-// eachPath makes a command that does something with each path. A failure of
-// one does not keep it from the others.
-func eachPath(e *cli.Env, said string, c *cobra.Command, do func(ctx context.Context, m *admin.Client, path string) error) *cobra.Command {
-	c.Args, c.ValidArgsFunction = cobra.MinimumNArgs(1), complete.Paths(e)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-			var failed failures
-			for _, arg := range args {
-				at, err := e.OnManager(arg)
-				if err != nil {
-					failed.add(arg, err)
-					continue
-				}
-				if err = do(ctx, m, at); err == nil {
-					e.Say("%s: %s", at, said)
-				}
-				failed.add(at, helped(err, at))
-			}
-			return failed.together(c.Name())
-		})
-	}
 	return c
 }
 

@@ -38,7 +38,7 @@ down by themselves, servers that do not report. Nothing in the list is a good da
 					records = append(records, output.Record{{Key: "subject", Value: a.Subject}, {Key: "what", Value: a.What}, {Key: "command", Value: a.Command}})
 				}
 				columns := []output.Column{{Title: "what", Key: "subject"}, {Title: "is wrong", Key: "what"}, {Title: "command", Key: "command"}}
-				return e.List(columns, records, fmt.Sprintf("nothing needs you: %d drives, %d queues", len(p.Drives), len(p.Queues)))
+				return e.List(columns, records, fmt.Sprintf("nothing needs you: %s, %s", output.Count(int64(len(p.Drives)), "drive"), output.Count(int64(len(p.Queues)), "queue")))
 			})
 		},
 	}
@@ -130,7 +130,7 @@ func draw(e *cli.Env, p hemera.TapePicture) error {
 			busy++
 		}
 	}
-	fmt.Fprintf(e.Out, "%s  %d of %d drives at work, %d queues\n\n", now.Format(time.TimeOnly), busy, len(p.Drives), len(p.Queues))
+	fmt.Fprintf(e.Out, "%s  %d of %s at work, %s\n\n", now.Format(time.TimeOnly), busy, output.Count(int64(len(p.Drives)), "drive"), output.Count(int64(len(p.Queues)), "queue"))
 	if err := e.List(driveColumns(), driveRecords(p, now), "no drive"); err != nil {
 		return err
 	}
