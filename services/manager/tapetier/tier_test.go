@@ -262,7 +262,7 @@ func TestAFailedRecallGoesToTheOtherCopy(t *testing.T) {
 			if over := attempt == 5; err != nil || st.Ended.IsZero() == over || (st.Files[0].Error == "tape "+m.VID+" could not be read in drive d1: bad block") != over {
 				t.Errorf("attempt %d: %+v, %v", attempt, st, err)
 			}
-			// Who waits with an open hears of it after the second failure.
+			// A client that opens the file hears of it after the second failure.
 			if want := []errs.Kind{errs.Unavailable, errs.IO, errs.IO, errs.IO, errs.IO}; attempt < 5 {
 				err := s.tier.OnOpen(s.Context(), alice(), s.stat("/double/f"), "/double/f")
 				s.wantKind("an open while it fails", err, want[attempt])
