@@ -124,11 +124,18 @@ func (t *tally) add(path string, d did, err error) {
 
 // draw shows how far it is, on a terminal, a few times a second.
 func (t *tally) draw(e *cli.Env) {
+	if !e.Live || e.ForPrograms() {
+		return
+	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if now := time.Now(); e.Live && !e.ForPrograms() && now.Sub(t.drawn) > 200*time.Millisecond {
+	now, files := time.Now(), t.files+t.failed
+	due := now.Sub(t.drawn) > 200*time.Millisecond
+	if due {
 		t.drawn = now
-		fmt.Fprint(e.Err, cli.ClearLine+output.Count(t.files+t.failed, "file"))
+	}
+	t.mu.Unlock()
+	if due {
+		fmt.Fprint(e.Err, cli.ClearLine+output.Count(files, "file"))
 	}
 }
 
