@@ -15,10 +15,9 @@ type StatusAdmin interface {
 	// Why explains a file, a disk, a node or the jobs: what it waits for. kind is one of [WhyFile] and so
 	// on. NotFound, Invalid.
 	Why(ctx context.Context, kind, ref string) (Explanation, error)
-	// Unreadable calls visit for every file that has too few pieces on disks that can be read now, by
-	// disk and id; lost says that it has too few on any disk of the cluster. It reads what the namespace
-	// lists for those disks, and ends with visit's error, if any.
-	Unreadable(ctx context.Context, visit func(path string, e Entry, lost bool) error) error
+	// Impaired calls visit for every file of the standing, in no order of names. It reads what the namespace lists for the disks and tapes that
+	// cannot be read, and ends with visit's error, if any.
+	Impaired(ctx context.Context, standing FileStanding, visit func(path string, e Entry) error) error
 	// Network is what the nodes count of each other, and what follows for each of them.
 	Network(ctx context.Context) (NetworkReport, error)
 }
@@ -35,6 +34,16 @@ const (
 	SeverityInfo    Severity = "info"
 	SeverityWarning Severity = "warning"
 	SeverityError   Severity = "error"
+)
+
+// FileStanding says how well the content of a file can be read.
+type FileStanding string
+
+// The standings of files that are not as they should be, the worst first.
+const (
+	FileLost       FileStanding = "lost"       // too few pieces are on disks of the cluster, and no tape gives it
+	FileUnreadable FileStanding = "unreadable" // too few pieces can be read now, or it is on tapes alone of which none can be read
+	FileDegraded   FileStanding = "degraded"   // it can be read, and a disk with a piece of it cannot
 )
 
 // Subject kinds of Why.
@@ -106,14 +115,21 @@ type FileHealth struct {
 	Lost, LostBytes int64
 	// Ruined is how many of the lost files have pieces on disks that can be read, all of them bad.
 	Ruined int64
-	// Unreadable files have enough pieces, but too few of them on disks that can be read now.
+	// Unreadable files have enough pieces, but too few of them on disks that can be read now; or they are on tape only.
 	Unreadable, UnreadableBytes int64
+	// UnreadableOnTape is how many of the unreadable files are on tapes alone of which none can be read.
+	UnreadableOnTape int64
+	// Degraded files can be read, and have pieces on disks that cannot. Of them and of the incomplete ones, Frail files cannot be read any more once
+	// one more piece is gone.
+	Degraded, Frail int64
 	// Incomplete files can be read, and have fewer pieces than their layout asks for.
 	Incomplete int64
 	// Unmet are layouts that incomplete files ask for and their space has too few disks for.
 	Unmet []UnmetLayout
 	// Disks are those that lost and unreadable files were on.
 	Disks []DiskLoss
+	// Tapes are those with unreadable files, and why each cannot be read.
+	Tapes []TapeLoss
 }
 
 // UnmetLayout is a layout that a space cannot give.
@@ -129,6 +145,13 @@ type UnmetLayout struct {
 type DiskLoss struct {
 	Disk             DiskID
 	Lost, Unreadable int64
+}
+
+// TapeLoss is what of a tape cannot be read anywhere, in files that are on tape only. A file on several such tapes counts at the first.
+type TapeLoss struct {
+	VID         string
+	Unreadable  int64
+	Why, Remedy string
 }
 
 // RemovedDisk is a disk that was removed while files still had pieces on it. It is remembered until no
@@ -186,6 +209,7 @@ type Snapshot struct {
 	// Rebuilding is since when the namespace is being rebuilt; zero if it is not.
 	Rebuilding time.Time
 	Network    NetworkReport
+	Tape       []TapeAttention // what of the tape tier needs a person
 }
 
 // LimitUse is a bound of a process that refused somebody a short time ago. Refused counts since the process

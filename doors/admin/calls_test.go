@@ -99,7 +99,7 @@ func TestAdminVerbsAreRefusedToUsers(t *testing.T) {
 	_, statusErr := c.Status(t.Context())
 	_, whyErr := c.Why(t.Context(), hemera.WhyFile, "/exp/notes.txt")
 	_, checkErr := c.CheckFile(t.Context(), "/exp/notes.txt", false)
-	_, lostErr := c.Walk(t.Context(), WalkRequest{Path: "/", Lost: true}, func(Found) error { return nil })
+	_, lostErr := c.Walk(t.Context(), WalkRequest{Path: "/", Standing: hemera.FileLost}, func(Found) error { return nil })
 	for verb, err := range map[string]error{
 		"View": viewErr, "Status": statusErr, "Why": whyErr, "CheckFile": checkErr, "Walk --lost": lostErr,
 		"Backup": c.Backup(t.Context(), io.Discard), "SetQuota": c.SetQuota(t.Context(), hemera.QuotaKey{}, hemera.QuotaAmount{}),

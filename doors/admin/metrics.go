@@ -147,8 +147,10 @@ var (
 	mHealth     = gauge("cluster_health", "0 when all is well, 1 with warnings, 2 with errors.")
 	mCondition  = gauge("condition", "How many things are meant by a condition that hemera status shows; docs/operations.md lists the codes.", "code", "severity", "subject")
 	mLost       = gauge("files_lost", "Files that have too few good pieces on disks of the cluster to be read ever again.")
-	mUnreadable = gauge("files_unreadable", "Files that cannot be read now, with pieces on disks that are away.")
+	mUnreadable = gauge("files_unreadable", "Files that cannot be read now, with pieces on disks that are away, or on tapes alone that cannot be read.")
 	mIncomplete = gauge("files_incomplete", "Files that can be read and have fewer pieces than their layout asks for.")
+	mDegraded   = gauge("files_degraded", "Files that can be read and have pieces on disks that cannot.")
+	mFrail      = gauge("files_frail", "Degraded and incomplete files that cannot be read any more once one more piece is gone.")
 
 	// Clients, and background work that has not ended.
 	mSessions    = gauge("sessions", "Client connections at the manager.")

@@ -65,6 +65,8 @@ func sendStatus(ch chan<- prometheus.Metric, s hemera.ClusterStatus) {
 	mLost.send(ch, float64(s.Files.Lost))
 	mUnreadable.send(ch, float64(s.Files.Unreadable))
 	mIncomplete.send(ch, float64(s.Files.Incomplete))
+	mDegraded.send(ch, float64(s.Files.Degraded))
+	mFrail.send(ch, float64(s.Files.Frail))
 	counts := map[hemera.Condition]int64{}
 	for _, c := range s.Conditions {
 		counts[hemera.Condition{Code: c.Code, Severity: c.Severity, Subject: c.Subject}] += c.Count
@@ -74,14 +76,8 @@ func sendStatus(ch chan<- prometheus.Metric, s hemera.ClusterStatus) {
 	}
 }
 
-// Unreadable implements hemera.StatusAdmin: lost files first.
-// It is two walks, because the list of a walk is of one sort.
-func (c statusClient) Unreadable(ctx context.Context, visit func(path string, e hemera.Entry, lost bool) error) error {
-	for _, lost := range []bool{true, false} {
-		_, err := walkClient(c).Walk(ctx, WalkRequest{Path: "/", Lost: lost, Unreadable: !lost}, func(f Found) error { return visit(f.Path, f.Entry, lost) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// Impaired implements hemera.StatusAdmin.
+func (c statusClient) Impaired(ctx context.Context, standing hemera.FileStanding, visit func(path string, e hemera.Entry) error) error {
+	_, err := walkClient(c).Walk(ctx, WalkRequest{Path: "/", Standing: standing}, func(f Found) error { return visit(f.Path, f.Entry) })
+	return err
 }

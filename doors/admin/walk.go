@@ -37,10 +37,9 @@ type WalkRequest struct {
 	Layout     string `json:",omitempty"` // its kind, or all of it: replica, replica:2
 	Pieces     int    `json:",omitempty"` // the number of pieces of the layout
 	Incomplete bool   `json:",omitempty"` // fewer pieces than the layout has
-	// Lost asks for files with too few pieces on disks of the cluster, Unreadable for those with too few
-	// where they can be read now. They are found from the lists of those disks, not by a walk, in no order
-	// of names, and need an admin.
-	Lost, Unreadable bool `json:",omitempty"`
+	// Standing asks for files of this standing. They are found from the lists of disks and tapes, not by a walk, in no order of names, and need an
+	// admin.
+	Standing hemera.FileStanding `json:",omitempty"`
 	// Brief answers with paths alone, Count with nothing but the sum: a fraction of the work.
 	Brief, Count bool `json:",omitempty"`
 }
@@ -100,8 +99,8 @@ func serveWalk(d *door) {
 			found: batch[Found]{send: func(f []Found) error { return send(&found{Found: f}) }},
 			paths: batch[string]{send: func(p []string) error { return send(&found{Paths: p}) }}}
 		// These come from lists of disks; the tree is not walked.
-		if r.Lost || r.Unreadable {
-			if err := unreadable(ctx, d, who, top, out); err != nil {
+		if r.Standing != "" {
+			if err := impaired(ctx, d, who, top, out); err != nil {
 				return err
 			}
 			return out.end(send)
@@ -114,25 +113,24 @@ func serveWalk(d *door) {
 	})
 }
 
-// unreadable finds the files below top that cannot be read.
+// impaired finds the files below top that have the standing that is asked for.
 // The list has files of all users, whose directories were not checked for the caller; so an admin has to ask.
-func unreadable(ctx context.Context, d *door, who hemera.Identity, top string, out *finder) error {
+func impaired(ctx context.Context, d *door, who hemera.Identity, top string, out *finder) error {
 	s, err := part(d.Status, "status")
 	if err != nil {
 		return err
 	}
 	if !who.Admin {
-		return errs.New(errs.Denied, "admin.Walk", top, "only an admin is told which files cannot be read").
+		return errs.New(errs.Denied, "admin.Walk", top, "only an admin is told which files lack pieces").
 			WithRemedy("run it on the manager's host as root or as the user the manager runs as")
 	}
 	// These files come from the lists of disks, so depth and top are checked here.
 	prefix := strings.TrimSuffix(top, "/") + "/"
-	return s.Unreadable(ctx, func(path string, e hemera.Entry, lost bool) error {
+	return s.Impaired(ctx, out.request.Standing, func(path string, e hemera.Entry) error {
 		below, inside := strings.CutPrefix(path, prefix)
 		depth := strings.Count(below, "/") + 1
 		switch {
 		case path != top && !inside,
-			lost != out.request.Lost,
 			out.request.Depth != 0 && path != top && depth > max(0, out.request.Depth):
 			return nil
 		}

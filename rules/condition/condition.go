@@ -12,6 +12,7 @@ const (
 	FilesLost       = "files_lost"       // error: no piece is left, or none that is good
 	FilesUnreadable = "files_unreadable" // error: the pieces are on disks that are away
 	FilesIncomplete = "files_incomplete" // warning: fewer pieces than the layout has
+	FilesDegraded   = "files_degraded"   // warning: pieces are on disks that are away
 	FilesNodeLoss   = "files_node_loss"  // warning: files there are do not survive the loss of one of several nodes
 	FilesZoneLoss   = "files_zone_loss"  // information: nor that of one of several zones
 	PolicyUnmet     = "policy_unmet"     // warning: more pieces asked for than the space has disks
@@ -53,6 +54,8 @@ const (
 	BackupOld    = "backup_old"    // warning: see backupMax
 	Rebuilding   = "rebuilding"    // error: ns rebuild has begun and is not finished
 	WentBack     = "went_back"     // warning, information once all disks were searched: a restored namespace does not know what was done since its backup
+
+	TapeAttention = "tape_attention" // warning: something of the tape tier needs a person
 )
 
 // rule looks at one kind of thing in a snapshot and adds what is wrong. It changes nothing.
@@ -69,7 +72,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 		list = append(list, c)
 	}
 	// Any order: the list is sorted.
-	for _, r := range []rule{files, nodes, networks, disks, surveys, spaces, losses, exposed, jobs, removals, quotas, limits, backups, rebuilding, wentBack} {
+	for _, r := range []rule{files, tape, nodes, networks, disks, surveys, spaces, losses, exposed, jobs, removals, quotas, limits, backups, rebuilding, wentBack} {
 		r(&s, add)
 	}
 	// Stable: within a code the order is the rule's, which is that of ids.
@@ -82,7 +85,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 // codes is the order in which conditions of one severity are shown: what hurts users first.
 var codes = [...]string{
 	Rebuilding, FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, SpaceNodeLoss, FilesNodeLoss, PolicyUnmet, NodeOffline, NodeNetwork, DiskGone, DiskFailing, DiskErrors,
-	DiskReadOnly, JobStalled, PiecesBad, FilesIncomplete, LimitReached, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
+	DiskReadOnly, JobStalled, PiecesBad, FilesDegraded, FilesIncomplete, TapeAttention, LimitReached, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
 	NodeWaiting, WentBack, BackupOld, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag, NodeStopping,
 	SpaceZoneLoss, FilesZoneLoss, SpaceDiskLoss,
 }

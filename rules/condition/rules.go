@@ -40,16 +40,28 @@ func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 		}
 		add(hemera.Condition{Code: FilesLost, Severity: hemera.SeverityError, Count: f.Lost, Text: lost(s, f), Remedy: remedy})
 	}
-	if f.Unreadable > 0 {
+	if onDisk := f.Unreadable - f.UnreadableOnTape; onDisk > 0 {
 		var on []string // the disks to bring back
 		for _, d := range f.Disks {
 			if d.Unreadable > 0 {
 				on = append(on, d.Disk.String())
 			}
 		}
-		add(hemera.Condition{Code: FilesUnreadable, Severity: hemera.SeverityError, Count: f.Unreadable,
-			Text:   atLeast(f.Partial) + count(f.Unreadable, "file", "files") + " cannot be read now; the pieces are on " + named("disk", "disks", on),
+		add(hemera.Condition{Code: FilesUnreadable, Severity: hemera.SeverityError, Count: onDisk,
+			Text:   atLeast(f.Partial) + count(onDisk, "file", "files") + " cannot be read now; the pieces are on " + named("disk", "disks", on),
 			Remedy: "bring the disks back: hemera fs ls -e says what is wrong with them; hemera find / --unreadable names the files",
+		})
+	}
+	for _, t := range f.Tapes {
+		add(hemera.Condition{Code: FilesUnreadable, Severity: hemera.SeverityError, Subject: "tape " + t.VID, Count: t.Unreadable,
+			Text:   count(t.Unreadable, "file is", "files are") + " on tape only, and cannot be read: " + t.Why,
+			Remedy: t.Remedy + "; hemera find / --unreadable names the files",
+		})
+	}
+	if f.Degraded > 0 {
+		add(hemera.Condition{Code: FilesDegraded, Severity: hemera.SeverityWarning, Count: f.Degraded,
+			Text:   atLeast(f.Partial) + count(f.Degraded, "file can be read, and has", "files can be read, and have") + " pieces on disks that cannot" + frail(f),
+			Remedy: "bring the disks back: hemera fs ls -e; hemera find / --degraded names the files",
 		})
 	}
 	if f.Incomplete > 0 {
@@ -64,6 +76,29 @@ func files(s *hemera.Snapshot, add func(hemera.Condition)) {
 				count(u.Files, "file asks", "files ask"), u.Pieces, u.Space, count(int64(u.Disks), "disk", "disks")),
 			Remedy: "add disks to the space, or ask for fewer copies: hemera attr set sys.forced.nstripes=N on the directory, for new files",
 		})
+	}
+}
+
+// frail says how many files that lack pieces can lose no more; "" if there are none.
+func frail(f hemera.FileHealth) string {
+	if f.Frail == 0 {
+		return ""
+	}
+	return "; " + count(f.Frail, "file cannot", "files cannot") + " be read any more if one more piece is lost"
+}
+
+// tapesShown is how many things of the tape tier are named; the rest is one condition.
+const tapesShown = 20
+
+// tape passes on what of the tape tier needs a person.
+func tape(s *hemera.Snapshot, add func(hemera.Condition)) {
+	for i, a := range s.Tape {
+		if i == tapesShown {
+			add(hemera.Condition{Code: TapeAttention, Severity: hemera.SeverityWarning, Count: int64(len(s.Tape) - i),
+				Text: count(int64(len(s.Tape)-i), "more thing", "more things") + " of the tape tier need a person", Remedy: "hemera tape status"})
+			return
+		}
+		add(hemera.Condition{Code: TapeAttention, Severity: hemera.SeverityWarning, Subject: a.Subject, Text: a.What, Remedy: a.Command})
 	}
 }
 

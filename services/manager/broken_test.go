@@ -43,10 +43,8 @@ func (r *rig) wantLost(what string, paths ...string) {
 		r.t.Errorf("%s: conditions %+v", what, s.Conditions)
 	}
 	var found []string
-	err = r.m.Unreadable(r.t.Context(), func(path string, _ hemera.Entry, lost bool) error {
-		if lost {
-			found = append(found, path)
-		}
+	err = r.m.Impaired(r.t.Context(), hemera.FileLost, func(path string, _ hemera.Entry) error {
+		found = append(found, path)
 		return nil
 	})
 	if err != nil || !slices.Equal(found, paths) {

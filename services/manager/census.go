@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,10 +30,19 @@ type holdings interface {
 	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
 }
 
+// tapeShelf is what the census asks of the tape tier.
+type tapeShelf interface {
+	// Troubled are the tapes that cannot be read, by VID.
+	Troubled() []hemera.TapeLoss
+	// Silent says why no tape of a file can be read; "" if one can.
+	Silent(e *hemera.Entry) string
+}
+
 // census counts files that lack pieces. It works only when it is asked, and goes through nothing but
-// what the namespace lists for disks that cannot be read, and its index of incomplete files.
+// what the namespace lists for disks and tapes that cannot be read, and its index of incomplete files.
 type census struct {
 	files  holdings // the namespace
+	tapes  func(ctx context.Context, vid string, after uint64, dead bool) ([]hemera.TapeFile, error)
 	now    func() time.Time
 	broken func() ([]hemera.BadPiece, uint64) // the list, and its version
 
@@ -49,12 +59,12 @@ type census struct {
 
 // censusKey says what a count depends on.
 type censusKey struct {
-	absent string // the disks that cannot be read
+	absent string // the disks and tapes that cannot be read
 	seq    uint64 // of the namespace
 	broken uint64 // version of the list of broken pieces
 }
 
-// counting is a count under way: first the disks, then the incomplete files, then those with broken pieces.
+// counting is a count under way: first the disks, then the incomplete files, then those with broken pieces, then the tapes.
 type counting struct {
 	key    censusKey    // what it depends on: another makes it void
 	view   *hemera.View // on which files are judged
@@ -62,14 +72,17 @@ type counting struct {
 	ruined []hemera.BadPiece // still to go through
 	disks  []hemera.DiskID   // still to go through
 	after  hemera.FileID     // of the list that is gone through
+	shelf  tapeShelf
+	tapes  []hemera.TapeLoss // still to go through
+	fseq   uint64            // of the tape that is gone through
 	sizes  map[string]int    // how many disks a space has
 	sum    hemera.FileHealth // what was found so far
 }
 
 // newCounting begins a count: first the disks that cannot be read, then the incomplete files, then the broken pieces
-// on the other disks.
-func newCounting(key censusKey, view *hemera.View, disks []hemera.DiskID, broken []hemera.BadPiece) *counting {
-	c := &counting{key: key, view: view, disks: disks, sizes: map[string]int{}, broken: newBrokenSet(broken)}
+// on the other disks, then the tapes that cannot be read.
+func newCounting(key censusKey, view *hemera.View, shelf tapeShelf, disks []hemera.DiskID, broken []hemera.BadPiece) *counting {
+	c := &counting{key: key, view: view, disks: disks, shelf: shelf, tapes: shelf.Troubled(), sizes: map[string]int{}, broken: newBrokenSet(broken)}
 	for _, b := range broken {
 		if !slices.Contains(disks, b.Disk) { // or it is counted with the disk
 			c.ruined = append(c.ruined, b)
@@ -82,8 +95,11 @@ func newCounting(key censusKey, view *hemera.View, disks []hemera.DiskID, broken
 }
 
 // look returns the newest count, and brings it up to date as far as the budget allows.
-func (c *census) look(ctx context.Context, view *hemera.View, seq uint64) (hemera.FileHealth, error) {
+func (c *census) look(ctx context.Context, view *hemera.View, shelf tapeShelf, seq uint64) (hemera.FileHealth, error) {
 	disks, absent := unreadable(view)
+	for _, t := range shelf.Troubled() {
+		absent += "\n" + t.Why
+	}
 	broken, version := c.broken()
 	key := censusKey{absent, seq, version}
 	c.mu.Lock()
@@ -99,10 +115,10 @@ func (c *census) look(ctx context.Context, view *hemera.View, seq uint64) (hemer
 	defer c.turn.Unlock()
 	// The sequence does not matter here: with it a busy namespace would never let a long count end.
 	if c.under == nil || c.under.key.absent != absent || c.under.key.broken != version {
-		c.under, c.worked = newCounting(key, view, disks, broken), 0
+		c.under, c.worked = newCounting(key, view, shelf, disks, broken), 0
 	}
 	began := c.now()
-	done, err := c.under.run(ctx, c.files, censusBudget)
+	done, err := c.under.run(ctx, c, censusBudget)
 	c.worked += c.now().Sub(began)
 	if err != nil {
 		return last, err
@@ -146,7 +162,8 @@ func unreadable(v *hemera.View) (ids []hemera.DiskID, key string) {
 }
 
 // run goes on until the count is done or the budget is used up.
-func (c *counting) run(ctx context.Context, files holdings, budget int) (done bool, err error) {
+func (c *counting) run(ctx context.Context, of *census, budget int) (done bool, err error) {
+	files := of.files
 	// The budget is in files. A page may exceed it by itself.
 	for budget > 0 {
 		var page []hemera.Entry
@@ -160,7 +177,7 @@ func (c *counting) run(ctx context.Context, files holdings, budget int) (done bo
 		}
 		switch {
 		case len(page) == 0 && len(c.disks) == 0:
-			return c.ruins(ctx, files, budget)
+			return c.rest(ctx, of, budget)
 		case len(page) == 0:
 			// The disk is done; the next page is the next disk's first, or the first of the incomplete files.
 			c.disks, c.after = c.disks[1:], 0
@@ -179,13 +196,60 @@ func (c *counting) run(ctx context.Context, files holdings, budget int) (done bo
 	return false, nil
 }
 
-// ruins counts the files with broken pieces on disks that can be read, as run does.
-func (c *counting) ruins(ctx context.Context, files holdings, budget int) (done bool, err error) {
+// rest counts what is not on the lists of disks, as run does.
+func (c *counting) rest(ctx context.Context, of *census, budget int) (done bool, err error) {
+	budget, err = c.ruins(ctx, of.files, budget)
+	for err == nil && budget > 0 && len(c.ruined)+len(c.tapes) > 0 {
+		budget, err = c.onTape(ctx, of, budget)
+	}
+	return err == nil && len(c.ruined)+len(c.tapes) == 0, err
+}
+
+// onTape counts files of a tape that cannot be read, and have no other copy that can. It returns what is left of the budget.
+func (c *counting) onTape(ctx context.Context, of *census, budget int) (int, error) {
+	t := &c.tapes[0]
+	page, err := of.tapes(ctx, t.VID, c.fseq, false)
+	if err != nil {
+		return budget, err
+	}
+	for _, f := range page {
+		c.fseq = f.FSeq
+		e, _, err := of.files.Resolve(ctx, f.File)
+		if err != nil && !errors.Is(err, errs.NotFound) {
+			return budget, err
+		}
+		if err == nil && silentAt(c.shelf, &e, t.VID) {
+			t.Unreadable++
+			c.sum.UnreadableOnTape++
+			c.sum.Unreadable++
+			c.sum.UnreadableBytes += e.Size
+		}
+	}
+	if len(page) == 0 {
+		if t.Unreadable > 0 {
+			c.sum.Tapes = append(c.sum.Tapes, *t)
+		}
+		c.tapes, c.fseq = c.tapes[1:], 0
+	}
+	return budget - len(page), nil
+}
+
+// silentAt reports whether a file is on tapes alone of which none can be read, and this tape is the first of them.
+func silentAt(shelf tapeShelf, e *hemera.Entry, vid string) bool {
+	if !e.Evicted() || shelf.Silent(e) == "" {
+		return false
+	}
+	first := slices.MinFunc(e.Tape, func(a, b hemera.TapeCopy) int { return strings.Compare(a.VID, b.VID) })
+	return first.VID == vid
+}
+
+// ruins counts the files with broken pieces on disks that can be read. It returns what is left of the budget.
+func (c *counting) ruins(ctx context.Context, files holdings, budget int) (int, error) {
 	for ; len(c.ruined) > 0 && budget > 0; budget-- {
 		b := c.ruined[0]
 		e, _, err := files.Resolve(ctx, b.Piece.File)
 		if err != nil && !errors.Is(err, errs.NotFound) {
-			return false, err
+			return budget, err
 		}
 		c.ruined = c.ruined[1:]
 		if err != nil || e.Gen != b.Piece.Gen || !slices.Contains(e.Pieces, hemera.Piece{Index: b.Piece.Index, Disk: b.Disk}) {
@@ -196,7 +260,7 @@ func (c *counting) ruins(ctx context.Context, files holdings, budget int) (done 
 		c.absent(e, b.Disk)
 		c.sum.Ruined += c.sum.Lost - before
 	}
-	return len(c.ruined) == 0, nil
+	return budget, nil
 }
 
 // standing says how a file's pieces are.
@@ -225,19 +289,26 @@ func (s brokenSet) has(e hemera.Entry, p hemera.Piece) bool {
 	return len(s) > 0 && s[hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}}]
 }
 
+// readableNow is the pieces of a file that can be read now.
+func readableNow(v *hemera.View, e hemera.Entry, broken brokenSet) (here layout.Set) {
+	for _, p := range e.Pieces {
+		if d, ok := v.Disk(p.Disk); ok && d.Readable() && !broken.has(e, p) {
+			here = here.With(int(p.Index))
+		}
+	}
+	return here
+}
+
 // stand judges a file, and names the first of its disks that cannot be read, or that has a broken piece of it.
 func stand(v *hemera.View, e hemera.Entry, broken brokenSet) (s standing, first hemera.DiskID) {
-	// here: pieces that can be read now. known: good pieces on disks of the cluster.
-	var here, known layout.Set
+	// known: good pieces on disks of the cluster.
+	var known layout.Set
+	here := readableNow(v, e, broken)
 	for _, p := range e.Pieces {
-		d, ok := v.Disk(p.Disk)
-		ok = ok && !broken.has(e, p)
-		if ok {
+		if _, ok := v.Disk(p.Disk); ok && !broken.has(e, p) {
 			known = known.With(int(p.Index))
 		}
-		if ok && d.Readable() {
-			here = here.With(int(p.Index))
-		} else if first == 0 || p.Disk < first {
+		if !here.Has(int(p.Index)) && (first == 0 || p.Disk < first) {
 			first = p.Disk
 		}
 	}
@@ -254,6 +325,10 @@ func stand(v *hemera.View, e hemera.Entry, broken brokenSet) (s standing, first 
 func (c *counting) absent(e hemera.Entry, disk hemera.DiskID) {
 	s, first := stand(c.view, e, c.broken)
 	if s == readable {
+		if first == disk {
+			c.sum.Degraded++
+			c.frail(e)
+		}
 		return
 	}
 	at := len(c.sum.Disks) - 1
@@ -279,15 +354,29 @@ func (c *counting) absent(e hemera.Entry, disk hemera.DiskID) {
 	}
 }
 
+// frail counts a file that can be read, if the loss of one more piece may end that.
+func (c *counting) frail(e hemera.Entry) {
+	if here := readableNow(c.view, e, c.broken); slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool {
+		return here.Has(int(p.Index)) && !layout.Readable(e.Layout, e.Size, here.Without(int(p.Index)))
+	}) {
+		c.sum.Frail++
+	}
+}
+
 // unmetMax bounds how many layouts are told apart.
 const unmetMax = 20
 
 // short counts an incomplete file.
 func (c *counting) short(ctx context.Context, files holdings, e hemera.Entry) {
-	if s, _ := stand(c.view, e, c.broken); s != readable {
+	s, first := stand(c.view, e, c.broken)
+	if s != readable {
 		return // it is counted as what is worse
 	}
 	c.sum.Incomplete++
+	// One with a piece that cannot be read is counted with the degraded ones.
+	if first == 0 {
+		c.frail(e)
+	}
 	have := c.sizes[e.Space]
 	// The space has disks for it: repair is on its way, or waits for room.
 	if have >= layout.Count(e.Layout, e.Size) {

@@ -33,9 +33,27 @@ func (ma *maintAdmin) Fsck(ctx context.Context, repair bool) (hemera.FsckReport,
 	// The namespace counts its files with every commit, so nothing is walked for the total.
 	report.Files = ma.tree.Stats().Totals.Files
 	if err == nil {
+		err = ma.addSilent(ctx, &report)
+	}
+	if err == nil {
 		err = ma.nameFiles(ctx, report.Problems)
 	}
 	return report, err
+}
+
+// addSilent adds the files that are on tapes alone of which none can be read: no disk has anything of them.
+func (ma *maintAdmin) addSilent(ctx context.Context, report *hemera.FsckReport) error {
+	p := hemera.FsckProblem{Tag: "tape_unreadable"}
+	err := ma.silentOnTape(ctx, func(_ hemera.TapeLoss, e hemera.Entry) error {
+		if p.Count++; len(p.Files) < namesMax {
+			p.Files = append(p.Files, e.ID)
+		}
+		return nil
+	})
+	if p.Count > 0 {
+		report.Problems = append(report.Problems, p)
+	}
+	return err
 }
 
 // namesMax bounds the files of one report that are named with their paths.

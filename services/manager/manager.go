@@ -178,7 +178,7 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 	p.tree.UseClaims(p.pending.claims.left)
 	reports := &reporter{
 		parts: p, observer: observes, version: o.Version, limits: o.Limits, quotas: aged[[]hemera.QuotaRow]{now: p.now},
-		census: &census{files: p.tree, now: p.now, broken: p.engine.Broken},
+		census: &census{files: p.tree, tapes: p.tier.TapeFiles, now: p.now, broken: p.engine.Broken},
 	}
 	return &Manager{
 		Names:        names,

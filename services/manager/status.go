@@ -52,9 +52,18 @@ func (rep *reporter) snapshot(ctx context.Context) (s hemera.Snapshot, err error
 	}); err != nil {
 		return s, err
 	}
-	if s.Files, err = rep.census.look(ctx, s.View, s.Namespace.Sequence); err != nil {
+	shelf, err := rep.tier.Shelf(ctx)
+	if err != nil {
 		return s, err
 	}
+	if s.Files, err = rep.census.look(ctx, s.View, shelf, s.Namespace.Sequence); err != nil {
+		return s, err
+	}
+	picture, err := rep.tier.TapePicture(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.Tape = picture.Attention
 	s.Losses, s.Exposed = losses(s.View), rep.exposed.Files()
 	s.Network = rep.network.Report(s.View)
 	// Without the broken ones, which the census counts by what they cost.
@@ -123,19 +132,14 @@ func (p *parts) brokenSet() brokenSet {
 	return newBrokenSet(list)
 }
 
-// Unreadable implements hemera.StatusAdmin.
-func (rep *reporter) Unreadable(ctx context.Context, visit func(path string, e hemera.Entry, lost bool) error) (err error) {
-	defer rep.ops.begin("Unreadable").end(&err)
-	view := rep.cluster.View()
-	disks, _ := unreadable(view)
-	list, _ := rep.engine.Broken()
-	broken := newBrokenSet(list)
-	// A file is on the list of each of its disks; it is told at the first of those that do not serve it.
-	tell := func(e hemera.Entry, disk hemera.DiskID) error {
-		s, first := stand(view, e, broken)
-		if s == readable || first != disk {
-			return nil
-		}
+// Impaired implements hemera.StatusAdmin.
+func (rep *reporter) Impaired(ctx context.Context, standing hemera.FileStanding, visit func(path string, e hemera.Entry) error) (err error) {
+	defer rep.ops.begin("Impaired").end(&err)
+	want, known := standings[standing]
+	if !known {
+		return errs.New(errs.Invalid, "manager.Impaired", string(standing), "it is not a standing of files")
+	}
+	tell := func(e hemera.Entry) error {
 		_, path, err := rep.tree.Resolve(ctx, e.ID)
 		switch {
 		case errors.Is(err, errs.NotFound):
@@ -143,7 +147,54 @@ func (rep *reporter) Unreadable(ctx context.Context, visit func(path string, e h
 		case err != nil:
 			return err
 		}
-		return visit(path, e, s == lostFile)
+		return visit(path, e)
 	}
-	return filesWithout(ctx, rep.tree, disks, list, tell)
+	view := rep.cluster.View()
+	disks, _ := unreadable(view)
+	list, _ := rep.engine.Broken()
+	broken := newBrokenSet(list)
+	// A file is on the list of each of its disks; it is told at the first of those that do not serve it.
+	err = filesWithout(ctx, rep.tree, disks, list, func(e hemera.Entry, disk hemera.DiskID) error {
+		if s, first := stand(view, e, broken); s != want || first != disk {
+			return nil
+		}
+		return tell(e)
+	})
+	if err != nil || want != away {
+		return err
+	}
+	return rep.silentOnTape(ctx, func(_ hemera.TapeLoss, e hemera.Entry) error { return tell(e) })
+}
+
+// standings are the words for what [stand] finds. A file that is read and listed for a disk that cannot be read is degraded.
+var standings = map[hemera.FileStanding]standing{hemera.FileLost: lostFile, hemera.FileUnreadable: away, hemera.FileDegraded: readable}
+
+// silentOnTape visits the files that are on tapes alone of which none can be read, each at the first of its tapes.
+func (p *parts) silentOnTape(ctx context.Context, visit func(at hemera.TapeLoss, e hemera.Entry) error) error {
+	shelf, err := p.tier.Shelf(ctx)
+	if err != nil {
+		return err
+	}
+	for _, tape := range shelf.Troubled() {
+		for after := uint64(0); ; {
+			page, err := p.tier.TapeFiles(ctx, tape.VID, after, false)
+			if err != nil {
+				return err
+			}
+			if len(page) == 0 {
+				break
+			}
+			for _, f := range page {
+				after = f.FSeq
+				e, _, err := p.tree.Resolve(ctx, f.File)
+				if err == nil && silentAt(shelf, &e, tape.VID) {
+					err = visit(tape, e)
+				}
+				if err != nil && !errors.Is(err, errs.NotFound) {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"hemera/errs"
 	"hemera/rules/condition"
 	"hemera/rules/policy"
+	"hemera/services/manager/tapetier"
 )
 
 // codes are the conditions of the cluster now. Information is left out, as it is what a test has set up.
@@ -33,10 +34,8 @@ func (r *rig) codes() (codes []string, s hemera.ClusterStatus) {
 // namesLost are the paths of lost files; there must be so many.
 func (r *rig) namesLost(want int) (paths []string) {
 	r.t.Helper()
-	err := r.m.Unreadable(r.t.Context(), func(path string, _ hemera.Entry, lost bool) error {
-		if lost {
-			paths = append(paths, path)
-		}
+	err := r.m.Impaired(r.t.Context(), hemera.FileLost, func(path string, _ hemera.Entry) error {
+		paths = append(paths, path)
 		return nil
 	})
 	if err != nil || len(paths) != want {
@@ -144,7 +143,7 @@ func TestTheCensusIsBounded(t *testing.T) {
 	v := &hemera.View{Removed: []hemera.RemovedDisk{{ID: 1}, {ID: 2}}}
 	for i := 0; ; i++ {
 		before := p.asked
-		f, err := c.look(t.Context(), v, 7)
+		f, err := c.look(t.Context(), v, &tapetier.Shelf{}, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,10 +162,10 @@ func TestTheCensusIsBounded(t *testing.T) {
 		}
 	}
 	before := p.asked
-	if f, _ := c.look(t.Context(), v, 7); f.Partial || p.asked != before {
+	if f, _ := c.look(t.Context(), v, &tapetier.Shelf{}, 7); f.Partial || p.asked != before {
 		t.Errorf("counted again: %+v", f)
 	}
-	if f, _ := c.look(t.Context(), &hemera.View{}, 7); f.Partial || f.Lost != 0 {
+	if f, _ := c.look(t.Context(), &hemera.View{}, &tapetier.Shelf{}, 7); f.Partial || f.Lost != 0 {
 		t.Errorf("the disks are back: %+v", f)
 	}
 }

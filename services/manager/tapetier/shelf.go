@@ -58,6 +58,16 @@ func cartridges(libraries map[hemera.NodeID]*library, heard bool) (all map[strin
 	return all
 }
 
+// Troubled are the tapes that cannot be read until a person acts, by VID, with the reason and what to do. Their files are not counted.
+func (s *Shelf) Troubled() (list []hemera.TapeLoss) {
+	for _, vid := range slices.Sorted(maps.Keys(s.tapes)) {
+		if why, remedy := s.trouble(vid); why != "" {
+			list = append(list, hemera.TapeLoss{VID: vid, Why: why, Remedy: remedy})
+		}
+	}
+	return list
+}
+
 // trouble says why a tape cannot be read until somebody acts, and what to do; "" for one that can be read. A key that is
 // missing may be lost for ever.
 func (s *Shelf) trouble(vid string) (why, remedy string) {

@@ -34,6 +34,7 @@ nothing:
   newer              a piece of a change made after the backup that was restored: it is kept,
                      and ns rebuild --merge may make a file of it
   moved              a piece that was moved after that backup
+  tape_unreadable    a file is on tape only, and none of its tapes can be read
 
 A healthy cluster prints that everything agrees. The exit code is 0 then, 1 when something
 was found, 3 when nothing could be compared, or the command line is wrong.`,
@@ -115,7 +116,7 @@ func tellNewer(e *cli.Env, report hemera.FsckReport) {
 
 // fsckTags are what a comparison may find.
 // Tags are EOS's words where EOS has one. Programs test them, so a tag never changes.
-var fsckTags = []string{"missing", "orphan", "under_replicated", "size_mismatch", "offline", "lost", "newer", "moved"}
+var fsckTags = []string{"missing", "orphan", "under_replicated", "size_mismatch", "offline", "lost", "newer", "moved", "tape_unreadable"}
 
 // fsckOptions are the flags of fsck report.
 // The flags choose what is printed; the comparison is the same. repair repairs everything, whatever is printed.

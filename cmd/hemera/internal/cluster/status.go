@@ -210,8 +210,11 @@ func grouped(list []hemera.Condition) (out []hemera.Condition) {
 // Titles have at most eight characters. An empty title continues the lines above.
 func summary(e *cli.Env, s hemera.ClusterStatus) [][2]string {
 	pieces := "all files have all their pieces"
-	if f := s.Files; f.Lost+f.Unreadable+f.Incomplete > 0 {
-		pieces = fmt.Sprintf("%s lost, %d unreadable now, %d incomplete", output.Count(f.Lost, "file"), f.Unreadable, f.Incomplete)
+	if f := s.Files; f.Lost+f.Unreadable+f.Incomplete+f.Degraded > 0 {
+		pieces = fmt.Sprintf("%s lost, %d unreadable now, %d degraded, %d incomplete", output.Count(f.Lost, "file"), f.Unreadable, f.Degraded, f.Incomplete)
+		if f.Frail > 0 {
+			pieces += fmt.Sprintf("; %d could lose no more", f.Frail)
+		}
 	}
 	// After a start the manager counts in the background.
 	if s.Files.Partial {
@@ -256,6 +259,7 @@ func clusterRecord(s hemera.ClusterStatus) output.Record {
 		{Key: "capacity", Value: s.Room.Capacity}, {Key: "used", Value: s.Room.Used}, {Key: "free", Value: s.Room.Free}, // bytes of the disks' file systems
 		{Key: "files", Value: s.Tree.Files}, {Key: "directories", Value: s.Tree.Dirs}, {Key: "bytes", Value: s.Tree.Bytes}, {Key: "physical", Value: s.Tree.Physical}, // physical counts every copy
 		{Key: "files_lost", Value: s.Files.Lost}, {Key: "files_unreadable", Value: s.Files.Unreadable}, {Key: "files_incomplete", Value: s.Files.Incomplete}, // lost: no good piece is left; incomplete: fewer pieces than the layout
+		{Key: "files_degraded", Value: s.Files.Degraded}, {Key: "files_frail", Value: s.Files.Frail}, // readable, with pieces on disks that are away; could lose no more
 		{Key: "files_partial", Value: s.Files.Partial},                                                                                                            // true while these are still being counted
 		{Key: "readbytes", Value: s.ReadBytes}, {Key: "writebytes", Value: s.WriteBytes}, {Key: "ropen", Value: s.ReadOpens}, {Key: "wopen", Value: s.WriteOpens}, // rates, and files open at the nodes
 		{Key: "pending", Value: s.PendingWrites}, {Key: "jobs", Value: len(s.Jobs)}, // writes under way, and drains and repairs

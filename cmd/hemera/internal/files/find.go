@@ -24,6 +24,7 @@ type findOptions struct {
 	depth, stripes     int    // levels (-1: all) and pieces (0: any)
 	incomplete         bool   // --stripediff
 	lost, unreadable   bool
+	degraded           bool
 	uid, gid           string // numbers or names
 	nuid, ngid         string // everybody but these
 }
@@ -70,8 +71,9 @@ A search does not delay writers or other searches.`,
 	f.IntVar(&o.stripes, "layoutstripes", 0, "files whose layout has this number of pieces")                               // the layout, not what is there now
 	f.BoolVar(&o.incomplete, "stripediff", false, "files with fewer pieces than their layout has")                         // EOS's name
 	f.BoolVar(&o.lost, "lost", false, "files with too few good pieces on any disk of the cluster, found without a search") // from the list that the manager keeps
-	f.BoolVar(&o.unreadable, "unreadable", false, "files whose pieces are on disks that cannot be read now")               // depends on which nodes are online
-	c.MarkFlagsMutuallyExclusive("lost", "unreadable")
+	f.BoolVar(&o.unreadable, "unreadable", false, "files that only disks or tapes have that cannot be read now")           // depends on which nodes are online
+	f.BoolVar(&o.degraded, "degraded", false, "files that can be read, and have pieces on disks that cannot")
+	c.MarkFlagsMutuallyExclusive("lost", "unreadable", "degraded")
 	f.StringVar(&o.nuid, "nuid", "", "not of this owner, a number or a name that this machine knows")
 	f.StringVar(&o.ngid, "ngid", "", "not of this group")
 	f.IntVar(&o.depth, "maxdepth", -1, "levels below <path> to search; 0 is <path> alone") // as find -maxdepth
@@ -81,11 +83,24 @@ A search does not delay writers or other searches.`,
 	return c
 }
 
+// standing is that of the files to be found; "" for any.
+func (o findOptions) standing() hemera.FileStanding {
+	switch {
+	case o.lost:
+		return hemera.FileLost
+	case o.unreadable:
+		return hemera.FileUnreadable
+	case o.degraded:
+		return hemera.FileDegraded
+	}
+	return ""
+}
+
 // request is the question for the manager, which evaluates every condition. now is the time that days count from.
 // It fails with Invalid for a condition that cannot be read, before any search.
 func (o findOptions) request(path string, now time.Time) (admin.WalkRequest, error) {
 	r := admin.WalkRequest{Path: path, Name: o.name, Count: o.count, Layout: o.layout, Pieces: o.stripes, Incomplete: o.incomplete,
-		Lost: o.lost, Unreadable: o.unreadable}
+		Standing: o.standing()}
 	if err := o.readLayout(&r); err != nil {
 		return r, err
 	}

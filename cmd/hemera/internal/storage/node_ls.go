@@ -58,7 +58,6 @@ var nodeColumns = []output.Column{
 	{Title: "heartbeatdelta", Key: "heartbeatdelta", Show: output.Seconds}, // since the last heartbeat
 	{Title: "disks", Key: "nofs"},                                          // number of disks
 	{Title: "version", Key: "cfg.stat.sys.eos.version", Wide: 1},           // of the program
-	{Title: "instance", Key: "instance", Wide: 2},                          // changes with each start of the process
 }
 
 // nodeSysColumns are the table of --sys. The keys named eos are EOS's names for the server's own version and start.

@@ -22,9 +22,9 @@ import (
 // in it, and nothing in it is a good day.
 func statusCommand(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "status", Short: "Show what needs a person, with the command to type", Args: cobra.NoArgs,
+		Use: "status", Short: "Show what needs a person, with the command to type", Args: cobra.NoArgs, Annotations: cli.GivesVerdict(),
 		Long: `Lists what does not mend itself: disabled tapes with the reason, requests that failed, drives that are
-down by themselves, servers that do not report. Nothing in the list is a good day.`,
+down by themselves, servers that do not report. Nothing in the list is a good day. The exit code is 0 then, 1 when something is listed, 3 when it is not known.`,
 		Example: "  hemera tape status",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
@@ -38,7 +38,10 @@ down by themselves, servers that do not report. Nothing in the list is a good da
 					records = append(records, output.Record{{Key: "subject", Value: a.Subject}, {Key: "what", Value: a.What}, {Key: "command", Value: a.Command}})
 				}
 				columns := []output.Column{{Title: "what", Key: "subject"}, {Title: "is wrong", Key: "what"}, {Title: "command", Key: "command"}}
-				return e.List(columns, records, fmt.Sprintf("nothing needs you: %s, %s", output.Count(int64(len(p.Drives)), "drive"), output.Count(int64(len(p.Queues)), "queue")))
+				if err := e.List(columns, records, fmt.Sprintf("nothing needs you: %s, %s", output.Count(int64(len(p.Drives)), "drive"), output.Count(int64(len(p.Queues)), "queue"))); err != nil || len(records) == 0 {
+					return err
+				}
+				return cli.NewVerdict(cli.ExitWarning)
 			})
 		},
 	}
