@@ -50,6 +50,7 @@ func (a *Appender) Next() (fseq, block uint64) {
 type Container struct {
 	f       *File
 	data    int64
+	length  int64 // of the table and all members
 	members []Record
 	// last is the block that was read last, the end of one member and the begin of the next: the tape does not go back for it.
 	last   []byte
@@ -66,11 +67,40 @@ func (v *Volume) OpenContainer(ctx context.Context, p Place) (*Container, error)
 	if err != nil {
 		return nil, errs.Wrap(err, "volume.OpenContainer", v.label.VID)
 	}
-	// Members are found by whole blocks from here on.
-	if h.Data <= 0 || h.Data%BlockSize != 0 {
-		return nil, errs.New(errs.Corrupt, "volume.OpenContainer", v.label.VID, fmt.Sprintf("its data begins at byte %d", h.Data))
+	// The checksum of the table says that it is as it was written, and nothing of who wrote it.
+	if why := misplaced(h, members, f.place, v.label.VID); why != "" {
+		return nil, errs.New(errs.Corrupt, "volume.OpenContainer", v.label.VID, fmt.Sprintf("the table of container %d at block %d: %s", f.place.FSeq, f.place.object(), why))
 	}
-	return &Container{f: f, data: h.Data, members: members, number: -1}, nil
+	c := &Container{f: f, data: h.Data, length: h.Data, members: members, number: -1}
+	for _, m := range members {
+		c.length += m.Size
+	}
+	return c, nil
+}
+
+// containerMax bounds the data of a container, in bytes. It is more than a cartridge holds, so a place in it can be computed without an overflow.
+const containerMax = 1 << 50
+
+// misplaced says which place of a table cannot be, "" if all can. Data begins with a whole block behind the table. Members follow each other
+// without a gap, in the order of their numbers.
+func misplaced(h head, members []Record, p Place, vid string) string {
+	switch {
+	case h.VID != vid || h.FSeq != p.FSeq:
+		return fmt.Sprintf("it is that of file %d of tape %q", h.FSeq, h.VID)
+	case h.Data < h.length || h.Data%BlockSize != 0 || h.Data > tableMax+BlockSize:
+		return fmt.Sprintf("its data begins at byte %d, and it has %d bytes", h.Data, h.length)
+	}
+	next := int64(0)
+	for i, m := range members {
+		switch {
+		case m.Kind != KindMember || m.Member != uint32(i+1) || m.FSeq != p.FSeq:
+			return fmt.Sprintf("line %d is one of %s %d of file %d", i+2, m.Kind, m.Member, m.FSeq)
+		case m.Offset != next || m.Size < 0 || m.Size > containerMax-next:
+			return fmt.Sprintf("member %d has %d bytes from byte %d on; the one before it ends at byte %d", m.Member, m.Size, m.Offset, next)
+		}
+		next += m.Size
+	}
+	return ""
 }
 
 // Members are the records of the table.
@@ -115,8 +145,13 @@ func (c *Container) ReadMember(ctx context.Context, member uint32, take func([]b
 			}
 			return err
 		}
+		// A short block moves all that follows it, and a block of another length can be one behind the container.
+		if size := int64(c.f.blockSize); int64(len(b)) != min(size, c.length-number*size) {
+			return errs.New(errs.Corrupt, "volume.ReadMember", c.f.v.label.VID,
+				fmt.Sprintf("block %d of container %d, with member %d, has %d bytes, not %d", number, c.f.place.FSeq, member, len(b), min(size, c.length-number*size)))
+		}
 		// The first block begins with the end of the member before, the last one ends with the next.
-		b = b[min(skip, len(b)):]
+		b = b[skip:]
 		b = b[:min(int64(len(b)), left)]
 		left, skip = left-int64(len(b)), 0
 		if err := take(b); err != nil {

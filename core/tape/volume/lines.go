@@ -25,6 +25,8 @@ type head struct {
 	First uint64 `json:"first,omitempty"`
 	// Data is where the data of a container begins, in bytes from its beginning.
 	Data int64 `json:"data,omitempty"`
+
+	length int64 // of the text that was read, in bytes
 }
 
 // end is the last line. CRC32C is of all lines before it.
@@ -70,6 +72,7 @@ func parseLines(r io.Reader, format string) (h head, records []Record, err error
 		if err != nil {
 			return h, nil, bad(fmt.Sprintf("it is cut in line %d", n+1), err)
 		}
+		h.length += int64(len(b))
 		switch {
 		case n == 0:
 			if err := json.Unmarshal(b, &h); err != nil || h.Format != format {

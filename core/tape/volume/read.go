@@ -40,7 +40,7 @@ func (v *Volume) OpenFile(ctx context.Context, p Place) (*File, error) {
 			p.Block, u.FSeq, f.ArchiveID, p.FSeq, p.ArchiveID)).WithRemedy("verify the tape; the file is read from another copy if there is one")
 	}
 	// A buffer of the writer's block size is needed.
-	if u.BlockSize > blockMax {
+	if u.BlockSize == 0 || u.BlockSize > blockMax {
 		return nil, errs.New(errs.Unsupported, "volume.OpenFile", v.label.VID, fmt.Sprintf("file %d has blocks of %d bytes", u.FSeq, u.BlockSize))
 	}
 	// What the caller did not know is now known.
