@@ -9,7 +9,8 @@ import (
 // to stage it; to evict it, who must be its owner, or an admin, or one of those who staged it.
 type Staging interface {
 	// Stage remembers a request durably and begins it. Paths that cannot be staged are part of the request, with their error.
-	// A file that is on disk is done at once, and stays there until it was released. Invalid without paths, or with more than [StagePathsMax].
+	// A file that is on disk is done at once, and stays there until it was released. Equal paths are one. Invalid without paths, or with more than
+	// [StagePathsMax]. Overloaded if who has as many requests, or requests at a time, as one user may, and if bounds refuse each file.
 	Stage(ctx context.Context, who Identity, r StageRequest) (id string, err error)
 	// StageStatus returns a request with the state of its files now. NotFound; Denied to others than who made it.
 	StageStatus(ctx context.Context, who Identity, id string) (StageStatus, error)
@@ -23,6 +24,8 @@ type Staging interface {
 	Release(ctx context.Context, who Identity, id string, paths []string) (errs []error, err error)
 	// Localities says of each path where it is, in their order. id is a request, or "".
 	Localities(ctx context.Context, who Identity, id string, paths []string) ([]Locality, error)
+	// Stages lists requests that are remembered, of who or of all users, the newest first, at most 10,000. All: admins only.
+	Stages(ctx context.Context, who Identity, all bool) ([]StageSummary, error)
 	// ArchiveNow has a file archived by the class, whatever its directory says, and returns how many copies it queued: 0 for an empty file, which is
 	// archived by its record. Exists when it is archived already.
 	ArchiveNow(ctx context.Context, who Identity, path, class string) (copies int, err error)
@@ -45,6 +48,17 @@ type StageRequest struct {
 type StageFile struct {
 	Path     string
 	Activity string // for mount rules, "" for none
+}
+
+// StageSummary is a request that is remembered, without its files.
+type StageSummary struct {
+	ID        string
+	UID       uint32 // who made it
+	Made      time.Time
+	Files     int
+	Bytes     int64 // that it takes in the manager's store
+	Cancelled bool  `json:",omitempty"` // all of it
+	Failed    bool  `json:",omitempty"` // none of its files could be staged
 }
 
 // StageStatus is a request and its files.

@@ -21,6 +21,7 @@ type (
 	// sessionRef names a session by its mount.
 	sessionRef struct{ Mount uint64 }
 	stageRef   struct{ ID string } // of a request
+	stageList  struct{ All bool }  // with those of other users
 	// stageCancel withdraws paths from a request; none are all of it.
 	stageCancel struct {
 		ID     string
@@ -141,6 +142,14 @@ func serveStaging(d *door) {
 			return hemera.StageStatus{}, err
 		}
 		return s.StageStatus(ctx, who, r.ID)
+	})
+	// Those of all users are for admins: the service looks at who asks.
+	unary(d, "Stages", false, func(ctx context.Context, who hemera.Identity, r *stageList) ([]hemera.StageSummary, error) {
+		s, err := part(d.Staging, "tapes")
+		if err != nil {
+			return nil, err
+		}
+		return s.Stages(ctx, who, r.All)
 	})
 	// What is on its way already may still arrive.
 	unary(d, "CancelStage", false, func(ctx context.Context, who hemera.Identity, r *stageCancel) (none, error) {

@@ -71,6 +71,11 @@ func (c tapeClient) StageStatus(ctx context.Context, _ hemera.Identity, id strin
 	return call[hemera.StageStatus](ctx, c.server, "StageStatus", stageRef{id})
 }
 
+// Stages implements hemera.Staging.
+func (c tapeClient) Stages(ctx context.Context, _ hemera.Identity, all bool) ([]hemera.StageSummary, error) {
+	return call[[]hemera.StageSummary](ctx, c.server, "Stages", stageList{all})
+}
+
 // CancelStage implements hemera.Staging.
 func (c tapeClient) CancelStage(ctx context.Context, _ hemera.Identity, id string, paths []string, forget bool) error {
 	return c.server.do(ctx, "CancelStage", stageCancel{id, paths, forget})

@@ -197,7 +197,7 @@ func TestUsersWalksShareALimiter(t *testing.T) {
 func TestVerbsOfUsers(t *testing.T) {
 	users := []string{"Stat", "List", "Walk", "Mkdir", "Rename", "Publish", "Remove", "SetMode", "SetOwner", "SetTimes", "SetXattr", "RemoveXattr",
 		"FileInfo", "Quotas", "Spaces", "Version", "Restore", "RestoreVersion", "Purge", "Recycled",
-		"Stage", "StageStatus", "CancelStage", "Release", "Localities", "Archive"}
+		"Stage", "StageStatus", "Stages", "CancelStage", "Release", "Localities", "Archive"}
 	h := NewHandler(Services{}, func(*http.Request) (hemera.Identity, error) { return alice, nil })
 	page := httptest.NewRecorder()
 	h.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/", nil))

@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/limits"
 	"hemera/rules/wire"
 )
 
@@ -77,10 +78,10 @@ func (f *bodyFile) activity(site string) (string, error) {
 	return m.Activity, errs.As(err, errs.Invalid, "taperest.Read", "targetedMetadata")
 }
 
-// filesOf reads the files of a request. The whole body is in memory, which bodyMax and bodiesMax bound.
+// filesOf reads the files of a request. The whole body is in memory, which bodyMax and the budgets of the door bound.
 func (d *door) filesOf(r *http.Request) ([]hemera.StageFile, error) {
 	data, err := io.ReadAll(r.Body)
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge { // the client left, or was too slow
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge && errs.KindOf(err) != errs.Overloaded { // the client left, or was too slow
 		return nil, errs.As(err, errs.Invalid, "taperest.Read", "body")
 	}
 	if err != nil {
@@ -98,4 +99,55 @@ func (d *door) pathsOf(r *http.Request) ([]string, error) {
 		paths[i] = f.Path
 	}
 	return paths, err
+}
+
+// sender is a user. Those without a number are told apart by their hosts.
+type sender struct {
+	uid  uint32
+	host string
+}
+
+// senderOf is by whom a request is counted.
+func senderOf(who hemera.Identity) sender {
+	if who.UID == hemera.NobodyID {
+		return sender{who.UID, who.Host}
+	}
+	return sender{uid: who.UID}
+}
+
+// busy says whose bound refuses a request.
+func busy(path string, v limits.Verdict) error {
+	text := "too many requests are being served"
+	if v == limits.ShareFull {
+		text = "too many requests of this user are being served"
+	}
+	return errs.New(errs.Overloaded, "taperest.Answer", path, text).WithRemedy("send it again in some seconds, and fewer at a time")
+}
+
+// countedBody is a body whose bytes are counted while they arrive: before they are read, so that memory is never ahead of the count.
+type countedBody struct {
+	io.ReadCloser
+	account *limits.Account[sender]
+	path    string
+	taken   int64 // counted
+	read    int64
+}
+
+// Read implements io.Reader. Overloaded if the bodies of the user, or of all, have no room for more.
+func (b *countedBody) Read(p []byte) (int, error) {
+	if b.read == b.taken {
+		if v := b.account.Take(bodyStep); v != limits.Fits {
+			return 0, busy(b.path, v)
+		}
+		b.taken += bodyStep
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.taken-b.read)])
+	b.read += int64(n)
+	return n, err
+}
+
+// release counts the body out.
+func (b *countedBody) release() {
+	b.account.Give(b.taken)
+	b.account.Close()
 }

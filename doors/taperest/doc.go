@@ -21,7 +21,7 @@
 //
 // # Limits
 //
-// A body has at most 16 MiB and arrives within a minute, a request names at most [hemera.StagePathsMax] paths, and eight
-// requests with bodies are served at a time; more are answered 503. The door keeps no other state, and the handler is
-// safe for concurrent use. A request blocks as long as the service does.
+// A body has at most 16 MiB and arrives within a minute, and a request names at most [hemera.StagePathsMax] paths. Requests with bodies that are
+// served, and the bytes of their bodies that have arrived, are bounded by user and in all; more are answered 503. The
+// door keeps no other state, and the handler is safe for concurrent use. A request blocks as long as the service does.
 package taperest

@@ -11,6 +11,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/limits"
 )
 
 const (
@@ -21,8 +22,10 @@ const (
 
 	// bodyMax bounds a body in bytes: as many paths as a request may have, of usual length.
 	bodyMax = 16 << 20
-	// bodiesMax is how many requests with a body are served at a time; they bound the memory.
-	bodiesMax = 8
+	// bodiesMax is how many requests with a body are served at a time, bodiesOfUser how many of one user. Bytes of bodies
+	// in memory are bounded by bodyBytes, those of one user by a quarter; a body counts as it arrives, so a slow one is small.
+	bodiesMax, bodiesOfUser = 256, 16
+	bodyBytes, bodyStep     = 256 << 20, 64 << 10
 	// strangerTime is how long a request may take until its sender is known, and bodyTime how long its body may take then.
 	strangerTime, bodyTime = 10 * time.Second, time.Minute
 	// retrySeconds is when clients are to come back that were not served for want of something.
@@ -46,7 +49,8 @@ type Options struct {
 // door is the handler: routing, identities, bodies and errors. What the calls do is in calls.go.
 type door struct {
 	Options
-	bodies chan struct{} // one element for each request with a body that is being served
+	bodies *limits.Budget[sender] // requests with a body that are being served
+	bytes  *limits.Budget[sender] // of their bodies
 }
 
 // call serves one method of one path for a known sender. The answer is JSON, or no body if it is nil.
@@ -71,7 +75,8 @@ func NewHandler(o Options) http.Handler {
 	if o.Log == nil { // as tests have it
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &door{Options: o, bodies: make(chan struct{}, bodiesMax)}
+	d := &door{Options: o, bodies: limits.NewBudget[sender]("tape bodies", limits.Bounds{Total: bodiesMax, Share: bodiesOfUser}),
+		bytes: limits.NewBudget[sender]("tape body bytes", limits.Bounds{Total: bodyBytes, Share: bodyBytes / 4})}
 	// The mux is not changed after this function, so requests need no lock.
 	mux := http.NewServeMux()
 	mux.HandleFunc(WellKnown, d.wellKnown)
@@ -115,13 +120,13 @@ func (d *door) guarded(methods map[string]call) http.Handler {
 		}
 		if r.Method == http.MethodPost { // the others have no body
 			// Nobody waits here: a client that comes again is better than a connection that is kept.
-			select {
-			case d.bodies <- struct{}{}:
-				defer func() { <-d.bodies }()
-			default:
-				d.fail(w, r, errs.New(errs.Overloaded, "taperest.Answer", r.URL.Path, "too many requests are being served"))
+			account := d.bodies.Open(senderOf(who))
+			defer account.Close()
+			if v := account.Take(1); v != limits.Fits {
+				d.fail(w, r, busy(r.URL.Path, v))
 				return
 			}
+			defer account.Give(1)
 		}
 		d.serve(w, r, who, f)
 	})
@@ -133,7 +138,9 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, who hemera.Identity
 	deadlines := http.NewResponseController(w)
 	_ = deadlines.SetReadDeadline(time.Now().Add(bodyTime))
 	_ = deadlines.SetWriteDeadline(time.Time{})
-	r.Body = http.MaxBytesReader(w, r.Body, bodyMax)
+	counted := &countedBody{ReadCloser: http.MaxBytesReader(w, r.Body, bodyMax), account: d.bytes.Open(senderOf(who)), path: r.URL.Path}
+	defer counted.release()
+	r.Body = counted
 	answer, err := f(d, r, who)
 	_ = deadlines.SetWriteDeadline(time.Now().Add(bodyTime))
 	if err != nil {

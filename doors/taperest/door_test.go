@@ -3,6 +3,7 @@ package taperest
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/limits"
 	"hemera/test/fixture"
 )
 
@@ -191,25 +193,61 @@ func (b blocked) Localities(context.Context, hemera.Identity, string, []string) 
 	return nil, nil
 }
 
-// TestBodiesAreBounded: a client that comes while enough are served has to come again.
+// TestBodiesAreBounded: a user that has its share of requests or of memory has to come again, and others are served meanwhile.
 func TestBodiesAreBounded(t *testing.T) {
 	service := blocked{entered: make(chan struct{}), release: make(chan struct{})}
-	r := &rig{Handler: NewHandler(Options{Staging: service, Authorize: func(*http.Request) (hemera.Identity, error) { return alice, nil }})}
-	done := make(chan int, bodiesMax)
-	for range bodiesMax {
-		go func() { done <- r.ask("POST /api/v1/archiveinfo", `{"paths":["/a"]}`).Code }()
+	r := &rig{Handler: NewHandler(Options{Staging: service, Authorize: func(r *http.Request) (hemera.Identity, error) {
+		if r.Header.Get("From") != "" {
+			return hemera.Identity{Name: "bob", UID: 1002, GID: 100}, nil
+		}
+		return alice, nil
+	}})}
+	done := make(chan int, bodiesOfUser+1)
+	ask := func(call string) { done <- r.ask(call, `{"paths":["/a"]}`).Code }
+	for range bodiesOfUser {
+		go ask("POST /api/v1/archiveinfo")
 	}
-	for range bodiesMax {
+	for range bodiesOfUser {
 		<-service.entered
 	}
-	if w := r.ask("POST /api/v1/archiveinfo", `{"paths":["/a"]}`); w.Code != 503 || w.Header().Get("Retry-After") == "" {
+	if w := r.ask("POST /api/v1/archiveinfo", `{"paths":["/a"]}`); w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "of this user") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
+	go ask("POST /api/v1/archiveinfo\nFrom: bob")
+	<-service.entered
 	close(service.release)
-	for range bodiesMax {
+	for range bodiesOfUser + 1 {
 		if code := <-done; code != 200 {
 			t.Errorf("%d", code)
 		}
+	}
+}
+
+// TestBytesOfBodiesAreCounted: a body takes what has arrived of it, at most the share of its user, and gives it back.
+func TestBytesOfBodiesAreCounted(t *testing.T) {
+	budget := limits.NewBudget[sender]("bytes", limits.Bounds{Total: 4 * bodyStep, Share: 2 * bodyStep})
+	body := func(size int) (*countedBody, error) {
+		b := &countedBody{ReadCloser: io.NopCloser(strings.NewReader(strings.Repeat("a", size))), account: budget.Open(sender{uid: 1})}
+		_, err := io.Copy(io.Discard, b)
+		return b, err
+	}
+	slow := &countedBody{ReadCloser: io.NopCloser(strings.NewReader(strings.Repeat("a", bodyMax))), account: budget.Open(sender{uid: 1})}
+	if n, err := slow.Read(make([]byte, 1)); n != 1 || err != nil || budget.Usage().Used != bodyStep {
+		t.Fatalf("%d, %v, %+v", n, err, budget.Usage())
+	}
+	large, err := body(3 * bodyStep)
+	if errs.KindOf(err) != errs.Overloaded {
+		t.Errorf("beyond the share: %v", err)
+	}
+	large.release()
+	small, err := body(10)
+	if err != nil {
+		t.Error(err)
+	}
+	small.release()
+	slow.release()
+	if u := budget.Usage(); u.Used != 0 || u.Clients != 0 {
+		t.Errorf("%+v", u)
 	}
 }
 

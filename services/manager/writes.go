@@ -125,9 +125,9 @@ type writeAdmin struct {
 	asks asks
 }
 
-// LimitUsages are the bounds of writes under way, and what is used of them.
+// LimitUsages are the bounds of writes under way and of requests to stage, and what is used of them.
 func (wa *writeAdmin) LimitUsages() []limits.Usage {
-	return []limits.Usage{wa.pending.holders.users.Usage(), wa.pending.holders.sessions.Usage()}
+	return append([]limits.Usage{wa.pending.holders.users.Usage(), wa.pending.holders.sessions.Usage()}, wa.tier.LimitUsages()...)
 }
 
 // headReport is what a write's head said of it last.

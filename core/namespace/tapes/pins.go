@@ -21,8 +21,8 @@ type Pin struct {
 	UID     uint32
 }
 
-// pinsMax bounds the requests that may want one file: each is in its attribute.
-const pinsMax = 256
+// pinsMax bounds the requests that may want one file: each is in its attribute. pinsOfUser bounds those of one user, so that others can ask.
+const pinsMax, pinsOfUser = 256, 32
 
 // unknownUser owns pins that an older version stored without a user: those of root, so only admins release
 // them.
@@ -67,8 +67,18 @@ func withPin(e *hemera.Entry, r RecallRequest) ([]Pin, error) {
 	if r.Request == "" || slices.ContainsFunc(pins, func(p Pin) bool { return p.Request == r.Request }) {
 		return pins, nil
 	}
-	if len(pins) >= pinsMax {
+	own := 0
+	for _, p := range pins {
+		if p.UID == r.UID {
+			own++
+		}
+	}
+	switch {
+	case len(pins) >= pinsMax:
 		return nil, refuse(errs.Overloaded, "Recall", "fid:"+e.ID.String(), "too many requests want the file on disk").
+			WithRemedy("its users release it: `xrdfs HOST prepare -e PATH`; an admin takes the requests of others: `hemera tape release PATH`")
+	case own >= pinsOfUser:
+		return nil, refuse(errs.Overloaded, "Recall", "fid:"+e.ID.String(), strconv.Itoa(own)+" requests of this user want the file on disk, which is the limit").
 			WithRemedy("release those that are done with it: `xrdfs HOST prepare -e PATH`")
 	}
 	return append(pins, Pin{r.Request, r.UID}), nil

@@ -1,6 +1,7 @@
 package tapes
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"slices"
@@ -20,6 +21,9 @@ type Stage struct {
 	Made      time.Time
 	Files     []StagedFile
 	Cancelled bool // all of it
+	// Count is the number of files, and Idle says that none of them could be staged. They are of the head, which is read without the files.
+	Count int  `json:",omitempty"`
+	Idle  bool `json:",omitempty"`
 }
 
 // StagedFile is one file of a request.
@@ -31,8 +35,24 @@ type StagedFile struct {
 	Cancelled bool          `json:",omitempty"`
 }
 
-// stagePart is how many files one record has.
-const stagePart = 1000
+// stagePart is how many files one record has at most, and stagePartBytes how many bytes of paths, unless it is one file.
+const stagePart, stagePartBytes = 1000, 256 << 10
+
+// partsOf divides files into those of one record each. Only what never changes decides.
+func partsOf(files []StagedFile) (parts [][]StagedFile) {
+	begin, size := 0, 0
+	for i := range files {
+		own := len(files[i].Path) + len(files[i].Activity)
+		if i > begin && (i-begin == stagePart || size+own > stagePartBytes) {
+			parts, begin, size = append(parts, files[begin:i]), i, 0
+		}
+		size += own
+	}
+	if begin < len(files) {
+		parts = append(parts, files[begin:])
+	}
+	return parts
+}
 
 // stageKey is the key of a part of a request.
 func stageKey(id string, part int) []byte {
@@ -49,9 +69,9 @@ func (c *Catalogue) PutStage(ctx context.Context, s Stage) error {
 		return refuse(errs.Invalid, "PutStage", s.ID, "the id of a request has 1 to 200 bytes")
 	}
 	head := s
-	head.Files = nil
+	head.Files, head.Count = nil, len(s.Files)
 	parts := [][]byte{schema.EncodeStage(head)}
-	for files := range slices.Chunk(s.Files, stagePart) {
+	for _, files := range partsOf(s.Files) {
 		parts = append(parts, schema.EncodeStage(files))
 	}
 	// The head comes last: a request that is not stored as a whole is not there.
@@ -93,31 +113,34 @@ func (c *Catalogue) Stage(ctx context.Context, id string) (s Stage, err error) {
 // RemoveStage forgets a request.
 func (c *Catalogue) RemoveStage(ctx context.Context, s Stage) error {
 	return c.update(ctx, func(t Txn) error {
-		for part := range 1 + (len(s.Files)+stagePart-1)/stagePart {
+		for part := range 1 + len(partsOf(s.Files)) {
 			t.Remove(stageKey(s.ID, part))
 		}
 		return nil
 	})
 }
 
-// OldStages lists the ids of requests that were made before a time, at most limit, and when the oldest of the others that it saw was made; zero:
-// it saw none. It reads all requests, so it is not to be called often.
-func (c *Catalogue) OldStages(ctx context.Context, before time.Time, limit int) (ids []string, oldest time.Time, err error) {
+// StoredStage is a request without its files, and what its records take in the store, in bytes.
+type StoredStage struct {
+	Stage
+	Bytes int64
+}
+
+// Stages lists all requests without their files. It reads all of them, so it is called once in the life of a manager.
+func (c *Catalogue) Stages(ctx context.Context) (out []StoredStage, err error) {
 	prefix := schema.TableKey(schema.TableStage)
 	err = scan(ctx, c, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) (bool, error) {
-		if binary.BigEndian.Uint32(k[len(k)-4:]) != 0 {
-			return true, nil
+		// The head of a request has the first of its keys. Files without a head are those of a request that was never stored as a whole.
+		if binary.BigEndian.Uint32(k[len(k)-4:]) == 0 {
+			var s Stage
+			err := schema.DecodeStage(raw, &s)
+			out = append(out, StoredStage{s, int64(len(raw))})
+			return true, err
 		}
-		var s Stage
-		err := schema.DecodeStage(raw, &s)
-		switch {
-		case err != nil:
-		case s.Made.Before(before):
-			ids = append(ids, s.ID)
-		case oldest.IsZero() || s.Made.Before(oldest):
-			oldest = s.Made
+		if last := len(out) - 1; last >= 0 && bytes.HasPrefix(k, stageKey(out[last].ID, 0)[:len(k)-4]) {
+			out[last].Bytes += int64(len(raw))
 		}
-		return len(ids) < limit, err
+		return true, nil
 	})
-	return ids, oldest, err
+	return out, err
 }

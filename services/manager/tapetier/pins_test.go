@@ -129,7 +129,7 @@ func TestARequestCountsOnce(t *testing.T) {
 			t.Errorf("made %v, was %v, %v", again.Made, st.Made, err)
 		}
 		s.wantKind("by somebody else", ask(bob(), file, file), errs.Denied)
-		s.wantKind("for other files", ask(alice(), file), errs.Exists)
+		s.wantKind("for other files", ask(alice(), file, "/single/none"), errs.Exists)
 		s.wantKind("a name that cannot be stored", second(s.tier.Stage(s.Context(), alice(), hemera.StageRequest{Name: "a,b", Files: []hemera.StageFile{{Path: file}}})), errs.Invalid)
 		// Withdrawn while it is on disk: it keeps nothing there any more, and eviction is a matter of room.
 		s.good(s.tier.CancelStage(s.Context(), alice(), "bulk-7", nil, false))

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -42,60 +41,106 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 	if len(r.Files) == 0 || len(r.Files) > hemera.StagePathsMax {
 		return "", errs.New(errs.Invalid, "manager.Stage", "", "a request has 1 to "+strconv.Itoa(hemera.StagePathsMax)+" files")
 	}
+	files := distinct(r.Files)
+	turn, leave, err := t.turns.enter(ctx, who, len(files))
+	if err != nil {
+		return "", err
+	}
+	defer leave()
 	s := tapes.Stage{ID: r.Name, UID: who.UID, Made: t.now()}
 	if s.ID == "" {
 		id := make([]byte, 8)
 		rand.Read(id)
 		// The form that clients of EOS know: an id, and when it was made.
 		s.ID = hex.EncodeToString(id) + ":" + strconv.FormatInt(s.Made.Unix(), 10)
-	} else if err := t.checkName(ctx, who, &s, r.Files); err != nil {
+	} else if err := t.checkName(ctx, who, &s, files); err != nil {
 		return "", err
 	}
-	for _, f := range r.Files {
+	s.Idle = true
+	for _, f := range files {
+		if err := turn.rest(ctx); err != nil {
+			return "", err
+		}
 		one := tapes.StagedFile{Path: f.Path, Activity: f.Activity}
 		e, err := t.readable(ctx, who, f.Path)
 		if err != nil {
 			one.Error = err.Error()
 		} else {
-			one.File = e.ID
+			one.File, s.Idle = e.ID, false
 		}
 		s.Files = append(s.Files, one)
+	}
+	if err := t.stages.add(who, &s); err != nil {
+		return "", err
 	}
 	// Remembered first: after a crash the request is there, and a client
 	// that polls it sees what was not asked for yet.
 	if err := t.catalogue.PutStage(ctx, s); err != nil {
+		t.stages.remove(s.ID)
 		return "", err
 	}
-	changed, err := t.stageAll(ctx, who, s)
-	if err == nil && changed {
-		err = t.catalogue.PutStage(ctx, s)
+	failed, err := t.stageAll(ctx, who, s, turn)
+	if err != nil || len(failed) == 0 {
+		return s.ID, err
 	}
-	return s.ID, err
+	s.Idle = !slices.ContainsFunc(s.Files, func(f tapes.StagedFile) bool { return f.Error == "" })
+	// Most clients would never look at a request that does nothing.
+	if s.Idle && errs.KindOf(failed[0]) == errs.Overloaded {
+		t.stages.remove(s.ID)
+		return "", errors.Join(failed[0], t.catalogue.RemoveStage(ctx, s))
+	}
+	t.stages.note(&s)
+	return s.ID, t.catalogue.PutStage(ctx, s)
+}
+
+// distinct are the files of a request, each once: the first of equal paths counts.
+func distinct(files []hemera.StageFile) []hemera.StageFile {
+	seen := make(map[string]bool, len(files))
+	out := make([]hemera.StageFile, 0, len(files))
+	for _, f := range files {
+		if !seen[f.Path] {
+			seen[f.Path] = true
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // stageAll queues the recalls of a request. Each is by itself: one that
-// fails does not keep the others from being staged. It reports whether some
-// have failed; their errors are in the request.
-func (t *stager) stageAll(ctx context.Context, who hemera.Identity, s tapes.Stage) (failed bool, err error) {
+// fails does not keep the others from being staged. It returns the errors of those that
+// have failed, of bounds first; their texts are in the request.
+func (t *stager) stageAll(ctx context.Context, who hemera.Identity, s tapes.Stage, turn *turn) (failed []error, err error) {
 	known, err := t.knownTapes(ctx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	var some atomic.Bool
-	_ = together(len(s.Files), func(i int) error {
+	each := make([]error, len(s.Files))
+	err = together(len(s.Files), func(i int) error {
 		f := &s.Files[i]
 		if f.Error != "" {
 			return nil
 		}
+		if err := turn.rest(ctx); err != nil {
+			return err
+		}
 		r := tapes.RecallRequest{File: f.File, Request: s.ID, UID: who.UID, Groups: groupsOf(who), Activity: f.Activity}
 		if _, err := t.recallFrom(ctx, known, r); err != nil {
-			f.Error = err.Error()
-			some.Store(true)
+			f.Error, each[i] = err.Error(), named(err, "manager.Stage", f.Path)
 		}
 		return nil
 	})
 	t.Awake()
-	return some.Load(), ctx.Err()
+	failed = slices.DeleteFunc(each, func(err error) bool { return err == nil })
+	slices.SortStableFunc(failed, func(a, b error) int { return rankOf(a) - rankOf(b) })
+	return failed, err
+}
+
+// rankOf puts refusals by bounds before other failures: people can do something about them.
+func rankOf(err error) int {
+	if errs.KindOf(err) == errs.Overloaded {
+		return 0
+	}
+	return 1
 }
 
 // checkName checks the name that a client gives its request. The same name for
@@ -150,10 +195,18 @@ func (t *stager) StageStatus(ctx context.Context, who hemera.Identity, id string
 	if err != nil {
 		return out, err
 	}
+	turn, leave, err := t.turns.enter(ctx, who, len(s.Files))
+	if err != nil {
+		return out, err
+	}
+	defer leave()
 	out = hemera.StageStatus{ID: id, Who: who, Made: s.Made, Started: s.Made}
 	waits := false
 	look := &outlook{reporter: t.reports}
 	for _, f := range s.Files {
+		if err := turn.rest(ctx); err != nil {
+			return out, err
+		}
 		l := hemera.Locality{Path: f.Path, Error: f.Error, Cancelled: f.Cancelled || s.Cancelled}
 		if f.File == 0 { // a directory, or a file that the user may not read, is there all the same
 			_, err := t.Tree.Stat(ctx, who, f.Path)
@@ -186,7 +239,12 @@ func (t *stager) CancelStage(ctx context.Context, who hemera.Identity, id string
 	if err != nil {
 		return err
 	}
-	// The last one of equal paths: all of them are the same file.
+	turn, leave, err := t.turns.enter(ctx, who, len(s.Files))
+	if err != nil {
+		return err
+	}
+	defer leave()
+	// The last one of equal paths, which older requests have: all of them are the same file.
 	at := map[string]int{}
 	for i, f := range s.Files {
 		at[f.Path] = i
@@ -203,6 +261,9 @@ func (t *stager) CancelStage(ctx context.Context, who hemera.Identity, id string
 		}
 	}
 	for _, p := range paths {
+		if err := turn.rest(ctx); err != nil {
+			return err
+		}
 		f := &s.Files[at[p]]
 		f.Cancelled = true
 		if f.File != 0 {
@@ -212,8 +273,13 @@ func (t *stager) CancelStage(ctx context.Context, who hemera.Identity, id string
 		}
 	}
 	if forget {
-		return t.catalogue.RemoveStage(ctx, s)
+		err := t.catalogue.RemoveStage(ctx, s)
+		if err == nil {
+			t.stages.remove(id)
+		}
+		return err
 	}
+	t.stages.note(&s)
 	return t.catalogue.PutStage(ctx, s)
 }
 
@@ -229,12 +295,20 @@ func (t *stager) Release(ctx context.Context, who hemera.Identity, id string, pa
 			return nil, err
 		}
 	}
+	turn, leave, err := t.turns.enter(ctx, who, len(paths))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	out := make([]error, len(paths))
-	_ = together(len(paths), func(i int) error {
-		out[i] = t.releaseOne(ctx, who, id, paths[i])
-		return nil
+	err = together(len(paths), func(i int) error {
+		err := turn.rest(ctx)
+		if err == nil {
+			out[i] = t.releaseOne(ctx, who, id, paths[i])
+		}
+		return err
 	})
-	return out, ctx.Err()
+	return out, err
 }
 
 // releaseOne takes a request of who from a file.
@@ -261,9 +335,17 @@ func (t *stager) releaseOne(ctx context.Context, who hemera.Identity, id, path s
 
 // Localities implements hemera.Staging.
 func (t *stager) Localities(ctx context.Context, who hemera.Identity, id string, paths []string) ([]hemera.Locality, error) {
+	turn, leave, err := t.turns.enter(ctx, who, len(paths))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	out := make([]hemera.Locality, len(paths))
 	look := &outlook{reporter: t.reports}
 	for i, p := range paths {
+		if err := turn.rest(ctx); err != nil {
+			return nil, err
+		}
 		e, err := t.readable(ctx, who, p)
 		if err != nil {
 			out[i] = hemera.Locality{Path: p, Exists: !errors.Is(err, errs.NotFound), Error: err.Error()}
@@ -271,7 +353,30 @@ func (t *stager) Localities(ctx context.Context, who hemera.Identity, id string,
 		}
 		out[i] = t.locality(ctx, &e, id, p, look)
 	}
-	return out, nil
+	return out, t.refusals(ctx, who, id, out)
+}
+
+// refusals adds to the answers about files why the request did not get them. The files themselves do not know a request that was refused.
+func (t *stager) refusals(ctx context.Context, who hemera.Identity, id string, out []hemera.Locality) error {
+	at := map[string]*hemera.Locality{}
+	for i := range out {
+		if l := &out[i]; l.Exists && !l.HasID && l.Error == "" {
+			at[l.Path] = l
+		}
+	}
+	if len(at) == 0 || t.stages.files(id) == 0 {
+		return nil
+	}
+	s, err := t.request(ctx, who, id)
+	if kind := errs.KindOf(err); err != nil && (kind == errs.NotFound || kind == errs.Denied) {
+		return nil
+	}
+	for _, f := range s.Files {
+		if l := at[f.Path]; l != nil {
+			l.Error = f.Error
+		}
+	}
+	return err
 }
 
 // locality says where a file is. The outlook is the same for all files of

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hemera/core/namespace/tapes"
+	"hemera/errs"
 )
 
 // What no event announces is looked for here: servers that fell silent,
@@ -16,9 +17,6 @@ import (
 const (
 	// sweepEvery is how often what takes time by itself is looked at.
 	sweepEvery = 10 * time.Second
-	// stagesKept is how long a request to stage is remembered, and keeps files
-	// on disk that are not released.
-	stagesKept = 14 * 24 * time.Hour
 	// forgetTime bounds a turn, as mounts of lost servers wait for it.
 	forgetTime = 2 * time.Second
 )
@@ -85,37 +83,28 @@ func (t *sweeper) EndLost() {
 }
 
 // ForgetStages removes requests that are old, with what they keep on disk.
-// Run calls it; it is exported for tests. There may be very many
-// requests: they are looked at when the oldest one is due, and not before.
+// Run calls it; it is exported for tests.
 func (t *sweeper) ForgetStages(ctx context.Context) error {
-	if t.Now().Before(t.due) {
-		return nil
-	}
 	const most = 100 // so that a sweep ends soon; the rest goes with the next
 	end := t.Now().Add(forgetTime)
-	ids, oldest, err := t.catalogue.OldStages(ctx, t.Now().Add(-stagesKept), most)
-	if err == nil && len(ids) == 0 {
-		// A request that is made from now on is due later than all that are
-		// there.
-		if oldest.IsZero() {
-			oldest = t.Now()
+	for _, id := range t.stages.due(t.Now(), most) {
+		s, err := t.catalogue.Stage(ctx, id)
+		if errs.KindOf(err) == errs.NotFound {
+			t.stages.remove(id)
+			continue
 		}
-		t.due = oldest.Add(stagesKept)
-	}
-	for _, id := range ids {
 		if err != nil {
-			break
+			return err
 		}
-		s, stageErr := t.catalogue.Stage(ctx, id)
-		if err = stageErr; err != nil {
-			break
+		if done, err := t.unpin(ctx, s, end); err != nil || !done {
+			return err // the next sweep goes on: what is unpinned costs it a look
 		}
-		if done, unpinErr := t.unpin(ctx, s, end); unpinErr != nil || !done {
-			return unpinErr // the next sweep goes on: what is unpinned costs it a look
+		if err := t.catalogue.RemoveStage(ctx, s); err != nil {
+			return err
 		}
-		err = t.catalogue.RemoveStage(ctx, s)
+		t.stages.remove(id)
 	}
-	return err
+	return nil
 }
 
 // unpin takes a request from its files, until a time.

@@ -74,8 +74,7 @@ type (
 	orderer  struct{ *parts }
 	sweeper  struct {
 		*parts
-		gc  *collector
-		due time.Time // when requests are looked at next
+		gc *collector
 		releasing
 	}
 )
@@ -89,6 +88,9 @@ type parts struct {
 	// write to the store: it is a turn and not a mutex, as it is held over
 	// I/O.
 	changing chan struct{}
+
+	stages *stages // requests to stage that are remembered
+	turns  turns   // calls with many files
 
 	// mu guards all below. It is never held over I/O: decisions are computed
 	// under it.
@@ -127,6 +129,11 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	if err := (scanner{t}).load(ctx); err != nil {
 		return nil, err
 	}
+	stored, err := t.catalogue.Stages(ctx)
+	if err != nil {
+		return nil, errs.Wrap(err, "tapetier.Open", "")
+	}
+	t.stages, t.turns = newStages(stored), turns{users: map[uint32]*userTurns{}}
 	t.room = buffer{o.View, func(space string) int64 { return t.config.BufferOf(space).Keep }, map[string]int64{}, map[mounting.Key]fill{}}
 	// Ids of mounts grow over restarts, so that a report of an old mount is
 	// not taken for one of a new.

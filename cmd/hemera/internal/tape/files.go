@@ -50,6 +50,7 @@ They stay on disk until they are released. "xrdfs HOST prepare -s" is the same. 
 	}
 	f.register(c)
 	c.Flags().StringVar(&activity, "activity", "", "what it is for, as mount rules know it: a `name`")
+	c.AddCommand(stagesCommand(e), dropStagesCommand(e))
 	return c
 }
 
