@@ -67,6 +67,17 @@ func TestTapeServerJoins(t *testing.T) {
 		}
 		return p
 	}
+	// Until an admin says so, a node that joined is no tape server.
+	until(t, "the node asks", func() bool {
+		p := picture()
+		return len(p.Attention) == 1 && p.Attention[0].Command == "hemera tape server add "+n.ID().String()
+	})
+	if p := picture(); len(p.Libraries) != 0 {
+		t.Errorf("a node makes itself a tape server: %+v", p.Libraries)
+	}
+	if err := m.ChangeTape(t.Context(), "test", hemera.TapeChange{Object: "server", Verb: "add", Name: n.ID().String()}); err != nil {
+		t.Fatal(err)
+	}
 	until(t, "the library is known", func() bool { p := picture(); return len(p.Libraries) == 1 && len(p.Libraries[0].VIDs) == 2 })
 	if p := picture(); p.Libraries[0].Name != "far" || len(p.Drives) != 1 || p.Drives[0].Name != "far-d1" || p.Drives[0].Node != n.ID() {
 		t.Errorf("the library is %+v, its drives %+v", p.Libraries, p.Drives)

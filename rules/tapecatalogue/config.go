@@ -23,6 +23,7 @@ type Config struct {
 	Mounting      map[string]Mounting     `json:"mounting"`
 	Buffers       map[string]Buffer       `json:"diskBuffers"`
 	Keys          map[string]Key          `json:"encryptionKeys"`
+	Servers       map[string]Server       `json:"tapeServers,omitempty"`
 	// DrivesDown are the drives that admins do not want to work, with the reason.
 	DrivesDown map[string]string `json:"drivesDown,omitempty"`
 	// DriveComments are what admins note of drives.
@@ -33,7 +34,7 @@ type Config struct {
 func (c Config) clone() Config {
 	return Config{
 		cloned(c.Media), cloned(c.Organisations), cloned(c.Pools), cloned(c.Classes), cloned(c.Routes), cloned(c.Policies),
-		cloned(c.Rules), cloned(c.Libraries), cloned(c.Mounting), cloned(c.Buffers), cloned(c.Keys), cloned(c.DrivesDown),
+		cloned(c.Rules), cloned(c.Libraries), cloned(c.Mounting), cloned(c.Buffers), cloned(c.Keys), cloned(c.Servers), cloned(c.DrivesDown),
 		cloned(c.DriveComments),
 	}
 }
@@ -71,6 +72,8 @@ func (c Config) table(kind Kind) collection {
 		return table[Buffer, *Buffer](c.Buffers)
 	case KindKey:
 		return table[Key, *Key](c.Keys)
+	case KindServer:
+		return table[Server, *Server](c.Servers)
 	}
 	return nil
 }

@@ -20,11 +20,12 @@ const (
 	KindMounting     Kind = "mounting"
 	KindBuffer       Kind = "buffer"
 	KindKey          Kind = "key"
+	KindServer       Kind = "server"
 )
 
 // Kinds lists all kinds: an object refers to others of earlier kinds, and pools to pools.
 func Kinds() []Kind {
-	return []Kind{KindMedia, KindOrganisation, KindKey, KindPool, KindClass, KindRoute, KindPolicy, KindRule, KindLibrary, KindMounting, KindBuffer}
+	return []Kind{KindMedia, KindOrganisation, KindKey, KindPool, KindClass, KindRoute, KindPolicy, KindRule, KindLibrary, KindMounting, KindBuffer, KindServer}
 }
 
 // DefaultName is the name of the object of a kind that is taken where nothing else is said.
@@ -120,6 +121,13 @@ type Rule struct {
 type Library struct {
 	Disabled bool   `json:"isDisabled"`     // its drives mount nothing, and its tapes wait
 	Reason   string `json:"disabledReason"` // needed while it is disabled
+	Log
+}
+
+// Server is a node that is admitted as a tape server. Its name is the number of the node.
+type Server struct {
+	// Library is the name of its library, which no other server has; "": it is the one that the server reports first.
+	Library string `json:"library"`
 	Log
 }
 

@@ -30,6 +30,7 @@ func (*Library) refs() []Ref      { return nil }
 func (*Mounting) refs() []Ref     { return nil }
 func (*Buffer) refs() []Ref       { return nil }
 func (*Key) refs() []Ref          { return nil }
+func (*Server) refs() []Ref       { return nil }
 
 // Objects with one or two references.
 
@@ -72,3 +73,4 @@ func (l *Library) log() *Log      { return &l.Log }
 func (m *Mounting) log() *Log     { return &m.Log }
 func (b *Buffer) log() *Log       { return &b.Log }
 func (k *Key) log() *Log          { return &k.Log }
+func (s *Server) log() *Log       { return &s.Log }

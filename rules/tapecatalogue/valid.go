@@ -54,6 +54,14 @@ func (o *Organisation) wrong(string) string {
 	return ""
 }
 
+// wrong refuses a name that is not the number of a node.
+func (s *Server) wrong(name string) string {
+	if n, err := strconv.ParseUint(name, 10, 32); err != nil || n == 0 || strconv.FormatUint(n, 10) != name {
+		return "a tape server is named by the number of its node, see hemera node ls"
+	}
+	return ""
+}
+
 // wrong refuses what would keep a pool from ever getting a tape.
 func (p *Pool) wrong(name string) string {
 	if p.PartialTapes < 1 {
@@ -178,6 +186,14 @@ func (c Config) together() string {
 			}
 			repack = name
 		}
+	}
+	of := map[string]string{} // servers by their libraries
+	for _, name := range sortedNames(c.Servers) {
+		library := c.Servers[name].Library
+		if other := of[library]; library != "" && other != "" {
+			return fmt.Sprintf("library %s is that of server %s; it is removed first: hemera tape server rm %s", library, other, other)
+		}
+		of[library] = name
 	}
 	asked := map[[3]string]string{} // names of rules, by whom they are for
 	for _, name := range sortedNames(c.Rules) {

@@ -160,8 +160,9 @@ func (w *writing) wasGiven(f hemera.TapeWritten, j *hemera.TapeJob) bool {
 	switch {
 	case f.Job.Kind != hemera.TapeArchive:
 		return false
+	// A session of before the manager's start: it may have been given what waits in the queue of its tape's pool.
 	case w.given == nil:
-		return j != nil
+		return j != nil && j.Queue == w.tape.Pool
 	}
 	return w.given(f.Job, f.ArchiveID)
 }

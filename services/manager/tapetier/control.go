@@ -27,12 +27,16 @@ type Control struct {
 var _ hemera.TapeControl = Control{}
 
 // ReportLibrary implements hemera.TapeControl.
-func (c Control) ReportLibrary(_ context.Context, node hemera.NodeID, epoch uint64, l hemera.TapeLibrary) error {
+func (c Control) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch uint64, l hemera.TapeLibrary) error {
 	if err := c.Leases.Check(node, epoch); err != nil {
 		return err
 	}
-	c.Tier.ReportLibrary(node, l)
-	return nil
+	// The catalogue may learn something of it.
+	if err := c.Leases.AwaitCurrent(ctx); err != nil {
+		return err
+	}
+	_, remote := hemera.Caller(ctx)
+	return c.Tier.Report(ctx, node, !remote, l)
 }
 
 // NextMount implements hemera.TapeControl.
@@ -45,7 +49,7 @@ func (c Control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64
 
 // TapeJobs implements hemera.TapeControl.
 func (c Control) TapeJobs(ctx context.Context, node hemera.NodeID, epoch uint64, want hemera.TapeJobsRequest) (r hemera.TapeJobsReply, err error) {
-	if err := c.Leases.Check(node, epoch); err != nil {
+	if err := c.leased(node, epoch); err != nil {
 		return r, err
 	}
 	return c.Tier.TapeJobs(ctx, node, want)
@@ -67,9 +71,17 @@ func (c Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64,
 	return c.Tier.TapeDone(ctx, node, r)
 }
 
-// current checks the lease, and waits until changes are allowed.
-func (c Control) current(ctx context.Context, node hemera.NodeID, epoch uint64) error {
+// leased checks the lease, and that the node is admitted as a tape server.
+func (c Control) leased(node hemera.NodeID, epoch uint64) error {
 	if err := c.Leases.Check(node, epoch); err != nil {
+		return err
+	}
+	return c.Tier.admitted(node)
+}
+
+// current is leased, and waits until changes are allowed.
+func (c Control) current(ctx context.Context, node hemera.NodeID, epoch uint64) error {
+	if err := c.leased(node, epoch); err != nil {
 		return err
 	}
 	return c.Leases.AwaitCurrent(ctx)

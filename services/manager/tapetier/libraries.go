@@ -29,6 +29,8 @@ type library struct {
 	// used. doubled are the cartridges that another one reports, with its name.
 	clash   string
 	doubled map[string]string
+	// foreign are those that the catalogue has in another library, with its name.
+	foreign map[string]string
 }
 
 // drive is what the manager keeps of a drive.

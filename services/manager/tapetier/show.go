@@ -206,7 +206,7 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 			}
 		}
 	}
-	out = append(append(out, t.stuck(f)...), t.failedScans()...)
+	out = append(append(append(out, t.stuck(f)...), t.failedScans()...), t.unadmitted()...)
 	slices.SortFunc(out, func(a, b hemera.TapeAttention) int { return strings.Compare(a.Subject, b.Subject) })
 	return out
 }

@@ -99,7 +99,8 @@ type parts struct {
 	names     rulenames.Names // in the rules of the configuration
 	changes   uint64          // of the configuration, since the start
 	libraries map[hemera.NodeID]*library
-	heard     bool // of a library, since the start
+	asking    map[hemera.NodeID]string // nodes that are not admitted as tape servers, and their libraries
+	heard     bool                     // of a library, since the start
 	mounts    map[uint64]*mount
 	given     map[hemera.TapeJobKey]uint64 // to which mount
 	room      buffer                       // on disks, for recalls
@@ -114,7 +115,7 @@ type parts struct {
 // Open reads the configuration; a system that has none gets one that
 // archives without any set-up.
 func Open(ctx context.Context, o Options) (*Tier, error) {
-	t := &parts{Options: o, catalogue: o.Tree.Tapes, changing: make(chan struct{}, 1), libraries: map[hemera.NodeID]*library{},
+	t := &parts{Options: o, catalogue: o.Tree.Tapes, changing: make(chan struct{}, 1), libraries: map[hemera.NodeID]*library{}, asking: map[hemera.NodeID]string{},
 		mounts: map[uint64]*mount{}, given: map[hemera.TapeJobKey]uint64{}, scans: map[string]*scan{}, unkept: map[string]bool{}, returned: returned{}, wake: make(chan struct{})}
 	raw, err := t.catalogue.Config(ctx)
 	if err != nil {

@@ -14,15 +14,22 @@ import (
 // give files to the tapes of others, and gets grants for nothing but the
 // files that its mounts were given.
 //
-// The first library that reports a name has it until it does not report it
-// any more, or falls silent: a cartridge that was carried to another library
-// is that one's with the first report after it is gone from the old one.
+// Libraries and tapes are those of the configuration and of the catalogue
+// (admitted.go). Of what neither knows, the first library that reports a name
+// has it until it does not report it any more, or falls silent.
 
 // clash says what of a library belongs to another one, "" for nothing. A
 // library or a drive whose name is taken makes all of the library unusable:
 // decisions and people name them. A silent library whose name is taken over
 // is forgotten. The lock is held.
 func (t *configurer) clash(l *library) string {
+	own, name := l.node.String(), l.state.Name
+	if of := serverOf(t.config, name); of != "" && of != own {
+		return "library " + name + " is that of node " + of + "; if this server has it now: hemera tape server rm " + of + ", then: hemera tape server set " + own + " library=" + name
+	}
+	if said := t.config.Servers[own].Library; said != "" && said != name {
+		return "the server of node " + own + " was admitted with library " + said + "; start it with --library " + said + ", or: hemera tape server set " + own + " library=" + name
+	}
 	for node, other := range t.libraries {
 		if node == l.node || other.clash != "" {
 			continue

@@ -42,6 +42,8 @@ func kinds() []kind {
 		{"media", "mediaTypes", "Media types: kinds of cartridges", "The last two characters of a barcode say which one a cartridge is."},
 		{"library", "logicalLibraries", "Tape libraries, and taking them out of use", `Libraries are found by themselves. To take one out of use: "hemera tape library set NAME isDisabled=true
 disabledReason=TEXT".`},
+		{"server", "tapeServers", "Tape servers: nodes that are admitted as such", `A server is named by the number of its node. The server of "hemera up" admits itself. It has the library that it reports first;
+"library=NAME" says another one.`},
 		{"mounting", "mounting", "When a drive mounts a tape, and for how long", `One object, default:
 
   minBytesToWarrantAMount   100G   bytes that wait for one mount, or
