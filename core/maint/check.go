@@ -17,7 +17,8 @@ import (
 type checker struct{ engine *Engine }
 
 // Check has every piece of a file read and verified. With repair, bad pages are rewritten from good
-// pieces, and pieces that are missing or wrong are made again elsewhere. What stays bad waits for repair like any bad piece.
+// pieces, and pieces that are missing or wrong are made again elsewhere. What is bad afterwards waits for repair, and is known to all who ask, like
+// any piece that a read or a scrub found bad.
 func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) ([]hemera.PieceCheck, error) {
 	view := ck.engine.Cluster.View()
 	checks := make([]hemera.PieceCheck, len(entry.Pieces))
@@ -27,9 +28,20 @@ func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) (
 		wg.Go(func() { checks[i] = ck.verify(ctx, view, entry, p) })
 	}
 	wg.Wait()
-	if !repair {
-		return checks, ctx.Err()
+	if repair {
+		ck.repairAll(ctx, entry, checks)
 	}
+	for _, c := range checks {
+		// No read may come soon. If nothing good is left for it, the file counts as lost from then on.
+		if !c.OK && !c.Repaired && !c.Offline {
+			ck.engine.RepairPieces(pieceOn(entry, c.Piece))
+		}
+	}
+	return checks, ctx.Err()
+}
+
+// repairAll repairs what the checks found bad, and notes in them what became of it.
+func (ck *checker) repairAll(ctx context.Context, entry hemera.Entry, checks []hemera.PieceCheck) {
 	// All that failed are known before the first is repaired, so that no new piece is made from another bad one.
 	var bad []hemera.DiskID
 	for _, c := range checks {
@@ -49,13 +61,6 @@ func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) (
 			}
 		}
 	}
-	for _, c := range checks {
-		// Nobody else would find it soon. If nothing good is left for it, the file counts as lost from then on.
-		if !c.OK && !c.Repaired && !c.Offline {
-			ck.engine.RepairPieces(pieceOn(entry, c.Piece))
-		}
-	}
-	return checks, ctx.Err()
 }
 
 // verify has the node of a piece read and check all of it. It reports failures in the result and returns none.

@@ -131,3 +131,26 @@ func TestFilesWithoutAGoodPieceAreLost(t *testing.T) {
 		}
 	})
 }
+
+// TestACheckTellsOthersWhatItFinds: it repairs nothing by itself, and what it finds is repaired like what a read finds.
+func TestACheckTellsOthersWhatItFinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, 1)
+		defer r.start()()
+		e := r.write("/f", 10)
+		bad := e.Pieces[1]
+		d, _ := r.m.cluster.View().Disk(bad.Disk)
+		r.node(d.Node).ruin(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: bad.Index}, true)
+		checks, err := r.m.CheckFile(t.Context(), "/f", false)
+		if err != nil || len(checks) != 2 || !checks[0].OK || checks[1].OK {
+			t.Fatalf("checks %+v: %v", checks, err)
+		}
+		if s, err := r.m.Status(t.Context()); err != nil || !slices.ContainsFunc(s.Conditions, func(c hemera.Condition) bool { return c.Code == condition.PiecesBad }) {
+			t.Errorf("the status does not know: %+v, %v", s.Conditions, err)
+		}
+		time.Sleep(3 * time.Minute)
+		if checks, err := r.m.CheckFile(t.Context(), "/f", false); err != nil || !checks[0].OK || !checks[1].OK {
+			t.Errorf("not repaired: %+v, %v", checks, err)
+		}
+	})
+}
