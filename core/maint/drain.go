@@ -130,6 +130,18 @@ func (v *drainer) forgetDisk(ctx context.Context, id hemera.DiskID) error {
 	}
 }
 
+// waits returns for how long pieces of a disk are not made elsewhere yet, as it may come back; 0 if they are, or need not be.
+func (v *drainer) waits(disk hemera.DiskID) time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, j := range v.jobs {
+		if _, ended := j.state(); ended.IsZero() && j.task.disk == disk {
+			return j.task.wait
+		}
+	}
+	return 0
+}
+
 // running reports whether the task has a job. The job itself ends an empty disk's task, and says so.
 func (v *drainer) running(t task) bool {
 	v.mu.Lock()
@@ -165,6 +177,7 @@ func (v *drainer) start(ctx context.Context, t task) {
 		j = &drainJob{task: t, job: newJob(t.kind, t.disk, v.engine.Now)}
 		v.jobs = append(v.jobs, j)
 	}
+	j.task.wait = t.wait
 	if t.wait > 0 {
 		j.set("waiting", fmt.Sprintf("%s; its files are repaired elsewhere in %s", t.why, t.wait.Round(time.Second)))
 		return
@@ -261,8 +274,13 @@ func (v *drainer) listJobs(ctx context.Context) ([]hemera.JobStatus, error) {
 	v.mu.Lock()
 	jobs := slices.Clone(v.jobs)
 	v.mu.Unlock()
+	view := v.engine.Cluster.View()
 	var list []hemera.JobStatus
 	for _, j := range jobs {
+		// Step forgets it within a second: an admin switched the disk off, or it came back.
+		if d, there := view.Disk(j.task.disk); there && j.task.wait > 0 && !lost(view, d) {
+			continue
+		}
 		var files, bytes int64
 		if _, ended := j.state(); ended.IsZero() {
 			var err error

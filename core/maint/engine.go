@@ -120,6 +120,7 @@ type Engine struct {
 
 	auditor   *auditor       // a worker too; kept for Fsck
 	piecer    *pieceRepairer // a worker too; kept for RepairPieces
+	drainer   *drainer       // a worker too; kept for Holds
 	converter *converter     // a worker too; kept for requests
 	workers   []Worker
 	wakeups   []chan struct{} // one for each worker, buffered one
@@ -163,7 +164,7 @@ func New(o Options) *Engine {
 	}
 	e := &Engine{Options: o, copies: newCopyLimiter(copiesPerDisk*unitsLarge, copiesTotal), stopping: make(chan struct{})}
 	e.broken, e.mover, e.checker, e.explainer = &broken{engine: e}, &mover{e}, &checker{e}, &explainer{e}
-	e.piecer, e.converter = newPieceRepairer(e), newConverter(e)
+	e.piecer, e.converter, e.drainer = newPieceRepairer(e), newConverter(e), newDrainer(e)
 	e.auditor = &auditor{engine: e, seen: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}
 	e.workers = append(e.standard(), o.Workers...)
 	for range e.workers {
@@ -176,7 +177,7 @@ func New(o Options) *Engine {
 func (e *Engine) standard() []Worker {
 	// A list and not a registry: each kind is a type with a Step, and a test adds its own by Options.Workers.
 	return []Worker{
-		&watcher{engine: e}, newRemover(e), newDrainer(e), &repairer{engine: e, job: newJob("repair", 0, e.Now)}, e.piecer, e.auditor,
+		&watcher{engine: e}, newRemover(e), e.drainer, &repairer{engine: e, job: newJob("repair", 0, e.Now)}, e.piecer, e.auditor,
 		e.converter, newLifecycler(e), newBalancer(e),
 	}
 }

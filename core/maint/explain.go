@@ -78,12 +78,16 @@ func (ex *explainer) Holds(ctx context.Context, disk hemera.DiskID) (holds []Hol
 	if err != nil {
 		return nil, errs.Wrap(err, "maint.Explain", "disk "+disk.String())
 	}
+	wait := ex.engine.drainer.waits(disk)
 	for _, entry := range entries {
 		for _, p := range entry.Pieces {
 			if p.Disk != disk {
 				continue
 			}
-			text, remedy := ex.explain(entry, moveSpec{index: p.Index, drop: []hemera.Piece{p}})
+			text, remedy := fmt.Sprintf("it is made elsewhere if the disk is still away in %s", wait.Round(time.Second)), "hemera fs set "+disk.String()+" drain has it made now"
+			if wait == 0 {
+				text, remedy = ex.explain(entry, moveSpec{index: p.Index, drop: []hemera.Piece{p}})
+			}
 			// Reasons are few, so they are compared one by one.
 			at := -1
 			for i := range holds {

@@ -244,7 +244,11 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 		}
 		switch d.Health {
 		case hemera.HealthGone:
-			say(DiskGone, at+" is gone"+holding(d)+why(d), "mount it again; its files are repaired elsewhere after the grace; if it is lost for good: hemera fs rm "+id+" --force")
+			remedy := "mount it again; its files are repaired elsewhere after the grace, or at once: hemera fs set " + id + " drain; if it is lost for good: hemera fs rm " + id + " --force"
+			if d.Pieces == 0 {
+				remedy = "mount it again, or forget it: hemera fs rm " + id
+			}
+			say(DiskGone, at+" is gone"+holding(d)+why(d), remedy)
 		case hemera.HealthFailing:
 			say(DiskFailing, at+" is failing"+why(d), "its files are repaired elsewhere; replace the device, then hemera fs rm "+id+" --force")
 		case hemera.HealthReadOnly:

@@ -266,3 +266,38 @@ func TestWhySaysWhatWaitsForWhat(t *testing.T) {
 		}
 	})
 }
+
+// TestReportsOfADiskThatIsAwayAgree: while it may come back nothing says that its pieces are made now, and once it is switched off nothing says that
+// they will be.
+func TestReportsOfADiskThatIsAwayAgree(t *testing.T) {
+	running(t, 3, 1, func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		disk := r.write("/f", 10).Pieces[0].Disk
+		d, _ := r.m.cluster.View().Disk(disk)
+		r.node(d.Node).stop()
+		time.Sleep(hemera.HeartbeatTimeout + 5*time.Second)
+		said := func() string {
+			var all []string
+			for kind, ref := range map[string]string{hemera.WhyDisk: disk.String(), hemera.WhyNode: d.Node.String(), hemera.WhyJobs: ""} {
+				why, err := r.m.Why(ctx, kind, ref)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, why.State)
+				for _, reason := range why.Reasons {
+					all = append(all, reason.Text)
+				}
+			}
+			return strings.Join(all, "\n")
+		}
+		if text := said(); !strings.Contains(text, "is made elsewhere if the disk is still away") || strings.Contains(text, "within seconds") || strings.Contains(text, "rw, ok") {
+			t.Errorf("in the grace:\n%s", text)
+		}
+		if err := r.m.SetDisk(ctx, disk, "configstatus", "off"); err != nil {
+			t.Fatal(err)
+		}
+		if text := said(); strings.Contains(text, "elsewhere") {
+			t.Errorf("switched off:\n%s", text)
+		}
+	})
+}

@@ -110,6 +110,14 @@ func (rep *reporter) addTape(ctx context.Context, out *hemera.Explanation, e hem
 	return err
 }
 
+// diskState is what an admin wants of a disk and how it is, in words. The last health that its node reported says nothing while it cannot be read.
+func diskState(n hemera.NodeInfo, d hemera.Disk) string {
+	if !d.Readable() {
+		return string(d.Config) + ", cannot be read: " + whypiece.Unusable(n, d)
+	}
+	return string(d.Config) + ", " + string(d.Health)
+}
+
 // content says what files have on a disk.
 func content(pieces, bytes int64) string {
 	switch pieces {
@@ -278,10 +286,7 @@ func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.
 	default:
 		n, _ := view.Node(d.Node)
 		out.Subject += ", " + d.Path + " on " + n.Addr
-		out.State = string(d.Config) + ", " + string(d.Health)
-		if !d.Readable() {
-			out.State += ", cannot be read: " + whypiece.Unusable(n, d)
-		}
+		out.State = diskState(n, d)
 	}
 	if err := rep.addConditions(ctx, &out, "disk "+id.String()); err != nil {
 		return out, err
@@ -396,7 +401,7 @@ func (rep *reporter) whyNode(ctx context.Context, id hemera.NodeID) (out hemera.
 	}
 	for _, d := range view.Disks {
 		if d.Node == id && (!d.Readable() || d.Config != hemera.ConfigRW || d.Health != hemera.HealthOK) {
-			out.Reasons = append(out.Reasons, hemera.Reason{About: "disk " + d.ID.String(), Text: d.Path + " is " + string(d.Config) + ", " + string(d.Health), Remedy: "hemera why disk " + d.ID.String()})
+			out.Reasons = append(out.Reasons, hemera.Reason{About: "disk " + d.ID.String(), Text: d.Path + " is " + diskState(n, d), Remedy: "hemera why disk " + d.ID.String()})
 		}
 	}
 	if n.Status == hemera.NodeOnline {

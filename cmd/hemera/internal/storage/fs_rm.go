@@ -94,7 +94,7 @@ func stakes(sum hemera.Impact) (lines []string) {
 		if sum.Lost > NamesShown {
 			names += ", …"
 		}
-		lines = append(lines, fmt.Sprintf("  LOST for ever: %s%s, %s, which have no other piece: %s", atLeast, output.Count(sum.Lost, "file"), output.Bytes(sum.LostBytes), names))
+		lines = append(lines, fmt.Sprintf("  LOST unless the disk is added again: %s%s, %s, which have no other piece: %s", atLeast, output.Count(sum.Lost, "file"), output.Bytes(sum.LostBytes), names))
 	}
 	if sum.OnTape > 0 {
 		lines = append(lines, fmt.Sprintf("  from tape: %s%s, %s, which have no other piece on disks, and are recalled", atLeast, output.Count(sum.OnTape, "file"), output.Bytes(sum.OnTapeBytes)))
