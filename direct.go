@@ -3,12 +3,12 @@ package hemera
 import "context"
 
 // A direct write is one whose client does the work of the head: it codes the content, sends each piece to its node, and
-// seals it there. The head still has the name, and alone commits. It believes nothing: before the commit it has the nodes
+// offers it there. The head still has the name, and alone commits. It believes nothing: before the commit it has the nodes
 // that hold the pieces compute sums of them, under a key that no client knows, and compares those.
 
 // DirectFile is a pending file at its head, as the client of a direct write has it.
 type DirectFile interface {
-	// Adopt takes pieces that are sealed for the content of the write, if they agree with each other and with s. What is
+	// Adopt takes pieces that are offered for the content of the write, if they agree with each other and with s. What is
 	// left is the close, which commits them. Called again with the same values it returns the same.
 	//
 	// Corrupt if they do not agree, Invalid for values that no content has, Unsupported for a write that is not
@@ -22,9 +22,9 @@ type DirectFile interface {
 // SketchKey is what the sketches of one proof are made with: random, and known to nodes only.
 type SketchKey [16]byte
 
-// ProofRequest asks for the sums of a part of a sealed piece.
+// ProofRequest asks for the sums of a part of a piece that its client offers.
 type ProofRequest struct {
-	// Seal is what the piece's footer has to say.
+	// Seal is what the piece was offered with, and its footer will say.
 	Seal SealInfo
 	Key  SketchKey
 	// Off and Length are the part, in bytes of the piece: a multiple of the unit of proofs each, but for the end of the file.
@@ -44,8 +44,7 @@ type BlockSums struct{ CRC32C, Adler32 uint32 }
 
 // Prover is a [PieceHandle] that can prove what the piece has.
 type Prover interface {
-	// Prove returns the sums of a part of the sealed piece. From the first call on only this handle can remove the
-	// piece. Corrupt if the footer is not what the request says, Invalid for a piece that is not sealed, Denied if another
-	// handle has proved it.
+	// Prove returns the sums of a part of the piece, which its client has offered to the head that asks. Corrupt if it was
+	// offered with other values than the request has, Invalid for a piece that was not offered, Denied to a client.
 	Prove(ctx context.Context, q ProofRequest) (PieceProof, error)
 }

@@ -79,6 +79,14 @@ func (c *Capability) HeadNode() NodeID {
 	return c.Targets[0].Node
 }
 
+// WholePath returns Path, or "" if that may be the end of a longer one only.
+func (c *Capability) WholePath() string {
+	if len(c.Path) == PathMax {
+		return ""
+	}
+	return c.Path
+}
+
 // Grant is the manager's answer to an open: go to Addr and show the token of Permit there.
 type Grant struct {
 	Addr   string // host:port of the xrd door of the permit's first target

@@ -12,14 +12,17 @@ type Node interface {
 	// capability is opened again, with everything written so far. Denied for bad or expired permits; Conflict
 	// for a caller that would continue a write that is not here any more.
 	Open(ctx context.Context, p *Permit, o NodeOpen) (File, error)
-	// OpenPiece opens one piece of the file that p permits, for another node. A permit to write begins the
-	// piece, or opens it again while it is pending; a piece that is sealed opens for reading. Denied if the
-	// permit is bad or expired, or has no such piece on this node.
+	// OpenPiece opens one piece of the file that p permits, for another node or a client. A permit to write begins the
+	// piece, or opens it again while it is pending; a piece that is sealed opens for reading. The head of the write takes the
+	// place of what a client has begun, unless it adopts that, and no client opens what is the head's. Denied if the permit is
+	// bad, expired or of another path, has no such piece on this node, or does not permit this caller the piece.
 	OpenPiece(ctx context.Context, p *Permit, o PieceOpen) (PieceHandle, error)
 	// Written describes the write that p permits, of the file at the path, as far as it is; an empty path
 	// is not compared. The caller takes no part in the write. Denied for bad or expired permits, and for those of
 	// another path.
 	Written(ctx context.Context, p *Permit, path string) (FileInfo, error)
+	// User returns the user that p names. Denied for bad or expired permits.
+	User(ctx context.Context, p *Permit) (Identity, error)
 }
 
 // NodeOpen says how to open a file.
@@ -34,6 +37,12 @@ type PieceOpen struct {
 	Index    uint8
 	Base     bool // the piece of the content that an update begins from, to read
 	Truncate bool // start a pending piece over
+	// Head is what the head of a write shows to prove that it is, "" for others: readers, and clients that send their pieces
+	// themselves. Adopt has the head take a piece that such a client offers, instead of making its own.
+	Head  string
+	Adopt bool
+	// Path is the path of the file, which must be the capability's unless that has none.
+	Path string
 }
 
 // Handle is what an open file and an open piece have in common. Reads are verified: no byte that does not
@@ -94,10 +103,18 @@ type File interface {
 type PieceHandle interface {
 	Handle
 	// Seal ends writing to the piece and returns when it is sealed, and durable if s says so. Called again it
-	// returns the same. Denied for a piece that was opened sealed.
+	// returns the same. Corrupt if the piece has another checksum than s says. Denied for a piece that was opened sealed, and
+	// to clients: they offer theirs ([Offerer]).
 	Seal(ctx context.Context, s SealInfo) (PieceStat, error)
 	// End ends all use of this handle. A second call fails with BadHandle.
 	End(ctx context.Context, how Ending) error
+}
+
+// Offerer is a [PieceHandle] of a client that makes the piece itself, as clients of direct writes do.
+type Offerer interface {
+	// Offer ends writing to the piece: the head of the write may take it from now on, have it proved and seal it. Called again
+	// with the same values it returns the same. Invalid if the piece has another size than s says, Denied once the head has it.
+	Offer(ctx context.Context, s SealInfo) error
 }
 
 // Cloner is a [PieceHandle] of a piece of an update, which can begin as a copy of a piece of the update's base.
@@ -167,6 +184,8 @@ type SealInfo struct {
 	FileSize  int64
 	Checksums []Checksum
 	Sync      bool
+	// Piece is the CRC32C of the piece's own bytes, as its writer sent them; of no kind if that is not known.
+	Piece Checksum
 }
 
 // XattrSetter is a pending write that carries changes of attributes into its commit. A nil value is the removal

@@ -154,6 +154,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	}
 	n.Node, err = node.New(node.Options{
 		ID: id, Control: control, Peers: n.peers, Disks: o.Disks, Elsewhere: paths(o.Elsewhere), StateDir: o.Dir, Addr: n.Addr, ScrubRate: o.ScrubRate, Address: n.addressNow(ctx, managerAddr), Zone: o.Zone, Version: o.Version, Log: o.Log,
+		HeadProof: keys.HeadProof, VerifyHead: keys.VerifyHead,
 		Verify:   func(token string) (hemera.Capability, error) { return keys.Verify(token, time.Now().Add(-clockSkew)) },
 		SetKeys:  keys.Set,
 		Bar:      keys.Bar,

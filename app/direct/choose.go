@@ -97,6 +97,8 @@ func suitedToWrite(m Mode, c *hemera.Capability, size int64, reachable func(addr
 		return "its layout is " + c.Layout.String() + ", which its head writes"
 	case len(c.Targets) < int(c.Layout.Pieces):
 		return fmt.Sprintf("only %d disks can take one of its %d pieces now", len(c.Targets), c.Layout.Pieces)
+	case c.SizeMax > 0 && c.Size < size:
+		return "a quota holds, and its size was not announced"
 	case !proof.Provable(c.Checksums):
 		return "it has a checksum that needs all of its bytes in one place"
 	case m == Always:

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"hemera"
 	"hemera/core/transfer"
 	"hemera/errs"
 )
@@ -47,9 +46,9 @@ func (r *reach) Open(ctx context.Context, p transfer.RemotePiece, token string) 
 }
 
 // Create implements [transfer.Peers].
-func (r *reach) Create(ctx context.Context, t hemera.Target, token string) (transfer.PeerWriter, error) {
-	piece, err := r.Peers.Create(ctx, t, token)
-	r.tried(t.Addr, err)
+func (r *reach) Create(ctx context.Context, p transfer.RemotePiece, token string) (transfer.PeerWriter, error) {
+	piece, err := r.Peers.Create(ctx, p, token)
+	r.tried(p.Addr, err)
 	return piece, err
 }
 

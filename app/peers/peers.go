@@ -2,13 +2,14 @@
 // a write, and of reads of pieces that it does not hold. It implements the interfaces of core/transfer
 // with a client of platform/xrootd.
 //
-// A piece is opened at a fixed path; the capability in the request says which file it belongs to. A
+// A piece is opened at its file's path, which its node compares with that of the capability in the request. A
 // user's write waits for these calls, so a peer that does not answer fails within seconds and is not asked
 // a second time: the caller chooses another disk. Sessions are per disk of a peer, because a peer handles
 // the requests of one session in order, and a stalled disk must not delay the pieces on the others.
 package peers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -30,7 +31,7 @@ type Peers struct {
 
 var _ transfer.Peers = (*Peers)(nil)
 
-// piecePath stands in piece opens where a file's path would: the capability says which file it is.
+// piecePath stands in piece opens of files whose whole path is not known.
 const piecePath = "/piece"
 
 // New makes the connections' pool. Fields of o that are zero get values for peers: 3 s to
@@ -68,26 +69,31 @@ func pieceURL(p transfer.RemotePiece, token string) (xrootd.URL, error) {
 	if err != nil {
 		return xrootd.URL{}, err
 	}
-	// The path says nothing, so that a node cannot be made to open another piece by it.
 	opaque := wire.Opaque("").With(wire.OpaqueCapability, token).
 		With(wire.OpaquePiece, wire.EncodePieceOpen(hemera.PieceOpen{Index: p.Index, Base: p.Base}))
-	return xrootd.URL{Endpoint: e, Path: piecePath, Opaque: opaque}, nil
+	if p.Head != "" {
+		opaque = opaque.With(wire.OpaqueHead, p.Head)
+	}
+	if p.Adopt {
+		opaque = opaque.With(wire.OpaqueTake, "1")
+	}
+	return xrootd.URL{Endpoint: e, Path: cmp.Or(p.Path, piecePath), Opaque: opaque}, nil
 }
 
 // Create implements [transfer.Peers].
-func (p *Peers) Create(ctx context.Context, t hemera.Target, token string) (transfer.PeerWriter, error) {
-	u, err := pieceURL(transfer.RemotePiece{Target: t}, token)
+func (p *Peers) Create(ctx context.Context, r transfer.RemotePiece, token string) (transfer.PeerWriter, error) {
+	open := func(ctx context.Context, token string) (*xrootd.AsyncWriter, error) {
+		u, err := pieceURL(r, token)
+		if err != nil {
+			return nil, err
+		}
+		return p.client.OpenAsync(ctx, u, xrootd.OpenOptions{Group: int(r.Disk)})
+	}
+	w, err := open(ctx, token)
 	if err != nil {
 		return nil, err
 	}
-	open := func(ctx context.Context) (*xrootd.AsyncWriter, error) {
-		return p.client.OpenAsync(ctx, u, xrootd.OpenOptions{Group: int(t.Disk)})
-	}
-	w, err := open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &writer{AsyncWriter: w, reopen: open}, nil
+	return &writer{AsyncWriter: w, head: r.Head != "", token: token, reopen: open}, nil
 }
 
 // Open implements [transfer.Peers].
@@ -174,11 +180,13 @@ func (r *reader) Close() error {
 // writer is a pending piece. WritePages, Truncate, Sync and Release are those of the AsyncWriter.
 type writer struct {
 	*xrootd.AsyncWriter
+	head bool // else a client, which offers its piece instead of sealing it
 
 	mu      sync.Mutex // guards what follows
 	sealing bool       // a seal was sent: only an abort that the peer answers is known to remove the piece
+	token   string     // the last one
 	// reopen opens the piece once more, on another connection; nil once an abort has used it.
-	reopen func(context.Context) (*xrootd.AsyncWriter, error)
+	reopen func(ctx context.Context, token string) (*xrootd.AsyncWriter, error)
 }
 
 // Seal implements transfer.PeerWriter.
@@ -186,11 +194,31 @@ func (w *writer) Seal(ctx context.Context, s hemera.SealInfo) error {
 	w.mu.Lock()
 	w.sealing = true
 	w.mu.Unlock()
-	_, err := w.Query(ctx, "peers.SealPieceAt", wire.EncodeSealInfo(s))
+	ask := wire.EncodeOffer(s)
+	if w.head {
+		ask = wire.EncodeSealInfo(s)
+	}
+	_, err := w.Query(ctx, "peers.SealPieceAt", ask)
 	return err
 }
 
-// Prove asks the peer for the sums of a part of the sealed piece, which this writer alone can remove from then on.
+// Renew has the peer keep the piece of a client for as long as the token is good.
+func (w *writer) Renew(ctx context.Context, token string) error {
+	w.mu.Lock()
+	reopen := w.reopen
+	w.token = token
+	w.mu.Unlock()
+	if reopen == nil {
+		return nil
+	}
+	again, err := reopen(ctx, token)
+	if err == nil {
+		again.Release() // which leaves it as it is
+	}
+	return err
+}
+
+// Prove asks the peer for the sums of a part of the piece that its client offers.
 func (w *writer) Prove(ctx context.Context, q hemera.ProofRequest) (hemera.PieceProof, error) {
 	const op = "peers.ProvePieceAt"
 	w.mu.Lock()
@@ -218,7 +246,7 @@ const abortTimeout = 10 * time.Second
 // there. If the peer cannot be reached either, the audit finds the piece.
 func (w *writer) Abort() {
 	w.mu.Lock()
-	reopen := w.reopen
+	reopen, token := w.reopen, w.token
 	if !w.sealing {
 		reopen = nil
 	}
@@ -228,14 +256,14 @@ func (w *writer) Abort() {
 		w.AsyncWriter.Abort(nil)
 		return
 	}
-	w.AsyncWriter.Abort(func() { go abortAgain(reopen) })
+	w.AsyncWriter.Abort(func() { go abortAgain(reopen, token) })
 }
 
 // abortAgain aborts a piece on a connection of its own.
-func abortAgain(open func(context.Context) (*xrootd.AsyncWriter, error)) {
+func abortAgain(open func(context.Context, string) (*xrootd.AsyncWriter, error), token string) {
 	ctx, cancel := context.WithTimeout(context.Background(), abortTimeout)
 	defer cancel()
-	if w, err := open(ctx); err == nil {
+	if w, err := open(ctx, token); err == nil {
 		w.Abort(nil)
 	}
 }

@@ -101,7 +101,7 @@ func createOn(t *testing.T, p *peers.Peers, n *pieceNode, disk hemera.DiskID) tr
 	t.Helper()
 	target := n.target()
 	target.Disk = disk
-	w, err := p.Create(t.Context(), target, "TOKEN")
+	w, err := p.Create(t.Context(), transfer.RemotePiece{Target: target, Path: "/f", Head: "HEAD"}, "TOKEN")
 	if err != nil {
 		t.Fatal(err)
 	}

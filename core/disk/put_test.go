@@ -47,7 +47,11 @@ func TestPutIsCreateWriteSeal(t *testing.T) {
 	for i, size := range []int{1, 4095, 4096, 4097, 65536, blockSums*hemera.PageSize + 1} {
 		data := randomBytes(uint64(i), size)
 		sums := contentOf(data).Sums
-		info := hemera.SealInfo{FileSize: int64(size), Checksums: []hemera.Checksum{{Kind: hemera.CRC32C}}}
+		crc, err := checksum.Of(hemera.CRC32C, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info := hemera.SealInfo{FileSize: int64(size), Checksums: []hemera.Checksum{crc}}
 		var files [][]byte
 		var stats []string
 		for _, store := range []Store{d.Disk, stepwise{d.Disk}} {
@@ -160,6 +164,60 @@ func TestPutLeavesTheHeadroom(t *testing.T) {
 	_, err := putPiece(d.Disk, pieceID(1), randomBytes(1, 60_000), false)
 	wantKind(t, "put", err, errs.NoSpace)
 	if _, err := putPiece(d.Disk, pieceID(1), randomBytes(1, 10_000), false); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestASealComparesThePiece: with the piece's own checksum, and that of the file if the piece is a copy of it. Nothing is left of
+// a piece that has other bytes.
+func TestASealComparesThePiece(t *testing.T) {
+	d := newMemoryDisk(t, 0, Options{})
+	for _, size := range []int{1, 4096, 10_000, blockSums*hemera.PageSize + 4097} {
+		data := randomBytes(uint64(size), size)
+		right, err := checksum.Of(hemera.CRC32C, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong := right
+		wrong.Value[3] ^= 1
+		coded := hemera.ReedSolomon(2, 1)
+		for name, c := range map[string]struct {
+			layout hemera.Layout
+			file   hemera.Checksum
+			piece  hemera.Checksum
+			ok     bool
+		}{
+			"a copy":              {hemera.Replica(2), right, hemera.Checksum{}, true},
+			"a wrong copy":        {hemera.Replica(2), wrong, hemera.Checksum{}, false},
+			"a coded piece":       {coded, wrong, right, true},
+			"a wrong coded piece": {coded, right, wrong, false},
+			"not known":           {coded, wrong, hemera.Checksum{}, true},
+		} {
+			for _, store := range []Store{d.Disk, stepwise{d.Disk}} {
+				id := pieceID(1)
+				info := hemera.SealInfo{FileSize: int64(size), Checksums: []hemera.Checksum{c.file}, Piece: c.piece}
+				_, err := Put(store, id, CreateOptions{Path: "/x", Layout: c.layout}, contentOf(data), info)
+				if c.ok != (err == nil) || !c.ok && errs.KindOf(err) != errs.Corrupt {
+					t.Errorf("%s of %d bytes: %v", name, size, err)
+				}
+				if n := d.Status().Pieces; (n == 1) != c.ok {
+					t.Errorf("%s of %d bytes: %d pieces", name, size, n)
+				}
+				_ = d.Remove(id)
+			}
+		}
+	}
+	// Zeros that were never written count as zeros.
+	w, err := d.Create(pieceID(1), CreateOptions{Layout: hemera.Replica(1), Sparse: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 3*blockSums*hemera.PageSize + 100
+	if err := w.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+	zeros, _ := checksum.Of(hemera.CRC32C, make([]byte, size))
+	if _, err := w.Seal(hemera.SealInfo{FileSize: size, Checksums: []hemera.Checksum{zeros}}); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,12 +1,14 @@
 package disk
 
 import (
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"sync"
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/checksum"
 )
 
 // tailBuffer is how much of the table is written at once.
@@ -37,6 +39,9 @@ func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) 
 	}
 	if err != nil {
 		_ = w.close(func() error { return w.disk.removePending(w.id) })
+		if other, ok := errors.AsType[otherBytes](err); ok { // says nothing of the device
+			return hemera.PieceStat{}, other.error
+		}
 		return hemera.PieceStat{}, w.disk.failed(err, op, w.id)
 	}
 	moved, replaced := false, false // in its place; another went for it
@@ -88,9 +93,12 @@ func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
 	tail := make([]byte, 0, min(tailBuffer, footerOff(size)-off)+footerRoom(stat))
 	// Sums of dirty pages are taken from the data here, at the latest.
 	src := (*pendingSource)(w)
+	var whole checksum.Appender
 	for i := range blocks(size) {
 		if w.table.absent(i) {
 			tail = appendZeroBlock(tail, blockLen(size, i)) // a page that is not whole makes a block
+			n := min(blockSums*hemera.PageSize, size-i*blockSums*hemera.PageSize)
+			whole.Append(checksum.ZerosCRC32C(n), n)
 		} else {
 			var sums [blockSums]uint32
 			n := blockLen(size, i)
@@ -98,6 +106,7 @@ func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
 				return stat, err
 			}
 			tail = appendBlock(tail, sums[:n])
+			appendPages(&whole, sums[:n], size-i*blockSums*hemera.PageSize)
 		}
 		if len(tail) >= tailBuffer {
 			if err := w.writeAt(tail, off); err != nil {
@@ -105,6 +114,9 @@ func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
 			}
 			off, tail = off+int64(len(tail)), tail[:0]
 		}
+	}
+	if err := w.isWhole(whole.Sum(), s); err != nil {
+		return stat, err
 	}
 	tail, err := appendFooter(tail, stat)
 	if err != nil {
@@ -118,6 +130,32 @@ func (w *writer) writeTail(s hemera.SealInfo) (hemera.PieceStat, error) {
 	}
 	return stat, err
 }
+
+// appendPages adds the checksums of pages that have left bytes at most.
+func appendPages(whole *checksum.Appender, sums []uint32, left int64) {
+	for _, sum := range sums {
+		whole.Append(sum, min(hemera.PageSize, left))
+		left -= hemera.PageSize
+	}
+}
+
+// isWhole compares the CRC32C of the piece's bytes, put together from those of its pages, with what the seal says of the piece,
+// or of the file if the piece is a copy of that: a footer never vouches for what is not there.
+func (w *writer) isWhole(crc uint32, s hemera.SealInfo) error {
+	want, ok := s.Piece, s.Piece.Kind == hemera.CRC32C
+	if !ok && !w.opt.Layout.Coded() {
+		want, ok = hemera.FindChecksum(s.Checksums, hemera.CRC32C)
+	}
+	got := hemera.Checksum{Kind: hemera.CRC32C}
+	binary.BigEndian.PutUint32(got.Value[:], crc)
+	if !ok || got == want {
+		return nil
+	}
+	return otherBytes{errs.New(errs.Corrupt, "disk.Seal", w.id.String(), "the bytes have "+got.String()+", their writer sent "+want.String())}
+}
+
+// otherBytes is the failure of a seal of a piece with other bytes than its writer sent.
+type otherBytes struct{ error }
 
 // writeAt writes to the file, beyond the data.
 func (w *writer) writeAt(p []byte, off int64) error {
@@ -199,6 +237,11 @@ func (d *Disk) put(op string, id hemera.PieceID, o CreateOptions, c Content, s h
 	defer w.io.end()
 	stat := w.stat(int64(len(c.Data)), s)
 	err = w.usable(op)
+	if err == nil {
+		var whole checksum.Appender
+		appendPages(&whole, c.Sums, stat.Size)
+		err = w.isWhole(whole.Sum(), s)
+	}
 	if err == nil {
 		err = w.writeWhole(c, stat)
 	}

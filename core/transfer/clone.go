@@ -126,7 +126,10 @@ func (h *pieceHandle) Clone(_ context.Context, size int64) error {
 	if err := checkRange("transfer.ClonePiece", h.id.String(), size, 0); err != nil {
 		return err
 	}
-	return h.do("transfer.ClonePiece", func(w disk.Writer) error {
+	if err := h.fits("transfer.ClonePiece", size); err != nil {
+		return err
+	}
+	return h.do("transfer.ClonePiece", true, func(w disk.Writer) error {
 		return cloneBase(h.table.host, &h.cap, hemera.Target{Index: h.id.Index, Disk: h.entry.key.disk}, w, size)
 	})
 }

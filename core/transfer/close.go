@@ -136,6 +136,8 @@ func (w *Writer) discard(ctx context.Context) {
 	h := &w.head
 	if p, ok := w.content.(*pieces); ok {
 		p.abort()
+	} else {
+		h.dismissClient(ctx)
 	}
 	// The lock is freed last. Until then the name belongs to this write, so no other can meet its pieces.
 	h.host.Counters.Aborts.Add(1)
@@ -299,7 +301,7 @@ func (p *pieces) beginSeal(size int64) (err error) {
 
 // sealLive seals every live piece, all at once.
 func (p *pieces) sealLive(ctx context.Context, info hemera.SealInfo) error {
-	failures := p.each(ledger.Live, everyPiece, nil, func(_ int, pc *piece) error { return pc.out.Seal(ctx, info) })
+	failures := p.each(ledger.Live, everyPiece, nil, func(_ int, pc *piece) error { return pc.seal(ctx, p.head.cap.Layout, info) })
 	for i, err := range failures {
 		switch {
 		case !p.ledger.Is(i, ledger.Live):
@@ -353,7 +355,7 @@ func (p *pieces) put(ctx context.Context, pc *piece, info hemera.SealInfo) error
 	if err := pc.writePages(content.Data, content.Sums, 0); err != nil {
 		return err
 	}
-	return pc.out.Seal(ctx, info)
+	return pc.seal(ctx, h.cap.Layout, info)
 }
 
 // contentOf returns what a piece has of the content in memory.
@@ -371,11 +373,12 @@ func (p *pieces) putLocal(pc *piece, info hemera.SealInfo) error {
 		return err
 	}
 	c := p.head.cap
-	made := &diskPiece{store: store, id: pieceID(c, pc.target.Index)}
+	made := &diskPiece{store: store, id: pieceID(c, pc.target.Index), leave: p.head.host.ownLocal(c, pc.target)}
 	// Put removes what it began when it fails, so there is no writer to abort.
 	made.ended.Store(true)
 	stat, err := disk.Put(store, made.id, createOptions(c, pc.target.Index), p.contentOf(pc), info)
 	if err != nil {
+		made.Release()
 		return err
 	}
 	if err := checkSealed(stat, info); err != nil {
@@ -404,9 +407,11 @@ func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo
 	if pc.out, pc.local, err = h.host.create(ctx, h.cap, h.permit, pc.target); err != nil {
 		return err
 	}
-	if _, err := copyPages(ctx, pc.out, src.content(pc.target.Index), layout.PieceSize(c.Layout, c.Size, pc.target.Index)); err != nil {
+	crc, err := copyPages(ctx, pc.out, src.content(pc.target.Index), layout.PieceSize(c.Layout, c.Size, pc.target.Index))
+	if err != nil {
 		return err
 	}
+	info.Piece = crcChecksum(crc)
 	return pc.out.Seal(ctx, info)
 }
 

@@ -128,6 +128,9 @@ func (p *pieces) resize(size int64) error {
 			return nil
 		}
 		pc.end = want
+		if pc.summed != want {
+			pc.summed = -1
+		}
 		return pc.out.Truncate(want)
 	})
 }

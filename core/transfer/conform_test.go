@@ -60,7 +60,7 @@ func TestPiecesConform(t *testing.T) {
 		file++
 		token, _ := b.grant(file, 1, 1, 2)
 		return transfertest.PieceFixture{Write: func() (hemera.PieceHandle, error) {
-			return b.hosts[1].OpenPiece(ctx, hemera.ParsePermit(token), hemera.PieceOpen{Index: 1})
+			return b.hosts[1].OpenPiece(ctx, hemera.ParsePermit(token), b.asHead(token, 2, 1))
 		}}
 	})
 }
@@ -72,6 +72,6 @@ func TestLocalPeersConform(t *testing.T) {
 	transfertest.RunPeers(t, func(*testing.T) transfertest.PeerFixture {
 		file++
 		token, c := b.grant(file, 1, 1, 2)
-		return transfertest.PeerFixture{Peers: b.peers, Target: c.Targets[1], Write: token, Read: func() string { return token }}
+		return transfertest.PeerFixture{Peers: b.peers, Target: c.Targets[1], Write: token, Head: b.asHead(token, 2, 1).Head, Read: func() string { return token }}
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"hemera/rules/layout"
 )
 
-// prover is a [PeerWriter] of a sealed piece that can prove what it has.
+// prover is a [PeerWriter] of an offered piece that can prove what it has.
 type prover interface {
 	Prove(ctx context.Context, q hemera.ProofRequest) (hemera.PieceProof, error)
 }
@@ -51,12 +51,12 @@ type adopted struct {
 	pieces []hemera.Piece
 }
 
-// adoption is how a pending write gets its content from pieces that its client has sealed. The client may be wrong, or lie:
+// adoption is how a pending write gets its content from pieces that its client has made and offers. The client may be wrong, or lie:
 // what is committed is what the nodes prove.
 type adoption struct{ *Writer }
 
-// run opens the pieces, has them proved, and leaves the commit to the close. Until a piece is opened the write is as it was.
-// From then on the pieces belong to this head, which commits or removes them.
+// run takes the pieces, has them proved, seals them, and leaves the commit to the close. Until a piece is taken the write is as
+// it was. From then on the pieces belong to this head, which commits or removes them.
 func (a adoption) run(ctx context.Context, info hemera.SealInfo, list []hemera.Piece) error {
 	a.turn.acquire()
 	defer a.turn.release()
@@ -78,6 +78,9 @@ func (a adoption) run(ctx context.Context, info hemera.SealInfo, list []hemera.P
 	a.content = p
 	if err = a.open(ctx, p, info.FileSize, list); err == nil {
 		err = a.prove(ctx, p, check, info)
+	}
+	if err == nil {
+		err = a.seal(ctx, p, info)
 	}
 	if err != nil {
 		return a.end(ctx, a.head.fail(errs.Wrap(err, "transfer.Adopt", subject(a.head.cap))))
@@ -121,7 +124,7 @@ func (a adoption) suits(info hemera.SealInfo) error {
 	return a.checkQuota(info.FileSize)
 }
 
-// open opens the sealed pieces of the list, all at once. It fails if one of them is not a target of the write, or cannot be
+// open takes the offered pieces of the list, all at once. It fails if one of them is not a target of the write, or cannot be
 // opened, or if they are too few for a commit. Those of this node are asked through its own door, as the others are: it was
 // there that the client opened them.
 func (a adoption) open(ctx context.Context, p *pieces, size int64, list []hemera.Piece) error {
@@ -141,14 +144,18 @@ func (a adoption) open(ctx context.Context, p *pieces, size int64, list []hemera
 		return errs.New(errs.Invalid, "transfer.Adopt", subject(h.cap),
 			fmt.Sprintf("%d of the %d pieces are targets of the write, and a commit takes %d", n, len(list), p.ledger.Min()))
 	}
-	token, err := a.renewed(ctx)
-	if err != nil {
+	if err := a.renew(ctx); err != nil {
 		return err
 	}
 	failures := p.each(ledger.Planned, everyPiece, nil, func(_ int, pc *piece) (err error) {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		pc.out, err = h.host.Peers.Create(ctx, pc.target, token)
+		at, token, err := h.host.piece(h.permit, pc.target)
+		if err != nil {
+			return err
+		}
+		at.Adopt = true
+		pc.out, err = h.host.Peers.Create(ctx, at, token)
 		return errs.Wrap(err, "transfer.Adopt", pc.target.Addr)
 	})
 	// Those that could be opened are this head's even if others could not: they are removed with the write.
@@ -160,20 +167,31 @@ func (a adoption) open(ctx context.Context, p *pieces, size int64, list []hemera
 	return first(failures)
 }
 
-// renewed returns a token that nodes take now. Other heads open their pieces at the beginning; a client may have taken longer than
+// renew gets a permit that nodes take now. Other heads open their pieces at the beginning; a client may have taken longer than
 // its capability opens anything.
-func (a adoption) renewed(ctx context.Context) (string, error) {
+func (a adoption) renew(ctx context.Context) error {
 	h := &a.head
 	if time.Until(h.permit.Expires) < hemera.CapabilityLifetime/4 {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		grant, err := h.host.Control.Replace(ctx, h.permit, nil)
 		if err != nil {
-			return "", err
+			return err
 		}
 		h.permit = grant.Permit
 	}
-	return h.permit.Token()
+	return nil
+}
+
+// seal seals the pieces, which were proved.
+func (a adoption) seal(ctx context.Context, p *pieces, info hemera.SealInfo) error {
+	info.Sync = a.head.cap.Sync
+	return first(p.each(ledger.Sealed, everyPiece, nil, func(_ int, pc *piece) error {
+		if pc.out == nil { // it has no bytes
+			return nil
+		}
+		return pc.out.Seal(ctx, info)
+	}))
 }
 
 // prove has the nodes prove their pieces, a part of each at once, and compares.

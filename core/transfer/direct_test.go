@@ -217,7 +217,10 @@ func TestPiecesThatDisagreeAreNotCommitted(t *testing.T) {
 			if err := p.WritePages(pieces[i], nil, 0); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := p.Seal(t.Context(), info); err != nil {
+			if _, err := p.Seal(t.Context(), info); !errors.Is(err, errs.Denied) {
+				t.Errorf("a client seals a piece: %v", err)
+			}
+			if err := p.(hemera.Offerer).Offer(t.Context(), info); err != nil {
 				t.Fatal(err)
 			}
 			list = append(list, hemera.Piece{Index: uint8(i), Disk: hemera.DiskID(i + 1)})
@@ -245,11 +248,9 @@ func TestAnAdoptedPieceIsTheHeads(t *testing.T) {
 	if err := mine.End(t.Context(), hemera.EndAbort); !errors.Is(err, errs.Denied) {
 		t.Errorf("an abort of the client's: %v", err)
 	}
-	again := b.openPiece(2, token, hemera.PieceOpen{Index: 1})
-	if err := again.WritePages(data[:4096], nil, 0); err == nil {
-		t.Error("the committed piece takes writes")
+	if _, err := b.hosts[1].OpenPiece(t.Context(), hemera.ParsePermit(token), hemera.PieceOpen{Index: 1}); err == nil {
+		t.Error("a client opens the committed piece")
 	}
-	_ = again.End(t.Context(), hemera.EndAbort)
 	b.mustRead(c, data)
 	b.mustHave(c, 1, 2, 3)
 }

@@ -132,16 +132,17 @@
 //
 //	client                        nodes of the pieces              head
 //	open ─────────────────────────────────────────────────────────▶ a pending write, without a byte
-//	pages, parity, seal ─────────▶ pieces, sealed
-//	adopt: size, sums, pieces ────────────────────────────────────▶ opens the pieces
+//	pages, parity, offer ────────▶ pieces, pending
+//	adopt: size, sums, pieces ────────────────────────────────────▶ takes the pieces
 //	                               sums of each piece ◀──── prove   draws a key
 //	                                                  ────────────▶ compares (package proof)
+//	                               footers ◀─────────────── seal
 //	close ────────────────────────────────────────────────────────▶ commits, as it does any write
 //
 // The head trusts nothing that the client says. What it commits are pieces that agree with each other, and that have the
-// checksums that the namespace gets. A piece that a head had proved can be removed by that head only, so the client cannot
-// put another one in its place. What a client leaves behind that goes away is removed like what a dead head leaves: pending
-// pieces when nobody holds them, sealed ones by the audit.
+// checksums that the namespace gets. A piece that a head has taken is that head's, so the client cannot put another one in its
+// place (owner.go). What a client leaves behind is never sealed. It goes when nobody holds it, with the abort of the write, and
+// with the end of its capability.
 //
 // What it costs: the head moves no data. Each node reads its piece once more, mostly from memory, a part at a time; the answers
 // have 24 bytes for a megabyte. Of k data pieces and m of parity the client sends (k+m)/k of the file's size, and the network

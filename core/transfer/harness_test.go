@@ -75,6 +75,7 @@ func makeBench(t testing.TB, hosts int, place func() (vfs.FS, string)) *bench {
 				return h.disk, id == hemera.DiskID(h.id) && !h.disk.gone
 			},
 			Peers: b.peers, Control: b.manager, Log: slog.New(slog.DiscardHandler), Patience: 2 * time.Second,
+			HeadProof: headProof,
 		}
 		h.host.Ahead.Max = 1 << 20
 		h.pending = transfer.NewPending(h.host)
@@ -155,6 +156,15 @@ func (h *host) Written(_ context.Context, p *hemera.Permit, _ string) (hemera.Fi
 	return h.pending.Written(&p.Capability), nil
 }
 
+// User implements hemera.Node.
+func (h *host) User(_ context.Context, p *hemera.Permit) (hemera.Identity, error) {
+	p, err := p.Verify(h.bench.manager.verify)
+	if err != nil {
+		return hemera.Identity{}, err
+	}
+	return p.Who, nil
+}
+
 // Open is hemera.Node over the host's transfers.
 func (h *host) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
 	p, err := p.Verify(h.bench.manager.verify)
@@ -170,7 +180,24 @@ func (h *host) OpenPiece(_ context.Context, p *hemera.Permit, o hemera.PieceOpen
 	if err != nil {
 		return nil, err
 	}
-	return h.pending.OpenPiece(p.Capability, o)
+	if o.Head != "" {
+		token, _ := p.Token()
+		if want, _ := headProof(token, h.id); o.Head != want {
+			return nil, errs.New(errs.Denied, "verify", o.Head, "not the head's")
+		}
+	}
+	return h.pending.OpenPiece(p.Capability, o, o.Head != "")
+}
+
+// headProof is what a head shows a node in these tests.
+func headProof(token string, node hemera.NodeID) (string, error) {
+	return fmt.Sprintf("head of %s at %d", token, node), nil
+}
+
+// asHead is how the head of a write opens its piece at a node.
+func (b *bench) asHead(token string, node int, index uint8) hemera.PieceOpen {
+	proof, _ := headProof(token, hemera.NodeID(node))
+	return hemera.PieceOpen{Index: index, Head: proof}
 }
 
 // grant signs a capability to write a file on the hosts with the numbers.
@@ -450,7 +477,7 @@ func (p *faultyPeers) fault(a string) *fault {
 	return p.faults[a]
 }
 
-func (p *faultyPeers) Create(ctx context.Context, t hemera.Target, token string) (transfer.PeerWriter, error) {
+func (p *faultyPeers) Create(ctx context.Context, t transfer.RemotePiece, token string) (transfer.PeerWriter, error) {
 	if err := p.fault(t.Addr).at("create", 0); err != nil {
 		return nil, err
 	}
@@ -528,6 +555,7 @@ type faultyDisk struct {
 	disk.Store
 	path  string
 	gone  bool
+	wrong bool // it keeps another byte than it is given, without a word
 	old   bool // it begins no piece as a copy, as a disk of an older node
 	fault *fault
 	bytes atomic.Int64 // read and written by Writers and Readers
@@ -572,6 +600,10 @@ func (w *faultyDiskWriter) WritePages(p []byte, sums []uint32, off int64) error 
 		return err
 	}
 	w.disk.bytes.Add(int64(len(p)))
+	if w.disk.wrong {
+		p, sums = bytes.Clone(p), nil
+		p[len(p)/2] ^= 1
+	}
 	return w.Writer.WritePages(p, sums, off)
 }
 

@@ -87,7 +87,7 @@ func (h *pieceHandle) NextData(off int64) (next int64, err error) {
 		defer r.Close()
 		return r.NextData(off)
 	}
-	err = h.do("transfer.ReadPiece", func(w disk.Writer) (err error) {
+	err = h.do("transfer.ReadPiece", false, func(w disk.Writer) (err error) {
 		next, err = w.NextData(off)
 		return err
 	})

@@ -65,6 +65,9 @@ type Host struct {
 	Peers   Peers
 	Control Committer
 	Log     *slog.Logger
+	// HeadProof returns what this node shows to another one, or to itself, as the head of the write that a token permits. It
+	// answers from memory. Nil on a host that is a client: it opens pieces as one.
+	HeadProof func(token string, node hemera.NodeID) (string, error)
 	// Bad, if not nil, receives pieces that a read found bad, missing or another's, for them to be repaired. It
 	// must not wait.
 	Bad func(hemera.BadPiece)
@@ -78,6 +81,9 @@ type Host struct {
 	Ahead ahead.Budget
 
 	Counters Counters
+
+	// table keeps clients from the pieces that heads of this node have on its disks; set by [NewPending], nil without one.
+	table *Pending
 
 	// What all transfers share; each part has its own lock, or is atomic.
 	inline    inlinemem.Memory

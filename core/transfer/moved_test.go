@@ -19,7 +19,7 @@ func TestPieceMovesToAnotherDiskOfItsNode(t *testing.T) {
 	c := hemera.Capability{File: 5, Gen: 1, Access: hemera.AccessCreate, Layout: hemera.Replica(2), Nonce: 3}
 	open := func(on hemera.DiskID) hemera.PieceHandle {
 		c.Targets = []hemera.Target{{Index: 1, Disk: on, Node: 7}}
-		f, err := node.OpenPiece(c, hemera.PieceOpen{Index: 1})
+		f, err := node.OpenPiece(c, hemera.PieceOpen{Index: 1}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestTakenPieceStays(t *testing.T) {
 		Targets: []hemera.Target{{Index: 1, Disk: 1, Node: 7}}}
 	id := hemera.PieceID{File: 5, Gen: 1, Index: 1}
 	for _, sealed := range []bool{true, false} {
-		f, err := node.OpenPiece(c, hemera.PieceOpen{Index: 1})
+		f, err := node.OpenPiece(c, hemera.PieceOpen{Index: 1}, true)
 		if err != nil {
 			t.Fatal(err)
 		}

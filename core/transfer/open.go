@@ -66,10 +66,11 @@ func lostWrite(op string, c *hemera.Capability, why string) error {
 		WithRemedy("write the file again from its beginning")
 }
 
-// OpenPiece opens one piece of the file on this node, for the head of its write or for a node
-// that copies it. With a capability for writing it begins the piece, or comes back to it while pending;
-// a sealed piece opens for reading. Denied when the capability has no such piece on this node.
-func (t *Pending) OpenPiece(c hemera.Capability, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+// OpenPiece opens one piece of the file on this node, for the head of its write, which has proved that it is, for a client
+// that writes it, or for a reader. With a capability for writing it begins the piece, or comes back to it while pending; a
+// sealed piece opens for reading, at the head alone. Denied when the capability has no such piece on this node, and for a
+// client where it is the head's.
+func (t *Pending) OpenPiece(c hemera.Capability, o hemera.PieceOpen, head bool) (hemera.PieceHandle, error) {
 	// The base is sealed and committed, so the permit to write the update is one to read it.
 	if o.Base {
 		if c.Base == nil {
@@ -86,16 +87,15 @@ func (t *Pending) OpenPiece(c hemera.Capability, o hemera.PieceOpen) (hemera.Pie
 	if err != nil {
 		return nil, err
 	}
-	key := pendingKey{piece: pieceID(&c, o.Index), disk: target.Disk, nonce: c.Nonce}
-	e, err := t.acquire(key, func() (work, error) { return beginPiece(t.host, &c, target) })
+	e, err := t.acquirePiece(&c, target, o.Adopt, head)
 	// The piece is sealed already: its head comes back to read it, or asks again for an answer that was lost.
-	if errs.KindOf(err) == errs.Exists {
+	if errs.KindOf(err) == errs.Exists && head {
 		return t.openOwn(&c, target)
 	}
 	if err != nil {
 		return nil, err
 	}
-	h := &pieceHandle{pendingPiece: e.work.(*pendingPiece), table: t, entry: e}
+	h := &pieceHandle{pendingPiece: e.work.(*pendingPiece), table: t, entry: e, head: head}
 	h.open.Store(true)
 	opened, err := begun(h, o.Truncate)
 	if err != nil {

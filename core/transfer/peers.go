@@ -8,16 +8,31 @@ import (
 
 // Peers opens pieces on other nodes; package peers implements it over the XRootD protocol.
 type Peers interface {
-	// Create opens the target's piece for writing, as its head.
-	Create(ctx context.Context, t hemera.Target, token string) (PeerWriter, error)
+	// Create opens the piece for writing: as the head of the write, or as the client of a direct write if p.Head is "".
+	Create(ctx context.Context, p RemotePiece, token string) (PeerWriter, error)
 	// Open opens the sealed piece for reading.
 	Open(ctx context.Context, p RemotePiece, token string) (PeerReader, error)
 }
 
-// RemotePiece names a piece to read at another node.
+// RemotePiece names a piece at another node, and how it is opened: see [hemera.PieceOpen].
 type RemotePiece struct {
 	hemera.Target
-	Base bool // as in [hemera.PieceOpen]
+	Base  bool
+	Adopt bool
+	Path  string
+	Head  string // a secret
+}
+
+// piece returns how a target's piece is opened with the permit, as the head if this host can be one, and the token to show.
+func (h *Host) piece(permit *hemera.Permit, t hemera.Target) (p RemotePiece, token string, err error) {
+	if token, err = permit.Token(); err != nil {
+		return p, "", err
+	}
+	p = RemotePiece{Target: t, Path: permit.WholePath()}
+	if h.HeadProof != nil && permit.Access != hemera.AccessRead {
+		p.Head, err = h.HeadProof(token, t.Node)
+	}
+	return p, token, err
 }
 
 // PeerWriter is a pending piece on another node. An error is final for the piece.
@@ -30,7 +45,7 @@ type PeerWriter interface {
 	// Clone is as in [hemera.Cloner]. A peer that cannot do it refuses with Unsupported or Invalid.
 	Clone(ctx context.Context, size int64) error
 	Sync(ctx context.Context) error
-	// Seal waits for everything sent and seals the piece.
+	// Seal waits for everything sent and seals the piece, or offers it to the head if the writer is a client's.
 	Seal(ctx context.Context, s hemera.SealInfo) error
 	// Abort removes the piece at the peer, sealed or not. It does not wait.
 	Abort()

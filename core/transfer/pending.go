@@ -31,6 +31,14 @@ type Pending struct {
 	// are many, must not take the place of aborted ones, with which a client might want to go on.
 	commits recent.Table[pendingKey, committed]
 	aborted recent.Table[pendingKey, struct{}]
+	// local counts the pieces that heads of this node are making, or have made, on its disks: clients stay away from them.
+	local map[pieceAt]int
+}
+
+// pieceAt is a piece on a disk of this node.
+type pieceAt struct {
+	piece hemera.PieceID
+	disk  hemera.DiskID
 }
 
 // pendingKey names one write, or one piece of it on one disk: the same for a capability and those
@@ -69,6 +77,7 @@ type work interface {
 // when that fires. A handle that comes in time stops it.
 type entry struct {
 	key  pendingKey
+	head bool // of a piece: it is the head's, and not a client's; never changed
 	once sync.Once
 	work work
 	err  error
@@ -76,11 +85,14 @@ type entry struct {
 	refs  int // guarded by Pending.mu, as are those below
 	gone  bool
 	timer *time.Timer
+	over  *time.Timer // of a client's piece: when its capability expires
 }
 
-// NewPending makes an empty table.
+// NewPending makes the empty table of a host, which has one.
 func NewPending(h *Host) *Pending {
-	return &Pending{host: h, entries: map[pendingKey]*entry{}}
+	t := &Pending{host: h, entries: map[pendingKey]*entry{}, local: map[pieceAt]int{}}
+	h.table = t
+	return t
 }
 
 // Len is how many works are pending.
@@ -88,15 +100,6 @@ func (t *Pending) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.entries)
-}
-
-// acquire returns the entry with the key, held, and makes its work if it is new. Overloaded at [PendingMax].
-func (t *Pending) acquire(key pendingKey, begin func() (work, error)) (*entry, error) {
-	e, err := t.hold(key)
-	if err != nil {
-		return nil, err
-	}
-	return t.begun(e, begin)
 }
 
 // acquireWrite is acquire for a client's write, which the client empties if startsOver is set. What is decided is
@@ -126,14 +129,7 @@ func (t *Pending) acquireWrite(c *hemera.Capability, startsOver bool, begin func
 	return e, nil, err
 }
 
-// hold returns the entry with the key, held, or a new one.
-func (t *Pending) hold(key pendingKey) (*entry, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.holdLocked(key)
-}
-
-// holdLocked is hold. The caller holds mu.
+// holdLocked returns the entry with the key, held, or a new one. Overloaded at [PendingMax]. The caller holds mu.
 func (t *Pending) holdLocked(key pendingKey) (*entry, error) {
 	e := t.entries[key]
 	if e == nil {
@@ -238,6 +234,9 @@ func (t *Pending) finish(e *entry, info *hemera.FileInfo) {
 // remove takes an entry off the table. Its key may belong to a newer entry by now. The caller holds mu.
 func (t *Pending) remove(e *entry) {
 	e.gone = true
+	if e.over != nil {
+		e.over.Stop()
+	}
 	if t.entries[e.key] == e {
 		delete(t.entries, e.key)
 	}

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,7 +16,8 @@ import (
 	"hemera/rules/layout"
 )
 
-// pendingPiece is one piece on this node whose head is elsewhere.
+// pendingPiece is one piece on this node that is written through its door: by its head, which is elsewhere, or by the client
+// of a direct write until the head takes it.
 //
 // Its state is guarded by mu, which is not held while the disk is used: calls that use the piece are counted, and the
 // call that ends it (seal, abort, expire, take) refuses new ones and waits for those in progress.
@@ -24,19 +26,21 @@ type pendingPiece struct {
 	id     hemera.PieceID
 	cap    hemera.Capability
 	counts *Counters
+	most   int64 // bytes that a client may give it
 
 	mu    sync.Mutex
 	w     disk.Writer       // nil once it is ended
 	stat  *hemera.PieceStat // once it is sealed
-	taken bool              // by [Pending.Take]: what has the name now is not this write's
-	judge *pieceHandle      // of the head that has the piece proved; nobody else can remove it then
+	taken bool              // by [Pending.Take], or by the head for a piece of its own: what has the name now is another's
+	heads bool              // it is the head's: a client's handles are of no use any more
+	offer *hemera.SealInfo  // what its client offers it with; the client changes nothing then
 	uses  int               // calls of w in progress
 	idle  chan struct{}     // closed when uses becomes 0; made by the call that ends the piece
 	ended chan struct{}     // while a call ends the piece: closed when it is done
 }
 
-// beginPiece creates the piece at a target of this node, which its head begins.
-func beginPiece(h *Host, c *hemera.Capability, target hemera.Target) (*pendingPiece, error) {
+// beginPiece creates the piece at a target of this node, for its head or a client.
+func beginPiece(h *Host, c *hemera.Capability, target hemera.Target, head bool) (*pendingPiece, error) {
 	store, err := h.store(target)
 	if err != nil {
 		return nil, err
@@ -46,7 +50,7 @@ func beginPiece(h *Host, c *hemera.Capability, target hemera.Target) (*pendingPi
 	if err != nil {
 		return nil, err
 	}
-	return &pendingPiece{store: store, id: id, cap: *c, w: w, counts: &h.Counters}, nil
+	return &pendingPiece{store: store, id: id, cap: *c, w: w, counts: &h.Counters, heads: head, most: clientMax(c)}, nil
 }
 
 // use returns the writer for one call, which done must follow; nil if the piece is ended. If a call is ending the
@@ -131,13 +135,25 @@ func (t *Pending) Take(id hemera.PieceID, on hemera.DiskID) {
 	// Outside of the lock of the table, as ending a piece waits for its calls in progress.
 	t.mu.Unlock()
 	for _, p := range left {
-		w, _, _ := p.beginEnd()
-		if w != nil {
-			_ = w.Abort()
-		}
-		p.endEnd(nil, nil, true)
+		p.take()
 	}
 	t.host.removals.Wait(id, on)
+}
+
+// take ends the piece for somebody who makes it, or has made it, in another way. It waits for calls in progress.
+func (p *pendingPiece) take() {
+	w, _, _ := p.beginEnd()
+	if w != nil {
+		_ = w.Abort()
+	}
+	p.endEnd(nil, nil, true)
+}
+
+// adopt makes the piece the head's.
+func (p *pendingPiece) adopt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.heads = true
 }
 
 // expire removes the piece unless it is sealed: what is sealed may be committed.
@@ -149,11 +165,12 @@ func (p *pendingPiece) expire(context.Context) {
 	p.endEnd(nil, stat, taken)
 }
 
-// pieceHandle is the head's hold on a piece.
+// pieceHandle is the hold of the head, or of a client, on a piece.
 type pieceHandle struct {
 	*pendingPiece
 	table *Pending
 	entry *entry
+	head  bool // it has proved to be the head of the write
 	open  atomic.Bool
 }
 
@@ -161,25 +178,55 @@ var (
 	_ hemera.PieceHandle = (*pieceHandle)(nil)
 	_ hemera.Sparse      = (*pieceHandle)(nil)
 	_ hemera.Prover      = (*pieceHandle)(nil)
+	_ hemera.Offerer     = (*pieceHandle)(nil)
 )
 
-// do runs one call on the pending piece.
-func (h *pieceHandle) do(op string, call func(disk.Writer) error) error {
+// do runs one call on the pending piece, which changes it or not.
+func (h *pieceHandle) do(op string, changes bool, call func(disk.Writer) error) error {
 	w := h.use()
 	if w == nil {
 		return badHandle(op, h.id.String())
 	}
 	defer h.done()
-	if !h.open.Load() {
-		return badHandle(op, h.id.String())
+	if err := h.may(op, changes); err != nil {
+		return err
 	}
 	return call(w)
+}
+
+// may refuses a call by who may use the piece now.
+func (h *pieceHandle) may(op string, changes bool) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case !h.open.Load():
+		return badHandle(op, h.id.String())
+	case h.head:
+		return nil
+	case h.heads:
+		return errs.New(errs.Denied, op, h.id.String(), "the head of the write has taken the piece")
+	case changes && h.offer != nil:
+		return errs.New(errs.Denied, op, h.id.String(), "the piece was offered to the head of the write")
+	}
+	return nil
+}
+
+// fits refuses what would make a client's piece larger than its write promised.
+func (h *pieceHandle) fits(op string, end int64) error {
+	if h.head || end <= h.most {
+		return nil
+	}
+	return errs.New(errs.OverQuota, op, h.id.String(), fmt.Sprintf("%d bytes are this piece's share of what the write may have", h.most)).
+		WithRemedy("announce the size of the file when it is opened")
 }
 
 // ReadPages reads the content, pending or sealed.
 func (h *pieceHandle) ReadPages(p []byte, sums []uint32, off int64) (n int, err error) {
 	// A head that lost its connection behind the seal reads the piece to copy it elsewhere.
-	if h.sealed() && h.open.Load() {
+	if h.sealed() {
+		if err := h.may("transfer.ReadPiece", false); err != nil {
+			return 0, err
+		}
 		r, err := h.store.Open(h.id)
 		if err != nil {
 			return 0, err
@@ -187,7 +234,7 @@ func (h *pieceHandle) ReadPages(p []byte, sums []uint32, off int64) (n int, err 
 		defer r.Close()
 		return r.ReadPages(p, sums, off)
 	}
-	err = h.do("transfer.ReadPiece", func(w disk.Writer) (err error) {
+	err = h.do("transfer.ReadPiece", false, func(w disk.Writer) (err error) {
 		n, err = w.ReadPages(p, sums, off)
 		return err
 	})
@@ -199,11 +246,14 @@ func (h *pieceHandle) WritePages(p []byte, sums []uint32, off int64) error {
 	if err := checkRange("transfer.WritePiece", h.id.String(), off, len(p)); err != nil {
 		return err
 	}
+	if err := h.fits("transfer.WritePiece", off+int64(len(p))); err != nil {
+		return err
+	}
 	h.counts.WriteBytes.Add(int64(len(p)))
-	return h.do("transfer.WritePiece", func(w disk.Writer) error { return w.WritePages(p, sums, off) })
+	return h.do("transfer.WritePiece", true, func(w disk.Writer) error { return w.WritePages(p, sums, off) })
 }
 
-// restart empties the piece for a head that starts over.
+// restart empties the piece for one that starts over.
 func (h *pieceHandle) restart() error { return h.Truncate(0) }
 
 // Truncate sets the piece's size.
@@ -211,16 +261,22 @@ func (h *pieceHandle) Truncate(size int64) error {
 	if err := checkRange("transfer.TruncatePiece", h.id.String(), size, 0); err != nil {
 		return err
 	}
-	return h.do("transfer.TruncatePiece", func(w disk.Writer) error { return w.Truncate(size) })
+	if err := h.fits("transfer.TruncatePiece", size); err != nil {
+		return err
+	}
+	return h.do("transfer.TruncatePiece", true, func(w disk.Writer) error { return w.Truncate(size) })
 }
 
 // Sync makes the pending piece durable.
 func (h *pieceHandle) Sync(context.Context) error {
-	return h.do("transfer.SyncPiece", disk.Writer.Sync)
+	return h.do("transfer.SyncPiece", false, disk.Writer.Sync)
 }
 
-// Seal seals the piece. Called again, it answers as before.
+// Seal seals the piece. Called again, it answers as before. A footer is the word of a head, which commits it.
 func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceStat, error) {
+	if !h.head {
+		return hemera.PieceStat{}, errs.New(errs.Denied, "transfer.SealPiece", h.id.String(), "only the head of the write seals its pieces")
+	}
 	// Writes in progress end first; those that come now wait, and find the piece sealed.
 	w, stat, taken := h.beginEnd()
 	defer func() { h.endEnd(w, stat, taken) }()
@@ -233,7 +289,6 @@ func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceSt
 	if want := layout.PieceSize(h.cap.Layout, s.FileSize, h.id.Index); w.Size() != want {
 		return hemera.PieceStat{}, sizeMismatch("transfer.SealPiece", h.id.String(), w.Size(), want)
 	}
-	s.Sync = s.Sync || h.cap.Sync // a head that is a client may not ask for it
 	made, err := w.Seal(s)
 	w = nil
 	if err != nil {
@@ -243,44 +298,59 @@ func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceSt
 	return made, nil
 }
 
-// Prove implements [hemera.Prover].
-func (h *pieceHandle) Prove(_ context.Context, q hemera.ProofRequest) (hemera.PieceProof, error) {
-	if err := h.judgedFor(q.Seal); err != nil {
-		return hemera.PieceProof{}, err
-	}
-	// As a reader would: every page is compared with its checksum before it is summed.
-	r, err := h.store.Open(h.id)
-	if err != nil {
-		return hemera.PieceProof{}, err
-	}
-	defer r.Close()
-	return proof.Of(r, h.cap.Layout, h.id.Index, q)
-}
-
-// judgedFor makes this the handle that has the piece proved, if its footer says what the head expects.
-func (h *pieceHandle) judgedFor(s hemera.SealInfo) error {
-	const op = "transfer.ProvePiece"
-	h.await()
-	defer h.mu.Unlock()
-	switch {
-	case !h.open.Load():
+// Offer implements [hemera.Offerer].
+func (h *pieceHandle) Offer(_ context.Context, s hemera.SealInfo) error {
+	const op = "transfer.OfferPiece"
+	// Writes in progress end first; those that come now wait, and are refused.
+	w, stat, taken := h.beginEnd()
+	defer func() { h.endEnd(w, stat, taken) }()
+	if w == nil {
 		return badHandle(op, h.id.String())
-	case h.stat == nil:
-		return errs.New(errs.Invalid, op, h.id.String(), "the piece is not sealed")
-	case h.judge != nil && h.judge != h:
-		return errs.New(errs.Denied, op, h.id.String(), "another handle has the piece proved")
-	case h.stat.FileSize != s.FileSize || !slices.Equal(h.stat.Checksums, s.Checksums):
-		return errs.New(errs.Corrupt, op, h.id.String(), "the footer has another size or other checksums")
 	}
-	h.judge = h
+	if err := h.may(op, false); err != nil {
+		return err
+	}
+	if want := layout.PieceSize(h.cap.Layout, s.FileSize, h.id.Index); w.Size() != want {
+		return sizeMismatch(op, h.id.String(), w.Size(), want)
+	}
+	if s.Sync || h.cap.Sync { // the device has the bytes then when the head seals them
+		if err := w.Sync(); err != nil {
+			return err
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.offer = &s
 	return nil
 }
 
-// removes reports whether the handle may remove the piece: a client that made it must not once its head counts on it.
-func (h *pieceHandle) removes() bool {
+// Prove implements [hemera.Prover].
+func (h *pieceHandle) Prove(_ context.Context, q hemera.ProofRequest) (p hemera.PieceProof, err error) {
+	const op = "transfer.ProvePiece"
+	err = h.do(op, false, func(w disk.Writer) error {
+		if err := h.offered(op, q.Seal); err != nil {
+			return err
+		}
+		// Every page is compared with its checksum before it is summed, as for a reader.
+		p, err = proof.Of(w, h.cap.Layout, h.id.Index, q)
+		return err
+	})
+	return p, err
+}
+
+// offered refuses what is not the head's, or was not offered to it with these values.
+func (h *pieceHandle) offered(op string, s hemera.SealInfo) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.judge == nil || h.judge == h
+	switch {
+	case !h.head:
+		return errs.New(errs.Denied, op, h.id.String(), "only the head of the write has its pieces proved")
+	case h.offer == nil:
+		return errs.New(errs.Invalid, op, h.id.String(), "the piece was not offered")
+	case h.offer.FileSize != s.FileSize || !slices.Equal(h.offer.Checksums, s.Checksums):
+		return errs.New(errs.Corrupt, op, h.id.String(), "the piece was offered with another size or other checksums")
+	}
+	return nil
 }
 
 // End implements hemera.PieceHandle.
@@ -297,16 +367,24 @@ func (h *pieceHandle) End(_ context.Context, how hemera.Ending) error {
 	return h.close()
 }
 
-// abort removes the piece, sealed or not.
+// abort removes the piece, sealed or not. A client's handle removes what a client made, which is never sealed.
 func (h *pieceHandle) abort() error {
+	const op = "transfer.AbortPiece"
+	if !h.open.Load() {
+		return badHandle(op, h.id.String())
+	}
+	w, stat, taken := h.beginEnd()
+	refused := h.may(op, false)
 	if !h.open.CompareAndSwap(true, false) {
-		return badHandle("transfer.AbortPiece", h.id.String())
+		refused = badHandle(op, h.id.String())
 	}
-	if !h.removes() {
-		h.table.release(h.entry)
-		return errs.New(errs.Denied, "transfer.AbortPiece", h.id.String(), "the head of the write has taken the piece")
+	if refused != nil {
+		h.endEnd(w, stat, taken)
+		if errs.KindOf(refused) != errs.BadHandle {
+			h.table.release(h.entry)
+		}
+		return refused
 	}
-	w, _, taken := h.beginEnd()
 	if w != nil {
 		_ = w.Abort()
 	}
@@ -317,7 +395,7 @@ func (h *pieceHandle) abort() error {
 	h.endEnd(nil, nil, taken)
 	h.table.finish(h.entry, nil)
 	h.table.release(h.entry)
-	if taken {
+	if taken || !h.head {
 		return nil
 	}
 	return h.store.Remove(h.id)

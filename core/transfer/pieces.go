@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"hemera"
 	"hemera/core/disk"
@@ -26,6 +27,7 @@ type pieces struct {
 	whole  *inlineContent  // all of the content, if it is in memory: pieces are made of it in one call
 	cut    []disk.Content  // of whole, what each piece has, if the layout is coded
 	parity *parity         // of a coded layout; else nil
+	renews time.Time       // of a client: not before it asks for a new capability
 }
 
 // newPieces plans the pieces of a write; it calls no disk.
@@ -147,6 +149,7 @@ func (p *pieces) writePages(b []byte, sums []uint32, off int64, hash *streamSums
 // send sends pages to every live piece that has them. hash, if not nil, is given them meanwhile.
 func (p *pieces) send(b []byte, sums []uint32, off int64, hash *streamSums) error {
 	if p.parity != nil {
+		p.renewClient()
 		return p.parity.write(b, sums, off, hash)
 	}
 	var meanwhile func()
@@ -304,12 +307,37 @@ type piece struct {
 	err    error      // why it was lost
 	began  bool       // out was there once, or bytes were for it while it was lost: a fresh piece cannot take its place
 	end    int64      // how long the piece is, by what was sent to it
+	sum    checksum.Appender
+	summed int64 // how many bytes sum is of; -1 once they did not come in order
 }
 
 // writePages sends pages at an offset of the piece.
 func (pc *piece) writePages(b []byte, sums []uint32, off int64) error {
 	pc.end = max(pc.end, off+int64(len(b)))
+	pc.sums(b, sums, off)
 	return pc.out.WritePages(b, sums, off)
+}
+
+// sums notes the checksums of pages that are sent, as long as they come in order.
+func (pc *piece) sums(b []byte, sums []uint32, off int64) {
+	if pc.summed != off || sums == nil {
+		pc.summed = -1
+		return
+	}
+	end := off + int64(len(b))
+	for _, sum := range sums[:checksum.Fragments(off, len(b))] {
+		n := min(hemera.PageSize-pc.summed%hemera.PageSize, end-pc.summed)
+		pc.sum.Append(sum, n)
+		pc.summed += n
+	}
+}
+
+// seal seals the piece. The node compares what it has with what was sent, where that is known.
+func (pc *piece) seal(ctx context.Context, l hemera.Layout, info hemera.SealInfo) error {
+	if pc.summed == layout.PieceSize(l, info.FileSize, pc.target.Index) {
+		info.Piece = crcChecksum(pc.sum.Sum())
+	}
+	return pc.out.Seal(ctx, info)
 }
 
 // writeSpans sends those of the spans of b, which is at off in the file, that are of the data piece.
@@ -339,6 +367,8 @@ type diskPiece struct {
 	store  disk.Store
 	id     hemera.PieceID
 	ended  atomic.Bool // sealed or aborted: the Writer must not be used again
+	left   atomic.Bool
+	leave  func() // from the first call on clients may have the name, if no piece has it
 }
 
 // Sync makes the pending piece durable.
@@ -362,10 +392,15 @@ func (p *diskPiece) Abort() {
 		_ = p.Writer.Abort()
 	}
 	_ = p.store.Remove(p.id)
+	p.Release()
 }
 
-// Release implements PeerWriter: nothing is held.
-func (p *diskPiece) Release() {}
+// Release implements PeerWriter.
+func (p *diskPiece) Release() {
+	if !p.left.Swap(true) {
+		p.leave()
+	}
+}
 
 // checkSealed refuses a sealed piece that does not have all of its part of the file.
 func checkSealed(stat hemera.PieceStat, s hemera.SealInfo) error {
@@ -386,11 +421,11 @@ func (h *Host) create(ctx context.Context, c *hemera.Capability, permit *hemera.
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	token, err := permit.Token()
+	p, token, err := h.piece(permit, t)
 	if err != nil {
 		return nil, nil, err
 	}
-	out, err = h.Peers.Create(ctx, t, token)
+	out, err = h.Peers.Create(ctx, p, token)
 	if err != nil {
 		return nil, nil, errs.Wrap(err, "transfer.CreatePiece", t.Addr)
 	}
@@ -403,12 +438,21 @@ func (h *Host) createLocal(c *hemera.Capability, t hemera.Target) (*diskPiece, e
 	if err != nil {
 		return nil, err
 	}
-	id := pieceID(c, t.Index)
+	id, leave := pieceID(c, t.Index), h.ownLocal(c, t)
 	w, err := store.Create(id, createOptions(c, t.Index))
 	if err != nil {
+		leave()
 		return nil, err
 	}
-	return &diskPiece{Writer: w, host: h, cap: c, target: t, store: store, id: id}, nil
+	return &diskPiece{Writer: w, host: h, cap: c, target: t, store: store, id: id, leave: leave}, nil
+}
+
+// ownLocal keeps clients from a piece on a disk of this node, until the result is called.
+func (h *Host) ownLocal(c *hemera.Capability, t hemera.Target) (leave func()) {
+	if h.table == nil { // no client has a way to it
+		return func() {}
+	}
+	return h.table.ownLocal(c, t)
 }
 
 // createOptions returns how a disk begins the piece with the index. The size hint lets it refuse at once what has no

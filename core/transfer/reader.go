@@ -349,7 +349,7 @@ func (r *Reader) openPiece(t hemera.Target) (opened replica, err error) {
 	// The opening serves all reads of the file, so it does not end with the one that began it.
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	remote, err := r.host.openPeer(ctx, r.permit, RemotePiece{t, r.base})
+	remote, err := r.host.openPeer(ctx, r.permit, RemotePiece{Target: t, Base: r.base})
 	if err != nil {
 		return opened, err
 	}
@@ -393,7 +393,15 @@ func (r *Reader) exclude(o *replica, why error) {
 
 // openPeer opens a piece at another node, for reading. The token is made when the first peer needs it.
 func (h *Host) openPeer(ctx context.Context, permit *hemera.Permit, p RemotePiece) (PeerReader, error) {
-	token, err := permit.Token()
+	if p.Base { // committed, so that everybody who may update the file may read it
+		token, err := permit.Token()
+		if err != nil {
+			return nil, err
+		}
+		p.Path = permit.WholePath()
+		return h.Peers.Open(ctx, p, token)
+	}
+	p, token, err := h.piece(permit, p.Target)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func TestTakenPieceWaitsForItsRemoval(t *testing.T) {
 			c := hemera.Capability{File: 5, Gen: 1, Access: hemera.AccessCreate, Layout: hemera.Replica(2), Nonce: 3,
 				Targets: []hemera.Target{{Index: 1, Disk: 1, Node: 7}}}
 			id := hemera.PieceID{File: 5, Gen: 1, Index: 1}
-			f, err := node.OpenPiece(c, hemera.PieceOpen{Index: 1})
+			f, err := node.OpenPiece(c, hemera.PieceOpen{Index: 1}, true)
 			if err == nil && sealed {
 				_, err = f.Seal(ctx, hemera.SealInfo{})
 			}

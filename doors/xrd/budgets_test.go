@@ -169,6 +169,40 @@ func TestHandlesAreCountedByClient(t *testing.T) {
 	drained(t, budgets.Handles)
 }
 
+// TestHandlesAtNodesAreCountedByUser: the capability names the user. One at its share leaves another of the same machine alone,
+// and a head that opens pieces for both counts them for each.
+func TestHandlesAtNodesAreCountedByUser(t *testing.T) {
+	budgets := NewBudgets(256, 0) // 64 files, 32 for a user
+	p := newPair(t, func(o *Options) { o.Budgets = budgets })
+	p.put("/f", "original")
+	of := func(name string, uid uint32) string {
+		g, err := p.memory.grantOpen(hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.memory.mu.Lock()
+		defer p.memory.mu.Unlock()
+		p.memory.grants[tokenOf(g)].who = hemera.Identity{Name: name, UID: uid}
+		return tokenOf(g)
+	}
+	one, other := of("one", 1001), of("other", 1002)
+	c := dial(t, p.nodeAddr)
+	for range 32 {
+		p.openToken(t, c, "/f", one, wire.OpenRead)
+	}
+	for _, what := range []string{"", "&hem.piece=0"} {
+		status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/f?hem.cap="+one+what))
+		if err != nil || status != wire.StatusError || !strings.Contains(wire.ParseError(body).Error(), "this client has its share") {
+			t.Fatalf("beyond the share%s: %v %q %v", what, status, body, err)
+		}
+	}
+	for range 16 {
+		p.openToken(t, c, "/f", other, wire.OpenRead)
+	}
+	c.Close()
+	drained(t, budgets.Handles)
+}
+
 func TestQueriesAreBounded(t *testing.T) {
 	p := newPair(t, nil)
 	c := dial(t, p.nodeAddr)

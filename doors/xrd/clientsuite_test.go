@@ -62,7 +62,7 @@ func TestClientPeers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := nodes.Create(t.Context(), g.Permit.Targets[0], tokenOf(g))
+		w, err := nodes.Create(t.Context(), transfer.RemotePiece{Target: g.Permit.Targets[0], Head: "head"}, tokenOf(g))
 		if err != nil {
 			t.Fatal(err)
 		}

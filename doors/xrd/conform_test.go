@@ -71,7 +71,7 @@ func TestPeersConform(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return transfertest.PeerFixture{Peers: nodes, Target: g.Permit.Targets[0], Write: tokenOf(g), Read: func() string {
+		return transfertest.PeerFixture{Peers: nodes, Target: g.Permit.Targets[0], Write: tokenOf(g), Head: "head", Read: func() string {
 			g, err := p.memory.grantOpen(hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
 			if err != nil {
 				t.Fatal(err)

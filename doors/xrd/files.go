@@ -146,8 +146,8 @@ func queryHoles(r *request, id wire.Handle, arg string) error {
 	})
 }
 
-// endFile answers the queries that end a write without a close: a head node seals or aborts a piece, a client aborts a
-// file. Afterwards only close is left.
+// endFile answers the queries that end a write without a close: a head node seals or aborts a piece, a client offers one, or
+// aborts a file. Afterwards only close is left.
 func endFile(r *request, id wire.Handle, arg string) error {
 	h, err := r.session.handles.get(id)
 	if err != nil {
@@ -181,7 +181,11 @@ func abortFile(ctx context.Context, r *request, f *openFile) error {
 
 func sealPiece(ctx context.Context, r *request, h handle, arg string) error {
 	f := h.data()
-	seal, err := wire.ParseSealInfo(arg)
+	parse, offers := wire.ParseSealInfo, strings.HasPrefix(arg, wire.OpaqueOffer)
+	if offers {
+		parse = wire.ParseOffer
+	}
+	seal, err := parse(arg)
 	if err != nil {
 		return errs.As(err, errs.Invalid, "xrd.Seal", f.path)
 	}
@@ -192,10 +196,17 @@ func sealPiece(ctx context.Context, r *request, h handle, arg string) error {
 	if f.bad.any() {
 		return translate.Refuse(wire.ChkSumErr, "pages whose checksums did not match were not sent again")
 	}
+	offerer, ok := p.piece.(hemera.Offerer)
+	if offers && !ok {
+		return errs.New(errs.Unsupported, "xrd.Offer", f.path, "the piece cannot be offered")
+	}
 	f.ended = true
 	f.inUse.Add(1)
 	return runAsync(r, func() ([]byte, error) {
 		defer f.inUse.Done()
+		if offers {
+			return nil, offerer.Offer(ctx, seal)
+		}
 		stat, err := p.piece.Seal(ctx, seal)
 		if err != nil {
 			return nil, err

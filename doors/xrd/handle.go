@@ -63,6 +63,7 @@ func (f *openFile) data() *openFile { return f }
 func (f *openFile) uncount() {
 	if f.counted != nil {
 		f.counted.Give(1)
+		f.counted.Close()
 		f.counted = nil
 	}
 }
@@ -266,11 +267,10 @@ func (h *pieceHandle) abandon(*slog.Logger) {
 // handleTable holds what one session has open. It belongs to the goroutine of the session's connection but for open and
 // reading.
 type handleTable struct {
-	limit   int // of handles
-	budget  *limits.Budget[Client]
-	account *limits.Account[Client] // nil until the first open
-	files   map[wire.Handle]handle
-	lastID  uint32 // ids are not used again while the session lasts
+	limit  int // of handles
+	budget *limits.Budget[Client]
+	files  map[wire.Handle]handle
+	lastID uint32 // ids are not used again while the session lasts
 
 	open    atomic.Int32 // len(files) // for Shutdown, CloseIdle and admins
 	reading localReads   // for other sessions: see readMemory
@@ -282,14 +282,13 @@ func (t *handleTable) count(client Client) (*limits.Account[Client], error) {
 		return nil, errs.New(errs.Overloaded, "xrd.Open", "", "this session has too many open files").
 			WithRemedy("close some")
 	}
-	if t.account == nil {
-		t.account = t.budget.Open(client)
-	}
-	if verdict := t.account.Take(1); verdict != limits.Fits {
+	account := t.budget.Open(client)
+	if verdict := account.Take(1); verdict != limits.Fits {
+		account.Close()
 		return nil, errs.New(errs.Overloaded, "xrd.Open", "", "too many files are open at this server: "+verdict.String()).
 			WithRemedy("close some, or let the server have more open files (LimitNOFILE)")
 	}
-	return t.account, nil
+	return account, nil
 }
 
 // add gives an open file its handle.
@@ -357,8 +356,5 @@ func (t *handleTable) abandonAll(log *slog.Logger) {
 	for id, h := range t.files {
 		h.abandon(log)
 		t.remove(id)
-	}
-	if t.account != nil {
-		t.account.Close()
 	}
 }

@@ -90,6 +90,17 @@ func (m *memory) Open(_ context.Context, p *hemera.Permit, o hemera.NodeOpen) (h
 	return f, nil
 }
 
+// User is hemera.Node: a grant that names nobody else is its opener's.
+func (m *memory) User(_ context.Context, p *hemera.Permit) (hemera.Identity, error) {
+	token, _ := p.Token()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if g := m.grants[token]; g != nil {
+		return g.who, nil
+	}
+	return hemera.Identity{}, errs.New(errs.Denied, "memory.User", "", "unknown token")
+}
+
 // OpenPiece is hemera.Node: the piece is the file.
 func (m *memory) OpenPiece(_ context.Context, p *hemera.Permit, o hemera.PieceOpen) (hemera.PieceHandle, error) {
 	token, _ := p.Token()

@@ -154,7 +154,7 @@ func (m *managerOpens) localNode(g *hemera.Grant, access hemera.Access, opaque w
 // openLocal opens a granted file at a node of this process.
 func (m *managerOpens) openLocal(r *request, n hemera.Node, g *hemera.Grant, path string, o wire.Open) (*fileHandle, error) {
 	h := &fileHandle{posc: o.Options&wire.OpenPosc != 0}
-	err := openInto(r, &h.openFile, path, func() (endable, error) {
+	err := openInto(r, &h.openFile, path, r.conn.countedAs(), func() (endable, error) {
 		return n.Open(r.context(), g.Permit, hemera.NodeOpen{Truncate: translate.CreatesFile(o)})
 	})
 	switch {
@@ -258,13 +258,14 @@ func (n *nodeOpens) open(r *request) error {
 func (n *nodeOpens) openFile(r *request, path string, opaque wire.Opaque, o wire.Open) (*fileHandle, error) {
 	r.useTrace(opaque) // before the open, so that the node's log has it
 	h := &fileHandle{posc: o.Options&wire.OpenPosc != 0}
-	err := openInto(r, &h.openFile, path, func() (endable, error) {
-		return n.node.Open(r.context(), hemera.ParsePermit(opaque.Value(wire.OpaqueCapability)), hemera.NodeOpen{Truncate: translate.CreatesFile(o), Path: path})
+	permit := hemera.ParsePermit(opaque.Value(wire.OpaqueCapability))
+	err := openInto(r, &h.openFile, path, n.countedAs(r, permit), func() (endable, error) {
+		return n.node.Open(r.context(), permit, hemera.NodeOpen{Truncate: translate.CreatesFile(o), Path: path})
 	})
 	return h, translate.OpenFailure(err)
 }
 
-// openPiece opens one piece, for another node.
+// openPiece opens one piece, for another node or a client that goes without a head.
 func (n *nodeOpens) openPiece(r *request, path string, opaque wire.Opaque, o wire.Open) error {
 	piece, err := wire.ParsePieceOpen(opaque.Value(wire.OpaquePiece))
 	if err != nil {
@@ -274,10 +275,11 @@ func (n *nodeOpens) openPiece(r *request, path string, opaque wire.Opaque, o wir
 		return errs.New(errs.Invalid, "xrd.Open", path, "a piece takes no part in third-party copies")
 	}
 	r.useTrace(opaque)
-	piece.Truncate = translate.CreatesFile(o)
-	h := &pieceHandle{}
-	err = openInto(r, &h.openFile, path, func() (_ endable, err error) {
-		h.piece, err = n.node.OpenPiece(r.context(), hemera.ParsePermit(opaque.Value(wire.OpaqueCapability)), piece)
+	piece.Truncate, piece.Path = translate.CreatesFile(o), path
+	piece.Head, piece.Adopt = opaque.Value(wire.OpaqueHead), opaque.Has(wire.OpaqueTake)
+	h, permit := &pieceHandle{}, hemera.ParsePermit(opaque.Value(wire.OpaqueCapability))
+	err = openInto(r, &h.openFile, path, n.countedAs(r, permit), func() (_ endable, err error) {
+		h.piece, err = n.node.OpenPiece(r.context(), permit, piece)
 		return h.piece, err
 	})
 	if err != nil {
@@ -286,15 +288,27 @@ func (n *nodeOpens) openPiece(r *request, path string, opaque wire.Opaque, o wir
 	return okOpen(r, h, o)
 }
 
+// countedAs returns the client that an open with the permit is charged to: the user that it names, who may come from the same
+// machine as others, or through a head. Heads that serve the cluster itself are told apart by their addresses, and so is
+// nobody, of whom nothing else is known.
+func (n *nodeOpens) countedAs(r *request, permit *hemera.Permit) Client {
+	who, err := n.node.User(r.context(), permit)
+	if err != nil || who.UID == hemera.NobodyID || who.Name == hemera.SystemIdentity().Name { // the open says what is wrong
+		return r.conn.countedAs()
+	}
+	return Client{Name: strings.Clone(who.Name), UID: who.UID}
+}
+
 // openInto opens a file for one more handle of the request's session, which is counted.
-func openInto(r *request, f *openFile, path string, open func() (endable, error)) error {
-	counted, err := r.session.handles.count(r.conn.countedAs()) // before the open: an open file that is refused would have to be closed
+func openInto(r *request, f *openFile, path string, as Client, open func() (endable, error)) error {
+	counted, err := r.session.handles.count(as) // before the open: an open file that is refused would have to be closed
 	if err != nil {
 		return err
 	}
 	file, err := open()
 	if err != nil {
 		counted.Give(1)
+		counted.Close()
 		return err
 	}
 	f.file, f.path, f.counted, f.writable = file, path, counted, file.Info().Writable // the capability decides whether it is for writing

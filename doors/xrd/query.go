@@ -79,7 +79,7 @@ func (q *queryHandlers) aboutName(r *request, kind uint16, arg string) error {
 // write, and where data is.
 func (q *queryHandlers) aboutHandle(r *request, id wire.Handle, arg string) error {
 	switch {
-	case q.openFiles && (strings.HasPrefix(arg, wire.OpaqueSeal) || strings.HasPrefix(arg, wire.OpaqueAbort)):
+	case q.openFiles && (strings.HasPrefix(arg, wire.OpaqueSeal) || strings.HasPrefix(arg, wire.OpaqueOffer) || strings.HasPrefix(arg, wire.OpaqueAbort)):
 		return endFile(r, id, arg)
 	case q.openFiles && strings.HasPrefix(arg, wire.OpaqueClone):
 		return clonePiece(r, id, arg)

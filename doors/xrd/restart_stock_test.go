@@ -23,6 +23,9 @@ type sinks struct {
 	made []*sinkFile
 }
 
+// User implements hemera.Node.
+func (n *sinks) User(context.Context, *hemera.Permit) (hemera.Identity, error) { return tester, nil }
+
 func (n *sinks) Open(context.Context, *hemera.Permit, hemera.NodeOpen) (hemera.File, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -15,6 +15,12 @@
 // A node that is taken over can therefore forge permissions for itself only. It cannot commit, and it cannot open pieces at
 // another node. Secrets are rotated: the newest signs, all that are still known verify.
 //
+// # The head of a write
+//
+// The token of a write is in the hands of its client, and opens the pieces too: a client may send them itself. What the head
+// makes there is the head's alone, so it proves who it is. Its proof at node N is what N signs of the token, by a key that N has
+// and the manager. The token carries that for each node, hidden by what the head alone can sign ([Verifier.HeadProof]).
+//
 // # Invariants
 //
 //   - No server decodes a token into a [hemera.Capability] before a signature over all of it was found to be good. Clients,
@@ -42,8 +48,10 @@ import (
 )
 
 const (
-	// version is the first byte of the tokens that this program signs.
-	version = 2
+	// version is the first byte of the tokens that this program signs for reads, versionWrite of those for writes, which have keys
+	// for their head as well.
+	version      = 2
+	versionWrite = 3
 	// versionShared is what managers before 0.2 signed, by one key that they gave to all their nodes.
 	versionShared = 1
 
@@ -61,6 +69,12 @@ const (
 const (
 	forManager = "hemera capability 2 manager"
 	forNode    = "hemera capability 2 node "
+)
+
+// What a node signs, with the digest of a token, besides tokens.
+const (
+	asHead  = "hemera capability 3 head " // makes what the head shows to the node that signs
+	forHead = "hemera capability 3 key "  // hides that from all but the head, which signs; the other node's id follows
 )
 
 // encoding is strict: two texts of one token would be two names for one permission.

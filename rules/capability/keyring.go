@@ -124,11 +124,16 @@ func nodesOf(list []hemera.NodeID, c *hemera.Capability, also []hemera.NodeID) [
 	return list
 }
 
-// write makes the token of a capability: version, key id, nodes, fields, then one signature for each node and the manager's.
-// The signatures are over the SHA-256 of all before them, so that a long capability is hashed once.
+// write makes the token of a capability: version, key id, nodes, fields, of a write the keys of its head, then one signature for
+// each node and the manager's. The signatures are over the SHA-256 of all before them, so that a long capability is hashed once.
 func (d *draft) write(m *master, c *hemera.Capability) {
 	e := encoder{buf: d.body[:0]}
-	e.byte(version)
+	writes := c.Access != hemera.AccessRead
+	if writes {
+		e.byte(versionWrite)
+	} else {
+		e.byte(version)
+	}
 	e.uint(uint64(m.ID))
 	e.byte(byte(len(d.nodes)))
 	for _, id := range d.nodes {
@@ -136,6 +141,13 @@ func (d *draft) write(m *master, c *hemera.Capability) {
 	}
 	e.capability(c)
 	sum := sha256.Sum256(e.buf)
+	if writes {
+		end := len(e.buf)
+		for _, id := range d.nodes[min(1, len(d.nodes)):] {
+			e.buf = append(e.buf, hidden(m.node(d.nodes[0]), m.node(id).headSum(&sum), &sum, id)...)
+		}
+		sum = withHeads(&sum, e.buf[end:])
+	}
 	for _, id := range d.nodes {
 		e.buf = m.node(id).append(e.buf, sum[:])
 	}
@@ -151,7 +163,7 @@ func (k *Keyring) Verify(token string, now time.Time) (hemera.Capability, error)
 		return hemera.Capability{}, err
 	}
 	// A node of before 0.2 holds the shared key and could have made this one.
-	if e.version != version {
+	if e.version == versionShared {
 		return hemera.Capability{}, outdated()
 	}
 	for _, m := range k.load() { // the id is a hint, the signature decides

@@ -103,12 +103,13 @@ const op = "capability.Verify"
 
 // envelope is a decoded token whose signatures are not checked yet.
 type envelope struct {
-	version byte              // 2, or 1 before 0.2
+	version byte              // 3 of writes, 2 of reads, 1 of both before 0.2
 	key     uint64            // the id of the secret that signed
 	nodes   []hemera.NodeID   // that have a signature, in the order of sums
 	few     [20]hemera.NodeID // nodes, as long as there are not more
-	body    []byte            // what is signed
+	body    []byte            // what is signed, with heads
 	fields  []byte            // the end of body: the capability
+	heads   []byte            // of a write: for each node but the head what the head shows it, hidden
 	sums    []byte            // a signature for each node, then the manager's
 }
 
@@ -123,7 +124,7 @@ func open(token string) (*envelope, error) {
 		return malformed("this is no capability")
 	}
 	e := &envelope{version: raw[0]}
-	if e.version != version && e.version != versionShared {
+	if e.version < versionShared || e.version > versionWrite {
 		return malformed("the capability is of an unknown version")
 	}
 	rest := raw[1:]
@@ -138,7 +139,7 @@ func open(token string) (*envelope, error) {
 	}
 	e.key = number(1<<32 - 1)
 	e.nodes = e.few[:0] // no allocation for the usual token
-	if e.version == version && err == nil {
+	if e.version != versionShared && err == nil {
 		if len(rest) == 0 {
 			return malformed("the capability is malformed")
 		}
@@ -152,17 +153,25 @@ func open(token string) (*envelope, error) {
 		}
 	}
 	signatures := (len(e.nodes) + 1) * macSize // one for each node, and the manager's
-	if err != nil || len(rest) < signatures {
+	heads := 0
+	if e.version == versionWrite {
+		heads = max(0, len(e.nodes)-1) * macSize
+	}
+	if err != nil || len(rest) < signatures+heads {
 		return malformed("the capability is malformed")
 	}
-	e.body, e.sums = raw[:len(raw)-signatures], raw[len(raw)-signatures:]
-	e.fields = rest[:len(rest)-signatures]
+	end := len(raw) - signatures - heads
+	e.body, e.heads, e.sums = raw[:end], raw[end:end+heads], raw[end+heads:]
+	e.fields = rest[:len(rest)-signatures-heads]
 	return e, nil
 }
 
-// digest is what the signatures of version 2 are over.
+// digest is what the signatures are over, but for those of version 1.
 func (e *envelope) digest() []byte {
 	sum := sha256.Sum256(e.body)
+	if e.version == versionWrite {
+		sum = withHeads(&sum, e.heads)
+	}
 	return sum[:]
 }
 

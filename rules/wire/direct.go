@@ -60,8 +60,12 @@ func parseDisk(text string) (hemera.DiskID, error) {
 	return hemera.DiskID(n), nil
 }
 
-// EncodeReplace is the request for other disks in the places of some: "hem.replace&disks=…,…". The answer is the new token.
+// EncodeReplace is the request for other disks in the places of some, "hem.replace&disks=…,…", or for the same ones for longer,
+// "hem.replace&renew=1". The answer is the new token.
 func EncodeReplace(failed []hemera.DiskID) string {
+	if len(failed) == 0 {
+		return OpaqueReplace + "&renew=1"
+	}
 	list := make([]string, len(failed))
 	for i, d := range failed {
 		list[i] = strconv.FormatUint(uint64(d), 10)
@@ -74,6 +78,9 @@ func ParseReplace(arg string) (failed []hemera.DiskID, err error) {
 	values, err := valuesOf(arg, OpaqueReplace)
 	if err != nil {
 		return nil, err
+	}
+	if values.Get("renew") == "1" {
+		return nil, nil
 	}
 	list := strings.Split(values.Get("disks"), ",")
 	if len(list) > hemera.PiecesMax {

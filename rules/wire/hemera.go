@@ -35,9 +35,13 @@ const (
 	// the mode: for copies that keep what their source had.
 	OpaqueMtime = "hem.mtime"
 	OpaqueOwner = "hem.owner"
-	// OpaqueSeal and OpaqueAbort begin the argument of a kXR_query of type kXR_Qopaquf on a piece
-	// handle: seal it with the values that follow, or abort it.
+	// OpaqueHead is what the head of a write shows a node ([hemera.PieceOpen]). OpaqueTake says that it takes what a client offers.
+	OpaqueHead = "hem.head"
+	OpaqueTake = "hem.take"
+	// OpaqueSeal, OpaqueOffer and OpaqueAbort begin the argument of a kXR_query of type kXR_Qopaquf on a piece
+	// handle: seal it with the values that follow, offer it with them to the head of the write, or abort it.
 	OpaqueSeal  = "hem.seal"
+	OpaqueOffer = "hem.offer"
 	OpaqueAbort = "hem.abort"
 	// OpaqueClone begins one on the handle of a pending piece of an update, which begins as a copy then ([hemera.Cloner]):
 	// "hem.clone&size=N".
@@ -106,8 +110,11 @@ func ParseClone(arg string) (size int64, err error) {
 	return size, nil
 }
 
-// EncodeSealInfo is the argument of a seal request: "hem.seal&size=…&sync=…&sums=kind:hex,…".
+// EncodeSealInfo is the argument of a seal request: "hem.seal&size=…&sync=…&sums=kind:hex,…&piece=kind:hex", the last only if it is known.
 func EncodeSealInfo(s hemera.SealInfo) string { return OpaqueSeal + sealValues(s) }
+
+// EncodeOffer is the argument of an offer to the head of a write, with the values of a seal request.
+func EncodeOffer(s hemera.SealInfo) string { return OpaqueOffer + sealValues(s) }
 
 // sealValues is the part of a request that says what a footer has: "&size=…&sync=…&sums=kind:hex,…".
 func sealValues(s hemera.SealInfo) string {
@@ -115,12 +122,25 @@ func sealValues(s hemera.SealInfo) string {
 	for i, c := range s.Checksums {
 		sums[i] = c.String()
 	}
-	return fmt.Sprintf("&size=%d&sync=%t&sums=%s", s.FileSize, s.Sync, strings.Join(sums, ","))
+	text := fmt.Sprintf("&size=%d&sync=%t&sums=%s", s.FileSize, s.Sync, strings.Join(sums, ","))
+	if s.Piece.Kind != hemera.ChecksumNone {
+		text += "&piece=" + s.Piece.String()
+	}
+	return text
 }
 
 // ParseSealInfo reads what [EncodeSealInfo] wrote.
 func ParseSealInfo(arg string) (hemera.SealInfo, error) {
 	values, err := valuesOf(arg, OpaqueSeal)
+	if err != nil {
+		return hemera.SealInfo{}, err
+	}
+	return parseSeal(values)
+}
+
+// ParseOffer reads what [EncodeOffer] wrote.
+func ParseOffer(arg string) (hemera.SealInfo, error) {
+	values, err := valuesOf(arg, OpaqueOffer)
 	if err != nil {
 		return hemera.SealInfo{}, err
 	}
@@ -157,6 +177,11 @@ func parseSeal(values url.Values) (s hemera.SealInfo, err error) {
 			return hemera.SealInfo{}, fmt.Errorf("seal request: %w", err)
 		}
 		s.Checksums = append(s.Checksums, c)
+	}
+	if values.Has("piece") {
+		if s.Piece, err = hemera.ParseChecksum(values.Get("piece")); err != nil {
+			return hemera.SealInfo{}, fmt.Errorf("seal request: %w", err)
+		}
 	}
 	return s, nil
 }

@@ -20,6 +20,10 @@ type Options struct {
 	Peers   transfer.Peers
 	// Verify checks a token's signature and expiry and returns what it permits.
 	Verify func(token string) (hemera.Capability, error)
+	// HeadProof is what this node shows as the head of the write that a token permits, at its nodes; VerifyHead checks what
+	// the head of a write shows here. Both know the keys of Verify.
+	HeadProof  func(token string, node hemera.NodeID) (string, error)
+	VerifyHead func(token, proof string) error
 	// SetKeys takes the capability keys that Verify shall know from now on.
 	SetKeys func([]hemera.Key)
 	// Bar takes the nodes that were removed: Verify shall refuse what is for them too. Nil leaves it.
@@ -140,7 +144,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.host = &transfer.Host{
 		Self: n.ID, Born: n.born.Load, Disk: n.disks.find, Peers: o.Peers, Control: o.Control, Log: o.Log,
-		SmallBytes: o.SmallBytes, Bad: n.bad.add,
+		HeadProof: o.HeadProof, SmallBytes: o.SmallBytes, Bad: n.bad.add,
 	}
 	n.host.Ahead.Max = aheadBytes
 	n.pending = transfer.NewPending(n.host)
@@ -193,7 +197,34 @@ func (n *Node) OpenPiece(ctx context.Context, p *hemera.Permit, o hemera.PieceOp
 	if err != nil {
 		return nil, err
 	}
-	return n.pending.OpenPiece(p.Capability, o)
+	if path := p.WholePath(); path != "" && o.Path != path {
+		return nil, otherPath(o.Path)
+	}
+	head := o.Head != "" && n.o.VerifyHead != nil
+	if head {
+		token, err := p.Token()
+		if err == nil {
+			err = n.o.VerifyHead(token, o.Head)
+		}
+		if err != nil {
+			return nil, errs.As(err, errs.Denied, "node.OpenPiece", p.Path)
+		}
+	}
+	return n.pending.OpenPiece(p.Capability, o, head)
+}
+
+// otherPath refuses an open of another path than the capability's.
+func otherPath(path string) error {
+	return errs.New(errs.Denied, "node.Open", path, "the capability is for another path").WithRemedy("open the file at the manager")
+}
+
+// User implements hemera.Node.
+func (n *Node) User(ctx context.Context, p *hemera.Permit) (hemera.Identity, error) {
+	p, err := n.verify(ctx, p, "")
+	if err != nil {
+		return hemera.Identity{}, err
+	}
+	return p.Who, nil
 }
 
 // verifyOpen is verify for an open: a permit of this process must not have expired either.
@@ -215,7 +246,7 @@ func (n *Node) verify(ctx context.Context, p *hemera.Permit, path string) (*heme
 	case err != nil:
 		return nil, errs.As(err, errs.Denied, "node.Open", "")
 	case path != "" && path != p.Path:
-		return nil, errs.New(errs.Denied, "node.Open", path, "the capability is for another path").WithRemedy("open the file at the manager")
+		return nil, otherPath(path)
 	}
 	return p, nil
 }

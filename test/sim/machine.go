@@ -36,8 +36,9 @@ type machine struct {
 // nodeLife is one life of a node.
 type nodeLife struct {
 	*process
-	node  *node.Node         // the services under test
-	peers *peers             // its connections to other nodes
+	node  *node.Node // the services under test
+	peers *peers     // its connections to other nodes
+	keys  *capability.Verifier
 	stop  context.CancelFunc // ends the goroutines it leaves behind
 	tape  *simtape.Life      // its tape server; nil for most
 }
@@ -61,10 +62,12 @@ func (m *machine) start() error {
 	life := &nodeLife{process: newProcess()}
 	life.peers = newPeers(m.w, life.process, m.host)
 	keys := capability.NewVerifier()
+	life.keys = keys
 	now := m.w.clock(&m.skew)
 	// Every life has its own options: what closes over the dead life fails for ever.
 	o := node.Options{
 		Control: &control{w: m.w, life: life.process, from: m.host, id: func() hemera.NodeID { return life.node.ID() }}, Peers: life.peers, StateDir: m.state, Addr: m.addr, Zone: m.zone, Version: "sim",
+		HeadProof: keys.HeadProof, VerifyHead: keys.VerifyHead,
 		Verify:  func(token string) (hemera.Capability, error) { return keys.Verify(token, now()) },
 		SetKeys: keys.Set, Bar: keys.Bar, Measure: func() hemera.NodeStats { return hemera.NodeStats{} }, Network: m.counts(), Log: m.w.log.With("node", m.host),
 		// The scrub is slow, so that rot is found by reads as well as by the scrub.

@@ -70,14 +70,14 @@ func (l line) call(ctx context.Context, do func(context.Context) error) error {
 
 // Create implements transfer.Peers.
 // If the answer is lost, the piece exists at the peer without a writer here.
-func (p *peers) Create(ctx context.Context, t hemera.Target, token string) (transfer.PeerWriter, error) {
-	l, err := p.dial(t)
+func (p *peers) Create(ctx context.Context, r transfer.RemotePiece, token string) (transfer.PeerWriter, error) {
+	l, err := p.dial(r.Target)
 	if err != nil {
 		return nil, err
 	}
 	var made transfer.PeerWriter
 	inner, err := over(ctx, l, func(ctx context.Context) (_ transfer.PeerWriter, err error) {
-		made, err = p.w.local.Create(ctx, t, token)
+		made, err = p.w.local.Create(ctx, r, token)
 		return made, err
 	})
 	if err != nil {

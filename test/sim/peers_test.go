@@ -24,7 +24,13 @@ func TestPeersConform(t *testing.T) {
 				t.Fatal(err)
 			}
 			head := s.machine(g.Permit.Targets[0].Addr).life.Load()
-			return transfertest.PeerFixture{Peers: head.peers, Target: g.Permit.Targets[1], Write: token, Read: func() string { return token }}
+			target := g.Permit.Targets[1]
+			proof, err := head.keys.HeadProof(token, target.Node)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Only the head reads what is not committed: it opens the piece as for writing.
+			return transfertest.PeerFixture{Peers: head.peers, Target: target, Path: r.Path, Head: proof, Write: token, Read: func() string { return token }}
 		})
 	})
 }

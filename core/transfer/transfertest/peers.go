@@ -17,7 +17,9 @@ type PeerFixture struct {
 	Target hemera.Target
 	// Tokens of permits: one that permits to write the piece, and one to read it. They may be the same.
 	Write string
-	Read  func() string // called when the piece is sealed
+	// Path is the file's, and Head what the head of the write shows the target's node.
+	Path, Head string
+	Read       func() string // called when the piece is sealed
 }
 
 // RunPeers proves an implementation of [transfer.Peers]. Each call of fixture is for a new piece.
@@ -51,10 +53,15 @@ func peerCases() []peerCase {
 	}
 }
 
+// piece is the piece as the head of its write opens it.
+func (x PeerFixture) piece() transfer.RemotePiece {
+	return transfer.RemotePiece{Target: x.Target, Path: x.Path, Head: x.Head}
+}
+
 // fill writes n bytes to the piece, with a hole before the last page.
 func (x PeerFixture) fill(t *testing.T, n int) (transfer.PeerWriter, []byte) {
 	t.Helper()
-	w, err := x.Peers.Create(t.Context(), x.Target, x.Write)
+	w, err := x.Peers.Create(t.Context(), x.piece(), x.Write)
 	must(t, err)
 	p := pattern(n)
 	// The hole ends at a page's begin, as page sums do not cross it.
@@ -69,7 +76,7 @@ func (x PeerFixture) fill(t *testing.T, n int) (transfer.PeerWriter, []byte) {
 
 // open opens the sealed piece, as a reader at another node does.
 func (x PeerFixture) open(t *testing.T) (transfer.PeerReader, error) {
-	return x.Peers.Open(t.Context(), transfer.RemotePiece{Target: x.Target}, x.Read())
+	return x.Peers.Open(t.Context(), x.piece(), x.Read())
 }
 
 // peerPieceIsRead: the whole life of a piece at another node: pages with a hole between them, a truncation, a sync, the
@@ -112,7 +119,7 @@ func peerPieceIsRead(t *testing.T, x PeerFixture) {
 // refusedCopy: the write has no base, so its piece cannot begin as a copy of one. The head hears so, and writes the piece. A peer
 // that ended the writer for that would cost each update a piece wherever an older node is.
 func refusedCopy(t *testing.T, x PeerFixture) {
-	w, err := x.Peers.Create(t.Context(), x.Target, x.Write)
+	w, err := x.Peers.Create(t.Context(), x.piece(), x.Write)
 	must(t, err)
 	if w.Clone(t.Context(), 5000) == nil {
 		t.Error("a piece began as a copy of nothing")
@@ -157,7 +164,7 @@ func deadPeer(t *testing.T, x PeerFixture) {
 	// Port 1 of this machine, where nothing listens.
 	dead := x.Target
 	dead.Addr = "127.0.0.1:1"
-	if _, err := x.Peers.Create(t.Context(), dead, x.Write); err == nil {
+	if _, err := x.Peers.Create(t.Context(), transfer.RemotePiece{Target: dead, Head: x.Head}, x.Write); err == nil {
 		t.Error("a piece was made at a node that is not there")
 	}
 	if _, err := x.Peers.Open(t.Context(), transfer.RemotePiece{Target: dead}, x.Write); err == nil {
