@@ -8,8 +8,9 @@ import (
 // Errors of every service are *errs.Error. Unless a method says otherwise, nil means the change is
 // durable, and a call that failed with a kind other than Timeout or Unavailable changed nothing.
 
-// Names is the tree, as doors ask for it. Paths are absolute and clean ("/a/b"). All methods check
-// what who may do and fail with Denied.
+// Names is the tree, as doors ask for it. Paths are absolute and clean ("/a/b"). A slash at the end ("/a/b/") says that the
+// path is of a directory, here and in all services that take paths: NotDirectory if it is, or would be, a file's, but
+// IsDirectory for an open that would make the file. All methods check what who may do and fail with Denied.
 type Names interface {
 	// Stat returns the entry. NotFound, NotDirectory (a component is a file).
 	Stat(ctx context.Context, who Identity, path string) (Entry, error)

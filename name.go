@@ -19,6 +19,18 @@ func WholeName(part string) (name string, ok bool) {
 	return name, first && last && name != "" && len(part) < NameMax-2
 }
 
+// OfDirectory reports whether a clean path ends in a slash, which says that it is of a directory; see [Names]. The root is
+// one anyway.
+func OfDirectory(path string) bool { return len(path) > 1 && strings.HasSuffix(path, "/") }
+
+// PlainPath returns a clean path without the slash at its end: the form in which paths are kept and compared.
+func PlainPath(path string) string {
+	if OfDirectory(path) {
+		return path[:len(path)-1]
+	}
+	return path
+}
+
 // CheckName refuses what is no name of an entry: one rule, whichever door a name comes through. A name has 1 to
 // [NameMax] bytes, is neither "." nor "..", and holds no slash, no question mark and no control character, with
 // which a listing would show what is not there.

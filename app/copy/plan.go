@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"hemera"
 	"hemera/errs"
 	"hemera/platform/xrootd"
 )
@@ -105,6 +106,8 @@ func resolveTarget(from, to end, recursive bool, sources int) (Place, error) {
 		return dst, nil
 	case to.exists && to.dir:
 		return dst.Join(src.base()), nil
+	case dst.Remote && !from.dir && hemera.OfDirectory(dst.URL.Path):
+		return dst, errs.New(errs.NotFound, "copy.Copy", dst.String(), "there is no such directory")
 	case sources > 1: // they would replace each other
 		return dst, errs.New(errs.NotDirectory, "copy.Copy", dst.String(), "several sources need a directory to go to")
 	case from.dir && to.exists: // to is a file

@@ -63,7 +63,7 @@ func TestPlaces(t *testing.T) {
 		content bool
 	}{
 		"a/b/": {"a/b", false}, "a/b/.": {"a/b", true}, "a?b/.": {"a?b", true}, "file:///x/.": {"/x", true}, "x.": {"x.", false},
-		"root://h//a/b": {"/a/b", false}, "root://h//a/b/.": {"/a/b", true}, "root://h//a/.?k=v/": {"/a", true}, "root://h//a?k=/.": {"/a", false},
+		"root://h//a/b": {"/a/b", false}, "root://h//a/b/.": {"/a/b/", true}, "root://h//a/.?k=v/": {"/a/", true}, "root://h//a?k=/.": {"/a", false},
 	} {
 		p, err := ParsePlace(in)
 		if got := p.Path + p.URL.Path; err != nil || got != want.path || p.Content != want.content {

@@ -14,6 +14,9 @@ import (
 // complete and verified; after a failure of the reader nothing is left. Of the options it uses Force, Persist,
 // Direct and Verify. It returns the number of bytes written.
 func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.URL, o Options) (int64, error) {
+	if hemera.OfDirectory(to.Path) {
+		return 0, errs.New(errs.IsDirectory, "copy.Copy", to.Redacted(), "the path ends in a slash").WithRemedy("name the file")
+	}
 	x := newCopier(c, o, newTracker(nil))
 	j := job{to: Place{Remote: true, URL: to}}
 	at, err := x.publisher(ctx, j)

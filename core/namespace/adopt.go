@@ -390,7 +390,7 @@ func Adoptable(path string) bool {
 // own: such a file was lost before.
 func adoptable(path string) (names []string, ok bool) {
 	names, err := split("Adopt", path)
-	if err != nil || len(names) == 0 || len(names) > hemera.DepthMax || names[0] == LostDir[1:] {
+	if err != nil || len(names) == 0 || hemera.OfDirectory(path) || len(names) > hemera.DepthMax || names[0] == LostDir[1:] {
 		return nil, false
 	}
 	for _, name := range names {

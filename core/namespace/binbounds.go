@@ -164,7 +164,7 @@ func (t binTx) purgeAll(id hemera.FileID, page []hemera.Entry, who string) error
 		if e == nil {
 			continue
 		}
-		if err := t.purge(found{dirs, e.Name, e}, who); err != nil {
+		if err := t.purge(found{dirs: dirs, name: e.Name, entry: e}, who); err != nil {
 			return err
 		}
 	}
@@ -234,7 +234,7 @@ func (e *expiry) removeEmpty(above []*hemera.Entry, dir *hemera.Entry) error {
 		if err != nil || s.Tree != (hemera.TreeTotals{}) {
 			return err
 		}
-		return t.unlink("Expire", tables.BinPath+pathBelow(above)+"/"+dir.Name, found{above, dir.Name, now})
+		return t.unlink("Expire", tables.BinPath+pathBelow(above)+"/"+dir.Name, found{dirs: above, name: dir.Name, entry: now})
 	})
 }
 

@@ -56,7 +56,7 @@ func (t binTx) binned(op string, who hemera.Identity, id hemera.FileID) (found, 
 	if !ok || dirs[1].Name == trashName && op != expireOp {
 		return found{}, r, notRecycled(op, id)
 	}
-	return found{dirs, e.Name, e}, r, nil
+	return found{dirs: dirs, name: e.Name, entry: e}, r, nil
 }
 
 // Restore implements hemera.RecycleBin. NotFound, Exists, OverQuota, Denied.
@@ -103,7 +103,7 @@ func (t binTx) restore(who hemera.Identity, id hemera.FileID, path string) error
 	}
 	depth, err := t.Depth(f.entry)
 	if err == nil {
-		err = newName("Restore", path, target, depth)
+		err = newName("Restore", path, target, f.entry.Kind, depth)
 	}
 	if err != nil {
 		return err

@@ -269,7 +269,7 @@ func (t commitTx) giveWay(parent, other *hemera.Entry, c *Commit) (map[string][]
 		return nil, err
 	}
 	t.Event(hemera.Event{Kind: hemera.EventRemove, File: other.ID, Path: path + "/" + other.Name, Who: c.Who, Bytes: other.Size})
-	return versionTx(t).replaced("Commit", path+"/"+other.Name, c.Who, found{dirs, other.Name, other})
+	return versionTx(t).replaced("Commit", path+"/"+other.Name, c.Who, found{dirs: dirs, name: other.Name, entry: other})
 }
 
 // fill copies the content of a commit into the entry. Its slices are copied, because the entry is shared with

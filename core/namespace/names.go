@@ -136,7 +136,7 @@ func (t tx) mkdir(who hemera.Identity, path string, f found, id uint64, mode uin
 	if err := permit("Mkdir", path, who, f.parent(), access.CreateIn); err != nil {
 		return hemera.Entry{}, err
 	}
-	if err := newName("Mkdir", path, f, 0); err != nil {
+	if err := newName("Mkdir", path, f, hemera.KindDirectory, 0); err != nil {
 		return hemera.Entry{}, err
 	}
 	mode, err := modeOf(f.dirs, who.UID, mode, true)

@@ -53,7 +53,7 @@ func (n Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenR
 	err := look()
 	// The directories are made by changes of their own; the open itself writes nothing.
 	if r.Parents && errors.Is(err, errs.NotFound) {
-		err = n.makeParents(ctx, who, r.Path, parentsMode)
+		err = n.makeAbove(ctx, who, r.Path)
 		if err == nil {
 			err = look()
 		}
@@ -73,6 +73,16 @@ func (n Writes) Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenR
 	p.ID, p.Gen = hemera.FileID(number), 1
 	n.records.MarkUnused(schema.IDKey(schema.TableLocation, p.ID))
 	return p, nil
+}
+
+// makeAbove makes the directories above a file that is to be made. A path that ends in a slash names one of them: clients
+// that copy into a directory that is not there yet open it like that, and open the file in it when they are refused.
+func (n Writes) makeAbove(ctx context.Context, who hemera.Identity, path string) error {
+	if hemera.OfDirectory(path) {
+		_, err := Tree(n).Mkdir(ctx, who, path, parentsMode, true)
+		return err
+	}
+	return n.makeParents(ctx, who, path, parentsMode)
 }
 
 // openTx is an open within one transaction, which changes nothing.
@@ -112,8 +122,12 @@ func (t openTx) write(who hemera.Identity, r hemera.OpenRequest) (Prepared, erro
 	switch {
 	case f.entry == nil && r.Access == hemera.AccessUpdate:
 		return Prepared{}, refuse(errs.NotFound, "Open", r.Path, "no such file")
+	case f.entry == nil && f.directory && r.Parents: // Prepare makes it, and comes again
+		err = refuse(errs.NotFound, "Open", r.Path, "there is no directory %q", f.name)
+	case f.entry == nil && f.directory: // as open(2) says
+		err = refuse(errs.IsDirectory, "Open", r.Path, "the path ends in a slash")
 	case f.entry == nil:
-		err = cmp.Or(permit("Open", r.Path, who, f.parent(), access.CreateIn), newName("Open", r.Path, f, 0))
+		err = cmp.Or(permit("Open", r.Path, who, f.parent(), access.CreateIn), newName("Open", r.Path, f, hemera.KindFile, 0))
 	case f.entry.IsDir():
 		err = refuse(errs.IsDirectory, "Open", r.Path, "it is a directory")
 	case r.Exclusive:

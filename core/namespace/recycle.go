@@ -50,7 +50,7 @@ const trashName = "x"
 
 // recycledAs are the attributes of an entry in a bin.
 func recycledAs(path, who string) map[string][]byte {
-	return map[string][]byte{attrRecycledPath: []byte(path), attrRecycledWho: []byte(who)}
+	return map[string][]byte{attrRecycledPath: []byte(hemera.PlainPath(path)), attrRecycledWho: []byte(who)}
 }
 
 // binTx is the recycle bins within one transaction, and the other directories that the system makes.

@@ -198,7 +198,7 @@ func (t tx) rename(who hemera.Identity, from, to string, condition func(f, targe
 	}
 	depth, err := t.Depth(f.entry)
 	if err == nil {
-		err = newName("Rename", to, target, depth)
+		err = newName("Rename", to, target, f.entry.Kind, depth)
 	}
 	if err != nil {
 		return err

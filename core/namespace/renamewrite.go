@@ -55,7 +55,7 @@ func (t writeTx) rename(who hemera.Identity, c *Commit, path string) (again bool
 	if err := permit("Rename", path, who, dir, access.CreateIn); err != nil {
 		return false, err
 	}
-	if err := newName("Rename", path, target, 0); err != nil {
+	if err := newName("Rename", path, target, hemera.KindFile, 0); err != nil {
 		return false, err
 	}
 	if err := t.checkPending(c); err != nil {

@@ -42,7 +42,7 @@ func (t commitTx) commitReplacing(c *Commit) (*hemera.Entry, error) {
 	e := *old // its owner, mode and attributes stay with the name
 	e.ID, e.Birth, e.Ctime = c.ID, t.Now(), t.Now()
 	fill(&e, c)
-	kept, err := versionTx(t).replaced("Commit", path+"/"+old.Name, c.Who, found{dirs, old.Name, old})
+	kept, err := versionTx(t).replaced("Commit", path+"/"+old.Name, c.Who, found{dirs: dirs, name: old.Name, entry: old})
 	if err != nil {
 		return nil, err
 	}

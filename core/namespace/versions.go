@@ -104,7 +104,7 @@ func (t versionTx) become(f found, dir *hemera.Entry) (string, error) {
 	name, dirs := recycle.VersionName(f.entry.Mtime, f.entry.ID), append(slices.Clip(f.dirs), dir)
 	other, err := t.Entry(dir.ID, name)
 	if err == nil && other != nil {
-		err = tx(t).retire("Version", pathBelow(dirs)+"/"+name, "", found{dirs, name, other})
+		err = tx(t).retire("Version", pathBelow(dirs)+"/"+name, "", found{dirs: dirs, name: name, entry: other})
 	}
 	if err != nil {
 		return "", err
@@ -158,7 +158,7 @@ func (t versionTx) follow(dir *hemera.Entry, from []*hemera.Entry, target found)
 	if err != nil || other != nil {
 		return err
 	}
-	_, err = t.moveTree("Rename", found{from, dir.Name, dir}, found{dirs: target.dirs, name: name})
+	_, err = t.moveTree("Rename", found{dirs: from, name: dir.Name, entry: dir}, found{dirs: target.dirs, name: name})
 	return err
 }
 
@@ -176,7 +176,7 @@ func (t versionTx) retire(b bin, who string, f found) error {
 	}
 	kept := *dir
 	kept.Xattrs = mergeXattrs(dir.Xattrs, recycledAs(pathBelow(f.dirs)+"/"+dir.Name, who))
-	_, err = t.moveTree("Rename", found{f.dirs, dir.Name, &kept}, found{dirs: dirs, name: binnedName(t.Now(), dir.ID)})
+	_, err = t.moveTree("Rename", found{dirs: f.dirs, name: dir.Name, entry: &kept}, found{dirs: dirs, name: binnedName(t.Now(), dir.ID)})
 	return err
 }
 
@@ -299,7 +299,7 @@ func trimVersions(ctx context.Context, n *base, w trim) error {
 				return err
 			}
 			t.Event(hemera.Event{Kind: hemera.EventRemove, File: e.ID, Path: path + "/" + now.Name, Bytes: now.Size})
-			return t.unlink("Trim", path+"/"+now.Name, found{dirs, now.Name, now})
+			return t.unlink("Trim", path+"/"+now.Name, found{dirs: dirs, name: now.Name, entry: now})
 		})
 		if err != nil {
 			return err
@@ -361,5 +361,5 @@ func (t versionTx) restore(who hemera.Identity, path string, f found, version st
 	back.Mode, back.Xattrs = now.Mode, mergeXattrs(tapes.Attributes(now.Xattrs, old), map[string][]byte{attrVersions: []byte(dir.ID.Hex())})
 	from := append(slices.Clip(f.dirs), dir)
 	t.Event(hemera.Event{Kind: hemera.EventRename, File: old.ID, Path: pathBelow(from) + "/" + version, To: path, Who: who.Name})
-	return tx(t).move(found{from, version, &back}, found{dirs: f.dirs, name: f.name}, 0)
+	return tx(t).move(found{dirs: from, name: version, entry: &back}, found{dirs: f.dirs, name: f.name}, 0)
 }

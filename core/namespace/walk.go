@@ -15,15 +15,17 @@ import (
 // found is the end of a walk along a path: the directories from the root to the last name's parent, and the entry
 // of that name, nil if there is none. The root itself has no name and no directories.
 type found struct {
-	dirs  []*hemera.Entry // from the root on; shared with the cache
-	name  string          // the last one
-	entry *hemera.Entry   // nil: nothing has the name
+	dirs      []*hemera.Entry // from the root on; shared with the cache
+	name      string          // the last one
+	entry     *hemera.Entry   // nil: nothing has the name
+	directory bool            // the path ends in a slash: only a directory may have the name
 }
 
 // parent is the directory of the last name. Not for the root.
 func (f found) parent() *hemera.Entry { return f.dirs[len(f.dirs)-1] }
 
-// split cuts an absolute, clean path into names; the root has none. Invalid or TooLarge.
+// split cuts an absolute, clean path into names; the root has none. A path may end in a slash, which says that its last
+// name is a directory's. Invalid or TooLarge.
 func split(op, path string) ([]string, error) {
 	if len(path) > hemera.PathMax {
 		return nil, refuse(errs.TooLarge, op, path[:64]+"…", "a path has at most %d bytes, not %d", hemera.PathMax, len(path))
@@ -34,7 +36,7 @@ func split(op, path string) ([]string, error) {
 	if !strings.HasPrefix(path, "/") {
 		return nil, refuse(errs.Invalid, op, path, "a path begins with /")
 	}
-	names := strings.Split(path[1:], "/")
+	names := strings.Split(hemera.PlainPath(path)[1:], "/")
 	for _, name := range names {
 		if err := checkName(op, path, name); err != nil {
 			return nil, err
@@ -57,9 +59,13 @@ func checkName(op, subject, name string) error {
 	return nil
 }
 
-// newName refuses an entry that is to be made, or moved to, where f found none: one with a name that no door takes, or
-// with too many directories above one another, itself and the depth below it included.
-func newName(op, path string, f found, depth int64) error {
+// newName refuses an entry that is to be made, or moved to, where f found none: one with a name that no door takes, one
+// that is no directory under a path that ends in a slash, or one with too many directories above one another, itself and
+// the depth below it included.
+func newName(op, path string, f found, kind hemera.EntryKind, depth int64) error {
+	if f.directory && kind != hemera.KindDirectory {
+		return refuse(errs.NotDirectory, op, path, "the path ends in a slash, and what gets it is a file")
+	}
 	if err := hemera.CheckName(f.name); err != nil {
 		return refuse(errs.Invalid, op, path, "%v", err)
 	}
@@ -69,8 +75,9 @@ func newName(op, path string, f found, depth int64) error {
 	return nil
 }
 
-// walk follows the path as who. NotFound when a directory on the way is missing, NotDirectory when it is a file,
-// Denied when it may not be traversed. A missing last name is no error: entry is nil then.
+// walk follows the path as who. NotFound when a directory on the way is missing, NotDirectory when it is a file, or when
+// the path ends in a slash and its last name is a file's; Denied when a directory may not be traversed. A missing last
+// name is no error: entry is nil then.
 func (t tx) walk(op string, who hemera.Identity, path string) (found, error) {
 	names, err := split(op, path)
 	if err != nil {
@@ -79,6 +86,10 @@ func (t tx) walk(op string, who hemera.Identity, path string) (found, error) {
 	f, left, err := t.follow(op, who, path, names)
 	if err == nil && len(left) > 1 {
 		err = refuse(errs.NotFound, op, path, "there is no directory %q on the way", left[0])
+	}
+	f.directory = hemera.OfDirectory(path)
+	if err == nil && f.directory && f.entry != nil && !f.entry.IsDir() {
+		err = refuse(errs.NotDirectory, op, path, "the path ends in a slash, and %q is a file", f.name)
 	}
 	return f, err
 }

@@ -90,11 +90,11 @@ func serveWalk(d *door) {
 			return errs.New(errs.Invalid, "admin.Walk", r.Name, "is not a pattern").
 				WithRemedy("patterns take *, ? and [a-z], as in a shell")
 		}
-		top := gopath.Clean(r.Path)
-		e, err := names.Stat(ctx, who, top)
+		e, err := names.Stat(ctx, who, r.Path)
 		if err != nil {
 			return err
 		}
+		top := hemera.PlainPath(r.Path)
 		out := &finder{request: r,
 			found: batch[Found]{send: func(f []Found) error { return send(&found{Found: f}) }},
 			paths: batch[string]{send: func(p []string) error { return send(&found{Paths: p}) }}}

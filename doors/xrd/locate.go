@@ -1,6 +1,7 @@
 package xrd
 
 import (
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +83,7 @@ func (l *locator) servers(c *conn, named bool) (list []wire.Location) {
 func (l *locator) here(c *conn, named bool) wire.Location {
 	addr := c.nc.LocalAddr().String()
 	if named && l.host != "" && c.peer.Local.IsValid() {
-		addr = l.host + ":" + strconv.Itoa(int(c.peer.Local.Port()))
+		addr = net.JoinHostPort(l.host, strconv.Itoa(int(c.peer.Local.Port())))
 	}
 	return wire.Location{Type: 'S', Access: 'w', Addr: addr}
 }

@@ -149,9 +149,12 @@ func (m memoryFiles) opened(ctx context.Context, who hemera.Identity, r hemera.O
 		return e, err
 	}
 	if r.Parents {
-		_, err = m.Mkdir(ctx, who, path.Dir(r.Path), 0o755, true)
+		_, err = m.Mkdir(ctx, who, path.Dir(r.Path), 0o755, true) // of "/d/new/" that is "/d/new"
 	} else {
-		_, err = m.Stat(ctx, who, path.Dir(r.Path))
+		_, err = m.Stat(ctx, who, path.Dir(hemera.PlainPath(r.Path)))
+	}
+	if err == nil && hemera.OfDirectory(r.Path) {
+		err = errs.New(errs.IsDirectory, "xrd.Open", r.Path, "")
 	}
 	return hemera.Entry{}, err
 }

@@ -39,7 +39,10 @@ func (c *Client) Stat(ctx context.Context, u URL) (Info, error) {
 }
 
 // baseName is what follows the last slash.
-func baseName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+func baseName(path string) string {
+	path = hemera.PlainPath(path)
+	return path[strings.LastIndexByte(path, '/')+1:]
+}
 
 // change does a request whose answer is empty. It is not repeated once it may have arrived: a second removal or rename could
 // hit what somebody else made between the two.

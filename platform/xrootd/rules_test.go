@@ -33,7 +33,7 @@ func TestParseURL(t *testing.T) {
 		{"root://host//a/b", "", "host:1094", "/a/b", ""},
 		{"root://host:2000/a", "", "host:2000", "/a", ""},
 		{"root://host", "", "host:1094", "/", ""},
-		{"xroot://me@host:1//a//b/?x=1&y=/z?", "me", "host:1", "/a/b", "x=1&y=/z?"},
+		{"xroot://me@host:1//a//b/?x=1&y=/z?", "me", "host:1", "/a/b/", "x=1&y=/z?"},
 		{"root://me:secret@host//a", "me", "host:1094", "/a", ""},
 		{"root://[::1]:1095//a%20b", "", "[::1]:1095", "/a%20b", ""},
 		{"root://::1//a", "", "[::1]:1094", "/a", ""},

@@ -66,7 +66,7 @@ func ParseEndpoint(s string) (Endpoint, error) {
 // path is absolute and so usually begins with a second slash. Nothing in it is percent-decoded.
 type URL struct {
 	Endpoint
-	Path   string // absolute and clean
+	Path   string // absolute and clean; a slash at its end says that it is of a directory
 	Opaque wire.Opaque
 }
 

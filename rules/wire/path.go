@@ -17,8 +17,9 @@ func SplitPath(payload []byte) (path string, opaque Opaque) {
 	return p, Opaque(o)
 }
 
-// CleanPath makes a client's path absolute and clean ("/a/b"): doubled slashes, "." and trailing
-// slashes go. Refused are relative paths, "..", control characters and what is too long.
+// CleanPath makes a client's path absolute and clean ("/a/b"): doubled slashes and "." go. One slash stays at the end of a
+// path that ended in one, or in ".": it says that the path is of a directory, see [hemera.Names]. Refused are relative
+// paths, "..", control characters and what is too long.
 func CleanPath(p string) (string, error) {
 	switch {
 	case p == "":
@@ -42,15 +43,15 @@ func CleanPath(p string) (string, error) {
 			b.WriteString(name)
 		}
 	}
-	if b.Len() == 0 {
-		return "/", nil
+	if b.Len() == 0 || strings.HasSuffix(p, "/") || strings.HasSuffix(p, "/.") {
+		b.WriteByte('/')
 	}
 	return b.String(), nil
 }
 
 // isClean reports whether p, which begins with a slash, needs no change, and what is forbidden in it.
 func isClean(p string) (clean bool, err error) {
-	clean = len(p) == 1 || p[len(p)-1] != '/'
+	clean = true
 	start := 1
 	for i := 1; i <= len(p); i++ {
 		if i < len(p) && p[i] != '/' {
@@ -65,7 +66,7 @@ func isClean(p string) (clean bool, err error) {
 			return false, fail(NotAuthorized, "%.60q: .. is not allowed in a path; write it from / on", p)
 		case len(name) > hemera.NameMax:
 			return false, fail(ArgTooLong, "a name in the path has %d bytes, the limit is %d", len(name), hemera.NameMax)
-		case (name == "" && len(p) > 1) || name == ".":
+		case name == "" && i < len(p), name == ".": // an empty last name is the slash at the end
 			clean = false
 		}
 		start = i + 1

@@ -196,7 +196,7 @@ func (p *parts) find(ctx context.Context, ref string) (hemera.Entry, string, err
 		return p.tree.Resolve(ctx, id)
 	}
 	e, err := p.tree.Stat(ctx, hemera.SystemIdentity(), ref)
-	return e, ref, err
+	return e, hemera.PlainPath(ref), err
 }
 
 // idOf is the id that "fid:<decimal>" or "fxid:<hexadecimal>" names. EOS's other words mean the same here,

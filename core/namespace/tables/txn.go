@@ -126,8 +126,10 @@ func (t Txn) PutDirectory(dir hemera.FileID, s schema.Directory) {
 // whoMax bounds a name in the event log.
 const whoMax = 256
 
-// Event records what was done. The event gets its sequence number when the change succeeds.
+// Event records what was done. The event gets its sequence number when the change succeeds. Its paths lose the slash that a
+// caller may have written behind a directory.
 func (t Txn) Event(e hemera.Event) {
+	e.Path, e.To = hemera.PlainPath(e.Path), hemera.PlainPath(e.To)
 	e.Who, e.Time = e.Who[:min(len(e.Who), whoMax)], t.Now()
 	t.Log(t.Record(schema.AppendEvent(t.Room(schema.EventRoom(&e)), &e)))
 }

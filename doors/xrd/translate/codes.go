@@ -2,6 +2,7 @@ package translate
 
 import (
 	"errors"
+	"strings"
 
 	"hemera/errs"
 	"hemera/rules/wire"
@@ -40,6 +41,36 @@ var codes = [...]wire.Code{
 	errs.Overloaded:      wire.Overloaded,
 }
 
+// posix are the words in which stock servers' texts end, by the kind of failure: those of strerror(3). Clients such as
+// fsspec-xrootd look for them. Kinds that no error of an operating system stands for have none.
+var posix = [...]string{
+	errs.Invalid:      "invalid argument",
+	errs.NotFound:     "no such file or directory",
+	errs.Exists:       "file exists",
+	errs.IsDirectory:  "is a directory",
+	errs.NotDirectory: "not a directory",
+	errs.NotEmpty:     "directory not empty",
+	errs.Denied:       "permission denied",
+	errs.NoSpace:      "no space left on device",
+	errs.OverQuota:    "disk quota exceeded",
+	errs.IO:           "input/output error",
+	errs.Unsupported:  "operation not supported",
+	errs.ReadOnly:     "read-only file system",
+	errs.Cancelled:    "operation canceled",
+	errs.Timeout:      "connection timed out",
+	errs.BadHandle:    "bad file descriptor",
+	errs.NoAttribute:  "no data available",
+	errs.Overloaded:   "resource temporarily unavailable",
+}
+
+// withPosix adds the words of the kind to a text that does not have them.
+func withPosix(text string, kind errs.Kind) string {
+	if int(kind) >= len(posix) || posix[kind] == "" || strings.Contains(strings.ToLower(text), posix[kind]) {
+		return text
+	}
+	return text + "; " + posix[kind]
+}
+
 // CodeOf is the protocol's number for a kind.
 // A kind that this version does not know is the server's failure.
 func CodeOf(k errs.Kind) wire.Code {
@@ -72,7 +103,11 @@ func ErrorAnswer(err error, trace string) wire.Error {
 	if remedy := errs.RemedyOf(err); remedy != "" { // what the user can do
 		text += "; " + remedy
 	}
-	return wire.Error{Code: CodeOfError(err), Text: errs.Plain(text) + " [trace " + trace + "]"}
+	text = errs.Plain(text)
+	if classified, ok := errors.AsType[*errs.Error](err); ok {
+		text = withPosix(text, classified.Kind)
+	}
+	return wire.Error{Code: CodeOfError(err), Text: text + " [trace " + trace + "]"}
 }
 
 // OpenFailure makes a node's failure to open one that sends the client back to the manager for

@@ -152,10 +152,28 @@ func (f *files) refusals(t *testing.T) {
 		{"/no/f", hemera.AccessRead, errs.NotFound}, {"/no/f", hemera.AccessUpdate, errs.NotFound}, {"/no/f", hemera.AccessCreate, errs.NotFound},
 		{"/d", hemera.AccessRead, errs.IsDirectory}, {"/d", hemera.AccessUpdate, errs.IsDirectory}, {"/d", hemera.AccessCreate, errs.IsDirectory},
 		{"/f/g", hemera.AccessRead, errs.NotDirectory}, {"/f/g", hemera.AccessUpdate, errs.NotDirectory}, {"/f/g", hemera.AccessCreate, errs.NotDirectory},
+		// A slash at the end names a directory.
+		{"/f/", hemera.AccessRead, errs.NotDirectory}, {"/f/", hemera.AccessUpdate, errs.NotDirectory}, {"/f/", hemera.AccessCreate, errs.NotDirectory},
+		{"/d/", hemera.AccessRead, errs.IsDirectory}, {"/d/", hemera.AccessUpdate, errs.IsDirectory}, {"/d/", hemera.AccessCreate, errs.IsDirectory},
+		{"/no/", hemera.AccessRead, errs.NotFound}, {"/no/", hemera.AccessUpdate, errs.NotFound}, {"/no/", hemera.AccessCreate, errs.IsDirectory},
 	} {
 		_, err := f.as(t, f.Who, c.path, c.access)
 		wantKind(t, fmt.Sprintf("access %d of %s", c.access, c.path), err, c.want)
 	}
+	f.missing(t, "/no")
+	// An open that makes the directories above makes the one that such a path names, and is refused: clients then open the
+	// file in it.
+	_, err := f.Files.Open(t.Context(), f.Who, hemera.OpenRequest{Path: f.Dir + "/e/new/", Access: hemera.AccessCreate, Parents: true})
+	wantKind(t, "a create of a directory that it makes", err, errs.IsDirectory)
+	if e, err := f.Names.Stat(t.Context(), f.Who, f.Dir+"/e/new"); err != nil || !e.IsDir() {
+		t.Errorf("the directory that an open makes: %+v, %v", e, err)
+	}
+	_, err = f.Files.Locate(t.Context(), f.Who, f.Dir+"/f/")
+	wantKind(t, "a locate", err, errs.NotDirectory)
+	_, err = f.Files.Checksum(t.Context(), f.Who, f.Dir+"/f/", hemera.ChecksumNone)
+	wantKind(t, "a checksum", err, errs.NotDirectory)
+	wantKind(t, "a move", f.Files.Move(t.Context(), f.Who, f.Dir+"/f/", f.Dir+"/g", ""), errs.NotDirectory)
+	wantKind(t, "a move to one", f.Files.Move(t.Context(), f.Who, f.Dir+"/f", f.Dir+"/g/", ""), errs.NotDirectory)
 }
 
 // permissions: a user who may not use a directory opens nothing there, and learns nothing of what is being written.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -35,6 +36,7 @@ func Names(t *testing.T, start func(t *testing.T) NamesOptions) {
 	for name, test := range map[string]func(*names, *testing.T){
 		"MakeAndStat": (*names).makeAndStat, "Parents": (*names).parents, "List": (*names).list, "Rename": (*names).rename,
 		"RenameOfATree": (*names).renameTree, "Remove": (*names).remove, "Files": (*names).files,
+		"Slash": (*names).slash,
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := &names{start(t)}
@@ -171,6 +173,65 @@ func (n *names) remove(t *testing.T) {
 		t.Error(err)
 	}
 	n.missing(t, "/a")
+}
+
+// slash proves that a path which ends in a slash is of a directory, for each operation: of one that is there, or that is
+// made, as without the slash; never of a file.
+func (n *names) slash(t *testing.T) {
+	ctx, d := t.Context(), n.Dir
+	if _, err := n.Names.Mkdir(ctx, n.Who, d+"/a/b/", 0o755, true); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := n.stat(t, "/a/b/"); err != nil || !e.IsDir() || e.Name != "b" {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if err := n.Names.List(ctx, n.Who, d+"/a/", func(hemera.Entry) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	wantKind(t, "the same directory", mkdirError(n, "/a/b/"), errs.Exists)
+	if err := n.Names.Rename(ctx, n.Who, d+"/a/b/", d+"/a/c/"); err != nil {
+		t.Error(err)
+	}
+	if err := n.Names.Remove(ctx, n.Who, d+"/a/c/", 0); err != nil {
+		t.Error(err)
+	}
+	wantKind(t, "nothing", statError(n, "/a/c/"), errs.NotFound)
+	if n.MakeFile == nil {
+		return
+	}
+	n.MakeFile(t, d+"/f")
+	file := d + "/f/"
+	for what, err := range map[string]error{
+		"stat":                       statError(n, "/f/"),
+		"list":                       n.Names.List(ctx, n.Who, file, func(hemera.Entry) error { return nil }),
+		"mkdir":                      mkdirError(n, "/f/below"),
+		"remove":                     n.Names.Remove(ctx, n.Who, file, 0),
+		"remove of a file":           n.Names.Remove(ctx, n.Who, file, hemera.KindFile),
+		"remove of a directory":      n.Names.Remove(ctx, n.Who, file, hemera.KindDirectory),
+		"rename":                     n.Names.Rename(ctx, n.Who, file, d+"/g"),
+		"rename of a file to one":    n.Names.Rename(ctx, n.Who, d+"/f", d+"/g/"),
+		"rename of a file to itself": n.Names.Rename(ctx, n.Who, d+"/f", file),
+		"publish":                    n.Names.Publish(ctx, n.Who, hemera.Publication{From: file, To: d + "/g"}),
+		"publish to one":             n.Names.Publish(ctx, n.Who, hemera.Publication{From: d + "/f", To: d + "/g/"}),
+	} {
+		wantKind(t, what, err, errs.NotDirectory)
+	}
+	if e, err := n.stat(t, "/f"); err != nil || e.IsDir() {
+		t.Errorf("the file: %+v, %v", e, err)
+	}
+	n.missing(t, "/g")
+}
+
+// statError is the error of a stat.
+func statError(n *names, path string) error {
+	_, err := n.Names.Stat(context.Background(), n.Who, n.Dir+path)
+	return err
+}
+
+// mkdirError is the error of a mkdir without parents.
+func mkdirError(n *names, path string) error {
+	_, err := n.Names.Mkdir(context.Background(), n.Who, n.Dir+path, 0o755, false)
+	return err
 }
 
 // files proves what files have beyond directories: they can be replaced, and published if their size is right.

@@ -275,7 +275,7 @@ func copied(p copy.Progress) string {
 // Missing directories above it are made too. It accepts a directory that
 // exists.
 func makeTarget(ctx context.Context, cl *xrootd.Client, arg, to string) error {
-	// The argument as typed: a cleaned URL has lost the slash.
+	// The argument as typed: a clean local path has lost the slash.
 	if !strings.HasSuffix(arg, "/") {
 		return nil
 	}

@@ -31,6 +31,7 @@ func attributesInForce(ctx context.Context, m *admin.Client, path string) (inFor
 		return inForce{}, errs.New(errs.NotDirectory, "hemera.AttributesInForce", path, "a policy is in force for new files in a directory").
 			WithRemedy("name the directory; hemera file info " + path + " shows how the file is stored")
 	}
+	path = hemera.PlainPath(path)
 	// One request a directory: attributes come with each.
 	dirs, paths := []*hemera.Entry{&en}, []string{path}
 	for at := path; at != "/"; {

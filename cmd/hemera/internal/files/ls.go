@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
@@ -82,7 +83,7 @@ func ls(ctx context.Context, e *cli.Env, from listing, s *output.Stream, arg str
 	}
 	if !i.IsDir() || o.self {
 		i.Name = arg
-		return s.Add(i.record(u.Path))
+		return s.Add(i.record(hemera.PlainPath(u.Path)))
 	}
 	return lsDirectory(ctx, e, from, s, listed{u, arg}, o)
 }

@@ -33,7 +33,7 @@ func StatCommand(e *cli.Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				r := entryRecord(u.Path, i)
+				r := entryRecord(hemera.PlainPath(u.Path), i)
 				if c.Flags().Changed("checksum") {
 					kind, err := hemera.ParseChecksumKind(checksum) // before the request: a misspelt kind is an error of the command line
 					if err != nil {

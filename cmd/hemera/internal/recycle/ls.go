@@ -43,6 +43,7 @@ each time that it was removed. Users see what they own; admins see everything, w
 				if q.Below, err = e.OnManager(args[0]); err != nil {
 					return err
 				}
+				q.Below = hemera.PlainPath(q.Below)
 			}
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return ls(ctx, e, m, q, numeric) })
 		},

@@ -70,9 +70,14 @@ func parse(e *cli.Env, arg string) (w wanted, err error) {
 // path it reads the bins, and sending is the smaller part.
 func newest(ctx context.Context, m *admin.Client, path string, below bool) (map[string]hemera.Recycled, error) {
 	found := map[string]hemera.Recycled{}
-	err := m.ListRecycled(ctx, hemera.Identity{}, hemera.RecycleQuery{All: true, Below: path}, func(r hemera.Recycled) error {
+	at := hemera.PlainPath(path)
+	err := m.ListRecycled(ctx, hemera.Identity{}, hemera.RecycleQuery{All: true, Below: at}, func(r hemera.Recycled) error {
+		// A path that ends in a slash is of a directory.
+		if r.Path == at && hemera.OfDirectory(path) && !r.Entry.IsDir() {
+			return nil
+		}
 		// Of two removals within a millisecond the later one of the list wins.
-		if was, ok := found[r.Path]; (below || r.Path == path) && (!ok || !r.Removed.Before(was.Removed)) {
+		if was, ok := found[r.Path]; (below || r.Path == at) && (!ok || !r.Removed.Before(was.Removed)) {
 			found[r.Path] = r
 		}
 		return nil
