@@ -44,6 +44,8 @@ class Cluster:
     def configure(self):
         """All cartridges in one pool, and mounts for few files, so that all drives work."""
         elements = json.loads((self.library / "library.json").read_text())["elements"]
+        self.await_("the tape server asks to be admitted", lambda: self.asking())
+        self.must("tape", "server", "add", self.asking()[0])
         self.await_("the library is reported", lambda: self.drives())
         for vid in sorted(e["barcode"][:6] for e in elements if e.get("barcode")):
             self.must("tape", "tape", "add", vid, "tapepool=default")
@@ -112,6 +114,11 @@ class Cluster:
 
     def rows(self, *words):
         return json.loads(self.admin(*words, "-j") or '{"result": []}')["result"] or []
+
+    def asking(self):
+        """The nodes that are not admitted as tape servers."""
+        commands = [row["command"] for row in self.rows("tape", "status")]
+        return [c.split()[-1] for c in commands if c.startswith("hemera tape server add ")]
 
     def drives(self):
         return self.rows("tape", "drive", "ls")

@@ -21,6 +21,7 @@ import (
 	"hemera/errs"
 	"hemera/platform/tape/emulated"
 	"hemera/platform/tape/linux"
+	"hemera/rules/tapecatalogue"
 )
 
 // tapeFolder is the folder of an emulated library in the directory of its process.
@@ -51,7 +52,7 @@ func TapeServeCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "serve", Short: "Run a tape server: a node with a tape library", Args: cobra.NoArgs,
 		Long: `Runs a tape server until Ctrl-C: a node that has a tape library and no disks. It joins the cluster with a
-token, as nodes do, and asks the manager for each drive what to do. The manager decides which tape is
+token, as nodes do. An admin admits it: "hemera tape server add NODE". It asks the manager for each drive what to do. The manager decides which tape is
 mounted and which files are written; files go directly between the tape server and the nodes.
 
 A real library is found by itself, or named by --changer and --drive. With --emulate it is one of files
@@ -116,7 +117,12 @@ func serveTape(e *cli.Env, c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	o, err := tapeOptions(e, l, func(context.Context) (string, error) { return askToken(e, c) })
+	joined := false // with a token of the manager's admin, who runs this command
+	o, err := tapeOptions(e, l, func(context.Context) (string, error) {
+		token, err := askToken(e, c)
+		joined = err == nil
+		return token, err
+	})
 	if err != nil {
 		return err
 	}
@@ -125,9 +131,21 @@ func serveTape(e *cli.Env, c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if joined {
+		if err := admit(e, c, n.ID()); err != nil {
+			log.Warn("the tape server is not admitted yet", "error", err, "remedy", "an admin admits it: hemera tape server add "+n.ID().String())
+		}
+	}
 	// Its lease comes in the background, and it goes on trying: the manager may be away.
 	log.Info("tape server is running", "addr", n.Addr, "directory", o.Dir)
 	return serve(c.Context(), log, func() error { return n.Run(c.Context()) })
+}
+
+// admit has the manager at --url admit a node as a tape server, as `hemera tape server add` does.
+func admit(e *cli.Env, c *cobra.Command, node hemera.NodeID) error {
+	return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+		return m.ChangeTape(ctx, "", hemera.TapeChange{Object: string(tapecatalogue.KindServer), Verb: "add", Name: node.String()})
+	})
 }
 
 // tapeOptions turns settings into the options of a tape server, without its log. ask gets a token for an emulated library
