@@ -276,6 +276,16 @@ func (v *drainer) listJobs(ctx context.Context) ([]hemera.JobStatus, error) {
 	v.mu.Unlock()
 	view := v.engine.Cluster.View()
 	var list []hemera.JobStatus
+	// Step makes the job of a drain within a second. Until then it is told, so that an admin who has just asked for it sees that it is known.
+	for _, d := range view.Disks {
+		if d.Config == hemera.ConfigDrain && !slices.ContainsFunc(jobs, func(j *drainJob) bool { return j.task.disk == d.ID && j.task.kind == "drain" && !j.over() }) {
+			files, bytes, err := v.engine.Files.DiskUsage(ctx, d.ID)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, newJob("drain", d.ID, v.engine.Now).exact(files, bytes))
+		}
+	}
 	for _, j := range jobs {
 		// Step forgets it within a second: an admin switched the disk off, or it came back.
 		if d, there := view.Disk(j.task.disk); there && j.task.wait > 0 && !lost(view, d) {

@@ -56,6 +56,12 @@ func (j *job) state() (string, time.Time) {
 	return j.status.State, j.ended
 }
 
+// over reports whether the job has ended.
+func (j *job) over() bool {
+	_, ended := j.state()
+	return !ended.IsZero()
+}
+
 // again begins another pass: what failed in the one before is tried once more, and counts only if it
 // fails again. A stalled job says what stalls it until something moves.
 func (j *job) again(why string) {

@@ -301,3 +301,21 @@ func TestReportsOfADiskThatIsAwayAgree(t *testing.T) {
 		}
 	})
 }
+
+// TestADrainIsToldAtOnce: an admin who asks right after the wish sees the job, not that of before.
+func TestADrainIsToldAtOnce(t *testing.T) {
+	running(t, 3, 1, func(t *testing.T, r *rig) {
+		disk := r.write("/f", 10).Pieces[0].Disk
+		if err := r.m.SetDisk(t.Context(), disk, "configstatus", "drain"); err != nil {
+			t.Fatal(err)
+		}
+		jobs, err := r.m.Jobs(t.Context())
+		if err != nil || !slices.ContainsFunc(jobs, func(j hemera.JobStatus) bool { return j.Kind == "drain" && j.Disk == disk && j.FilesLeft == 1 }) {
+			t.Errorf("%+v, %v", jobs, err)
+		}
+		time.Sleep(time.Minute)
+		if jobs, err := r.m.Jobs(t.Context()); err != nil || len(jobs) != 1 || jobs[0].State != "done" {
+			t.Errorf("a minute later: %+v, %v", jobs, err)
+		}
+	})
+}
