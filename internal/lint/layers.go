@@ -38,7 +38,7 @@ var rows = []row{
 		"measure/net", "measure/load", "measure/energy", "measure/doctor", "measure/tape"},
 		[]string{"measure/stats measure/result", "measure/report measure/result", "measure/report measure/stats", "measure/reference measure/result",
 			"measure/host measure/result", "measure/disk measure/result", "measure/disk measure/host", "measure/disk measure/tool", "measure/net measure/tool", "measure/net measure/result", "measure/net measure/host",
-			"measure/load measure/result", "measure/load measure/host", "measure/load measure/stats", "measure/energy measure/result", "measure/energy measure/host", "measure/energy measure/stats",
+			"measure/load measure/result", "measure/load measure/host", "measure/load measure/stats", "measure/load measure/tool", "measure/energy measure/result", "measure/energy measure/host", "measure/energy measure/stats",
 			"measure/doctor measure/host", "measure/doctor measure/result", "measure/tape measure/result"},
 		"a load is made through the interfaces that users have; a level leaves a result, and the report knows results only"},
 	{"process", []string{"app/backup", "app/config", "app/disks", "app/measuring", "app/pieces", "app/resources", "app/statedir"},

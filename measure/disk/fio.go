@@ -1,8 +1,6 @@
 package disk
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -10,6 +8,7 @@ import (
 	"time"
 
 	"hemera/errs"
+	"hemera/measure/tool"
 )
 
 // readFile is the file of a place that is read. It is written before the first step.
@@ -127,13 +126,10 @@ type flowJSON struct {
 	} `json:"clat_ns"`
 }
 
-// parse reads the output of a run with --group_reporting. Notes that fio writes before the report are passed over. It fails with
-// Invalid if there is no report of fio 3, and with IO if the report says that requests failed.
-func parse(out []byte) (outcome, error) {
-	begin := bytes.Index(out, []byte("{\n"))
-	if begin < 0 {
-		return outcome{}, errs.New(errs.Invalid, "disk.Parse", "fio", "it wrote no report")
-	}
+// parse reads the output of a run of a load with --group_reporting; version is what the program says of itself, for errors. Notes that fio
+// writes before or behind the report are passed over. It fails with Invalid if there is no report of fio 3, or nothing of a direction of the
+// load, and with IO if the report says that requests failed.
+func parse(out []byte, version, load string) (outcome, error) {
 	var report struct {
 		Version string `json:"fio version"`
 		Jobs    []struct {
@@ -145,13 +141,23 @@ func parse(out []byte) (outcome, error) {
 			Runtime float64  `json:"job_runtime"` // ms, of all threads together
 		} `json:"jobs"`
 	}
-	if err := json.Unmarshal(out[begin:], &report); err != nil || len(report.Jobs) != 1 || !strings.HasPrefix(report.Version, "fio-") {
-		return outcome{}, errs.New(errs.Invalid, "disk.Parse", "fio", "its report is not that of fio 3 with one group")
+	invalid := func(why string) error { return errs.New(errs.Invalid, "disk.Parse", "fio "+version, why) }
+	if err := tool.Report(out, "fio version", &report); err != nil {
+		return outcome{}, invalid("it wrote no report that can be read")
+	}
+	version = strings.TrimPrefix(report.Version, "fio-")
+	// Earlier versions have other units under the same names.
+	if major, _, _ := strings.Cut(version, "."); major < "3" && len(major) == 1 || len(report.Jobs) != 1 {
+		return outcome{}, invalid("its report is not that of fio 3 with one group")
 	}
 	// errno of the first request that failed.
 	j := report.Jobs[0]
 	if j.Error != 0 {
 		return outcome{}, errs.New(errs.IO, "disk.Parse", "fio", fmt.Sprintf("requests failed, errno %d", j.Error))
+	}
+	reads, writes := load == Read || load == RandRead || load == Both, load == Write || load == RandWrite || load == Both
+	if reads && j.Read.Rate <= 0 || writes && j.Write.Rate <= 0 {
+		return outcome{}, invalid("its report does not tell the rate of load " + load)
 	}
 	return outcome{
 		read: j.Read.flow(), written: j.Write.flow(),

@@ -25,7 +25,7 @@ func TestRecordedReportsAreRead(t *testing.T) {
 		"fio-3.33-randwrite.json": {written: flow{65142784, 15904, 216421209, 52837.209302, 72192e-9, 136192e-9}, took: 301 * time.Millisecond, cpu: 169 * time.Millisecond},
 		"fio-3.33-note.txt":       {read: flow{8900608, 2173, 88124831, 21514.851485, 44800e-9, 92672e-9}, took: 101 * time.Millisecond, cpu: 40 * time.Millisecond},
 	} {
-		got, err := parse(recorded(t, file))
+		got, err := parse(recorded(t, file), "3", loadOf(file))
 		got.cpu = got.cpu.Round(time.Millisecond)
 		if err != nil || got != want {
 			t.Errorf("%s: %v\n %+v, not\n %+v", file, err, got, want)
@@ -34,22 +34,62 @@ func TestRecordedReportsAreRead(t *testing.T) {
 }
 
 func TestReportsThatAreNoneAreRefused(t *testing.T) {
-	_, err := parse(recorded(t, "fio-3.33-full.json"))
+	_, err := parse(recorded(t, "fio-3.33-full.json"), "3", Write)
 	if !errors.Is(err, errs.IO) || !strings.Contains(err.Error(), "28") {
 		t.Errorf("a full disk: %v", err)
 	}
 	whole := string(recorded(t, "fio-3.33-read.json"))
 	for name, text := range map[string]string{
 		"nothing": "", "a message": "fio: engine psync not loadable\n", "half a report": whole[:len(whole)/2], "another program": "{\n\"jobs\": [{}]}",
-		"two groups": strings.Replace(whole, `"jobs" : [`, `"jobs" : [ {},`, 1),
+		"earlier units": strings.Replace(whole, "fio-3.33", "fio-2.21", 1), "no rate": strings.ReplaceAll(whole, `"bw_bytes"`, `"bw_kib"`),
+		"not a number": strings.Replace(whole, `"bw_bytes" : `, `"bw_bytes" : -nan, "was" : `, 1), "two groups": strings.Replace(whole, `"jobs" : [`, `"jobs" : [ {},`, 1),
 	} {
-		if _, err := parse([]byte(text)); !errors.Is(err, errs.Invalid) {
+		if _, err := parse([]byte(text), "3.33", Read); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "fio ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func recorded(t *testing.T, name string) []byte {
+// loadOf is the load of a recorded run.
+func loadOf(file string) string {
+	switch {
+	case strings.Contains(file, "both"):
+		return Both
+	case strings.Contains(file, "randwrite"):
+		return RandWrite
+	}
+	return Read
+}
+
+func TestTextAroundAReportIsPassedOver(t *testing.T) {
+	whole := string(recorded(t, "fio-3.33-read.json"))
+	want, err := parse([]byte(whole), "3", Read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"before": "fio: {1} note\n" + whole, "behind": whole + "\nfio: file lock {kept}\n", "twice": whole + whole,
+		"commas": strings.Replace(whole, `"iops" : 1039.`, `"iops" : 1039,`, 1), "not a number": strings.Replace(whole, `"bw_dev" : `, `"bw_dev" : -nan, "was" : `, 1),
+	} {
+		if got, err := parse([]byte(text), "3", Read); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// FuzzParse: no report makes a rate of nothing.
+func FuzzParse(f *testing.F) {
+	for _, file := range []string{"fio-3.33-read.json", "fio-3.33-note.txt", "fio-3.33-full.json"} {
+		f.Add(recorded(f, file))
+	}
+	f.Fuzz(func(t *testing.T, out []byte) {
+		if got, err := parse(out, "3", Read); err == nil && got.read.rate <= 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func recorded(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {

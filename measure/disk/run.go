@@ -41,7 +41,7 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 		return err
 	}
 	rec.Tool(fio.Name, fio.Version)
-	raw, err := rec.Raw("fio.json")
+	raw, err := rec.Raw(rawName)
 	if err != nil {
 		return err
 	}
@@ -140,6 +140,9 @@ func aside(s step) string {
 	return ""
 }
 
+// rawName is that of the raw output.
+const rawName = "fio.json"
+
 // step runs one step and adds what it reached.
 func (r *run) step(ctx context.Context, s step) error {
 	if err := r.setReadAhead(s); err != nil {
@@ -162,9 +165,9 @@ func (r *run) step(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	got, err := parse(out)
+	got, err := parse(out, r.fio.Version, s.load)
 	if err != nil {
-		return err
+		return tool.Kept(err, r.rec.RawPath(rawName))
 	}
 	end(got.read.bytes+got.written.bytes, got.read.ops+got.written.ops)
 	r.add(s, got)

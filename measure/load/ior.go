@@ -2,12 +2,14 @@ package load
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
+	"strings"
 
 	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/measure/tool"
 )
 
 // iorOutput is what ior prints with -O summaryFormat=JSON, as far as it is used. Versions 3.3 and later print it.
@@ -24,11 +26,19 @@ type iorResult struct {
 	MiB    float64 `json:"bwMiB"`  // a second, of all tasks
 }
 
-// parseIOR returns the version of ior, and what it reached in one direction in B/s. Invalid if the output has no such result.
+// parseIOR returns the version of ior, and what it reached in one direction in B/s. Text of others before and behind the summary is passed
+// over. Invalid if the output has no such result.
 func parseIOR(out []byte, access string) (version string, bytesPerSecond float64, err error) {
 	var o iorOutput
-	if err := json.Unmarshal(out, &o); err != nil {
-		return "", 0, errs.New(errs.Invalid, "load.ParseIOR", access, err.Error()).WithRemedy("use ior 3.3 or later")
+	invalid := func(why string) error {
+		return errs.New(errs.Invalid, "load.ParseIOR", strings.TrimSpace("ior "+o.Version), why)
+	}
+	if err := tool.Report(out, "tests", &o); err != nil {
+		// Earlier versions begin with their name, and know no summary in JSON.
+		if m := regexp.MustCompile(`IOR-([0-9][^\s:]*)`).FindSubmatch(out); m != nil {
+			o.Version = string(m[1])
+		}
+		return "", 0, invalid("it wrote no summary in JSON that can be read; 3.3 and later do")
 	}
 	// One test with one result is what a run here makes; others are passed over.
 	for _, t := range o.Tests {
@@ -38,7 +48,7 @@ func parseIOR(out []byte, access string) (version string, bytesPerSecond float64
 			}
 		}
 	}
-	return "", 0, errs.New(errs.Invalid, "load.ParseIOR", access, "the output has no result of it")
+	return "", 0, invalid("its summary has no rate of access " + access)
 }
 
 // ior measures n tasks, each with a file: its size is that of all files of a client. Writes and reads are runs of their own, so that
@@ -91,7 +101,7 @@ func (r *tasks) iorPhase(ctx context.Context, base string, p phase) error {
 	// Its own clock counts: the start of MPI is none of the file system's work.
 	version, rate, err := parseIOR(out, p.name)
 	if err != nil {
-		return err
+		return tool.Kept(err, r.rec.RawPath(r.rawName("ior")))
 	}
 	r.rec.Tool(DriverIOR, version)
 	labels := r.with(result.Labels{"load": p.name})

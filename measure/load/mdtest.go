@@ -1,17 +1,18 @@
 package load
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/measure/tool"
 )
 
 // row is a line of mdtest's summary: an operation, in the words of the load Metadata, and its rate.
@@ -20,35 +21,45 @@ type row struct {
 	rate  float64 // operations a second
 }
 
-// parseMdtest returns the version of mdtest and the rows of its summary, with the means. Invalid if there are none.
+// parseMdtest returns the version of mdtest and the rows of its summary of rates, with the means. Invalid if there are none, or if one is not
+// a number.
 func parseMdtest(out []byte) (version string, rows []row, err error) {
 	// "   File creation    37147.321   18765.621   27956.471   12997.824": maximum, minimum, mean, deviation. Versions before 3.3 have
 	// a colon behind the name.
-	line := regexp.MustCompile(`^ +((?:Directory|File|Tree) [a-z]+) *:? +([0-9.]+) +([0-9.]+) +([0-9.]+) +([0-9.]+)$`)
+	line := regexp.MustCompile(`^ +((?:Directory|File|Tree) [a-z]+) *:? +([-0-9.,naif]+) +([-0-9.,naif]+) +([-0-9.,naif]+) +([-0-9.,naif]+)\s*$`)
 	launched := regexp.MustCompile(`^mdtest-(\S+) was launched`)
+	invalid := func(why string) error {
+		return errs.New(errs.Invalid, "load.ParseMdtest", strings.TrimSpace("mdtest "+version), why)
+	}
+	times := false
 	// Everything else that it prints is for people.
-	s := bufio.NewScanner(bytes.NewReader(out))
-	for s.Scan() {
-		if m := launched.FindStringSubmatch(s.Text()); m != nil {
+	for text := range strings.Lines(string(out)) {
+		if m := launched.FindStringSubmatch(text); m != nil {
 			version = m[1]
 		}
-		m := line.FindStringSubmatch(s.Text())
-		if m == nil {
+		// A table of times has the same rows.
+		if strings.HasPrefix(text, "SUMMARY ") {
+			times = strings.HasPrefix(text, "SUMMARY time")
+		}
+		m := line.FindStringSubmatch(text)
+		if m == nil || times {
 			continue
 		}
-		rate, err := strconv.ParseFloat(m[4], 64)
-		if err != nil {
-			return "", nil, errs.New(errs.Invalid, "load.ParseMdtest", m[1], err.Error())
+		// Other locales have a comma for the point.
+		rate, err := strconv.ParseFloat(strings.Replace(m[4], ",", ".", 1), 64)
+		if err != nil || math.IsNaN(rate) || math.IsInf(rate, 0) {
+			return "", nil, invalid(fmt.Sprintf("the rate of %s is %q", strings.ToLower(m[1]), m[4]))
 		}
-		// A row that was not measured has zeros.
-		if rate > 0 {
-			rows = append(rows, row{strings.ReplaceAll(strings.ToLower(m[1]), " ", "-"), rate})
+		// A row that was not measured has zeros. A table that is printed twice is the same.
+		phase := strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")
+		if rate > 0 && !slices.ContainsFunc(rows, func(r row) bool { return r.phase == phase }) {
+			rows = append(rows, row{phase, rate})
 		}
 	}
 	if len(rows) == 0 {
-		return "", nil, errs.New(errs.Invalid, "load.ParseMdtest", DriverMdtest, "the output has no summary of rates")
+		return "", nil, invalid("the output has no summary of rates")
 	}
-	return version, rows, s.Err()
+	return version, rows, nil
 }
 
 // mdtest measures n tasks, each with a tree of its own. What an interrupted mdtest leaves is removed: its directory is this run's, and
@@ -70,7 +81,7 @@ func (r *tasks) mdtest(ctx context.Context) error {
 		end(0, int64(r.n*r.o.SmallFiles))
 		version, rows, err := parseMdtest(out)
 		if err != nil {
-			return joinRemoved(err, at)
+			return joinRemoved(tool.Kept(err, r.rec.RawPath(r.rawName("mdtest"))), at)
 		}
 		r.rec.Tool(DriverMdtest, version)
 		for _, row := range rows {

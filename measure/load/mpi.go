@@ -103,10 +103,15 @@ func (r *tasks) mpi(ctx context.Context, args ...string) ([]byte, cost, error) {
 func (r *tasks) keep(program string, out []byte) error {
 	r.runs++
 	// Numbers of tasks follow one another, and so do the runs of each.
-	w, err := r.rec.Raw(fmt.Sprintf("%s-%dtasks-%d", program, r.n, r.runs))
+	w, err := r.rec.Raw(r.rawName(program))
 	if err != nil {
 		return err
 	}
 	_, err = w.Write(out)
 	return errors.Join(err, w.Close())
+}
+
+// rawName is that of the raw output of the last run.
+func (r *tasks) rawName(program string) string {
+	return fmt.Sprintf("%s-%dtasks-%d", program, r.n, r.runs)
 }

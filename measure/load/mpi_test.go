@@ -17,7 +17,7 @@ import (
 )
 
 // recorded is a recorded output.
-func recorded(t *testing.T, name string) []byte {
+func recorded(t testing.TB, name string) []byte {
 	t.Helper()
 	out, err := os.ReadFile(filepath.Join("testdata", name)) // #nosec G304 -- of this package
 	if err != nil {
@@ -39,6 +39,67 @@ func TestOutputOfIORIsRead(t *testing.T) {
 			t.Errorf("%q: %v", out, err)
 		}
 	}
+}
+
+// Warnings of MPI and of ior stand before and behind the summary.
+func TestTextAroundASummaryOfIOR(t *testing.T) {
+	whole := string(recorded(t, "ior-write.json"))
+	for name, text := range map[string]string{
+		"before": "ior WARNING: {inconsistent} size\n" + whole, "behind": whole + "\nmpirun: {done}\n", "twice": whole + whole,
+		"commas": strings.ReplaceAll(whole, "749.0999", "749,0999"), "not a number": strings.Replace(whole, `"tests"`, `"x": -nan, "tests"`, 1),
+	} {
+		if _, rate, err := parseIOR([]byte(text), "write"); err != nil || rate != 749.0999*(1<<20) {
+			t.Errorf("%s: %v, %v", name, rate, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"IOR-3.0.1: MPI Coordinated Test of Parallel I/O\nMax Write: 749.10 MiB/sec\n":               "ior 3.0.1",
+		`{"Version": "4.0.0", "tests": [{"Results": [{"access": "write", "bwMiB": -nan}]}]}`:         "ior 4.0.0",
+		`{"Version": "4.1.0", "tests": [{"Results": [{"access": "write", "bandwidth": 749.0999}]}]}`: "ior 4.1.0",
+	} {
+		if _, _, err := parseIOR([]byte(text), "write"); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.30q: %v", text, err)
+		}
+	}
+}
+
+func TestOutputOfOtherVersionsOfMdtest(t *testing.T) {
+	text := string(recorded(t, "mdtest.txt"))
+	_, want, err := parseMdtest([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := strings.Replace(text[strings.Index(text, "SUMMARY"):], "rate (in ops/sec)", "time (in ms/op)", 1)
+	for name, out := range map[string]string{
+		"text before": strings.Repeat("a warning ", 10_000) + "\n" + text, "times behind": text + times, "times before": times + text, "twice": text + text,
+		"commas": strings.ReplaceAll(text, ".", ","), "lines of another system": strings.ReplaceAll(text, "\n", "\r\n"),
+	} {
+		if _, rows, err := parseMdtest([]byte(out)); err != nil || !slices.Equal(rows, want) {
+			t.Errorf("%s: %v, %v", name, rows, err)
+		}
+	}
+	// One rate that is none is not passed over.
+	if _, _, err := parseMdtest([]byte(strings.ReplaceAll(text, "5815.004", "-nan"))); !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "mdtest 4.1.0+dev") {
+		t.Error(err)
+	}
+}
+
+// FuzzOutputs: no output makes a rate of nothing.
+func FuzzOutputs(f *testing.F) {
+	for _, file := range []string{"ior-write.json", "mdtest.txt"} {
+		f.Add(recorded(f, file))
+	}
+	f.Fuzz(func(t *testing.T, out []byte) {
+		if _, rate, err := parseIOR(out, "write"); err == nil && rate <= 0 {
+			t.Error(rate)
+		}
+		_, rows, err := parseMdtest(out)
+		for _, r := range rows {
+			if err == nil && r.rate <= 0 {
+				t.Error(r)
+			}
+		}
+	})
 }
 
 // mibOf is the rate that a recorded summary has in its last part, which parseIOR does not use.
@@ -141,7 +202,7 @@ func TestDriversOfMPIThatFailOrAreInterrupted(t *testing.T) {
 			t.Errorf("%s: %v", driver, err)
 		}
 		withMPI(t, "echo nothing")
-		if err := Run(t.Context(), o, recorder(t)); !errors.Is(err, errs.Invalid) {
+		if err := Run(t.Context(), o, recorder(t)); !errors.Is(err, errs.Invalid) || !strings.Contains(errs.RemedyOf(err), "raw/") {
 			t.Errorf("%s: %v", driver, err)
 		}
 		// The interruption comes when the program has begun: it opens a pipe then, and waits for its other end for ever.

@@ -1,10 +1,10 @@
 package net
 
 import (
-	"encoding/json"
 	"strings"
 
 	"hemera/errs"
+	"hemera/measure/tool"
 )
 
 // outcome is what iperf3 reports of a run. Directions are seen from this machine; what did not run is zero.
@@ -36,56 +36,110 @@ type sumJSON struct {
 	Retransmits int64   `json:"retransmits"`
 }
 
-// parse reads the report of a client. It fails with Unavailable if no server answers, with Overloaded if it has another client, with IO
-// for another failure that iperf3 names, and with Invalid if there is no report.
-func parse(out []byte) (outcome, error) {
-	var report struct {
-		Error string `json:"error"`
-		Start struct {
-			Test struct {
-				Protocol string `json:"protocol"`
-				Reverse  int    `json:"reverse"`
-			} `json:"test_start"`
-		} `json:"start"`
-		End struct {
-			Sent         *sumJSON `json:"sum_sent"`
-			Received     *sumJSON `json:"sum_received"`
-			SentBack     *sumJSON `json:"sum_sent_bidir_reverse"`
-			ReceivedBack *sumJSON `json:"sum_received_bidir_reverse"`
-			CPU          struct {
-				HostUser     float64 `json:"host_user"`
-				HostSystem   float64 `json:"host_system"`
-				RemoteUser   float64 `json:"remote_user"`
-				RemoteSystem float64 `json:"remote_system"`
-			} `json:"cpu_utilization_percent"`
-		} `json:"end"`
+// streamJSON is one stream: TCP has what its two ends counted.
+type streamJSON struct {
+	Sender   *endJSON `json:"sender"`
+	Receiver *endJSON `json:"receiver"`
+}
+
+// endJSON is what one end of a stream counted.
+type endJSON struct {
+	sumJSON
+	Start float64 `json:"start"`
+	End   float64 `json:"end"`
+	Sends *bool   `json:"sender"` // this machine does
+}
+
+// reportJSON is the report of a client.
+type reportJSON struct {
+	Error string `json:"error"`
+	Start struct {
+		Version string `json:"version"`
+		Test    struct {
+			Reverse int `json:"reverse"`
+		} `json:"test_start"`
+	} `json:"start"`
+	End struct {
+		Streams      []streamJSON `json:"streams"`
+		Sent         *sumJSON     `json:"sum_sent"`
+		Received     *sumJSON     `json:"sum_received"`
+		SentBack     *sumJSON     `json:"sum_sent_bidir_reverse"`
+		ReceivedBack *sumJSON     `json:"sum_received_bidir_reverse"`
+		CPU          struct {
+			HostUser     float64 `json:"host_user"`
+			HostSystem   float64 `json:"host_system"`
+			RemoteUser   float64 `json:"remote_user"`
+			RemoteSystem float64 `json:"remote_system"`
+		} `json:"cpu_utilization_percent"`
+	} `json:"end"`
+}
+
+// parse reads the report of a client that measured a direction; version is what the program says of itself, for errors. It fails with
+// Unavailable if no server answers, with Overloaded if it has another client, with IO for another failure that iperf3 names. It fails with
+// Invalid if there is no report, or nothing of a direction that was asked for: no flow is a guess.
+func parse(out []byte, version, direction string) (got outcome, err error) {
+	var report reportJSON
+	invalid := func(why string) error { return errs.New(errs.Invalid, "net.Parse", "iperf3 "+version, why) }
+	if err := tool.Report(out, "start", &report); err != nil {
+		return got, invalid("it wrote no report that can be read")
 	}
-	if err := json.Unmarshal(out, &report); err != nil {
-		return outcome{}, errs.New(errs.Invalid, "net.Parse", "iperf3", "it wrote no report")
+	if v := strings.TrimPrefix(report.Start.Version, "iperf "); v != "" {
+		version = v
 	}
 	// Some versions report a failure and end well.
 	if report.Error != "" {
-		return outcome{}, failure(report.Error)
-	}
-	e := report.End
-	// A run that was cut short may have a start and intervals, but no end.
-	if e.Sent == nil || e.Received == nil {
-		return outcome{}, errs.New(errs.Invalid, "net.Parse", "iperf3", "its report has no sums")
+		return got, failure(report.Error)
 	}
 	// Of one core, and above 100 for newer versions with several threads.
 	const percent = 100
-	got := outcome{near: usage{e.CPU.HostUser / percent, e.CPU.HostSystem / percent}, far: usage{e.CPU.RemoteUser / percent, e.CPU.RemoteSystem / percent}}
-	// With --reverse the far end is the sender.
-	if report.Start.Test.Reverse == 1 {
-		got.received = flowOf(*e.Sent, *e.Received)
-		return got, nil
-	}
-	// With --bidir the other direction has sums of its own.
-	got.sent = flowOf(*e.Sent, *e.Received)
-	if e.SentBack != nil && e.ReceivedBack != nil {
-		got.received = flowOf(*e.SentBack, *e.ReceivedBack)
+	cpu := report.End.CPU
+	got.near, got.far = usage{cpu.HostUser / percent, cpu.HostSystem / percent}, usage{cpu.RemoteUser / percent, cpu.RemoteSystem / percent}
+	got.sent, got.received = report.flows(direction)
+	// A run that was cut short has no sums, and some versions lack those of a direction.
+	for _, d := range []struct {
+		way    string
+		wanted bool
+		flow   flow
+	}{{Send, direction != Receive, got.sent}, {Receive, direction != Send, got.received}} {
+		if d.wanted && d.flow.rate() <= 0 {
+			return outcome{}, invalid("its report does not tell what arrived in direction " + d.way)
+		}
 	}
 	return got, nil
+}
+
+// flows are the two directions, as far as the report has them.
+func (r *reportJSON) flows(direction string) (sent, received flow) {
+	e := &r.End
+	switch {
+	// Up to 3.7 the sums of both directions have the same names, so that neither can be told from the other.
+	case direction == Both && (e.SentBack == nil || e.ReceivedBack == nil):
+		return ofStreams(e.Streams, true), ofStreams(e.Streams, false)
+	case e.Sent == nil || e.Received == nil:
+		return flow{}, flow{}
+	case direction == Both:
+		return flowOf(*e.Sent, *e.Received), flowOf(*e.SentBack, *e.ReceivedBack)
+	// With --reverse the far end is the sender.
+	case r.Start.Test.Reverse == 1:
+		return flow{}, flowOf(*e.Sent, *e.Received)
+	}
+	return flowOf(*e.Sent, *e.Received), flow{}
+}
+
+// ofStreams is the sum of the streams of TCP in one direction: the one in which this machine sends, or the other. Streams of UDP do not tell what
+// arrived.
+func ofStreams(streams []streamJSON, sends bool) flow {
+	var sent, received sumJSON
+	for _, s := range streams {
+		if s.Sender == nil || s.Receiver == nil || s.Sender.Sends == nil || *s.Sender.Sends != sends {
+			continue
+		}
+		sent.Retransmits += s.Sender.Retransmits
+		received.Bytes += s.Receiver.Bytes
+		// The field seconds is the sender's time at both ends.
+		received.Seconds = max(received.Seconds, s.Receiver.End-s.Receiver.Start)
+	}
+	return flowOf(sent, received)
 }
 
 // flowOf is a direction from what its two ends counted.

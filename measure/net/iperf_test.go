@@ -32,7 +32,7 @@ func TestRecordedReportsAreRead(t *testing.T) {
 			flow{bytes: 41180672, seconds: 1.054169, packets: 28716 - 740, lost: 740.0 / 28716, jitter: 0.00020703548968360352}},
 		"3.12-udp-60": {sent: flow{bytes: 1184864, seconds: 1.000636, packets: 63457 - 26430, lost: 26430.0 / 63457, jitter: 0.000001854545951910042}},
 	} {
-		got, err := parse(recorded(t, file))
+		got, err := parse(recorded(t, file), "3", way(file))
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
@@ -50,7 +50,7 @@ func TestRecordedReportsAreRead(t *testing.T) {
 			}
 		}
 	}
-	got, err := parse(recorded(t, "3.12-tcp-both"))
+	got, err := parse(recorded(t, "3.12-tcp-both"), "3", Both)
 	if err != nil || math.Abs(got.near.user-0.0016917) > 1e-6 || math.Abs(got.near.system-0.0369878) > 1e-6 || math.Abs(got.far.system-0.0383516) > 1e-6 {
 		t.Errorf("processor time %+v and %+v, %v", got.near, got.far, err)
 	}
@@ -59,7 +59,7 @@ func TestRecordedReportsAreRead(t *testing.T) {
 // The packets that arrived have the bytes that arrived: 1472 of a packet of 1500, 32 of one of 60.
 func TestPacketsAndBytesAgree(t *testing.T) {
 	for file, size := range map[string]int64{"3.12-udp-1500": 1500, "3.12-udp-60": 60} {
-		got, err := parse(recorded(t, file))
+		got, err := parse(recorded(t, file), "3", way(file))
 		data := int64(payload(int(size), netip.MustParseAddr("192.0.2.2")))
 		if err != nil || got.sent.bytes != data*got.sent.packets {
 			t.Errorf("%s: %d packets of %d bytes are not %d, %v", file, got.sent.packets, data, got.sent.bytes, err)
@@ -72,20 +72,94 @@ func TestPacketsAndBytesAgree(t *testing.T) {
 
 func TestFailuresHaveTheirKind(t *testing.T) {
 	for file, want := range map[string]errs.Kind{"3.12-refused": errs.Unavailable, "3.12-busy": errs.Overloaded, "3.21-refused": errs.Unavailable} {
-		_, err := parse(recorded(t, file))
+		_, err := parse(recorded(t, file), "3", way(file))
 		if !errors.Is(err, want) || errs.RemedyOf(err) == "" {
 			t.Errorf("%s: %v; %s", file, err, errs.RemedyOf(err))
 		}
 	}
 	whole := string(recorded(t, "3.12-tcp"))
 	for name, text := range map[string]string{"nothing": "", "a message": "iperf3: error - unknown", "half": whole[:len(whole)/2], "no sums": `{"start": {}, "end": {}}`} {
-		if _, err := parse([]byte(text)); !errors.Is(err, errs.Invalid) {
+		if _, err := parse([]byte(text), "3", Send); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func recorded(t *testing.T, name string) []byte {
+// way is the direction of a recorded run.
+func way(file string) string {
+	switch {
+	case strings.Contains(file, "both"):
+		return Both
+	case strings.Contains(file, "receive"):
+		return Receive
+	}
+	return Send
+}
+
+// shape is a small report: a head with the version, streams of TCP in two directions, and what a version has of sums.
+func shape(version, sums string) string {
+	return `{"start": {"version": "iperf ` + version + `", "test_start": {"protocol": "TCP", "reverse": 0}}, "end": {"streams": [
+{"sender": {"start": 0, "end": 1, "seconds": 1, "bytes": 120, "retransmits": 2, "sender": true}, "receiver": {"start": 0, "end": 1.25, "seconds": 1, "bytes": 100, "sender": true}},
+{"sender": {"start": 0, "end": 1, "seconds": 1, "bytes": 60, "retransmits": 1, "sender": true}, "receiver": {"start": 0, "end": 1.25, "seconds": 1, "bytes": 50, "sender": true}},
+{"sender": {"start": 0, "end": 1, "seconds": 1, "bytes": 75, "retransmits": 3, "sender": false}, "receiver": {"start": 0, "end": 1.5, "seconds": 1, "bytes": 70, "sender": false}}
+]` + sums + `}}`
+}
+
+// Versions differ in the sums that they write, and in what stands around the report.
+func TestReportsOfOtherVersions(t *testing.T) {
+	one := `, "sum_sent": {"seconds": 1, "bytes": 180, "retransmits": 3}, "sum_received": {"seconds": 1.25, "bytes": 150}`
+	back := `, "sum_sent_bidir_reverse": {"seconds": 1, "bytes": 75, "retransmits": 3}, "sum_received_bidir_reverse": {"seconds": 1.5, "bytes": 70}`
+	twice := one + strings.ReplaceAll(back, "_bidir_reverse", "")
+	want := outcome{sent: flow{bytes: 150, seconds: 1.25, retransmits: 3}, received: flow{bytes: 70, seconds: 1.5, retransmits: 3}}
+	modern := shape("3.16", one+back)
+	for name, text := range map[string]string{
+		"sums of one name": shape("3.7", twice), "no sums": shape("3.7", ""), "sums of their own": modern,
+		"printed twice":        modern + "\n" + shape("3.17", strings.ReplaceAll(one+back, "bytes", "none")),
+		"text around":          "warning: {this} path\n" + modern + "\niperf Done.\n",
+		"decimal commas":       strings.ReplaceAll(strings.ReplaceAll(modern, "1.25", "1,25"), "1.5", "1,5"),
+		"no number, not used":  strings.Replace(modern, `"retransmits": 3},`, `"retransmits": 3, "lost_percent": -nan},`, 1),
+		"infinite, not used":   strings.Replace(modern, `"retransmits": 3},`, `"retransmits": 3, "lost_percent": inf},`, 1),
+		"no sums of one way":   shape("3.9", one),
+		"a string with braces": strings.Replace(modern, `"protocol"`, `"title": "a } \" {", "protocol"`, 1),
+	} {
+		if got, err := parse([]byte(text), "3", Both); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	for name, c := range map[string]struct{ text, direction, version string }{
+		"not both ways":       {strings.ReplaceAll(shape("3.7", one), `"sender": false`, `"sender": true`), Both, "3.7"},
+		"not which way":       {strings.ReplaceAll(strings.ReplaceAll(shape("3.6", twice), `, "sender": false`, ""), `, "sender": true`, ""), Both, "3.6"},
+		"UDP both, one sum":   {`{"start": {"version": "iperf 3.7"}, "end": {"streams": [{"udp": {"bytes": 5, "sender": true}}], "sum": {"bytes": 5, "seconds": 1}}}`, Both, "3.7"},
+		"UDP, one sum":        {`{"start": {"version": "iperf 3.7"}, "end": {"streams": [], "sum": {"bytes": 5, "seconds": 1}}}`, Send, "3.7"},
+		"the other way":       {shape("3.12", one), Receive, "3.12"},
+		"no time":             {shape("3.9", strings.Replace(one, "1.25", "-nan", 1)), Send, "3.9"},
+		"nothing arrived":     {shape("3.9", strings.Replace(one, "150", "0", 1)), Send, "3.9"},
+		"a newer generation":  {`{"start": {"version": "iperf 4.0"}, "end": {}}`, Send, "4.0"},
+		"half, of the client": {modern[:len(modern)/2], Send, "3 "},
+	} {
+		got, err := parse([]byte(c.text), "3 ", c.direction)
+		if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "iperf3 "+c.version) || got != (outcome{}) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// FuzzParse: no report makes a flow of nothing.
+func FuzzParse(f *testing.F) {
+	for _, file := range []string{"3.12-tcp-both", "3.12-udp-both", "3.12-refused"} {
+		f.Add(recorded(f, file), uint8(2))
+	}
+	f.Add([]byte(shape("3.7", "")), uint8(2))
+	f.Fuzz(func(t *testing.T, out []byte, n uint8) {
+		direction := Directions()[int(n)%len(Directions())]
+		got, err := parse(out, "3", direction)
+		if err == nil && (direction != Receive && got.sent.rate() <= 0 || direction != Send && got.received.rate() <= 0) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func recorded(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "iperf3-"+name+".json"))
 	if err != nil {

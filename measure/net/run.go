@@ -27,6 +27,9 @@ type run struct {
 	kept        map[string][]string // the cores that are kept, by end and conditions
 }
 
+// rawName is that of the raw output.
+const rawName = "iperf3.json"
+
 // path is a far end.
 type path struct {
 	label   string // of results
@@ -61,7 +64,7 @@ func Run(ctx context.Context, o Options, rec *result.Recorder) (err error) {
 		return err
 	}
 	rec.Tool(iperf.Name, iperf.Version)
-	raw, err := rec.Raw("iperf3.json")
+	raw, err := rec.Raw(rawName)
 	if err != nil {
 		return err
 	}
@@ -237,10 +240,10 @@ func (r *run) step(ctx context.Context, p path, s step) error {
 	if ctx.Err() != nil {
 		return errs.Wrap(ctx.Err(), "net.Run", p.label)
 	}
-	got, parseErr := parse(out)
+	got, parseErr := parse(out, r.iperf.Version, s.direction)
 	switch {
 	case parseErr != nil && (err == nil || !errors.Is(parseErr, errs.Invalid)):
-		return errs.Wrap(parseErr, "net.Run", p.label)
+		return errs.Wrap(tool.Kept(parseErr, r.rec.RawPath(rawName)), "net.Run", p.label)
 	case err != nil:
 		return errs.Wrap(err, "net.Run", p.label)
 	}

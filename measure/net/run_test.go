@@ -226,6 +226,23 @@ func TestAnInterruptedRunEnds(t *testing.T) {
 	}
 }
 
+// An error about a report says where the report is.
+func TestAReportThatCannotBeReadIsKept(t *testing.T) {
+	bin, dir := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "iperf3"), []byte("#!/bin/sh\necho iperf 3.99\n"), 0o700); err != nil { // #nosec G306 -- a program
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	err := net.Run(t.Context(), second("127.0.0.1"), result.NewRecorder(dir, "net", nil))
+	raw := filepath.Join(dir, "raw", "net-iperf3.json")
+	if !errors.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "3.99") || !strings.Contains(errs.RemedyOf(err), raw) {
+		t.Errorf("%v; %s", err, errs.RemedyOf(err))
+	}
+	if text, err := os.ReadFile(raw); err != nil || string(text) != "iperf 3.99\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
 func TestWithoutIperfTheNetworkIsSkipped(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	rec := result.NewRecorder(t.TempDir(), "net", nil)

@@ -131,11 +131,16 @@ func (r *Recorder) Raw(name string) (io.WriteCloser, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, errs.Wrap(err, "result.Raw", dir)
 	}
-	f, err := os.Create(filepath.Join(dir, r.level.Name+"-"+name)) // #nosec G304 -- the directory is the user's own
+	f, err := os.Create(r.RawPath(name)) // #nosec G304 -- the directory is the user's own
 	if err != nil {
 		return nil, errs.Wrap(err, "result.Raw", name)
 	}
 	return f, nil
+}
+
+// RawPath is where the raw output with a name is.
+func (r *Recorder) RawPath(name string) string {
+	return filepath.Join(r.dir, "raw", r.level.Name+"-"+name)
 }
 
 // End ends the level and returns it.
