@@ -29,6 +29,9 @@ type store interface {
 // source gives a file's bytes in order, until io.EOF; they are valid until the next call.
 type source interface {
 	next() ([]byte, error)
+	// version is another one after each change of the file's bytes. It is "" where they cannot change while they are read, or
+	// where that cannot be known.
+	version() (string, error)
 	close()
 }
 
@@ -143,6 +146,9 @@ func (s servers) source(ctx context.Context, p Place, off int64) (source, error)
 
 // next implements source.
 func (s *remoteSource) next() ([]byte, error) { return s.reader.Next() }
+
+// version implements source. A server of Hemera sends one generation to its end; of others the checksum is compared.
+func (s *remoteSource) version() (string, error) { return "", nil }
 
 // close implements source. The server is told also after an interruption.
 func (s *remoteSource) close() {

@@ -131,7 +131,11 @@ func (x *copier) stream(ctx context.Context, j job, at publisher, off int64, sum
 	if err != nil {
 		return 0, err
 	}
-	n, err = x.pump(src, dst, sum)
+	since := "" // the sum of the bytes before off was made after the source was listed
+	if off > 0 {
+		since = j.src.version
+	}
+	n, err = x.pumpUnchanged(src, dst, sum, since)
 	// A source that grew or shrank while it was read is in no state that it ever had.
 	if err == nil && off+n != j.src.size {
 		err = errs.New(errs.Conflict, "copy.Copy", j.from.String(), "it changed its size while it was copied")
@@ -170,6 +174,24 @@ func worthKeeping(err error) bool {
 	}
 	_, unwritten := errors.AsType[unwritten](err)
 	return !unwritten
+}
+
+// pumpUnchanged is pump for a source that must stay as it is meanwhile, and since it had a version if one is given: Conflict if
+// it was changed, whatever its size is.
+func (x *copier) pumpUnchanged(src source, dst target, sum checksum.Hasher, since string) (int64, error) {
+	before, err := src.version()
+	if err != nil {
+		return 0, err
+	}
+	n, err := x.pump(src, dst, sum)
+	if err != nil {
+		return n, err
+	}
+	after, err := src.version()
+	if err == nil && (after != before || since != "" && after != since) {
+		err = errs.New(errs.Conflict, "copy.Copy", "source", "it was changed while it was copied").WithRemedy("copy it again when nothing writes to it")
+	}
+	return n, err
 }
 
 // pump moves everything from src to dst and into the sum.

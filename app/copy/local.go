@@ -3,6 +3,7 @@ package copy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -39,10 +40,30 @@ func (machine) stat(_ context.Context, p Place) (state, error) {
 // stateOf is what the system says of a file.
 func stateOf(i os.FileInfo) state {
 	s := state{exists: true, dir: i.IsDir(), special: special(i), size: i.Size(), mode: uint32(i.Mode().Perm()), mtime: i.ModTime()}
+	s.version = versionOf(i)
 	if sys, ok := i.Sys().(*syscall.Stat_t); ok {
 		s.owner, s.group = strconv.Itoa(int(sys.Uid)), strconv.Itoa(int(sys.Gid))
 	}
 	return s
+}
+
+// versionOf is what the system says of a regular file that is another after each change of it. The time of the last change of
+// the inode is a part, as programs can set the other one back.
+func versionOf(i os.FileInfo) string {
+	sys, ok := i.Sys().(*syscall.Stat_t)
+	if !ok || !i.Mode().IsRegular() {
+		return ""
+	}
+	return fmt.Sprint(sys.Dev, sys.Ino, sys.Size, sys.Mtim, sys.Ctim)
+}
+
+// versionNow is [versionOf] an open file.
+func versionNow(f *os.File) (string, error) {
+	i, err := f.Stat()
+	if err != nil {
+		return "", errs.Wrap(err, "copy.Stat", f.Name())
+	}
+	return versionOf(i), nil
 }
 
 // walk implements store.
@@ -181,6 +202,9 @@ func (s *localSource) next() ([]byte, error) {
 	}
 	return s.buf[:n], err
 }
+
+// version implements source.
+func (s *localSource) version() (string, error) { return versionNow(s.file) }
 
 // close implements source.
 func (s *localSource) close() { s.file.Close() }

@@ -72,6 +72,7 @@ type state struct {
 	size    int64     // bytes
 	mode    uint32    // permission bits; 0 if not known
 	mtime   time.Time // in seconds at servers; zero if not known
+	version string    // of a file of this machine: any change of its bytes makes another one; "" if not known
 	owner   string    // name or number
 	group   string
 	link    bool  // a link, told because links are passed over

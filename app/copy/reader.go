@@ -3,6 +3,7 @@ package copy
 import (
 	"context"
 	"io"
+	"os"
 
 	"hemera"
 	"hemera/app/direct"
@@ -41,7 +42,7 @@ func FromReader(ctx context.Context, c *xrootd.Client, r io.Reader, to xrootd.UR
 		return 0, err
 	}
 	sum := x.newHasher()
-	n, err := x.pump(&readerSource{r, make([]byte, c.Options().Chunk)}, dst, sum)
+	n, err := x.pumpUnchanged(&readerSource{r, make([]byte, c.Options().Chunk)}, dst, sum, "")
 	if err == nil { // an interrupted program in front ends its output too, and that is no end
 		err = errs.Wrap(ctx.Err(), "copy.Copy", j.to.String())
 	}
@@ -69,6 +70,15 @@ func (s *readerSource) next() ([]byte, error) {
 		return nil, errs.Wrap(err, "copy.Read", "standard input")
 	}
 	return s.buf[:n], err
+}
+
+// version implements source: standard input may be a file.
+func (s *readerSource) version() (string, error) {
+	f, ok := s.r.(*os.File)
+	if !ok {
+		return "", nil
+	}
+	return versionNow(f)
 }
 
 // close implements source. The reader is the caller's.
