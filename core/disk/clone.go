@@ -14,8 +14,9 @@ import (
 // blocks are shared where the filesystem can do that, and else copied within the machine.
 //
 // The bytes are not read by this program for that, so nothing is known of them but the checksums of the base. Those are
-// taken over with them. A page that was bad stays one: its reader finds that. Before a part of a page is written over it is
-// verified (prove), as its checksum is made again from the data afterwards.
+// taken over with them. Where blocks are shared, a page that was bad stays one: its reader finds that. A copy is compared, and is
+// refused if a page is bad: the base, whose page may be good at the device, is removed after the commit. Before a part of a page
+// is written over it is verified (prove), as its checksum is made again from the data afterwards.
 //
 // The table stays where it is, too: a block of it is read when a page of it changes, and by the seal. So a small change of a
 // large piece costs the pages that changed, and a table that is read and written once: a thousandth of the piece.
@@ -23,8 +24,8 @@ import (
 // Cloner is a Writer that can begin as a copy of a sealed piece of its disk.
 type Cloner interface {
 	// Clone gives a Writer that nothing was written to the first size bytes of a sealed piece. NotFound if there is no such
-	// piece, Corrupt if its footer or table is bad, and Invalid if it is shorter or the Writer is not empty: then nothing
-	// has changed. After other errors the Writer cannot be sealed. It is not durable before a Sync or Seal.
+	// piece, Corrupt if its footer, its table or a page that is copied is bad, and Invalid if it is shorter or the Writer is not
+	// empty: then nothing has changed. After other errors the Writer cannot be sealed. It is not durable before a Sync or Seal.
 	Clone(base hemera.PieceID, size int64) error
 }
 
@@ -82,6 +83,9 @@ func (w *writer) Clone(id hemera.PieceID, size int64) error {
 	w.table.size = base.stat.Size
 	if !shared { // a page that is cut is copied whole, to be verified
 		err = cloning{w, base}.copyData(min(pages(size)*hemera.PageSize, base.stat.Size))
+	}
+	if _, bad := errors.AsType[*PageError](err); bad && w.uncopied() == nil {
+		return w.disk.failed(err, op, id)
 	}
 	if err == nil {
 		err = w.resize(size)
@@ -147,26 +151,27 @@ func (c cloning) copyData(size int64) error {
 	return c.file.Truncate(size)
 }
 
-// copyRange copies n bytes at off of the base: by the kernel if it can, or by way of buf.
+// copyRange copies n bytes at off of the base by way of buf. Each page is compared with its checksum: what a copy takes over
+// wrongly would be wrong for ever once the base is gone.
 func (c cloning) copyRange(off, n int64, buf *[]byte) error {
+	if *buf == nil {
+		*buf = make([]byte, cloneStep)
+	}
+	if _, err := readPages(c.from, (*buf)[:n], nil, off); err != nil && err != io.EOF {
+		return err
+	}
 	start := c.disk.gauge.start()
-	err := errors.ErrUnsupported
-	// A kernel that could not do it once is not asked again: there is a buffer from then on.
-	if to, ok := c.file.(vfs.Cloner); ok && *buf == nil {
-		_, err = to.CopyRange(c.from.file, off, n)
-	}
-	if errors.Is(err, errors.ErrUnsupported) {
-		if *buf == nil {
-			*buf = make([]byte, cloneStep)
-		}
-		if _, err = c.from.file.ReadAt((*buf)[:n], off); err == nil || err == io.EOF {
-			_, err = c.file.WriteAt((*buf)[:n], off)
-		}
-	}
-	// Both ways, so that the traffic of the disk is true.
-	c.disk.gauge.readBytes.Add(n)
+	_, err := c.file.WriteAt((*buf)[:n], off)
 	c.disk.gauge.wrote(start, int(n))
 	return err
+}
+
+// uncopied makes the Writer empty again, after a page of the base was found bad.
+func (w *writer) uncopied() error {
+	base := w.base
+	w.base, w.table.base, w.table.size = nil, nil, 0
+	w.disk.release(base)
+	return w.file.Truncate(0)
 }
 
 // prove verifies the pages that a write of n bytes at off changes a part of, in a piece that began as a copy. It fails, and

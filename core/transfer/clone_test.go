@@ -136,9 +136,9 @@ func (u *update) elsewhere() {
 	u.token, u.cap = u.bench.update(u.base, int(u.base.Layout.Data), u.on...)
 }
 
-// TestABadPageOfTheBaseStaysBad: the page is not read by an update of others, and is found, and served from elsewhere,
-// afterwards as before.
-func TestABadPageOfTheBaseStaysBad(t *testing.T) {
+// TestABadPageOfTheBaseIsFound: where blocks are shared the page is not read by an update of others, and is found, and served
+// from elsewhere, afterwards as before. Where they are copied it is found then, and made from the others.
+func TestABadPageOfTheBaseIsFound(t *testing.T) {
 	updates(t, func(t *testing.T, u *update) {
 		if u.base.Layout.Pieces == u.base.Layout.Data {
 			t.Skip("no page can be lost")
@@ -151,11 +151,59 @@ func TestABadPageOfTheBaseStaysBad(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		if bad, err := r.Verify(); err != nil || len(bad) != 1 {
+		if bad, err := r.Verify(); err != nil || len(bad) > 1 {
 			t.Errorf("pages %v are bad, %v", bad, err)
 		}
 		u.check()
 	})
+}
+
+// TestAPageThatCannotBeMade: it is bad in more pieces of the base than the layout can lose, where no blocks are shared. The update
+// is refused before it is acknowledged, so what is good again later is there.
+func TestAPageThatCannotBeMade(t *testing.T) {
+	for _, l := range []hemera.Layout{hemera.Plain(), hemera.Replica(2), hemera.ReedSolomon(2, 1), hemera.ReedSolomon(4, 2), hemera.Local(4, 2, 1), hemera.Stripe(3)} {
+		t.Run(l.String(), func(t *testing.T) {
+			b := makeBench(t, int(l.Pieces)+1, func() (vfs.FS, string) {
+				disk := vfs.NewFaulty(vfs.OS{})
+				disk.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpClone}, Err: syscall.EOPNOTSUPP})
+				return disk, t.TempDir()
+			})
+			b.layout, b.kinds = l, []hemera.ChecksumKind{hemera.Adler32}
+			if l.Coded() {
+				b.layout.BlockSize = 64 << 10
+			}
+			b.manager.spare = []int{int(l.Pieces) + 1}
+			old := content(1<<20 + 5)
+			on := first(int(l.Pieces))
+			base := b.put(70, old, on...)
+			bad := on
+			if l.Coded() {
+				bad = on[:l.Parity()+1]
+			}
+			flip := func() {
+				for _, id := range bad {
+					b.flip(base, id, 40_000)
+				}
+			}
+			flip()
+			token, c := b.update(base, int(l.Data), on...)
+			f := b.open(1, token, hemera.NodeOpen{})
+			err := f.WritePages([]byte("elsewhere"), nil, 900_000)
+			if err == nil {
+				err = f.Sync(ctx)
+			}
+			if err == nil {
+				err = f.End(ctx, hemera.EndClose)
+			}
+			if err == nil {
+				t.Fatal("the update is acknowledged")
+			}
+			_ = f.End(ctx, hemera.EndAbort)
+			b.mustHave(c)
+			flip()
+			b.mustRead(base, old)
+		})
+	}
 }
 
 // TestABadPageIsNotMadeGood: a change of part of a bad page costs the piece, which is made again from the others.

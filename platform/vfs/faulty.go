@@ -308,9 +308,6 @@ func (f *faultyFile) Clone(from File) error {
 	return c.Clone(other.File)
 }
 
-// CopyRange is not supported, so that copies are reads and writes, which have rules.
-func (f *faultyFile) CopyRange(File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
-
 // Truncate sets the size.
 func (f *faultyFile) Truncate(size int64) error {
 	if err := f.fs.err(OpTruncate, f.name); err != nil {

@@ -141,9 +141,6 @@ func (f *memoryFile) Clone(from File) error {
 	return nil
 }
 
-// CopyRange is not supported: Clone always is.
-func (f *memoryFile) CopyRange(File, int64, int64) (int64, error) { return 0, errors.ErrUnsupported }
-
 // Size is the size as programs see it, synced or not.
 func (f *memoryFile) Size() (int64, error) {
 	f.fs.mu.Lock()

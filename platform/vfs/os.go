@@ -254,29 +254,6 @@ func (f *osFile) Clone(from File) error {
 	})
 }
 
-// CopyRange is copy_file_range(2): the kernel copies.
-func (f *osFile) CopyRange(from File, off, n int64) (copied int64, err error) {
-	err = f.with(from, "copy_file_range", func(to, fd int) error {
-		for copied < n {
-			in, out := off+copied, off+copied
-			k, err := unix.CopyFileRange(fd, &in, to, &out, int(min(n-copied, copyRangeMax)), 0)
-			copied += int64(max(k, 0))
-			switch {
-			case err == unix.EINTR:
-			case err != nil:
-				return err
-			case k == 0: // the end of the other file
-				return unix.EINVAL
-			}
-		}
-		return nil
-	})
-	return copied, err
-}
-
-// copyRangeMax is how much one call copies at most, in bytes: a call that copies cannot be interrupted.
-const copyRangeMax = 16 << 20
-
 // with calls with the descriptors of both files. Failures that say that the kernel or the filesystem cannot do the call with
 // these two become errors.ErrUnsupported.
 func (f *osFile) with(from File, op string, call func(to, from int) error) error {

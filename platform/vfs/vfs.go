@@ -96,13 +96,11 @@ type Sparse interface {
 }
 
 // Cloner is a File that can take over what another file of its filesystem holds, without the bytes passing through the
-// process. Both calls fail with errors.ErrUnsupported, and change nothing, where that is not possible.
+// process. It fails with errors.ErrUnsupported, and changes nothing, where that is not possible.
 type Cloner interface {
 	// Clone makes the content the same as that of from. No byte is copied: both files have the same blocks until one of them
 	// is written to.
 	Clone(from File) error
-	// CopyRange copies n bytes at off of from to the same offset. It returns how many it copied: fewer only with an error.
-	CopyRange(from File, off, n int64) (int64, error)
 }
 
 // CachedReader is a File that knows what of it is in memory. Its methods do not wait for the device.

@@ -245,13 +245,6 @@ func testClone(t *testing.T, fsys vfs.FS, dir string) {
 	if got := get(t, fsys, dir+"/to"); got != want {
 		t.Fatalf("it has %q, want %q", got, want)
 	}
-	// A part of the other, at its own place.
-	switch n, err := c.CopyRange(from, 4, 3); {
-	case err == nil && n == 3:
-		want = want[:4] + "456" + want[7:]
-	case n != 0 || !errors.Is(err, errors.ErrUnsupported):
-		t.Fatalf("%d bytes, %v", n, err)
-	}
 	// From here on they share blocks, perhaps, but nothing that anybody sees.
 	_, err = from.WriteAt([]byte("x"), 5)
 	is(t, "write", err, nil)
