@@ -51,7 +51,11 @@ func TestErrorsNameWhatIsWrong(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add("30d,10T")
+	f.Add("5")
 	f.Fuzz(func(t *testing.T, text string) {
+		if n, err := ParseVersions(text); err == nil && n < 0 {
+			t.Errorf("%q is %d versions", text, n)
+		}
 		r, err := Parse(text)
 		if err != nil {
 			return

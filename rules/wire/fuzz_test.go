@@ -125,6 +125,7 @@ func FuzzResponse(f *testing.F) {
 	f.Add(EndDirlist(DirEntry{Name: "n", Stat: &StatInfo{}}.Append(AppendDirlistLead(nil))))
 	f.Add(AppendLocations(nil, []Location{{'S', 'r', "h:1"}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
+		_, _ = ParseSpaceInfo(b)
 		_, _ = ParseHandshakeReply(b)
 		_, _ = ParseProtocolReply(b)
 		_, _ = ParseLoginReply(b)

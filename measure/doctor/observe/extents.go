@@ -54,6 +54,9 @@ func extents(f *os.File, size int64) (list []extent, ok bool) {
 
 // parseExtents reads the answer of FIEMAP. known is false if a part has no place on the device.
 func parseExtents(buffer []byte) (list []extent, last, known bool) {
+	if len(buffer) < fiemapHead {
+		return nil, false, false
+	}
 	count := int(binary.NativeEndian.Uint32(buffer[20:]))
 	for i := range min(count, (len(buffer)-fiemapHead)/fiemapEntry) {
 		// The fields: logical, physical, length, two reserved, flags.

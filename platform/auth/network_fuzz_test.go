@@ -1,0 +1,14 @@
+package auth
+
+import "testing"
+
+// FuzzParseNetwork: a network is written as it is read.
+func FuzzParseNetwork(f *testing.F) {
+	f.Add("10.1.0.0/24=own")
+	f.Add("0100007F:0016")
+	f.Fuzz(func(_ *testing.T, text string) {
+		_, _ = ParseNetwork(text)
+		_ = new(Network).UnmarshalText([]byte(text))
+		_, _ = parseProcAddr(text)
+	})
+}
