@@ -147,7 +147,8 @@ network() { scripts/netcluster.sh bash -c 'scripts/remote.sh && scripts/test.sh 
 # clients are stock clients, with the layout that new files usually have, then with others: LAYOUTS as for layouts.
 # shellcheck disable=SC2046 # a list
 clients() {
-	say "the usual layout" && with_up stock_clients && UP_NODES=16 with_up each_layout stock_clients $(chosen)
+	say "lost connections" && build/venv/bin/python scripts/lostclose.py bin/hemera "$($go run ./scripts/freeport 7)" &&
+		say "the usual layout" && with_up stock_clients && UP_NODES=16 with_up each_layout stock_clients $(chosen)
 }
 
 # stock_clients runs all of them on URL.

@@ -189,7 +189,7 @@ func (x *copier) pumpUnchanged(src source, dst target, sum checksum.Hasher, sinc
 	}
 	after, err := src.version()
 	if err == nil && (after != before || since != "" && after != since) {
-		err = errs.New(errs.Conflict, "copy.Copy", "source", "it was changed while it was copied").WithRemedy("copy it again when nothing writes to it")
+		err = errs.New(errs.Conflict, "copy.Copy", "", "the source was changed while it was copied").WithRemedy("copy it again when nothing writes to it")
 	}
 	return n, err
 }

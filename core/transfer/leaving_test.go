@@ -180,9 +180,20 @@ func TestNodeStopsWithWritesOfLostClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.End(ctx, hemera.EndDetach)
+	token, open := b.grant(86, 2, 1, 2)
+	f = b.begin(1, token)
+	if err := errors.Join(f.WritePages(content(50_000), nil, 0), f.Sync(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	// What a client has open is its own until the end.
+	b.hosts[0].pending.Conclude()
+	b.mustRead(synced, content(50_000))
+	if _, done := b.manager.committed[hemera.PieceID{File: open.File, Gen: open.Gen}]; done || b.hosts[0].pending.Len() != 2 {
+		t.Errorf("committed: %v, pending: %d", done, b.hosts[0].pending.Len())
+	}
 	b.hosts[0].pending.Settle(ctx)
 	b.hosts[0].host.Wait()
-	b.mustRead(synced, content(50_000))
+	b.mustRead(open, content(50_000))
 	b.mustHave(lost)
 }
 

@@ -213,6 +213,27 @@ func (t *Pending) conclude(e *entry, w *Writer) {
 	}
 }
 
+// Conclude closes the writes that no client has open and that last, as a node does that is about to stop: the nodes of their
+// pieces are more likely to be there now than at its end. It returns when all are closed, or cannot be.
+func (t *Pending) Conclude() {
+	t.mu.Lock()
+	var left []*entry
+	for _, e := range t.entries {
+		if w, ok := e.work.(*Writer); ok && e.refs == 0 && w.lasting() {
+			e.refs++
+			e.timer.Stop()
+			left = append(left, e)
+		}
+	}
+	t.mu.Unlock()
+	var group errgroup.Group
+	group.SetLimit(expireParallel)
+	for _, e := range left {
+		group.Go(func() error { t.conclude(e, e.work.(*Writer)); return nil })
+	}
+	_ = group.Wait()
+}
+
 // finish takes an entry off the table; info, if not nil, is what was committed.
 func (t *Pending) finish(e *entry, info *hemera.FileInfo) {
 	t.mu.Lock()

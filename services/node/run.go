@@ -252,6 +252,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 // ended; at the latest when the time is over, or when ctx ends. Run goes on meanwhile. Pieces of writes with another head count too.
 func (n *Node) Finish(ctx context.Context, patience time.Duration) {
 	n.stopOnce.Do(func() { close(n.stopping) })
+	n.pending.Conclude()
 	n.awaitTold(ctx)
 	if n.pending.Attached() == 0 {
 		return
