@@ -173,6 +173,18 @@ type Tape struct {
 	Foreign   bool      `json:"foreign,omitempty"`
 	Repack    *TapeTask `json:"repack,omitempty"`       // while its files move to other tapes
 	Verifying *TapeTask `json:"verification,omitempty"` // while its files are read and compared
+	// Life is the life of the store in which the tape was added, labelled or scanned last. A restore and a rebuild begin another life: what the
+	// tape was written and reclaimed since the backup is not known then.
+	Life uint64 `json:"life,omitempty"`
+	// Doubt says which files of the tape keep it from being written, until a scan has read them.
+	Doubt string `json:"doubt,omitempty"`
+	// Unscanned says why the tape is not written, labelled with force or reclaimed until it was scanned, "" for one that may be. It is not stored.
+	Unscanned string `json:"unscanned,omitempty"`
+	// ReclaimedFSeq and ReclaimedID name the last tape file of what a reclaim ended, until the tape is written again.
+	ReclaimedFSeq uint64 `json:"reclaimedFseq,omitempty"`
+	ReclaimedID   uint64 `json:"reclaimedArchiveId,omitempty"`
+	// Inferred counts files that a scan found and that no file has, without a removal that is known. A reclaim would lose them.
+	Inferred int64 `json:"inferredFiles,omitempty"`
 	// Relabel is an order to write a label, until a drive has done it, or has found that it cannot.
 	Relabel *TapeRelabel `json:"relabel,omitempty"`
 }
@@ -244,4 +256,6 @@ type DeadTapeFile struct {
 	Mtime    time.Time
 	Class    string
 	Sums     []Checksum `json:",omitempty"`
+	// Inferred: no removal is known. A scan found the content, and the tree has no file of it.
+	Inferred bool `json:",omitempty"`
 }

@@ -61,10 +61,14 @@ type TapeOrder struct {
 	Kind    TapeOrderKind
 	Subject string // a VID, a path or an archive id
 	Force   bool   // of a label: whatever is on the tape
-	Only    bool   // of a repack: write no copies that the files lack
+	Only    bool   // of a repack: write no copies that the files lack; of a scan: those tapes that wait for one
 	DryRun  bool
 	To      string // of an undeletion: another path than the one that the file had
 	Data    bool   // of a scan: read files that no index lists, for their checksums
+	// After is of a scan that the manager orders itself: the files up to this fSeq are known.
+	After uint64 `json:",omitempty"`
+	Lose  int64  `json:",omitempty"` // of a reclaim: so many files may be lost that only scans call removed
+	Tape  bool   `json:",omitempty"` // of an undeletion: the subject is a tape, and all its files come back that only scans call removed
 }
 
 // TapePicture is what the tape tier does now.

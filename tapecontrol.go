@@ -111,17 +111,21 @@ type TapeMount struct {
 	Pool   string
 	Labels TapeLabels
 	Data   bool   // of a scan: files that no index lists are read, for their checksums
+	After  uint64 `cbor:",omitempty"` // of a scan: the files up to this fSeq are known; 0: the whole tape
 	Why    string // the rule that decided
 }
 
 // TapeLabels is what a session must know of a tape before it writes or reads.
 type TapeLabels struct {
-	LastFSeq  uint64
-	LastID    uint64 // archive id of the last tape file, which is compared before an append
-	Media     string
-	Key       TapeKey
-	Force     bool // of a label: whatever is on the tape may go
-	Protected bool // of a label: with checksums of blocks between host and drive
+	LastFSeq uint64
+	LastID   uint64 // archive id of the last tape file, which is compared before an append
+	// ReclaimedFSeq and ReclaimedID name the last tape file of what a reclaim ended, until the tape is written again; zero: none.
+	ReclaimedFSeq uint64 `cbor:",omitempty"`
+	ReclaimedID   uint64 `cbor:",omitempty"`
+	Media         string
+	Key           TapeKey
+	Force         bool // of a label: whatever is on the tape may go
+	Protected     bool // of a label: with checksums of blocks between host and drive
 }
 
 // TapeJobsRequest asks for jobs.
@@ -169,6 +173,8 @@ type TapeResults struct {
 	Labelled bool
 	// Scan is of a mount that scans: what it found since its last report.
 	Scan *TapeScanResults `cbor:",omitempty"`
+	// Unscanned says which files on the tape keep it from being written: the catalogue does not know them.
+	Unscanned string `cbor:",omitempty"`
 	// Problem is what is wrong with the tape or the drive; the manager decides what follows.
 	Problem string
 	Cause   TapeCause `cbor:",omitempty"` // of the problem, "" for none that is known

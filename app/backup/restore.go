@@ -36,6 +36,7 @@ type RestoreOptions struct {
 type Restored struct {
 	Totals   archive.Totals     // what the archive had
 	Boundary namespace.Boundary // where new ids and generations begin
+	Tapes    []string           // the VIDs of the catalogue: none is written before it was scanned
 	Epoch    uint64             // the next writer of the store gets a larger one
 }
 
@@ -128,6 +129,9 @@ func (r *restore) load(in io.Reader) (err error) {
 	}
 	now := r.options.Now()
 	if r.done.Boundary, err = namespace.Restored(r.ctx, r.store, r.out, r.head.Taken, now); err != nil {
+		return err
+	}
+	if r.done.Tapes, err = namespace.TapesIn(r.ctx, r.store); err != nil {
 		return err
 	}
 	return cluster.Restored(r.ctx, r.store, r.out, now)

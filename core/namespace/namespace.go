@@ -43,6 +43,8 @@ type Namespace struct {
 	Bins       // what was removed and is kept
 	// boundaries are those of restores and rebuilds; ForgetLost empties the list, which is not changed in place.
 	boundaries atomic.Pointer[[]Boundary]
+	// life is 0 for a store that was never restored or rebuilt, and higher after each time. ForgetLost leaves it.
+	life uint64
 
 	booted time.Time     // when it was opened
 	boot   time.Duration // how long that took
@@ -123,6 +125,9 @@ func (n *Namespace) load(ctx context.Context) error {
 		return err
 	}
 	n.numbers = newNumbers(n.records, end)
+	if err := n.loadLife(ctx); err != nil {
+		return err
+	}
 	if err := n.loadBoundaries(ctx); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -112,6 +113,7 @@ func Restored(ctx context.Context, store kv.Store, w kv.Writer, taken, now time.
 		return b, errs.Wrap(err, "namespace.Restored", "")
 	}
 	batch.Put(schema.BoundaryKey(b.From), schema.EncodeBoundary(b))
+	batch.Put(schema.MetaKey(schema.MetaLife), binary.BigEndian.AppendUint64(nil, b.To))
 	err = store.Scan(ctx, schema.TableKey(schema.TableUsage), schema.PrefixEnd(schema.TableKey(schema.TableUsage)), func(k, raw []byte) bool {
 		u, bad := schema.DecodeUsage(k, raw)
 		if bad != nil {
@@ -166,6 +168,22 @@ func joined(ctx context.Context, r kv.Reader, b Boundary) (Boundary, error) {
 	return b, err
 }
 
+// TapesIn lists the VIDs that the catalogue of tapes in a store has.
+func TapesIn(ctx context.Context, r kv.Reader) (vids []string, err error) {
+	prefix := schema.TableKey(schema.TableTape)
+	var bad error
+	err = r.Scan(ctx, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) bool {
+		t, err := schema.DecodeTape(k, raw)
+		if err != nil {
+			bad = schema.Damaged(bytes.Clone(k), err)
+			return false
+		}
+		vids = append(vids, t.VID)
+		return true
+	})
+	return vids, errs.Wrap(errors.Join(err, bad), "namespace.TapesIn", "")
+}
+
 // loadBoundaries reads what the namespace knows of its restores.
 func (n *Namespace) loadBoundaries(ctx context.Context) error {
 	var failed error
@@ -185,6 +203,22 @@ func (n *Namespace) loadBoundaries(ctx context.Context) error {
 	}
 	n.boundaries.Store(&list)
 	return err
+}
+
+// loadLife reads the number of the store's life.
+func (n *Namespace) loadLife(ctx context.Context) error {
+	raw, err := n.records.Engine().Get(ctx, schema.MetaKey(schema.MetaLife))
+	if errors.Is(err, errs.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(raw) != 8 {
+		return schema.Damaged(schema.MetaKey(schema.MetaLife), schema.ErrRecord)
+	}
+	n.life = binary.BigEndian.Uint64(raw)
+	return nil
 }
 
 // lostRanges are the boundaries of now.

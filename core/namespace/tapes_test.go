@@ -197,9 +197,9 @@ func TestTheLifeOfAnArchivedFile(t *testing.T) {
 	if left := queued(t, n, hemera.TapeArchive, "A"); len(left) != 0 {
 		t.Errorf("a removed file is queued: %+v", left)
 	}
-	wantKind(t, "a tape that is not full", cat.Reclaim(ctx, "TAPEA1"), errs.Conflict)
+	wantKind(t, "a tape that is not full", cat.Reclaim(ctx, "TAPEA1", 0), errs.Conflict)
 	good(t, cat.ChangeTape(ctx, "TAPEA1", func(old *hemera.Tape) (*hemera.Tape, error) { full := *old; full.Full = true; return &full, nil }))
-	good(t, cat.Reclaim(ctx, "TAPEA1"))
+	good(t, cat.Reclaim(ctx, "TAPEA1", 0))
 	if tape := tapeOf(t, n, "TAPEA1"); tape.LastFSeq != 0 || tape.Full || tape.Occupancy != 0 {
 		t.Errorf("%+v", tape)
 	}

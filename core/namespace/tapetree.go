@@ -23,6 +23,9 @@ func (n tapeTree) RaiseNumbers(ctx context.Context, past uint64) error {
 	return n.numbers.Raise(ctx, past)
 }
 
+// Life implements tapes.Tree.
+func (n tapeTree) Life() uint64 { return n.life }
+
 // NextNumber implements tapes.Tree.
 func (n tapeTree) NextNumber() uint64 { return n.numbers.Next() }
 

@@ -89,7 +89,7 @@ func TestUndeleteRefuses(t *testing.T) {
 	// One of its two tapes is written from its beginning again: the copy that is missing is queued.
 	good(t, n.Parts().Tapes.ChangeTape(ctx, "TAPEB1", func(old *hemera.Tape) (*hemera.Tape, error) { full := *old; full.Full = true; return &full, nil }))
 	good(t, n.Remove(ctx, system(), "/back/there/f", 0))
-	good(t, n.Parts().Tapes.Reclaim(ctx, "TAPEB1"))
+	good(t, n.Parts().Tapes.Reclaim(ctx, "TAPEB1", 0))
 	e, err = undelete(t, n, 0, "/tape/f", "/tape/f")
 	good(t, err)
 	if len(e.Tape) != 1 || len(queued(t, n, hemera.TapeArchive, "B")) != 1 || len(queued(t, n, hemera.TapeArchive, "A")) != 0 {

@@ -2,6 +2,7 @@ package tapecatalogue
 
 import (
 	"fmt"
+	"strings"
 
 	"hemera"
 )
@@ -10,8 +11,13 @@ import (
 // the cartridges that libraries have; nil: nobody knows.
 func Needs(tapes []hemera.Tape, inside map[string]string) (out []hemera.TapeAttention) {
 	var away []string
+	out = waiting(tapes)
 	for i := range tapes {
 		tape := &tapes[i]
+		if tape.Inferred > 0 {
+			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: fmt.Sprintf("has %s that no directory has and whose removal nobody knows; "+
+				"they come back, or a reclaim loses them by --lose", files(tape.Inferred)), Command: "hemera tape undelete --tape " + tape.VID})
+		}
 		if _, there := inside[tape.VID]; !there && inside != nil && tape.State == hemera.TapeActive && tape.Files > 0 {
 			away = append(away, tape.VID)
 		}
@@ -20,7 +26,7 @@ func Needs(tapes []hemera.Tape, inside map[string]string) (out []hemera.TapeAtte
 			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is disabled: " + tape.Reason + aside(tape.Cause), Command: Command(tape)})
 		case tape.State == hemera.TapeBroken && tape.Files > 0:
 			out = append(out, broken(tape))
-		case tape.State == hemera.TapeActive && tape.Full && tape.LastFSeq > 0 && tape.Files == 0:
+		case tape.State == hemera.TapeActive && tape.Full && tape.LastFSeq > 0 && tape.Files == 0 && tape.Inferred == 0 && tape.Unscanned == "":
 			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is full, and none of its files is in the tree any more", Command: "hemera tape reclaim " + tape.VID})
 		}
 		if tape.Repack != nil {
@@ -89,6 +95,28 @@ func Remedy(t *hemera.Tape) string {
 		return command + " says which tape it is: set it ACTIVE when it is the right one; or wait for another copy"
 	}
 	return "if it is good, " + command + "; else " + repack + " moves its files, or wait for another copy"
+}
+
+// waiting are the tapes that wait for a scan: one line for those that a life of the store before this one wrote, and one for each other.
+func waiting(tapes []hemera.Tape) (out []hemera.TapeAttention) {
+	const listed = 5
+	var old []string
+	for i := range tapes {
+		switch tape := &tapes[i]; {
+		case tape.Doubt != "":
+			out = append(out, hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is read and not written until it was scanned: " + tape.Doubt, Command: "hemera tape scan " + tape.VID})
+		case tape.Unscanned != "":
+			old = append(old, tape.VID)
+		}
+	}
+	if len(old) == 0 {
+		return out
+	}
+	names := strings.Join(old[:min(len(old), listed)], ", ")
+	if len(old) > listed {
+		names += fmt.Sprintf(" and %d more", len(old)-listed)
+	}
+	return append(out, hemera.TapeAttention{Subject: "tapes " + names, What: "are read and not written until they were scanned: the store was restored or rebuilt", Command: "hemera tape scan --needed"})
 }
 
 // broken is what a person can do about a broken tape with files. A repack moves those that disks or other tapes give, and counts the others.

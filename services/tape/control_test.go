@@ -188,6 +188,11 @@ func (c *control) decide(drive string) hemera.TapeMount {
 			busy[vid] = true
 		}
 	}
+	for _, t := range c.tapes {
+		if t.Reason == unscanned && !busy[t.VID] {
+			return hemera.TapeMount{Kind: hemera.MountScan, VID: t.VID, After: t.LastFSeq}
+		}
+	}
 	if c.wanted != "" && !busy[c.wanted] {
 		vid := c.wanted
 		c.wanted = ""
@@ -202,7 +207,7 @@ func (c *control) decide(drive string) hemera.TapeMount {
 		for i := range len(c.tapes) {
 			t := c.tapes[fmt.Sprintf("V%05d", i+1)]
 			switch {
-			case t == nil || t.Full || busy[t.VID] || t.State != "":
+			case t == nil || t.Full || busy[t.VID] || t.State != "" || t.Reason != "":
 			case t.Labelled.IsZero():
 				return hemera.TapeMount{Kind: hemera.MountLabel, VID: t.VID}
 			case c.odd:
@@ -335,6 +340,12 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 		c.scans = append(c.scans, r.Scan.Files...)
 		c.scanned = *r.Scan
 	}
+	if r.Unscanned != "" {
+		tape.Reason = unscanned
+	}
+	if r.Scan != nil && tape.Reason == unscanned {
+		c.takeTail(tape, r.Scan)
+	}
 	tape.Full = tape.Full || r.Full
 	if r.Labelled {
 		tape.Labelled = time.Unix(1, 0)
@@ -347,6 +358,24 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 	}
 	c.changed()
 	return end()
+}
+
+// unscanned is the reason of tapes whose end is to be scanned before they are written.
+const unscanned = "its end is to be scanned"
+
+// takeTail records what a scan found behind the last file that is known of a tape. The lock is held.
+func (c *control) takeTail(tape *hemera.Tape, found *hemera.TapeScanResults) {
+	for _, one := range found.Files {
+		f := c.files[one.File]
+		if one.Written.FSeq <= tape.LastFSeq || f == nil || f.onTape != nil {
+			continue
+		}
+		w := one.Written
+		f.onTape, f.vid = &w, tape.VID
+	}
+	if found.Complete {
+		tape.LastFSeq, tape.LastID, tape.Reason = found.End.FSeq, found.End.ArchiveID, ""
+	}
 }
 
 // written records a tape file. The lock is held.

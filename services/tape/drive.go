@@ -108,6 +108,10 @@ func outcomeOf(err error) outcome {
 	if errors.As(err, &gone) {
 		return outcome{fault: askFault}
 	}
+	// The tape and the drive are good; the manager has the tape scanned.
+	if errors.Is(err, volume.ErrUnscanned) {
+		return outcome{fault: tapeFault}
+	}
 	// What a drive says of the cartridge in it. Another drive would say the same, in most cases.
 	for of, cause := range map[error]hemera.TapeCause{
 		tape.ErrMedium: hemera.TapeUnreadable, tape.ErrWriteProtected: hemera.TapeWriteProtected, tape.ErrEncrypted: hemera.TapeEncrypted,

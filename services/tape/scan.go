@@ -31,12 +31,12 @@ func (k desk) scan(ctx context.Context, v *volume.Volume, figures *hemera.TapeSe
 	begun := now()
 	s := &scanning{k: k, sent: begun}
 	written := int64(0)
-	err := v.Scan(ctx, volume.ScanOptions{Data: k.mount.Data}, func(r volume.Record) error {
+	err := v.Scan(ctx, volume.ScanOptions{Data: k.mount.Data, After: k.mount.After}, func(r volume.Record) error {
 		// The first record is the last tape file, which an append compares; a container comes before its members when they are read from it.
 		if s.out.End.FSeq == 0 {
 			s.out.End = hemera.TapeEnd{FSeq: r.FSeq, ArchiveID: endID(r)}
 		}
-		if r.Kind != volume.KindMember {
+		if r.Kind != volume.KindMember && r.FSeq > k.mount.After {
 			written += volume.BytesOnTape(r.Size)
 		}
 		// Indexes, containers themselves and dead files are of no file.

@@ -33,6 +33,9 @@ func (d *drive) work(ctx context.Context, m hemera.TapeMount) outcome {
 	if x.bad {
 		r.Problem, r.Cause = x.problem, x.cause
 	}
+	if errors.Is(err, volume.ErrUnscanned) {
+		r.Unscanned = errs.Reason(err, m.VID)
+	}
 	// Without an answer the manager ends the mount itself when the drive asks again.
 	if err := k.done(ctx, r); err != nil && x.fault == noFault {
 		x = outcome{fault: askFault}
@@ -118,9 +121,10 @@ func (d *drive) transfer(ctx context.Context, k desk, v *volume.Volume, figures 
 	}}
 	switch k.mount.Job {
 	case hemera.TapeArchive:
-		// What stands behind the last file of the catalogue was never reported, and goes.
-		last := volume.Last{FSeq: k.mount.Labels.LastFSeq, ArchiveID: k.mount.Labels.LastID}
-		*figures, err = session.Archive(ctx, session.ArchiveOptions{Volume: v, Last: last, Jobs: k, Source: files{k, o.Files}, Journal: paper, Common: common})
+		labels := k.mount.Labels
+		known := volume.Known{Last: volume.Last{FSeq: labels.LastFSeq, ArchiveID: labels.LastID},
+			Reclaimed: volume.Last{FSeq: labels.ReclaimedFSeq, ArchiveID: labels.ReclaimedID}}
+		*figures, err = session.Archive(ctx, session.ArchiveOptions{Volume: v, Known: known, Jobs: k, Source: files{k, o.Files}, Journal: paper, Common: common})
 	// A verification is a recall that is written nowhere.
 	case hemera.TapeRecall, hemera.TapeVerify:
 		*figures, err = session.Recall(ctx, session.RecallOptions{Volume: v, Jobs: &recalls{desk: k, tape: d.loaded}, Sink: files{k, o.Files}, Journal: paper, Common: common})

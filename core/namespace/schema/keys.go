@@ -40,6 +40,7 @@ const (
 	MetaEvents = 'e' // first sequence number of the event log, and the one after its last
 	// MetaBoundary is followed by the first of the ids that a restored store never handed out.
 	MetaBoundary = 'b'
+	MetaLife     = 'g' // number of the store's life, eight bytes: the first id of it; 0 where there is none
 )
 
 // FormatVersion is what MetaFormat holds. A store with another number is refused.

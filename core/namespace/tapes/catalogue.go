@@ -126,21 +126,47 @@ func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old 
 		// What the tape holds is not for people to change.
 		// The name is that of the key, whatever the caller left in the value.
 		changed := *now
-		if changed.VID = vid; old != nil {
+		changed.Life, changed.VID = c.life(), vid
+		if old != nil {
 			changed.Files, changed.Bytes = old.Files, old.Bytes
 			changed.LastFSeq, changed.LastID, changed.Occupancy, changed.Foreign = old.LastFSeq, old.LastID, old.Occupancy, old.Foreign
+			changed.Life, changed.Inferred, changed.ReclaimedFSeq, changed.ReclaimedID = old.Life, old.Inferred, old.ReclaimedFSeq, old.ReclaimedID
+			if labelled := changed.Labelled.After(old.Labelled); labelled && old.LastFSeq == 0 {
+				// A label is written to a tape without files, or by force: nothing of another life is on it.
+				changed.Life, changed.ReclaimedFSeq, changed.ReclaimedID = c.life(), 0, 0
+			}
 		}
 		t.putTape(&changed)
 		return nil
 	})
 }
 
+// life is the number of the store's life.
+func (c *Catalogue) life() uint64 {
+	if c.tree == nil {
+		return 0
+	}
+	return c.tree.Life()
+}
+
+// unscanned says why a tape waits for a scan, "" for one that does not.
+func (c *Catalogue) unscanned(t *hemera.Tape) string {
+	switch {
+	case t.Doubt != "":
+		return t.Doubt
+	case t.Life < c.life():
+		return "the store was restored or rebuilt, and the tape was not scanned since"
+	}
+	return ""
+}
+
 // reclaimBatch is how many rows one change removes.
 const reclaimBatch = 1000
 
 // Reclaim forgets what a full tape without live files held, so that it is written from its
-// beginning again. NotEmpty, NotFound, Conflict when it is not full.
-func (c *Catalogue) Reclaim(ctx context.Context, vid string) error {
+// beginning again. Up to lose files may go that only scans call removed. NotEmpty, NotFound, Conflict when it is not full, or
+// waits for a scan.
+func (c *Catalogue) Reclaim(ctx context.Context, vid string, lose int64) error {
 	// Again until a batch is not full: what is left is less then.
 	for {
 		rows, err := c.Files(ctx, vid, 0, reclaimBatch, true)
@@ -158,6 +184,12 @@ func (c *Catalogue) Reclaim(ctx context.Context, vid string) error {
 				return refuse(errs.NotEmpty, "Reclaim", vid, "the tape still has files").WithRemedy("move them away: `hemera tape repack " + vid + "`")
 			case !tape.Full:
 				return refuse(errs.Conflict, "Reclaim", vid, "the tape is not full").WithRemedy("`hemera tape tape set " + vid + " full=true` when it shall be written from its beginning")
+			case c.unscanned(tape) != "":
+				return refuse(errs.Conflict, "Reclaim", vid, "the tape is not reclaimed: "+c.unscanned(tape)).WithRemedy("scan it first: `hemera tape scan " + vid + "`")
+			// Batches before this one may have removed some of them already.
+			case tape.Inferred > lose:
+				return refuse(errs.NotEmpty, "Reclaim", vid, fmt.Sprintf("%d of its files are in no directory, and no removal of them is known", tape.Inferred)).
+					WithRemedy(fmt.Sprintf("bring them back: `hemera tape undelete --tape %s`; or lose them: `hemera tape reclaim %s --lose %d`", vid, vid, tape.Inferred))
 			}
 			// In batches: a tape has millions of files, and other changes wait for a batch.
 			for _, f := range rows {
@@ -166,7 +198,8 @@ func (c *Catalogue) Reclaim(ctx context.Context, vid string) error {
 			// The last batch: only now the tape counts as empty, so a crash in between repeats the rest.
 			if len(rows) < reclaimBatch {
 				empty := *tape
-				empty.LastFSeq, empty.LastID, empty.Occupancy, empty.Full = 0, 0, 0, false
+				empty.ReclaimedFSeq, empty.ReclaimedID = empty.LastFSeq, empty.LastID
+				empty.LastFSeq, empty.LastID, empty.Occupancy, empty.Full, empty.Inferred = 0, 0, 0, false, 0
 				empty.Key, empty.Foreign = "", false
 				t.putTape(&empty)
 			}
@@ -184,6 +217,7 @@ func (c *Catalogue) Tapes(ctx context.Context) (out []hemera.Tape, err error) {
 	err = scan(ctx, c, prefix, schema.PrefixEnd(prefix), func(k, raw []byte) (bool, error) {
 		t, err := schema.DecodeTape(k, raw)
 		if err == nil {
+			t.Unscanned = c.unscanned(t)
 			out = append(out, *t)
 		}
 		return true, err

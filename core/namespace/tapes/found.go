@@ -98,6 +98,7 @@ func (c Returns) NoteEnd(ctx context.Context, vid, drive string, end hemera.Tape
 		// Both move together: an append compares the archive id with what stands there.
 		if end.FSeq > out.LastFSeq {
 			out.LastFSeq, out.LastID = end.FSeq, end.ArchiveID
+			out.ReclaimedFSeq, out.ReclaimedID = 0, 0
 		}
 		out.Occupancy = max(out.Occupancy, end.Bytes)
 		out.Read, out.ReadBy = t.Now(), drive
@@ -105,6 +106,114 @@ func (c Returns) NoteEnd(ctx context.Context, vid, drive string, end hemera.Tape
 		return nil
 	})
 	return out, err
+}
+
+// ScanEnd is what is known of a tape when a scan of it has ended.
+type ScanEnd struct {
+	VID     string
+	End     hemera.TapeEnd
+	Tail    bool  // only what stands behind a last file was scanned, and End has its bytes
+	Differs int64 // files at whose place the catalogue has something else
+	Believe bool  // the catalogue forgets the files behind the end of the tape
+	Looked  bool  // nothing was taken: the tape is as it was reclaimed
+}
+
+// NoteScanned ends what keeps a tape from being written until it is scanned, unless the catalogue still has other files on it than
+// the tape. Those stay, and the tape says what to do. It may be called again with the same.
+func (c Returns) NoteScanned(ctx context.Context, s ScanEnd) error {
+	beyond := false
+	if !s.Looked {
+		var err error
+		if beyond, err = c.beyond(ctx, s); err != nil {
+			return err
+		}
+	}
+	return c.update(ctx, func(t Txn) error {
+		old, err := t.Tape(s.VID)
+		if err != nil || old == nil || c.unscanned(old) == "" {
+			return err
+		}
+		tape := *old
+		switch {
+		case s.Differs > 0:
+			tape.Doubt = "the tape has other content at " + strconv.FormatInt(s.Differs, 10) + " places where the catalogue has the only copies of files: scan the other tapes first, and then this one again"
+		case beyond:
+			tape.Doubt = "the tape ends at file " + strconv.FormatUint(s.End.FSeq, 10) + ", and the catalogue has files behind it: the tape was begun again, or its end is damaged; " +
+				"a scan with --force forgets those that are on disk or on other tapes"
+		case s.Tail:
+			if old.Doubt != "" {
+				tape.Occupancy += s.End.Bytes
+			}
+			tape.Doubt = ""
+		case s.Looked:
+			tape.Life, tape.Doubt = c.life(), ""
+		default:
+			tape.LastFSeq, tape.LastID, tape.Life, tape.Doubt = s.End.FSeq, s.End.ArchiveID, c.life(), ""
+		}
+		t.putTape(&tape)
+		return nil
+	})
+}
+
+// beyond reports whether the catalogue has files behind the end of a tape. With Believe it forgets them first, as far as other copies give them.
+func (c Returns) beyond(ctx context.Context, s ScanEnd) (bool, error) {
+	for after := s.End.FSeq; ; {
+		rows, err := c.Files(ctx, s.VID, after, reclaimBatch, true)
+		if err != nil || len(rows) == 0 {
+			return after > s.End.FSeq, err
+		}
+		if !s.Believe {
+			return true, nil
+		}
+		kept := false
+		err = c.update(ctx, func(t Txn) error {
+			kept = false
+			for _, row := range rows {
+				gone, err := returning{t}.vanish(&row, c.Rules())
+				if err != nil {
+					return err
+				}
+				kept = kept || !gone
+			}
+			return nil
+		})
+		if err != nil || kept {
+			return kept, err
+		}
+	}
+}
+
+// vanish removes a row that the tape does not have any more, and reports whether it did: not that of the only copy of a file. What the file
+// lacks then is queued.
+func (t returning) vanish(row *hemera.TapeFile, rules Rules) (bool, error) {
+	now, err := t.file(row.TapeCopy)
+	if err != nil || now == nil {
+		return err == nil, err
+	}
+	if now.Dead != nil {
+		t.Remove(schema.TapeFileKey(now.VID, now.FSeq, now.Member))
+		if now.Dead.Inferred {
+			return true, t.countInferred(now.VID, -1)
+		}
+		return true, nil
+	}
+	e, err := t.fileOf(now.File, now.ArchiveID)
+	if err != nil {
+		return false, err
+	}
+	if e != nil {
+		if len(e.Pieces) == 0 && len(e.Tape) < 2 {
+			return false, nil
+		}
+		out := attributed(e, nil)
+		out.Tape = slices.DeleteFunc(slices.Clone(e.Tape), func(c hemera.TapeCopy) bool { return c == now.TapeCopy })
+		t.PutEntry(out)
+		if err := t.queueMissing(out, rules); err != nil {
+			return false, err
+		}
+	}
+	t.Remove(schema.TapeFileKey(now.VID, now.FSeq, now.Member))
+	return true, t.count(now.VID, -1, -now.Size)
 }
 
 // TakeFound takes what a scan found, and says of each file in their order what became of it. It may
@@ -254,7 +363,13 @@ func (t finding) take() (out hemera.TapeTaken, err error) {
 	case row != nil && row.ArchiveID == w.ArchiveID:
 		return t.says(hemera.TookKnown, ""), nil
 	case row != nil:
-		return t.says(hemera.TookDiffers, "the catalogue has archive id "+strconv.FormatUint(row.ArchiveID, 10)+" at this place"), nil
+		gone, err := t.overwritten(row)
+		if err != nil {
+			return out, err
+		}
+		if !gone {
+			return t.says(hemera.TookDiffers, "the catalogue has archive id "+strconv.FormatUint(row.ArchiveID, 10)+" at this place"), nil
+		}
 	}
 	c := t.content()
 	if err := c.check(); err != nil {
@@ -266,6 +381,10 @@ func (t finding) take() (out hemera.TapeTaken, err error) {
 		return out, err
 	case removed:
 		return t.dead(0, "it was removed since")
+	case e != nil && e.IsDir():
+		return t.inferred(0, "a directory has its number")
+	case e == nil && t.unsure():
+		return t.inferred(0, "no file has it, and no removal is known")
 	case e == nil:
 		return t.make(c)
 	}
@@ -273,7 +392,7 @@ func (t finding) take() (out hemera.TapeTaken, err error) {
 	may, proven := agrees(e, c.Size, c.Sums)
 	switch number := e.ArchiveID(); {
 	case number == c.ArchiveID && !may:
-		return t.dead(0, "the file with its archive id has another content")
+		return t.inferred(0, "the file with its archive id has another content")
 	case number == c.ArchiveID:
 		return t.join(e)
 	// A rebuild made the file from its disks, which know of no tape.
@@ -283,7 +402,20 @@ func (t finding) take() (out hemera.TapeTaken, err error) {
 	case e.Evicted() && number < c.ArchiveID && (t.ours() || t.wasFound(e)):
 		return t.renew(e, c)
 	}
+	if e.ArchiveID() < c.ArchiveID {
+		return t.inferred(e.ID, "the file has another content, and this one may be newer")
+	}
 	return t.dead(e.ID, "the file has another content now")
+}
+
+// overwritten reports whether a row is of a time when the tape had another content, and removes it then: a tape that waits for a scan is
+// believed before the catalogue.
+func (t finding) overwritten(row *hemera.TapeFile) (bool, error) {
+	tape, err := t.Tape(t.all.VID)
+	if err != nil || tape == nil || t.c.unscanned(tape) == "" {
+		return false, err
+	}
+	return t.vanish(row, t.c.Rules())
 }
 
 // says is the answer.
@@ -357,18 +489,20 @@ func (t finding) owner() (e *hemera.Entry, removed bool, err error) {
 	case made != nil:
 		e, err = t.ByID(*made)
 		return e, e == nil && err == nil, err
-	case t.f.File == 0 && !t.all.Foreign:
-		// Written by a session whose report never came, and its index neither: the file's job was done
-		// again elsewhere.
-		return nil, true, nil
 	case !t.ours():
 		return nil, false, nil
 	}
 	// An id of a directory was never that of a file, so the tape lies.
-	if e, err = t.ByID(t.f.File); err != nil || e != nil && !e.IsDir() {
-		return e, false, err
+	e, err = t.ByID(t.f.File)
+	return e, false, err
+}
+
+// unsure reports whether no file is made of a content that no file has: the tape is of this system, which does not say that it lost it.
+func (t finding) unsure() bool {
+	if t.f.File == 0 {
+		return !t.all.Foreign && !t.lost()
 	}
-	return nil, e != nil || !t.lost(), nil
+	return t.ours() && !t.lost()
 }
 
 // wasFound reports whether the first copy of a file came from a scan.
@@ -376,6 +510,23 @@ func (t finding) wasFound(e *hemera.Entry) bool {
 	// The archive id is that of all copies, so the row of one of them tells where it is from.
 	row, err := t.file(e.Tape[0])
 	return err == nil && row != nil && row.Found
+}
+
+// inferred records the tape file as one that no file has, though no removal is known.
+func (t finding) inferred(file hemera.FileID, why string) (hemera.TapeTaken, error) {
+	out, err := t.dead(file, why)
+	if err != nil {
+		return out, err
+	}
+	row, err := t.file(t.place(1))
+	if err != nil || row == nil {
+		return out, err
+	}
+	changed, dead := *row, *row.Dead
+	dead.Inferred = true
+	changed.Dead = &dead
+	t.putFile(&changed)
+	return out, t.countInferred(t.all.VID, 1)
 }
 
 // dead records the tape file as one that no file has.
@@ -399,10 +550,23 @@ func (t finding) join(e *hemera.Entry) (hemera.TapeTaken, error) {
 		free++
 	}
 	to := t.place(free)
-	if taken(to.Number) {
-		return t.dead(e.ID, "the file has this copy on another tape")
+	e = attributed(e, map[string]string{hemera.AttrArchiveError: ""})
+	if at := slices.IndexFunc(e.Tape, func(c hemera.TapeCopy) bool { return c.Number == to.Number }); at >= 0 {
+		// Of a copy that the catalogue has on a tape that was not scanned since the store went back, only this one is sure.
+		old := e.Tape[at]
+		tape, err := t.Tape(old.VID)
+		if err != nil {
+			return hemera.TapeTaken{}, err
+		}
+		if tape == nil || old.VID == t.all.VID || t.c.unscanned(tape) == "" {
+			return t.dead(e.ID, "the file has this copy on another tape")
+		}
+		if err := t.bury(e, old, "", "another tape has the copy now"); err != nil {
+			return hemera.TapeTaken{}, err
+		}
+		e.Tape = slices.Delete(slices.Clone(e.Tape), at, at+1)
 	}
-	return t.give(attributed(e, map[string]string{hemera.AttrArchiveError: ""}), to, hemera.TookCopy)
+	return t.give(e, to, hemera.TookCopy)
 }
 
 // give adds a copy to an entry that was copied, and ends the job that would write it.
@@ -461,7 +625,7 @@ func (t finding) renew(e *hemera.Entry, c *content) (out hemera.TapeTaken, err e
 		return out, err
 	}
 	if dirs[0].ID != hemera.RootID {
-		return t.dead(e.ID, "the file is in a recycle bin")
+		return t.inferred(e.ID, "the file is in a recycle bin")
 	}
 	if err := t.displace(spot{dirs, e.Name, e}, t.all.Who); err != nil {
 		return out, err
@@ -492,7 +656,7 @@ func (t finding) make(c *content) (out hemera.TapeTaken, err error) {
 		}
 		return t.makeAt(at, c, hemera.TookMade)
 	}
-	return t.dead(0, "another file has its path")
+	return t.inferred(0, "another file has its path")
 }
 
 // makeLost makes the file in LostDir.
@@ -512,7 +676,7 @@ func (t finding) makeLost(c *content) (out hemera.TapeTaken, err error) {
 	case why == missing:
 		return out, errNoPlace
 	case why == blocked || at.entry != nil:
-		return t.dead(0, "another file has its place in "+LostDir)
+		return t.inferred(0, "another file has its place in "+LostDir)
 	}
 	return t.makeAt(at, c, hemera.TookLost)
 }

@@ -94,8 +94,14 @@ func (t returning) displace(at spot, who string) error {
 // live stores a row of a content that a file has.
 func (t returning) live(row hemera.TapeFile, file hemera.FileID) error {
 	// Row and count change together: a check compares them.
+	inferred := row.Dead != nil && row.Dead.Inferred
 	row.File, row.Dead = file, nil
 	t.putFile(&row)
+	if inferred {
+		if err := t.countInferred(row.VID, -1); err != nil {
+			return err
+		}
+	}
 	return t.count(row.VID, 1, row.Size)
 }
 

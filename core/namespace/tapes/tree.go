@@ -18,6 +18,8 @@ type Tree interface {
 	RaiseNumbers(ctx context.Context, past uint64) error
 	// NextNumber is what TakeNumber will hand out next.
 	NextNumber() uint64
+	// Life is the number of the store's life: a restore and a rebuild begin another one, with a higher number.
+	Life() uint64
 	// Lost reports whether a content may be one that the namespace lost.
 	Lost(p hemera.PieceID) bool
 	// Restored reports whether the namespace was restored or prepared for a rebuild: what other

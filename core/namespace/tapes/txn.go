@@ -27,6 +27,11 @@ func (t Txn) Tape(vid string) (*hemera.Tape, error) {
 
 // putTape stores a tape.
 func (t Txn) putTape(tape *hemera.Tape) {
+	if tape.Unscanned != "" {
+		stored := *tape
+		stored.Unscanned = "" // it follows from the rest
+		tape = &stored
+	}
 	t.Set(schema.TapeKey(schema.TableTape, tape.VID), tape, schema.EncodeTape(tape))
 }
 
@@ -39,6 +44,18 @@ func (t Txn) count(vid string, files, bytes int64) error {
 	}
 	changed := *tape
 	changed.Files, changed.Bytes = changed.Files+files, changed.Bytes+bytes
+	t.putTape(&changed)
+	return nil
+}
+
+// countInferred adds to the files of a tape that only scans call removed.
+func (t Txn) countInferred(vid string, files int64) error {
+	tape, err := t.Tape(vid)
+	if err != nil || tape == nil {
+		return err
+	}
+	changed := *tape
+	changed.Inferred = max(0, changed.Inferred+files)
 	t.putTape(&changed)
 	return nil
 }

@@ -58,6 +58,36 @@ func (c Returns) Removed(ctx context.Context, archiveID uint64, path string) (ro
 	return rows, nil
 }
 
+// Inferred finds the contents of a tape that no file has and whose removal is not known, behind an fSeq: those of a page of its list, each
+// with its rows on all tapes. next is the fSeq to go on behind, 0 at the end. It reads the lists of all tapes for each page with such contents.
+func (c Returns) Inferred(ctx context.Context, vid string, after uint64) (contents [][]hemera.TapeFile, next uint64, err error) {
+	rows, err := c.Files(ctx, vid, after, reclaimBatch, true)
+	if err != nil || len(rows) == 0 {
+		return nil, 0, err
+	}
+	next = rows[len(rows)-1].FSeq
+	at := map[uint64]int{} // by archive id
+	for _, f := range rows {
+		if _, again := at[f.ArchiveID]; f.Dead != nil && f.Dead.Inferred && !again {
+			at[f.ArchiveID] = len(contents)
+			contents = append(contents, []hemera.TapeFile{f})
+		}
+	}
+	if len(contents) == 0 {
+		return nil, next, nil
+	}
+	// A second copy of the content is on another tape.
+	copies, err := c.deadRows(ctx, func(f *hemera.TapeFile) bool {
+		i, ok := at[f.ArchiveID]
+		return ok && f.VID != vid && f.Size == contents[i][0].Size && f.File == contents[i][0].File
+	})
+	for _, f := range copies {
+		i := at[f.ArchiveID]
+		contents[i] = append(contents[i], f)
+	}
+	return contents, next, err
+}
+
 // Latest is the row that died last.
 func Latest(rows []hemera.TapeFile) hemera.TapeFile {
 	return slices.MaxFunc(rows, func(a, b hemera.TapeFile) int {

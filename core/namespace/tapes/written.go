@@ -96,6 +96,7 @@ func (w *writing) add(f hemera.TapeWritten) error {
 		return refuse(errs.Conflict, "Written", w.tape.VID, "the tape file does not follow the last one that is known of the tape")
 	}
 	w.tape.LastFSeq, w.tape.Occupancy = f.FSeq, w.tape.Occupancy+f.Bytes
+	w.tape.ReclaimedFSeq, w.tape.ReclaimedID = 0, 0
 	if f.Member == 0 {
 		w.tape.LastID = f.ArchiveID
 	}

@@ -19,7 +19,7 @@ func Archive(ctx context.Context, o ArchiveOptions) (hemera.TapeSession, error) 
 	// The tape goroutine closes what it began, also when the context ends.
 	tapeCtx := context.WithoutCancel(ctx)
 	begun := f.now()
-	appender, err := o.Volume.Append(tapeCtx, o.Last)
+	appender, err := o.Volume.Append(tapeCtx, o.Known)
 	f.spent(&f.Tape, begun)
 	if err != nil {
 		return f.report(tapeCtx), err

@@ -79,7 +79,13 @@ func (x *library) volume() *volume.Volume {
 }
 
 func (x *library) archive(l session.Limits) (hemera.TapeSession, error) {
-	return session.Archive(x.t.Context(), session.ArchiveOptions{Volume: x.volume(), Last: x.last, Jobs: x, Source: x, Journal: x, Common: session.Common{Limits: l}})
+	v := x.volume()
+	s, err := session.Archive(x.t.Context(), session.ArchiveOptions{Volume: v, Known: volume.Known{Last: x.last}, Jobs: x, Source: x, Journal: x, Common: session.Common{Limits: l}})
+	if errors.Is(err, volume.ErrUnscanned) {
+		x.scanTail(x.t.Context(), v)
+		return x.archive(l)
+	}
+	return s, err
 }
 
 // recall recalls all copies and compares them.

@@ -3,8 +3,10 @@ package session_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -239,9 +241,36 @@ func (w *world) recallFrom(ctx context.Context, from tape.Tape, l session.Limits
 }
 
 func (w *world) archive(ctx context.Context, l session.Limits) (hemera.TapeSession, error) {
-	s, err := session.Archive(ctx, session.ArchiveOptions{Volume: w.volume(), Last: w.last, Jobs: w, Source: w, Journal: w, Common: session.Common{Limits: l}})
+	v := w.volume()
+	s, err := session.Archive(ctx, session.ArchiveOptions{Volume: v, Known: volume.Known{Last: w.last}, Jobs: w, Source: w, Journal: w, Common: session.Common{Limits: l}})
 	w.quiet()
+	if errors.Is(err, volume.ErrUnscanned) {
+		w.scanTail(ctx, v)
+		return w.archive(ctx, l)
+	}
 	return s, err
+}
+
+// scanTail reads what stands behind the last file that is known, as the manager has it done.
+func (w *world) scanTail(ctx context.Context, v *volume.Volume) {
+	w.t.Helper()
+	after, end := w.last.FSeq, volume.Last{}
+	err := v.Scan(ctx, volume.ScanOptions{After: after}, func(r volume.Record) error {
+		if end.FSeq == 0 {
+			end = volume.Last{FSeq: r.FSeq, ArchiveID: r.ArchiveID}
+		}
+		_, known := w.copies[r.File]
+		if r.FSeq > after && !known && (r.Kind == volume.KindFile || r.Kind == volume.KindMember) && r.File != 0 {
+			w.copies[r.File] = hemera.TapeWritten{Job: hemera.TapeJobKey{File: r.File, Kind: hemera.TapeArchive, Copy: 1}, ArchiveID: r.ArchiveID, FSeq: r.FSeq, Block: r.Block,
+				Member: r.Member, Size: r.Size, Sum: r.Sums[0]}
+		}
+		return nil
+	})
+	if err != nil || end.FSeq <= after {
+		w.t.Fatalf("the end of the tape: %+v behind %d, %v", end, after, err)
+	}
+	w.last = end
+	w.queue = slices.DeleteFunc(w.queue, func(j hemera.TapeWork) bool { _, known := w.copies[j.File]; return known })
 }
 
 func (w *world) recall(ctx context.Context, l session.Limits) (hemera.TapeSession, error) {

@@ -112,7 +112,7 @@ func set[T int | int64 | time.Duration](value *T, otherwise T) {
 // ArchiveOptions are what an archive session works with.
 type ArchiveOptions struct {
 	Volume  *volume.Volume
-	Last    volume.Last // the last tape file that the catalogue has
+	Known   volume.Known // what the catalogue knows of the end of the tape
 	Jobs    Jobs
 	Source  Source
 	Journal Journal

@@ -13,6 +13,13 @@ import (
 // Last is the last tape file that the catalogue has of a tape; zero for an empty one.
 type Last struct{ FSeq, ArchiveID uint64 }
 
+// Known is what the catalogue knows of the end of a tape.
+type Known struct {
+	Last Last
+	// Reclaimed is the last file of what a reclaim ended, until the tape is written again. It counts only where Last is zero.
+	Reclaimed Last
+}
+
 // Appender writes tape files behind those of the catalogue. [Volume.Append] makes one.
 //
 // A file is Begin, Write as often as there is data, End. Index files are written between files, and Flush makes all of them durable.
@@ -46,10 +53,11 @@ type Written struct {
 	Bytes     int64 // with labels
 }
 
-// Append goes behind the last file that the catalogue has and compares its trailer. Whatever stands behind it was never reported, and the
-// first Begin removes it. It fails with Conflict if the tape has fewer files, or another file at that place. When this Volume appended that
-// file itself, the tape is not rewound for it.
-func (v *Volume) Append(ctx context.Context, last Last) (*Appender, error) {
+// Append goes behind the last file that the catalogue has and compares its trailer. It fails with Conflict if the tape has fewer files, or
+// another file at that place, and with [Unscanned] if files stand behind it that may have been reported. Anything else that stands there was
+// never reported, and the first Begin removes it. When this Volume appended the last file itself, the tape is not rewound for it.
+func (v *Volume) Append(ctx context.Context, known Known) (*Appender, error) {
+	last := known.Last
 	if !v.atEnd(ctx, last) {
 		if err := v.rewind(ctx); err != nil {
 			return nil, err
@@ -62,6 +70,9 @@ func (v *Volume) Append(ctx context.Context, last Last) (*Appender, error) {
 				return nil, err
 			}
 		}
+	}
+	if err := v.guard(ctx, known); err != nil {
+		return nil, err
 	}
 	// The prelabel of an empty tape is at object 1, where the first header goes.
 	a := &Appender{v: v, fseq: last.FSeq, id: last.ArchiveID, object: v.at, buf: make([]byte, BlockSize)}

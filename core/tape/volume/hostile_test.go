@@ -34,7 +34,7 @@ func single(tb testing.TB, id uint64, data []byte) *volume.Volume {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	a, err := v.Append(tb.Context(), volume.Last{})
+	a, err := v.Append(tb.Context(), volume.Known{})
 	if err == nil {
 		err = a.Begin(tb.Context(), id)
 	}

@@ -51,9 +51,14 @@ func Inspect(ctx context.Context, t tape.Tape) (c Contents, err error) {
 		return c, failure(err, "volume.Inspect", c.VID, "read HDR1")
 	}
 	// Anything but the prelabel is taken for files, so that nothing unknown is lost.
-	first, parse := tapelabel.ParseFile(b)
-	c.Files = err != nil || parse != nil || !first.Prelabel
+	c.Files = err != nil || !isPrelabel(b)
 	return c, nil
+}
+
+// isPrelabel reports whether a block is the header that says that there is no file.
+func isPrelabel(b []byte) bool {
+	f, err := tapelabel.ParseFile(b)
+	return err == nil && f.Prelabel
 }
 
 // Label is what a tape is labelled as.

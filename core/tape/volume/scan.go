@@ -19,18 +19,24 @@ type ScanOptions struct {
 	// Data reads files that no index lists, for their checksum and their true size. Without it their size is that of full blocks and the last
 	// one, as Hemera writes them, and their checksum is unknown.
 	Data bool
+	// After ends the scan before the files up to this fSeq; some of them may be found. 0: the whole tape.
+	After uint64
 }
 
 // Scan gives found the record of each tape file, the last one first, and of each member of containers, until fSeq 1. Files that an
 // index lists are not visited. A file at the end of the tape that has no trailer is left out: it was never reported.
 func (v *Volume) Scan(ctx context.Context, o ScanOptions, found func(Record) error) error {
-	s := &scan{v: v, o: o, found: found}
+	s := &scan{v: v, o: o}
+	s.found = func(r Record) error {
+		s.fseq = r.FSeq
+		return found(r)
+	}
 	end, err := v.lastTrailer(ctx)
 	if err != nil || end == 0 {
 		return err
 	}
 	// Object 1 is where the first file begins.
-	for end > 1 && err == nil {
+	for end > 1 && err == nil && (s.fseq == 0 || s.fseq > o.After+1) {
 		end, err = s.before(ctx, end)
 	}
 	return err
@@ -41,6 +47,7 @@ type scan struct {
 	v     *Volume
 	o     ScanOptions
 	found func(Record) error
+	fseq  uint64 // of the last record that was found
 	lost  uint64 // object where an index stands that cannot be read; it is a file as others
 }
 

@@ -41,7 +41,7 @@ func labelled(t *testing.T) (*memtape.Tape, *volume.Volume) {
 
 func appendTo(t *testing.T, v *volume.Volume, last volume.Last) *volume.Appender {
 	t.Helper()
-	a, err := v.Append(t.Context(), last)
+	a, err := v.Append(t.Context(), volume.Known{Last: last})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,12 +164,12 @@ func TestAnAppendIsBehindWhatTheCatalogueHas(t *testing.T) {
 	}
 	check(t, v, first, second, third)
 	for _, last := range []volume.Last{{FSeq: 4, ArchiveID: 40}, {FSeq: 3, ArchiveID: 3}, {FSeq: 99}} {
-		if _, err := v.Append(t.Context(), last); !errors.Is(err, errs.Conflict) {
+		if _, err := v.Append(t.Context(), volume.Known{Last: last}); !errors.Is(err, errs.Conflict) {
 			t.Errorf("%+v: %v, want Conflict", last, err)
 		}
 	}
 	m.Damage(int(third.Block)+5+3, 0) // its EOF1
-	if _, err := v.Append(t.Context(), volume.Last{FSeq: 3, ArchiveID: 30}); !errors.Is(err, errs.Conflict) {
+	if _, err := v.Append(t.Context(), volume.Known{Last: volume.Last{FSeq: 3, ArchiveID: 30}}); !errors.Is(err, errs.Conflict) {
 		t.Errorf("%v, want Conflict", err)
 	}
 }

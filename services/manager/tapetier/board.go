@@ -105,7 +105,7 @@ func (t *parts) tapeIn(tape hemera.Tape, keys keyring) mounting.Tape {
 		library = l.state.Name
 	}
 	return mounting.Tape{VID: tape.VID, Pool: tape.Pool, Library: library, Media: tape.MediaType, State: tape.State, Reason: tape.Reason,
-		Read: may.Recall && may.Mount, Write: may.Write && may.Mount && !inClear(tape, t.config.Pools[tape.Pool]),
+		Read: may.Recall && may.Mount, Write: may.Write && may.Mount && tape.Unscanned == "" && !inClear(tape, t.config.Pools[tape.Pool]),
 		Full: tape.Full, Used: tape.Occupancy, Capacity: tape.Capacity, Lock: keys.lock(tape.Key)}
 }
 

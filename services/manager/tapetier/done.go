@@ -83,6 +83,10 @@ func (t *recorder) disagrees(ctx context.Context, r hemera.TapeResults, cause er
 	if errs.KindOf(cause) != errs.Conflict {
 		return cause
 	}
+	// A session of a life of the store that was lost: the scan that the tape waits for finds what it wrote.
+	if known, err := t.knownTapes(ctx); err == nil && known[r.VID].Unscanned != "" {
+		return cause
+	}
 	t.Log.Error("a tape and the catalogue disagree; the tape is disabled", "vid", r.VID, "error", cause)
 	if err := t.disable(ctx, r.VID, "the tape and the catalogue disagree: "+cause.Error()); err != nil {
 		return err
@@ -208,7 +212,7 @@ func (t *recorder) recallable(ctx context.Context, k hemera.TapeJobKey) bool {
 
 // noteTape writes to the catalogue what a mount says of its tape.
 func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults) error {
-	if !r.Full && !r.Labelled && r.Problem == "" && !r.Ended || r.VID == "" {
+	if !r.Full && !r.Labelled && r.Problem == "" && r.Unscanned == "" && !r.Ended || r.VID == "" {
 		return nil
 	}
 	err := t.catalogue.ChangeTape(ctx, r.VID, func(old *hemera.Tape) (*hemera.Tape, error) {
@@ -220,6 +224,9 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults)
 		tape.Full = tape.Full || r.Full
 		if r.Labelled {
 			tape.Labelled, tape.LabelBy = t.now(), r.Session.Drive
+		}
+		if r.Unscanned != "" {
+			tape.Doubt = r.Unscanned
 		}
 		// A label that cannot be made is not tried for ever: the tape says why.
 		if r.Labelled || r.Problem != "" {
@@ -244,7 +251,11 @@ func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults)
 	if errs.KindOf(err) == errs.NotFound {
 		return nil // it was removed from the catalogue meanwhile
 	}
-	return err
+	if err != nil || r.Unscanned == "" {
+		return err
+	}
+	t.Log.Warn("a tape has files that the catalogue does not know; its end is scanned before it is written", "vid", r.VID, "what", r.Unscanned)
+	return scanner{t.parts}.tail(ctx, r.VID)
 }
 
 // noteMount keeps how a session went, and ends its mount.

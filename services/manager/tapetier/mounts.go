@@ -138,7 +138,7 @@ func (t *dispatcher) wantsLabel(f facts, l *library, state hemera.TapeDriveState
 	}
 	for _, tape := range f.tapes {
 		// What was written since the order is not lost to it.
-		if tape.Relabel == nil || tape.LastFSeq > 0 || !l.has(tape.VID) || t.usedElsewhere(l, tape.VID, state.Name) {
+		if tape.Relabel == nil || tape.LastFSeq > 0 || tape.Relabel.Force && tape.Unscanned != "" || !l.has(tape.VID) || t.usedElsewhere(l, tape.VID, state.Name) {
 			continue
 		}
 		return tape.VID, tape.Relabel.Force, true
@@ -163,6 +163,7 @@ func (t *dispatcher) begin(l *library, d *drive, name string, out hemera.TapeMou
 	out.Labels.Protected = out.Kind == hemera.MountLabel
 	for _, tape := range f.tapes {
 		if tape.VID == out.VID {
+			out.Labels.ReclaimedFSeq, out.Labels.ReclaimedID = tape.ReclaimedFSeq, tape.ReclaimedID
 			out.Labels.LastFSeq, out.Labels.LastID, out.Labels.Media = tape.LastFSeq, tape.LastID, tape.MediaType
 			if m.pool == "" {
 				m.pool, out.Pool = tape.Pool, tape.Pool

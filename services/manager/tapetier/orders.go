@@ -61,6 +61,9 @@ func (t *orderer) orderLabel(ctx context.Context, who string, o hemera.TapeOrder
 	}
 	order := hemera.TapeRelabel{By: who, Asked: t.now(), Force: o.Force}
 	refused := func(tape *hemera.Tape) error {
+		if o.Force && tape.Unscanned != "" {
+			return errs.New(errs.Conflict, "tapetier.Label", o.Subject, "the tape is not labelled by force: "+tape.Unscanned).WithRemedy("scan it first: `hemera tape scan " + o.Subject + "`")
+		}
 		if tape.LastFSeq == 0 {
 			return nil
 		}
@@ -74,8 +77,8 @@ func (t *orderer) orderLabel(ctx context.Context, who string, o hemera.TapeOrder
 			return nil, errs.New(errs.NotFound, "tapetier.Label", o.Subject, "the tape is not in the catalogue")
 		}
 		now := *old
-		now.Relabel = &order
-		return &now, refused(old)
+		now.Relabel, now.Unscanned = &order, tape.Unscanned
+		return &now, refused(&now)
 	})
 	if err != nil {
 		return "", err
@@ -104,9 +107,9 @@ func (t *orderer) orderReclaim(ctx context.Context, o hemera.TapeOrder) (string,
 		return "", err
 	}
 	if o.DryRun {
-		return fmt.Sprintf("the tape has %d files of the tree; %d tape files would be forgotten", tape.Files, tape.LastFSeq), nil
+		return fmt.Sprintf("the tape has %d files of the tree; %d tape files would be forgotten, %d of them without a removal that is known", tape.Files, tape.LastFSeq, tape.Inferred), nil
 	}
-	if err := t.catalogue.Reclaim(ctx, o.Subject); err != nil {
+	if err := t.catalogue.Reclaim(ctx, o.Subject, o.Lose); err != nil {
 		return "", err
 	}
 	t.Awake()

@@ -42,6 +42,7 @@ func (s *scan) ordered() bool { return s.Begun.IsZero() && s.Ended.IsZero() }
 
 // Order has tapes scanned: one, or all that the libraries have.
 func (t scanner) Order(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	o.After = 0 // of scans that the manager orders itself
 	f, err := t.facts(ctx)
 	if err != nil {
 		return "", err
@@ -61,6 +62,9 @@ func (t scanner) enlist(f facts, who string, o hemera.TapeOrder) (string, error)
 	vids := []string{o.Subject}
 	if o.Subject == "" {
 		vids = t.cartridges()
+	}
+	if o.Subject == "" && o.Only {
+		vids = slices.DeleteFunc(vids, func(vid string) bool { return !f.waitsForScan(vid) })
 	}
 	ordered, locked := 0, 0
 	for _, vid := range vids {
@@ -94,6 +98,30 @@ func (t scanner) enlist(f facts, who string, o hemera.TapeOrder) (string, error)
 		text += fmt.Sprintf("; %d cannot be read without their keys", locked)
 	}
 	return text, nil
+}
+
+// waitsForScan reports whether a tape is not written until it was scanned.
+func (f facts) waitsForScan(vid string) bool {
+	return slices.ContainsFunc(f.tapes, func(tape hemera.Tape) bool { return tape.VID == vid && tape.Unscanned != "" })
+}
+
+// tail has the end of a tape scanned whose files behind the last one that is known keep it from being written.
+func (t scanner) tail(ctx context.Context, vid string) error {
+	f, err := t.facts(ctx)
+	if err != nil {
+		return err
+	}
+	o := hemera.TapeOrder{Kind: hemera.OrderScan, Subject: vid}
+	for _, tape := range f.tapes {
+		if tape.VID == vid {
+			o.After = tape.LastFSeq
+		}
+	}
+	// One that waits or goes on is as good; where none can be ordered, the tape says what it waits for.
+	if _, err := t.enlist(f, hemera.SystemIdentity().Name, o); err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	return t.keep(ctx)
 }
 
 // stop ends the scan of a tape, or forgets one that failed. It says what it did,
@@ -195,7 +223,7 @@ func (t *dispatcher) usedElsewhere(l *library, vid, drive string) bool {
 // beginScan makes the mount of a scan. The lock is held.
 func (t *dispatcher) beginScan(l *library, d *drive, name string, s *scan, f facts) hemera.TapeMount {
 	// Without a queue: nothing is reserved for it, and no turn is counted.
-	m := t.begin(l, d, name, hemera.TapeMount{Kind: hemera.MountScan, VID: s.VID, Data: s.order.Data, Why: "an admin asked for a scan"}, f)
+	m := t.begin(l, d, name, hemera.TapeMount{Kind: hemera.MountScan, VID: s.VID, Data: s.order.Data, After: s.order.After, Why: "a scan was asked for"}, f)
 	s.mount, s.Begun, s.Drive = m.ID, t.now(), name
 	return m
 }
@@ -241,8 +269,13 @@ func (t scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults) 
 	// In this order, so that a report that comes again finds what the first
 	// one did: the tape, its rows, and only then what people see.
 	looks := now.DryRun || why != ""
+	tail := now.order.After > 0
 	if !looks {
-		tape, err := t.returns().NoteEnd(ctx, now.VID, now.Drive, r.End, func() hemera.Tape { return t.newTape(now.VID, now.who) })
+		end := r.End
+		if tail {
+			end.Bytes = 0 // of the tail alone: it is added at the end
+		}
+		tape, err := t.returns().NoteEnd(ctx, now.VID, now.Drive, end, func() hemera.Tape { return t.newTape(now.VID, now.who) })
 		if err != nil {
 			return err
 		}
@@ -261,11 +294,30 @@ func (t scanner) take(ctx context.Context, m *mount, r *hemera.TapeScanResults) 
 	if err != nil {
 		return err
 	}
+	if r.Complete && !now.DryRun {
+		end := tapes.ScanEnd{VID: now.VID, End: r.End, Tail: tail, Differs: t.differs(s, taken), Believe: now.order.Force, Looked: why != "" && !r.Blank}
+		if err := t.returns().NoteScanned(ctx, end); err != nil {
+			return err
+		}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.Why = why
 	t.count(s, r, len(unknown), taken)
 	return nil
+}
+
+// differs counts the files of a scan at whose place the catalogue has something else, with those of its last report.
+func (t scanner) differs(s *scan, last []hemera.TapeTaken) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := s.Counts[hemera.TookDiffers]
+	for _, one := range last {
+		if one.Outcome == hemera.TookDiffers {
+			n++
+		}
+	}
+	return n
 }
 
 // whose decides whether another system wrote the tape, and why nothing is
@@ -280,8 +332,11 @@ func (t scanner) whose(ctx context.Context, s *scan, end hemera.TapeEnd) (foreig
 		return false, "", err
 	case !ok:
 		return true, "", nil
-	case tape.LastFSeq > 0 || tape.Labelled.IsZero() || s.order.Force || t.Tree.Restored() || end.FSeq == 0:
+	case tape.LastFSeq > 0 || tape.Labelled.IsZero() || s.order.Force || end.FSeq == 0:
 		return tape.Foreign || tape.LastFSeq == 0 && tape.Labelled.IsZero(), "", nil
+	// Anything but what was reclaimed was written since, by a life of the store that this one does not know.
+	case tape.Unscanned != "" && (tape.ReclaimedFSeq != end.FSeq || tape.ReclaimedID != end.ArchiveID):
+		return tape.Foreign, "", nil
 	}
 	return tape.Foreign, "the catalogue has the tape as empty, so what is on it was reclaimed: --force takes it all the same", nil
 }

@@ -96,7 +96,9 @@ func (s *Shelf) file(e *hemera.Entry) tapegc.File {
 	f := tapegc.File{ID: e.ID, Bytes: layout.Used(e.Layout, e.Size, e.Pieces), Asked: s.copiesOf(e.StorageClass()), Requests: tapes.EvictCounter(e)}
 	for _, c := range e.Tape {
 		why, _ := s.trouble(c.VID)
-		f.Copies = append(f.Copies, tapegc.Copy{Number: c.Number, VID: c.VID, Lost: why != ""})
+		// Until it was scanned nobody knows whether the tape still has what the catalogue says.
+		unsure := s.tapes[c.VID].Unscanned != ""
+		f.Copies = append(f.Copies, tapegc.Copy{Number: c.Number, VID: c.VID, Lost: why != "" || unsure})
 	}
 	return f
 }
@@ -126,6 +128,11 @@ func (s *Shelf) missing(e *hemera.Entry) error {
 		return nil
 	}
 	why, remedy := s.Trouble(e)
+	for _, c := range e.Tape {
+		if un := s.tapes[c.VID].Unscanned; why == "" && un != "" {
+			why, remedy = "tape "+c.VID+" waits for a scan: "+un, "`hemera tape scan "+c.VID+"`"
+		}
+	}
 	if why == "" {
 		return errs.New(errs.Conflict, op, subject, "it has not each of its tape copies on a tape of its own")
 	}
@@ -134,8 +141,8 @@ func (s *Shelf) missing(e *hemera.Entry) error {
 
 // Gives reports whether tape gives back a file that no disk can give: all copies were written, and one of them can be read.
 func (s *Shelf) Gives(e *hemera.Entry) bool {
-	f := s.file(e)
-	return f.Asked > 0 && len(f.Copies) >= f.Asked && slices.ContainsFunc(f.Copies, func(c tapegc.Copy) bool { return !c.Lost })
+	asked := s.copiesOf(e.StorageClass())
+	return asked > 0 && len(e.Tape) >= asked && s.Silent(e) == ""
 }
 
 // Trouble names the tapes of a file that cannot be read, with the reason, and says what to do about the first; "" if all can.
@@ -156,7 +163,8 @@ func (s *Shelf) Trouble(e *hemera.Entry) (why, remedy string) {
 
 // Silent says why none of the tapes of a file can be read now; "" if one can, and of a file without tape copies.
 func (s *Shelf) Silent(e *hemera.Entry) string {
-	if slices.ContainsFunc(s.file(e).Copies, func(c tapegc.Copy) bool { return !c.Lost }) {
+	readable := func(c hemera.TapeCopy) bool { why, _ := s.trouble(c.VID); return why == "" }
+	if slices.ContainsFunc(e.Tape, readable) {
 		return ""
 	}
 	why, _ := s.Trouble(e)

@@ -45,7 +45,7 @@ func addTape(p *hemera.TapePool, tape *hemera.Tape) {
 	if tape.Full {
 		p.FullTapes++
 	}
-	if !tape.Full && tape.State == hemera.TapeActive {
+	if !tape.Full && tape.State == hemera.TapeActive && tape.Unscanned == "" {
 		p.Writable += max(0, tape.Capacity-tape.Occupancy)
 	}
 	if tape.LastFSeq == 0 {
@@ -124,7 +124,7 @@ func (t *reporter) queueRow(f facts, q mounting.Queue) hemera.TapeQueue {
 		}
 		if tape.VID == q.VID || q.Pool != "" && tape.Pool == q.Pool {
 			addTape(&row.Tapes, tape)
-			if !tape.Full && tapecatalogue.Permits(tape.State).Write {
+			if !tape.Full && tapecatalogue.Permits(tape.State).Write && tape.Unscanned == "" {
 				row.Writable++
 			}
 		}
@@ -473,6 +473,9 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 		if tape.VID == name {
 			out = append(out, fmt.Sprintf("tape %s is %s, in pool %s, with %s; %s", name, tape.State, tape.Pool, count(tape.Files, "file", "files"), whereIs(t.libraryOf(name), name)))
 			out = append(out, t.explainKey(f, tape)...)
+			if tape.Unscanned != "" {
+				out = append(out, "it is read and not written until it was scanned (hemera tape scan "+name+"): "+tape.Unscanned)
+			}
 			// An order is durable, and may wait for days while drives are busy.
 			if r := tape.Relabel; r != nil {
 				out = append(out, fmt.Sprintf("it is to be labelled, as %s ordered at %s: the next drive of its library that has nothing to do does it (to cancel: hemera tape cancel %s)",

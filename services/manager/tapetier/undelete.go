@@ -50,8 +50,87 @@ func (t scanner) form(ctx context.Context, dir string) (l hemera.Layout, space s
 	return p.Layout, p.Space, err
 }
 
+// undeleteTape makes files of all contents of a tape whose removal is not known. Where a path is taken or not known, the file is made below
+// tapes.LostDir.
+func (t scanner) undeleteTape(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	if _, err := (&orderer{t.parts}).tape(ctx, o.Subject); err != nil {
+		return "", err
+	}
+	var came, elsewhere, not int
+	var first error // of those that did not come back
+	for after := uint64(0); ; {
+		contents, next, err := t.returns().Inferred(ctx, o.Subject, after)
+		if err != nil {
+			return "", err
+		}
+		for _, rows := range contents {
+			if o.DryRun {
+				came++
+				continue
+			}
+			lost, err := t.bringBack(ctx, who, o.Subject, rows)
+			switch {
+			case ctx.Err() != nil:
+				return "", err
+			case err != nil:
+				not, first = not+1, cmp.Or(first, err)
+			case lost:
+				elsewhere++
+			default:
+				came++
+			}
+		}
+		if after = next; next == 0 {
+			break
+		}
+	}
+	t.Awake() // copies may be queued
+	switch {
+	case o.DryRun:
+		return count(int64(came), "file", "files") + " would come back", nil
+	case came+elsewhere+not == 0:
+		return "", errs.New(errs.NotFound, "tapetier.Undelete", o.Subject, "the tape has no file whose removal is not known").
+			WithRemedy("`hemera tape tape files " + o.Subject + " --removed` lists what was removed; each comes back by its path or archive id")
+	}
+	text := count(int64(came+elsewhere), "file", "files") + " came back, on tape only"
+	if elsewhere > 0 {
+		text += fmt.Sprintf(", %d of them in %s/%s because their path is taken or not known", elsewhere, tapes.LostDir, o.Subject)
+	}
+	if not > 0 {
+		text += fmt.Sprintf("; %d did not: %v", not, first)
+	}
+	return text, nil
+}
+
+// bringBack makes a file of a content of a tape. lost: below tapes.LostDir.
+func (t scanner) bringBack(ctx context.Context, who, vid string, rows []hemera.TapeFile) (lost bool, err error) {
+	u := tapes.Undeletion{Rows: rows, Path: rows[0].Dead.Path, Who: who}
+	for {
+		if u.Layout, u.Space, err = t.form(ctx, path.Dir(u.Path)); err != nil {
+			return lost, err
+		}
+		_, err = t.returns().Undelete(ctx, u)
+		switch errs.KindOf(err) {
+		case errs.Exists, errs.Invalid, errs.NotDirectory:
+		default:
+			return lost, err
+		}
+		if lost {
+			return lost, err
+		}
+		// By the place on tape, which no other file has.
+		lost, u.Path = true, fmt.Sprintf("%s/%s/%d", tapes.LostDir, vid, rows[0].FSeq)
+		if rows[0].Member > 0 {
+			u.Path += "." + strconv.FormatUint(uint64(rows[0].Member), 10)
+		}
+	}
+}
+
 // Undelete makes a removed file again that is still on tape.
 func (t scanner) Undelete(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	if o.Tape {
+		return t.undeleteTape(ctx, who, o)
+	}
 	// A path begins with a slash, so nothing is both.
 	id, numberErr := strconv.ParseUint(o.Subject, 10, 64)
 	was := ""

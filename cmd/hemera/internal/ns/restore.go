@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,6 +68,16 @@ func agreeRestore(ctx context.Context, e *cli.Env, k cli.Consent, file string) (
 	return e.Agree(ctx, k, "hemera.NsRestore", stake)
 }
 
+// tapesLine names the tapes that wait for a scan, and the command.
+func tapesLine(vids []string) string {
+	const listed = 10
+	names := strings.Join(vids[:min(len(vids), listed)], ", ")
+	if len(vids) > listed {
+		names += fmt.Sprintf(" and %d more", len(vids)-listed)
+	}
+	return "tapes " + names + " may have files that the backup does not know, and are not written until they were scanned: run hemera tape scan --needed"
+}
+
 // restore restores an archive and prints what to do next.
 // A restore that fails removes what it made. One that was killed leaves a directory that no manager starts from.
 func restore(ctx context.Context, e *cli.Env, file, dir string, k cli.Consent) error {
@@ -91,13 +102,17 @@ func restore(ctx context.Context, e *cli.Env, file, dir string, k cli.Consent) e
 		return err
 	}
 	s := e.Stream(func(output.Record) string {
-		return fmt.Sprintf("%s is the namespace of %s: %d files, %d directories\nnew ids begin at %d; start the manager with --data %s, then run hemera ns rebuild --merge: it makes the files again that were written after the backup",
+		text := fmt.Sprintf("%s is the namespace of %s: %d files, %d directories\nnew ids begin at %d; start the manager with --data %s, then run hemera ns rebuild --merge: it makes the files again that were written after the backup",
 			dir, watch.head.Taken.UTC().Format(time.RFC3339), watch.head.Files, watch.head.Directories, r.Boundary.To, dir)
+		if len(r.Tapes) > 0 {
+			text += "\n" + tapesLine(r.Tapes)
+		}
+		return text
 	})
 	if err := s.Add(output.Record{
 		{Key: "restore.dir", Value: dir}, {Key: "restore.taken", Value: watch.head.Taken.Unix()}, {Key: "restore.files", Value: watch.head.Files},
 		{Key: "restore.directories", Value: watch.head.Directories}, {Key: "restore.records", Value: r.Totals.Pairs},
-		{Key: "restore.ids.from", Value: r.Boundary.From}, {Key: "restore.ids.to", Value: r.Boundary.To}, {Key: "restore.epoch", Value: r.Epoch}, // the lost namespace may have used ids between these two
+		{Key: "restore.ids.from", Value: r.Boundary.From}, {Key: "restore.ids.to", Value: r.Boundary.To}, {Key: "restore.epoch", Value: r.Epoch}, {Key: "restore.tapes", Value: r.Tapes}, // the lost namespace may have used ids between these two
 		{Key: "restore.seconds", Value: watch.took().Seconds()},
 	}); err != nil {
 		return err

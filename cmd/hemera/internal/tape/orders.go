@@ -21,7 +21,9 @@ func orderCommands(e *cli.Env) []*cobra.Command {
 themselves when they are written first. A tape with something on it is refused; --force labels it all
 the same, and what was on it is gone.`
 	reclaim := orderCommand(e, hemera.OrderReclaim, "reclaim <vid>", "Have a full tape without files written from its beginning again", one)
-	reclaim.Long = `Forgets what a full tape without files of the tree held. From then on nothing on it can be undeleted.`
+	reclaim.Long = `Forgets what a full tape without files of the tree held. From then on nothing on it can be undeleted.
+A tape that waits for a scan is refused, and one with files that a scan found and whose removal nobody
+knows: "hemera tape undelete --tape VID" brings them back, --lose N gives N of them up.`
 	return []*cobra.Command{label, repackCommand(e), reclaim, verifyCommand(e), cancelCommand(e), scanCommand(e), undeleteCommand(e)}
 }
 
@@ -54,6 +56,8 @@ func orderCommand(e *cli.Env, kind hemera.TapeOrderKind, use, short string, args
 	switch kind {
 	case hemera.OrderLabel:
 		c.Flags().BoolVar(&o.Force, "force", false, "whatever is on the tape")
+	case hemera.OrderReclaim:
+		c.Flags().Int64Var(&o.Lose, "lose", 0, "lose so many `files` that a scan found and whose removal nobody knows")
 	case hemera.OrderRepack:
 		c.Flags().BoolVar(&o.Only, "justmove", false, "write no copies that the files lack by their class")
 		c.Flags().BoolFunc("justaddcopies", "move nothing; write the copies that the files lack by their class", func(string) error {
@@ -61,6 +65,7 @@ func orderCommand(e *cli.Env, kind hemera.TapeOrderKind, use, short string, args
 			return nil
 		})
 	case hemera.OrderUndelete:
+		c.Flags().BoolVar(&o.Tape, "tape", false, "all files of the tape <vid> whose removal nobody knows")
 		c.Flags().StringVar(&o.To, "to", "", "another `path` than the one that the file had")
 	}
 	return c

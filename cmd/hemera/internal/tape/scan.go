@@ -24,6 +24,7 @@ import (
 type scanFlags struct {
 	order  hemera.TapeOrder
 	all    bool
+	needed bool
 	noWait bool
 	list   bool // what became no file, a line each
 }
@@ -57,6 +58,7 @@ catalogue does not know which key it is.`,
 		Example: `  hemera tape scan V00001 --dry-run
   hemera tape scan V00001
   hemera tape scan --all
+  hemera tape scan --needed
   hemera tape scan ls
   hemera tape cancel V00001`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -64,9 +66,10 @@ catalogue does not know which key it is.`,
 				f.order.Subject = args[0]
 			}
 			// Both would be two different orders.
-			if f.all && len(args) > 0 {
-				return cli.Usage(errs.New(errs.Invalid, "hemera.TapeScan", args[0], "--all is all tapes"))
+			if (f.all || f.needed) && len(args) > 0 {
+				return cli.Usage(errs.New(errs.Invalid, "hemera.TapeScan", args[0], "--all and --needed name the tapes themselves"))
 			}
+			f.order.Only, f.all = f.needed, f.all || f.needed
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error { return runScan(ctx, e, m, f) })
 		},
 	}
@@ -78,9 +81,10 @@ catalogue does not know which key it is.`,
 	})
 	// The manager decides by the order; the last two are of this command alone.
 	c.Flags().BoolVar(&f.all, "all", false, "all tapes that the libraries have")
+	c.Flags().BoolVar(&f.needed, "needed", false, "those tapes of the libraries that are not written until they were scanned")
 	c.Flags().BoolVar(&f.order.DryRun, "dry-run", false, "read the tape, change nothing, and say what would be done")
 	c.Flags().BoolVar(&f.order.Data, "data", false, "read files that no index lists, for their checksums: as long as the whole tape takes")
-	c.Flags().BoolVar(&f.order.Force, "force", false, "also take what is on a tape that was reclaimed")
+	c.Flags().BoolVar(&f.order.Force, "force", false, "also take what is on a tape that was reclaimed, and believe a tape that ends before the catalogue's last file")
 	c.Flags().BoolVar(&f.noWait, "no-wait", false, "order it, and do not wait")
 	c.Flags().BoolVarP(&f.list, "list", "l", false, "print a line for each of the first files that became none, or are in /lost+found")
 	return c
@@ -241,13 +245,18 @@ func scanColumns() []output.Column {
 // undeleteCommand makes `hemera tape undelete`. It is an order that is done when it is
 // answered: nothing has to be mounted for it.
 func undeleteCommand(e *cli.Env) *cobra.Command {
-	c := orderCommand(e, hemera.OrderUndelete, "undelete <archive id|path>", "Bring a removed or replaced file back that is still on tape", cobra.ExactArgs(1))
+	c := orderCommand(e, hemera.OrderUndelete, "undelete <archive id|path|vid>", "Bring a removed or replaced file back that is still on tape", cobra.ExactArgs(1))
 	c.Long = `Makes a file of a removed content again, at the path that it had: on tape only, with its owner, mode, time,
 checksums and archive id. A tape keeps what was removed until it is reclaimed; "hemera tape tape files VID
 --removed" lists it. Of several contents that a path had it is the one that was removed last. Where the path
-is taken, --to says another one.`
+is taken, --to says another one.
+
+With --tape all files of a tape come back that a scan found, that no directory has, and whose removal nobody
+knows: so it is after the namespace went back to an older state. Those whose path is taken or not known are
+in /lost+found/tape/VID.`
 	c.Example = `  hemera tape undelete /exp/run1/data.root
   hemera tape undelete 4711 --to /exp/run1/data.root.old
-  hemera tape undelete 4711 --dry-run`
+  hemera tape undelete 4711 --dry-run
+  hemera tape undelete --tape V00001`
 	return c
 }
