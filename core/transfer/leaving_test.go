@@ -66,7 +66,7 @@ func TestWriteWhoseClientDoesNotComeBack(t *testing.T) {
 					}
 					f.End(ctx, hemera.EndDetach)
 					time.Sleep(hemera.PendingHold - time.Second)
-					if b.manager.commits != 0 {
+					if b.manager.asked() != 0 {
 						t.Error("it was committed while its client might come back")
 					}
 					time.Sleep(2 * time.Second)
@@ -78,9 +78,8 @@ func TestWriteWhoseClientDoesNotComeBack(t *testing.T) {
 						}
 					}
 					if s.committed < 0 {
-						_, done := b.manager.committed[hemera.PieceID{File: c.File, Gen: c.Gen}]
-						if done || b.manager.aborted != 1 {
-							t.Errorf("committed: %v, aborts: %d", done, b.manager.aborted)
+						if b.manager.has(c) || b.manager.aborted != 1 {
+							t.Errorf("committed: %v, aborts: %d", b.manager.has(c), b.manager.aborted)
 						}
 						b.mustHave(c)
 						return
@@ -149,7 +148,7 @@ func TestClientComesBackWhileItsWriteIsKept(t *testing.T) {
 		time.Sleep(hemera.PendingHold - time.Second)
 		f = b.open(1, token, hemera.NodeOpen{})
 		time.Sleep(2 * hemera.PendingHold)
-		if b.manager.commits != 0 {
+		if b.manager.asked() != 0 {
 			t.Error("it was committed while its client had it open")
 		}
 		// It starts over: what was synced before counts no more.
@@ -188,7 +187,7 @@ func TestNodeStopsWithWritesOfLostClients(t *testing.T) {
 	// What a client has open is its own until the end.
 	b.hosts[0].pending.Conclude()
 	b.mustRead(synced, content(50_000))
-	if _, done := b.manager.committed[hemera.PieceID{File: open.File, Gen: open.Gen}]; done || b.hosts[0].pending.Len() != 2 {
+	if done := b.manager.has(open); done || b.hosts[0].pending.Len() != 2 {
 		t.Errorf("committed: %v, pending: %d", done, b.hosts[0].pending.Len())
 	}
 	b.hosts[0].pending.Settle(ctx)
@@ -209,12 +208,13 @@ func TestLeftWriteWaitsForTheManager(t *testing.T) {
 					t.Fatal(err)
 				}
 				f.End(ctx, hemera.EndDetach)
-				if last == nil {
-					// As long as one close asks, and into the next.
-					b.manager.refuse = slices.Repeat([]error{errs.New(errs.Unavailable, "rpc", "manager", "away")}, 10)
-				} else {
-					b.manager.refuse = []error{last}
+				refuse := []error{last}
+				if last == nil { // as long as one close asks, and into the next
+					refuse = slices.Repeat([]error{errs.New(errs.Unavailable, "rpc", "manager", "away")}, 10)
 				}
+				b.manager.mu.Lock()
+				b.manager.refuse = refuse
+				b.manager.mu.Unlock()
 				time.Sleep(3 * hemera.PendingHold)
 				synctest.Wait()
 				if n := b.hosts[0].pending.Len(); n != 0 {
@@ -228,4 +228,19 @@ func TestLeftWriteWaitsForTheManager(t *testing.T) {
 			})
 		})
 	}
+}
+
+// asked is how often a commit was asked for.
+func (m *manager) asked() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.commits
+}
+
+// has reports whether a content is committed.
+func (m *manager) has(c hemera.Capability) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, done := m.committed[hemera.PieceID{File: c.File, Gen: c.Gen}]
+	return done
 }
