@@ -16,6 +16,7 @@ import (
 	"hemera/errs"
 	"hemera/platform/kv"
 	"hemera/platform/kv/memkv"
+	"hemera/test/sim/register"
 	"hemera/test/sim/simbackup"
 	"hemera/test/sim/simkv"
 	"hemera/test/sim/simnet"
@@ -53,9 +54,14 @@ func (w mergeJudge) checkMerge(ctx context.Context) {
 		w.fail("a backup cannot be taken: %v", err)
 		return
 	}
-	if err := across.writeAll(ctx, []byte("open while the backup was taken"), 0); err == nil {
-		_, _ = across.close(ctx)
+	text := []byte("open while the backup was taken")
+	attempt := w.oracle.Begin(shared+"/across", c.name+" across a backup", register.ContentOf(text))
+	w.oracle.Wrote(attempt, across.grant.Permit)
+	doubt := false
+	if err = across.writeAll(ctx, text, 0); err == nil {
+		doubt, err = across.close(ctx)
 	}
+	w.oracle.End(attempt, err == nil, err != nil && !doubt)
 	for i := range 8 {
 		c.write(ctx, fmt.Sprintf("%s/late%d", shared, i), hemera.AccessCreate)
 		c.write(ctx, fmt.Sprintf("%s/f%d", shared, i%3), hemera.AccessCreate)
