@@ -8,7 +8,7 @@ if [ -z "${README_INSIDE:-}" ]; then
 		work=$(mktemp -d)
 		echo "== run $run"
 		status=0
-		README_INSIDE=$work unshare --net --mount "$0" || status=$?
+		README_INSIDE=$work unshare --net --mount --pid --fork --kill-child "$0" || status=$?
 		rm -rf "$work"
 		[ $status = 0 ] || exit $status
 	done
