@@ -47,7 +47,7 @@ func TestStoredBytes(t *testing.T) {
 		{"amount", EncodeAmount(&hemera.QuotaAmount{Files: -1, Bytes: 2, Physical: 3}),
 			"01010406"},
 		{"boundary", EncodeBoundary(Boundary{To: 9, Taken: at, Restored: at.Add(time.Second)}),
-			"0000000000000009f681d0e2c6bfce972ff6a9a69ccebfce972f"},
+			"0000000000000009f681d0e2c6bfce972ff6a9a69ccebfce972fffffffffffffffffff01"},
 		{"pair", EncodePair(1, 2),
 			"00000000000000010000000000000002"},
 		{"key of entry", EntryKey(7, "f"),
