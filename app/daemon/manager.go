@@ -130,6 +130,10 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 	}
 	// Nodes and clients may be anywhere, so the address is that of the default route.
 	m.Addr = advertised(ctx, o.Advertise, m.port.listener, "")
+	if len(o.Trusted) == 0 && o.Role == "manager" && !isLoopback(m.port.listener.Addr().String()) {
+		o.Log.Warn("no trusted networks: only users of this machine are let in", "listen", m.port.listener.Addr().String(),
+			"remedy", "name the clients' networks in auth.trusted_networks or --trusted-networks, such as 10.1.0.0/24")
+	}
 	// Before the store is opened, which would make a new, empty one.
 	if err := statedir.CheckStore(o.Dir); err != nil {
 		return nil, err

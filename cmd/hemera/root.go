@@ -66,7 +66,7 @@ key=value pairs for each item, -j one JSON object with a result list.`,
 		root.AddCommand(c)
 		markAdmins(c)
 	}
-	root.AddCommand(versionCommand(e))
+	root.AddCommand(versionCommand(e), cluster.WhoamiCommand(e))
 	// cobra makes these two commands by itself.
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")

@@ -26,13 +26,16 @@ type VersionInfo struct {
 	Started time.Time // when its services were assembled, by its own clock
 }
 
-// serveAbout serves the verbs about the process itself. Version is open to every user.
+// serveAbout serves the verbs about the process itself. Version and WhoAmI are open to every user.
 func serveAbout(d *door) {
 	unary(d, "Config", true, func(context.Context, hemera.Identity, *none) ([]Setting, error) {
 		if d.Config == nil {
 			return nil, nil
 		}
 		return d.Config(), nil
+	})
+	unary(d, "WhoAmI", false, func(_ context.Context, who hemera.Identity, _ *none) (hemera.Identity, error) {
+		return who, nil
 	})
 	unary(d, "Version", false, func(context.Context, hemera.Identity, *none) (VersionInfo, error) {
 		return d.Version, nil
@@ -83,4 +86,9 @@ func (c aboutClient) Config(ctx context.Context) ([]Setting, error) {
 // Any user may ask, and a client of another machine uses it to find out where the server is; see nearest.
 func (c aboutClient) Version(ctx context.Context) (VersionInfo, error) {
 	return call[VersionInfo](ctx, c.server, "Version", none{})
+}
+
+// WhoAmI is the caller as the server found out. Any user may ask.
+func (c aboutClient) WhoAmI(ctx context.Context) (hemera.Identity, error) {
+	return call[hemera.Identity](ctx, c.server, "WhoAmI", none{})
 }

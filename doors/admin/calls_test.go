@@ -250,3 +250,12 @@ func (w watched) Operations(context.Context) ([]hemera.OpStat, error) {
 	*w.ran = true
 	return nil, nil
 }
+
+// TestWhoAmIIsWhomTheDoorProved: a user of another machine learns who the session is, whatever the request says.
+func TestWhoAmIIsWhomTheDoorProved(t *testing.T) {
+	_, c, _ := callingAs(t, alice)
+	who, err := c.WhoAmI(t.Context())
+	if err != nil || who.Name != alice.Name || who.UID != alice.UID || who.GID != alice.GID || who.Host != alice.Host || who.Admin {
+		t.Errorf("she is %+v, %v", who, err)
+	}
+}
