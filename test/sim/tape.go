@@ -84,7 +84,8 @@ func addTapes(ctx context.Context, w *world) error {
 	// Before the rogue joins: numbers of nodes follow the order of machines, which have drives.
 	<-w.tapes.life.Load().node.Joined()
 	h := w.head.Load()
-	for _, c := range simtape.Configuration() {
+	server := hemera.TapeChange{Object: "server", Verb: "add", Name: w.tapes.life.Load().node.ID().String()}
+	for _, c := range append(simtape.Configuration(), server) {
 		if err := h.ChangeTape(ctx, "sim", c); err != nil {
 			return fmt.Errorf("%s %s: %w", c.Object, c.Name, err)
 		}

@@ -38,6 +38,10 @@ func copies(class string) int { return map[string]int{ClassOne: 1, ClassTwo: 2}[
 // Missing lists the numbers of the copies that a file lacks on tape.
 // A file without a class lacks none.
 func Missing(e *hemera.Entry) (numbers []uint8) {
+	// An empty file is archived by its record alone.
+	if e.Size == 0 && e.OnTape() {
+		return nil
+	}
 	for n := range uint8(copies(e.StorageClass())) {
 		// Numbers count from 1.
 		if !slices.ContainsFunc(e.Tape, func(c hemera.TapeCopy) bool { return c.Number == n+1 }) {
