@@ -106,10 +106,20 @@ func (w mergeJudge) checkMerge(ctx context.Context) {
 // restoreOlder puts a store that is made of a backup in the place of the lost one. reserved is the end of the numbers that the
 // manager had reserved when the backup was taken.
 func (w mergeJudge) restoreOlder(ctx context.Context, in *bytes.Buffer, taken time.Time, reserved uint64) error {
+	return w.putBack(ctx, in, taken, func(store *memkv.Store) error {
+		if w.plan.sabotage == TrustReservations {
+			return trustReservation(ctx, store, reserved)
+		}
+		return nil
+	})
+}
+
+// putBack has the device hold the store of a backup, which change may change before.
+func (w mergeJudge) putBack(ctx context.Context, in *bytes.Buffer, taken time.Time, change func(*memkv.Store) error) error {
 	now := w.clock(w.managerSkew)()
 	store, err := simbackup.Restored(ctx, in, taken, now)
-	if err == nil && w.plan.sabotage == TrustReservations {
-		err = trustReservation(ctx, store, reserved)
+	if err == nil {
+		err = change(store)
 	}
 	if err != nil {
 		return err

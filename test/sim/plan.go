@@ -45,6 +45,8 @@ const (
 	ForgetRequests
 	// TrustReservations: numbers that were reserved when a backup was taken count as given out before it.
 	TrustReservations
+	// WriteOver: a restored manager does not know that it went back, and drives hide what stands behind the place of an append.
+	WriteOver
 )
 
 // Options say what to simulate.
@@ -149,6 +151,7 @@ func newPlan(o Options) plan {
 	p.drawKeeping()
 	p.rebuild = p.sabotage == Nothing && !p.ruin && p.random("rebuild").IntN(3) == 0 || p.sabotage == LoseOwners
 	p.drawTape()
+	p.back = p.tape && !p.rebuild && (p.sabotage == WriteOver || p.sabotage == Nothing && p.random("back").IntN(4) == 0)
 	p.merge = p.sabotage == Nothing && !p.rebuild && !p.ruin && !p.tape && p.random("merge").IntN(3) == 0 || p.sabotage == TrustReservations
 	if r := p.random("lossy"); r.IntN(4) == 0 {
 		p.lossy, p.loser = true, r.IntN(p.machines)

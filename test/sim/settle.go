@@ -68,6 +68,7 @@ func (w judge) settle(ctx context.Context) {
 	w.checkDrives(ctx)
 	tapeJudge{w}.checkCartridges(ctx)
 	w.checkCable(ctx)
+	backJudge{w}.checkBack(ctx)
 	ruiner{w}.ruin(ctx)
 	rebuildJudge{w}.checkRebuild(ctx)
 	mergeJudge{w}.checkMerge(ctx)

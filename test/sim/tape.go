@@ -18,10 +18,11 @@ type taping struct {
 	devices int     // drives of the library
 	pack    bool    // small files share tape files
 	scale   float64 // of the time of devices
+	back    bool    // near the end the namespace is lost, and made again from a backup that knows less than the tapes have
 	drop    bool    // disk copies below some directories go as soon as all tape copies are there
 }
 
-// drawTape gives some plans a tape server. There is none where the manager's store goes back, as that knows less than tapes have, and none
+// drawTape gives some plans a tape server. There is none where the manager's store goes back while clients work, and none
 // where drives vanish for good at the end: the judge of such losses does not know that files can be recalled.
 func (p *plan) drawTape() {
 	// A source of its own: older seeds keep what they had beside it.
@@ -53,7 +54,7 @@ func (p *plan) drawTape() {
 // Its plans have tape, and those of others have none.
 func (s Sabotage) ofTape() bool {
 	switch s {
-	case ForgetFlushes, EvictTooEarly, VoidFailures, ForgetRequests:
+	case ForgetFlushes, EvictTooEarly, VoidFailures, ForgetRequests, WriteOver:
 		return true
 	}
 	return false

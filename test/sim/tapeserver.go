@@ -38,7 +38,7 @@ func (m *machine) startTape(life *nodeLife) (err error) {
 		Control: &simtape.Control{Ask: ask, Void: w.plan.sabotage == VoidFailures, Fuse: &m.library.fuse, Saw: func(format string, args ...any) {
 			w.trace.Add("tape", format, args...)
 		}},
-		Files: tapeFiles{w, life.process}, Pack: w.plan.pack, Scale: w.plan.scale, Lies: w.plan.sabotage == ForgetFlushes,
+		Files: tapeFiles{w, life.process}, Pack: w.plan.pack, Scale: w.plan.scale, Lies: w.plan.sabotage == ForgetFlushes, Blind: w.plan.sabotage == WriteOver,
 	})
 	return err
 }

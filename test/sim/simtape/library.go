@@ -42,6 +42,8 @@ type Options struct {
 	Scale float64
 	// Lies says that drives do not flush: the sabotage that cartridges must show.
 	Lies bool
+	// Blind says that appends see nothing behind their place: the sabotage that a store which goes back must show.
+	Blind bool
 }
 
 // Life is one life of a tape server.
@@ -75,6 +77,9 @@ func Start(o Options) (*Life, error) {
 	for i, d := range library.Drives() {
 		if o.Lies {
 			d = liar{d}
+		}
+		if o.Blind {
+			d = blinder{d}
 		}
 		server.Drives = append(server.Drives, tape.Drive{Drive: d, Name: fmt.Sprintf("lib-d%d", i+1), Media: []string{"LTO-9"}})
 	}
