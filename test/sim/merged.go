@@ -83,7 +83,7 @@ func (w mergeJudge) checkMerge(ctx context.Context) {
 		w.fail("a restored manager does not start: %v", err)
 		return
 	}
-	r := rebuildJudge{w.judge}
+	r := rebuildJudge(w)
 	if !w.comes(ctx, 2*time.Minute, func() bool { return r.readable() == r.present() }) {
 		w.fail("%d of %d disks came back to a restored manager", r.readable(), r.present())
 	}

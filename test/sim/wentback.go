@@ -34,7 +34,7 @@ func (w backJudge) checkBack(ctx context.Context) {
 		w.fail("the tape server does not start again: %v", err)
 		return
 	}
-	t := tapeJudge{w.judge}
+	t := tapeJudge(w)
 	c := newClient(w.world, backClient)
 	c.write(ctx, shared+"/backed", hemera.AccessCreate)
 	t.served(ctx)
@@ -58,7 +58,7 @@ func (w backJudge) checkBack(ctx context.Context) {
 		w.fail("a restored manager does not start: %v", err)
 		return
 	}
-	r := rebuildJudge{w.judge}
+	r := rebuildJudge(w)
 	if !w.comes(ctx, 2*time.Minute, func() bool { return r.readable() == r.present() }) {
 		w.fail("%d of %d disks came back to a restored manager", r.readable(), r.present())
 	}
@@ -86,7 +86,7 @@ func (w backJudge) writeLate(ctx context.Context, c *client) map[string]hemera.E
 		c.write(ctx, fmt.Sprintf("%s/afterwards%d", shared, i), hemera.AccessCreate)
 	}
 	simnet.Rest(ctx, hemera.PendingHold+10*time.Second)
-	tapeJudge{w.judge}.served(ctx)
+	tapeJudge(w).served(ctx)
 	files, _, err := w.tree(ctx)
 	if err != nil {
 		w.fail("the tree cannot be listed: %v", err)
@@ -108,7 +108,7 @@ func (w backJudge) writeLate(ctx context.Context, c *client) map[string]hemera.E
 
 // restore puts a store that is made of the backup in the place of the lost one.
 func (w backJudge) restore(ctx context.Context, in *bytes.Buffer, taken time.Time) error {
-	return mergeJudge{w.judge}.putBack(ctx, in, taken, func(store *memkv.Store) error {
+	return mergeJudge(w).putBack(ctx, in, taken, func(store *memkv.Store) error {
 		if w.plan.sabotage != WriteOver {
 			return nil
 		}

@@ -64,7 +64,7 @@ killed looks online for some seconds more: --instance-not waits for another proc
 				defer tick.Stop()
 				for {
 					n, err := FindNode(ctx, m, args[0])
-					missing := ""
+					var missing string
 					switch {
 					case err == nil:
 						missing = want.missing(n)

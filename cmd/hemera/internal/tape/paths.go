@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"sync"
@@ -50,7 +49,7 @@ func (f *many) each(ctx context.Context, e *cli.Env, m *admin.Client, args []str
 	if f.from == "" {
 		return nil
 	}
-	in := io.Reader(e.In)
+	in := e.In
 	if f.from != "-" {
 		file, err := os.Open(f.from)
 		if err != nil {
