@@ -37,6 +37,8 @@ func (w mergeJudge) checkMerge(ctx context.Context) {
 	if !w.plan.merge || w.keeper.again {
 		return
 	}
+	// What is used may be above a limit that was set later: new files are rightly refused then.
+	binJudge(w).lift(ctx)
 	c := newClient(w.world, lateClient)
 	across, err := c.open(ctx, hemera.OpenRequest{Path: shared + "/across", Access: hemera.AccessCreate, Mode: 0o666})
 	if err != nil {
