@@ -202,8 +202,8 @@ type TapeFailure struct {
 	Void bool
 	// Copy: the copy on tape is bad, so another one is to be read.
 	Copy bool
-	// NoRoom: the disks could not take the file. The job is put off, and has not failed.
-	NoRoom bool
+	// PutOff: the disks could not take the file, or another writer holds it. The job is put off, and has not failed.
+	PutOff bool
 }
 
 // TapeScanResults is what a scan found. Files come in the order from the end of the tape to its beginning.

@@ -61,7 +61,7 @@ func tapeSteps(ctx context.Context, node hemera.NodeID, control hemera.TapeContr
 		Mtime: someTime, Class: "default", TapeJob: hemera.TapeJob{TapeJobKey: key, ArchiveID: 5, Queue: "V00001", Size: 6, UID: 7, Asked: someTime,
 			Activity: "a", Policy: "p", From: &at, Attempts: 2, Error: "e", After: someTime, Failed: true, Seq: 8}}}}
 	written := hemera.TapeWritten{Job: key, ArchiveID: 5, FSeq: 3, Block: 1 << 33, Member: 4, Size: 6, Sum: someSum, Bytes: 7}
-	results := hemera.TapeResults{Mount: 9, VID: "V00001", Written: []hemera.TapeWritten{written}, Failed: []hemera.TapeFailure{{Job: key, Error: "e", Void: true, Copy: true, NoRoom: true}},
+	results := hemera.TapeResults{Mount: 9, VID: "V00001", Written: []hemera.TapeWritten{written}, Failed: []hemera.TapeFailure{{Job: key, Error: "e", Void: true, Copy: true, PutOff: true}},
 		Done: []hemera.TapeJobKey{key}, Full: true, Labelled: true, Problem: "p", Ended: true, Session: session,
 		Scan: &hemera.TapeScanResults{Files: []hemera.TapeScanned{{Written: written, File: 1, Path: somePath, Sums: []hemera.Checksum{someSum}, Mtime: someTime, Class: "c", Copy: 2}},
 			End: hemera.TapeEnd{FSeq: 3, ArchiveID: 4, Bytes: 5}, Complete: true}}

@@ -14,11 +14,11 @@ func (p *pending) convert(n name) (end func(), err error) {
 	s := p.lock(n)
 	defer s.mu.Unlock()
 	if w := s.writes[n]; w != nil {
-		return nil, errs.New(errs.Conflict, "manager.Commit", n.name, "the file is being written by "+w.who.Name)
+		return nil, errs.New(errs.Locked, "manager.Commit", n.name, "the file is being written by "+w.who.Name)
 	}
 	// The generation would refuse one of the two anyway; this one says so before the work of a commit.
 	if s.converting[n] != nil {
-		return nil, errs.New(errs.Conflict, "manager.Commit", n.name, "another conversion of the file is being committed")
+		return nil, errs.New(errs.Locked, "manager.Commit", n.name, "another conversion of the file is being committed")
 	}
 	// Made when it is needed: most stripes never see a conversion.
 	if s.converting == nil {

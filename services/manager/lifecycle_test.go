@@ -236,7 +236,7 @@ func TestOpenWaitsForTheCommitOfAConversion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.m.pending.convert(name{e.Parent, e.Name}); !errors.Is(err, errs.Conflict) {
+	if _, err := r.m.pending.convert(name{e.Parent, e.Name}); !errors.Is(err, errs.Locked) {
 		t.Errorf("a second one: %v", err)
 	}
 	opened := make(chan error, 1)
@@ -253,7 +253,7 @@ func TestOpenWaitsForTheCommitOfAConversion(t *testing.T) {
 	if err := <-opened; err != nil {
 		t.Error(err)
 	}
-	if _, err := r.m.pending.convert(name{e.Parent, e.Name}); !errors.Is(err, errs.Conflict) {
+	if _, err := r.m.pending.convert(name{e.Parent, e.Name}); !errors.Is(err, errs.Locked) {
 		t.Errorf("beside a writer: %v", err)
 	}
 }

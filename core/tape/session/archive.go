@@ -200,7 +200,8 @@ func (a *archive) fail(job hemera.TapeWork, err error) {
 // failure is the result of a job that failed at its disk.
 func failure(job hemera.TapeWork, err error) hemera.TapeFailure {
 	kind := errs.KindOf(err)
-	return hemera.TapeFailure{Job: job.TapeJobKey, Error: err.Error(), Void: kind == errs.NotFound || kind == errs.Conflict, NoRoom: kind == errs.NoSpace}
+	return hemera.TapeFailure{Job: job.TapeJobKey, Error: err.Error(), Void: kind == errs.NotFound || kind == errs.Conflict,
+		PutOff: kind == errs.NoSpace || kind == errs.Locked}
 }
 
 // written adds a tape file to the next report. The first of its results has all its bytes.

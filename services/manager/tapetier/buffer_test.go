@@ -141,7 +141,7 @@ func TestNoRoomIsNoFailure(t *testing.T) {
 				t.Fatalf("try %d: %+v", try, jobs)
 			}
 			s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true,
-				Failed: []hemera.TapeFailure{{Job: jobs[0].TapeJobKey, Error: "no disk of space default has room", NoRoom: true}}}))
+				Failed: []hemera.TapeFailure{{Job: jobs[0].TapeJobKey, Error: "no disk of space default has room", PutOff: true}}}))
 			if why := s.why("/single/f"); why != "is tried again in 1m0s: no disk of space default has room" {
 				t.Fatalf("why: %s", why)
 			}

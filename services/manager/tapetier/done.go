@@ -151,9 +151,9 @@ const (
 	recallAttempts  = 6
 	retryFirst      = time.Minute
 	retryLongest    = time.Hour
-	// roomPause is after what time a recall is tried again for which disks had
-	// no room. However often that is, it does not fail.
-	roomPause = time.Minute
+	// putOffPause is after what time a recall is tried again for which disks had
+	// no room, or whose file is held by a writer. However often that is, it does not fail.
+	putOffPause = time.Minute
 )
 
 // failed decides what becomes of a job that failed.
@@ -166,9 +166,9 @@ func (t *recorder) failed(ctx context.Context, m *mount, f hemera.TapeFailure) e
 		// A file in a recycle bin may still have requests, which would wait for ever.
 		return t.catalogue.GiveUpRecall(ctx, f.Job.File, f.Error)
 	}
-	if f.NoRoom && f.Job.Kind == hemera.TapeRecall {
+	if f.PutOff && f.Job.Kind == hemera.TapeRecall {
 		return t.settle(ctx, m, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
-			j.After, j.Waits = now.Add(roomPause), f.Error
+			j.After, j.Waits = now.Add(putOffPause), f.Error
 			return &j
 		})
 	}
