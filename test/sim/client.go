@@ -222,7 +222,11 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 		return
 	}
 	h.left.path = path
-	defer h.left.end()
+	defer func() {
+		if h.left.end() {
+			tapeUser{c}.mayReplace(h.grant.Permit.File)
+		}
+	}()
 	p := c.bytes(h.grant.Permit.Layout)
 	off, cut := 0, 0
 	if access == hemera.AccessUpdate {
@@ -275,8 +279,8 @@ func (c *client) write(ctx context.Context, path string, access hemera.Access) {
 	c.saw("write %s: %s, fxid %s gen %d: %v (doubt %t)", path, what, h.grant.Permit.File.Hex(), h.grant.Permit.Gen, err, doubt)
 	// With a refusal the content must not show to reads from now on. In doubt it may, at any time.
 	c.w.oracle.End(attempt, err == nil, err != nil && !doubt)
+	h.left.closed, h.left.unsure = err == nil, doubt
 	if err == nil {
-		h.left.closed = true
 		c.w.acknowledged.Add(1)
 	}
 }

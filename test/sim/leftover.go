@@ -14,6 +14,7 @@ type leftover struct {
 	synced bool
 	doubts []*register.Change
 	closed bool // the close succeeded, so none of them happens any more
+	unsure bool // the close may have happened, or may happen later
 	oracle *register.Oracle
 }
 
@@ -41,9 +42,10 @@ func (l *leftover) becomes(h *handle, content func() []byte) {
 	l.doubts = append(l.doubts, c)
 }
 
-// end is called when the client is done with the write.
-func (l *leftover) end() {
+// end is called when the client is done with the write. It reports whether the file may get a content of it later.
+func (l *leftover) end() bool {
 	for _, c := range l.doubts {
 		l.oracle.End(c, false, l.closed)
 	}
+	return !l.closed && (l.unsure || len(l.doubts) > 0)
 }

@@ -138,6 +138,13 @@ func (c tapeUser) leave(ctx context.Context, path string, how func(context.Conte
 	c.saw("lets the disk copies of %s go: %v", path, err)
 }
 
+// mayReplace notes that a file may get another content later, by a write whose end is not known.
+func (c tapeUser) mayReplace(file hemera.FileID) {
+	if c.w.plan.tape {
+		c.w.ledger.MayBeReplaced(file)
+	}
+}
+
 // replaces notes that a file gets another content, before and after its close: those who asked for the old one have no claim to the new one.
 // A new content begins without requests.
 func (c tapeUser) replaces(file hemera.FileID) {

@@ -193,13 +193,13 @@ func (w tapeJudge) collect(ctx context.Context) {
 		return
 	}
 	// All files are hours old by now, and the collector spares those of the last two.
-	before := w.evictable(ctx)
+	before := len(w.evictable(ctx))
 	w.eachDrive(func(d *drive) {
 		d.faulty.Inject(vfs.Fault{Ops: []vfs.Op{vfs.OpSpace}, Space: &vfs.Space{Total: 1 << 30, Free: 1 << 30 / 20}})
 	})
 	// Five percent are free, and the collector wants fifteen: it never gets them, and takes all it may.
-	if before > 0 && !w.comes(ctx, 30*time.Minute, func() bool { return w.evictable(ctx) == 0 }) {
-		w.fail("disks are full, and %d of %d files on tape do not make room", w.evictable(ctx), before)
+	if before > 0 && !w.comes(ctx, 30*time.Minute, func() bool { return len(w.evictable(ctx)) == 0 }) {
+		w.fail("disks are full, and %d of %d files on tape do not make room: %v", len(w.evictable(ctx)), before, w.evictable(ctx))
 	}
 	w.eachDrive(func(d *drive) { d.faulty.Heal() })
 	w.checkCopies(ctx)
@@ -211,16 +211,17 @@ func (w tapeJudge) collect(ctx context.Context) {
 	}
 }
 
-// evictable counts the files on disk that may make room: nobody uses them, and all their copies are on tape.
+// evictable names the files on disk that may make room: nobody uses them, and all their copies are on tape.
 // A file that lacks a copy is none of them, however full disks are.
-func (w tapeJudge) evictable(ctx context.Context) (count int) {
+func (w tapeJudge) evictable(ctx context.Context) (which []string) {
 	files, _, _ := w.world.tree(ctx)
-	for _, e := range files {
+	for path, e := range files {
 		if len(e.Pieces) > 0 && len(e.Tape) > 0 && len(simtape.Missing(&e)) == 0 && e.Xattrs[hemera.AttrEvictCounter] == nil {
-			count++
+			why, _ := w.head.Load().ExplainTape(ctx, path)
+			which = append(which, path+" "+strings.Join(why, "; "))
 		}
 	}
-	return count
+	return which
 }
 
 // checkCartridges cuts the power of all drives and reads the cartridges: each tape file that the catalogue has must be there, and the

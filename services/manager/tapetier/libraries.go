@@ -292,7 +292,7 @@ func (t *reporter) driveRow(l *library, state hemera.TapeDriveState) hemera.Tape
 // endMount forgets a mount: what it had is free for others. The lock is
 // held.
 func (t *parts) endMount(m *mount) {
-	scanner{t}.end(m, "")
+	scanner{t}.lose(m)
 	for k := range m.given {
 		if t.given[k] == m.id {
 			delete(t.given, k)

@@ -32,7 +32,11 @@ type scan struct {
 	// cancelled: it ended because a person wanted it to.
 	cancelled bool
 	first     hemera.TapeWritten // of the last report: the same one means that it came again
+	cut       int                // how often its mount was lost
 }
+
+// scanCutMax is how often a scan begins again whose mount was lost, before it has failed.
+const scanCutMax = 3
 
 // scanFindingsMax bounds what is shown of the files of a scan.
 const scanFindingsMax = 200
@@ -237,6 +241,26 @@ func (t scanner) end(m *mount, problem string) {
 		s.Ended, s.Problem = t.now(), cmp.Or(problem, "the mount ended before the beginning of the tape was reached")
 		t.put(m.vid, s)
 	}
+}
+
+// lose has the scan of a mount wait for a drive again, as no report has ended the mount: its server died, or lost its way to the manager.
+// A scan that this happens to again and again has failed. The lock is held.
+func (t scanner) lose(m *mount) {
+	s := t.scans[m.vid]
+	if s == nil || s.mount != m.id || !s.Ended.IsZero() {
+		return
+	}
+	if s.cut++; s.cut > scanCutMax {
+		t.end(m, "")
+		return
+	}
+	s.waitAgain()
+}
+
+// waitAgain is the scan before a drive began it.
+func (s *scan) waitAgain() {
+	s.TapeScan = hemera.TapeScan{VID: s.VID, DryRun: s.DryRun, Asked: s.Asked, Counts: map[hemera.TapeOutcome]int64{}}
+	s.mount, s.first = 0, hemera.TapeWritten{}
 }
 
 // of returns the scan of a mount as it is.

@@ -287,6 +287,30 @@ func TestAScanIsCancelled(t *testing.T) {
 	})
 }
 
+// A scan whose tape server died begins again by itself, as a tape that waits for it gives no disk copy free. One that this happens to again and again has failed.
+func TestAScanWhoseServerDiedBeginsAgain(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.state.VIDs["FAR001"] = "LTO-9"
+		s.report()
+		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001"})
+		for try := range 4 {
+			m := s.scanMount("d1", "FAR001")
+			s.tells(m, false, found(9, "/single/c", 3))
+			if now := s.scan("FAR001"); now.Files != 1 || now.Problem != "" {
+				t.Fatalf("try %d: %+v", try, now)
+			}
+			s.loaded("d1", "") // the new server's drive is empty, and asks
+		}
+		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+			t.Errorf("%+v", m)
+		}
+		if now := s.scan("FAR001"); now.Ended.IsZero() || now.Problem == "" {
+			t.Errorf("%+v", now)
+		}
+	})
+}
+
 // Scans that wait or were cut off begin again after a restart; how others ended is still known, until it is forgotten.
 func TestScansSurviveARestart(t *testing.T) {
 	at(t, func(s *site) {

@@ -91,8 +91,7 @@ func (t scanner) load(ctx context.Context) error {
 		}
 		s := &scan{TapeScan: r.Scan, order: r.Order, who: r.Who, cancelled: r.Cancelled}
 		if s.Ended.IsZero() {
-			// It waits for a drive again.
-			s.TapeScan = hemera.TapeScan{VID: s.VID, DryRun: s.DryRun, Asked: s.Asked, Counts: map[hemera.TapeOutcome]int64{}}
+			s.waitAgain()
 		}
 		t.scans[s.VID] = s
 	}

@@ -2,6 +2,7 @@ package simtape
 
 import (
 	"maps"
+	"math"
 	"sync"
 
 	"hemera"
@@ -53,7 +54,15 @@ func (l *Ledger) Leaving(file hemera.FileID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.now++
-	l.left[file] = l.now
+	l.left[file] = max(l.left[file], l.now)
+}
+
+// MayBeReplaced notes that a file may get another content at any time from now on, by a write whose end its client does not know: a new
+// content begins without requests.
+func (l *Ledger) MayBeReplaced(file hemera.FileID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.left[file] = math.MaxInt
 }
 
 // Withdrawing notes that a request is about to be withdrawn.
