@@ -17,6 +17,7 @@ const (
 	TableQueue    = 's' // kind, queue, user, mount policy → number of jobs and their bytes
 	TableStage    = 'y' // request, part → what was asked for
 	TableScan     = 'n' // VID → scan of a tape, as the tape tier knows it
+	TableMount    = 'M' // mount → the mount that a drive was given last
 	TableFound    = 'z' // kind, number on a scanned tape → the file that was made of it
 )
 
@@ -190,6 +191,12 @@ func DecodeJob(_, raw []byte) (*hemera.TapeJob, error) { return decodeJSON[hemer
 
 // EncodeStage returns the record of a request to stage files, or of a part of its files.
 func EncodeStage(v any) []byte { return encodeJSON(v) }
+
+// EncodeMount returns the record of a mount.
+func EncodeMount(v any) []byte { return encodeJSON(v) }
+
+// DecodeMount reads what [EncodeMount] wrote.
+func DecodeMount(raw []byte, v any) error { return DecodeStage(raw, v) }
 
 // DecodeStage reads what [EncodeStage] wrote.
 func DecodeStage(raw []byte, v any) error {

@@ -43,6 +43,7 @@ func FuzzDecodeTape(f *testing.F) {
 			t.Errorf("pair %d, %d of %x", a, b, raw)
 		}
 		_, _ = DecodeJob(nil, raw)
+		_ = DecodeMount(raw, new(hemera.TapeMount))
 		_ = DecodeStage(raw, new(hemera.StageRequest))
 		_, _ = QueueOf(raw)
 	})

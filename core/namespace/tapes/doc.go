@@ -12,6 +12,7 @@
 //	job         a file to archive, recall, verify or repack; by file, and in the order of its queue
 //	queue       the number of jobs and bytes of each user in a queue
 //	scan        what was ordered for, and became of, the last scan of a tape
+//	mount       what a drive was given last
 //	found       of a number on a scanned tape the file that was made of it
 //
 // # Two sides

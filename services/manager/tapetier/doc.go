@@ -7,6 +7,7 @@
 //
 //	configuration, tapes, tape files, jobs   durable, in the namespace (core/namespace/tapes)
 //	libraries, drives, mounts                in memory: tape servers tell them again
+//	the last mount of each drive             durable too, in the namespace: whose results count (issued.go)
 //	requests to stage, orders of admins      durable, in the namespace
 //
 // # What a restart of the manager keeps
@@ -18,10 +19,11 @@
 //	drives that are down      in the configuration, until an admin puts them up
 //	figures of sessions       begin again
 //
-// After a restart the manager knows no mount. A session that was under
-// way may still report what it has made durable: the fSeq of its tape
-// decides whether that is recorded. It gets no more jobs, so it ends, and
-// its drive asks for work again.
+// After a restart the manager knows of each drive the last mount, and not its
+// jobs. A session that was under way may still report what it has made
+// durable: the fSeq of its tape decides whether that is recorded. It gets no
+// more jobs, so it ends, and its drive asks for work again. Results of any
+// other mount are refused.
 //
 // # Who may do what with a tape
 //

@@ -22,9 +22,10 @@ import (
 // what else was written is dead rows of the tape.
 
 // TapeDone records what a mount did. The caller has checked the lease. Of
-// a mount that the manager does not know any more it records what was
-// written all the same: what is on tape is on tape. What such a mount did
-// not do waits in its queue, as nobody has it.
+// a mount of before the manager's start, or one that ended, it records what
+// was written all the same, if it is the last one that its drive was given.
+// What such a mount did not do waits in its queue, as nobody has it. Conflict
+// for any other mount.
 func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeResults) error {
 	m := t.mountOf(node, r.Mount)
 	if err := t.trusts(node, m, &r); err != nil {
@@ -72,6 +73,11 @@ func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.Ta
 	}
 	if err := t.noteTape(ctx, m, r); err != nil {
 		return err
+	}
+	if r.Ended {
+		if err := (issuer{t.parts}).ended(ctx, r.Mount); err != nil {
+			return err
+		}
 	}
 	t.noteMount(m, r)
 	return nil

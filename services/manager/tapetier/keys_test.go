@@ -78,7 +78,7 @@ func TestATapeKeepsTheKeyThatItWasBegunWith(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		// A server that reports another key than that of the tape has written on another tape, or for another catalogue.
-		report = hemera.TapeResults{VID: "AAA001", Key: "k2", Written: []hemera.TapeWritten{{FSeq: 3, ArchiveID: 1 << 63}}}
+		report = hemera.TapeResults{Mount: s.givenBefore(hemera.TapeArchive, "AAA001"), VID: "AAA001", Key: "k2", Written: []hemera.TapeWritten{{FSeq: 3, ArchiveID: 1 << 63}}}
 		s.wantKind("another key", s.tier.TapeDone(s.Context(), server, report), errs.Conflict)
 		if s.tape("AAA001").State != hemera.TapeDisabled {
 			t.Errorf("%+v", s.tape("AAA001"))

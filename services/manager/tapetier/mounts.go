@@ -77,6 +77,12 @@ func (t *dispatcher) next(ctx context.Context, node hemera.NodeID, name string) 
 		return none, mountLook, err
 	}
 	m, move := t.decide(f, node, name)
+	if m.ID != 0 {
+		if err := (issuer{t.parts}).issue(ctx, node, name, m); err != nil {
+			t.abandon(m.ID)
+			return none, mountLook, err
+		}
+	}
 	if move.from != "" {
 		// Before the mount begins: the next decision must see the tape in its
 		// new pool.

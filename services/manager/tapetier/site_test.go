@@ -13,6 +13,7 @@ import (
 
 	"hemera"
 	"hemera/core/namespace"
+	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/platform/kv/memkv"
 	"hemera/services/manager/tapetier"
@@ -168,8 +169,22 @@ func (s *site) loaded(drive, vid string) {
 func (s *site) label() {
 	s.Helper()
 	for _, vid := range []string{"AAA001", "BBB001"} {
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{VID: vid, Labelled: true}))
+		s.good(s.tree.Parts().Tapes.ChangeTape(s.Context(), vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+			tape := *old
+			tape.Labelled, tape.LabelBy = time.Now(), "d1"
+			return &tape, nil
+		}))
 	}
+}
+
+// givenBefore is a mount that d2 was given by the manager before this one.
+func (s *site) givenBefore(kind hemera.TapeJobKind, vid string) uint64 {
+	s.Helper()
+	const id = 1
+	s.good(s.tree.Parts().Tapes.PutMount(s.Context(), tapes.Mount{ID: id, Node: server, Drive: "d2", VID: vid, Kind: hemera.MountWork, Job: kind}))
+	s.start()
+	s.report()
+	return id
 }
 
 // mount is the work that a drive gets, which must be of the kind.

@@ -34,6 +34,9 @@ func (t *sweeper) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		t.EndLost()
+		if err := t.LeaveMounts(ctx); err != nil && ctx.Err() == nil {
+			t.Log.Warn("tapes that were in drives of nodes that are gone are not known as unsure yet", "error", err)
+		}
 		if err := t.releaseHeld(ctx); err != nil && ctx.Err() == nil {
 			t.Log.Warn("files whose storage class can be used now are not queued for tape yet", "error", err)
 		}

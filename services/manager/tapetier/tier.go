@@ -102,6 +102,7 @@ type parts struct {
 	asking    map[hemera.NodeID]string // nodes that are not admitted as tape servers, and their libraries
 	heard     bool                     // of a library, since the start
 	mounts    map[uint64]*mount
+	issued    map[uint64]tapes.Mount       // what drives were given last, as it is stored
 	given     map[hemera.TapeJobKey]uint64 // to which mount
 	room      buffer                       // on disks, for recalls
 	scans     map[string]*scan             // by VID; those that ended too
@@ -116,7 +117,7 @@ type parts struct {
 // archives without any set-up.
 func Open(ctx context.Context, o Options) (*Tier, error) {
 	t := &parts{Options: o, catalogue: o.Tree.Tapes, changing: make(chan struct{}, 1), libraries: map[hemera.NodeID]*library{}, asking: map[hemera.NodeID]string{},
-		mounts: map[uint64]*mount{}, given: map[hemera.TapeJobKey]uint64{}, scans: map[string]*scan{}, unkept: map[string]bool{}, returned: returned{}, wake: make(chan struct{})}
+		mounts: map[uint64]*mount{}, issued: map[uint64]tapes.Mount{}, given: map[hemera.TapeJobKey]uint64{}, scans: map[string]*scan{}, unkept: map[string]bool{}, returned: returned{}, wake: make(chan struct{})}
 	raw, err := t.catalogue.Config(ctx)
 	if err != nil {
 		return nil, errs.Wrap(err, "tapetier.Open", "")
@@ -129,6 +130,13 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	}
 	if err := (scanner{t}).load(ctx); err != nil {
 		return nil, err
+	}
+	issued, err := t.catalogue.Mounts(ctx)
+	if err != nil {
+		return nil, errs.Wrap(err, "tapetier.Open", "")
+	}
+	for _, m := range issued {
+		t.issued[m.ID] = m
 	}
 	stored, err := t.catalogue.Stages(ctx)
 	if err != nil {

@@ -233,7 +233,7 @@ func TestATapeThatDisagreesIsDisabled(t *testing.T) {
 		}
 		s.change("tape", "set", "BBB001", "full", "true")
 		s.change("tape", "set", "BBB001", "state", "REPACKING", "stateReason", "old")
-		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{VID: "BBB001", Problem: "cannot be read"}))
+		s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: s.givenBefore(hemera.TapeRecall, "BBB001"), VID: "BBB001", Problem: "cannot be read"}))
 		if tape := s.tape("BBB001"); tape.State != hemera.TapeRepackingDisabled || tape.Reason != "cannot be read" {
 			t.Errorf("%+v", tape)
 		}

@@ -68,8 +68,8 @@ func (t *configurer) leaveOthers(l *library) map[string]string {
 	return doubled
 }
 
-// trusts checks that a report is about what its node has: Denied. It is
-// Unavailable while the manager has not heard of the node's library yet,
+// trusts checks that a report is about what its node has, Denied, and of a
+// mount that its drive was given last, Conflict. It is Unavailable while the manager has not heard of the node's library yet,
 // as after a restart: then the report comes again.
 func (t *recorder) trusts(node hemera.NodeID, m *mount, r *hemera.TapeResults) error {
 	refused := func(subject, why string) error { return errs.New(errs.Denied, "tapetier.TapeDone", subject, why) }
@@ -88,11 +88,12 @@ func (t *recorder) trusts(node hemera.NodeID, m *mount, r *hemera.TapeResults) e
 		}
 		return nil
 	}
-	// A mount of before a restart, or one that ended: what the library is now
-	// decides.
+	// A mount of before a restart, or one that ended: its record, and what the
+	// library is now, decide.
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.libraries[node]
+	given, known := t.issued[r.Mount]
 	switch {
 	case l == nil || l.state.Problem != "" && l.clash == "":
 		return errs.New(errs.Unavailable, "tapetier.TapeDone", r.VID, "the library of the node is not known yet")
@@ -100,6 +101,13 @@ func (t *recorder) trusts(node hemera.NodeID, m *mount, r *hemera.TapeResults) e
 		return refused(r.VID, "the tape is not in the library of the node")
 	case r.Session.Drive != "" && !slices.ContainsFunc(l.state.Drives, func(d hemera.TapeDriveState) bool { return d.Name == r.Session.Drive }):
 		return refused(r.Session.Drive, "the drive is not one of the node's library")
+	case !known || given.Node != node:
+		return errs.New(errs.Conflict, "tapetier.TapeDone", r.VID, "the mount is not one that this manager gave to the drive last").
+			WithRemedy("nothing is lost: what was not recorded is done again by the next mount")
+	case r.VID != "" && r.VID != given.VID:
+		return refused(r.VID, "the mount is one of tape "+given.VID)
+	case len(r.Written) > 0 && given.Job != hemera.TapeArchive:
+		return refused(r.VID, "the mount does not write files")
 	}
 	return nil
 }
