@@ -89,8 +89,10 @@ type TrustAdmin interface {
 type MaintAdmin interface {
 	// Jobs lists running and recent drains and repairs.
 	Jobs(ctx context.Context) ([]JobStatus, error)
-	// FileInfo returns an entry by path, "fid:<dec>" or "fxid:<hex>", and where its pieces are.
-	FileInfo(ctx context.Context, ref string) (FileReport, error)
+	// FileInfo returns an entry that who can reach, by path, "fid:<dec>" or "fxid:<hex>", and where its pieces are.
+	// An admin who asks for an id also learns of pieces that only disks know: the answer may take 10 s then.
+	// NotFound and Denied as of Stat; an id that who cannot reach is NotFound.
+	FileInfo(ctx context.Context, who Identity, ref string) (FileReport, error)
 	// CheckFile has every piece of a file read and verified, and bad ones repaired if asked.
 	CheckFile(ctx context.Context, ref string, repair bool) ([]PieceCheck, error)
 	// Fsck compares the namespace with what disks hold. With repair it has put right what can be, as

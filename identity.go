@@ -9,8 +9,23 @@ type Identity struct {
 	Protocol string // unix, host, ...: how it was established
 	Host     string // where the client is, for placement and logs
 	App      string // what the client calls itself
+	// Claimed is the name that the client gave, where it gave one. It proves nothing: it explains why Name is another one. It is
+	// not in capabilities.
+	Claimed string `json:",omitempty"`
 	// Admin may do anything, EOS's sudo role.
 	Admin bool
+}
+
+// Mapped says in words why a client that gave a name is served under another one, "" if it is not.
+func (who Identity) Mapped() string {
+	if who.Claimed == "" || who.Claimed == who.Name {
+		return ""
+	}
+	at := who.Claimed
+	if who.Host != "" {
+		at += " of " + who.Host
+	}
+	return at + " is " + who.Name + " here"
 }
 
 // NobodyID is the uid and gid of clients without a name.

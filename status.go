@@ -13,8 +13,9 @@ type StatusAdmin interface {
 	// Impact counts what files would lose if the disks were removed now. NotFound.
 	Impact(ctx context.Context, disks []DiskID) (Impact, error)
 	// Why explains a file, a disk, a node or the jobs: what it waits for. kind is one of [WhyFile] and so
-	// on. NotFound, Invalid.
-	Why(ctx context.Context, kind, ref string) (Explanation, error)
+	// on. Files and directories are explained to users who may read them, without names of other users; the
+	// caller sees to it that only admins ask for other kinds. NotFound, Denied, Invalid.
+	Why(ctx context.Context, who Identity, kind, ref string) (Explanation, error)
 	// Impaired calls visit for every file of the standing, in no order of names. It reads what the namespace lists for the disks and tapes that
 	// cannot be read, and ends with visit's error, if any.
 	Impaired(ctx context.Context, standing FileStanding, visit func(path string, e Entry) error) error

@@ -9,8 +9,9 @@ import (
 	"hemera/rules/lifecycle"
 )
 
-// ExplainForm says which requests to convert the file, at the path, has before it, and what they wait for.
-func (ex *explainer) ExplainForm(ctx context.Context, entry hemera.Entry, path string) (reasons []hemera.Reason) {
+// ExplainForm says which requests to convert the file, at the path, has before it, and what they wait for. What a request met at
+// other files is for admins.
+func (ex *explainer) ExplainForm(ctx context.Context, who hemera.Identity, entry hemera.Entry, path string) (reasons []hemera.Reason) {
 	above, err := ex.engine.begin(ctx, entry)
 	if err != nil {
 		return nil
@@ -33,7 +34,7 @@ func (ex *explainer) ExplainForm(ctx context.Context, entry hemera.Entry, path s
 		if ex.engine.copies.fileLocked(entry.ID) {
 			text = fmt.Sprintf("request %d converts it to %s: this or another work on the file is under way", s.ID, s.Form)
 		}
-		if s.Why != "" {
+		if s.Why != "" && who.Admin {
 			text += "; the request met last: " + s.Why
 		}
 		reasons = append(reasons, hemera.Reason{About: "form", Text: text, Remedy: "hemera convert ls shows the request, hemera convert stop ends it"})

@@ -75,6 +75,9 @@ func TestUsersHaveTheirVerbsThroughAnotherDoor(t *testing.T) {
 	if e, err := c.Stat(ctx, alice, "/exp/notes.txt"); err != nil || e.Mode != 0o600 || string(e.Xattrs["user.a"]) != "\x00\xff" {
 		t.Errorf("stat: %+v, %v", e, err)
 	}
+	if why, err := c.Why(ctx, alice, hemera.WhyFile, "/exp/notes.txt"); err != nil || why.Subject != "/exp/notes.txt" {
+		t.Errorf("why: %+v, %v", why, err)
+	}
 	if spaces, err := c.Spaces(ctx); err != nil || len(spaces) == 0 {
 		t.Errorf("spaces: %v, %v", spaces, err)
 	}
@@ -97,7 +100,7 @@ func TestAdminVerbsAreRefusedToUsers(t *testing.T) {
 	_, c, way := callingAs(t, alice)
 	_, viewErr := c.View(t.Context())
 	_, statusErr := c.Status(t.Context())
-	_, whyErr := c.Why(t.Context(), hemera.WhyFile, "/exp/notes.txt")
+	_, whyErr := c.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyDisk, "4")
 	_, checkErr := c.CheckFile(t.Context(), "/exp/notes.txt", false)
 	_, lostErr := c.Walk(t.Context(), WalkRequest{Path: "/", Standing: hemera.FileLost}, func(Found) error { return nil })
 	for verb, err := range map[string]error{

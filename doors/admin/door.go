@@ -183,15 +183,23 @@ func (d *door) admit(admin bool, r *http.Request) (hemera.Identity, error) {
 			return who, err
 		}
 	}
-	if admin && !who.Admin {
-		text := "this needs an admin"
-		if known {
-			text += ", and users of other machines are not admins"
-		}
-		return who, errs.New(errs.Denied, "admin.Authorize", who.Name, text).
-			WithRemedy("run it on the manager's host as root or as the user the manager runs as")
+	if admin {
+		return who, adminOnly(r.Context(), who)
 	}
 	return who, nil
+}
+
+// adminOnly fails with Denied if who is not an admin. The context is the request's.
+func adminOnly(ctx context.Context, who hemera.Identity) error {
+	if who.Admin {
+		return nil
+	}
+	text := "this needs an admin"
+	if _, elsewhere := caller(ctx); elsewhere {
+		text += ", and users of other machines are not admins"
+	}
+	return errs.New(errs.Denied, "admin.Authorize", who.Name, text).
+		WithRemedy("run it on the manager's host as root or as the user the manager runs as")
 }
 
 // part is nil-safe access to a service: verbs of a part that is not there say so.

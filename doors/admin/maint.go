@@ -2,8 +2,6 @@ package admin
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"hemera"
 	"hemera/errs"
@@ -71,41 +69,15 @@ func maint[Req, Res any](d *door, verb string, f func(context.Context, hemera.Ma
 	})
 }
 
-// fileInfo tells users of what they may see by its path, and of disks what says where a piece is.
-// An id could otherwise be used to learn names and owners of files below directories that are closed to the user:
-// so the path of the answer is checked as if the user had asked for it.
+// fileInfo tells users of what they can reach, and of disks what says where a piece is.
 func fileInfo(ctx context.Context, d *door, who hemera.Identity, r *fileRef) (report hemera.FileReport, err error) {
 	m, err := part(d.Maint, "maintenance")
 	if err != nil {
 		return report, err
 	}
-	if who.Admin {
-		return m.FileInfo(ctx, r.Ref)
-	}
-	names, err := part(d.Names, "namespace")
-	if err != nil {
+	report, err = m.FileInfo(ctx, who, r.Ref)
+	if err != nil || who.Admin {
 		return report, err
-	}
-	byPath := strings.HasPrefix(r.Ref, "/")
-	if byPath {
-		if _, err := names.Stat(ctx, who, r.Ref); err != nil {
-			return report, err
-		}
-	}
-	report, err = m.FileInfo(ctx, r.Ref)
-	if err == nil {
-		var e hemera.Entry
-		if e, err = names.Stat(ctx, who, report.Path); err == nil && e.ID != report.Entry.ID {
-			err = errs.New(errs.NotFound, "admin.FileInfo", r.Ref, "it was renamed or replaced just now").WithRemedy("try again")
-		}
-		report.Entry.Xattrs = e.Xattrs // those that the user may see
-	}
-	if err != nil && !byPath && slices.Contains([]errs.Kind{errs.NotFound, errs.Denied}, errs.KindOf(err)) {
-		// The same error in all cases, and without the path, so that it tells nothing about other users' files.
-		err = errs.New(errs.NotFound, "admin.FileInfo", r.Ref, "there is no such file, or it is below a directory that is not for you")
-	}
-	if err != nil {
-		return hemera.FileReport{}, err
 	}
 	// Users see where a piece is and whether it can be read, but not how full or how busy the disk is.
 	for i, p := range report.Pieces {
@@ -129,7 +101,7 @@ func (c maintClient) DiskFiles(ctx context.Context, id hemera.DiskID, after heme
 }
 
 // FileInfo implements hemera.MaintAdmin.
-func (c maintClient) FileInfo(ctx context.Context, ref string) (hemera.FileReport, error) {
+func (c maintClient) FileInfo(ctx context.Context, _ hemera.Identity, ref string) (hemera.FileReport, error) {
 	return call[hemera.FileReport](ctx, c.server, "FileInfo", fileRef{Ref: ref})
 }
 

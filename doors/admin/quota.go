@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"hemera"
+	"hemera/rules/quota"
 )
 
 // setQuota is the request of the verb of that name.
@@ -70,7 +71,7 @@ func quotas(ctx context.Context, d *door, who hemera.Identity, r *quotaRef) ([]h
 	seen := map[string]bool{}
 	return slices.DeleteFunc(rows, func(row hemera.QuotaRow) bool {
 		// A user sees own limits, those of own groups, and of projects.
-		if !bounds(row, who) {
+		if !quota.Bounds(row.QuotaKey, who) {
 			return true
 		}
 		if _, looked := seen[row.Path]; !looked {
@@ -79,18 +80,6 @@ func quotas(ctx context.Context, d *door, who hemera.Identity, r *quotaRef) ([]h
 		}
 		return !seen[row.Path]
 	}), err
-}
-
-// bounds reports whether a limit is about the files of who.
-// Limits of projects are for everybody, and a default limit applies to each user or group without a limit of its own.
-func bounds(row hemera.QuotaRow, who hemera.Identity) bool {
-	switch row.Kind {
-	case hemera.QuotaUser:
-		return row.ID == who.UID || row.ID == hemera.QuotaDefault
-	case hemera.QuotaGroup:
-		return row.ID == who.GID || row.ID == hemera.QuotaDefault || slices.Contains(who.Groups, row.ID)
-	}
-	return true
 }
 
 // quotaClient is the part of a [Client] that changes quotas.

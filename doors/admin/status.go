@@ -15,7 +15,7 @@ type why struct{ Kind, Ref string }
 type impact struct{ Disks []hemera.DiskID }
 
 // serveStatus serves the health of the cluster and explanations.
-// All verbs need an admin: they name files, disks and hosts.
+// Why of a file is open to users; the service hides what they may not see. All else needs an admin: it names files, disks and hosts.
 func serveStatus(d *door) {
 	unary(d, "Status", true, func(ctx context.Context, _ hemera.Identity, _ *none) (status hemera.ClusterStatus, err error) {
 		s, err := part(d.Status, "status")
@@ -24,12 +24,17 @@ func serveStatus(d *door) {
 		}
 		return s.Status(ctx)
 	})
-	unary(d, "Why", true, func(ctx context.Context, _ hemera.Identity, r *why) (out hemera.Explanation, err error) {
+	unary(d, "Why", false, func(ctx context.Context, who hemera.Identity, r *why) (out hemera.Explanation, err error) {
+		if r.Kind != hemera.WhyFile {
+			if err := adminOnly(ctx, who); err != nil {
+				return out, err
+			}
+		}
 		s, err := part(d.Status, "status")
 		if err != nil {
 			return out, err
 		}
-		return s.Why(ctx, r.Kind, r.Ref)
+		return s.Why(ctx, who, r.Kind, r.Ref)
 	})
 	unary(d, "Impact", true, func(ctx context.Context, _ hemera.Identity, r *impact) (sum hemera.Impact, err error) {
 		s, err := part(d.Status, "status")
@@ -49,7 +54,7 @@ func (c statusClient) Impact(ctx context.Context, disks []hemera.DiskID) (hemera
 }
 
 // Why implements hemera.StatusAdmin.
-func (c statusClient) Why(ctx context.Context, kind, ref string) (hemera.Explanation, error) {
+func (c statusClient) Why(ctx context.Context, _ hemera.Identity, kind, ref string) (hemera.Explanation, error) {
 	return call[hemera.Explanation](ctx, c.server, "Why", why{kind, ref})
 }
 

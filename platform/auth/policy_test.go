@@ -137,7 +137,7 @@ func TestUnixBelievesTheKernel(t *testing.T) {
 			if who.Name != c.want.Name || who.UID != c.want.UID || who.GID != c.want.GID || who.Admin != c.want.Admin {
 				t.Errorf("got %+v, want %+v", *who, *c.want)
 			}
-			if who.Protocol != "unix" || who.Host != "127.0.0.1" || who.App != "xrdcp" {
+			if who.Claimed != c.claim || who.Protocol != "unix" || who.Host != "127.0.0.1" || who.App != "xrdcp" {
 				t.Errorf("got %+v", *who)
 			}
 		})

@@ -49,9 +49,11 @@ func (x unixExchange) Step(credentials []byte) (*hemera.Identity, []byte, error)
 	}
 	account := x.unix.Users.Find(user)
 	who := account.identity("unix", x.peer)
+	who.Claimed = user
 	if x.unix.Trusted {
 		if !x.unix.Own && account.Known && IsAdmin(account.UID) {
 			who = nobody("unix", x.peer)
+			who.Claimed = user
 		}
 		return &who, nil, nil
 	}

@@ -87,8 +87,12 @@ func Decide(who hemera.Identity, o Object, a Action) Decision {
 	if need != 0 && bits&need == need {
 		return Decision{true, class.rule()}
 	}
-	return Decision{false, fmt.Sprintf("mode %04o of uid %d gid %d gives %s (uid %d gid %d) %s, and to %s it takes %s",
-		o.Mode, o.UID, o.GID, class, who.UID, who.GID, letters(bits), a, letters(need))}
+	rule := fmt.Sprintf("mode %04o of uid %d gid %d gives %s (uid %d gid %d) %s, and to %s it takes %s",
+		o.Mode, o.UID, o.GID, class, who.UID, who.GID, letters(bits), a, letters(need))
+	if mapped := who.Mapped(); mapped != "" {
+		rule += "; " + mapped
+	}
+	return Decision{false, rule}
 }
 
 // Rights are the bits (read 4, write 2, execute 1) that the object gives who. An admin reads and writes all, and

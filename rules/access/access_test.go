@@ -42,6 +42,18 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestARefusalSaysAsWhomTheClientIsServed: root of another machine reads why it is nobody's bits that count.
+func TestARefusalSaysAsWhomTheClientIsServed(t *testing.T) {
+	who := hemera.Identity{Name: "nobody", UID: hemera.NobodyID, GID: hemera.NobodyID, Host: "10.99.0.6", Claimed: "root"}
+	if d := Decide(who, Object{Mode: 0o755}, CreateIn); !strings.HasSuffix(d.Rule, "; root of 10.99.0.6 is nobody here") {
+		t.Error(d.Rule)
+	}
+	who.Name, who.Claimed = "bob", "bob"
+	if d := Decide(who, Object{Mode: 0o755}, CreateIn); strings.Contains(d.Rule, "here") {
+		t.Error(d.Rule)
+	}
+}
+
 func TestDecideRemoveInStickyDirectory(t *testing.T) {
 	dir := Object{Mode: 0o1777, UID: 0, GID: 0}
 	mine := Object{UID: 5}

@@ -116,7 +116,7 @@ func (r *rig) agree(when string, paths []string) map[hemera.FileStanding]int {
 		"": {"healthy", "incomplete: ", "on tape only; a read"},
 	}
 	for _, path := range paths {
-		info, err := r.m.FileInfo(ctx, path)
+		info, err := r.m.FileInfo(ctx, hemera.SystemIdentity(), path)
 		if err != nil || !slices.ContainsFunc(words[is[path]], func(word string) bool { return strings.HasPrefix(info.Status, word) }) {
 			r.t.Errorf("%s: %s is %q in the lists, and %q by itself: %v", when, path, is[path], info.Status, err)
 		}

@@ -61,7 +61,7 @@ func (r *rig) wantLost(what string, paths ...string) {
 		r.t.Errorf("%s: fsck finds %+v: %v", what, report.Problems, err)
 	}
 	for _, path := range paths {
-		why, err := r.m.Why(r.t.Context(), hemera.WhyFile, path)
+		why, err := r.m.Why(r.t.Context(), hemera.SystemIdentity(), hemera.WhyFile, path)
 		if err != nil || !strings.Contains(why.State, "every piece is known to be bad") {
 			r.t.Errorf("%s: why %s: %+v: %v", what, path, why, err)
 		}

@@ -179,6 +179,7 @@ type fakeNode struct {
 	badPages   int64                        // that verifying finds, until a repair
 	ruined     map[hemera.PieceID]bool      // pieces none of whose bytes are right, and that only a copy of another mends
 	network    func() *hemera.NetworkSample // nil: it samples nothing
+	open       []hemera.OpenFile            // that clients have at it; set before it runs
 }
 
 func (n *fakeNode) register() {
@@ -317,6 +318,8 @@ func (n *fakeNode) execute(o hemera.Order) hemera.OrderResult {
 		return hemera.OrderResult{ID: o.ID, Pieces: []hemera.PieceStat{stat}, Checksums: sums, Bytes: stat.Size, BadPages: bad}
 	case hemera.OrderConvert:
 		return n.convert(o)
+	case hemera.OrderUses:
+		return hemera.OrderResult{ID: o.ID, Files: n.open}
 	case hemera.OrderInventory:
 		return hemera.OrderResult{ID: o.ID, Pieces: n.inventory(o)}
 	case hemera.OrderRepair:

@@ -110,7 +110,7 @@ func TestWhyOfAFileOnTape(t *testing.T) {
 	if _, err := r.m.tree.Evict(t.Context(), e.ID, func(*hemera.Entry) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	why, err := r.m.Why(t.Context(), hemera.WhyFile, "/f")
+	why, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
 	if err != nil || !strings.HasPrefix(why.State, "on tape only") {
 		t.Errorf("%+v: %v", why, err)
 	}
@@ -121,7 +121,7 @@ func TestWhyOfAFileOnTape(t *testing.T) {
 			t.Errorf("%+v", reason)
 		}
 	}
-	if report, err := r.m.FileInfo(t.Context(), "/f"); err != nil || !told || report.Status != why.State {
+	if report, err := r.m.FileInfo(t.Context(), hemera.SystemIdentity(), "/f"); err != nil || !told || report.Status != why.State {
 		t.Errorf("%+v, %v", why, err)
 	}
 }
@@ -153,8 +153,8 @@ func TestWhatABrokenTapeHasIsNotSafe(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := "on tape only, and cannot be read: tape TAPE01 is BROKEN (torn)"
-		why, err := r.m.Why(t.Context(), hemera.WhyFile, "/f")
-		if report, failed := r.m.FileInfo(t.Context(), "/f"); err != nil || failed != nil || why.State != want || report.Status != want {
+		why, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
+		if report, failed := r.m.FileInfo(t.Context(), hemera.SystemIdentity(), "/f"); err != nil || failed != nil || why.State != want || report.Status != want {
 			t.Errorf("%+v, %q: %v, %v", why, report.Status, err, failed)
 		}
 		_, err = r.open("/f", hemera.AccessRead)

@@ -102,7 +102,7 @@ func (ma *maintAdmin) CheckNamespace(ctx context.Context, progress func(hemera.N
 // CheckFile implements hemera.MaintAdmin.
 func (ma *maintAdmin) CheckFile(ctx context.Context, ref string, repair bool) (checks []hemera.PieceCheck, err error) {
 	defer ma.ops.begin("CheckFile").end(&err)
-	e, _, err := ma.find(ctx, ref)
+	e, _, err := ma.find(ctx, hemera.SystemIdentity(), ref)
 	if err != nil {
 		return nil, err
 	}
@@ -113,11 +113,12 @@ func (ma *maintAdmin) CheckFile(ctx context.Context, ref string, repair bool) (c
 }
 
 // FileInfo implements hemera.MaintAdmin.
-func (ma *maintAdmin) FileInfo(ctx context.Context, ref string) (r hemera.FileReport, err error) {
+func (ma *maintAdmin) FileInfo(ctx context.Context, who hemera.Identity, ref string) (r hemera.FileReport, err error) {
 	defer ma.ops.begin("FileInfo").end(&err)
-	e, path, err := ma.find(ctx, ref)
-	// Disks are asked only where the namespace may not know everything: the question costs an order for each disk.
-	if id, byID, _ := idOf(ref); byID && (errors.Is(err, errs.NotFound) || err == nil && !e.IsDir() && ma.tree.Restored()) {
+	e, path, err := ma.find(ctx, who, ref)
+	// Disks are asked only where the namespace may not know everything: the question costs an order for each disk. What
+	// only disks know has no owner who could ask, so it is for admins.
+	if id, byID, _ := idOf(ref); byID && who.Admin && (errors.Is(err, errs.NotFound) || err == nil && !e.IsDir() && ma.tree.Restored()) {
 		if r.Strays, err = ma.strays(ctx, id, err); err != nil {
 			return r, err
 		}
@@ -186,17 +187,30 @@ func strayMeaning(tag string) string {
 	return "the piece is of a change made after the backup that was restored, and is kept"
 }
 
-// find resolves a path, or an id as [idOf] knows them.
-func (p *parts) find(ctx context.Context, ref string) (hemera.Entry, string, error) {
+// find resolves a path, or an id as [idOf] knows them, to an entry that who can reach by its path, with the attributes that who may see.
+// An id tells no more than the path does: otherwise it would show names and owners below directories that are closed to the user. So
+// it is NotFound with one text in all these cases.
+func (p *parts) find(ctx context.Context, who hemera.Identity, ref string) (e hemera.Entry, path string, err error) {
 	id, byID, err := idOf(ref)
 	switch {
 	case err != nil:
-		return hemera.Entry{}, "", err
-	case byID:
-		return p.tree.Resolve(ctx, id)
+		return e, "", err
+	case !byID:
+		e, err = p.tree.Stat(ctx, who, ref)
+		return e, hemera.PlainPath(ref), err
 	}
-	e, err := p.tree.Stat(ctx, hemera.SystemIdentity(), ref)
-	return e, hemera.PlainPath(ref), err
+	e, path, err = p.tree.Resolve(ctx, id)
+	if err != nil && !errors.Is(err, errs.NotFound) || who.Admin {
+		return e, path, err
+	}
+	if err == nil {
+		e, err = p.tree.Stat(ctx, who, path)
+	}
+	unseen := []errs.Kind{errs.NotFound, errs.NotDirectory, errs.Denied, errs.Invalid}
+	if err != nil && slices.Contains(unseen, errs.KindOf(err)) || err == nil && e.ID != id {
+		return hemera.Entry{}, "", errs.New(errs.NotFound, "manager.Find", ref, "there is no such file, or it is below a directory that is not for you")
+	}
+	return e, path, err
 }
 
 // idOf is the id that "fid:<decimal>" or "fxid:<hexadecimal>" names. EOS's other words mean the same here,

@@ -97,7 +97,7 @@ func TestFilesExpireByTheirRules(t *testing.T) {
 		if _, err := r.commit(r.seal(writer, 20)); err != nil {
 			t.Error(err)
 		}
-		why, err := r.m.Why(t.Context(), hemera.WhyFile, "/s/open.tmp")
+		why, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/s/open.tmp")
 		if err != nil || !slices.ContainsFunc(why.Reasons, func(r hemera.Reason) bool { return r.About == "lifecycle" && strings.Contains(r.Text, "expires on") }) {
 			t.Errorf("%+v, %v", why, err)
 		}
@@ -214,7 +214,7 @@ func TestConversionGivesWayToAWriter(t *testing.T) {
 		if err != nil || list[0].Skipped != 1 || list[0].Failed != 0 || list[0].Job.State != "waiting" {
 			t.Errorf("%+v, %v", list, err)
 		}
-		why, err := r.m.Why(t.Context(), hemera.WhyFile, "/f")
+		why, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
 		if err != nil || !slices.ContainsFunc(why.Reasons, func(r hemera.Reason) bool { return r.About == "form" }) {
 			t.Errorf("%+v, %v", why, err)
 		}

@@ -234,7 +234,7 @@ func TestLostNodeIsRepairedAndReconciledWhenItReturns(t *testing.T) {
 		if len(jobs) != 1 || jobs[0].State != "waiting" || jobs[0].Why == "" {
 			t.Fatalf("%+v", jobs)
 		}
-		if info, err := r.m.FileInfo(ctx, "/f0"); err != nil || info.Status == "" {
+		if info, err := r.m.FileInfo(ctx, hemera.SystemIdentity(), "/f0"); err != nil || info.Status == "" {
 			t.Error(err)
 		}
 		time.Sleep(r.lost + 5*time.Second)
@@ -317,7 +317,7 @@ func TestIncompleteFilesAreCompletedWhenADiskAppears(t *testing.T) {
 			r.write(fmt.Sprintf("/f%d", i), 10)
 			r.whole(fmt.Sprintf("/f%d", i), 1)
 		}
-		info, err := r.m.FileInfo(ctx, "/f0")
+		info, err := r.m.FileInfo(ctx, hemera.SystemIdentity(), "/f0")
 		if err != nil || info.Status != "incomplete: 1 of 2 pieces" {
 			t.Errorf("%q, %v", info.Status, err)
 		}
@@ -453,22 +453,22 @@ func TestFileInfoOfPiecesThatNobodyKnows(t *testing.T) {
 		for gen, n := range []int{0, 1} {
 			r.nodes[n].put(on(n), hemera.PieceStat{ID: hemera.PieceID{File: 99999, Gen: hemera.Generation(gen + 1)}, FileSize: 5, Path: "/made/later", Sealed: time.Now()})
 		}
-		report, err := r.m.FileInfo(ctx, "fxid:1869f")
+		report, err := r.m.FileInfo(ctx, hemera.SystemIdentity(), "fxid:1869f")
 		if err != nil || report.Path != "/made/later" || report.Entry.ID != 99999 || !strings.Contains(report.Status, "is kept") || len(report.Strays) != 2 {
 			t.Fatalf("%+v, %v", report, err)
 		}
 		if s := report.Strays[0]; s.Tag != "newer" || s.Disk != on(1) || s.Host != "node2" || s.Piece.ID.Gen != 2 {
 			t.Errorf("the newest piece: %+v", s)
 		}
-		if report, err = r.m.FileInfo(ctx, "fid:"+fmt.Sprint(uint64(known.ID))); err != nil || len(report.Strays) != 0 || len(report.Pieces) != 2 {
+		if report, err = r.m.FileInfo(ctx, hemera.SystemIdentity(), "fid:"+fmt.Sprint(uint64(known.ID))); err != nil || len(report.Strays) != 0 || len(report.Pieces) != 2 {
 			t.Errorf("a file that is well: %+v, %v", report, err)
 		}
-		if _, err = r.m.FileInfo(ctx, "fid:88888"); !errors.Is(err, errs.NotFound) {
+		if _, err = r.m.FileInfo(ctx, hemera.SystemIdentity(), "fid:88888"); !errors.Is(err, errs.NotFound) {
 			t.Errorf("an id that nobody knows: %v", err)
 		}
 		r.nodes[2].stop()
 		time.Sleep(time.Minute)
-		if _, err = r.m.FileInfo(ctx, "fid:88888"); !errors.Is(err, errs.NotFound) || !strings.Contains(err.Error(), "do not answer: 1") {
+		if _, err = r.m.FileInfo(ctx, hemera.SystemIdentity(), "fid:88888"); !errors.Is(err, errs.NotFound) || !strings.Contains(err.Error(), "do not answer: 1") {
 			t.Errorf("an id that nobody knows, with a disk out of reach: %v", err)
 		}
 	})
@@ -619,7 +619,7 @@ func TestBadPiecesAreShownUntilTheyAreMended(t *testing.T) {
 		if !slices.Contains(codes, condition.PiecesBad) || !slices.ContainsFunc(s.Jobs, func(j hemera.JobStatus) bool { return j.Kind == "heal" && j.FilesLeft == 1 }) {
 			t.Errorf("%v, jobs %+v", codes, s.Jobs)
 		}
-		why, err := r.m.Why(t.Context(), hemera.WhyFile, "/f")
+		why, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
 		if err != nil || !slices.ContainsFunc(why.Reasons, func(x hemera.Reason) bool { return strings.Contains(x.Text, "found bad") }) {
 			t.Errorf("%+v, %v", why, err)
 		}

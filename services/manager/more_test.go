@@ -17,7 +17,7 @@ func TestOfflineDisksShowInFsckAndFileInfo(t *testing.T) {
 		if err != nil || len(report.Problems) != 1 || report.Problems[0].Tag != "offline" || report.Problems[0].Count != 1 {
 			t.Errorf("%+v, %v", report, err)
 		}
-		info, err := r.m.FileInfo(t.Context(), "/f")
+		info, err := r.m.FileInfo(t.Context(), hemera.SystemIdentity(), "/f")
 		if err != nil || info.Status[:8] != "degraded" || len(info.Pieces) != 2 || info.Pieces[0].Host == "" {
 			t.Errorf("%+v, %v", info, err)
 		}

@@ -120,10 +120,10 @@ func TestANodeThatLosesGetsLess(t *testing.T) {
 		if got := r.share(loser, "after"); got < 0.15 {
 			t.Errorf("afterwards: %v of the new files", got)
 		}
-		if _, err := r.m.Why(t.Context(), hemera.WhyNetwork, "9"); !errors.Is(err, errs.NotFound) {
+		if _, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyNetwork, "9"); !errors.Is(err, errs.NotFound) {
 			t.Error(err)
 		}
-		if _, err := r.m.Why(t.Context(), hemera.WhyNetwork, "x"); !errors.Is(err, errs.Invalid) {
+		if _, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyNetwork, "x"); !errors.Is(err, errs.Invalid) {
 			t.Error(err)
 		}
 		r.node(3).stop()

@@ -68,7 +68,7 @@ func TestLostFilesStayKnownUntilTheDiskIsBack(t *testing.T) {
 		if held == 0 || s.Health != hemera.SeverityError || s.Conditions[0].Code != condition.FilesLost || s.Files.Lost != held || s.Files.LostBytes != 10*held || s.Files.Partial {
 			t.Errorf("%d held, %+v", held, s)
 		}
-		info, err := r.m.FileInfo(ctx, r.namesLost(int(held))[0])
+		info, err := r.m.FileInfo(ctx, hemera.SystemIdentity(), r.namesLost(int(held))[0])
 		if err != nil || !strings.HasPrefix(info.Status, "lost: disk 1, last seen at "+gone.Path+" on node1:1095") || info.Pieces[0].Host != "node1" || info.Pieces[0].Disk.Path != gone.Path {
 			t.Errorf("%+v, %v", info, err)
 		}
@@ -216,7 +216,7 @@ func TestForceAloneLosesNothing(t *testing.T) {
 // reasons are the texts of an explanation, one a line.
 func (r *rig) reasons(kind, ref string) string {
 	r.t.Helper()
-	x, err := r.m.Why(r.t.Context(), kind, ref)
+	x, err := r.m.Why(r.t.Context(), hemera.SystemIdentity(), kind, ref)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestWhySaysWhatWaitsForWhat(t *testing.T) {
 			}
 		}
 		for _, ask := range [][2]string{{hemera.WhyDisk, "9"}, {hemera.WhyNode, "9"}, {hemera.WhyFile, "fxid:99"}} {
-			if _, err := r.m.Why(ctx, ask[0], ask[1]); !errors.Is(err, errs.NotFound) {
+			if _, err := r.m.Why(ctx, hemera.SystemIdentity(), ask[0], ask[1]); !errors.Is(err, errs.NotFound) {
 				t.Errorf("%v: %v", ask, err)
 			}
 		}
@@ -279,7 +279,7 @@ func TestReportsOfADiskThatIsAwayAgree(t *testing.T) {
 		said := func() string {
 			var all []string
 			for kind, ref := range map[string]string{hemera.WhyDisk: disk.String(), hemera.WhyNode: d.Node.String(), hemera.WhyJobs: ""} {
-				why, err := r.m.Why(ctx, kind, ref)
+				why, err := r.m.Why(ctx, hemera.SystemIdentity(), kind, ref)
 				if err != nil {
 					t.Fatal(err)
 				}

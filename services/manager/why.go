@@ -13,6 +13,7 @@ import (
 	"hemera"
 	"hemera/core/maint/exposed"
 	"hemera/errs"
+	"hemera/rules/access"
 	"hemera/rules/condition"
 	"hemera/rules/layout"
 	"hemera/rules/quota"
@@ -20,11 +21,11 @@ import (
 )
 
 // Why implements hemera.StatusAdmin.
-func (rep *reporter) Why(ctx context.Context, kind, ref string) (out hemera.Explanation, err error) {
+func (rep *reporter) Why(ctx context.Context, who hemera.Identity, kind, ref string) (out hemera.Explanation, err error) {
 	defer rep.ops.begin("Why").end(&err)
 	switch kind {
 	case hemera.WhyFile:
-		return rep.whyFile(ctx, ref)
+		return rep.whyFile(ctx, who, ref)
 	case hemera.WhyDisk:
 		// Ids of disks and nodes have 32 bits.
 		id, err := strconv.ParseUint(ref, 10, 32)
@@ -48,21 +49,25 @@ func (rep *reporter) Why(ctx context.Context, kind, ref string) (out hemera.Expl
 	return out, errs.New(errs.Invalid, "manager.Why", kind, "is nothing that can be explained").WithRemedy("kinds are file, disk, node, network and jobs")
 }
 
-// whyFile explains a file: where its pieces can be read, what it lacks, who holds it.
-func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explanation, err error) {
-	e, path, err := rep.find(ctx, ref)
+// whyFile explains a file that who may read: where its pieces can be read, what it lacks, who holds it.
+func (rep *reporter) whyFile(ctx context.Context, who hemera.Identity, ref string) (out hemera.Explanation, err error) {
+	e, path, err := rep.find(ctx, who, ref)
 	// A path that does not exist is the name of a file that somebody wants to write. An id that does not exist is not.
 	if errors.Is(err, errs.NotFound) && gopath.IsAbs(ref) {
-		return rep.whyNew(ctx, ref)
+		return rep.whyNew(ctx, who, ref)
 	}
 	if err != nil {
 		return out, err
+	}
+	// The right to list has the same bit.
+	if d := access.Decide(who, access.Of(e), access.Read); !d.Allowed {
+		return out, errs.New(errs.Denied, "manager.Why", path, d.Rule).WithRemedy("ask its owner, or an admin")
 	}
 	view := rep.cluster.View()
 	out = hemera.Explanation{Subject: path, State: status(ctx, rep.tier, view, e, rep.brokenSet())}
 	if e.IsDir() {
 		out.State = "a directory"
-		rep.addPolicy(ctx, &out, path)
+		rep.addPolicy(ctx, who, &out, path)
 		return out, nil
 	}
 	broken := rep.brokenSet()
@@ -86,15 +91,15 @@ func (rep *reporter) whyFile(ctx context.Context, ref string) (out hemera.Explan
 	if err := rep.addTape(ctx, &out, e, path); err != nil {
 		return out, err
 	}
-	out.Reasons = append(out.Reasons, rep.engine.ExplainForm(ctx, e, path)...)
+	out.Reasons = append(out.Reasons, rep.engine.ExplainForm(ctx, who, e, path)...)
 	out.Reasons = append(out.Reasons, rep.engine.ExplainRules(ctx, e, path)...)
 	if len(e.Pieces) < layout.Count(e.Layout, e.Size) && !e.Evicted() {
 		rep.addTooFew(view, &out, e)
 	}
-	rep.addHolder(&out, view, name{e.Parent, e.Name})
+	rep.addHolder(who, &out, view, name{e.Parent, e.Name})
 	// It asks all nodes, and takes as long as usesPatience if one does not answer.
-	rep.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return f.File == e.ID })
-	rep.addQuota(ctx, &out, path)
+	rep.addOpen(ctx, who, &out, func(f hemera.OpenFile) bool { return f.File == e.ID })
+	rep.addQuota(ctx, who, &out, path)
 	return out, nil
 }
 
@@ -144,13 +149,21 @@ func (rep *reporter) addTooFew(v *hemera.View, out *hemera.Explanation, e hemera
 	}
 }
 
+// named reports whether who is told the name of a user: an admin of all, a user of itself.
+func named(who, user hemera.Identity) bool {
+	return who.Admin || who.UID == user.UID && who.Name == user.Name
+}
+
 // addHolder says who writes to the name.
-func (rep *reporter) addHolder(out *hemera.Explanation, v *hemera.View, n name) bool {
-	who, disks, expires, ok := rep.pending.holder(n)
+func (rep *reporter) addHolder(who hemera.Identity, out *hemera.Explanation, v *hemera.View, n name) bool {
+	holder, disks, expires, ok := rep.pending.holder(n)
 	if !ok {
 		return false
 	}
-	text := fmt.Sprintf("is being written by %s (uid %d) from %s", who.Name, who.UID, who.Host)
+	text := "is being written by another user"
+	if named(who, holder) {
+		text = fmt.Sprintf("is being written by %s (uid %d) from %s", holder.Name, holder.UID, holder.Host)
+	}
 	if len(disks) > 0 {
 		text += fmt.Sprintf(", to disks %v", disks)
 	}
@@ -169,7 +182,7 @@ func (rep *reporter) addHolder(out *hemera.Explanation, v *hemera.View, n name) 
 const openShown = 8
 
 // addOpen names who has files open at nodes.
-func (rep *reporter) addOpen(ctx context.Context, out *hemera.Explanation, about func(hemera.OpenFile) bool) {
+func (rep *reporter) addOpen(ctx context.Context, who hemera.Identity, out *hemera.Explanation, about func(hemera.OpenFile) bool) {
 	// An explanation without open files is better than none, so the error is dropped.
 	open, err := rep.observer.OpenFiles(ctx)
 	if err != nil {
@@ -188,8 +201,11 @@ func (rep *reporter) addOpen(ctx context.Context, out *hemera.Explanation, about
 		if f.Write {
 			verb = "writes"
 		}
-		out.Reasons = append(out.Reasons, hemera.Reason{About: "open",
-			Text: fmt.Sprintf("%s from %s %s %s at node %d: %d bytes so far, %.1f MB/s", f.Who.Name, f.Who.Host, verb, f.Path, f.Node, f.Bytes, f.Rate/1e6)})
+		text := fmt.Sprintf("another user %s it", verb) // by a path that may be of before a rename
+		if named(who, f.Who) {
+			text = fmt.Sprintf("%s from %s %s %s", f.Who.Name, f.Who.Host, verb, f.Path)
+		}
+		out.Reasons = append(out.Reasons, hemera.Reason{About: "open", Text: fmt.Sprintf("%s at node %d: %d bytes so far, %.1f MB/s", text, f.Node, f.Bytes, f.Rate/1e6)})
 	}
 	if matching > openShown {
 		out.Reasons = append(out.Reasons, hemera.Reason{About: "open", Text: fmt.Sprintf("and %d more", matching-openShown)})
@@ -199,12 +215,14 @@ func (rep *reporter) addOpen(ctx context.Context, out *hemera.Explanation, about
 	}
 }
 
-// addQuota names the limits that are used up for a path. Without quotas, or if they cannot be read, it adds nothing.
-func (rep *reporter) addQuota(ctx context.Context, out *hemera.Explanation, path string) {
+// addQuota names the limits that are used up for a path, a user's own and those of projects only. Without quotas, or if they cannot
+// be read, it adds nothing.
+func (rep *reporter) addQuota(ctx context.Context, who hemera.Identity, out *hemera.Explanation, path string) {
 	rows, err := rep.tree.Quotas(ctx, hemera.SystemIdentity(), path)
 	if err != nil {
 		return
 	}
+	rows = slices.DeleteFunc(rows, func(r hemera.QuotaRow) bool { return !who.Admin && !quota.Bounds(r.QuotaKey, who) })
 	// The rules of the status decide when a quota is used up, so that both commands say the same.
 	for _, c := range condition.List(hemera.Snapshot{Quotas: rows}) {
 		if c.Code == condition.QuotaExceeded {
@@ -214,31 +232,38 @@ func (rep *reporter) addQuota(ctx context.Context, out *hemera.Explanation, path
 }
 
 // whyNew explains what a new file of that name would meet.
-func (rep *reporter) whyNew(ctx context.Context, path string) (out hemera.Explanation, err error) {
+func (rep *reporter) whyNew(ctx context.Context, who hemera.Identity, path string) (out hemera.Explanation, err error) {
 	// It reserves no id: an explanation changes nothing.
-	prep, err := rep.tree.PrepareBelow(ctx, hemera.SystemIdentity(), gopath.Dir(path))
+	prep, err := rep.tree.PrepareBelow(ctx, who, gopath.Dir(path))
 	if err != nil {
 		return out, err
 	}
 	out = hemera.Explanation{Subject: path, State: "there is no such file"}
-	if rep.addHolder(&out, rep.cluster.View(), name{prep.Parent.ID, gopath.Base(path)}) {
+	if rep.addHolder(who, &out, rep.cluster.View(), name{prep.Parent.ID, gopath.Base(path)}) {
 		out.State = "it is being written; it can be seen when it is closed"
 	}
-	rep.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return f.Path == path })
-	rep.addPolicy(ctx, &out, gopath.Dir(path))
-	rep.addQuota(ctx, &out, gopath.Dir(path))
+	rep.addOpen(ctx, who, &out, func(f hemera.OpenFile) bool { return f.Path == path })
+	rep.addPolicy(ctx, who, &out, gopath.Dir(path))
+	rep.addQuota(ctx, who, &out, gopath.Dir(path))
 	return out, nil
 }
 
-// addPolicy says what a new file below a directory gets, and whether it can.
-func (rep *reporter) addPolicy(ctx context.Context, out *hemera.Explanation, dir string) {
-	prep, err := rep.tree.PrepareBelow(ctx, hemera.SystemIdentity(), dir)
+// addPolicy says what a new file of who gets below a directory, and whether it can.
+func (rep *reporter) addPolicy(ctx context.Context, who hemera.Identity, out *hemera.Explanation, dir string) {
+	// For an admin the answer is that of the system itself: it is about the directory, and not about the admin.
+	if who.Admin {
+		who = hemera.SystemIdentity()
+	}
+	prep, err := rep.tree.PrepareBelow(ctx, who, dir)
 	if err != nil {
 		return
 	}
+	if d := access.Decide(who, access.Of(prep.Parent), access.CreateIn); !d.Allowed {
+		out.Reasons = append(out.Reasons, hemera.Reason{About: hemera.AboutNewFiles, Text: "are refused: " + d.Rule, Remedy: "ask the owner of " + dir + ", or an admin"})
+		return
+	}
 	view := rep.cluster.View()
-	// The decision of a real open, for the system itself: access is not what this is about.
-	policy, err := decide(view, &prep, &hemera.Capability{Who: hemera.SystemIdentity()}, hemera.Wish{})
+	policy, err := decide(view, &prep, &hemera.Capability{Who: who}, hemera.Wish{})
 	if err != nil {
 		out.Reasons = append(out.Reasons, hemera.Reason{About: hemera.AboutNewFiles, Text: "are refused: " + errs.Reason(err, ""), Remedy: errs.RemedyOf(err)})
 		return
@@ -310,7 +335,7 @@ func (rep *reporter) whyDisk(ctx context.Context, id hemera.DiskID) (out hemera.
 		if n := rep.pending.load(id); n > 0 {
 			out.Reasons = append(out.Reasons, hemera.Reason{About: "writes", Text: fmt.Sprintf("%d writes under way will end there", n)})
 		}
-		rep.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return slices.Contains(f.Disks, id) })
+		rep.addOpen(ctx, hemera.SystemIdentity(), &out, func(f hemera.OpenFile) bool { return slices.Contains(f.Disks, id) })
 	}
 	return out, nil
 }
@@ -407,7 +432,7 @@ func (rep *reporter) whyNode(ctx context.Context, id hemera.NodeID) (out hemera.
 	if n.Status == hemera.NodeOnline {
 		out.Reasons = append(out.Reasons, hemera.Reason{About: "load", Text: fmt.Sprintf("load %.2f, %d threads, %d bytes of memory, up since %s",
 			n.Stats.Load1, n.Stats.Threads, n.Stats.RSS, n.Stats.Started.UTC().Format("2006-01-02 15:04 MST"))})
-		rep.addOpen(ctx, &out, func(f hemera.OpenFile) bool { return f.Node == id })
+		rep.addOpen(ctx, hemera.SystemIdentity(), &out, func(f hemera.OpenFile) bool { return f.Node == id })
 	}
 	return out, nil
 }

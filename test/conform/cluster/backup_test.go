@@ -97,7 +97,7 @@ func TestLostManagerIsRestored(t *testing.T) {
 		read(t, again.client, again.url(path), content(path, size))
 	}
 	for path, lost := range map[string]bool{"/rewritten": true, "/removed": true, "/newer/0": false} {
-		info, err := again.up.Manager.FileInfo(t.Context(), path)
+		info, err := again.up.Manager.FileInfo(t.Context(), hemera.SystemIdentity(), path)
 		if lost != (err == nil) || lost && info.Status == "healthy" && info.Entry.Size == 4000 {
 			t.Errorf("%s: %q, %v", path, info.Status, err)
 		}
@@ -110,7 +110,7 @@ func TestLostManagerIsRestored(t *testing.T) {
 			t.Errorf("the piece of a newer file on disk %d: %v", disk, err)
 		}
 	}
-	info, err := again.up.Manager.FileInfo(t.Context(), "/after")
+	info, err := again.up.Manager.FileInfo(t.Context(), hemera.SystemIdentity(), "/after")
 	if err != nil || info.Entry.ID < 1<<40 || info.Status != "healthy" {
 		t.Errorf("the new file: %+v, %v", info.Entry, err)
 	}

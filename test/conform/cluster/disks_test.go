@@ -137,7 +137,7 @@ func TestAddedDiskIsUsedAndAnImpossibleOneExplained(t *testing.T) {
 	}
 	until(t, "the disk is there", func() bool { return len(r.view().Disks) == 2 })
 	until(t, "the file has its second piece", func() bool {
-		info, err := r.up.Manager.FileInfo(ctx, "/f")
+		info, err := r.up.Manager.FileInfo(ctx, hemera.SystemIdentity(), "/f")
 		return err == nil && len(info.Pieces) == 2
 	})
 	r.whole(map[string]int{"/f": 5000})

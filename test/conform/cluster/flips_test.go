@@ -169,7 +169,7 @@ func (r *rig) spoil(f flipped, class byteClass) map[uint8][]byte {
 // byIndex are the files of a file's pieces by the pieces' indexes. A piece that is being moved may be missing.
 func (r *rig) byIndex(path string) map[uint8]string {
 	r.t.Helper()
-	info, err := r.up.Manager.FileInfo(r.t.Context(), path)
+	info, err := r.up.Manager.FileInfo(r.t.Context(), hemera.SystemIdentity(), path)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func (r *rig) sums(f flipped) {
 func (r *rig) repaired(f flipped) {
 	r.t.Helper()
 	ctx := r.t.Context()
-	info, err := r.up.Manager.FileInfo(ctx, f.path)
+	info, err := r.up.Manager.FileInfo(ctx, hemera.SystemIdentity(), f.path)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -145,7 +145,7 @@ func (r *rig) whole(files map[string]int) {
 	r.t.Helper()
 	for path, size := range files {
 		read(r.t, r.client, r.url(path), content(path, size))
-		info, err := r.up.Manager.FileInfo(r.t.Context(), path)
+		info, err := r.up.Manager.FileInfo(r.t.Context(), hemera.SystemIdentity(), path)
 		if err != nil || info.Status != "healthy" {
 			r.t.Errorf("%s is %q, %v", path, info.Status, err)
 		}
@@ -159,7 +159,7 @@ func (r *rig) whole(files map[string]int) {
 // pieces are the paths of a file's pieces by disk.
 func (r *rig) pieces(path string) map[hemera.DiskID]string {
 	r.t.Helper()
-	info, err := r.up.Manager.FileInfo(r.t.Context(), path)
+	info, err := r.up.Manager.FileInfo(r.t.Context(), hemera.SystemIdentity(), path)
 	if err != nil {
 		r.t.Fatal(err)
 	}

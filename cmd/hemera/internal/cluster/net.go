@@ -149,7 +149,7 @@ The node is named by its id, its host or host:port.`,
 				if err != nil {
 					return err
 				}
-				x, err := m.Why(ctx, hemera.WhyNetwork, n.ID.String())
+				x, err := m.Why(ctx, hemera.Identity{}, hemera.WhyNetwork, n.ID.String())
 				if err != nil {
 					return err
 				}

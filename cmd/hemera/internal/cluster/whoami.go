@@ -42,7 +42,7 @@ are an admin. Any user may ask, from any machine that the manager serves.`,
 func whoamiRecord(who hemera.Identity) output.Record {
 	return output.Record{
 		{Key: "user", Value: who.Name}, {Key: "uid", Value: who.UID}, {Key: "gid", Value: who.GID}, {Key: "groups", Value: groupList(who.Groups)},
-		{Key: "auth", Value: who.Protocol}, {Key: "host", Value: who.Host}, {Key: "admin", Value: cli.OnOff(who.Admin, "on", "off")},
+		{Key: "auth", Value: who.Protocol}, {Key: "claimed", Value: who.Claimed}, {Key: "host", Value: who.Host}, {Key: "admin", Value: cli.OnOff(who.Admin, "on", "off")},
 	}
 }
 
@@ -67,7 +67,13 @@ func whoamiText(who hemera.Identity) string {
 	case who.Protocol == "host":
 		return text + ": this connection proved no name (host)"
 	case who.Protocol == "unix" && who.UID == hemera.NobodyID && who.Name == "nobody":
-		return text + ": root and the server's own user are nobody here if they come from another machine (unix; see auth.trusted_networks)"
+		claimed := ""
+		if who.Claimed != "" {
+			claimed = "your client said " + who.Claimed + ", and "
+		}
+		return text + ": " + claimed + "root and the server's own user are nobody here if they come from another machine (unix; see auth.trusted_networks)"
+	case who.Mapped() != "":
+		return text + ": your client said " + who.Claimed + ", an account that the manager's machine does not have; the number is that of your connection's owner (unix)"
 	case who.UID == hemera.NobodyID:
 		return text + ": the manager's machine has no account of this name or number (" + who.Protocol + ")"
 	case who.Protocol == "socket":

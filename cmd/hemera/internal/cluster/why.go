@@ -29,7 +29,10 @@ func WhyCommand(e *cli.Env) *cobra.Command {
   disk <id>    its state and the cause, its drain or repair and what holds that up, who
                uses it; the id alone means the same
   node <node>  its state, disks with something wrong, open files
-  jobs         all drains and repairs that are not done`,
+  jobs         all drains and repairs that are not done
+
+Any user may ask about files and directories that are readable for that user, from any machine. All
+else is for admins.`,
 		Example: `  hemera why /exp/data.root
   hemera why disk 4
   hemera why jobs -j`,
@@ -59,7 +62,7 @@ func WhyCommand(e *cli.Env) *cobra.Command {
 					}
 					ref = n.ID.String()
 				}
-				x, err := m.Why(ctx, kind, ref)
+				x, err := m.Why(ctx, hemera.Identity{}, kind, ref)
 				if err != nil {
 					return err
 				}

@@ -34,7 +34,7 @@ type patient struct {
 // examiner is what an examination of nodes needs of the manager.
 type examiner interface {
 	View(ctx context.Context) (*hemera.View, error)
-	FileInfo(ctx context.Context, ref string) (hemera.FileReport, error)
+	FileInfo(ctx context.Context, who hemera.Identity, ref string) (hemera.FileReport, error)
 	List(ctx context.Context, who hemera.Identity, path string, visit func(hemera.Entry) error) error
 	Measure(ctx context.Context, node hemera.NodeID, command []string) ([]byte, error)
 }
@@ -102,7 +102,7 @@ func holders(ctx context.Context, m examiner, path string) ([]hemera.NodeInfo, e
 	// Pieces know their disks, and disks their nodes.
 	holds := map[hemera.NodeID]bool{}
 	file := func(ref string) error {
-		r, err := m.FileInfo(ctx, ref)
+		r, err := m.FileInfo(ctx, hemera.Identity{}, ref)
 		for _, p := range r.Pieces {
 			holds[p.Disk.Node] = true
 		}

@@ -25,7 +25,7 @@ func (cluster) View(context.Context) (*hemera.View, error) {
 	return &hemera.View{Nodes: []hemera.NodeInfo{{ID: 1, Addr: "a:1095"}, {ID: 2, Addr: "a:1096"}, {ID: 3, Addr: "b:1095"}}}, nil
 }
 
-func (cluster) FileInfo(_ context.Context, ref string) (hemera.FileReport, error) {
+func (cluster) FileInfo(_ context.Context, _ hemera.Identity, ref string) (hemera.FileReport, error) {
 	switch ref {
 	case "/d", "/empty":
 		return hemera.FileReport{}, errs.New(errs.IsDirectory, "", ref, "it is a directory")

@@ -78,7 +78,7 @@ func warnOfPolicy(ctx context.Context, e *cli.Env, m *admin.Client, arg string, 
 	if err != nil {
 		return
 	}
-	x, err := m.Why(ctx, hemera.WhyFile, path)
+	x, err := m.Why(ctx, hemera.Identity{}, hemera.WhyFile, path)
 	if err != nil {
 		return // the attribute is set all the same
 	}

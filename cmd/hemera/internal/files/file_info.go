@@ -41,7 +41,7 @@ are asked too, and pieces that the namespace does not have are listed, with the 
 				if err != nil {
 					return err
 				}
-				report, err := m.FileInfo(ctx, ref)
+				report, err := m.FileInfo(ctx, hemera.Identity{}, ref)
 				if err != nil {
 					return err
 				}

@@ -1,0 +1,132 @@
+package manager
+
+import (
+	"strings"
+	"testing"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/rules/policy"
+)
+
+// explained is all that who is told of a file.
+func (r *rig) explained(who hemera.Identity, ref string) (string, error) {
+	x, err := r.m.Why(r.t.Context(), who, hemera.WhyFile, ref)
+	lines := []string{x.Subject + ": " + x.State}
+	for _, reason := range x.Reasons {
+		lines = append(lines, reason.About+": "+reason.Text+" -> "+reason.Remedy)
+	}
+	return strings.Join(lines, "\n"), err
+}
+
+// wantIn checks that a text has all of some words, and none of others.
+func wantIn(t *testing.T, what, text string, want, not []string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("%s does not say %q:\n%s", what, w, text)
+		}
+	}
+	for _, w := range not {
+		if strings.Contains(text, w) {
+			t.Errorf("%s says %q:\n%s", what, w, text)
+		}
+	}
+}
+
+// TestWhyTellsUsersOfTheirFiles: a reader of a file learns what it waits for, and no names of other users.
+func TestWhyTellsUsersOfTheirFiles(t *testing.T) {
+	running(t, 2, 1, func(t *testing.T, r *rig) {
+		if err := r.m.SetXattr(t.Context(), hemera.SystemIdentity(), "/", policy.AttrStripes, []byte("3"), false); err != nil {
+			t.Fatal(err)
+		}
+		e := r.write("/mine/f", 10)
+		carol := hemera.Identity{Name: "carol", UID: 1003, GID: 1003, Host: "farm.example.org"}
+		r.nodes[0].open = []hemera.OpenFile{{Path: "/mine/f", File: e.ID, Who: carol}, {Path: "/mine/f", File: e.ID, Who: alice, Write: true}}
+		r.mustOpen("/mine/f", hemera.AccessUpdate)
+		r.mustOpen("/mine/new", hemera.AccessCreate)
+		for _, ref := range []string{"/mine/f", "fxid:" + e.ID.Hex()} {
+			mine, err := r.explained(alice, ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantIn(t, "its owner's answer", mine, []string{"/mine/f: incomplete: 2 of 3 pieces", "piece 2: missing", "is being written by alice", "open: alice from ", "open: another user reads it at node 1"}, []string{"carol", "farm"})
+			others, err := r.explained(bob, ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantIn(t, "a reader's answer", others, []string{"incomplete: 2 of 3 pieces", "is being written by another user", "another user writes it"}, []string{"alice", "carol", "farm"})
+		}
+		all, err := r.explained(hemera.SystemIdentity(), "/mine/f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantIn(t, "an admin's answer", all, []string{"is being written by alice", "carol from farm.example.org reads /mine/f"}, nil)
+		own, _ := r.explained(alice, "/mine/new")
+		wantIn(t, "what the writer of a new file is told", own, []string{"it is being written", "written by alice", "get layout replica:3"}, nil)
+		new, _ := r.explained(bob, "/mine/new")
+		wantIn(t, "what another is told of it", new, []string{"it is being written", "by another user", "new files: are refused: mode 0755"}, []string{"alice"})
+	})
+}
+
+// TestUsersAreToldOfWhatTheyCanReach: by path or id, file info and why say nothing of what is below directories that are closed to
+// the user, and why needs the right to read.
+func TestUsersAreToldOfWhatTheyCanReach(t *testing.T) {
+	running(t, 1, 1, func(t *testing.T, r *rig) {
+		hidden, closed := r.write("/secret/sub/f", 10), r.write("/open/f", 10)
+		system := hemera.SystemIdentity()
+		for path, mode := range map[string]uint32{"/secret": 0o700, "/open/f": 0o600} {
+			if err := r.m.SetMode(t.Context(), system, path, mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.m.SetXattr(t.Context(), alice, "/open/f", "user.note", []byte("hidden"), false); err != nil {
+			t.Fatal(err)
+		}
+		for _, ref := range []string{"/open/f", "fxid:" + closed.ID.Hex()} {
+			info, err := r.m.FileInfo(t.Context(), bob, ref)
+			if err != nil || info.Path != "/open/f" || info.Entry.Xattrs["user.note"] != nil || len(info.Pieces) != 1 {
+				t.Errorf("file info of %s: %+v, %v", ref, info, err)
+			}
+			if info, err = r.m.FileInfo(t.Context(), alice, ref); err != nil || string(info.Entry.Xattrs["user.note"]) != "hidden" {
+				t.Errorf("file info of %s for its owner: %+v, %v", ref, info, err)
+			}
+			_, err = r.explained(bob, ref)
+			wantKind(t, err, errs.Denied)
+			if _, err := r.explained(alice, ref); err != nil {
+				t.Errorf("why %s for its owner: %v", ref, err)
+			}
+		}
+		for verb, ask := range map[string]func(ref string) error{
+			"file info": func(ref string) error { _, err := r.m.FileInfo(t.Context(), bob, ref); return err },
+			"why":       func(ref string) error { _, err := r.explained(bob, ref); return err },
+		} {
+			for _, path := range []string{"/secret/sub/f", "/secret/sub", "/secret/nothing"} {
+				wantKind(t, ask(path), errs.Denied)
+			}
+			known, unknown := ask("fxid:"+hidden.ID.Hex()), ask("fxid:99")
+			wantKind(t, known, errs.NotFound)
+			wantKind(t, unknown, errs.NotFound)
+			if strings.ReplaceAll(known.Error(), hidden.ID.Hex(), "99") != unknown.Error() {
+				t.Errorf("%s by id: %v; of none: %v", verb, known, unknown)
+			}
+		}
+	})
+}
+
+// TestWhyTellsUsersOfTheirLimits, and not of other users'.
+func TestWhyTellsUsersOfTheirLimits(t *testing.T) {
+	running(t, 1, 1, func(t *testing.T, r *rig) {
+		r.write("/q/f", 10)
+		for _, who := range []hemera.Identity{alice, bob} {
+			r.limit("/q", hemera.QuotaUser, who.UID, hemera.QuotaAmount{Files: 1})
+		}
+		r.limit("/q", hemera.QuotaProject, 0, hemera.QuotaAmount{Files: 1})
+		for who, want := range map[*hemera.Identity]int{&alice: 2, &bob: 1} {
+			text, err := r.explained(*who, "/q/f")
+			if n := strings.Count(text, "\nquota: "); err != nil || n != want {
+				t.Errorf("%s is told of %d limits, not %d: %v\n%s", who.Name, n, want, err, text)
+			}
+		}
+	})
+}
