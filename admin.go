@@ -153,8 +153,13 @@ const WritesListMax = 100_000
 
 // WriteAdmin is what an admin sees of writes under way, and may do about them.
 type WriteAdmin interface {
-	// Writes lists the writes that hold the lock of a name, oldest first, at most [WritesListMax].
-	Writes(ctx context.Context) ([]WriteInfo, error)
+	// Writes lists the writes that hold the lock of a name, and those that nodes keep for clients that are gone, oldest first, at
+	// most [WritesListMax]. An admin sees all, a user its own. It asks nodes, for some seconds at most.
+	Writes(ctx context.Context, who Identity) ([]WriteInfo, error)
+	// EndWrite commits a write whose client is gone as it is, or removes it. The user must be its owner or an admin: Denied. NotFound
+	// if no node has it, Conflict if a client has it open or its name was written meanwhile, OverQuota. A commit that is refused
+	// removes what was kept.
+	EndWrite(ctx context.Context, who Identity, id string, commit bool) (WriteInfo, error)
 	// FreeWrite frees the lock of a write, so that others may write the file, and gives back what it claims
 	// of quotas. Its writer is not stopped: its close counts unless another was faster. NotFound.
 	FreeWrite(ctx context.Context, id string) (WriteInfo, error)
@@ -176,7 +181,21 @@ type WriteInfo struct {
 	Written  int64
 	Idle     time.Duration
 	Reported time.Time
+	// Gone is since when no client has it open at its head; zero if one has, or if that is not known. Then is what the head does by
+	// itself at the time At if no client comes back; empty with Gone.
+	Gone time.Time
+	Then WriteFate
+	At   time.Time
 }
+
+// WriteFate is what becomes of a write whose client is gone, if nobody decides.
+type WriteFate string
+
+// The fates.
+const (
+	ThenCommit WriteFate = "commit" // it was synced, or has every byte that was announced
+	ThenRemove WriteFate = "remove"
+)
 
 // WriteStatus says how far a write is.
 type WriteStatus string
@@ -186,6 +205,7 @@ const (
 	WriteGranted  WriteStatus = "granted"  // its head was not asked yet, or cannot be
 	WriteOpen     WriteStatus = "open"     // a client has it open at its head
 	WriteDetached WriteStatus = "detached" // its head keeps it for a client that lost its connection
+	WriteKept     WriteStatus = "kept"     // its client did not come back: a person may take it, and it holds no lock
 )
 
 // JobStatus is one drain or repair of one disk, the balancing of one space, or one conversion of a tree.

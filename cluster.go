@@ -200,6 +200,8 @@ type NodeStats struct {
 	Unusable []UnusableDisk
 	// Limits are the bounds that refused somebody a short time ago.
 	Limits []LimitUse
+	// Kept counts the writes whose client is gone that wait here for a person.
+	Kept int
 }
 
 // UnusableDisk is a path that a node cannot use as a disk, why, and what to do there; Remedy may be "".

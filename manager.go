@@ -259,6 +259,8 @@ type CommitRequest struct {
 	XattrsGone []string `cbor:",omitempty" json:",omitempty"`
 	// Left says that the client did not come back to close the file: Conflict if another write of the name is under way.
 	Left bool `cbor:",omitempty" json:",omitempty"`
+	// Kept says that the write gave back its lock and its claim of quotas before: OverQuota if there is no room now.
+	Kept bool `cbor:",omitempty" json:",omitempty"`
 }
 
 // OrderKind says what a node shall do. The numbers travel between versions.
@@ -276,6 +278,8 @@ const (
 	OrderConvert   OrderKind = 8  // read the file that From permits, write it as Token permits, and commit; can be stopped
 	OrderSum       OrderKind = 9  // read the whole file that Token permits and compute Checksum; can be stopped
 	OrderMeasure   OrderKind = 10 // run Command, a measurement, on the node's machine; of no disk; can be stopped
+	OrderLeft      OrderKind = 11 // list the writes here that no client has open, at most Limit, those that were left first; of no disk
+	OrderEndLeft   OrderKind = 12 // commit or remove such a write; of no disk
 )
 
 // Order is one piece of background work for a node. A node runs orders of different disks in
@@ -294,6 +298,8 @@ type Order struct {
 	From     string `cbor:",omitempty"` // OrderConvert: the capability to read the content as it is
 	// Command is for OrderMeasure: the words behind `hemera`. The node refuses what it does not know to be harmless.
 	Command []string `cbor:",omitempty"`
+	Nonce   uint64   `cbor:",omitempty"` // OrderEndLeft: of the write
+	Commit  bool     `cbor:",omitempty"` // OrderEndLeft: commit the write, and do not remove it
 }
 
 // OrderResult answers one order. ErrKind and ErrText are set when it failed.
@@ -308,6 +314,8 @@ type OrderResult struct {
 	BadPages  int64
 	Files     []OpenFile `cbor:",omitempty"` // OrderUses
 	Measured  []byte     `cbor:",omitempty"` // OrderMeasure: what was measured, as JSON of the command
+	// Left is for OrderLeft. A node knows neither its own address nor its number as the manager shows them.
+	Left []WriteInfo `cbor:",omitempty"`
 }
 
 // PieceStat describes a sealed piece.

@@ -3,6 +3,8 @@
 
 usage: lostclose.py HEMERA PORT [--wait]
 
+Then what becomes of a client that is killed in the middle of a write: `hemera open ls` names it, and a person commits or drops it.
+
 Starts a cluster (HEMERA is the binary, PORT the first of seven free ones) in a directory of its own, writes files of several layouts, shuts the sockets of this
 process down, closes the files, and looks what is there: after the cluster was stopped and started again, as a node that stops
 decides at once; with --wait after the two minutes that a client has to come back. Without it complete files that were not synced
@@ -21,6 +23,46 @@ CASES = {
     "announced": (f"&oss.asize={len(CONTENT)}", lambda f: f.write(CONTENT), True),
     "incomplete": (f"&oss.asize={len(CONTENT) + 1}", lambda f: (f.write(CONTENT), f.sync())[1], False),
 }
+
+
+# A client that is killed: it has written a part of what it announced.
+KILLED = """
+import os, sys
+from XRootD import client
+from XRootD.client.flags import OpenFlags
+f = client.File()
+status, _ = f.open(sys.argv[1], OpenFlags.NEW)
+if status.ok:
+    status, _ = f.write(b"0123456789" * 20_000)
+print("ok" if status.ok else status.message, flush=True)
+sys.stdin.read()
+"""
+
+
+def killed(binary, port):
+    """Kills clients in the middle of writes, and decides as a person. Returns how many files are wrong."""
+    url, part, wrong = f"root://localhost:{port}", b"0123456789" * 20_000, 0
+    hemera = lambda *args: subprocess.run([binary, "--url", url, *args], capture_output=True)
+    for layout in LAYOUTS:
+        for verb, there in (("commit", True), ("drop", False)):
+            path = f"/{layout.replace(':', '-').replace('+', '-')}-killed-{verb}"
+            opened = f"{url}/{path}?hem.layout={layout}&oss.asize=300000"
+            writer = subprocess.Popen([sys.executable, "-c", KILLED, opened], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            said = writer.stdout.readline().strip()
+            writer.kill()
+            writer.wait()
+            if said != "ok":
+                sys.exit(f"{path}: {said}")
+            for _ in range(100):  # until the node has noticed
+                done = hemera("open", verb, path, *([] if there else ["--yes"]))
+                if done.returncode == 0 or b"has lost its client" not in done.stderr:
+                    break
+                time.sleep(0.1)
+            got = hemera("cat", path)
+            ok = done.returncode == 0 and (got.stdout == part if there else got.returncode != 0)
+            print(f"{path}: {'there' if got.returncode == 0 else 'not there'}{'' if ok else ', WRONG: ' + done.stderr.decode()}")
+            wrong += not ok
+    return wrong
 
 
 def name_of(path):
@@ -74,6 +116,7 @@ def main():
                     if not status.ok:
                         sys.exit(f"{path}: {status.message}")
                     files[path] = f, there
+            failed += killed(binary, port)
             print(cut(range(port, port + 8)), "connections cut")
             time.sleep(1)  # the library sees the end of its connections
             for path, (f, _) in files.items():

@@ -105,7 +105,7 @@ func boundedStats(s hemera.NodeStats) hemera.NodeStats {
 	s.Net = nets
 	bound(&s.RSS, rateMax)
 	bound(&s.VSize, rateMax)
-	for _, n := range []*int{&s.Threads, &s.Goroutines, &s.Sockets} {
+	for _, n := range []*int{&s.Threads, &s.Goroutines, &s.Sockets, &s.Kept} {
 		*n = max(0, min(*n, 1<<31-1))
 	}
 	s.Kernel, s.Arch = text(s.Kernel), text(s.Arch)

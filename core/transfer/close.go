@@ -141,6 +141,13 @@ func (w *Writer) discard(ctx context.Context) {
 	}
 	// The lock is freed last. Until then the name belongs to this write, so no other can meet its pieces.
 	h.host.Counters.Aborts.Add(1)
+	if !w.left.kept {
+		h.giveBack(ctx)
+	}
+}
+
+// giveBack frees the lock of the write at the manager, and what it claims of quotas.
+func (h *head) giveBack(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if err := h.host.Control.Abort(ctx, h.permit); err != nil {
@@ -196,7 +203,7 @@ func ready(w *Writer, info hemera.SealInfo, sealed []hemera.Piece) {
 	// The permit is the last one granted: its targets are where the pieces are now.
 	r := hemera.CommitRequest{Permit: w.head.permit, Size: info.FileSize, Checksums: info.Checksums, Pieces: sealed, Mtime: time.Now()}
 	r.Xattrs, r.XattrsGone = splitXattrs(w.Xattrs())
-	r.Left = w.left.ends
+	r.Left, r.Kept = w.left.ends, w.left.kept
 	w.commit = &commit{head: &w.head, request: r}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,7 +13,10 @@ import (
 //
 //	a sync was acknowledged                       closed
 //	a new content has all of its announced bytes  closed, unless the client was told of a failure
-//	anything else                                 removed, and the log says so
+//	anything else that has bytes                  kept for a person to take or to drop: see kept
+//	nothing was written                           removed
+//
+// What was synced and has fewer bytes than were announced is kept too: its close would be refused.
 //
 // Closed means what a close of the client would have meant, with each reason for which that can fail. An update without a sync
 // is never closed: its announced size says nothing about which of its bytes are new. Neither is a direct write: its client, which
@@ -24,7 +27,8 @@ type leaving struct {
 	covered extents.Set // bytes of a new content whose size was announced
 	synced  bool        // a sync was acknowledged
 	failed  bool        // the client was told of a failure
-	ends    bool        // nobody came back: the close is the node's own
+	ends    bool        // nobody came back: the close is the node's own, or a person's
+	kept    bool        // it is kept for a person: its name and its claim of quotas were given back
 }
 
 // wrote takes note of accepted bytes.
@@ -42,7 +46,7 @@ func (l *leaving) complete(announced, size int64) bool {
 
 // lasts reports whether the write, of the size, is closed if its client does not come back. The caller has the turn.
 func (w *Writer) lasts(size int64) bool {
-	return w.left.synced || !w.left.failed && w.left.complete(w.head.cap.Size, size)
+	return w.left.synced && size >= w.least || !w.left.failed && w.left.complete(w.head.cap.Size, size)
 }
 
 // answered takes note of what a client is told. The caller has the turn.
@@ -86,7 +90,7 @@ func (w *Writer) closeLeft(ctx context.Context) error {
 func (w *Writer) drop(ctx context.Context) {
 	c, size := w.head.cap, w.snapshot().size
 	if size > 0 {
-		w.head.host.Log.Warn("a write whose client did not come back is removed: it was neither synced nor complete",
+		w.head.host.Log.Warn("a write whose client did not come back is removed: nobody closed it, and it is not complete",
 			"path", c.Path, "fxid", c.File.Hex(), "user", c.Who.Name, "bytes", size, "announced", c.Size, "trace", c.Trace)
 	}
 	w.abort(ctx, lostWrite("transfer.Write", c, "its node stopped or waited too long for its client"))

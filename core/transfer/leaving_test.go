@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/transfer"
 	"hemera/errs"
 )
 
@@ -71,6 +72,7 @@ func TestWriteWhoseClientDoesNotComeBack(t *testing.T) {
 					}
 					time.Sleep(2 * time.Second)
 					synctest.Wait()
+					b.wantKept(s.committed < 0 && name != "never written")
 					for _, h := range b.hosts {
 						h.host.Wait()
 						if n := h.pending.Len(); n != 0 {
@@ -101,6 +103,23 @@ func TestWriteWhoseClientDoesNotComeBack(t *testing.T) {
 	}
 }
 
+// wantKept waits for the end of a write that is kept, or sees that none is.
+func (b *bench) wantKept(kept bool) {
+	b.t.Helper()
+	left, n := b.hosts[0].pending.Left(10), b.hosts[0].pending.Kept()
+	if !kept {
+		if len(left)+n > 0 {
+			b.t.Errorf("%d are kept: %+v", n, left)
+		}
+		return
+	}
+	if n != 1 || len(left) != 1 || left[0].State != hemera.WriteKept || left[0].Then != hemera.ThenRemove || b.manager.aborted != 1 {
+		b.t.Errorf("%d are kept, the name was given back %d times: %+v", n, b.manager.aborted, left)
+	}
+	time.Sleep(transfer.KeptLifetime)
+	synctest.Wait()
+}
+
 // TestUpdateWhoseClientDoesNotComeBack: only a sync decides, whatever size was announced.
 func TestUpdateWhoseClientDoesNotComeBack(t *testing.T) {
 	for name, synced := range map[string]bool{"written": false, "synced": true} {
@@ -123,6 +142,8 @@ func TestUpdateWhoseClientDoesNotComeBack(t *testing.T) {
 				time.Sleep(hemera.PendingHold + time.Second)
 				synctest.Wait()
 				if !synced {
+					time.Sleep(transfer.KeptLifetime)
+					synctest.Wait()
 					b.mustHave(c)
 					b.mustRead(base, old)
 					return
@@ -159,6 +180,11 @@ func TestClientComesBackWhileItsWriteIsKept(t *testing.T) {
 		}
 		f.End(ctx, hemera.EndDetach)
 		time.Sleep(hemera.PendingHold + time.Second)
+		synctest.Wait()
+		if n := b.hosts[0].pending.Kept(); n != 1 || b.manager.asked() != 0 {
+			t.Errorf("%d are kept, %d commits", n, b.manager.asked())
+		}
+		time.Sleep(transfer.KeptLifetime)
 		synctest.Wait()
 		b.mustHave(c)
 	})

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,7 +22,7 @@ const (
 )
 
 // Pending is a node's writes that are not ended: a client that lost its connection finds its write
-// again by the same capability. A write that no handle holds is closed or removed after [hemera.PendingHold]: see leaving.
+// again by the same capability. A write that no handle holds is closed, kept or removed after [hemera.PendingHold]: see leaving.
 type Pending struct {
 	host *Host
 
@@ -86,6 +87,9 @@ type entry struct {
 	gone  bool
 	timer *time.Timer
 	over  *time.Timer // of a client's piece: when its capability expires
+	since time.Time   // when the last handle was released
+	due   time.Time   // when timer fires
+	kept  bool        // for a person, and not for the client
 }
 
 // NewPending makes the empty table of a host, which has one.
@@ -119,6 +123,9 @@ func (t *Pending) acquireWrite(c *hemera.Capability, startsOver bool, begin func
 			t.mu.Unlock()
 			return nil, nil, lostWrite("transfer.Open", c, "the pending write is not here any more")
 		}
+	} else if t.entries[key].kept && !startsOver {
+		t.mu.Unlock()
+		return nil, nil, keptWrite(c)
 	}
 	e, err := t.holdLocked(key)
 	t.mu.Unlock()
@@ -139,11 +146,17 @@ func (t *Pending) holdLocked(key pendingKey) (*entry, error) {
 		e = &entry{key: key}
 		t.entries[key] = e
 	}
+	e.hold()
+	return e, nil
+}
+
+// hold keeps an entry from ending by itself, until [Pending.release]. The caller holds mu of the table.
+func (e *entry) hold() {
 	e.refs++
+	e.kept = false
 	if e.timer != nil {
 		e.timer.Stop()
 	}
-	return e, nil
 }
 
 // begun makes the work of a held entry, once. If that fails the entry is gone.
@@ -169,8 +182,15 @@ func (t *Pending) release(e *entry) {
 	e.refs--
 	// A write that has ended is not in the table any more, and needs no timer.
 	if e.refs == 0 && !e.gone {
-		e.timer = time.AfterFunc(hemera.PendingHold, func() { t.expire(e) })
+		t.endIn(e, hemera.PendingHold)
+		e.since = e.due.Add(-hemera.PendingHold)
 	}
+}
+
+// endIn has an entry that nobody holds end after a time. The caller holds mu.
+func (t *Pending) endIn(e *entry, after time.Duration) {
+	e.due = time.Now().Add(after)
+	e.timer = time.AfterFunc(after, func() { t.expire(e) })
 }
 
 // shared reports whether several handles hold an entry. One whose connection is dead counts until the door has noticed.
@@ -187,11 +207,21 @@ func (t *Pending) expire(e *entry) {
 		t.mu.Unlock()
 		return
 	}
-	if w, ok := e.work.(*Writer); ok && w.lasting() {
+	w, whole := e.work.(*Writer)
+	switch {
+	case whole && w.lasting():
 		// A client that comes back now waits, and finds the end.
-		e.refs++
+		e.hold()
 		t.mu.Unlock()
 		t.conclude(e, w)
+		return
+	case whole && !e.kept && w.worthKeeping():
+		victims := t.keep(e)
+		t.mu.Unlock()
+		t.madeWay(victims)
+		if !slices.Contains(victims, e) {
+			w.keep(context.Background(), func() bool { return t.stillKept(e) })
+		}
 		return
 	}
 	t.remove(e)
@@ -220,8 +250,7 @@ func (t *Pending) Conclude() {
 	var left []*entry
 	for _, e := range t.entries {
 		if w, ok := e.work.(*Writer); ok && e.refs == 0 && w.lasting() {
-			e.refs++
-			e.timer.Stop()
+			e.hold()
 			left = append(left, e)
 		}
 	}
@@ -304,7 +333,8 @@ func (t *Pending) States(refs []hemera.WriteRef) []hemera.WriteState {
 		if e == nil {
 			continue
 		}
-		list[i].Pending, list[i].Attached = true, e.refs > 0
+		// What is kept holds no name any more.
+		list[i].Pending, list[i].Attached = !e.kept, e.refs > 0
 		if w, ok := e.work.(*Writer); ok {
 			s := w.snapshot()
 			list[i].Size, list[i].Idle = s.size, time.Since(s.at)

@@ -178,7 +178,7 @@ func TestUsersWalksShareALimiter(t *testing.T) {
 // TestVerbsOfUsers lists the verbs that need no admin: each checks by itself what its caller may see and do.
 func TestVerbsOfUsers(t *testing.T) {
 	users := []string{"Stat", "List", "Walk", "Mkdir", "Rename", "Publish", "Remove", "SetMode", "SetOwner", "SetTimes", "SetXattr", "RemoveXattr",
-		"FileInfo", "Quotas", "Spaces", "Version", "WhoAmI", "Restore", "RestoreVersion", "Purge", "Recycled",
+		"FileInfo", "Quotas", "Spaces", "Writes", "EndWrite", "Version", "WhoAmI", "Restore", "RestoreVersion", "Purge", "Recycled",
 		"Stage", "StageStatus", "Stages", "CancelStage", "Release", "Localities", "Archive"}
 	h := NewHandler(Services{}, func(*http.Request) (hemera.Identity, error) { return alice, nil })
 	page := httptest.NewRecorder()

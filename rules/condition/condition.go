@@ -34,6 +34,7 @@ const (
 	NodeOffline  = "node_offline"  // warning: no heartbeat
 	NodeDisabled = "node_disabled" // warning: an admin switched it off
 	NodeStopping = "node_stopping" // information: it ends the writes it has
+	NodeKept     = "node_kept"     // information: it keeps writes whose clients did not come back
 	NodeVersion  = "node_version"  // warning: another version than the manager's
 	NodeClock    = "node_clock"    // warning: see clockSkewMax
 	NodeNetwork  = "node_network"  // warning: it loses packets, or a link of it is bad
@@ -86,7 +87,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 var codes = [...]string{
 	Rebuilding, FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, SpaceNodeLoss, FilesNodeLoss, PolicyUnmet, NodeOffline, NodeNetwork, DiskGone, DiskFailing, DiskErrors,
 	DiskReadOnly, JobStalled, PiecesBad, FilesDegraded, FilesIncomplete, TapeAttention, LimitReached, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
-	NodeWaiting, WentBack, BackupOld, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag, NodeStopping,
+	NodeWaiting, WentBack, BackupOld, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag, NodeStopping, NodeKept,
 	SpaceZoneLoss, FilesZoneLoss, SpaceDiskLoss,
 }
 

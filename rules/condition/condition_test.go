@@ -220,6 +220,12 @@ func TestRulesOfLooksAtWholeDisks(t *testing.T) {
 }
 
 // A path that no node can use has the node's own remedy, and a cluster without disks because of it is not told to add more.
+func TestRulesOfKeptWrites(t *testing.T) {
+	checkRules(t, map[string]ruleCase{
+		"kept": {func(s *hemera.Snapshot) { s.View.Nodes[0].Stats.Kept = 2 }, []string{"info node_kept node 1"}, "n1:1095 keeps 2 writes whose clients did not come back"},
+	})
+}
+
 func TestRulesOfPathsThatCannotBeUsed(t *testing.T) {
 	checkRules(t, map[string]ruleCase{
 		"unusable, with a remedy": {func(s *hemera.Snapshot) {

@@ -175,6 +175,12 @@ func nodes(s *hemera.Snapshot, add func(hemera.Condition)) {
 				Text: n.Addr + " is stopping: its files can be read, it gets no new ones, and the writes it has may end", Remedy: "nothing; start it again when its work is done",
 			})
 		}
+		if kept := int64(n.Stats.Kept); kept > 0 {
+			add(hemera.Condition{Code: NodeKept, Severity: hemera.SeverityInfo, Subject: subject, Count: kept,
+				Text:   n.Addr + " keeps " + count(kept, "write whose client", "writes whose clients") + " did not come back; each is removed an hour after that",
+				Remedy: "hemera open ls shows them; hemera open commit ID takes one as it is, hemera open drop ID removes it",
+			})
+		}
 		reached(subject, n.Addr, n.Stats.Limits, add)
 		// During an upgrade this is expected; afterwards it is a node that was forgotten.
 		if s.Version != "" && n.Version != "" && n.Version != s.Version {

@@ -73,38 +73,47 @@ const (
 // nobody wants to know.
 func (o *observer) OpenFiles(ctx context.Context) (out hemera.OpenFiles, err error) {
 	defer o.ops.begin("OpenFiles").end(&err)
-	ctx, cancel := context.WithTimeout(ctx, usesPatience)
-	defer cancel()
-	var mu sync.Mutex
-	var asked sync.WaitGroup
-	for _, n := range o.cluster.View().Nodes {
-		if n.Status != hemera.NodeOnline {
-			continue
+	out.Silent = o.askNodes(ctx, hemera.Order{Kind: hemera.OrderUses, Limit: usesLimit}, func(n hemera.NodeInfo, r hemera.OrderResult) {
+		out.Cut = out.Cut || len(r.Files) >= usesLimit
+		for _, f := range r.Files[:min(len(r.Files), usesLimit)] {
+			f.Node = n.ID
+			out.Files = append(out.Files, f)
 		}
-		// One goroutine for each node, all under the same deadline: a node that hangs costs its own answer only.
-		asked.Go(func() {
-			r, err := o.orders.Do(ctx, n.ID, hemera.Order{Kind: hemera.OrderUses, Limit: usesLimit})
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				// Its error is not the call's: the answer says whose files are missing.
-				out.Silent = append(out.Silent, n.ID)
-				return
-			}
-			out.Cut = out.Cut || len(r.Files) >= usesLimit
-			for _, f := range r.Files[:min(len(r.Files), usesLimit)] {
-				f.Node = n.ID
-				out.Files = append(out.Files, f)
-			}
-		})
-	}
-	asked.Wait()
-	slices.Sort(out.Silent)
+	})
 	// What moves most comes first; files at rest are ordered by node and path.
 	slices.SortStableFunc(out.Files, func(a, b hemera.OpenFile) int {
 		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Path, b.Path))
 	})
 	return out, nil
+}
+
+// askNodes gives an order to every node that is online, and each answer to take, one after the other. It returns the nodes that have
+// not answered within usesPatience.
+func (p *parts) askNodes(ctx context.Context, order hemera.Order, take func(hemera.NodeInfo, hemera.OrderResult)) (silent []hemera.NodeID) {
+	ctx, cancel := context.WithTimeout(ctx, usesPatience)
+	defer cancel()
+	var mu sync.Mutex
+	var asked sync.WaitGroup
+	for _, n := range p.cluster.View().Nodes {
+		if n.Status != hemera.NodeOnline {
+			continue
+		}
+		// One goroutine for each node, all under the same deadline: a node that hangs costs its own answer only.
+		asked.Go(func() {
+			r, err := p.orders.Do(ctx, n.ID, order)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				// Its error is not the call's: the answer says whose files are missing.
+				silent = append(silent, n.ID)
+				return
+			}
+			take(n, r)
+		})
+	}
+	asked.Wait()
+	slices.Sort(silent)
+	return silent
 }
 
 // Measure implements hemera.Observer.

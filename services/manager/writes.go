@@ -315,12 +315,26 @@ func (p *pending) hear(n name, state hemera.WriteState, now time.Time) (freed bo
 }
 
 // Writes implements hemera.WriteAdmin.
-func (wa *writeAdmin) Writes(_ context.Context) ([]hemera.WriteInfo, error) {
-	now, view := wa.now(), wa.cluster.View()
-	var list []hemera.WriteInfo
+func (wa *writeAdmin) Writes(ctx context.Context, who hemera.Identity) (list []hemera.WriteInfo, err error) {
+	defer wa.ops.begin("Writes").end(&err)
+	left, now, view := wa.left(ctx), wa.now(), wa.cluster.View()
 	wa.pending.each(func(_ *stripe, _ name, w *write) {
-		list = append(list, w.info(now, view))
+		if !mayEnd(who, w.who) {
+			return
+		}
+		i := w.info(now, view)
+		// What its head says now is newer than its last report.
+		if l, ok := left[i.ID]; ok && l.Head == w.head {
+			i.State, i.Written, i.Idle, i.Reported, i.Gone, i.Then, i.At = l.State, l.Written, l.Idle, now, l.Gone, l.Then, l.At
+			delete(left, i.ID)
+		}
+		list = append(list, i)
 	})
+	for _, l := range left { // they hold no lock
+		if mayEnd(who, l.Who) {
+			list = append(list, l)
+		}
+	}
 	// Sorted before it is cut: a list that is too long has the oldest writes, which are the likely ones to be stuck.
 	slices.SortFunc(list, func(a, b hemera.WriteInfo) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
 	return list[:min(len(list), hemera.WritesListMax)], nil
@@ -364,4 +378,41 @@ func (wa *writeAdmin) FreeWrite(_ context.Context, id string) (info hemera.Write
 		return info, errs.New(errs.NotFound, "manager.FreeWrite", id, "it is not under way").WithRemedy("see `hemera open ls`")
 	}
 	return info, nil
+}
+
+// left are the writes that no client has open, by their ids, as their heads say. Nodes that do not answer are left out.
+func (wa *writeAdmin) left(ctx context.Context) map[string]hemera.WriteInfo {
+	left := map[string]hemera.WriteInfo{}
+	wa.askNodes(ctx, hemera.Order{Kind: hemera.OrderLeft, Limit: usesLimit}, func(n hemera.NodeInfo, r hemera.OrderResult) {
+		for _, l := range r.Left[:min(len(r.Left), usesLimit)] {
+			l.Head, l.HeadAddr = n.ID, n.Addr
+			left[l.ID] = l
+		}
+	})
+	return left
+}
+
+// mayEnd reports whether somebody may see the write of a user, and decide what becomes of it once its client is gone.
+func mayEnd(who, owner hemera.Identity) bool {
+	user, host := (&write{who: who}).sameUser(&write{who: owner})
+	return who.Admin || user && (host || who.UID != hemera.NobodyID)
+}
+
+// EndWrite implements hemera.WriteAdmin.
+func (wa *writeAdmin) EndWrite(ctx context.Context, who hemera.Identity, id string, commit bool) (info hemera.WriteInfo, err error) {
+	defer wa.ops.begin("EndWrite").end(&err)
+	const op = "manager.EndWrite"
+	nonce, err := strconv.ParseUint(id, 36, 64)
+	if err != nil {
+		return info, errs.New(errs.Invalid, op, id, "no write has such an id").WithRemedy("see `hemera open ls`")
+	}
+	info, ok := wa.left(ctx)[id]
+	switch {
+	case !ok:
+		return info, errs.New(errs.NotFound, op, id, "no node that answers has a write of this id whose client is gone").WithRemedy("see `hemera open ls`")
+	case !mayEnd(who, info.Who):
+		return hemera.WriteInfo{}, errs.New(errs.Denied, op, id, "the write is another user's")
+	}
+	_, err = wa.orders.Do(ctx, info.Head, hemera.Order{Kind: hemera.OrderEndLeft, Nonce: nonce, Commit: commit})
+	return info, errs.Wrap(err, op, info.Path)
 }

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -194,7 +195,7 @@ func TestLocksOfWritesThatDoNotLive(t *testing.T) {
 		t.Fatalf("asked about %v, %d writes", asked, r.m.pending.size())
 	}
 	beat(hemera.WriteState{Nonce: living.Permit.Nonce, Pending: true, Attached: true, Size: 5, Idle: time.Second}, hemera.WriteState{Nonce: dead.Permit.Nonce})
-	list, err := r.m.Writes(t.Context())
+	list, err := r.m.Writes(unasked(t), hemera.SystemIdentity())
 	if err != nil || len(list) != 1 || list[0].Path != "/living" || list[0].State != hemera.WriteOpen || list[0].Written != 5 || list[0].Idle < time.Second {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -217,7 +218,7 @@ func TestLocksOfWritesThatDoNotLive(t *testing.T) {
 func TestFreeWrite(t *testing.T) {
 	r := newRig(t, 1, 1)
 	r.mustOpen("/a", hemera.AccessCreate, exclusive("a"))
-	list, err := r.m.Writes(t.Context())
+	list, err := r.m.Writes(unasked(t), hemera.SystemIdentity())
 	if err != nil || len(list) != 1 || list[0].State != hemera.WriteGranted || list[0].HeadAddr != "node1:1095" || list[0].Who.Name != alice.Name {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -280,4 +281,11 @@ func TestExclusiveCreateAfterItsWriterIsGone(t *testing.T) {
 	connected["second"] = true
 	_, err = r.open("/f", hemera.AccessCreate, exclusive("third"))
 	wantKind(t, err, errs.Exists)
+}
+
+// unasked is a context in which nodes do not answer.
+func unasked(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
 }

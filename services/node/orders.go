@@ -30,7 +30,7 @@ const (
 	inventoryMax = 10_000 // pieces; the end of each is read
 	// measuredMax bounds what one measurement leaves, in bytes; an exchange takes some of them.
 	measuredMax = 4 << 20
-	// usesMax bounds one list of open files: some hundred kilobytes.
+	// usesMax bounds one list of open files, or of writes that were left: some hundred kilobytes.
 	usesMax = 1000
 )
 
@@ -70,6 +70,12 @@ const measureWorker = -100
 const (
 	convertWorker  = -2
 	convertWorkers = 4
+)
+
+// endLeftWorker and those below it are the lanes in which writes are ended that were left, of no disk: to seal one may take long.
+const (
+	endLeftWorker  = -101
+	endLeftWorkers = 4
 )
 
 // lane is one worker of one disk.
@@ -201,6 +207,8 @@ func (l *lease) accept(ctx context.Context, o hemera.Order) {
 	case o.Kind == hemera.OrderMeasure:
 		at.worker = measureWorker
 		j.ctx, entry.cancel = context.WithCancel(ctx)
+	case o.Kind == hemera.OrderEndLeft:
+		at.worker = endLeftWorker - int(o.Nonce%endLeftWorkers)
 	case o.Kind == hemera.OrderConvert:
 		at.worker = convertWorker - int(uint64(o.Piece.File)%convertWorkers)
 		j.ctx, entry.cancel = context.WithCancel(ctx)
@@ -248,8 +256,17 @@ func (r *orders) run(ctx context.Context, o hemera.Order) hemera.OrderResult {
 	if o.Kind == hemera.OrderUses {
 		return hemera.OrderResult{ID: o.ID, Files: r.host.Uses(min(max(o.Limit, 0), usesMax))}
 	}
-	if o.Kind == hemera.OrderMeasure {
+	switch o.Kind {
+	case hemera.OrderMeasure:
 		return r.measure(ctx, o)
+	case hemera.OrderLeft:
+		return hemera.OrderResult{ID: o.ID, Left: r.pending.Left(min(max(o.Limit, 0), usesMax))}
+	case hemera.OrderEndLeft:
+		i, err := r.pending.EndLeft(ctx, o.Nonce, o.Commit)
+		if err != nil {
+			return failure(o.ID, err)
+		}
+		return hemera.OrderResult{ID: o.ID, Left: []hemera.WriteInfo{i}}
 	}
 	store, ok := r.disks.find(o.Disk)
 	if !ok {

@@ -206,7 +206,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 			Clock: time.Now(), Stats: n.meter.read(n.started), Disks: n.disks.report(), Writes: n.pending.States(asked), Bad: n.bad.take(), Copies: n.orders.copied(),
 			Stopping: n.stops(), Network: n.network.next(time.Now()),
 		}
-		report.Stats.Unusable = n.disks.unusable()
+		report.Stats.Unusable, report.Stats.Kept = n.disks.unusable(), n.pending.Kept()
 		if n.o.Limits != nil {
 			report.Stats.Limits = n.o.Limits()
 		}

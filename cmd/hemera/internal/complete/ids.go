@@ -40,7 +40,7 @@ func Conversions(e *cli.Env) cobra.CompletionFunc {
 // Writes offers the ids of writes under way, described by path and user.
 func Writes(e *cli.Env) cobra.CompletionFunc {
 	return ids(e, func(ctx context.Context, m *admin.Client) (words []cobra.Completion) {
-		list, _ := m.Writes(ctx)
+		list, _ := m.Writes(ctx, hemera.Identity{})
 		for _, w := range list[:min(len(list), wordsMax)] {
 			words = append(words, cobra.CompletionWithDesc(w.ID, output.Visible(w.Path)+" by "+output.Visible(w.Who.Name)))
 		}
