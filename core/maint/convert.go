@@ -235,9 +235,9 @@ func (v *converter) listJobs(context.Context) (list []hemera.JobStatus, err erro
 	return list, nil
 }
 
-// convert has one file stored in the form, unless may says no under the lock of the file. It returns the bytes of its content. Conflict and
+// convert has one file stored in the form that decide names under the lock of the file, unless that fails. It returns the bytes of its content. Conflict and
 // Locked mean that the file is in use otherwise and was left alone. A conversion that has begun goes on when ctx ends, but not when the engine ends.
-func (v *converter) convert(ctx context.Context, e hemera.Entry, form hemera.Form, may func() error, watch func(bytes int64)) (int64, error) {
+func (v *converter) convert(ctx context.Context, e hemera.Entry, decide func() (hemera.Form, error), watch func(bytes int64)) (int64, error) {
 	// A piece that is moved meanwhile would be of a generation that is gone, and its file would change under the reader.
 	if !v.engine.copies.lockFile(e.ID) {
 		return 0, errs.New(errs.Locked, "maint.Convert", "fxid:"+e.ID.Hex(), "a piece of the file is being moved")
@@ -245,7 +245,8 @@ func (v *converter) convert(ctx context.Context, e hemera.Entry, form hemera.For
 	defer v.engine.copies.unlockFile(e.ID)
 	v.note(e.ID, true)
 	defer v.note(e.ID, false)
-	if err := may(); err != nil {
+	form, err := decide()
+	if err != nil {
 		return 0, err
 	}
 	g, err := v.engine.Conversions.Grants.GrantConversion(ctx, e.ID, e.Gen, form)

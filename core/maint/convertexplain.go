@@ -26,13 +26,14 @@ func (ex *explainer) ExplainForm(ctx context.Context, who hemera.Identity, entry
 			continue
 		}
 		// A newer order has taken its place for this file.
-		if ex.engine.converter.decides(ctx, entry, above, s.Form, s.ID) != nil {
+		form, err := ex.engine.converter.decides(ctx, entry, above, s.Form, s.ID)
+		if err != nil {
 			continue
 		}
-		text := fmt.Sprintf("request %d converts it to %s: it waits for its turn", s.ID, s.Form)
+		text := fmt.Sprintf("request %d converts it to %s: it waits for its turn", s.ID, form)
 		// The lock does not say whose it is: a repair may have it.
 		if ex.engine.copies.fileLocked(entry.ID) {
-			text = fmt.Sprintf("request %d converts it to %s: this or another work on the file is under way", s.ID, s.Form)
+			text = fmt.Sprintf("request %d converts it to %s: this or another work on the file is under way", s.ID, form)
 		}
 		if s.Why != "" && who.Admin {
 			text += "; the request met last: " + s.Why

@@ -75,16 +75,18 @@ func (v *converter) orders(ctx context.Context, e hemera.Entry, above trail) (li
 	return list, nil
 }
 
-// decides fails with [replaced] if another order than the request decides about the form of a file; request 0 is the rules.
-func (v *converter) decides(ctx context.Context, e hemera.Entry, above trail, form hemera.Form, request uint64) error {
+// decides returns the parts of a form that the request still decides about for a file; request 0 is the rules. It fails with [replaced] if
+// newer orders decide about all that the file does not have of it.
+func (v *converter) decides(ctx context.Context, e hemera.Entry, above trail, form hemera.Form, request uint64) (hemera.Form, error) {
 	list, err := v.orders(ctx, e, above)
 	if err != nil {
-		return err
+		return form, err
 	}
-	if by, found := lifecycle.Deciding(e, above, form, list); found && by.Request != request {
-		return replaced{by}
+	left, by := lifecycle.Left(e, above, form, request, list)
+	if _, due := lifecycle.Wanted(e, left); left != form && !due {
+		return left, replaced{by}
 	}
-	return nil
+	return left, nil
 }
 
 // supersede ends the requests of which nothing is left, as a newer one is about all of their files.
@@ -109,7 +111,7 @@ func (v *converter) supersede(ctx context.Context, requests []hemera.Conversion)
 		for _, other := range requests {
 			list = append(list, lifecycle.Order{Request: other.ID, Root: other.Root, Form: other.Form})
 		}
-		if by, found := lifecycle.Deciding(root, above, c.Form, list); found && by.Request != c.ID {
+		if left, by := lifecycle.Left(root, above, c.Form, c.ID, list); left.Zero() {
 			if err := v.end(ctx, v.jobOf(c), replaced{by}.Error()); err != nil {
 				return err
 			}

@@ -164,7 +164,7 @@ func (p *convertPass) visit(ctx context.Context, at string, e hemera.Entry) erro
 	p.group.Go(func() {
 		defer func() { <-p.slots }()
 		part := p.job.begin(e.Size)
-		bytes, err := p.convert(ctx, e, p.form, func() error { return p.decides(ctx, e, above, p.form, id) }, part.to)
+		bytes, err := p.convert(ctx, e, func() (hemera.Form, error) { return p.decides(ctx, e, above, p.form, id) }, part.to)
 		p.count(e, bytes, part.end(), err)
 	})
 	return nil

@@ -306,8 +306,8 @@ func (l *lifecycler) visit(ctx context.Context, s *scan, group *sync.WaitGroup, 
 		if action.Expire {
 			err = l.engine.Lifecycle.Remove(ctx, path, e, s.tree.Since)
 		} else {
-			may := func() error { return l.still(ctx, s, e, action, above) }
-			bytes, err = l.engine.converter.convert(ctx, e, action.Form, may, part.to)
+			decide := func() (hemera.Form, error) { return l.still(ctx, s, e, action, above) }
+			bytes, err = l.engine.converter.convert(ctx, e, decide, part.to)
 		}
 		s.count(e, action.Expire, err)
 		if counted := part.end(); err == nil {
@@ -317,15 +317,15 @@ func (l *lifecycler) visit(ctx context.Context, s *scan, group *sync.WaitGroup, 
 	return nil
 }
 
-// still fails if the rules in force for a file do not say any more that it is to be converted: the file or a directory above it may have
+// still returns the form that the rules in force for a file say. It fails if the rules in force for a file do not say any more that it is to be converted: the file or a directory above it may have
 // got another owner since the scan went by, for whom the rule does not hold, or a newer order decides about it.
-func (l *lifecycler) still(ctx context.Context, s *scan, e hemera.Entry, action lifecycle.Action, above trail) error {
+func (l *lifecycler) still(ctx context.Context, s *scan, e hemera.Entry, action lifecycle.Action, above trail) (hemera.Form, error) {
 	own, _, err := l.engine.Lifecycle.Attributes(ctx, e.ID)
 	if err != nil {
-		return err
+		return hemera.Form{}, err
 	}
 	if lifecycle.Of(own).Decide(e, s.tree.Since, l.engine.Now()) != action {
-		return errs.New(errs.Conflict, "maint.Convert", "fid:"+e.ID.String(), "no rule converts it so any more")
+		return hemera.Form{}, errs.New(errs.Conflict, "maint.Convert", "fid:"+e.ID.String(), "no rule converts it so any more")
 	}
 	return l.engine.converter.decides(ctx, e, above, action.Form, 0)
 }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -51,6 +52,20 @@ func Deciding(e hemera.Entry, above []hemera.FileID, form hemera.Form, orders []
 		return *rules, true
 	}
 	return *request, true
+}
+
+// Left returns the parts of the form of an order about which no newer order decides for a file, and the newest order that decides about one of
+// the others; the zero Order if there is none. Request is the order's id, 0 for rules.
+func Left(e hemera.Entry, above []hemera.FileID, form hemera.Form, request uint64, orders []Order) (left hemera.Form, by Order) {
+	for _, part := range []hemera.Form{{Layout: form.Layout, BlockSize: form.BlockSize}, {Space: form.Space}, {Checksum: form.Checksum}} {
+		if newest, found := Deciding(e, above, part, orders); found && newest.Request != request {
+			by = newest
+			continue
+		}
+		left.Layout, left.BlockSize = cmp.Or(left.Layout, part.Layout), cmp.Or(left.BlockSize, part.BlockSize)
+		left.Space, left.Checksum = cmp.Or(left.Space, part.Space), cmp.Or(left.Checksum, part.Checksum)
+	}
+	return left, by
 }
 
 // Holds returns the form of the first rule that holds for the file now, whatever form the file has; false if there is none. since is as in

@@ -56,3 +56,27 @@ func TestTheNewestOrderDecides(t *testing.T) {
 		}
 	}
 }
+
+// An order that is replaced in one part of a form keeps the others.
+func TestPartsThatAreLeftOfAnOrder(t *testing.T) {
+	const file = hemera.FileID(9)
+	whole := hemera.Form{Layout: hemera.ReedSolomon(4, 2), BlockSize: 1 << 20, Space: "archive", Checksum: hemera.SHA256}
+	for _, c := range []struct {
+		what  string
+		newer hemera.Form
+		left  hemera.Form
+		by    uint64
+	}{
+		{"nothing newer", hemera.Form{}, whole, 0},
+		{"a layout", hemera.Form{Layout: hemera.Replica(3)}, hemera.Form{Space: "archive", Checksum: hemera.SHA256}, 2},
+		{"a block size", hemera.Form{BlockSize: 4096}, hemera.Form{Space: "archive", Checksum: hemera.SHA256}, 2},
+		{"a space", hemera.Form{Space: "other"}, hemera.Form{Layout: whole.Layout, BlockSize: 1 << 20, Checksum: hemera.SHA256}, 2},
+		{"a checksum", hemera.Form{Checksum: hemera.MD5}, hemera.Form{Layout: whole.Layout, BlockSize: 1 << 20, Space: "archive"}, 2},
+		{"all of it", hemera.Form{Layout: hemera.Replica(2), Space: "x", Checksum: hemera.MD5}, hemera.Form{}, 2},
+	} {
+		left, by := Left(hemera.Entry{ID: file}, nil, whole, 1, []Order{{Request: 1, Root: file, Form: whole}, {Request: 2, Root: file, Form: c.newer}})
+		if left != c.left || by.Request != c.by {
+			t.Errorf("%s: left %v, by %d", c.what, left, by.Request)
+		}
+	}
+}

@@ -66,7 +66,11 @@ func (cv *converter) GrantConversion(ctx context.Context, id hemera.FileID, gen 
 	// Counted like a client's write, so that others choose other disks.
 	used := disks(to.Targets)
 	cv.pending.count(used, 1)
-	g.Node, g.End = to.Head, func() { cv.pending.count(used, -1) }
+	cv.pending.granted.add(to.Gen)
+	g.Node, g.End = to.Head, func() {
+		cv.pending.granted.end(to.Gen)
+		cv.pending.count(used, -1)
+	}
 	return g, nil
 }
 

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"sync"
 
 	"hemera"
 	"hemera/core/namespace"
@@ -69,11 +70,61 @@ func (s *stripe) outdatedBy(n name, t *taker) error {
 	return nil
 }
 
-// commitConversion commits a conversion, unless the file is being written.
+// granted is the conversions that this manager waits for, by the generations they make: none is given twice. What an earlier life of
+// the manager granted, or was given up since, is not committed: its order may be replaced by one that found the file as it is to be.
+// The zero value is ready to use.
+type granted struct {
+	mu sync.Mutex
+	of map[hemera.Generation]*sync.WaitGroup // of the commits under way
+}
+
+// add notes a conversion, until end.
+func (g *granted) add(gen hemera.Generation) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.of == nil {
+		g.of = map[hemera.Generation]*sync.WaitGroup{}
+	}
+	g.of[gen] = new(sync.WaitGroup)
+}
+
+// end has later commits of the conversion refused, and waits for the one that may be under way.
+func (g *granted) end(gen hemera.Generation) {
+	g.mu.Lock()
+	commits := g.of[gen]
+	delete(g.of, gen)
+	g.mu.Unlock()
+	if commits != nil {
+		commits.Wait()
+	}
+}
+
+// commit begins the commit of a conversion, which ends with the returned function. False if nobody waits for it.
+func (g *granted) commit(gen hemera.Generation) (end func(), ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	commits := g.of[gen]
+	if commits == nil {
+		return nil, false
+	}
+	commits.Add(1) // before end can wait, which takes it out first
+	return commits.Done, true
+}
+
+// commitConversion commits a conversion, unless the file is being written, or this manager does not wait for it. A recall of a file that is
+// on tape only is one that undoes nothing: it needs no grant of this life.
 func (ctl *control) commitConversion(ctx context.Context, c namespace.Commit, least int) (hemera.Entry, error) {
 	now, _, err := ctl.tree.Resolve(ctx, c.ID)
 	// A request that comes again finds its commit made, and waits for nobody.
 	if err == nil && now.Gen != c.Gen {
+		if !now.Evicted() {
+			done, ok := ctl.pending.granted.commit(c.Gen)
+			if !ok {
+				return now, errs.New(errs.Conflict, "manager.Commit", now.Name, "the manager does not wait for this conversion any more").
+					WithRemedy("its request converts the file again, unless a newer one decides")
+			}
+			defer done()
+		}
 		// The file may have been renamed since: locks are of names.
 		end, err := ctl.pending.convert(name{now.Parent, now.Name})
 		if err != nil {

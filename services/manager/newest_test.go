@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/errs"
 	"hemera/rules/lifecycle"
 )
 
@@ -177,4 +178,66 @@ func TestConversionsInAnyOrder(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The commit of a conversion counts only while this manager waits for it: a newer request may have found the file as it is to be.
+func TestALateConversionIsRefused(t *testing.T) {
+	r := newRig(t, 2, 2)
+	e := r.write("/f", 100)
+	grant := func() (commit func() hemera.OrderResult, end func()) {
+		t.Helper()
+		g, err := r.m.converter.GrantConversion(t.Context(), e.ID, r.entry("/f").Gen, hemera.Form{Layout: hemera.Replica(3)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() hemera.OrderResult { return r.node(g.Node).convert(g.Order) }, g.End
+	}
+	refused := func(when string, result hemera.OrderResult) {
+		t.Helper()
+		if !result.Failed || errs.Kind(result.ErrKind) != errs.Conflict || r.entry("/f").Gen != e.Gen {
+			t.Errorf("%s: %+v, generation %d", when, result, r.entry("/f").Gen)
+		}
+	}
+	earlier, _ := grant()
+	r.restart()
+	for _, n := range r.nodes {
+		n.register()
+	}
+	refused("granted before a restart", earlier())
+	late, end := grant()
+	end()
+	refused("nobody waits for it", late())
+	now, end := grant()
+	if result := now(); result.Failed || r.entry("/f").Layout != hemera.Replica(3) {
+		t.Errorf("%+v", result)
+	}
+	end()
+	if again := now(); again.Failed {
+		t.Errorf("the request that comes again: %+v", again)
+	}
+}
+
+// A newer request about the layout leaves the older one its space and its checksum.
+func TestAnOlderConversionKeepsItsOtherParts(t *testing.T) {
+	running(t, 2, 2, func(t *testing.T, r *rig) {
+		r.write("/d/f", 100)
+		writer := r.mustOpen("/d/f", hemera.AccessUpdate)
+		older, err := r.m.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/d", Recursive: true, Form: hemera.Form{Layout: hemera.Replica(4), Checksum: hemera.SHA256}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		r.convert("/d", 3)
+		if _, err := r.commit(r.seal(writer, 200)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		e := r.entry("/d/f")
+		if _, has := hemera.FindChecksum(e.Checksums, hemera.SHA256); !has || e.Layout != hemera.Replica(3) {
+			t.Errorf("%s with %v", e.Layout, e.Checksums)
+		}
+		if now := r.request(older.ID); now.Ended.IsZero() || now.Done != 1 || now.Why != "" {
+			t.Errorf("%+v", now)
+		}
+	})
 }

@@ -39,6 +39,7 @@ type pending struct {
 	grow    sync.Mutex
 	claims  claims  // what the writes take of quotas, with a lock of its own
 	recalls recalls // which are no writes, and count as writes of their disks
+	granted granted // conversions, with a lock of its own
 	// renamed has the names of writes that were renamed, by their nonces: a capability goes on to say the first one.
 	renamed sync.Map
 }
