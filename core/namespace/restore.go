@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/core/namespace/record"
 	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/platform/kv"
@@ -221,21 +220,27 @@ func (n *Namespace) loadLife(ctx context.Context) error {
 	return nil
 }
 
-// lostRanges are the boundaries of now.
-func (n *Namespace) lostRanges() []Boundary {
+// allBoundaries are those of restores and rebuilds, and those that are in doubt.
+func (n *Namespace) allBoundaries() []Boundary {
 	if list := n.boundaries.Load(); list != nil {
 		return *list
 	}
 	return nil
 }
 
+// lostRanges are the boundaries of now that are not only in doubt.
+func (n *Namespace) lostRanges() []Boundary {
+	return slices.DeleteFunc(slices.Clone(n.allBoundaries()), func(b Boundary) bool { return b.Unclean && !b.Found })
+}
+
 // WentBack says how far the namespace went back, over all its restores together.
 func (n *Namespace) WentBack() (w hemera.WentBack) {
 	for i, b := range n.lostRanges() {
 		if i == 0 {
-			w = hemera.WentBack{Taken: b.Taken, Restored: b.Restored, Merged: b.Merged}
+			w = hemera.WentBack{Taken: b.Taken, Restored: b.Restored, Merged: b.Merged, Unclean: b.Unclean}
 			continue
 		}
+		w.Unclean = w.Unclean && b.Unclean
 		if b.Taken.Before(w.Taken) {
 			w.Taken = b.Taken
 		}
@@ -252,18 +257,15 @@ func (n *Namespace) WentBack() (w hemera.WentBack) {
 // Merged notes that all pieces of all disks were looked at: what was lost and can be found has been made again. Durable at
 // its return.
 func (n *Namespace) Merged(ctx context.Context) error {
-	list := slices.Clone(n.lostRanges())
-	err := n.update(ctx, func(t tx) error {
-		for i := range list {
-			list[i].Merged = t.Now()
-			t.Set(schema.BoundaryKey(list[i].From), record.Opaque{}, schema.EncodeBoundary(list[i]))
+	now := n.clock().UTC().Round(0)
+	return n.editBoundaries(ctx, func(list []Boundary) []Boundary {
+		for i, b := range list {
+			if !b.Unclean || b.Found {
+				list[i].Merged = now
+			}
 		}
-		return nil
+		return list
 	})
-	if err == nil {
-		n.boundaries.Store(&list)
-	}
-	return err
 }
 
 // Restored reports whether the namespace was ever restored or rebuilt: disks may hold what it forgot.
@@ -272,21 +274,12 @@ func (n *Namespace) Restored() bool { return len(n.lostRanges()) > 0 }
 // ForgetLost ends what the namespace remembers of its restores: from then on a piece that it does not have is an orphan,
 // also one of a change that was lost. Durable at its return. NotFound if it remembers none.
 func (n *Namespace) ForgetLost(ctx context.Context) error {
-	list := n.lostRanges()
-	if len(list) == 0 {
+	if !n.Restored() {
 		return refuse(errs.NotFound, "ForgetLost", "", "the namespace was not restored or rebuilt, or this was done before")
 	}
-	err := n.update(ctx, func(t tx) error {
-		for _, b := range list {
-			t.Remove(schema.BoundaryKey(b.From))
-		}
-		return nil
+	return n.editBoundaries(ctx, func(list []Boundary) []Boundary {
+		return slices.DeleteFunc(list, func(b Boundary) bool { return !b.Unclean || b.Found })
 	})
-	// Only what is durable counts: after a restart audits must judge as they did before.
-	if err == nil {
-		n.boundaries.Store(nil)
-	}
-	return err
 }
 
 // NewerThanRestore reports whether a piece that was sealed at a time may belong to a change that this namespace
@@ -309,6 +302,10 @@ func (n *Namespace) Lost(p hemera.PieceID, sealed time.Time) bool {
 // clocks say.
 func lostIn(b Boundary, p hemera.PieceID, sealed time.Time) bool {
 	number := uint64(schema.WriteNumber(p))
+	// What was lost with the end of a log was sealed when that was written, or later.
+	if b.Unclean {
+		return number < b.To && !sealed.Before(b.Taken.Add(-clockSlack))
+	}
 	return number < b.To &&
 		(number >= b.From || !sealed.Before(b.Taken.Add(-clockSlack)) && !sealed.After(b.Restored.Add(clockSlack)))
 }

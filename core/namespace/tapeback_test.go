@@ -33,6 +33,7 @@ func wentBack(t *testing.T) (*namespace.Namespace, hemera.Entry, namespace.Bound
 	n := open(t, store, namespace.Options{})
 	setTapes(t, n)
 	good(t, n.SetXattr(t.Context(), system(), "/tape", hemera.AttrStorageClass, []byte("single"), false))
+	prepare(t, n, alice(), "/tape/open") // under way when the backup is taken
 	e := put(t, n, alice(), "/tape/old", 1000)
 	_, err := write(t, n, "TAPEA1", queued(t, n, hemera.TapeArchive, "A")...)
 	good(t, err)
@@ -201,4 +202,16 @@ func TestATapeThatEndsEarlier(t *testing.T) {
 	if tape := ended(t, n, tapes.ScanEnd{VID: "TAPEA1", Believe: true}); tape.Unscanned != "" || tape.LastFSeq != 0 || tape.Files != 0 {
 		t.Errorf("%+v", tape)
 	}
+}
+
+// TestAWriteThatWasOpenAtABackup has a number from before it. The time of its content says that it may be lost, and one of long before was
+// removed, as far as anybody knows.
+func TestAWriteThatWasOpenAtABackup(t *testing.T) {
+	n, e, b := wentBack(t)
+	open, removed := late(uint64(e.ID)-1, e.ID-1, "/tape/open", 2), late(uint64(e.ID)-1, e.ID-1, "/tape/open", 3)
+	open.Mtime, removed.Mtime = b.Taken.Add(time.Minute), b.Taken.Add(-48*time.Hour)
+	if got := scanned(t, n, "TAPEA1", false, removed, open); got != "dead made" {
+		t.Error(got)
+	}
+	checked(t, n)
 }

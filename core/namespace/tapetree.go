@@ -2,7 +2,6 @@ package namespace
 
 import (
 	"context"
-	"time"
 
 	"hemera"
 )
@@ -28,6 +27,3 @@ func (n tapeTree) Life() uint64 { return n.life }
 
 // NextNumber implements tapes.Tree.
 func (n tapeTree) NextNumber() uint64 { return n.numbers.Next() }
-
-// Lost implements tapes.Tree. A tape says nothing of when pieces were sealed, so the number alone decides.
-func (n tapeTree) Lost(p hemera.PieceID) bool { return n.Namespace.Lost(p, time.Time{}) }

@@ -324,7 +324,8 @@ func (w judge) forgotten(d *drive, name string) bool {
 		disk, ok := h.Cluster().View().Disk(q.Disk)
 		return ok && q.Index == p.Index && w.drive(disk) == d
 	})
-	return !has && h.tree.NewerThanRestore(p, sealed)
+	current := err == nil && e.Gen == p.Gen
+	return !has && (h.tree.NewerThanRestore(p, sealed) || !current && h.tree.Unsure(p, sealed))
 }
 
 // surplus are the files of a disk that no entry has.

@@ -467,8 +467,9 @@ func (t finding) key() []byte {
 	return schema.FoundKey(schema.FoundFile, uint64(t.f.File))
 }
 
-// lost reports whether the namespace may have lost the content.
-func (t finding) lost() bool { return t.c.tree.Lost(t.piece()) }
+// lost reports whether the namespace may have lost the content. A tape says nothing of when pieces were sealed, and the time of change is
+// the nearest to that: a write that was open when a backup was taken has a number from before it.
+func (t finding) lost() bool { return t.c.tree.Lost(t.piece(), t.f.Mtime) }
 
 // piece names the content as pieces do: an archive id is the number of the write that made it.
 func (t finding) piece() hemera.PieceID {

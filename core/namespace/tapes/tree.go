@@ -3,6 +3,7 @@ package tapes
 import (
 	"context"
 	"strings"
+	"time"
 
 	"hemera"
 )
@@ -20,8 +21,8 @@ type Tree interface {
 	NextNumber() uint64
 	// Life is the number of the store's life: a restore and a rebuild begin another one, with a higher number.
 	Life() uint64
-	// Lost reports whether a content may be one that the namespace lost.
-	Lost(p hemera.PieceID) bool
+	// Lost reports whether a content of that time may be one that the namespace lost.
+	Lost(p hemera.PieceID, at time.Time) bool
 	// Restored reports whether the namespace was restored or prepared for a rebuild: what other
 	// systems know under its ids may be its own.
 	Restored() bool
