@@ -71,7 +71,7 @@ func (s *stripe) outdatedBy(n name, t *taker) error {
 }
 
 // granted is the conversions that this manager waits for, by the generations they make: none is given twice. What an earlier life of
-// the manager granted, or was given up since, is not committed: its order may be replaced by one that found the file as it is to be.
+// the manager granted, or nobody waits for any more, is not committed: its order may be replaced by one that found the file as it is to be.
 // The zero value is ready to use.
 type granted struct {
 	mu sync.Mutex
