@@ -37,7 +37,8 @@ func Describe(ctx context.Context, r kv.Reader) (Summary, error) {
 		return Summary{}, errs.Wrap(err, "namespace.Describe", "")
 	}
 	if raw[0] == nil || raw[1] == nil {
-		return Summary{}, errs.New(errs.NotFound, "namespace.Describe", "", "the store holds no tree")
+		return Summary{}, errs.New(errs.NotFound, "namespace.Describe", "", "the store holds no tree").
+			WithRemedy("take the latest backup; without one, `hemera ns rebuild prepare` begins to make the namespace again from its disks and tapes")
 	}
 	root, err := schema.DecodeDirectory(nil, raw[1])
 	if err != nil || len(raw[0]) != 16 {

@@ -67,6 +67,10 @@ func (t scanner) enlist(f facts, who string, o hemera.TapeOrder) (string, error)
 	if o.Subject == "" {
 		vids = t.cartridges()
 	}
+	if len(vids) == 0 {
+		return "", errs.New(errs.Unavailable, "tapetier.Scan", "", "no library reports a cartridge").
+			WithRemedy("`hemera tape server ls` has the tape servers; one that has just started reports within seconds")
+	}
 	if o.Subject == "" && o.Only {
 		vids = slices.DeleteFunc(vids, func(vid string) bool { return !f.waitsForScan(vid) })
 	}
