@@ -17,6 +17,7 @@ import (
 //   - min, max: limits, inclusive
 //   - oneof: the possible words
 //   - secret: the value is never shown
+//   - live: it can change while the server runs; see [Running]
 type Config struct {
 	Data string `key:"data" default:"/var/lib/hemera" doc:"directory for the state of this process"`
 	// Loopback by default: no server is open to a network before its admin says so.
@@ -53,13 +54,13 @@ type HTTP struct {
 	// A unix socket names the process at its other end, which a port forwarded by ssh or a proxy does not.
 	Socket string `key:"socket" default:"admin.sock" doc:"unix socket of the manager for HTTP from users of this machine, whom their processes identify; a relative path is below the data directory; empty for none"`
 	// MetricsNetworks holds at every port and socket of the process.
-	MetricsNetworks []netip.Prefix `key:"metrics_networks" flag:"metrics-networks" default:"" doc:"networks, such as 10.9.0.0/24, whose hosts may read /metrics; this machine always may"`
-	Hosts           []string       `key:"hosts" default:"" doc:"names of this server in HTTP requests, besides the advertised name and the machine's own; requests to other names are refused, so that no web page can reach the server under a foreign name"`
+	MetricsNetworks []netip.Prefix `key:"metrics_networks" live:"true" flag:"metrics-networks" default:"" doc:"networks, such as 10.9.0.0/24, whose hosts may read /metrics; this machine always may"`
+	Hosts           []string       `key:"hosts" live:"true" default:"" doc:"names of this server in HTTP requests, besides the advertised name and the machine's own; requests to other names are refused, so that no web page can reach the server under a foreign name"`
 }
 
 // Auth decides which clients and nodes are admitted.
 type Auth struct {
-	TrustedNetworks []auth.Network `key:"trusted_networks" flag:"trusted-networks" default:"" doc:"networks, such as 10.1.0.0/16, whose hosts may name their users; root becomes nobody there; 10.1.0.0/16=own accepts root too, =nobody turns every user into nobody; clients of other machines are refused"`
+	TrustedNetworks []auth.Network `key:"trusted_networks" live:"true" flag:"trusted-networks" default:"" doc:"networks, such as 10.1.0.0/16, whose hosts may name their users; root becomes nobody there; 10.1.0.0/16=own accepts root too, =nobody turns every user into nobody; clients of other machines are refused"`
 	TokenLifetime   time.Duration  `key:"token_lifetime" default:"24h" min:"1m" max:"8760h" doc:"lifetime of a join token, unless its creator gives another"`
 	Admission       string         `key:"admission" default:"token" oneof:"token admin" doc:"what admits a node that joins: its token alone, or also an admin (hemera node admit)"`
 	NewDisks        string         `key:"new_disks" default:"rw" oneof:"rw off" doc:"configstatus of new disks that a node brings with it; with off, a disk is used after hemera fs set ID configstatus=rw"`
@@ -67,7 +68,7 @@ type Auth struct {
 
 // TPC has the settings of third-party copies.
 type TPC struct {
-	Allow []netip.Prefix `key:"allow" default:"" doc:"networks that third-party copies may read from, besides the nodes of this cluster; if empty, the trusted networks, and this machine if the manager listens on loopback only"`
+	Allow []netip.Prefix `key:"allow" live:"true" default:"" doc:"networks that third-party copies may read from, besides the nodes of this cluster; if empty, the trusted networks, and this machine if the manager listens on loopback only"`
 }
 
 // Space is the policy of the default space of a new cluster. An existing cluster keeps its own.
@@ -113,12 +114,12 @@ type Tape struct {
 // Repair decides when lost pieces are made again.
 type Repair struct {
 	// A repair moves as much data as the disk has, so the restart of a node must not begin one.
-	Grace time.Duration `key:"grace" default:"5m" min:"1s" max:"720h" doc:"time that a disk may be out of reach before its files are repaired on other disks"`
+	Grace time.Duration `key:"grace" live:"true" default:"5m" min:"1s" max:"720h" doc:"time that a disk may be out of reach before its files are repaired on other disks"`
 }
 
 // Removal decides when the room of removed content is free again.
 type Removal struct {
-	Hold time.Duration `key:"hold" default:"10m" min:"0s" max:"168h" doc:"time that replaced and removed content stays on its disks for readers that have it open; shorter if a disk lacks room; 0 removes it at once"`
+	Hold time.Duration `key:"hold" live:"true" default:"10m" min:"0s" max:"168h" doc:"time that replaced and removed content stays on its disks for readers that have it open; shorter if a disk lacks room; 0 removes it at once"`
 }
 
 // Writes bounds the files that are open for writing. Each of them has a lock in the manager's memory.
@@ -129,7 +130,7 @@ type Writes struct {
 
 // Scrub is the regular reading and verifying of all data at rest.
 type Scrub struct {
-	Rate Bytes `key:"rate" default:"20MiB" min:"0B" doc:"limit, in bytes per second and disk, for reading and verifying data at rest; a node reads a whole disk every 14 days if the limit allows it, with less priority than clients; 0 reads nothing"`
+	Rate Bytes `key:"rate" live:"true" default:"20MiB" min:"0B" doc:"limit, in bytes per second and disk, for reading and verifying data at rest; a node reads a whole disk every 14 days if the limit allows it, with less priority than clients; 0 reads nothing"`
 }
 
 // Cache is memory for speed.
@@ -140,6 +141,6 @@ type Cache struct {
 // Log is the log, on standard error.
 type Log struct {
 	// Level and Format are the only settings of logs: where they go is for the supervisor of the process.
-	Level  slog.Level `key:"level" default:"info" doc:"messages of this level and above are logged: debug, info, warn or error"`
+	Level  slog.Level `key:"level" live:"true" default:"info" doc:"messages of this level and above are logged: debug, info, warn or error"`
 	Format string     `key:"format" default:"auto" oneof:"auto text json" doc:"auto is text on a terminal and JSON elsewhere"`
 }

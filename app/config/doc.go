@@ -10,7 +10,10 @@
 // together (agree.go). Unknown keys of the file are errors with a suggestion. An unknown variable HEMERA_… is only a
 // warning, because the environment may have been made for another version.
 //
-// Nothing here is kept between calls; a [Loaded] is read-only after Load, except for Note.
+// A server that runs has a [Running]: it reads the sources again, and what `hemera config set` sets is in a file of its
+// own, [KeptFile], between the environment and the file.
+//
+// Nothing else is kept between calls; a [Loaded] is read-only after Load, except for Note and in a Running.
 //
 // A setting "repair.grace" is the flag --repair-grace, the variable
 // HEMERA_REPAIR_GRACE, and in the file

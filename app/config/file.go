@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -17,6 +18,25 @@ import (
 type entry struct {
 	texts []string // nil for a table, empty for a list without values
 	line  int      // of the key, from 1
+}
+
+// layer is one file's values.
+type layer struct {
+	path    string
+	entries map[string]entry // by key; nil if the file cannot be read or parsed
+}
+
+// readLayer reads the values of a file; path may be empty. A file that is not required may be missing.
+func readLayer(path string, known []setting, required bool) (layer, error) {
+	empty := layer{path, map[string]entry{}}
+	if path == "" {
+		return empty, nil
+	}
+	read, err := readFile(path, known)
+	if !required && errors.Is(err, fs.ErrNotExist) {
+		return empty, nil
+	}
+	return layer{path, read}, err
 }
 
 // fileMax bounds what is read; a file with every setting is a few kilobytes.

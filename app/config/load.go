@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -26,6 +25,8 @@ type Sources struct {
 	Env   func(name string) (string, bool) // as os.LookupEnv
 	// File is read when neither --config nor the environment names one; missing is no error.
 	File string
+	// Kept adds what `hemera config set` set, from [KeptFile] below the data directory. It is stronger than File.
+	Kept bool
 	// Memory is what the process may use, in bytes: some defaults follow it.
 	Memory int64
 }
@@ -45,34 +46,39 @@ type Loaded struct {
 // Load reads all sources and checks every value. The error joins one *errs.Error for each thing that
 // is wrong, kind Invalid, each with a remedy; nothing of a configuration with an error is usable.
 // It reads files and never writes. A file that is named and missing is an error; the default file may be missing.
-func Load(from Sources) (*Loaded, error) {
+func Load(from Sources) (*Loaded, error) { return from.load(nil) }
+
+// load loads with kept in place of the file of `hemera config set`, if it is not nil.
+func (from Sources) load(kept *layer) (*Loaded, error) {
 	if from.Env == nil {
 		from.Env = func(string) (string, bool) { return "", false }
 	}
 	all := settings()
 	path, required := from.path()
-	file := map[string]entry{}
+	file, err := readLayer(path, all, required)
 	var wrong []error
-	if path != "" {
-		read, err := readFile(path, all)
-		switch {
-		case err == nil:
-			file = read
-		// The default file need not exist.
-		case !required && errors.Is(err, fs.ErrNotExist):
-		// It cannot be read or parsed, so no value of it is known.
-		case read == nil:
-			return nil, err
-		default:
-			wrong, file = append(wrong, err), read
+	if err != nil && file.entries == nil {
+		return nil, err
+	} else if err != nil {
+		wrong = append(wrong, err)
+	}
+	files := []layer{file}
+	if from.Kept {
+		if kept == nil {
+			read, err := from.readKept(files)
+			if err != nil {
+				return nil, err
+			}
+			kept = &read
 		}
+		files = []layer{*kept, file} // the strongest first
 	}
 	l := &Loaded{}
 	for _, s := range all {
-		texts, source := from.find(s, file, path)
+		texts, source := from.find(s, files)
 		// After an error the other settings are checked all the same.
 		if err := s.set(&l.Config, texts); err != nil {
-			if e, ok := file[s.key]; !ok || len(e.texts) == 1 || s.list() { // else readFile has said so
+			if e, ok := file.entries[s.key]; !ok || len(e.texts) == 1 || s.list() { // else readFile has said so
 				wrong = append(wrong, problem(s, fmt.Sprintf("%q", strings.Join(texts, ",")), source, err))
 			}
 		}
@@ -112,7 +118,7 @@ func (from Sources) path() (path string, required bool) {
 // find is the strongest source's texts for a setting.
 // An empty variable of the environment counts as set: it makes a list empty. The second result is the name of the
 // source, for people.
-func (from Sources) find(s setting, file map[string]entry, path string) ([]string, string) {
+func (from Sources) find(s setting, files []layer) ([]string, string) {
 	if from.Flags != nil {
 		if f := from.Flags.Lookup(s.flag()); f != nil && f.Changed {
 			return f.Value.(*flagValue).texts, "--" + s.flag()
@@ -121,8 +127,12 @@ func (from Sources) find(s setting, file map[string]entry, path string) ([]strin
 	if text, ok := from.Env(s.env()); ok {
 		return s.split(text), s.env()
 	}
-	if e, ok := file[s.key]; ok {
-		return e.texts, fmt.Sprintf("%s:%d", path, e.line)
+	for _, f := range files {
+		if e, ok := f.entries[s.key]; ok && e.line > 0 {
+			return e.texts, fmt.Sprintf("%s:%d", f.path, e.line)
+		} else if ok {
+			return e.texts, "config set" // as it is to be
+		}
 	}
 	return s.split(s.byText), "default"
 }

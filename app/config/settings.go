@@ -22,6 +22,7 @@ type setting struct {
 	min, max string       // as written; "" for no limit
 	oneof    []string     // possible words; none: any
 	secret   bool         // never shown
+	live     bool         // can change while the server runs
 }
 
 // flag is the name of the setting's flag.
@@ -60,7 +61,7 @@ func leaves(t reflect.Type, prefix string, index []int) []setting {
 		all = append(all, setting{
 			key: key, byFlag: f.Tag.Get("flag"), index: at, kind: f.Type, byText: f.Tag.Get("default"), doc: f.Tag.Get("doc"),
 			min: f.Tag.Get("min"), max: f.Tag.Get("max"), oneof: strings.Fields(f.Tag.Get("oneof")),
-			secret: f.Tag.Get("secret") == "true",
+			secret: f.Tag.Get("secret") == "true", live: f.Tag.Get("live") == "true",
 		})
 	}
 	return all

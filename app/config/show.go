@@ -73,13 +73,17 @@ func (s setting) toml() string {
 // A test compares it with docs/operations.md.
 func Table(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("| setting | default | flag | variable | meaning |\n|---|---|---|---|---|\n")
+	b.WriteString("| setting | default | live | flag | variable | meaning |\n|---|---|---|---|---|---|\n")
 	for _, s := range settings() {
 		text := s.byText
 		if text != "" {
 			text = "`" + text + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | `--%s` | `%s` | %s |\n", s.key, text, s.flag(), s.env(), s.sentence())
+		live := ""
+		if s.live {
+			live = "yes"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | `--%s` | `%s` | %s |\n", s.key, text, live, s.flag(), s.env(), s.sentence())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

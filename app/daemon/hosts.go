@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"hemera/doors/admin"
 	"hemera/errs"
@@ -18,14 +19,26 @@ type web struct {
 	hosts   []string       // names of this server
 }
 
+// webRules are the rules in force. They change as a whole.
+type webRules struct{ atomic.Pointer[web] }
+
+// newWebRules begins with rules.
+func newWebRules(first web) *webRules {
+	r := new(webRules)
+	r.Store(&first)
+	return r
+}
+
 // guardWeb applies the rules of HTTP. A web page can make a browser believe that a foreign name is this machine (DNS
 // rebinding); the browser then sends that name, so requests to names that are not the server's are refused. Requests
 // over the unix socket pass: no browser opens it. Strangers may ask for /healthz only.
 // /healthz answers under any name: load balancers and supervisors call by names that nobody configured, and it
 // tells nothing.
-func guardWeb(rules web, next http.Handler) http.Handler {
-	next = guardMetrics(rules.metrics, next)
+//
+// The rules may change: each request meets those of its time.
+func guardWeb(current *webRules, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rules := current.Load()
 		_, overSocket := processOf(r)
 		if r.URL.Path != "/healthz" && !overSocket && !rules.answersTo(r.Host) {
 			refusal := errs.New(errs.Denied, "daemon.Answer", r.RemoteAddr, "this server is not called "+admin.Quoted(r.Host)).
@@ -36,7 +49,7 @@ func guardWeb(rules web, next http.Handler) http.Handler {
 		if !mayScrape(rules.metrics, r) {
 			r = admin.FromStranger(r)
 		}
-		next.ServeHTTP(w, r)
+		guardMetrics(rules.metrics, next).ServeHTTP(w, r)
 	})
 }
 

@@ -20,7 +20,7 @@ func asked(h http.Handler, from, host, path string) *httptest.ResponseRecorder {
 
 // TestForeignNamesAreRefused: a web page may have its own name mean this machine (DNS rebinding).
 func TestForeignNamesAreRefused(t *testing.T) {
-	h := guardWeb(web{hosts: namesOf("Store.example.org:1094", []string{"alias.example.org"})},
+	h := guardWeb(newWebRules(web{hosts: namesOf("Store.example.org:1094", []string{"alias.example.org"})}),
 		http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for host, good := range map[string]bool{
 		"localhost:1094": true, "LOCALHOST": true, "127.0.0.1:1094": true, "[::1]:1094": true, "::1": true, "192.0.2.1": true, "": true,
@@ -41,7 +41,7 @@ func TestForeignNamesAreRefused(t *testing.T) {
 }
 
 func TestStrangersLearnNoVersion(t *testing.T) {
-	h := guardWeb(web{metrics: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}},
+	h := guardWeb(newWebRules(web{metrics: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}),
 		admin.NewHandler(admin.Services{Version: admin.VersionInfo{Version: "v9.8.7", Role: "manager"}}, nil))
 	for _, path := range []string{"/", "/healthz"} {
 		for from, told := range map[string]bool{"127.0.0.1:1": true, "10.1.0.9:1": true, "198.51.100.7:1": false} {

@@ -57,6 +57,8 @@ type ManagerOptions struct {
 	// SocketWished is true if a user chose HTTPSocket: then a manager that cannot have it does not start.
 	SocketWished bool
 	Settings     func() []admin.Setting // in force, for the verb Config; secrets are masked
+	// Configure changes settings and puts them into force; see [admin.Services].
+	Configure func(context.Context, admin.ConfigChange) (admin.ConfigResult, error)
 	// Space is the default space that a new cluster begins with; the zero Space has defaults.
 	Space hemera.Space
 	// TokenLifetime is how long a join token works when its creator does not say.
@@ -77,6 +79,28 @@ type ManagerOptions struct {
 	Log     *slog.Logger
 }
 
+// Live are the options of a manager that can change while it runs, as [ManagerOptions] has them.
+type Live struct {
+	Trusted                  []auth.Network
+	Sources, Metrics         []netip.Prefix
+	Hosts                    []string
+	RepairGrace, RemovalHold time.Duration
+}
+
+// Live returns those that the options begin with.
+func (o ManagerOptions) Live() Live {
+	return Live{Trusted: o.Trusted, Sources: o.Sources, Metrics: o.Metrics, Hosts: o.Hosts, RepairGrace: o.RepairGrace, RemovalHold: o.RemovalHold}
+}
+
+// Change puts new options into force. New connections and requests meet them; sessions that are logged in stay. It may be
+// called while the manager serves, and does not block for I/O.
+func (m *Manager) Change(l Live) {
+	m.policy.SetTrusted(l.Trusted)
+	m.web.Store(&web{l.Metrics, namesOf(m.Addr, l.Hosts)})
+	m.tree.SetHold(l.RemovalHold)
+	m.Manager.Change(manager.Live{LostAfter: l.RepairGrace, Sources: m.sources(l)})
+}
+
 // Manager is a manager process.
 // Everything in it is set by OpenManager and only read afterwards.
 type Manager struct {
@@ -90,6 +114,8 @@ type Manager struct {
 	tree      *namespace.Namespace // the only writer of the store
 	authority *pki.Authority       // admits nodes; its file is in Dir
 	keys      statedir.TapeKeys    // of tapes, in Dir
+	policy    *auth.ManagerPolicy  // who is let in
+	web       *webRules            // of HTTP
 	port      *port                // the common port, and what else HTTP answers at
 }
 
@@ -159,7 +185,7 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		return nil, err
 	}
 	m.Manager, err = manager.New(ctx, manager.Options{
-		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree.Parts(), Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(), Log: o.Log,
+		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree.Parts(), Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(o.Live()), Log: o.Log,
 		WritesOfUser: o.WritesOfUser, WritesOfSession: o.WritesOfSession, TapeSecrets: m.keys,
 		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff, Limits: o.Bounds.Reached,
 	})
@@ -203,18 +229,17 @@ func (m *Manager) openMore(ctx context.Context) error {
 
 // sources is the rule of third-party copies. A client of a manager that listens on loopback is a process of this
 // machine, which can read there itself.
-func (m *Manager) sources() access.Sources {
-	o := m.options
-	rule := access.Sources{Allow: o.Sources}
+func (m *Manager) sources(l Live) access.Sources {
+	rule := access.Sources{Allow: l.Sources}
 	if len(rule.Allow) == 0 {
-		for _, n := range o.Trusted {
+		for _, n := range l.Trusted {
 			rule.Allow = append(rule.Allow, n.Prefix)
 		}
 		if isLoopback(m.Addr) {
 			rule.Allow = append(rule.Allow, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
 		}
 	}
-	if o.HTTPListen != "" {
+	if m.options.HTTPListen != "" {
 		// The additional HTTP port is the first of extra: a copy must not read there.
 		rule.Never = []string{m.port.extra[0].Addr().String()}
 	}
@@ -239,6 +264,7 @@ func (m *Manager) open() (err error) {
 	o := m.options
 	// The same facts identify XRootD clients and callers of the admin API.
 	policy := auth.NewManagerPolicy(o.Trusted)
+	m.policy = policy
 	known := socketOwner(policy.Owners, policy.Users)
 	host, _, _ := net.SplitHostPort(m.Addr)
 	verbs := admin.NewHandler(admin.Services{
@@ -248,11 +274,12 @@ func (m *Manager) open() (err error) {
 		}),
 		Names: m.Manager, Directories: m.Manager, Attributes: m.Manager,
 		Backups: m.backups(), Rebuild: m.Manager,
-		Config: o.Settings, Limits: o.Bounds.Usages, Log: o.Log,
+		Config: o.Settings, Configure: o.Configure, Limits: o.Bounds.Usages, Log: o.Log,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, known)
 	tape := taperest.Options{Staging: m.Manager, Authorize: taperest.Authorizer(known), Addr: m.Addr, Log: o.Log}
-	m.port.web = guardWeb(web{o.Metrics, namesOf(m.Addr, o.Hosts)}, addTapeAPI(tape, verbs))
+	m.web = newWebRules(web{o.Metrics, namesOf(m.Addr, o.Hosts)})
+	m.port.web = guardWeb(m.web, addTapeAPI(tape, verbs))
 	m.port.xrd, err = xrd.New(xrd.Options{
 		Manager: &xrd.ManagerOptions{
 			Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Staging: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs), Space: m.RoomBelow,

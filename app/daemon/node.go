@@ -95,6 +95,7 @@ type Node struct {
 	credentials *pki.Credentials // nil if the manager is in the same process
 	remote      *rpc.Client      // nil if the manager is in the same process
 	network     *node.Network    // nil: another node of the process samples the network
+	web         *webRules        // of HTTP
 	port        *port            // XRootD, and HTTP for monitoring
 	tape        *tapeServer      // nil without a library
 }
@@ -173,11 +174,25 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Loop: n.port.loop, Host: host, Version: o.Version, Log: o.Log,
 		Budgets: n.options.Bounds.Doors,
 	})
-	n.port.web = guardWeb(web{o.Metrics, namesOf(n.Addr, o.Hosts)}, monitorNode(n.Node, o))
+	n.web = newWebRules(web{o.Metrics, namesOf(n.Addr, o.Hosts)})
+	n.port.web = guardWeb(n.web, monitorNode(n.Node, o))
 	if err == nil && o.Tape != nil {
 		n.tape, err = openTape(ctx, n.Node, control, o)
 	}
 	return n, err
+}
+
+// NodeLive are the options of a node that can change while it runs, as [NodeOptions] has them.
+type NodeLive struct {
+	Metrics   []netip.Prefix
+	Hosts     []string
+	ScrubRate int64
+}
+
+// Change puts new options into force. It may be called while the node serves, and does not block.
+func (n *Node) Change(l NodeLive) {
+	n.web.Store(&web{l.Metrics, namesOf(n.Addr, l.Hosts)})
+	n.SetScrubRate(l.ScrubRate)
 }
 
 // program runs measurements of this machine that the manager asks for; nil if there is no program for it.

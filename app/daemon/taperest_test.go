@@ -17,7 +17,7 @@ import (
 func TestStrangersSeeWhereTheTapeAPIIs(t *testing.T) {
 	policy := auth.NewManagerPolicy(nil)
 	admin := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-	h := guardWeb(web{}, addTapeAPI(taperest.Options{
+	h := guardWeb(newWebRules(web{}), addTapeAPI(taperest.Options{
 		Staging: fixture.NewStaging(fixture.NewTree(), time.Now), Authorize: taperest.Authorizer(socketOwner(policy.Owners, policy.Users)),
 	}, admin))
 	for path, status := range map[string]int{

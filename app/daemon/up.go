@@ -111,6 +111,14 @@ func OpenUp(ctx context.Context, o UpOptions) (_ *Up, err error) {
 	return u, nil
 }
 
+// Change puts new options of the manager, and the rate of scrubs, into force.
+func (u *Up) Change(l Live, scrubRate int64) {
+	u.Manager.Change(l)
+	for _, n := range u.Nodes {
+		n.Change(NodeLive{Metrics: l.Metrics, Hosts: l.Hosts, ScrubRate: scrubRate})
+	}
+}
+
 // Disks returns how many disks the nodes have, those included that are not there now, and the paths that none of them can use.
 func (u *Up) Disks() (there int, refused []hemera.UnusableDisk) {
 	for _, n := range u.Nodes {

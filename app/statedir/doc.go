@@ -5,6 +5,7 @@
 //	  namespace/          the store                      up.json      how many nodes and disks, see [UpShape]
 //	  authority.pem       the cluster's authority        manager/     a manager's directory
 //	  tape-keys/          secrets of tapes, see [TapeKeys] node1/ …   directories of nodes
+//	  settings.toml       what hemera config set set; in DIR of hemera up too. See package config
 //	  namespace.restoring a restore that did not end     disk1/ …     folders used as disks
 //
 // Rules that everything here keeps:

@@ -18,7 +18,7 @@ type Options struct {
 	// Space is the default space that a new cluster begins with; the zero Space has defaults. Its name
 	// is [hemera.DefaultSpace] whatever it says.
 	Space hemera.Space
-	// Grace is shown in views: how long the maintenance waits for a disk.
+	// Grace is shown in views: how long the maintenance waits for a disk. SetGrace changes it.
 	Grace time.Duration
 	// Approve has new nodes wait until an admin admits them, and DisksOff new disks of nodes until an admin sets them rw.
 	Approve, DisksOff bool

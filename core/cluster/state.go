@@ -22,7 +22,7 @@ type state struct {
 	store kv.Reader // records and tokens; used without mu
 	log   *slog.Logger
 	now   func() time.Time
-	grace time.Duration // shown in views
+	grace atomic.Int64 // of repairs, in nanoseconds; shown in views
 	view  atomic.Pointer[hemera.View]
 
 	turn   chan struct{} // buffered one; holds one value while a change is under way
@@ -37,7 +37,9 @@ type state struct {
 
 // newState is the empty state of a store. The writer must be the one of everything else that writes there.
 func newState(store kv.Reader, writer kv.Writer, o Options) *state {
-	return &state{store: store, writer: writer, log: o.Log, now: o.Now, grace: o.Grace, turn: make(chan struct{}, 1), tables: newTables()}
+	s := &state{store: store, writer: writer, log: o.Log, now: o.Now, turn: make(chan struct{}, 1), tables: newTables()}
+	s.grace.Store(int64(o.Grace))
+	return s
 }
 
 // update makes one change. decide looks at memory and puts records into the change; the change is made durable; then

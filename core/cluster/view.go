@@ -26,13 +26,21 @@ func (c *state) publishSoon() {
 	c.publish()
 }
 
+// SetGrace sets what views show as the time that the maintenance waits for a disk.
+func (c *state) SetGrace(grace time.Duration) {
+	c.grace.Store(int64(grace))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.publish()
+}
+
 // publish makes a new view of the state and swaps it in. c.mu is held.
 func (c *state) publish() {
 	c.dirty, c.shown = false, c.now()
 	c.version++
 	// Everything is sorted by id or name: readers search by halves.
 	v := &hemera.View{
-		Version: c.version, Grace: c.grace,
+		Version: c.version, Grace: time.Duration(c.grace.Load()),
 		Nodes: make([]hemera.NodeInfo, 0, len(c.nodes)), Disks: make([]hemera.Disk, 0, len(c.disks)),
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.nodes)) {

@@ -104,7 +104,7 @@ func TestHoleCostsItsTable(t *testing.T) {
 	if read, _ := fsys.took(func() { bad, err = r.Verify() }); err != nil || len(bad) > 0 || read > 2*table {
 		t.Errorf("Verify found %v bad, %v, and read %d bytes", bad, err, read)
 	}
-	s := &scrub{disk: d, o: ScrubOptions{Rate: 1 << 40}}
+	s := &scrub{disk: d, o: ScrubOptions{Rate: func() int64 { return 1 << 40 }}}
 	if read, _ := fsys.took(func() { err = s.verify(context.Background(), pieceID(1)) }); err != nil || read > 3*table {
 		t.Errorf("a scrub: %v, read %d bytes", err, read)
 	}

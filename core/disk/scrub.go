@@ -31,8 +31,8 @@ const (
 
 // ScrubOptions are what a scrub is told.
 type ScrubOptions struct {
-	// Rate is how many bytes a second it reads at most; a disk is not scrubbed while it is 0 or less.
-	Rate int64
+	// Rate is how many bytes a second it reads at most, and may change; a disk is not scrubbed while it is 0 or less.
+	Rate func() int64
 	// Bad is told of pieces that are not good.
 	Bad func(hemera.PieceID)
 }
@@ -59,7 +59,7 @@ func (d *Disk) Scrub(ctx context.Context, o ScrubOptions) {
 	s.saved = d.opt.Now()
 	for s.rest(ctx, scrubRest) {
 		now := d.opt.Now()
-		if o.Rate <= 0 || !s.state.Under && now.Sub(s.state.Ended) < ScrubInterval && !s.state.Ended.After(now) {
+		if o.Rate() <= 0 || !s.state.Under && now.Sub(s.state.Ended) < ScrubInterval && !s.state.Ended.After(now) {
 			continue
 		}
 		s.state.Under = true
@@ -247,7 +247,11 @@ func (s *scrub) verify(ctx context.Context, id hemera.PieceID) error {
 // giveWay waits as long as n bytes take at the scrub's rate, and then for a moment at which nobody else
 // waits for the disk.
 func (s *scrub) giveWay(ctx context.Context, n int64) error {
-	pause := time.Duration(float64(n) / float64(s.o.Rate) * float64(time.Second))
+	rate := s.o.Rate()
+	if rate <= 0 {
+		return errs.New(errs.Unavailable, "disk.Scrub", s.disk.path, "scrubs are switched off")
+	}
+	pause := time.Duration(float64(n) / float64(rate) * float64(time.Second))
 	for waited := time.Duration(0); ; waited += pause {
 		if !s.rest(ctx, pause) {
 			return errs.New(errs.Unavailable, "disk.Scrub", s.disk.path, "the scrub is ended")

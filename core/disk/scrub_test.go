@@ -35,7 +35,7 @@ func TestScrubFindsWhatIsBad(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				d.Scrub(ctx, ScrubOptions{Rate: rate, Bad: func(p hemera.PieceID) { found = append(found, p) }})
+				d.Scrub(ctx, ScrubOptions{Rate: func() int64 { return rate }, Bad: func(p hemera.PieceID) { found = append(found, p) }})
 			}()
 			<-done
 			return time.Since(began)

@@ -46,7 +46,7 @@ func (k *broken) Load(ctx context.Context) error {
 		k.pieces[b] = true
 	}
 	k.version++
-	k.again, k.calm = k.engine.Now().Add(brokenRest), k.engine.Now().Add(k.engine.LostAfter)
+	k.again, k.calm = k.engine.Now().Add(brokenRest), k.engine.Now().Add(k.engine.lostAfter())
 	return nil
 }
 

@@ -52,7 +52,7 @@ func (v *drainer) Name() string { return "drain" }
 func (v *drainer) Step(ctx context.Context) (time.Duration, error) {
 	view, now := v.engine.Cluster.View(), v.engine.Now()
 	v.note(view, now)
-	tasks := due(view, v.engine.Cluster.Removed(), v.since, now, v.engine.LostAfter)
+	tasks := due(view, v.engine.Cluster.Removed(), v.since, now, v.engine.lostAfter())
 	tasks, err := v.withWork(ctx, tasks)
 	if err != nil {
 		return time.Second, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -116,6 +117,7 @@ type Engine struct {
 	Options
 	copies   *copyLimiter // all copies of all jobs
 	setbacks setbacks     // pieces that are not tried for now
+	grace    atomic.Int64 // how long a disk is waited for, in nanoseconds
 	*broken
 	*mover
 	*checker
@@ -167,6 +169,7 @@ func New(o Options) *Engine {
 		o.Writers = func(hemera.DiskID) int { return 0 }
 	}
 	e := &Engine{Options: o, copies: newCopyLimiter(copiesPerDisk*unitsLarge, copiesTotal), stopping: make(chan struct{})}
+	e.grace.Store(int64(o.LostAfter))
 	e.broken, e.mover, e.checker, e.explainer = &broken{engine: e}, &mover{e}, &checker{e}, &explainer{e}
 	e.piecer, e.converter, e.drainer = newPieceRepairer(e), newConverter(e), newDrainer(e)
 	e.auditor = &auditor{engine: e, seen: map[hemera.DiskID]time.Time{}, suspects: suspects{after: min(e.OrphanAge, suspectTime)}}
@@ -176,6 +179,16 @@ func New(o Options) *Engine {
 	}
 	return e
 }
+
+// SetLostAfter sets how long a disk is out of reach before its pieces are made again elsewhere. It holds for disks that are
+// away already too.
+func (e *Engine) SetLostAfter(grace time.Duration) {
+	e.grace.Store(int64(grace))
+	e.Wake()
+}
+
+// lostAfter is how long a disk is out of reach before its pieces are made again elsewhere.
+func (e *Engine) lostAfter() time.Duration { return time.Duration(e.grace.Load()) }
 
 // standard are the workers of every engine. Their jobs are listed in this order.
 func (e *Engine) standard() []Worker {

@@ -54,7 +54,8 @@ func rebuilt(t *testing.T, nodes, disks, files int, form string, seed uint64) (s
 			lost += float64(m.used[id])
 		}
 		e := m.engine()
-		e.LostAfter, e.BalanceDelay = time.Nanosecond, 1000*time.Hour
+		e.BalanceDelay = 1000 * time.Hour
+		e.SetLostAfter(time.Nanosecond)
 		network := newLinks(m, rate)
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup

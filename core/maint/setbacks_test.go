@@ -81,7 +81,7 @@ func TestALostFileIsNotReadAgainAndAgain(t *testing.T) {
 		m.bad = map[hemera.FileID]bool{file: true}
 		m.view.Disks[2].Active, m.view.Disks[2].Config = false, hemera.ConfigRW
 		e := m.engine()
-		e.LostAfter = 1000 * time.Hour // the disk that is away stays one of the cluster
+		e.SetLostAfter(1000 * time.Hour) // the disk that is away stays one of the cluster
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		defer all.Wait()

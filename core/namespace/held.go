@@ -23,11 +23,12 @@ type dueTimes struct {
 	next map[hemera.DiskID]time.Time // nothing is due before
 }
 
-// passed reports whether a piece of the disk may be due.
-func (d *dueTimes) passed(disk hemera.DiskID, now time.Time) bool {
+// passed reports whether a piece of the disk may be due. A hint further away than the hold is from a longer one.
+func (d *dueTimes) passed(disk hemera.DiskID, now time.Time, hold time.Duration) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return !now.Before(d.next[disk])
+	next := d.next[disk]
+	return !now.Before(next) || next.After(now.Add(hold))
 }
 
 // set says that no piece of the disk is due before next.
@@ -43,10 +44,11 @@ func (d *dueTimes) set(disk hemera.DiskID, next time.Time) {
 // replace subtracts all pieces of e, whose content is replaced or removed, from the counts of their disks and
 // holds them. Without a hold time they are to be removed at once.
 func (t pieceTx) replace(e *hemera.Entry) error {
-	if t.base.hold <= 0 {
+	hold := time.Duration(t.base.hold.Load())
+	if hold <= 0 {
 		return t.drop(e, e.Pieces)
 	}
-	until := time.UnixMilli(t.Now().Add(t.base.hold).UnixMilli()) // whole milliseconds, as the key has
+	until := time.UnixMilli(t.Now().Add(hold).UnixMilli()) // whole milliseconds, as the key has
 	for _, p := range e.Pieces {
 		bytes := schema.PieceBytes(e, p.Index)
 		h := schema.HeldPiece{Until: until, Bytes: bytes}
@@ -78,10 +80,11 @@ func (t pieceTx) release(disk hemera.DiskID, p hemera.PieceID, h *schema.HeldPie
 func (n Pieces) due(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error) {
 	now := n.clock()
 	// Callers ask for every disk often, and nearly always nothing is due: the hint saves reading an empty range.
-	if limit <= 0 || !n.dueTimes.passed(disk, now) {
+	hold := time.Duration(n.hold.Load())
+	if limit <= 0 || !n.dueTimes.passed(disk, now, hold) {
 		return nil, nil
 	}
-	next := now.Add(n.hold)
+	next := now.Add(hold)
 	out, _, err := n.heldBetween(ctx, schema.DueFrom(disk, time.UnixMilli(0)), schema.DueFrom(disk, now.Add(time.Millisecond)), limit)
 	if err == nil && len(out) < limit {
 		var more []hemera.PieceID

@@ -102,6 +102,20 @@ func TestHoldEndsThoughTheClockWasWrong(t *testing.T) {
 	}
 }
 
+// TestAShorterHoldEndsEarlierOnes: an admin who shortens the hold needs the room now, also where a disk was asked before.
+func TestAShorterHoldEndsEarlierOnes(t *testing.T) {
+	n := open(t, memkv.New(), namespace.Options{Hold: time.Hour})
+	put(t, n, alice(), "/f", 1)
+	put(t, n, alice(), "/f", 2)
+	if due, held := leaving(t, n, 1); len(due) != 0 || len(held) != 1 {
+		t.Fatalf("to remove %v of %v", due, held)
+	}
+	n.SetHold(0)
+	if due, _ := leaving(t, n, 1); len(due) != 1 {
+		t.Errorf("with the hold ended, to remove %v", due)
+	}
+}
+
 // What a move leaves behind is removed at once: the content is still there.
 func TestMovedPiecesAreNotHeld(t *testing.T) {
 	n := open(t, memkv.New(), namespace.Options{Hold: time.Hour})

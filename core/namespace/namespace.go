@@ -71,7 +71,8 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	b := &base{clock: o.Clock, log: o.Logger, hold: o.Hold}
+	b := &base{clock: o.Clock, log: o.Logger}
+	b.hold.Store(int64(o.Hold))
 	records, err := record.Open(ctx, store, record.Options{CacheBytes: o.CacheBytes, Clock: o.Clock, Log: o.Logger, Owner: o.Owner,
 		Schema: tables.Schema(o.EventsMax), Finish: b.purgeTombstones})
 	if err != nil {
@@ -95,6 +96,10 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 func (n *Namespace) Close() error {
 	return n.records.Close(errs.New(errs.Unavailable, "namespace.Close", "", "the namespace is closed"))
 }
+
+// SetHold sets how long replaced and removed content is held from now on, as Options.Hold does at the start. Content that
+// is held already is held no longer than that from now.
+func (n *Namespace) SetHold(hold time.Duration) { n.hold.Store(int64(hold)) }
 
 // Failed is closed when the store has failed: no call succeeds any more, and only opening the namespace
 // again helps.

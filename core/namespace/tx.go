@@ -15,16 +15,16 @@ import (
 	"hemera/errs"
 )
 
-// base is what the parts of a namespace share. Its fields do not change after Open; what they point to guards itself.
+// base is what the parts of a namespace share. Its fields but hold do not change after Open; what they point to guards itself.
 type base struct {
 	records *record.Store
 	numbers *record.Numbers // ids and generations
 	clock   func() time.Time
 	log     *slog.Logger
 
-	hold     time.Duration // see Options
-	dueTimes dueTimes      // hints about held pieces
-	ended    endedWrites   // what is known of writes that are over
+	hold     atomic.Int64 // as Options.Hold, in nanoseconds
+	dueTimes dueTimes     // hints about held pieces
+	ended    endedWrites  // what is known of writes that are over
 	counter  *accounts.Counter
 	tapes    *tapes.Catalogue
 

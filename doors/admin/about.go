@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/errs"
 )
 
 // Setting is one setting in force and where it came from.
@@ -15,6 +16,25 @@ type Setting struct {
 	Value  string // as a user would write it; secrets are masked
 	Source string // default, file, environment, flag
 }
+
+// ConfigChange asks for other settings. The zero value reads the settings of files again.
+type ConfigChange struct {
+	Set   map[string]string `json:",omitempty"` // values by key, as on a command line
+	Unset []string          `json:",omitempty"` // keys whose earlier Set ends
+}
+
+// SettingChange is a setting whose value is another one now, or after a restart.
+type SettingChange struct {
+	Key    string
+	Was    string // in force before; with Restart: and still
+	Value  string
+	Source string // of Value
+	// Restart is true if the new value is in force after a restart of the server only.
+	Restart bool `json:",omitempty"`
+}
+
+// ConfigResult is what a change of settings did.
+type ConfigResult struct{ Changes []SettingChange }
 
 // VersionInfo describes a running program.
 type VersionInfo struct {
@@ -33,6 +53,12 @@ func serveAbout(d *door) {
 			return nil, nil
 		}
 		return d.Config(), nil
+	})
+	unary(d, "Configure", true, func(ctx context.Context, _ hemera.Identity, r *ConfigChange) (ConfigResult, error) {
+		if d.Configure == nil {
+			return ConfigResult{}, errs.New(errs.Unsupported, "admin.Configure", "", "settings of this server change with a restart only")
+		}
+		return d.Configure(ctx, *r)
 	})
 	unary(d, "WhoAmI", false, func(_ context.Context, who hemera.Identity, _ *none) (hemera.Identity, error) {
 		return who, nil
@@ -80,6 +106,11 @@ type aboutClient struct{ server *server }
 // It needs an admin: values have paths and networks.
 func (c aboutClient) Config(ctx context.Context) ([]Setting, error) {
 	return call[[]Setting](ctx, c.server, "Config", none{})
+}
+
+// Configure changes settings of the server, or has it read its settings again. It needs an admin.
+func (c aboutClient) Configure(ctx context.Context, r ConfigChange) (ConfigResult, error) {
+	return call[ConfigResult](ctx, c.server, "Configure", r)
 }
 
 // Version describes the server.

@@ -52,6 +52,9 @@ type Services struct {
 	Rebuild     hemera.Rebuilder
 	// Config lists the settings in force; it must have left out secrets.
 	Config func() []Setting
+	// Configure changes settings and reads those of files again. It returns when what can change while the server runs is in
+	// force. A setting that is wrong is Invalid and changes nothing.
+	Configure func(context.Context, ConfigChange) (ConfigResult, error)
 	// Limits are the bounds of the process; nil shows none.
 	Limits func() []Limit
 	// Version describes the running program.

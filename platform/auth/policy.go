@@ -2,6 +2,7 @@ package auth
 
 import (
 	"net/netip"
+	"sync/atomic"
 
 	"hemera"
 	"hemera/errs"
@@ -14,8 +15,8 @@ import (
 // A proxy on this machine that forwards foreign connections makes their clients processes of this
 // machine, with the proxy's user.
 type ManagerPolicy struct {
-	// Trusted are the networks whose hosts may connect. The first that holds an address counts.
-	Trusted []Network
+	// trusted are the networks whose hosts may connect. The first that holds an address counts.
+	trusted atomic.Pointer[[]Network]
 	Owners  Owners
 	Users   Users
 	// Setting is how the list of trusted networks is called, for remedies.
@@ -24,8 +25,13 @@ type ManagerPolicy struct {
 
 // NewManagerPolicy is the policy with this machine's users and sockets.
 func NewManagerPolicy(trusted []Network) *ManagerPolicy {
-	return &ManagerPolicy{Trusted: trusted, Owners: NewKernelOwners(), Users: SystemUsers{}, Setting: "auth.trusted_networks"}
+	p := &ManagerPolicy{Owners: NewKernelOwners(), Users: SystemUsers{}, Setting: "auth.trusted_networks"}
+	p.SetTrusted(trusted)
+	return p
 }
+
+// SetTrusted sets the trusted networks for connections to come. Sessions that are logged in stay.
+func (p *ManagerPolicy) SetTrusted(networks []Network) { p.trusted.Store(&networks) }
 
 // Offer implements [Policy].
 func (p *ManagerPolicy) Offer(peer Peer) ([]Mechanism, error) {
@@ -55,7 +61,7 @@ const copyApp = "hemera-tpc"
 
 // trusts finds the network of an address.
 func (p *ManagerPolicy) trusts(a netip.Addr) (Mapping, bool) {
-	for _, network := range p.Trusted {
+	for _, network := range *p.trusted.Load() {
 		if network.Contains(a.Unmap().WithZone("")) {
 			return network.Map, true
 		}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -22,10 +23,17 @@ import (
 
 // control implements hemera.Control and hemera.CopyRules: what nodes ask of the manager.
 type control struct {
-	*parts                 // shared with the other services
-	writes  *writeAdmin    // asks heads about old writes with heartbeats
-	addr    string         // of the manager's own xrd door
-	sources access.Sources // where third-party copies may read
+	*parts                                 // shared with the other services
+	writes  *writeAdmin                    // asks heads about old writes with heartbeats
+	addr    string                         // of the manager's own xrd door
+	sources atomic.Pointer[access.Sources] // where third-party copies may read
+}
+
+// newControl is the control of a manager with these options.
+func newControl(p *parts, writes *writeAdmin, o Options) *control {
+	ctl := &control{parts: p, writes: writes, addr: o.Addr}
+	ctl.sources.Store(&o.Sources)
+	return ctl
 }
 
 // Register implements hemera.Control.

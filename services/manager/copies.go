@@ -32,7 +32,7 @@ func (ctl *control) MayFetch(ctx context.Context, s hemera.CopySource) error {
 		}
 	}
 	source.Addr, _ = netip.ParseAddrPort(s.Addr) // what is none is refused
-	if d := ctl.sources.Decide(source, doors); !d.Allowed {
+	if d := ctl.sources.Load().Decide(source, doors); !d.Allowed {
 		return errs.New(errs.Denied, "manager.CopyFrom", s.Name, d.Rule).
 			WithRemedy("add its network to tpc.allow at the manager, if third-party copies may read there")
 	}

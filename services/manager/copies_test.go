@@ -11,7 +11,7 @@ import (
 
 func TestWhereCopiesMayReadFrom(t *testing.T) {
 	r := newRig(t, 2, 1)
-	r.m.sources = access.Sources{Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}
+	r.m.Change(Live{Sources: access.Sources{Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}})
 	ask := func(node hemera.NodeID, name, addr string) error {
 		return r.m.MayFetch(r.as(node), hemera.CopySource{Name: name, Addr: addr})
 	}

@@ -192,7 +192,7 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 		opener:       &opener{parts: p, own: own, reads: rules.reads, asks: &writes.asks, left: observes.left},
 		ownWrites:    own,
 		locator:      &locator{parts: p, sums: sums.New()},
-		control:      &control{parts: p, writes: writes, addr: o.Addr, sources: o.Sources},
+		control:      newControl(p, writes, o),
 		clusterAdmin: &clusterAdmin{clusterSettings: p.cluster, parts: p, impact: reports.Impact},
 		maintAdmin:   &maintAdmin{p},
 		observer:     observes,
@@ -241,6 +241,20 @@ func (m *Manager) stopped() {
 	if err := m.cluster.Stopped(ctx); err != nil {
 		m.log.Warn("that the manager ends in good order is not stored; disks will be audited after its next start", "error", err)
 	}
+}
+
+// Live are the options of a manager that can change while it runs.
+type Live struct {
+	LostAfter time.Duration  // as in [Options]
+	Sources   access.Sources // as in [Options]
+}
+
+// Change puts new options into force, for what begins from now on and for disks that are away already.
+func (m *Manager) Change(l Live) {
+	m.control.sources.Store(&l.Sources)
+	grace := cmp.Or(l.LostAfter, maint.LostAfter)
+	m.cluster.SetGrace(grace)
+	m.engine.SetLostAfter(grace)
 }
 
 // Cluster is the cluster's state, for what admits nodes.

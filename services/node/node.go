@@ -99,6 +99,8 @@ type Node struct {
 	working  sync.WaitGroup // work in the background; each call of it to a disk returns
 	expiring sync.Map       // of disk.Store: where abandoned pieces are being looked for
 	bad      badPieces      // to be reported
+	// scrubRate is how many bytes of each disk are read and verified a second at most.
+	scrubRate atomic.Int64
 	// scrubbing are the disks with a scrub at work, by disk.Store.
 	scrubbing sync.Map
 	unclean   bool // the process before did not end in good order, and no manager knows it yet
@@ -135,6 +137,7 @@ func New(o Options) (*Node, error) {
 	// load, below, makes durable that a process uses the directory.
 	n.unclean, state.Running = state.Running, true
 	n.id.Store(uint32(state.ID))
+	n.scrubRate.Store(o.ScrubRate)
 	n.addr.Store(&o.Addr)
 	n.disks = newDisks(state, o.OpenDisk, o.Log)
 	n.disks.folder = o.IsFolder

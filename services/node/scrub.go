@@ -16,6 +16,9 @@ type scrubber interface {
 	Scrub(ctx context.Context, o disk.ScrubOptions)
 }
 
+// SetScrubRate sets how many bytes of each disk are read and verified a second at most, from now on; none if 0.
+func (n *Node) SetScrubRate(rate int64) { n.scrubRate.Store(rate) }
+
 // scrub keeps a scrub at work on every disk that is there.
 func (n *Node) scrub(ctx context.Context) {
 	tick := time.NewTicker(scrubLook)
@@ -30,7 +33,7 @@ func (n *Node) scrub(ctx context.Context) {
 			if _, busy := n.scrubbing.LoadOrStore(s, true); !busy {
 				n.working.Go(func() {
 					defer n.scrubbing.Delete(s)
-					scrubs.Scrub(ctx, disk.ScrubOptions{Rate: n.o.ScrubRate, Bad: func(p hemera.PieceID) {
+					scrubs.Scrub(ctx, disk.ScrubOptions{Rate: n.scrubRate.Load, Bad: func(p hemera.PieceID) {
 						if id := n.disks.idOf(s); id != 0 { // the manager knows no pieces of a disk that it has not named
 							n.bad.add(hemera.BadPiece{Disk: id, Piece: p})
 						}

@@ -205,7 +205,7 @@ func TestSilentScrub(t *testing.T) {
 		b.put(t, 1, "x")
 		ctx, cancel := context.WithCancel(t.Context())
 		var scrub sync.WaitGroup
-		scrub.Go(func() { b.Scrub(ctx, disk.ScrubOptions{Rate: 1 << 20}) })
+		scrub.Go(func() { b.Scrub(ctx, disk.ScrubOptions{Rate: func() int64 { return 1 << 20 }}) })
 		release := b.hang(vfs.Fault{Ops: []vfs.Op{vfs.OpRead}, Pattern: pieceID(1).String()})
 		failing := 0
 		for range 150 { // as a node reports; a scrub begins after a minute

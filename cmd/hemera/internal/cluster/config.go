@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -9,15 +10,16 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
+	"hemera/errs"
 )
 
 // ConfigCommand makes `hemera config`: settings of the manager.
-// show needs a manager; example needs none, because the program itself knows all settings.
+// All verbs need a manager but example, because the program itself knows all settings.
 func ConfigCommand(e *cli.Env) *cobra.Command {
 	show := &cobra.Command{
 		Use: "show", Short: "Settings in force at the manager, and where each came from", Args: cobra.NoArgs,
-		Long: `Lists the settings of the running manager. The source is default, file, environment or
-flag; the later in this list wins. Secrets are not shown.`,
+		Long: `Lists the settings of the running manager. The source is default, a file with the line, the environment or
+a flag. Secrets are not shown.`,
 		Example: `  hemera config show
   hemera config show -m | grep key=space.`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -44,10 +46,65 @@ flag; the later in this list wins. Secrets are not shown.`,
 		// It writes TOML, so -m and -j change nothing.
 		RunE: func(*cobra.Command, []string) error { return config.Example(e.Out) },
 	}
-	c := cli.Noun("config", "Configuration: the settings in force, and all that there are", show, example)
-	c.Long = `Each setting has a default. The file /etc/hemera/hemera.toml, the environment and flags change it, and
-the later in this list wins.`
+	set := &cobra.Command{
+		Use: "set KEY=VALUE…", Short: "Change settings of the manager while it runs, and for its next starts", Args: cobra.MinimumNArgs(1),
+		Long: `Changes settings at once and durably: the manager keeps them in settings.toml of its data directory. They
+are stronger than the settings file, and weaker than the environment and flags. A setting that changes
+with a restart only is refused, and so is one that a flag or the environment sets; then nothing changes.
+Lists have commas. Settings of "hemera up" hold for its nodes too; other nodes have settings of their own.`,
+		Example: `  hemera config set repair.grace=1h
+  hemera config set auth.trusted_networks=10.1.0.0/16,10.2.0.0/16 log.level=debug`,
+		RunE: func(c *cobra.Command, args []string) error {
+			r := admin.ConfigChange{Set: map[string]string{}}
+			for _, a := range args {
+				key, value, ok := strings.Cut(a, "=")
+				if !ok {
+					return cli.Usage(errs.New(errs.Invalid, "hemera.ConfigSet", a, "a value is missing").WithRemedy("write " + a + "=VALUE"))
+				}
+				r.Set[key] = value
+			}
+			return configure(e, c, r)
+		},
+	}
+	unset := &cobra.Command{
+		Use: "unset KEY…", Short: "End what config set did: the settings file or the default holds again", Args: cobra.MinimumNArgs(1),
+		Example: "  hemera config unset repair.grace",
+		RunE:    func(c *cobra.Command, args []string) error { return configure(e, c, admin.ConfigChange{Unset: args}) },
+	}
+	reload := &cobra.Command{
+		Use: "reload", Short: "Have the manager read its settings file again", Args: cobra.NoArgs,
+		Long: `Reads the settings file again, as SIGHUP does. What can change while the manager runs is in force then; what
+needs a restart is listed, and stays as it is until then. If anything in the file is wrong, nothing
+changes, and the errors name its lines.`,
+		Example: "  hemera config reload",
+		RunE:    func(c *cobra.Command, _ []string) error { return configure(e, c, admin.ConfigChange{}) },
+	}
+	c := cli.Noun("config", "Configuration: the settings in force, and all that there are", show, set, unset, reload, example)
+	c.Long = `Each setting has a default. The file /etc/hemera/hemera.toml, "config set", the environment and flags
+change it, and the later in this list wins.`
 	c.Example = `  hemera config example > /etc/hemera/hemera.toml
-  hemera config show`
+  hemera config show
+  hemera config set repair.grace=1h`
 	return c
+}
+
+// configure asks for a change of settings and prints what is different.
+func configure(e *cli.Env, c *cobra.Command, r admin.ConfigChange) error {
+	return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+		result, err := m.Configure(ctx, r)
+		if err != nil {
+			return err
+		}
+		var records []output.Record
+		for _, s := range result.Changes {
+			when := "now"
+			if s.Restart {
+				when = "after a restart"
+			}
+			records = append(records, output.Record{{Key: "key", Value: s.Key}, {Key: "was", Value: s.Was}, {Key: "value", Value: s.Value}, {Key: "inforce", Value: when}, {Key: "source", Value: s.Source}})
+		}
+		return e.List([]output.Column{
+			{Title: "key", Key: "key"}, {Title: "was", Key: "was"}, {Title: "value", Key: "value"}, {Title: "in force", Key: "inforce"}, {Title: "source", Key: "source"},
+		}, records, "nothing is different")
+	})
 }

@@ -29,12 +29,12 @@ func ManagerCommand(e *cli.Env) *cobra.Command {
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		// Before anything opens files.
 		keepPrivate()
-		l, log, err := settings(e, c)
+		l, v, err := settings(e, c, true)
 		if err != nil {
 			return err
 		}
 		addProcessors(l)
-		options, err := managerOptions(e, l, "manager", log)
+		options, err := managerOptions(e, l, "manager", v)
 		if err != nil {
 			return err
 		}
@@ -45,10 +45,11 @@ func ManagerCommand(e *cli.Env) *cobra.Command {
 		}
 		// Only now is it known whether the socket could be made.
 		noteSocket(l, m)
-		warnOfSpace(c.Context(), l, m, log)
-		log.Info("manager is serving", "addr", m.Addr, "socket", m.Socket)
+		warnOfSpace(c.Context(), l, m, v.log)
+		v.log.Info("manager is serving", "addr", m.Addr, "socket", m.Socket)
 		limitMemory(l)
-		return serve(c.Context(), log, func() error { return m.Run(c.Context()) })
+		v.apply = func(now config.Config, _ []config.Changed) { m.Change(managerLive(now)) }
+		return v.serve(c.Context(), func() error { return m.Run(c.Context()) })
 	}
 	return c
 }

@@ -20,7 +20,7 @@ import (
 // The command is made by package storage, where it is the noun of admins' commands. The flags registered here are the
 // settings of a node; sub-commands do not inherit them.
 func RunsNode(e *cli.Env, c *cobra.Command) {
-	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http.metrics_networks", "node", "scrub", "log")
+	config.Register(c.Flags(), "data", "listen", "port", "advertise", "connections", "http.metrics_networks", "http.hosts", "node", "scrub", "log")
 	c.Example = `  hemera node --join-file token --listen 10.1.0.2 --disk /disk1 --disk /disk2
   hemera node ls`
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -28,7 +28,7 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 			return cli.UnknownCommand(c, args[0])
 		}
 		keepPrivate()
-		l, log, err := settings(e, c)
+		l, v, err := settings(e, c, false)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 		n, err := daemon.OpenNode(c.Context(), daemon.NodeOptions{
 			Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, Zone: l.Node.Zone, WithoutLoop: !l.Connections.EventLoop,
 			Disks: disks, Join: token, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, StopPatience: stopPatience, ScrubRate: int64(l.Scrub.Rate),
-			Executable: executable(), Version: e.Build.Version, Commit: e.Build.Commit, Log: log,
+			Executable: executable(), Version: e.Build.Version, Commit: e.Build.Commit, Log: v.log,
 		})
 		if err != nil {
 			return err
@@ -62,12 +62,13 @@ func RunsNode(e *cli.Env, c *cobra.Command) {
 		go func() {
 			select {
 			case <-n.Joined():
-				log.Info("node is serving", "addr", n.Addr, "node", n.ID())
+				v.log.Info("node is serving", "addr", n.Addr, "node", n.ID())
 			// Interrupted before it joined: the goroutine ends with the command.
 			case <-c.Context().Done():
 			}
 		}()
-		return serve(c.Context(), log, func() error { return n.Run(c.Context()) })
+		v.apply = func(now config.Config, _ []config.Changed) { n.Change(nodeLive(now)) }
+		return v.serve(c.Context(), func() error { return n.Run(c.Context()) })
 	}
 }
 

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -46,9 +45,11 @@ func addProcessors(l *config.Loaded) {
 // It is process-wide and comes before the first file is made.
 func keepPrivate() { syscall.Umask(0o077) }
 
-// serve runs a server until it ends, and logs why.
+// serve runs a server until it ends, and logs why. Meanwhile SIGHUP has it read its settings again.
 // It blocks until run returns. Its error is that of run.
-func serve(ctx context.Context, log *slog.Logger, run func() error) error {
+func (v *live) serve(ctx context.Context, run func() error) error {
+	log := v.log
+	defer v.followHangups(ctx)()
 	// Never read or written, so the kernel gives it no pages.
 	floor := make([]byte, heapFloor)
 	defer runtime.KeepAlive(floor)

@@ -94,11 +94,11 @@ func TestEventLoop(t *testing.T) {
 			if err := cmd.ParseFlags(strings.Fields(c.args)); err != nil {
 				t.Fatal(err)
 			}
-			l, log, err := settings(e, cmd)
+			l, v, err := settings(e, cmd, false)
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := managerOptions(e, l, cmd.Name(), log)
+			o, err := managerOptions(e, l, cmd.Name(), v)
 			if err != nil || o.WithoutLoop != c.without {
 				t.Errorf("%s %+v: without the loop is %v, %v", cmd.Name(), c, o.WithoutLoop, err)
 			}

@@ -16,30 +16,33 @@ import (
 	"hemera/app/config"
 	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/doors/admin"
 	"hemera/platform/thinlog"
 )
 
 // settings loads the configuration of a server command (flags over environment over file over defaults) and makes its
 // logger. It warns of variables of the environment that look like settings but are none.
-// It reads the file and the environment once; a server does not follow later changes. An invalid setting is an error
-// of the command line (ExitUsage).
-func settings(e *cli.Env, c *cobra.Command) (*config.Loaded, *slog.Logger, error) {
-	loaded, err := config.Load(config.FromProcess(c.Flags()))
+// An invalid setting is an error of the command line (ExitUsage). kept adds what `hemera config set` set.
+func settings(e *cli.Env, c *cobra.Command, kept bool) (*config.Loaded, *live, error) {
+	from := config.FromProcess(c.Flags())
+	from.Kept = kept
+	loaded, err := config.Load(from)
 	if err != nil {
 		return nil, nil, cli.Usage(err)
 	}
-	log := logger(e, loaded.Log, loaded.Log.Level)
+	v := &live{running: config.NewRunning(from, loaded), hup: !e.Live}
+	v.level.Set(loaded.Log.Level)
+	v.log = logger(e, loaded.Log, &v.level)
+	log := v.log
 	// A server with a misspelt setting would run with a default in silence.
 	for _, stranger := range e.Misspelt() {
 		log.Warn("the environment has a variable that looks like a setting", "error", stranger, "remedy", stranger.Remedy)
 	}
-	return loaded, log, nil
+	return loaded, v, nil
 }
 
 // logger writes to standard error: coloured text for a person at a terminal, JSON lines otherwise. thinlog bounds the
 // lines that strangers can cause.
-// The level may change while the logger is in use: hemera up raises it until the welcome.
+// The level may change while the logger is in use.
 func logger(e *cli.Env, o config.Log, level slog.Leveler) *slog.Logger {
 	format := o.Format
 	// A terminal has a reader; anything else is probably a log collector.
@@ -71,22 +74,15 @@ func unsaid(l *config.Loaded, key string) bool {
 }
 
 // managerOptions turns settings into the options of a manager. role is "up" or "manager"; hemera version shows it.
-func managerOptions(e *cli.Env, l *config.Loaded, role string, log *slog.Logger) (daemon.ManagerOptions, error) {
+func managerOptions(e *cli.Env, l *config.Loaded, role string, v *live) (daemon.ManagerOptions, error) {
 	// Settings of the space can contradict each other; that is an error before anything is opened.
 	space, err := l.Space.Define(hemera.DefaultSpace)
 	socket, wished := adminSocket(l)
 	return daemon.ManagerOptions{
 		Dir: l.Data, Listen: net.JoinHostPort(l.Listen, strconv.Itoa(l.Port)), Advertise: l.Advertise, WithoutLoop: !l.Connections.EventLoop, // where and how
 		Trusted: l.Auth.TrustedNetworks, Sources: l.TPC.Allow, Metrics: l.HTTP.MetricsNetworks, Hosts: l.HTTP.Hosts, CacheBytes: int64(l.Cache.Namespace), RepairGrace: l.Repair.Grace, RemovalHold: l.Removal.Hold, WritesOfUser: l.Writes.PerUser, WritesOfSession: l.Writes.PerConnection, Space: space, TokenLifetime: l.Auth.TokenLifetime, ApproveNodes: l.Auth.Admission == "admin", NewDisksOff: l.Auth.NewDisks == "off",
-		HTTPListen: l.HTTP.Listen, HTTPSocket: socket, SocketWished: wished, Role: role, Version: e.Build.Version, Commit: e.Build.Commit, Log: log,
-		Settings: func() []admin.Setting {
-			// Made at each question: `config show` shows what was noted after the start too.
-			var out []admin.Setting
-			for _, v := range l.Values() {
-				out = append(out, admin.Setting{Key: v.Key, Value: v.Value, Source: v.Source})
-			}
-			return out
-		},
+		HTTPListen: l.HTTP.Listen, HTTPSocket: socket, SocketWished: wished, Role: role, Version: e.Build.Version, Commit: e.Build.Commit, Log: v.log,
+		Settings: v.settings, Configure: v.configure,
 	}, err
 }
 

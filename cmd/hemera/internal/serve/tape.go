@@ -103,7 +103,7 @@ has all flags.`
 func tapeFlags(c *cobra.Command) *pflag.FlagSet {
 	own := pflag.NewFlagSet(c.Name(), pflag.ContinueOnError)
 	// Not the settings of disks and scrubs: a tape server has none.
-	config.Register(own, "data", "listen", "port", "advertise", "connections", "http.metrics_networks", "node.zone", "node.join", "node.join_file", "tape", "log")
+	config.Register(own, "data", "listen", "port", "advertise", "connections", "http.metrics_networks", "http.hosts", "node.zone", "node.join", "node.join_file", "tape", "log")
 	own.Lookup("data").Usage += "; with --emulate " + emulatedData + " is the default"
 	own.Lookup("port").Usage += ", which is the default of an emulated library"
 	c.Flags().AddFlagSet(own)
@@ -113,7 +113,7 @@ func tapeFlags(c *cobra.Command) *pflag.FlagSet {
 // serveTape runs the tape server that the flags of a command describe, until the command's context ends.
 func serveTape(e *cli.Env, c *cobra.Command) error {
 	keepPrivate() // cartridges have everybody's files
-	l, log, err := settings(e, c)
+	l, v, err := settings(e, c, false)
 	if err != nil {
 		return err
 	}
@@ -126,6 +126,7 @@ func serveTape(e *cli.Env, c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	log := v.log
 	o.Log = log
 	n, err := daemon.OpenNode(c.Context(), o)
 	if err != nil {
@@ -138,7 +139,8 @@ func serveTape(e *cli.Env, c *cobra.Command) error {
 	}
 	// Its lease comes in the background, and it goes on trying: the manager may be away.
 	log.Info("tape server is running", "addr", n.Addr, "directory", o.Dir)
-	return serve(c.Context(), log, func() error { return n.Run(c.Context()) })
+	v.apply = func(now config.Config, _ []config.Changed) { n.Change(nodeLive(now)) }
+	return v.serve(c.Context(), func() error { return n.Run(c.Context()) })
 }
 
 // admit has the manager at --url admit a node as a tape server, as `hemera tape server add` does.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -48,26 +49,24 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 		}
 		keepPrivate()
 		// It reads --data, so it comes after chooseData.
-		l, log, err := settings(e, c)
+		l, v, err := settings(e, c, true)
 		if err != nil {
 			return err
 		}
 		addProcessors(l)
-		var level slog.LevelVar
 		// A person at a terminal reads the welcome, not the log of a start that goes well.
-		if level.Set(l.Log.Level); e.Live && l.Log.Level == slog.LevelInfo {
-			level.Set(slog.LevelWarn) // until the welcome: a start that goes well is no news
-			log = logger(e, l.Log, &level)
+		if e.Live && l.Log.Level == slog.LevelInfo {
+			v.level.Set(slog.LevelWarn) // until the welcome
 		}
 		// The welcome and errors name it; the working directory says nothing to their readers.
 		if l.Data, err = filepath.Abs(l.Data); err != nil {
 			return err
 		}
-		shape, err := upShape(l, log)
+		shape, err := upShape(l, v.log)
 		if err != nil {
 			return err
 		}
-		options, err := managerOptions(e, l, "up", log)
+		options, err := managerOptions(e, l, "up", v)
 		if err != nil {
 			return err
 		}
@@ -81,10 +80,20 @@ The cluster listens on this machine only, unless --listen says otherwise.`,
 			return err
 		}
 		noteSocket(l, up.Manager)
-		warnOfSpace(c.Context(), l, up.Manager, log)
+		warnOfSpace(c.Context(), l, up.Manager, v.log)
 		limitMemory(l)
-		return serve(c.Context(), log, func() error {
-			return up.Run(c.Context(), func() { level.Set(l.Log.Level); welcome(e, up, library != nil) })
+		v.apply = func(now config.Config, changes []config.Changed) {
+			up.Change(managerLive(now), int64(now.Scrub.Rate))
+			// The next start takes the grace of this one, unless it is given another.
+			if slices.ContainsFunc(changes, func(c config.Changed) bool { return c.Key == "repair.grace" }) {
+				shape.Grace = now.Repair.Grace
+				if err := statedir.SaveUpShape(l.Data, shape); err != nil {
+					v.log.Warn("the grace is not recorded for the next start", "error", err)
+				}
+			}
+		}
+		return v.serve(c.Context(), func() error {
+			return up.Run(c.Context(), func() { v.level.Set(v.running.Config().Log.Level); welcome(e, up, library != nil) })
 		})
 	}
 	return c

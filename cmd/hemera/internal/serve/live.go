@@ -1,0 +1,116 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"hemera/app/config"
+	"hemera/app/daemon"
+	"hemera/doors/admin"
+	"hemera/errs"
+)
+
+// live is the settings of a server that runs, and what puts new ones into force. All but running and level is set before the
+// server serves.
+type live struct {
+	running *config.Running
+	level   slog.LevelVar // of log
+	log     *slog.Logger
+	// hup is false for a server at a terminal: its SIGHUP is the end of the terminal, and ends the server.
+	hup bool
+	// apply puts settings into force in all parts of the server. It does not fail.
+	apply func(now config.Config, changes []config.Changed)
+}
+
+// managerLive is what a manager takes of settings while it runs.
+func managerLive(c config.Config) daemon.Live {
+	return daemon.Live{Trusted: c.Auth.TrustedNetworks, Sources: c.TPC.Allow, Metrics: c.HTTP.MetricsNetworks, Hosts: c.HTTP.Hosts,
+		RepairGrace: c.Repair.Grace, RemovalHold: c.Removal.Hold}
+}
+
+// nodeLive is what a node takes of settings while it runs.
+func nodeLive(c config.Config) daemon.NodeLive {
+	return daemon.NodeLive{Metrics: c.HTTP.MetricsNetworks, Hosts: c.HTTP.Hosts, ScrubRate: int64(c.Scrub.Rate)}
+}
+
+// settings lists the settings in force. Secrets are masked.
+func (v *live) settings() (out []admin.Setting) {
+	for _, s := range v.running.Values() {
+		out = append(out, admin.Setting{Key: s.Key, Value: s.Value, Source: s.Source})
+	}
+	return out
+}
+
+// configure implements Configure of [admin.Services].
+func (v *live) configure(ctx context.Context, r admin.ConfigChange) (out admin.ConfigResult, err error) {
+	changes, err := v.running.Change(ctx, r.Set, r.Unset, func(now config.Config, changes []config.Changed) {
+		v.level.Set(now.Log.Level)
+		v.apply(now, changes)
+	})
+	for _, c := range changes {
+		out.Changes = append(out.Changes, admin.SettingChange(c))
+		text := "a setting changed"
+		if c.Restart {
+			text = "a setting changed that needs a restart"
+		}
+		v.log.Info(text, "key", c.Key, "was", c.Was, "value", c.Value, "from", c.Source)
+	}
+	if err == nil {
+		return out, nil
+	}
+	return out, oneOf(err)
+}
+
+// oneOf makes one error of all that is wrong with settings, each with its key and its remedy, in one line.
+func oneOf(err error) error {
+	var texts, remedies []string
+	var add func(error)
+	add = func(err error) {
+		if all, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range all.Unwrap() {
+				add(e)
+			}
+			return
+		}
+		texts = append(texts, strings.TrimPrefix(errs.Plain(err.Error()), "load "))
+		if r := errs.RemedyOf(err); r != "" && !slices.Contains(remedies, r) {
+			remedies = append(remedies, r)
+		}
+	}
+	add(err)
+	return errs.New(errs.KindOf(err), "hemera.Configure", "", strings.Join(texts, "; ")).WithRemedy(strings.Join(remedies, "; "))
+}
+
+// followHangups reads the settings again at each SIGHUP, until the caller ends it. Errors are logged, each with its place.
+func (v *live) followHangups(ctx context.Context) (end func()) {
+	if !v.hup || signal.Ignored(syscall.SIGHUP) { // nohup(1)
+		return func() {}
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangups:
+			}
+			out, err := v.configure(ctx, admin.ConfigChange{})
+			if err != nil {
+				v.log.Error("the settings were not read again: those before stay in force", "error", err, "remedy", errs.RemedyOf(err))
+				continue
+			}
+			v.log.Info("the settings were read again", "different", len(out.Changes))
+		}
+	}()
+	return func() {
+		signal.Stop(hangups)
+		cancel()
+	}
+}
