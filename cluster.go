@@ -139,7 +139,7 @@ type DiskLoad struct {
 	ReadBytes, WriteBytes int64   // per second
 	Busy                  float64 // 0..1 of the time (EOS: diskload)
 	ReadOpens, WriteOpens int64   // open now
-	ChecksumErrors        int64   // since the node started
+	ChecksumErrors        int64   // since the node started, or since an admin cleared them
 	IOErrors              int64
 	// Read, Write and Sync are how long the calls to the device's filesystem took, since the node started.
 	Read, Write, Sync Latency

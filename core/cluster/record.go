@@ -41,6 +41,14 @@ type diskRecord struct {
 	// RemovedAt is when, in seconds since 1970, and RemovedAddr where its node was: the node may be removed too.
 	RemovedAt   int64  `json:",omitempty"`
 	RemovedAddr string `json:",omitempty"`
+	// Cleared are errors that an admin has seen: they count no more.
+	Cleared clearedErrors `json:",omitzero"`
+}
+
+// clearedErrors are the counts of a disk's errors when an admin cleared them.
+type clearedErrors struct {
+	Started      int64 // when the node's process started that counted them, in nanoseconds since 1970; another one counts from 0
+	Checksum, IO int64
 }
 
 // spaceRecord is a space and its policy for new files.

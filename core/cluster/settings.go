@@ -24,6 +24,7 @@ func Settings() []Setting {
 		{"fs", "configstatus", "rw|ro|drain|off", "use fully; read only; move every piece elsewhere; not at all"},
 		{"fs", "space", "<name>", "the space the disk belongs to; pieces it holds stay"},
 		{"fs", "zone", "<name>|-", "failure domain of this disk; - for its node's"},
+		{"fs", "errors", "0", "forget the checksum and I/O errors counted so far"},
 		{"node", "status", "on|off", "off takes the node's disks out of use without repairing around them"},
 		{"node", "zone", "<name>|-", "failure domain of the node; - for what the node says"},
 		{"space", "define", "<groupsize>", "make the space"},
@@ -126,6 +127,14 @@ func (c *admin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string
 		case "zone":
 			if rec.ZoneSet, err = zoneValue("fs", value); err != nil {
 				return err
+			}
+		case "errors":
+			if value != "0" {
+				return invalid("fs", key, value).WithRemedy("errors can be cleared only: errors=0")
+			}
+			rec.Cleared = clearedErrors{Checksum: d.report.Load.ChecksumErrors, IO: d.report.Load.IOErrors}
+			if n := c.nodes[d.Node]; n != nil {
+				rec.Cleared.Started = n.stats.Started.UnixNano()
 			}
 		default:
 			return unknownKey("fs", key)

@@ -191,6 +191,51 @@ func TestKeysThatNodesHadGo(t *testing.T) {
 	}
 }
 
+// TestErrorsAreCleared: by an admin, for what one process of the node has counted, also over a restart of the manager.
+func TestErrorsAreCleared(t *testing.T) {
+	store := memkv.New()
+	c := open(t, store, nil)
+	w := register(t, c, hello(1, 1))
+	started := time.Unix(1_700_000_000, 5)
+	report := func(sums, io int64) (int64, int64) {
+		t.Helper()
+		h := hello(1, 1)
+		h.Disks[0].Load.ChecksumErrors, h.Disks[0].Load.IOErrors = sums, io
+		if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Stats: hemera.NodeStats{Started: started}, Disks: h.Disks}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Tick(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		load := c.View().Disks[0].Load
+		return load.ChecksumErrors, load.IOErrors
+	}
+	check := func(what string, sums, io, wantSums, wantIO int64) {
+		t.Helper()
+		if gotSums, gotIO := report(sums, io); gotSums != wantSums || gotIO != wantIO {
+			t.Errorf("%s: %d and %d errors, want %d and %d", what, gotSums, gotIO, wantSums, wantIO)
+		}
+	}
+	check("before", 3, 1, 3, 1)
+	if err := c.SetDisk(t.Context(), 1, "errors", "1"); !errors.Is(err, errs.Invalid) || !strings.Contains(errs.RemedyOf(err), "errors=0") {
+		t.Errorf("errors=1: %v", err)
+	}
+	if err := c.SetDisk(t.Context(), 1, "errors", "0"); err != nil {
+		t.Fatal(err)
+	}
+	if d := c.View().Disks[0]; d.Load.ChecksumErrors != 0 || d.Load.IOErrors != 0 {
+		t.Errorf("at once: %+v", d.Load)
+	}
+	check("cleared", 3, 1, 0, 0)
+	check("new ones", 5, 1, 2, 0)
+	c = open(t, store, nil)
+	w = register(t, c, hello(1, 1))
+	check("after a restart of the manager", 5, 2, 2, 1)
+	started = started.Add(time.Hour)
+	check("after a restart of the node", 1, 0, 1, 0)
+	check("and later", 4, 0, 4, 0)
+}
+
 // Nothing that a node says of itself overflows a sum or fills the manager's memory.
 func TestNumbersOfABadNode(t *testing.T) {
 	c := open(t, memkv.New(), nil)

@@ -107,6 +107,11 @@ func (d *disk) info(n *node) hemera.Disk {
 	}
 	info.Zone = cmp.Or(d.ZoneSet, n.zone())
 	info.Stopping = n.online && n.stopping
+	// What the process that counted them had when they were cleared counts no more.
+	if d.Cleared != (clearedErrors{}) && d.Cleared.Started == n.stats.Started.UnixNano() {
+		info.Load.ChecksumErrors = max(0, info.Load.ChecksumErrors-d.Cleared.Checksum)
+		info.Load.IOErrors = max(0, info.Load.IOErrors-d.Cleared.IO)
+	}
 	// A failing disk is active: its pieces are read as long as it answers.
 	info.Active = n.online && !n.Disabled && info.Health != hemera.HealthGone
 	switch {

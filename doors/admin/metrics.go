@@ -102,8 +102,8 @@ var (
 	mDiskBusy     = gauge("disk_busy_ratio", "Share of the time the device was busy.", diskLabels()...)
 	mDiskAudit    = gauge("disk_last_audit_timestamp_seconds", "When the disk was last compared with the namespace; 0: never.", diskLabels()...)
 	mDiskScrub    = gauge("disk_last_scrub_timestamp_seconds", "When all data of the disk had been read and verified; 0: never.", diskLabels()...)
-	mDiskSums     = counter("disk_checksum_errors_total", "Pages whose checksum did not match, since the node started.", diskLabels()...)
-	mDiskIO       = counter("disk_io_errors_total", "I/O errors since the node started.", diskLabels()...)
+	mDiskSums     = counter("disk_checksum_errors_total", "Pages whose checksum did not match, since the node started or they were cleared.", diskLabels()...)
+	mDiskIO       = counter("disk_io_errors_total", "I/O errors since the node started or they were cleared.", diskLabels()...)
 
 	mDiskLatency = histogram("disk_latency_seconds", "How long calls to the disk's filesystem took, since its node started.", diskLabels("call")...)
 

@@ -271,9 +271,9 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 		// Errors of a disk that still counts as good: the first sign of one that will fail.
 		if bad := d.Load.ChecksumErrors + d.Load.IOErrors; bad > 0 && d.Health != hemera.HealthFailing {
 			add(hemera.Condition{Code: DiskErrors, Severity: hemera.SeverityWarning, Subject: "disk " + id, Count: bad,
-				Text: fmt.Sprintf("%s has had %s and %s since its node started", at,
+				Text: fmt.Sprintf("%s has had %s and %s since its node started or they were cleared", at,
 					count(d.Load.ChecksumErrors, "checksum error", "checksum errors"), count(d.Load.IOErrors, "I/O error", "I/O errors")),
-				Remedy: "look at the device (smartctl, the kernel's log); empty it if there are more: hemera fs set " + id + " drain",
+				Remedy: "look at the device (smartctl, the kernel's log); if it is well: hemera fs set " + id + " errors=0; empty it if there are more: hemera fs set " + id + " drain",
 			})
 		}
 	}

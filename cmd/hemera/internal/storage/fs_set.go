@@ -27,12 +27,14 @@ func fsSetCommand(e *cli.Env) *cobra.Command {
                  off     do not use it at all
                  The system itself sets empty: a drained disk with nothing left on it.
   space          the space it belongs to
+  errors         0       forget the errors counted so far, once they were looked into
   zone           its failure domain, such as a room or rack; - for its node's
 
 A configstatus may be given without its key.`,
 		Example: `  hemera fs set 4 drain             empty disk 4; then watch hemera fs status 4 --watch
   hemera fs set 4 configstatus=rw   stop that, and use the disk again
-  hemera fs set 4 zone=hall-b`,
+  hemera fs set 4 zone=hall-b
+  hemera fs set 4 errors=0          its warning ends`,
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := ParseDisk(args[0])
 			if err != nil {
@@ -57,7 +59,7 @@ A configstatus may be given without its key.`,
 			return complete.Disks(e)(c, args, word)
 		case 1:
 			// empty is missing here: it cannot be set.
-			return []cobra.Completion{"rw", "ro", "drain", "off", "configstatus=", "space=", "zone="}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			return []cobra.Completion{"rw", "ro", "drain", "off", "configstatus=", "space=", "zone=", "errors=0"}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
