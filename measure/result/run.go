@@ -16,8 +16,15 @@ type Run struct {
 	Ended    time.Time `json:"ended,omitzero"` // zero while the run is under way, or if it was killed
 	Stopped  string    `json:"stopped,omitempty"`
 	Source   string    `json:"source,omitempty"` // of published figures: where they were printed
+	Others   *Others   `json:"others,omitempty"` // of the machine that ran the command; nil: nobody looked
 	Machines []Machine `json:"machines"`
 	Levels   []Level   `json:"levels"`
+}
+
+// Others is how busy the machine was with other work. Shares are of all processors.
+type Others struct {
+	Before float64 `json:"before"` // not idle, just before the run
+	Steal  float64 `json:"steal"`  // taken by the hypervisor, during the run
 }
 
 // Machine is a host that took part.
@@ -59,6 +66,7 @@ type Level struct {
 	Ended    time.Time         `json:"ended,omitzero"`
 	Settings map[string]string `json:"settings,omitempty"`
 	Tools    []Tool            `json:"tools,omitempty"`
+	Busy     float64           `json:"busy,omitempty"` // share of all processors of the machine that were not idle, in the busiest tenth of its seconds; 0: not known
 	Measures []Measure         `json:"measures"`
 	Figures  []Figure          `json:"figures,omitempty"`
 	Skipped  []Skipped         `json:"skipped,omitempty"`

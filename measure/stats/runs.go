@@ -27,6 +27,24 @@ func Conditions(labels result.Labels) string {
 	return strings.Join(parts, " ")
 }
 
+// First is the value of the first of the keys that the labels have, or "".
+func First(labels result.Labels, keys ...string) string {
+	for _, k := range keys {
+		if v, ok := labels[k]; ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// disturbance is the share of a machine's processors from which other work changes what is measured by more than noise.
+const disturbance = 0.1
+
+// Disturbed reports whether the machine of a run had other work. A run that does not say counts as undisturbed.
+func Disturbed(r *result.Run) bool {
+	return r.Others != nil && max(r.Others.Before, r.Others.Steal) > disturbance
+}
+
 // Pair is a measure that two runs have.
 type Pair struct {
 	Key
@@ -35,7 +53,7 @@ type Pair struct {
 }
 
 // CompareRuns compares all measures that both runs have, in the order of a, and names those that one has alone. Measures whose
-// units differ are not the same quantity, and count as alone.
+// units differ are not the same quantity, and count as alone. Where a machine had other work, a difference is Unknown.
 func CompareRuns(a, b *result.Run, confidence float64) (pairs []Pair, onlyA, onlyB []Key) {
 	theirs := map[Key]result.Measure{}
 	for _, l := range b.Levels {
@@ -53,7 +71,11 @@ func CompareRuns(a, b *result.Run, confidence float64) (pairs []Pair, onlyA, onl
 				continue
 			}
 			met[key] = true
-			pairs = append(pairs, Pair{key, m.Unit, Compare(m, other, confidence)})
+			pair := Pair{key, m.Unit, Compare(m, other, confidence)}
+			if pair.Verdict == Difference && (Disturbed(a) || Disturbed(b)) {
+				pair.Verdict, pair.Better, pair.Basis = Unknown, "", "the machine had other work"
+			}
+			pairs = append(pairs, pair)
 		}
 	}
 	// In the order of b, once more, because a map has none.

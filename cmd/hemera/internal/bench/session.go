@@ -59,6 +59,7 @@ type session struct {
 	// wrap, if it is set, makes the level that a command runs of its own level: one that measures its energy, too.
 	wrap func(level) level
 
+	cpu host.CPU   // when the run began
 	run result.Run // what is measured so far; keep writes it
 
 	mu   sync.Mutex // guards line: the level's goroutines tell, another draws
@@ -142,6 +143,7 @@ func (s *session) measure(ctx context.Context, command []string, levels []level)
 		}
 	}
 	s.run.Ended = s.now()
+	s.noteSteal()
 	if err := s.keep(); err != nil {
 		return errors.Join(failed, err)
 	}
@@ -178,7 +180,8 @@ func (s *session) begin(command []string) error {
 	if s.title == "" {
 		s.title = "Hemera on " + name
 	}
-	s.run = result.Run{ID: stamp + "-" + name, Title: s.title, Version: s.e.Build.Version, Command: command, Began: now,
+	others := s.lookAround()
+	s.run = result.Run{Others: others, ID: stamp + "-" + name, Title: s.title, Version: s.e.Build.Version, Command: command, Began: now,
 		Machines: []result.Machine{host.Describe("/", "local")}, Levels: []result.Level{}}
 	return nil
 }
@@ -198,12 +201,16 @@ func (s *session) record(ctx context.Context, l level) error {
 	if f, ok := l.(follower); ok {
 		f.follow(&s.run)
 	}
+	stop := watchProcessors()
 	err := l.run(ctx, rec)
+	busy := stop()
 	if err != nil {
 		rec.Note("The level ended early: %s", errs.Reason(err, ""))
 		err = errs.Wrap(err, "hemera.Bench", l.name())
 	}
-	s.run.Levels = append(s.run.Levels, rec.End())
+	done := rec.End()
+	done.Busy = busy
+	s.run.Levels = append(s.run.Levels, done)
 	return errors.Join(err, s.keep())
 }
 

@@ -2,12 +2,16 @@ package bench
 
 import (
 	"fmt"
+	"strings"
 
 	"hemera/cmd/hemera/internal/output"
 	"hemera/measure/report"
 	"hemera/measure/result"
 	"hemera/measure/stats"
 )
+
+// rowsMax is how many figures a run lists for a person.
+const rowsMax = 60
 
 // columns of the table that a run ends with. The keys are those of -m and -j, whose values have the units of result.json.
 func columns() []output.Column {
@@ -30,7 +34,10 @@ func (s *session) show() error {
 			records = append(records, record(l.Name, m))
 		}
 	}
-	if err := s.e.List(columns(), records, "nothing was measured"); err != nil || s.e.ForPrograms() {
+	// A person reads a page; the report has all.
+	if rows := len(records); rows > rowsMax && !s.e.ForPrograms() && !s.e.Verbose() {
+		fmt.Fprintf(s.e.Out, "%d figures were measured: the report shows them, and --verbose lists them here\n", rows)
+	} else if err := s.e.List(columns(), records, "nothing was measured"); err != nil || s.e.ForPrograms() {
 		return err
 	}
 	for _, l := range s.run.Levels {
@@ -40,6 +47,9 @@ func (s *session) show() error {
 		for _, k := range l.Skipped {
 			fmt.Fprintf(s.e.Out, "not measured: %s: %s (%s)%s\n", k.What, k.Why, l.Name, prefixed("; ", k.Remedy))
 		}
+	}
+	if lines := report.Summary(&s.run); len(lines) > 0 {
+		fmt.Fprintf(s.e.Out, "\n%s\n", strings.Join(lines, "\n"))
 	}
 	fmt.Fprintf(s.e.Out, "\nThe run is in %s, its report is %s\n", s.out, report.Path(s.out))
 	return nil
