@@ -29,7 +29,7 @@ build-arm64: build/bin/go ## build bin/hemera-arm64
 	@GOARCH=arm64 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/hemera-arm64 ./cmd/hemera
 
 test: build ## everything a change must pass
-	@scripts/setup.sh clients python peers bench race lint
+	@scripts/setup.sh clients python peers bench alerts race lint
 	@scripts/test.sh all
 
 test-unit: build/bin/go ## unit tests

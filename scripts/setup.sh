@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a set of targets needs, from the ordinary package registries, and nothing it finds already there.
-# usage: scripts/setup.sh go|clients|python|peers|beside|bench|suites|race|lint ...
+# usage: scripts/setup.sh go|clients|python|peers|beside|bench|alerts|suites|race|lint ...
 set -euo pipefail
 cd "$(dirname "$0")/.."
 GO_VERSION=1.26.8
@@ -84,6 +84,18 @@ setup_beside() {
 
 # The programs that make load for hemera bench.
 setup_bench() { packages fio=fio iperf3=iperf3 ip=iproute2 losetup=mount mkfs.ext4=e2fsprogs nft=nftables; }
+
+# Prometheus without its service: the two programs alone, from Debian's package. What needs them is skipped where it cannot be had.
+setup_alerts() {
+	local where=$build/prometheus
+	command -v prometheus >/dev/null && command -v promtool >/dev/null && return 0
+	[ -x "$build/bin/promtool" ] && return 0
+	say "fetching Prometheus"
+	rm -rf "$where" && mkdir -p "$where"
+	(cd "$where" && apt-get download prometheus >/dev/null 2>&1 && dpkg -x prometheus_*.deb . && rm prometheus_*.deb) ||
+		{ say "prometheus cannot be had: scripts/alerts.sh will be skipped"; return 0; }
+	ln -sf "$where/usr/bin/prometheus" "$where/usr/bin/promtool" "$build/bin/"
+}
 
 # What XRootD's client and its tests are built with.
 setup_suites() {

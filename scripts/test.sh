@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs one part of the tests, or all: scripts/test.sh all|lint|unit|fuzz|sim|clients|conformance|layouts|network|crash|tape|arm64|vuln|loss|storm|tapestorm
+# Runs one part of the tests, or all: scripts/test.sh all|lint|unit|fuzz|sim|clients|conformance|layouts|network|crash|tape|alerts|arm64|vuln|loss|storm|tapestorm
 # The output of each part is kept in build/test/PART.log. PARTS="lint unit" chooses for all. A part that cannot be run here
 # ends with 77 and says why; it counts neither as passed nor as failed.
 set -uo pipefail
@@ -170,6 +170,9 @@ tape() {
 	scripts/tape-walk.sh && scripts/tape-scan.sh && scripts/tape-crash.py --port "$port" $one
 }
 
+# alerts has a real Prometheus see that a file is lost.
+alerts() { scripts/alerts.sh; }
+
 # tapestorm lets drives fail and kills manager, nodes and tape server while FILES files go to tape and back: no part of all, it takes minutes.
 tapestorm() {
 	local port
@@ -245,7 +248,7 @@ lane() {
 all() {
 	local failed passed
 	: >"$logs/results"
-	lane clients conformance layouts network crash tape &
+	lane clients conformance layouts network crash tape alerts &
 	lane arm64 fuzz &
 	lane lint unit sim
 	wait
