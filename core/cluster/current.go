@@ -51,8 +51,17 @@ func (c *marks) stranger(h hemera.NodeHello) {
 		WithRemedy("stop the manager and start it with the directory of that cluster; if it is lost, restore a backup with `hemera ns restore`, or see `hemera ns rebuild prepare`"))
 }
 
-// Current is Unavailable while it is not known whether the store is as new as the cluster, and for good when it is not.
+// Current is Unavailable while changes may not be made: while it is not known whether the store is as new as the cluster, for good when it
+// is not, and during a rebuild.
 func (c *marks) Current() error {
+	if err := c.newest(); err != nil {
+		return err
+	}
+	return c.checkRebuilt()
+}
+
+// newest is Current without the rebuild.
+func (c *marks) newest() error {
 	if err := c.current.outdated.Load(); err != nil {
 		return &errs.Error{Kind: errs.Unavailable, Op: "cluster.Change", Text: "the manager ends", Cause: err}
 	}
@@ -60,7 +69,7 @@ func (c *marks) Current() error {
 		return err
 	}
 	if c.undecided() <= 0 {
-		return c.checkRebuilt()
+		return nil
 	}
 	return errs.New(errs.Unavailable, "cluster.Change", "", "the manager has just started, and waits for its nodes")
 }
@@ -76,8 +85,16 @@ func (c *marks) undecided() time.Duration {
 }
 
 // AwaitCurrent waits until changes may be made, at most until ctx ends. Unavailable when the store is older than the
-// cluster.
+// cluster, and during a rebuild.
 func (c *marks) AwaitCurrent(ctx context.Context) error {
+	if err := c.AwaitNewest(ctx); err != nil {
+		return err
+	}
+	return c.checkRebuilt()
+}
+
+// AwaitNewest waits as AwaitCurrent does, and is nil during a rebuild: for what disks and tapes tell of lost files.
+func (c *marks) AwaitNewest(ctx context.Context) error {
 	if left := c.undecided(); left > 0 {
 		late := time.NewTimer(left)
 		defer late.Stop()
@@ -89,5 +106,5 @@ func (c *marks) AwaitCurrent(ctx context.Context) error {
 			return errs.Wrap(ctx.Err(), "cluster.Change", "")
 		}
 	}
-	return c.Current()
+	return c.newest()
 }

@@ -147,16 +147,17 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
+	rebuilds := func() bool { return !c.Rebuilding().IsZero() }
 	// It is asked by the engine, and asks it: the engine is one of the parts.
 	convert := &converter{parts: p, opener: &opener{parts: p}, requests: asked}
 	rules := &ruleKeeper{parts: p, requests: asked, reads: new(reads.Notes)}
 	p.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, p.pieces}, Removals: o.Tree, Findings: o.Tree, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
 		LostAfter: o.LostAfter, BalanceDelay: o.BalanceDelay, Now: o.Now, Log: o.Log, Lifecycle: rules.options(), Conversions: maint.Conversions{Grants: convert, Requests: asked, Tree: o.Tree},
-		Paused:  func() bool { return !c.Rebuilding().IsZero() },
+		Paused:  rebuilds,
 		Workers: []maint.Worker{&rescuer{p}, p.exposed},
 	})
-	p.tier, err = tapetier.Open(ctx, tapetier.Options{Tree: o.Tree, Grants: tapeGrants{convert}, Secrets: o.TapeSecrets, Removed: p.engine.Wake, View: c.View, Now: o.Now, Log: o.Log})
+	p.tier, err = tapetier.Open(ctx, tapetier.Options{Tree: o.Tree, Grants: tapeGrants{convert}, Secrets: o.TapeSecrets, Removed: p.engine.Wake, View: c.View, Paused: rebuilds, Now: o.Now, Log: o.Log})
 	if err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}

@@ -15,6 +15,7 @@ type leases struct{}
 
 func (leases) Check(hemera.NodeID, uint64) error  { return nil }
 func (leases) AwaitCurrent(context.Context) error { return nil }
+func (leases) AwaitNewest(context.Context) error  { return nil }
 
 // calls are all calls of a tape server, as a node makes them.
 func calls(s *site, node hemera.NodeID, state hemera.TapeLibrary) map[string]error {

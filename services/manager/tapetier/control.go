@@ -13,6 +13,8 @@ type Leases interface {
 	// AwaitCurrent waits until the store is known to be the newest there is.
 	// A manager over an older copy would have tapes written over.
 	AwaitCurrent(ctx context.Context) error
+	// AwaitNewest is that, and does not mind a rebuild.
+	AwaitNewest(ctx context.Context) error
 }
 
 // What a server may do is bound to its lease, and to its library (trust.go).
@@ -31,8 +33,8 @@ func (c Control) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch ui
 	if err := c.Leases.Check(node, epoch); err != nil {
 		return err
 	}
-	// The catalogue may learn something of it.
-	if err := c.Leases.AwaitCurrent(ctx); err != nil {
+	// The catalogue may learn something of it, and during a rebuild it must: tapes are scanned then.
+	if err := c.Leases.AwaitNewest(ctx); err != nil {
 		return err
 	}
 	_, remote := hemera.Caller(ctx)
@@ -41,7 +43,7 @@ func (c Control) ReportLibrary(ctx context.Context, node hemera.NodeID, epoch ui
 
 // NextMount implements hemera.TapeControl.
 func (c Control) NextMount(ctx context.Context, node hemera.NodeID, epoch uint64, drive string) (m hemera.TapeMount, err error) {
-	if err := c.current(ctx, node, epoch); err != nil {
+	if err := c.newest(ctx, node, epoch); err != nil {
 		return m, err
 	}
 	return c.Tier.NextMount(ctx, node, drive)
@@ -65,7 +67,7 @@ func (c Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64
 
 // TapeDone implements hemera.TapeControl.
 func (c Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) error {
-	if err := c.current(ctx, node, epoch); err != nil {
+	if err := c.newest(ctx, node, epoch); err != nil {
 		return err
 	}
 	return c.Tier.TapeDone(ctx, node, r)
@@ -85,4 +87,12 @@ func (c Control) current(ctx context.Context, node hemera.NodeID, epoch uint64) 
 		return err
 	}
 	return c.Leases.AwaitCurrent(ctx)
+}
+
+// newest is leased, and waits until the store is known to be the newest. During a rebuild it is nil: only scans are given then.
+func (c Control) newest(ctx context.Context, node hemera.NodeID, epoch uint64) error {
+	if err := c.leased(node, epoch); err != nil {
+		return err
+	}
+	return c.Leases.AwaitNewest(ctx)
 }

@@ -106,11 +106,15 @@ func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemer
 	if d == nil || l.clash != "" {
 		return out, move
 	}
-	if vid, force, ok := t.wantsLabel(f, l, state); ok {
+	paused := t.Paused != nil && t.Paused()
+	if vid, force, ok := t.wantsLabel(f, l, state); ok && !paused {
 		return t.begin(l, d, name, hemera.TapeMount{Kind: hemera.MountLabel, VID: vid, Labels: hemera.TapeLabels{Force: force}, Why: "an admin asked for it"}, f), move
 	}
 	if s := t.wantsScan(f, l, d, state); s != nil {
 		return t.beginScan(l, d, name, s, f), move
+	}
+	if paused {
+		return out, move
 	}
 	picture := t.picture(f)
 	what := mounting.New(picture).Decide(name)

@@ -287,6 +287,34 @@ func TestAScanIsCancelled(t *testing.T) {
 	})
 }
 
+// During a rebuild drives scan, so that files on tape come back before clients look for them, and do nothing else.
+func TestOnlyScansDuringARebuild(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 100)
+		s.state.VIDs["FAR001"] = "LTO-9"
+		s.report()
+		s.paused = true
+		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+			t.Errorf("%+v", m)
+		}
+		s.orders(hemera.TapeOrder{Kind: hemera.OrderScan, Subject: "FAR001"})
+		m := s.scanMount("d1", "FAR001")
+		s.tells(m, true, found(9, "/single/c", 3))
+		s.ends(m, "")
+		if s.tape("FAR001").Files != 1 {
+			t.Errorf("%+v", s.tape("FAR001"))
+		}
+		if m := s.ask("d1"); m.Kind != hemera.MountNothing {
+			t.Errorf("%+v", m)
+		}
+		s.paused = false
+		if m := s.ask("d1"); m.Kind == hemera.MountNothing {
+			t.Error("nothing after the rebuild")
+		}
+	})
+}
+
 // A scan whose tape server died begins again by itself, as a tape that waits for it gives no disk copy free. One that this happens to again and again has failed.
 func TestAScanWhoseServerDiedBeginsAgain(t *testing.T) {
 	at(t, func(s *site) {

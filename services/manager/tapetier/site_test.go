@@ -34,6 +34,8 @@ type site struct {
 	tier  *tapetier.Tier
 	state hemera.TapeLibrary
 	view  *hemera.View // of the disks; nil: nobody looks at their room
+	// paused: drives only scan.
+	paused bool
 	// keys are the secrets of tape keys.
 	keys    secrets
 	recalls int // that are permitted and have not ended
@@ -110,7 +112,7 @@ func open(t *testing.T) *site {
 // start opens the tier, as a manager that starts does.
 func (s *site) start() {
 	s.Helper()
-	o := tapetier.Options{Tree: s.tree.Parts(), Grants: grants{&s.recalls}, Secrets: s.keys, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	o := tapetier.Options{Tree: s.tree.Parts(), Grants: grants{&s.recalls}, Secrets: s.keys, Paused: func() bool { return s.paused }, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	if s.view != nil {
 		o.View = func() *hemera.View { return s.view }
 	}

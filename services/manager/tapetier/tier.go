@@ -39,8 +39,10 @@ type Options struct {
 	// View is the cluster now, whose disks are the buffer of tape: files are
 	// evicted where room is needed, and recalls wait for it. nil: neither.
 	View func() *hemera.View
-	Now  func() time.Time
-	Log  *slog.Logger
+	// Paused reports whether drives do nothing but scan, as during a rebuild; nil: never.
+	Paused func() bool
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // Tier is the tape tier as the manager has it. Each of its parts does one
