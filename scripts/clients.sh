@@ -90,6 +90,7 @@ fs, _ = fsspec.core.url_to_fs(f"{host}/{base}")
 with fs.open(f"{base}/spec", "wb") as f: f.write(b"x" * 3000000)
 assert fs.size(f"{base}/spec") == 3000000
 assert any(p.endswith("spec") for p in fs.ls(base, detail=False)), fs.ls(base, detail=False)
+assert [p.rsplit("/", 1)[-1] for p in fs.ls(f"{base}/spec", detail=False)] == ["spec"], "a file lists itself"
 with fs.open(f"{base}/spec", "rb") as f:
     f.seek(2999990); assert f.read() == b"x" * 10
 fs.mkdirs(f"{base}/tree/a", exist_ok=True); fs.rm(f"{base}/tree", recursive=True)

@@ -2,11 +2,12 @@ package netwatch
 
 import (
 	"bytes"
-	"fmt"
 	"log/slog"
 	"math"
+	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func newRig(nodes int, host func(node int) string) *rig {
 		host = func(node int) string { return address(node).String() }
 	}
 	for n := 1; n <= nodes; n++ {
-		r.view.Nodes = append(r.view.Nodes, hemera.NodeInfo{ID: hemera.NodeID(n), Addr: fmt.Sprintf("%s:%d", host(n), 1094+n), Status: hemera.NodeOnline, Enabled: true})
+		r.view.Nodes = append(r.view.Nodes, hemera.NodeInfo{ID: hemera.NodeID(n), Addr: net.JoinHostPort(host(n), strconv.Itoa(1094+n)), Status: hemera.NodeOnline, Enabled: true})
 	}
 	return r
 }

@@ -236,8 +236,11 @@ func (p *pieces) fail(op, text string) error {
 	if cause != nil {
 		kind = errs.KindOf(cause)
 	}
-	return p.head.fail((&errs.Error{Kind: kind, Op: op, Subject: subject(p.head.cap), Text: text, Cause: cause}).
-		WithRemedy("write the file again; `hemera fs ls` shows which disks are ill"))
+	remedy := "write the file again; `hemera fs ls` shows which disks are ill"
+	if kind == errs.NoSpace { // no disk is ill, and writing again fails again
+		remedy = "free room, or add disks: `hemera fs ls` shows what each disk has left"
+	}
+	return p.head.fail((&errs.Error{Kind: kind, Op: op, Subject: subject(p.head.cap), Text: text, Cause: cause}).WithRemedy(remedy))
 }
 
 // replace asks the manager for other disks in the places of the lost pieces, which are planned again where there is

@@ -66,6 +66,10 @@ func TestSmallFailures(t *testing.T) {
 				if !isKind(err, c.kind) || b.manager.aborted != 1 {
 					t.Errorf("%v, want %v; the manager heard of %d aborts", err, c.kind, b.manager.aborted)
 				}
+				// To write again helps after a loss, and not where there is no room.
+				if full := c.kind == errs.NoSpace; strings.Contains(errs.RemedyOf(err), "write the file again") == full {
+					t.Errorf("the remedy of %v is %q", err, errs.RemedyOf(err))
+				}
 				return
 			}
 			if err != nil {

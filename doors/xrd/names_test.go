@@ -3,7 +3,9 @@ package xrd
 import (
 	"context"
 	"fmt"
+	"net"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -117,7 +119,7 @@ func TestNodeSendsNamesToManager(t *testing.T) {
 	} {
 		status, body, err := c.call(r, []byte("/x"))
 		to, e := wire.ParseRedirect(body)
-		if err != nil || status != wire.StatusRedirect || e != nil || fmt.Sprintf("%s:%d", to.Host, to.Port) != p.managerAddr {
+		if err != nil || status != wire.StatusRedirect || e != nil || net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port))) != p.managerAddr {
 			t.Errorf("%s: status %d, %+v, %v, %v", r.ID(), status, to, err, e)
 		}
 	}

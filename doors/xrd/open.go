@@ -44,6 +44,9 @@ func (m *managerOpens) open(r *request) error {
 	if err != nil {
 		return err
 	}
+	if err := translate.CheckEOSKeys(opaque, o); err != nil {
+		return err
+	}
 	if err := m.restarts.onReopen(r, path, opaque, o); err != nil { // a client whose copy is to be restarted
 		return err
 	}

@@ -3,7 +3,8 @@ package xrd
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"net"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ func TestOpenIsRedirected(t *testing.T) {
 	c := dial(t, p.managerAddr)
 	status, body, err := c.call(wire.Open{Options: wire.OpenRead}, []byte("/f?a=b"))
 	to, e := wire.ParseRedirect(body)
-	if err != nil || e != nil || status != wire.StatusRedirect || fmt.Sprintf("%s:%d", to.Host, to.Port) != p.nodeAddr || !strings.HasPrefix(string(to.Opaque), "hem.cap=grant0&hem.node=7&") {
+	if err != nil || e != nil || status != wire.StatusRedirect || net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port))) != p.nodeAddr || !strings.HasPrefix(string(to.Opaque), "hem.cap=grant0&hem.node=7&") {
 		t.Fatalf("status %d, %+v, %v, %v", status, to, err, e)
 	}
 	// The node failed: the client names its host, the session knows its id. As there is no other, it may try

@@ -2,7 +2,8 @@ package xrd
 
 import (
 	"context"
-	"fmt"
+	"net"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -73,7 +74,7 @@ func created(t *testing.T, m, n *rawConn, announce string) (wire.Opaque, wire.Ha
 // restarted goes the way of a copy from the redirect of its write to the open that restarts it.
 func restarted(t *testing.T, p *pair, sent wire.Redirect) {
 	t.Helper()
-	if fmt.Sprintf("%s:%d", sent.Host, sent.Port) != p.managerAddr {
+	if net.JoinHostPort(sent.Host, strconv.Itoa(int(sent.Port))) != p.managerAddr {
 		t.Fatalf("the write is sent to %+v", sent)
 	}
 	m := able(t, p.managerAddr)

@@ -14,6 +14,7 @@
 //	Comments            length of the doc comment of a large package
 //	Words, English      names that say nothing, init, paths of one machine; words that readers stop at
 //	Errors              operations of errors, keys of log lines
+//	Addresses           host and port are put together by net.JoinHostPort alone
 //	Goroutines          packages whose tests run without the race detector start none
 //	locks.Check         no mutex is held over a device or a network
 //	Modules, Skips      a reason in docs/DECISIONS.md for each module and each check left out

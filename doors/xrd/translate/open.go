@@ -129,7 +129,11 @@ func ReopensWrite(o wire.Open) bool {
 
 // ExpectedSize returns the size that the client expects the file to have, in bytes; 0 if it did not say.
 func ExpectedSize(opaque wire.Opaque) int64 {
-	size, err := strconv.ParseInt(opaque.Value("oss.asize"), 10, 64)
+	text := opaque.Value(wireSize)
+	if text == "" {
+		text = opaque.Value(targetSize)
+	}
+	size, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || size < 0 {
 		return 0
 	}
