@@ -3,6 +3,7 @@ package namespace_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"path"
 	"testing"
 
 	"hemera"
@@ -10,6 +11,7 @@ import (
 	"hemera/core/namespace/accounts"
 	"hemera/errs"
 	"hemera/rules/quota"
+	"hemera/rules/recycle"
 )
 
 // TestNoChangeExceedsALimit makes random changes of all kinds below tight limits of projects, users and groups. After each,
@@ -72,7 +74,7 @@ type tight struct {
 
 func (h *tight) begin() {
 	t, n := h.t, h.n
-	people(t, n, "/p/a", "/p/b", "/q/c", "/out/d")
+	people(t, n, "/p/a", "/p/b", "/q/c", "/out/d", "/out/s")
 	for _, dir := range []string{"/p", "/q", "/out"} {
 		good(t, n.SetXattr(t.Context(), system(), dir, "sys.versioning", []byte("4"), false))
 	}
@@ -95,16 +97,59 @@ func (h *tight) rows() map[hemera.QuotaKey]hemera.QuotaRow {
 	return out
 }
 
-// path is one of few, so that changes meet.
+// path is one of few, so that changes meet. The directory s is where it was moved last.
 func (h *tight) path() string {
-	return []string{"/p", "/p/a", "/p/b", "/q", "/q/c", "/out", "/out/d"}[h.r.IntN(7)] + "/" + string(rune('f'+h.r.IntN(3)))
+	return []string{"/p", "/p/a", "/p/b", "/q", "/q/c", "/out", "/out/d", h.above() + "/s"}[h.r.IntN(8)] + "/" + string(rune('f'+h.r.IntN(3)))
+}
+
+// above is the directory that s is in.
+func (h *tight) above() string {
+	for _, dir := range []string{"/p", "/p/a", "/q", "/out", "/out/d"} {
+		if _, err := h.n.Stat(h.t.Context(), system(), dir+"/s"); err == nil {
+			return dir
+		}
+	}
+	h.t.Fatal("the directory is gone")
+	return ""
+}
+
+// restoreVersion gives a file back one of its earlier contents.
+func (h *tight) restoreVersion(p string) (what string, err error) {
+	dir, _ := recycle.VersionDir(path.Base(p))
+	var names []string
+	err = h.n.List(h.t.Context(), system(), path.Join(path.Dir(p), dir), func(e hemera.Entry) error { names = append(names, e.Name); return nil })
+	if err != nil || len(names) == 0 {
+		return "no version of " + p, err
+	}
+	return "restore a version of " + p, h.n.RestoreVersion(h.t.Context(), system(), p, names[h.r.IntN(len(names))])
+}
+
+// convert gives a file another number of copies. Nobody has claimed room for that.
+func (h *tight) convert(p string) (what string, err error) {
+	e, err := h.n.Stat(h.t.Context(), system(), p)
+	if err != nil || e.IsDir() {
+		return "nothing to convert", err
+	}
+	prep, _, err := h.n.PrepareConversion(h.t.Context(), e.ID, e.Gen)
+	if err != nil {
+		return "convert " + p, err
+	}
+	c := commitOf(prep, p, system())
+	c.Replaces, c.BaseGen, c.Convert, c.Promised, c.Size, c.Sums = 0, e.Gen, true, -1, e.Size, e.Checksums
+	c.Layout, c.Pieces = hemera.Replica(1+h.r.IntN(4)), nil
+	for i := range c.Layout.Pieces {
+		c.Pieces = append(c.Pieces, hemera.Piece{Index: i, Disk: hemera.DiskID(1 + i)})
+	}
+	c.ReleaseClaim = func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) { return limits, nil }
+	_, err = h.n.Commit(h.t.Context(), c)
+	return fmt.Sprint("convert ", p, " to ", c.Layout), err
 }
 
 // change makes one random change.
 func (h *tight) change() (what string, err error) {
 	ctx, n := h.t.Context(), h.n
 	p, q := h.path(), h.path()
-	switch h.r.IntN(8) {
+	switch h.r.IntN(12) {
 	case 0, 1, 2:
 		who := []hemera.Identity{alice(), bob()}[h.r.IntN(2)]
 		who.Admin = true // any may replace any file
@@ -126,6 +171,13 @@ func (h *tight) change() (what string, err error) {
 	case 6:
 		uid := int64(1000 + h.r.IntN(2))
 		return fmt.Sprint("chown ", p, " ", uid), n.SetOwner(ctx, system(), p, uid, uid)
+	case 7:
+		return h.restoreVersion(p)
+	case 8, 9:
+		return h.convert(p)
+	case 10:
+		from, to := h.above()+"/s", []string{"/p", "/p/a", "/q", "/out", "/out/d"}[h.r.IntN(5)]+"/s"
+		return "move " + from + " to " + to, n.Rename(ctx, system(), from, to)
 	}
 	var ids []hemera.FileID
 	good(h.t, n.ListRecycled(ctx, system(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {

@@ -32,6 +32,24 @@ func TestSupplyPools(t *testing.T) {
 	})
 }
 
+// A pool whose tapes only wait for a scan needs the scan, and no tape.
+func TestAPoolWhoseTapesWaitForAScan(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.good(s.tree.Parts().Tapes.ChangeTape(s.Context(), "AAA001", func(old *hemera.Tape) (*hemera.Tape, error) {
+			now := *old
+			now.Doubt = "for a test"
+			return &now, nil
+		}))
+		s.put(alice(), "/single/f", 1000)
+		p, err := s.tier.TapePicture(s.Context())
+		s.good(err)
+		if a := p.Attention[0]; a.Command != "hemera tape scan --needed" || !strings.Contains(a.What, "1 tape of pool default may be written after a scan") {
+			t.Errorf("%+v", p.Attention)
+		}
+	})
+}
+
 // A tape that left the library for good: recalls go to another copy, and those without one fail at once, with the reason.
 func TestAnExportedTape(t *testing.T) {
 	at(t, func(s *site) {

@@ -211,6 +211,18 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 	return out
 }
 
+// waitForScan is how many tapes of a pool and its supply pools could be written, were they scanned. The lock is held.
+func (t *reporter) waitForScan(f facts, pool string) (n int64) {
+	pools := append(t.config.Pools[pool].Supplies(), pool)
+	for i := range f.tapes {
+		tape := &f.tapes[i]
+		if tape.Unscanned != "" && !tape.Full && tapecatalogue.Permits(tape.State).Write && slices.Contains(pools, tape.Pool) {
+			n++
+		}
+	}
+	return n
+}
+
 // stuck is the queues that no drive will ever serve unless somebody does
 // something. The lock is held.
 func (t *reporter) stuck(f facts) (out []hemera.TapeAttention) {
@@ -234,6 +246,9 @@ func (t *reporter) stuck(f facts) (out []hemera.TapeAttention) {
 			first.Text, command = t.putDown(q.Key, first)
 		case mounting.NoTape:
 			command = "hemera tape tape add VID tapepool=" + q.Pool
+			if n := t.waitForScan(f, q.Pool); n > 0 {
+				first.Text, command = fmt.Sprintf("%s of pool %s may be written after a scan, and no other can be", count(n, "tape", "tapes"), q.Pool), "hemera tape scan --needed"
+			}
 		case mounting.OtherLibrary, mounting.Media, mounting.TapeUnknown:
 			command = "hemera tape why " + q.Pool + q.VID
 		}
