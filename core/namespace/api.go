@@ -183,7 +183,7 @@ type QuotaKeeper interface {
 	// RunQuotas counts what is below new quota nodes, until ctx ends. It is called once.
 	RunQuotas(ctx context.Context) error
 	// UseClaims tells the namespace what writes under way have claimed; see [QuotaAdmin.UseClaims].
-	UseClaims(of accounts.Claims)
+	UseClaims(of accounts.Claims, hold accounts.Hold)
 }
 
 // Adopter makes files again of what their pieces say.

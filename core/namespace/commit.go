@@ -295,6 +295,7 @@ func (t commitTx) commitTo(parent, old, e *hemera.Entry, c *Commit) (*hemera.Ent
 		return nil, conflict(c, "the file or its directory was removed meanwhile, and is in a recycle bin")
 	}
 	if c.ReleaseClaim != nil && accounts.Limited(dirs) {
+		t.work.unclaimed = c.Convert
 		t.work.settle = func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) { return c.release(e.Size, limits) }
 	}
 	if err := t.onTape(old, e, c, dirs, path); err != nil {

@@ -37,16 +37,20 @@ const missingTries = 16
 // leave to be done. What they charge to quotas is judged as a whole: OverQuota.
 func updateMaking(ctx context.Context, n *base, fn func(t tx) error) error {
 	var work changeWork
+	defer work.unhold()
 	for range missingTries {
 		err := n.update(ctx, func(t tx) error {
 			// The change may run several times.
-			work.trims, work.settle = work.trims[:0], nil
+			work.unhold()
+			work.trims, work.settle, work.unclaimed = work.trims[:0], nil, false
 			work.judge.Reset()
 			t.work = &work
 			if err := fn(t); err != nil {
 				return err
 			}
-			return t.ledger().Decide(work.claimsOf(n))
+			var err error
+			work.release, err = t.ledger().Decide(work.claimsOf(n))
+			return err
 		})
 		// Neither error can come from anywhere else: both types are of this package.
 		dir, ok1 := errors.AsType[*missingDir](err)

@@ -29,7 +29,13 @@ type base struct {
 	tapes    *tapes.Catalogue
 
 	spaceRules atomic.Pointer[func(space string) string] // see Bins.UseSpaceRules; nil: spaces have none
-	claims     atomic.Pointer[accounts.Claims]           // see QuotaAdmin.UseClaims; nil: no write under way claims anything
+	claims     atomic.Pointer[claimsInUse]               // see QuotaAdmin.UseClaims; nil: no write under way claims anything
+}
+
+// claimsInUse is how changes and writes under way count each other.
+type claimsInUse struct {
+	claims accounts.Claims
+	hold   accounts.Hold
 }
 
 // view runs a reader on one picture of the tree; see record.Store.View.

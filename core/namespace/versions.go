@@ -255,17 +255,32 @@ type changeWork struct {
 	trims  []trim
 	judge  accounts.Judge
 	settle accounts.Claims // of a commit; nil for other changes
+	// unclaimed: the commit is of a conversion, which claimed nothing before.
+	unclaimed bool
+	release   func() // ends what the change holds; nil if it holds nothing
 }
 
-// claimsOf is what the change has to leave to writes under way.
-func (w *changeWork) claimsOf(n *base) accounts.Claims {
+// claimsOf is what the change has to leave to writes under way, and what has opens count the change meanwhile.
+func (w *changeWork) claimsOf(n *base) (claims accounts.Claims, hold accounts.Hold) {
+	if of := n.claims.Load(); of != nil {
+		claims, hold = of.claims, of.hold
+	}
 	if w.settle != nil {
-		return w.settle
+		claims = w.settle
+		// The claim of a write counts already.
+		if !w.unclaimed {
+			hold = nil
+		}
 	}
-	if claims := n.claims.Load(); claims != nil {
-		return *claims
+	return claims, hold
+}
+
+// unhold ends what the change holds, if it holds anything.
+func (w *changeWork) unhold() {
+	if w.release != nil {
+		w.release()
+		w.release = nil
 	}
-	return nil
 }
 
 // trimVersions removes the oldest versions beyond what is kept, for good. A crash before it leaves one too many, until

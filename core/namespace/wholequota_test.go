@@ -68,7 +68,25 @@ func TestChangesLeaveRoomToWrites(t *testing.T) {
 		}
 		return limits
 	}
-	n.UseClaims(func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) { return held(limits), nil })
+	// What a change takes is held until it is visible, or refused.
+	var holds, ended int
+	n.UseClaims(func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
+		if len(limits) > 0 && holds != ended+1 {
+			t.Errorf("judged with %d holds, of which %d ended", holds, ended)
+		}
+		return held(limits), nil
+	}, func(gains []accounts.Gain) func() {
+		holds++
+		if len(gains) != 1 || gains[0].Account != project || gains[0].Amount.Bytes < 4 || gains[0].Amount.Bytes > 5 {
+			t.Errorf("%+v", gains)
+		}
+		return func() {
+			ended++
+			if _, err := n.Stat(ctx, system(), "/p/g"); gains[0].Amount.Bytes == 4 && err != nil {
+				t.Errorf("not held until it is visible: %v", err)
+			}
+		}
+	})
 	put(t, n, alice(), "/out/f", 5)
 	wantKind(t, "a rename into what is claimed", n.Rename(ctx, alice(), "/out/f", "/p/f"), errs.OverQuota)
 	put(t, n, alice(), "/out/g", 4)

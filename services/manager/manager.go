@@ -181,7 +181,7 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 	own := &ownWrites{parts: p, names: names}
 	recycles := &recycler{p}
 	p.tree.UseSpaceRules(recycles.ruleOfSpace)
-	p.tree.UseClaims(p.pending.claims.left)
+	p.tree.UseClaims(p.pending.claims.left, p.pending.claims.hold)
 	reports := &reporter{
 		parts: p, observer: observes, version: o.Version, limits: o.Limits, quotas: aged[[]hemera.QuotaRow]{now: p.now},
 		census: &census{files: p.tree, tapes: p.tier.TapeFiles, now: p.now, broken: p.engine.Broken},

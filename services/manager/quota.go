@@ -182,6 +182,7 @@ type claims struct {
 	mu       sync.Mutex                           // guards held and settled, and the settled flag of each claim
 	held     map[quota.Account]hemera.QuotaAmount // of all writes under way; no account in it is zero
 	settled  map[quota.Account]hemera.QuotaAmount // the part of held that is in the usage as well
+	changing map[quota.Account]hemera.QuotaAmount // of changes that are no writes and may not be visible yet; see hold
 	returned returned                             // read without mu, before the standings of an open are
 }
 
@@ -193,6 +194,13 @@ type returned struct{ files, bytes, physical atomic.Int64 }
 // side of trying again.
 func (r *returned) load() hemera.QuotaAmount {
 	return hemera.QuotaAmount{Files: r.files.Load(), Bytes: r.bytes.Load(), Physical: r.physical.Load()}
+}
+
+// add adds what was given back.
+func (r *returned) add(a hemera.QuotaAmount) {
+	r.files.Add(a.Files)
+	r.bytes.Add(a.Bytes)
+	r.physical.Add(a.Physical)
 }
 
 // errOutdated is for a claim that may or may not fit: others committed and gave their claims back
@@ -251,7 +259,7 @@ func (c *claims) counted(standings []quota.Standing) []quota.Standing {
 	// The slice is the namespace's answer, which a retry may still use.
 	standings = slices.Clone(standings)
 	for i, s := range standings {
-		standings[i].Used = s.Used.Add(c.held[s.Account])
+		standings[i].Used = s.Used.Add(c.held[s.Account]).Add(c.changing[s.Account])
 	}
 	return standings
 }
@@ -279,10 +287,10 @@ func (c *claims) settle(own *claim, limits []quota.Standing) ([]quota.Standing, 
 
 // unsettled returns the standings with the claims of writes that are not in the usage. mu is held.
 func (c *claims) unsettled(limits []quota.Standing) []quota.Standing {
-	limits = c.counted(limits)
+	limits = slices.Clone(limits)
 	for i, s := range limits {
-		// A settled claim is counted by its commit, so it must not count as a claim as well.
-		limits[i].Used = s.Used.Add(c.settled[s.Account].Negate())
+		// A settled claim is counted by its commit, so it must not count as a claim as well. Changes see each other in what is stored.
+		limits[i].Used = s.Used.Add(c.held[s.Account]).Add(c.settled[s.Account].Negate())
 	}
 	return limits
 }
@@ -294,6 +302,28 @@ func (c *claims) left(limits []quota.Standing) ([]quota.Standing, *accounts.Prom
 	return c.unsettled(limits), nil
 }
 
+// hold counts what a change that is no write takes, until it is visible.
+func (c *claims) hold(gains []accounts.Gain) (release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var most hemera.QuotaAmount
+	sums := func(times int64) {
+		for _, g := range gains {
+			c.changing = addAmount(c.changing, g.Account, g.Amount, times)
+		}
+	}
+	for _, g := range gains {
+		most = hemera.QuotaAmount{Files: max(most.Files, g.Amount.Files), Bytes: max(most.Bytes, g.Amount.Bytes), Physical: max(most.Physical, g.Amount.Physical)}
+	}
+	sums(1)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		sums(-1)
+		c.returned.add(most)
+	}
+}
+
 // release gives a claim back. If its write was committed that shows in standings read from now on.
 func (c *claims) release(old *claim) {
 	if old == nil {
@@ -302,10 +332,7 @@ func (c *claims) release(old *claim) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.add(old, -1)
-	h := old.held()
-	c.returned.files.Add(h.Files)
-	c.returned.bytes.Add(h.Bytes)
-	c.returned.physical.Add(h.Physical)
+	c.returned.add(old.held())
 }
 
 // add counts a claim, or takes it out again with times -1. mu is held.
@@ -321,16 +348,22 @@ func (c *claims) add(one *claim, times int64) {
 
 // addTo adds to each of the claim's accounts what it holds, so many times.
 func (c *claim) addTo(sums map[quota.Account]hemera.QuotaAmount, times int64) map[quota.Account]hemera.QuotaAmount {
+	h := c.held()
+	for _, s := range c.standings {
+		sums = addAmount(sums, s.Account, h, times)
+	}
+	return sums
+}
+
+// addAmount adds an amount to the sum of an account, so many times.
+func addAmount(sums map[quota.Account]hemera.QuotaAmount, a quota.Account, h hemera.QuotaAmount, times int64) map[quota.Account]hemera.QuotaAmount {
 	if sums == nil {
 		sums = make(map[quota.Account]hemera.QuotaAmount)
 	}
-	h := c.held()
-	for _, s := range c.standings {
-		sum := sums[s.Account].Add(hemera.QuotaAmount{Files: times * h.Files, Bytes: times * h.Bytes, Physical: times * h.Physical})
-		if sums[s.Account] = sum; sum == (hemera.QuotaAmount{}) {
-			// Accounts without a write under way leave the map, so it is as large as the present load.
-			delete(sums, s.Account)
-		}
+	sum := sums[a].Add(hemera.QuotaAmount{Files: times * h.Files, Bytes: times * h.Bytes, Physical: times * h.Physical})
+	if sums[a] = sum; sum == (hemera.QuotaAmount{}) {
+		// Accounts without anything under way leave the map, so it is as large as the present load.
+		delete(sums, a)
 	}
 	return sums
 }

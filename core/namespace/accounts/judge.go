@@ -52,6 +52,16 @@ func (p *Promise) beyond(a quota.Account, want hemera.QuotaAmount) hemera.QuotaA
 // claim of that write, and returns it as a promise; nil if there is none.
 type Claims func(standings []quota.Standing) ([]quota.Standing, *Promise)
 
+// Gain is what a change that is being judged takes of an account, as far as it takes anything.
+type Gain struct {
+	quota.Account
+	Amount hemera.QuotaAmount
+}
+
+// Hold has opens count what a change takes from before it is judged until it is visible: else a write that was opened from what was used
+// before would be promised the same room. The returned function ends that.
+type Hold func([]Gain) (release func())
+
 // Named says for errors of the charges that follow which operation they belong to, and what it is about.
 func (j *Judge) Named(op, subject string) {
 	if j != nil {
@@ -103,27 +113,34 @@ func (l Ledger) gainOf(dirs []*hemera.Entry, e *hemera.Entry, times int64) error
 	return l.gain(dirs, used, schema.UserAccount(e.UID), schema.GroupAccount(e.GID))
 }
 
-// Decide judges the complete change: OverQuota if a limit of which it takes more would be exceeded. Claims may be nil.
-// A change that takes no more of a limit passes, also above the limit.
-func (l Ledger) Decide(claims Claims) error {
+// Decide judges the complete change: OverQuota if a limit of which it takes more would be exceeded. Claims and hold may be nil.
+// A change that takes no more of a limit passes, also above the limit. The caller calls release, which may be nil, when the change is
+// visible or has failed.
+func (l Ledger) Decide(claims Claims, hold Hold) (release func(), err error) {
 	if len(l.Judge.gains) == 0 {
-		return nil
+		return nil, nil
 	}
 	var limits []quota.Standing
 	var wants []hemera.QuotaAmount
+	var gains []Gain
 	for _, g := range l.Judge.gains {
 		if g.delta.Files <= 0 && g.delta.Bytes <= 0 && g.delta.Physical <= 0 {
 			continue
 		}
 		s, ok, err := l.standing(g.Account, g.path)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if ok {
 			// What is stored by now has the gain in it.
 			s.Used = s.Used.Add(g.delta.Negate())
 			limits, wants = append(limits, s), append(wants, g.delta)
+			gains = append(gains, Gain{g.Account, hemera.QuotaAmount{Files: max(0, g.delta.Files), Bytes: max(0, g.delta.Bytes), Physical: max(0, g.delta.Physical)}})
 		}
+	}
+	// Held before it is judged: of a claim and this change, the one that comes later sees the other.
+	if hold != nil && len(gains) > 0 {
+		release = hold(gains)
 	}
 	var promise *Promise
 	if claims != nil {
@@ -131,10 +148,10 @@ func (l Ledger) Decide(claims Claims) error {
 	}
 	for i, s := range limits {
 		if err := within(l.Judge.op, l.Judge.subject, s, promise.beyond(s.Account, wants[i])); err != nil {
-			return err
+			return release, err
 		}
 	}
-	return nil
+	return release, nil
 }
 
 // within turns a refusal of the quota rule into the error that says whose limit it is, and what can be done:
