@@ -159,6 +159,12 @@ func (w judge) unmended(ctx context.Context) string {
 	if err != nil {
 		return err.Error()
 	}
+	// No log of a simulation loses its end: an admin who knows that gives up what audits keep in doubt.
+	if back := h.tree.Stats().WentBack; back.Unclean && !w.keeper.again {
+		if err := h.ForgetLost(ctx, hemera.ForgetOptions{Unmerged: true}); err != nil {
+			return err.Error()
+		}
+	}
 	// After a restore: what is newer than it may be all that is left of a file.
 	if w.keeper.again { // what it does not know of is kept
 		report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "newer" })
