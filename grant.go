@@ -70,6 +70,11 @@ type Capability struct {
 	Replaces FileID
 }
 
+// ClientWrites reports whether a client may make the pieces of the write itself, for the head to take: those of a new coded content.
+func (c *Capability) ClientWrites() bool {
+	return c.Access == AccessCreate && c.Layout.Coded() && c.Base == nil && !c.Convert
+}
+
 // HeadNode is the node that gathers the write: Head, or the first target's where none is named. Zero for one
 // without targets.
 func (c *Capability) HeadNode() NodeID {

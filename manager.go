@@ -214,6 +214,8 @@ type WriteRef struct {
 	File  FileID
 	Gen   Generation
 	Nonce uint64
+	// Over says that the write ended without a commit. It is no question: the node removes what clients made there of its pieces.
+	Over bool `cbor:",omitempty"`
 }
 
 // WriteState is what the head of a write says of it.

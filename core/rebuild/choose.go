@@ -63,10 +63,20 @@ func choose(pieces []found) (chosen content, findings []hemera.RebuildFinding, o
 		case s.ID.Gen > gen && !c.readable:
 			findings = append(findings, finding(hemera.RebuildUnreadable, s, len(c.pieces), "an older content is taken: "+shortage(c)))
 		default:
-			findings = append(findings, finding(hemera.RebuildOlder, s, len(c.pieces), ""))
+			findings = append(findings, finding(hemera.RebuildOlder, s, len(c.pieces), doubt(c)))
 		}
 	}
 	return chosen, findings, true
+}
+
+// doubt says what speaks against a newer content. A commit has the pieces of what it replaces removed, so as long as all of them are
+// there, the newer one may have been sealed by a head that died before it could commit.
+func doubt(older content) string {
+	s := older.about()
+	if !older.readable || len(older.pieces) < layout.Count(s.Layout, s.FileSize) {
+		return ""
+	}
+	return "all of its pieces are there, so the newer content may not have been committed"
 }
 
 // agreeing groups pieces of one file by what they say of it.

@@ -135,6 +135,28 @@ func (c cluster) disks() (list []hemera.Disk) {
 }
 
 // TestMerge compares with a list that is sorted.
+// TestAContentThatMayNotBeCommittedIsNamed: a head that died between seal and commit leaves a newer content, which is taken as
+// one that was acknowledged; what speaks against it is that nothing of the older one was removed.
+func TestAContentThatMayNotBeCommittedIsNamed(t *testing.T) {
+	was := []found{piece(1, 5, 1, 0, 0, "/f"), piece(2, 5, 1, 1, 0, "/f")}
+	cases := map[string]struct {
+		pieces []found
+		doubt  bool
+	}{
+		"sealed, with all of the older one":    {append(slices.Clone(was), piece(1, 5, 7, 0, 9, "/f"), piece(2, 5, 7, 1, 9, "/f")), true},
+		"half sealed":                          {append(slices.Clone(was), piece(1, 5, 7, 0, 9, "/f")), true},
+		"the older one is being removed":       {append(slices.Clone(was[:1]), piece(1, 5, 7, 0, 9, "/f"), piece(2, 5, 7, 1, 9, "/f")), false},
+		"a code, with all of the older one":    {[]found{coded(1, 5, 1, 0), coded(2, 5, 1, 1), coded(3, 5, 1, 2), coded(1, 5, 7, 0), coded(2, 5, 7, 1)}, true},
+		"a code, and the older one is leaving": {[]found{coded(1, 5, 1, 0), coded(3, 5, 1, 2), coded(1, 5, 7, 0), coded(2, 5, 7, 1)}, false},
+	}
+	for name, c := range cases {
+		got, findings, ok := choose(c.pieces)
+		if !ok || got.about().ID.Gen != 7 || len(findings) != 1 || findings[0].Tag != hemera.RebuildOlder || (findings[0].Why != "") != c.doubt {
+			t.Errorf("%s: generation %d, %+v", name, got.about().ID.Gen, findings)
+		}
+	}
+}
+
 func TestMerge(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 50 {

@@ -20,7 +20,7 @@ import (
 func (t *Pending) acquirePiece(c *hemera.Capability, at hemera.Target, adopt, head bool) (*entry, error) {
 	const op = "transfer.OpenPiece"
 	key := pendingKey{piece: pieceID(c, at.Index), disk: at.Disk, nonce: c.Nonce}
-	if !head && !clientWrites(c) {
+	if !head && !c.ClientWrites() {
 		return nil, errs.New(errs.Denied, op, key.piece.String(), "the head of the write alone writes the pieces of this file")
 	}
 	t.mu.Lock()
@@ -29,6 +29,9 @@ func (t *Pending) acquirePiece(c *hemera.Capability, at hemera.Target, adopt, he
 	case !head && (old != nil && old.head || t.local[pieceAt{key.piece, key.disk}] > 0):
 		t.mu.Unlock()
 		return nil, errs.New(errs.Denied, op, key.piece.String(), "the head of the write has the piece")
+	case !head && t.overLocked(c):
+		t.mu.Unlock()
+		return nil, errs.New(errs.Denied, op, key.piece.String(), "the write has ended")
 	case adopt && (old == nil || old.work == nil): // nothing, or not begun yet
 		t.mu.Unlock()
 		return nil, errs.New(errs.NotFound, op, key.piece.String(), "no client has begun the piece")
@@ -114,9 +117,34 @@ func (t *Pending) ownLocal(c *hemera.Capability, at hemera.Target) (leave func()
 	}
 }
 
-// clientWrites reports whether a client may make the pieces of the write itself: those that a head can adopt.
-func clientWrites(c *hemera.Capability) bool {
-	return c.Access == hemera.AccessCreate && c.Layout.Coded() && c.Base == nil && !c.Convert
+// Dismiss removes what clients made on this node of the pieces of writes that are over. It waits for calls in progress.
+func (t *Pending) Dismiss(over []hemera.WriteRef) {
+	var left []*entry
+	t.mu.Lock()
+	for key, e := range t.entries {
+		for _, r := range over {
+			if !key.whole && !e.head && key.nonce == r.Nonce && key.piece.File == r.File && key.piece.Gen == r.Gen {
+				t.remove(e)
+				left = append(left, e)
+				break
+			}
+		}
+	}
+	t.mu.Unlock()
+	for _, e := range left {
+		e.dismiss()
+	}
+}
+
+// overLocked reports whether the write of a capability has ended here, at its head. The caller holds mu.
+func (t *Pending) overLocked(c *hemera.Capability) bool {
+	key := writeKey(c)
+	if t.entries[key] != nil {
+		return false
+	}
+	_, done := t.commits.Get(key)
+	_, aborted := t.aborted.Get(key)
+	return done || aborted
 }
 
 // clientMax is how many bytes a client may give one piece. Where a quota bounds the write that is the piece of what was
@@ -131,7 +159,7 @@ func clientMax(c *hemera.Capability) int64 {
 // dismissClient has the nodes of a write's targets remove what its client has made there. Of a write that its head has bytes
 // of there is nothing.
 func (h *head) dismissClient(ctx context.Context) {
-	if !clientWrites(h.cap) || h.host.HeadProof == nil {
+	if !h.cap.ClientWrites() || h.host.HeadProof == nil {
 		return
 	}
 	for _, t := range h.permit.Targets {

@@ -171,6 +171,65 @@ func TestAClientsPieceEndsWithItsCapability(t *testing.T) {
 	})
 }
 
+// TestWhatClientsMadeOfAWriteThatIsOverIsRemoved: of that write alone, and nothing that its head made.
+func TestWhatClientsMadeOfAWriteThatIsOverIsRemoved(t *testing.T) {
+	b := newMemoryBench(t, 3)
+	token, c := b.provable(small64(hemera.ReedSolomon(2, 1)))
+	_, o := b.provable(small64(hemera.ReedSolomon(2, 1)))
+	o.File++
+	other := b.manager.sign(o)
+	first, second := b.openPiece(2, token, hemera.PieceOpen{Index: 1}), b.openPiece(2, other, hemera.PieceOpen{Index: 1})
+	if err := errors.Join(first.WritePages([]byte("x"), nil, 0), second.WritePages([]byte("x"), nil, 0)); err != nil {
+		t.Fatal(err)
+	}
+	f, data := b.begin(1, token), content(400_000)
+	if err := errors.Join(f.WritePages(data, nil, 0), f.Sync(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	// The head has taken piece 1 away from the client, which has piece 1 of the other write still.
+	pending := b.hosts[1].pending.Len()
+	over := hemera.WriteRef{File: c.File, Gen: c.Gen, Nonce: c.Nonce, Over: true}
+	b.hosts[1].pending.Dismiss([]hemera.WriteRef{over})
+	if n := b.hosts[1].pending.Len(); n != pending {
+		t.Errorf("%d works of %d are left: the head's went", n, pending)
+	}
+	over.File, over.Gen, over.Nonce = o.File, o.Gen, o.Nonce
+	b.hosts[1].pending.Dismiss([]hemera.WriteRef{over})
+	if n := b.hosts[1].pending.Len(); n != pending-1 {
+		t.Errorf("%d works of %d are left", n, pending)
+	}
+	if err := second.WritePages([]byte("y"), nil, 1); err == nil {
+		t.Error("the piece takes writes after the end of its write")
+	}
+	if err := f.End(ctx, hemera.EndClose); err != nil {
+		t.Fatal(err)
+	}
+	b.mustRead(c, data)
+}
+
+// TestAClientBeginsNoPieceOfAWriteThatHasEnded: nor one that the file has not stored. The node of the head knows.
+func TestAClientBeginsNoPieceOfAWriteThatHasEnded(t *testing.T) {
+	for name, end := range map[string]hemera.Ending{"committed": hemera.EndClose, "aborted": hemera.EndAbort} {
+		t.Run(name, func(t *testing.T) {
+			b := newMemoryBench(t, 3)
+			_, c := b.provable(small64(hemera.ReedSolomon(2, 1)))
+			c.Targets[1].Node, c.Targets[1].Disk = 1, 1 // of one byte the second data piece is not stored
+			token := b.manager.sign(c)
+			f := b.begin(1, token)
+			if err := f.WritePages([]byte("x"), nil, 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.End(ctx, end); err != nil {
+				t.Fatal(err)
+			}
+			b.refusedPiece(token, 1, hemera.PieceOpen{Index: 1})
+			if n := b.hosts[0].pending.Len(); n != 0 {
+				t.Errorf("%d works are left", n)
+			}
+		})
+	}
+}
+
 // TestWhatAClientOffersIsNotSealed: a rebuild of the namespace, which reads footers, finds nothing of a write that its head did
 // not take; and an abort of that write removes what its client made.
 func TestWhatAClientOffersIsNotSealed(t *testing.T) {

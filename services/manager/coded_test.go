@@ -377,3 +377,41 @@ func TestLayoutsOfDirectoriesThatLoseAZone(t *testing.T) {
 		}
 	})
 }
+
+// TestNodesAreToldOfACodedWriteThatDoesNotLive: they remove what a client made of its pieces, without waiting for its capability to end.
+func TestNodesAreToldOfACodedWriteThatDoesNotLive(t *testing.T) {
+	r := newCodedRig(t, 3, 1, "rs:2+1")
+	g := r.mustOpen("/f", hemera.AccessCreate)
+	beat := func(n *fakeNode, states ...hemera.WriteState) []hemera.WriteRef {
+		t.Helper()
+		reply, err := r.m.Heartbeat(t.Context(), n.id, n.epoch, hemera.NodeReport{Disks: n.disks, Writes: states})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply.Writes
+	}
+	head := r.node(g.Permit.HeadNode())
+	r.m.writeAdmin.asks.set(r.m.pending.look(time.Now().Add(attachTime + time.Second)))
+	if asked := beat(head); len(asked) != 1 || asked[0].Over {
+		t.Fatalf("asked about %+v", asked)
+	}
+	over := hemera.WriteRef{File: g.Permit.File, Gen: g.Permit.Gen, Nonce: g.Permit.Nonce, Over: true}
+	told := map[hemera.NodeID][]hemera.WriteRef{head.id: beat(head, hemera.WriteState{Nonce: g.Permit.Nonce})}
+	// A sweep in between loses nothing.
+	r.m.writeAdmin.asks.set(r.m.pending.look(time.Now()))
+	for _, n := range r.nodes {
+		if n != head {
+			told[n.id] = beat(n)
+		}
+	}
+	for id, refs := range told {
+		if len(refs) != 1 || refs[0] != over {
+			t.Errorf("node %d is told %+v", id, refs)
+		}
+	}
+	for _, n := range r.nodes {
+		if refs := beat(n); len(refs) != 0 {
+			t.Errorf("node %d is told again %+v", n.id, refs)
+		}
+	}
+}

@@ -182,13 +182,13 @@ func TestHeadsAreAskedAboutRenamedWrites(t *testing.T) {
 		g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
 		r.move(t, "/exp/a", "/exp/b")
 		at := name{g.Permit.Parent, "a"}
-		if r.m.pending.hear(at, hemera.WriteState{Nonce: g.Permit.Nonce, Pending: true, Size: 8}, time.Now()) {
+		if r.m.pending.hear(at, hemera.WriteState{Nonce: g.Permit.Nonce, Pending: true, Size: 8}, time.Now()) != nil {
 			t.Error("the lock is free")
 		}
 		if _, e, err := r.m.Pending(t.Context(), alice, "/exp/b", "host/7", hemera.Entry{}); err != nil || e.Size != 8 {
 			t.Errorf("%+v, %v", e, err)
 		}
-		if !r.m.pending.hear(at, hemera.WriteState{Nonce: g.Permit.Nonce}, time.Now()) || r.m.pending.size() > 0 {
+		if r.m.pending.hear(at, hemera.WriteState{Nonce: g.Permit.Nonce}, time.Now()) == nil || r.m.pending.size() > 0 {
 			t.Error("the lock stays")
 		}
 	})

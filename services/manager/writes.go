@@ -166,8 +166,9 @@ func (o *opener) lost(view *hemera.View, w lostWriter) error {
 
 // asks are the questions to nodes about writes: those to come, and those without an answer yet.
 type asks struct {
-	mu    sync.Mutex                  // guards nodes and all below it
-	nodes map[hemera.NodeID]*nodeAsks // nodes without questions are not in it
+	mu    sync.Mutex                          // guards nodes, all below it, and over
+	nodes map[hemera.NodeID]*nodeAsks         // nodes without questions are not in it
+	over  map[hemera.NodeID][]hemera.WriteRef // writes that are over, for nodes to be told
 }
 
 // nodeAsks are the questions to one node.
@@ -252,19 +253,40 @@ func (a *asks) add(id hemera.NodeID, q ask) {
 	}
 }
 
-// take returns what a node is to be asked now.
+// tell has the nodes of a write's pieces remove what clients made there, as the write is over. Where many wait already, pieces
+// end with their capability.
+func (a *asks) tell(c *hemera.Capability) {
+	if !c.ClientWrites() {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over == nil {
+		a.over = map[hemera.NodeID][]hemera.WriteRef{}
+	}
+	ref := hemera.WriteRef{File: c.File, Gen: c.Gen, Nonce: c.Nonce, Over: true}
+	for _, t := range c.Targets {
+		if refs := a.over[t.Node]; len(refs) < asksMax && !slices.Contains(refs, ref) {
+			a.over[t.Node] = append(refs, ref)
+		}
+	}
+}
+
+// take returns what a node is to be asked now, and told.
 func (a *asks) take(id hemera.NodeID) []hemera.WriteRef {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	refs := a.over[id]
+	delete(a.over, id)
 	n := a.nodes[id]
 	if n == nil || len(n.next) == 0 {
-		return nil
+		return refs
 	}
 	part := n.next[:min(len(n.next), asksMax)]
 	n.next = n.next[len(part):]
-	refs := make([]hemera.WriteRef, len(part))
-	for i, q := range part {
-		refs[i], n.out[q.ref.Nonce] = q.ref, q
+	for _, q := range part {
+		refs = append(refs, q.ref)
+		n.out[q.ref.Nonce] = q
 	}
 	return refs
 }
@@ -288,7 +310,12 @@ func (wa *writeAdmin) reported(id hemera.NodeID, states []hemera.WriteState) {
 	var freed int
 	var example string
 	for _, state := range states {
-		if q, ok := wa.asks.answered(id, state.Nonce); ok && wa.pending.hear(q.name, state, wa.now()) {
+		q, ok := wa.asks.answered(id, state.Nonce)
+		if !ok {
+			continue
+		}
+		if w := wa.pending.hear(q.name, state, wa.now()); w != nil {
+			wa.asks.tell(&w.permit.Capability)
 			freed++
 			example = q.name.name
 		}
@@ -298,20 +325,20 @@ func (wa *writeAdmin) reported(id hemera.NodeID, states []hemera.WriteState) {
 	}
 }
 
-// hear takes what the head says of a write. freed reports that the write is not there any more and its lock is free.
-func (p *pending) hear(n name, state hemera.WriteState, now time.Time) (freed bool) {
+// hear takes what the head says of a write. It returns the write if that is not there any more: then its lock is free.
+func (p *pending) hear(n name, state hemera.WriteState, now time.Time) (freed *write) {
 	s, n, w := p.find(n, state.Nonce)
 	defer s.mu.Unlock()
 	if w == nil {
-		return false
+		return nil
 	}
 	// The head does not have the write: it was never begun there, or it was aborted, or the head was restarted.
 	if !state.Pending {
 		p.drop(s, n, w)
-		return true
+		return w
 	}
 	w.report = headReport{now, state.Size, state.Idle, state.Attached}
-	return false
+	return nil
 }
 
 // Writes implements hemera.WriteAdmin.

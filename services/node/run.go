@@ -223,7 +223,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		}
 		n.trust(reply.Keys, reply.Barred)
 		n.disks.headroom(reply.Headroom)
-		asked = reply.Writes
+		asked = n.dismiss(reply.Writes)
 		n.keepSeen(reply.Seen)
 		// Between reports, so that a node never tries and reports side by side.
 		if time.Since(lastRetry) >= retryInterval {
@@ -245,6 +245,22 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// dismiss has pieces of writes removed that are over, and returns the writes that the manager asks about.
+func (n *Node) dismiss(refs []hemera.WriteRef) (asked []hemera.WriteRef) {
+	var over []hemera.WriteRef
+	for _, r := range refs {
+		if r.Over {
+			over = append(over, r)
+		} else {
+			asked = append(asked, r)
+		}
+	}
+	if len(over) > 0 {
+		n.working.Go(func() { n.pending.Dismiss(over) }) // it waits for disks
+	}
+	return asked
 }
 
 // Finish prepares a stop in good order: the node is out of placement at once, gets no more readers where others have the file, and takes no new
