@@ -200,6 +200,12 @@ func TestUnreachableServerHasARemedy(t *testing.T) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
+	// A path may have any letters, as people write them or escaped.
+	for _, url := range []string{"unix:///run/100%/admin.sock", "unix:///run/a%20b/admin.sock", admin.SocketURL("/run/100% sure/admin.sock")} {
+		if _, err := admin.Dial(url); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
 }
 
 func TestWhoMayAsk(t *testing.T) {

@@ -326,6 +326,7 @@ type teller struct {
 	mu     sync.Mutex
 	drawn  bool  // a progress line is on the terminal
 	failed int   // files
+	known  int   // failed files whose errors say what to do
 	last   error // the last failure, not told yet: it may be the only one, and then the command's
 }
 
@@ -338,6 +339,9 @@ func (t *teller) file(from, to string, err error) {
 	if interrupted := err != nil && t.over() && errors.Is(err, errs.Cancelled); err != nil && !interrupted {
 		t.tellLast()
 		t.failed++
+		if errs.RemedyOf(err) != "" {
+			t.known++
+		}
 		t.last = err
 	}
 	if !t.e.ForPrograms() {
@@ -426,6 +430,10 @@ func (t *teller) end(ctx context.Context, p copy.Progress, err error) error {
 		return cli.Advise(t.last, errs.Exists, "add -f to replace it, or -c to pass over files that are there already")
 	}
 	t.tellLast()
+	remedy := t.again
+	if t.known == t.failed && p.Kept == 0 { // repeating alone would fail as before
+		remedy = "do what each of them says above; then " + t.again
+	}
 	return errs.New(errs.KindOf(err), "hemera.Copy", "", output.Count(int64(t.failed), "file")+" failed; "+copied(p)).
-		WithRemedy(t.again)
+		WithRemedy(remedy)
 }
