@@ -185,6 +185,8 @@ type Tape struct {
 	ReclaimedID   uint64 `json:"reclaimedArchiveId,omitempty"`
 	// Inferred counts files that a scan found and that no file has, without a removal that is known. A reclaim would lose them.
 	Inferred int64 `json:"inferredFiles,omitempty"`
+	// UnreadFSeq is the first tape file that was not read back after it was written; zero: none waits for that. Disk copies that count on it stay.
+	UnreadFSeq uint64 `json:"unreadFseq,omitempty"`
 	// Relabel is an order to write a label, until a drive has done it, or has found that it cannot.
 	Relabel *TapeRelabel `json:"relabel,omitempty"`
 }

@@ -72,10 +72,13 @@ func TestClientsOfTape(t *testing.T) {
 		}
 	}
 	until(t, "the file is on tape", has(wire.StatBkpExist))
-	if code := tapeAPI(t, m, "POST", "/api/v1/release/none", `{"paths":["/a/f"]}`, nil); code != http.StatusOK {
-		t.Fatalf("release: %d", code)
-	}
-	until(t, "the file is on tape only", has(wire.StatBkpExist|wire.StatOffline))
+	// It stays on disk until the tape was read back.
+	until(t, "the file is on tape only", func() bool {
+		if code := tapeAPI(t, m, "POST", "/api/v1/release/none", `{"paths":["/a/f"]}`, nil); code != http.StatusOK {
+			t.Fatalf("release: %d", code)
+		}
+		return has(wire.StatBkpExist | wire.StatOffline)()
+	})
 
 	var found struct{ Endpoints []struct{ URI string } }
 	if code := tapeAPI(t, m, "GET", taperest.WellKnown, "", &found); code != http.StatusOK || len(found.Endpoints) != 1 || found.Endpoints[0].URI != "http://"+m.Addr+"/api/v1" {

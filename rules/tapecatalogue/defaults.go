@@ -20,7 +20,7 @@ func Defaults() Config {
 		}},
 		Rules:     map[string]Rule{},
 		Libraries: map[string]Library{},
-		Mounting:  map[string]Mounting{DefaultName: {MinBytes: 100e9, MinFiles: 2000, Linger: 60, Turn: 30 * 60, Batch: 10 << 30, Verify: 365 * 24 * 3600}},
+		Mounting:  map[string]Mounting{DefaultName: {MinBytes: 100e9, MinFiles: 2000, Linger: 60, Turn: 30 * 60, Batch: 10 << 30, Verify: 365 * 24 * 3600, ReadBack: "3"}},
 		Buffers:   map[string]Buffer{DefaultName: {EvictBelow: 10, EvictUntil: 15, MinAge: 2 * 60 * 60, Keep: 2}},
 	}
 }

@@ -139,6 +139,9 @@ type Mounting struct {
 	Turn     Seconds `json:"turnSeconds"`             // after which a tape leaves its drive for others that wait
 	Batch    Bytes   `json:"minFreeToRecall"`         // room on disks that a recall session needs to begin, or its queue if that is less
 	Verify   Seconds `json:"verifySeconds"`           // after which all files of a tape are read and compared again; 0: never
+	// ReadBack says which new files of a tape are read back and compared before disk copies go that count on them: "always", "never", or the
+	// number of the first ones of each session.
+	ReadBack string `json:"readBack"`
 	Log
 }
 

@@ -2,6 +2,7 @@ package tapecatalogue
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -145,7 +146,25 @@ func (m *Mounting) wrong(name string) string {
 	case m.Turn < turnMin:
 		return fmt.Sprintf("turnSeconds must be at least %d", turnMin)
 	}
+	if n, err := strconv.ParseInt(m.ReadBack, 10, 64); m.ReadBack != readAlways && m.ReadBack != readNever && (err != nil || n < 1) {
+		return "readBack must be always, never, or a number of files from 1"
+	}
 	return ""
+}
+
+// The words of [Mounting.ReadBack].
+const readAlways, readNever = "always", "never"
+
+// ReadsBack returns how many of the first files that a session wrote are read back; 0 for none.
+func (m Mounting) ReadsBack() int64 {
+	switch m.ReadBack {
+	case readAlways:
+		return math.MaxInt64
+	case readNever:
+		return 0
+	}
+	n, _ := strconv.ParseInt(m.ReadBack, 10, 64)
+	return n
 }
 
 // turnMin is the shortest turn of a tape that is worth its mount.

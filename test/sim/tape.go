@@ -19,6 +19,7 @@ type taping struct {
 	pack    bool    // small files share tape files
 	scale   float64 // of the time of devices
 	back    bool    // near the end the namespace is lost, and made again from a backup that knows less than the tapes have
+	reads   string  // which files are read back before disk copies go
 	drop    bool    // disk copies below some directories go as soon as all tape copies are there
 }
 
@@ -45,6 +46,7 @@ func (p *plan) drawTape() {
 	// From a load that takes a tenth of a second to one of a second: a real one takes 16 s, which no load would outlast.
 	p.scale = []float64{0.005, 0.02, 0.05}[r.IntN(3)]
 	p.drop = r.IntN(2) == 0
+	p.reads = []string{"always", "1", "3", "never"}[p.random("read back").IntN(4)]
 	if p.sabotage == ForgetFlushes { // where power is cut often
 		p.pack, p.scale = true, 0.005
 	}
@@ -86,7 +88,8 @@ func addTapes(ctx context.Context, w *world) error {
 	<-w.tapes.life.Load().node.Joined()
 	h := w.head.Load()
 	server := hemera.TapeChange{Object: "server", Verb: "add", Name: w.tapes.life.Load().node.ID().String()}
-	for _, c := range append(simtape.Configuration(), server) {
+	back := hemera.TapeChange{Object: "mounting", Verb: "set", Name: "default", Values: map[string]string{"readBack": w.plan.reads}}
+	for _, c := range append(simtape.Configuration(), server, back) {
 		if err := h.ChangeTape(ctx, "sim", c); err != nil {
 			return fmt.Errorf("%s %s: %w", c.Object, c.Name, err)
 		}

@@ -100,6 +100,7 @@ func (w tapeJudge) checkCopies(ctx context.Context) {
 	if err != nil {
 		w.fail("the tree cannot be listed: %v", err)
 	}
+	checkReadBack(ctx, w.world, files)
 	for path, e := range files {
 		checkEvicted(w.world, path, &e)
 		// A copy that is on its way is a job, and there are none.

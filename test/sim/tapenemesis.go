@@ -132,8 +132,33 @@ func (n tapeNemesis) healAll() {
 func (n tapeNemesis) watch(ctx context.Context) {
 	// Past the network, so that it sees what there is, and not what got through.
 	files, _, _ := n.w.tree(ctx)
+	checkReadBack(ctx, n.w, files)
 	for path, e := range files {
 		checkEvicted(n.w, path, &e)
+	}
+}
+
+// checkReadBack holds that files on tape only were read back. The tapes are listed after the files: what was read back once stays so, unless
+// the store goes back.
+func checkReadBack(ctx context.Context, w *world, files map[string]hemera.Entry) {
+	h := w.head.Load()
+	if h == nil || w.plan.back || w.plan.reads == "never" {
+		return
+	}
+	all, err := h.Tapes(ctx)
+	if err != nil {
+		return // of a manager that ends; the judge looks once more
+	}
+	first := map[string]uint64{}
+	for _, t := range all {
+		first[t.VID] = t.UnreadFSeq
+	}
+	for path, e := range files {
+		for _, c := range e.Tape {
+			if since := first[c.VID]; e.Evicted() && since > 0 && c.FSeq >= since {
+				w.fail("%s, fxid %s gen %d, has no disk copy, and file %d of tape %s was not read back", path, e.ID.Hex(), e.Gen, c.FSeq, c.VID)
+			}
+		}
 	}
 }
 

@@ -131,6 +131,7 @@ func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old 
 			changed.Files, changed.Bytes = old.Files, old.Bytes
 			changed.LastFSeq, changed.LastID, changed.Occupancy, changed.Foreign = old.LastFSeq, old.LastID, old.Occupancy, old.Foreign
 			changed.Life, changed.Inferred, changed.ReclaimedFSeq, changed.ReclaimedID = old.Life, old.Inferred, old.ReclaimedFSeq, old.ReclaimedID
+			changed.UnreadFSeq = old.UnreadFSeq
 			if labelled := changed.Labelled.After(old.Labelled); labelled && old.LastFSeq == 0 {
 				// A label is written to a tape without files, or by force: nothing of another life is on it.
 				changed.Life, changed.ReclaimedFSeq, changed.ReclaimedID = c.life(), 0, 0
@@ -200,7 +201,7 @@ func (c *Catalogue) Reclaim(ctx context.Context, vid string, lose int64) error {
 				empty := *tape
 				empty.ReclaimedFSeq, empty.ReclaimedID = empty.LastFSeq, empty.LastID
 				empty.LastFSeq, empty.LastID, empty.Occupancy, empty.Full, empty.Inferred = 0, 0, 0, false, 0
-				empty.Key, empty.Foreign = "", false
+				empty.Key, empty.Foreign, empty.UnreadFSeq = "", false, 0
 				t.putTape(&empty)
 			}
 			return nil

@@ -22,6 +22,8 @@ type Report struct {
 	// Given reports whether the session that wrote them was given a job; nil: nobody knows any more, and
 	// each job that waits may have been given.
 	Given func(k hemera.TapeJobKey, archiveID uint64) bool
+	// ReadBack: what is new waits for being read back.
+	ReadBack bool
 }
 
 // Recorded is what became of them.
@@ -53,10 +55,15 @@ func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err er
 			if w.tape.Key != r.Key {
 				return refuse(errs.Conflict, "Written", r.VID, "it was written with key "+strconv.Quote(r.Key)+", and is one of key "+strconv.Quote(w.tape.Key))
 			}
+			first := w.tape.LastFSeq + 1
 			for _, f := range chunk {
 				if err := w.add(f); err != nil {
 					return err
 				}
+			}
+			// A scan may have moved the end back to before what waited.
+			if waits := w.tape.UnreadFSeq; r.ReadBack && w.tape.LastFSeq >= first && (waits == 0 || waits > first) {
+				w.tape.UnreadFSeq = first
 			}
 			w.tape.Written, w.tape.WrittenBy = t.Now(), r.Drive
 			t.putTape(&w.tape)

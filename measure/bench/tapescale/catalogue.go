@@ -108,8 +108,8 @@ func (c *catalogue) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	// Decisions are to find work at once, whatever its age.
-	soon := hemera.TapeChange{Object: "mounting", Verb: "set", Name: "default", Values: map[string]string{"minFilesToWarrantAMount": "1", "lingerSeconds": "0"}}
+	// Decisions are to find work at once, whatever its age, and nothing else: no tape is behind what is written.
+	soon := hemera.TapeChange{Object: "mounting", Verb: "set", Name: "default", Values: map[string]string{"minFilesToWarrantAMount": "1", "lingerSeconds": "0", "readBack": "never"}}
 	return c.tier.ChangeTape(ctx, "root", soon)
 }
 

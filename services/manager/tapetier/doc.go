@@ -44,7 +44,8 @@
 // # The life of a file
 //
 //	commit      the namespace queues a job for each copy of the class
-//	TapeDone    the copy is in the entry; when all are there, the disk copies may go
+//	TapeDone    the copy is in the entry
+//	NextMount   what the session wrote is read back (readback.go); when all copies were, the disk copies may go
 //	Evict       by a release, an admin, or at once where the directory says so
 //	Stage       a recall is queued at the tape with the best copy; also by an open
 //	TapeGrant   a conversion's capability: the node's commit proves all checksums

@@ -38,12 +38,18 @@ func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.Ta
 		}
 	}
 	if len(r.Written) > 0 {
-		out, err := t.recordKeyed(ctx, tapes.Report{VID: r.VID, Drive: r.Session.Drive, Key: r.Key, Files: r.Written, Given: t.jobsOf(m)})
+		waits := t.settings().MountCriteria().ReadsBack() > 0
+		out, err := t.recordKeyed(ctx, tapes.Report{VID: r.VID, Drive: r.Session.Drive, Key: r.Key, Files: r.Written, Given: t.jobsOf(m), ReadBack: waits})
 		if err != nil {
 			return t.disagrees(ctx, r, err)
 		}
-		t.dropDisks(ctx, out.Complete)
+		if !waits {
+			t.dropDisks(ctx, out.Complete)
+		}
 		r.Failed = append(r.Failed, out.Unfit...)
+	}
+	if err := t.readBack(ctx, m, r); err != nil {
+		return err
 	}
 	err := together(len(r.Done), func(i int) error {
 		// A recall's job went with its commit; what is left are those that
@@ -80,6 +86,9 @@ func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.Ta
 		}
 	}
 	t.noteMount(m, r)
+	if m != nil && m.back != nil {
+		t.dropBehind(ctx)
+	}
 	return nil
 }
 

@@ -123,7 +123,7 @@ func (t *parts) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, error)
 	return string(s.Value) == "1", err
 }
 
-// returned are tapes that can be read again, by VID, each with the fSeq up to
+// returned are tapes that can be read again, or were read back, by VID, each with the fSeq up to
 // which its files were looked at. It is forgotten at a restart: such disk
 // copies go when room is needed.
 type returned map[string]uint64
@@ -131,9 +131,16 @@ type returned map[string]uint64
 // dropTime bounds a turn, as mounts of lost servers wait for it.
 const dropTime = 2 * time.Second
 
+// dropBehind is dropReturned behind a report, whose answer does not depend on it.
+func (t *parts) dropBehind(ctx context.Context) {
+	if err := t.dropReturned(ctx); err != nil {
+		t.Log.Warn("disk copies of archived files stay for now", "error", err)
+	}
+}
+
 // dropReturned removes the disk copies that stayed because a tape could not be
-// read, where their directories ask for it, when it can be read again.
-func (t *sweeper) dropReturned(ctx context.Context) error {
+// read, or was not read back, where their directories ask for it, when that is over.
+func (t *parts) dropReturned(ctx context.Context) error {
 	for end := t.Now().Add(dropTime); t.Now().Before(end); {
 		t.mu.Lock()
 		vid, after, some := "", uint64(0), false

@@ -47,6 +47,7 @@ type mount struct {
 	// it was given jobs, or found none.
 	filling map[hemera.TapeJobKey]fill
 	began   bool
+	back    *readingBack   // nil: it reads nothing back
 	reads   mounting.Reads // the large files that it was given to archive
 }
 
@@ -64,6 +65,9 @@ func (t *giver) TapeJobs(ctx context.Context, node hemera.NodeID, want hemera.Ta
 			WithRemedy("end the session")
 	}
 	want.Files, want.Bytes = min(cmp.Or(want.Files, jobsMax), jobsMax), min(cmp.Or(want.Bytes, bytesMax), bytesMax)
+	if m.back != nil {
+		return t.readBackJobs(ctx, m, want)
+	}
 	if ends, err := t.turnIsOver(ctx, m); err != nil || ends {
 		reply.Last = true
 		return reply, err

@@ -116,6 +116,9 @@ func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemer
 	if paused {
 		return out, move
 	}
+	if vid := t.wantsReadBack(f, l, state, true); vid != "" {
+		return t.beginReadBack(l, d, vid, f), move
+	}
 	picture := t.picture(f)
 	what := mounting.New(picture).Decide(name)
 	switch what.Do {
@@ -136,6 +139,9 @@ func (t *dispatcher) decide(f facts, node hemera.NodeID, name string) (out hemer
 		}
 		t.charge(d, m, what, picture)
 		return m, supplyMove{what.Supply}
+	}
+	if vid := t.wantsReadBack(f, l, state, false); vid != "" {
+		return t.beginReadBack(l, d, vid, f), move
 	}
 	return out, move
 }

@@ -19,9 +19,9 @@ import (
 // Shelf answers what tape can give back, from tapes, keys and storage classes as of one moment. What removes disk copies,
 // or promises that tape has them, asks it, so that all of them have one rule:
 //
-//	evict, release, dropdiskcopies, collector   all copies that the class asks for are on tapes that can be read, and that a library has
-//	                                            reported since the manager started ([Shelf.missing])
-//	no disk can give the file                   all copies are recorded, and one can be read ([Shelf.Gives])
+//	evict, release, dropdiskcopies, collector   all copies that the class asks for were read back, are on tapes that can be read, and that a
+//	                                            library has reported since the manager started ([Shelf.missing])
+//	no disk can give the file                   all copies are recorded, and one was read back and can be read ([Shelf.Gives])
 //
 // What is not known speaks against tape. It is safe for concurrent use.
 type Shelf struct {
@@ -29,6 +29,7 @@ type Shelf struct {
 	keys   keyring
 	inside map[string]string // see cartridges
 	routes tapes.Routes      // nil: nobody knows any
+	unread bool              // files that were not read back yet are not relied on
 
 	mu    sync.Mutex     // guards asked
 	asked map[string]int // by storage class; 0 for one that resolves to nothing
@@ -43,7 +44,7 @@ func shelfOf(ctx context.Context, t *parts) (*Shelf, error) {
 	t.mu.Lock()
 	inside := cartridges(t.libraries, t.heard)
 	t.mu.Unlock()
-	return &Shelf{tapes: known, keys: readKeys(t.Secrets, t.settings().Keys), inside: inside, routes: t.catalogue.Rules().Routes, asked: map[string]int{}}, nil
+	return &Shelf{tapes: known, keys: readKeys(t.Secrets, t.settings().Keys), inside: inside, routes: t.catalogue.Rules().Routes, unread: t.settings().MountCriteria().ReadsBack() > 0, asked: map[string]int{}}, nil
 }
 
 // cartridges are those of all libraries, also of one whose server is away for a while, but not of one that was removed; nil when none was heard of
@@ -97,10 +98,16 @@ func (s *Shelf) file(e *hemera.Entry) tapegc.File {
 	for _, c := range e.Tape {
 		why, _ := s.trouble(c.VID)
 		// Until it was scanned nobody knows whether the tape still has what the catalogue says.
-		unsure := s.tapes[c.VID].Unscanned != ""
+		unsure := s.tapes[c.VID].Unscanned != "" || s.waits(c)
 		f.Copies = append(f.Copies, tapegc.Copy{Number: c.Number, VID: c.VID, Lost: why != "" || unsure})
 	}
 	return f
+}
+
+// waits reports whether a copy was not read back yet, and is to be.
+func (s *Shelf) waits(c hemera.TapeCopy) bool {
+	first := s.tapes[c.VID].UnreadFSeq
+	return s.unread && first > 0 && c.FSeq >= first
 }
 
 // copiesOf is how many copies a storage class asks for; 0 for one that resolves to nothing.
@@ -134,15 +141,23 @@ func (s *Shelf) missing(e *hemera.Entry) error {
 		}
 	}
 	if why == "" {
+		if at := slices.IndexFunc(e.Tape, s.waits); at >= 0 {
+			return errs.New(errs.Conflict, op, subject, "its disk copies stay: its copy on tape "+e.Tape[at].VID+" was not read back yet").
+				WithRemedy("a drive does that by itself; `hemera tape why " + e.Tape[at].VID + "` says what it waits for")
+		}
 		return errs.New(errs.Conflict, op, subject, "it has not each of its tape copies on a tape of its own")
 	}
 	return errs.New(errs.Conflict, op, subject, "its disk copies stay: "+why).WithRemedy(remedy)
 }
 
-// Gives reports whether tape gives back a file that no disk can give: all copies were written, and one of them can be read.
+// Gives reports whether tape gives back a file that no disk can give: all copies were written, and one of them can be read
+// and was read back.
 func (s *Shelf) Gives(e *hemera.Entry) bool {
 	asked := s.copiesOf(e.StorageClass())
-	return asked > 0 && len(e.Tape) >= asked && s.Silent(e) == ""
+	return asked > 0 && len(e.Tape) >= asked && slices.ContainsFunc(e.Tape, func(c hemera.TapeCopy) bool {
+		why, _ := s.trouble(c.VID)
+		return why == "" && !s.waits(c)
+	})
 }
 
 // Trouble names the tapes of a file that cannot be read, with the reason, and says what to do about the first; "" if all can.

@@ -372,6 +372,9 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 		if why, remedy := shelf.trouble(c.VID); why != "" {
 			out = append(out, "copy "+strconv.Itoa(int(c.Number))+" cannot be read: "+why+"; "+remedy)
 		}
+		if shelf.waits(c) {
+			out = append(out, fmt.Sprintf("copy %d was not read back yet, so disk copies stay (hemera tape why %s)", c.Number, c.VID))
+		}
 	}
 	if e.Size == 0 && e.OnTape() {
 		out = append(out, "it is empty: its record is its archive, and nothing is written to tape")
@@ -490,6 +493,10 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 			out = append(out, t.explainKey(f, tape)...)
 			if tape.Unscanned != "" {
 				out = append(out, "it is read and not written until it was scanned (hemera tape scan "+name+"): "+tape.Unscanned)
+			}
+			if t.config.MountCriteria().ReadsBack() > 0 && tape.UnreadFSeq > 0 {
+				out = append(out, fmt.Sprintf("its files from fSeq %d on are to be read back before disk copies go: when a session with the tape ends, or by a drive that has nothing else to do",
+					tape.UnreadFSeq))
 			}
 			// An order is durable, and may wait for days while drives are busy.
 			if r := tape.Relabel; r != nil {

@@ -90,6 +90,7 @@ func open(t *testing.T) *site {
 	t.Cleanup(func() { s.good(n.Close()) })
 	s.start()
 	s.change("policy", "set", "default", "archiveMinRequestAge", "0", "retrieveMinRequestAge", "0")
+	s.change("mounting", "set", "default", "readBack", "never") // tests of what reads back say so
 	s.change("pool", "add", "second", "vo", "default")
 	s.change("class", "add", "double", "nbCopies", "2", "vo", "default")
 	s.change("route", "add", "double/1", "storageClass", "double", "copyNumber", "1", "tapepool", "default")

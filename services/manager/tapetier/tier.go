@@ -109,6 +109,7 @@ type parts struct {
 	room      buffer                       // on disks, for recalls
 	scans     map[string]*scan             // by VID; those that ended too
 	unkept    map[string]bool              // VIDs of scans whose record is older than the scan
+	unread    map[string]time.Time         // by VID: when files of a tape are read back again, after that did not reach its end
 	returned  returned                     // tapes whose files may lose their disk copies now
 	lastMount uint64
 	history   tapehistory.History
@@ -119,7 +120,7 @@ type parts struct {
 // archives without any set-up.
 func Open(ctx context.Context, o Options) (*Tier, error) {
 	t := &parts{Options: o, catalogue: o.Tree.Tapes, changing: make(chan struct{}, 1), libraries: map[hemera.NodeID]*library{}, asking: map[hemera.NodeID]string{},
-		mounts: map[uint64]*mount{}, issued: map[uint64]tapes.Mount{}, given: map[hemera.TapeJobKey]uint64{}, scans: map[string]*scan{}, unkept: map[string]bool{}, returned: returned{}, wake: make(chan struct{})}
+		mounts: map[uint64]*mount{}, issued: map[uint64]tapes.Mount{}, given: map[hemera.TapeJobKey]uint64{}, scans: map[string]*scan{}, unkept: map[string]bool{}, unread: map[string]time.Time{}, returned: returned{}, wake: make(chan struct{})}
 	raw, err := t.catalogue.Config(ctx)
 	if err != nil {
 		return nil, errs.Wrap(err, "tapetier.Open", "")

@@ -50,7 +50,9 @@ disabledReason=TEXT".`},
   minFilesToWarrantAMount   2000   so many files; ages are in "hemera tape policy"
   lingerSeconds             60     that a tape stays mounted without work
   turnSeconds               1800   after which a tape leaves its drive for others that wait
-  minFreeToRecall           10GiB  room on disks that a recall session needs to begin, or its queue if that is less`},
+  minFreeToRecall           10GiB  room on disks that a recall session needs to begin, or its queue if that is less
+  verifySeconds             1y     after which all files of a tape are read and compared again; 0: never
+  readBack                  3      new files that are read back before disk copies go: so many of each session, always, or never`},
 		{"buffer", "diskBuffers", "Disk buffers: when files on tape leave the disks of a space, and what recalls leave free", `An object is named as its space; default is for all other spaces.
 Percentages are of the capacity of the disks that can be used:
 

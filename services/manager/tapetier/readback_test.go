@@ -1,0 +1,168 @@
+package tapetier_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// readsBack is the mount that reads a tape back, which the drive must get.
+func (s *site) readsBack(drive, vid string) hemera.TapeMount {
+	s.Helper()
+	m := s.mount(drive, hemera.TapeVerify)
+	if m.VID != vid || !strings.Contains(m.Why, "read back") {
+		s.Fatalf("%+v", m)
+	}
+	return m
+}
+
+// done reports the end of a mount that has read jobs.
+func (s *site) done(m hemera.TapeMount, ended bool, jobs []hemera.TapeWork, failed ...hemera.TapeFailure) {
+	s.Helper()
+	r := hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: ended, Failed: failed}
+	for _, j := range jobs {
+		r.Done = append(r.Done, j.TapeJobKey)
+	}
+	s.good(s.tier.TapeDone(s.Context(), server, r))
+}
+
+// session writes what waits for the pool of AAA001, and leaves the tape in d1.
+func (s *site) session() {
+	s.Helper()
+	m := s.mount("d1", hemera.TapeArchive)
+	s.good(s.tier.TapeDone(s.Context(), server, s.written(m, s.jobs(m))))
+}
+
+// Disk copies go when the files of a session were read back: all, or the first ones. What changed meanwhile is passed over.
+func TestFilesAreReadBackBeforeDiskCopiesGo(t *testing.T) {
+	for _, c := range []struct {
+		setting string
+		read    int
+	}{{"always", 4}, {"2", 2}, {"never", 0}} {
+		at(t, func(s *site) {
+			s.label()
+			s.good(s.tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
+			s.change("mounting", "set", "default", "readBack", c.setting)
+			for i := range 5 {
+				s.put(alice(), fmt.Sprintf("/single/%d", i), 1000)
+			}
+			s.session()
+			if c.read == 0 {
+				if !s.onTapeOnly("/single/4") || s.tape("AAA001").UnreadFSeq != 0 {
+					t.Errorf("%s: %+v", c.setting, s.stat("/single/4"))
+				}
+				return
+			}
+			_, err := s.tier.Evict(s.Context(), admin(), "/single/4")
+			if s.wantKind("evict before", err, errs.Conflict); !strings.Contains(err.Error(), "was not read back yet") {
+				t.Error(err)
+			}
+			for _, subject := range []string{"AAA001", "/single/4"} {
+				lines, err := s.tier.ExplainTape(s.Context(), subject)
+				if text := strings.Join(lines, "; "); err != nil || !strings.Contains(text, "read back") {
+					t.Errorf("%s: %s, %v", subject, text, err)
+				}
+			}
+			s.good(s.tree.Remove(s.Context(), admin(), "/single/0", hemera.KindFile))
+			m := s.readsBack("d1", "AAA001")
+			jobs := s.jobs(m)
+			if len(jobs) != c.read || jobs[0].Path != "/single/1" || jobs[0].From.FSeq != 2 {
+				t.Fatalf("%s: %+v", c.setting, jobs)
+			}
+			if s.onTapeOnly("/single/1") {
+				t.Error("it was not read back yet")
+			}
+			s.jobs(m) // none are left
+			s.done(m, true, jobs)
+			for i := 1; i < 5; i++ {
+				if file := fmt.Sprintf("/single/%d", i); !s.onTapeOnly(file) {
+					t.Errorf("%s: %s is on disk: %+v", c.setting, file, s.tape("AAA001"))
+				}
+			}
+			if m := s.ask("d1"); m.Job == hemera.TapeVerify {
+				t.Errorf("it is read back again: %+v", m)
+			}
+		})
+	}
+}
+
+// A mount that does not reach the end is done again later from where it was, also in the manager's next life, and by any drive.
+func TestReadingBackGoesOn(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.change("mounting", "set", "default", "readBack", "always")
+		for i := range 4 {
+			s.put(alice(), fmt.Sprintf("/single/%d", i), 1000)
+		}
+		s.session()
+		m := s.readsBack("d1", "AAA001")
+		jobs := s.jobs(m)
+		// The second one was late for a reason that is not the tape's.
+		s.done(m, true, []hemera.TapeWork{jobs[0], jobs[2]}, hemera.TapeFailure{Job: jobs[1].TapeJobKey, Error: "the drive is hot"})
+		if first := s.tape("AAA001").UnreadFSeq; first != 2 {
+			t.Errorf("file %d is the first that was not read back", first)
+		}
+		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/0")))
+		s.wantKind("behind a gap", second(s.tier.Evict(s.Context(), admin(), "/single/2")), errs.Conflict)
+		if m := s.ask("d1"); m.Job == hemera.TapeVerify {
+			t.Errorf("at once: %+v", m)
+		}
+		s.loaded("d1", "")
+		s.start()
+		m = s.readsBack("d2", "AAA001")
+		if jobs = s.jobs(m); len(jobs) != 3 {
+			t.Fatalf("%+v", jobs)
+		}
+		s.done(m, false, jobs)
+		s.done(m, true, jobs)
+		s.good(second(s.tier.Evict(s.Context(), admin(), "/single/2")))
+		if first := s.tape("AAA001").UnreadFSeq; first != 0 {
+			t.Errorf("file %d waits", first)
+		}
+	})
+}
+
+// A copy that cannot be read back is none: the file is archived again, and its tape is put aside.
+func TestACopyThatCannotBeReadBack(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.change("mounting", "set", "default", "readBack", "1")
+		s.put(alice(), "/single/f", 1000)
+		s.put(alice(), "/single/g", 1000)
+		s.session()
+		m := s.readsBack("d1", "AAA001")
+		jobs := s.jobs(m)
+		bad := hemera.TapeFailure{Job: jobs[0].TapeJobKey, Error: "its checksum is another one", Copy: true}
+		s.done(m, false, nil, bad)
+		s.done(m, true, nil, bad) // an answer that was lost
+		if e := s.stat("/single/f"); len(e.Tape) != 0 || len(e.Pieces) == 0 || s.waiting(hemera.TapeArchive) != 1 {
+			t.Errorf("%+v", e)
+		}
+		if tape := s.tape("AAA001"); tape.State != hemera.TapeDisabled || !strings.Contains(tape.Reason, "could not be read back in drive d1") || tape.Files != 1 {
+			t.Errorf("%+v", tape)
+		}
+		s.wantKind("evict", second(s.tier.Evict(s.Context(), admin(), "/single/f")), errs.Conflict)
+	})
+}
+
+// A file whose disks are lost is not taken from a copy that was never read back: its pieces may be all there is.
+func TestDisksAreNotGivenUpForAnUnreadCopy(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.change("mounting", "set", "default", "readBack", "always")
+		e := s.put(alice(), "/single/f", 1000)
+		s.session()
+		begun, err := s.tier.Instead(s.Context(), alice(), s.stat("/single/f"))
+		if err != nil || begun || len(e.Pieces) == 0 {
+			t.Errorf("%t, %v", begun, err)
+		}
+		m := s.readsBack("d1", "AAA001")
+		s.done(m, true, s.jobs(m))
+		if begun, err = s.tier.Instead(s.Context(), alice(), s.stat("/single/f")); err != nil || !begun {
+			t.Errorf("%t, %v", begun, err)
+		}
+	})
+}
