@@ -33,6 +33,7 @@ func countersOf(n *node.Node) []admin.Counter {
 		{Name: "short_commits_total", Help: "Files committed with fewer pieces than their layout's.", Value: c.Short.Load()},
 		{Name: "commits_total", Help: "Files committed.", Value: c.Commits.Load()},
 		{Name: "aborts_total", Help: "Writes cancelled.", Value: c.Aborts.Load()},
+		{Name: "panics_total", Help: "Work that failed by a defect of the program.", Value: n.Panics().Count()},
 	}
 }
 

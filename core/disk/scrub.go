@@ -12,6 +12,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/contain"
 )
 
 const (
@@ -35,6 +36,8 @@ type ScrubOptions struct {
 	Rate func() int64
 	// Bad is told of pieces that are not good.
 	Bad func(hemera.PieceID)
+	// Panics contains panics of the verification of one piece; the scrub goes on behind it.
+	Panics *contain.Panics
 }
 
 // scrubState is the content of the scrub's file.
@@ -186,8 +189,11 @@ func (s *scrub) pass(ctx context.Context) error {
 
 // piece verifies one piece. Its error ends the pass.
 func (s *scrub) piece(ctx context.Context, id hemera.PieceID) error {
-	err := s.verify(ctx, id)
+	err := s.o.Panics.Do("disk.Scrub", s.disk.path+" "+id.String(), func() error { return s.verify(ctx, id) })
 	switch {
+	// Whether the piece is good is not known. The next scrub reads it again.
+	case errors.Is(err, errs.Internal):
+		return nil
 	case err == nil, errors.Is(err, fs.ErrNotExist): // removed meanwhile
 		return nil
 	case ctx.Err() != nil, errors.Is(err, errs.Unavailable):

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/platform/contain"
+	"hemera/platform/vfs"
 )
 
 // TestScrubFindsWhatIsBad: in pages, table, footer and size, at no more than its rate; it goes on where it
@@ -66,6 +68,45 @@ func TestScrubFindsWhatIsBad(t *testing.T) {
 		}
 		if h := again.Status().Health; h != hemera.HealthOK {
 			t.Errorf("four bad bytes make the disk %s", h)
+		}
+	})
+}
+
+// defectiveFiles panics when one of its files is opened.
+type defectiveFiles struct {
+	vfs.FS
+	path string
+}
+
+func (f *defectiveFiles) Open(path string, flags int) (vfs.File, error) {
+	if path == f.path {
+		panic("a defect in an open")
+	}
+	return f.FS.Open(path, flags)
+}
+
+// TestAPieceThatPanicsDoesNotEndTheScrub: those behind it are read in the same pass.
+func TestAPieceThatPanicsDoesNotEndTheScrub(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = 64 << 10
+		d := newMemoryDisk(t, 0, Options{})
+		for i := range 5 {
+			store(t, d.Disk, pieceID(i+1), randomBytes(uint64(i), size), size)
+		}
+		if err := d.memory.Corrupt(d.sealedPath(pieceID(5)), 100, 1); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Open(&defectiveFiles{d.faulty, d.sealedPath(pieceID(3))}, "/d", Options{Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = again.Close() }()
+		panics, found := contain.New(nil), []hemera.PieceID(nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		again.Scrub(ctx, ScrubOptions{Rate: func() int64 { return size }, Panics: panics, Bad: func(p hemera.PieceID) { found = append(found, p) }})
+		if panics.Count() != 1 || !slices.Equal(found, []hemera.PieceID{pieceID(5)}) || again.Status().LastScrub.IsZero() {
+			t.Errorf("%d panics, bad %v, scrubbed at %s", panics.Count(), found, again.Status().LastScrub)
 		}
 	})
 }

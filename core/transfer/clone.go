@@ -73,7 +73,7 @@ func (h *head) fillFrom(base *Reader, pc *piece, n int64) error {
 		h.host.Log.Info("piece of an update is copied through its head", "path", h.cap.Path, "trace", h.cap.Trace,
 			"piece", pc.target.Index, "disk", pc.target.Disk, "error", err)
 	}
-	_, err := copyPages(h.ctx, pc.out, base.content(pc.target.Index), n)
+	_, err := copyPages(h.ctx, h.host.Panics, pc.out, base.content(pc.target.Index), n)
 	return err
 }
 

@@ -414,7 +414,7 @@ func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo
 	if pc.out, pc.local, err = h.host.create(ctx, h.cap, h.permit, pc.target); err != nil {
 		return err
 	}
-	crc, err := copyPages(ctx, pc.out, src.content(pc.target.Index), layout.PieceSize(c.Layout, c.Size, pc.target.Index))
+	crc, err := copyPages(ctx, h.host.Panics, pc.out, src.content(pc.target.Index), layout.PieceSize(c.Layout, c.Size, pc.target.Index))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/rules/checksum"
 )
 
@@ -29,7 +30,7 @@ func readFull(src source, p []byte, sums []uint32, off int64) error {
 
 // copyPages copies the first size bytes, some windows at once, and returns their CRC32C. Checksums
 // of pages are those the source vouches for, so the check spans the copy. Holes are neither read nor written.
-func copyPages(ctx context.Context, dst PeerWriter, src source, size int64) (uint32, error) {
+func copyPages(ctx context.Context, panics *contain.Panics, dst PeerWriter, src source, size int64) (uint32, error) {
 	windows := int((size + copyWindow - 1) / copyWindow)
 	crcs := make([]uint32, windows)
 	// Windows are reused among the copyWindows that are in flight, and only if their last use went well.
@@ -57,19 +58,21 @@ func copyPages(ctx context.Context, dst PeerWriter, src source, size int64) (uin
 		}
 		end = off + copyWindow
 		group.Go(func() error {
-			w := free.Get().(*window)
-			if err := w.read(src, off, int(min(copyWindow, size-off))); err != nil {
-				return err
-			}
-			crcs[i] = combine(w.sums, len(w.data))
-			if checksum.MayBeZeros(w.sums, len(w.data)) {
-				zeros.Store(true)
-			}
-			if err := dst.WritePages(w.data, w.sums, off); err != nil {
-				return err // a call that is stuck may have the window
-			}
-			free.Put(w)
-			return nil
+			return panics.Do("transfer.Copy", "", func() error {
+				w := free.Get().(*window)
+				if err := w.read(src, off, int(min(copyWindow, size-off))); err != nil {
+					return err
+				}
+				crcs[i] = combine(w.sums, len(w.data))
+				if checksum.MayBeZeros(w.sums, len(w.data)) {
+					zeros.Store(true)
+				}
+				if err := dst.WritePages(w.data, w.sums, off); err != nil {
+					return err // a call that is stuck may have the window
+				}
+				free.Put(w)
+				return nil
+			})
 		})
 	}
 	if err := group.Wait(); err != nil {

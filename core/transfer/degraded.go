@@ -115,9 +115,11 @@ func (s *stripes) decode(index int, b []byte, at int64) error {
 func (s *stripes) gatherKept(read layout.Set, blocks [][]byte, at int64) error {
 	var group errgroup.Group
 	for i := range read.All() {
-		group.Go(func() (err error) {
-			blocks[i], err = s.raw(i, at)
-			return err
+		group.Go(func() error {
+			return s.reader.host.Panics.Do("transfer.Read", subject(s.reader.cap), func() (err error) {
+				blocks[i], err = s.raw(i, at)
+				return err
+			})
 		})
 	}
 	return group.Wait()

@@ -107,7 +107,7 @@ func newDisk(t testing.TB, place func() (vfs.FS, string)) *faultyDisk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := bounded.New(d, slog.New(slog.DiscardHandler))
+	store := bounded.New(d, slog.New(slog.DiscardHandler), nil)
 	t.Cleanup(func() { _ = store.Close() })
 	return &faultyDisk{Store: store, path: path}
 }

@@ -73,7 +73,17 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 	// The goroutine ends with the read. The channel has room for its answer, so it never waits for anybody.
 	host, began := s.reader.host, time.Now()
 	done := make(chan attempt, 1)
-	go func() { done <- s.try(index, p, sums, off) }()
+	go func() {
+		var a attempt
+		err := host.Panics.Do("transfer.Read", subject(s.reader.cap), func() error {
+			a = s.try(index, p, sums, off)
+			return nil
+		})
+		if err != nil {
+			a = attempt{err: err}
+		}
+		done <- a
+	}()
 	patience := host.pace.Patience()
 	if s.copies {
 		patience = copiesWait

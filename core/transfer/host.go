@@ -19,6 +19,7 @@ import (
 	"hemera/core/transfer/slow"
 	"hemera/core/transfer/uses"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/rules/checksum"
 )
 
@@ -76,6 +77,9 @@ type Host struct {
 	// SmallBytes is how much memory short contents may take in all that are still being written; 64 MiB if
 	// 0, none if negative.
 	SmallBytes int64
+
+	// Panics contains panics of the parallel parts of reads, writes and copies.
+	Panics *contain.Panics
 
 	// Ahead bounds what is read ahead of callers that read coded files in order. Without it nothing is.
 	Ahead ahead.Budget

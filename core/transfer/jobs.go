@@ -82,7 +82,7 @@ func (h *Host) intact(ctx context.Context, j *Job) (uint32, error) {
 	if err := checkFooter(r.Stat(), j.Piece, &j.Cap); err != nil {
 		return 0, err
 	}
-	crc, err := copyPages(ctx, nowhere{}, r, r.Stat().Size)
+	crc, err := copyPages(ctx, h.Panics, nowhere{}, r, r.Stat().Size)
 	if err != nil {
 		return 0, err
 	}
@@ -99,7 +99,7 @@ func (h *Host) alike(ctx context.Context, j *Job, crc uint32) error {
 	}
 	defer src.Close()
 	// By two CRC32Cs, as both are of the same number of bytes, and each page of both was compared with its own before.
-	want, err := copyPages(ctx, nowhere{}, src.content(j.Piece.Index), layout.PieceSize(j.Cap.Layout, j.Cap.Size, j.Piece.Index))
+	want, err := copyPages(ctx, h.Panics, nowhere{}, src.content(j.Piece.Index), layout.PieceSize(j.Cap.Layout, j.Cap.Size, j.Piece.Index))
 	if err == nil && want != crc {
 		h.Counters.ChecksumErrors.Add(1)
 		err = errs.New(errs.Corrupt, "transfer.Copy", j.Piece.String(), "the piece is not what the file's other pieces make")
@@ -181,7 +181,7 @@ func (c counted) skip(n int64) {
 // copySealed makes a piece that was begun from the file's others, and seals it, durable. The CRC32C of a copy is
 // compared with the committed one before the seal, so a source that is wrong as a whole makes no piece.
 func (h *Host) copySealed(ctx context.Context, dst PeerWriter, src *Reader, c *hemera.Capability, index uint8) error {
-	crc, err := copyPages(ctx, dst, src.content(index), layout.PieceSize(c.Layout, c.Size, index))
+	crc, err := copyPages(ctx, h.Panics, dst, src.content(index), layout.PieceSize(c.Layout, c.Size, index))
 	if err != nil {
 		return err
 	}

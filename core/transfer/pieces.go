@@ -92,7 +92,9 @@ func (p *pieces) each(which ledger.State, among layout.Set, meanwhile func(), do
 	var wg sync.WaitGroup
 	for i, pc := range p.list {
 		if is(i) && i != mine {
-			wg.Go(func() { failures[i] = do(i, pc) })
+			wg.Go(func() {
+				failures[i] = p.head.host.Panics.Do("transfer.Write", subject(p.head.cap), func() error { return do(i, pc) })
+			})
 		}
 	}
 	if meanwhile != nil {

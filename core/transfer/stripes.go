@@ -143,7 +143,9 @@ func (s *stripes) read(p []byte, sums []uint32, off int64) error {
 	// As many goroutines as columns, at most the data pieces of the layout. They end with the call.
 	var group errgroup.Group
 	for _, of := range columns {
-		group.Go(func() error { return s.readSpans(of, p, sums, off) })
+		group.Go(func() error {
+			return s.reader.host.Panics.Do("transfer.Read", subject(s.reader.cap), func() error { return s.readSpans(of, p, sums, off) })
+		})
 	}
 	return group.Wait()
 }
@@ -312,7 +314,7 @@ func (s *stripes) gather(read layout.Set, blocks [][]byte, n int, off int64, pat
 		wg.Go(func() {
 			// The memory of a read that failed is not used again, as its device may still write to it.
 			block := s.reader.host.spare.Get(n)
-			err := s.readRaw(i, block, off, patient)
+			err := s.reader.host.Panics.Do("transfer.Read", subject(s.reader.cap), func() error { return s.readRaw(i, block, off, patient) })
 			mu.Lock()
 			defer mu.Unlock()
 			blocks[i] = block

@@ -10,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/platform/contain"
 )
 
 // headroomSetter is a disk that can be told how many bytes to keep free.
@@ -22,6 +23,7 @@ type disks struct {
 	// folder reports whether a path is a directory of the filesystem above it; nil asks nobody.
 	folder func(path string) bool
 	log    *slog.Logger
+	panics *contain.Panics
 
 	mu      sync.RWMutex
 	file    *stateFile                   // its list is the one of known disks

@@ -12,6 +12,7 @@ import (
 	"hemera/core/disk"
 	"hemera/core/transfer"
 	"hemera/errs"
+	"hemera/platform/contain"
 )
 
 // Options say what a node is made of. Log and Workers have defaults.
@@ -86,6 +87,7 @@ type Node struct {
 	born    atomic.Uint64          // the first lease of this process
 	manager atomic.Pointer[string] // its address, as of the lease; nil before the first
 	orders  *orders
+	panics  *contain.Panics // of all work of the node
 
 	stopOnce sync.Once     // of the close of stopping
 	stopping chan struct{} // closed when the node is about to stop
@@ -139,7 +141,9 @@ func New(o Options) (*Node, error) {
 	n.id.Store(uint32(state.ID))
 	n.scrubRate.Store(o.ScrubRate)
 	n.addr.Store(&o.Addr)
+	n.panics = contain.New(o.Log)
 	n.disks = newDisks(state, o.OpenDisk, o.Log)
+	n.disks.panics = n.panics
 	n.disks.folder = o.IsFolder
 	state.Disks = slices.DeleteFunc(state.Disks, func(k knownDisk) bool { return slices.Contains(o.Elsewhere, k.Path) })
 	if err := n.disks.load(o.Disks); err != nil {
@@ -147,17 +151,20 @@ func New(o Options) (*Node, error) {
 	}
 	n.host = &transfer.Host{
 		Self: n.ID, Born: n.born.Load, Disk: n.disks.find, Peers: o.Peers, Control: o.Control, Log: o.Log,
-		HeadProof: o.HeadProof, SmallBytes: o.SmallBytes, Bad: n.bad.add,
+		HeadProof: o.HeadProof, SmallBytes: o.SmallBytes, Bad: n.bad.add, Panics: n.panics,
 	}
 	n.host.Ahead.Max = aheadBytes
 	n.pending = transfer.NewPending(n.host)
-	n.orders = &orders{program: o.Program, disks: n.disks, host: n.host, pending: n.pending, verify: func(token string) (hemera.Capability, error) { return n.o.Verify(token) }, log: o.Log, workers: o.Workers,
+	n.orders = &orders{program: o.Program, disks: n.disks, host: n.host, pending: n.pending, verify: func(token string) (hemera.Capability, error) { return n.o.Verify(token) }, log: o.Log, panics: n.panics, workers: o.Workers,
 		running: &n.working, lanes: map[lane]chan job{}}
 	return n, nil
 }
 
 // ID is the node's id, zero before it first joined.
 func (n *Node) ID() hemera.NodeID { return hemera.NodeID(n.id.Load()) }
+
+// Panics counts the panics that were contained in the node's work. Services beside it in the process add theirs.
+func (n *Node) Panics() *contain.Panics { return n.panics }
 
 // Lease is the node with the epoch of its lease; zero before the first one.
 func (n *Node) Lease() (hemera.NodeID, uint64) { return n.ID(), n.epoch.Load() }

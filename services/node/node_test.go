@@ -421,6 +421,30 @@ func TestOrders(t *testing.T) {
 	}
 }
 
+// TestAnOrderThatPanicsFails: the others go on, in the same lane too.
+func TestAnOrderThatPanicsFails(t *testing.T) {
+	c := newControl()
+	n, stop := running(t, options(t, c, t.TempDir(), t.TempDir()))
+	defer stop()
+	<-n.Joined()
+	n.o.Verify = func(string) (hemera.Capability, error) { panic("a defect") }
+	for id, o := range []hemera.Order{
+		{Kind: hemera.OrderCopy, Piece: hemera.PieceID{File: 7, Gen: 1}, Disk: 2, Token: "bad"},
+		{Kind: hemera.OrderInventory, Disk: 2, Limit: 10},
+		{Kind: hemera.OrderConvert, Piece: hemera.PieceID{File: 7, Gen: 1}, Disk: 2},
+	} {
+		o.ID = uint64(id + 1)
+		c.orders <- []hemera.Order{o}
+		r, panicked := <-c.results, o.Kind != hemera.OrderInventory
+		if r.ID != o.ID || r.Failed != panicked || panicked && errs.Kind(r.ErrKind) != errs.Internal {
+			t.Errorf("order %d: %+v", id, r)
+		}
+	}
+	if n.Panics().Count() != 2 {
+		t.Errorf("%d panics were counted", n.Panics().Count())
+	}
+}
+
 // TestManyOrders: more than fit into a queue are all answered, each once.
 func TestManyOrders(t *testing.T) {
 	c := newControl()

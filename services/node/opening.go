@@ -65,7 +65,7 @@ func (d *disks) try(path string, fresh, mount bool) {
 		store, err = d.open(path, fresh)
 	}
 	if err == nil {
-		store = bounded.New(store, d.log)
+		store = bounded.New(store, d.log, d.panics)
 		// The label says which disk it is; it may be one that was known at another path.
 		uuid := store.Status().UUID
 		if err = d.leave(uuid, path); err == nil {

@@ -16,6 +16,7 @@ import (
 	"hemera/core/transfer"
 	"hemera/core/transfer/conversion"
 	"hemera/errs"
+	"hemera/platform/contain"
 )
 
 // Limits of the order runner.
@@ -48,6 +49,7 @@ type orders struct {
 	verify  func(token string) (hemera.Capability, error)
 	program func(ctx context.Context, command []string) ([]byte, error) // as Options.Program
 	log     *slog.Logger
+	panics  *contain.Panics
 	workers int // lanes a disk
 
 	done   atomic.Int64 // since the start
@@ -119,10 +121,22 @@ func (r *orders) serve(queue chan job) {
 			return
 		case j := <-queue:
 			if j.lease.Err() == nil {
-				j.answer(r.run(j.ctx, j.Order))
+				j.answer(r.contained(j))
 			}
 		}
 	}
+}
+
+// contained runs one order. One that panics fails, and leaves the node to others.
+func (r *orders) contained(j job) (res hemera.OrderResult) {
+	err := r.panics.Do("node.Order", j.Piece.String(), func() error {
+		res = r.run(j.ctx, j.Order)
+		return nil
+	})
+	if err != nil {
+		return failure(j.ID, err)
+	}
+	return res
 }
 
 // lease is the orders of one lease.

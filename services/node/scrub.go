@@ -33,7 +33,7 @@ func (n *Node) scrub(ctx context.Context) {
 			if _, busy := n.scrubbing.LoadOrStore(s, true); !busy {
 				n.working.Go(func() {
 					defer n.scrubbing.Delete(s)
-					scrubs.Scrub(ctx, disk.ScrubOptions{Rate: n.scrubRate.Load, Bad: func(p hemera.PieceID) {
+					scrubs.Scrub(ctx, disk.ScrubOptions{Rate: n.scrubRate.Load, Panics: n.panics, Bad: func(p hemera.PieceID) {
 						if id := n.disks.idOf(s); id != 0 { // the manager knows no pieces of a disk that it has not named
 							n.bad.add(hemera.BadPiece{Disk: id, Piece: p})
 						}

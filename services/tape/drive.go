@@ -42,8 +42,22 @@ func (d *drive) run(ctx context.Context) {
 		if m.wait > 0 && d.server.o.Sleep(ctx, m.wait) != nil {
 			return
 		}
-		m = d.step(ctx, m)
+		m = d.contained(ctx, m)
 	}
+}
+
+// contained does a step. A drive whose step panicked is down: nothing that the step knew of drive and tape is used again, and a probe
+// finds out what is there. Its mount ends, and other drives do its jobs.
+func (d *drive) contained(ctx context.Context, m machine) (next machine) {
+	err := d.server.o.Panics.Do("tape.Drive", d.Name, func() error {
+		next = d.step(ctx, m)
+		return nil
+	})
+	if err == nil {
+		return next
+	}
+	d.loaded, d.volume = nil, nil
+	return m.panicked(d.judge(ctx, err, "work failed in"))
 }
 
 // step does what the phase asks for, and tells the machine how it went.

@@ -196,6 +196,19 @@ func (m machine) rested() machine {
 	return m
 }
 
+// panicked tells that the step of the phase ended half done.
+func (m machine) panicked(x outcome) machine {
+	// The end of the mount itself may be what panics; the manager ends it when the drive asks again.
+	if m.mount.Kind == hemera.MountNothing || m.phase == ending {
+		m.mount = hemera.TapeMount{}
+		return m.fail(x)
+	}
+	m.failures = max(m.failures, m.broken)
+	m = m.cancel(down, x).count(x)
+	m.broken = m.failures
+	return m
+}
+
 // cancel ends a mount that could not begin, and goes on with another phase.
 func (m machine) cancel(then phase, x outcome) machine {
 	m.phase, m.then, m.problem, m.bad, m.wait = ending, then, x.problem, x.bad, 0

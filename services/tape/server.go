@@ -10,6 +10,7 @@ import (
 	"hemera"
 	"hemera/core/tape/session"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/platform/tape"
 )
 
@@ -34,6 +35,8 @@ type Options struct {
 	Sleep func(context.Context, time.Duration) error
 	Now   func() time.Time // nil is time.Now
 	Log   *slog.Logger
+	// Panics contains panics of one drive's work; the others work on.
+	Panics *contain.Panics
 }
 
 // Drive is a drive of the library. Drives without a serial number are in the order of the changer's addresses.

@@ -6,11 +6,14 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"hemera"
 	"hemera/core/tape/session"
+	"hemera/platform/contain"
+	"hemera/platform/tape"
 	"hemera/platform/tape/emulated"
 )
 
@@ -22,6 +25,8 @@ type rig struct {
 	library *emulated.Library
 	limits  session.Limits
 	bound   time.Duration // of calls to drives; 0 is the default
+	panics  *contain.Panics
+	wrap    func(tape.Changer) tape.Changer // nil wraps nothing
 	stop    func()
 }
 
@@ -54,6 +59,9 @@ func (x *rig) options(library *emulated.Library) Options {
 			runtime.Gosched()
 			return sleep(ctx, time.Millisecond)
 		}}
+	if o.Panics = x.panics; x.wrap != nil {
+		o.Changer = x.wrap(o.Changer)
+	}
 	for i, d := range library.Drives() {
 		o.Drives = append(o.Drives, Drive{Drive: d, Name: fmt.Sprintf("d%d", i+1), Media: []string{"LTO-9"}})
 	}
@@ -179,6 +187,37 @@ func TestArchiveAndRecall(t *testing.T) {
 	}
 	if full == 0 {
 		t.Error("no tape is full: the test archives too little")
+	}
+}
+
+// defectiveChanger panics in its first moves.
+type defectiveChanger struct {
+	tape.Changer
+	left *atomic.Int64
+}
+
+func (c defectiveChanger) Move(ctx context.Context, from, to int) error {
+	if c.left.Add(-1) >= 0 {
+		panic("a defect of the driver")
+	}
+	return c.Changer.Move(ctx, from, to)
+}
+
+// TestADriveThatPanicsIsDown, with the cause, and works again after a pause; its mounts end, and nothing is lost.
+func TestADriveThatPanicsIsDown(t *testing.T) {
+	x := newRig(t, newControl(t, 1, 10))
+	x.panics = contain.New(nil)
+	x.wrap = func(c tape.Changer) tape.Changer {
+		left := new(atomic.Int64)
+		left.Store(2)
+		return defectiveChanger{c, left}
+	}
+	x.start()
+	x.archived()
+	x.recalled()
+	x.stop()
+	if x.panics.Count() != 2 {
+		t.Errorf("%d panics", x.panics.Count())
 	}
 }
 

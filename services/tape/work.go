@@ -115,7 +115,7 @@ func (d *drive) transfer(ctx context.Context, k desk, v *volume.Volume, figures 
 		onTheWay = t.OnTheWay
 	}
 	shown := time.Time{}
-	common := session.Common{Limits: o.Limits, Now: o.Now, Monitor: monitor, OnTheWay: onTheWay, Progress: func(s hemera.TapeSession) {
+	common := session.Common{Limits: o.Limits, Now: o.Now, Monitor: monitor, OnTheWay: onTheWay, Panics: o.Panics, Progress: func(s hemera.TapeSession) {
 		k.sign(&s, begun, "")
 		d.progress(ctx, s, &shown)
 	}}

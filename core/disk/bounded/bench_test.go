@@ -42,7 +42,7 @@ func benchmark(b *testing.B, op, kind string, size int) {
 	}
 	var store disk.Store = raw
 	if kind == "bounded" {
-		store = New(raw, nil)
+		store = New(raw, nil, nil)
 	}
 	defer func() { _ = store.Close() }()
 	id := hemera.PieceID{File: 1, Gen: 1}

@@ -11,6 +11,7 @@ import (
 	"hemera/core/disk"
 	"hemera/core/disk/bounded"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/platform/vfs"
 )
 
@@ -34,7 +35,7 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{bounded.New(raw, nil), faulty}
+	b := &bench{bounded.New(raw, nil, nil), faulty}
 	t.Cleanup(func() { _ = b.Close() })
 	return b
 }
@@ -236,4 +237,59 @@ func testDeadline(t *testing.T, b *bench, c deadline, late error) {
 	if s := b.Status(); s.Load.ReadOpens != 0 || s.Load.WriteOpens != 0 {
 		t.Errorf("left open: %+v", s.Load)
 	}
+}
+
+// defective is a store some of whose calls panic.
+type defective struct {
+	disk.Store
+	left map[string]int // calls by name that panic
+}
+
+func (d *defective) defect(name string) {
+	if d.left[name] > 0 {
+		d.left[name]--
+		panic("a defect in " + name)
+	}
+}
+
+func (d *defective) Open(id hemera.PieceID) (disk.Reader, error) {
+	d.defect("open")
+	return d.Store.Open(id)
+}
+
+func (d *defective) Remove(id hemera.PieceID) error {
+	d.defect("remove")
+	return d.Store.Remove(id)
+}
+
+// TestACallThatPanicsFails: one that only reads leaves the disk to others; after one that changes names the disk takes no more changes.
+func TestACallThatPanicsFails(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bench) {
+		b.put(t, 1, "one")
+		b.put(t, 2, "two")
+		store, panics := &defective{b.Store, map[string]int{"open": 1, "remove": 1}}, contain.New(nil)
+		s := bounded.New(store, nil, panics)
+		defer func() { _ = s.Close() }()
+		if _, err := s.Open(pieceID(1)); !errors.Is(err, errs.Internal) || panics.Count() != 1 {
+			t.Errorf("an open that panics: %v, %d", err, panics.Count())
+		}
+		r, err := s.Open(pieceID(1))
+		if err != nil {
+			t.Fatalf("the next open: %v", err)
+		}
+		_ = r.Close()
+		if err := s.Remove(pieceID(1)); !errors.Is(err, errs.Internal) || panics.Count() != 2 {
+			t.Errorf("a removal that panics: %v, %d", err, panics.Count())
+		}
+		wantStalled(t, "the next change", s.Remove(pieceID(2)), errs.Unavailable)
+		time.Sleep(time.Minute)
+		wantStalled(t, "a change later", s.Remove(pieceID(2)), errs.Unavailable)
+		if st := s.Status(); st.Health != hemera.HealthFailing {
+			t.Errorf("the disk is %v", st.Health)
+		}
+		if r, err = s.Open(pieceID(2)); err != nil {
+			t.Fatalf("an open of a disk that takes no changes: %v", err)
+		}
+		_ = r.Close()
+	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"hemera/core/disk"
 	"hemera/errs"
+	"hemera/platform/contain"
 )
 
 // class says what a call may do while the disk is stalled.
@@ -52,6 +53,8 @@ type call struct {
 	off    int64
 	n      int
 	err    error
+	// panicked is why run did not return; nil if it did.
+	panicked error
 
 	done chan struct{} // one place; sent to once, by the worker or the watchdog
 
@@ -70,6 +73,7 @@ type worker struct {
 type device struct {
 	path     string
 	log      *slog.Logger
+	panics   *contain.Panics
 	progress func() (uint64, bool) // of the store's own calls; nil if it does not say
 	calls    sync.Pool             // of *call; of this device, so that its channels stay in the bubble of a test
 
@@ -93,8 +97,8 @@ type device struct {
 	since    time.Time   // while down: the beginning of the oldest call in progress, or when one returned last
 }
 
-func newDevice(path string, log *slog.Logger, progress func() (uint64, bool)) *device {
-	d := &device{path: path, log: log, progress: progress}
+func newDevice(path string, log *slog.Logger, panics *contain.Panics, progress func() (uint64, bool)) *device {
+	d := &device{path: path, log: log, panics: panics, progress: progress}
 	d.calls.New = func() any { return &call{done: make(chan struct{}, 1)} }
 	return d
 }
@@ -126,7 +130,7 @@ func (d *device) do(c *call) error {
 	if c.stalled {
 		return timeout(c.op, c.subject, c.waited)
 	}
-	return nil
+	return c.panicked
 }
 
 func timeout(op, subject string, after time.Duration) error {
@@ -170,7 +174,10 @@ func (d *device) serve(w *worker) {
 	growStack()
 	c := <-w.wake
 	for c != nil {
-		c.run(c)
+		c.panicked = d.panics.Do(c.op, c.subject+" on "+d.path, func() error {
+			c.run(c)
+			return nil
+		})
 		next, more := d.end(w, c)
 		if c = next; next == nil && more {
 			c = <-w.wake
@@ -194,14 +201,25 @@ func stackRoom([]byte) {}
 // makes next, if one waits; more is false if the worker is not needed any more.
 func (d *device) end(w *worker, c *call) (next *call, more bool) {
 	d.mu.Lock()
-	if c.stalled && c.late != nil {
+	if c.stalled && c.late != nil && c.panicked == nil {
 		d.mu.Unlock()
-		c.late(c) // the call counts as stuck until it is undone
+		// The call counts as stuck until it is undone.
+		_ = d.panics.Do(c.op, c.subject+" on "+d.path, func() error {
+			c.late(c)
+			return nil
+		})
 		d.mu.Lock()
 	}
 	late := c.stalled
-	if late {
+	// What a change left half done, or locked, is not touched by another: the disk counts as stalled until it is opened again.
+	broken := c.panicked != nil && c.class == change
+	switch {
+	case late && !broken:
 		d.stuck--
+	case broken && !late:
+		d.stuck++
+		d.since = c.began
+		d.down.Store(true)
 	}
 	if c.class < look {
 		d.returned++

@@ -9,6 +9,7 @@ import (
 	"hemera"
 	"hemera/core/disk"
 	"hemera/errs"
+	"hemera/platform/contain"
 )
 
 // Store is a [disk.Store] whose calls return, whatever the device does.
@@ -41,8 +42,9 @@ type (
 )
 
 // New returns store with bounded calls. It looks at the disk on this goroutine, like the open before it, and blocks as
-// long as the device does. From now on the Store owns the inner one, which must not be used beside it. Log may be nil.
-func New(store disk.Store, log *slog.Logger) *Store {
+// long as the device does. From now on the Store owns the inner one, which must not be used beside it. A call that panics fails; log
+// and panics may be nil.
+func New(store disk.Store, log *slog.Logger, panics *contain.Panics) *Store {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -51,7 +53,7 @@ func New(store disk.Store, log *slog.Logger) *Store {
 		progress = p.Progress
 	}
 	picture := store.Status()
-	s := &Store{inner: store, device: newDevice(picture.Path, log, progress), picture: picture}
+	s := &Store{inner: store, device: newDevice(picture.Path, log, panics, progress), picture: picture}
 	s.memory, _ = store.(disk.MemoryStore)
 	return s
 }

@@ -15,8 +15,8 @@ type plain struct{ disk.Store }
 
 func TestSuite(t *testing.T) {
 	for name, wrap := range map[string]func(disk.Store) disk.Store{
-		"with all methods": func(s disk.Store) disk.Store { return bounded.New(s, nil) },
-		"with the least":   func(s disk.Store) disk.Store { return bounded.New(plain{s}, nil) },
+		"with all methods": func(s disk.Store) disk.Store { return bounded.New(s, nil, nil) },
+		"with the least":   func(s disk.Store) disk.Store { return bounded.New(plain{s}, nil, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			disktest.Run(t, func(t *testing.T) disk.Store {

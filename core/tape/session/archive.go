@@ -74,7 +74,7 @@ func (a *archive) run(ctx context.Context, units <-chan *unit) error {
 		if !ok {
 			return ctx.Err()
 		}
-		err := a.write(u)
+		err := a.o.Panics.Do("session.Archive", "tape "+a.o.Volume.VID(), func() error { return a.write(u) })
 		// Its buffers go to units that wait for them, before a flush that may take seconds.
 		u.release(a.pool)
 		if err == nil {
@@ -115,9 +115,7 @@ func (a *archive) file(u *unit) error {
 		waited := a.f.waits()
 		c := <-u.chunks
 		a.f.got(waited)
-		err := a.give(job, c, &begun)
-		u.used(c)
-		if err != nil {
+		if err := a.take(u, c, &begun); err != nil {
 			return err
 		}
 		left -= int64(len(c.data))
@@ -133,6 +131,12 @@ func (a *archive) file(u *unit) error {
 			return a.dead(job, true) // the job is given back
 		}
 	}
+}
+
+// take gives a chunk of the unit's file, and the chunk's buffer back to the unit.
+func (a *archive) take(u *unit, c chunk, begun *bool) error {
+	defer u.used(c) // also in a panic: the unit's release waits for all buffers
+	return a.give(u.jobs[0], c, begun)
 }
 
 // give writes a chunk, and the header of the file before its first one. A chunk with an error is not written.

@@ -2,9 +2,11 @@ package session
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"hemera"
+	"hemera/errs"
 	"hemera/platform/tape"
 )
 
@@ -38,7 +40,10 @@ func (w *writer) run(ctx context.Context) {
 	var target Target
 	var failed error // of the disk
 	if w.job.Kind != hemera.TapeVerify {
-		target, failed = w.r.o.Sink.Create(ctx, w.job)
+		failed = w.do(func() (err error) {
+			target, err = w.r.o.Sink.Create(ctx, w.job)
+			return err
+		})
 	}
 	// The tape goroutine looks at this between two buffers.
 	w.failed.Store(failed != nil)
@@ -46,11 +51,14 @@ func (w *writer) run(ctx context.Context) {
 	for b := range w.chunks {
 		// Buffers come until the channel is closed, also for a file that failed.
 		if failed == nil {
-			sums.write(b)
-			if target != nil {
-				failed = target.Write(ctx, b)
-				w.failed.Store(failed != nil)
-			}
+			failed = w.do(func() error {
+				sums.write(b)
+				if target == nil {
+					return nil
+				}
+				return target.Write(ctx, b)
+			})
+			w.failed.Store(failed != nil)
 		}
 		w.r.f.buffered.Add(-int64(len(b)))
 		w.r.pool.put(b)
@@ -58,7 +66,7 @@ func (w *writer) run(ctx context.Context) {
 	// A tape that ended well has still to be compared with the catalogue.
 	bad := w.ended
 	if bad == nil {
-		bad = sums.verify()
+		bad = w.do(sums.verify)
 	}
 	switch {
 	case ctx.Err() != nil: // the job is given back
@@ -66,6 +74,9 @@ func (w *writer) run(ctx context.Context) {
 	case failed != nil:
 		w.abort(ctx, target)
 		w.fail(failure(w.job, failed))
+	case errors.Is(bad, errs.Internal): // it says nothing of the copy
+		w.abort(ctx, target)
+		w.fail(failure(w.job, bad))
 	case bad != nil:
 		w.abort(ctx, target)
 		if !driveFailed(bad) { // else the copy may be good, and the job is given back
@@ -73,7 +84,7 @@ func (w *writer) run(ctx context.Context) {
 		}
 	default:
 		if target != nil {
-			failed = target.Commit(ctx)
+			failed = w.do(func() error { return target.Commit(ctx) })
 		}
 		// A commit that failed has nothing to abort.
 		if failed != nil {
@@ -84,12 +95,21 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
+// do does one step of the file, which fails if it panics.
+func (w *writer) do(step func() error) error {
+	return w.r.o.Panics.Do("session.Recall", w.job.Path, step)
+}
+
 // fail reports a job that failed.
 func (w *writer) fail(f hemera.TapeFailure) { w.r.told.in <- result{job: w.job, failure: &f} }
 
 // abort removes what was written.
 func (w *writer) abort(ctx context.Context, target Target) {
 	if target != nil {
-		target.Abort(context.WithoutCancel(ctx))
+		// What is left of it expires.
+		_ = w.do(func() error {
+			target.Abort(context.WithoutCancel(ctx))
+			return nil
+		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"hemera/core/tape/session"
 	"hemera/core/tape/volume"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/platform/tape"
 	"hemera/rules/checksum"
 )
@@ -57,15 +58,19 @@ type world struct {
 	broken map[hemera.FileID]int64
 	// unwritable files fail when they are written to disk.
 	unwritable map[hemera.FileID]bool
-	reportErr  error
-	taken      bool        // the manager takes a report although its answer is reportErr
-	onReport   func(n int) // before the n-th report is taken, from 1
+	// defects have a step of a file panic: opening, reading, creating, writing, committing, aborting, reporting.
+	defects   map[hemera.FileID]string
+	panics    *contain.Panics
+	reportErr error
+	taken     bool        // the manager takes a report although its answer is reportErr
+	onReport  func(n int) // before the n-th report is taken, from 1
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, tape: &memtape.Tape{}, copies: map[hemera.FileID]hemera.TapeWritten{}, failed: map[hemera.FileID]hemera.TapeFailure{},
-		done: map[hemera.FileID]bool{}, disk: map[hemera.FileID][]byte{}, broken: map[hemera.FileID]int64{}, unwritable: map[hemera.FileID]bool{}}
+		done: map[hemera.FileID]bool{}, disk: map[hemera.FileID][]byte{}, broken: map[hemera.FileID]int64{}, unwritable: map[hemera.FileID]bool{},
+		defects: map[hemera.FileID]string{}, panics: contain.New(nil)}
 	if err := volume.Format(t.Context(), w.tape, volume.Label{VID: vid}, origin()); err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +139,16 @@ func (w *world) Report(_ context.Context, r hemera.TapeResults) error {
 	return w.reportErr
 }
 
+// step panics where a file has a defect.
+func (w *world) step(f hemera.FileID, name string) {
+	if w.defects[f] == name {
+		panic("a defect in " + name)
+	}
+}
+
 // Open is the Source.
 func (w *world) Open(_ context.Context, j hemera.TapeWork) (session.Content, error) {
+	w.step(j.File, "opening")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.broken[j.File] < 0 {
@@ -146,11 +159,12 @@ func (w *world) Open(_ context.Context, j hemera.TapeWork) (session.Content, err
 	if !ok {
 		failAt = 1 << 62
 	}
-	return &diskFile{w: w, data: content(j.File, j.Size), failAt: failAt}, nil
+	return &diskFile{w: w, file: j.File, data: content(j.File, j.Size), failAt: failAt}, nil
 }
 
 type diskFile struct {
 	w      *world
+	file   hemera.FileID
 	data   []byte
 	failAt int64
 }
@@ -159,6 +173,7 @@ func (d *diskFile) ReadAt(ctx context.Context, p []byte, off int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	d.w.step(d.file, "reading")
 	if off+int64(len(p)) > d.failAt {
 		return errs.New(errs.IO, "test.Read", "", "bad sector")
 	}
@@ -177,6 +192,7 @@ func (w *world) closed() error {
 
 // Create is the Sink.
 func (w *world) Create(_ context.Context, j hemera.TapeWork) (session.Target, error) {
+	w.step(j.File, "creating")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open++
@@ -190,6 +206,7 @@ type target struct {
 }
 
 func (t *target) Write(_ context.Context, p []byte) error {
+	t.w.step(t.job.File, "writing")
 	t.w.mu.Lock()
 	defer t.w.mu.Unlock()
 	if t.w.unwritable[t.job.File] {
@@ -200,6 +217,10 @@ func (t *target) Write(_ context.Context, p []byte) error {
 }
 
 func (t *target) Commit(context.Context) error {
+	if t.w.defects[t.job.File] == "committing" {
+		_ = t.w.closed()
+	}
+	t.w.step(t.job.File, "committing")
 	t.w.mu.Lock()
 	t.w.disk[t.job.File] = t.data
 	t.w.mu.Unlock()
@@ -229,20 +250,43 @@ func (f *flaky) ReadBlock(ctx context.Context, p []byte) (int, error) {
 	return f.Tape.ReadBlock(ctx, p)
 }
 
+// defectiveTape is a tape whose driver panics, at an object in reading and in a write.
+type defectiveTape struct {
+	*memtape.Tape
+	object uint64
+	writes int // until the one that panics; 0: none does
+}
+
+// ReadBlock panics at the object.
+func (d *defectiveTape) ReadBlock(ctx context.Context, p []byte) (int, error) {
+	if at, err := d.Position(ctx); err == nil && d.object > 0 && at.Object == d.object {
+		panic("a defect in a read")
+	}
+	return d.Tape.ReadBlock(ctx, p)
+}
+
+// WriteBlock panics once.
+func (d *defectiveTape) WriteBlock(ctx context.Context, p []byte) error {
+	if d.writes--; d.writes == 0 {
+		panic("a defect in a write")
+	}
+	return d.Tape.WriteBlock(ctx, p)
+}
+
 // recallFrom recalls from another view of the tape.
 func (w *world) recallFrom(ctx context.Context, from tape.Tape, l session.Limits) (hemera.TapeSession, error) {
 	v, err := volume.Open(ctx, from, vid, origin())
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s, err := session.Recall(ctx, session.RecallOptions{Volume: v, Jobs: w, Sink: w, Journal: w, Common: session.Common{Limits: l}})
+	s, err := session.Recall(ctx, session.RecallOptions{Volume: v, Jobs: w, Sink: w, Journal: w, Common: session.Common{Limits: l, Panics: w.panics}})
 	w.quiet()
 	return s, err
 }
 
 func (w *world) archive(ctx context.Context, l session.Limits) (hemera.TapeSession, error) {
 	v := w.volume()
-	s, err := session.Archive(ctx, session.ArchiveOptions{Volume: v, Known: volume.Known{Last: w.last}, Jobs: w, Source: w, Journal: w, Common: session.Common{Limits: l}})
+	s, err := session.Archive(ctx, session.ArchiveOptions{Volume: v, Known: volume.Known{Last: w.last}, Jobs: w, Source: w, Journal: w, Common: session.Common{Limits: l, Panics: w.panics}})
 	w.quiet()
 	if errors.Is(err, volume.ErrUnscanned) {
 		w.scanTail(ctx, v)
@@ -274,7 +318,7 @@ func (w *world) scanTail(ctx context.Context, v *volume.Volume) {
 }
 
 func (w *world) recall(ctx context.Context, l session.Limits) (hemera.TapeSession, error) {
-	s, err := session.Recall(ctx, session.RecallOptions{Volume: w.volume(), Jobs: w, Sink: w, Journal: w, Common: session.Common{Limits: l}})
+	s, err := session.Recall(ctx, session.RecallOptions{Volume: w.volume(), Jobs: w, Sink: w, Journal: w, Common: session.Common{Limits: l, Panics: w.panics}})
 	w.quiet()
 	return s, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"hemera"
 	"hemera/core/tape/volume"
+	"hemera/platform/contain"
 	"hemera/platform/tape"
 )
 
@@ -139,4 +140,6 @@ type Common struct {
 	OnTheWay func() time.Duration
 	// Progress gets the figures so far after each file, and some times a second within a long one, in the goroutine of the tape.
 	Progress func(hemera.TapeSession)
+	// Panics contains panics of the work on one file, which fails then, and of the goroutine of the tape, which ends the session.
+	Panics *contain.Panics
 }

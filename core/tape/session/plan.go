@@ -50,24 +50,27 @@ type planner struct {
 // is the only one that takes buffers, a unit that was started never lacks any.
 func (p *planner) run(ctx context.Context) {
 	defer close(p.units)
+	p.err = p.o.Panics.Do("session.Archive", "tape "+p.o.Volume.VID(), func() error { return p.plan(ctx) })
+}
+
+// plan takes jobs and starts their units.
+func (p *planner) plan(ctx context.Context) error {
 	for {
 		jobs, last, err := p.o.Jobs.Next(ctx, p.o.Limits.BatchFiles, p.o.Limits.BatchBytes)
 		// None means that nothing is left for this mount.
 		if err != nil || len(jobs) == 0 {
-			p.err = err
-			return
+			return err
 		}
 		for len(jobs) > 0 {
 			// Containers do not span batches; a batch is large enough that this does not matter.
 			n, places, slabs := pack(jobs, p.o.Limits)
 			if err := p.start(ctx, jobs[:n], places, slabs); err != nil {
-				p.err = err
-				return
+				return err
 			}
 			jobs = jobs[n:]
 		}
 		if last {
-			return
+			return nil
 		}
 	}
 }
@@ -79,7 +82,7 @@ func (p *planner) start(ctx context.Context, jobs []hemera.TapeWork, places []pl
 		// A small file needs no full window, so more of them are read at a time.
 		buffers = int(min(int64(p.o.Limits.Window), max(1, (jobs[0].Size+size-1)/size)))
 	}
-	u := &unit{jobs: jobs, free: make(chan []byte, buffers), buffered: &p.f.buffered}
+	u := &unit{jobs: jobs, free: make(chan []byte, buffers), panics: p.o.Panics, buffered: &p.f.buffered}
 	for range buffers {
 		b, err := p.pool.get(ctx)
 		if err != nil {

@@ -20,7 +20,7 @@ func Recall(ctx context.Context, o RecallOptions) (hemera.TapeSession, error) {
 	tapeCtx := context.WithoutCancel(ctx)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	told := &reporter{journal: o.Journal, in: make(chan result, reportMax), finished: make(chan struct{}), stop: stop}
+	told := &reporter{journal: o.Journal, panics: o.Panics, in: make(chan result, reportMax), finished: make(chan struct{}), stop: stop}
 	go told.run(tapeCtx)
 	r := &recall{o: o, f: f, pool: newPool(o.Limits.Buffers, o.Limits.Chunk), open: make(chan struct{}, o.Limits.Open), told: told}
 	err := r.run(ctx)
@@ -94,9 +94,12 @@ func (r *recall) one(ctx context.Context, job hemera.TapeWork) error {
 	// Too many files are open only if disks are slower than the tape.
 	r.f.got(waited)
 	w := r.startWriter(ctx, job)
-	err := r.read(ctx, job, w)
+	err := r.o.Panics.Do("session.Recall", job.Path, func() error { return r.read(ctx, job, w) })
 	w.end(err)
 	switch {
+	// Where the tape stands is not known.
+	case errors.Is(err, errs.Internal):
+		return err
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err == nil, errors.Is(err, errWriter):

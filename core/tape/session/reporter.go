@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"hemera"
+	"hemera/platform/contain"
 )
 
 // reportMax bounds the results of one report of a recall session.
@@ -14,6 +15,7 @@ const reportMax = 500
 // journal gets few large ones and a quick client does not wait.
 type reporter struct {
 	journal              Journal
+	panics               *contain.Panics
 	in                   chan result             // from all writers
 	finished             chan struct{}           // closed when all is told
 	err                  error                   // of the journal; read it behind finished
@@ -48,7 +50,7 @@ func (r *reporter) run(ctx context.Context) {
 		if r.err != nil {
 			continue
 		}
-		if r.err = r.journal.Report(ctx, report); r.err != nil {
+		if r.err = r.panics.Do("session.Report", "", func() error { return r.journal.Report(ctx, report) }); r.err != nil {
 			r.stop(r.err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hemera"
+	"hemera/core/tape/session"
 	"hemera/core/tape/volume"
 	"hemera/errs"
 	"hemera/platform/tape"
@@ -81,6 +82,65 @@ func TestAFileThatFailsOnDiskFailsAlone(t *testing.T) {
 		return nil
 	}); err != nil || dead != 2 {
 		t.Errorf("%d dead files, %v", dead, err)
+	}
+}
+
+// TestAPanicFailsItsFileAlone, on the way to tape, in a container or not, and back; the copy on tape is not blamed.
+func TestAPanicFailsItsFileAlone(t *testing.T) {
+	for _, packed := range []bool{false, true} {
+		w, limits := newWorld(t), small()
+		if packed {
+			limits.PackBelow, limits.PackBytes = 1<<20, 2<<20
+		}
+		for i := range 10 {
+			w.queue = append(w.queue, job(i+1, 200_000))
+		}
+		w.defects[2], w.defects[4] = "opening", "reading"
+		if s, err := w.archive(t.Context(), limits); err != nil || s.Files != 8 || s.Failed != 2 || w.panics.Count() != 2 {
+			t.Errorf("%+v, %v, %d panics", s, err, w.panics.Count())
+		}
+		if len(w.copies) != 8 || w.failed[2].Error == "" || w.failed[4].Void {
+			t.Errorf("%d copies, %+v", len(w.copies), w.failed)
+		}
+		w.defects[1], w.defects[3], w.defects[5] = "creating", "writing", "committing"
+		w.request(hemera.TapeRecall, 1, 3, 5, 6, 7)
+		if s, err := w.recall(t.Context(), limits); err != nil || s.Files != 2 || s.Failed != 3 || w.panics.Count() != 5 {
+			t.Errorf("%+v, %v, %d panics", s, err, w.panics.Count())
+		}
+		for _, id := range []hemera.FileID{1, 3, 5} {
+			if f := w.failed[id]; f.Error == "" || f.Copy || f.Void {
+				t.Errorf("file %d: %+v", id, f)
+			}
+		}
+		clear(w.defects)
+		w.verifyCopies()
+	}
+}
+
+// TestAPanicAtTheTapeEndsTheSession, with an error and nothing left behind.
+func TestAPanicAtTheTapeEndsTheSession(t *testing.T) {
+	w := newWorld(t)
+	for i := range 10 {
+		w.queue = append(w.queue, job(i+1, 900_000))
+	}
+	if _, err := w.archive(t.Context(), small()); err != nil {
+		t.Fatal(err)
+	}
+	w.request(hemera.TapeRecall, 1, 2, 3)
+	s, err := w.recallFrom(t.Context(), &defectiveTape{Tape: w.tape, object: w.copies[2].Block + 3}, small())
+	if !errors.Is(err, errs.Internal) || w.done[2] || len(w.failed) != 0 { // its jobs are given back
+		t.Errorf("a recall: %+v, %v, %+v", s, err, w.failed)
+	}
+	w.queue = []hemera.TapeWork{job(11, 900_000), job(12, 900_000)}
+	v, err := volume.Open(t.Context(), &defectiveTape{Tape: w.tape, writes: 4}, vid, origin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := volume.Known{Last: w.last}
+	_, err = session.Archive(t.Context(), session.ArchiveOptions{Volume: v, Known: known, Jobs: w, Source: w, Journal: w, Common: session.Common{Limits: small(), Panics: w.panics}})
+	w.quiet()
+	if !errors.Is(err, errs.Internal) || len(w.copies) != 10 || w.panics.Count() != 2 {
+		t.Errorf("an archive: %v, %d copies, %d panics", err, len(w.copies), w.panics.Count())
 	}
 }
 

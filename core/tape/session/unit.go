@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/rules/checksum"
 )
 
@@ -21,6 +22,7 @@ type unit struct {
 	members []member
 	free    chan []byte // buffers that are not used now; their number is its capacity
 	cancel  context.CancelFunc
+	panics  *contain.Panics
 	// buffered counts the bytes of all units that are read and not on tape.
 	buffered *atomic.Int64
 }
@@ -103,17 +105,33 @@ func (u *unit) load(ctx context.Context, source Source) {
 		u.chunks <- chunk{err: errs.New(errs.Conflict, "session.Archive", job.Path, "the file is empty")}
 		return
 	}
-	content, err := source.Open(ctx, job)
+	var content Content
+	var taken *sums // of what was read
+	err := u.panics.Do("session.Archive", job.Path, func() (err error) {
+		taken = newSums(job)
+		content, err = source.Open(ctx, job)
+		return err
+	})
 	if err != nil {
 		u.chunks <- chunk{err: err}
 		return
 	}
-	sums := newSums(job)
 	reads := u.read(ctx, content, job.Size)
 	failed := false
 	for r := range reads {
 		// Reads end in any order; the file goes on in its own.
 		<-r.done
+		c := chunk{data: r.data, last: r.end == job.Size}
+		if !failed && r.err == nil {
+			// The sum is taken here, in the goroutine of the file, while the tape writes what came before.
+			r.err = u.panics.Do("session.Archive", job.Path, func() error {
+				taken.write(r.data)
+				if c.last {
+					c.sum, c.err = taken.adler(), taken.verify()
+				}
+				return nil
+			})
+		}
 		switch {
 		case failed:
 			u.done(r.data)
@@ -123,12 +141,6 @@ func (u *unit) load(ctx context.Context, source Source) {
 			u.done(r.data)
 			u.chunks <- chunk{err: r.err}
 		default:
-			// The sum is taken here, in the goroutine of the file, while the tape writes what came before.
-			sums.write(r.data)
-			c := chunk{data: r.data, last: r.end == job.Size}
-			if c.last {
-				c.sum, c.err = sums.adler(), sums.verify()
-			}
 			u.give(c)
 		}
 	}
@@ -165,7 +177,7 @@ func (u *unit) read(ctx context.Context, content Content, size int64) <-chan *pe
 			reads <- r
 			go func(at int64) {
 				defer close(r.done)
-				r.err = content.ReadAt(ctx, r.data, at)
+				r.err = u.panics.Do("session.Archive", u.jobs[0].Path, func() error { return content.ReadAt(ctx, r.data, at) })
 			}(offset)
 			offset = r.end
 		}
@@ -191,7 +203,9 @@ func (u *unit) loadMembers(ctx context.Context, source Source, places []place) {
 		readers.Go(func() {
 			for i := range next {
 				at := places[i]
-				u.members[i] = loadMember(ctx, source, u.jobs[i], slabs[at.slab][at.offset:at.offset+int(u.jobs[i].Size)])
+				m := &u.members[i]
+				m.job, m.data = u.jobs[i], slabs[at.slab][at.offset:at.offset+int(u.jobs[i].Size)]
+				m.err = u.panics.Do("session.Archive", m.job.Path, func() error { return m.load(ctx, source) })
 				u.buffered.Add(u.members[i].bytes())
 			}
 		})
@@ -207,22 +221,21 @@ func (u *unit) loadMembers(ctx context.Context, source Source, places []place) {
 	}
 }
 
-// loadMember reads a whole file.
-func loadMember(ctx context.Context, source Source, job hemera.TapeWork, into []byte) member {
-	m := member{job: job, data: into}
-	content, err := source.Open(ctx, job)
+// load reads the whole file.
+func (m *member) load(ctx context.Context, source Source) error {
+	content, err := source.Open(ctx, m.job)
 	if err != nil {
-		m.err = err
-		return m
+		return err
 	}
-	m.err = content.ReadAt(ctx, into, 0)
+	err = content.ReadAt(ctx, m.data, 0)
 	_ = content.Close() // it was only read
-	if m.err == nil {
-		sums := newSums(job)
-		sums.write(into)
-		m.sum, m.err = sums.adler(), sums.verify()
+	if err != nil {
+		return err
 	}
-	return m
+	sums := newSums(m.job)
+	sums.write(m.data)
+	m.sum = sums.adler()
+	return sums.verify()
 }
 
 // sums are the checksums of a file under way: adler32, which goes to the catalogue of the tape, and the one that is known of the content.
