@@ -75,7 +75,8 @@ type door struct {
 	authorize Authorizer           // of HTTP requests
 	verbs     []string             // for the page at /
 	failures  *connect.ErrorWriter // for requests that reach no verb
-	users     limiter              // of all users' searches together
+	users     *limiter             // of what users read of the namespace
+	questions *limiter             // of what users ask of nodes; apart, as a node may take seconds
 }
 
 // NewHandler makes the door's handler. It may serve concurrently and keeps no state of its own.
@@ -84,7 +85,7 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(), users: newLimiter()}
+	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(), users: newLimiter(), questions: newLimiter()}
 	serveCluster(d)
 	serveTrust(d)
 	serveMaint(d)

@@ -34,6 +34,11 @@ func serveStatus(d *door) {
 		if err != nil {
 			return out, err
 		}
+		release, err := d.questions.acquire(ctx, who)
+		if err != nil {
+			return out, err
+		}
+		defer release()
 		return s.Why(ctx, who, r.Kind, r.Ref)
 	})
 	unary(d, "Impact", true, func(ctx context.Context, _ hemera.Identity, r *impact) (sum hemera.Impact, err error) {
