@@ -90,6 +90,7 @@ func InForce(dirs []*hemera.Entry, owner uint32) Attributes {
 					*to = make(map[string][]byte)
 				}
 				(*to)[name] = value
+				a.OwnLayout = a.OwnLayout || !by.Admin && (strings.HasSuffix(name, ".forced.layout") || strings.HasSuffix(name, ".forced.nstripes"))
 			}
 		}
 	}

@@ -303,8 +303,28 @@ func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, w
 		if len(prep.Entry.Checksums) > 0 {
 			p.Checksum = prep.Entry.Checksums[0].Kind
 		}
+		return p, nil
 	}
-	return p, nil
+	return p, fits(view, p, prep.Attrs.OwnLayout || wish.Layout != "" || wish.Pieces != 0)
+}
+
+// fits fails with Invalid if the layout has more pieces than its space has disks, and a user chose it: such a file lacks pieces for as long as
+// it lives. Admins may set what disks are still to come for.
+func fits(view *hemera.View, p hemera.Policy, chosen bool) error {
+	if !chosen {
+		return nil
+	}
+	have := 0
+	for _, d := range view.Disks {
+		if d.Space == p.Space {
+			have++
+		}
+	}
+	if int(p.Layout.Pieces) <= have {
+		return nil
+	}
+	return errs.New(errs.Invalid, "manager.Open", p.Layout.String(), fmt.Sprintf("it takes %d disks, and space %s has %d", p.Layout.Pieces, p.Space, have)).
+		WithRemedy("ask for fewer pieces, for example hem.replicas=1, or change sys.forced.layout and sys.forced.nstripes of the directory")
 }
 
 // base records what an update begins from.

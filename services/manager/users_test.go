@@ -130,3 +130,30 @@ func TestWhyTellsUsersOfTheirLimits(t *testing.T) {
 		}
 	})
 }
+
+// TestNoUserChoosesMorePiecesThanThereAreDisks: such a file would lack pieces as long as it lives. What an admin sets may wait for disks.
+func TestNoUserChoosesMorePiecesThanThereAreDisks(t *testing.T) {
+	r := newRig(t, 2, 1)
+	r.write("/exp/f", 1)
+	wish := func(w hemera.Wish) func(*hemera.OpenRequest) { return func(r *hemera.OpenRequest) { r.Wish = w } }
+	for _, w := range []hemera.Wish{{Pieces: 3}, {Layout: "rs:4+2"}, {Layout: "replica:32"}} {
+		_, err := r.open("/exp/a", hemera.AccessCreate, wish(w))
+		wantKind(t, err, errs.Invalid)
+		if err != nil && (!strings.Contains(err.Error(), "disks, and space default has 2") || errs.RemedyOf(err) == "") {
+			t.Errorf("%+v: %v", w, err)
+		}
+	}
+	r.mustOpen("/exp/two", hemera.AccessCreate, wish(hemera.Wish{Pieces: 2}))
+	set := func(who hemera.Identity) {
+		t.Helper()
+		if err := r.m.SetXattr(t.Context(), who, "/exp", policy.AttrStripes, []byte("3"), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(alice)
+	_, err := r.open("/exp/b", hemera.AccessCreate)
+	wantKind(t, err, errs.Invalid)
+	r.mustOpen("/exp/f", hemera.AccessUpdate) // it keeps its layout
+	set(hemera.SystemIdentity())
+	r.mustOpen("/exp/b", hemera.AccessCreate)
+}
