@@ -98,7 +98,7 @@ func TestMachineLosesNoMount(t *testing.T) {
 		}
 		seen[m.phase]++
 		if r.IntN(20) == 0 {
-			// A mount whose end panics is given up; the manager ends it when the drive asks again.
+			// A mount whose end panics is dropped; the manager ends it when the drive asks again.
 			open = open && m.phase != ending
 			m = m.panicked(outcome{fault: driveFault, problem: "x"})
 			continue
