@@ -208,7 +208,7 @@ func (p *parts) find(ctx context.Context, who hemera.Identity, ref string) (e he
 	}
 	unseen := []errs.Kind{errs.NotFound, errs.NotDirectory, errs.Denied, errs.Invalid}
 	if err != nil && slices.Contains(unseen, errs.KindOf(err)) || err == nil && e.ID != id {
-		return hemera.Entry{}, "", errs.New(errs.NotFound, "manager.Find", ref, "there is no such file, or it is below a directory that is not for you")
+		return hemera.Entry{}, "", errs.New(errs.NotFound, "manager.Resolve", ref, "there is no such file, or it is below a directory that is not for you")
 	}
 	return e, path, err
 }
