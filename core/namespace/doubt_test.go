@@ -59,7 +59,7 @@ func TestALogThatWasCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	n = open(t, store, clock)
-	if back := n.WentBack(); !n.Restored() || !back.Unclean || !back.Merged.IsZero() || !n.Lost(lost, sealed) || !n.NewerThanRestore(lost, sealed) {
+	if back := n.WentBack(); !n.Restored() || !back.Unclean || !back.Merged.IsZero() || !n.Lost(lost, sealed) || !n.Unsure(lost, sealed) || n.NewerThanRestore(lost, sealed) {
 		t.Errorf("%+v", back)
 	}
 	out, err := n.Adopt(t.Context(), namespace.Adoption{ID: lost.File, Gen: lost.Gen, Path: "/new", Mode: 0o644, Size: 10,

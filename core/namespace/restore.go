@@ -285,11 +285,12 @@ func (n *Namespace) ForgetLost(ctx context.Context) error {
 
 // NewerThanRestore reports whether a piece that was sealed at a time may belong to a change that this namespace
 // does not know, because it was restored from an older backup: its id or generation was not handed out by this
-// store, or it was made between the backup and the restore. Such a piece is not an orphan.
+// store, or it was made between the backup and the restore. Such a piece is not an orphan. What [Namespace.Unsure] says is another matter:
+// nothing was restored, so that a piece beside those that a file has is not one that was moved.
 func (n *Namespace) NewerThanRestore(p hemera.PieceID, sealed time.Time) bool {
 	// A number beyond the end was never handed out by this store: a copy of it that went on is ahead.
 	file, gen, next := uint64(p.File), uint64(p.Gen), n.numbers.Next()
-	return file >= next || gen >= next || n.Lost(p, sealed)
+	return file >= next || gen >= next || slices.ContainsFunc(n.allBoundaries(), func(b Boundary) bool { return !b.Unclean && lostIn(b, p, sealed) })
 }
 
 // Lost reports whether a piece that was sealed at a time may be of a content that the namespace lost: the backup does not
