@@ -1,6 +1,9 @@
 package transfer
 
 import (
+	"cmp"
+	"slices"
+
 	"hemera"
 	"hemera/core/transfer/extents"
 	"hemera/core/transfer/parityrow"
@@ -187,6 +190,12 @@ func (y *parity) due() (rows []*parityrow.Row) {
 			rows = append(rows, row)
 		}
 	}
+	return inOrder(rows)
+}
+
+// inOrder sorts rows by number: pieces whose bytes are sent in order are compared with what was sent, when they are sealed.
+func inOrder(rows []*parityrow.Row) []*parityrow.Row {
+	slices.SortFunc(rows, func(a, b *parityrow.Row) int { return cmp.Compare(a.Number, b.Number) })
 	return rows
 }
 
@@ -208,7 +217,7 @@ func (y *parity) all() (rows []*parityrow.Row) {
 	for _, row := range y.rows {
 		rows = append(rows, row)
 	}
-	return rows
+	return inOrder(rows)
 }
 
 // shrink brings the parity in line with a content that is about to be cut to size bytes.

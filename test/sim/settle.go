@@ -159,7 +159,7 @@ func (w judge) unmended(ctx context.Context) string {
 	if err != nil {
 		return err.Error()
 	}
-	// No log of a simulation loses its end: an admin who knows that gives up what audits keep in doubt.
+	// No log of a simulation loses its end: an admin who knows that no longer keeps what audits keep in doubt.
 	if back := h.tree.Stats().WentBack; back.Unclean && !w.keeper.again {
 		if err := h.ForgetLost(ctx, hemera.ForgetOptions{Unmerged: true}); err != nil {
 			return err.Error()
