@@ -32,21 +32,10 @@ type WentBack struct {
 	Taken    time.Time // of the backup; zero if there was none
 	Restored time.Time // what was done until then may be lost
 	Merged   time.Time // when a rebuild ended that read all disks; zero if none has
-	// Unclean: there was no restore. A manager did not end in good order before Restored, Taken is the last change that its store had
-	// then, and disks have pieces of writes after it that no file has.
-	Unclean bool
 }
 
 // Text says in a sentence how far the namespace went back, and what is not sure since.
 func (w WentBack) Text() string {
-	if w.Unclean {
-		text := "the namespace may have gone back: the manager did not end in good order before " + w.Restored.UTC().Format(time.RFC3339) +
-			", its last change was of " + w.Taken.UTC().Format(time.RFC3339) + ", and disks have pieces of then or later that no file has: of writes that failed, or of files that it lost"
-		if !w.Merged.IsZero() {
-			text += "; all disks were searched by " + w.Merged.UTC().Format(time.RFC3339)
-		}
-		return text
-	}
 	from := "it was made again without a backup on " + w.Restored.UTC().Format(time.RFC3339)
 	if !w.Taken.IsZero() {
 		from = "it was restored on " + w.Restored.UTC().Format(time.RFC3339) + " from a backup of " + w.Taken.UTC().Format(time.RFC3339)

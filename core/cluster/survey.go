@@ -17,8 +17,6 @@ const AuditSoon = hemera.UnsealedLifetime + time.Minute
 type surveyor struct {
 	*state
 	scrubs []hemera.NodeDisk // reported, not stored yet; guarded by mu
-	// unclean is not changed after the cluster was opened.
-	unclean bool
 }
 
 // surveyRecord is when a disk was last looked at as a whole, and when it is to be.
@@ -113,7 +111,7 @@ func (c *surveyor) scrubbed(ch *change, reports []hemera.NodeDisk) {
 // started notes that a manager runs. After one that did not end in good order every disk is audited soon.
 // c.mu is held.
 func (c *surveyor) started(ch *change) {
-	if c.unclean = c.running; c.unclean {
+	if c.running {
 		c.log.Info("the manager did not end in good order: disks will be audited", "in", AuditSoon)
 		c.hasten(ch, c.disks)
 	}
@@ -123,9 +121,6 @@ func (c *surveyor) started(ch *change) {
 		ch.put(backupRecord{Last: c.backup.Last, Since: c.now()})
 	}
 }
-
-// Unclean reports whether the manager before this one did not end in good order.
-func (c *surveyor) Unclean() bool { return c.unclean }
 
 // Stopped notes that the manager ends in good order. Nothing may be changed afterwards.
 func (c *surveyor) Stopped(ctx context.Context) error {

@@ -406,14 +406,6 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if young {
 		return nil
 	}
-	// It may be all that is left of a file.
-	if !current && e.Findings.Unsure(f.piece, f.stat.Sealed) {
-		t.addPiece(tagNewer, d.ID, f.stat)
-		if !t.repair {
-			return nil
-		}
-		return e.Findings.FoundUnsure(ctx, f.piece, f.stat.Sealed)
-	}
 	t.addPiece(tagOrphan, d.ID, f.stat)
 	// The node's clock says that it is old. The manager's own clock has to agree before anything is removed.
 	if !t.repair || !a.suspects.proven(key, e.Now()) {

@@ -150,8 +150,6 @@ func (*doomedFiles) Resolve(context.Context, hemera.FileID) (hemera.Entry, strin
 
 func (f *doomedFiles) NewerThanRestore(hemera.PieceID, time.Time) bool { return f.forgotten }
 
-func (*doomedFiles) Unsure(hemera.PieceID, time.Time) bool { return false }
-
 func (*doomedFiles) IsUnlinked(context.Context, hemera.DiskID, hemera.PieceID) (bool, error) {
 	return false, nil
 }

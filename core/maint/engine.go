@@ -44,10 +44,6 @@ type Files interface {
 type Findings interface {
 	// NewerThanRestore reports whether the piece may be of a change that was lost when the namespace was restored.
 	NewerThanRestore(p hemera.PieceID, sealed time.Time) bool
-	// Unsure reports whether the piece may be of a change that was lost when the manager did not end in good order. FoundUnsure notes,
-	// durably, that there is such a piece.
-	Unsure(p hemera.PieceID, sealed time.Time) bool
-	FoundUnsure(ctx context.Context, p hemera.PieceID, sealed time.Time) error
 	// ClaimOrphan bars the write that the piece may belong to. False if a file has the piece. Overloaded while too
 	// many writes are barred.
 	ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)

@@ -59,9 +59,6 @@ func (ck *checker) Strays(ctx context.Context, id hemera.FileID) (found []hemera
 func (ck *checker) strayTag(now hemera.Entry, disk hemera.DiskID, s hemera.PieceStat) string {
 	switch {
 	case !ck.engine.Findings.NewerThanRestore(s.ID, s.Sealed):
-		if current := now.ID == s.ID.File && now.Gen == s.ID.Gen; !current && ck.engine.Findings.Unsure(s.ID, s.Sealed) {
-			return tagNewer
-		}
 		return tagOrphan
 	case now.ID == s.ID.File && now.Gen == s.ID.Gen && now.Size == s.FileSize && !slices.ContainsFunc(now.Pieces, func(p hemera.Piece) bool { return p.Disk == disk }):
 		return tagMoved

@@ -153,11 +153,6 @@ type History interface {
 	Restored() bool
 	// NewerThanRestore reports whether a piece may belong to a change that a restore lost; see [Namespace.NewerThanRestore].
 	NewerThanRestore(p hemera.PieceID, sealed time.Time) bool
-	// Doubt notes that the life before did not end in good order; see [Namespace.Doubt].
-	Doubt(ctx context.Context) error
-	// Unsure reports whether a piece may belong to a change that was lost at such an end; FoundUnsure notes that there is one.
-	Unsure(p hemera.PieceID, sealed time.Time) bool
-	FoundUnsure(ctx context.Context, p hemera.PieceID, sealed time.Time) error
 }
 
 // Inspector looks at the tree without an identity, and without changing it.

@@ -41,10 +41,8 @@ type Namespace struct {
 	QuotaAdmin // limits and usage
 	Recovery   // files that were lost
 	Bins       // what was removed and is kept
-	// boundaries are those of restores and rebuilds, and those in doubt. The list is not changed in place; bounding holds a value
-	// while it is being changed.
+	// boundaries are those of restores and rebuilds; ForgetLost empties the list, which is not changed in place.
 	boundaries atomic.Pointer[[]Boundary]
-	bounding   chan struct{}
 	// life is 0 for a store that was never restored or rebuilt, and higher after each time. ForgetLost leaves it.
 	life uint64
 
@@ -79,7 +77,7 @@ func Open(ctx context.Context, store kv.Store, o Options) (*Namespace, error) {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}
 	b.records, b.tapes = records, tapes.New(records)
-	n := &Namespace{base: b, Tree: Tree{b}, Writes: Writes{b}, Pieces: Pieces{b}, QuotaAdmin: QuotaAdmin{b}, Bins: Bins{b}, Lifecycle: Lifecycle{b}, Recovery: Recovery{b}, bounding: make(chan struct{}, 1)}
+	n := &Namespace{base: b, Tree: Tree{b}, Writes: Writes{b}, Pieces: Pieces{b}, QuotaAdmin: QuotaAdmin{b}, Bins: Bins{b}, Lifecycle: Lifecycle{b}, Recovery: Recovery{b}}
 	if err := n.load(ctx); err != nil {
 		return nil, errs.Wrap(err, "namespace.Open", "")
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/namespace/record"
 	"hemera/core/namespace/schema"
 	"hemera/errs"
 	"hemera/platform/kv"
@@ -221,27 +222,21 @@ func (n *Namespace) loadLife(ctx context.Context) error {
 	return nil
 }
 
-// allBoundaries are those of restores and rebuilds, and those that are in doubt.
-func (n *Namespace) allBoundaries() []Boundary {
+// lostRanges are the boundaries of now.
+func (n *Namespace) lostRanges() []Boundary {
 	if list := n.boundaries.Load(); list != nil {
 		return *list
 	}
 	return nil
 }
 
-// lostRanges are the boundaries of now that are not only in doubt.
-func (n *Namespace) lostRanges() []Boundary {
-	return slices.DeleteFunc(slices.Clone(n.allBoundaries()), func(b Boundary) bool { return b.Unclean && !b.Found })
-}
-
 // WentBack says how far the namespace went back, over all its restores together.
 func (n *Namespace) WentBack() (w hemera.WentBack) {
 	for i, b := range n.lostRanges() {
 		if i == 0 {
-			w = hemera.WentBack{Taken: b.Taken, Restored: b.Restored, Merged: b.Merged, Unclean: b.Unclean}
+			w = hemera.WentBack{Taken: b.Taken, Restored: b.Restored, Merged: b.Merged}
 			continue
 		}
-		w.Unclean = w.Unclean && b.Unclean
 		if b.Taken.Before(w.Taken) {
 			w.Taken = b.Taken
 		}
@@ -258,15 +253,18 @@ func (n *Namespace) WentBack() (w hemera.WentBack) {
 // Merged notes that all pieces of all disks were looked at: what was lost and can be found has been made again. Durable at
 // its return.
 func (n *Namespace) Merged(ctx context.Context) error {
-	now := n.clock().UTC().Round(0)
-	return n.editBoundaries(ctx, func(list []Boundary) []Boundary {
-		for i, b := range list {
-			if !b.Unclean || b.Found {
-				list[i].Merged = now
-			}
+	list := slices.Clone(n.lostRanges())
+	err := n.update(ctx, func(t tx) error {
+		for i := range list {
+			list[i].Merged = t.Now()
+			t.Set(schema.BoundaryKey(list[i].From), record.Opaque{}, schema.EncodeBoundary(list[i]))
 		}
-		return list
+		return nil
 	})
+	if err == nil {
+		n.boundaries.Store(&list)
+	}
+	return err
 }
 
 // Restored reports whether the namespace was ever restored or rebuilt: disks may hold what it forgot.
@@ -275,22 +273,30 @@ func (n *Namespace) Restored() bool { return len(n.lostRanges()) > 0 }
 // ForgetLost ends what the namespace remembers of its restores: from then on a piece that it does not have is an orphan,
 // also one of a change that was lost. Durable at its return. NotFound if it remembers none.
 func (n *Namespace) ForgetLost(ctx context.Context) error {
-	if !n.Restored() {
+	list := n.lostRanges()
+	if len(list) == 0 {
 		return refuse(errs.NotFound, "ForgetLost", "", "the namespace was not restored or rebuilt, or this was done before")
 	}
-	return n.editBoundaries(ctx, func(list []Boundary) []Boundary {
-		return slices.DeleteFunc(list, func(b Boundary) bool { return !b.Unclean || b.Found })
+	err := n.update(ctx, func(t tx) error {
+		for _, b := range list {
+			t.Remove(schema.BoundaryKey(b.From))
+		}
+		return nil
 	})
+	// Only what is durable counts: after a restart audits must judge as they did before.
+	if err == nil {
+		n.boundaries.Store(nil)
+	}
+	return err
 }
 
 // NewerThanRestore reports whether a piece that was sealed at a time may belong to a change that this namespace
 // does not know, because it was restored from an older backup: its id or generation was not handed out by this
-// store, or it was made between the backup and the restore. Such a piece is not an orphan. What [Namespace.Unsure] says is another matter:
-// nothing was restored, so that a piece beside those that a file has is not one that was moved.
+// store, or it was made between the backup and the restore. Such a piece is not an orphan.
 func (n *Namespace) NewerThanRestore(p hemera.PieceID, sealed time.Time) bool {
 	// A number beyond the end was never handed out by this store: a copy of it that went on is ahead.
 	file, gen, next := uint64(p.File), uint64(p.Gen), n.numbers.Next()
-	return file >= next || gen >= next || slices.ContainsFunc(n.allBoundaries(), func(b Boundary) bool { return !b.Unclean && lostIn(b, p, sealed) })
+	return file >= next || gen >= next || n.Lost(p, sealed)
 }
 
 // Lost reports whether a piece that was sealed at a time may be of a content that the namespace lost: the backup does not
@@ -304,10 +310,6 @@ func (n *Namespace) Lost(p hemera.PieceID, sealed time.Time) bool {
 // clocks say.
 func lostIn(b Boundary, p hemera.PieceID, sealed time.Time) bool {
 	number := uint64(schema.WriteNumber(p))
-	// What was lost with the end of a log was sealed when that was written, or later.
-	if b.Unclean {
-		return number < b.To && !sealed.Before(b.Taken.Add(-clockSlack))
-	}
 	return number < b.To &&
 		(number >= b.From || !sealed.Before(b.Taken.Add(-clockSlack)) && !sealed.After(b.Restored.Add(clockSlack)))
 }

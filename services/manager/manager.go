@@ -134,11 +134,6 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
-	if c.Unclean() {
-		if err := o.Tree.Doubt(ctx); err != nil {
-			return nil, errs.Wrap(err, "manager.New", "")
-		}
-	}
 	p := &parts{
 		tree: o.Tree, cluster: c, orders: orders.New(), pending: newPending(o.WritesOfUser, o.WritesOfSession),
 		pieces: &recorder{tree: o.Tree, view: c.View}, network: netwatch.New(o.Log), exposed: exposed.New(o.Tree, c.View, o.Now), ops: newOperations(o.Now), now: o.Now, log: o.Log, started: o.Now(),

@@ -159,12 +159,6 @@ func (w judge) unmended(ctx context.Context) string {
 	if err != nil {
 		return err.Error()
 	}
-	// No log of a simulation loses its end: an admin who knows that no longer keeps what audits keep in doubt.
-	if back := h.tree.Stats().WentBack; back.Unclean && !w.keeper.again {
-		if err := h.ForgetLost(ctx, hemera.ForgetOptions{Unmerged: true}); err != nil {
-			return err.Error()
-		}
-	}
 	// After a restore: what is newer than it may be all that is left of a file.
 	if w.keeper.again { // what it does not know of is kept
 		report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "newer" })
@@ -330,8 +324,7 @@ func (w judge) forgotten(d *drive, name string) bool {
 		disk, ok := h.Cluster().View().Disk(q.Disk)
 		return ok && q.Index == p.Index && w.drive(disk) == d
 	})
-	current := err == nil && e.Gen == p.Gen
-	return !has && (h.tree.NewerThanRestore(p, sealed) || !current && h.tree.Unsure(p, sealed))
+	return !has && h.tree.NewerThanRestore(p, sealed)
 }
 
 // surplus are the files of a disk that no entry has.

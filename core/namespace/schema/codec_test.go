@@ -130,7 +130,6 @@ func FuzzDecodeQuota(f *testing.F) {
 	f.Add(EncodeQuotaNode(&QuotaNode{State: NodeExact, Set: 1, Limits: 2, Project: hemera.QuotaAmount{Files: 3}}))
 	f.Add(EncodeAmount(&hemera.QuotaAmount{Files: 1, Bytes: -2, Physical: math.MaxInt64}))
 	f.Add(EncodeBoundary(Boundary{To: 7, Taken: time.Unix(1, 0), Restored: time.Unix(2, 0)}))
-	f.Add(EncodeBoundary(Boundary{To: 7, Taken: time.Unix(1, 0), Restored: time.Unix(2, 0), Unclean: true, Found: true}))
 	f.Add(EncodeLocation(&Location{5, "f"}))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if q, err := DecodeQuotaNode(nil, raw); err == nil {

@@ -48,8 +48,6 @@ func TestStoredBytes(t *testing.T) {
 			"01010406"},
 		{"boundary", EncodeBoundary(Boundary{To: 9, Taken: at, Restored: at.Add(time.Second)}),
 			"0000000000000009f681d0e2c6bfce972ff6a9a69ccebfce972fffffffffffffffffff01"},
-		{"boundary in doubt", EncodeBoundary(Boundary{To: 9, Taken: at, Restored: at.Add(time.Second), Unclean: true}),
-			"0000000000000009f681d0e2c6bfce972ff6a9a69ccebfce972fffffffffffffffffff0101"},
 		{"pair", EncodePair(1, 2),
 			"00000000000000010000000000000002"},
 		{"key of entry", EntryKey(7, "f"),

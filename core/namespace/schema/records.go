@@ -260,28 +260,12 @@ type Boundary struct {
 	Taken, Restored time.Time
 	// Merged is when a rebuild ended that looked at all pieces of all disks; zero if none has.
 	Merged time.Time
-	// Unclean is of a life that did not end in good order, whose log may have lost its end: Taken is the last change that the store has,
-	// and From is To. It is only in doubt until an audit has Found a piece that may be of it.
-	Unclean, Found bool
 }
-
-// Flags of a boundary.
-const (
-	boundaryUnclean = 1 << iota
-	boundaryFound
-)
 
 // EncodeBoundary returns the record of a boundary; From is in its key.
 func EncodeBoundary(b Boundary) []byte {
 	raw := binary.BigEndian.AppendUint64(nil, b.To)
-	raw = appendTime(appendTime(appendTime(raw, b.Taken), b.Restored), b.Merged)
-	switch {
-	case b.Unclean && b.Found:
-		return append(raw, boundaryUnclean|boundaryFound)
-	case b.Unclean:
-		return append(raw, boundaryUnclean)
-	}
-	return raw // as earlier versions read it
+	return appendTime(appendTime(appendTime(raw, b.Taken), b.Restored), b.Merged)
 }
 
 // DecodeBoundary reads what [EncodeBoundary] wrote.
@@ -293,12 +277,6 @@ func DecodeBoundary(k, raw []byte) (Boundary, error) {
 	b := Boundary{From: Uint64At(k, 3), To: Uint64At(raw, 0), Taken: d.time(), Restored: d.time()}
 	if len(d.rest) > 0 { // earlier versions end here
 		b.Merged = d.time()
-	}
-	if len(d.rest) > 0 {
-		flags := d.byte()
-		if b.Unclean, b.Found = flags&boundaryUnclean != 0, flags&boundaryFound != 0; flags != boundaryUnclean && flags != boundaryUnclean|boundaryFound {
-			return Boundary{}, ErrRecord
-		}
 	}
 	return b, d.end()
 }
