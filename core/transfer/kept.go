@@ -20,8 +20,8 @@ const (
 	KeptLifetime = time.Hour
 	keptUserMax  = 64
 	keptMax      = 512
-	keptUserSize = 256 << 30
-	keptSize     = 1 << 40
+	keptUserSize = 32 << 30
+	keptSize     = 256 << 30
 )
 
 // keptWrite refuses a client that comes back too late to go on.
