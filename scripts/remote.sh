@@ -68,7 +68,9 @@ refuses games 'permission denied' chown ":$(id -g games)" $top/a/f
 refuses games 'no such file' file info "fxid:${id#fxid=}"
 hides games secret file info "fxid:${id#fxid=}"
 
-for verb in status "why $top/a/f" who 'fs ls' 'node ls' 'space ls' 'ns stat' 'fsck report' 'token create' 'open ls' "file check $top/a/f" 'find / --lost'; do
+wants daemon 'healthy' why $top/a/f
+refuses games 'permission denied' why $top/secret/hidden
+for verb in status "why disk 1" who 'fs ls' 'node ls' 'space ls' 'ns stat' 'fsck report' 'token create' "file check $top/a/f" 'find / --lost'; do
 	for user in daemon root; do
 		# shellcheck disable=SC2086 # a verb and its arguments
 		refuses $user "on the manager's host" $verb

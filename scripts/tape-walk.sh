@@ -58,8 +58,10 @@ until_true() {
 	echo "FAIL  $name: not within a minute: $what"
 	cat "$work/out"
 	admin tape why "$path" || true
+	admin tape why V00001 || true
 	admin tape status || true
-	tail -n 20 "$work/log"
+	admin tape session ls || true
+	grep -v '"msg":"admin"' "$work/log" | tail -n 20
 	exit 1
 }
 

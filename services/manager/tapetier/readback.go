@@ -152,7 +152,8 @@ func (t *recorder) readBack(ctx context.Context, m *mount, r hemera.TapeResults)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if r.Ended && to < math.MaxUint64 {
+	// A tape of which nothing waits any more, as an earlier report said, is through.
+	if r.Ended && from > 0 && to < math.MaxUint64 {
 		t.unread[m.vid] = t.Now().Add(readBackPause)
 	}
 	if to > from {

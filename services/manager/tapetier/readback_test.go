@@ -89,6 +89,24 @@ func TestFilesAreReadBackBeforeDiskCopiesGo(t *testing.T) {
 	}
 }
 
+// The next session's files are read back at once too, also when the last report of the mount before had nothing more to say.
+func TestEachSessionIsReadBack(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.change("mounting", "set", "default", "readBack", "always")
+		for _, file := range []string{"/single/1", "/single/2", "/single/3"} {
+			s.put(alice(), file, 1000)
+			s.session()
+			m := s.readsBack("d1", "AAA001")
+			jobs := s.jobs(m)
+			s.jobs(m) // none are left
+			s.done(m, false, jobs)
+			s.done(m, true, nil)
+			s.good(second(s.tier.Evict(s.Context(), admin(), file)))
+		}
+	})
+}
+
 // A mount that does not reach the end is done again later from where it was, also in the manager's next life, and by any drive.
 func TestReadingBackGoesOn(t *testing.T) {
 	at(t, func(s *site) {
