@@ -207,6 +207,7 @@ func TestUsersTakeTurns(t *testing.T) {
 		leave()
 		synctest.Wait()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		want := []string{"flood", "flood", "other", "flood", "other", "flood", "flood", "flood", "flood"}
 		if !slices.Equal(served, want) {
 			t.Errorf("they are served as %q", served)
