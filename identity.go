@@ -33,3 +33,17 @@ const NobodyID = 65534
 
 // SystemIdentity is Hemera acting for itself: repair, drain, commits.
 func SystemIdentity() Identity { return Identity{Name: "hemera", Protocol: "internal", Admin: true} }
+
+// Account is by whom bounds count: users without a name are told apart by their hosts. It is comparable.
+type Account struct {
+	UID  uint32
+	Host string // of a user without a name only
+}
+
+// Account returns the account that the use of bounded things is charged to.
+func (who Identity) Account() Account {
+	if who.UID == NobodyID {
+		return Account{who.UID, who.Host}
+	}
+	return Account{UID: who.UID}
+}

@@ -72,7 +72,7 @@ func TestChangesLeaveRoomToWrites(t *testing.T) {
 	var holds, ended int
 	n.UseClaims(func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
 		if len(limits) > 0 && holds != ended+1 {
-			t.Errorf("judged with %d holds, of which %d ended", holds, ended)
+			t.Errorf("judged with %d holds, and %d ended", holds, ended)
 		}
 		return held(limits), nil
 	}, func(gains []accounts.Gain) func() {

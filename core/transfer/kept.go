@@ -51,11 +51,7 @@ func (t *Pending) keep(e *entry) (victims []*entry) {
 	rooms := make([]keptRoom, len(kept))
 	for i, o := range kept {
 		w := o.work.(*Writer)
-		who := w.head.cap.Who
-		rooms[i] = keptRoom{user: keptUser{who.UID, who.Name}, bytes: w.snapshot().size}
-		if who.UID == hemera.NobodyID {
-			rooms[i].user.name = who.Host
-		}
+		rooms[i] = keptRoom{user: w.head.cap.Who.Account(), bytes: w.snapshot().size}
 	}
 	for _, i := range overKept(rooms) {
 		o := kept[i]
@@ -67,15 +63,9 @@ func (t *Pending) keep(e *entry) (victims []*entry) {
 	return victims
 }
 
-// keptUser is by whom kept writes are counted. Those without a name are told apart by their hosts.
-type keptUser struct {
-	uid  uint32
-	name string
-}
-
 // keptRoom is what one kept write counts for.
 type keptRoom struct {
-	user  keptUser
+	user  hemera.Account
 	bytes int64
 }
 
@@ -85,7 +75,7 @@ func overKept(kept []keptRoom) (remove []int) {
 		count int
 		bytes int64
 	}
-	all, ofUser := sum{}, map[keptUser]sum{}
+	all, ofUser := sum{}, map[hemera.Account]sum{}
 	// From the newest on, everything stays that fits.
 	for i, k := range slices.Backward(kept) {
 		user := ofUser[k.user]

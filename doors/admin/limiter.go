@@ -12,33 +12,19 @@ import (
 // waitingMax bounds the calls of one user that wait for a turn. A user who reaches it has many commands under way.
 const waitingMax = 256
 
-// user is whose calls a limiter counts together. Users without a name are told apart by where they are.
-type user struct {
-	uid  uint32
-	host string
-}
-
-// userOf is the user behind an identity.
-func userOf(who hemera.Identity) user {
-	if who.UID == hemera.NobodyID {
-		return user{who.UID, who.Host}
-	}
-	return user{uid: who.UID}
-}
-
 // limiter bounds the number of callers that read much of the namespace at the same time. Users who wait get their turns one after
 // the other, whatever number of calls each of them makes; the calls of one user are served in the order in which they came.
 type limiter struct {
 	mu      sync.Mutex
-	free    int                    // places; nobody waits while there is one
-	turns   []user                 // that wait, the next one first
-	waiting map[user][]chan<- bool // closed when the place is the caller's
+	free    int                              // places; nobody waits while there is one
+	turns   []hemera.Account                 // that wait, the next one first
+	waiting map[hemera.Account][]chan<- bool // closed when the place is the caller's
 }
 
 // newLimiter makes a limiter that all users share: they take at most half of the processors. At least one call may run, also on a
 // machine with one processor.
 func newLimiter() *limiter {
-	return &limiter{free: max(1, runtime.GOMAXPROCS(0)/2), waiting: map[user][]chan<- bool{}}
+	return &limiter{free: max(1, runtime.GOMAXPROCS(0)/2), waiting: map[hemera.Account][]chan<- bool{}}
 }
 
 // acquire blocks until there is room for a call of who, and returns the function that frees it, which the caller calls once. An admin
@@ -47,7 +33,7 @@ func (l *limiter) acquire(ctx context.Context, who hemera.Identity) (release fun
 	if who.Admin {
 		return func() {}, nil
 	}
-	from := userOf(who)
+	from := who.Account()
 	l.mu.Lock()
 	queue := l.waiting[from]
 	switch {
@@ -97,7 +83,7 @@ func (l *limiter) release() {
 }
 
 // leave takes a call that waits out of its queue, and reports false if it does not wait any more.
-func (l *limiter) leave(from user, turn chan<- bool) bool {
+func (l *limiter) leave(from hemera.Account, turn chan<- bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	queue := l.waiting[from]

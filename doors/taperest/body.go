@@ -101,20 +101,6 @@ func (d *door) pathsOf(r *http.Request) ([]string, error) {
 	return paths, err
 }
 
-// sender is a user. Those without a number are told apart by their hosts.
-type sender struct {
-	uid  uint32
-	host string
-}
-
-// senderOf is by whom a request is counted.
-func senderOf(who hemera.Identity) sender {
-	if who.UID == hemera.NobodyID {
-		return sender{who.UID, who.Host}
-	}
-	return sender{uid: who.UID}
-}
-
 // busy says whose bound refuses a request.
 func busy(path string, v limits.Verdict) error {
 	text := "too many requests are being served"
@@ -127,7 +113,7 @@ func busy(path string, v limits.Verdict) error {
 // countedBody is a body whose bytes are counted while they arrive: before they are read, so that memory is never ahead of the count.
 type countedBody struct {
 	io.ReadCloser
-	account *limits.Account[sender]
+	account *limits.Account[hemera.Account]
 	path    string
 	taken   int64 // counted
 	read    int64

@@ -49,8 +49,8 @@ type Options struct {
 // door is the handler: routing, identities, bodies and errors. What the calls do is in calls.go.
 type door struct {
 	Options
-	bodies *limits.Budget[sender] // requests with a body that are being served
-	bytes  *limits.Budget[sender] // of their bodies
+	bodies *limits.Budget[hemera.Account] // requests with a body that are being served
+	bytes  *limits.Budget[hemera.Account] // of their bodies
 }
 
 // call serves one method of one path for a known sender. The answer is JSON, or no body if it is nil.
@@ -75,8 +75,8 @@ func NewHandler(o Options) http.Handler {
 	if o.Log == nil { // as tests have it
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &door{Options: o, bodies: limits.NewBudget[sender]("tape bodies", limits.Bounds{Total: bodiesMax, Share: bodiesOfUser}),
-		bytes: limits.NewBudget[sender]("tape body bytes", limits.Bounds{Total: bodyBytes, Share: bodyBytes / 4})}
+	d := &door{Options: o, bodies: limits.NewBudget[hemera.Account]("tape bodies", limits.Bounds{Total: bodiesMax, Share: bodiesOfUser}),
+		bytes: limits.NewBudget[hemera.Account]("tape body bytes", limits.Bounds{Total: bodyBytes, Share: bodyBytes / 4})}
 	// The mux is not changed after this function, so requests need no lock.
 	mux := http.NewServeMux()
 	mux.HandleFunc(WellKnown, d.wellKnown)
@@ -120,7 +120,7 @@ func (d *door) guarded(methods map[string]call) http.Handler {
 		}
 		if r.Method == http.MethodPost { // the others have no body
 			// Nobody waits here: a client that comes again is better than a connection that is kept.
-			account := d.bodies.Open(senderOf(who))
+			account := d.bodies.Open(who.Account())
 			defer account.Close()
 			if v := account.Take(1); v != limits.Fits {
 				d.fail(w, r, busy(r.URL.Path, v))
@@ -138,7 +138,7 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, who hemera.Identity
 	deadlines := http.NewResponseController(w)
 	_ = deadlines.SetReadDeadline(time.Now().Add(bodyTime))
 	_ = deadlines.SetWriteDeadline(time.Time{})
-	counted := &countedBody{ReadCloser: http.MaxBytesReader(w, r.Body, bodyMax), account: d.bytes.Open(senderOf(who)), path: r.URL.Path}
+	counted := &countedBody{ReadCloser: http.MaxBytesReader(w, r.Body, bodyMax), account: d.bytes.Open(who.Account()), path: r.URL.Path}
 	defer counted.release()
 	r.Body = counted
 	answer, err := f(d, r, who)

@@ -225,13 +225,13 @@ func TestBodiesAreBounded(t *testing.T) {
 
 // TestBytesOfBodiesAreCounted: a body takes what has arrived of it, at most the share of its user, and gives it back.
 func TestBytesOfBodiesAreCounted(t *testing.T) {
-	budget := limits.NewBudget[sender]("bytes", limits.Bounds{Total: 4 * bodyStep, Share: 2 * bodyStep})
+	budget := limits.NewBudget[hemera.Account]("bytes", limits.Bounds{Total: 4 * bodyStep, Share: 2 * bodyStep})
 	body := func(size int) (*countedBody, error) {
-		b := &countedBody{ReadCloser: io.NopCloser(strings.NewReader(strings.Repeat("a", size))), account: budget.Open(sender{uid: 1})}
+		b := &countedBody{ReadCloser: io.NopCloser(strings.NewReader(strings.Repeat("a", size))), account: budget.Open(hemera.Account{UID: 1})}
 		_, err := io.Copy(io.Discard, b)
 		return b, err
 	}
-	slow := &countedBody{ReadCloser: io.NopCloser(strings.NewReader(strings.Repeat("a", bodyMax))), account: budget.Open(sender{uid: 1})}
+	slow := &countedBody{ReadCloser: io.NopCloser(strings.NewReader(strings.Repeat("a", bodyMax))), account: budget.Open(hemera.Account{UID: 1})}
 	if n, err := slow.Read(make([]byte, 1)); n != 1 || err != nil || budget.Usage().Used != bodyStep {
 		t.Fatalf("%d, %v, %+v", n, err, budget.Usage())
 	}

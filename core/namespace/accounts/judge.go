@@ -113,7 +113,7 @@ func (l Ledger) gainOf(dirs []*hemera.Entry, e *hemera.Entry, times int64) error
 	return l.gain(dirs, used, schema.UserAccount(e.UID), schema.GroupAccount(e.GID))
 }
 
-// Decide judges the complete change: OverQuota if a limit of which it takes more would be exceeded. Claims and hold may be nil.
+// Decide judges the complete change: OverQuota if it takes more of a limit, and the limit would be exceeded. Claims and hold may be nil.
 // A change that takes no more of a limit passes, also above the limit. The caller calls release, which may be nil, when the change is
 // visible or has failed.
 func (l Ledger) Decide(claims Claims, hold Hold) (release func(), err error) {

@@ -152,7 +152,7 @@ func (t *recorder) readBack(ctx context.Context, m *mount, r hemera.TapeResults)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// A tape of which nothing waits any more, as an earlier report said, is through.
+	// If an earlier report has said that nothing waits any more, the tape is through.
 	if r.Ended && from > 0 && to < math.MaxUint64 {
 		t.unread[m.vid] = t.Now().Add(readBackPause)
 	}
