@@ -28,6 +28,10 @@ const (
 	awayAfter = 2 * time.Minute
 	// orphanTime is how long the removal of one orphan is waited for.
 	orphanTime = 10 * time.Second
+	// busyTime is how long the audit of a disk waits, in all and once it has seen the rest, for files that are being
+	// relocated or that the audit of another disk has, and busyMax how many pieces of such files it remembers.
+	busyTime = 10 * time.Second
+	busyMax  = 4096
 )
 
 // auditor compares disks with the namespace: each every [AuditInterval], and once what was being
@@ -286,6 +290,7 @@ func (a *auditor) inTurn(ctx context.Context, d hemera.Disk, t *tally) error {
 // disk compares one disk, window by window.
 func (a *auditor) disk(ctx context.Context, d hemera.Disk, t *tally) error {
 	var lo hemera.FileID
+	var busy []finding
 	for {
 		// The last possible piece of the file lo: the page begins with the file after it.
 		after := hemera.PieceID{File: lo, Gen: math.MaxUint64, Index: math.MaxUint8}
@@ -304,15 +309,51 @@ func (a *auditor) disk(ctx context.Context, d hemera.Disk, t *tally) error {
 		t.pieces += int64(len(w.stats))
 		t.mu.Unlock()
 		for _, f := range compare(d.ID, w) {
-			if err := a.confirm(ctx, d, f, t); err != nil {
+			err := a.confirm(ctx, d, f, t)
+			if errors.Is(err, errBusy) {
+				if len(busy) < busyMax {
+					busy = append(busy, f)
+				} else {
+					a.unjudged(d, f, t)
+				}
+				continue
+			}
+			if err != nil {
 				return err
 			}
 		}
 		if w.last {
-			return nil
+			return a.confirmBusy(ctx, d, busy, t)
 		}
 		lo = w.hi
 	}
+}
+
+// confirmBusy looks at the findings of files that were busy. It waits for the files: audits go through their disks in the
+// same order, so those of two disks with pieces of one file would meet there each time.
+func (a *auditor) confirmBusy(ctx context.Context, d hemera.Disk, busy []finding, t *tally) error {
+	patience, cancel := context.WithTimeout(ctx, busyTime)
+	defer cancel()
+	for _, f := range busy {
+		err := error(errBusy)
+		for errors.Is(err, errBusy) && a.engine.copies.awaitFile(patience, f.piece.File) == nil {
+			err = a.confirm(ctx, d, f, t)
+		}
+		if errors.Is(err, errBusy) {
+			a.unjudged(d, f, t)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// unjudged counts a finding of a file that stayed busy, and has its disk looked at again soon.
+func (a *auditor) unjudged(d hemera.Disk, f finding, t *tally) {
+	t.addPiece(tagBusy, d.ID, f.stat)
+	a.suspects.busy(copyKey{d.ID, f.piece}, a.engine.Now())
 }
 
 // inventory asks the disk's node for the pieces that the disk has, from the one after after.
@@ -327,7 +368,10 @@ func (a *auditor) onDisk(ctx context.Context, d hemera.Disk, p hemera.PieceID) (
 	return len(stats) > 0 && stats[0].ID == p, err
 }
 
-// confirm looks again at one finding, and counts it, or acts, when it still holds.
+// errBusy says that a finding cannot be judged while a relocation, or the audit of another disk, has its file.
+var errBusy = errors.New("maint: the file is being worked on")
+
+// confirm looks again at one finding, and counts it, or acts, when it still holds. It fails with errBusy while the file is locked.
 func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	now, _, err := a.engine.Files.Resolve(ctx, f.piece.File)
 	if err != nil && !errors.Is(err, errs.NotFound) {
@@ -373,10 +417,10 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	}
 	key, young := copyKey{d.ID, f.piece}, e.Now().Sub(f.stat.Sealed) < e.OrphanAge
 	if !e.copies.lockFile(f.piece.File) { // perhaps by the audit of another disk, with another piece of the same write
-		if !young {
-			a.suspects.busy(key, e.Now())
+		if young {
+			return nil // what a move makes is found like this
 		}
-		return nil
+		return errBusy
 	}
 	defer e.copies.unlockFile(f.piece.File)
 	now, _, err := e.Files.Resolve(ctx, f.piece.File)

@@ -17,6 +17,7 @@ const (
 	tagShort   = "under_replicated"
 	tagLost    = "lost" // too few pieces are left anywhere
 	tagOffline = "offline"
+	tagBusy    = "busy" // it cannot be judged: its file is being moved or repaired
 	// auditPage is how many pieces of a disk, or files of the namespace, one list has.
 	auditPage   = 1000
 	problemsMax = 1000 // file ids named of each problem

@@ -69,19 +69,56 @@ func TestAnAuditEndsWithItsSuspects(t *testing.T) {
 	})
 }
 
-// TestWhatIsBusyIsTakenUpAgain: an audit that meets a file which is held, by the audit of another disk or by a repair,
-// looks at the disk again soon, whether its piece is an orphan or of a change that the namespace has forgotten.
-func TestWhatIsBusyIsTakenUpAgain(t *testing.T) {
-	for _, forgotten := range []bool{false, true} {
-		e := New(Options{Files: &doomedFiles{forgotten: forgotten}, Removals: &doomedFiles{forgotten: forgotten}, Findings: &doomedFiles{forgotten: forgotten}, Orders: orders.New()})
-		piece, disk, now := hemera.PieceID{File: 7, Gen: 1}, hemera.Disk{ID: 3, Node: 1}, e.Now()
-		e.copies.lockFile(piece.File)
-		f := finding{tag: tagOrphan, piece: piece, stat: hemera.PieceStat{ID: piece, Sealed: now.Add(-2 * OrphanAge)}}
-		if err := e.auditor.orphan(t.Context(), disk, f, &tally{repair: true}); err != nil {
-			t.Fatal(err)
-		}
-		if again := e.auditor.suspects.next(disk.ID); again.IsZero() || again.After(now.Add(10*time.Minute)) {
-			t.Errorf("forgotten %t: the disk is looked at again at %s", forgotten, again)
+// TestWhatIsBusyIsJudgedLater: an audit that meets a file which is held, by the audit of another disk or by a repair,
+// waits for it. One that is held for longer is named, and its disk is looked at again soon, whether the piece is an
+// orphan or of a change that the namespace has forgotten.
+func TestWhatIsBusyIsJudgedLater(t *testing.T) {
+	for _, test := range []struct {
+		forgotten bool
+		held      time.Duration
+		want      string
+	}{
+		{false, busyTime / 2, tagOrphan}, {false, 2 * busyTime, tagBusy},
+		{true, busyTime / 2, tagNewer}, {true, 2 * busyTime, tagBusy},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			files := &doomedFiles{forgotten: test.forgotten}
+			piece, disk := hemera.PieceID{File: 7, Gen: 1}, hemera.Disk{ID: 3, Node: 1, Active: true, Health: hemera.HealthOK}
+			c := &auditedCluster{viewOnly: viewOnly{view: hemera.View{Disks: []hemera.Disk{disk}}}}
+			e := New(Options{Files: files, Removals: files, Findings: files, Cluster: c, Orders: orders.New()})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go listsOnly(ctx, e, hemera.PieceStat{ID: piece, Sealed: time.Now().Add(-2 * OrphanAge)})
+			e.copies.lockFile(piece.File)
+			time.AfterFunc(test.held, func() { e.copies.unlockFile(piece.File) })
+			before := time.Now()
+			tally := &tally{repair: true, problems: map[problemKey]*hemera.FsckProblem{}}
+			if err := e.auditor.disk(ctx, disk, tally); err != nil {
+				t.Fatal(err)
+			}
+			if len(tally.problems) != 1 || tally.problems[problemKey{test.want, 3}] == nil {
+				t.Errorf("%+v: found %v", test, tally.problems)
+			}
+			again := e.auditor.suspects.next(disk.ID)
+			if test.want == tagBusy && (again.IsZero() || again.After(before.Add(10*time.Minute))) {
+				t.Errorf("%+v: the disk is looked at again at %s", test, again)
+			}
+		})
+	}
+}
+
+// listsOnly is node 1: it has one piece, and answers what it has.
+func listsOnly(ctx context.Context, e *Engine, piece hemera.PieceStat) {
+	var results []hemera.OrderResult
+	for ctx.Err() == nil {
+		list, _ := e.Orders.Exchange(ctx, 1, results)
+		results = nil
+		for _, o := range list {
+			r := hemera.OrderResult{ID: o.ID}
+			if o.After.File < piece.ID.File || o.After.Gen < piece.ID.Gen {
+				r.Pieces = []hemera.PieceStat{piece}
+			}
+			results = append(results, r)
 		}
 	}
 }

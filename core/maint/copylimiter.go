@@ -25,13 +25,13 @@ type copyLimiter struct {
 	perDisk, total int // units of a disk, and copies; set by newCopyLimiter
 
 	mu      sync.Mutex
-	load    map[hemera.DiskID]int  // units of the copies from and to each disk; none is 0
-	moving  traffic                // of those copies
-	under   map[copyKey]int64      // those copies, and the bytes of each that are still to come
-	files   map[hemera.FileID]bool // being relocated
-	freed   uint64                 // how many copies have ended
-	spare   int                    // units that ended copies freed, and no waiter has taken
-	waiters []*copyWaiter          // the most urgent first, among equals the oldest
+	load    map[hemera.DiskID]int           // units of the copies from and to each disk; none is 0
+	moving  traffic                         // of those copies
+	under   map[copyKey]int64               // those copies, and the bytes of each that are still to come
+	files   map[hemera.FileID]chan struct{} // being relocated; closed when that ends
+	freed   uint64                          // how many copies have ended
+	spare   int                             // units that ended copies freed, and no waiter has taken
+	waiters []*copyWaiter                   // the most urgent first, among equals the oldest
 }
 
 // The units of one copy at its destination and at each disk that it reads.
@@ -68,7 +68,7 @@ type copyKey struct {
 // newCopyLimiter bounds copies to perDisk units for each disk and total for all.
 func newCopyLimiter(perDisk, total int) *copyLimiter {
 	return &copyLimiter{perDisk: perDisk, total: total, load: map[hemera.DiskID]int{}, moving: newTraffic(),
-		under: map[copyKey]int64{}, files: map[hemera.FileID]bool{}}
+		under: map[copyKey]int64{}, files: map[hemera.FileID]chan struct{}{}}
 }
 
 // planCopy plans a move. full are disks that take no more copies now; load is how many units each disk has. It fails with
@@ -294,10 +294,10 @@ func (l *copyLimiter) next() {
 func (l *copyLimiter) lockFile(id hemera.FileID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.files[id] {
+	if _, locked := l.files[id]; locked {
 		return false
 	}
-	l.files[id] = true
+	l.files[id] = make(chan struct{})
 	return true
 }
 
@@ -305,14 +305,32 @@ func (l *copyLimiter) lockFile(id hemera.FileID) bool {
 func (l *copyLimiter) unlockFile(id hemera.FileID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	close(l.files[id])
 	delete(l.files, id)
+}
+
+// awaitFile waits until the lock of a file ends, or ctx does, whose error it returns. Another may have locked the file again.
+func (l *copyLimiter) awaitFile(ctx context.Context, id hemera.FileID) error {
+	l.mu.Lock()
+	held := l.files[id]
+	l.mu.Unlock()
+	if held == nil {
+		return ctx.Err()
+	}
+	select {
+	case <-held:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // fileLocked reports whether a piece of the file is being relocated.
 func (l *copyLimiter) fileLocked(id hemera.FileID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.files[id]
+	_, locked := l.files[id]
+	return locked
 }
 
 // busy is how many copies are under way, and how many disks take no more of them.

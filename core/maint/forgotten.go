@@ -15,8 +15,7 @@ import (
 func (a *auditor) forgotten(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
 	e := a.engine
 	if !e.copies.lockFile(f.piece.File) { // perhaps by the repair of the piece that this one replaces
-		a.suspects.busy(copyKey{d.ID, f.piece}, e.Now())
-		return nil
+		return errBusy
 	}
 	defer e.copies.unlockFile(f.piece.File)
 	now, _, err := e.Files.Resolve(ctx, f.piece.File)

@@ -35,6 +35,8 @@ nothing:
                      and ns rebuild --merge may make a file of it
   moved              a piece that was moved after that backup
   tape_unreadable    a file is on tape only, and none of its tapes can be read
+  busy               a piece that no entry has, of a file that is being moved or repaired all the
+                     time: not judged. Ask again; the manager looks again in minutes
 
 A healthy cluster prints that everything agrees. The exit code is 0 then, 1 when something
 was found, 3 when nothing could be compared, or the command line is wrong.`,
@@ -116,7 +118,7 @@ func tellNewer(e *cli.Env, report hemera.FsckReport) {
 
 // fsckTags are what a comparison may find.
 // Tags are EOS's words where EOS has one. Programs test them, so a tag never changes.
-var fsckTags = []string{"missing", "orphan", "under_replicated", "size_mismatch", "offline", "lost", "newer", "moved", "tape_unreadable"}
+var fsckTags = []string{"missing", "orphan", "under_replicated", "size_mismatch", "offline", "lost", "newer", "moved", "tape_unreadable", "busy"}
 
 // fsckOptions are the flags of fsck report.
 // The flags choose what is printed; the comparison is the same. repair repairs everything, whatever is printed.
