@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"maps"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
+	"hemera/rules/checksum"
 	"hemera/test/sim/simdisk"
 )
 
@@ -159,6 +161,9 @@ func (d *drive) plant(rng *rand.Rand, id hemera.PieceID, how plant, e *hemera.En
 			seal.Checksums[i].Value[0]++
 		}
 	}
+	// A node seals no bytes but those that their writer sent: these are its own.
+	seal.Piece = hemera.Checksum{Kind: hemera.CRC32C}
+	binary.BigEndian.PutUint32(seal.Piece.Value[:], checksum.CRC32C(p))
 	// As a copy of the file's has it: a rebuild of the namespace finds the owner nowhere else.
 	owner := &hemera.FileOwner{UID: e.UID, GID: e.GID, Mode: e.Mode}
 	w, err := s.Disk.Create(id, disk.CreateOptions{Layout: e.Layout, Owner: owner})
