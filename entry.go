@@ -37,6 +37,9 @@ type Entry struct {
 	Space     string
 	// Tape are the copies on tape, by number. A file with some and without Pieces is evicted: see [Entry.Evicted].
 	Tape []TapeCopy
+	// TapeUnread says that the copies on tape were not read back yet, and the settings ask for it: so the file is not on tape yet, see
+	// [Entry.OnTape]. The manager says it in what it tells; it is not stored.
+	TapeUnread bool `json:",omitempty"`
 
 	// Directories only: exact totals of everything below, kept in the same transactions, and whether
 	// limits are set on the directory.

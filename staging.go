@@ -76,7 +76,7 @@ type Locality struct {
 	Path      string
 	Exists    bool
 	OnDisk    bool
-	OnTape    bool // one tape copy at least is durable
+	OnTape    bool // see [Entry.OnTape]
 	Requested bool // it is being recalled
 	HasID     bool // by the request that the question names
 	Asked     time.Time

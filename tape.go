@@ -30,6 +30,7 @@ const (
 	AttrRecallTime    = "sys.retrieve.req_time"      // when the first of them came, seconds since 1970
 	AttrRecallError   = "sys.retrieve.error"         // why the last recall failed
 	AttrEvictCounter  = "sys.retrieve.evict_counter" // how many requests still use the file on disk
+	AttrReleased      = "sys.retrieve.released"      // "1": nobody needs the disk copies, which go as soon as tape gives the content back
 	AttrRecallPins    = "sys.retrieve.pins"          // requests that wait for the file or use it on disk, each as UID:ID, separated by commas
 	AttrDropOnArchive = "sys.archive.dropdiskcopies" // of a directory: "1" removes disk copies once all tape copies are there
 )
@@ -42,9 +43,10 @@ func (e *Entry) Evicted() bool {
 	return e.Kind == KindFile && e.Size > 0 && len(e.Pieces) == 0 && len(e.Tape) > 0
 }
 
-// OnTape reports whether tape gives the content back. An empty file has nothing to write to a tape: it is on tape by the record that it is archived.
+// OnTape reports whether tape gives the content back: a copy was written and, where the settings ask for it, read back. This is what users and
+// clients are told. An empty file has nothing to write to a tape: it is on tape by the record that it is archived.
 func (e *Entry) OnTape() bool {
-	return e.Kind == KindFile && (len(e.Tape) > 0 || e.Size == 0 && e.ArchiveID() != 0)
+	return e.Kind == KindFile && (len(e.Tape) > 0 && !e.TapeUnread || e.Size == 0 && e.ArchiveID() != 0)
 }
 
 // ArchiveID is the number that the content has on tape; zero for files that are not to be archived.
@@ -73,6 +75,7 @@ const (
 	// Of sessions only; no job is of these kinds.
 	TapeScanning  TapeJobKind = 5 // read what is on a tape into the catalogue
 	TapeLabelling TapeJobKind = 6 // write the label of a tape
+	TapeReadBack  TapeJobKind = 7 // read what a session wrote, before disk copies go that count on it
 )
 
 // String is the name in tables.
@@ -90,6 +93,8 @@ func (k TapeJobKind) String() string {
 		return "scan"
 	case TapeLabelling:
 		return "label"
+	case TapeReadBack:
+		return "read back"
 	}
 	return "unknown"
 }
@@ -187,6 +192,10 @@ type Tape struct {
 	Inferred int64 `json:"inferredFiles,omitempty"`
 	// UnreadFSeq is the first tape file that was not read back after it was written; zero: none waits for that. Disk copies that count on it stay.
 	UnreadFSeq uint64 `json:"unreadFseq,omitempty"`
+	// ReturnFSeq is the first tape file whose disk copies may go now, as the tape can be read again or was read back: its file is to be looked at.
+	// Zero: none. Returns counts how often the tape came back so.
+	ReturnFSeq uint64 `json:"returnFseq,omitempty"`
+	Returns    uint64 `json:"returns,omitempty"`
 	// Relabel is an order to write a label, until a drive has done it, or has found that it cannot.
 	Relabel *TapeRelabel `json:"relabel,omitempty"`
 }

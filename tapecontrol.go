@@ -112,7 +112,9 @@ type TapeMount struct {
 	Labels TapeLabels
 	Data   bool   // of a scan: files that no index lists are read, for their checksums
 	After  uint64 `cbor:",omitempty"` // of a scan: the files up to this fSeq are known; 0: the whole tape
-	Why    string // the rule that decided
+	// ReadBack: the files are read as they were written lately, and nobody has asked for it.
+	ReadBack bool   `cbor:",omitempty"`
+	Why      string // the rule that decided
 }
 
 // TapeLabels is what a session must know of a tape before it writes or reads.

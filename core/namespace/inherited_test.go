@@ -152,7 +152,7 @@ func TestWhomAttributesSteer(t *testing.T) {
 func TestNoAttributeWithoutARow(t *testing.T) {
 	// Of files, of entries in bins, and beginnings of names.
 	single := []string{"sys.archive.file_id", "sys.archive.error", "sys.retrieve.req_id", "sys.retrieve.req_time", "sys.retrieve.error", "sys.retrieve.evict_counter",
-		"sys.retrieve.pins", "sys.lifecycle.access", "sys.versions", "user.hemera.source", "sys.", "user.", "sys.forced.", "user.forced.", "sys.conversion.", "sys.lru.",
+		"sys.retrieve.pins", "sys.retrieve.released", "sys.lifecycle.access", "sys.versions", "user.hemera.source", "sys.", "user.", "sys.forced.", "user.forced.", "sys.conversion.", "sys.lru.",
 		"sys.lifecycle.", "sys.archive.", "sys.retrieve.", "sys.lru.expire.empty", "sys.lru.lowwatermark", "sys.lru.highwatermark"}
 	page, err := os.ReadFile("../../docs/operations.md")
 	good(t, err)

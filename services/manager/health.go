@@ -126,6 +126,7 @@ func (ma *maintAdmin) FileInfo(ctx context.Context, who hemera.Identity, ref str
 	if err != nil {
 		return r, err
 	}
+	ma.tier.Tell(ctx, &e)
 	view := ma.cluster.View()
 	// No such entry, but disks have pieces of that id: the first stray, of the newest generation, describes the file.
 	if e.ID == 0 {

@@ -169,8 +169,9 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 
 // newManager makes the services of the parts.
 func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Manager {
-	// From the outside in: time, wait until changes are allowed, namespace. So the latency that is counted includes the wait.
-	names := timedNames{changes{p.tree, p.cluster.AwaitCurrent, p.engine.Wake, p.unknownYet}, p.ops}
+	// From the outside in: time, wait until changes are allowed, what counts of tape, namespace. So the latency that is counted includes the wait.
+	tree := told{p.tree, p.tree, p.tier.Tell}
+	names := timedNames{changes{tree, p.cluster.AwaitCurrent, p.engine.Wake, p.unknownYet}, p.ops}
 	writes := &writeAdmin{parts: p}
 	observes := &observer{parts: p, began: processStats().virtual}
 	own := &ownWrites{parts: p, names: names}
@@ -183,7 +184,7 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 	}
 	return &Manager{
 		Names:        names,
-		Directories:  timedDirectories{p.tree, p.ops},
+		Directories:  timedDirectories{tree, p.ops},
 		Attributes:   timedAttributes{attributeChanges{p.tree, p.cluster.AwaitCurrent, p.cluster.View, rules, p.tier.CheckClass}, p.ops},
 		opener:       &opener{parts: p, own: own, reads: rules.reads, asks: &writes.asks, left: observes.left},
 		ownWrites:    own,

@@ -36,6 +36,37 @@ func (c changes) List(ctx context.Context, who hemera.Identity, path string, vis
 	return c.absent(who, c.Names.List(ctx, who, path, visit))
 }
 
+// told are Names and Directories that say of files whether their copies on tape count, as [hemera.Entry.OnTape] has it.
+type told struct {
+	hemera.Names
+	hemera.Directories
+	tell func(ctx context.Context, e *hemera.Entry)
+}
+
+// Stat implements hemera.Names.
+func (t told) Stat(ctx context.Context, who hemera.Identity, path string) (hemera.Entry, error) {
+	e, err := t.Names.Stat(ctx, who, path)
+	t.tell(ctx, &e)
+	return e, err
+}
+
+// List implements hemera.Names.
+func (t told) List(ctx context.Context, who hemera.Identity, path string, visit func(hemera.Entry) error) error {
+	return t.Names.List(ctx, who, path, func(e hemera.Entry) error {
+		t.tell(ctx, &e)
+		return visit(e)
+	})
+}
+
+// Page implements hemera.Directories.
+func (t told) Page(ctx context.Context, who hemera.Identity, p hemera.PageRequest) (entries []hemera.Entry, next string, err error) {
+	entries, next, err = t.Directories.Page(ctx, who, p)
+	for i := range entries {
+		t.tell(ctx, &entries[i])
+	}
+	return entries, next, err
+}
+
 // Mkdir implements hemera.Names.
 func (c changes) Mkdir(ctx context.Context, who hemera.Identity, path string, mode uint32, parents bool) (hemera.Entry, error) {
 	if err := c.await(ctx); err != nil {

@@ -84,8 +84,14 @@ func TestRecallsCountAsWrites(t *testing.T) {
 	want("a conversion of another file", 0, 0)
 }
 
-// archive puts the first copy of a file on tape. Class "single" has one copy, "double" two.
+// archive puts the first copy of a file on tape, as one that was read back. Class "single" has one copy, "double" two.
 func (r *rig) archive(e hemera.Entry, class string) hemera.Entry {
+	r.t.Helper()
+	return r.written(e, class, false)
+}
+
+// written is archive of a file that waits for being read back, or not.
+func (r *rig) written(e hemera.Entry, class string, waits bool) hemera.Entry {
 	r.t.Helper()
 	ctx, cat := r.t.Context(), r.m.tree.Tapes
 	cat.UseRoutes(func(class string, _ int64) ([]string, error) {
@@ -113,7 +119,7 @@ func (r *rig) archive(e hemera.Entry, class string) hemera.Entry {
 	}
 	sum, _ := hemera.FindChecksum(e.Checksums, hemera.Adler32)
 	job := hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: 1}
-	if _, err := cat.Written(ctx, tapes.Report{VID: "TAPE01", Drive: "drive", Files: []hemera.TapeWritten{{Job: job, ArchiveID: e.ArchiveID(), FSeq: last + 1, Size: e.Size, Sum: sum}}}); err != nil {
+	if _, err := cat.Written(ctx, tapes.Report{VID: "TAPE01", Drive: "drive", ReadBack: waits, Files: []hemera.TapeWritten{{Job: job, ArchiveID: e.ArchiveID(), FSeq: last + 1, Size: e.Size, Sum: sum}}}); err != nil {
 		r.t.Fatal(err)
 	}
 	e, _, err = r.m.Resolve(ctx, e.ID)
@@ -121,4 +127,71 @@ func (r *rig) archive(e hemera.Entry, class string) hemera.Entry {
 		r.t.Fatal(err)
 	}
 	return e
+}
+
+// A file that waits for being read back from tape is not on tape for anybody: one read of the tape later it is, for all.
+func TestOnTapeOnlyAfterItWasReadBack(t *testing.T) {
+	r := newRig(t, 2, 1)
+	r.archive(r.write("/d/old", 10), "single")
+	e := r.written(r.write("/d/new", 10), "single", true)
+	want := func(what string, path string, onTape bool) {
+		t.Helper()
+		ctx, who, dir := t.Context(), hemera.SystemIdentity(), r.entry("/d")
+		says := map[string]bool{}
+		note := func(source string, e *hemera.Entry) {
+			if "/d/"+e.Name == path {
+				says[source] = e.OnTape()
+			}
+		}
+		e, err := r.m.Stat(ctx, who, path)
+		if note("stat", &e); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.m.List(ctx, who, "/d", func(e hemera.Entry) error { note("list", &e); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		page, _, err := r.m.Page(ctx, who, hemera.PageRequest{Dir: dir, Path: "/d", Limit: 10})
+		for i := range page {
+			note("page", &page[i])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := r.m.FileInfo(ctx, who, path)
+		if note("info", &info.Entry); err != nil {
+			t.Fatal(err)
+		}
+		where, err := r.m.Localities(ctx, who, "", []string{path})
+		if err != nil || len(where) != 1 || !where[0].OnDisk || onTape != (where[0].Why == "") {
+			t.Fatalf("%s: %+v, %v", what, where, err)
+		}
+		says["locality"] = where[0].OnTape
+		for source, is := range says {
+			if is != onTape {
+				t.Errorf("%s: %s says that %s is on tape: %t", what, source, path, is)
+			}
+		}
+		if len(says) != 5 {
+			t.Errorf("%s: %v", what, says)
+		}
+	}
+	want("read back before", "/d/old", true)
+	want("written", "/d/new", false)
+	mount := func(values map[string]string) {
+		t.Helper()
+		if err := r.m.ChangeTape(t.Context(), "admin", hemera.TapeChange{Object: "mounting", Verb: "set", Name: "default", Values: values}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.m.tree.Tapes.ReadBack(t.Context(), "TAPE01", e.Tape[0].FSeq+1); err != nil {
+		t.Fatal(err)
+	}
+	want("read back", "/d/new", true)
+	// Nothing waits where nothing is read back.
+	r.written(r.write("/d/last", 10), "single", true)
+	want("written", "/d/last", false)
+	mount(map[string]string{"readBack": "never"})
+	want("the setting ended it", "/d/last", true)
+	mount(map[string]string{"readBack": "always"})
+	want("counts as read back", "/d/last", true)
 }

@@ -67,6 +67,9 @@ func (k desk) sign(s *hemera.TapeSession, begun time.Time, problem string) {
 	case hemera.MountLabel:
 		s.Kind = hemera.TapeLabelling
 	}
+	if k.mount.ReadBack {
+		s.Kind = hemera.TapeReadBack
+	}
 	s.Begun, s.Error = begun, problem
 }
 

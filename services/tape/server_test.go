@@ -351,3 +351,19 @@ func TestTheLastReport(t *testing.T) {
 		t.Errorf("%+v", x.control.seen)
 	}
 }
+
+// A session is of the kind that its mount is, as people know it.
+func TestKindsOfSessions(t *testing.T) {
+	for name, m := range map[string]hemera.TapeMount{
+		"verify":    {Kind: hemera.MountWork, Job: hemera.TapeVerify},
+		"read back": {Kind: hemera.MountWork, Job: hemera.TapeVerify, ReadBack: true},
+		"scan":      {Kind: hemera.MountScan},
+		"label":     {Kind: hemera.MountLabel},
+	} {
+		var s hemera.TapeSession
+		desk{d: &drive{}, mount: m}.sign(&s, time.Time{}, "")
+		if s.Kind.String() != name {
+			t.Errorf("%+v is %s", m, s.Kind)
+		}
+	}
+}

@@ -201,7 +201,7 @@ func (c *Catalogue) Reclaim(ctx context.Context, vid string, lose int64) error {
 				empty := *tape
 				empty.ReclaimedFSeq, empty.ReclaimedID = empty.LastFSeq, empty.LastID
 				empty.LastFSeq, empty.LastID, empty.Occupancy, empty.Full, empty.Inferred = 0, 0, 0, false, 0
-				empty.Key, empty.Foreign, empty.UnreadFSeq = "", false, 0
+				empty.Key, empty.Foreign, empty.UnreadFSeq, empty.ReturnFSeq = "", false, 0, 0
 				t.putTape(&empty)
 			}
 			return nil

@@ -61,7 +61,7 @@ func classOf(dirs []*hemera.Entry, owner uint32) string {
 // fresh are the attributes that a new content begins without.
 func fresh() map[string]string {
 	return map[string]string{hemera.AttrArchiveID: "", hemera.AttrStorageClass: "", hemera.AttrArchiveError: "",
-		hemera.AttrRecallIDs: "", hemera.AttrRecallTime: "", hemera.AttrRecallError: "", hemera.AttrEvictCounter: "", hemera.AttrRecallPins: ""}
+		hemera.AttrRecallIDs: "", hemera.AttrRecallTime: "", hemera.AttrRecallError: "", hemera.AttrEvictCounter: "", hemera.AttrRecallPins: "", hemera.AttrReleased: ""}
 }
 
 // Attributes are those of a name whose content becomes another one that has been archived, or is to be: what they say of tapes is of the

@@ -126,6 +126,19 @@ func (c *Catalogue) Release(ctx context.Context, file hemera.FileID, by Releaser
 	return out, released, err
 }
 
+// LetGo notes that nobody needs the disk copies of a file any more, which tape cannot replace yet: they go once it can. It does nothing for a
+// file that requests use, and for one that is not to be on tape.
+func (c *Catalogue) LetGo(ctx context.Context, file hemera.FileID) error {
+	return c.update(ctx, func(t Txn) error {
+		e, err := t.ByID(file)
+		if err != nil || e == nil || e.ArchiveID() == 0 || len(e.Pieces) == 0 || len(PinsOf(e)) > 0 || e.Xattrs[hemera.AttrReleased] != nil {
+			return err
+		}
+		t.PutEntry(attributed(e, map[string]string{hemera.AttrReleased: "1"}))
+		return nil
+	})
+}
+
 // Withdraw takes a request back, whether it waits for the file or has it. When it was the last one that
 // waits, what is not being read yet is not recalled. What is on disk stays until room is needed.
 func (c *Catalogue) Withdraw(ctx context.Context, file hemera.FileID, request string) error {

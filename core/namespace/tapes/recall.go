@@ -44,7 +44,9 @@ func (c *Catalogue) Recall(ctx context.Context, r RecallRequest) (out hemera.Ent
 		// that keeps it there.
 		if !e.Evicted() {
 			if r.Request != "" && e.ArchiveID() != 0 {
-				e = attributed(e, pinned(pins, nil))
+				set := pinned(pins, nil)
+				set[hemera.AttrReleased] = ""
+				e = attributed(e, set)
 				t.PutEntry(e)
 				out = *e
 			}
@@ -175,7 +177,9 @@ func (t Txn) hasten(file hemera.FileID) error {
 // Evicted is called when a file loses its disk copies, before its entry is stored: there is nothing that
 // pins could keep any more.
 func (t Txn) Evicted(e *hemera.Entry) {
-	if e.Xattrs[hemera.AttrRecallPins] != nil || EvictCounter(e) > 0 {
-		*e = *attributed(e, pinned(nil, nil))
+	if e.Xattrs[hemera.AttrRecallPins] != nil || e.Xattrs[hemera.AttrReleased] != nil || EvictCounter(e) > 0 {
+		none := pinned(nil, nil)
+		none[hemera.AttrReleased] = ""
+		*e = *attributed(e, none)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,9 +84,20 @@ func (t *configurer) change(ctx context.Context, subject string, change func(tap
 	}
 	known := rulenames.In(next.Rules)
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.config, t.names, t.changes = next, known, t.changes+1
 	t.awake()
+	t.mu.Unlock()
+	if next.MountCriteria().ReadsBack() > 0 {
+		return nil
+	}
+	// Nothing is read back any more, so nothing waits for it.
+	for i := range all {
+		if all[i].UnreadFSeq > 0 {
+			if err := t.countAsRead(ctx, all[i].VID, math.MaxUint64); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -162,6 +174,9 @@ func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeCh
 			return nil, err
 		}
 		back = old != nil && !tapecatalogue.Permits(old.State).Recall && tapecatalogue.Permits(tape.State).Recall
+		if back {
+			tapes.Return(&tape, 1)
+		}
 		// A repack looks at all files again, also at those that it left.
 		if back && tape.Repack != nil {
 			again := *tape.Repack
@@ -180,10 +195,8 @@ func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeCh
 	if state := hemera.TapeState(strings.ToUpper(c.Values["state"])); state == hemera.TapeBroken || state == hemera.TapeExported {
 		err = t.leaveTape(ctx, vid, state)
 	}
-	if back {
-		t.mu.Lock()
-		t.returned[vid] = 0
-		t.mu.Unlock()
+	if err == nil && back {
+		err = t.noteReturned(ctx)
 	}
 	t.Awake()
 	return err

@@ -104,12 +104,15 @@ func (t *parts) dropDisks(ctx context.Context, files []hemera.FileID) {
 	})
 }
 
-// dropsAtOnce reports whether the directories above a file ask for its
-// disk copies to go when it is archived.
+// dropsAtOnce reports whether the disk copies of a file are to go as soon as it is archived: the directories above it say so, or its users do not
+// need them any more.
 func (t *parts) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, error) {
 	e, _, err := t.Tree.Resolve(ctx, id)
 	if err == nil && e.Evicted() {
 		return false, nil
+	}
+	if err == nil && e.Xattrs[hemera.AttrReleased] != nil {
+		return true, nil
 	}
 	// The nearest attribute that holds for the file's owner decides.
 	var dirs []*hemera.Entry
@@ -123,10 +126,33 @@ func (t *parts) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, error)
 	return string(s.Value) == "1", err
 }
 
-// returned are tapes that can be read again, or were read back, by VID, each with the fSeq up to
-// which its files were looked at. It is forgotten at a restart: such disk
-// copies go when room is needed.
-type returned map[string]uint64
+// returned are tapes that can be read again, or were read back, and whose files were not all looked at since, by VID. Their records say the same
+// ([hemera.Tape.ReturnFSeq]), so that a restart forgets none.
+type returned map[string]look
+
+// look is how far the files of a tape were looked at.
+type look struct {
+	times uint64 // that the tape came back: [hemera.Tape.Returns]
+	after uint64 // fSeq of the last one that was looked at
+}
+
+// noteReturned begins to look at the files of tapes that came back.
+func (t *parts) noteReturned(ctx context.Context) error {
+	all, err := t.catalogue.Tapes(ctx)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range all {
+		tape := &all[i]
+		now, there := t.returned[tape.VID]
+		if tape.ReturnFSeq > 0 && (!there || now.times < tape.Returns) {
+			t.returned[tape.VID] = look{tape.Returns, tape.ReturnFSeq - 1}
+		}
+	}
+	return nil
+}
 
 // dropTime bounds a turn, as mounts of lost servers wait for it.
 const dropTime = 2 * time.Second
@@ -138,30 +164,42 @@ func (t *parts) dropBehind(ctx context.Context) {
 	}
 }
 
+// nextReturned is a tape whose files are to be looked at, and how far that is; "" for none. One that no library has reported waits: no disk copy goes
+// for it before.
+func (t *parts) nextReturned() (vid string, at look) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	inside := cartridges(t.libraries, t.heard)
+	for vid, at := range t.returned {
+		if _, is := inside[vid]; is {
+			return vid, at
+		}
+	}
+	return "", look{}
+}
+
 // dropReturned removes the disk copies that stayed because a tape could not be
-// read, or was not read back, where their directories ask for it, when that is over.
+// read, or was not read back, where their directories or users ask for it, when that is over.
 func (t *parts) dropReturned(ctx context.Context) error {
 	for end := t.Now().Add(dropTime); t.Now().Before(end); {
-		t.mu.Lock()
-		vid, after, some := "", uint64(0), false
-		for vid, after = range t.returned {
-			some = true
-			break
-		}
-		t.mu.Unlock()
-		if !some {
+		vid, at := t.nextReturned()
+		if vid == "" {
 			return nil
 		}
-		files, err := t.catalogue.Files(ctx, vid, after, taskPage, false)
+		files, err := t.catalogue.Files(ctx, vid, at.after, taskPage, false)
 		if err != nil {
 			return err
 		}
-		t.dropDisks(ctx, idsOf(files))
+		if t.dropDisks(ctx, idsOf(files)); len(files) == 0 {
+			if err := t.catalogue.Returned(ctx, vid, at.times); err != nil {
+				return err
+			}
+		}
 		t.mu.Lock()
 		// It may have come back once more meanwhile, and begins again then.
-		if now, there := t.returned[vid]; there && now == after {
+		if now, there := t.returned[vid]; there && now == at {
 			if delete(t.returned, vid); len(files) > 0 {
-				t.returned[vid] = files[len(files)-1].FSeq
+				t.returned[vid] = look{at.times, files[len(files)-1].FSeq}
 			}
 		}
 		t.mu.Unlock()

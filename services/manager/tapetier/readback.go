@@ -69,6 +69,7 @@ func (t *dispatcher) beginReadBack(l *library, d *drive, vid string, f facts) he
 			name = of
 		}
 	}
+	out.ReadBack = true
 	out = t.begin(l, d, name, out, f)
 	back := &readingBack{most: t.config.MountCriteria().ReadsBack()}
 	for i := range f.tapes {
@@ -146,7 +147,7 @@ func (t *recorder) readBack(ctx context.Context, m *mount, r hemera.TapeResults)
 	}
 	from, to := t.readUpTo(ctx, m, r)
 	if to > from {
-		if err := t.catalogue.ReadBack(ctx, m.vid, to); err != nil {
+		if err := t.countAsRead(ctx, m.vid, to); err != nil {
 			return err
 		}
 	}
@@ -156,14 +157,24 @@ func (t *recorder) readBack(ctx context.Context, m *mount, r hemera.TapeResults)
 	if r.Ended && from > 0 && to < math.MaxUint64 {
 		t.unread[m.vid] = t.Now().Add(readBackPause)
 	}
-	if to > from {
-		after, there := t.returned[m.vid]
-		t.returned[m.vid] = from - 1
-		if there {
-			t.returned[m.vid] = min(after, from-1)
-		}
-	}
 	return nil
+}
+
+// countAsRead notes that the files of a tape before fSeq next were read back, or count as such: disk copies may go that waited for it.
+func (t *parts) countAsRead(ctx context.Context, vid string, next uint64) error {
+	if err := t.catalogue.ReadBack(ctx, vid, next); err != nil {
+		return err
+	}
+	return t.noteReturned(ctx)
+}
+
+// Tell says in an entry that leaves the manager whether its copies on tape were not read back yet, and are to be. What is not known is not on tape.
+func (t *parts) Tell(ctx context.Context, e *hemera.Entry) {
+	if len(e.Tape) == 0 || len(e.Pieces) == 0 {
+		return
+	}
+	unread, err := t.catalogue.Unread(ctx, e)
+	e.TapeUnread = (unread || err != nil) && t.settings().MountCriteria().ReadsBack() > 0
 }
 
 // readUpTo returns from where on files of the tape of a mount waited to be read back, and from where on they do: the largest number for none.

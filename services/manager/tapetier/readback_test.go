@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"hemera"
+	"hemera/core/namespace/tapes"
 	"hemera/errs"
 )
 
@@ -13,7 +15,7 @@ import (
 func (s *site) readsBack(drive, vid string) hemera.TapeMount {
 	s.Helper()
 	m := s.mount(drive, hemera.TapeVerify)
-	if m.VID != vid || !strings.Contains(m.Why, "read back") {
+	if m.VID != vid || !m.ReadBack || !strings.Contains(m.Why, "read back") {
 		s.Fatalf("%+v", m)
 	}
 	return m
@@ -181,6 +183,79 @@ func TestDisksAreNotGivenUpForAnUnreadCopy(t *testing.T) {
 		s.done(m, true, s.jobs(m))
 		if begun, err = s.tier.Instead(s.Context(), alice(), s.stat("/single/f")); err != nil || !begun {
 			t.Errorf("%t, %v", begun, err)
+		}
+	})
+}
+
+// A release that comes before the file was read back, or archived, is done when it was, also in the manager's next life; a request since keeps the file.
+func TestAReleaseIsNotForgotten(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.change("mounting", "set", "default", "readBack", "always")
+		for _, file := range []string{"/single/early", "/single/late", "/single/again", "/single/kept", "/single/strange"} {
+			s.put(alice(), file, 1000)
+		}
+		good := func(who hemera.Identity, file string) {
+			t.Helper()
+			failed, err := s.tier.Release(s.Context(), who, "", []string{file})
+			s.good(err)
+			s.good(failed[0])
+		}
+		s.good(s.tree.SetMode(s.Context(), alice(), "/single/strange", 0o644))
+		good(alice(), "/single/early")
+		s.session()
+		good(alice(), "/single/late")
+		good(alice(), "/single/again")
+		good(bob(), "/single/strange") // which is not bob's to let go
+		id := stageOf(s, alice(), "/single/again")
+		s.loaded("d1", "")
+		s.start()
+		m := s.readsBack("d1", "AAA001")
+		s.done(m, true, s.jobs(m))
+		for file, gone := range map[string]bool{"/single/early": true, "/single/late": true, "/single/again": false, "/single/kept": false, "/single/strange": false} {
+			if s.onTapeOnly(file) != gone {
+				t.Errorf("%s: %+v", file, s.stat(file))
+			}
+		}
+		if e := s.stat("/single/late"); e.Xattrs[hemera.AttrReleased] != nil {
+			t.Error("a file on tape only is to be let go")
+		}
+		s.good(released(s, alice(), id, "/single/again"))
+		if !s.onTapeOnly("/single/again") {
+			t.Error("released, and on disk")
+		}
+	})
+}
+
+// Disk copies that a tape's return lets go go in the manager's next life, if it ends in between.
+func TestWhatWasReadBackIsNotForgotten(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.good(s.tree.SetXattr(s.Context(), admin(), "/single", hemera.AttrDropOnArchive, []byte("1"), false))
+		s.change("mounting", "set", "default", "readBack", "always")
+		s.put(alice(), "/single/f", 1000)
+		s.session()
+		s.good(s.tree.Parts().Tapes.ReadBack(s.Context(), "AAA001", 2))
+		s.start()
+		s.sweep(time.Minute) // no library has said what it has
+		if s.onTapeOnly("/single/f") || s.tape("AAA001").ReturnFSeq != 1 {
+			t.Errorf("%+v", s.tape("AAA001"))
+		}
+		s.sweep(time.Minute)
+		if tape := s.tape("AAA001"); !s.onTapeOnly("/single/f") || tape.ReturnFSeq != 0 {
+			t.Errorf("%+v", tape)
+		}
+		// A look that began before the tape came back once more ends nothing.
+		s.good(s.tree.Parts().Tapes.ChangeTape(s.Context(), "AAA001", func(old *hemera.Tape) (*hemera.Tape, error) {
+			tape := *old
+			tapes.Return(&tape, 7)
+			tapes.Return(&tape, 9)
+			return &tape, nil
+		}))
+		was := s.tape("AAA001")
+		s.good(s.tree.Parts().Tapes.Returned(s.Context(), "AAA001", was.Returns-1))
+		if now := s.tape("AAA001"); was.ReturnFSeq != 7 || now.ReturnFSeq != 7 {
+			t.Errorf("%+v, then %+v", was, now)
 		}
 	})
 }

@@ -327,7 +327,15 @@ func (t *stager) releaseOne(ctx context.Context, who hemera.Identity, id, path s
 		return nil
 	}
 	_, err = t.evictNow(ctx, e.ID, false)
-	if errs.KindOf(err) == errs.Conflict { // copies are missing, or somebody has staged it meanwhile
+	// Copies are missing or were not read back, or somebody has staged it meanwhile.
+	if errs.KindOf(err) != errs.Conflict {
+		return err
+	}
+	if err := t.catalogue.LetGo(ctx, e.ID); err != nil {
+		return err
+	}
+	// The last copy may have come before the note.
+	if _, err = t.evictNow(ctx, e.ID, false); errs.KindOf(err) == errs.Conflict {
 		return nil
 	}
 	return err
@@ -383,6 +391,7 @@ func (t *stager) refusals(ctx context.Context, who hemera.Identity, id string, o
 // an answer.
 func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string, look *outlook) hemera.Locality {
 	ids := tapes.RequestsOf(e)
+	t.Tell(ctx, e)
 	l := hemera.Locality{Path: path, Exists: true, OnDisk: !e.Evicted(), OnTape: e.OnTape(), Requested: len(ids) > 0 || e.Xattrs[hemera.AttrRecallTime] != nil,
 		Error: string(e.Xattrs[hemera.AttrRecallError]), Size: e.Size}
 	for _, have := range ids {
@@ -397,6 +406,9 @@ func (t *stager) locality(ctx context.Context, e *hemera.Entry, id, path string,
 		if l.Why, l.Estimate, waits = look.whyRecall(ctx, e); waits {
 			l.Error = ""
 		}
+	}
+	if e.TapeUnread && l.Why == "" {
+		l.Why = "it is archived, and was not read back from tape yet"
 	}
 	// One that is requested waits for a tape that is DISABLED, and is no failure.
 	if !l.Requested && !l.OnDisk && l.Error == "" {

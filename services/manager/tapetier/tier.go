@@ -141,6 +141,9 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	for _, m := range issued {
 		t.issued[m.ID] = m
 	}
+	if err := t.noteReturned(ctx); err != nil {
+		return nil, errs.Wrap(err, "tapetier.Open", "")
+	}
 	stored, err := t.catalogue.Stages(ctx)
 	if err != nil {
 		return nil, errs.Wrap(err, "tapetier.Open", "")

@@ -29,7 +29,8 @@ are asked too, and pieces that the namespace does not have are listed, with the 
   layout         how the file is stored: plain, replica, rs:4+2 (4 data and 2 parity pieces), ...
   nstripes       the number of pieces that the layout has; small files of a coded layout have fewer
   role           of a piece: copy; data, parity, or local parity of the group that it repairs
-  redundancy     d2::t1 is two pieces on disks and a copy on tape, d0::t1 is on tape only
+  redundancy     d2::t1 is two pieces on disks and a copy on tape, d0::t1 is on tape only; a copy that
+                 waits to be read back does not count yet: hemera tape why FILE
   sys.archive.*  how the file is archived, and sys.retrieve.* who recalls it and when it was asked for
   xstype, xs     the checksum that clients ask for; altxs.NAME are others that are stored`,
 		Example: `  hemera file info /exp/data.root

@@ -123,6 +123,8 @@ func mountType(k hemera.TapeJobKind) string {
 		return "ARCHIVE_FOR_REPACK"
 	case hemera.TapeVerify:
 		return "VERIFY"
+	case hemera.TapeReadBack:
+		return "READ_BACK"
 	}
 	return "NO_MOUNT"
 }
