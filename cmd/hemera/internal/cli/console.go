@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -61,6 +62,21 @@ func (c *Console) List(columns []output.Column, records []output.Record, none st
 		return nil
 	}
 	return p.List(columns, records)
+}
+
+// ListAll is List of a command that did only a part of what it was asked for: failed says what it did not do, and is returned. Programs get the
+// records and the error in one answer.
+func (c *Console) ListAll(columns []output.Column, records []output.Record, none string, failed error) error {
+	if failed == nil || c.Printer().Format != output.JSON {
+		return cmp.Or(c.List(columns, records, none), failed)
+	}
+	s := c.Stream(nil)
+	for _, r := range records {
+		if err := s.Add(r); err != nil {
+			return err
+		}
+	}
+	return failed
 }
 
 // Stream starts a stream of records. A command that fails before it closes the stream need not end it: the error

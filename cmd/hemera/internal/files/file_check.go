@@ -73,7 +73,8 @@ func printChecks(e *cli.Env, checks []hemera.PieceCheck, repair bool) error {
 			{Key: "badpages", Value: c.BadPages}, {Key: "repaired", Value: cli.OnOff(c.Repaired, "yes", "no")}, {Key: "error", Value: c.Error}, // error is what the node says
 		})
 	}
-	return printCheckRecords(e, records, checkVerdict(len(records), bad, offline, repair))
+	// An empty file, or one that is on tape only, has nothing on disks.
+	return e.ListAll(checkColumns, records, "the file has nothing on disks", checkVerdict(len(records), bad, offline, repair))
 }
 
 // checkVerdict is the error of a check that found bad pieces, or pieces that no node could read.
@@ -93,25 +94,6 @@ func checkVerdict(pieces, bad, offline int, repair bool) error {
 	return errs.New(errs.Corrupt, "hemera.Check", "", text).
 		WithRemedy(cli.OnOff(repair, "no other piece has what they lack now; if a disk is out of reach, bring it back and try again",
 			"hemera file verify repairs what other pieces can repair"))
-}
-
-// printCheckRecords prints records and returns the verdict. With -j the error ends the stream, so that one JSON object
-// has both.
-func printCheckRecords(e *cli.Env, records []output.Record, verdict error) error {
-	if verdict == nil || e.Printer().Format != output.JSON {
-		// An empty file, or one that is on tape only.
-		if err := e.List(checkColumns, records, "the file has nothing on disks"); err != nil {
-			return err
-		}
-		return verdict
-	}
-	s := e.Stream(nil)
-	for _, r := range records {
-		if err := s.Add(r); err != nil {
-			return err
-		}
-	}
-	return verdict
 }
 
 // checkColumns are the table of file check and file verify.

@@ -105,7 +105,6 @@ func (s *stages) send(ctx context.Context) error {
 	for _, l := range status.Files {
 		if s.each {
 			s.records = append(s.records, localityRecord(l, id))
-			continue
 		}
 		if l.OnDisk {
 			s.online++
@@ -119,16 +118,14 @@ func (s *stages) send(ctx context.Context) error {
 	return nil
 }
 
-// end prints what was asked for. Of many files it is the sum, and the errors of those that cannot be brought to disk.
+// end prints what was asked for, of many files the sum. Its error has those that cannot be brought to disk.
 func (s *stages) end() error {
-	if s.each {
-		return s.env.List(localityColumns(), s.records, "")
-	}
-	if s.env.ForPrograms() {
-		if err := s.env.List(nil, s.records, ""); err != nil {
-			return err
+	if s.each || s.env.ForPrograms() {
+		columns := localityColumns()
+		if !s.each {
+			columns = nil
 		}
-		return s.sum.errors.together("stage")
+		return s.env.ListAll(columns, s.records, "", s.sum.errors.together("stage"))
 	}
 	s.env.Say("%s asked for, %d of them on disk already, %d failed", output.Count(s.sum.files, "file"), s.online, s.sum.failed)
 	return s.sum.errors.together("stage")
@@ -211,42 +208,26 @@ func localityColumns() []output.Column {
 		{Title: "requested", Key: "requested"}, {Title: "why", Key: "why"}, {Title: "error", Key: "error_text"}}
 }
 
-// releaseCommand makes `hemera tape release`.
+// releaseCommand makes `hemera tape release`. A file whose disk copies stay was released all the same.
 func releaseCommand(e *cli.Env) *cobra.Command {
 	var request string
-	c := &cobra.Command{
-		Use: "release <path>…", Short: "Say that staged files are not needed on disk any more", Args: cobra.MinimumNArgs(1), ValidArgsFunction: complete.Paths(e),
+	c := onEach(e, &cobra.Command{
+		Use: "release [path…]", Short: "Say that staged files are not needed on disk any more", ValidArgsFunction: complete.Paths(e),
 		Long: `Each request that staged a file keeps it on disk until it is released, for two weeks at most. A release
 takes one request of yours: the oldest, or that of --request. Requests of others stay (an admin's release
-takes those, too). With the last one the disk copies go, once all tape copies are there.
+takes those, too). With the last one the disk copies go, once all tape copies are there and were read back.
 "xrdfs HOST prepare -e" is the same.`,
 		Example: `  hemera tape stage /exp/run1/data.root          prints the id of the request
   hemera tape release /exp/run1/data.root
+  hemera tape release -r /exp/run1
   hemera tape release --request d7b612a864d81aa9:1795490775 /exp/run1/data.root`,
-		RunE: func(c *cobra.Command, args []string) error {
-			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-				var paths []string
-				for _, arg := range args {
-					path, err := e.OnManager(arg)
-					if err != nil {
-						return err
-					}
-					paths = append(paths, path)
-				}
-				// One result for each path; all that failed are shown.
-				each, err := m.Release(ctx, hemera.Identity{}, request, paths)
-				if err != nil {
-					return err
-				}
-				// A file whose disk copies stay was released all the same.
-				var failed failures
-				for i, err := range each {
-					failed.add(paths[i], helped(err, paths[i]))
-				}
-				return failed.together("release")
-			})
-		},
-	}
+	}, func(ctx context.Context, m *admin.Client, path string) (did, error) {
+		each, err := m.Release(ctx, hemera.Identity{}, request, []string{path})
+		if err == nil && len(each) == 1 {
+			err = each[0]
+		}
+		return did{said: "released"}, err
+	})
 	c.Flags().StringVar(&request, "request", "", "the request that is done with the files: its `id`")
 	return c
 }

@@ -138,30 +138,30 @@ func (t *tally) draw(e *cli.Env) {
 	}
 }
 
-// end clears the line of progress, tells the sum, and returns the errors.
-func (t *tally) end(e *cli.Env, verb string) error {
+// end clears the line of progress, tells the sum, and returns the errors: ended is that of the list of files, nil if it was read to its end.
+func (t *tally) end(e *cli.Env, verb string, ended error) error {
+	if ended == nil {
+		ended = t.errors.together(verb)
+	}
 	if e.Live && !e.ForPrograms() {
 		fmt.Fprint(e.Err, cli.ClearLine)
 	}
 	if e.ForPrograms() {
 		record := output.Record{{Key: "files", Value: t.files}, {Key: "bytes", Value: t.bytes}, {Key: "copies", Value: t.copies}, {Key: "failed", Value: t.failed}}
-		if err := e.List(nil, []output.Record{record}, ""); err != nil {
-			return err
-		}
-	} else {
-		text := output.Count(t.files, "file") + " done"
-		if t.bytes > 0 {
-			text += ", " + output.Bytes(t.bytes) + " on disks freed"
-		}
-		if t.copies > 0 {
-			text += fmt.Sprintf(", copies queued: %d", t.copies)
-		}
-		if t.failed > 0 {
-			text += fmt.Sprintf(", %d failed", t.failed)
-		}
-		e.Say("%s", text)
+		return e.ListAll(nil, []output.Record{record}, "", ended)
 	}
-	return t.errors.together(verb)
+	text := output.Count(t.files, "file") + " done"
+	if t.bytes > 0 {
+		text += ", " + output.Bytes(t.bytes) + " on disks freed"
+	}
+	if t.copies > 0 {
+		text += fmt.Sprintf(", copies queued: %d", t.copies)
+	}
+	if t.failed > 0 {
+		text += fmt.Sprintf(", %d failed", t.failed)
+	}
+	e.Say("%s", text)
+	return ended
 }
 
 // did is what a command did with one file.
@@ -202,10 +202,7 @@ func onEach(e *cli.Env, c *cobra.Command, do func(ctx context.Context, m *admin.
 			})
 			close(paths)
 			group.Wait()
-			if told := sum.end(e, c.Name()); err == nil {
-				err = told
-			}
-			return err
+			return sum.end(e, c.Name(), err)
 		})
 	}
 	return c
@@ -231,10 +228,8 @@ func inTurn(ctx context.Context, e *cli.Env, m *admin.Client, verb string, args 
 			e.Say("%s: %s", at, d.said)
 		}
 	}
-	if e.ForPrograms() {
-		if err := e.List(nil, records, ""); err != nil {
-			return err
-		}
+	if !e.ForPrograms() {
+		return failed.together(verb)
 	}
-	return failed.together(verb)
+	return e.ListAll(nil, records, "", failed.together(verb))
 }
