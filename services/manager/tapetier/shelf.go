@@ -106,8 +106,8 @@ func (s *Shelf) file(e *hemera.Entry) tapegc.File {
 
 // waits reports whether a copy was not read back yet, and is to be.
 func (s *Shelf) waits(c hemera.TapeCopy) bool {
-	tape := s.tapes[c.VID]
-	return s.unread && tapes.Unread(&tape, c)
+	first := s.tapes[c.VID].UnreadFSeq
+	return s.unread && first > 0 && c.FSeq >= first
 }
 
 // copiesOf is how many copies a storage class asks for; 0 for one that resolves to nothing.
