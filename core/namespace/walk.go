@@ -28,7 +28,7 @@ func (f found) parent() *hemera.Entry { return f.dirs[len(f.dirs)-1] }
 // name is a directory's. Invalid or TooLarge.
 func split(op, path string) ([]string, error) {
 	if len(path) > hemera.PathMax {
-		return nil, refuse(errs.TooLarge, op, path[:64]+"…", "a path has at most %d bytes, not %d", hemera.PathMax, len(path))
+		return nil, refuse(errs.TooLarge, op, path[:64]+"…", "a path has at most %d bytes, not %d: file name too long", hemera.PathMax, len(path))
 	}
 	if path == "/" {
 		return nil, nil
@@ -52,7 +52,7 @@ func checkName(op, subject, name string) error {
 	case name == "" || name == "." || name == "..":
 		return refuse(errs.Invalid, op, subject, "%q is no name; paths are clean", name)
 	case len(name) > hemera.NameMax:
-		return refuse(errs.TooLarge, op, subject, "a name has at most %d bytes, not %d", hemera.NameMax, len(name))
+		return refuse(errs.TooLarge, op, subject, "a name has at most %d bytes, not %d: file name too long", hemera.NameMax, len(name))
 	case strings.IndexByte(name, '/') >= 0 || strings.IndexByte(name, 0) >= 0: // much faster than ContainsAny
 		return refuse(errs.Invalid, op, subject, "a name holds no slash and no zero byte")
 	}
@@ -70,7 +70,7 @@ func newName(op, path string, f found, kind hemera.EntryKind, depth int64) error
 		return refuse(errs.Invalid, op, path, "%v", err)
 	}
 	if int64(len(f.dirs))+depth > hemera.DepthMax {
-		return refuse(errs.TooLarge, op, path, "at most %d names may be in a path", hemera.DepthMax)
+		return refuse(errs.TooLarge, op, path, "at most %d names may be in a path: file name too long", hemera.DepthMax)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func checkRange(op, subject string, off int64, n int) error {
 	case off < 0:
 		return errs.New(errs.Invalid, op, subject, fmt.Sprintf("offset %d is negative", off))
 	case off > hemera.FileSizeMax-int64(n):
-		return errs.New(errs.TooLarge, op, subject, fmt.Sprintf("a file has at most %d bytes", int64(hemera.FileSizeMax)))
+		return errs.New(errs.TooLarge, op, subject, fmt.Sprintf("a file has at most %d bytes: file too large", int64(hemera.FileSizeMax)))
 	}
 	return nil
 }

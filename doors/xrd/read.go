@@ -256,7 +256,7 @@ func (h *readHandlers) sendElement(r *request, s wire.Segment, last bool) error 
 }
 
 // errPastEnd refuses a vector, as the file may have become shorter since its size was looked up.
-var errPastEnd = translate.Refuse(wire.FSError, "an element of the vector is past the end of the file")
+var errPastEnd = translate.Refuse(wire.FSError, "an element of the vector is past the end of the file; invalid argument")
 
 // readElement puts an element behind the used bytes of a chunk, or of another one with a copy of them while a device does not
 // answer. It returns the chunk that is the caller's now: a call that is stuck may write to the other one at any time.

@@ -31,7 +31,7 @@ func (n *nodeOpens) arrangeCopy(r *request, h *fileHandle, opaque wire.Opaque) e
 		return n.rendezvous.Register(opaque.Value(tpc.Key), a, n.ttl)
 	}
 	if n.puller == nil {
-		return translate.Refuse(wire.FSError, "tpc not supported")
+		return translate.Refuse(wire.FSError, "tpc not supported; operation not supported")
 	}
 	if err := h.forWriting(); err != nil { // a destination is written
 		return err

@@ -50,7 +50,7 @@ func writeTarget(r *request, id wire.Handle, off, n int64) (*openFile, error) {
 	case off < 0:
 		return nil, translate.Refuse(wire.ArgInvalid, "the offset of a write must not be negative")
 	case off > hemera.FileSizeMax-n: // written so that it cannot overflow
-		return nil, errs.New(errs.TooLarge, "xrd.Write", f.path, "the write ends beyond the largest file")
+		return nil, errs.New(errs.TooLarge, "xrd.Write", f.path, "the write ends beyond the largest file: file too large")
 	}
 	return f, nil
 }

@@ -27,7 +27,7 @@ func CleanPath(p string) (string, error) {
 	case p[0] != '/':
 		return "", fail(NotAuthorized, "%.60q: a path begins with /; in a URL two slashes follow the host: root://HOST//%.60s", p, p)
 	case len(p) > hemera.PathMax:
-		return "", fail(ArgTooLong, "the path has %d bytes, the limit is %d", len(p), hemera.PathMax)
+		return "", fail(ArgTooLong, "the path has %d bytes, the limit is %d: file name too long", len(p), hemera.PathMax)
 	}
 	switch clean, err := isClean(p); {
 	case err != nil:
@@ -65,7 +65,7 @@ func isClean(p string) (clean bool, err error) {
 		case name == "..":
 			return false, fail(NotAuthorized, "%.60q: .. is not allowed in a path; write it from / on", p)
 		case len(name) > hemera.NameMax:
-			return false, fail(ArgTooLong, "a name in the path has %d bytes, the limit is %d", len(name), hemera.NameMax)
+			return false, fail(ArgTooLong, "a name in the path has %d bytes, the limit is %d: file name too long", len(name), hemera.NameMax)
 		case name == "" && i < len(p), name == ".": // an empty last name is the slash at the end
 			clean = false
 		}

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"hemera/errs"
@@ -41,34 +42,68 @@ var codes = [...]wire.Code{
 	errs.Overloaded:      wire.Overloaded,
 }
 
-// posix are the words in which stock servers' texts end, by the kind of failure: those of strerror(3). Clients such as
-// fsspec-xrootd look for them. Kinds that no error of an operating system stands for have none.
-var posix = [...]string{
-	errs.Invalid:      "invalid argument",
-	errs.NotFound:     "no such file or directory",
-	errs.Exists:       "file exists",
-	errs.IsDirectory:  "is a directory",
-	errs.NotDirectory: "not a directory",
-	errs.NotEmpty:     "directory not empty",
-	errs.Denied:       "permission denied",
-	errs.NoSpace:      "no space left on device",
-	errs.OverQuota:    "disk quota exceeded",
-	errs.IO:           "input/output error",
-	errs.Unsupported:  "operation not supported",
-	errs.ReadOnly:     "read-only file system",
-	errs.Cancelled:    "operation canceled",
-	errs.Timeout:      "connection timed out",
-	errs.BadHandle:    "bad file descriptor",
-	errs.NoAttribute:  "no data available",
-	errs.Overloaded:   "resource temporarily unavailable",
+// posix are the words in which stock servers' texts end, by the kind of failure: those of strerror(3) for the error that a
+// program would get from a file system in its place. Clients such as fsspec-xrootd look for them. A text that has any of the
+// words of its kind gets no others; one that has none gets the first. docs/protocol.md lists the first; a test compares.
+var posix = [...][]string{
+	errs.Internal:        {"input/output error"},
+	errs.Invalid:         {"invalid argument"},
+	errs.NotFound:        {"no such file or directory"},
+	errs.Exists:          {"file exists"},
+	errs.IsDirectory:     {"is a directory"},
+	errs.NotDirectory:    {"not a directory"},
+	errs.NotEmpty:        {"directory not empty"},
+	errs.Denied:          {"permission denied", "operation not permitted"},
+	errs.Unauthenticated: {"permission denied"},
+	errs.NoSpace:         {"no space left on device"},
+	errs.OverQuota:       {"disk quota exceeded"},
+	errs.IO:              {"input/output error"},
+	errs.Corrupt:         {"input/output error"},
+	errs.Locked:          {"device or resource busy"},
+	errs.Conflict:        {"stale file handle"},
+	errs.Unavailable:     {"resource temporarily unavailable"},
+	errs.Unsupported:     {"operation not supported"},
+	errs.TooLarge:        {"argument list too long", "file name too long", "file too large"},
+	errs.ReadOnly:        {"read-only file system"},
+	errs.Cancelled:       {"operation canceled"},
+	errs.Timeout:         {"connection timed out"},
+	errs.BadHandle:       {"bad file descriptor"},
+	errs.NoReplicas:      {"input/output error"},
+	errs.NoAttribute:     {"no data available"},
+	errs.Fenced:          {"stale file handle"},
+	errs.Overloaded:      {"resource temporarily unavailable"},
 }
 
-// withPosix adds the words of the kind to a text that does not have them.
-func withPosix(text string, kind errs.Kind) string {
-	if int(kind) >= len(posix) || posix[kind] == "" || strings.Contains(strings.ToLower(text), posix[kind]) {
-		return text
+// withPosix adds the first of the words to a text that has none of them.
+func withPosix(text string, words []string) string {
+	lower := strings.ToLower(text)
+	for _, w := range words {
+		if strings.Contains(lower, w) {
+			return text
+		}
 	}
-	return text + "; " + posix[kind]
+	return text + "; " + words[0]
+}
+
+// wordsOf are the words of an error's kind. A failure that a door or a decoder found, and no service, has a number alone.
+func wordsOf(err error) []string {
+	kind := errs.KindOf(err)
+	if malformed, ok := errors.AsType[*wire.Error](err); ok && kind == errs.Internal {
+		switch malformed.Code {
+		case wire.FSError: // the number of several failures
+			return []string{"input/output error", "invalid argument", "operation not supported"}
+		case wire.ArgMissing, wire.InvalidRequest, wire.BadPayload:
+			kind = errs.Invalid
+		case wire.NoMemory:
+			return []string{"cannot allocate memory"}
+		default:
+			kind = errs.Kind(max(slices.Index(codes[:], malformed.Code), 0))
+		}
+	}
+	if int(kind) >= len(posix) { // of a newer version, by rpc
+		kind = errs.Internal
+	}
+	return posix[kind]
 }
 
 // CodeOf is the protocol's number for a kind.
@@ -104,10 +139,7 @@ func ErrorAnswer(err error, trace string) wire.Error {
 		text += "; " + remedy
 	}
 	text = errs.Plain(text)
-	if classified, ok := errors.AsType[*errs.Error](err); ok {
-		text = withPosix(text, classified.Kind)
-	}
-	return wire.Error{Code: CodeOfError(err), Text: text + " [trace " + trace + "]"}
+	return wire.Error{Code: CodeOfError(err), Text: withPosix(text, wordsOf(err)) + " [trace " + trace + "]"}
 }
 
 // OpenFailure makes a node's failure to open one that sends the client back to the manager for

@@ -2,29 +2,46 @@ package translate
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 
 	"hemera/errs"
 	"hemera/rules/wire"
 )
 
-// TestTextsHaveThePosixWords: clients read them, whatever the error says besides, and they are there once.
+// TestTextsHaveThePosixWords: clients read them, whatever the error says besides, and they are there once, at the end of a
+// text that has no others.
 func TestTextsHaveThePosixWords(t *testing.T) {
-	for kind, words := range map[errs.Kind]string{
-		errs.NotFound: "no such file or directory", errs.Exists: "file exists", errs.IsDirectory: "is a directory",
-		errs.NotDirectory: "not a directory", errs.NotEmpty: "directory not empty", errs.Denied: "permission denied",
-		errs.NoSpace: "no space left on device", errs.OverQuota: "disk quota exceeded", errs.ReadOnly: "read-only file system",
-	} {
-		for _, text := range []string{"", "it is so", "it is so: " + words} {
+	for kind := errs.Internal; kind <= errs.Overloaded; kind++ {
+		words := posix[kind][0]
+		for _, text := range []string{"it is so", "it is so: " + words, "It is so: " + strings.ToUpper(words)} {
 			err := errs.New(kind, "namespace.Open", "/f", text).WithRemedy("do something")
 			got := ErrorAnswer(errs.As(err, kind, "manager.Open", ""), "t").Text
-			if strings.Count(got, words) != 1 || !strings.HasSuffix(got, " [trace t]") || !strings.Contains(got, "do something") {
+			if strings.Count(strings.ToLower(got), words) != 1 || !strings.HasSuffix(got, " [trace t]") || !strings.Contains(got, "do something") {
 				t.Errorf("%s, %q: %q", kind, text, got)
+			}
+			if text == "it is so" && !strings.HasSuffix(got, "do something; "+words+" [trace t]") {
+				t.Errorf("%s: the words are not the end: %q", kind, got)
 			}
 		}
 	}
-	if got := ErrorAnswer(errs.New(errs.Conflict, "manager.Open", "/f", "changed"), "t").Text; got != "open /f: changed [trace t]" {
-		t.Errorf("a kind without words: %q", got)
+	// Errors that have no kind: of a door, of a decoder, of a newer version, of the operating system.
+	for want, err := range map[string]error{
+		"no path; invalid argument [trace t]":                        Refuse(wire.ArgMissing, "no path"),
+		"unknown; invalid argument [trace t]":                        Refuse(wire.InvalidRequest, "unknown"),
+		"too many; cannot allocate memory [trace t]":                 Refuse(wire.NoMemory, "too many"),
+		"not for you; permission denied [trace t]":                   Refuse(wire.NotAuthorized, "not for you"),
+		"is not open; bad file descriptor [trace t]":                 Refuse(wire.FileNotOpen, "is not open"),
+		"no; input/output error [trace t]":                           Refuse(wire.ServerError, "no"),
+		"not here; operation not supported [trace t]":                Refuse(wire.FSError, "not here; operation not supported"),
+		"long: file name too long [trace t]":                         Refuse(wire.ArgTooLong, "long: file name too long"),
+		"open /f: new; input/output error [trace t]":                 errs.New(200, "xrd.Open", "/f", "new"),
+		"no such file or directory [trace t]":                        syscall.ENOENT,
+		"open /f: ended; resource temporarily unavailable [trace t]": errs.New(errs.Unavailable, "xrd.Open", "/f", "ended"),
+	} {
+		if got := ErrorAnswer(err, "t").Text; got != want {
+			t.Errorf("%v: %q, want %q", err, got, want)
+		}
 	}
 }
 

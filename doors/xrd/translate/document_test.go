@@ -9,20 +9,20 @@ import (
 	"hemera/errs"
 )
 
-// TestCodesAreDocumented: docs/protocol.md tells of each kind of failure which number clients get.
+// TestCodesAreDocumented: docs/protocol.md tells of each kind of failure which number and which words clients get.
 func TestCodesAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := regexp.MustCompile("(?m)^\\| (\\d+) ([^|]+) \\| (\\d+) `kXR_").FindAllStringSubmatch(string(text), -1)
+	rows := regexp.MustCompile("(?m)^\\| (\\d+) ([^|]+) \\| (\\d+) `kXR_\\w+` \\| ([^|]+) \\|").FindAllStringSubmatch(string(text), -1)
 	if len(rows) != len(codes) {
 		t.Errorf("%d kinds are documented of %d", len(rows), len(codes))
 	}
 	for _, row := range rows {
 		kind, _ := strconv.Atoi(row[1])
-		if k := errs.Kind(kind); k.String() != row[2] || strconv.Itoa(int(CodeOf(k))) != row[3] {
-			t.Errorf("documented: %s; is: %s with %d", row[0], k, CodeOf(k))
+		if k := errs.Kind(kind); k.String() != row[2] || strconv.Itoa(int(CodeOf(k))) != row[3] || posix[k][0] != row[4] {
+			t.Errorf("documented: %s; is: %s with %d, %q", row[0], k, CodeOf(k), posix[k])
 		}
 	}
 }
