@@ -2,8 +2,10 @@ package hemera
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"net"
+	"slices"
 	"sort"
 	"time"
 )
@@ -94,6 +96,43 @@ func (d Disk) Writable() bool {
 
 // Room is the bytes of several disks together, and how many files their filesystems have room for.
 type Room struct{ Capacity, Used, Free, Inodes, InodesFree int64 }
+
+// Filling is the used share, 0 to 1, of what disks hold at most: used and free bytes, without what is kept free. At 1 they
+// take no more. It is the one scale in which Hemera says how full something is, that of df(1). 0 if nothing is known.
+func (r Room) Filling() float64 { return filling(r.Used, r.Free) }
+
+// Filling is that of the disk; see [Room.Filling].
+func (d DiskStats) Filling() float64 { return filling(d.Used, d.Free) }
+
+func filling(used, free int64) float64 {
+	whole := float64(used) + float64(max(free, 0)) // as floating point: a sum of what nodes report may be too large
+	if used <= 0 || whole <= 0 {
+		return 0
+	}
+	return float64(used) / whole
+}
+
+// FormatSize shows bytes in decimal units, as disks are sold: "4.00 TB".
+func FormatSize(n float64) string {
+	// 64-bit numbers end below 10 EB, so EB is the last unit that is needed.
+	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
+	i := 0
+	for ; (n >= 1000 || n <= -1000) && i < len(units)-1; i++ {
+		n /= 1000
+	}
+	if i == 0 {
+		return fmt.Sprintf("%.0f B", n)
+	}
+	return fmt.Sprintf("%.2f %s", n, units[i])
+}
+
+// Largest is how large a piece can be that each of n disks takes, from the free bytes of all. 0 if there are fewer.
+func Largest(free []int64, n int) int64 {
+	if n < 1 || n > len(free) {
+		return 0
+	}
+	return slices.Sorted(slices.Values(free))[len(free)-n]
+}
 
 // PathRoom is the room below a path as clients are shown it (statvfs, `xrdfs spaceinfo`), in bytes of one copy of each disk's
 // filesystem: redundancy is not divided out. If a quota holds for the client, Quota is its limit, Total and Used are of

@@ -1,6 +1,9 @@
 package hemera
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // TestViewLookups holds the lookups of an ordered view against a look at every element.
 func TestViewLookups(t *testing.T) {
@@ -49,5 +52,29 @@ func TestHostOfANode(t *testing.T) {
 		if got := (NodeInfo{Addr: addr}).Host(); got != want {
 			t.Errorf("%q: %q, want %q", addr, got, want)
 		}
+	}
+}
+
+// TestFilling: what is kept free is no part of the whole, and nothing known is not full.
+func TestFilling(t *testing.T) {
+	for r, want := range map[Room]float64{
+		{}: 0, {Capacity: 9}: 0, {Capacity: 110, Used: 96, Free: 4}: 0.96, {Capacity: 110, Used: 105}: 1, {Capacity: 110, Used: 105, Free: -5}: 1,
+		{Used: math.MaxInt64, Free: math.MaxInt64}: 0.5,
+	} {
+		if got := r.Filling(); got != want || (DiskStats{Capacity: r.Capacity, Used: r.Used, Free: r.Free}).Filling() != want {
+			t.Errorf("%+v: %v, want %v", r, got, want)
+		}
+	}
+}
+
+func TestLargest(t *testing.T) {
+	free := []int64{5, 9, 7}
+	for n, want := range map[int]int64{-1: 0, 0: 0, 1: 9, 2: 7, 3: 5, 4: 0} {
+		if got := Largest(free, n); got != want {
+			t.Errorf("on %d disks: %d, want %d", n, got, want)
+		}
+	}
+	if free[0] != 5 || FormatSize(999) != "999 B" || FormatSize(4e12) != "4.00 TB" {
+		t.Error("the list was changed, or a size is wrong")
 	}
 }

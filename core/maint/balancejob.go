@@ -1,6 +1,10 @@
 package maint
 
-import "hemera"
+import (
+	"time"
+
+	"hemera"
+)
 
 // show begins to show the run as a job that is at work. It is called for each plan, and whenever pieces are moved apart.
 func (r *balanceRun) show(why string) {
@@ -93,7 +97,7 @@ func (r *balanceRun) moves() int64 {
 func (r *balanceRun) status() hemera.JobStatus {
 	r.mu.Lock()
 	// Copied, as report takes the lock of the job.
-	left, size, closed := r.left, max(1, r.size), r.closed
+	left, size, closed, planned := r.left, max(1, r.size), r.closed, r.planned
 	r.mu.Unlock()
 	// A run that waits still has what it could not move.
 	switch s, _ := r.state(); {
@@ -102,5 +106,10 @@ func (r *balanceRun) status() hemera.JobStatus {
 	case s == "running":
 		left = max(left, size) // it is at work, so something is left, even if no plan has counted it
 	}
-	return r.report((left+size-1)/size, left)
+	s := r.report((left+size-1)/size, left)
+	// Disks are listed with figures of now beside it.
+	if age := r.engine.Now().Sub(planned).Round(time.Second); s.Why != "" && s.State != "done" && !planned.IsZero() && age > balanceRound {
+		s.Why += "; these figures are of " + age.String() + " ago"
+	}
+	return s
 }

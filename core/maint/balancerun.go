@@ -42,13 +42,14 @@ type balanceRun struct {
 	yields  time.Time                       // since when it gives way to writes; zero while it does not
 
 	mu      sync.Mutex
-	left    int64 // bytes by the last plan, less what was moved since; guarded by mu, as all below
-	size    int64 // of a piece, on the average
-	shows   bool  // there is something that an admin wants to see
-	filling bool  // a plan had something to move: smaller differences count then
-	closed  bool  // the run is over
-	made    int64 // moves that were recorded
-	before  int64 // of those, when the present plan was made
+	left    int64     // bytes by the last plan, less what was moved since; guarded by mu, as all below
+	planned time.Time // when the last plan was made: the figures in why are of then
+	size    int64     // of a piece, on the average
+	shows   bool      // there is something that an admin wants to see
+	filling bool      // a plan had something to move: smaller differences count then
+	closed  bool      // the run is over
+	made    int64     // moves that were recorded
+	before  int64     // of those, when the present plan was made
 	// passes is how often all files of a disk were looked at since the last plan that moved any.
 	passes map[hemera.DiskID]int
 }
@@ -175,7 +176,7 @@ func (r *balanceRun) look(ctx context.Context, view *hemera.View) (balance.Plan,
 	if settled || plan.Left > r.left {
 		r.left = plan.Left
 	}
-	r.size = bytes / max(1, pieces)
+	r.size, r.planned = bytes/max(1, pieces), r.engine.Now()
 	return plan, volumes, nil
 }
 

@@ -100,3 +100,24 @@ func exchange(t *testing.T, q *orders.Dispatcher, results ...hemera.OrderResult)
 	}
 	return list
 }
+
+// TestFiguresOfABalanceHaveAnAge: its last look may be ten minutes old, and disks are listed with figures of now beside it.
+func TestFiguresOfABalanceHaveAnAge(t *testing.T) {
+	now := time.Unix(1000, 0)
+	e := &Engine{}
+	e.Now = func() time.Time { return now }
+	r := newBalanceRun(e, "default", newBalanceLedger(e.Now))
+	r.planned = now
+	r.set("waiting", "disk 8 is 21.6 % full")
+	if got := r.status().Why; got != "disk 8 is 21.6 % full" {
+		t.Error(got)
+	}
+	now = now.Add(4 * time.Minute)
+	if got := r.status().Why; got != "disk 8 is 21.6 % full; these figures are of 4m0s ago" {
+		t.Error(got)
+	}
+	r.set("done", "")
+	if got := r.status().Why; got != "" {
+		t.Error(got)
+	}
+}

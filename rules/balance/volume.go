@@ -19,7 +19,7 @@ func (v Volume) Filling() float64 {
 	if v.Capacity <= 0 {
 		return 0
 	}
-	return float64(v.Used) / float64(v.Capacity)
+	return float64(v.Used) / float64(v.Capacity) // as hemera.Room.Filling, with what moves change
 }
 
 // Known is what the view does not have of a disk.

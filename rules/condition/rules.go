@@ -264,7 +264,7 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 				say(DiskFull, at+" is full", "remove files, add disks, or move some away: hemera fs set "+id+" drain")
 			}
 		case hemera.HealthOK:
-			if used := filled(d); used >= nearlyFull && d.Config == hemera.ConfigRW {
+			if used := d.Filling(); used >= nearlyFull && d.Config == hemera.ConfigRW {
 				say(DiskNearFull, fmt.Sprintf("%s is %.0f%% full", at, 100*used), "remove files, or add disks")
 			}
 		}
@@ -305,25 +305,18 @@ func surveys(s *hemera.Snapshot, add func(hemera.Condition)) {
 	}
 }
 
-// filled is the used share of what a disk may take, headroom taken off.
-func filled(d hemera.Disk) float64 {
-	if d.Used+d.Free <= 0 { // nothing reported yet
-		return 0
-	}
-	return float64(d.Used) / float64(d.Used+d.Free)
-}
-
 // spaces finds spaces in which files cannot be stored as their policy says, now or soon.
 func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, sp := range s.View.Spaces {
 		var all, writable []hemera.Disk
+		var free []int64 // of writable ones
 		for _, d := range s.View.Disks {
 			if d.Space != sp.Name {
 				continue
 			}
 			all = append(all, d)
-			if d.Writable() {
-				writable = append(writable, d)
+			if d.Writable() && d.Free > 0 {
+				writable, free = append(writable, d), append(free, d.Free)
 			}
 		}
 		if len(all) == 0 {
@@ -335,7 +328,8 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 		switch wants := int(sp.Policy.Layout.Pieces); {
 		case len(writable) < need:
 			add(hemera.Condition{Code: SpaceNoRoom, Severity: hemera.SeverityError, Subject: subject,
-				Text:   fmt.Sprintf("%s takes no new files: they need %s that can be written, and it has %d", name, count(int64(need), "disk", "disks"), len(writable)),
+				Text: fmt.Sprintf("%s takes no new files: they need %s that can be written, and it has %d%s", name,
+					count(int64(need), "disk", "disks"), len(writable), largest(free, len(free))),
 				Remedy: "hemera fs ls " + sp.Name + " shows its disks; add disks, bring some back, or free room",
 			})
 			continue
@@ -347,9 +341,10 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 		}
 		// Of the disks that take files: room on others is no help to a writer.
 		room := s.View.Room(writable)
-		if total := room.Used + room.Free; total > 0 && float64(room.Used) >= nearlyFull*float64(total) {
+		if used := room.Filling(); used >= nearlyFull {
 			add(hemera.Condition{Code: SpaceNearFull, Severity: hemera.SeverityWarning, Subject: subject,
-				Text: fmt.Sprintf("%s is %.0f%% full", name, 100*float64(room.Used)/float64(total)), Remedy: "remove files, or add disks",
+				Text:   fmt.Sprintf("%s is %.0f%% full%s", name, 100*used, largest(free, min(max(need, int(sp.Policy.Layout.Pieces)), len(free)))),
+				Remedy: "remove files, or add disks",
 			})
 		}
 	}

@@ -64,6 +64,14 @@ func why(d hemera.Disk) string {
 	return ": " + d.Why
 }
 
+// largest says how large a piece can be that each of n disks takes, as the end of a sentence; free are the bytes of all.
+func largest(free []int64, n int) string {
+	if n == 0 {
+		return "; no piece fits"
+	}
+	return fmt.Sprintf("; the largest piece that fits on %s has %s", count(int64(n), "of its disks", "of its disks"), hemera.FormatSize(float64(hemera.Largest(free, n))))
+}
+
 // holding says what would be missing with the disk.
 func holding(d hemera.Disk) string {
 	if d.Pieces == 0 {

@@ -37,5 +37,5 @@ func ExampleChoose() {
 	// 3 node2:1095
 	// 5 node3:1095
 	// of 8
-	// place.Choose space default: 0 of its 8 disks can take a piece of 6597069766656 bytes, 1 needed: 8 have too little free space
+	// place.Choose space default: 0 of its 8 disks can take a piece of 6597069766656 bytes, 1 needed: 8 have too little free space; the largest piece that fits has 5497558138880 bytes
 }

@@ -221,11 +221,16 @@ func refusal(d *hemera.Disk, n *hemera.NodeInfo, r Request) string {
 // A disk that is refused for several reasons counts for the first one.
 func noSpace(v *hemera.View, r Request, got int) error {
 	refused := map[string]int{}
-	total := 0
+	total, smaller := 0, r
+	smaller.Size = 0
+	var room []int64 // of disks that lack nothing but room
 	eachDisk(v, r, 1, func(d *hemera.Disk, n *hemera.NodeInfo) {
 		total++
 		if why := refusal(d, n, r); why != "" {
 			refused[why]++
+		}
+		if refusal(d, n, smaller) == "" {
+			room = append(room, d.Free)
 		}
 	})
 	reasons := make([]string, 0, len(refused))
@@ -236,6 +241,9 @@ func noSpace(v *hemera.View, r Request, got int) error {
 	text := fmt.Sprintf("%d of its %d disks can take a piece of %d bytes, %d needed", got, total, r.Size, max(r.Min, 1))
 	if len(reasons) > 0 {
 		text += ": " + strings.Join(reasons, ", ")
+	}
+	if most := hemera.Largest(room, max(r.Min, 1)); most > 0 {
+		text += fmt.Sprintf("; the largest piece that fits has %d bytes", most)
 	}
 	remedy := "see `hemera fs ls` for the disks' states, or add disks with `hemera fs add`"
 	if total == 0 {

@@ -57,7 +57,9 @@ func unitOf(key string) func(any) string {
 		return output.Auto(output.Digits(0))
 	case has("usage", "progress", "filled"):
 		return output.Percent
-	case has("timeleft", "uptime", "delta", "graceperiod"):
+	case has("timeleft"):
+		return output.Estimate
+	case has("uptime", "delta", "graceperiod"):
 		return output.Seconds
 	case has("started", ".start", ".lastaudit", ".lastscrub", ".backup.last"):
 		return output.Time
@@ -98,6 +100,9 @@ func Stamp(t time.Time) string {
 	}
 	return t.UTC().Format(time.RFC3339Nano)
 }
+
+// TimeLeft is an estimate in whole seconds, rounded up: 0 means that it is unknown.
+func TimeLeft(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // Percent is the share of part in whole, and 0 of nothing.
 // It may exceed 100: a part may grow after its whole was measured.

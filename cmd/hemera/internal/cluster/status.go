@@ -224,7 +224,7 @@ func summary(e *cli.Env, s hemera.ClusterStatus) [][2]string {
 		{"manager", fmt.Sprintf("%s, up %s, %s", cmp.Or(s.Version, "-"), output.Seconds(s.Taken.Sub(s.Booted).Seconds()), output.Count(int64(s.Sessions), "session"))}, // the manager's own version, not that of this program
 		{"nodes", fmt.Sprintf("%d, %d online", s.Nodes, s.NodesOnline)},                                                                                                                          // joined, and heard of lately
 		{"disks", fmt.Sprintf("%d, %d readable, %d writable", s.Disks, s.DisksReadable, s.DisksWritable)},                                                                                        // writable disks take new files
-		{"room", fmt.Sprintf("%s, %s used (%.1f%%), %s free", output.Bytes(s.Room.Capacity), output.Bytes(s.Room.Used), cli.Percent(s.Room.Used, s.Room.Capacity), output.Bytes(s.Room.Free))},   // a shared file system counts once
+		{"room", fmt.Sprintf("%s, %s used (%.1f%%), %s free", output.Bytes(s.Room.Capacity), output.Bytes(s.Room.Used), 100*s.Room.Filling(), output.Bytes(s.Room.Free))},                        // a shared file system counts once
 		{"files", fmt.Sprintf("%s, %s; %s, %s on disks", output.Count(s.Tree.Files, "file"), output.Count(s.Tree.Dirs, "directory"), output.Bytes(s.Tree.Bytes), output.Bytes(s.Tree.Physical))}, // logical bytes, and the bytes of all pieces
 		{"pieces", pieces}, // how complete the files are
 		{"traffic", fmt.Sprintf("reads %s/s, writes %s/s; %d open to read, %d to write", output.Bytes(s.ReadBytes), output.Bytes(s.WriteBytes), s.ReadOpens, s.WriteOpens)}, // at the nodes, over the last seconds

@@ -51,22 +51,22 @@ func lsCommand(e *cli.Env) *cobra.Command {
 
 // columns are the table of convert ls.
 var columns = []output.Column{
-	{Title: "id", Key: "id"},                                         // for convert stop
-	{Title: "path", Key: "path"},                                     // as it was asked for
-	{Title: "form", Key: "form"},                                     // in the words of the flags
-	{Title: "state", Key: "state"},                                   // of the job
-	{Title: "progress", Key: "progress", Show: output.Percent},       // of the files of the tree
-	{Title: "converted", Key: "filesdone"},                           // files
-	{Title: "bytes", Key: "bytesdone", Show: output.Bytes},           // of them
-	{Title: "left", Key: "filesleft"},                                // files to look at, for the first time or again
-	{Title: "skipped", Key: "skipped", Wide: 1},                      // in use
-	{Title: "replaced", Key: "replaced", Wide: 1},                    // left to a newer order
-	{Title: "failed", Key: "failed"},                                 // could not be
-	{Title: "rate", Key: "rate", Show: output.Bytes, Wide: 1},        // bytes a second
-	{Title: "to go", Key: "timeleft", Show: output.Seconds, Wide: 1}, // an estimate
-	{Title: "asked", Key: "asked", Show: output.Time, Wide: 2},       // when
-	{Title: "by", Key: "who", Wide: 2},                               // the admin
-	{Title: "why", Key: "why"},                                       // what is in the way, or failed last
+	{Title: "id", Key: "id"},                                          // for convert stop
+	{Title: "path", Key: "path"},                                      // as it was asked for
+	{Title: "form", Key: "form"},                                      // in the words of the flags
+	{Title: "state", Key: "state"},                                    // of the job
+	{Title: "progress", Key: "progress", Show: output.Percent},        // of the files of the tree
+	{Title: "converted", Key: "filesdone"},                            // files
+	{Title: "bytes", Key: "bytesdone", Show: output.Bytes},            // of them
+	{Title: "left", Key: "filesleft"},                                 // files to look at, for the first time or again
+	{Title: "skipped", Key: "skipped", Wide: 1},                       // in use
+	{Title: "replaced", Key: "replaced", Wide: 1},                     // left to a newer order
+	{Title: "failed", Key: "failed"},                                  // could not be
+	{Title: "rate", Key: "rate", Show: output.Bytes, Wide: 1},         // bytes a second
+	{Title: "to go", Key: "timeleft", Show: output.Estimate, Wide: 1}, // an estimate
+	{Title: "asked", Key: "asked", Show: output.Time, Wide: 2},        // when
+	{Title: "by", Key: "who", Wide: 2},                                // the admin
+	{Title: "why", Key: "why"},                                        // what is in the way, or failed last
 }
 
 // record is a request with the keys of -m and -j. Times are in seconds since 1970, 0 for none; timeleft is in seconds,

@@ -4,25 +4,17 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"hemera"
 )
 
 // Bytes shows a number of bytes in decimal units, as disks are sold: "4.00 TB".
 // nil is unknown and shows as nothing. Two digits after the point, from kB on.
 func Bytes(v any) string {
-	n := number(v)
 	if v == nil {
 		return ""
 	}
-	// 64-bit numbers end below 10 EB, so EB is the last unit that is needed.
-	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
-	i := 0
-	for ; (n >= 1000 || n <= -1000) && i < len(units)-1; i++ {
-		n /= 1000
-	}
-	if i == 0 {
-		return fmt.Sprintf("%.0f B", n)
-	}
-	return fmt.Sprintf("%.2f %s", n, units[i])
+	return hemera.FormatSize(number(v))
 }
 
 // Percent shows a percentage.
@@ -46,6 +38,14 @@ func Seconds(v any) string {
 		return d.Round(100 * time.Millisecond).String()
 	}
 	return d.Round(time.Second).String()
+}
+
+// Estimate shows a number of seconds that is estimated, as Seconds does. 0 is unknown, and shows as "-".
+func Estimate(v any) string {
+	if number(v) == 0 {
+		return "-"
+	}
+	return Seconds(v)
 }
 
 // Time shows seconds since 1970 in the reader's time zone; zero is "never".

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"hemera"
+	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 )
 
@@ -39,6 +40,6 @@ func balanceFields(jobs []hemera.JobStatus, space string) output.Record {
 	}
 	return output.Record{
 		{Key: "balance.state", Value: j.State}, {Key: "balance.why", Value: j.Why}, {Key: "balance.bytesleft", Value: j.BytesLeft},
-		{Key: "balance.bytesdone", Value: j.BytesDone}, {Key: "balance.ratemb", Value: j.Rate / 1e6}, {Key: "balance.timeleft", Value: int64(j.Remaining.Seconds())},
+		{Key: "balance.bytesdone", Value: j.BytesDone}, {Key: "balance.ratemb", Value: j.Rate / 1e6}, {Key: "balance.timeleft", Value: cli.TimeLeft(j.Remaining)},
 	}
 }

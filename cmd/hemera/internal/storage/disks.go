@@ -73,8 +73,8 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Rec
 		{Key: "configstatus", Value: string(d.Config)}, {Key: "headroom", Value: cluster.Headroom(s.Headroom, d.Capacity)}, // what an admin wants
 		{Key: "stat.geotag", Value: d.Zone}, {Key: "stat.boot", Value: boot(n, d)}, {Key: "stat.active", Value: cli.OnOff(d.Active, "online", "offline")}, // whether it works
 		{Key: "stat.health", Value: healthWord(d.Health)}, {Key: "stat.errc", Value: code}, {Key: "stat.errmsg", Value: message}, // errc is an errno
-		// In percent, of the whole file system: other data on it counts too.
-		{Key: "stat.usage", Value: cli.Percent(d.Used, d.Capacity)},
+		// In percent of used and free bytes: other data on the file system counts too, what is kept free does not.
+		{Key: "stat.usage", Value: 100 * d.Filling()},
 		{Key: "stat.statfs.usedbytes", Value: d.Used}, {Key: "stat.statfs.freebytes", Value: d.Free}, {Key: "stat.statfs.capacity", Value: d.Capacity}, // bytes of the file system
 		{Key: "stat.lastaudit", Value: cli.Unix(d.LastAudit)}, {Key: "stat.lastscrub", Value: cli.Unix(d.LastScrub)}, // seconds since 1970
 		{Key: "stat.usedfiles", Value: d.Pieces}, {Key: "stat.held.pieces", Value: d.Held}, {Key: "stat.held.bytes", Value: d.HeldBytes}, // pieces; held ones belong to replaced content
@@ -105,7 +105,7 @@ func jobFields(job hemera.JobStatus) output.Record {
 		{Key: "stat.drain.kind", Value: job.Kind}, {Key: "stat.drain.state", Value: job.State}, {Key: "stat.drain.why", Value: job.Why}, // drain, repair or heal
 		{Key: "stat.drain.progress", Value: progress(job)}, {Key: "stat.drain.files", Value: job.FilesLeft}, {Key: "stat.drain.filesdone", Value: job.FilesDone}, // in percent; files left and done
 		{Key: "stat.drain.bytesleft", Value: job.BytesLeft}, {Key: "stat.drain.bytesdone", Value: job.BytesDone},
-		{Key: "stat.drain.ratemb", Value: job.Rate / 1e6}, {Key: "stat.drain.timeleft", Value: int64(job.Remaining.Seconds())}, // time left in seconds
+		{Key: "stat.drain.ratemb", Value: job.Rate / 1e6}, {Key: "stat.drain.timeleft", Value: cli.TimeLeft(job.Remaining)}, // time left in seconds
 		{Key: "stat.drain.started", Value: cli.Unix(job.Started)},
 	}
 }
@@ -125,7 +125,7 @@ func drainKeys(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Reco
 		{Key: "drainstatus", Value: drainState(d, job)}, {Key: "stat.drainprogress", Value: progressNow}, {Key: "stat.drainfiles", Value: j.FilesLeft}, // EOS's words
 		{Key: "stat.drainbytesleft", Value: j.BytesLeft}, {Key: "stat.drainretry", Value: 0}, {Key: "stat.drain.failed", Value: j.Failed},
 		// The same for all disks: the repair grace of the cluster.
-		{Key: "graceperiod", Value: int64(v.Grace.Seconds())}, {Key: "stat.timeleft", Value: int64(j.Remaining.Seconds())}, // seconds
+		{Key: "graceperiod", Value: int64(v.Grace.Seconds())}, {Key: "stat.timeleft", Value: cli.TimeLeft(j.Remaining)}, // seconds
 		{Key: "stat.balancer.running", Value: 0}, {Key: "stat.drainer.running", Value: drainers(job)},
 		{Key: "stat.disk.iops", Value: 0}, {Key: "stat.disk.bw", Value: 0}, // not measured
 		{Key: "stat.health.redundancy_factor", Value: 0}, {Key: "stat.health.drives_failed", Value: 0}, {Key: "stat.health.drives_total", Value: 0}, // of RAID sets, which Hemera does not have

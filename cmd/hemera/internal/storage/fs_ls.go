@@ -234,7 +234,7 @@ var fsDrainColumns = []output.Column{
 	{Title: "progress", Key: "stat.drain.progress", Show: output.Percent},  // of bytes
 	{Title: "files", Key: "stat.drain.files"},                              // left
 	{Title: "bytes-left", Key: "stat.drain.bytesleft", Show: output.Bytes}, // of pieces to be moved
-	{Title: "timeleft", Key: "stat.drain.timeleft", Show: output.Seconds},  // an estimate from the present rate
+	{Title: "timeleft", Key: "stat.drain.timeleft", Show: output.Estimate}, // an estimate from the present rate
 	{Title: "failed", Key: "stat.drain.failed", Wide: 1},                   // files that could not be moved so far
 	{Title: "why", Key: "stat.drain.why"},                                  // what it waits for
 }

@@ -52,7 +52,7 @@ func groupRecords(v *hemera.View, jobs []hemera.JobStatus) (out []output.Record)
 		zones := map[string]bool{}
 		for _, d := range disks {
 			if d.Capacity > 0 {
-				filled.add(cli.Percent(d.Used, d.Capacity))
+				filled.add(100 * d.Filling())
 			}
 			// A group is on if any of its disks can be read.
 			active = active || d.Active

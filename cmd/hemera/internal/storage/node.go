@@ -86,7 +86,7 @@ func nodeRecord(e *cli.Env, v *hemera.View, n hemera.NodeInfo, jobs []hemera.Job
 		{Key: "cfg.stat.sys.eos.start", Value: cli.Unix(n.Stats.Started)},
 		{Key: "cfg.stat.sys.kernel", Value: n.Stats.Kernel}, {Key: "cfg.stat.sys.arch", Value: n.Stats.Arch},
 		{Key: "cfg.stat.sys.uptime", Value: cli.Since(e.Now(), n.Stats.Started)}, {Key: "cfg.stat.sys.load1", Value: n.Stats.Load1},
-		{Key: "cfg.stat.sys.cpuseconds", Value: n.Stats.CPUSeconds}, {Key: "usage", Value: cli.Percent(all.Used, all.Capacity)},
+		{Key: "cfg.stat.sys.cpuseconds", Value: n.Stats.CPUSeconds}, {Key: "usage", Value: 100 * all.Filling()},
 	}
 	r = append(r, nodeDrain(disks, jobs)...)
 	r = append(r, sumsOf(v, disks)...)

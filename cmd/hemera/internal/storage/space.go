@@ -67,7 +67,7 @@ func spaceRecord(v *hemera.View, s hemera.Space, jobs []hemera.JobStatus) output
 		{Key: "cfg.quota", Value: "on"}, {Key: "cfg.nominalsize", Value: 0},
 		{Key: "cfg.balancer", Value: cli.OnOff(!s.Balancer.Off, "on", "off")}, {Key: "cfg.balancer.threshold", Value: threshold}, {Key: "cfg.balancer.rate", Value: rate},
 		{Key: "sum.stat.balancer.running", Value: balancers(jobs, s.Name)}, {Key: "sum.stat.drainer.running", Value: drainersOf(disks, jobs)},
-		{Key: "usage", Value: cli.Percent(all.Used, all.Capacity)},
+		{Key: "usage", Value: 100 * all.Filling()},
 		{Key: "policy.layout", Value: cli.LayoutName(p.Layout)}, {Key: "policy.nstripes", Value: int(p.Layout.Pieces)},
 		// Of coded files, whatever the layout of the space is: directories and clients may ask for one.
 		{Key: "policy.blocksize", Value: hemera.FormatBlockSize(cmp.Or(p.Layout.BlockSize, p.BlockSize, hemera.BlockSizeDefault))},

@@ -47,7 +47,7 @@ var spaceColumns = []output.Column{
 	{Title: "sum(usedbytes)", Key: "sum.stat.statfs.usedbytes", Show: output.Bytes},                       // a shared file system counts once
 	{Title: "sum(capacity)", Key: "sum.stat.statfs.capacity", Show: output.Bytes},                         // likewise
 	{Title: "capacity(rw)", Key: "sum.stat.statfs.capacity?configstatus@rw", Show: output.Bytes, Wide: 1}, // of these disks
-	{Title: "usage", Key: "usage", Show: output.Percent},                                                  // of the capacity, in percent
+	{Title: "usage", Key: "usage", Show: output.Percent},                                                  // of used and free bytes, in percent
 	{Title: "layout", Key: "policy.layout"},                                                               // of new files, as below
 	{Title: "nstripes", Key: "policy.nstripes"},                                                           // pieces of a file
 	{Title: "checksum", Key: "policy.checksum", Wide: 1},                                                  // of the whole file
