@@ -100,7 +100,11 @@ func resolveTarget(from, to end, recursive bool, sources int) (Place, error) {
 	src, dst := from.Place, to.Place
 	switch {
 	case !from.exists:
-		return dst, errs.New(errs.NotFound, "copy.Copy", src.String(), "")
+		err := errs.New(errs.NotFound, "copy.Copy", src.String(), "no such file or directory")
+		if !src.Remote {
+			err = err.WithRemedy("look at the name with ls; a path of the cluster begins with a colon, such as :/" + src.base())
+		}
+		return dst, err
 	case from.dir && !recursive:
 		return dst, errs.New(errs.IsDirectory, "copy.Copy", src.String(), "").WithRemedy("add -r to copy a directory with all that is in it")
 	case to.exists && to.dir && src.Content && from.dir: // written with /. at its end

@@ -316,7 +316,8 @@ func (s *spaceRecord) set(key, value string) (err error) {
 	case "policy.layout":
 		l, err := policy.Named(value, 0, s.Layout)
 		if err != nil {
-			return errs.As(err, errs.Invalid, "cluster.Set", key+"="+value)
+			return (&errs.Error{Kind: errs.Invalid, Op: "cluster.Set", Subject: key + "=" + value, Cause: err}).
+				WithRemedy("set one such as policy.layout=rs:4+2, policy.layout=replica:2 or policy.layout=plain")
 		}
 		s.setLayout(l.WithBlockSize(s.BlockSize))
 	case "policy.nstripes":

@@ -16,7 +16,7 @@
 //
 //	Difference  the interval of the ratio does not hold 1
 //	Noise       it does: the samples do not show a difference
-//	Unknown     there is no interval: too few samples, or a value that no ratio can be made of
+//	Unknown     there is no interval (too few samples, or a value that no ratio can be made of), or a machine had other work
 //
 // With few samples even sets that do not overlap at all prove little: three against three are apart by chance in one of ten
 // comparisons. Comparison.Confidence is lower for them, and Basis says what was used. Published figures come without

@@ -175,6 +175,35 @@ func TestRunsMeetByConditions(t *testing.T) {
 	}
 }
 
+// TestABusyMachineHasNoDifference: where either machine had other work, a difference may be of that work. Noise stays noise.
+func TestABusyMachineHasNoDifference(t *testing.T) {
+	run := func(factor float64, others *result.Others) *result.Run {
+		m := func(name string, by float64) result.Measure {
+			return result.Measure{Name: name, Unit: "B/s", Better: result.Higher, Samples: []float64{10 * by, 11 * by, 10.5 * by, 10.2 * by, 10.8 * by}}
+		}
+		return &result.Run{Others: others, Levels: []result.Level{{Name: "io", Measures: []result.Measure{m("same", 1), m("other", factor)}}}}
+	}
+	for name, c := range map[string]struct {
+		a, b *result.Others
+		want stats.Verdict
+	}{
+		"not recorded":            {nil, nil, stats.Difference},
+		"idle":                    {&result.Others{Before: 0.05}, &result.Others{Steal: 0.1}, stats.Difference},
+		"the base was busy":       {&result.Others{Before: 0.3}, nil, stats.Unknown},
+		"the other was busy":      {nil, &result.Others{Before: 0.11}, stats.Unknown},
+		"the hypervisor had work": {&result.Others{}, &result.Others{Steal: 0.2}, stats.Unknown},
+	} {
+		pairs, _, _ := stats.CompareRuns(run(1, c.a), run(2, c.b), 0.95)
+		same, other := pairs[0], pairs[1]
+		if same.Verdict != stats.Noise || other.Verdict != c.want {
+			t.Errorf("%s: %s and %s, want noise and %s", name, same.Verdict, other.Verdict, c.want)
+		}
+		if other.Verdict == stats.Unknown && (other.Better != "" || other.Basis != "the machine had other work" || other.Ratio != 2) {
+			t.Errorf("%s: %+v", name, other.Comparison)
+		}
+	}
+}
+
 func TestQuantitiesHaveTheirPrefix(t *testing.T) {
 	for _, c := range []struct {
 		mean, sd float64

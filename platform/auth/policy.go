@@ -49,7 +49,7 @@ func (p *ManagerPolicy) Offer(peer Peer) ([]Mechanism, error) {
 	host := peer.Remote.Addr().Unmap()
 	return nil, errs.New(errs.Denied, "auth.Offer", host.String(),
 		"clients of other machines cannot prove who they are to this server yet").
-		WithRemedy("add the client's network to " + p.Setting + ", for example " + example(host) + ", if every host in it may be believed")
+		WithRemedy("ask the admin of this server to add your network to " + p.Setting + ", for example " + example(host) + ", if every host in it may be believed")
 }
 
 // Anonymous implements [Policy]; this policy authenticates everyone it serves.

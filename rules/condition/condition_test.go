@@ -182,7 +182,14 @@ func TestRules(t *testing.T) {
 			for i := range s.View.Disks {
 				s.View.Disks[i].Config = hemera.ConfigRO
 			}
-		}, []string{"error space_no_room space default"}, "takes no new files: they need 1 disk that can be written, and it has 0; no piece fits"},
+		}, []string{"error space_no_room space default"}, "takes no new files: they need 1 disk that can be written, and it has 0"},
+		"all full": {func(s *hemera.Snapshot) {
+			for i := range s.View.Disks {
+				s.View.Disks[i].Health = hemera.HealthFull
+			}
+		}, []string{"error space_no_room space default", "warning disk_full disk 1", "warning disk_full disk 2", "warning disk_full disk 3", "warning disk_full disk 4"}, "it has 0; no piece fits"},
+		"a layout with more data than there are disks": {func(s *hemera.Snapshot) { s.View.Spaces[0].Policy.Layout = hemera.ReedSolomon(20, 2) },
+			[]string{"error space_no_room space default"}, "ask for less: hemera space set default policy.nstripes=4"},
 		"no room": {func(s *hemera.Snapshot) {
 			s.View.Spaces[0].Policy.PiecesMin = 3
 			for i := range s.View.Disks {

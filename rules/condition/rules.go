@@ -310,6 +310,7 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 	for _, sp := range s.View.Spaces {
 		var all, writable []hemera.Disk
 		var free []int64 // of writable ones
+		remedy := "hemera fs ls " + sp.Name + " shows its disks; add disks, bring some back, or free room"
 		for _, d := range s.View.Disks {
 			if d.Space != sp.Name {
 				continue
@@ -325,12 +326,15 @@ func spaces(s *hemera.Snapshot, add func(hemera.Condition)) {
 		subject, name := "space "+sp.Name, "space "+sp.Name
 		// Fewer disks than this, and no write could ever be acknowledged.
 		need := max(int(sp.Policy.PiecesMin), sp.Policy.Layout.Enough(), 1)
+		if len(all) < need { // no disk of the space is missing
+			remedy = fmt.Sprintf("add disks, or ask for less: hemera space set %s %s", sp.Name, Smaller(sp.Policy.Layout, len(all)))
+		}
 		switch wants := int(sp.Policy.Layout.Pieces); {
 		case len(writable) < need:
 			add(hemera.Condition{Code: SpaceNoRoom, Severity: hemera.SeverityError, Subject: subject,
 				Text: fmt.Sprintf("%s takes no new files: they need %s that can be written, and it has %d%s", name,
-					count(int64(need), "disk", "disks"), len(writable), largest(free, len(free))),
-				Remedy: "hemera fs ls " + sp.Name + " shows its disks; add disks, bring some back, or free room",
+					count(int64(need), "disk", "disks"), len(writable), tight(all, free)),
+				Remedy: remedy,
 			})
 			continue
 		case len(all) < wants:

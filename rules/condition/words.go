@@ -2,6 +2,7 @@ package condition
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,6 +71,17 @@ func largest(free []int64, n int) string {
 		return "; no piece fits"
 	}
 	return fmt.Sprintf("; the largest piece that fits on %s has %s", count(int64(n), "of its disks", "of its disks"), hemera.FormatSize(float64(hemera.Largest(free, n))))
+}
+
+// tight says how large a piece can be if disks of a space lack nothing but room, as the end of a sentence.
+func tight(all []hemera.Disk, free []int64) string {
+	full := func(d hemera.Disk) bool {
+		return d.Health == hemera.HealthFull && d.Config == hemera.ConfigRW || d.Writable() && d.Free <= 0
+	}
+	if !slices.ContainsFunc(all, full) {
+		return ""
+	}
+	return largest(free, len(free))
 }
 
 // holding says what would be missing with the disk.

@@ -29,7 +29,11 @@ func (v *observer) processor() {
 		}
 	}
 	p.Cores = v.frequencies(false)
-	if len(p.Cores) == 0 {
+	switch {
+	case len(p.Cores) > 0:
+	case info == "":
+		v.unseen("frequencies of cores", "the kernel shows no processor here", "")
+	default:
 		v.unseen("frequencies of cores", "the kernel controls none; a hypervisor or the firmware does", "")
 	}
 }

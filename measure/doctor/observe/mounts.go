@@ -77,7 +77,7 @@ func (v storage) filesystems() {
 	// The table of this process: it may be in a mount namespace of its own.
 	text, err := host.Text(v.Root, "proc/self/mountinfo")
 	if err != nil {
-		v.unseen("file systems", "the kernel does not show what is mounted", "")
+		v.unseen("file systems", "the kernel does not show what is mounted", "it does so in /proc/self/mountinfo")
 		return
 	}
 	all := parseMounts(text)

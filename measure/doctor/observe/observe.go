@@ -61,6 +61,9 @@ func Take(ctx context.Context, o Options) (*doctor.Snapshot, error) {
 	disks, net := storage{v}, network{v}
 	disks.filesystems()
 	v.total = len(v.s.Filesystems) + 4
+	if _, ok := v.proc(); !ok {
+		v.unseen("processor, memory, limits and interfaces", "nothing is mounted at "+v.Root+"proc", "mount -t proc proc /proc, and sysfs at /sys; or give the container both")
+	}
 	// Counters of the network are read before and after everything else.
 	net.links()
 	before := v.segments()

@@ -119,3 +119,14 @@ func TestADirectoryThatIsNotThere(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
+
+// TestWithoutProc: what nobody can see is said to be unknown, and no fault.
+func TestWithoutProc(t *testing.T) {
+	s, err := observe.Take(t.Context(), observe.Options{Root: t.TempDir() + "/"})
+	if err != nil || s.Unseen[0].What != "file systems" || s.Unseen[1].What != "processor, memory, limits and interfaces" || s.Unseen[1].Remedy == "" {
+		t.Fatalf("%+v, %v", s.Unseen, err)
+	}
+	if r := doctor.Diagnose(s); len(r.Findings) != 0 {
+		t.Errorf("findings of nothing: %+v", r.Findings)
+	}
+}

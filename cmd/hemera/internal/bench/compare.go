@@ -32,7 +32,7 @@ the first one. A run is the directory that --out made, or its result.json.
   RATIO    median of RUN divided by median of BASE
   INTERVAL where the ratio is with 95 % confidence (bootstrap)
   VERDICT  difference: the interval does not hold 1. noise: it does.
-           unknown: fewer than 3 samples, or values without a ratio
+           unknown: fewer than 3 samples, values without a ratio, or a machine that had other work
 
 Three samples on each side prove a difference with 90 % at most; --iterations 5 is better. Of a hundred
 measures that did not change, some look different by chance: trust what is repeated.`,

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
+	"hemera"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 	"hemera/errs"
+	"hemera/platform/xrootd"
 )
 
 // usageError is an error of the command line; its exit code is ExitUsage.
@@ -61,7 +64,25 @@ func remedyOf(err error) string {
 	if _, ok := errors.AsType[*usageError](err); ok {
 		return "add --help to see how the command is used"
 	}
-	return ""
+	return missing(err)
+}
+
+// missing is what a person can do about a path of the cluster that is not there, or "" if err is another one.
+func missing(err error) string {
+	e, ok := errors.AsType[*errs.Error](err)
+	if !ok || !errors.Is(err, errs.NotFound) {
+		return ""
+	}
+	at := e.Subject
+	if u, err := xrootd.ParseURL(at); err == nil {
+		at = u.Path
+	} else if !strings.HasPrefix(e.Op, "namespace.") && !strings.HasPrefix(e.Op, "manager.") {
+		return "" // perhaps a path of this machine
+	}
+	if at = hemera.PlainPath(at); !strings.HasPrefix(at, "/") || at == "/" {
+		return ""
+	}
+	return "hemera ls " + path.Dir(at) + " shows what is there; if it was removed, hemera recycle ls " + at + " may have it"
 }
 
 // traceOf is the id under which servers logged the request that failed, or "".

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -39,11 +40,20 @@ func (x *examination) print(s *doctor.Snapshot, r doctor.Report) error {
 	return err
 }
 
-// machine is the machine in a line.
+// machine is the machine in a line: the parts that decide what to expect of it, as far as they are known.
 func machine(s *doctor.Snapshot) string {
-	// The parts that decide what to expect of it.
 	m := s.Machine
-	parts := []string{m.Name, m.CPU, output.Count(int64(m.Cores), "core"), doctor.SizeText(float64(m.Memory)), m.System, "Linux " + m.Kernel}
+	parts := []string{cmp.Or(m.Name, "this machine"), cmp.Or(m.CPU, "unknown processor")}
+	if m.Cores > 0 {
+		parts = append(parts, output.Count(int64(m.Cores), "core"))
+	}
+	if m.Memory > 0 {
+		parts = append(parts, doctor.SizeText(float64(m.Memory)))
+	}
+	if m.System != "" {
+		parts = append(parts, m.System)
+	}
+	parts = append(parts, strings.TrimSpace("Linux "+m.Kernel))
 	if m.Virtual != "" {
 		parts = append(parts, "virtual")
 	}
@@ -58,7 +68,11 @@ func text(r doctor.Report) string {
 		fmt.Fprintf(&b, "\nnarrowest: %s\n", n.Why)
 	}
 	// Said in words: an empty list could also mean that nobody looked.
-	if len(r.Findings) == 0 {
+	switch {
+	case len(r.Findings) > 0:
+	case len(r.Unseen) > 0:
+		b.WriteString("\nnothing is wrong with what is visible here\n")
+	default:
 		b.WriteString("\nnothing is wrong\n")
 	}
 	// The worst come first, each with what to do.

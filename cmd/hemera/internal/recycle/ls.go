@@ -63,6 +63,9 @@ func ls(ctx context.Context, e *cli.Env, m *admin.Client, q hemera.RecycleQuery,
 	none := true // so far
 	// The server finds out who asks; the identity is not sent.
 	err := m.ListRecycled(ctx, hemera.Identity{}, q, func(r hemera.Recycled) error {
+		if none && !e.ForPrograms() { // with the first entry: an empty list has no header
+			fmt.Fprintf(e.Out, "%-19s  %-8s  %11s  %-13s  %s\n", "removed", "owner", "size", "id", "path")
+		}
 		none = false
 		return s.Add(record(r, numeric))
 	})
