@@ -85,7 +85,7 @@ func TestClientsOfTape(t *testing.T) {
 		t.Errorf("%d %+v", code, found)
 	}
 	var made struct{ RequestID string }
-	if code := tapeAPI(t, m, "POST", "/api/v1/stage", `{"files":[{"path":"/a/f"},{"path":"/a/none"}]}`, &made); code != http.StatusCreated {
+	if code := tapeAPI(t, m, "POST", "/api/v1/stage", `{"files":[{"path":"/a/f"},{"path":"/a/none"},{"path":"/a/f/"},{"path":"/a/"}]}`, &made); code != http.StatusCreated {
 		t.Fatalf("stage: %d", code)
 	}
 	var request struct {
@@ -98,19 +98,23 @@ func TestClientsOfTape(t *testing.T) {
 		tapeAPI(t, m, "GET", "/api/v1/stage/"+made.RequestID, "", &request)
 		return request.Files[0].OnDisk
 	})
-	if request.Files[0].Error != "" || request.Files[1].Error == "" {
+	// A path that ends in a slash is none of a file.
+	if request.Files[0].Error != "" || request.Files[1].Error == "" || request.Files[2].Error == "" || request.Files[3].Error == "" {
 		t.Errorf("%+v", request)
 	}
 	if !has(wire.StatBkpExist)() {
 		t.Error("xrootd does not see what the REST API says")
 	}
 	var where []struct{ Locality, Error string }
-	tapeAPI(t, m, "POST", "/api/v1/archiveinfo", `{"paths":["/a/f","/a/none"]}`, &where)
-	if len(where) != 2 || where[0].Locality != "DISK_AND_TAPE" || where[1].Error == "" {
+	tapeAPI(t, m, "POST", "/api/v1/archiveinfo", `{"paths":["/a/f","/a/none","/a/f/"]}`, &where)
+	if len(where) != 3 || where[0].Locality != "DISK_AND_TAPE" || where[1].Error == "" || where[2].Error == "" {
 		t.Errorf("%+v", where)
 	}
 	if code := tapeAPI(t, m, "POST", "/api/v1/release/"+made.RequestID, `{"paths":["/a/f"]}`, nil); code != http.StatusOK {
 		t.Errorf("release: %d", code)
+	}
+	if code := tapeAPI(t, m, "POST", "/api/v1/release/"+made.RequestID, `{"paths":["/a/f/"]}`, nil); code == http.StatusOK {
+		t.Error("a release of a file's path with a slash is no error")
 	}
 	until(t, "the file is on tape only again", has(wire.StatBkpExist|wire.StatOffline))
 	if code := tapeAPI(t, m, "DELETE", "/api/v1/stage/"+made.RequestID, "", nil); code != http.StatusOK {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -95,7 +96,7 @@ func DialFrom(rawURL string, elsewhere Caller) (*Client, error) {
 	if IsSocketURL(rawURL) {
 		return dialSocket(rawURL)
 	}
-	u, err := url.Parse(rawURL)
+	u, err := url.Parse(escapeZone(rawURL))
 	if err != nil || u.Hostname() == "" || u.Scheme != "root" && u.Scheme != "xroot" && u.Scheme != "http" {
 		return nil, errs.New(errs.Invalid, "admin.Dial", rawURL, "is not a URL of a manager").
 			WithRemedy("write it as root://host:1094, or unix:///path/of/admin.sock on the manager's machine")
@@ -106,12 +107,21 @@ func DialFrom(rawURL string, elsewhere Caller) (*Client, error) {
 		port = PortDefault
 	}
 	addr := net.JoinHostPort(u.Hostname(), port)
-	c := newClient("http://"+addr, addr, (&net.Dialer{Timeout: dialTime}).DialContext)
+	c := newClient((&url.URL{Scheme: "http", Host: addr}).String(), addr, (&net.Dialer{Timeout: dialTime}).DialContext)
 	// The first request decides which way to go: it brings a context.
 	if elsewhere != nil {
 		c.http.Transport = &nearest{base: c.base, host: u.Hostname(), here: c.http.Transport, elsewhere: through{elsewhere}}
 	}
 	return c, nil
+}
+
+// escapeZone writes the zone of an address of one link as package url reads it: [fe80::1%25eth0]. XRootD URLs have it as it is.
+func escapeZone(rawURL string) string {
+	from, to, at := strings.IndexByte(rawURL, '['), strings.IndexByte(rawURL, ']'), strings.IndexByte(rawURL, '%')
+	if from < 0 || at < from || to < at || strings.HasPrefix(rawURL[at:], "%25") {
+		return rawURL
+	}
+	return rawURL[:at] + "%25" + rawURL[at+1:]
 }
 
 // newClient makes a client whose connections dial makes. Idle ones are kept for a minute, and at most four.
