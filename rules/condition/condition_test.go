@@ -111,6 +111,31 @@ func TestRulesOfLayouts(t *testing.T) {
 	})
 }
 
+// TestRoomOfSpaces names the largest piece that fits, where room is what is short.
+func TestRoomOfSpaces(t *testing.T) {
+	checkRules(t, map[string]ruleCase{
+		"all full": {func(s *hemera.Snapshot) {
+			for i := range s.View.Disks {
+				s.View.Disks[i].Health = hemera.HealthFull
+			}
+		}, []string{"error space_no_room space default", "warning disk_full disk 1", "warning disk_full disk 2", "warning disk_full disk 3", "warning disk_full disk 4"}, "it has 0; no piece fits"},
+		"a layout with more data than there are disks": {func(s *hemera.Snapshot) { s.View.Spaces[0].Policy.Layout = hemera.ReedSolomon(20, 2) },
+			[]string{"error space_no_room space default"}, "ask for less: hemera space set default policy.nstripes=4"},
+		"no room": {func(s *hemera.Snapshot) {
+			s.View.Spaces[0].Policy.PiecesMin = 3
+			for i := range s.View.Disks {
+				s.View.Disks[i].Used, s.View.Disks[i].Free = 50, max(0, int64(i-2)*2e9)
+			}
+		}, []string{"error space_no_room space default", "warning disk_nearly_full disk 1", "warning disk_nearly_full disk 2", "warning disk_nearly_full disk 3"}, "it has 1; the largest piece that fits on 1 of its disks has 2.00 GB"},
+		"nearly full space": {func(s *hemera.Snapshot) {
+			for i := range s.View.Disks {
+				s.View.Disks[i].Used, s.View.Disks[i].Free = 850, 50
+			}
+			s.View.Disks[0].Config = hemera.ConfigRO
+		}, []string{"warning space_nearly_full space default", "warning disk_nearly_full disk 2", "warning disk_nearly_full disk 3", "warning disk_nearly_full disk 4"}, "94% full; the largest piece that fits on 2 of its disks has 50 B"},
+	})
+}
+
 // TestRules changes one thing at a time and names the conditions that must follow, in their order.
 func TestRules(t *testing.T) {
 	checkRules(t, map[string]ruleCase{
@@ -183,25 +208,6 @@ func TestRules(t *testing.T) {
 				s.View.Disks[i].Config = hemera.ConfigRO
 			}
 		}, []string{"error space_no_room space default"}, "takes no new files: they need 1 disk that can be written, and it has 0"},
-		"all full": {func(s *hemera.Snapshot) {
-			for i := range s.View.Disks {
-				s.View.Disks[i].Health = hemera.HealthFull
-			}
-		}, []string{"error space_no_room space default", "warning disk_full disk 1", "warning disk_full disk 2", "warning disk_full disk 3", "warning disk_full disk 4"}, "it has 0; no piece fits"},
-		"a layout with more data than there are disks": {func(s *hemera.Snapshot) { s.View.Spaces[0].Policy.Layout = hemera.ReedSolomon(20, 2) },
-			[]string{"error space_no_room space default"}, "ask for less: hemera space set default policy.nstripes=4"},
-		"no room": {func(s *hemera.Snapshot) {
-			s.View.Spaces[0].Policy.PiecesMin = 3
-			for i := range s.View.Disks {
-				s.View.Disks[i].Used, s.View.Disks[i].Free = 50, max(0, int64(i-2)*2e9)
-			}
-		}, []string{"error space_no_room space default", "warning disk_nearly_full disk 1", "warning disk_nearly_full disk 2", "warning disk_nearly_full disk 3"}, "it has 1; the largest piece that fits on 1 of its disks has 2.00 GB"},
-		"nearly full space": {func(s *hemera.Snapshot) {
-			for i := range s.View.Disks {
-				s.View.Disks[i].Used, s.View.Disks[i].Free = 850, 50
-			}
-			s.View.Disks[0].Config = hemera.ConfigRO
-		}, []string{"warning space_nearly_full space default", "warning disk_nearly_full disk 2", "warning disk_nearly_full disk 3", "warning disk_nearly_full disk 4"}, "94% full; the largest piece that fits on 2 of its disks has 50 B"},
 		"stalled": {func(s *hemera.Snapshot) {
 			s.Jobs = []hemera.JobStatus{{Kind: "drain", Disk: 3, State: "stalled", Why: "no room", FilesLeft: 4}, {Kind: "repair", State: "stalled", FilesLeft: 1}, {State: "running"}}
 		}, []string{"warning job_stalled disk 3", "warning job_stalled repair"}, "drain is stalled with 4 files left: no room"},
