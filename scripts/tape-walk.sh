@@ -67,6 +67,8 @@ until_true() {
 
 flags() { xrdfs "$host" stat "$path" | grep -q "Flags:.*$1"; }
 is_backed() { flags BackUpExists; }
+# gfal, and so FTS, takes the file for archived: READY. It is tried once the file is on tape.
+is_polled() { ! command -v gfal-archivepoll >/dev/null || GFAL_PYTHONBIN=/usr/bin/python3 timeout 60 gfal-archivepoll "root://$host/$path" | grep -q 'READY$'; }
 is_offline() { flags Offline; }
 evict() { admin tape evict "$path"; }
 is_online() {
@@ -85,6 +87,7 @@ walk() {
 	xrdcp -f --nopbar "$in" "root://$host/$path"
 	at "killed before the archive"
 	until_true "a copy on tape" is_backed
+	until_true "gfal-archivepoll takes it for archived" is_polled
 	at "killed after the archive"
 	until_true "the disk copies are dropped" evict
 	at "killed after the evict"
