@@ -310,17 +310,26 @@ func prepare(ctx context.Context, e *cli.Env, k cli.Consent, dir string, o backu
 }
 
 // rebuildFinishCommand makes `hemera ns rebuild finish`.
-// It needs no consent: a later rebuild --merge can still add what is found.
+// It asks, as its siblings do: from then on clients change what was found, and what comes later is refused.
 func rebuildFinishCommand(e *cli.Env) *cobra.Command {
-	return &cobra.Command{
+	var k cli.Consent
+	c := &cobra.Command{
 		Use: "finish", Short: "End the rebuild: clients may write again", Args: cobra.NoArgs,
 		Long: `Ends the state in which a prepared manager starts: clients may change the namespace, and files are
 repaired and audited again. Files that lack pieces are repaired from now on, so let all nodes
 come back first. Nodes and disks that come later are refused, as everywhere: a node joins again without its state,
-a disk is added with hemera fs add; hemera ns rebuild --merge then adds its files.`,
+a disk is added with hemera fs add; hemera ns rebuild --merge then adds its files.
+
+A script gives its consent with --yes.`,
 		Example: `  hemera ns rebuild finish`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
+				ok, err := e.Agree(ctx, k, "hemera.FinishARebuild", []string{
+					"clients may write, pieces that are missing are made again, and nodes and disks that come later are refused",
+				})
+				if !ok {
+					return err
+				}
 				if err := m.FinishRebuild(ctx); err != nil {
 					return err
 				}
@@ -329,6 +338,8 @@ a disk is added with hemera fs add; hemera ns rebuild --merge then adds its file
 			})
 		},
 	}
+	k.Flags(c)
+	return c
 }
 
 // rebuildForgetCommand makes `hemera ns rebuild forget`.
