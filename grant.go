@@ -1,6 +1,9 @@
 package hemera
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Access is what a capability permits.
 type Access uint8
@@ -84,9 +87,9 @@ func (c *Capability) HeadNode() NodeID {
 	return c.Targets[0].Node
 }
 
-// WholePath returns Path, or "" if that may be the end of a longer one only.
+// WholePath returns Path, or "" if no client could ask for it: it may be the end of a longer one only, or names what is in a recycle bin.
 func (c *Capability) WholePath() string {
-	if len(c.Path) == PathMax {
+	if len(c.Path) == PathMax || !strings.HasPrefix(c.Path, "/") {
 		return ""
 	}
 	return c.Path

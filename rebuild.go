@@ -34,6 +34,10 @@ type WentBack struct {
 	Merged   time.Time // when a rebuild ended that read all disks; zero if none has
 }
 
+// Unmerged reports whether the namespace went back, and pieces that it does not know may be all that is left of files: no rebuild
+// has read all disks since.
+func (w WentBack) Unmerged() bool { return !w.Restored.IsZero() && w.Merged.IsZero() }
+
 // Text says in a sentence how far the namespace went back, and what is not sure since.
 func (w WentBack) Text() string {
 	from := "it was made again without a backup on " + w.Restored.UTC().Format(time.RFC3339)
@@ -41,9 +45,9 @@ func (w WentBack) Text() string {
 		from = "it was restored on " + w.Restored.UTC().Format(time.RFC3339) + " from a backup of " + w.Taken.UTC().Format(time.RFC3339)
 	}
 	if w.Merged.IsZero() {
-		return "the namespace went back: " + from + ", and what was written or removed between is not known"
+		return "the namespace went back: " + from + ", and what was written or removed between is not known; bins and lifecycle rules remove nothing"
 	}
-	return "the namespace went back: " + from + "; all disks were searched by " + w.Merged.UTC().Format(time.RFC3339) + ", and pieces that no file has are kept"
+	return "the namespace went back: " + from + "; all disks were searched by " + w.Merged.UTC().Format(time.RFC3339) + ", and what no file has, is in bins, or is due by lifecycle rules is kept"
 }
 
 // Remedy is the command that goes on.

@@ -191,6 +191,8 @@ type Impact struct {
 	// OnTape files have too few pieces elsewhere as well, and all their copies on tape: they are recalled.
 	OnTape, OnTapeBytes int64
 	Names               []string // the first paths that would be lost
+	// Unsure: the namespace went back, and no rebuild has read all disks since. Pieces that it does not know are not counted.
+	Unsure bool `json:",omitempty"`
 }
 
 // Snapshot is what the conditions of a cluster are found from.

@@ -24,6 +24,9 @@ type Lifecycle struct {
 	// Remove removes a file that is still what was decided on and still due, else it fails with Conflict, or Locked while it is
 	// written. Since is since when accesses are noted.
 	Remove func(ctx context.Context, path string, e hemera.Entry, since time.Time) error
+	// WentBack is until when changes may be lost since the namespace was restored from a backup, and until an admin has ended
+	// that; zero else. Meanwhile no rule acts: a user may have taken it back, and accesses since the backup were forgotten.
+	WentBack func() time.Time
 	// Track is told below which directories accesses are to be noted, whenever that may have changed. It does not block.
 	Track func(dirs map[hemera.FileID]bool)
 }
@@ -118,12 +121,12 @@ func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
 		return time.Hour, nil
 	}
 	// All trees in each step: there are few, and their directories are in the namespace's cache.
-	tracked, rest := map[hemera.FileID]bool{}, lifecycleRest
+	tracked, rest, back := map[hemera.FileID]bool{}, lifecycleRest, o.WentBack()
 	var failed error
 	for _, t := range o.Trees.RuleTrees() {
 		root, path, rules, err := l.look(ctx, t)
 		if err == nil && rules != nil {
-			t, err = l.track(ctx, t, rules.needAccess())
+			t, err = l.track(ctx, t, rules.needAccess(), back)
 		}
 		// One directory that cannot be looked at does not keep the others.
 		failed = cmp.Or(failed, err)
@@ -132,7 +135,7 @@ func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
 		}
 		tracked[t.Dir] = rules.needAccess()
 		// An attribute may say "off", or be half of a rule.
-		if rules.empty() {
+		if rules.empty() || !back.IsZero() {
 			continue
 		}
 		if wait := t.Scanned.Add(rules.interval()).Sub(l.engine.Now()); wait > 0 {
@@ -169,8 +172,12 @@ func (l *lifecycler) look(ctx context.Context, t hemera.RuleTree) (root hemera.E
 	return root, path, &scanRules{lifecycle.Of(own), lifecycle.Of(all)}, nil
 }
 
-// track remembers since when accesses below a directory are noted, if its rules need them.
-func (l *lifecycler) track(ctx context.Context, t hemera.RuleTree, need bool) (hemera.RuleTree, error) {
+// track remembers since when accesses below a directory are noted, if its rules need them. Those before back may be lost.
+func (l *lifecycler) track(ctx context.Context, t hemera.RuleTree, need bool, back time.Time) (hemera.RuleTree, error) {
+	if need && !t.Since.IsZero() && t.Since.Before(back) {
+		t.Since = back.UTC().Round(0)
+		return t, l.engine.Lifecycle.Trees.PutRuleTree(ctx, t)
+	}
 	if need == !t.Since.IsZero() {
 		return t, nil
 	}

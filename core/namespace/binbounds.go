@@ -25,8 +25,12 @@ const expireOp = "Expire"
 
 // Expire purges what the rules of bins do not keep any more, oldest first, about limit entries at most. It returns the
 // number of entries purged; fewer than limit means that nothing is left to do. Directories of bins that are empty are
-// removed.
+// removed. A namespace that was restored purges nothing before ForgetLost: it does not know what users took out of bins after the
+// backup.
 func (n Bins) Expire(ctx context.Context, limit int) (purged int, err error) {
+	if n.Restored() {
+		return 0, nil
+	}
 	err = n.eachBin(ctx, func(top, bin *hemera.Entry) error {
 		rule, err := recycle.Parse(string(bin.Xattrs[recycle.Attr]))
 		if err != nil || purged >= limit {

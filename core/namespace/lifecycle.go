@@ -44,8 +44,12 @@ func (n Lifecycle) RuleAttributes(ctx context.Context, id hemera.FileID) (own, a
 // RemoveDue removes the file at the path as [Tree.Remove] does, if a rule that is in force now still says so: where there is a
 // recycle bin for it, it goes there. A rule acts as its setter, so RemoveDue fails with Denied where a user who set it may not
 // remove the file. Since is since when accesses are noted. Conflict if the path has another file, or the file another content,
-// than what was decided on, or no rule removes it any more.
+// than what was decided on, or no rule removes it any more. Unavailable once a restored namespace does not know which rules and
+// accesses there were after the backup, until ForgetLost.
 func (n Lifecycle) RemoveDue(ctx context.Context, path string, was hemera.Entry, since time.Time) error {
+	if n.Restored() {
+		return refuse(errs.Unavailable, "Expire", path, "the namespace went back: rules remove nothing until hemera ns rebuild forget")
+	}
 	return Tree(n).remove(ctx, hemera.SystemIdentity(), path, hemera.KindFile, func(t tx, op, path, who string, f found) error {
 		// In the transaction of the removal: nothing can come between the look and the act.
 		if f.entry.ID != was.ID || f.entry.Gen != was.Gen || !f.entry.Mtime.Equal(was.Mtime) {

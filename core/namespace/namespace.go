@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"hemera"
@@ -41,8 +40,6 @@ type Namespace struct {
 	QuotaAdmin // limits and usage
 	Recovery   // files that were lost
 	Bins       // what was removed and is kept
-	// boundaries are those of restores and rebuilds; ForgetLost empties the list, which is not changed in place.
-	boundaries atomic.Pointer[[]Boundary]
 	// life is 0 for a store that was never restored or rebuilt, and higher after each time. ForgetLost leaves it.
 	life uint64
 

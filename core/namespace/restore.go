@@ -223,7 +223,7 @@ func (n *Namespace) loadLife(ctx context.Context) error {
 }
 
 // lostRanges are the boundaries of now.
-func (n *Namespace) lostRanges() []Boundary {
+func (n *base) lostRanges() []Boundary {
 	if list := n.boundaries.Load(); list != nil {
 		return *list
 	}
@@ -268,7 +268,7 @@ func (n *Namespace) Merged(ctx context.Context) error {
 }
 
 // Restored reports whether the namespace was ever restored or rebuilt: disks may hold what it forgot.
-func (n *Namespace) Restored() bool { return len(n.lostRanges()) > 0 }
+func (n *base) Restored() bool { return len(n.lostRanges()) > 0 }
 
 // ForgetLost ends what the namespace remembers of its restores: from then on a piece that it does not have is an orphan,
 // also one of a change that was lost. Durable at its return. NotFound if it remembers none.

@@ -28,6 +28,9 @@ type base struct {
 	counter  *accounts.Counter
 	tapes    *tapes.Catalogue
 
+	// boundaries are those of restores and rebuilds; ForgetLost empties the list, which is not changed in place.
+	boundaries atomic.Pointer[[]Boundary]
+
 	spaceRules atomic.Pointer[func(space string) string] // see Bins.UseSpaceRules; nil: spaces have none
 	claims     atomic.Pointer[claimsInUse]               // see QuotaAdmin.UseClaims; nil: no write under way claims anything
 }

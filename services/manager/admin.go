@@ -52,6 +52,10 @@ func (a *clusterAdmin) SetDisk(ctx context.Context, id hemera.DiskID, key, value
 // RemoveDisk implements hemera.ClusterAdmin. What a disk removed by force held is made again from the
 // files' other pieces.
 func (a *clusterAdmin) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemera.Removal) error {
+	if a.tree.Stats().WentBack.Unmerged() && !r.Lose {
+		return errs.New(errs.Conflict, "manager.Remove", "disk "+id.String(), "the namespace went back, and the disk may have the only pieces of files that it does not know").
+			WithRemedy("run `hemera ns rebuild --merge` with all disks there; to lose such files, remove it with --force")
+	}
 	// Before the lock: this counts files for up to impactTime, and must not hold up commits meanwhile.
 	if r.Force && !r.Lose {
 		if err := a.mayGo(ctx, id); err != nil {

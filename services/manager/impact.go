@@ -24,6 +24,7 @@ const (
 func (rep *reporter) Impact(ctx context.Context, disks []hemera.DiskID) (sum hemera.Impact, err error) {
 	defer rep.ops.begin("Impact").end(&err)
 	view := rep.cluster.View()
+	sum.Unsure = rep.tree.Stats().WentBack.Unmerged()
 	// Unknown disks are refused before anything is counted.
 	for _, id := range disks {
 		if _, ok := view.Disk(id); !ok {

@@ -21,7 +21,8 @@ type ruleKeeper struct {
 
 // options are what the engine follows rules with.
 func (k *ruleKeeper) options() maint.Lifecycle {
-	return maint.Lifecycle{Trees: k.requests, Attributes: k.tree.RuleAttributes, Remove: k.remove, Track: k.reads.Track}
+	return maint.Lifecycle{Trees: k.requests, Attributes: k.tree.RuleAttributes, Remove: k.remove, Track: k.reads.Track,
+		WentBack: func() time.Time { return k.tree.Stats().WentBack.Restored }}
 }
 
 // remove implements maint.Lifecycle: the ordinary removal, so what has a recycle bin goes there.

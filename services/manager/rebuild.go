@@ -83,7 +83,7 @@ func (b *rebuilder) ForgetLost(ctx context.Context, o hemera.ForgetOptions) erro
 		return errs.New(errs.Conflict, "manager.ForgetLost", "", "the namespace is being rebuilt").
 			WithRemedy("finish that first: `hemera ns rebuild finish`")
 	}
-	if back := b.tree.Stats().WentBack; !back.Restored.IsZero() && back.Merged.IsZero() && !o.Unmerged {
+	if b.tree.Stats().WentBack.Unmerged() && !o.Unmerged {
 		return errs.New(errs.Conflict, "manager.ForgetLost", "", "no rebuild has read all disks since the namespace went back").
 			WithRemedy("run `hemera ns rebuild --merge` with all disks there; to lose what only pieces know, repeat with --unmerged")
 	}

@@ -96,12 +96,16 @@ func (s *Shelf) trouble(vid string) (why, remedy string) {
 func (s *Shelf) file(e *hemera.Entry) tapegc.File {
 	f := tapegc.File{ID: e.ID, Bytes: layout.Used(e.Layout, e.Size, e.Pieces), Asked: s.copiesOf(e.StorageClass()), Requests: tapes.EvictCounter(e)}
 	for _, c := range e.Tape {
-		why, _ := s.trouble(c.VID)
-		// Until it was scanned nobody knows whether the tape still has what the catalogue says.
-		unsure := s.tapes[c.VID].Unscanned != "" || s.waits(c)
-		f.Copies = append(f.Copies, tapegc.Copy{Number: c.Number, VID: c.VID, Lost: why != "" || unsure})
+		f.Copies = append(f.Copies, tapegc.Copy{Number: c.Number, VID: c.VID, Lost: !s.sure(c)})
 	}
 	return f
+}
+
+// sure reports whether a copy can be read, and is there as far as it is known: its tape waits for no scan, without which
+// the tape may have something else by now, and the copy was read back if that is to be.
+func (s *Shelf) sure(c hemera.TapeCopy) bool {
+	why, _ := s.trouble(c.VID)
+	return why == "" && s.tapes[c.VID].Unscanned == "" && !s.waits(c)
 }
 
 // waits reports whether a copy was not read back yet, and is to be.
@@ -150,14 +154,11 @@ func (s *Shelf) missing(e *hemera.Entry) error {
 	return errs.New(errs.Conflict, op, subject, "its disk copies stay: "+why).WithRemedy(remedy)
 }
 
-// Gives reports whether tape gives back a file that no disk can give: all copies were written, and one of them can be read
-// and was read back.
+// Gives reports whether tape gives back a file that no disk can give: all copies were written, and of one it is sure that it can be
+// read.
 func (s *Shelf) Gives(e *hemera.Entry) bool {
 	asked := s.copiesOf(e.StorageClass())
-	return asked > 0 && len(e.Tape) >= asked && slices.ContainsFunc(e.Tape, func(c hemera.TapeCopy) bool {
-		why, _ := s.trouble(c.VID)
-		return why == "" && !s.waits(c)
-	})
+	return asked > 0 && len(e.Tape) >= asked && slices.ContainsFunc(e.Tape, s.sure)
 }
 
 // Trouble names the tapes of a file that cannot be read, with the reason, and says what to do about the first; "" if all can.

@@ -56,13 +56,13 @@ func removeDisk(ctx context.Context, e *cli.Env, m *admin.Client, id hemera.Disk
 			return err
 		}
 		// A disk without pieces needs no consent: nothing is lost.
-		if sum.Pieces > 0 || k.Dry {
+		if sum.Pieces > 0 || sum.Unsure || k.Dry {
 			if ok, err := e.Agree(ctx, k, "hemera.FsRm", append([]string{"disk " + id.String() + " " + holds(sum)}, stakes(sum)...)); !ok {
 				return err
 			}
 		}
 		// A partial count may have missed lost files, so it needs the same consent.
-		r.Lose = sum.Lost+sum.Unreadable > 0 || sum.Partial
+		r.Lose = sum.Lost+sum.Unreadable > 0 || sum.Partial || sum.Unsure
 	}
 	if err := m.RemoveDisk(ctx, id, r); err != nil {
 		return err
@@ -104,6 +104,9 @@ func stakes(sum hemera.Impact) (lines []string) {
 	}
 	if sum.Weakened > 0 {
 		lines = append(lines, fmt.Sprintf("  fewer copies: %s%s, to be repaired from the others", atLeast, output.Count(sum.Weakened, "file")))
+	}
+	if sum.Unsure {
+		lines = append(lines, "  NOT KNOWN: files that only pieces know, since the namespace went back; hemera ns rebuild --merge finds them")
 	}
 	if sum.Partial {
 		lines = append(lines, "  there are too many pieces to count all of them")
