@@ -11,6 +11,7 @@ import (
 
 	"hemera/doors/admin"
 	"hemera/errs"
+	"hemera/platform/contain"
 )
 
 // web is who may ask what of the HTTP door, before it is known who it is.
@@ -50,6 +51,23 @@ func guardWeb(current *webRules, next http.Handler) http.Handler {
 			r = admin.FromStranger(r)
 		}
 		guardMetrics(rules.metrics, next).ServeHTTP(w, r)
+	})
+}
+
+// containWeb counts and logs panics of requests that next does not contain itself. The client's connection ends.
+func containWeb(panics *contain.Panics, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if v != http.ErrAbortHandler {
+				_ = panics.Note("daemon.Answer", r.URL.Path, v)
+			}
+			panic(http.ErrAbortHandler) // which ends the connection, and is not logged
+		}()
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -274,18 +274,18 @@ func (m *Manager) open() (err error) {
 		}),
 		Names: m.Manager, Directories: m.Manager, Attributes: m.Manager,
 		Backups: m.backups(), Rebuild: m.Manager,
-		Config: o.Settings, Configure: o.Configure, Limits: o.Bounds.Usages, Log: o.Log,
+		Config: o.Settings, Configure: o.Configure, Limits: o.Bounds.Usages, Log: o.Log, Panics: m.Panics(),
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, known)
 	tape := taperest.Options{Staging: m.Manager, Authorize: taperest.Authorizer(known), Addr: m.Addr, Log: o.Log}
 	m.web = newWebRules(web{o.Metrics, namesOf(m.Addr, o.Hosts)})
-	m.port.web = guardWeb(m.web, addTapeAPI(tape, verbs))
+	m.port.web = containWeb(m.Panics(), guardWeb(m.web, addTapeAPI(tape, verbs)))
 	m.port.xrd, err = xrd.New(xrd.Options{
 		Manager: &xrd.ManagerOptions{
 			Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Staging: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs), Space: m.RoomBelow,
 			Resolve: m.Resolve, View: m.Cluster().View, First: m.tree.Writer().Epoch() == 1,
 		},
-		ManagerAddr: func() string { return m.Addr }, Policy: policy, Loop: m.port.loop, Host: host, Version: o.Version, Log: o.Log,
+		ManagerAddr: func() string { return m.Addr }, Policy: policy, Loop: m.port.loop, Host: host, Version: o.Version, Log: o.Log, Panics: m.Panics(),
 		Budgets: o.Bounds.Doors,
 	})
 	if err != nil {
@@ -293,7 +293,7 @@ func (m *Manager) open() (err error) {
 	}
 	m.AddSessions(m.port.xrd.Sessions)
 	m.AddPresence(m.port.xrd.HasSession)
-	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Copies: m.Manager, Tapes: m.Manager, Log: o.Log})
+	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Copies: m.Manager, Tapes: m.Manager, Log: o.Log, Panics: m.Panics()})
 	m.port.tls = m.authority.ServerTLS()
 	return err
 }

@@ -23,6 +23,7 @@ import (
 	"hemera/doors/xrd"
 	"hemera/errs"
 	"hemera/platform/auth"
+	"hemera/platform/contain"
 	"hemera/platform/link"
 	"hemera/platform/pki"
 	"hemera/platform/poll"
@@ -91,6 +92,7 @@ type Node struct {
 	options     NodeOptions
 	lock        *os.File         // on the state directory
 	peers       *peers.Peers     // pieces at other nodes
+	panics      *contain.Panics  // of all work in the process for this node
 	pulls       puller           // sources of third-party copies
 	credentials *pki.Credentials // nil if the manager is in the same process
 	remote      *rpc.Client      // nil if the manager is in the same process
@@ -146,8 +148,9 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	if !ok {
 		return nil, errs.New(errs.Internal, "daemon.OpenNode", n.Addr, "nobody says where copies may read from")
 	}
-	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, xrootd.Options{Log: o.Log})
-	n.peers = peers.New(xrootd.Options{App: "hemera-node", Log: o.Log})
+	n.panics = contain.New(o.Log)
+	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, xrootd.Options{Log: o.Log, Panics: n.panics})
+	n.peers = peers.New(xrootd.Options{App: "hemera-node", Log: o.Log, Panics: n.panics})
 	var sample func() hemera.NetworkSample
 	if !o.WithoutNetwork {
 		n.network = node.NewNetwork(o.Log)
@@ -162,6 +165,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		OpenDisk: n.openDisk,
 		IsFolder: n.folder(),
 		Limits:   o.limits,
+		Panics:   n.panics,
 		Program:  n.program(),
 		Network:  sample,
 	})
@@ -171,11 +175,11 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	host, _, _ := net.SplitHostPort(n.Addr)
 	n.port.xrd, err = xrd.New(xrd.Options{
 		Node:        &xrd.NodeOptions{Node: n.Node, Puller: n.pulls, Resolve: control.Resolve, Link: n.Link},
-		ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Loop: n.port.loop, Host: host, Version: o.Version, Log: o.Log,
+		ManagerAddr: n.ManagerAddr, Policy: auth.NodePolicy{}, Loop: n.port.loop, Host: host, Version: o.Version, Log: o.Log, Panics: n.Panics(),
 		Budgets: n.options.Bounds.Doors,
 	})
 	n.web = newWebRules(web{o.Metrics, namesOf(n.Addr, o.Hosts)})
-	n.port.web = guardWeb(n.web, monitorNode(n.Node, o))
+	n.port.web = containWeb(n.Panics(), guardWeb(n.web, monitorNode(n.Node, o)))
 	if err == nil && o.Tape != nil {
 		n.tape, err = openTape(ctx, n.Node, control, o)
 	}
@@ -247,7 +251,7 @@ func (n *Node) openDisk(path string, fresh bool) (disk.Store, error) {
 	if err := disks.CheckOwner(path); err != nil {
 		return nil, err
 	}
-	store, err := o.Memory.OpenDisk(path, fresh, o.Log)
+	store, err := o.Memory.OpenDisk(path, fresh, o.Log, n.panics)
 	if err == nil && fresh && !o.MakeDisks && disks.IsFolder(path) {
 		o.Log.Warn("new disk is a folder, not a filesystem of its own: is it mounted?", "path", path)
 	}

@@ -11,6 +11,7 @@ import (
 	"hemera/app/statedir"
 	"hemera/core/disk"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/platform/vfs"
 )
 
@@ -67,7 +68,7 @@ func (d lockedDisk) Close() error {
 //
 // It fails with NotFound if there is no directory, or no disk and fresh is not set, and with Unavailable while another
 // process has the disk. It blocks for the disk's recovery.
-func (m *Memory) OpenDisk(path string, fresh bool, log *slog.Logger) (_ disk.Store, err error) {
+func (m *Memory) OpenDisk(path string, fresh bool, log *slog.Logger, panics *contain.Panics) (_ disk.Store, err error) {
 	fsys := vfs.OS{}
 	_, err = disk.ReadLabel(fsys, path)
 	unlabelled := fresh && errors.Is(err, errs.NotFound)
@@ -92,7 +93,7 @@ func (m *Memory) OpenDisk(path string, fresh bool, log *slog.Logger) (_ disk.Sto
 			return nil, err
 		}
 	}
-	d, err := disk.Open(fsys, path, disk.Options{Log: log, VerifiedBytes: m.total})
+	d, err := disk.Open(fsys, path, disk.Options{Log: log, Panics: panics, VerifiedBytes: m.total})
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func TestDisksShareMemory(t *testing.T) {
 		if err := os.Mkdir(path, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		d, err := m.OpenDisk(path, true, slog.New(slog.DiscardHandler))
+		d, err := m.OpenDisk(path, true, slog.New(slog.DiscardHandler), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestDisksShareMemory(t *testing.T) {
 	}
 	// A disk that was away and comes back does not take a second share.
 	_ = last.Close()
-	again, err := m.OpenDisk(filepath.Join(dir, "c"), false, slog.New(slog.DiscardHandler))
+	again, err := m.OpenDisk(filepath.Join(dir, "c"), false, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestDisksShareMemory(t *testing.T) {
 	if len(m.disks) != 3 {
 		t.Errorf("%d disks after one came back", len(m.disks))
 	}
-	if _, err := m.OpenDisk(filepath.Join(dir, "not mounted"), false, slog.New(slog.DiscardHandler)); err == nil {
+	if _, err := m.OpenDisk(filepath.Join(dir, "not mounted"), false, slog.New(slog.DiscardHandler), nil); err == nil {
 		t.Error("a known disk that is not there was made again")
 	}
 }
@@ -54,7 +54,7 @@ func TestDisksShareMemory(t *testing.T) {
 func TestADiskThatIsNotThereIsNotMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "disk1")
 	m, log := NewMemory(), slog.New(slog.DiscardHandler)
-	if _, err := m.OpenDisk(path, true, log); !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {
+	if _, err := m.OpenDisk(path, true, log, nil); !errors.Is(err, errs.NotFound) || errs.RemedyOf(err) == "" {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -63,16 +63,16 @@ func TestADiskThatIsNotThereIsNotMade(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	d, err := m.OpenDisk(path, true, log)
+	d, err := m.OpenDisk(path, true, log, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Opening a disk removes unfinished writes: two processes would remove each other's.
-	if _, err := m.OpenDisk(path, false, log); !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
+	if _, err := m.OpenDisk(path, false, log, nil); !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
 		t.Errorf("a second one has the disk: %v", err)
 	}
 	_ = d.Close()
-	again, err := m.OpenDisk(path, false, log)
+	again, err := m.OpenDisk(path, false, log, nil)
 	if err != nil {
 		t.Fatalf("after the first was closed: %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 func TestStore(t *testing.T) {
 	m := disks.NewMemory()
 	disktest.Run(t, func(t *testing.T) disk.Store {
-		s, err := m.OpenDisk(t.TempDir(), true, slog.New(slog.DiscardHandler))
+		s, err := m.OpenDisk(t.TempDir(), true, slog.New(slog.DiscardHandler), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 	"hemera"
 	"hemera/core/transfer"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/platform/xrootd"
 	"hemera/rules/wire"
 )
@@ -27,6 +28,7 @@ import (
 // Peers is the pool of connections to other nodes. Methods may be called concurrently.
 type Peers struct {
 	client *xrootd.Client // with options for peers, see New
+	panics *contain.Panics
 }
 
 var _ transfer.Peers = (*Peers)(nil)
@@ -56,7 +58,7 @@ func New(o xrootd.Options) *Peers {
 		o.PoolMax = 4096
 	}
 	o.RetryFor = time.Nanosecond // the caller knows better places
-	return &Peers{client: xrootd.New(o)}
+	return &Peers{client: xrootd.New(o), panics: o.Panics}
 }
 
 // Close ends all sessions.
@@ -93,7 +95,7 @@ func (p *Peers) Create(ctx context.Context, r transfer.RemotePiece, token string
 	if err != nil {
 		return nil, err
 	}
-	return &writer{AsyncWriter: w, head: r.Head != "", token: token, reopen: open}, nil
+	return &writer{AsyncWriter: w, panics: p.panics, head: r.Head != "", token: token, reopen: open}, nil
 }
 
 // Open implements [transfer.Peers].
@@ -180,7 +182,8 @@ func (r *reader) Close() error {
 // writer is a pending piece. WritePages, Truncate, Sync and Release are those of the AsyncWriter.
 type writer struct {
 	*xrootd.AsyncWriter
-	head bool // else a client, which offers its piece instead of sealing it
+	panics *contain.Panics
+	head   bool // else a client, which offers its piece instead of sealing it
 
 	mu      sync.Mutex // guards what follows
 	sealing bool       // a seal was sent: only an abort that the peer answers is known to remove the piece
@@ -256,7 +259,7 @@ func (w *writer) Abort() {
 		w.AsyncWriter.Abort(nil)
 		return
 	}
-	w.AsyncWriter.Abort(func() { go abortAgain(reopen, token) })
+	w.AsyncWriter.Abort(func() { w.panics.Go(nil, "peers.Abort", "", func() { abortAgain(reopen, token) }) })
 }
 
 // abortAgain aborts a piece on a connection of its own.

@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/platform/kv"
 )
 
@@ -23,6 +24,8 @@ type Options struct {
 	// Approve has new nodes wait until an admin admits them, and DisksOff new disks of nodes until an admin sets them rw.
 	Approve, DisksOff bool
 	Log               *slog.Logger
+	// Panics contains panics of what time brings. May be nil.
+	Panics *contain.Panics
 	// Now replaces time.Now. Its times must carry a monotonic reading, or leases follow clock jumps.
 	Now func() time.Time
 }
@@ -36,7 +39,8 @@ type Cluster struct {
 	*surveyor
 	*marks
 	*tokens
-	swept time.Time // when records of old were looked for; used by Tick alone
+	panics *contain.Panics
+	swept  time.Time // when records of old were looked for; used by Tick alone
 }
 
 // Open loads the cluster and makes what a new one lacks: the default space and a key. The writer
@@ -50,6 +54,7 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*C
 		o.Now = time.Now
 	}
 	c := newCluster(newState(store, writer, o), o)
+	c.panics = o.Panics
 	var err error
 	// Before anything is written: what nodes saw is compared with the store as it was found.
 	if c.since, err = writer.LastSeq(ctx); err != nil {
@@ -105,7 +110,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 	defer close(due)
 	worker.Go(func() {
 		for range due {
-			if err := c.upkeep(ctx); err != nil {
+			if err := c.panics.Do("cluster.Upkeep", "", func() error { return c.upkeep(ctx) }); err != nil {
 				c.log.Error("cluster state cannot be written", "error", err)
 			}
 		}
@@ -117,7 +122,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 		case err := <-c.outdated:
 			return err
 		case <-ticker.C:
-			c.endLeases()
+			c.panics.Run("cluster.EndLeases", "", c.endLeases)
 			select {
 			case due <- struct{}{}:
 			default: // the one before is still under way

@@ -10,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/platform/vfs"
 )
 
@@ -19,6 +20,8 @@ type Options struct {
 	Headroom int64
 	Log      *slog.Logger
 	Now      func() time.Time
+	// Panics contains panics of the disk's own goroutines; it may be nil.
+	Panics *contain.Panics
 	// IdlePieces is how many pieces that nobody reads stay open, with what is known of them; 256 if 0.
 	IdlePieces int // each has a descriptor
 	// TableBlocks is how many blocks of page CRCs stay in memory, 4 KiB each for 4 MiB of data; 4096 if 0.
@@ -111,7 +114,7 @@ func Open(fsys vfs.FS, path string, o Options) (*Disk, error) {
 	d.tables.init(d.opt.TableBlocks)
 	d.windows.init(d.opt.VerifiedBytes)
 	d.condition.init(&d.tree, uuid, d.opt, &d.gauge)
-	d.sealed.init(&d.tree, d.opt.Log)
+	d.sealed.init(&d.tree, d.opt.Log, d.opt.Panics)
 	if err := (recovery{d}).run(); err != nil {
 		return nil, errs.Wrap(err, op, path)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"hemera"
+	"hemera/platform/contain"
 	"hemera/platform/vfs"
 )
 
@@ -17,6 +18,7 @@ import (
 type sealedPieces struct {
 	tree    *tree
 	log     *slog.Logger
+	panics  *contain.Panics
 	listing sharedTurn // held alone while a directory is counted, shared while names change
 	halt    chan struct{}
 	counts  sync.WaitGroup
@@ -26,12 +28,12 @@ type sealedPieces struct {
 	upTo   uint64 // directories below were counted
 }
 
-func (c *sealedPieces) init(t *tree, log *slog.Logger) {
-	c.tree, c.log, c.listing, c.halt = t, log, newSharedTurn(), make(chan struct{})
+func (c *sealedPieces) init(t *tree, log *slog.Logger, panics *contain.Panics) {
+	c.tree, c.log, c.panics, c.listing, c.halt = t, log, panics, newSharedTurn(), make(chan struct{})
 }
 
 // start begins to count.
-func (c *sealedPieces) start() { c.counts.Go(c.run) }
+func (c *sealedPieces) start() { c.panics.Go(&c.counts, "disk.Count", c.tree.path, c.run) }
 
 func (c *sealedPieces) run() {
 	dirs, err := c.tree.pieceDirs()

@@ -304,7 +304,9 @@ func (w *writer) Sync() error {
 func (w *writer) sync() error {
 	start := w.disk.gauge.start()
 	named := make(chan error, 1)
-	go func() { named <- w.disk.pending.reach(w.mark) }()
+	go func() {
+		named <- w.disk.opt.Panics.Do("disk.Sync", w.id.String(), func() error { return w.disk.pending.reach(w.mark) })
+	}()
 	err := w.file.Sync()
 	// The goroutine is not left behind, also after an error: it uses the disk.
 	if other := <-named; err == nil {

@@ -193,11 +193,11 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(auditsAtOnce)
 	for _, d := range disks {
-		g.Go(func() error {
+		g.Go(a.engine.Panics.Func("maint.Audit", "disk "+d.ID.String(), func() error {
 			if !d.Readable() {
 				return a.offline(gctx, d, t)
 			}
-			err := a.inTurn(gctx, d, t)
+			err := a.engine.Panics.Do("maint.Audit", "disk "+d.ID.String(), func() error { return a.inTurn(gctx, d, t) })
 			// Without repair nothing is remembered: a look by an admin does not put off the audit that acts.
 			if repair {
 				a.audited(gctx, d, err)
@@ -208,7 +208,7 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 				err = a.offline(gctx, d, t)
 			}
 			return errs.Wrap(err, "maint.Fsck", "disk "+d.ID.String())
-		})
+		}))
 	}
 	err := g.Wait()
 	if err == nil {
@@ -287,10 +287,11 @@ func (a *auditor) inTurn(ctx context.Context, d hemera.Disk, t *tally) error {
 	}
 }
 
-// disk compares one disk, window by window.
+// disk compares one disk, window by window. A finding that cannot be judged by a defect fails the audit of the disk when the rest is compared.
 func (a *auditor) disk(ctx context.Context, d hemera.Disk, t *tally) error {
 	var lo hemera.FileID
 	var busy []finding
+	var failed error
 	for {
 		// The last possible piece of the file lo: the page begins with the file after it.
 		after := hemera.PieceID{File: lo, Gen: math.MaxUint64, Index: math.MaxUint8}
@@ -309,7 +310,7 @@ func (a *auditor) disk(ctx context.Context, d hemera.Disk, t *tally) error {
 		t.pieces += int64(len(w.stats))
 		t.mu.Unlock()
 		for _, f := range compare(d.ID, w) {
-			err := a.confirm(ctx, d, f, t)
+			err := a.contained(ctx, d, f, t)
 			if errors.Is(err, errBusy) {
 				if len(busy) < busyMax {
 					busy = append(busy, f)
@@ -318,12 +319,13 @@ func (a *auditor) disk(ctx context.Context, d hemera.Disk, t *tally) error {
 				}
 				continue
 			}
-			if err != nil {
+			if err != nil && errs.KindOf(err) != errs.Internal {
 				return err
 			}
+			failed = cmp.Or(failed, err)
 		}
 		if w.last {
-			return a.confirmBusy(ctx, d, busy, t)
+			return cmp.Or(a.confirmBusy(ctx, d, busy, t), failed)
 		}
 		lo = w.hi
 	}
@@ -331,23 +333,29 @@ func (a *auditor) disk(ctx context.Context, d hemera.Disk, t *tally) error {
 
 // confirmBusy looks at the findings of files that were busy. It waits for the files: audits go through their disks in the
 // same order, so those of two disks with pieces of one file would meet there each time.
-func (a *auditor) confirmBusy(ctx context.Context, d hemera.Disk, busy []finding, t *tally) error {
+func (a *auditor) confirmBusy(ctx context.Context, d hemera.Disk, busy []finding, t *tally) (failed error) {
 	patience, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()
 	for _, f := range busy {
 		err := error(errBusy)
 		for errors.Is(err, errBusy) && a.engine.copies.awaitFile(patience, f.piece.File) == nil {
-			err = a.confirm(ctx, d, f, t)
+			err = a.contained(ctx, d, f, t)
 		}
 		if errors.Is(err, errBusy) {
 			a.unjudged(d, f, t)
 			continue
 		}
-		if err != nil {
+		if err != nil && errs.KindOf(err) != errs.Internal {
 			return err
 		}
+		failed = cmp.Or(failed, err)
 	}
-	return ctx.Err()
+	return cmp.Or(ctx.Err(), failed)
+}
+
+// contained is confirm, whose panic is an error of the finding.
+func (a *auditor) contained(ctx context.Context, d hemera.Disk, f finding, t *tally) error {
+	return a.engine.Panics.Do("maint.Audit", f.piece.String()+" on disk "+d.ID.String(), func() error { return a.confirm(ctx, d, f, t) })
 }
 
 // unjudged counts a finding of a file that stayed busy, and has its disk looked at again soon.

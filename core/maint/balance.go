@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/errs"
 )
 
 const (
@@ -128,10 +129,15 @@ func (b *balancer) begin(ctx context.Context, s *balancedSpace, run *balanceRun,
 	last := s.run
 	s.run = run
 	b.mu.Unlock()
-	b.engine.group.Go(func() {
+	b.engine.Panics.Go(&b.engine.group, "maint.Balance", "space "+run.space, func() {
 		defer run.cancel()
 		began := b.engine.Now()
-		end := run.run(ctx, wider)
+		end := balanceEnd{stuck: true} // if the run panics
+		err := b.engine.Panics.Do("maint.Balance", "space "+run.space, func() error { end = run.run(ctx, wider); return nil })
+		if err != nil {
+			run.failed(err)
+			run.set("done", errs.Reason(err, ""))
+		}
 		now, disks, shown := b.engine.Now(), takers(b.engine.Cluster.View(), run.space), run.shown()
 		b.mu.Lock()
 		defer b.mu.Unlock()

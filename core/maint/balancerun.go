@@ -102,7 +102,11 @@ func (r *balanceRun) run(ctx context.Context, spread bool) (end balanceEnd) {
 		default:
 			r.show(why(volumes, plan))
 			var nothing bool
-			if nothing, err = r.round(ctx, volumes, plan); !nothing || ctx.Err() != nil {
+			err = r.engine.Panics.Do("maint.Balance", "space "+r.space, func() (err error) {
+				nothing, err = r.round(ctx, volumes, plan)
+				return err
+			})
+			if !nothing || ctx.Err() != nil {
 				break
 			}
 			// What is left is too large for the rest, or has its file's other pieces there. Below the threshold that is well.
@@ -395,7 +399,7 @@ func (r *balanceRun) begin(ctx context.Context, c candidate, to hemera.DiskID) b
 	space, _ := view.Space(r.space)
 	_, rate := space.Balancer.Limits()
 	r.ledger.begin(c.piece.Disk, to, c.size(), rate)
-	r.group.Go(func() {
+	r.engine.Panics.Go(&r.group, "maint.Balance", about(c.entry.ID), func() {
 		defer func() { <-r.slots }()
 		part := r.job.begin(c.size())
 		// It waits for its turn behind all that is more urgent, and has the destination that was counted or none.

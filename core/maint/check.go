@@ -25,7 +25,10 @@ func (ck *checker) Check(ctx context.Context, entry hemera.Entry, repair bool) (
 	var wg sync.WaitGroup
 	for i, p := range entry.Pieces {
 		// A file has at most PiecesMax pieces, all on different disks, so they are read at the same time.
-		wg.Go(func() { checks[i] = ck.verify(ctx, view, entry, p) })
+		ck.engine.Panics.Go(&wg, "maint.Check", about(entry.ID), func() {
+			checks[i] = hemera.PieceCheck{Piece: p, Error: "it was not checked, by a defect of the program"}
+			checks[i] = ck.verify(ctx, view, entry, p)
+		})
 	}
 	wg.Wait()
 	if repair {

@@ -131,9 +131,9 @@ func (v *converter) start(ctx context.Context, j *convertJob) (works bool) {
 	}
 	// ctx is that of the engine, and not of the step.
 	ctx, j.cancel = context.WithCancel(ctx)
-	v.engine.group.Go(func() {
+	v.engine.Panics.Go(&v.engine.group, "maint.Convert", j.request.Path, func() {
+		defer v.engine.Wake() // another request may begin
 		v.run(ctx, j)
-		v.engine.Wake() // another request may begin
 	})
 	return true
 }
@@ -237,7 +237,16 @@ func (v *converter) listJobs(context.Context) (list []hemera.JobStatus, err erro
 
 // convert has one file stored in the form that decide names under the lock of the file, unless that fails. It returns the bytes of its content. Conflict and
 // Locked mean that the file is in use otherwise and was left alone. A conversion that has begun goes on when ctx ends, but not when the engine ends.
-func (v *converter) convert(ctx context.Context, e hemera.Entry, decide func() (hemera.Form, error), watch func(bytes int64)) (int64, error) {
+func (v *converter) convert(ctx context.Context, e hemera.Entry, decide func() (hemera.Form, error), watch func(bytes int64)) (bytes int64, err error) {
+	err = v.engine.Panics.Do("maint.Convert", about(e.ID), func() (err error) {
+		bytes, err = v.convertLocked(ctx, e, decide, watch)
+		return err
+	})
+	return bytes, err
+}
+
+// convertLocked is convert without its boundary.
+func (v *converter) convertLocked(ctx context.Context, e hemera.Entry, decide func() (hemera.Form, error), watch func(bytes int64)) (int64, error) {
 	// A piece that is moved meanwhile would be of a generation that is gone, and its file would change under the reader.
 	if !v.engine.copies.lockFile(e.ID) {
 		return 0, errs.New(errs.Locked, "maint.Convert", "fxid:"+e.ID.Hex(), "a piece of the file is being moved")

@@ -29,7 +29,7 @@ func (v *converter) run(ctx context.Context, j *convertJob) {
 	for ctx.Err() == nil {
 		// Before the first file moves, so that a long look for work does not show as waiting.
 		j.set("running", "")
-		err := v.pass(ctx, j)
+		err := v.engine.Panics.Do("maint.Convert", j.now().Path, func() error { return v.pass(ctx, j) })
 		if ctx.Err() != nil {
 			return
 		}
@@ -101,8 +101,15 @@ func (v *converter) pass(ctx context.Context, j *convertJob) error {
 	}
 	// The walk begins behind the cursor of a pass that a restart has ended.
 	w := walker{
-		tree:  v.engine.Conversions.Tree,
-		visit: func(at string, e hemera.Entry) error { return p.visit(ctx, at, e) },
+		tree: v.engine.Conversions.Tree,
+		visit: func(at string, e hemera.Entry) error {
+			err := v.engine.Panics.Do("maint.Convert", about(e.ID), func() error { return p.visit(ctx, at, e) })
+			if err != nil && errs.KindOf(err) == errs.Internal {
+				p.count(e, 0, 0, err) // the walk goes on behind it
+				return nil
+			}
+			return err
+		},
 		enter: func(_ string, dir hemera.Entry) bool { p.above.enter(dir.ID); return true },
 		leave: func() { p.above.leave() },
 	}
@@ -161,7 +168,7 @@ func (p *convertPass) visit(ctx context.Context, at string, e hemera.Entry) erro
 	}
 	p.begun++
 	id, above := p.sums.ID, slices.Clone(p.above)
-	p.group.Go(func() {
+	p.engine.Panics.Go(&p.group, "maint.Convert", about(e.ID), func() {
 		defer func() { <-p.slots }()
 		part := p.job.begin(e.Size)
 		bytes, err := p.convert(ctx, e, func() (hemera.Form, error) { return p.decides(ctx, e, above, p.form, id) }, part.to)

@@ -84,19 +84,21 @@ func (t *triage) pass(ctx context.Context, class urgency) (next urgency, err err
 		}
 		for _, e := range entries {
 			after = e.ID
-			c := danger(view, e)
-			// Files that are as endangered as in a pass before have failed in it, or have become so since.
-			if c > class {
-				next = min(next, c)
-			}
-			if c > class && !t.sweep.idle() {
-				continue
-			}
-			for _, w := range t.moves(e) {
-				w.class = c
-				// It blocks while all slots are taken, so a page is in memory no longer than its copies take to begin.
-				t.sweep.relocate(ctx, e, w)
-			}
+			t.sweep.each(e, func() {
+				c := danger(view, e)
+				// Files that are as endangered as in a pass before have failed in it, or have become so since.
+				if c > class {
+					next = min(next, c)
+				}
+				if c > class && !t.sweep.idle() {
+					return
+				}
+				for _, w := range t.moves(e) {
+					w.class = c
+					// It blocks while all slots are taken, so a page is in memory no longer than its copies take to begin.
+					t.sweep.relocate(ctx, e, w)
+				}
+			})
 		}
 	}
 	return next, nil

@@ -187,7 +187,7 @@ func (v *drainer) start(ctx context.Context, t task) {
 	}
 	ctx, j.cancel = context.WithCancel(ctx)
 	j.set("running", t.why)
-	v.engine.group.Go(func() {
+	v.engine.Panics.Go(&v.engine.group, "maint.Drain", "disk "+t.disk.String(), func() {
 		defer j.cancel()
 		v.run(ctx, j)
 	})
@@ -216,7 +216,8 @@ func (v *drainer) run(ctx context.Context, j *drainJob) {
 		// Asked after each pass, not counted: writes and removals of users change the number meanwhile.
 		pieces, _, usage := v.engine.Files.DiskUsage(ctx, j.task.disk)
 		if usage == nil && pieces == 0 {
-			if usage = v.finish(ctx, j.task); usage == nil {
+			usage = v.engine.Panics.Do("maint.Drain", "disk "+j.task.disk.String(), func() error { return v.finish(ctx, j.task) })
+			if usage == nil {
 				j.set("done", "")
 				v.engine.Log.Info("no file needs the disk any more", "disk", j.task.disk, "job", j.task.kind)
 				return
@@ -256,13 +257,13 @@ func (v *drainer) sweep(ctx context.Context, j *drainJob) (int, error) {
 		}
 		return specs
 	}
-	// A drained disk still has its pieces, so their files are in no danger and the order of the list will do.
-	var err error
-	if j.task.kind == "repair" {
-		err = (&triage{engine: v.engine, sweep: p, list: list, moves: moves}).run(ctx)
-	} else {
-		err = p.all(ctx, list, moves)
-	}
+	err := v.engine.Panics.Do("maint.Drain", "disk "+j.task.disk.String(), func() error {
+		// A drained disk still has its pieces, so their files are in no danger and the order of the list will do.
+		if j.task.kind == "repair" {
+			return (&triage{engine: v.engine, sweep: p, list: list, moves: moves}).run(ctx)
+		}
+		return p.all(ctx, list, moves)
+	})
 	if err != nil && ctx.Err() == nil {
 		p.fail(err)
 	}

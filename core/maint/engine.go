@@ -9,6 +9,7 @@ import (
 
 	"hemera"
 	"hemera/core/orders"
+	"hemera/platform/contain"
 )
 
 const (
@@ -104,6 +105,8 @@ type Options struct {
 	Conversions Conversions
 	// Lifecycle is what the rules of directories are followed with; the zero value follows none.
 	Lifecycle Lifecycle
+	// Panics contains panics of steps, jobs and the work on one file. May be nil.
+	Panics *contain.Panics
 	// Workers are run beside the engine's own.
 	Workers []Worker
 }
@@ -201,7 +204,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { close(e.stopping) })()
 	var loops sync.WaitGroup
 	for i, w := range e.workers {
-		loops.Go(func() { e.loop(ctx, w, e.wakeups[i]) })
+		loops.Go(func() { e.loop(ctx, w, e.wakeups[i]) }) // its steps are contained
 	}
 	loops.Wait()
 	e.group.Wait()
@@ -248,12 +251,20 @@ func (e *Engine) loop(ctx context.Context, w Worker, wakeup <-chan struct{}) {
 const pausedRest = time.Second
 
 // step runs a step of a worker, unless it is paused. Orders of nodes that are away end in any case.
-func (e *Engine) step(ctx context.Context, w Worker) (time.Duration, error) {
+func (e *Engine) step(ctx context.Context, w Worker) (rest time.Duration, err error) {
 	if _, watches := w.(*watcher); !watches && e.Paused != nil && e.Paused() {
 		return pausedRest, nil
 	}
-	return w.Step(ctx)
+	// What is to be done follows from the namespace and the view: the next step decides it again.
+	err = e.Panics.Do("maint.Step", w.Name(), func() (err error) {
+		rest, err = w.Step(ctx)
+		return err
+	})
+	return rest, err
 }
+
+// about names a file in the report of a panic.
+func about(id hemera.FileID) string { return "fxid:" + id.Hex() }
 
 // Wake has every worker look now whether something is due: a piece was unlinked, a file committed
 // incomplete, a disk set to drain. It does not block.

@@ -16,8 +16,17 @@ type mover struct{ engine *Engine }
 // relocate makes one piece of the entry again somewhere and records it in place of drop. It returns
 // the bytes copied. Conflict means that the file changed meanwhile: nothing is left to do for it
 // here. Locked means that another of its pieces is being made: the caller comes again. The view is read when the copy's turn comes. A copy that has begun goes on when ctx ends, and
-// is recorded: its node does not stop it, and what it makes would be no file's.
-func (mv *mover) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) (int64, error) {
+// is recorded: its node does not stop it, and what it makes would be no file's. If the work on the file panics, relocate fails with Internal.
+func (mv *mover) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) (bytes int64, err error) {
+	err = mv.engine.Panics.Do("maint.Relocate", about(entry.ID), func() (err error) {
+		bytes, err = mv.makeElsewhere(ctx, entry, w)
+		return err
+	})
+	return bytes, err
+}
+
+// makeElsewhere is relocate without its boundary.
+func (mv *mover) makeElsewhere(ctx context.Context, entry hemera.Entry, w moveSpec) (int64, error) {
 	if !mv.engine.copies.lockFile(entry.ID) {
 		return 0, errs.New(errs.Locked, "maint.Relocate", "fxid:"+entry.ID.Hex(), "another piece of the file is being moved")
 	}
@@ -100,13 +109,23 @@ func (mv *mover) choose(ctx context.Context, entry hemera.Entry, w moveSpec) (pl
 				bytes := layout.PieceSize(entry.Layout, entry.Size, w.index) * int64(layout.Needed(entry.Layout, entry.Size))
 				w.writes = w.traffic.evenly(view, entry, bytes, w.writes)
 			}
-			return plan(view, entry, w)
+			// Here, so that a plan that panics ends its turn.
+			var m plannedMove
+			err := mv.engine.Panics.Do("maint.Plan", about(entry.ID), func() (err error) {
+				m, err = plan(view, entry, w)
+				return err
+			})
+			return m, err
 		})
 		if err != nil {
 			return m, err
 		}
 		// Not in the plan, which has to be pure: it reads the namespace for the one disk that was chosen.
-		leaving, err := mv.engine.Removals.IsUnlinked(ctx, m.add.Disk, m.key().piece)
+		leaving := true
+		err = mv.engine.Panics.Do("maint.Relocate", about(entry.ID), func() (err error) {
+			leaving, err = mv.engine.Removals.IsUnlinked(ctx, m.add.Disk, m.key().piece)
+			return err
+		})
 		if err == nil && !leaving {
 			return m, nil
 		}

@@ -114,8 +114,8 @@ func (h *pieceRepairer) Step(ctx context.Context) (time.Duration, error) {
 	// Once an hour those that nothing good was left for are tried again with the rest.
 	h.add(h.engine.broken.due(h.engine.Cluster.View(), h.engine.Now()))
 	for _, b := range h.take() {
-		h.engine.group.Go(func() {
-			err := h.repair(ctx, b)
+		h.engine.Panics.Go(&h.engine.group, "maint.RepairPiece", b.Piece.String(), func() {
+			err := h.engine.Panics.Do("maint.RepairPiece", b.Piece.String(), func() error { return h.repair(ctx, b) })
 			// Locked is not a failure: another piece of the file is being moved, and this one's turn comes in the next step.
 			if err != nil && ctx.Err() == nil && !errors.Is(err, errs.Locked) {
 				h.engine.Log.Error("a bad piece is not repaired", "piece", b.Piece.String(), "disk", b.Disk, "error", err)
@@ -162,7 +162,11 @@ func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
 	if held {
 		return nil
 	}
-	entry, err := h.inPlace(ctx, b)
+	var entry hemera.Entry
+	err := e.Panics.Do("maint.RepairPiece", b.Piece.String(), func() (err error) {
+		entry, err = h.inPlace(ctx, b)
+		return err
+	})
 	switch {
 	// Conflict: no file has the piece any more, so nothing is bad. Either way the list is put right.
 	case err == nil, errors.Is(err, errs.Conflict):
@@ -186,12 +190,14 @@ func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
 	case isBad(err):
 		e.setbacks.add(b.Piece, from, err, e.Now())
 		e.setBroken(ctx, b, true)
+	case errs.KindOf(err) == errs.Internal: // a defect, which says nothing of the piece
+		e.setbacks.add(b.Piece, from, err, e.Now())
 	}
 	return errors.Join(err, elsewhere)
 }
 
 // sources are the pieces of the file that can be asked now. held: the piece is known to be broken, and what is left of the file
-// was not enough for it lately. Reads find such a piece again and again.
+// was not enough for it lately, or its repair failed by a defect. Reads find such a piece again and again.
 func (h *pieceRepairer) sources(ctx context.Context, b hemera.BadPiece) (from []hemera.Piece, held bool) {
 	e := h.engine
 	entry, _, err := e.Files.Resolve(ctx, b.Piece.File)
@@ -199,8 +205,8 @@ func (h *pieceRepairer) sources(ctx context.Context, b hemera.BadPiece) (from []
 		return nil, false // the repair says what there is to say
 	}
 	from = readable(e.Cluster.View(), entry)
-	_, held = e.setbacks.holds(b.Piece, from, e.Now())
-	return from, held && e.IsBroken(b)
+	last, held := e.setbacks.holds(b.Piece, from, e.Now())
+	return from, held && (e.IsBroken(b) || errs.KindOf(last.err) == errs.Internal)
 }
 
 // inPlace has the piece's own node verify it, and repair it from the file's other pieces. Conflict when no

@@ -57,12 +57,15 @@ func (r *remover) Step(ctx context.Context) (time.Duration, error) {
 		if len(pieces) > 0 {
 			// Not in the step: a disk that does not answer holds up its own batch and nothing else.
 			r.begin(d.ID)
-			r.engine.group.Go(func() {
-				removed := r.batch(ctx, d, pieces)
-				r.end(d.ID, removed)
-				if removed > 0 {
-					r.engine.Wake()
-				}
+			r.engine.Panics.Go(&r.engine.group, "maint.Remove", "disk "+d.ID.String(), func() {
+				removed := 0
+				defer func() {
+					r.end(d.ID, removed)
+					if removed > 0 {
+						r.engine.Wake()
+					}
+				}()
+				removed = r.batch(ctx, d, pieces)
 			})
 		}
 	}
@@ -75,7 +78,7 @@ func (r *remover) batch(ctx context.Context, d hemera.Disk, pieces []hemera.Piec
 	var wg sync.WaitGroup
 	for i, p := range pieces {
 		// One order for each piece: the node runs them in the lane of the disk, and answers each by itself.
-		wg.Go(func() {
+		r.engine.Panics.Go(&wg, "maint.Remove", p.String(), func() {
 			_, err := r.engine.Orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderRemove, Disk: d.ID, Piece: p})
 			gone[i] = err == nil
 		})

@@ -27,7 +27,7 @@ func (ck *checker) Strays(ctx context.Context, id hemera.FileID) (found []hemera
 	g := &errgroup.Group{}
 	g.SetLimit(auditsAtOnce)
 	for _, d := range ck.engine.Cluster.View().Disks {
-		g.Go(func() error {
+		g.Go(ck.engine.Panics.Func("maint.Strays", about(id), func() error {
 			var stats []hemera.PieceStat
 			// A disk that cannot be asked counts as silent, like one that does not answer.
 			err := error(errs.Unavailable)
@@ -45,10 +45,12 @@ func (ck *checker) Strays(ctx context.Context, id hemera.FileID) (found []hemera
 				}
 			}
 			return nil
-		})
+		}))
 	}
-	// The functions return nil: a disk that fails is counted, and the others' answers are still wanted.
-	_ = g.Wait()
+	// A disk that fails is counted, and the others' answers are still wanted: only a panic is an error here.
+	if err := g.Wait(); err != nil {
+		return nil, 0, err
+	}
 	slices.SortFunc(found, func(a, b hemera.Stray) int {
 		return cmp.Or(cmp.Compare(b.Piece.ID.Gen, a.Piece.ID.Gen), cmp.Compare(a.Piece.ID.Index, b.Piece.ID.Index), cmp.Compare(a.Disk, b.Disk))
 	})

@@ -43,7 +43,7 @@ func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
 	case <-ctx.Done():
 		return
 	}
-	p.group.Go(func() {
+	p.engine.Panics.Go(&p.group, "maint.Relocate", about(entry.ID), func() {
 		defer func() { <-p.slots }()
 		part := p.job.begin(layout.PieceSize(entry.Layout, entry.Size, w.index))
 		// Bytes are counted while they are copied, so that the rate of a few large files is smooth.
@@ -55,7 +55,7 @@ func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
 			p.done(bytes, counted)
 		case inUse(err) || ctx.Err() != nil:
 			// The file changed or is held, or the job ended: the next pass sees what is left.
-		case isBad(err):
+		case isBad(err), errs.KindOf(err) == errs.Internal: // a defect here or at a node would meet the file again
 			p.engine.setbacks.add(id, from, err, p.engine.Now())
 			p.fail(err)
 		default:
@@ -75,13 +75,23 @@ func (p *sweep) all(ctx context.Context, list func(hemera.FileID) ([]hemera.Entr
 		}
 		for _, e := range entries {
 			after = e.ID
-			for _, w := range moves(e) {
-				// It blocks while all slots are taken, so a page is in memory no longer than its copies take to begin.
-				p.relocate(ctx, e, w)
-			}
+			p.each(e, func() {
+				for _, w := range moves(e) {
+					// It blocks while all slots are taken, so a page is in memory no longer than its copies take to begin.
+					p.relocate(ctx, e, w)
+				}
+			})
 		}
 	}
 	return nil
+}
+
+// each looks at one file of a list. One whose look panics fails, and the pass goes on behind it.
+func (p *sweep) each(e hemera.Entry, look func()) {
+	err := p.engine.Panics.Do("maint.Look", about(e.ID), func() error { look(); return nil })
+	if err != nil {
+		p.fail(err)
+	}
 }
 
 // idle reports whether most slots are free: then copies that are less urgent delay none of those that are more.

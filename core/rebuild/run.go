@@ -13,6 +13,7 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
+	"hemera/platform/contain"
 )
 
 const (
@@ -46,6 +47,7 @@ type Options struct {
 	Next   hemera.FileID // the next id that the namespace hands out: all that were lost are smaller
 	Now    func() time.Time
 	Tell   func(hemera.RebuildReport) error
+	Panics *contain.Panics // of the work on one file, which is a finding then; may be nil
 }
 
 // Run rebuilds what the disks have, and returns the last report. It calls Tell from the goroutine of the caller. A disk
@@ -63,7 +65,7 @@ func Run(ctx context.Context, o Options) (hemera.RebuildReport, error) {
 	}
 	// The work has a goroutine of its own, so that the caller hears of it also while disks do not answer.
 	done := make(chan error, 1)
-	go func() { done <- r.all(ctx) }()
+	go func() { done <- o.Panics.Do("rebuild.Run", "", func() error { return r.all(ctx) }) }()
 	ticker := time.NewTicker(tellEvery)
 	defer ticker.Stop()
 	for {
@@ -105,13 +107,13 @@ func (r *run) all(ctx context.Context) error {
 	for i, d := range r.Disks {
 		ids[i] = d.ID
 	}
-	m := newMerge(ctx, ids, r.List, merge{ended: r.ended, skip: func(p found) bool { return r.skip(ctx, p) }})
+	m := newMerge(ctx, ids, r.list, merge{ended: r.ended, skip: func(p found) bool { return r.skip(ctx, p) }})
 	groups := make(chan []found)
 	var work sync.WaitGroup
 	for range adopters {
 		work.Go(func() {
 			for pieces := range groups {
-				if err := r.file(ctx, pieces); err != nil {
+				if err := r.contained(ctx, pieces); err != nil {
 					r.fail(err)
 					stop()
 				}
@@ -132,6 +134,15 @@ func (r *run) all(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.failed
+}
+
+// list is List, without its panics.
+func (r *run) list(ctx context.Context, disk hemera.DiskID, after hemera.PieceID, limit int) (page []hemera.PieceStat, err error) {
+	err = r.Panics.Do("rebuild.List", "disk "+disk.String(), func() (err error) {
+		page, err = r.List(ctx, disk, after, limit)
+		return err
+	})
+	return page, err
 }
 
 // ended notes that a disk was read to its end, or not.
@@ -159,6 +170,18 @@ func (r *run) skip(ctx context.Context, p found) bool {
 		r.find(ctx, finding(hemera.RebuildBeyond, p.PieceStat, 1, "this namespace will hand out its id"))
 	}
 	return true
+}
+
+// contained is file, whose panic is a finding.
+func (r *run) contained(ctx context.Context, pieces []found) (err error) {
+	defect := r.Panics.Do("rebuild.File", pieces[0].ID.String(), func() error {
+		err = r.file(ctx, pieces)
+		return nil
+	})
+	if defect != nil {
+		r.find(ctx, finding(hemera.RebuildFailed, pieces[0].PieceStat, len(pieces), errs.Reason(defect, "")))
+	}
+	return err
 }
 
 // file does what there is to do about one file. Its error is of the namespace.

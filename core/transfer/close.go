@@ -447,7 +447,7 @@ func (p *pieces) abort() {
 	var wg sync.WaitGroup
 	for i, pc := range p.list {
 		if pc.out != nil && !p.ledger.Is(i, ledger.Failed) {
-			wg.Go(pc.out.Abort)
+			p.head.host.Panics.Go(&wg, "transfer.Abort", subject(p.head.cap), pc.out.Abort)
 		}
 	}
 	wg.Wait()

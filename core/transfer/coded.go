@@ -106,7 +106,7 @@ func (y *parity) settle(size int64) error {
 		// It may have been made for bytes that were cut away since. Removing it waits for a device, and nobody waits for that.
 		if pc.out != nil {
 			out := pc.out
-			p.head.host.work.Go(out.Abort)
+			p.head.host.background(p.head.cap, out.Abort)
 		}
 		pc.out, pc.local = nil, nil
 		p.ledger.Absent(i)

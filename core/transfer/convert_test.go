@@ -37,7 +37,7 @@ func TestConvert(t *testing.T) {
 			from, to, made := b.conversion(c, l, on...)
 			copied := new(atomic.Int64)
 			head := b.hosts[on[0]-1].pending
-			if n, err := conversion.Run(ctx, head, from, to, copied); n != int64(size) || err != nil || copied.Load() != int64(size) {
+			if n, err := conversion.Run(ctx, head, from, to, nil, copied); n != int64(size) || err != nil || copied.Load() != int64(size) {
 				t.Fatalf("%d bytes to %s: %d, %v; %d were counted", size, l, n, err, copied.Load())
 			}
 			was, is := b.manager.commit(t, c), b.manager.commit(t, made)
@@ -52,7 +52,7 @@ func TestConvert(t *testing.T) {
 			b.mustRead(made, data)
 			// An order whose answer was lost comes again, and finds its work done.
 			commits := b.manager.commits
-			if n, err := conversion.Run(ctx, head, from, to, new(atomic.Int64)); n != int64(size) || err != nil || b.manager.commits != commits {
+			if n, err := conversion.Run(ctx, head, from, to, nil, new(atomic.Int64)); n != int64(size) || err != nil || b.manager.commits != commits {
 				t.Errorf("again: %d, %v, %d commits more", n, err, b.manager.commits-commits)
 			}
 			c = made
@@ -71,7 +71,7 @@ func TestConvertMeetsFaults(t *testing.T) {
 	from, to, made := b.conversion(c, hemera.Replica(2), 1, 3)
 	b.manager.spare = []int{4}
 	b.peers.fail(3, &fault{step: "write", after: 1, err: errs.IO})
-	if _, err := conversion.Run(ctx, b.hosts[0].pending, from, to, new(atomic.Int64)); err != nil {
+	if _, err := conversion.Run(ctx, b.hosts[0].pending, from, to, nil, new(atomic.Int64)); err != nil {
 		t.Fatal(err)
 	}
 	b.mustRead(made, data)
@@ -90,14 +90,14 @@ func TestConvertThatFails(t *testing.T) {
 	from, to, made := b.conversion(c, hemera.Replica(2), 2, 3)
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := conversion.Run(ended, b.hosts[1].pending, from, to, new(atomic.Int64)); !errors.Is(err, errs.Cancelled) {
+	if _, err := conversion.Run(ended, b.hosts[1].pending, from, to, nil, new(atomic.Int64)); !errors.Is(err, errs.Cancelled) {
 		t.Errorf("of a context that has ended: %v", err)
 	}
 	b.mustHave(made)
 
 	from, to, made = b.conversion(c, hemera.Replica(2), 2, 3)
 	b.manager.refuse = []error{errs.New(errs.Conflict, "commit", "/f1", "the file was rewritten meanwhile")}
-	if _, err := conversion.Run(ctx, b.hosts[1].pending, from, to, new(atomic.Int64)); !errors.Is(err, errs.Conflict) {
+	if _, err := conversion.Run(ctx, b.hosts[1].pending, from, to, nil, new(atomic.Int64)); !errors.Is(err, errs.Conflict) {
 		t.Errorf("a commit that is refused: %v", err)
 	}
 	b.mustHave(made)
@@ -111,7 +111,7 @@ func TestConvertThatFails(t *testing.T) {
 	} {
 		from, to, _ = b.conversion(c, hemera.Replica(2), 2, 3)
 		change()
-		if _, err := conversion.Run(ctx, b.hosts[1].pending, from, to, new(atomic.Int64)); !errors.Is(err, errs.Invalid) {
+		if _, err := conversion.Run(ctx, b.hosts[1].pending, from, to, nil, new(atomic.Int64)); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

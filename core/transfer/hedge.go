@@ -105,14 +105,16 @@ func (s *stripes) hedged(index int, p []byte, sums []uint32, off int64) attempt 
 		}
 	}
 	host.Counters.Hedged.Add(1)
-	host.work.Go(func() {
+	host.background(s.reader.cap, func() {
 		// What the read found out is worth knowing, though nobody waits for it.
+		defer func() {
+			host.hedges.Add(-1)
+			s.reader.calls.Done()
+		}()
 		if a := <-done; a.err != nil && a.from != nil && errs.KindOf(a.err) != errs.Corrupt && !errors.Is(a.err, io.EOF) {
 			s.reader.exclude(a.from, a.err)
 		}
 		s.returned(index)
-		host.hedges.Add(-1)
-		s.reader.calls.Done()
 	})
 	return attempt{err: errs.As(&hedgedError{patience, true}, errs.Timeout, "transfer.Read", subject(s.reader.cap))}
 }

@@ -78,7 +78,7 @@ type Host struct {
 	// 0, none if negative.
 	SmallBytes int64
 
-	// Panics contains panics of the parallel parts of reads, writes and copies.
+	// Panics contains panics of the parallel parts of reads, writes and copies, and of work in the background.
 	Panics *contain.Panics
 
 	// Ahead bounds what is read ahead of callers that read coded files in order. Without it nothing is.
@@ -131,6 +131,11 @@ func (h *Host) Wait() { h.work.Wait() }
 // Uses lists at most limit of the files that are open here, those that move most first. Rates are averages since
 // they were last asked for, or since the file was opened.
 func (h *Host) Uses(limit int) []hemera.OpenFile { return h.uses.List(limit) }
+
+// background does work for a file that nobody waits for but [Host.Wait].
+func (h *Host) background(c *hemera.Capability, work func()) {
+	h.Panics.Go(&h.work, "transfer.Background", subject(c), work)
+}
 
 // local reports whether a target is a disk of this node.
 func (h *Host) local(t hemera.Target) bool { return t.Node == h.Self() }

@@ -332,7 +332,7 @@ func (h *Host) repairPage(t hemera.Target, id hemera.PieceID, page []byte, off i
 		return
 	}
 	// The reader that found the page does not wait for the repair.
-	h.work.Go(func() {
+	h.Panics.Go(&h.work, "transfer.Repair", id.String(), func() {
 		defer h.repairs.Add(-1)
 		store, err := h.store(t)
 		if err == nil {

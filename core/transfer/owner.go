@@ -84,13 +84,15 @@ func (t *Pending) expires(e *entry, at time.Time) {
 		e.over.Stop()
 	}
 	e.over = time.AfterFunc(time.Until(at), func() {
-		t.mu.Lock()
-		gone := e.gone
-		t.remove(e)
-		t.mu.Unlock()
-		if !gone {
-			e.dismiss()
-		}
+		t.host.Panics.Run("transfer.Expire", e.key.piece.String(), func() {
+			t.mu.Lock()
+			gone := e.gone
+			t.remove(e)
+			t.mu.Unlock()
+			if !gone {
+				e.dismiss()
+			}
+		})
 	})
 }
 
@@ -163,7 +165,7 @@ func (h *head) dismissClient(ctx context.Context) {
 		return
 	}
 	for _, t := range h.permit.Targets {
-		h.host.work.Go(func() {
+		h.host.background(h.cap, func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 			defer cancel()
 			p, token, err := h.host.piece(h.permit, t)

@@ -190,7 +190,7 @@ func (t *Pending) release(e *entry) {
 // endIn has an entry that nobody holds end after a time. The caller holds mu.
 func (t *Pending) endIn(e *entry, after time.Duration) {
 	e.due = time.Now().Add(after)
-	e.timer = time.AfterFunc(after, func() { t.expire(e) })
+	e.timer = time.AfterFunc(after, func() { t.host.Panics.Run("transfer.Expire", e.key.piece.String(), func() { t.expire(e) }) })
 }
 
 // shared reports whether several handles hold an entry. One whose connection is dead counts until the door has noticed.
@@ -258,7 +258,7 @@ func (t *Pending) Conclude() {
 	var group errgroup.Group
 	group.SetLimit(expireParallel)
 	for _, e := range left {
-		group.Go(func() error { t.conclude(e, e.work.(*Writer)); return nil })
+		group.Go(t.host.Panics.Func("transfer.Conclude", e.key.piece.String(), func() error { t.conclude(e, e.work.(*Writer)); return nil }))
 	}
 	_ = group.Wait()
 }
@@ -380,15 +380,15 @@ func (t *Pending) Settle(ctx context.Context) {
 	t.mu.Unlock()
 	// What is not settled when ctx ends goes on until the process ends; restarts and audits find what it leaves.
 	done := make(chan struct{})
-	go func() {
+	t.host.Panics.Go(nil, "transfer.Settle", "", func() {
 		defer close(done)
 		var group errgroup.Group
 		group.SetLimit(expireParallel)
 		for _, w := range all {
-			group.Go(func() error { w.expire(ctx); return nil })
+			group.Go(t.host.Panics.Func("transfer.Settle", "", func() error { w.expire(ctx); return nil }))
 		}
 		_ = group.Wait()
-	}()
+	})
 	select {
 	case <-done:
 	case <-ctx.Done():

@@ -213,7 +213,7 @@ func (p *pieces) lose(i int, err error) {
 		if pc.local != nil {
 			end = h.host.removals.Begin(pieceID(h.cap, pc.target.Index), pc.target.Disk)
 		}
-		h.host.work.Go(func() {
+		h.host.background(h.cap, func() {
 			defer end()
 			out.Abort()
 		})

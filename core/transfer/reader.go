@@ -504,7 +504,7 @@ func (r *Reader) Close() {
 		r.ahead.Close()
 	}
 	if fetches || r.stripes != nil && (r.stripes.opens.Load() || r.stripes.waits()) {
-		r.host.work.Go(r.closeReplicas)
+		r.host.background(r.cap, r.closeReplicas)
 		return
 	}
 	r.closeReplicas()

@@ -94,10 +94,15 @@ func (s *stripes) readAhead() *ahead.Reader {
 	}
 	block, data := int64(s.layout.BlockSize), int64(s.layout.Data)
 	return ahead.New(ahead.File{
-		Size: r.cap.Size, Block: block, Row: block * data, Fetch: s.read,
+		Size: r.cap.Size, Block: block, Row: block * data, Fetch: s.fetch,
 		Here:  func(off int64) bool { return here.Has(int(off / block % data)) },
 		Begin: r.calls.Begin, Done: r.calls.Done,
 	}, &r.host.Ahead)
+}
+
+// fetch is read for a goroutine that reads ahead.
+func (s *stripes) fetch(p []byte, sums []uint32, off int64) error {
+	return s.reader.host.Panics.Do("transfer.ReadAhead", subject(s.reader.cap), func() error { return s.read(p, sums, off) })
 }
 
 // openEarly opens the data piece of a file of one block, which its reader wants next. One of this node is waited for as long as
@@ -109,11 +114,13 @@ func (s *stripes) openEarly() {
 	}
 	s.opens.Store(true)
 	opened := make(chan struct{})
-	r.host.work.Go(func() {
-		defer r.calls.Done()
+	r.host.background(r.cap, func() {
+		defer func() {
+			s.opens.Store(false)
+			close(opened)
+			r.calls.Done()
+		}()
 		_, _ = r.pick(0, nil) // a read meets the error again
-		s.opens.Store(false)
-		close(opened)
 	})
 	if slices.ContainsFunc(r.cap.Targets, func(t hemera.Target) bool { return t.Index == 0 && r.host.local(t) }) {
 		select {

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/platform/rpc"
 )
 
@@ -60,6 +60,8 @@ type Services struct {
 	// Version describes the running program.
 	Version VersionInfo
 	Log     *slog.Logger
+	// Panics counts requests that failed by a panic. May be nil.
+	Panics *contain.Panics
 }
 
 // Authorizer finds out who sent a request. It fails with Unauthenticated or Denied and a remedy.
@@ -84,6 +86,9 @@ type door struct {
 func NewHandler(s Services, authorize Authorizer) http.Handler {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
+	}
+	if s.Panics == nil {
+		s.Panics = contain.New(s.Log)
 	}
 	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(), users: newLimiter(), questions: newLimiter()}
 	serveCluster(d)
@@ -263,8 +268,7 @@ func (d *door) options(request func(connect.Spec, any) error) []connect.HandlerO
 		connect.WithRequestInitializer(request),
 		connect.WithReadMaxBytes(requestMax),
 		connect.WithRecover(func(ctx context.Context, spec connect.Spec, _ http.Header, p any) error {
-			d.Log.Error("admin verb panicked", "verb", spec.Procedure, "trace", hemera.TraceID(ctx), "panic", p)
-			return toConnect(ctx, errs.New(errs.Internal, "admin.Serve", spec.Procedure, fmt.Sprint(p)))
+			return toConnect(ctx, d.Panics.Note("admin.Serve", spec.Procedure+" "+hemera.TraceID(ctx), p))
 		}),
 	}
 }

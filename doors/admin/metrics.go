@@ -82,6 +82,8 @@ var (
 	mBuild = gauge("build_info", "Always 1; the labels tell what runs.", "version", "commit", "go", "arch", "role")
 	mUp    = gauge("part_up", "Whether a part answered this scrape.", "part")
 
+	mPanics = counter("manager_panics_total", "Work that failed by a defect of the program.")
+
 	// Operations of the manager since its start, by name.
 	mOpCount   = counter("operations_total", "Operations done, failed ones included.", "op")
 	mOpErrors  = counter("operation_errors_total", "Operations that failed.", "op")
@@ -173,6 +175,7 @@ func (s scrape) Collect(ch chan<- prometheus.Metric) {
 	view := &hemera.View{}
 	v := s.d.Version
 	mBuild.send(ch, 1, v.Version, v.Commit, v.Go, v.Arch, v.Role)
+	mPanics.send(ch, float64(s.d.Panics.Count()))
 	if s.d.Limits != nil {
 		sendLimits(ch, s.d.Limits())
 	}

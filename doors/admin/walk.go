@@ -105,7 +105,7 @@ func serveWalk(d *door) {
 			}
 			return out.end(send)
 		}
-		o := treewalk.Options{Dirs: dirs, Who: who, Depth: r.Depth, Acquire: func(ctx context.Context) (func(), error) { return d.users.acquire(ctx, who) }}
+		o := treewalk.Options{Dirs: dirs, Who: who, Depth: r.Depth, Acquire: func(ctx context.Context) (func(), error) { return d.users.acquire(ctx, who) }, Panics: d.Panics}
 		if err := treewalk.Walk(ctx, top, e, out.visit, o); err != nil {
 			return err
 		}

@@ -103,8 +103,9 @@ func (w *slowAnswer) promise() {
 	}
 	w.promised = make(chan struct{})
 	w.mu.Unlock()
+	defer close(w.promised)
+	defer w.conn.containPanic()
 	promiseAnswer(w.conn, w.stream)
-	close(w.promised)
 }
 
 // wasPromised ends the wait and reports whether the answer was promised. If not, it is not promised afterwards. If so, it
@@ -196,6 +197,7 @@ func runAsyncAfter(r *request, grace time.Duration, work func(context.Context) (
 	}
 	promiseAnswer(c, r.Stream)
 	c.async.running.Go(func() {
+		defer c.containPanic()
 		select {
 		case o := <-done:
 			_ = deliver(later, o.body, o.err)

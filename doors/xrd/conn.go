@@ -3,10 +3,10 @@ package xrd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -78,8 +78,8 @@ func addrOf(a net.Addr) netip.AddrPort {
 // calls serve again.
 func (c *conn) serve() {
 	if parked := c.serveRequests(); !parked { // else it is another goroutine's already
-		c.end()
-		c.srv.clients.removeConn(c)
+		defer c.srv.clients.removeConn(c)
+		c.srv.o.Panics.Run("xrd.Close", fmt.Sprint(c.peer.Remote), c.end)
 	}
 }
 
@@ -109,7 +109,7 @@ func (c *conn) serveRequests() (parked bool) {
 // what it holds. It is deferred by each goroutine that works for the connection.
 func (c *conn) containPanic() {
 	if p := recover(); p != nil {
-		c.srv.o.Log.Error("request failed with a panic", "panic", p, "peer", c.peer.Remote, "stack", string(debug.Stack()))
+		_ = c.srv.o.Panics.Note("xrd.Serve", fmt.Sprint(c.peer.Remote), p)
 		_ = c.nc.Close()
 	}
 }

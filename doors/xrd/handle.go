@@ -352,9 +352,10 @@ func (t *handleTable) remove(id wire.Handle) {
 }
 
 // abandonAll ends all handles, for a client that went away.
-func (t *handleTable) abandonAll(log *slog.Logger) {
+func (t *handleTable) abandonAll(o *Options) {
 	for id, h := range t.files {
-		h.abandon(log)
+		// One that panics keeps none of the others open.
+		o.Panics.Run("xrd.Close", "", func() { h.abandon(o.Log) })
 		t.remove(id)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/platform/auth"
+	"hemera/platform/contain"
 	"hemera/platform/poll"
 	"hemera/rules/wire"
 )
@@ -25,6 +26,8 @@ type Options struct {
 	Loop   *poll.Loop
 	Policy auth.Policy
 	Log    *slog.Logger
+	// Panics counts requests that failed by a panic. May be nil.
+	Panics *contain.Panics
 	// Recorder counts operations; nil counts nothing.
 	Recorder Recorder
 	// Host is the name clients reach this server by, for those that ask for a name. Without one they get the address
@@ -152,6 +155,9 @@ func (o Options) check() (Options, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Panics == nil {
+		o.Panics = contain.New(o.Log)
 	}
 	if o.Site == "" {
 		o.Site = "hemera"

@@ -63,7 +63,7 @@ func New(o Options) (*Server, error) {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
-	go s.closeSilent(ctx) // parked connections have no deadline of their own
+	s.o.Panics.Go(nil, "xrd.CloseSilent", "", func() { s.closeSilent(ctx) }) // parked connections have no deadline of their own
 	for {
 		c, err := l.Accept()
 		switch {
@@ -74,7 +74,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			return nil
 		case err == nil:
 			// Connections outlive ctx, so that a request under way is answered: Shutdown ends them.
-			go s.ServeConn(context.WithoutCancel(ctx), c)
+			s.o.Panics.Go(nil, "xrd.Serve", "", func() { s.ServeConn(context.WithoutCancel(ctx), c) })
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		default:
@@ -107,7 +107,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 func (s *Server) closeSilent(ctx context.Context) {
 	for pause(ctx, min(s.o.Limits.IdleTimeout/16, s.o.Limits.LoginTimeout/2)) {
 		now := time.Now()
-		s.clients.closeConns(func(c *conn) bool { return c.expired(now) })
+		s.o.Panics.Run("xrd.CloseSilent", "", func() { s.clients.closeConns(func(c *conn) bool { return c.expired(now) }) })
 	}
 }
 

@@ -117,7 +117,7 @@ func (s *Server) endSession(ss *session) {
 	// that one looks for.
 	s.lostWrites.add(ss)
 	s.reads.addOpen(ss)
-	ss.handles.abandonAll(s.o.Log)
+	ss.handles.abandonAll(&s.o)
 	s.clients.removeSession(ss)
 	close(ss.ended) // kXR_endsess waits for it
 }

@@ -18,7 +18,7 @@ func TestTree(t *testing.T) {
 		t.Fatalf("only %d files were found", len(files))
 	}
 	for _, b := range slices.Concat(Imports(module, files), Sizes(files), Interfaces(files), Docs(files), Comments(files), Words(files), Errors(files),
-		English(files), Goroutines(files), Addresses(files)) {
+		English(files), Goroutines(files), Contained(files), Addresses(files)) {
 		t.Error(b)
 	}
 }
@@ -98,6 +98,9 @@ func TestRulesCanFail(t *testing.T) {
 		{"rules/a/a_test.go", "package a\nfunc TestConcurrentUse(t *testing.T) { g.Go(f) }\n", Goroutines, 0},
 		{"measure/report/a.go", "package report\nfunc f() { go f() }\n", Goroutines, 1},
 		{"core/a/a.go", "package a\nfunc f() { go f() }\n", Goroutines, 0},
+		{"core/a/a.go", "package a\nfunc f() { go f(); g.Go(f); time.AfterFunc(d, f) }\n", Contained, 3},
+		{"core/a/a.go", "package a\nfunc f() { h.Panics.Go(&g, op, s, f); g.Go(panics.Func(op, s, f)); go func() { ended <- o.Panics.Do(op, s, f) }() }\n", Contained, 0},
+		{"measure/a/a.go", "package a\nfunc f() { go f() }\n", Contained, 0},
 		{"a/a.go", "package a\nvar s, u = host + \":\" + port, \"root://\" + to.Host + \":\" + strconv.Itoa(to.Port)\n", Addresses, 2},
 		{"a/a.go", "package a\nvar s, u = fmt.Sprintf(\"%s:%d\", to.Host, to.Port), fmt.Errorf(\"root://%v:%s/\", ip, port)\n", Addresses, 2},
 		{"a/a.go", "package a\nvar s, u = net.JoinHostPort(host, port), fmt.Sprintf(\"%s:%d\", file, line)\n", Addresses, 0},

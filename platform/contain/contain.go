@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 
 	"hemera/errs"
@@ -46,6 +47,30 @@ func (p *Panics) Do(op, subject string, work func() error) (err error) {
 		}
 	}()
 	return work()
+}
+
+// Note counts and logs a panic that a boundary of another package recovered, in the deferred call that did, and returns its error.
+func (p *Panics) Note(op, subject string, v any) error { return p.contained(op, subject, v) }
+
+// Func returns work with a boundary around it, as a goroutine of a group takes it.
+func (p *Panics) Func(op, subject string, work func() error) func() error {
+	return func() error { return p.Do(op, subject, work) }
+}
+
+// Go starts work in a goroutine with a boundary around it. A group counts it; nil: nobody waits for it. What others wait for, work ends
+// in deferred calls.
+func (p *Panics) Go(group *sync.WaitGroup, op, subject string, work func()) {
+	contained := func() { p.Run(op, subject, work) }
+	if group == nil {
+		go contained()
+		return
+	}
+	group.Go(contained)
+}
+
+// Run is Do for work without an error. It reports whether work returned.
+func (p *Panics) Run(op, subject string, work func()) bool {
+	return p.Do(op, subject, func() error { work(); return nil }) == nil
 }
 
 // contained notes a panic, and is called while its stack is still there.

@@ -7,13 +7,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"runtime/debug"
 	"time"
 
 	"connectrpc.com/connect"
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/rules/limits"
 )
 
@@ -39,6 +39,8 @@ type ServerOptions struct {
 	// Tapes answers tape servers; without it their calls are Unsupported.
 	Tapes hemera.TapeControl
 	Log   *slog.Logger
+	// Panics counts calls that failed by a panic. May be nil.
+	Panics *contain.Panics
 }
 
 // NewServer serves the manager's control interface below [Path]. Every call but Join needs a client
@@ -51,6 +53,9 @@ func NewServer(control hemera.Control, o ServerOptions) (http.Handler, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Panics == nil {
+		o.Panics = contain.New(o.Log)
 	}
 	if o.Member == nil {
 		o.Member = func(hemera.NodeID) error { return nil }
@@ -144,7 +149,7 @@ func unary[Req, Res any](s *server, method string, limit int, do func(context.Co
 		connect.WithReadMaxBytes(limit),
 		connect.WithCompression("gzip", nil, nil), // messages are small, and nothing to inflate is sent here
 		connect.WithRecover(func(ctx context.Context, _ connect.Spec, _ http.Header, defect any) error {
-			s.options.Log.Error("panic in a control call", "method", method, "trace", hemera.TraceID(ctx), "panic", defect, "stack", string(debug.Stack()))
+			_ = s.options.Panics.Note("rpc."+method, hemera.TraceID(ctx), defect)
 			return toWire(s.codec, errs.New(errs.Internal, "rpc."+method, "", "defect in the manager; its log says more"))
 		}),
 	)

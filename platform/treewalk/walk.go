@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"hemera"
+	"hemera/platform/contain"
 )
 
 const (
@@ -28,6 +29,8 @@ type Options struct {
 	// Acquire, if not nil, is called before each page is read and blocks until the page may be. release ends the
 	// read. It serves to bound the readers of many walks; its error is that page's error.
 	Acquire func(context.Context) (release func(), err error)
+	// Panics contains panics of the goroutines that read pages: the page fails. May be nil.
+	Panics *contain.Panics
 }
 
 // VisitFunc takes one entry. failure is nil, or why the directory could not be listed: such a directory is visited
@@ -200,7 +203,7 @@ func (w *walk) start(r hemera.PageRequest) *pending {
 		defer close(p.ready)
 		select {
 		case w.reading <- struct{}{}:
-			w.readPage(p, r)
+			p.err = w.Panics.Do("treewalk.Read", r.Path, func() error { return w.readPage(p, r) })
 			<-w.reading
 		case <-w.ctx.Done():
 			p.err = w.ctx.Err()
@@ -210,19 +213,19 @@ func (w *walk) start(r hemera.PageRequest) *pending {
 }
 
 // readPage reads a page when Acquire allows it. Attributes, which can be large, are not kept.
-func (w *walk) readPage(p *pending, r hemera.PageRequest) {
+func (w *walk) readPage(p *pending, r hemera.PageRequest) (err error) {
 	if w.Acquire != nil {
 		release, err := w.Acquire(w.ctx)
 		if err != nil {
-			p.err = err
-			return
+			return err
 		}
 		defer release()
 	}
-	p.entries, p.next, p.err = w.Dirs.Page(w.ctx, w.Who, r)
+	p.entries, p.next, err = w.Dirs.Page(w.ctx, w.Who, r)
 	for i := range p.entries {
 		p.entries[i].Xattrs = nil
 	}
+	return err
 }
 
 // nextPage waits for the level's next page, which is usually on its way.

@@ -53,8 +53,8 @@ func dial(ctx context.Context, e Endpoint, o Options, expect uint8) (*Conn, erro
 	}
 	c := newConn(nc, e, o)
 	// Both end with the session; login needs them already, to read the answers and to notice silence.
-	go c.receive()
-	go c.watch()
+	c.contained(c.receive)
+	c.contained(c.watch)
 	// The deadline covers the login: a port that accepts and says nothing is no server.
 	if err := c.login(ctx, expect); err != nil {
 		c.fail(err)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/user"
 	"time"
+
+	"hemera/platform/contain"
 )
 
 // Options of a [Client] and its sessions. The zero value is good; each field says its default.
@@ -48,6 +50,9 @@ type Options struct {
 	// delay can hold, and the memory that a stream takes.
 	Window int // bytes; 16 MiB
 
+	// Panics contains panics of sessions, which end then. May be nil.
+	Panics *contain.Panics
+
 	answers *transit // of the client, for [Client.OnTheWay]; nil for a session without one
 }
 
@@ -74,6 +79,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Panics == nil {
+		o.Panics = contain.New(o.Log)
 	}
 	setDuration(&o.DialTimeout, 10*time.Second)
 	setDuration(&o.Stall, time.Minute)

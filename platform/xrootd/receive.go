@@ -11,6 +11,16 @@ import (
 	"hemera/rules/wire"
 )
 
+// contained does work of the session in a goroutine. A panic there ends the session.
+func (c *Conn) contained(work func()) {
+	c.opts.Panics.Go(nil, "xrootd.Serve", c.endpoint.String(), func() {
+		err := c.opts.Panics.Do("xrootd.Serve", c.endpoint.String(), func() error { work(); return nil })
+		if err != nil {
+			c.fail(err)
+		}
+	})
+}
+
 // receive is the reading goroutine: it runs until the connection ends and then fails what is left.
 func (c *Conn) receive() {
 	err := c.readFrames()
@@ -152,7 +162,7 @@ func (c *Conn) dispatch(h wire.ResponseHeader, in *receiver) error {
 		k.complete(a)
 	// In a goroutine of its own, as it sends requests and this one must go on reading.
 	case last && k.onLateAnswer != nil && h.Status == wire.StatusOK && err == nil:
-		go k.onLateAnswer(c, k.got)
+		c.contained(func() { k.onLateAnswer(c, k.got) })
 	}
 	return err
 }

@@ -48,7 +48,7 @@ func (c *Conn) check(now time.Time) {
 			return
 		}
 		if c.send(noContext, k, wire.Ping{}) == nil {
-			go c.flush() // which may block, and then this goroutine is needed
+			c.contained(c.flush) // which may block, and then this goroutine is needed
 		}
 	}
 }

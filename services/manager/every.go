@@ -19,3 +19,21 @@ func every(ctx context.Context, interval time.Duration, do func()) error {
 		}
 	}
 }
+
+// beginAgain is how long a loop rests that ended in a panic.
+const beginAgain = 30 * time.Second
+
+// loop returns a background loop that begins again after a panic. What it is to do follows from the namespace, the cluster and the time:
+// a new beginning finds it.
+func (p *parts) loop(ctx context.Context, name string, run func(context.Context) error) func() error {
+	return func() (err error) {
+		for !p.panics.Run("manager.Run", name, func() { err = run(ctx) }) {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(beginAgain):
+			}
+		}
+		return err
+	}
+}

@@ -18,6 +18,7 @@ import (
 	"hemera/core/orders"
 	"hemera/core/requests"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/platform/kv"
 	"hemera/rules/access"
 	"hemera/services/manager/reads"
@@ -97,6 +98,7 @@ type parts struct {
 	ops     *operations        // counts and latencies, by operation
 	now     func() time.Time   // Options.Now
 	log     *slog.Logger
+	panics  *contain.Panics
 	tier    *tapetier.Tier // set once, in New
 	started time.Time      // nodes that were there before have returnTime from here
 	nonce   atomic.Uint64  // the last one given to a capability; also the seed of random choices
@@ -127,7 +129,9 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	panics := contain.New(o.Log)
 	c, err := cluster.Open(ctx, o.Store, o.Writer, cluster.Options{
+		Panics:  panics,
 		Approve: o.ApproveNodes, DisksOff: o.NewDisksOff,
 		ManagerAddr: o.Addr, Space: o.Space, Grace: cmp.Or(o.LostAfter, maint.LostAfter), Log: o.Log, Now: o.Now,
 	})
@@ -136,7 +140,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	p := &parts{
 		tree: o.Tree, cluster: c, orders: orders.New(), pending: newPending(o.WritesOfUser, o.WritesOfSession),
-		pieces: &recorder{tree: o.Tree, view: c.View}, network: netwatch.New(o.Log), exposed: exposed.New(o.Tree, c.View, o.Now), ops: newOperations(o.Now), now: o.Now, log: o.Log, started: o.Now(),
+		pieces: &recorder{tree: o.Tree, view: c.View}, network: netwatch.New(o.Log), exposed: exposed.New(o.Tree, c.View, o.Now), ops: newOperations(o.Now), now: o.Now, log: o.Log, panics: panics, started: o.Now(),
 	}
 	asked, err := requests.Open(ctx, o.Store, o.Writer)
 	if err != nil {
@@ -149,10 +153,10 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	p.engine = maint.New(maint.Options{
 		Files: keptFiles{o.Tree, p.pieces}, Removals: o.Tree, Findings: o.Tree, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
 		LostAfter: o.LostAfter, BalanceDelay: o.BalanceDelay, Now: o.Now, Log: o.Log, Lifecycle: rules.options(), Conversions: maint.Conversions{Grants: convert, Requests: asked, Tree: o.Tree},
-		Paused:  rebuilds,
+		Panics: panics, Paused: rebuilds,
 		Workers: []maint.Worker{&rescuer{p}, p.exposed},
 	})
-	p.tier, err = tapetier.Open(ctx, tapetier.Options{Tree: o.Tree, Grants: tapeGrants{convert}, Secrets: o.TapeSecrets, Removed: p.engine.Wake, View: c.View, Paused: rebuilds, Now: o.Now, Log: o.Log})
+	p.tier, err = tapetier.Open(ctx, tapetier.Options{Tree: o.Tree, Grants: tapeGrants{convert}, Secrets: o.TapeSecrets, Removed: p.engine.Wake, View: c.View, Paused: rebuilds, Panics: panics, Now: o.Now, Log: o.Log})
 	if err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
@@ -188,7 +192,7 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 		Attributes:   timedAttributes{attributeChanges{p.tree, p.cluster.AwaitCurrent, p.cluster.View, rules, p.tier.CheckClass}, p.ops},
 		opener:       &opener{parts: p, own: own, reads: rules.reads, asks: &writes.asks, left: observes.left},
 		ownWrites:    own,
-		locator:      &locator{parts: p, sums: sums.New()},
+		locator:      &locator{parts: p, sums: sums.New(p.panics)},
 		control:      newControl(p, writes, o),
 		clusterAdmin: &clusterAdmin{clusterSettings: p.cluster, parts: p, impact: reports.Impact},
 		maintAdmin:   &maintAdmin{p},
@@ -212,14 +216,14 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 // Run does the background work until the context ends.
 func (m *Manager) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return m.cluster.Run(ctx) })
+	g.Go(m.loop(ctx, "cluster", m.cluster.Run))
 	g.Go(func() error { return m.engine.Run(ctx) })
-	g.Go(func() error { return m.sweep(ctx) })
-	g.Go(func() error { return m.watchNetwork(ctx) })
-	g.Go(func() error { return m.tree.RunQuotas(ctx) })
-	g.Go(func() error { return m.notes.Run(ctx) })
-	g.Go(func() error { return m.recycler.expire(ctx) })
-	g.Go(func() error { return m.tier.Run(ctx) })
+	g.Go(m.loop(ctx, "writes", m.sweep))
+	g.Go(m.loop(ctx, "network", m.watchNetwork))
+	g.Go(m.loop(ctx, "quotas", m.tree.RunQuotas))
+	g.Go(m.loop(ctx, "reads", m.notes.Run))
+	g.Go(m.loop(ctx, "recycle bins", m.recycler.expire))
+	g.Go(m.loop(ctx, "tape", m.tier.Run))
 	err := g.Wait()
 	// A manager that fails says nothing: its next start then audits the disks.
 	if err == nil {
@@ -253,6 +257,9 @@ func (m *Manager) Change(l Live) {
 	m.cluster.SetGrace(grace)
 	m.engine.SetLostAfter(grace)
 }
+
+// Panics counts the panics that were contained in the manager's work. The doors in front of it add theirs.
+func (m *Manager) Panics() *contain.Panics { return m.panics }
 
 // Cluster is the cluster's state, for what admits nodes.
 func (m *Manager) Cluster() *cluster.Cluster { return m.cluster }

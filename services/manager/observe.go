@@ -99,7 +99,7 @@ func (p *parts) askNodes(ctx context.Context, order hemera.Order, take func(heme
 			continue
 		}
 		// One goroutine for each node, all under the same deadline: a node that hangs costs its own answer only.
-		asked.Go(func() {
+		p.panics.Go(&asked, "manager.Ask", n.Addr, func() {
 			r, err := p.orders.Do(ctx, n.ID, order)
 			mu.Lock()
 			defer mu.Unlock()

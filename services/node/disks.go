@@ -108,7 +108,7 @@ func (d *disks) report() []hemera.NodeDisk {
 		if s == nil {
 			continue
 		}
-		looks.Go(func() {
+		d.panics.Go(&looks, "node.Report", list[i].Path, func() {
 			st, r := s.Status(), &list[i]
 			r.Health, r.Why, r.DiskStats, r.LastScrub = st.Health, st.Why, st.DiskStats, st.LastScrub
 		})
@@ -201,7 +201,7 @@ func (d *disks) attach(add []hemera.AttachDisk, remove []hemera.DiskID) (changed
 				continue
 			}
 			if s := d.there[k.Path]; s != nil {
-				go d.release(k.Path, s)
+				d.releaseLater(k.Path, s)
 			}
 			delete(d.there, k.Path)
 			delete(d.why, k.Path)
@@ -266,7 +266,7 @@ func (d *disks) close() {
 	d.mu.Lock()
 	d.closed = true
 	for path, s := range d.there {
-		closing.Go(func() { d.release(path, s) })
+		d.panics.Go(&closing, "node.CloseDisk", path, func() { d.release(path, s) })
 	}
 	clear(d.there)
 	clear(d.byID)

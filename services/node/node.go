@@ -51,6 +51,8 @@ type Options struct {
 	Zone    string
 	Version string
 	Log     *slog.Logger
+	// Panics counts the panics that are contained in the node's work; nil: a new counter.
+	Panics *contain.Panics
 	// Workers is how many orders run at once per disk.
 	Workers int
 	// SmallBytes is how much memory short contents may take that are being written; 64 MiB if 0, none if
@@ -141,7 +143,9 @@ func New(o Options) (*Node, error) {
 	n.id.Store(uint32(state.ID))
 	n.scrubRate.Store(o.ScrubRate)
 	n.addr.Store(&o.Addr)
-	n.panics = contain.New(o.Log)
+	if n.panics = o.Panics; n.panics == nil {
+		n.panics = contain.New(o.Log)
+	}
 	n.disks = newDisks(state, o.OpenDisk, o.Log)
 	n.disks.panics = n.panics
 	n.disks.folder = o.IsFolder

@@ -46,10 +46,10 @@ func (d *disks) attempts() (list []<-chan struct{}) {
 		ended := make(chan struct{})
 		d.opening[k.Path] = ended
 		list = append(list, ended)
-		go func() {
+		d.panics.Go(nil, "node.OpenDisk", k.Path, func() {
 			defer close(ended)
 			d.try(k.Path, k.UUID == "", k.mount)
-		}()
+		})
 	}
 	return list
 }
@@ -62,7 +62,10 @@ func (d *disks) try(path string, fresh, mount bool) {
 		err = errs.New(errs.Invalid, "node.OpenDisk", path, "it is a folder of the filesystem above it, not a mount point: what is written there fills that").
 			WithRemedy("mount the disk first; if a folder is meant, add it with hemera fs add --folder")
 	} else {
-		store, err = d.open(path, fresh)
+		err = d.panics.Do("node.OpenDisk", path, func() (err error) {
+			store, err = d.open(path, fresh)
+			return err
+		})
 	}
 	if err == nil {
 		store = bounded.New(store, d.log, d.panics)
@@ -121,7 +124,7 @@ func (d *disks) leave(uuid, path string) error {
 	}
 	k.ID = old.ID
 	if store != nil {
-		go d.release(old.Path, store)
+		d.releaseLater(old.Path, store)
 		delete(d.there, old.Path)
 	}
 	delete(d.why, old.Path)
@@ -137,11 +140,11 @@ func (d *disks) opened(path, uuid string, store disk.Store) error {
 	defer d.mu.Unlock()
 	k := d.known(path)
 	if d.closed || k == nil {
-		go d.release(path, store)
+		d.releaseLater(path, store)
 		return nil
 	}
 	if k.UUID != "" && k.UUID != uuid {
-		go d.release(path, store)
+		d.releaseLater(path, store)
 		return errs.New(errs.Conflict, "node.OpenDisk", path, "another disk is there: "+uuid+" instead of "+k.UUID)
 	}
 	k.UUID = uuid
@@ -179,7 +182,12 @@ func (d *disks) seen(r *hemera.NodeDisk, s disk.Store) {
 	delete(d.there, r.Path)
 	delete(d.byID, r.ID)
 	d.why[r.Path] = r.Why
-	go d.release(r.Path, s)
+	d.releaseLater(r.Path, s)
+}
+
+// releaseLater is release for a caller that holds mu.
+func (d *disks) releaseLater(path string, store disk.Store) {
+	d.panics.Go(nil, "node.CloseDisk", path, func() { d.release(path, store) })
 }
 
 // release closes a disk that is not in use any more.

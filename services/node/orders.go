@@ -159,15 +159,15 @@ func (n *Node) work(ctx context.Context, epoch uint64) error {
 	exchanges := 0
 	exchange := func(results []hemera.OrderResult) {
 		exchanges++
-		group.Go(func() error {
+		group.Go(n.panics.Func("node.Exchange", "", func() error {
 			call, cancel := context.WithTimeout(ctx, exchangeTimeout)
 			defer cancel()
 			orders, err := n.o.Control.Exchange(call, n.ID(), epoch, results)
 			replies <- orders
 			return errs.Wrap(err, "node.Exchange", n.address())
-		})
+		}))
 	}
-	group.Go(func() error {
+	group.Go(n.panics.Func("node.Work", "", func() error {
 		exchange(nil)
 		for {
 			// With all exchanges under way, results wait; a nil channel is never ready.
@@ -190,7 +190,7 @@ func (n *Node) work(ctx context.Context, epoch uint64) error {
 				exchange(l.collect(res))
 			}
 		}
-	})
+	}))
 	return group.Wait()
 }
 
@@ -234,7 +234,7 @@ func (l *lease) accept(ctx context.Context, o hemera.Order) {
 
 // refuse answers an order that is not run. It does not block.
 func (l *lease) refuse(ctx context.Context, id uint64, why error) {
-	l.group.Go(func() error { l.answer(ctx, failure(id, why)); return nil })
+	l.group.Go(l.orders.panics.Func("node.Order", "", func() error { l.answer(ctx, failure(id, why)); return nil }))
 }
 
 // collect takes the results there are besides the first.
@@ -393,7 +393,7 @@ func (r *orders) convert(ctx context.Context, o hemera.Order) (int64, error) {
 	done := new(atomic.Int64)
 	r.copies.Store(o.ID, done)
 	defer r.copies.Delete(o.ID)
-	return conversion.Run(ctx, r.pending, hemera.VerifiedPermit(from, o.From), hemera.VerifiedPermit(to, o.Token), done)
+	return conversion.Run(ctx, r.pending, hemera.VerifiedPermit(from, o.From), hemera.VerifiedPermit(to, o.Token), r.panics, done)
 }
 
 // copied is how far the copies under way are.

@@ -90,7 +90,7 @@ func (n *Node) keep(ctx context.Context) {
 	pause := rejoinMin
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := n.session(ctx)
+		err := n.panics.Do("node.Register", n.address(), func() error { return n.session(ctx) })
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -143,8 +143,8 @@ func (n *Node) session(ctx context.Context) error {
 	}
 	// The first of both that fails ends the lease for the other.
 	group, working := errgroup.WithContext(ctx)
-	group.Go(func() error { return n.heartbeats(working, welcome.Epoch) })
-	group.Go(func() error { return n.work(working, welcome.Epoch) })
+	group.Go(n.panics.Func("node.Heartbeat", n.address(), func() error { return n.heartbeats(working, welcome.Epoch) }))
+	group.Go(n.panics.Func("node.Work", n.address(), func() error { return n.work(working, welcome.Epoch) }))
 	return group.Wait()
 }
 
@@ -258,7 +258,7 @@ func (n *Node) dismiss(refs []hemera.WriteRef) (asked []hemera.WriteRef) {
 		}
 	}
 	if len(over) > 0 {
-		n.working.Go(func() { n.pending.Dismiss(over) }) // it waits for disks
+		n.panics.Go(&n.working, "node.Dismiss", "", func() { n.pending.Dismiss(over) }) // it waits for disks
 	}
 	return asked
 }
@@ -324,7 +324,7 @@ func (n *Node) expire(ctx context.Context) {
 	for {
 		for _, s := range n.disks.stores() {
 			if _, busy := n.expiring.LoadOrStore(s, true); !busy {
-				n.working.Go(func() { n.expireOn(s) })
+				n.panics.Go(&n.working, "node.Expire", "", func() { n.expireOn(s) })
 			}
 		}
 		select {

@@ -31,7 +31,7 @@ func (n *Node) scrub(ctx context.Context) {
 			}
 			// A scrub ends with its disk, or with the node: one that is opened again gets another.
 			if _, busy := n.scrubbing.LoadOrStore(s, true); !busy {
-				n.working.Go(func() {
+				n.panics.Go(&n.working, "node.Scrub", "", func() {
 					defer n.scrubbing.Delete(s)
 					scrubs.Scrub(ctx, disk.ScrubOptions{Rate: n.scrubRate.Load, Panics: n.panics, Bad: func(p hemera.PieceID) {
 						if id := n.disks.idOf(s); id != 0 { // the manager knows no pieces of a disk that it has not named

@@ -146,7 +146,7 @@ func (s *Server) report(ctx context.Context) {
 	failing := false
 	for ctx.Err() == nil {
 		_, epoch := s.o.Node()
-		err := s.reportOnce(ctx)
+		err := s.o.Panics.Do("tape.Report", s.o.Name, func() error { return s.reportOnce(ctx) })
 		// Said once: a manager that is away for an hour is no news each second. A node says itself that it has no lease.
 		if err != nil && !failing && epoch != 0 && ctx.Err() == nil {
 			s.o.Log.Info("the manager does not take reports on the tape library", "library", s.o.Name, "error", err, "remedy", errs.RemedyOf(err))

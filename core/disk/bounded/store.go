@@ -251,10 +251,10 @@ func (s *Store) Scrub(ctx context.Context, o disk.ScrubOptions) {
 		return
 	}
 	ended := make(chan struct{})
-	go func() {
+	o.Panics.Go(nil, "disk.Scrub", s.picture.Path, func() {
 		defer close(ended)
 		inner.Scrub(ctx, o)
-	}()
+	})
 	select {
 	case <-ended:
 		return

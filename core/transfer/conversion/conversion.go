@@ -10,6 +10,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/rules/checksum"
 )
 
@@ -19,10 +20,10 @@ type Files interface {
 }
 
 // Run writes the content that one permit lets read as another permit says, and commits it. It returns the bytes of the content;
-// copied counts them on the way. An order that comes again begins again, or finds that its write is committed. When ctx ends
+// copied counts them on the way, and panics contains those of the goroutine that reads. An order that comes again begins again, or finds that its write is committed. When ctx ends
 // before all is written the write is aborted. Conflict if the file was changed meanwhile, Invalid for permits that are not for
 // the conversion of one file.
-func Run(ctx context.Context, files Files, from, to *hemera.Permit, copied *atomic.Int64) (int64, error) {
+func Run(ctx context.Context, files Files, from, to *hemera.Permit, panics *contain.Panics, copied *atomic.Int64) (int64, error) {
 	if from.Access != hemera.AccessRead || to.Access != hemera.AccessCreate || !to.Capability.Convert ||
 		from.File != to.File || from.Gen != to.BaseGen || from.Size != to.Size {
 		return 0, errs.New(errs.Invalid, "conversion.Run", "fxid:"+to.File.Hex(), "the capabilities are not for the conversion of one file")
@@ -41,7 +42,7 @@ func Run(ctx context.Context, files Files, from, to *hemera.Permit, copied *atom
 	if from.Size > 0 && dst.Info().Size == from.Size {
 		return from.Size, dst.End(lasting, hemera.EndClose)
 	}
-	if err := copyContent(ctx, dst, src, from.Size, copied); err != nil {
+	if err := (contents{dst, src, from.Size, panics}).copy(ctx, copied); err != nil {
 		_ = dst.End(lasting, hemera.EndAbort)
 		return 0, err
 	}
@@ -66,12 +67,30 @@ type window struct {
 	err  error    // of the read; data is nothing then
 }
 
-// copyContent copies a content in order, as a client would write it: the whole-file checksums then cost no second read.
+// contents are those of one conversion.
+type contents struct {
+	dst, src hemera.Handle
+	size     int64
+	panics   *contain.Panics
+}
+
+// copy copies a content in order, as a client would write it: the whole-file checksums then cost no second read.
 // The next window is read while one is written. Holes are not written, if the source knows where they are.
-func copyContent(ctx context.Context, dst, src hemera.Handle, size int64, copied *atomic.Int64) error {
+func (c contents) copy(ctx context.Context, copied *atomic.Int64) error {
+	dst, src, size := c.dst, c.src, c.size
 	ctx, cancel := context.WithCancel(ctx)
 	windows, free := make(chan *window, 1), make(chan *window, windowsMax)
-	go readWindows(ctx, windows, free, src, size)
+	c.panics.Go(nil, "conversion.Run", "", func() {
+		defer close(windows)
+		err := c.panics.Do("conversion.Run", "", func() error { readWindows(ctx, windows, free, src, size); return nil })
+		if err == nil {
+			return
+		}
+		select {
+		case windows <- &window{err: err}:
+		case <-ctx.Done():
+		}
+	})
 	// The reader may be in the middle of a read, with buffers of its own: its end is waited for.
 	defer func() {
 		cancel()
@@ -100,9 +119,8 @@ func copyContent(ctx context.Context, dst, src hemera.Handle, size int64, copied
 	return nil
 }
 
-// readWindows sends the content window by window, and closes the channel at its end, after a failure, or when ctx ends.
+// readWindows sends the content window by window, until its end, a failure, or the end of ctx.
 func readWindows(ctx context.Context, out chan<- *window, free <-chan *window, src hemera.Handle, size int64) {
-	defer close(out)
 	for off := int64(0); off < size && ctx.Err() == nil; off += windowSize {
 		var w *window
 		select {

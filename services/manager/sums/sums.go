@@ -8,6 +8,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/contain"
 )
 
 const (
@@ -45,6 +46,8 @@ func userOf(who hemera.Identity) user {
 // Sums has checksums computed for clients: each content once for all that ask at the same time, few at once, and
 // only as long as somebody waits for it.
 type Sums struct {
+	panics *contain.Panics
+
 	mu      sync.Mutex           // guards all below, and the fields of computations
 	under   map[Key]*computation // waiting and running ones
 	waiting []*computation       // oldest first
@@ -69,9 +72,9 @@ type computation struct {
 	err     error
 }
 
-// New has nothing under way and nothing kept.
-func New() *Sums {
-	return &Sums{under: map[Key]*computation{}, of: map[user]*struct{ running, waiting int }{}, kept: map[Key]hemera.Checksum{}}
+// New has nothing under way and nothing kept. panics contains those of computations; it may be nil.
+func New(panics *contain.Panics) *Sums {
+	return &Sums{panics: panics, under: map[Key]*computation{}, of: map[user]*struct{ running, waiting int }{}, kept: map[Key]hemera.Checksum{}}
 }
 
 // Do returns what run does, or did for somebody else. Overloaded when too many wait.
@@ -148,7 +151,11 @@ func (s *Sums) start() {
 
 // compute runs one computation, tells those who wait, and starts what may start then.
 func (s *Sums) compute(c *computation) {
-	sum, err := c.run(c.ctx)
+	var sum hemera.Checksum
+	err := s.panics.Do("manager.Checksum", "", func() (err error) {
+		sum, err = c.run(c.ctx)
+		return err
+	})
 	c.cancel()
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -51,7 +51,7 @@ func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.Ta
 	if err := t.readBack(ctx, m, r); err != nil {
 		return err
 	}
-	err := together(len(r.Done), func(i int) error {
+	err := t.together(len(r.Done), func(i int) error {
 		// A recall's job went with its commit; what is left are those that
 		// another recall, or a write, overtook.
 		err := t.settle(ctx, m, r.Done[i], void)
@@ -61,7 +61,7 @@ func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.Ta
 		return err
 	})
 	if err == nil {
-		err = together(len(r.Failed), func(i int) error {
+		err = t.together(len(r.Failed), func(i int) error {
 			err := t.failed(ctx, m, r.Failed[i])
 			if err == nil {
 				t.done(m, r.Failed[i].Job)

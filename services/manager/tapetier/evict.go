@@ -92,7 +92,7 @@ func (t *parts) dropDisks(ctx context.Context, files []hemera.FileID) {
 		t.Log.Warn("disk copies of archived files stay for now", "files", len(files), "error", err)
 		return
 	}
-	_ = together(len(files), func(i int) error {
+	_ = t.together(len(files), func(i int) error {
 		drop, err := t.dropsAtOnce(ctx, files[i])
 		if err == nil && drop {
 			_, err = t.evict(ctx, shelf, files[i], false)

@@ -115,7 +115,7 @@ func (t *stager) stageAll(ctx context.Context, who hemera.Identity, s tapes.Stag
 		return nil, err
 	}
 	each := make([]error, len(s.Files))
-	err = together(len(s.Files), func(i int) error {
+	err = t.together(len(s.Files), func(i int) error {
 		f := &s.Files[i]
 		if f.Error != "" {
 			return nil
@@ -301,7 +301,7 @@ func (t *stager) Release(ctx context.Context, who hemera.Identity, id string, pa
 	}
 	defer leave()
 	out := make([]error, len(paths))
-	err = together(len(paths), func(i int) error {
+	err = t.together(len(paths), func(i int) error {
 		err := turn.rest(ctx)
 		if err == nil {
 			out[i] = t.releaseOne(ctx, who, id, paths[i])

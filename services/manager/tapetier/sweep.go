@@ -33,29 +33,34 @@ func (t *sweeper) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		t.EndLost()
-		if err := t.LeaveMounts(ctx); err != nil && ctx.Err() == nil {
-			t.Log.Warn("tapes that were in drives of nodes that are gone are not known as unsure yet", "error", err)
+		for _, d := range t.duties() {
+			// Each for itself: one that fails, or panics, keeps none of the others.
+			err := t.Panics.Do("tapetier.Sweep", "", func() error { return d.do(ctx) })
+			if err != nil && ctx.Err() == nil {
+				t.Log.Warn(d.failed, "error", err)
+			}
 		}
-		if err := t.releaseHeld(ctx); err != nil && ctx.Err() == nil {
-			t.Log.Warn("files whose storage class can be used now are not queued for tape yet", "error", err)
-		}
-		if err := t.dropReturned(ctx); err != nil && ctx.Err() == nil {
-			t.Log.Warn("disk copies of archived files stay for now", "error", err)
-		}
-		if err := t.ForgetStages(ctx); err != nil && ctx.Err() == nil {
-			t.Log.Warn("old requests to stage files are not forgotten", "error", err)
-		}
-		if err := (tasker{&orderer{t.parts}}).turn(ctx); err != nil && ctx.Err() == nil {
-			t.Log.Warn("repacks and verifications of tapes do not go on", "error", err)
-		}
-		if err := (scanner{t.parts}).keep(ctx); err != nil && ctx.Err() == nil {
-			t.Log.Warn("the ends of scans of tapes are not written down yet", "error", err)
-		}
-		if err := (policies{t.parts}).learn(ctx); err != nil && ctx.Err() == nil {
-			t.Log.Warn("the names in mount rules are not looked up", "error", err)
-		}
-		t.gc.collect(ctx)
+	}
+}
+
+// duty is one thing that Run does at each turn, and what the log says when it fails.
+type duty struct {
+	failed string
+	do     func(context.Context) error
+}
+
+// duties are what Run does, in their order.
+func (t *sweeper) duties() []duty {
+	return []duty{
+		{"mounts of servers that are gone do not end", func(context.Context) error { t.EndLost(); return nil }},
+		{"tapes that were in drives of nodes that are gone are not known as unsure yet", t.LeaveMounts},
+		{"files whose storage class can be used now are not queued for tape yet", t.releaseHeld},
+		{"disk copies of archived files stay for now", t.dropReturned},
+		{"old requests to stage files are not forgotten", t.ForgetStages},
+		{"repacks and verifications of tapes do not go on", tasker{&orderer{t.parts}}.turn},
+		{"the ends of scans of tapes are not written down yet", scanner{t.parts}.keep},
+		{"the names in mount rules are not looked up", policies{t.parts}.learn},
+		{"no room is made on disks", func(ctx context.Context) error { t.gc.collect(ctx); return nil }},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"hemera/core/namespace"
 	"hemera/core/namespace/tapes"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/rules/mounting"
 	"hemera/rules/tapecatalogue"
 	"hemera/services/manager/rulenames"
@@ -43,6 +44,8 @@ type Options struct {
 	Paused func() bool
 	Now    func() time.Time
 	Log    *slog.Logger
+	// Panics contains panics of what time does and of the work on one of many files. May be nil.
+	Panics *contain.Panics
 }
 
 // Tier is the tape tier as the manager has it. Each of its parts does one

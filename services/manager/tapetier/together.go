@@ -10,11 +10,11 @@ const atOnce = 64
 // returns the first error. Each is a change of its own that waits for a
 // sync; one after the other, a request of a thousand files takes as many
 // syncs, and together a few dozen.
-func together(n int, do func(i int) error) error {
+func (t *parts) together(n int, do func(i int) error) error {
 	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for i := range n {
-		group.Go(func() error { return do(i) })
+		group.Go(t.Panics.Func("tapetier.Change", "", func() error { return do(i) }))
 	}
 	return group.Wait()
 }
