@@ -274,7 +274,7 @@ func (m *Manager) open() (err error) {
 		}),
 		Names: m.Manager, Directories: m.Manager, Attributes: m.Manager,
 		Backups: m.backups(), Rebuild: m.Manager,
-		Config: o.Settings, Configure: o.Configure, Limits: o.Bounds.Usages, Log: o.Log, Panics: m.Panics(),
+		Config: o.Settings, Configure: o.Configure, Limits: o.Bounds.Usages, Log: o.Log, Panics: m.Panics(), Turns: m.Turns(),
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, known)
 	tape := taperest.Options{Staging: m.Manager, Authorize: taperest.Authorizer(known), Addr: m.Addr, Log: o.Log}

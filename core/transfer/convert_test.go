@@ -132,7 +132,7 @@ func TestConvertKeepsHoles(t *testing.T) {
 	_, made := b.grantKinds(1, kinds, 2, 3)
 	made.Convert, made.BaseGen, made.Size = true, c.Gen, sparseSize
 	costs("a conversion", func() {
-		if _, err := conversion.Run(ctx, b.hosts[1].pending, hemera.VerifiedPermit(permit, read), hemera.VerifiedPermit(made, b.manager.sign(made)), new(atomic.Int64)); err != nil {
+		if _, err := conversion.Run(ctx, b.hosts[1].pending, hemera.VerifiedPermit(permit, read), hemera.VerifiedPermit(made, b.manager.sign(made)), nil, new(atomic.Int64)); err != nil {
 			t.Fatal(err)
 		}
 	})

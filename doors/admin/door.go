@@ -12,6 +12,7 @@ import (
 	"hemera/errs"
 	"hemera/platform/contain"
 	"hemera/platform/rpc"
+	"hemera/platform/turns"
 )
 
 const (
@@ -62,6 +63,8 @@ type Services struct {
 	Log     *slog.Logger
 	// Panics counts requests that failed by a panic. May be nil.
 	Panics *contain.Panics
+	// Turns are those of users who read much of the namespace; nil: of this door alone.
+	Turns *turns.Limiter
 }
 
 // Authorizer finds out who sent a request. It fails with Unauthenticated or Denied and a remedy.
@@ -77,8 +80,7 @@ type door struct {
 	authorize Authorizer           // of HTTP requests
 	verbs     []string             // for the page at /
 	failures  *connect.ErrorWriter // for requests that reach no verb
-	users     *limiter             // of what users read of the namespace
-	questions *limiter             // of what users ask of nodes; apart, as a node may take seconds
+	questions *turns.Limiter       // of what users ask of nodes; apart, as a node may take seconds
 }
 
 // NewHandler makes the door's handler. It may serve concurrently and keeps no state of its own.
@@ -87,10 +89,13 @@ func NewHandler(s Services, authorize Authorizer) http.Handler {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
+	if s.Turns == nil {
+		s.Turns = turns.New()
+	}
 	if s.Panics == nil {
 		s.Panics = contain.New(s.Log)
 	}
-	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(), users: newLimiter(), questions: newLimiter()}
+	d := &door{Services: s, mux: http.NewServeMux(), authorize: authorize, failures: connect.NewErrorWriter(), questions: turns.New()}
 	serveCluster(d)
 	serveTrust(d)
 	serveMaint(d)

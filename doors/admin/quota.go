@@ -61,7 +61,7 @@ func quotas(ctx context.Context, d *door, who hemera.Identity, r *quotaRef) ([]h
 		}
 	}
 	// A node has a row for every user with a file below it.
-	release, err := d.users.acquire(ctx, who) // it reads all rows
+	release, err := d.Turns.Acquire(ctx, who) // it reads all rows
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func serveStatus(d *door) {
 		if err != nil {
 			return out, err
 		}
-		release, err := d.questions.acquire(ctx, who)
+		release, err := d.questions.Acquire(ctx, who)
 		if err != nil {
 			return out, err
 		}

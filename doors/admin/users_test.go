@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
 	"hemera/platform/treewalk"
+	"hemera/platform/turns"
 	"hemera/test/fixture"
 )
 
@@ -142,8 +142,7 @@ func TestUsersWalksShareALimiter(t *testing.T) {
 			fixture.MakeDirs(t, n, hemera.SystemIdentity(), path, 0o755)
 		}
 		s := fixture.NewGatedDirectories(n)
-		users := newLimiter()
-		users.free = 2
+		users := turns.Of(2)
 		top, err := n.Stat(t.Context(), hemera.SystemIdentity(), "/")
 		if err != nil {
 			t.Fatal(err)
@@ -151,7 +150,7 @@ func TestUsersWalksShareALimiter(t *testing.T) {
 		walk := func(who hemera.Identity) <-chan error {
 			done := make(chan error, 1)
 			visit := func(string, hemera.Entry, error) error { return nil }
-			o := treewalk.Options{Dirs: s, Who: who, Acquire: func(ctx context.Context) (func(), error) { return users.acquire(ctx, who) }}
+			o := treewalk.Options{Dirs: s, Who: who, Acquire: func(ctx context.Context) (func(), error) { return users.Acquire(ctx, who) }}
 			go func() { done <- treewalk.Walk(t.Context(), "/", top, visit, o) }()
 			return done
 		}
@@ -173,91 +172,6 @@ func TestUsersWalksShareALimiter(t *testing.T) {
 			if err := <-w; err != nil {
 				t.Error(err)
 			}
-		}
-	})
-}
-
-// TestUsersTakeTurns: a user with many calls waits as long for each as one with few, and a call that ends while it waits takes no turn.
-func TestUsersTakeTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter()
-		l.free = 1
-		ctx, leave := context.WithCancel(t.Context())
-		var served []string
-		call := func(ctx context.Context, name string, uid uint32) {
-			go func() {
-				release, err := l.acquire(ctx, hemera.Identity{Name: name, UID: uid})
-				if err != nil {
-					return
-				}
-				served = append(served, name)
-				time.Sleep(time.Second)
-				release()
-			}()
-			synctest.Wait()
-		}
-		for range 5 {
-			call(t.Context(), "flood", 1)
-		}
-		call(ctx, "gone", 3)
-		for range 2 {
-			call(t.Context(), "other", 2)
-			call(t.Context(), "flood", 1)
-		}
-		leave()
-		synctest.Wait()
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		want := []string{"flood", "flood", "other", "flood", "other", "flood", "flood", "flood", "flood"}
-		if !slices.Equal(served, want) {
-			t.Errorf("they are served as %q", served)
-		}
-		if l.free != 1 || len(l.turns) != 0 || len(l.waiting) != 0 {
-			t.Errorf("it is left with %+v", l)
-		}
-	})
-}
-
-// TestCallsThatWaitAreBounded, by user: others are served.
-func TestCallsThatWaitAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter()
-		l.free = 0
-		ctx, end := context.WithCancel(t.Context())
-		wait := func(who hemera.Identity) error {
-			done := make(chan error, 1)
-			go func() {
-				_, err := l.acquire(ctx, who)
-				done <- err
-			}()
-			synctest.Wait()
-			select {
-			case err := <-done:
-				return err
-			default:
-				return nil
-			}
-		}
-		for range waitingMax {
-			if err := wait(alice); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := wait(alice); !errors.Is(err, errs.Overloaded) || errs.RemedyOf(err) == "" {
-			t.Errorf("one more: %v", err)
-		}
-		if err := wait(hemera.Identity{Name: "bob", UID: 7}); err != nil {
-			t.Errorf("another user: %v", err)
-		}
-		if release, err := l.acquire(ctx, hemera.SystemIdentity()); err != nil {
-			t.Errorf("an admin: %v", err)
-		} else {
-			release()
-		}
-		end()
-		synctest.Wait()
-		if len(l.turns) != 0 || len(l.waiting) != 0 {
-			t.Errorf("it is left with %+v", l)
 		}
 	})
 }

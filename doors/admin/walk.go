@@ -74,7 +74,7 @@ type found struct {
 	Sum   *Sum     `json:",omitempty"`
 }
 
-// serveWalk serves the search of a tree. Users' walks share a limiter, page by page; see limiter.go.
+// serveWalk serves the search of a tree. Users' walks take turns, page by page; see package turns.
 func serveWalk(d *door) {
 	stream(d, "Walk", false, func(ctx context.Context, who hemera.Identity, r *WalkRequest, send func(*found) error) error {
 		names, err := part(d.Names, "namespace")
@@ -105,7 +105,7 @@ func serveWalk(d *door) {
 			}
 			return out.end(send)
 		}
-		o := treewalk.Options{Dirs: dirs, Who: who, Depth: r.Depth, Acquire: func(ctx context.Context) (func(), error) { return d.users.acquire(ctx, who) }, Panics: d.Panics}
+		o := treewalk.Options{Dirs: dirs, Who: who, Depth: r.Depth, Acquire: func(ctx context.Context) (func(), error) { return d.Turns.Acquire(ctx, who) }, Panics: d.Panics}
 		if err := treewalk.Walk(ctx, top, e, out.visit, o); err != nil {
 			return err
 		}

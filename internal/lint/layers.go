@@ -26,7 +26,7 @@ var rows = []row{
 		[]string{"rules/layout rules/erasure"}, // which pieces of a coded file are enough is the rank of its code
 		"pure functions can be read and tested alone; each does without the others"},
 	{"platform", []string{"platform/vfs", "platform/kv", "platform/rpc", "platform/auth", "platform/iovec", "platform/link", "platform/netstat", "platform/poll",
-		"platform/xrootd", "platform/zerocopy", "platform/pki", "platform/tape", "platform/treewalk", "platform/thinlog", "platform/contain"},
+		"platform/xrootd", "platform/zerocopy", "platform/pki", "platform/tape", "platform/treewalk", "platform/thinlog", "platform/contain", "platform/turns"},
 		[]string{"platform/poll platform/iovec", "platform/xrootd platform/iovec", "platform/xrootd platform/link", "platform/rpc platform/link", "platform/auth platform/link", "platform/kv platform/vfs", "platform/rpc platform/pki",
 			"platform/rpc platform/contain", "platform/xrootd platform/contain", "platform/treewalk platform/contain"},
 		"I/O without policy knows nothing of what uses it"},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"hemera/errs"
@@ -27,6 +28,15 @@ func TestAPanicIsAnErrorOfItsUnit(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "contain.broken") {
 		t.Errorf("the log has no stack: %s", log.String())
+	}
+	var group sync.WaitGroup
+	p.Go(&group, "test.Work", "unit 4", func() { _ = broken(nil) })
+	group.Wait()
+	if err := p.Func("test.Work", "unit 5", func() error { return broken(nil) })(); !errors.Is(err, errs.Internal) || p.Count() != 3 {
+		t.Errorf("%v, %d", err, p.Count())
+	}
+	if !p.Run("test.Work", "unit 6", func() {}) || p.Run("test.Work", "unit 7", func() { _ = broken(nil) }) || p.Count() != 4 {
+		t.Errorf("%d panics after all", p.Count())
 	}
 	var none *Panics
 	if err := none.Do("test.Work", "unit 4", func() error { return broken(nil) }); !errors.Is(err, errs.Internal) || none.Count() != 0 {

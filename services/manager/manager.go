@@ -20,6 +20,7 @@ import (
 	"hemera/errs"
 	"hemera/platform/contain"
 	"hemera/platform/kv"
+	"hemera/platform/turns"
 	"hemera/rules/access"
 	"hemera/services/manager/reads"
 	"hemera/services/manager/sums"
@@ -99,6 +100,7 @@ type parts struct {
 	now     func() time.Time   // Options.Now
 	log     *slog.Logger
 	panics  *contain.Panics
+	turns   *turns.Limiter // of users that read much of the namespace
 	tier    *tapetier.Tier // set once, in New
 	started time.Time      // nodes that were there before have returnTime from here
 	nonce   atomic.Uint64  // the last one given to a capability; also the seed of random choices
@@ -140,7 +142,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	p := &parts{
 		tree: o.Tree, cluster: c, orders: orders.New(), pending: newPending(o.WritesOfUser, o.WritesOfSession),
-		pieces: &recorder{tree: o.Tree, view: c.View}, network: netwatch.New(o.Log), exposed: exposed.New(o.Tree, c.View, o.Now), ops: newOperations(o.Now), now: o.Now, log: o.Log, panics: panics, started: o.Now(),
+		pieces: &recorder{tree: o.Tree, view: c.View}, network: netwatch.New(o.Log), exposed: exposed.New(o.Tree, c.View, o.Now), ops: newOperations(o.Now), now: o.Now, log: o.Log, panics: panics, turns: turns.New(), started: o.Now(),
 	}
 	asked, err := requests.Open(ctx, o.Store, o.Writer)
 	if err != nil {
@@ -173,9 +175,9 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 
 // newManager makes the services of the parts.
 func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Manager {
-	// From the outside in: time, wait until changes are allowed, what counts of tape, namespace. So the latency that is counted includes the wait.
+	// From the outside in: time, wait until changes are allowed, turns, what counts of tape, namespace. So the latency that is counted includes the wait.
 	tree := told{p.tree, p.tree, p.tier.Tell}
-	names := timedNames{changes{tree, p.cluster.AwaitCurrent, p.engine.Wake, p.unknownYet}, p.ops}
+	names := timedNames{changes{turnNames{tree, p.turns}, p.cluster.AwaitCurrent, p.engine.Wake, p.unknownYet}, p.ops}
 	writes := &writeAdmin{parts: p}
 	observes := &observer{parts: p, began: processStats().virtual}
 	own := &ownWrites{parts: p, names: names}
@@ -260,6 +262,9 @@ func (m *Manager) Change(l Live) {
 
 // Panics counts the panics that were contained in the manager's work. The doors in front of it add theirs.
 func (m *Manager) Panics() *contain.Panics { return m.panics }
+
+// Turns are those that users take who read much of the namespace. The doors in front of the manager share them.
+func (m *Manager) Turns() *turns.Limiter { return m.turns }
 
 // Cluster is the cluster's state, for what admits nodes.
 func (m *Manager) Cluster() *cluster.Cluster { return m.cluster }

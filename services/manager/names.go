@@ -6,6 +6,7 @@ import (
 
 	"hemera"
 	"hemera/errs"
+	"hemera/platform/turns"
 	"hemera/rules/lifecycle"
 	"hemera/rules/policy"
 	"hemera/rules/recycle"
@@ -65,6 +66,17 @@ func (t told) Page(ctx context.Context, who hemera.Identity, p hemera.PageReques
 		t.tell(ctx, &entries[i])
 	}
 	return entries, next, err
+}
+
+// turnNames are Names in which users take turns to read long directories, through all doors.
+type turnNames struct {
+	hemera.Names
+	turns *turns.Limiter
+}
+
+// List implements hemera.Names.
+func (n turnNames) List(ctx context.Context, who hemera.Identity, path string, visit func(hemera.Entry) error) error {
+	return turns.List(ctx, n.turns, who, false, func(visit func(hemera.Entry) error) error { return n.Names.List(ctx, who, path, visit) }, visit)
 }
 
 // Mkdir implements hemera.Names.

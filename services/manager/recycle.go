@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/platform/turns"
 )
 
 // recycler implements hemera.RecycleBin over the namespace, and holds the bounds of bins in the background.
@@ -28,7 +29,8 @@ func (r *recycler) Erase(ctx context.Context, who hemera.Identity, path string, 
 // The time that is counted includes that of its caller, which gets the entries one by one.
 func (r *recycler) ListRecycled(ctx context.Context, who hemera.Identity, q hemera.RecycleQuery, visit func(hemera.Recycled) error) (err error) {
 	defer r.ops.begin("ListRecycled").end(&err)
-	return r.tree.ListRecycled(ctx, who, q, visit)
+	// From the beginning: what a user does not see is read as well.
+	return turns.List(ctx, r.turns, who, true, func(visit func(hemera.Recycled) error) error { return r.tree.ListRecycled(ctx, who, q, visit) }, visit)
 }
 
 // Restore implements hemera.RecycleBin. It leaves nothing to remove, so nobody is woken.

@@ -89,6 +89,7 @@ func (m *machine) start() error {
 	go func() {
 		defer close(life.done)
 		_ = life.node.Run(running)
+		m.w.whole(string(m.host), life.node.Panics())
 	}()
 	if err := m.startTape(life); err != nil {
 		return err

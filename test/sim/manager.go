@@ -8,6 +8,7 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
+	"hemera/platform/contain"
 	"hemera/services/manager"
 	"hemera/test/sim/simkv"
 	"hemera/test/sim/simnet"
@@ -61,6 +62,7 @@ func (w *world) startManager(rng *rand.Rand) error {
 	}
 	go func() {
 		defer close(h.done)
+		defer func() { w.whole("manager", h.Manager.Panics()) }()
 		if h.err = h.Run(h.ctx); h.err != nil { // the program ends with it
 			w.trace.Add("manager", "ends: %v", h.err)
 			// A manager that learns that its store is an older copy must end: that is no failure.
@@ -74,6 +76,13 @@ func (w *world) startManager(rng *rand.Rand) error {
 	}()
 	w.head.Store(h)
 	return nil
+}
+
+// whole fails the run if a part contained a panic: a process goes on after one, and the simulator must not.
+func (w *world) whole(part string, panics *contain.Panics) {
+	if n := panics.Count(); n > 0 {
+		w.fail("%s contained %d panics", part, n)
+	}
 }
 
 // killManager ends the life at once; what nobody waited for may be lost.

@@ -18,7 +18,7 @@ func bob() hemera.Identity   { return hemera.Identity{Name: "bob", UID: 1001} }
 // leaves others their turn.
 func TestSums(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New()
+		s := New(nil)
 		var mu sync.Mutex
 		ran, running, most := 0, map[uint32]int{}, map[uint32]int{}
 		free := make(chan struct{})
@@ -91,7 +91,7 @@ func TestSums(t *testing.T) {
 
 func TestSumsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New()
+		s := New(nil)
 		ctx, leave := context.WithCancel(t.Context())
 		var mu sync.Mutex
 		refused := 0

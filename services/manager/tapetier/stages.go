@@ -179,10 +179,16 @@ func (s *stages) list(uid uint32, all bool, limit int) (out []hemera.StageSummar
 }
 
 // Stages implements hemera.StageList.
-func (t *stager) Stages(_ context.Context, who hemera.Identity, all bool) ([]hemera.StageSummary, error) {
+func (t *stager) Stages(ctx context.Context, who hemera.Identity, all bool) ([]hemera.StageSummary, error) {
 	if all && !who.Admin {
 		return nil, errs.New(errs.Denied, "manager.Stages", "", "only admins see the requests of others").WithRemedy("leave out --all")
 	}
+	// It looks at the requests of all users.
+	_, leave, err := t.turns.enter(ctx, who, int(t.stages.number.Usage().Used))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	const most = 10_000
 	return t.stages.list(who.UID, all, most), nil
 }
