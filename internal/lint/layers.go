@@ -48,7 +48,7 @@ var rows = []row{
 	{"app", []string{"app/copy", "app/daemon", "app/direct", "app/peers", "app/tapeio", "cmd"},
 		[]string{"app/copy app/direct", "app/daemon app/peers", "app/daemon app/tapeio", "app/direct app/peers", "cmd app/copy", "cmd app/daemon", "cmd app/direct"},
 		"here, and only here, parts are put together"},
-	{"test", []string{"test/conform", "test/sim", "test/fixture", "test/slowdevice", "measure/bench", "internal"},
+	{"test", []string{"test/conform", "test/fair", "test/sim", "test/fixture", "test/slowdevice", "measure/bench", "internal"},
 		[]string{"test/sim test/conform", "measure/bench test/conform", "measure/bench test/sim"},
 		"proof may use everything and nothing may use it, but tests"},
 }
