@@ -52,6 +52,7 @@ func greeds() []greed {
 	}
 	return []greed{
 		{"nothing", 1, func(ctx context.Context, _ *person) error { <-ctx.Done(); return ctx.Err() }},
+		{"the same work", 2, func(ctx context.Context, p *person) error { return p.steady(ctx, "/greedy/new/") }},
 		{"stage requests", 16, func(ctx context.Context, p *person) error {
 			return stage(ctx, p, []hemera.StageFile{{Path: "/greedy/nothing" + strconv.FormatInt(p.number.Add(1), 10)}})
 		}},
@@ -65,8 +66,8 @@ func greeds() []greed {
 			_, err := p.files.Open(ctx, p.url("/greedy/big"), xrootd.OpenOptions{})
 			return err
 		}},
-		{"writes that stay open", 16, func(ctx context.Context, p *person) error { return p.begin(ctx, false) }},
 		{"writes that are kept", 16, func(ctx context.Context, p *person) error { return p.begin(ctx, true) }},
+		{"writes that stay open", 16, func(ctx context.Context, p *person) error { return p.begin(ctx, false) }},
 		{"permissions of direct writes", 16, func(ctx context.Context, p *person) error {
 			_, err := p.files.Where(ctx, p.url(p.newName()), xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644})
 			return err
@@ -113,7 +114,7 @@ func work(what, at string, length time.Duration) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), length)
 	defer cancel()
-	g := greed{lanes: 2, do: func(ctx context.Context, p *person) error { return p.steady(ctx) }}
+	g := greed{lanes: 2, do: func(ctx context.Context, p *person) error { return p.steady(ctx, "/worker/") }}
 	for _, other := range greeds() {
 		if other.name == what {
 			g = other
@@ -198,9 +199,9 @@ func (p *person) put(ctx context.Context, path string, data []byte) error {
 	return f.Close(ctx)
 }
 
-// steady is one turn of the worker: a small write, its stat, and a read of it.
-func (p *person) steady(ctx context.Context) error {
-	path, data := "/worker/"+strconv.FormatInt(p.number.Add(1)%64, 10), make([]byte, 64<<10)
+// steady is one turn of a worker in its directory: a small write, its stat, and a read of it.
+func (p *person) steady(ctx context.Context, dir string) error {
+	path, data := dir+strconv.FormatInt(p.number.Add(1)%64, 10), make([]byte, 64<<10)
 	if err := p.put(ctx, path, data); err != nil {
 		return err
 	}
