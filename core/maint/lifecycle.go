@@ -205,9 +205,9 @@ func (l *lifecycler) start(ctx context.Context, s *scan, root hemera.Entry, path
 	s.status.Path = path // nobody else has it yet
 	s.set("running", "")
 	l.scans[s.tree.Dir] = s
-	l.engine.group.Go(func() {
+	l.engine.Panics.Go(&l.engine.group, "maint.Lifecycle", path, func() {
+		defer l.engine.Wake() // another tree may be due, and there may be pieces to remove
 		l.run(ctx, s, root, path)
-		l.engine.Wake() // another tree may be due, and there may be pieces to remove
 	})
 }
 
@@ -219,7 +219,13 @@ func (l *lifecycler) run(ctx context.Context, s *scan, root hemera.Entry, path s
 	w := walker{
 		tree: l.engine.Conversions.Tree,
 		visit: func(at string, e hemera.Entry) error {
-			return l.visit(ctx, s, &group, strings.TrimSuffix(path, "/")+"/"+at, e)
+			at = strings.TrimSuffix(path, "/") + "/" + at
+			err := l.engine.Panics.Do("maint.Lifecycle", at, func() error { return l.visit(ctx, s, &group, at, e) })
+			if err != nil && errs.KindOf(err) == errs.Internal {
+				s.count(e, false, err) // the walk goes on behind it
+				return nil
+			}
+			return err
 		},
 		enter: func(_ string, dir hemera.Entry) bool {
 			if l.elsewhere(ctx, dir) {
@@ -230,10 +236,12 @@ func (l *lifecycler) run(ctx context.Context, s *scan, root hemera.Entry, path s
 		},
 		leave: s.leave,
 	}
-	var err error
-	if s.above, err = l.engine.begin(ctx, root); err == nil {
-		err = w.walk(ctx, root, path, "")
-	}
+	err := l.engine.Panics.Do("maint.Lifecycle", path, func() (err error) {
+		if s.above, err = l.engine.begin(ctx, root); err == nil {
+			err = w.walk(ctx, root, path, "")
+		}
+		return err
+	})
 	group.Wait()
 	if ctx.Err() != nil {
 		return
@@ -305,13 +313,13 @@ func (l *lifecycler) visit(ctx context.Context, s *scan, group *sync.WaitGroup, 
 	}
 	above := slices.Clone(s.above)
 	// Removals are short, and share the slots: they are bounded like conversions.
-	group.Go(func() {
+	l.engine.Panics.Go(group, "maint.Lifecycle", path, func() {
 		defer func() { <-l.engine.converter.slots }()
 		part := s.begin(e.Size)
 		var bytes int64
 		var err error
 		if action.Expire {
-			err = l.engine.Lifecycle.Remove(ctx, path, e, s.tree.Since)
+			err = l.engine.Panics.Do("maint.Expire", path, func() error { return l.engine.Lifecycle.Remove(ctx, path, e, s.tree.Since) })
 		} else {
 			decide := func() (hemera.Form, error) { return l.still(ctx, s, e, action, above) }
 			bytes, err = l.engine.converter.convert(ctx, e, decide, part.to)

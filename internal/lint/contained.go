@@ -48,10 +48,6 @@ var uncontained = map[string]string{
 	"services/node/orders.go: add":              "each order",
 	"doors/xrd/async.go: begin":                 "the promise",
 
-	// Without one for now.
-	"core/maint/lifecycle.go: start": "a scan; its conversions have a boundary",
-	"core/maint/lifecycle.go: visit": "the removal of a file; a conversion has a boundary",
-
 	// Nothing that panics: it waits, closes, cancels or looks at a clock.
 	"app/daemon/port.go: runWithin":            "it closes, at the end of the process",
 	"core/disk/bounded/device.go: watch":       "it looks at a clock and a table",

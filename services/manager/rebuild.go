@@ -47,7 +47,7 @@ func (b *rebuilder) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell f
 	if o.Mode == 0 {
 		o.Mode = unreadMode
 	}
-	run := rebuild.Options{RebuildOptions: o, List: b.list, Names: adopter{b.tree, b.pieces}, Next: stats.NextID, Now: b.now, Tell: tell}
+	run := rebuild.Options{RebuildOptions: o, List: b.list, Names: adopter{b.tree, b.pieces}, Next: stats.NextID, Now: b.now, Tell: tell, Panics: b.panics}
 	// Disks that come while it runs are for the next run.
 	for _, d := range b.cluster.View().Disks {
 		if d.Readable() {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestATapeThatWaitsForAScanGivesNothing: until it was scanned a tape may have something else where the catalogue says that a file is,
-// so disk copies stay, whoever asks, and a disk with the last ones loses files.
+// so disk copies stay, and a disk with the last ones loses files.
 func TestATapeThatWaitsForAScanGivesNothing(t *testing.T) {
 	at(t, func(s *site) {
 		s.label()
