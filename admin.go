@@ -157,8 +157,8 @@ type WriteAdmin interface {
 	// most [WritesListMax]. An admin sees all, a user its own. It asks nodes, for some seconds at most.
 	Writes(ctx context.Context, who Identity) ([]WriteInfo, error)
 	// EndWrite commits a write whose client is gone as it is, or removes it. The user must be its owner or an admin: Denied. NotFound
-	// if no node has it, Conflict if a client has it open or its name was written meanwhile, OverQuota. A commit that is refused
-	// removes what was kept.
+	// if no node has it, Conflict if a client has it open or its name was written meanwhile, OverQuota. After a commit that is refused
+	// it is kept as before, and [WriteInfo] has why.
 	EndWrite(ctx context.Context, who Identity, id string, commit bool) (WriteInfo, error)
 	// FreeWrite frees the lock of a write, so that others may write the file, and gives back what it claims
 	// of quotas. Its writer is not stopped: its close counts unless another was faster. NotFound.
@@ -186,6 +186,8 @@ type WriteInfo struct {
 	Gone time.Time
 	Then WriteFate
 	At   time.Time
+	// Refused is why its last commit was refused, with what can be done.
+	Refused string `cbor:",omitempty" json:",omitempty"`
 }
 
 // WriteFate is what becomes of a write whose client is gone, if nobody decides.

@@ -36,6 +36,8 @@ const (
 	HeartbeatTimeout  = 5 * time.Second
 	// PendingHold is how long a node keeps an unfinished write whose client went away.
 	PendingHold = 2 * time.Minute
+	// KeptLifetime is how long after that it keeps for a person what is not closed by itself.
+	KeptLifetime = time.Hour
 	// UnsealedLifetime is how long after its last write an unsealed piece is kept on a disk.
 	UnsealedLifetime = CapabilityLifetime + PendingHold
 )

@@ -112,8 +112,12 @@ type Control interface {
 	// file was rewritten or removed meanwhile; the caller removes its pieces. After Timeout or
 	// Unavailable the caller does not know, and asks again with the same request.
 	Commit(ctx context.Context, r CommitRequest) error
-	// Abort cancels a pending write and frees its lock. Unknown writes are no error.
+	// Abort cancels a pending write, frees its lock and gives back what it claims of quotas. Unknown writes are no error.
 	Abort(ctx context.Context, p *Permit) error
+	// Keep frees the lock of a write whose client did not come back, and that its head keeps for a person. What it claims of quotas
+	// becomes what its size bytes take, until its commit or abort, and for [KeptLifetime] and some minutes at most. The head may
+	// say so again.
+	Keep(ctx context.Context, p *Permit, size int64) error
 	// Replace chooses other disks for pieces that failed while writing and signs a new capability
 	// whose Targets hold the replacements in the failed pieces' places. failed also names the disks that earlier calls
 	// replaced, for them not to be chosen again; there are at most PiecesMax. Without failed disks it signs the same again,
@@ -259,10 +263,9 @@ type CommitRequest struct {
 	Xattrs    map[string][]byte // set in addition to those there
 	// XattrsGone are removed; one that is not there is none the less.
 	XattrsGone []string `cbor:",omitempty" json:",omitempty"`
-	// Left says that the client did not come back to close the file: Conflict if another write of the name is under way.
+	// Left says that the client did not come back to close the file: Conflict if another write of the name is under way. A refusal is
+	// not for ever then: the head keeps the pieces, and may ask again.
 	Left bool `cbor:",omitempty" json:",omitempty"`
-	// Kept says that the write gave back its lock and its claim of quotas before: OverQuota if there is no room now.
-	Kept bool `cbor:",omitempty" json:",omitempty"`
 }
 
 // OrderKind says what a node shall do. The numbers travel between versions.
@@ -304,12 +307,13 @@ type Order struct {
 	Commit  bool     `cbor:",omitempty"` // OrderEndLeft: commit the write, and do not remove it
 }
 
-// OrderResult answers one order. ErrKind and ErrText are set when it failed.
+// OrderResult answers one order. ErrKind, ErrText and, where a person can act, Remedy are set when it failed.
 type OrderResult struct {
 	ID        uint64
 	Failed    bool
 	ErrKind   uint8 // an errs.Kind
 	ErrText   string
+	Remedy    string `cbor:",omitempty"`
 	Bytes     int64
 	Checksums []Checksum
 	Pieces    []PieceStat // OrderInventory, OrderVerify

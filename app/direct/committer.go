@@ -47,6 +47,9 @@ func (c *committer) Abort(ctx context.Context, _ *hemera.Permit) error {
 	return c.head.Close(ctx)
 }
 
+// Keep is for heads: a host that is a client keeps no write without itself.
+func (c *committer) Keep(context.Context, *hemera.Permit, int64) error { return nil }
+
 // Replace asks for other disks in the places of the failed ones.
 func (c *committer) Replace(ctx context.Context, _ *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error) {
 	token, err := c.head.Query(ctx, wire.QueryOpaquf, wire.EncodeReplace(failed))

@@ -26,7 +26,7 @@ import (
 //	 the file, or its directory, is in a bin   Conflict: it was removed
 //
 // A refusal is made final before it is answered (see refuseForGood), because the head removes the pieces when it
-// gets the answer.
+// gets the answer. Where nobody closed the file the head keeps them (Commit.Again), and a person may ask again.
 
 // Commit makes content visible, in one batch with everything that follows from it; the pieces of the
 // replaced generation become unlinked. It is idempotent. Conflict when the name is now another file's,
@@ -35,7 +35,7 @@ import (
 // With Force a write that was opened later replaces an earlier one whatever happened in between. A write that was
 // opened earlier and commits after a later one is a Conflict even then, so that generations only grow, and an old
 // request that comes again can never bring back pieces that are being removed. What is refused stays refused, whatever
-// happens to its name, for as long as the request may come again.
+// happens to its name, for as long as the request may come again, unless c.Again says that it may.
 func (n Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err error) {
 	if err := checkCommit(&c); err != nil {
 		return out, err
@@ -50,7 +50,7 @@ func (n Writes) Commit(ctx context.Context, c Commit) (out hemera.Entry, err err
 		return err
 	})
 	// An error of the store says nothing about the commit: the head asks again, and finds out.
-	if err != nil && !errs.Undecided(err) {
+	if err != nil && !errs.Undecided(err) && !c.Again {
 		e, err = n.refuseForGood(ctx, &c, err)
 	}
 	if err != nil {

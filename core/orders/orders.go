@@ -203,7 +203,7 @@ func (q *Dispatcher) settle(id hemera.NodeID, results []hemera.OrderResult) (cal
 		delete(n.sent, r.ID)
 		out := outcome{result: r}
 		if r.Failed {
-			out.err = errs.New(errs.Kind(r.ErrKind), "node "+id.String(), o.Piece.String(), r.ErrText)
+			out.err = errs.New(errs.Kind(r.ErrKind), "node "+id.String(), o.Piece.String(), r.ErrText).WithRemedy(r.Remedy)
 		}
 		o.done <- out
 	}

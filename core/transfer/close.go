@@ -17,7 +17,7 @@ import (
 // A Timeout or Unavailable error means that all is sealed but the manager did not answer within
 // [CommitPatience]; the content may be visible, and Close may be called again. After any other
 // error nothing is visible and no piece is left, unless an answer to an earlier commit was lost.
-// Close again answers as before.
+// Close again answers as before. Where no client closes, a refusal leaves everything as it is, and Close may be called again.
 //
 // It is not ended by ctx: a client that goes away in the middle finds the answer when it comes back.
 func (w *Writer) Close(ctx context.Context) error {
@@ -32,14 +32,49 @@ func (w *Writer) Close(ctx context.Context) error {
 	}
 	if w.commit == nil {
 		if done, err := w.seal(ctx); done || err != nil {
-			return w.end(ctx, err)
+			return w.stop(ctx, err)
 		}
 	}
+	w.setPhase(committing)
 	err := w.commit.run(ctx)
-	if err != nil && errs.Undecided(err) {
+	switch {
+	case err != nil && errs.Undecided(err):
 		return err
+	case err != nil && w.commit.request.Left:
+		return w.await(ctx, err)
 	}
 	return w.end(ctx, err)
+}
+
+// stop ends a write that could not be sealed, or has nothing to commit. What nobody closes stays where its content is as good as before.
+func (w *Writer) stop(ctx context.Context, err error) error {
+	if err == nil || w.head.broken != nil || !w.left.ends {
+		return w.end(ctx, err)
+	}
+	return w.await(ctx, err)
+}
+
+// await leaves a write to a person. refused, if not nil, is why it was not committed; await returns it with what can be done.
+func (w *Writer) await(ctx context.Context, refused error) error {
+	if refused != nil {
+		refused = refusal(refused, w.head.cap)
+	}
+	w.setAwaiting(refused)
+	if w.commit != nil && !w.commit.unsure {
+		w.commit.asked = time.Time{} // it was answered: that something came in between is for the manager to find
+	}
+	w.head.keep(ctx, w.state.size)
+	return refused
+}
+
+// setAwaiting records that a person decides. A write that is not sealed goes on to be in its phase.
+func (w *Writer) setAwaiting(refused error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.commit != nil {
+		w.state.phase = awaiting
+	}
+	w.state.refused, w.state.left = refused, true
 }
 
 // end records the result; a failed write leaves nothing behind, unless it may be that the manager
@@ -103,7 +138,7 @@ func (w *Writer) abort(ctx context.Context, why error) {
 	w.cancel() // frees the holder of the turn, if it waits for a peer
 	w.turn.acquire()
 	defer w.turn.release()
-	if w.state.phase == writing {
+	if w.state.phase == writing || w.state.phase == awaiting {
 		_ = w.end(ctx, w.head.fail(why))
 	}
 }
@@ -111,7 +146,7 @@ func (w *Writer) abort(ctx context.Context, why error) {
 // expire ends the write of a client that does not come back, as its node stops: it is closed or removed.
 func (w *Writer) expire(ctx context.Context) {
 	// Nobody holds the write any more, so this does not change in between.
-	if s := w.snapshot(); s.phase == writing && !s.lasts {
+	if s := w.snapshot(); s.phase == awaiting || s.phase == writing && (s.left || !s.lasts) {
 		w.drop(ctx)
 		return
 	}
@@ -141,9 +176,7 @@ func (w *Writer) discard(ctx context.Context) {
 	}
 	// The lock is freed last. Until then the name belongs to this write, so no other can meet its pieces.
 	h.host.Counters.Aborts.Add(1)
-	if !w.left.kept {
-		h.giveBack(ctx)
-	}
+	h.giveBack(ctx)
 }
 
 // giveBack frees the lock of the write at the manager, and what it claims of quotas.
@@ -152,6 +185,15 @@ func (h *head) giveBack(ctx context.Context) {
 	defer cancel()
 	if err := h.host.Control.Abort(ctx, h.permit); err != nil {
 		h.host.Log.Info("the manager was not told of an abort", "path", h.cap.Path, "trace", h.cap.Trace, "error", err)
+	}
+}
+
+// keep frees the lock of the write at the manager; what it claims of quotas stays claimed, as its size takes it.
+func (h *head) keep(ctx context.Context, size int64) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := h.host.Control.Keep(ctx, h.permit, size); err != nil {
+		h.host.Log.Info("the manager was not told of a write that is kept", "path", h.cap.Path, "trace", h.cap.Trace, "error", err)
 	}
 }
 
@@ -190,8 +232,8 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 		return false, errs.Wrap(err, "transfer.Close", subject(h.cap))
 	}
 	sealed, err := w.sealContent(ctx, hemera.SealInfo{FileSize: size, Checksums: sums, Sync: h.cap.Sync})
-	if err != nil {
-		return false, err
+	if err != nil { // some pieces may be sealed: it cannot be done a second time
+		return false, h.fail(err)
 	}
 	ready(w, hemera.SealInfo{FileSize: size, Checksums: sums}, sealed)
 	return false, nil
@@ -203,7 +245,7 @@ func ready(w *Writer, info hemera.SealInfo, sealed []hemera.Piece) {
 	// The permit is the last one granted: its targets are where the pieces are now.
 	r := hemera.CommitRequest{Permit: w.head.permit, Size: info.FileSize, Checksums: info.Checksums, Pieces: sealed, Mtime: time.Now()}
 	r.Xattrs, r.XattrsGone = splitXattrs(w.Xattrs())
-	r.Left, r.Kept = w.left.ends, w.left.kept
+	r.Left = w.left.ends
 	w.commit = &commit{head: &w.head, request: r}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -61,6 +61,9 @@ func (d *directClient) Abort(ctx context.Context, _ *hemera.Permit) error {
 	return d.head.End(ctx, hemera.EndAbort)
 }
 
+// Keep implements transfer.Committer.
+func (d *directClient) Keep(context.Context, *hemera.Permit, int64) error { return nil }
+
 // Replace implements transfer.Committer.
 func (d *directClient) Replace(ctx context.Context, _ *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error) {
 	token, err := d.head.(hemera.DirectFile).Replacement(ctx, failed)

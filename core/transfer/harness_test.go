@@ -336,6 +336,8 @@ type manager struct {
 	grants    map[string]hemera.Capability
 	committed map[hemera.PieceID]hemera.CommitRequest
 	aborted   int
+	kept      int   // how often it heard of a write that is kept
+	keptSize  int64 // and of how many bytes last
 	commits   int
 	refuse    []error           // answers to the next commits
 	after     error             // answer after a commit was done
@@ -401,6 +403,14 @@ func (m *manager) Commit(_ context.Context, r hemera.CommitRequest) error {
 		m.after = nil
 		return err
 	}
+	return nil
+}
+
+func (m *manager) Keep(_ context.Context, _ *hemera.Permit, size int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kept++
+	m.keptSize = size
 	return nil
 }
 

@@ -46,6 +46,9 @@ type Committer interface {
 	Commit(ctx context.Context, r hemera.CommitRequest) error
 	// Abort frees the lock of the name. If it is not heard, the lock goes with the capability's expiry.
 	Abort(ctx context.Context, p *hemera.Permit) error
+	// Keep frees the lock of the name, and keeps what the write claims of quotas, as its size bytes take it. It ends with the
+	// commit or Abort. If it is not heard, the lock goes when the manager asks for the write, and the claim with it.
+	Keep(ctx context.Context, p *hemera.Permit, size int64) error
 	// Replace returns a permit in which other disks stand in the places of the failed ones, or the same one for longer if
 	// there are none. NoSpace. failed also names disks that earlier replacements left: they are not chosen again.
 	Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error)

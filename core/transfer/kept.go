@@ -11,13 +11,13 @@ import (
 	"hemera/errs"
 )
 
-// What a lost client wrote and nobody closes is kept for [KeptLifetime] after [hemera.PendingHold]. It holds neither its name nor
-// its claim of quotas: the next writer does not meet it, and the generation decides between both. A person commits it as it is, if
-// its name was not written meanwhile, or drops it. When there is more than may be kept, the oldest is removed, of the same user first.
+// What a lost client wrote and nobody closes is sealed after [hemera.PendingHold], and kept for [hemera.KeptLifetime]. It does not
+// hold its name: the next writer does not meet it, and the generation decides between both. Its bytes stay claimed of quotas. A
+// person commits it as it is, if its name was not written meanwhile, or drops it. A commit that is refused leaves it as it is, and so
+// does the node's own of what lasts: see leaving. When there is more than may be kept, the oldest is removed, of the same user first.
 
 // Bounds of what a node keeps so, of one user and in all.
 const (
-	KeptLifetime = time.Hour
 	keptUserMax  = 64
 	keptMax      = 512
 	keptUserSize = 32 << 30
@@ -34,13 +34,16 @@ func keptWrite(c *hemera.Capability) error {
 // did not, and its client says that it failed.
 func (w *Writer) worthKeeping() bool {
 	s := w.snapshot()
-	return s.phase == writing && s.size > 0 && w.usage.Bytes.Load() > 0 && !w.head.cap.Convert
+	return s.phase == writing && !s.left && s.size > 0 && w.usage.Bytes.Load() > 0 && !w.head.cap.Convert
 }
 
 // keep marks an entry as kept, and takes off the table what has to make way, which may be the entry itself. The caller holds mu.
 func (t *Pending) keep(e *entry) (victims []*entry) {
 	e.kept = true
-	t.endIn(e, KeptLifetime)
+	if e.until.IsZero() {
+		e.until = time.Now().Add(hemera.KeptLifetime)
+	}
+	t.endIn(e, time.Until(e.until))
 	var kept []*entry
 	for _, o := range t.entries {
 		if o.kept {
@@ -61,6 +64,21 @@ func (t *Pending) keep(e *entry) (victims []*entry) {
 		victims = append(victims, o)
 	}
 	return victims
+}
+
+// refusal is why a commit was refused, with what a person can do.
+func refusal(err error, c *hemera.Capability) error {
+	remedy := "commit it again later, or remove it with `hemera open drop`"
+	switch {
+	case errs.KindOf(err) == errs.OverQuota:
+		remedy = "free room or have the limit raised, and commit it again; or remove it with `hemera open drop`"
+	case errs.KindOf(err) == errs.Conflict && c.Access == hemera.AccessCreate:
+		remedy = "if its name was taken, move that file away and commit it again; or remove it with `hemera open drop`"
+	case errs.KindOf(err) == errs.Conflict:
+		remedy = "the file has changed since: remove the update with `hemera open drop`, and make it again"
+	}
+	e := &errs.Error{Kind: errs.KindOf(err), Op: "transfer.Commit", Subject: subject(c), Text: "it is kept as before", Cause: err}
+	return e.WithRemedy(remedy)
 }
 
 // keptRoom is what one kept write counts for.
@@ -96,6 +114,28 @@ func (t *Pending) madeWay(victims []*entry) {
 	}
 }
 
+// keepAgain keeps a write that was held, as its commit was refused. The caller holds mu.
+func (t *Pending) keepAgain(e *entry) {
+	if victims := t.keep(e); len(victims) > 0 {
+		t.host.work.Go(func() { t.madeWay(victims) })
+	}
+}
+
+// makeWay removes a write that is kept, for its client, which writes it again from its beginning.
+func (t *Pending) makeWay(key pendingKey) {
+	t.mu.Lock()
+	e := t.entries[key]
+	if e == nil || !e.kept {
+		t.mu.Unlock()
+		return
+	}
+	e.hold() // others do not find it gone before its pieces are, as the next ones have their names
+	t.mu.Unlock()
+	e.work.expire(context.Background())
+	t.finish(e, nil)
+	t.release(e)
+}
+
 // stillKept reports whether nobody has come for an entry since it was kept.
 func (t *Pending) stillKept(e *entry) bool {
 	t.mu.Lock()
@@ -103,7 +143,7 @@ func (t *Pending) stillKept(e *entry) bool {
 	return e.kept
 }
 
-// keep gives back the name and the claim of a write that is kept, and the memory of a small one.
+// keep seals a write for a person, and gives back its name. A content that cannot be sealed any more is removed.
 func (w *Writer) keep(ctx context.Context, still func() bool) {
 	w.turn.acquire()
 	defer w.turn.release()
@@ -111,15 +151,42 @@ func (w *Writer) keep(ctx context.Context, still func() bool) {
 		return
 	}
 	c := w.head.cap
-	w.head.host.Log.Warn("a write whose client did not come back is kept: nobody closed it, and it is not complete",
-		"path", c.Path, "fxid", c.File.Hex(), "user", c.Who.Name, "bytes", w.state.size, "announced", c.Size, "for", KeptLifetime, "trace", c.Trace)
-	w.left.kept = true
-	if inline, ok := w.content.(*inlineContent); ok && inline.Buffer != nil {
-		if err := w.spill(inline); err != nil {
-			w.head.host.Log.Warn("a write that is kept could not be put on disks", "path", c.Path, "trace", c.Trace, "error", err)
+	log := w.head.host.Log.With("path", c.Path, "fxid", c.File.Hex(), "user", c.Who.Name, "bytes", w.state.size, "announced", c.Size, "trace", c.Trace)
+	w.endsAsItIs()
+	done, err := w.seal(ctx)
+	switch {
+	case err == nil && !done:
+		_ = w.await(ctx, nil)
+		log.Warn("a write whose client did not come back is kept: nobody closed it, and it is not complete", "for", hemera.KeptLifetime)
+	case w.stop(ctx, err) != nil:
+		log.Warn("a write whose client did not come back cannot be sealed", "kept", w.awaits(), "error", err)
+	}
+}
+
+// endsAsItIs says that nobody comes back, so that what is there is the content, whatever size was announced. The caller has the turn.
+func (w *Writer) endsAsItIs() {
+	w.left.ends = true
+	w.least = min(w.least, w.state.size)
+}
+
+// TellKept tells the manager of the writes that are kept here, as one that was started since does not know of them. It waits for
+// the manager.
+func (t *Pending) TellKept(ctx context.Context) {
+	t.mu.Lock()
+	var kept []*Writer
+	for _, e := range t.entries {
+		if w, ok := e.work.(*Writer); ok && e.kept {
+			kept = append(kept, w)
 		}
 	}
-	w.head.giveBack(ctx)
+	t.mu.Unlock()
+	for _, w := range kept {
+		w.turn.acquire()
+		if w.awaits() && ctx.Err() == nil {
+			w.head.keep(ctx, w.state.size)
+		}
+		w.turn.release()
+	}
 }
 
 // Left lists the writes that no client has open, those that were left first, at most limit. It reads memory only.
@@ -158,17 +225,20 @@ func (e *entry) info(w *Writer) hemera.WriteInfo {
 	switch {
 	case e.kept:
 		i.State = hemera.WriteKept
+		if s.refused != nil {
+			i.Refused = errs.Reason(s.refused, c.Path) + "; " + errs.RemedyOf(s.refused)
+		}
 	case w.lasting():
 		i.Then = hemera.ThenCommit
 	case w.worthKeeping():
-		i.At = e.due.Add(KeptLifetime)
+		i.At = e.due.Add(hemera.KeptLifetime)
 	}
 	return i
 }
 
 // EndLeft commits or removes a write that no client has open, as a person decided. Committed means as it is, whatever size was
-// announced, and as a close of the client with each reason for which that can fail; then nothing of it is left, unless the error is
-// undecided: then the node goes on to ask. NotFound if there is no such write, Conflict if a client has it open.
+// announced, and as a close of the client with each reason for which that can fail; then it is kept as before. After an error that
+// is undecided the node goes on to ask. NotFound if there is no such write, Conflict if a client has it open.
 func (t *Pending) EndLeft(ctx context.Context, nonce uint64, commit bool) (i hemera.WriteInfo, err error) {
 	const op = "transfer.EndWrite"
 	t.mu.Lock()
@@ -209,6 +279,7 @@ func (t *Pending) EndLeft(ctx context.Context, nonce uint64, commit bool) (i hem
 	case err == nil && commit:
 		info := w.Info()
 		t.finish(e, &info)
+	case w.awaits(): // the commit was refused
 	default:
 		t.finish(e, nil)
 	}
@@ -218,8 +289,7 @@ func (t *Pending) EndLeft(ctx context.Context, nonce uint64, commit bool) (i hem
 // takeLeft commits the write as it is.
 func (w *Writer) takeLeft(ctx context.Context) error {
 	w.turn.acquire()
-	w.left.ends = true
-	w.least = min(w.least, w.state.size)
+	w.endsAsItIs()
 	w.turn.release()
 	err := w.Close(ctx)
 	log := w.head.host.Log.With("path", w.head.cap.Path, "fxid", w.head.cap.File.Hex(), "user", w.head.cap.Who.Name, "bytes", w.snapshot().size, "trace", w.head.cap.Trace)

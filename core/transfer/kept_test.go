@@ -4,28 +4,41 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"hemera"
-	"hemera/core/transfer"
 	"hemera/errs"
 )
 
 // keep leaves a write behind that is kept.
 func (b *bench) keep(token string, write func(f hemera.File) error) {
 	b.t.Helper()
-	f := b.begin(1, token)
-	if err := write(f); err != nil {
-		b.t.Fatal(err)
-	}
-	f.End(ctx, hemera.EndDetach)
+	b.leave(token, write)
 	time.Sleep(hemera.PendingHold + time.Second)
 	synctest.Wait()
 	if n := b.hosts[0].pending.Kept(); n == 0 {
 		b.t.Fatal("nothing is kept")
 	}
+}
+
+// leave has a client write, and go away.
+func (b *bench) leave(token string, write func(f hemera.File) error) {
+	b.t.Helper()
+	f := b.begin(1, token)
+	if err := write(f); err != nil {
+		b.t.Fatal(err)
+	}
+	f.End(ctx, hemera.EndDetach)
+}
+
+// refuseOnce sets the answers to the next commits.
+func (b *bench) refuseOnce(answers ...error) {
+	b.manager.mu.Lock()
+	defer b.manager.mu.Unlock()
+	b.manager.refuse = answers
 }
 
 // TestAPersonDecidesAboutAKeptWrite: it is committed as it is, whatever was announced, or removed.
@@ -57,8 +70,8 @@ func TestAPersonDecidesAboutAKeptWrite(t *testing.T) {
 							t.Fatalf("%+v, %v", i, err)
 						}
 						b.hosts[0].host.Wait()
-						if n := b.hosts[0].pending.Len(); n != 0 || b.manager.aborted != 1 {
-							t.Errorf("%d pending, %d aborts", n, b.manager.aborted)
+						if n := b.hosts[0].pending.Len(); n != 0 || b.manager.kept != 1 || b.manager.keptSize != int64(len(part)) || (b.manager.aborted == 1) == commit {
+							t.Errorf("%d pending, kept %d times with %d bytes, %d aborts", n, b.manager.kept, b.manager.keptSize, b.manager.aborted)
 						}
 						if _, err := b.hosts[0].pending.EndLeft(ctx, c.Nonce, commit); !isKind(err, errs.NotFound) {
 							t.Errorf("again: %v", err)
@@ -67,8 +80,8 @@ func TestAPersonDecidesAboutAKeptWrite(t *testing.T) {
 							b.mustHave(c)
 							return
 						}
-						if r := b.manager.commit(t, c); !r.Left || !r.Kept || r.Size != int64(len(part)) {
-							t.Errorf("%d bytes, left: %v, kept: %v", r.Size, r.Left, r.Kept)
+						if r := b.manager.commit(t, c); !r.Left || r.Size != int64(len(part)) {
+							t.Errorf("%d bytes, left: %v", r.Size, r.Left)
 						}
 						b.mustRead(c, part)
 					})
@@ -84,9 +97,7 @@ func TestAKeptSmallContentIsOnDisks(t *testing.T) {
 		b := newMemoryBench(t, 2)
 		token, c := b.grant(91, 2, 1, 2)
 		b.keep(token, func(f hemera.File) error { return f.WritePages([]byte("abc"), nil, 0) })
-		if n := b.hosts[1].pending.Len(); n != 1 {
-			t.Errorf("%d pieces at the other node", n)
-		}
+		b.mustHave(c, 1, 2)
 		if _, err := b.hosts[0].pending.EndLeft(ctx, c.Nonce, true); err != nil {
 			t.Fatal(err)
 		}
@@ -106,33 +117,98 @@ func TestEndLeftOfOtherWrites(t *testing.T) {
 		t.Errorf("with a client: %v", err)
 	}
 	f.End(ctx, hemera.EndDetach)
-	if left := b.hosts[0].pending.Left(10); len(left) != 1 || left[0].State != hemera.WriteDetached || left[0].At.Sub(left[0].Gone) != hemera.PendingHold+transfer.KeptLifetime {
+	if left := b.hosts[0].pending.Left(10); len(left) != 1 || left[0].State != hemera.WriteDetached || left[0].At.Sub(left[0].Gone) != hemera.PendingHold+hemera.KeptLifetime {
 		t.Errorf("%+v", left)
 	}
 	if _, err := b.hosts[0].pending.EndLeft(ctx, c.Nonce, true); err != nil {
 		t.Fatal(err)
 	}
-	if r := b.manager.commit(t, c); !r.Left || r.Kept {
-		t.Errorf("left: %v, kept: %v", r.Left, r.Kept)
+	if r := b.manager.commit(t, c); !r.Left {
+		t.Error("it does not say that its client is gone")
 	}
 	b.mustRead(c, content(1000))
 }
 
-// TestARefusedCommitOfAKeptWriteLeavesNothing: what the manager refuses stays refused.
-func TestARefusedCommitOfAKeptWriteLeavesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newMemoryBench(t, 2)
-		token, c := b.grant(93, 2, 1, 2)
-		b.keep(token, func(f hemera.File) error { return f.WritePages(content(100_000), nil, 0) })
-		b.manager.mu.Lock()
-		b.manager.refuse = []error{errs.New(errs.Conflict, "commit", "", "newer")}
-		b.manager.mu.Unlock()
-		if _, err := b.hosts[0].pending.EndLeft(ctx, c.Nonce, true); !isKind(err, errs.Conflict) {
-			t.Fatal(err)
+// TestARefusedCommitLeavesAKeptWrite: whatever the reason, and whether the node or a person commits: the content stays, with the
+// reason and what can be done, until it is committed, dropped, or its time is over.
+func TestARefusedCommitLeavesAKeptWrite(t *testing.T) {
+	part := content(100_000)
+	plain := func(f hemera.File) error { return f.WritePages(part, nil, 0) }
+	synced := func(f hemera.File) error { return errors.Join(plain(f), f.Sync(ctx)) }
+	for _, l := range []hemera.Layout{hemera.Replica(2), small(hemera.ReedSolomon(2, 1))} {
+		for _, kind := range []errs.Kind{errs.OverQuota, errs.Conflict, errs.Invalid, errs.Denied} {
+			for by, write := range map[string]func(hemera.File) error{"a person": plain, "its node": synced, "a person at once": synced} {
+				for _, end := range []string{"commit", "drop", "time"} {
+					t.Run(l.String()+"/"+kind.String()+"/"+by+"/"+end, func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) {
+							b := newMemoryBench(t, 3)
+							b.layout = l
+							token, c := b.grant(93, 2, 1, 2, 3)
+							b.refuseOnce(errs.New(kind, "commit", "", "for a reason"))
+							b.leave(token, write)
+							pending := b.hosts[0].pending
+							if by != "a person at once" {
+								time.Sleep(hemera.PendingHold + time.Second)
+								synctest.Wait()
+							}
+							if by != "its node" {
+								if _, err := pending.EndLeft(ctx, c.Nonce, true); !isKind(err, kind) || errs.RemedyOf(err) == "" {
+									t.Fatal(err)
+								}
+							}
+							left := pending.Left(10)
+							if len(left) != 1 || left[0].State != hemera.WriteKept || !strings.Contains(left[0].Refused, "for a reason") || pending.Kept() != 1 || left[0].Gone.IsZero() {
+								t.Fatalf("%d are kept: %+v", pending.Kept(), left)
+							}
+							if b.manager.kept == 0 || b.manager.aborted > 0 {
+								t.Errorf("the manager heard of it %d times, and of %d aborts", b.manager.kept, b.manager.aborted)
+							}
+							if end == "time" {
+								time.Sleep(hemera.KeptLifetime)
+								synctest.Wait()
+							} else if _, err := pending.EndLeft(ctx, c.Nonce, end == "commit"); err != nil {
+								t.Fatal(err)
+							}
+							if n := pending.Len(); n != 0 {
+								t.Errorf("%d are pending", n)
+							}
+							if end == "commit" {
+								b.mustRead(c, part)
+							} else {
+								b.mustHave(c)
+							}
+						})
+					})
+				}
+			}
 		}
-		b.hosts[0].host.Wait()
-		b.mustHave(c)
-	})
+	}
+}
+
+// TestARefusalAfterALostAnswerIsKept: the commit may have happened, so nothing is removed in the end; a person may ask again.
+func TestARefusalAfterALostAnswerIsKept(t *testing.T) {
+	for _, end := range []string{"commit", "drop"} {
+		t.Run(end, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newMemoryBench(t, 2)
+				token, c := b.grant(95, 2, 1, 2)
+				b.refuseOnce(errs.New(errs.Timeout, "rpc", "", "lost"), errs.New(errs.Conflict, "commit", "", "for a reason"))
+				b.leave(token, func(f hemera.File) error { return errors.Join(f.WritePages(content(100_000), nil, 0), f.Sync(ctx)) })
+				time.Sleep(2 * hemera.PendingHold)
+				synctest.Wait()
+				if left := b.hosts[0].pending.Left(10); len(left) != 1 || left[0].State != hemera.WriteKept || left[0].Refused == "" {
+					t.Fatalf("%+v", left)
+				}
+				if _, err := b.hosts[0].pending.EndLeft(ctx, c.Nonce, end == "commit"); err != nil {
+					t.Fatal(err)
+				}
+				b.mustHave(c, 1, 2)
+				if end == "commit" {
+					b.mustRead(c, content(100_000))
+				}
+			})
+		})
+	}
 }
 
 // TestAClientStartsOverAKeptWrite: as after an abort, with an empty content.
@@ -145,8 +221,8 @@ func TestAClientStartsOverAKeptWrite(t *testing.T) {
 		if err := errors.Join(f.WritePages([]byte("abc"), nil, 0), f.End(ctx, hemera.EndClose)); err != nil {
 			t.Fatal(err)
 		}
-		if r := b.manager.commit(t, c); r.Left || r.Kept {
-			t.Errorf("left: %v, kept: %v", r.Left, r.Kept)
+		if r := b.manager.commit(t, c); r.Left || b.manager.aborted != 1 {
+			t.Errorf("left: %v, %d aborts", r.Left, b.manager.aborted)
 		}
 		b.mustRead(c, []byte("abc"))
 	})

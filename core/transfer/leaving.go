@@ -18,7 +18,8 @@ import (
 //
 // What was synced and has fewer bytes than were announced is kept too: its close would be refused.
 //
-// Closed means what a close of the client would have meant, with each reason for which that can fail. An update without a sync
+// Closed means what a close of the client would have meant, with each reason for which that can fail. If the manager refuses the
+// commit, the content is kept as well: nobody was told. An update without a sync
 // is never closed: its announced size says nothing about which of its bytes are new. Neither is a direct write: its client, which
 // is Hemera's own, takes no lost connection for a close, and says that it failed.
 
@@ -28,7 +29,6 @@ type leaving struct {
 	synced  bool        // a sync was acknowledged
 	failed  bool        // the client was told of a failure
 	ends    bool        // nobody came back: the close is the node's own, or a person's
-	kept    bool        // it is kept for a person: its name and its claim of quotas were given back
 }
 
 // wrote takes note of accepted bytes.
@@ -64,7 +64,13 @@ func (w *Writer) answered(err error) {
 // lasting reports whether the write is to be closed when its time is over: it lasts, or its commit may have happened.
 func (w *Writer) lasting() bool {
 	s := w.snapshot()
-	return s.phase == committing || s.phase == writing && s.lasts
+	return s.phase == committing || s.phase == writing && s.lasts && !s.left
+}
+
+// awaits reports whether a person decides about the write.
+func (w *Writer) awaits() bool {
+	s := w.snapshot()
+	return s.phase == awaiting || s.phase == writing && s.left
 }
 
 // closeLeft closes a write that nobody came back for.
@@ -78,6 +84,8 @@ func (w *Writer) closeLeft(ctx context.Context) error {
 	switch {
 	case err == nil:
 		log.Info("a write whose client did not come back was committed", "bytes", size)
+	case w.awaits():
+		log.Warn("a write whose client did not come back could not be committed, and is kept", "bytes", size, "for", hemera.KeptLifetime, "error", err)
 	case !w.undecided():
 		log.Warn("a write whose client did not come back could not be committed, and its content is removed", "bytes", size, "error", err)
 	default:

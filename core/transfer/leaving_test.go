@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"hemera"
-	"hemera/core/transfer"
 	"hemera/errs"
 )
 
@@ -113,10 +112,10 @@ func (b *bench) wantKept(kept bool) {
 		}
 		return
 	}
-	if n != 1 || len(left) != 1 || left[0].State != hemera.WriteKept || left[0].Then != hemera.ThenRemove || b.manager.aborted != 1 {
-		b.t.Errorf("%d are kept, the name was given back %d times: %+v", n, b.manager.aborted, left)
+	if n != 1 || len(left) != 1 || left[0].State != hemera.WriteKept || left[0].Then != hemera.ThenRemove || b.manager.kept != 1 || b.manager.aborted != 0 {
+		b.t.Errorf("%d are kept, the name was given back %d times: %+v", n, b.manager.kept, left)
 	}
-	time.Sleep(transfer.KeptLifetime)
+	time.Sleep(hemera.KeptLifetime)
 	synctest.Wait()
 }
 
@@ -142,7 +141,7 @@ func TestUpdateWhoseClientDoesNotComeBack(t *testing.T) {
 				time.Sleep(hemera.PendingHold + time.Second)
 				synctest.Wait()
 				if !synced {
-					time.Sleep(transfer.KeptLifetime)
+					time.Sleep(hemera.KeptLifetime)
 					synctest.Wait()
 					b.mustHave(c)
 					b.mustRead(base, old)
@@ -184,7 +183,7 @@ func TestClientComesBackWhileItsWriteIsKept(t *testing.T) {
 		if n := b.hosts[0].pending.Kept(); n != 1 || b.manager.asked() != 0 {
 			t.Errorf("%d are kept, %d commits", n, b.manager.asked())
 		}
-		time.Sleep(transfer.KeptLifetime)
+		time.Sleep(hemera.KeptLifetime)
 		synctest.Wait()
 		b.mustHave(c)
 	})
@@ -222,7 +221,7 @@ func TestNodeStopsWithWritesOfLostClients(t *testing.T) {
 	b.mustHave(lost)
 }
 
-// TestLeftWriteWaitsForTheManager: it is asked again after each wait, and a refusal ends the write.
+// TestLeftWriteWaitsForTheManager: it is asked again after each wait, and after a refusal a person is waited for.
 func TestLeftWriteWaitsForTheManager(t *testing.T) {
 	for name, last := range map[string]error{"back": nil, "a newer write": errs.New(errs.Conflict, "commit", "", "newer")} {
 		t.Run(name, func(t *testing.T) {
@@ -243,6 +242,11 @@ func TestLeftWriteWaitsForTheManager(t *testing.T) {
 				b.manager.mu.Unlock()
 				time.Sleep(3 * hemera.PendingHold)
 				synctest.Wait()
+				if last != nil {
+					b.mustHave(c, 1, 2)
+					time.Sleep(hemera.KeptLifetime)
+					synctest.Wait()
+				}
 				if n := b.hosts[0].pending.Len(); n != 0 {
 					t.Errorf("%d are pending", n)
 				}

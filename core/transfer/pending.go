@@ -90,6 +90,7 @@ type entry struct {
 	since time.Time   // when the last handle was released
 	due   time.Time   // when timer fires
 	kept  bool        // for a person, and not for the client
+	until time.Time   // when that ends; zero before
 }
 
 // NewPending makes the empty table of a host, which has one.
@@ -111,6 +112,9 @@ func (t *Pending) Len() int {
 // if the client would continue a write that is not here.
 func (t *Pending) acquireWrite(c *hemera.Capability, startsOver bool, begin func() (work, error)) (*entry, *committed, error) {
 	key, continues := writeKey(c), t.continues(c)
+	if startsOver {
+		t.makeWay(key)
+	}
 	t.mu.Lock()
 	// An entry that is there goes on, whatever was remembered of an earlier one.
 	if t.entries[key] == nil {
@@ -123,7 +127,7 @@ func (t *Pending) acquireWrite(c *hemera.Capability, startsOver bool, begin func
 			t.mu.Unlock()
 			return nil, nil, lostWrite("transfer.Open", c, "the pending write is not here any more")
 		}
-	} else if t.entries[key].kept && !startsOver {
+	} else if t.entries[key].kept {
 		t.mu.Unlock()
 		return nil, nil, keptWrite(c)
 	}
@@ -181,7 +185,12 @@ func (t *Pending) release(e *entry) {
 	defer t.mu.Unlock()
 	e.refs--
 	// A write that has ended is not in the table any more, and needs no timer.
-	if e.refs == 0 && !e.gone {
+	if e.refs > 0 || e.gone {
+		return
+	}
+	if w, ok := e.work.(*Writer); ok && w.awaits() {
+		t.keepAgain(e)
+	} else {
 		t.endIn(e, hemera.PendingHold)
 		e.since = e.due.Add(-hemera.PendingHold)
 	}
@@ -219,8 +228,12 @@ func (t *Pending) expire(e *entry) {
 		victims := t.keep(e)
 		t.mu.Unlock()
 		t.madeWay(victims)
-		if !slices.Contains(victims, e) {
-			w.keep(context.Background(), func() bool { return t.stillKept(e) })
+		if slices.Contains(victims, e) {
+			return
+		}
+		w.keep(context.Background(), func() bool { return t.stillKept(e) })
+		if w.snapshot().phase == ended {
+			t.finish(e, nil)
 		}
 		return
 	}
@@ -238,7 +251,7 @@ func (t *Pending) conclude(e *entry, w *Writer) {
 	if err == nil {
 		info := w.Info()
 		t.finish(e, &info)
-	} else if !w.undecided() {
+	} else if !w.undecided() && !w.awaits() {
 		t.finish(e, nil)
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"hemera"
 	"hemera/core/disk"
-	"hemera/core/transfer"
 	"hemera/errs"
 )
 
@@ -149,7 +148,7 @@ func TestExpiredWriteIsGone(t *testing.T) {
 		time.Sleep(hemera.PendingHold - time.Second)
 		f = b.open(1, token, hemera.NodeOpen{})
 		f.End(ctx, hemera.EndDetach)
-		time.Sleep(hemera.PendingHold + transfer.KeptLifetime + time.Second)
+		time.Sleep(hemera.PendingHold + hemera.KeptLifetime + time.Second)
 		synctest.Wait()
 		b.hosts[0].host.Wait()
 		if b.manager.aborted != 1 || b.hosts[0].pending.Len() != 0 || b.hosts[1].pending.Len() != 0 {

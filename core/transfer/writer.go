@@ -59,13 +59,16 @@ func (t turn) release() { <-t }
 // writePhase says how far a write is.
 //
 //	writing ──▶ committing ──▶ ended
-//	    ╲________________________▲       aborted, failed, or nothing had changed
+//	   │ ╲         ▲  │          ▲
+//	   │  ╲________│__│__________│       aborted, failed, or nothing had changed
+//	   ╰────────▶ awaiting ──────╯       dropped, or its time is over
 type writePhase uint8
 
 const (
 	writing    writePhase = iota // takes changes
 	committing                   // all is sealed; only the answer of the manager is missing
 	ended                        // committed or aborted; result says which
+	awaiting                     // all is sealed, and a person decides: its client did not come back
 )
 
 // writeState is what everybody may know of a write at any time. The holder of the turn changes it, except xattrs.
@@ -73,9 +76,12 @@ type writeState struct {
 	phase  writePhase
 	size   int64     // accepted so far
 	lasts  bool      // it is closed, and not removed, if its client does not come back
+	left   bool      // a person decides
 	at     time.Time // of the last change
 	mtime  time.Time // of the commit; zero before
 	xattrs map[string][]byte
+	// refused is why the last commit was refused, which a person may ask for again.
+	refused error
 }
 
 // newWriter begins the write that the capability permits. It touches no disk. ctx gives its values only: the write

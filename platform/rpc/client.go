@@ -53,6 +53,7 @@ type session struct {
 	exchange  *method[exchangeRequest, exchangeReply]
 	commit    *method[commitRequest, empty]
 	abort     *method[abortRequest, empty]
+	keep      *method[keepRequest, empty]
 	replace   *method[replaceRequest, grantReply]
 	resolve   *method[resolveRequest, resolveReply]
 	mayFetch  *method[mayFetchRequest, empty]
@@ -111,6 +112,7 @@ func (c *Client) session(transport *http.Transport) *session {
 		exchange:  caller[exchangeRequest, exchangeReply](c, h, "Exchange"),
 		commit:    caller[commitRequest, empty](c, h, "Commit"),
 		abort:     caller[abortRequest, empty](c, h, "Abort"),
+		keep:      caller[keepRequest, empty](c, h, "Keep"),
 		replace:   caller[replaceRequest, grantReply](c, h, "Replace"),
 		resolve:   caller[resolveRequest, resolveReply](c, h, "Resolve"),
 		mayFetch:  caller[mayFetchRequest, empty](c, h, "MayFetch"),

@@ -50,6 +50,16 @@ func (c *Client) Abort(ctx context.Context, p *hemera.Permit) error {
 	return err
 }
 
+// Keep implements hemera.Control.
+func (c *Client) Keep(ctx context.Context, p *hemera.Permit, size int64) error {
+	token, err := p.Token()
+	if err != nil {
+		return err
+	}
+	_, err = call(ctx, c, c.current.Load().keep, callTimeout, &keepRequest{token, size})
+	return err
+}
+
 // Replace implements hemera.Control.
 func (c *Client) Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error) {
 	token, err := p.Token()

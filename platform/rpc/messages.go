@@ -83,6 +83,12 @@ func (r *grantReply) grant() hemera.Grant {
 // abortRequest ends a write without a commit.
 type abortRequest struct{ Token string }
 
+// keepRequest says that a write is kept without its client.
+type keepRequest struct {
+	Token string
+	Size  int64
+}
+
 // replaceRequest asks for other disks in place of those that failed.
 type replaceRequest struct {
 	Token  string

@@ -54,6 +54,9 @@ func (s *server) routeFiles() {
 	handle(s, "Abort", func(ctx context.Context, _ hemera.NodeID, r *abortRequest) (*empty, error) {
 		return &empty{}, s.control.Abort(ctx, hemera.ParsePermit(r.Token))
 	})
+	handle(s, "Keep", func(ctx context.Context, _ hemera.NodeID, r *keepRequest) (*empty, error) {
+		return &empty{}, s.control.Keep(ctx, hemera.ParsePermit(r.Token), r.Size)
+	})
 	handle(s, "Replace", func(ctx context.Context, _ hemera.NodeID, r *replaceRequest) (*grantReply, error) {
 		grant, err := s.control.Replace(ctx, hemera.ParsePermit(r.Token), r.Failed)
 		if err != nil {

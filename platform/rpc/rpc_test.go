@@ -76,6 +76,11 @@ func (r *recorder) Abort(ctx context.Context, p *hemera.Permit) error {
 	return err
 }
 
+func (r *recorder) Keep(ctx context.Context, p *hemera.Permit, size int64) error {
+	_, err := record[any](ctx, r, "Keep", p, size)
+	return err
+}
+
 func (r *recorder) Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error) {
 	return record[hemera.Grant](ctx, r, "Replace", p, failed)
 }

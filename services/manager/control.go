@@ -107,13 +107,14 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 	e, err := commit(ctx, namespace.Commit{
 		ID: c.File, Gen: c.Gen, BaseGen: c.BaseGen, Replaces: c.Replaces, Force: c.Force, Convert: c.Convert, Parent: c.Parent, Name: strings.Clone(c.Name),
 		Mode: c.Mode, UID: c.Who.UID, GID: c.Who.GID, Size: r.Size, Layout: c.Layout, Space: strings.Clone(c.Space),
-		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Who: c.Who.Name,
-		Promised: promised(&c, r.Kept), ReleaseClaim: func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
+		Sums: r.Checksums, Pieces: r.Pieces, Mtime: mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Who: c.Who.Name, Again: r.Left,
+		Promised: promised(&c), ReleaseClaim: func(limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
 			return ctl.pending.settle(name{c.Parent, c.Name}, c.Nonce, limits)
 		},
 	}, layout.Required(c.Layout, r.Size, c.PiecesMin))
-	if err == nil || !errs.Undecided(err) {
-		// While the outcome is undecided the lock stays: the head asks again, and may hear that the commit was made.
+	if err == nil || !errs.Undecided(err) && !r.Left {
+		// While the outcome is undecided the lock stays: the head asks again, and may hear that the commit was made. After the
+		// refusal of a write that nobody closed the head keeps it, and says so.
 		ctl.pending.end(name{c.Parent, c.Name}, c.Nonce)
 	}
 	if err == nil && e.Name != c.Name {
@@ -127,9 +128,9 @@ func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err err
 }
 
 // promised is the size up to which no quota refuses a commit whose claim is not known. The room of a conversion was not
-// claimed, and that of a write that was kept was given back, so they are counted with all others.
-func promised(c *hemera.Capability, kept bool) int64 {
-	if c.Convert || kept {
+// claimed, so it is counted with all others.
+func promised(c *hemera.Capability) int64 {
+	if c.Convert {
 		return -1
 	}
 	return c.Size

@@ -37,9 +37,10 @@ type pending struct {
 	// disk at each open, so without a lock; grow is held to replace it by a longer one.
 	writers atomic.Pointer[[]*atomic.Int64]
 	grow    sync.Mutex
-	claims  claims  // what the writes take of quotas, with a lock of its own
-	recalls recalls // which are no writes, and count as writes of their disks
-	granted granted // conversions, with a lock of its own
+	kept    keptWrites // which hold no lock, with a lock of its own
+	claims  claims     // what the writes take of quotas, with a lock of its own
+	recalls recalls    // which are no writes, and count as writes of their disks
+	granted granted    // conversions, with a lock of its own
 	// renamed has the names of writes that were renamed, by their nonces: a capability goes on to say the first one.
 	renamed sync.Map
 }
@@ -206,6 +207,7 @@ func (p *pending) begin(n name, t *taker, now time.Time) error {
 
 // end frees the lock if the write with the nonce still holds it.
 func (p *pending) end(n name, nonce uint64) {
+	p.endKept(nonce)
 	s, n, w := p.find(n, nonce)
 	defer s.mu.Unlock()
 	if w != nil {
@@ -232,10 +234,15 @@ func (p *pending) leaves(n name, nonce uint64) error {
 func (p *pending) settle(n name, nonce uint64, limits []quota.Standing) ([]quota.Standing, *accounts.Promise) {
 	s, _, w := p.find(n, nonce)
 	defer s.mu.Unlock()
-	if w == nil {
+	own := w.claimed()
+	known := w != nil
+	if !known {
+		own, known = p.kept.find(nonce)
+	}
+	if !known {
 		return p.claims.left(limits)
 	}
-	return p.claims.settle(w.claim, limits)
+	return p.claims.settle(own, limits)
 }
 
 // disksOf are the disks that the name's write was given at its open; none if none is under way.

@@ -132,6 +132,9 @@ type claim struct {
 	standings []quota.Standing   // limits and usage as they were read before the lock of the name was taken
 	want      quota.Want         // beyond what the file uses now; negative for a write that makes the file smaller
 	since     hemera.QuotaAmount // what claims.returned was before the standings were read
+	base      hemera.QuotaAmount // bytes that the file uses now
+	// kept is what the write takes that is kept without its client: it may be more than was announced, or less.
+	kept *hemera.QuotaAmount
 	settled   bool               // its write is in the usage, and this claim still held
 }
 
@@ -148,23 +151,40 @@ func claimFor(prep *namespace.Prepared, since hemera.QuotaAmount, r hemera.OpenR
 	if !prep.Existing || prep.Versioned {
 		want.Files, e = 1, &hemera.Entry{}
 	}
+	base := hemera.QuotaAmount{Bytes: e.Size, Physical: layout.Used(e.Layout, e.Size, e.Pieces)}
 	if r.Size > 0 {
-		want.Bytes = c.Size - e.Size
-		want.Physical = targetBytes(c) - layout.Used(e.Layout, e.Size, e.Pieces)
+		want.Bytes = c.Size - base.Bytes
+		want.Physical = bytesAt(c, c.Size) - base.Physical
 	}
-	return &claim{standings: prep.Quota, want: want, since: since}
+	return &claim{standings: prep.Quota, want: want, since: since, base: base}
 }
 
-// targetBytes returns how many bytes the pieces at the capability's targets have when the announced size is written.
-func targetBytes(c *hemera.Capability) (sum int64) {
+// bytesAt returns how many bytes the pieces at the capability's targets have when the size is written.
+func bytesAt(c *hemera.Capability, size int64) (sum int64) {
 	for _, t := range c.Targets {
-		sum += layout.PieceSize(c.Layout, c.Size, t.Index)
+		sum += layout.PieceSize(c.Layout, size, t.Index)
 	}
 	return sum
 }
 
+// of is what the write takes with the size.
+func (c *claim) of(permit *hemera.Capability, size int64) (a hemera.QuotaAmount) {
+	if c == nil {
+		return a
+	}
+	return hemera.QuotaAmount{Files: c.want.Files, Bytes: max(0, size-c.base.Bytes), Physical: max(0, bytesAt(permit, size)-c.base.Physical)}
+}
+
 // held is what the claim takes from others meanwhile; a write that gives back does so at its commit.
 func (c *claim) held() hemera.QuotaAmount {
+	if c.kept != nil {
+		return *c.kept
+	}
+	return c.granted()
+}
+
+// granted is what the open promised.
+func (c *claim) granted() hemera.QuotaAmount {
 	return hemera.QuotaAmount{Files: c.want.Files, Bytes: max(0, c.want.Bytes), Physical: max(0, c.want.Physical)}
 }
 
@@ -272,7 +292,7 @@ func (c *claims) settle(own *claim, limits []quota.Standing) ([]quota.Standing, 
 	defer c.mu.Unlock()
 	promise := &accounts.Promise{}
 	if own != nil {
-		promise.Amount = own.held()
+		promise.Amount = own.granted()
 		for _, s := range own.standings {
 			promise.Accounts = append(promise.Accounts, s.Account)
 		}
@@ -322,6 +342,25 @@ func (c *claims) hold(gains []accounts.Gain) (release func()) {
 		sums(-1)
 		c.returned.add(most)
 	}
+}
+
+// keep has a claim hold what its write takes, which is kept without its client. A commit that was refused is not in the usage.
+func (c *claims) keep(own *claim, amount hemera.QuotaAmount) {
+	if own == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(own, -1)
+	own.kept, own.settled = &amount, false
+	c.add(own, 1)
+}
+
+// begin counts a claim, whether it fits or not.
+func (c *claims) begin(fresh *claim) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(fresh, 1)
 }
 
 // release gives a claim back. If its write was committed that shows in standings read from now on.

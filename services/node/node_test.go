@@ -109,6 +109,8 @@ func (c *control) Exchange(ctx context.Context, _ hemera.NodeID, epoch uint64, r
 
 func (c *control) Abort(context.Context, *hemera.Permit) error { return nil }
 
+func (c *control) Keep(context.Context, *hemera.Permit, int64) error { return nil }
+
 func (c *control) set(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

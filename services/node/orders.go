@@ -411,5 +411,5 @@ func failure(order uint64, err error) hemera.OrderResult {
 	if disk.IsStalled(err) {
 		err = errs.As(err, errs.Unavailable, "node.Order", "")
 	}
-	return hemera.OrderResult{ID: order, Failed: true, ErrKind: uint8(errs.KindOf(err)), ErrText: err.Error()}
+	return hemera.OrderResult{ID: order, Failed: true, ErrKind: uint8(errs.KindOf(err)), ErrText: err.Error(), Remedy: errs.RemedyOf(err)}
 }

@@ -145,6 +145,10 @@ func (n *Node) session(ctx context.Context) error {
 	group, working := errgroup.WithContext(ctx)
 	group.Go(n.panics.Func("node.Heartbeat", n.address(), func() error { return n.heartbeats(working, welcome.Epoch) }))
 	group.Go(n.panics.Func("node.Work", n.address(), func() error { return n.work(working, welcome.Epoch) }))
+	group.Go(n.panics.Func("node.TellKept", n.address(), func() error {
+		n.pending.TellKept(working)
+		return nil
+	}))
 	return group.Wait()
 }
 

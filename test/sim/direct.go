@@ -64,6 +64,9 @@ func (a adopting) Commit(ctx context.Context, r hemera.CommitRequest) error {
 // Abort leaves the write to the end of the handle.
 func (a adopting) Abort(context.Context, *hemera.Permit) error { return nil }
 
+// Keep is for heads.
+func (a adopting) Keep(context.Context, *hemera.Permit, int64) error { return nil }
+
 // Replace asks the head for other disks.
 func (a adopting) Replace(ctx context.Context, _ *hemera.Permit, failed []hemera.DiskID) (g hemera.Grant, err error) {
 	var token string

@@ -215,6 +215,14 @@ func (c *control) Abort(ctx context.Context, p *hemera.Permit) error {
 	return err
 }
 
+// Keep implements hemera.Control.
+func (c *control) Keep(ctx context.Context, p *hemera.Permit, size int64) error {
+	_, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
+		return struct{}{}, m.Keep(ctx, p, size)
+	})
+	return err
+}
+
 // Replace implements hemera.Control. The grant crosses the network, so its permit is a token again.
 func (c *control) Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error) {
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.Grant, error) {
