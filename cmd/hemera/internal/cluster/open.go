@@ -39,7 +39,8 @@ func openLsCommand(e *cli.Env) *cobra.Command {
 		Long: `Lists writes under way, at most 100,000; users see their own. "granted": the manager sent the
 writer to its node; "open": the writer has the file open there; "detached": the writer's
 connection is lost, and it has 2 minutes to come back; "kept": it did not. "gone" is since when,
-"then" what becomes of the write, and "in" after which time. Every 30 s the manager asks nodes
+"then" what becomes of the write, and "in" after which time. Writes whose commit was refused are
+named below the table with the reason, which -m and -j have as "refused". Every 30 s the manager asks nodes
 about writes that are at least a minute old: "written" and "idle" are their answers. About writes
 whose clients are gone it asks now.`,
 		Example: `  hemera open ls
@@ -50,7 +51,15 @@ whose clients are gone it asks now.`,
 				if err != nil {
 					return err
 				}
-				return e.List(writeColumns, writeRecords(e, writes), "nothing is being written")
+				if err := e.List(writeColumns, writeRecords(e, writes), "nothing is being written"); err != nil {
+					return err
+				}
+				for _, w := range writes {
+					if w.Refused != "" && !e.ForPrograms() {
+						e.Say("%s %s: the commit was refused: %s", w.ID, w.Path, w.Refused)
+					}
+				}
+				return nil
 			})
 		},
 	}
@@ -105,7 +114,7 @@ func openEndCommand(e *cli.Env, commit bool) *cobra.Command {
 		Use: "commit <id|path>", Short: "Commit a write whose client is gone, as it is", Args: cobra.ExactArgs(1),
 		Long: `Makes a write whose client is gone the file, with the bytes it has, whatever size was announced.
 It needs room in the quota, and nobody may have written the file since it was opened: otherwise
-the command fails, and what was kept is removed. For the write's owner and admins.`,
+the command fails, and what was kept stays. For the write's owner and admins.`,
 		Example: `  hemera open commit 1p8mg0tbs2qzk
   hemera open commit /data/run7.root`,
 		ValidArgsFunction: complete.Writes(e),
@@ -187,7 +196,7 @@ func writeRecords(e *cli.Env, writes []hemera.WriteInfo) (out []output.Record) {
 			{Key: "age", Value: cli.Since(e.Now(), w.Since)}, {Key: "idle", Value: idle}, {Key: "announced", Value: w.Announced}, // since the open
 			{Key: "written", Value: written}, {Key: "node", Value: uint32(w.Head)}, {Key: "head", Value: w.HeadAddr}, // as the node reported last
 			{Key: "gone", Value: gone}, {Key: "then", Value: then}, {Key: "in", Value: in}, // only if the client is gone
-			{Key: "fxid", Value: w.File.Hex()}, {Key: "path", Value: w.Path}, // path as of the open
+			{Key: "fxid", Value: w.File.Hex()}, {Key: "refused", Value: w.Refused}, {Key: "path", Value: w.Path}, // path as of the open
 		})
 	}
 	return out
