@@ -170,6 +170,7 @@ type WriteInfo struct {
 	ID        string
 	Path      string // as it was at the open
 	File      FileID
+	Gen       Generation // that it makes, as its head says; 0 if its client has it open
 	Who       Identity
 	Since     time.Time
 	Expires   time.Time // when the lock goes at the latest

@@ -219,7 +219,7 @@ func (t *Pending) Kept() (n int) {
 func (e *entry) info(w *Writer) hemera.WriteInfo {
 	c, s := w.head.cap, w.snapshot()
 	i := hemera.WriteInfo{
-		ID: strconv.FormatUint(c.Nonce, 36), Path: c.Path, File: c.File, Who: c.Who, Since: w.opened, Announced: c.Size, State: hemera.WriteDetached,
+		ID: strconv.FormatUint(c.Nonce, 36), Path: c.Path, File: c.File, Gen: c.Gen, Who: c.Who, Since: w.opened, Announced: c.Size, State: hemera.WriteDetached,
 		Written: s.size, Idle: time.Since(s.at), Reported: time.Now(), Gone: e.since, Then: hemera.ThenRemove, At: e.due,
 	}
 	switch {

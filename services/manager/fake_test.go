@@ -180,6 +180,7 @@ type fakeNode struct {
 	ruined     map[hemera.PieceID]bool      // pieces none of whose bytes are right, and that only a copy of another mends
 	network    func() *hemera.NetworkSample // nil: it samples nothing
 	open       []hemera.OpenFile            // that clients have at it; set before it runs
+	left       []hemera.WriteInfo           // that clients have left at it; set before it runs
 }
 
 func (n *fakeNode) register() {
@@ -320,6 +321,8 @@ func (n *fakeNode) execute(o hemera.Order) hemera.OrderResult {
 		return n.convert(o)
 	case hemera.OrderUses:
 		return hemera.OrderResult{ID: o.ID, Files: n.open}
+	case hemera.OrderLeft:
+		return hemera.OrderResult{ID: o.ID, Left: n.left}
 	case hemera.OrderInventory:
 		return hemera.OrderResult{ID: o.ID, Pieces: n.inventory(o)}
 	case hemera.OrderRepair:

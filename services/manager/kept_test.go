@@ -1,7 +1,9 @@
 package manager
 
 import (
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"hemera"
@@ -174,4 +176,41 @@ func TestClaimsOfKeptWritesAreBounded(t *testing.T) {
 	r.kept(g, 600)
 	r.wantRoom(1000)
 	r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
+}
+
+// TestARebuildLeavesOutWhatIsKept: its pieces are sealed, but nobody closed the file. What lasts is the file.
+func TestARebuildLeavesOutWhatIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, 1)
+		d := r.nodes[0].disks[0].ID
+		id := func(file int, gen int) hemera.PieceID {
+			return hemera.PieceID{File: hemera.FileID(file), Gen: hemera.Generation(gen)}
+		}
+		for _, p := range []hemera.PieceID{id(50, 1), id(51, 1), id(52, 1), id(53, 1), id(53, 54), id(55, 1)} {
+			r.nodes[0].put(d, hemera.PieceStat{ID: p})
+		}
+		r.nodes[0].left = []hemera.WriteInfo{
+			{File: 50, Gen: 1, Then: hemera.ThenRemove}, {File: 51, Gen: 1, Then: hemera.ThenCommit}, {File: 53, Gen: 54, Then: hemera.ThenRemove}, {File: 55, Gen: 1, Then: hemera.ThenRemove},
+		}
+		defer r.start()()
+		for _, limit := range []int{1, 2, 100} {
+			list := r.m.rebuilder.listWithout(r.m.rebuilder.kept(t.Context()))
+			var found []hemera.PieceID
+			for after := (hemera.PieceID{}); ; after = found[len(found)-1] {
+				page, err := list(t.Context(), d, after, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(page) == 0 {
+					break
+				}
+				for _, p := range page {
+					found = append(found, p.ID)
+				}
+			}
+			if want := []hemera.PieceID{id(51, 1), id(52, 1), id(53, 1)}; !slices.Equal(found, want) {
+				t.Errorf("%d at a time: %v, want %v", limit, found, want)
+			}
+		}
+	})
 }

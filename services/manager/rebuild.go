@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"slices"
 
 	"hemera"
 	"hemera/core/namespace"
@@ -47,7 +48,10 @@ func (b *rebuilder) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell f
 	if o.Mode == 0 {
 		o.Mode = unreadMode
 	}
-	run := rebuild.Options{RebuildOptions: o, List: b.list, Names: adopter{b.tree, b.pieces}, Next: stats.NextID, Now: b.now, Tell: tell, Panics: b.panics}
+run := rebuild.Options{
+		RebuildOptions: o, List: b.listWithout(b.kept(ctx)), Names: adopter{b.tree, b.pieces}, Next: stats.NextID, Now: b.now, Tell: tell,
+		Panics: b.panics,
+	}
 	// Disks that come while it runs are for the next run.
 	for _, d := range b.cluster.View().Disks {
 		if d.Readable() {
@@ -101,6 +105,45 @@ func (b *rebuilder) list(ctx context.Context, id hemera.DiskID, after hemera.Pie
 	}
 	r, err := b.orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderInventory, Disk: id, After: after, Limit: limit})
 	return r.Pieces, err
+}
+
+// fileGen is one generation of a file.
+type fileGen struct {
+	file hemera.FileID
+	gen  hemera.Generation
+}
+
+// kept are the contents that nodes keep for a person: their pieces are sealed, and nobody closed the file.
+func (b *rebuilder) kept(ctx context.Context) map[fileGen]bool {
+	kept := map[fileGen]bool{}
+	silent := b.askNodes(ctx, hemera.Order{Kind: hemera.OrderLeft, Limit: usesLimit}, func(_ hemera.NodeInfo, r hemera.OrderResult) {
+		for _, w := range r.Left[:min(len(r.Left), usesLimit)] {
+			if w.Then == hemera.ThenRemove {
+				kept[fileGen{w.File, w.Gen}] = true
+			}
+		}
+	})
+	if len(kept) > 0 || len(silent) > 0 {
+		b.log.Warn("what nodes keep for a person is not made a file", "contents", len(kept), "nodes that did not answer", len(silent))
+	}
+	return kept
+}
+
+// listWithout is list without the pieces of some contents. It returns none only at the end.
+func (b *rebuilder) listWithout(contents map[fileGen]bool) rebuild.Inventory {
+	return func(ctx context.Context, id hemera.DiskID, after hemera.PieceID, limit int) ([]hemera.PieceStat, error) {
+		for {
+			pieces, err := b.list(ctx, id, after, limit)
+			if err != nil || len(pieces) == 0 {
+				return nil, err
+			}
+			after = pieces[len(pieces)-1].ID
+			pieces = slices.DeleteFunc(pieces, func(p hemera.PieceStat) bool { return contents[fileGen{p.ID.File, p.ID.Gen}] })
+			if len(pieces) > 0 {
+				return pieces, nil
+			}
+		}
+	}
 }
 
 // adopter is the namespace as a rebuild may change it: no piece is recorded on a disk that left the cluster.
