@@ -64,6 +64,7 @@ func (w *Writer) await(ctx context.Context, refused error) error {
 		w.commit.asked = time.Time{} // it was answered: that something came in between is for the manager to find
 	}
 	w.head.keep(ctx, w.state.size)
+	w.record()
 	return refused
 }
 
@@ -94,6 +95,7 @@ func (w *Writer) end(ctx context.Context, err error) error {
 	// Recorded before the pieces are removed: what comes meanwhile waits for the turn, and finds the answer.
 	w.result = err
 	w.setPhase(ended)
+	w.unrecord()
 	p, _ := w.content.(*pieces)
 	switch {
 	// After a commit that may have happened nothing is removed: the pieces may be those of the file.
@@ -158,6 +160,7 @@ func (w *Writer) expire(ctx context.Context) {
 		"path", w.head.cap.Path, "fxid", w.head.cap.File.Hex(), "trace", w.head.cap.Trace, "error", err)
 	w.turn.acquire()
 	defer w.turn.release()
+	w.record() // a person may ask for it again, at the next process
 	if p, ok := w.content.(*pieces); ok {
 		p.release()
 	}

@@ -72,6 +72,8 @@ type Host struct {
 	// HeadProof returns what this node shows to another one, or to itself, as the head of the write that a token permits. It
 	// answers from memory. Nil on a host that is a client: it opens pieces as one.
 	HeadProof func(token string, node hemera.NodeID) (string, error)
+	// Kept, if not nil, has the records of writes that are kept, over the end of the process.
+	Kept KeptStore
 	// Bad, if not nil, receives pieces that a read found bad, missing or another's, for them to be repaired. It
 	// must not wait.
 	Bad func(hemera.BadPiece)

@@ -379,14 +379,20 @@ func (t *Pending) Known(c *hemera.Capability) bool {
 	return done || aborted || t.entries[key] != nil
 }
 
-// Settle aborts everything that is pending, as a node does before it stops in good order. A write whose commit may
-// have happened asks the manager once more. Settle returns when ctx ends at the latest.
+// Settle ends everything that is pending, as a node does before it stops in good order. What no client has open is kept for the
+// next process if its client may be told that all is well. A write whose commit may have happened asks the manager once more.
+// Settle returns when ctx ends at the latest.
 func (t *Pending) Settle(ctx context.Context) {
 	t.mu.Lock()
-	var all []work
+	var all []func()
 	for _, e := range t.entries {
-		if e.work != nil {
-			all = append(all, e.work)
+		left := e.refs == 0
+		switch w := e.work.(type) {
+		case nil:
+		case *Writer:
+			all = append(all, func() { w.stopLeft(ctx, left) })
+		default:
+			all = append(all, func() { w.expire(ctx) })
 		}
 		t.remove(e)
 	}
@@ -397,8 +403,8 @@ func (t *Pending) Settle(ctx context.Context) {
 		defer close(done)
 		var group errgroup.Group
 		group.SetLimit(expireParallel)
-		for _, w := range all {
-			group.Go(t.host.Panics.Func("transfer.Settle", "", func() error { w.expire(ctx); return nil }))
+		for _, end := range all {
+			group.Go(t.host.Panics.Func("transfer.Settle", "", func() error { end(); return nil }))
 		}
 		_ = group.Wait()
 	})

@@ -38,6 +38,8 @@ type Writer struct {
 	commit  *commit  // all is sealed; only the manager's answer is missing
 	scratch []uint32
 	result  error // of Close, once ended
+	// recorded: the node has a record of the write, which is kept.
+	recorded bool
 
 	mu    sync.Mutex // guards what follows, and is never held while anything is waited for
 	state writeState

@@ -134,8 +134,8 @@ type claim struct {
 	since     hemera.QuotaAmount // what claims.returned was before the standings were read
 	base      hemera.QuotaAmount // bytes that the file uses now
 	// kept is what the write takes that is kept without its client: it may be more than was announced, or less.
-	kept *hemera.QuotaAmount
-	settled   bool               // its write is in the usage, and this claim still held
+	kept    *hemera.QuotaAmount
+	settled bool // its write is in the usage, and this claim still held
 }
 
 // claimFor is what a write asks of quotas; nil where no limit holds. Without a size in the request

@@ -48,7 +48,7 @@ func (b *rebuilder) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell f
 	if o.Mode == 0 {
 		o.Mode = unreadMode
 	}
-run := rebuild.Options{
+	run := rebuild.Options{
 		RebuildOptions: o, List: b.listWithout(b.kept(ctx)), Names: adopter{b.tree, b.pieces}, Next: stats.NextID, Now: b.now, Tell: tell,
 		Panics: b.panics,
 	}

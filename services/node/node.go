@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	"hemera/core/transfer"
 	"hemera/errs"
 	"hemera/platform/contain"
+	"hemera/rules/capability"
 )
 
 // Options say what a node is made of. Log and Workers have defaults.
@@ -155,10 +157,13 @@ func New(o Options) (*Node, error) {
 	}
 	n.host = &transfer.Host{
 		Self: n.ID, Born: n.born.Load, Disk: n.disks.find, Peers: o.Peers, Control: o.Control, Log: o.Log,
-		HeadProof: o.HeadProof, SmallBytes: o.SmallBytes, Bad: n.bad.add, Panics: n.panics,
+		HeadProof: o.HeadProof, SmallBytes: o.SmallBytes, Bad: n.bad.add, Panics: n.panics, Kept: keptFiles{filepath.Join(o.StateDir, "kept")},
 	}
 	n.host.Ahead.Max = aheadBytes
 	n.pending = transfer.NewPending(n.host)
+	if n.pending.Restore(capability.Peek) > 0 {
+		n.unclean = true // the audit removes what nobody commits of them
+	}
 	n.orders = &orders{program: o.Program, disks: n.disks, host: n.host, pending: n.pending, verify: func(token string) (hemera.Capability, error) { return n.o.Verify(token) }, log: o.Log, panics: n.panics, workers: o.Workers,
 		running: &n.working, lanes: map[lane]chan job{}}
 	return n, nil

@@ -1,0 +1,185 @@
+package transfer
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// KeptStore holds the records of the writes that a node keeps, over the end of its process. Calls block for the device.
+type KeptStore interface {
+	// Save makes a record durable, in the place of an earlier one of the name.
+	Save(name string, record []byte) error
+	// Remove removes a record. That need not be durable.
+	Remove(name string) error
+	// Load returns all records by their names.
+	Load() (map[string][]byte, error)
+}
+
+// keptVersion is the version of the records; docs/formats/kept.md has the fields.
+const keptVersion = 1
+
+// keptRecord is a kept write: its pieces are sealed, so a commit takes nothing but what the manager is to be told.
+type keptRecord struct {
+	Version    int               `json:"version"`
+	Token      string            `json:"token"`
+	Size       int64             `json:"size"`
+	Checksums  []hemera.Checksum `json:"checksums"`
+	Pieces     []hemera.Piece    `json:"pieces"`
+	Mtime      time.Time         `json:"mtime"`
+	Xattrs     map[string][]byte `json:"xattrs,omitempty"`
+	XattrsGone []string          `json:"xattrs_gone,omitempty"`
+	Opened     time.Time         `json:"opened"`
+	Gone       time.Time         `json:"gone"`
+	Until      time.Time         `json:"until"`
+}
+
+// recordName names the record of a write.
+func recordName(nonce uint64) string { return strconv.FormatUint(nonce, 36) }
+
+// record makes a sealed write that is kept durable, once. Without it the write ends with the process. The caller has the turn.
+func (w *Writer) record() {
+	host, c := w.head.host, w.head.cap
+	if host.Kept == nil || w.commit == nil || w.recorded {
+		return
+	}
+	r := &w.commit.request
+	token, err := r.Permit.Token()
+	var raw []byte
+	if err == nil {
+		now := time.Now()
+		raw, err = json.Marshal(keptRecord{keptVersion, token, r.Size, r.Checksums, r.Pieces, r.Mtime, r.Xattrs, r.XattrsGone,
+			w.opened, now, now.Add(hemera.KeptLifetime)})
+	}
+	if err == nil {
+		err = host.Kept.Save(recordName(c.Nonce), raw)
+	}
+	if err != nil {
+		host.Log.Warn("a write that is kept would not outlast its node's end", "path", c.Path, "trace", c.Trace, "error", err)
+		return
+	}
+	w.recorded = true
+}
+
+// unrecord forgets the record of a write that has ended.
+func (w *Writer) unrecord() {
+	if !w.recorded {
+		return
+	}
+	if err := w.head.host.Kept.Remove(recordName(w.head.cap.Nonce)); err != nil {
+		w.head.host.Log.Warn("the record of a kept write stays", "path", w.head.cap.Path, "error", err)
+	}
+}
+
+// Restore brings back the writes that an earlier process of the node kept, before clients come. What cannot be read is left out, and
+// named in the log. read returns what a token says, also of one that has expired. Restore returns how many there are.
+func (t *Pending) Restore(read func(token string) (hemera.Capability, error)) int {
+	if t.host.Kept == nil {
+		return 0
+	}
+	log := t.host.Log
+	records, err := t.host.Kept.Load()
+	if err != nil {
+		log.Error("what was kept of writes cannot be read", "error", err)
+		return 0
+	}
+	restored := 0
+	for _, name := range slices.Sorted(maps.Keys(records)) {
+		var r keptRecord
+		err := json.Unmarshal(records[name], &r)
+		if err == nil && r.Version != keptVersion {
+			err = errs.New(errs.Unsupported, "transfer.Restore", name, "version "+strconv.Itoa(r.Version))
+		}
+		if err == nil {
+			err = t.restore(&r, read)
+		}
+		if err != nil {
+			log.Warn("a kept write cannot be brought back; its pieces are left to the audit", "id", name, "error", err)
+			continue
+		}
+		restored++
+	}
+	return restored
+}
+
+// restore adds one write. Whether the process before has asked for its commit nobody knows, so its pieces are never removed here.
+func (t *Pending) restore(r *keptRecord, read func(string) (hemera.Capability, error)) error {
+	c, err := read(r.Token)
+	if err != nil {
+		return err
+	}
+	w, err := newWriter(context.Background(), t.host, hemera.VerifiedPermit(c, r.Token))
+	if err != nil {
+		return err
+	}
+	if w.base != nil {
+		w.base.Close()
+		w.base = nil
+	}
+	p := newPieces(&w.head)
+	for i, pc := range p.list {
+		if slices.Contains(r.Pieces, hemera.Piece{Index: pc.target.Index, Disk: pc.target.Disk}) {
+			p.ledger.Sealed(i)
+		} else {
+			p.ledger.Fail(i)
+		}
+	}
+	w.content, w.opened, w.changed, w.recorded = p, r.Opened, true, true
+	w.left.ends, w.least = true, r.Size
+	w.commit = &commit{head: &w.head, unsure: true, request: hemera.CommitRequest{Permit: w.head.permit, Size: r.Size, Checksums: r.Checksums,
+		Pieces: r.Pieces, Mtime: r.Mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Left: true}}
+	w.state = writeState{phase: awaiting, size: r.Size, left: true, at: r.Mtime, mtime: r.Mtime}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := writeKey(&c)
+	if t.entries[key] != nil {
+		return errs.New(errs.Exists, "transfer.Restore", subject(&c), "it is there")
+	}
+	// No longer than a new one, whatever the clock says.
+	now := time.Now()
+	e := &entry{key: key, work: w, since: r.Gone, until: now.Add(min(max(r.Until.Sub(now), 0), hemera.KeptLifetime))}
+	e.once.Do(func() {})
+	t.entries[key] = e
+	t.keepAgain(e)
+	return nil
+}
+
+// suspend ends a kept write here, with the process; its record stays.
+func (w *Writer) suspend() {
+	w.turn.acquire()
+	defer w.turn.release()
+	if w.state.phase != awaiting || !w.recorded {
+		return
+	}
+	w.head.host.uses.End(&w.usage)
+	w.content.drop()
+	if w.base != nil {
+		w.base.Close()
+	}
+	if p, ok := w.content.(*pieces); ok {
+		p.release()
+	}
+	w.result = badHandle("transfer.Write", subject(w.head.cap))
+	w.setPhase(ended)
+	w.cancel()
+}
+
+// stopLeft ends a write as its node stops. left: no client has it open.
+func (w *Writer) stopLeft(ctx context.Context, left bool) {
+	if left && w.head.host.Kept != nil && w.worthKeeping() && !w.lasting() {
+		w.keep(ctx, func() bool { return true })
+	}
+	if w.lasting() {
+		w.expire(ctx)
+	}
+	w.suspend()
+	if phase := w.snapshot().phase; phase == writing || phase == awaiting {
+		w.expire(ctx)
+	}
+}
