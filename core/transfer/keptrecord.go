@@ -114,6 +114,9 @@ func (t *Pending) restore(r *keptRecord, read func(string) (hemera.Capability, e
 	if err != nil {
 		return err
 	}
+	if r.Size < 0 || r.Size > hemera.FileSizeMax {
+		return errs.New(errs.Invalid, "transfer.Restore", subject(&c), strconv.FormatInt(r.Size, 10)+" is no size")
+	}
 	w, err := newWriter(context.Background(), t.host, hemera.VerifiedPermit(c, r.Token))
 	if err != nil {
 		return err

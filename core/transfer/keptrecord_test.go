@@ -159,3 +159,27 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		b.mustHave(c)
 	})
 }
+
+// FuzzKeptRecord: no record brings the node down, and one that comes back can be listed and dropped.
+func FuzzKeptRecord(f *testing.F) {
+	f.Add([]byte(`{"version":1,"token":"token0","size":1000,"checksums":[{"Kind":1,"Value":"AAAAAA=="}],"pieces":[{"Index":0,"Disk":1}],"mtime":"2026-11-28T00:00:00Z"}`))
+	f.Add([]byte(`{"version":1,"token":"token0","size":-1,"pieces":[{"Index":9,"Disk":77}],"until":"9999-01-01T00:00:00Z"}`))
+	f.Add([]byte(`{"version":1}`))
+	f.Add([]byte(`[]`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		b := newMemoryBench(t, 1)
+		_, c := b.grant(100, 1, 1)
+		b.keepsRecords().records["a"] = raw
+		n := b.restartHead(false)
+		pending := b.hosts[0].pending
+		if left := pending.Left(10); len(left) > n {
+			t.Errorf("%d writes are back, and %d listed", n, len(left))
+		}
+		if n == 0 {
+			return
+		}
+		if _, err := pending.EndLeft(ctx, c.Nonce, false); err != nil && errs.KindOf(err) != errs.NotFound {
+			t.Error(err)
+		}
+	})
+}

@@ -23,7 +23,7 @@ func OpenCommand(e *cli.Env) *cobra.Command {
 connection is lost, its node decides after 2 minutes: it commits what was synced, or has every
 byte that was announced. Anything else it keeps for an hour, without the lock: "open commit" makes
 it the file as it is, "open drop" removes it. Nodes keep 512 such writes, 64 of one user; more
-remove the oldest, and so does the end of the node. If the writer never comes to the node, the
+remove the oldest. They outlast a restart of the node. If the writer never comes to the node, the
 write ends after 1 minute.`
 	c.Example = `  hemera open ls
   hemera open commit 1p8mg0tbs2qzk
