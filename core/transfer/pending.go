@@ -380,7 +380,7 @@ func (t *Pending) Known(c *hemera.Capability) bool {
 }
 
 // Settle ends everything that is pending, as a node does before it stops in good order. What no client has open is kept for the
-// next process if its client may be told that all is well. A write whose commit may have happened asks the manager once more.
+// next process, if there is something to keep. A write whose commit may have happened asks the manager once more.
 // Settle returns when ctx ends at the latest.
 func (t *Pending) Settle(ctx context.Context) {
 	t.mu.Lock()

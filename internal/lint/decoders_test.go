@@ -12,7 +12,6 @@ func unfuzzed() map[string]string {
 		"app/daemon.ParseEmulation":              "a setting of the admin of the process",
 		"core/cluster.Token":                     "it decodes three plain fields with encoding/json, and uses none as a place",
 		"core/cluster.Tokens":                    "as Token",
-		"core/transfer.decode":                   "it repairs a column of bytes; their checksums are compared",
 		"doors/admin.Unmarshal":                  "FuzzCall reaches it through the server",
 		"measure/net.farCPU":                     "it decodes plain numbers with encoding/json",
 		"platform/kv/pebblekv/journal.parseName": "names of files in the directory of the store, as a number",
