@@ -265,6 +265,7 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 		{orders, func() (any, error) { return control.Exchange(ctx, node, 6, results) }, []any{"Exchange", node, uint64(6), results}},
 		{nil, func() (any, error) { return nil, control.Commit(ctx, commit) }, []any{"Commit", commit}},
 		{nil, func() (any, error) { return nil, control.Abort(ctx, token) }, []any{"Abort", token}},
+		{nil, func() (any, error) { return nil, control.Keep(ctx, token, 77) }, []any{"Keep", token, int64(77)}},
 		{grant, func() (any, error) { return control.Replace(ctx, token, []hemera.DiskID{1, 2}) }, []any{"Replace", token, []hemera.DiskID{1, 2}}},
 		{resolved{someEntry, somePath}, func() (any, error) { e, p, err := control.Resolve(ctx, 5); return resolved{e, p}, err }, []any{"Resolve", hemera.FileID(5)}},
 	}
