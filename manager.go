@@ -107,11 +107,11 @@ type Control interface {
 	// Heartbeat renews the lease and reports.
 	Heartbeat(ctx context.Context, node NodeID, epoch uint64, report NodeReport) (HeartbeatReply, error)
 	// Exchange delivers results of orders and waits, up to some seconds, for new ones.
-	Exchange(ctx context.Context, node NodeID, epoch uint64, results []OrderResult) ([]Order, error)
-	// Commit makes the content visible and durable; idempotent for one capability. Conflict: the
-	// file was rewritten or removed meanwhile; the caller removes its pieces. After Timeout or
-	// Unavailable the caller does not know, and asks again with the same request.
-	Commit(ctx context.Context, r CommitRequest) error
+	Exchange(ctx context.Context, node NodeID, epoch uint64, results []OrderResult) (ExchangeReply, error)
+	// Commit makes the content visible and durable; idempotent for one capability. It returns the mark of the store with the
+	// content: see HeartbeatReply.Seen. Conflict: the file was rewritten or removed meanwhile; the caller removes its pieces.
+	// After Timeout or Unavailable the caller does not know, and asks again with the same request.
+	Commit(ctx context.Context, r CommitRequest) (seen []byte, err error)
 	// Abort cancels a pending write, frees its lock and gives back what it claims of quotas. Unknown writes are no error.
 	Abort(ctx context.Context, p *Permit) error
 	// Keep frees the lock of a write whose client did not come back, and that its head keeps for a person. What it claims of quotas
@@ -149,7 +149,8 @@ type NodeHello struct {
 	Disks   []NodeDisk
 	// Unclean: the node's process before this one did not end in good order.
 	Unclean bool
-	// Seen is the newest mark that a manager gave the node, to be shown unread: see HeartbeatReply.
+	// Seen are the newest marks that managers gave the node, one after the other: see HeartbeatReply. There is one of each life
+	// of a manager that gave some since the node was last welcome, at most [SeenMarksMax].
 	Seen []byte
 }
 
@@ -240,9 +241,23 @@ type HeartbeatReply struct {
 	Detach   []DiskID
 	// Writes are those that the manager asks about: the node says in its next heartbeat what it knows.
 	Writes []WriteRef
-	// Seen says how far the manager's store is. The node keeps the newest, durably but not at once, and shows it
-	// when it registers: a manager whose state is older than the cluster learns so.
+	// Seen says how far the manager's store is, as do answers that acknowledge changes. The node keeps the newest, durably but
+	// not at once, and shows it when it registers: a manager whose state is older than the cluster learns so. A mark has
+	// [SeenMarkBytes]: 8 that name a life of the manager, the number of the last durable change, big endian, and 16 that prove
+	// whose it is.
 	Seen []byte
+}
+
+// Sizes of marks.
+const (
+	SeenMarkBytes = 32
+	SeenMarksMax  = 16
+)
+
+// ExchangeReply has the next orders; none after the long poll's time.
+type ExchangeReply struct {
+	Orders []Order
+	Seen   []byte `cbor:",omitempty"` // as in [HeartbeatReply]: what the orders follow from is in the store
 }
 
 // AttachDisk tells a node to use a path as a disk.

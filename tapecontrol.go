@@ -17,8 +17,9 @@ type TapeControl interface {
 	TapeJobs(ctx context.Context, node NodeID, epoch uint64, want TapeJobsRequest) (TapeJobsReply, error)
 	// TapeGrant permits to read the content of a job that archives, or to write that of one that recalls. NotFound, Conflict: the job is void.
 	TapeGrant(ctx context.Context, node NodeID, epoch uint64, mount uint64, job TapeJobKey) (TapeGrant, error)
-	// TapeDone reports what a mount did. When it returns nil everything in it is durable. It may be sent again after Timeout and Unavailable.
-	TapeDone(ctx context.Context, node NodeID, epoch uint64, r TapeResults) error
+	// TapeDone reports what a mount did. When err is nil everything in it is durable, and seen is the mark of the store with it: see
+	// HeartbeatReply.Seen. It may be sent again after Timeout and Unavailable.
+	TapeDone(ctx context.Context, node NodeID, epoch uint64, r TapeResults) (seen []byte, err error)
 }
 
 // TapeLibrary is a library and its drives, as their server sees them.

@@ -63,7 +63,7 @@ func openTape(ctx context.Context, n *node.Node, control hemera.Control, o NodeO
 	t.files = tapeio.New(xrootd.Options{Log: o.Log, Panics: n.Panics()})
 	name := cmp.Or(o.Tape.Name, filepath.Base(o.Dir)+"-tape")
 	// Names of drives are unique in the cluster, as the name of the library is.
-	options := tape.Options{Node: n.Lease, Control: tapes, Name: name, Changer: t.library.changer, Files: t.files, Host: hostName(), Version: o.Version, Log: o.Log, Panics: n.Panics()}
+	options := tape.Options{Node: n.Lease, Control: tapes, Saw: n.Saw, Name: name, Changer: t.library.changer, Files: t.files, Host: hostName(), Version: o.Version, Log: o.Log, Panics: n.Panics()}
 	if o.Tape.Dir != "" {
 		options.Speed = cmp.Or(o.Tape.Speed, instantSpeed)
 	}

@@ -14,8 +14,9 @@ import (
 )
 
 // A manager's directory can be put back from an older copy, or lose the end of its log. It cannot tell by itself:
-// what it forgot, it forgot whole. Its nodes can. Each heartbeat gives a node a mark: how far the store was, in
-// which life of the manager. A node keeps the newest mark and shows it when it registers. The store knows where each
+// what it forgot, it forgot whole. Its nodes can. Each heartbeat, and each answer that acknowledges a change, gives a node
+// a mark: how far the store was, in which life of the manager. A node keeps the newest mark and shows it when it registers.
+// So nothing that a node was told is lost without a word, however short the part of the log that is gone. The store knows where each
 // of its lives began, and so how far the one before it came: a mark beyond that, or of a life that the store should
 // know and does not, proves that changes are missing. It goes on doing so however often the manager is started.
 //
@@ -23,9 +24,9 @@ import (
 // A restore makes a new secret: it goes back on purpose, and leaves out the ids that may have been used since.
 
 const (
-	// 128 bits of HMAC-SHA-256: a node can try one mark with each registration only.
+	// 128 bits of HMAC-SHA-256: a node can try a few marks with each registration only.
 	seenMAC   = 16
-	seenBytes = 8 + 8 + seenMAC // life, sequence number, MAC
+	seenBytes = hemera.SeenMarkBytes // 8 of the life, 8 of the sequence number, MAC
 	secretLen = 32
 )
 
@@ -92,33 +93,55 @@ func (c *marks) begins(ch *change) {
 	ch.put(h)
 }
 
-// seen is the mark for a node: how far the store is now. Only what is durable counts. c.mu is held.
-func (c *marks) seen() []byte {
+// Mark is the mark for a node: how far the store is now. Only what is durable counts: what this process has waited for.
+// It answers from memory, and has nothing when the store cannot tell.
+func (c *marks) Mark() []byte {
+	c.mu.Lock()
+	secret := c.history // replaced as a whole, never changed
+	c.mu.Unlock()
+	return c.markUnder(secret)
+}
+
+// seen is Mark for a caller that holds c.mu.
+func (c *marks) seen() []byte { return c.markUnder(c.history) }
+
+// markUnder is the mark of now under a secret.
+func (c *marks) markUnder(secret []byte) []byte {
 	last, err := c.writer.LastSeq(context.Background()) // answered from memory
 	if err != nil {
 		return nil
 	}
 	mark := binary.BigEndian.AppendUint64(make([]byte, 0, seenBytes), c.life)
 	mark = binary.BigEndian.AppendUint64(mark, last)
-	return append(mark, c.seal(mark)...)
+	return append(mark, seal(secret, mark)...)
 }
 
-// seal is the MAC of a mark. Without the secret nobody can make a mark that this store believes. mu is held.
-func (c *marks) seal(mark []byte) []byte {
-	mac := hmac.New(sha256.New, c.history)
+// seal is the MAC of a mark. Without the secret nobody can make a mark that its store believes.
+func seal(secret, mark []byte) []byte {
+	mac := hmac.New(sha256.New, secret)
 	mac.Write(mark)
 	return mac.Sum(nil)[:seenMAC]
 }
 
-// checkSeen compares the mark that a node shows with where this life began. Corrupt when the store was further once;
+// checkSeen compares the marks that a node shows with where this life began. Corrupt when the store was further once;
 // then the manager ends. A mark of another store, or none, says nothing. c.mu is held.
 func (c *marks) checkSeen(hello hemera.NodeHello) error {
-	if len(hello.Seen) != seenBytes {
+	if len(hello.Seen)%seenBytes != 0 || len(hello.Seen) > hemera.SeenMarksMax*seenBytes {
 		return nil
 	}
-	mark, mac := hello.Seen[:seenBytes-seenMAC], hello.Seen[seenBytes-seenMAC:]
+	for mark := range slices.Chunk(hello.Seen, seenBytes) {
+		if err := c.checkMark(hello, mark); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkMark is checkSeen for one mark. c.mu is held.
+func (c *marks) checkMark(hello hemera.NodeHello, sealed []byte) error {
+	mark, mac := sealed[:seenBytes-seenMAC], sealed[seenBytes-seenMAC:]
 	// Of another store, or of this one before it was restored. It proves nothing, so it is no error.
-	if !hmac.Equal(c.seal(mark), mac) {
+	if !hmac.Equal(seal(c.history, mark), mac) {
 		return nil
 	}
 	id, was := binary.BigEndian.Uint64(mark), binary.BigEndian.Uint64(mark[8:])

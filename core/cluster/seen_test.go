@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
@@ -145,5 +146,65 @@ func TestManyLives(t *testing.T) {
 	}
 	if _, over := endOf(lives, 8); over {
 		t.Error("the last life is over")
+	}
+}
+
+// numbered makes changes of a store until the last has the number.
+func numbered(t *testing.T, store kv.Store, last uint64) {
+	t.Helper()
+	w, err := store.Acquire(t.Context(), "copy")
+	for at := uint64(0); err == nil && at < last; {
+		var ticket kv.Ticket
+		if ticket, err = w.Enqueue(&kv.Batch{Ops: []kv.Op{{Key: []byte("x")}}}); err == nil {
+			at = ticket.Seq()
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestALogThatWasCut: what one node was told right before the log lost its end is noticed, also when other marks of the node and
+// other nodes know nothing of it.
+func TestALogThatWasCut(t *testing.T) {
+	store := memkv.New()
+	c := open(t, store, time.Now)
+	var nodes []hemera.NodeHello
+	for i := range 2 {
+		h := hello(i+1, 1)
+		welcome, err := c.Register(t.Context(), h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.ID, h.Seen = welcome.ID, welcome.Seen
+		nodes = append(nodes, h)
+	}
+	before := c.Mark()
+	cut := copied(t, store)
+	numbered(t, cut, binary.BigEndian.Uint64(before[8:]))
+	if err := c.SetSpace(t.Context(), hemera.DefaultSpace, "groupsize", "7"); err != nil {
+		t.Fatal(err)
+	}
+	last := c.Mark()
+	if bytes.Equal(before, last) {
+		t.Fatal("the mark does not say that there was a change")
+	}
+	next := open(t, cut, time.Now)
+	if _, err := next.Register(t.Context(), nodes[0]); err != nil {
+		t.Errorf("a node that knows nothing of it: %v", err)
+	}
+	told := nodes[1]
+	told.Seen = bytes.Join([][]byte{before, next.Mark(), last, make([]byte, seenBytes)}, nil)
+	if _, err := next.Register(t.Context(), told); !errors.Is(err, errs.Corrupt) {
+		t.Errorf("a node that was told: %v", err)
+	}
+	if err := next.Run(t.Context()); !errors.Is(err, errs.Corrupt) {
+		t.Errorf("the manager goes on: %v", err)
+	}
+	for what, seen := range map[string][]byte{"cut": told.Seen[:len(told.Seen)-1], "too many": bytes.Repeat(last, hemera.SeenMarksMax+1)} {
+		told.Seen = seen
+		if _, err := open(t, cut, time.Now).Register(t.Context(), told); err != nil {
+			t.Errorf("marks that are %s: %v", what, err)
+		}
 	}
 }

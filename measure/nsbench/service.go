@@ -121,7 +121,7 @@ func (t *inside) Create(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	err = t.Control.Commit(ctx, hemera.CommitRequest{Permit: g.Permit, Checksums: emptySums(g.Permit.Checksums)})
+	_, err = t.Control.Commit(ctx, hemera.CommitRequest{Permit: g.Permit, Checksums: emptySums(g.Permit.Checksums)})
 	if err != nil {
 		_ = t.Control.Abort(ctx, g.Permit)
 	}

@@ -50,8 +50,8 @@ type session struct {
 	transport *http.Transport
 	register  *method[hemera.NodeHello, hemera.NodeWelcome]
 	heartbeat *method[heartbeatRequest, hemera.HeartbeatReply]
-	exchange  *method[exchangeRequest, exchangeReply]
-	commit    *method[commitRequest, empty]
+	exchange  *method[exchangeRequest, hemera.ExchangeReply]
+	commit    *method[commitRequest, acknowledgement]
 	abort     *method[abortRequest, empty]
 	keep      *method[keepRequest, empty]
 	replace   *method[replaceRequest, grantReply]
@@ -109,8 +109,8 @@ func (c *Client) session(transport *http.Transport) *session {
 		transport: transport,
 		register:  caller[hemera.NodeHello, hemera.NodeWelcome](c, h, "Register"),
 		heartbeat: caller[heartbeatRequest, hemera.HeartbeatReply](c, h, "Heartbeat"),
-		exchange:  caller[exchangeRequest, exchangeReply](c, h, "Exchange"),
-		commit:    caller[commitRequest, empty](c, h, "Commit"),
+		exchange:  caller[exchangeRequest, hemera.ExchangeReply](c, h, "Exchange"),
+		commit:    caller[commitRequest, acknowledgement](c, h, "Commit"),
 		abort:     caller[abortRequest, empty](c, h, "Abort"),
 		keep:      caller[keepRequest, empty](c, h, "Keep"),
 		replace:   caller[replaceRequest, grantReply](c, h, "Replace"),
@@ -123,7 +123,7 @@ func (c *Client) session(transport *http.Transport) *session {
 			next:   caller[nextMountRequest, hemera.TapeMount](c, h, "NextMount"),
 			jobs:   caller[tapeJobsRequest, hemera.TapeJobsReply](c, h, "TapeJobs"),
 			grant:  caller[tapeGrantRequest, hemera.TapeGrant](c, h, "TapeGrant"),
-			done:   caller[tapeDoneRequest, empty](c, h, "TapeDone"),
+			done:   caller[tapeDoneRequest, acknowledgement](c, h, "TapeDone"),
 		},
 	}
 }

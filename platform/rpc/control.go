@@ -25,19 +25,19 @@ func (c *Client) Heartbeat(ctx context.Context, node hemera.NodeID, epoch uint64
 }
 
 // Exchange implements hemera.Control.
-func (c *Client) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) ([]hemera.Order, error) {
+func (c *Client) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) (hemera.ExchangeReply, error) {
 	r, err := call(ctx, c, c.current.Load().exchange, exchangeTimeout, &exchangeRequest{node, epoch, results})
-	return r.Orders, err
+	return *r, err
 }
 
 // Commit implements hemera.Control. A manager before this version answers with the entry, which is skipped.
-func (c *Client) Commit(ctx context.Context, r hemera.CommitRequest) error {
+func (c *Client) Commit(ctx context.Context, r hemera.CommitRequest) ([]byte, error) {
 	request, err := newCommitRequest(&r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = call(ctx, c, c.current.Load().commit, callTimeout, request)
-	return err
+	reply, err := call(ctx, c, c.current.Load().commit, callTimeout, request)
+	return reply.Seen, err
 }
 
 // Abort implements hemera.Control.

@@ -35,9 +35,6 @@ type exchangeRequest struct {
 	Results []hemera.OrderResult
 }
 
-// exchangeReply has the next orders; none after the long poll's time.
-type exchangeReply struct{ Orders []hemera.Order }
-
 // commitRequest is hemera.CommitRequest with the permit as its token.
 type commitRequest struct {
 	Token      string
@@ -48,6 +45,11 @@ type commitRequest struct {
 	Xattrs     map[string][]byte
 	XattrsGone []string `cbor:",omitempty"`
 	Left       bool     `cbor:",omitempty"`
+}
+
+// acknowledgement says that a change is durable, and how far the store is with it.
+type acknowledgement struct {
+	Seen []byte `cbor:",omitempty"`
 }
 
 // newCommitRequest signs the permit if that was not done yet.

@@ -37,19 +37,20 @@ func (s *server) routeNodes() {
 		reply, err := s.control.Heartbeat(ctx, r.Node, r.Epoch, r.Report)
 		return &reply, err
 	})
-	handle(s, "Exchange", func(ctx context.Context, node hemera.NodeID, r *exchangeRequest) (*exchangeReply, error) {
+	handle(s, "Exchange", func(ctx context.Context, node hemera.NodeID, r *exchangeRequest) (*hemera.ExchangeReply, error) {
 		if err := itself(node, r.Node, "Exchange"); err != nil {
 			return nil, err
 		}
-		orders, err := s.control.Exchange(ctx, r.Node, r.Epoch, r.Results)
-		return &exchangeReply{orders}, err
+		reply, err := s.control.Exchange(ctx, r.Node, r.Epoch, r.Results)
+		return &reply, err
 	})
 }
 
 // routeFiles serves what is about files. The permit in a request says what the node may do; who the node is does not matter.
 func (s *server) routeFiles() {
-	handle(s, "Commit", func(ctx context.Context, _ hemera.NodeID, r *commitRequest) (*empty, error) {
-		return &empty{}, s.control.Commit(ctx, r.request())
+	handle(s, "Commit", func(ctx context.Context, _ hemera.NodeID, r *commitRequest) (*acknowledgement, error) {
+		seen, err := s.control.Commit(ctx, r.request())
+		return &acknowledgement{seen}, err
 	})
 	handle(s, "Abort", func(ctx context.Context, _ hemera.NodeID, r *abortRequest) (*empty, error) {
 		return &empty{}, s.control.Abort(ctx, hemera.ParsePermit(r.Token))

@@ -52,7 +52,7 @@ func (r *recorder) Heartbeat(ctx context.Context, n hemera.NodeID, e uint64, rep
 	return record[hemera.HeartbeatReply](ctx, r, "Heartbeat", n, e, report)
 }
 
-func (r *recorder) Exchange(ctx context.Context, n hemera.NodeID, e uint64, results []hemera.OrderResult) ([]hemera.Order, error) {
+func (r *recorder) Exchange(ctx context.Context, n hemera.NodeID, e uint64, results []hemera.OrderResult) (hemera.ExchangeReply, error) {
 	if r.waiting != nil {
 		r.waiting <- struct{}{}
 	}
@@ -60,15 +60,14 @@ func (r *recorder) Exchange(ctx context.Context, n hemera.NodeID, e uint64, resu
 		select {
 		case <-r.block:
 		case <-ctx.Done():
-			return nil, errs.Wrap(ctx.Err(), "manager.Exchange", n.String())
+			return hemera.ExchangeReply{}, errs.Wrap(ctx.Err(), "manager.Exchange", n.String())
 		}
 	}
-	return record[[]hemera.Order](ctx, r, "Exchange", n, e, results)
+	return record[hemera.ExchangeReply](ctx, r, "Exchange", n, e, results)
 }
 
-func (r *recorder) Commit(ctx context.Context, c hemera.CommitRequest) error {
-	_, err := record[any](ctx, r, "Commit", c)
-	return err
+func (r *recorder) Commit(ctx context.Context, c hemera.CommitRequest) ([]byte, error) {
+	return record[[]byte](ctx, r, "Commit", c)
 }
 
 func (r *recorder) Abort(ctx context.Context, p *hemera.Permit) error {
@@ -251,7 +250,8 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 	beat := hemera.HeartbeatReply{Keys: welcome.Keys, Headroom: welcome.Headroom, Attach: []hemera.AttachDisk{{Path: somePath, Space: "s"}}, Detach: []hemera.DiskID{9}}
 	results := []hemera.OrderResult{{ID: 1, Failed: true, ErrKind: uint8(errs.IO), ErrText: "bad", Checksums: []hemera.Checksum{someSum},
 		Pieces: []hemera.PieceStat{{ID: hemera.PieceID{File: 1, Gen: 2, Index: 3}, Path: somePath, Layout: hemera.Plain(), Sealed: someTime}}}}
-	orders := []hemera.Order{{ID: 7, Kind: hemera.OrderCopy, Sources: []hemera.Target{someTarget}, Token: "cap", After: hemera.PieceID{File: 9}, Limit: 10}}
+	mark := []byte{1, 0, 255}
+	orders := hemera.ExchangeReply{Seen: mark, Orders: []hemera.Order{{ID: 7, Kind: hemera.OrderCopy, Sources: []hemera.Target{someTarget}, Token: "cap", After: hemera.PieceID{File: 9}, Limit: 10}}}
 	token := hemera.ParsePermit("cap")
 	commit := hemera.CommitRequest{Permit: token, Size: 5, Checksums: []hemera.Checksum{someSum}, Pieces: []hemera.Piece{{Disk: 1}, {Index: 1, Disk: 2}}, Mtime: someTime, Xattrs: map[string][]byte{"user.a": []byte("b")}}
 	grant := hemera.Grant{Addr: "n:1", Permit: hemera.VerifiedPermit(hemera.Capability{File: 1, Name: "\xff", Path: somePath, Checksums: []hemera.ChecksumKind{hemera.Adler32}, Targets: []hemera.Target{someTarget}, Base: &hemera.Base{Gen: 1, Pieces: []hemera.Target{someTarget}}, Who: someWho, Expires: someTime, Nonce: 1<<64 - 1}, "cap2")}
@@ -263,7 +263,7 @@ func conformance(t *testing.T, manager *recorder, node hemera.NodeID, control he
 		{welcome, func() (any, error) { return control.Register(ctx, hello) }, []any{"Register", hello}},
 		{beat, func() (any, error) { return control.Heartbeat(ctx, node, 6, report) }, []any{"Heartbeat", node, uint64(6), report}},
 		{orders, func() (any, error) { return control.Exchange(ctx, node, 6, results) }, []any{"Exchange", node, uint64(6), results}},
-		{nil, func() (any, error) { return nil, control.Commit(ctx, commit) }, []any{"Commit", commit}},
+		{mark, func() (any, error) { return control.Commit(ctx, commit) }, []any{"Commit", commit}},
 		{nil, func() (any, error) { return nil, control.Abort(ctx, token) }, []any{"Abort", token}},
 		{nil, func() (any, error) { return nil, control.Keep(ctx, token, 77) }, []any{"Keep", token, int64(77)}},
 		{grant, func() (any, error) { return control.Replace(ctx, token, []hemera.DiskID{1, 2}) }, []any{"Replace", token, []hemera.DiskID{1, 2}}},
@@ -369,7 +369,7 @@ func BenchmarkCommit(b *testing.B) {
 			for range callers {
 				all.Go(func() {
 					for left.Add(-1) >= 0 {
-						if err := client.Commit(context.Background(), commit); err != nil {
+						if _, err := client.Commit(context.Background(), commit); err != nil {
 							b.Error(err)
 							return
 						}

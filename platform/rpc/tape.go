@@ -15,7 +15,7 @@ type tapeMethods struct {
 	next   *method[nextMountRequest, hemera.TapeMount]
 	jobs   *method[tapeJobsRequest, hemera.TapeJobsReply]
 	grant  *method[tapeGrantRequest, hemera.TapeGrant]
-	done   *method[tapeDoneRequest, empty]
+	done   *method[tapeDoneRequest, acknowledgement]
 }
 
 // reportLibraryRequest says what a library is now.
@@ -79,9 +79,9 @@ func (c *Client) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64
 }
 
 // TapeDone implements hemera.TapeControl.
-func (c *Client) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) error {
-	_, err := call(ctx, c, c.current.Load().tape.done, callTimeout, &tapeDoneRequest{node, epoch, r})
-	return err
+func (c *Client) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) ([]byte, error) {
+	reply, err := call(ctx, c, c.current.Load().tape.done, callTimeout, &tapeDoneRequest{node, epoch, r})
+	return reply.Seen, err
 }
 
 // routeTapes serves what tape servers ask. A node speaks for itself only.
@@ -114,11 +114,12 @@ func (s *server) routeTapes() {
 		grant, err := tapes.TapeGrant(ctx, node, r.Epoch, r.Mount, r.Job)
 		return &grant, err
 	})
-	handle(s, "TapeDone", func(ctx context.Context, node hemera.NodeID, r *tapeDoneRequest) (*empty, error) {
+	handle(s, "TapeDone", func(ctx context.Context, node hemera.NodeID, r *tapeDoneRequest) (*acknowledgement, error) {
 		if err := s.ownTape(node, r.Node, "TapeDone"); err != nil {
 			return nil, err
 		}
-		return &empty{}, tapes.TapeDone(ctx, node, r.Epoch, r.Results)
+		seen, err := tapes.TapeDone(ctx, node, r.Epoch, r.Results)
+		return &acknowledgement{seen}, err
 	})
 }
 

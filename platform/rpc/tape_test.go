@@ -33,9 +33,8 @@ func (r *tapeRecorder) TapeGrant(ctx context.Context, n hemera.NodeID, e uint64,
 	return record[hemera.TapeGrant](ctx, &r.recorder, "TapeGrant", n, e, mount, job)
 }
 
-func (r *tapeRecorder) TapeDone(ctx context.Context, n hemera.NodeID, e uint64, results hemera.TapeResults) error {
-	_, err := record[any](ctx, &r.recorder, "TapeDone", n, e, results)
-	return err
+func (r *tapeRecorder) TapeDone(ctx context.Context, n hemera.NodeID, e uint64, results hemera.TapeResults) ([]byte, error) {
+	return record[[]byte](ctx, &r.recorder, "TapeDone", n, e, results)
 }
 
 // tapeStep is one call: what the manager answers and the client must see, the call, and what the manager must see.
@@ -71,7 +70,7 @@ func tapeSteps(ctx context.Context, node hemera.NodeID, control hemera.TapeContr
 		{mount, func() (any, error) { return control.NextMount(ctx, node, 6, "d1") }, []any{"NextMount", node, uint64(6), "d1"}},
 		{jobs, func() (any, error) { return control.TapeJobs(ctx, node, 6, want) }, []any{"TapeJobs", node, uint64(6), want}},
 		{grant, func() (any, error) { return control.TapeGrant(ctx, node, 6, 9, key) }, []any{"TapeGrant", node, uint64(6), uint64(9), key}},
-		{nil, func() (any, error) { return nil, control.TapeDone(ctx, node, 6, results) }, []any{"TapeDone", node, uint64(6), results}},
+		{[]byte{1, 2}, func() (any, error) { return control.TapeDone(ctx, node, 6, results) }, []any{"TapeDone", node, uint64(6), results}},
 	}
 }
 

@@ -98,7 +98,7 @@ func (r *rig) put(ctx context.Context, path string, size int64) error {
 	if err != nil {
 		return err
 	}
-	err = r.m.Commit(ctx, benchCommit(g, size))
+	_, err = r.m.Commit(ctx, benchCommit(g, size))
 	return err
 }
 

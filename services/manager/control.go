@@ -63,18 +63,29 @@ func (ctl *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint6
 }
 
 // Exchange implements hemera.Control.
-func (ctl *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) ([]hemera.Order, error) {
+func (ctl *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) (reply hemera.ExchangeReply, err error) {
 	// Not timed as an operation: an Exchange waits most of its time for work, on purpose.
 	if err := ctl.cluster.Check(node, epoch); err != nil {
-		return nil, err
+		return reply, err
 	}
-	return ctl.orders.Exchange(ctx, node, results)
+	reply.Orders, err = ctl.orders.Exchange(ctx, node, results)
+	// After the orders: what they follow from was durable before they were given.
+	reply.Seen = ctl.cluster.Mark()
+	return reply, err
 }
 
 // Commit implements hemera.Control. The capability may have expired since the write began, and the
 // lock may be gone: what decides is the generation it replaces.
-func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (err error) {
+func (ctl *control) Commit(ctx context.Context, r hemera.CommitRequest) (seen []byte, err error) {
 	defer ctl.ops.begin("Commit").end(&err)
+	if err = ctl.commit(ctx, r); err != nil {
+		return nil, err
+	}
+	return ctl.cluster.Mark(), nil
+}
+
+// commit is Commit without the mark.
+func (ctl *control) commit(ctx context.Context, r hemera.CommitRequest) error {
 	permit, err := ctl.verifyWrite(ctx, "manager.Commit", r.Permit)
 	if err != nil {
 		return err

@@ -100,7 +100,7 @@ func (r *rig) commit(req hemera.CommitRequest) (hemera.Entry, error) {
 	if err != nil {
 		return hemera.Entry{}, err
 	}
-	if err := r.m.Commit(r.t.Context(), req); err != nil {
+	if _, err := r.m.Commit(r.t.Context(), req); err != nil {
 		return hemera.Entry{}, err
 	}
 	e, _, err := r.m.Resolve(r.t.Context(), p.File)
@@ -249,7 +249,7 @@ func (n *fakeNode) run(ctx context.Context) {
 	var results []hemera.OrderResult
 	for ctx.Err() == nil {
 		id, epoch := n.lease()
-		orders, err := n.rig.m.Exchange(ctx, id, epoch, results)
+		reply, err := n.rig.m.Exchange(ctx, id, epoch, results)
 		results = nil
 		if err != nil { // of a lease that register has just replaced
 			select {
@@ -258,7 +258,7 @@ func (n *fakeNode) run(ctx context.Context) {
 			}
 			continue
 		}
-		for _, o := range orders {
+		for _, o := range reply.Orders {
 			results = append(results, n.execute(o))
 		}
 	}

@@ -45,7 +45,7 @@ func TestAHeadThatStoodStillCommitsNothing(t *testing.T) {
 				_, err := r.m.Replace(t.Context(), shown(g), []hemera.DiskID{other.Disk})
 				wantKind(t, err, errs.Conflict)
 				for range 2 {
-					err = r.m.Commit(t.Context(), req)
+					_, err = r.m.Commit(t.Context(), req)
 					wantKind(t, err, errs.Conflict)
 				}
 				e, err := r.m.Stat(t.Context(), alice, "/f")
@@ -75,7 +75,7 @@ func TestCommitsHaveATime(t *testing.T) {
 		if again, err := r.commit(in); err != nil || again.Gen != e.Gen {
 			t.Errorf("the same again: %+v, %v", again, err)
 		}
-		err = r.m.Commit(t.Context(), out)
+		_, err = r.m.Commit(t.Context(), out)
 		wantKind(t, err, errs.Conflict)
 	})
 }

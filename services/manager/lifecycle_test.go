@@ -63,7 +63,7 @@ func (n *fakeNode) convert(o hemera.Order) hemera.OrderResult {
 			req.Checksums = slices.Clone(req.Checksums)
 			req.Checksums[len(req.Checksums)-1].Value[0] ^= 1
 		}
-		err = n.rig.m.Commit(n.rig.t.Context(), req)
+		_, err = n.rig.m.Commit(n.rig.t.Context(), req)
 	}
 	if err != nil {
 		return hemera.OrderResult{ID: o.ID, Failed: true, ErrKind: uint8(errs.KindOf(err)), ErrText: err.Error()}

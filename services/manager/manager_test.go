@@ -75,10 +75,10 @@ func TestSecondWriterIsLockedOut(t *testing.T) {
 	if second.Permit.File == first.Permit.File {
 		t.Error("a new file took an aborted one's id")
 	}
-	if err := r.m.Commit(t.Context(), r.seal(second, 5)); err != nil {
+	if _, err := r.m.Commit(t.Context(), r.seal(second, 5)); err != nil {
 		t.Fatal(err)
 	}
-	err = r.m.Commit(t.Context(), r.seal(first, 6))
+	_, err = r.m.Commit(t.Context(), r.seal(first, 6))
 	wantKind(t, err, errs.Conflict)
 }
 
@@ -108,7 +108,7 @@ func TestSameClientTwiceTheFirstCommitWins(t *testing.T) {
 	if e, err := r.commit(r.seal(a, 2)); err != nil || e.Size != 2 {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	err := r.m.Commit(t.Context(), r.seal(c, 3))
+	_, err := r.m.Commit(t.Context(), r.seal(c, 3))
 	wantKind(t, err, errs.Conflict)
 	_, err = r.m.Open(t.Context(), bob, hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead})
 	if err != nil {
@@ -141,7 +141,7 @@ func TestEverythingSurvivesOnPebble(t *testing.T) {
 	if g := r.mustOpen("/f", hemera.AccessRead); g.Permit.Size != 7 {
 		t.Errorf("%+v", g.Permit)
 	}
-	if err := r.m.Commit(t.Context(), r.seal(g, 8)); err != nil {
+	if _, err := r.m.Commit(t.Context(), r.seal(g, 8)); err != nil {
 		t.Error(err)
 	}
 }
@@ -154,7 +154,7 @@ func TestForceLaterCommitWins(t *testing.T) {
 	if a.Permit.Gen == b.Permit.Gen {
 		t.Fatal("two writes share a generation")
 	}
-	if err := r.m.Commit(t.Context(), r.seal(a, 2)); err != nil {
+	if _, err := r.m.Commit(t.Context(), r.seal(a, 2)); err != nil {
 		t.Fatal(err)
 	}
 	if e, err := r.commit(r.seal(b, 3)); err != nil || e.Size != 3 {
@@ -198,7 +198,7 @@ func TestRewriteReplacesOnlyWhatItSaw(t *testing.T) {
 		n.register()
 	}
 	r.write("/f", 2)
-	err := r.m.Commit(t.Context(), r.seal(a, 3))
+	_, err := r.m.Commit(t.Context(), r.seal(a, 3))
 	wantKind(t, err, errs.Conflict)
 }
 
@@ -231,13 +231,13 @@ func TestCommitIsHeldAgainstItsCapability(t *testing.T) {
 	} {
 		req := r.seal(g, 7)
 		change(&req)
-		if err := r.m.Commit(t.Context(), req); errs.KindOf(err) != errs.Invalid {
+		if _, err := r.m.Commit(t.Context(), req); errs.KindOf(err) != errs.Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	read := r.write("/other", 1)
 	rg := r.mustOpen("/other", hemera.AccessRead)
-	err := r.m.Commit(t.Context(), hemera.CommitRequest{Permit: shown(rg), Size: read.Size})
+	_, err := r.m.Commit(t.Context(), hemera.CommitRequest{Permit: shown(rg), Size: read.Size})
 	wantKind(t, err, errs.Denied)
 }
 
@@ -245,7 +245,7 @@ func TestCommitSetsNoSystemAttributesForOthers(t *testing.T) {
 	r := newRig(t, 2, 1)
 	req := r.seal(r.mustOpen("/f", hemera.AccessCreate), 10)
 	req.Xattrs = map[string][]byte{"sys.forced.layout": []byte("plain")}
-	err := r.m.Commit(t.Context(), req)
+	_, err := r.m.Commit(t.Context(), req)
 	wantKind(t, err, errs.Denied)
 	req.Xattrs = map[string][]byte{"user.run": []byte("7")}
 	if e, err := r.commit(req); err != nil || string(e.Xattrs["user.run"]) != "7" {
@@ -270,7 +270,7 @@ func TestReplaceMovesFailedPieces(t *testing.T) {
 	}
 	_, err := r.m.Replace(t.Context(), shown(g), append(failed, g.Permit.Targets[1].Disk))
 	wantKind(t, err, errs.NoSpace)
-	if err := r.m.Commit(t.Context(), r.seal(g, 9)); err != nil {
+	if _, err := r.m.Commit(t.Context(), r.seal(g, 9)); err != nil {
 		t.Error(err)
 	}
 }
@@ -286,7 +286,7 @@ func TestReplaceOfNothingRenews(t *testing.T) {
 	if !slices.Equal(next.Permit.Targets, g.Permit.Targets) || next.Permit.Expires.Before(g.Permit.Expires) {
 		t.Errorf("from %+v to %+v", g.Permit.Capability, next.Permit.Capability)
 	}
-	if err := r.m.Commit(t.Context(), r.seal(next, 9)); err != nil {
+	if _, err := r.m.Commit(t.Context(), r.seal(next, 9)); err != nil {
 		t.Error(err)
 	}
 }
@@ -406,13 +406,14 @@ func TestLeftWriteYieldsToANewerOne(t *testing.T) {
 	left := func(r *rig, g hemera.Grant) error {
 		req := r.seal(g, 2)
 		req.Left = true
-		return r.m.Commit(t.Context(), req)
+		_, err := r.m.Commit(t.Context(), req)
+		return err
 	}
 	r := newRig(t, 2, 1)
 	a := r.mustOpen("/f", hemera.AccessCreate)
 	b := r.mustOpen("/f", hemera.AccessCreate)
 	wantKind(t, left(r, a), errs.Conflict)
-	if err := r.m.Commit(t.Context(), r.seal(b, 3)); err != nil {
+	if _, err := r.m.Commit(t.Context(), r.seal(b, 3)); err != nil {
 		t.Errorf("the newer write: %v", err)
 	}
 	wantKind(t, left(r, a), errs.Conflict) // it would replace what it did not see
@@ -429,7 +430,7 @@ func TestLeftWriteYieldsToANewerOne(t *testing.T) {
 	req := r.seal(restarted, 2)
 	req.Left = true
 	r.restart()
-	if err := r.m.Commit(t.Context(), req); err != nil {
+	if _, err := r.m.Commit(t.Context(), req); err != nil {
 		t.Errorf("after a restart: %v", err)
 	}
 }

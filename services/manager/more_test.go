@@ -90,7 +90,7 @@ func TestPendingWritesExpire(t *testing.T) {
 	if r.m.pending.size() != 0 || r.m.pending.load(g.Permit.Targets[0].Disk) != 0 {
 		t.Error("not expired")
 	}
-	if err := r.m.Commit(t.Context(), r.seal(g, 3)); err != nil {
+	if _, err := r.m.Commit(t.Context(), r.seal(g, 3)); err != nil {
 		t.Errorf("a late commit: %v", err)
 	}
 }

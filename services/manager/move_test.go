@@ -71,7 +71,7 @@ func TestRenameOfAnOpenFile(t *testing.T) {
 						t.Fatalf("%+v, %v", e, err)
 					}
 				}
-				if err := r.m.Commit(t.Context(), r.seal(other, 7)); err != nil {
+				if _, err := r.m.Commit(t.Context(), r.seal(other, 7)); err != nil {
 					t.Error(err)
 				}
 				r.wantFile(t, "/exp/a", 7)
@@ -103,7 +103,7 @@ func TestRenameOfAnOpenFileThatCannotBe(t *testing.T) {
 				t.Errorf("after a rename to %s: %v", to, err)
 			}
 		}
-		if err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+		if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
 			t.Error(err)
 		}
 		r.wantFile(t, "/exp/a", 5)
@@ -128,7 +128,7 @@ func TestRemovalOfARenamedWrite(t *testing.T) {
 			if restart {
 				r.back()
 			}
-			err := r.m.Commit(t.Context(), r.seal(g, 5))
+			_, err := r.m.Commit(t.Context(), r.seal(g, 5))
 			wantKind(t, err, errs.Conflict)
 			r.wantFile(t, "/exp/a", -1)
 			r.wantFile(t, "/exp/.fuse_hidden1", -1)
@@ -145,7 +145,7 @@ func TestTheNewNameIsTaken(t *testing.T) {
 		r.move(t, "/exp/a", "/exp/b")
 		r.back()
 		r.write("/exp/b", 9)
-		err := r.m.Commit(t.Context(), r.seal(g, 5))
+		_, err := r.m.Commit(t.Context(), r.seal(g, 5))
 		wantKind(t, err, errs.Conflict)
 		r.wantFile(t, "/exp/a", -1)
 		r.wantFile(t, "/exp/b", 9)
@@ -164,7 +164,7 @@ func TestARenamedWriteMovesToAnotherDisk(t *testing.T) {
 		if err != nil || g.Permit.Name != "b" {
 			t.Fatalf("%+v, %v", g.Permit, err)
 		}
-		if err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+		if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
 			t.Fatal(err)
 		}
 		r.wantFile(t, "/exp/b", 5)
@@ -205,7 +205,7 @@ func TestRenamesBesideCloses(t *testing.T) {
 		seal := r.seal(g, 5)
 		var work sync.WaitGroup
 		var closed error
-		work.Go(func() { closed = r.m.Commit(t.Context(), seal) })
+		work.Go(func() { _, closed = r.m.Commit(t.Context(), seal) })
 		for _, names := range [][2]string{{"a", "b"}, {"b", "c"}, {"c", "a"}, {"a", "d"}} {
 			work.Go(func() {
 				_, _ = r.m.moveOwn(t.Context(), alice, at(names[0]), at(names[1]), "host/7")

@@ -32,7 +32,7 @@ func TestPendingFileIsFoundByItsProcess(t *testing.T) {
 		_, _, err := r.m.Pending(t.Context(), c.who, c.path, c.process, hemera.Entry{})
 		wantKind(t, err, errs.NotFound)
 	}
-	if err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+	if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
 		t.Fatal(err)
 	}
 	_, _, err = r.m.Pending(t.Context(), alice, "/exp/a", "host/7", hemera.Entry{})
@@ -55,7 +55,7 @@ func TestUpdateIsFoundByItsProcess(t *testing.T) {
 		}
 		_, _, err = r.m.Pending(t.Context(), alice, "/exp/a", "host/8", known)
 		wantKind(t, err, errs.NotFound)
-		if err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+		if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,7 +90,7 @@ func TestNewFilesAreListedToTheirProcess(t *testing.T) {
 	listed(alice, "/exp", "")
 	listed(bob, "/exp", "host/7")
 	for _, g := range making {
-		if err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+		if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -137,7 +137,7 @@ func TestOpenWaitsForTheCloseOfItsProcess(t *testing.T) {
 					}
 					return
 				}
-				if err := r.m.Commit(t.Context(), r.seal(second, 7)); err != nil {
+				if _, err := r.m.Commit(t.Context(), r.seal(second, 7)); err != nil {
 					t.Errorf("the second close: %v", err)
 				}
 			})
@@ -172,7 +172,7 @@ func TestMoveWaitsForTheClose(t *testing.T) {
 				t.Fatalf("does not wait: %v", err)
 			default:
 			}
-			if err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+			if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
 				t.Fatal(err)
 			}
 			if err := <-moved; err != nil {
@@ -207,7 +207,7 @@ func TestTruncationJoinsTheWriteOfItsProcess(t *testing.T) {
 		if g.Permit.Nonce != first.Permit.Nonce || g.Addr != first.Addr || tokenOf(g) == "" {
 			t.Errorf("exists: %v: joins %+v, not %+v", exists, g, first)
 		}
-		if err := r.m.Commit(t.Context(), r.seal(first, 5)); err != nil {
+		if _, err := r.m.Commit(t.Context(), r.seal(first, 5)); err != nil {
 			t.Fatal(err)
 		}
 		if g := r.mustOpen("/exp/a", hemera.AccessUpdate, join, by("host/7", "t")); g.Permit.Nonce == first.Permit.Nonce {
@@ -270,9 +270,9 @@ func TestRemovalOfAnOwnWrite(t *testing.T) {
 		for _, n := range r.nodes {
 			n.register()
 		}
-		err := r.m.Commit(t.Context(), r.seal(g, 5))
+		_, err := r.m.Commit(t.Context(), r.seal(g, 5))
 		wantKind(t, err, errs.Conflict)
-		if err := r.m.Commit(t.Context(), r.seal(again, 7)); err != nil {
+		if _, err := r.m.Commit(t.Context(), r.seal(again, 7)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -283,7 +283,7 @@ func TestRemovalOfAnOwnWrite(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- r.m.Discard(t.Context(), alice, "/exp/a", "host/7", "s") }()
 		synctest.Wait()
-		if err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+		if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
 			t.Error(err)
 		}
 		if err := <-done; err != nil {

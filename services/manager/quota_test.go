@@ -49,7 +49,7 @@ func TestQuotaIsEnforcedAtOpen(t *testing.T) {
 	wantKind(t, err, errs.OverQuota)
 	if g, err := r.open("/exp/a", hemera.AccessCreate, size(100)); err != nil {
 		t.Errorf("a smaller content: %v", err)
-	} else if err := r.m.Commit(t.Context(), r.seal(g, 100)); err != nil {
+	} else if _, err := r.m.Commit(t.Context(), r.seal(g, 100)); err != nil {
 		t.Error(err)
 	}
 	r.write("/exp/c", 5)
@@ -81,7 +81,7 @@ func TestWritesAtTheSameTimeShareAQuota(t *testing.T) {
 	r.mustOpen("/exp/b", hemera.AccessCreate, size(300))
 	g := r.mustOpen("/exp/a", hemera.AccessCreate, size(10))
 	// More comes than was said, of a node that does not hold the bound.
-	err = r.m.Commit(t.Context(), r.seal(g, 3000))
+	_, err = r.m.Commit(t.Context(), r.seal(g, 3000))
 	wantKind(t, err, errs.OverQuota)
 	r.m.pending.look(r.m.now().Add(24 * time.Hour))
 	if len(r.m.pending.claims.held) != 0 {
@@ -98,7 +98,7 @@ func TestCommitHoldsWhatTheOpenDidNotPromise(t *testing.T) {
 	}
 	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
 	commit := func(g hemera.Grant, size int64) error {
-		err := r.m.Commit(t.Context(), r.seal(g, size))
+		_, err := r.m.Commit(t.Context(), r.seal(g, size))
 		return err
 	}
 	first, second := r.mustOpen("/exp/first", hemera.AccessCreate), r.mustOpen("/exp/second", hemera.AccessCreate)
@@ -181,7 +181,7 @@ func TestCommitBetweenPrepareAndClaim(t *testing.T) {
 		r.through(func(t *namespace.Parts) { t.Opener = tree })
 		other := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
 		tree.then = []func(){func() {
-			if err := r.m.Commit(t.Context(), r.seal(other, 600)); err != nil {
+			if _, err := r.m.Commit(t.Context(), r.seal(other, 600)); err != nil {
 				t.Error(err)
 			}
 		}}

@@ -18,7 +18,7 @@ func TestNothingIsCommittedToARemovedDisk(t *testing.T) {
 	if err := r.m.RemoveDisk(t.Context(), gone, hemera.Removal{}); err != nil {
 		t.Fatal(err)
 	}
-	err := r.m.Commit(t.Context(), req)
+	_, err := r.m.Commit(t.Context(), req)
 	wantKind(t, err, errs.Conflict)
 	_, err = r.m.Stat(t.Context(), alice, "/f")
 	wantKind(t, err, errs.NotFound)
@@ -42,7 +42,7 @@ func TestCommitGoesOnWithoutARemovedDisk(t *testing.T) {
 	if err := r.m.RemoveDisk(t.Context(), g.Permit.Targets[1].Disk, hemera.Removal{Force: true, Lose: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.m.Commit(t.Context(), req); err != nil {
+	if _, err := r.m.Commit(t.Context(), req); err != nil {
 		t.Errorf("asked again when the last disk had gone: %v", err)
 	}
 }

@@ -34,7 +34,8 @@ func (r *rig) end(ctx context.Context, g hemera.Grant, size int64, how hemera.En
 	case hemera.EndAbort:
 		return r.m.Abort(ctx, shown(g))
 	case hemera.EndClose:
-		return r.m.Commit(ctx, r.seal(g, size))
+		_, err := r.m.Commit(ctx, r.seal(g, size))
+		return err
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func TestOnlyItsHeadEndsAWrite(t *testing.T) {
 		if n.id == head {
 			continue
 		}
-		err := r.m.Commit(r.as(n.id), request)
+		_, err := r.m.Commit(r.as(n.id), request)
 		wantKind(t, err, errs.Denied)
 		wantKind(t, r.m.Abort(r.as(n.id), shown(g)), errs.Denied)
 		_, err = r.m.Replace(r.as(n.id), shown(g), []hemera.DiskID{g.Permit.Targets[0].Disk})
@@ -44,9 +44,9 @@ func TestOnlyItsHeadEndsAWrite(t *testing.T) {
 		t.Fatalf("the piece went to node %d, the head is node %d", to, moved.Permit.Head)
 	}
 	request = r.seal(moved, 5)
-	err = r.m.Commit(r.as(moved.Permit.Targets[0].Node), request)
+	_, err = r.m.Commit(r.as(moved.Permit.Targets[0].Node), request)
 	wantKind(t, err, errs.Denied)
-	if err := r.m.Commit(r.as(head), request); err != nil {
+	if _, err := r.m.Commit(r.as(head), request); err != nil {
 		t.Error(err)
 	}
 }
@@ -57,7 +57,7 @@ func TestAHeadWithoutALeaseRegistersFirst(t *testing.T) {
 		g := r.mustOpen("/f", hemera.AccessCreate)
 		request := r.seal(g, 5)
 		r.restart()
-		err := r.m.Commit(r.as(g.Permit.Head), request)
+		_, err := r.m.Commit(r.as(g.Permit.Head), request)
 		wantKind(t, err, errs.Unavailable) // so it asks again
 		if !errs.Undecided(err) {
 			t.Errorf("%v ends the write", err)
@@ -69,11 +69,11 @@ func TestAHeadWithoutALeaseRegistersFirst(t *testing.T) {
 		if err := r.m.cluster.Tick(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		err = r.m.Commit(r.as(g.Permit.Head), request)
+		_, err = r.m.Commit(r.as(g.Permit.Head), request)
 		wantKind(t, err, errs.Unavailable)
 		r.node(g.Permit.Head).register()
 		r.node(3 - g.Permit.Head).register()
-		if err := r.m.Commit(r.as(g.Permit.Head), request); err != nil {
+		if _, err := r.m.Commit(r.as(g.Permit.Head), request); err != nil {
 			t.Error(err)
 		}
 	})
@@ -98,7 +98,7 @@ func TestARemovedHeadCommitsNothing(t *testing.T) {
 	if err := r.m.cluster.RemoveNode(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
-	err = r.m.Commit(r.as(gone), request)
+	_, err = r.m.Commit(r.as(gone), request)
 	wantKind(t, err, errs.NotFound)
 	wantKind(t, r.m.Abort(r.as(gone), request.Permit), errs.NotFound)
 	_, err = r.m.Replace(r.as(gone), request.Permit, []hemera.DiskID{c.Targets[0].Disk})

@@ -55,7 +55,7 @@ func TestExclusiveCreateAfterACommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.m.Commit(t.Context(), r.seal(won, 0)); err != nil {
+	if _, err := r.m.Commit(t.Context(), r.seal(won, 0)); err != nil {
 		t.Fatal(err)
 	}
 	c := hemera.Capability{Path: "/lock", Access: hemera.AccessCreate, Who: alice, Expires: time.Now().Add(time.Hour)}
@@ -210,7 +210,7 @@ func TestLocksOfWritesThatDoNotLive(t *testing.T) {
 	if asked := beat(); len(asked) != 1 || asked[0].Nonce != living.Permit.Nonce || asked[0].File != living.Permit.File {
 		t.Errorf("asked again about %v", asked)
 	}
-	if err := r.m.Commit(t.Context(), r.seal(dead, 3)); err != nil {
+	if _, err := r.m.Commit(t.Context(), r.seal(dead, 3)); err != nil {
 		t.Errorf("a write that began late: %v", err)
 	}
 }

@@ -77,7 +77,7 @@ type Options struct {
 type Node struct {
 	o       Options
 	state   *stateFile
-	seen    *seenFile // of keep, one session after the other
+	seen    *seenFile
 	disks   *disks
 	host    *transfer.Host    // moves data
 	pending *transfer.Pending // writes, and pieces of writes, that are not ended
@@ -132,7 +132,7 @@ func New(o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen, err := openSeen(o.StateDir)
+	seen, err := openSeen(o.StateDir, o.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func New(o Options) (*Node, error) {
 		return nil, err
 	}
 	n.host = &transfer.Host{
-		Self: n.ID, Born: n.born.Load, Disk: n.disks.find, Peers: o.Peers, Control: o.Control, Log: o.Log,
+		Self: n.ID, Born: n.born.Load, Disk: n.disks.find, Peers: o.Peers, Control: committer{o.Control, seen}, Log: o.Log,
 		HeadProof: o.HeadProof, SmallBytes: o.SmallBytes, Bad: n.bad.add, Panics: n.panics, Kept: keptFiles{filepath.Join(o.StateDir, "kept")},
 	}
 	n.host.Ahead.Max = aheadBytes

@@ -84,26 +84,26 @@ func (c *control) Heartbeat(_ context.Context, node hemera.NodeID, epoch uint64,
 	return reply, nil
 }
 
-func (c *control) Exchange(ctx context.Context, _ hemera.NodeID, epoch uint64, results []hemera.OrderResult) ([]hemera.Order, error) {
+func (c *control) Exchange(ctx context.Context, _ hemera.NodeID, epoch uint64, results []hemera.OrderResult) (none hemera.ExchangeReply, _ error) {
 	c.mu.Lock()
 	err := c.check(epoch)
 	c.mu.Unlock()
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	for _, r := range results {
 		c.results <- r
 	}
 	if len(results) > 0 {
-		return nil, nil // more may be done by now
+		return none, nil // more may be done by now
 	}
 	select {
 	case o := <-c.orders:
-		return o, nil
+		return hemera.ExchangeReply{Orders: o}, nil
 	case <-time.After(3 * time.Second):
-		return nil, nil
+		return none, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return none, ctx.Err()
 	}
 }
 

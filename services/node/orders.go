@@ -162,8 +162,9 @@ func (n *Node) work(ctx context.Context, epoch uint64) error {
 		group.Go(n.panics.Func("node.Exchange", "", func() error {
 			call, cancel := context.WithTimeout(ctx, exchangeTimeout)
 			defer cancel()
-			orders, err := n.o.Control.Exchange(call, n.ID(), epoch, results)
-			replies <- orders
+			reply, err := n.o.Control.Exchange(call, n.ID(), epoch, results)
+			n.seen.saw(reply.Seen)
+			replies <- reply.Orders
 			return errs.Wrap(err, "node.Exchange", n.address())
 		}))
 	}

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -33,13 +34,23 @@ const (
 	finishInterval = 50 * time.Millisecond
 )
 
-// errRejoin ends a session because the node's disks changed.
-var errRejoin = errors.New("the node's disks changed")
+// errRejoin ends a session because the node's disks changed, errUnshown because an answer of an earlier life of the manager came
+// late, and says how far that was.
+var (
+	errRejoin  = errors.New("the node's disks changed")
+	errUnshown = errors.New("the manager has not been shown what an earlier one of it said")
+)
 
 // Run keeps the node in the cluster until ctx ends; then it aborts pending writes, closes the
 // disks and returns nil. It is called once. A disk that does not answer keeps the end waiting no longer than stopTimeout.
 func (n *Node) Run(ctx context.Context) error {
 	n.orders.ended = ctx
+	// What the node sees until its very end is saved.
+	saving, saved := context.WithCancel(context.WithoutCancel(ctx))
+	var saver sync.WaitGroup
+	saver.Go(func() { n.seen.run(saving) })
+	defer saver.Wait()
+	defer saved()
 	var group errgroup.Group
 	group.Go(func() error { n.keep(ctx); return nil })
 	group.Go(func() error { n.expire(ctx); return nil })
@@ -94,7 +105,7 @@ func (n *Node) keep(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, errRejoin):
+		case errors.Is(err, errRejoin), errors.Is(err, errUnshown):
 			n.o.Log.Info("registering again", "why", err)
 			continue
 		case n.removedMeanwhile(err):
@@ -131,13 +142,15 @@ func (n *Node) session(ctx context.Context) error {
 	defer cancel()
 	n.readdress()
 	n.disks.newcomers() // the hello has them: forget that they are new
+	seen := n.seen.shown()
 	welcome, err := n.o.Control.Register(call, hemera.NodeHello{
-		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(), Unclean: n.unclean, Seen: n.seen.newest,
+		ID: n.ID(), Addr: n.address(), Zone: n.o.Zone, Version: n.o.Version, Disks: n.disks.report(), Unclean: n.unclean, Seen: seen,
 	})
 	if err != nil {
 		return errs.Wrap(err, "node.Register", n.address())
 	}
 	n.unclean = false
+	n.seen.welcome(seen, welcome.Seen)
 	if err := n.welcomed(welcome); err != nil {
 		return err
 	}
@@ -170,7 +183,6 @@ func (n *Node) welcomed(w hemera.NodeWelcome) error {
 		return err
 	}
 	n.disks.headroom(w.Headroom)
-	n.keepSeen(w.Seen)
 	n.id.Store(uint32(w.ID))
 	n.manager.Store(&w.ManagerAddr)
 	n.born.CompareAndSwap(0, w.Epoch)
@@ -191,12 +203,9 @@ func (n *Node) trust(keys []hemera.Key, barred []hemera.NodeID) {
 	}
 }
 
-// keepSeen remembers how far the node saw the manager; see seenFile.
-func (n *Node) keepSeen(mark []byte) {
-	if err := n.seen.keep(mark, time.Now()); err != nil {
-		n.o.Log.Error("how far the manager is cannot be saved", "error", err)
-	}
-}
+// Saw keeps the mark of an answer that the manager gave to another part of the node's process, as to a tape server. It does not
+// block.
+func (n *Node) Saw(mark []byte) { n.seen.saw(mark) }
 
 // heartbeats reports every interval, takes what came back, and tries missing disks again.
 func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
@@ -228,7 +237,7 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		n.trust(reply.Keys, reply.Barred)
 		n.disks.headroom(reply.Headroom)
 		asked = n.dismiss(reply.Writes)
-		n.keepSeen(reply.Seen)
+		n.seen.saw(reply.Seen)
 		// Between reports, so that a node never tries and reports side by side.
 		if time.Since(lastRetry) >= retryInterval {
 			lastRetry = time.Now()
@@ -240,6 +249,9 @@ func (n *Node) heartbeats(ctx context.Context, epoch uint64) error {
 		}
 		if changed {
 			return errRejoin
+		}
+		if n.seen.unshown() {
+			return errUnshown
 		}
 		select {
 		case <-ctx.Done():

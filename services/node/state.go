@@ -99,7 +99,12 @@ func replaceFile(path string, text []byte) error {
 		return err
 	}
 	// The rename is durable with its directory.
-	dir, err := os.Open(filepath.Dir(path))
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
 	if err != nil {
 		return err
 	}

@@ -302,10 +302,10 @@ func (c *control) TapeGrant(_ context.Context, node hemera.NodeID, epoch uint64,
 	return g, end()
 }
 
-func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) error {
+func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) ([]byte, error) {
 	end, err := c.call(node, epoch)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	tape := c.tapes[r.VID]
 	if len(r.Written) > 0 && r.Key != c.key.Name {
@@ -314,7 +314,7 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 	for _, w := range r.Written {
 		if err := c.written(tape, w); err != nil {
 			_ = end()
-			return err
+			return nil, err
 		}
 	}
 	o := c.open[r.Mount]
@@ -357,7 +357,7 @@ func (c *control) TapeDone(_ context.Context, node hemera.NodeID, epoch uint64, 
 		delete(c.open, r.Mount)
 	}
 	c.changed()
-	return end()
+	return nil, end()
 }
 
 // unscanned is the reason of tapes whose end is to be scanned before they are written.

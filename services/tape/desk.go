@@ -42,7 +42,9 @@ func (k desk) done(ctx context.Context, r hemera.TapeResults) error {
 		node, epoch := k.d.server.lease(stop)
 		err := noLease(k.mount.VID)
 		if epoch != 0 {
-			err = o.Control.TapeDone(stop, node, epoch, r)
+			var seen []byte
+			seen, err = o.Control.TapeDone(stop, node, epoch, r)
+			o.Saw(seen)
 		}
 		if err == nil {
 			return nil

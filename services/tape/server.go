@@ -19,6 +19,8 @@ type Options struct {
 	// Node says who this node is, and the epoch of its lease; epoch 0: it has none now.
 	Node    func() (id hemera.NodeID, epoch uint64)
 	Control hemera.TapeControl
+	// Saw keeps the mark of an answer of Control; see hemera.HeartbeatReply.Seen. It does not block; nil keeps none.
+	Saw     func(mark []byte)
 	Name    string // of the library, unique in the cluster
 	Changer tape.Changer
 	Drives  []Drive
@@ -75,6 +77,9 @@ func New(o Options) (*Server, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Saw == nil {
+		o.Saw = func([]byte) {}
 	}
 	if o.Sleep == nil {
 		o.Sleep = sleep

@@ -172,39 +172,36 @@ func (c *control) Heartbeat(ctx context.Context, node hemera.NodeID, epoch uint6
 }
 
 // Exchange delivers results, under strain a while after the work was done: a move is recorded late then.
-func (c *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) ([]hemera.Order, error) {
+func (c *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64, results []hemera.OrderResult) (hemera.ExchangeReply, error) {
 	if len(results) > 0 {
 		c.w.drag(ctx)
 	}
 	results = append(results, c.believed.take()...)
-	orders, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) ([]hemera.Order, error) {
+	reply, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.ExchangeReply, error) {
 		return m.Exchange(ctx, node, epoch, results)
 	})
 	if c.w.plan.sabotage == TrustFooters {
-		orders = c.believed.leave(c.w, orders)
+		reply.Orders = c.believed.leave(c.w, reply.Orders)
 	}
 	if c.w.plan.sabotage == RebuildOld {
-		orders = c.believed.rebuildOld(c.w, orders)
+		reply.Orders = c.believed.rebuildOld(c.w, reply.Orders)
 	}
-	return orders, err
+	return reply, err
 }
 
 // Commit implements hemera.Control. The node must take a commit that stalls for one whose outcome it does not know.
-func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) error {
+func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) ([]byte, error) {
 	if c.w.plan.sabotage == DropCommits && c.w.coin(10) {
 		// The file is acknowledged and unknown to the manager: the oracle must find it missing.
-		return nil
+		return nil, nil
 	}
 	ctx = c.w.stalled.stand(ctx)
 	if c.w.holds(c.id(), r) {
 		simnet.Rest(ctx, time.Second)
 		// The node retries after an error like that, and stalls again until the judge lets the commit arrive.
-		return simnet.ErrLost
+		return nil, simnet.ErrLost
 	}
-	_, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-		return struct{}{}, m.Commit(ctx, r)
-	})
-	return err
+	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) ([]byte, error) { return m.Commit(ctx, r) })
 }
 
 // Abort implements hemera.Control.

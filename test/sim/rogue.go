@@ -142,7 +142,8 @@ func (r *rogue) meddle(ctx context.Context, g hemera.Grant) {
 		return err
 	}))
 	r.refused("committed", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-		return m.Commit(ctx, hemera.CommitRequest{Permit: shown(tokenOf(&g))})
+		_, err := m.Commit(ctx, hemera.CommitRequest{Permit: shown(tokenOf(&g))})
+		return err
 	}))
 	r.refused("cancelled the write", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
 		return m.Abort(ctx, shown(tokenOf(&g)))
@@ -167,7 +168,8 @@ func (r *rogue) forge(ctx context.Context, g hemera.Grant) {
 			continue
 		}
 		r.refused("committed by a forged token the content", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-			return m.Commit(ctx, hemera.CommitRequest{Permit: shown(token)})
+			_, err := m.Commit(ctx, hemera.CommitRequest{Permit: shown(token)})
+			return err
 		}))
 		for _, m := range r.w.machines {
 			r.refused("opened by a forged token, at "+m.addr+", the file", &g, r.open(ctx, m, token))

@@ -34,7 +34,7 @@ func (m *machine) startTape(life *nodeLife) (err error) {
 	}
 	// What it is given closes over this life: a later one has its own.
 	life.tape, err = simtape.Start(simtape.Options{
-		Dir: m.library.dir, Drives: w.plan.devices, Node: life.node.Lease, Now: w.clock(&m.skew), Log: w.log.With("node", m.host), Faults: *m.library.faults.Load(),
+		Dir: m.library.dir, Drives: w.plan.devices, Node: life.node.Lease, Marks: life.node.Saw, Now: w.clock(&m.skew), Log: w.log.With("node", m.host), Faults: *m.library.faults.Load(),
 		Control: &simtape.Control{Ask: ask, Void: w.plan.sabotage == VoidFailures, Fuse: &m.library.fuse, Saw: func(format string, args ...any) {
 			w.trace.Add("tape", format, args...)
 		}},

@@ -78,7 +78,7 @@ func (c *child) creator(prefix string) func(client, n int) error {
 		for _, t := range g.Permit.Targets {
 			request.Pieces = append(request.Pieces, hemera.Piece{Index: t.Index, Disk: t.Disk})
 		}
-		err = c.m.Commit(c.ctx, request)
+		_, err = c.m.Commit(c.ctx, request)
 		return err
 	}
 }

@@ -16,6 +16,7 @@ type leases struct{}
 func (leases) Check(hemera.NodeID, uint64) error  { return nil }
 func (leases) AwaitCurrent(context.Context) error { return nil }
 func (leases) AwaitNewest(context.Context) error  { return nil }
+func (leases) Mark() []byte                       { return nil }
 
 // calls are all calls of a tape server, as a node makes them.
 func calls(s *site, node hemera.NodeID, state hemera.TapeLibrary) map[string]error {
@@ -26,7 +27,7 @@ func calls(s *site, node hemera.NodeID, state hemera.TapeLibrary) map[string]err
 	_, out["NextMount"] = c.NextMount(ctx, node, 1, "x1")
 	_, out["TapeJobs"] = c.TapeJobs(ctx, node, 1, hemera.TapeJobsRequest{Mount: 1})
 	_, out["TapeGrant"] = c.TapeGrant(ctx, node, 1, 1, hemera.TapeJobKey{File: 1, Kind: hemera.TapeArchive, Copy: 1})
-	out["TapeDone"] = c.TapeDone(ctx, node, 1, hemera.TapeResults{VID: "AAA001", Labelled: true})
+	_, out["TapeDone"] = c.TapeDone(ctx, node, 1, hemera.TapeResults{VID: "AAA001", Labelled: true})
 	return out
 }
 

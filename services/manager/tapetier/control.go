@@ -15,6 +15,8 @@ type Leases interface {
 	AwaitCurrent(ctx context.Context) error
 	// AwaitNewest is that, and does not mind a rebuild.
 	AwaitNewest(ctx context.Context) error
+	// Mark says how far the store is; see hemera.HeartbeatReply.
+	Mark() []byte
 }
 
 // What a server may do is bound to its lease, and to its library (trust.go).
@@ -66,11 +68,14 @@ func (c Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint64
 }
 
 // TapeDone implements hemera.TapeControl.
-func (c Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) error {
+func (c Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) ([]byte, error) {
 	if err := c.newest(ctx, node, epoch); err != nil {
-		return err
+		return nil, err
 	}
-	return c.Tier.TapeDone(ctx, node, r)
+	if err := c.Tier.TapeDone(ctx, node, r); err != nil {
+		return nil, err
+	}
+	return c.Leases.Mark(), nil
 }
 
 // leased checks the lease, and that the node is admitted as a tape server.

@@ -138,7 +138,7 @@ func TestANodeInBadHands(t *testing.T) {
 	forged := writes.Permit.Capability
 	forged.Head = r.credentials.Node()
 	for how, token := range map[string]string{"another's": tokenOf(writes), "a forged": r.forged(forged)} {
-		err := r.Commit(ctx, hemera.CommitRequest{Permit: hemera.ParsePermit(token)})
+		_, err := r.Commit(ctx, hemera.CommitRequest{Permit: hemera.ParsePermit(token)})
 		wants(t, "commit by "+how+" token", err, errs.Denied)
 		wants(t, "abort by "+how+" token", r.Abort(ctx, hemera.ParsePermit(token)), errs.Denied)
 		_, err = r.Replace(ctx, hemera.ParsePermit(token), []hemera.DiskID{writes.Permit.Targets[0].Disk})
@@ -174,7 +174,7 @@ func (r *rogue) isNothing(ctx context.Context, token string) {
 	_, register := r.Register(ctx, hemera.NodeHello{Addr: "127.0.0.1:9"})
 	_, beat := r.Heartbeat(ctx, r.credentials.Node(), r.welcome.Epoch, hemera.NodeReport{})
 	_, exchange := r.Exchange(ctx, r.credentials.Node(), r.welcome.Epoch, nil)
-	commit := r.Commit(ctx, hemera.CommitRequest{Permit: hemera.ParsePermit(token)})
+	_, commit := r.Commit(ctx, hemera.CommitRequest{Permit: hemera.ParsePermit(token)})
 	_, replace := r.Replace(ctx, hemera.ParsePermit(token), nil)
 	_, _, resolve := r.Resolve(ctx, 2)
 	for call, err := range map[string]error{

@@ -80,10 +80,10 @@ func orders(t *testing.T, o ControlOptions) {
 	wantKind(t, "an exchange without a lease", err, errs.Fenced)
 	ctx, cancel := context.WithTimeout(o.Context(t), 100*time.Millisecond)
 	defer cancel()
-	list, err := o.Control.Exchange(ctx, w.ID, w.Epoch, []hemera.OrderResult{{ID: 1 << 60}}) // of an order that is not known
+	reply, err := o.Control.Exchange(ctx, w.ID, w.Epoch, []hemera.OrderResult{{ID: 1 << 60}}) // of an order that is not known
 	// Over a network the manager may see the deadline pass before the caller does.
-	if len(list) != 0 || err != nil && !errors.Is(err, errs.Timeout) && ctx.Err() == nil {
-		t.Errorf("%+v, %v", list, err)
+	if len(reply.Orders) != 0 || err != nil && !errors.Is(err, errs.Timeout) && ctx.Err() == nil {
+		t.Errorf("%+v, %v", reply, err)
 	}
 }
 
@@ -105,9 +105,10 @@ func permits(t *testing.T, o ControlOptions) {
 				t.Errorf("%s by %s: %v", call, what, err)
 			}
 		}
-		refused("a commit", o.Control.Commit(ctx, hemera.CommitRequest{Permit: p}))
+		_, err := o.Control.Commit(ctx, hemera.CommitRequest{Permit: p})
+		refused("a commit", err)
 		refused("an abort", o.Control.Abort(ctx, p))
-		_, err := o.Control.Replace(ctx, p, []hemera.DiskID{1})
+		_, err = o.Control.Replace(ctx, p, []hemera.DiskID{1})
 		refused("a replacement", err)
 	}
 }

@@ -65,7 +65,7 @@ func (c *Control) TapeGrant(ctx context.Context, node hemera.NodeID, epoch uint6
 }
 
 // TapeDone implements hemera.TapeControl.
-func (c *Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) error {
+func (c *Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.TapeResults) ([]byte, error) {
 	// A failure that counts as void takes its job along: nobody tries again.
 	if c.Void {
 		failed := make([]hemera.TapeFailure, len(r.Failed))
@@ -74,12 +74,12 @@ func (c *Control) TapeDone(ctx context.Context, node hemera.NodeID, epoch uint64
 		}
 		r.Failed = failed
 	}
-	_, err := ask(ctx, c, func(ctx context.Context, m hemera.TapeControl) (struct{}, error) {
-		return struct{}{}, m.TapeDone(ctx, node, epoch, r)
+	seen, err := ask(ctx, c, func(ctx context.Context, m hemera.TapeControl) ([]byte, error) {
+		return m.TapeDone(ctx, node, epoch, r)
 	})
 	// With the error: a report that was refused is the most interesting one.
 	c.Saw("reports of mount %d, tape %s: %d written, failed %+v, done %v: %v", r.Mount, r.VID, len(r.Written), r.Failed, r.Done, err)
-	return err
+	return seen, err
 }
 
 // Fuse ends a tape server at one of its calls. It outlives the server; the zero value never burns.

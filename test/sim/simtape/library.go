@@ -32,6 +32,7 @@ type Options struct {
 	Drives  int
 	Node    func() (hemera.NodeID, uint64)
 	Control hemera.TapeControl // fails when the process is dead
+	Marks   func(mark []byte)  // keeps what answers say of the store
 	Files   tape.Files         // the same
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -71,7 +72,7 @@ func Start(o Options) (*Life, error) {
 	if o.Pack {
 		limits.PackBelow, limits.PackBytes = 32<<10, 256<<10
 	}
-	server := tape.Options{Node: o.Node, Control: o.Control, Name: "lib", Changer: library.Changer(), Files: o.Files, Limits: limits, Host: "SIM", Version: "1",
+	server := tape.Options{Node: o.Node, Control: o.Control, Saw: o.Marks, Name: "lib", Changer: library.Changer(), Files: o.Files, Limits: limits, Host: "SIM", Version: "1",
 		Now: o.Now, Log: o.Log}
 	// Names are unique in the cluster; there is one library.
 	for i, d := range library.Drives() {

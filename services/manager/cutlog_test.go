@@ -1,0 +1,52 @@
+package manager
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"hemera"
+	"hemera/errs"
+	"hemera/platform/kv"
+	"hemera/platform/kv/memkv"
+)
+
+// TestALastCommitThatTheLogLost: the head of a write was told that its content is in the store. A store without it ends the manager when
+// that node registers, before an audit takes the pieces for those of a write that failed.
+func TestALastCommitThatTheLogLost(t *testing.T) {
+	running(t, 2, 2, func(t *testing.T, r *rig) {
+		cut := memkv.New()
+		w, err := cut.Acquire(t.Context(), "copy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := r.mustOpen("/last", hemera.AccessCreate)
+		request := r.seal(g, 20)
+		var all kv.Batch
+		if err := r.store.Scan(t.Context(), []byte{0}, nil, func(k, v []byte) bool {
+			all.Put(bytes.Clone(k), bytes.Clone(v))
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Enqueue(&all); err != nil {
+			t.Fatal(err)
+		}
+		seen, err := r.m.Commit(t.Context(), request)
+		if err != nil || len(seen) != hemera.SeenMarkBytes {
+			t.Fatalf("%x, %v", seen, err)
+		}
+		if again, err := r.m.Commit(t.Context(), request); err != nil || !bytes.Equal(again, seen) {
+			t.Errorf("asked again: %x, %v", again, err)
+		}
+		r.store = cut
+		r.restart()
+		n := r.nodes[0]
+		for what, mark := range map[string][]byte{"that knows nothing of it": nil, "that was told": seen} {
+			_, err := r.m.Register(t.Context(), hemera.NodeHello{ID: n.id, Addr: n.addr, Seen: mark})
+			if (mark == nil) != (err == nil) || mark != nil && !errors.Is(err, errs.Corrupt) {
+				t.Errorf("a node %s: %v", what, err)
+			}
+		}
+	})
+}
