@@ -186,6 +186,9 @@ func (c *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64
 	if c.w.plan.sabotage == RebuildOld {
 		reply.Orders = c.believed.rebuildOld(c.w, reply.Orders)
 	}
+	if c.w.plan.sabotage == LateMarks {
+		reply.Seen = nil
+	}
 	return reply, err
 }
 
@@ -201,7 +204,11 @@ func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) ([]byte, e
 		// The node retries after an error like that, and stalls again until the judge lets the commit arrive.
 		return nil, simnet.ErrLost
 	}
-	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) ([]byte, error) { return m.Commit(ctx, r) })
+	seen, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) ([]byte, error) { return m.Commit(ctx, r) })
+	if c.w.plan.sabotage == LateMarks {
+		seen = nil
+	}
+	return seen, err
 }
 
 // Abort implements hemera.Control.

@@ -45,6 +45,8 @@ const (
 	ForgetRequests
 	// TrustReservations: numbers that were reserved when a backup was taken count as given out before it.
 	TrustReservations
+	// LateMarks: nodes learn how far the manager's store is from heartbeats alone.
+	LateMarks
 	// WriteOver: a restored manager does not know that it went back, and drives hide what stands behind the place of an append.
 	WriteOver
 )
@@ -91,6 +93,8 @@ type plan struct {
 	rebuild bool
 	// merge: at the very end the namespace is lost, and made again from a backup of a short time ago and the pieces.
 	merge bool
+	// cut: at the very end the manager's log loses its last moments.
+	cut bool
 	// victims are the drives that may lose what they acknowledged, by machine and number; all others keep it. No file has less
 	// redundancy than there are of them.
 	victims [][2]int
@@ -153,6 +157,7 @@ func newPlan(o Options) plan {
 	p.drawTape()
 	p.back = p.tape && !p.rebuild && (p.sabotage == WriteOver || p.sabotage == Nothing && p.random("back").IntN(4) == 0)
 	p.merge = p.sabotage == Nothing && !p.rebuild && !p.ruin && !p.tape && p.random("merge").IntN(3) == 0 || p.sabotage == TrustReservations
+	p.cut = p.sabotage == Nothing && !p.rebuild && !p.ruin && !p.tape && !p.merge || p.sabotage == LateMarks
 	if r := p.random("lossy"); r.IntN(4) == 0 {
 		p.lossy, p.loser = true, r.IntN(p.machines)
 	}

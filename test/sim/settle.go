@@ -72,6 +72,7 @@ func (w judge) settle(ctx context.Context) {
 	ruiner{w}.ruin(ctx)
 	rebuildJudge{w}.checkRebuild(ctx)
 	mergeJudge{w}.checkMerge(ctx)
+	cutJudge{w}.checkCut(ctx)
 }
 
 // audit compares disks and namespace once; what it finds is mended afterwards. Only what crashes

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -51,12 +52,12 @@ func (w *world) registered(hello *hemera.NodeHello, welcome *hemera.NodeWelcome,
 		life := bytes.Clone(welcome.Seen[:markLife])
 		s.mark.Store(&life)
 	}
-	if len(hello.Seen) < markLife+8 {
-		return
+	life, newer := s.mark.Load(), false
+	for mark := range slices.Chunk(hello.Seen, hemera.SeenMarkBytes) {
+		// A number up to that of the copy proves nothing newer.
+		newer = newer || (life == nil || !bytes.HasPrefix(mark, *life)) && binary.BigEndian.Uint64(mark[markLife:]) > s.since
 	}
-	life := s.mark.Load()
-	// A number up to that of the copy proves nothing newer.
-	if life != nil && bytes.HasPrefix(hello.Seen, *life) || binary.BigEndian.Uint64(hello.Seen[markLife:]) <= s.since {
+	if !newer {
 		return
 	}
 	s.shown.Store(true)
@@ -145,11 +146,15 @@ func (n *nemesis) exchange(ctx context.Context) {
 // seen is the number of the change that the node has made durable to have seen.
 // It reads the node's own file, so that the number holds also while the node is off.
 func (m *machine) seen() uint64 {
-	mark, err := os.ReadFile(filepath.Join(m.state, "manager.seen"))
-	if err != nil || len(mark) < markLife+8 {
+	marks, err := os.ReadFile(filepath.Join(m.state, "manager.seen"))
+	if err != nil {
 		return 0
 	}
-	return binary.BigEndian.Uint64(mark[markLife:])
+	newest := uint64(0)
+	for mark := range slices.Chunk(marks, hemera.SeenMarkBytes) {
+		newest = max(newest, binary.BigEndian.Uint64(mark[markLife:]))
+	}
+	return newest
 }
 
 // restore makes the store again from a backup of what it holds.
