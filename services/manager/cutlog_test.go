@@ -11,7 +11,7 @@ import (
 	"hemera/platform/kv/memkv"
 )
 
-// TestALastCommitThatTheLogLost: the head of a write was told that its content is in the store. A store without it ends the manager when
+// TestALastCommitThatTheLogLost: the manager told the head of a write that its content is in the store. A store without it ends the manager when
 // that node registers, before an audit takes the pieces for those of a write that failed.
 func TestALastCommitThatTheLogLost(t *testing.T) {
 	running(t, 2, 2, func(t *testing.T, r *rig) {
