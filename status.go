@@ -97,6 +97,7 @@ type ClusterStatus struct {
 	Disks, DisksReadable, DisksWritable  int
 	Room                                 Room // of all disks
 	Tree                                 TreeTotals
+	Recycled                             TreeTotals // in recycle bins, beside Tree
 	Files                                FileHealth
 	ReadBytes, WriteBytes                int64 // per second, at all disks
 	ReadOpens, WriteOpens, PendingWrites int64

@@ -83,6 +83,7 @@ type TapePicture struct {
 	Scans     []TapeScan    // the last of each tape, by VID: those that wait, go on, or have ended
 	// Attention is what needs a person, with the command to type.
 	Attention []TapeAttention
+	WentBack  WentBack `json:",omitzero"` // tapes and disks may have files that the namespace does not know
 }
 
 // TapeHeld is the files of a storage class that are to be archived and that no tape pool takes. The tier queues them by itself once one does.

@@ -132,7 +132,7 @@ func Summarize(s hemera.Snapshot) hemera.ClusterStatus {
 	list := List(s) // the summary's health is that of the list, so that both always agree
 	sum := hemera.ClusterStatus{
 		Taken: s.Now, Version: s.Version, Booted: s.Namespace.Booted, Health: Worst(list), Conditions: list,
-		Nodes: len(s.View.Nodes), Disks: len(s.View.Disks), Room: s.View.Room(s.View.Disks), Tree: s.Namespace.Totals, Files: s.Files,
+		Nodes: len(s.View.Nodes), Disks: len(s.View.Disks), Room: s.View.Room(s.View.Disks), Tree: s.Namespace.Totals, Recycled: s.Namespace.Recycled, Files: s.Files,
 		PendingWrites: s.Namespace.Pending, Sessions: s.Sessions,
 	}
 	for _, n := range s.View.Nodes {

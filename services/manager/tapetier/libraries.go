@@ -237,6 +237,7 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 	if err != nil {
 		return p, err
 	}
+	p.WentBack = t.Tree.Stats().WentBack
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p.Pools = t.pools(f.tapes)
@@ -262,6 +263,9 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 		p.Scans = append(p.Scans, s)
 	}
 	p.Attention = t.attention(f)
+	if !p.WentBack.Restored.IsZero() && p.WentBack.Merged.IsZero() {
+		p.Attention = append(p.Attention, hemera.TapeAttention{Subject: "namespace", What: p.WentBack.Text(), Command: "hemera ns rebuild --merge"})
+	}
 	return p, nil
 }
 

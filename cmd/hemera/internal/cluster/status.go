@@ -222,10 +222,10 @@ func summary(e *cli.Env, s hemera.ClusterStatus) [][2]string {
 	}
 	lines := [][2]string{
 		{"manager", fmt.Sprintf("%s, up %s, %s", cmp.Or(s.Version, "-"), output.Seconds(s.Taken.Sub(s.Booted).Seconds()), output.Count(int64(s.Sessions), "session"))}, // the manager's own version, not that of this program
-		{"nodes", fmt.Sprintf("%d, %d online", s.Nodes, s.NodesOnline)},                                                                                                                          // joined, and heard of lately
-		{"disks", fmt.Sprintf("%d, %d readable, %d writable", s.Disks, s.DisksReadable, s.DisksWritable)},                                                                                        // writable disks take new files
-		{"room", fmt.Sprintf("%s, %s used (%.1f%%), %s free", output.Bytes(s.Room.Capacity), output.Bytes(s.Room.Used), 100*s.Room.Filling(), output.Bytes(s.Room.Free))},                        // a shared file system counts once
-		{"files", fmt.Sprintf("%s, %s; %s, %s on disks", output.Count(s.Tree.Files, "file"), output.Count(s.Tree.Dirs, "directory"), output.Bytes(s.Tree.Bytes), output.Bytes(s.Tree.Physical))}, // logical bytes, and the bytes of all pieces
+		{"nodes", fmt.Sprintf("%d, %d online", s.Nodes, s.NodesOnline)},                                                                                                                                               // joined, and heard of lately
+		{"disks", fmt.Sprintf("%d, %d readable, %d writable", s.Disks, s.DisksReadable, s.DisksWritable)},                                                                                                             // writable disks take new files
+		{"room", fmt.Sprintf("%s, %s used (%.1f%%), %s free", output.Bytes(s.Room.Capacity), output.Bytes(s.Room.Used), 100*s.Room.Filling(), output.Bytes(s.Room.Free))},                                             // a shared file system counts once
+		{"files", fmt.Sprintf("%s, %s; %s, %s on disks", output.Count(s.Tree.Files, "file"), output.Count(s.Tree.Dirs, "directory"), output.Bytes(s.Tree.Bytes), output.Bytes(s.Tree.Physical)) + binned(s.Recycled)}, // logical bytes, and the bytes of all pieces
 		{"pieces", pieces}, // how complete the files are
 		{"traffic", fmt.Sprintf("reads %s/s, writes %s/s; %d open to read, %d to write", output.Bytes(s.ReadBytes), output.Bytes(s.WriteBytes), s.ReadOpens, s.WriteOpens)}, // at the nodes, over the last seconds
 	}
@@ -273,4 +273,12 @@ func conditionRecord(c hemera.Condition) output.Record {
 		{Key: "type", Value: "condition"}, {Key: "code", Value: c.Code}, {Key: "severity", Value: string(c.Severity)}, {Key: "subject", Value: c.Subject}, // subject is a disk, node, space or nothing
 		{Key: "count", Value: c.Count}, {Key: "text", Value: c.Text}, {Key: "remedy", Value: c.Remedy}, // how many things it is about
 	}
+}
+
+// binned says what recycle bins have, which the counts of files leave out, as those of fsck and of backups do.
+func binned(t hemera.TreeTotals) string {
+	if t.Files == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; besides %s in recycle bins, %s", output.Count(t.Files, "file"), output.Bytes(t.Bytes))
 }
