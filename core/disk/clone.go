@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"io"
+	"slices"
 
 	"hemera"
 	"hemera/errs"
@@ -16,7 +17,8 @@ import (
 // The bytes are not read by this program for that, so nothing is known of them but the checksums of the base. Those are
 // taken over with them. Where blocks are shared, a page that was bad stays one: its reader finds that. A copy is compared, and is
 // refused if a page is bad: the base, whose page may be good at the device, is removed after the commit. Before a part of a page
-// is written over it is verified (prove), as its checksum is made again from the data afterwards.
+// changes, or the last one grows, it is verified (prove): its checksum is made again from the data afterwards, and an update that
+// is acknowledged can be read. A page that is written over whole need not be good, and one that is not touched is not read.
 //
 // The table stays where it is, too: a block of it is read when a page of it changes, and by the seal. So a small change of a
 // large piece costs the pages that changed, and a table that is read and written once: a thousandth of the piece.
@@ -174,16 +176,18 @@ func (w *writer) uncopied() error {
 	return w.file.Truncate(0)
 }
 
-// prove verifies the pages that a write of n bytes at off changes a part of, in a piece that began as a copy. It fails, and
-// the piece is lost, if one of them is bad.
+// prove verifies the pages that a write of n bytes at off changes in part, in a piece that began as a copy. It fails, and the
+// piece is lost, if one of them is bad.
 func (w *writer) prove(op string, off, n int64) error {
 	if !w.cloned.Load() || n == 0 {
 		return nil
 	}
 	size := w.size.Load()
-	// Only the first and the last page can be changed in part. Mostly neither is: clients write whole pages.
-	first, last := off/hemera.PageSize, (off+n-1)/hemera.PageSize
-	if !cuts(size, first, off, n) && !cuts(size, last, off, n) {
+	// Only the first and the last page can be changed in part, and the last there was, which grows if the write begins behind
+	// it. Mostly none is: clients write whole pages.
+	pages := [...]int64{off / hemera.PageSize, (off + n - 1) / hemera.PageSize, min(off, size) / hemera.PageSize}
+	cut := func(page int64) bool { return cuts(size, page, off, n) }
+	if !slices.ContainsFunc(pages[:], cut) {
 		return nil
 	}
 	// Alone: a page must not change between its bytes and its checksum.
@@ -192,8 +196,9 @@ func (w *writer) prove(op string, off, n int64) error {
 	if err := w.usable(op); err != nil {
 		return err
 	}
-	for page := first; page <= last; page += max(1, last-first) {
-		if !cuts(w.table.size, page, off, n) {
+	size = w.table.size
+	for i, page := range pages {
+		if !cut(page) || slices.Contains(pages[:i], page) {
 			continue
 		}
 		if err := w.provePage(page); err != nil {
@@ -203,12 +208,11 @@ func (w *writer) prove(op string, off, n int64) error {
 	return nil
 }
 
-// cuts reports whether n bytes at off are a part of what the page has in data of the size, and leave some of it.
+// cuts reports whether n bytes at off, in the page or behind it, leave some of what the page has in data of the size.
 func cuts(size, page, off, n int64) bool {
 	from := page * hemera.PageSize
 	end := from + int64(pageLen(size, page))
-	// A write behind the last byte only adds to the page: its checksum follows from the old one, which stays wrong if it was.
-	return off < end && (off > from || off+n < end)
+	return from < end && (off > from || off+n < end)
 }
 
 // provePage compares a page with its checksum, which is taken from the data from now on. It is called with io held alone.

@@ -53,7 +53,7 @@ func (m *memoryDisk) copied(t *testing.T, id, base hemera.PieceID, size int64) *
 }
 
 // TestABadPageStaysBad: a page of the base that does not match its checksum does not match in the copy either, whatever is
-// written around it. Only a write over all of it makes it good; one over a part, and a cut, fail.
+// written around it. Only a write over all of it makes it good; one over a part, a cut, and growth of it fail.
 func TestABadPageStaysBad(t *testing.T) {
 	data := randomBytes(1, 3*hemera.PageSize+100)
 	const second, last = hemera.PageSize + 17, 3*hemera.PageSize + 17
@@ -75,10 +75,12 @@ func TestABadPageStaysBad(t *testing.T) {
 		{"the end of a range", second, func(w Writer) error { return w.WritePages(data[:hemera.PageSize+9], nil, 0) }, true, false, 0},
 		{"a cut in it", second, func(w Writer) error { return w.Truncate(hemera.PageSize + 50) }, true, false, 0},
 		{"a cut before it", second, func(w Writer) error { return w.Truncate(hemera.PageSize) }, false, true, hemera.PageSize},
-		{"more behind the last", last, func(w Writer) error { return w.WritePages(data[:50], nil, 3*hemera.PageSize+100) }, false, false, 3*hemera.PageSize + 150},
-		{"more beyond the last", last, func(w Writer) error { return w.WritePages(data[:50], nil, 5*hemera.PageSize) }, false, false, 5*hemera.PageSize + 50},
+		{"more behind the last", last, func(w Writer) error { return w.WritePages(data[:50], nil, 3*hemera.PageSize+100) }, true, false, 0},
+		{"more beyond the last", last, func(w Writer) error { return w.WritePages(data[:50], nil, 5*hemera.PageSize) }, true, false, 0},
 		{"all of the last and more", last, func(w Writer) error { return w.WritePages(data[:500], nil, 3*hemera.PageSize) }, false, true, 3*hemera.PageSize + 500},
-		{"growth", last, func(w Writer) error { return w.Truncate(9 * hemera.PageSize) }, false, false, 9 * hemera.PageSize},
+		{"growth", last, func(w Writer) error { return w.Truncate(9 * hemera.PageSize) }, true, false, 0},
+		{"a write behind the last, beside it", second, func(w Writer) error { return w.WritePages(data[:50], nil, 5*hemera.PageSize) }, false, false, 5*hemera.PageSize + 50},
+		{"growth, beside it", second, func(w Writer) error { return w.Truncate(9 * hemera.PageSize) }, false, false, 9 * hemera.PageSize},
 	} {
 		m := newMemoryDisk(t, 0, Options{})
 		m.flipped(t, pieceID(1), data, c.bad)

@@ -269,8 +269,8 @@ func (w *writer) Truncate(size int64) error {
 // resize cuts or extends file and table. It is called with io held alone.
 func (w *writer) resize(size int64) error {
 	var err error
-	if page := size / hemera.PageSize; w.base != nil && cuts(w.table.size, page, size, w.table.size) {
-		err = w.provePage(page) // its checksum is made again without what is cut
+	if page := min(size, w.table.size) / hemera.PageSize; w.base != nil && size != w.table.size && cuts(w.table.size, page, size, w.table.size) {
+		err = w.provePage(page) // its checksum is made again without what is cut, or with the zeros that come
 	}
 	if err == nil {
 		err = w.file.Truncate(size)

@@ -1,6 +1,11 @@
 package transfer_test
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -10,6 +15,7 @@ import (
 	"hemera/core/disk"
 	"hemera/errs"
 	"hemera/platform/vfs"
+	"hemera/rules/layout"
 )
 
 // updates tests an update of 1 MiB of several layouts, on real files, with one host more than there are pieces.
@@ -204,6 +210,107 @@ func TestAPageThatCannotBeMade(t *testing.T) {
 			b.mustRead(base, old)
 		})
 	}
+}
+
+// TestAPageThatIsTouched: the same where blocks are shared. An update that changes a part of the page, or lets the last one grow, is
+// refused; so is one of the whole page, where its parity needs the old bytes. The content before it is there, once it is good again.
+func TestAPageThatIsTouched(t *testing.T) {
+	const size, page, last = 1<<20 + 5, 36_864, 1 << 20
+	for _, l := range []hemera.Layout{hemera.Plain(), hemera.Replica(2), hemera.ReedSolomon(2, 1), hemera.ReedSolomon(4, 2), hemera.Local(4, 2, 1), hemera.Stripe(3)} {
+		for name, c := range map[string]struct {
+			bad, off int64 // in the content
+			n        int
+			good     bool // it is written over whole
+		}{
+			"a part": {page + 7, page + 100, 10, false}, "over its begin": {page + 7, page - 3, 10, false}, "all of it": {page + 7, page, hemera.PageSize, !l.Coded() || l.Parity() == 0},
+			"more behind the last": {last, size, 10, false}, "growth": {last, size + 100, 1, false},
+		} {
+			t.Run(l.String()+"/"+name, func(t *testing.T) {
+				var disks []vfs.FS
+				b := makeBench(t, int(l.Pieces), func() (vfs.FS, string) {
+					m := vfs.NewMemory(64<<20, time.Now)
+					if err := m.Mkdir("/d"); err != nil {
+						t.Fatal(err)
+					}
+					disks = append(disks, m)
+					return m, "/d"
+				})
+				b.layout, b.kinds = l, []hemera.ChecksumKind{hemera.Adler32}
+				if l.Coded() {
+					b.layout.BlockSize = 64 << 10
+				}
+				old := content(size)
+				on := first(int(l.Pieces))
+				base := b.put(70, old, on...)
+				flip := func() {
+					for i := range on {
+						at, mine := c.bad, true
+						if block := int64(b.layout.BlockSize); l.Coded() { // the same place of the row in each piece, as far as it is there
+							row := int64(l.Data) * block
+							at, mine = c.bad/row*block+c.bad%block, l.Parity() > 0 || c.bad%row/block == int64(i)
+						}
+						if mine && at < layout.PieceSize(base.Layout, size, uint8(i)) {
+							flipIn(t, disks[i], base, at)
+						}
+					}
+				}
+				flip()
+				token, next := b.update(base, int(l.Data), on...)
+				f := b.open(1, token, hemera.NodeOpen{})
+				p := bytes.Repeat([]byte("x"), c.n)
+				err := f.WritePages(p, nil, c.off)
+				if err == nil {
+					err = f.Sync(ctx)
+				}
+				if err == nil {
+					err = f.End(ctx, hemera.EndClose)
+				} else {
+					_ = f.End(ctx, hemera.EndAbort)
+				}
+				if c.good {
+					copy(old[c.off:], p)
+					if err != nil {
+						t.Fatal(err)
+					}
+					b.mustRead(next, old)
+					return
+				}
+				if err == nil {
+					t.Fatal("the update is acknowledged")
+				}
+				b.mustHave(next)
+				flip()
+				b.mustRead(base, old)
+			})
+		}
+	}
+}
+
+// flipIn flips a bit of the piece of a content on a disk at /d.
+func flipIn(t *testing.T, disk vfs.FS, c hemera.Capability, at int64) {
+	t.Helper()
+	folders, err := disk.ReadDir("/d")
+	for _, folder := range folders {
+		names, _ := disk.ReadDir("/d/" + folder)
+		for _, name := range names {
+			if !strings.HasPrefix(name, fmt.Sprintf("%08x.%x.", uint64(c.File), uint64(c.Gen))) {
+				continue
+			}
+			var one [1]byte
+			f, err := disk.Open("/d/"+folder+"/"+name, os.O_RDWR)
+			if err == nil {
+				_, err = f.ReadAt(one[:], at)
+				one[0] ^= 4
+				_, err2 := f.WriteAt(one[:], at)
+				err = errors.Join(err, err2, f.Close())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatalf("no piece in %v, %v", folders, err)
 }
 
 // TestABadPageIsNotMadeGood: a change of part of a bad page costs the piece, which is made again from the others.
