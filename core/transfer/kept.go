@@ -117,7 +117,7 @@ func (t *Pending) madeWay(victims []*entry) {
 // keepAgain keeps a write that was held, as its commit was refused. The caller holds mu.
 func (t *Pending) keepAgain(e *entry) {
 	if victims := t.keep(e); len(victims) > 0 {
-		t.host.work.Go(func() { t.madeWay(victims) })
+		t.host.Panics.Go(&t.host.work, "transfer.MakeWay", "", func() { t.madeWay(victims) })
 	}
 }
 

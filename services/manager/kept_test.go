@@ -22,7 +22,8 @@ func (r *rig) kept(g hemera.Grant, size int64) {
 func (r *rig) leftCommit(g hemera.Grant, size int64) error {
 	req := r.seal(g, size)
 	req.Left = true
-	return r.m.Commit(r.t.Context(), req)
+	_, err := r.m.Commit(r.t.Context(), req)
+	return err
 }
 
 // wantRoom has a new file of the size fit, and no larger one.
@@ -152,11 +153,12 @@ func TestARefusedCommitOfAKeptWriteMayComeAgain(t *testing.T) {
 			r.write("/f", 20)
 			req := r.seal(g, 10)
 			req.Left = left
-			wantKind(t, r.m.Commit(t.Context(), req), errs.Conflict)
+			_, err := r.m.Commit(t.Context(), req)
+			wantKind(t, err, errs.Conflict)
 			if err := r.m.Rename(t.Context(), alice, "/f", "/g"); err != nil {
 				t.Fatal(err)
 			}
-			err := r.m.Commit(t.Context(), req)
+			_, err = r.m.Commit(t.Context(), req)
 			if !left {
 				wantKind(t, err, errs.Conflict)
 			} else if err != nil {
