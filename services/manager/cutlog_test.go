@@ -36,7 +36,8 @@ func TestALastCommitThatTheLogLost(t *testing.T) {
 		if err != nil || len(seen) != hemera.SeenMarkBytes {
 			t.Fatalf("%x, %v", seen, err)
 		}
-		if again, err := r.m.Commit(t.Context(), request); err != nil || !bytes.Equal(again, seen) {
+		// Other changes may have been made meanwhile: the mark begins with the life of the store and the number of its last change.
+		if again, err := r.m.Commit(t.Context(), request); err != nil || len(again) != len(seen) || bytes.Compare(again[:16], seen[:16]) < 0 {
 			t.Errorf("asked again: %x, %v", again, err)
 		}
 		r.store = cut
