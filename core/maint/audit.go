@@ -337,7 +337,7 @@ func (a *auditor) confirmBusy(ctx context.Context, d hemera.Disk, busy []finding
 	patience, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()
 	for _, f := range busy {
-		err := error(errBusy)
+		err := errBusy
 		for errors.Is(err, errBusy) && a.engine.copies.awaitFile(patience, f.piece.File) == nil {
 			err = a.contained(ctx, d, f, t)
 		}
