@@ -160,12 +160,12 @@ func (v *drainer) find(t task) *drainJob {
 }
 
 // finish ends the task of a disk that holds nothing: a removed disk is forgotten, a drained one is empty.
-func (v *drainer) finish(ctx context.Context, t task) error {
-	if slices.Contains(v.engine.Cluster.Removed(), t.disk) {
-		return v.forgetDisk(ctx, t.disk)
+func (v *drainer) finish(ctx context.Context, kind string, disk hemera.DiskID) error {
+	if slices.Contains(v.engine.Cluster.Removed(), disk) {
+		return v.forgetDisk(ctx, disk)
 	}
-	if t.kind == "drain" {
-		return v.engine.Cluster.SetEmpty(ctx, t.disk)
+	if kind == "drain" {
+		return v.engine.Cluster.SetEmpty(ctx, disk)
 	}
 	return nil
 }
@@ -216,7 +216,7 @@ func (v *drainer) run(ctx context.Context, j *drainJob) {
 		// Asked after each pass, not counted: writes and removals of users change the number meanwhile.
 		pieces, _, usage := v.engine.Files.DiskUsage(ctx, j.task.disk)
 		if usage == nil && pieces == 0 {
-			usage = v.engine.Panics.Do("maint.Drain", "disk "+j.task.disk.String(), func() error { return v.finish(ctx, j.task) })
+			usage = v.engine.Panics.Do("maint.Drain", "disk "+j.task.disk.String(), func() error { return v.finish(ctx, j.task.kind, j.task.disk) })
 			if usage == nil {
 				j.set("done", "")
 				v.engine.Log.Info("no file needs the disk any more", "disk", j.task.disk, "job", j.task.kind)

@@ -250,8 +250,11 @@ func (s *Store) Scrub(ctx context.Context, o disk.ScrubOptions) {
 		<-ctx.Done()
 		return
 	}
+	s.mu.Lock()
+	path := s.picture.Path
+	s.mu.Unlock()
 	ended := make(chan struct{})
-	o.Panics.Go(nil, "disk.Scrub", s.picture.Path, func() {
+	o.Panics.Go(nil, "disk.Scrub", path, func() {
 		defer close(ended)
 		inner.Scrub(ctx, o)
 	})
