@@ -103,7 +103,7 @@ func (v *drainer) withWork(ctx context.Context, tasks []task) ([]task, error) {
 			work = append(work, t)
 			continue
 		}
-		if err := v.finish(ctx, t); err != nil {
+		if err := v.finish(ctx, t.kind, t.disk); err != nil {
 			return nil, err
 		}
 	}
