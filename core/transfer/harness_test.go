@@ -414,6 +414,13 @@ func (m *manager) Keep(_ context.Context, _ *hemera.Permit, size int64) error {
 	return nil
 }
 
+// heard is how often the manager was told that a write is kept, and that one is over without a commit.
+func (m *manager) heard() (kept, aborted int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.kept, m.aborted
+}
+
 func (m *manager) Abort(context.Context, *hemera.Permit) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

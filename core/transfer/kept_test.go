@@ -160,8 +160,8 @@ func TestARefusedCommitLeavesAKeptWrite(t *testing.T) {
 							if len(left) != 1 || left[0].State != hemera.WriteKept || !strings.Contains(left[0].Refused, "for a reason") || pending.Kept() != 1 || left[0].Gone.IsZero() {
 								t.Fatalf("%d are kept: %+v", pending.Kept(), left)
 							}
-							if b.manager.kept == 0 || b.manager.aborted > 0 {
-								t.Errorf("the manager heard of it %d times, and of %d aborts", b.manager.kept, b.manager.aborted)
+							if kept, aborted := b.manager.heard(); kept == 0 || aborted > 0 {
+								t.Errorf("the manager heard of it %d times, and of %d aborts", kept, aborted)
 							}
 							if end == "time" {
 								time.Sleep(hemera.KeptLifetime)

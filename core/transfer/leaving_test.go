@@ -112,8 +112,9 @@ func (b *bench) wantKept(kept bool) {
 		}
 		return
 	}
-	if n != 1 || len(left) != 1 || left[0].State != hemera.WriteKept || left[0].Then != hemera.ThenRemove || b.manager.kept != 1 || b.manager.aborted != 0 {
-		b.t.Errorf("%d are kept, the name was given back %d times: %+v", n, b.manager.kept, left)
+	heard, aborted := b.manager.heard()
+	if n != 1 || len(left) != 1 || left[0].State != hemera.WriteKept || left[0].Then != hemera.ThenRemove || heard != 1 || aborted != 0 {
+		b.t.Errorf("%d are kept, the name was given back %d times: %+v", n, heard, left)
 	}
 	time.Sleep(hemera.KeptLifetime)
 	synctest.Wait()
