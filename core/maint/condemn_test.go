@@ -36,22 +36,14 @@ func TestAnAuditEndsWithItsSuspects(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		there := []hemera.PieceStat{{ID: hemera.PieceID{File: 7, Gen: 1}, Sealed: time.Now()}}
-		go func() {
-			var results []hemera.OrderResult
-			for ctx.Err() == nil {
-				list, _ := e.Orders.Exchange(ctx, 1, results)
-				results = nil
-				for _, o := range list {
-					r := hemera.OrderResult{ID: o.ID}
-					if o.Kind == hemera.OrderRemove {
-						there = nil
-					} else if o.After.Gen == 0 || o.After.File == 0 {
-						r.Pieces = there
-					}
-					results = append(results, r)
-				}
+		go node1(ctx, e, func(o hemera.Order) []hemera.PieceStat {
+			if o.Kind == hemera.OrderRemove {
+				there = nil
+			} else if o.After.Gen == 0 || o.After.File == 0 {
+				return there
 			}
-		}()
+			return nil
+		})
 		audits := 0
 		for range 60 {
 			before := c.survey.LastAudit
@@ -88,7 +80,13 @@ func TestWhatIsBusyIsJudgedLater(t *testing.T) {
 			e := New(Options{Files: files, Removals: files, Findings: files, Cluster: c, Orders: orders.New()})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			go listsOnly(ctx, e, hemera.PieceStat{ID: piece, Sealed: time.Now().Add(-2 * OrphanAge)})
+			old := []hemera.PieceStat{{ID: piece, Sealed: time.Now().Add(-2 * OrphanAge)}}
+			go node1(ctx, e, func(o hemera.Order) []hemera.PieceStat {
+				if o.After.File < piece.File || o.After.Gen < piece.Gen {
+					return old
+				}
+				return nil
+			})
 			e.copies.lockFile(piece.File)
 			time.AfterFunc(test.held, func() { e.copies.unlockFile(piece.File) })
 			before := time.Now()
@@ -107,18 +105,14 @@ func TestWhatIsBusyIsJudgedLater(t *testing.T) {
 	}
 }
 
-// listsOnly is node 1: it has one piece, and answers what it has.
-func listsOnly(ctx context.Context, e *Engine, piece hemera.PieceStat) {
+// node1 is the node of that number: it answers each order with the pieces that pieces returns for it.
+func node1(ctx context.Context, e *Engine, pieces func(hemera.Order) []hemera.PieceStat) {
 	var results []hemera.OrderResult
 	for ctx.Err() == nil {
 		list, _ := e.Orders.Exchange(ctx, 1, results)
 		results = nil
 		for _, o := range list {
-			r := hemera.OrderResult{ID: o.ID}
-			if o.After.File < piece.ID.File || o.After.Gen < piece.ID.Gen {
-				r.Pieces = []hemera.PieceStat{piece}
-			}
-			results = append(results, r)
+			results = append(results, hemera.OrderResult{ID: o.ID, Pieces: pieces(o)})
 		}
 	}
 }
@@ -152,16 +146,7 @@ func TestAPieceOnItsWayOutWasNotMovedHere(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stat := hemera.PieceStat{ID: piece, FileSize: 5, Size: 5}
-	go func() {
-		var results []hemera.OrderResult
-		for ctx.Err() == nil {
-			list, _ := e.Orders.Exchange(ctx, 1, results)
-			results = nil
-			for _, o := range list {
-				results = append(results, hemera.OrderResult{ID: o.ID, Pieces: []hemera.PieceStat{stat}})
-			}
-		}
-	}()
+	go node1(ctx, e, func(hemera.Order) []hemera.PieceStat { return []hemera.PieceStat{stat} })
 	if err := e.auditor.orphan(ctx, disk, finding{tag: tagOrphan, piece: piece, stat: stat}, &tally{repair: true, problems: map[problemKey]*hemera.FsckProblem{}}); err != nil {
 		t.Fatal(err)
 	}

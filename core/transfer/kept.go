@@ -14,7 +14,8 @@ import (
 // What a lost client wrote and nobody closes is sealed after [hemera.PendingHold], and kept for [hemera.KeptLifetime]. It does not
 // hold its name: the next writer does not meet it, and the generation decides between both. Its bytes stay claimed of quotas. A
 // person commits it as it is, if its name was not written meanwhile, or drops it. A commit that is refused leaves it as it is, and so
-// does the node's own of what lasts: see leaving. It outlasts its node: see [KeptStore]. When there is more than may be kept, the oldest is removed, of the same user first.
+// does the node's own of what lasts: see leaving. It outlasts its node: see [KeptStore]. When there is more than may be kept, the
+// oldest is removed, of the same user first.
 
 // Bounds of what a node keeps so, of one user and in all.
 const (

@@ -53,7 +53,7 @@ func Unread(tape *hemera.Tape, c hemera.TapeCopy) bool {
 	return tape != nil && tape.UnreadFSeq > 0 && c.FSeq >= tape.UnreadFSeq
 }
 
-// Unread reports whether a file on disk has copies on tape of which none was read back.
+// Unread reports whether a file has pieces on disks and copies on tape, and no tape copy was read back.
 func (c *Catalogue) Unread(ctx context.Context, e *hemera.Entry) (unread bool, err error) {
 	if len(e.Tape) == 0 || len(e.Pieces) == 0 {
 		return false, nil

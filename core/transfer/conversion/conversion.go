@@ -20,8 +20,8 @@ type Files interface {
 }
 
 // Run writes the content that one permit lets read as another permit says, and commits it. It returns the bytes of the content;
-// copied counts them on the way, and panics contains those of the goroutine that reads. An order that comes again begins again, or finds that its write is committed. When ctx ends
-// before all is written the write is aborted. Conflict if the file was changed meanwhile, Invalid for permits that are not for
+// copied counts them on the way, and panics contains those of the goroutine that reads. An order that comes again begins again, or
+// finds that its write is committed. When ctx ends before all is written the write is aborted. Conflict if the file was changed meanwhile, Invalid for permits that are not for
 // the conversion of one file.
 func Run(ctx context.Context, files Files, from, to *hemera.Permit, panics *contain.Panics, copied *atomic.Int64) (int64, error) {
 	if from.Access != hemera.AccessRead || to.Access != hemera.AccessCreate || !to.Capability.Convert ||

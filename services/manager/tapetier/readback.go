@@ -170,11 +170,11 @@ func (t *parts) countAsRead(ctx context.Context, vid string, next uint64) error 
 
 // Tell says in an entry that leaves the manager whether its copies on tape were not read back yet, and are to be. What is not known is not on tape.
 func (t *parts) Tell(ctx context.Context, e *hemera.Entry) {
-	if len(e.Tape) == 0 || len(e.Pieces) == 0 {
+	if len(e.Tape) == 0 || len(e.Pieces) == 0 || t.settings().MountCriteria().ReadsBack() == 0 {
 		return
 	}
 	unread, err := t.catalogue.Unread(ctx, e)
-	e.TapeUnread = (unread || err != nil) && t.settings().MountCriteria().ReadsBack() > 0
+	e.TapeUnread = unread || err != nil
 }
 
 // readUpTo returns from where on files of the tape of a mount waited to be read back, and from where on they do: the largest number for none.

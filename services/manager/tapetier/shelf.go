@@ -110,8 +110,8 @@ func (s *Shelf) sure(c hemera.TapeCopy) bool {
 
 // waits reports whether a copy was not read back yet, and is to be.
 func (s *Shelf) waits(c hemera.TapeCopy) bool {
-	first := s.tapes[c.VID].UnreadFSeq
-	return s.unread && first > 0 && c.FSeq >= first
+	tape := s.tapes[c.VID]
+	return s.unread && tapes.Unread(&tape, c)
 }
 
 // copiesOf is how many copies a storage class asks for; 0 for one that resolves to nothing.
