@@ -414,7 +414,7 @@ func (m *manager) Keep(_ context.Context, _ *hemera.Permit, size int64) error {
 	return nil
 }
 
-// heard is how often the manager was told that a write is kept, and that one is over without a commit.
+// heard counts what heads told the manager: writes that they keep, and writes that are over without a commit.
 func (m *manager) heard() (kept, aborted int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
