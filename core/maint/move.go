@@ -15,8 +15,9 @@ type mover struct{ engine *Engine }
 
 // relocate makes one piece of the entry again somewhere and records it in place of drop. It returns
 // the bytes copied. Conflict means that the file changed meanwhile: nothing is left to do for it
-// here. Locked means that another of its pieces is being made: the caller comes again. The view is read when the copy's turn comes. A copy that has begun goes on when ctx ends, and
-// is recorded: its node does not stop it, and what it makes would be no file's. If the work on the file panics, relocate fails with Internal.
+// here. Locked means that another of its pieces is being made: the caller comes again. The view is read when the copy's turn
+// comes. A copy that has begun goes on when ctx ends, and is recorded: its node does not stop it, and what it makes would be no
+// file's. If the work on the file panics, relocate fails with Internal.
 func (mv *mover) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) (bytes int64, err error) {
 	err = mv.engine.Panics.Do("maint.Relocate", about(entry.ID), func() (err error) {
 		bytes, err = mv.makeElsewhere(ctx, entry, w)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"hemera"
 	"hemera/errs"
@@ -14,7 +15,8 @@ import (
 // TestALastCommitThatTheLogLost: the manager told the head of a write that its content is in the store. A store without it ends the manager when
 // that node registers, before an audit takes the pieces for those of a write that failed.
 func TestALastCommitThatTheLogLost(t *testing.T) {
-	running(t, 2, 2, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2, 2)
 		cut := memkv.New()
 		w, err := cut.Acquire(t.Context(), "copy")
 		if err != nil {

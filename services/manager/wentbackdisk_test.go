@@ -2,6 +2,7 @@ package manager
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"hemera"
@@ -12,7 +13,8 @@ import (
 // TestADiskStaysUntilItsPiecesAreKnown: a namespace that went back does not know which pieces a disk has, so one without a known piece is
 // not empty. It goes after a rebuild that read all disks, or by the word of an admin.
 func TestADiskStaysUntilItsPiecesAreKnown(t *testing.T) {
-	running(t, 3, 1, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, 1)
 		w, err := r.store.Acquire(t.Context(), "restore")
 		if err != nil {
 			t.Fatal(err)
