@@ -74,7 +74,12 @@ func onceEach(list []knownDisk) (once []knownDisk) {
 // text is the state as it is saved. A path that was never opened as a disk is not worth remembering: it may be a slip of
 // the pen.
 func (s *stateFile) text() ([]byte, error) {
-	kept := state{ID: s.ID, Running: s.Running, Disks: slices.DeleteFunc(slices.Clone(s.Disks), func(k knownDisk) bool { return k.UUID == "" })}
+	kept := state{ID: s.ID, Running: s.Running, Disks: []knownDisk{}} // a list without disks has one form: []
+	for _, k := range s.Disks {
+		if k.UUID != "" {
+			kept.Disks = append(kept.Disks, k)
+		}
+	}
 	text, err := json.MarshalIndent(kept, "", "  ")
 	return append(text, '\n'), errs.Wrap(err, "node.Save", s.path)
 }
