@@ -210,7 +210,7 @@ type LifecycleKeeper interface {
 	// RemoveDue removes a file that is still what was decided on; see [Lifecycle.RemoveDue].
 	RemoveDue(ctx context.Context, path string, was hemera.Entry, since time.Time) error
 	// NoteAccess writes the day on which files were read to their attributes.
-	NoteAccess(ctx context.Context, day string, files []hemera.FileID, within func(dir hemera.FileID) bool) error
+	NoteAccess(ctx context.Context, day string, files []hemera.FileID) error
 }
 
 // CheckOptions tune a check.

@@ -52,6 +52,7 @@ func steers() []steering {
 		{recycle.AttrVersions, "5", false, keepsVersions},
 		{recycle.UserVersions, "5", true, keepsVersions},
 		{lifecycle.AttrExpire, "age=1m", false, expires},
+		{lifecycle.AttrExpire, "unused=30d", false, notesAccess},
 		{lifecycle.AttrMatch, "*:1min", false, expires},
 	}
 	for name, value := range map[string]string{
@@ -80,6 +81,16 @@ func keepsVersions(t *testing.T, n *namespace.Namespace, who hemera.Identity, di
 	return p.Versioned
 }
 
+// notesAccess reports whether the day of access is written to a file of who.
+func notesAccess(t *testing.T, n *namespace.Namespace, who hemera.Identity, dir string) bool {
+	t.Helper()
+	e := put(t, n, who, dir+"/read", 3)
+	good(t, n.NoteAccess(t.Context(), "2026-11-23", []hemera.FileID{e.ID}))
+	e = must[hemera.Entry](t)(n.Stat(t.Context(), who, dir+"/read"))
+	good(t, n.Remove(t.Context(), who, dir+"/read", 0))
+	return len(e.Xattrs[lifecycle.AttrAccess]) > 0
+}
+
 func expires(t *testing.T, n *namespace.Namespace, who hemera.Identity, dir string) bool {
 	t.Helper()
 	e := put(t, n, who, dir+"/old", 3)
@@ -94,7 +105,7 @@ func expires(t *testing.T, n *namespace.Namespace, who hemera.Identity, dir stri
 // below, the setter behind another's directory, and after the directory got another owner.
 func TestWhomAttributesSteer(t *testing.T) {
 	for _, a := range steers() {
-		t.Run(a.name, func(t *testing.T) {
+		t.Run(a.name+"="+a.value, func(t *testing.T) {
 			n, ctx := fresh(t), t.Context()
 			people(t, n, "/proj/own", "/proj/others/back")
 			for path, who := range map[string]hemera.Identity{"/proj": alice(), "/proj/own": alice(), "/proj/others": bob(), "/proj/others/back": alice()} {

@@ -76,16 +76,16 @@ const (
 	accessRoom = 4 << 10
 )
 
-// NoteAccess writes the day on which files were read to their attributes, of those that are below a directory that within
-// reports, and have no such day or an earlier one. It changes no times and makes no events. Files that are gone are no error.
-func (n Lifecycle) NoteAccess(ctx context.Context, day string, files []hemera.FileID, within func(dir hemera.FileID) bool) error {
+// NoteAccess writes the day on which files were read to their attributes, of those for which a rule in force asks, and that have
+// no such day or an earlier one. It changes no times and makes no events. Files that are gone are no error.
+func (n Lifecycle) NoteAccess(ctx context.Context, day string, files []hemera.FileID) error {
 	// Small batches, so that other changes do not wait for one that is about thousands of files.
 	for len(files) > 0 {
 		batch := files[:min(len(files), accessBatch)]
 		files = files[len(batch):]
 		note := func(t tx, write bool) error {
 			for _, id := range batch {
-				if err := (accessTx{t, day, within}).note(id, write); err != nil {
+				if err := (accessTx{t, day}).note(id, write); err != nil {
 					return err
 				}
 			}
@@ -105,8 +105,7 @@ func (n Lifecycle) NoteAccess(ctx context.Context, day string, files []hemera.Fi
 // accessTx notes accesses within one transaction.
 type accessTx struct {
 	tx
-	day    string                       // as package lifecycle writes it
-	within func(dir hemera.FileID) bool // reports whether a rule of the directory asks
+	day string // as package lifecycle writes it
 }
 
 // note notes that the file was read.
@@ -124,11 +123,9 @@ func (t accessTx) note(id hemera.FileID, write bool) error {
 	if err != nil {
 		return err
 	}
-	// The rules may have changed since the file was read, or the file may have been moved.
-	asked := false
-	for _, dir := range dirs {
-		asked = asked || t.within(dir.ID)
-	}
+	// The rules may have changed since the file was read, or the file may have been moved. A rule of a user who is no admin asks
+	// for the user's own files alone.
+	asked := lifecycle.Of(policy.InForce(dirs, e.UID).Sys).NeedAccess()
 	// The record is written again as a whole, and its room in a batch is bounded.
 	room := 0
 	for name, value := range e.Xattrs {

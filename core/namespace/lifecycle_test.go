@@ -47,6 +47,7 @@ func TestAccessIsNoted(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
 	_, err := n.Mkdir(ctx, system(), "/asks", 0o777, true)
 	good(t, err)
+	good(t, n.SetXattr(ctx, system(), "/asks", lifecycle.AttrExpire, []byte("unused=30d"), false))
 	asks, err := n.Stat(ctx, system(), "/asks")
 	good(t, err)
 	inside, outside := put(t, n, alice(), "/asks/f", 10), put(t, n, alice(), "/f", 10)
@@ -56,7 +57,7 @@ func TestAccessIsNoted(t *testing.T) {
 	note := func(day string) {
 		t.Helper()
 		files := []hemera.FileID{inside.ID, outside.ID, asks.ID, 1 << 40}
-		good(t, n.NoteAccess(ctx, day, files, func(dir hemera.FileID) bool { return dir == asks.ID }))
+		good(t, n.NoteAccess(ctx, day, files))
 	}
 	note("2026-11-23")
 	note("2026-11-20") // an older note comes late

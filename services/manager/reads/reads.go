@@ -30,28 +30,23 @@ const (
 // Notes are the files that were read and have no note of today yet. Methods may be called concurrently. The zero value is
 // ready, and notes nothing until Track.
 type Notes struct {
-	// tracked has the directories whose rules ask; nil for none. It is replaced and never changed, and read at each open.
-	tracked atomic.Pointer[map[hemera.FileID]bool]
+	// asked is set while the rule of a directory asks. It is read at each open.
+	asked atomic.Bool
 
 	mu    sync.Mutex // guards what follows
 	day   string     // on which they were read
 	files map[hemera.FileID]struct{}
 }
 
-// Track sets below which directories reads are noted: those with true. The map is the callee's.
+// Track has reads noted if one of the directories asks for it, which is true then.
 func (n *Notes) Track(dirs map[hemera.FileID]bool) {
-	maps.DeleteFunc(dirs, func(_ hemera.FileID, asks bool) bool { return !asks })
-	if len(dirs) == 0 {
-		n.tracked.Store(nil)
-		return
-	}
-	n.tracked.Store(&dirs)
+	n.asked.Store(slices.Contains(slices.Collect(maps.Values(dirs)), true))
 }
 
-// Note remembers that the file is read now. Whether it is below a directory that asks is found out later. It does not block.
+// Note remembers that the file is read now. Whether a rule asks for this file is found out later. It does not block.
 func (n *Notes) Note(e *hemera.Entry, now time.Time) {
 	// Nearly no cluster has such rules: then this is all that an open costs.
-	if n.tracked.Load() == nil {
+	if !n.asked.Load() {
 		return
 	}
 	// The entry is at hand, so a file that has the note of today costs no lock.
@@ -86,8 +81,8 @@ type Writer struct {
 	Notes *Notes
 	// Await fails while nothing may be changed; it may block for seconds.
 	Await func(ctx context.Context) error
-	// Write writes the day to files that are below a directory that within reports.
-	Write func(ctx context.Context, day string, files []hemera.FileID, within func(dir hemera.FileID) bool) error
+	// Write writes the day to those of the files for which a rule asks.
+	Write func(ctx context.Context, day string, files []hemera.FileID) error
 	Log   *slog.Logger
 }
 
@@ -110,14 +105,13 @@ func (w *Writer) Run(ctx context.Context) error {
 
 // write writes the notes that wait. What cannot be written is dropped: the files are read again, or were not important.
 func (w *Writer) write(ctx context.Context) {
-	tracked := w.Notes.tracked.Load()
 	day, files := w.Notes.Take()
-	if tracked == nil || len(files) == 0 {
+	if len(files) == 0 {
 		return
 	}
 	err := w.Await(ctx)
 	if err == nil {
-		err = w.Write(ctx, day, files, func(dir hemera.FileID) bool { return (*tracked)[dir] })
+		err = w.Write(ctx, day, files)
 	}
 	if err != nil && ctx.Err() == nil {
 		w.Log.Warn("the days on which files were read are not stored", "files", len(files), "error", err)
