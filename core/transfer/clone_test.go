@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -277,6 +278,79 @@ func TestAPageThatIsTouched(t *testing.T) {
 				}
 				if err == nil {
 					t.Fatal("the update is acknowledged")
+				}
+				b.mustHave(next)
+				flip()
+				b.mustRead(base, old)
+			})
+		}
+	}
+}
+
+// TestBadPagesOfOtherRows: what was readable before an update is readable after it, or the update is refused before it is acknowledged.
+// A page that is bad costs the whole piece, and there are bad pages in other pieces, of the same row and of others.
+func TestBadPagesOfOtherRows(t *testing.T) {
+	const block, size = 64 << 10, 1<<20 + 5
+	for _, l := range []hemera.Layout{hemera.ReedSolomon(2, 1), hemera.ReedSolomon(4, 2), hemera.Local(4, 2, 1), hemera.Replica(2)} {
+		for name, c := range map[string]struct {
+			row   int64 // where as many other pieces are bad as the layout can lose
+			spare int
+			first int // the piece that is bad where the change is
+		}{
+			"the same row": {0, 0, int(l.Pieces) - 1}, "the same row, spare": {0, 1, int(l.Pieces) - 1},
+			"another row": {1, 0, int(l.Pieces) - 1}, "another row, spare": {1, 1, int(l.Pieces) - 1},
+			"a data page, another row": {1, 0, 0}, "a data page, another row, spare": {1, 1, 0},
+		} {
+			t.Run(l.String()+"/"+name, func(t *testing.T) {
+				var disks []vfs.FS
+				b := makeBench(t, int(l.Pieces)+c.spare, func() (vfs.FS, string) {
+					m := vfs.NewMemory(64<<20, time.Now)
+					if err := m.Mkdir("/d"); err != nil {
+						t.Fatal(err)
+					}
+					disks = append(disks, m)
+					return m, "/d"
+				})
+				b.layout, b.kinds = l, []hemera.ChecksumKind{hemera.Adler32}
+				if l.Coded() {
+					b.layout.BlockSize = block
+				}
+				if c.spare > 0 {
+					b.manager.spare = []int{int(l.Pieces) + 1}
+				}
+				old := content(size)
+				on := first(int(l.Pieces))
+				base := b.put(70, old, on...)
+				flip := func() {
+					flipIn(t, disks[c.first], base, 100)
+					for n, i := 0, 1; n < l.Losses() && i < int(l.Pieces); i++ {
+						if i != c.first {
+							flipIn(t, disks[i], base, c.row*block+100)
+							n++
+						}
+					}
+				}
+				flip()
+				token, next := b.update(base, int(l.Data), on...)
+				f := b.open(1, token, hemera.NodeOpen{})
+				p := bytes.Repeat([]byte("x"), 10)
+				err := f.WritePages(p, nil, 50)
+				if err == nil {
+					err = f.End(ctx, hemera.EndClose)
+				} else {
+					_ = f.End(ctx, hemera.EndAbort)
+				}
+				if err == nil {
+					copy(old[50:], p)
+					made := b.manager.commit(t, next).Pieces
+					next.Targets = slices.DeleteFunc(next.Targets, func(t hemera.Target) bool {
+						return !slices.Contains(made, hemera.Piece{Index: t.Index, Disk: t.Disk})
+					})
+					b.mustRead(next, old)
+					return
+				}
+				if errs.KindOf(err) != errs.Corrupt {
+					t.Error(err)
 				}
 				b.mustHave(next)
 				flip()

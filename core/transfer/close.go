@@ -2,7 +2,9 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -327,6 +329,9 @@ func (p *pieces) seal(ctx context.Context, info hemera.SealInfo) error {
 		case ledger.Replace:
 			p.replace(ctx, false)
 		case ledger.Commit:
+			if err := p.proveRest(info); err != nil {
+				return err
+			}
 			if p.ledger.Count(ledger.Failed) > 0 {
 				p.head.host.Counters.Short.Add(1)
 			}
@@ -394,6 +399,71 @@ func (p *pieces) fill(ctx context.Context, info hemera.SealInfo) {
 	}
 }
 
+// unreadError is that the sealed pieces could not be read to make another.
+type unreadError struct{ error }
+
+func (e unreadError) Unwrap() error { return e.error }
+
+// sealedSource tells failures to read sealed pieces from those of what is made of them.
+type sealedSource struct{ source }
+
+// ReadPages implements source.
+func (s sealedSource) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	n, err := s.source.ReadPages(p, sums, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = unreadError{err}
+	}
+	return n, err
+}
+
+// proveRest fails, and ends the write, where a piece was lost for a bad page of the base, was not made again, and the others do not have
+// all of its bytes: several pieces of the base have bad pages, and the base itself can be read. Other writes have no base, and cost no read.
+func (p *pieces) proveRest(info hemera.SealInfo) error {
+	if p.head.cap.Base == nil {
+		return nil
+	}
+	for i, pc := range p.list {
+		_, unread := errors.AsType[unreadError](pc.err)
+		bad := unread || errs.KindOf(pc.err) == errs.Corrupt
+		if !bad || !p.ledger.Is(i, ledger.Failed) {
+			continue
+		}
+		if err := p.prove(pc.target.Index, info); err != nil {
+			e := &errs.Error{Kind: errs.Corrupt, Op: "transfer.Close", Subject: subject(p.head.cap), Cause: err,
+				Text: "pages of the file are bad in several pieces, too many for this update; nothing has changed"}
+			return p.head.fail(e.WithRemedy("`hemera file verify` repairs what the other pieces allow; or write the whole file again"))
+		}
+	}
+	return nil
+}
+
+// prove reads what a lost piece had, as it can be computed from those that are sealed.
+func (p *pieces) prove(index uint8, info hemera.SealInfo) error {
+	src := p.sealedReader(info)
+	defer src.Close()
+	size := layout.PieceSize(p.head.cap.Layout, info.FileSize, index)
+	w, content := newWindow(size), src.content(index)
+	for off := int64(0); off < size; off += copyWindow {
+		if err := w.read(content, off, int(min(copyWindow, size-off))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sealedReader reads what this write has sealed with the checks of any reader. It is not committed, so its size and sums are those of
+// the seal.
+func (p *pieces) sealedReader(info hemera.SealInfo) *Reader {
+	c := *p.head.cap
+	c.Targets, c.Size, c.Sums = nil, info.FileSize, info.Checksums
+	for i, pc := range p.list {
+		if p.ledger.Is(i, ledger.Sealed) && pc.out != nil {
+			c.Targets = append(c.Targets, pc.target)
+		}
+	}
+	return p.head.host.newReader(&c, p.head.permit)
+}
+
 // put makes one piece from the content in memory, and seals it.
 func (p *pieces) put(ctx context.Context, pc *piece, info hemera.SealInfo) error {
 	h, content := p.head, p.contentOf(pc)
@@ -444,22 +514,13 @@ func (p *pieces) putLocal(pc *piece, info hemera.SealInfo) error {
 // copySealed makes one piece from those that are sealed, and seals it.
 func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo) error {
 	h := p.head
-	// A reader of what this write has sealed: not committed, so its size and sums are those of the seal.
-	c := *h.cap
-	c.Targets, c.Size, c.Sums = nil, info.FileSize, info.Checksums
-	for i, other := range p.list {
-		if p.ledger.Is(i, ledger.Sealed) && other.out != nil {
-			c.Targets = append(c.Targets, other.target)
-		}
-	}
-	// It reads with the checks of any reader, so what it copies is what was sealed.
-	src := h.host.newReader(&c, h.permit)
+	src := p.sealedReader(info)
 	defer src.Close()
 	var err error
 	if pc.out, pc.local, err = h.host.create(ctx, h.cap, h.permit, pc.target); err != nil {
 		return err
 	}
-	crc, err := copyPages(ctx, h.host.Panics, pc.out, src.content(pc.target.Index), layout.PieceSize(c.Layout, c.Size, pc.target.Index))
+	crc, err := copyPages(ctx, h.host.Panics, pc.out, sealedSource{src.content(pc.target.Index)}, layout.PieceSize(h.cap.Layout, info.FileSize, pc.target.Index))
 	if err != nil {
 		return err
 	}
