@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"hemera/platform/xrootd"
 	"hemera/platform/xrootd/xrootdtest"
 	"hemera/rules/checksum"
+	"hemera/rules/wire"
 )
 
 // TestSourceChangesAtTheSameSize: whatever is read of it may be a mixture, so nothing gets the name.
@@ -58,6 +60,44 @@ func TestSourceChangesAtTheSameSize(t *testing.T) {
 				return
 			}
 			if !errors.Is(err, errs.Conflict) || missing == nil {
+				t.Errorf("copied with %v; there: %v", err, missing == nil)
+			}
+		})
+	}
+}
+
+// TestAServersFileChangesAtTheSameSize: the same of a server that sends whatever is there at each read. Access times change by reading.
+func TestAServersFileChangesAtTheSameSize(t *testing.T) {
+	for name, change := range map[string]func(*wire.StatInfo){
+		"not": func(*wire.StatInfo) {}, "read by others": func(i *wire.StatInfo) { i.Atime++ },
+		"written": func(i *wire.StatInfo) { i.Mtime++ }, "with the old time back": func(i *wire.StatInfo) { i.Ctime++ },
+		"replaced": func(i *wire.StatInfo) { i.ID++ },
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := xrootdtest.Pattern(1 << 20)
+			var mu sync.Mutex
+			info := wire.StatInfo{ID: 1, Size: int64(len(data)), Flags: wire.StatReadable, Mtime: 1000, Ctime: 1000, Atime: 1000}
+			one := xrootdtest.OneFile(data)
+			server := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
+				if r.ID != wire.ReqStat {
+					return one(r)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				return xrootdtest.Good(r, append(info.Append(nil), 0))
+			})
+			c := xrootd.New(xrootd.Options{Chunk: 64 << 10})
+			defer c.Close()
+			hash := &changingHasher{Hasher: checksum.NewAdler32(), at: 3, change: func() error {
+				mu.Lock()
+				defer mu.Unlock()
+				change(&info)
+				return nil
+			}}
+			to := filepath.Join(t.TempDir(), "to")
+			_, err := copy.Run(t.Context(), c, []string{server.URL("/f").String()}, to, copy.Options{NewHasher: func() checksum.Hasher { return hash }})
+			_, missing := os.Stat(to)
+			if same := name == "not" || name == "read by others"; same && (err != nil || missing != nil) || !same && (!errors.Is(err, errs.Conflict) || missing == nil) {
 				t.Errorf("copied with %v; there: %v", err, missing == nil)
 			}
 		})

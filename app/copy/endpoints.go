@@ -3,6 +3,7 @@ package copy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -29,8 +30,8 @@ type store interface {
 // source gives a file's bytes in order, until io.EOF; they are valid until the next call.
 type source interface {
 	next() ([]byte, error)
-	// version is another one after each change of the file's bytes. It is "" where they cannot change while they are read, or
-	// where that cannot be known.
+	// version is another one after each change of the file's bytes, as far as that can be known. It is "" where they cannot change
+	// while they are read.
 	version() (string, error)
 	close()
 }
@@ -131,6 +132,8 @@ func (s servers) part(ctx context.Context, p Place, src state) (int64, error) {
 // remoteSource reads a file of a server ahead of its user.
 type remoteSource struct {
 	ctx    context.Context
+	place  Place
+	store  servers
 	file   *direct.File
 	reader *direct.Reader
 }
@@ -141,14 +144,23 @@ func (s servers) source(ctx context.Context, p Place, off int64) (source, error)
 	if err != nil {
 		return nil, err
 	}
-	return &remoteSource{ctx, f, f.NewReader(ctx, off, hemera.FileSizeMax)}, nil
+	return &remoteSource{ctx, p, s, f, f.NewReader(ctx, off, hemera.FileSizeMax)}, nil
 }
 
 // next implements source.
 func (s *remoteSource) next() ([]byte, error) { return s.reader.Next() }
 
-// version implements source. A server of Hemera sends one generation to its end; of others the checksum is compared.
-func (s *remoteSource) version() (string, error) { return "", nil }
+// version implements source. Stock servers tell times in whole seconds, so the checksum is compared besides, where they have one.
+func (s *remoteSource) version() (string, error) {
+	if s.file.Fixed() {
+		return "", nil
+	}
+	i, err := s.store.c.Stat(s.ctx, s.place.URL)
+	if errors.Is(err, errs.NotFound) {
+		return "gone", nil
+	}
+	return fmt.Sprint(i.ID, i.Size, i.Mtime, i.Ctime), err
+}
 
 // close implements source. The server is told also after an interruption.
 func (s *remoteSource) close() {

@@ -88,6 +88,10 @@ func (f *File) where(ctx context.Context, u xrootd.URL) string {
 	return to.Opaque.Value(wire.OpaqueCapability)
 }
 
+// Fixed reports whether the reads until Close are of one content: the server gave a capability, which names it. Of other servers the
+// file may change meanwhile, and of those of Hemera that open small files themselves it is not known.
+func (f *File) Fixed() bool { return f.head.URL().Opaque.Value(wire.OpaqueCapability) != "" }
+
 // Info is what the server said at the open.
 func (f *File) Info() xrootd.Info { return f.head.Info() }
 
