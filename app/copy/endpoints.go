@@ -3,7 +3,6 @@ package copy
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -132,8 +131,6 @@ func (s servers) part(ctx context.Context, p Place, src state) (int64, error) {
 // remoteSource reads a file of a server ahead of its user.
 type remoteSource struct {
 	ctx    context.Context
-	place  Place
-	store  servers
 	file   *direct.File
 	reader *direct.Reader
 }
@@ -144,23 +141,14 @@ func (s servers) source(ctx context.Context, p Place, off int64) (source, error)
 	if err != nil {
 		return nil, err
 	}
-	return &remoteSource{ctx, p, s, f, f.NewReader(ctx, off, hemera.FileSizeMax)}, nil
+	return &remoteSource{ctx, f, f.NewReader(ctx, off, hemera.FileSizeMax)}, nil
 }
 
 // next implements source.
 func (s *remoteSource) next() ([]byte, error) { return s.reader.Next() }
 
-// version implements source. Stock servers tell times in whole seconds, so the checksum is compared besides, where they have one.
-func (s *remoteSource) version() (string, error) {
-	if s.file.Fixed() {
-		return "", nil
-	}
-	i, err := s.store.c.Stat(s.ctx, s.place.URL)
-	if errors.Is(err, errs.NotFound) {
-		return "gone", nil
-	}
-	return fmt.Sprint(i.ID, i.Size, i.Mtime, i.Ctime), err
-}
+// version implements source. Where servers have a checksum it is compared besides.
+func (s *remoteSource) version() (string, error) { return s.file.Version(s.ctx) }
 
 // close implements source. The server is told also after an interruption.
 func (s *remoteSource) close() {

@@ -2,6 +2,7 @@ package direct
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"sync"
 
@@ -88,9 +89,18 @@ func (f *File) where(ctx context.Context, u xrootd.URL) string {
 	return to.Opaque.Value(wire.OpaqueCapability)
 }
 
-// Fixed reports whether the reads until Close are of one content: the server gave a capability, which names it. Of other servers the
-// file may change meanwhile, and of those of Hemera that open small files themselves it is not known.
-func (f *File) Fixed() bool { return f.head.URL().Opaque.Value(wire.OpaqueCapability) != "" }
+// Version is another one after each change of the file, as far as its server can tell: stock servers tell times in whole seconds. It is
+// "" where all reads until Close are of one content, which a capability names.
+func (f *File) Version(ctx context.Context) (string, error) {
+	if f.head.URL().Opaque.Value(wire.OpaqueCapability) != "" {
+		return "", nil
+	}
+	i, err := f.client.xrd.Stat(ctx, f.url)
+	if errs.KindOf(err) == errs.NotFound {
+		return "gone", nil
+	}
+	return fmt.Sprint(i.ID, i.Size, i.Mtime, i.Ctime), err
+}
 
 // Info is what the server said at the open.
 func (f *File) Info() xrootd.Info { return f.head.Info() }

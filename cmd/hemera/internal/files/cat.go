@@ -48,7 +48,8 @@ func CatCommand(e *cli.Env) *cobra.Command {
 
 // cat copies the bytes from offset to end of one file to standard output. The client verifies each page before it is
 // written.
-// It reads ahead while it writes. A failure leaves what was written: the reader of a pipe must look at the exit code.
+// It reads ahead while it writes. A failure leaves what was written: the reader of a pipe must look at the exit code. A file that was
+// changed meanwhile is a failure.
 func cat(ctx context.Context, e *cli.Env, from *direct.Client, arg string, offset, end int64) error {
 	u, err := e.Remote(arg)
 	if err != nil {
@@ -59,6 +60,10 @@ func cat(ctx context.Context, e *cli.Env, from *direct.Client, arg string, offse
 		return err
 	}
 	defer f.Close(ctx)
+	before, err := f.Version(ctx)
+	if err != nil {
+		return err
+	}
 	r := f.NewReader(ctx, offset, end) // several requests in flight
 	// It ends requests under way.
 	defer r.Close()
@@ -66,7 +71,11 @@ func cat(ctx context.Context, e *cli.Env, from *direct.Client, arg string, offse
 	for {
 		b, err := r.Next()
 		if err == io.EOF {
-			return nil
+			after, err := f.Version(ctx)
+			if err == nil && after != before {
+				err = errs.New(errs.Conflict, "hemera.Cat", u.Redacted(), "the file was changed while it was read").WithRemedy("read it again when nothing writes to it")
+			}
+			return err
 		}
 		if err == nil {
 			_, err = e.Out.Write(b)
