@@ -71,6 +71,8 @@ type Capability struct {
 	// Replaces is the file whose place the new one takes with the commit, where replaced content is kept; else zero, and
 	// File keeps its id.
 	Replaces FileID
+	// OnTape says of a read that tape may give the content when no piece does: the manager has it recalled then. See [OpenRequest.NoPiece].
+	OnTape bool
 }
 
 // ClientWrites reports whether a client may make the pieces of the write itself, for the head to take: those of a new coded content.
@@ -135,6 +137,9 @@ type OpenRequest struct {
 	// Unchanged, if set, refuses with Conflict to read a file that has changed since, or whose name or
 	// directories have.
 	Unchanged time.Time
+	// NoPiece is when a node found no good piece of the file, as a reader says that was sent back by it; zero: none did. A file
+	// that is on tape is recalled for it, once other nodes' reports say the same.
+	NoPiece time.Time
 }
 
 // Content is one content of a file as a reader was granted it: what a later grant of the same needs when

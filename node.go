@@ -153,6 +153,7 @@ type FileInfo struct {
 	UID, GID uint32
 	Writable bool
 	Sums     []Checksum // committed ones; nil while writing
+	OnTape   bool       // of a file that is read: see [Capability.OnTape]
 }
 
 // Sparse is a [Handle] that knows where it holds nothing but zeros.

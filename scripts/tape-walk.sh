@@ -2,7 +2,7 @@
 # The walk of a file to tape and back with stock clients: scripts/tape-walk.sh, for a built bin/hemera
 # xrdcp in, wait for the flag of the backup, evict, offline, prepare, query until online, xrdcp out, compare.
 # Then the same with a kill -9 of the whole cluster at some point, and with a pool that has an encryption key: the cartridge has nothing of the
-# file in clear, and without the key it is not read. A library is put down and up. The drives are emulated and do not wait.
+# file in clear, and without the key it is not read. The disk copies of a file turn bad. A library is put down and up. The drives are emulated and do not wait.
 # Prints a line per walk. WALKS=all has a walk for each of six points: two minutes, not half of one. HEMERA names another binary.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -148,6 +148,29 @@ sealed() {
 	echo "ok    $name, $((SECONDS - begun)) s"
 }
 
+# spoiled: a page in the middle of all disk copies turns bad unnoticed. The first read finds that in the middle of its answer, and waits for the tape copy.
+spoiled() {
+	name="all disk copies bad" path=/walk/spoiled
+	local begun=$SECONDS in=$work/in back=$work/back
+	head -c 20000000 /dev/urandom >"$in"
+	xrdcp -f --nopbar "$in" "root://$host/$path"
+	until_true "a copy on tape" is_backed
+	python3 - "$work/up" "$(admin file info -j "$path" | python3 -c 'import json, sys; print(json.load(sys.stdin)["result"][0]["fxid"])')" <<-'E'
+		import pathlib, sys
+		pieces = list(pathlib.Path(sys.argv[1]).glob(f"disk*/*/{sys.argv[2]}.*"))
+		assert len(pieces) == 2, pieces
+		for piece in pieces:
+		    with open(piece, "r+b") as f:
+		        f.seek(15000000)
+		        byte = f.read(1)[0] ^ 4
+		        f.seek(15000000)
+		        f.write(bytes([byte]))
+	E
+	xrdcp -f --nopbar "root://$host/$path" "$back" || { echo "FAIL  $name: the first read"; exit 1; }
+	cmp "$in" "$back" || { echo "FAIL  $name: the content differs"; exit 1; }
+	echo "ok    $name, $((SECONDS - begun)) s"
+}
+
 waits_for_library() { admin tape why "$path" | grep "moved to another room" | grep -q "hemera tape library up tape"; }
 
 is_listed() { admin tape request show "$path" -j | python3 -c 'import json, sys; sys.exit([r["requestType"] for r in json.load(sys.stdin)["result"]] != ["archive"])'; }
@@ -176,6 +199,7 @@ for point in "${points[@]}"; do
 	walk "$point"
 done
 sealed
+spoiled
 disabled
 failed=$(admin tape request ls --failed -j)
 python3 -c 'import json, sys; sys.exit(bool(json.loads(sys.argv[1]).get("result")))' "$failed" || { echo "FAIL  requests failed: $failed"; exit 1; }

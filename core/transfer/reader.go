@@ -104,7 +104,7 @@ func (h *Host) newReader(c *hemera.Capability, permit *hemera.Permit) *Reader {
 func (r *Reader) Info() hemera.FileInfo {
 	return hemera.FileInfo{
 		ID: r.cap.File, Gen: r.cap.Gen, Path: r.cap.Path, Size: r.cap.Size,
-		Mode: r.cap.Mode, UID: r.cap.Who.UID, GID: r.cap.Who.GID, Sums: r.cap.Sums,
+		Mode: r.cap.Mode, UID: r.cap.Who.UID, GID: r.cap.Who.GID, Sums: r.cap.Sums, OnTape: r.cap.OnTape,
 	}
 }
 

@@ -50,6 +50,7 @@ type openFile struct {
 	file     endable // what is open: all I/O goes here
 	path     string  // as the client opened it, for errors and logs
 	writable bool    // opened for writing; never changes
+	onTape   bool    // a read that finds no good piece sends the client to the manager; never changes
 	ended    bool    // sealed or aborted by a query: only close is left
 	bad      badPages
 	counted  *limits.Account[Client] // the budget of open files that this one is counted in; nil if none

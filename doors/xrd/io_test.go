@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -698,4 +699,53 @@ type fadingNode struct {
 func (n fadingNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
 	f, err := n.memory.Open(ctx, p, o)
 	return fading{File: f, good: n.good}, err
+}
+
+// taped is fading, of a file that tape has.
+type taped struct{ fading }
+
+func (f taped) Info() hemera.FileInfo {
+	i := f.fading.Info()
+	i.OnTape = true
+	return i
+}
+
+type tapedNode struct{ *memory }
+
+func (n tapedNode) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	f, err := n.memory.Open(ctx, p, o)
+	return taped{fading{File: f, good: 3 << 20}}, err
+}
+
+// TestAReaderIsSentToTheManager: no good piece was found, and tape has the file. Reads of all kinds go to the manager, where their client opens
+// the file again. A client that comes from there hears the error, and so does one of a third-party copy, who is no user there.
+func TestAReaderIsSentToTheManager(t *testing.T) {
+	p := newPair(t, node(func(o *NodeOptions) { o.Node = tapedNode{o.Node.(*memory)} }))
+	p.put("/f", string(random(6<<20)))
+	for extra, want := range map[string]wire.Status{"": wire.StatusRedirect, "&" + wire.OpaqueNoPiece + "=1": wire.StatusError} {
+		g, err := p.grantOpen(hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, read := range map[string]func(fh wire.Handle) (wire.Request, []byte){
+			"read":   func(fh wire.Handle) (wire.Request, []byte) { return wire.Read{Handle: fh, Length: 10, Offset: 4 << 20}, nil },
+			"pgread": func(fh wire.Handle) (wire.Request, []byte) { return wire.Pgread{Handle: fh, Length: 10, Offset: 4 << 20}, nil },
+			"readv": func(fh wire.Handle) (wire.Request, []byte) {
+				return wire.Readv{}, wire.Segment{Handle: fh, Length: 10, Offset: 4 << 20}.Append(wire.Segment{Handle: fh, Length: 10}.Append(nil))
+			},
+		} {
+			c := dial(t, p.nodeAddr)
+			fh := p.openToken(t, c, "/f", tokenOf(g)+extra, wire.OpenRead)
+			request, payload := read(fh)
+			status, body, err := c.call(request, payload)
+			if err != nil || status != want {
+				t.Errorf("%s%s: %d, %v", name, extra, status, err)
+				continue
+			}
+			if to, _ := wire.ParseRedirect(body); want == wire.StatusRedirect &&
+				(net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port))) != p.managerAddr || !to.Opaque.Has(wire.OpaqueNoPiece)) {
+				t.Errorf("%s: sent to %+v", name, to)
+			}
+		}
+	}
 }

@@ -314,7 +314,11 @@ func openInto(r *request, f *openFile, path string, as Client, open func() (enda
 		counted.Close()
 		return err
 	}
-	f.file, f.path, f.counted, f.writable = file, path, counted, file.Info().Writable // the capability decides whether it is for writing
+	info := file.Info()
+	f.file, f.path, f.counted, f.writable = file, path, counted, info.Writable // the capability decides whether it is for writing
+	_, opaque := wire.SplitPath(r.payload)
+	// Once: what came from tape and is bad again is an error. The puller of a third-party copy has no right at the manager.
+	f.onTape = info.OnTape && !opaque.Has(wire.OpaqueNoPiece) && !opaque.Has(tpc.Key)
 	return nil
 }
 

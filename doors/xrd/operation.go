@@ -199,7 +199,7 @@ func (s *Server) nodeRole(n *NodeOptions) role {
 // addFileHandlers adds what is served on open files.
 func (s *Server) addFileHandlers(o *role, resolve resolver) {
 	files := &fileHandlers{resolve: resolve}
-	reads := &readHandlers{pool: &s.pool}
+	reads := &readHandlers{&s.pool, s.o.ManagerAddr}
 	writes := &writeHandlers{pool: &s.pool}
 	checkpoints := &checkpointHandlers{writes: writes, files: files, budget: s.o.Budgets.Checkpoints}
 	o.files[wire.ReqStat] = files.stat

@@ -1,7 +1,10 @@
 package xrd
 
 import (
+	"errors"
 	"io"
+	"strconv"
+	"time"
 
 	"hemera"
 	"hemera/doors/xrd/translate"
@@ -28,7 +31,24 @@ const (
 //   - the rest is read into a chunk, and written with its header in one call.
 //
 // The file is read before the turn to write is taken: see package transport.
-type readHandlers struct{ pool *transport.Pool }
+type readHandlers struct {
+	pool        *transport.Pool
+	managerAddr func() string
+}
+
+// elsewhere is the outcome of a read of f that ended with err. If no piece is good and tape has the file, the client is sent to the manager, which has
+// the file recalled: it opens the file again there, which may take as long as a recall, and repeats the read. Frames may have been sent before: stock
+// clients begin the answer again.
+func (h *readHandlers) elsewhere(f *openFile, err error) error {
+	if _, gone := errors.AsType[transport.Broken](err); err == nil || gone || !f.onTape {
+		return err
+	}
+	addr := h.managerAddr()
+	if kind := errs.KindOf(err); kind != errs.Corrupt && kind != errs.NoReplicas || addr == "" {
+		return err
+	}
+	return redirectTo(addr, wire.Opaque(wire.OpaqueNoPiece+"="+strconv.FormatInt(time.Now().Unix(), 10)))
+}
 
 // read answers kXR_read.
 func (h *readHandlers) read(r *request) error {
@@ -45,10 +65,10 @@ func (h *readHandlers) read(r *request) error {
 		return translate.Refuse(wire.ArgInvalid, "offset and length of a read must not be negative")
 	case path != 0: // the answer goes out on the connection that is bound as this path
 		return r.session.streams.queueRead(path, r, f, func(r *request) error {
-			return sendRead(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length))
+			return h.elsewhere(f, sendRead(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length)))
 		})
 	}
-	return sendRead(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length))
+	return h.elsewhere(f, sendRead(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length)))
 }
 
 // sendRead sends n bytes of the file at off. An error means that no final answer was sent.
@@ -203,14 +223,15 @@ func (h *readHandlers) sendVector(r *request, segments []wire.Segment) error {
 		last := i == len(segments)-1
 		if need > len(k.Buf) { // it gets a frame of its own, read and sent in parts
 			if err := h.sendElement(r, s, last); err != nil || last {
-				return err
+				return h.elsewhere(r.session.handles.files[s.Handle].data(), err)
 			}
 			continue
 		}
 		// An element that fits is gathered with others: most vectors of analysis jobs have many small ones.
 		var err error
-		if k, err = readElement(h.pool, k, used, r.session.handles.files[s.Handle].data().file, s); err != nil {
-			return err
+		f := r.session.handles.files[s.Handle].data()
+		if k, err = readElement(h.pool, k, used, f.file, s); err != nil {
+			return h.elsewhere(f, err)
 		}
 		used += need
 	}
@@ -304,10 +325,10 @@ func (h *readHandlers) pgread(r *request) error {
 		return translate.Refuse(wire.ArgInvalid, "offset and length of a pgread must be positive")
 	case path != 0:
 		return r.session.streams.queueRead(path, r, f, func(r *request) error {
-			return sendPages(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length))
+			return h.elsewhere(f, sendPages(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length)))
 		})
 	}
-	return sendPages(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length))
+	return h.elsewhere(f, sendPages(r.conn.out, r.Stream, f.file, q.Offset, int64(q.Length)))
 }
 
 // sendPages sends n bytes of the file at off as pages. An error means that no final answer was sent.

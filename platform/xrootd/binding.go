@@ -2,6 +2,7 @@ package xrootd
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"hemera/errs"
@@ -261,6 +262,10 @@ func (b *binding) recover(ctx context.Context, failed *handle, cause error) erro
 	if b.opts.Write {
 		log.Info("opening again to go on writing")
 		return b.open(ctx, r, openLost)
+	}
+	if sent, is := errors.AsType[*sentElsewhere](cause); is {
+		log.Info("opening where the server says to go on reading")
+		return b.open(ctx, sent.to, openFailing)
 	}
 	if next, ok := r.failed(kind); ok {
 		log.Info("opening elsewhere to go on reading")

@@ -316,3 +316,35 @@ func TestForgottenWriteFails(t *testing.T) {
 		t.Errorf("close after the server forgot the file: %v", err)
 	}
 }
+
+// TestAReadThatIsSentElsewhere: the client opens the file where the server says, with what it says, and reads on there.
+func TestAReadThatIsSentElsewhere(t *testing.T) {
+	data := xrootdtest.Pattern(300_000)
+	good := xrootdtest.New(t, xrootdtest.DataServer, xrootdtest.OneFile(data))
+	manager := xrootdtest.New(t, xrootdtest.Manager, func(r xrootdtest.Request) []byte { return xrootdtest.Redirect(r, good, "") })
+	bad := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
+		if q := wire.DecodePgread(r.Body); r.ID == wire.ReqPgread && q.Offset+int64(q.Length) > 100_000 {
+			return xrootdtest.Redirect(r, manager, wire.OpaqueNoPiece+"=7")
+		}
+		return xrootdtest.OneFile(data)(r)
+	})
+	f, err := quick(t).Open(t.Context(), bad.URL("/f"), xrootd.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, off := range []int64{0, 100_000, 200_000, 50_000} {
+		got := make([]byte, 50_000)
+		if n, err := f.ReadAt(t.Context(), got, off); err != nil || !bytes.Equal(got[:n], data[off:off+50_000]) {
+			t.Errorf("at %d: %d bytes, %v", off, n, err)
+		}
+	}
+	for _, s := range []*xrootdtest.Server{manager, good} {
+		opened := s.Got(wire.ReqOpen)
+		if len(opened) != 1 {
+			t.Fatalf("%d opens", len(opened))
+		}
+		if _, opaque := wire.SplitPath([]byte(opened[0].Payload)); opaque.Value(wire.OpaqueNoPiece) != "7" {
+			t.Errorf("opened with %s", opaque)
+		}
+	}
+}

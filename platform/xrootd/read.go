@@ -23,6 +23,15 @@ type readPiece struct {
 	err   error     // it could not be sent
 }
 
+// sentElsewhere is the error of a read whose server sends its client to another one, where the file is to be opened again.
+type sentElsewhere struct {
+	error
+	to route
+}
+
+// Unwrap returns the error by itself.
+func (e *sentElsewhere) Unwrap() error { return e.error }
+
 // send queues the request on the handle; failure shows in wait.
 func (r *readPiece) send(ctx context.Context, h *handle) {
 	r.h, r.call, r.err, r.pages, r.data = h, &call{}, nil, nil, nil
@@ -53,7 +62,7 @@ func (r *readPiece) wait(ctx context.Context, u URL, rules policy) (int, error) 
 			break
 		}
 		if !next.wait {
-			return 0, errs.New(errs.IO, "xrootd.Read", u.Redacted(), "the server sends the reader elsewhere")
+			return 0, &sentElsewhere{errs.New(errs.IO, "xrootd.Read", u.Redacted(), "the server sends the reader elsewhere"), next.route}
 		}
 		spent.waited += next.delay
 		if err := pause(ctx, next.delay); err != nil {

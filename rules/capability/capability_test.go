@@ -70,6 +70,7 @@ func TestRoundTrip(t *testing.T) {
 		"negative":     func(c *hemera.Capability) { c.Size, c.SizeMax = -1, -1 },
 		"replacing":    func(c *hemera.Capability) { c.Replaces, c.Gen = 1<<40, 1 },
 		"may read":     func(c *hemera.Capability) { c.SizeMax, c.Head = 0, 0 },
+		"on tape":      func(c *hemera.Capability) { c.OnTape = true },
 		"owned":        func(c *hemera.Capability) { c.Owner = &hemera.FileOwner{UID: 1<<32 - 1, GID: 7, Mode: 0o2750} },
 	} {
 		t.Run(name, func(t *testing.T) {

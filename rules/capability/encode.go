@@ -16,7 +16,7 @@ const (
 	flagBase                 // an update: the content before follows
 	flagName                 // the name is not the path's last part
 	flagAdmin                // the user is an admin
-	_                        // used once: the content may not be read
+	flagOnTape               // of a read: tape may give the content
 	flagReplaces             // the file that is replaced follows
 	flagConvert              // the same content in another form
 )
@@ -32,7 +32,7 @@ func (e *encoder) string(s string) { e.uint(uint64(len(s))); e.buf = append(e.bu
 // capability writes all fields. Their order is the format; new ones go to the end.
 func (e *encoder) capability(c *hemera.Capability) {
 	named := path.Base(c.Path) != c.Name // rare
-	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin, false, c.Replaces != 0, c.Convert})
+	e.flags([...]bool{c.Sync, c.Force, c.Base != nil, named, c.Who.Admin, c.OnTape, c.Replaces != 0, c.Convert})
 	e.uint(uint64(c.File))
 	e.uint(uint64(c.Gen))
 	e.uint(uint64(c.Parent))
@@ -212,7 +212,7 @@ func (d *decoder) count(max int) int {
 func (d *decoder) capability() hemera.Capability {
 	f := d.byte()
 	c := hemera.Capability{
-		Sync: f&flagSync != 0, Force: f&flagForce != 0, Convert: f&flagConvert != 0,
+		Sync: f&flagSync != 0, Force: f&flagForce != 0, Convert: f&flagConvert != 0, OnTape: f&flagOnTape != 0,
 		File: hemera.FileID(d.uint()), Gen: hemera.Generation(d.uint()), Parent: hemera.FileID(d.uint()),
 		Path: d.string(),
 	}

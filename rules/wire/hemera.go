@@ -20,6 +20,9 @@ const (
 	OpaqueWhere = "hem.where"
 	// OpaqueAgain says that an open goes on with a read whose connection was lost.
 	OpaqueAgain = "hem.again"
+	// OpaqueNoPiece in the redirect of a read says when its node found no good piece, in seconds since 1970; it comes back with the open
+	// ([hemera.OpenRequest.NoPiece]).
+	OpaqueNoPiece = "hem.nopiece"
 	// OpaqueSize in the target of a kXR_mv makes it a publication ([hemera.Names]) of a file of that
 	// size, with the checksum OpaqueSum (kind:hex), onto a name that is free if OpaqueNew is there.
 	OpaqueSize = "hem.size"

@@ -25,8 +25,8 @@ func (o *opener) content(ctx context.Context, who hemera.Identity, r hemera.Open
 		if d := access.Decide(who, access.Of(now), access.Read); !d.Allowed {
 			return now, errs.New(errs.Denied, "manager.Open", r.Path, "the file was open, and may not be read any more")
 		}
-		if now.Gen == again.Gen {
-			// The content was not replaced. Its pieces may be on other disks than the reader was granted.
+		// The content was not replaced. Its pieces may be on other disks than the reader was granted, or come from tape.
+		if now.Gen == again.Gen || sameContent(&now, again) {
 			return now, nil
 		}
 	}
@@ -49,4 +49,23 @@ func (o *opener) content(ctx context.Context, who hemera.Identity, r hemera.Open
 	// As entries of the namespace have them, whatever order the old grant had.
 	slices.SortFunc(e.Pieces, func(a, b hemera.Piece) int { return int(a.Index) - int(b.Index) })
 	return e, nil
+}
+
+// sameContent reports whether an entry of a later generation has the content that was granted: in another form, or recalled from tape. All checksums that
+// both have agree, and there is one.
+func sameContent(now *hemera.Entry, was *hemera.Content) bool {
+	if now.Size != was.Size {
+		return false
+	}
+	both := 0
+	for _, c := range was.Sums {
+		is, there := hemera.FindChecksum(now.Checksums, c.Kind)
+		if there && is != c {
+			return false
+		}
+		if there {
+			both++
+		}
+	}
+	return both > 0
 }

@@ -111,6 +111,28 @@ func (r *rescuer) onOpen(ctx context.Context, who hemera.Identity, e hemera.Entr
 	return errOutdated
 }
 
+// noPieceWait is for how long a reader that found no good piece waits until the manager has heard that of nodes, and no piece could be repaired.
+const noPieceWait = 14 * time.Second
+
+// onNoPiece has a file recalled whose reader was sent back by a node that found no good piece. What nodes have reported decides, and not the client's
+// word: until they did, it is Unavailable, for a while. errOutdated is as in onOpen; nil grants the read.
+func (r *rescuer) onNoPiece(ctx context.Context, who hemera.Identity, e *hemera.Entry, o hemera.OpenRequest) error {
+	if len(e.Tape) == 0 {
+		return nil
+	}
+	list, _ := r.engine.Broken()
+	if s, _ := stand(r.cluster.View(), *e, newBrokenSet(list)); s == lostFile {
+		if begun, err := r.tier.Instead(ctx, who, *e); err != nil || !begun {
+			return err
+		}
+		return errOutdated
+	}
+	if age := r.now().Sub(o.NoPiece); age < 0 || age >= noPieceWait {
+		return nil
+	}
+	return errs.New(errs.Unavailable, "manager.Open", o.Path, "no good piece of the file was found; if none can be repaired, it is brought from tape")
+}
+
 // latest is the later one of two times.
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {

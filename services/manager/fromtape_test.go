@@ -186,3 +186,44 @@ func TestQuestionsAboutAFileOnTapeOnly(t *testing.T) {
 		t.Errorf("a conversion: %v", err)
 	}
 }
+
+// A reader that a node sends back, as it found no good piece, waits until the manager has heard the same of nodes; then the file comes from tape, and the
+// reader goes on with what is the same content.
+func TestAReaderThatFoundNoGoodPiece(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3, 1)
+		defer r.start()()
+		e := r.archive(r.write("/f", 10), "single")
+		g, err := r.open("/f", hemera.AccessRead)
+		if err != nil || !g.Permit.OnTape {
+			t.Fatalf("%+v, %v", g, err)
+		}
+		was := g.Permit.Content()
+		sentBack := func(o *hemera.OpenRequest) { o.Again, o.NoPiece = was, r.m.now() }
+		_, err = r.open("/f", hemera.AccessRead, sentBack)
+		wantKind(t, err, errs.Unavailable)
+		r.wantRecalled("by the word of a client alone", "/f", false)
+		// Nodes have nothing to say of it: the read is granted, and may fail.
+		if _, err = r.open("/f", hemera.AccessRead, func(o *hemera.OpenRequest) { o.NoPiece = r.m.now().Add(-noPieceWait) }); err != nil {
+			t.Error(err)
+		}
+		r.ruin(e, e.Pieces...)
+		_, err = r.open("/f", hemera.AccessRead, sentBack)
+		wantKind(t, err, errs.Unavailable)
+		r.wantRecalled("all pieces are bad", "/f", true)
+		now := r.entry("/f")
+		if again := *was; !sameContent(&now, &again) {
+			t.Error("the content is another one")
+		}
+		again := *was
+		again.Sums = nil
+		if sameContent(&now, &again) {
+			t.Error("nothing says that it is the same")
+		}
+		other := now
+		other.Checksums = []hemera.Checksum{{Kind: was.Sums[0].Kind}}
+		if sameContent(&other, was) {
+			t.Error("the checksum differs")
+		}
+	})
+}

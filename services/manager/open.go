@@ -90,8 +90,13 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 	}
 	if r.Access == hemera.AccessRead {
 		o.reads.Note(&prep.Entry, now)
+		c.OnTape = len(prep.Entry.Tape) > 0
 		g, err := o.openRead(&c, &prep, r)
-		return g, (&rescuer{o.parts}).onOpen(ctx, who, prep.Entry, err)
+		err = (&rescuer{o.parts}).onOpen(ctx, who, prep.Entry, err)
+		if err == nil && !r.NoPiece.IsZero() {
+			err = (&rescuer{o.parts}).onNoPiece(ctx, who, &prep.Entry, r)
+		}
+		return g, err
 	}
 	g, err := o.openWrite(ctx, &c, &prep, since, r)
 	if r.Access == hemera.AccessUpdate && prep.Existing {

@@ -3,6 +3,7 @@ package translate
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"hemera"
 	"hemera/rules/wire"
@@ -49,10 +50,21 @@ func OpenRequest(path string, opaque wire.Opaque, o wire.Open) hemera.OpenReques
 		r.Exclusive = o.Options&wire.OpenNew != 0 // else an existing file gets new content
 		r.Parents = o.Options&(wire.OpenMkpath|wire.OpenAsync) != 0
 	case o.Options&wire.OpenRead != 0:
+		r.NoPiece = noPiece(opaque)
 	case o.Options&changes != 0:
 		r.Access = hemera.AccessUpdate
 	}
 	return r
+}
+
+// noPiece is when a node found no good piece of the file, as a reader says that comes back; zero: none did.
+func noPiece(opaque wire.Opaque) (at time.Time) {
+	if text := opaque.Value(wire.OpaqueNoPiece); text != "" {
+		if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
+			at = time.Unix(seconds, 0)
+		}
+	}
+	return at
 }
 
 // requestedPolicy reads what a client asks of the policy, in Hemera's words or EOS's.
@@ -102,7 +114,7 @@ func unknownKey(opaque wire.Opaque) string {
 		case wire.OpaqueCapability, wire.OpaqueNode, RestartKey, TriedKey:
 			return ""
 		case "hem.space", "hem.layout", "hem.blocksize", "hem.checksum", "hem.replicas", wire.OpaquePiece, wire.OpaqueTrace, wire.OpaqueWhere,
-			wire.OpaqueAgain, wire.OpaqueSize, wire.OpaqueSum, wire.OpaqueNew, wire.OpaqueMtime, wire.OpaqueOwner:
+			wire.OpaqueAgain, wire.OpaqueNoPiece, wire.OpaqueSize, wire.OpaqueSum, wire.OpaqueNew, wire.OpaqueMtime, wire.OpaqueOwner:
 			continue
 		}
 		if unknown == "" && strings.HasPrefix(key, "hem.") {
