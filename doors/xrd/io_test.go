@@ -728,8 +728,12 @@ func TestAReaderIsSentToTheManager(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, read := range map[string]func(fh wire.Handle) (wire.Request, []byte){
-			"read":   func(fh wire.Handle) (wire.Request, []byte) { return wire.Read{Handle: fh, Length: 10, Offset: 4 << 20}, nil },
-			"pgread": func(fh wire.Handle) (wire.Request, []byte) { return wire.Pgread{Handle: fh, Length: 10, Offset: 4 << 20}, nil },
+			"read": func(fh wire.Handle) (wire.Request, []byte) {
+				return wire.Read{Handle: fh, Length: 10, Offset: 4 << 20}, nil
+			},
+			"pgread": func(fh wire.Handle) (wire.Request, []byte) {
+				return wire.Pgread{Handle: fh, Length: 10, Offset: 4 << 20}, nil
+			},
 			"readv": func(fh wire.Handle) (wire.Request, []byte) {
 				return wire.Readv{}, wire.Segment{Handle: fh, Length: 10, Offset: 4 << 20}.Append(wire.Segment{Handle: fh, Length: 10}.Append(nil))
 			},
