@@ -75,7 +75,7 @@ type Writer interface {
 	Truncate(size int64) error
 	// Size is where the data ends now, in bytes. It answers from memory.
 	Size() int64
-	// Sync makes what was written durable. The piece stays pending: after a crash it expires.
+	// Sync makes what was written durable. The piece stays pending: after a crash a [Resumer] finds it, until it expires.
 	Sync() error
 	// Seal writes checksums and footer; with s.Sync the piece and its directory entry are durable
 	// when it returns. The Writer is closed, whatever the result; on error the piece is removed.

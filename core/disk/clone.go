@@ -82,7 +82,7 @@ func (w *writer) Clone(id hemera.PieceID, size int64) error {
 	}
 	w.base = base
 	w.table.base = &baseTable{base, blocks(base.stat.Size)}
-	w.table.size = base.stat.Size
+	w.table.size, w.table.changed = base.stat.Size, nil
 	if !shared { // a page that is cut is copied whole, to be verified
 		err = cloning{w, base}.copyData(min(pages(size)*hemera.PageSize, base.stat.Size))
 	}
@@ -232,7 +232,7 @@ func (w *writer) provePage(page int64) error {
 	if checksum.CRC32C(p) != b.sums[i] {
 		return &PageError{Page: page * hemera.PageSize, What: "page"}
 	}
-	b.setDirty(i, true)
+	b.setDirty(i, true) // its sum stays the same until it is written to
 	return nil
 }
 

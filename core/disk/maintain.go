@@ -98,7 +98,7 @@ func (d *Disk) Expire(age time.Duration) (removed int, err error) {
 		if !ok {
 			continue
 		}
-		gone, err := d.expire(id, name, age)
+		gone, err := d.expire(id, name, side, age)
 		if err != nil {
 			return removed, d.failed(err, op, id)
 		}
@@ -111,7 +111,7 @@ func (d *Disk) Expire(age time.Duration) (removed int, err error) {
 
 // expire removes one file of the pending directory if it is old and nobody's. It looks again in the piece's turn, in which
 // no Writer can come.
-func (d *Disk) expire(id hemera.PieceID, name string, age time.Duration) (bool, error) {
+func (d *Disk) expire(id hemera.PieceID, name string, side bool, age time.Duration) (bool, error) {
 	turn := d.turn(id)
 	turn.begin()
 	defer turn.end()
@@ -120,6 +120,11 @@ func (d *Disk) expire(id hemera.PieceID, name string, age time.Duration) (bool, 
 	d.mu.Unlock()
 	if busy {
 		return false, nil
+	}
+	if side { // it goes with its piece
+		if _, err := d.fs.Stat(d.pendingPath(id)); !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
 	}
 	name = d.pendingDir() + "/" + name
 	info, err := d.fs.Stat(name)

@@ -19,6 +19,7 @@ import (
 //	.hemera-scrub                       how far the scrub is
 //	pending/<piece>                     a piece that is being written
 //	pending/<piece>.sums                page CRCs of a large one that do not stay in memory
+//	pending/<piece>.synced              page CRCs as of the last sync
 //	<file id / 10000>/<piece>           a sealed piece
 const (
 	labelName   = ".hemera-disk"
@@ -86,10 +87,10 @@ func (t *tree) piecesIn(dir uint64) ([]hemera.PieceID, error) {
 	return ids, nil
 }
 
-// removePending removes the pending file and its side file, if they are there.
+// removePending removes the pending file and its side files, if they are there.
 func (t *tree) removePending(id hemera.PieceID) error {
 	// The file of sums has a name only for a moment; a crash in that moment leaves it.
-	for _, name := range []string{t.pendingPath(id), t.pendingPath(id) + sumsSuffix} {
+	for _, name := range []string{t.pendingPath(id), t.pendingPath(id) + sumsSuffix, t.pendingPath(id) + syncedSuffix} {
 		if err := t.fs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -102,9 +103,14 @@ func comparePieces(a, b hemera.PieceID) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Gen, b.Gen), cmp.Compare(a.Index, b.Index))
 }
 
-// parsePending reads a name of the pending directory: the piece, and whether it is its side file.
+// parsePending reads a name of the pending directory: the piece, and whether it is a side file of it.
 func parsePending(name string) (id hemera.PieceID, side, ok bool) {
-	name, side = strings.CutSuffix(name, sumsSuffix)
+	for _, suffix := range []string{sumsSuffix, syncedSuffix} {
+		if of, is := strings.CutSuffix(name, suffix); is {
+			name, side = of, true
+			break
+		}
+	}
 	id, err := hemera.ParsePieceID(name)
 	return id, side, err == nil
 }

@@ -42,6 +42,9 @@ func (r recovery) run() error {
 		if _, err := d.sealed.move(id, true); err != nil {
 			return err
 		}
+		if err := d.removeSynced(id); err != nil {
+			return err
+		}
 		d.opt.Log.Info("piece sealed before a crash is back in place", "disk", d.path, "piece", id.String())
 	}
 	return nil

@@ -32,13 +32,19 @@ func (w *writer) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
 // could not be written, for the reason err, is removed. It is called with io held alone.
 func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) (hemera.PieceStat, error) {
 	if err == nil && sync {
-		err = w.sync()
+		err = w.sync(noSums) // its footer has them
 	}
 	if w.done { // it was sealed or aborted before: there is nothing to remove
 		return hemera.PieceStat{}, err
 	}
 	if err != nil {
-		_ = w.close(func() error { return w.disk.removePending(w.id) })
+		w.leaves = w.resumed // another process of the node may have more luck
+		_ = w.close(func() error {
+			if w.leaves {
+				return nil
+			}
+			return w.disk.removePending(w.id)
+		})
 		if other, ok := errors.AsType[otherBytes](err); ok { // says nothing of the device
 			return hemera.PieceStat{}, other.error
 		}

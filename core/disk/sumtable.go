@@ -19,6 +19,8 @@ type sumTable struct {
 	clock  uint64              // counts uses, to find the block that was not used for longest
 	side   sideFile            // the others
 	base   *baseTable          // what blocks begin as; nil: zeros
+	// changed are the blocks that were changed since the last sync; nil while nobody takes note of that.
+	changed map[int64]struct{}
 }
 
 // sumBlock is the CRCs of blockSums pages.
@@ -73,6 +75,14 @@ func (t *sumTable) block(index int64) (*sumBlock, error) {
 	return b, nil
 }
 
+// change is block for one that changes.
+func (t *sumTable) change(index int64) (*sumBlock, error) {
+	if t.changed != nil {
+		t.changed[index] = struct{}{}
+	}
+	return t.block(index)
+}
+
 // absent reports whether nothing was ever written to the block's pages: they are zeros. Blocks of a base are never absent,
 // whatever they have.
 func (t *sumTable) absent(index int64) bool {
@@ -123,7 +133,7 @@ func (t *sumTable) write(off int64, n int, sums []uint32) error {
 // wholePages notes the CRCs of pages that were written whole, as far as they are in one block, and
 // returns how many that are.
 func (t *sumTable) wholePages(page int64, sums []uint32) (int, error) {
-	b, err := t.block(page / blockSums)
+	b, err := t.change(page / blockSums)
 	if err != nil {
 		return 0, err
 	}
@@ -135,7 +145,7 @@ func (t *sumTable) wholePages(page int64, sums []uint32) (int, error) {
 
 // fragment notes length bytes written at offset in of the page.
 func (t *sumTable) fragment(page int64, in, length int, sum uint32) error {
-	b, err := t.block(page / blockSums)
+	b, err := t.change(page / blockSums)
 	if err != nil {
 		return err
 	}
@@ -165,7 +175,7 @@ func (t *sumTable) grow(size int64) error {
 		t.size += int64(now - old)
 	}
 	if n := int(size % hemera.PageSize); n != 0 && t.size < size {
-		b, err := t.block(size / hemera.PageSize / blockSums)
+		b, err := t.change(size / hemera.PageSize / blockSums)
 		if err != nil {
 			return err
 		}
@@ -182,6 +192,7 @@ func (t *sumTable) truncate(size int64) error {
 	if size >= t.size {
 		return t.grow(size)
 	}
+	t.changed = nil    // blocks that were synced may be gone, and come back as zeros
 	end := pages(size) // the first page that is gone
 	// Blocks that keep no page go; the last one that stays is cleaned behind its last page, and that page, if it was
 	// cut, has a sum that nobody knows.

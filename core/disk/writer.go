@@ -28,12 +28,20 @@ type writer struct {
 	hint vfs.Hinter // nil if the file takes none
 	mark uint64     // of the pending directory's sync that covers the file's name
 	side *sumSpill
+	// synced are the checksums that syncs made durable; io alone guards it.
+	synced syncedSums
+	// found is how far the proof of a piece is that an earlier process left; nil once it is through. io alone guards it.
+	found *proving
+	// resumed says that an earlier process began the piece, leaves that the piece stays when the Writer ends.
+	resumed, leaves bool
 
 	// fenced is set when the piece is no longer this Writer's: it was removed, or begun again by another.
 	fenced atomic.Bool
 
 	// io is shared while data is written, and had alone while the data and the table must agree.
 	io sharedTurn
+	// syncing is of the one sync that is under way.
+	syncing turn
 	// tableTurn is of those that share io: the table may be read from its spill file. Alone, io is enough.
 	tableTurn turn
 	table     *sumTable
@@ -62,10 +70,7 @@ func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{disk: d, id: id, opt: o, file: f, mark: d.pending.mark(), io: newSharedTurn(), tableTurn: newTurn()}
-	w.side = &sumSpill{fs: d.fs, path: d.pendingPath(id) + sumsSuffix}
-	w.table = newSumTable(d.opt.PendingBlocks, w.side)
-	w.hint, _ = f.(vfs.Hinter)
+	w := writerOf(d, id, o, f)
 	// Room for data, table and footer is reserved now: a write that was let in does not fail for want of room later.
 	if !o.Sparse && o.SizeHint > hemera.PageSize && w.hint != nil {
 		if err := w.hint.Preallocate(footerOff(o.SizeHint) + hemera.PageSize); err != nil {
@@ -74,6 +79,16 @@ func newWriter(d *Disk, id hemera.PieceID, o CreateOptions) (*writer, error) {
 	}
 	d.gauge.writeOpens.Add(1)
 	return w, nil
+}
+
+// writerOf is a Writer on an open pending file. It calls no device.
+func writerOf(d *Disk, id hemera.PieceID, o CreateOptions, f vfs.File) *writer {
+	w := &writer{disk: d, id: id, opt: o, file: f, mark: d.pending.mark(), io: newSharedTurn(), syncing: newTurn(), tableTurn: newTurn()}
+	w.side = &sumSpill{fs: d.fs, path: d.pendingPath(id) + sumsSuffix}
+	w.synced = syncedSums{fs: d.fs, path: d.pendingPath(id) + syncedSuffix}
+	w.table = newSumTable(d.opt.PendingBlocks, w.side)
+	w.hint, _ = f.(vfs.Hinter)
+	return w
 }
 
 // WritePages writes p at off. After a failure every later call fails too: what the kernel could not write it may report
@@ -285,27 +300,49 @@ func (w *writer) resize(size int64) error {
 // Size is the size of the data. It does not wait for the device.
 func (w *writer) Size() int64 { return w.size.Load() }
 
-// Sync makes the data written so far durable. The piece stays pending.
+// Sync makes the data written so far durable, with its checksums. The piece stays pending.
 func (w *writer) Sync() error {
 	const op = "disk.Sync"
+	w.syncing.begin()
+	defer w.syncing.end()
+	state, err := w.takeSums(op)
+	if err != nil {
+		return err
+	}
 	w.io.beginShare()
 	defer w.io.endShare()
 	if err := w.usable(op); err != nil {
 		return err
 	}
-	if err := w.sync(); err != nil {
+	if err = w.sync(w.synced.sync); err == nil {
+		err = w.synced.commit(state)
+	}
+	if err != nil {
 		return w.fail(err, op)
 	}
 	return nil
 }
 
-// sync makes the content and the name of the pending file durable. The name takes a sync of the directory that many
+// takeSums writes the checksums for a sync, of a moment in which no write is under way.
+func (w *writer) takeSums(op string) (state syncedState, err error) {
+	w.io.begin()
+	defer w.io.end()
+	if err = w.usable(op); err != nil {
+		return state, err
+	}
+	if state, err = w.saveSums(); err != nil {
+		err = w.fail(err, op)
+	}
+	return state, err
+}
+
+// sync makes the content and the name of the pending file durable, and what sums does. The name takes a sync of the directory that many
 // Writers share. Both are under way at once, so that a file system with a journal commits once for both.
-func (w *writer) sync() error {
+func (w *writer) sync(sums func() error) error {
 	start := w.disk.gauge.start()
 	named := make(chan error, 1)
 	go func() {
-		named <- w.disk.opt.Panics.Do("disk.Sync", w.id.String(), func() error { return w.disk.pending.reach(w.mark) })
+		named <- w.disk.opt.Panics.Do("disk.Sync", w.id.String(), func() error { return errors.Join(sums(), w.disk.pending.reach(w.mark)) })
 	}()
 	err := w.file.Sync()
 	// The goroutine is not left behind, also after an error: it uses the disk.
@@ -353,7 +390,7 @@ func (w *writer) close(last func() error) error {
 		d.release(w.base)
 	}
 	d.gauge.writeOpens.Add(-1)
-	return errors.Join(err, w.file.Close(), w.side.close())
+	return errors.Join(err, w.file.Close(), w.side.close(), w.synced.close(mine && !w.leaves))
 }
 
 // usable is why the Writer takes no calls any more. It is called with io had, alone or shared.
@@ -365,6 +402,8 @@ func (w *writer) usable(op string) error {
 		return errs.New(errs.BadHandle, op, w.id.String(), "the writer is closed")
 	case w.fenced.Load():
 		return errs.New(errs.Conflict, op, w.id.String(), "the piece was removed or started over meanwhile")
+	case w.found != nil && op != opProve:
+		return errs.New(errs.BadHandle, op, w.id.String(), "the piece is not proved yet")
 	}
 	return w.failure
 }

@@ -50,6 +50,9 @@ func (w *Writer) Close(ctx context.Context) error {
 
 // stop ends a write that could not be sealed, or has nothing to commit. What nobody closes stays where its content is as good as before.
 func (w *Writer) stop(ctx context.Context, err error) error {
+	if err != nil && w.found != nil {
+		return w.leaveFound(err)
+	}
 	if err == nil || w.head.broken != nil || !w.left.ends {
 		return w.end(ctx, err)
 	}
@@ -90,7 +93,7 @@ func (w *Writer) end(ctx context.Context, err error) error {
 		w.base.Close()
 	}
 	// An answer was lost on the way, so "refused" may be the second of two answers.
-	unsure := w.commit != nil && w.commit.unsure
+	unsure := w.commit != nil && w.commit.unsure || w.found != nil && w.found.footer != nil
 	if err != nil && unsure {
 		err = mayBeCommitted(err, subject(h.cap))
 	}
@@ -175,6 +178,7 @@ func (w *Writer) undecided() bool { return w.snapshot().phase == committing }
 func (w *Writer) discard(ctx context.Context) {
 	h := &w.head
 	if p, ok := w.content.(*pieces); ok {
+		p.disown()
 		p.abort()
 	} else {
 		h.dismissClient(ctx)
@@ -208,6 +212,9 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	h, size := &w.head, w.state.size
 	if h.broken != nil {
 		return false, h.broken
+	}
+	if w.found != nil {
+		return false, w.sealFound(ctx)
 	}
 	if a := w.adopted; a != nil {
 		ready(w, a.info, a.pieces)
@@ -387,6 +394,9 @@ func (p *pieces) fill(ctx context.Context, info hemera.SealInfo) {
 	if p.whole == nil {
 		fillOne = func(_ int, pc *piece) error { return p.copySealed(ctx, pc, info) }
 	}
+	if p.again {
+		fillOne = func(_ int, pc *piece) error { return p.refill(ctx, pc, info) }
+	}
 	// A piece that cannot be filled is lost, and may be replaced once more.
 	for i, err := range p.each(ledger.Planned, everyPiece, nil, fillOne) {
 		switch {
@@ -519,6 +529,12 @@ func (p *pieces) copySealed(ctx context.Context, pc *piece, info hemera.SealInfo
 	var err error
 	if pc.out, pc.local, err = h.host.create(ctx, h.cap, h.permit, pc.target); err != nil {
 		return err
+	}
+	pc.began = true
+	if p.again {
+		if err := pc.out.Truncate(0); err != nil {
+			return err
+		}
 	}
 	crc, err := copyPages(ctx, h.host.Panics, pc.out, sealedSource{src.content(pc.target.Index)}, layout.PieceSize(h.cap.Layout, info.FileSize, pc.target.Index))
 	if err != nil {

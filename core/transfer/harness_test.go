@@ -109,7 +109,7 @@ func newDisk(t testing.TB, place func() (vfs.FS, string)) *faultyDisk {
 	}
 	store := bounded.New(d, slog.New(slog.DiscardHandler), nil)
 	t.Cleanup(func() { _ = store.Close() })
-	return &faultyDisk{Store: store, path: path}
+	return &faultyDisk{Store: store, path: path, fs: fsys}
 }
 
 // scope is one of the many checks that rapid makes in a test: its cleanups run when it ends, and its failures are
@@ -571,6 +571,7 @@ func (r *faultyReader) ReadPages(p []byte, sums []uint32, off int64) (int, error
 type faultyDisk struct {
 	disk.Store
 	path  string
+	fs    vfs.FS
 	gone  bool
 	wrong bool // it keeps another byte than it is given, without a word
 	old   bool // it begins no piece as a copy, as a disk of an older node
@@ -594,6 +595,40 @@ func (d *faultyDisk) Put(id hemera.PieceID, o disk.CreateOptions, c disk.Content
 		return hemera.PieceStat{}, err
 	}
 	return disk.Put(d.Store, id, o, c, s)
+}
+
+// Resume implements disk.Resumer.
+func (d *faultyDisk) Resume(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, error) {
+	if err := d.fault.at("resume", 0); err != nil {
+		return nil, err
+	}
+	w, err := disk.Resume(d.Store, id, o)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyFound{faultyDiskWriter{Writer: w, disk: d}, w.(disk.Prover)}, nil
+}
+
+// faultyFound is a piece that an earlier process left.
+type faultyFound struct {
+	faultyDiskWriter
+	disk.Prover
+}
+
+func (w *faultyFound) Seal(s hemera.SealInfo) (hemera.PieceStat, error) {
+	if err := w.disk.fault.at("seal", 0); err != nil {
+		_ = w.Leave()
+		return hemera.PieceStat{}, err
+	}
+	return w.faultyDiskWriter.Seal(s)
+}
+
+// Remove implements disk.Store. One of a process that has ended removes nothing.
+func (d *faultyDisk) Remove(id hemera.PieceID) error {
+	if d.gone {
+		return errGone
+	}
+	return d.Store.Remove(id)
 }
 
 func (d *faultyDisk) Open(id hemera.PieceID) (disk.Reader, error) {

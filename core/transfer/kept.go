@@ -55,7 +55,7 @@ func (t *Pending) keep(e *entry) (victims []*entry) {
 	rooms := make([]keptRoom, len(kept))
 	for i, o := range kept {
 		w := o.work.(*Writer)
-		rooms[i] = keptRoom{user: w.head.cap.Who.Account(), bytes: w.snapshot().size}
+		rooms[i] = keptRoom{user: w.head.cap.Who.Account(), bytes: w.snapshot().size, stays: w.found != nil}
 	}
 	for _, i := range overKept(rooms) {
 		o := kept[i]
@@ -86,6 +86,7 @@ func refusal(err error, c *hemera.Capability) error {
 type keptRoom struct {
 	user  hemera.Account
 	bytes int64
+	stays bool // what was promised does not make way, and counts for nothing
 }
 
 // overKept returns which of the kept writes, which are sorted with the oldest first, are to be removed so that all bounds hold.
@@ -97,6 +98,9 @@ func overKept(kept []keptRoom) (remove []int) {
 	all, ofUser := sum{}, map[hemera.Account]sum{}
 	// From the newest on, everything stays that fits.
 	for i, k := range slices.Backward(kept) {
+		if k.stays {
+			continue
+		}
 		user := ofUser[k.user]
 		user, total := sum{user.count + 1, user.bytes + k.bytes}, sum{all.count + 1, all.bytes + k.bytes}
 		if user.count > keptUserMax || user.bytes > keptUserSize || total.count > keptMax || total.bytes > keptSize {

@@ -22,12 +22,14 @@ type KeptStore interface {
 	Load() (map[string][]byte, error)
 }
 
-// keptVersion is the version of the records; docs/formats/kept.md has the fields.
-const keptVersion = 1
+// keptVersion is the version of the records; docs/formats/kept.md has the fields. Those of version 1 are read.
+const keptVersion = 2
 
-// keptRecord is a kept write: its pieces are sealed, so a commit takes nothing but what the manager is to be told.
+// keptRecord is a kept write: its pieces are sealed, so a commit takes nothing but what the manager is to be told. Or it is one that was
+// synced and is not closed: then it has no pieces, size and times, which are found on disks.
 type keptRecord struct {
 	Version    int               `json:"version"`
+	Synced     bool              `json:"synced,omitempty"`
 	Token      string            `json:"token"`
 	Size       int64             `json:"size"`
 	Checksums  []hemera.Checksum `json:"checksums"`
@@ -54,7 +56,7 @@ func (w *Writer) record() {
 	var raw []byte
 	if err == nil {
 		now := time.Now()
-		raw, err = json.Marshal(keptRecord{keptVersion, token, r.Size, r.Checksums, r.Pieces, r.Mtime, r.Xattrs, r.XattrsGone,
+		raw, err = json.Marshal(keptRecord{keptVersion, false, token, r.Size, r.Checksums, r.Pieces, r.Mtime, r.Xattrs, r.XattrsGone,
 			w.opened, now, now.Add(hemera.KeptLifetime)})
 	}
 	if err == nil {
@@ -69,9 +71,10 @@ func (w *Writer) record() {
 
 // unrecord forgets the record of a write that has ended.
 func (w *Writer) unrecord() {
-	if !w.recorded {
+	if !w.recorded && w.promised == "" {
 		return
 	}
+	w.promised = ""
 	if err := w.head.host.Kept.Remove(recordName(w.head.cap.Nonce)); err != nil {
 		w.head.host.Log.Warn("the record of a kept write stays", "path", w.head.cap.Path, "error", err)
 	}
@@ -93,11 +96,11 @@ func (t *Pending) Restore(read func(token string) (hemera.Capability, error)) in
 	for _, name := range slices.Sorted(maps.Keys(records)) {
 		var r keptRecord
 		err := json.Unmarshal(records[name], &r)
-		if err == nil && r.Version != keptVersion {
+		if err == nil && r.Version != keptVersion && r.Version != 1 {
 			err = errs.New(errs.Unsupported, "transfer.Restore", name, "version "+strconv.Itoa(r.Version))
 		}
 		if err == nil {
-			err = t.restore(&r, read)
+			err = t.restore(name, records[name], &r, read)
 		}
 		if err != nil {
 			log.Warn("a kept write cannot be brought back; its pieces are left to the audit", "id", name, "error", err)
@@ -109,10 +112,13 @@ func (t *Pending) Restore(read func(token string) (hemera.Capability, error)) in
 }
 
 // restore adds one write. Whether the process before has asked for its commit nobody knows, so its pieces are never removed here.
-func (t *Pending) restore(r *keptRecord, read func(string) (hemera.Capability, error)) error {
+func (t *Pending) restore(name string, raw []byte, r *keptRecord, read func(string) (hemera.Capability, error)) error {
 	c, err := read(r.Token)
 	if err != nil {
 		return err
+	}
+	if r.Synced {
+		return t.restoreSynced(name, raw, r, c)
 	}
 	if r.Size < 0 || r.Size > hemera.FileSizeMax {
 		return errs.New(errs.Invalid, "transfer.Restore", subject(&c), strconv.FormatInt(r.Size, 10)+" is no size")
@@ -138,15 +144,20 @@ func (t *Pending) restore(r *keptRecord, read func(string) (hemera.Capability, e
 	w.commit = &commit{head: &w.head, unsure: true, request: hemera.CommitRequest{Permit: w.head.permit, Size: r.Size, Checksums: r.Checksums,
 		Pieces: r.Pieces, Mtime: r.Mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Left: true}}
 	w.state = writeState{phase: awaiting, size: r.Size, left: true, at: r.Mtime, mtime: r.Mtime}
+	return t.addKept(w, r.Gone, r.Until)
+}
+
+// addKept adds a kept write to the table.
+func (t *Pending) addKept(w *Writer, gone, until time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	key := writeKey(&c)
+	key := writeKey(w.head.cap)
 	if t.entries[key] != nil {
-		return errs.New(errs.Exists, "transfer.Restore", subject(&c), "it is there")
+		return errs.New(errs.Exists, "transfer.Restore", subject(w.head.cap), "it is there")
 	}
 	// No longer than a new one, whatever the clock says.
 	now := time.Now()
-	e := &entry{key: key, work: w, since: r.Gone, until: now.Add(min(max(r.Until.Sub(now), 0), hemera.KeptLifetime))}
+	e := &entry{key: key, work: w, since: gone, until: now.Add(min(max(until.Sub(now), 0), hemera.KeptLifetime))}
 	e.once.Do(func() {})
 	t.entries[key] = e
 	t.keepAgain(e)
@@ -157,7 +168,8 @@ func (t *Pending) restore(r *keptRecord, read func(string) (hemera.Capability, e
 func (w *Writer) suspend() {
 	w.turn.acquire()
 	defer w.turn.release()
-	if w.state.phase != awaiting || !w.recorded {
+	left := w.state.phase == writing && w.found != nil
+	if !left && (w.state.phase != awaiting || !w.recorded) {
 		return
 	}
 	w.head.host.uses.End(&w.usage)
@@ -167,6 +179,7 @@ func (w *Writer) suspend() {
 	}
 	if p, ok := w.content.(*pieces); ok {
 		p.release()
+		p.letGo()
 	}
 	w.result = badHandle("transfer.Write", subject(w.head.cap))
 	w.setPhase(ended)
@@ -175,7 +188,7 @@ func (w *Writer) suspend() {
 
 // stopLeft ends a write as its node stops. left: no client has it open.
 func (w *Writer) stopLeft(ctx context.Context, left bool) {
-	if left && w.head.host.Kept != nil && w.worthKeeping() && !w.lasting() {
+	if (left || w.synced()) && w.head.host.Kept != nil && w.worthKeeping() && !w.lasting() {
 		w.keep(ctx, func() bool { return true })
 	}
 	if w.lasting() {

@@ -67,6 +67,13 @@ func (w *Writer) lasting() bool {
 	return s.phase == committing || s.phase == writing && s.lasts && !s.left
 }
 
+// synced reports whether a sync of the write was acknowledged.
+func (w *Writer) synced() bool {
+	w.turn.acquire()
+	defer w.turn.release()
+	return w.left.synced
+}
+
 // awaits reports whether a person decides about the write.
 func (w *Writer) awaits() bool {
 	s := w.snapshot()

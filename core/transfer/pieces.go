@@ -27,6 +27,7 @@ type pieces struct {
 	whole  *inlineContent  // all of the content, if it is in memory: pieces are made of it in one call
 	cut    []disk.Content  // of whole, what each piece has, if the layout is coded
 	parity *parity         // of a coded layout; else nil
+	again  bool            // an earlier process made pieces: those that are planned may be there
 	renews time.Time       // of a client: not before it asks for a new capability
 }
 
@@ -208,7 +209,9 @@ func (p *pieces) lose(i int, err error) {
 	p.lost++
 	pc.err = err
 	// A disk that is stalled, or a peer that is gone, must not delay the write that goes on without it.
-	if out := pc.out; out != nil {
+	if pc.local != nil && pc.local.found {
+		pc.local.letGo()
+	} else if out := pc.out; out != nil {
 		end := func() {}
 		if pc.local != nil {
 			end = h.host.removals.Begin(pieceID(h.cap, pc.target.Index), pc.target.Disk)
@@ -314,6 +317,7 @@ type piece struct {
 	end    int64      // how long the piece is, by what was sent to it
 	sum    checksum.Appender
 	summed int64 // how many bytes sum is of; -1 once they did not come in order
+	found  bool  // an earlier process made it, on a disk of this node
 }
 
 // writePages sends pages at an offset of the piece.
@@ -373,6 +377,7 @@ type diskPiece struct {
 	id     hemera.PieceID
 	ended  atomic.Bool // sealed or aborted: the Writer must not be used again
 	left   atomic.Bool
+	found  bool   // an earlier process left it: what fails leaves it, too
 	leave  func() // from the first call on clients may have the name, if no piece has it
 }
 
@@ -392,6 +397,10 @@ func (p *diskPiece) Seal(_ context.Context, s hemera.SealInfo) error {
 
 // Abort removes the piece, sealed or not.
 func (p *diskPiece) Abort() {
+	if p.found {
+		p.letGo()
+		return
+	}
 	// A writer that has sealed or aborted must not be called again; the piece may be there under its name all the same.
 	if !p.ended.Swap(true) {
 		_ = p.Writer.Abort()

@@ -3,6 +3,7 @@ package transfer_test
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -137,6 +138,7 @@ func TestSmallWaitsInMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		names = slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, ".synced") })
 		return len(names)
 	}
 	p := content(60_000)
@@ -146,8 +148,8 @@ func TestSmallWaitsInMemory(t *testing.T) {
 		pieces  int // after do
 		changes int // at the close
 	}{
-		"closed": {func(hemera.File) error { return nil }, p, 0, 3}, // open, write, rename
-		"synced": {func(f hemera.File) error { return f.Sync(ctx) }, p, 1, 2},
+		"closed": {func(hemera.File) error { return nil }, p, 0, 3},           // open, write, rename
+		"synced": {func(f hemera.File) error { return f.Sync(ctx) }, p, 1, 3}, // the checksums of the sync go
 		"grown":  {func(f hemera.File) error { return f.WritePages(p, nil, 60_000) }, append(bytes.Clone(p), p...), 1, 2},
 		"cut":    {func(f hemera.File) error { return f.Truncate(5000) }, p[:5000], 0, 3},
 		"empty":  {func(f hemera.File) error { return f.Truncate(0) }, []byte{}, 0, 0},

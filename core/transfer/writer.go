@@ -40,6 +40,9 @@ type Writer struct {
 	result  error // of Close, once ended
 	// recorded: the node has a record of the write, which is kept.
 	recorded bool
+	// promised is the node's record that the write was synced; "" if it has none.
+	promised string
+	found    *found // what an earlier process left; nil if this one began the write
 
 	mu    sync.Mutex // guards what follows, and is never held while anything is waited for
 	state writeState
@@ -260,6 +263,7 @@ func (w *Writer) restart() error {
 	defer w.turn.release()
 	// What its client had synced it does not want any more.
 	w.left = leaving{}
+	w.unrecord()
 	return w.resize(0, w.head.cap.Size)
 }
 
@@ -334,7 +338,7 @@ func (w *Writer) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
 	return n, err
 }
 
-// Sync makes everything accepted durable on every live piece.
+// Sync makes everything accepted durable on every live piece, and so that it is found after the end of the process: see found.
 func (w *Writer) Sync(ctx context.Context) (err error) {
 	w.turn.acquire()
 	defer w.turn.release()
@@ -351,7 +355,10 @@ func (w *Writer) Sync(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return w.content.sync(ctx)
+	if err := w.content.sync(ctx); err != nil {
+		return err
+	}
+	return w.recordSynced()
 }
 
 // SetXattr keeps an attribute for the commit; nil removes it.

@@ -19,6 +19,8 @@ func waiting() locks.Waiting {
 		"hemera/core/disk.Putter":         {"Put"},
 		"hemera/core/disk.Writer":         {"WritePages", "ReadPages", "NextData", "Truncate", "Sync", "Seal", "Abort"},
 		"hemera/core/disk.Cloner":         {"Clone"},
+		"hemera/core/disk.Resumer":        {"Resume"},
+		"hemera/core/disk.Prover":         {"Prove", "Leave"},
 		"hemera/core/disk.Reader":         {"ReadPages", "NextData", "Verify", "Allocated"},
 		"hemera/core/disk.Waiter":         {"Wait"},
 		"hemera/core/transfer.Peers":      {"*"},

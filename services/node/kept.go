@@ -15,7 +15,7 @@ const (
 	// keptSuffix ends the names of records of kept writes.
 	keptSuffix = ".json"
 	// keptFilesMax and keptFileMax bound what is read of them: more than a node keeps, and than one record has.
-	keptFilesMax = 4096
+	keptFilesMax = transfer.PendingMax
 	keptFileMax  = 1 << 20
 )
 

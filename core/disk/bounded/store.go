@@ -26,6 +26,7 @@ type Store struct {
 var (
 	_ disk.Store         = (*Store)(nil)
 	_ disk.Putter        = (*Store)(nil)
+	_ disk.Resumer       = (*Store)(nil)
 	_ disk.StallReporter = (*Store)(nil)
 )
 
@@ -137,6 +138,22 @@ func (s *Store) Create(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, er
 		return nil, err
 	}
 	return newWriter(s, id, o, *made), nil
+}
+
+// Resume implements [disk.Resumer]. A piece that is opened late has a Writer that nobody uses, until the process ends.
+func (s *Store) Resume(id hemera.PieceID, o disk.CreateOptions) (disk.Writer, error) {
+	found := new(disk.Writer)
+	err := s.call(kind{"disk.Resume", use, callLimit}, id.String(), func() (err error) {
+		*found, err = disk.Resume(s.inner, id, o)
+		return err
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	o.Replace = true // what is sealed late stays
+	w := newWriter(s, id, o, *found)
+	w.stays = true
+	return w, nil
 }
 
 // Put implements [disk.Putter]. A piece that is made late is removed.

@@ -16,6 +16,7 @@ type writer struct {
 	name    string // the id in words
 	options disk.CreateOptions
 	inner   disk.Writer
+	stays   bool                  // an earlier process left the piece: a stuck call does not end it
 	stalled atomic.Pointer[error] // of the first call that was stalled
 }
 
@@ -35,6 +36,9 @@ func (w *writer) failed() error {
 func (w *writer) call(op string, limit time.Duration, run func(*call)) *call {
 	c := w.store.device.newCall(kind{op, use, limit}, w.name)
 	c.writer, c.run, c.late = w, run, abortLate
+	if w.stays {
+		c.late = nil
+	}
 	return c
 }
 
@@ -99,6 +103,41 @@ func (w *writer) Clone(base hemera.PieceID, size int64) error {
 	return err
 }
 
+// Prove implements [disk.Prover]. A piece that cannot be proved in time stays as it is.
+func (w *writer) Prove() (unproved int64, done bool, err error) {
+	type result struct {
+		unproved int64
+		done     bool
+	}
+	r := new(result)
+	c := w.call(opProve, callLimit, func(c *call) {
+		p, ok := c.writer.inner.(disk.Prover)
+		if r.done = !ok; ok {
+			r.unproved, r.done, c.err = p.Prove()
+		}
+	})
+	c.late = nil
+	if _, err := w.make(c); err != nil {
+		return 0, false, err
+	}
+	return r.unproved, r.done, nil
+}
+
+// Leave implements [disk.Prover].
+func (w *writer) Leave() error {
+	c := w.call("disk.Leave", callLimit, func(c *call) {
+		if p, ok := c.writer.inner.(disk.Prover); ok {
+			c.err = p.Leave()
+		}
+	})
+	c.late = nil
+	_, err := w.make(c)
+	return err
+}
+
+// opProve names a proof.
+const opProve = "disk.Prove"
+
 // Size implements [disk.Writer], from memory.
 func (w *writer) Size() int64 { return w.inner.Size() }
 
@@ -112,7 +151,7 @@ func (w *writer) Sync() error {
 func (w *writer) Seal(info hemera.SealInfo) (hemera.PieceStat, error) {
 	stat := new(hemera.PieceStat)
 	c := w.call("disk.Seal", syncLimit, func(c *call) { *stat, c.err = c.writer.inner.Seal(info) })
-	c.late = func(c *call) { w.store.unseal(w.id, w.options, c.err) }
+	c.late = func(c *call) { w.store.unseal(w.id, w.options, c.err) } // not if it stays
 	if _, err := w.make(c); err != nil {
 		return hemera.PieceStat{}, err
 	}
