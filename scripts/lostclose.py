@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """What becomes of files whose client lost its connection before the close: stock bindings, whose close then succeeds without a request.
 
-usage: lostclose.py HEMERA PORT [--wait]
+usage: lostclose.py HEMERA PORT [--wait|--kill]
 
 Then what becomes of a client that is killed in the middle of a write: `hemera open ls` names it, and a person commits or drops it.
 
 Starts a cluster (HEMERA is the binary, PORT the first of seven free ones) in a directory of its own, writes files of several layouts, shuts the sockets of this
 process down, closes the files, and looks what is there: after the cluster was stopped and started again, as a node that stops
 decides at once; with --wait after the two minutes that a client has to come back. Without it complete files that were not synced
-may lack nodes, which stop as well, and are not judged. Needs the Python package xrootd.
+may lack nodes, which stop as well, and are not judged. With --kill the cluster is killed instead: what was synced in copies is kept, and
+a person commits it; a coded write ends with its head. Needs the Python package xrootd.
 """
 import os, signal, socket, subprocess, sys, tempfile, time
 from XRootD import client
@@ -65,6 +66,25 @@ def killed(binary, port):
     return wrong
 
 
+def after_kill(binary, port, files):
+    """Commits as a person what was synced before the nodes were killed. Returns how many files are wrong."""
+    url, wrong = f"root://localhost:{port}", 0
+    hemera = lambda *args: subprocess.run([binary, "--url", url, *args], capture_output=True)
+    for path in files:
+        there = name_of(path) in ("synced", "incomplete") and not path.startswith("/rs")
+        before = hemera("cat", path).returncode == 0
+        for _ in range(100 if there else 1):  # until its node has a lease
+            done = hemera("open", "commit", path)
+            if done.returncode == 0:
+                break
+            time.sleep(0.1)
+        got = hemera("cat", path)
+        ok = not before and (got.returncode == 0) == there and (not there or got.stdout == CONTENT)
+        print(f"{path}: {'kept' if got.returncode == 0 else 'not kept'}{'' if ok else ', WRONG: ' + done.stderr.decode()}")
+        wrong += not ok
+    return wrong
+
+
 def name_of(path):
     return path.rsplit("-", 1)[1]
 
@@ -100,7 +120,7 @@ def cut(ports):
 
 
 def main():
-    binary, port, wait = os.path.abspath(sys.argv[1]), int(sys.argv[2]), "--wait" in sys.argv
+    binary, port, wait, kill = os.path.abspath(sys.argv[1]), int(sys.argv[2]), "--wait" in sys.argv, "--kill" in sys.argv
     failed = 0
     with tempfile.TemporaryDirectory() as top:
         up = start(binary, top + "/data", port)
@@ -122,7 +142,13 @@ def main():
             for path, (f, _) in files.items():
                 status, _ = f.close()
                 print(f"{path}: close says", "ok" if status.ok else status.message.strip())
-            if wait:
+            if kill:
+                up.kill()
+                up.wait(60)
+                up = start(binary, top + "/data", port)
+                failed += after_kill(binary, port, files)
+                files = {}
+            elif wait:
                 time.sleep(130)
             else:
                 up.send_signal(signal.SIGINT)

@@ -159,6 +159,7 @@ network() { scripts/netcluster.sh bash -c 'scripts/remote.sh && scripts/test.sh 
 # shellcheck disable=SC2046 # a list
 clients() {
 	say "lost connections" && build/venv/bin/python scripts/lostclose.py bin/hemera "$($go run ./scripts/freeport 7)" &&
+		build/venv/bin/python scripts/lostclose.py bin/hemera "$($go run ./scripts/freeport 7)" --kill &&
 		say "the usual layout" && with_up stock_clients && UP_NODES=16 with_up each_layout stock_clients $(chosen)
 }
 

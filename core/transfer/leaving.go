@@ -16,6 +16,8 @@ import (
 //	anything else that has bytes                  kept for a person to take or to drop: see kept
 //	nothing was written                           removed
 //
+// If its node ends before that, what was synced is kept by the next process: see found.
+//
 // What was synced and has fewer bytes than were announced is kept too: its close would be refused.
 //
 // Closed means what a close of the client would have meant, with each reason for which that can fail. If the manager refuses the
