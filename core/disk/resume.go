@@ -90,12 +90,14 @@ func (d *Disk) Resume(id hemera.PieceID, o CreateOptions) (Writer, error) {
 		return nil, d.failed(err, op, id)
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed { // meanwhile: as after a crash
+	if closed = d.closed; !closed {
+		d.writers[id] = w
+		d.gauge.writeOpens.Add(1)
+	}
+	d.mu.Unlock()
+	if closed { // meanwhile: as after a crash
 		return nil, errors.Join(errs.New(errs.Unavailable, op, d.path, "the disk is closed"), w.file.Close(), w.synced.close(false))
 	}
-	d.writers[id] = w
-	d.gauge.writeOpens.Add(1)
 	return w, nil
 }
 

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -49,7 +51,7 @@ func (r *crashRun) all(w Writer) []byte {
 
 // TestWhatWasSyncedIsFound: the state of the last sync is there after the end of the process, and can be sealed.
 func TestWhatWasSyncedIsFound(t *testing.T) {
-	first := randomBytes(1, 6<<20+777) // more than one block of checksums, of which one stays in memory
+	first := randomBytes(1, 6<<20+777) // more than one block of checksums; one stays in memory
 	cases := map[string]struct {
 		after    func(Writer) error
 		unproved int64
@@ -232,4 +234,72 @@ func syncedWork(r *crashRun, rng *rand.Rand) (synced, now []byte, changed map[in
 	}
 	_ = leave(w)
 	return synced, now, changed, true
+}
+
+// FuzzSynced: whatever is in the file of checksums, a piece is found or not, and each page that counts as proved matches.
+func FuzzSynced(f *testing.F) {
+	memory := func(t testing.TB) *vfs.Memory {
+		m := vfs.NewMemory(0, func() time.Time { return time.Unix(1e9, 0) })
+		if err := m.Mkdir("/d"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Format(m, "/d"); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	path := "/d/" + pendingName + "/" + pieceID(1).String()
+	data := randomBytes(1, 9000)
+	left := func(t testing.TB) (*vfs.Memory, []byte) {
+		m := memory(t)
+		d, err := Open(m, "/d", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := d.Create(pieceID(1), CreateOptions{})
+		if err = errors.Join(err, w.WritePages(data[:5000], nil, 0), w.Sync(), w.WritePages(data[5000:], nil, 5000), w.Sync(), d.Close()); err != nil {
+			t.Fatal(err)
+		}
+		file, err := m.Open(path+syncedSuffix, os.O_RDWR)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size, _ := file.Size()
+		raw := make([]byte, size)
+		_, _ = file.ReadAt(raw, 0)
+		return m, raw
+	}
+	_, raw := left(f)
+	f.Add(raw)
+	f.Add(raw[:9000])
+	f.Add([]byte(syncedMagic))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m, _ := left(t)
+		file, err := m.Open(path+syncedSuffix, os.O_RDWR)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.WriteAt(raw, 0); err != nil || file.Truncate(int64(len(raw))) != nil {
+			t.Fatal(err)
+		}
+		d, err := Open(m, "/d", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := d.Resume(pieceID(1), CreateOptions{})
+		if err != nil {
+			if !errors.Is(err, errs.NotFound) {
+				t.Error(err)
+			}
+			return
+		}
+		if w.Size() > int64(len(data)) {
+			return
+		}
+		unproved, err := ProveAll(w)
+		got := make([]byte, w.Size())
+		if n, readErr := w.ReadPages(got, nil, 0); err != nil || n != len(got) || string(got) != string(data[:n]) {
+			t.Errorf("%d pages are not proved, %v; %d of %d bytes are read, %v", unproved, err, n, len(got), readErr)
+		}
+	})
 }

@@ -18,7 +18,7 @@ import (
 // after the end of the process, and nothing would prove them. docs/formats/piece.md has the bytes.
 //
 // A place in the file has what the sync before said until the next one is through: each block, and the header, has two
-// places, of which a sync writes the older one. The header is written when all else is durable. So a sync writes blocks that
+// places, and a sync writes the older one. The header is written when all else is durable. So a sync writes blocks that
 // changed, has one fsync beside that of the data and a short one behind it, and what the newest header says is true after a crash.
 
 const (

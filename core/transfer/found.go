@@ -15,10 +15,10 @@ import (
 	"hemera/errs"
 )
 
-// A client was told that what it had written is durable, and then its head ends: by a kill, or with its machine. The disk has the
+// A head tells a client that its bytes are durable, and then it ends: by a kill, or with its machine. The disk has the
 // bytes and their checksums as of the sync, and the node has a record of the write, which the sync made before it was acknowledged. So the
-// next process finds the write, and keeps it for a person: its client was told of the lost connection, and may have written
-// elsewhere since. It finds copies on its own disks, one of which is enough: the others are made from it at the commit. A
+// next process finds the write, and keeps it for a person: its client has heard of the lost connection, and may have written
+// elsewhere since. It finds copies on its own disks. One is enough: the others are made from it at the commit. A
 // coded write has one piece at most at its head; of that nothing is found (docs/formats/kept.md).
 //
 // Nothing removes what was found but a person and the end of its time: a commit that fails, for whatever reason, leaves it.
@@ -57,7 +57,7 @@ func (w *Writer) recordSynced() error {
 type found struct {
 	// footer is set if a piece is sealed: the process ended in a close, whose commit may have happened.
 	footer *hemera.SealInfo
-	// lost are the disks where this process began a piece and gave it up: it may be removed there at any time.
+	// lost are the disks where this process began a piece that failed: it may be removed there at any time.
 	lost []hemera.DiskID
 }
 
