@@ -161,9 +161,9 @@ func (p *pieces) plan(i int) {
 	p.ledger.Replaced(i)
 }
 
-// prove compares what was found with its checksums, before it is sealed. Of several copies the ones count that match best. It returns
+// proveFound compares what was found with its checksums, before it is sealed. Of several copies the ones count that match best. It returns
 // how many pages of those do not match: the client wrote over them after the sync.
-func (p *pieces) prove() (unproved int64, err error) {
+func (p *pieces) proveFound() (unproved int64, err error) {
 	best := int64(-1)
 	pages := make([]int64, len(p.list))
 	var failure error
@@ -200,7 +200,7 @@ func (w *Writer) sealFound(ctx context.Context) error {
 	h, p := &w.head, w.content.(*pieces)
 	log := h.host.Log.With("path", h.cap.Path, "fxid", h.cap.File.Hex(), "user", h.cap.Who.Name, "trace", h.cap.Trace)
 	if w.found.footer == nil {
-		unproved, err := p.prove()
+		unproved, err := p.proveFound()
 		if err != nil {
 			return errs.Wrap(err, "transfer.Commit", subject(h.cap))
 		}
