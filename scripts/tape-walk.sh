@@ -131,7 +131,7 @@ sealed() {
 	local image
 	image=$(find "$work/up" -name 'V00016L9.data')
 	[ "$(head -c 10 "$image")" = VOL1V00016 ] || { echo "FAIL  $name: the label of the tape cannot be read"; exit 1; }
-	if grep -q -a -e "this stands nowhere" -e "$path" -e UHL1 "$image"; then echo "FAIL  $name: the cartridge has clear text"; exit 1; fi
+	if grep -q -a -e "this stands nowhere" -e "$path" -e UHL10000 "$image"; then echo "FAIL  $name: the cartridge has clear text"; exit 1; fi
 	[ "$(stat -c %a "$key")" = 600 ] || { echo "FAIL  $name: $key is open to others"; exit 1; }
 	if grep -q -a -r -f "$key" "$work/up/manager/namespace" "$work/log"; then echo "FAIL  $name: the secret is in the namespace or in the log"; exit 1; fi
 	mv "$key" "$work/walk.key"
