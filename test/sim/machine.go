@@ -156,10 +156,17 @@ func (m *machine) open(ctx context.Context, from simnet.Host, token string, o he
 		simnet.Rest(ctx, 10*time.Millisecond)
 		return nil, nil, simnet.ErrLost
 	}
-	f, err := simnet.Send(ctx, m.w.net, from, m.host, false, func(ctx context.Context) (hemera.File, error) {
-		return into(ctx, life.process, func(ctx context.Context) (hemera.File, error) {
+	var made hemera.File
+	f, err := simnet.Send(ctx, m.w.net, from, m.host, false, func(ctx context.Context) (_ hemera.File, err error) {
+		made, err = into(ctx, life.process, func(ctx context.Context) (hemera.File, error) {
 			return life.node.Open(ctx, hemera.ParsePermit(token), o)
 		})
+		return made, err
 	})
+	// The answer was lost, and the connection with it: the node ends the hold of a client that it cannot reach.
+	if err != nil && made != nil && life.process.enter() {
+		defer life.process.leave()
+		_ = made.End(context.WithoutCancel(ctx), hemera.EndDetach)
+	}
 	return f, life.process, err
 }
