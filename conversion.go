@@ -51,7 +51,7 @@ type Conversion struct {
 	Who          string
 	Asked, Ended time.Time // Ended is zero while there is something to do
 	// Pass counts how often the tree was gone through before; Cursor is the path below Root of the last file that is
-	// done in this pass, Seen and SeenBytes are what was looked at in it.
+	// done in this pass, Seen and SeenBytes are what was looked at in it and needs no other look.
 	Pass            int
 	Cursor          string
 	Seen, SeenBytes int64
@@ -62,6 +62,10 @@ type Conversion struct {
 	// Replaced files were left to an order that is newer, in the last pass.
 	Replaced int64  `json:",omitempty"`
 	Why      string // what failed last
+	// Ending is the state in which it ended, if that is not "done": "failed" if files are left, "stopped", or "replaced by N", the number
+	// of a newer request. Left and LeftBytes are the files that it has not done then.
+	Ending          string `json:",omitempty"`
+	Left, LeftBytes int64  `json:",omitempty"`
 }
 
 // ConversionStatus is a request with the state of its job.

@@ -1,6 +1,7 @@
 package maint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -114,7 +115,7 @@ func (v *converter) jobOf(c hemera.Conversion) *convertJob {
 		j.status.Path, j.status.To, j.status.Started = c.Path, c.Form.String(), c.Asked
 		j.status.FilesDone, j.status.BytesDone = c.Done, c.Bytes
 		if !c.Ended.IsZero() {
-			j.set("done", c.Why)
+			j.set(cmp.Or(c.Ending, "done"), c.Why)
 		}
 		v.jobs[c.ID] = j
 	}
@@ -207,7 +208,7 @@ func (e *Engine) StopConversion(ctx context.Context, id uint64) error {
 		return errs.New(errs.NotFound, "maint.StopConversion", "request "+hemera.FileID(id).String(), "there is no such request").
 			WithRemedy("hemera convert ls shows those there are")
 	}
-	return v.end(ctx, j, "stopped by an admin")
+	return v.end(ctx, j, "stopped", "stopped by an admin")
 }
 
 // ConversionJobs lists the requests with the states of their jobs, oldest first.

@@ -30,13 +30,13 @@ func (ex *explainer) ExplainForm(ctx context.Context, who hemera.Identity, entry
 		if err != nil {
 			continue
 		}
-		text := fmt.Sprintf("request %d converts it to %s: it waits for its turn", s.ID, form)
+		text := fmt.Sprintf("request %d converts it to %s, and is %s", s.ID, form, s.Job.State)
 		// The lock does not say whose it is: a repair may have it.
 		if ex.engine.copies.fileLocked(entry.ID) {
-			text = fmt.Sprintf("request %d converts it to %s: this or another work on the file is under way", s.ID, form)
+			text += "; this or another work on the file is under way"
 		}
-		if s.Why != "" && who.Admin {
-			text += "; the request met last: " + s.Why
+		if s.Job.Why != "" && who.Admin {
+			text += ": " + s.Job.Why
 		}
 		reasons = append(reasons, hemera.Reason{About: "form", Text: text, Remedy: "hemera convert ls shows the request, hemera convert stop ends it"})
 	}

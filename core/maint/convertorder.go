@@ -112,7 +112,7 @@ func (v *converter) supersede(ctx context.Context, requests []hemera.Conversion)
 			list = append(list, lifecycle.Order{Request: other.ID, Root: other.Root, Form: other.Form})
 		}
 		if left, by := lifecycle.Left(root, above, c.Form, c.ID, list); left.Zero() {
-			if err := v.end(ctx, v.jobOf(c), replaced{by}.Error()); err != nil {
+			if err := v.end(ctx, v.jobOf(c), fmt.Sprintf("replaced by %d", by.Request), replaced{by}.Error()); err != nil {
 				return err
 			}
 		}
@@ -120,12 +120,13 @@ func (v *converter) supersede(ctx context.Context, requests []hemera.Conversion)
 	return nil
 }
 
-// end ends a request durably before its time, for the reason, and its job. Files under way are finished: their nodes have read most of them.
-func (v *converter) end(ctx context.Context, j *convertJob, why string) error {
-	if err := v.save(ctx, j, func(c *hemera.Conversion) { c.Ended, c.Why = v.engine.Now(), why }); err != nil {
+// end ends a request durably before its time, in a state and for a reason, and its job. Files under way are finished: their nodes have read
+// most of them.
+func (v *converter) end(ctx context.Context, j *convertJob, state, why string) error {
+	if err := v.save(ctx, j, func(c *hemera.Conversion) { j.ends(c, v.engine.Now(), state, why) }); err != nil {
 		return err
 	}
-	j.set("done", why)
+	j.set(state, why)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.cancel != nil {

@@ -1,9 +1,11 @@
 package maint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	gopath "path"
 	"slices"
 	"sync"
 	"time"
@@ -27,8 +29,11 @@ const checkpointFiles = 1024
 func (v *converter) run(ctx context.Context, j *convertJob) {
 	rests := passRests()
 	for ctx.Err() == nil {
-		// Before the first file moves, so that a long look for work does not show as waiting.
-		j.set("running", "")
+		// Before the first file moves, so that a long look for work does not show as waiting. A stalled one says what stalls it until
+		// something moves.
+		if state, _ := j.state(); state != "stalled" {
+			j.set("running", "")
+		}
 		err := v.engine.Panics.Do("maint.Convert", j.now().Path, func() error { return v.pass(ctx, j) })
 		if ctx.Err() != nil {
 			return
@@ -37,25 +42,31 @@ func (v *converter) run(ctx context.Context, j *convertJob) {
 		// A tree that is gone has nothing left to convert.
 		again := err != nil || c.Failed > 0 || c.Skipped > 0
 		if again && c.Pass < len(rests) && !errors.Is(err, errs.NotFound) {
-			state := "waiting"
+			state, why := "waiting", c.Why
+			if err != nil {
+				why = cmp.Or(c.Why, errs.Reason(err, c.Path))
+			}
 			if err != nil || c.Failed > 0 {
 				state = "stalled"
 			}
-			j.set(state, c.Why)
+			j.set(state, why)
 			if !pause(ctx, rests[c.Pass]) || !v.next(ctx, j) {
 				return
 			}
 			continue
 		}
-		why := c.Why
+		state, why := "done", c.Why
 		if err != nil {
-			why = errs.Reason(err, "")
+			why = errs.Reason(err, c.Path)
 		}
-		err = v.save(ctx, j, func(c *hemera.Conversion) { c.Ended, c.Why = v.engine.Now(), why })
+		if again {
+			state = "failed"
+		}
+		err = v.save(ctx, j, func(c *hemera.Conversion) { j.ends(c, v.engine.Now(), state, why) })
 		if err != nil && ctx.Err() == nil {
 			v.engine.Log.Error("the end of a conversion is not stored", "path", c.Path, "error", err)
 		}
-		j.set("done", why)
+		j.set(state, why)
 		v.engine.Log.Info("conversion ended", "path", c.Path, "form", c.Form.String(), "converted", c.Done, "skipped", c.Skipped, "failed", c.Failed)
 		return
 	}
@@ -95,7 +106,7 @@ func (v *converter) pass(ctx context.Context, j *convertJob) error {
 		j.total = root.Tree
 	}
 	j.mu.Unlock()
-	p := &convertPass{converter: v, job: j, form: c.Form, sums: c}
+	p := &convertPass{converter: v, job: j, path: path, form: c.Form, sums: c}
 	if p.above, err = v.engine.begin(ctx, root); err != nil {
 		return err
 	}
@@ -105,7 +116,7 @@ func (v *converter) pass(ctx context.Context, j *convertJob) error {
 		visit: func(at string, e hemera.Entry) error {
 			err := v.engine.Panics.Do("maint.Convert", about(e.ID), func() error { return p.visit(ctx, at, e) })
 			if err != nil && errs.KindOf(err) == errs.Internal {
-				p.count(e, 0, 0, err) // the walk goes on behind it
+				p.count(e, at, 0, err) // the walk goes on behind it
 				return nil
 			}
 			return err
@@ -126,6 +137,7 @@ func (v *converter) pass(ctx context.Context, j *convertJob) error {
 type convertPass struct {
 	*converter
 	job   *convertJob
+	path  string // of the tree, when the pass began
 	form  hemera.Form
 	group sync.WaitGroup // conversions under way
 	begun int            // since the last checkpoint
@@ -146,7 +158,7 @@ func (p *convertPass) visit(ctx context.Context, at string, e hemera.Entry) erro
 	if _, due := lifecycle.Wanted(e, p.form); !due {
 		// An older order may be just making another form of it.
 		if p.converts(e.ID) {
-			p.count(e, 0, 0, errs.New(errs.Locked, "maint.Convert", "fxid:"+e.ID.Hex(), "another work on the file is under way"))
+			p.count(e, at, 0, errs.New(errs.Locked, "maint.Convert", "fxid:"+e.ID.Hex(), "another work on the file is under way"))
 			return nil
 		}
 		p.seen(e)
@@ -172,7 +184,12 @@ func (p *convertPass) visit(ctx context.Context, at string, e hemera.Entry) erro
 		defer func() { <-p.slots }()
 		part := p.job.begin(e.Size)
 		bytes, err := p.convert(ctx, e, func() (hemera.Form, error) { return p.decides(ctx, e, above, p.form, id) }, part.to)
-		p.count(e, bytes, part.end(), err)
+		counted := part.end()
+		if err == nil {
+			// Each part of a file counts once in the rate: on the way, or now.
+			p.job.moved(bytes, counted)
+		}
+		p.count(e, at, bytes, err)
 	})
 	return nil
 }
@@ -186,16 +203,9 @@ func (p *convertPass) seen(e hemera.Entry) {
 	p.job.live(p.sums)
 }
 
-// count counts a file that was tried. counted is how many of its bytes the job has counted already.
-func (p *convertPass) count(e hemera.Entry, bytes, counted int64, err error) {
+// count counts a file that was tried, with its path below the root.
+func (p *convertPass) count(e hemera.Entry, at string, bytes int64, err error) {
 	newer, isReplaced := errors.AsType[replaced](err)
-	// What was left alone is no failure: an admin need not look.
-	if err == nil {
-		// Each part of a file counts once in the rate: on the way, or now.
-		p.job.moved(bytes, counted)
-	} else if !inUse(err) && !isReplaced {
-		p.job.failed(err)
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -208,19 +218,32 @@ func (p *convertPass) count(e hemera.Entry, bytes, counted int64, err error) {
 		if p.sums.Failed+p.sums.Skipped == 0 {
 			p.sums.Why = fmt.Sprintf("%d files were %s", p.sums.Replaced, newer.Error())
 		}
-	case inUse(err):
+	case inUse(err): // no failure: an admin need not look
 		p.sums.Skipped++
-		p.sums.Why = "fxid:" + e.ID.Hex() + ": " + errs.Reason(err, "")
+		p.sums.Why = p.reason(at, err)
 	default:
 		p.sums.Failed++
-		p.sums.Why = "fxid:" + e.ID.Hex() + ": " + errs.Reason(err, "")
+		p.sums.Why = p.reason(at, err)
+		p.job.fails(p.sums.Why)
 		if errors.Is(err, errs.NoSpace) {
 			p.noSpace++
 		}
 	}
-	p.sums.Seen++
-	p.sums.SeenBytes += e.Size
+	// The others are looked at once more.
+	if err == nil || isReplaced {
+		p.sums.Seen++
+		p.sums.SeenBytes += e.Size
+	}
 	p.job.live(p.sums)
+}
+
+// reason says why a file was left as it is, with its path once.
+func (p *convertPass) reason(at string, err error) string {
+	path := p.path
+	if at != "" {
+		path = gopath.Join(p.path, at)
+	}
+	return path + ": " + errs.Reason(err, path)
 }
 
 // hopeless reports that there is no room for any file at present.
@@ -253,15 +276,32 @@ func (j *convertJob) live(sums hemera.Conversion) {
 	c.Seen, c.SeenBytes, c.Done, c.Bytes, c.Skipped, c.Failed, c.Replaced, c.Why = sums.Seen, sums.SeenBytes, sums.Done, sums.Bytes, sums.Skipped, sums.Failed, sums.Replaced, sums.Why
 }
 
-// show is the state of the job. What is left is what the pass under way has not looked at.
-func (j *convertJob) show() hemera.JobStatus {
-	j.mu.Lock()
-	c, total := j.request, j.total
-	j.mu.Unlock()
+// left is what the request has not done, as far as the tree was looked at.
+func (j *convertJob) left(c hemera.Conversion) (files, bytes int64) {
 	if !c.Ended.IsZero() {
-		total = hemera.TreeTotals{}
+		return c.Left, c.LeftBytes
 	}
-	s := j.report(max(0, total.Files-c.Seen), max(0, total.Bytes-c.SeenBytes))
+	j.mu.Lock()
+	total := j.total
+	j.mu.Unlock()
+	return max(0, total.Files-c.Seen), max(0, total.Bytes-c.SeenBytes)
+}
+
+// ends notes in a request that it ends, how and why. One that did what it was asked for leaves nothing, whatever was written meanwhile.
+func (j *convertJob) ends(c *hemera.Conversion, now time.Time, state, why string) {
+	if state != "done" {
+		c.Ending = state
+		c.Left, c.LeftBytes = j.left(*c)
+	}
+	c.Ended, c.Why = now, why
+}
+
+// show is the state of the job: the one that all outputs show. What is left is what the pass under way has not looked at, and what is tried
+// again.
+func (j *convertJob) show() hemera.JobStatus {
+	c := j.now()
+	s := j.report(j.left(c))
+	s.Failed = c.Failed
 	if !c.Ended.IsZero() {
 		s.Rate = 0 // what moved last is over
 	}

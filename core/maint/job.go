@@ -36,7 +36,7 @@ func newJob(kind string, disk hemera.DiskID, now func() time.Time) *job {
 	return &job{now: now, started: now(), status: hemera.JobStatus{Kind: kind, Disk: disk, State: "waiting", Started: now()}}
 }
 
-// set changes the state of a job and why it is in it. A job that is done stays done.
+// set changes the state of a job and why it is in it. A job that is over stays so.
 func (j *job) set(state, why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -44,7 +44,7 @@ func (j *job) set(state, why string) {
 		return
 	}
 	j.status.State, j.status.Why = state, why
-	if state == "done" {
+	if j.status.Over() {
 		j.ended = j.now()
 	}
 }
@@ -138,14 +138,17 @@ func (p *partial) end() int64 {
 
 // failed counts one piece that could not be made. What fails when the job has ended fails because of
 // that.
-func (j *job) failed(err error) {
+func (j *job) failed(err error) { j.fails(errs.Reason(err, "")) }
+
+// fails is failed with the reason in words.
+func (j *job) fails(why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if !j.ended.IsZero() {
 		return
 	}
 	j.status.Failed++
-	j.status.Why = errs.Reason(err, "")
+	j.status.Why = why
 }
 
 // advance clears the seconds that passed and returns the present one.

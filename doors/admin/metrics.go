@@ -333,7 +333,7 @@ func sendObserved(ctx context.Context, ch chan<- prometheus.Metric, o hemera.Obs
 // sendJobs shows what is under way; a disk can have had several finished jobs, which would clash.
 func sendJobs(ch chan<- prometheus.Metric, v *hemera.View, jobs []hemera.JobStatus) {
 	for _, j := range summed(jobs) {
-		if j.State == "done" {
+		if j.Over() {
 			continue
 		}
 		if j.Space != "" {

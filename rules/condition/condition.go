@@ -153,7 +153,7 @@ func Summarize(s hemera.Snapshot) hemera.ClusterStatus {
 		sum.WriteOpens += d.Load.WriteOpens
 	}
 	for _, j := range s.Jobs {
-		if j.State != "done" { // finished jobs stay in the list for a while
+		if !j.Over() { // finished jobs stay in the list for a while
 			sum.Jobs = append(sum.Jobs, j)
 		}
 	}

@@ -435,13 +435,13 @@ func jobs(s *hemera.Snapshot, add func(hemera.Condition)) {
 			continue
 		}
 		subject, remedy := "disk "+j.Disk.String(), "hemera why disk "+j.Disk.String()+" says what it waits for"
-		if j.Disk == 0 { // the repair of files that were never complete belongs to no disk
+		switch {
+		case j.Path != "":
+			subject, remedy = j.Kind+" of "+j.Path, "put that right and it goes on by itself; hemera convert ls has its figures, hemera convert stop ends it"
+		case j.Disk == 0: // the repair of files that were never complete belongs to no disk
 			subject, remedy = "repair", "hemera find / --stripediff names the files"
 		}
-		if j.Path != "" {
-			subject, remedy, j.FilesLeft = j.Kind+" of "+j.Path, "hemera convert ls shows what is in the way; it is tried again", j.Failed
-		}
-		text := j.Kind + " is stalled with " + count(j.FilesLeft, "file", "files") + " left"
+		text := j.Title() + " is stalled with " + count(j.FilesLeft, "file", "files") + " left"
 		if j.Why != "" {
 			text += ": " + j.Why
 		}

@@ -39,13 +39,13 @@ func TestAnOlderConversionDoesNotUndoANewerOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		older, newer string
 		stop         bool
-		want         string // of the older one
+		want, state  string // of the older one
 	}{
-		"the same tree":         {"/d", "/d", false, "replaced by request 2"},
-		"a part of it":          {"/d", "/d/p", false, "1 files were replaced by request 2"},
-		"the file":              {"/d", "/d/p/f", false, "1 files were replaced by request 2"},
-		"all of it":             {"/d/p", "/d", false, "replaced by request 2"},
-		"a newer that is ended": {"/d", "/d", true, "replaced by request 2"},
+		"the same tree":         {"/d", "/d", false, "replaced by request 2", "replaced by 2"},
+		"a part of it":          {"/d", "/d/p", false, "1 files were replaced by request 2", "done"},
+		"the file":              {"/d", "/d/p/f", false, "1 files were replaced by request 2", "done"},
+		"all of it":             {"/d/p", "/d", false, "replaced by request 2", "replaced by 2"},
+		"a newer that is ended": {"/d", "/d", true, "replaced by request 2", "replaced by 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			running(t, 2, 2, func(t *testing.T, r *rig) {
@@ -73,7 +73,8 @@ func TestAnOlderConversionDoesNotUndoANewerOne(t *testing.T) {
 				if e := r.entry("/d/p/f"); e.Layout != want {
 					t.Errorf("the file is %s", e.Layout)
 				}
-				if now := r.request(older); now.Ended.IsZero() || now.Done != 0 || now.Failed+now.Skipped != 0 && !strings.HasPrefix(now.Why, "replaced") || now.Why != c.want {
+				if now := r.request(older); now.Ended.IsZero() || now.Done != 0 || now.Failed+now.Skipped != 0 && !strings.HasPrefix(now.Why, "replaced") || now.Why != c.want || now.Job.State != c.state ||
+					(now.Job.Progress() == 100) != (c.state == "done") {
 					t.Errorf("the older one: %+v", now)
 				}
 			})

@@ -7,7 +7,6 @@ import (
 	gopath "path"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"hemera"
@@ -363,13 +362,13 @@ func (rep *reporter) addJob(ctx context.Context, out *hemera.Explanation, id hem
 	}
 	view := rep.cluster.View()
 	for _, j := range jobs {
-		if d, _ := view.Disk(id); j.Space != "" && j.Space == d.Space && j.State != "done" {
+		if d, _ := view.Disk(id); j.Space != "" && j.Space == d.Space && !j.Over() {
 			r := whyJob(j)
 			r.About = "balance of its space"
 			out.Reasons = append(out.Reasons, r)
 			continue
 		}
-		if j.Disk == id && j.State != "done" {
+		if j.Disk == id && !j.Over() {
 			out.Reasons = append(out.Reasons, whyJob(j))
 			busy = true
 		}
@@ -446,21 +445,18 @@ func (rep *reporter) whyJobs(ctx context.Context) (out hemera.Explanation, err e
 	}
 	out = hemera.Explanation{Subject: "jobs", State: "nothing is being drained, repaired, balanced or converted"}
 	for _, j := range jobs {
-		if j.State == "done" {
+		if j.Over() {
 			continue
 		}
 		r := whyJob(j)
-		r.About, r.Remedy = j.Kind+" of disk "+j.Disk.String(), "hemera why disk "+j.Disk.String()
+		r.About = j.Title()
 		switch {
-		case j.Space != "":
-			r.About, r.Remedy = j.Kind+" of space "+j.Space, ""
-		// The name that the command line and the metrics have for the repair of single pieces; no disk is its own.
-		case j.Kind == "heal":
-			r.About, r.Remedy = "bad pieces", ""
-		case j.Path != "":
-			r.About, r.Remedy = strings.TrimSuffix(j.Kind+" of "+j.Path+" to "+j.To, " to "), ""
-		case j.Disk == 0:
-			r.About, r.Remedy = j.Kind+" of incomplete files", "hemera find / --stripediff names them, hemera why PATH explains one"
+		case j.Disk != 0:
+			r.Remedy = "hemera why disk " + j.Disk.String()
+		case j.Kind == "convert":
+			r.Remedy = "hemera convert ls shows the request, hemera convert stop ends it"
+		case j.Kind == "repair":
+			r.Remedy = "hemera find / --stripediff names them, hemera why PATH explains one"
 		}
 		out.Reasons = append(out.Reasons, r)
 	}

@@ -24,9 +24,11 @@ func lsCommand(e *cli.Env) *cobra.Command {
 		Use: "ls", Short: "List requests to convert, and how far they are", Args: cobra.NoArgs, Aliases: []string{"list"},
 		Long: `Lists requests that are worked on, and those that ended in the last 7 days, 100 of them at most.
 
-  state      waiting, running, stalled (why says what is in the way; it tries again), done
+  state      waiting, running, stalled (why says what is in the way; it tries again); over: done, failed (files are
+             left), stopped, or "replaced by N", a newer request
   converted  files that are stored in the new form since the request was made
-  left       files that were not looked at yet; those that are stored so already count until then
+  left       files that were not looked at yet, and those that are tried again; those that are stored so already count
+             until then
   skipped    files that were being written or had changed, of the last pass through the tree
   replaced   files that a newer request, or rules that were set later, decide about; why names it
   failed     files that could not be converted, of the last pass; why has the last reason`,
@@ -55,7 +57,7 @@ var columns = []output.Column{
 	{Title: "path", Key: "path"},                                      // as it was asked for
 	{Title: "form", Key: "form"},                                      // in the words of the flags
 	{Title: "state", Key: "state"},                                    // of the job
-	{Title: "progress", Key: "progress", Show: output.Percent},        // of the files of the tree
+	{Title: "progress", Key: "progress", Show: output.Percent},        // of the bytes of the tree
 	{Title: "converted", Key: "filesdone"},                            // files
 	{Title: "bytes", Key: "bytesdone", Show: output.Bytes},            // of them
 	{Title: "left", Key: "filesleft"},                                 // files to look at, for the first time or again
@@ -74,28 +76,11 @@ var columns = []output.Column{
 func record(s hemera.ConversionStatus) output.Record {
 	return output.Record{
 		{Key: "id", Value: s.ID}, {Key: "path", Value: s.Path}, {Key: "recursive", Value: s.Recursive}, {Key: "form", Value: s.Form.String()},
-		{Key: "state", Value: s.Job.State}, {Key: "progress", Value: progress(s)}, {Key: "filesdone", Value: s.Done}, {Key: "bytesdone", Value: s.Bytes},
-		{Key: "filesleft", Value: s.Job.FilesLeft + again(s)}, {Key: "bytesleft", Value: s.Job.BytesLeft}, {Key: "skipped", Value: s.Skipped}, {Key: "failed", Value: s.Failed}, {Key: "replaced", Value: s.Replaced},
+		{Key: "state", Value: s.Job.State}, {Key: "progress", Value: s.Job.Progress()}, {Key: "filesdone", Value: s.Done}, {Key: "bytesdone", Value: s.Bytes},
+		{Key: "filesleft", Value: s.Job.FilesLeft}, {Key: "bytesleft", Value: s.Job.BytesLeft}, {Key: "skipped", Value: s.Skipped}, {Key: "failed", Value: s.Failed}, {Key: "replaced", Value: s.Replaced},
 		{Key: "rate", Value: s.Job.Rate}, {Key: "timeleft", Value: s.Job.Remaining.Seconds()}, {Key: "pass", Value: s.Pass},
-		{Key: "asked", Value: cli.Unix(s.Asked)}, {Key: "ended", Value: cli.Unix(s.Ended)}, {Key: "who", Value: s.Who}, {Key: "why", Value: s.Why},
+		{Key: "asked", Value: cli.Unix(s.Asked)}, {Key: "ended", Value: cli.Unix(s.Ended)}, {Key: "who", Value: s.Who}, {Key: "why", Value: s.Job.Why},
 	}
-}
-
-// again is how many files were in use or failed, and will be tried again.
-func again(s hemera.ConversionStatus) int64 {
-	if !s.Ended.IsZero() {
-		return 0
-	}
-	return s.Skipped + s.Failed
-}
-
-// progress is how much of the tree is done, in percent of its files.
-func progress(s hemera.ConversionStatus) float64 {
-	// A request that was stopped has nothing left to do either.
-	if !s.Ended.IsZero() {
-		return 100
-	}
-	return cli.Percent(s.Seen-again(s), s.Seen+s.Job.FilesLeft)
 }
 
 // stopCommand makes `hemera convert stop`. A request that has ended already is no error. It asks for no consent: nothing is

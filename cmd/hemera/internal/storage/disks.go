@@ -50,7 +50,7 @@ func jobOf(jobs []hemera.JobStatus, id hemera.DiskID) (best *hemera.JobStatus) {
 			continue
 		}
 		// At most one job of a disk is not done.
-		if best == nil || best.State == "done" && (j.State != "done" || j.Started.After(best.Started)) {
+		if best == nil || best.Over() && (!j.Over() || j.Started.After(best.Started)) {
 			best = j
 		}
 	}
@@ -103,7 +103,7 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Rec
 func jobFields(job hemera.JobStatus) output.Record {
 	return output.Record{
 		{Key: "stat.drain.kind", Value: job.Kind}, {Key: "stat.drain.state", Value: job.State}, {Key: "stat.drain.why", Value: job.Why}, // drain, repair or heal
-		{Key: "stat.drain.progress", Value: progress(job)}, {Key: "stat.drain.files", Value: job.FilesLeft}, {Key: "stat.drain.filesdone", Value: job.FilesDone}, // in percent; files left and done
+		{Key: "stat.drain.progress", Value: job.Progress()}, {Key: "stat.drain.files", Value: job.FilesLeft}, {Key: "stat.drain.filesdone", Value: job.FilesDone}, // in percent; files left and done
 		{Key: "stat.drain.bytesleft", Value: job.BytesLeft}, {Key: "stat.drain.bytesdone", Value: job.BytesDone},
 		{Key: "stat.drain.ratemb", Value: job.Rate / 1e6}, {Key: "stat.drain.timeleft", Value: cli.TimeLeft(job.Remaining)}, // time left in seconds
 		{Key: "stat.drain.started", Value: cli.Unix(job.Started)},
@@ -117,7 +117,7 @@ func drainKeys(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Reco
 	var j hemera.JobStatus
 	progressNow := 0.0
 	if job != nil && job.Kind == "drain" {
-		j, progressNow = *job, progress(*job)
+		j, progressNow = *job, job.Progress()
 	}
 	// EOS has a number here; Hemera knows only well or not.
 	ill := cli.OnOff(d.Health == hemera.HealthFailing || d.Health == hemera.HealthGone, "1", "0")
@@ -202,18 +202,6 @@ func drainState(d hemera.Disk, job *hemera.JobStatus) string {
 		return "wait"
 	}
 	return "draining"
-}
-
-// progress is the share of a job that is done, in percent: of bytes, or of files where these have no bytes.
-// A job with nothing to do is complete.
-func progress(j hemera.JobStatus) float64 {
-	if total := j.BytesDone + j.BytesLeft; total > 0 {
-		return cli.Percent(j.BytesDone, total)
-	}
-	if j.FilesLeft == 0 {
-		return 100
-	}
-	return cli.Percent(j.FilesDone, j.FilesDone+j.FilesLeft)
 }
 
 // network adds up a node's interfaces: rates and nominal speed, in MiB/s.

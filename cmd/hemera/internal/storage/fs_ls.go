@@ -120,18 +120,11 @@ func withJobs(ctx context.Context, m diskSource, disks []output.Record) ([]outpu
 	}
 	for _, j := range jobs {
 		// Jobs of present disks are in their records already.
-		if _, ok := v.Disk(j.Disk); ok || j.State == "done" {
+		if _, ok := v.Disk(j.Disk); ok || j.Over() {
 			continue
 		}
 		// A job without a disk works for the whole cluster.
-		r := output.Record{{Key: "host", Value: ""}, {Key: "port", Value: nil}, {Key: "id", Value: nil}, {Key: "path", Value: "files that lack pieces"}}
-		if j.Kind == "heal" {
-			// The fourth field is path.
-			r[3].Value = "pieces found bad"
-		}
-		if j.Kind == "balance" {
-			r[3].Value = "balance of space " + j.Space
-		}
+		r := output.Record{{Key: "host", Value: ""}, {Key: "port", Value: nil}, {Key: "id", Value: nil}, {Key: "path", Value: j.Subject()}}
 		if was, ok := v.RemovedDisk(j.Disk); ok || j.Disk != 0 {
 			host, port := cli.HostPort(was.Addr)
 			r = output.Record{{Key: "host", Value: host}, {Key: "port", Value: port}, {Key: "id", Value: uint32(j.Disk)}, {Key: "path", Value: was.Path}}

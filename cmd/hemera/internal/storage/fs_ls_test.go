@@ -17,7 +17,7 @@ func (jobsOf) View(context.Context) (*hemera.View, error) {
 
 func (j jobsOf) Jobs(context.Context) ([]hemera.JobStatus, error) { return j, nil }
 
-// The repair of files that lack pieces, which is of no disk, and that of removed disks are shown among
+// The repair of incomplete files, which is of no disk, and that of removed disks are shown among
 // the jobs; what is done, or is of a disk that is listed anyhow, is not added.
 func TestJobsOfNoDiskAreShown(t *testing.T) {
 	got, err := withJobs(t.Context(), jobsOf{
@@ -27,7 +27,7 @@ func TestJobsOfNoDiskAreShown(t *testing.T) {
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%v, %v", got, err)
 	}
-	if got[0].Get("id") != nil || got[0].Get("path") != "files that lack pieces" || got[0].Get("stat.drain.why") != "no room" || got[0].Get("stat.drain.files") != int64(3) {
+	if got[0].Get("id") != nil || got[0].Get("path") != "incomplete files" || got[0].Get("stat.drain.why") != "no room" || got[0].Get("stat.drain.files") != int64(3) {
 		t.Errorf("%v", got[0])
 	}
 	if got[1].Get("id") != uint32(9) || got[1].Get("path") != "/old" || got[1].Get("host") != "n1" || got[1].Get("stat.drain.state") != "stalled" {

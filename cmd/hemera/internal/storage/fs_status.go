@@ -111,7 +111,7 @@ func watchDisk(ctx context.Context, e *cli.Env, m diskSource, id hemera.DiskID) 
 		config := r.Get("configstatus")
 		// asked: something is still to be done about the disk, though no job may be there yet.
 		asked := config == string(hemera.ConfigDrain) || job == nil && r.Get("stat.errc") != 0 && config != string(hemera.ConfigOff)
-		if !asked && (job == nil || job.State == "done") {
+		if !asked && (job == nil || job.Over()) {
 			if e.Terminal > 0 {
 				fmt.Fprintln(e.Out)
 			}

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"fmt"
-	"strings"
 
 	"hemera"
 	"hemera/cmd/hemera/internal/cli"
@@ -15,20 +14,11 @@ import (
 func JobLine(j hemera.JobStatus, width int) string {
 	// A heal repairs pieces of many disks, so it has no disk, and counts pieces only.
 	if j.Kind == "heal" {
-		return "repair of bad pieces " + j.State + "  " + output.Count(j.FilesLeft, "piece") + " left"
+		return j.Title() + " " + j.State + "  " + output.Count(j.FilesLeft, "piece") + " left"
 	}
-	of := fmt.Sprintf("%s of disk %d", j.Kind, j.Disk)
-	switch {
-	case j.Disk == 0 && j.Kind == "repair": // of files that were never complete
-		of = "repair of incomplete files"
-	case j.Path != "":
-		of = strings.TrimSuffix(j.Kind+" of "+j.Path+" to "+j.To, " to ")
-	case j.Space != "":
-		of = j.Kind + " of space " + j.Space
-	}
-	b := fmt.Sprintf("%s %s  %s  %s of %s  %s left", of, j.State, cli.Bar(progress(j), width),
+	b := fmt.Sprintf("%s %s  %s  %s of %s  %s left", j.Title(), j.State, cli.Bar(j.Progress(), width),
 		output.Bytes(j.BytesDone), output.Bytes(j.BytesDone+j.BytesLeft), output.Count(j.FilesLeft, "file"))
-	if j.State != "done" {
+	if !j.Over() {
 		b += fmt.Sprintf("  %s/s", output.Bytes(j.Rate))
 	}
 	if j.Remaining > 0 {
