@@ -86,6 +86,35 @@ type DiskSurvey struct {
 	Away      bool      // it was out of reach, and has not been seen since
 }
 
+// Unreadable says why the disk of the node cannot be read now, as the end of a sentence about it: "is switched off". It is "" for a disk that
+// can be read. All outputs have their words from here.
+func (d Disk) Unreadable(n NodeInfo) string {
+	switch {
+	case d.Readable():
+		return ""
+	// The widest cause first: what a disk reported before its node went says nothing now.
+	case n.Status != NodeOnline && n.Heartbeat.IsZero():
+		return "is on an offline node"
+	case n.Status != NodeOnline:
+		return "is on an offline node (last heard of at " + n.Heartbeat.UTC().Format(time.DateTime+" MST") + ")"
+	case !n.Enabled:
+		return "is on a node that is switched off"
+	case d.Config == ConfigOff && d.Health == HealthGone:
+		return "is switched off, and is gone" + d.because()
+	case d.Config == ConfigOff:
+		return "is switched off"
+	}
+	return "is " + string(d.Health) + d.because()
+}
+
+// because is the node's explanation of the disk's health, as the end of a sentence.
+func (d Disk) because() string {
+	if d.Why == "" {
+		return ""
+	}
+	return ": " + d.Why
+}
+
 // Readable reports whether reads may be sent to the disk now.
 func (d Disk) Readable() bool { return d.Active && d.Config != ConfigOff }
 

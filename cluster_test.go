@@ -3,6 +3,7 @@ package hemera
 import (
 	"math"
 	"testing"
+	"time"
 )
 
 // TestViewLookups holds the lookups of an ordered view against a look at every element.
@@ -76,5 +77,31 @@ func TestLargest(t *testing.T) {
 	}
 	if free[0] != 5 || FormatSize(999) != "999 B" || FormatSize(4e12) != "4.00 TB" {
 		t.Error("the list was changed, or a size is wrong")
+	}
+}
+
+// Why a disk cannot be read has one wording: the widest cause first, and since when.
+func TestUnreadable(t *testing.T) {
+	on := NodeInfo{Status: NodeOnline, Enabled: true}
+	gone := Disk{Config: ConfigRW, Health: HealthGone, Why: "not mounted"}
+	off := gone
+	off.Config = ConfigOff
+	heard := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	for _, c := range []struct {
+		disk Disk
+		node NodeInfo
+		want string
+	}{
+		{Disk{Active: true, Config: ConfigDrain, Health: HealthFailing}, on, ""},
+		{gone, NodeInfo{Status: NodeOffline, Enabled: true, Heartbeat: heard}, "is on an offline node (last heard of at 2026-03-14 15:09:26 UTC)"},
+		{gone, NodeInfo{Status: NodeOffline}, "is on an offline node"},
+		{gone, NodeInfo{Status: NodeOnline}, "is on a node that is switched off"},
+		{off, on, "is switched off, and is gone: not mounted"},
+		{Disk{Active: true, Config: ConfigOff, Health: HealthOK}, on, "is switched off"},
+		{gone, on, "is gone: not mounted"},
+	} {
+		if got := c.disk.Unreadable(c.node); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.disk, got, c.want)
+		}
 	}
 }

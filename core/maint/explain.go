@@ -24,26 +24,24 @@ type Hold struct {
 // explainer says why work on a file or a disk is not done yet.
 type explainer struct{ engine *Engine }
 
+// FoundBad reports whether a piece of the file was found bad, and waits to be judged or repaired, or is being.
+func (ex *explainer) FoundBad(e hemera.Entry, p hemera.Piece) bool {
+	return ex.engine.piecer.queued(hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}})
+}
+
 // Explain says what becomes of the pieces that the file lacks, and what could be done. They are made one
 // after the other, so what stands in the way of the first stands in the way of all.
 func (ex *explainer) Explain(entry hemera.Entry) []hemera.Reason {
-	var reasons []hemera.Reason
-	for _, p := range entry.Pieces {
-		if ex.engine.piecer.queued(hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: p.Index}}) {
-			reasons = append(reasons, hemera.Reason{About: fmt.Sprintf("piece %d, disk %d", p.Index, p.Disk),
-				Text: "was found bad, and waits to be repaired from the other pieces, or is being"})
-		}
-	}
 	lacks := layout.Missing(entry.Layout, entry.Size, entry.Pieces)
 	if len(lacks) == 0 {
-		return reasons
+		return nil
 	}
 	text, remedy := ex.explain(entry, moveSpec{index: lacks[0]})
 	about := fmt.Sprintf("piece %d", lacks[0])
 	if last := lacks[len(lacks)-1]; last != lacks[0] {
 		about = fmt.Sprintf("pieces %d to %d", lacks[0], last)
 	}
-	return append(reasons, hemera.Reason{About: about, Text: "missing: " + text, Remedy: remedy})
+	return []hemera.Reason{{About: about, Text: "missing: " + text, Remedy: remedy}}
 }
 
 // explain decides a relocation as it would be decided now, and says what stands in its way.

@@ -89,6 +89,12 @@ func TestRulesOfLayouts(t *testing.T) {
 		"no redundancy": {func(s *hemera.Snapshot) {
 			s.Losses = []hemera.SpaceLoss{{Space: "default", Layout: hemera.Stripe(4), Nodes: 2, Zones: 2}}
 		}, []string{"info space_disk_loss space default"}, "layout stripe:4 has no copies and no parity"},
+		"a disk that is gone, and emptied": {disk(func(d *hemera.Disk) {
+			d.Health, d.Active, d.Config, d.Pieces = hemera.HealthGone, false, hemera.ConfigDrain, 3
+		}), []string{"warning disk_gone disk 2"}, "its files are being repaired elsewhere (hemera fs status 2); forget it when that is done: hemera fs rm 2"},
+		"a disk that is gone, and switched off": {disk(func(d *hemera.Disk) {
+			d.Health, d.Active, d.Config, d.Pieces, d.Why = hemera.HealthGone, false, hemera.ConfigOff, 3, "not mounted"
+		}), []string{"warning disk_off disk 2"}, "is switched off, and is gone: not mounted, with 3 piecesmount it again, then hemera fs set 2 rw"},
 		"losing a node": {func(s *hemera.Snapshot) {
 			s.Losses = []hemera.SpaceLoss{{Space: "default", Layout: hemera.ReedSolomon(4, 2), Disk: true, Nodes: 2, Zones: 2, PerNode: 3, PerZone: 3}}
 		}, []string{"warning space_node_loss space default"}, "layout rs:4+2 puts up to 3 pieces on each of 2 nodesput its disks on at least 3 nodes"},

@@ -242,7 +242,16 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 		}
 		id := d.ID.String()
 		if d.Config == hemera.ConfigOff {
-			say(DiskOff, at+" is switched off"+holding(d), "hemera fs set "+id+" rw, or ro, or drain to empty it")
+			if n.Status != hemera.NodeOnline || d.Health != hemera.HealthGone {
+				say(DiskOff, at+" is switched off"+holding(d), "hemera fs set "+id+" rw, or ro, or drain to empty it")
+				continue
+			}
+			// To use it again would find nothing there.
+			remedy := "mount it again, then hemera fs set " + id + " rw; if it is lost for good, hemera fs set " + id + " drain has its files repaired elsewhere"
+			if d.Pieces == 0 {
+				remedy = "mount it again, then hemera fs set " + id + " rw; or forget it: hemera fs rm " + id
+			}
+			say(DiskOff, at+" "+d.Unreadable(n)+holding(d), remedy)
 			continue
 		}
 		if n.Status != hemera.NodeOnline {
@@ -251,8 +260,11 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 		switch d.Health {
 		case hemera.HealthGone:
 			remedy := "mount it again; its files are repaired elsewhere after the grace, or at once: hemera fs set " + id + " drain; if it is lost for good: hemera fs rm " + id + " --force"
-			if d.Pieces == 0 {
+			switch {
+			case d.Pieces == 0:
 				remedy = "mount it again, or forget it: hemera fs rm " + id
+			case d.Config == hemera.ConfigDrain:
+				remedy = "its files are being repaired elsewhere (hemera fs status " + id + "); forget it when that is done: hemera fs rm " + id + "; or mount it again"
 			}
 			say(DiskGone, at+" is gone"+holding(d)+why(d), remedy)
 		case hemera.HealthFailing:

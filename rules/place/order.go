@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -82,15 +83,11 @@ func Unreadable(v *hemera.View, pieces []hemera.Piece, tried []hemera.NodeID) st
 			}
 		case slices.Contains(tried, d.Node):
 			why = "was tried"
-		case node(v, d.Node).Status != hemera.NodeOnline:
-			why = "is on an offline node"
-		case d.Config == hemera.ConfigOff:
-			why = "is switched off"
-		case !d.Active:
-			why = "is " + string(d.Health)
+		default:
+			why = d.Unreadable(*node(v, d.Node))
 		}
 		if why != "" {
-			out = append(out, "disk "+p.Disk.String()+" "+why)
+			out = append(out, fmt.Sprintf("disk %d (piece %d) %s", p.Disk, p.Index, why))
 		}
 	}
 	if len(out) == 0 {

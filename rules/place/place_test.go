@@ -494,7 +494,7 @@ func TestOrder(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
-	if why := Unreadable(v, pieces[3:], []hemera.NodeID{4}); why != "disk 4 was tried, disk 99 is not in the cluster" {
+	if why := Unreadable(v, pieces[3:], []hemera.NodeID{4}); why != "disk 4 (piece 3) was tried, disk 99 (piece 4) is not in the cluster" {
 		t.Error(why)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/errs"
 	"hemera/rules/condition"
 )
 
@@ -93,6 +94,34 @@ func (r *rig) harm(random *rand.Rand) (paths []string) {
 	return paths
 }
 
+// agreeOn compares what an explanation, a check and an open say of a file with its standing and the words of its report.
+func (r *rig) agreeOn(when, path string, standing hemera.FileStanding, words string) {
+	r.t.Helper()
+	why, err := r.m.Why(r.t.Context(), hemera.SystemIdentity(), hemera.WhyFile, path)
+	if err != nil || why.State != words {
+		r.t.Errorf("%s: why %s says %q, its report %q: %v", when, path, why.State, words, err)
+	}
+	for _, reason := range why.Reasons {
+		if strings.HasPrefix(reason.About, "piece") && reason.Remedy == "" && !strings.HasPrefix(reason.Text, "can be read") && !strings.HasPrefix(reason.Text, "missing") {
+			r.t.Errorf("%s: why %s: no remedy for %+v", when, path, reason)
+		}
+	}
+	cannot := standing == hemera.FileLost || standing == hemera.FileUnreadable
+	checks, err := r.m.CheckFile(r.t.Context(), path, false)
+	away := slices.ContainsFunc(checks, func(c hemera.PieceCheck) bool { return !c.OK })
+	if (err != nil || away) != (standing != "") {
+		r.t.Errorf("%s: %s is %q, its check finds %+v: %v", when, path, standing, checks, err)
+	}
+	_, err = r.open(path, hemera.AccessRead)
+	if kind := errs.KindOf(err); cannot != (err != nil && kind != errs.Unavailable) || cannot && (errs.RemedyOf(err) == "" || kind != errs.NoReplicas && kind != errs.IO) {
+		r.t.Errorf("%s: %s is %q, its open says %v, and to do %q", when, path, standing, err, errs.RemedyOf(err))
+	}
+	// The disks have the same words in both.
+	if kind := errs.KindOf(err); kind == errs.NoReplicas && standing == hemera.FileUnreadable && !strings.HasSuffix(err.Error(), strings.TrimPrefix(words, "offline: ")) {
+		r.t.Errorf("%s: %s: the open says %v, the report %q", when, path, err, words)
+	}
+}
+
 // agree compares all that is said of the files, and returns how many have each standing.
 func (r *rig) agree(when string, paths []string) map[hemera.FileStanding]int {
 	r.t.Helper()
@@ -120,6 +149,7 @@ func (r *rig) agree(when string, paths []string) map[hemera.FileStanding]int {
 		if err != nil || !slices.ContainsFunc(words[is[path]], func(word string) bool { return strings.HasPrefix(info.Status, word) }) {
 			r.t.Errorf("%s: %s is %q in the lists, and %q by itself: %v", when, path, is[path], info.Status, err)
 		}
+		r.agreeOn(when, path, is[path], info.Status)
 	}
 	count[""] = len(paths) - len(is)
 	s, err := r.m.Status(ctx)

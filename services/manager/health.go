@@ -15,7 +15,6 @@ import (
 	"hemera/errs"
 	"hemera/rules/layout"
 	"hemera/rules/place"
-	"hemera/services/manager/tapetier"
 )
 
 // maintAdmin implements hemera.MaintAdmin.
@@ -109,6 +108,10 @@ func (ma *maintAdmin) CheckFile(ctx context.Context, ref string, repair bool) (c
 	if e.IsDir() {
 		return nil, errs.New(errs.IsDirectory, "manager.CheckFile", ref, "")
 	}
+	// Nothing of it is on disks that could be checked, and a tape is not read for it: what is known of its tapes is the answer.
+	if e.Evicted() {
+		return nil, ma.tier.CanRecall(ctx, &e)
+	}
 	return ma.engine.Check(ctx, e, repair)
 }
 
@@ -135,7 +138,7 @@ func (ma *maintAdmin) FileInfo(ctx context.Context, who hemera.Identity, ref str
 		r.Status = "not in the namespace; " + strayMeaning(first.Tag)
 		return r, nil
 	}
-	r.Entry, r.Path, r.Status = e, path, status(ctx, ma.tier, view, e, ma.brokenSet())
+	r.Entry, r.Path, r.Status = e, path, ma.status(ctx, view, e)
 	for _, p := range e.Pieces {
 		d, ok := view.Disk(p.Disk)
 		n, _ := view.Node(d.Node)
@@ -251,18 +254,22 @@ func lastSeen(v *hemera.View, e hemera.Entry) string {
 }
 
 // status says in words how well the file is, worst first.
-func status(ctx context.Context, tier *tapetier.Tier, v *hemera.View, e hemera.Entry, broken brokenSet) string {
+func (p *parts) status(ctx context.Context, v *hemera.View, e hemera.Entry) string {
 	// Nothing of it is on disks, so nothing can be wrong there.
 	if e.IsDir() || e.Size == 0 && len(e.Pieces) == 0 {
 		return "healthy"
 	}
 	if e.Evicted() {
-		return tier.Standing(ctx, &e)
+		return p.tier.Standing(ctx, &e)
 	}
-	bad := 0
-	for _, p := range e.Pieces {
-		if broken.has(e, p) {
+	broken := p.brokenSet()
+	bad, found := 0, 0
+	for _, piece := range e.Pieces {
+		switch {
+		case broken.has(e, piece):
 			bad++
+		case p.engine.FoundBad(e, piece):
+			found++
 		}
 	}
 	if s, _ := stand(v, e, broken); s == lostFile {
@@ -287,6 +294,8 @@ func status(ctx context.Context, tier *tapetier.Tier, v *hemera.View, e hemera.E
 		return fmt.Sprintf("degraded: %d of %d pieces are known to be bad and cannot be repaired", bad, len(e.Pieces))
 	case readable < len(e.Pieces):
 		return fmt.Sprintf("degraded: %d of %d pieces can be read: %s", readable, len(e.Pieces), place.Unreadable(v, e.Pieces, nil))
+	case found > 0:
+		return fmt.Sprintf("found bad: %d of %d pieces, to be repaired from the others, or being", found, len(e.Pieces))
 	}
 	draining := slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool {
 		d, _ := v.Disk(p.Disk)

@@ -620,7 +620,8 @@ func TestBadPiecesAreShownUntilTheyAreMended(t *testing.T) {
 			t.Errorf("%v, jobs %+v", codes, s.Jobs)
 		}
 		why, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
-		if err != nil || !slices.ContainsFunc(why.Reasons, func(x hemera.Reason) bool { return strings.Contains(x.Text, "found bad") }) {
+		if err != nil || !slices.ContainsFunc(why.Reasons, func(x hemera.Reason) bool { return strings.HasPrefix(x.Text, "was found bad") }) ||
+			why.State != "found bad: 1 of 2 pieces, to be repaired from the others, or being" {
 			t.Errorf("%+v, %v", why, err)
 		}
 		stop := r.start()

@@ -179,15 +179,18 @@ func noReplicas(v *hemera.View, path string, e *hemera.Entry, at []hemera.Target
 		return slices.ContainsFunc(at, func(t hemera.Target) bool { return t.Disk == p.Disk && t.Index == p.Index })
 	})
 	// It names each disk and what is wrong with it, since this is the error that admins are called for.
-	text := "no piece can be read now: " + place.Unreadable(v, lacking, tried)
+	text := "none of its pieces can be read now: " + place.Unreadable(v, lacking, tried)
 	if len(at) > 0 {
 		text = fmt.Sprintf("%d of its pieces can be read now, and layout %s takes %d", len(at), e.Layout, layout.Needed(e.Layout, e.Size))
 		if len(lacking) > 0 {
 			text += ": " + place.Unreadable(v, lacking, tried)
 		}
 	}
-	return errs.New(errs.NoReplicas, "manager.Open", path, text).
-		WithRemedy("bring the disks back; `hemera file info` and `hemera fs ls` show their states")
+	remedy := "`hemera why " + path + "` says for each piece what to do"
+	if s, _ := stand(v, *e, nil); s == lostFile {
+		remedy = "the file is lost unless these disks are added again; else restore it from elsewhere, or remove it; `hemera why " + path + "` has the commands"
+	}
+	return errs.New(errs.NoReplicas, "manager.Open", path, text).WithRemedy(remedy)
 }
 
 // anyNode is where an empty file is read: it has no pieces, so every online node will do.

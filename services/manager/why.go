@@ -63,7 +63,7 @@ func (rep *reporter) whyFile(ctx context.Context, who hemera.Identity, ref strin
 		return out, errs.New(errs.Denied, "manager.Why", path, d.Rule).WithRemedy("ask its owner, or an admin")
 	}
 	view := rep.cluster.View()
-	out = hemera.Explanation{Subject: path, State: status(ctx, rep.tier, view, e, rep.brokenSet())}
+	out = hemera.Explanation{Subject: path, State: rep.status(ctx, view, e)}
 	if e.IsDir() {
 		out.State = "a directory"
 		rep.addPolicy(ctx, who, &out, path)
@@ -73,6 +73,9 @@ func (rep *reporter) whyFile(ctx context.Context, who hemera.Identity, ref strin
 	for _, p := range e.Pieces {
 		// One reason for each piece, also the good ones: the reader sees how many are left.
 		r := whypiece.Explain(view, p)
+		if rep.engine.FoundBad(e, p) {
+			r.Text = "was found bad, and waits to be repaired from the other pieces, or is being; its other pages " + r.Text
+		}
 		if broken.has(e, p) {
 			r.Text = "is known to be bad, and no good piece was left to repair it from; its other pages " + r.Text
 			r.Remedy = "hemera file verify " + path + " reads it again; save what can be read, restore the file from elsewhere, or remove it"
@@ -117,7 +120,7 @@ func (rep *reporter) addTape(ctx context.Context, out *hemera.Explanation, e hem
 // diskState is what an admin wants of a disk and how it is, in words. The last health that its node reported says nothing while it cannot be read.
 func diskState(n hemera.NodeInfo, d hemera.Disk) string {
 	if !d.Readable() {
-		return string(d.Config) + ", cannot be read: " + whypiece.Unusable(n, d)
+		return string(d.Config) + ", cannot be read: it " + d.Unreadable(n)
 	}
 	return string(d.Config) + ", " + string(d.Health)
 }

@@ -415,6 +415,19 @@ func (t *reporter) Standing(ctx context.Context, e *hemera.Entry) string {
 	return "on tape only; a read brings it to disk"
 }
 
+// CanRecall fails with IO if no tape of a file that is on tape only can be read now, as far as is known without a look at the tape.
+func (t *reporter) CanRecall(ctx context.Context, e *hemera.Entry) error {
+	shelf, err := shelfOf(ctx, t.parts)
+	if err != nil {
+		return err
+	}
+	if why := shelf.Silent(e); why != "" {
+		_, remedy := shelf.Trouble(e)
+		return errs.New(errs.IO, "tapetier.Recall", "fxid:"+e.ID.Hex(), "the file is on tape only, and cannot be read: "+why).WithRemedy(remedy)
+	}
+	return nil
+}
+
 // explainJob says what a job waits for, and about when it begins.
 func (t *reporter) explainJob(f facts, j *hemera.TapeJob) (string, time.Time) {
 	t.mu.Lock()

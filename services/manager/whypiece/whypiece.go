@@ -29,23 +29,7 @@ func Explain(v *hemera.View, p hemera.Piece) hemera.Reason {
 	case d.Readable():
 		r.Text = "can be read at " + at
 	default:
-		r.Text, r.Remedy = "cannot be read at "+at+": "+Unusable(n, d), "hemera why disk "+d.ID.String()
+		r.Text, r.Remedy = "cannot be read at "+at+": the disk "+d.Unreadable(n), "hemera why disk "+d.ID.String()
 	}
 	return r
-}
-
-// Unusable says why a disk cannot be read.
-func Unusable(n hemera.NodeInfo, d hemera.Disk) string {
-	switch {
-	// The widest cause first: what a disk said before its node went says nothing now.
-	case n.Status != hemera.NodeOnline:
-		return "its node is offline"
-	case !n.Enabled:
-		return "its node is switched off"
-	case d.Config == hemera.ConfigOff:
-		return "the disk is switched off"
-	case d.Why != "":
-		return d.Why
-	}
-	return "the disk is " + string(d.Health)
 }

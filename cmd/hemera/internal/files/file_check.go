@@ -74,7 +74,7 @@ func printChecks(e *cli.Env, checks []hemera.PieceCheck, repair bool) error {
 		})
 	}
 	// An empty file, or one that is on tape only, has nothing on disks.
-	return e.ListAll(checkColumns, records, "the file has nothing on disks", checkVerdict(len(records), bad, offline, repair))
+	return e.ListAll(checkColumns, records, "the file has no pieces on disks: it is empty, or on tape only, which is not read for a check; hemera why FILE", checkVerdict(len(records), bad, offline, repair))
 }
 
 // checkVerdict is the error of a check that found bad pieces, or pieces that no node could read.
@@ -85,7 +85,7 @@ func checkVerdict(pieces, bad, offline int, repair bool) error {
 		return nil
 	case bad == 0:
 		return errs.New(errs.Unavailable, "hemera.Check", "", fmt.Sprintf("%d of %d pieces are out of reach", offline, pieces)).
-			WithRemedy("see hemera fs ls -e; after the grace, pieces that stay out of reach are made again on other disks")
+			WithRemedy("hemera why FILE says what to do for each of them")
 	}
 	text := fmt.Sprintf("%d of %d pieces are bad", bad, pieces)
 	if offline > 0 {
@@ -93,7 +93,7 @@ func checkVerdict(pieces, bad, offline int, repair bool) error {
 	}
 	return errs.New(errs.Corrupt, "hemera.Check", "", text).
 		WithRemedy(cli.OnOff(repair, "no other piece has what they lack now; if a disk is out of reach, bring it back and try again",
-			"hemera file verify repairs what other pieces can repair"))
+			"hemera file verify repairs what other pieces can repair; hemera why FILE says whether any can"))
 }
 
 // checkColumns are the table of file check and file verify.

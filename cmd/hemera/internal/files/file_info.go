@@ -193,7 +193,7 @@ func pieceRecord(l hemera.Layout, p hemera.PieceReport) output.Record {
 	d := p.Disk
 	return output.Record{
 		{Key: "no", Value: int(p.Piece.Index)}, {Key: "role", Value: l.Role(p.Piece.Index)}, {Key: "fsid", Value: uint32(p.Piece.Disk)}, {Key: "host", Value: p.Host}, {Key: "schedgroup", Value: d.Group}, // fsid is the number of the disk
-		{Key: "path", Value: d.Path}, {Key: "health", Value: string(d.Health)}, {Key: "configstatus", Value: string(d.Config)}, // of the disk
+		{Key: "path", Value: d.Path}, {Key: "health", Value: healthOf(d)}, {Key: "configstatus", Value: string(d.Config)}, // of the disk
 		{Key: "active", Value: cli.OnOff(d.Active, "online", "offline")}, {Key: "geotag", Value: d.Zone}, // whether the disk can be read now
 	}
 }
@@ -209,4 +209,12 @@ var pieceColumns = []output.Column{
 	{Title: "configstatus", Key: "configstatus"}, // what an admin wants of the disk
 	{Title: "active", Key: "active"},             // whether the disk can be read now
 	{Title: "zone", Key: "geotag", Wide: 1},      // failure domain of the disk
+}
+
+// healthOf is the health of a piece's disk. A disk that is out of use, and not gone, is so because of its node, and nothing else is known of it.
+func healthOf(d hemera.Disk) string {
+	if !d.Active && d.Health != hemera.HealthGone {
+		return "unknown"
+	}
+	return string(d.Health)
 }

@@ -72,7 +72,7 @@ func diskRecord(v *hemera.View, d hemera.Disk, job *hemera.JobStatus) output.Rec
 		{Key: "uuid", Value: d.UUID}, {Key: "path", Value: d.Path}, {Key: "space", Value: d.Space}, {Key: "schedgroup", Value: d.Group}, // uuid is in the label on the disk
 		{Key: "configstatus", Value: string(d.Config)}, {Key: "headroom", Value: cluster.Headroom(s.Headroom, d.Capacity)}, // what an admin wants
 		{Key: "stat.geotag", Value: d.Zone}, {Key: "stat.boot", Value: boot(n, d)}, {Key: "stat.active", Value: cli.OnOff(d.Active, "online", "offline")}, // whether it works
-		{Key: "stat.health", Value: healthWord(d.Health)}, {Key: "stat.errc", Value: code}, {Key: "stat.errmsg", Value: message}, // errc is an errno
+		{Key: "stat.health", Value: healthWord(n, d)}, {Key: "stat.errc", Value: code}, {Key: "stat.errmsg", Value: message}, // errc is an errno
 		// In percent of used and free bytes: other data on the file system counts too, what is kept free does not.
 		{Key: "stat.usage", Value: 100 * d.Filling()},
 		{Key: "stat.statfs.usedbytes", Value: d.Used}, {Key: "stat.statfs.freebytes", Value: d.Free}, {Key: "stat.statfs.capacity", Value: d.Capacity}, // bytes of the file system
@@ -143,12 +143,15 @@ func drainers(job *hemera.JobStatus) int {
 }
 
 // healthWord is a disk's health. A good one is spelt OK, as EOS's tools expect.
-// Other words, such as failing, are Hemera's: EOS has none for them.
-func healthWord(h hemera.DiskHealth) string {
-	if h == hemera.HealthOK {
+// Other words, such as failing, are Hemera's: EOS has none for them. Of a disk whose node is offline nothing is known: stat.errmsg says since when.
+func healthWord(n hemera.NodeInfo, d hemera.Disk) string {
+	switch {
+	case n.Status == hemera.NodeOffline:
+		return "unknown"
+	case d.Health == hemera.HealthOK:
 		return "OK"
 	}
-	return string(h)
+	return string(d.Health)
 }
 
 // milliseconds converts a latency for a table.
@@ -171,17 +174,21 @@ func boot(n hemera.NodeInfo, d hemera.Disk) string {
 
 // trouble returns what is wrong with a disk, as an errno and in words. 0 and "" mean nothing. A node that is offline
 // hides what it last said of its disks.
-// Programs read the errno, people the words; the words are those of the node.
+// Programs read the errno, people the words.
 func trouble(n hemera.NodeInfo, d hemera.Disk) (int, string) {
+	why := d.Why
+	if cannot := d.Unreadable(n); cannot != "" {
+		why = "the disk " + cannot
+	}
 	if n.Status == hemera.NodeOffline {
-		return int(syscall.EHOSTDOWN), "its node is offline"
+		return int(syscall.EHOSTDOWN), why
 	}
 	// A health that is not listed, such as ok, is 0.
 	code := map[hemera.DiskHealth]syscall.Errno{
 		hemera.HealthFull: syscall.ENOSPC, hemera.HealthReadOnly: syscall.EROFS,
 		hemera.HealthFailing: syscall.EIO, hemera.HealthGone: syscall.ENODEV,
 	}[d.Health]
-	return int(code), d.Why
+	return int(code), why
 }
 
 // drainState is EOS's word for the state of a drain.

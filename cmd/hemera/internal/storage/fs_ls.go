@@ -14,6 +14,7 @@ import (
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
 	"hemera/errs"
+	"hemera/rules/condition"
 )
 
 // fsLsCommand makes `hemera fs ls`. Each flag is another table over the same records.
@@ -45,6 +46,10 @@ node's host or host:port, a space or a group.`,
 				if err != nil {
 					return err
 				}
+				v, err := m.View(ctx)
+				if err != nil {
+					return err
+				}
 				// One sentence for each reason why a table may be empty.
 				columns, none := fsColumns, "there are no disks yet: hemera fs add"
 				switch {
@@ -56,9 +61,12 @@ node's host or host:port, a space or a group.`,
 						return r.Get("local.drain") != "nodrain" || state != nil && state != "done"
 					})
 				case failed:
-					none = "nothing is wrong with any disk"
-					// errc is an int, and 0 if nothing is wrong.
-					columns, disks = fsErrorColumns, keep(disks, func(r output.Record) bool { return r.Get("stat.errc") != 0 })
+					none, columns = "nothing is wrong with any disk", fsErrorColumns
+					s, err := m.Status(ctx)
+					if err != nil {
+						return err
+					}
+					disks = unwell(v, s, disks)
 				case io:
 					columns = fsIOColumns
 				case latency:
@@ -66,10 +74,6 @@ node's host or host:port, a space or a group.`,
 				case long:
 					// A full slice expression: append must not write into fsColumns.
 					columns = append(columns[:len(columns):len(columns)], fsLongColumns...)
-				}
-				v, err := m.View(ctx)
-				if err != nil {
-					return err
 				}
 				refused := refusedPaths(v)
 				if len(v.Disks) == 0 && len(refused) > 0 && !drain && !failed {
@@ -93,6 +97,27 @@ node's host or host:port, a space or a group.`,
 	c.Flags().BoolVar(&latency, "latency", false, "how long calls to the disk take, and errors, since its node started") // quantiles
 	c.MarkFlagsMutuallyExclusive("long", "drain", "errors", "io", "latency")
 	return c
+}
+
+// unwell keeps the disks that the status warns of, or whose nodes it says are away, and adds its words and remedies: so both commands say the
+// same of a disk.
+func unwell(v *hemera.View, s hemera.ClusterStatus, disks []output.Record) (out []output.Record) {
+	for _, r := range disks {
+		id, _ := r.Get("id").(uint32)
+		d, _ := v.Disk(hemera.DiskID(id))
+		var codes, texts, remedies []string
+		for _, c := range s.Conditions {
+			ofNode := c.Subject == "node "+d.Node.String() && (c.Code == condition.NodeOffline || c.Code == condition.NodeDisabled)
+			if c.Severity != hemera.SeverityInfo && c.Subject == "disk "+d.ID.String() || ofNode {
+				codes, texts, remedies = append(codes, c.Code), append(texts, c.Text), append(remedies, c.Remedy)
+			}
+		}
+		if len(codes) > 0 {
+			out = append(out, append(r, output.Field{Key: "condition", Value: strings.Join(codes, ",")}, output.Field{Key: "condition.text", Value: strings.Join(texts, "; ")},
+				output.Field{Key: "condition.remedy", Value: strings.Join(remedies, "; ")}))
+		}
+	}
+	return out
 }
 
 // refusedPaths says of each path that a node cannot use as a disk why, and what to do.
@@ -203,7 +228,7 @@ var fsLongColumns = []output.Column{
 	{Title: "statuscomment", Key: "stat.errmsg", Wide: 1},                         // why the health is not ok
 }
 
-// fsErrorColumns are the table of --errors.
+// fsErrorColumns are the table of --errors; see unwell.
 var fsErrorColumns = []output.Column{
 	{Title: "host", Key: "host"},
 	{Title: "id", Key: "id"},
@@ -211,8 +236,10 @@ var fsErrorColumns = []output.Column{
 	{Title: "boot", Key: "stat.boot", Wide: 2},
 	{Title: "configstatus", Key: "configstatus"},
 	{Title: "drain", Key: "local.drain", Wide: 1},
-	{Title: "errc", Key: "stat.errc", Wide: 1}, // an errno of Linux
-	{Title: "errmsg", Key: "stat.errmsg"},      // in the words of the node
+	{Title: "errc", Key: "stat.errc", Wide: 1},      // an errno of Linux
+	{Title: "condition", Key: "condition"},          // codes of the status
+	{Title: "what is wrong", Key: "condition.text"}, // in the words of the status
+	{Title: "what to do", Key: "condition.remedy"},
 }
 
 // fsDrainColumns are the table of --drain: a row for each drain, repair or heal.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hemera"
+	"hemera/cmd/hemera/internal/output"
 )
 
 // jobsOf is a cluster with jobs.
@@ -43,5 +44,26 @@ func TestRefusedPathsAreTold(t *testing.T) {
 	want := []string{"/a on n1:1095 cannot be used as a disk: everybody may write there (what to do: chmod o-w /a)", "/b on n1:1095 cannot be used as a disk: no such directory"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// The list of ill disks is that of the status: also a disk that works and has had errors, and one of a node that is away, with what to do.
+func TestIllDisksAreThoseOfTheStatus(t *testing.T) {
+	v := &hemera.View{Nodes: []hemera.NodeInfo{{ID: 1, Status: hemera.NodeOnline, Enabled: true}, {ID: 2, Status: hemera.NodeOffline, Enabled: true}}}
+	var records []output.Record
+	for id, node := range []hemera.NodeID{1, 1, 2} {
+		d := hemera.Disk{ID: hemera.DiskID(id + 1), Node: node, Health: hemera.HealthOK, Active: node == 1, Config: hemera.ConfigRW}
+		v.Disks = append(v.Disks, d)
+		records = append(records, diskRecord(v, d, nil))
+	}
+	s := hemera.ClusterStatus{Conditions: []hemera.Condition{
+		{Code: "disk_errors", Severity: hemera.SeverityWarning, Subject: "disk 1", Text: "1 checksum error", Remedy: "look at the device"},
+		{Code: "node_offline", Severity: hemera.SeverityWarning, Subject: "node 2", Text: "has not answered", Remedy: "start it"},
+		{Code: "node_kept", Severity: hemera.SeverityInfo, Subject: "node 1"}, {Code: "node_clock", Severity: hemera.SeverityWarning, Subject: "node 1"},
+	}}
+	got := unwell(v, s, records)
+	if len(got) != 2 || got[0].Get("id") != uint32(1) || got[0].Get("condition.text") != "1 checksum error" || got[0].Get("condition.remedy") != "look at the device" ||
+		got[1].Get("id") != uint32(3) || got[1].Get("condition") != "node_offline" || got[1].Get("stat.health") != "unknown" || got[0].Get("stat.health") != "OK" {
+		t.Errorf("%v", got)
 	}
 }
