@@ -317,10 +317,14 @@ type PieceCheck struct {
 // FsckReport counts and names what does not agree. Lists are cut at a limit; counts are whole.
 type FsckReport struct {
 	Taken    time.Time
-	Files    int64
-	Pieces   int64
-	Problems []FsckProblem
-	WentBack WentBack // the namespace does not know all that the disks have
+	Files    int64      // without those in recycle bins
+	Recycled TreeTotals // in recycle bins; their pieces are compared too
+	// Pieces are those on disks that could be asked, whatever is wrong with them. Of them, Leaving are of replaced and removed content,
+	// held for readers or on their way out, and Young are of no file and sealed less than YoungAge ago, as those of writes under way are.
+	Pieces, Leaving, Young int64
+	YoungAge               time.Duration
+	Problems               []FsckProblem
+	WentBack               WentBack // the namespace does not know all that the disks have
 }
 
 // FsckProblem is one category (EOS's tags where one fits): missing, orphan, under_replicated,
@@ -440,6 +444,7 @@ type Event struct {
 // NamespaceCheck is how far a check of the namespace's records is, and in the end what it found.
 type NamespaceCheck struct {
 	Files, Dirs, Pieces int64 // seen so far
+	Leaving             int64 // pieces of replaced and removed content, held for readers or on their way out; not among Pieces
 	Records             int64 // visited
 	RecordsTotal        int64 // about how many will be
 	Took                time.Duration

@@ -139,8 +139,17 @@ type tally struct {
 
 	mu       sync.Mutex
 	pieces   int64                              // seen on disks, whatever is wrong with them
+	leaving  int64                              // of them, that the namespace has disks remove, or holds
+	young    int64                              // of them, that no file has and that are too young to judge
 	problems map[problemKey]*hemera.FsckProblem // by tag and disk; counts are whole, lists are cut at problemsMax
 	lost     map[hemera.FileID]bool             // counted already: a file is lost once, with however many pieces
+}
+
+// count counts one piece in a sum of the tally.
+func (t *tally) count(sum *int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	*sum++
 }
 
 // problemKey is one line of a report: a kind of problem on a disk.
@@ -224,7 +233,7 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 	if repair {
 		a.engine.Wake()
 	}
-	report := hemera.FsckReport{Taken: a.engine.Now(), Pieces: t.pieces}
+	report := hemera.FsckReport{Taken: a.engine.Now(), Pieces: t.pieces, Leaving: t.leaving, Young: t.young, YoungAge: a.engine.OrphanAge}
 	for _, p := range t.problems {
 		report.Problems = append(report.Problems, *p)
 	}
@@ -423,10 +432,19 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	if e.Findings.NewerThanRestore(f.piece, f.stat.Sealed) {
 		return a.forgotten(ctx, d, f, t)
 	}
+	// The namespace knows of it: the remover has it removed, or holds it for readers.
+	leaving, err := e.Removals.IsUnlinked(ctx, d.ID, f.piece)
+	if err != nil || leaving {
+		if leaving {
+			t.count(&t.leaving)
+		}
+		return err
+	}
 	key, young := copyKey{d.ID, f.piece}, e.Now().Sub(f.stat.Sealed) < e.OrphanAge
 	if !e.copies.lockFile(f.piece.File) { // perhaps by the audit of another disk, with another piece of the same write
 		if young {
-			return nil // what a move makes is found like this
+			t.count(&t.young) // what a move makes is found like this
+			return nil
 		}
 		return errBusy
 	}
@@ -438,11 +456,15 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 	// A piece of the content that the file has is no leftover of a write, so its age does not matter here.
 	current := err == nil && now.Gen == f.piece.Gen
 	if young && !current {
+		t.count(&t.young)
 		return nil
 	}
-	// The namespace knows of it: the remover has it removed, or holds it for readers.
-	leaving, err := e.Removals.IsUnlinked(ctx, d.ID, f.piece)
+	// Its file was changed meanwhile: it is on its way out now.
+	leaving, err = e.Removals.IsUnlinked(ctx, d.ID, f.piece)
 	if err != nil || leaving {
+		if leaving {
+			t.count(&t.leaving)
+		}
 		return err
 	}
 	// The list may be minutes old, and the order below must not be for a piece that is gone.
@@ -456,6 +478,7 @@ func (a *auditor) orphan(ctx context.Context, d hemera.Disk, f finding, t *tally
 		}
 	}
 	if young {
+		t.count(&t.young)
 		return nil
 	}
 	t.addPiece(tagOrphan, d.ID, f.stat)

@@ -74,7 +74,7 @@ func Unreadable(v *hemera.View, pieces []hemera.Piece, tried []hemera.NodeID) st
 	var out []string
 	for _, p := range pieces {
 		d, ok := v.Disk(p.Disk)
-		why := ""
+		var why string
 		switch {
 		case !ok:
 			why = "is not in the cluster"

@@ -55,7 +55,7 @@ func (cv *converter) GrantConversion(ctx context.Context, id hemera.FileID, gen 
 	from.Access, from.Convert, from.BaseGen = hemera.AccessRead, false, 0
 	describe(&from, e)
 	if from.Targets = place.Order(view, e.Pieces, "", nil, to.Nonce); !enough(e.Layout, e.Size, from.Targets) {
-		return g, noReplicas(view, path, e, from.Targets, nil)
+		return g, cv.noReplicas(view, path, e, from.Targets, nil)
 	}
 	if err := cv.place(view, to, wanted, from.Targets); err != nil {
 		return g, errs.Wrap(err, "manager.Convert", path)

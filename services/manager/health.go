@@ -30,7 +30,7 @@ func (ma *maintAdmin) Fsck(ctx context.Context, repair bool) (hemera.FsckReport,
 	report, err := ma.engine.Fsck(ctx, repair)
 	report.WentBack = ma.tree.Stats().WentBack
 	// The namespace counts its files with every commit, so nothing is walked for the total.
-	report.Files = ma.tree.Stats().Totals.Files
+	report.Files, report.Recycled = ma.tree.Stats().Totals.Files, ma.tree.Stats().Recycled
 	if err == nil {
 		err = ma.addSilent(ctx, &report)
 	}

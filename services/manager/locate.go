@@ -36,7 +36,7 @@ func (l *locator) Locate(ctx context.Context, who hemera.Identity, path string) 
 	targets = place.Order(view, e.Pieces, who.Host, nil, seed)
 	// Any of the nodes can be the head, but only if together they have enough.
 	if len(targets) == 0 || !enough(e.Layout, e.Size, targets) {
-		return nil, noReplicas(view, path, &e, targets, nil)
+		return nil, l.noReplicas(view, path, &e, targets, nil)
 	}
 	return targets, nil
 }
@@ -70,7 +70,7 @@ func (l *locator) Checksum(ctx context.Context, who hemera.Identity, path string
 	view := l.cluster.View()
 	targets := place.Order(view, e.Pieces, "", nil, l.nonce.Add(1))
 	if !enough(e.Layout, e.Size, targets) {
-		return hemera.Checksum{}, noReplicas(view, path, &e, targets, nil)
+		return hemera.Checksum{}, l.noReplicas(view, path, &e, targets, nil)
 	}
 	sum, err = l.sums.Do(ctx, who, sums.Key{File: e.ID, Gen: e.Gen, Kind: kind}, func(ctx context.Context) (sum hemera.Checksum, err error) {
 		// One node after the other: each reads the whole file, so two at once would waste the work of one.

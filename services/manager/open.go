@@ -125,7 +125,7 @@ func (o *opener) openRead(c *hemera.Capability, prep *namespace.Prepared, r heme
 		c.Targets = place.Order(view, left, c.Who.Host, nil, seed)
 	}
 	if len(c.Targets) == 0 {
-		return hemera.Grant{}, noReplicas(view, r.Path, &prep.Entry, nil, r.Tried)
+		return hemera.Grant{}, o.noReplicas(view, r.Path, &prep.Entry, nil, r.Tried)
 	}
 	// Copies are alike, so the best node comes first as it is. Of a coded file some nodes have data and others parity.
 	if c.Layout.Coded() {
@@ -141,7 +141,7 @@ func (o *opener) openRead(c *hemera.Capability, prep *namespace.Prepared, r heme
 	}
 	// The tried ones count: the head may reach what this client could not.
 	if !enough(c.Layout, c.Size, c.Targets) {
-		return hemera.Grant{}, noReplicas(view, r.Path, &prep.Entry, c.Targets, nil)
+		return hemera.Grant{}, o.noReplicas(view, r.Path, &prep.Entry, c.Targets, nil)
 	}
 	return grant(c, o.cluster.Ring()), nil
 }
@@ -170,7 +170,7 @@ func describe(c *hemera.Capability, e *hemera.Entry) {
 
 // noReplicas says why a file cannot be read from the pieces that can be read, at these places; the reasons are those of
 // the other pieces. A file on tape only lacks none: it is to be brought to disk first.
-func noReplicas(v *hemera.View, path string, e *hemera.Entry, at []hemera.Target, tried []hemera.NodeID) error {
+func (p *parts) noReplicas(v *hemera.View, path string, e *hemera.Entry, at []hemera.Target, tried []hemera.NodeID) error {
 	if e.Evicted() {
 		return errs.New(errs.NoReplicas, "manager.Open", path, "the file is on tape only").
 			WithRemedy("bring it to disk first: `xrdfs HOST prepare -s " + path + "`, or `hemera tape stage " + path + "`")
@@ -187,8 +187,8 @@ func noReplicas(v *hemera.View, path string, e *hemera.Entry, at []hemera.Target
 		}
 	}
 	remedy := "`hemera why " + path + "` says for each piece what to do"
-	if s, _ := stand(v, *e, nil); s == lostFile {
-		remedy = "the file is lost unless these disks are added again; else restore it from elsewhere, or remove it; `hemera why " + path + "` has the commands"
+	if s, _ := stand(v, *e, p.brokenSet()); s == lostFile {
+		remedy = "the file is lost unless a good piece comes back: `hemera why " + path + "` has the commands; else restore it from elsewhere, or remove it"
 	}
 	return errs.New(errs.NoReplicas, "manager.Open", path, text).WithRemedy(remedy)
 }
@@ -238,7 +238,7 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 		c.Checksums = []hemera.ChecksumKind{pol.Checksum, hemera.CRC32C}
 	}
 	if c.Access == hemera.AccessUpdate {
-		if err := base(c, view, e); err != nil {
+		if err := o.base(c, view, e); err != nil {
 			return hemera.Grant{}, err
 		}
 	}
@@ -336,11 +336,11 @@ func fits(view *hemera.View, p hemera.Policy, chosen bool) error {
 }
 
 // base records what an update begins from.
-func base(c *hemera.Capability, view *hemera.View, e *hemera.Entry) error {
+func (o *opener) base(c *hemera.Capability, view *hemera.View, e *hemera.Entry) error {
 	c.Base = &hemera.Base{Gen: e.Gen, Size: e.Size, Pieces: place.Order(view, e.Pieces, c.Who.Host, nil, c.Nonce)}
 	// An update of an empty file begins from nothing.
 	if !enough(e.Layout, e.Size, c.Base.Pieces) {
-		return noReplicas(view, c.Path, e, c.Base.Pieces, nil)
+		return o.noReplicas(view, c.Path, e, c.Base.Pieces, nil)
 	}
 	// Room is chosen for the whole new content, which begins as long as the old one.
 	c.Size, c.Sums = max(c.Size, e.Size), e.Checksums

@@ -145,6 +145,9 @@ func (c *checker) report() hemera.NamespaceCheck {
 	out := c.seen
 	out.Files, out.Dirs, out.Pieces = c.found.files, max(0, c.found.dirs-1), c.found.pieces // totals leave the root out
 	out.RecordsTotal, out.Took, out.Done = max(c.total, out.Records), time.Since(c.started), c.done
+	if c.done { // the passes change it without the lock
+		out.Leaving = c.unlinkedSeen
+	}
 	// The slice is capped: problems that are found later are appended to a copy.
 	out.Problems = c.listing[:len(c.listing):len(c.listing)]
 	return out

@@ -38,6 +38,9 @@ nothing:
   busy               a piece that no entry has, of a file that is being moved or repaired all the
                      time: not judged. Ask again; the manager looks again in minutes
 
+Pieces are those on disks that answer. Pieces of replaced and removed content that are held or on their way out, and
+pieces of no file that are too young to judge, are no problem: they are said below the sums.
+
 A healthy cluster prints that everything agrees. The exit code is 0 then, 1 when something
 was found, 3 when nothing could be compared, or the command line is wrong.`,
 		Example: `  hemera fsck report
@@ -86,6 +89,7 @@ func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
 			if err := printFsck(e, report, o); err != nil {
 				return err
 			}
+			tellSums(e, report)
 			tellNewer(e, report)
 			if repair || len(fsckRecords(report, o)) == 0 {
 				return nil
@@ -103,6 +107,26 @@ func fsckCommand(e *cli.Env, c *cobra.Command, repair bool) *cobra.Command {
 	c.Flags().StringSliceVar(&o.tags, "error", nil, "only these tags")
 	_ = c.RegisterFlagCompletionFunc("error", cobra.FixedCompletions(fsckTags, cobra.ShellCompDirectiveNoFileComp))
 	return c
+}
+
+// tellSums says on standard error, for people, what the sums of a report have and leave out.
+func tellSums(e *cli.Env, report hemera.FsckReport) {
+	if e.ForPrograms() {
+		return
+	}
+	if n := report.Recycled.Files; n > 0 {
+		fmt.Fprintf(e.Err, "  not among the files, but their pieces are compared: %s in recycle bins\n", output.Count(n, "file"))
+	}
+	var parts []string
+	if report.Leaving > 0 {
+		parts = append(parts, fmt.Sprintf("%d of replaced or removed content, held for readers or on their way out", report.Leaving))
+	}
+	if report.Young > 0 {
+		parts = append(parts, fmt.Sprintf("%d of no file, not judged before they are %s old, as writes under way have such", report.Young, output.Seconds(report.YoungAge.Seconds())))
+	}
+	if len(parts) > 0 {
+		fmt.Fprintln(e.Err, "  of the pieces on disks: "+strings.Join(parts, "; "))
+	}
 }
 
 // tellNewer says on standard error, for people, why there are pieces that are newer than the namespace, and what ends it.

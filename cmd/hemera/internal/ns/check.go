@@ -110,6 +110,7 @@ func printCheck(e *cli.Env, c hemera.NamespaceCheck) error {
 			{Key: "files", Value: c.Files}, {Key: "directories", Value: c.Dirs}, {Key: "pieces", Value: c.Pieces}, {Key: "records", Value: c.Records},
 			{Key: "seconds", Value: c.Took.Seconds()}, {Key: "healthy", Value: c.Healthy()}, {Key: "problems", Value: c.ProblemCount},
 			{Key: "recycled.files", Value: c.Recycled.Files}, {Key: "recycled.directories", Value: c.Recycled.Dirs}, {Key: "restored", Value: cli.Unix(c.WentBack.Restored)},
+			{Key: "leaving", Value: c.Leaving},
 		}
 		_ = s.Add(head)
 		// A bounded number of problems is named; the count has all.
@@ -132,6 +133,9 @@ func printCheck(e *cli.Env, c hemera.NamespaceCheck) error {
 		output.Count(c.Pieces, "piece"), verdict, output.Seconds(c.Took.Seconds()))
 	if c.Recycled.Files+c.Recycled.Dirs > 0 {
 		fmt.Fprintf(e.Out, "  of them in recycle bins, which other counts leave out: %s, %s\n", output.Count(c.Recycled.Files, "file"), output.Count(c.Recycled.Dirs, "directory"))
+	}
+	if c.Leaving > 0 {
+		fmt.Fprintf(e.Out, "  not among the pieces: %s of replaced or removed content, held for readers or on their way out\n", output.Count(c.Leaving, "piece"))
 	}
 	if !c.WentBack.Restored.IsZero() {
 		fmt.Fprintf(e.Out, "%s; this compares records alone\n  %s\n", c.WentBack.Text(), c.WentBack.Remedy())
