@@ -94,4 +94,6 @@ type RuleTree struct {
 	Scanned time.Time
 	// Changed is when its rules were set last; zero where that is not known.
 	Changed time.Time `json:",omitzero"`
+	// By is the user that it is charged to, or the admins.
+	By Setter `json:",omitzero"`
 }

@@ -34,6 +34,7 @@ type Lifecycle struct {
 // RuleTrees remembers the directories with rules of their own; core/requests has it.
 type RuleTrees interface {
 	RuleTrees() []hemera.RuleTree
+	RuleTree(dir hemera.FileID) (t hemera.RuleTree, known bool)
 	// PutRuleTree and RemoveRuleTree are durable when they return.
 	PutRuleTree(ctx context.Context, t hemera.RuleTree) error
 	RemoveRuleTree(ctx context.Context, dir hemera.FileID) error
@@ -45,6 +46,8 @@ const (
 	// lifecycleRetry is after how long a tree is looked through again in which files could not be converted or removed, if that
 	// is sooner than by its rules.
 	lifecycleRetry = 10 * time.Minute
+	// treesOfUser is how many directories of one user are scanned at once.
+	treesOfUser = treesAtOnce / 2
 )
 
 // lifecycler follows the rules of directories: it looks through the files below each of them once in an interval, and has
@@ -62,7 +65,7 @@ type scan struct {
 	*job
 	tree  hemera.RuleTree   // as it was when the scan began
 	rules scanRules         // in force in the directory, and below
-	owner uint32            // of the directory
+	root  hemera.Entry      // the directory
 	other int               // how many directories the walk is in from the first on that is another owner's; of the walk alone
 	total hemera.TreeTotals // of the directory, for what is left
 	above trail             // the directories that the walk is in
@@ -88,7 +91,7 @@ func (r scanRules) interval() time.Duration { return min(r.own.Interval(), r.all
 
 // of returns the rules for a file where the walk of the scan is.
 func (s *scan) of(e hemera.Entry) lifecycle.Rules {
-	if s.other == 0 && e.UID == s.owner {
+	if s.other == 0 && e.UID == s.root.UID {
 		return s.rules.own
 	}
 	return s.rules.all
@@ -97,7 +100,7 @@ func (s *scan) of(e hemera.Entry) lifecycle.Rules {
 // enter notes that the walk goes into a directory, and leave that it comes out again.
 func (s *scan) enter(dir hemera.Entry) {
 	s.above.enter(dir.ID)
-	if s.other > 0 || dir.UID != s.owner {
+	if s.other > 0 || dir.UID != s.root.UID {
 		s.other++
 	}
 }
@@ -123,6 +126,7 @@ func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
 	// All trees in each step: there are few, and their directories are in the namespace's cache.
 	tracked, rest, back := map[hemera.FileID]bool{}, lifecycleRest, o.WentBack()
 	var failed error
+	var due []*scan
 	for _, t := range o.Trees.RuleTrees() {
 		root, path, rules, err := l.look(ctx, t)
 		if err == nil && rules != nil {
@@ -141,9 +145,12 @@ func (l *lifecycler) Step(ctx context.Context) (time.Duration, error) {
 		if wait := t.Scanned.Add(rules.interval()).Sub(l.engine.Now()); wait > 0 {
 			rest = min(rest, wait)
 		} else {
-			l.start(ctx, &scan{job: newJob("lifecycle", 0, l.engine.Now), tree: t, rules: *rules, owner: root.UID, total: root.Tree}, root, path)
+			s := &scan{job: newJob("lifecycle", 0, l.engine.Now), tree: t, rules: *rules, root: root, total: root.Tree}
+			s.status.Path = path // nobody else has it yet
+			due = append(due, s)
 		}
 	}
+	l.start(ctx, due)
 	o.Track(tracked)
 	return rest, failed
 }
@@ -189,30 +196,60 @@ func (l *lifecycler) track(ctx context.Context, t hemera.RuleTree, need bool, ba
 	return t, l.engine.Lifecycle.Trees.PutRuleTree(ctx, t)
 }
 
-// start begins a scan, unless the tree is being scanned or too many others are.
-func (l *lifecycler) start(ctx context.Context, s *scan, root hemera.Entry, path string) {
+// start begins scans of those that are due, as many as may run.
+func (l *lifecycler) start(ctx context.Context, due []*scan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// What cannot begin now is due in the next step as well.
-	running := 0
-	for dir, other := range l.scans {
-		if _, ended := other.state(); ended.IsZero() {
-			if running++; dir == s.tree.Dir || running >= treesAtOnce {
-				return
-			}
+	var running []hemera.RuleTree
+	for _, s := range l.scans {
+		if _, ended := s.state(); ended.IsZero() {
+			running = append(running, s.tree)
 		}
 	}
-	s.status.Path = path // nobody else has it yet
-	s.set("running", "")
-	l.scans[s.tree.Dir] = s
-	l.engine.Panics.Go(&l.engine.group, "maint.Lifecycle", path, func() {
-		defer l.engine.Wake() // another tree may be due, and there may be pieces to remove
-		l.run(ctx, s, root, path)
-	})
+	trees := make([]hemera.RuleTree, len(due))
+	for i, s := range due {
+		trees[i] = s.tree
+	}
+	for _, i := range scansInTurn(trees, running) {
+		s := due[i]
+		s.set("running", "")
+		l.scans[s.tree.Dir] = s
+		l.engine.Panics.Go(&l.engine.group, "maint.Lifecycle", s.status.Path, func() {
+			defer l.engine.Wake() // another tree may be due, and there may be pieces to remove
+			l.run(ctx, s, s.status.Path)
+		})
+	}
+}
+
+// scansInTurn returns which of the trees that are due are scanned beside those that are, as indexes. A user with many trees waits as long
+// for each as one with few: the next tree is of a user of whom the fewest are scanned, and of those the one that was not looked at for longest.
+func scansInTurn(due, running []hemera.RuleTree) (begin []int) {
+	of := map[hemera.Setter]int{}
+	for _, t := range running {
+		of[t.By]++
+	}
+	for range treesAtOnce - len(running) {
+		next := -1
+		for i, t := range due {
+			same := func(other hemera.RuleTree) bool { return other.Dir == t.Dir }
+			switch {
+			case slices.ContainsFunc(running, same), !t.By.Admin && of[t.By] >= treesOfUser:
+			case next < 0, of[t.By] < of[due[next].By], of[t.By] == of[due[next].By] && t.Scanned.Before(due[next].Scanned):
+				next = i
+			}
+		}
+		if next < 0 {
+			break
+		}
+		begin, running = append(begin, next), append(running, due[next])
+		of[due[next].By]++
+	}
+	return begin
 }
 
 // run looks through the files of a tree, and remembers when.
-func (l *lifecycler) run(ctx context.Context, s *scan, root hemera.Entry, path string) {
+func (l *lifecycler) run(ctx context.Context, s *scan, path string) {
 	// The interval runs from the beginning: what becomes due during the scan waits no longer than that.
 	began := l.engine.Now()
 	var group sync.WaitGroup
@@ -237,8 +274,8 @@ func (l *lifecycler) run(ctx context.Context, s *scan, root hemera.Entry, path s
 		leave: s.leave,
 	}
 	err := l.engine.Panics.Do("maint.Lifecycle", path, func() (err error) {
-		if s.above, err = l.engine.begin(ctx, root); err == nil {
-			err = w.walk(ctx, root, path, "")
+		if s.above, err = l.engine.begin(ctx, s.root); err == nil {
+			err = w.walk(ctx, s.root, path, "")
 		}
 		return err
 	})
@@ -250,10 +287,7 @@ func (l *lifecycler) run(ctx context.Context, s *scan, root hemera.Entry, path s
 		s.job.failed(err)
 	}
 	// A change of the rules meanwhile has them looked at again at once.
-	for _, now := range l.engine.Lifecycle.Trees.RuleTrees() {
-		if now.Dir != s.tree.Dir || !now.Scanned.Equal(s.tree.Scanned) {
-			continue
-		}
+	if now, ok := l.engine.Lifecycle.Trees.RuleTree(s.tree.Dir); ok && now.Scanned.Equal(s.tree.Scanned) {
 		now.Scanned = began.UTC().Round(0)
 		if interval := s.rules.interval(); (err != nil || s.failures() > 0) && interval > lifecycleRetry {
 			now.Scanned = now.Scanned.Add(lifecycleRetry - interval)
@@ -287,12 +321,10 @@ func (l *lifecycler) elsewhere(ctx context.Context, dir hemera.Entry) bool {
 	if !lifecycle.Own(dir.Xattrs) {
 		return false
 	}
-	for _, t := range l.engine.Lifecycle.Trees.RuleTrees() {
-		if t.Dir == dir.ID {
-			return true
-		}
+	if _, known := l.engine.Lifecycle.Trees.RuleTree(dir.ID); known {
+		return true
 	}
-	if err := l.engine.Lifecycle.Trees.PutRuleTree(ctx, hemera.RuleTree{Dir: dir.ID}); err != nil {
+	if err := l.engine.Lifecycle.Trees.PutRuleTree(ctx, hemera.RuleTree{Dir: dir.ID, By: lifecycle.Setter(dir)}); err != nil {
 		l.engine.Log.Warn("the rules of a directory are not followed", "fid", dir.ID, "error", err)
 	}
 	return true

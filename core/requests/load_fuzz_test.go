@@ -3,7 +3,6 @@ package requests
 import (
 	"testing"
 
-	"hemera"
 	"hemera/errs"
 )
 
@@ -12,7 +11,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte(`{"ID": 1}`))
 	f.Add([]byte(`{"Dir": 1}`))
 	f.Fuzz(func(t *testing.T, value []byte) {
-		s := &Store{conversions: map[uint64]hemera.Conversion{}, trees: map[hemera.FileID]hemera.RuleTree{}}
+		s := empty()
 		for _, key := range []string{conversionKey(1), treeKey(1)} {
 			if err := s.load(key, value); err != nil && errs.KindOf(err) != errs.Corrupt {
 				t.Error(err)

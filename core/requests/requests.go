@@ -38,11 +38,14 @@ type Store struct {
 	mu          sync.Mutex                        // guards what follows; never held while anything is waited for
 	conversions map[uint64]hemera.Conversion      // as they are durable, by id
 	trees       map[hemera.FileID]hemera.RuleTree // the same, by directory
+	treesOf     map[hemera.Setter]int             // how many trees and reservations are charged to each
+	reserved    map[reservation]int               // calls that keep room for a tree
 }
 
 // Open loads the requests. The writer must be the one of everything else that writes to the store.
 func Open(ctx context.Context, store kv.Reader, writer kv.Writer) (*Store, error) {
-	s := &Store{writer: writer, turn: make(chan struct{}, 1), conversions: map[uint64]hemera.Conversion{}, trees: map[hemera.FileID]hemera.RuleTree{}}
+	s := empty()
+	s.writer = writer
 	var bad error
 	// Requests are few, so all of them are read at once; "0" is what follows the slash at the end of the prefix.
 	err := store.Scan(ctx, []byte(Prefix), []byte(Prefix[:len(Prefix)-1]+"0"), func(key, value []byte) bool {
@@ -57,6 +60,14 @@ func Open(ctx context.Context, store kv.Reader, writer kv.Writer) (*Store, error
 		return nil, errs.Wrap(err, "requests.Open", "")
 	}
 	return s, nil
+}
+
+// empty is a store without a record.
+func empty() *Store {
+	return &Store{
+		turn: make(chan struct{}, 1), conversions: map[uint64]hemera.Conversion{},
+		trees: map[hemera.FileID]hemera.RuleTree{}, treesOf: map[hemera.Setter]int{}, reserved: map[reservation]int{},
+	}
 }
 
 // load takes one record into memory. Records of a kind that this program does not know stay in the store.

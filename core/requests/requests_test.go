@@ -39,7 +39,7 @@ func TestWhatIsPutIsThereAgain(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	c.Cursor, c.Done, c.Why, c.Ended = "b/c", 3, "a reason", at.Add(time.Hour)
-	tree := hemera.RuleTree{Dir: 9, Since: at, Scanned: at.Add(time.Minute)}
+	tree := hemera.RuleTree{Dir: 9, Since: at, Scanned: at.Add(time.Minute), By: hemera.Setter{UID: 5}}
 	if err := errors.Join(s.PutConversion(ctx, c), s.PutRuleTree(ctx, tree), s.PutRuleTree(ctx, hemera.RuleTree{Dir: 2})); err != nil {
 		t.Fatal(err)
 	}
@@ -73,16 +73,85 @@ func TestBoundsOfWhatIsRemembered(t *testing.T) {
 	if _, err := s.AddConversion(ctx, hemera.Conversion{}); !errors.Is(err, errs.Overloaded) || errs.RemedyOf(err) == "" {
 		t.Errorf("one too many: %v", err)
 	}
-	for i := range treesMax {
-		if err := s.PutRuleTree(ctx, hemera.RuleTree{Dir: hemera.FileID(i + 1)}); err != nil {
-			t.Fatalf("%d: %v", i, err)
+}
+
+// TestNoUserTakesTheRuleTreesOfOthers: each user has a share, all users have a bound, and admins one of their own.
+func TestNoUserTakesTheRuleTreesOfOthers(t *testing.T) {
+	store := memkv.New()
+	s, ctx := open(t, store), t.Context()
+	admin := hemera.Setter{Admin: true}
+	next := hemera.FileID(0)
+	put := func(by hemera.Setter) error {
+		next++
+		return s.PutRuleTree(ctx, hemera.RuleTree{Dir: next, By: by})
+	}
+	fill := func(by hemera.Setter, n int) {
+		t.Helper()
+		for i := range n {
+			if err := put(by); err != nil {
+				t.Fatalf("%+v: %d: %v", by, i, err)
+			}
+		}
+		if err := put(by); !errors.Is(err, errs.Overloaded) || errs.RemedyOf(err) == "" {
+			t.Errorf("%+v: one too many: %v", by, err)
 		}
 	}
-	if err := s.PutRuleTree(ctx, hemera.RuleTree{Dir: treesMax + 1}); !errors.Is(err, errs.Overloaded) || errs.RemedyOf(err) == "" {
+	fill(hemera.Setter{UID: 1}, treesOfUser)
+	s = open(t, store) // what is known counts after a restart as well
+	fill(hemera.Setter{UID: 1}, 0)
+	if err := s.PutRuleTree(ctx, hemera.RuleTree{Dir: 1, Scanned: time.Now(), By: hemera.Setter{UID: 1}}); err != nil {
+		t.Errorf("one that is known: %v", err)
+	}
+	// A directory that an admin's rules are set in is the admins', and is not charged to the user any more.
+	if err := errors.Join(s.PutRuleTree(ctx, hemera.RuleTree{Dir: 1, By: admin}), put(hemera.Setter{UID: 1})); err != nil {
+		t.Error(err)
+	}
+	if err := s.PutRuleTree(ctx, hemera.RuleTree{Dir: 1, By: hemera.Setter{UID: 1}}); !errors.Is(err, errs.Overloaded) {
+		t.Errorf("one that was the admins': %v", err)
+	}
+	if err := errors.Join(s.RemoveRuleTree(ctx, 2), put(hemera.Setter{UID: 1})); err != nil {
+		t.Errorf("in place of one that is gone: %v", err)
+	}
+	users := treesOfUser
+	for uid := uint32(2); users+treesOfUser <= treesMax; uid++ {
+		fill(hemera.Setter{UID: uid}, treesOfUser)
+		users += treesOfUser
+	}
+	fill(hemera.Setter{UID: 1000}, treesMax-users)
+	fill(admin, treesMax-1)
+}
+
+// TestRoomForARuleTreeIsReserved: what was reserved can be put, and a reservation that ends leaves nothing.
+func TestRoomForARuleTreeIsReserved(t *testing.T) {
+	s, ctx := open(t, memkv.New()), t.Context()
+	by := hemera.Setter{UID: 1}
+	var release []func()
+	for i := range treesOfUser {
+		done, err := s.ReserveRuleTree(hemera.RuleTree{Dir: hemera.FileID(i + 1), By: by})
+		if err != nil {
+			t.Fatal(err)
+		}
+		release = append(release, done)
+	}
+	again, err := s.ReserveRuleTree(hemera.RuleTree{Dir: 1, By: by})
+	if err != nil {
+		t.Error(err)
+	}
+	if _, err := s.ReserveRuleTree(hemera.RuleTree{Dir: 1000, By: by}); !errors.Is(err, errs.Overloaded) || errs.RemedyOf(err) == "" {
 		t.Errorf("one too many: %v", err)
 	}
-	if err := s.PutRuleTree(ctx, hemera.RuleTree{Dir: 1, Scanned: time.Now()}); err != nil {
-		t.Errorf("one that is known: %v", err)
+	if err := s.PutRuleTree(ctx, hemera.RuleTree{Dir: 1000, By: by}); !errors.Is(err, errs.Overloaded) {
+		t.Errorf("beside reservations: %v", err)
+	}
+	if err := s.PutRuleTree(ctx, hemera.RuleTree{Dir: 1, By: by}); err != nil {
+		t.Errorf("one that was reserved: %v", err)
+	}
+	again()
+	for _, done := range release {
+		done()
+	}
+	if len(s.reserved) != 0 || !reflect.DeepEqual(s.treesOf, map[hemera.Setter]int{by: 1}) {
+		t.Errorf("it is left with %v, %v", s.reserved, s.treesOf)
 	}
 }
 

@@ -83,6 +83,16 @@ func Own(attrs map[string][]byte) bool {
 	return false
 }
 
+// Setter returns who is charged with the rules of a directory: the admins if they set one of them, else its owner.
+func Setter(dir hemera.Entry) hemera.Setter {
+	for name, by := range dir.Setters {
+		if by.Admin && IsAttribute(name) {
+			return by
+		}
+	}
+	return hemera.Setter{UID: dir.UID}
+}
+
 // Empty reports whether no file can be due.
 func (r Rules) Empty() bool { return len(r.all()) == 0 }
 

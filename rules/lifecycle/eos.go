@@ -32,7 +32,7 @@ func isEOS(name string) bool {
 }
 
 // checkEOS is CheckAttribute for an attribute of EOS that is read.
-func checkEOS(name, text string) (spaces []string, err error) {
+func checkEOS(name, text string) (forms []hemera.Form, err error) {
 	// An empty value is as if the attribute were not set, as for attributes of ours.
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -42,16 +42,18 @@ func checkEOS(name, text string) (spaces []string, err error) {
 	case AttrMatch, AttrConvertMatch:
 		_, err = parseMatches(name, text)
 	case attrConvertSpace:
-		return []string{text}, nil // the caller knows which spaces there are
+		return []hemera.Form{{Space: text}}, nil
 	case attrAccessTime:
 		// How fine EOS's times of access are does not matter here: accesses are noted by the day.
 		if _, err = parseSeconds(text); err != nil {
 			err = invalid(name, text, err)
 		}
 	default:
-		_, err = parseConversion(name, text)
+		var f hemera.Form
+		f, err = parseConversion(name, text)
+		forms = []hemera.Form{f}
 	}
-	return nil, err
+	return forms, err
 }
 
 // refuseEOS is the error about an attribute sys.lru.* that is not read: it would do nothing, and files would stay that

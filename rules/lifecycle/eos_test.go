@@ -120,7 +120,7 @@ func TestCheckAttributesOfEOS(t *testing.T) {
 			t.Errorf("%s=%s: %v", c.name, c.value, err)
 		}
 	}
-	if spaces, err := CheckAttribute(attrConvertSpace, "slow"); err != nil || !slices.Equal(spaces, []string{"slow"}) {
-		t.Errorf("%v, %v", spaces, err)
+	if forms, err := CheckAttribute(attrConvertSpace, "slow"); err != nil || !slices.Equal(forms, []hemera.Form{{Space: "slow"}}) {
+		t.Errorf("%v, %v", forms, err)
 	}
 }

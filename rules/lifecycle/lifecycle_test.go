@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -115,7 +116,8 @@ func TestCheckAttribute(t *testing.T) {
 			t.Errorf("%s=%s: %v", c.name, c.value, err)
 		}
 	}
-	if spaces, err := CheckAttribute(AttrConvert, "space=a age=1d; layout=plain; space=b"); err != nil || len(spaces) != 2 || spaces[0] != "a" || spaces[1] != "b" {
+	want := []hemera.Form{{Space: "a"}, {Layout: hemera.Plain()}, {Space: "b"}}
+	if spaces, err := CheckAttribute(AttrConvert, "space=a age=1d; layout=plain; space=b"); err != nil || !slices.Equal(spaces, want) {
 		t.Errorf("%v, %v", spaces, err)
 	}
 }

@@ -45,9 +45,9 @@ func IsAttribute(name string) bool {
 }
 
 // CheckAttribute refuses a value of one of this package's attributes that says nothing, or something dangerous, and names of
-// sys.lifecycle.* that nothing reads. It accepts any other attribute, and an empty value. It returns the spaces that the
-// value names, which the caller looks for. Invalid.
-func CheckAttribute(name, text string) (spaces []string, err error) {
+// sys.lifecycle.* that nothing reads. It accepts any other attribute, and an empty value. It returns the forms that the
+// value names: the caller knows whether their spaces exist, and have disks for their layouts. Invalid.
+func CheckAttribute(name, text string) (forms []hemera.Form, err error) {
 	// The name alone decides: user.* and other sys.* attributes pass.
 	switch {
 	case name == AttrAccess:
@@ -62,11 +62,9 @@ func CheckAttribute(name, text string) (spaces []string, err error) {
 	case IsAttribute(name):
 		rules, err := parse(name, text)
 		for _, r := range rules {
-			if r.form.Space != "" {
-				spaces = append(spaces, r.form.Space)
-			}
+			forms = append(forms, r.form)
 		}
-		return spaces, err
+		return forms, err
 	case strings.HasPrefix(name, prefix):
 		return nil, errs.New(errs.Invalid, "lifecycle.CheckAttribute", name, "nothing reads this attribute, so it would do nothing").
 			WithRemedy("known are " + AttrExpire + " and " + AttrConvert)

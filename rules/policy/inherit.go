@@ -90,6 +90,7 @@ func InForce(dirs []*hemera.Entry, owner uint32) Attributes {
 					*to = make(map[string][]byte)
 				}
 				(*to)[name] = value
+				a.OwnSpace = a.OwnSpace || !by.Admin && strings.HasSuffix(name, ".forced.space")
 				a.OwnLayout = a.OwnLayout || !by.Admin && (strings.HasSuffix(name, ".forced.layout") || strings.HasSuffix(name, ".forced.nstripes"))
 			}
 		}

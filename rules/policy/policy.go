@@ -30,8 +30,8 @@ const (
 type Attributes struct {
 	Sys  map[string][]byte // the sys.* ones in force, inherited ones as well
 	User map[string][]byte // the directory's own; what else is in it does not count
-	// OwnLayout: a layout or a number of pieces among them was set by the owner, and not by an admin.
-	OwnLayout bool
+	// OwnLayout: a layout or a number of pieces among them was set by the owner, and not by an admin. OwnSpace: a space was.
+	OwnLayout, OwnSpace bool
 }
 
 // Space names the space a new file goes to. The name is not checked against the cluster.

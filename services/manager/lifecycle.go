@@ -52,8 +52,33 @@ func (k *ruleKeeper) isDirectory(ctx context.Context, who hemera.Identity, path,
 	return err
 }
 
+// reserve keeps room for the directory among those with rules until done, if the attribute makes rules: before it is set, so that
+// no rule is set that is not followed. Overloaded.
+func (k *ruleKeeper) reserve(ctx context.Context, who hemera.Identity, path, name string) (done func(), err error) {
+	if !lifecycle.IsAttribute(name) {
+		return func() {}, nil
+	}
+	e, err := k.tree.Stat(ctx, who, path)
+	if err != nil {
+		return nil, err
+	}
+	done, err = k.requests.ReserveRuleTree(k.ruleTree(who, e.ID))
+	return done, errs.Wrap(err, "manager.SetAttribute", path)
+}
+
+// ruleTree is the directory in which the user changes a rule now. It is charged to the user, and to the admins if one of them has rules there.
+func (k *ruleKeeper) ruleTree(who hemera.Identity, dir hemera.FileID) hemera.RuleTree {
+	// Without the time of the last scan, so that the files are looked at now.
+	known, _ := k.requests.RuleTree(dir)
+	t := hemera.RuleTree{Dir: dir, Since: known.Since, Changed: k.now().UTC().Round(0), By: hemera.SetterOf(who)}
+	if known.By.Admin {
+		t.By = known.By
+	}
+	return t
+}
+
 // changed has the rules of a directory followed from now on, if the attribute that was set makes rules.
-func (k *ruleKeeper) changed(ctx context.Context, path, name string) error {
+func (k *ruleKeeper) changed(ctx context.Context, who hemera.Identity, path, name string) error {
 	if !lifecycle.IsAttribute(name) {
 		return nil
 	}
@@ -63,13 +88,23 @@ func (k *ruleKeeper) changed(ctx context.Context, path, name string) error {
 	if err != nil {
 		return err
 	}
-	// Without the time of the last scan, so that the files are looked at now. A directory whose last rule was removed is
-	// forgotten by the worker.
-	t := hemera.RuleTree{Dir: e.ID, Changed: k.now().UTC().Round(0)}
-	for _, known := range k.requests.RuleTrees() {
-		if known.Dir == e.ID {
-			t.Since = known.Since
-		}
+	return errs.Wrap(k.requests.PutRuleTree(ctx, k.ruleTree(who, e.ID)), "manager.SetAttribute", path)
+}
+
+// removed has what is left of the rules of a directory followed. One whose last rule was removed is forgotten by the worker.
+func (k *ruleKeeper) removed(ctx context.Context, path, name string) error {
+	if !lifecycle.IsAttribute(name) {
+		return nil
 	}
+	defer k.engine.Wake()
+	e, err := k.tree.Stat(ctx, hemera.SystemIdentity(), path)
+	if err != nil {
+		return err
+	}
+	t, known := k.requests.RuleTree(e.ID)
+	if !known {
+		return nil // it has no rules that are followed, and gets none
+	}
+	t.Scanned, t.Changed = time.Time{}, k.now().UTC().Round(0)
 	return errs.Wrap(k.requests.PutRuleTree(ctx, t), "manager.SetAttribute", path)
 }

@@ -154,17 +154,22 @@ func (c attributeChanges) SetXattr(ctx context.Context, who hemera.Identity, pat
 	if err := c.await(ctx); err != nil {
 		return err
 	}
-	if err := c.check(path, name, string(value)); err != nil {
+	if err := c.check(who, path, name, string(value)); err != nil {
 		return err
 	}
 	if err := c.rules.isDirectory(ctx, who, path, name); err != nil {
 		return err
 	}
+	done, err := c.rules.reserve(ctx, who, path, name)
+	if err != nil {
+		return err
+	}
+	defer done()
 	// The namespace checks who may set it; check judges the value only.
 	if err := c.Attributes.SetXattr(ctx, who, path, name, value, createOnly); err != nil {
 		return err
 	}
-	return c.rules.changed(ctx, path, name)
+	return c.rules.changed(ctx, who, path, name)
 }
 
 // RemoveXattr implements hemera.Attributes.
@@ -175,12 +180,12 @@ func (c attributeChanges) RemoveXattr(ctx context.Context, who hemera.Identity, 
 	if err := c.Attributes.RemoveXattr(ctx, who, path, name); err != nil {
 		return err
 	}
-	return c.rules.changed(ctx, path, name)
+	return c.rules.removed(ctx, path, name)
 }
 
 // check refuses a setting of new files that would make every later write fail: the user who sets it can repair it, the
 // users who write cannot.
-func (c attributeChanges) check(path, name, value string) error {
+func (c attributeChanges) check(who hemera.Identity, path, name, value string) error {
 	if err := policy.CheckAttribute(name, value); err != nil {
 		return errs.Wrap(err, "manager.SetAttribute", path)
 	}
@@ -190,17 +195,23 @@ func (c attributeChanges) check(path, name, value string) error {
 	if name == hemera.AttrStorageClass {
 		return errs.Wrap(c.class(value), "manager.SetAttribute", path)
 	}
-	spaces, err := lifecycle.CheckAttribute(name, value)
+	forms, err := lifecycle.CheckAttribute(name, value)
 	if err != nil {
 		return errs.Wrap(err, "manager.SetAttribute", path)
 	}
 	// An empty value asks for nothing.
-	if policy.IsSpaceAttribute(name) && value != "" {
-		spaces = append(spaces, value)
+	if policy.IsSpaceAttribute(name) {
+		forms = append(forms, hemera.Form{Space: value})
 	}
-	for _, space := range spaces {
-		if err := c.hasSpace(path, name+"="+value, space); err != nil {
+	for _, f := range forms {
+		if err := c.hasSpace(path, name+"="+value, f.Space); err != nil {
 			return err
+		}
+		if who.Admin {
+			continue
+		}
+		if err := fits(c.view(), f.Layout, f.Space); err != nil {
+			return errs.Wrap(err, "manager.SetAttribute", path)
 		}
 	}
 	return nil
@@ -208,7 +219,7 @@ func (c attributeChanges) check(path, name, value string) error {
 
 // hasSpace refuses a setting that names a space which does not exist.
 func (c attributeChanges) hasSpace(path, setting, space string) error {
-	if _, ok := c.view().Space(space); !ok {
+	if _, ok := c.view().Space(space); space != "" && !ok {
 		return errs.New(errs.NotFound, "manager.SetAttribute", path, setting+": there is no such space").
 			WithRemedy("see `hemera space ls`, or make it with `hemera space set " + space + " define=24`")
 	}

@@ -313,26 +313,35 @@ func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, w
 		}
 		return p, nil
 	}
-	return p, fits(view, p, prep.Attrs.OwnLayout || wish.Layout != "" || wish.Pieces != 0)
+	chosen := prep.Attrs.OwnLayout || wish.Layout != "" || wish.Pieces != 0
+	// What an admin set for a directory may be too much for a space that a user chose. What one set for the space itself is not the user's choice.
+	if p.Layout.Pieces != space.Policy.Layout.Pieces {
+		chosen = chosen || prep.Attrs.OwnSpace || wish.Space != ""
+	}
+	if !chosen {
+		return p, nil
+	}
+	return p, fits(view, p.Layout, p.Space)
 }
 
-// fits fails with Invalid if the layout has more pieces than its space has disks, and a user chose it: such a file lacks pieces for as long as
-// it lives. Admins may set what disks are still to come for.
-func fits(view *hemera.View, p hemera.Policy, chosen bool) error {
-	if !chosen {
-		return nil
-	}
-	have := 0
+// fits fails with Invalid if a layout that a user chose has more pieces than the space has disks: such a file lacks pieces for as long as
+// it lives. Without a space it is the one with the most disks. Admins may set what disks are still to come for.
+func fits(view *hemera.View, l hemera.Layout, space string) error {
+	have, most := map[string]int{}, space
 	for _, d := range view.Disks {
-		if d.Space == p.Space {
-			have++
+		if have[d.Space]++; space == "" && have[d.Space] > have[most] {
+			most = d.Space
 		}
 	}
-	if int(p.Layout.Pieces) <= have {
+	if int(l.Pieces) <= have[most] {
 		return nil
 	}
-	return errs.New(errs.Invalid, "manager.Open", p.Layout.String(), fmt.Sprintf("it takes %d disks, and space %s has %d", p.Layout.Pieces, p.Space, have)).
-		WithRemedy("ask for fewer pieces, for example hem.replicas=1, or change sys.forced.layout and sys.forced.nstripes of the directory")
+	where := "space " + most
+	if most == "" {
+		where = "the cluster"
+	}
+	return errs.New(errs.Invalid, "manager.Open", l.String(), fmt.Sprintf("it takes %d disks, and %s has %d", l.Pieces, where, have[most])).
+		WithRemedy("ask for fewer pieces, for example hem.replicas=1, or change what the directory asks for in sys.forced.layout, sys.forced.nstripes, sys.forced.space or sys.lifecycle.convert")
 }
 
 // base records what an update begins from.

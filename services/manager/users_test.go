@@ -1,11 +1,14 @@
 package manager
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"hemera"
 	"hemera/errs"
+	"hemera/rules/lifecycle"
 	"hemera/rules/policy"
 )
 
@@ -156,4 +159,102 @@ func TestNoUserChoosesMorePiecesThanThereAreDisks(t *testing.T) {
 	r.mustOpen("/exp/f", hemera.AccessUpdate) // it keeps its layout
 	set(hemera.SystemIdentity())
 	r.mustOpen("/exp/b", hemera.AccessCreate)
+}
+
+// TestNoUserChoosesASpaceWithTooFewDisks: for the layout that an admin chose for the directory. A space whose own layout takes more disks than it
+// has is the admin's choice.
+func TestNoUserChoosesASpaceWithTooFewDisks(t *testing.T) {
+	r := newRig(t, 2, 2)
+	ctx, admin := t.Context(), hemera.SystemIdentity()
+	disk := r.m.cluster.View().Disks[0].ID
+	if err := errors.Join(r.m.SetSpace(ctx, "small", "define", "4"), r.m.SetSpace(ctx, "small", "policy.layout", "replica:2"), r.m.SetDisk(ctx, disk, "space", "small")); err != nil {
+		t.Fatal(err)
+	}
+	set := func(who hemera.Identity, path, name, value string) {
+		t.Helper()
+		if err := r.m.SetXattr(ctx, who, path, name, []byte(value), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	toSmall := func(r *hemera.OpenRequest) { r.Wish.Space = "small" }
+	r.write("/exp/f", 1)
+	r.mustOpen("/exp/own", hemera.AccessCreate, toSmall)
+	set(admin, "/exp", policy.AttrLayout, "replica:3")
+	_, err := r.open("/exp/a", hemera.AccessCreate, toSmall)
+	wantKind(t, err, errs.Invalid)
+	r.mustOpen("/exp/a", hemera.AccessCreate)
+	set(alice, "/exp", policy.AttrSpace, "small")
+	_, err = r.open("/exp/b", hemera.AccessCreate)
+	wantKind(t, err, errs.Invalid)
+	set(admin, "/exp", policy.AttrSpace, "small")
+	r.mustOpen("/exp/b", hemera.AccessCreate)
+}
+
+// TestRulesAskForNoMorePiecesThanThereAreDisks: in any form that a user can write one. Admins may wait for disks.
+func TestRulesAskForNoMorePiecesThanThereAreDisks(t *testing.T) {
+	r := newRig(t, 2, 1)
+	r.write("/exp/f", 1)
+	for _, c := range []struct {
+		name, value string
+		refused     bool
+	}{
+		{lifecycle.AttrConvert, "layout=rs:4+2 age=1d", true},
+		{lifecycle.AttrConvert, "layout=replica:2 age=1d; layout=replica:3 age=2d space=default", true},
+		{"sys.conversion.*", "20640542", true},
+		{lifecycle.AttrConvert, "layout=replica:2 age=1d", false},
+		{"sys.conversion.*", "00650112", false},
+		{lifecycle.AttrConvert, "off", false},
+		{lifecycle.AttrExpire, "age=1d", false},
+	} {
+		err := r.m.SetXattr(t.Context(), alice, "/exp", c.name, []byte(c.value), false)
+		if errors.Is(err, errs.Invalid) != c.refused || err != nil && errs.RemedyOf(err) == "" {
+			t.Errorf("%s=%s: %v", c.name, c.value, err)
+		}
+		if err := r.m.SetXattr(t.Context(), hemera.SystemIdentity(), "/", c.name, []byte(c.value), false); err != nil {
+			t.Errorf("an admin: %s=%s: %v", c.name, c.value, err)
+		}
+	}
+}
+
+// TestOneUsersRulesLeaveRoomForOthers: a user at the bound is refused before the attribute is set, and others are not.
+func TestOneUsersRulesLeaveRoomForOthers(t *testing.T) {
+	r := newRig(t, 1, 1)
+	ctx := t.Context()
+	set := func(who hemera.Identity, dir string) error {
+		t.Helper()
+		if _, err := r.m.Mkdir(ctx, who, dir, 0o755, false); err != nil {
+			t.Fatal(err)
+		}
+		return r.m.SetXattr(ctx, who, dir, lifecycle.AttrExpire, []byte("age=9y"), false)
+	}
+	var err error
+	n := 0
+	for ; err == nil && n < 1000; n++ {
+		err = set(alice, fmt.Sprint("/a", n))
+	}
+	wantKind(t, err, errs.Overloaded)
+	if errs.RemedyOf(err) == "" {
+		t.Error(err)
+	}
+	last := fmt.Sprint("/a", n-1)
+	if e := r.entry(last); len(e.Xattrs) != 0 {
+		t.Errorf("the attribute was set: %+v", e.Xattrs)
+	}
+	if err := errors.Join(set(bob, "/bob"), set(hemera.SystemIdentity(), "/admin")); err != nil {
+		t.Error(err)
+	}
+	// What is known may change, what is gone leaves room, and an admin helps.
+	if err := r.m.SetXattr(ctx, alice, "/a0", lifecycle.AttrExpire, []byte("age=8y"), false); err != nil {
+		t.Error(err)
+	}
+	if err := r.m.SetXattr(ctx, hemera.SystemIdentity(), "/a1", lifecycle.AttrExpire, []byte("age=8y"), false); err != nil {
+		t.Error(err)
+	}
+	if err := r.m.SetXattr(ctx, alice, last, lifecycle.AttrExpire, []byte("age=9y"), false); err != nil {
+		t.Error(err)
+	}
+	// A user who may not set the attribute keeps no room.
+	if err := r.m.SetXattr(ctx, bob, last, lifecycle.AttrExpire, []byte("age=9y"), false); !errors.Is(err, errs.Denied) {
+		t.Error(err)
+	}
 }
