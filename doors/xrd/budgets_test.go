@@ -175,17 +175,8 @@ func TestHandlesAtNodesAreCountedByUser(t *testing.T) {
 	budgets := NewBudgets(256, 0) // 64 files, 32 for a user
 	p := newPair(t, func(o *Options) { o.Budgets = budgets })
 	p.put("/f", "original")
-	of := func(name string, uid uint32) string {
-		g, err := p.memory.grantOpen(hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.memory.mu.Lock()
-		defer p.memory.mu.Unlock()
-		p.memory.grants[tokenOf(g)].who = hemera.Identity{Name: name, UID: uid}
-		return tokenOf(g)
-	}
-	one, other := of("one", 1001), of("other", 1002)
+	read := hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead}
+	one, other := p.tokenFor(t, "one", 1001, read), p.tokenFor(t, "other", 1002, read)
 	c := dial(t, p.nodeAddr)
 	for range 32 {
 		p.openToken(t, c, "/f", one, wire.OpenRead)
@@ -201,6 +192,116 @@ func TestHandlesAtNodesAreCountedByUser(t *testing.T) {
 	}
 	c.Close()
 	drained(t, budgets.Handles)
+}
+
+// tokenFor is a capability that names a user.
+func (p *pair) tokenFor(t *testing.T, name string, uid uint32, o hemera.OpenRequest) string {
+	t.Helper()
+	g, err := p.memory.grantOpen(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.memory.mu.Lock()
+	defer p.memory.mu.Unlock()
+	p.memory.grants[tokenOf(g)].who = hemera.Identity{Name: name, UID: uid}
+	return tokenOf(g)
+}
+
+// TestWhatIsUsedForAFileIsCountedByItsUser: two users of one machine open files at a node. One has its share of what checkpoints keep, of arranged
+// copies and of long requests; the other is served.
+func TestWhatIsUsedForAFileIsCountedByItsUser(t *testing.T) {
+	budgets := NewBudgets(1<<14, 0) // 4 MiB for a client
+	p := newPair(t, func(o *Options) { o.Budgets = budgets })
+	const size = 1 << 20
+	p.put("/f", "original")
+	for i := range 6 {
+		p.put(fmt.Sprint("/f", i), strings.Repeat("x", size))
+	}
+	read := hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead}
+	one, other := p.tokenFor(t, "one", 1001, read), p.tokenFor(t, "other", 1002, read)
+
+	// checkpoint changes a file under a checkpoint.
+	checkpoint := func(c *rawConn, path, name string, uid uint32) wire.Status {
+		t.Helper()
+		fh := p.openToken(t, c, path, p.tokenFor(t, name, uid, hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate}), wire.OpenUpdate)
+		c.must(t, wire.Chkpoint{Handle: fh, Operation: wire.CkpBegin}, "")
+		status, _, err := c.call(wire.Chkpoint{Handle: fh, Operation: wire.CkpXeq}, wire.AppendRequest(nil, wire.StreamID{}, wire.Truncate{Handle: fh}, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status
+	}
+	c := dial(t, p.nodeAddr)
+	for i, want := range []wire.Status{wire.StatusOK, wire.StatusOK, wire.StatusOK, wire.StatusError} {
+		if got := checkpoint(c, fmt.Sprint("/f", i), "one", 1001); got != want {
+			t.Errorf("checkpoint %d: %v", i, got)
+		}
+	}
+	if got := checkpoint(c, "/f4", "other", 1002); got != wire.StatusOK { // on the same connection, as heads have it
+		t.Errorf("a checkpoint of another user: %v", got)
+	}
+
+	arrange := func(token string, i int) wire.Status {
+		t.Helper()
+		status, body, err := c.call(wire.Open{Options: wire.OpenRead}, fmt.Appendf(nil, "/f?tpc.dst=127.0.0.1&tpc.stage=copy&tpc.key=0123456789%d&hem.cap=%s", i, token))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := wire.ParseOpenReply(body); err == nil && status == wire.StatusOK {
+			c.must(t, wire.Close{Handle: r.Handle}, "")
+		}
+		return status
+	}
+	copies := 0
+	for copies < 2000 && arrange(one, copies) == wire.StatusOK {
+		copies++
+	}
+	if copies == 2000 || arrange(other, copies) != wire.StatusOK {
+		t.Errorf("one user has arranged %d copies, another cannot", copies)
+	}
+
+	// Requests that do not end hold what they will take.
+	args := wire.FattrArgs{Names: []string{"user.a", "user.b"}, Values: [][]byte{make([]byte, 60_000), nil}}
+	long := args.Append(nil)
+	for range 4<<20/len(long) + 1 {
+		c := dial(t, p.nodeAddr)
+		defer c.Close()
+		c.begin(t, wire.Fattr{Handle: p.openToken(t, c, "/f", one, wire.OpenRead), Subcode: wire.FattrSet, Count: 2}, len(long), 1)
+	}
+	ask := func(token string) wire.Status {
+		t.Helper()
+		c := dial(t, p.nodeAddr)
+		defer c.Close()
+		fh := p.openToken(t, c, "/f", token, wire.OpenRead)
+		status, _, err := c.call(wire.Fattr{Handle: fh, Subcode: wire.FattrSet, Count: 2}, long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status
+	}
+	for end := time.Now().Add(10 * time.Second); ask(one) != wire.StatusWait; {
+		if time.Now().After(end) {
+			t.Fatal("a user has no share of long requests")
+		}
+	}
+	if got := ask(other); got == wire.StatusWait {
+		t.Error("another user waits")
+	}
+}
+
+// TestTruncationsByPathAreOfThePathOfTheirCapability, as opens are.
+func TestTruncationsByPathAreOfThePathOfTheirCapability(t *testing.T) {
+	p := newPair(t, nil)
+	p.put("/f", "original")
+	p.put("/g", "original")
+	c := dial(t, p.nodeAddr)
+	token := p.tokenFor(t, "one", 1001, hemera.OpenRequest{Path: "/f", Access: hemera.AccessUpdate})
+	c.refused(t, wire.Truncate{Size: 3}, "/g?hem.cap="+token, wire.NotAuthorized)
+	c.refused(t, wire.Truncate{Size: 3}, "?hem.cap="+token, wire.ArgMissing)
+	c.must(t, wire.Truncate{Size: 3}, "/f?hem.cap="+token)
+	if f, g := p.stored("/f"), p.stored("/g"); f != "ori" || g != "original" {
+		t.Errorf("they are %q and %q", f, g)
+	}
 }
 
 func TestQueriesAreBounded(t *testing.T) {

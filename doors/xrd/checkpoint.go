@@ -33,7 +33,7 @@ func (c *checkpointHandlers) chkpoint(r *request) error {
 	case q.Operation == wire.CkpBegin && h.undo != nil:
 		return translate.Refuse(wire.ItExists, "a checkpoint is under way")
 	case q.Operation == wire.CkpBegin:
-		h.undo = undo.New(h.file.Info().Size, c.budget.Open(r.conn.countedAs()))
+		h.undo = undo.New(h.file.Info().Size, c.budget.Open(h.client))
 		return r.ok(nil)
 	case q.Operation == wire.CkpQuery:
 		reply := wire.ChkpointReply{Max: undo.BytesMax}

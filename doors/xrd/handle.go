@@ -54,6 +54,7 @@ type openFile struct {
 	ended    bool    // sealed or aborted by a query: only close is left
 	bad      badPages
 	counted  *limits.Account[Client] // the budget of open files that this one is counted in; nil if none
+	client   Client                  // whom it is charged to, and what is used for it; zero if nobody
 	// inUse counts work that uses the file beside the session's goroutine, which alone adds to it.
 	inUse sync.WaitGroup
 }
@@ -272,6 +273,7 @@ type handleTable struct {
 	budget *limits.Budget[Client]
 	files  map[wire.Handle]handle
 	lastID uint32 // ids are not used again while the session lasts
+	client Client // whom all that is open is charged to; zero if there are several, or nobody
 
 	open    atomic.Int32 // len(files) // for Shutdown, CloseIdle and admins
 	reading localReads   // for other sessions: see readMemory
@@ -297,6 +299,11 @@ func (t *handleTable) add(h handle) wire.Handle {
 	t.lastID++
 	var id wire.Handle
 	binary.BigEndian.PutUint32(id[:], t.lastID)
+	if of := h.data().client; len(t.files) == 0 {
+		t.client = of
+	} else if t.client != of {
+		t.client = Client{} // a head, which works for several
+	}
 	t.files[id] = h
 	if f, ok := h.(*fileHandle); ok && f.granted != nil {
 		t.reading.add(id, f)

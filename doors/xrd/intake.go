@@ -105,7 +105,12 @@ func (i *intake) drain(n int64, err error) error {
 // reserve charges n bytes to the request's client until the request was served. Unless it returns Fits the request must
 // not be taken.
 func (i *intake) reserve(r *request, n int) limits.Verdict {
-	if client := r.conn.countedAs(); i.account == nil || i.accountOf != client { // a login changes which client that is
+	// A node knows no user but those whose files are open. Several, or none, are the connection's.
+	client := r.conn.countedAs()
+	if r.session != nil && client.Name == "" && r.session.handles.client.Name != "" {
+		client = r.session.handles.client
+	}
+	if i.account == nil || i.accountOf != client { // a login changes which client that is, and so may an open
 		i.close()
 		i.account, i.accountOf = i.budget.Open(client), client
 	}

@@ -87,6 +87,9 @@ func (m *memory) Open(_ context.Context, p *hemera.Permit, o hemera.NodeOpen) (h
 	if err != nil {
 		return nil, err
 	}
+	if o.Path != "" && o.Path != f.grant.request.Path { // without one it was granted at this door
+		return nil, errs.New(errs.Denied, "memory.Open", o.Path, "the capability is for another path")
+	}
 	return f, nil
 }
 

@@ -315,7 +315,7 @@ func openInto(r *request, f *openFile, path string, as Client, open func() (enda
 		return err
 	}
 	info := file.Info()
-	f.file, f.path, f.counted, f.writable = file, path, counted, info.Writable // the capability decides whether it is for writing
+	f.file, f.path, f.counted, f.client, f.writable = file, path, counted, as, info.Writable // the capability decides whether it is for writing
 	_, opaque := wire.SplitPath(r.payload)
 	// Once: what came from tape and is bad again is an error. The puller of a third-party copy has no right at the manager.
 	f.onTape = info.OnTape && !opaque.Has(wire.OpaqueNoPiece) && !opaque.Has(tpc.Key)
@@ -347,14 +347,18 @@ func (n *nodeOpens) truncate(r *request) error {
 	if err := translate.CheckSize(t.Size); err != nil {
 		return err
 	}
-	_, opaque := wire.SplitPath(r.payload)
+	raw, opaque := wire.SplitPath(r.payload)
 	token, ok := opaque.Get(wire.OpaqueCapability)
 	if !ok {
 		return n.toManager(r)
 	}
+	path, err := wire.CleanPath(raw)
+	if err != nil {
+		return err
+	}
 	return runInline(r, func() ([]byte, error) {
 		ctx := r.context()
-		f, err := n.node.Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{})
+		f, err := n.node.Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{Path: path})
 		if err != nil {
 			return nil, translate.OpenFailure(err)
 		}

@@ -27,7 +27,7 @@ func (n *nodeOpens) arrangeCopy(r *request, h *fileHandle, opaque wire.Opaque) e
 		return err
 	}
 	if party == tpc.Provider { // the client opened the source: the destination will come with the same key
-		a := tpc.Arrangement[Client]{Path: h.path, Client: r.session.tpcClient(), Owner: r.conn.countedAs(), Token: opaque.Value(wire.OpaqueCapability)}
+		a := tpc.Arrangement[Client]{Path: h.path, Client: r.session.tpcClient(), Owner: h.client, Token: opaque.Value(wire.OpaqueCapability)}
 		return n.rendezvous.Register(opaque.Value(tpc.Key), a, n.ttl)
 	}
 	if n.puller == nil {
