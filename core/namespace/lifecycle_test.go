@@ -43,6 +43,24 @@ func TestOnlyWhatWasDecidedOnIsRemoved(t *testing.T) {
 	checked(t, n)
 }
 
+// TestRulesRemoveWithTheRightsOfTheirSetters: a user's rule removes nothing that the user may not remove, and an admin's does.
+func TestRulesRemoveWithTheRightsOfTheirSetters(t *testing.T) {
+	n, advance := ticking(t)
+	ctx := t.Context()
+	_, err := n.Mkdir(ctx, alice(), "/d", 0o755, false)
+	good(t, err)
+	f := put(t, n, alice(), "/d/f", 10)
+	good(t, n.SetXattr(ctx, alice(), "/d", lifecycle.AttrExpire, []byte("age=1h"), false))
+	good(t, n.SetMode(ctx, alice(), "/d", 0o555))
+	advance(2 * time.Hour)
+	if err := n.RemoveDue(ctx, "/d/f", f, time.Time{}); !errors.Is(err, errs.Denied) {
+		t.Errorf("a directory that its owner may not change: %v", err)
+	}
+	good(t, n.SetXattr(ctx, system(), "/d", lifecycle.AttrExpire, []byte("age=1h"), false))
+	good(t, n.RemoveDue(ctx, "/d/f", f, time.Time{}))
+	checked(t, n)
+}
+
 func TestAccessIsNoted(t *testing.T) {
 	n, ctx := fresh(t), t.Context()
 	_, err := n.Mkdir(ctx, system(), "/asks", 0o777, true)

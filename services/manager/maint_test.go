@@ -460,6 +460,10 @@ func TestFileInfoOfPiecesThatNobodyKnows(t *testing.T) {
 		if s := report.Strays[0]; s.Tag != "newer" || s.Disk != on(1) || s.Host != "node2" || s.Piece.ID.Gen != 2 {
 			t.Errorf("the newest piece: %+v", s)
 		}
+		// What only disks have has no owner who may see it.
+		if report, err := r.m.FileInfo(ctx, alice, "fxid:1869f"); !errors.Is(err, errs.NotFound) || len(report.Strays) != 0 || report.Path != "" {
+			t.Errorf("a user sees %+v, %v", report, err)
+		}
 		if report, err = r.m.FileInfo(ctx, hemera.SystemIdentity(), "fid:"+fmt.Sprint(uint64(known.ID))); err != nil || len(report.Strays) != 0 || len(report.Pieces) != 2 {
 			t.Errorf("a file that is well: %+v, %v", report, err)
 		}

@@ -518,6 +518,30 @@ func TestOnlyTheHeadTakesWrites(t *testing.T) {
 	}
 }
 
+// TestOpensAreOfThePathOfTheirCapability: of whole files and of pieces.
+func TestOpensAreOfThePathOfTheirCapability(t *testing.T) {
+	n, stop := running(t, options(t, newControl(), t.TempDir()))
+	defer stop()
+	<-n.Joined()
+	c := hemera.Capability{File: 1, Gen: 1, Nonce: 1, Access: hemera.AccessRead, Path: "/f", Layout: hemera.Plain(), Targets: []hemera.Target{{Disk: 1, Node: 5}}}
+	n.o.Verify = func(string) (hemera.Capability, error) { return c, nil }
+	permit := hemera.ParsePermit("")
+	for _, path := range []string{"/g", "/f/g", "/"} {
+		if _, err := n.Open(t.Context(), permit, hemera.NodeOpen{Path: path, Truncate: true}); !errors.Is(err, errs.Denied) {
+			t.Errorf("%q: %v", path, err)
+		}
+		if _, err := n.OpenPiece(t.Context(), permit, hemera.PieceOpen{Path: path, Truncate: true}); !errors.Is(err, errs.Denied) {
+			t.Errorf("a piece of %q: %v", path, err)
+		}
+	}
+	if _, err := n.OpenPiece(t.Context(), permit, hemera.PieceOpen{Truncate: true}); !errors.Is(err, errs.Denied) {
+		t.Errorf("a piece without a path: %v", err)
+	}
+	if _, err := n.OpenPiece(t.Context(), permit, hemera.PieceOpen{Path: "/f", Truncate: true}); errs.KindOf(err) == errs.Denied {
+		t.Errorf("its own: %v", err)
+	}
+}
+
 // TestFinishLetsWritesEnd: a node that is about to stop takes no new writes, and waits for those it has.
 func TestFinishLetsWritesEnd(t *testing.T) {
 	o := options(t, newControl(), t.TempDir())
