@@ -1,9 +1,13 @@
 package tapetier
 
 import (
+	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"hemera"
 	"hemera/core/namespace/tapes"
@@ -103,4 +107,57 @@ func TestCallsWithManyFilesTakeTurns(t *testing.T) {
 	if len(at.users) != 0 {
 		t.Errorf("%d users are left", len(at.users))
 	}
+}
+
+// TestCallsWithManyFilesRest: a call rests for restShare of the time that it worked, all its goroutines together, and never for longer than restMax.
+func TestCallsWithManyFilesRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := turns{users: map[uint32]*userTurns{}}
+		turn, leave, err := at.enter(t.Context(), hemera.Identity{Name: "bob", UID: 1}, bulkFiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leave()
+		began := time.Now()
+		rest := func() time.Duration {
+			t.Helper()
+			from := time.Now()
+			if err := turn.rest(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(from)
+		}
+		const files = 50
+		for range files {
+			time.Sleep(workTime) // the work
+			rest()
+		}
+		if took := time.Since(began); took != files*workTime*(1+restShare) {
+			t.Errorf("%d times %v of work took %v", files, workTime, took)
+		}
+		time.Sleep(workTime / 2)
+		if rested := rest(); rested != 0 {
+			t.Errorf("it rested %v before it had worked for long", rested)
+		}
+		time.Sleep(workTime / 2)
+		other := make(chan time.Time)
+		go func() {
+			_ = turn.rest(t.Context())
+			other <- time.Now()
+		}()
+		rest()
+		if ended := <-other; !ended.Equal(time.Now()) {
+			t.Errorf("another goroutine of the call works %v before this one", time.Since(ended))
+		}
+		time.Sleep(time.Hour) // it waited for a disk
+		if rested := rest(); rested != restMax {
+			t.Errorf("it rested %v after an hour", rested)
+		}
+		time.Sleep(workTime)
+		gone, leaves := context.WithCancel(t.Context())
+		leaves()
+		if err := turn.rest(gone); !errors.Is(err, context.Canceled) {
+			t.Errorf("a client that left: %v", err)
+		}
+	})
 }
