@@ -48,9 +48,11 @@ func choose(pieces []found) (chosen content, findings []hemera.RebuildFinding, o
 	if len(contents) == 0 {
 		return chosen, findings, false
 	}
-	// Readable ones come first, then newer ones, then those with more pieces.
+	// Readable ones come first, then newer ones, then those with more pieces. The rest is for every run to take the same.
 	slices.SortStableFunc(contents, func(a, b content) int {
-		return cmp.Or(compareBool(b.readable, a.readable), cmp.Compare(b.about().ID.Gen, a.about().ID.Gen), cmp.Compare(len(b.pieces), len(a.pieces)))
+		x, y := a.latest(), b.latest()
+		return cmp.Or(compareBool(b.readable, a.readable), cmp.Compare(b.about().ID.Gen, a.about().ID.Gen), cmp.Compare(len(b.pieces), len(a.pieces)),
+			newer(x, y))
 	})
 	chosen = contents[0]
 	// All others stay on their disks, and an admin hears of them.
@@ -96,31 +98,69 @@ func agree(a, b hemera.PieceStat) bool {
 	return a.ID.File == b.ID.File && a.ID.Gen == b.ID.Gen && a.Layout == b.Layout && a.FileSize == b.FileSize && slices.Equal(a.Checksums, b.Checksums)
 }
 
-// pick takes one piece of each index from pieces that agree. Copies of one piece are equal, so any will do: the one that
-// was made last knows the newest path. A disk gives one piece at most, as two would be lost together.
+// pick takes one piece of each index from pieces that agree, of as many indexes as it can. Copies of one piece are equal, so any will
+// do: the one that was made last knows the newest path. A disk gives one piece at most, as two would be lost together. So an
+// older copy is taken where the newest is on a disk that another index needs.
 func pick(pieces []found) (c content) {
-	// The newest first; the disk decides between equals, so that every run takes the same.
 	pieces = slices.Clone(pieces)
-	slices.SortStableFunc(pieces, func(a, b found) int {
-		return cmp.Or(b.Sealed.Compare(a.Sealed), cmp.Compare(a.disk, b.disk))
-	})
+	slices.SortStableFunc(pieces, newer)
 	l, size := pieces[0].Layout, pieces[0].FileSize
-	var have layout.Set
+	m := matching{of: map[uint8][]found{}, at: map[hemera.DiskID]found{}}
+	var order []uint8 // of indexes, that with the newest piece first
 	for _, p := range pieces {
 		index := p.ID.Index
-		taken := slices.ContainsFunc(c.pieces, func(o found) bool { return o.ID.Index == index || o.disk == p.disk })
 		// A coded file has no pieces without bytes, a copy of an empty file may be there.
-		fits := index < l.Pieces && (!l.Coded() || layout.Stored(l, size, index)) && layout.PieceSize(l, size, index) == p.Size
-		if taken || !fits {
+		if index >= l.Pieces || l.Coded() && !layout.Stored(l, size, index) || layout.PieceSize(l, size, index) != p.Size {
 			continue
 		}
+		if m.of[index] == nil {
+			order = append(order, index)
+		}
+		m.of[index] = append(m.of[index], p)
+	}
+	for _, index := range order {
+		m.place(index, map[hemera.DiskID]bool{})
+	}
+	var have layout.Set
+	for _, p := range m.at {
 		c.pieces = append(c.pieces, p)
-		have = have.With(int(index))
+		have = have.With(int(p.ID.Index))
 	}
 	slices.SortFunc(c.pieces, func(a, b found) int { return cmp.Compare(a.ID.Index, b.ID.Index) })
 	c.readable = layout.Readable(l, size, have)
 	return c
 }
+
+// matching gives indexes disks.
+type matching struct {
+	of map[uint8][]found       // the pieces of each index
+	at map[hemera.DiskID]found // what is taken of each disk
+}
+
+// place takes a piece of the index, the first of its list if that can be: what is taken of its disk is taken of another one then. It
+// reports whether there is a way; seen are disks that were tried.
+func (m *matching) place(index uint8, seen map[hemera.DiskID]bool) bool {
+	for _, p := range m.of[index] {
+		if seen[p.disk] {
+			continue
+		}
+		seen[p.disk] = true
+		other, taken := m.at[p.disk]
+		if !taken || m.place(other.ID.Index, seen) {
+			m.at[p.disk] = p
+			return true
+		}
+	}
+	return false
+}
+
+// newer orders pieces: those that were sealed later first. Disk and index decide between equals.
+func newer(a, b found) int {
+	return cmp.Or(b.Sealed.Compare(a.Sealed), cmp.Compare(a.disk, b.disk), cmp.Compare(a.ID.Index, b.ID.Index))
+}
+
+// latest is the piece that was sealed last.
+func (c *content) latest() found { return slices.MinFunc(c.pieces, newer) }
 
 // path is the newest path of a piece that a file can have, else the newest that a piece names. A repair writes into its
 // piece where the file is by then: under a new name, in a recycle bin, or in /lost+found, where no file has its own place.

@@ -37,6 +37,12 @@ func coded(disk, file, gen, index int) found {
 	return p
 }
 
+// late is a piece that was sealed later.
+func late(p found) found {
+	p.Sealed = p.Sealed.Add(time.Hour)
+	return p
+}
+
 func TestChoose(t *testing.T) {
 	other := piece(1, 5, 1, 0, 0, "/f")
 	other.FileSize, other.Size = 99, 99
@@ -61,17 +67,18 @@ func TestChoose(t *testing.T) {
 			1, []hemera.DiskID{1, 2}, true, nil, "/old", 0},
 		"a copy of a recycled file": {[]found{piece(1, 5, 1, 0, 0, "/f"), piece(2, 5, 1, 1, 9, "recycle:/d00000002/1000/1.5")},
 			1, []hemera.DiskID{1, 2}, true, nil, "/f", 0},
-		"no path":                 {[]found{piece(1, 5, 1, 0, 0, "")}, 1, []hemera.DiskID{1}, true, nil, "", 0},
-		"a piece that was moved":  {[]found{piece(1, 5, 1, 0, 0, "/f"), piece(3, 5, 1, 0, 5, "/f")}, 1, []hemera.DiskID{3}, true, nil, "/f", 5},
-		"two pieces on one disk":  {[]found{piece(1, 5, 1, 0, 0, "/f"), piece(1, 5, 1, 1, 5, "/f")}, 1, []hemera.DiskID{1}, true, nil, "/f", 5},
-		"enough of a code":        {[]found{coded(1, 5, 1, 2), coded(2, 5, 1, 0)}, 1, []hemera.DiskID{2, 1}, true, nil, "/coded", 0},
-		"too few of a code":       {[]found{coded(1, 5, 1, 2)}, 1, []hemera.DiskID{1}, false, nil, "/coded", 0},
-		"the newest is too few":   {[]found{coded(1, 5, 8, 2), coded(1, 5, 1, 0), coded(2, 5, 1, 1)}, 1, []hemera.DiskID{1, 2}, true, []string{"unreadable"}, "/coded", 0},
-		"all are too few":         {[]found{coded(1, 5, 8, 2), coded(1, 5, 1, 0)}, 8, []hemera.DiskID{1}, false, []string{"older"}, "/coded", 0},
-		"pieces that disagree":    {[]found{other, piece(2, 5, 1, 1, 0, "/f"), piece(3, 5, 1, 0, 0, "/f")}, 1, []hemera.DiskID{3, 2}, true, []string{"differs"}, "/f", 0},
-		"a layout of the future":  {[]found{future, piece(2, 5, 1, 1, 0, "/f")}, 1, []hemera.DiskID{2}, true, []string{"unknown"}, "/f", 0},
-		"only the future":         {[]found{future}, 0, nil, false, []string{"unknown"}, "", 0},
-		"a piece that is no size": {[]found{long}, 0, nil, false, []string{"differs"}, "", 0},
+		"no path":                                   {[]found{piece(1, 5, 1, 0, 0, "")}, 1, []hemera.DiskID{1}, true, nil, "", 0},
+		"a piece that was moved":                    {[]found{piece(1, 5, 1, 0, 0, "/f"), piece(3, 5, 1, 0, 5, "/f")}, 1, []hemera.DiskID{3}, true, nil, "/f", 5},
+		"two pieces on one disk":                    {[]found{piece(1, 5, 1, 0, 0, "/f"), piece(1, 5, 1, 1, 5, "/f")}, 1, []hemera.DiskID{1}, true, nil, "/f", 5},
+		"enough of a code":                          {[]found{coded(1, 5, 1, 2), coded(2, 5, 1, 0)}, 1, []hemera.DiskID{2, 1}, true, nil, "/coded", 0},
+		"the newest copy is where another piece is": {[]found{late(coded(1, 5, 1, 0)), coded(1, 5, 1, 1), coded(2, 5, 1, 0)}, 1, []hemera.DiskID{2, 1}, true, nil, "/coded", 0},
+		"too few of a code":                         {[]found{coded(1, 5, 1, 2)}, 1, []hemera.DiskID{1}, false, nil, "/coded", 0},
+		"the newest is too few":                     {[]found{coded(1, 5, 8, 2), coded(1, 5, 1, 0), coded(2, 5, 1, 1)}, 1, []hemera.DiskID{1, 2}, true, []string{"unreadable"}, "/coded", 0},
+		"all are too few":                           {[]found{coded(1, 5, 8, 2), coded(1, 5, 1, 0)}, 8, []hemera.DiskID{1}, false, []string{"older"}, "/coded", 0},
+		"pieces that disagree":                      {[]found{other, piece(2, 5, 1, 1, 0, "/f"), piece(3, 5, 1, 0, 0, "/f")}, 1, []hemera.DiskID{3, 2}, true, []string{"differs"}, "/f", 0},
+		"a layout of the future":                    {[]found{future, piece(2, 5, 1, 1, 0, "/f")}, 1, []hemera.DiskID{2}, true, []string{"unknown"}, "/f", 0},
+		"only the future":                           {[]found{future}, 0, nil, false, []string{"unknown"}, "", 0},
+		"a piece that is no size":                   {[]found{long}, 0, nil, false, []string{"differs"}, "", 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 
 // A head tells a client that its bytes are durable, and then it ends: by a kill, or with its machine. The disk has the
 // bytes and their checksums as of the sync, and the node has a record of the write, which the sync made before it was acknowledged. So the
-// next process finds the write, and keeps it for a person: its client has heard of the lost connection, and may have written
+// next process finds the write, and keeps it for a person, unless the end came in the close: its client has heard of the lost connection, and may have written
 // elsewhere since. It finds copies on its own disks. One is enough: the others are made from it at the commit. A
 // coded write has one piece at most at its head; of that nothing is found (docs/formats/kept.md).
 //
@@ -57,6 +57,7 @@ func (w *Writer) recordSynced() error {
 type found struct {
 	// footer is set if a piece is sealed: the process ended in a close, whose commit may have happened.
 	footer *hemera.SealInfo
+	sealed time.Time // when, as the footer says
 	// lost are the disks where this process began a piece that failed: it may be removed there at any time.
 	lost []hemera.DiskID
 }
@@ -131,6 +132,7 @@ func (p *pieces) find(i int, store disk.Store, f *found, size int64) (int64, err
 		local.leave = h.host.ownLocal(h.cap, pc.target)
 		pc.out, pc.local, pc.found = local, local, true
 		p.ledger.Sealed(i)
+		f.sealed = stat.Sealed
 		f.footer = &hemera.SealInfo{FileSize: stat.FileSize, Checksums: stat.Checksums, Sync: h.cap.Sync}
 		return stat.FileSize, nil
 	} else if errs.KindOf(err) != errs.NotFound {
@@ -280,6 +282,8 @@ func (t *Pending) restoreSynced(name string, raw []byte, r *keptRecord, c hemera
 		return err
 	}
 	now := time.Now()
+	// Its client closed it, and has no answer: most likely it is committed. Later the manager may have forgotten that it was removed since.
+	ended := w.found.footer != nil && w.found.footer.FileSize >= c.Size && now.Sub(w.found.sealed).Abs() < askedAgain-hemera.PendingHold
 	w.opened, w.promised = r.Opened, string(raw)
 	for name, value := range r.Xattrs {
 		w.SetXattr(name, value)
@@ -288,11 +292,29 @@ func (t *Pending) restoreSynced(name string, raw []byte, r *keptRecord, c hemera
 		w.SetXattr(name, nil)
 	}
 	w.mu.Lock()
-	w.state.at = now
+	w.state.at, w.state.left, w.state.lasts = now, !ended, ended
 	w.mu.Unlock()
+	if ended {
+		return t.addLeft(w)
+	}
 	t.host.Log.Warn("a write that was synced and not closed is kept: its node ended", "path", c.Path, "fxid", c.File.Hex(), "user", c.Who.Name,
 		"bytes", w.state.size, "id", strconv.FormatUint(c.Nonce, 36), "for", hemera.KeptLifetime, "trace", c.Trace)
 	return t.addKept(w, now, now.Add(hemera.KeptLifetime))
+}
+
+// addLeft adds a write that is closed soon if its client does not come back for the answer.
+func (t *Pending) addLeft(w *Writer) error {
+	t.mu.Lock()
+	e, err := t.holdLocked(writeKey(w.head.cap))
+	if err == nil {
+		e.work = w
+		e.once.Do(func() {})
+	}
+	t.mu.Unlock()
+	if err == nil {
+		t.release(e)
+	}
+	return err
 }
 
 // disown has pieces that were found be removed like others, as their write is dropped.

@@ -383,7 +383,7 @@ func (w *Writer) usable(op string) error {
 	switch {
 	case w.head.broken != nil:
 		return w.head.broken
-	case w.state.phase != writing, w.adopted != nil:
+	case w.state.phase != writing, w.adopted != nil, w.found != nil:
 		return badHandle(op, subject(w.head.cap))
 	}
 	return nil

@@ -48,18 +48,13 @@ func (b *rebuilder) Rebuild(ctx context.Context, o hemera.RebuildOptions, tell f
 	if o.Mode == 0 {
 		o.Mode = unreadMode
 	}
+	kept, silent := b.kept(ctx)
 	run := rebuild.Options{
-		RebuildOptions: o, List: b.listWithout(b.kept(ctx)), Names: adopter{b.tree, b.pieces}, Next: stats.NextID, Now: b.now, Tell: tell,
+		RebuildOptions: o, List: b.listWithout(kept), Names: adopter{b.tree, b.pieces}, Next: stats.NextID, Now: b.now, Tell: tell,
 		Panics: b.panics,
 	}
 	// Disks that come while it runs are for the next run.
-	for _, d := range b.cluster.View().Disks {
-		if d.Readable() {
-			run.Disks = append(run.Disks, d)
-		} else {
-			run.Unread = append(run.Unread, d.ID)
-		}
-	}
+	run.Disks, run.Unread = toRead(b.cluster.View().Disks, silent)
 	b.log.Info("rebuild begins", "disks", len(run.Disks), "unread", len(run.Unread), "dry", o.DryRun)
 	report, err = rebuild.Run(ctx, run)
 	b.log.Info("rebuild ended", "pieces", report.Pieces, "made", report.Made, "lost", report.Lost, "grown", report.Grown, "unread", len(report.Unread), "error", err)
@@ -113,10 +108,24 @@ type fileGen struct {
 	gen  hemera.Generation
 }
 
-// kept are the contents that nodes keep for a person: their pieces are sealed, and nobody closed the file.
-func (b *rebuilder) kept(ctx context.Context) map[fileGen]bool {
-	kept := map[fileGen]bool{}
-	silent := b.askNodes(ctx, hemera.Order{Kind: hemera.OrderLeft, Limit: usesLimit}, func(_ hemera.NodeInfo, r hemera.OrderResult) {
+// toRead divides disks in those that a rebuild reads and those that it does not. What a node keeps that does not answer is not known: its
+// pieces are not taken for those of files, and the rebuild has not read everything, so that nothing is forgotten after it.
+func toRead(disks []hemera.Disk, silent []hemera.NodeID) (read []hemera.Disk, unread []hemera.DiskID) {
+	for _, d := range disks {
+		if d.Readable() && !slices.Contains(silent, d.Node) {
+			read = append(read, d)
+		} else {
+			unread = append(unread, d.ID)
+		}
+	}
+	return read, unread
+}
+
+// kept are the contents that nodes keep for a person: their pieces are sealed, and nobody closed the file. silent are the nodes that
+// did not say.
+func (b *rebuilder) kept(ctx context.Context) (kept map[fileGen]bool, silent []hemera.NodeID) {
+	kept = map[fileGen]bool{}
+	silent = b.askNodes(ctx, hemera.Order{Kind: hemera.OrderLeft, Limit: usesLimit}, func(_ hemera.NodeInfo, r hemera.OrderResult) {
 		for _, w := range r.Left[:min(len(r.Left), usesLimit)] {
 			if w.Then == hemera.ThenRemove {
 				kept[fileGen{w.File, w.Gen}] = true
@@ -126,7 +135,7 @@ func (b *rebuilder) kept(ctx context.Context) map[fileGen]bool {
 	if len(kept) > 0 || len(silent) > 0 {
 		b.log.Warn("what nodes keep for a person is not made a file", "contents", len(kept), "nodes that did not answer", len(silent))
 	}
-	return kept
+	return kept, silent
 }
 
 // listWithout is list without the pieces of some contents. It returns none only at the end.
