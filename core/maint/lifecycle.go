@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -462,10 +461,15 @@ func (ex *explainer) ExplainRules(ctx context.Context, entry hemera.Entry, path 
 	if !ok {
 		return nil
 	}
-	r := hemera.Reason{About: "lifecycle", Text: fmt.Sprintf("becomes %s on %s, if it stays as it is", action.Form, when.UTC().Format(time.DateOnly)),
-		Remedy: "hemera attr ls --effective " + nearest + " shows the rule"}
+	what := "becomes " + action.Form.String()
 	if action.Expire {
-		r.Text = fmt.Sprintf("expires on %s, if it stays as it is", when.UTC().Format(time.DateOnly))
+		what = "expires"
+	}
+	r := hemera.Reason{About: "lifecycle", Text: what + " on " + when.UTC().Format(time.DateOnly) + ", if it stays as it is",
+		Remedy: "hemera attr ls --effective " + nearest + " shows the rule"}
+	if back := o.WentBack(); !back.IsZero() {
+		r.Text = what + " some time after lifecycle rules go on: they rest since the namespace was restored on " + back.UTC().Format(time.DateOnly)
+		r.Remedy = "`hemera ns rebuild forget` starts them again, after `hemera ns rebuild --merge`"
 	}
 	return []hemera.Reason{r}
 }

@@ -1,6 +1,7 @@
 package namespace_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -123,5 +124,28 @@ func TestBoundariesOfEarlierVersions(t *testing.T) {
 		if got, err := schema.DecodeBoundary(schema.BoundaryKey(5), raw); err != nil || got != b {
 			t.Errorf("%+v, %v", got, err)
 		}
+	}
+}
+
+// TestARestoreBeginsBehindWhatWasReserved: what may be lost begins behind the largest number of the records, and new numbers above those that
+// were reserved before: a clock that is behind them is refused, however few of them were given out.
+func TestARestoreBeginsBehindWhatWasReserved(t *testing.T) {
+	store := memkv.New()
+	n := open(t, store, namespace.Options{})
+	put(t, n, alice(), "/old", 10)
+	last := must[hemera.Entry](t)(n.Stat(t.Context(), alice(), "/old")).ID
+	w := must[kv.Writer](t)(store.Acquire(t.Context(), "restore"))
+	const second = 1 << 20 // numbers
+	var batch kv.Batch
+	batch.Put(schema.MetaKey(schema.MetaIDs), schema.EncodePair(5*second, 0))
+	if err := must[kv.Ticket](t)(w.Enqueue(&batch)).Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := namespace.Restored(t.Context(), store, w, time.Time{}, time.Unix(3, 0)); !errors.Is(err, errs.Invalid) {
+		t.Errorf("new numbers below those that were reserved: %v", err)
+	}
+	b, err := namespace.Restored(t.Context(), store, w, time.Time{}, time.Unix(6, 0))
+	if err != nil || b.From != uint64(last)+1 || b.To != 6*second {
+		t.Errorf("%+v, %v; the last number is %d", b, err, last)
 	}
 }

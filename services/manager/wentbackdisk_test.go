@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"hemera"
 	"hemera/core/namespace"
 	"hemera/errs"
+	"hemera/rules/lifecycle"
 )
 
 // TestADiskStaysUntilItsPiecesAreKnown: a namespace that went back does not know which pieces a disk has, so one without a known piece is
@@ -41,6 +43,41 @@ func TestADiskStaysUntilItsPiecesAreKnown(t *testing.T) {
 		}
 		if err := r.m.RemoveDisk(t.Context(), 2, hemera.Removal{}); err != nil {
 			t.Errorf("after a rebuild: %v", err)
+		}
+	})
+}
+
+// TestRulesThatRestGiveNoDate: after a restore lifecycle rules rest, and what they would do is not told with a day.
+func TestRulesThatRestGiveNoDate(t *testing.T) {
+	running(t, 1, 1, func(t *testing.T, r *rig) {
+		r.write("/s/a.tmp", 10)
+		r.rule("/s", lifecycle.AttrExpire, "age=1h")
+		text := func() string {
+			t.Helper()
+			why, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/s/a.tmp")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, reason := range why.Reasons {
+				if reason.About == "lifecycle" {
+					return reason.Text + "; " + reason.Remedy
+				}
+			}
+			return ""
+		}
+		if got := text(); !strings.HasPrefix(got, "expires on ") {
+			t.Error(got)
+		}
+		w, err := r.store.Acquire(t.Context(), "restore")
+		if err == nil {
+			_, err = namespace.Restored(t.Context(), r.store, w, time.Now().Add(-time.Minute), time.Now())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.restart()
+		if got := text(); strings.Contains(got, "expires on ") || !strings.Contains(got, "rest since") || !strings.Contains(got, "ns rebuild forget") {
+			t.Error(got)
 		}
 	})
 }
