@@ -55,6 +55,14 @@ func (w *world) holds(node hemera.NodeID, r hemera.CommitRequest) bool {
 	return held
 }
 
+// letGo has a commit arrive from now on: a later process of its node may find the write, and ask again.
+func (s *stalled) letGo(r hemera.CommitRequest) {
+	token, _ := r.Permit.Token()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen[token] = false
+}
+
 // stand has a head stand still where there is a gate. No time limit of its own ends that.
 // The test that has a gate closes it. The context it returns has no end, so the commit arrives however late.
 func (s *stalled) stand(ctx context.Context) context.Context {
@@ -79,6 +87,7 @@ func (w *world) arrive(ctx context.Context) {
 			}
 			simnet.Rest(ctx, time.Second)
 		}
+		w.stalled.letGo(c.request)
 		w.trace.Add("sim", "a commit of node %d arrives, hours late: %v", c.node, err)
 		if err != nil && errs.Undecided(err) {
 			w.fail("a late commit is neither taken nor refused: %v", err)
