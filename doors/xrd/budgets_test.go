@@ -211,7 +211,7 @@ func (p *pair) tokenFor(t *testing.T, name string, uid uint32, o hemera.OpenRequ
 // copies and of long requests; the other is served.
 func TestWhatIsUsedForAFileIsCountedByItsUser(t *testing.T) {
 	budgets := NewBudgets(1<<14, 0) // 4 MiB for a client
-	p := newPair(t, func(o *Options) { o.Budgets = budgets })
+	p := newPair(t, func(o *Options) { o.Budgets, o.Limits.RequestTime = budgets, time.Hour })
 	const size = 1 << 20
 	p.put("/f", "original")
 	for i := range 6 {
@@ -260,32 +260,31 @@ func TestWhatIsUsedForAFileIsCountedByItsUser(t *testing.T) {
 		t.Errorf("one user has arranged %d copies, another cannot", copies)
 	}
 
-	// Requests that do not end hold what they will take.
-	args := wire.FattrArgs{Names: []string{"user.a", "user.b"}, Values: [][]byte{make([]byte, 60_000), nil}}
-	long := args.Append(nil)
-	for range 4<<20/len(long) + 1 {
-		c := dial(t, p.nodeAddr)
-		defer c.Close()
-		c.begin(t, wire.Fattr{Handle: p.openToken(t, c, "/f", one, wire.OpenRead), Subcode: wire.FattrSet, Count: 2}, len(long), 1)
-	}
-	ask := func(token string) wire.Status {
+	// Requests that do not end hold what they will take. begin reports whether one more of the user is taken.
+	const long = 120_000
+	begin := func(token string) bool {
 		t.Helper()
 		c := dial(t, p.nodeAddr)
-		defer c.Close()
+		t.Cleanup(func() { c.Close() })
 		fh := p.openToken(t, c, "/f", token, wire.OpenRead)
-		status, _, err := c.call(wire.Fattr{Handle: fh, Subcode: wire.FattrSet, Count: 2}, long)
-		if err != nil {
-			t.Fatal(err)
+		before := budgets.Requests.Usage()
+		c.begin(t, wire.Fattr{Handle: fh, Subcode: wire.FattrSet, Count: 2}, long, 1)
+		for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+			now := budgets.Requests.Usage()
+			if now.Used > before.Used || now.RefusedShare > before.RefusedShare || now.RefusedTotal > before.RefusedTotal {
+				return now.Used > before.Used
+			}
+			if time.Now().After(end) {
+				t.Fatalf("a request is neither taken nor refused: %+v", now)
+			}
 		}
-		return status
 	}
-	for end := time.Now().Add(10 * time.Second); ask(one) != wire.StatusWait; {
-		if time.Now().After(end) {
-			t.Fatal("a user has no share of long requests")
-		}
+	taken := 0
+	for taken < 100 && begin(one) {
+		taken++
 	}
-	if got := ask(other); got == wire.StatusWait {
-		t.Error("another user waits")
+	if taken == 0 || taken == 100 || !begin(other) {
+		t.Errorf("%d requests of one user are taken, and none of another", taken)
 	}
 }
 

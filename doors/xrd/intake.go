@@ -107,7 +107,7 @@ func (i *intake) drain(n int64, err error) error {
 func (i *intake) reserve(r *request, n int) limits.Verdict {
 	// A node knows no user but those whose files are open. Several, or none, are the connection's.
 	client := r.conn.countedAs()
-	if r.session != nil && client.Name == "" && r.session.handles.client.Name != "" {
+	if r.session != nil && r.session.handles.client.Name != "" {
 		client = r.session.handles.client
 	}
 	if i.account == nil || i.accountOf != client { // a login changes which client that is, and so may an open
