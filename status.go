@@ -60,6 +60,7 @@ const (
 type Explanation struct {
 	Subject string
 	State   string // in a word or a sentence
+	Missing bool   `json:",omitempty"` // there is no such file: the reasons are about a new one
 	Reasons []Reason
 }
 

@@ -465,7 +465,7 @@ func (ex *explainer) ExplainRules(ctx context.Context, entry hemera.Entry, path 
 	if action.Expire {
 		what = "expires"
 	}
-	r := hemera.Reason{About: "lifecycle", Text: what + " on " + when.UTC().Format(time.DateOnly) + ", if it stays as it is",
+	r := hemera.Reason{About: "lifecycle", Text: what + " at " + when.UTC().Format(time.DateTime+" MST") + ", if it stays as it is",
 		Remedy: "hemera attr ls --effective " + nearest + " shows the rule"}
 	if back := o.WentBack(); !back.IsZero() {
 		r.Text = what + " some time after lifecycle rules go on: they rest since the namespace was restored on " + back.UTC().Format(time.DateOnly)

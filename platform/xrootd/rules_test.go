@@ -37,6 +37,7 @@ func TestParseURL(t *testing.T) {
 		{"root://me:secret@host//a", "me", "host:1094", "/a", ""},
 		{"root://[::1]:1095//a%20b", "", "[::1]:1095", "/a%20b", ""},
 		{"root://::1//a", "", "[::1]:1094", "/a", ""},
+		{"root://[fe80::1%eth0]:1095//a", "", "[fe80::1%eth0]:1095", "/a", ""},
 		{"root://a@b@host//a", "a@b", "host:1094", "/a", ""},
 	} {
 		u, err := ParseURL(c.in)
@@ -48,7 +49,7 @@ func TestParseURL(t *testing.T) {
 			t.Errorf("%s prints as %s, which is %+v, %v", c.in, u, again, err)
 		}
 	}
-	for _, bad := range []string{"", "host", "http://host/a", "root://", "root:///a", "root://host:0//a", "root://host:x//a", "root://a:b:c//a", "root://host//a/../b"} {
+	for _, bad := range []string{"", "host", "http://host/a", "root://", "root:///a", "root://host:0//a", "root://host:x//a", "root://a:b:c//a", "root://[fe80::1%]:1094//a", "root://[fe80::1%]//a", "root://host//a/../b"} {
 		if u, err := ParseURL(bad); !errors.Is(err, errs.Invalid) {
 			t.Errorf("%q is %+v, %v", bad, u, err)
 		}

@@ -56,6 +56,10 @@ func ParseEndpoint(s string) (Endpoint, error) {
 			return Endpoint{}, errs.New(errs.Invalid, "xrootd.ParseServerAddress", s, "port must be 1 to 65535")
 		}
 	}
+	// Of an address of one link the zone names the interface: without a name it is looked up as a host, for as long as that is tried.
+	if _, zone, has := strings.Cut(host, "%"); has && zone == "" {
+		return Endpoint{}, errs.New(errs.Invalid, "xrootd.ParseServerAddress", s, "the zone after % is empty").WithRemedy("name the interface, as in [fe80::1%eth0]:1094")
+	}
 	if e.Host = host; host == "" || strings.ContainsAny(host, "[]/?# \t\r\n\x00") {
 		return Endpoint{}, errs.New(errs.Invalid, "xrootd.ParseServerAddress", s, "the host is missing or malformed")
 	}

@@ -151,7 +151,7 @@ func (c Config) check(ref Ref, o object) error {
 	for _, r := range o.refs() {
 		if c.table(r.Kind).object(r.Name) == nil {
 			return errs.New(errs.Invalid, "tapecatalogue.Check", ref.String(), fmt.Sprintf("there is no %s", r)).
-				WithRemedy(fmt.Sprintf("add it first: hemera tape %s add %s", r.Kind, r.Name))
+				WithRemedy(fmt.Sprintf("add it first: hemera tape %s add %s; hemera tape %s add --help has the values that it takes", r.Kind, r.Name, r.Kind))
 		}
 	}
 	return nil

@@ -83,8 +83,10 @@ func Remedy(t *hemera.Tape) string {
 	command := "`" + Command(t) + "`"
 	repack := "`hemera tape repack " + t.VID + "`"
 	switch {
+	case t.State == hemera.TapeBroken && t.Repack == nil:
+		return "if it can be read after all, " + command + "; else " + repack + " moves the files that disks or other tapes have"
 	case t.State == hemera.TapeBroken:
-		return "if it can be read after all, " + command + "; else " + repack + " writes what is on disk to another tape"
+		return "if it can be read after all, `" + again(t) + "`; `hemera tape repack ls` says what its repack could not move"
 	case t.State == hemera.TapeExported:
 		return "when it is in a library again, " + command + "; or wait for another copy"
 	case t.Cause == hemera.TapeWriteProtected:
@@ -119,17 +121,25 @@ func waiting(tapes []hemera.Tape) (out []hemera.TapeAttention) {
 	return append(out, hemera.TapeAttention{Subject: "tapes " + names, What: "are read and not written until they were scanned: the store was restored or rebuilt", Command: "hemera tape scan --needed"})
 }
 
+// again brings a broken tape back into use, when it can be read after all. While its repack has files left it is not written.
+func again(t *hemera.Tape) string {
+	if t.Repack != nil && len(t.Repack.Left) > 0 {
+		return "hemera tape tape set " + t.VID + " full=true state=ACTIVE"
+	}
+	return Command(t)
+}
+
 // broken is what a person can do about a broken tape with files. A repack moves those that disks or other tapes give, and counts the others.
 func broken(tape *hemera.Tape) hemera.TapeAttention {
 	a := hemera.TapeAttention{Subject: "tape " + tape.VID, What: "is broken and has " + files(tape.Files), Command: "hemera tape repack " + tape.VID}
 	switch task := tape.Repack; {
 	case task == nil:
-		a.What += "; a repack moves those that disks or other tapes have"
+		a.What += "; a repack moves those that disks or other tapes have; if it can be read after all, `" + Command(tape) + "`"
 	case len(task.Left) == 0:
-		a.What, a.Command = a.What+"; its repack is under way", "hemera tape repack ls"
+		a.What, a.Command = a.What+"; its repack is under way; if it can be read after all, `"+Command(tape)+"`", "hemera tape repack ls"
 	default:
 		a.What, a.Command = a.What+"; its repack cannot move them all; if it can be read after all, set it ACTIVE, and the repack goes on",
-			"hemera tape tape set "+tape.VID+" full=true state=ACTIVE"
+			again(tape)
 	}
 	return a
 }

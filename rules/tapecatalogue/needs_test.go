@@ -19,8 +19,8 @@ func TestNeeds(t *testing.T) {
 	}{
 		{"good", hemera.Tape{VID: "IN", State: hemera.TapeActive, Files: 3}, inside, ""},
 		{"disabled", hemera.Tape{VID: "IN", State: hemera.TapeDisabled, Reason: "torn"}, inside, "is disabled: torn; hemera tape tape set IN state=ACTIVE"},
-		{"broken", hemera.Tape{VID: "IN", State: hemera.TapeBroken, Files: 1}, inside, "has 1 file; a repack moves those that disks or other tapes have; hemera tape repack IN"},
-		{"repacked", hemera.Tape{VID: "IN", State: hemera.TapeBroken, Files: 2, Repack: &hemera.TapeTask{}}, inside, "has 2 files; its repack is under way; hemera tape repack ls"},
+		{"broken", hemera.Tape{VID: "IN", State: hemera.TapeBroken, Files: 1}, inside, "has 1 file; a repack moves those that disks or other tapes have; if it can be read after all, `hemera tape tape set IN state=ACTIVE`; hemera tape repack IN"},
+		{"repacked", hemera.Tape{VID: "IN", State: hemera.TapeBroken, Files: 2, Repack: &hemera.TapeTask{}}, inside, "has 2 files; its repack is under way; if it can be read after all, `hemera tape tape set IN state=ACTIVE`; hemera tape repack ls"},
 		{"left", hemera.Tape{VID: "IN", State: hemera.TapeBroken, Files: 2, Repack: &hemera.TapeTask{Left: []hemera.TapeLeft{{}}}}, inside, "hemera tape tape set IN full=true state=ACTIVE | its repack leaves 0 files of class"},
 		{"left on a tape that is read", hemera.Tape{VID: "IN", State: hemera.TapeRepacking, Repack: &hemera.TapeTask{Left: []hemera.TapeLeft{{Class: "raw", Files: 1, Why: "no route"}}}}, inside,
 			"its repack leaves 1 file of class raw: no route; hemera tape repack ls"},

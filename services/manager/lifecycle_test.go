@@ -98,7 +98,9 @@ func TestFilesExpireByTheirRules(t *testing.T) {
 			t.Error(err)
 		}
 		why, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/s/open.tmp")
-		if err != nil || !slices.ContainsFunc(why.Reasons, func(r hemera.Reason) bool { return r.About == "lifecycle" && strings.Contains(r.Text, "expires on") }) {
+		if err != nil || !slices.ContainsFunc(why.Reasons, func(r hemera.Reason) bool {
+			return r.About == "lifecycle" && strings.Contains(r.Text, "expires at ") && strings.HasSuffix(strings.TrimSuffix(r.Text, ", if it stays as it is"), " UTC")
+		}) {
 			t.Errorf("%+v, %v", why, err)
 		}
 		time.Sleep(56 * time.Minute)

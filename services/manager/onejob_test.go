@@ -53,3 +53,16 @@ func TestAStalledConversionIsToldInOneWay(t *testing.T) {
 		}
 	})
 }
+
+// An explanation of a name that no file has says so to programs; one of a file, or of a name that is being written, does not.
+func TestAnExplanationOfNothing(t *testing.T) {
+	running(t, 2, 2, func(t *testing.T, r *rig) {
+		r.write("/f", 10)
+		r.mustOpen("/new", hemera.AccessCreate)
+		for path, want := range map[string]bool{"/none": true, "/none/x": true, "/f": false, "/new": false, "/": false} {
+			if out, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, path); err != nil || out.Missing != want {
+				t.Errorf("%s: %+v, %v", path, out, err)
+			}
+		}
+	})
+}

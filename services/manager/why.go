@@ -164,7 +164,10 @@ func (rep *reporter) addHolder(who hemera.Identity, out *hemera.Explanation, v *
 	}
 	text := "is being written by another user"
 	if named(who, holder) {
-		text = fmt.Sprintf("is being written by %s (uid %d) from %s", holder.Name, holder.UID, holder.Host)
+		text = fmt.Sprintf("is being written by %s (uid %d)", holder.Name, holder.UID)
+		if holder.Host != "" {
+			text += " from " + holder.Host
+		}
 	}
 	if len(disks) > 0 {
 		text += fmt.Sprintf(", to disks %v", disks)
@@ -205,7 +208,11 @@ func (rep *reporter) addOpen(ctx context.Context, who hemera.Identity, out *heme
 		}
 		text := fmt.Sprintf("another user %s it", verb) // by a path that may be of before a rename
 		if named(who, f.Who) {
-			text = fmt.Sprintf("%s from %s %s %s", f.Who.Name, f.Who.Host, verb, f.Path)
+			from := ""
+			if f.Who.Host != "" { // a file that the manager's own process opened has none
+				from = " from " + f.Who.Host
+			}
+			text = fmt.Sprintf("%s%s %s %s", f.Who.Name, from, verb, f.Path)
 		}
 		out.Reasons = append(out.Reasons, hemera.Reason{About: "open", Text: fmt.Sprintf("%s at node %d: %d bytes so far, %.1f MB/s", text, f.Node, f.Bytes, f.Rate/1e6)})
 	}
@@ -240,9 +247,9 @@ func (rep *reporter) whyNew(ctx context.Context, who hemera.Identity, path strin
 	if err != nil {
 		return out, err
 	}
-	out = hemera.Explanation{Subject: path, State: "there is no such file"}
+	out = hemera.Explanation{Subject: path, State: "there is no such file", Missing: true}
 	if rep.addHolder(who, &out, rep.cluster.View(), name{prep.Parent.ID, gopath.Base(path)}) {
-		out.State = "it is being written; it can be seen when it is closed"
+		out.State, out.Missing = "it is being written; it can be seen when it is closed", false
 	}
 	rep.addOpen(ctx, who, &out, func(f hemera.OpenFile) bool { return f.Path == path })
 	rep.addPolicy(ctx, who, &out, gopath.Dir(path))

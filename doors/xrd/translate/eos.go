@@ -16,7 +16,7 @@ func CheckEOSKeys(opaque wire.Opaque, o wire.Open) error {
 	}
 	for _, refused := range [][2]string{
 		{"eos.checksum", "compare after the copy, as xrdcp --cksum TYPE does"},
-		{"eos.mtime", "set the time after the copy"},
+		{"eos.mtime", "copy with `hemera cp --preserve`, which keeps the time of the source"},
 	} {
 		if opaque.Value(refused[0]) != "" {
 			return Refuse(wire.Unsupported, refused[0]+" is not supported: leave it out, and "+refused[1])

@@ -131,7 +131,8 @@ func (s *Shelf) missing(e *hemera.Entry) error {
 	f, subject := s.file(e), "fxid:"+e.ID.Hex()
 	switch {
 	case f.Asked == 0 || len(e.Tape) < f.Asked:
-		return errs.New(errs.Conflict, op, subject, "not all its tape copies are there yet")
+		return errs.New(errs.Conflict, op, subject, "not all its tape copies are there yet").
+			WithRemedy("wait until it is archived: `hemera tape why PATH` says what that waits for, and `hemera tape archive PATH` has a file archived that is not queued")
 	case s.inside == nil:
 		return errs.New(errs.Conflict, op, subject, "its disk copies stay: no library has said which cartridges it has since the manager started").
 			WithRemedy("see `hemera tape library ls`; a tape server reports within seconds")

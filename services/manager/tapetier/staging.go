@@ -62,7 +62,7 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 			return "", err
 		}
 		one := tapes.StagedFile{Path: f.Path, Activity: f.Activity}
-		e, err := t.readable(ctx, who, f.Path)
+		e, err := t.readable(ctx, who, "manager.Stage", f.Path)
 		if err != nil {
 			one.Error = err.Error()
 		} else {
@@ -165,17 +165,18 @@ func (t *stager) checkName(ctx context.Context, who hemera.Identity, s *tapes.St
 	return nil
 }
 
-// readable returns a file that who may read.
-func (t *stager) readable(ctx context.Context, who hemera.Identity, path string) (hemera.Entry, error) {
+// readable returns a file that who may read, for an operation.
+func (t *stager) readable(ctx context.Context, who hemera.Identity, op, path string) (hemera.Entry, error) {
 	e, err := t.Tree.Stat(ctx, who, path)
 	switch {
 	case err != nil:
 		return e, err
 	case e.IsDir():
-		return e, errs.New(errs.IsDirectory, "manager.Stage", path, "it is a directory")
+		return e, errs.New(errs.IsDirectory, op, path, "it is a directory").
+			WithRemedy("name its files; hemera tape stage, release and evict take -r")
 	}
 	if d := access.Decide(who, access.Of(e), access.Read); !d.Allowed {
-		return e, errs.New(errs.Denied, "manager.Stage", path, d.Rule)
+		return e, errs.New(errs.Denied, op, path, d.Rule)
 	}
 	return e, nil
 }
@@ -313,7 +314,7 @@ func (t *stager) Release(ctx context.Context, who hemera.Identity, id string, pa
 
 // releaseOne takes a request of who from a file.
 func (t *stager) releaseOne(ctx context.Context, who hemera.Identity, id, path string) error {
-	e, err := t.readable(ctx, who, path)
+	e, err := t.readable(ctx, who, "manager.Release", path)
 	if err != nil {
 		return err
 	}
@@ -354,7 +355,7 @@ func (t *stager) Localities(ctx context.Context, who hemera.Identity, id string,
 		if err := turn.rest(ctx); err != nil {
 			return nil, err
 		}
-		e, err := t.readable(ctx, who, p)
+		e, err := t.readable(ctx, who, "manager.Stat", p)
 		if err != nil {
 			out[i] = hemera.Locality{Path: p, Exists: !errors.Is(err, errs.NotFound), Error: err.Error()}
 			continue

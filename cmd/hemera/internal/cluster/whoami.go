@@ -67,11 +67,14 @@ func whoamiText(who hemera.Identity) string {
 	case who.Protocol == "host":
 		return text + ": this connection proved no name (host)"
 	case who.Protocol == "unix" && who.UID == hemera.NobodyID && who.Name == "nobody":
-		claimed := ""
-		if who.Claimed != "" {
-			claimed = "your client said " + who.Claimed + ", and "
+		const rule = "root and the server's own user of other machines are nobody here, and so are all users of networks that are set so (unix; see auth.trusted_networks)"
+		switch who.Claimed {
+		case "":
+			return text + ": " + rule
+		case "nobody":
+			return text + ": your client said nobody (unix)"
 		}
-		return text + ": " + claimed + "root and the server's own user are nobody here if they come from another machine (unix; see auth.trusted_networks)"
+		return text + ": your client said " + who.Claimed + ", and " + rule
 	case who.Mapped() != "":
 		return text + ": your client said " + who.Claimed + ", an account that the manager's machine does not have; the number is that of your connection's owner (unix)"
 	case who.UID == hemera.NobodyID:

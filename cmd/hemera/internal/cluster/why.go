@@ -25,7 +25,7 @@ func WhyCommand(e *cli.Env) *cobra.Command {
 
   a file       which pieces can be read where, what it lacks and whether that can be made,
                who has it open or locked, quotas that are used up. For a path that does
-               not exist: what a new file would get
+               not exist: what a new file would get, and exit code 1
   disk <id>    its state and the cause, its drain or repair and what holds that up, who
                uses it; the id alone means the same
   node <node>  its state, disks with something wrong, open files
@@ -66,7 +66,11 @@ else is for admins.`,
 				if err != nil {
 					return err
 				}
-				return printWhy(e, x)
+				if err := printWhy(e, x); err != nil || !x.Missing {
+					return err
+				}
+				// Scripts see that there is nothing, and people what a new file would get.
+				return cli.NewVerdict(cli.ExitWarning)
 			})
 		},
 	}
