@@ -65,7 +65,7 @@ func TestRulesThatRestGiveNoDate(t *testing.T) {
 			}
 			return ""
 		}
-		if got := text(); !strings.HasPrefix(got, "expires on ") {
+		if got := text(); !strings.HasPrefix(got, "expires at ") {
 			t.Error(got)
 		}
 		w, err := r.store.Acquire(t.Context(), "restore")
@@ -76,7 +76,7 @@ func TestRulesThatRestGiveNoDate(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.restart()
-		if got := text(); strings.Contains(got, "expires on ") || !strings.Contains(got, "rest since") || !strings.Contains(got, "ns rebuild forget") {
+		if got := text(); strings.Contains(got, "expires at ") || !strings.Contains(got, "rest since") || !strings.Contains(got, "ns rebuild forget") {
 			t.Error(got)
 		}
 	})
