@@ -128,11 +128,13 @@ func (n *nemesis) exchange(ctx context.Context) {
 		}
 	}
 	w.killManager()
+	told := w.told(s)
 	w.keeper.stale.Store(nil)
 	w.device.PutBack(right)
 	n.did("puts the right store back")
-	// A restore forgets what nodes have seen; they must then accept the store.
-	if n.rng.IntN(3) == 0 {
+	// A restore forgets what nodes have seen; they must then accept the store. There is no other way where a node was told of a change
+	// by the older manager: the right store does not have it, and is refused.
+	if n.rng.IntN(3) == 0 || told {
 		n.did("backs it up and restores it")
 		if err := w.restore(context.WithoutCancel(ctx)); err != nil {
 			w.fail("the right store cannot be restored: %v", err)
@@ -143,18 +145,36 @@ func (n *nemesis) exchange(ctx context.Context) {
 	n.reviveManager()
 }
 
+// told reports whether a node has a mark of the life over the older store. None was to be welcome in it, but a registration that was
+// sent long before may come twice, and the second time there.
+func (w *world) told(s *stale) bool {
+	life := s.mark.Load()
+	if life == nil {
+		return false
+	}
+	simnet.Rest(context.Background(), 10*time.Millisecond) // answers that arrived are in the files
+	return slices.ContainsFunc(w.machines, func(m *machine) bool {
+		return slices.ContainsFunc(m.marks(), func(mark []byte) bool { return bytes.HasPrefix(mark, *life) })
+	})
+}
+
 // seen is the number of the change that the node has made durable to have seen.
 // It reads the node's own file, so that the number holds also while the node is off.
 func (m *machine) seen() uint64 {
-	marks, err := os.ReadFile(filepath.Join(m.state, "manager.seen"))
-	if err != nil {
-		return 0
-	}
 	newest := uint64(0)
-	for mark := range slices.Chunk(marks, hemera.SeenMarkBytes) {
+	for _, mark := range m.marks() {
 		newest = max(newest, binary.BigEndian.Uint64(mark[markLife:]))
 	}
 	return newest
+}
+
+// marks are those in the node's own file; none if it has none.
+func (m *machine) marks() [][]byte {
+	marks, err := os.ReadFile(filepath.Join(m.state, "manager.seen"))
+	if err != nil {
+		return nil
+	}
+	return slices.Collect(slices.Chunk(marks, hemera.SeenMarkBytes))
 }
 
 // restore makes the store again from a backup of what it holds.
