@@ -222,6 +222,46 @@ func TestNodeStopsWithWritesOfLostClients(t *testing.T) {
 	b.mustHave(lost)
 }
 
+// TestNodesThatStopDoNotWaitForEachOther: each has a write whose client has gone, and that is not complete, with a piece at the other.
+func TestNodesThatStopDoNotWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newMemoryBench(t, 2)
+		for i, on := range [][]int{{1, 2}, {2, 1}} {
+			token, _ := b.grant(87+i, 2, on...)
+			f := b.begin(on[0], token)
+			if err := f.WritePages(content(1<<20), nil, 0); err != nil {
+				t.Fatal(err)
+			}
+			f.End(ctx, hemera.EndDetach)
+		}
+		for _, h := range b.hosts[:2] {
+			if h.pending.Attached() == 0 {
+				t.Error("no piece is held: nothing is tried here")
+			}
+			h.pending.Conclude()
+		}
+		time.Sleep(time.Minute) // their heads have sealed them long ago
+		synctest.Wait()
+		for _, h := range b.hosts[:2] {
+			if n := h.pending.Attached(); n > 0 {
+				t.Errorf("%d works are held", n)
+			}
+		}
+		// What is kept is kept for its time, and not for that of a client to come back.
+		time.Sleep(hemera.PendingHold + time.Second)
+		synctest.Wait()
+		for _, h := range b.hosts[:2] {
+			if n := len(h.pending.Left(10)); n != 1 {
+				t.Errorf("%d writes are kept", n)
+			}
+		}
+		for _, h := range b.hosts[:2] {
+			h.pending.Settle(ctx)
+			h.host.Wait()
+		}
+	})
+}
+
 // TestLeftWriteWaitsForTheManager: it is asked again after each wait, and after a refusal a person is waited for.
 func TestLeftWriteWaitsForTheManager(t *testing.T) {
 	for name, last := range map[string]error{"back": nil, "a newer write": errs.New(errs.Conflict, "commit", "", "newer")} {

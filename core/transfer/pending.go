@@ -196,8 +196,11 @@ func (t *Pending) release(e *entry) {
 	}
 }
 
-// endIn has an entry that nobody holds end after a time. The caller holds mu.
+// endIn has an entry that nobody holds end after a time, and not before. The caller holds mu.
 func (t *Pending) endIn(e *entry, after time.Duration) {
+	if e.timer != nil {
+		e.timer.Stop()
+	}
 	e.due = time.Now().Add(after)
 	e.timer = time.AfterFunc(after, func() { t.host.Panics.Run("transfer.Expire", e.key.piece.String(), func() { t.expire(e) }) })
 }
@@ -256,14 +259,14 @@ func (t *Pending) conclude(e *entry, w *Writer) {
 	}
 }
 
-// Conclude closes the writes that no client has open and that last, as a node does that is about to stop: the nodes of their
-// pieces are more likely to be there now than at its end. It returns when all are closed, or cannot be.
+// Conclude decides about the writes that no client has open, as a node does that is about to stop: those that last are closed, as the
+// nodes of their pieces are more likely to be there now than at its end, and the others are kept or removed. So no write without a client
+// holds pieces at other nodes that stop, too, and wait for it. It returns when that is done, or cannot be.
 func (t *Pending) Conclude() {
 	t.mu.Lock()
 	var left []*entry
 	for _, e := range t.entries {
-		if w, ok := e.work.(*Writer); ok && e.refs == 0 && w.lasting() {
-			e.hold()
+		if _, whole := e.work.(*Writer); whole && e.refs == 0 && !e.kept {
 			left = append(left, e)
 		}
 	}
@@ -271,7 +274,7 @@ func (t *Pending) Conclude() {
 	var group errgroup.Group
 	group.SetLimit(expireParallel)
 	for _, e := range left {
-		group.Go(t.host.Panics.Func("transfer.Conclude", e.key.piece.String(), func() error { t.conclude(e, e.work.(*Writer)); return nil }))
+		group.Go(t.host.Panics.Func("transfer.Conclude", e.key.piece.String(), func() error { t.expire(e); return nil }))
 	}
 	_ = group.Wait()
 }
@@ -356,12 +359,12 @@ func (t *Pending) States(refs []hemera.WriteRef) []hemera.WriteState {
 	return list
 }
 
-// Attached is how many works a client, or the head of a write, has open.
+// Attached is how many works a client, or the head of a write, has open and needs this node for.
 func (t *Pending) Attached() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, e := range t.entries {
-		if e.refs > 0 {
+		if p, ok := e.work.(*pendingPiece); e.refs > 0 && (!ok || p.busy()) {
 			n++
 		}
 	}

@@ -31,6 +31,7 @@ type pendingPiece struct {
 	mu    sync.Mutex
 	w     disk.Writer       // nil once it is ended
 	stat  *hemera.PieceStat // once it is sealed
+	since time.Time         // when that was
 	taken bool              // by [Pending.Take], or by the head for a piece of its own: what has the name now is another's
 	heads bool              // it is the head's: a client's handles are of no use any more
 	offer *hemera.SealInfo  // what its client offers it with; the client changes nothing then
@@ -106,6 +107,9 @@ func (p *pendingPiece) beginEnd() (w disk.Writer, stat *hemera.PieceStat, taken 
 func (p *pendingPiece) endEnd(w disk.Writer, stat *hemera.PieceStat, taken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.stat == nil && stat != nil {
+		p.since = time.Now()
+	}
 	p.w, p.stat, p.taken = w, stat, taken
 	close(p.ended)
 	p.ended = nil
@@ -116,6 +120,17 @@ func (p *pendingPiece) sealed() bool {
 	p.await()
 	defer p.mu.Unlock()
 	return p.stat != nil
+}
+
+// sealedPatience is how long a node that stops waits for the head of a piece that is sealed here. A head commits in a moment, and may
+// copy the piece first; one that keeps the write for a person holds the piece for an hour, and needs nothing of its node.
+const sealedPatience = 5 * time.Second
+
+// busy reports whether the node of the piece is still needed for it. It does not wait for a call that ends the piece.
+func (p *pendingPiece) busy() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stat == nil || time.Since(p.since) < sealedPatience
 }
 
 // Take ends what is left of a write's piece on a disk, so that the piece can be made, or what was
