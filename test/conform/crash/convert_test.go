@@ -61,7 +61,7 @@ func TestConversionSurvivesKills(t *testing.T) {
 	}
 	c.await("the conversion ends", func() bool {
 		out, _ := c.admin("-m", "convert", "ls")
-		return strings.Count(out, "state=done") == 2
+		return strings.Count(out, "state=stopped") == 1 && strings.Count(out, "state=done") == 1
 	})
 	out, err := c.admin("-m", "convert", "ls")
 	if err != nil || !strings.Contains(out[strings.Index(out, "\n"):], " skipped=0 failed=0 ") {
