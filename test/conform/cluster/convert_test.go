@@ -157,7 +157,7 @@ func TestConversionUnderLoad(t *testing.T) {
 			}
 			now := list[len(list)-1]
 			c = now.Conversion
-			return !now.Ended.IsZero() || now.Job.State != "running" && now.Seen > 0
+			return !now.Ended.IsZero() || now.Job.State != "running" && now.Seen+now.Skipped+now.Failed > 0
 		})
 		converted += c.Done
 		if err := r.up.Manager.StopConversion(t.Context(), c.ID); err != nil {
