@@ -72,8 +72,12 @@ func TestConversionSurvivesKills(t *testing.T) {
 		if !c.whole(path, data[:size]) {
 			t.Errorf("%s is not what was written", path)
 		}
-		info, err := c.admin("-m", "file", "info", path)
-		if err != nil || !strings.Contains(info, "nstripes=3") || !strings.Contains(info, "status=healthy") || !strings.Contains(info, "xstype=sha256") {
+		var info string
+		c.await(path+" is healthy", func() bool { // a piece that a kill has cost is repaired
+			info, err = c.admin("-m", "file", "info", path)
+			return err != nil || strings.Contains(info, "status=healthy")
+		})
+		if err != nil || !strings.Contains(info, "nstripes=3") || !strings.Contains(info, "xstype=sha256") {
 			t.Errorf("%s: %s, %v", path, info, err)
 		}
 	}
