@@ -5,7 +5,7 @@
 // decided again from the namespace.
 //
 // An order is waiting, then sent, then answered. It is sent once in a lease: a node that loses an Exchange's answer registers
-// again, and [Dispatcher.Redeliver] puts its unanswered orders back in front, in their order. [Dispatcher.Fail] ends all
+// again, and [Dispatcher.Redeliver] puts its unanswered orders back in front, in their order, but for conversions, which fail. [Dispatcher.Fail] ends all
 // orders of a node that went offline. One mutex guards everything; no call holds it while it waits.
 package orders
 
@@ -180,8 +180,16 @@ func (n *queue) take() (list []hemera.Order) {
 	return list
 }
 
-// requeue moves the orders that were handed out back to the front, oldest first.
+// requeue moves the orders that were handed out back to the front, oldest first. Conversions fail: an earlier process of the node may have
+// committed one, and the next, which does not know that, would take its pieces for those of a write of its own, and remove them. They are
+// decided again by what the file is now.
 func (n *queue) requeue() {
+	for id, o := range n.sent {
+		if o.Kind == hemera.OrderConvert {
+			o.done <- outcome{err: errs.New(errs.Unavailable, "orders.Do", o.Piece.String(), "the node began again before it answered")}
+			delete(n.sent, id)
+		}
+	}
 	again := slices.Collect(maps.Values(n.sent))
 	clear(n.sent)
 	slices.SortFunc(again, func(a, b *order) int { return cmp.Compare(a.ID, b.ID) })
@@ -211,7 +219,7 @@ func (q *Dispatcher) settle(id hemera.NodeID, results []hemera.OrderResult) (cal
 }
 
 // Redeliver is called when a node registered again: it knows nothing of what it was handed, so all
-// unanswered orders wait again.
+// unanswered orders wait again. Conversions end with Unavailable.
 func (q *Dispatcher) Redeliver(id hemera.NodeID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

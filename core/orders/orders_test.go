@@ -137,6 +137,40 @@ func TestRedelivery(t *testing.T) {
 	})
 }
 
+// TestConversionsAreNotGivenTwice: an earlier process of the node may have committed it, and another would remove its pieces. One that was
+// never handed out waits on.
+func TestConversionsAreNotGivenTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New()
+		convert := func() <-chan error {
+			done := make(chan error, 1)
+			go func() {
+				_, err := q.Do(t.Context(), 1, hemera.Order{Kind: hemera.OrderConvert})
+				done <- err
+			}()
+			synctest.Wait()
+			return done
+		}
+		sent := convert()
+		if len(exchange(t, q)) != 1 {
+			t.Fatal("it was not handed out")
+		}
+		waiting := convert()
+		q.Redeliver(1)
+		if err := <-sent; !errors.Is(err, errs.Unavailable) {
+			t.Error(err)
+		}
+		list := exchange(t, q)
+		if len(list) != 1 {
+			t.Fatalf("%+v", list)
+		}
+		exchange(t, q, hemera.OrderResult{ID: list[0].ID})
+		if err := <-waiting; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestOfflineNodesFailTheirOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New()
