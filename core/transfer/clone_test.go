@@ -227,15 +227,7 @@ func TestAPageThatIsTouched(t *testing.T) {
 			"more behind the last": {last, size, 10, false}, "growth": {last, size + 100, 1, false},
 		} {
 			t.Run(l.String()+"/"+name, func(t *testing.T) {
-				var disks []vfs.FS
-				b := makeBench(t, int(l.Pieces), func() (vfs.FS, string) {
-					m := vfs.NewMemory(64<<20, time.Now)
-					if err := m.Mkdir("/d"); err != nil {
-						t.Fatal(err)
-					}
-					disks = append(disks, m)
-					return m, "/d"
-				})
+				b, disks := onMemory(t, int(l.Pieces))
 				b.layout, b.kinds = l, []hemera.ChecksumKind{hemera.Adler32}
 				if l.Coded() {
 					b.layout.BlockSize = 64 << 10
@@ -302,15 +294,7 @@ func TestBadPagesOfOtherRows(t *testing.T) {
 			"a data page, another row": {1, 0, 0}, "a data page, another row, spare": {1, 1, 0},
 		} {
 			t.Run(l.String()+"/"+name, func(t *testing.T) {
-				var disks []vfs.FS
-				b := makeBench(t, int(l.Pieces)+c.spare, func() (vfs.FS, string) {
-					m := vfs.NewMemory(64<<20, time.Now)
-					if err := m.Mkdir("/d"); err != nil {
-						t.Fatal(err)
-					}
-					disks = append(disks, m)
-					return m, "/d"
-				})
+				b, disks := onMemory(t, int(l.Pieces)+c.spare)
 				b.layout, b.kinds = l, []hemera.ChecksumKind{hemera.Adler32}
 				if l.Coded() {
 					b.layout.BlockSize = block
@@ -358,6 +342,19 @@ func TestBadPagesOfOtherRows(t *testing.T) {
 			})
 		}
 	}
+}
+
+// onMemory is a bench of hosts whose disks are in memory, at /d, and share blocks.
+func onMemory(t *testing.T, n int) (b *bench, disks []vfs.FS) {
+	b = makeBench(t, n, func() (vfs.FS, string) {
+		m := vfs.NewMemory(64<<20, time.Now)
+		if err := m.Mkdir("/d"); err != nil {
+			t.Fatal(err)
+		}
+		disks = append(disks, m)
+		return m, "/d"
+	})
+	return b, disks
 }
 
 // flipIn flips a bit of the piece of a content on a disk at /d.

@@ -267,13 +267,9 @@ func (p *diskPiece) letGo() {
 
 // restoreSynced adds a write that an earlier process had synced and not closed.
 func (t *Pending) restoreSynced(name string, raw []byte, r *keptRecord, c hemera.Capability) error {
-	w, err := newWriter(context.Background(), t.host, hemera.VerifiedPermit(c, r.Token))
+	w, err := t.recorded(r, c)
 	if err != nil {
 		return err
-	}
-	if w.base != nil {
-		w.base.Close()
-		w.base = nil
 	}
 	if err := w.find(); err != nil {
 		if errors.Is(err, errNothingFound) || errs.KindOf(err) == errs.Unsupported { // it ended, and its record stayed

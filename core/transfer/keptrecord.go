@@ -111,6 +111,16 @@ func (t *Pending) Restore(read func(token string) (hemera.Capability, error)) in
 	return restored
 }
 
+// recorded returns the writer of a record, without content. It reads nothing of a base: what is there stands in the pieces.
+func (t *Pending) recorded(r *keptRecord, c hemera.Capability) (*Writer, error) {
+	w, err := newWriter(context.Background(), t.host, hemera.VerifiedPermit(c, r.Token))
+	if err == nil && w.base != nil {
+		w.base.Close()
+		w.base = nil
+	}
+	return w, err
+}
+
 // restore adds one write. Whether the process before has asked for its commit nobody knows, so its pieces are never removed here.
 func (t *Pending) restore(name string, raw []byte, r *keptRecord, read func(string) (hemera.Capability, error)) error {
 	c, err := read(r.Token)
@@ -123,13 +133,9 @@ func (t *Pending) restore(name string, raw []byte, r *keptRecord, read func(stri
 	if r.Size < 0 || r.Size > hemera.FileSizeMax {
 		return errs.New(errs.Invalid, "transfer.Restore", subject(&c), strconv.FormatInt(r.Size, 10)+" is no size")
 	}
-	w, err := newWriter(context.Background(), t.host, hemera.VerifiedPermit(c, r.Token))
+	w, err := t.recorded(r, c)
 	if err != nil {
 		return err
-	}
-	if w.base != nil {
-		w.base.Close()
-		w.base = nil
 	}
 	p := newPieces(&w.head)
 	for i, pc := range p.list {
