@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,6 +55,7 @@ func (w judge) settle(ctx context.Context) {
 	simnet.Rest(ctx, 10*time.Second)
 	// The order matters: repairs first, then late commits, which must not undo them.
 	w.audit(ctx)
+	w.dropKept(ctx)
 	w.mended(ctx)
 	w.balanced(ctx)
 	w.arrive(ctx)
@@ -109,7 +111,7 @@ func (w judge) mended(ctx context.Context) {
 		left = w.mendedIn(ctx, 10*time.Minute)
 	}
 	// Only then is the long wait worth its time.
-	if strings.Contains(left, "Tag:orphan") {
+	if strings.Contains(left, "Tag:orphan") || strings.HasPrefix(left, youngLeft) {
 		simnet.Rest(ctx, maint.OrphanAge)
 		left = w.mendedIn(ctx, 10*time.Minute)
 	}
@@ -152,6 +154,9 @@ func (w judge) mendedIn(ctx context.Context, limit time.Duration) (left string) 
 	return fmt.Sprintf("%s; jobs: %+v %v", left, jobs, err)
 }
 
+// youngLeft begins what unmended says of pieces that audits do not judge yet: of a write that was dropped in doubt.
+const youngLeft = "pieces too young to judge: "
+
 // unmended says what is left to repair, or "".
 // A reason is text for the failure; nobody parses it.
 func (w judge) unmended(ctx context.Context) string {
@@ -170,6 +175,9 @@ func (w judge) unmended(ctx context.Context) string {
 	report.Problems = slices.DeleteFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "under_replicated" && w.fewDisks(ctx, p.Files) })
 	if len(report.Problems) > 0 {
 		return fmt.Sprintf("fsck finds %+v", report.Problems)
+	}
+	if report.Young > 0 {
+		return youngLeft + strconv.FormatInt(report.Young, 10)
 	}
 	for _, d := range h.Cluster().View().Disks {
 		// Ten of them are enough to name.
