@@ -189,6 +189,10 @@ type WriteInfo struct {
 	At   time.Time
 	// Refused is why its last commit was refused, with what can be done.
 	Refused string `cbor:",omitempty" json:",omitempty"`
+	// Found says that its node was killed after a sync, and found it when it was started again: it has what was synced, but pages that
+	// its client wrote over after that are as they are. Differ is how many; known after its commit was asked for.
+	Found  bool  `cbor:",omitempty" json:",omitempty"`
+	Differ int64 `cbor:",omitempty" json:",omitempty"`
 }
 
 // WriteFate is what becomes of a write whose client is gone, if nobody decides.

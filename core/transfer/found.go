@@ -116,7 +116,7 @@ func (w *Writer) find() error {
 	w.usage.Bytes.Store(size)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.state.size, w.state.left = size, true
+	w.state.size, w.state.left, w.state.found = size, true, f.footer == nil
 	return nil
 }
 
@@ -209,6 +209,9 @@ func (w *Writer) sealFound(ctx context.Context) error {
 		if unproved > 0 {
 			log.Warn("a write that was found has pages that its client wrote over after the last sync: they are taken as they are", "pages", unproved)
 		}
+		w.mu.Lock()
+		w.state.differ = unproved
+		w.mu.Unlock()
 		sums, err := w.sums.finish(w.state.size, pendingSource{w.content}, w.state.size)
 		if err != nil {
 			return errs.Wrap(err, "transfer.Commit", subject(h.cap))

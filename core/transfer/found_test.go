@@ -77,6 +77,9 @@ func TestSyncedWritesOutlastAKill(t *testing.T) {
 						if left := h.pending.Left(10); len(left) != 1 || left[0].State != hemera.WriteKept || left[0].Written != int64(len(w.want)) || left[0].Path != c.Path {
 							t.Fatalf("%+v", left)
 						}
+						if left := h.pending.Left(10); !left[0].Found || left[0].Differ != 0 {
+							t.Errorf("it is not said that it is as of a sync: %+v", left)
+						}
 						if _, err := h.Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{}); !isKind(err, errs.Conflict) {
 							t.Errorf("its client comes back: %v", err)
 						}
@@ -95,8 +98,12 @@ func TestSyncedWritesOutlastAKill(t *testing.T) {
 							h, end = b.hosts[0], "commit"
 							fallthrough
 						default:
-							if _, err := h.pending.EndLeft(ctx, c.Nonce, end == "commit"); err != nil {
+							i, err := h.pending.EndLeft(ctx, c.Nonce, end == "commit")
+							if err != nil {
 								t.Fatal(err)
+							}
+							if changed := end == "commit" && name == "written over"; changed != (i.Differ > 0) {
+								t.Errorf("%d pages differ from the last sync", i.Differ)
 							}
 						}
 						h.host.Wait()

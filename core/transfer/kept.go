@@ -226,6 +226,7 @@ func (e *entry) info(w *Writer) hemera.WriteInfo {
 	i := hemera.WriteInfo{
 		ID: strconv.FormatUint(c.Nonce, 36), Path: c.Path, File: c.File, Gen: c.Gen, Who: c.Who, Since: w.opened, Announced: c.Size, State: hemera.WriteDetached,
 		Written: s.size, Idle: time.Since(s.at), Reported: time.Now(), Gone: e.since, Then: hemera.ThenRemove, At: e.due,
+		Found: s.found, Differ: s.differ,
 	}
 	switch {
 	case e.kept:
@@ -276,6 +277,7 @@ func (t *Pending) EndLeft(ctx context.Context, nonce uint64, commit bool) (i hem
 	} else {
 		err = w.Abort(ctx)
 	}
+	i.Differ = w.snapshot().differ
 	switch {
 	case w.undecided():
 		if err == nil {

@@ -82,6 +82,8 @@ type writeState struct {
 	size   int64     // accepted so far
 	lasts  bool      // it is closed, and not removed, if its client does not come back
 	left   bool      // a person decides
+	found  bool      // as of a sync, by a process after the one that wrote it
+	differ int64     // its pages that were written over after that sync; known at the commit
 	at     time.Time // of the last change
 	mtime  time.Time // of the commit; zero before
 	xattrs map[string][]byte

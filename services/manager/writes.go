@@ -354,6 +354,7 @@ func (wa *writeAdmin) Writes(ctx context.Context, who hemera.Identity) (list []h
 		// What its head says now is newer than its last report.
 		if l, ok := left[i.ID]; ok && l.Head == w.head {
 			i.State, i.Written, i.Idle, i.Reported, i.Gone, i.Then, i.At = l.State, l.Written, l.Idle, now, l.Gone, l.Then, l.At
+			i.Refused, i.Found, i.Differ = l.Refused, l.Found, l.Differ
 			delete(left, i.ID)
 		}
 		list = append(list, i)
@@ -441,6 +442,9 @@ func (wa *writeAdmin) EndWrite(ctx context.Context, who hemera.Identity, id stri
 	case !mayEnd(who, info.Who):
 		return hemera.WriteInfo{}, errs.New(errs.Denied, op, id, "the write is another user's")
 	}
-	_, err = wa.orders.Do(ctx, info.Head, hemera.Order{Kind: hemera.OrderEndLeft, Nonce: nonce, Commit: commit})
+	res, err := wa.orders.Do(ctx, info.Head, hemera.Order{Kind: hemera.OrderEndLeft, Nonce: nonce, Commit: commit})
+	if err == nil && len(res.Left) == 1 {
+		info.Differ = res.Left[0].Differ // the commit has counted
+	}
 	return info, errs.Wrap(err, op, info.Path)
 }

@@ -40,9 +40,11 @@ func openLsCommand(e *cli.Env) *cobra.Command {
 writer to its node; "open": the writer has the file open there; "detached": the writer's
 connection is lost, and it has 2 minutes to come back; "kept": it did not. "gone" is since when,
 "then" what becomes of the write, and "in" after which time. Writes whose commit was refused are
-named below the table with the reason, which -m and -j have as "refused". Every 30 s the manager asks nodes
-about writes that are at least a minute old: "written" and "idle" are their answers. About writes
-whose clients are gone it asks now.`,
+named below the table with the reason, which -m and -j have as "refused". So are writes whose node was
+killed after a sync ("found"): they have what was synced, but pages that were written over after it
+are as they are; "open commit" says how many ("differ"). Every 30 s the manager asks nodes about
+writes that are at least a minute old: "written" and "idle" are their answers. About writes whose
+clients are gone it asks now.`,
 		Example: `  hemera open ls
   hemera open ls -m`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -55,6 +57,9 @@ whose clients are gone it asks now.`,
 					return err
 				}
 				for _, w := range writes {
+					if (w.Found || w.Differ > 0) && !e.ForPrograms() {
+						e.Say("%s %s: its node was killed: %s", w.ID, w.Path, sinceSync(w, false))
+					}
 					if w.Refused != "" && !e.ForPrograms() {
 						e.Say("%s %s: the commit was refused: %s", w.ID, w.Path, w.Refused)
 					}
@@ -114,7 +119,8 @@ func openEndCommand(e *cli.Env, commit bool) *cobra.Command {
 		Use: "commit <id|path>", Short: "Commit a write whose client is gone, as it is", Args: cobra.ExactArgs(1),
 		Long: `Makes a write whose client is gone the file, with the bytes it has, whatever size was announced.
 It needs room in the quota, and nobody may have written the file since it was opened: otherwise
-the command fails, and what was kept stays. For the write's owner and admins.`,
+the command fails, and what was kept stays. For the write's owner and admins. If the write's node
+was killed after a sync, the command says how many pages were written over after that sync.`,
 		Example: `  hemera open commit 1p8mg0tbs2qzk
   hemera open commit /data/run7.root`,
 		ValidArgsFunction: complete.Writes(e),
@@ -146,6 +152,9 @@ write's owner and admins. The command asks. A script gives its consent with --ye
 			}
 			if commit {
 				e.Say("%s has the %d bytes that were written", w.Path, w.Written)
+				if w.Found || w.Differ > 0 {
+					e.Say("its node was killed: %s", sinceSync(w, true))
+				}
 			} else {
 				e.Say("what was written of %s is removed", w.Path)
 			}
@@ -153,6 +162,18 @@ write's owner and admins. The command asks. A script gives its consent with --ye
 		})
 	}
 	return c
+}
+
+// sinceSync says what a write has that was found after its node was killed; counted says that its pages were compared.
+func sinceSync(w hemera.WriteInfo, counted bool) string {
+	switch {
+	case w.Differ > 0:
+		return fmt.Sprintf("it has what was synced last, but for %s of %d bytes written over after that, as they are; compare the content",
+			output.Count(w.Differ, "page"), hemera.PageSize)
+	case counted:
+		return "it has exactly what was synced last"
+	}
+	return "it has what was synced, but pages that were written over after that are as they are; open commit says how many"
 }
 
 // leftWrite finds a write whose client is gone by its id, or by its path if there is one alone.
@@ -186,6 +207,10 @@ func writeRecords(e *cli.Env, writes []hemera.WriteInfo) (out []output.Record) {
 		if !w.Reported.IsZero() {
 			written, idle = w.Written, w.Idle.Seconds()
 		}
+		differ := any(nil)
+		if w.Differ > 0 {
+			differ = w.Differ
+		}
 		gone, then, in := any(nil), any(nil), any(nil)
 		if w.Then != "" {
 			gone, then, in = cli.Since(e.Now(), w.Gone), string(w.Then), cli.Since(w.At, e.Now())
@@ -196,7 +221,8 @@ func writeRecords(e *cli.Env, writes []hemera.WriteInfo) (out []output.Record) {
 			{Key: "age", Value: cli.Since(e.Now(), w.Since)}, {Key: "idle", Value: idle}, {Key: "announced", Value: w.Announced}, // since the open
 			{Key: "written", Value: written}, {Key: "node", Value: uint32(w.Head)}, {Key: "head", Value: w.HeadAddr}, // as the node reported last
 			{Key: "gone", Value: gone}, {Key: "then", Value: then}, {Key: "in", Value: in}, // only if the client is gone
-			{Key: "fxid", Value: w.File.Hex()}, {Key: "refused", Value: w.Refused}, {Key: "path", Value: w.Path}, // path as of the open
+			{Key: "fxid", Value: w.File.Hex()}, {Key: "refused", Value: w.Refused}, {Key: "found", Value: w.Found}, // found: its node was killed after a sync
+			{Key: "differ", Value: differ}, {Key: "path", Value: w.Path}, // pages written over after that, once counted; path as of the open
 		})
 	}
 	return out
