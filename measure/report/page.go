@@ -29,11 +29,14 @@ type page struct {
 	CSS     template.CSS
 	JS      template.JS
 	Runs    []runPart
-	Several bool // runs
-	Limits  []limit
-	Unknown bool // no measure has a peak
-	Above   bool // one exceeds its peak
-	Levels  []levelPart
+	Several bool   // runs
+	Base    string // the title of the run that others are compared with
+	// Confidence is that of the intervals, in percent.
+	Confidence string
+	Limits     []limit
+	Unknown    bool // no measure has a peak
+	Above      bool // one exceeds its peak
+	Levels     []levelPart
 }
 
 // runPart is the head of one run.
@@ -44,6 +47,8 @@ type runPart struct {
 	Began   string // in UTC: runs of several sites are compared
 	Lasted  string
 	Command string
+	Summary []summaryLine
+	With    comparison // with the first run
 }
 
 // levelPart is one level of all runs.
@@ -73,19 +78,22 @@ type figurePart struct {
 
 // newPage collects everything that the page shows.
 // It has no time of its own, so that the same runs give the same page.
-func newPage(runs []*result.Run, r *ruler) *page {
+func newPage(runs []*result.Run, r *ruler, confidence float64) *page {
 	p := &page{CSS: template.CSS(styles()), JS: template.JS(pageJS), Several: len(runs) > 1} // #nosec G203 -- our own texts
+	with := compare(runs, confidence)
 	for i, run := range runs {
-		p.Runs = append(p.Runs, newRunPart(i, run))
+		part := newRunPart(i, run)
+		part.With = with[i]
+		p.Runs = append(p.Runs, part)
 	}
-	p.Title = pageTitle(runs)
+	p.Title, p.Base, p.Confidence = pageTitle(runs), title(runs[0]), percent(confidence)
 	p.Limits = limits(runs)
 	p.Unknown = len(p.Limits) == 0
 	// Peaks that were measured have a spread, too.
 	const tolerance = 1.05
 	p.Above = slices.ContainsFunc(p.Limits, func(l limit) bool { return l.share > tolerance })
 	for _, name := range levelNames(runs) {
-		p.Levels = append(p.Levels, newLevelPart(name, runs, r))
+		p.Levels = append(p.Levels, newLevelPart(name, runs, with, r))
 	}
 	return p
 }
@@ -114,7 +122,7 @@ func styles() string {
 
 // newRunPart is the head of a run.
 func newRunPart(index int, run *result.Run) runPart {
-	part := runPart{Run: run, Title: title(run), Colour: paint(index).name(), Command: typed(run.Command)}
+	part := runPart{Run: run, Title: title(run), Colour: paint(index).name(), Command: typed(run.Command), Summary: summaryOf(run)}
 	// Published figures have no time.
 	if !run.Began.IsZero() {
 		part.Began = run.Began.UTC().Format("2006-01-02 15:04 UTC")
@@ -139,9 +147,9 @@ func levelNames(runs []*result.Run) (names []string) {
 }
 
 // newLevelPart collects what the runs have of a level. The first run that has a figure says how it is drawn.
-func newLevelPart(name string, runs []*result.Run, r *ruler) levelPart {
+func newLevelPart(name string, runs []*result.Run, with comparisons, r *ruler) levelPart {
 	const longTable = 40
-	part := levelPart{Name: name, Rows: rows(name, runs)}
+	part := levelPart{Name: name, Rows: rows(name, runs, with)}
 	part.Long = len(part.Rows) > longTable
 	for _, c := range bestFigures(name, runs) {
 		part.Figures = append(part.Figures, newFigurePart(c, true, r))

@@ -109,7 +109,7 @@ func pageOf(t testing.TB, runs ...*result.Run) string {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := newPage(runs, r).render(&b); err != nil {
+	if err := newPage(runs, r, usualConfidence).render(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

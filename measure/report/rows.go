@@ -21,19 +21,18 @@ type cell struct {
 	Samples int
 	OfPeak  string // percent, or empty if no peak is known
 	Ratio   string // to the first run
-	Verdict string // difference, noise, or empty if it is unknown
+	Verdict string // for people; empty if it is that of published figures and unknown
 	Worse   bool   // a difference for the worse
 	Better  bool   // a difference for the better
 	Why     string // what the verdict rests on
 }
 
-// confidence is that of intervals in reports. hemera bench compare takes others.
-const confidence = 0.95
+// usualConfidence is that of intervals in reports. hemera bench compare takes others.
+const usualConfidence = 0.95
 
 // rows are all measures of a level, in the order of the runs.
-func rows(level string, runs []*result.Run) (all []row) {
+func rows(level string, runs []*result.Run, with comparisons) (all []row) {
 	index := map[stats.Key]int{}
-	base := map[stats.Key]result.Measure{}
 	for i, r := range runs {
 		for _, l := range r.Levels {
 			if l.Name != level {
@@ -48,11 +47,8 @@ func rows(level string, runs []*result.Run) (all []row) {
 					all = append(all, row{Name: m.Name, Labels: key.Labels, Cells: make([]cell, len(runs))})
 				}
 				all[at].Cells[i] = newCell(m)
-				// The first run is the base; what it lacks has none.
-				if i == 0 {
-					base[key] = m
-				} else if b, ok := base[key]; ok && b.Unit == m.Unit {
-					all[at].Cells[i].compare(stats.Compare(b, m, confidence))
+				if p, ok := with[i].of[key]; ok {
+					all[at].Cells[i].compare(p.Comparison, r.Source != "")
 				}
 			}
 		}
@@ -81,14 +77,14 @@ func newCell(m result.Measure) cell {
 
 // compare adds the comparison with the base.
 // A ratio that has no meaning leaves the cell as it is.
-func (c *cell) compare(with stats.Comparison) {
+func (c *cell) compare(with stats.Comparison, published bool) {
 	if with.Ratio == 0 {
 		return
 	}
 	c.Ratio, c.Why = fmt.Sprintf("× %.3g", with.Ratio), with.Basis
 	// The ratio of published figures is of interest, although nobody can judge it.
-	if with.Verdict != stats.Unknown {
-		c.Verdict = string(with.Verdict)
+	if with.Verdict != stats.Unknown || !published {
+		c.Verdict = with.Judgement()
 	}
 	if with.Confidence > 0 {
 		c.Why += fmt.Sprintf("; %.0f %% interval %.3g – %.3g", 100*with.Confidence, with.Interval.Low, with.Interval.High)

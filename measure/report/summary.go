@@ -20,15 +20,30 @@ const (
 // Summary is what a run says, in about ten lines: the best figures of each level, what limits them, and whether the
 // machine's load lets one trust them. It has no more than ten lines for up to seven levels.
 func Summary(r *result.Run) (lines []string) {
+	for _, l := range summaryOf(r) {
+		lines = append(lines, fmt.Sprintf("%-6s  %s", l.Word, l.Text))
+	}
+	return lines
+}
+
+// summaryLine is one line of a summary: what it is about, and what it says.
+type summaryLine struct{ Word, Text string }
+
+// summaryOf are the lines of [Summary], which the page shows too; none if nothing was measured.
+func summaryOf(r *result.Run) (lines []summaryLine) {
 	for _, l := range r.Levels {
 		if best := bestWords(l); len(best) > 0 {
-			lines = append(lines, fmt.Sprintf("%-6s  %s", l.Name, strings.Join(best, ", ")))
+			lines = append(lines, summaryLine{l.Name, strings.Join(best, ", ")})
 		}
 	}
 	if len(lines) == 0 {
 		return nil
 	}
-	return append(lines, "limit   "+limitOf(r), "load    "+loadOf(r))
+	load := loadOf(r)
+	if r.Quick {
+		load += "; this was a quick run: its figures are rough"
+	}
+	return append(lines, summaryLine{"limit", limitOf(r)}, summaryLine{"load", load})
 }
 
 // bestWords are the highest means of a level, one for each load, phase or protocol, in the order of the run: throughput

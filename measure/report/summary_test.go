@@ -1,10 +1,13 @@
 package report
 
 import (
+	"fmt"
+	"html/template"
 	"strings"
 	"testing"
 
 	"hemera/measure/result"
+	"hemera/measure/stats"
 )
 
 // TestSummarySaysWhatLimits: and whether the machine's load lets one believe it.
@@ -38,7 +41,52 @@ func TestSummarySaysWhatLimits(t *testing.T) {
 			t.Errorf("%s: %d lines", c.name, len(lines))
 		}
 	}
+	quick := &result.Run{Quick: true, Others: quiet, Levels: []result.Level{{Name: "io", Measures: []result.Measure{throughput("read", 1e8, 1e9)}}}}
+	if lines := Summary(quick); !strings.HasSuffix(lines[len(lines)-1], "its figures are rough") {
+		t.Errorf("of a quick run: %q", lines)
+	}
 	if lines := Summary(&result.Run{}); lines != nil {
 		t.Errorf("of nothing: %q", lines)
+	}
+}
+
+// TestThePageHasTheSummaryAtItsTop: what the terminal shows, word for word, before anything else that was measured.
+func TestThePageHasTheSummaryAtItsTop(t *testing.T) {
+	r := runOf("first", "plain", 1)
+	r.Others = &result.Others{Before: 0.4}
+	page := pageOf(t, r)
+	lines := summaryOf(r)
+	if len(lines) != 3 {
+		t.Fatalf("%q", lines)
+	}
+	for _, l := range lines {
+		at := strings.Index(page, "<dt>"+l.Word+"</dt><dd>"+template.HTMLEscapeString(l.Text)+"</dd>")
+		if at < 0 || at > strings.Index(page, "<main>") {
+			t.Errorf("%q is at %d", l, at)
+		}
+	}
+}
+
+// TestThePageHasTheVerdictOfTheTerminal: as a whole and of each measure, also where other work makes it unknown.
+func TestThePageHasTheVerdictOfTheTerminal(t *testing.T) {
+	for name, others := range map[string]*result.Others{"idle": {}, "other work": {Before: 0.4}} {
+		base, run := runOf("first", "plain", 1), runOf("second", "plain", 2)
+		run.Others = others
+		page := pageOf(t, base, run)
+		pairs, _, _ := stats.CompareRuns(base, run, usualConfidence)
+		want := []string{stats.Overall(pairs)}
+		for _, p := range pairs {
+			if p.Ratio > 0 {
+				want = append(want, fmt.Sprintf("× %.3g %s</small>", p.Ratio, p.Judgement()))
+			}
+		}
+		for _, text := range want {
+			if !strings.Contains(page, text) {
+				t.Errorf("%s: no %q", name, text)
+			}
+		}
+		if differ := strings.Contains(page, "× 2 difference, better</span>"); differ != (name == "idle") {
+			t.Errorf("%s: the list of what differs: %v", name, differ)
+		}
 	}
 }

@@ -33,7 +33,7 @@ func Write(dir string, runs []*result.Run) error {
 	// Names are unique in the directory, over all levels.
 	names := namer{}
 	var made []string
-	p := newPage(runs, r)
+	p := newPage(runs, r, usualConfidence)
 	for i := range p.Levels {
 		for j := range p.Levels[i].Figures {
 			f := &p.Levels[i].Figures[j]
@@ -55,15 +55,15 @@ func Write(dir string, runs []*result.Run) error {
 	return errors.Join(removeStale(plots, earlier, made), writeMade(plots, made))
 }
 
-// WritePage writes the page alone, for example of a comparison, to a file.
+// WritePage writes the page alone, for example of a comparison, to a file. confidence, such as 0.95, is that of the intervals.
 // An earlier file of that name is replaced.
-func WritePage(file string, runs []*result.Run) error {
+func WritePage(file string, runs []*result.Run, confidence float64) error {
 	r, err := newRuler()
 	if err != nil {
 		return err
 	}
 	var page bytes.Buffer
-	if err := newPage(runs, r).render(&page); err != nil {
+	if err := newPage(runs, r, confidence).render(&page); err != nil {
 		return err
 	}
 	return writeFile(file, page.Bytes())

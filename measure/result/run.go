@@ -17,6 +17,7 @@ type Run struct {
 	Stopped  string    `json:"stopped,omitempty"`
 	Source   string    `json:"source,omitempty"` // of published figures: where they were printed
 	Others   *Others   `json:"others,omitempty"` // of the machine that ran the command; nil: nobody looked
+	Quick    bool      `json:"quick,omitempty"`  // of seconds, with --quick: its figures are rough
 	Machines []Machine `json:"machines"`
 	Levels   []Level   `json:"levels"`
 }

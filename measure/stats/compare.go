@@ -56,6 +56,19 @@ func Compare(a, b result.Measure, confidence float64) Comparison {
 	return c
 }
 
+// Judgement is the verdict with what it means for B, for people: "difference, worse", "noise", "unknown: the machine had other work".
+func (c Comparison) Judgement() string {
+	switch {
+	case c.Verdict == Unknown:
+		return string(c.Verdict) + ": " + c.Basis
+	case c.Better == "A":
+		return string(c.Verdict) + ", worse"
+	case c.Better == "B":
+		return string(c.Verdict) + ", better"
+	}
+	return string(c.Verdict)
+}
+
 // fromDeviations makes the interval of standard deviations, where samples are not published. That of a side with samples is
 // the deviation of their mean; a published one counts whole, because nobody knows of how many samples it is.
 func (c *Comparison) fromDeviations(confidence float64) {

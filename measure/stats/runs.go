@@ -1,6 +1,8 @@
 package stats
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -87,4 +89,38 @@ func CompareRuns(a, b *result.Run, confidence float64) (pairs []Pair, onlyA, onl
 		}
 	}
 	return pairs, onlyA, onlyB
+}
+
+// Overall is what all comparisons of two runs come to, as one sentence for people: how many measures are better, worse, the same
+// within their noise, and not comparable, with the most frequent reason.
+func Overall(pairs []Pair) string {
+	if len(pairs) == 0 {
+		return "not comparable: the runs have no measure in common"
+	}
+	var better, worse, other, same, unknown int
+	reasons := map[string]int{}
+	for _, p := range pairs {
+		switch {
+		case p.Verdict == Unknown:
+			unknown++
+			reasons[p.Basis]++
+		case p.Verdict == Noise:
+			same++
+		case p.Better == "B":
+			better++
+		case p.Better == "A":
+			worse++
+		default:
+			other++
+		}
+	}
+	parts := []string{fmt.Sprintf("of %d measures %d are better, %d worse, %d the same within their noise", len(pairs), better, worse, same)}
+	if other > 0 {
+		parts = append(parts, fmt.Sprintf("%d differ and are neither", other))
+	}
+	if unknown > 0 {
+		most := slices.MinFunc(slices.Sorted(maps.Keys(reasons)), func(a, b string) int { return cmp.Compare(reasons[b], reasons[a]) })
+		parts = append(parts, fmt.Sprintf("%d are not comparable (%s)", unknown, most))
+	}
+	return strings.Join(parts, "; ")
 }

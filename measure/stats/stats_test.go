@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -201,6 +202,22 @@ func TestABusyMachineHasNoDifference(t *testing.T) {
 		if other.Verdict == stats.Unknown && (other.Better != "" || other.Basis != "the machine had other work" || other.Ratio != 2) {
 			t.Errorf("%s: %+v", name, other.Comparison)
 		}
+	}
+}
+
+// TestOverallCountsEveryVerdict: with the most frequent reason of those that are not comparable.
+func TestOverallCountsEveryVerdict(t *testing.T) {
+	pair := func(v stats.Verdict, better, basis string) stats.Pair {
+		return stats.Pair{Comparison: stats.Comparison{Verdict: v, Better: better, Basis: basis}}
+	}
+	pairs := []stats.Pair{pair(stats.Difference, "B", ""), pair(stats.Difference, "B", ""), pair(stats.Difference, "A", ""), pair(stats.Noise, "", ""),
+		pair(stats.Difference, "", ""), pair(stats.Unknown, "", "few"), pair(stats.Unknown, "", "busy"), pair(stats.Unknown, "", "busy")}
+	want := "of 8 measures 2 are better, 1 worse, 1 the same within their noise; 1 differ and are neither; 3 are not comparable (busy)"
+	if got := stats.Overall(pairs); got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	if got := stats.Overall(nil); !strings.HasPrefix(got, "not comparable") {
+		t.Errorf("%q", got)
 	}
 }
 

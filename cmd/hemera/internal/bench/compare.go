@@ -34,6 +34,8 @@ the first one. A run is the directory that --out made, or its result.json.
   VERDICT  difference: the interval does not hold 1. noise: it does.
            unknown: fewer than 3 samples, values without a ratio, or a machine that had other work
 
+The last line counts them. The page of --html has the same verdicts.
+
 Three samples on each side prove a difference with 90 % at most; --iterations 5 is better. Of a hundred
 measures that did not change, some look different by chance: trust what is repeated.`,
 		Example: `  hemera bench compare before after
@@ -59,16 +61,17 @@ func (o *comparison) run(paths []string) error {
 		return err
 	}
 	if o.html != "" {
-		if err := report.WritePage(o.html, runs); err != nil {
+		if err := report.WritePage(o.html, runs, o.confidence/100); err != nil {
 			return err
 		}
 	}
 	// Programs get the pairs; what one run has alone is for people.
 	var records []output.Record
-	var alone []string
+	var alone, overall []string
 	for i, other := range runs[1:] {
 		// i counts from the second run.
 		pairs, onlyBase, onlyOther := stats.CompareRuns(runs[0], other, o.confidence/100)
+		overall = append(overall, fmt.Sprintf("%s against %s: %s", paths[i+1], paths[0], stats.Overall(pairs)))
 		for _, p := range pairs {
 			if !o.different || p.Verdict == stats.Difference {
 				records = append(records, compared(paths[0], paths[i+1], p))
@@ -79,7 +82,7 @@ func (o *comparison) run(paths []string) error {
 	if err := o.e.List(comparisonColumns(len(runs) > 2), records, "no measure differs or is in both runs"); err != nil || o.e.ForPrograms() {
 		return err
 	}
-	for _, line := range alone {
+	for _, line := range append(alone, overall...) {
 		fmt.Fprintln(o.e.Out, line)
 	}
 	return nil
@@ -97,18 +100,7 @@ func comparisonColumns(several bool) (all []output.Column) {
 
 // compared is the record of one comparison. Programs get numbers in the units of result.json.
 func compared(basePath, path string, p stats.Pair) output.Record {
-	// People read the verdict and what it means for them at once.
-	judgement, interval := string(p.Verdict), "-"
-	better := map[string]string{"A": "base", "B": "run"}[p.Better]
-	switch better {
-	case "base":
-		judgement += ", worse"
-	case "run":
-		judgement += ", better"
-	}
-	if p.Verdict == stats.Unknown {
-		judgement += ": " + p.Basis
-	}
+	interval, better := "-", map[string]string{"A": "base", "B": "run"}[p.Better]
 	// Every interval says how sure it is, if that is less than what was asked for.
 	if p.Confidence > 0 {
 		interval = fmt.Sprintf("%.3f – %.3f (%.0f %%)", p.Interval.Low, p.Interval.High, 100*p.Confidence)
@@ -118,7 +110,7 @@ func compared(basePath, path string, p stats.Pair) output.Record {
 		{Key: "unit", Value: p.Unit}, {Key: "base_median", Value: p.A.Median}, {Key: "base_samples", Value: p.A.N}, {Key: "run_median", Value: p.B.Median},
 		{Key: "run_samples", Value: p.B.N}, {Key: "base_text", Value: stats.Quantity(p.A.Median, 0, p.Unit)}, {Key: "run_text", Value: stats.Quantity(p.B.Median, 0, p.Unit)},
 		{Key: "ratio", Value: p.Ratio}, {Key: "low", Value: p.Interval.Low}, {Key: "high", Value: p.Interval.High}, {Key: "confidence", Value: p.Confidence},
-		{Key: "interval", Value: interval}, {Key: "verdict", Value: string(p.Verdict)}, {Key: "better", Value: better}, {Key: "basis", Value: p.Basis}, {Key: "judgement", Value: judgement},
+		{Key: "interval", Value: interval}, {Key: "verdict", Value: string(p.Verdict)}, {Key: "better", Value: better}, {Key: "basis", Value: p.Basis}, {Key: "judgement", Value: p.Judgement()},
 	}
 }
 

@@ -32,14 +32,15 @@ func TestCompareNamesDifferencesAndNoise(t *testing.T) {
 	if err := o.run([]string{base, run}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"115 MB/s", "215 MB/s", "1.870", "difference, better", "noise", "(95 %)", "only in " + base + ": io throughput load=gone", "only in " + run + ": io throughput load=made"} {
+	for _, want := range []string{"115 MB/s", "215 MB/s", "1.870", "difference, better", "noise", "(95 %)", "only in " + base + ": io throughput load=gone", "only in " + run + ": io throughput load=made",
+		run + " against " + base + ": of 2 measures 1 are better, 0 worse, 1 the same"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
 	out.Reset()
 	o.different = true
-	if err := o.run([]string{run, base}); err != nil || !strings.Contains(out.String(), "difference, worse") || strings.Contains(out.String(), "noise") {
+	if err := o.run([]string{run, base}); err != nil || !strings.Contains(out.String(), "difference, worse") || strings.Contains(out.String(), " noise \n") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if err := o.run([]string{base, t.TempDir()}); !errors.Is(err, errs.NotFound) {
@@ -50,7 +51,7 @@ func TestCompareNamesDifferencesAndNoise(t *testing.T) {
 	if err := o.run([]string{base, run}); err != nil {
 		t.Fatal(err)
 	}
-	if page, err := os.ReadFile(o.html); err != nil || !strings.Contains(string(page), "× 1.87") || strings.Contains(string(page), "plots/") {
+	if page, err := os.ReadFile(o.html); err != nil || !strings.Contains(string(page), "× 1.87 difference, better") || !strings.Contains(string(page), "of 2 measures 1 are better, 0 worse") || strings.Contains(string(page), "plots/") {
 		t.Errorf("%v\n%s", err, page)
 	}
 	o.confidence = 100

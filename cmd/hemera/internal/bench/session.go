@@ -181,7 +181,7 @@ func (s *session) begin(command []string) error {
 		s.title = "Hemera on " + name
 	}
 	others := s.lookAround()
-	s.run = result.Run{Others: others, ID: stamp + "-" + name, Title: s.title, Version: s.e.Build.Version, Command: command, Began: now,
+	s.run = result.Run{Others: others, Quick: s.quick, ID: stamp + "-" + name, Title: s.title, Version: s.e.Build.Version, Command: command, Began: now,
 		Machines: []result.Machine{host.Describe("/", "local")}, Levels: []result.Level{}}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/errs"
+	"hemera/measure/report"
 	"hemera/measure/result"
 )
 
@@ -60,6 +63,30 @@ func TestALevelThatFailsKeepsTheOthers(t *testing.T) {
 	for _, want := range []string{"6.10 GB/s", "61.0", "not measured: UDP", "apt install iperf3", s.out} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+// TestAQuickRunEndsWithItsSummary: with the words that its figures are rough, in the terminal and at the top of the page.
+func TestAQuickRunEndsWithItsSummary(t *testing.T) {
+	s, out := testSession(t)
+	s.quick = true
+	err := s.measure(t.Context(), []string{"hemera bench all"}, []level{part{"net", func(_ context.Context, rec *result.Recorder) error {
+		for i := range rowsMax + 1 {
+			rec.Add(result.Measure{Name: "throughput", Labels: result.Labels{"n": strconv.Itoa(i)}, Unit: "B/s", Better: result.Higher, Samples: []float64{1e9}})
+		}
+		return nil
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(report.Path(s.out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for where, text := range map[string]string{"the terminal": out.String(), "the page": string(page)} {
+		if !strings.Contains(text, "quick run: its figures are rough") || !strings.Contains(text, "no level has a peak") {
+			t.Errorf("%s: %s", where, text[:min(len(text), 2000)])
 		}
 	}
 }
