@@ -20,13 +20,15 @@ func (n Pieces) Evict(ctx context.Context, id hemera.FileID, may func(*hemera.En
 		case err != nil:
 			return err
 		case now != nil && now.IsDir():
-			return refuse(errs.IsDirectory, "Evict", "fid:"+id.String(), "only files are on tape")
+			return refuse(errs.IsDirectory, "Evict", "fid:"+id.String(), "only files are on tape").
+				WithRemedy("name its files, or add -r")
 		case now == nil:
 			return refuse(errs.NotFound, "Evict", "fid:"+id.String(), "no such file")
 		case !now.OnTape() && now.Size == 0:
 			return refuse(errs.Conflict, "Evict", "fid:"+id.String(), "the file is not archived, and is empty: no disk has anything of it")
 		case !now.OnTape():
-			return refuse(errs.Conflict, "Evict", "fid:"+id.String(), "the file is not on tape: its disk copies are all there is")
+			return refuse(errs.Conflict, "Evict", "fid:"+id.String(), "the file is not on tape: its disk copies are all there is").
+				WithRemedy("have it archived first: `hemera tape archive PATH`; `hemera tape why PATH` says when it is")
 		case len(now.Pieces) == 0:
 			return nil
 		}

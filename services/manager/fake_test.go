@@ -323,6 +323,8 @@ func (n *fakeNode) execute(o hemera.Order) hemera.OrderResult {
 		return hemera.OrderResult{ID: o.ID, Files: n.open}
 	case hemera.OrderLeft:
 		return hemera.OrderResult{ID: o.ID, Left: n.left}
+	case hemera.OrderEndLeft: // every page of it differs, once it is counted
+		return hemera.OrderResult{ID: o.ID, Left: []hemera.WriteInfo{{Differ: 7}}}
 	case hemera.OrderInventory:
 		return hemera.OrderResult{ID: o.ID, Pieces: n.inventory(o)}
 	case hemera.OrderRepair:

@@ -220,3 +220,19 @@ func TestARebuildLeavesOutWhatIsKept(t *testing.T) {
 		}
 	})
 }
+
+// TestTheListSaysWhatAKilledNodeFound: of a write whose node was killed after a sync, and the end of it says how many pages differ from that.
+func TestTheListSaysWhatAKilledNodeFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, 1)
+		r.nodes[0].left = []hemera.WriteInfo{{ID: "a", Path: "/f", Who: alice, State: hemera.WriteKept, Then: hemera.ThenRemove, Found: true}}
+		defer r.start()()
+		list, err := r.m.Writes(t.Context(), alice)
+		if err != nil || len(list) != 1 || !list[0].Found || list[0].Differ != 0 {
+			t.Errorf("%+v, %v", list, err)
+		}
+		if w, err := r.m.EndWrite(t.Context(), alice, "a", true); err != nil || !w.Found || w.Differ != 7 {
+			t.Errorf("%+v, %v", w, err)
+		}
+	})
+}

@@ -66,7 +66,7 @@ const stageIDMax = 200
 // PutStage stores a request, or what is new of it. Invalid for an id that is too long.
 func (c *Catalogue) PutStage(ctx context.Context, s Stage) error {
 	if s.ID == "" || len(s.ID) > stageIDMax {
-		return refuse(errs.Invalid, "PutStage", s.ID, "the id of a request has 1 to 200 bytes")
+		return refuse(errs.Invalid, "PutStage", s.ID, "the id of a request has 1 to 200 bytes").WithRemedy("give it a shorter name")
 	}
 	head := s
 	head.Files, head.Count = nil, len(s.Files)
@@ -86,10 +86,16 @@ func (c *Catalogue) PutStage(ctx context.Context, s Stage) error {
 	return nil
 }
 
+// noRequest is the error about an id that no request has.
+func noRequest(id string) error {
+	return refuse(errs.NotFound, "Stage", id, "there is no such request").
+		WithRemedy("`hemera tape stage ls` lists them; a request is forgotten some time after its end")
+}
+
 // Stage returns a request. NotFound.
 func (c *Catalogue) Stage(ctx context.Context, id string) (s Stage, err error) {
 	if id == "" || len(id) > stageIDMax {
-		return s, refuse(errs.NotFound, "Stage", id, "there is no such request")
+		return s, noRequest(id)
 	}
 	prefix := append(schema.TableKey(schema.TableStage), byte(len(id)))
 	prefix = append(prefix, id...)
@@ -105,7 +111,7 @@ func (c *Catalogue) Stage(ctx context.Context, id string) (s Stage, err error) {
 		return true, err
 	})
 	if err == nil && !found {
-		err = refuse(errs.NotFound, "Stage", id, "there is no such request")
+		err = noRequest(id)
 	}
 	return s, err
 }

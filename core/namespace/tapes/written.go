@@ -284,12 +284,14 @@ func (c *Catalogue) Archive(ctx context.Context, file hemera.FileID, class strin
 		rules := c.Rules()
 		switch {
 		case e == nil || e.IsDir():
-			return refuse(errs.Invalid, "Archive", "fid:"+file.String(), "only files are archived")
+			return refuse(errs.Invalid, "Archive", "fid:"+file.String(), "only files are archived").WithRemedy("name its files, or add -r")
 		case rules.Routes == nil:
-			return refuse(errs.Unsupported, "Archive", "fid:"+file.String(), "the cluster has no tapes")
+			return refuse(errs.Unsupported, "Archive", "fid:"+file.String(), "the cluster has no tapes").
+				WithRemedy("an admin adds a tape server: docs/operations.md")
 		// Nothing to do is an error here: who asked wants to know.
 		case e.ArchiveID() != 0 && c.Complete(e):
-			return refuse(errs.Exists, "Archive", "fid:"+file.String(), "it is archived already: "+archived(e))
+			return refuse(errs.Exists, "Archive", "fid:"+file.String(), "it is archived already: "+archived(e)).
+				WithRemedy("nothing is to be done: `hemera tape why PATH` shows its copies; `hemera tape evict PATH` gives back the room on disk")
 		}
 		out := *e
 		// It was written before its directory asked for tapes.

@@ -30,7 +30,8 @@ func (t *parts) evict(ctx context.Context, shelf *Shelf, id hemera.FileID, force
 			return err
 		}
 		if n := tapes.EvictCounter(e); n > 0 && !force {
-			return errs.New(errs.Conflict, "manager.Evict", "fxid:"+id.Hex(), strconv.Itoa(n)+" requests still use it on disk")
+			return errs.New(errs.Conflict, "manager.Evict", "fxid:"+id.Hex(), strconv.Itoa(n)+" requests still use it on disk").
+				WithRemedy("it may go once they are released: `hemera tape release PATH`, by their users; they end by themselves, too")
 		}
 		return nil
 	})

@@ -150,7 +150,8 @@ func (s *Shelf) missing(e *hemera.Entry) error {
 			return errs.New(errs.Conflict, op, subject, "its disk copies stay: its copy on tape "+e.Tape[at].VID+" was not read back yet").
 				WithRemedy("a drive does that by itself; `hemera tape why " + e.Tape[at].VID + "` says what it waits for")
 		}
-		return errs.New(errs.Conflict, op, subject, "it has not each of its tape copies on a tape of its own")
+		return errs.New(errs.Conflict, op, subject, "it has not each of its tape copies on a tape of its own").
+			WithRemedy("a repack of one of the tapes moves its copy to another: `hemera tape why PATH` names them, `hemera tape repack VID` does it")
 	}
 	return errs.New(errs.Conflict, op, subject, "its disk copies stay: "+why).WithRemedy(remedy)
 }

@@ -39,7 +39,8 @@ import (
 // each path is looked up as them.
 func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageRequest) (string, error) {
 	if len(r.Files) == 0 || len(r.Files) > hemera.StagePathsMax {
-		return "", errs.New(errs.Invalid, "manager.Stage", "", "a request has 1 to "+strconv.Itoa(hemera.StagePathsMax)+" files")
+		return "", errs.New(errs.Invalid, "manager.Stage", "", "a request has 1 to "+strconv.Itoa(hemera.StagePathsMax)+" files").
+			WithRemedy("name at least one file, and make several requests of fewer files where there are more")
 	}
 	files := distinct(r.Files)
 	turn, leave, err := t.turns.enter(ctx, who, len(files))
@@ -147,7 +148,8 @@ func rankOf(err error) int {
 // the same files is the same request, which keeps its time.
 func (t *stager) checkName(ctx context.Context, who hemera.Identity, s *tapes.Stage, files []hemera.StageFile) error {
 	if strings.ContainsFunc(s.ID, func(r rune) bool { return r <= ' ' || r == ',' || r == unicode.ReplacementChar }) {
-		return errs.New(errs.Invalid, "manager.Stage", s.ID, "the name of a request has no blanks and no commas")
+		return errs.New(errs.Invalid, "manager.Stage", s.ID, "the name of a request has no blanks and no commas").
+			WithRemedy("give it another name")
 	}
 	was, err := t.catalogue.Stage(ctx, s.ID)
 	switch {
@@ -157,9 +159,11 @@ func (t *stager) checkName(ctx context.Context, who hemera.Identity, s *tapes.St
 		return err
 	// Admins too: what they stage in the name of others is theirs to release.
 	case was.UID != who.UID:
-		return errs.New(errs.Denied, "manager.Stage", s.ID, "somebody else made a request of this name")
+		return errs.New(errs.Denied, "manager.Stage", s.ID, "somebody else made a request of this name").
+			WithRemedy("give yours another name")
 	case !slices.EqualFunc(was.Files, files, func(a tapes.StagedFile, b hemera.StageFile) bool { return a.Path == b.Path }):
-		return errs.New(errs.Exists, "manager.Stage", s.ID, "a request of this name has other files")
+		return errs.New(errs.Exists, "manager.Stage", s.ID, "a request of this name has other files").
+			WithRemedy("give it another name, or drop the earlier one: `hemera tape stage drop " + s.ID + "`")
 	}
 	s.Made = was.Made
 	return nil
@@ -176,7 +180,8 @@ func (t *stager) readable(ctx context.Context, who hemera.Identity, op, path str
 			WithRemedy("name its files; hemera tape stage, release and evict take -r")
 	}
 	if d := access.Decide(who, access.Of(e), access.Read); !d.Allowed {
-		return e, errs.New(errs.Denied, op, path, d.Rule)
+		return e, errs.New(errs.Denied, op, path, d.Rule).
+			WithRemedy("ask its owner for the right to read it: `hemera stat " + path + "` shows owner and mode")
 	}
 	return e, nil
 }
@@ -185,7 +190,8 @@ func (t *stager) readable(ctx context.Context, who hemera.Identity, op, path str
 func (t *stager) request(ctx context.Context, who hemera.Identity, id string) (tapes.Stage, error) {
 	s, err := t.catalogue.Stage(ctx, id)
 	if err == nil && s.UID != who.UID && !who.Admin {
-		err = errs.New(errs.Denied, "manager.Stage", id, "somebody else made this request")
+		err = errs.New(errs.Denied, "manager.Stage", id, "somebody else made this request").
+			WithRemedy("`hemera tape stage ls` lists yours; admins see and drop all of them: `hemera tape stage ls --all`")
 	}
 	return s, err
 }
@@ -252,7 +258,8 @@ func (t *stager) CancelStage(ctx context.Context, who hemera.Identity, id string
 	}
 	for _, p := range paths {
 		if _, ok := at[p]; !ok {
-			return errs.New(errs.Invalid, "manager.CancelStage", p, "the path is not in the request")
+			return errs.New(errs.Invalid, "manager.CancelStage", p, "the path is not in the request").
+				WithRemedy("name paths as they were when the request was made")
 		}
 	}
 	if len(paths) == 0 {
@@ -425,10 +432,12 @@ func (t *stager) ArchiveNow(ctx context.Context, who hemera.Identity, path, clas
 		return 0, err
 	}
 	if e.IsDir() {
-		return 0, errs.New(errs.IsDirectory, "manager.Archive", path, "only files are archived")
+		return 0, errs.New(errs.IsDirectory, "manager.Archive", path, "only files are archived").
+			WithRemedy("name its files, or add -r")
 	}
 	if !who.Admin && who.UID != e.UID {
-		return 0, errs.New(errs.Denied, "manager.Archive", path, "only its owner and admins have a file archived")
+		return 0, errs.New(errs.Denied, "manager.Archive", path, "only its owner and admins have a file archived").
+			WithRemedy("ask its owner or an admin; `hemera stat " + path + "` shows the owner")
 	}
 	if err := t.settings().Admit(class, e.Size); err != nil {
 		return 0, err

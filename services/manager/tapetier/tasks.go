@@ -51,7 +51,8 @@ func (t tasker) orderTask(ctx context.Context, who string, o hemera.TapeOrder) (
 	lost := tape.State == hemera.TapeBroken || tape.State == hemera.TapeExported
 	switch {
 	case o.Kind == hemera.OrderCheck && lost:
-		return "", errs.New(errs.Conflict, "tapetier.Verify", o.Subject, "a tape in state "+string(tape.State)+" is not read")
+		return "", errs.New(errs.Conflict, "tapetier.Verify", o.Subject, "a tape in state "+string(tape.State)+" is not read").
+			WithRemedy("if it can be read again: `hemera tape tape set " + o.Subject + " state=ACTIVE`; else `hemera tape repack " + o.Subject + "` makes its files' copies elsewhere")
 	case o.Kind == hemera.OrderRepack && !tape.Full && !lost:
 		return "", errs.New(errs.Conflict, "tapetier.Repack", o.Subject, "the tape is not full: files would come while others leave").
 			WithRemedy("hemera tape tape set " + o.Subject + " full=true")
