@@ -34,6 +34,10 @@ const (
 	HealthGone     DiskHealth = "gone"     // not mounted, or another disk is there
 )
 
+// HealthOlder is what the manager says of a disk that came back as an older copy of itself: it is read, after others, takes no new pieces, and
+// what the namespace has on it is not counted on until an audit found all of it there.
+const HealthOlder DiskHealth = "older"
+
 // Disk is one mounted filesystem of one node, as the cluster knows it.
 type Disk struct {
 	ID     DiskID
@@ -84,6 +88,10 @@ type DiskSurvey struct {
 	AuditDue  time.Time // the next time; zero: not decided yet
 	LastScrub time.Time // all of its data read and verified; zero: never
 	Away      bool      // it was out of reach, and has not been seen since
+	// Changes is the highest number that the disk's label had ([NodeDisk]), and Older: a lower one came, and no audit has found since
+	// that the disk has all of its pieces.
+	Changes uint64 `json:",omitempty"`
+	Older   bool   `json:",omitempty"`
 }
 
 // Unreadable says why the disk of the node cannot be read now, as the end of a sentence about it: "is switched off". It is "" for a disk that
@@ -117,6 +125,12 @@ func (d Disk) because() string {
 
 // Readable reports whether reads may be sent to the disk now.
 func (d Disk) Readable() bool { return d.Active && d.Config != ConfigOff }
+
+// Reliable reports whether the pieces that the namespace has on the disk can be read now, as far as anybody knows. An older copy may lack them.
+func (d Disk) Reliable() bool { return d.Readable() && d.Health != HealthOlder }
+
+// Doubtful reports whether other disks are read first, and whose pieces do not count in how many a file can still lose.
+func (d Disk) Doubtful() bool { return d.Health == HealthFailing || d.Health == HealthOlder }
 
 // Writable reports whether new pieces may be placed on the disk now.
 func (d Disk) Writable() bool {

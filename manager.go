@@ -138,6 +138,9 @@ type NodeDisk struct {
 	DiskStats
 	// LastScrub is when the node had read and verified all data of the disk; zero: never.
 	LastScrub time.Time
+	// Changes is the number in the disk's label, which only grows: a disk with a lower one than it had is an older copy. Nothing if the
+	// disk is gone.
+	Changes uint64
 }
 
 // NodeHello introduces a node. ID is zero the first time.

@@ -143,7 +143,7 @@ func (c *Cluster) upkeep(ctx context.Context) error {
 	if err := c.dropRefusedAttaches(ctx); err != nil {
 		return err
 	}
-	if err := c.storeScrubs(ctx); err != nil {
+	if err := c.storeNoted(ctx); err != nil {
 		return err
 	}
 	if err := c.sweep(ctx, c.now()); err != nil {

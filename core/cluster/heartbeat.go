@@ -57,7 +57,7 @@ func (c *leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeRep
 	}
 	// Loads and counts may be shown a moment late. What changes decisions is published below.
 	c.dirty = true
-	c.surveyor.noteScrubs(report.Disks)
+	c.surveyor.note(id, report.Disks)
 	changed := n.stopping != report.Stopping
 	n.stopping = report.Stopping
 	if report.Ended {

@@ -99,7 +99,6 @@ func (c *leases) admitted(ctx context.Context, ch *change, hello hemera.NodeHell
 	if hello.Unclean {
 		c.surveyor.hasten(ch, c.byNode[rec.ID])
 	}
-	c.surveyor.scrubbed(ch, hello.Disks)
 	if next != c.next {
 		ch.puts = slices.Insert[[]record, record](ch.puts, 0, next) // ids are taken before anything has them
 	}
@@ -236,6 +235,7 @@ func (c *leases) recordDisk(ch *change, next *nextRecord, on hemera.NodeID, d he
 		if rec != known.diskRecord {
 			ch.put(rec)
 		}
+		c.surveyor.reported(ch, rec.ID, d)
 		return
 	}
 	if d.ID != 0 && !asked && c.rebuilding.Load() == nil { // its node has an id for it that this cluster does not have
@@ -259,6 +259,7 @@ func (c *leases) recordDisk(ch *change, next *nextRecord, on hemera.NodeID, d he
 	}
 	rec.Group = pickGroup(fresh.groups, space)
 	ch.put(rec)
+	c.surveyor.reported(ch, rec.ID, d)
 }
 
 // newcomers is what new disks get.

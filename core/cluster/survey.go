@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"hemera"
@@ -16,7 +17,7 @@ const AuditSoon = hemera.UnsealedLifetime + time.Minute
 // surveyor records when disks were looked at as a whole, and when backups were taken.
 type surveyor struct {
 	*state
-	scrubs []hemera.NodeDisk // reported, not stored yet; guarded by mu
+	noted []hemera.NodeDisk // reported, not stored yet; guarded by mu
 }
 
 // surveyRecord is when a disk was last looked at as a whole, and when it is to be.
@@ -67,13 +68,14 @@ func (c *surveyor) Survey(id hemera.DiskID) hemera.DiskSurvey {
 	return c.surveys[id].DiskSurvey
 }
 
-// SetAudit makes durable when a disk was audited and when it is to be, as s says; of scrubs it changes
-// nothing. A disk that is not of the cluster any more is none.
+// SetAudit makes durable when a disk was audited and when it is to be, as s says; of scrubs and changes it
+// changes nothing. A disk that is not of the cluster any more is none.
 func (c *surveyor) SetAudit(ctx context.Context, id hemera.DiskID, s hemera.DiskSurvey) error {
 	err := c.update(ctx, func(ch *change) error {
 		// A disk that was removed and forgotten while its audit went on gets no record.
 		if c.disks[id] != nil {
-			s.LastScrub = c.surveys[id].LastScrub
+			was := c.surveys[id]
+			s.LastScrub, s.Changes, s.Older = was.LastScrub, was.Changes, was.Older
 			ch.put(surveyRecord{id, s})
 		}
 		return nil
@@ -85,7 +87,7 @@ func (c *surveyor) SetAudit(ctx context.Context, id hemera.DiskID, s hemera.Disk
 func (c *surveyor) hasten(ch *change, disks map[hemera.DiskID]*disk) {
 	soon := c.now().Add(AuditSoon)
 	for id := range disks {
-		r := surveyRecord{id, c.surveys[id].DiskSurvey}
+		r := c.pending(ch, id)
 		if r.AuditDue.IsZero() || r.AuditDue.After(soon) {
 			r.AuditDue = soon
 			ch.put(r)
@@ -93,18 +95,35 @@ func (c *surveyor) hasten(ch *change, disks map[hemera.DiskID]*disk) {
 	}
 }
 
-// scrubbed puts into ch what nodes say of scrubs that ended. c.mu is held.
-func (c *surveyor) scrubbed(ch *change, reports []hemera.NodeDisk) {
-	for _, d := range reports {
-		known := c.byUUID[d.UUID]
-		if known == nil || d.LastScrub.IsZero() {
-			continue
+// pending is the survey of a disk as ch leaves it. c.mu is held.
+func (c *surveyor) pending(ch *change, id hemera.DiskID) surveyRecord {
+	for _, r := range slices.Backward(ch.puts) {
+		if s, ok := r.(surveyRecord); ok && s.Disk == id {
+			return s
 		}
-		r := surveyRecord{known.ID, c.surveys[known.ID].DiskSurvey}
-		if d.LastScrub.After(r.LastScrub) {
-			r.LastScrub = d.LastScrub
-			ch.put(r)
-		}
+	}
+	return surveyRecord{id, c.surveys[id].DiskSurvey}
+}
+
+// reported puts into ch what the node that has a disk says of it as it registers: when a scrub ended, and how far the disk's changes are. A disk
+// whose changes are fewer than they were is an older copy. A namespace that went back knows a lower number than the disk has, which is no fault. c.mu is held.
+func (c *surveyor) reported(ch *change, id hemera.DiskID, d hemera.NodeDisk) {
+	r := c.pending(ch, id)
+	was := r
+	if d.LastScrub.After(r.LastScrub) {
+		r.LastScrub = d.LastScrub
+	}
+	switch {
+	case d.Health == hemera.HealthGone, r.Older: // nothing is known of what is there; the number of an older copy grows, too
+	case d.Changes < r.Changes:
+		r.Older, r.AuditDue = true, c.now()
+		c.log.Error("a disk came back as an older copy of itself: it takes no new pieces until it was compared with the namespace", "disk", id,
+			"path", text(d.Path), "changes", d.Changes, "known", r.Changes, "remedy", "put the newest copy there if there is one; else `hemera fsck repair`")
+	default:
+		r.Changes = d.Changes
+	}
+	if r != was {
+		ch.put(r)
 	}
 }
 
@@ -130,21 +149,46 @@ func (c *surveyor) Stopped(ctx context.Context) error {
 	}, func() {})
 }
 
-// noteScrubs has the next Tick store what nodes say of scrubs that ended. c.mu is held.
-func (c *surveyor) noteScrubs(reports []hemera.NodeDisk) {
+// note has the next Tick store what the node says of scrubs that ended on its disks, and of their changes. c.mu is held.
+func (c *surveyor) note(on hemera.NodeID, reports []hemera.NodeDisk) {
 	for _, d := range reports {
-		if known := c.byUUID[d.UUID]; known != nil && d.LastScrub.After(c.surveys[known.ID].LastScrub) {
+		known := c.byUUID[d.UUID]
+		if known == nil || known.Node != on {
+			continue
+		}
+		if s := c.surveys[known.ID]; d.LastScrub.After(s.LastScrub) || d.Changes > s.Changes && !s.Older {
 			// Only what is needed: a report with its histograms is large.
-			c.scrubs = append(c.scrubs, hemera.NodeDisk{UUID: d.UUID, LastScrub: d.LastScrub})
+			c.noted = append(c.noted, hemera.NodeDisk{UUID: d.UUID, LastScrub: d.LastScrub, Changes: d.Changes})
 		}
 	}
 }
 
-// storeScrubs stores what noteScrubs found.
-func (c *surveyor) storeScrubs(ctx context.Context) error {
+// storeNoted stores what note found. A disk may have come back as an older copy since then: numbers only grow here.
+func (c *surveyor) storeNoted(ctx context.Context) error {
 	return c.update(ctx, func(ch *change) error {
-		c.scrubbed(ch, c.scrubs)
-		c.scrubs = nil
+		for _, d := range c.noted {
+			known := c.byUUID[d.UUID]
+			if known == nil {
+				continue
+			}
+			d.Changes = max(d.Changes, c.surveys[known.ID].Changes)
+			c.reported(ch, known.ID, d)
+		}
+		c.noted = nil
 		return nil
 	}, func() {})
+}
+
+// Whole makes durable that an audit found on a disk that came back as an older copy all that the namespace has there: it is used
+// like others from now on.
+func (c *surveyor) Whole(ctx context.Context, id hemera.DiskID) error {
+	err := c.update(ctx, func(ch *change) error {
+		if d := c.disks[id]; d != nil && c.surveys[id].Older {
+			r := surveyRecord{id, c.surveys[id].DiskSurvey}
+			r.Older, r.Changes = false, d.report.Changes
+			ch.put(r)
+		}
+		return nil
+	}, c.publishSoon)
+	return errs.Wrap(err, "cluster.Whole", "disk "+id.String())
 }

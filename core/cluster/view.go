@@ -58,6 +58,9 @@ func (c *state) publish() {
 		}
 		info := d.info(c.nodes[d.Node])
 		info.LastAudit, info.LastScrub = c.surveys[id].LastAudit, c.surveys[id].LastScrub
+		if c.surveys[id].Older && info.Health != hemera.HealthGone && info.Health != hemera.HealthFailing {
+			info.Health, info.Why = hemera.HealthOlder, "an older copy of the disk came back, which may lack pieces"
+		}
 		v.Disks = append(v.Disks, info)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.spaces)) {

@@ -38,8 +38,10 @@ type Store interface {
 type Status struct {
 	// LastScrub is when all of the disk's data had been read and verified; zero: never.
 	LastScrub time.Time
-	UUID      string // from the label, as it was when the disk was opened
-	Path      string
+	// Changes is a number that grows while the disk changes, every 10 minutes at most: an older copy of the disk has a lower one.
+	Changes uint64
+	UUID    string // from the label, as it was when the disk was opened
+	Path    string
 	// Health is [hemera.HealthGone] while another disk, or none, is at the path.
 	Health hemera.DiskHealth
 	Why    string // in words, when Health is not ok

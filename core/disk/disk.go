@@ -78,6 +78,7 @@ type Disk struct {
 	sealed    sealedPieces
 	bad       badPlaces
 	scrubbed  scrubTime
+	changes   changes
 
 	// turns serialize what makes, moves and removes names: those of one piece change in its turn. A turn is held over
 	// calls to the device, and begins before mu is locked.
@@ -100,11 +101,11 @@ var _ Store = (*Disk)(nil)
 // which reads the pieces that were sealed in the last seconds before it.
 func Open(fsys vfs.FS, path string, o Options) (*Disk, error) {
 	const op = "disk.Open"
-	uuid, err := ReadLabel(fsys, path)
+	label, err := readLabel(fsys, path)
 	if err != nil {
 		return nil, err
 	}
-	d := &Disk{tree: tree{fsys, path}, uuid: uuid, opt: o.withDefaults(), writers: map[hemera.PieceID]*writer{}}
+	d := &Disk{tree: tree{fsys, path}, uuid: label.uuid, opt: o.withDefaults(), writers: map[hemera.PieceID]*writer{}}
 	for i := range d.turns {
 		d.turns[i] = newTurn()
 	}
@@ -113,7 +114,8 @@ func Open(fsys vfs.FS, path string, o Options) (*Disk, error) {
 	d.open.init(d.opt.IdlePieces)
 	d.tables.init(d.opt.TableBlocks)
 	d.windows.init(d.opt.VerifiedBytes)
-	d.condition.init(&d.tree, uuid, d.opt, &d.gauge)
+	d.changes.init(label.changes, d.opt.Now())
+	d.condition.init(&d.tree, d.uuid, d.opt, &d.gauge)
 	d.sealed.init(&d.tree, d.opt.Log, d.opt.Panics)
 	if err := (recovery{d}).run(); err != nil {
 		return nil, errs.Wrap(err, op, path)
@@ -130,7 +132,7 @@ func (d *Disk) UUID() string { return d.uuid }
 func (d *Disk) Status() Status {
 	d.condition.look()
 	s := d.condition.status()
-	s.Pieces, s.LastScrub = d.sealed.now(), d.scrubbed.time()
+	s.Pieces, s.LastScrub, s.Changes = d.sealed.now(), d.scrubbed.time(), d.changes.number.Load()
 	return s
 }
 
@@ -311,6 +313,7 @@ func (d *Disk) Remove(id hemera.PieceID) error {
 	err = d.sealed.remove(id)
 	d.open.forget(id)
 	d.bad.replaced(id)
+	d.changed()
 	return d.failed(err, op, id)
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 
 	"hemera/errs"
@@ -17,7 +18,8 @@ import (
 const (
 	labelFirst = "hemera-disk 1" // the first line
 	labelHelp  = "# This filesystem is a disk of Hemera. Do not change or remove anything in it by hand."
-	labelMax   = 4096 // how much of it is read, in bytes
+	changesKey = "changes " // begins the line of a number that grows, see changes.go
+	labelMax   = 4096       // how much of it is read, in bytes
 )
 
 // Format makes the directory at path a new disk and returns the UUID by which it will be known.
@@ -54,32 +56,71 @@ func Format(fsys vfs.FS, path string) (uuid string, err error) {
 // ReadLabel returns the UUID of the disk at path. NotFound if it is none: then nothing may be
 // written there, for a disk that is not mounted looks like this.
 func ReadLabel(fsys vfs.FS, path string) (uuid string, err error) {
+	l, err := readLabel(fsys, path)
+	return l.uuid, err
+}
+
+// label is what the text says of the disk.
+type label struct {
+	uuid    string
+	changes uint64   // 0 without a line of it
+	others  []string // all other lines but the first: for people, or of later versions
+}
+
+// text is the label as it is stored.
+func (l label) text() string {
+	return fmt.Sprintf("%s\nuuid %s\n%s%d\n%s", labelFirst, l.uuid, changesKey, l.changes, strings.Join(l.others, "\n"))
+}
+
+// readLabel is [ReadLabel] for all of the label.
+func readLabel(fsys vfs.FS, path string) (l label, err error) {
 	const op = "disk.ReadLabel"
 	f, err := fsys.Open(path+"/"+labelName, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", errs.New(errs.NotFound, op, path, "no label "+labelName+": not a disk of Hemera, or not mounted").
+		return l, errs.New(errs.NotFound, op, path, "no label "+labelName+": not a disk of Hemera, or not mounted").
 			WithRemedy("Mount the disk, or add the path as a new one.")
 	}
 	if err != nil {
-		return "", errs.Wrap(err, op, path)
+		return l, errs.Wrap(err, op, path)
 	}
 	defer func() { _ = f.Close() }()
 	b := make([]byte, labelMax)
 	n, err := f.ReadAt(b, 0)
 	if err != nil && err != io.EOF {
-		return "", errs.Wrap(err, op, path)
+		return l, errs.Wrap(err, op, path)
 	}
 	lines := strings.Split(string(b[:n]), "\n")
 	if lines[0] != labelFirst {
-		return "", errs.New(errs.Corrupt, op, path, fmt.Sprintf("label begins with %.40q, want %q", lines[0], labelFirst))
+		return l, errs.New(errs.Corrupt, op, path, fmt.Sprintf("label begins with %.40q, want %q", lines[0], labelFirst))
 	}
-	// Lines that are not known are for people, or for later versions.
 	for _, line := range lines[1:] {
-		if uuid, ok := strings.CutPrefix(line, "uuid "); ok && uuid != "" {
-			return uuid, nil
+		uuid, is := strings.CutPrefix(line, "uuid ")
+		number, counts := strings.CutPrefix(line, changesKey)
+		switch {
+		case is && uuid != "" && l.uuid == "":
+			l.uuid = uuid
+		case counts:
+			l.changes, _ = strconv.ParseUint(number, 10, 64) // a bad number is the lowest: the disk is compared before it counts
+		default:
+			l.others = append(l.others, line)
 		}
 	}
-	return "", errs.New(errs.Corrupt, op, path, "label without a uuid")
+	if l.uuid == "" {
+		return l, errs.New(errs.Corrupt, op, path, "label without a uuid")
+	}
+	return l, nil
+}
+
+// replaceLabel puts a label in the place of the one that is there. Durable when it returns, and whole at any time.
+func replaceLabel(fsys vfs.FS, path string, l label) error {
+	name := path + "/" + labelName
+	if err := writeFile(fsys, name+".new", l.text()); err != nil {
+		return err
+	}
+	if err := fsys.Rename(name+".new", name); err != nil {
+		return err
+	}
+	return fsys.SyncDir(path)
 }
 
 // writeFile makes a file with the text; its content is durable when it returns, its name is not.

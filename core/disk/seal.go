@@ -78,6 +78,7 @@ func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) 
 		}
 		return hemera.PieceStat{}, w.disk.failed(err, op, w.id)
 	}
+	w.disk.changed()
 	return stat, nil
 }
 

@@ -105,6 +105,9 @@ func (a *auditor) schedule(d hemera.Disk, s hemera.DiskSurvey, now time.Time) (_
 			s.AuditDue = soon
 		}
 	}
+	if again := now.Add(auditRetry); s.Older && s.AuditDue.After(again) { // an audit that began before knew nothing of it
+		s.AuditDue = again
+	}
 	if latest := now.Add(AuditInterval); s.AuditDue.After(latest) { // by a clock that was wrong
 		s.AuditDue = latest
 	}
@@ -112,17 +115,21 @@ func (a *auditor) schedule(d hemera.Disk, s hemera.DiskSurvey, now time.Time) (_
 }
 
 // audited remembers how the audit of a disk went. One that failed is tried again soon, and one with pieces
-// that may be orphans when they are old enough to judge: what is known of them is in memory only.
-func (a *auditor) audited(ctx context.Context, d hemera.Disk, err error) {
+// that may be orphans when they are old enough to judge: what is known of them is in memory only. An older copy of a disk is like others
+// once it lacks no piece that can be made again.
+func (a *auditor) audited(ctx context.Context, d hemera.Disk, t *tally, err error) {
 	// The manager ends: what failed by that says nothing about the disk.
 	if ctx.Err() != nil {
 		return
 	}
 	now := a.engine.Now()
 	s := a.engine.Cluster.Survey(d.ID)
+	lacks := d.Health == hemera.HealthOlder && t.lacks(d.ID)
 	switch again := a.suspects.next(d.ID); {
-	case err != nil:
+	case err != nil, lacks:
 		s.AuditDue = now.Add(auditRetry)
+	case d.Health == hemera.HealthOlder && again.IsZero(): // it was audited at once: what was too young to judge is not then
+		s.LastAudit, s.AuditDue = now, now.Add(a.engine.OrphanAge+time.Minute)
 	case !again.IsZero():
 		s.LastAudit, s.AuditDue = now, again
 	default:
@@ -130,6 +137,12 @@ func (a *auditor) audited(ctx context.Context, d hemera.Disk, err error) {
 	}
 	if err := a.engine.Cluster.SetAudit(ctx, d.ID, s); err != nil {
 		a.engine.Log.Error("that a disk was audited is not stored", "disk", d.ID, "error", err)
+	}
+	if d.Health != hemera.HealthOlder || err != nil || lacks {
+		return
+	}
+	if err := a.engine.Cluster.Whole(ctx, d.ID); err != nil {
+		a.engine.Log.Error("that an older copy of a disk has all of its pieces is not stored", "disk", d.ID, "error", err)
 	}
 }
 
@@ -143,6 +156,23 @@ type tally struct {
 	young    int64                              // of them, that no file has and that are too young to judge
 	problems map[problemKey]*hemera.FsckProblem // by tag and disk; counts are whole, lists are cut at problemsMax
 	lost     map[hemera.FileID]bool             // counted already: a file is lost once, with however many pieces
+	lacking  map[hemera.DiskID]bool             // disks without a piece that may be made again
+}
+
+// lack notes that a disk lacks a piece that may be made again.
+func (t *tally) lack(disk hemera.DiskID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lacking == nil {
+		t.lacking = map[hemera.DiskID]bool{}
+	}
+	t.lacking[disk] = true
+}
+
+func (t *tally) lacks(disk hemera.DiskID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lacking[disk]
 }
 
 // count counts one piece in a sum of the tally.
@@ -209,7 +239,7 @@ func (a *auditor) run(ctx context.Context, disks []hemera.Disk, repair bool) (he
 			err := a.engine.Panics.Do("maint.Audit", "disk "+d.ID.String(), func() error { return a.inTurn(gctx, d, t) })
 			// Without repair nothing is remembered: a look by an admin does not put off the audit that acts.
 			if repair {
-				a.audited(gctx, d, err)
+				a.audited(gctx, d, t, err)
 			}
 			if err != nil && gctx.Err() == nil {
 				a.engine.Log.Warn("disk could not be audited", "disk", d.ID, "error", err)
@@ -370,6 +400,7 @@ func (a *auditor) contained(ctx context.Context, d hemera.Disk, f finding, t *ta
 // unjudged counts a finding of a file that stayed busy, and has its disk looked at again soon.
 func (a *auditor) unjudged(d hemera.Disk, f finding, t *tally) {
 	t.addPiece(tagBusy, d.ID, f.stat)
+	t.lack(d.ID)
 	a.suspects.busy(copyKey{d.ID, f.piece}, a.engine.Now())
 }
 
@@ -418,7 +449,11 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 		if !t.repair {
 			return nil
 		}
-		a.engine.RepairPieces(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
+		bad := hemera.BadPiece{Disk: d.ID, Piece: f.piece}
+		if !a.engine.IsBroken(bad) {
+			t.lack(d.ID)
+		}
+		a.engine.RepairPieces(bad)
 	}
 	return nil
 }

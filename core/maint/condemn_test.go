@@ -20,6 +20,8 @@ type auditedCluster struct {
 
 func (c *auditedCluster) Survey(hemera.DiskID) hemera.DiskSurvey { return c.survey }
 
+func (c *auditedCluster) Whole(context.Context, hemera.DiskID) error { return nil }
+
 func (c *auditedCluster) SetAudit(_ context.Context, _ hemera.DiskID, s hemera.DiskSurvey) error {
 	c.survey = s
 	return nil

@@ -13,7 +13,7 @@ import (
 func danger(v *hemera.View, e hemera.Entry) urgency {
 	var have layout.Set
 	for _, p := range e.Pieces {
-		if d, ok := v.Disk(p.Disk); ok && d.Readable() && d.Health != hemera.HealthFailing {
+		if d, ok := v.Disk(p.Disk); ok && d.Readable() && !d.Doubtful() {
 			have = have.With(int(p.Index))
 		}
 	}
@@ -30,7 +30,7 @@ const urgencyLast = urgencyDrain - 1
 // outOfReach are the disks of the view whose pieces count as lost.
 func outOfReach(v *hemera.View) (ids []hemera.DiskID) {
 	for _, d := range v.Disks {
-		if !d.Readable() || d.Health == hemera.HealthFailing {
+		if !d.Readable() || d.Doubtful() {
 			ids = append(ids, d.ID)
 		}
 	}

@@ -75,6 +75,8 @@ type Cluster interface {
 	// Survey is when a disk was audited and is to be; SetAudit makes that durable.
 	Survey(id hemera.DiskID) hemera.DiskSurvey
 	SetAudit(ctx context.Context, id hemera.DiskID, s hemera.DiskSurvey) error
+	// Whole makes durable that a disk that came back as an older copy has all that the namespace has on it.
+	Whole(ctx context.Context, id hemera.DiskID) error
 }
 
 // Signer signs read capabilities for the sources of copies and for who copies; capability.Keyring is one.

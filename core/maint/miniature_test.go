@@ -247,6 +247,8 @@ func (m *miniature) Survey(hemera.DiskID) hemera.DiskSurvey {
 	return hemera.DiskSurvey{AuditDue: time.Now().Add(AuditInterval)}
 }
 
+func (m *miniature) Whole(context.Context, hemera.DiskID) error { return nil }
+
 func (m *miniature) SetAudit(context.Context, hemera.DiskID, hemera.DiskSurvey) error { return nil }
 
 func (m *miniature) SetEmpty(_ context.Context, id hemera.DiskID) error {

@@ -40,7 +40,7 @@ func Volumes(v *hemera.View, space string, known func(hemera.DiskID) Known) (lis
 	}
 	at := map[place]int{}
 	for _, d := range v.Disks {
-		if d.Space != space || !d.Active || d.Config != hemera.ConfigRW && d.Config != hemera.ConfigRO || d.Health == hemera.HealthFailing {
+		if d.Space != space || !d.Active || d.Config != hemera.ConfigRW && d.Config != hemera.ConfigRO || d.Doubtful() {
 			continue
 		}
 		n, _ := v.Node(d.Node)

@@ -21,6 +21,7 @@ const (
 	DiskGone     = "disk_gone"        // warning: not mounted, or another disk is there
 	DiskFailing  = "disk_failing"     // warning: I/O or checksum errors beyond the limit
 	DiskReadOnly = "disk_readonly"    // warning: the filesystem refuses writes
+	DiskOlder    = "disk_older"       // warning: an older copy of itself, which may lack pieces
 	DiskFull     = "disk_full"        // warning: below its headroom
 	DiskNearFull = "disk_nearly_full" // warning: see nearlyFull
 	DiskOff      = "disk_off"         // warning: an admin switched it off
@@ -86,7 +87,7 @@ func List(s hemera.Snapshot) []hemera.Condition {
 // codes is the order in which conditions of one severity are shown: what hurts users first.
 var codes = [...]string{
 	Rebuilding, FilesLost, FilesUnreadable, NoDisks, SpaceNoRoom, SpaceTooSmall, SpaceNodeLoss, FilesNodeLoss, PolicyUnmet, NodeOffline, NodeNetwork, DiskGone, DiskFailing, DiskErrors,
-	DiskReadOnly, JobStalled, PiecesBad, FilesDegraded, FilesIncomplete, TapeAttention, LimitReached, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
+	DiskReadOnly, DiskOlder, JobStalled, PiecesBad, FilesDegraded, FilesIncomplete, TapeAttention, LimitReached, SpaceNearFull, DiskFull, DiskNearFull, QuotaExceeded, NodeClock, NodeVersion,
 	NodeWaiting, WentBack, BackupOld, AuditOld, ScrubOld, NodeDisabled, DiskOff, PathUnusable, RemovalLag, NodeStopping, NodeKept,
 	SpaceZoneLoss, FilesZoneLoss, SpaceDiskLoss,
 }

@@ -165,6 +165,7 @@ func TestRules(t *testing.T) {
 		"repaired": {disk(func(d *hemera.Disk) { d.Health, d.Active, d.Pieces = hemera.HealthGone, false, 0 }), []string{"warning disk_gone disk 2"}, "is gone, with no piece that a file needs"},
 		"failing":  {disk(func(d *hemera.Disk) { d.Health, d.Load.IOErrors = hemera.HealthFailing, 12 }), []string{"warning disk_failing disk 2"}, "failing"},
 		"readonly": {disk(func(d *hemera.Disk) { d.Health = hemera.HealthReadOnly }), []string{"warning disk_readonly disk 2"}, "takes no writes"},
+		"older":    {disk(func(d *hemera.Disk) { d.Health = hemera.HealthOlder }), []string{"warning disk_older disk 2"}, "hemera fsck repair"},
 		"full":     {disk(func(d *hemera.Disk) { d.Health = hemera.HealthFull }), []string{"warning disk_full disk 2"}, "is full"},
 		"nearly":   {disk(func(d *hemera.Disk) { d.Used, d.Free = 900, 90 }), []string{"warning disk_nearly_full disk 2"}, "91% full"},
 		"stopping": {func(s *hemera.Snapshot) { s.View.Nodes[0].Stopping = true }, []string{"info node_stopping node 1"}, "n1:1095 is stopping"},

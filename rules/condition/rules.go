@@ -271,6 +271,9 @@ func disks(s *hemera.Snapshot, add func(hemera.Condition)) {
 			say(DiskFailing, at+" is failing"+why(d), "its files are repaired elsewhere; replace the device, then hemera fs rm "+id+" --force")
 		case hemera.HealthReadOnly:
 			say(DiskReadOnly, at+" takes no writes"+why(d), "look at the kernel's log there; empty it: hemera fs set "+id+" drain")
+		case hemera.HealthOlder:
+			say(DiskOlder, at+" came back as an older copy of itself; it takes no new pieces, and what it should have is not counted on",
+				"put the newest copy there if there is one; else hemera fsck repair compares it with the namespace, and it is used again once it lacks nothing")
 		case hemera.HealthFull:
 			if d.Config == hemera.ConfigRW { // a full disk that takes no writes is in order
 				say(DiskFull, at+" is full", "remove files, add disks, or move some away: hemera fs set "+id+" drain")

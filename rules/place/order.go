@@ -36,7 +36,7 @@ func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.
 		options = append(options, option{
 			target: hemera.Target{Index: p.Index, Disk: d.ID, Node: d.Node, Addr: n.Addr},
 			far:    distance(n, d, client, zone, zoned),
-			sick:   d.Health == hemera.HealthFailing,
+			sick:   d.Doubtful(),
 			ending: n.Stopping,
 			score:  rank(seed, d.ID, readWeight(d, n)),
 		})
@@ -58,7 +58,7 @@ func Order(v *hemera.View, pieces []hemera.Piece, client string, tried []hemera.
 func Lead(v *hemera.View, targets []hemera.Target, data uint8, client string) {
 	for i, t := range targets {
 		d := disk(v, t.Disk)
-		if d == nil || d.Health == hemera.HealthFailing || d.Stopping {
+		if d == nil || d.Doubtful() || d.Stopping {
 			continue
 		}
 		if t.Index < data || sameHost(t.Addr, client) {

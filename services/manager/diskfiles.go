@@ -32,7 +32,7 @@ func (ma *maintAdmin) DiskFiles(ctx context.Context, id hemera.DiskID, after hem
 		// Pieces on other disks that can be read: if they are too few, the file needs this disk now.
 		var others layout.Set
 		for _, p := range e.Pieces {
-			if d, ok := view.Disk(p.Disk); ok && p.Disk != id && d.Readable() {
+			if d, ok := view.Disk(p.Disk); ok && p.Disk != id && d.Reliable() {
 				others = others.With(int(p.Index))
 			}
 		}

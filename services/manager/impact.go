@@ -87,7 +87,7 @@ func (rep *reporter) bear(ctx context.Context, f fall, e hemera.Entry, id hemera
 		}
 		if d, ok := f.view.Disk(p.Disk); ok {
 			known = known.With(int(p.Index))
-			if d.Readable() {
+			if d.Reliable() {
 				here = here.With(int(p.Index))
 			}
 		}

@@ -110,7 +110,7 @@ func (d *disks) report() []hemera.NodeDisk {
 		}
 		d.panics.Go(&looks, "node.Report", list[i].Path, func() {
 			st, r := s.Status(), &list[i]
-			r.Health, r.Why, r.DiskStats, r.LastScrub = st.Health, st.Why, st.DiskStats, st.LastScrub
+			r.Health, r.Why, r.DiskStats, r.LastScrub, r.Changes = st.Health, st.Why, st.DiskStats, st.LastScrub, st.Changes
 		})
 	}
 	looks.Wait() // no longer than a look may take, however many disks do not answer

@@ -186,7 +186,7 @@ func trouble(n hemera.NodeInfo, d hemera.Disk) (int, string) {
 	// A health that is not listed, such as ok, is 0.
 	code := map[hemera.DiskHealth]syscall.Errno{
 		hemera.HealthFull: syscall.ENOSPC, hemera.HealthReadOnly: syscall.EROFS,
-		hemera.HealthFailing: syscall.EIO, hemera.HealthGone: syscall.ENODEV,
+		hemera.HealthOlder: syscall.ESTALE, hemera.HealthFailing: syscall.EIO, hemera.HealthGone: syscall.ENODEV,
 	}[d.Health]
 	return int(code), why
 }
