@@ -45,7 +45,7 @@ func (w WentBack) Text() string {
 		from = "it was restored on " + w.Restored.UTC().Format(time.RFC3339) + " from a backup of " + w.Taken.UTC().Format(time.RFC3339)
 	}
 	if w.Merged.IsZero() {
-		return "the namespace went back: " + from + ", and what was written or removed between is not known; bins and lifecycle rules remove nothing"
+		return "the namespace went back: " + from + ", and what was written or removed between is not known; bins and lifecycle rules remove nothing until hemera ns rebuild forget"
 	}
 	return "the namespace went back: " + from + "; all disks were searched by " + w.Merged.UTC().Format(time.RFC3339) + ", and what no file has, is in bins, or is due by lifecycle rules is kept"
 }

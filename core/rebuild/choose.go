@@ -105,7 +105,7 @@ func pick(pieces []found) (c content) {
 	pieces = slices.Clone(pieces)
 	slices.SortStableFunc(pieces, newer)
 	l, size := pieces[0].Layout, pieces[0].FileSize
-	m := matching{of: map[uint8][]found{}, at: map[hemera.DiskID]found{}}
+	of := map[uint8][]found{}
 	var order []uint8 // of indexes, that with the newest piece first
 	for _, p := range pieces {
 		index := p.ID.Index
@@ -113,11 +113,25 @@ func pick(pieces []found) (c content) {
 		if index >= l.Pieces || l.Coded() && !layout.Stored(l, size, index) || layout.PieceSize(l, size, index) != p.Size {
 			continue
 		}
-		if m.of[index] == nil {
+		if of[index] == nil {
 			order = append(order, index)
 		}
-		m.of[index] = append(m.of[index], p)
+		of[index] = append(of[index], p)
 	}
+	c = match(of, order)
+	// Of such a layout it matters which pieces there are, not only how many.
+	if l.Kind == hemera.LayoutLocal && len(c.pieces) > 0 && !c.readable {
+		s := search{of: of, tries: searchMax}
+		if better, ok := s.without(order, 0, len(order)-len(c.pieces)); ok {
+			return better
+		}
+	}
+	return c
+}
+
+// match takes a piece of as many of the indexes as it can, one of a disk. An index goes before those that follow it.
+func match(of map[uint8][]found, order []uint8) (c content) {
+	m := matching{of: of, at: map[hemera.DiskID]found{}}
 	for _, index := range order {
 		m.place(index, map[hemera.DiskID]bool{})
 	}
@@ -126,9 +140,37 @@ func pick(pieces []found) (c content) {
 		c.pieces = append(c.pieces, p)
 		have = have.With(int(p.ID.Index))
 	}
+	if len(c.pieces) == 0 {
+		return c
+	}
 	slices.SortFunc(c.pieces, func(a, b found) int { return cmp.Compare(a.ID.Index, b.ID.Index) })
-	c.readable = layout.Readable(l, size, have)
+	s := c.about()
+	c.readable = layout.Readable(s.Layout, s.FileSize, have)
 	return c
+}
+
+// searchMax bounds the ways that a search tries: it is about some pieces that share disks, and never about many.
+const searchMax = 1 << 12
+
+// search looks for indexes that can be taken together and read. All largest choices leave out equally many, so it tries which ones.
+type search struct {
+	of    map[uint8][]found
+	tries int // left
+}
+
+// without leaves out n of the indexes, at or behind from.
+func (s *search) without(order []uint8, from, n int) (content, bool) {
+	if n == 0 {
+		s.tries--
+		c := match(s.of, order)
+		return c, c.readable && len(c.pieces) == len(order)
+	}
+	for i := from; i <= len(order)-n && s.tries > 0; i++ {
+		if c, ok := s.without(slices.Delete(slices.Clone(order), i, i+1), i, n-1); ok {
+			return c, true
+		}
+	}
+	return content{}, false
 }
 
 // matching gives indexes disks.

@@ -76,7 +76,7 @@ func (t twin) best() (gen hemera.Generation, readable bool, pieces int) {
 // randomPieces are pieces of one file as disks may have them after any history: of several contents, complete or not, moved and copied,
 // with sizes and checksums that disagree.
 func randomPieces(r *rand.Rand) (pieces []found) {
-	layouts := []hemera.Layout{hemera.Replica(2), hemera.Replica(3), hemera.ReedSolomon(2, 1), hemera.ReedSolomon(3, 2)}
+	layouts := []hemera.Layout{hemera.Replica(2), hemera.Replica(3), hemera.ReedSolomon(2, 1), hemera.ReedSolomon(3, 2), hemera.Local(2, 2, 1), hemera.Local(4, 2, 1)}
 	l := layouts[r.IntN(len(layouts))]
 	for range 1 + r.IntN(8) {
 		p := piece(1+r.IntN(4), 5, 1+r.IntN(3), r.IntN(int(l.Pieces)), r.IntN(5), "/f")
