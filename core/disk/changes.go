@@ -2,7 +2,6 @@ package disk
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,30 +21,23 @@ const (
 // older copy of itself.
 type changes struct {
 	number atomic.Uint64
-
-	mu   sync.Mutex // held over the write of the label: others do not wait for it
-	next time.Time  // when the number may grow again
+	next   atomic.Int64 // when the number may grow again, in Unix nanoseconds; who moves it makes the number grow
 }
 
 // init takes the number that was found in the label.
 func (c *changes) init(found uint64, now time.Time) {
 	c.number.Store(found)
-	c.next = now.Add(changesFirst)
+	c.next.Store(now.Add(changesFirst).UnixNano())
 }
 
 // changed says that the disk has another piece, or one less: it makes the number grow, durably, when it is time. The piece does not depend on
 // it, so a failure is only logged, and counted.
 func (d *Disk) changed() {
-	c := &d.changes
-	if !c.mu.TryLock() { // another one does it
+	c, now := &d.changes, d.opt.Now()
+	next := c.next.Load()
+	if now.UnixNano() < next || !c.next.CompareAndSwap(next, now.Add(changesEvery).UnixNano()) { // another one does it
 		return
 	}
-	defer c.mu.Unlock()
-	now := d.opt.Now()
-	if now.Before(c.next) {
-		return
-	}
-	c.next = now.Add(changesEvery)
 	if err := d.count(); err != nil {
 		d.opt.Log.Error("that the disk changes is not in its label", "disk", d.path, "error", err)
 	}

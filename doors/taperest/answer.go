@@ -57,7 +57,7 @@ func (d *door) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if remedy := errs.RemedyOf(err); remedy != "" {
 		text += "; " + remedy
 	}
-	answerError(w, status, text)
+	answerError(w, status, errs.WithPosix(text, errs.Posix(errs.KindOf(err))))
 }
 
 // answerError answers with a problem, whose type is that the status says all.

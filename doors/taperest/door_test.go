@@ -87,7 +87,7 @@ func TestRequest(t *testing.T) {
 
 	// Others may not see it, and what is not in it cannot be withdrawn.
 	r.want(t, "GET "+one+"\nFrom: bob", "", 403,
-		`{"title":"Forbidden","status":403,"detail":"stage status request-1: the request is another user's","type":"about:blank"}`)
+		`{"title":"Forbidden","status":403,"detail":"stage status request-1: the request is another user's; permission denied","type":"about:blank"}`)
 	if w := r.ask("POST "+one+"/cancel", `{"paths":["/exp/notes.txt","/exp/run1/a.dat"]}`); w.Code != 400 {
 		t.Errorf("cancel of a strange path: %d %s", w.Code, w.Body)
 	}

@@ -3,7 +3,6 @@ package translate
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"hemera/errs"
 	"hemera/rules/wire"
@@ -42,49 +41,6 @@ var codes = [...]wire.Code{
 	errs.Overloaded:      wire.Overloaded,
 }
 
-// posix are the words in which stock servers' texts end, by the kind of failure: those of strerror(3) for the error that a
-// program would get from a file system in its place. Clients such as fsspec-xrootd look for them. A text that has any of the
-// words of its kind gets no others; one that has none gets the first. docs/protocol.md lists the first; a test compares.
-var posix = [...][]string{
-	errs.Internal:        {"input/output error"},
-	errs.Invalid:         {"invalid argument"},
-	errs.NotFound:        {"no such file or directory"},
-	errs.Exists:          {"file exists"},
-	errs.IsDirectory:     {"is a directory"},
-	errs.NotDirectory:    {"not a directory"},
-	errs.NotEmpty:        {"directory not empty"},
-	errs.Denied:          {"permission denied", "operation not permitted"},
-	errs.Unauthenticated: {"permission denied"},
-	errs.NoSpace:         {"no space left on device"},
-	errs.OverQuota:       {"disk quota exceeded"},
-	errs.IO:              {"input/output error"},
-	errs.Corrupt:         {"input/output error"},
-	errs.Locked:          {"device or resource busy"},
-	errs.Conflict:        {"stale file handle"},
-	errs.Unavailable:     {"resource temporarily unavailable"},
-	errs.Unsupported:     {"operation not supported"},
-	errs.TooLarge:        {"argument list too long", "file name too long", "file too large"},
-	errs.ReadOnly:        {"read-only file system"},
-	errs.Cancelled:       {"operation canceled"},
-	errs.Timeout:         {"connection timed out"},
-	errs.BadHandle:       {"bad file descriptor"},
-	errs.NoReplicas:      {"input/output error"},
-	errs.NoAttribute:     {"no data available"},
-	errs.Fenced:          {"stale file handle"},
-	errs.Overloaded:      {"resource temporarily unavailable"},
-}
-
-// withPosix adds the first of the words to a text that has none of them.
-func withPosix(text string, words []string) string {
-	lower := strings.ToLower(text)
-	for _, w := range words {
-		if strings.Contains(lower, w) {
-			return text
-		}
-	}
-	return text + "; " + words[0]
-}
-
 // wordsOf are the words of an error's kind. A failure that a door or a decoder found, and no service, has a number alone.
 func wordsOf(err error) []string {
 	kind := errs.KindOf(err)
@@ -100,10 +56,7 @@ func wordsOf(err error) []string {
 			kind = errs.Kind(max(slices.Index(codes[:], malformed.Code), 0))
 		}
 	}
-	if int(kind) >= len(posix) { // of a newer version, by rpc
-		kind = errs.Internal
-	}
-	return posix[kind]
+	return errs.Posix(kind)
 }
 
 // CodeOf is the protocol's number for a kind.
@@ -139,7 +92,7 @@ func ErrorAnswer(err error, trace string) wire.Error {
 		text += "; " + remedy
 	}
 	text = errs.Plain(text)
-	return wire.Error{Code: CodeOfError(err), Text: withPosix(text, wordsOf(err)) + " [trace " + trace + "]"}
+	return wire.Error{Code: CodeOfError(err), Text: errs.WithPosix(text, wordsOf(err)) + " [trace " + trace + "]"}
 }
 
 // OpenFailure makes a node's failure to open one that sends the client back to the manager for

@@ -13,7 +13,7 @@ import (
 // text that has no others.
 func TestTextsHaveThePosixWords(t *testing.T) {
 	for kind := errs.Internal; kind <= errs.Overloaded; kind++ {
-		words := posix[kind][0]
+		words := errs.Posix(kind)[0]
 		for _, text := range []string{"it is so", "it is so: " + words, "It is so: " + strings.ToUpper(words)} {
 			err := errs.New(kind, "namespace.Open", "/f", text).WithRemedy("do something")
 			got := ErrorAnswer(errs.As(err, kind, "manager.Open", ""), "t").Text

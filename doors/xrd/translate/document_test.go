@@ -21,8 +21,8 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 	for _, row := range rows {
 		kind, _ := strconv.Atoi(row[1])
-		if k := errs.Kind(kind); k.String() != row[2] || strconv.Itoa(int(CodeOf(k))) != row[3] || posix[k][0] != row[4] {
-			t.Errorf("documented: %s; is: %s with %d, %q", row[0], k, CodeOf(k), posix[k])
+		if k := errs.Kind(kind); k.String() != row[2] || strconv.Itoa(int(CodeOf(k))) != row[3] || errs.Posix(k)[0] != row[4] {
+			t.Errorf("documented: %s; is: %s with %d, %q", row[0], k, CodeOf(k), errs.Posix(k))
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 		one := tapes.StagedFile{Path: f.Path, Activity: f.Activity}
 		e, err := t.readable(ctx, who, "manager.Stage", f.Path)
 		if err != nil {
-			one.Error = err.Error()
+			one.Error = errs.Text(err)
 		} else {
 			one.File, s.Idle = e.ID, false
 		}
@@ -126,7 +126,7 @@ func (t *stager) stageAll(ctx context.Context, who hemera.Identity, s tapes.Stag
 		}
 		r := tapes.RecallRequest{File: f.File, Request: s.ID, UID: who.UID, Groups: groupsOf(who), Activity: f.Activity}
 		if _, err := t.recallFrom(ctx, known, r); err != nil {
-			f.Error, each[i] = err.Error(), named(err, "manager.Stage", f.Path)
+			f.Error, each[i] = errs.Text(err), named(err, "manager.Stage", f.Path)
 		}
 		return nil
 	})
@@ -364,7 +364,7 @@ func (t *stager) Localities(ctx context.Context, who hemera.Identity, id string,
 		}
 		e, err := t.readable(ctx, who, "manager.Stat", p)
 		if err != nil {
-			out[i] = hemera.Locality{Path: p, Exists: !errors.Is(err, errs.NotFound), Error: err.Error()}
+			out[i] = hemera.Locality{Path: p, Exists: !errors.Is(err, errs.NotFound), Error: errs.Text(err)}
 			continue
 		}
 		out[i] = t.locality(ctx, &e, id, p, look)
