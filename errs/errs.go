@@ -105,6 +105,21 @@ func As(err error, kind Kind, op, subject string) error {
 	return &Error{Kind: kind, Op: op, Subject: subject, Cause: err}
 }
 
+// Unsaid is a cause that programs find in the chain and people do not read: the text of the error around it says what it means for
+// them, and the log has it. Unsaid(nil) is nil.
+func Unsaid(cause error) error {
+	if cause == nil {
+		return nil
+	}
+	return unsaid{cause}
+}
+
+type unsaid struct{ cause error }
+
+func (unsaid) Error() string { return "" }
+
+func (u unsaid) Unwrap() error { return u.cause }
+
 // WithRemedy returns a copy of e that carries the remedy.
 func (e *Error) WithRemedy(remedy string) *Error {
 	c := *e
@@ -112,19 +127,22 @@ func (e *Error) WithRemedy(remedy string) *Error {
 	return &c
 }
 
-// Error prints "op subject: text: cause"; doors and commands add the remedy.
+// Error prints "op subject: text: cause", without a cause that is [Unsaid]; doors and commands add the remedy.
 func (e *Error) Error() string {
-	about := e.Op
+	about, cause := e.Op, ""
 	if e.Subject != "" {
 		about += " " + e.Subject
 	}
+	if e.Cause != nil {
+		cause = e.Cause.Error()
+	}
 	switch {
-	case e.Text != "" && e.Cause != nil:
-		return about + ": " + e.Text + ": " + e.Cause.Error()
+	case e.Text != "" && cause != "":
+		return about + ": " + e.Text + ": " + cause
 	case e.Text != "":
 		return about + ": " + e.Text
-	case e.Cause != nil:
-		return about + ": " + e.Cause.Error()
+	case cause != "":
+		return about + ": " + cause
 	}
 	return about + ": " + e.Kind.String()
 }

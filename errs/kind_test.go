@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"testing"
 
@@ -48,5 +49,16 @@ func TestOneKind(t *testing.T) {
 				t.Errorf("remedy %q, want %q", got, c.remedy)
 			}
 		})
+	}
+}
+
+// TestUnsaidCauses are in the chain, and in no text.
+func TestUnsaidCauses(t *testing.T) {
+	err := &errs.Error{Kind: errs.Corrupt, Op: "transfer.Read", Subject: "/f", Text: "it is damaged", Cause: errs.Unsaid(io.ErrUnexpectedEOF)}
+	if err.Error() != "transfer.Read /f: it is damaged" || !errors.Is(err, io.ErrUnexpectedEOF) || errs.KindOf(err) != errs.Corrupt {
+		t.Errorf("%q, %v", err.Error(), err)
+	}
+	if errs.Unsaid(nil) != nil {
+		t.Error("of nil")
 	}
 }

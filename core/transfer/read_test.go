@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -101,11 +102,41 @@ func TestBadPageWithoutAnotherPiece(t *testing.T) {
 		if n != hemera.PageSize || !isKind(err, errs.Corrupt) || !bytes.Equal(got[:n], p[:n]) {
 			t.Errorf("on %v: %d, %v", on, n, err)
 		}
+		mustReadPlainly(t, err, c, "its bytes from 4096 to 8192 are damaged on disk ")
 		if n, err := f.ReadPages(got[:hemera.PageSize], nil, 2*hemera.PageSize); n != hemera.PageSize || err != nil {
 			t.Errorf("on %v: a good page after the bad one: %d, %v", on, n, err)
 		}
 		_ = f.End(ctx, hemera.EndClose)
 	}
+}
+
+// mustReadPlainly wants an error that says to a user what it means, and what to do. What the disk said is for the log.
+func mustReadPlainly(t *testing.T, err error, c hemera.Capability, want string) {
+	t.Helper()
+	id := hemera.PieceID{File: c.File, Gen: c.Gen}
+	if text := err.Error(); !strings.Contains(text, want) || strings.Contains(text, id.String()) || strings.Contains(text, "checksum") || strings.HasSuffix(text, ": ") {
+		t.Errorf("the error is %q, want %q and nothing of %s", text, want, id)
+	}
+	if remedy := errs.RemedyOf(err); !strings.Contains(remedy, "hemera why "+c.Path) {
+		t.Errorf("the remedy is %q", remedy)
+	}
+}
+
+// TestNoPieceIsSaidPlainly: also by an open, whatever is wrong with the pieces.
+func TestNoPieceIsSaidPlainly(t *testing.T) {
+	b := newBench(t, 2)
+	c := b.put(33, content(100_000), 1, 2)
+	for _, id := range []int{1, 2} {
+		if err := os.Truncate(b.piecePath(c, id), 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	token, _ := b.read(c)
+	_, err := b.hosts[0].Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{})
+	if !isKind(err, errs.NoReplicas) {
+		t.Fatal(err)
+	}
+	mustReadPlainly(t, err, c, "none of its pieces can be read now")
 }
 
 // TestReadFailover: a piece that cannot be read, for whatever reason, is no reason not to read.

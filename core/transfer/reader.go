@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -194,9 +195,14 @@ func (r *Reader) patch(bad *replica, p []byte, sums []uint32, off int64, cause e
 	page, err := r.readElsewhere(bad, int(min(hemera.PageSize, layout.PieceSize(r.cap.Layout, r.cap.Size, bad.target.Index)-start)), start)
 	if err != nil {
 		r.host.found(bad.target, r.piece(bad), cause)
-		return 0, &errs.Error{Kind: errs.Corrupt, Op: "transfer.Read", Subject: subject(r.cap),
-			Text: "no other piece has the bad page", Cause: cause,
-			Remedy: "`hemera file check` lists the pieces and their state; a file that is on tape too comes back from there in a while"}
+		r.host.Log.Warn("a bad page cannot be served from another piece", "path", r.cap.Path, "trace", r.cap.Trace,
+			"disk", bad.target.Disk, "offset", start, "error", cause, "others", err)
+		where, them := "a part of it is damaged", "it"
+		if r.stripes == nil {
+			where, them = fmt.Sprintf("its bytes from %d to %d are damaged", start, min(start+hemera.PageSize, r.cap.Size)), "them"
+		}
+		return 0, &errs.Error{Kind: errs.Corrupt, Op: "transfer.Read", Subject: subject(r.cap), Cause: errs.Unsaid(cause),
+			Text: where + " on disk " + bad.target.Disk.String() + ", and no other piece can give " + them + " now", Remedy: r.remedy()}
 	}
 	n := copy(p, page[off-start:])
 	if sums != nil {
@@ -308,12 +314,19 @@ func (r *Reader) best(index int, except map[*replica]bool) (best *replica, openi
 
 // tooFew is the error of a read that no piece is left for.
 func (r *Reader) tooFew(cause error) error {
-	text := "no piece can be read"
+	text := "none of its pieces can be read now"
 	if r.stripes != nil {
-		text = "too few pieces can be read"
+		text = "too few of its pieces can be read now"
 	}
-	return &errs.Error{Kind: errs.NoReplicas, Op: "transfer.Read", Subject: subject(r.cap), Text: text, Cause: cause,
-		Remedy: "`hemera file check` lists the pieces and their state"}
+	return &errs.Error{Kind: errs.NoReplicas, Op: "transfer.Read", Subject: subject(r.cap), Text: text, Cause: errs.Unsaid(cause), Remedy: r.remedy()}
+}
+
+// remedy is what the user of a file does that pieces do not give.
+func (r *Reader) remedy() string {
+	if r.cap.OnTape {
+		return "the file is on tape too, and comes back from there in a while: read it again then"
+	}
+	return "`hemera why " + r.cap.Path + "` says for each piece what to do; if none comes back, restore the file from elsewhere"
 }
 
 // open opens a replica whose opening the caller has begun, and records the result.
