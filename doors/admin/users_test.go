@@ -115,6 +115,7 @@ func TestUsersSeeTheLimitsThatBoundThem(t *testing.T) {
 	project := hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaProject}
 	others := hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaUser, ID: hemera.QuotaDefault}
 	his, group := hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaUser, ID: 4242}, hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaGroup, ID: 4300}
+	unbounded := hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaGroup, ID: 4301}
 	for _, c := range []struct {
 		who  hemera.Identity
 		want []hemera.QuotaKey
@@ -122,7 +123,7 @@ func TestUsersSeeTheLimitsThatBoundThem(t *testing.T) {
 		{alice, []hemera.QuotaKey{project, others}},
 		{hemera.Identity{Name: "bob", UID: 4242, Groups: []uint32{4300}}, []hemera.QuotaKey{project, his, others, group}},
 		{hemera.Identity{Name: "nobody", UID: hemera.NobodyID}, nil}, // who may not see /exp
-		{hemera.Identity{Name: "root", Admin: true}, []hemera.QuotaKey{project, his, others, group}},
+		{hemera.Identity{Name: "root", Admin: true}, []hemera.QuotaKey{project, his, others, group, unbounded}},
 	} {
 		if got := rows(c.who, ""); !slices.Equal(got, c.want) {
 			t.Errorf("%s sees %+v", c.who.Name, got)

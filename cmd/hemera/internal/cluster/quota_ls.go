@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,8 @@ func quotaLsCommand(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "ls", Short: "List limits and what is used of them", Args: cobra.NoArgs, Aliases: []string{"list"},
 		Long: `Lists everybody with files or limits at the quota nodes: all of them, or with -p those at
-and above a path, which are the ones whose limits hold there. Users see the limits that hold
+and above a path, which are the ones whose limits hold there. Users and groups without a
+limit are in the list with what they use. Users see the limits that hold
 for them: their own, their groups' and those of projects.
 
   bytes, files       what the files hold, without directories
@@ -43,19 +45,37 @@ counting means that files which were there before are still being counted.`,
 					return err
 				}
 				var records []output.Record
+				var unbounded int64
 				for _, r := range rows {
 					// Kind 0 is no filter.
 					if key.Kind == 0 || key.Kind == r.Kind && key.ID == r.ID {
 						records = append(records, quotaRecord(r, numeric))
+						if r.Limits == (hemera.QuotaAmount{}) {
+							unbounded++
+						}
 					}
 				}
-				return e.List(quotaColumns, records, "no limits; an admin sets them with hemera quota set")
+				if err := e.List(quotaColumns, records, noQuotas(key, len(rows))); err != nil || e.ForPrograms() || unbounded == 0 {
+					return err
+				}
+				e.Say("%s without a limit: that is what is used, and nothing bounds it", output.Count(unbounded, "row"))
+				return nil
 			})
 		},
 	}
 	w.flags(e, c, false)
 	c.Flags().BoolVarP(&numeric, "numeric", "n", false, "numbers instead of names")
 	return c
+}
+
+// noQuotas says why nothing is listed, and where use shows that no limit counts. rows is how many there are before the filter.
+func noQuotas(k hemera.QuotaKey, rows int) string {
+	if rows > 0 {
+		return quotaName(k) + " has neither files nor limits at the quota nodes here"
+	}
+	where := cmp.Or(k.Path, "/")
+	return "no limits here (users see those that hold for them). What users and groups use is counted below limits alone: hemera du --depth 1 " + where +
+		" shows what directories hold, and an admin sets limits with hemera quota set"
 }
 
 // quotaColumns are the table of quota ls.
