@@ -66,7 +66,7 @@ func (s *Server) wrong(name string) string {
 // wrong refuses what would keep a pool from ever getting a tape.
 func (p *Pool) wrong(name string) string {
 	if p.PartialTapes < 1 {
-		return "numPartialTapes must be at least 1"
+		return "numPartialTapes must be at least 1: that many tapes of the pool are written at the same time, at most"
 	}
 	// Longer circles do no harm: a tape is taken only from the pools that are named, not from theirs.
 	if slices.Contains(p.Supplies(), name) {

@@ -33,7 +33,9 @@ type kind struct {
 // needs routes, a route a pool, a pool an organisation.
 func kinds() []kind {
 	return []kind{
-		{"pool", "tapePools", "Tape pools: sets of tapes that are written one after the other", "A pool belongs to a virtual organisation, whose drives it uses. Empty tapes come from its supply pools."},
+		{"pool", "tapePools", "Tape pools: sets of tapes that are written one after the other", `A pool belongs to a virtual organisation, whose drives it uses. Empty tapes come from its supply pools.
+"numPartialTapes", CTA's name, is a setting and no count: how many tapes of the pool may be written at the
+same time, each by a drive of its own. "numTapes" is how many it has.`},
 		{"class", "storageClasses", "Storage classes: how many copies there are on tape", "Directories name a class in sys.archive.storage_class. Each copy needs a route to a pool."},
 		{"route", "archiveRoutes", "Archive routes: which pool a copy of a class goes to", "A route is named CLASS/COPY, such as raw/2."},
 		{"organisation", "virtualOrganizations", "Virtual organisations: users who share drives", "readMaxDrives and writeMaxDrives bound the drives that work for one at the same time."},
