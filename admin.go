@@ -284,7 +284,9 @@ type FileReport struct {
 	Entry  Entry
 	Path   string
 	Pieces []PieceReport
-	Status string // healthy, or what is wrong
+	// Empty are pieces of its layout that the file is too small to have bytes for: they are not stored, and nothing is missing.
+	Empty  []uint8 `json:",omitempty"`
+	Status string  // healthy, or what is wrong
 	// Strays are pieces on disks that the namespace does not have. They are looked for when the file is
 	// asked for by its id, and either there is no such file or the namespace was restored.
 	Strays []Stray
@@ -311,6 +313,7 @@ type PieceCheck struct {
 	Host      string
 	OK        bool
 	Offline   bool // nobody could be asked: nothing is known to be wrong with it
+	Empty     bool `json:",omitempty"` // OK, and on no disk: the file is too small to have bytes for it
 	Size      int64
 	Checksums []Checksum
 	BadPages  int64

@@ -43,6 +43,17 @@ func Stored(l hemera.Layout, size int64, index uint8) bool {
 	return index < l.Pieces && PieceSize(l, size, index) > 0
 }
 
+// Empty are the pieces of a coded layout that a file of size bytes, above zero, is too small to have bytes for. They are neither
+// stored nor missing.
+func Empty(l hemera.Layout, size int64) (pieces []uint8) {
+	for i := range l.Pieces {
+		if l.Coded() && size > 0 && !Stored(l, size, i) {
+			pieces = append(pieces, i)
+		}
+	}
+	return pieces
+}
+
 // Count is how many pieces a file of size bytes has: those that are stored.
 func Count(l hemera.Layout, size int64) int {
 	if size <= 0 {

@@ -321,3 +321,24 @@ func FuzzGeometry(f *testing.F) {
 		}
 	})
 }
+
+// TestEmptyAndStoredPieces: of a coded file each piece is one or the other; other files have no empty ones.
+func TestEmptyAndStoredPieces(t *testing.T) {
+	for _, text := range []string{"rs:4+2", "lrc:12+2+2", "stripe:4", "replica:3", "plain"} {
+		l, err := hemera.ParseLayout(text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.BlockSize = 1 << 20
+		for _, size := range []int64{0, 1, 1 << 20, 1<<20 + 1, 3 << 20, 100 << 20} {
+			empty := Empty(l, size)
+			want := 0
+			if l.Coded() && size > 0 {
+				want = int(l.Pieces) - Count(l, size)
+			}
+			if len(empty) != want {
+				t.Errorf("%s of %d bytes: %v, want %d", text, size, empty, want)
+			}
+		}
+	}
+}

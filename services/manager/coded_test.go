@@ -415,3 +415,32 @@ func TestNodesAreToldOfACodedWriteThatDoesNotLive(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyPiecesOfASmallFileAreNamed: its check, what is known of it and why say that they are not missing.
+func TestEmptyPiecesOfASmallFileAreNamed(t *testing.T) {
+	running(t, 3, 1, func(t *testing.T, r *rig) {
+		if _, err := r.m.Mkdir(t.Context(), alice, "/small", 0o755, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.m.SetXattr(t.Context(), hemera.SystemIdentity(), "/small", policy.AttrLayout, []byte("rs:2+1"), false); err != nil {
+			t.Fatal(err)
+		}
+		r.writeCoded("/small/f", 10)
+		report, err := r.m.FileInfo(t.Context(), hemera.SystemIdentity(), "/small/f")
+		if err != nil || !slices.Equal(report.Empty, []uint8{1}) || len(report.Pieces) != 2 {
+			t.Errorf("%+v, %v", report, err)
+		}
+		checks, err := r.m.CheckFile(t.Context(), "/small/f", false)
+		if err != nil || len(checks) != 3 {
+			t.Fatalf("%+v, %v", checks, err)
+		}
+		for i, c := range checks {
+			if int(c.Piece.Index) != i || c.Empty != (i == 1) || c.Empty && !c.OK {
+				t.Errorf("%+v", c)
+			}
+		}
+		if text := r.reasons(hemera.WhyFile, "/small/f"); !strings.Contains(text, "empty: piece 1: the file is too small") {
+			t.Error(text)
+		}
+	})
+}

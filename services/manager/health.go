@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,7 +113,14 @@ func (ma *maintAdmin) CheckFile(ctx context.Context, ref string, repair bool) (c
 	if e.Evicted() {
 		return nil, ma.tier.CanRecall(ctx, &e)
 	}
-	return ma.engine.Check(ctx, e, repair)
+	if checks, err = ma.engine.Check(ctx, e, repair); err != nil || len(checks) == 0 {
+		return checks, err
+	}
+	for _, index := range layout.Empty(e.Layout, e.Size) {
+		checks = append(checks, hemera.PieceCheck{Piece: hemera.Piece{Index: index}, OK: true, Empty: true})
+	}
+	slices.SortStableFunc(checks, func(a, b hemera.PieceCheck) int { return cmp.Compare(a.Piece.Index, b.Piece.Index) })
+	return checks, nil
 }
 
 // FileInfo implements hemera.MaintAdmin.
@@ -138,7 +146,7 @@ func (ma *maintAdmin) FileInfo(ctx context.Context, who hemera.Identity, ref str
 		r.Status = "not in the namespace; " + strayMeaning(first.Tag)
 		return r, nil
 	}
-	r.Entry, r.Path, r.Status = e, path, ma.status(ctx, view, e)
+	r.Entry, r.Path, r.Status, r.Empty = e, path, ma.status(ctx, view, e), layout.Empty(e.Layout, e.Size)
 	for _, p := range e.Pieces {
 		d, ok := view.Disk(p.Disk)
 		n, _ := view.Node(d.Node)

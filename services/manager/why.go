@@ -7,6 +7,7 @@ import (
 	gopath "path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"hemera"
@@ -85,6 +86,9 @@ func (rep *reporter) whyFile(ctx context.Context, who hemera.Identity, ref strin
 		}
 		out.Reasons = append(out.Reasons, r)
 	}
+	if empty := layout.Empty(e.Layout, e.Size); len(empty) > 0 && len(e.Pieces) > 0 {
+		out.Reasons = append(out.Reasons, emptyPieces(empty))
+	}
 	// Its pieces are not missing: they were removed as tape has the content.
 	if !e.Evicted() {
 		out.Reasons = append(out.Reasons, rep.engine.Explain(e)...)
@@ -103,6 +107,19 @@ func (rep *reporter) whyFile(ctx context.Context, who hemera.Identity, ref strin
 	rep.addOpen(ctx, who, &out, func(f hemera.OpenFile) bool { return f.File == e.ID })
 	rep.addQuota(ctx, who, &out, path)
 	return out, nil
+}
+
+// emptyPieces says that nothing is missing where a small file of a coded layout has no bytes.
+func emptyPieces(indexes []uint8) hemera.Reason {
+	texts := make([]string, len(indexes))
+	for i, index := range indexes {
+		texts[i] = strconv.Itoa(int(index))
+	}
+	pieces := "piece "
+	if len(indexes) > 1 {
+		pieces = "pieces "
+	}
+	return hemera.Reason{About: "empty", Text: pieces + strings.Join(texts, ", ") + ": the file is too small to have bytes there, so nothing is stored, and nothing is missing"}
 }
 
 // addTape says where on tape a file is, and what its requests wait for.

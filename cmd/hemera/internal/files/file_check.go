@@ -20,7 +20,8 @@ import (
 // The reading is done by the nodes, at their pace: for a large file it takes minutes. Repair changes only pieces that
 // are bad.
 func fileCheckCommand(e *cli.Env, verb string, repair bool) *cobra.Command {
-	long := "The nodes read every piece of the file from its disk and check it, page by page and as a whole.\n"
+	long := "The nodes read every piece of the file from its disk and check it, page by page and as a whole.\n" +
+		"A piece is empty if the file is too small to have bytes for it: it is not stored, and not missing.\n"
 	if repair {
 		long += "Bad pages are repaired from other pieces. A piece that cannot be repaired in place is made\nagain on another disk (remade).\n"
 	}
@@ -47,17 +48,20 @@ func fileCheckCommand(e *cli.Env, verb string, repair bool) *cobra.Command {
 }
 
 // printChecks prints the result of each piece, and returns the verdict.
-// A piece has one of four results; the last three columns say more.
+// A piece has one of five results; the last three columns say more.
 func printChecks(e *cli.Env, checks []hemera.PieceCheck, repair bool) error {
 	var records []output.Record
-	bad, offline := 0, 0 // numbers of pieces
+	bad, offline, empty := 0, 0, 0 // numbers of pieces
 	for _, c := range checks {
 		sums := make([]string, len(c.Checksums)) // one for each kind that the file has
 		for i, s := range c.Checksums {
 			sums[i] = s.String()
 		}
-		result := cli.OnOff(c.OK, "ok", "bad")
+		result, disk := cli.OnOff(c.OK, "ok", "bad"), any(uint32(c.Piece.Disk))
 		switch {
+		case c.Empty:
+			result, disk = "empty", nil
+			empty++
 		// It was bad in place, and another disk has a good one now.
 		case !c.OK && c.Repaired:
 			result = "remade" // on another disk
@@ -68,13 +72,13 @@ func printChecks(e *cli.Env, checks []hemera.PieceCheck, repair bool) error {
 			bad++
 		}
 		records = append(records, output.Record{
-			{Key: "no", Value: int(c.Piece.Index)}, {Key: "fsid", Value: uint32(c.Piece.Disk)}, {Key: "host", Value: c.Host}, // fsid is the number of the disk
+			{Key: "no", Value: int(c.Piece.Index)}, {Key: "fsid", Value: disk}, {Key: "host", Value: c.Host}, // fsid is the number of the disk
 			{Key: "result", Value: result}, {Key: "size", Value: c.Size}, {Key: "checksums", Value: strings.Join(sums, ",")}, // checksums are those of the bytes read now
 			{Key: "badpages", Value: c.BadPages}, {Key: "repaired", Value: cli.OnOff(c.Repaired, "yes", "no")}, {Key: "error", Value: c.Error}, // error is what the node says
 		})
 	}
 	// An empty file, or one that is on tape only, has nothing on disks.
-	return e.ListAll(checkColumns, records, "the file has no pieces on disks: it is empty, or on tape only, which is not read for a check; hemera why FILE", checkVerdict(len(records), bad, offline, repair))
+	return e.ListAll(checkColumns, records, "the file has no pieces on disks: it is empty, or on tape only, which is not read for a check; hemera why FILE", checkVerdict(len(records)-empty, bad, offline, repair))
 }
 
 // checkVerdict is the error of a check that found bad pieces, or pieces that no node could read.
@@ -101,7 +105,7 @@ var checkColumns = []output.Column{
 	{Title: "no.", Key: "no"},                     // index of the piece in the layout
 	{Title: "disk", Key: "fsid"},                  // id
 	{Title: "host", Key: "host"},                  // of the node
-	{Title: "result", Key: "result"},              // ok, bad, remade (on another disk) or offline
+	{Title: "result", Key: "result"},              // ok, bad, remade (on another disk), offline, or empty
 	{Title: "size", Key: "size"},                  // bytes of the piece
 	{Title: "checksums", Key: "checksums"},        // of the whole file, as read from this piece
 	{Title: "badpages", Key: "badpages"},          // pages of 4 KiB that did not match

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,9 @@ are asked too, and pieces that the namespace does not have are listed, with the 
 
   fid, fxid      the file's number, in decimal and hexadecimal; pid, pxid are its directory's
   layout         how the file is stored: plain, replica, rs:4+2 (4 data and 2 parity pieces), ...
-  nstripes       the number of pieces that the layout has; small files of a coded layout have fewer
+  nstripes       the number of pieces that the layout has
+  empty          the pieces that a small file of a coded layout has no bytes for: they are not stored,
+                 and not missing
   role           of a piece: copy; data, parity, or local parity of the group that it repairs
   redundancy     d2::t1 is two pieces on disks and a copy on tape, d0::t1 is on tape only; a copy that
                  waits to be read back does not count yet: hemera tape why FILE
@@ -85,6 +88,9 @@ func printFile(e *cli.Env, report hemera.FileReport) error {
 		if err := p.List(columns, pieces); err != nil {
 			return err
 		}
+		if n := len(report.Empty); n > 0 {
+			fmt.Fprintf(e.Out, "%s empty, as the file is too small to have bytes there: no. %s; nothing is missing\n", output.Count(int64(n), "piece"), numbers(report.Empty))
+		}
 	}
 	if len(tapes) > 0 {
 		fmt.Fprintln(e.Out)
@@ -97,6 +103,15 @@ func printFile(e *cli.Env, report hemera.FileReport) error {
 	}
 	fmt.Fprintln(e.Out, "\npieces that the namespace does not have:")
 	return p.List(strayColumns, strays)
+}
+
+// numbers are indexes of pieces, with commas.
+func numbers(indexes []uint8) string {
+	texts := make([]string, len(indexes))
+	for i, index := range indexes {
+		texts[i] = strconv.Itoa(int(index))
+	}
+	return strings.Join(texts, ",")
 }
 
 // tapeRecord makes the record of a copy on tape, with the keys of cta-admin tapefile ls.
@@ -166,6 +181,9 @@ func fileRecord(report hemera.FileReport) output.Record {
 	}
 	if en.Layout.Coded() {
 		r = append(r, output.Field{Key: "blocksize", Value: hemera.FormatBlockSize(en.Layout.BlockSize)})
+		if len(report.Empty) > 0 {
+			r = append(r, output.Field{Key: "empty", Value: numbers(report.Empty)}) // pieces that so small a file has no bytes for
+		}
 	}
 	// The first checksum is the one that clients ask for.
 	for i, c := range en.Checksums {

@@ -44,7 +44,7 @@ A search does not delay writers or other searches.`,
   hemera find /exp --count
   hemera find /exp --layoutstripes 1      files with a layout of one piece
   hemera find /exp --layout rs:4+2        files with 4 data and 2 parity pieces
-  hemera find / --stripediff              files with fewer pieces than their layout has
+  hemera find / --stripediff              files with fewer pieces than their layout has for files of their size
   hemera find / --lost                    files with no good piece left`,
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := e.OnManager(args[0])
@@ -69,7 +69,7 @@ A search does not delay writers or other searches.`,
 	f.StringVar(&o.layout, "layout", "", "files of this layout: a kind, or all of it (plain, replica:3, rs, rs:4+2, lrc, stripe)")
 	_ = c.RegisterFlagCompletionFunc("layout", complete.Layouts)
 	f.IntVar(&o.stripes, "layoutstripes", 0, "files whose layout has this number of pieces")                               // the layout, not what is there now
-	f.BoolVar(&o.incomplete, "stripediff", false, "files with fewer pieces than their layout has")                         // EOS's name
+	f.BoolVar(&o.incomplete, "stripediff", false, "files with fewer pieces than their layout has for files of their size") // EOS's name
 	f.BoolVar(&o.lost, "lost", false, "files with too few good pieces on any disk of the cluster, found without a search") // from the list that the manager keeps
 	f.BoolVar(&o.unreadable, "unreadable", false, "files that only disks or tapes have that cannot be read now")           // depends on which nodes are online
 	f.BoolVar(&o.degraded, "degraded", false, "files that can be read, and have pieces on disks that cannot")
