@@ -1,10 +1,12 @@
-// Package turns has users take turns where one of them can ask for much: a call that reads thousands of names, or asks all nodes.
+// Package turns has users take turns where one of them can ask for much: a call that reads thousands of names, or asks all nodes. What one
+// user asks for so takes a tenth of the processors while another is there.
 package turns
 
 import (
 	"context"
 	"runtime"
 	"sync"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -14,12 +16,17 @@ import (
 const waitingMax = 256
 
 // Limiter bounds the number of callers that read much of the namespace at the same time. Users who wait get their turns one after
-// the other, whatever number of calls each of them makes; the calls of one user are served in the order in which they came. It may be used concurrently.
+// the other, whatever number of calls each of them makes; the calls of one user are served in the order in which they came. A user rests
+// in proportion to the work while others are there. It may be used concurrently.
 type Limiter struct {
+	budget budget
+
 	mu      sync.Mutex
+	calls   map[hemera.Account]int           // under way; see Call
 	free    int                              // places; nobody waits while there is one
 	turns   []hemera.Account                 // that wait, the next one first
 	waiting map[hemera.Account][]chan<- bool // closed when the place is the caller's
+	resting map[hemera.Account]int           // calls that rest before they wait
 }
 
 // New makes a limiter that all users share: they take at most half of the processors. At least one call may run, also on a
@@ -28,7 +35,19 @@ func New() *Limiter { return Of(max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // Of makes a limiter with a number of places.
 func Of(places int) *Limiter {
-	return &Limiter{free: places, waiting: map[hemera.Account][]chan<- bool{}}
+	return &Limiter{
+		budget: budget{processors: runtime.GOMAXPROCS(0), until: map[hemera.Account]time.Time{}},
+		calls:  map[hemera.Account]int{}, free: places, waiting: map[hemera.Account][]chan<- bool{},
+		resting: map[hemera.Account]int{},
+	}
+}
+
+// Seen takes note of a request of who, which need not take turns: for a while others rest beside it. Requests of the system itself are not
+// those of a user. It does not block.
+func (l *Limiter) Seen(who hemera.Identity) {
+	if who.Protocol != hemera.SystemIdentity().Protocol {
+		l.budget.see(who.Account(), time.Now())
+	}
 }
 
 // Acquire blocks until there is room for a call of who, and returns the function that frees it, which the caller calls once. An admin
@@ -37,18 +56,31 @@ func (l *Limiter) Acquire(ctx context.Context, who hemera.Identity) (release fun
 	if who.Admin {
 		return func() {}, nil
 	}
+	l.Seen(who)
 	from := who.Account()
 	l.mu.Lock()
+	if l.resting[from]+len(l.waiting[from]) >= waitingMax {
+		l.mu.Unlock()
+		return nil, errs.New(errs.Overloaded, "turns.Acquire", who.Name, "too many calls of this user wait for their turn").
+			WithRemedy("wait until searches and other commands of yours have ended")
+	}
+	l.resting[from]++
+	l.mu.Unlock()
+	err = l.budget.wait(ctx, from)
+	l.mu.Lock()
+	if l.resting[from]--; l.resting[from] == 0 {
+		delete(l.resting, from)
+	}
+	if err != nil {
+		l.mu.Unlock()
+		return nil, err
+	}
 	queue := l.waiting[from]
 	switch {
 	case l.free > 0:
 		l.free--
 		l.mu.Unlock()
-		return l.release, nil
-	case len(queue) >= waitingMax:
-		l.mu.Unlock()
-		return nil, errs.New(errs.Overloaded, "turns.Acquire", who.Name, "too many calls of this user wait for their turn").
-			WithRemedy("wait until searches and other commands of yours have ended")
+		return l.working(from), nil
 	case len(queue) == 0:
 		l.turns = append(l.turns, from)
 	}
@@ -57,13 +89,23 @@ func (l *Limiter) Acquire(ctx context.Context, who hemera.Identity) (release fun
 	l.mu.Unlock()
 	select {
 	case <-turn:
-		return l.release, nil
+		return l.working(from), nil
 	case <-ctx.Done():
 	}
 	if !l.leave(from, turn) {
 		l.release() // the turn came meanwhile
 	}
 	return nil, ctx.Err()
+}
+
+// working returns what ends a turn that begins now.
+func (l *Limiter) working(who hemera.Account) (release func()) {
+	began := time.Now()
+	return func() {
+		now := time.Now()
+		l.budget.pay(who, now, now.Sub(began), stepUsual)
+		l.release()
+	}
 }
 
 // release frees a place, or gives it to the user whose turn it is.
@@ -115,7 +157,7 @@ func (l *Limiter) leave(from hemera.Account, turn chan<- bool) bool {
 const listed = 256
 
 // List has list visit entries in turns of who, which list must read from the namespace. While visit gets entries, which may wait for a
-// client, the caller has no turn. The first turn comes after so many entries that short lists take none, unless at is true.
+// client, the caller has no turn; it is work of the user all the same. The first turn comes after so many entries that short lists take none, unless at is true.
 func List[T any](ctx context.Context, l *Limiter, who hemera.Identity, at bool, list func(visit func(T) error) error, visit func(T) error) error {
 	if l == nil || who.Admin {
 		return list(visit)
@@ -137,6 +179,8 @@ func List[T any](ctx context.Context, l *Limiter, who hemera.Identity, at bool, 
 	var read []T
 	flush := func() error {
 		release()
+		began := time.Now()
+		defer func() { l.budget.pay(who.Account(), time.Now(), time.Since(began), 0) }()
 		for _, e := range read {
 			if err := visit(e); err != nil {
 				return err

@@ -158,7 +158,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		Panics: panics, Paused: rebuilds,
 		Workers: []maint.Worker{&rescuer{p}, p.exposed},
 	})
-	p.tier, err = tapetier.Open(ctx, tapetier.Options{Tree: o.Tree, Grants: tapeGrants{convert}, Secrets: o.TapeSecrets, Removed: p.engine.Wake, View: c.View, Paused: rebuilds, Panics: panics, Now: o.Now, Log: o.Log})
+	p.tier, err = tapetier.Open(ctx, tapetier.Options{Tree: o.Tree, Grants: tapeGrants{convert}, Secrets: o.TapeSecrets, Removed: p.engine.Wake, View: c.View, Paused: rebuilds, Panics: panics, Turns: p.turns, Now: o.Now, Log: o.Log})
 	if err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}

@@ -68,10 +68,34 @@ func (t told) Page(ctx context.Context, who hemera.Identity, p hemera.PageReques
 	return entries, next, err
 }
 
-// turnNames are Names in which users take turns to read long directories, through all doors.
+// turnNames are Names in which users take turns to read long directories, through all doors. All other requests say that a user is there.
 type turnNames struct {
 	hemera.Names
 	turns *turns.Limiter
+}
+
+// Stat implements hemera.Names.
+func (n turnNames) Stat(ctx context.Context, who hemera.Identity, path string) (hemera.Entry, error) {
+	n.turns.Seen(who)
+	return n.Names.Stat(ctx, who, path)
+}
+
+// Mkdir implements hemera.Names.
+func (n turnNames) Mkdir(ctx context.Context, who hemera.Identity, path string, mode uint32, parents bool) (hemera.Entry, error) {
+	n.turns.Seen(who)
+	return n.Names.Mkdir(ctx, who, path, mode, parents)
+}
+
+// Rename implements hemera.Names.
+func (n turnNames) Rename(ctx context.Context, who hemera.Identity, from, to string) error {
+	n.turns.Seen(who)
+	return n.Names.Rename(ctx, who, from, to)
+}
+
+// Remove implements hemera.Names.
+func (n turnNames) Remove(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) error {
+	n.turns.Seen(who)
+	return n.Names.Remove(ctx, who, path, kind)
 }
 
 // List implements hemera.Names.

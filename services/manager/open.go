@@ -36,6 +36,7 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 	}
 	began := o.ops.begin(op)
 	defer began.end(&err)
+	o.turns.Seen(who)
 	if r.Access != hemera.AccessRead {
 		if err := o.cluster.Current(); err != nil { // so that clients wait, as for a disk
 			return g, err

@@ -184,11 +184,11 @@ func (t *stager) Stages(ctx context.Context, who hemera.Identity, all bool) ([]h
 		return nil, errs.New(errs.Denied, "manager.Stages", "", "only admins see the requests of others").WithRemedy("leave out --all")
 	}
 	// It looks at the requests of all users.
-	_, leave, err := t.turns.enter(ctx, who, int(t.stages.number.Usage().Used))
+	call, err := t.Turns.Begin(ctx, who)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer call.End()
 	const most = 10_000
 	return t.stages.list(who.UID, all, most), nil
 }

@@ -15,6 +15,7 @@ import (
 	"hemera"
 	"hemera/core/namespace/tapes"
 	"hemera/errs"
+	"hemera/platform/turns"
 	"hemera/rules/access"
 )
 
@@ -43,11 +44,11 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 			WithRemedy("name at least one file, and make several requests of fewer files where there are more")
 	}
 	files := distinct(r.Files)
-	turn, leave, err := t.turns.enter(ctx, who, len(files))
+	call, err := t.Turns.Begin(ctx, who)
 	if err != nil {
 		return "", err
 	}
-	defer leave()
+	defer call.End()
 	s := tapes.Stage{ID: r.Name, UID: who.UID, Made: t.now()}
 	if s.ID == "" {
 		id := make([]byte, 8)
@@ -59,7 +60,7 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 	}
 	s.Idle = true
 	for _, f := range files {
-		if err := turn.rest(ctx); err != nil {
+		if err := call.Rest(ctx); err != nil {
 			return "", err
 		}
 		one := tapes.StagedFile{Path: f.Path, Activity: f.Activity}
@@ -80,7 +81,7 @@ func (t *stager) Stage(ctx context.Context, who hemera.Identity, r hemera.StageR
 		t.stages.remove(s.ID)
 		return "", err
 	}
-	failed, err := t.stageAll(ctx, who, s, turn)
+	failed, err := t.stageAll(ctx, who, s, call)
 	if err != nil || len(failed) == 0 {
 		return s.ID, err
 	}
@@ -110,7 +111,7 @@ func distinct(files []hemera.StageFile) []hemera.StageFile {
 // stageAll queues the recalls of a request. Each is by itself: one that
 // fails does not keep the others from being staged. It returns the errors of those that
 // have failed, of bounds first; their texts are in the request.
-func (t *stager) stageAll(ctx context.Context, who hemera.Identity, s tapes.Stage, turn *turn) (failed []error, err error) {
+func (t *stager) stageAll(ctx context.Context, who hemera.Identity, s tapes.Stage, call *turns.Call) (failed []error, err error) {
 	known, err := t.knownTapes(ctx)
 	if err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func (t *stager) stageAll(ctx context.Context, who hemera.Identity, s tapes.Stag
 		if f.Error != "" {
 			return nil
 		}
-		if err := turn.rest(ctx); err != nil {
+		if err := call.Rest(ctx); err != nil {
 			return err
 		}
 		r := tapes.RecallRequest{File: f.File, Request: s.ID, UID: who.UID, Groups: groupsOf(who), Activity: f.Activity}
@@ -202,16 +203,16 @@ func (t *stager) StageStatus(ctx context.Context, who hemera.Identity, id string
 	if err != nil {
 		return out, err
 	}
-	turn, leave, err := t.turns.enter(ctx, who, len(s.Files))
+	call, err := t.Turns.Begin(ctx, who)
 	if err != nil {
 		return out, err
 	}
-	defer leave()
+	defer call.End()
 	out = hemera.StageStatus{ID: id, Who: who, Made: s.Made, Started: s.Made}
 	waits := false
 	look := &outlook{reporter: t.reports}
 	for _, f := range s.Files {
-		if err := turn.rest(ctx); err != nil {
+		if err := call.Rest(ctx); err != nil {
 			return out, err
 		}
 		l := hemera.Locality{Path: f.Path, Error: f.Error, Cancelled: f.Cancelled || s.Cancelled}
@@ -246,11 +247,11 @@ func (t *stager) CancelStage(ctx context.Context, who hemera.Identity, id string
 	if err != nil {
 		return err
 	}
-	turn, leave, err := t.turns.enter(ctx, who, len(s.Files))
+	call, err := t.Turns.Begin(ctx, who)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer call.End()
 	// The last one of equal paths, which older requests have: all of them are the same file.
 	at := map[string]int{}
 	for i, f := range s.Files {
@@ -269,7 +270,7 @@ func (t *stager) CancelStage(ctx context.Context, who hemera.Identity, id string
 		}
 	}
 	for _, p := range paths {
-		if err := turn.rest(ctx); err != nil {
+		if err := call.Rest(ctx); err != nil {
 			return err
 		}
 		f := &s.Files[at[p]]
@@ -303,14 +304,14 @@ func (t *stager) Release(ctx context.Context, who hemera.Identity, id string, pa
 			return nil, err
 		}
 	}
-	turn, leave, err := t.turns.enter(ctx, who, len(paths))
+	call, err := t.Turns.Begin(ctx, who)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer call.End()
 	out := make([]error, len(paths))
 	err = t.together(len(paths), func(i int) error {
-		err := turn.rest(ctx)
+		err := call.Rest(ctx)
 		if err == nil {
 			out[i] = t.releaseOne(ctx, who, id, paths[i])
 		}
@@ -351,15 +352,15 @@ func (t *stager) releaseOne(ctx context.Context, who hemera.Identity, id, path s
 
 // Localities implements hemera.Staging.
 func (t *stager) Localities(ctx context.Context, who hemera.Identity, id string, paths []string) ([]hemera.Locality, error) {
-	turn, leave, err := t.turns.enter(ctx, who, len(paths))
+	call, err := t.Turns.Begin(ctx, who)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer call.End()
 	out := make([]hemera.Locality, len(paths))
 	look := &outlook{reporter: t.reports}
 	for i, p := range paths {
-		if err := turn.rest(ctx); err != nil {
+		if err := call.Rest(ctx); err != nil {
 			return nil, err
 		}
 		e, err := t.readable(ctx, who, "manager.Stat", p)

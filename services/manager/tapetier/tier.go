@@ -11,6 +11,7 @@ import (
 	"hemera/core/namespace/tapes"
 	"hemera/errs"
 	"hemera/platform/contain"
+	"hemera/platform/turns"
 	"hemera/rules/mounting"
 	"hemera/rules/tapecatalogue"
 	"hemera/services/manager/rulenames"
@@ -46,6 +47,8 @@ type Options struct {
 	Log    *slog.Logger
 	// Panics contains panics of what time does and of the work on one of many files. May be nil.
 	Panics *contain.Panics
+	// Turns are those of users whose calls ask for much. Nil: the tier's own.
+	Turns *turns.Limiter
 }
 
 // Tier is the tape tier as the manager has it. Each of its parts does one
@@ -95,7 +98,6 @@ type parts struct {
 	changing chan struct{}
 
 	stages *stages // requests to stage that are remembered
-	turns  turns   // calls with many files
 
 	// mu guards all below. It is never held over I/O: decisions are computed
 	// under it.
@@ -122,6 +124,9 @@ type parts struct {
 // Open reads the configuration; a system that has none gets one that
 // archives without any set-up.
 func Open(ctx context.Context, o Options) (*Tier, error) {
+	if o.Turns == nil {
+		o.Turns = turns.New()
+	}
 	t := &parts{Options: o, catalogue: o.Tree.Tapes, changing: make(chan struct{}, 1), libraries: map[hemera.NodeID]*library{}, asking: map[hemera.NodeID]string{},
 		mounts: map[uint64]*mount{}, issued: map[uint64]tapes.Mount{}, given: map[hemera.TapeJobKey]uint64{}, scans: map[string]*scan{}, unkept: map[string]bool{}, unread: map[string]time.Time{}, returned: returned{}, wake: make(chan struct{})}
 	raw, err := t.catalogue.Config(ctx)
@@ -151,7 +156,7 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "tapetier.Open", "")
 	}
-	t.stages, t.turns = newStages(stored), turns{users: map[uint32]*userTurns{}}
+	t.stages = newStages(stored)
 	t.room = buffer{o.View, func(space string) int64 { return t.config.BufferOf(space).Keep }, map[string]int64{}, map[mounting.Key]fill{}}
 	// Ids of mounts grow over restarts, so that a report of an old mount is
 	// not taken for one of a new.

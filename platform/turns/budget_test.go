@@ -1,0 +1,207 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+var (
+	alice = hemera.Identity{Name: "alice", UID: 6}
+	bob   = hemera.Identity{Name: "bob", UID: 7}
+)
+
+// keepAsking sends requests of who until the test ends, as a user does who works.
+func keepAsking(t *testing.T, l *Limiter, who hemera.Identity) (leave func()) {
+	l.Seen(who)
+	ctx, leave := context.WithCancel(t.Context())
+	go func() {
+		for ctx.Err() == nil {
+			select {
+			case <-time.After(beside / 2):
+				l.Seen(who)
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return leave
+}
+
+// TestWorkTakesItsShare: whatever number of calls a user makes, turns and calls alike, they work for a tenth of the processors while another
+// user is there, and all the time while none is.
+func TestWorkTakesItsShare(t *testing.T) {
+	const processors, step = 2, stepTime
+	for name, c := range map[string]struct {
+		lanes  int
+		beside []hemera.Identity
+		work   time.Duration // in one second, of one lane
+	}{
+		"alone":                 {1, nil, time.Second},
+		"beside the system":     {1, []hemera.Identity{hemera.SystemIdentity()}, time.Second},
+		"beside the same user":  {1, []hemera.Identity{bob}, time.Second},
+		"beside another":        {1, []hemera.Identity{alice}, time.Second * processors / share},
+		"many beside another":   {16, []hemera.Identity{alice}, time.Second * processors / share / 16},
+		"beside several others": {4, []hemera.Identity{alice, {UID: 8}, {UID: 9}, bob}, time.Second * processors / share / 4},
+	} {
+		for kind, work := range map[string]func(ctx context.Context, l *Limiter, done func()) error{
+			"turns": func(ctx context.Context, l *Limiter, done func()) error {
+				for {
+					release, err := l.Acquire(ctx, bob)
+					if err != nil {
+						return err
+					}
+					done()
+					release()
+				}
+			},
+			"a call": func(ctx context.Context, l *Limiter, done func()) error {
+				c, err := l.Begin(ctx, bob)
+				for ; err == nil; err = c.Rest(ctx) {
+					done()
+				}
+				c.End()
+				return err
+			},
+			"lists": func(ctx context.Context, l *Limiter, done func()) error {
+				return List(ctx, l, bob, true, func(visit func(int) error) error {
+					for ctx.Err() == nil {
+						if err := visit(0); err != nil {
+							return err
+						}
+					}
+					return ctx.Err()
+				}, func() func(int) error { // the client takes what was read
+					n := 0
+					return func(int) error {
+						if n++; n%listed == 0 {
+							done()
+						}
+						return nil
+					}
+				}())
+			},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				l := Of(16)
+				l.budget.processors = processors
+				for _, who := range c.beside {
+					defer keepAsking(t, l, who)()
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				var mu sync.Mutex
+				var worked time.Duration
+				var lanes sync.WaitGroup
+				for range c.lanes {
+					lanes.Go(func() {
+						err := work(ctx, l, func() {
+							time.Sleep(step)
+							mu.Lock()
+							defer mu.Unlock()
+							worked += step
+						})
+						if !errors.Is(err, context.DeadlineExceeded) {
+							t.Errorf("%s, %s: %v", name, kind, err)
+						}
+					})
+				}
+				lanes.Wait()
+				if per := worked / time.Duration(c.lanes); per < c.work*8/10 || per > c.work*13/10 {
+					t.Errorf("%s, %s: a lane worked for %v, want about %v", name, kind, per, c.work)
+				}
+				if len(l.calls)+len(l.resting)+len(l.waiting) != 0 {
+					t.Errorf("%s, %s: it is left with %+v", name, kind, l)
+				}
+			})
+		}
+	}
+}
+
+// TestRestsEndWhenOthersGo: who waits for a turn goes on as soon as it is alone, and a long wait for a disk is not paid for as work.
+func TestRestsEndWhenOthersGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Of(1)
+		l.budget.processors = 2
+		leave := keepAsking(t, l, alice)
+		c, err := l.Begin(t.Context(), bob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest := func() time.Duration {
+			began := time.Now()
+			if err := c.Rest(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(began)
+		}
+		if got := rest(); got != 0 {
+			t.Errorf("it rested %v before it had worked", got)
+		}
+		time.Sleep(time.Hour)
+		if got := rest(); got > stepMax*share/2 {
+			t.Errorf("it rested %v after an hour at a disk", got)
+		}
+		for range 200 { // calls that the user began at once
+			l.budget.pay(bob.Account(), time.Now(), stepMax, 0)
+		}
+		leave()
+		time.Sleep(stepTime)
+		if got := rest(); got > 2*beside {
+			t.Errorf("it rested %v when the other had gone", got)
+		}
+		c.End()
+	})
+}
+
+// TestCallsAreBounded, by user: others are served, and admins never wait.
+func TestCallsAreBounded(t *testing.T) {
+	l := Of(1)
+	var all []*Call
+	for range callsMax {
+		c, err := l.Begin(t.Context(), bob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	if _, err := l.Begin(t.Context(), bob); !errors.Is(err, errs.Overloaded) || errs.RemedyOf(err) == "" {
+		t.Errorf("one more: %v", err)
+	}
+	for _, who := range []hemera.Identity{alice, hemera.SystemIdentity()} {
+		c, err := l.Begin(t.Context(), who)
+		if err != nil {
+			t.Fatalf("%+v: %v", who, err)
+		}
+		c.End()
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := l.Begin(gone, alice); !errors.Is(err, context.Canceled) {
+		t.Errorf("a client that left: %v", err)
+	}
+	for _, c := range all {
+		c.End()
+	}
+	if len(l.calls) != 0 {
+		t.Errorf("calls are left: %v", l.calls)
+	}
+}
+
+// TestUsersThatHavePaidAreForgotten, so that what is remembered is bounded by who is there.
+func TestUsersThatHavePaidAreForgotten(t *testing.T) {
+	l, now := Of(1), time.Unix(1, 0)
+	for i := range uint32(10 * usersKept) {
+		now = now.Add(time.Millisecond)
+		l.budget.see(hemera.Account{UID: i}, now)
+		l.budget.pay(hemera.Account{UID: i}, now, time.Millisecond, 0)
+	}
+	if got := len(l.budget.until); got > usersKept {
+		t.Errorf("%d users are remembered", got)
+	}
+}

@@ -1,0 +1,91 @@
+package turns
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"hemera"
+	"hemera/errs"
+)
+
+// callsMax bounds the calls of one user that work or rest. A user who reaches it has many commands under way.
+const callsMax = 256
+
+// stepTime is how long a call works before it rests.
+const stepTime = 2 * time.Millisecond
+
+// Call is a call that may ask for much, such as one about thousands of files: it works step by step, and rests in between while other users
+// are there. It takes no place, so it may wait for disks. The nil call, which admins get, need not rest.
+type Call struct {
+	limiter *Limiter
+	who     hemera.Account
+
+	mu    sync.Mutex
+	began time.Time // since when it works
+}
+
+// Begin waits until a call of who may work. The caller calls End once. It fails with Overloaded if the user has too many calls under way, or
+// with the context's error.
+func (l *Limiter) Begin(ctx context.Context, who hemera.Identity) (*Call, error) {
+	if who.Admin {
+		return nil, nil //nolint:nilnil // the call that need not rest
+	}
+	l.Seen(who)
+	c := &Call{limiter: l, who: who.Account()}
+	if !l.count(c.who, 1) {
+		return nil, errs.New(errs.Overloaded, "turns.Begin", who.Name, fmt.Sprintf("%d calls of this user are under way", callsMax)).
+			WithRemedy("send them one after the other, and this one again later")
+	}
+	if err := l.budget.wait(ctx, c.who); err != nil {
+		l.count(c.who, -1)
+		return nil, err
+	}
+	c.began = time.Now()
+	return c, nil
+}
+
+// count counts the calls of a user. It reports false, and counts none, if there would be too many.
+func (l *Limiter) count(who hemera.Account, n int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sum := l.calls[who] + n
+	switch {
+	case sum > callsMax:
+		return false
+	case sum == 0:
+		delete(l.calls, who)
+	default:
+		l.calls[who] = sum
+	}
+	return true
+}
+
+// Rest is called between steps of the work, by any goroutine of the call. It waits if the call has worked for long enough; all goroutines
+// of the call rest together. It fails with the context's error.
+func (c *Call) Rest(ctx context.Context) error {
+	if c == nil {
+		return ctx.Err()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if now.Sub(c.began) < stepTime {
+		return ctx.Err()
+	}
+	c.limiter.budget.pay(c.who, now, now.Sub(c.began), stepUsual)
+	err := c.limiter.budget.wait(ctx, c.who)
+	c.began = time.Now()
+	return err
+}
+
+// End ends the call.
+func (c *Call) End() {
+	if c == nil {
+		return
+	}
+	now := time.Now()
+	c.limiter.budget.pay(c.who, now, now.Sub(c.began), stepUsual)
+	c.limiter.count(c.who, -1)
+}
