@@ -11,7 +11,7 @@ import (
 
 const (
 	// share is the part of the processors, one in so many, that the work of one user takes beside other users.
-	share = 10
+	share = 20
 	// beside is for how long a user counts as being there after a request.
 	beside = 100 * time.Millisecond
 	// fresh is for how long a request of a user says nothing new.
