@@ -34,9 +34,9 @@ type Lifecycle struct {
 type RuleTrees interface {
 	RuleTrees() []hemera.RuleTree
 	RuleTree(dir hemera.FileID) (t hemera.RuleTree, known bool)
-	// PutRuleTree and RemoveRuleTree are durable when they return.
-	PutRuleTree(ctx context.Context, t hemera.RuleTree) error
-	RemoveRuleTree(ctx context.Context, dir hemera.FileID) error
+	// ChangeRuleTree changes what is known of a directory, one change after the other, and forgets it where keep is false. The change is
+	// durable when it returns.
+	ChangeRuleTree(ctx context.Context, dir hemera.FileID, change func(t hemera.RuleTree, known bool) (next hemera.RuleTree, keep bool)) error
 }
 
 const (
@@ -167,7 +167,10 @@ func (l *lifecycler) look(ctx context.Context, t hemera.RuleTree) (root hemera.E
 		l.mu.Lock()
 		delete(l.scans, t.Dir)
 		l.mu.Unlock()
-		return root, path, nil, l.engine.Lifecycle.Trees.RemoveRuleTree(ctx, t.Dir)
+		// One that got rules meanwhile stays.
+		return root, path, nil, l.engine.Lifecycle.Trees.ChangeRuleTree(ctx, t.Dir, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
+			return now, known && now != t
+		})
 	case !strings.HasPrefix(path, "/"):
 		return root, path, nil, nil // it may be restored
 	}
@@ -180,19 +183,21 @@ func (l *lifecycler) look(ctx context.Context, t hemera.RuleTree) (root hemera.E
 
 // track remembers since when accesses below a directory are noted, if its rules need them. Those before back may be lost.
 func (l *lifecycler) track(ctx context.Context, t hemera.RuleTree, need bool, back time.Time) (hemera.RuleTree, error) {
-	if need && !t.Since.IsZero() && t.Since.Before(back) {
+	switch {
+	case need && !t.Since.IsZero() && t.Since.Before(back):
 		t.Since = back.UTC().Round(0)
-		return t, l.engine.Lifecycle.Trees.PutRuleTree(ctx, t)
-	}
-	if need == !t.Since.IsZero() {
+	case need == !t.Since.IsZero():
 		return t, nil
-	}
 	// Before this moment nobody noted anything, so files count as used now.
-	t.Since = time.Time{}
-	if need {
+	case need:
 		t.Since = l.engine.Now().UTC().Round(0)
+	default:
+		t.Since = time.Time{}
 	}
-	return t, l.engine.Lifecycle.Trees.PutRuleTree(ctx, t)
+	return t, l.engine.Lifecycle.Trees.ChangeRuleTree(ctx, t.Dir, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
+		now.Since = t.Since
+		return now, known
+	})
 }
 
 // start begins scans of those that are due, as many as may run.
@@ -285,15 +290,18 @@ func (l *lifecycler) run(ctx context.Context, s *scan, path string) {
 	if err != nil {
 		s.job.failed(err)
 	}
-	// A change of the rules meanwhile has them looked at again at once.
-	if now, ok := l.engine.Lifecycle.Trees.RuleTree(s.tree.Dir); ok && now.Scanned.Equal(s.tree.Scanned) {
-		now.Scanned = began.UTC().Round(0)
-		if interval := s.rules.interval(); (err != nil || s.failures() > 0) && interval > lifecycleRetry {
-			now.Scanned = now.Scanned.Add(lifecycleRetry - interval)
+	if interval := s.rules.interval(); (err != nil || s.failures() > 0) && interval > lifecycleRetry {
+		began = began.Add(lifecycleRetry - interval)
+	}
+	err = l.engine.Lifecycle.Trees.ChangeRuleTree(ctx, s.tree.Dir, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
+		// A change of the rules meanwhile has them looked at again at once.
+		if now.Changed.Equal(s.tree.Changed) && now.Scanned.Equal(s.tree.Scanned) {
+			now.Scanned = began.UTC().Round(0)
 		}
-		if err := l.engine.Lifecycle.Trees.PutRuleTree(ctx, now); err != nil {
-			l.engine.Log.Error("that a tree was looked through is not stored", "path", path, "error", err)
-		}
+		return now, known
+	})
+	if err != nil {
+		l.engine.Log.Error("that a tree was looked through is not stored", "path", path, "error", err)
 	}
 	l.end(s, path)
 }
@@ -323,7 +331,13 @@ func (l *lifecycler) elsewhere(ctx context.Context, dir hemera.Entry) bool {
 	if _, known := l.engine.Lifecycle.Trees.RuleTree(dir.ID); known {
 		return true
 	}
-	if err := l.engine.Lifecycle.Trees.PutRuleTree(ctx, hemera.RuleTree{Dir: dir.ID, By: lifecycle.Setter(dir)}); err != nil {
+	err := l.engine.Lifecycle.Trees.ChangeRuleTree(ctx, dir.ID, func(now hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
+		if !known {
+			now = hemera.RuleTree{Dir: dir.ID, By: lifecycle.Setter(dir)}
+		}
+		return now, true
+	})
+	if err != nil {
 		l.engine.Log.Warn("the rules of a directory are not followed", "fid", dir.ID, "error", err)
 	}
 	return true

@@ -132,7 +132,11 @@ func (s *Store) PutConversion(ctx context.Context, c hemera.Conversion) error {
 
 // RemoveConversion forgets a request. One that is not there is no error.
 func (s *Store) RemoveConversion(ctx context.Context, id uint64) error {
-	return s.forget(ctx, conversionKey(id), func() { delete(s.conversions, id) })
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.give()
+	return s.remove(ctx, conversionKey(id), func() { delete(s.conversions, id) })
 }
 
 // put makes a request durable. The caller has the turn.
@@ -153,12 +157,8 @@ func (s *Store) save(ctx context.Context, key string, record any, known func()) 
 	return s.commit(ctx, &b, known)
 }
 
-// forget removes a record durably, then calls gone, which removes it from memory, under the lock.
-func (s *Store) forget(ctx context.Context, key string, gone func()) error {
-	if err := s.take(ctx); err != nil {
-		return err
-	}
-	defer s.give()
+// remove removes a record durably, then calls gone, which removes it from memory, under the lock. The caller has the turn.
+func (s *Store) remove(ctx context.Context, key string, gone func()) error {
 	var b kv.Batch
 	b.Delete([]byte(key))
 	return s.commit(ctx, &b, gone)

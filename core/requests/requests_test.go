@@ -1,9 +1,11 @@
 package requests
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,7 +42,7 @@ func TestWhatIsPutIsThereAgain(t *testing.T) {
 	}
 	c.Cursor, c.Done, c.Why, c.Ended = "b/c", 3, "a reason", at.Add(time.Hour)
 	tree := hemera.RuleTree{Dir: 9, Since: at, Scanned: at.Add(time.Minute), By: hemera.Setter{UID: 5}}
-	if err := errors.Join(s.PutConversion(ctx, c), s.PutRuleTree(ctx, tree), s.PutRuleTree(ctx, hemera.RuleTree{Dir: 2})); err != nil {
+	if err := errors.Join(s.PutConversion(ctx, c), putTree(ctx, s, tree), putTree(ctx, s, hemera.RuleTree{Dir: 2})); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, store)
@@ -54,7 +56,7 @@ func TestWhatIsPutIsThereAgain(t *testing.T) {
 	if c, err := s.AddConversion(ctx, hemera.Conversion{}); err != nil || c.ID != 2 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if err := errors.Join(s.RemoveConversion(ctx, 1), s.RemoveConversion(ctx, 1), s.RemoveRuleTree(ctx, 2), s.RemoveRuleTree(ctx, 2)); err != nil {
+	if err := errors.Join(s.RemoveConversion(ctx, 1), s.RemoveConversion(ctx, 1), dropTree(ctx, s, 2), dropTree(ctx, s, 2)); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, store)
@@ -83,7 +85,7 @@ func TestNoUserTakesTheRuleTreesOfOthers(t *testing.T) {
 	next := hemera.FileID(0)
 	put := func(by hemera.Setter) error {
 		next++
-		return s.PutRuleTree(ctx, hemera.RuleTree{Dir: next, By: by})
+		return putTree(ctx, s, hemera.RuleTree{Dir: next, By: by})
 	}
 	fill := func(by hemera.Setter, n int) {
 		t.Helper()
@@ -99,17 +101,17 @@ func TestNoUserTakesTheRuleTreesOfOthers(t *testing.T) {
 	fill(hemera.Setter{UID: 1}, treesOfUser)
 	s = open(t, store) // what is known counts after a restart as well
 	fill(hemera.Setter{UID: 1}, 0)
-	if err := s.PutRuleTree(ctx, hemera.RuleTree{Dir: 1, Scanned: time.Now(), By: hemera.Setter{UID: 1}}); err != nil {
+	if err := putTree(ctx, s, hemera.RuleTree{Dir: 1, Scanned: time.Now(), By: hemera.Setter{UID: 1}}); err != nil {
 		t.Errorf("one that is known: %v", err)
 	}
 	// A directory that an admin's rules are set in is the admins', and is not charged to the user any more.
-	if err := errors.Join(s.PutRuleTree(ctx, hemera.RuleTree{Dir: 1, By: admin}), put(hemera.Setter{UID: 1})); err != nil {
+	if err := errors.Join(putTree(ctx, s, hemera.RuleTree{Dir: 1, By: admin}), put(hemera.Setter{UID: 1})); err != nil {
 		t.Error(err)
 	}
-	if err := s.PutRuleTree(ctx, hemera.RuleTree{Dir: 1, By: hemera.Setter{UID: 1}}); !errors.Is(err, errs.Overloaded) {
+	if err := putTree(ctx, s, hemera.RuleTree{Dir: 1, By: hemera.Setter{UID: 1}}); !errors.Is(err, errs.Overloaded) {
 		t.Errorf("one that was the admins': %v", err)
 	}
-	if err := errors.Join(s.RemoveRuleTree(ctx, 2), put(hemera.Setter{UID: 1})); err != nil {
+	if err := errors.Join(dropTree(ctx, s, 2), put(hemera.Setter{UID: 1})); err != nil {
 		t.Errorf("in place of one that is gone: %v", err)
 	}
 	users := treesOfUser
@@ -140,10 +142,10 @@ func TestRoomForARuleTreeIsReserved(t *testing.T) {
 	if _, err := s.ReserveRuleTree(hemera.RuleTree{Dir: 1000, By: by}); !errors.Is(err, errs.Overloaded) || errs.RemedyOf(err) == "" {
 		t.Errorf("one too many: %v", err)
 	}
-	if err := s.PutRuleTree(ctx, hemera.RuleTree{Dir: 1000, By: by}); !errors.Is(err, errs.Overloaded) {
+	if err := putTree(ctx, s, hemera.RuleTree{Dir: 1000, By: by}); !errors.Is(err, errs.Overloaded) {
 		t.Errorf("beside reservations: %v", err)
 	}
-	if err := s.PutRuleTree(ctx, hemera.RuleTree{Dir: 1, By: by}); err != nil {
+	if err := putTree(ctx, s, hemera.RuleTree{Dir: 1, By: by}); err != nil {
 		t.Errorf("one that was reserved: %v", err)
 	}
 	again()
@@ -170,5 +172,43 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		if _, err := Open(t.Context(), store, w); !errors.Is(err, errs.Corrupt) {
 			t.Errorf("%s: %v", key, err)
 		}
+	}
+}
+
+// putTree makes a directory with rules known as it is given.
+func putTree(ctx context.Context, s *Store, t hemera.RuleTree) error {
+	return s.ChangeRuleTree(ctx, t.Dir, func(hemera.RuleTree, bool) (hemera.RuleTree, bool) { return t, true })
+}
+
+// dropTree forgets one.
+func dropTree(ctx context.Context, s *Store, dir hemera.FileID) error {
+	return s.ChangeRuleTree(ctx, dir, func(t hemera.RuleTree, _ bool) (hemera.RuleTree, bool) { return t, false })
+}
+
+// TestNoChangeOfRulesIsLost: users set rules while a worker notes that it has looked.
+func TestNoChangeOfRulesIsLost(t *testing.T) {
+	s, changes := open(t, memkv.New()), 100
+	var all sync.WaitGroup
+	for _, add := range []func(*hemera.RuleTree){
+		func(t *hemera.RuleTree) { t.Changed = t.Changed.Add(time.Second) },
+		func(t *hemera.RuleTree) { t.Scanned = t.Scanned.Add(time.Second) },
+		func(t *hemera.RuleTree) { t.Since = t.Since.Add(time.Second) },
+	} {
+		all.Go(func() {
+			for range changes {
+				err := s.ChangeRuleTree(t.Context(), 7, func(t hemera.RuleTree, _ bool) (hemera.RuleTree, bool) {
+					add(&t)
+					return t, true
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	want := time.Time{}.Add(time.Duration(changes) * time.Second)
+	if got, _ := s.RuleTree(7); !got.Changed.Equal(want) || !got.Scanned.Equal(want) || !got.Since.Equal(want) || got.Dir != 7 {
+		t.Errorf("it is %+v", got)
 	}
 }

@@ -78,7 +78,7 @@ func (s *Store) RuleTree(dir hemera.FileID) (hemera.RuleTree, bool) {
 	return t, ok
 }
 
-// ReserveRuleTree keeps room for a directory with rules until release, so that PutRuleTree is not refused after the rules were
+// ReserveRuleTree keeps room for a directory with rules until release, so that ChangeRuleTree is not refused after the rules were
 // set. Overloaded if the user that it is charged to has its share, or there are too many. It does not block.
 func (s *Store) ReserveRuleTree(t hemera.RuleTree) (release func(), err error) {
 	s.mu.Lock()
@@ -110,7 +110,7 @@ func (s *Store) roomFor(t hemera.RuleTree) error {
 		return nil
 	}
 	refuse := func(text string) error {
-		return errs.New(errs.Overloaded, "requests.PutRuleTree", "fid:"+t.Dir.String(), text).
+		return errs.New(errs.Overloaded, "requests.ChangeRuleTree", "fid:"+t.Dir.String(), text).
 			WithRemedy("set the rules at a directory above, where they hold for all that is below it, or remove those of other directories")
 	}
 	admins := s.treesOf[hemera.Setter{Admin: true}]
@@ -128,24 +128,28 @@ func (s *Store) roomFor(t hemera.RuleTree) error {
 	return nil
 }
 
-// PutRuleTree makes a directory with rules known, or what is new of it, durably. Overloaded for a new one, or one that
-// is charged to another user than before, as [Store.ReserveRuleTree] has it.
-func (s *Store) PutRuleTree(ctx context.Context, t hemera.RuleTree) error {
+// ChangeRuleTree changes what is known of a directory with rules, durably, and one change after the other. change gets it as it is, and
+// returns what it is to be; keep false forgets it. One that stays as it is costs no sync. Overloaded for a new one, or one that is charged
+// to another user than before, as [Store.ReserveRuleTree] has it.
+func (s *Store) ChangeRuleTree(ctx context.Context, dir hemera.FileID, change func(t hemera.RuleTree, known bool) (next hemera.RuleTree, keep bool)) error {
 	if err := s.take(ctx); err != nil {
 		return err
 	}
 	defer s.give()
+	old, known := s.RuleTree(dir)
+	t, keep := change(old, known)
+	t.Dir = dir
+	switch {
+	case !keep && !known, keep && known && t == old:
+		return nil
+	case !keep:
+		return s.remove(ctx, treeKey(dir), func() { s.removeTree(dir) })
+	}
 	s.mu.Lock()
 	err := s.roomFor(t)
 	s.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	return s.save(ctx, treeKey(t.Dir), t, func() { s.putTree(t) })
-}
-
-// RemoveRuleTree forgets a directory that has no rules any more. One that is not known is no error.
-func (s *Store) RemoveRuleTree(ctx context.Context, dir hemera.FileID) error {
-	// A directory that gets rules again is put again.
-	return s.forget(ctx, treeKey(dir), func() { s.removeTree(dir) })
+	return s.save(ctx, treeKey(dir), t, func() { s.putTree(t) })
 }

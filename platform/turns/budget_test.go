@@ -33,7 +33,7 @@ func keepAsking(t *testing.T, l *Limiter, who hemera.Identity) (leave func()) {
 	return leave
 }
 
-// TestWorkTakesItsShare: whatever number of calls a user makes, turns and calls alike, they work for a tenth of the processors while another
+// TestWorkTakesItsShare: whatever number of calls a user makes, turns and calls alike, they work for a twentieth of the processors while another
 // user is there, and all the time while none is.
 func TestWorkTakesItsShare(t *testing.T) {
 	const processors, step = 2, stepTime

@@ -1,5 +1,5 @@
 // Package turns has users take turns where one of them can ask for much: a call that reads thousands of names, or asks all nodes. What one
-// user asks for so takes a tenth of the processors while another is there.
+// user asks for so takes a twentieth of the processors while another is there.
 package turns
 
 import (

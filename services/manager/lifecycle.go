@@ -62,15 +62,17 @@ func (k *ruleKeeper) reserve(ctx context.Context, who hemera.Identity, path, nam
 	if err != nil {
 		return nil, err
 	}
-	done, err = k.requests.ReserveRuleTree(k.ruleTree(who, e.ID))
+	known, _ := k.requests.RuleTree(e.ID)
+	known.Dir = e.ID
+	done, err = k.requests.ReserveRuleTree(k.ruleTree(who, known))
 	return done, errs.Wrap(err, "manager.SetAttribute", path)
 }
 
-// ruleTree is the directory in which the user changes a rule now. It is charged to the user, and to the admins if one of them has rules there.
-func (k *ruleKeeper) ruleTree(who hemera.Identity, dir hemera.FileID) hemera.RuleTree {
+// ruleTree is the directory in which the user changes a rule now, as it becomes. It is charged to the user, and to the admins if one of them
+// has rules there.
+func (k *ruleKeeper) ruleTree(who hemera.Identity, known hemera.RuleTree) hemera.RuleTree {
 	// Without the time of the last scan, so that the files are looked at now.
-	known, _ := k.requests.RuleTree(dir)
-	t := hemera.RuleTree{Dir: dir, Since: known.Since, Changed: k.now().UTC().Round(0), By: hemera.SetterOf(who)}
+	t := hemera.RuleTree{Dir: known.Dir, Since: known.Since, Changed: k.now().UTC().Round(0), By: hemera.SetterOf(who)}
 	if known.By.Admin {
 		t.By = known.By
 	}
@@ -88,7 +90,8 @@ func (k *ruleKeeper) changed(ctx context.Context, who hemera.Identity, path, nam
 	if err != nil {
 		return err
 	}
-	return errs.Wrap(k.requests.PutRuleTree(ctx, k.ruleTree(who, e.ID)), "manager.SetAttribute", path)
+	err = k.requests.ChangeRuleTree(ctx, e.ID, func(known hemera.RuleTree, _ bool) (hemera.RuleTree, bool) { return k.ruleTree(who, known), true })
+	return errs.Wrap(err, "manager.SetAttribute", path)
 }
 
 // removed has what is left of the rules of a directory followed. One whose last rule was removed is forgotten by the worker.
@@ -101,10 +104,10 @@ func (k *ruleKeeper) removed(ctx context.Context, path, name string) error {
 	if err != nil {
 		return err
 	}
-	t, known := k.requests.RuleTree(e.ID)
-	if !known {
-		return nil // it has no rules that are followed, and gets none
-	}
-	t.Scanned, t.Changed = time.Time{}, k.now().UTC().Round(0)
-	return errs.Wrap(k.requests.PutRuleTree(ctx, t), "manager.SetAttribute", path)
+	// A directory that has no rules that are followed gets none.
+	err = k.requests.ChangeRuleTree(ctx, e.ID, func(t hemera.RuleTree, known bool) (hemera.RuleTree, bool) {
+		t.Scanned, t.Changed = time.Time{}, k.now().UTC().Round(0)
+		return t, known
+	})
+	return errs.Wrap(err, "manager.SetAttribute", path)
 }
