@@ -17,7 +17,7 @@
 // of the process; a call from another machine comes through an XRootD session ([Calls]) with that session's identity.
 // Verbs on files are done as that identity, all others need an admin. Web pages are refused.
 //
-// The handler keeps no state but the turns of users' searches, and may serve any number of requests at a time. It holds
+// The handler keeps no state but the turns of users, and may serve any number of requests at a time. It holds
 // no lock over a call of a service. A verb blocks as long as its service; streams end with their client.
 //
 // DESIGN.md explains walks of trees and calls from other machines.

@@ -63,7 +63,7 @@ type Services struct {
 	Log     *slog.Logger
 	// Panics counts requests that failed by a panic. May be nil.
 	Panics *contain.Panics
-	// Turns are those of users who read much of the namespace; nil: of this door alone.
+	// Turns are those of users beside others, which every request of a user takes; nil: of this door alone.
 	Turns *turns.Limiter
 }
 
@@ -170,11 +170,17 @@ func (d *door) guard(admin bool, next http.Handler) http.Handler {
 			_ = d.failures.Write(w, r, toConnect(r.Context(), err))
 			return
 		}
+		call, err := d.Turns.Begin(r.Context(), who)
+		if err != nil {
+			_ = d.failures.Write(w, r, toConnect(r.Context(), err))
+			return
+		}
+		defer call.End()
 		// From here on a verb may take as long as it needs.
 		deadlines := http.NewResponseController(w)
 		_ = deadlines.SetReadDeadline(time.Time{})
 		_ = deadlines.SetWriteDeadline(time.Time{})
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(call.In(r.Context()), identityKey{}, who)))
 	})
 }
 

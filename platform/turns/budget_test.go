@@ -205,3 +205,51 @@ func TestUsersThatHavePaidAreForgotten(t *testing.T) {
 		t.Errorf("%d users are remembered", got)
 	}
 }
+
+// TestPartsOfACallAreCountedOnce: a call that begins another one, or takes turns, works once for both, and its waits are no work.
+func TestPartsOfACallAreCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Of(1)
+		l.budget.processors = 2
+		defer keepAsking(t, l, alice)()
+		outer, err := l.Begin(t.Context(), bob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := outer.In(t.Context())
+		part, err := l.Begin(ctx, bob)
+		if err != nil || len(l.calls) != 1 || l.calls[bob.Account()] != 1 {
+			t.Fatalf("%v, calls: %v", err, l.calls)
+		}
+		part.End()
+		if l.calls[bob.Account()] != 1 {
+			t.Errorf("the end of a part has ended the call: %v", l.calls)
+		}
+		from := outer.began
+		for range 3 {
+			release, err := l.Acquire(ctx, bob)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(stepTime)
+			release()
+		}
+		if worked := time.Since(from) - 3*stepTime; worked <= 0 || time.Since(outer.began) != 3*stepTime {
+			t.Errorf("it waited %v, and counts %v of work", worked, time.Since(outer.began))
+		}
+		began := time.Now()
+		if err := part.Rest(ctx); err != nil || time.Since(began) == 0 {
+			t.Errorf("a part that has worked for long rested %v: %v", time.Since(began), err)
+		}
+		outer.End()
+		if len(l.calls) != 0 {
+			t.Errorf("calls are left: %v", l.calls)
+		}
+		// Of another user, or of another limiter, it is no part.
+		other, err := l.Begin(ctx, alice)
+		if err != nil || other.outer != nil {
+			t.Errorf("%+v, %v", other, err)
+		}
+		other.End()
+	})
+}

@@ -21,9 +21,22 @@ const stepTime = 2 * time.Millisecond
 type Call struct {
 	limiter *Limiter
 	who     hemera.Account
+	outer   *Call // that this one is a part of, or nil
 
 	mu    sync.Mutex
 	began time.Time // since when it works
+}
+
+// callKey is the key of a context's call.
+type callKey struct{}
+
+// In returns a context whose calls are parts of this one: they are counted once.
+func (c *Call) In(ctx context.Context) context.Context { return context.WithValue(ctx, callKey{}, c) }
+
+// callOf returns the call of a context, or nil.
+func callOf(ctx context.Context) *Call {
+	c, _ := ctx.Value(callKey{}).(*Call)
+	return c
 }
 
 // Begin waits until a call of who may work. The caller calls End once. It fails with Overloaded if the user has too many calls under way, or
@@ -31,6 +44,9 @@ type Call struct {
 func (l *Limiter) Begin(ctx context.Context, who hemera.Identity) (*Call, error) {
 	if who.Admin {
 		return nil, nil //nolint:nilnil // the call that need not rest
+	}
+	if outer := callOf(ctx); outer != nil && outer.limiter == l && outer.who == who.Account() {
+		return &Call{outer: outer}, nil
 	}
 	l.Seen(who)
 	c := &Call{limiter: l, who: who.Account()}
@@ -68,6 +84,9 @@ func (c *Call) Rest(ctx context.Context) error {
 	if c == nil {
 		return ctx.Err()
 	}
+	if c.outer != nil {
+		return c.outer.Rest(ctx)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
@@ -80,11 +99,22 @@ func (c *Call) Rest(ctx context.Context) error {
 	return err
 }
 
+// waited takes time that the call waited for a turn out of its work.
+func (c *Call) waited(d time.Duration) {
+	if c != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.began = c.began.Add(d)
+	}
+}
+
 // End ends the call.
 func (c *Call) End() {
-	if c == nil {
+	if c == nil || c.outer != nil {
 		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	now := time.Now()
 	c.limiter.budget.pay(c.who, now, now.Sub(c.began), stepUsual)
 	c.limiter.count(c.who, -1)

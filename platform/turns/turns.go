@@ -57,6 +57,8 @@ func (l *Limiter) Acquire(ctx context.Context, who hemera.Identity) (release fun
 		return func() {}, nil
 	}
 	l.Seen(who)
+	asked := time.Now()
+	defer func() { callOf(ctx).waited(time.Since(asked)) }()
 	from := who.Account()
 	l.mu.Lock()
 	if l.resting[from]+len(l.waiting[from]) >= waitingMax {
