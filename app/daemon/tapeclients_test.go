@@ -9,7 +9,6 @@ import (
 
 	"hemera"
 	"hemera/doors/taperest"
-	"hemera/platform/xrootd"
 	"hemera/rules/wire"
 )
 
@@ -46,22 +45,9 @@ func TestClientsOfTape(t *testing.T) {
 	if err := m.SetXattr(t.Context(), who, "/a", hemera.AttrStorageClass, []byte("default"), false); err != nil {
 		t.Fatal(err)
 	}
-	c := xrootd.New(xrootd.Options{})
-	t.Cleanup(func() { _ = c.Close() })
-	u, err := xrootd.ParseURL("root://" + m.Addr + "//a/f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := c.Open(t.Context(), u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644})
-	if err == nil {
-		err = f.WriteAt(t.Context(), make([]byte, 300_000), 0)
-	}
-	if err == nil {
-		err = f.Close(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newClient(t, up)
+	c.put("/a/f", make([]byte, 300_000))
+	u := c.at("/a/f")
 	has := func(flags uint32) func() bool {
 		return func() bool {
 			i, err := c.Stat(t.Context(), u)

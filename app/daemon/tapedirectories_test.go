@@ -6,31 +6,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"hemera"
-	"hemera/platform/xrootd"
 )
 
 // TestDirectoriesAtTheTapeAPI: each path that is of no file has an error of its own, in the words of other doors, and what is beside it is served.
 // A slash at the end says that a path is of a directory.
 func TestDirectoriesAtTheTapeAPI(t *testing.T) {
-	m, who := withTape(t, t.TempDir()).Manager, hemera.SystemIdentity()
-	if _, err := m.Mkdir(t.Context(), who, "/a", 0o777, false); err != nil {
-		t.Fatal(err)
-	}
-	c := xrootd.New(xrootd.Options{})
-	t.Cleanup(func() { _ = c.Close() })
-	u, err := xrootd.ParseURL("root://" + m.Addr + "//a/f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := c.Open(t.Context(), u, xrootd.OpenOptions{Write: true, Create: true, Mode: 0o644})
-	if err == nil {
-		err = f.Close(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	up := withTape(t, t.TempDir())
+	m := up.Manager
+	newClient(t, up).put("/a/f", nil)
 	want := map[string]string{
 		"/a": "Is a directory", "/a/": "Is a directory", "/": "Is a directory", "/a/f/": "Not a directory", "/a/f/g": "Not a directory",
 		"/none": "No such file or directory", "/none/": "No such file or directory", "/none/f": "No such file or directory",

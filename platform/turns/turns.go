@@ -1,5 +1,5 @@
-// Package turns has users take turns where one of them can ask for much: a call that reads thousands of names, or asks all nodes. What one
-// user asks for so takes a twentieth of the processors while another is there.
+// Package turns has users take turns where one of them can ask for much: a call that reads thousands of names, or asks all nodes. Such
+// work of one user takes a twentieth of the processors while another user is there.
 package turns
 
 import (

@@ -193,7 +193,7 @@ func (w tapeJudge) collect(ctx context.Context) {
 	if !w.plan.tape {
 		return
 	}
-	// What nodes found after the restart, or a person took, was written minutes ago.
+	// What nodes found after the restart, and committed, was written minutes ago.
 	young := hemera.TapeChange{Object: "buffer", Verb: "set", Name: "default", Values: map[string]string{"evictMinAge": "1m"}}
 	if err := w.head.Load().ChangeTape(ctx, "sim", young); err != nil {
 		w.fail("young files cannot be made to make room: %v", err)
