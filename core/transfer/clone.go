@@ -53,6 +53,7 @@ func (p *pieces) beginAs(base *Reader, keep int64) error {
 	}
 	err = p.fanOut(among, nil, func(_ int, pc *piece) error {
 		pc.end = layout.PieceSize(l, size, pc.target.Index)
+		pc.sent.Forget() // the bytes of the base are not those of this write
 		return p.head.fillFrom(base, pc, pc.end)
 	})
 	if err == nil && p.parity != nil {

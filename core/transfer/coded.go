@@ -128,9 +128,7 @@ func (p *pieces) resize(size int64) error {
 			return nil
 		}
 		pc.end = want
-		if pc.summed != want {
-			pc.summed = -1
-		}
+		pc.sent.Cut(want)
 		return pc.out.Truncate(want)
 	})
 }

@@ -102,6 +102,8 @@ func TestCodedAgainstBytes(t *testing.T) {
 		}
 		if died != 0 {
 			b.peers.fail(died, nil)
+		} else if c.Base == nil {
+			b.mustKeepAll()
 		}
 		if _, ok := b.manager.committed[hemera.PieceID{File: c.File, Gen: c.Gen}]; !ok {
 			return // an update that changed nothing

@@ -144,6 +144,7 @@ func (p *pieces) find(i int, store disk.Store, f *found, size int64) (int64, err
 	}
 	local.Writer, local.leave = w, h.host.ownLocal(h.cap, pc.target)
 	pc.out, pc.local, pc.began, pc.found = local, local, true, true
+	pc.sent.Forget()
 	p.ledger.Began(i)
 	if size >= 0 && (f.footer != nil || w.Size() != size) { // the end came between their syncs
 		p.plan(i)

@@ -75,6 +75,16 @@ func (h *history) read(rt *rapid.T) {
 	}
 }
 
+// mustKeepAll checks that no write went on without one of its pieces: all disks and ways to them worked.
+func (b *bench) mustKeepAll() {
+	b.t.Helper()
+	for i, h := range b.hosts {
+		if short, replaced := h.host.Counters.Short.Load(), h.host.Counters.Replaced.Load(); short+replaced > 0 {
+			b.t.Fatalf("host %d: %d writes ended short, %d pieces were replaced", i+1, short, replaced)
+		}
+	}
+}
+
 // someOld has some of the disks begin no pieces as copies.
 func (b *bench) someOld(rt *rapid.T) {
 	for _, h := range b.hosts {
@@ -102,12 +112,19 @@ func TestAgainstBytes(t *testing.T) {
 		h.token = token
 		h.begin(c)
 		steps := h.steps()
-		steps["peer dies"] = func(*rapid.T) { b.peers.fail(3, &fault{step: "write", err: errGone}) }
+		died := false
+		steps["peer dies"] = func(*rapid.T) {
+			b.peers.fail(3, &fault{step: "write", err: errGone})
+			died = true
+		}
 		rt.Repeat(steps)
 		if err := h.file.End(ctx, hemera.EndClose); err != nil {
 			rt.Fatal(err)
 		}
 		b.peers.fail(3, nil)
+		if !died {
+			b.mustKeepAll()
+		}
 		if _, ok := b.manager.committed[hemera.PieceID{File: c.File, Gen: c.Gen}]; !ok {
 			return // an update that changed nothing
 		}

@@ -258,22 +258,27 @@ func TestWhatAClientOffersIsNotSealed(t *testing.T) {
 }
 
 // TestASealComparesWhatIsThere: a disk that keeps another byte than its head sent, under the right checksum of that, does not
-// seal its piece, coded or not, local or not, data or parity.
+// seal its piece, coded or not, local or not, data or parity, in whatever order the bytes came.
 func TestASealComparesWhatIsThere(t *testing.T) {
+	const size = 400_000
 	for name, l := range map[string]hemera.Layout{"replica": hemera.Replica(2), "coded": small64(hemera.ReedSolomon(2, 1))} {
-		for at := range int(l.Pieces) {
-			b := newMemoryBench(t, int(l.Pieces))
-			b.noSmall()
-			token, c := b.provable(l)
-			b.hosts[at].disk.wrong = true
-			f := b.begin(1, token)
-			if err := f.WritePages(content(400_000), nil, 0); err != nil {
-				t.Fatal(err)
+		for order, ends := range map[string][][2]int{"in order": {{0, size}}, "out of order": {{300_000, size}, {0, 100_000}, {200_000, 300_000}, {100_000, 200_000}}} {
+			for at := range int(l.Pieces) {
+				b := newMemoryBench(t, int(l.Pieces))
+				b.noSmall()
+				token, c := b.provable(l)
+				b.hosts[at].disk.wrong = true
+				f := b.begin(1, token)
+				for _, e := range ends {
+					if err := f.WritePages(content(size)[e[0]:e[1]], nil, int64(e[0])); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := f.End(ctx, hemera.EndClose); !errors.Is(err, errs.Corrupt) {
+					t.Errorf("%s, %s, piece %d: %v", name, order, at, err)
+				}
+				b.mustHave(c)
 			}
-			if err := f.End(ctx, hemera.EndClose); !errors.Is(err, errs.Corrupt) {
-				t.Errorf("%s, piece %d: %v", name, at, err)
-			}
-			b.mustHave(c)
 		}
 	}
 }

@@ -193,7 +193,7 @@ func (y *parity) due() (rows []*parityrow.Row) {
 	return inOrder(rows)
 }
 
-// inOrder sorts rows by number: pieces whose bytes are sent in order are compared with what was sent, when they are sealed.
+// inOrder sorts rows by number, so that disks write forwards and few ranges are kept apart for the seal.
 func inOrder(rows []*parityrow.Row) []*parityrow.Row {
 	slices.SortFunc(rows, func(a, b *parityrow.Row) int { return cmp.Compare(a.Number, b.Number) })
 	return rows

@@ -315,36 +315,25 @@ type piece struct {
 	err    error      // why it was lost
 	began  bool       // out was there once, or bytes were for it while it was lost: a fresh piece cannot take its place
 	end    int64      // how long the piece is, by what was sent to it
-	sum    checksum.Appender
-	summed int64 // how many bytes sum is of; -1 once they did not come in order
-	found  bool  // an earlier process made it, on a disk of this node
+	sent   checksum.Parts
+	found  bool // an earlier process made it, on a disk of this node
 }
 
 // writePages sends pages at an offset of the piece.
 func (pc *piece) writePages(b []byte, sums []uint32, off int64) error {
 	pc.end = max(pc.end, off+int64(len(b)))
-	pc.sums(b, sums, off)
+	if sums == nil {
+		pc.sent.Forget()
+	} else {
+		pc.sent.Add(off, len(b), sums)
+	}
 	return pc.out.WritePages(b, sums, off)
-}
-
-// sums notes the checksums of pages that are sent, as long as they come in order.
-func (pc *piece) sums(b []byte, sums []uint32, off int64) {
-	if pc.summed != off || sums == nil {
-		pc.summed = -1
-		return
-	}
-	end := off + int64(len(b))
-	for _, sum := range sums[:checksum.Fragments(off, len(b))] {
-		n := min(hemera.PageSize-pc.summed%hemera.PageSize, end-pc.summed)
-		pc.sum.Append(sum, n)
-		pc.summed += n
-	}
 }
 
 // seal seals the piece. The node compares what it has with what was sent, where that is known.
 func (pc *piece) seal(ctx context.Context, l hemera.Layout, info hemera.SealInfo) error {
-	if pc.summed == layout.PieceSize(l, info.FileSize, pc.target.Index) {
-		info.Piece = crcChecksum(pc.sum.Sum())
+	if crc, ok := pc.sent.Sum(layout.PieceSize(l, info.FileSize, pc.target.Index)); ok {
+		info.Piece = crcChecksum(crc)
 	}
 	return pc.out.Seal(ctx, info)
 }
