@@ -4,7 +4,8 @@
 //
 // It needs root: it starts `hemera up` with an emulated tape library, and the users are processes of their own. In each round the first user
 // works alone and then beside the other; a row is the median of the ratios of all rounds. The other user's processes are nice, so that the
-// processor time that they take themselves does not count.
+// processor time that they take themselves counts less. The last columns say who took the processors: the cluster while the first user
+// was alone, the cluster beside the other, and the other's own processes, in processors.
 package main
 
 import (
@@ -85,11 +86,11 @@ func measure(program string, rounds int, length time.Duration, only string) (err
 	if err := furnish(filepath.Join(dir, "up", "admin.sock")); err != nil {
 		return err
 	}
-	u := users{self, server, length}
-	if _, err := u.run("prepare", greedyUID); err != nil {
+	u := users{self, server, length, cluster.Process.Pid}
+	if _, _, err := u.run("prepare", greedyUID); err != nil {
 		return err
 	}
-	fmt.Println("| one user's | left of the other's rate | lowest, highest | served | refused |\n|---|---|---|---|---|")
+	fmt.Println("| one user's | left of the other's rate | lowest, highest | served | refused | cluster alone | cluster beside | the user's own |\n|---|---|---|---|---|---|---|---|")
 	for _, g := range greeds() {
 		if only != "" && only != g.name {
 			continue
@@ -152,41 +153,91 @@ func furnish(socket string) error {
 type users struct {
 	program, server string
 	length          time.Duration
+	cluster         int // its process
+}
+
+// spent is the processor time of the cluster so far: of its process and of those that it started.
+func (u users) spent() (time.Duration, error) {
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", u.cluster, u.cluster))
+	if err != nil {
+		return 0, err
+	}
+	var sum time.Duration
+	for _, pid := range append(strings.Fields(string(list)), strconv.Itoa(u.cluster)) {
+		stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat")) // #nosec G304 -- of the cluster
+		if err != nil {
+			return 0, err
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) < 13 {
+			return 0, io.ErrUnexpectedEOF
+		}
+		for _, ticks := range fields[11:13] { // of the process and of the kernel for it, 100 a second
+			n, err := strconv.ParseInt(ticks, 10, 64)
+			if err != nil {
+				return 0, err
+			}
+			sum += time.Duration(n) * 10 * time.Millisecond
+		}
+	}
+	return sum, nil
+}
+
+// timed runs a process of a user, and adds up how many processors the cluster took meanwhile.
+func (u users) timed(what string, uid uint32, cluster *float64) ([]int64, error) {
+	before, err := u.spent()
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	counts, _, err := u.run(what, uid)
+	if err != nil {
+		return nil, err
+	}
+	after, err := u.spent()
+	*cluster += float64(after-before) / float64(time.Since(begin))
+	return counts, err
 }
 
 // row measures the worker alone and beside the greedy user, in turn.
 func (u users) row(greed string, rounds int) error {
 	var ratios []float64
 	var served, refused int64
+	var quiet, busy, own float64 // processors, summed over the rounds
 	for range rounds {
-		alone, err := u.run("worker", workerUID)
+		alone, err := u.timed("worker", workerUID, &quiet)
 		if err != nil {
 			return err
 		}
 		other := u
 		other.length += time.Second // it begins before and ends after
 		var counts []int64
+		var used time.Duration
 		ended := make(chan error, 1)
 		go func() {
 			var err error
-			counts, err = other.run(greed, greedyUID)
+			counts, used, err = other.run(greed, greedyUID)
 			ended <- err
 		}()
 		time.Sleep(600 * time.Millisecond)
-		beside, err := u.run("worker", workerUID)
+		beside, err := u.timed("worker", workerUID, &busy)
 		if err = errors.Join(err, <-ended); err != nil {
 			return err
 		}
 		ratios = append(ratios, float64(beside[0])/float64(max(alone[0], 1)))
 		served, refused = served+counts[0], refused+counts[1]
+		own += float64(used) / float64(other.length)
 	}
 	slices.Sort(ratios)
-	fmt.Printf("| %s | %.2f | %.2f, %.2f | %d | %d |\n", greed, ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1], served, refused)
+	n := float64(rounds)
+	fmt.Printf("| %s | %.2f | %.2f, %.2f | %d | %d | %.2f | %.2f | %.2f |\n", greed, ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1],
+		served, refused, quiet/n, busy/n, own/n)
 	return nil
 }
 
-// run runs a process of a user to its end, and returns what it was served and how often it was refused.
-func (u users) run(what string, uid uint32) ([]int64, error) {
+// run runs a process of a user to its end, and returns what it was served, how often it was refused, and its processor time.
+func (u users) run(what string, uid uint32) (counts []int64, used time.Duration, err error) {
 	cmd := exec.CommandContext(context.Background(), u.program, "-user", what, "-at", u.server, "-time", u.length.String()) // #nosec G204 -- this program
 	if uid == greedyUID {
 		cmd.Args = append([]string{"nice", "-n", "19", u.program}, cmd.Args[1:]...)
@@ -197,20 +248,19 @@ func (u users) run(what string, uid uint32) ([]int64, error) {
 	var out, failed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &failed
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", what, err, failed.String())
+		return nil, 0, fmt.Errorf("%s: %w: %s", what, err, failed.String())
 	}
-	var counts []int64
 	for _, word := range strings.Fields(out.String()) {
 		n, err := strconv.ParseInt(word, 10, 64)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		counts = append(counts, n)
 	}
 	if len(counts) != 2 {
-		return nil, io.ErrUnexpectedEOF
+		return nil, 0, io.ErrUnexpectedEOF
 	}
-	return counts, nil
+	return counts, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
 // freePorts finds a port that is free with those behind it.
