@@ -335,7 +335,7 @@ type FsckReport struct {
 }
 
 // FsckProblem is one category (EOS's tags where one fits): missing, orphan, under_replicated,
-// size_mismatch, offline, lost.
+// size_mismatch, kept, offline, lost.
 type FsckProblem struct {
 	Tag   string
 	Disk  DiskID

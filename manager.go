@@ -353,6 +353,8 @@ type PieceStat struct {
 	Sealed    time.Time
 	// Owner is the file's owner and mode when the piece was made; nil for pieces of version 1, which do not know them.
 	Owner *FileOwner `cbor:",omitempty" json:",omitempty"`
+	// Kept: nobody closed the write that made the piece, and it was not committed. See [SealInfo].
+	Kept bool `cbor:",omitempty" json:",omitempty"`
 }
 
 // FileOwner is whose a file is, and what others may do with it. Pieces know it for the day on which nobody else does.

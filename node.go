@@ -103,8 +103,8 @@ type File interface {
 type PieceHandle interface {
 	Handle
 	// Seal ends writing to the piece and returns when it is sealed, and durable if s says so. Called again it
-	// returns the same. Corrupt if the piece has another checksum than s says. Denied for a piece that was opened sealed, and
-	// to clients: they offer theirs ([Offerer]).
+	// returns the same, and changes nothing but whether the piece is kept. Corrupt if the piece has another checksum than s says. Denied
+	// for a committed piece, and to clients: they offer theirs ([Offerer]).
 	Seal(ctx context.Context, s SealInfo) (PieceStat, error)
 	// End ends all use of this handle. A second call fails with BadHandle.
 	End(ctx context.Context, how Ending) error
@@ -187,6 +187,9 @@ type SealInfo struct {
 	Sync      bool
 	// Piece is the CRC32C of the piece's own bytes, as its writer sent them; of no kind if that is not known.
 	Piece Checksum
+	// Kept says in the footer that the write is not committed: nobody closed it, and a person decides. A rebuild of the namespace
+	// makes no file of such pieces. A second seal of the piece by its head changes that alone.
+	Kept bool
 }
 
 // XattrSetter is a pending write that carries changes of attributes into its commit. A nil value is the removal

@@ -98,6 +98,7 @@ const (
 	RebuildDiffers    = "differs"    // pieces of one content that do not agree; they stay on their disks
 	RebuildUnknown    = "unknown"    // a layout that this version does not know; they stay on their disks
 	RebuildBeyond     = "beyond"     // an id that this namespace will hand out: the clock was wrong when it was prepared
+	RebuildKept       = "kept"       // a content whose client did not come back, kept for a person and never committed; its pieces stay on their disks
 	RebuildFailed     = "failed"     // the file could not be made
 )
 

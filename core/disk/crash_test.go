@@ -25,11 +25,13 @@ type crashRun struct {
 	tried   map[hemera.PieceID][]byte // sealed with sync, not acknowledged
 	loose   map[hemera.PieceID]bool   // sealed without sync
 	removed map[hemera.PieceID]bool
+	kept    map[hemera.PieceID]bool // what the footers say, where that was acknowledged
 }
 
 func newCrashRun(t *testing.T) *crashRun {
 	r := &crashRun{t: t, clock: time.Unix(1e9, 0), acked: map[hemera.PieceID][]byte{}, tried: map[hemera.PieceID][]byte{},
-		loose: map[hemera.PieceID]bool{}, removed: map[hemera.PieceID]bool{}}
+		loose: map[hemera.PieceID]bool{}, removed: map[hemera.PieceID]bool{},
+		kept: map[hemera.PieceID]bool{}}
 	r.memory = vfs.NewMemory(0, func() time.Time { return r.clock })
 	r.faulty = vfs.NewFaulty(r.memory)
 	if err := r.memory.Mkdir("/d"); err != nil {
@@ -108,6 +110,14 @@ func (r *crashRun) put(id hemera.PieceID, data []byte, sync bool) {
 	}
 }
 
+// mark has a footer say whether its piece is kept.
+func (r *crashRun) mark(id hemera.PieceID, kept bool) {
+	delete(r.kept, id)
+	if r.disk.Mark(id, kept) == nil {
+		r.kept[id] = kept
+	}
+}
+
 // work is what is interrupted. Errors end nothing: a server goes on with the next client.
 func (r *crashRun) work(large bool) {
 	r.seal(pieceID(1), randomBytes(1, 9000), true)
@@ -128,6 +138,9 @@ func (r *crashRun) work(large bool) {
 	r.removed[pieceID(1)] = true
 	_ = r.disk.Remove(pieceID(1))
 	r.seal(pieceID(5), randomBytes(5, 4096), true)
+	r.mark(pieceID(10_001), true)
+	r.mark(pieceID(5), true)
+	r.mark(pieceID(5), false)
 	r.put(pieceID(7), randomBytes(7, 9000), true)
 	r.put(pieceID(20_001), randomBytes(8, 5000), false)
 	r.put(pieceID(20_002), randomBytes(9, 4096), true)
@@ -146,6 +159,9 @@ func (r *crashRun) check(when string) {
 			t.Fatalf("%s: acknowledged piece %s: %v", when, id, err)
 		}
 		checkRead(t, rd, data, 0, len(data))
+		if kept, known := r.kept[id]; known && rd.Stat().Kept != kept {
+			t.Errorf("%s: piece %s says that it is kept: %v", when, id, !kept)
+		}
 		_ = rd.Close()
 	}
 	sealed, err := r.disk.Scan(hemera.PieceID{}, 1000)
@@ -192,7 +208,7 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 	before := whole.faulty.Calls(vfs.Changes()...)
 	whole.work(true)
 	steps := whole.faulty.Calls(vfs.Changes()...) - before
-	if len(whole.acked) != 5 || steps < 30 {
+	if len(whole.acked) != 5 || len(whole.kept) != 2 || steps < 30 {
 		t.Fatalf("the work has %d steps and acknowledges %d pieces", steps, len(whole.acked))
 	}
 	recovered := 0

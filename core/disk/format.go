@@ -73,6 +73,9 @@ const (
 	footerPlain = 1
 	footerOwned = 2
 	footerMagic = "HemPiece" // the last bytes of every sealed piece
+	// footerKept is in the place of footerMagic in a piece that is kept and not committed. Its last byte alone differs, and is
+	// behind the checksum: so it changes in one write of one byte, which no crash cuts.
+	footerKept = "HemPieck"
 	// headSize is id (file, generation, index), layout (kind, data, pieces, block size), size, file size, time of the
 	// seal, length of the path, number of checksums; in bytes.
 	headSize = 8 + 8 + 1 + 3 + 4 + 8 + 8 + 8 + 2 + 1
@@ -126,7 +129,15 @@ func appendFooter(b []byte, s hemera.PieceStat) ([]byte, error) {
 	b = le.AppendUint16(b, version)
 	b = le.AppendUint16(b, 0)
 	b = le.AppendUint32(b, checksum.CRC32C(b[start:]))
-	return append(b, footerMagic...), nil
+	return append(b, magicOf(s.Kept)...), nil
+}
+
+// magicOf is how the footer ends.
+func magicOf(kept bool) string {
+	if kept {
+		return footerKept
+	}
+	return footerMagic
 }
 
 // Both are Corrupt to callers of the package.
@@ -140,7 +151,11 @@ var (
 func parseFooter(tail []byte, fileSize int64) (hemera.PieceStat, error) {
 	var s hemera.PieceStat
 	le := binary.LittleEndian
-	if len(tail) < headSize+trailerSize || string(tail[len(tail)-8:]) != footerMagic {
+	if len(tail) < headSize+trailerSize {
+		return s, errNoFooter
+	}
+	magic := string(tail[len(tail)-8:])
+	if magic != footerMagic && magic != footerKept {
 		return s, errNoFooter
 	}
 	trailer := tail[len(tail)-trailerSize:]
@@ -158,7 +173,11 @@ func parseFooter(tail []byte, fileSize int64) (hemera.PieceStat, error) {
 	if version != footerPlain && version != footerOwned {
 		return s, fmt.Errorf("the piece has format %d; this program knows %d and %d", version, footerPlain, footerOwned)
 	}
-	return parseFooterBody(b[:length-trailerSize], fileSize-length, version == footerOwned)
+	s, err := parseFooterBody(b[:length-trailerSize], fileSize-length, version == footerOwned)
+	if err == nil {
+		s.Kept = magic == footerKept
+	}
+	return s, err
 }
 
 // parseFooterBody reads what lies between the start of the footer, which is at offset at, and the trailer.

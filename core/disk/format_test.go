@@ -45,6 +45,24 @@ func TestFooterGolden(t *testing.T) {
 	}
 }
 
+// A piece that is kept has another last byte, and nothing else.
+func TestFooterOfAKeptPiece(t *testing.T) {
+	s := sampleStat(0)
+	plain, err := appendFooter(nil, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Kept = true
+	got, err := appendFooter(nil, s)
+	end := len(got) - 1
+	if err != nil || !bytes.Equal(got[:end], plain[:end]) || got[end] != 'k' || plain[end] != 'e' {
+		t.Errorf("% x, %v", got, err)
+	}
+	if is, err := parseFooter(got, int64(len(got))); err != nil || !reflect.DeepEqual(is, s) {
+		t.Errorf("%+v, %v", is, err)
+	}
+}
+
 // The same of version 2: owner and mode are behind the checksums, and the version is another.
 func TestFooterGoldenWithOwner(t *testing.T) {
 	s := sampleStat(0)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
+	"os"
 	"sync"
 
 	"hemera"
@@ -86,7 +87,7 @@ func (w *writer) finish(op string, stat hemera.PieceStat, sync bool, err error) 
 func (w *writer) stat(size int64, s hemera.SealInfo) hemera.PieceStat {
 	return hemera.PieceStat{
 		ID: w.id, Size: size, FileSize: s.FileSize, Layout: w.opt.Layout,
-		Checksums: s.Checksums, Path: w.opt.Path, Sealed: w.disk.opt.Now(), Owner: w.opt.Owner,
+		Checksums: s.Checksums, Path: w.opt.Path, Sealed: w.disk.opt.Now(), Owner: w.opt.Owner, Kept: s.Kept,
 	}
 }
 
@@ -170,6 +171,53 @@ func (w *writer) writeAt(p []byte, off int64) error {
 	_, err := w.file.WriteAt(p, off)
 	w.disk.gauge.wrote(start, len(p))
 	return err
+}
+
+// Marker is a Store that changes what a footer says of the commit.
+type Marker interface {
+	// Mark has the footer of a sealed piece say whether the piece is kept, and not committed. That is durable when Mark returns; a crash
+	// leaves the one or the other. NotFound if there is no such piece.
+	Mark(id hemera.PieceID, kept bool) error
+}
+
+var _ Marker = (*Disk)(nil)
+
+// Mark is [Marker] for any Store; Unsupported if it is none.
+func Mark(s Store, id hemera.PieceID, kept bool) error {
+	if m, ok := s.(Marker); ok {
+		return m.Mark(id, kept)
+	}
+	return errs.New(errs.Unsupported, "disk.Mark", id.String(), "the disk does not change footers")
+}
+
+// Mark implements [Marker]. It writes one byte.
+func (d *Disk) Mark(id hemera.PieceID, kept bool) error {
+	const op = "disk.Mark"
+	p, err := d.acquire(id)
+	if err != nil {
+		return d.failed(err, op, id)
+	}
+	defer d.release(p)
+	if p.stat.Kept == kept {
+		return nil
+	}
+	f, err := d.fs.Open(d.sealedPath(id), os.O_RDWR)
+	if err != nil {
+		return d.failed(err, op, id)
+	}
+	end, err := f.Size()
+	if err == nil {
+		magic := magicOf(kept)
+		_, err = f.WriteAt([]byte{magic[len(magic)-1]}, end-1)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	d.open.forget(id) // the next one to open it reads the footer again
+	if err = errors.Join(err, f.Close()); err != nil {
+		return d.failed(err, op, id)
+	}
+	return nil
 }
 
 // Content is all that a piece holds: its bytes and the CRC32C of each page of them.

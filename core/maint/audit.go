@@ -430,8 +430,8 @@ func (a *auditor) confirm(ctx context.Context, d hemera.Disk, f finding, t *tall
 	// Findings that do not hold any more fall through all cases: the file was changed between the two lists.
 	case f.tag == tagOrphan && !theirs:
 		return a.orphan(ctx, d, f, t)
-	case f.tag == tagSize && theirs:
-		t.add(tagSize, d.ID, f.piece.File)
+	case (f.tag == tagSize || f.tag == tagKept) && theirs:
+		t.add(f.tag, d.ID, f.piece.File)
 		if t.repair {
 			a.engine.RepairPieces(hemera.BadPiece{Disk: d.ID, Piece: f.piece})
 		}

@@ -129,6 +129,9 @@ func judgeFooter(entry hemera.Entry, s hemera.PieceStat) string {
 	if want := layout.PieceSize(entry.Layout, entry.Size, s.ID.Index); s.Size != want {
 		return fmt.Sprintf("the piece has %d bytes, it should have %d", s.Size, want)
 	}
+	if s.Kept {
+		return "the piece says that it is kept for a person, and the file was committed"
+	}
 	for _, sum := range s.Checksums {
 		if want, ok := hemera.FindChecksum(entry.Checksums, sum.Kind); ok && want != sum {
 			return fmt.Sprintf("the piece is of a content with %s, the file has %s", sum, want)

@@ -14,6 +14,7 @@ const (
 	tagNewer   = "newer" // a piece younger than the namespace, which was restored
 	tagMoved   = "moved" // a piece that is not where the namespace says, as after a move that was forgotten
 	tagSize    = "size_mismatch"
+	tagKept    = "kept" // a piece of the file says that it is kept for a person: it could not be reached at the commit
 	tagShort   = "under_replicated"
 	tagLost    = "lost" // too few pieces are left anywhere
 	tagOffline = "offline"
@@ -26,9 +27,9 @@ const (
 // finding is one thing that does not agree between the namespace and a disk.
 type finding struct {
 	tag   string
-	entry hemera.Entry     // of missing and size_mismatch
+	entry hemera.Entry     // of missing, size_mismatch and kept
 	piece hemera.PieceID   // what it is about
-	stat  hemera.PieceStat // of orphan and size_mismatch
+	stat  hemera.PieceStat // of orphan, size_mismatch and kept
 }
 
 // window is a range of files, after lo up to hi, for which both lists are complete.
@@ -79,10 +80,13 @@ func compare(disk hemera.DiskID, w window) (found []finding) {
 			s, ok := there[id]
 			// What is left in the map in the end is on the disk and in no file.
 			delete(there, id)
-			if !ok {
+			switch {
+			case !ok:
 				found = append(found, finding{tag: tagMissing, entry: e, piece: id})
-			} else if s.FileSize != e.Size {
+			case s.FileSize != e.Size:
 				found = append(found, finding{tag: tagSize, entry: e, piece: id, stat: s})
+			case s.Kept:
+				found = append(found, finding{tag: tagKept, entry: e, piece: id, stat: s})
 			}
 		}
 	}

@@ -27,6 +27,8 @@ func disagree(entries []hemera.Entry, stats []hemera.PieceStat) map[string]bool 
 				found[tagMissing+id.String()] = true
 			case stats[i].FileSize != e.Size:
 				found[tagSize+id.String()] = true
+			case stats[i].Kept:
+				found[tagKept+id.String()] = true
 			}
 		}
 	}
@@ -90,7 +92,7 @@ func TestWindowsAgainstWholeLists(t *testing.T) {
 			}
 			for gen := range hemera.Generation(4) {
 				if gen == e.Gen && r.IntN(5) > 0 || r.IntN(8) == 0 {
-					stats = append(stats, hemera.PieceStat{ID: hemera.PieceID{File: e.ID, Gen: gen}, FileSize: int64(10 + r.IntN(8)/7)})
+					stats = append(stats, hemera.PieceStat{ID: hemera.PieceID{File: e.ID, Gen: gen}, FileSize: int64(10 + r.IntN(8)/7), Kept: r.IntN(6) == 0})
 				}
 			}
 		}
@@ -100,6 +102,19 @@ func TestWindowsAgainstWholeLists(t *testing.T) {
 		if !maps.Equal(want, got) {
 			t.Fatalf("round %d, pages of %d: got %v, want %v", round, limit, got, want)
 		}
+	}
+}
+
+// TestAPieceOfAFileThatSaysKeptIsBad: it is made again, so that a rebuild knows that it was committed.
+func TestAPieceOfAFileThatSaysKeptIsBad(t *testing.T) {
+	e := hemera.Entry{ID: 1, Gen: 1, Size: 10, Layout: hemera.Replica(2)}
+	s := hemera.PieceStat{ID: hemera.PieceID{File: 1, Gen: 1}, FileSize: 10, Size: 10}
+	if why := judgeFooter(e, s); why != "" {
+		t.Error(why)
+	}
+	s.Kept = true
+	if why := judgeFooter(e, s); why == "" {
+		t.Error("it is good")
 	}
 }
 

@@ -26,8 +26,8 @@ type content struct {
 func (c *content) about() hemera.PieceStat { return c.pieces[0].PieceStat }
 
 // choose decides which content a file gets, from all of its pieces that were found: the newest that can be read, else
-// the newest. It is pure. findings tell about the pieces that the content does not have. ok is false if there is no
-// content that this version knows.
+// the newest. Contents that are kept for a person do not count. It is pure. findings tell about the pieces that the content does not have. ok
+// is false if there is no content that this version knows.
 func choose(pieces []found) (chosen content, findings []hemera.RebuildFinding, ok bool) {
 	// Contents that can be a file, whether they can be read or not.
 	var contents []content
@@ -36,6 +36,11 @@ func choose(pieces []found) (chosen content, findings []hemera.RebuildFinding, o
 		// What cannot be judged is not touched: a later version may know it.
 		if err := first.Layout.Validate(); err != nil {
 			findings = append(findings, finding(hemera.RebuildUnknown, first, len(same), err.Error()))
+			continue
+		}
+		// A commit first takes the mark off the pieces that it can reach.
+		if !slices.ContainsFunc(same, func(p found) bool { return !p.Kept }) {
+			findings = append(findings, finding(hemera.RebuildKept, first, len(same), "its client did not come back, and it was not committed"))
 			continue
 		}
 		c := pick(same)

@@ -43,6 +43,12 @@ func late(p found) found {
 	return p
 }
 
+// marked is a piece that is kept for a person.
+func marked(p found) found {
+	p.Kept = true
+	return p
+}
+
 func TestChoose(t *testing.T) {
 	other := piece(1, 5, 1, 0, 0, "/f")
 	other.FileSize, other.Size = 99, 99
@@ -67,6 +73,9 @@ func TestChoose(t *testing.T) {
 			1, []hemera.DiskID{1, 2}, true, nil, "/old", 0},
 		"a copy of a recycled file": {[]found{piece(1, 5, 1, 0, 0, "/f"), piece(2, 5, 1, 1, 9, "recycle:/d00000002/1000/1.5")},
 			1, []hemera.DiskID{1, 2}, true, nil, "/f", 0},
+		"a new content that is kept":                {[]found{marked(piece(1, 5, 1, 0, 0, "/f")), marked(piece(2, 5, 1, 1, 0, "/f"))}, 0, nil, false, []string{"kept"}, "", 0},
+		"an update that is kept":                    {[]found{piece(1, 5, 1, 0, 0, "/f"), marked(piece(2, 5, 7, 1, 9, "/f")), marked(piece(3, 5, 7, 0, 9, "/f"))}, 1, []hemera.DiskID{1}, true, []string{"kept"}, "/f", 0},
+		"one that was committed without a piece":    {[]found{marked(piece(1, 5, 1, 0, 0, "/f")), piece(2, 5, 1, 1, 0, "/f")}, 1, []hemera.DiskID{1, 2}, true, nil, "/f", 0},
 		"no path":                                   {[]found{piece(1, 5, 1, 0, 0, "")}, 1, []hemera.DiskID{1}, true, nil, "", 0},
 		"a piece that was moved":                    {[]found{piece(1, 5, 1, 0, 0, "/f"), piece(3, 5, 1, 0, 5, "/f")}, 1, []hemera.DiskID{3}, true, nil, "/f", 5},
 		"two pieces on one disk":                    {[]found{piece(1, 5, 1, 0, 0, "/f"), piece(1, 5, 1, 1, 5, "/f")}, 1, []hemera.DiskID{1}, true, nil, "/f", 5},

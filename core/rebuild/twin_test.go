@@ -13,7 +13,7 @@ import (
 // twin says slowly and obviously what choose is to find: every way to take pieces of one content is looked at.
 type twin []found
 
-// contents splits the pieces by what they say of the file.
+// contents splits the pieces by what they say of the file. What all of them say is kept is none.
 func (t twin) contents() (list []twin) {
 	for _, p := range t {
 		if p.Layout.Validate() != nil {
@@ -26,7 +26,9 @@ func (t twin) contents() (list []twin) {
 		}
 		list[i] = append(list[i], p)
 	}
-	return list
+	return slices.DeleteFunc(list, func(c twin) bool {
+		return !slices.ContainsFunc(c, func(p found) bool { return !p.Kept })
+	})
 }
 
 // sets are all ways to take pieces that can be those of a file: each index once, each disk once, each of the right size.
@@ -78,6 +80,8 @@ func (t twin) best() (gen hemera.Generation, readable bool, pieces int) {
 func randomPieces(r *rand.Rand) (pieces []found) {
 	layouts := []hemera.Layout{hemera.Replica(2), hemera.Replica(3), hemera.ReedSolomon(2, 1), hemera.ReedSolomon(3, 2), hemera.Local(2, 2, 1), hemera.Local(4, 2, 1)}
 	l := layouts[r.IntN(len(layouts))]
+	kept := hemera.Generation(r.IntN(8)) // all of its pieces are marked, or all but those that could not be reached
+	reached := 2 + r.IntN(20)
 	for range 1 + r.IntN(8) {
 		p := piece(1+r.IntN(4), 5, 1+r.IntN(3), r.IntN(int(l.Pieces)), r.IntN(5), "/f")
 		p.Layout, p.FileSize = l, 3<<20
@@ -100,6 +104,7 @@ func randomPieces(r *rand.Rand) (pieces []found) {
 		if r.IntN(12) == 0 {
 			p.Size++
 		}
+		p.Kept = p.ID.Gen == kept && r.IntN(reached) > 0
 		// A disk has one piece of an id.
 		if !slices.ContainsFunc(pieces, func(o found) bool { return o.disk == p.disk && o.ID == p.ID }) {
 			pieces = append(pieces, p)
@@ -130,6 +135,9 @@ func TestChooseLikeItsTwin(t *testing.T) {
 		}
 		if got.about().ID.Gen != gen || got.readable != readable || len(got.pieces) != count {
 			t.Fatalf("seed %d: generation %d, readable %t, %d pieces; its twin has %d, %t, %d of %+v", seed, got.about().ID.Gen, got.readable, len(got.pieces), gen, readable, count, pieces)
+		}
+		for i := range got.pieces { // they count if another one says that it was committed
+			got.pieces[i].Kept = false
 		}
 		if len(twin(got.pieces).contents()) != 1 || !slices.ContainsFunc(twin(got.pieces).sets(), func(s twin) bool { return len(s) == count }) {
 			t.Fatalf("seed %d: the pieces are not those of a file: %+v", seed, got.pieces)

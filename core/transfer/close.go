@@ -33,9 +33,12 @@ func (w *Writer) Close(ctx context.Context) error {
 		ctx = context.WithoutCancel(ctx)
 	}
 	if w.commit == nil {
-		if done, err := w.seal(ctx); done || err != nil {
+		if done, err := w.seal(ctx, false); done || err != nil {
 			return w.stop(ctx, err)
 		}
+	}
+	if err := w.unmark(ctx); err != nil {
+		return w.await(ctx, err)
 	}
 	w.setPhase(committing)
 	err := w.commit.run(ctx)
@@ -65,6 +68,7 @@ func (w *Writer) await(ctx context.Context, refused error) error {
 		refused = refusal(refused, w.head.cap)
 	}
 	w.setAwaiting(refused)
+	w.markKept(ctx)
 	if w.commit != nil && !w.commit.unsure {
 		w.commit.asked = time.Time{} // it was answered: that something came in between is for the manager to find
 	}
@@ -207,8 +211,8 @@ func (h *head) keep(ctx context.Context, size int64) {
 }
 
 // seal brings the write to where only the commit is missing, in w.commit. done: nothing changed,
-// so that there is nothing to commit.
-func (w *Writer) seal(ctx context.Context) (done bool, err error) {
+// so that there is nothing to commit. kept: nobody closed it, and the footers say so.
+func (w *Writer) seal(ctx context.Context, kept bool) (done bool, err error) {
 	h, size := &w.head, w.state.size
 	if h.broken != nil {
 		return false, h.broken
@@ -243,11 +247,12 @@ func (w *Writer) seal(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, errs.Wrap(err, "transfer.Close", subject(h.cap))
 	}
-	sealed, err := w.sealContent(ctx, hemera.SealInfo{FileSize: size, Checksums: sums, Sync: h.cap.Sync})
+	sealed, err := w.sealContent(ctx, hemera.SealInfo{FileSize: size, Checksums: sums, Sync: h.cap.Sync, Kept: kept})
 	if err != nil { // some pieces may be sealed: it cannot be done a second time
 		return false, h.fail(err)
 	}
 	ready(w, hemera.SealInfo{FileSize: size, Checksums: sums}, sealed)
+	w.commit.kept = kept
 	return false, nil
 }
 
@@ -581,6 +586,7 @@ type commit struct {
 	request hemera.CommitRequest
 	asked   time.Time // when the manager was asked first
 	unsure  bool      // the manager may have committed without this node having heard of it
+	kept    bool      // the footers say that it is kept: see mark
 }
 
 // run asks the manager until it answers or [CommitPatience] ends.

@@ -41,6 +41,8 @@ type head struct {
 	permit *hemera.Permit     // as granted last: a replacement renews it
 	code   *erasure.Code      // of a coded layout with parity; else nil
 	broken error              // why the write cannot succeed any more
+	// earlier: the permit was granted to an earlier process.
+	earlier bool
 }
 
 // fail ends the write for good and returns err.

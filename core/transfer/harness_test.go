@@ -452,7 +452,7 @@ func (m *manager) Replace(_ context.Context, p *hemera.Permit, lost []hemera.Dis
 // fault makes one peer or disk fail: its writes once after bytes were written, and the named step.
 type fault struct {
 	mu      sync.Mutex
-	step    string // "create", "clone", "write", "seal", "open", "read", or "cut" for a read that ends in its middle
+	step    string // "create", "clone", "write", "seal", "mark", "open", "read", or "cut" for a read that ends in its middle
 	after   int64
 	err     error
 	written int64
@@ -595,6 +595,17 @@ func (d *faultyDisk) Put(id hemera.PieceID, o disk.CreateOptions, c disk.Content
 		return hemera.PieceStat{}, err
 	}
 	return disk.Put(d.Store, id, o, c, s)
+}
+
+// Mark implements disk.Marker.
+func (d *faultyDisk) Mark(id hemera.PieceID, kept bool) error {
+	if d.gone {
+		return errGone
+	}
+	if err := d.fault.at("mark", 0); err != nil {
+		return err
+	}
+	return disk.Mark(d.Store, id, kept)
 }
 
 // Resume implements disk.Resumer.

@@ -158,7 +158,7 @@ func (w *Writer) keep(ctx context.Context, still func() bool) {
 	c := w.head.cap
 	log := w.head.host.Log.With("path", c.Path, "fxid", c.File.Hex(), "user", c.Who.Name, "bytes", w.state.size, "announced", c.Size, "trace", c.Trace)
 	w.endsAsItIs()
-	done, err := w.seal(ctx)
+	done, err := w.seal(ctx, true)
 	switch {
 	case err == nil && !done:
 		_ = w.await(ctx, nil)

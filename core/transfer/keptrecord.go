@@ -40,6 +40,7 @@ type keptRecord struct {
 	Opened     time.Time         `json:"opened"`
 	Gone       time.Time         `json:"gone"`
 	Until      time.Time         `json:"until"`
+	Kept       bool              `json:"kept,omitempty"`
 }
 
 // recordName names the record of a write.
@@ -51,22 +52,27 @@ func (w *Writer) record() {
 	if host.Kept == nil || w.commit == nil || w.recorded {
 		return
 	}
+	if err := w.saveRecord(); err != nil {
+		host.Log.Warn("a write that is kept would not outlast its node's end", "path", c.Path, "trace", c.Trace, "error", err)
+		return
+	}
+	w.recorded = true
+}
+
+// saveRecord writes the record of a sealed write, over an earlier one.
+func (w *Writer) saveRecord() error {
 	r := &w.commit.request
 	token, err := r.Permit.Token()
 	var raw []byte
 	if err == nil {
 		now := time.Now()
 		raw, err = json.Marshal(keptRecord{keptVersion, false, token, r.Size, r.Checksums, r.Pieces, r.Mtime, r.Xattrs, r.XattrsGone,
-			w.opened, now, now.Add(hemera.KeptLifetime)})
+			w.opened, now, now.Add(hemera.KeptLifetime), w.commit.kept})
 	}
 	if err == nil {
-		err = host.Kept.Save(recordName(c.Nonce), raw)
+		err = w.head.host.Kept.Save(recordName(w.head.cap.Nonce), raw)
 	}
-	if err != nil {
-		host.Log.Warn("a write that is kept would not outlast its node's end", "path", c.Path, "trace", c.Trace, "error", err)
-		return
-	}
-	w.recorded = true
+	return err
 }
 
 // unrecord forgets the record of a write that has ended.
@@ -114,14 +120,19 @@ func (t *Pending) Restore(read func(token string) (hemera.Capability, error)) in
 // recorded returns the writer of a record, without content. It reads nothing of a base: what is there stands in the pieces.
 func (t *Pending) recorded(r *keptRecord, c hemera.Capability) (*Writer, error) {
 	w, err := newWriter(context.Background(), t.host, hemera.VerifiedPermit(c, r.Token))
-	if err == nil && w.base != nil {
+	if err != nil {
+		return nil, err
+	}
+	w.head.earlier = true
+	if w.base != nil {
 		w.base.Close()
 		w.base = nil
 	}
-	return w, err
+	return w, nil
 }
 
-// restore adds one write. Whether the process before has asked for its commit nobody knows, so its pieces are never removed here.
+// restore adds one write. Unless the record says that its footers do, the process before may have asked for its commit, so its pieces are
+// never removed here.
 func (t *Pending) restore(name string, raw []byte, r *keptRecord, read func(string) (hemera.Capability, error)) error {
 	c, err := read(r.Token)
 	if err != nil {
@@ -147,7 +158,7 @@ func (t *Pending) restore(name string, raw []byte, r *keptRecord, read func(stri
 	}
 	w.content, w.opened, w.changed, w.recorded = p, r.Opened, true, true
 	w.left.ends, w.least = true, r.Size
-	w.commit = &commit{head: &w.head, unsure: true, request: hemera.CommitRequest{Permit: w.head.permit, Size: r.Size, Checksums: r.Checksums,
+	w.commit = &commit{head: &w.head, unsure: !r.Kept, kept: true, request: hemera.CommitRequest{Permit: w.head.permit, Size: r.Size, Checksums: r.Checksums,
 		Pieces: r.Pieces, Mtime: r.Mtime, Xattrs: r.Xattrs, XattrsGone: r.XattrsGone, Left: true}}
 	w.state = writeState{phase: awaiting, size: r.Size, left: true, at: r.Mtime, mtime: r.Mtime}
 	return t.addKept(w, r.Gone, r.Until)

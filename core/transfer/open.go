@@ -139,7 +139,7 @@ func (t *Pending) openOwn(c *hemera.Capability, target hemera.Target) (hemera.Pi
 	if err != nil {
 		return nil, err
 	}
-	return newSealedHandle(t.host, r, c, target), nil
+	return &ownHandle{newSealedHandle(t.host, r, c, target), store}, nil
 }
 
 // openPiece opens a local sealed piece of the capability's content and compares its footer with

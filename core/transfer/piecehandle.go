@@ -287,7 +287,7 @@ func (h *pieceHandle) Sync(context.Context) error {
 	return h.do("transfer.SyncPiece", false, disk.Writer.Sync)
 }
 
-// Seal seals the piece. Called again, it answers as before. A footer is the word of a head, which commits it.
+// Seal seals the piece. Called again, it answers as before, and changes nothing but whether the piece is kept. A footer is the word of a head, which commits it.
 func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceStat, error) {
 	if !h.head {
 		return hemera.PieceStat{}, errs.New(errs.Denied, "transfer.SealPiece", h.id.String(), "only the head of the write seals its pieces")
@@ -296,6 +296,14 @@ func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceSt
 	w, stat, taken := h.beginEnd()
 	defer func() { h.endEnd(w, stat, taken) }()
 	if stat != nil {
+		if stat.Kept != s.Kept {
+			if err := disk.Mark(h.store, h.id, s.Kept); err != nil {
+				return hemera.PieceStat{}, err
+			}
+			changed := *stat
+			changed.Kept = s.Kept
+			stat = &changed
+		}
 		return *stat, checkSealed(*stat, s)
 	}
 	if !h.open.Load() || w == nil {
@@ -481,6 +489,34 @@ func (h *sealedHandle) Splice(pipe *zerocopy.Pipe, off, n int64) int64 {
 	n = h.Reader.Splice(pipe, off, n)
 	h.host.Counters.ReadBytes.Add(n)
 	return n
+}
+
+// ownHandle is the sealed piece of a write for its head, at a node that has the write no more.
+type ownHandle struct {
+	*sealedHandle
+	store disk.Store
+}
+
+// Seal changes nothing but whether the piece is kept.
+func (h *ownHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceStat, error) {
+	stat := h.Stat()
+	if err := checkSealed(stat, s); err != nil {
+		return hemera.PieceStat{}, err
+	}
+	if stat.Kept || s.Kept {
+		if err := disk.Mark(h.store, stat.ID, s.Kept); err != nil {
+			return hemera.PieceStat{}, err
+		}
+	}
+	stat.Kept = s.Kept
+	return stat, nil
+}
+
+// Info describes the piece.
+func (h *ownHandle) Info() hemera.FileInfo {
+	i := h.sealedHandle.Info()
+	i.Writable = true // by Seal
+	return i
 }
 
 // Sync has nothing to do.

@@ -113,7 +113,8 @@ func ParseClone(arg string) (size int64, err error) {
 	return size, nil
 }
 
-// EncodeSealInfo is the argument of a seal request: "hem.seal&size=…&sync=…&sums=kind:hex,…&piece=kind:hex", the last only if it is known.
+// EncodeSealInfo is the argument of a seal request: "hem.seal&size=…&sync=…&sums=kind:hex,…&piece=kind:hex&kept=true". The piece's
+// checksum is there only if it is known, the last one only if it is true.
 func EncodeSealInfo(s hemera.SealInfo) string { return OpaqueSeal + sealValues(s) }
 
 // EncodeOffer is the argument of an offer to the head of a write, with the values of a seal request.
@@ -128,6 +129,9 @@ func sealValues(s hemera.SealInfo) string {
 	text := fmt.Sprintf("&size=%d&sync=%t&sums=%s", s.FileSize, s.Sync, strings.Join(sums, ","))
 	if s.Piece.Kind != hemera.ChecksumNone {
 		text += "&piece=" + s.Piece.String()
+	}
+	if s.Kept {
+		text += "&kept=true"
 	}
 	return text
 }
@@ -184,6 +188,11 @@ func parseSeal(values url.Values) (s hemera.SealInfo, err error) {
 	if values.Has("piece") {
 		if s.Piece, err = hemera.ParseChecksum(values.Get("piece")); err != nil {
 			return hemera.SealInfo{}, fmt.Errorf("seal request: %w", err)
+		}
+	}
+	if values.Has("kept") {
+		if s.Kept, err = strconv.ParseBool(values.Get("kept")); err != nil {
+			return hemera.SealInfo{}, fmt.Errorf("seal request: kept %q is not true or false", values.Get("kept"))
 		}
 	}
 	return s, nil

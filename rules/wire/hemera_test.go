@@ -9,13 +9,13 @@ import (
 
 func TestSealInfoRoundTrip(t *testing.T) {
 	sum, _ := hemera.MakeChecksum(hemera.Adler32, []byte{0, 1, 2, 3})
-	for _, s := range []hemera.SealInfo{{}, {FileSize: 12, Sync: true, Checksums: []hemera.Checksum{sum}}} {
+	for _, s := range []hemera.SealInfo{{}, {FileSize: 12, Sync: true, Checksums: []hemera.Checksum{sum}}, {FileSize: 1, Kept: true}} {
 		got, err := ParseSealInfo(EncodeSealInfo(s))
 		if err != nil || !reflect.DeepEqual(got, s) {
 			t.Errorf("%v: got %v, %v", s, got, err)
 		}
 	}
-	for _, bad := range []string{"", "hem.seal", "hem.seal&size=-1&sync=true", "hem.seal&size=1&sync=x", "hem.seal&size=1&sync=true&sums=adler32:00"} {
+	for _, bad := range []string{"", "hem.seal", "hem.seal&size=-1&sync=true", "hem.seal&size=1&sync=x", "hem.seal&size=1&sync=true&kept=x", "hem.seal&size=1&sync=true&sums=adler32:00"} {
 		if _, err := ParseSealInfo(bad); err == nil {
 			t.Errorf("%q: accepted", bad)
 		}

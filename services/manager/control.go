@@ -175,6 +175,18 @@ func (ctl *control) verifyWrite(ctx context.Context, op string, p *hemera.Permit
 	return p, ctl.fromHead(ctx, op, &p.Capability)
 }
 
+// update has a target say where its disk is now, if that is known.
+func (ctl *control) update(t *hemera.Target) {
+	view := ctl.cluster.View()
+	d, ok := view.Disk(t.Disk)
+	if !ok {
+		return
+	}
+	if n, ok := view.Node(d.Node); ok {
+		t.Node, t.Addr = n.ID, n.Addr
+	}
+}
+
 // checkPieces holds a commit against its capability: enough pieces, each where it was permitted.
 func checkPieces(c hemera.Capability, r hemera.CommitRequest) error {
 	invalid := func(text string) error { return errs.New(errs.Invalid, "manager.Commit", c.Path, text) }
@@ -279,6 +291,10 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 	}
 	c.Head = c.HeadNode() // it stays, even when the first piece goes elsewhere
 	c.Targets = slices.Clone(c.Targets)
+	// Nodes may have other addresses since it was granted, and disks other nodes.
+	for i := range c.Targets {
+		ctl.update(&c.Targets[i])
+	}
 	for i, at := range lost {
 		t := choice.Targets[i]
 		// The new disk takes over the index, so that heads and commits find the piece in the same place.

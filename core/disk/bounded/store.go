@@ -27,6 +27,7 @@ var (
 	_ disk.Store         = (*Store)(nil)
 	_ disk.Putter        = (*Store)(nil)
 	_ disk.Resumer       = (*Store)(nil)
+	_ disk.Marker        = (*Store)(nil)
 	_ disk.StallReporter = (*Store)(nil)
 )
 
@@ -243,6 +244,11 @@ func (s *Store) Expire(age time.Duration) (removed int, err error) {
 // RepairPages implements [disk.Store].
 func (s *Store) RepairPages(id hemera.PieceID, p []byte, off int64) error {
 	return s.call(kind{"disk.Repair", change, syncLimit}, id.String(), func() error { return s.inner.RepairPages(id, p, off) }, nil)
+}
+
+// Mark implements [disk.Marker].
+func (s *Store) Mark(id hemera.PieceID, kept bool) error {
+	return s.call(kind{"disk.Mark", change, syncLimit}, id.String(), func() error { return disk.Mark(s.inner, id, kept) }, nil)
 }
 
 // Reopen has the next open of the piece read its footer and table again, if the store can.

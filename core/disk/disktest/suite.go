@@ -52,6 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) disk.Store) {
 		{"what is not sealed is not there", pending},
 		{"a sealed piece stays unless it is replaced", replace},
 		{"put", put},
+		{"a footer says whether its piece is kept", mark},
 		{"a piece that begins as a copy", clone},
 		{"a copy is refused", cloneRefused},
 		{"scan lists in order", scan},
@@ -331,6 +332,42 @@ func put(_ *testing.T, s *suite) {
 	// Without Replace a taken place stays as it is.
 	_, err = disk.Put(s.Store, id(1), disk.CreateOptions{}, c, hemera.SealInfo{FileSize: 10_000})
 	s.kind("put over a sealed piece", err, errs.Exists)
+}
+
+// mark: a footer says of its piece what it was told last, to those who open it then and to those who list it.
+func mark(_ *testing.T, s *suite) {
+	says := func(want bool) {
+		s.Helper()
+		r, err := s.Open(id(1))
+		if err != nil {
+			s.Fatal(err)
+		}
+		list, err := s.Scan(hemera.PieceID{}, 10)
+		if err != nil || len(list) != 1 || list[0].Kept != want || r.Stat().Kept != want {
+			s.Errorf("it says %v, and in the list: %+v, %v", r.Stat().Kept, list, err)
+		}
+		if err := r.Close(); err != nil {
+			s.Error(err)
+		}
+		s.wants(1, []byte("bytes"))
+	}
+	w := s.create(1, disk.CreateOptions{})
+	s.write(w, []byte("bytes"), 0)
+	if _, err := w.Seal(hemera.SealInfo{FileSize: 5, Sync: true, Kept: true}); err != nil {
+		s.Fatal(err)
+	}
+	says(true)
+	for _, kept := range []bool{false, false, true, true, false} {
+		err := disk.Mark(s.Store, id(1), kept)
+		if errors.Is(err, errs.Unsupported) {
+			return
+		}
+		if err != nil {
+			s.Fatal(err)
+		}
+		says(kept)
+	}
+	s.kind("mark of what is not there", disk.Mark(s.Store, id(2), true), errs.NotFound)
 }
 
 // scan: pages of a list, each after the last piece of the one before, have every piece once and in order of id, across

@@ -28,6 +28,7 @@ nothing:
   orphan             a sealed piece that belongs to no entry
   under_replicated   fewer pieces than the layout asks for
   size_mismatch      a piece's length differs from its entry's
+  kept               a piece says that it was not committed; it could not be reached then
   lost               a file has too few pieces on disks of the cluster, its last is missing, or every
                      one is known to be bad (what reads and scrubs found; this reads no data)
   offline            a piece is on a disk that cannot be asked now
@@ -56,6 +57,7 @@ manager does when it audits a disk, every 7 days:
   missing            forgotten if the file has other pieces, and made again from them
   orphan             removed, once it has been known for some minutes and is old enough
   under_replicated   repaired: the missing pieces are made
+  kept               made again from the file's other pieces
   moved              recorded where it is
 
 It does nothing about size_mismatch (see hemera file verify), offline and newer.`,
@@ -142,7 +144,7 @@ func tellNewer(e *cli.Env, report hemera.FsckReport) {
 
 // fsckTags are what a comparison may find.
 // Tags are EOS's words where EOS has one. Programs test them, so a tag never changes.
-var fsckTags = []string{"missing", "orphan", "under_replicated", "size_mismatch", "offline", "lost", "newer", "moved", "tape_unreadable", "busy"}
+var fsckTags = []string{"missing", "orphan", "under_replicated", "size_mismatch", "kept", "offline", "lost", "newer", "moved", "tape_unreadable", "busy"}
 
 // fsckOptions are the flags of fsck report.
 // The flags choose what is printed; the comparison is the same. repair repairs everything, whatever is printed.

@@ -57,7 +57,7 @@ pieces. What is found is counted by tag:
   nameless     no good path is known            older        pieces of an older content
   part         the name of an unfinished copy   differs      pieces that do not agree
   unknown      made by a later version          beyond       the clock was wrong at prepare
-  failed       the file could not be made
+  failed       the file could not be made       kept         nobody closed it: it is kept for a person
 
 Owner and mode are those of the write. A file that chmod made private later is open again; --umask 0077 closes
 all files to others than their owners. Clients may read before finish.
@@ -227,7 +227,7 @@ func rebuildRecord(r hemera.RebuildReport) output.Record {
 	}
 	// Every tag has a key, so that a program need not know which there can be.
 	for _, tag := range []string{hemera.RebuildConflict, hemera.RebuildNameless, hemera.RebuildPart, hemera.RebuildUnreadable, hemera.RebuildOlder,
-		hemera.RebuildDiffers, hemera.RebuildUnknown, hemera.RebuildBeyond, hemera.RebuildFailed} {
+		hemera.RebuildDiffers, hemera.RebuildUnknown, hemera.RebuildBeyond, hemera.RebuildKept, hemera.RebuildFailed} {
 		out = append(out, output.Field{Key: "found." + tag, Value: r.Problems[tag]})
 	}
 	return out

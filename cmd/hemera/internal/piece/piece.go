@@ -43,6 +43,6 @@ func record(path string, s hemera.PieceStat) output.Record {
 		{Key: "file", Value: path}, {Key: "fxid", Value: s.ID.File.Hex()}, {Key: "generation", Value: uint64(s.ID.Gen)}, {Key: "no", Value: int(s.ID.Index)},
 		{Key: "layout", Value: s.Layout.String()}, {Key: "blocksize", Value: int64(s.Layout.BlockSize)}, {Key: "size", Value: s.Size},
 		{Key: "filesize", Value: s.FileSize}, {Key: "sealed", Value: cli.Unix(s.Sealed)}, {Key: "checksums", Value: strings.Join(sums, ",")},
-		{Key: "owner", Value: owner}, {Key: "path", Value: s.Path},
+		{Key: "owner", Value: owner}, {Key: "kept", Value: s.Kept}, {Key: "path", Value: s.Path},
 	}
 }
