@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hemera/app/daemon"
+	"hemera/app/statedir"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/errs"
 )
@@ -62,6 +63,8 @@ func (c *realCluster) start() error {
 //	corrupt TEXT     changes the first byte of the sealed pieces that begin with it
 //	await ARGS       runs hemera until it prints something
 //	restart          ends the cluster and starts it again
+//	lose             ends the cluster and removes its manager's state, whose place is $STATE
+//	start            starts it again
 //	metrics PATTERN  what the metrics must say
 //	tapeserver ARGS  runs hemera tape ARGS until stoptape, with its log in $WORK/tapeserver.log
 func TestReal(t *testing.T) {
@@ -91,6 +94,18 @@ func runReal(t *testing.T, withoutLoop bool) {
 			"metrics":    func(ts *testscript.TestScript, _ bool, args []string) { realOf(ts).metrics(ts, args[0]) },
 			"tapeserver": func(ts *testscript.TestScript, _ bool, args []string) { realOf(ts).startTape(ts, args) },
 			"stoptape":   func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(realOf(ts).endTape()) },
+			"lose": func(ts *testscript.TestScript, _ bool, _ []string) {
+				c := realOf(ts)
+				state := filepath.Join(c.dir, statedir.UpManager)
+				ts.Check(c.stop())
+				ts.Check(os.RemoveAll(state))
+				ts.Setenv("STATE", state)
+			},
+			"start": func(ts *testscript.TestScript, _ bool, _ []string) {
+				c := realOf(ts)
+				ts.Check(c.start())
+				ts.Setenv("HEMERA_URL", "root://"+c.addr)
+			},
 			"restart": func(ts *testscript.TestScript, _ bool, _ []string) {
 				c := realOf(ts)
 				ts.Check(c.stop())
