@@ -114,6 +114,8 @@ func (w cutJudge) put(ctx context.Context, c *client, path string) bool {
 		w.fail("%s cannot be opened for writing: %v", path, err)
 		return false
 	}
+	h.left.path = path
+	defer h.left.end()
 	text := c.bytes(h.grant.Permit.Layout)
 	attempt := w.oracle.Begin(path, c.name+" before a cut", register.ContentOf(text))
 	w.oracle.Wrote(attempt, h.grant.Permit)
@@ -122,6 +124,7 @@ func (w cutJudge) put(ctx context.Context, c *client, path string) bool {
 		doubt, err = h.close(ctx)
 	}
 	w.oracle.End(attempt, err == nil, err != nil && !doubt)
+	h.left.closed, h.left.unsure = err == nil, doubt
 	if err != nil {
 		w.fail("%s cannot be written: %v", path, err)
 	}

@@ -29,7 +29,8 @@
 // past all servers: its parity agrees with its data (parity.go). All that bins have is restored and read, what had to be kept is
 // there, and after a purge the space is free (keptjudge.go). In some runs the namespace is lost with all backups then, and made
 // again from the pieces: every file is back with its content, its owner and its layout (rebuilt.go). Every file has its copies on tape, every request
-// was served, and the cartridges, read by labels alone, have the bytes of each row of the catalogue (tapejudge.go). At the very end of some runs more drives vanish at once than
+// was served, and the cartridges, read by labels alone, have the bytes of each row of the catalogue (tapejudge.go). In some runs a drive comes back as an older
+// copy of itself: the cluster says so, and lacks nothing later (olderdisk.go). At the very end of some runs more drives vanish at once than
 // files survive (ruin.go), or more pieces of a file are bad at one page (rot.go): what is lost is told exactly, and nothing
 // else is lost.
 //

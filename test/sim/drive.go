@@ -20,15 +20,16 @@ import (
 // drive is one device of a machine: it outlives processes and power cuts.
 // Its fields are set once but for the atomics, which the nemesis changes while calls go on.
 type drive struct {
-	path   string                        // on its machine, such as /disk0
-	memory *vfs.Memory                   // what it holds, and what of that is synced
-	faulty *vfs.Faulty                   // memory, with the faults that the nemesis injects
-	now    func() time.Time              // the machine's clock
-	gone   atomic.Bool                   // taken away for good: every call fails
-	slow   atomic.Int64                  // nanoseconds a call may take
-	hung   atomic.Pointer[chan struct{}] // closed when the drive answers again; nil while it does
-	store  atomic.Pointer[store]         // as the last life opened it
-	served sync.Map                      // pieceKey of each piece that a node made or opened here
+	path    string                        // on its machine, such as /disk0
+	memory  *vfs.Memory                   // what it holds, and what of that is synced
+	faulty  *vfs.Faulty                   // memory, with the faults that the nemesis injects
+	now     func() time.Time              // the machine's clock
+	gone    atomic.Bool                   // taken away for good: every call fails
+	slow    atomic.Int64                  // nanoseconds a call may take
+	hung    atomic.Pointer[chan struct{}] // closed when the drive answers again; nil while it does
+	store   atomic.Pointer[store]         // as the last life opened it
+	changes atomic.Uint64                 // the greatest number of its label that a node saw
+	served  sync.Map                      // pieceKey of each piece that a node made or opened here
 }
 
 // pieceKey names the pieces of one generation of a file, without their index.
@@ -114,6 +115,9 @@ func (d *drive) openDisk(w *world, life *process, fresh bool) (disk.Store, error
 	}
 	opened := &store{Disk: inner, w: w, drive: d, life: life}
 	d.store.Store(opened)
+	if w.plan.sabotage == TrustCopies {
+		return trusting{opened}, nil
+	}
 	return opened, nil
 }
 

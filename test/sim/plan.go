@@ -49,6 +49,8 @@ const (
 	LateMarks
 	// WriteOver: a restored manager does not know that it went back, and drives hide what stands behind the place of an append.
 	WriteOver
+	// TrustCopies: disks that come back as older copies of themselves do not say so.
+	TrustCopies
 )
 
 // Options say what to simulate.
@@ -95,6 +97,8 @@ type plan struct {
 	merge bool
 	// cut: at the very end the manager's log loses its last moments.
 	cut bool
+	// older: at the end a drive comes back as an older copy of itself.
+	older bool
 	// victims are the drives that may lose what they acknowledged, by machine and number; all others keep it. No file has less
 	// redundancy than there are of them.
 	victims [][2]int
@@ -158,6 +162,10 @@ func newPlan(o Options) plan {
 	p.back = p.tape && !p.rebuild && (p.sabotage == WriteOver || p.sabotage == Nothing && p.random("back").IntN(4) == 0)
 	p.merge = p.sabotage == Nothing && !p.rebuild && !p.ruin && !p.tape && p.random("merge").IntN(3) == 0 || p.sabotage == TrustReservations
 	p.cut = p.sabotage == Nothing && !p.rebuild && !p.ruin && !p.tape && !p.merge || p.sabotage == LateMarks
+	p.older = p.sabotage == TrustCopies || p.sabotage == Nothing && !p.ruin && !p.tape && p.random("older").IntN(3) == 0
+	if p.older && p.replicas == 1 { // what the older copy lacks is nowhere else
+		p.older = false
+	}
 	if r := p.random("lossy"); r.IntN(4) == 0 {
 		p.lossy, p.loser = true, r.IntN(p.machines)
 	}

@@ -18,7 +18,7 @@ func TestSabotageIsNoticed(t *testing.T) {
 		"bars forgotten": ForgetBars, "parity kept": KeepParity, "old pieces rebuilt": RebuildOld,
 		"kept files purged": PurgeKept, "owners lost": LoseOwners,
 		"tapes not flushed": ForgetFlushes, "evicted too early": EvictTooEarly, "failures void": VoidFailures, "requests forgotten": ForgetRequests,
-		"reservations trusted": TrustReservations, "tapes written over": WriteOver, "marks late": LateMarks,
+		"reservations trusted": TrustReservations, "tapes written over": WriteOver, "marks late": LateMarks, "older copies trusted": TrustCopies,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

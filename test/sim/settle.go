@@ -71,6 +71,7 @@ func (w judge) settle(ctx context.Context) {
 	tapeJudge{w}.checkCartridges(ctx)
 	w.checkCable(ctx)
 	backJudge{w}.checkBack(ctx)
+	olderJudge{w}.checkOlder(ctx)
 	ruiner{w}.ruin(ctx)
 	rebuildJudge{w}.checkRebuild(ctx)
 	mergeJudge{w}.checkMerge(ctx)
