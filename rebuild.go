@@ -23,7 +23,9 @@ type Rebuilder interface {
 
 // ForgetOptions say what an admin knows of what is forgotten.
 type ForgetOptions struct {
-	Unmerged bool // no rebuild has read all disks: files that only pieces know are lost for good
+	// Unmerged: no rebuild has read all disks, and files that only pieces know are lost for good; or tapes were not scanned, and their files come
+	// back by an undeletion only.
+	Unmerged bool
 }
 
 // WentBack is the part of its past that a namespace does not know, because it was restored from a backup or made again. The

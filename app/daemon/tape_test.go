@@ -18,6 +18,13 @@ import (
 // withTape runs a cluster of two nodes with a library whose devices do not wait.
 func withTape(t *testing.T, dir string) *Up {
 	t.Helper()
+	up, _ := tapeUp(t, dir)
+	return up
+}
+
+// tapeUp is withTape for a cluster that is to be stopped.
+func tapeUp(t *testing.T, dir string) (up *Up, stop func()) {
+	t.Helper()
 	up, err := OpenUp(t.Context(), UpOptions{Nodes: 2, Disks: 2,
 		Tape: &TapeOptions{Name: "lib", Dir: filepath.Join(dir, "tape"), Spec: emulated.Spec{Drives: 2, Slots: 6, Cartridges: 4, Capacity: 32 << 20}},
 		Manager: ManagerOptions{Dir: dir, Listen: "127.0.0.1:0", CacheBytes: 8 << 20, RepairGrace: time.Minute, TokenLifetime: time.Hour,
@@ -26,8 +33,7 @@ func withTape(t *testing.T, dir string) *Up {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testserving.Run(t, up.Run)
-	return up
+	return up, testserving.Run(t, up.Run)
 }
 
 // until waits until something is so.

@@ -46,7 +46,8 @@ func (c *Cluster) Rebuilding() time.Time {
 func (c *admin) EndRebuild(ctx context.Context) error {
 	return c.update(ctx, func(ch *change) error {
 		if c.rebuilding.Load() == nil {
-			return errs.New(errs.NotFound, "cluster.EndRebuild", "", "the namespace is not being rebuilt")
+			return errs.New(errs.NotFound, "cluster.EndRebuild", "", "the namespace is not being rebuilt").
+				WithRemedy("after a restore, and after `finish`, `hemera ns rebuild forget` ends the search for what was lost")
 		}
 		ch.delete(rebuildRecord{})
 		return nil

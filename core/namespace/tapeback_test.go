@@ -54,10 +54,6 @@ func TestATapeWaitsForAScanAfterARestore(t *testing.T) {
 			t.Errorf("%s may be written", vid)
 		}
 	}
-	good(t, n.ForgetLost(t.Context()))
-	if tapeOf(t, n, "TAPEA1").Unscanned == "" {
-		t.Error("the tape may be written because the restore was forgotten")
-	}
 	cat := n.Parts().Tapes
 	set := func(vid string, change func(*hemera.Tape)) {
 		good(t, cat.ChangeTape(t.Context(), vid, func(old *hemera.Tape) (*hemera.Tape, error) {
@@ -68,6 +64,16 @@ func TestATapeWaitsForAScanAfterARestore(t *testing.T) {
 			change(&now)
 			return &now, nil
 		}))
+	}
+	set("LATE01", func(*hemera.Tape) {})
+	if tapeOf(t, n, "LATE01").Unscanned == "" {
+		t.Error("a tape that the backup does not have may be written, whatever is on it")
+	}
+	good(t, n.ForgetLost(t.Context()))
+	for _, vid := range []string{"TAPEA1", "LATE01"} {
+		if tapeOf(t, n, vid).Unscanned == "" {
+			t.Errorf("%s may be written because the restore was forgotten", vid)
+		}
 	}
 	set("TAPEA2", func(now *hemera.Tape) { now.Full = true })
 	wantKind(t, "a reclaim before the scan", cat.Reclaim(t.Context(), "TAPEA2", 0), errs.Conflict)

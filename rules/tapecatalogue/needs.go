@@ -101,7 +101,6 @@ func Remedy(t *hemera.Tape) string {
 
 // waiting are the tapes that wait for a scan: one line for those that a life of the store before this one wrote, and one for each other.
 func waiting(tapes []hemera.Tape) (out []hemera.TapeAttention) {
-	const listed = 5
 	var old []string
 	for i := range tapes {
 		switch tape := &tapes[i]; {
@@ -114,11 +113,31 @@ func waiting(tapes []hemera.Tape) (out []hemera.TapeAttention) {
 	if len(old) == 0 {
 		return out
 	}
-	names := strings.Join(old[:min(len(old), listed)], ", ")
-	if len(old) > listed {
-		names += fmt.Sprintf(" and %d more", len(old)-listed)
+	return append(out, hemera.TapeAttention{Subject: "tapes " + Names(old), What: "are read and not written until they were scanned: the store was restored or rebuilt", Command: "hemera tape scan --needed"})
+}
+
+// Names are the first of a list of tapes, and the number of the others.
+func Names(vids []string) string {
+	const listed = 5
+	names := strings.Join(vids[:min(len(vids), listed)], ", ")
+	if len(vids) > listed {
+		names += fmt.Sprintf(" and %d more", len(vids)-listed)
 	}
-	return append(out, hemera.TapeAttention{Subject: "tapes " + names, What: "are read and not written until they were scanned: the store was restored or rebuilt", Command: "hemera tape scan --needed"})
+	return names
+}
+
+// Strangers is what the cartridges of libraries that the catalogue does not have need of a person, after the namespace went back: it may have lost
+// their files. Beside a catalogue of a backup they may also be of others, so a person says which are scanned.
+func Strangers(vids []string, back hemera.WentBack) []hemera.TapeAttention {
+	if len(vids) == 0 {
+		return nil
+	}
+	a := hemera.TapeAttention{Subject: "cartridges " + Names(vids), What: "are not in the catalogue, and were not scanned since the namespace went back: files that only they have are not in the tree",
+		Command: "hemera tape scan --all"}
+	if !back.Taken.IsZero() {
+		a.What, a.Command = a.What+"; scan those that were added after the backup", "hemera tape scan "+vids[0]
+	}
+	return []hemera.TapeAttention{a}
 }
 
 // again brings a broken tape back into use, when it can be read after all. While its repack has files left it is not written.

@@ -8,6 +8,7 @@ import (
 	"hemera/core/namespace"
 	"hemera/core/rebuild"
 	"hemera/errs"
+	"hemera/rules/tapecatalogue"
 )
 
 // rebuilder implements hemera.Rebuilder. While the cluster is being rebuilt (cluster.Rebuilding), clients change nothing,
@@ -86,7 +87,16 @@ func (b *rebuilder) ForgetLost(ctx context.Context, o hemera.ForgetOptions) erro
 		return errs.New(errs.Conflict, "manager.ForgetLost", "", "no rebuild has read all disks since the namespace went back").
 			WithRemedy("run `hemera ns rebuild --merge` with all disks there; to lose what only pieces know, repeat with --unmerged")
 	}
-	err := b.tree.ForgetLost(ctx)
+	// A scan after it cannot tell what was lost from what was removed: it makes no file of what it finds, and copies of files that are there count for nothing.
+	vids, command, err := b.tier.Unscanned(ctx)
+	if err != nil {
+		return err
+	}
+	if len(vids) > 0 && !o.Unmerged {
+		return errs.New(errs.Conflict, "manager.ForgetLost", "", "tapes were not scanned since the namespace went back: "+tapecatalogue.Names(vids)).
+			WithRemedy("run `" + command + "`; to leave it to `hemera tape undelete` to bring their files back, repeat with --unmerged")
+	}
+	err = b.tree.ForgetLost(ctx)
 	b.log.Warn("what was lost is forgotten", "error", err)
 	return err
 }

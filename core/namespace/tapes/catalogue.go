@@ -126,7 +126,7 @@ func (c *Catalogue) ChangeTape(ctx context.Context, vid string, change func(old 
 		// What the tape holds is not for people to change.
 		// The name is that of the key, whatever the caller left in the value.
 		changed := *now
-		changed.Life, changed.VID = c.life(), vid
+		changed.Life, changed.VID = c.firstLife(), vid
 		if old != nil {
 			changed.Files, changed.Bytes = old.Files, old.Bytes
 			changed.LastFSeq, changed.LastID, changed.Occupancy, changed.Foreign = old.LastFSeq, old.LastID, old.Occupancy, old.Foreign
@@ -148,6 +148,14 @@ func (c *Catalogue) life() uint64 {
 		return 0
 	}
 	return c.tree.Life()
+}
+
+// firstLife is the life of a tape that is added: one before all others while the namespace may have lost files, as the tape may have them.
+func (c *Catalogue) firstLife() uint64 {
+	if c.tree != nil && c.tree.Restored() {
+		return 0
+	}
+	return c.life()
 }
 
 // unscanned says why a tape waits for a scan, "" for one that does not.

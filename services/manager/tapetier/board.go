@@ -29,7 +29,8 @@ type facts struct {
 	tapes  []hemera.Tape
 	queues []tapes.Queue
 	keys   keyring
-	paused []pausedQueue // for people: decisions pass them over
+	paused []pausedQueue   // for people: decisions pass them over
+	back   hemera.WentBack // the same
 }
 
 // pausedQueue is a user's queue of files that wait for a later attempt, and

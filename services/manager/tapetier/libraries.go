@@ -237,7 +237,8 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 	if err != nil {
 		return p, err
 	}
-	p.WentBack = t.Tree.Stats().WentBack
+	f.back = t.Tree.Stats().WentBack
+	p.WentBack = f.back
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p.Pools = t.pools(f.tapes)

@@ -169,6 +169,7 @@ func (t *reporter) policiesOf(f facts, k mounting.Key) (priority, age string) {
 func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 	out = append(t.locked(f), t.mistaken(f)...)
 	out = append(out, tapecatalogue.Needs(f.tapes, cartridges(t.libraries, t.heard))...)
+	out = append(out, tapecatalogue.Strangers(t.strangers(f), f.back)...)
 	// Jobs that failed for good wait for a person, whatever failed.
 	for _, q := range f.queues {
 		if _, _, held := tapes.HeldBy(q.Name); q.Failed && !held {
@@ -209,6 +210,50 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 	out = append(append(append(out, t.stuck(f)...), t.failedScans()...), t.unadmitted()...)
 	slices.SortFunc(out, func(a, b hemera.TapeAttention) int { return strings.Compare(a.Subject, b.Subject) })
 	return out
+}
+
+// strangers are the cartridges of libraries that the catalogue does not have, and that no scan has read since the namespace went back: it may
+// have lost their files. None while it did not go back. The lock is held.
+func (t *parts) strangers(f facts) []string {
+	if f.back.Restored.IsZero() {
+		return nil
+	}
+	return slices.DeleteFunc(scanner{t}.cartridges(), func(vid string) bool {
+		if slices.ContainsFunc(f.tapes, func(tape hemera.Tape) bool { return tape.VID == vid }) {
+			return true
+		}
+		s := t.scans[vid]
+		return s != nil && s.Ended.After(f.back.Restored) && s.Problem == "" && !s.DryRun
+	})
+}
+
+// Unscanned lists the tapes in libraries whose files the namespace may have lost when it went back, as no scan has read them since, and the
+// command that scans them. Of cartridges that the catalogue does not have it lists those of a namespace that was made again without a backup:
+// that one knew no tape.
+func (t *reporter) Unscanned(ctx context.Context) (vids []string, command string, err error) {
+	f, err := t.facts(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	f.back = t.Tree.Stats().WentBack
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f.back.Taken.IsZero() {
+		vids = t.strangers(f)
+	}
+	command = "hemera tape scan --needed"
+	if len(vids) > 0 {
+		command = "hemera tape scan --all"
+	}
+	inside := scanner{t.parts}.cartridges()
+	for i := range f.tapes {
+		// What a scan left in doubt is for a person to settle, and is known.
+		if tape := &f.tapes[i]; tape.Unscanned != "" && tape.Doubt == "" && slices.Contains(inside, tape.VID) {
+			vids = append(vids, tape.VID)
+		}
+	}
+	slices.Sort(vids)
+	return vids, command, nil
 }
 
 // waitForScan is how many tapes of a pool and its supply pools could be written, were they scanned. The lock is held.

@@ -15,6 +15,7 @@ import (
 	"hemera/core/namespace"
 	"hemera/core/namespace/tapes"
 	"hemera/errs"
+	"hemera/platform/kv"
 	"hemera/platform/kv/memkv"
 	"hemera/services/manager/tapetier"
 )
@@ -84,7 +85,13 @@ func at(t *testing.T, test func(s *site)) {
 
 func open(t *testing.T) *site {
 	t.Helper()
-	n, err := namespace.Open(t.Context(), memkv.New(), namespace.Options{})
+	return openOn(t, memkv.New())
+}
+
+// openOn is open with a store that has been there before.
+func openOn(t *testing.T, store kv.Store) *site {
+	t.Helper()
+	n, err := namespace.Open(t.Context(), store, namespace.Options{})
 	s := &site{T: t, tree: n, keys: secrets{}}
 	s.good(err)
 	t.Cleanup(func() { s.good(n.Close()) })

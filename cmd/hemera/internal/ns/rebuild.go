@@ -212,6 +212,8 @@ func closing(o rebuildOptions) string {
 		return "\n  their modes are without " + o.umask
 	case o.DryRun:
 		return "\n  so a file that was made private may be open; --umask 0077 closes all to others than their owners"
+	case o.Merge:
+		return "\n  so a file that was made private may be open to users now"
 	}
 	return "\n  so a file that was made private may be open: look before ns rebuild finish"
 }
@@ -354,8 +356,9 @@ be made, changes that a backup did not have. fsck names them "newer", and nothin
 command on they are orphans, which audits remove, and hemera fsck repair once they have been known for some minutes.
 
 Run it when hemera ns rebuild finds nothing more that is wanted, and all disks are back. What is on a disk
-that comes later is an orphan, too. Until a rebuild has read all disks the command is refused; with --unmerged
-it first counts what a rebuild would still make, and loses it.`,
+that comes later is an orphan, too. Until a rebuild has read all disks, and the tapes in libraries were scanned
+(hemera tape status), the command is refused. With --unmerged it first counts what a rebuild would still make, and
+loses it; files of tapes that are scanned later come back by hemera tape undelete.`,
 		Example: `  hemera fsck report --error newer -l
   hemera ns rebuild forget`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -382,6 +385,6 @@ it first counts what a rebuild would still make, and loses it.`,
 		},
 	}
 	k.Flags(c)
-	c.Flags().BoolVar(&o.Unmerged, "unmerged", false, "although no rebuild has read all disks: files that only pieces know are lost")
+	c.Flags().BoolVar(&o.Unmerged, "unmerged", false, "although no rebuild has read all disks, or tapes were not scanned: files that only pieces know are lost")
 	return c
 }
