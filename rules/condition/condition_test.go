@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -117,6 +118,32 @@ func TestRulesOfLayouts(t *testing.T) {
 	})
 }
 
+// TestTapeThatNeedsAPerson: what `hemera tape status` lists is in the status, up to a number of lines.
+func TestTapeThatNeedsAPerson(t *testing.T) {
+	needs := func(n int) func(*hemera.Snapshot) {
+		return func(s *hemera.Snapshot) {
+			for i := range n {
+				s.Tape = append(s.Tape, hemera.TapeAttention{Subject: fmt.Sprintf("tape %02d", i), What: "is disabled: torn", Command: "hemera tape tape set"})
+			}
+		}
+	}
+	var most []string
+	for i := range tapesShown {
+		most = append(most, fmt.Sprintf("warning tape_attention tape %02d", i))
+	}
+	checkRules(t, map[string]ruleCase{
+		"one tape":            {needs(1), most[:1], "is disabled: torn"},
+		"its command":         {needs(1), most[:1], "hemera tape tape set"},
+		"as many as it lists": {needs(tapesShown), most, "is disabled: torn"},
+		"more":                {needs(tapesShown + 5), append(most, "warning tape_attention "), "is disabled: torn"},
+	})
+	s := well()
+	needs(tapesShown + 5)(&s)
+	if last := List(s)[tapesShown]; last.Count != 5 || !strings.HasPrefix(last.Text, "5 more things") || last.Remedy != "hemera tape status" {
+		t.Errorf("%+v", last)
+	}
+}
+
 // TestRoomOfSpaces names the largest piece that fits, where room is what is short.
 func TestRoomOfSpaces(t *testing.T) {
 	checkRules(t, map[string]ruleCase{
@@ -162,7 +189,7 @@ func TestRules(t *testing.T) {
 			s.Files = hemera.FileHealth{Incomplete: 5, Unmet: []hemera.UnmetLayout{{Space: "default", Pieces: 12, Disks: 4, Files: 5}}}
 		}, []string{"warning policy_unmet space default", "warning files_incomplete "}, "5 files ask for 12 pieces and space default has 4 disks"},
 		"gone":     {disk(func(d *hemera.Disk) { d.Health, d.Why, d.Active, d.Pieces = hemera.HealthGone, "no label", false, 7 }), []string{"warning disk_gone disk 2"}, "/d2 on n1:1095 is gone, with 7 pieces: no label"},
-		"repaired": {disk(func(d *hemera.Disk) { d.Health, d.Active, d.Pieces = hemera.HealthGone, false, 0 }), []string{"warning disk_gone disk 2"}, "is gone, with no piece that a file needs"},
+		"repaired": {disk(func(d *hemera.Disk) { d.Health, d.Active, d.Pieces = hemera.HealthGone, false, 0 }), []string{"warning disk_gone disk 2"}, "is gone, with no piece that a file needsmount it again, or forget it: hemera fs rm 2"},
 		"failing":  {disk(func(d *hemera.Disk) { d.Health, d.Load.IOErrors = hemera.HealthFailing, 12 }), []string{"warning disk_failing disk 2"}, "failing"},
 		"readonly": {disk(func(d *hemera.Disk) { d.Health = hemera.HealthReadOnly }), []string{"warning disk_readonly disk 2"}, "takes no writes"},
 		"older":    {disk(func(d *hemera.Disk) { d.Health = hemera.HealthOlder }), []string{"warning disk_older disk 2"}, "hemera fsck repair"},

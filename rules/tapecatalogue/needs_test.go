@@ -26,6 +26,8 @@ func TestNeeds(t *testing.T) {
 			"its repack leaves 1 file of class raw: no route; hemera tape repack ls"},
 		{"broken and empty", hemera.Tape{VID: "IN", State: hemera.TapeBroken}, inside, ""},
 		{"full of what is gone", hemera.Tape{VID: "IN", State: hemera.TapeActive, Full: true, LastFSeq: 9}, inside, "hemera tape reclaim IN"},
+		{"full of what only a scan calls removed", hemera.Tape{VID: "IN", State: hemera.TapeActive, Full: true, LastFSeq: 9, Inferred: 2}, inside,
+			"has 2 files that no directory has and whose removal nobody knows; they come back, or a reclaim loses them by --lose; hemera tape undelete --tape IN"},
 		{"away", hemera.Tape{VID: "OUT", State: hemera.TapeActive, Files: 3}, inside, "has files and is in no library; put the cartridge back, or say where it is; hemera tape tape set OUT state=EXPORTED"},
 		{"away and empty", hemera.Tape{VID: "OUT", State: hemera.TapeActive}, inside, ""},
 		{"exported", hemera.Tape{VID: "OUT", State: hemera.TapeExported, Files: 3}, inside, ""},

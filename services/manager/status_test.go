@@ -319,3 +319,31 @@ func TestADrainIsToldAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestTheStatusHasWhatTapeNeeds: what `hemera tape status` lists is a condition, with the command to type.
+func TestTheStatusHasWhatTapeNeeds(t *testing.T) {
+	running(t, 2, 1, func(t *testing.T, r *rig) {
+		r.archive(r.write("/f", 10), "single")
+		if codes, _ := r.codes(); len(codes) != 0 {
+			t.Errorf("before: %q", codes)
+		}
+		err := r.m.tree.Tapes.ChangeTape(t.Context(), "TAPE01", func(old *hemera.Tape) (*hemera.Tape, error) {
+			now := *old
+			now.State, now.Reason = hemera.TapeDisabled, "torn"
+			return &now, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		codes, s := r.codes()
+		if !slices.Equal(codes, []string{condition.TapeAttention}) || s.Health != hemera.SeverityWarning {
+			t.Fatalf("%q, %+v", codes, s)
+		}
+		for _, c := range s.Conditions {
+			if c.Code == condition.TapeAttention && (c.Subject != "tape TAPE01" || !strings.Contains(c.Text, "torn") || !strings.Contains(c.Remedy, "hemera tape tape set TAPE01")) {
+				t.Errorf("%+v", c)
+			}
+		}
+	})
+}

@@ -35,6 +35,16 @@ func TestADiskStaysUntilItsPiecesAreKnown(t *testing.T) {
 		if sum, err := r.m.Impact(t.Context(), []hemera.DiskID{1}); err != nil || !sum.Unsure {
 			t.Errorf("%+v, %v", sum, err)
 		}
+		wentBack := func() []hemera.TapeAttention {
+			p, err := r.m.tier.TapePicture(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p.Attention
+		}
+		if a := wentBack(); len(a) != 1 || a[0].Subject != "namespace" || a[0].Command != "hemera ns rebuild --merge" {
+			t.Errorf("what needs a person at the tapes: %+v", a)
+		}
 		if err := r.m.RemoveDisk(t.Context(), 1, hemera.Removal{Force: true, Lose: true}); err != nil {
 			t.Error(err)
 		}
@@ -43,6 +53,9 @@ func TestADiskStaysUntilItsPiecesAreKnown(t *testing.T) {
 		}
 		if err := r.m.RemoveDisk(t.Context(), 2, hemera.Removal{}); err != nil {
 			t.Errorf("after a rebuild: %v", err)
+		}
+		if a := wentBack(); len(a) != 0 {
+			t.Errorf("after a rebuild: %+v", a)
 		}
 	})
 }

@@ -70,8 +70,9 @@ func TestAClassThatComesLater(t *testing.T) {
 		}
 		s.change("route", "add", "raw/1", "storageClass", "raw", "copyNumber", "1", "tapepool", "default")
 		s.change("route", "add", "raw/2", "storageClass", "raw", "copyNumber", "2", "tapepool", "second")
-		if a := s.attention(); len(a) != 0 || !strings.Contains(s.explained("/single/f"), "within seconds") {
-			t.Errorf("%q", a)
+		why := s.explained("/single/f")
+		if a := s.attention(); len(a) != 0 || !strings.Contains(why, "within seconds") || !strings.Contains(why, "a pool takes it now") || strings.Contains(why, "failed") {
+			t.Errorf("%q, %s", a, why)
 		}
 		// A manager that starts looks again by itself.
 		s.start()

@@ -3,6 +3,7 @@ package tapetier_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"hemera"
 	"hemera/errs"
@@ -182,6 +183,26 @@ func TestWhyOfADriveThatUnloads(t *testing.T) {
 		s.report()
 		if why := s.explained("/single/f"); !strings.Contains(why, "drive d1 gives its tape BBB001 back, and can begin then") || strings.Contains(why, "is idle") {
 			t.Error(why)
+		}
+	})
+}
+
+// TestARecallThatFailsAgainIsToldOf: after its second attempt, while it goes on by itself: a user waits for it.
+func TestARecallThatFailsAgainIsToldOf(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.evicted("/single/f")
+		stageOf(s, alice(), "/single/f")
+		for attempt, want := range []string{"", "tape AAA001 1 recall waits for its next attempt, the first one has failed 2 times: tape AAA001 could not be read in drive d1: bad block"} {
+			m := s.mount("d1", hemera.TapeRecall)
+			s.good(s.tier.TapeDone(s.Context(), server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true,
+				Failed: []hemera.TapeFailure{{Job: s.jobs(m)[0].TapeJobKey, Error: "bad block", Copy: true}}}))
+			s.loaded("d1", "")
+			if a := strings.Join(s.attention(), "\n"); a != want {
+				t.Errorf("attempt %d: what needs a person is %q", attempt+1, a)
+			}
+			time.Sleep(time.Minute)
+			s.report()
 		}
 	})
 }

@@ -128,6 +128,11 @@ func TestWhereAFileIsThatNoTapeGives(t *testing.T) {
 		if l := where(); l.Error != "" || !l.Requested || !strings.Contains(l.Why, "DISABLED") {
 			t.Errorf("%+v", l)
 		}
+		// A client that opens it waits, and is told for what: nothing brings the file to disk.
+		err := s.tier.OnOpen(s.Context(), alice(), s.stat("/single/f"), "/single/f")
+		if s.wantKind("an open", err, errs.Unavailable); !strings.Contains(err.Error(), "waits: tape AAA001 is DISABLED (torn)") || !strings.Contains(errs.RemedyOf(err), "AAA001") {
+			t.Errorf("%v; %s", err, errs.RemedyOf(err))
+		}
 		if st, err := s.tier.StageStatus(s.Context(), alice(), id); err != nil || !st.Ended.IsZero() {
 			t.Errorf("%+v, %v", st, err)
 		}
