@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/doors/admin"
@@ -21,7 +22,8 @@ func nodeSetCommand(e *cli.Env) *cobra.Command {
 
   status   on or off: whether its disks are used; off does not repair around them
            (on and off may stand alone)
-  zone     the failure domain of its disks, such as a room or rack; - for what the node says`,
+  zone     the failure domain of its disks, such as a room or rack; - for what the node says;
+           a disk that has a zone of its own (fs set) keeps it, and the command says so`,
 		Example: `  hemera node set node1.example.org off
   hemera node set 2 zone=hall-b`,
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -48,8 +50,29 @@ func nodeSetCommand(e *cli.Env) *cobra.Command {
 					return err
 				}
 				e.Say("node %s: %s=%s", n.Addr, key, value)
+				if key != "zone" {
+					return nil
+				}
+				v, err := m.View(ctx)
+				if err != nil {
+					return err
+				}
+				for _, d := range elsewhere(v, n.ID) {
+					e.Say("disk %d keeps its own zone, %s: hemera fs set %d zone=- has it follow its node", d.ID, d.Zone, d.ID)
+				}
 				return nil
 			})
 		},
 	}
+}
+
+// elsewhere returns the disks of a node that are in another zone than the node.
+func elsewhere(v *hemera.View, id hemera.NodeID) (disks []hemera.Disk) {
+	n, _ := v.Node(id)
+	for _, d := range v.Disks {
+		if d.Node == id && d.Zone != n.Zone {
+			disks = append(disks, d)
+		}
+	}
+	return disks
 }

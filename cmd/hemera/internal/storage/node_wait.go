@@ -62,12 +62,13 @@ killed looks online for some seconds more: --instance-not waits for another proc
 				defer cancel()
 				tick := time.NewTicker(waitInterval)
 				defer tick.Stop()
+				var missing string // what was not so when the manager answered last
 				for {
 					n, err := FindNode(ctx, m, args[0])
-					var missing string
 					switch {
 					case err == nil:
 						missing = want.missing(n)
+					case ctx.Err() != nil && missing != "":
 					case ctx.Err() != nil, errors.Is(err, errs.Unavailable), errors.Is(err, errs.Timeout):
 						missing = err.Error()
 					default:
