@@ -50,7 +50,7 @@ func keepUmask(t *testing.T) {
 func serveFixture() *httptest.Server {
 	c := fixture.NewCluster()
 	return httptest.NewServer(admin.NewHandler(admin.Services{
-		Cluster: c, Tokens: c, Trust: c, Maint: c, Observe: c, Quota: c, Writes: c, Convert: c, Status: c, Staging: fixture.NewStaging(c.Tree, func() time.Time { return fixture.Now }), Benchmark: c, Rebuild: c, Names: c.Tree, Directories: c.Tree, Attributes: c.Tree,
+		Cluster: c, Tokens: c, Trust: c, Maint: c, Observe: c, Quota: c, Writes: c, Convert: c, Status: c, Tape: fixture.Tapes{}, Staging: fixture.NewStaging(c.Tree, func() time.Time { return fixture.Now }), Benchmark: c, Rebuild: c, Names: c.Tree, Directories: c.Tree, Attributes: c.Tree,
 		Config: func() []admin.Setting {
 			return []admin.Setting{{Key: "port", Value: "1094", Source: "default"}, {Key: "listen", Value: "127.0.0.1", Source: "flag"}}
 		},

@@ -75,3 +75,23 @@ func TestAVerboseCopySaysTheWay(t *testing.T) {
 		}
 	}
 }
+
+// TestTheRemedyOfACopyThatFailed: to repeat it helps what may go on. Where each failure says what to do, that comes first.
+func TestTheRemedyOfACopyThatFailed(t *testing.T) {
+	failure := errs.New(errs.Unsupported, "copy", "/l", "a link").WithRemedy("add -L")
+	for name, c := range map[string]struct {
+		known int // failures with a remedy, of two
+		kept  int64
+		want  string
+	}{
+		"each has its remedy":   {2, 0, "do what each of them says above; then repeat"},
+		"one has none":          {1, 0, "repeat"},
+		"a part of one is kept": {2, 1, "repeat"},
+	} {
+		var out strings.Builder
+		err := (&teller{e: &cli.Env{Console: cli.Console{Err: &out}}, last: failure, failed: 2, known: c.known, again: "repeat"}).end(t.Context(), copy.Progress{Kept: c.kept}, failure)
+		if got := errs.RemedyOf(err); got != c.want || !strings.Contains(err.Error(), "2 files failed") {
+			t.Errorf("%s: %v; %s", name, err, got)
+		}
+	}
+}

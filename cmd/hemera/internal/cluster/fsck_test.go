@@ -1,0 +1,37 @@
+package cluster
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"hemera"
+	"hemera/cmd/hemera/internal/cli"
+)
+
+// TestFsckSaysWhyPiecesAreNewer: after a restore a report says that the namespace went back, what goes on, and that such pieces are no trouble.
+func TestFsckSaysWhyPiecesAreNewer(t *testing.T) {
+	taken := time.Date(2026, time.March, 14, 15, 9, 26, 0, time.UTC)
+	back := hemera.WentBack{Taken: taken, Restored: taken.Add(time.Hour)}
+	newer := []hemera.FsckProblem{{Tag: "newer", Count: 2}}
+	for name, c := range map[string]struct {
+		report hemera.FsckReport
+		says   []string
+		not    string
+	}{
+		"never restored":        {hemera.FsckReport{Problems: newer}, nil, "hemera"},
+		"restored":              {hemera.FsckReport{WentBack: back}, []string{back.Text(), back.Remedy()}, "newer is nothing to repair"},
+		"restored, with pieces": {hemera.FsckReport{WentBack: back, Problems: newer}, []string{back.Text(), "hemera ns rebuild --merge", "newer is nothing to repair"}, ""},
+	} {
+		var out strings.Builder
+		tellNewer(&cli.Env{Console: cli.Console{Err: &out}}, c.report)
+		for _, want := range c.says {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: %q is not in %q", name, want, &out)
+			}
+		}
+		if c.not != "" && strings.Contains(out.String(), c.not) {
+			t.Errorf("%s: %q", name, &out)
+		}
+	}
+}
