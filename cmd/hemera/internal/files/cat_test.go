@@ -1,0 +1,61 @@
+package files
+
+import (
+	"errors"
+	"math"
+	"sync"
+	"testing"
+
+	"hemera/app/direct"
+	"hemera/cmd/hemera/internal/cli"
+	"hemera/errs"
+	"hemera/platform/xrootd"
+	"hemera/platform/xrootd/xrootdtest"
+	"hemera/rules/wire"
+)
+
+// changingOut is standard output at whose first byte the file that is read is changed.
+type changingOut struct {
+	once   sync.Once
+	change func()
+}
+
+func (o *changingOut) Write(p []byte) (int, error) {
+	o.once.Do(o.change)
+	return len(p), nil
+}
+
+// TestCatOfAFileThatChanges: what came out is a mixture, at the same size too, so the command fails. Access times change by reading.
+func TestCatOfAFileThatChanges(t *testing.T) {
+	for name, change := range map[string]func(*wire.StatInfo){
+		"not": func(i *wire.StatInfo) { i.Atime++ }, "written": func(i *wire.StatInfo) { i.Mtime++ }, "replaced": func(i *wire.StatInfo) { i.ID++ },
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := xrootdtest.Pattern(1 << 20)
+			var mu sync.Mutex
+			info := wire.StatInfo{ID: 1, Size: int64(len(data)), Flags: wire.StatReadable, Mtime: 1000, Ctime: 1000, Atime: 1000}
+			one := xrootdtest.OneFile(data)
+			server := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
+				if r.ID != wire.ReqStat {
+					return one(r)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				return xrootdtest.Good(r, append(info.Append(nil), 0))
+			})
+			c := xrootd.New(xrootd.Options{Chunk: 64 << 10})
+			defer c.Close()
+			from := direct.New(c, direct.Options{})
+			defer from.Close()
+			out := &changingOut{change: func() {
+				mu.Lock()
+				defer mu.Unlock()
+				change(&info)
+			}}
+			err := cat(t.Context(), &cli.Env{Console: cli.Console{Out: out}}, from, server.URL("/f").String(), 0, math.MaxInt64)
+			if same := name == "not"; same && err != nil || !same && (!errors.Is(err, errs.Conflict) || errs.RemedyOf(err) == "") {
+				t.Error(err)
+			}
+		})
+	}
+}
