@@ -188,7 +188,7 @@ func TestRules(t *testing.T) {
 		"incomplete and never to be met": {func(s *hemera.Snapshot) {
 			s.Files = hemera.FileHealth{Incomplete: 5, Unmet: []hemera.UnmetLayout{{Space: "default", Pieces: 12, Disks: 4, Files: 5}}}
 		}, []string{"warning policy_unmet space default", "warning files_incomplete "}, "5 files ask for 12 pieces and space default has 4 disks"},
-		"gone":     {disk(func(d *hemera.Disk) { d.Health, d.Why, d.Active, d.Pieces = hemera.HealthGone, "no label", false, 7 }), []string{"warning disk_gone disk 2"}, "/d2 on n1:1095 is gone, with 7 pieces: no label"},
+		"gone":     {disk(func(d *hemera.Disk) { d.Health, d.Why, d.Active, d.Pieces = hemera.HealthGone, "no label", false, 7 }), []string{"warning disk_gone disk 2"}, "/d2 on n1:1095 is gone, with 7 pieces: no labelmount it again; its files are repaired elsewhere after the grace, or at once: hemera fs set 2 drain;"},
 		"repaired": {disk(func(d *hemera.Disk) { d.Health, d.Active, d.Pieces = hemera.HealthGone, false, 0 }), []string{"warning disk_gone disk 2"}, "is gone, with no piece that a file needsmount it again, or forget it: hemera fs rm 2"},
 		"failing":  {disk(func(d *hemera.Disk) { d.Health, d.Load.IOErrors = hemera.HealthFailing, 12 }), []string{"warning disk_failing disk 2"}, "failing"},
 		"readonly": {disk(func(d *hemera.Disk) { d.Health = hemera.HealthReadOnly }), []string{"warning disk_readonly disk 2"}, "takes no writes"},

@@ -324,8 +324,9 @@ func TestSpareAgainstBruteForce(t *testing.T) {
 }
 
 func TestLead(t *testing.T) {
-	v := view(nil, 1, 1, 1, 1)
+	v := view(nil, 1, 1, 1, 1, 1)
 	v.Disks[0].Health = hemera.HealthFailing
+	v.Disks[4].Stopping = true
 	target := func(index, disk int) hemera.Target {
 		return hemera.Target{Index: uint8(index), Disk: hemera.DiskID(disk), Node: hemera.NodeID(disk), Addr: v.Nodes[disk-1].Addr}
 	}
@@ -338,6 +339,7 @@ func TestLead(t *testing.T) {
 		{"data before parity, the others stay in order", []hemera.Target{target(4, 4), target(5, 3), target(1, 2)}, "", []int{2, 4, 3}},
 		{"the first is a data piece", []hemera.Target{target(1, 3), target(0, 2)}, "", []int{3, 2}},
 		{"not on a failing disk", []hemera.Target{target(4, 4), target(0, 1)}, "", []int{4, 1}},
+		{"not at a node that is about to stop", []hemera.Target{target(4, 4), target(0, 5), target(1, 2)}, "", []int{2, 4, 5}},
 		{"the client's own host", []hemera.Target{target(4, 4), target(0, 2)}, "n4", []int{4, 2}},
 		{"no data piece", []hemera.Target{target(4, 4), target(5, 2)}, "", []int{4, 2}},
 		{"nothing", nil, "", nil},
