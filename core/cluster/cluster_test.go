@@ -530,7 +530,7 @@ func TestANodeThatHasEndedIsOffline(t *testing.T) {
 	if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks, Stopping: true}); err != nil {
 		t.Fatal(err)
 	}
-	if n, active := status(); n.Status != hemera.NodeOnline || !n.Stopping || !active {
+	if n, active := status(); n.Status != hemera.NodeOnline || !n.Stopping || !active || !c.View().Disks[0].Stopping {
 		t.Errorf("a node that stops: %+v", n)
 	}
 	if _, err := c.Heartbeat(w.ID, w.Epoch, hemera.NodeReport{Disks: h.Disks, Stopping: true, Ended: true}); err != nil {
