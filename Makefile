@@ -10,7 +10,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SEEDS ?= 2000
 FUZZTIME ?= 10s
 
-.PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance layouts network clients clientsuites crash tape tapestorm storm sim fuzz bench bench-limit peers diagrams clean
+.PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance layouts network clients clientsuites crash tape tapestorm storm sim fuzz bench bench-limit peers tour diagrams clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -100,6 +100,10 @@ peers: build ## Hemera beside XRootD, CephFS, GlusterFS, MooseFS on this machine
 bench-limit: build ## share of a link's rate reached, links of known rate (needs root)
 	@scripts/setup.sh clients peers
 	@scripts/bench-limit.sh
+
+tour: build ## type the README's five minutes three times, each with another placement (needs root; no part of test)
+	@scripts/setup.sh clients
+	@scripts/readme.sh
 
 diagrams: ## draw docs/img from docs/diagrams
 	@scripts/setup.sh diagrams

@@ -68,15 +68,22 @@ func routes() map[string]map[string]call {
 }
 
 // NewHandler makes the door's handler, for [Root] and [WellKnown]. Other paths are answered 404.
-func NewHandler(o Options) http.Handler {
+func NewHandler(o Options) http.Handler { return newDoor(o).handler() }
+
+// newDoor makes the door with nothing to serve yet.
+func newDoor(o Options) *door {
 	if o.Site == "" {
 		o.Site = "hemera"
 	}
 	if o.Log == nil { // as tests have it
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &door{Options: o, bodies: limits.NewBudget[hemera.Account]("tape bodies", limits.Bounds{Total: bodiesMax, Share: bodiesOfUser}),
+	return &door{Options: o, bodies: limits.NewBudget[hemera.Account]("tape bodies", limits.Bounds{Total: bodiesMax, Share: bodiesOfUser}),
 		bytes: limits.NewBudget[hemera.Account]("tape body bytes", limits.Bounds{Total: bodyBytes, Share: bodyBytes / 4})}
+}
+
+// handler serves all paths of the door.
+func (d *door) handler() http.Handler {
 	// The mux is not changed after this function, so requests need no lock.
 	mux := http.NewServeMux()
 	mux.HandleFunc(WellKnown, d.wellKnown)

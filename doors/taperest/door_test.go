@@ -196,12 +196,13 @@ func (b blocked) Localities(context.Context, hemera.Identity, string, []string) 
 // TestBodiesAreBounded: a user that has its share of requests or of memory has to come again, and others are served meanwhile.
 func TestBodiesAreBounded(t *testing.T) {
 	service := blocked{entered: make(chan struct{}), release: make(chan struct{})}
-	r := &rig{Handler: NewHandler(Options{Staging: service, Authorize: func(r *http.Request) (hemera.Identity, error) {
+	d := newDoor(Options{Staging: service, Authorize: func(r *http.Request) (hemera.Identity, error) {
 		if r.Header.Get("From") != "" {
 			return hemera.Identity{Name: "bob", UID: 1002, GID: 100}, nil
 		}
 		return alice, nil
-	}})}
+	}})
+	r := &rig{Handler: d.handler()}
 	done := make(chan int, bodiesOfUser+1)
 	ask := func(call string) { done <- r.ask(call, `{"paths":["/a"]}`).Code }
 	for range bodiesOfUser {
@@ -215,6 +216,9 @@ func TestBodiesAreBounded(t *testing.T) {
 	}
 	go ask("POST /api/v1/archiveinfo\nFrom: bob")
 	<-service.entered
+	if u := d.bytes.Usage(); u.Clients != 2 {
+		t.Errorf("the bytes of two users count as %+v", u)
+	}
 	close(service.release)
 	for range bodiesOfUser + 1 {
 		if code := <-done; code != 200 {

@@ -90,3 +90,12 @@ func TestThePageHasTheVerdictOfTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatNobodySaidOfAMachineIsLeftOut: published runs seldom have memory and sizes of disks, and 0 B is a figure.
+func TestWhatNobodySaidOfAMachineIsLeftOut(t *testing.T) {
+	r := runOf("published", "plain", 1)
+	r.Machines = []result.Machine{{Name: "old", Disks: []result.Device{{Name: "sda", Model: "HUS724"}}}}
+	if page := pageOf(t, r); !strings.Contains(page, "HUS724</div>") || strings.Contains(page, "0 B") {
+		t.Error("the page has a size of nothing")
+	}
+}
