@@ -275,6 +275,9 @@ func TestSettingsAreChecked(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	if err := c.SetSpace(ctx, "default", "policy.layout", "rs:40+2"); !errors.Is(err, errs.Invalid) || errs.RemedyOf(err) == "" {
+		t.Errorf("too many pieces: %v; %s", err, errs.RemedyOf(err))
+	}
 	for what, err := range map[string]error{
 		"disk": c.SetDisk(ctx, 9, "configstatus", "rw"), "node": c.SetNode(ctx, 9, "status", "on"),
 		"space": c.SetSpace(ctx, "none", "headroom", "1G"), "disk's space": c.SetDisk(ctx, 1, "space", "none"),

@@ -121,3 +121,11 @@ func TestUnits(t *testing.T) {
 		}
 	}
 }
+
+func TestNumbersOfThings(t *testing.T) {
+	for want, got := range map[string]string{"1 queue": Count(1, "queue"), "0 queues": Count(0, "queue"), "1 copy": Count(1, "copy"), "2 copies": Count(2, "copy")} {
+		if got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}

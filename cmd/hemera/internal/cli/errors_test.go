@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"hemera/errs"
+)
+
+// TestRemediesOfWhatIsNotThere: a path of the cluster that is not there has one, whichever verb says so, and a path of this machine does not.
+func TestRemediesOfWhatIsNotThere(t *testing.T) {
+	gone := func(op, subject string) error { return errs.New(errs.NotFound, op, subject, "") }
+	const advice = "hemera ls /d shows what is there; if it was removed, hemera recycle ls /d/none may have it"
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{gone("namespace.Stat", "/d/none"), advice},
+		{gone("manager.SetQuota", "/d/none/"), advice},
+		{gone("xrootd.Open", "root://localhost//d/none"), advice},
+		{fmt.Errorf("find: %w", gone("namespace.Find", "/d/none")), advice},
+		{gone("copy.Open", "/d/none"), ""},
+		{gone("namespace.Resolve", "fid:9"), ""},
+		{gone("namespace.Stat", "/"), ""},
+		{errs.New(errs.Denied, "namespace.Stat", "/d/none", ""), ""},
+		{errors.New("other"), ""},
+	} {
+		if got := missing(c.err); got != c.want {
+			t.Errorf("%v: %q, want %q", c.err, got, c.want)
+		}
+	}
+}
