@@ -204,7 +204,7 @@ func (a *archive) fail(job hemera.TapeWork, err error) {
 // failure is the result of a job that failed at its disk.
 func failure(job hemera.TapeWork, err error) hemera.TapeFailure {
 	kind := errs.KindOf(err)
-	return hemera.TapeFailure{Job: job.TapeJobKey, Error: err.Error(), Void: kind == errs.NotFound || kind == errs.Conflict,
+	return hemera.TapeFailure{Job: job.TapeJobKey, Error: errs.Reason(err, ""), Void: kind == errs.NotFound || kind == errs.Conflict,
 		PutOff: kind == errs.NoSpace || kind == errs.Locked}
 }
 
