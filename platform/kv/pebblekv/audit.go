@@ -111,11 +111,11 @@ func (a *audit) damage(extent logExtent) (*logExtent, error) {
 	}
 	return &extent, errs.New(errs.Corrupt, "pebblekv.Open", a.fs.logs,
 		fmt.Sprintf("the log is damaged: batch %d cannot be read, and %s", a.read+1, known)).
-		WithRemedy("save what is before them with `hemera ns backup --state DIR --damaged`, or take the latest backup; then `hemera ns restore`")
+		WithRemedy("save what is before them with `hemera ns backup --state DIR --damaged FILE`, or take the latest backup; then `hemera ns restore FILE NEWDIR`")
 }
 
 // missing is the error of a log that is needed and does not exist.
 func (a *audit) missing(number uint64) error {
 	return errs.New(errs.Corrupt, "pebblekv.Open", a.state.path(number), "this file of the log is missing: changes that were acknowledged are in it").
-		WithRemedy("put the file back; without it, save what is before it with `hemera ns backup --state DIR --damaged`, or take the latest backup; then `hemera ns restore`")
+		WithRemedy("put the file back; without it, save what is before it with `hemera ns backup --state DIR --damaged FILE`, or take the latest backup; then `hemera ns restore FILE NEWDIR`")
 }

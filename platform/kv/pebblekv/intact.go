@@ -48,7 +48,7 @@ func intact(files vfs.FS, dir string) error {
 	for _, marker := range []string{manifestMarker, formatMarker} {
 		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, marker) }) {
 			return errs.New(errs.Corrupt, "kv.Open", files.PathJoin(dir, marker+"*"), "this file of the store is missing; what else the store has is left as it is").
-				WithRemedy("put the file back (its name counts, it is empty); without it, save what is there with `hemera ns backup --state DIR --damaged`, then `hemera ns restore`")
+				WithRemedy("put the file back (its name counts, it is empty); without it, save what is there with `hemera ns backup --state DIR --damaged FILE`, then `hemera ns restore FILE NEWDIR`")
 		}
 	}
 	return nil
@@ -73,7 +73,7 @@ func withoutLog(files vfs.FS, dir string) error {
 		return err
 	}
 	return errs.New(errs.Corrupt, "kv.Open", files.PathJoin(dir, logDir), "the log of the store is missing: changes that were acknowledged are in it").
-		WithRemedy("put the directory back; without it, take the latest backup, or save what is in tables with `hemera ns backup --state DIR --damaged`, then `hemera ns restore`")
+		WithRemedy("put the directory back; without it, take the latest backup, or save what is in tables with `hemera ns backup --state DIR --damaged FILE`, then `hemera ns restore FILE NEWDIR`")
 }
 
 // assumedMarkers is a filesystem that shows a store's directory as if its markers were there: the newest manifest counts.

@@ -89,7 +89,7 @@ func (b *bulk) Commit(ctx context.Context) error {
 		return s.kill(err)
 	}
 	if refused != nil {
-		return errs.As(refused, readKind(refused), "kv.Load", b.dir)
+		return readError(refused, "kv.Load", b.dir)
 	}
 	return b.end()
 }
@@ -166,7 +166,7 @@ func (r *run) Put(key, value []byte) error {
 	}
 	r.last = append(r.last[:0], key...)
 	err := r.table.Set(key, value)
-	return errs.As(err, readKind(err), "kv.Load", r.b.dir)
+	return readError(err, "kv.Load", r.b.dir)
 }
 
 // Close implements kv.Run; the table is on stable storage when it returns.

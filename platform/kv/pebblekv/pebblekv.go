@@ -43,6 +43,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -313,12 +314,15 @@ func openError(dir string, err error) error {
 	kind := errs.KindOf(err)
 	switch {
 	case pebble.IsCorruptionError(err):
-		kind = errs.Corrupt
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		return errs.New(errs.Corrupt, "pebblekv.Open", dir, "a table of the manager's store is damaged: "+text).WithRemedy(tableRemedy)
+	case errors.Is(err, fs.ErrNotExist):
+		return errs.New(errs.Corrupt, "pebblekv.Open", dir, "a table of the manager's store is missing: "+err.Error()).WithRemedy(tableRemedy)
 	case kind == errs.Internal, errors.Is(err, syscall.EAGAIN): // another process has the lock
 		kind = errs.Unavailable
 	}
 	return errs.New(kind, "pebblekv.Open", dir, err.Error()).
-		WithRemedy("check that no other process uses the directory and that its filesystem is healthy; if files of it are lost, put them back, or restore the latest backup with `hemera ns restore`")
+		WithRemedy("check that no other process uses the directory and that its filesystem is healthy; if files of it are lost, put them back, or restore the latest backup with `hemera ns restore FILE NEWDIR`")
 }
 
 // recover finds out where the process before ended, applies what it left in a journal, and begins this one's log. The order
@@ -571,7 +575,7 @@ func (s *Store) own(key string, value []byte) error {
 		return nil
 	}
 	if err != nil {
-		return errs.As(err, readKind(err), "pebblekv.Open", key[1:])
+		return readError(err, "pebblekv.Open", key[1:])
 	}
 	defer func() { _ = closer.Close() }()
 	if copy(value, raw) != len(raw) || len(raw) != len(value) {

@@ -3,6 +3,7 @@ package pebblekv
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -26,7 +27,7 @@ func get(r pebble.Reader, key []byte) ([]byte, error) {
 		return nil, errs.NotFound
 	}
 	if err != nil {
-		return nil, errs.As(err, readKind(err), "kv.Get", "")
+		return nil, readError(err, "kv.Get", "")
 	}
 	out := append(make([]byte, 0, len(raw)), raw...)
 	return out, closer.Close()
@@ -74,7 +75,7 @@ func scan(ctx context.Context, r pebble.Reader, lo, hi []byte, visit func(key, v
 	}
 	it, err := r.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {
-		return errs.As(err, readKind(err), "kv.Scan", "")
+		return readError(err, "kv.Scan", "")
 	}
 	defer func() { _ = it.Close() }() // its errors are those of it.Error
 	for ok := it.First(); ok; ok = it.Next() {
@@ -83,16 +84,31 @@ func scan(ctx context.Context, r pebble.Reader, lo, hi []byte, visit func(key, v
 		}
 		value, err := it.ValueAndErr()
 		if err != nil {
-			return errs.As(err, readKind(err), "kv.Scan", "")
+			return readError(err, "kv.Scan", "")
 		}
 		if !visit(it.Key(), value) {
 			return nil
 		}
 	}
 	if err := it.Error(); err != nil {
-		return errs.As(err, readKind(err), "kv.Scan", "")
+		return readError(err, "kv.Scan", "")
 	}
 	return nil
+}
+
+// tableRemedy is for a table that is damaged or gone: the log has only what came after it, so no part of the store can go on.
+const tableRemedy = "put the file back if there is a copy; else restore the latest backup with `hemera ns restore FILE NEWDIR`, and run `hemera ns rebuild --merge`; " +
+	"without a backup see `hemera ns rebuild prepare --help`"
+
+// readError is the error of a read of tables. The text of a damaged one is for people who do not know the engine.
+func readError(err error, op, subject string) error {
+	if !pebble.IsCorruptionError(err) {
+		return errs.As(err, readKind(err), op, subject)
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	e := errs.New(errs.Corrupt, op, subject, "a table of the manager's store is damaged: "+text).WithRemedy(tableRemedy)
+	e.Cause = errs.Unsaid(err)
+	return e
 }
 
 // readKind tells a corrupt store from a failing device. Pebble marks its errors in a way that errors.Is

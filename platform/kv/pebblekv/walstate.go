@@ -112,7 +112,7 @@ func (s *logState) parse(text string) error {
 // may still be needed.
 func (s *logState) damaged() error {
 	return errs.New(errs.Corrupt, "pebblekv.Open", s.file(), "this file is damaged: it says which logs the store needs").
-		WithRemedy("put the file back; without it, save what is there with `hemera ns backup --state DIR --damaged`, then `hemera ns restore`")
+		WithRemedy("put the file back; without it, save what is there with `hemera ns backup --state DIR --damaged FILE`, then `hemera ns restore FILE NEWDIR`")
 }
 
 // file returns the path of the state file.
@@ -245,7 +245,7 @@ func (s *logState) behind(last uint64) error {
 		return nil
 	}
 	return errs.New(errs.Corrupt, "pebblekv.Open", s.dir, fmt.Sprintf("batch %d cannot be read, and all up to %d were durable", last+1, s.durable)).
-		WithRemedy("put back all files of the store as they were; without them, save what is there with `hemera ns backup --state DIR --damaged`, or take the latest backup; then `hemera ns restore`")
+		WithRemedy("put back all files of the store as they were; without them, save what is there with `hemera ns backup --state DIR --damaged FILE`, or take the latest backup; then `hemera ns restore FILE NEWDIR`")
 }
 
 // none records that no log is needed: all batches are in tables.

@@ -114,7 +114,7 @@ func (f Files) Replay(s State, apply func(batch []byte) error) (last uint64, err
 	}
 	if r.durable > r.last {
 		return r.last, errs.New(errs.Corrupt, "journal.Replay", f.Dir, fmt.Sprintf("the log is damaged: batch %d cannot be read, and all up to %d were durable", r.last+1, r.durable)).
-			WithRemedy("save what is before them with `hemera ns backup --state DIR --damaged`, or take the latest backup; then `hemera ns restore`")
+			WithRemedy("save what is before them with `hemera ns backup --state DIR --damaged FILE`, or take the latest backup; then `hemera ns restore FILE NEWDIR`")
 	}
 	return r.last, nil
 }
@@ -135,7 +135,7 @@ func (r *replay) complete(found []file) error {
 	for number := r.state.Newest; number != 0; number = r.next[number] {
 		if !slices.ContainsFunc(found, func(f file) bool { return f.number == number }) {
 			return errs.New(errs.Corrupt, "journal.Replay", r.files.FS.PathJoin(r.files.Dir, name(number)), "this file of the log is missing: changes that were acknowledged are in it").
-				WithRemedy("put the file back; without it, save what is before it with `hemera ns backup --state DIR --damaged`, or take the latest backup; then `hemera ns restore`")
+				WithRemedy("put the file back; without it, save what is before it with `hemera ns backup --state DIR --damaged FILE`, or take the latest backup; then `hemera ns restore FILE NEWDIR`")
 		}
 	}
 	return nil
