@@ -13,6 +13,7 @@ import (
 	"hemera/errs"
 	"hemera/measure/host"
 	"hemera/measure/result"
+	"hemera/measure/stats"
 	"hemera/measure/tool"
 )
 
@@ -239,7 +240,9 @@ func (r *run) add(s step, got outcome) {
 	// Of two directions at once there is no common latency.
 	if s.load != Both {
 		put("latency_p50", "s", result.Lower, flow.p50)
-		put("latency_p99", "s", result.Lower, flow.p99)
+		if stats.Tells(flow.ops, 99) {
+			put("latency_p99", "s", result.Lower, flow.p99)
+		}
 	}
 	if bytes > 0 && got.cpu > 0 {
 		put("cpu_per_gb", "s", result.Lower, got.cpu.Seconds()*1e9/float64(bytes))

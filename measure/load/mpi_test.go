@@ -168,7 +168,7 @@ func TestDriversOfMPIAreMeasured(t *testing.T) {
 	for driver, want := range map[string][]string{DriverIOR: {"write", "read"}, DriverMdtest: {"file-creation", "tree-removal"}} {
 		rec := recorder(t)
 		o := little(t.TempDir())
-		o.Driver, o.Loads, o.Nodes = driver, LoadsOf(driver), []Node{{Net: 1e9}}
+		o.Driver, o.Loads, o.Nodes = driver, LoadsOf(driver), []Node{{Net: Rate{Mean: 1e9}}}
 		if err := Run(t.Context(), o, rec); err != nil {
 			t.Fatal(driver, err)
 		}

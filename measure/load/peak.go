@@ -6,50 +6,52 @@ import (
 
 	"hemera"
 	"hemera/measure/result"
+	"hemera/measure/stats"
 )
 
-// Node is what one server can do in theory, in B/s. Zero is unknown, and does not limit. Disks are all disks of the node
+// Node is what one server can do in theory. A rate of zero is unknown, and does not limit. Disks are all disks of the node
 // together; Net is one direction of its network.
 type Node struct {
-	Net       float64 // one direction
-	DiskRead  float64 // all disks at once
-	DiskWrite float64 // all disks at once
+	Net       Rate // one direction
+	DiskRead  Rate // all disks at once
+	DiskWrite Rate // all disks at once
 }
 
+// Rate is a rate in B/s and its standard deviation, 0 for one that was not measured.
+type Rate struct{ Mean, SD float64 }
+
 // rate is the smaller of network and disks in one direction, and 0 if neither is known.
-func (n Node) rate(write bool) float64 {
+func (n Node) rate(write bool) (least Rate) {
 	disk := n.DiskRead
 	if write {
 		disk = n.DiskWrite
 	}
-	rate := math.Inf(1)
-	for _, limit := range []float64{n.Net, disk} {
-		if limit > 0 {
-			rate = min(rate, limit)
+	for _, limit := range []Rate{n.Net, disk} {
+		if limit.Mean > 0 && (least.Mean == 0 || limit.Mean < least.Mean) {
+			least = limit
 		}
 	}
-	if math.IsInf(rate, 1) {
-		return 0
-	}
-	return rate
+	return least
 }
 
-// Peak is the highest rate in B/s at which clients can read or write files of a layout in theory: the sum over the nodes of
+// Peak is the highest rate at which clients can read or write files of a layout in theory: the sum over the nodes of
 // the smaller of network and disks, as Table I of "Energy Efficiency of Parallel File Systems on an ARM Cluster" (ENERGY 2022)
 // has it, divided by what is stored for each byte of a file when it is written. The zero layout stores each byte once. It is 0 if
-// the rate of a node is unknown.
-func Peak(nodes []Node, l hemera.Layout, write bool) (bytesPerSecond float64) {
+// the rate of a node is unknown. Rates of nodes are taken for independent of each other.
+func Peak(nodes []Node, l hemera.Layout, write bool) Rate {
+	var sum, variance float64
 	for _, n := range nodes {
 		rate := n.rate(write)
-		if rate == 0 {
-			return 0
+		if rate.Mean == 0 {
+			return Rate{}
 		}
-		bytesPerSecond += rate
+		sum, variance = sum+rate.Mean, variance+rate.SD*rate.SD
 	}
+	each := 1.0
 	if write {
-		bytesPerSecond /= stored(l)
+		each = stored(l)
 	}
-	return bytesPerSecond
+	return Rate{sum / each, math.Sqrt(variance) / each}
 }
 
 // stored is the number of bytes that are stored for each byte of a file.
@@ -81,18 +83,20 @@ func NodeOf(run *result.Run) (n Node) {
 			if m.Name != "throughput" || m.Unit != "B/s" || len(m.Samples) == 0 {
 				continue
 			}
-			var mean float64
-			for _, v := range m.Samples {
-				mean += v / float64(len(m.Samples))
+			got := stats.Of(m)
+			higher := func(have *Rate) {
+				if got.Mean > have.Mean {
+					*have = Rate{got.Mean, got.SD}
+				}
 			}
 			// Several streams or disks at once reach more than one: the highest counts.
 			switch load := m.Labels["load"]; {
 			case level.Name == "net" && m.Labels["path"] != "loopback":
-				n.Net = max(n.Net, mean)
+				higher(&n.Net)
 			case level.Name == "disk" && load == "read":
-				n.DiskRead = max(n.DiskRead, mean)
+				higher(&n.DiskRead)
 			case level.Name == "disk" && load == "write":
-				n.DiskWrite = max(n.DiskWrite, mean)
+				higher(&n.DiskWrite)
 			}
 		}
 	}

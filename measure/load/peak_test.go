@@ -19,8 +19,8 @@ func repeat(n int, node Node) (all []Node) {
 // The percentages of Table I of "Energy Efficiency of Parallel File Systems on an ARM Cluster" (ENERGY 2022), from the inputs
 // that it names. It does not account for copies, so the layout is the zero one. The paper's rates are in MiB/s, its peaks in MB/s.
 func TestPublishedSharesOfThePeak(t *testing.T) {
-	arm := repeat(4, Node{Net: 124.1e6, DiskRead: 2 * 115e6, DiskWrite: 2 * 115e6})
-	x86 := append(repeat(3, Node{Net: 12.5e9, DiskRead: 4 * 2.9e9, DiskWrite: 4 * 2.9e9}), Node{Net: 12.5e9, DiskRead: 6 * 2.9e9, DiskWrite: 6 * 2.9e9})
+	arm := repeat(4, Node{Net: Rate{Mean: 124.1e6}, DiskRead: Rate{Mean: 2 * 115e6}, DiskWrite: Rate{Mean: 2 * 115e6}})
+	x86 := append(repeat(3, Node{Net: Rate{Mean: 12.5e9}, DiskRead: Rate{Mean: 4 * 2.9e9}, DiskWrite: Rate{Mean: 4 * 2.9e9}}), Node{Net: Rate{Mean: 12.5e9}, DiskRead: Rate{Mean: 6 * 2.9e9}, DiskWrite: Rate{Mean: 6 * 2.9e9}})
 	for _, c := range []struct {
 		name    string
 		nodes   []Node
@@ -32,7 +32,7 @@ func TestPublishedSharesOfThePeak(t *testing.T) {
 		{"ARM OrangeFS", arm, 289.23, 61.10, true}, {"ARM OrangeFS", arm, 296.82, 62.70, false},
 		{"x86 Ceph", x86, 2322.47, 5.15, true}, {"x86 Ceph", x86, 5705.0, 12.65, false},
 	} {
-		got := 100 * c.mib * (1 << 20) / Peak(c.nodes, hemera.Layout{}, c.write)
+		got := 100 * c.mib * (1 << 20) / Peak(c.nodes, hemera.Layout{}, c.write).Mean
 		if math.Abs(got-c.percent) > 0.011 {
 			t.Errorf("%s, write %v: %.3f %% of the peak; published are %.2f", c.name, c.write, got, c.percent)
 		}
@@ -40,8 +40,8 @@ func TestPublishedSharesOfThePeak(t *testing.T) {
 }
 
 func TestPeak(t *testing.T) {
-	disks := Node{Net: 1000, DiskRead: 300, DiskWrite: 200} // the disks are the limit
-	net := Node{Net: 100, DiskRead: 300, DiskWrite: 200}    // the network is
+	disks := Node{Net: Rate{Mean: 1000}, DiskRead: Rate{Mean: 300}, DiskWrite: Rate{Mean: 200}} // the disks are the limit
+	net := Node{Net: Rate{Mean: 100}, DiskRead: Rate{Mean: 300}, DiskWrite: Rate{Mean: 200}}    // the network is
 	for _, c := range []struct {
 		name        string
 		nodes       []Node
@@ -53,16 +53,36 @@ func TestPeak(t *testing.T) {
 		{"disks", repeat(2, disks), hemera.Plain(), 600, 400},
 		{"network", repeat(2, net), hemera.Plain(), 200, 200},
 		{"each by its own limit", []Node{disks, net}, hemera.Plain(), 400, 300},
-		{"only the network is known", []Node{{Net: 50}}, hemera.Plain(), 50, 50},
-		{"only the disks are known", []Node{{DiskRead: 50, DiskWrite: 40}}, hemera.Plain(), 50, 40},
-		{"only reads are known", []Node{{DiskRead: 50}}, hemera.Plain(), 50, 0},
+		{"only the network is known", []Node{{Net: Rate{Mean: 50}}}, hemera.Plain(), 50, 50},
+		{"only the disks are known", []Node{{DiskRead: Rate{Mean: 50}, DiskWrite: Rate{Mean: 40}}}, hemera.Plain(), 50, 40},
+		{"only reads are known", []Node{{DiskRead: Rate{Mean: 50}}}, hemera.Plain(), 50, 0},
 		{"two copies", repeat(4, disks), hemera.Replica(2), 1200, 400},
 		{"4 and 2", repeat(6, disks), hemera.ReedSolomon(4, 2), 1800, 800},
 		{"local codes", repeat(2, net), hemera.Local(12, 2, 2), 200, 150},
 		{"stripes", repeat(4, disks), hemera.Stripe(4), 1200, 800},
 	} {
-		if read, write := Peak(c.nodes, c.layout, false), Peak(c.nodes, c.layout, true); math.Abs(read-c.read) > 1e-9 || math.Abs(write-c.write) > 1e-9 {
+		if read, write := Peak(c.nodes, c.layout, false).Mean, Peak(c.nodes, c.layout, true).Mean; math.Abs(read-c.read) > 1e-9 || math.Abs(write-c.write) > 1e-9 {
 			t.Errorf("%s: read %v, write %v; want %v, %v", c.name, read, write, c.read, c.write)
+		}
+	}
+}
+
+// The deviation is that of what limits each node; those of several nodes are independent.
+func TestThePeakHasADeviation(t *testing.T) {
+	n := Node{Net: Rate{1000, 400}, DiskRead: Rate{300, 30}, DiskWrite: Rate{200, 20}}
+	for _, c := range []struct {
+		nodes []Node
+		write bool
+		want  Rate
+	}{
+		{[]Node{n}, false, Rate{300, 30}},
+		{[]Node{n, n, n, n}, false, Rate{1200, 60}},
+		{[]Node{n}, true, Rate{100, 10}},
+		{[]Node{{DiskRead: Rate{Mean: 300}}, n}, false, Rate{600, 30}},
+		{[]Node{n, {}}, false, Rate{}},
+	} {
+		if got := Peak(c.nodes, hemera.Replica(2), c.write); got != c.want {
+			t.Errorf("%+v: %+v, want %+v", c.nodes, got, c.want)
 		}
 	}
 }
@@ -78,7 +98,7 @@ func TestNodeOfARun(t *testing.T) {
 		{Name: "net", Measures: []result.Measure{{Name: "throughput", Unit: "B/s", Labels: result.Labels{"path": "loopback"}, Samples: []float64{7000}}}},
 		{Name: "io", Measures: []result.Measure{measure("read", 5000)}},
 	}}
-	if got, want := NodeOf(run), (Node{Net: 20, DiskRead: 150, DiskWrite: 90}); got != want {
+	if got, want := NodeOf(run), (Node{Net: Rate{20, math.Sqrt(200)}, DiskRead: Rate{150, math.Sqrt(5000)}, DiskWrite: Rate{Mean: 90}}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -97,7 +117,7 @@ func TestThePeakOfFilesWithoutALayout(t *testing.T) {
 		"another one was chosen": {"replica:4", hemera.Replica(2), 100, 25},
 	} {
 		rec := recorder(t)
-		r := &run{o: &Options{Nodes: []Node{{Net: 100}}, Layout: c.stores}, rec: rec}
+		r := &run{o: &Options{Nodes: []Node{{Net: Rate{Mean: 100}}}, Layout: c.stores}, rec: rec}
 		for load, want := range map[string]float64{"read": c.read, "write": c.write} {
 			labels := result.Labels{"load": load, "layout": c.label}
 			r.addThroughput(phase{peak: true, write: load == "write"}, labels, 25)

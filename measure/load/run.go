@@ -12,6 +12,7 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/measure/stats"
 	"hemera/platform/xrootd"
 )
 
@@ -238,7 +239,8 @@ func (r *run) addThroughput(p phase, labels result.Labels, rate float64) {
 	// The peak is of bytes in order: places at random cost a disk more than bytes.
 	if p.peak {
 		layout := r.o.stores(labels["layout"])
-		m.Peak = Peak(r.o.Nodes, layout, p.write)
+		peak := Peak(r.o.Nodes, layout, p.write)
+		m.Peak, m.PeakSD = peak.Mean, peak.SD
 		if m.Peak > 0 {
 			m.PeakFrom = peakFrom(r.o.Nodes, layout, p.write)
 			r.rec.Add(result.Measure{Name: "efficiency", Labels: labels, Unit: "1", Better: result.Higher, Samples: []float64{rate / m.Peak}})
@@ -264,6 +266,9 @@ func (r *run) addRate(labels result.Labels, got outcome) {
 	// By the clock of all clients, from the first start to the last end.
 	put("rate", "1/s", result.Higher, float64(got.operations)/got.took.Seconds())
 	for _, percent := range []float64{50, 95, 99} {
+		if !stats.Tells(got.operations, percent) {
+			continue
+		}
 		put(fmt.Sprintf("latency_p%.0f", percent), "s", result.Lower, got.quantile(percent))
 	}
 }

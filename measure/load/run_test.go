@@ -45,7 +45,7 @@ func TestEveryLoadIsMeasuredAndNothingStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := little(dir)
-	o.Nodes = []Node{{Net: 1e6}}
+	o.Nodes = []Node{{Net: Rate{Mean: 1e6}}}
 	if err := Run(t.Context(), o, rec); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestEveryLoadIsMeasuredAndNothingStays(t *testing.T) {
 	for _, load := range []string{"write", "read", "random", "vector", "mixed", "put", "get", "create", "open"} {
 		for _, clients := range []string{"1", "3"} {
 			labels := result.Labels{"load": load, "clients": clients, "layout": layoutDefault}
-			for _, name := range []string{"throughput", "rate", "latency_p50", "latency_p95", "latency_p99", "cpu_clients_per_gb"} {
+			for _, name := range []string{"throughput", "rate", "latency_p50", "cpu_clients_per_gb"} {
 				m, ok := rec.Find(name, labels)
 				if !ok || len(m.Samples) != 2 || m.Samples[0] < 0 {
 					t.Errorf("%s of %v: %+v", name, labels, m)
@@ -70,7 +70,7 @@ func TestEveryLoadIsMeasuredAndNothingStays(t *testing.T) {
 	for _, load := range []string{"tree-creation", "directory-creation", "directory-stat", "directory-removal", "file-creation", "file-stat", "file-read",
 		"file-removal", "tree-removal"} {
 		labels := result.Labels{"load": load, "clients": "3", "layout": layoutDefault, "pattern": mdtest}
-		for _, name := range []string{"rate", "latency_p50", "latency_p99", "cpu_clients_per_operation"} {
+		for _, name := range []string{"rate", "latency_p50", "cpu_clients_per_operation"} {
 			if m, ok := rec.Find(name, labels); !ok || len(m.Samples) != 2 || m.Samples[0] < 0 {
 				t.Errorf("%s of %v: %+v", name, labels, m)
 			}
@@ -324,6 +324,28 @@ func TestRamp(t *testing.T) {
 	for n, want := range map[int][]int{1: {1}, 2: {1, 2}, 3: {1, 2, 3}, 8: {1, 2, 4, 8}, 9: {1, 2, 4, 8, 9}} {
 		if got := Ramp(n); !slices.Equal(got, want) {
 			t.Errorf("%d: %v", n, got)
+		}
+	}
+}
+
+// A percentile of fewer operations than it takes is their maximum by another name, and has no verdict of its own.
+func TestPercentilesNeedOperations(t *testing.T) {
+	for operations, want := range map[int]string{1: "latency_p50", 19: "latency_p50", 20: "latency_p50 latency_p95", 99: "latency_p50 latency_p95", 100: "latency_p50 latency_p95 latency_p99"} {
+		rec := recorder(t)
+		r := &run{o: &Options{}, rec: rec}
+		got := outcome{took: time.Second}
+		for range operations {
+			got.add(1, 0, time.Millisecond)
+		}
+		r.addRate(result.Labels{}, got)
+		var names []string
+		for _, m := range rec.End().Measures {
+			if m.Name != "rate" {
+				names = append(names, m.Name)
+			}
+		}
+		if text := strings.Join(names, " "); text != want {
+			t.Errorf("%d operations have %s", operations, text)
 		}
 	}
 }

@@ -48,12 +48,12 @@ func same(computed, published float64, digits int) bool {
 
 // arm are the 4 nodes of the ARM cluster: 124.1 MB/s of network and 2 disks of 115 MB/s each.
 func arm() []load.Node {
-	return slices.Repeat([]load.Node{{Net: 124.1e6, DiskRead: 2 * 115e6, DiskWrite: 2 * 115e6}}, 4)
+	return slices.Repeat([]load.Node{{Net: load.Rate{Mean: 124.1e6}, DiskRead: load.Rate{Mean: 2 * 115e6}, DiskWrite: load.Rate{Mean: 2 * 115e6}}}, 4)
 }
 
 // x86 are the 4 nodes of the x86 cluster: 3 with 4 disks of 2.9 GB/s, and one that its network of 100 Gb/s limits.
 func x86() []load.Node {
-	return append(slices.Repeat([]load.Node{{Net: 12.5e9, DiskRead: 4 * 2.9e9, DiskWrite: 4 * 2.9e9}}, 3), load.Node{Net: 12.5e9})
+	return append(slices.Repeat([]load.Node{{Net: load.Rate{Mean: 12.5e9}, DiskRead: load.Rate{Mean: 4 * 2.9e9}, DiskWrite: load.Rate{Mean: 4 * 2.9e9}}}, 3), load.Node{Net: load.Rate{Mean: 12.5e9}})
 }
 
 func TestPublishedSharesFollowFromPublishedInputs(t *testing.T) {
@@ -69,7 +69,7 @@ func TestPublishedSharesFollowFromPublishedInputs(t *testing.T) {
 		{"x86-ceph", "write", x86(), 2322.47, 5.15}, {"x86-ceph", "read", x86(), 5705.0, 12.65},
 	} {
 		// Copies are not accounted for in the paper: the zero layout stores each byte once.
-		peak := load.Peak(c.nodes, hemera.Layout{}, c.load == "write")
+		peak := load.Peak(c.nodes, hemera.Layout{}, c.load == "write").Mean
 		if got := 100 * c.rate * mebi / peak; !same(got, c.percent, 2) {
 			t.Errorf("%s %s: %.3f %% of %.4g B/s, published %.2f", c.set, c.load, got, peak, c.percent)
 		}
@@ -119,7 +119,7 @@ func TestInferredCapacity(t *testing.T) {
 
 func TestPublishedNetworkShares(t *testing.T) {
 	// 2 nodes with 25 Gb/s of network; their disks are faster together.
-	peak := load.Peak(slices.Repeat([]load.Node{{Net: 25e9 / 8}}, 2), hemera.Layout{}, true)
+	peak := load.Peak(slices.Repeat([]load.Node{{Net: load.Rate{Mean: 25e9 / 8}}}, 2), hemera.Layout{}, true).Mean
 	for what, percent := range map[string]float64{"put": 94, "get": 90} {
 		m := value(t, "eos-arm", "io", "throughput", result.Labels{"load": what})
 		if m.Peak != peak || !same(100*m.Samples[0]/peak, percent, 0) {

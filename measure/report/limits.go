@@ -38,10 +38,11 @@ func limits(runs []*result.Run) (all []limit) {
 				}
 				// The mean and not the best sample: one lucky iteration is no rate.
 				mean := stats.Of(m).Mean
+				share := shareOf(m)
 				fixed, ramp := split(m.Labels, ramps)
 				what := strings.TrimSpace(m.Name + " " + stats.Conditions(fixed))
 				one := limit{Run: title(r), Colour: paint(i).name(), Level: l.Name, What: what, At: stats.Conditions(ramp), Value: stats.Quantity(mean, 0, m.Unit),
-					Peak: stats.Quantity(m.Peak, 0, m.Unit), From: m.PeakFrom, Percent: percent(mean / m.Peak), Width: 100 * min(1, mean/m.Peak), share: mean / m.Peak}
+					Peak: stats.Quantity(m.Peak, m.PeakSD, m.Unit), From: m.PeakFrom, Percent: share, Width: 100 * min(1, mean/m.Peak), share: mean / m.Peak}
 				if have, ok := best[what]; !ok || one.share > have.share {
 					best[what] = one
 				}

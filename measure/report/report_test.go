@@ -194,3 +194,15 @@ func TestSharesAboveThePeakAreQuestioned(t *testing.T) {
 		t.Error("110 % of the peak is believed")
 	}
 }
+
+// A peak that was measured has a deviation, and so has the share of it.
+func TestSharesOfAMeasuredPeakHaveADeviation(t *testing.T) {
+	m := result.Measure{Name: "throughput", Unit: "B/s", Samples: []float64{90, 110}, Peak: 400}
+	if got := shareOf(m); got != "25.0 %" {
+		t.Errorf("of a peak that is said: %s", got)
+	}
+	m.PeakSD = 80
+	if got := shareOf(m); got != "25.0 ± 6.12 %" { // 0.25 of the root of 0.1414² and 0.2²
+		t.Errorf("of a peak that was measured: %s", got)
+	}
+}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"hemera/measure/result"
@@ -70,7 +71,7 @@ func newCell(m result.Measure) cell {
 		c.Value += " (estimate)"
 	}
 	if m.Peak > 0 {
-		c.OfPeak = percent(s.Mean / m.Peak)
+		c.OfPeak = shareOf(m)
 	}
 	return c
 }
@@ -95,3 +96,13 @@ func (c *cell) compare(with stats.Comparison, published bool) {
 // percent is a share as a text: 61.1 %, 5.15 %.
 // Three digits are as many as a few iterations know.
 func percent(share float64) string { return stats.Digits(100*share) + " %" }
+
+// shareOf is the mean's share of the peak. It has a deviation where the peak has one: then both have, and count as independent.
+func shareOf(m result.Measure) string {
+	s := stats.Of(m)
+	share := s.Mean / m.Peak
+	if m.PeakSD == 0 || s.Mean == 0 {
+		return percent(share)
+	}
+	return stats.Quantity(share, math.Abs(share)*math.Hypot(s.SD/s.Mean, m.PeakSD/m.Peak), "1")
+}

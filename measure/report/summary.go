@@ -70,7 +70,7 @@ func bestWords(l result.Level) (texts []string) {
 			s := stats.Of(m)
 			text := strings.TrimSpace(word + " " + stats.Quantity(s.Mean, s.SD, m.Unit))
 			if m.Peak > 0 {
-				text += fmt.Sprintf(" (%s of its peak)", percent(s.Mean/m.Peak))
+				text += fmt.Sprintf(" (%s of its peak)", shareOf(m))
 			}
 			texts = append(texts, text)
 		}

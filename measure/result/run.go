@@ -119,8 +119,10 @@ type Measure struct {
 	Better  Better    `json:"better,omitempty"`
 	Samples []float64 `json:"samples"`          // one for each iteration, in their order
 	Series  []Point   `json:"series,omitempty"` // over the time of the run, when the course matters
-	// Peak is what the hardware allows in theory, as measured one level below; 0 if nobody knows. PeakFrom says how it follows.
+	// Peak is what the hardware allows in theory, as measured one level below, and PeakSD its standard deviation; 0 if they are not
+	// known. PeakFrom says how it follows.
 	Peak     float64 `json:"peak,omitempty"`
+	PeakSD   float64 `json:"peak_sd,omitempty"`
 	PeakFrom string  `json:"peak_from,omitempty"`
 	// Estimate says that the value was computed from a model and not measured.
 	Estimate bool `json:"estimate,omitempty"`

@@ -91,7 +91,8 @@ func TestThisMachine(t *testing.T) {
 	if f == nil {
 		t.Fatalf("not measured: %+v", s.Unseen)
 	}
-	if f.Bytes != 16<<20 || f.Write <= 0 || f.Direct <= 0 || f.Stream <= 0 || f.Many <= 0 || f.Cached <= 0 {
+	// A slow disk is given fewer bytes.
+	if f.Bytes <= 0 || f.Bytes > 16<<20 || f.Write <= 0 || f.Direct <= 0 || f.Stream <= 0 || f.Many <= 0 || f.Cached <= 0 {
 		t.Errorf("file %+v", f)
 	}
 	if s.Memory.Copy <= 0 || s.Processor.Checksum <= 0 || s.Network.Local <= 0 || s.Network.LocalMany <= 0 || s.Limits.Files <= 0 {

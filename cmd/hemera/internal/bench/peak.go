@@ -53,10 +53,13 @@ func (p *peakFlags) nodes() ([]load.Node, error) {
 	}
 	for _, r := range []struct {
 		flag, text string
-		to         *float64
+		to         *load.Rate
 	}{{"--peak-net", p.net, &n.Net}, {"--peak-disk", read, &n.DiskRead}, {"--peak-disk", write, &n.DiskWrite}} {
-		if err := parseRate(r.flag, r.text, r.to); err != nil {
+		if err := parseRate(r.flag, r.text, &r.to.Mean); err != nil {
 			return nil, err
+		}
+		if r.text != "" {
+			r.to.SD = 0 // of what was measured
 		}
 	}
 	// Nothing was said: there is no peak, and no share of it.

@@ -25,9 +25,9 @@ func TestIOIsComparedWithEarlierLevels(t *testing.T) {
 		given  []load.Node
 		want   load.Node // zero: no peak
 	}{
-		"a server here":        {"root://localhost//", nil, load.Node{DiskRead: 500e6, DiskWrite: 400e6}},
-		"by its address":       {"root://127.0.0.1:1094//a", nil, load.Node{DiskRead: 500e6, DiskWrite: 400e6}},
-		"the user knows":       {"root://localhost//", []load.Node{{Net: 1}}, load.Node{Net: 1}},
+		"a server here":        {"root://localhost//", nil, load.Node{DiskRead: load.Rate{Mean: 500e6}, DiskWrite: load.Rate{Mean: 400e6}}},
+		"by its address":       {"root://127.0.0.1:1094//a", nil, load.Node{DiskRead: load.Rate{Mean: 500e6}, DiskWrite: load.Rate{Mean: 400e6}}},
+		"the user knows":       {"root://localhost//", []load.Node{{Net: load.Rate{Mean: 1}}}, load.Node{Net: load.Rate{Mean: 1}}},
 		"a server elsewhere":   {"root://eos.example.org//a", nil, load.Node{}},
 		"an address elsewhere": {"root://192.0.2.1//a", nil, load.Node{}},
 		"a directory":          {"/mnt/cephfs", nil, load.Node{}},
@@ -72,7 +72,7 @@ func TestPeakFromReadsARun(t *testing.T) {
 	}
 	p := peakFlags{from: dir, net: "125MB/s", count: 2}
 	nodes, err := p.nodes()
-	if want := (load.Node{Net: 125e6, DiskRead: 500e6, DiskWrite: 400e6}); err != nil || len(nodes) != 2 || nodes[0] != want || nodes[1] != want {
+	if want := (load.Node{Net: load.Rate{Mean: 125e6}, DiskRead: load.Rate{Mean: 500e6}, DiskWrite: load.Rate{Mean: 400e6}}); err != nil || len(nodes) != 2 || nodes[0] != want || nodes[1] != want {
 		t.Errorf("%+v, %v", nodes, err)
 	}
 }

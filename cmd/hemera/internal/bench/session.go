@@ -178,7 +178,7 @@ func (s *session) begin(command []string) error {
 		return errs.Wrap(err, "hemera.Bench", s.out)
 	}
 	if s.title == "" {
-		s.title = "Hemera on " + name
+		s.title = "Hemera benchmark of " + name
 	}
 	others := s.lookAround()
 	s.run = result.Run{Others: others, Quick: s.quick, ID: stamp + "-" + name, Title: s.title, Version: s.e.Build.Version, Command: command, Began: now,
@@ -189,10 +189,20 @@ func (s *session) begin(command []string) error {
 // one runs one level and keeps what it measured, also if it failed: the report says where it ended.
 func (s *session) one(ctx context.Context, l level) error {
 	s.tell(l.name(), 0, 1, "begins")
+	began := s.now()
+	s.say("%s begins", l.name())
 	stop := s.e.Follow(s.drawn)
 	err := s.record(ctx, l)
 	stop()
+	s.say("%s has ended after %s", l.name(), s.now().Sub(began).Round(time.Second))
 	return err
+}
+
+// say writes a line where no progress is drawn: a run into a file is silent for minutes else.
+func (s *session) say(format string, args ...any) {
+	if !s.e.Live {
+		fmt.Fprintf(s.e.Err, format+"\n", args...)
+	}
 }
 
 // record runs a level and keeps what it measured. A level that wraps another calls it for that one.

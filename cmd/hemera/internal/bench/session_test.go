@@ -116,3 +116,21 @@ func TestARunNeverReplacesAnother(t *testing.T) {
 		t.Errorf("the second run: %v", err)
 	}
 }
+
+// A run whose output goes to a file says which level it is at, as no progress is drawn there.
+func TestARunIntoAFileSaysWhereItIs(t *testing.T) {
+	s, out := testSession(t)
+	now := time.Unix(0, 0)
+	s.now = func() time.Time { now = now.Add(20 * time.Second); return now }
+	var during string
+	if err := s.measure(t.Context(), []string{"hemera bench all"}, []level{part{"disk", func(_ context.Context, rec *result.Recorder) error {
+		during = out.String()
+		adds(rec, 1)
+		return nil
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	if during != "disk begins\n" || !strings.Contains(out.String(), "disk has ended after 20s\n") {
+		t.Errorf("%q, then\n%s", during, out)
+	}
+}
