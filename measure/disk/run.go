@@ -13,7 +13,6 @@ import (
 	"hemera/errs"
 	"hemera/measure/host"
 	"hemera/measure/result"
-	"hemera/measure/stats"
 	"hemera/measure/tool"
 )
 
@@ -240,7 +239,7 @@ func (r *run) add(s step, got outcome) {
 	// Of two directions at once there is no common latency.
 	if s.load != Both {
 		put("latency_p50", "s", result.Lower, flow.p50)
-		if stats.Tells(flow.ops, 99) {
+		if result.Tells(flow.ops, 99) {
 			put("latency_p99", "s", result.Lower, flow.p99)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 
 	"hemera/errs"
 	"hemera/measure/result"
-	"hemera/measure/stats"
 )
 
 // The directions of Interference, which are its loads.
@@ -282,7 +281,7 @@ func (i *interference) step(ctx context.Context, labels result.Labels, when stri
 			name, rate := i.names[len(rates)], float64(o.bytes())/o.took.Seconds()
 			i.put("throughput", "B/s", at(labels, name, when), rate)
 			// Of one transfer: what a user of this target notices first.
-			if stats.Tells(o.operations, 99) {
+			if result.Tells(o.operations, 99) {
 				i.rec.Add(result.Measure{Name: "latency_p99", Labels: at(labels, name, when), Unit: "s", Better: result.Lower, Samples: []float64{o.quantile(99)}})
 			}
 			rates = append(rates, rate)

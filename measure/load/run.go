@@ -12,7 +12,6 @@ import (
 	"hemera"
 	"hemera/errs"
 	"hemera/measure/result"
-	"hemera/measure/stats"
 	"hemera/platform/xrootd"
 )
 
@@ -266,7 +265,7 @@ func (r *run) addRate(labels result.Labels, got outcome) {
 	// By the clock of all clients, from the first start to the last end.
 	put("rate", "1/s", result.Higher, float64(got.operations)/got.took.Seconds())
 	for _, percent := range []float64{50, 95, 99} {
-		if !stats.Tells(got.operations, percent) {
+		if !result.Tells(got.operations, percent) {
 			continue
 		}
 		put(fmt.Sprintf("latency_p%.0f", percent), "s", result.Lower, got.quantile(percent))

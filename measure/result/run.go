@@ -130,6 +130,10 @@ type Measure struct {
 	Spread float64 `json:"spread,omitempty"`
 }
 
+// Tells reports whether a percentile of n values says more than their maximum: one of them or more is expected above it. The median
+// of a few values says something all the same.
+func Tells(n int64, percent float64) bool { return percent <= 50 || float64(n)*(100-percent) >= 100 }
+
 // Point is a value at a time: seconds since the start of the level.
 type Point struct {
 	At    float64 `json:"at"`

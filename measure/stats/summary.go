@@ -66,10 +66,6 @@ func Percentile(samples []float64, percent float64) float64 {
 	return sortedPercentile(slices.Sorted(slices.Values(samples)), percent)
 }
 
-// Tells reports whether a percentile of n values says more than their maximum: one of them or more is expected above it. The median
-// of a few values says something all the same.
-func Tells(n int64, percent float64) bool { return percent <= 50 || float64(n)*(100-percent) >= 100 }
-
 // sortedPercentile is Percentile of samples in order.
 func sortedPercentile(sorted []float64, percent float64) float64 {
 	if len(sorted) == 0 {
