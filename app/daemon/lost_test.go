@@ -43,16 +43,25 @@ func TestLostStore(t *testing.T) {
 }
 
 // TestOlderState: a manager whose directory was put back from an older copy ends when a node registers that saw more.
-// What clients ask to be changed before is not acknowledged, as it would be lost with the newest copy in place.
+// What clients ask to be changed before is not acknowledged, as it would be lost with the newest copy in place. The disks of the node
+// tell, too: its own directory may be of the same older copy.
 func TestOlderState(t *testing.T) {
+	for name, back := range map[string][]string{"the manager": {"manager"}, "the manager and the node": {"manager", "node"}} {
+		t.Run(name, func(t *testing.T) { olderState(t, back) })
+	}
+}
+
+// olderState puts directories back from an older copy.
+func olderState(t *testing.T, back []string) {
 	s := &site{t: t, dir: t.TempDir(), addr: "127.0.0.1:0"}
 	m, stop := s.start()
 	s.addr = m.Addr
 	s.joins(s.token(m))
 	stop()
-	older := s.path("older")
-	if err := os.CopyFS(older, os.DirFS(m.Dir())); err != nil {
-		t.Fatal(err)
+	for _, name := range back {
+		if err := os.CopyFS(s.path("older "+name), os.DirFS(s.path(name))); err != nil {
+			t.Fatal(err)
+		}
 	}
 	m, stop = s.start()
 	s.joins("")
@@ -70,8 +79,10 @@ func TestOlderState(t *testing.T) {
 		t.Fatal("the node keeps no mark")
 	}
 	stop()
-	if err := errors.Join(os.Rename(m.Dir(), s.path("newest")), os.Rename(older, m.Dir())); err != nil {
-		t.Fatal(err)
+	for _, name := range back {
+		if err := errors.Join(os.Rename(s.path(name), s.path("newest "+name)), os.Rename(s.path("older "+name), s.path(name))); err != nil {
+			t.Fatal(err)
+		}
 	}
 	m, err := s.manager()
 	if err != nil {

@@ -22,6 +22,7 @@ type disks struct {
 	open func(path string, fresh bool) (disk.Store, error)
 	// folder reports whether a path is a directory of the filesystem above it; nil asks nobody.
 	folder func(path string) bool
+	marks  *seenFile // takes what disks that are opened have of the manager's marks
 	log    *slog.Logger
 	panics *contain.Panics
 
@@ -38,8 +39,8 @@ type disks struct {
 }
 
 // newDisks has no disk open yet; load opens them.
-func newDisks(file *stateFile, open func(string, bool) (disk.Store, error), log *slog.Logger) *disks {
-	return &disks{open: open, log: log, file: file, there: map[string]disk.Store{}, why: map[string]string{}, remedy: map[string]string{},
+func newDisks(file *stateFile, marks *seenFile, open func(string, bool) (disk.Store, error), log *slog.Logger) *disks {
+	return &disks{open: open, log: log, file: file, marks: marks, there: map[string]disk.Store{}, why: map[string]string{}, remedy: map[string]string{},
 		byID: map[hemera.DiskID]disk.Store{}, opening: map[string]chan struct{}{}, missed: map[string]time.Time{}}
 }
 

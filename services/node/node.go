@@ -148,7 +148,7 @@ func New(o Options) (*Node, error) {
 	if n.panics = o.Panics; n.panics == nil {
 		n.panics = contain.New(o.Log)
 	}
-	n.disks = newDisks(state, o.OpenDisk, o.Log)
+	n.disks = newDisks(state, seen, o.OpenDisk, o.Log)
 	n.disks.panics = n.panics
 	n.disks.folder = o.IsFolder
 	state.Disks = slices.DeleteFunc(state.Disks, func(k knownDisk) bool { return slices.Contains(o.Elsewhere, k.Path) })

@@ -71,6 +71,10 @@ func (d *disks) try(path string, fresh, mount bool) {
 		store = bounded.New(store, d.log, d.panics)
 		// The label says which disk it is; it may be one that was known at another path.
 		uuid := store.Status().UUID
+		// Before the disk is there: the registration that tells of it shows them.
+		if note, unread := disk.Noted(store); unread == nil {
+			d.marks.found(note)
+		}
 		if err = d.leave(uuid, path); err == nil {
 			err = d.opened(path, uuid, store)
 		} else {

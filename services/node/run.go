@@ -55,6 +55,7 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { n.keep(ctx); return nil })
 	group.Go(func() error { n.expire(ctx); return nil })
 	group.Go(func() error { n.scrub(ctx); return nil })
+	group.Go(func() error { n.notes(ctx); return nil })
 	_ = group.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()

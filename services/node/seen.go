@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,12 +15,16 @@ import (
 	"time"
 
 	"hemera"
+	"hemera/core/disk"
 	"hemera/errs"
 )
 
 // seenInterval is the shortest time between two syncs of what a node saw. What it saw is in the file at once, where it outlives
 // the process; only a power cut of the node, too, takes the part of the last interval along.
 const seenInterval = 500 * time.Millisecond
+
+// noteInterval is how often the disks are given the marks that are new.
+const noteInterval = 10 * time.Second
 
 // seenBytes is the size of the file: one sector, which disks write as a whole.
 const seenBytes = hemera.SeenMarksMax * hemera.SeenMarkBytes
@@ -45,10 +50,19 @@ func openSeen(dir string, log *slog.Logger) (*seenFile, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	for mark := range slices.Chunk(saved, hemera.SeenMarkBytes) {
-		s.take(mark)
-	}
+	s.found(saved)
 	return s, errs.Wrap(err, "node.New", s.path)
+}
+
+// found takes marks that were saved, in the file or on a disk.
+func (s *seenFile) found(saved []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for mark := range slices.Chunk(saved, hemera.SeenMarkBytes) {
+		if s.take(mark) {
+			s.tell()
+		}
+	}
 }
 
 // lifeOf names the life of the manager that gave a mark, and numberOf is how far that was.
@@ -119,6 +133,13 @@ func (s *seenFile) unshown() bool {
 	return s.lease != nil && slices.ContainsFunc(s.marks, func(m []byte) bool { return !bytes.Equal(lifeOf(m), s.lease) })
 }
 
+// sector is the content of the file: zeros are no marks.
+func sector(marks []byte) []byte {
+	b := make([]byte, seenBytes)
+	copy(b, marks)
+	return b
+}
+
 // run keeps the file until ctx ends: each mark is written at once, and synced now and then. At its return the newest are durable.
 func (s *seenFile) run(ctx context.Context) {
 	var file *os.File
@@ -140,9 +161,7 @@ func (s *seenFile) run(ctx context.Context) {
 				return err
 			}
 		}
-		content := make([]byte, seenBytes)
-		copy(content, marks)
-		_, err = file.WriteAt(content, 0)
+		_, err = file.WriteAt(sector(marks), 0)
 		return err
 	}
 	var due <-chan time.Time // of the next sync; nil while nothing is to be synced
@@ -163,6 +182,32 @@ func (s *seenFile) run(ctx context.Context) {
 			}
 			return
 		}
+	}
+}
+
+// notes has the disks keep the marks, too, every noteInterval until ctx ends, and once more then: a machine's own disk may be put back
+// from an older copy with the manager's directory and the node's in it. What disks lack is of the last interval, and of a power cut.
+func (n *Node) notes(ctx context.Context) {
+	tick := time.NewTicker(noteInterval)
+	defer tick.Stop()
+	have := map[disk.Store]string{}
+	for ended := false; !ended; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			ended = true
+		}
+		marks := n.seen.shown()
+		if len(marks) == 0 {
+			continue
+		}
+		there := n.disks.stores()
+		for _, store := range there {
+			if have[store] != string(marks) && disk.Note(store, sector(marks)) == nil {
+				have[store] = string(marks)
+			}
+		}
+		maps.DeleteFunc(have, func(store disk.Store, _ string) bool { return !slices.Contains(there, store) })
 	}
 }
 

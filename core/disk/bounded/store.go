@@ -3,6 +3,7 @@ package bounded
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ var (
 	_ disk.Putter        = (*Store)(nil)
 	_ disk.Resumer       = (*Store)(nil)
 	_ disk.Marker        = (*Store)(nil)
+	_ disk.Noter         = (*Store)(nil)
 	_ disk.StallReporter = (*Store)(nil)
 )
 
@@ -249,6 +251,25 @@ func (s *Store) RepairPages(id hemera.PieceID, p []byte, off int64) error {
 // Mark implements [disk.Marker].
 func (s *Store) Mark(id hemera.PieceID, kept bool) error {
 	return s.call(kind{"disk.Mark", change, syncLimit}, id.String(), func() error { return disk.Mark(s.inner, id, kept) }, nil)
+}
+
+// Note implements [disk.Noter].
+func (s *Store) Note(b []byte) error {
+	own := slices.Clone(b) // the caller goes on while a call is stuck
+	return s.call(kind{"disk.Note", change, callLimit}, "", func() error { return disk.Note(s.inner, own) }, nil)
+}
+
+// Noted implements [disk.Noter].
+func (s *Store) Noted() ([]byte, error) {
+	note := new([]byte) // of the worker until the call has ended
+	err := s.call(kind{"disk.Noted", use, callLimit}, "", func() (err error) {
+		*note, err = disk.Noted(s.inner)
+		return err
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return *note, nil
 }
 
 // Reopen has the next open of the piece read its footer and table again, if the store can.

@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) disk.Store) {
 		{"a sealed piece stays unless it is replaced", replace},
 		{"put", put},
 		{"a footer says whether its piece is kept", mark},
+		{"a note of the node", note},
 		{"a piece that begins as a copy", clone},
 		{"a copy is refused", cloneRefused},
 		{"scan lists in order", scan},
@@ -368,6 +369,25 @@ func mark(_ *testing.T, s *suite) {
 		says(kept)
 	}
 	s.kind("mark of what is not there", disk.Mark(s.Store, id(2), true), errs.NotFound)
+}
+
+// note: the note is there as it was written last, and no piece of the disk.
+func note(_ *testing.T, s *suite) {
+	for i, text := range []string{"", "first", "other"} {
+		if i > 0 {
+			if err := disk.Note(s.Store, []byte(text)); errors.Is(err, errs.Unsupported) {
+				return
+			} else if err != nil {
+				s.Fatal(err)
+			}
+		}
+		if got, err := disk.Noted(s.Store); err != nil || string(got) != text {
+			s.Errorf("%q, %v; want %q", got, err, text)
+		}
+	}
+	if list, err := s.Scan(hemera.PieceID{}, 10); err != nil || len(list) > 0 {
+		s.Errorf("%+v, %v", list, err)
+	}
 }
 
 // scan: pages of a list, each after the last piece of the one before, have every piece once and in order of id, across
