@@ -44,6 +44,10 @@ func Noted(s Store) ([]byte, error) {
 
 // Note implements [Noter].
 func (d *Disk) Note(b []byte) error {
+	// Where the disk was unmounted nothing is written.
+	if err := d.inPlace("disk.Note"); err != nil {
+		return err
+	}
 	f, err := d.fs.Open(d.path+"/"+noteName, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return errs.Wrap(err, "disk.Note", d.path)
@@ -67,4 +71,13 @@ func (d *Disk) Noted() ([]byte, error) {
 		err = nil
 	}
 	return b[:n], errs.Wrap(errors.Join(err, f.Close()), "disk.Noted", d.path)
+}
+
+// inPlace fails unless the disk's label is still at its path. Conflict for another disk.
+func (d *Disk) inPlace(op string) error {
+	uuid, err := ReadLabel(d.fs, d.path)
+	if err == nil && uuid != d.uuid {
+		err = errs.New(errs.Conflict, op, d.path, "another disk is there: "+uuid+" instead of "+d.uuid)
+	}
+	return errs.Wrap(err, op, d.path)
 }
