@@ -56,7 +56,10 @@ func TestTapesOfALostManagerAreScanned(t *testing.T) {
 		p, err := m.TapePicture(ctx)
 		return err == nil && slices.ContainsFunc(p.Attention, func(a hemera.TapeAttention) bool { return a.Command == "hemera tape scan --needed" })
 	}
-	until(t, "the tapes wait for a scan", waiting)
+	until(t, "all tapes of the library wait for a scan", func() bool {
+		tapes, err := m.Tapes(ctx)
+		return err == nil && len(tapes) == 4 && waiting()
+	})
 	if err := m.ForgetLost(ctx, hemera.ForgetOptions{}); !errors.Is(err, errs.Conflict) || !strings.Contains(errs.RemedyOf(err), "hemera tape scan --needed") {
 		t.Errorf("forgotten before a scan: %v", err)
 	}

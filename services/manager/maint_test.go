@@ -30,7 +30,8 @@ func (r *rig) start() (stop func()) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	r.ctx = ctx
 	done := make(chan struct{}, len(r.nodes)+1)
-	go func() { _ = r.m.Run(ctx); done <- struct{}{} }()
+	m := r.m // a restart has another
+	go func() { _ = m.Run(ctx); done <- struct{}{} }()
 	for _, n := range r.nodes {
 		n.stop = n.start(ctx, done)
 	}
