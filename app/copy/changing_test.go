@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -74,24 +73,12 @@ func TestAServersFileChangesAtTheSameSize(t *testing.T) {
 		"replaced": func(i *wire.StatInfo) { i.ID++ },
 	} {
 		t.Run(name, func(t *testing.T) {
-			data := xrootdtest.Pattern(1 << 20)
-			var mu sync.Mutex
-			info := wire.StatInfo{ID: 1, Size: int64(len(data)), Flags: wire.StatReadable, Mtime: 1000, Ctime: 1000, Atime: 1000}
-			one := xrootdtest.OneFile(data)
-			server := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
-				if r.ID != wire.ReqStat {
-					return one(r)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				return xrootdtest.Good(r, append(info.Append(nil), 0))
-			})
+			answer, changed := xrootdtest.ChangingFile(xrootdtest.Pattern(1 << 20))
+			server := xrootdtest.New(t, xrootdtest.DataServer, answer)
 			c := xrootd.New(xrootd.Options{Chunk: 64 << 10})
 			defer c.Close()
 			hash := &changingHasher{Hasher: checksum.NewAdler32(), at: 3, change: func() error {
-				mu.Lock()
-				defer mu.Unlock()
-				change(&info)
+				changed(change)
 				return nil
 			}}
 			to := filepath.Join(t.TempDir(), "to")

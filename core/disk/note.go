@@ -45,8 +45,12 @@ func Noted(s Store) ([]byte, error) {
 // Note implements [Noter].
 func (d *Disk) Note(b []byte) error {
 	// Where the disk was unmounted nothing is written.
-	if err := d.inPlace("disk.Note"); err != nil {
-		return err
+	o, err := d.condition.observation()
+	if err == nil && o.Gone != "" {
+		err = errs.New(errs.Conflict, "disk.Note", d.path, o.Gone)
+	}
+	if err != nil {
+		return errs.Wrap(err, "disk.Note", d.path)
 	}
 	f, err := d.fs.Open(d.path+"/"+noteName, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -71,13 +75,4 @@ func (d *Disk) Noted() ([]byte, error) {
 		err = nil
 	}
 	return b[:n], errs.Wrap(errors.Join(err, f.Close()), "disk.Noted", d.path)
-}
-
-// inPlace fails unless the disk's label is still at its path. Conflict for another disk.
-func (d *Disk) inPlace(op string) error {
-	uuid, err := ReadLabel(d.fs, d.path)
-	if err == nil && uuid != d.uuid {
-		err = errs.New(errs.Conflict, op, d.path, "another disk is there: "+uuid+" instead of "+d.uuid)
-	}
-	return errs.Wrap(err, op, d.path)
 }

@@ -287,7 +287,8 @@ func (h *pieceHandle) Sync(context.Context) error {
 	return h.do("transfer.SyncPiece", false, disk.Writer.Sync)
 }
 
-// Seal seals the piece. Called again, it answers as before, and changes nothing but whether the piece is kept. A footer is the word of a head, which commits it.
+// Seal seals the piece. Called again, it answers as before, and changes nothing but whether the piece is kept. A footer is the word
+// of a head, which commits it.
 func (h *pieceHandle) Seal(_ context.Context, s hemera.SealInfo) (hemera.PieceStat, error) {
 	if !h.head {
 		return hemera.PieceStat{}, errs.New(errs.Denied, "transfer.SealPiece", h.id.String(), "only the head of the write seals its pieces")

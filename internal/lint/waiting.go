@@ -21,6 +21,7 @@ func waiting() locks.Waiting {
 		"hemera/core/disk.Cloner":         {"Clone"},
 		"hemera/core/disk.Resumer":        {"Resume"},
 		"hemera/core/disk.Marker":         {"Mark"},
+		"hemera/core/disk.Noter":          {"Note", "Noted"},
 		"hemera/core/disk.Prover":         {"Prove", "Leave"},
 		"hemera/core/disk.Reader":         {"ReadPages", "NextData", "Verify", "Allocated"},
 		"hemera/core/disk.Waiter":         {"Wait"},

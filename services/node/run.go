@@ -51,11 +51,12 @@ func (n *Node) Run(ctx context.Context) error {
 	saver.Go(func() { n.seen.run(saving) })
 	defer saver.Wait()
 	defer saved()
+	notes := &diskNotes{n.seen, n.disks, map[disk.Store]string{}}
+	n.panics.Go(&n.working, "node.Note", n.address(), func() { notes.run(ctx) })
 	var group errgroup.Group
 	group.Go(func() error { n.keep(ctx); return nil })
 	group.Go(func() error { n.expire(ctx); return nil })
 	group.Go(func() error { n.scrub(ctx); return nil })
-	group.Go(func() error { n.notes(ctx); return nil })
 	_ = group.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
@@ -66,6 +67,7 @@ func (n *Node) Run(ctx context.Context) error {
 	waitUntil(last, n.host.Wait)
 	n.farewell(last)
 	n.working.Wait()
+	notes.give()
 	n.disks.close()
 	if last.Err() == nil {
 		n.disks.stopped()

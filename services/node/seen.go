@@ -54,15 +54,19 @@ func openSeen(dir string, log *slog.Logger) (*seenFile, error) {
 	return s, errs.Wrap(err, "node.New", s.path)
 }
 
-// found takes marks that were saved, in the file or on a disk.
+// found takes marks that were saved, in the file or on a disk. They make way for those that the node has: a disk may have any.
 func (s *seenFile) found(saved []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	own := s.marks
+	s.marks = nil
 	for mark := range slices.Chunk(saved, hemera.SeenMarkBytes) {
-		if s.take(mark) {
-			s.tell()
-		}
+		s.take(mark)
 	}
+	for _, mark := range own {
+		s.take(mark)
+	}
+	s.tell()
 }
 
 // lifeOf names the life of the manager that gave a mark, and numberOf is how far that was.
@@ -185,30 +189,41 @@ func (s *seenFile) run(ctx context.Context) {
 	}
 }
 
-// notes has the disks keep the marks, too, every noteInterval until ctx ends, and once more then: a machine's own disk may be put back
-// from an older copy with the manager's directory and the node's in it. What disks lack is of the last interval, and of a power cut.
-func (n *Node) notes(ctx context.Context) {
+// diskNotes has the disks keep the marks, too: a machine's own disk may be put back from an older copy with the manager's directory and
+// the node's in it. What disks lack is of the last noteInterval, and of a power cut. It is used by one goroutine at a time.
+type diskNotes struct {
+	marks *seenFile
+	disks *disks
+	have  map[disk.Store]string // what each disk was given last
+}
+
+// run gives the disks the marks every noteInterval until ctx ends. It waits for disks.
+func (d *diskNotes) run(ctx context.Context) {
 	tick := time.NewTicker(noteInterval)
 	defer tick.Stop()
-	have := map[disk.Store]string{}
-	for ended := false; !ended; {
+	for {
 		select {
 		case <-tick.C:
+			d.give()
 		case <-ctx.Done():
-			ended = true
+			return
 		}
-		marks := n.seen.shown()
-		if len(marks) == 0 {
-			continue
-		}
-		there := n.disks.stores()
-		for _, store := range there {
-			if have[store] != string(marks) && disk.Note(store, sector(marks)) == nil {
-				have[store] = string(marks)
-			}
-		}
-		maps.DeleteFunc(have, func(store disk.Store, _ string) bool { return !slices.Contains(there, store) })
 	}
+}
+
+// give gives each disk the marks that it does not have. A disk that cannot take them now is tried the next time.
+func (d *diskNotes) give() {
+	marks := d.marks.shown()
+	if len(marks) == 0 {
+		return
+	}
+	there := d.disks.stores()
+	for _, store := range there {
+		if d.have[store] != string(marks) && disk.Note(store, sector(marks)) == nil {
+			d.have[store] = string(marks)
+		}
+	}
+	maps.DeleteFunc(d.have, func(store disk.Store, _ string) bool { return !slices.Contains(there, store) })
 }
 
 // createDurable opens a file for writing. One that was not there is durable as a name.

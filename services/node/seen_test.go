@@ -52,6 +52,25 @@ func TestTheNewestMarkOfEachLifeIsShown(t *testing.T) {
 	}
 }
 
+// TestMarksOfDisksMakeWay: whatever a disk has pushes out nothing that the node was told, and what is newer counts.
+func TestMarksOfDisksMakeWay(t *testing.T) {
+	s, err := openSeen(t.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.saw(mark(1, 5))
+	s.saw(mark(2, 7))
+	var disk []byte
+	for life := range byte(3 * hemera.SeenMarksMax) {
+		disk = append(disk, mark(10+life, 1)...)
+	}
+	s.found(append(disk, mark(2, 9)...))
+	shown := s.shown()
+	if !bytes.Contains(shown, mark(1, 5)) || !bytes.Contains(shown, mark(2, 9)) || bytes.Contains(shown, mark(2, 7)) || len(shown) != hemera.SeenMarksMax*hemera.SeenMarkBytes {
+		t.Errorf("%x", shown)
+	}
+}
+
 // TestMarksAreInTheFileAtOnce: the process may be killed right after an answer.
 func TestMarksAreInTheFileAtOnce(t *testing.T) {
 	dir := t.TempDir()

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -231,6 +232,35 @@ func TestChecksumsHaveALaneOfTheirOwn(t *testing.T) {
 			if want := map[uint64]errs.Kind{1: errs.NotFound, 2: errs.Cancelled}[r.ID]; errs.Kind(r.ErrKind) != want {
 				t.Errorf("%+v, want %v", r, want)
 			}
+		}
+	})
+}
+
+// TestAStopWaitsForNoDisk: a node has marks for its disks when it stops, and one of those hangs.
+func TestAStopWaitsForNoDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, disks := newControl(), stallable{}
+		o := options(t, c)
+		disks.add(t, &o, "/ill")
+		disks.add(t, &o, "/well")
+		n, stop := running(t, o)
+		<-n.Joined()
+		again := make(chan struct{})
+		disks["/ill"].Inject(vfs.Fault{Wait: again})
+		n.Saw(mark(1, 5))
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took > stopTimeout+time.Second {
+			t.Errorf("the stop took %s", took)
+		}
+		close(again)
+		d, err := disk.Open(disks["/well"], "/well", disk.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		if note, err := d.Noted(); err != nil || !bytes.HasPrefix(note, mark(1, 5)) {
+			t.Errorf("the other disk has %x, %v", note, err)
 		}
 	})
 }

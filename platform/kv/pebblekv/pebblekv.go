@@ -43,7 +43,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -314,8 +313,7 @@ func openError(dir string, err error) error {
 	kind := errs.KindOf(err)
 	switch {
 	case pebble.IsCorruptionError(err):
-		text, _, _ := strings.Cut(err.Error(), "\n")
-		return errs.New(errs.Corrupt, "pebblekv.Open", dir, "a table of the manager's store is damaged: "+text).WithRemedy(tableRemedy)
+		return readError(err, "pebblekv.Open", dir)
 	case errors.Is(err, fs.ErrNotExist):
 		return errs.New(errs.Corrupt, "pebblekv.Open", dir, "a table of the manager's store is missing: "+err.Error()).WithRemedy(tableRemedy)
 	case kind == errs.Internal, errors.Is(err, syscall.EAGAIN): // another process has the lock

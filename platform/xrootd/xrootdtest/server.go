@@ -220,6 +220,26 @@ func OneFile(data []byte) func(Request) []byte {
 	}
 }
 
+// ChangingFile is [OneFile] of a file whose state the caller changes while clients read it: it has an id, and times of 1000.
+func ChangingFile(data []byte) (answer func(Request) []byte, change func(func(*wire.StatInfo))) {
+	var mu sync.Mutex
+	info := wire.StatInfo{ID: 1, Size: int64(len(data)), Flags: wire.StatReadable, Mtime: 1000, Ctime: 1000, Atime: 1000}
+	one := OneFile(data)
+	answer = func(r Request) []byte {
+		if r.ID != wire.ReqStat {
+			return one(r)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return Good(r, append(info.Append(nil), 0))
+	}
+	return answer, func(to func(*wire.StatInfo)) {
+		mu.Lock()
+		defer mu.Unlock()
+		to(&info)
+	}
+}
+
 // Pages answers a pgread with the part of data it asks for.
 func Pages(r Request, data []byte) []byte {
 	q := wire.DecodePgread(r.Body)

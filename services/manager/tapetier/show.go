@@ -218,8 +218,12 @@ func (t *parts) strangers(f facts) []string {
 	if f.back.Restored.IsZero() {
 		return nil
 	}
+	known := map[string]bool{}
+	for i := range f.tapes {
+		known[f.tapes[i].VID] = true
+	}
 	return slices.DeleteFunc(scanner{t}.cartridges(), func(vid string) bool {
-		if slices.ContainsFunc(f.tapes, func(tape hemera.Tape) bool { return tape.VID == vid }) {
+		if known[vid] {
 			return true
 		}
 		s := t.scans[vid]
@@ -245,10 +249,13 @@ func (t *reporter) Unscanned(ctx context.Context) (vids []string, command string
 	if len(vids) > 0 {
 		command = "hemera tape scan --all"
 	}
-	inside := scanner{t.parts}.cartridges()
+	// Those of a server that is away count, and all while none was heard of: it may be there in a moment.
+	inside := cartridges(t.libraries, t.heard)
 	for i := range f.tapes {
+		tape := &f.tapes[i]
+		_, there := inside[tape.VID]
 		// What a scan left in doubt is for a person to settle, and is known.
-		if tape := &f.tapes[i]; tape.Unscanned != "" && tape.Doubt == "" && slices.Contains(inside, tape.VID) {
+		if tape.Unscanned != "" && tape.Doubt == "" && (there || inside == nil) {
 			vids = append(vids, tape.VID)
 		}
 	}

@@ -83,6 +83,12 @@ func TestCartridgesBesideACatalogueOfABackup(t *testing.T) {
 		if got := s.unscanned(); got != "AAA001 BBB001: hemera tape scan --needed" {
 			t.Error(got)
 		}
+		before := s.unscanned()
+		s.start() // its libraries are not heard of yet
+		if got := s.unscanned(); got != before {
+			t.Errorf("right after a start: %s", got)
+		}
+		s.report()
 		if a := strings.Join(s.attention(), "\n"); !strings.Contains(a, "cartridges CCC001") || !strings.Contains(a, "scan those that were added after the backup") {
 			t.Error(a)
 		}

@@ -31,27 +31,13 @@ func TestCatOfAFileThatChanges(t *testing.T) {
 		"not": func(i *wire.StatInfo) { i.Atime++ }, "written": func(i *wire.StatInfo) { i.Mtime++ }, "replaced": func(i *wire.StatInfo) { i.ID++ },
 	} {
 		t.Run(name, func(t *testing.T) {
-			data := xrootdtest.Pattern(1 << 20)
-			var mu sync.Mutex
-			info := wire.StatInfo{ID: 1, Size: int64(len(data)), Flags: wire.StatReadable, Mtime: 1000, Ctime: 1000, Atime: 1000}
-			one := xrootdtest.OneFile(data)
-			server := xrootdtest.New(t, xrootdtest.DataServer, func(r xrootdtest.Request) []byte {
-				if r.ID != wire.ReqStat {
-					return one(r)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				return xrootdtest.Good(r, append(info.Append(nil), 0))
-			})
+			answer, changed := xrootdtest.ChangingFile(xrootdtest.Pattern(1 << 20))
+			server := xrootdtest.New(t, xrootdtest.DataServer, answer)
 			c := xrootd.New(xrootd.Options{Chunk: 64 << 10})
 			defer c.Close()
 			from := direct.New(c, direct.Options{})
 			defer from.Close()
-			out := &changingOut{change: func() {
-				mu.Lock()
-				defer mu.Unlock()
-				change(&info)
-			}}
+			out := &changingOut{change: func() { changed(change) }}
 			err := cat(t.Context(), &cli.Env{Console: cli.Console{Out: out}}, from, server.URL("/f").String(), 0, math.MaxInt64)
 			if same := name == "not"; same && err != nil || !same && (!errors.Is(err, errs.Conflict) || errs.RemedyOf(err) == "") {
 				t.Error(err)

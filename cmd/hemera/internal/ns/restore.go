@@ -102,7 +102,7 @@ func restore(ctx context.Context, e *cli.Env, file, dir string, k cli.Consent) e
 		return err
 	}
 	s := e.Stream(func(output.Record) string {
-		text := fmt.Sprintf("%s is the namespace of %s: %d files, %d directories\nnew ids begin at %d; start the manager with --data %s, then run hemera ns rebuild --merge: it makes the files again that were written after the backup\nrecycle bins and lifecycle rules remove nothing until hemera ns rebuild forget",
+		text := fmt.Sprintf("%s is the namespace of %s: %d files, %d directories\nnew ids begin at %d; start the manager with --data %s\nthen run hemera ns rebuild --merge: it makes the files again that were written after the backup\nrecycle bins and lifecycle rules remove nothing until hemera ns rebuild forget",
 			dir, watch.head.Taken.UTC().Format(time.RFC3339), watch.head.Files, watch.head.Directories, r.Boundary.To, dir)
 		if len(r.Tapes) > 0 {
 			text += "\n" + tapesLine(r.Tapes)
