@@ -15,7 +15,7 @@ const moveTime = 10 * time.Second
 
 // arm is the robot.
 type arm struct {
-	device
+	machine
 	library *Library // all moves go through its elements
 }
 

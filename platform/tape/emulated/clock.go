@@ -62,24 +62,24 @@ func (c *scaled) WaitUntil(ctx context.Context, t time.Duration) {
 	}
 }
 
-// device is what has one time and does one thing after the other: a drive, or
+// machine has one time and does one thing after the other: a drive, or
 // the arm.
-type device struct {
+type machine struct {
 	clock Clock
 	token chan struct{} // holds one element while an operation runs
 	ctx   context.Context
 	now   time.Duration // when the last operation ended; by the holder of the token
 }
 
-// newDevice returns a device whose waits end with the context, that of the
+// newMachine returns a machine whose waits end with the context, that of the
 // library.
-func newDevice(ctx context.Context, clock Clock) device {
-	return device{clock: clock, token: make(chan struct{}, 1), ctx: ctx}
+func newMachine(ctx context.Context, clock Clock) machine {
+	return machine{clock: clock, token: make(chan struct{}, 1), ctx: ctx}
 }
 
 // acquire waits until no other operation runs, the context ends, or the library is
 // closed. Release must follow success.
-func (d *device) acquire(ctx context.Context) error {
+func (d *machine) acquire(ctx context.Context) error {
 	select {
 	case d.token <- struct{}{}:
 	case <-ctx.Done():
@@ -95,16 +95,16 @@ func (d *device) acquire(ctx context.Context) error {
 }
 
 // seize is acquire for the library itself, also when it is closed.
-func (d *device) seize() { d.token <- struct{}{} }
+func (d *machine) seize() { d.token <- struct{}{} }
 
 // release ends an operation.
-func (d *device) release() { <-d.token }
+func (d *machine) release() { <-d.token }
 
 // time returns when an operation that begins now begins.
-func (d *device) time() time.Duration { return max(d.now, d.clock.Now()) }
+func (d *machine) time() time.Duration { return max(d.now, d.clock.Now()) }
 
 // busy lets the device be busy for a while from now on, and waits for it.
-func (d *device) busy(wait time.Duration) {
+func (d *machine) busy(wait time.Duration) {
 	d.now = d.time() + wait
 	d.clock.WaitUntil(d.ctx, d.now)
 }

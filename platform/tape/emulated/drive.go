@@ -14,7 +14,7 @@ import (
 // drive is one drive. The holder of its token uses what is not under the
 // mutex.
 type drive struct {
-	device
+	machine
 	library  *Library
 	identity tape.Identity
 	loaded   *loaded // nil unless a cartridge is loaded
@@ -38,7 +38,7 @@ type driveState struct {
 func newDrive(ctx context.Context, l *Library, h holder) *drive {
 	number := h.Address - addressDrive
 	return &drive{
-		device: newDevice(ctx, l.clock), library: l, alerts: map[int]bool{},
+		machine: newMachine(ctx, l.clock), library: l, alerts: map[int]bool{},
 		identity: tape.Identity{Vendor: "HEMERA", Product: "EMULATED-DRIVE", Revision: "1", Serial: fmt.Sprintf("EMUDRIVE%03d", number), Device: fmt.Sprintf("emu%d", number)},
 		state:    driveState{barcode: h.Barcode},
 	}

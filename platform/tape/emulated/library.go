@@ -82,7 +82,7 @@ func Open(dir string, o Options) (l *Library, err error) {
 	// library.
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
-	l.arm = &arm{device: newDevice(ctx, l.clock), library: l}
+	l.arm = &arm{machine: newMachine(ctx, l.clock), library: l}
 	for _, h := range l.layout.Elements {
 		if tape.ElementKind(h.Kind) == tape.ElementDrive {
 			l.drives = append(l.drives, newDrive(ctx, l, h))
@@ -128,10 +128,10 @@ func (l *Library) Elapsed() (longest time.Duration) {
 }
 
 // devices lists the arm and all drives.
-func (l *Library) devices() []*device {
-	all := []*device{&l.arm.device}
+func (l *Library) devices() []*machine {
+	all := []*machine{&l.arm.machine}
 	for _, d := range l.drives {
-		all = append(all, &d.device)
+		all = append(all, &d.machine)
 	}
 	return all
 }

@@ -14,7 +14,7 @@ import (
 
 // Changer is the robot of a library behind the SCSI generic driver. It implements tape.Changer.
 type Changer struct {
-	dev       *device        // the robot has one arm, so one token is enough
+	dev       *descriptor        // the robot has one arm, so one token is enough
 	identity  scsi.Device    // read once
 	addresses scsi.Addresses // read once; a library that is partitioned again needs a new Changer
 	noSerials bool           // the library refuses to tell those of drives; guarded by the token
@@ -27,7 +27,7 @@ func OpenChanger(ctx context.Context, path string) (*Changer, error) {
 
 // openChanger is OpenChanger over any kernel.
 func openChanger(ctx context.Context, sys syscalls, path string) (*Changer, error) {
-	c := &Changer{dev: newDevice(sys, path, unix.O_RDWR|unix.O_NONBLOCK)}
+	c := &Changer{dev: newDescriptor(sys, path, unix.O_RDWR|unix.O_NONBLOCK)}
 	err := c.learn(ctx)
 	if err != nil {
 		_ = c.dev.close()

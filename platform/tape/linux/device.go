@@ -28,8 +28,8 @@ const (
 	pollEvery     = time.Second // between them
 )
 
-// device is one open descriptor that takes SCSI commands. Its token allows one command at a time.
-type device struct {
+// descriptor is one open file that takes SCSI commands. Its token allows one command at a time.
+type descriptor struct {
 	sys   syscalls      // the kernel, or a fake one
 	path  string        // for messages, and to open it again
 	flags int           // of open
@@ -39,9 +39,9 @@ type device struct {
 	fd    int // -1 while closed; guarded by the token
 }
 
-// newDevice returns a device that is closed; its first command opens it.
-func newDevice(sys syscalls, path string, flags int) *device {
-	d := &device{sys: sys, path: path, flags: flags, token: make(chan struct{}, 1), pause: sleep, fd: -1}
+// newDescriptor returns a device that is closed; its first command opens it.
+func newDescriptor(sys syscalls, path string, flags int) *descriptor {
+	d := &descriptor{sys: sys, path: path, flags: flags, token: make(chan struct{}, 1), pause: sleep, fd: -1}
 	d.token <- struct{}{}
 	return d
 }
@@ -59,7 +59,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // acquire waits for the device.
-func (d *device) acquire(ctx context.Context) error {
+func (d *descriptor) acquire(ctx context.Context) error {
 	// A free token would win over an ended context at random.
 	if err := ctx.Err(); err != nil {
 		return err
@@ -73,10 +73,10 @@ func (d *device) acquire(ctx context.Context) error {
 }
 
 // release lets the next caller have the device.
-func (d *device) release() { d.token <- struct{}{} }
+func (d *descriptor) release() { d.token <- struct{}{} }
 
 // open opens the device unless it is open.
-func (d *device) open() error {
+func (d *descriptor) open() error {
 	if d.fd >= 0 {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (d *device) open() error {
 }
 
 // close closes the descriptor. A tape must be settled before.
-func (d *device) close() error {
+func (d *descriptor) close() error {
 	if d.fd < 0 {
 		return nil
 	}
@@ -149,7 +149,7 @@ func refused(err error) bool {
 
 // retry does a command, and again while its sense allows it, with bounds. With a tape loaded, attentions that
 // mean a lost position end it.
-func (d *device) retry(ctx context.Context, c scsi.Command, loaded bool) ([]byte, error) {
+func (d *descriptor) retry(ctx context.Context, c scsi.Command, loaded bool) ([]byte, error) {
 	for attentions, waits := 0, 0; ; {
 		answer, err := d.once(c)
 		s, ok := senseOf(err)
@@ -188,7 +188,7 @@ const (
 )
 
 // once does a command by SG_IO. The answer is as long as what came.
-func (d *device) once(c scsi.Command) ([]byte, error) {
+func (d *descriptor) once(c scsi.Command) ([]byte, error) {
 	if err := d.open(); err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (d *device) once(c scsi.Command) ([]byte, error) {
 }
 
 // judge makes an error of what the adapter and the device said.
-func (d *device) judge(c scsi.Command, h *header, sense []byte) error {
+func (d *descriptor) judge(c scsi.Command, h *header, sense []byte) error {
 	switch {
 	case h.Status == statusCheck && len(sense) > 0:
 		s, err := scsi.DecodeSense(sense)
@@ -261,7 +261,7 @@ func rawError(err error, path, command string) error {
 }
 
 // identify asks who the device is.
-func (d *device) identify(ctx context.Context) (scsi.Device, error) {
+func (d *descriptor) identify(ctx context.Context) (scsi.Device, error) {
 	// INQUIRY is answered in every state, also without a cartridge.
 	answer, err := d.retry(ctx, scsi.Inquiry(), false)
 	if err != nil {

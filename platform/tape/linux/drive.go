@@ -18,7 +18,7 @@ const loadMax = 3 * time.Hour
 
 // Drive is a tape drive behind st. It implements tape.Drive.
 type Drive struct {
-	dev      *device
+	dev      *descriptor
 	identity scsi.Device // read once, at the open
 	tape     *Tape       // that is loaded, nil without; guarded by the token of dev
 
@@ -35,7 +35,7 @@ func OpenDrive(ctx context.Context, path string) (*Drive, error) {
 // openDrive is OpenDrive over any kernel.
 func openDrive(ctx context.Context, sys syscalls, path string) (*Drive, error) {
 	// Without O_NONBLOCK an open would wait for a cartridge.
-	d := &Drive{dev: newDevice(sys, path, unix.O_RDWR|unix.O_NONBLOCK)}
+	d := &Drive{dev: newDescriptor(sys, path, unix.O_RDWR|unix.O_NONBLOCK)}
 	// Another kind of device would take the commands in its own way.
 	found, err := d.dev.identify(ctx)
 	if err == nil && found.Type != scsi.TypeTape {

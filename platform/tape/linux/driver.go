@@ -12,7 +12,7 @@ import (
 
 // variable makes st write blocks of any length. It is set also where it is so already: st would otherwise switch to the
 // default of stinit at the first write. Of a drive that refuses it matters only in which mode it is.
-func (d *device) variable() error {
+func (d *descriptor) variable() error {
 	set := d.operate(opSetBlock, 0)
 	size, err := d.blockSize()
 	if err == nil && size != 0 {
@@ -24,7 +24,7 @@ func (d *device) variable() error {
 
 // ioctl is one request. The driver writes small blocks behind the caller's back, and the next request of any kind fails with
 // ENOSPC when such a block met the early warning. The request was not begun then, so it is repeated once.
-func (d *device) ioctl(request uint, arg unsafe.Pointer) error {
+func (d *descriptor) ioctl(request uint, arg unsafe.Pointer) error {
 	err := d.sys.Ioctl(d.fd, request, arg)
 	if err == unix.ENOSPC {
 		err = d.sys.Ioctl(d.fd, request, arg)
@@ -33,14 +33,14 @@ func (d *device) ioctl(request uint, arg unsafe.Pointer) error {
 }
 
 // blockSize is the length of blocks that st uses, 0 for any.
-func (d *device) blockSize() (int, error) {
+func (d *descriptor) blockSize() (int, error) {
 	var s driverStatus
 	err := d.ioctl(requestStatus, unsafe.Pointer(&s))
 	return s.blockSize(), d.failed(err, "MTIOCGET")
 }
 
 // operate is one MTIOCTOP. It blocks until the drive is done, but with opMarksImmediate.
-func (d *device) operate(op int16, count int32) error {
+func (d *descriptor) operate(op int16, count int32) error {
 	o := operation{Op: op, Count: count}
 	err := d.ioctl(requestOperation, unsafe.Pointer(&o))
 	return d.failed(err, "MTIOCTOP")
@@ -48,7 +48,7 @@ func (d *device) operate(op int16, count int32) error {
 
 // failed maps numbers of st to errors of package tape. EIO is all that the driver says of most failures of a drive; where it
 // matters which, the caller repeats the command by SG_IO.
-func (d *device) failed(err error, what string) error {
+func (d *descriptor) failed(err error, what string) error {
 	if err == nil {
 		return nil
 	}
