@@ -91,7 +91,7 @@ fuzz: build/bin/go ## every fuzz target for FUZZTIME, led by coverage
 
 bench: build ## Hemera beside the C++ xrootd server, ratios
 	@scripts/setup.sh clients peers
-	@$(GO) run ./measure/bench/cmd/bench
+	@$(GO) run ./test/bench/cmd/bench
 
 peers: build ## Hemera beside XRootD, CephFS, GlusterFS, MooseFS on this machine, into docs/PEERS.md (needs root)
 	@scripts/setup.sh beside

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Draws docs/img/NAME.svg from each docs/diagrams/NAME.dot (graphviz) and NAME.puml (PlantUML).
-# The last line of a picture names the checksum of its text: internal/lint finds a picture that is out of date.
+# The last line of a picture names the checksum of its text: test/lint finds a picture that is out of date.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 for text in docs/diagrams/*; do

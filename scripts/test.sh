@@ -24,7 +24,7 @@ lint() {
 	[ -z "$unformatted" ] || { echo "not formatted: $unformatted"; return 1; }
 	for script in scripts/*.sh .ci/run; do bash -n "$script" || return 1; done
 	shellcheck -S warning scripts/*.sh .ci/run || return 1
-	$go mod tidy -diff && $go test -count=1 ./internal/lint/ && golangci-lint run --allow-parallel-runners ./...
+	$go mod tidy -diff && $go test -count=1 ./test/lint/ && golangci-lint run --allow-parallel-runners ./...
 }
 
 # raced PACKAGE...: tests under the race detector. The detector itself fails now and then, with one line of its own and no word of a test or a race:
@@ -45,16 +45,16 @@ raced() {
 # go vet is a part of `lint`, too, but for the files that exist under the race detector alone.
 # HEMERA_TOOLS: a test that misses a program of `setup.sh bench` fails.
 unit() {
-	local packages status=0 sequential="./rules/... ./measure/report ./measure/reference ./measure/stats"
+	local packages status=0 sequential="./rules/... ./tape/gc ./tape/label ./tape/mounting ./tape/recallorder ./tape/tapeconfig ./tape/timing ./measure/report ./measure/reference ./measure/stats"
 	# shellcheck disable=SC2086 # a list
 	$go test -vet=off $sequential || status=1
 	export HEMERA_TOOLS=required HEMERA_SIM_SEEDS=10 CGO_ENABLED=1
 	# shellcheck disable=SC2086 # a list
 	$go test -race -vet=off -run Concurrent $sequential || status=1
 	# Packages start in this order. Those that take longest come first, so that no processor waits for the last one.
-	packages=$($go list ./test/conform/cluster ./platform/kv/pebblekv ./test/sim ./services/manager ./core/namespace ./doors/xrd ./core/transfer ./measure/doctor/observe) || return 1
+	packages=$($go list ./test/conform/cluster ./platform/kv/pebblekv ./test/sim ./manager ./namespace ./doors/xrd ./transfer ./measure/doctor/observe) || return 1
 	# shellcheck disable=SC2086 # a list
-	packages+=$'\n'$($go list ./... | grep -vxF -e "$packages" -e "$($go list ./internal/lint $sequential)") || return 1
+	packages+=$'\n'$($go list ./... | grep -vxF -e "$packages" -e "$($go list ./test/lint $sequential)") || return 1
 	# shellcheck disable=SC2086 # a list
 	raced $packages || status=1
 	# shellcheck disable=SC2046 # a list
@@ -85,7 +85,7 @@ fuzz() {
 # days in the life of a manager. All tests of these packages run in full, without the race detector.
 sim() {
 	HEMERA_SIM_SEEDS=${SEEDS:-400} HEMERA_LINEAR_SEEDS=${SEEDS:-600} HEMERA_CRASH_SEEDS=20 \
-		$go test -vet=off -count=1 -timeout 30m ./test/sim/ ./core/namespace/ ./platform/kv/pebblekv/ ./services/manager/
+		$go test -vet=off -count=1 -timeout 30m ./test/sim/ ./namespace/ ./platform/kv/pebblekv/ ./manager/
 }
 
 # with_up COMMAND...: runs it with URL naming a fresh `hemera up` on a free port, of UP_NODES nodes with a disk each, and stops that.
@@ -236,8 +236,8 @@ arm64() {
 	[ "$(uname -m)" != aarch64 ] || emulator=()
 	export GOARCH=arm64
 	$go build ./... && $go build -o bin/hemera-arm64 ./cmd/hemera &&
-		$go test "${emulator[@]}" -timeout 20m . ./errs ./rules/... \
-			./platform/... ./core/disk ./measure/stats ./measure/result ./measure/report ./measure/reference \
+		$go test "${emulator[@]}" -timeout 20m ./words/... ./rules/... \
+			./platform/... ./client/xrootd/... ./tape/device/... ./tape/label ./tape/timing ./disk ./measure/stats ./measure/result ./measure/report ./measure/reference \
 			./measure/energy/... ./measure/doctor || return 1
 	unset GOARCH
 	scripts/arm64-roundtrip.sh

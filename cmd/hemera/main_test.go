@@ -14,10 +14,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
 	"hemera/test/fixture"
+	"hemera/words/hemera"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what commands print into the scripts")

@@ -16,14 +16,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hemera"
-	"hemera/app/daemon"
+	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/measure/nsbench"
-	"hemera/platform/xrootd"
+	"hemera/process/daemon"
 	"hemera/test/fixture/serving"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // benchmarked is a whole cluster with a file in it.

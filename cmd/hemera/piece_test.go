@@ -10,12 +10,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"hemera"
-	"hemera/core/disk"
+	"hemera/disk"
 	"hemera/platform/vfs"
 	"hemera/rules/checksum"
 	"hemera/rules/layout"
 	"hemera/test/fixture"
+	"hemera/words/hemera"
 )
 
 // makePieces is the command `pieces <dir> <layout> <size>` of a script: a content of random bytes, and the files of its

@@ -17,10 +17,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"hemera/app/daemon"
-	"hemera/app/statedir"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
+	"hemera/process/daemon"
+	"hemera/process/statedir"
+	"hemera/words/errs"
 )
 
 // realPatience bounds what a script waits for.

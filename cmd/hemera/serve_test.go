@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hemera/app/config"
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/process/config"
 )
 
 // TestEverySettingHasItsFlag: as the list of settings in docs/operations.md says.

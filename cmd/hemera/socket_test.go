@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"hemera/app/config"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
 	"hemera/platform/link"
+	"hemera/process/config"
 )
 
 // TestCommandsOverTheUnixSocket: those that ask the manager work, those that carry files say what to name instead.

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Setting is one setting in force and where it came from.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hemera"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/test/fixture"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // serve starts a door over the fixture for one identity, and a client of it.

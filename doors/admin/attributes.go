@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // setMode is the request of the verb of that name; so are the types below.

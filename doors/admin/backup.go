@@ -5,7 +5,7 @@ import (
 	"io"
 	"net/http"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // chunk is a run of an archive's bytes.

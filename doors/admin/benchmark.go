@@ -3,7 +3,7 @@ package admin
 import (
 	"context"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // benchmarkPrefix is the request of CleanBenchmark.

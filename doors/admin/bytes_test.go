@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 func TestTextsAreSpelt(t *testing.T) {

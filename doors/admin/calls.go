@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"strings"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // answerPiece is how much of an answer is collected before it is sent on.

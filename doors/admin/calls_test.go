@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/test/fixture"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // doorCaller is a client's way through a door that says who it is.

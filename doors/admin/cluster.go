@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // none is an empty request or answer.

@@ -3,7 +3,7 @@ package admin
 import (
 	"context"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // conversionRef is the request of StopConversion.

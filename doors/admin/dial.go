@@ -10,9 +10,9 @@ import (
 
 	"connectrpc.com/connect"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/platform/rpc"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // PortDefault is the port of a manager when its URL names none; IANA's for XRootD.

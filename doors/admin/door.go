@@ -8,11 +8,11 @@ import (
 
 	"connectrpc.com/connect"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/platform/contain"
 	"hemera/platform/rpc"
 	"hemera/platform/turns"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 const (

@@ -9,9 +9,9 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/platform/rpc"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // toConnect turns a service's error into the protocol's, with everything a person needs as detail.

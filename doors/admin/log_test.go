@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // TestRequestsInLogsAreJSON: an object in logs of JSON, and the same text in text logs, without Go's syntax.

@@ -3,8 +3,8 @@ package admin
 import (
 	"context"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // fileRef is the request of verbs about one file: by path or by id.

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // scrapeTimeout bounds what one scrape may wait for the services.

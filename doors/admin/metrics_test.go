@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/doors/admin"
 	"hemera/test/fixture"
+	"hemera/words/hemera"
 )
 
 // TestMetricsFollowTheRules holds what `promtool check metrics` asks of every scrape, and asks promtool

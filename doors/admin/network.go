@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // serveNetwork serves what is known of the nodes' networks.

@@ -3,7 +3,7 @@ package admin
 import (
 	"context"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // eventsMax bounds one answer of Events, whatever was asked for.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"hemera"
 	"hemera/rules/quota"
+	"hemera/words/hemera"
 )
 
 // setQuota is the request of the verb of that name.

@@ -3,8 +3,8 @@ package admin
 import (
 	"context"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // serveRebuild serves the rebuild of a lost namespace.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/doors/admin"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // deadlines records what a handler allows its connection.

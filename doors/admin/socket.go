@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"strings"
 
-	"hemera/errs"
 	"hemera/platform/link"
+	"hemera/words/errs"
 )
 
 // socketScheme begins the URL of a unix socket.

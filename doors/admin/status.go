@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // why is the request for an explanation; kinds are hemera.WhyFile and so on.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // The requests and answers of the verbs for tapes, where package hemera has

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // tapeClient is the part of a [Client] that asks about tapes. It implements

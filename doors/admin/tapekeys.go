@@ -3,7 +3,7 @@ package admin
 import (
 	"context"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // newTapeKey is a key to add. The secret travels in the request, which only processes of the manager's machine can make for an admin.

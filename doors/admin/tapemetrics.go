@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // tapeMetrics describes what is told of tapes. Sums are of the manager's life: what drives did before it was started is not in them.

@@ -3,7 +3,7 @@ package admin
 import (
 	"context"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // token is the answer of CreateToken.

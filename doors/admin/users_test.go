@@ -10,12 +10,12 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"hemera"
-	"hemera/core/namespace"
-	"hemera/errs"
+	"hemera/namespace"
 	"hemera/platform/treewalk"
 	"hemera/platform/turns"
 	"hemera/test/fixture"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // entryLooker looks at a namespace as a manager's file info does.

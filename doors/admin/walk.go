@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/platform/treewalk"
 	"hemera/rules/layout"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // WalkRequest asks for a tree, parents before their children and names in byte order. Conditions

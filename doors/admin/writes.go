@@ -3,7 +3,7 @@ package admin
 import (
 	"context"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // writeRef is the request of FreeWrite.

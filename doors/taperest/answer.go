@@ -5,8 +5,8 @@ import (
 	"errors"
 	"net/http"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // problem is the body of an error, as RFC 9457 has it.

@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"strconv"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/limits"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // body is what any call may get: a list of paths in one of two forms. Other fields are ignored, as clients send those of later

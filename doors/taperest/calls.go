@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // made is the answer to a new request, which is durable by then.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/limits"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 const (

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/limits"
 	"hemera/test/fixture"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // alice is who is on the machine; the header From makes another user of a request.

@@ -12,10 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/transport"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // TestSlowCloseIsPromised holds a commit back until the answer was promised.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/rules/limits"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // begin sends the header of a request with a payload of n bytes, and some of these.

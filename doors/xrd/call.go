@@ -3,9 +3,9 @@ package xrd
 import (
 	"bytes"
 
-	"hemera"
 	"hemera/rules/limits"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 const (

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // callsFunc answers calls in a test.

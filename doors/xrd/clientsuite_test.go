@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"testing"
 
-	"hemera"
-	"hemera/app/peers"
-	"hemera/core/transfer"
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
 	"hemera/rules/wire"
 	"hemera/test/conform"
+	"hemera/transfer"
+	"hemera/transfer/peers"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // enginePuller is the real engine behind the door.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // What is closed to make room is what nobody misses: never a connection with an open file.

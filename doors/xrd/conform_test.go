@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"testing"
 
-	"hemera"
-	"hemera/app/peers"
-	"hemera/core/transfer/transfertest"
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
+	"hemera/transfer/peers"
+	"hemera/transfer/transfertest"
+	"hemera/words/hemera"
 )
 
 // TestFakesConform: the files and pieces that the tests of this package are made with keep the contracts of real ones.

@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/platform/auth"
 	"hemera/platform/poll"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // slowRequest is how long a request takes that waited for something: the next of its kind on the connection is

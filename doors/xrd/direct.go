@@ -4,10 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // isDirect reports whether a query on a handle is a step of a direct write.

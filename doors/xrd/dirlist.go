@@ -3,10 +3,10 @@ package xrd
 import (
 	"slices"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // listing sends a directory in frames as it is read: memory does not grow with its length.

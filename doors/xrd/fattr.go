@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
-	"hemera/errs"
 	"hemera/rules/access"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // fattr answers kXR_fattr of a path, at a manager.

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // resolver finds the committed entry of an open file.

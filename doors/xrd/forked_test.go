@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/reconnect"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // TestForkedChildReadsOn: a child that was forked opens its parent's files again under a number of its own.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // script is a connection that reads prepared bytes and takes any answer.

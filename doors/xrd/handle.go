@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/undo"
-	"hemera/errs"
 	"hemera/rules/limits"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // handle is what a session has open: a file, or one piece of a file.

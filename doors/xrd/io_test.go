@@ -14,12 +14,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera"
 	"hemera/doors/xrd/undo"
-	"hemera/errs"
 	"hemera/platform/zerocopy"
 	"hemera/rules/checksum"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 func random(n int) []byte {

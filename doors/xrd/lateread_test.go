@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // lateError is that of a read which was not waited for, and which still has its memory.

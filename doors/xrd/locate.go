@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // locator answers where things are.

@@ -10,9 +10,9 @@ import (
 	"hemera/doors/xrd/reconnect"
 	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
-	"hemera/errs"
 	"hemera/platform/auth"
 	"hemera/rules/wire"
+	"hemera/words/errs"
 )
 
 // loginHandlers serve what is about a connection and its session: who the client is, and which session it belongs to.

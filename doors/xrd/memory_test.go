@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/wire"
 	"hemera/test/fixture"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // memory is a whole tiny Hemera for tests of the protocol: a tree, and its files' content in a map. It

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // memoryNode is the id of the one node.

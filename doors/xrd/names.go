@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // nameHandlers serve what is about paths at a manager.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 func (p *pair) putDir(t *testing.T, path string) {

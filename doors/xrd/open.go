@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/tpc"
 	"hemera/doors/xrd/translate"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // localMax is the size, in bytes, of the largest file that a manager's door opens itself, and tells clients nothing of.

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"testing"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // TestWhichOpensAreLocal: what the manager's door serves itself, and what it still redirects.

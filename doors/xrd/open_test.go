@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 func TestOpenIsRedirected(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"hemera/doors/xrd/prepare"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
 )
 
 // handler serves one kind of request. Serve answers the request itself and returns nil, or returns the error to answer

@@ -5,12 +5,12 @@ import (
 	"log/slog"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/platform/auth"
 	"hemera/platform/contain"
 	"hemera/platform/poll"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Options is what a [Server] is built from. Manager or Node is set: that is its role.

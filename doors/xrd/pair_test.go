@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/platform/auth"
 	"hemera/platform/poll"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // everybody is a policy that lets all in.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // queryHandlers answer kXR_query in both roles.

@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
-	"hemera/errs"
 	"hemera/platform/zerocopy"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 const (

@@ -5,10 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/reconnect"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // readMemory is what a manager's door knows of reads, so that a client that lost its connection gets the same content

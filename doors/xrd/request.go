@@ -5,10 +5,10 @@ import (
 	"errors"
 	"log/slog"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // request is one message of a client, and the way to answer it. Its data comes on conn and its answer goes there. It is

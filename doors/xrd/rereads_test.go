@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/reconnect"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // watchedFiles grants what memory has, with the generation that is set, and remembers the last request.

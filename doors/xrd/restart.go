@@ -5,10 +5,10 @@ import (
 	"hash/crc32"
 	"strconv"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // restartKey names, in an opaque part, the write that a copy is to be restarted for. Stock xrdcp restarts a copy when a

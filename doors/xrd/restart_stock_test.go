@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // sinks is a node whose files take what is written and keep nothing but its extent. The first of them fails

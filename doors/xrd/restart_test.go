@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // forgetful is a node that was started again: writes begin at it, none goes on.

@@ -11,11 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/reconnect"
 	"hemera/doors/xrd/transport"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Server is a door. It is safe for concurrent use.

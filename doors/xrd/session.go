@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/reconnect"
 	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // session is one login and what it holds: open files, bound connections, and what is known of the client from before.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/platform/auth"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 func dial(t *testing.T, addr string) *rawConn {

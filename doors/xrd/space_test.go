@@ -4,9 +4,9 @@ import (
 	"context"
 	"testing"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // TestSpace asks for room by every path a client may name, with a quota and without.

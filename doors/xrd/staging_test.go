@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
+	"hemera/client/xrootd"
 	"hemera/doors/xrd/prepare"
-	"hemera/errs"
-	"hemera/platform/xrootd"
 	"hemera/rules/wire"
 	"hemera/test/fixture"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // tapePair is a pair with tape. /a and /b are on tape only, /both is on disk too, /disk on disk alone.

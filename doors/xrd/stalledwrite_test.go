@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // stalledFile is a file whose disk stops to answer at the first write beyond its beginning. The write fails when the

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
 	"hemera/platform/auth"
+	"hemera/words/errs"
 )
 
 // stock runs a stock client's command and returns what it printed.

@@ -3,8 +3,8 @@ package xrd
 import (
 	"testing"
 
-	"hemera"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // Options of an open that are not known are refused at both doors, and retstatx alone returns a stat.

@@ -5,8 +5,8 @@ import (
 	"runtime"
 	"testing"
 
-	"hemera"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 func bind(t *testing.T, addr string, id wire.SessionID) (*rawConn, uint8) {

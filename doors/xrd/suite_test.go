@@ -3,8 +3,8 @@ package xrd
 import (
 	"testing"
 
-	"hemera"
 	"hemera/test/conform/service"
+	"hemera/words/hemera"
 )
 
 // TestMemoryIsLikeAManager: what stands for a manager in the tests of this door passes the suites of one.

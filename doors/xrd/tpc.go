@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
 	"hemera/doors/xrd/tpc"
 	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // arrangeCopy makes a freshly opened file one end of a third-party copy, if the open says so.

@@ -1,12 +1,12 @@
 package xrd
 
 import (
-	"hemera"
 	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
-	"hemera/errs"
 	"hemera/rules/checksum"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // writeHandlers take the data of writes to open files. Whatever happens to a write, its data is taken off the connection

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/tool"
+	"hemera/words/errs"
 )
 
 // readFile is the file of a place that is read. It is written before the first step.

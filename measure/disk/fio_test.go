@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // The numbers were read in the files by eye.

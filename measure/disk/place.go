@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
 	"hemera/measure/host"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // place is where fio works: a directory of the run in a file system, or a raw device.

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/disk"
 	"hemera/measure/host"
 	"hemera/measure/result"
 	"hemera/test/fixture/tools"
+	"hemera/words/errs"
 )
 
 // small is a run of some seconds.

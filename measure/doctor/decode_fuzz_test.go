@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"hemera/errs"
 	"hemera/measure/doctor"
+	"hemera/words/errs"
 )
 
 // FuzzDecode: a snapshot is one of a known schema that can be judged, or Invalid.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/doctor"
+	"hemera/words/errs"
 )
 
 // load reads a recorded snapshot.

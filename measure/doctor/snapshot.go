@@ -6,8 +6,8 @@ import (
 	"io"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // Schema is the version of the JSON of a snapshot.

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"hemera/errs"
 	"hemera/measure/energy/meter"
+	"hemera/words/errs"
 )
 
 // planLog is the name of the plan among the raw files of a run, and rawPrefix begins those of the level.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/energy/meter"
+	"hemera/words/errs"
 )
 
 // Sampler reads meters from its start to its stop, each in a goroutine of its own: a slow one keeps no other from being read.

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/energy"
 	"hemera/measure/energy/meter"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // told is a meter of a test. It answers at its own times, and tells when it was read.

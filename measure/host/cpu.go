@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // TickRate is the number of ticks in a second of /proc: USER_HZ, which is 100 on every architecture that Hemera runs on.

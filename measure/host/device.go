@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // DiskOf returns the disk that holds a path, as below /sys/block: of a partition its disk, of a device node the device. NotFound

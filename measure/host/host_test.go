@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/host"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // tree makes a recorded tree below a new directory.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // fileMax bounds a file of /proc or /sys: the largest is /proc/stat of a machine with thousands of interrupts.

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
 	"hemera/measure/host"
+	"hemera/words/errs"
 )
 
 // clientCPU is the processor time of this process and of the drivers that have ended.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // directory is a target in a mounted file system.

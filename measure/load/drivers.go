@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // The drivers: what makes the load.

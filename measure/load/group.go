@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // group is the clients of one target, and what they have made there.

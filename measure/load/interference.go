@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // The directions of Interference, which are its loads.

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // two is a small run of two directories.

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera/errs"
 	"hemera/measure/result"
 	"hemera/measure/tool"
+	"hemera/words/errs"
 )
 
 // iorOutput is what ior prints with -O summaryFormat=JSON, as far as it is used. Versions 3.3 and later print it.

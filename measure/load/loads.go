@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // set names the files of one load in one iteration, so that no file of a run has the content of another.

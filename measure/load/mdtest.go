@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera/errs"
 	"hemera/measure/result"
 	"hemera/measure/tool"
+	"hemera/words/errs"
 )
 
 // row is a line of mdtest's summary: an operation, in the words of the load Metadata, and its rate.

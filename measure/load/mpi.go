@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"time"
 
-	"hemera/errs"
+	"hemera/client/xrootd"
 	"hemera/measure/result"
-	"hemera/platform/xrootd"
+	"hemera/words/errs"
 )
 
 // driveMPI has the load made by ior or mdtest, with a task for each client. Skipped where one of the programs is not installed, or the

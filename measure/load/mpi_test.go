@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // recorded is a recorded output.

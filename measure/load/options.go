@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // The loads, in the order in which they run.

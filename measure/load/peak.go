@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"hemera"
 	"hemera/measure/result"
 	"hemera/measure/stats"
+	"hemera/words/hemera"
 )
 
 // Node is what one server can do in theory. A rate of zero is unknown, and does not limit. Disks are all disks of the node

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"hemera"
 	"hemera/measure/result"
+	"hemera/words/hemera"
 )
 
 // repeat is n nodes that are alike.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // phase is what all clients do at the same time.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/client/xrootd"
 	"hemera/measure/result"
-	"hemera/platform/xrootd"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // layoutDefault is the label of runs that choose no layout.

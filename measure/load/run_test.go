@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // little is a run of all loads that takes no time.

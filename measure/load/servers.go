@@ -5,8 +5,8 @@ import (
 	"errors"
 	"io"
 
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
+	"hemera/words/errs"
 )
 
 // server is a target at an XRootD server or cluster.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Target is what one client does. Names are relative to the target, with slashes. Its methods may be called concurrently.

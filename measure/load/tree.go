@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // cleanFor bounds the removal after an interruption.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
+	"hemera/words/errs"
 )
 
 // driveXrdcp has the copies made by stock xrdcp. Skipped where it is not installed, or the target is a directory.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // withXrdcp puts a program of the test's in the place of xrdcp. It copies between a pipe and files below dir.

@@ -3,8 +3,8 @@ package net
 import (
 	"strings"
 
-	"hemera/errs"
 	"hemera/measure/tool"
+	"hemera/words/errs"
 )
 
 // outcome is what iperf3 reports of a run. Directions are seen from this machine; what did not run is zero.

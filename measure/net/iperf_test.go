@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/host"
+	"hemera/words/errs"
 )
 
 // The numbers were read in the files by eye.

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/host"
 	"hemera/measure/result"
 	"hemera/measure/tool"
+	"hemera/words/errs"
 )
 
 // run is one run of the level. It belongs to the goroutine of Run.

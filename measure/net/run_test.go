@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/net"
 	"hemera/measure/result"
 	"hemera/test/fixture/lan"
 	"hemera/test/fixture/tools"
+	"hemera/words/errs"
 )
 
 // second is a run of one second for each step.

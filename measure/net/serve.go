@@ -10,9 +10,9 @@ import (
 	"net/netip"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/host"
 	"hemera/measure/tool"
+	"hemera/words/errs"
 )
 
 const (

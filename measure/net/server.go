@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera/errs"
 	"hemera/measure/tool"
+	"hemera/words/errs"
 )
 
 // server is an iperf3 -s of this process.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"path"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Target is what a run is made against, for one worker. Calls of one worker come one after the other, or up to its

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // progressEvery is the time between two updates.

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // tree is a namespace in memory that counts and fails on demand.

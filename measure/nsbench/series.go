@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // A series shows when latencies were high, which quantiles of a whole phase hide. Nobody knows beforehand how long

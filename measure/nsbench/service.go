@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Inside the manager a run calls the same services as the doors do, with the identity of the admin that started

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Bounds of a shape. ThreadsMax is CERN's; the others keep a typing error from running for days.

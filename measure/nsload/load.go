@@ -8,11 +8,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"hemera"
-	"hemera/core/namespace"
-	"hemera/core/namespace/schema"
-	"hemera/errs"
+	"hemera/namespace"
+	"hemera/namespace/schema"
 	"hemera/platform/kv"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Options say what [Load] makes, and where.

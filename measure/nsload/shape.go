@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"hemera"
-	"hemera/core/namespace"
-	"hemera/errs"
+	"hemera/namespace"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Shape is the tree that [Load] makes: leaf directories full of files, below directories of directories. All

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"hemera"
-	"hemera/core/namespace/schema"
+	"hemera/namespace/schema"
+	"hemera/words/hemera"
 )
 
 // TapeShape is what a tree has to do with tapes. Its files are, in the order of their numbers, those that wait to be

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 //go:embed data/*.json

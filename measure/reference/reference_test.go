@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/measure/load"
 	"hemera/measure/reference"
 	"hemera/measure/result"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // value finds the only sample of a measure.

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/image/font/opentype"
 	"golang.org/x/image/font/sfnt"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // canvas is what a plot is drawn on. Lengths are those of the layout: a unit is about a pixel of a page at its normal size.

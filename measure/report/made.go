@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // madeName is a file in plots/ with the names of the figures that the report made there, one a line. A later report removes those that

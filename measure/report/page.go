@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/result"
 	"hemera/measure/stats"
+	"hemera/words/errs"
 )
 
 //go:embed page.html

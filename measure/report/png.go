@@ -8,7 +8,7 @@ import (
 	"golang.org/x/image/font/gofont/gobold"
 	"golang.org/x/image/font/gofont/goregular"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // density is the number of pixels for a unit of the layout: pictures look well on fine screens and on paper.

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // Path is where the page of a directory is.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // FuzzDecode: a result is one of a known schema, or Invalid.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Progress tells a person how far a level is. done and total are in the level's own steps; doing is a few words.

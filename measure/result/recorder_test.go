@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 func TestSamplesOfOneMeasureMeet(t *testing.T) {

@@ -16,11 +16,11 @@ import (
 	"syscall"
 	"time"
 
-	"hemera"
+	"hemera/client/xrootd"
 	"hemera/doors/admin"
-	"hemera/errs"
-	"hemera/platform/tape/emulated"
-	"hemera/platform/xrootd"
+	"hemera/tape/device/emulated"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // cluster is `hemera up` with a disk in each directory, and an emulated library at real time.

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
+	"hemera/words/errs"
 )
 
 const (

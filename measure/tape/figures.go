@@ -11,14 +11,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera"
 	"hemera/measure/result"
-	"hemera/rules/tapemodel"
+	"hemera/tape/timing"
+	"hemera/words/hemera"
 )
 
 // native is the rate of the drives in B/s.
 func native() float64 {
-	m, _ := tapemodel.MediaOfName("LTO-9") // it is one of the table
+	m, _ := timing.MediaOfName("LTO-9") // it is one of the table
 	return float64(m.Rate)
 }
 

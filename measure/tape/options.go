@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Options are what is measured.

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // streamMax bounds the file of the single stream.

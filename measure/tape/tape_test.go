@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // TestContentIsThatOfTheFile: whatever is written at a time, pages repeat one byte each, and neither neighbours nor files are equal.

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Program is a program that is installed.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // beginningsMax bounds the places in an output that are tried as the beginning of a report: each may cost a pass over the output.

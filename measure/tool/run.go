@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/tool"
+	"hemera/words/errs"
 )
 
 func TestVersions(t *testing.T) {

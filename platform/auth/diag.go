@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // diag is the SOCK_DIAG netlink family (linux/inet_diag.h, sock_diag(7)): a request names one

@@ -19,7 +19,7 @@ package auth
 import (
 	"net/netip"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Peer is what a door knows of a connection before it is authenticated.

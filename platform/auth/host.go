@@ -3,8 +3,8 @@ package auth
 import (
 	"bytes"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Host is the XRootD mechanism "host": there are no credentials, the client is known by where it

@@ -4,8 +4,8 @@ import (
 	"net/netip"
 	"os"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // IsAdmin reports whether a user, by its uid in the kernel, is an admin: root, and the user that the server runs as. That is

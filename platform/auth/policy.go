@@ -4,8 +4,8 @@ import (
 	"net/netip"
 	"sync/atomic"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // ManagerPolicy is the policy of a manager's door: processes of this machine prove who they are by

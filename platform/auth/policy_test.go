@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 type fakeUsers map[string]uint32

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // procNet reads the tables tcp and tcp6 below a directory (proc(5)). It costs time proportional to

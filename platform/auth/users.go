@@ -5,7 +5,7 @@ import (
 	"os/user"
 	"strconv"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Account is what the machine knows of a user. Known is false for names and numbers it has never

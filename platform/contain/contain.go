@@ -12,7 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Panics counts and logs the panics that the boundaries of one part of a process contained. It may be used concurrently. A nil

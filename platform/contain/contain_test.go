@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // TestAPanicIsAnErrorOfItsUnit, is counted, and is logged with its stack.

@@ -3,7 +3,7 @@ package kv
 import (
 	"fmt"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Limits every engine holds and [Check] asserts.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"sync"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Memory is a network inside the process, for tests: addresses are plain "host:port" text, and

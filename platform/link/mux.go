@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"hemera/errs"
 	"hemera/rules/limits"
+	"hemera/words/errs"
 )
 
 // Class is a family of protocols that the first byte of a connection tells apart. Its values index Mux.doors and the

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Options are the socket options of every connection, accepted or dialled. The zero value finds no dead peer; see

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // socketPathMax is the longest path of a unix socket: the kernel has 108 bytes for it, with the zero at its end.

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"hemera/errs"
 	"hemera/rules/limits"
+	"hemera/words/errs"
 )
 
 func listenUnix(t *testing.T, path string) net.Listener {

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // descriptorScan lists the descriptors of this process. Nobody has to register a socket, and none is forgotten.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // netlinkTimeout bounds the wait for an answer. The kernel answers while it takes the request, so this is for a kernel that

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/rules/netjudge"
 	"hemera/test/fixture/lan"
+	"hemera/words/hemera"
 )
 
 // hosts is the number of machines on the switch of the test.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // pair makes an established connection and returns both ends.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // The bounds of a sample. What is beyond them is left out and counted in [Sample.Unseen].

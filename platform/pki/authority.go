@@ -16,8 +16,8 @@ import (
 	"sync"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Lifetimes of certificates. They are renewed when two thirds are over, so a node may be switched

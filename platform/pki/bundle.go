@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // bundle is what one PEM file holds: certificates, leaf first, their leaf's key, and where the

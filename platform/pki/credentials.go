@@ -16,8 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Credentials are a node's certificate and key, in one file of its state directory, "node.pem"

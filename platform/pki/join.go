@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // TokenOptions say what a join token shall allow.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // asks is what the token's holder asks for with a key of its own, once or more often.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // memory is an AuthorityRecord that tests look into.

@@ -9,8 +9,8 @@ import (
 	"crypto/x509"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // ServerTLS is the configuration of the manager's control port. Clients may come without a

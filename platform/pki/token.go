@@ -16,8 +16,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Token is a join token: all a new node needs to find its manager, to be sure it is the right one,

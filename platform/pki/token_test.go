@@ -15,8 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 func testAuthority(t testing.TB, dir string) *Authority {

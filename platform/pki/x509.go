@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // ManagerName is the DNS name in the manager's certificate. Nobody looks it up: whatever address a

@@ -11,8 +11,8 @@ import (
 
 	"connectrpc.com/connect"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Deadlines of calls whose context has none.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 func sampleCommit() commitRequest {

@@ -3,7 +3,7 @@ package rpc
 import (
 	"context"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // A node gets a Client where a manager in the same process would hand out its service.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"testing"
 
-	"hemera/errs"
 	"hemera/platform/rpc"
+	"hemera/words/errs"
 )
 
 // TestCodesAreDocumented: docs/protocol.md tells of each kind of failure its Connect code.

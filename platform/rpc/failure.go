@@ -9,7 +9,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // failure is an *errs.Error as it travels, in a header, base64url of CBOR. Causes become text: what

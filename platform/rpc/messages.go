@@ -3,7 +3,7 @@ package rpc
 import (
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Path is the prefix of every method's URL; a manager mounts the server there.

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"net/netip"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // routes is the list of methods.

@@ -17,11 +17,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/platform/link"
 	"hemera/platform/pki"
 	"hemera/platform/rpc"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // recorder is a manager that answers what it is told and remembers what it was asked.

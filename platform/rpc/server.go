@@ -11,10 +11,10 @@ import (
 
 	"connectrpc.com/connect"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/platform/contain"
 	"hemera/rules/limits"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Issuer admits nodes: it turns certificate requests (PKCS #10, DER) into certificate chains (PEM).

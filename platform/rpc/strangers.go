@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"hemera/errs"
 	"hemera/rules/limits"
+	"hemera/words/errs"
 )
 
 // Bounds of the control port for a client that has shown no certificate: it can only join.

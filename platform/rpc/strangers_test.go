@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // stranger is a connection to the control port without a certificate, after its handshake.

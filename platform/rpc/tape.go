@@ -3,8 +3,8 @@ package rpc
 import (
 	"context"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 var _ hemera.TapeControl = (*Client)(nil)

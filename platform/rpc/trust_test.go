@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/platform/pki"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 func TestJoinedNodeIsKnown(t *testing.T) {

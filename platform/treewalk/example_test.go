@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"hemera"
 	"hemera/platform/treewalk"
 	"hemera/test/fixture"
+	"hemera/words/hemera"
 )
 
 // Example lists everything below a directory, to a depth of one.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"hemera"
 	"hemera/platform/contain"
+	"hemera/words/hemera"
 )
 
 const (

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"hemera"
-	"hemera/core/namespace"
-	"hemera/errs"
+	"hemera/namespace"
 	"hemera/test/fixture"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // listed lists a tree by recursion, the plain way.

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 var (

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // callsMax bounds the calls of one user that work or rest. A user who reaches it has many commands under way.

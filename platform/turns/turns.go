@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // waitingMax bounds the calls of one user that wait for a turn. A user who reaches it has many commands under way.

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // TestUsersTakeTurns: a user with many calls waits as long for each as one with few, and a call that ends while it waits takes no turn.

@@ -27,7 +27,7 @@
 //
 // # What blocks, and locks
 //
-// Every call but those of CachedReader may block as long as the device does; see package core/disk/bounded. Memory has one
+// Every call but those of CachedReader may block as long as the device does; see package disk/bounded. Memory has one
 // mutex, which is held for moments. A rule of Faulty with Wait blocks its call, and holds no lock meanwhile. There are no
 // goroutines.
 package vfs

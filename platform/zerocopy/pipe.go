@@ -1,7 +1,7 @@
 // Package zerocopy sends pages of mapped files to sockets without a copy through this process.
 //
 // A [Source] is an open file whose pages may be known to be good and in memory: it can put them into a [Pipe], or, as the
-// fallback, name the file for sendfile. The disk's pieces are Sources, and the door asks them; see core/disk/windows.go
+// fallback, name the file for sendfile. The disk's pieces are Sources, and the door asks them; see disk/windows.go
 // for why the bytes that are sent are the bytes that were verified.
 //
 // The safety rests on two facts of Linux. A page in a pipe is held by reference: it can neither leave memory nor be read from

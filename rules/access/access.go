@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Action is what someone wants to do with one entry.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 func TestDecide(t *testing.T) {

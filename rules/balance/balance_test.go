@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 const tb = int64(1e12)

@@ -1,6 +1,6 @@
 package balance
 
-import "hemera"
+import "hemera/words/hemera"
 
 // Spread is how the pieces of one file lie: less is better.
 type Spread struct {

@@ -1,6 +1,6 @@
 package balance
 
-import "hemera"
+import "hemera/words/hemera"
 
 // Volume is a filesystem with one or more disks of a space.
 type Volume struct {

@@ -3,7 +3,7 @@ package balance
 import (
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // YieldMost is how long balancing gives way to writes: a space that is written to all the time is balanced all the same.

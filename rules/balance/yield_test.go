@@ -3,7 +3,7 @@ package balance
 import (
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 func TestYields(t *testing.T) {

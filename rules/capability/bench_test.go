@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // wide is a write of so many replicas, each at a node of its own.

@@ -44,7 +44,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Flags of the encoded form, in the order of encoder.capability.

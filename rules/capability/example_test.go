@@ -5,8 +5,8 @@ import (
 	"log"
 	"time"
 
-	"hemera"
 	"hemera/rules/capability"
+	"hemera/words/hemera"
 )
 
 // The manager signs a permission for the nodes that it names. Each of them verifies with a key of its own.

@@ -7,8 +7,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // headSum is what the head of a write shows to the node whose key this is.

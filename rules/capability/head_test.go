@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // spread is a write with its head at node 3 and pieces at 3, 9 and 12.

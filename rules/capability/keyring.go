@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // KeysMax bounds a keyring; more are never in use at once.

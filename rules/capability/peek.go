@@ -1,8 +1,8 @@
 package capability
 
 import (
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Peek returns what a token says, without any key and whether it has expired or not. Invalid for text that is no token.

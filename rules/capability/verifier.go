@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Verifier is a node's: its own keys, and the nodes that are not trusted any more. The zero Verifier knows no key

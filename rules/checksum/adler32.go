@@ -3,7 +3,7 @@ package checksum
 import (
 	"encoding/binary"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Adler-32 (RFC 1950 section 8.2): a is one plus the sum of all bytes, b the sum of all values a

@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 	"math/bits"
 
-	"hemera"
+	"hemera/words/hemera"
 
 	"github.com/minio/crc64nvme"
 )

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // linearKinds are the kinds that Change knows.

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 func randomBytes(seed uint64, n int) []byte {

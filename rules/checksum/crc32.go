@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 	"math/bits"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // zcrcPoly is the polynomial of Ethernet, lowest power in the highest bit.

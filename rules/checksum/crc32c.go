@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // castagnoli is the table of package hash/crc32, which uses instructions where the processor has them.

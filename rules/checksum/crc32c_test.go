@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // TestCRC32CIsTheStandardLibrarys compares with the standard library for every length up to some

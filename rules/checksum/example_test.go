@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"log"
 
-	"hemera"
 	"hemera/rules/checksum"
+	"hemera/words/hemera"
 )
 
 // Several checksums of one content are made in one pass.

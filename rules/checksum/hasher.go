@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"hash"
 
-	"hemera"
+	"hemera/words/hemera"
 
 	"github.com/zeebo/xxh3"
 	"lukechampine.com/blake3"

@@ -1,6 +1,6 @@
 package checksum
 
-import "hemera"
+import "hemera/words/hemera"
 
 // multiBlock is how much of a write goes through all hashers before the next bytes are touched: it
 // stays in a core's second-level cache, so that further hashers do not read memory again.

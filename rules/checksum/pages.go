@@ -1,6 +1,6 @@
 package checksum
 
-import "hemera"
+import "hemera/words/hemera"
 
 // Fragments is [hemera.PageFragments].
 func Fragments(off int64, n int) int { return hemera.PageFragments(off, int64(n)) }

@@ -3,7 +3,7 @@ package checksum
 import (
 	"slices"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // PartsMax bounds how many separate ranges a [Parts] keeps apart.

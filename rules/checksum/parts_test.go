@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // addTo adds bytes to the parts and to the slow twin, a slice of all bytes.

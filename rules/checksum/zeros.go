@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"hemera"
+	"hemera/words/hemera"
 
 	"github.com/minio/crc64nvme"
 )

@@ -3,7 +3,7 @@ package checksum
 import (
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Zeros by their number give what writing them gives, before, between and after other bytes.

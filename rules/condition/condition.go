@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Codes of conditions. They are stable: alerts are written for them.

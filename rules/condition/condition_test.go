@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 var now = time.Date(2026, time.March, 14, 15, 9, 26, 0, time.UTC)

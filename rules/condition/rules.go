@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Bounds of the rules.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Words for conditions: texts that a person reads in a terminal and an alert alike, one line without an end.

@@ -3,7 +3,7 @@ package erasure
 import (
 	"fmt"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Sums returns the sets of pieces whose blocks add up to zero by exclusive or: a Reed-Solomon code's data with its first

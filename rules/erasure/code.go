@@ -3,7 +3,7 @@ package erasure
 import (
 	"fmt"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Code computes parity pieces from data pieces, and lost pieces from others. It is immutable and safe for concurrent use.

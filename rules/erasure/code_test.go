@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // small are codes whose every loss is tried.

@@ -4,7 +4,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Encode computes the parity blocks from the data blocks. blocks has one block of each piece, all of the same length above

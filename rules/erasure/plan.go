@@ -3,7 +3,7 @@ package erasure
 import (
 	"fmt"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Readable reports whether the whole file can be read from these pieces. That is exact: it is the rank of their rows.

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Sketch is a short sum of a block that is linear over the field of the codes. The sketch of a sum is the sum of the sketches,

@@ -10,7 +10,7 @@ import (
 	"math/bits"
 	"testing"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 func sketcher(tb testing.TB, key byte) *Sketcher {

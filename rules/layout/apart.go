@@ -1,6 +1,6 @@
 package layout
 
-import "hemera"
+import "hemera/words/hemera"
 
 // Apart lists the first n pieces of a layout so that neighbours in the list can be lost together: of a locally repairable
 // code they are of different groups in turn, and a group repairs one loss by itself. Put in this order on disks that are

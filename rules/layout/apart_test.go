@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"hemera"
 	"hemera/rules/erasure"
+	"hemera/words/hemera"
 )
 
 func TestApart(t *testing.T) {

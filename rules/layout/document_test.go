@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
 	"hemera/rules/erasure"
+	"hemera/words/hemera"
 )
 
 // TestDocumentedTables compares the tables of docs/operations.md with the geometry, and with the codes.

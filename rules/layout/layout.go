@@ -30,8 +30,8 @@ package layout
 import (
 	"slices"
 
-	"hemera"
 	"hemera/rules/erasure"
+	"hemera/words/hemera"
 )
 
 // Set is a set of the pieces of one file, by their indexes.

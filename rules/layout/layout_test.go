@@ -3,7 +3,7 @@ package layout
 import (
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 const (

@@ -1,6 +1,6 @@
 package layout
 
-import "hemera"
+import "hemera/words/hemera"
 
 // Spare is how many more pieces a file of size bytes can lose, whichever they are, and still be read, when it has those
 // with the indexes; below zero when it cannot be read. Of a locally repairable code it is what the code promises for any

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // survives is the slow twin: the largest number of pieces that can be lost, whichever they are.

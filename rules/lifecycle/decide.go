@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Rules are what the attributes in force say for the files of a directory. The zero value says nothing.

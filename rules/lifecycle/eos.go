@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // The attributes of EOS that this package reads. Where an attribute of ours is set, EOS's for the same are not read.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // What EOS's attributes become, in our words.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Stored is how a file is, or would be, stored.

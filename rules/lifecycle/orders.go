@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Order says in which form files are to be stored: a request for a file or a tree, or the rules of a directory.

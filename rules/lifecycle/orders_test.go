@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // The newest order about a file decides, and what ended decides too.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // The attributes that this package reads: of directories, and AttrAccess of files, where the system writes the day of the

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // namesMax is how many nodes a sentence names.

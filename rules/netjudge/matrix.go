@@ -3,7 +3,7 @@ package netjudge
 import (
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Clients is the id under which a node reports all that are not nodes together: what it sent to them is a path like others.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // The numbers that the package's documentation gives are those that the rules have.

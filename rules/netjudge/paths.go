@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 const (

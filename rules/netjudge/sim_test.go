@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/test/fixture/effort"
+	"hemera/words/hemera"
 )
 
 var start = time.Date(2026, time.March, 14, 15, 9, 26, 0, time.UTC)

@@ -7,7 +7,7 @@ import (
 	"sort"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 const (

@@ -1,6 +1,6 @@
 package netjudge
 
-import "hemera"
+import "hemera/words/hemera"
 
 // PathLoss is one direction of a node's path to a peer.
 type PathLoss struct {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"log"
 
-	"hemera"
 	"hemera/rules/place"
+	"hemera/words/hemera"
 )
 
 // Two replicas go to disks of two nodes, which are in two zones. The choice depends on the view and the seed alone.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Order lists the pieces that can be read now, best first: on the client's host, in its zone, on

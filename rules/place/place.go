@@ -32,8 +32,8 @@ import (
 	"sort"
 	"strings"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Request is what pieces are to be placed for.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // view makes nodes with so many disks each; zone of node i is zones[i%len(zones)].

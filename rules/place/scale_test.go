@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // thousands is a big cluster: 1000 nodes of 10 disks.

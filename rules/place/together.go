@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Together reorders targets so that those of one zone follow each other, and within it those of one node. Zones and nodes

@@ -3,8 +3,8 @@ package policy
 import (
 	"strings"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // CheckAttribute refuses a value of one of this package's attributes, sys.* or user.*, that would make

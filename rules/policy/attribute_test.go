@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // What CheckAttribute takes, Decide must take too, and what it refuses, Decide must refuse.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"log"
 
-	"hemera"
 	"hemera/rules/policy"
+	"hemera/words/hemera"
 )
 
 // A directory's forced attributes are stronger than the client's wish, and both are stronger than the space's policy.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // An attribute acts with the rights of the user or admin who set it. What an admin sets in a directory holds for everything

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // How strong the sources of a setting are, in [value]: the directory's forced attributes, the client's wish, the

@@ -3,7 +3,7 @@ package policy
 import (
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // TestLayoutsAreCombined is the table of docs/operations.md, and more: where a kind, a number and a block size come from

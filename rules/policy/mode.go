@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // AttrMode is the mode of new entries below a directory, in octal and whatever their clients ask for: a

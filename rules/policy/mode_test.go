@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 func TestModesOfNewEntries(t *testing.T) {

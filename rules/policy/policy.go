@@ -12,8 +12,8 @@ import (
 	"fmt"
 	"strings"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // The attributes of a directory that this package reads; the same names with "user." are defaults.

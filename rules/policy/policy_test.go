@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 func attrs(pairs ...string) Attributes {

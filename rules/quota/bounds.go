@@ -3,7 +3,7 @@ package quota
 import (
 	"slices"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Bounds reports whether a limit is about the files of who. Limits of projects are for all users, and a default limit applies to

@@ -5,7 +5,7 @@ package quota
 import (
 	"fmt"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Account says whose usage is counted: a user's or a group's below one quota node, or all that is

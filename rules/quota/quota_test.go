@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/quick"
 
-	"hemera"
 	"hemera/rules/quota"
+	"hemera/words/hemera"
 )
 
 func TestDecide(t *testing.T) {

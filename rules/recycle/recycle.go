@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Attr is the attribute of a directory below which removed and replaced files go to a recycle bin.

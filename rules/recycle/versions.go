@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // The attributes that keep replaced contents as versions. The first holds for a whole tree, the second is the user's and

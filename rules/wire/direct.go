@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Requests of a direct write, whose client codes the content and sends each piece to its node: the argument of a kXR_query

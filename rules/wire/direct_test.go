@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 var sealed = hemera.SealInfo{FileSize: 5_000_000, Sync: true, Checksums: []hemera.Checksum{{Kind: hemera.Adler32, Value: [32]byte{1, 2, 3, 4}}}}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Keys of Hemera's own in the opaque part of a URL (path?key=value&…). Other servers ignore them. They are a wire format

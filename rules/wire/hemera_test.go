@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 func TestSealInfoRoundTrip(t *testing.T) {

@@ -3,7 +3,7 @@ package wire
 import (
 	"hash/crc32"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

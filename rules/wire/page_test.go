@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // slowPages is the twin of the page helpers: it walks byte by byte.

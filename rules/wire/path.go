@@ -5,7 +5,7 @@ import (
 	"iter"
 	"strings"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // SplitPath reads a path payload: it ends at the first NUL, and at the first '?' the opaque part begins.

@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"testing"
 
-	"hemera"
-	"hemera/app/copy"
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/client/copy"
+	"hemera/client/xrootd"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // write makes a local file.

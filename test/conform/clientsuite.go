@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Client proves that package xrootd and the server at the URL of an empty, writable directory

@@ -25,9 +25,9 @@ import (
 	"syscall"
 	"time"
 
-	"hemera"
+	"hemera/client/xrootd"
 	"hemera/doors/admin"
-	"hemera/platform/xrootd"
+	"hemera/words/hemera"
 )
 
 // The users are accounts that every machine has: daemon and bin. Nothing of theirs is touched.

@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
+	"hemera/client/xrootd"
 	"hemera/doors/admin"
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // person is what a process of a user has.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"hemera"
 	"hemera/test/sim/simnet"
+	"hemera/words/hemera"
 )
 
 // balanced waits until the manager moves no piece any more to balance its space. It must end: within the threshold, or where it

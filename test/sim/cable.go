@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"time"
 
-	"hemera"
 	"hemera/test/sim/simnet"
+	"hemera/words/hemera"
 )
 
 // Each machine reports that it sends the same to all others. With the plan's lossy, one of them has a bad cable: some of that is lost.

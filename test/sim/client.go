@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"hemera"
-	"hemera/errs"
-	"hemera/services/manager"
+	"hemera/manager"
 	"hemera/test/sim/register"
 	"hemera/test/sim/simnet"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // client works on the cluster: in directories of its own, and in one that all share.

@@ -10,13 +10,13 @@ import (
 	"slices"
 	"time"
 
-	"hemera"
-	"hemera/core/namespace"
-	"hemera/errs"
+	"hemera/namespace"
 	"hemera/platform/kv/archive"
 	"hemera/platform/kv/memkv"
 	"hemera/test/sim/register"
 	"hemera/test/sim/simkv"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // cutJudge is the part of the judge that loses the end of the manager's log.

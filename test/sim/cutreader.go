@@ -7,10 +7,10 @@ import (
 	"io"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/test/sim/register"
 	"hemera/test/sim/simnet"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // cutRead reads a file that others may change meanwhile, loses its connections on the way, and goes on at its

@@ -4,11 +4,11 @@ import (
 	"context"
 	"log/slog"
 
-	"hemera"
-	"hemera/core/disk"
-	"hemera/core/transfer"
+	"hemera/disk"
 	"hemera/rules/capability"
 	"hemera/test/sim/simnet"
+	"hemera/transfer"
+	"hemera/words/hemera"
 )
 
 // direct writes the content as `hemera cp` does: this client codes it, sends the pieces to their nodes, and has the head take

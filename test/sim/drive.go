@@ -8,13 +8,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
-	"hemera/core/disk"
-	"hemera/errs"
+	"hemera/disk"
 	"hemera/platform/vfs"
 	"hemera/rules/layout"
 	"hemera/test/sim/simdisk"
 	"hemera/test/sim/simnet"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // drive is one device of a machine: it outlives processes and power cuts.

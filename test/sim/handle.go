@@ -6,8 +6,8 @@ import (
 	"io"
 	"time"
 
-	"hemera"
 	"hemera/test/sim/simnet"
+	"hemera/words/hemera"
 )
 
 // tries is how often a client comes back to a node that it lost.

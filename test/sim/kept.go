@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"hemera"
+	"hemera/manager"
 	"hemera/rules/recycle"
-	"hemera/services/manager"
 	"hemera/test/sim/simnet"
+	"hemera/words/hemera"
 )
 
 // keeping is the part of a plan that is about what stays of removed and replaced files.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/recycle"
 	"hemera/test/sim/simnet"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // binJudge is the part of the judge that looks at what is kept of removed and replaced files.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"hemera"
-	"hemera/services/manager"
+	"hemera/manager"
+	"hemera/words/hemera"
 )
 
 // layouts is the part of a plan that is about coded files.

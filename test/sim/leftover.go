@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"hemera"
 	"hemera/test/sim/register"
+	"hemera/words/hemera"
 )
 
 // leftover is what a write may leave at its path although nobody closes it: once a sync was asked for, its node commits what it

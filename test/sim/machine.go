@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
-	"hemera/core/disk"
+	"hemera/disk"
+	"hemera/node"
 	"hemera/rules/capability"
-	"hemera/services/node"
 	"hemera/test/sim/simnet"
 	"hemera/test/sim/simtape"
+	"hemera/words/hemera"
 )
 
 // machine is a host with drives, on which a node lives at most once at a time.

@@ -5,13 +5,13 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"hemera"
-	"hemera/core/namespace"
-	"hemera/errs"
+	"hemera/manager"
+	"hemera/namespace"
 	"hemera/platform/contain"
-	"hemera/services/manager"
 	"hemera/test/sim/simkv"
 	"hemera/test/sim/simnet"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // managerHost is the manager's name in the network.

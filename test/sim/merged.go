@@ -10,16 +10,16 @@ import (
 	"slices"
 	"time"
 
-	"hemera"
-	"hemera/core/namespace"
-	"hemera/core/namespace/schema"
-	"hemera/errs"
+	"hemera/namespace"
+	"hemera/namespace/schema"
 	"hemera/platform/kv"
 	"hemera/platform/kv/memkv"
 	"hemera/test/sim/register"
 	"hemera/test/sim/simbackup"
 	"hemera/test/sim/simkv"
 	"hemera/test/sim/simnet"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // mergeJudge is the part of the judge that loses the namespace and has an older backup of it.

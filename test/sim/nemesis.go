@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"time"
 
-	"hemera"
 	"hemera/platform/vfs"
 	"hemera/test/sim/simnet"
+	"hemera/words/hemera"
 )
 
 // nemesis does harm while clients work; some of it lasts.

@@ -9,10 +9,10 @@ import (
 	"os"
 	"time"
 
-	"hemera"
-	"hemera/core/disk"
+	"hemera/disk"
 	"hemera/platform/vfs"
 	"hemera/test/sim/simnet"
+	"hemera/words/hemera"
 )
 
 // olderJudge is the part of the judge that puts back older copies of disks.

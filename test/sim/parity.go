@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"hemera"
 	"hemera/test/sim/register"
 	"hemera/test/sim/simdisk"
+	"hemera/words/hemera"
 )
 
 // checkParity reads all pieces of every coded file from the drives, past every server, and compares them: data must be the

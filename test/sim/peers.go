@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 
-	"hemera"
-	"hemera/core/transfer"
 	"hemera/test/sim/simnet"
+	"hemera/transfer"
+	"hemera/words/hemera"
 )
 
 // peers is the other nodes as one life of a node reaches them.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"hemera"
-	"hemera/core/transfer/transfertest"
+	"hemera/transfer/transfertest"
+	"hemera/words/hemera"
 )
 
 // TestPeersConform runs the suite of peers on those of a simulated node, whose network is slow but loses nothing here.

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"sync"
 
-	"hemera"
-	"hemera/core/disk"
+	"hemera/disk"
 	"hemera/rules/checksum"
 	"hemera/test/sim/simdisk"
+	"hemera/words/hemera"
 )
 
 // plant is how a piece stands where a copy of it may be made later.

@@ -6,9 +6,9 @@ import (
 	"path"
 	"time"
 
-	"hemera"
 	"hemera/rules/layout"
 	"hemera/test/sim/simnet"
+	"hemera/words/hemera"
 )
 
 // quotas has an admin set a limit somewhere, or remove all of a directory. Most are so high that only

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"hemera"
-	"hemera/core/cluster"
-	"hemera/core/namespace"
+	"hemera/cluster"
+	"hemera/namespace"
 	"hemera/platform/kv/memkv"
 	"hemera/rules/layout"
 	"hemera/test/sim/simkv"
+	"hemera/words/hemera"
 )
 
 // rebuildJudge is the part of the judge that loses the namespace on purpose.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
-	"hemera/errs"
-	"hemera/services/manager"
+	"hemera/manager"
 	"hemera/test/sim/register"
 	"hemera/test/sim/simnet"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // renameFile moves one of the client's files to a fresh name.

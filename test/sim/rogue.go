@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/manager"
 	"hemera/rules/capability"
-	"hemera/services/manager"
 	"hemera/test/sim/simnet"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // rogue is a node in bad hands: it has joined, has no disk, and hears every grant that clients get. What it tries must

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
 	"hemera/rules/layout"
+	"hemera/words/hemera"
 )
 
 // rot flips bits of some files, at places where too many pieces of a file are bad for one page, and at places where they are

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/layout"
 	"hemera/test/sim/register"
 	"hemera/test/sim/simnet"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // ruiner is the part of the judge that destroys data on purpose, and looks what the cluster says of that.

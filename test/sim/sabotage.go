@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"hemera"
-	"hemera/core/disk"
+	"hemera/disk"
 	"hemera/rules/layout"
+	"hemera/words/hemera"
 )
 
 // stubborn is a parity piece that keeps what was written to it first (KeepParity): it agrees with the data as long as nothing is

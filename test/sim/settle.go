@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
-	"hemera/core/maint"
-	"hemera/errs"
+	"hemera/maint"
 	"hemera/rules/layout"
 	"hemera/test/sim/register"
 	"hemera/test/sim/simnet"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // judge holds the system to its contract once the faults have ended. It only looks, but for the restart that lets

@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/platform/kv/archive"
 	"hemera/test/sim/simbackup"
 	"hemera/test/sim/simkv"
 	"hemera/test/sim/simnet"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // keeper holds what is needed to put the manager's store back. Only the nemesis's centre writes older, again and ruled.
@@ -37,7 +37,7 @@ type stale struct {
 }
 
 // markLife is how many bytes of a mark name the life of the manager that gave it; eight with the number of a
-// change follow (see core/cluster/seen.go).
+// change follow (see cluster/seen.go).
 const markLife = 8
 
 // registered sees how a node registered: one that has seen changes which the manager's store lacks must be refused.

@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
-	"hemera/core/namespace"
-	"hemera/errs"
+	"hemera/namespace"
 	"hemera/test/sim/simnet"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // stalled are commits that heads asked for and that stay on their way until audits have removed the pieces,

@@ -10,14 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hemera"
-	"hemera/core/maint"
-	"hemera/core/transfer/transfertest"
-	"hemera/errs"
+	"hemera/maint"
 	"hemera/test/sim/register"
 	"hemera/test/sim/simkv"
 	"hemera/test/sim/simnet"
 	"hemera/test/sim/simtrace"
+	"hemera/transfer/transfertest"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // still is a calm cluster whose heads stand still before their commits.

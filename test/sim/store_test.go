@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera/core/disk"
-	"hemera/core/disk/disktest"
+	"hemera/disk"
+	"hemera/disk/disktest"
 )
 
 // TestStore holds the disks of the simulator, while nothing is wrong with them, to what every disk must do.

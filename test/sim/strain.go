@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
-	"hemera"
-	"hemera/core/namespace"
+	"hemera/namespace"
 	"hemera/test/sim/simnet"
+	"hemera/words/hemera"
 )
 
 // strained is the namespace as a manager under strain meets it: between the steps of moving a piece and
 // of removing one time goes by, so that the two meet in every order.
-// It delays the calls between core/maint and the namespace, where the order of two steps decides.
+// It delays the calls between maint and the namespace, where the order of two steps decides.
 type strained struct {
 	namespace.Removals
 	w *world

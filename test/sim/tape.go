@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	"hemera"
-	"hemera/platform/tape/emulated"
-	"hemera/services/manager"
+	"hemera/manager"
+	"hemera/tape/device/emulated"
 	"hemera/test/sim/simtape"
+	"hemera/words/hemera"
 )
 
 // taping is the part of a plan that is about tape.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"hemera"
-	"hemera/errs"
-	"hemera/services/manager"
+	"hemera/manager"
 	"hemera/test/sim/simnet"
 	"hemera/test/sim/simtape"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // onTape reports whether an open was refused because the file is on tape only, and is being recalled now.

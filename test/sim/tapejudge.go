@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
 	"hemera/platform/vfs"
 	"hemera/test/sim/register"
 	"hemera/test/sim/simnet"
 	"hemera/test/sim/simtape"
+	"hemera/words/hemera"
 )
 
 // tapeJudge is the part of the judge that looks at tapes.

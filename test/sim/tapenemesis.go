@@ -5,11 +5,11 @@ import (
 	"syscall"
 	"time"
 
-	"hemera"
-	"hemera/core/namespace"
-	"hemera/platform/tape/emulated"
+	"hemera/namespace"
 	"hemera/platform/vfs"
+	"hemera/tape/device/emulated"
 	"hemera/test/sim/simtape"
+	"hemera/words/hemera"
 )
 
 // tapeNemesis is the part of the nemesis that harms the tape server, its library, and the disks that are its buffer.

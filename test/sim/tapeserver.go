@@ -4,11 +4,11 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"hemera"
-	"hemera/core/tape/session"
-	"hemera/services/manager"
+	"hemera/manager"
+	"hemera/tape/session"
 	"hemera/test/sim/simnet"
 	"hemera/test/sim/simtape"
+	"hemera/words/hemera"
 )
 
 // startTape begins a life of the machine's tape server, if it has a library.
@@ -55,7 +55,7 @@ func (m *machine) killTape(life *nodeLife, power bool) {
 	}
 }
 
-// tapeFiles opens files at nodes for one life of the tape server, as package tapeio does over XRootD.
+// tapeFiles opens files at nodes for one life of the tape server, as package nodeio does over XRootD.
 type tapeFiles struct {
 	w    *world
 	life *process

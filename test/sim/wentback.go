@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"hemera"
-	"hemera/core/namespace/schema"
+	"hemera/namespace/schema"
 	"hemera/platform/kv"
 	"hemera/platform/kv/memkv"
 	"hemera/test/sim/simbackup"
 	"hemera/test/sim/simnet"
 	"hemera/test/sim/simtape"
+	"hemera/words/hemera"
 )
 
 // backJudge is the part of the judge that loses the namespace while tapes have what an older backup does not know.

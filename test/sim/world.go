@@ -12,13 +12,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hemera"
-	"hemera/core/transfer/transfertest"
 	"hemera/test/sim/register"
 	"hemera/test/sim/simkv"
 	"hemera/test/sim/simnet"
 	"hemera/test/sim/simtape"
 	"hemera/test/sim/simtrace"
+	"hemera/transfer/transfertest"
+	"hemera/words/hemera"
 )
 
 // world is one simulation.

@@ -11,7 +11,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // requestsMax is how many requests the kernel may have under way: more than any queue that is to be shown.

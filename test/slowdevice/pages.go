@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // pageSize is the part of a device that is kept as one byte when all of its bytes are the same.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // State is one file in the answer to `query prepare`. The fields are those of EOS and CTA, with estimate and why.

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 func TestActionOf(t *testing.T) {

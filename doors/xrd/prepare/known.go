@@ -3,7 +3,7 @@ package prepare
 import (
 	"sync"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // knownMax is how many prepare requests are remembered; the oldest is forgotten first.

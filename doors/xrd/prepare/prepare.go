@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Service answers requests of all clients of a manager's door. It is safe for concurrent use.

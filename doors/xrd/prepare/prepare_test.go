@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/wire"
 	"hemera/test/fixture"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // A request needs a file, with tape and without; what is said of a directory is so.

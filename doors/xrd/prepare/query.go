@@ -3,9 +3,9 @@ package prepare
 import (
 	"context"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Query answers `query prepare`: the first line is the id of a request, the others are paths. Without paths the answer has all

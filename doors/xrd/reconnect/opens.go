@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera"
 	"hemera/doors/xrd/translate"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // pathsMax is how many paths of one session are remembered.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 const (

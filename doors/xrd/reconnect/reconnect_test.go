@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // TestReadHistoryIsBounded: what was not used for longest is forgotten, and counted right.

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"hemera"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // sessionsMax is how many sessions' writes are remembered.

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"hemera/doors/xrd/translate"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
 )
 
 // Keys of third-party copy in the opaque part of a URL (§4.1). The client opens the destination

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 func TestRendezvous(t *testing.T) {

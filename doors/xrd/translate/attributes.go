@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // UserPrefix is the part of the attributes' namespace that clients name without prefix.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
 )
 
 // codes maps kinds of failure to the protocol's numbers (§2.8).

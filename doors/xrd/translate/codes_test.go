@@ -5,8 +5,8 @@ import (
 	"syscall"
 	"testing"
 
-	"hemera/errs"
 	"hemera/rules/wire"
+	"hemera/words/errs"
 )
 
 // TestTextsHaveThePosixWords: clients read them, whatever the error says besides, and they are there once, at the end of a

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // TestCodesAreDocumented: docs/protocol.md tells of each kind of failure which number and which words clients get.

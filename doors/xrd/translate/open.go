@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // OpenOptions returns the options of an open. It refuses options that are not known: they may change what the client

@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
-	"hemera"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 func TestOpenRequest(t *testing.T) {

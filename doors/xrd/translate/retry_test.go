@@ -3,7 +3,7 @@ package translate
 import (
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 func TestRetryHint(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"strconv"
 	"time"
 
-	"hemera"
 	"hemera/rules/access"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // Decimal is how the protocol writes users and groups.

@@ -3,9 +3,9 @@ package transport
 import (
 	"sync"
 
-	"hemera"
 	"hemera/platform/zerocopy"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 const (

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"hemera"
 	"hemera/platform/poll"
 	"hemera/platform/zerocopy"
 	"hemera/rules/wire"
+	"hemera/words/hemera"
 )
 
 // Sink writes answers to a connection. Small answers are collected until [Sink.Flush]; large ones are written at once,

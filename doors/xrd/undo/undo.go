@@ -6,9 +6,9 @@
 package undo
 
 import (
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/limits"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 const (

@@ -4,8 +4,8 @@ import (
 	"io"
 	"testing"
 
-	"hemera"
 	"hemera/rules/limits"
+	"hemera/words/hemera"
 )
 
 // memoryFile is content in memory.

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
 	"hemera/measure/doctor"
+	"hemera/words/errs"
 )
 
 // Cluster is how to ask the cluster of a machine.

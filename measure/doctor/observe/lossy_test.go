@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
 	"hemera/test/fixture/tools"
+	"hemera/words/errs"
 )
 
 // noVersion is a cluster that tells strangers nothing.

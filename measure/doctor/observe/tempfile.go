@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // block is the size of one request. depth is how many are under way: a queue of about 20 saturated the drive of the published sweep.

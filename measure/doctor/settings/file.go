@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // fileMax bounds an undo file: some thousand cores with a line each.

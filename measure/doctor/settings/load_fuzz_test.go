@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // FuzzLoad: an undo file is a list, or Invalid.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/doctor"
 	"hemera/measure/host"
+	"hemera/words/errs"
 )
 
 // Change is one setting, before and after.

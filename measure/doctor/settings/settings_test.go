@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"hemera/errs"
 	"hemera/measure/doctor"
 	"hemera/measure/doctor/settings"
+	"hemera/words/errs"
 )
 
 // machine is a tree with three settings.

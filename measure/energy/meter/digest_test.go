@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // shelly2 is a plug of the second generation that wants its password, as "Authentication" of Shelly's Gen2 Device API says: a digest

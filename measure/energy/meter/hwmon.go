@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Sensor is one quantity of a hwmon chip that is, or gives, a power.

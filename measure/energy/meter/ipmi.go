@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // ipmi asks a management controller by ipmitool: DCMI's "Get Power Reading".

@@ -7,7 +7,7 @@ import (
 
 	"github.com/icholy/digest"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Login is the user of a controller or plug. The zero value is nobody. It prints as its user alone.

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // parts returns the sections of a file of testdata/machines by their names.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Point is a value at a time: W, or J since the first reading of a counter.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"hemera/errs"
 	"hemera/measure/host"
+	"hemera/words/errs"
 )
 
 // model estimates power from the use of the processors: idle watts, and the rest in proportion to the share of time that all

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // recorded returns a file of testdata.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // plug is a device that answers one page of HTTP with its power.

@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Runner runs a program with further variables in its environment and returns what it printed. NotFound if it is not installed.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/procfs/sysfs"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Domain is a zone of RAPL as the kernel's power capping framework names it.

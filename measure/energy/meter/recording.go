@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // The columns of a recording: the first is the time, the second says what the values are.

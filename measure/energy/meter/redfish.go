@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // redfish asks a management controller by DMTF's Redfish. The schema changed twice, and controllers have any of the three ways:

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // scpi is a meter of a laboratory that takes commands of SCPI over TCP. The connection stays open between readings.

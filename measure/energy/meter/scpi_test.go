@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // bench is a meter of a laboratory: it answers each line by answer, and ends the connection where that is "".

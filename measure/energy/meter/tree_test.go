@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // tree unpacks a recorded tree, and returns its root.

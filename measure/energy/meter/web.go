@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // pageMax bounds an answer of a device.

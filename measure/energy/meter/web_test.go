@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // login is a login of tests. The password has what addresses must quote.

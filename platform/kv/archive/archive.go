@@ -16,8 +16,8 @@ import (
 	"hash/crc32"
 	"time"
 
-	"hemera/errs"
 	"hemera/platform/kv"
+	"hemera/words/errs"
 )
 
 // Header says what an archive is of. The writer of the archive fills it in.

@@ -14,11 +14,11 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"hemera/errs"
 	"hemera/platform/kv"
 	"hemera/platform/kv/archive"
 	"hemera/platform/kv/memkv"
 	"hemera/platform/kv/pebblekv"
+	"hemera/words/errs"
 )
 
 var head = archive.Header{Taken: time.Unix(1_700_000_000, 5).UTC(), Epoch: 7, Sequence: 99, Program: "hemera 1", Manager: "m:1094", Files: 3, Pairs: 12}

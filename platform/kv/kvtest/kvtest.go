@@ -14,8 +14,8 @@ import (
 	"sync"
 	"testing"
 
-	"hemera/errs"
 	"hemera/platform/kv"
+	"hemera/words/errs"
 )
 
 // Run proves the engine that open makes. Each call of open returns a new, empty store, which Run

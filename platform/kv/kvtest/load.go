@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"hemera/errs"
 	"hemera/platform/kv"
+	"hemera/words/errs"
 )
 
 // begin begins a load, or skips the test: an engine need not be a kv.Loader.

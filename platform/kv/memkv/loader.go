@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"hemera/errs"
 	"hemera/platform/kv"
+	"hemera/words/errs"
 )
 
 // bulk is a load: what its runs collected. The store has nothing of it before Commit.

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"sync"
 
-	"hemera/errs"
 	"hemera/platform/kv"
+	"hemera/words/errs"
 )
 
 // Store is the engine. The zero value is not usable; see [New].

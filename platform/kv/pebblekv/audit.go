@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/wal"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // audit looks at the logs of the process before, before Pebble does: Pebble takes the end of what it can read for the end

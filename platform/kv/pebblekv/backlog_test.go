@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"hemera/errs"
 	"hemera/platform/kv"
+	"hemera/words/errs"
 )
 
 // noCompactions is a disk that has no room for what compactions write while it is full.

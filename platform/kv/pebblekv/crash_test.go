@@ -13,9 +13,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"hemera/errs"
 	"hemera/platform/kv"
 	"hemera/platform/kv/pebblekv"
+	"hemera/words/errs"
 )
 
 func open(t *testing.T, dir string, fs vfs.FS) *pebblekv.Store {

@@ -12,9 +12,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"hemera/errs"
 	"hemera/platform/kv"
 	"hemera/platform/kv/pebblekv"
+	"hemera/words/errs"
 )
 
 // lots writes batches in lots, and returns how many there are in all. A lot is durable before the next begins. The content

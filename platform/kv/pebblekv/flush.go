@@ -8,7 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // flushRetryTime is how long Pebble may fail to write its memory tables before the store ends all writing. A disk may be

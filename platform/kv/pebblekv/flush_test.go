@@ -15,8 +15,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"hemera/errs"
 	"hemera/platform/kv"
+	"hemera/words/errs"
 )
 
 func batch(i int) *kv.Batch {

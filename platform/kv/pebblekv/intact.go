@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/wal"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Names of Pebble's files. A marker is an empty file whose name says which manifest, the list of all tables,

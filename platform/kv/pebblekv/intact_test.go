@@ -8,8 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"hemera/errs"
 	"hemera/platform/kv/pebblekv"
+	"hemera/words/errs"
 )
 
 // TestEachFileLost takes one file after the other away from a store, closed or killed: the store opens with all it

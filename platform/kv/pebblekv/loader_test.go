@@ -12,9 +12,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"hemera/errs"
 	"hemera/platform/kv"
 	"hemera/platform/kv/pebblekv"
+	"hemera/words/errs"
 )
 
 // TestPowerCutInALoad: whenever the power is cut, all pairs of a load are there or none, with all

@@ -10,8 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"hemera/errs"
 	"hemera/platform/kv/pebblekv"
+	"hemera/words/errs"
 )
 
 // TestMissingLog takes files of the log away from a store that was killed: it opens with all that was acknowledged,

@@ -10,8 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"hemera/errs"
 	"hemera/platform/kv/pebblekv"
+	"hemera/words/errs"
 )
 
 // TestOpenOnAFailingDisk: whatever write of the log fails while a store is opened that is new, was closed or

@@ -53,8 +53,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"hemera/errs"
 	"hemera/platform/kv"
+	"hemera/words/errs"
 )
 
 // Options tune the engine. The zero value is a good start for one machine.
@@ -365,7 +365,7 @@ func (s *Store) recover(o Options) error {
 }
 
 // pebbleOptions are the settings of the tree. Blocks are large, because the namespace is read through a cache of records;
-// the manager's memory policy sets the sizes of cache and memory tables (app/daemon).
+// the manager's memory policy sets the sizes of cache and memory tables (process/daemon).
 func pebbleOptions(o Options) *pebble.Options {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = 64 << 20

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Get implements kv.Reader. It sees batches as soon as they are enqueued, durable or not. It blocks on the disk alone.

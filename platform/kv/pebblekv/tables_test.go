@@ -9,8 +9,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"hemera/errs"
 	"hemera/platform/kv/pebblekv"
+	"hemera/words/errs"
 )
 
 // TestDamagedTable: a store with a table that is gone or has other bytes is refused at its opening, or at the first read. The error says that it is a

@@ -15,7 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // disk is the file of a log: what was synced, and what was written since. Pebble's writer appends to it.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"hemera/errs"
 	"hemera/platform/kv/pebblekv/journal"
+	"hemera/words/errs"
 )
 
 // journal returns where versions before this one had a log of their own. The first ones had it in a directory "log".

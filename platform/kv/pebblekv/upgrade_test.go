@@ -15,9 +15,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"hemera/errs"
 	"hemera/platform/kv/pebblekv"
 	"hemera/test/fixture/effort"
+	"hemera/words/errs"
 )
 
 // journalBatches is how many batches the store in testdata/journal has. The last version that wrote a journal was killed

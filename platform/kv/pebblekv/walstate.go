@@ -13,8 +13,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"hemera/errs"
 	"hemera/rules/checksum"
+	"hemera/words/errs"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
+	"hemera/words/errs"
 )
 
 // TestFailedUploadsAreNotVisible: xrdcp closes a file like any other when it stops by itself. What was

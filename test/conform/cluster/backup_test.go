@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hemera"
-	"hemera/app/backup"
-	"hemera/app/daemon"
 	"hemera/doors/admin"
-	"hemera/errs"
+	"hemera/process/backup"
+	"hemera/process/daemon"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 func (r *rig) backup() []byte {

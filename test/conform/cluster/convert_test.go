@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // convertible are files of all sizes that are stored in different ways: none, inline, a page, several windows.

@@ -17,8 +17,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hemera/app/copy"
-	"hemera/platform/xrootd"
+	"hemera/client/copy"
+	"hemera/client/xrootd"
 	"hemera/rules/checksum"
 )
 

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
-	"hemera/app/copy"
-	"hemera/app/daemon"
-	"hemera/app/direct"
-	"hemera/app/pieces"
+	"hemera/client/copy"
+	"hemera/client/direct"
+	"hemera/client/pieces"
+	"hemera/client/xrootd"
 	"hemera/platform/vfs"
-	"hemera/platform/xrootd"
+	"hemera/process/daemon"
+	"hemera/words/hemera"
 )
 
 // directLayouts are what a client reads from several nodes by itself, and whether it survives the loss of one.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 func TestDrainedDiskIsEmptyAndCanGo(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"testing"
 
-	"hemera"
-	"hemera/app/pieces"
+	"hemera/client/pieces"
 	"hemera/platform/vfs"
 	"hemera/rules/checksum"
+	"hemera/words/hemera"
 )
 
 // byteClass is one kind of byte in the file of a piece: docs/formats/piece.md.

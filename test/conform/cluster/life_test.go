@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/app/daemon"
+	"hemera/client/xrootd"
 	"hemera/doors/admin"
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/process/daemon"
 	"hemera/test/fixture/serving"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 func TestRestartKeepsFilesAndHidesHalfWrittenOnes(t *testing.T) {

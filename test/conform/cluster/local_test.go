@@ -3,7 +3,7 @@ package cluster
 import (
 	"testing"
 
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
 	"hemera/test/conform"
 )
 

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/app/daemon"
+	"hemera/client/xrootd"
 	"hemera/doors/admin"
-	"hemera/platform/xrootd"
+	"hemera/process/daemon"
 	"hemera/rules/wire"
 	"hemera/test/conform"
 	"hemera/test/fixture/serving"
+	"hemera/words/hemera"
 )
 
 // split is a manager and a node behind a proxy that cuts connections.

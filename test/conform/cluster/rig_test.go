@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/app/daemon"
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
+	"hemera/process/daemon"
 	"hemera/test/fixture/serving"
+	"hemera/words/hemera"
 )
 
 // patience bounds every wait; on an idle machine none takes a tenth of it.

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/client/xrootd"
 	"hemera/platform/pki"
 	"hemera/platform/rpc"
-	"hemera/platform/xrootd"
 	"hemera/rules/capability"
 	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // rogue is a node in bad hands: it has joined by a token, with a certificate of its own, and speaks the control

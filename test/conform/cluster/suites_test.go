@@ -3,8 +3,8 @@ package cluster
 import (
 	"testing"
 
-	"hemera"
 	"hemera/test/conform/service"
+	"hemera/words/hemera"
 )
 
 // TestControlSuite runs the suite through the rpc client and server, as a node that joined.

@@ -6,9 +6,9 @@ import (
 	"os"
 	"testing"
 
-	"hemera"
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
 	"hemera/rules/checksum"
+	"hemera/words/hemera"
 )
 
 // TestUpdatesOfAllLayouts: each update begins at the disks as a copy of the one before, and the checksum of the file follows

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
 	"hemera/test/fixture/process"
 )
 

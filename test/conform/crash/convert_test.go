@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
 )
 
 // TestConversionSurvivesKills: a tree of files of many sizes is converted while the manager, and then each node, is killed

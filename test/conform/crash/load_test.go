@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
+	"hemera/words/errs"
 )
 
 // content is the checksum of what a path holds; the zero value is nothing at all.

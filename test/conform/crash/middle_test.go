@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
+	"hemera/words/errs"
 )
 
 func (c *cluster) parse(path string) xrootd.URL {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
 )
 
 // sealed is how many sealed pieces the disks have.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hemera/platform/xrootd"
+	"hemera/client/xrootd"
 )
 
 // TestSyncedWritesOutlastTheirHeads: all nodes are killed when some writes have an acknowledged sync. Each node keeps its own, as of the

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // ControlOptions describe an implementation of hemera.Control, as one node reaches it.

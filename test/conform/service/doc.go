@@ -13,6 +13,6 @@
 // # What the suites leave to other tests
 //
 // Access of several users, quotas, policies and placement differ between a manager and its fakes on purpose; the tests of the
-// manager and of core/namespace have them. Durability and concurrency are proven by test/sim. Kinds of errors are compared,
+// manager and of namespace have them. Durability and concurrency are proven by test/sim. Kinds of errors are compared,
 // texts are not: their readers are people.
 package service

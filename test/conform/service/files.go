@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // FilesOptions describe an implementation of hemera.Files.
@@ -49,7 +49,7 @@ func AtNode(node func(id hemera.NodeID) hemera.Node) func(context.Context, hemer
 }
 
 // Files checks an implementation of hemera.Files, and what an [hemera.Ending] means for those who open the file after it.
-// start returns a new one for each test. hemera.File itself has its suite in core/transfer/transfertest.
+// start returns a new one for each test. hemera.File itself has its suite in transfer/transfertest.
 func Files(t *testing.T, start func(t *testing.T) FilesOptions) {
 	// The order does not matter, as each case has files of its own.
 	for name, test := range map[string]func(*files, *testing.T){

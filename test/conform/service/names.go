@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // NamesOptions describe an implementation of hemera.Names.

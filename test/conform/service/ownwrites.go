@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // What follows is the rest of the suite of hemera.Files: the writes of a process that asks about them itself, and where

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hemera"
-	"hemera/app/pieces"
+	"hemera/client/pieces"
 	"hemera/platform/vfs"
 	"hemera/rules/layout"
+	"hemera/words/hemera"
 )
 
 // damager flips bits in pieces and removes pieces, behind the back of their nodes.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Content names what a path holds: nothing, or certain bytes.

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"time"
 
-	"hemera"
-	"hemera/core/cluster"
-	"hemera/core/namespace"
-	"hemera/errs"
+	"hemera/cluster"
+	"hemera/namespace"
 	"hemera/platform/kv"
 	"hemera/platform/kv/archive"
 	"hemera/platform/kv/memkv"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Take writes a backup of a store, as the manager does.

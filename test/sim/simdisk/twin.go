@@ -1,8 +1,8 @@
 package simdisk
 
 import (
-	"hemera"
 	"hemera/rules/layout"
+	"hemera/words/hemera"
 )
 
 // Joined is the content of a file from its data pieces, block by block; nil if one of them is missing.

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"sync"
 
-	"hemera/errs"
 	"hemera/platform/kv"
 	"hemera/platform/kv/memkv"
+	"hemera/words/errs"
 )
 
 // Device is the stable storage under the manager's store: what it holds survives every process.

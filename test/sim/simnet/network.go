@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Host is a machine on the simulated network.

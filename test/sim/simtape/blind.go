@@ -3,14 +3,14 @@ package simtape
 import (
 	"context"
 
-	"hemera/platform/tape"
+	"hemera/tape/device"
 )
 
 // blinder is a drive whose tapes seem to end behind the trailer that an append has compared: the append sees nothing to spare.
-type blinder struct{ tape.Drive }
+type blinder struct{ device.Drive }
 
-// Load implements tape.Drive.
-func (b blinder) Load(ctx context.Context) (tape.Tape, error) {
+// Load implements device.Drive.
+func (b blinder) Load(ctx context.Context) (device.Tape, error) {
 	t, err := b.Drive.Load(ctx)
 	if err != nil {
 		return nil, err
@@ -20,14 +20,14 @@ func (b blinder) Load(ctx context.Context) (tape.Tape, error) {
 
 // blind is its tape. One goroutine uses it.
 type blind struct {
-	tape.Tape
+	device.Tape
 	left int // blocks until the tape seems to end; 0: it does not
 }
 
 // trailer is how many blocks and marks an append reads behind the filemarks that it spaces over.
 const trailer = 4
 
-// Space implements tape.Tape.
+// Space implements device.Tape.
 func (b *blind) Space(ctx context.Context, n int) error {
 	if b.left = 0; n > 0 {
 		b.left = trailer + 1
@@ -35,17 +35,17 @@ func (b *blind) Space(ctx context.Context, n int) error {
 	return b.Tape.Space(ctx, n)
 }
 
-// Locate implements tape.Tape.
+// Locate implements device.Tape.
 func (b *blind) Locate(ctx context.Context, object uint64) error {
 	b.left = 0
 	return b.Tape.Locate(ctx, object)
 }
 
-// ReadBlock implements tape.Tape.
+// ReadBlock implements device.Tape.
 func (b *blind) ReadBlock(ctx context.Context, buf []byte) (int, error) {
 	if b.left > 0 {
 		if b.left--; b.left == 0 {
-			return 0, tape.ErrEndOfData
+			return 0, device.ErrEndOfData
 		}
 	}
 	return b.Tape.ReadBlock(ctx, buf)

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // File is a tape file as a program finds it that knows docs/tape/format.md and docs/tape/emulated.md, and nothing of the code.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"hemera/platform/tape"
-	"hemera/platform/tape/emulated"
+	"hemera/tape/device"
+	"hemera/tape/device/emulated"
 )
 
 // TestBlocks: the reader of cartridges finds the blocks that a drive wrote. Of some the cartridge stores one byte for each page.
@@ -26,11 +26,11 @@ func TestBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	// One element of each kind counts: the only slot, and the only drive.
-	at := map[tape.ElementKind]int{}
+	at := map[device.ElementKind]int{}
 	for _, e := range elements {
 		at[e.Kind] = e.Address
 	}
-	if err := l.Changer().Move(t.Context(), at[tape.ElementSlot], at[tape.ElementDrive]); err != nil {
+	if err := l.Changer().Move(t.Context(), at[device.ElementSlot], at[device.ElementDrive]); err != nil {
 		t.Fatal(err)
 	}
 	tp, err := l.Drives()[0].Load(t.Context())

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Control is the manager as one life of a tape server reaches it.

@@ -1,4 +1,4 @@
-// Package simtape is the tape server of a simulated cluster: the real services/tape over the emulated library, as a process that is
+// Package simtape is the tape server of a simulated cluster: the real tape/server over the emulated library, as a process that is
 // killed and starts again. It also draws faults of devices, reads cartridges without a line of the code that wrote them, and remembers
 // which requests were acknowledged.
 //

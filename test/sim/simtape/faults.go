@@ -3,7 +3,7 @@ package simtape
 import (
 	"math/rand/v2"
 
-	"hemera/platform/tape/emulated"
+	"hemera/tape/device/emulated"
 )
 
 // Faults draws what goes wrong with devices for a while: each fault hits some operations of a kind, somewhere among the next ones.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"io"
 
-	"hemera"
-	"hemera/core/tape/session"
-	"hemera/errs"
+	"hemera/tape/session"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Handle is an open file at a node. One goroutine uses it at a time. Its calls fail when the process is dead.
@@ -77,7 +77,7 @@ func (t *target) Write(ctx context.Context, p []byte) error {
 	return err
 }
 
-// Commit implements session.Target. A content that is not whole is dropped, as package tapeio does.
+// Commit implements session.Target. A content that is not whole is dropped, as package nodeio does.
 func (t *target) Commit(ctx context.Context) error {
 	// The node would refuse it too, by the checksums; a real server does not ask it.
 	if t.off != t.size {

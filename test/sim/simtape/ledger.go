@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Ledger remembers which requests to stage were acknowledged, and which files somebody let go since. Its methods may be called

@@ -3,14 +3,14 @@ package simtape
 import (
 	"context"
 
-	"hemera/platform/tape"
+	"hemera/tape/device"
 )
 
 // liar is a drive that says that it has flushed, and has not: what the manager hears of is not durable.
-type liar struct{ tape.Drive }
+type liar struct{ device.Drive }
 
-// Load implements tape.Drive.
-func (l liar) Load(ctx context.Context) (tape.Tape, error) {
+// Load implements device.Drive.
+func (l liar) Load(ctx context.Context) (device.Tape, error) {
 	t, err := l.Drive.Load(ctx)
 	if err != nil {
 		return nil, err
@@ -20,12 +20,12 @@ func (l liar) Load(ctx context.Context) (tape.Tape, error) {
 }
 
 // lie is its tape.
-type lie struct{ tape.Tape }
+type lie struct{ device.Tape }
 
-// Flush implements tape.Tape, and flushes nothing.
+// Flush implements device.Tape, and flushes nothing.
 func (lie) Flush(context.Context) error { return nil }
 
-// WriteMarks implements tape.Tape. It never waits for the buffer.
+// WriteMarks implements device.Tape. It never waits for the buffer.
 func (l lie) WriteMarks(ctx context.Context, n int, _ bool) error {
 	// No marks at all is a flush by another name.
 	if n == 0 {

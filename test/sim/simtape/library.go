@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"time"
 
-	"hemera"
-	"hemera/core/tape/session"
-	"hemera/errs"
-	"hemera/platform/tape/emulated"
-	"hemera/services/tape"
+	"hemera/tape/device/emulated"
+	"hemera/tape/server"
+	"hemera/tape/session"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Spec is a library for a simulation: small cartridges, so that some become full.
@@ -33,7 +33,7 @@ type Options struct {
 	Node    func() (hemera.NodeID, uint64)
 	Control hemera.TapeControl // fails when the process is dead
 	Marks   func(mark []byte)  // keeps what answers say of the store
-	Files   tape.Files         // the same
+	Files   server.Files       // the same
 	Now     func() time.Time
 	Log     *slog.Logger
 	Faults  emulated.Plan
@@ -72,7 +72,7 @@ func Start(o Options) (*Life, error) {
 	if o.Pack {
 		limits.PackBelow, limits.PackBytes = 32<<10, 256<<10
 	}
-	server := tape.Options{Node: o.Node, Control: o.Control, Saw: o.Marks, Name: "lib", Changer: library.Changer(), Files: o.Files, Limits: limits, Host: "SIM", Version: "1",
+	options := server.Options{Node: o.Node, Control: o.Control, Saw: o.Marks, Name: "lib", Changer: library.Changer(), Files: o.Files, Limits: limits, Host: "SIM", Version: "1",
 		Now: o.Now, Log: o.Log}
 	// Names are unique in the cluster; there is one library.
 	for i, d := range library.Drives() {
@@ -82,10 +82,10 @@ func Start(o Options) (*Life, error) {
 		if o.Blind {
 			d = blinder{d}
 		}
-		server.Drives = append(server.Drives, tape.Drive{Drive: d, Name: fmt.Sprintf("lib-d%d", i+1), Media: []string{"LTO-9"}})
+		options.Drives = append(options.Drives, server.Drive{Drive: d, Name: fmt.Sprintf("lib-d%d", i+1), Media: []string{"LTO-9"}})
 	}
 	// Nothing moves before Run.
-	s, err := tape.New(server)
+	s, err := server.New(options)
 	if err != nil {
 		return nil, errors.Join(err, library.Close())
 	}

@@ -3,7 +3,7 @@ package simtape
 import (
 	"slices"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Storage classes of the simulation, by the number of their copies.

@@ -8,9 +8,9 @@ import (
 
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/errs"
 	"hemera/measure/report"
 	"hemera/measure/stats"
+	"hemera/words/errs"
 )
 
 // comparison is one `hemera bench compare`.

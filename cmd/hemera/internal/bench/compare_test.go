@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // runWith writes a run with the level io and some measures, and returns its directory.

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
 	"hemera/measure/disk"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // diskLevel measures disks: raw devices, and file systems on them.

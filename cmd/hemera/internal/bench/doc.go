@@ -31,7 +31,7 @@
 //     The node with the higher number serves, and the other one measures both ways.
 //   - Ctrl-C ends the call to the manager, which ends the order, and the node interrupts the process.
 //
-// A node decides what it runs: see package app/measuring.
+// A node decides what it runs: see package process/measuring.
 //
 // # Goroutines
 //

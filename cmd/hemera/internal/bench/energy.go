@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
 	"hemera/measure/energy"
 	"hemera/measure/energy/meter"
+	"hemera/words/errs"
 )
 
 // everyMin is the least time between two readings.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // metered returns the level that measures the energy of others, with a recording of 50 W from one hour before now to one

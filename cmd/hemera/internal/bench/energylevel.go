@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hemera/errs"
 	"hemera/measure/energy"
 	"hemera/measure/energy/meter"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // energyLevel measures the energy of other levels. The session gets all: the others as if they had run alone, and the energy.

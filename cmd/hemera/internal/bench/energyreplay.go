@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hemera/errs"
 	"hemera/measure/energy"
 	"hemera/measure/energy/meter"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // replayLevel computes the energy of an earlier run again: from its logs, or from a recording that somebody else made.

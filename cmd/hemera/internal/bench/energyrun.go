@@ -12,9 +12,9 @@ import (
 
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/errs"
 	"hemera/measure/energy/meter"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // energyRun is `hemera bench energy` itself: any command, the list of meters, or a replay.

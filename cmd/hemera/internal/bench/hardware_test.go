@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 func TestNetIsShortWhereTimeShowsNothing(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hemera/errs"
 	"hemera/measure/load"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // interferenceLevel measures whether targets slow each other when they are used at once. Clients and files are those of ioLevel.

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
 	"hemera/measure/load"
 	"hemera/measure/result"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // ioLevel measures what clients read and write, at a server or in a directory. interferenceLevel has its flags, too.

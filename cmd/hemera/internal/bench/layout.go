@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/client/xrootd"
 	"hemera/measure/result"
-	"hemera/platform/xrootd"
 	"hemera/rules/policy"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // layoutWait bounds the questions about the layout: servers that are no managers may not answer them.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/rules/policy"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // tree is a manager with these directories and their attributes. Its spaces are "default", with two copies, and "big", with a code.

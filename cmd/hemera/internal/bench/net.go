@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
 	"hemera/measure/net"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // netLevel measures the network between this machine and others.

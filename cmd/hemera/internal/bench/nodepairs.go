@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // farWait is how long a far end may take to begin, and farPause is between two looks.

@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hemera"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // together is the label of what all nodes reached at the same time.

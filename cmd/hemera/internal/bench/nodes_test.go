@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hemera"
-	"hemera/errs"
 	"hemera/measure/result"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // machines answers as a manager with three nodes. The last one is offline. Node 2 has a part that cannot be measured.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
 	"hemera/measure/load"
 	"hemera/measure/result"
-	"hemera/platform/xrootd"
+	"hemera/words/errs"
 )
 
 // peakFlags say what the servers can do in theory.

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
 	"hemera/measure/reference"
 	"hemera/measure/report"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // reporting is one `hemera bench report`.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"hemera/errs"
 	"hemera/measure/report"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 func TestARunEndsWithItsReport(t *testing.T) {

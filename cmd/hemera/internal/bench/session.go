@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
 	"hemera/measure/host"
 	"hemera/measure/reference"
 	"hemera/measure/report"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // level is one part of a run, with the flags of its command.

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
 	"hemera/measure/report"
 	"hemera/measure/result"
+	"hemera/words/errs"
 )
 
 // part is a level that a test makes.

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
 	"hemera/measure/result"
 	"hemera/measure/tape"
+	"hemera/words/errs"
 )
 
 // tapeLevel measures whether disks keep tape drives busy. It needs no cluster and no tape: it starts both.

@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Panel is one phase: latencies over the time since it began.

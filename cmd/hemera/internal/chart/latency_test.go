@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 func TestLatencyIsSVGThatNamesWhatItShows(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/config"
+	"hemera/client/xrootd"
 	"hemera/doors/admin"
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/process/config"
+	"hemera/words/errs"
 )
 
 // ClusterURL is --url, else HEMERA_URL, else the default. A host, host:port and the URL of the metrics name the same

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Consent is what a command that destroys needs from its user: --yes, or an answer at the terminal. Such a command

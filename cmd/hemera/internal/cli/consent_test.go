@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // Without a terminal or an answer yes nothing is destroyed; what would be is printed in every case.

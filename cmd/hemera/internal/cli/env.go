@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"hemera/app/config"
 	"hemera/doors/admin"
-	"hemera/errs"
+	"hemera/process/config"
+	"hemera/words/errs"
 )
 
 // URLDefault is the cluster of a command without --url and HEMERA_URL.

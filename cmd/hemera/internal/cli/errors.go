@@ -7,11 +7,11 @@ import (
 	"path"
 	"strings"
 
-	"hemera"
+	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // usageError is an error of the command line; its exit code is ExitUsage.

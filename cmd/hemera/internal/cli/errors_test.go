@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // TestRemediesOfWhatIsNotThere: a path of the cluster that is not there has one, whichever verb says so, and a path of this machine does not.

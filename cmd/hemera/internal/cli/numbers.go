@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hemera/app/config"
+	"hemera/process/config"
 )
 
 // ParseCount reads a whole number with an optional k, M, G, T or P, which are powers of 1000. "1.5T" is allowed if the

@@ -4,8 +4,8 @@ import (
 	"os/user"
 	"strconv"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // NameOf returns the name that this machine has for an id, or the number.

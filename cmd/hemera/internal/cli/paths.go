@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
+	"hemera/client/xrootd"
 	"hemera/doors/admin"
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/words/errs"
 )
 
 // PathHelp explains in --help how a path on a cluster is written.

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // marks matches what servers put behind an error for those who look it up: the trace id and the protocol's code.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // teach gives a command, and all below it, errors about arguments that show how the command is written.

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/config"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
+	"hemera/process/config"
+	"hemera/words/errs"
 )
 
 // ConfigCommand makes `hemera config`: settings of the manager.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/words/hemera"
 )
 
 // TestFsckSaysWhyPiecesAreNewer: after a restore a report says that the namespace went back, what goes on, and that such pieces are no trouble.

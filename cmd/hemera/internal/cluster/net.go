@@ -5,12 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
 	"hemera/doors/admin"
+	"hemera/words/hemera"
 )
 
 // NetCommand makes `hemera net`: which nodes lose packets, and why it is thought so.

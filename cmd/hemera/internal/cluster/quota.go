@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
+	"hemera/words/hemera"
 )
 
 // QuotaCommand makes `hemera quota`: limits of users, groups and projects.

@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
 	"hemera/doors/admin"
+	"hemera/words/hemera"
 )
 
 // quotaRmCommand makes `hemera quota rm`, for the limits of one owner.

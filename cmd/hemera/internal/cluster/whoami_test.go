@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // TestWhoamiSaysWhy: each kind of caller learns who it is, and a caller without a name why.

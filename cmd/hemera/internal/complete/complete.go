@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
+	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // timeout is how long a shell waits for words from the cluster, unless Env.Completion says otherwise.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
+	"hemera/words/hemera"
 )
 
 // ids offers the ids of one kind of thing, for the first argument: every command takes one.

@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/rules/lifecycle"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // Command makes `hemera convert`, with its list and its stop.

@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/config"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/errs"
 	"hemera/measure/doctor"
 	"hemera/measure/doctor/observe"
 	"hemera/measure/doctor/settings"
+	"hemera/process/config"
+	"hemera/words/errs"
 )
 
 // examination is one run of the command.

@@ -10,10 +10,10 @@ import (
 
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/errs"
 	"hemera/measure/doctor"
 	"hemera/measure/doctor/observe"
 	"hemera/measure/doctor/settings"
+	"hemera/words/errs"
 )
 
 // undoFile is where --fix notes what was there before: the state directory of this machine's servers.

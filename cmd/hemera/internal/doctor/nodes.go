@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/cmd/hemera/internal/storage"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/measure/doctor"
 	"hemera/measure/doctor/observe"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // filesLooked bounds the files of a directory that are looked at for the nodes that hold it.

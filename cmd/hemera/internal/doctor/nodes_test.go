@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
 	"hemera/measure/doctor"
 	"hemera/measure/result"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // cluster has three nodes on two hosts. The directory /d has files on node 1, and one on node 3.

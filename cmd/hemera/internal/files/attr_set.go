@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/rules/lifecycle"
 	"hemera/rules/policy"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // attrSetCommand makes `hemera attr set`.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/direct"
+	"hemera/client/direct"
+	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/words/errs"
 )
 
 // CatCommand makes `hemera cat`: contents of files.

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"testing"
 
-	"hemera/app/direct"
+	"hemera/client/direct"
+	"hemera/client/xrootd"
+	"hemera/client/xrootd/xrootdtest"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
-	"hemera/platform/xrootd"
-	"hemera/platform/xrootd/xrootdtest"
 	"hemera/rules/wire"
+	"hemera/words/errs"
 )
 
 // changingOut is standard output at whose first byte the file that is read is changed.

@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/words/errs"
 )
 
 // ChmodCommand makes `hemera chmod`: permission bits.

@@ -13,15 +13,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
-	"hemera/app/copy"
-	"hemera/app/direct"
+	"hemera/client/copy"
+	"hemera/client/direct"
+	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/errs"
-	"hemera/platform/xrootd"
 	"hemera/rules/policy"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // cpOptions are the flags of cp.
@@ -34,7 +34,7 @@ type cpOptions struct {
 }
 
 // CpCommand makes `hemera cp`: copies of files and trees.
-// Package app/copy does the work. This file turns flags and paths into its options, and its reports into lines and
+// Package client/copy does the work. This file turns flags and paths into its options, and its reports into lines and
 // errors.
 func CpCommand(e *cli.Env) *cobra.Command {
 	var o cpOptions

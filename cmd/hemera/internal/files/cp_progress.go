@@ -3,7 +3,7 @@ package files
 import (
 	"fmt"
 
-	"hemera/app/copy"
+	"hemera/client/copy"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 )

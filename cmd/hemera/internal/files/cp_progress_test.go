@@ -3,7 +3,7 @@ package files
 import (
 	"testing"
 
-	"hemera/app/copy"
+	"hemera/client/copy"
 	"hemera/cmd/hemera/internal/cli"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/copy"
+	"hemera/client/copy"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // However many files were under way, Ctrl-C of a copy prints one line and what to do.

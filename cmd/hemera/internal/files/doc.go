@@ -10,7 +10,7 @@
 //
 // A command with many arguments goes on after one that fails, prints each error and ends with exit code 1.
 //
-// Concurrency: rm removes rmParallel entries at a time, cp copies --parallel files at a time (package app/copy). Both
+// Concurrency: rm removes rmParallel entries at a time, cp copies --parallel files at a time (package client/copy). Both
 // report through a type with a mutex (removal, teller) that guards counters and the terminal's progress line; no call to
 // a server is made under it. Everything else is one request after the other.
 package files

@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/rules/layout"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // DuCommand makes `hemera du`: usage of trees.

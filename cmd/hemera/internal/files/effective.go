@@ -6,14 +6,14 @@ import (
 	"errors"
 	"fmt"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/rules/lifecycle"
 	"hemera/rules/policy"
 	"hemera/rules/recycle"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // effectivePolicy prints the policy of new files in a directory, and what becomes of files there later, by the rules that the

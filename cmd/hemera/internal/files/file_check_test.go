@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // A piece on a disk that is away is not a bad one.

@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/rules/recycle"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // fileVersionsCommand makes `hemera file versions`, as EOS has it: with a version it restores that one.

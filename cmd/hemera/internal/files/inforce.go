@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"hemera"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/rules/policy"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // inForce are the attributes that hold in a directory for files of its owner, with the directories that they come from.

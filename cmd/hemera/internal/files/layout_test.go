@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/rules/policy"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 func TestWishesOfCopies(t *testing.T) {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
+	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/platform/xrootd"
+	"hemera/words/hemera"
 )
 
 // LsCommand makes `hemera ls`: contents of directories.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"hemera"
+	"hemera/client/xrootd"
 	"hemera/doors/admin"
 	"hemera/doors/xrd/translate"
-	"hemera/platform/xrootd"
+	"hemera/words/hemera"
 )
 
 // listing is where ls finds entries: any server, or the manager, which knows more.

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/hemera"
 )
 
 // ls -l shows the names that this machine knows, and numbers for others; -n only numbers.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // modeChange turns the permission bits of an entry into new ones. dir is true for a directory, which X depends on.

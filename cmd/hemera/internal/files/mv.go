@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/words/errs"
 )
 
 // MvCommand makes `hemera mv`: rename.

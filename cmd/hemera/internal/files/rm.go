@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"hemera"
+	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
-	"hemera/platform/xrootd"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // RmCommand makes `hemera rm`: remove files and trees.

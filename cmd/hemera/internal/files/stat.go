@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
+	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/platform/xrootd"
+	"hemera/words/hemera"
 )
 
 // StatCommand makes `hemera stat`: one entry.

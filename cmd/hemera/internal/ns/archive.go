@@ -10,8 +10,8 @@ import (
 
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/errs"
 	"hemera/platform/kv/archive"
+	"hemera/words/errs"
 )
 
 // archiveWatch counts the bytes and records of an archive as it passes, and shows them on a terminal.

@@ -13,13 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
-	"hemera/app/backup"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/platform/kv/archive"
+	"hemera/process/backup"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // nsBackupCommand makes `hemera ns backup`.

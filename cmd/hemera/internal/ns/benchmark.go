@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/measure/nsbench"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // benchmarkOptions are the arguments and flags of ns benchmark.

@@ -9,12 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/chart"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/errs"
 	"hemera/measure/nsbench"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // benchmarkTeller shows a run: a progress line during it, tables or records at the end.

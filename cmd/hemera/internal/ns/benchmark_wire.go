@@ -3,11 +3,11 @@ package ns
 import (
 	"context"
 
-	"hemera"
+	"hemera/client/xrootd"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
 	"hemera/measure/nsbench"
-	"hemera/platform/xrootd"
+	"hemera/words/hemera"
 )
 
 // nodeSessionsMax bounds the sessions with each storage node, which all threads share. With the manager each thread has

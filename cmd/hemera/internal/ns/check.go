@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
-	"hemera/app/statedir"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/core/namespace"
 	"hemera/doors/admin"
-	"hemera/errs"
+	"hemera/namespace"
+	"hemera/process/statedir"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // nsCheckCommand makes `hemera ns check`.

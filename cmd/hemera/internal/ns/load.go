@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
-	"hemera/app/config"
-	"hemera/app/statedir"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/measure/nsload"
 	"hemera/platform/kv"
+	"hemera/process/config"
+	"hemera/process/statedir"
+	"hemera/words/hemera"
 )
 
 // countValue is a flag with a number such as 1500, 20k, 100M or 1G.

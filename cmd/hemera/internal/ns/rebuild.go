@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
-	"hemera/app/backup"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
+	"hemera/process/backup"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // rebuildOptions are the flags of ns rebuild.

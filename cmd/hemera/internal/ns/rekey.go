@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/backup"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/process/backup"
 )
 
 // nsRekeyCommand makes `hemera ns rekey`.

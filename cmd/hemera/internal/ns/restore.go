@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/backup"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/platform/kv/archive"
+	"hemera/process/backup"
 )
 
 // nsRestoreCommand makes `hemera ns restore`.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // Bytes shows a number of bytes in decimal units, as disks are sold: "4.00 TB".

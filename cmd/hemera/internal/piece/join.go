@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/pieces"
+	"hemera/client/pieces"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/errs"
 	"hemera/platform/vfs"
+	"hemera/words/errs"
 )
 
 // joinOptions are the flags of piece join.

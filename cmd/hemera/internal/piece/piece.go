@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/hemera"
 )
 
 // Command makes `hemera piece`.

@@ -5,7 +5,7 @@ import (
 
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/core/disk"
+	"hemera/disk"
 	"hemera/platform/vfs"
 )
 

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/pieces"
+	"hemera/client/pieces"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/errs"
 	"hemera/platform/vfs"
+	"hemera/words/errs"
 )
 
 // verifyCommand makes `hemera piece verify`.

@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
+	"hemera/words/hemera"
 )
 
 // statusCommand makes `hemera recycle status`, for admins.

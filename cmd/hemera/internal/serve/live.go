@@ -9,10 +9,10 @@ import (
 	"strings"
 	"syscall"
 
-	"hemera/app/config"
-	"hemera/app/daemon"
 	"hemera/doors/admin"
-	"hemera/errs"
+	"hemera/process/config"
+	"hemera/process/daemon"
+	"hemera/words/errs"
 )
 
 // live is the settings of a server that runs, and what puts new ones into force. All but running and level is set before the

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/config"
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/process/config"
 )
 
 // lines sends each write, which is one line of a log.

@@ -3,10 +3,10 @@ package serve
 import (
 	"github.com/spf13/cobra"
 
-	"hemera/app/config"
-	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
+	"hemera/process/config"
+	"hemera/process/daemon"
 )
 
 // ManagerCommand makes `hemera manager`, which runs a manager.

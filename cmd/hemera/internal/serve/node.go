@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
-	"hemera/app/config"
-	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
+	"hemera/process/config"
+	"hemera/process/daemon"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // RunsNode lets the command `hemera node`, without a sub-command, run a storage node.

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
-	"hemera/app/config"
-	"hemera/app/resources"
+	"hemera/process/config"
+	"hemera/process/resources"
 )
 
 // stopPatience is how long a node that is stopping waits for writes under way. systemd kills what has not ended after 90

@@ -16,13 +16,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
-	"hemera/app/config"
-	"hemera/app/statedir"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
-	"hemera/errs"
+	"hemera/process/config"
+	"hemera/process/statedir"
 	"hemera/test/fixture"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 func TestLogsSpellDurations(t *testing.T) {

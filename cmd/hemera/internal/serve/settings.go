@@ -12,11 +12,11 @@ import (
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 
-	"hemera"
-	"hemera/app/config"
-	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/platform/thinlog"
+	"hemera/process/config"
+	"hemera/process/daemon"
+	"hemera/words/hemera"
 )
 
 // settings loads the configuration of a server command (flags over environment over file over defaults) and makes its

@@ -13,15 +13,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hemera"
-	"hemera/app/config"
-	"hemera/app/daemon"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
-	"hemera/errs"
-	"hemera/platform/tape/emulated"
-	"hemera/platform/tape/linux"
-	"hemera/rules/tapecatalogue"
+	"hemera/process/config"
+	"hemera/process/daemon"
+	"hemera/tape/device/emulated"
+	"hemera/tape/device/linux"
+	"hemera/tape/tapeconfig"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // tapeFolder is the folder of an emulated library in the directory of its process.
@@ -146,7 +146,7 @@ func serveTape(e *cli.Env, c *cobra.Command) error {
 // admit has the manager at --url admit a node as a tape server, as `hemera tape server add` does.
 func admit(e *cli.Env, c *cobra.Command, node hemera.NodeID) error {
 	return e.Ask(c, func(ctx context.Context, m *admin.Client) error {
-		return m.ChangeTape(ctx, "", hemera.TapeChange{Object: string(tapecatalogue.KindServer), Verb: "add", Name: node.String()})
+		return m.ChangeTape(ctx, "", hemera.TapeChange{Object: string(tapeconfig.KindServer), Verb: "add", Name: node.String()})
 	})
 }
 

@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera/app/config"
-	"hemera/app/daemon"
-	"hemera/app/statedir"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
+	"hemera/process/config"
+	"hemera/process/daemon"
+	"hemera/process/statedir"
+	"hemera/words/errs"
 )
 
 // UpCommand makes `hemera up`, which runs a whole cluster in one process.

@@ -1,9 +1,9 @@
 package storage
 
 import (
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/hemera"
 )
 
 // balanceOf is the job that balances a space, or its last one; nil if there is none.

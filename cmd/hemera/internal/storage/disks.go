@@ -5,10 +5,10 @@ import (
 	"syscall"
 	"time"
 
-	"hemera"
+	"hemera/cluster"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/core/cluster"
+	"hemera/words/hemera"
 )
 
 // diskSource is the part of the admin API that records of disks are made from.

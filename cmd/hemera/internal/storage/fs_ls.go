@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/rules/condition"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // fsLsCommand makes `hemera fs ls`. Each flag is another table over the same records.

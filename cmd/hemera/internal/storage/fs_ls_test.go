@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/hemera"
 )
 
 // jobsOf is a cluster with jobs.

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/doors/admin"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // fsSetCommand makes `hemera fs set`, which changes what an admin wants of a disk. What the disk can do is reported by

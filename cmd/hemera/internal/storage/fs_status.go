@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // fsStatusCommand makes `hemera fs status`.

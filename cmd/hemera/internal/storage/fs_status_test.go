@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
-	"hemera/errs"
 	"hemera/test/fixture"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // draining is a cluster whose drain of disk 4 makes progress with each question.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
+	"hemera/words/hemera"
 )
 
 // GroupCommand makes `hemera group`: groups of disks.

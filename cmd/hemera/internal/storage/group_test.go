@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
+	"hemera/words/hemera"
 )
 
 // A disk that is gone has no known capacity; it is not an empty one.

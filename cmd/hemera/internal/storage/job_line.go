@@ -3,9 +3,9 @@ package storage
 import (
 	"fmt"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/hemera"
 )
 
 // JobLine is a drain, repair or conversion in one line: a bar, how much, how fast, how long still, and why not.

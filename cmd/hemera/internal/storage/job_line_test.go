@@ -3,7 +3,7 @@ package storage
 import (
 	"testing"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 func TestProgressOfAJob(t *testing.T) {

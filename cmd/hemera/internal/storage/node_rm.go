@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/doors/admin"
+	"hemera/words/hemera"
 )
 
 // nodeRmCommand makes `hemera node rm`.

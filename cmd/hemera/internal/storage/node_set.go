@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/doors/admin"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // nodeSetCommand makes `hemera node set`.

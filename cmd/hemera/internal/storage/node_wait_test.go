@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // TestWhatIsAwaitedOfANode: a script that restarts nodes goes on when the new process serves, and neither with the old one nor with one that stops.

@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/rules/recycle"
+	"hemera/words/hemera"
 )
 
 // SpaceCommand makes `hemera space`: spaces and their policies.

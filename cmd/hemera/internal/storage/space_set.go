@@ -11,8 +11,8 @@ import (
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
 	"hemera/rules/condition"
+	"hemera/words/errs"
 )
 
 // spaceSetCommand makes `hemera space set`. The manager checks the value; define makes the space.

@@ -8,7 +8,7 @@ import (
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/doors/admin"
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 // spaceStatusCommand makes `hemera space status`.

@@ -3,8 +3,8 @@ package storage
 import (
 	"math"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/output"
+	"hemera/words/hemera"
 )
 
 // sumsOf adds up disks, under the keys that EOS has for nodes, spaces and groups. Disks that share a file system count

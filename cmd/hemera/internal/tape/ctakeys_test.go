@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/output"
-	"hemera/rules/tapecatalogue"
+	"hemera/tape/tapeconfig"
+	"hemera/words/hemera"
 )
 
 // The keys of the lists in JSON are those of cta-admin --json, as far as they are known: of drives and queues its own, of tapes, pools and failed
@@ -78,7 +78,7 @@ func TestObjectsOfCTA(t *testing.T) {
 
 // Pools have the keys of tp ls: what admins said of them, and the sums of their tapes.
 func TestKeysOfPools(t *testing.T) {
-	raw, err := json.Marshal(tapecatalogue.Pool{})
+	raw, err := json.Marshal(tapeconfig.Pool{})
 	if err != nil {
 		t.Fatal(err)
 	}

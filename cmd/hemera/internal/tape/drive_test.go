@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"hemera"
+	"hemera/words/hemera"
 )
 
 // TestADriveThatGoesDown: one that was put down and still works says so, as its status is another one for a while.

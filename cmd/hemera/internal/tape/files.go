@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
-	"hemera/rules/tapecatalogue"
+	"hemera/tape/tapeconfig"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // What users do with files that are on tape. The manager finds out who
@@ -254,7 +254,7 @@ file that lacks a copy its class asks for. An empty file has no disk copies, and
 // archiveCommand makes `hemera tape archive`. The default class is the one that a
 // fresh system has.
 func archiveCommand(e *cli.Env) *cobra.Command {
-	class := tapecatalogue.DefaultName
+	class := tapeconfig.DefaultName
 	c := onEach(e, &cobra.Command{
 		Use: "archive [path…]", Short: "Write files to tape that their directory does not ask for", ValidArgsFunction: complete.Paths(e),
 		Long: `Queues files for the copies of a storage class. Files that are archived already, or wait for it, need

@@ -3,8 +3,8 @@ package tape
 import (
 	"testing"
 
-	"hemera"
-	"hemera/errs"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // A command that could stage nothing has failed, and says why as users know things.

@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
-	"hemera/app/statedir"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
-	"hemera/errs"
+	"hemera/process/statedir"
+	"hemera/words/errs"
+	"hemera/words/hemera"
 )
 
 // A key has a name, which is seen everywhere, and a secret, which no command

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/doors/admin"
+	"hemera/words/hemera"
 )
 
 // Orders are done once. Repacks and verifications go on until all files of

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/complete"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
+	"hemera/words/hemera"
 )
 
 // A queue is a pool that files are to be written to, or a tape that files

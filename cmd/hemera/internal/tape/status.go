@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hemera"
 	"hemera/cmd/hemera/internal/cli"
 	"hemera/cmd/hemera/internal/output"
 	"hemera/doors/admin"
+	"hemera/words/hemera"
 )
 
 // status, why and top show what the manager knows at one moment. Reasons

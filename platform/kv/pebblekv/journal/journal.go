@@ -18,7 +18,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"hemera/errs"
+	"hemera/words/errs"
 )
 
 const (

@@ -1,0 +1,84 @@
+package direct
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hemera/client/xrootd"
+	"hemera/rules/capability"
+	"hemera/rules/layout"
+	"hemera/transfer"
+	"hemera/words/hemera"
+)
+
+// far are nodes behind a long line: an open takes four round trips, a read takes one. Their pieces are cut of a content.
+type far struct {
+	transfer.Peers
+	trip    time.Duration
+	layout  hemera.Layout
+	content []byte
+}
+
+func (n far) Open(_ context.Context, p transfer.RemotePiece, _ string) (transfer.PeerReader, error) {
+	time.Sleep(4 * n.trip)
+	piece := make([]byte, layout.PieceSize(n.layout, int64(len(n.content)), p.Index))
+	for _, span := range layout.Split(n.layout, 0, len(n.content)) {
+		if span.Column == p.Index {
+			copy(piece[span.Off:], n.content[span.At:span.At+span.Len])
+		}
+	}
+	return &farPiece{trip: n.trip, data: piece}, nil
+}
+
+type farPiece struct {
+	transfer.PeerReader
+	trip time.Duration
+	data []byte
+}
+
+func (p *farPiece) ReadPages(b []byte, _ []uint32, off int64) (int, error) {
+	time.Sleep(p.trip)
+	return copy(b, p.data[off:]), nil
+}
+
+func (p *farPiece) Size() int64  { return int64(len(p.data)) }
+func (p *farPiece) Close() error { return nil }
+
+// TestPiecesAreOpenedBesideEachOther: the first row of a file far away takes the time of one open, not of one for each piece.
+func TestPiecesAreOpenedBesideEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const trip, size = 30 * time.Millisecond, 8<<20 + 5
+		c := coded("stripe:8", size)
+		c.Layout = c.Layout.WithBlockSize(1 << 20)
+		content := bytes.Repeat([]byte("0123456789abcdef!"), size/17+1)[:size]
+		token, err := capability.NewKeyring(hemera.Key{ID: 1, Secret: make([]byte, 32)}).Mint(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		permit, err := parse(token, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := New(xrootd.New(xrootd.Options{}), Options{Mode: Always})
+		d.reach.Peers = far{trip: trip, layout: c.Layout, content: content}
+		pieces, err := d.host.OpenReader(permit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &File{client: d, first: permit.Capability, pieces: pieces, turn: make(chan struct{}, 1)}
+		r := f.NewReader(t.Context(), 0, hemera.FileSizeMax)
+		began := time.Now()
+		if got := rest(t, r); !bytes.Equal(got, content) {
+			t.Errorf("%d bytes that differ", len(got))
+		}
+		// One open, and then some round trips while the window grows.
+		if took := time.Since(began); took > 12*trip {
+			t.Errorf("8 pieces took %v, with %v a round trip", took, trip)
+		}
+		_ = r.Close()
+		pieces.Close()
+	})
+}

@@ -1,0 +1,148 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// barTime is how long after a node's removal what it may have seen is refused: longer than any capability opens,
+// whatever the clocks say.
+const barTime = 24 * time.Hour
+
+// zoneOf is the zone that a node names, none if that is no zone.
+func zoneOf(h hemera.NodeHello) string {
+	zone, err := zoneValue("node", cmp.Or(h.Zone, "-"))
+	if err != nil {
+		return ""
+	}
+	return zone
+}
+
+// newDisks is how new disks begin that the node which calls brings by itself. Those of this process are the
+// admin's own.
+func (c *leases) newDisks(ctx context.Context) hemera.DiskConfig {
+	if _, remote := hemera.Caller(ctx); remote && c.disksOff {
+		return hemera.ConfigOff
+	}
+	return hemera.ConfigRW
+}
+
+// waiting is the error of a node that an admin has not admitted. It names the command that does.
+func waiting(op string, id hemera.NodeID) error {
+	return errs.New(errs.Denied, op, "node "+id.String(), "the node waits for an admin to admit it").
+		WithRemedy("at the manager: `hemera node admit " + id.String() + "`")
+}
+
+// AdmitNode lets a node in that waits for it; it registers by itself within seconds. NotFound, and Invalid for one that
+// does not wait.
+func (c *admin) AdmitNode(ctx context.Context, id hemera.NodeID) error {
+	const op = "cluster.Admit"
+	return c.update(ctx, func(ch *change) error {
+		n := c.nodes[id]
+		if n == nil {
+			return errs.New(errs.NotFound, op, "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
+		}
+		if !n.Waiting {
+			return errs.New(errs.Invalid, op, "node "+id.String(), "it does not wait: it was admitted before")
+		}
+		rec := n.nodeRecord
+		rec.Waiting = false
+		ch.put(rec)
+		return nil
+	}, nil)
+}
+
+// RemoveNode forgets a node that has no disks. Its certificate is worth nothing from then on: it must
+// join again. NotEmpty while it has disks.
+func (c *admin) RemoveNode(ctx context.Context, id hemera.NodeID) error {
+	return c.removeNode(ctx, id, false)
+}
+
+// ExpelNode forgets a node and its disks, which are lost or in bad hands: what they held is made again from other
+// pieces where there are any.
+func (c *admin) ExpelNode(ctx context.Context, id hemera.NodeID) error {
+	return c.removeNode(ctx, id, true)
+}
+
+// removeNode removes a node, with its disks if disks is set. A new key goes with the removal, so that what
+// the removed node may still see of later capabilities is nothing.
+func (c *admin) removeNode(ctx context.Context, id hemera.NodeID, disks bool) error {
+	var addr string
+	return c.update(ctx, func(ch *change) error {
+		n := c.nodes[id]
+		if n == nil {
+			return errs.New(errs.NotFound, "cluster.Remove", "node "+id.String(), "no such node").WithRemedy("see `hemera node ls`")
+		}
+		addr = n.Addr // for the log: the record is gone by then
+		ch.put(removedRecord{ID: id, At: c.now()})
+		ch.delete(n.nodeRecord)
+		if err := c.removeDisks(ch, n, disks); err != nil {
+			return err
+		}
+		for _, a := range c.attaches {
+			if a.Node == id {
+				ch.delete(a)
+			}
+		}
+		// With too many keys held the removal goes on without a new one: the node is barred in any case.
+		if len(c.keys) < keysHeld {
+			c.keyring.putKey(ch)
+		}
+		return nil
+	}, func() {
+		c.publish()
+		c.keyring.refreshRing()
+		c.log.Warn("a node was removed", "node", id, "addr", addr, "disks", disks)
+	})
+}
+
+// removeDisks puts the removal of a node's disks into the change. NotEmpty if it has some and they must stay. mu is held.
+func (c *admin) removeDisks(ch *change, n *node, disks bool) error {
+	for _, d := range c.byNode[n.ID] {
+		if d.Removed {
+			continue
+		}
+		if !disks {
+			return errs.New(errs.NotEmpty, "cluster.Remove", "node "+n.ID.String(), "it has disk "+d.ID.String()).
+				WithRemedy("remove its disks first: `hemera fs set " + d.ID.String() + " drain`, then `hemera fs rm " + d.ID.String() + "`; one that is lost or in bad hands goes at once with --now")
+		}
+		rec := d.diskRecord
+		rec.Removed, rec.RemovedAt, rec.RemovedAddr = true, c.now().Unix(), n.Addr
+		ch.put(rec)
+	}
+	return nil
+}
+
+// unbar forgets removals of long ago: no capability of that time opens any more.
+func (c *admin) unbar(ctx context.Context) error {
+	return c.update(ctx, func(ch *change) error {
+		for _, r := range c.removed {
+			// A removal far in the future was noted by a clock that was wrong, and would never end.
+			if age := c.now().Sub(r.At); age > barTime || age < -barTime {
+				ch.delete(r)
+			}
+		}
+		return nil
+	}, func() {})
+}
+
+// ReserveNode makes an id, and a record, for a node that is being admitted; it registers with that id.
+func (c *admin) ReserveNode(ctx context.Context) (id hemera.NodeID, err error) {
+	err = c.update(ctx, func(ch *change) error {
+		// The id is stored before it is given out, so that no second node can get it after a crash.
+		next := c.next
+		id = next.Node
+		next.Node++
+		ch.put(nodeRecord{ID: id, Waiting: c.approve})
+		ch.put(next)
+		return nil
+	}, nil)
+	if err != nil {
+		return 0, err
+	}
+	return id, nil
+}

@@ -1,0 +1,174 @@
+package cluster
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"hemera/platform/contain"
+	"hemera/platform/kv"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// Options configures a cluster. Zero values have working defaults.
+type Options struct {
+	// ManagerAddr is the manager's xrd door, told to nodes.
+	ManagerAddr string
+	// Space is the default space that a new cluster begins with; the zero Space has defaults. Its name
+	// is [hemera.DefaultSpace] whatever it says.
+	Space hemera.Space
+	// Grace is shown in views: how long the maintenance waits for a disk. SetGrace changes it.
+	Grace time.Duration
+	// Approve has new nodes wait until an admin admits them, and DisksOff new disks of nodes until an admin sets them rw.
+	Approve, DisksOff bool
+	Log               *slog.Logger
+	// Panics contains panics of what time brings. May be nil.
+	Panics *contain.Panics
+	// Now replaces time.Now. Its times must carry a monotonic reading, or leases follow clock jumps.
+	Now func() time.Time
+}
+
+// Cluster is the nodes, disks and spaces. Its parts share one [state]; their methods may be called concurrently.
+type Cluster struct {
+	*state
+	*leases
+	*admin
+	*keyring
+	*surveyor
+	*marks
+	*tokens
+	panics *contain.Panics
+	swept  time.Time // when records of old were looked for; used by Tick alone
+}
+
+// Open loads the cluster and makes what a new one lacks: the default space and a key. The writer
+// must be the one that also writes the namespace, if that shares the store. No node is online until
+// it registers.
+func Open(ctx context.Context, store kv.Reader, writer kv.Writer, o Options) (*Cluster, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	c := newCluster(newState(store, writer, o), o)
+	c.panics = o.Panics
+	var err error
+	// Before anything is written: what nodes saw is compared with the store as it was found.
+	if c.since, err = writer.LastSeq(ctx); err != nil {
+		return nil, errs.Wrap(err, "cluster.Open", "")
+	}
+	if err := c.load(ctx, store); err != nil {
+		return nil, err
+	}
+	for _, d := range c.disks {
+		// Nothing is read from a disk or placed on it before its node has said what it is.
+		d.report = absent(d.diskRecord, "its node has not registered since the manager started")
+	}
+	// One change for all of it: a crash in between leaves no cluster without a space or a key.
+	return c, c.update(ctx, func(ch *change) error {
+		if len(c.spaces) == 0 {
+			ch.put(firstSpace(o.Space))
+		}
+		c.begins(ch)
+		c.firstKeys(ch)
+		c.started(ch)
+		return nil
+	}, func() {
+		c.awaitNodes()
+		c.refreshRing()
+		c.publish()
+	})
+}
+
+// newCluster makes the parts of a state.
+func newCluster(s *state, o Options) *Cluster {
+	k, v, m := &keyring{state: s}, &surveyor{state: s}, newMarks(s)
+	return &Cluster{
+		state: s, keyring: k, surveyor: v, marks: m, tokens: &tokens{s},
+		leases: &leases{state: s, keyring: k, surveyor: v, marks: m, manager: o.ManagerAddr, disksOff: o.DisksOff},
+		admin:  &admin{state: s, keyring: k, approve: o.Approve},
+	}
+}
+
+// View is the cluster now. It must not be changed.
+func (c *Cluster) View() *hemera.View { return c.view.Load() }
+
+// Run ends leases, publishes reports and rotates keys until the context ends. It fails with Corrupt when a node proved
+// that the store is older than the cluster. Leases end on time even while the store is slow: what needs the store has a
+// goroutine of its own.
+func (c *Cluster) Run(ctx context.Context) error {
+	ticker := time.NewTicker(hemera.HeartbeatInterval / 2)
+	defer ticker.Stop()
+	// At most one round of upkeep waits while another is under way: rounds do not pile up behind a slow store.
+	due := make(chan struct{}, 1)
+	var worker sync.WaitGroup
+	defer worker.Wait()
+	// The worker ends before Run returns, as deferred calls run in the opposite order.
+	defer close(due)
+	worker.Go(func() {
+		for range due {
+			if err := c.panics.Do("cluster.Upkeep", "", func() error { return c.upkeep(ctx) }); err != nil {
+				c.log.Error("cluster state cannot be written", "error", err)
+			}
+		}
+	})
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-c.outdated:
+			return err
+		case <-ticker.C:
+			c.panics.Run("cluster.EndLeases", "", c.endLeases)
+			select {
+			case due <- struct{}{}:
+			default: // the one before is still under way
+			}
+		}
+	}
+}
+
+// Tick does what time brings: nodes that fell silent go offline, late reports become a view, keys are rotated. An error
+// is of the store; the next Tick tries again. It must not be called beside [Cluster.Run].
+func (c *Cluster) Tick(ctx context.Context) error {
+	c.endLeases()
+	return c.upkeep(ctx)
+}
+
+// upkeep makes the changes that time brings.
+func (c *Cluster) upkeep(ctx context.Context) error {
+	if err := c.dropRefusedAttaches(ctx); err != nil {
+		return err
+	}
+	if err := c.storeNoted(ctx); err != nil {
+		return err
+	}
+	if err := c.sweep(ctx, c.now()); err != nil {
+		return err
+	}
+	return c.rotate(ctx)
+}
+
+// sweepInterval is how often records are looked for that time has made useless.
+const sweepInterval = time.Hour
+
+// sweep forgets removals and join tokens of long ago.
+func (c *Cluster) sweep(ctx context.Context, now time.Time) error {
+	// A clock that went back does not put the sweep off.
+	if age := now.Sub(c.swept); !c.swept.IsZero() && age >= 0 && age < sweepInterval {
+		return nil
+	}
+	c.swept = now
+	if err := c.unbar(ctx); err != nil {
+		return err
+	}
+	return c.dropTokens(ctx)
+}
+
+// absent is the report of a disk that no node reports: gone, for the reason given.
+func absent(d diskRecord, why string) hemera.NodeDisk {
+	return hemera.NodeDisk{UUID: d.UUID, Path: d.Path, ID: d.ID, Health: hemera.HealthGone, Why: why}
+}

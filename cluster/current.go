@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// currentTime is how long changes wait for a node that can say whether the store is as new as the cluster.
+const currentTime = hemera.HeartbeatTimeout
+
+// current is whether the store is as new as the cluster. A store with nodes is not taken for it until the first of
+// them has registered, which shows its mark, or has been waited for long enough: what is acknowledged before would be
+// lost once the newest copy of the store is put in place.
+type current struct {
+	since    time.Time     // when the wait began
+	first    hemera.NodeID // nodes from this one on joined in this life, and know nothing of those before
+	known    chan struct{} // closed when it is decided
+	once     sync.Once
+	outdated atomic.Pointer[errs.Error] // decided: a node saw more
+	foreign  atomic.Pointer[errs.Error] // a node of another store came to this one, which has none yet
+}
+
+// decide ends the wait. What was decided is in outdated.
+func (s *current) decide() { s.once.Do(func() { close(s.known) }) }
+
+// awaitNodes begins to wait for one of the nodes that the store knows, if there are any. c.mu is held.
+func (c *marks) awaitNodes() {
+	c.current.since, c.current.first = c.now(), c.next.Node
+	for _, n := range c.nodes {
+		if !n.Waiting {
+			return
+		}
+	}
+	// A store without admitted nodes is new, or nobody can say otherwise: there is nothing to wait for.
+	c.current.decide()
+}
+
+// stranger notes that a node came which this store does not know and never removed. A store without nodes is then a new one in
+// the place of that node's: clients wait, as what they look for may be there. c.mu is held.
+func (c *marks) stranger(h hemera.NodeHello) {
+	if _, removed := c.removed[h.ID]; removed || len(c.nodes) > 0 {
+		return
+	}
+	c.current.foreign.Store(errs.New(errs.Unavailable, "cluster.Change", "", fmt.Sprintf("this cluster is new, and node %d at %s is of another", h.ID, h.Addr)).
+		WithRemedy("stop the manager and start it with the directory of that cluster; if it is lost, restore a backup with `hemera ns restore`, or see `hemera ns rebuild prepare`"))
+}
+
+// Current is Unavailable while changes may not be made: while it is not known whether the store is as new as the cluster, for good when it
+// is not, and during a rebuild.
+func (c *marks) Current() error {
+	if err := c.newest(); err != nil {
+		return err
+	}
+	return c.checkRebuilt()
+}
+
+// newest is Current without the rebuild.
+func (c *marks) newest() error {
+	if err := c.current.outdated.Load(); err != nil {
+		return &errs.Error{Kind: errs.Unavailable, Op: "cluster.Change", Text: "the manager ends", Cause: err}
+	}
+	if err := c.current.foreign.Load(); err != nil {
+		return err
+	}
+	if c.undecided() <= 0 {
+		return nil
+	}
+	return errs.New(errs.Unavailable, "cluster.Change", "", "the manager has just started, and waits for its nodes")
+}
+
+// undecided is how long it may still take until it is decided.
+func (c *marks) undecided() time.Duration {
+	select {
+	case <-c.current.known:
+		return 0
+	default:
+		return currentTime - c.now().Sub(c.current.since)
+	}
+}
+
+// AwaitCurrent waits until changes may be made, at most until ctx ends. Unavailable when the store is older than the
+// cluster, and during a rebuild.
+func (c *marks) AwaitCurrent(ctx context.Context) error {
+	if err := c.AwaitNewest(ctx); err != nil {
+		return err
+	}
+	return c.checkRebuilt()
+}
+
+// AwaitNewest waits as AwaitCurrent does, and is nil during a rebuild: for what disks and tapes tell of lost files.
+func (c *marks) AwaitNewest(ctx context.Context) error {
+	if left := c.undecided(); left > 0 {
+		late := time.NewTimer(left)
+		defer late.Stop()
+		select {
+		case <-c.current.known:
+		case <-late.C:
+			c.current.decide()
+		case <-ctx.Done():
+			return errs.Wrap(ctx.Err(), "cluster.Change", "")
+		}
+	}
+	return c.newest()
+}

@@ -1,0 +1,143 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// Heartbeat renews the lease and takes the report. The report of a node that has ended ends its lease. Fenced when the lease is over, or when the node
+// has a new disk or one that was another's: registering again gives all of them.
+func (c *leases) Heartbeat(id hemera.NodeID, epoch uint64, report hemera.NodeReport) (hemera.HeartbeatReply, error) {
+	// Before the lock: what counts is when the node spoke, not when it was heard.
+	came := c.now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, err := c.lease(id, epoch, came)
+	if err != nil {
+		return hemera.HeartbeatReply{}, err
+	}
+	if len(report.Disks) > disksPerNodeMax {
+		return hemera.HeartbeatReply{}, errs.New(errs.TooLarge, "cluster.Heartbeat", n.Addr, fmt.Sprintf("a node has at most %d disks", disksPerNodeMax))
+	}
+	reply := hemera.HeartbeatReply{Keys: c.keyring.nodeKeys(id), Barred: c.barred, Headroom: c.headrooms(id), Attach: c.attachesOf(id), Seen: c.marks.seen()}
+	// Disks that changed hands need a registration, which is durable; a heartbeat changes no record.
+	for _, r := range report.Disks {
+		known := c.byUUID[r.UUID]
+		_, asked := c.attaches[attachRecord{Node: id, Path: r.Path}.key()]
+		switch {
+		// A disk without an id, or one that an admin wants back.
+		case (known == nil || known.Removed) && (r.ID == 0 && known == nil || asked):
+			return hemera.HeartbeatReply{}, errs.New(errs.Fenced, "cluster.Heartbeat", r.Path, "the disk is new: register")
+		// It has an id that this cluster does not have, or was removed: the node must stop to use it.
+		case known == nil || known.Removed:
+			reply.Detach = append(reply.Detach, r.ID)
+		// The usual case: the node reports its own disk.
+		case known.Node == id:
+		case claimStrength(r) > c.holderStrength(known):
+			return hemera.HeartbeatReply{}, errs.New(errs.Fenced, "cluster.Heartbeat", r.Path, "the disk has come here: register")
+		case claimStrength(r) == 0 && c.holderStrength(known) > 0:
+			reply.Detach = append(reply.Detach, r.ID) // it has been moved away
+		}
+	}
+	// The lease is renewed by the moment of the answer, so that a wait for the lock does not shorten it.
+	n.last, n.stats, n.skew = c.now(), boundedStats(report.Stats), 0
+	if !report.Clock.IsZero() {
+		// Round(0) drops the monotonic readings: the walls' clocks are compared.
+		n.skew = report.Clock.Round(0).Sub(came.Round(0))
+	}
+	for _, u := range n.stats.Unusable { // the node tried a path that an admin wants, and could not
+		if a, asked := c.attaches[attachRecord{Node: id, Path: u.Path}.key()]; asked {
+			c.refused = append(c.refused, a)
+		}
+	}
+	// Loads and counts may be shown a moment late. What changes decisions is published below.
+	c.dirty = true
+	c.surveyor.note(id, report.Disks)
+	changed := n.stopping != report.Stopping
+	n.stopping = report.Stopping
+	if report.Ended {
+		n.online, changed = false, true
+		c.log.Info("node has stopped", "node", n.ID, "addr", n.Addr)
+	}
+	// A disk's health, or whether the node serves, changed.
+	if c.takeReports(id, report.Disks, "its node does not report it") || changed {
+		c.publishSoon()
+	}
+	return reply, nil
+}
+
+// Check fails with Fenced unless the node's lease with the epoch is in force.
+func (c *leases) Check(id hemera.NodeID, epoch uint64) error {
+	came := c.now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.lease(id, epoch, came)
+	return err
+}
+
+// lease is the node, if it holds the lease. What counts is when its call came: one that had to wait
+// here, for a slow store, is not the node's silence.
+func (c *leases) lease(id hemera.NodeID, epoch uint64, came time.Time) (*node, error) {
+	n := c.nodes[id]
+	if n == nil {
+		return nil, errs.New(errs.Fenced, "cluster.CheckLease", "node "+id.String(), "the node is not known: register")
+	}
+	if n.online && came.Sub(n.last) > hemera.HeartbeatTimeout {
+		// The ticker has not seen it yet; a late call must not find the lease alive.
+		c.endLease(n, came)
+	}
+	if !n.online || n.Epoch != epoch {
+		return nil, errs.New(errs.Fenced, "cluster.CheckLease", "node "+id.String(),
+			fmt.Sprintf("the lease of epoch %d is over: register", epoch))
+	}
+	return n, nil
+}
+
+// attachesOf lists the disks that admins added and the node has not taken yet. mu is held.
+func (c *leases) attachesOf(id hemera.NodeID) (list []hemera.AttachDisk) {
+	// The path is empty, so the key ends with the slash that follows the node.
+	prefix := attachRecord{Node: id}.key()
+	for key, a := range c.attaches {
+		if strings.HasPrefix(key, prefix) {
+			list = append(list, hemera.AttachDisk{Path: a.Path, Space: a.Space, Folder: a.Folder})
+		}
+	}
+	return list
+}
+
+// endLeases ends the leases of nodes that fell silent, and shows reports that no view shows yet.
+func (c *leases) endLeases() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	for _, n := range c.nodes {
+		if n.online && now.Sub(n.last) > hemera.HeartbeatTimeout {
+			c.endLease(n, now)
+		}
+	}
+	if c.dirty {
+		c.publish()
+	}
+}
+
+// endLease takes a silent node offline. The next view shows it. mu is held.
+func (c *leases) endLease(n *node, now time.Time) {
+	n.online, c.dirty = false, true
+	c.log.Warn("node is offline", "node", n.ID, "addr", n.Addr, "silent", now.Sub(n.last).Round(time.Millisecond))
+}
+
+// dropRefusedAttaches forgets wishes for disks that their nodes could not use: the admin has seen why.
+func (c *leases) dropRefusedAttaches(ctx context.Context) error {
+	return c.update(ctx, func(ch *change) error {
+		for _, a := range c.refused {
+			ch.delete(a)
+		}
+		c.refused = nil
+		return nil
+	}, func() {})
+}

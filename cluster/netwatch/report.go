@@ -1,0 +1,85 @@
+package netwatch
+
+import (
+	"maps"
+
+	"hemera/rules/netjudge"
+	"hemera/words/hemera"
+)
+
+// Report tells what is known of each node of the view, by id. Nodes that wait for admission are left out.
+func (w *Watch) Report(v *hemera.View) hemera.NetworkReport {
+	w.mu.Lock()
+	arrivals, state, verdicts, judged := maps.Clone(w.arrivals), w.state, w.verdicts, w.judged
+	w.mu.Unlock()
+	// States and samples are never changed in place, so they are read without the lock.
+	h, worst := newHosts(v, arrivals), state.Worst()
+	newest := map[hemera.NodeID]arrival{} // by host
+	for id, a := range arrivals {
+		if first, known := h.first[id]; known && a.at.After(newest[first].at) {
+			newest[first] = a
+		}
+	}
+	r := hemera.NetworkReport{Judged: judged, Nodes: []hemera.NodeNetwork{}}
+	for _, n := range v.Nodes {
+		first, known := h.first[n.ID]
+		if !known {
+			continue
+		}
+		row := hemera.NodeNetwork{Node: n.ID, Addr: n.Addr, Standing: hemera.NetworkUnknown, Weight: 1}
+		// The newest sample of the host decides what there is to say; in one process only one of the nodes sends any.
+		verdict, judged := verdicts[first]
+		switch a := newest[first]; {
+		case a.sample == nil:
+			row.Text = []string{"No node of this host has sent a sample of its network since the manager started."}
+		case !judged:
+			row.Text = []string{"The network of the node was not judged yet."}
+		}
+		if judged && row.Text == nil {
+			describe(&row, v, verdict)
+		}
+		if a := newest[first]; a.sample != nil {
+			row.Sampled = a.at
+			row.InRate, row.OutRate = rates(a.sample)
+		}
+		if p, ok := worst[first]; ok {
+			row.Worst = &hemera.NetworkWorst{Peer: p.Peer, Direction: p.Direction.String(), Loss: hemera.NetworkLoss{Segments: p.Loss.Sent, Lost: p.Loss.Lost}}
+			if p.Peer != netjudge.Clients {
+				row.Worst.Addr = nameOf(v, p.Peer)
+			}
+		}
+		r.Nodes = append(r.Nodes, row)
+	}
+	return r
+}
+
+// describe fills in what a verdict says.
+func describe(row *hemera.NodeNetwork, v *hemera.View, verdict netjudge.Verdict) {
+	e, name := verdict.Evidence, naming(v)
+	// Counts that faded are no whole numbers: programs get them as they are, texts round them.
+	row.Standing, row.Weight = hemera.NetworkStanding(verdict.Standing.String()), verdict.Weight
+	row.Out, row.In = hemera.NetworkLoss{Segments: e.Out.Sent, Lost: e.Out.Lost}, hemera.NetworkLoss{Segments: e.In.Sent, Lost: e.In.Lost}
+	row.RTT, row.UsualRTT = e.RTT, e.UsualRTT
+	row.Where, row.Text, row.Remedy = netjudge.Where(verdict, name), netjudge.Explain(verdict, name), netjudge.Remedy(verdict)
+	if verdict.Standing != netjudge.Suspected {
+		return
+	}
+	row.Cause, row.Direction, row.Since = verdict.Cause.String(), verdict.Direction.String(), verdict.Since
+	row.Peer, row.With = verdict.Peer, verdict.With
+}
+
+// rates are what a machine received and sent by its interfaces, bytes per second. The parts of a bond do not count: what
+// they carry is the bond's.
+func rates(s *hemera.NetworkSample) (in, out float64) {
+	if s.Interval <= 0 {
+		return 0, 0
+	}
+	for _, i := range s.Interfaces {
+		if i.Member {
+			continue
+		}
+		in += float64(i.In.Bytes) / s.Interval.Seconds()
+		out += float64(i.Out.Bytes) / s.Interval.Seconds()
+	}
+	return in, out
+}

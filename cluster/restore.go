@@ -1,0 +1,40 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"hemera/platform/kv"
+	"hemera/words/errs"
+)
+
+// idsLeftOut is how many ids of nodes, and of disks, a restore leaves out: more than a cluster gives
+// out between two backups. Nodes that joined after the backup still have their certificates.
+const idsLeftOut = 1000
+
+// Restorable reports whether a record of a backup is to be restored. Join tokens are not: one that
+// was for a single node may have been used since.
+func Restorable(key []byte) bool { return !strings.HasPrefix(string(key), Prefix+"token/") }
+
+// Restored makes a cluster that can go on of the restorable records of a backup, which are in the
+// store: new ids begin beyond those given out since the backup, new leases beyond all there were. It
+// must run before Open.
+func Restored(ctx context.Context, store kv.Reader, w kv.Writer, now time.Time) error {
+	c := newState(store, w, Options{})
+	if err := c.load(ctx, store); err != nil {
+		return err
+	}
+	err := c.update(ctx, func(ch *change) error {
+		ch.put(newHistory()) // marks of the lost store count no more
+		ch.put(nextRecord{Node: c.next.Node + idsLeftOut, Disk: c.next.Disk + idsLeftOut})
+		for _, n := range c.nodes {
+			rec := n.nodeRecord
+			// Epochs count registrations, one at a time, so the seconds since 1970 are beyond all that were given out.
+			rec.Epoch = max(rec.Epoch, uint64(now.Unix()))
+			ch.put(rec)
+		}
+		return nil
+	}, func() {})
+	return errs.Wrap(err, "cluster.Restored", "")
+}

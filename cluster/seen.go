@@ -1,0 +1,164 @@
+package cluster
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// A manager's directory can be put back from an older copy, or lose the end of its log. It cannot tell by itself:
+// what it forgot, it forgot whole. Its nodes can. Each heartbeat, and each answer that acknowledges a change, gives a node
+// a mark: how far the store was, in which life of the manager. A node keeps the newest mark and shows it when it registers.
+// So nothing that a node was told is lost without a word, however short the part of the log that is gone. The store knows where each
+// of its lives began, and so how far the one before it came: a mark beyond that, or of a life that the store should
+// know and does not, proves that changes are missing. It goes on doing so however often the manager is started.
+//
+// A mark has a MAC under a secret of the store, so that a node cannot make one up and stop the manager with it.
+// A restore makes a new secret: it goes back on purpose, and leaves out the ids that may have been used since.
+
+const (
+	// 128 bits of HMAC-SHA-256: a node can try a few marks with each registration only.
+	seenMAC   = 16
+	seenBytes = hemera.SeenMarkBytes // 8 of the life, 8 of the sequence number, MAC
+	secretLen = 32
+)
+
+// livesMax bounds how many lives the store knows; of those before, it knows that they ended where the first began.
+const livesMax = 64
+
+// historyRecord is the secret by which the store knows the marks it gave, and its last lives, oldest first.
+type historyRecord struct {
+	Secret []byte
+	Lives  []life `json:",omitempty"`
+}
+
+// life is one run of the manager, and how many changes were there when it began.
+type life struct{ ID, Since uint64 }
+
+func (historyRecord) key() string { return "history" }
+
+// newHistory begins the history of a store, with a secret that no other store has.
+func newHistory() historyRecord {
+	secret := make([]byte, secretLen)
+	_, _ = rand.Read(secret) // never fails
+	return historyRecord{Secret: secret}
+}
+
+// newLife is the number of a life of the manager.
+func newLife() uint64 {
+	var raw [8]byte
+	_, _ = rand.Read(raw[:]) // never fails
+	return binary.BigEndian.Uint64(raw[:])
+}
+
+// endOf is how many changes were there when a life ended, at most; over is false for the last, which goes on.
+func endOf(lives []life, id uint64) (end uint64, over bool) {
+	i := slices.IndexFunc(lives, func(l life) bool { return l.ID == id })
+	if i == len(lives)-1 {
+		return 0, false
+	}
+	return lives[i+1].Since, true // of a life that is not known the first is the end
+}
+
+// marks tells nodes how far the store is, and finds out from theirs whether it is older than the cluster.
+type marks struct {
+	*state
+	life     uint64     // of this process
+	since    uint64     // the store's sequence number when it was opened
+	outdated chan error // has one once a node proved that the store is older than the cluster
+	current  current
+}
+
+// newMarks begins a life of the manager.
+func newMarks(s *state) *marks {
+	return &marks{state: s, life: newLife(), outdated: make(chan error, 1), current: current{known: make(chan struct{})}}
+}
+
+// begins adds the life that begins to the history.
+func (c *marks) begins(ch *change) {
+	h := historyRecord{Secret: c.history, Lives: c.lives}
+	if h.Secret == nil {
+		h = newHistory()
+	}
+	// Cloned, as the records in memory change only when the change is durable.
+	h.Lives = append(slices.Clone(h.Lives), life{c.life, c.since})
+	h.Lives = h.Lives[max(0, len(h.Lives)-livesMax):]
+	ch.put(h)
+}
+
+// Mark is the mark for a node: how far the store is now. Only what is durable counts: what this process has waited for.
+// It answers from memory, and has nothing when the store cannot tell.
+func (c *marks) Mark() []byte {
+	c.mu.Lock()
+	secret := c.history // replaced as a whole, never changed
+	c.mu.Unlock()
+	return c.markUnder(secret)
+}
+
+// seen is Mark for a caller that holds c.mu.
+func (c *marks) seen() []byte { return c.markUnder(c.history) }
+
+// markUnder is the mark of now under a secret.
+func (c *marks) markUnder(secret []byte) []byte {
+	last, err := c.writer.LastSeq(context.Background()) // answered from memory
+	if err != nil {
+		return nil
+	}
+	mark := binary.BigEndian.AppendUint64(make([]byte, 0, seenBytes), c.life)
+	mark = binary.BigEndian.AppendUint64(mark, last)
+	return append(mark, seal(secret, mark)...)
+}
+
+// seal is the MAC of a mark. Without the secret nobody can make a mark that its store believes.
+func seal(secret, mark []byte) []byte {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write(mark)
+	return mac.Sum(nil)[:seenMAC]
+}
+
+// checkSeen compares the marks that a node shows with where this life began. Corrupt when the store was further once;
+// then the manager ends. A mark of another store, or none, says nothing. c.mu is held.
+func (c *marks) checkSeen(hello hemera.NodeHello) error {
+	if len(hello.Seen)%seenBytes != 0 || len(hello.Seen) > hemera.SeenMarksMax*seenBytes {
+		return nil
+	}
+	for mark := range slices.Chunk(hello.Seen, seenBytes) {
+		if err := c.checkMark(hello, mark); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkMark is checkSeen for one mark. c.mu is held.
+func (c *marks) checkMark(hello hemera.NodeHello, sealed []byte) error {
+	mark, mac := sealed[:seenBytes-seenMAC], sealed[seenBytes-seenMAC:]
+	// Of another store, or of this one before it was restored. It proves nothing, so it is no error.
+	if !hmac.Equal(seal(c.history, mark), mac) {
+		return nil
+	}
+	id, was := binary.BigEndian.Uint64(mark), binary.BigEndian.Uint64(mark[8:])
+	end, over := endOf(c.lives, id)
+	if !over || was <= end {
+		return nil
+	}
+	older := errs.New(errs.Corrupt, "cluster.Register", "the manager's state directory",
+		fmt.Sprintf("it is older than the cluster: node %d at %s saw changes up to number %d, which the directory does not have", hello.ID, hello.Addr, was)).
+		WithRemedy("start the manager with the newest copy of its directory; to go on with this one and lose the changes since, " +
+			"run `hemera ns backup --state DIR FILE` and `hemera ns restore FILE NEWDIR`")
+	// Stored before the wait is decided: those that it wakes see it.
+	c.current.outdated.Store(older)
+	c.current.decide()
+	select {
+	case c.outdated <- older:
+	default: // another node said so
+	}
+	return older
+}

@@ -1,0 +1,152 @@
+package cluster
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera/platform/kv"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// state is the cluster in memory, shared by all parts of [Cluster]: the records, what nodes reported, and the view made
+// of both.
+//
+// Two things order access. The turn belongs to one change at a time, from its decision until memory shows it; it is held
+// while the store syncs, and only its owner changes records. mu guards the memory itself and is never held while anything
+// waits: a slow store delays other changes, but no heartbeat and no lease. Take the turn before mu.
+type state struct {
+	store kv.Reader // records and tokens; used without mu
+	log   *slog.Logger
+	now   func() time.Time
+	grace atomic.Int64 // of repairs, in nanoseconds; shown in views
+	view  atomic.Pointer[hemera.View]
+
+	turn   chan struct{} // buffered one; holds one value while a change is under way
+	writer kv.Writer     // used by the change that has the turn
+
+	mu sync.Mutex // guards all below
+	tables
+	version uint64    // of the view
+	shown   time.Time // when the view was made
+	dirty   bool      // reports came that no view shows yet
+}
+
+// newState is the empty state of a store. The writer must be the one of everything else that writes there.
+func newState(store kv.Reader, writer kv.Writer, o Options) *state {
+	s := &state{store: store, writer: writer, log: o.Log, now: o.Now, turn: make(chan struct{}, 1), tables: newTables()}
+	s.grace.Store(int64(o.Grace))
+	return s
+}
+
+// update makes one change. decide looks at memory and puts records into the change; the change is made durable; then
+// memory is brought up to it, and then, if not nil, runs, else a new view is made. decide and then run with mu held and
+// must not block. A change without records does nothing. If the store fails, memory has what is known to be durable.
+func (c *state) update(ctx context.Context, decide func(ch *change) error, then func()) error {
+	if err := c.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer func() { <-c.turn }()
+	var ch change
+	if err := c.decide(decide, &ch); err != nil || ch.empty() {
+		return err
+	}
+	if err := c.commit(ctx, &ch); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	// Most changes are of what a view shows.
+	if then == nil {
+		then = c.publish
+	}
+	then()
+	return nil
+}
+
+// takeTurn waits until no other change is under way, at most until ctx ends. A turn that is free is taken even if ctx
+// has ended.
+func (c *state) takeTurn(ctx context.Context) error {
+	// Without this a caller whose context has ended might be refused by chance although the turn is free.
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return errs.Wrap(ctx.Err(), "cluster.Change", "")
+	}
+}
+
+// decide runs a decision with mu held.
+func (c *state) decide(do func(ch *change) error, ch *change) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return do(ch)
+}
+
+// commit makes the change durable, then true in memory. A change that is too big for a batch, such as a node with
+// thousands of new disks, is made in several, in its order: its author puts first what the rest needs. The caller has
+// the turn, and does not hold mu.
+func (c *state) commit(ctx context.Context, ch *change) error {
+	steps, err := ch.steps()
+	if err != nil {
+		return err
+	}
+	for len(steps) > 0 {
+		n := fitting(steps)
+		if err := c.commitBatch(ctx, steps[:n]); err != nil {
+			return err
+		}
+		steps = steps[n:]
+	}
+	return nil
+}
+
+// commitBatch stores one batch and waits for the sync, then applies it.
+func (c *state) commitBatch(ctx context.Context, steps []step) error {
+	var b kv.Batch
+	for _, s := range steps {
+		b.Ops = append(b.Ops, s.op)
+	}
+	ticket, err := c.writer.Enqueue(&b)
+	if err != nil {
+		return errs.Wrap(err, "cluster.Commit", "")
+	}
+	// The batch is on its way whether the caller still waits or not, and memory must follow it.
+	if err := ticket.Wait(context.WithoutCancel(ctx)); err != nil {
+		return errs.Wrap(err, "cluster.Commit", "")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range steps {
+		if s.op.Delete {
+			c.forget(s.rec)
+		} else {
+			c.apply(s.rec)
+		}
+	}
+	return nil
+}
+
+// leased reports whether the node's lease is in force. mu is held.
+func (c *state) leased(n *node) bool {
+	return n.online && c.now().Sub(n.last) <= hemera.HeartbeatTimeout
+}
+
+// headrooms tells a node how much to keep free on each of its disks. mu is held.
+func (c *state) headrooms(on hemera.NodeID) map[hemera.DiskID]int64 {
+	m := map[hemera.DiskID]int64{}
+	for _, d := range c.byNode[on] {
+		if !d.Removed {
+			m[d.ID] = Headroom(c.spaces[d.Space].Headroom, d.report.Capacity)
+		}
+	}
+	return m
+}

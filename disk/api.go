@@ -1,0 +1,107 @@
+package disk
+
+import (
+	"time"
+
+	"hemera/platform/zerocopy"
+	"hemera/words/hemera"
+)
+
+// Store is one disk. Methods may be called concurrently. Errors are *errs.Error: IO and Corrupt
+// count against the disk's health; NoSpace, ReadOnly, NotFound, Exists do not.
+//
+// A Store may block as long as its device does, or, as that of package bounded does, fail with an error that [IsStalled]
+// recognises. Then buffers that were given to the call belong to it for good, and the caller must drop them: it must not
+// write to them, reuse them, or put them back into a pool. Sealing or removing may still have its effect later.
+type Store interface {
+	// Status is the disk's identity, room and health, without device access beyond its label and statfs.
+	Status() Status
+	// Create begins a pending piece. An unsealed piece of the same id is started over; a sealed one
+	// is Exists.
+	Create(id hemera.PieceID, o CreateOptions) (Writer, error)
+	// Open opens a sealed piece. NotFound; Corrupt when the footer does not check.
+	Open(id hemera.PieceID) (Reader, error)
+	// Remove removes a piece, sealed or pending. Readers that have it open keep it. Missing is no error.
+	Remove(id hemera.PieceID) error
+	// Scan lists sealed pieces in order of id after the given one, at most limit.
+	Scan(after hemera.PieceID, limit int) ([]hemera.PieceStat, error)
+	// Expire removes pending pieces that nobody holds open and whose last write is older than the age.
+	Expire(age time.Duration) (removed int, err error)
+	// RepairPages writes correct content over pages of a sealed piece whose stored checksum the new
+	// content matches; pages that do not match are refused with Corrupt.
+	RepairPages(id hemera.PieceID, p []byte, off int64) error
+	// Close frees what is open. Readers go on; Writers fail with Conflict. Closing again is no error.
+	Close() error
+}
+
+// Status is what a node reports of a disk.
+type Status struct {
+	// LastScrub is when all of the disk's data had been read and verified; zero: never.
+	LastScrub time.Time
+	// Changes is a number that grows while the disk changes, every 10 minutes at most: an older copy of the disk has a lower one.
+	Changes uint64
+	UUID    string // from the label, as it was when the disk was opened
+	Path    string
+	// Health is [hemera.HealthGone] while another disk, or none, is at the path.
+	Health hemera.DiskHealth
+	Why    string // in words, when Health is not ok
+	// Figures of the filesystem are those of the last look that succeeded, and zero where the disk is gone. Rates
+	// in Load are averages since the Status before.
+	hemera.DiskStats
+}
+
+// CreateOptions is what the footer will say, and hints.
+type CreateOptions struct {
+	Path string // of the file, as it is now
+	// Owner is the file's owner and mode, as they are now; nil if nobody knows them.
+	Owner    *hemera.FileOwner
+	Layout   hemera.Layout
+	SizeHint int64 // preallocate, if above 0
+	// Sparse says that the content has holes: SizeHint is what it takes, more or less, and nothing is reserved.
+	Sparse bool
+	// Replace allows a sealed piece of the same id; it stays until the new one is sealed in its place.
+	Replace bool
+}
+
+// Writer is a pending piece, used by one transfer. Pages may be written in any order and again.
+type Writer interface {
+	// WritePages writes p at off. sums are the CRC32Cs of its page fragments, already verified, or
+	// nil to have them computed. Concurrent calls must not overlap.
+	WritePages(p []byte, sums []uint32, off int64) error
+	// ReadPages reads back what was written, verified; sums may be nil. As hemera.File.ReadPages. Writes of others wait
+	// meanwhile.
+	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	// NextData is as for a Reader.
+	NextData(off int64) (int64, error)
+	// Truncate cuts the data, or extends it with zeros, for which nothing is written.
+	Truncate(size int64) error
+	// Size is where the data ends now, in bytes. It answers from memory.
+	Size() int64
+	// Sync makes what was written durable. The piece stays pending: after a crash a [Resumer] finds it, until it expires.
+	Sync() error
+	// Seal writes checksums and footer; with s.Sync the piece and its directory entry are durable
+	// when it returns. The Writer is closed, whatever the result; on error the piece is removed.
+	Seal(s hemera.SealInfo) (hemera.PieceStat, error)
+	// Abort removes the piece.
+	Abort() error
+}
+
+// Reader is a sealed piece, open. ReadPages never returns a byte that does not match its checksum:
+// on a bad page it returns what came before it and a Corrupt error whose BadPage can be asked for.
+type Reader interface {
+	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	// NextData is where data may begin, at or after off: what lies between is zeros, for certain, and need
+	// not be read. It is off itself where that is not known, and the size at most. One call looks only so
+	// far; to ask again from there may get further.
+	NextData(off int64) (int64, error)
+	// Allocated is how many bytes the piece takes on the disk.
+	Allocated() (int64, error)
+	// Stat is what the footer says. It answers from memory.
+	Stat() hemera.PieceStat
+	// Pages that were verified and are still in memory can be sent without a copy; all others are read by ReadPages.
+	zerocopy.Source
+	// Verify reads all pages; it returns the offsets of bad ones (at most 1,000).
+	Verify() (bad []int64, err error)
+	// Close gives the piece back. Closing again is no error; other calls after it fail with BadHandle.
+	Close() error
+}

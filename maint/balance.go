@@ -1,0 +1,235 @@
+package maint
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+const (
+	// balanceRest is how often it is looked whether a space is to be balanced.
+	balanceRest = 10 * time.Second
+	// balanceDelay is how long after the engine's start nothing is balanced: disks that no node has reported yet are not in
+	// the mean, and would change it.
+	balanceDelay = time.Minute
+	// balancePause is how long a space that has nothing to move any more, and is not balanced, is left alone: by then files
+	// were written and removed. It is longer where the look took long.
+	balancePause = 10 * time.Minute
+	// balanceShare is how many times as long as the last look the pause is at least.
+	balanceShare = 20
+)
+
+// balancer keeps the disks of each space equally full, and the pieces of its files apart: within and between groups, nodes
+// and zones. Each space that has something to move has a run. What is to be done is read from the view and the namespace
+// again at each look: a restart loses nothing.
+type balancer struct {
+	engine  *Engine
+	started time.Time
+
+	due time.Time // used by Step alone: wake-ups change nothing before
+
+	mu     sync.Mutex
+	spaces map[string]*balancedSpace // guarded by mu
+}
+
+// balancedSpace is what is remembered of a space while the engine lives. It is guarded by the balancer's mu.
+type balancedSpace struct {
+	run    *balanceRun    // that is under way, or the last one; nil if there was none
+	ledger *balanceLedger // of all runs; it guards itself
+	pause  time.Time      // no new run before, unless there are other disks
+	disks  int            // that took pieces when the pause began
+	// spread are the places over which the files were spread when all of them had been looked at, and when each was there
+	// last. A place that was away for a while is forgotten: files that were written or repaired meanwhile do without it.
+	spread map[failureDomain]time.Time
+}
+
+// forgetDomains forgets places that are away for longer than so long.
+func (s *balancedSpace) forgetDomains(now map[failureDomain]bool, at time.Time, long time.Duration) {
+	// A restart of a node is no reason to look at all files again.
+	for d, last := range s.spread {
+		switch {
+		case now[d]:
+			s.spread[d] = at
+		case at.Sub(last) > long:
+			delete(s.spread, d)
+		}
+	}
+}
+
+// failureDomain is a place that a file's pieces can be spread over.
+type failureDomain struct {
+	node hemera.NodeID
+	zone string
+}
+
+// newBalancer has no runs: they follow from the view.
+func newBalancer(e *Engine) *balancer {
+	return &balancer{engine: e, started: e.Now(), spaces: map[string]*balancedSpace{}}
+}
+
+func (b *balancer) Name() string { return "balance" }
+
+// Step begins a run for each space that has something to move, and ends those of spaces that are not to be balanced any
+// more.
+func (b *balancer) Step(ctx context.Context) (time.Duration, error) {
+	now := b.engine.Now()
+	// Not an error, and no job: most managers start with all their disks away.
+	if wait := b.started.Add(b.engine.BalanceDelay).Sub(now); wait > 0 {
+		return wait, nil
+	}
+	// Each piece that is moved or removed wakes the workers, and a look asks for the usage of all disks.
+	if left := b.due.Sub(now); left > 0 {
+		return left, nil
+	}
+	b.due = now.Add(balanceRest)
+	view := b.engine.Cluster.View()
+	for _, space := range view.Spaces {
+		s := b.space(space.Name)
+		domains := domainsOf(view, space.Name)
+		b.mu.Lock()
+		s.forgetDomains(domains, now, b.engine.BalanceDelay)
+		run, wider := s.run, !within(domains, s.spread)
+		resting := now.Before(s.pause) && !wider && takers(view, space.Name) <= s.disks
+		b.mu.Unlock()
+		switch {
+		// A run looks at its space itself, again and again. Here it is only called off.
+		case run != nil && !run.over():
+			if space.Balancer.Off {
+				run.cancel()
+			}
+			continue
+		case space.Balancer.Off || resting:
+			continue
+		}
+		// A run that is not begun costs a look and nothing else.
+		next := newBalanceRun(b.engine, space.Name, s.ledger)
+		plan, _, err := next.look(ctx, view)
+		if err != nil {
+			return balanceRest, err
+		}
+		if !plan.Busy && !wider {
+			continue
+		}
+		b.begin(ctx, s, next, domains, wider)
+	}
+	b.forget(view)
+	// Reports of nodes and commits of clients change the picture slowly: a look each few seconds is enough.
+	return balanceRest, nil
+}
+
+// begin starts a run. wider: files can be spread over more places than before.
+func (b *balancer) begin(ctx context.Context, s *balancedSpace, run *balanceRun, domains map[failureDomain]bool, wider bool) {
+	ctx, run.cancel = context.WithCancel(ctx)
+	b.mu.Lock()
+	last := s.run
+	s.run = run
+	b.mu.Unlock()
+	b.engine.Panics.Go(&b.engine.group, "maint.Balance", "space "+run.space, func() {
+		defer run.cancel()
+		began := b.engine.Now()
+		end := balanceEnd{stuck: true} // if the run panics
+		err := b.engine.Panics.Do("maint.Balance", "space "+run.space, func() error { end = run.run(ctx, wider); return nil })
+		if err != nil {
+			run.failed(err)
+			run.set("done", errs.Reason(err, ""))
+		}
+		now, disks, shown := b.engine.Now(), takers(b.engine.Cluster.View(), run.space), run.shown()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if end.spread {
+			// Those that the look began with: what came meanwhile has files that were looked at before.
+			s.spread = map[failureDomain]time.Time{}
+			for d := range domains {
+				s.spread[d] = now
+			}
+		}
+		if end.stuck {
+			s.disks, s.pause = disks, now.Add(max(balancePause, balanceShare*now.Sub(began)))
+		}
+		// A look that found nothing to move is no news: the last job stays in the list.
+		if !end.stuck && !shown {
+			s.run = last
+		}
+	})
+}
+
+// space is what is remembered of a space, made when it is first needed.
+func (b *balancer) space(name string) *balancedSpace {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.spaces[name] == nil {
+		b.spaces[name] = &balancedSpace{ledger: newBalanceLedger(b.engine.Now)}
+	}
+	return b.spaces[name]
+}
+
+// forget drops spaces that are gone.
+func (b *balancer) forget(view *hemera.View) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for name, s := range b.spaces {
+		if _, ok := view.Space(name); !ok {
+			// It ends by itself, with the copies that have begun.
+			if s.run != nil {
+				s.run.cancel()
+			}
+			delete(b.spaces, name)
+		}
+	}
+}
+
+// listJobs implements jobLister: the run of each space, or its last one.
+func (b *balancer) listJobs(context.Context) (list []hemera.JobStatus, _ error) {
+	b.mu.Lock()
+	var runs []*balanceRun
+	for _, s := range b.spaces {
+		if s.run != nil {
+			runs = append(runs, s.run)
+		}
+	}
+	b.mu.Unlock()
+	// Without the lock: each run has its own.
+	for _, r := range runs {
+		if r.shown() {
+			list = append(list, r.status())
+		}
+	}
+	slices.SortFunc(list, func(a, b hemera.JobStatus) int { return strings.Compare(a.Space, b.Space) })
+	return list, nil
+}
+
+// domainsOf are the places that take new pieces of a space.
+func domainsOf(v *hemera.View, space string) map[failureDomain]bool {
+	domains := map[failureDomain]bool{}
+	for _, d := range v.Disks {
+		if d.Space == space && d.Writable() {
+			domains[failureDomain{d.Node, d.Zone}] = true
+		}
+	}
+	return domains
+}
+
+// takers counts the disks of a space that take new pieces.
+func takers(v *hemera.View, space string) (n int) {
+	for _, d := range v.Disks {
+		if d.Space == space && d.Writable() {
+			n++
+		}
+	}
+	return n
+}
+
+// within reports whether all of the places are known.
+func within(places map[failureDomain]bool, known map[failureDomain]time.Time) bool {
+	for d := range places {
+		if _, ok := known[d]; !ok {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,372 @@
+package maint
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"hemera/rules/layout"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// copyLimiter bounds the copies under way from and to one disk and in total, knows which they are, and locks files against
+// two relocations at once.
+//
+// Copies are counted in units, so that a disk takes more small pieces at once than large ones: what a small piece costs is
+// the wait for the device, which many share, and what a large one costs is its rate.
+//
+// Copies that find no room wait in line, the most urgent first. A copy that ends frees its places, and one waiter at a time
+// looks whether it can use them: the plan depends on the file, so not every waiter can. A waiter that cannot passes the turn
+// on. Plans are made without the lock, on a copy of the loads, and are checked again before they are counted.
+type copyLimiter struct {
+	perDisk, total int // units of a disk, and copies; set by newCopyLimiter
+
+	mu      sync.Mutex
+	load    map[hemera.DiskID]int           // units of the copies from and to each disk; none is 0
+	moving  traffic                         // of those copies
+	under   map[copyKey]int64               // those copies, and the bytes of each that are still to come
+	files   map[hemera.FileID]chan struct{} // being relocated; closed when that ends
+	freed   uint64                          // how many copies have ended
+	spare   int                             // units that ended copies freed, and no waiter has taken
+	waiters []*copyWaiter                   // the most urgent first, among equals the oldest
+}
+
+// The units of one copy at its destination and at each disk that it reads.
+const (
+	unitsSmall = 1
+	unitsLarge = 4
+	// smallPiece is the largest piece that counts as small: one window of a copy.
+	smallPiece = 1 << 20
+)
+
+// urgency orders the copies that wait: the lower number goes first. The copies of files that are short of pieces are as
+// urgent as the number of pieces that the file can still lose, and come before all others.
+type urgency int
+
+// Copies of files that lack nothing.
+const (
+	urgencyDrain urgency = iota + hemera.PiecesMax
+	urgencyBalance
+)
+
+// copyWaiter is a copy that waits for room.
+type copyWaiter struct {
+	turn  chan struct{} // buffered one
+	tried uint64        // what freed was when it was given its last turn
+	class urgency
+}
+
+// copyKey names a copy under way: a piece and where it goes.
+type copyKey struct {
+	disk  hemera.DiskID
+	piece hemera.PieceID
+}
+
+// newCopyLimiter bounds copies to perDisk units for each disk and total for all.
+func newCopyLimiter(perDisk, total int) *copyLimiter {
+	return &copyLimiter{perDisk: perDisk, total: total, load: map[hemera.DiskID]int{}, moving: newTraffic(),
+		under: map[copyKey]int64{}, files: map[hemera.FileID]chan struct{}{}}
+}
+
+// planCopy plans a move. full are disks that take no more copies now; load is how many units each disk has. It fails with
+// NoSpace when no disk is left, and with Overloaded when no disk is left to read from.
+type planCopy func(full []hemera.DiskID, load map[hemera.DiskID]int) (plannedMove, error)
+
+// acquire plans a move until there is one whose disks have room for another copy, and counts it until
+// [copyLimiter.release]. It waits while all disks that would do are full, and behind copies that are more urgent. It fails
+// like the plan if no disk is full, and when ctx ends.
+func (l *copyLimiter) acquire(ctx context.Context, class urgency, plan planCopy) (plannedMove, error) {
+	var m plannedMove
+	freed, wait := l.mustWait(class)
+	if !wait {
+		var err error
+		if m, wait, err = l.try(class, plan); !wait {
+			return m, err
+		}
+	}
+	w := l.join(class, freed)
+	defer l.leave(w)
+	for {
+		select {
+		case <-w.turn:
+		case <-ctx.Done():
+			return plannedMove{}, ctx.Err()
+		}
+		m, wait, err := l.try(class, plan)
+		if !wait {
+			l.used(m, err)
+			return m, err
+		}
+		l.passOn()
+	}
+}
+
+// used ends the turn of a waiter. A large copy that ended makes room for several small ones: the next gets a turn, too.
+func (l *copyLimiter) used(m plannedMove, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// Without a plan the turn was for nothing, and all that was free still is.
+	if err == nil {
+		l.spare -= m.units()
+	}
+	if l.spare > 0 {
+		l.next()
+	}
+}
+
+// mustWait reports whether copies that are as urgent wait already: room that there is goes to them first. freed is how many
+// copies have ended.
+func (l *copyLimiter) mustWait(class urgency) (freed uint64, wait bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.freed, len(l.waiters) > 0 && l.waiters[0].class <= class
+}
+
+// try plans once. wait reports that there was no room, and may be later.
+func (l *copyLimiter) try(class urgency, plan planCopy) (m plannedMove, wait bool, err error) {
+	for {
+		full, load, room := l.now(class)
+		if !room {
+			return m, true, nil
+		}
+		m, err = plan(full, load)
+		if err != nil {
+			// Without a full disk more copies that end would not help: the space itself is short, and the caller hears of it.
+			return m, len(full) > 0 && (errors.Is(err, errs.NoSpace) || errors.Is(err, errs.Overloaded)), err
+		}
+		if l.count(class, m) {
+			return m, false, nil
+		}
+		// The disk has become full meanwhile: plan again without it.
+	}
+}
+
+// now returns the full disks and the loads. room is false when no copy at all may begin.
+func (l *copyLimiter) now(class urgency) (full []hemera.DiskID, load map[hemera.DiskID]int, room bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.under) >= l.total {
+		return nil, nil, false
+	}
+	return l.full(class), maps.Clone(l.load), true
+}
+
+// count counts a planned move, if its disk still has room.
+func (l *copyLimiter) count(class urgency, m plannedMove) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.under) >= l.total || l.load[m.add.Disk] >= l.limit(class) {
+		return false
+	}
+	// The last copy of a disk may go beyond its limit by a part: a large one would else wait for ever behind small ones.
+	l.weigh(m, 1)
+	l.under[m.key()] = m.bytes()
+	l.moving.add(m, m.bytes())
+	return true
+}
+
+// weigh adds the units of the move to the loads of its disks, times sign. mu is held.
+func (l *copyLimiter) weigh(m plannedMove, sign int) {
+	// The same for a disk that is read as for the one that is written: each moves all the bytes of a piece.
+	units := sign * m.units()
+	for _, t := range append(m.reads(), m.add) {
+		// Loads that are 0 are removed: the table has disks with copies only, however many the cluster ever had.
+		if l.load[t.Disk] += units; l.load[t.Disk] <= 0 {
+			delete(l.load, t.Disk)
+		}
+	}
+}
+
+// arrived says how many bytes of the piece that a copy makes are there. What has arrived is no load of the links any more.
+func (l *copyLimiter) arrived(m plannedMove, bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// A report may be late, of a copy that has ended, or of one that began again.
+	left, ok := l.under[m.key()]
+	if now := m.bytes() - bytes; ok && now >= 0 && now < left {
+		l.under[m.key()] = now
+		l.moving.add(m, now-left)
+	}
+}
+
+// traffic is what the copies under way have nodes send and receive.
+func (l *copyLimiter) traffic() traffic {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.moving.clone()
+}
+
+// limit is how many units a disk takes of copies that are so urgent. Files that can lose no more pieces find a part that
+// others cannot fill, and balancing takes half: the rest is there at once for what begins later and is more urgent.
+func (l *copyLimiter) limit(class urgency) int {
+	switch {
+	case class == 0:
+		return l.perDisk + l.perDisk/4
+	case class >= urgencyBalance:
+		return max(1, l.perDisk/2)
+	}
+	return l.perDisk
+}
+
+// full lists the disks that take no more copies of the class. mu is held.
+func (l *copyLimiter) full(class urgency) (ids []hemera.DiskID) {
+	limit := l.limit(class)
+	for id, n := range l.load {
+		if n >= limit {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// release ends a move, and gives the first waiter a turn.
+func (l *copyLimiter) release(m plannedMove) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.moving.add(m, -l.under[m.key()])
+	delete(l.under, m.key())
+	l.weigh(m, -1)
+	l.freed++
+	l.spare += m.units()
+	l.next()
+}
+
+// join puts a waiter into the line, behind all that are as urgent. freed is what the waiter knows of: if a copy has ended
+// since, it gets a turn at once.
+func (l *copyLimiter) join(class urgency, freed uint64) *copyWaiter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := &copyWaiter{turn: make(chan struct{}, 1), tried: freed, class: class}
+	at := slices.IndexFunc(l.waiters, func(o *copyWaiter) bool { return o.class > class })
+	if at < 0 {
+		at = len(l.waiters)
+	}
+	l.waiters = slices.Insert(l.waiters, at, w)
+	// Without a copy under way nothing would ever end the wait.
+	if len(l.under) == 0 {
+		w.tried = l.freed
+		w.turn <- struct{}{}
+	} else if freed < l.freed {
+		l.next()
+	}
+	return w
+}
+
+// leave takes a waiter out of the line. A turn that it was given and did not use goes to the next.
+func (l *copyLimiter) leave(w *copyWaiter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiters = slices.DeleteFunc(l.waiters, func(o *copyWaiter) bool { return o == w })
+	select {
+	case <-w.turn:
+		l.next()
+	default:
+	}
+}
+
+// passOn gives the next waiter a turn that this one could not use.
+func (l *copyLimiter) passOn() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next()
+}
+
+// next gives a turn to the first waiter that has had none since the last copy ended. mu is held.
+func (l *copyLimiter) next() {
+	for _, w := range l.waiters {
+		if w.tried < l.freed {
+			w.tried = l.freed
+			select {
+			case w.turn <- struct{}{}:
+			default: // it has one that it did not take yet, and will see the new room then
+			}
+			return
+		}
+	}
+	l.spare = 0 // nobody can use it now
+}
+
+// lockFile locks a file for one relocation, or for the removal of an orphan: two relocations at once could put two of its
+// pieces on one disk. It does not wait, and reports whether the file is locked now for the caller.
+func (l *copyLimiter) lockFile(id hemera.FileID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, locked := l.files[id]; locked {
+		return false
+	}
+	l.files[id] = make(chan struct{})
+	return true
+}
+
+// unlockFile ends what lockFile began.
+func (l *copyLimiter) unlockFile(id hemera.FileID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.files[id])
+	delete(l.files, id)
+}
+
+// awaitFile waits until the lock of a file ends, or ctx does, whose error it returns. Another may have locked the file again.
+func (l *copyLimiter) awaitFile(ctx context.Context, id hemera.FileID) error {
+	l.mu.Lock()
+	held := l.files[id]
+	l.mu.Unlock()
+	if held == nil {
+		return ctx.Err()
+	}
+	select {
+	case <-held:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// fileLocked reports whether a piece of the file is being relocated.
+func (l *copyLimiter) fileLocked(id hemera.FileID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, locked := l.files[id]
+	return locked
+}
+
+// busy is how many copies are under way, and how many disks take no more of them.
+func (l *copyLimiter) busy() (copies, full int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.under), len(l.full(urgencyDrain))
+}
+
+// key names the copy that the move makes.
+func (m plannedMove) key() copyKey {
+	return copyKey{m.add.Disk, hemera.PieceID{File: m.entry.ID, Gen: m.entry.Gen, Index: m.add.Index}}
+}
+
+// bytes is the size of the piece that the copy makes.
+func (m plannedMove) bytes() int64 {
+	return layout.PieceSize(m.entry.Layout, m.entry.Size, m.add.Index)
+}
+
+// units is what the copy costs at each of its disks.
+func (m plannedMove) units() int {
+	if m.bytes() <= smallPiece {
+		return unitsSmall
+	}
+	return unitsLarge
+}
+
+// reads is what the copy reads: the piece with the same bytes, or as many as it is computed from.
+func (m plannedMove) reads() []hemera.Target {
+	need := 1
+	if m.entry.Layout.Coded() {
+		// A drain copies the piece as it is; only a lost one is computed.
+		if i := slices.IndexFunc(m.sources, func(t hemera.Target) bool { return t.Index == m.add.Index }); i >= 0 {
+			return slices.Clone(m.sources[i : i+1])
+		}
+		need = layout.Needed(m.entry.Layout, m.entry.Size)
+	}
+	return slices.Clone(m.sources[:min(need, len(m.sources))])
+}

@@ -1,0 +1,103 @@
+package maint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hemera/rules/layout"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// explainFiles is how many files of a disk are looked at to say what holds its job up.
+const explainFiles = 256
+
+// Hold is one reason why pieces of a disk are still there.
+type Hold struct {
+	Text, Remedy string        // as of a hemera.Reason
+	Files        int           // of those looked at
+	Example      hemera.FileID // the first of them
+}
+
+// explainer says why work on a file or a disk is not done yet.
+type explainer struct{ engine *Engine }
+
+// FoundBad reports whether a piece of the file was found bad, and waits to be judged or repaired, or is being.
+func (ex *explainer) FoundBad(e hemera.Entry, p hemera.Piece) bool {
+	return ex.engine.piecer.queued(hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}})
+}
+
+// Explain says what becomes of the pieces that the file lacks, and what could be done. They are made one
+// after the other, so what stands in the way of the first stands in the way of all.
+func (ex *explainer) Explain(entry hemera.Entry) []hemera.Reason {
+	lacks := layout.Missing(entry.Layout, entry.Size, entry.Pieces)
+	if len(lacks) == 0 {
+		return nil
+	}
+	text, remedy := ex.explain(entry, moveSpec{index: lacks[0]})
+	about := fmt.Sprintf("piece %d", lacks[0])
+	if last := lacks[len(lacks)-1]; last != lacks[0] {
+		about = fmt.Sprintf("pieces %d to %d", lacks[0], last)
+	}
+	return []hemera.Reason{{About: about, Text: "missing: " + text, Remedy: remedy}}
+}
+
+// explain decides a relocation as it would be decided now, and says what stands in its way.
+func (ex *explainer) explain(entry hemera.Entry, w moveSpec) (text, remedy string) {
+	if ex.engine.copies.fileLocked(entry.ID) {
+		return "a piece of the file is being copied now", ""
+	}
+	w.seed = uint64(entry.ID) // any: the answer says whether there is a disk, the real move may choose another
+	m, err := plan(ex.engine.Cluster.View(), entry, w)
+	var failed *errs.Error
+	switch {
+	case errors.As(err, &failed):
+		return "it cannot be made now: " + failed.Text, failed.Remedy
+	case err != nil:
+		return "it cannot be made now: " + errs.Reason(err, ""), ""
+	}
+	now := ex.engine.Now()
+	id := hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: w.index}
+	if b, held := ex.engine.setbacks.holds(id, readable(ex.engine.Cluster.View(), entry), now); held {
+		return fmt.Sprintf("it could not be made: %s; it is tried again in %s, and when a disk with another piece comes back",
+			errs.Reason(b.err, ""), b.again.Sub(now).Round(time.Second)), ""
+	}
+	if copies, full := ex.engine.copies.busy(); copies > 0 {
+		return fmt.Sprintf("it waits for its turn: %d copies are under way, and %d disks have as many as they take", copies, full), ""
+	}
+	return fmt.Sprintf("it is to be made on disk %d within seconds", m.add.Disk), ""
+}
+
+// Holds says why the first pieces of a disk that is to be emptied are still there.
+func (ex *explainer) Holds(ctx context.Context, disk hemera.DiskID) (holds []Hold, err error) {
+	entries, err := ex.engine.Files.DiskFiles(ctx, disk, 0, explainFiles)
+	if err != nil {
+		return nil, errs.Wrap(err, "maint.Explain", "disk "+disk.String())
+	}
+	wait := ex.engine.drainer.waits(disk)
+	for _, entry := range entries {
+		for _, p := range entry.Pieces {
+			if p.Disk != disk {
+				continue
+			}
+			text, remedy := fmt.Sprintf("it is made elsewhere if the disk is still away in %s", wait.Round(time.Second)), "hemera fs set "+disk.String()+" drain has it made now"
+			if wait == 0 {
+				text, remedy = ex.explain(entry, moveSpec{index: p.Index, drop: []hemera.Piece{p}})
+			}
+			// Reasons are few, so they are compared one by one.
+			at := -1
+			for i := range holds {
+				if holds[i].Text == text {
+					at = i
+				}
+			}
+			if at < 0 {
+				at, holds = len(holds), append(holds, Hold{Text: text, Remedy: remedy, Example: entry.ID})
+			}
+			holds[at].Files++
+		}
+	}
+	return holds, nil
+}

@@ -1,0 +1,254 @@
+package maint
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"hemera/rules/place"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+const (
+	// badPiecesMax bounds the bad pieces that wait to be repaired. What does not fit is found again, by the next
+	// read, scrub or audit.
+	// 64 Ki names are some megabytes: enough for a disk whose every file is bad to be repaired piece by piece.
+	badPiecesMax = 1 << 16
+	// repairsAtOnce is how many are repaired at a time. Each reads a whole piece.
+	repairsAtOnce = 8
+)
+
+// pieceRepairer repairs single pieces that somebody found bad: a read, a scrub or an audit. Each is made good in
+// its place, and where that cannot be, elsewhere; it leaves the file only when there is a good one instead.
+type pieceRepairer struct {
+	engine *Engine // for orders, the limiter and the list of broken pieces
+
+	mu      sync.Mutex
+	waiting []hemera.BadPiece        // oldest first
+	known   map[hemera.BadPiece]bool // waiting or being repaired
+	running int                      // at most repairsAtOnce
+}
+
+// newPieceRepairer has nothing to repair yet.
+func newPieceRepairer(e *Engine) *pieceRepairer {
+	return &pieceRepairer{engine: e, known: map[hemera.BadPiece]bool{}}
+}
+
+// RepairPieces has pieces verified and repaired that somebody found bad. It does not wait. A piece that waits
+// already, or for which there is no room, is left out; it reports whether all had room.
+func (e *Engine) RepairPieces(bad ...hemera.BadPiece) bool {
+	all := e.piecer.add(bad)
+	if len(bad) > 0 {
+		e.Wake()
+	}
+	return all
+}
+
+// add queues bad pieces, each once. It reports whether all had room.
+func (h *pieceRepairer) add(bad []hemera.BadPiece) (all bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, b := range bad {
+		if h.known[b] {
+			continue
+		}
+		// The rest of the list is dropped without a note: the reader, scrub or audit that found it will find it again.
+		if len(h.known) >= badPiecesMax {
+			return false
+		}
+		h.known[b] = true
+		h.waiting = append(h.waiting, b)
+	}
+	return true
+}
+
+// Bad is how many pieces were found bad and wait to be repaired, or are being. Those that are broken are not
+// among them.
+func (e *Engine) Bad() (count int) {
+	e.piecer.mu.Lock()
+	// Copied, since IsBroken takes another lock: no lock is held over it.
+	list := slices.Collect(maps.Keys(e.piecer.known))
+	e.piecer.mu.Unlock()
+	for _, b := range list {
+		if !e.IsBroken(b) {
+			count++
+		}
+	}
+	return count
+}
+
+// queued reports whether a piece waits to be repaired, or is being.
+func (h *pieceRepairer) queued(b hemera.BadPiece) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.known[b]
+}
+
+// listJobs implements jobLister. The kind "heal" is the name that the command line and the metrics have for it.
+func (h *pieceRepairer) listJobs(context.Context) (list []hemera.JobStatus, err error) {
+	if s, show := h.status(); show {
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// status is the work as a job; false when there is none.
+func (h *pieceRepairer) status() (hemera.JobStatus, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := hemera.JobStatus{Kind: "heal", State: "waiting", FilesLeft: int64(len(h.known))}
+	if h.running > 0 {
+		s.State = "running"
+	}
+	return s, len(h.known) > 0
+}
+
+func (h *pieceRepairer) Name() string { return "heal" }
+
+// Step begins repairs while there is room for more, each in a goroutine of its own.
+func (h *pieceRepairer) Step(ctx context.Context) (time.Duration, error) {
+	// Once an hour those that nothing good was left for are tried again with the rest.
+	h.add(h.engine.broken.due(h.engine.Cluster.View(), h.engine.Now()))
+	for _, b := range h.take() {
+		h.engine.Panics.Go(&h.engine.group, "maint.RepairPiece", b.Piece.String(), func() {
+			err := h.engine.Panics.Do("maint.RepairPiece", b.Piece.String(), func() error { return h.repair(ctx, b) })
+			// Locked is not a failure: another piece of the file is being moved, and this one's turn comes in the next step.
+			if err != nil && ctx.Err() == nil && !errors.Is(err, errs.Locked) {
+				h.engine.Log.Error("a bad piece is not repaired", "piece", b.Piece.String(), "disk", b.Disk, "error", err)
+			}
+			h.done(b)
+			if errors.Is(err, errs.Locked) {
+				h.add([]hemera.BadPiece{b}) // for the next step
+			}
+		})
+	}
+	return stallRest, nil
+}
+
+// take returns what may begin now.
+func (h *pieceRepairer) take() []hemera.BadPiece {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	// Oldest first, whatever disk they are on.
+	n := min(repairsAtOnce-h.running, len(h.waiting))
+	list := slices.Clone(h.waiting[:n])
+	h.waiting = h.waiting[n:]
+	h.running += n
+	return list
+}
+
+// done ends the repair of a piece, and makes way for the next.
+func (h *pieceRepairer) done(b hemera.BadPiece) {
+	h.mu.Lock()
+	// From now on the same piece may be reported again.
+	delete(h.known, b)
+	h.running--
+	more := len(h.waiting) > 0
+	h.mu.Unlock()
+	if more {
+		h.engine.Wake()
+	}
+}
+
+// repair verifies one piece and makes it good, in its place or elsewhere. Nil when that is done, or when
+// the piece is no file's. A piece that is bad all the same is remembered as broken.
+func (h *pieceRepairer) repair(ctx context.Context, b hemera.BadPiece) error {
+	e := h.engine
+	from, held := h.sources(ctx, b)
+	if held {
+		return nil
+	}
+	var entry hemera.Entry
+	err := e.Panics.Do("maint.RepairPiece", b.Piece.String(), func() (err error) {
+		entry, err = h.inPlace(ctx, b)
+		return err
+	})
+	switch {
+	// Conflict: no file has the piece any more, so nothing is bad. Either way the list is put right.
+	case err == nil, errors.Is(err, errs.Conflict):
+		e.setBroken(ctx, b, false)
+		return nil
+	case ctx.Err() != nil, errors.Is(err, errs.Locked), errors.Is(err, errs.Unavailable): // a disk that is away is a matter of repair
+		return err
+	}
+	drop := hemera.Piece{Index: b.Piece.Index, Disk: b.Disk}
+	// The disk cannot rewrite it, or has no good source for a page. A new piece elsewhere is made only of verified pages.
+	_, elsewhere := e.relocate(ctx, entry, moveSpec{index: drop.Index, drop: []hemera.Piece{drop}, avoid: []hemera.DiskID{b.Disk}})
+	switch {
+	case elsewhere == nil:
+		e.setBroken(ctx, b, false)
+		return nil
+	case errors.Is(elsewhere, errs.Conflict):
+		return nil
+	case errors.Is(elsewhere, errs.Locked): // another piece of the file is made just now: its turn comes
+		return elsewhere
+	// Only when both ways failed, and the first because of the data: a full or busy cluster proves nothing.
+	case isBad(err):
+		e.setbacks.add(b.Piece, from, err, e.Now())
+		e.setBroken(ctx, b, true)
+	case errs.KindOf(err) == errs.Internal: // a defect, which says nothing of the piece
+		e.setbacks.add(b.Piece, from, err, e.Now())
+	}
+	return errors.Join(err, elsewhere)
+}
+
+// sources are the pieces of the file that can be asked now. held: the piece is known to be broken, and what is left of the file
+// was not enough for it lately, or its repair failed by a defect. Reads find such a piece again and again.
+func (h *pieceRepairer) sources(ctx context.Context, b hemera.BadPiece) (from []hemera.Piece, held bool) {
+	e := h.engine
+	entry, _, err := e.Files.Resolve(ctx, b.Piece.File)
+	if err != nil || !has(entry, b.Piece, b.Disk) {
+		return nil, false // the repair says what there is to say
+	}
+	from = readable(e.Cluster.View(), entry)
+	last, held := e.setbacks.holds(b.Piece, from, e.Now())
+	return from, held && (e.IsBroken(b) || errs.KindOf(last.err) == errs.Internal)
+}
+
+// inPlace has the piece's own node verify it, and repair it from the file's other pieces. Conflict when no
+// file has the piece there; Locked while another of the file's pieces is being moved.
+func (h *pieceRepairer) inPlace(ctx context.Context, b hemera.BadPiece) (hemera.Entry, error) {
+	e, subject := h.engine, "fxid:"+b.Piece.File.Hex()
+	if !e.copies.lockFile(b.Piece.File) {
+		return hemera.Entry{}, errs.New(errs.Locked, "maint.RepairPiece", subject, "another piece of the file is being moved")
+	}
+	defer e.copies.unlockFile(b.Piece.File)
+	entry, path, err := e.Files.Resolve(ctx, b.Piece.File)
+	if errors.Is(err, errs.NotFound) || err == nil && !has(entry, b.Piece, b.Disk) {
+		return entry, errs.New(errs.Conflict, "maint.RepairPiece", subject, "no file has the piece")
+	}
+	if err != nil {
+		return entry, err
+	}
+	// Read after the lock, so that no piece of the file moves between this picture and the order.
+	view := e.Cluster.View()
+	d, ok := view.Disk(b.Disk)
+	if !ok || !d.Readable() {
+		return entry, errs.New(errs.Unavailable, "maint.RepairPiece", subject, "disk "+b.Disk.String()+" cannot be asked")
+	}
+	others := slices.DeleteFunc(slices.Clone(entry.Pieces), func(p hemera.Piece) bool { return p.Disk == b.Disk })
+	m := plannedMove{entry: entry, path: path, sources: place.Order(view, others, "", nil, 0),
+		add: hemera.Target{Index: b.Piece.Index, Disk: b.Disk, Node: d.Node}}
+	order, err := e.copyOrder(m)
+	if err != nil {
+		return entry, err
+	}
+	// The order is a copy's with another kind: the same sources and the same right to read them.
+	order.Kind = hemera.OrderRepair
+	r, err := e.Orders.Do(ctx, d.Node, order)
+	if err != nil {
+		return entry, err
+	}
+	if r.Bytes > 0 {
+		e.Log.Warn("a bad piece was repaired", "path", path, "piece", b.Piece.String(), "disk", b.Disk, "bytes", r.Bytes)
+	}
+	if now, _, err := e.Files.Resolve(ctx, b.Piece.File); errors.Is(err, errs.NotFound) || err == nil && !has(now, b.Piece, b.Disk) {
+		// The file went meanwhile, and the piece may have been made after its removal.
+		_, _ = e.Orders.Do(ctx, d.Node, hemera.Order{Kind: hemera.OrderRemove, Disk: b.Disk, Piece: b.Piece})
+	}
+	return entry, nil
+}

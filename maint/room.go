@@ -1,0 +1,144 @@
+package maint
+
+import (
+	"context"
+	"math"
+	"net"
+	"sync"
+	"time"
+
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+const (
+	// heldShare is the part of what is free on a filesystem that held pieces may have there, one in so
+	// many. Beyond that the oldest go before their time: nothing fails for lack of room because of them.
+	// Held pieces have at most a quarter of the bytes that are free, so new files find the rest.
+	heldShare = 4
+	// heldMax is how many pieces a disk holds. It bounds the records of them in the manager's store.
+	heldMax = 100_000
+)
+
+// due lists pieces that the disk is to remove now: those whose time is over or that never had any, else
+// the oldest of those that it holds too many of.
+func (r *remover) due(ctx context.Context, v *hemera.View, d hemera.Disk) (pieces []hemera.PieceID, holds bool, err error) {
+	removals := r.engine.Removals
+	pieces, err = removals.Unlinked(ctx, d.ID, removeBatch)
+	// Pieces whose time is over come first: they may make all the room that is wanted.
+	if err != nil || len(pieces) > 0 {
+		return pieces, false, err
+	}
+	held, bytes, err := removals.DiskHeld(ctx, d.ID)
+	if err != nil || held == 0 {
+		return nil, false, err
+	}
+	if n := max(surplus(v, d, held, bytes), portion(r.engine.room.wanted(d.ID, r.engine.Now())-d.Free, held, bytes)); n > 0 {
+		pieces, err = removals.Held(ctx, d.ID, int(min(n, removeBatch)))
+	}
+	return pieces, true, err
+}
+
+// surplus is about how many of its held pieces the disk removes before their time. One that is to become
+// empty holds none.
+func surplus(v *hemera.View, d hemera.Disk, held, bytes int64) int64 {
+	if d.Config == hemera.ConfigDrain || d.Config == hemera.ConfigEmpty {
+		return held
+	}
+	// The larger of two surpluses: too many records, or too many bytes.
+	n := held - heldMax
+	n = max(n, portion(bytes-d.Free/(heldShare*sharers(v, d)), held, bytes))
+	return max(0, min(n, held))
+}
+
+// portion is about how many of the held pieces, of so many bytes together, have the bytes wanted.
+func portion(wanted, held, bytes int64) int64 {
+	if wanted <= 0 || bytes <= 0 {
+		return 0
+	}
+	if wanted >= bytes {
+		return held
+	}
+	// Sizes of single pieces are not asked for: the mean is good enough, and the next step sees what is still missing.
+	return int64(math.Ceil(float64(wanted) / float64(bytes) * float64(held)))
+}
+
+// roomPatience is how long a wish for room stands. Clients ask again every 5 s.
+const roomPatience = 30 * time.Second
+
+// room is what opens want of disks where held pieces are in the way.
+type room struct {
+	mu     sync.Mutex // guards wishes; nothing is called under it
+	wishes map[hemera.DiskID]wish
+}
+
+// wish is how many bytes an open wants to be free on a disk, and until when.
+type wish struct {
+	bytes int64
+	until time.Time
+}
+
+// MakeRoom has held pieces go from disks that could take so many bytes without them. It reports whether there is such
+// a disk: the caller tries again soon.
+func (e *Engine) MakeRoom(ctx context.Context, disks []hemera.Disk, bytes int64) (bool, error) {
+	found := false
+	for _, d := range disks {
+		// It has room already, so held pieces are not what keeps the write from it.
+		if d.Free >= bytes {
+			continue
+		}
+		_, held, err := e.Removals.DiskHeld(ctx, d.ID)
+		if err != nil {
+			return false, errs.Wrap(err, "maint.MakeRoom", "disk "+d.ID.String())
+		}
+		if d.Free+held >= bytes {
+			found = true
+			e.room.wish(d.ID, bytes, e.Now())
+		}
+	}
+	if found {
+		e.Wake()
+	}
+	return found, nil
+}
+
+// wish notes that so many bytes shall be free on the disk. Disks are few, so the table is.
+func (r *room) wish(id hemera.DiskID, bytes int64, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.wishes == nil {
+		r.wishes = map[hemera.DiskID]wish{}
+	}
+	// The largest wish counts: opens that wait at the same time do not shrink each other's.
+	if old := r.wishes[id]; now.Before(old.until) {
+		bytes = max(bytes, old.bytes)
+	}
+	r.wishes[id] = wish{bytes, now.Add(roomPatience)}
+}
+
+// wanted is how many bytes shall be free on the disk.
+func (r *room) wanted(id hemera.DiskID, now time.Time) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w, ok := r.wishes[id]
+	if ok && now.After(w.until) {
+		delete(r.wishes, id)
+		return 0
+	}
+	return w.bytes
+}
+
+// sharers counts the disks that share the room of d: folders of one filesystem of their host.
+func sharers(v *hemera.View, d hemera.Disk) (n int64) {
+	host := func(d hemera.Disk) string {
+		node, _ := v.Node(d.Node)
+		h, _, _ := net.SplitHostPort(node.Addr)
+		return h
+	}
+	for _, o := range v.Disks {
+		if o.ID == d.ID || d.Filesystem != 0 && o.Filesystem == d.Filesystem && host(o) == host(d) {
+			n++
+		}
+	}
+	return max(1, n)
+}

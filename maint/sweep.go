@@ -1,0 +1,134 @@
+package maint
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"hemera/rules/layout"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// sweep relocates many pieces at once for one job. The limiter bounds the copies; slots bound the
+// goroutines that wait for it.
+type sweep struct {
+	engine *Engine       // that relocates
+	job    *job          // that counts
+	slots  chan struct{} // as many as copies may be under way at all
+	group  sync.WaitGroup
+
+	mu      sync.Mutex
+	moved   int   // pieces
+	noSpace int   // in a row
+	last    error // the last failure that says something
+}
+
+// newSweep begins one pass over the files of a job.
+func newSweep(e *Engine, j *job) *sweep {
+	// More goroutines than copies could only wait; fewer would leave places of the limiter unused.
+	return &sweep{engine: e, job: j, slots: make(chan struct{}, copiesTotal)}
+}
+
+// relocate begins one relocation, when there is a slot. A piece that failed lately for want of good data fails again with the
+// same words, unless more of its file can be read since.
+func (p *sweep) relocate(ctx context.Context, entry hemera.Entry, w moveSpec) {
+	id, from := hemera.PieceID{File: entry.ID, Gen: entry.Gen, Index: w.index}, readable(p.engine.Cluster.View(), entry)
+	if b, held := p.engine.setbacks.holds(id, from, p.engine.Now()); held {
+		p.fail(b.err)
+		return
+	}
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	p.engine.Panics.Go(&p.group, "maint.Relocate", about(entry.ID), func() {
+		defer func() { <-p.slots }()
+		part := p.job.begin(layout.PieceSize(entry.Layout, entry.Size, w.index))
+		// Bytes are counted while they are copied, so that the rate of a few large files is smooth.
+		w.watch = part.to
+		bytes, err := p.engine.relocate(ctx, entry, w)
+		counted := part.end()
+		switch {
+		case err == nil:
+			p.done(bytes, counted)
+		case inUse(err) || ctx.Err() != nil:
+			// The file changed or is held, or the job ended: the next pass sees what is left.
+		case isBad(err), errs.KindOf(err) == errs.Internal: // a defect here or at a node would meet the file again
+			p.engine.setbacks.add(id, from, err, p.engine.Now())
+			p.fail(err)
+		default:
+			p.fail(err)
+		}
+	})
+}
+
+// all relocates what is to be done for each file of a list, in the list's order.
+func (p *sweep) all(ctx context.Context, list func(hemera.FileID) ([]hemera.Entry, error), moves func(hemera.Entry) []moveSpec) error {
+	// A page at a time, so that memory does not grow with the disk.
+	var after hemera.FileID
+	for ctx.Err() == nil && !p.hopeless() {
+		entries, err := list(after)
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		for _, e := range entries {
+			after = e.ID
+			p.each(e, func() {
+				for _, w := range moves(e) {
+					// It blocks while all slots are taken, so a page is in memory no longer than its copies take to begin.
+					p.relocate(ctx, e, w)
+				}
+			})
+		}
+	}
+	return nil
+}
+
+// each looks at one file of a list. One whose look panics fails, and the pass goes on behind it.
+func (p *sweep) each(e hemera.Entry, look func()) {
+	err := p.engine.Panics.Do("maint.Look", about(e.ID), func() error { look(); return nil })
+	if err != nil {
+		p.fail(err)
+	}
+}
+
+// idle reports whether most slots are free: then copies that are less urgent delay none of those that are more.
+func (p *sweep) idle() bool { return len(p.slots) < cap(p.slots)-idleSlots }
+
+// done counts a piece that was moved. counted is how many of its bytes the job has counted already.
+func (p *sweep) done(bytes, counted int64) {
+	p.job.moved(bytes, counted)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.moved++
+	// One file that found room shows that the pass is not hopeless, such as after many files that are too large.
+	p.noSpace = 0
+}
+
+// fail counts a piece that could not be moved.
+func (p *sweep) fail(err error) {
+	p.job.failed(err)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = err
+	if errors.Is(err, errs.NoSpace) {
+		p.noSpace++
+	}
+}
+
+// hopeless reports that there is no room for any file at present.
+func (p *sweep) hopeless() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.noSpace >= noSpaceMax
+}
+
+// wait ends the pass: how many pieces it moved, and the last failure.
+func (p *sweep) wait() (int, error) {
+	p.group.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.moved, p.last
+}

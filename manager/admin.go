@@ -1,0 +1,93 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// clusterAdmin implements hemera.ClusterAdmin and hemera.TrustAdmin. What only changes the cluster's records is promoted
+// from the cluster itself.
+type clusterAdmin struct {
+	clusterSettings
+	*parts
+	impact func(ctx context.Context, disks []hemera.DiskID) (hemera.Impact, error) // the reporter's Impact, which mayGo asks
+}
+
+// clusterSettings is what admins ask of the cluster alone.
+// The cluster makes each change durable before it returns; no part of the manager has to hear of it.
+type clusterSettings interface {
+	AddDisk(ctx context.Context, node hemera.NodeID, d hemera.AttachDisk) error
+	SetNode(ctx context.Context, id hemera.NodeID, key, value string) error
+	SetSpace(ctx context.Context, name, key, value string) error
+	AdmitNode(ctx context.Context, id hemera.NodeID) error
+	RotateKeys(ctx context.Context, end bool) error
+}
+
+// View implements hemera.ClusterAdmin.
+func (a *clusterAdmin) View(ctx context.Context) (*hemera.View, error) {
+	view, err := a.counted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The held pieces are the namespace's, so other callers of the cluster's view do without them.
+	for i := range view.Disks {
+		d := &view.Disks[i]
+		if d.Held, d.HeldBytes, err = a.tree.DiskHeld(ctx, d.ID); err != nil {
+			return nil, errs.Wrap(err, "manager.View", "disk "+d.ID.String())
+		}
+	}
+	return view, nil
+}
+
+// SetDisk implements hemera.ClusterAdmin.
+func (a *clusterAdmin) SetDisk(ctx context.Context, id hemera.DiskID, key, value string) error {
+	// A drain or a repair may have to begin or end now.
+	defer a.engine.Wake()
+	return a.cluster.SetDisk(ctx, id, key, value)
+}
+
+// RemoveDisk implements hemera.ClusterAdmin. What a disk removed by force held is made again from the
+// files' other pieces.
+func (a *clusterAdmin) RemoveDisk(ctx context.Context, id hemera.DiskID, r hemera.Removal) error {
+	if a.tree.Stats().WentBack.Unmerged() && !r.Lose {
+		return errs.New(errs.Conflict, "manager.Remove", "disk "+id.String(), "the namespace went back, and the disk may have the only pieces of files that it does not know").
+			WithRemedy("run `hemera ns rebuild --merge` with all disks there; to lose such files, remove it with --force")
+	}
+	// Before the lock: this counts files for up to impactTime, and must not hold up commits meanwhile.
+	if r.Force && !r.Lose {
+		if err := a.mayGo(ctx, id); err != nil {
+			return err
+		}
+	}
+	a.pieces.lock()
+	defer a.pieces.unlock()
+	// No commit can record a piece while the lock is held, so the count is still true when the disk leaves the view.
+	pieces, bytes, err := a.tree.DiskUsage(ctx, id)
+	if err != nil {
+		return errs.Wrap(err, "manager.Remove", "disk "+id.String())
+	}
+	if pieces > 0 && !r.Force {
+		return errs.New(errs.NotEmpty, "manager.Remove", "disk "+id.String(), fmt.Sprintf("it holds %d pieces, %d bytes", pieces, bytes)).
+			WithRemedy("empty it with `hemera fs set " + id.String() + " drain`, or remove it as it is with --force")
+	}
+	defer a.engine.Wake()
+	return a.cluster.RemoveDisk(ctx, id)
+}
+
+// RemoveNode implements hemera.ClusterAdmin.
+func (a *clusterAdmin) RemoveNode(ctx context.Context, id hemera.NodeID) error {
+	if err := a.cluster.RemoveNode(ctx, id); err != nil {
+		return err
+	}
+	// Callers that wait for the node hear of it now, rather than when the context of each ends.
+	a.orders.Fail(id)
+	a.tier.EndLost() // its tape library goes from the lists
+	// The node is removed: what fails here is done again within seconds.
+	if err := a.tier.LeaveMounts(ctx); err != nil {
+		a.log.Warn("tapes that were in the drives of a node that was removed are not known as unsure yet", "node", id, "error", err)
+	}
+	return nil
+}

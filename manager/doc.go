@@ -1,0 +1,92 @@
+// Package manager is the service that holds the namespace, knows the cluster and decides where files are. It answers
+// clients (Names, Directories, Attributes, Files), nodes (Control, CopyRules) and admins (the Admin interfaces, Observer).
+// Protocols are the doors' business.
+//
+// # Parts
+//
+// [Manager] embeds one service for each interface. They share what [New] makes once: the namespace, the cluster, the
+// background engine, the table of pending writes, the clock and the counters of operations.
+//
+//   - Names, Directories and Attributes are the namespace itself behind decorators: changes wait until the store is known
+//     to be current (names.go), every call is timed (timed.go);
+//   - opener (open.go) decides an open: access by the namespace, policy by rules/policy, disks by rules/place, quotas, and
+//     then the lock of the name. locator finds pieces and checksums. ownWrites (own.go, move.go) is how a process finds and
+//     renames what it is writing itself;
+//   - control (control.go, trust.go) is what nodes ask: registration, heartbeats, orders, commits;
+//   - netwatch keeps what nodes count of their networks; watchNetwork (network.go) has it judged every 10 s and puts the
+//     weights into the cluster's views;
+//   - clusterAdmin, maintAdmin, quotaAdmin, writeAdmin, reporter and observer are what admins ask.
+//
+// # What is durable
+//
+// The namespace and the cluster's records are durable. An open is not: it lives in the table of pending writes, which dies
+// with the process, and in its signed capability, which can still be committed after a restart. Between two writers of one
+// name the generation that a commit must replace decides, so a lost table loses locks but no data.
+//
+// # An open and its commit
+//
+// An open for writing reads the directory and its quotas (Prepare), decides and places, then takes the lock of the name and
+// books its claim on the quotas in one step (pending.begin). What it read may be outdated by then: errOutdated makes it try
+// again, a bounded number of times. The node that gathers the write commits with the capability. The commit counts the
+// quotas again in its transaction, without the claim of this write (claims.settle), and frees the lock when the outcome is
+// known. Capabilities are signed when another process has to see them, not before.
+//
+// # Conversions
+//
+// The manager permits conversions to itself (convert.go): a write of the content that a file has, in another form, which a
+// node makes by an order. It is in no table, holds no lock and claims no room, so that it is in nobody's way. Its commit is
+// told from others by its capability, and differs in three things (converting.go, namespace): it is refused while
+// somebody writes the file; it has to have the content of the file by all checksums, and changes nothing else of the entry;
+// and while it is made, opens to write the file wait, since they would begin from a generation that is gone. It is counted
+// against quotas as a whole, as it claimed nothing before.
+//
+// # Lifecycle rules
+//
+// Attributes of directories make rules (rules/lifecycle); the engine follows them. The manager keeps the list of those
+// directories up to date when attributes change (lifecycle.go), removes what expires unless somebody writes it, and notes the
+// days on which files are read where a rule asks for them (package reads): an open only puts an id into a bounded set, which
+// another goroutine writes to the namespace once a minute.
+//
+// # States of a write
+//
+//	begin -> granted --- its head reports it ---> open <-> detached
+//	            |                                  |          |
+//	            +----------------------------------+----------+---> over
+//
+// A write is over after Commit, Abort or Discard, when an admin frees it (FreeWrite), when its time ends (look), when its
+// head says that it does not have it (hear), or when another writer may take its lock (taker). Then pending.drop gives back
+// the lock, the claim on quotas, the place among the writes of its user and session, and its count at the disks. What the
+// head holds is not touched: it may still try to commit, and the generation decides.
+//
+// # Which error a client gets
+//
+//   - Unavailable: it may work within seconds. Nodes are returning (returning.go), room is being made, the store is not
+//     known to be current, or the head of a writer that seems to be gone has to answer first. Clients wait and ask again.
+//   - NoReplicas, NoSpace: as the cluster is, it does not work. A client that has tried nodes is sent elsewhere first.
+//   - Locked, or Exists for an exclusive create: another writer has the name.
+//   - Conflict: what the client continues is gone, so it has to begin again: a content that was replaced, a write that was
+//     barred, a commit that lost to another.
+//   - OverQuota, Overloaded: a limit of users, or a bound of the process. Both name the setting or the command to change it.
+//
+// # Invariants
+//
+//   - A piece is never recorded on a disk that left the cluster: recorder holds its lock for reading while it looks at the
+//     view and writes, and a disk leaves the cluster while the lock is held for writing.
+//   - A node acts only on writes whose head it is, and learns only of files that it has a piece of (trust.go).
+//   - A change of the namespace is refused while the store may be older than the cluster (cluster.AwaitCurrent).
+//   - Nothing is forgotten of a write while its outcome is undecided.
+//
+// # Locks
+//
+// In this order: recorder.mu; a stripe of the pending table (only lockBoth holds two, in the order of their
+// numbers); below a stripe the locks of holders, processes and claims, which take no other. recorder.mu is held over the
+// change in the namespace, on purpose; every other lock guards memory only.
+//
+// # Goroutines and blocking
+//
+// [Manager.Run] has one for each: the cluster, the engine, the sweep of pending writes, the counting of new quota nodes, the notes of
+// accesses.
+// Checksums that are not stored are computed in goroutines of their own, bounded for all and for each user (sums). Stat,
+// List and opens for reading wait for nothing but the namespace's cache. Changes wait for the store's sync. OpenFiles,
+// CheckFile, Fsck and Checksum wait for nodes, within bounds.
+package manager

@@ -1,0 +1,110 @@
+package manager
+
+import (
+	"context"
+	"time"
+
+	"hemera/platform/turns"
+	"hemera/words/hemera"
+)
+
+// recycler implements hemera.RecycleBin over the namespace, and holds the bounds of bins in the background.
+//
+// Changes wait until the store is known to be current, as those of [changes] do, and wake the background work when they leave
+// pieces to remove. What a user may see and do is decided in the namespace.
+type recycler struct{ *parts }
+
+// Erase implements hemera.RecycleBin.
+func (r *recycler) Erase(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) (err error) {
+	defer r.ops.begin("Erase").end(&err)
+	if err := r.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
+	// Its pieces are unlinked, and nobody else would look for them soon.
+	defer r.engine.Wake()
+	return r.tree.Erase(ctx, who, path, kind)
+}
+
+// ListRecycled implements hemera.RecycleBin.
+// The time that is counted includes that of its caller, which gets the entries one by one.
+func (r *recycler) ListRecycled(ctx context.Context, who hemera.Identity, q hemera.RecycleQuery, visit func(hemera.Recycled) error) (err error) {
+	defer r.ops.begin("ListRecycled").end(&err)
+	// From the beginning: what a user does not see is read as well.
+	return turns.List(ctx, r.turns, who, true, func(visit func(hemera.Recycled) error) error { return r.tree.ListRecycled(ctx, who, q, visit) }, visit)
+}
+
+// Restore implements hemera.RecycleBin. It leaves nothing to remove, so nobody is woken.
+func (r *recycler) Restore(ctx context.Context, who hemera.Identity, q hemera.RestoreRequest) (path string, err error) {
+	defer r.ops.begin("Restore").end(&err)
+	if err := r.cluster.AwaitCurrent(ctx); err != nil {
+		return "", err
+	}
+	return r.tree.Restore(ctx, who, q)
+}
+
+// Purge implements hemera.RecycleBin.
+func (r *recycler) Purge(ctx context.Context, who hemera.Identity, id hemera.FileID) (err error) {
+	defer r.ops.begin("Purge").end(&err)
+	if err := r.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
+	defer r.engine.Wake()
+	return r.tree.Purge(ctx, who, id)
+}
+
+// RestoreVersion implements hemera.RecycleBin.
+func (r *recycler) RestoreVersion(ctx context.Context, who hemera.Identity, path, version string) (err error) {
+	defer r.ops.begin("RestoreVersion").end(&err)
+	if err := r.cluster.AwaitCurrent(ctx); err != nil {
+		return err
+	}
+	return r.tree.RestoreVersion(ctx, who, path, version)
+}
+
+// ListBins implements hemera.RecycleBin.
+func (r *recycler) ListBins(ctx context.Context, who hemera.Identity) (list []hemera.Bin, err error) {
+	defer r.ops.begin("ListBins").end(&err)
+	return r.tree.ListBins(ctx, who)
+}
+
+// ruleOfSpace returns what the space keeps of removed files; "" for nothing. It does not block.
+func (r *recycler) ruleOfSpace(name string) string {
+	// A space that was removed has no rule; its bin goes on under the last one.
+	space, _ := r.cluster.View().Space(name)
+	return space.Recycle
+}
+
+const (
+	// expireTime is how often bins are looked at.
+	expireTime = time.Minute
+	// expireLimit is about the number of entries that one step purges. A full step is followed by another.
+	expireLimit = 1000
+)
+
+// expire holds the bounds of bins until the context ends.
+func (r *recycler) expire(ctx context.Context) error {
+	return every(ctx, expireTime, func() { r.expireAll(ctx) })
+}
+
+// expireAll purges all that the rules do not keep any more. What fails is tried again with the next tick.
+func (r *recycler) expireAll(ctx context.Context) {
+	// A store that may be older than the cluster says nothing about what is old.
+	if r.cluster.Current() != nil {
+		return
+	}
+	// Steps follow each other without a pause, but each is bounded, and changes of clients come between its batches.
+	for purged := expireLimit; purged >= expireLimit; {
+		var err error
+		purged, err = r.tree.Expire(ctx, expireLimit)
+		if err != nil {
+			if ctx.Err() == nil {
+				r.log.Warn("recycle bins were not looked through, will try again", "error", err)
+			}
+			return
+		}
+		if purged > 0 {
+			r.engine.Wake() // there are pieces to remove
+			r.log.Info("purged from recycle bins", "entries", purged)
+		}
+	}
+}

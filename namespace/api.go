@@ -1,0 +1,232 @@
+package namespace
+
+import (
+	"context"
+	"time"
+
+	"hemera/namespace/accounts"
+	"hemera/namespace/nscheck"
+	"hemera/rules/policy"
+	"hemera/rules/quota"
+	"hemera/tape/catalogue"
+	"hemera/words/hemera"
+)
+
+// Parts is a namespace as a collection of small interfaces, so that each consumer takes the part it needs, and a test can
+// replace one. Embedding makes the methods of all parts those of the collection. See [Namespace.Parts].
+type Parts struct {
+	hemera.Names       // lookup, mkdir, rename, remove
+	hemera.Directories // listing page by page
+	hemera.Attributes  // mode, owner, times, extended attributes
+	Opener
+	PendingWrites
+	PieceIndex
+	Removals
+	History
+	Inspector
+	QuotaKeeper
+	Adopter
+	RecycleKeeper
+	LifecycleKeeper
+	// Tapes is the copies on tape, and the jobs that wait for one.
+	Tapes *catalogue.Catalogue
+}
+
+// Parts returns the namespace as its parts.
+func (n *Namespace) Parts() Parts {
+	return Parts{Names: n, Directories: n, Attributes: n, Opener: n, PendingWrites: n, PieceIndex: n, Removals: n, History: n, Inspector: n, QuotaKeeper: n, RecycleKeeper: n, LifecycleKeeper: n, Adopter: n, Tapes: n.tapes}
+}
+
+// Opener decides whether a file may be opened, and what a write of it begins with.
+type Opener interface {
+	// PrepareConversion returns what a new content of the file begins with; see [Writes.PrepareConversion].
+	PrepareConversion(ctx context.Context, id hemera.FileID, gen hemera.Generation) (Prepared, string, error)
+	// Prepare checks that who may open as asked; see [Writes.Prepare].
+	Prepare(ctx context.Context, who hemera.Identity, r hemera.OpenRequest) (Prepared, error)
+	// PrepareBelow returns what Prepare would find for a new file below the path; see [Writes.PrepareBelow].
+	PrepareBelow(ctx context.Context, who hemera.Identity, path string) (Prepared, error)
+}
+
+// PendingWrites ends writes that were begun: by a commit, or for good without one.
+type PendingWrites interface {
+	// Commit makes content visible; see [Writes.Commit].
+	Commit(ctx context.Context, c Commit) (hemera.Entry, error)
+	// Discard refuses a write that was begun; see [Writes.Discard].
+	Discard(ctx context.Context, c Commit) (bool, error)
+	// Barred reports whether a commit would be refused for good; see [Writes.Barred].
+	Barred(ctx context.Context, c Commit) (bool, error)
+	// RenameWrite gives a new file another name before its commit; see [Writes.RenameWrite].
+	RenameWrite(ctx context.Context, who hemera.Identity, c Commit, path string) error
+	// NameOf returns the name that the commit would give its file now.
+	NameOf(ctx context.Context, c Commit) (string, error)
+	// ClaimOrphan reports whether a piece belongs to no file, and never will; see [Writes.ClaimOrphan].
+	ClaimOrphan(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
+}
+
+// Prepared is what Prepare found. For a read, Entry is the file, and Parent is left out. For a write, Existing says whether
+// Entry is the file now; Parent is its directory with Attrs, the attributes in force there for
+// the file's owner: its own and those inherited from directories above (the nearest wins).
+type Prepared struct {
+	Entry    hemera.Entry      // the file now, if it exists
+	Existing bool              // a write replaces or changes Entry
+	Parent   hemera.Entry      // the directory of the file, without its tree totals
+	Mode     uint32            // of a new file, by the directory's policy
+	Attrs    policy.Attributes // in force for the file, or for a new one of the caller's
+	ID       hemera.FileID     // of the file: a new id, or that of Entry
+	Keeps    bool              // Entry is kept as it is, and a file with the new id takes its place
+	// Versioned says that it is kept as a version, so that both count in quotas.
+	Versioned bool
+	Gen       hemera.Generation // that the write will have; of a read that of Entry
+	// Quota is the limits that hold for the file and what is used of them; nil when there are none. What it says may
+	// not be durable yet.
+	Quota []quota.Standing
+}
+
+// Commit is one content to make visible.
+//
+// ID, Gen, Parent, Name, Mode, UID and GID are those that the open prepared, as the capability carries them. The rest
+// is what the head reports when all pieces are sealed.
+type Commit struct {
+	ID         hemera.FileID
+	Gen        hemera.Generation // a write keeps its generation however often its commit is sent
+	BaseGen    hemera.Generation // the generation this one replaces; zero: the file is new
+	Replaces   hemera.FileID     // with BaseGen: the content is a new file's, which takes the place of this one
+	Force      bool              // replace whatever generation is there, unless it was opened later
+	Convert    bool              // the same content in another form: all else of the file stays as it is
+	Parent     hemera.FileID     // the directory of a new file, found by id: it may have moved since the open
+	Name       string            // of a new file; an existing one keeps its name
+	Mode       uint32            // of a new file
+	UID, GID   uint32            // of a new file
+	Size       int64             // in bytes
+	Layout     hemera.Layout
+	Space      string            // whose policy the file was stored by
+	Sums       []hemera.Checksum // one of each kind at most
+	Pieces     []hemera.Piece    // that are sealed; fewer than the layout has make the file incomplete
+	Mtime      time.Time         // zero: the time of the commit
+	Xattrs     map[string][]byte // set in addition to those there
+	XattrsGone []string          // attributes to remove; those that are not there are no error
+	Who        string            // for the event log
+	Again      bool              // a refusal is not for ever: the pieces stay, and it may be asked for again
+	// Promised is the size that the open let the write have, where its claim is not known any more.
+	Promised int64
+	// ReleaseClaim, if not nil, is called in the transaction where limits may hold: what the open claimed counts
+	// in the usage from now on. It returns the standings with the claims of other writes under way, and what the open
+	// promised: up to that no quota refuses the commit. A nil promise is one that is not known any more. If ReleaseClaim is nil,
+	// no quota refuses the content.
+	ReleaseClaim accounts.Claims
+}
+
+// PieceIndex is what each disk holds.
+type PieceIndex interface {
+	// MovePieces changes the disks of a file's current generation; see [Pieces.MovePieces].
+	MovePieces(ctx context.Context, id hemera.FileID, gen hemera.Generation, drop, add []hemera.Piece) error
+	// Evict removes the disk copies of a file that is on tape; see [Pieces.Evict].
+	Evict(ctx context.Context, id hemera.FileID, may func(*hemera.Entry) error) (freed int64, err error)
+	// DiskFiles lists files with a piece on the disk, by id after the given one.
+	DiskFiles(ctx context.Context, disk hemera.DiskID, after hemera.FileID, limit int) ([]hemera.Entry, error)
+	// DiskUsage is the exact number of pieces and bytes the namespace has on a disk.
+	DiskUsage(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
+	// Incomplete lists files with fewer pieces than their layout, by id after the given one.
+	Incomplete(ctx context.Context, after hemera.FileID, limit int) ([]hemera.Entry, error)
+	// MarkBroken remembers, or forgets, that a piece is bad and cannot be repaired.
+	MarkBroken(ctx context.Context, b hemera.BadPiece, broken bool) error
+	// BrokenPieces lists the remembered pieces, also of files that have changed since.
+	BrokenPieces(ctx context.Context, limit int) ([]hemera.BadPiece, error)
+}
+
+// Removals is what disks are to remove, now or, if the pieces are held, later.
+type Removals interface {
+	// Unlinked lists pieces a disk is to remove now.
+	Unlinked(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
+	// ConfirmRemoved drops pieces from the lists, held ones too, once the disk has removed them.
+	ConfirmRemoved(ctx context.Context, disk hemera.DiskID, pieces []hemera.PieceID) error
+	// Held lists pieces that the disk holds, or is to remove because their time is over, oldest first.
+	Held(ctx context.Context, disk hemera.DiskID, limit int) ([]hemera.PieceID, error)
+	// DiskHeld is the exact number of pieces in Held, and of their bytes.
+	DiskHeld(ctx context.Context, disk hemera.DiskID) (pieces, bytes int64, err error)
+	// IsUnlinked reports whether the disk is to remove the piece, now or later.
+	IsUnlinked(ctx context.Context, disk hemera.DiskID, p hemera.PieceID) (bool, error)
+}
+
+// History is what a namespace knows of its own past.
+type History interface {
+	// Restored reports whether the namespace was ever restored: disks may hold what it forgot.
+	Restored() bool
+	// NewerThanRestore reports whether a piece may belong to a change that a restore lost; see [Namespace.NewerThanRestore].
+	NewerThanRestore(p hemera.PieceID, sealed time.Time) bool
+}
+
+// Inspector looks at the tree without an identity, and without changing it.
+type Inspector interface {
+	// Resolve returns the entry with the id, and its path.
+	Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error)
+	// Events lists changes after a sequence number, oldest first.
+	Events(ctx context.Context, after uint64, limit int) ([]hemera.Event, error)
+	// Stats returns figures; Pending, RSS and Goroutines are the manager's to fill.
+	Stats() hemera.NamespaceStats
+	// CheckWith compares all records with each other; see [Namespace.CheckWith].
+	CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error)
+}
+
+// QuotaKeeper keeps what users, groups and projects may use, and do; see [QuotaAdmin].
+type QuotaKeeper interface {
+	// SetQuota sets limits of a user, a group or a project; the directory becomes a quota node if it is none.
+	SetQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey, limits hemera.QuotaAmount) error
+	// RemoveQuota removes one limit, or all of a directory.
+	RemoveQuota(ctx context.Context, who hemera.Identity, key hemera.QuotaKey) error
+	// Quotas lists limits and usage that matter at the path, or all if it is empty.
+	Quotas(ctx context.Context, who hemera.Identity, path string) ([]hemera.QuotaRow, error)
+	// RunQuotas counts what is below new quota nodes, until ctx ends. It is called once.
+	RunQuotas(ctx context.Context) error
+	// UseClaims tells the namespace what writes under way have claimed; see [QuotaAdmin.UseClaims].
+	UseClaims(of accounts.Claims, hold accounts.Hold)
+}
+
+// Adopter makes files again of what their pieces say.
+type Adopter interface {
+	// Lost reports whether a content may be one that the namespace lost; see [Namespace.Lost].
+	Lost(p hemera.PieceID, sealed time.Time) bool
+	// Adopt makes a file of a content, or completes it; see [Recovery.Adopt].
+	Adopt(ctx context.Context, a Adoption) (Adopted, error)
+	// Merged notes that all pieces of all disks were looked at; see [Namespace.Merged].
+	Merged(ctx context.Context) error
+	// ForgetLost makes orphans of what was lost and not adopted; see [Namespace.ForgetLost].
+	ForgetLost(ctx context.Context) error
+}
+
+// RecycleKeeper keeps what was removed or replaced; see [Bins].
+type RecycleKeeper interface {
+	hemera.RecycleBin
+	// UseSpaceRules tells the namespace which rules spaces have; see [Bins.UseSpaceRules].
+	UseSpaceRules(of func(space string) string)
+	// Expire purges what the rules do not keep any more; see [Bins.Expire].
+	Expire(ctx context.Context, limit int) (purged int, err error)
+}
+
+// LifecycleKeeper does what the lifecycle rules of directories ask for; see [Lifecycle].
+type LifecycleKeeper interface {
+	// RuleAttributes returns the attributes in force for a file or in a directory; see [Lifecycle.RuleAttributes].
+	RuleAttributes(ctx context.Context, id hemera.FileID) (own, all map[string][]byte, err error)
+	// RemoveDue removes a file that is still what was decided on; see [Lifecycle.RemoveDue].
+	RemoveDue(ctx context.Context, path string, was hemera.Entry, since time.Time) error
+	// NoteAccess writes the day on which files were read to their attributes.
+	NoteAccess(ctx context.Context, day string, files []hemera.FileID) error
+}
+
+// CheckOptions tune a check.
+type CheckOptions = nscheck.Options
+
+// Check is [Namespace.CheckWith] for a caller that needs only the problems.
+func (n *Namespace) Check(ctx context.Context) (problems []string, err error) {
+	report, err := n.CheckWith(ctx, CheckOptions{})
+	return report.Problems, err
+}
+
+// CheckWith works out again everything that is stored in more than one place and names what does not agree; see
+// [nscheck.Run]. It looks at one picture of the store, and changes go on meanwhile.
+func (n *Namespace) CheckWith(ctx context.Context, o CheckOptions) (hemera.NamespaceCheck, error) {
+	report, err := nscheck.Run(ctx, n.records, o)
+	stats := n.Stats()
+	report.WentBack, report.Recycled = stats.WentBack, stats.Recycled
+	return report, err
+}

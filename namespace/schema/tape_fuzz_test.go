@@ -1,0 +1,50 @@
+package schema
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"hemera/words/hemera"
+)
+
+// FuzzDecodeTape is FuzzDecode for what tapes, writes that were cut and restores keep.
+func FuzzDecodeTape(f *testing.F) {
+	f.Add(EncodeTape(&hemera.Tape{}))
+	f.Add(EncodeTapeFile(&hemera.TapeFile{}))
+	f.Add(EncodeFound(7))
+	f.Add(EncodeBarred(time.Unix(1, 0), 7))
+	f.Add(EncodeRenamed(time.Unix(1, 0), "name"))
+	f.Add(AppendQueueSum(nil, &QueueSum{1, 2}))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if v, err := DecodeTape(nil, raw); err == nil {
+			if again, err := DecodeTape(nil, EncodeTape(v)); err != nil || !bytes.Equal(EncodeTape(again), EncodeTape(v)) {
+				t.Errorf("tape %+v: %v", v, err)
+			}
+		}
+		if v, err := DecodeTapeFile(nil, raw); err == nil {
+			if again, err := DecodeTapeFile(nil, EncodeTapeFile(v)); err != nil || !bytes.Equal(EncodeTapeFile(again), EncodeTapeFile(v)) {
+				t.Errorf("file %+v: %v", v, err)
+			}
+		}
+		if id, err := DecodeFound(nil, raw); err == nil && !bytes.Equal(EncodeFound(*id), raw) {
+			t.Errorf("found %d of %x", *id, raw)
+		}
+		if id, err := DecodeBarred(raw); err == nil && !bytes.Equal(EncodeBarred(DecodeUntil(raw), id), raw) {
+			t.Errorf("barred %d of %x", id, raw)
+		}
+		if name, err := DecodeRenamed(nil, raw); err == nil && !bytes.Equal(EncodeRenamed(DecodeUntil(raw), *name), raw) {
+			t.Errorf("renamed %q of %x", *name, raw)
+		}
+		if q, err := DecodeQueueSum(nil, raw); err == nil && !bytes.Equal(AppendQueueSum(nil, q), raw) {
+			t.Errorf("sum %+v of %x", q, raw)
+		}
+		if a, b, err := DecodePair(nil, raw); err == nil && !bytes.Equal(EncodePair(a, b), raw) {
+			t.Errorf("pair %d, %d of %x", a, b, raw)
+		}
+		_, _ = DecodeJob(nil, raw)
+		_ = DecodeMount(raw, new(hemera.TapeMount))
+		_ = DecodeStage(raw, new(hemera.StageRequest))
+		_, _ = QueueOf(raw)
+	})
+}

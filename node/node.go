@@ -1,0 +1,341 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera/disk"
+	"hemera/platform/contain"
+	"hemera/rules/capability"
+	"hemera/transfer"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// Options say what a node is made of. Log and Workers have defaults.
+type Options struct {
+	Control hemera.Control
+	Peers   transfer.Peers
+	// Verify checks a token's signature and expiry and returns what it permits.
+	Verify func(token string) (hemera.Capability, error)
+	// HeadProof is what this node shows as the head of the write that a token permits, at its nodes; VerifyHead checks what
+	// the head of a write shows here. Both know the keys of Verify.
+	HeadProof  func(token string, node hemera.NodeID) (string, error)
+	VerifyHead func(token, proof string) error
+	// SetKeys takes the capability keys that Verify shall know from now on.
+	SetKeys func([]hemera.Key)
+	// Bar takes the nodes that were removed: Verify shall refuse what is for them too. Nil leaves it.
+	Bar func([]hemera.NodeID)
+	// ID is who the node is by its certificate; zero if it has none and the manager is to say.
+	ID hemera.NodeID
+	// OpenDisk opens the disk at a path. Only a path the node has never had a disk at is fresh: it
+	// may be made a disk. A known path without its label is a disk that is not mounted.
+	OpenDisk func(path string, fresh bool) (disk.Store, error)
+	// IsFolder reports whether a path is a directory of the filesystem above it and no disk yet. Disks that an
+	// admin adds are asked for; nil lets them all in.
+	IsFolder func(path string) bool
+	// Disks are used besides those an admin attached earlier.
+	Disks []hemera.AttachDisk
+	// Elsewhere are paths of disks that other nodes of this process have now: an earlier start may have
+	// given them to this one.
+	Elsewhere []string
+	// StateDir holds node.json: who the node is and which disks it has.
+	StateDir string
+	Addr     string // host:port of its xrd door, as clients and peers reach it
+	// Address finds out again, before each registration, what Addr is by now; "" while it cannot tell. Nil if
+	// Addr does not change.
+	Address func() string
+	Zone    string
+	Version string
+	Log     *slog.Logger
+	// Panics counts the panics that are contained in the node's work; nil: a new counter.
+	Panics *contain.Panics
+	// Workers is how many orders run at once per disk.
+	Workers int
+	// SmallBytes is how much memory short contents may take that are being written; 64 MiB if 0, none if
+	// negative.
+	SmallBytes int64
+	// ScrubRate is how many bytes of each disk are read and verified a second at most; none if 0.
+	ScrubRate int64
+	// Measure replaces the measuring of this machine, for nodes that have none of their own.
+	Measure func() hemera.NodeStats
+	// Program runs `hemera` with some words, which measures this machine and leaves JSON, and refuses words that it does not know to be
+	// harmless (Denied). Nil: this node runs no measurements. What it has begun ends with ctx.
+	Program func(ctx context.Context, command []string) ([]byte, error)
+	// Limits are the bounds of the process that refused somebody a short time ago; nil tells of none.
+	Limits func() []hemera.LimitUse
+	// Network samples this machine's network, for the heartbeats; nil takes no samples.
+	Network func() hemera.NetworkSample
+}
+
+// Node is one storage node. Its methods may be called concurrently.
+type Node struct {
+	o       Options
+	state   *stateFile
+	seen    *seenFile
+	disks   *disks
+	host    *transfer.Host    // moves data
+	pending *transfer.Pending // writes, and pieces of writes, that are not ended
+	meter   *meter
+	network networkTurn // of heartbeats
+	started time.Time
+
+	addr    atomic.Pointer[string] // what clients and peers reach the node by, as of the last registration
+	id      atomic.Uint32          // zero before the first lease of a node without a certificate
+	epoch   atomic.Uint64          // the lease; zero before the first
+	born    atomic.Uint64          // the first lease of this process
+	manager atomic.Pointer[string] // its address, as of the lease; nil before the first
+	orders  *orders
+	panics  *contain.Panics // of all work of the node
+
+	stopOnce sync.Once     // of the close of stopping
+	stopping chan struct{} // closed when the node is about to stop
+	toldOnce sync.Once     // of the close of told
+	told     chan struct{} // closed when the manager knows that
+
+	joinedOnce sync.Once
+	joined     chan struct{}
+	refusal    atomic.Pointer[error] // why the node has no lease; nil while it has one, or before it was refused
+
+	working  sync.WaitGroup // work in the background; each call of it to a disk returns
+	expiring sync.Map       // of disk.Store: where abandoned pieces are being looked for
+	bad      badPieces      // to be reported
+	// scrubRate is how many bytes of each disk are read and verified a second at most.
+	scrubRate atomic.Int64
+	// scrubbing are the disks with a scrub at work, by disk.Store.
+	scrubbing sync.Map
+	unclean   bool // the process before did not end in good order, and no manager knows it yet
+}
+
+// aheadBytes is how much memory a node uses to read coded files ahead of their readers.
+const aheadBytes = 128 << 20
+
+// workersPerDisk is how many orders run at once per disk. It is above the number of large copies that the manager has under
+// way to a disk: small ones wait for the device most of the time, whose journal makes many of them durable at once.
+const workersPerDisk = 16
+
+// New makes a node and opens its disks. A disk that cannot be opened is reported as gone and tried
+// again; only an unusable state directory is an error.
+func New(o Options) (*Node, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Workers <= 0 {
+		o.Workers = workersPerDisk
+	}
+	state, err := openState(o.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := openSeen(o.StateDir, o.Log)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{o: o, state: state, seen: seen, meter: newMeter(o.Measure), network: networkTurn{sample: o.Network}, started: time.Now(), joined: make(chan struct{}), stopping: make(chan struct{}), told: make(chan struct{})}
+	if o.ID != 0 {
+		state.ID = o.ID
+	}
+	// load, below, makes durable that a process uses the directory.
+	n.unclean, state.Running = state.Running, true
+	n.id.Store(uint32(state.ID))
+	n.scrubRate.Store(o.ScrubRate)
+	n.addr.Store(&o.Addr)
+	if n.panics = o.Panics; n.panics == nil {
+		n.panics = contain.New(o.Log)
+	}
+	n.disks = newDisks(state, seen, o.OpenDisk, o.Log)
+	n.disks.panics = n.panics
+	n.disks.folder = o.IsFolder
+	state.Disks = slices.DeleteFunc(state.Disks, func(k knownDisk) bool { return slices.Contains(o.Elsewhere, k.Path) })
+	if err := n.disks.load(o.Disks); err != nil {
+		return nil, err
+	}
+	n.host = &transfer.Host{
+		Self: n.ID, Born: n.born.Load, Disk: n.disks.find, Peers: o.Peers, Control: committer{o.Control, seen}, Log: o.Log,
+		HeadProof: o.HeadProof, SmallBytes: o.SmallBytes, Bad: n.bad.add, Panics: n.panics, Kept: keptFiles{filepath.Join(o.StateDir, "kept")},
+	}
+	n.host.Ahead.Max = aheadBytes
+	n.pending = transfer.NewPending(n.host)
+	if n.pending.Restore(capability.Peek) > 0 {
+		n.unclean = true // the audit removes what nobody commits of them
+	}
+	n.orders = &orders{program: o.Program, disks: n.disks, host: n.host, pending: n.pending, verify: func(token string) (hemera.Capability, error) { return n.o.Verify(token) }, log: o.Log, panics: n.panics, workers: o.Workers,
+		running: &n.working, lanes: map[lane]chan job{}}
+	return n, nil
+}
+
+// ID is the node's id, zero before it first joined.
+func (n *Node) ID() hemera.NodeID { return hemera.NodeID(n.id.Load()) }
+
+// Panics counts the panics that were contained in the node's work. Services beside it in the process add theirs.
+func (n *Node) Panics() *contain.Panics { return n.panics }
+
+// Lease is the node with the epoch of its lease; zero before the first one.
+func (n *Node) Lease() (hemera.NodeID, uint64) { return n.ID(), n.epoch.Load() }
+
+// address is where clients and peers reach the node.
+func (n *Node) address() string { return *n.addr.Load() }
+
+// Joined is closed when the node has its first lease.
+func (n *Node) Joined() <-chan struct{} { return n.joined }
+
+// Refusal returns why the node has no lease: the error of its last session or attempt to register. It returns nil while the node has a lease, and
+// before its first attempt failed.
+func (n *Node) Refusal() error {
+	if p := n.refusal.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// ManagerAddr is the manager's xrd door, "" before the node joined.
+func (n *Node) ManagerAddr() string {
+	if p := n.manager.Load(); p != nil {
+		return *p
+	}
+	return ""
+}
+
+// Open implements hemera.Node.
+func (n *Node) Open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	p, err := n.verifyOpen(ctx, p, o.Path)
+	if err != nil {
+		return nil, err
+	}
+	return n.open(ctx, p, o)
+}
+
+// OpenPiece implements hemera.Node.
+func (n *Node) OpenPiece(ctx context.Context, p *hemera.Permit, o hemera.PieceOpen) (hemera.PieceHandle, error) {
+	p, err := n.verifyOpen(ctx, p, "")
+	if err != nil {
+		return nil, err
+	}
+	if path := p.WholePath(); path != "" && o.Path != path {
+		return nil, otherPath(o.Path)
+	}
+	head := o.Head != "" && n.o.VerifyHead != nil
+	if head {
+		token, err := p.Token()
+		if err == nil {
+			err = n.o.VerifyHead(token, o.Head)
+		}
+		if err != nil {
+			return nil, errs.As(err, errs.Denied, "node.OpenPiece", p.Path)
+		}
+	}
+	return n.pending.OpenPiece(p.Capability, o, head)
+}
+
+// otherPath refuses an open of another path than the capability's.
+func otherPath(path string) error {
+	return errs.New(errs.Denied, "node.Open", path, "the capability is for another path").WithRemedy("open the file at the manager")
+}
+
+// User implements hemera.Node.
+func (n *Node) User(ctx context.Context, p *hemera.Permit) (hemera.Identity, error) {
+	p, err := n.verify(ctx, p, "")
+	if err != nil {
+		return hemera.Identity{}, err
+	}
+	return p.Who, nil
+}
+
+// verifyOpen is verify for an open: a permit of this process must not have expired either.
+func (n *Node) verifyOpen(ctx context.Context, p *hemera.Permit, path string) (*hemera.Permit, error) {
+	p, err := n.verify(ctx, p, path)
+	if err == nil && p.Local() && time.Now().After(p.Expires) { // verify has compared the others' expiry
+		return nil, errs.New(errs.Denied, "node.Open", p.Path, "the capability has expired").WithRemedy("open the file again")
+	}
+	return p, err
+}
+
+// verify returns the permit with a capability to rely on. It must be of the path unless that is "".
+func (n *Node) verify(ctx context.Context, p *hemera.Permit, path string) (*hemera.Permit, error) {
+	if err := n.awaitJoin(ctx); err != nil {
+		return nil, err
+	}
+	p, err := p.Verify(n.o.Verify)
+	switch {
+	case err != nil:
+		return nil, errs.As(err, errs.Denied, "node.Open", "")
+	case path != "" && path != p.Path:
+		return nil, otherPath(path)
+	}
+	return p, nil
+}
+
+// Written implements hemera.Node.
+func (n *Node) Written(ctx context.Context, p *hemera.Permit, path string) (hemera.FileInfo, error) {
+	p, err := n.verify(ctx, p, path)
+	if err != nil {
+		return hemera.FileInfo{}, err
+	}
+	if p.Access == hemera.AccessRead {
+		return hemera.FileInfo{}, errs.New(errs.Denied, "node.Written", path, "the capability is for reading")
+	}
+	return n.pending.Written(&p.Capability), nil
+}
+
+// open opens a whole file.
+func (n *Node) open(ctx context.Context, p *hemera.Permit, o hemera.NodeOpen) (hemera.File, error) {
+	if p.Access != hemera.AccessRead && (len(p.Targets) == 0 || p.HeadNode() != n.ID()) {
+		return nil, errs.New(errs.Denied, "node.Open", p.Path, "another node is the head of this write")
+	}
+	if p.Access != hemera.AccessRead && n.stops() && !n.pending.Known(&p.Capability) {
+		return nil, errs.New(errs.Unavailable, "node.Open", p.Path, "the node is about to stop, and takes no new writes").
+			WithRemedy("open the file again: the manager knows other nodes")
+	}
+	return n.pending.Open(ctx, p, o)
+}
+
+// awaitJoin waits for the first lease, which brings the keys: a client may come back to a node that was
+// just restarted before the manager has answered it.
+func (n *Node) awaitJoin(ctx context.Context) error {
+	select {
+	case <-n.joined:
+		return nil
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, joinPatience)
+	defer cancel()
+	select {
+	case <-n.joined:
+		return nil
+	case <-ctx.Done():
+		return errs.New(errs.Unavailable, "node.Open", n.address(), "the node has not reached the manager since it started").
+			WithRemedy("try again; `hemera node ls` shows when it is online")
+	}
+}
+
+// Status is what a node says of itself where it runs.
+type Status struct {
+	ID      hemera.NodeID
+	Epoch   uint64 // of the lease; zero before the first
+	Addr    string
+	Manager string // its address; "" before the first lease
+	Disks   []hemera.NodeDisk
+	Stats   hemera.NodeStats
+	Pending int   // writes and pieces of writes not ended
+	Orders  int64 // done since the start
+}
+
+// Status describes the node now.
+func (n *Node) Status() Status {
+	stats := n.meter.last(n.started)
+	stats.Unusable = n.disks.unusable()
+	return Status{
+		ID: n.ID(), Epoch: n.epoch.Load(), Addr: n.address(), Manager: n.ManagerAddr(),
+		Disks: n.disks.report(), Stats: stats, Pending: n.pending.Len(), Orders: n.orders.done.Load(),
+	}
+}
+
+// Counters are the node's transfer counters.
+func (n *Node) Counters() *transfer.Counters { return &n.host.Counters }
+
+var _ hemera.Node = (*Node)(nil)

@@ -1,0 +1,118 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// state is node.json: what a node must know of itself before it reaches the manager.
+type state struct {
+	ID    hemera.NodeID `json:"id"`
+	Disks []knownDisk   `json:"disks"`
+	// Running is set while a process uses the directory, and after one that did not end in good order.
+	Running bool `json:"running,omitempty"`
+}
+
+// knownDisk is a disk the node was given, there or not.
+type knownDisk struct {
+	Path  string        `json:"path"` // clean
+	Space string        `json:"space,omitempty"`
+	UUID  string        `json:"uuid,omitempty"` // of the label; "" if it was never opened
+	ID    hemera.DiskID `json:"id,omitempty"`   // zero until the manager has named it
+	// wished: only an admin's wish names it, which may be withdrawn while it was never opened.
+	wished bool
+	// mount: it must be a filesystem of its own when it is opened for the first time.
+	mount bool
+}
+
+// stateFile is node.json and its content as last saved.
+type stateFile struct {
+	state
+	path string
+}
+
+// openState reads node.json, or makes the directory for it.
+func openState(dir string) (*stateFile, error) {
+	s := &stateFile{path: filepath.Join(dir, "node.json")}
+	text, err := os.ReadFile(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, errs.Wrap(err, "node.New", dir)
+		}
+		return s, nil
+	}
+	if err != nil {
+		return nil, errs.Wrap(err, "node.New", s.path)
+	}
+	if err := json.Unmarshal(text, &s.state); err != nil {
+		e := errs.New(errs.Invalid, "node.New", s.path, "not a node's state")
+		e.Cause = err
+		return nil, e.WithRemedy("restore the file, or remove it and join again: the disks keep their identity")
+	}
+	s.Disks = onceEach(s.Disks)
+	return s, nil
+}
+
+// onceEach leaves the first of disks with one UUID: earlier versions noted a disk at each path it was found at.
+func onceEach(list []knownDisk) (once []knownDisk) {
+	for _, k := range list {
+		k.Path = filepath.Clean(k.Path)
+		if k.UUID == "" || !slices.ContainsFunc(once, func(o knownDisk) bool { return o.UUID == k.UUID }) {
+			once = append(once, k)
+		}
+	}
+	return once
+}
+
+// text is the state as it is saved. A path that was never opened as a disk is not worth remembering: it may be a slip of
+// the pen.
+func (s *stateFile) text() ([]byte, error) {
+	kept := state{ID: s.ID, Running: s.Running, Disks: []knownDisk{}} // a list without disks has one form: []
+	for _, k := range s.Disks {
+		if k.UUID != "" {
+			kept.Disks = append(kept.Disks, k)
+		}
+	}
+	text, err := json.MarshalIndent(kept, "", "  ")
+	return append(text, '\n'), errs.Wrap(err, "node.Save", s.path)
+}
+
+// write makes the state durable.
+func (s *stateFile) write(text []byte) error {
+	return errs.Wrap(replaceFile(s.path, text), "node.Save", s.path)
+}
+
+// replaceFile makes the content of a file durable in one step: it is written aside, synced, and renamed over.
+func replaceFile(path string, text []byte) error {
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		return err
+	}
+	// The rename is durable with its directory.
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}

@@ -1,0 +1,22 @@
+package disks_test
+
+import (
+	"log/slog"
+	"testing"
+
+	"hemera/disk"
+	"hemera/disk/disktest"
+	"hemera/process/disks"
+)
+
+// TestStore holds the disks of a process to what every disk must do.
+func TestStore(t *testing.T) {
+	m := disks.NewMemory()
+	disktest.Run(t, func(t *testing.T) disk.Store {
+		s, err := m.OpenDisk(t.TempDir(), true, slog.New(slog.DiscardHandler), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
+}

@@ -1,0 +1,107 @@
+package catalogue
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"hemera/words/hemera"
+)
+
+// Tree is what the catalogue needs of the namespace to make files of what is on tape. None of it
+// may be called within a change.
+type Tree interface {
+	// MakeParents makes the directories above a path that are missing, as the system, with the mode.
+	MakeParents(ctx context.Context, path string, mode uint32) error
+	// TakeNumber hands out a number for a file, or for a content.
+	TakeNumber(ctx context.Context) (uint64, error)
+	// RaiseNumbers has no number up to past handed out from now on.
+	RaiseNumbers(ctx context.Context, past uint64) error
+	// NextNumber is what TakeNumber will hand out next.
+	NextNumber() uint64
+	// Life is the number of the store's life: a restore and a rebuild begin another one, with a higher number.
+	Life() uint64
+	// Lost reports whether a content of that time may be one that the namespace lost.
+	Lost(p hemera.PieceID, at time.Time) bool
+	// Restored reports whether the namespace was restored or prepared for a rebuild: what other
+	// systems know under its ids may be its own.
+	Restored() bool
+}
+
+// Returns is what makes files of what is on tape: of what a scan found, and of what was removed. Its
+// methods may be called from any goroutine.
+type Returns struct{ *Catalogue }
+
+// returning is a transaction that makes files.
+type returning struct{ Txn }
+
+// LostDir has the files whose path a tape does not tell: LostDir/VID/fSeq, of members of a
+// container LostDir/VID/fSeq.member. Only admins may enter it, as nobody knows who might see them.
+const LostDir = "/lost+found/tape"
+
+// Modes of what is made on the way.
+const (
+	lostMode    = 0o700
+	parentsMode = 0o755
+	// unreadMode is the mode of files whose owner a tape does not tell.
+	unreadMode = 0o600
+)
+
+// namesOf returns the names of a path where a file can be made, nil for any other.
+func namesOf(path string) []string {
+	if len(path) > hemera.PathMax || !strings.HasPrefix(path, "/") {
+		return nil
+	}
+	// An empty name, of a slash too many, is refused with the others.
+	names := strings.Split(path[1:], "/")
+	if len(names) > hemera.DepthMax {
+		return nil
+	}
+	for _, name := range names {
+		if len(name) > hemera.NameMax || hemera.CheckName(name) != nil {
+			return nil
+		}
+	}
+	return names
+}
+
+// spot is where a path leads: the directories above its last name, the root first, and the entry of
+// that name, nil for none.
+type spot struct {
+	dirs  []*hemera.Entry
+	name  string
+	entry *hemera.Entry
+}
+
+// parent is the directory of the last name.
+func (s spot) parent() *hemera.Entry { return s.dirs[len(s.dirs)-1] }
+
+// Why a path leads nowhere.
+type nowhere uint8
+
+const (
+	leads   nowhere = iota
+	missing         // a directory above it is missing
+	blocked         // a file is where a directory must be
+)
+
+// follow goes along names from the root, and asks for no rights: an admin has ordered it.
+func (t returning) follow(names []string) (s spot, why nowhere, err error) {
+	if s.entry, err = t.Root(); err != nil {
+		return s, leads, err
+	}
+	// Each turn goes into what the last one found.
+	for _, name := range names {
+		switch dir := s.entry; {
+		case dir == nil:
+			return s, missing, nil
+		case !dir.IsDir():
+			return s, blocked, nil
+		}
+		s.dirs, s.name = append(s.dirs, s.entry), name
+		if s.entry, err = t.Entry(s.parent().ID, name); err != nil {
+			return s, leads, err
+		}
+	}
+	return s, leads, nil
+}

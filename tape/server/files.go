@@ -1,0 +1,58 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"hemera/tape/session"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// Files opens the contents of files on disk, with what the manager has granted. Package nodeio does it over XRootD.
+type Files interface {
+	Open(ctx context.Context, g hemera.TapeGrant) (session.Content, error)
+	Create(ctx context.Context, g hemera.TapeGrant) (session.Target, error)
+}
+
+// transit is what [Files] may have too: how long contents have been on their way over the network. Without it sessions count all waits for
+// contents as the disks'.
+type transit interface{ OnTheWay() time.Duration }
+
+// files gives the files of a mount to its session. It implements session.Source and session.Sink.
+type files struct {
+	desk
+	Files
+}
+
+// Open implements session.Source.
+func (f files) Open(ctx context.Context, job hemera.TapeWork) (session.Content, error) {
+	g, err := f.grant(ctx, job) // when it is needed: a capability does not last as long as a session
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.Files.Open(ctx, g)
+	return c, notVoid(err, job)
+}
+
+// Create implements session.Sink.
+func (f files) Create(ctx context.Context, job hemera.TapeWork) (session.Target, error) {
+	g, err := f.grant(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	// What it makes is invisible until the commit, so a session that ends leaves nothing.
+	t, err := f.Files.Create(ctx, g)
+	return t, notVoid(err, job)
+}
+
+// notVoid makes sure that a job is tried again: only the manager knows whether a file is gone. A node that does not find a piece says NotFound too.
+func notVoid(err error, job hemera.TapeWork) error {
+	// The next grant names other nodes, or says that the job is void.
+	if errors.Is(err, errs.NotFound) || errors.Is(err, errs.Conflict) {
+		return &errs.Error{Kind: errs.Unavailable, Op: "tape.Open", Subject: job.Path, Text: "the node does not open the file", Cause: err,
+			Remedy: errs.RemedyOf(err)}
+	}
+	return err
+}

@@ -1,0 +1,145 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"hemera/platform/contain"
+	"hemera/tape/device"
+	"hemera/tape/volume"
+	"hemera/words/hemera"
+)
+
+// Jobs gives a session its jobs, in the order in which they are to be done.
+type Jobs interface {
+	// Next returns up to so many jobs of up to so many bytes together, but at least one if there is one. None, or last, ends the session
+	// when everything before is done.
+	Next(ctx context.Context, files int, bytes int64) (jobs []hemera.TapeWork, last bool, err error)
+}
+
+// Source opens files on disk that are to be archived.
+type Source interface {
+	// Open fails with NotFound or Conflict when the content of the job is gone: the job is void then.
+	Open(ctx context.Context, job hemera.TapeWork) (Content, error)
+}
+
+// Content is an open file.
+type Content interface {
+	// ReadAt fills p from an offset, or fails. Several calls run at a time.
+	ReadAt(ctx context.Context, p []byte, offset int64) error
+	Close() error
+}
+
+// Sink makes files on disk for recalls.
+type Sink interface {
+	// Create fails with NotFound or Conflict when nobody needs the file any more: the job is void then.
+	Create(ctx context.Context, job hemera.TapeWork) (Target, error)
+}
+
+// Target is a file that a recall writes. One goroutine uses it. Commit or Abort ends it.
+type Target interface {
+	// Write appends; it keeps no reference to p.
+	Write(ctx context.Context, p []byte) error
+	// Commit makes the file durable and visible.
+	Commit(ctx context.Context) error
+	Abort(ctx context.Context)
+}
+
+// Journal is where results go. Report returns when they are durable, and retries by itself what may pass; its error ends the session. A session
+// sets Written, Failed, Done, Full and Session.
+type Journal interface {
+	Report(ctx context.Context, r hemera.TapeResults) error
+}
+
+// Limits bound a session. Zero values are those of [DefaultLimits].
+type Limits struct {
+	Chunk   int // bytes of a buffer and of one read from disk
+	Buffers int
+	Window  int // buffers of one file, thus reads that are outstanding for it
+	// FlushFiles, FlushBytes and FlushAfter say when what was written is flushed and reported: whichever comes first, after a file.
+	FlushFiles int
+	FlushBytes int64
+	FlushAfter time.Duration
+	// Jobs of up to PackBelow bytes that follow each other go to one container of up to PackBytes; negative: never.
+	PackBelow int64
+	PackBytes int64
+	// BatchFiles and BatchBytes are what is asked of Jobs at a time.
+	BatchFiles int
+	BatchBytes int64
+	// Open bounds the recalled files that are not committed yet.
+	Open int
+}
+
+// DefaultLimits takes 256 MiB for a drive. A flush stops a drive for about 3 s, that is 2 % of the 160 s that 64 GB take.
+func DefaultLimits() Limits {
+	return Limits{
+		Chunk: 4 << 20, Buffers: 64, Window: 10,
+		FlushFiles: 1000, FlushBytes: 64e9, FlushAfter: 5 * time.Minute,
+		PackBelow: 4 << 20, PackBytes: 64 << 20,
+		BatchFiles: 1000, BatchBytes: 64e9,
+		Open: 32,
+	}
+}
+
+// filled replaces zero values, and keeps values in bounds that depend on each other.
+func (l Limits) filled() Limits {
+	d := DefaultLimits()
+	set(&l.Chunk, d.Chunk)
+	set(&l.Buffers, d.Buffers)
+	set(&l.Window, d.Window)
+	set(&l.FlushFiles, d.FlushFiles)
+	set(&l.FlushBytes, d.FlushBytes)
+	set(&l.FlushAfter, d.FlushAfter)
+	set(&l.PackBelow, d.PackBelow)
+	set(&l.PackBytes, d.PackBytes)
+	set(&l.BatchFiles, d.BatchFiles)
+	set(&l.BatchBytes, d.BatchBytes)
+	set(&l.Open, d.Open)
+	// A recall fills buffers with whole blocks, and a unit must get all its buffers.
+	l.Chunk = max(l.Chunk, volume.BlockSize)
+	l.Window = min(l.Window, l.Buffers)
+	l.PackBelow = min(l.PackBelow, int64(l.Chunk))
+	l.PackBytes = min(l.PackBytes, int64(l.Buffers/2)*int64(l.Chunk)) // slabs may be half empty
+	return l
+}
+
+// set gives a value that is zero its default.
+func set[T int | int64 | time.Duration](value *T, otherwise T) {
+	if *value == 0 {
+		*value = otherwise
+	}
+}
+
+// ArchiveOptions are what an archive session works with.
+type ArchiveOptions struct {
+	Volume  *volume.Volume
+	Known   volume.Known // what the catalogue knows of the end of the tape
+	Jobs    Jobs
+	Source  Source
+	Journal Journal
+	Common
+}
+
+// RecallOptions are what a recall session works with.
+type RecallOptions struct {
+	Volume  *volume.Volume
+	Jobs    Jobs
+	Sink    Sink
+	Journal Journal
+	Common
+}
+
+// Common is the same for both.
+type Common struct {
+	Limits Limits
+	Now    func() time.Time // time.Now when nil
+	// Monitor counts stops of the drive, where it can.
+	Monitor device.Monitor
+	// OnTheWay is how long contents have been on their way over the network, of all time; nil where nobody knows, and all that a session
+	// waits for its Source or Sink counts as disk.
+	OnTheWay func() time.Duration
+	// Progress gets the figures so far after each file, and some times a second within a long one, in the goroutine of the tape.
+	Progress func(hemera.TapeSession)
+	// Panics contains panics of the work on one file, which fails then, and of the goroutine of the tape, which ends the session.
+	Panics *contain.Panics
+}

@@ -1,0 +1,112 @@
+package tapeconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// Permission is what a state lets be done with a tape.
+type Permission struct {
+	Queue  bool // recalls may wait for it
+	Mount  bool
+	Write  bool // files may be archived to it
+	Recall bool // its files may be read for users
+	Repack bool // its files may be read to be written elsewhere
+}
+
+// Permits returns what a state permits; nothing for one that is unknown.
+//
+// A tape that is being repacked still serves recalls. CTA reads it for the repack alone; then files with one copy cannot be read for as long as
+// the repack takes.
+func Permits(state hemera.TapeState) Permission {
+	switch state {
+	case hemera.TapeActive:
+		return Permission{Queue: true, Mount: true, Write: true, Recall: true}
+	case hemera.TapeDisabled, hemera.TapeRepackingDisabled:
+		return Permission{Queue: true}
+	case hemera.TapeRepacking:
+		return Permission{Queue: true, Mount: true, Recall: true, Repack: true}
+	}
+	return Permission{} // BROKEN and EXPORTED: recalls take another copy, or fail
+}
+
+// Followers lists the states that may follow one. A tape that is not here (EXPORTED) comes back ACTIVE or DISABLED first.
+func Followers(state hemera.TapeState) []hemera.TapeState {
+	const (
+		active, disabled, repacking = hemera.TapeActive, hemera.TapeDisabled, hemera.TapeRepacking
+		held, broken, exported      = hemera.TapeRepackingDisabled, hemera.TapeBroken, hemera.TapeExported
+	)
+	switch state {
+	case active:
+		return []hemera.TapeState{disabled, repacking, broken, exported}
+	case disabled:
+		return []hemera.TapeState{active, repacking, broken, exported}
+	case repacking:
+		return []hemera.TapeState{active, disabled, held, broken, exported}
+	case held:
+		return []hemera.TapeState{repacking, active, disabled, broken, exported}
+	case broken:
+		return []hemera.TapeState{active, disabled, repacking, exported}
+	case exported:
+		return []hemera.TapeState{active, disabled}
+	}
+	return nil
+}
+
+// CheckTransition says why a tape cannot go to another state, nil if it can. All states but ACTIVE need a reason; a tape is repacked when it
+// is full, because its files are to move and none are to come.
+func CheckTransition(t hemera.Tape, to hemera.TapeState, reason string) error {
+	const op = "tapeconfig.SetState"
+	switch {
+	case len(Followers(to)) == 0:
+		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("there is no state %q; there are %s", to, states(allStates())))
+	// Said twice is said once.
+	case to == t.State:
+		return nil
+	// Most often a held repack, or a tape that is not here.
+	case !slices.Contains(Followers(t.State), to):
+		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("%s cannot follow %s", to, t.State)).
+			WithRemedy("set one of these first: " + states(Followers(t.State)))
+	case to != hemera.TapeActive && strings.TrimSpace(reason) == "":
+		return errs.New(errs.Invalid, op, t.VID, fmt.Sprintf("state %s needs a reason", to)).WithRemedy("say why: stateReason=TEXT")
+	case to == hemera.TapeRepacking && !t.Full:
+		return errs.New(errs.Invalid, op, t.VID, "only a full tape is repacked").WithRemedy("close it first: hemera tape tape set " + t.VID + " full=true")
+	}
+	return nil
+}
+
+// allStates lists the states in the order of a tape's life.
+func allStates() []hemera.TapeState {
+	return []hemera.TapeState{
+		hemera.TapeActive, hemera.TapeDisabled, hemera.TapeRepacking, hemera.TapeRepackingDisabled, hemera.TapeBroken, hemera.TapeExported,
+	}
+}
+
+// states lists states in words.
+func states(list []hemera.TapeState) string {
+	var names []string
+	for _, s := range list {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
+// CheckReclaim says why a tape cannot be reclaimed, nil if it can: it is full, and holds no file of the tree.
+func CheckReclaim(t hemera.Tape) error {
+	const op = "tapeconfig.Reclaim"
+	switch {
+	// What a broken tape holds is not forgotten: somebody may still read it.
+	case t.State != hemera.TapeActive && t.State != hemera.TapeRepacking && t.State != hemera.TapeDisabled:
+		return errs.New(errs.Invalid, op, t.VID, "a tape in state "+string(t.State)+" is not written again")
+	case !t.Full:
+		return errs.New(errs.Invalid, op, t.VID, "the tape is not full").WithRemedy("close it first: hemera tape tape set " + t.VID + " full=true")
+	case t.Files > 0:
+		return errs.New(errs.NotEmpty, op, t.VID, fmt.Sprintf("%d files of the tree are on the tape", t.Files)).
+			WithRemedy("move them first: hemera tape repack " + t.VID)
+	}
+	return nil
+}

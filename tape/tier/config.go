@@ -1,0 +1,295 @@
+package tier
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hemera/tape/catalogue"
+	"hemera/tape/tapeconfig"
+	"hemera/tape/tier/rulenames"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// The configuration is one value, which tape/tapeconfig checks as a
+// whole with each change. It is stored as one record of JSON: there are
+// tens of objects, changed by people. Tapes are not a part of it. There
+// are thousands, they change with every session, and each is a record of
+// its own.
+//
+// A change is durable before it holds. What was queued before a change
+// keeps the pool that it was queued for.
+
+// TapeConfig implements hemera.TapeAdmin.
+func (t *configurer) TapeConfig(context.Context) ([]byte, error) { return json.Marshal(t.settings()) }
+
+// ChangeTape implements hemera.TapeAdmin.
+func (t *configurer) ChangeTape(ctx context.Context, who string, c hemera.TapeChange) error {
+	switch c.Object {
+	case "key":
+		return t.changeKey(ctx, who, c)
+	case "tape":
+		return t.changeTape(ctx, who, c)
+	case "drive":
+		return t.changeDrive(ctx, who, c)
+	}
+	return t.changeConfig(ctx, who, c)
+}
+
+// changeConfig changes one object of the configuration.
+func (t *configurer) changeConfig(ctx context.Context, who string, c hemera.TapeChange) error {
+	if c.Object == string(tapeconfig.KindLibrary) && c.Verb == "set" && t.onlyReported(c.Name) {
+		c.Verb = "add" // people see it in the list, and set it
+	}
+	if c.Object == string(tapeconfig.KindLibrary) && c.Verb == "remove" && t.onlyReported(c.Name) {
+		return errs.New(errs.NotEmpty, "tier.Remove", c.Name, "a tape server reports this library: it is in the list as long as its node is in the cluster").
+			WithRemedy("see its node: hemera tape library ls; end its server, then: hemera node rm NODE")
+	}
+	return t.change(ctx, c.Object+" "+c.Name, func(now tapeconfig.Config, used tapeconfig.Usage) (tapeconfig.Config, error) {
+		return now.Apply(c, tapeconfig.Author{Name: who, Time: t.now()}, used)
+	})
+}
+
+// change stores what a change makes of the configuration. One change is
+// made after the other.
+func (t *configurer) change(ctx context.Context, subject string, change func(tapeconfig.Config, tapeconfig.Usage) (tapeconfig.Config, error)) error {
+	release, err := takeTurn(ctx, t.changing, subject)
+	if err != nil {
+		return err
+	}
+	defer release()
+	all, err := t.catalogue.Tapes(ctx)
+	if err != nil {
+		return err
+	}
+	next, err := change(t.settings(), usage(all))
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(next)
+	if err != nil {
+		return errs.Wrap(err, "tier.Change", subject)
+	}
+	// Durable before it holds: a commit must not queue for a pool that a
+	// restart forgets.
+	if err := t.catalogue.PutConfig(ctx, raw); err != nil {
+		return err
+	}
+	known := rulenames.In(next.Rules)
+	t.mu.Lock()
+	t.config, t.names, t.changes = next, known, t.changes+1
+	t.awake()
+	t.mu.Unlock()
+	if next.MountCriteria().ReadsBack() > 0 {
+		return nil
+	}
+	// Nothing is read back any more, so nothing waits for it.
+	for i := range all {
+		if all[i].UnreadFSeq > 0 {
+			if err := t.countAsRead(ctx, all[i].VID, math.MaxUint64); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// CheckClass returns an error for a storage class that does not exist,
+// with the names of those that do. Its routes may come later.
+func (t *configurer) CheckClass(class string) error {
+	known := t.settings().Classes
+	if _, ok := known[class]; ok || class == "" || class == catalogue.NoClass {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(known))
+	return errs.New(errs.NotFound, "tier.CheckClass", class, "there is no such storage class").
+		WithRemedy("take one of " + strings.Join(names, ", ") + ", or add it first: hemera tape class add NAME nbCopies=1")
+}
+
+// onlyReported reports whether a library is there that nobody said
+// anything about.
+func (t *configurer) onlyReported(name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, said := t.config.Libraries[name]; said {
+		return false
+	}
+	for _, l := range t.libraries {
+		if l.state.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// takeTurn waits for the turn of changes.
+func takeTurn(ctx context.Context, turns chan struct{}, subject string) (release func(), err error) {
+	select {
+	case turns <- struct{}{}:
+		return func() { <-turns }, nil
+	case <-ctx.Done():
+		return nil, errs.Wrap(ctx.Err(), "tier.Change", subject)
+	}
+}
+
+// usage counts which objects tapes refer to.
+func usage(all []hemera.Tape) tapeconfig.Usage {
+	u := tapeconfig.Usage{Pools: map[string]int64{}, Media: map[string]int64{}, Libraries: map[string]int64{}, Keys: map[string]int64{}}
+	for _, tape := range all {
+		u.Pools[tape.Pool]++
+		u.Media[tape.MediaType]++
+		u.Libraries[tape.Library]++
+		u.Keys[tape.Key]++
+	}
+	return u
+}
+
+// changeTape adds, changes or removes a tape.
+func (t *configurer) changeTape(ctx context.Context, who string, c hemera.TapeChange) error {
+	vid, config := c.Name, t.settings()
+	back := false // it can be read again
+	err := t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+		tape := hemera.Tape{VID: vid, State: hemera.TapeActive, Pool: tapeconfig.DefaultName, Made: t.now(), MadeBy: who}
+		// What a person gets wrong first: a name that is there, or is not.
+		switch {
+		case c.Verb == "add" && old != nil:
+			return nil, errs.New(errs.Exists, "tier.Add", vid, "the tape is in the catalogue already")
+		case c.Verb != "add" && old == nil:
+			return nil, errs.New(errs.NotFound, "tier.Change", vid, "the tape is not in the catalogue").WithRemedy("see `hemera tape tape ls`")
+		case c.Verb == "remove":
+			return nil, nil
+		case old != nil:
+			tape = *old
+		default:
+			t.known(&tape)
+		}
+		if err := setTape(&tape, c.Values); err != nil {
+			return nil, err
+		}
+		back = old != nil && !tapeconfig.Permits(old.State).Recall && tapeconfig.Permits(tape.State).Recall
+		if back {
+			catalogue.Return(&tape, 1)
+		}
+		// A repack looks at all files again, also at those that it left.
+		if back && tape.Repack != nil {
+			again := *tape.Repack
+			again.Begun, again.Queued, again.Filled, again.Left = t.now(), 0, false, nil
+			tape.Repack = &again
+		}
+		tape.Changed, tape.ChangedBy = t.now(), who
+		if tape.Capacity == 0 {
+			tape.Capacity = int64(config.Media[tape.MediaType].Capacity)
+		}
+		return &tape, config.CheckTape(tape)
+	})
+	if err != nil {
+		return err
+	}
+	if state := hemera.TapeState(strings.ToUpper(c.Values["state"])); state == hemera.TapeBroken || state == hemera.TapeExported {
+		err = t.leaveTape(ctx, vid, state)
+	}
+	if err == nil && back {
+		err = t.noteReturned(ctx)
+	}
+	t.Awake()
+	return err
+}
+
+// leaveTape moves the recalls that wait for a tape which is not read any
+// more to other copies. Those without one have failed: somebody waits for
+// them, and is told so.
+func (t *configurer) leaveTape(ctx context.Context, vid string, state hemera.TapeState) error {
+	// A page at a time: each job that is looked at leaves the queue of the
+	// tape, to another one or to those that failed.
+	for {
+		jobs, err := (&reporter{t.parts}).TapeJobList(ctx, hemera.TapeJobQuery{Kind: hemera.TapeRecall, Queue: vid})
+		if err != nil || len(jobs) == 0 {
+			return err
+		}
+		for _, j := range jobs {
+			other := t.otherCopy(ctx, j.TapeJobKey)
+			// No attempt is counted for a move: nothing was tried.
+			if err := t.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+				if other != nil {
+					j.From, j.Copy, j.Queue = other, other.Number, other.VID
+					return &j
+				}
+				j.Failed, j.Error = true, "tape "+vid+" is "+string(state)+", and no other copy can be read"
+				return &j
+			}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// known fills in what libraries say of a new tape: where it is, and its
+// media type.
+func (t *configurer) known(tape *hemera.Tape) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	tape.MediaType = mediaUsual
+	// A tape may be named before its cartridge is in a library.
+	for _, l := range t.libraries {
+		if media, ok := l.state.VIDs[tape.VID]; ok {
+			tape.Library = l.state.Name
+			if media != "" {
+				tape.MediaType = media
+			}
+		}
+	}
+}
+
+// setTape changes fields of a tape by the names of its JSON.
+func setTape(tape *hemera.Tape, values map[string]string) error {
+	// In the order of names, so that the same request gives the same error.
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value, bad := values[name], error(nil)
+		switch name {
+		case "mediaType":
+			tape.MediaType = value
+		case "vendor":
+			tape.Vendor = value
+		case "logicalLibrary":
+			tape.Library = value
+		case "tapepool":
+			tape.Pool = value
+		case "capacity":
+			tape.Capacity, bad = strconv.ParseInt(value, 10, 64)
+		case "full":
+			tape.Full, bad = strconv.ParseBool(value)
+		case "comment":
+			tape.Comment = value
+		case "encryptionKeyName":
+			// What is on the tape stays as it is.
+			if tape.LastFSeq > 0 && value != tape.Key {
+				bad = errors.New("the files on the tape are encrypted with key " + strconv.Quote(tape.Key))
+			}
+			tape.Key = value
+		case "state":
+			reason := values["stateReason"]
+			state := hemera.TapeState(strings.ToUpper(value))
+			if err := tapeconfig.CheckTransition(*tape, state, reason); err != nil {
+				return err
+			}
+			tape.State, tape.Reason, tape.Cause = state, reason, ""
+		case "stateReason":
+		default:
+			bad = errors.New("a tape has no such value")
+		}
+		if bad != nil {
+			return errs.As(bad, errs.Invalid, "tier.Set", tape.VID+" "+name+"="+value)
+		}
+	}
+	return nil
+}
+
+// mediaUsual is the media type of a tape that nobody says one of.
+const mediaUsual = "LTO-9"

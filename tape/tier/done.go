@@ -1,0 +1,295 @@
+package tier
+
+import (
+	"context"
+	"time"
+
+	"hemera/tape/catalogue"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// A report has three parts, which are recorded one after the other: what
+// is on tape, what failed, and what is to be known of the tape and the
+// drive. Each is safe to record twice, so a server whose answer was lost
+// sends the whole report again. The order matters in one place: a tape is
+// full only after its last files are recorded, or a mount in between
+// would not know where they end.
+//
+// What a server reports may be wrong, and is believed as far as its library
+// goes (trust.go). Copies are recorded of files that its session was given,
+// with the size and the checksum that the namespace has, and nothing else:
+// what else was written is dead rows of the tape.
+
+// TapeDone records what a mount did. The caller has checked the lease. Of
+// a mount of before the manager's start, or one that ended, it records what
+// was written all the same, if it is the last one that its drive was given.
+// What such a mount did not do waits in its queue, as nobody has it. Conflict
+// for any other mount.
+func (t *recorder) TapeDone(ctx context.Context, node hemera.NodeID, r hemera.TapeResults) error {
+	m := t.mountOf(node, r.Mount)
+	if err := t.trusts(node, m, &r); err != nil {
+		t.Log.Error("a tape server reports what is none of its library", "node", node, "vid", r.VID, "drive", r.Session.Drive, "error", err)
+		return err
+	}
+	if r.Scan != nil {
+		if err := (scanner{t.parts}).take(ctx, m, r.Scan); err != nil {
+			return err
+		}
+	}
+	if len(r.Written) > 0 {
+		waits := t.settings().MountCriteria().ReadsBack() > 0
+		out, err := t.recordKeyed(ctx, catalogue.Report{VID: r.VID, Drive: r.Session.Drive, Key: r.Key, Files: r.Written, Given: t.jobsOf(m), ReadBack: waits})
+		if err != nil {
+			return t.disagrees(ctx, r, err)
+		}
+		if !waits {
+			t.dropDisks(ctx, out.Complete)
+		}
+		r.Failed = append(r.Failed, out.Unfit...)
+	}
+	if err := t.readBack(ctx, m, r); err != nil {
+		return err
+	}
+	err := t.together(len(r.Done), func(i int) error {
+		// A recall's job went with its commit; what is left are those that
+		// another recall, or a write, overtook.
+		err := t.settle(ctx, m, r.Done[i], void)
+		if err == nil {
+			t.done(m, r.Done[i])
+		}
+		return err
+	})
+	if err == nil {
+		err = t.together(len(r.Failed), func(i int) error {
+			err := t.failed(ctx, m, r.Failed[i])
+			if err == nil {
+				t.done(m, r.Failed[i].Job)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	// Only now others may have the jobs: those that are recorded are gone, and
+	// those that were written wrong wait for their next attempt.
+	for _, w := range r.Written {
+		t.done(m, w.Job)
+	}
+	if err := t.noteTape(ctx, m, r); err != nil {
+		return err
+	}
+	if r.Ended {
+		if err := (issuer{t.parts}).ended(ctx, r.Mount); err != nil {
+			return err
+		}
+	}
+	t.noteMount(m, r)
+	if m != nil && m.back != nil {
+		t.dropBehind(ctx)
+	}
+	return nil
+}
+
+// disagrees puts a tape aside whose files do not follow what the
+// catalogue knows: to write on would destroy what somebody else wrote.
+func (t *recorder) disagrees(ctx context.Context, r hemera.TapeResults, cause error) error {
+	if errs.KindOf(cause) != errs.Conflict {
+		return cause
+	}
+	// A session of a life of the store that was lost: the scan that the tape waits for finds what it wrote.
+	if known, err := t.knownTapes(ctx); err == nil && known[r.VID].Unscanned != "" {
+		return cause
+	}
+	t.Log.Error("a tape and the catalogue disagree; the tape is disabled", "vid", r.VID, "error", cause)
+	if err := t.disable(ctx, r.VID, "the tape and the catalogue disagree: "+cause.Error()); err != nil {
+		return err
+	}
+	return cause
+}
+
+// disable takes a tape out of use.
+func (t *recorder) disable(ctx context.Context, vid, why string) error {
+	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old == nil {
+			return nil, errs.New(errs.NotFound, "tier.Disable", vid, "the tape is not in the catalogue")
+		}
+		tape := *old
+		putAside(&tape, why, "")
+		tape.Changed, tape.ChangedBy = t.now(), hemera.SystemIdentity().Name
+		return &tape, nil
+	})
+}
+
+// putAside is the state of a tape that is not to be mounted until a person
+// has looked at it. One that is broken or exported stays what it is.
+func putAside(tape *hemera.Tape, why string, cause hemera.TapeCause) {
+	switch tape.State {
+	case hemera.TapeBroken, hemera.TapeExported:
+		return
+	case hemera.TapeRepacking, hemera.TapeRepackingDisabled:
+		tape.State = hemera.TapeRepackingDisabled
+	default:
+		tape.State = hemera.TapeDisabled
+	}
+	tape.Reason, tape.Cause = why, cause
+}
+
+// settle changes a job as its mount reports. Only the job that the mount
+// was given is changed: a report that comes twice, or late, would else
+// count an attempt again, or take away what was asked for since. Another
+// content of the file has a job of the same key.
+func (t *recorder) settle(ctx context.Context, m *mount, k hemera.TapeJobKey, change func(j hemera.TapeJob, now time.Time) *hemera.TapeJob) error {
+	given, ok := t.givenTo(m, k)
+	if !ok {
+		return nil
+	}
+	return t.catalogue.ChangeJob(ctx, k, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+		if j.ArchiveID != given.ArchiveID || !j.Asked.Equal(given.Asked) {
+			return &j
+		}
+		return change(j, now)
+	})
+}
+
+// done takes a job from a mount, if there is one.
+func (t *recorder) done(m *mount, k hemera.TapeJobKey) {
+	if m != nil {
+		t.release(m, k)
+	}
+}
+
+// How jobs are tried again: after a minute, two, four and so on.
+const (
+	archiveAttempts = 4
+	recallAttempts  = 6
+	retryFirst      = time.Minute
+	retryLongest    = time.Hour
+	// putOffPause is after what time a recall is tried again for which disks had
+	// no room, or whose file is held by a writer. However often that is, it does not fail.
+	putOffPause = time.Minute
+)
+
+// failed decides what becomes of a job that failed.
+func (t *recorder) failed(ctx context.Context, m *mount, f hemera.TapeFailure) error {
+	// The file is gone, or has another content: nothing is left to do.
+	if f.Void && !t.recallable(ctx, f.Job) {
+		if err := t.settle(ctx, m, f.Job, void); err != nil || f.Job.Kind != hemera.TapeRecall {
+			return err
+		}
+		// A file in a recycle bin may still have requests, which would wait for ever.
+		return t.catalogue.GiveUpRecall(ctx, f.Job.File, f.Error)
+	}
+	if f.PutOff && f.Job.Kind == hemera.TapeRecall {
+		return t.settle(ctx, m, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+			j.After, j.Waits = now.Add(putOffPause), f.Error
+			return &j
+		})
+	}
+	if f.Copy && m != nil {
+		f.Error = "tape " + m.vid + " could not be read in drive " + m.drive + ": " + f.Error
+	}
+	// Looked up outside of the change, which may run several times.
+	var other *hemera.TapeCopy
+	if f.Job.Kind == hemera.TapeRecall {
+		other = t.otherCopy(ctx, f.Job)
+	}
+	return t.settle(ctx, m, f.Job, func(j hemera.TapeJob, now time.Time) *hemera.TapeJob {
+		j.Attempts, j.Error, j.Waits = j.Attempts+1, f.Error, ""
+		most := archiveAttempts
+		if j.Kind == hemera.TapeRecall {
+			most = recallAttempts
+		}
+		pause := min(retryFirst<<min(j.Attempts-1, 10), retryLongest)
+		// Another copy is as good, and may be read now.
+		if other != nil && (f.Copy || j.Attempts%2 == 0) {
+			j.From, j.Copy, j.Queue, pause = other, other.Number, other.VID, 0
+		}
+		j.After, j.Failed = now.Add(pause), j.Attempts >= most
+		return &j
+	})
+}
+
+// recallable reports whether a recall that counts as void can be done after all: its file is on tape only, and where users put it. A
+// client that had the file open, and went away without a commit, made the recall's commit fail.
+func (t *recorder) recallable(ctx context.Context, k hemera.TapeJobKey) bool {
+	if k.Kind != hemera.TapeRecall {
+		return false
+	}
+	e, _, err := t.Tree.Resolve(ctx, k.File)
+	if err != nil || !e.Evicted() {
+		return false
+	}
+	_, _, err = t.Tree.PrepareConversion(ctx, e.ID, e.Gen)
+	return err == nil
+}
+
+// noteTape writes to the catalogue what a mount says of its tape.
+func (t *recorder) noteTape(ctx context.Context, m *mount, r hemera.TapeResults) error {
+	if !r.Full && !r.Labelled && r.Problem == "" && r.Unscanned == "" && !r.Ended || r.VID == "" {
+		return nil
+	}
+	err := t.catalogue.ChangeTape(ctx, r.VID, func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old == nil {
+			return nil, errs.New(errs.NotFound, "tier.TapeDone", r.VID, "the tape is not in the catalogue")
+		}
+		tape := *old
+		// Once full, a tape stays so until it is reclaimed.
+		tape.Full = tape.Full || r.Full
+		if r.Labelled {
+			tape.Labelled, tape.LabelBy = t.now(), r.Session.Drive
+		}
+		if r.Unscanned != "" {
+			tape.Doubt = r.Unscanned
+		}
+		// A label that cannot be made is not tried for ever: the tape says why.
+		if r.Labelled || r.Problem != "" {
+			tape.Relabel = nil
+		}
+		// The admin that asked for a scan sees what went wrong, and the tape may be one
+		// that has no label yet.
+		if r.Problem != "" && (m == nil || !m.scans) {
+			putAside(&tape, r.Problem, r.Cause)
+		}
+		if r.Ended && m != nil {
+			switch m.kind {
+			case hemera.TapeArchive:
+				tape.Writes++
+			case hemera.TapeRecall, hemera.TapeRepack, hemera.TapeVerify:
+				tape.Reads++
+				tape.Read, tape.ReadBy = t.now(), r.Session.Drive
+			}
+		}
+		return &tape, nil
+	})
+	if errs.KindOf(err) == errs.NotFound {
+		return nil // it was removed from the catalogue meanwhile
+	}
+	if err != nil || r.Unscanned == "" {
+		return err
+	}
+	t.Log.Warn("a tape has files that the catalogue does not know; its end is scanned before it is written", "vid", r.VID, "what", r.Unscanned)
+	return scanner{t.parts}.tail(ctx, r.VID)
+}
+
+// noteMount keeps how a session went, and ends its mount.
+func (t *recorder) noteMount(m *mount, r hemera.TapeResults) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if m != nil {
+		m.session = r.Session
+		if r.Ended {
+			scanner{t.parts}.end(m, r.Session.Error)
+			t.endMount(m)
+		}
+	}
+	// Mounts without a file are not worth a line in the list; a report that
+	// comes twice is one session.
+	known := r.Mount != 0 && t.history.Has(r.Mount)
+	if r.Ended && !known && (r.Session.Files > 0 || r.Session.Failed > 0 || r.Session.Error != "") {
+		r.Session.Mount = r.Mount
+		t.history.Add(r.Session)
+	}
+	t.awake()
+}

@@ -1,0 +1,209 @@
+package tier
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"hemera/rules/policy"
+	"hemera/tape/catalogue"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// The last disk copy of a file is removed here and nowhere else in the
+// tape tier. The rule is in the transaction that removes it: all copies
+// that the storage class asks for are on tapes that can be read, and nobody
+// who staged the file still uses it. A class that nobody knows any more has no number of
+// copies, so its files stay on disk.
+
+// Shelf returns the shelf as of now.
+func (t *stager) Shelf(ctx context.Context) (*Shelf, error) { return shelfOf(ctx, t.parts) }
+
+// evict removes the disk copies of a file that tape can give back, as the
+// shelf says. Unless it is forced, a file that somebody staged and did not
+// release stays. Conflict when it stays.
+func (t *parts) evict(ctx context.Context, shelf *Shelf, id hemera.FileID, force bool) (int64, error) {
+	return t.evictIf(ctx, id, func(e *hemera.Entry) error {
+		if err := shelf.missing(e); err != nil {
+			return err
+		}
+		if n := catalogue.EvictCounter(e); n > 0 && !force {
+			return errs.New(errs.Conflict, "manager.Evict", "fxid:"+id.Hex(), strconv.Itoa(n)+" requests still use it on disk").
+				WithRemedy("it may go once they are released: `hemera tape release PATH`, by their users; they end by themselves, too")
+		}
+		return nil
+	})
+}
+
+// evictNow is evict of one file, by the shelf as of now.
+func (t *stager) evictNow(ctx context.Context, id hemera.FileID, force bool) (int64, error) {
+	shelf, err := t.Shelf(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return t.evict(ctx, shelf, id, force)
+}
+
+// evictIf removes the disk copies of a file if may returns nil.
+func (t *parts) evictIf(ctx context.Context, id hemera.FileID, may func(*hemera.Entry) error) (int64, error) {
+	freed, err := t.Tree.Evict(ctx, id, may)
+	if err == nil && freed > 0 && t.Removed != nil {
+		t.Removed()
+	}
+	return freed, err
+}
+
+// Instead has a file recalled that nobody can read from its disks. What is
+// on them is removed, like a copy that is evicted. begun is false where tape
+// does not give this content back now: nothing changed, as what is left on
+// disks may be all there is.
+func (t *stager) Instead(ctx context.Context, who hemera.Identity, e hemera.Entry) (begun bool, err error) {
+	shelf, err := t.Shelf(ctx)
+	if err != nil || !shelf.Gives(&e) {
+		return false, err
+	}
+	_, err = t.evictIf(ctx, e.ID, func(now *hemera.Entry) error {
+		if now.Gen != e.Gen || !shelf.Gives(now) {
+			return errs.New(errs.Conflict, "manager.Evict", "fxid:"+e.ID.Hex(), "the file has another content by now")
+		}
+		return nil
+	})
+	if err == nil {
+		_, err = t.recall(ctx, e, who.UID, groupsOf(who))
+	}
+	// It was replaced, removed or evicted meanwhile, or it lost a copy.
+	if kind := errs.KindOf(err); err != nil && (kind == errs.Conflict || kind == errs.NotFound || kind == errs.IO) {
+		return false, nil
+	}
+	if err == nil {
+		t.Log.Warn("a file whose disks cannot be read is recalled from tape", "file", e.ID, "pieces", len(e.Pieces))
+	}
+	return err == nil, err
+}
+
+// dropDisks removes the disk copies of files that are archived, where
+// their directories ask for it. A failure is none of the report: the copies
+// stay until room is needed, or somebody evicts them.
+func (t *parts) dropDisks(ctx context.Context, files []hemera.FileID) {
+	// One for all: there may be many tapes, and files come by the thousand.
+	shelf, err := shelfOf(ctx, t)
+	if err != nil {
+		t.Log.Warn("disk copies of archived files stay for now", "files", len(files), "error", err)
+		return
+	}
+	_ = t.together(len(files), func(i int) error {
+		drop, err := t.dropsAtOnce(ctx, files[i])
+		if err == nil && drop {
+			_, err = t.evict(ctx, shelf, files[i], false)
+		}
+		if err != nil {
+			t.Log.Info("disk copies of an archived file stay for now", "file", files[i], "error", err)
+		}
+		return nil
+	})
+}
+
+// dropsAtOnce reports whether the disk copies of a file are to go as soon as it is archived: the directories above it say so, or its users do not
+// need them any more.
+func (t *parts) dropsAtOnce(ctx context.Context, id hemera.FileID) (bool, error) {
+	e, _, err := t.Tree.Resolve(ctx, id)
+	if err == nil && e.Evicted() {
+		return false, nil
+	}
+	if err == nil && e.Xattrs[hemera.AttrReleased] != nil {
+		return true, nil
+	}
+	// The nearest attribute that holds for the file's owner decides.
+	var dirs []*hemera.Entry
+	for at := e; err == nil && at.ID != hemera.RootID; {
+		if at, _, err = t.Tree.Resolve(ctx, at.Parent); err == nil {
+			dirs = append(dirs, &at)
+		}
+	}
+	slices.Reverse(dirs)
+	s, _ := policy.Nearest(dirs, e.UID, hemera.AttrDropOnArchive)
+	return string(s.Value) == "1", err
+}
+
+// returned are tapes that can be read again, or were read back, and whose files were not all looked at since, by VID. Their records say the same
+// ([hemera.Tape.ReturnFSeq]), so that a restart forgets none.
+type returned map[string]look
+
+// look is how far the files of a tape were looked at.
+type look struct {
+	times uint64 // that the tape came back: [hemera.Tape.Returns]
+	after uint64 // fSeq of the last one that was looked at
+}
+
+// noteReturned begins to look at the files of tapes that came back.
+func (t *parts) noteReturned(ctx context.Context) error {
+	all, err := t.catalogue.Tapes(ctx)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range all {
+		tape := &all[i]
+		now, there := t.returned[tape.VID]
+		if tape.ReturnFSeq > 0 && (!there || now.times < tape.Returns) {
+			t.returned[tape.VID] = look{tape.Returns, tape.ReturnFSeq - 1}
+		}
+	}
+	return nil
+}
+
+// dropTime bounds a turn, as mounts of lost servers wait for it.
+const dropTime = 2 * time.Second
+
+// dropBehind is dropReturned behind a report, whose answer does not depend on it.
+func (t *parts) dropBehind(ctx context.Context) {
+	if err := t.dropReturned(ctx); err != nil {
+		t.Log.Warn("disk copies of archived files stay for now", "error", err)
+	}
+}
+
+// nextReturned is a tape whose files are to be looked at, and how far that is; "" for none. One that no library has reported waits: no disk copy goes
+// for it before.
+func (t *parts) nextReturned() (vid string, at look) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	inside := cartridges(t.libraries, t.heard)
+	for vid, at := range t.returned {
+		if _, is := inside[vid]; is {
+			return vid, at
+		}
+	}
+	return "", look{}
+}
+
+// dropReturned removes the disk copies that stayed because a tape could not be
+// read, or was not read back, where their directories or users ask for it, when that is over.
+func (t *parts) dropReturned(ctx context.Context) error {
+	for end := t.Now().Add(dropTime); t.Now().Before(end); {
+		vid, at := t.nextReturned()
+		if vid == "" {
+			return nil
+		}
+		files, err := t.catalogue.Files(ctx, vid, at.after, taskPage, false)
+		if err != nil {
+			return err
+		}
+		if t.dropDisks(ctx, idsOf(files)); len(files) == 0 {
+			if err := t.catalogue.Returned(ctx, vid, at.times); err != nil {
+				return err
+			}
+		}
+		t.mu.Lock()
+		// It may have come back once more meanwhile, and begins again then.
+		if now, there := t.returned[vid]; there && now == at {
+			if delete(t.returned, vid); len(files) > 0 {
+				t.returned[vid] = look{at.times, files[len(files)-1].FSeq}
+			}
+		}
+		t.mu.Unlock()
+	}
+	return nil
+}

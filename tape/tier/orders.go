@@ -1,0 +1,150 @@
+package tier
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hemera/tape/catalogue"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// Orders are durable when they are answered, so a restart forgets none.
+// Labels, repacks and verifications are written to the record of their tape
+// (tasks.go); scans have records of their own (scankeep.go), as their tape
+// need not be in the catalogue. What is done at once leaves no record.
+
+// OrderTape implements hemera.TapeAdmin. It returns what was done, in
+// words.
+func (t *orderer) OrderTape(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	switch o.Kind {
+	case hemera.OrderLabel:
+		return t.orderLabel(ctx, who, o)
+	case hemera.OrderReclaim:
+		return t.orderReclaim(ctx, o)
+	case hemera.OrderRepack, hemera.OrderCheck:
+		return tasker{t}.orderTask(ctx, who, o)
+	case hemera.OrderCopies:
+		return tasker{t}.orderCopies(ctx, o)
+	case hemera.OrderStopTape:
+		return tasker{t}.orderStop(ctx, who, o)
+	case hemera.OrderScan:
+		return scanner{t.parts}.Order(ctx, who, o)
+	case hemera.OrderUndelete:
+		return scanner{t.parts}.Undelete(ctx, who, o)
+	case hemera.OrderRetry, hemera.OrderForget:
+		return t.orderFailed(ctx, o)
+	}
+	return "", errs.New(errs.Unsupported, "tier.Order", string(o.Kind), "there is no such order for tapes")
+}
+
+// tape returns a tape by its VID.
+func (t *orderer) tape(ctx context.Context, vid string) (tape hemera.Tape, err error) {
+	known, err := t.knownTapes(ctx)
+	if err != nil {
+		return tape, err
+	}
+	tape, ok := known[vid]
+	if !ok {
+		return tape, errs.New(errs.NotFound, "tier.Order", vid, "the tape is not in the catalogue").WithRemedy("see `hemera tape tape ls`")
+	}
+	return tape, nil
+}
+
+// orderLabel has a tape labelled. A tape with files is not: its label
+// goes with a reclaim.
+func (t *orderer) orderLabel(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	tape, err := t.tape(ctx, o.Subject)
+	if err != nil {
+		return "", err
+	}
+	order := hemera.TapeRelabel{By: who, Asked: t.now(), Force: o.Force}
+	refused := func(tape *hemera.Tape) error {
+		if o.Force && tape.Unscanned != "" {
+			return errs.New(errs.Conflict, "tier.Label", o.Subject, "the tape is not labelled by force: "+tape.Unscanned).WithRemedy("scan it first: `hemera tape scan " + o.Subject + "`")
+		}
+		if tape.LastFSeq == 0 {
+			return nil
+		}
+		return errs.New(errs.NotEmpty, "tier.Label", o.Subject, "the catalogue knows files on the tape").WithRemedy("repack and reclaim it first")
+	}
+	if o.DryRun {
+		return "the tape would be labelled by the next drive of its library that has nothing to do", refused(&tape)
+	}
+	err = t.catalogue.ChangeTape(ctx, o.Subject, func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old == nil {
+			return nil, errs.New(errs.NotFound, "tier.Label", o.Subject, "the tape is not in the catalogue")
+		}
+		now := *old
+		now.Relabel, now.Unscanned = &order, tape.Unscanned
+		return &now, refused(&now)
+	})
+	if err != nil {
+		return "", err
+	}
+	t.Awake()
+	return "the next drive of its library that has nothing to do labels the tape", nil
+}
+
+// dropLabel takes back the order to label a tape.
+func (t *orderer) dropLabel(ctx context.Context, vid string) error {
+	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old == nil {
+			return nil, nil
+		}
+		now := *old
+		now.Relabel = nil
+		return &now, nil
+	})
+}
+
+// orderReclaim has a full tape without files written from its beginning
+// again.
+func (t *orderer) orderReclaim(ctx context.Context, o hemera.TapeOrder) (string, error) {
+	tape, err := t.tape(ctx, o.Subject)
+	if err != nil {
+		return "", err
+	}
+	if o.DryRun {
+		return fmt.Sprintf("the tape has %d files of the tree; %d tape files would be forgotten, %d of them without a removal that is known", tape.Files, tape.LastFSeq, tape.Inferred), nil
+	}
+	if err := t.catalogue.Reclaim(ctx, o.Subject, o.Lose); err != nil {
+		return "", err
+	}
+	t.Awake()
+	return "the tape is empty, and written from its beginning again", nil
+}
+
+// orderFailed has failed jobs tried again, or forgotten: those of one
+// queue, or all.
+func (t *orderer) orderFailed(ctx context.Context, o hemera.TapeOrder) (string, error) {
+	if _, _, held := catalogue.HeldBy(o.Subject); held && o.Kind == hemera.OrderRetry {
+		return "", errs.New(errs.Invalid, "tier.Retry", o.Subject, "its files are queued by themselves once a tape pool takes them").
+			WithRemedy("`hemera tape status` says what to do for that")
+	}
+	// Nothing but a change of the configuration helps what is held, and a page
+	// of it would keep others from being tried again.
+	jobs, err := (&reporter{t.parts}).jobs(ctx, hemera.TapeJobQuery{Queue: o.Subject, Failed: true}, o.Kind != hemera.OrderRetry)
+	if err != nil {
+		return "", err
+	}
+	// At most a page of them: who has more repeats the order.
+	for _, j := range jobs {
+		if o.DryRun {
+			continue
+		}
+		err := t.catalogue.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+			if o.Kind == hemera.OrderForget {
+				return nil
+			}
+			j.Failed, j.Attempts, j.After = false, 0, time.Time{}
+			return &j
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	t.Awake()
+	return fmt.Sprintf("%d jobs", len(jobs)), nil
+}

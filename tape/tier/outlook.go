@@ -1,0 +1,87 @@
+package tier
+
+import (
+	"context"
+	"time"
+
+	"hemera/tape/mounting"
+	"hemera/words/hemera"
+)
+
+// outlook says what recalls wait for, as of one moment. A client asks for
+// thousands of files at once, and all that wait for one tape wait for the
+// same: so the picture is made once for an answer, when the first file
+// needs it, and each queue is explained once. One goroutine uses it.
+type outlook struct {
+	*reporter
+	board *mounting.Board // nil until it is needed
+	said  map[mounting.Key]saying
+	shelf *Shelf // nil until it is needed
+}
+
+// saying is what was said of a queue.
+type saying struct {
+	why string
+	at  time.Time // when it may begin; zero: nobody knows
+}
+
+// look makes the picture.
+func (o *outlook) look(ctx context.Context) error {
+	f, err := o.facts(ctx)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.board, o.said = mounting.New(o.picture(f)), map[mounting.Key]saying{}
+	return nil
+}
+
+// whyRecall says what the recall of a file waits for, and about when it
+// may be done. It goes on by itself if waits is set, whatever went wrong before.
+func (o *outlook) whyRecall(ctx context.Context, e *hemera.Entry) (why string, at time.Time, waits bool) {
+	if o.board == nil && o.look(ctx) != nil {
+		return "", time.Time{}, false
+	}
+	for _, c := range e.Tape {
+		j, err := o.catalogue.Job(ctx, hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: c.Number})
+		if err != nil || j == nil {
+			continue
+		}
+		if why := o.alone(j); why != "" {
+			return why, time.Time{}, !j.Failed
+		}
+		s := o.of(keyOf(j.Kind, j.Queue))
+		return s.why, s.at, !j.Failed
+	}
+	return "", time.Time{}, false
+}
+
+// alone says what keeps a job apart from its queue.
+func (o *outlook) alone(j *hemera.TapeJob) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.ofJob(j)
+}
+
+// of explains a queue.
+func (o *outlook) of(key mounting.Key) saying {
+	s, ok := o.said[key]
+	if !ok {
+		s.why, s.at = explained(o.board, key)
+		o.said[key] = s
+	}
+	return s
+}
+
+// silent says why no tape gives a file now, "" if one does.
+func (o *outlook) silent(ctx context.Context, e *hemera.Entry) string {
+	if o.shelf == nil {
+		shelf, err := shelfOf(ctx, o.parts)
+		if err != nil {
+			return ""
+		}
+		o.shelf = shelf
+	}
+	return o.shelf.Silent(e)
+}

@@ -1,0 +1,143 @@
+package tier
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"hemera/tape/catalogue"
+	"hemera/tape/mounting"
+	"hemera/tape/tapeconfig"
+	"hemera/tape/tier/rulenames"
+	"hemera/words/hemera"
+)
+
+// A job gets its mount policy when it is queued, as all that rules ask for
+// is known only then: groups and activity. The job keeps the name, so a policy
+// that is changed later holds for jobs that wait, and a rule does not.
+//
+// Rules have names of users and groups, requests have their numbers. A job is
+// queued within a transaction, which must not read files of the machine. So
+// the names in rules are looked up beforehand: there are few rules.
+
+// policies finds mount policies.
+type policies struct{ *parts }
+
+// learn looks up the names in rules again: users and groups come and go.
+func (t policies) learn(ctx context.Context) error {
+	// No rule may change meanwhile, as its names would be those of before.
+	release, err := takeTurn(ctx, t.changing, "")
+	if err != nil {
+		return err
+	}
+	defer release()
+	known := rulenames.In(t.settings().Rules)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.names = known
+	return nil
+}
+
+// groupsOf are all groups of a user, for mount rules.
+func groupsOf(who hemera.Identity) []uint32 {
+	return append(slices.Clone(who.Groups), who.GID)
+}
+
+// name implements catalogue.Policies.
+func (t policies) name(r catalogue.Requester) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.decide(r)
+}
+
+// decide names the policy of a request. The lock is held.
+func (t policies) decide(r catalogue.Requester) string {
+	asked := tapeconfig.Request{User: t.names.Users[r.UID], Activity: r.Activity, Recall: r.Recall}
+	for _, g := range r.Groups {
+		// Groups that no rule names decide nothing.
+		if name, there := t.names.Groups[g]; there {
+			asked.Groups = append(asked.Groups, name)
+		}
+	}
+	policy, _ := t.config.PolicyOf(asked)
+	return policy
+}
+
+// stored is the policy that a job of a user names. Jobs of before policies were
+// stored are judged by their user, and those whose policy was removed by the
+// default. The lock is held.
+func (t policies) stored(name string, kind hemera.TapeJobKind, uid uint32) string {
+	_, there := t.config.Policies[name]
+	switch {
+	case there:
+		return name
+	case name == "":
+		return t.decide(catalogue.Requester{Recall: kind == hemera.TapeRecall, UID: uid})
+	}
+	return tapeconfig.DefaultName
+}
+
+// of names the policies of the jobs of a user in a queue. The lock is held.
+func (t policies) of(q catalogue.Queue) []string {
+	out := make([]string, len(q.Policies))
+	for i, name := range q.Policies {
+		out[i] = t.stored(name, q.Kind, q.UID)
+	}
+	return out
+}
+
+// byPriority are the jobs of a user in their order as rules see them, those of
+// the highest priority first. It sorts the jobs, too. The lock is held.
+func (t policies) byPriority(jobs []hemera.TapeJob) (out []mounting.Job) {
+	known := map[string]int64{} // the jobs of one user and kind have few policies
+	priority := func(j *hemera.TapeJob) int64 {
+		p, there := known[j.Policy]
+		if !there {
+			p, _ = t.urgency(t.stored(j.Policy, j.Kind, j.UID), j.Kind)
+			known[j.Policy] = p
+		}
+		return p
+	}
+	// Mostly all have one policy, and are in their order already.
+	if slices.ContainsFunc(jobs, func(j hemera.TapeJob) bool { return j.Policy != jobs[0].Policy }) {
+		slices.SortStableFunc(jobs, func(a, b hemera.TapeJob) int { return cmp.Compare(priority(&b), priority(&a)) })
+	}
+	for i := range jobs {
+		out = append(out, mounting.Job{Bytes: jobs[i].Size, Priority: priority(&jobs[i])})
+	}
+	return out
+}
+
+// sooner reports whether a mount policy has a higher priority than that of a
+// job which waits.
+func (t policies) sooner(policy string, waits *hemera.TapeJob) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	asked, _ := t.urgency(t.stored(policy, waits.Kind, waits.UID), waits.Kind)
+	now, _ := t.urgency(t.stored(waits.Policy, waits.Kind, waits.UID), waits.Kind)
+	return asked > now
+}
+
+// urgency is the priority and the age of a mount policy for a kind of
+// jobs. The lock is held.
+func (t policies) urgency(policy string, kind hemera.TapeJobKind) (int64, time.Duration) {
+	p := t.config.Policies[policy]
+	if kind == hemera.TapeArchive {
+		return p.ArchivePriority, p.ArchiveMinAge.Duration()
+	}
+	return p.RecallPriority, p.RecallMinAge.Duration()
+}
+
+// ofQueue are the highest priority and the lowest age of the policies of a
+// user's jobs. The lock is held.
+func (t policies) ofQueue(q catalogue.Queue) (priority int64, age time.Duration) {
+	for i, policy := range t.of(q) {
+		high, low := t.urgency(policy, q.Kind)
+		if i == 0 {
+			priority, age = high, low
+		}
+		priority, age = max(priority, high), min(age, low)
+	}
+	return priority, age
+}

@@ -1,0 +1,226 @@
+package tier
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"hemera/tape/tapeconfig"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// What a session wrote is read back before disk copies go that count on it. A
+// tape knows the first of its files that was not read back. As long as there
+// is one, the tape gets a mount of its own, which reads from there to the end, or the
+// first files of that. It is a verification without jobs in a queue: what is to be read follows from
+// the list of the tape.
+//
+// To read means to go back, which takes a drive a minute, and another one to go on
+// behind the end. So it is done once, when a session has ended and the tape is still in the drive.
+// A tape that left its drive before is read by a drive that has nothing else to do.
+//
+// A file that cannot be read back loses this copy and is archived again, and the tape
+// is put aside: what follows on it would fare no better.
+
+// readingBack is what a mount that reads back does. The lock of the parts guards it.
+type readingBack struct {
+	next  uint64 // fSeq from where on files are to be given
+	given int64  // files, of most
+	most  int64
+	all   bool   // nothing more is to be given
+	stuck uint64 // the first file that could not be read, though its copy may be good; 0: none
+}
+
+// readBackPause is after what time a tape is read back again if that did not
+// reach its end.
+const readBackPause = 5 * time.Minute
+
+// wantsReadBack finds a tape whose files a drive reads back now: the one in it, or another one of its library for a
+// drive without a tape. "" for none. The lock is held.
+func (t *dispatcher) wantsReadBack(f facts, l *library, state hemera.TapeDriveState, mounted bool) string {
+	if t.out(l, state) || t.config.MountCriteria().ReadsBack() == 0 {
+		return ""
+	}
+	for i := range f.tapes {
+		tape := &f.tapes[i]
+		may, lock := tapeconfig.Permits(tape.State), f.keys.lock(tape.Key)
+		media, here := l.state.VIDs[tape.VID]
+		reads := media == "" || slices.Contains(state.Media, media) || slices.Contains(state.Reads, media)
+		switch {
+		case tape.UnreadFSeq == 0 || !here || !reads || !may.Recall || !may.Mount || lock.Key != "":
+		case mounted != (state.VID == tape.VID) || !mounted && state.VID != "":
+		case t.Now().Before(t.unread[tape.VID]) || t.usedElsewhere(l, tape.VID, state.Name):
+		default:
+			return tape.VID
+		}
+	}
+	return ""
+}
+
+// beginReadBack makes the mount that reads a tape back. The lock is held.
+func (t *dispatcher) beginReadBack(l *library, d *drive, vid string, f facts) hemera.TapeMount {
+	out := hemera.TapeMount{Kind: hemera.MountWork, Job: hemera.TapeVerify, VID: vid, Why: "its new files are read back before disk copies go"}
+	name := ""
+	for of, own := range l.drives {
+		if own == d {
+			name = of
+		}
+	}
+	out.ReadBack = true
+	out = t.begin(l, d, name, out, f)
+	back := &readingBack{most: t.config.MountCriteria().ReadsBack()}
+	for i := range f.tapes {
+		if f.tapes[i].VID == vid {
+			back.next = f.tapes[i].UnreadFSeq
+		}
+	}
+	t.mounts[out.ID].back = back
+	return out
+}
+
+// readBackJobs gives a mount the next files to read back. Files that changed since, or that are on tape only, are passed over.
+func (t *giver) readBackJobs(ctx context.Context, m *mount, want hemera.TapeJobsRequest) (reply hemera.TapeJobsReply, err error) {
+	t.mu.Lock()
+	next, left, all := m.back.next, m.back.most-m.back.given, m.back.all
+	t.mu.Unlock()
+	for !all && len(reply.Jobs) == 0 {
+		rows, err := t.catalogue.Files(ctx, m.vid, next-1, want.Files, false)
+		if err != nil {
+			return reply, err
+		}
+		all = len(rows) < want.Files
+		for i, row := range rows {
+			// Members of a container are read together.
+			if begins := i == 0 || rows[i-1].FSeq != row.FSeq; begins && want.Bytes <= 0 && len(reply.Jobs) > 0 {
+				all = false
+				break
+			}
+			if next = row.FSeq + 1; left == 0 {
+				all = true
+				break
+			}
+			w, err := t.work(ctx, hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: row.File, Kind: hemera.TapeVerify, Copy: row.Number},
+				ArchiveID: row.ArchiveID, Queue: m.vid, Size: row.Size, From: &row.TapeCopy, Asked: t.now()})
+			switch kind := errs.KindOf(err); {
+			case err != nil && kind != errs.Conflict && kind != errs.NotFound:
+				return reply, err
+			case err == nil && w.onDisk:
+				reply.Jobs = append(reply.Jobs, w.TapeWork)
+				left, want.Bytes = left-1, want.Bytes-row.Size
+			}
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, w := range reply.Jobs {
+		t.give(m, w.TapeJob)
+	}
+	m.back.next, m.back.given, m.back.all = next, m.back.most-left, all
+	reply.Last = all && len(reply.Jobs) == 0
+	return reply, nil
+}
+
+// readBack takes what a mount says of files that it read back, before its jobs are free again. It may be called again with the same.
+func (t *recorder) readBack(ctx context.Context, m *mount, r hemera.TapeResults) error {
+	if m == nil || m.back == nil {
+		return nil
+	}
+	for _, f := range r.Failed {
+		j, given := t.givenTo(m, f.Job)
+		if !given || j.From == nil {
+			continue
+		}
+		if !f.Copy {
+			t.mu.Lock()
+			if m.back.stuck == 0 || j.From.FSeq < m.back.stuck {
+				m.back.stuck = j.From.FSeq
+			}
+			t.mu.Unlock()
+			continue
+		}
+		if err := t.notReadable(ctx, m, j, f.Error); err != nil {
+			return err
+		}
+	}
+	from, to := t.readUpTo(ctx, m, r)
+	if to > from {
+		if err := t.countAsRead(ctx, m.vid, to); err != nil {
+			return err
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	// If an earlier report has said that nothing waits any more, the tape is through.
+	if r.Ended && from > 0 && to < math.MaxUint64 {
+		t.unread[m.vid] = t.Now().Add(readBackPause)
+	}
+	return nil
+}
+
+// countAsRead notes that the files of a tape before fSeq next were read back, or count as such: disk copies may go that waited for it.
+func (t *parts) countAsRead(ctx context.Context, vid string, next uint64) error {
+	if err := t.catalogue.ReadBack(ctx, vid, next); err != nil {
+		return err
+	}
+	return t.noteReturned(ctx)
+}
+
+// Tell says in an entry that leaves the manager whether its copies on tape were not read back yet, and are to be. What is not known is not on tape.
+func (t *parts) Tell(ctx context.Context, e *hemera.Entry) {
+	if len(e.Tape) == 0 || len(e.Pieces) == 0 || t.settings().MountCriteria().ReadsBack() == 0 {
+		return
+	}
+	unread, err := t.catalogue.Unread(ctx, e)
+	e.TapeUnread = unread || err != nil
+}
+
+// readUpTo returns from where on files of the tape of a mount waited to be read back, and from where on they do: the largest number for none.
+func (t *recorder) readUpTo(ctx context.Context, m *mount, r hemera.TapeResults) (from, to uint64) {
+	known, err := t.knownTapes(ctx)
+	if err != nil || known[m.vid].UnreadFSeq == 0 {
+		return 0, 0
+	}
+	over := map[hemera.TapeJobKey]bool{}
+	for _, k := range r.Done {
+		over[k] = true
+	}
+	for _, f := range r.Failed {
+		over[f.Job] = true // counted in stuck, or taken care of
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if to = m.back.next; m.back.all {
+		to = math.MaxUint64
+	}
+	if m.back.stuck > 0 {
+		to = min(to, m.back.stuck)
+	}
+	for k, j := range m.given {
+		if !over[k] && j.From != nil {
+			to = min(to, j.From.FSeq)
+		}
+	}
+	return known[m.vid].UnreadFSeq, to
+}
+
+// notReadable is for a copy that could not be read back: its file is archived again, and the tape put aside.
+func (t *recorder) notReadable(ctx context.Context, m *mount, j hemera.TapeJob, text string) error {
+	why := fmt.Sprintf("file %d of tape %s was written and could not be read back in drive %s: %s", j.From.FSeq, m.vid, m.drive, text)
+	dropped, err := t.catalogue.DropCopy(ctx, hemera.TapeFile{TapeCopy: *j.From, File: j.File, ArchiveID: j.ArchiveID}, why)
+	if err != nil || !dropped {
+		return err
+	}
+	t.Log.Error("a file could not be read back from tape, and is archived again; the tape is disabled", "vid", m.vid, "file", j.File, "error", text)
+	return t.catalogue.ChangeTape(ctx, m.vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old == nil {
+			return nil, errs.New(errs.NotFound, "tier.ReadBack", m.vid, "the tape is not in the catalogue")
+		}
+		tape := *old
+		putAside(&tape, why, hemera.TapeUnreadable)
+		tape.Changed, tape.ChangedBy = t.now(), hemera.SystemIdentity().Name
+		return &tape, nil
+	})
+}

@@ -1,0 +1,65 @@
+package tier
+
+import (
+	"cmp"
+	"context"
+
+	"hemera/tape/catalogue"
+	"hemera/words/hemera"
+)
+
+// TapeJobList implements hemera.TapeAdmin.
+func (t *reporter) TapeJobList(ctx context.Context, q hemera.TapeJobQuery) ([]hemera.TapeWork, error) {
+	if q.Path != "" {
+		return t.jobsOfFile(ctx, q.Path)
+	}
+	return t.jobs(ctx, q, true)
+}
+
+// jobs lists jobs of queues, of held files only if they are wanted.
+func (t *reporter) jobs(ctx context.Context, q hemera.TapeJobQuery, held bool) (out []hemera.TapeWork, err error) {
+	const most = 1000
+	queues, err := t.catalogue.Queues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limit := min(cmp.Or(q.Limit, most), most)
+	// Failed jobs are in queues of their own, so no job is read that is not
+	// asked for.
+	for _, queue := range queues {
+		if q.Kind != 0 && queue.Kind != q.Kind || q.Queue != "" && queue.Name != q.Queue || q.Failed != queue.Failed || len(out) >= limit {
+			continue
+		}
+		if _, _, is := catalogue.HeldBy(queue.Name); is && !held {
+			continue
+		}
+		jobs, err := t.catalogue.Jobs(ctx, queue, limit-len(out), nil)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t.described(ctx, jobs)...)
+	}
+	return out, nil
+}
+
+// described adds to jobs what people know their files by.
+func (t *reporter) described(ctx context.Context, jobs []hemera.TapeJob) (out []hemera.TapeWork) {
+	for _, j := range jobs {
+		w, err := t.work(ctx, j)
+		if err != nil {
+			w.TapeJob = j // its file is just going away
+		}
+		out = append(out, w.TapeWork)
+	}
+	return out
+}
+
+// jobsOfFile lists all jobs of a file.
+func (t *reporter) jobsOfFile(ctx context.Context, path string) ([]hemera.TapeWork, error) {
+	e, err := t.Tree.Stat(ctx, hemera.SystemIdentity(), path)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := t.catalogue.JobsOf(ctx, e.ID)
+	return t.described(ctx, jobs), err
+}

@@ -1,0 +1,22 @@
+package tier
+
+import (
+	"context"
+	"fmt"
+
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// TapeSession implements hemera.TapeSessions.
+func (t *reporter) TapeSession(_ context.Context, mount uint64) (hemera.TapeSession, error) {
+	// Those of before the manager's start are not known.
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s, there := t.history.Session(mount)
+	if !there {
+		return s, errs.New(errs.NotFound, "tier.Session", fmt.Sprint(mount), "no such session ended lately").
+			WithRemedy("see `hemera tape session ls`")
+	}
+	return s, nil
+}

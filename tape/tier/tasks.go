@@ -1,0 +1,434 @@
+package tier
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"hemera/tape/catalogue"
+	"hemera/tape/tapeconfig"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// A repack and a verification concern all files of a tape. The order is
+// written to the tape's record, and each file gets a job like any other:
+// so both survive restarts, are retried, share drives with everything
+// else, and can be watched.
+//
+//	order    the task is in the tape's record
+//	fill     a job for each file, page by page; the record says how far
+//	work     drives do the jobs
+//	end      a repack: no file of the tree is on the tape; a verification: no job of it waits
+//
+// The sweeper fills what a restart interrupted, and ends what is done.
+
+// tasker does what concerns all files of a tape.
+type tasker struct{ *orderer }
+
+// bulk is the catalogue for many files at a time.
+func (t tasker) bulk() catalogue.Bulk { return catalogue.Bulk{Catalogue: t.catalogue} }
+
+// taskPage is how many files of a tape are queued at a time.
+const taskPage = 1000
+
+// taskOf is where a tape has its task of a kind.
+func taskOf(tape *hemera.Tape, kind hemera.TapeOrderKind) **hemera.TapeTask {
+	if kind == hemera.OrderRepack {
+		return &tape.Repack
+	}
+	return &tape.Verifying
+}
+
+// orderTask begins a repack or a verification.
+func (t tasker) orderTask(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	tape, err := t.tape(ctx, o.Subject)
+	if err != nil {
+		return "", err
+	}
+	// Files of a broken tape come from disk or from other copies.
+	lost := tape.State == hemera.TapeBroken || tape.State == hemera.TapeExported
+	switch {
+	case o.Kind == hemera.OrderCheck && lost:
+		return "", errs.New(errs.Conflict, "tier.Verify", o.Subject, "a tape in state "+string(tape.State)+" is not read").
+			WithRemedy("if it can be read again: `hemera tape tape set " + o.Subject + " state=ACTIVE`; else `hemera tape repack " + o.Subject + "` makes its files' copies elsewhere")
+	case o.Kind == hemera.OrderRepack && !tape.Full && !lost:
+		return "", errs.New(errs.Conflict, "tier.Repack", o.Subject, "the tape is not full: files would come while others leave").
+			WithRemedy("hemera tape tape set " + o.Subject + " full=true")
+	case o.DryRun:
+		return fmt.Sprintf("%d files of %d bytes", tape.Files, tape.Bytes), nil
+	}
+	task := hemera.TapeTask{By: who, Begun: t.now(), Files: tape.Files, Bytes: tape.Bytes, Copies: o.Kind == hemera.OrderRepack && !o.Only}
+	if err := t.changeTask(ctx, o.Subject, o.Kind, func(tape *hemera.Tape, _ *hemera.TapeTask) *hemera.TapeTask {
+		if o.Kind == hemera.OrderRepack && !lost {
+			tape.State, tape.Reason, tape.Cause = hemera.TapeRepacking, "ordered by "+who, ""
+		}
+		return &task
+	}); err != nil {
+		return "", err
+	}
+	queued, err := t.fill(ctx, o.Subject, o.Kind, task)
+	return fmt.Sprintf("%d files are queued", queued), err
+}
+
+// changeTask changes the task of a tape and what belongs to it; change gets
+// nil where there is none, and returns nil to end it.
+func (t tasker) changeTask(ctx context.Context, vid string, kind hemera.TapeOrderKind, change func(tape *hemera.Tape, now *hemera.TapeTask) *hemera.TapeTask) error {
+	return t.catalogue.ChangeTape(ctx, vid, func(old *hemera.Tape) (*hemera.Tape, error) {
+		if old == nil {
+			return nil, errs.New(errs.NotFound, "tier.Task", vid, "the tape is not in the catalogue")
+		}
+		tape := *old
+		at := taskOf(&tape, kind)
+		*at = change(&tape, *at)
+		return &tape, nil
+	})
+}
+
+// fill queues the files of a tape that a task has not queued yet, and
+// returns how many.
+func (t tasker) fill(ctx context.Context, vid string, kind hemera.TapeOrderKind, task hemera.TapeTask) (queued int, err error) {
+	defer t.Awake()
+	for !task.Filled {
+		files, err := t.catalogue.Files(ctx, vid, task.Queued, taskPage, false)
+		if err != nil {
+			return queued, err
+		}
+		n, err := t.queueFiles(ctx, kind, &task, files)
+		if err != nil {
+			return queued, err
+		}
+		queued += n
+		if task.Filled = len(files) == 0; !task.Filled {
+			task.Queued = files[len(files)-1].FSeq
+		}
+		// A task that was ended meanwhile, or ordered again, is not this one.
+		ours, done := false, task // the record shares what it is given with readers
+		done.Left = slices.Clone(task.Left)
+		if err := t.changeTask(ctx, vid, kind, func(_ *hemera.Tape, now *hemera.TapeTask) *hemera.TapeTask {
+			if ours = now != nil && now.Begun.Equal(task.Begun); !ours {
+				return now
+			}
+			return &done
+		}); err != nil || !ours {
+			return queued, err
+		}
+	}
+	return queued, nil
+}
+
+// queueFiles queues files of a tape, and returns how many. Those that cannot
+// move are noted in the task.
+func (t tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, task *hemera.TapeTask, files []hemera.TapeFile) (queued int, err error) {
+	var jobs []hemera.TapeJob
+	var moved []hemera.TapeFile
+	known, err := t.knownTapes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range files {
+		j, left, err := t.taskJob(ctx, kind, f, known)
+		if errs.KindOf(err) == errs.NotFound {
+			continue // it was removed since the list was read
+		}
+		if err != nil {
+			return 0, err
+		}
+		if left != nil {
+			leave(task, *left)
+			continue
+		}
+		jobs, moved = append(jobs, j), append(moved, f)
+	}
+	// By their user, since they are asked for by an admin: groups and activity decide nothing.
+	for i := range jobs {
+		jobs[i].Policy = policies{t.parts}.name(catalogue.Requester{UID: jobs[i].UID})
+	}
+	if err := t.bulk().Requeue(ctx, jobs); err != nil || !task.Copies {
+		return len(jobs), err
+	}
+	_, err = t.bulk().AddCopies(ctx, idsOf(moved))
+	return len(jobs), err
+}
+
+// waits says what the next file of a task waits for; "" of one that waits for nothing.
+func (t tasker) waits(ctx context.Context, vid string, kind hemera.TapeOrderKind) (string, error) {
+	const looks = 100 // files without a job are those that the repack leaves
+	files, err := t.catalogue.Files(ctx, vid, 0, looks, false)
+	if err != nil {
+		return "", err
+	}
+	for _, f := range files {
+		jobs, err := t.catalogue.JobsOf(ctx, f.File)
+		if err != nil {
+			return "", err
+		}
+		// What brings a file to disk is waited for first.
+		slices.SortStableFunc(jobs, func(a, b hemera.TapeJob) int { return cmp.Compare(b.Kind, a.Kind) })
+		at := slices.IndexFunc(jobs, func(j hemera.TapeJob) bool {
+			if kind == hemera.OrderCheck {
+				return j.Kind == hemera.TapeVerify && j.Queue == vid && !j.Failed
+			}
+			return (j.Kind == hemera.TapeRecall || j.Kind == hemera.TapeArchive && j.Copy == f.Number) && !j.Failed
+		})
+		if at < 0 {
+			continue
+		}
+		facts, err := t.facts(ctx)
+		if err != nil {
+			return "", err
+		}
+		why, _ := (&reporter{t.parts}).explainJob(facts, &jobs[at])
+		return jobs[at].Kind.String() + " of its next file: " + why, nil
+	}
+	return "", nil
+}
+
+// leave counts a file that a repack leaves where it is.
+func leave(task *hemera.TapeTask, l hemera.TapeLeft) {
+	at := slices.IndexFunc(task.Left, func(o hemera.TapeLeft) bool { return o.Class == l.Class && o.Copy == l.Copy && o.Why == l.Why })
+	switch {
+	case at >= 0:
+		task.Left[at].Files++
+	case len(task.Left) < hemera.TapeLeftMax:
+		l.Files = 1
+		task.Left = append(task.Left, l)
+	}
+}
+
+// idsOf are the files of rows.
+func idsOf(files []hemera.TapeFile) []hemera.FileID {
+	ids := make([]hemera.FileID, len(files))
+	for i, f := range files {
+		ids[i] = f.File
+	}
+	return ids
+}
+
+// taskJob is the job for a file of a tape. A repack is an archive job for
+// a copy that the file has: the new copy takes the place of the old one.
+// A file that is on tape only comes to disk first (see TapeJobs). One whose
+// class says no pool for the copy cannot move, nor one that neither disks nor
+// tapes give: left says why.
+func (t tasker) taskJob(ctx context.Context, kind hemera.TapeOrderKind, f hemera.TapeFile, known map[string]hemera.Tape) (j hemera.TapeJob, left *hemera.TapeLeft, err error) {
+	j = hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: f.File, Kind: hemera.TapeVerify, Copy: f.Number}, ArchiveID: f.ArchiveID, Queue: f.VID, Size: f.Size, Asked: t.now()}
+	if kind == hemera.OrderCheck {
+		from := f.TapeCopy
+		j.From = &from
+		return j, nil, nil
+	}
+	e, path, err := t.Tree.Resolve(ctx, f.File)
+	if err != nil {
+		return j, nil, err
+	}
+	class := e.StorageClass()
+	left = &hemera.TapeLeft{Class: class, Copy: f.Number, Path: path, Why: fmt.Sprintf("class %s has no copy %d any more", class, f.Number)}
+	to, err := t.settings().Resolve(class, true)
+	if err != nil {
+		left.Why, left.Remedy = err.Error(), errs.RemedyOf(err)
+	}
+	for _, d := range to {
+		if d.Copy != f.Number {
+			continue
+		}
+		if j.Kind, j.Queue = hemera.TapeArchive, d.Pool; !e.Evicted() {
+			return j, nil, nil
+		}
+		if _, err := t.chooseCopy(known, nil)(&e); err != nil {
+			left.Why = "they are not on disk, and " + errs.Reason(err, "fxid:"+e.ID.Hex())
+			left.Remedy = "if it can be read after all: hemera tape tape set " + f.VID + " full=true state=ACTIVE"
+			return j, left, nil
+		}
+		return j, nil, nil
+	}
+	left.Remedy = cmp.Or(left.Remedy, fmt.Sprintf("hemera tape route add %s/%d tapepool=POOL", class, f.Number)) + "; then order the repack again"
+	return j, left, nil
+}
+
+// orderCopies queues the copies that the files of a tape lack: their class
+// has more of them than when they were written.
+func (t tasker) orderCopies(ctx context.Context, o hemera.TapeOrder) (string, error) {
+	if _, err := t.tape(ctx, o.Subject); err != nil {
+		return "", err
+	}
+	defer t.Awake()
+	queued := 0
+	for after := uint64(0); ; {
+		files, err := t.catalogue.Files(ctx, o.Subject, after, taskPage, false)
+		if err != nil || len(files) == 0 {
+			return fmt.Sprintf("%d copies are queued", queued), err
+		}
+		if !o.DryRun {
+			n, err := t.bulk().AddCopies(ctx, idsOf(files))
+			if err != nil {
+				return "", err
+			}
+			queued += n
+		}
+		after = files[len(files)-1].FSeq
+	}
+}
+
+// orderStop ends the repack, the verification and the scan of a tape, and
+// takes the order to label it back. Files
+// that were moved stay where they are now; sessions finish the jobs that they
+// have.
+func (t tasker) orderStop(ctx context.Context, who string, o hemera.TapeOrder) (string, error) {
+	tape, err := t.tape(ctx, o.Subject)
+	// A tape that is scanned need not be in the catalogue.
+	scanned, failed := scanner{t.parts}.stop(ctx, who, o)
+	if failed != nil {
+		return "", failed
+	}
+	if err != nil {
+		if scanned != "" && errs.KindOf(err) == errs.NotFound {
+			return scanned, nil
+		}
+		return "", err
+	}
+	if tape.Relabel != nil && !o.DryRun {
+		if err := t.dropLabel(ctx, o.Subject); err != nil {
+			return "", err
+		}
+	}
+	stopped := 0
+	for _, kind := range []hemera.TapeOrderKind{hemera.OrderRepack, hemera.OrderCheck} {
+		task := *taskOf(&tape, kind)
+		if task == nil || o.DryRun {
+			continue
+		}
+		// The task first: what fills it stops then.
+		if err := t.changeTask(ctx, o.Subject, kind, func(tape *hemera.Tape, _ *hemera.TapeTask) *hemera.TapeTask {
+			endRepack(tape, kind)
+			return nil
+		}); err != nil {
+			return "", err
+		}
+		n, err := t.dequeueFiles(ctx, o.Subject, kind)
+		if err != nil {
+			return "", err
+		}
+		stopped += n
+	}
+	switch {
+	case tape.Repack != nil || tape.Verifying != nil:
+		return fmt.Sprintf("%d requests are taken back", stopped), nil
+	case scanned != "":
+		return scanned, nil
+	case tape.Relabel != nil:
+		return "the tape is not labelled, unless a drive is at it already", nil
+	}
+	return "", errs.New(errs.NotFound, "tier.Stop", o.Subject, "the tape is neither repacked, verified, scanned nor to be labelled").
+		WithRemedy("see `hemera tape repack ls`, `verify ls` and `scan ls`")
+}
+
+// dequeueFiles removes the jobs of a task.
+func (t tasker) dequeueFiles(ctx context.Context, vid string, kind hemera.TapeOrderKind) (removed int, err error) {
+	of := hemera.TapeVerify
+	if kind == hemera.OrderRepack {
+		of = hemera.TapeArchive
+	}
+	for after := uint64(0); ; {
+		files, err := t.catalogue.Files(ctx, vid, after, taskPage, false)
+		if err != nil || len(files) == 0 {
+			return removed, err
+		}
+		var keys []hemera.TapeJobKey
+		for _, f := range files {
+			keys = append(keys, hemera.TapeJobKey{File: f.File, Kind: of, Copy: f.Number})
+		}
+		n, err := t.bulk().Dequeue(ctx, keys)
+		if err != nil {
+			return removed, err
+		}
+		removed, after = removed+n, files[len(files)-1].FSeq
+	}
+}
+
+// endRepack gives a tape the state that it has after a repack.
+func endRepack(tape *hemera.Tape, kind hemera.TapeOrderKind) {
+	if kind != hemera.OrderRepack {
+		return
+	}
+	switch tape.State {
+	case hemera.TapeRepacking:
+		tape.State, tape.Reason, tape.Cause = hemera.TapeActive, "", ""
+	case hemera.TapeRepackingDisabled:
+		tape.State = hemera.TapeDisabled
+	}
+}
+
+// turn fills the tasks that a restart interrupted, ends those that are
+// done, and begins the verification that is due.
+func (t tasker) turn(ctx context.Context) error {
+	all, err := t.catalogue.Tapes(ctx)
+	if err != nil {
+		return err
+	}
+	queues, err := t.catalogue.Queues(ctx)
+	if err != nil {
+		return err
+	}
+	for _, tape := range all {
+		for _, kind := range []hemera.TapeOrderKind{hemera.OrderRepack, hemera.OrderCheck} {
+			task := *taskOf(&tape, kind)
+			if task == nil {
+				continue
+			}
+			if !task.Filled {
+				if _, err := t.fill(ctx, tape.VID, kind, *task); err != nil {
+					return err
+				}
+				continue
+			}
+			if err := t.endTask(ctx, tape, kind, queues); err != nil {
+				return err
+			}
+		}
+	}
+	return t.verifyNext(ctx, all)
+}
+
+// endTask ends a task that is done.
+func (t tasker) endTask(ctx context.Context, tape hemera.Tape, kind hemera.TapeOrderKind, queues []catalogue.Queue) error {
+	waits, failed := false, false
+	for _, q := range queues {
+		if q.Kind == hemera.TapeVerify && q.Name == tape.VID {
+			waits, failed = waits || !q.Failed, failed || q.Failed
+		}
+	}
+	if kind == hemera.OrderRepack && tape.Files > 0 || kind == hemera.OrderCheck && waits {
+		return nil
+	}
+	t.Log.Info("all files of a tape are done", "task", kind, "vid", tape.VID)
+	return t.changeTask(ctx, tape.VID, kind, func(tape *hemera.Tape, _ *hemera.TapeTask) *hemera.TapeTask {
+		endRepack(tape, kind)
+		// What failed is in the list of failed requests, until somebody has looked.
+		if kind == hemera.OrderCheck && !failed {
+			tape.Verified = t.now()
+		}
+		return nil
+	})
+}
+
+// verifyNext begins the verification of the tape that was not verified for
+// longest, one at a time.
+func (t tasker) verifyNext(ctx context.Context, all []hemera.Tape) error {
+	every := t.settings().Mounting[tapeconfig.DefaultName].Verify.Duration()
+	// One tape at a time: the rest of the drives is for users.
+	if slices.ContainsFunc(all, func(tape hemera.Tape) bool { return tape.Verifying != nil }) {
+		return nil
+	}
+	vid := tapeconfig.DueForVerification(all, t.now(), every, func(vid string) bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return t.libraryOf(vid) != nil
+	})
+	if vid == "" {
+		return nil
+	}
+	t.Log.Info("a tape is verified, as it was not for a long time", "vid", vid, "every", every)
+	_, err := t.orderTask(ctx, hemera.SystemIdentity().Name, hemera.TapeOrder{Kind: hemera.OrderCheck, Subject: vid})
+	return err
+}

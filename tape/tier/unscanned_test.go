@@ -1,0 +1,39 @@
+package tier_test
+
+import (
+	"testing"
+
+	"hemera/tape/catalogue"
+	"hemera/words/hemera"
+)
+
+// TestATapeThatWaitsForAScanGivesNothing: until it was scanned a tape may have something else where the catalogue says that a file is,
+// so disk copies stay, and a disk with the last ones loses files.
+func TestATapeThatWaitsForAScanGivesNothing(t *testing.T) {
+	at(t, func(s *site) {
+		s.label()
+		s.put(alice(), "/single/f", 1000)
+		s.archive()
+		shelf, err := s.tier.Shelf(s.Context())
+		s.good(err)
+		e := s.stat("/single/f")
+		if !shelf.Gives(&e) {
+			t.Error("a tape that is in order gives nothing")
+		}
+		s.good(s.tree.Parts().Tapes.LeaveMount(s.Context(), catalogue.Mount{ID: 99, Node: 9, Drive: "x", VID: "AAA001", Kind: hemera.MountWork, Job: hemera.TapeArchive}, "in doubt"))
+		if s.tape("AAA001").Unscanned == "" {
+			t.Fatal("the tape waits for no scan")
+		}
+		if _, err := s.tier.Evict(s.Context(), admin(), "/single/f"); err == nil {
+			t.Error("evict dropped the disk copies")
+		}
+		if begun, err := s.tier.Instead(s.Context(), alice(), s.stat("/single/f")); begun || s.onTapeOnly("/single/f") {
+			t.Errorf("the disk copies went for a recall: %v, %v", begun, err)
+		}
+		shelf, err = s.tier.Shelf(s.Context())
+		s.good(err)
+		if shelf.Gives(&e) {
+			t.Error("files count as safe on it")
+		}
+	})
+}

@@ -1,0 +1,123 @@
+package volume_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"hemera/tape/internal/memtape"
+	"hemera/tape/volume"
+)
+
+// image is a tape in SIMH's format, which scripts/tape-labels.py describes.
+func image(m *memtape.Tape) []byte {
+	var out []byte
+	for _, b := range m.Objects() {
+		length := binary.LittleEndian.AppendUint32(nil, uint32(len(b)))
+		out = append(out, length...)
+		if b == nil {
+			continue
+		}
+		out = append(out, b...)
+		if len(b)%2 == 1 {
+			out = append(out, 0)
+		}
+		out = append(out, length...)
+	}
+	return out
+}
+
+// TestAProgramThatKnowsTheLabelsReadsTheTape has files extracted by a script that shares nothing with this package.
+func TestAProgramThatKnowsTheLabelsReadsTheTape(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed; scripts/setup.sh python installs it")
+	}
+	m, v := labelled(t)
+	a := appendTo(t, v, volume.Last{})
+	files := []volume.Written{put(t, a, 4294967306, 3*volume.BlockSize, 1<<20), put(t, a, 1, 1, 1), put(t, a, 2, 300_001, 1000)}
+	index(t, a)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "image"), image(m), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), python, "../../scripts/tape-labels.py", filepath.Join(dir, "image"), "-x", dir)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var read []struct {
+		VID       string
+		FSeq      uint64
+		BlockID   uint64
+		ArchiveID string
+		Blocks    int64
+		Size      int64
+		Adler32   string
+	}
+	if err := json.Unmarshal(out, &read); err != nil || len(read) != 4 {
+		t.Fatalf("%s: %v", out, err)
+	}
+	for i, w := range files {
+		data := content(w.ArchiveID, int(w.Size))
+		r := read[i]
+		if r.VID != vid || r.FSeq != w.FSeq || r.BlockID != w.Block || r.ArchiveID != strconv.FormatUint(w.ArchiveID, 10) ||
+			r.Size != w.Size || r.Adler32 != adler(data).Hex() {
+			t.Errorf("%+v, want %+v", r, w)
+		}
+		extracted, err := os.ReadFile(filepath.Join(dir, strconv.FormatUint(w.FSeq, 10)))
+		if err != nil || !bytes.Equal(extracted, data) {
+			t.Errorf("file %d: %d bytes, %v", w.FSeq, len(extracted), err)
+		}
+	}
+}
+
+// TestTheBytesOfATapeStay compares a small tape with the image in testdata, byte for byte: two files, a container, an index.
+func TestTheBytesOfATapeStay(t *testing.T) {
+	m, v := labelled(t)
+	a := appendTo(t, v, volume.Last{})
+	put(t, a, 4294967306, 1000, 1000)
+	put(t, a, 2, 80, 80)
+	index(t, a)
+	fseq, block := a.Next()
+	members := []volume.Record{{ArchiveID: 3, Size: 5, Path: "/a"}, {ArchiveID: 4, Size: 3, Path: "/b", UID: 1000, GID: 100, Mode: 0o640, Copy: 1, Class: "raw"}}
+	if err := a.Begin(t.Context(), volume.ContainerID(fseq)); err != nil {
+		t.Fatal(err)
+	}
+	table := volume.Table(vid, fseq, block, members)
+	table = bytes.TrimRight(table, "\n") // a short table keeps the image small; its data is not read here
+	if err := a.Write(t.Context(), append(table, "helloabc"...)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.End(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range members {
+		a.Note(r)
+	}
+	index(t, a)
+	const golden = "testdata/tape.simh"
+	got := image(m)
+	if os.Getenv("UPDATE_GOLDEN") != "" { // after a change of the format that was meant
+		if err := os.WriteFile(golden, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		for i := range want {
+			if i >= len(got) || got[i] != want[i] {
+				t.Fatalf("byte %d of %d differs: %q, want %q", i, len(want), got[i:min(i+40, len(got))], want[i:min(i+40, len(want))])
+			}
+		}
+		t.Fatalf("%d bytes, want %d", len(got), len(want))
+	}
+}

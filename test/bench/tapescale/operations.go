@@ -1,0 +1,173 @@
+package tapescale
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// operation is one thing that is asked of both catalogues.
+type operation struct {
+	name string
+	// of is how many files one call is about, for rates; 0: it is a call.
+	of int64
+	// times is how often it is called, at most.
+	times int
+	do    func(ctx context.Context, c *catalogue, r *rand.Rand) error
+}
+
+// batch is how many files claims, reports and requests are about.
+const batch = 1000
+
+// operations are all, in the order in which they are measured. Those that change the queues come last.
+func operations() []operation {
+	// Names are those of the table in docs/PERFORMANCE.md.
+	return []operation{
+		{"mount decision", 0, 300, func(ctx context.Context, c *catalogue, _ *rand.Rand) error { _, err := c.mount(ctx, 3); return err }},
+		{"queue, drive and pool listing", 0, 300, func(ctx context.Context, c *catalogue, _ *rand.Rand) error {
+			_, err := c.tier.TapePicture(ctx)
+			return err
+		}},
+		{"tape ls", 0, 300, func(ctx context.Context, c *catalogue, _ *rand.Rand) error { _, err := c.tier.Tapes(ctx); return err }},
+		{"tape files, a page of 1000", 0, 300, listTape},
+		{"request ls, a page of 1000", 0, 100, func(ctx context.Context, c *catalogue, _ *rand.Rand) error {
+			_, err := c.tier.TapeJobList(ctx, hemera.TapeJobQuery{})
+			return err
+		}},
+		{"ls -y of a directory of 1000", 0, 300, listDirectory},
+		{"why of a file that waits", 0, 300, func(ctx context.Context, c *catalogue, r *rand.Rand) error {
+			_, err := c.tier.ExplainTape(ctx, c.path(r.Int64N(c.shape.Tape.Archive+c.shape.Tape.Recall)))
+			return err
+		}},
+		{"open of a file on tape", 0, 300, openOnTape},
+		{"query prepare, 1000 files that wait", batch, 30, localities},
+		{"stage, a request of 1000 files", batch, 20, stage},
+		{"claim, 1000 jobs to archive", batch, 10, func(ctx context.Context, c *catalogue, _ *rand.Rand) error {
+			return c.claim(ctx, 0, hemera.TapeArchive)
+		}},
+		{"claim and report, 1000 files archived", batch, fewest, archive},
+		{"claim, 1000 jobs to recall", batch, 10, func(ctx context.Context, c *catalogue, _ *rand.Rand) error {
+			return c.claim(ctx, 1, hemera.TapeRecall)
+		}},
+	}
+}
+
+// boss may do everything.
+func boss() hemera.Identity { return hemera.Identity{Name: "root", Admin: true} }
+
+// mount has a drive ask for work; it gives back what it had.
+func (c *catalogue) mount(ctx context.Context, drive int) (hemera.TapeMount, error) {
+	// A server that does not report is gone after half a minute.
+	c.tier.ReportLibrary(server, c.state)
+	// A drive that asks has nothing any more: the mount that it had ends.
+	m, err := c.tier.NextMount(ctx, server, driveName(drive))
+	// A new tape gets its label first.
+	if err == nil && m.Kind == hemera.MountLabel {
+		if err = c.tier.TapeDone(ctx, server, hemera.TapeResults{Mount: m.ID, VID: m.VID, Labelled: true, Ended: true}); err == nil {
+			m, err = c.tier.NextMount(ctx, server, driveName(drive))
+		}
+	}
+	if err == nil && m.Kind != hemera.MountWork {
+		err = errs.New(errs.Internal, "tapescale.Mount", driveName(drive), fmt.Sprintf("the decision was %+v", m))
+	}
+	return m, err
+}
+
+// claim mounts and takes jobs, which are free again with the next mount of the drive.
+func (c *catalogue) claim(ctx context.Context, drive int, kind hemera.TapeJobKind) error {
+	_, _, err := c.claimed(ctx, drive, kind)
+	return err
+}
+
+// claimed mounts and takes jobs.
+func (c *catalogue) claimed(ctx context.Context, drive int, kind hemera.TapeJobKind) (m hemera.TapeMount, jobs []hemera.TapeWork, err error) {
+	if m, err = c.mount(ctx, drive); err != nil {
+		return m, nil, err
+	}
+	// One batch, as a session asks for it; the next one is another call.
+	r, err := c.tier.TapeJobs(ctx, server, hemera.TapeJobsRequest{Mount: m.ID, Files: batch})
+	if err == nil && (m.Job != kind || len(r.Jobs) == 0) {
+		err = errs.New(errs.Internal, "tapescale.Claim", driveName(drive), fmt.Sprintf("%d jobs to %s", len(r.Jobs), m.Job))
+	}
+	return m, r.Jobs, err
+}
+
+// archive claims jobs and reports that they are on tape.
+func archive(ctx context.Context, c *catalogue, _ *rand.Rand) error {
+	m, jobs, err := c.claimed(ctx, 0, hemera.TapeArchive)
+	if err != nil {
+		return err
+	}
+	// Ended, so that its tape is free for the next call.
+	r := hemera.TapeResults{Mount: m.ID, VID: m.VID, Ended: true, Session: hemera.TapeSession{Mount: m.ID, Kind: m.Job, VID: m.VID, Drive: driveName(0)}}
+	// Each job is a tape file of its own, behind the last one of the tape.
+	for i, j := range jobs {
+		at := m.Labels.LastFSeq + uint64(i)
+		sum, _ := hemera.FindChecksum(j.Checksum, hemera.Adler32)
+		r.Written = append(r.Written, hemera.TapeWritten{Job: j.TapeJobKey, ArchiveID: j.ArchiveID, FSeq: at + 1, Block: 10 * at, Size: j.Size, Sum: sum, Bytes: j.Size})
+	}
+	return c.tier.TapeDone(ctx, server, r)
+}
+
+// listTape lists a page of a tape from anywhere.
+func listTape(ctx context.Context, c *catalogue, r *rand.Rand) error {
+	_, err := c.tier.TapeFiles(ctx, fmt.Sprintf("N%05d", r.IntN(tapesOfAll-1)), uint64(r.Int64N(c.shape.Tape.FilesPerTape)), false)
+	return err
+}
+
+// listDirectory lists a directory of anywhere, with all that is known of its files.
+func listDirectory(ctx context.Context, c *catalogue, r *rand.Rand) error {
+	// Cut back to the directory of a file.
+	path := c.path(r.Int64N(c.files))
+	for path[len(path)-1] != '/' {
+		path = path[:len(path)-1]
+	}
+	return c.tree.List(ctx, boss(), path[:len(path)-1], func(hemera.Entry) error { return nil })
+}
+
+// fresh is a file that is on tape, and that nobody asked for yet.
+func (c *catalogue) fresh() int64 {
+	// Operations are called one after the other, so no lock is needed.
+	c.next++
+	return c.next - 1
+}
+
+// openOnTape opens a file on tape: it is recalled, and the client told to wait.
+func openOnTape(ctx context.Context, c *catalogue, r *rand.Rand) error {
+	path := c.path(c.fresh())
+	e, err := c.tree.Stat(ctx, boss(), path)
+	if err != nil {
+		return err
+	}
+	// One of the users that wait already.
+	who := hemera.Identity{Name: "user", UID: 1000 + uint32(r.IntN(usersOfAll))}
+	if err := c.tier.OnOpen(ctx, who, e, path); errs.KindOf(err) != errs.Unavailable {
+		return err
+	}
+	return nil
+}
+
+// localities says of files that wait where they are, and why.
+func localities(ctx context.Context, c *catalogue, r *rand.Rand) error {
+	// Only what waits needs a reason, which is the work.
+	paths := make([]string, batch)
+	for i := range paths {
+		paths[i] = c.path(c.shape.Tape.Archive + r.Int64N(c.shape.Tape.Recall))
+	}
+	_, err := c.tier.Localities(ctx, boss(), "", paths)
+	return err
+}
+
+// stage asks for files by one request.
+func stage(ctx context.Context, c *catalogue, r *rand.Rand) error {
+	// A ninth of them waits already: clients repeat what others ask for.
+	var request hemera.StageRequest
+	for range batch {
+		request.Files = append(request.Files, hemera.StageFile{Path: c.path(c.shape.Tape.Archive + r.Int64N(c.files-c.shape.Tape.Archive))})
+	}
+	_, err := c.tier.Stage(ctx, boss(), request)
+	return err
+}

@@ -1,0 +1,119 @@
+package lint
+
+import (
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTree(t *testing.T) {
+	files, err := Load("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 20 {
+		t.Fatalf("only %d files were found", len(files))
+	}
+	for _, b := range slices.Concat(Imports(module, files), Sizes(files), Interfaces(files), Docs(files), Comments(files), Words(files), Errors(files),
+		English(files), Goroutines(files), Contained(files), Addresses(files)) {
+		t.Error(b)
+	}
+}
+
+// source makes a file of a text, as if it were in the tree.
+func source(t *testing.T, name, text string) *File {
+	t.Helper()
+	set := token.NewFileSet()
+	parsed, err := parser.ParseFile(set, name, text, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &File{
+		Path: name, Package: path.Dir(name), Test: strings.HasSuffix(name, "_test.go"),
+		Lines: strings.Count(text, "\n"), Text: text, AST: parsed, Set: set,
+	}
+}
+
+func TestLayersAreHeld(t *testing.T) {
+	for _, test := range []struct {
+		file, imports string
+		allowed       bool
+	}{
+		{"rules/wire/a.go", "hemera/words/errs", true},
+		{"rules/wire/a.go", "hemera/words/hemera", true},
+		{"rules/wire/a.go", "hemera/rules/checksum", false},
+		{"words/errs/a.go", "hemera/words/hemera", false},
+		{"tape/label/a.go", "hemera/tape/session", false},
+		{"tape/session/a.go", "hemera/tape/label", true},
+		{"disk/a.go", "hemera/platform/vfs", true},
+		{"disk/a.go", "hemera/node", false},
+		{"transfer/a.go", "hemera/disk", true},
+		{"disk/a.go", "hemera/transfer", false},
+		{"doors/xrd/a.go", "hemera/manager", false},
+		{"doors/admin/a.go", "hemera/namespace", false},
+		{"doors/admin/a.go", "hemera/platform/auth", true},
+		{"manager/a.go", "hemera/client/xrootd", false},
+		{"cmd/hemera/a.go", "hemera/cmd/hemera/internal/output", true},
+		{"cmd/hemera/a.go", "hemera/test/fixture", false},
+		{"cmd/hemera/a_test.go", "hemera/test/fixture", true},
+		{"disk/a_test.go", "hemera/test/conform", true},
+		{"disk/a_test.go", "hemera/manager", true},
+		{"disk/a_test.go", "hemera/novel", false},
+		{"disk/a.go", "hemeralopia/thing", true},
+		{"novel/a.go", "hemera/errs", false},
+	} {
+		f := source(t, test.file, "package p\nimport _ \""+test.imports+"\"\n")
+		if bad := Imports("hemera", []*File{f}); (len(bad) == 0) != test.allowed {
+			t.Errorf("%s imports %s: %v", test.file, test.imports, bad)
+		}
+	}
+}
+
+func TestRulesCanFail(t *testing.T) {
+	long := strings.Repeat("\n", 100)
+	for _, test := range []struct {
+		name, text string
+		rule       func([]*File) []string
+		want       int
+	}{
+		{"a/a.go", "// Package a.\npackage a\nfunc f() {" + long + "}\n", Sizes, 1},
+		{"a/a.go", "package a\n" + strings.Repeat(long, 10), Sizes, 1},
+		{"cmd/x/main.go", "package main\n" + long, Sizes, 1},
+		{"a/a.go", "package a\nfunc f(a, b, c, d, e, g int) {}\n", Sizes, 1},
+		{"a/a.go", "package a\nfunc f(ctx context.Context, a, b, c, d, e int) {}\n", Sizes, 0},
+		{"a/a.go", "package a\ntype I interface{A();B();C();D();E();F();G();H();J()}\n", Interfaces, 1},
+		{"a/a.go", "package a\ntype I interface{A();B();C();D();E()}\ntype J interface{I;F();G();H()}\n", Interfaces, 0},
+		{"a/a.go", "package a\ntype I interface{A();B();C();D();E()}\ntype J interface{I;F();G();H();K()}\n", Interfaces, 1},
+		{"a/a.go", "// Package a.\npackage a\n" + strings.Repeat("var _ int // why\n", 1000), Comments, 1},
+		{"a/a.go", "package a\nvar _ = errs.Error{Op: \"disk.Seal\"}\nvar _ = &errs.Error{Kind: k, Op: \"seal it\"}\n", Errors, 1},
+		{"a/a.go", "package a\nvar _ = errs.New(k, \"disk.Seal\", s, c)\nvar _ = errs.Wrap(e, \"seal it\", s)\n", Errors, 1},
+		{"a/a.go", "package a\nfunc f() { log.Warn(\"m\", \"error\", e); log.Warn(\"m\", \"err\", e) }\n", Errors, 1},
+		{"a/a.go", "package a\n// Whoever comes begins anew.\nvar s = \"of which we are told that\"\n", English, 3},
+		{"a/a.go", "package a\n// Who holds the lock? The caller that opened it.\nvar s = \"anew\"\n", English, 0},
+		{"a/a.go", "package a\nfunc F() {}\ntype T int\nconst C = 1\n", Docs, 4},
+		{"a/a.go", "// Package a.\npackage a\n// F.\nfunc F() {}\ntype t int\nfunc (t) M() {}\n// The.\nconst (\nC = 1\nD = 2\n)\n", Docs, 0},
+		{"rules/wire/a/a.go", "package a\nfunc f() { go f() }\n", Goroutines, 1},
+		{"rules/wire/a/a_test.go", "package a\nfunc TestF(t *testing.T) { g.Go(f); t.Parallel() }\n", Goroutines, 2},
+		{"rules/wire/a/a_test.go", "package a\nfunc TestConcurrentUse(t *testing.T) { g.Go(f) }\n", Goroutines, 0},
+		{"measure/report/a.go", "package report\nfunc f() { go f() }\n", Goroutines, 1},
+		{"transfer/a/a.go", "package a\nfunc f() { go f() }\n", Goroutines, 0},
+		{"transfer/a/a.go", "package a\nfunc f() { go f(); g.Go(f); time.AfterFunc(d, f) }\n", Contained, 3},
+		{"transfer/a/a.go", "package a\nfunc f() { h.Panics.Go(&g, op, s, f); g.Go(panics.Func(op, s, f)); go func() { ended <- o.Panics.Do(op, s, f) }() }\n", Contained, 0},
+		{"measure/a/a.go", "package a\nfunc f() { go f() }\n", Contained, 0},
+		{"a/a.go", "package a\nvar s, u = host + \":\" + port, \"root://\" + to.Host + \":\" + strconv.Itoa(to.Port)\n", Addresses, 2},
+		{"a/a.go", "package a\nvar s, u = fmt.Sprintf(\"%s:%d\", to.Host, to.Port), fmt.Errorf(\"root://%v:%s/\", ip, port)\n", Addresses, 2},
+		{"a/a.go", "package a\nvar s, u = net.JoinHostPort(host, port), fmt.Sprintf(\"%s:%d\", file, line)\n", Addresses, 0},
+		{"a/a.go", "package a\nvar s, u = sum.Kind + \":\" + u.Host, fmt.Sprintf(\"host %s: port %d\", host, port)\n", Addresses, 0},
+		{"a/util/a.go", "package util\n", Words, 1},
+		{"a/a.go", "package a\nfunc init() {}\n", Words, 1},
+		{"a/a.go", "package a\nvar s = \"/ho" + "me/someone/x\"\n", Words, 1},
+		{"a/a.go", "package a\nvar s = \"/exp/home/x\"\n", Words, 0},
+	} {
+		if bad := test.rule([]*File{source(t, test.name, test.text)}); len(bad) != test.want {
+			t.Errorf("%.60q: %v, want %d", test.text, bad, test.want)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package transfer
+
+import (
+	"context"
+
+	"hemera/rules/erasure"
+	"hemera/words/hemera"
+)
+
+// content is where the bytes of a pending write are. A [Writer] has one at a time, and goes from one to the next:
+//
+//	            grows, is synced                  first change
+//	inline ────────────────────────▶ pieces ◀──────────────────── baseView
+//	(memory)      (spill)           (disks)        (copyBase)      (of an update)
+//	   ▲                                                              │
+//	   └──────────────────────── truncated to nothing ────────────────┘
+//
+// Methods may block on disks and other nodes. They are called by the holder of the write's turn only.
+type content interface {
+	// writePages puts p at off. sums are the CRC32Cs of its page fragments. hash, if not nil, is given the pages too;
+	// that costs no time where devices are waited for.
+	writePages(p []byte, sums []uint32, off int64, hash *streamSums) error
+	// truncate cuts the content, or extends it with zeros.
+	truncate(size int64) error
+	// readPages reads p, which lies within the size, and sets sums if not nil.
+	readPages(p []byte, sums []uint32, off int64) (int, error)
+	// nextData is as in [hemera.Sparse].
+	nextData(off int64) (int64, error)
+	// sync makes durable what is in pieces.
+	sync(ctx context.Context) error
+	// drop releases memory and readers. Pieces stay.
+	drop()
+}
+
+// head is what the parts of one write share at the node that the client writes to. Fields that change belong to the
+// holder of the write's turn.
+type head struct {
+	host   *Host
+	cap    *hemera.Capability // of the first permit; not to be changed
+	ctx    context.Context    // ends with Abort
+	permit *hemera.Permit     // as granted last: a replacement renews it
+	code   *erasure.Code      // of a coded layout with parity; else nil
+	broken error              // why the write cannot succeed any more
+	// earlier: the permit was granted to an earlier process.
+	earlier bool
+}
+
+// fail ends the write for good and returns err.
+func (h *head) fail(err error) error {
+	h.broken = err
+	return err
+}
+
+// pendingSource is the content as a source for the whole-file checksums.
+type pendingSource struct{ content }
+
+// ReadPages implements source.
+func (s pendingSource) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	return s.readPages(p, sums, off)
+}
+
+// NextData implements source.
+func (s pendingSource) NextData(off int64) (int64, error) { return s.nextData(off) }
+
+// baseView is the content of an update that has changed nothing yet: its base, as it was committed. Nothing is opened
+// before the first read.
+type baseView struct{ *Reader }
+
+// newBaseView returns the content that an update begins from: the same file, with the generation, size and pieces of
+// the base. Other nodes open those pieces by the capability of the update, which names them as the base.
+func newBaseView(h *head) baseView {
+	base := h.permit.Capability
+	base.Gen, base.Size, base.Targets = base.Base.Gen, base.Base.Size, base.Base.Pieces
+	r := h.host.newReader(&base, h.permit)
+	r.base = true
+	return baseView{r}
+}
+
+// writePages is not called: the first change makes pieces.
+func (b baseView) writePages([]byte, []uint32, int64, *streamSums) error {
+	return readOnly("transfer.Write", subject(b.cap))
+}
+
+// truncate is not called: the first change makes pieces.
+func (b baseView) truncate(int64) error { return readOnly("transfer.Truncate", subject(b.cap)) }
+
+// readPages implements content.
+func (b baseView) readPages(p []byte, sums []uint32, off int64) (int, error) {
+	return b.ReadPages(p, sums, off)
+}
+
+// nextData implements content.
+func (b baseView) nextData(off int64) (int64, error) { return b.NextData(off) }
+
+// sync has nothing to do: the base is durable.
+func (b baseView) sync(context.Context) error { return nil }
+
+// drop leaves the reader open: the end of the write closes it.
+func (b baseView) drop() {}

@@ -1,0 +1,236 @@
+package transfer
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"time"
+
+	"hemera/rules/layout"
+	"hemera/transfer/ledger"
+	"hemera/transfer/proof"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// prover is a [PeerWriter] of an offered piece that can prove what it has.
+type prover interface {
+	Prove(ctx context.Context, q hemera.ProofRequest) (hemera.PieceProof, error)
+}
+
+var _ hemera.DirectFile = (*writeHandle)(nil)
+
+// Adopt implements [hemera.DirectFile].
+func (h *writeHandle) Adopt(ctx context.Context, info hemera.SealInfo, list []hemera.Piece) error {
+	return adoption{h.Writer}.run(ctx, info, list)
+}
+
+// Replacement implements [hemera.DirectFile]. The pieces that the client seals are of the new permit from now on.
+func (h *writeHandle) Replacement(ctx context.Context, failed []hemera.DiskID) (string, error) {
+	w := h.Writer
+	w.turn.acquire()
+	defer w.turn.release()
+	if err := w.usable("transfer.Replace"); err != nil {
+		return "", err
+	}
+	// The manager decides, as for a write through this head: the client only says which disks failed it.
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	grant, err := w.head.host.Control.Replace(ctx, w.head.permit, failed)
+	if err != nil {
+		return "", err
+	}
+	w.head.permit = grant.Permit
+	return grant.Permit.Token()
+}
+
+// adopted is the content of a direct write, once its pieces are proved.
+type adopted struct {
+	info   hemera.SealInfo
+	pieces []hemera.Piece
+}
+
+// adoption is how a pending write gets its content from pieces that its client has made and offers. The client may be wrong, or lie:
+// what is committed is what the nodes prove.
+type adoption struct{ *Writer }
+
+// run takes the pieces, has them proved, seals them, and leaves the commit to the close. Until a piece is taken the write is as
+// it was. From then on the pieces belong to this head, which commits or removes them.
+func (a adoption) run(ctx context.Context, info hemera.SealInfo, list []hemera.Piece) error {
+	a.turn.acquire()
+	defer a.turn.release()
+	if a.adopted != nil {
+		return a.again(info, list)
+	}
+	if err := a.usable("transfer.Adopt"); err != nil {
+		return err
+	}
+	if err := a.suits(info); err != nil {
+		return err
+	}
+	check, err := proof.NewCheck(a.head.cap.Layout, info.FileSize, layout.Indexes(list))
+	if err != nil {
+		return errs.Wrap(err, "transfer.Adopt", subject(a.head.cap))
+	}
+	ctx = context.WithoutCancel(ctx) // it must not stop half-way
+	p := newPieces(&a.head)
+	a.content = p
+	if err = a.open(ctx, p, info.FileSize, list); err == nil {
+		err = a.prove(ctx, p, check, info)
+	}
+	if err == nil {
+		err = a.seal(ctx, p, info)
+	}
+	if err != nil {
+		return a.end(ctx, a.head.fail(errs.Wrap(err, "transfer.Adopt", subject(a.head.cap))))
+	}
+	a.left = leaving{} // only the close of its client decides
+	// The size counts for everybody who asks about the write, and for its quota, like one that was written here.
+	a.resized(info.FileSize)
+	// Not before the close: a client that goes away now leaves a write that is aborted, like any other.
+	a.adopted = &adopted{info, list}
+	return nil
+}
+
+// again answers a client that asks once more, as it lost the answer.
+func (a adoption) again(info hemera.SealInfo, list []hemera.Piece) error {
+	had := a.adopted
+	if had.info.FileSize == info.FileSize && slices.Equal(had.info.Checksums, info.Checksums) && slices.Equal(had.pieces, list) {
+		return nil
+	}
+	return errs.New(errs.Conflict, "transfer.Adopt", subject(a.head.cap), "other pieces were adopted for this write")
+}
+
+// suits refuses what cannot be the content of this write, or cannot be proved.
+func (a adoption) suits(info hemera.SealInfo) error {
+	c := a.head.cap
+	const op = "transfer.Adopt"
+	// A write with bytes at its head would have two contents, and an update would have its base nowhere.
+	switch inline, ok := a.content.(*inlineContent); {
+	case c.Access != hemera.AccessCreate || !c.Layout.Coded() || !ok || inline.Buffer != nil || a.state.size != 0:
+		return errs.New(errs.Unsupported, op, subject(c), "only a new content of a coded layout, without a byte at its head, is taken from its pieces")
+	case !proof.Provable(c.Checksums):
+		return errs.New(errs.Unsupported, op, subject(c), "a checksum of the file cannot be told from its pieces").WithRemedy("write the file through its head node")
+	case info.FileSize < a.least:
+		return errs.New(errs.Invalid, op, subject(c), fmt.Sprintf("%d bytes were announced, and the pieces are of %d", a.least, info.FileSize))
+	}
+	// The namespace gets the checksums that its policy asks for, and CRC32C as from any head.
+	for _, kind := range append(slices.Clone(c.Checksums), hemera.CRC32C) {
+		if _, ok := hemera.FindChecksum(info.Checksums, kind); !ok && kind != hemera.ChecksumNone {
+			return errs.New(errs.Invalid, op, subject(c), "the "+kind.String()+" of the content is missing")
+		}
+	}
+	return a.checkQuota(info.FileSize)
+}
+
+// open takes the offered pieces of the list, all at once. It fails if one of them is not a target of the write, or cannot be
+// opened, or if they are too few for a commit. Those of this node are asked through its own door, as the others are: it was
+// there that the client opened them.
+func (a adoption) open(ctx context.Context, p *pieces, size int64, list []hemera.Piece) error {
+	h := &a.head
+	p.ledger.SetMin(layout.Required(h.cap.Layout, size, h.cap.PiecesMin))
+	// By the permit as it is now: the client may have had targets replaced.
+	for i, t := range h.permit.Targets {
+		p.list[i] = &piece{target: t}
+		switch {
+		case !layout.Stored(h.cap.Layout, size, t.Index):
+			p.ledger.Absent(i)
+		case !slices.Contains(list, hemera.Piece{Index: t.Index, Disk: t.Disk}):
+			p.ledger.Fail(i)
+		}
+	}
+	if n := p.ledger.Count(ledger.Planned); n != len(list) || n < p.ledger.Min() {
+		return errs.New(errs.Invalid, "transfer.Adopt", subject(h.cap),
+			fmt.Sprintf("%d of the %d pieces are targets of the write, and a commit takes %d", n, len(list), p.ledger.Min()))
+	}
+	if err := a.renew(ctx); err != nil {
+		return err
+	}
+	failures := p.each(ledger.Planned, everyPiece, nil, func(_ int, pc *piece) (err error) {
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		at, token, err := h.host.piece(h.permit, pc.target)
+		if err != nil {
+			return err
+		}
+		at.Adopt = true
+		pc.out, err = h.host.Peers.Create(ctx, at, token)
+		return errs.Wrap(err, "transfer.Adopt", pc.target.Addr)
+	})
+	// Those that could be opened are this head's even if others could not: they are removed with the write.
+	for i, pc := range p.list {
+		if pc.out != nil {
+			p.ledger.Sealed(i)
+		}
+	}
+	return first(failures)
+}
+
+// renew gets a permit that nodes take now. Other heads open their pieces at the beginning; a client may have taken longer than
+// its capability opens anything.
+func (a adoption) renew(ctx context.Context) error {
+	h := &a.head
+	if time.Until(h.permit.Expires) < hemera.CapabilityLifetime/4 {
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		grant, err := h.host.Control.Replace(ctx, h.permit, nil)
+		if err != nil {
+			return err
+		}
+		h.permit = grant.Permit
+	}
+	return nil
+}
+
+// seal seals the pieces, which were proved.
+func (a adoption) seal(ctx context.Context, p *pieces, info hemera.SealInfo) error {
+	info.Sync = a.head.cap.Sync
+	return first(p.each(ledger.Sealed, everyPiece, nil, func(_ int, pc *piece) error {
+		if pc.out == nil { // it has no bytes
+			return nil
+		}
+		return pc.out.Seal(ctx, info)
+	}))
+}
+
+// prove has the nodes prove their pieces, a part of each at once, and compares.
+func (a adoption) prove(ctx context.Context, p *pieces, check *proof.Check, info hemera.SealInfo) error {
+	q := hemera.ProofRequest{Seal: info}
+	// Drawn after the pieces were sealed: a client that knew the key could make pieces that pass.
+	_, _ = rand.Read(q.Key[:])
+	for {
+		var more bool
+		if q.Off, q.Length, more = check.Next(); !more {
+			return check.End(info.Checksums)
+		}
+		// One part of all pieces after the other, so that what waits here is small, whatever the size of the file.
+		proofs := make([]hemera.PieceProof, a.head.cap.Layout.Pieces)
+		failures := p.each(ledger.Sealed, everyPiece, nil, func(_ int, pc *piece) (err error) {
+			if pc.out == nil { // it has no bytes
+				return nil
+			}
+			by, ok := pc.out.(prover)
+			if !ok {
+				return errs.New(errs.Unsupported, "transfer.Adopt", pc.target.Addr, "the piece cannot be proved there")
+			}
+			proofs[pc.target.Index], err = by.Prove(ctx, q)
+			return err
+		})
+		if err := first(failures); err != nil {
+			return err
+		}
+		if err := check.Take(proofs); err != nil {
+			return err
+		}
+	}
+}
+
+// first returns the first error of a list.
+func first(list []error) error {
+	i := slices.IndexFunc(list, func(err error) bool { return err != nil })
+	if i < 0 {
+		return nil
+	}
+	return list[i]
+}

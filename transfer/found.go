@@ -1,0 +1,401 @@
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"hemera/disk"
+	"hemera/transfer/ledger"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// A head tells a client that its bytes are durable, and then it ends: by a kill, or with its machine. The disk has the
+// bytes and their checksums as of the sync, and the node has a record of the write, which the sync made before it was acknowledged. So the
+// next process finds the write, and keeps it for a person, unless the end came in the close: its client has heard of the lost connection, and may have written
+// elsewhere since. It finds copies on its own disks. One is enough: the others are made from it at the commit. A
+// coded write has one piece at most at its head; of that nothing is found (docs/formats/kept.md).
+//
+// Nothing removes what was found but a person and the end of its time: a commit that fails, for whatever reason, leaves it.
+
+// promises reports whether a sync of the write is to outlast its node. The caller has the turn.
+func (w *Writer) promises() bool {
+	p, ok := w.content.(*pieces)
+	return ok && p.parity == nil && w.state.size > 0 && w.head.host.Kept != nil && !w.head.cap.Convert &&
+		slices.ContainsFunc(p.list, func(pc *piece) bool { return pc.local != nil })
+}
+
+// recordSynced makes durable that the write was synced, as it is known now, before the sync is acknowledged. The caller has the turn.
+func (w *Writer) recordSynced() error {
+	if !w.promises() {
+		return nil
+	}
+	token, err := w.head.permit.Token()
+	var raw []byte
+	if err == nil {
+		r := keptRecord{Version: keptVersion, Synced: true, Token: token, Opened: w.opened}
+		r.Xattrs, r.XattrsGone = splitXattrs(w.Xattrs())
+		slices.Sort(r.XattrsGone)
+		raw, err = json.Marshal(r)
+	}
+	if err != nil || string(raw) == w.promised {
+		return errs.Wrap(err, "transfer.Sync", subject(w.head.cap))
+	}
+	if err := w.head.host.Kept.Save(recordName(w.head.cap.Nonce), raw); err != nil {
+		return errs.Wrap(err, "transfer.Sync", subject(w.head.cap))
+	}
+	w.promised = string(raw)
+	return nil
+}
+
+// found is what the process before left of a write.
+type found struct {
+	// footer is set if a piece is sealed: the process ended in a close, whose commit may have happened.
+	footer *hemera.SealInfo
+	sealed time.Time // when, as the footer says
+	// lost are the disks where this process began a piece that failed: it may be removed there at any time.
+	lost []hemera.DiskID
+}
+
+// errNothingFound says that no disk of the node has anything of a write.
+var errNothingFound = errors.New("no disk has what was synced of it")
+
+// find takes over what local disks have of the write. It fails, with errNothingFound if every disk was asked, where that is nothing.
+// The caller has the turn, or nobody else has the Writer.
+func (w *Writer) find() error {
+	h := &w.head
+	if h.cap.Layout.Coded() {
+		return errs.New(errs.Unsupported, "transfer.Restore", subject(h.cap), "a coded write ends with its head")
+	}
+	p, f := newPieces(h), &found{}
+	if w.found != nil {
+		f.lost = w.found.lost
+	}
+	p.again = true
+	size, away := int64(-1), error(nil)
+	for i, pc := range p.list {
+		if slices.Contains(f.lost, pc.target.Disk) {
+			pc.began = true
+			p.ledger.Fail(i)
+			continue
+		}
+		if !h.host.local(pc.target) {
+			continue // made from what is here
+		}
+		store, err := h.host.store(pc.target)
+		if err == nil {
+			size, err = p.find(i, store, f, size)
+		}
+		if err != nil && errs.KindOf(err) != errs.NotFound || store == nil {
+			away = err
+		}
+	}
+	if size < 0 {
+		if away == nil {
+			away = errNothingFound
+		}
+		return away
+	}
+	// A footer has the content of the close. Pieces as of the sync are made again from it.
+	for i := range p.list {
+		if f.footer != nil && p.ledger.Is(i, ledger.Live) {
+			p.plan(i)
+		}
+	}
+	sums, err := newStreamSums(h.cap.Checksums)
+	if err != nil {
+		return errs.As(err, errs.Invalid, "transfer.Restore", subject(h.cap))
+	}
+	w.content, w.found, w.sums, w.changed, w.least = p, f, sums, true, size
+	w.left.ends = true
+	w.usage.Bytes.Store(size)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.state.size, w.state.left, w.state.found = size, true, f.footer == nil
+	return nil
+}
+
+// find takes over a piece on a disk of this node. It returns the size of the content, which is size if other pieces have it already.
+func (p *pieces) find(i int, store disk.Store, f *found, size int64) (int64, error) {
+	h, pc := p.head, p.list[i]
+	id := pieceID(h.cap, pc.target.Index)
+	local := &diskPiece{host: h.host, cap: h.cap, target: pc.target, store: store, id: id, found: true}
+	if r, err := store.Open(id); err == nil {
+		stat := r.Stat()
+		_ = r.Close()
+		local.ended.Store(true)
+		local.leave = h.host.ownLocal(h.cap, pc.target)
+		pc.out, pc.local, pc.found = local, local, true
+		p.ledger.Sealed(i)
+		f.sealed = stat.Sealed
+		f.footer = &hemera.SealInfo{FileSize: stat.FileSize, Checksums: stat.Checksums, Sync: h.cap.Sync}
+		return stat.FileSize, nil
+	} else if errs.KindOf(err) != errs.NotFound {
+		return size, err
+	}
+	w, err := disk.Resume(store, id, createOptions(h.cap, pc.target.Index))
+	if err != nil {
+		return size, err
+	}
+	local.Writer, local.leave = w, h.host.ownLocal(h.cap, pc.target)
+	pc.out, pc.local, pc.began, pc.found = local, local, true, true
+	pc.sent.Forget()
+	p.ledger.Began(i)
+	if size >= 0 && (f.footer != nil || w.Size() != size) { // the end came between their syncs
+		p.plan(i)
+		return size, nil
+	}
+	return w.Size(), nil
+}
+
+// plan has a piece be made again from others, over what is there of it.
+func (p *pieces) plan(i int) {
+	pc := p.list[i]
+	if pc.local != nil {
+		pc.local.letGo()
+	}
+	p.list[i] = &piece{target: pc.target}
+	p.ledger.Fail(i)
+	p.ledger.Replaced(i)
+}
+
+// proveFound compares what was found with its checksums, before it is sealed. Of several copies the ones count that match best. It returns
+// how many pages of those do not match: the client wrote over them after the sync.
+func (p *pieces) proveFound() (unproved int64, err error) {
+	best := int64(-1)
+	pages := make([]int64, len(p.list))
+	var failure error
+	for i, pc := range p.list {
+		if !p.ledger.Is(i, ledger.Live) {
+			continue
+		}
+		if pages[i], err = disk.ProveAll(pc.local.Writer); err != nil {
+			failure = err
+			p.plan(i)
+		} else if best < 0 || pages[i] < best {
+			best = pages[i]
+		}
+	}
+	if best < 0 {
+		return 0, cmp.Or(failure, errNothingFound)
+	}
+	// Those that differ may differ from each other: one of them is the content.
+	one := false
+	for i := range p.list {
+		if !p.ledger.Is(i, ledger.Live) {
+			continue
+		}
+		if pages[i] != best || best > 0 && one {
+			p.plan(i)
+		}
+		one = true
+	}
+	return best, nil
+}
+
+// sealFound seals what was found. The caller has the turn.
+func (w *Writer) sealFound(ctx context.Context) error {
+	h, p := &w.head, w.content.(*pieces)
+	log := h.host.Log.With("path", h.cap.Path, "fxid", h.cap.File.Hex(), "user", h.cap.Who.Name, "trace", h.cap.Trace)
+	if w.found.footer == nil {
+		unproved, err := p.proveFound()
+		if err != nil {
+			return errs.Wrap(err, "transfer.Commit", subject(h.cap))
+		}
+		if unproved > 0 {
+			log.Warn("a write that was found has pages that its client wrote over after the last sync: they are taken as they are", "pages", unproved)
+		}
+		w.mu.Lock()
+		w.state.differ = unproved
+		w.mu.Unlock()
+		sums, err := w.sums.finish(w.state.size, pendingSource{w.content}, w.state.size)
+		if err != nil {
+			return errs.Wrap(err, "transfer.Commit", subject(h.cap))
+		}
+		w.found.footer = &hemera.SealInfo{FileSize: w.state.size, Checksums: sums, Sync: h.cap.Sync}
+	}
+	if err := p.seal(ctx, *w.found.footer); err != nil {
+		return err
+	}
+	ready(w, *w.found.footer, p.sealedPieces())
+	w.commit.unsure = true // the process before may have asked for it
+	return nil
+}
+
+// leaveFound leaves what was found as it is after a commit that failed before it was asked for. The caller has the turn.
+func (w *Writer) leaveFound(err error) error {
+	w.head.broken = nil
+	if p, ok := w.content.(*pieces); ok {
+		for _, pc := range p.list {
+			if pc.found {
+				continue
+			}
+			if pc.out != nil {
+				pc.out.Abort()
+			}
+			if pc.began {
+				w.found.lost = append(w.found.lost, pc.target.Disk)
+			}
+		}
+		p.letGo()
+	}
+	err = refusal(err, w.head.cap)
+	if again := w.find(); again != nil {
+		err = errors.Join(err, again)
+	}
+	w.setAwaiting(err)
+	return err
+}
+
+// letGo ends the use of pieces that were found, and leaves them on their disks.
+func (p *pieces) letGo() {
+	for _, pc := range p.list {
+		if pc.local != nil && pc.local.found {
+			pc.local.letGo()
+		}
+	}
+}
+
+// letGo ends the use of a piece that was found, and leaves it on its disk.
+func (p *diskPiece) letGo() {
+	if !p.ended.Swap(true) {
+		disk.Leave(p.Writer)
+	}
+	p.Release()
+}
+
+// restoreSynced adds a write that an earlier process had synced and not closed.
+func (t *Pending) restoreSynced(name string, raw []byte, r *keptRecord, c hemera.Capability) error {
+	w, err := t.recorded(r, c)
+	if err != nil {
+		return err
+	}
+	if err := w.find(); err != nil {
+		if errors.Is(err, errNothingFound) || errs.KindOf(err) == errs.Unsupported { // it ended, and its record stayed
+			_ = t.host.Kept.Remove(name)
+		}
+		return err
+	}
+	now := time.Now()
+	// Its client closed it, and has no answer: most likely it is committed. Later the manager may have forgotten that it was removed since.
+	ended := w.found.footer != nil && w.found.footer.FileSize >= c.Size && now.Sub(w.found.sealed).Abs() < askedAgain-hemera.PendingHold
+	w.opened, w.promised = r.Opened, string(raw)
+	for name, value := range r.Xattrs {
+		w.SetXattr(name, value)
+	}
+	for _, name := range r.XattrsGone {
+		w.SetXattr(name, nil)
+	}
+	w.mu.Lock()
+	w.state.at, w.state.left, w.state.lasts = now, !ended, ended
+	w.mu.Unlock()
+	if ended {
+		return t.addLeft(w)
+	}
+	t.host.Log.Warn("a write that was synced and not closed is kept: its node ended", "path", c.Path, "fxid", c.File.Hex(), "user", c.Who.Name,
+		"bytes", w.state.size, "id", strconv.FormatUint(c.Nonce, 36), "for", hemera.KeptLifetime, "trace", c.Trace)
+	return t.addKept(w, now, now.Add(hemera.KeptLifetime))
+}
+
+// addLeft adds a write that is closed soon if its client does not come back for the answer.
+func (t *Pending) addLeft(w *Writer) error {
+	t.mu.Lock()
+	e, err := t.holdLocked(writeKey(w.head.cap))
+	if err == nil {
+		e.work = w
+		e.once.Do(func() {})
+	}
+	t.mu.Unlock()
+	if err == nil {
+		t.release(e)
+	}
+	return err
+}
+
+// disown has pieces that were found be removed like others, as their write is dropped.
+func (p *pieces) disown() {
+	for _, pc := range p.list {
+		if pc.local != nil {
+			pc.local.found = false
+		}
+	}
+}
+
+// refill makes a piece again beside what was found, over what its node may have of it from the process before.
+func (p *pieces) refill(ctx context.Context, pc *piece, info hemera.SealInfo) error {
+	err := p.copySealed(ctx, pc, info)
+	if err == nil || pc.local != nil {
+		return err
+	}
+	// The process before may have sealed it: such a piece refuses all changes.
+	if p.acceptSealed(ctx, pc, info) == nil {
+		return nil
+	}
+	return err
+}
+
+// acceptSealed takes a piece that another node has sealed, if it has the same bytes.
+func (p *pieces) acceptSealed(ctx context.Context, pc *piece, info hemera.SealInfo) error {
+	h := p.head
+	r, err := h.host.openPeer(ctx, h.permit, RemotePiece{Target: pc.target})
+	if err != nil {
+		return err
+	}
+	sealed := &sealedPeer{PeerReader: r}
+	crc, err := copyPages(ctx, h.host.Panics, sealed, r, info.FileSize)
+	want, known := hemera.FindChecksum(info.Checksums, hemera.CRC32C)
+	if err == nil && (r.Size() != info.FileSize || !known || crcChecksum(crc) != want) {
+		err = errs.New(errs.Corrupt, "transfer.Commit", subject(h.cap), "the node of another piece has other bytes")
+	}
+	if err == nil {
+		err = p.isSealed(ctx, pc, info)
+	}
+	if err != nil {
+		_ = r.Close()
+		return err
+	}
+	pc.out = sealed
+	return nil
+}
+
+// isSealed returns nil if the piece at another node is sealed, now or before.
+func (p *pieces) isSealed(ctx context.Context, pc *piece, info hemera.SealInfo) error {
+	out, _, err := p.head.host.create(ctx, p.head.cap, p.head.permit, pc.target)
+	if err == nil {
+		defer out.Release()
+		err = out.Seal(ctx, info) // answers as before
+	}
+	if kind := errs.KindOf(err); kind == errs.Exists || kind == errs.Denied { // opened as a sealed one, it refuses
+		return nil
+	}
+	return err
+}
+
+// sealedPeer is a piece that was sealed at its node before.
+type sealedPeer struct{ PeerReader }
+
+// WritePages implements PeerWriter: the bytes were compared by who sent them.
+func (s *sealedPeer) WritePages([]byte, []uint32, int64) error { return nil }
+
+// Truncate implements PeerWriter.
+func (s *sealedPeer) Truncate(int64) error { return nil }
+
+// Clone implements PeerWriter.
+func (s *sealedPeer) Clone(context.Context, int64) error { return readOnly("transfer.ClonePiece", "") }
+
+// Sync implements PeerWriter.
+func (s *sealedPeer) Sync(context.Context) error { return nil }
+
+// Seal implements PeerWriter.
+func (s *sealedPeer) Seal(context.Context, hemera.SealInfo) error { return nil }
+
+// Abort implements PeerWriter: it may be a piece of the file.
+func (s *sealedPeer) Abort() { _ = s.Close() }
+
+// Release implements PeerWriter.
+func (s *sealedPeer) Release() { _ = s.Close() }

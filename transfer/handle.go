@@ -1,0 +1,162 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"hemera/platform/zerocopy"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// writeHandle is one client's hold on a pending write.
+type writeHandle struct {
+	*Writer
+	table *Pending
+	entry *entry
+	open  atomic.Bool
+}
+
+var (
+	_ hemera.File        = (*writeHandle)(nil)
+	_ hemera.XattrSetter = (*writeHandle)(nil)
+)
+
+// WritePages writes through this handle while it is open.
+func (h *writeHandle) WritePages(p []byte, sums []uint32, off int64) error {
+	if !h.open.Load() {
+		return badHandle("transfer.Write", subject(h.head.cap))
+	}
+	return h.Writer.WritePages(p, sums, off)
+}
+
+// Truncate sets the size through this handle while it is open.
+func (h *writeHandle) Truncate(size int64) error {
+	if !h.open.Load() {
+		return badHandle("transfer.Truncate", subject(h.head.cap))
+	}
+	return h.Writer.Truncate(size)
+}
+
+// restart empties the file for a client that starts over.
+func (h *writeHandle) restart() error { return h.Writer.restart() }
+
+// End implements hemera.File.
+func (h *writeHandle) End(ctx context.Context, how hemera.Ending) error {
+	// The door decides by what its client did: closed, went away, or asked for nothing to be kept.
+	switch how {
+	case hemera.EndDetach:
+		h.detach()
+		return nil
+	case hemera.EndAbort:
+		return h.abort(ctx)
+	}
+	return h.close(ctx)
+}
+
+// detach keeps the write for its client to come back.
+func (h *writeHandle) detach() {
+	if h.open.CompareAndSwap(true, false) {
+		h.table.release(h.entry)
+	}
+}
+
+// Shared implements hemera.File.
+func (h *writeHandle) Shared() bool { return h.table.shared(h.entry) }
+
+// close commits, as [Writer.Close] says. A write whose commit is undecided is kept like one that was detached.
+func (h *writeHandle) close(ctx context.Context) error {
+	if !h.open.CompareAndSwap(true, false) {
+		return badHandle("transfer.Close", subject(h.head.cap))
+	}
+	// The handle is closed whatever comes of it; the write may go on in the table.
+	err := h.Writer.Close(ctx)
+	switch {
+	case err == nil:
+		info := h.Info()
+		h.table.finish(h.entry, &info)
+	case !h.undecided():
+		h.table.finish(h.entry, nil)
+	}
+	h.table.release(h.entry)
+	return err
+}
+
+// abort cancels the write.
+func (h *writeHandle) abort(ctx context.Context) error {
+	if !h.open.CompareAndSwap(true, false) {
+		return badHandle("transfer.Abort", subject(h.head.cap))
+	}
+	// Aborting is what frees the lock of the name at the manager, so it is done for clients that left as well.
+	err := h.Writer.Abort(context.WithoutCancel(ctx)) // a client that left must not leave its lock
+	if !h.undecided() {
+		h.table.finish(h.entry, nil)
+	}
+	h.table.release(h.entry)
+	return err
+}
+
+// readHandle is a Reader as a file.
+type readHandle struct {
+	*Reader
+	hemera.Refusal // of changes
+}
+
+var (
+	_ hemera.File   = (*readHandle)(nil)
+	_ hemera.Sparse = (*readHandle)(nil)
+	_ hemera.Lender = (*readHandle)(nil)
+)
+
+// newReadHandle returns the handle of a client that reads. It owns the reader.
+func newReadHandle(r *Reader) *readHandle {
+	return &readHandle{Reader: r, Refusal: hemera.Refusal{Err: readOnly("transfer.Write", subject(r.cap))}}
+}
+
+// ReadPages implements hemera.Handle.
+func (h *readHandle) ReadPages(p []byte, sums []uint32, off int64) (int, error) {
+	return h.Reader.ReadPages(p, sums, off)
+}
+
+// Sync has nothing to do.
+func (h *readHandle) Sync(context.Context) error { return nil }
+
+// Shared implements hemera.File.
+func (h *readHandle) Shared() bool { return false }
+
+// End ends all use.
+func (h *readHandle) End(context.Context, hemera.Ending) error {
+	h.Reader.Close()
+	return nil
+}
+
+var _ zerocopy.Source = (*readHandle)(nil)
+
+// committedHandle answers a client that did not hear that its close succeeded.
+type committedHandle struct {
+	hemera.Refusal
+	info hemera.FileInfo
+}
+
+var _ hemera.File = (*committedHandle)(nil)
+
+var errCommitted = errors.New("the write is committed; open the file again")
+
+// newCommittedHandle returns the handle for a client that comes back to a write that is committed. Its close succeeds,
+// as the close before did; anything else has to go through a new open.
+func newCommittedHandle(info hemera.FileInfo) *committedHandle {
+	return &committedHandle{hemera.Refusal{Err: errs.As(errCommitted, errs.BadHandle, "transfer.Write", info.Path)}, info}
+}
+
+// Sync returns nil: what was committed is durable.
+func (h *committedHandle) Sync(context.Context) error { return nil }
+
+// Info describes what was committed.
+func (h *committedHandle) Info() hemera.FileInfo { return h.info }
+
+// Shared implements hemera.File.
+func (h *committedHandle) Shared() bool { return false }
+
+// End returns nil: the close happened.
+func (h *committedHandle) End(context.Context, hemera.Ending) error { return nil }

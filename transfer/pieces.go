@@ -1,0 +1,466 @@
+package transfer
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hemera/disk"
+	"hemera/rules/checksum"
+	"hemera/rules/layout"
+	"hemera/transfer/ledger"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+)
+
+// pieces is a content that is on disks, one piece a target: every change goes to all live pieces at once, as the
+// layout says which of them has which bytes. A piece that fails is lost; the write goes on as long as the others are
+// enough to make it again from.
+type pieces struct {
+	head   *head
+	list   []*piece
+	ledger ledger.Ledger
+	lost   int             // pieces lost so far
+	left   []hemera.DiskID // disks that pieces were moved away from, the last ones first; at most hemera.PiecesMax
+	whole  *inlineContent  // all of the content, if it is in memory: pieces are made of it in one call
+	cut    []disk.Content  // of whole, what each piece has, if the layout is coded
+	parity *parity         // of a coded layout; else nil
+	again  bool            // an earlier process made pieces: those that are planned may be there
+	renews time.Time       // of a client: not before it asks for a new capability
+}
+
+// newPieces plans the pieces of a write; it calls no disk.
+func newPieces(h *head) *pieces {
+	p := &pieces{head: h, list: make([]*piece, len(h.cap.Targets))}
+	p.ledger = ledger.New(len(p.list), int(h.cap.PiecesMin), int(h.cap.Layout.Data))
+	for i, t := range h.cap.Targets {
+		p.list[i] = &piece{target: t}
+	}
+	if h.cap.Layout.Coded() {
+		p.parity = newParity(p, h.cap.Layout, h.code)
+	}
+	return p
+}
+
+// create makes the planned pieces, all at once. Targets that cannot even begin are replaced, while there is nothing
+// to copy. It fails, and ends the write, when too few pieces are left. Pieces of a coded layout are made when the first
+// bytes come for them.
+func (p *pieces) create() error {
+	if p.parity != nil {
+		return nil
+	}
+	// Once is enough here: targets that fail later are replaced at the close, with the content at hand.
+	p.createPlanned(everyPiece)
+	if p.replace(p.head.ctx, true) {
+		p.createPlanned(everyPiece)
+	}
+	return p.writable("transfer.Write")
+}
+
+// createPlanned creates those of the pieces that are planned, all at once. Those that cannot be created are lost.
+func (p *pieces) createPlanned(among layout.Set) {
+	failures := p.each(ledger.Planned, among, nil, func(_ int, pc *piece) error {
+		out, local, err := p.head.host.create(p.head.ctx, p.head.cap, p.head.permit, pc.target)
+		pc.out, pc.local, pc.began = out, local, err == nil
+		return err
+	})
+	for i, err := range failures {
+		switch {
+		case !p.ledger.Is(i, ledger.Planned) || !among.Has(int(p.list[i].target.Index)):
+		case err != nil:
+			p.lose(i, err)
+		default:
+			p.ledger.Began(i)
+		}
+	}
+}
+
+// each calls do for every piece of the set in the state, all at once, and meanwhile on this goroutine if it is not nil. It
+// returns the result of each piece. A peer takes pages without waiting for its disk, so this goroutine sees to one of
+// those itself; a disk of this node is waited for on another one while there is something to do beside it.
+func (p *pieces) each(which ledger.State, among layout.Set, meanwhile func(), do func(i int, pc *piece) error) []error {
+	// One allocation for the results, and a goroutine for each piece but one; none for a write with one piece.
+	failures := make([]error, len(p.list))
+	mine := -1
+	is := func(i int) bool { return p.ledger.Is(i, which) && among.Has(int(p.list[i].target.Index)) }
+	for i, pc := range p.list {
+		if is(i) && (pc.local == nil || meanwhile == nil) {
+			mine = i
+		}
+	}
+	var wg sync.WaitGroup
+	for i, pc := range p.list {
+		if is(i) && i != mine {
+			wg.Go(func() {
+				failures[i] = p.head.host.Panics.Do("transfer.Write", subject(p.head.cap), func() error { return do(i, pc) })
+			})
+		}
+	}
+	if meanwhile != nil {
+		meanwhile()
+	}
+	if mine >= 0 {
+		failures[mine] = do(mine, p.list[mine])
+	}
+	wg.Wait()
+	return failures
+}
+
+// fanOut does the same to every live piece of the set at once. A piece whose call fails is lost. fanOut fails, and ends the
+// write, when too few live pieces are left.
+func (p *pieces) fanOut(among layout.Set, meanwhile func(), do func(i int, pc *piece) error) error {
+	for i, err := range p.each(ledger.Live, among, meanwhile, do) {
+		if err != nil {
+			p.lose(i, err)
+		}
+	}
+	return p.writable("transfer.Write")
+}
+
+// writable fails, and ends the write, when too few live pieces are left.
+// What was acknowledged so far is not lost by that: it was never committed.
+func (p *pieces) writable(op string) error {
+	if !p.ledger.Writable() {
+		return p.fail(op, p.ledger.Losses())
+	}
+	return nil
+}
+
+// writePages implements content. A stalled disk of the only piece is an I/O error: asking again is of no use, and
+// stock clients begin a copy again for it, at another disk.
+func (p *pieces) writePages(b []byte, sums []uint32, off int64, hash *streamSums) error {
+	i := p.ledger.Only()
+	if i < 0 || p.parity != nil {
+		return p.send(b, sums, off, hash)
+	}
+	// With one piece there is nothing to overlap that would be worth a second goroutine.
+	hash.wrote(b, sums, off)
+	pc := p.list[i]
+	err := pc.writePages(b, sums, off)
+	if err == nil {
+		return nil
+	}
+	if disk.IsStalled(err) {
+		err = errs.As(err, errs.IO, "transfer.Disk", pc.target.Disk.String())
+	}
+	p.lose(i, err)
+	return p.writable("transfer.Write")
+}
+
+// send sends pages to every live piece that has them. hash, if not nil, is given them meanwhile.
+func (p *pieces) send(b []byte, sums []uint32, off int64, hash *streamSums) error {
+	if p.parity != nil {
+		p.renewClient()
+		return p.parity.write(b, sums, off, hash)
+	}
+	var meanwhile func()
+	if hash != nil {
+		meanwhile = func() { hash.wrote(b, sums, off) }
+	}
+	return p.fanOut(everyPiece, meanwhile, func(_ int, pc *piece) error { return pc.writePages(b, sums, off) })
+}
+
+// truncate implements content.
+func (p *pieces) truncate(size int64) error {
+	if p.parity != nil {
+		if err := p.parity.shrink(size); err != nil {
+			return err
+		}
+	}
+	return p.resize(size)
+}
+
+// sync implements content.
+func (p *pieces) sync(ctx context.Context) error {
+	if p.parity != nil {
+		if err := p.parity.flush(); err != nil {
+			return err
+		}
+	}
+	return p.fanOut(everyPiece, nil, func(_ int, pc *piece) error { return pc.out.Sync(ctx) })
+}
+
+// readPages implements content.
+func (p *pieces) readPages(b []byte, sums []uint32, off int64) (int, error) {
+	return readBack{p}.pages(b, sums, off)
+}
+
+// nextData implements content. Holes are told of contents with one column.
+func (p *pieces) nextData(off int64) (int64, error) {
+	if p.parity != nil {
+		return off, nil
+	}
+	return readBack{p}.nextData(off)
+}
+
+// drop releases the content in memory, if there is one.
+func (p *pieces) drop() {
+	if p.whole != nil {
+		p.whole.drop()
+	}
+}
+
+// lose records that a piece is lost; its node removes what is there of it, in the background.
+func (p *pieces) lose(i int, err error) {
+	h, pc := p.head, p.list[i]
+	p.ledger.Fail(i)
+	p.lost++
+	pc.err = err
+	// A disk that is stalled, or a peer that is gone, must not delay the write that goes on without it.
+	if pc.local != nil && pc.local.found {
+		pc.local.letGo()
+	} else if out := pc.out; out != nil {
+		end := func() {}
+		if pc.local != nil {
+			end = h.host.removals.Begin(pieceID(h.cap, pc.target.Index), pc.target.Disk)
+		}
+		h.host.background(h.cap, func() {
+			defer end()
+			out.Abort()
+		})
+	}
+	// Nothing reaches the piece from here on.
+	pc.out, pc.local = nil, nil
+	h.host.Log.Warn("piece of a write lost", "path", h.cap.Path, "fxid", h.cap.File.Hex(), "trace", h.cap.Trace,
+		"piece", pc.target.Index, "disk", pc.target.Disk, "node", pc.target.Addr, "error", err)
+}
+
+// fail ends the write for good: too few pieces hold its content, or none. The cause is the first failure of a piece.
+func (p *pieces) fail(op, text string) error {
+	// The first failure is most likely the cause of the others, and its kind is what a client acts on.
+	var cause error
+	for _, pc := range p.list {
+		if pc.err != nil {
+			cause = pc.err
+			break
+		}
+	}
+	kind := errs.Unavailable
+	if cause != nil {
+		kind = errs.KindOf(cause)
+	}
+	remedy := "write the file again; `hemera fs ls` shows which disks are ill"
+	if kind == errs.NoSpace { // no disk is ill, and writing again fails again
+		remedy = "free room, or add disks: `hemera fs ls` shows what each disk has left"
+	}
+	return p.head.fail((&errs.Error{Kind: kind, Op: op, Subject: subject(p.head.cap), Text: text, Cause: cause}).WithRemedy(remedy))
+}
+
+// replace asks the manager for other disks in the places of the lost pieces, which are planned again where there is
+// one. It reports whether there are any. fresh: only for pieces that never began; nothing has to be made again for them.
+func (p *pieces) replace(ctx context.Context, fresh bool) bool {
+	h := p.head
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	// Bytes of a piece that began are to be made again from the others, for which the close is early enough. Until then its
+	// place stays empty: a new piece there would pass for one that nobody has written to.
+	var lost []hemera.DiskID
+	var places layout.Set
+	for i, pc := range p.list {
+		if p.ledger.Is(i, ledger.Failed) && !(fresh && pc.began) {
+			lost = append(lost, pc.target.Disk)
+			places = places.With(int(pc.target.Index))
+		}
+	}
+	if len(lost) == 0 {
+		return false
+	}
+	// What was begun on a disk may be removed there at any time later, also a piece that came back to it.
+	failed := slices.Concat(lost, p.left)
+	failed = failed[:min(len(failed), hemera.PiecesMax)]
+	grant, err := h.host.Control.Replace(ctx, h.permit, failed)
+	if err != nil {
+		p.ledger.Asked(false)
+		h.host.Log.Warn("no other disk for lost pieces", "path", h.cap.Path, "trace", h.cap.Trace, "disks", lost, "error", err)
+		return false
+	}
+	// Peers are opened with the new permit from now on: the old one does not name the new targets.
+	h.permit = grant.Permit
+	found := false
+	for i, pc := range p.list {
+		if !places.Has(int(pc.target.Index)) {
+			continue
+		}
+		// The replacement stands in the place of the piece. If the target has failed before, there was none.
+		for _, t := range h.permit.Targets {
+			if t.Index == pc.target.Index && !slices.Contains(failed, t.Disk) {
+				p.list[i] = &piece{target: t}
+				p.ledger.Replaced(i)
+				h.host.Counters.Replaced.Add(1)
+				found = true
+			}
+		}
+	}
+	p.left = failed
+	p.ledger.Asked(found)
+	h.host.Log.Info("lost pieces moved", "path", h.cap.Path, "trace", h.cap.Trace, "disks", lost)
+	return found
+}
+
+// source reads pages of one piece, verified; it is what content is copied from.
+type source interface {
+	ReadPages(p []byte, sums []uint32, off int64) (int, error)
+	// NextData is as in [hemera.Sparse].
+	NextData(off int64) (int64, error)
+}
+
+// piece is one piece of a write at its head: where it goes, and the way there. The way is a PeerWriter for local
+// pieces too, so that the head treats all alike.
+type piece struct {
+	target hemera.Target
+	out    PeerWriter // nil while it is planned, and once it is lost
+	local  *diskPiece // out, if the piece is on this node; else nil
+	err    error      // why it was lost
+	began  bool       // out was there once, or bytes were for it while it was lost: a fresh piece cannot take its place
+	end    int64      // how long the piece is, by what was sent to it
+	sent   checksum.Parts
+	found  bool // an earlier process made it, on a disk of this node
+}
+
+// writePages sends pages at an offset of the piece.
+func (pc *piece) writePages(b []byte, sums []uint32, off int64) error {
+	pc.end = max(pc.end, off+int64(len(b)))
+	if sums == nil {
+		pc.sent.Forget()
+	} else {
+		pc.sent.Add(off, len(b), sums)
+	}
+	return pc.out.WritePages(b, sums, off)
+}
+
+// seal seals the piece. The node compares what it has with what was sent, where that is known.
+func (pc *piece) seal(ctx context.Context, l hemera.Layout, info hemera.SealInfo) error {
+	if crc, ok := pc.sent.Sum(layout.PieceSize(l, info.FileSize, pc.target.Index)); ok {
+		info.Piece = crcChecksum(crc)
+	}
+	return pc.out.Seal(ctx, info)
+}
+
+// writeSpans sends those of the spans of b, which is at off in the file, that are of the data piece.
+func (pc *piece) writeSpans(spans []layout.Span, b []byte, sums []uint32, off int64) error {
+	for _, span := range spans {
+		if span.Column != pc.target.Index {
+			continue
+		}
+		first := checksum.Fragments(off, span.At)
+		last := first + checksum.Fragments(off+int64(span.At), span.Len)
+		if err := pc.writePages(b[span.At:span.At+span.Len], sums[first:last], span.Off); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// diskPiece is a pending piece on a disk in the shape of a peer's.
+//
+// A disk.Writer must not be called again after a seal or an abort. As the abort of a lost piece runs in the background,
+// ended says whether one of them was begun.
+type diskPiece struct {
+	disk.Writer
+	host   *Host
+	cap    *hemera.Capability
+	target hemera.Target
+	store  disk.Store
+	id     hemera.PieceID
+	ended  atomic.Bool // sealed or aborted: the Writer must not be used again
+	left   atomic.Bool
+	found  bool   // an earlier process left it: what fails leaves it, too
+	leave  func() // from the first call on clients may have the name, if no piece has it
+}
+
+// Sync makes the pending piece durable.
+func (p *diskPiece) Sync(context.Context) error { return p.Writer.Sync() }
+
+// Seal seals the piece and compares what the disk kept with what the head counted.
+func (p *diskPiece) Seal(_ context.Context, s hemera.SealInfo) error {
+	// A seal that fails has removed the piece as well.
+	p.ended.Store(true)
+	stat, err := p.Writer.Seal(s)
+	if err != nil {
+		return err
+	}
+	return checkSealed(stat, s)
+}
+
+// Abort removes the piece, sealed or not.
+func (p *diskPiece) Abort() {
+	if p.found {
+		p.letGo()
+		return
+	}
+	// A writer that has sealed or aborted must not be called again; the piece may be there under its name all the same.
+	if !p.ended.Swap(true) {
+		_ = p.Writer.Abort()
+	}
+	_ = p.store.Remove(p.id)
+	p.Release()
+}
+
+// Release implements PeerWriter.
+func (p *diskPiece) Release() {
+	if !p.left.Swap(true) {
+		p.leave()
+	}
+}
+
+// checkSealed refuses a sealed piece that does not have all of its part of the file.
+func checkSealed(stat hemera.PieceStat, s hemera.SealInfo) error {
+	if want := layout.PieceSize(stat.Layout, s.FileSize, stat.ID.Index); stat.Size != want {
+		return sizeMismatch("transfer.Seal", stat.ID.String(), stat.Size, want)
+	}
+	return nil
+}
+
+// create begins one piece where its target says. local is out for a piece on this node.
+func (h *Host) create(ctx context.Context, c *hemera.Capability, permit *hemera.Permit, t hemera.Target) (out PeerWriter, local *diskPiece, err error) {
+	if h.local(t) {
+		local, err = h.createLocal(c, t)
+		if err != nil {
+			return nil, nil, err
+		}
+		return local, local, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	p, token, err := h.piece(permit, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err = h.Peers.Create(ctx, p, token)
+	if err != nil {
+		return nil, nil, errs.Wrap(err, "transfer.CreatePiece", t.Addr)
+	}
+	return out, nil, nil
+}
+
+// createLocal begins a piece on a disk of this node.
+func (h *Host) createLocal(c *hemera.Capability, t hemera.Target) (*diskPiece, error) {
+	store, err := h.store(t)
+	if err != nil {
+		return nil, err
+	}
+	id, leave := pieceID(c, t.Index), h.ownLocal(c, t)
+	w, err := store.Create(id, createOptions(c, t.Index))
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	return &diskPiece{Writer: w, host: h, cap: c, target: t, store: store, id: id, leave: leave}, nil
+}
+
+// ownLocal keeps clients from a piece on a disk of this node, until the result is called.
+func (h *Host) ownLocal(c *hemera.Capability, t hemera.Target) (leave func()) {
+	if h.table == nil { // no client has a way to it
+		return func() {}
+	}
+	return h.table.ownLocal(c, t)
+}
+
+// createOptions returns how a disk begins the piece with the index. The size hint lets it refuse at once what has no
+// room, and reserve the space.
+func createOptions(c *hemera.Capability, index uint8) disk.CreateOptions {
+	// Nothing is reserved for an update of what may have holes.
+	return disk.CreateOptions{Path: c.Path, Owner: c.Owner, Layout: c.Layout, SizeHint: layout.PieceSize(c.Layout, c.Size, index), Sparse: c.Base != nil}
+}
