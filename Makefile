@@ -10,7 +10,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SEEDS ?= 2000
 FUZZTIME ?= 10s
 
-.PHONY: help run build build-arm64 test test-unit test-race test-arm64 lint vuln conformance layouts network clients clientsuites crash tape tapestorm storm sim fuzz bench bench-limit peers tour diagrams clean
+.PHONY: help run build build-arm64 test test-long test-unit test-race test-arm64 lint vuln conformance layouts network clients clientsuites crash tape tapestorm storm sim fuzz bench bench-limit peers tour diagrams clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -32,15 +32,21 @@ test: build ## everything a change must pass
 	@scripts/setup.sh clients python peers bench alerts race lint
 	@scripts/test.sh all
 
+test-long: build ## what takes longer, before an issue ends: all under the race detector, SEEDS of the simulator, fuzzing, coded layouts, arm64 suites, storms (root)
+	@scripts/setup.sh clients python peers bench alerts race lint
+	@SEEDS=$(SEEDS) scripts/test.sh long
+
 test-unit: build/bin/go ## unit tests
 	@$(GO) test ./...
 
-test-race: build/bin/go ## unit tests under the race detector (needs a C compiler)
-	@CGO_ENABLED=1 $(GO) test -race ./...
+test-race: build/bin/go ## unit tests under the race detector
+	@scripts/setup.sh race bench
+	@scripts/test.sh race
 
 test-arm64: build-arm64 ## the arm64 binary and unit tests under qemu
 	@scripts/setup.sh clients peers
 	@scripts/test.sh arm64
+	@scripts/test.sh emulated
 
 lint: build/bin/go ## vet, linters, layers and sizes
 	@scripts/setup.sh lint

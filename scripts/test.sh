@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# Runs one part of the tests, or all: scripts/test.sh all|lint|unit|fuzz|sim|clients|conformance|layouts|network|crash|tape|alerts|arm64|vuln|loss|storm|tapestorm
-# The output of each part is kept in build/test/PART.log. PARTS="lint unit" chooses for all. A part that cannot be run here
+# Runs one part of the tests, or many:
+#   scripts/test.sh all    what a change must pass: lint, unit, arm64, clients, conformance, network, crash, tape, alerts
+#   scripts/test.sh long   what takes longer: race, sim, fuzz, layouts, emulated, storm, tapestorm
+#   scripts/test.sh PART   one of them, or vuln or loss
+# The output of each part is kept in build/test/PART.log. PARTS="lint unit" chooses some of all or long. A part that cannot be run here
 # ends with 77 and says why; it counts neither as passed nor as failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -12,9 +15,7 @@ mkdir -p "$logs"
 export CGO_ENABLED=${CGO_ENABLED:-0}
 GOFLAGS="-trimpath $($go env GOFLAGS)"
 export GOFLAGS
-# The suite of the tree, and another copy of it that stands beside the tree or is named, where it differs.
 protocol=$PWD/test/conform/protocol
-another=${HEMERA_CONFORMANCE:-$PWD/../shared/conformance/run.py}
 
 say() { printf '== %s\n' "$*"; }
 
@@ -40,25 +41,42 @@ raced() {
 	$go test -race -vet=off -timeout 15m $(sed -nE 's/^FAIL[[:space:]]+([^[:space:]]+)[[:space:]].*/\1/p' "$output")
 }
 
-# Unit tests under the race detector, which makes all ten times slower. So what it cannot find more in runs without it: packages without
-# goroutines (package lint, Goroutines), but for tests that start some; the linter, which is `lint`; many inputs for the same code, which is `sim` (package test/fixture/effort).
-# go vet is a part of `lint`, too, but for the files that exist under the race detector alone.
+# unit runs the tests of all packages but the linter, which is `lint`. Packages in which goroutines meet most run under the race detector,
+# where tests that try many inputs try fewer (package test/fixture/effort), and `race` is all of them. go vet is a part of `lint`, too, but
+# for the files that exist under the race detector alone.
 # HEMERA_TOOLS: a test that misses a program of `setup.sh bench` fails.
 unit() {
-	local packages status=0 sequential="./rules/... ./tape/gc ./tape/label ./tape/mounting ./tape/recallorder ./tape/tapeconfig ./tape/timing ./measure/report ./measure/reference ./measure/stats"
+	local status=0 meet="./transfer/... ./disk/... ./cluster/... ./maint/... ./tape/tier/... ./tape/server ./node ./doors/... ./platform/rpc ./platform/link ./client/xrootd"
+	export HEMERA_TOOLS=required
+	# shellcheck disable=SC2086,SC2046 # lists
+	CGO_ENABLED=1 raced $meet || status=1
+	# Those that take longest come first, so that no processor waits for the last one.
+	# shellcheck disable=SC2086,SC2046 # lists
+	$go test -vet=off $(listed "./test/lint $meet" ./test/conform/cluster ./test/sim ./manager ./namespace ./platform/kv/pebblekv) || status=1
+	# shellcheck disable=SC2046 # a list
+	CGO_ENABLED=1 $go vet -race $(git grep -lE '^//go:build race' -- '*.go' | xargs -n 1 dirname | sort -u | sed 's,^,./,') || status=1
+	return $status
+}
+
+# listed PATTERNS FIRST...: all packages of the tree without those of the patterns, FIRST before the others.
+listed() {
+	local without=$1 first
+	shift
+	first=$($go list "$@")
+	echo "$first"
 	# shellcheck disable=SC2086 # a list
-	$go test -vet=off $sequential || status=1
+	$go list ./... | grep -vxF -e "$first" -e "$($go list $without)"
+}
+
+# race runs all tests under the race detector, which makes them ten times slower. Packages without goroutines (package lint, Goroutines)
+# do not, but for tests that start some.
+race() {
+	local status=0 sequential="./rules/... ./tape/gc ./tape/label ./tape/mounting ./tape/recallorder ./tape/tapeconfig ./tape/timing ./measure/report ./measure/reference ./measure/stats"
 	export HEMERA_TOOLS=required HEMERA_SIM_SEEDS=10 CGO_ENABLED=1
 	# shellcheck disable=SC2086 # a list
 	$go test -race -vet=off -run Concurrent $sequential || status=1
-	# Packages start in this order. Those that take longest come first, so that no processor waits for the last one.
-	packages=$($go list ./test/conform/cluster ./platform/kv/pebblekv ./test/sim ./manager ./namespace ./doors/xrd ./transfer ./measure/doctor/observe) || return 1
-	# shellcheck disable=SC2086 # a list
-	packages+=$'\n'$($go list ./... | grep -vxF -e "$packages" -e "$($go list ./test/lint $sequential)") || return 1
-	# shellcheck disable=SC2086 # a list
-	raced $packages || status=1
 	# shellcheck disable=SC2046 # a list
-	$go vet -race $(git grep -lE '^//go:build race' -- '*.go' | xargs -n 1 dirname | sort -u | sed 's,^,./,') || status=1
+	raced $(listed "./test/lint $sequential" ./test/conform/cluster ./platform/kv/pebblekv ./test/sim ./manager ./namespace ./doors/xrd ./transfer ./measure/doctor/observe) || status=1
 	return $status
 }
 
@@ -110,20 +128,13 @@ with_up() {
 	return $status
 }
 
-# suite runs the protocol suites on URL, without the checks of scripts/conformance-skips.
+# suite runs the protocol suite on URL, without the checks of scripts/conformance-skips.
 suite() {
-	local skips=() name run status=0
+	local skips=() name
 	while read -r name _; do
 		case $name in '' | '#'*) ;; *) skips+=(--skip "^${name//./\\.}\$") ;; esac
 	done <scripts/conformance-skips
-	for run in "$protocol/run.py" "$another"; do
-		if [ "$run" = "$another" ]; then
-			[ -e "$run" ] || continue
-			diff -rq --exclude=__pycache__ --exclude='*.md' "$protocol" "$(dirname "$run")" >/dev/null && continue
-		fi
-		XRDPY=build/venv/bin/python PYTHONDONTWRITEBYTECODE=1 python3 "$run" "$URL//" --big 64 --entries 1000 --slow 4 "${skips[@]}" || status=1
-	done
-	return $status
+	XRDPY=build/venv/bin/python PYTHONDONTWRITEBYTECODE=1 python3 "$protocol/run.py" "$URL//" --big 64 --entries 1000 --slow 4 "${skips[@]}"
 }
 
 conformance() { with_up suite && { ! grep -q '^0*1 ' /proc/net/if_inet6 || UP_LISTEN=::1 with_up literal; }; }
@@ -138,10 +149,8 @@ literal() {
 }
 
 # layouts is the same in directories whose files are stored in other ways: LAYOUTS="rs:4+2 stripe:4" chooses, LAYOUTS=all are all kinds.
-# The other copy of the suite runs only with LAYOUTS.
 # shellcheck disable=SC2046 # a list
 layouts() {
-	[ -n "${LAYOUTS:-}" ] || another=
 	UP_NODES=16 with_up each_layout suite $(chosen)
 }
 
@@ -230,31 +239,34 @@ loss() {
 		HEMERA_NETWORKS=1 $go test -count=1 -v -timeout 60m -run TestABadCableIsNamed ./test/conform/netwatch/ -args -hemera "$PWD/bin/hemera"
 }
 
-# Packages without processes and clocks of others: what can differ on another architecture is in them.
+# arm64 builds everything for that architecture and moves files through its binary, with an emulated processor where there is no real one.
 arm64() {
+	GOARCH=arm64 $go build ./... && GOARCH=arm64 $go build -o bin/hemera-arm64 ./cmd/hemera && scripts/arm64-roundtrip.sh
+}
+
+# emulated runs packages without processes and clocks of others on arm64: what can differ on another architecture is in them.
+emulated() {
 	local emulator=(-exec qemu-aarch64-static)
 	[ "$(uname -m)" != aarch64 ] || emulator=()
-	export GOARCH=arm64
-	$go build ./... && $go build -o bin/hemera-arm64 ./cmd/hemera &&
-		$go test "${emulator[@]}" -timeout 20m ./words/... ./rules/... \
-			./platform/... ./client/xrootd/... ./tape/device/... ./tape/label ./tape/timing ./disk ./measure/stats ./measure/result ./measure/report ./measure/reference \
-			./measure/energy/... ./measure/doctor || return 1
-	unset GOARCH
-	scripts/arm64-roundtrip.sh
+	GOARCH=arm64 $go test "${emulator[@]}" -timeout 20m ./words/... ./rules/... \
+		./platform/... ./client/xrootd/... ./tape/device/... ./tape/gc ./tape/label ./tape/mounting ./tape/recallorder ./tape/tapeconfig ./tape/timing \
+		./disk ./measure/stats ./measure/result ./measure/report ./measure/reference ./measure/energy/... ./measure/doctor
 }
 
 # failures NAME: the lines of its output that name what failed, and what Go's tests said of it.
 failures() { grep -nE '^ *(--- FAIL|[a-z_0-9]+_test\.go:[0-9]+:)|^(FAIL|panic:|fatal error:|WARNING: DATA RACE|.*: error: )' "$logs/$1.log" | head -n 20; }
 
-# part NAME: runs it and says how it went; the last word of its line in build/test/results is its exit status.
+# part NAME: runs it and says how it went, and how many seconds of processors it took; the last word of its line in build/test/results is its exit status.
 part() {
-	local start=$SECONDS status=0
-	"$PWD/scripts/test.sh" "$1" >"$logs/$1.log" 2>&1 || status=$?
+	local start=$SECONDS status=0 took
+	TIMEFORMAT='%U %S'
+	took=$( { time "$PWD/scripts/test.sh" "$1" >"$logs/$1.log" 2>&1; } 2>&1) || status=$?
+	took="in $((SECONDS - start)) s, with $(awk '{ printf "%d", $1 + $2 }' <<<"$took") s of processors"
 	case $status in
-	0) say "$1: passed in $((SECONDS - start)) s" ;;
+	0) say "$1: passed $took" ;;
 	77) say "$1: SKIPPED: $(tail -n 1 "$logs/$1.log")" ;;
 	*)
-		say "$1: FAILED after $((SECONDS - start)) s; all of it is in build/test/$1.log"
+		say "$1: FAILED $took; all of it is in build/test/$1.log"
 		{ failures "$1"; echo "..."; tail -n 40 "$logs/$1.log"; } | sed 's/^/   /'
 		;;
 	esac
@@ -269,22 +281,36 @@ lane() {
 	done
 }
 
-# Lanes side by side: what computes longest; what mostly waits for its clients and for the disk; and what computes while those wait.
+# Lanes side by side: what computes, and what mostly waits for its clients and for the disk.
 all() {
-	local failed passed
 	: >"$logs/results"
-	lane clients conformance layouts network crash tape alerts &
-	lane arm64 fuzz &
-	lane lint unit sim
+	lane unit lint &
+	lane arm64 clients conformance network crash tape alerts
 	wait
-	# Once more at the end: of a long output, often only the end is kept.
+	summary
+}
+
+# long is what a change need not pass before it lands, and an issue before it ends.
+long() {
+	: >"$logs/results"
+	lane race sim &
+	lane emulated fuzz layouts
+	wait
+	# Alone: they need the machine.
+	lane storm tapestorm
+	summary
+}
+
+# summary names what failed once more: of a long output, often only the end is kept.
+summary() {
+	local failed passed
 	for failed in $(sed -nE '/ (0|77)$/!s/ .*//p' "$logs/results"); do
 		say "$failed failed:"
 		failures "$failed" | sed 's/^/   /'
 	done
 	passed=$(grep -c ' 0$' "$logs/results")
 	failed=$(grep -cvE ' (0|77)$' "$logs/results")
-	echo "$passed passed, $failed failed"
+	echo "$passed passed, $failed failed in $SECONDS s"
 	[ "$failed" = 0 ]
 }
 
