@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"hemera/tape/catalogue"
+	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -94,12 +95,17 @@ func (r *rig) archive(e hemera.Entry, class string) hemera.Entry {
 func (r *rig) written(e hemera.Entry, class string, waits bool) hemera.Entry {
 	r.t.Helper()
 	ctx, cat := r.t.Context(), r.m.tree.Tapes
-	cat.UseRoutes(func(class string, _ int64) ([]string, error) {
-		if class == "double" {
-			return []string{"pool", "second"}, nil
-		}
-		return []string{"pool"}, nil
-	})
+	route := func(class string, number int64, pool string) tapeconfig.Route {
+		return tapeconfig.Route{Class: class, Copy: number, Type: tapeconfig.RouteDefault, Pool: pool}
+	}
+	next := *cat.Settings()
+	c := &next.Config
+	c.Classes, c.Routes = map[string]tapeconfig.Class{"single": {Copies: 1, Organisation: tapeconfig.DefaultName}, "double": {Copies: 2, Organisation: tapeconfig.DefaultName}}, map[string]tapeconfig.Route{}
+	c.Pools = map[string]tapeconfig.Pool{"pool": {Organisation: tapeconfig.DefaultName}, "second": {Organisation: tapeconfig.DefaultName}}
+	for _, r := range []tapeconfig.Route{route("single", 1, "pool"), route("double", 1, "pool"), route("double", 2, "second")} {
+		c.Routes[r.Name()] = r
+	}
+	cat.Adopt(&next)
 	if _, err := cat.Archive(ctx, e.ID, class); err != nil {
 		r.t.Fatal(err)
 	}

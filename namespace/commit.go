@@ -366,7 +366,7 @@ func (t commitTx) onTape(old, e *hemera.Entry, c *Commit, dirs []*hemera.Entry, 
 			return err
 		}
 	}
-	return tx(t).tapes().Enlist(e, dirs, t.base.tapes.Rules())
+	return tx(t).tapes().Enlist(e, dirs, t.base.tapes.Settings())
 }
 
 // converts reports whether the commit has the content of the entry, in whatever form: the same size, and the same

@@ -42,7 +42,7 @@ func wentBack(t *testing.T) (*namespace.Namespace, hemera.Entry, namespace.Bound
 	good(t, err)
 	n = open(t, again, namespace.Options{})
 	// Routes are not stored by the namespace.
-	n.Parts().Tapes.UseRoutes(func(string, int64) ([]string, error) { return []string{"A"}, nil })
+	n.Parts().Tapes.Adopt(routed(map[string][]string{"single": {"A"}, "double": {"A"}}, 0))
 	return n, must[hemera.Entry](t)(n.Stat(t.Context(), alice(), "/tape/"+e.Name)), b
 }
 

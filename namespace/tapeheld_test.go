@@ -7,26 +7,8 @@ import (
 
 	"hemera/namespace"
 	"hemera/tape/catalogue"
-	"hemera/words/errs"
 	"hemera/words/hemera"
 )
-
-// classes is what routes know, which a test changes.
-type classes struct {
-	pools map[string][]string // by class
-	most  int64               // size of a file, 0 for any
-}
-
-// route implements catalogue.Routes.
-func (c *classes) route(class string, size int64) ([]string, error) {
-	switch {
-	case c.pools[class] == nil:
-		return nil, errs.New(errs.NotFound, "test.Route", class, "no such class").WithRemedy("make it")
-	case c.most > 0 && size > c.most:
-		return nil, errs.New(errs.TooLarge, "test.Route", class, "too large")
-	}
-	return c.pools[class], nil
-}
 
 // held returns the queues of held contents.
 func held(t *testing.T, n *namespace.Namespace) (out []catalogue.Queue) {
@@ -60,8 +42,8 @@ func release(t *testing.T, n *namespace.Namespace) (released int) {
 // A file that no pool takes is known from its commit on, and queued once one does.
 func TestWhatNoPoolTakesIsHeld(t *testing.T) {
 	n, ctx := withTapes(t), t.Context()
-	known := &classes{pools: map[string][]string{"double": {"A", "B"}}, most: 500}
-	n.Parts().Tapes.UseRoutes(known.route)
+	pools := map[string][]string{"double": {"A", "B"}}
+	n.Parts().Tapes.Adopt(routed(pools, 500))
 	good(t, n.SetXattr(ctx, system(), "/tape", hemera.AttrStorageClass, []byte("later"), false))
 	const files = 450 // some pages
 	for i := range files {
@@ -75,7 +57,7 @@ func TestWhatNoPoolTakesIsHeld(t *testing.T) {
 	if len(q) != 1 || q[0].Name != "class=later" || q[0].Files != files+2 {
 		t.Fatalf("%+v", q)
 	}
-	if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f1")); string(e.Xattrs[hemera.AttrArchiveError]) != "no such class (make it)" {
+	if e := must[hemera.Entry](t)(n.Stat(ctx, alice(), "/tape/f1")); string(e.Xattrs[hemera.AttrArchiveError]) != "there is no such storage class (add it: hemera tape class add later nbCopies=1, or name another in sys.archive.storage_class)" {
 		t.Errorf("%q", e.Xattrs[hemera.AttrArchiveError])
 	}
 	checked(t, n)
@@ -92,7 +74,8 @@ func TestWhatNoPoolTakesIsHeld(t *testing.T) {
 	}
 	checked(t, n)
 	// The class comes. What is too large goes on waiting, for another reason.
-	known.pools["later"] = []string{"A", "B"}
+	pools["later"] = []string{"A", "B"}
+	n.Parts().Tapes.Adopt(routed(pools, 500))
 	if some := release(t, n); some != files {
 		t.Errorf("released %d of %d", some, files)
 	}
@@ -106,12 +89,12 @@ func TestWhatNoPoolTakesIsHeld(t *testing.T) {
 		t.Errorf("%q", e.Xattrs)
 	}
 	checked(t, n)
-	known.most = 0
+	n.Parts().Tapes.Adopt(routed(pools, 0))
 	if some := release(t, n); some != 1 || len(held(t, n)) != 0 {
 		t.Errorf("%d, %+v", some, held(t, n))
 	}
 	// A limit that comes later is not for what has a copy.
-	known.most = 10
+	n.Parts().Tapes.Adopt(routed(pools, 10))
 	complete, err := write(t, n, "TAPEA1", queued(t, n, hemera.TapeArchive, "A")[0])
 	good(t, err)
 	more, err := write(t, n, "TAPEB1", queued(t, n, hemera.TapeArchive, "B")[0])

@@ -1,6 +1,7 @@
 package namespace_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"hemera/namespace"
 	"hemera/tape/catalogue"
+	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -27,16 +29,7 @@ func withTapes(t *testing.T) *namespace.Namespace {
 func setTapes(t *testing.T, n *namespace.Namespace) {
 	t.Helper()
 	cat := n.Parts().Tapes
-	cat.UseRoutes(func(class string, _ int64) ([]string, error) {
-		switch class {
-		case "single":
-			return []string{"A"}, nil
-		case "double":
-			return []string{"A", "B"}, nil
-		}
-		return nil, errs.New(errs.NotFound, "test", class, "no such class")
-	})
-	cat.UsePolicies(policyOf)
+	cat.Adopt(routed(map[string][]string{"single": {"A"}, "double": {"A", "B"}}, 0))
 	for vid, pool := range map[string]string{"TAPEA1": "A", "TAPEB1": "B", "TAPEA2": "A"} {
 		good(t, cat.ChangeTape(t.Context(), vid, func(*hemera.Tape) (*hemera.Tape, error) {
 			return &hemera.Tape{Pool: pool, State: hemera.TapeActive}, nil
@@ -47,15 +40,26 @@ func setTapes(t *testing.T, n *namespace.Namespace) {
 	good(t, n.SetXattr(t.Context(), system(), "/tape", hemera.AttrStorageClass, []byte("double"), false))
 }
 
-// policyOf is the mount policy of an activity, else that of a group, "" for none.
-func policyOf(r catalogue.Requester) string {
-	switch {
-	case r.Recall && r.Activity != "":
-		return r.Activity
-	case slices.Contains(r.Groups, alice().GID):
-		return "group"
+// routed are settings with classes and the pools of their copies, and the largest size of a file, 0 for any. Requests of alice's
+// group have policy "group", recalls of activities the policy of their name, and others the policy "default".
+func routed(pools map[string][]string, most int64) *tapeconfig.Settings {
+	c := tapeconfig.Config{Classes: map[string]tapeconfig.Class{}, Routes: map[string]tapeconfig.Route{}, Rules: map[string]tapeconfig.Rule{}, Policies: map[string]tapeconfig.Policy{},
+		Organisations: map[string]tapeconfig.Organisation{"": {MaxFileSize: tapeconfig.Bytes(most)}}}
+	for class, all := range pools {
+		c.Classes[class] = tapeconfig.Class{Copies: int64(len(all))}
+		for i, pool := range all {
+			r := tapeconfig.Route{Class: class, Copy: int64(i + 1), Type: tapeconfig.RouteDefault, Pool: pool}
+			c.Routes[r.Name()] = r
+		}
 	}
-	return ""
+	c.Rules["group"] = tapeconfig.Rule{Group: "users", Policy: "group"}
+	names := map[uint32]string{0: "root", alice().UID: "alice"}
+	for _, user := range names {
+		for _, activity := range []string{"reco", "simulation", "r0", "r1"} {
+			c.Rules[user+" "+activity] = tapeconfig.Rule{Requester: user, Activity: "^" + activity + "$", Policy: activity}
+		}
+	}
+	return &tapeconfig.Settings{Config: c, Names: tapeconfig.RuleNames{Users: names, Groups: map[uint32]string{alice().GID: "users"}}}
 }
 
 // tapeOf returns a tape.
@@ -351,10 +355,10 @@ func TestQueuesKnowTheirPolicies(t *testing.T) {
 		r.Activity = "another" // the file waits already
 		must[hemera.Entry](t)(cat.Recall(ctx, r))
 	}
-	queue(hemera.TapeRecall, false, "", "reco", "simulation")
+	queue(hemera.TapeRecall, false, tapeconfig.DefaultName, "reco", "simulation")
 	jobs := queued(t, n, hemera.TapeRecall, "TAPEA1")
 	for _, j := range jobs {
-		if j.Policy != activity[j.File] {
+		if j.Policy != cmp.Or(activity[j.File], tapeconfig.DefaultName) {
 			t.Errorf("%+v", j)
 		}
 		good(t, cat.ChangeJob(ctx, j.TapeJobKey, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
@@ -362,7 +366,7 @@ func TestQueuesKnowTheirPolicies(t *testing.T) {
 			return &j
 		}))
 	}
-	queue(hemera.TapeRecall, true, "", "reco", "simulation")
+	queue(hemera.TapeRecall, true, tapeconfig.DefaultName, "reco", "simulation")
 	for i := range jobs {
 		good(t, n.Remove(ctx, system(), fmt.Sprintf("/tape/f%d", i), hemera.KindFile))
 	}

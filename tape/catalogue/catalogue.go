@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"hemera/namespace/record"
 	"hemera/namespace/schema"
+	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -19,28 +21,19 @@ import (
 // from any goroutine.
 type Catalogue struct {
 	records *record.Store
-	// rules may change at any time: a commit uses what it finds.
-	rules atomic.Pointer[Rules]
-	tree  Tree // set once, before anything is taken from tapes
+	// settings may change at any time: a transaction uses those that hold while it runs.
+	settings atomic.Pointer[tapeconfig.Settings]
+	tree     Tree // set once, before anything is taken from tapes
 }
 
 // New makes the catalogue over the namespace's records.
 func New(records *record.Store) *Catalogue { return &Catalogue{records: records} }
 
-// UseRoutes tells where contents of a storage class go, from the next commit on. Without, nothing
-// is archived.
-func (c *Catalogue) UseRoutes(r Routes) { c.rules.Store(&Rules{r, c.Rules().Policies}) }
+// Adopt has settings hold from the next change of an entry or a job on. Its caller hands them over one after the other.
+func (c *Catalogue) Adopt(s *tapeconfig.Settings) { c.settings.Store(s) }
 
-// UsePolicies tells which mount policy a request gets, from the next one on. Without, jobs have none.
-func (c *Catalogue) UsePolicies(p Policies) { c.rules.Store(&Rules{c.Rules().Routes, p}) }
-
-// Rules is what UseRoutes and UsePolicies were given.
-func (c *Catalogue) Rules() Rules {
-	if r := c.rules.Load(); r != nil {
-		return *r
-	}
-	return Rules{}
-}
+// Settings are those that hold now. They are nil without a tape tier: then nothing is archived, and jobs have no mount policy.
+func (c *Catalogue) Settings() *tapeconfig.Settings { return c.settings.Load() }
 
 // UseTree tells how files are made. Without, nothing comes back from tapes.
 func (c *Catalogue) UseTree(t Tree) { c.tree = t }
@@ -59,13 +52,21 @@ func (c *Catalogue) Config(ctx context.Context) ([]byte, error) {
 	return raw, err
 }
 
-// PutConfig stores the configuration.
-func (c *Catalogue) PutConfig(ctx context.Context, raw []byte) error {
-	raw = slices.Clone(raw) // the batch keeps it
-	return c.update(ctx, func(t Txn) error {
+// PutConfig stores the configuration of settings, and has them hold once they are durable: a commit must not queue for a pool that a
+// restart forgets.
+func (c *Catalogue) PutConfig(ctx context.Context, s *tapeconfig.Settings) error {
+	raw, err := json.Marshal(s.Config)
+	if err != nil {
+		return errs.Wrap(err, "tapes.PutConfig", "")
+	}
+	err = c.update(ctx, func(t Txn) error {
 		t.Set(schema.MetaKey(schema.MetaTapes), record.Opaque{}, raw)
 		return nil
 	})
+	if err == nil {
+		c.Adopt(s)
+	}
+	return err
 }
 
 // PutScans stores what the tape tier knows of scans, by VID, in one change; nil forgets a scan. The

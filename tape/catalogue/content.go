@@ -5,44 +5,14 @@ import (
 
 	"hemera/namespace/schema"
 	"hemera/rules/policy"
+	"hemera/tape/tapeconfig"
 	"hemera/words/hemera"
 )
 
-// Routes says to which tape pools a content of a storage class and size goes: one for each copy. The
-// manager's configuration answers; an error says why the class cannot be used, TooLarge why the size is
-// not taken. A size of 0 is that of a content which was taken already.
-type Routes func(class string, size int64) (pools []string, err error)
-
-// Requester is what decides which mount policy a request gets.
-type Requester struct {
-	Recall   bool
-	UID      uint32 // who asks; of archives the owner of the file
-	Groups   []uint32
-	Activity string
-}
-
-// Policies names the mount policy of a request. The manager's configuration answers. It is called
-// within changes, so it must not wait for anything.
-type Policies func(r Requester) string
-
-// Rules is what the configuration says of contents and requests.
-type Rules struct {
-	Routes   Routes   // nil: nothing is archived
-	Policies Policies // nil: jobs have no mount policy
-}
-
-// policy names the mount policy of a request, "" if nobody knows.
-func (r Rules) policy(of Requester) string {
-	if r.Policies == nil {
-		return ""
-	}
-	return r.Policies(of)
-}
-
-// archive is the job that writes a copy of the content of an entry to a pool.
-func (r Rules) archive(t Txn, e *hemera.Entry, number uint8, pool string) hemera.TapeJob {
+// archiveJob is the job that writes a copy of the content of an entry to a pool.
+func archiveJob(t Txn, e *hemera.Entry, number uint8, pool string, rules *tapeconfig.Settings) hemera.TapeJob {
 	return hemera.TapeJob{TapeJobKey: hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeArchive, Copy: number}, ArchiveID: e.ArchiveID(), Queue: pool,
-		Size: e.Size, UID: e.UID, Asked: t.Now(), Policy: r.policy(Requester{UID: e.UID, Groups: []uint32{e.GID}})}
+		Size: e.Size, UID: e.UID, Asked: t.Now(), Policy: rules.PolicyOf(tapeconfig.Requester{UID: e.UID, Groups: []uint32{e.GID}})}
 }
 
 // NoClass is the value of the attribute with which a directory ends what those above it ask for.
@@ -90,12 +60,12 @@ func Reserved(name string) bool {
 // Enlist prepares the entry of a new content in the last of dirs, which is not stored yet: it has
 // no copies on tape, and where the directories ask for it the content is queued for its copies. An
 // empty one is archived by its record alone. The entry's attributes are replaced, not changed.
-func (t Txn) Enlist(e *hemera.Entry, dirs []*hemera.Entry, rules Rules) error {
+func (t Txn) Enlist(e *hemera.Entry, dirs []*hemera.Entry, rules *tapeconfig.Settings) error {
 	class, was := classOf(dirs, e.UID), e.Xattrs[hemera.AttrArchiveID] != nil || e.Xattrs[hemera.AttrRecallIDs] != nil
 	// An update and a replacement begin with a copy of the old entry: what it says of tapes is about
 	// another content.
 	e.Tape = nil
-	if class == "" || rules.Routes == nil {
+	if class == "" || rules == nil {
 		if was {
 			*e = *attributed(e, fresh())
 		}
@@ -107,7 +77,7 @@ func (t Txn) Enlist(e *hemera.Entry, dirs []*hemera.Entry, rules Rules) error {
 
 // enlist gives the content its archive id and queues it. It returns how many jobs it made. A class that cannot be used, and a file that is
 // too large, are errors for people, and none of the commit: the content is held.
-func (t Txn) enlist(e *hemera.Entry, class string, rules Rules) (jobs int, err error) {
+func (t Txn) enlist(e *hemera.Entry, class string, rules *tapeconfig.Settings) (jobs int, err error) {
 	attrs := fresh()
 	// The number of the write that made the content: no other content ever has it.
 	id := uint64(schema.WriteNumber(hemera.PieceID{File: e.ID, Gen: e.Gen}))
@@ -117,7 +87,7 @@ func (t Txn) enlist(e *hemera.Entry, class string, rules Rules) (jobs int, err e
 		*e = *attributed(e, attrs)
 		return 0, nil
 	}
-	pools, err := rules.Routes(class, e.Size)
+	pools, err := rules.PoolsOf(class, e.Size)
 	if err != nil {
 		attrs[hemera.AttrArchiveError] = whyHeld(class, err)
 	}
@@ -127,7 +97,7 @@ func (t Txn) enlist(e *hemera.Entry, class string, rules Rules) (jobs int, err e
 	}
 	// A job for each copy: they go to different pools, at different times, and each is retried alone.
 	for i, pool := range pools {
-		if err := t.replaceJob(rules.archive(t, e, uint8(i+1), pool)); err != nil {
+		if err := t.replaceJob(archiveJob(t, e, uint8(i+1), pool, rules)); err != nil {
 			return 0, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"hemera/namespace/record"
 	"hemera/namespace/schema"
+	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -169,7 +170,7 @@ func (c Returns) beyond(ctx context.Context, s ScanEnd) (bool, error) {
 		err = c.update(ctx, func(t Txn) error {
 			kept = false
 			for _, row := range rows {
-				gone, err := returning{t}.vanish(&row, c.Rules())
+				gone, err := returning{t}.vanish(&row, c.Settings())
 				if err != nil {
 					return err
 				}
@@ -185,7 +186,7 @@ func (c Returns) beyond(ctx context.Context, s ScanEnd) (bool, error) {
 
 // vanish removes a row that the tape does not have any more, and reports whether it did: not that of the only copy of a file. What the file
 // lacks then is queued.
-func (t returning) vanish(row *hemera.TapeFile, rules Rules) (bool, error) {
+func (t returning) vanish(row *hemera.TapeFile, rules *tapeconfig.Settings) (bool, error) {
 	now, err := t.file(row.TapeCopy)
 	if err != nil || now == nil {
 		return err == nil, err
@@ -415,7 +416,7 @@ func (t finding) overwritten(row *hemera.TapeFile) (bool, error) {
 	if err != nil || tape == nil || t.c.unscanned(tape) == "" {
 		return false, err
 	}
-	return t.vanish(row, t.c.Rules())
+	return t.vanish(row, t.c.Settings())
 }
 
 // says is the answer.
@@ -600,7 +601,7 @@ func (t finding) adopt(e *hemera.Entry) (out hemera.TapeTaken, err error) {
 	if out, err = t.give(e, t.place(1), hemera.TookCopy); err != nil || !had {
 		return out, err
 	}
-	return out, t.queueMissing(e, t.c.Rules())
+	return out, t.queueMissing(e, t.c.Settings())
 }
 
 // class is the storage class; a tape that tells none has the one that a fresh system has.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hemera/namespace/schema"
+	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -62,9 +63,9 @@ func holding(t Txn, e *hemera.Entry, class string, why error) hemera.TapeJob {
 // Release looks again at a page of a queue of held contents, behind a key, and queues those that a pool takes now. It returns how many,
 // and where the next page begins: nil at the end.
 func (c Bulk) Release(ctx context.Context, q Queue, after []byte) (released int, next []byte, err error) {
-	rules := c.Rules()
+	rules := c.Settings()
 	// Without a tape tier nothing can be released.
-	if rules.Routes == nil {
+	if rules == nil {
 		return 0, nil, nil
 	}
 	page, last, err := c.orders(ctx, q, after, writtenBatch)
@@ -92,7 +93,7 @@ func (c Bulk) Release(ctx context.Context, q Queue, after []byte) (released int,
 }
 
 // release queues a held content for its pools, and reports whether they take it. Else its job says why not, as it is now.
-func release(t Txn, o schema.Order, rules Rules) (bool, error) {
+func release(t Txn, o schema.Order, rules *tapeconfig.Settings) (bool, error) {
 	j, err := t.Job(o.Job)
 	if err != nil || j == nil || !isHeld(j) {
 		return false, err // it ended, or was queued, since the page was read
@@ -105,7 +106,7 @@ func release(t Txn, o schema.Order, rules Rules) (bool, error) {
 		return false, t.dequeue(j)
 	}
 	class := e.StorageClass()
-	if _, why := rules.Routes(class, e.Size); why != nil {
+	if _, why := rules.PoolsOf(class, e.Size); why != nil {
 		still := holding(t, e, class, why)
 		if still.Asked = j.Asked; still.Queue == j.Queue && still.Error == j.Error {
 			return false, nil

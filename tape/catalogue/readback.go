@@ -92,7 +92,7 @@ func (c *Catalogue) DropCopy(ctx context.Context, row hemera.TapeFile, why strin
 		out.Tape = slices.Delete(slices.Clone(e.Tape), at, at+1) // readers share the old slice
 		t.PutEntry(out)
 		dropped = true
-		return t.queueMissing(out, c.Rules())
+		return t.queueMissing(out, c.Settings())
 	})
 	return dropped, err
 }

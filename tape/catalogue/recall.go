@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -55,7 +56,7 @@ func (c *Catalogue) Recall(ctx context.Context, r RecallRequest) (out hemera.Ent
 		e = requested(e, pins, r.Request, strconv.FormatInt(t.Now().Unix(), 10))
 		t.PutEntry(e)
 		out = *e
-		return t.queueRecall(e, r, c.Rules())
+		return t.queueRecall(e, r, c.Settings())
 	})
 	return out, err
 }
@@ -77,8 +78,8 @@ func requested(e *hemera.Entry, pins []Pin, request, now string) *hemera.Entry {
 
 // queueRecall queues the job, unless there is one for any copy: that one gets the mount policy of the request if that goes sooner. One that
 // had failed begins again.
-func (t Txn) queueRecall(e *hemera.Entry, r RecallRequest, rules Rules) error {
-	policy := rules.policy(Requester{Recall: true, UID: r.UID, Groups: r.Groups, Activity: r.Activity})
+func (t Txn) queueRecall(e *hemera.Entry, r RecallRequest, rules *tapeconfig.Settings) error {
+	policy := rules.PolicyOf(tapeconfig.Requester{Recall: true, UID: r.UID, Groups: r.Groups, Activity: r.Activity})
 	for number := range uint8(hemera.TapeCopiesMax) {
 		j, err := t.Job(hemera.TapeJobKey{File: e.ID, Kind: hemera.TapeRecall, Copy: number + 1})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"hemera/tape/tapeconfig"
 	"hemera/words/hemera"
 )
 
@@ -85,9 +86,9 @@ func (c Bulk) Dequeue(ctx context.Context, keys []hemera.TapeJobKey) (removed in
 // AddCopies queues the copies that files lack by their class. It returns how many it queued. Copies that are queued already stay
 // as they are, and files that are gone are passed over.
 func (c Bulk) AddCopies(ctx context.Context, files []hemera.FileID) (queued int, err error) {
-	rules := c.Rules()
+	rules := c.Settings()
 	// Without a tape tier no class has copies.
-	if rules.Routes == nil {
+	if rules == nil {
 		return 0, nil
 	}
 	// One set of rules for all: a change of the configuration meanwhile is for the next call.
@@ -121,7 +122,7 @@ func (c Bulk) AddCopies(ctx context.Context, files []hemera.FileID) (queued int,
 
 // addCopies queues the copies that one file lacks, and returns how many. Copies that failed for good count as queued: they
 // wait for a person.
-func addCopies(t Txn, e *hemera.Entry, rules Rules) (queued int, err error) {
+func addCopies(t Txn, e *hemera.Entry, rules *tapeconfig.Settings) (queued int, err error) {
 	// None, if the class has as many copies as ever.
 	jobs, err := t.missing(e, rules)
 	if err != nil {

@@ -162,7 +162,7 @@ func (c Returns) Undelete(ctx context.Context, u Undeletion) (out hemera.Entry, 
 		}
 		out = *e
 		// What is missing is queued, as for any file.
-		return t.queueMissing(e, c.Rules())
+		return t.queueMissing(e, c.Settings())
 	})
 	return out, err
 }

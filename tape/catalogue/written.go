@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hemera/namespace/schema"
+	"hemera/tape/tapeconfig"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -48,7 +49,7 @@ func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err er
 			}
 			// Many files of one tape: its record is changed in memory, and stored once. A change may run
 			// several times, and each time begins with nothing recorded.
-			w = writing{Txn: t, tape: *now, routes: c.Rules().Routes, given: r.Given}
+			w = writing{Txn: t, tape: *now, rules: c.Settings(), given: r.Given}
 			if w.tape.LastFSeq == 0 {
 				w.tape.Key = r.Key
 			}
@@ -80,10 +81,10 @@ func (c *Catalogue) Written(ctx context.Context, r Report) (out Recorded, err er
 // writing adds tape files to a tape within one transaction.
 type writing struct {
 	Txn
-	tape   hemera.Tape // changed here, stored at the end
-	routes Routes
-	given  func(hemera.TapeJobKey, uint64) bool
-	out    Recorded
+	tape  hemera.Tape // changed here, stored at the end
+	rules *tapeconfig.Settings
+	given func(hemera.TapeJobKey, uint64) bool
+	out   Recorded
 }
 
 // add records one tape file, or a member of a container.
@@ -118,7 +119,7 @@ func (w *writing) add(f hemera.TapeWritten) error {
 // again is for a tape file that is recorded already. The manager may have ended between that and what follows from it.
 func (w *writing) again(f hemera.TapeWritten) error {
 	e, err := w.fileOf(f.Job.File, f.ArchiveID)
-	if err == nil && e != nil && len(e.Tape) >= wanted(e, w.routes) {
+	if err == nil && e != nil && len(e.Tape) >= wanted(e, w.rules) {
 		w.out.Complete = append(w.out.Complete, e.ID)
 	}
 	return err
@@ -209,7 +210,7 @@ func (w *writing) give(e *hemera.Entry, to hemera.TapeCopy) error {
 	// By number, so that equal entries have equal records.
 	slices.SortFunc(out.Tape, func(a, b hemera.TapeCopy) int { return int(a.Number) - int(b.Number) })
 	w.PutEntry(out)
-	if len(out.Tape) >= wanted(out, w.routes) {
+	if len(out.Tape) >= wanted(out, w.rules) {
 		w.out.Complete = append(w.out.Complete, out.ID)
 	}
 	return nil
@@ -217,15 +218,15 @@ func (w *writing) give(e *hemera.Entry, to hemera.TapeCopy) error {
 
 // wanted is how many copies the storage class of a file asks for; more than there can be when
 // nobody knows. An empty file needs none.
-func wanted(e *hemera.Entry, routes Routes) int {
+func wanted(e *hemera.Entry, rules *tapeconfig.Settings) int {
 	if e.Size == 0 {
 		return 0
 	}
 	// Nobody knows how many: then no file is complete, and nothing is evicted.
-	if routes == nil {
+	if rules == nil {
 		return hemera.TapeCopiesMax + 1
 	}
-	pools, err := routes(e.StorageClass(), 0)
+	pools, err := rules.PoolsOf(e.StorageClass(), 0)
 	if err != nil || len(pools) == 0 {
 		return hemera.TapeCopiesMax + 1
 	}
@@ -234,7 +235,7 @@ func wanted(e *hemera.Entry, routes Routes) int {
 
 // Complete reports whether a file has all the tape copies that its class asks for.
 func (c *Catalogue) Complete(e *hemera.Entry) bool {
-	return e.OnTape() && len(e.Tape) >= wanted(e, c.Rules().Routes)
+	return e.OnTape() && len(e.Tape) >= wanted(e, c.Settings())
 }
 
 // ChangeJob changes a job, or removes it when change returns nil. What change says in Error is
@@ -281,11 +282,11 @@ func (c *Catalogue) Archive(ctx context.Context, file hemera.FileID, class strin
 		if err != nil {
 			return err
 		}
-		rules := c.Rules()
+		rules := c.Settings()
 		switch {
 		case e == nil || e.IsDir():
 			return refuse(errs.Invalid, "Archive", "fid:"+file.String(), "only files are archived").WithRemedy("name its files, or add -r")
-		case rules.Routes == nil:
+		case rules == nil:
 			return refuse(errs.Unsupported, "Archive", "fid:"+file.String(), "the cluster has no tapes").
 				WithRemedy("an admin adds a tape server: docs/operations.md")
 		// Nothing to do is an error here: who asked wants to know.
@@ -303,7 +304,7 @@ func (c *Catalogue) Archive(ctx context.Context, file hemera.FileID, class strin
 			return nil
 		}
 		// It is held: what was asked for now is what counts.
-		if _, err := rules.Routes(e.StorageClass(), e.Size); err != nil && len(e.Tape) == 0 {
+		if _, err := rules.PoolsOf(e.StorageClass(), e.Size); err != nil && len(e.Tape) == 0 {
 			e = attributed(e, map[string]string{hemera.AttrStorageClass: class, hemera.AttrArchiveError: ""})
 			t.PutEntry(e)
 		}
@@ -336,7 +337,7 @@ func (t Txn) replaceJobs(jobs []hemera.TapeJob) error {
 }
 
 // missing is the jobs for the copies that a file lacks by its class.
-func (t Txn) missing(e *hemera.Entry, rules Rules) (jobs []hemera.TapeJob, err error) {
+func (t Txn) missing(e *hemera.Entry, rules *tapeconfig.Settings) (jobs []hemera.TapeJob, err error) {
 	if e.Size == 0 {
 		return nil, nil
 	}
@@ -345,7 +346,7 @@ func (t Txn) missing(e *hemera.Entry, rules Rules) (jobs []hemera.TapeJob, err e
 	if len(e.Tape) > 0 {
 		size = 0
 	}
-	pools, err := rules.Routes(e.StorageClass(), size)
+	pools, err := rules.PoolsOf(e.StorageClass(), size)
 	if err != nil {
 		return nil, err
 	}
@@ -355,14 +356,14 @@ func (t Txn) missing(e *hemera.Entry, rules Rules) (jobs []hemera.TapeJob, err e
 		if slices.ContainsFunc(e.Tape, func(c hemera.TapeCopy) bool { return c.Number == number }) {
 			continue
 		}
-		jobs = append(jobs, rules.archive(t, e, number, pool))
+		jobs = append(jobs, archiveJob(t, e, number, pool, rules))
 	}
 	return jobs, nil
 }
 
 // queueMissing queues the copies that a file lacks. A class that cannot be used asks for none.
-func (t Txn) queueMissing(e *hemera.Entry, rules Rules) error {
-	if rules.Routes == nil {
+func (t Txn) queueMissing(e *hemera.Entry, rules *tapeconfig.Settings) error {
+	if rules == nil {
 		return nil
 	}
 	jobs, err := t.missing(e, rules)

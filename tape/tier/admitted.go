@@ -21,7 +21,7 @@ import (
 func (t *parts) admitted(node hemera.NodeID) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, ok := t.config.Servers[node.String()]; ok {
+	if _, ok := t.settings().Servers[node.String()]; ok {
 		return nil
 	}
 	return errs.New(errs.Denied, "tier.Admit", node.String(), "the node is not admitted as a tape server").
@@ -140,7 +140,7 @@ func (t *reporter) unadmitted() (out []hemera.TapeAttention) {
 				continue
 			}
 		}
-		if _, ok := t.config.Servers[node.String()]; !ok {
+		if _, ok := t.settings().Servers[node.String()]; !ok {
 			out = append(out, hemera.TapeAttention{Subject: "node " + node.String(), What: fmt.Sprintf("wants to be the tape server of library %s, and is not admitted", library),
 				Command: "hemera tape server add " + node.String()})
 		}

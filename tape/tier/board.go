@@ -53,18 +53,18 @@ func (t *parts) facts(ctx context.Context) (f facts, err error) {
 
 // picture puts the facts and the memory together. The lock is held.
 func (t *parts) picture(f facts) mounting.Picture {
-	criteria := t.config.MountCriteria()
+	criteria := t.settings().MountCriteria()
 	p := mounting.Picture{Now: t.Now(), Pools: map[string]mounting.Pool{}, Organisations: map[string]mounting.Organisation{}, Libraries: map[string]string{},
 		Rates: mounting.DefaultRates().Faster(slowest(t.libraries)), Buffer: t.room.room(int64(criteria.Batch))}
 	p.Criteria = mounting.Criteria{MinBytes: int64(criteria.MinBytes), MinFiles: criteria.MinFiles, Linger: criteria.Linger.Duration(), Turn: criteria.Turn.Duration()}
-	for name, pool := range t.config.Pools {
+	for name, pool := range t.settings().Pools {
 		p.Pools[name] = mounting.Pool{Partial: pool.PartialTapes, Supplies: pool.Supplies(), Lock: f.keys.lock(pool.Key)}
 	}
-	for name, o := range t.config.Organisations {
+	for name, o := range t.settings().Organisations {
 		p.Organisations[name] = mounting.Organisation{ReadDrives: o.ReadDrives, WriteDrives: o.WriteDrives}
 	}
 	// Libraries without an object are enabled.
-	for name, l := range t.config.Libraries {
+	for name, l := range t.settings().Libraries {
 		if l.Disabled {
 			p.Libraries[name] = l.Reason
 		}
@@ -106,7 +106,7 @@ func (t *parts) tapeIn(tape hemera.Tape, keys keyring) mounting.Tape {
 		library = l.state.Name
 	}
 	return mounting.Tape{VID: tape.VID, Pool: tape.Pool, Library: library, Media: tape.MediaType, State: tape.State, Reason: tape.Reason,
-		Read: may.Recall && may.Mount, Write: may.Write && may.Mount && tape.Unscanned == "" && !inClear(tape, t.config.Pools[tape.Pool]),
+		Read: may.Recall && may.Mount, Write: may.Write && may.Mount && tape.Unscanned == "" && !inClear(tape, t.settings().Pools[tape.Pool]),
 		Full: tape.Full, Used: tape.Occupancy, Capacity: tape.Capacity, Lock: keys.lock(tape.Key)}
 }
 
@@ -126,7 +126,7 @@ func (t *parts) queuesIn(f facts, pools map[string]string) []mounting.Queue {
 		priority, age := policies{t}.ofQueue(q)
 		s := sums[key]
 		if s == nil {
-			s = &mounting.Queue{Key: key, Organisation: t.config.Pools[pool].Organisation, Oldest: q.Oldest, MinAge: age, Priority: priority, Short: t.room.lacks(key)}
+			s = &mounting.Queue{Key: key, Organisation: t.settings().Pools[pool].Organisation, Oldest: q.Oldest, MinAge: age, Priority: priority, Short: t.room.lacks(key)}
 			sums[key] = s
 		}
 		s.Files, s.Bytes = s.Files+q.Files, s.Bytes+q.Bytes
@@ -171,8 +171,8 @@ func (t *parts) driveIn(l *library, state hemera.TapeDriveState) mounting.Drive 
 	switch {
 	case !t.online(l):
 		d.Up, d.Reason, d.Remedy = false, t.gone(l), remedyOfNode(l.node)
-	case t.config.DrivesDown[state.Name] != "":
-		d.Up, d.Reason = false, t.config.DrivesDown[state.Name]
+	case t.settings().DrivesDown[state.Name] != "":
+		d.Up, d.Reason = false, t.settings().DrivesDown[state.Name]
 	case state.Problem != "":
 		d.Up, d.Reason = false, state.Problem
 	case l.state.Problem != "":
@@ -186,7 +186,7 @@ func (t *parts) driveIn(l *library, state hemera.TapeDriveState) mounting.Drive 
 		if m.ahead != (mounting.Key{}) {
 			queue = m.ahead
 		}
-		d.Work = &mounting.Work{Queue: queue, Organisation: t.config.Pools[m.pool].Organisation,
+		d.Work = &mounting.Work{Queue: queue, Organisation: t.settings().Pools[m.pool].Organisation,
 			Priority: m.priority, Left: m.bytes, Reserved: m.fills()}
 	}
 	return d

@@ -13,7 +13,6 @@ import (
 
 	"hemera/tape/catalogue"
 	"hemera/tape/tapeconfig"
-	"hemera/tape/tier/rulenames"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -73,20 +72,11 @@ func (t *configurer) change(ctx context.Context, subject string, change func(tap
 	if err != nil {
 		return err
 	}
-	raw, err := json.Marshal(next)
-	if err != nil {
-		return errs.Wrap(err, "tier.Change", subject)
-	}
-	// Durable before it holds: a commit must not queue for a pool that a
-	// restart forgets.
-	if err := t.catalogue.PutConfig(ctx, raw); err != nil {
+	s := &tapeconfig.Settings{Config: next, Names: lookUpNames(next.Rules), Change: t.catalogue.Settings().Change + 1}
+	if err := t.catalogue.PutConfig(ctx, s); err != nil {
 		return err
 	}
-	known := rulenames.In(next.Rules)
-	t.mu.Lock()
-	t.config, t.names, t.changes = next, known, t.changes+1
-	t.awake()
-	t.mu.Unlock()
+	t.Awake()
 	if next.MountCriteria().ReadsBack() > 0 {
 		return nil
 	}
@@ -118,7 +108,7 @@ func (t *configurer) CheckClass(class string) error {
 func (t *configurer) onlyReported(name string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, said := t.config.Libraries[name]; said {
+	if _, said := t.settings().Libraries[name]; said {
 		return false
 	}
 	for _, l := range t.libraries {

@@ -286,10 +286,10 @@ func (t *recorder) noteMount(m *mount, r hemera.TapeResults) {
 	}
 	// Mounts without a file are not worth a line in the list; a report that
 	// comes twice is one session.
-	known := r.Mount != 0 && t.history.Has(r.Mount)
+	known := r.Mount != 0 && t.history.has(r.Mount)
 	if r.Ended && !known && (r.Session.Files > 0 || r.Session.Failed > 0 || r.Session.Error != "") {
 		r.Session.Mount = r.Mount
-		t.history.Add(r.Session)
+		t.history.add(r.Session)
 	}
 	t.awake()
 }

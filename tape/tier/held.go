@@ -144,20 +144,19 @@ func (t *sweeper) findHeld(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	// A commit that read the configuration before the change may be stored
 	// after the list was read. So all are looked at once more.
-	changed := t.changes+1 != t.seen
+	now := t.catalogue.Settings()
+	changed := now.Change+1 != t.seen
 	all := changed || t.again
-	t.seen, t.again = t.changes+1, changed
+	t.seen, t.again = now.Change+1, changed
 	// After a change also those that stay: their reason may be another one.
 	for _, q := range queues {
 		class, size, held := catalogue.HeldBy(q.Name)
 		if !held || !q.Failed {
 			continue
 		}
-		if why, _ := keeps(t.config, class, size); all || !size && why == "" {
+		if why, _ := keeps(now.Config, class, size); all || !size && why == "" {
 			t.left = append(t.left, q)
 		}
 	}

@@ -242,7 +242,7 @@ func (t *reporter) explainKey(f facts, tape hemera.Tape) (out []string) {
 	if l := f.keys.lock(tape.Key); l.Key != "" {
 		out = append(out, fmt.Sprintf("it is encrypted with key %s, which cannot be used: %s (hemera tape key add %s --from FILE)", l.Key, l.Why, l.Key))
 	}
-	if pool := t.config.Pools[tape.Pool]; inClear(tape, pool) {
+	if pool := t.settings().Pools[tape.Pool]; inClear(tape, pool) {
 		out = append(out, fmt.Sprintf("it was begun without encryption, and pool %s has key %s: it is read, and nothing is added (hemera tape tape set %s full=true; then it can be repacked)",
 			tape.Pool, pool.Key, tape.VID))
 	}
@@ -252,8 +252,8 @@ func (t *reporter) explainKey(f facts, tape hemera.Tape) (out []string) {
 // locked is what needs a person of keys: those that cannot be used, and
 // what waits for them.
 func (t *reporter) locked(f facts) (out []hemera.TapeAttention) {
-	for _, name := range slices.Sorted(maps.Keys(t.config.Keys)) {
-		row := keyRow(name, t.config, f.keys, f.tapes)
+	for _, name := range slices.Sorted(maps.Keys(t.settings().Keys)) {
+		row := keyRow(name, t.settings(), f.keys, f.tapes)
 		if row.Problem == "" || row.Tapes == 0 && len(row.Pools) == 0 {
 			continue
 		}

@@ -189,10 +189,10 @@ func (t *configurer) drivesOf(name string) []string {
 			known[state.Name] = true
 		}
 	}
-	for down := range t.config.DrivesDown {
+	for down := range t.settings().DrivesDown {
 		known[down] = true
 	}
-	for noted := range t.config.DriveComments {
+	for noted := range t.settings().DriveComments {
 		known[noted] = true
 	}
 	if name != "all" && known[name] {
@@ -243,13 +243,13 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 	defer t.mu.Unlock()
 	p.Pools = t.pools(f.tapes)
 	p.Queues = t.queues(f)
-	p.Held = heldOf(t.config, f)
+	p.Held = heldOf(t.settings(), f)
 	for _, q := range f.queues {
 		if _, _, held := catalogue.HeldBy(q.Name); q.Failed && !held {
 			p.Failed = append(p.Failed, hemera.TapeQueue{Kind: q.Kind, Name: q.Name, Files: q.Files, Bytes: q.Bytes})
 		}
 	}
-	p.Sessions = t.history.List()
+	p.Sessions = t.history.list()
 	for _, l := range t.libraries {
 		p.Libraries = append(p.Libraries, l.state)
 		for _, state := range l.state.Drives {
@@ -273,17 +273,17 @@ func (t *reporter) TapePicture(ctx context.Context) (p hemera.TapePicture, err e
 // driveRow is a drive as people see it.
 func (t *reporter) driveRow(l *library, state hemera.TapeDriveState) hemera.TapeDrive {
 	own := l.drive(state.Name, t.Now())
-	row := hemera.TapeDrive{TapeDriveState: state, Library: l.state.Name, Node: l.node, Up: t.config.DrivesDown[state.Name] == "", Reason: t.config.DrivesDown[state.Name], Seen: l.seen}
-	row.Comment = t.config.DriveComments[state.Name]
-	row.LibraryDisabled = t.config.Libraries[l.state.Name].Disabled
+	row := hemera.TapeDrive{TapeDriveState: state, Library: l.state.Name, Node: l.node, Up: t.settings().DrivesDown[state.Name] == "", Reason: t.settings().DrivesDown[state.Name], Seen: l.seen}
+	row.Comment = t.settings().DriveComments[state.Name]
+	row.LibraryDisabled = t.settings().Libraries[l.state.Name].Disabled
 	if m := t.mounts[own.mount]; m != nil {
 		row.Pool, row.Kind = m.pool, m.kind
-		row.Organisation, row.Priority = t.config.Pools[m.pool].Organisation, m.priority
+		row.Organisation, row.Priority = t.settings().Pools[m.pool].Organisation, m.priority
 		if m.kind == hemera.TapeRecall {
 			row.Reserved = m.fills()
 		}
 	}
-	row.Totals = t.history.Of(state)
+	row.Totals = t.history.of(state)
 	// What a server said last of a drive is not true any more.
 	switch {
 	case !t.online(l):

@@ -165,7 +165,7 @@ func (t *dispatcher) wantsLabel(f facts, l *library, state hemera.TapeDriveState
 // out reports whether a drive is not to work, with orders of people neither.
 // The lock is held.
 func (t *dispatcher) out(l *library, state hemera.TapeDriveState) bool {
-	return t.config.DrivesDown[state.Name] != "" || state.Problem != "" || l.state.Problem != "" || t.config.Libraries[l.state.Name].Disabled
+	return t.settings().DrivesDown[state.Name] != "" || state.Problem != "" || l.state.Problem != "" || t.settings().Libraries[l.state.Name].Disabled
 }
 
 // begin makes a mount of a decision. The lock is held.
@@ -186,7 +186,7 @@ func (t *dispatcher) begin(l *library, d *drive, name string, out hemera.TapeMou
 			}
 			// A label is never encrypted: it says which tape this is.
 			if out.Kind != hemera.MountLabel {
-				out.Labels.Key = f.keys.key(keyOfTape(tape, t.config.Pools[out.Pool], out.Job == hemera.TapeArchive))
+				out.Labels.Key = f.keys.key(keyOfTape(tape, t.settings().Pools[out.Pool], out.Job == hemera.TapeArchive))
 			}
 		}
 	}

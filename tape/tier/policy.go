@@ -9,7 +9,6 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/tape/mounting"
 	"hemera/tape/tapeconfig"
-	"hemera/tape/tier/rulenames"
 	"hemera/words/hemera"
 )
 
@@ -32,10 +31,9 @@ func (t policies) learn(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	known := rulenames.In(t.settings().Rules)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.names = known
+	next := *t.catalogue.Settings()
+	next.Names = lookUpNames(next.Config.Rules)
+	t.catalogue.Adopt(&next)
 	return nil
 }
 
@@ -44,36 +42,16 @@ func groupsOf(who hemera.Identity) []uint32 {
 	return append(slices.Clone(who.Groups), who.GID)
 }
 
-// name implements catalogue.Policies.
-func (t policies) name(r catalogue.Requester) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.decide(r)
-}
-
-// decide names the policy of a request. The lock is held.
-func (t policies) decide(r catalogue.Requester) string {
-	asked := tapeconfig.Request{User: t.names.Users[r.UID], Activity: r.Activity, Recall: r.Recall}
-	for _, g := range r.Groups {
-		// Groups that no rule names decide nothing.
-		if name, there := t.names.Groups[g]; there {
-			asked.Groups = append(asked.Groups, name)
-		}
-	}
-	policy, _ := t.config.PolicyOf(asked)
-	return policy
-}
-
 // stored is the policy that a job of a user names. Jobs of before policies were
 // stored are judged by their user, and those whose policy was removed by the
 // default. The lock is held.
 func (t policies) stored(name string, kind hemera.TapeJobKind, uid uint32) string {
-	_, there := t.config.Policies[name]
+	_, there := t.settings().Policies[name]
 	switch {
 	case there:
 		return name
 	case name == "":
-		return t.decide(catalogue.Requester{Recall: kind == hemera.TapeRecall, UID: uid})
+		return t.catalogue.Settings().PolicyOf(tapeconfig.Requester{Recall: kind == hemera.TapeRecall, UID: uid})
 	}
 	return tapeconfig.DefaultName
 }
@@ -122,7 +100,7 @@ func (t policies) sooner(policy string, waits *hemera.TapeJob) bool {
 // urgency is the priority and the age of a mount policy for a kind of
 // jobs. The lock is held.
 func (t policies) urgency(policy string, kind hemera.TapeJobKind) (int64, time.Duration) {
-	p := t.config.Policies[policy]
+	p := t.settings().Policies[policy]
 	if kind == hemera.TapeArchive {
 		return p.ArchivePriority, p.ArchiveMinAge.Duration()
 	}

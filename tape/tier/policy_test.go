@@ -165,8 +165,13 @@ func TestJobsOfBefore(t *testing.T) {
 		withPolicies(s, "requester", "310001", "mountPolicy", "high")
 		s.evicted("/single/f")
 		s.evicted("/single/g")
-		s.tree.Parts().Tapes.UsePolicies(nil)
 		s.stage(carol(), "/single/f", "")
+		f, err := s.tree.Stat(s.Context(), admin(), "/single/f")
+		s.good(err)
+		s.good(s.tree.Parts().Tapes.ChangeJob(s.Context(), hemera.TapeJobKey{File: f.ID, Kind: hemera.TapeRecall, Copy: 1}, func(j hemera.TapeJob, _ time.Time) *hemera.TapeJob {
+			j.Policy = ""
+			return &j
+		}))
 		s.start()
 		s.report()
 		s.wantPrio("of before", hemera.TapeRecall, 20, "high")

@@ -41,7 +41,7 @@ const readBackPause = 5 * time.Minute
 // wantsReadBack finds a tape whose files a drive reads back now: the one in it, or another one of its library for a
 // drive without a tape. "" for none. The lock is held.
 func (t *dispatcher) wantsReadBack(f facts, l *library, state hemera.TapeDriveState, mounted bool) string {
-	if t.out(l, state) || t.config.MountCriteria().ReadsBack() == 0 {
+	if t.out(l, state) || t.settings().MountCriteria().ReadsBack() == 0 {
 		return ""
 	}
 	for i := range f.tapes {
@@ -71,7 +71,7 @@ func (t *dispatcher) beginReadBack(l *library, d *drive, vid string, f facts) he
 	}
 	out.ReadBack = true
 	out = t.begin(l, d, name, out, f)
-	back := &readingBack{most: t.config.MountCriteria().ReadsBack()}
+	back := &readingBack{most: t.settings().MountCriteria().ReadsBack()}
 	for i := range f.tapes {
 		if f.tapes[i].VID == vid {
 			back.next = f.tapes[i].UnreadFSeq

@@ -13,7 +13,7 @@ func (t *reporter) TapeSession(_ context.Context, mount uint64) (hemera.TapeSess
 	// Those of before the manager's start are not known.
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s, there := t.history.Session(mount)
+	s, there := t.history.session(mount)
 	if !there {
 		return s, errs.New(errs.NotFound, "tier.Session", fmt.Sprint(mount), "no such session ended lately").
 			WithRemedy("see `hemera tape session ls`")

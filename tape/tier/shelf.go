@@ -25,11 +25,11 @@ import (
 //
 // What is not known speaks against tape. It is safe for concurrent use.
 type Shelf struct {
-	tapes  map[string]hemera.Tape // by VID
-	keys   keyring
-	inside map[string]string // see cartridges
-	routes catalogue.Routes  // nil: nobody knows any
-	unread bool              // files that were not read back yet are not relied on
+	tapes    map[string]hemera.Tape // by VID
+	keys     keyring
+	inside   map[string]string    // see cartridges
+	settings *tapeconfig.Settings // nil: no class is known
+	unread   bool                 // files that were not read back yet are not relied on
 
 	mu    sync.Mutex     // guards asked
 	asked map[string]int // by storage class; 0 for one that resolves to nothing
@@ -44,7 +44,7 @@ func shelfOf(ctx context.Context, t *parts) (*Shelf, error) {
 	t.mu.Lock()
 	inside := cartridges(t.libraries, t.heard)
 	t.mu.Unlock()
-	return &Shelf{tapes: known, keys: readKeys(t.Secrets, t.settings().Keys), inside: inside, routes: t.catalogue.Rules().Routes, unread: t.settings().MountCriteria().ReadsBack() > 0, asked: map[string]int{}}, nil
+	return &Shelf{tapes: known, keys: readKeys(t.Secrets, t.settings().Keys), inside: inside, settings: t.catalogue.Settings(), unread: t.settings().MountCriteria().ReadsBack() > 0, asked: map[string]int{}}, nil
 }
 
 // cartridges are those of all libraries, also of one whose server is away for a while, but not of one that was removed; nil when none was heard of
@@ -118,8 +118,8 @@ func (s *Shelf) waits(c hemera.TapeCopy) bool {
 func (s *Shelf) copiesOf(class string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.asked[class]; !known && s.routes != nil {
-		pools, _ := s.routes(class, 0)
+	if _, known := s.asked[class]; !known && s.settings != nil {
+		pools, _ := s.settings.PoolsOf(class, 0)
 		s.asked[class] = len(pools)
 	}
 	return s.asked[class]

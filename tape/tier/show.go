@@ -22,7 +22,7 @@ import (
 // pools adds up the tapes of each pool. The lock is held.
 func (t *reporter) pools(all []hemera.Tape) []hemera.TapePool {
 	sums := map[string]*hemera.TapePool{}
-	for name, pool := range t.config.Pools {
+	for name, pool := range t.settings().Pools {
 		sums[name] = &hemera.TapePool{Name: name, Organisation: pool.Organisation}
 	}
 	for i := range all {
@@ -87,7 +87,7 @@ func (t *reporter) later(f facts, now []mounting.Queue) (out []hemera.TapeQueue)
 			}
 		}
 		priority, age := policies{t.parts}.ofQueue(p.Queue)
-		row := t.queueRow(f, mounting.Queue{Key: key, Organisation: t.config.Pools[pool].Organisation, Files: p.Files, Bytes: p.Bytes, Oldest: p.first.Asked, Priority: priority, MinAge: age})
+		row := t.queueRow(f, mounting.Queue{Key: key, Organisation: t.settings().Pools[pool].Organisation, Files: p.Files, Bytes: p.Bytes, Oldest: p.first.Asked, Priority: priority, MinAge: age})
 		row.Why, row.Estimate = t.ofJob(&p.first), p.first.After
 		out = append(out, row)
 	}
@@ -129,7 +129,7 @@ func (t *reporter) queueRow(f facts, q mounting.Queue) hemera.TapeQueue {
 			}
 		}
 	}
-	limits := t.config.Organisations[q.Organisation]
+	limits := t.settings().Organisations[q.Organisation]
 	row.ReadDrives, row.WriteDrives = limits.ReadDrives, limits.WriteDrives
 	row.PriorityPolicy, row.AgePolicy = t.policiesOf(f, q.Key)
 	for _, m := range t.mounts {
@@ -184,7 +184,7 @@ func (t *reporter) attention(f facts) (out []hemera.TapeAttention) {
 		}
 	}
 	// Files that no pool takes have no queue that a drive could serve.
-	for _, h := range heldOf(t.config, f) {
+	for _, h := range heldOf(t.settings(), f) {
 		out = append(out, hemera.TapeAttention{Subject: "class " + h.Class, What: fmt.Sprintf("%s: %s", count(h.Files, "file is not queued for tape", "files are not queued for tape"), h.Why),
 			Command: h.Command})
 	}
@@ -265,7 +265,7 @@ func (t *reporter) Unscanned(ctx context.Context) (vids []string, command string
 
 // waitForScan is how many tapes of a pool and its supply pools could be written, were they scanned. The lock is held.
 func (t *reporter) waitForScan(f facts, pool string) (n int64) {
-	pools := append(t.config.Pools[pool].Supplies(), pool)
+	pools := append(t.settings().Pools[pool].Supplies(), pool)
 	for i := range f.tapes {
 		tape := &f.tapes[i]
 		if tape.Unscanned != "" && !tape.Full && tapeconfig.Permits(tape.State).Write && slices.Contains(pools, tape.Pool) {
@@ -290,7 +290,7 @@ func (t *reporter) stuck(f facts) (out []hemera.TapeAttention) {
 			command = typed(first.Remedy)
 		case mounting.DriveLimit:
 			// Other limits are reached for a while: a drive becomes free.
-			limits := t.config.Organisations[q.Organisation]
+			limits := t.settings().Organisations[q.Organisation]
 			if q.Writes() && limits.WriteDrives == 0 || !q.Writes() && limits.ReadDrives == 0 {
 				command = typed(first.Remedy)
 			}
@@ -324,7 +324,7 @@ func (t *reporter) putDown(q mounting.Key, why mounting.Reason) (text, command s
 	of := t.libraryOf(q.VID) // nil of queues that write
 	for _, l := range t.libraries {
 		for _, state := range l.state.Drives {
-			if down := t.config.DrivesDown[state.Name]; down != "" && t.online(l) && (of == nil || of == l) {
+			if down := t.settings().DrivesDown[state.Name]; down != "" && t.online(l) && (of == nil || of == l) {
 				names = append(names, state.Name)
 				text = "drive " + state.Name + " is down: " + down
 			}
@@ -367,7 +367,7 @@ func (t *reporter) mistaken(f facts) (out []hemera.TapeAttention) {
 			continue
 		}
 		kind := l.state.VIDs[tape.VID]
-		is, said := t.config.Media[kind], t.config.Media[tape.MediaType]
+		is, said := t.settings().Media[kind], t.settings().Media[tape.MediaType]
 		if is.Density == 0 || said.Density == 0 || is.Density == said.Density {
 			continue
 		}
@@ -433,7 +433,7 @@ func (t *reporter) explainPath(ctx context.Context, f facts, path string) (out [
 	}
 	jobs, err := t.catalogue.JobsOf(ctx, e.ID)
 	// What the file says is of the last look at it; the configuration may be another one by now.
-	_, noPool := t.routes(e.StorageClass(), e.Size)
+	_, noPool := t.catalogue.Settings().PoolsOf(e.StorageClass(), e.Size)
 	held := slices.ContainsFunc(jobs, func(j hemera.TapeJob) bool { _, _, is := catalogue.HeldBy(j.Queue); return is })
 	for _, name := range []string{hemera.AttrArchiveError, hemera.AttrRecallError} {
 		switch why := string(e.Xattrs[name]); {
@@ -505,8 +505,8 @@ func (t *reporter) ofJob(j *hemera.TapeJob) string {
 			}
 		}
 		return text
-	case j.Failed && whyHeld(t.config, j) != "":
-		return whyHeld(t.config, j)
+	case j.Failed && whyHeld(t.settings(), j) != "":
+		return whyHeld(t.settings(), j)
 	case j.Failed && j.Attempts == 0: // there was nothing that could be tried
 		return "is not tried again by itself (hemera tape request retry): " + j.Error
 	case j.Failed:
@@ -559,7 +559,7 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 			if tape.Unscanned != "" {
 				out = append(out, "it is read and not written until it was scanned (hemera tape scan "+name+"): "+tape.Unscanned)
 			}
-			if t.config.MountCriteria().ReadsBack() > 0 && tape.UnreadFSeq > 0 {
+			if t.settings().MountCriteria().ReadsBack() > 0 && tape.UnreadFSeq > 0 {
 				out = append(out, fmt.Sprintf("its files from fSeq %d on are to be read back before disk copies go: when a session with the tape ends, or by a drive that has nothing else to do",
 					tape.UnreadFSeq))
 			}
@@ -574,7 +574,7 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 		}
 	}
 	out = append(out, t.explainScan(name)...)
-	out = append(out, explainClass(t.config, name, heldOf(t.config, f), t.queues(f))...)
+	out = append(out, explainClass(t.settings(), name, heldOf(t.settings(), f), t.queues(f))...)
 	for _, p := range t.pools(f.tapes) {
 		if p.Name == name {
 			out = append(out, fmt.Sprintf("pool %s has %s: %d empty, %d full", name, count(p.Tapes, "tape", "tapes"), p.Free, p.FullTapes))
@@ -587,7 +587,7 @@ func (t *reporter) explainName(f facts, name string) (out []string) {
 			out = append(out, fmt.Sprintf("%s of %s waits for %s: %s", q.Kind, count(q.Files, "file", "files"), q.Name, q.Why))
 		}
 	}
-	if waits > 0 && waits == len(out) && t.config.Pools[name].Organisation != "" {
+	if waits > 0 && waits == len(out) && t.settings().Pools[name].Organisation != "" {
 		out = append(out, "nothing waits for it")
 	}
 	return out
@@ -615,7 +615,7 @@ func (t *reporter) explainLibrary(l *library) string {
 		count(int64(len(l.state.VIDs)), "cartridge", "cartridges"))
 	// Faults before wishes: a library that is silent is not helped by being
 	// enabled.
-	switch said := t.config.Libraries[l.state.Name]; {
+	switch said := t.settings().Libraries[l.state.Name]; {
 	case !t.online(l):
 		return text + "; " + t.gone(l) + " (" + remedyOfNode(l.node) + ")"
 	case l.state.Problem != "":

@@ -143,7 +143,7 @@ func (t tasker) queueFiles(ctx context.Context, kind hemera.TapeOrderKind, task 
 	}
 	// By their user, since they are asked for by an admin: groups and activity decide nothing.
 	for i := range jobs {
-		jobs[i].Policy = policies{t.parts}.name(catalogue.Requester{UID: jobs[i].UID})
+		jobs[i].Policy = t.catalogue.Settings().PolicyOf(tapeconfig.Requester{UID: jobs[i].UID})
 	}
 	if err := t.bulk().Requeue(ctx, jobs); err != nil || !task.Copies {
 		return len(jobs), err

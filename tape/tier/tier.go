@@ -12,8 +12,6 @@ import (
 	"hemera/tape/catalogue"
 	"hemera/tape/mounting"
 	"hemera/tape/tapeconfig"
-	"hemera/tape/tier/history"
-	"hemera/tape/tier/rulenames"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -102,9 +100,6 @@ type parts struct {
 	// mu guards all below. It is never held over I/O: decisions are computed
 	// under it.
 	mu        sync.Mutex
-	config    tapeconfig.Config
-	names     rulenames.Names // in the rules of the configuration
-	changes   uint64          // of the configuration, since the start
 	libraries map[hemera.NodeID]*library
 	asking    map[hemera.NodeID]string // nodes that are not admitted as tape servers, and their libraries
 	heard     bool                     // of a library, since the start
@@ -117,7 +112,7 @@ type parts struct {
 	unread    map[string]time.Time         // by VID: when files of a tape are read back again, after that did not reach its end
 	returned  returned                     // tapes whose files may lose their disk copies now
 	lastMount uint64
-	history   history.History
+	history   history
 	wake      chan struct{} // closed, and replaced, when there may be something new to do
 }
 
@@ -133,12 +128,13 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 	if err != nil {
 		return nil, errs.Wrap(err, "tier.Open", "")
 	}
-	t.config = tapeconfig.Defaults()
+	config := tapeconfig.Defaults()
 	if raw != nil {
-		if t.config, err = tapeconfig.Decode(raw); err != nil {
+		if config, err = tapeconfig.Decode(raw); err != nil {
 			return nil, errs.As(err, errs.Corrupt, "tier.Open", "the configuration of tapes")
 		}
 	}
+	t.catalogue.Adopt(&tapeconfig.Settings{Config: config, Names: lookUpNames(config.Rules)})
 	if err := (scanner{t}).load(ctx); err != nil {
 		return nil, err
 	}
@@ -157,33 +153,12 @@ func Open(ctx context.Context, o Options) (*Tier, error) {
 		return nil, errs.Wrap(err, "tier.Open", "")
 	}
 	t.stages = newStages(stored)
-	t.room = buffer{o.View, func(space string) int64 { return t.config.BufferOf(space).Keep }, map[string]int64{}, map[mounting.Key]fill{}}
+	t.room = buffer{o.View, func(space string) int64 { return t.settings().BufferOf(space).Keep }, map[string]int64{}, map[mounting.Key]fill{}}
 	// Ids of mounts grow over restarts, so that a report of an old mount is
 	// not taken for one of a new.
 	t.lastMount = uint64(o.Now().UnixNano())
-	t.names = rulenames.In(t.config.Rules)
-	t.catalogue.UseRoutes(t.routes)
-	t.catalogue.UsePolicies(policies{t}.name)
 	reports := &reporter{t}
 	return &Tier{&configurer{t}, &dispatcher{t}, &giver{t}, &recorder{t}, &stager{t, reports}, reports, &orderer{t}, &sweeper{parts: t, gc: newCollector(t)}, t}, nil
-}
-
-// routes implements catalogue.Routes.
-func (t *parts) routes(class string, size int64) ([]string, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.config.Admit(class, size); err != nil {
-		return nil, err
-	}
-	to, err := t.config.Resolve(class, false)
-	if err != nil {
-		return nil, err
-	}
-	pools := make([]string, len(to))
-	for i, d := range to {
-		pools[i] = d.Pool
-	}
-	return pools, nil
 }
 
 // awake tells everybody who waits that something changed. The lock is
@@ -202,11 +177,7 @@ func (t *parts) Awake() {
 }
 
 // settings returns the configuration as it is now.
-func (t *parts) settings() tapeconfig.Config {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.config
-}
+func (t *parts) settings() tapeconfig.Config { return t.catalogue.Settings().Config }
 
 // now is the time as it is stored.
 func (t *parts) now() time.Time { return t.Now().UTC().Round(time.Second) }

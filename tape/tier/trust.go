@@ -24,10 +24,10 @@ import (
 // is forgotten. The lock is held.
 func (t *configurer) clash(l *library) string {
 	own, name := l.node.String(), l.state.Name
-	if of := serverOf(t.config, name); of != "" && of != own {
+	if of := serverOf(t.settings(), name); of != "" && of != own {
 		return "library " + name + " is that of node " + of + "; if this server has it now: hemera tape server rm " + of + ", then: hemera tape server set " + own + " library=" + name
 	}
-	if said := t.config.Servers[own].Library; said != "" && said != name {
+	if said := t.settings().Servers[own].Library; said != "" && said != name {
 		return "the server of node " + own + " was admitted with library " + said + "; start it with --library " + said + ", or: hemera tape server set " + own + " library=" + name
 	}
 	for node, other := range t.libraries {

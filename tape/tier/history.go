@@ -1,6 +1,4 @@
-// Package history keeps in memory how sessions of tape drives went: the last ones each by itself, and all since the start of the
-// manager as sums by drive and kind.
-package history
+package tier
 
 import (
 	"slices"
@@ -9,34 +7,34 @@ import (
 	"hemera/words/hemera"
 )
 
-// kept is how many sessions that ended are remembered.
-const kept = 200
+// sessionsKept is how many sessions that ended are remembered.
+const sessionsKept = 200
 
-// History is the sessions that ended lately, and the sums of all since the manager was started. The zero value is empty. It has no lock: its
+// history is the sessions that ended lately, and the sums of all since the manager was started. The zero value is empty. It has no lock: its
 // user has one.
-type History struct {
+type history struct {
 	ended  []hemera.TapeSession // newest first
 	totals map[string][]hemera.TapeTotals
 }
 
-// Has reports whether a mount's session is known.
-func (h *History) Has(mount uint64) bool {
+// has reports whether a mount's session is known.
+func (h *history) has(mount uint64) bool {
 	return slices.ContainsFunc(h.ended, func(s hemera.TapeSession) bool { return s.Mount == mount })
 }
 
-// Add remembers a session that ended.
-func (h *History) Add(s hemera.TapeSession) {
+// add remembers a session that ended.
+func (h *history) add(s hemera.TapeSession) {
 	// Newest first, as people read the list.
 	h.ended = slices.Insert(h.ended, 0, s)
-	h.ended = h.ended[:min(len(h.ended), kept)]
+	h.ended = h.ended[:min(len(h.ended), sessionsKept)]
 	if h.totals == nil {
 		h.totals = map[string][]hemera.TapeTotals{}
 	}
-	h.totals[s.Drive] = sum(h.totals[s.Drive], s, 1)
+	h.totals[s.Drive] = sumSessions(h.totals[s.Drive], s, 1)
 }
 
-// List is the sessions without their courses, which nobody wants of all of them.
-func (h *History) List() []hemera.TapeSession {
+// list is the sessions without their courses, which nobody wants of all of them.
+func (h *history) list() []hemera.TapeSession {
 	// A copy: the picture leaves the lock.
 	all := slices.Clone(h.ended)
 	for i := range all {
@@ -45,19 +43,19 @@ func (h *History) List() []hemera.TapeSession {
 	return all
 }
 
-// Of is what a drive did: the sessions that ended, and the one under way.
-func (h *History) Of(d hemera.TapeDriveState) []hemera.TapeTotals {
+// of is what a drive did: the sessions that ended, and the one under way.
+func (h *history) of(d hemera.TapeDriveState) []hemera.TapeTotals {
 	// A copy, because the session under way is not kept in the sums.
 	all := slices.Clone(h.totals[d.Name])
 	// The end of a session may be known before the drive reports that it does something else. It must not count twice: sums never fall.
-	if d.Mount != 0 && d.Session.Mount == d.Mount && !h.Has(d.Mount) {
-		all = sum(all, d.Session, 0)
+	if d.Mount != 0 && d.Session.Mount == d.Mount && !h.has(d.Mount) {
+		all = sumSessions(all, d.Session, 0)
 	}
 	return all
 }
 
-// Session is a session that ended lately.
-func (h *History) Session(mount uint64) (s hemera.TapeSession, there bool) {
+// session is a session that ended lately.
+func (h *history) session(mount uint64) (s hemera.TapeSession, there bool) {
 	at := slices.IndexFunc(h.ended, func(s hemera.TapeSession) bool { return s.Mount == mount })
 	if at < 0 {
 		return s, false
@@ -65,8 +63,8 @@ func (h *History) Session(mount uint64) (s hemera.TapeSession, there bool) {
 	return h.ended[at], true
 }
 
-// sum adds a session to the sums of its kind.
-func sum(all []hemera.TapeTotals, s hemera.TapeSession, ended int64) []hemera.TapeTotals {
+// sumSessions adds a session to the sums of its kind.
+func sumSessions(all []hemera.TapeTotals, s hemera.TapeSession, ended int64) []hemera.TapeTotals {
 	// Few kinds: a list is as quick as a map, and has an order.
 	at := slices.IndexFunc(all, func(t hemera.TapeTotals) bool { return t.Kind == s.Kind })
 	if at < 0 {
