@@ -138,18 +138,3 @@ func saveBefore(h *fileHandle, target, own wire.Handle, off, n int64) error {
 	}
 	return h.undo.Save(h.file, h.path, off, n)
 }
-
-// rollback puts the file back to where the checkpoint began, and ends it.
-func (h *fileHandle) rollback() error {
-	u := h.undo
-	h.undo = nil
-	return u.Rollback(h.file, h.path)
-}
-
-// forgetUndo ends a checkpoint, if there is one, with the file as it is now.
-func (h *fileHandle) forgetUndo() {
-	if h.undo != nil {
-		h.undo.Forget()
-		h.undo = nil
-	}
-}

@@ -14,7 +14,7 @@
 //   - handle is what a session has open: a fileHandle or a pieceHandle. They end in different ways.
 //   - handlers serve requests: loginHandlers, nameHandlers, managerOpens, nodeOpens, fileHandlers, readHandlers,
 //     writeHandlers, checkpointHandlers, queryHandlers, prepareHandlers. They hold services and no state of clients.
-//     operation.go has the table of requests and says which handlers a role has.
+//     operation.go has the table of requests, role.go says which handlers a role has, and outcome.go what they return.
 //
 // Package translate puts requests into Hemera's words and outcomes into the protocol's, package reconnect remembers
 // clients that may come back, package tpc arranges third-party copies, and package prepare brings files from tape.
@@ -32,6 +32,12 @@
 // intake.readPayload reads the payload, and the handler answers. A handler that returns an error has answered nothing:
 // conn.finish answers with it. Whatever happens, the request's bytes are consumed to their end, or the connection ends.
 // Answers are collected, and written when no further complete request is at hand.
+//
+// # Life of an open
+//
+// openSteps in open.go lists what a manager's door does with an open, in order: it looks for what a client may come back to
+// (reopen.go, restart.go), asks the manager, waits with the client, and opens the file itself or sends the client to a node.
+// nodeOpens.open in opennode.go does the node's part.
 //
 // # Goroutines
 //

@@ -179,20 +179,3 @@ func (f *fileHandlers) changeAttributes(r *request, h *fileHandle, q wire.Fattr,
 	}
 	return r.ok(wire.AppendFattrResults(nil, results, false))
 }
-
-// setAttribute keeps one change; a nil value removes the attribute.
-func (h *fileHandle) setAttribute(name string, value []byte) {
-	if h.attributes == nil {
-		h.attributes = map[string][]byte{}
-	}
-	h.attributes[name] = value
-}
-
-// passAttributes gives the file what was set through the handle, so that it is committed with it.
-func (h *fileHandle) passAttributes() {
-	if pending, ok := h.file.(hemera.XattrSetter); ok {
-		for name, value := range h.attributes {
-			pending.SetXattr(name, value)
-		}
-	}
-}

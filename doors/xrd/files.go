@@ -24,16 +24,6 @@ func okStat(r *request, i hemera.FileInfo) error {
 	return r.ok(append(translate.StatOf(i).Append(nil), 0))
 }
 
-// okOpen answers an open with the handle it makes.
-func okOpen(r *request, h handle, o wire.Open) error {
-	reply := wire.OpenReply{Handle: r.session.handles.add(h)}
-	if o.Options&wire.OpenRetStat != 0 {
-		s := translate.StatOf(h.data().file.Info())
-		reply.Stat = &s
-	}
-	return r.ok(reply.Append(nil, o.Options&wire.OpenCompress != 0))
-}
-
 // stat answers kXR_stat of a handle.
 func (f *fileHandlers) stat(r *request) error {
 	file, err := r.session.handles.forReading(wire.DecodeStat(r.Body).Handle)

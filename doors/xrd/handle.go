@@ -367,3 +367,91 @@ func (t *handleTable) abandonAll(o *Options) {
 		t.remove(id)
 	}
 }
+
+// rollback puts the file back to where the checkpoint began, and ends it.
+func (h *fileHandle) rollback() error {
+	u := h.undo
+	h.undo = nil
+	return u.Rollback(h.file, h.path)
+}
+
+// forgetUndo ends a checkpoint, if there is one, with the file as it is now.
+func (h *fileHandle) forgetUndo() {
+	if h.undo != nil {
+		h.undo.Forget()
+		h.undo = nil
+	}
+}
+
+// setAttribute keeps one change; a nil value removes the attribute.
+func (h *fileHandle) setAttribute(name string, value []byte) {
+	if h.attributes == nil {
+		h.attributes = map[string][]byte{}
+	}
+	h.attributes[name] = value
+}
+
+// passAttributes gives the file what was set through the handle, so that it is committed with it.
+func (h *fileHandle) passAttributes() {
+	if pending, ok := h.file.(hemera.XattrSetter); ok {
+		for name, value := range h.attributes {
+			pending.SetXattr(name, value)
+		}
+	}
+}
+
+// copyRestart is kept with a handle whose copy can be restarted: the size that was announced, and the capability in
+// opaque form.
+type copyRestart struct {
+	size       int64
+	capability wire.Opaque
+	// Once a write failed: whether the copy is restarted. Everything that fails on the handle afterwards is answered
+	// alike: stock clients that get an error beside a redirect wait for ever.
+	decided, restarts bool
+}
+
+// okOpen answers an open with the handle it makes.
+func okOpen(r *request, h handle, o wire.Open) error {
+	reply := wire.OpenReply{Handle: r.session.handles.add(h)}
+	if o.Options&wire.OpenRetStat != 0 {
+		s := translate.StatOf(h.data().file.Info())
+		reply.Stat = &s
+	}
+	return r.ok(reply.Append(nil, o.Options&wire.OpenCompress != 0))
+}
+
+// localReads are the handles of reads that a session's manager's door opened itself, for other sessions to see. It is
+// safe for concurrent use.
+type localReads struct {
+	mu      sync.Mutex
+	handles map[wire.Handle]*fileHandle
+}
+
+// add records a handle, while it is open.
+func (l *localReads) add(id wire.Handle, h *fileHandle) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.handles == nil {
+		l.handles = map[wire.Handle]*fileHandle{}
+	}
+	l.handles[id] = h
+}
+
+// remove forgets a handle that is closed.
+func (l *localReads) remove(id wire.Handle) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.handles, id)
+}
+
+// contents lists the contents of the path that are open.
+func (l *localReads) contents(path string) (list []*hemera.Content) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, h := range l.handles {
+		if h.path == path {
+			list = append(list, h.granted.Content())
+		}
+	}
+	return list
+}

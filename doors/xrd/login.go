@@ -81,16 +81,6 @@ func (l *loginHandlers) login(r *request) error {
 	return r.ok(wire.LoginReply{Session: ss.id, Security: security.String()}.Append(nil))
 }
 
-// printable makes a client's claim safe for logs.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r <= ' ' || r == 0x7f || r == 0xfffd {
-			return '_'
-		}
-		return r
-	}, s[:min(len(s), 64)])
-}
-
 // exchange is one attempt to authenticate.
 type exchange struct {
 	name string

@@ -30,21 +30,6 @@ type nameHandlers struct {
 // localNodes finds a node of this process; nil for others.
 type localNodes func(hemera.NodeID) hemera.Node
 
-func (n *nameHandlers) handlers() handlers {
-	return handlers{
-		wire.ReqStat:    n.stat,
-		wire.ReqStatx:   n.statx,
-		wire.ReqDirlist: n.dirlist,
-		wire.ReqMkdir:   n.mkdir,
-		wire.ReqRm:      n.rm,
-		wire.ReqRmdir:   n.rmdir,
-		wire.ReqMv:      n.mv,
-		wire.ReqChmod:   n.chmod,
-		wire.ReqFattr:   n.fattr,
-		wire.ReqLocate:  n.locate.serve,
-	}
-}
-
 // stat answers kXR_stat at a manager.
 func (n *nameHandlers) stat(r *request) error {
 	q := wire.DecodeStat(r.Body)

@@ -1,9 +1,7 @@
 package xrd
 
 import (
-	"context"
 	"strings"
-	"time"
 
 	"hemera/doors/xrd/tpc"
 	"hemera/doors/xrd/translate"
@@ -24,6 +22,22 @@ const (
 	openWaitSeconds = 5
 )
 
+// openArgs is what an open says.
+type openArgs struct {
+	path    string
+	opaque  wire.Opaque
+	options wire.Open
+}
+
+// parseOpen reads a kXR_open. It fails with Invalid if the path or the options are.
+func parseOpen(r *request) (a openArgs, err error) {
+	a.path, a.opaque, err = r.path()
+	if err == nil {
+		a.options, err = translate.OpenOptions(r.Body)
+	}
+	return a, err
+}
+
 // managerOpens serve opens, and truncations by path, at a manager: the answer is the node to go to and the permission to
 // open there, or the open file itself if the node is in this process.
 type managerOpens struct {
@@ -34,46 +48,55 @@ type managerOpens struct {
 	restarts *copyRestarts
 }
 
+// opening is one open at a manager while its steps run.
+type opening struct {
+	openArgs
+	want   hemera.OpenRequest // what the manager is asked for; the steps before ask complete it
+	grant  hemera.Grant       // what it granted, unless it refused
+	refuse error              // why it granted nothing
+}
+
+// openStep is one step of an open at a manager. It ends the open if it has answered the request or fails.
+type openStep func(m *managerOpens, r *request, o *opening) (answered bool, err error)
+
+// openSteps answer an open at a manager, from top to bottom.
+var openSteps = [...]openStep{
+	(*managerOpens).restartCopy,   // a client whose copy is to be restarted gets a redirect, or an error
+	(*managerOpens).continueWrite, // a client that lost its connection gets the write that it had
+	(*managerOpens).continueRead,  // and a reader that lost it the content that it had
+	(*managerOpens).ask,           // the manager grants or refuses
+	(*managerOpens).askAllNodes,   // a client that was at all nodes may try each of them once more
+	(*managerOpens).awaitRecall,   // a client waits for its file to come from tape
+	(*managerOpens).awaitManager,  // and for a manager that cannot serve it now; other refusals are the answer
+	(*managerOpens).openHere,      // a small file is opened in this process
+	(*managerOpens).sendToNode,    // all others are opened by the node that the client is sent to
+}
+
+// truncateSteps answer a truncation by path at a manager. They are the steps of an open that send its client to a node.
+var truncateSteps = [...]openStep{
+	(*managerOpens).ask, (*managerOpens).askAllNodes, (*managerOpens).awaitRecall, (*managerOpens).awaitManager, (*managerOpens).sendToNode,
+}
+
+// run runs steps until one ends the open.
+func (m *managerOpens) run(r *request, o *opening, steps []openStep) error {
+	for _, step := range steps {
+		if answered, err := step(m, r, o); answered || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // open answers kXR_open.
 func (m *managerOpens) open(r *request) error {
-	path, opaque, err := r.path()
+	a, err := parseOpen(r)
 	if err != nil {
 		return err
 	}
-	o, err := translate.OpenOptions(r.Body)
-	if err != nil {
+	if err := translate.CheckEOSKeys(a.opaque, a.options); err != nil {
 		return err
 	}
-	if err := translate.CheckEOSKeys(opaque, o); err != nil {
-		return err
-	}
-	if err := m.restarts.onReopen(r, path, opaque, o); err != nil { // a client whose copy is to be restarted
-		return err
-	}
-	want := translate.OpenRequest(path, opaque, o)
-	write, lost, err := r.session.reconnect.lostWrite(path, o) // a write of the connection that this client lost
-	if err != nil {
-		return err
-	}
-	if lost {
-		return m.reopen(r, &write, path, o)
-	}
-	r.useTrace(opaque)
-	if err := m.reads.pinContent(r.session, &want, o, opaque); err != nil {
-		return err
-	}
-	g, err := m.grant(r, want, opaque) // may wait for the namespace, or for another close of the same process
-	if err != nil {
-		return err
-	}
-	if n := m.localNode(&g, want.Access, opaque); n != nil {
-		if h, err := m.openLocal(r, n, &g, path, o); err == nil {
-			return okOpen(r, h, o)
-		}
-		// The client gets what it would have got from the node, and may be sent to another one then.
-	}
-	m.reads.add(r.session, path, &g.Permit.Capability)
-	return m.sendTo(r, &g, want, opaque)
+	return m.run(r, &opening{openArgs: a, want: translate.OpenRequest(a.path, a.opaque, a.options)}, openSteps[:])
 }
 
 // truncate sends a truncation to a node: an update of one step, or a step of the write that the same process has open.
@@ -89,51 +112,116 @@ func (m *managerOpens) truncate(r *request) error {
 	if err := translate.CheckSize(wire.DecodeTruncate(r.Body).Size); err != nil {
 		return err
 	}
-	want := hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate, Join: true}
-	g, err := m.grant(r, want, opaque)
-	if err != nil {
-		return err
-	}
-	return m.sendTo(r, &g, want, opaque)
+	o := opening{openArgs: openArgs{path: path, opaque: opaque}, want: hemera.OpenRequest{Path: path, Access: hemera.AccessUpdate, Join: true}}
+	return m.run(r, &o, truncateSteps[:])
 }
 
-// grant asks the manager for the open. While the manager cannot serve it, it sends the client away for some seconds, a few times.
-func (m *managerOpens) grant(r *request, o hemera.OpenRequest, opaque wire.Opaque) (hemera.Grant, error) {
+// restartCopy answers a client that is to restart its copy: see [copyRestarts].
+func (m *managerOpens) restartCopy(r *request, o *opening) (bool, error) {
+	return false, m.restarts.onReopen(r, o.path, o.opaque, o.options)
+}
+
+// continueWrite opens again a write of the connection that the client lost, or sends the client to the node that has it. It
+// fails with Conflict if the write was forgotten.
+func (m *managerOpens) continueWrite(r *request, o *opening) (bool, error) {
+	write, lost, err := r.session.reconnect.lostWrite(o.path, o.options)
+	if err != nil || !lost {
+		return false, err
+	}
+	if n := m.local(headOf(&write)); n != nil {
+		if h, err := m.openLocal(r, n, &write, &o.openArgs); err == nil {
+			return true, okOpen(r, h, o.options)
+		}
+	}
+	delete(r.session.reconnect.lost, o.path) // its node has it, and the capability finds it there
+	return false, redirectToHead(&write, translate.RetryWrite)
+}
+
+// continueRead has a reader that comes back ask for the content that it was granted. It fails with Conflict if several were.
+func (m *managerOpens) continueRead(r *request, o *opening) (bool, error) {
+	r.useTrace(o.opaque)
+	return false, m.reads.pinContent(r.session, &o.want, o.options, o.opaque)
+}
+
+// ask asks the manager for the open. It may wait for the namespace, or for another close of the same process.
+func (m *managerOpens) ask(r *request, o *opening) (bool, error) {
 	ss := r.session
 	// These tell the manager that a client comes back to a write of its own, and which close an open has to wait for.
-	o.Session, o.Ended, o.Process = ss.name, ss.reconnect.named, ss.processName()
-	if opaque.Has(translate.TriedKey) {
-		o.Tried, o.Avoid = ss.opens.Of(o.Path, true).Tried(opaque)
+	o.want.Session, o.want.Ended, o.want.Process = ss.name, ss.reconnect.named, ss.processName()
+	if o.opaque.Has(translate.TriedKey) {
+		o.want.Tried, o.want.Avoid = ss.opens.Of(o.path, true).Tried(o.opaque)
 	}
-	g, err := m.files.Open(r.context(), r.who(), o)
-	history := ss.opens[o.Path] // nil if the path has none
-	if k := errs.KindOf(err); err != nil && len(o.Tried) > 0 && (k == errs.NoReplicas || k == errs.NoSpace) && history.ClearOnce() {
-		o.Tried, o.Avoid = nil, nil
-		g, err = m.files.Open(r.context(), r.who(), o)
-	}
-	if err == nil {
-		if history != nil {
-			history.Waits = 0
-		}
-		return g, nil
-	}
-	if recall := m.awaitRecall(r, o.Path, err); recall != nil {
-		return g, recall
-	}
-	if k := errs.KindOf(err); k == errs.Unavailable || k == errs.Overloaded {
-		history = ss.opens.Of(o.Path, true)
-		if history.Waits < openWaitsMax {
-			history.Waits++
-			return g, &waitFor{Seconds: openWaitSeconds, Text: err.Error()}
-		}
-	}
-	return g, err
+	o.grant, o.refuse = m.files.Open(r.context(), r.who(), o.want)
+	return false, nil
 }
 
-// sendTo redirects the client to the head of its grant, and remembers that it was sent there.
-func (m *managerOpens) sendTo(r *request, g *hemera.Grant, o hemera.OpenRequest, opaque wire.Opaque) error {
-	r.session.opens.Of(o.Path, opaque.Has(translate.TriedKey)).Sent(headOf(g), g.Addr, g.Permit.Targets)
-	return redirectToHead(g, translate.RetryHint(g, o.Access))
+// askAllNodes asks once more if no node is left for the client but those that it has tried, and leaves none of them out.
+func (m *managerOpens) askAllNodes(r *request, o *opening) (bool, error) {
+	k := errs.KindOf(o.refuse)
+	if o.refuse == nil || len(o.want.Tried) == 0 || k != errs.NoReplicas && k != errs.NoSpace || !r.session.opens[o.path].ClearOnce() {
+		return false, nil
+	}
+	o.want.Tried, o.want.Avoid = nil, nil
+	o.grant, o.refuse = m.files.Open(r.context(), r.who(), o.want)
+	return false, nil
+}
+
+// awaitRecall asks the client to open again later if the file is being recalled from tape. A client that does not want to
+// wait gets the refusal.
+func (m *managerOpens) awaitRecall(r *request, o *opening) (bool, error) {
+	if o.refuse == nil {
+		return false, nil
+	}
+	// How often a client comes back is not counted: the recall ends, and clients have a limit of their own, stock ones 30 min.
+	after, recalling := m.prepares.Recalling(r.context(), r.who(), o.path, o.refuse)
+	switch {
+	case !recalling:
+		return false, nil
+	case r.ID == wire.ReqOpen && o.options.Options&wire.OpenNoWait != 0:
+		return false, o.refuse
+	}
+	return false, &waitFor{Seconds: after, Text: o.refuse.Error()}
+}
+
+// awaitManager asks the client to come back in some seconds, a few times, while the manager cannot serve it. It returns any
+// other refusal.
+func (m *managerOpens) awaitManager(r *request, o *opening) (bool, error) {
+	ss := r.session
+	if o.refuse == nil {
+		if history := ss.opens[o.path]; history != nil {
+			history.Waits = 0
+		}
+		return false, nil
+	}
+	if k := errs.KindOf(o.refuse); k == errs.Unavailable || k == errs.Overloaded {
+		history := ss.opens.Of(o.path, true)
+		if history.Waits < openWaitsMax {
+			history.Waits++
+			return false, &waitFor{Seconds: openWaitSeconds, Text: o.refuse.Error()}
+		}
+	}
+	return false, o.refuse
+}
+
+// openHere opens the file at a node of this process if the door may, and answers with the handle.
+func (m *managerOpens) openHere(r *request, o *opening) (bool, error) {
+	n := m.localNode(o)
+	if n == nil {
+		return false, nil
+	}
+	g := o.grant // for the handle, which outlives the open
+	h, err := m.openLocal(r, n, &g, &o.openArgs)
+	if err != nil { // the client gets what it would have got from the node, and may be sent to another one then
+		return false, nil
+	}
+	return true, okOpen(r, h, o.options)
+}
+
+// sendToNode redirects the client to the head of its grant. It remembers where the client was sent, and which content to read.
+func (m *managerOpens) sendToNode(r *request, o *opening) (bool, error) {
+	m.reads.add(r.session, o.path, &o.grant.Permit.Capability)
+	r.session.opens.Of(o.path, o.opaque.Has(translate.TriedKey)).Sent(headOf(&o.grant), o.grant.Addr, o.grant.Permit.Targets)
+	return false, redirectToHead(&o.grant, translate.RetryHint(&o.grant, o.want.Access))
 }
 
 // localNode returns the node of this process at which the door opens a granted file itself. It returns nil if the client
@@ -143,22 +231,23 @@ func (m *managerOpens) sendTo(r *request, g *hemera.Grant, o hemera.OpenRequest,
 // Writes are opened here only if they make a file. A client that loses its connection opens again without its
 // capability, for an update. If the door has forgotten the write by then, there is nothing at the name that could be
 // mistaken for its content.
-func (m *managerOpens) localNode(g *hemera.Grant, access hemera.Access, opaque wire.Opaque) hemera.Node {
-	replaces := access == hemera.AccessCreate && g.Permit.BaseGen != 0
+func (m *managerOpens) localNode(o *opening) hemera.Node {
+	permit, access := o.grant.Permit, o.want.Access
+	replaces := access == hemera.AccessCreate && permit.BaseGen != 0
 	switch {
-	case m.local == nil, g.Permit.Size > localMax, access == hemera.AccessUpdate, replaces:
+	case m.local == nil, permit.Size > localMax, access == hemera.AccessUpdate, replaces:
 		return nil
-	case opaque != "" && (opaque.Has(translate.TriedKey) || opaque.Has(wire.OpaqueWhere) || strings.Contains(string(opaque), tpc.Prefix)):
+	case o.opaque != "" && (o.opaque.Has(translate.TriedKey) || o.opaque.Has(wire.OpaqueWhere) || strings.Contains(string(o.opaque), tpc.Prefix)):
 		return nil
 	}
-	return m.local(headOf(g))
+	return m.local(headOf(&o.grant))
 }
 
 // openLocal opens a granted file at a node of this process.
-func (m *managerOpens) openLocal(r *request, n hemera.Node, g *hemera.Grant, path string, o wire.Open) (*fileHandle, error) {
-	h := &fileHandle{posc: o.Options&wire.OpenPosc != 0}
-	err := openInto(r, &h.openFile, path, r.conn.countedAs(), func() (endable, error) {
-		return n.Open(r.context(), g.Permit, hemera.NodeOpen{Truncate: translate.CreatesFile(o)})
+func (m *managerOpens) openLocal(r *request, n hemera.Node, g *hemera.Grant, a *openArgs) (*fileHandle, error) {
+	h := &fileHandle{posc: a.options.Options&wire.OpenPosc != 0}
+	err := openInto(r, &h.openFile, a.path, r.conn.countedAs(), func() (endable, error) {
+		return n.Open(r.context(), g.Permit, hemera.NodeOpen{Truncate: translate.CreatesFile(a.options)})
 	})
 	switch {
 	case err == nil && h.writable:
@@ -167,139 +256,6 @@ func (m *managerOpens) openLocal(r *request, n hemera.Node, g *hemera.Grant, pat
 		h.granted = g.Permit
 	}
 	return h, translate.OpenFailure(err)
-}
-
-// reopen opens a write again whose connection was lost, or sends the client to the node that has it.
-func (m *managerOpens) reopen(r *request, g *hemera.Grant, path string, o wire.Open) error {
-	if n := m.local(headOf(g)); n != nil {
-		if h, err := m.openLocal(r, n, g, path, o); err == nil {
-			return okOpen(r, h, o)
-		}
-	}
-	delete(r.session.reconnect.lost, path) // its node has it, and the capability finds it there
-	return redirectToHead(g, translate.RetryWrite)
-}
-
-// headOf returns the node that a grant sends its client to, zero if none of its targets is there.
-func headOf(g *hemera.Grant) hemera.NodeID {
-	for _, at := range g.Permit.Targets {
-		if at.Addr == g.Addr {
-			return at.Node
-		}
-	}
-	return 0
-}
-
-// redirectToHead sends the client to the head of its grant, with the permission to open there. hint says for how long
-// it is to try to reach it.
-func redirectToHead(g *hemera.Grant, hint wire.Opaque) error {
-	token, err := g.Permit.Token() // signed here if nobody asked before
-	if err != nil {
-		return err
-	}
-	// The node's id comes back with a client that failed there: clients name hosts only, and a host may run several.
-	return redirectTo(g.Addr, wire.Opaque(wire.OpaqueCapability+"="+token+"&"+wire.OpaqueNode+"="+headOf(g).String()+"&")+hint)
-}
-
-// nodeOpens serve opens, and truncations and stats by path, at a node. What they open a client needs a capability for;
-// a client without one is sent to the manager.
-type nodeOpens struct {
-	node        hemera.Node
-	puller      Puller // nil: no third-party copies into this node
-	managerAddr func() string
-	restarts    *copyRestarts
-	rendezvous  tpc.Rendezvous[Client]
-	ttl         time.Duration // how long a third-party copy's key is good
-}
-
-// toManager sends a client that asks about names to the manager.
-func (n *nodeOpens) toManager(r *request) error { return redirectToManager(r, n.managerAddr) }
-
-// open answers kXR_open.
-func (n *nodeOpens) open(r *request) error {
-	path, opaque, err := r.path()
-	if err != nil {
-		return err
-	}
-	o, err := translate.OpenOptions(r.Body)
-	if err != nil {
-		return err
-	}
-	// A destination that reads a source shows the key instead of a capability.
-	if opaque.Has(tpc.Key) {
-		party, err := tpc.PartyOf(opaque)
-		if err != nil {
-			return err
-		}
-		if party == tpc.Puller {
-			return n.openRendezvous(r, path, opaque)
-		}
-	}
-	if !opaque.Has(wire.OpaqueCapability) { // a client that was not sent here by the manager
-		return n.toManager(r)
-	}
-	if opaque.Has(wire.OpaquePiece) { // another node's open, of one piece
-		return n.openPiece(r, path, opaque, o)
-	}
-	h, err := n.openFile(r, path, opaque, o)
-	restart := n.restarts.forOpen(r.session, opaque, o) // kept whatever becomes of the open: it may be of a lost write
-	if restart != nil && translate.ReopensWrite(o) && translate.IsConflict(err) {
-		h, err = newLostHandle(path, errs.As(err, errs.Conflict, "xrd.Write", path)), nil
-	}
-	if err != nil {
-		return err
-	}
-	h.restart = restart
-	if err := n.arrangeCopy(r, h, opaque); err != nil {
-		h.abort(r.conn.ctx)
-		return err
-	}
-	return okOpen(r, h, o)
-}
-
-// openFile opens a whole file with the capability in the opaque part.
-func (n *nodeOpens) openFile(r *request, path string, opaque wire.Opaque, o wire.Open) (*fileHandle, error) {
-	r.useTrace(opaque) // before the open, so that the node's log has it
-	h := &fileHandle{posc: o.Options&wire.OpenPosc != 0}
-	permit := hemera.ParsePermit(opaque.Value(wire.OpaqueCapability))
-	err := openInto(r, &h.openFile, path, n.countedAs(r, permit), func() (endable, error) {
-		return n.node.Open(r.context(), permit, hemera.NodeOpen{Truncate: translate.CreatesFile(o), Path: path})
-	})
-	return h, translate.OpenFailure(err)
-}
-
-// openPiece opens one piece, for another node or a client that goes without a head.
-func (n *nodeOpens) openPiece(r *request, path string, opaque wire.Opaque, o wire.Open) error {
-	piece, err := wire.ParsePieceOpen(opaque.Value(wire.OpaquePiece))
-	if err != nil {
-		return errs.As(err, errs.Invalid, "xrd.Open", path)
-	}
-	if opaque.Has(tpc.Key) {
-		return errs.New(errs.Invalid, "xrd.Open", path, "a piece takes no part in third-party copies")
-	}
-	r.useTrace(opaque)
-	piece.Truncate, piece.Path = translate.CreatesFile(o), path
-	piece.Head, piece.Adopt = opaque.Value(wire.OpaqueHead), opaque.Has(wire.OpaqueTake)
-	h, permit := &pieceHandle{}, hemera.ParsePermit(opaque.Value(wire.OpaqueCapability))
-	err = openInto(r, &h.openFile, path, n.countedAs(r, permit), func() (_ endable, err error) {
-		h.piece, err = n.node.OpenPiece(r.context(), permit, piece)
-		return h.piece, err
-	})
-	if err != nil {
-		return translate.PieceOpenFailure(err)
-	}
-	return okOpen(r, h, o)
-}
-
-// countedAs returns the client that an open with the permit is charged to: the user that it names, who may come from the same
-// machine as others, or through a head. Heads that serve the cluster itself are told apart by their addresses, and so is
-// nobody, of whom nothing else is known.
-func (n *nodeOpens) countedAs(r *request, permit *hemera.Permit) Client {
-	who, err := n.node.User(r.context(), permit)
-	if err != nil || who.UID == hemera.NobodyID || who.Name == hemera.SystemIdentity().Name { // the open says what is wrong
-		return r.conn.countedAs()
-	}
-	return Client{Name: strings.Clone(who.Name), UID: who.UID}
 }
 
 // openInto opens a file for one more handle of the request's session, which is counted.
@@ -320,66 +276,4 @@ func openInto(r *request, f *openFile, path string, as Client, open func() (enda
 	// Once: what came from tape and is bad again is an error. The puller of a third-party copy has no right at the manager.
 	f.onTape = info.OnTape && !opaque.Has(wire.OpaqueNoPiece) && !opaque.Has(tpc.Key)
 	return nil
-}
-
-// statWrite answers kXR_stat of a path: of a write whose process the manager sent here to ask for what it has written.
-func (n *nodeOpens) statWrite(r *request) error {
-	raw, opaque := wire.SplitPath(r.payload)
-	token, ok := opaque.Get(wire.OpaqueCapability)
-	if !ok {
-		return n.toManager(r)
-	}
-	path, err := wire.CleanPath(raw)
-	if err != nil {
-		return err
-	}
-	info, err := n.node.Written(r.context(), hemera.ParsePermit(token), path)
-	if err != nil {
-		return err
-	}
-	return okStat(r, info)
-}
-
-// truncate answers kXR_truncate of a path, with the manager's capability: an open, a truncation and a close, or a step
-// of the write that has the file open.
-func (n *nodeOpens) truncate(r *request) error {
-	t := wire.DecodeTruncate(r.Body)
-	if err := translate.CheckSize(t.Size); err != nil {
-		return err
-	}
-	raw, opaque := wire.SplitPath(r.payload)
-	token, ok := opaque.Get(wire.OpaqueCapability)
-	if !ok {
-		return n.toManager(r)
-	}
-	path, err := wire.CleanPath(raw)
-	if err != nil {
-		return err
-	}
-	return runInline(r, func() ([]byte, error) {
-		ctx := r.context()
-		f, err := n.node.Open(ctx, hemera.ParsePermit(token), hemera.NodeOpen{Path: path})
-		if err != nil {
-			return nil, translate.OpenFailure(err)
-		}
-		err = f.Truncate(t.Size)
-		if errs.KindOf(err) == errs.BadHandle { // of a write that was closed meanwhile: the manager begins another
-			_ = f.End(ctx, hemera.EndClose)
-			return nil, n.toManager(r)
-		}
-		return nil, endTruncate(ctx, f, err)
-	})
-}
-
-// endTruncate ends the open of a truncation by path that returned err.
-func endTruncate(ctx context.Context, f hemera.File, err error) error {
-	switch {
-	case f.Shared(): // another handle has the write open, and commits
-		_ = f.End(ctx, hemera.EndDetach)
-		return err
-	case err != nil:
-		_ = f.End(ctx, hemera.EndAbort)
-		return err
-	}
-	return f.End(ctx, hemera.EndClose)
 }

@@ -36,17 +36,3 @@ func (p prepareHandlers) query(r *request) error {
 		return append([]byte(text), 0), err
 	})
 }
-
-// awaitRecall is the outcome of an open that failed because the file is being recalled from tape; nil for other failures. It
-// asks the client to open again later, or is the failure itself for a client that does not want to wait.
-func (m *managerOpens) awaitRecall(r *request, path string, failed error) error {
-	// How often a client comes back is not counted: the recall ends, and clients have a limit of their own, stock ones 30 min.
-	after, recalling := m.prepares.Recalling(r.context(), r.who(), path, failed)
-	switch {
-	case !recalling:
-		return nil
-	case r.ID == wire.ReqOpen && wire.DecodeOpen(r.Body).Options&wire.OpenNoWait != 0:
-		return failed
-	}
-	return &waitFor{Seconds: after, Text: failed.Error()}
-}

@@ -85,82 +85,91 @@ func sendRead(o *transport.Sink, stream wire.StreamID, f hemera.Handle, off, n i
 		return o.CollectRead(stream, f, off, int(n))
 	}
 	// Reads end at the end of the file, so the last frame is known before it is read.
-	n = max(0, min(n, f.Info().Size-off))
-	a := readAnswer{out: o, stream: stream, file: f, direct: direct, lender: lender}
+	a := readAnswer{out: o, stream: stream, file: f, direct: direct, lender: lender, off: off, left: max(0, min(n, f.Info().Size-off))}
 	for {
-		sent, last, err := a.frame(off, n) // one frame at a time: the file may end, or fail, between two
+		last, err := a.frame() // one frame at a time: the file may end, or fail, between two
 		if err != nil || last {
 			return err
 		}
-		off, n = off+sent, n-sent
 	}
 }
 
-// readAnswer is the answer to one read, of one or several frames.
+// readAnswer sends the answer to one read, in one or several frames. Each step gets the next part of the file. A frame has
+// one part, or, while the pages are verified, as many as a client takes in one frame.
 type readAnswer struct {
 	out    *transport.Sink
 	stream wire.StreamID
 	file   hemera.Handle
 	direct zerocopy.Source               // the file, if its pages may be sent from memory
 	lender hemera.Lender                 // the file, if it may have been read ahead
+	off    int64                         // where the next part begins
+	left   int64                         // bytes of the answer that no part has yet
+	within int64                         // of them, those of the frame under way
 	header [wire.ResponseHeaderSize]byte // so that a header costs no allocation
 }
 
-// frame sends one frame with the next of n bytes at off. It returns how many, and whether this was the last frame.
-func (a *readAnswer) frame(off, n int64) (sent int64, last bool, err error) {
-	if a.direct != nil && n > readStep {
-		long := min(n, frameMax)
-		if _, ok := a.direct.Verified(off, long); ok {
-			return long, long == n, a.longFrame(off, long, long == n) // one frame for all that is verified
+// frame sends the next frame, and reports whether it was the last.
+func (a *readAnswer) frame() (last bool, err error) {
+	a.within = a.verified()
+	if a.within == 0 {
+		part, err := a.part(min(a.left, readStep))
+		if err != nil {
+			return false, err
 		}
+		defer a.out.Pool().Release(&part)
+		last = part.Ends || a.left == 0 // a short part ends the file
+		return last, a.out.SendPart(a.head(part.Len, last), &part)
 	}
-	part, err := a.part(off, min(n, readStep))
+	// Clients take more time over many frames than over one. Pages that have left memory meanwhile are read like any others.
+	// If that fails the frame has begun, and the connection ends.
+	n, last := a.within, a.within == a.left
+	first, err := a.next()
 	if err != nil {
-		return 0, false, err
+		return false, err
 	}
-	defer a.out.Pool().Release(&part)
-	sent, last = part.Len, part.Ends || part.Len == n // a short part ends the file
-	return sent, last, a.out.SendPart(a.head(sent, last), &part)
+	return last, a.out.SendFrame(a.head(n, last), &first, a.next)
 }
 
-// longFrame sends one frame of n bytes that are verified: clients take more time over many frames than over one. Pages
-// that have left memory meanwhile are read like any others. If that fails the frame has begun, and the connection ends.
-func (a *readAnswer) longFrame(off, n int64, last bool) error {
-	first, err := a.part(off, min(n, readStep))
-	if err == nil && first.Len == 0 {
+// verified returns the length of a frame of more than one part whose pages are all verified; zero if there is none.
+func (a *readAnswer) verified() int64 {
+	if a.direct == nil || a.left <= readStep {
+		return 0
+	}
+	n := min(a.left, frameMax)
+	if _, ok := a.direct.Verified(a.off, n); !ok {
+		return 0
+	}
+	return n
+}
+
+// next returns the next part of the frame under way. It returns EOF behind the last, and ErrUnexpectedEOF if the file ends
+// before.
+func (a *readAnswer) next() (transport.Part, error) {
+	if a.within == 0 {
+		return transport.Part{}, io.EOF
+	}
+	part, err := a.part(min(a.within, readStep))
+	if err == nil && part.Len == 0 {
 		err = io.ErrUnexpectedEOF
 	}
-	if err != nil {
-		return err
-	}
-	head := a.head(n, last)
-	off, n = off+first.Len, n-first.Len
-	return a.out.SendFrame(head, &first, func() (transport.Part, error) {
-		if n == 0 {
-			return transport.Part{}, io.EOF
-		}
-		part, err := a.part(off, min(n, readStep))
-		if err == nil && part.Len == 0 {
-			err = io.ErrUnexpectedEOF
-		}
-		off, n = off+part.Len, n-part.Len
-		return part, err
-	})
+	a.within -= part.Len
+	return part, err
 }
 
-// part gets the next of n bytes at off, without a copy if that is possible.
-func (a *readAnswer) part(off, n int64) (transport.Part, error) {
+// part takes the next part of the answer, of n bytes at most. It copies nothing if that is possible.
+func (a *readAnswer) part(n int64) (part transport.Part, err error) {
+	ok := false
 	if a.direct != nil && n >= zerocopy.SizeMin {
-		if part, ok := a.out.Pool().Part(a.direct, off, n); ok {
-			return part, nil
-		}
+		part, ok = a.out.Pool().Part(a.direct, a.off, n)
 	}
-	if a.lender != nil {
-		if part, ok := transport.LentPart(a.lender, off, n); ok {
-			return part, nil
-		}
+	if !ok && a.lender != nil {
+		part, ok = transport.LentPart(a.lender, a.off, n)
 	}
-	return a.out.Pool().ReadPart(a.file, off, n)
+	if !ok {
+		part, err = a.out.Pool().ReadPart(a.file, a.off, n)
+	}
+	a.off, a.left = a.off+part.Len, a.left-part.Len
+	return part, err
 }
 
 // head begins a frame of n bytes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 
 	"hemera/doors/xrd/translate"
 	"hemera/doors/xrd/transport"
@@ -106,4 +107,30 @@ func (r *request) path() (string, wire.Opaque, error) {
 // begins may be empty.
 func (r *request) byPath() bool {
 	return len(r.payload) > 0 && (r.ID != wire.ReqFattr || r.payload[0] != 0)
+}
+
+// handler serves one kind of request. Serve answers the request itself and returns nil, or returns the error to answer
+// with: an error of the services, a *redirect, a *waitFor, or a closeAfter. It is called on the goroutine of the
+// connection, and may block it.
+type handler interface {
+	Serve(r *request) error
+}
+
+// handlerFunc is a function as a handler.
+type handlerFunc func(*request) error
+
+// Serve implements handler.
+func (f handlerFunc) Serve(r *request) error { return f(r) }
+
+// handlers are what a part of a role serves.
+type handlers map[wire.RequestID]handlerFunc
+
+// printable makes a client's claim safe for logs.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r == 0x7f || r == 0xfffd {
+			return '_'
+		}
+		return r
+	}, s[:min(len(s), 64)])
 }

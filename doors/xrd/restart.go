@@ -31,19 +31,9 @@ const (
 	restartChunkMin = 8 << 20
 )
 
-// copyRestarts have stock copies restarted whose writes failed. It has both sides: a node's, which decides, and a
+// copyRestarts has stock copies restarted whose writes failed. It has both sides: a node's, which decides, and a
 // manager's, to which the client is sent.
 type copyRestarts struct{ managerAddr func() string }
-
-// copyRestart is kept with a handle whose copy can be restarted: the size that was announced, and the capability in
-// opaque form.
-type copyRestart struct {
-	size       int64
-	capability wire.Opaque
-	// Once a write failed: whether the copy is restarted. Everything that fails on the handle afterwards is answered
-	// alike: stock clients that get an error beside a redirect wait for ever.
-	decided, restarts bool
-}
 
 // forOpen returns what is kept with the handle of an open to have a copy restarted, nil if it never can be.
 func (c *copyRestarts) forOpen(ss *session, opaque wire.Opaque, o wire.Open) *copyRestart {

@@ -109,15 +109,3 @@ func (ss *session) remembersReads() bool { return ss.stock || ss.reconnect.repla
 func (ss *session) tpcClient() string {
 	return printable(ss.login.User) + "." + translate.Decimal(ss.login.PID)
 }
-
-// endSession releases what the session holds. Only its connection's goroutine calls it, after all asynchronous work.
-func (s *Server) endSession(ss *session) {
-	ss.streams.close()
-	// Before the handles are gone, and before kXR_endsess of the next session returns: what is remembered here is what
-	// that one looks for.
-	s.lostWrites.add(ss)
-	s.reads.addOpen(ss)
-	ss.handles.abandonAll(&s.o)
-	s.clients.removeSession(ss)
-	close(ss.ended) // kXR_endsess waits for it
-}

@@ -56,6 +56,15 @@ func PartyOf(o wire.Opaque) (Party, error) {
 	return 0, translate.Refuse(wire.ArgInvalid, "third-party copy: exactly one of tpc.src, tpc.dst and tpc.org goes with tpc.key")
 }
 
+// Pulls reports whether an open is a destination's, which reads its source. It fails as [PartyOf] does.
+func Pulls(o wire.Opaque) (bool, error) {
+	if !o.Has(Key) {
+		return false, nil
+	}
+	party, err := PartyOf(o)
+	return party == Puller, err
+}
+
 // HostNames are what a source may call a host: stock servers use the DNS name where they find one,
 // else the address in a form of their own.
 func HostNames(ctx context.Context, ip netip.Addr) []string {

@@ -1,8 +1,6 @@
 package xrd
 
 import (
-	"slices"
-	"sync"
 	"time"
 
 	"hemera/doors/xrd/reconnect"
@@ -11,8 +9,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// readMemory is what a manager's door knows of reads, so that a client that lost its connection gets the same content
-// again. It is safe for concurrent use.
+// readMemory remembers what a manager's door knows of reads, so that a client that lost its connection gets the same
+// content again. It is safe for concurrent use.
 //
 // A stock client that loses its connection in a read opens the file again at the manager and goes on at its offset. It
 // says nothing of what it read so far, so the door remembers which content each client process was granted, and asks for
@@ -93,43 +91,7 @@ func (m *readMemory) addOpen(ss *session) {
 	}
 }
 
-// localReads are the handles of reads that a session's manager's door opened itself, for other sessions to see. It is
-// safe for concurrent use.
-type localReads struct {
-	mu      sync.Mutex
-	handles map[wire.Handle]*fileHandle
-}
-
-// add records a handle, while it is open.
-func (l *localReads) add(id wire.Handle, h *fileHandle) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.handles == nil {
-		l.handles = map[wire.Handle]*fileHandle{}
-	}
-	l.handles[id] = h
-}
-
-// remove forgets a handle that is closed.
-func (l *localReads) remove(id wire.Handle) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.handles, id)
-}
-
-// contents lists the contents of the path that are open.
-func (l *localReads) contents(path string) (list []*hemera.Content) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, h := range l.handles {
-		if h.path == path {
-			list = append(list, h.granted.Content())
-		}
-	}
-	return list
-}
-
-// writeMemory is what a manager's door that opens files itself knows of writes whose connections were lost. A client
+// writeMemory remembers the lost writes of a manager's door that opens files itself: those whose connections were lost. A client
 // that was redirected returns to its node with its capability. One that was not has only its old session to name, in
 // kXR_endsess, and the path. It is safe for concurrent use.
 type writeMemory struct {
@@ -167,89 +129,4 @@ func (m *writeMemory) claim(id wire.SessionID, ss *session) bool {
 		ss.reconnect.lost[path] = g
 	}
 	return true
-}
-
-const (
-	// namedMax bounds how many earlier sessions one remembers. A client names one for each connection it loses.
-	namedMax = 8
-	// failedClosesMax is how many writes whose close failed one session remembers.
-	failedClosesMax = 64
-)
-
-// reconnection is what a session knows of the client's earlier ones, and leaves to its next. It belongs to the goroutine
-// of the session's connection but for what mu guards.
-type reconnection struct {
-	replaces bool                    // the client has named an earlier session
-	named    []string                // the names of those sessions; secrets of the client
-	earlier  time.Time               // when the last of them began that nothing else is known of; zero: none
-	lost     map[string]hemera.Grant // the writes it had there, by path
-
-	mu     sync.Mutex
-	failed map[string]hemera.Grant // writes of this session whose close failed, by path
-}
-
-// replace remembers an earlier session that the client has named. Only that client knows its id.
-func (c *reconnection) replace(id wire.SessionID) {
-	c.replaces = true
-	name := sessionName(id)
-	if slices.Contains(c.named, name) {
-		return
-	}
-	c.named = append(c.named, name)
-	if len(c.named) > namedMax {
-		c.named = c.named[1:]
-	}
-}
-
-// lostWrite returns the write that an open continues: one that this session's client had under way on the connection it
-// lost. It fails with Conflict if the write was forgotten.
-//
-// Stock clients open again without the options that make or empty a file, and without those that they always set the
-// first time; Hemera's client asks for a stat. Stock clients do so once for each of the requests that were cut off, and
-// use one of the handles: until that is closed the write is found.
-func (c *reconnection) lostWrite(path string, o wire.Open) (hemera.Grant, bool, error) {
-	const first = wire.OpenNew | wire.OpenDelete | wire.OpenAsync
-	const changes = wire.OpenUpdate | wire.OpenWriteTo | wire.OpenAppend
-	reads := o.Options&wire.OpenRead != 0 && o.Options&changes == 0
-	if !c.replaces || reads || o.Options&first != 0 { // a first open, or nothing was lost
-		return hemera.Grant{}, false, nil
-	}
-	g, known := c.lost[path]
-	forgotten := !known && o.Options&(wire.OpenRead|wire.OpenRetStat) == 0
-	if forgotten || known && g == (hemera.Grant{}) {
-		delete(c.lost, path)
-		return g, false, errs.New(errs.Conflict, "xrd.Open", path, "the write was aborted when its connection was lost, its content is lost").
-			WithRemedy("write the file again from its beginning")
-	}
-	return g, known, nil
-}
-
-// closeFailed remembers a write that failed at its close, for a client that loses the answer and asks again: it must not
-// take what another client may have put at the name for its own. It is safe for concurrent use.
-func (c *reconnection) closeFailed(path string, g hemera.Grant) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.failed == nil || len(c.failed) >= failedClosesMax {
-		c.failed = map[string]hemera.Grant{}
-	}
-	c.failed[path] = g
-}
-
-// failedCloses calls visit for each write whose close failed, with mu held.
-func (c *reconnection) failedCloses(visit func(path string, g hemera.Grant)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for path, g := range c.failed {
-		visit(path, g)
-	}
-}
-
-// forgetWrite forgets a write whose client asked for its close.
-func (ss *session) forgetWrite(path string, g *hemera.Grant) {
-	delete(ss.reconnect.lost, path)
-	for _, h := range ss.handles.files {
-		if f, ok := h.(*fileHandle); ok && f.write != nil && f.write.Permit == g.Permit {
-			f.write = nil
-		}
-	}
 }

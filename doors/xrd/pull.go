@@ -1,0 +1,82 @@
+package xrd
+
+import (
+	"context"
+	"hemera/doors/xrd/tpc"
+	"hemera/rules/wire"
+	"hemera/words/errs"
+	"hemera/words/hemera"
+	"net"
+	"strings"
+)
+
+// pull is a third-party copy into an open file. The client's first sync prepares it, the second
+// runs it and waits.
+type pull struct {
+	puller   Puller // runs it
+	source   PullSource
+	prepared bool               // the first sync came
+	cancel   context.CancelFunc // of the copy; set with done
+	done     chan struct{}      // nil until it runs; closed when it ended
+	err      error              // valid once done is closed
+}
+
+// pullSource reads from the opaque part of an open which file is to be copied.
+func pullSource(path string, opaque wire.Opaque) PullSource {
+	s := PullSource{Addr: opaque.Value(tpc.SourceKey), Path: path}
+	// Stock clients write the user of their URL here. That is a name at the source, and no client may use it in the
+	// server's name: it is dropped.
+	if _, after, ok := strings.Cut(s.Addr, "@"); ok {
+		s.Addr = after
+	}
+	if _, _, err := net.SplitHostPort(s.Addr); err != nil {
+		s.Addr = net.JoinHostPort(strings.Trim(s.Addr, "[]"), "1094") // the protocol's port
+	}
+	if lfn := opaque.Value(tpc.PathKey); lfn != "" { // the source may have it under another path
+		s.Path = lfn
+	}
+	s.Key = opaque.Value(tpc.Key)
+	// Clients write tabs for the ampersands of what they hand through.
+	s.Opaque = wire.Opaque(strings.ReplaceAll(opaque.Value(tpc.OpaqueKey), "\t", "&"))
+	return s
+}
+
+// finished reports whether the copy ran and ended.
+func (p *pull) finished() bool {
+	if p.done == nil {
+		return false
+	}
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop ends the copy and waits until it no longer uses the file.
+func (p *pull) stop() {
+	if p.done != nil {
+		p.cancel()
+		<-p.done
+	}
+}
+
+// start runs the copy on a goroutine of its own.
+func (p *pull) start(r *request, into hemera.Handle) {
+	p.done = make(chan struct{})
+	ctx, cancel := context.WithCancel(r.context()) // ends with the connection too
+	p.cancel = cancel
+	c, client := r.conn, r.session.tpcClient()
+	go func() {
+		defer close(p.done)
+		defer cancel()
+		defer c.containPanic()                                                                             // before done is closed, so that a goroutine that waits finds the error
+		p.err = errs.New(errs.Internal, "xrd.Copy", p.source.Path, "the copy failed in an unexpected way") // if it panics
+		// The source compares the client's name with what it saw itself, so each name that it may have seen is offered.
+		for _, host := range tpc.HostNames(ctx, c.peer.Remote.Addr()) {
+			p.source.Origins = append(p.source.Origins, client+"@"+host)
+		}
+		p.err = p.puller.Pull(ctx, p.source, into, func(int64) {})
+	}()
+}
