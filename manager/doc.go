@@ -8,7 +8,7 @@
 // background engine, the table of pending writes, the clock and the counters of operations.
 //
 //   - Names, Directories and Attributes are the namespace itself behind decorators: changes wait until the store is known
-//     to be current (names.go), every call is timed (timed.go);
+//     to be current (names.go), every call is timed (operations.go);
 //   - opener (open.go) decides an open: access by the namespace, policy by rules/policy, disks by rules/place, quotas, and
 //     then the lock of the name. locator finds pieces and checksums. ownWrites (own.go, move.go) is how a process finds and
 //     renames what it is writing itself;

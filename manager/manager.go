@@ -175,9 +175,9 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 
 // newManager makes the services of the parts.
 func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Manager {
-	// From the outside in: time, wait until changes are allowed, turns, what counts of tape, namespace. So the latency that is counted includes the wait.
-	tree := told{p.tree, p.tree, p.tier.Tell}
-	names := timedNames{changes{turnNames{tree, p.turns}, p.cluster.AwaitCurrent, p.engine.Wake, p.unknownYet}, p.ops}
+	names := &names{
+		tree: p.tree, ops: p.ops, await: p.cluster.AwaitCurrent, turns: p.turns, tell: p.tier.Tell, wake: p.engine.Wake, absent: p.unknownYet,
+	}
 	writes := &writeAdmin{parts: p}
 	observes := &observer{parts: p, began: processStats().virtual}
 	own := &ownWrites{parts: p, names: names}
@@ -190,8 +190,8 @@ func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Man
 	}
 	return &Manager{
 		Names:        names,
-		Directories:  timedDirectories{tree, p.ops},
-		Attributes:   timedAttributes{attributeChanges{p.tree, p.cluster.AwaitCurrent, p.cluster.View, rules, p.tier.CheckClass}, p.ops},
+		Directories:  names,
+		Attributes:   &attributes{p.tree, p.ops, p.cluster.AwaitCurrent, p.cluster.View, rules, p.tier.CheckClass},
 		opener:       &opener{parts: p, own: own, reads: rules.reads, asks: &writes.asks, left: observes.left},
 		ownWrites:    own,
 		locator:      &locator{parts: p, sums: sums.New(p.panics)},

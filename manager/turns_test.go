@@ -13,7 +13,10 @@ import (
 )
 
 // longDirectory has many names.
-type longDirectory struct{ hemera.Names }
+type longDirectory struct {
+	hemera.Names
+	hemera.Directories
+}
 
 func (longDirectory) List(_ context.Context, _ hemera.Identity, _ string, visit func(hemera.Entry) error) error {
 	for i := range 1000 {
@@ -29,7 +32,11 @@ func TestLongListingsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := turns.Of(1)
 		user, other := hemera.Identity{Name: "user", UID: 1}, hemera.Identity{Name: "other", UID: 2}
-		names := turnNames{longDirectory{}, l}
+		names := &names{
+			tree: longDirectory{}, ops: newOperations(time.Now), turns: l,
+			tell:   func(context.Context, *hemera.Entry) {},
+			absent: func(_ hemera.Identity, err error) error { return err },
+		}
 		list := func(who hemera.Identity) (n int, err error) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
