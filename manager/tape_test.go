@@ -101,7 +101,7 @@ func (r *rig) written(e hemera.Entry, class string, waits bool) hemera.Entry {
 	next := *cat.Settings()
 	c := &next.Config
 	c.Classes, c.Routes = map[string]tapeconfig.Class{"single": {Copies: 1, Organisation: tapeconfig.DefaultName}, "double": {Copies: 2, Organisation: tapeconfig.DefaultName}}, map[string]tapeconfig.Route{}
-	c.Pools = map[string]tapeconfig.Pool{"pool": {Organisation: tapeconfig.DefaultName}, "second": {Organisation: tapeconfig.DefaultName}}
+	c.Pools = map[string]tapeconfig.Pool{"pool": {Organisation: tapeconfig.DefaultName, PartialTapes: 1}, "second": {Organisation: tapeconfig.DefaultName, PartialTapes: 1}}
 	for _, r := range []tapeconfig.Route{route("single", 1, "pool"), route("double", 1, "pool"), route("double", 2, "second")} {
 		c.Routes[r.Name()] = r
 	}
