@@ -3,7 +3,13 @@ package manager
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
+	"hemera/cluster"
+	"hemera/maint"
+	"hemera/maint/orders"
+	"hemera/namespace"
+	"hemera/tape/tier"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -12,8 +18,15 @@ import (
 // from the cluster itself.
 type clusterAdmin struct {
 	clusterSettings
-	*parts
-	impact func(ctx context.Context, disks []hemera.DiskID) (hemera.Impact, error) // the reporter's Impact, which mayGo asks
+	tree    namespace.Parts
+	cluster *cluster.Cluster
+	engine  *maint.Engine
+	tier    *tier.Tier
+	orders  *orders.Dispatcher
+	pieces  *recorder
+	judge   *judge
+	log     *slog.Logger
+	impact  func(ctx context.Context, disks []hemera.DiskID) (hemera.Impact, error) // the reporter's Impact, which mayGo asks
 }
 
 // clusterSettings is what admins ask of the cluster alone.
@@ -28,7 +41,7 @@ type clusterSettings interface {
 
 // View implements hemera.ClusterAdmin.
 func (a *clusterAdmin) View(ctx context.Context) (*hemera.View, error) {
-	view, err := a.counted(ctx)
+	view, err := a.judge.counted(ctx)
 	if err != nil {
 		return nil, err
 	}

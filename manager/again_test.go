@@ -41,7 +41,7 @@ func TestReaderIsGrantedItsContentAgain(t *testing.T) {
 		granted := func(what string) {
 			t.Helper()
 			time.Sleep(hold * 3 / 20)
-			if report, err := r.m.Fsck(ctx, true); err != nil || len(report.Problems) != 0 {
+			if report, err := r.m.Maint.Fsck(ctx, true); err != nil || len(report.Problems) != 0 {
 				t.Errorf("%s: fsck says %+v, %v", what, report.Problems, err)
 			}
 			g, err := r.open("/f", hemera.AccessRead, comesBack(again))
@@ -56,28 +56,28 @@ func TestReaderIsGrantedItsContentAgain(t *testing.T) {
 			}
 		}
 		granted("nothing changed")
-		if err := r.m.Rename(ctx, alice, "/f", "/g"); err != nil {
+		if err := r.m.Names.Rename(ctx, alice, "/f", "/g"); err != nil {
 			t.Fatal(err)
 		}
 		granted("moved")
-		if err := r.m.Rename(ctx, alice, "/g", "/f"); err != nil {
+		if err := r.m.Names.Rename(ctx, alice, "/g", "/f"); err != nil {
 			t.Fatal(err)
 		}
 		r.write("/f", 20)
 		granted("overwritten")
 		r.write("/other", 30)
-		if err := r.m.Rename(ctx, alice, "/other", "/f"); err != nil {
+		if err := r.m.Names.Rename(ctx, alice, "/other", "/f"); err != nil {
 			t.Fatal(err)
 		}
 		granted("renamed over")
 		if g := r.mustOpen("/f", hemera.AccessRead); g.Permit.Size != 30 {
 			t.Errorf("who opens now is granted %d bytes", g.Permit.Size)
 		}
-		if err := r.m.Remove(ctx, alice, "/f", 0); err != nil {
+		if err := r.m.Names.Remove(ctx, alice, "/f", 0); err != nil {
 			t.Fatal(err)
 		}
 		granted("removed")
-		if v, err := r.m.View(ctx); err != nil || v.Disks[0].Held != 3 || v.Disks[0].HeldBytes != 60 {
+		if v, err := r.m.Admin.View(ctx); err != nil || v.Disks[0].Held != 3 || v.Disks[0].HeldBytes != 60 {
 			t.Errorf("the view says %+v, %v", v.Disks[0], err)
 		}
 		time.Sleep(hold)
@@ -96,7 +96,7 @@ func TestReaderWhoMayNotReadAnyMoreIsRefused(t *testing.T) {
 		read := r.mustOpen("/f", hemera.AccessRead)
 		again := read.Permit.Content()
 		r.write("/f", 20)
-		if err := r.m.SetMode(t.Context(), alice, "/f", 0); err != nil {
+		if err := r.m.Attributes.SetMode(t.Context(), alice, "/f", 0); err != nil {
 			t.Fatal(err)
 		}
 		_, err := r.open("/f", hemera.AccessRead, comesBack(again))
@@ -111,7 +111,7 @@ func TestUnknownReaderGetsOnlyWhatDidNotChange(t *testing.T) {
 			return func(r *hemera.OpenRequest) { r.Unchanged = at }
 		}
 		ctx := t.Context()
-		if _, err := r.m.Mkdir(ctx, alice, "/d", 0o755, false); err != nil {
+		if _, err := r.m.Names.Mkdir(ctx, alice, "/d", 0o755, false); err != nil {
 			t.Fatal(err)
 		}
 		r.write("/d/f", 10)
@@ -120,7 +120,7 @@ func TestUnknownReaderGetsOnlyWhatDidNotChange(t *testing.T) {
 		r.mustOpen("/d/f", hemera.AccessRead, since(before))
 		r.write("/d/other", 1) // is no change of the file
 		r.mustOpen("/d/f", hemera.AccessRead, since(before))
-		if err := r.m.Rename(ctx, alice, "/d", "/e"); err != nil {
+		if err := r.m.Names.Rename(ctx, alice, "/d", "/e"); err != nil {
 			t.Fatal(err)
 		}
 		_, err := r.open("/e/f", hemera.AccessRead, since(before))
@@ -162,7 +162,7 @@ func TestHeldPiecesGoWhereRoomIsShort(t *testing.T) {
 		if held(first) != 0 || held(3-first) != 2 {
 			t.Errorf("a full disk holds %d pieces, the other %d", held(first), held(3-first))
 		}
-		if err := r.m.SetDisk(t.Context(), 3-first, "configstatus", "drain"); err != nil {
+		if err := r.m.Admin.SetDisk(t.Context(), 3-first, "configstatus", "drain"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

@@ -46,7 +46,7 @@ func (r *rig) harm(random *rand.Rand) (paths []string) {
 	r.t.Helper()
 	ctx := r.t.Context()
 	for _, layout := range []string{"plain", "replica:2", "replica:3", "rs:2+1"} {
-		if err := r.m.SetSpace(ctx, "default", "policy.layout", layout); err != nil {
+		if err := r.m.Admin.SetSpace(ctx, "default", "policy.layout", layout); err != nil {
 			r.t.Fatal(err)
 		}
 		for i := range 5 {
@@ -75,18 +75,18 @@ func (r *rig) harm(random *rand.Rand) (paths []string) {
 	}
 	for range random.IntN(4) {
 		disk := hemera.DiskID(1 + random.IntN(8))
-		switch d, there := r.m.cluster.View().Disk(disk); {
+		switch d, there := r.m.Cluster.View().Disk(disk); {
 		case !there:
 		case random.IntN(3) == 0:
-			if err := r.m.SetDisk(ctx, disk, "configstatus", "off"); err != nil {
+			if err := r.m.Admin.SetDisk(ctx, disk, "configstatus", "off"); err != nil {
 				r.t.Fatal(err)
 			}
 		case random.IntN(2) == 0:
-			if err := r.m.RemoveDisk(ctx, disk, hemera.Removal{Force: true, Lose: true}); err != nil {
+			if err := r.m.Admin.RemoveDisk(ctx, disk, hemera.Removal{Force: true, Lose: true}); err != nil {
 				r.t.Fatal(err)
 			}
 		default:
-			if err := r.m.SetNode(ctx, d.Node, "status", "off"); err != nil {
+			if err := r.m.Admin.SetNode(ctx, d.Node, "status", "off"); err != nil {
 				r.t.Fatal(err)
 			}
 		}
@@ -97,7 +97,7 @@ func (r *rig) harm(random *rand.Rand) (paths []string) {
 // agreeOn compares what an explanation, a check and an open say of a file with its standing and the words of its report.
 func (r *rig) agreeOn(when, path string, standing hemera.FileStanding, words string) {
 	r.t.Helper()
-	why, err := r.m.Why(r.t.Context(), hemera.SystemIdentity(), hemera.WhyFile, path)
+	why, err := r.m.Status.Why(r.t.Context(), hemera.SystemIdentity(), hemera.WhyFile, path)
 	if err != nil || why.State != words {
 		r.t.Errorf("%s: why %s says %q, its report %q: %v", when, path, why.State, words, err)
 	}
@@ -107,7 +107,7 @@ func (r *rig) agreeOn(when, path string, standing hemera.FileStanding, words str
 		}
 	}
 	cannot := standing == hemera.FileLost || standing == hemera.FileUnreadable
-	checks, err := r.m.CheckFile(r.t.Context(), path, false)
+	checks, err := r.m.Maint.CheckFile(r.t.Context(), path, false)
 	away := slices.ContainsFunc(checks, func(c hemera.PieceCheck) bool { return !c.OK })
 	if (err != nil || away) != (standing != "") {
 		r.t.Errorf("%s: %s is %q, its check finds %+v: %v", when, path, standing, checks, err)
@@ -128,7 +128,7 @@ func (r *rig) agree(when string, paths []string) map[hemera.FileStanding]int {
 	ctx, is := r.t.Context(), map[string]hemera.FileStanding{}
 	count := map[hemera.FileStanding]int{}
 	for _, standing := range []hemera.FileStanding{hemera.FileLost, hemera.FileUnreadable, hemera.FileDegraded} {
-		err := r.m.Impaired(ctx, standing, func(path string, _ hemera.Entry) error {
+		err := r.m.Status.Impaired(ctx, standing, func(path string, _ hemera.Entry) error {
 			if was := is[path]; was != "" {
 				r.t.Errorf("%s: %s is %s and %s", when, path, was, standing)
 			}
@@ -145,14 +145,14 @@ func (r *rig) agree(when string, paths []string) map[hemera.FileStanding]int {
 		"": {"healthy", "incomplete: ", "on tape only; a read"},
 	}
 	for _, path := range paths {
-		info, err := r.m.FileInfo(ctx, hemera.SystemIdentity(), path)
+		info, err := r.m.Maint.FileInfo(ctx, hemera.SystemIdentity(), path)
 		if err != nil || !slices.ContainsFunc(words[is[path]], func(word string) bool { return strings.HasPrefix(info.Status, word) }) {
 			r.t.Errorf("%s: %s is %q in the lists, and %q by itself: %v", when, path, is[path], info.Status, err)
 		}
 		r.agreeOn(when, path, is[path], info.Status)
 	}
 	count[""] = len(paths) - len(is)
-	s, err := r.m.Status(ctx)
+	s, err := r.m.Status.Status(ctx)
 	if f := s.Files; err != nil || f.Partial || f.Lost != int64(count[hemera.FileLost]) || f.Unreadable != int64(count[hemera.FileUnreadable]) || f.Degraded != int64(count[hemera.FileDegraded]) {
 		r.t.Errorf("%s: the status counts %+v, the lists %v: %v", when, f, count, err)
 	}
@@ -164,7 +164,7 @@ func (r *rig) agree(when string, paths []string) map[hemera.FileStanding]int {
 		said[condition.FilesIncomplete] != s.Files.Incomplete || (s.Files.Lost+s.Files.Unreadable > 0) && s.Health != hemera.SeverityError {
 		r.t.Errorf("%s: conditions %+v, counts %+v", when, s.Conditions, s.Files)
 	}
-	report, err := r.m.Fsck(ctx, false)
+	report, err := r.m.Maint.Fsck(ctx, false)
 	found := map[string]int64{}
 	for _, p := range report.Problems {
 		found[p.Tag] += p.Count

@@ -56,7 +56,7 @@ func newBenchRig(b *testing.B) (*rig, *benchPaths) {
 		}
 	}
 	r.threads(b, benchThreads, func(t, _ int) error {
-		if _, err := r.m.Mkdir(b.Context(), alice, benchDir(t), 0o755, true); err != nil {
+		if _, err := r.m.Names.Mkdir(b.Context(), alice, benchDir(t), 0o755, true); err != nil {
 			return err
 		}
 		for f := range benchFiles {
@@ -81,7 +81,7 @@ func (n *fakeNode) beat(ctx context.Context) func() {
 		tick := time.NewTicker(hemera.HeartbeatInterval)
 		defer tick.Stop()
 		for {
-			_, _ = n.rig.m.Heartbeat(ctx, n.id, n.epoch, hemera.NodeReport{Disks: n.disks})
+			_, _ = n.rig.m.Control.Heartbeat(ctx, n.id, n.epoch, hemera.NodeReport{Disks: n.disks})
 			select {
 			case <-ctx.Done():
 				return
@@ -94,11 +94,11 @@ func (n *fakeNode) beat(ctx context.Context) func() {
 
 // put stores a file without telling the nodes.
 func (r *rig) put(ctx context.Context, path string, size int64) error {
-	g, err := r.m.Open(ctx, alice, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o644, Size: size})
+	g, err := r.m.Files.Open(ctx, alice, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o644, Size: size})
 	if err != nil {
 		return err
 	}
-	_, err = r.m.Commit(ctx, benchCommit(g, size))
+	_, err = r.m.Control.Commit(ctx, benchCommit(g, size))
 	return err
 }
 
@@ -145,7 +145,7 @@ func BenchmarkOpen(b *testing.B) {
 	file := func(of *[benchThreads][]string, t, n int) string { return of[t][n%benchFiles] }
 	read := func(of *[benchThreads][]string) func(t, n int) error {
 		return func(t, n int) error {
-			g, err := r.m.Open(ctx, who, hemera.OpenRequest{Path: file(of, t, n), Access: hemera.AccessRead})
+			g, err := r.m.Files.Open(ctx, who, hemera.OpenRequest{Path: file(of, t, n), Access: hemera.AccessRead})
 			if err == nil {
 				_, err = g.Permit.Token()
 			}
@@ -154,11 +154,11 @@ func BenchmarkOpen(b *testing.B) {
 	}
 	update := func(of *[benchThreads][]string) func(t, n int) error {
 		return func(t, n int) error {
-			g, err := r.m.Open(ctx, who, hemera.OpenRequest{Path: file(of, t, n), Access: hemera.AccessUpdate})
+			g, err := r.m.Files.Open(ctx, who, hemera.OpenRequest{Path: file(of, t, n), Access: hemera.AccessUpdate})
 			if err != nil {
 				return err
 			}
-			return r.m.Abort(ctx, shown(g))
+			return r.m.Control.Abort(ctx, shown(g))
 		}
 	}
 	exists := func(err error) error {
@@ -175,13 +175,13 @@ func BenchmarkOpen(b *testing.B) {
 		{"read/replicas", read(&p.full)},
 		{"update/empty", update(&p.empty)},
 		{"update/replicas", update(&p.full)},
-		{"stat", func(t, n int) error { _, err := r.m.Stat(ctx, who, file(&p.empty, t, n)); return err }},
+		{"stat", func(t, n int) error { _, err := r.m.Names.Stat(ctx, who, file(&p.empty, t, n)); return err }},
 		{"mkdir/exists", func(t, _ int) error {
-			_, err := r.m.Mkdir(ctx, who, benchDir(t), 0o755, false)
+			_, err := r.m.Names.Mkdir(ctx, who, benchDir(t), 0o755, false)
 			return exists(err)
 		}},
 		{"create/exists", func(t, n int) error {
-			_, err := r.m.Open(ctx, who, hemera.OpenRequest{Path: file(&p.empty, t, n), Access: hemera.AccessCreate, Exclusive: true, Mode: 0o644})
+			_, err := r.m.Files.Open(ctx, who, hemera.OpenRequest{Path: file(&p.empty, t, n), Access: hemera.AccessCreate, Exclusive: true, Mode: 0o644})
 			return exists(err)
 		}},
 	} {

@@ -15,14 +15,14 @@ import (
 func (r *rig) ruin(e hemera.Entry, pieces ...hemera.Piece) {
 	r.t.Helper()
 	for _, p := range pieces { // all of them before one is reported: it must not be repaired from another meanwhile
-		d, _ := r.m.cluster.View().Disk(p.Disk)
+		d, _ := r.m.Cluster.View().Disk(p.Disk)
 		r.node(d.Node).ruin(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}, true)
 	}
 	for _, p := range pieces {
-		d, _ := r.m.cluster.View().Disk(p.Disk)
+		d, _ := r.m.Cluster.View().Disk(p.Disk)
 		n, id := r.node(d.Node), hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}
 		report := hemera.NodeReport{Disks: n.disks, Bad: []hemera.BadPiece{{Disk: p.Disk, Piece: id}}}
-		if _, err := r.m.Heartbeat(r.t.Context(), n.id, n.epoch, report); err != nil {
+		if _, err := r.m.Control.Heartbeat(r.t.Context(), n.id, n.epoch, report); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -32,7 +32,7 @@ func (r *rig) ruin(e hemera.Entry, pieces ...hemera.Piece) {
 // wantLost holds everything that names lost files to a list of paths.
 func (r *rig) wantLost(what string, paths ...string) {
 	r.t.Helper()
-	s, err := r.m.Status(r.t.Context())
+	s, err := r.m.Status.Status(r.t.Context())
 	if err != nil || s.Files.Lost != int64(len(paths)) || s.Files.Ruined != s.Files.Lost {
 		r.t.Errorf("%s: the status counts %+v: %v", what, s.Files, err)
 	}
@@ -43,14 +43,14 @@ func (r *rig) wantLost(what string, paths ...string) {
 		r.t.Errorf("%s: conditions %+v", what, s.Conditions)
 	}
 	var found []string
-	err = r.m.Impaired(r.t.Context(), hemera.FileLost, func(path string, _ hemera.Entry) error {
+	err = r.m.Status.Impaired(r.t.Context(), hemera.FileLost, func(path string, _ hemera.Entry) error {
 		found = append(found, path)
 		return nil
 	})
 	if err != nil || !slices.Equal(found, paths) {
 		r.t.Errorf("%s: found %v: %v", what, found, err)
 	}
-	report, err := r.m.Fsck(r.t.Context(), false)
+	report, err := r.m.Maint.Fsck(r.t.Context(), false)
 	lost := int64(0)
 	for _, p := range report.Problems {
 		if p.Tag == "lost" {
@@ -61,7 +61,7 @@ func (r *rig) wantLost(what string, paths ...string) {
 		r.t.Errorf("%s: fsck finds %+v: %v", what, report.Problems, err)
 	}
 	for _, path := range paths {
-		why, err := r.m.Why(r.t.Context(), hemera.SystemIdentity(), hemera.WhyFile, path)
+		why, err := r.m.Status.Why(r.t.Context(), hemera.SystemIdentity(), hemera.WhyFile, path)
 		if err != nil || !strings.Contains(why.State, "every piece is known to be bad") {
 			r.t.Errorf("%s: why %s: %+v: %v", what, path, why, err)
 		}
@@ -75,10 +75,10 @@ func TestACheckRemembersWhatItCannotRepair(t *testing.T) {
 		defer r.start()()
 		e := r.write("/f", 10)
 		for _, p := range e.Pieces {
-			d, _ := r.m.cluster.View().Disk(p.Disk)
+			d, _ := r.m.Cluster.View().Disk(p.Disk)
 			r.node(d.Node).ruin(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}, true)
 		}
-		checks, err := r.m.CheckFile(t.Context(), "/f", true)
+		checks, err := r.m.Maint.CheckFile(t.Context(), "/f", true)
 		if err != nil || len(checks) != 2 || checks[0].OK || checks[1].OK {
 			t.Fatalf("checks %+v: %v", checks, err)
 		}
@@ -109,7 +109,7 @@ func TestFilesWithoutAGoodPieceAreLost(t *testing.T) {
 		r.wantLost("a manager that starts anew", "/f")
 
 		// Somebody puts one piece right; the other is mended from it within the hour.
-		d, _ := r.m.cluster.View().Disk(e.Pieces[0].Disk)
+		d, _ := r.m.Cluster.View().Disk(e.Pieces[0].Disk)
 		r.node(d.Node).ruin(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: e.Pieces[0].Index}, false)
 		time.Sleep(90 * time.Minute)
 		r.wantLost("after one was put right")
@@ -121,7 +121,7 @@ func TestFilesWithoutAGoodPieceAreLost(t *testing.T) {
 		now := r.entry("/f")
 		r.ruin(now, now.Pieces...)
 		r.wantLost("bad again", "/f")
-		if err := r.m.Remove(t.Context(), hemera.SystemIdentity(), "/f", 0); err != nil {
+		if err := r.m.Names.Remove(t.Context(), hemera.SystemIdentity(), "/f", 0); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Hour)
@@ -139,20 +139,20 @@ func TestACheckTellsOthersWhatItFinds(t *testing.T) {
 		defer r.start()()
 		e := r.write("/f", 10)
 		bad := e.Pieces[1]
-		d, _ := r.m.cluster.View().Disk(bad.Disk)
+		d, _ := r.m.Cluster.View().Disk(bad.Disk)
 		r.node(d.Node).ruin(hemera.PieceID{File: e.ID, Gen: e.Gen, Index: bad.Index}, true)
-		checks, err := r.m.CheckFile(t.Context(), "/f", false)
+		checks, err := r.m.Maint.CheckFile(t.Context(), "/f", false)
 		if err != nil || len(checks) != 2 || !checks[0].OK || checks[1].OK {
 			t.Fatalf("checks %+v: %v", checks, err)
 		}
-		s, err := r.m.Status(t.Context())
+		s, err := r.m.Status.Status(t.Context())
 		known := slices.ContainsFunc(s.Conditions, func(c hemera.Condition) bool { return c.Code == condition.PiecesBad })
 		// The repair begins at once, and may have ended before the status was asked.
-		if checks, _ := r.m.CheckFile(t.Context(), "/f", false); err != nil || !known && (len(checks) != 2 || !checks[1].OK) {
+		if checks, _ := r.m.Maint.CheckFile(t.Context(), "/f", false); err != nil || !known && (len(checks) != 2 || !checks[1].OK) {
 			t.Errorf("the status does not know, and it is not repaired: %+v, %v", s.Conditions, err)
 		}
 		time.Sleep(3 * time.Minute)
-		if checks, err := r.m.CheckFile(t.Context(), "/f", false); err != nil || !checks[0].OK || !checks[1].OK {
+		if checks, err := r.m.Maint.CheckFile(t.Context(), "/f", false); err != nil || !checks[0].OK || !checks[1].OK {
 			t.Errorf("not repaired: %+v, %v", checks, err)
 		}
 	})

@@ -263,64 +263,6 @@ func (c *counting) ruins(ctx context.Context, files holdings, budget int) (int, 
 	return budget, nil
 }
 
-// standing says how a file's pieces are.
-type standing int
-
-const (
-	readable standing = iota
-	away              // enough pieces, but not where they can be read now
-	lostFile          // too few pieces on disks that are of the cluster
-)
-
-// brokenSet is the pieces that are known to be bad and cannot be repaired.
-type brokenSet map[hemera.BadPiece]bool
-
-// newBrokenSet is the set of a list.
-func newBrokenSet(list []hemera.BadPiece) brokenSet {
-	set := make(brokenSet, len(list))
-	for _, b := range list {
-		set[b] = true
-	}
-	return set
-}
-
-// has reports whether the entry's piece is known to be bad.
-func (s brokenSet) has(e hemera.Entry, p hemera.Piece) bool {
-	return len(s) > 0 && s[hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}}]
-}
-
-// readableNow is the pieces of a file that can be read now.
-func readableNow(v *hemera.View, e hemera.Entry, broken brokenSet) (here layout.Set) {
-	for _, p := range e.Pieces {
-		if d, ok := v.Disk(p.Disk); ok && d.Readable() && !broken.has(e, p) {
-			here = here.With(int(p.Index))
-		}
-	}
-	return here
-}
-
-// stand judges a file, and names the first of its disks that cannot be read, or that has a broken piece of it.
-func stand(v *hemera.View, e hemera.Entry, broken brokenSet) (s standing, first hemera.DiskID) {
-	// known: good pieces on disks of the cluster.
-	var known layout.Set
-	here := readableNow(v, e, broken)
-	for _, p := range e.Pieces {
-		if _, ok := v.Disk(p.Disk); ok && !broken.has(e, p) {
-			known = known.With(int(p.Index))
-		}
-		if !here.Has(int(p.Index)) && (first == 0 || p.Disk < first) {
-			first = p.Disk
-		}
-	}
-	switch {
-	case e.IsDir() || layout.Readable(e.Layout, e.Size, here):
-		return readable, first
-	case layout.Readable(e.Layout, e.Size, known):
-		return away, first
-	}
-	return lostFile, first
-}
-
 // absent counts a file that is listed for a disk which cannot be read.
 func (c *counting) absent(e hemera.Entry, disk hemera.DiskID) {
 	s, first := stand(c.view, e, c.broken)

@@ -18,7 +18,7 @@ import (
 func newCodedRig(t *testing.T, nodes, disks int, of string) *rig {
 	t.Helper()
 	r := newRig(t, nodes, disks)
-	if err := r.m.SetSpace(t.Context(), "default", "policy.layout", of); err != nil {
+	if err := r.m.Admin.SetSpace(t.Context(), "default", "policy.layout", of); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -45,7 +45,7 @@ func TestWritesOfCodedFiles(t *testing.T) {
 		{"stripe:4", "auto", 4, 4, 4}, {"stripe:4", "auto", 3, 0, 0}, {"lrc:4+2+1", "auto", 7, 7, 6}, {"lrc:4+2+1", "auto", 3, 0, 0},
 	} {
 		r := newCodedRig(t, c.disks, 1, c.layout)
-		if err := r.m.SetSpace(t.Context(), "default", "policy.minpieces", c.minimum); err != nil {
+		if err := r.m.Admin.SetSpace(t.Context(), "default", "policy.minpieces", c.minimum); err != nil {
 			t.Fatal(err)
 		}
 		g, err := r.open("/f", hemera.AccessCreate)
@@ -77,7 +77,7 @@ func TestUpdatesOfCodedFiles(t *testing.T) {
 	}
 	for _, gone := range [][]uint8{nil, {1}, {0, 5}} {
 		for _, i := range gone {
-			if err := r.m.SetDisk(t.Context(), on[i], "configstatus", "ro"); err != nil {
+			if err := r.m.Admin.SetDisk(t.Context(), on[i], "configstatus", "ro"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -91,14 +91,14 @@ func TestUpdatesOfCodedFiles(t *testing.T) {
 			}
 		}
 		for _, i := range gone {
-			if err := r.m.SetDisk(t.Context(), on[i], "configstatus", "rw"); err != nil {
+			if err := r.m.Admin.SetDisk(t.Context(), on[i], "configstatus", "rw"); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	// An update keeps the file's layout and the space's safety, whatever new files get.
 	for _, s := range [][2]string{{"policy.layout", "replica:2"}, {"policy.minpieces", "2"}} {
-		if err := r.m.SetSpace(t.Context(), "default", s[0], s[1]); err != nil {
+		if err := r.m.Admin.SetSpace(t.Context(), "default", s[0], s[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestUpdatesOfCodedFiles(t *testing.T) {
 	}
 	// Three disks that stay are too few for four data pieces.
 	for _, n := range r.nodes[:5] {
-		if err := r.m.SetNode(t.Context(), n.id, "status", "off"); err != nil {
+		if err := r.m.Admin.SetNode(t.Context(), n.id, "status", "off"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -131,7 +131,7 @@ func readCoded(t *testing.T, size int64) {
 		t.Fatalf("%d pieces", len(e.Pieces))
 	}
 	nodeOf := map[uint8]hemera.NodeID{}
-	view := r.m.cluster.View()
+	view := r.m.Cluster.View()
 	for _, p := range e.Pieces {
 		d, _ := view.Disk(p.Disk)
 		nodeOf[p.Index] = d.Node
@@ -151,7 +151,7 @@ func readCoded(t *testing.T, size int64) {
 	// As many as there are parities may be away, and no more.
 	away := []uint8{0, 4, 5}
 	for i, index := range away {
-		if err := r.m.SetNode(t.Context(), nodeOf[index], "status", "off"); err != nil {
+		if err := r.m.Admin.SetNode(t.Context(), nodeOf[index], "status", "off"); err != nil {
 			t.Fatal(err)
 		}
 		g, err := r.open("/f", hemera.AccessRead)
@@ -199,15 +199,15 @@ func TestLossesThatAreSurvived(t *testing.T) {
 	} {
 		r := newCodedRig(t, c.nodes, c.disks, c.layout)
 		for i, n := range r.nodes {
-			if err := r.m.SetNode(t.Context(), n.id, "zone", fmt.Sprint("z", i%c.zones)); err != nil {
+			if err := r.m.Admin.SetNode(t.Context(), n.id, "zone", fmt.Sprint("z", i%c.zones)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		// A node that is away is no news here.
-		if err := r.m.SetNode(t.Context(), r.nodes[0].id, "status", "off"); err != nil {
+		if err := r.m.Admin.SetNode(t.Context(), r.nodes[0].id, "status", "off"); err != nil {
 			t.Fatal(err)
 		}
-		got := losses(r.m.cluster.View())
+		got := losses(r.m.Cluster.View())
 		if len(got) != 1 || !c.known {
 			if len(got) != 0 || c.known {
 				t.Errorf("%+v: %+v", c, got)
@@ -225,7 +225,7 @@ func TestLossesThatAreSurvived(t *testing.T) {
 func TestGroupsAreDealtToZones(t *testing.T) {
 	r := newCodedRig(t, 16, 1, "lrc:12+2+2")
 	for i, n := range r.nodes {
-		if err := r.m.SetNode(t.Context(), n.id, "zone", fmt.Sprint("z", i%4)); err != nil {
+		if err := r.m.Admin.SetNode(t.Context(), n.id, "zone", fmt.Sprint("z", i%4)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -233,7 +233,7 @@ func TestGroupsAreDealtToZones(t *testing.T) {
 	for i := range 20 {
 		g := r.mustOpen(fmt.Sprint("/f", i), hemera.AccessCreate)
 		heads[g.Permit.HeadNode()] = true
-		view, groups := r.m.cluster.View(), map[string]int{}
+		view, groups := r.m.Cluster.View(), map[string]int{}
 		for at, target := range g.Permit.Targets {
 			d, _ := view.Disk(target.Disk)
 			if int(target.Index) != at {
@@ -261,7 +261,7 @@ func TestGroupsAreDealtToZones(t *testing.T) {
 func TestPhysicalLimitsOfCodedFiles(t *testing.T) {
 	const limit = 600 << 20
 	r := newCodedRig(t, 7, 1, "rs:4+2")
-	if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
+	if _, err := r.m.Names.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
 		t.Fatal(err)
 	}
 	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Physical: limit})
@@ -280,7 +280,7 @@ func TestPhysicalLimitsOfCodedFiles(t *testing.T) {
 		if _, err := r.commit(r.seal(g, c.size)); err != nil {
 			t.Errorf("%s with %d bytes: %v", c.path, c.size, err)
 		}
-		if limit, used, err := r.m.Allowance(t.Context(), alice, "/exp"); err != nil || limit != 400<<20 || used > limit {
+		if limit, used, err := r.m.Quotas.Allowance(t.Context(), alice, "/exp"); err != nil || limit != 400<<20 || used > limit {
 			t.Errorf("after %s: %d of %d used, %v", c.path, used, limit, err)
 		}
 	}
@@ -300,7 +300,7 @@ func TestCommitsWithTooFewPieces(t *testing.T) {
 		{"6", []uint8{0}, true}, {"6", []uint8{0, 6}, false},
 	} {
 		r := newCodedRig(t, 7, 1, "lrc:4+2+1")
-		if err := r.m.SetSpace(t.Context(), "default", "policy.minpieces", c.least); err != nil {
+		if err := r.m.Admin.SetSpace(t.Context(), "default", "policy.minpieces", c.least); err != nil {
 			t.Fatal(err)
 		}
 		req := r.seal(r.mustOpen("/f", hemera.AccessCreate), 64<<20)
@@ -323,7 +323,7 @@ func TestHeldPiecesMakeRoomForPieces(t *testing.T) {
 		r.write("/f", 200<<10)
 		r.write("/f", 200<<10)
 		for _, s := range [][2]string{{"policy.layout", "stripe:2"}, {"policy.blocksize", "64k"}} {
-			if err := r.m.SetSpace(t.Context(), "default", s[0], s[1]); err != nil {
+			if err := r.m.Admin.SetSpace(t.Context(), "default", s[0], s[1]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -343,22 +343,22 @@ func TestHeldPiecesMakeRoomForPieces(t *testing.T) {
 func TestLayoutsOfDirectoriesThatLoseAZone(t *testing.T) {
 	running(t, 3, 2, func(t *testing.T, r *rig) {
 		for i, zone := range []string{"a", "a", "b"} {
-			if err := r.m.SetNode(t.Context(), r.nodes[i].id, "zone", zone); err != nil {
+			if err := r.m.Admin.SetNode(t.Context(), r.nodes[i].id, "zone", zone); err != nil {
 				t.Fatal(err)
 			}
 		}
 		// Nodes say with their next heartbeat where their disks are.
 		time.Sleep(10 * time.Second)
-		if got := losses(r.m.cluster.View()); len(got) != 1 || !got[0].Node || !got[0].Zone {
+		if got := losses(r.m.Cluster.View()); len(got) != 1 || !got[0].Node || !got[0].Zone {
 			t.Fatalf("the space's own layout: %+v", got)
 		}
-		if _, err := r.m.Mkdir(t.Context(), alice, "/zz", 0o755, false); err != nil {
+		if _, err := r.m.Names.Mkdir(t.Context(), alice, "/zz", 0o755, false); err != nil {
 			t.Fatal(err)
 		}
 		if text := r.reasons(hemera.WhyFile, "/zz"); strings.Contains(text, "do not survive") {
 			t.Errorf("with the space's layout: %s", text)
 		}
-		if err := r.m.SetXattr(t.Context(), hemera.SystemIdentity(), "/zz", policy.AttrLayout, []byte("rs:3+3"), false); err != nil {
+		if err := r.m.Attributes.SetXattr(t.Context(), hemera.SystemIdentity(), "/zz", policy.AttrLayout, []byte("rs:3+3"), false); err != nil {
 			t.Fatal(err)
 		}
 		if text := r.reasons(hemera.WhyFile, "/zz"); !strings.Contains(text, "do not survive the loss of a zone: layout rs:3+3 puts up to 4 pieces on each of 2 zones") {
@@ -369,7 +369,7 @@ func TestLayoutsOfDirectoriesThatLoseAZone(t *testing.T) {
 			t.Errorf("the file: %s", text)
 		}
 		time.Sleep(3 * time.Minute)
-		status, err := r.m.Status(t.Context())
+		status, err := r.m.Status.Status(t.Context())
 		if !slices.ContainsFunc(status.Conditions, func(c hemera.Condition) bool {
 			return c.Code == condition.FilesZoneLoss && c.Count == 1 && strings.Contains(c.Text, "/zz/f")
 		}) {
@@ -384,21 +384,21 @@ func TestNodesAreToldOfACodedWriteThatDoesNotLive(t *testing.T) {
 	g := r.mustOpen("/f", hemera.AccessCreate)
 	beat := func(n *fakeNode, states ...hemera.WriteState) []hemera.WriteRef {
 		t.Helper()
-		reply, err := r.m.Heartbeat(t.Context(), n.id, n.epoch, hemera.NodeReport{Disks: n.disks, Writes: states})
+		reply, err := r.m.Control.Heartbeat(t.Context(), n.id, n.epoch, hemera.NodeReport{Disks: n.disks, Writes: states})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return reply.Writes
 	}
 	head := r.node(g.Permit.HeadNode())
-	r.m.writeAdmin.asks.set(r.m.pending.look(time.Now().Add(attachTime + time.Second)))
+	r.m.Writes.asks.set(r.m.Writes.pending.look(time.Now().Add(attachTime + time.Second)))
 	if asked := beat(head); len(asked) != 1 || asked[0].Over {
 		t.Fatalf("asked about %+v", asked)
 	}
 	over := hemera.WriteRef{File: g.Permit.File, Gen: g.Permit.Gen, Nonce: g.Permit.Nonce, Over: true}
 	told := map[hemera.NodeID][]hemera.WriteRef{head.id: beat(head, hemera.WriteState{Nonce: g.Permit.Nonce})}
 	// A sweep in between loses nothing.
-	r.m.writeAdmin.asks.set(r.m.pending.look(time.Now()))
+	r.m.Writes.asks.set(r.m.Writes.pending.look(time.Now()))
 	for _, n := range r.nodes {
 		if n != head {
 			told[n.id] = beat(n)
@@ -419,18 +419,18 @@ func TestNodesAreToldOfACodedWriteThatDoesNotLive(t *testing.T) {
 // TestEmptyPiecesOfASmallFileAreNamed: its check, what is known of it and why say that they are not missing.
 func TestEmptyPiecesOfASmallFileAreNamed(t *testing.T) {
 	running(t, 3, 1, func(t *testing.T, r *rig) {
-		if _, err := r.m.Mkdir(t.Context(), alice, "/small", 0o755, false); err != nil {
+		if _, err := r.m.Names.Mkdir(t.Context(), alice, "/small", 0o755, false); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.m.SetXattr(t.Context(), hemera.SystemIdentity(), "/small", policy.AttrLayout, []byte("rs:2+1"), false); err != nil {
+		if err := r.m.Attributes.SetXattr(t.Context(), hemera.SystemIdentity(), "/small", policy.AttrLayout, []byte("rs:2+1"), false); err != nil {
 			t.Fatal(err)
 		}
 		r.writeCoded("/small/f", 10)
-		report, err := r.m.FileInfo(t.Context(), hemera.SystemIdentity(), "/small/f")
+		report, err := r.m.Maint.FileInfo(t.Context(), hemera.SystemIdentity(), "/small/f")
 		if err != nil || !slices.Equal(report.Empty, []uint8{1}) || len(report.Pieces) != 2 {
 			t.Errorf("%+v, %v", report, err)
 		}
-		checks, err := r.m.CheckFile(t.Context(), "/small/f", false)
+		checks, err := r.m.Maint.CheckFile(t.Context(), "/small/f", false)
 		if err != nil || len(checks) != 3 {
 			t.Fatalf("%+v, %v", checks, err)
 		}

@@ -5,12 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"hemera/cluster"
+	"hemera/cluster/netwatch"
+	"hemera/maint"
+	"hemera/maint/orders"
 	"hemera/namespace"
 	"hemera/namespace/accounts"
 	"hemera/rules/access"
@@ -23,17 +28,20 @@ import (
 
 // control implements hemera.Control and hemera.CopyRules: what nodes ask of the manager.
 type control struct {
-	*parts                                 // shared with the other services
-	writes  *writeAdmin                    // asks heads about old writes with heartbeats
+	tree    namespace.Parts
+	cluster *cluster.Cluster
+	orders  *orders.Dispatcher // work for nodes, and its results
+	engine  *maint.Engine      // repairs what nodes find bad
+	pending *pending           // writes begun and not committed
+	pieces  *recorder          // every commit goes through it
+	network *netwatch.Watch    // what nodes count of their networks
+	writes  *writeAdmin        // asks heads about old writes with heartbeats
+	returns returns
+	ops     *operations
+	now     func() time.Time
+	log     *slog.Logger
 	addr    string                         // of the manager's own xrd door
 	sources atomic.Pointer[access.Sources] // where third-party copies may read
-}
-
-// newControl is the control of a manager with these options.
-func newControl(p *parts, writes *writeAdmin, o Options) *control {
-	ctl := &control{parts: p, writes: writes, addr: o.Addr}
-	ctl.sources.Store(&o.Sources)
-	return ctl
 }
 
 // Register implements hemera.Control.
@@ -287,7 +295,7 @@ func (ctl *control) Replace(ctx context.Context, permit *hemera.Permit, failed [
 		})
 	}
 	if err != nil {
-		return hemera.Grant{}, ctl.deferWhileNodesReturn(errs.Wrap(err, "manager.Replace", c.Path), nil)
+		return hemera.Grant{}, ctl.returns.defers(errs.Wrap(err, "manager.Replace", c.Path), nil)
 	}
 	c.Head = c.HeadNode() // it stays, even when the first piece goes elsewhere
 	c.Targets = slices.Clone(c.Targets)

@@ -3,9 +3,11 @@ package manager
 import (
 	"context"
 	"slices"
+	"sync/atomic"
+	"time"
 
+	"hemera/cluster"
 	"hemera/maint"
-	"hemera/maint/requests"
 	"hemera/namespace"
 	"hemera/rules/layout"
 	"hemera/rules/lifecycle"
@@ -22,66 +24,71 @@ import (
 // commit is refused then. An open that comes while such a commit is made waits for it (see converting): else it would
 // begin from a generation that is gone.
 
-// converter permits conversions, and is hemera.ConvertAdmin.
-type converter struct {
-	*parts
-	opener   *opener // places pieces
-	requests *requests.Store
+// grants permits conversions to the maintenance, and reads and recalls to tape servers.
+type grants struct {
+	tree    namespace.Parts
+	cluster *cluster.Cluster
+	pending *pending // grants count as writes of their disks
+	placer  placer
+	reader  *reader
+	nonce   *atomic.Uint64
+	ops     *operations
+	now     func() time.Time
 }
 
 // GrantConversion implements maint.Granter.
-func (cv *converter) GrantConversion(ctx context.Context, id hemera.FileID, gen hemera.Generation, form hemera.Form) (g maint.ConversionGrant, err error) {
-	defer cv.ops.begin("Convert").end(&err)
-	if err := cv.cluster.AwaitCurrent(ctx); err != nil {
+func (gr *grants) GrantConversion(ctx context.Context, id hemera.FileID, gen hemera.Generation, form hemera.Form) (g maint.ConversionGrant, err error) {
+	defer gr.ops.begin("Convert").end(&err)
+	if err := gr.cluster.AwaitCurrent(ctx); err != nil {
 		return g, err
 	}
-	prep, path, err := cv.tree.PrepareConversion(ctx, id, gen)
+	prep, path, err := gr.tree.PrepareConversion(ctx, id, gen)
 	if err != nil {
 		return g, err
 	}
 	e := &prep.Entry
-	if who, _, _, held := cv.pending.holder(name{e.Parent, e.Name}); held {
+	if who, _, _, held := gr.pending.holder(name{e.Parent, e.Name}); held {
 		return g, errs.New(errs.Locked, "manager.Convert", path, "it is being written by "+who.Name)
 	}
 	// What is due was decided on a page of a list. The form is applied to the file as it is now.
-	view := cv.cluster.View()
+	view := gr.cluster.View()
 	wanted, _ := lifecycle.Wanted(*e, form)
 	if err := fitsQuota(&prep, wanted.Layout); err != nil {
 		return g, errs.Wrap(err, "manager.Convert", path)
 	}
 	// From is the file as it is, to is what it becomes; both are for the same head.
-	to := cv.converted(&prep, path, wanted)
+	to := gr.converted(&prep, path, wanted)
 	from := *to
 	from.Access, from.Convert, from.BaseGen = hemera.AccessRead, false, 0
 	describe(&from, e)
 	if from.Targets = place.Order(view, e.Pieces, "", nil, to.Nonce); !enough(e.Layout, e.Size, from.Targets) {
-		return g, cv.noReplicas(view, path, e, from.Targets, nil)
+		return g, gr.reader.broken.noReplicas(view, path, e, from.Targets, nil)
 	}
-	if err := cv.place(view, to, wanted, from.Targets); err != nil {
+	if err := gr.place(view, to, wanted, from.Targets); err != nil {
 		return g, errs.Wrap(err, "manager.Convert", path)
 	}
-	if g.Order, err = cv.order(to, &from); err != nil {
+	if g.Order, err = gr.order(to, &from); err != nil {
 		return g, errs.Wrap(err, "manager.Convert", path)
 	}
 	// Counted like a client's write, so that others choose other disks.
 	used := disks(to.Targets)
-	cv.pending.count(used, 1)
-	cv.pending.granted.add(to.Gen)
+	gr.pending.count(used, 1)
+	gr.pending.granted.add(to.Gen)
 	g.Node, g.End = to.Head, func() {
-		cv.pending.granted.end(to.Gen)
-		cv.pending.count(used, -1)
+		gr.pending.granted.end(to.Gen)
+		gr.pending.count(used, -1)
 	}
 	return g, nil
 }
 
 // converted is the capability to write the content that a file has once more, without targets yet. A tree that was moved may have
 // files whose path is longer than paths may be; in a piece it is for people only.
-func (cv *converter) converted(prep *namespace.Prepared, path string, wanted lifecycle.Stored) *hemera.Capability {
+func (gr *grants) converted(prep *namespace.Prepared, path string, wanted lifecycle.Stored) *hemera.Capability {
 	e := &prep.Entry
 	return &hemera.Capability{
 		File: e.ID, Gen: prep.Gen, BaseGen: e.Gen, Parent: e.Parent, Name: e.Name, Path: path[max(0, len(path)-hemera.PathMax):], Mode: e.Mode,
 		Access: hemera.AccessCreate, Convert: true, Size: e.Size, Checksums: wanted.Checksums, Who: hemera.SystemIdentity(),
-		Expires: cv.now().Add(hemera.CapabilityLifetime), Nonce: cv.nonce.Add(1),
+		Expires: gr.now().Add(hemera.CapabilityLifetime), Nonce: gr.nonce.Add(1),
 		Owner: &hemera.FileOwner{UID: e.UID, GID: e.GID, Mode: e.Mode}, // a rebuild of the namespace finds the owner in the pieces only
 	}
 }
@@ -99,7 +106,7 @@ func fitsQuota(prep *namespace.Prepared, l hemera.Layout) error {
 // place decides where the new pieces go: as many as the layout has, as there is no hurry. A content that has no pieces is wanted by
 // somebody who waits: it takes as few as a write may have. The head is a node that has a piece of the content already, if there is one:
 // then it reads that from its own disk. NotFound, NoSpace.
-func (cv *converter) place(view *hemera.View, c *hemera.Capability, wanted lifecycle.Stored, from []hemera.Target) error {
+func (gr *grants) place(view *hemera.View, c *hemera.Capability, wanted lifecycle.Stored, from []hemera.Target) error {
 	space, ok := view.Space(wanted.Space)
 	if !ok {
 		return errs.New(errs.NotFound, "manager.Convert", "space "+wanted.Space, "there is no such space").WithRemedy("see `hemera space ls`")
@@ -112,7 +119,7 @@ func (cv *converter) place(view *hemera.View, c *hemera.Capability, wanted lifec
 	}
 	pol.Space, pol.Layout, pol.PiecesMin = wanted.Space, wanted.Layout, least
 	c.Space, c.Layout, c.Sync = pol.Space, pol.Layout, pol.Sync
-	if err := cv.opener.place(c, view, pol, without{}); err != nil {
+	if err := gr.placer.place(c, view, pol, without{}); err != nil {
 		return err
 	}
 	// Any target may be the head: pieces of a layout are numbered after that.
@@ -129,50 +136,13 @@ func (cv *converter) place(view *hemera.View, c *hemera.Capability, wanted lifec
 }
 
 // order signs both capabilities for the head.
-func (cv *converter) order(to, from *hemera.Capability) (o hemera.Order, err error) {
+func (gr *grants) order(to, from *hemera.Capability) (o hemera.Order, err error) {
 	// The disk names the lane in which the node works on it.
 	o = hemera.Order{Kind: hemera.OrderConvert, Disk: to.Targets[0].Disk, Piece: hemera.PieceID{File: to.File, Gen: to.Gen}}
 	// The sources know the head by its own read capability; the targets know it by that of the write.
-	if o.Token, err = cv.cluster.Ring().Mint(*to); err != nil {
+	if o.Token, err = gr.cluster.Ring().Mint(*to); err != nil {
 		return o, err
 	}
-	o.From, err = cv.cluster.Ring().MintFor(*from, to.Head)
+	o.From, err = gr.cluster.Ring().MintFor(*from, to.Head)
 	return o, err
-}
-
-// Convert implements hemera.ConvertAdmin.
-func (cv *converter) Convert(ctx context.Context, who string, r hemera.ConversionRequest) (c hemera.Conversion, err error) {
-	if err := lifecycle.CheckForm(r.Form); err != nil {
-		return c, errs.Wrap(err, "manager.Convert", r.Path)
-	}
-	if _, ok := cv.cluster.View().Space(r.Form.Space); r.Form.Space != "" && !ok {
-		return c, errs.New(errs.NotFound, "manager.Convert", "space "+r.Form.Space, "there is no such space").WithRemedy("see `hemera space ls`")
-	}
-	if err := cv.cluster.AwaitCurrent(ctx); err != nil {
-		return c, err
-	}
-	// As the system: admins may convert what they cannot see as users.
-	e, err := cv.tree.Stat(ctx, hemera.SystemIdentity(), r.Path)
-	if err != nil {
-		return c, err
-	}
-	if e.IsDir() && !r.Recursive {
-		return c, errs.New(errs.IsDirectory, "manager.Convert", r.Path, "it is a directory").WithRemedy("add -r to convert all files below it")
-	}
-	// By id, so that a tree that is renamed is still the one that was meant.
-	c = hemera.Conversion{ConversionRequest: r, Root: e.ID, Who: who, Asked: cv.now().UTC().Round(0)}
-	if c, err = cv.requests.AddConversion(ctx, c); err == nil {
-		cv.engine.Wake()
-	}
-	return c, err
-}
-
-// Conversions implements hemera.ConvertAdmin.
-func (cv *converter) Conversions(context.Context) ([]hemera.ConversionStatus, error) {
-	return cv.engine.ConversionJobs(), nil
-}
-
-// StopConversion implements hemera.ConvertAdmin.
-func (cv *converter) StopConversion(ctx context.Context, id uint64) error {
-	return cv.engine.StopConversion(ctx, id)
 }

@@ -13,7 +13,7 @@ import (
 func (ctl *control) MayFetch(ctx context.Context, s hemera.CopySource) error {
 	// A node asks for itself only: what the request says of the node counts for the manager's own doors.
 	if node, remote := hemera.Caller(ctx); remote {
-		if err := ctl.acts(node); err != nil {
+		if err := acts(ctl.cluster, node); err != nil {
 			return errs.Wrap(err, "manager.CopyFrom", s.Name)
 		}
 		s.Node = node

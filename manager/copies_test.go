@@ -13,9 +13,9 @@ func TestWhereCopiesMayReadFrom(t *testing.T) {
 	r := newRig(t, 2, 1)
 	r.m.Change(Live{Sources: access.Sources{Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}})
 	ask := func(node hemera.NodeID, name, addr string) error {
-		return r.m.MayFetch(r.as(node), hemera.CopySource{Name: name, Addr: addr})
+		return r.m.Control.MayFetch(r.as(node), hemera.CopySource{Name: name, Addr: addr})
 	}
-	for _, good := range [][2]string{{"storage:1094", "10.1.2.3:1094"}, {"node2:1095", "192.0.2.2:1095"}, {r.m.addr, "192.0.2.1:1094"}} {
+	for _, good := range [][2]string{{"storage:1094", "10.1.2.3:1094"}, {"node2:1095", "192.0.2.2:1095"}, {r.m.Control.addr, "192.0.2.1:1094"}} {
 		if err := ask(1, good[0], good[1]); err != nil {
 			t.Errorf("%v: %v", good, err)
 		}

@@ -34,19 +34,19 @@ func TestALastCommitThatTheLogLost(t *testing.T) {
 		if _, err := w.Enqueue(&all); err != nil {
 			t.Fatal(err)
 		}
-		seen, err := r.m.Commit(t.Context(), request)
+		seen, err := r.m.Control.Commit(t.Context(), request)
 		if err != nil || len(seen) != hemera.SeenMarkBytes {
 			t.Fatalf("%x, %v", seen, err)
 		}
 		// Other changes may have been made meanwhile: the mark begins with the life of the store and the number of its last change.
-		if again, err := r.m.Commit(t.Context(), request); err != nil || len(again) != len(seen) || bytes.Compare(again[:16], seen[:16]) < 0 {
+		if again, err := r.m.Control.Commit(t.Context(), request); err != nil || len(again) != len(seen) || bytes.Compare(again[:16], seen[:16]) < 0 {
 			t.Errorf("asked again: %x, %v", again, err)
 		}
 		r.store = cut
 		r.restart()
 		n := r.nodes[0]
 		for what, mark := range map[string][]byte{"that knows nothing of it": nil, "that was told": seen} {
-			_, err := r.m.Register(t.Context(), hemera.NodeHello{ID: n.id, Addr: n.addr, Seen: mark})
+			_, err := r.m.Control.Register(t.Context(), hemera.NodeHello{ID: n.id, Addr: n.addr, Seen: mark})
 			if (mark == nil) != (err == nil) || mark != nil && !errors.Is(err, errs.Corrupt) {
 				t.Errorf("a node %s: %v", what, err)
 			}

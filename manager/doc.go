@@ -4,18 +4,20 @@
 //
 // # Parts
 //
-// [Manager] embeds one service for each interface. They share what [New] makes once: the namespace, the cluster, the
-// background engine, the table of pending writes, the clock and the counters of operations.
+// [Manager] is a struct of named services, one for each interface. [New] makes what they share, and hands each the parts that it
+// needs (build.go):
 //
-//   - Names, Directories and Attributes are the namespace itself behind decorators: changes wait until the store is known
+//   - Names, Directories and Attributes are the namespace itself behind one type each: changes wait until the store is known
 //     to be current (names.go), every call is timed (operations.go);
-//   - opener (open.go) decides an open: access by the namespace, policy by rules/policy, disks by rules/place, quotas, and
-//     then the lock of the name. locator finds pieces and checksums. ownWrites (own.go, move.go) is how a process finds and
-//     renames what it is writing itself;
-//   - control (control.go, trust.go) is what nodes ask: registration, heartbeats, orders, commits;
+//   - Files opens (open.go): access by the namespace, policy by rules/policy, disks by rules/place (place.go), quotas, and
+//     then the lock of the name. reader (read.go) grants reads. locator finds pieces and checksums. ownWrites (own.go, move.go)
+//     is how a process finds and renames what it is writing itself;
+//   - Control (control.go, trust.go) is what nodes ask: registration, heartbeats, orders, commits;
 //   - netwatch keeps what nodes count of their networks; watchNetwork (network.go) has it judged every 10 s and puts the
 //     weights into the cluster's views;
-//   - clusterAdmin, maintAdmin, quotaAdmin, writeAdmin, reporter and observer are what admins ask.
+//   - Admin, Maint, Quotas, Writes, Status, Observer, Rebuild, Conversions and Recycle are what admins and users ask. judge
+//     (judge.go) and the standings of files (standing.go) are what several of them answer from;
+//   - the tape tier serves its own interfaces. grants (convert.go, tape.go) permits it, and the maintenance, to read and write files.
 //
 // # What is durable
 //

@@ -3,6 +3,8 @@ package manager
 import (
 	"context"
 	"time"
+
+	"hemera/platform/contain"
 )
 
 // every calls do once an interval until the context ends. The first call comes after one interval. A call that takes longer
@@ -25,9 +27,9 @@ const beginAgain = 30 * time.Second
 
 // loop returns a background loop that begins again after a panic. What it is to do follows from the namespace, the cluster and the time:
 // a new beginning finds it.
-func (p *parts) loop(ctx context.Context, name string, run func(context.Context) error) func() error {
+func loop(ctx context.Context, panics *contain.Panics, name string, run func(context.Context) error) func() error {
 	return func() (err error) {
-		for !p.panics.Run("manager.Run", name, func() { err = run(ctx) }) {
+		for !panics.Run("manager.Run", name, func() { err = run(ctx) }) {
 			select {
 			case <-ctx.Done():
 				return nil

@@ -69,6 +69,12 @@ func (r *rig) restart() {
 	}
 }
 
+// grants is what permits conversions and recalls.
+func (r *rig) grants() *grants {
+	o := r.m.Files.opener
+	return &grants{tree: r.m.tree, cluster: r.m.Cluster, pending: o.pending, placer: o.placer, reader: o.reader, nonce: o.nonce, ops: o.ops, now: o.now}
+}
+
 func (r *rig) node(id hemera.NodeID) *fakeNode {
 	for _, n := range r.nodes {
 		if n.id == id {
@@ -96,21 +102,21 @@ func (r *rig) seal(g hemera.Grant, size int64) hemera.CommitRequest {
 
 // commit commits and returns what the namespace has of the file then.
 func (r *rig) commit(req hemera.CommitRequest) (hemera.Entry, error) {
-	p, err := r.m.verifyWrite(r.t.Context(), "commit", req.Permit)
+	p, err := r.m.Control.verifyWrite(r.t.Context(), "commit", req.Permit)
 	if err != nil {
 		return hemera.Entry{}, err
 	}
-	if _, err := r.m.Commit(r.t.Context(), req); err != nil {
+	if _, err := r.m.Control.Commit(r.t.Context(), req); err != nil {
 		return hemera.Entry{}, err
 	}
-	e, _, err := r.m.Resolve(r.t.Context(), p.File)
+	e, _, err := r.m.Control.Resolve(r.t.Context(), p.File)
 	return e, err
 }
 
 // write stores a whole file.
 func (r *rig) write(path string, size int64) hemera.Entry {
 	r.t.Helper()
-	g, err := r.m.Open(r.t.Context(), alice, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Parents: true, Mode: 0o644, Size: size})
+	g, err := r.m.Files.Open(r.t.Context(), alice, hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Parents: true, Mode: 0o644, Size: size})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -126,7 +132,7 @@ func (r *rig) open(path string, access hemera.Access, change ...func(*hemera.Ope
 	for _, f := range change {
 		f(&req)
 	}
-	g, err := r.m.Open(r.t.Context(), alice, req)
+	g, err := r.m.Files.Open(r.t.Context(), alice, req)
 	if err == nil {
 		shown(g) // it is signed with the key of now
 	}
@@ -185,7 +191,7 @@ type fakeNode struct {
 
 func (n *fakeNode) register() {
 	n.rig.t.Helper()
-	w, err := n.rig.m.Register(n.rig.t.Context(), hemera.NodeHello{ID: n.id, Addr: n.addr, Disks: n.disks})
+	w, err := n.rig.m.Control.Register(n.rig.t.Context(), hemera.NodeHello{ID: n.id, Addr: n.addr, Disks: n.disks})
 	if err != nil {
 		n.rig.t.Fatal(err)
 	}
@@ -239,7 +245,7 @@ func (n *fakeNode) run(ctx context.Context) {
 	wg.Go(func() {
 		for ctx.Err() == nil {
 			id, epoch := n.lease()
-			_, _ = n.rig.m.Heartbeat(ctx, id, epoch, hemera.NodeReport{Disks: n.reported(), Network: n.sample()})
+			_, _ = n.rig.m.Control.Heartbeat(ctx, id, epoch, hemera.NodeReport{Disks: n.reported(), Network: n.sample()})
 			select {
 			case <-ctx.Done():
 			case <-time.After(hemera.HeartbeatInterval):
@@ -249,7 +255,7 @@ func (n *fakeNode) run(ctx context.Context) {
 	var results []hemera.OrderResult
 	for ctx.Err() == nil {
 		id, epoch := n.lease()
-		reply, err := n.rig.m.Exchange(ctx, id, epoch, results)
+		reply, err := n.rig.m.Control.Exchange(ctx, id, epoch, results)
 		results = nil
 		if err != nil { // of a lease that register has just replaced
 			select {

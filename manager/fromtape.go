@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"hemera/namespace"
+	"hemera/tape/tier"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -24,19 +26,26 @@ const (
 )
 
 // rescuer is the maint.Worker that has lost files recalled from tape.
-type rescuer struct{ *parts }
+type rescuer struct {
+	tree    namespace.Parts
+	view    func() *hemera.View
+	tier    *tier.Tier // recalls them
+	broken  brokenList
+	now     func() time.Time
+	started time.Time // nodes that were there before may come back
+}
 
 // Name implements maint.Worker.
 func (*rescuer) Name() string { return "files to recall as their disks are lost" }
 
 // Step implements maint.Worker.
 func (r *rescuer) Step(ctx context.Context) (time.Duration, error) {
-	began, view := r.now(), r.cluster.View()
+	began, view := r.now(), r.view()
 	var gone []hemera.DiskID
 	for _, d := range view.Removed {
 		gone = append(gone, d.ID)
 	}
-	list, _ := r.engine.Broken()
+	list, _ := r.broken()
 	broken := newBrokenSet(list)
 	err := filesWithout(ctx, r.tree, gone, list, func(e hemera.Entry, _ hemera.DiskID) error {
 		// Most files of a removed disk have other pieces, and are repaired from them.
@@ -93,9 +102,8 @@ func (r *rescuer) onOpen(ctx context.Context, who hemera.Identity, e hemera.Entr
 	if errs.KindOf(err) != errs.NoReplicas || len(e.Tape) == 0 {
 		return err
 	}
-	view, now := r.cluster.View(), r.now()
-	list, _ := r.engine.Broken()
-	if s, _ := stand(view, e, newBrokenSet(list)); s == readable {
+	view, now := r.view(), r.now()
+	if s, _ := stand(view, e, r.broken.set()); s == readable {
 		return err // by others than this client, which could not reach them
 	}
 	for _, p := range e.Pieces {
@@ -120,8 +128,7 @@ func (r *rescuer) onNoPiece(ctx context.Context, who hemera.Identity, e *hemera.
 	if len(e.Tape) == 0 {
 		return nil
 	}
-	list, _ := r.engine.Broken()
-	if s, _ := stand(r.cluster.View(), *e, newBrokenSet(list)); s == lostFile {
+	if s, _ := stand(r.view(), *e, r.broken.set()); s == lostFile {
 		if begun, err := r.tier.Instead(ctx, who, *e); err != nil || !begun {
 			return err
 		}

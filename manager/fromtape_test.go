@@ -44,16 +44,16 @@ func TestFilesOfARemovedDiskComeFromTape(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2, 1)
 		defer r.start()()
-		if err := r.m.SetSpace(t.Context(), "default", "policy.layout", "plain"); err != nil {
+		if err := r.m.Admin.SetSpace(t.Context(), "default", "policy.layout", "plain"); err != nil {
 			t.Fatal(err)
 		}
 		e := r.archive(r.write("/f", 10), "single")
 		disk := e.Pieces[0].Disk
-		sum, err := r.m.Impact(t.Context(), []hemera.DiskID{disk})
+		sum, err := r.m.Status.Impact(t.Context(), []hemera.DiskID{disk})
 		if err != nil || sum.OnTape != 1 || sum.OnTapeBytes != 10 || sum.Lost != 0 || len(sum.Names) != 0 {
 			t.Errorf("%+v: %v", sum, err)
 		}
-		if err := r.m.RemoveDisk(t.Context(), disk, hemera.Removal{Force: true}); err != nil {
+		if err := r.m.Admin.RemoveDisk(t.Context(), disk, hemera.Removal{Force: true}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -75,7 +75,7 @@ func TestAnOpenOfAFileOnSilentDisksRecallsIt(t *testing.T) {
 		r.write("/untaped", 10)
 		silent := func(d time.Duration) {
 			time.Sleep(d)
-			r.m.cluster.Tick(t.Context())
+			r.m.Cluster.Tick(t.Context())
 		}
 		both := func(o *hemera.OpenRequest) { o.Tried = []hemera.NodeID{r.nodes[0].id, r.nodes[1].id} }
 		_, err := r.open("/f", hemera.AccessRead, both)
@@ -110,7 +110,7 @@ func TestWhyOfAFileOnTape(t *testing.T) {
 	if _, err := r.m.tree.Evict(t.Context(), e.ID, func(*hemera.Entry) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	why, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
+	why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
 	if err != nil || !strings.HasPrefix(why.State, "on tape only") {
 		t.Errorf("%+v: %v", why, err)
 	}
@@ -121,7 +121,7 @@ func TestWhyOfAFileOnTape(t *testing.T) {
 			t.Errorf("%+v", reason)
 		}
 	}
-	if report, err := r.m.FileInfo(t.Context(), hemera.SystemIdentity(), "/f"); err != nil || !told || report.Status != why.State {
+	if report, err := r.m.Maint.FileInfo(t.Context(), hemera.SystemIdentity(), "/f"); err != nil || !told || report.Status != why.State {
 		t.Errorf("%+v, %v", why, err)
 	}
 }
@@ -140,7 +140,7 @@ func TestWhatABrokenTapeHasIsNotSafe(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			sum, err := r.m.Impact(t.Context(), []hemera.DiskID{f.Pieces[0].Disk, f.Pieces[1].Disk})
+			sum, err := r.m.Status.Impact(t.Context(), []hemera.DiskID{f.Pieces[0].Disk, f.Pieces[1].Disk})
 			if err != nil || sum.OnTape != 0 || sum.Lost != 2 || sum.LostBytes != 30 {
 				t.Errorf("%s: %+v: %v", state, sum, err)
 			}
@@ -153,8 +153,8 @@ func TestWhatABrokenTapeHasIsNotSafe(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := "on tape only, and cannot be read: tape TAPE01 is BROKEN (torn)"
-		why, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
-		if report, failed := r.m.FileInfo(t.Context(), hemera.SystemIdentity(), "/f"); err != nil || failed != nil || why.State != want || report.Status != want {
+		why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
+		if report, failed := r.m.Maint.FileInfo(t.Context(), hemera.SystemIdentity(), "/f"); err != nil || failed != nil || why.State != want || report.Status != want {
 			t.Errorf("%+v, %q: %v, %v", why, report.Status, err, failed)
 		}
 		_, err = r.open("/f", hemera.AccessRead)
@@ -169,19 +169,19 @@ func TestQuestionsAboutAFileOnTapeOnly(t *testing.T) {
 	if _, err := r.m.tree.Evict(t.Context(), e.ID, func(*hemera.Entry) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if at, err := r.m.Locate(t.Context(), hemera.SystemIdentity(), "/f"); err != nil || len(at) != 1 {
+	if at, err := r.m.Files.Locate(t.Context(), hemera.SystemIdentity(), "/f"); err != nil || len(at) != 1 {
 		t.Errorf("located at %+v: %v", at, err)
 	}
-	if sum, err := r.m.Checksum(t.Context(), hemera.SystemIdentity(), "/f", hemera.ChecksumNone); err != nil || sum != e.Checksums[0] {
+	if sum, err := r.m.Files.Checksum(t.Context(), hemera.SystemIdentity(), "/f", hemera.ChecksumNone); err != nil || sum != e.Checksums[0] {
 		t.Errorf("%+v: %v", sum, err)
 	}
-	_, err := r.m.Checksum(t.Context(), hemera.SystemIdentity(), "/f", hemera.SHA256)
+	_, err := r.m.Files.Checksum(t.Context(), hemera.SystemIdentity(), "/f", hemera.SHA256)
 	wantKind(t, err, errs.NoReplicas)
 	if !strings.Contains(err.Error(), "on tape only") || !strings.Contains(errs.RemedyOf(err), "prepare -s /f") {
 		t.Errorf("%v; %s", err, errs.RemedyOf(err))
 	}
 	e = r.entry("/f")
-	_, err = r.m.converter.GrantConversion(t.Context(), e.ID, e.Gen, hemera.Form{Layout: hemera.Replica(3)})
+	_, err = r.grants().GrantConversion(t.Context(), e.ID, e.Gen, hemera.Form{Layout: hemera.Replica(3)})
 	if err == nil || !strings.Contains(err.Error(), "on tape only") {
 		t.Errorf("a conversion: %v", err)
 	}
@@ -199,12 +199,12 @@ func TestAReaderThatFoundNoGoodPiece(t *testing.T) {
 			t.Fatalf("%+v, %v", g, err)
 		}
 		was := g.Permit.Content()
-		sentBack := func(o *hemera.OpenRequest) { o.Again, o.NoPiece = was, r.m.now() }
+		sentBack := func(o *hemera.OpenRequest) { o.Again, o.NoPiece = was, time.Now() }
 		_, err = r.open("/f", hemera.AccessRead, sentBack)
 		wantKind(t, err, errs.Unavailable)
 		r.wantRecalled("by the word of a client alone", "/f", false)
 		// Nodes have nothing to say of it: the read is granted, and may fail.
-		if _, err = r.open("/f", hemera.AccessRead, func(o *hemera.OpenRequest) { o.NoPiece = r.m.now().Add(-noPieceWait) }); err != nil {
+		if _, err = r.open("/f", hemera.AccessRead, func(o *hemera.OpenRequest) { o.NoPiece = time.Now().Add(-noPieceWait) }); err != nil {
 			t.Error(err)
 		}
 		r.ruin(e, e.Pieces...)

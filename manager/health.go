@@ -7,19 +7,26 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
+	"hemera/cluster"
+	"hemera/maint"
 	"hemera/namespace"
 	"hemera/rules/layout"
-	"hemera/rules/place"
+	"hemera/tape/tier"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
 // maintAdmin implements hemera.MaintAdmin.
-type maintAdmin struct{ *parts }
+type maintAdmin struct {
+	tree    namespace.Parts
+	cluster *cluster.Cluster
+	engine  *maint.Engine
+	tier    *tier.Tier
+	judge   *judge
+	ops     *operations
+}
 
 // Jobs implements hemera.MaintAdmin.
 func (ma *maintAdmin) Jobs(ctx context.Context) ([]hemera.JobStatus, error) {
@@ -44,7 +51,7 @@ func (ma *maintAdmin) Fsck(ctx context.Context, repair bool) (hemera.FsckReport,
 // addSilent adds the files that are on tapes alone of which none can be read: no disk has anything of them.
 func (ma *maintAdmin) addSilent(ctx context.Context, report *hemera.FsckReport) error {
 	p := hemera.FsckProblem{Tag: "tape_unreadable"}
-	err := ma.silentOnTape(ctx, func(_ hemera.TapeLoss, e hemera.Entry) error {
+	err := ma.judge.silentOnTape(ctx, func(_ hemera.TapeLoss, e hemera.Entry) error {
 		if p.Count++; len(p.Files) < namesMax {
 			p.Files = append(p.Files, e.ID)
 		}
@@ -102,7 +109,7 @@ func (ma *maintAdmin) CheckNamespace(ctx context.Context, progress func(hemera.N
 // CheckFile implements hemera.MaintAdmin.
 func (ma *maintAdmin) CheckFile(ctx context.Context, ref string, repair bool) (checks []hemera.PieceCheck, err error) {
 	defer ma.ops.begin("CheckFile").end(&err)
-	e, _, err := ma.find(ctx, hemera.SystemIdentity(), ref)
+	e, _, err := find(ctx, ma.tree, hemera.SystemIdentity(), ref)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +133,7 @@ func (ma *maintAdmin) CheckFile(ctx context.Context, ref string, repair bool) (c
 // FileInfo implements hemera.MaintAdmin.
 func (ma *maintAdmin) FileInfo(ctx context.Context, who hemera.Identity, ref string) (r hemera.FileReport, err error) {
 	defer ma.ops.begin("FileInfo").end(&err)
-	e, path, err := ma.find(ctx, who, ref)
+	e, path, err := find(ctx, ma.tree, who, ref)
 	// Disks are asked only where the namespace may not know everything: the question costs an order for each disk. What
 	// only disks know has no owner who could ask, so it is for admins.
 	if id, byID, _ := idOf(ref); byID && who.Admin && (errors.Is(err, errs.NotFound) || err == nil && !e.IsDir() && ma.tree.Restored()) {
@@ -146,7 +153,7 @@ func (ma *maintAdmin) FileInfo(ctx context.Context, who hemera.Identity, ref str
 		r.Status = "not in the namespace; " + strayMeaning(first.Tag)
 		return r, nil
 	}
-	r.Entry, r.Path, r.Status, r.Empty = e, path, ma.status(ctx, view, e), layout.Empty(e.Layout, e.Size)
+	r.Entry, r.Path, r.Status, r.Empty = e, path, ma.judge.status(ctx, view, e), layout.Empty(e.Layout, e.Size)
 	for _, p := range e.Pieces {
 		d, ok := view.Disk(p.Disk)
 		n, _ := view.Node(d.Node)
@@ -197,120 +204,4 @@ func strayMeaning(tag string) string {
 		return "the piece is on its way out, or an audit removes it once it is old enough"
 	}
 	return "the piece is of a change made after the backup that was restored, and is kept"
-}
-
-// find resolves a path, or an id as [idOf] knows them, to an entry that who can reach by its path, with the attributes that who may see.
-// An id tells no more than the path does: otherwise it would show names and owners below directories that are closed to the user. So
-// it is NotFound with one text in all these cases.
-func (p *parts) find(ctx context.Context, who hemera.Identity, ref string) (e hemera.Entry, path string, err error) {
-	id, byID, err := idOf(ref)
-	switch {
-	case err != nil:
-		return e, "", err
-	case !byID:
-		e, err = p.tree.Stat(ctx, who, ref)
-		return e, hemera.PlainPath(ref), err
-	}
-	e, path, err = p.tree.Resolve(ctx, id)
-	if err != nil && !errors.Is(err, errs.NotFound) || who.Admin {
-		return e, path, err
-	}
-	if err == nil {
-		e, err = p.tree.Stat(ctx, who, path)
-	}
-	unseen := []errs.Kind{errs.NotFound, errs.NotDirectory, errs.Denied, errs.Invalid}
-	if err != nil && slices.Contains(unseen, errs.KindOf(err)) || err == nil && e.ID != id {
-		return hemera.Entry{}, "", errs.New(errs.NotFound, "manager.Resolve", ref, "there is no such file, or it is below a directory that is not for you")
-	}
-	return e, path, err
-}
-
-// idOf is the id that "fid:<decimal>" or "fxid:<hexadecimal>" names. EOS's other words mean the same here,
-// where files and directories share their ids.
-func idOf(ref string) (_ hemera.FileID, byID bool, _ error) {
-	for prefix, base := range map[string]int{"fid:": 10, "fxid:": 16, "pid:": 10, "pxid:": 16, "cid:": 10, "cxid:": 16, "inode:": 10} {
-		digits, ok := strings.CutPrefix(ref, prefix)
-		if !ok {
-			continue
-		}
-		id, err := strconv.ParseUint(digits, base, 64)
-		if err != nil {
-			return 0, true, errs.New(errs.Invalid, "manager.FileInfo", ref, "this is no file id").
-				WithRemedy("fid:, pid: and inode: take a decimal number, fxid: and pxid: a hexadecimal one")
-		}
-		return hemera.FileID(id), true, nil
-	}
-	return 0, false, nil
-}
-
-// lastSeen says where the pieces of a lost file were.
-func lastSeen(v *hemera.View, e hemera.Entry) string {
-	var parts []string
-	for _, p := range e.Pieces {
-		where := "disk " + p.Disk.String()
-		if was, ok := v.RemovedDisk(p.Disk); ok {
-			where += ", last seen at " + was.Where()
-		} else if _, ok := v.Disk(p.Disk); !ok {
-			where += ", which is not in the cluster"
-		}
-		parts = append(parts, where)
-	}
-	if len(parts) == 0 {
-		return "it has no pieces"
-	}
-	return strings.Join(parts, "; ")
-}
-
-// status says in words how well the file is, worst first.
-func (p *parts) status(ctx context.Context, v *hemera.View, e hemera.Entry) string {
-	// Nothing of it is on disks, so nothing can be wrong there.
-	if e.IsDir() || e.Size == 0 && len(e.Pieces) == 0 {
-		return "healthy"
-	}
-	if e.Evicted() {
-		return p.tier.Standing(ctx, &e)
-	}
-	broken := p.brokenSet()
-	bad, found := 0, 0
-	for _, piece := range e.Pieces {
-		switch {
-		case broken.has(e, piece):
-			bad++
-		case p.engine.FoundBad(e, piece):
-			found++
-		}
-	}
-	if s, _ := stand(v, e, broken); s == lostFile {
-		seen := lastSeen(v, e)
-		switch {
-		case bad == len(e.Pieces):
-			return "lost: every piece is known to be bad"
-		case bad > 0:
-			return fmt.Sprintf("lost: %d of %d pieces are known to be bad; %s", bad, len(e.Pieces), seen)
-		}
-		return "lost: " + seen
-	}
-	targets := place.Order(v, e.Pieces, "", nil, 0)
-	readable := len(targets)
-	all := layout.Count(e.Layout, e.Size)
-	switch {
-	case !layout.Readable(e.Layout, e.Size, layout.TargetIndexes(targets)):
-		return "offline: " + place.Unreadable(v, e.Pieces, nil)
-	case len(e.Pieces) < all:
-		return fmt.Sprintf("incomplete: %d of %d pieces", len(e.Pieces), all)
-	case bad > 0:
-		return fmt.Sprintf("degraded: %d of %d pieces are known to be bad and cannot be repaired", bad, len(e.Pieces))
-	case readable < len(e.Pieces):
-		return fmt.Sprintf("degraded: %d of %d pieces can be read: %s", readable, len(e.Pieces), place.Unreadable(v, e.Pieces, nil))
-	case found > 0:
-		return fmt.Sprintf("found bad: %d of %d pieces, to be repaired from the others, or being", found, len(e.Pieces))
-	}
-	draining := slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool {
-		d, _ := v.Disk(p.Disk)
-		return d.Config == hemera.ConfigDrain
-	})
-	if draining {
-		return "healthy, a piece is being moved"
-	}
-	return "healthy"
 }

@@ -13,7 +13,7 @@ import (
 // kept has the head of a write say that it keeps it.
 func (r *rig) kept(g hemera.Grant, size int64) {
 	r.t.Helper()
-	if err := r.m.Keep(r.t.Context(), shown(g), size); err != nil {
+	if err := r.m.Control.Keep(r.t.Context(), shown(g), size); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -22,7 +22,7 @@ func (r *rig) kept(g hemera.Grant, size int64) {
 func (r *rig) leftCommit(g hemera.Grant, size int64) error {
 	req := r.seal(g, size)
 	req.Left = true
-	_, err := r.m.Commit(r.t.Context(), req)
+	_, err := r.m.Control.Commit(r.t.Context(), req)
 	return err
 }
 
@@ -30,9 +30,9 @@ func (r *rig) leftCommit(g hemera.Grant, size int64) error {
 func (r *rig) wantRoom(size int64) {
 	r.t.Helper()
 	try := func(n int64) error {
-		g, err := r.m.Open(r.t.Context(), alice, hemera.OpenRequest{Path: "/exp/try", Access: hemera.AccessCreate, Mode: 0o644, Size: n})
+		g, err := r.m.Files.Open(r.t.Context(), alice, hemera.OpenRequest{Path: "/exp/try", Access: hemera.AccessCreate, Mode: 0o644, Size: n})
 		if err == nil {
-			err = r.m.Abort(r.t.Context(), shown(g))
+			err = r.m.Control.Abort(r.t.Context(), shown(g))
 		}
 		return err
 	}
@@ -47,7 +47,7 @@ func (r *rig) wantRoom(size int64) {
 // keptRig has a directory with a quota of 1000 bytes.
 func keptRig(t *testing.T) *rig {
 	r := newRig(t, 3, 1)
-	if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
+	if _, err := r.m.Names.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
 		t.Fatal(err)
 	}
 	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
@@ -73,7 +73,7 @@ func TestAKeptWriteHoldsItsClaim(t *testing.T) {
 					r.kept(g, 600) // it says so again
 					r.wantRoom(400)
 					// The name is free for others.
-					if err := r.m.Abort(t.Context(), shown(r.mustOpen("/exp/a", hemera.AccessCreate, size(10)))); err != nil {
+					if err := r.m.Control.Abort(t.Context(), shown(r.mustOpen("/exp/a", hemera.AccessCreate, size(10)))); err != nil {
 						t.Error(err)
 					}
 					left := int64(1000)
@@ -85,17 +85,17 @@ func TestAKeptWriteHoldsItsClaim(t *testing.T) {
 						left = 400
 						r.kept(g, 600) // on its way for long
 					case "abort":
-						if err := r.m.Abort(t.Context(), shown(g)); err != nil {
+						if err := r.m.Control.Abort(t.Context(), shown(g)); err != nil {
 							t.Fatal(err)
 						}
 					case "time":
-						r.m.pending.look(r.m.now().Add(keptTime - time.Second))
+						r.m.Writes.pending.look(time.Now().Add(keptTime - time.Second))
 						r.wantRoom(400)
-						r.m.pending.look(r.m.now().Add(keptTime + time.Minute))
+						r.m.Writes.pending.look(time.Now().Add(keptTime + time.Minute))
 					}
 					r.wantRoom(left)
-					c := &r.m.pending.claims
-					if len(c.held) != 0 || len(c.settled) != 0 || r.m.pending.kept.count.Load() != 0 {
+					c := &r.m.Writes.pending.claims
+					if len(c.held) != 0 || len(c.settled) != 0 || r.m.Writes.pending.kept.count.Load() != 0 {
 						t.Errorf("claims that nobody has: %v, %v", c.held, c.settled)
 					}
 				})
@@ -129,7 +129,7 @@ func TestKeptWritesShareAQuota(t *testing.T) {
 		r.kept(b, 700)
 		r.wantRoom(0)
 	}
-	if err := r.m.Abort(t.Context(), shown(a)); err != nil {
+	if err := r.m.Control.Abort(t.Context(), shown(a)); err != nil {
 		t.Fatal(err)
 	}
 	r.wantRoom(300)
@@ -147,18 +147,18 @@ func TestARefusedCommitOfAKeptWriteMayComeAgain(t *testing.T) {
 			g := r.mustOpen("/f", hemera.AccessCreate)
 			if left {
 				r.kept(g, 10)
-			} else if err := r.m.Abort(t.Context(), shown(g)); err != nil {
+			} else if err := r.m.Control.Abort(t.Context(), shown(g)); err != nil {
 				t.Fatal(err)
 			}
 			r.write("/f", 20)
 			req := r.seal(g, 10)
 			req.Left = left
-			_, err := r.m.Commit(t.Context(), req)
+			_, err := r.m.Control.Commit(t.Context(), req)
 			wantKind(t, err, errs.Conflict)
-			if err := r.m.Rename(t.Context(), alice, "/f", "/g"); err != nil {
+			if err := r.m.Names.Rename(t.Context(), alice, "/f", "/g"); err != nil {
 				t.Fatal(err)
 			}
-			_, err = r.m.Commit(t.Context(), req)
+			_, err = r.m.Control.Commit(t.Context(), req)
 			if !left {
 				wantKind(t, err, errs.Conflict)
 			} else if err != nil {
@@ -172,7 +172,7 @@ func TestARefusedCommitOfAKeptWriteMayComeAgain(t *testing.T) {
 func TestClaimsOfKeptWritesAreBounded(t *testing.T) {
 	r := keptRig(t)
 	for n := range uint64(keptMax) {
-		r.m.pending.kept.put(1<<63+n, keptWrite{expires: r.m.now().Add(time.Hour)})
+		r.m.Writes.pending.kept.put(1<<63+n, keptWrite{expires: time.Now().Add(time.Hour)})
 	}
 	g := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
 	r.kept(g, 600)
@@ -196,11 +196,11 @@ func TestARebuildLeavesOutWhatIsKept(t *testing.T) {
 		}
 		defer r.start()()
 		for _, limit := range []int{1, 2, 100} {
-			kept, silent := r.m.rebuilder.kept(t.Context())
+			kept, silent := r.m.Rebuild.kept(t.Context())
 			if len(silent) > 0 {
 				t.Fatalf("%v did not answer", silent)
 			}
-			list := r.m.rebuilder.listWithout(kept)
+			list := r.m.Rebuild.listWithout(kept)
 			var found []hemera.PieceID
 			for after := (hemera.PieceID{}); ; after = found[len(found)-1] {
 				page, err := list(t.Context(), d, after, limit)
@@ -227,11 +227,11 @@ func TestTheListSaysWhatAKilledNodeFound(t *testing.T) {
 		r := newRig(t, 1, 1)
 		r.nodes[0].left = []hemera.WriteInfo{{ID: "a", Path: "/f", Who: alice, State: hemera.WriteKept, Then: hemera.ThenRemove, Found: true}}
 		defer r.start()()
-		list, err := r.m.Writes(t.Context(), alice)
+		list, err := r.m.Writes.Writes(t.Context(), alice)
 		if err != nil || len(list) != 1 || !list[0].Found || list[0].Differ != 0 {
 			t.Errorf("%+v, %v", list, err)
 		}
-		if w, err := r.m.EndWrite(t.Context(), alice, "a", true); err != nil || !w.Found || w.Differ != 7 {
+		if w, err := r.m.Writes.EndWrite(t.Context(), alice, "a", true); err != nil || !w.Found || w.Differ != 7 {
 			t.Errorf("%+v, %v", w, err)
 		}
 	})

@@ -42,13 +42,13 @@ func TestAHeadThatStoodStillCommitsNothing(t *testing.T) {
 					}
 					stop = r.start()
 				}
-				_, err := r.m.Replace(t.Context(), shown(g), []hemera.DiskID{other.Disk})
+				_, err := r.m.Control.Replace(t.Context(), shown(g), []hemera.DiskID{other.Disk})
 				wantKind(t, err, errs.Conflict)
 				for range 2 {
-					_, err = r.m.Commit(t.Context(), req)
+					_, err = r.m.Control.Commit(t.Context(), req)
 					wantKind(t, err, errs.Conflict)
 				}
-				e, err := r.m.Stat(t.Context(), alice, "/f")
+				e, err := r.m.Names.Stat(t.Context(), alice, "/f")
 				if !c.update {
 					wantKind(t, err, errs.NotFound)
 				} else if err != nil || e.Gen != before.Gen {
@@ -75,7 +75,7 @@ func TestCommitsHaveATime(t *testing.T) {
 		if again, err := r.commit(in); err != nil || again.Gen != e.Gen {
 			t.Errorf("the same again: %+v, %v", again, err)
 		}
-		_, err = r.m.Commit(t.Context(), out)
+		_, err = r.m.Control.Commit(t.Context(), out)
 		wantKind(t, err, errs.Conflict)
 	})
 }

@@ -4,9 +4,10 @@ import (
 	"context"
 	"time"
 
+	"hemera/cluster"
 	"hemera/maint"
 	"hemera/maint/requests"
-	"hemera/manager/reads"
+	"hemera/namespace"
 	"hemera/rules/lifecycle"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -14,14 +15,19 @@ import (
 
 // ruleKeeper knows which directories have lifecycle rules, and does what the engine decides by them.
 type ruleKeeper struct {
-	*parts
+	tree     namespace.Parts
+	cluster  *cluster.Cluster
+	pending  *pending // a file that is being written is not removed
 	requests *requests.Store
-	reads    *reads.Notes
+	notes    *readNotes
+	wake     func() // has the maintenance look at rules again
+	ops      *operations
+	now      func() time.Time
 }
 
 // options are what the engine follows rules with.
 func (k *ruleKeeper) options() maint.Lifecycle {
-	return maint.Lifecycle{Trees: k.requests, Attributes: k.tree.RuleAttributes, Remove: k.remove, Track: k.reads.Track,
+	return maint.Lifecycle{Trees: k.requests, Attributes: k.tree.RuleAttributes, Remove: k.remove, Track: k.notes.track,
 		WentBack: func() time.Time { return k.tree.Stats().WentBack.Restored }}
 }
 
@@ -85,7 +91,7 @@ func (k *ruleKeeper) changed(ctx context.Context, who hemera.Identity, path, nam
 		return nil
 	}
 	// Last, when the worker finds what was set.
-	defer k.engine.Wake()
+	defer k.wake()
 	e, err := k.tree.Stat(ctx, hemera.SystemIdentity(), path)
 	if err != nil {
 		return err
@@ -99,7 +105,7 @@ func (k *ruleKeeper) removed(ctx context.Context, path, name string) error {
 	if !lifecycle.IsAttribute(name) {
 		return nil
 	}
-	defer k.engine.Wake()
+	defer k.wake()
 	e, err := k.tree.Stat(ctx, hemera.SystemIdentity(), path)
 	if err != nil {
 		return err

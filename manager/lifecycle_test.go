@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"hemera/manager/reads"
 	"hemera/rules/lifecycle"
 	"hemera/test/fixture/effort"
 	"hemera/words/errs"
@@ -20,7 +19,7 @@ var system = hemera.SystemIdentity()
 // rule sets an attribute of a directory.
 func (r *rig) rule(path, name, value string) {
 	r.t.Helper()
-	if err := r.m.SetXattr(r.t.Context(), system, path, name, []byte(value), false); err != nil {
+	if err := r.m.Attributes.SetXattr(r.t.Context(), system, path, name, []byte(value), false); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -28,7 +27,7 @@ func (r *rig) rule(path, name, value string) {
 // there reports whether a path exists.
 func (r *rig) there(path string) bool {
 	r.t.Helper()
-	_, err := r.m.Stat(r.t.Context(), system, path)
+	_, err := r.m.Names.Stat(r.t.Context(), system, path)
 	if err != nil && !errors.Is(err, errs.NotFound) {
 		r.t.Fatal(err)
 	}
@@ -38,7 +37,7 @@ func (r *rig) there(path string) bool {
 // convert does what a node does by an order to convert: it makes the pieces and commits. Checksums that the file did not
 // have are made up.
 func (n *fakeNode) convert(o hemera.Order) hemera.OrderResult {
-	ring := n.rig.m.cluster.Ring()
+	ring := n.rig.m.Cluster.Ring()
 	to, err := ring.Verify(o.Token, time.Now())
 	from, bad := ring.Verify(o.From, time.Now())
 	req := hemera.CommitRequest{Permit: hemera.ParsePermit(o.Token), Size: from.Size, Checksums: from.Sums, Mtime: time.Now()}
@@ -63,7 +62,7 @@ func (n *fakeNode) convert(o hemera.Order) hemera.OrderResult {
 			req.Checksums = slices.Clone(req.Checksums)
 			req.Checksums[len(req.Checksums)-1].Value[0] ^= 1
 		}
-		_, err = n.rig.m.Commit(n.rig.t.Context(), req)
+		_, err = n.rig.m.Control.Commit(n.rig.t.Context(), req)
 	}
 	if err != nil {
 		return hemera.OrderResult{ID: o.ID, Failed: true, ErrKind: uint8(errs.KindOf(err)), ErrText: err.Error()}
@@ -97,7 +96,7 @@ func TestFilesExpireByTheirRules(t *testing.T) {
 		if _, err := r.commit(r.seal(writer, 20)); err != nil {
 			t.Error(err)
 		}
-		why, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/s/open.tmp")
+		why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/s/open.tmp")
 		if err != nil || !slices.ContainsFunc(why.Reasons, func(r hemera.Reason) bool {
 			return r.About == "lifecycle" && strings.Contains(r.Text, "expires at ") && strings.HasSuffix(strings.TrimSuffix(r.Text, ", if it stays as it is"), " UTC")
 		}) {
@@ -142,11 +141,11 @@ func TestFilesAreConvertedByTheirRules(t *testing.T) {
 			t.Errorf("a change of the rules has no effect: %+v", e)
 		}
 		// Without rules the directory is forgotten.
-		if err := r.m.RemoveXattr(t.Context(), system, "/d", lifecycle.AttrConvert); err != nil {
+		if err := r.m.Attributes.RemoveXattr(t.Context(), system, "/d", lifecycle.AttrConvert); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if trees := r.m.converter.requests.RuleTrees(); len(trees) != 0 {
+		if trees := r.m.Conversions.requests.RuleTrees(); len(trees) != 0 {
 			t.Errorf("%+v", trees)
 		}
 	})
@@ -188,12 +187,12 @@ func TestConversionWithAnotherContentIsRefused(t *testing.T) {
 			n.spoils = true
 			n.mu.Unlock()
 		}
-		c, err := r.m.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/f", Form: hemera.Form{Layout: hemera.Replica(3)}})
+		c, err := r.m.Conversions.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/f", Form: hemera.Form{Layout: hemera.Replica(3)}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Hour) // all passes
-		list, err := r.m.Conversions(t.Context())
+		list, err := r.m.Conversions.Conversions(t.Context())
 		if err != nil || len(list) != 1 || list[0].Failed != 1 || list[0].Ended.IsZero() || !strings.Contains(list[0].Why, "another content") {
 			t.Errorf("request %d: %+v, %v", c.ID, list, err)
 		}
@@ -208,15 +207,15 @@ func TestConversionGivesWayToAWriter(t *testing.T) {
 	running(t, 2, 2, func(t *testing.T, r *rig) {
 		r.write("/f", 100)
 		writer := r.mustOpen("/f", hemera.AccessUpdate)
-		if _, err := r.m.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/f", Form: hemera.Form{Layout: hemera.Replica(3)}}); err != nil {
+		if _, err := r.m.Conversions.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/f", Form: hemera.Form{Layout: hemera.Replica(3)}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		list, err := r.m.Conversions(t.Context())
+		list, err := r.m.Conversions.Conversions(t.Context())
 		if err != nil || list[0].Skipped != 1 || list[0].Failed != 0 || list[0].Job.State != "waiting" {
 			t.Errorf("%+v, %v", list, err)
 		}
-		why, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
+		why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
 		if err != nil || !slices.ContainsFunc(why.Reasons, func(r hemera.Reason) bool { return r.About == "form" }) {
 			t.Errorf("%+v, %v", why, err)
 		}
@@ -234,11 +233,11 @@ func TestConversionGivesWayToAWriter(t *testing.T) {
 func TestOpenWaitsForTheCommitOfAConversion(t *testing.T) {
 	r := newRig(t, 2, 1)
 	e := r.write("/f", 10)
-	end, err := r.m.pending.convert(name{e.Parent, e.Name})
+	end, err := r.m.Writes.pending.convert(name{e.Parent, e.Name})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.m.pending.convert(name{e.Parent, e.Name}); !errors.Is(err, errs.Locked) {
+	if _, err := r.m.Writes.pending.convert(name{e.Parent, e.Name}); !errors.Is(err, errs.Locked) {
 		t.Errorf("a second one: %v", err)
 	}
 	opened := make(chan error, 1)
@@ -255,7 +254,7 @@ func TestOpenWaitsForTheCommitOfAConversion(t *testing.T) {
 	if err := <-opened; err != nil {
 		t.Error(err)
 	}
-	if _, err := r.m.pending.convert(name{e.Parent, e.Name}); !errors.Is(err, errs.Locked) {
+	if _, err := r.m.Writes.pending.convert(name{e.Parent, e.Name}); !errors.Is(err, errs.Locked) {
 		t.Errorf("beside a writer: %v", err)
 	}
 }
@@ -272,10 +271,10 @@ func TestAccessIsNotedWhereARuleAsks(t *testing.T) {
 		for _, path := range []string{"/asks/sub/f", "/asks/sub/f", "/other/f"} {
 			r.mustOpen(path, hemera.AccessRead)
 		}
-		time.Sleep(2 * reads.Interval)
+		time.Sleep(2 * readNotesTime)
 		today := lifecycle.Day(time.Now())
 		for path, want := range map[string]string{"/asks/sub/f": today, "/asks/unread": "", "/other/f": ""} {
-			e, _, err := r.m.Resolve(t.Context(), r.entry(path).ID)
+			e, _, err := r.m.Control.Resolve(t.Context(), r.entry(path).ID)
 			if err != nil || string(e.Xattrs[lifecycle.AttrAccess]) != want {
 				t.Errorf("%s: %q, %v", path, e.Xattrs[lifecycle.AttrAccess], err)
 			}
@@ -285,7 +284,7 @@ func TestAccessIsNotedWhereARuleAsks(t *testing.T) {
 		}
 		// Once a day: a file that has the note waits for none.
 		r.mustOpen("/asks/sub/f", hemera.AccessRead)
-		if _, files := r.m.notes.Notes.Take(); len(files) != 0 {
+		if _, files := r.m.notes.notes.take(); len(files) != 0 {
 			t.Errorf("%d files are to be noted again", len(files))
 		}
 	})
@@ -298,7 +297,7 @@ func TestExpiredFilesGoToTheRecycleBin(t *testing.T) {
 		r.rule("/d", lifecycle.AttrExpire, "age=30m")
 		time.Sleep(40 * time.Minute)
 		found := 0
-		err := r.m.ListRecycled(t.Context(), system, hemera.RecycleQuery{All: true}, func(hemera.Recycled) error { found++; return nil })
+		err := r.m.Recycle.ListRecycled(t.Context(), system, hemera.RecycleQuery{All: true}, func(hemera.Recycled) error { found++; return nil })
 		if r.there("/d/f") || err != nil || found != 1 {
 			t.Errorf("there %v, %d in the bin, %v", r.there("/d/f"), found, err)
 		}
@@ -320,11 +319,11 @@ func TestRulesAreOfDirectoriesAndMakeSense(t *testing.T) {
 		{"/d", "sys.lru.conversion.space", "moon", errs.NotFound},
 		{"/d", "sys.lru.lowwatermark", "90", errs.Invalid},
 	} {
-		if err := r.m.SetXattr(t.Context(), system, c.path, c.name, []byte(c.value), false); !errors.Is(err, c.kind) || errs.RemedyOf(err) == "" {
+		if err := r.m.Attributes.SetXattr(t.Context(), system, c.path, c.name, []byte(c.value), false); !errors.Is(err, c.kind) || errs.RemedyOf(err) == "" {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	if trees := r.m.converter.requests.RuleTrees(); len(trees) != 0 {
+	if trees := r.m.Conversions.requests.RuleTrees(); len(trees) != 0 {
 		t.Errorf("%+v", trees)
 	}
 }
@@ -333,7 +332,7 @@ func TestRulesAreOfDirectoriesAndMakeSense(t *testing.T) {
 func TestConversionKeepsToQuotas(t *testing.T) {
 	running(t, 2, 2, func(t *testing.T, r *rig) {
 		r.write("/q/f", 1000)
-		if err := r.m.SetQuota(t.Context(), hemera.QuotaKey{Path: "/q", Kind: hemera.QuotaProject}, hemera.QuotaAmount{Physical: 2500}); err != nil {
+		if err := r.m.Quotas.SetQuota(t.Context(), hemera.QuotaKey{Path: "/q", Kind: hemera.QuotaProject}, hemera.QuotaAmount{Physical: 2500}); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {
@@ -341,16 +340,16 @@ func TestConversionKeepsToQuotas(t *testing.T) {
 			physical int64
 			done     int64
 		}{{hemera.Replica(3), 2000, 0}, {hemera.Plain(), 1000, 1}, {hemera.Replica(2), 2000, 1}} {
-			asked, err := r.m.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/q", Recursive: true, Form: hemera.Form{Layout: c.layout}})
+			asked, err := r.m.Conversions.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/q", Recursive: true, Form: hemera.Form{Layout: c.layout}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(effort.Of(2*time.Hour, 30*time.Minute))
-			list, err := r.m.Conversions(t.Context())
+			list, err := r.m.Conversions.Conversions(t.Context())
 			if err != nil || list[asked.ID-1].Done != c.done || (c.done == 0) != strings.Contains(list[asked.ID-1].Why, "physical bytes are used") {
 				t.Errorf("%s: %+v, %v", c.layout, list, err)
 			}
-			rows, err := r.m.Quotas(t.Context(), "/q")
+			rows, err := r.m.Quotas.Quotas(t.Context(), "/q")
 			if err != nil || len(rows) == 0 || rows[0].Kind != hemera.QuotaProject || rows[0].Used.Physical != c.physical || rows[0].Used.Bytes != 1000 || rows[0].Used.Files != 1 {
 				t.Errorf("%s: %+v, %v", c.layout, rows, err)
 			}

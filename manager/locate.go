@@ -3,8 +3,13 @@ package manager
 import (
 	"context"
 	"slices"
+	"sync/atomic"
+	"time"
 
+	"hemera/cluster"
+	"hemera/maint/orders"
 	"hemera/manager/sums"
+	"hemera/namespace"
 	"hemera/rules/checksum"
 	"hemera/rules/place"
 	"hemera/words/errs"
@@ -13,8 +18,14 @@ import (
 
 // locator is the part of hemera.Files that finds and reads files for others: where they are, and their checksums.
 type locator struct {
-	*parts
-	sums *sums.Sums // checksums that nodes compute for clients
+	tree    namespace.Parts
+	cluster *cluster.Cluster
+	orders  *orders.Dispatcher // to compute checksums
+	sums    *sums.Sums         // checksums that nodes compute for clients
+	broken  brokenList
+	nonce   *atomic.Uint64
+	ops     *operations
+	now     func() time.Time
 }
 
 // Locate implements hemera.Files.
@@ -36,7 +47,7 @@ func (l *locator) Locate(ctx context.Context, who hemera.Identity, path string) 
 	targets = place.Order(view, e.Pieces, who.Host, nil, seed)
 	// Any of the nodes can be the head, but only if together they have enough.
 	if len(targets) == 0 || !enough(e.Layout, e.Size, targets) {
-		return nil, l.noReplicas(view, path, &e, targets, nil)
+		return nil, l.broken.noReplicas(view, path, &e, targets, nil)
 	}
 	return targets, nil
 }
@@ -70,7 +81,7 @@ func (l *locator) Checksum(ctx context.Context, who hemera.Identity, path string
 	view := l.cluster.View()
 	targets := place.Order(view, e.Pieces, "", nil, l.nonce.Add(1))
 	if !enough(e.Layout, e.Size, targets) {
-		return hemera.Checksum{}, l.noReplicas(view, path, &e, targets, nil)
+		return hemera.Checksum{}, l.broken.noReplicas(view, path, &e, targets, nil)
 	}
 	sum, err = l.sums.Do(ctx, who, sums.Key{File: e.ID, Gen: e.Gen, Kind: kind}, func(ctx context.Context) (sum hemera.Checksum, err error) {
 		// One node after the other: each reads the whole file, so two at once would waste the work of one.

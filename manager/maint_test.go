@@ -51,7 +51,7 @@ func (n *fakeNode) start(ctx context.Context, done chan<- struct{}) context.Canc
 
 func (r *rig) entry(path string) hemera.Entry {
 	r.t.Helper()
-	e, err := r.m.Stat(r.t.Context(), alice, path)
+	e, err := r.m.Names.Stat(r.t.Context(), alice, path)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func (r *rig) whole(path string, pieces int) {
 	e := r.entry(path)
 	disks := map[hemera.DiskID]bool{}
 	for _, p := range e.Pieces {
-		d, ok := r.m.cluster.View().Disk(p.Disk)
+		d, ok := r.m.Cluster.View().Disk(p.Disk)
 		if !ok {
 			r.t.Errorf("%s: disk %d is not in the view", path, p.Disk)
 			continue
@@ -96,7 +96,7 @@ func TestRemovedFilesFreeTheirDisks(t *testing.T) {
 		}
 		r.write("/f0", 11) // replaces
 		for i := range 19 {
-			if err := r.m.Remove(t.Context(), alice, fmt.Sprintf("/f%d", i+1), 0); err != nil {
+			if err := r.m.Names.Remove(t.Context(), alice, fmt.Sprintf("/f%d", i+1), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -104,7 +104,7 @@ func TestRemovedFilesFreeTheirDisks(t *testing.T) {
 		if n := r.stored(); n != 2 {
 			t.Errorf("%d pieces left", n)
 		}
-		if s, _ := r.m.NamespaceStats(t.Context()); s.Unlinked != 0 {
+		if s, _ := r.m.Observer.NamespaceStats(t.Context()); s.Unlinked != 0 {
 			t.Errorf("%d unlinked", s.Unlinked)
 		}
 	})
@@ -117,13 +117,13 @@ func TestDrain(t *testing.T) {
 			r.write(fmt.Sprintf("/f%d", i), 1000)
 		}
 		for _, id := range []hemera.DiskID{1, 2} { // both disks of one node at once
-			if err := r.m.SetDisk(ctx, id, "configstatus", "drain"); err != nil {
+			if err := r.m.Admin.SetDisk(ctx, id, "configstatus", "drain"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		time.Sleep(10 * time.Second)
-		v := r.m.cluster.View()
-		jobs, err := r.m.Jobs(ctx)
+		v := r.m.Cluster.View()
+		jobs, err := r.m.Maint.Jobs(ctx)
 		if err != nil || len(jobs) != 2 {
 			t.Fatalf("%+v, %v", jobs, err)
 		}
@@ -138,7 +138,7 @@ func TestDrain(t *testing.T) {
 		for i := range 60 {
 			r.whole(fmt.Sprintf("/f%d", i), 2)
 		}
-		if err := r.m.RemoveDisk(ctx, 1, hemera.Removal{}); err != nil {
+		if err := r.m.Admin.RemoveDisk(ctx, 1, hemera.Removal{}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -150,22 +150,22 @@ func TestDrainOfFilesTooDeepToName(t *testing.T) {
 		ctx := t.Context()
 		half := strings.Repeat("/"+strings.Repeat("n", 249), 9)
 		for _, top := range []string{"/a", "/b"} {
-			if _, err := r.m.Mkdir(ctx, hemera.SystemIdentity(), top+half, 0o777, true); err != nil {
+			if _, err := r.m.Names.Mkdir(ctx, hemera.SystemIdentity(), top+half, 0o777, true); err != nil {
 				t.Fatal(err)
 			}
 		}
 		e := r.write("/a"+half+"/f", 1000)
-		if err := r.m.Rename(ctx, hemera.SystemIdentity(), "/a", "/b"+half+"/a"); err != nil {
+		if err := r.m.Names.Rename(ctx, hemera.SystemIdentity(), "/a", "/b"+half+"/a"); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.m.SetDisk(ctx, e.Pieces[0].Disk, "configstatus", "drain"); err != nil {
+		if err := r.m.Admin.SetDisk(ctx, e.Pieces[0].Disk, "configstatus", "drain"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		if jobs, _ := r.m.Jobs(ctx); len(jobs) != 1 || jobs[0].State != "done" {
+		if jobs, _ := r.m.Maint.Jobs(ctx); len(jobs) != 1 || jobs[0].State != "done" {
 			t.Errorf("%+v", jobs)
 		}
-		if err := r.m.Rename(ctx, hemera.SystemIdentity(), "/b"+half+"/a", "/a"); err != nil {
+		if err := r.m.Names.Rename(ctx, hemera.SystemIdentity(), "/b"+half+"/a", "/a"); err != nil {
 			t.Fatal(err)
 		}
 		r.whole("/a"+half+"/f", 2)
@@ -176,19 +176,19 @@ func TestDrainWithoutRoomSaysWhyAndGoesOnWhenThereIs(t *testing.T) {
 	running(t, 2, 1, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		r.write("/f", 10)
-		if err := r.m.SetDisk(ctx, 1, "configstatus", "drain"); err != nil {
+		if err := r.m.Admin.SetDisk(ctx, 1, "configstatus", "drain"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		jobs, _ := r.m.Jobs(ctx)
+		jobs, _ := r.m.Maint.Jobs(ctx)
 		if len(jobs) != 1 || jobs[0].State != "stalled" || !strings.Contains(jobs[0].Why, "already hold") || jobs[0].FilesLeft != 1 {
 			t.Fatalf("%+v", jobs)
 		}
-		if err := r.m.SetDisk(ctx, 1, "configstatus", "rw"); err != nil {
+		if err := r.m.Admin.SetDisk(ctx, 1, "configstatus", "rw"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)
-		if jobs, _ := r.m.Jobs(ctx); jobs[0].State != "done" || !strings.Contains(jobs[0].Why, "in use again") {
+		if jobs, _ := r.m.Maint.Jobs(ctx); jobs[0].State != "done" || !strings.Contains(jobs[0].Why, "in use again") {
 			t.Errorf("%+v", jobs)
 		}
 		r.whole("/f", 2)
@@ -203,19 +203,19 @@ func TestDrainRetriesFailedCopies(t *testing.T) {
 		for _, n := range r.nodes {
 			n.failCopies = 3
 		}
-		if err := r.m.SetDisk(t.Context(), 1, "configstatus", "drain"); err != nil {
+		if err := r.m.Admin.SetDisk(t.Context(), 1, "configstatus", "drain"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)
-		if jobs, _ := r.m.Jobs(t.Context()); len(jobs) != 1 || jobs[0].Failed == 0 || jobs[0].Why == "" {
+		if jobs, _ := r.m.Maint.Jobs(t.Context()); len(jobs) != 1 || jobs[0].Failed == 0 || jobs[0].Why == "" {
 			t.Errorf("after the first pass: %+v", jobs)
 		}
 		time.Sleep(time.Minute)
-		jobs, _ := r.m.Jobs(t.Context())
+		jobs, _ := r.m.Maint.Jobs(t.Context())
 		if len(jobs) != 1 || jobs[0].State != "done" || jobs[0].Failed != 0 || jobs[0].Why != "" {
 			t.Errorf("%+v", jobs)
 		}
-		if d := r.m.cluster.View().Disks[0]; d.Config != hemera.ConfigEmpty {
+		if d := r.m.Cluster.View().Disks[0]; d.Config != hemera.ConfigEmpty {
 			t.Errorf("disk is %s", d.Config)
 		}
 	})
@@ -231,11 +231,11 @@ func TestLostNodeIsRepairedAndReconciledWhenItReturns(t *testing.T) {
 		before := dead.count(dead.disks[0].ID)
 		dead.stop()
 		time.Sleep(hemera.HeartbeatTimeout + 2*time.Second)
-		jobs, _ := r.m.Jobs(ctx)
+		jobs, _ := r.m.Maint.Jobs(ctx)
 		if len(jobs) != 1 || jobs[0].State != "waiting" || jobs[0].Why == "" {
 			t.Fatalf("%+v", jobs)
 		}
-		if info, err := r.m.FileInfo(ctx, hemera.SystemIdentity(), "/f0"); err != nil || info.Status == "" {
+		if info, err := r.m.Maint.FileInfo(ctx, hemera.SystemIdentity(), "/f0"); err != nil || info.Status == "" {
 			t.Error(err)
 		}
 		time.Sleep(r.lost + 5*time.Second)
@@ -268,7 +268,7 @@ func TestShortAbsenceMovesNothing(t *testing.T) {
 				t.Errorf("node %d made %d copies", n.id, n.copies)
 			}
 		}
-		if jobs, _ := r.m.Jobs(t.Context()); len(jobs) != 0 {
+		if jobs, _ := r.m.Maint.Jobs(t.Context()); len(jobs) != 0 {
 			t.Errorf("%+v", jobs)
 		}
 	})
@@ -277,11 +277,11 @@ func TestShortAbsenceMovesNothing(t *testing.T) {
 func TestNodeSwitchedOffIsNotRepairedAround(t *testing.T) {
 	running(t, 3, 1, func(t *testing.T, r *rig) {
 		r.write("/f", 10)
-		if err := r.m.SetNode(t.Context(), 1, "status", "off"); err != nil {
+		if err := r.m.Admin.SetNode(t.Context(), 1, "status", "off"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * r.lost)
-		if jobs, _ := r.m.Jobs(t.Context()); len(jobs) != 0 {
+		if jobs, _ := r.m.Maint.Jobs(t.Context()); len(jobs) != 0 {
 			t.Errorf("%+v", jobs)
 		}
 	})
@@ -293,11 +293,11 @@ func TestForcedRemovalIsRepaired(t *testing.T) {
 		for i := range 10 {
 			r.write(fmt.Sprintf("/f%d", i), 10)
 		}
-		err := r.m.RemoveDisk(ctx, 1, hemera.Removal{})
+		err := r.m.Admin.RemoveDisk(ctx, 1, hemera.Removal{})
 		if !errors.Is(err, errs.NotEmpty) || errs.RemedyOf(err) == "" {
 			t.Error(err)
 		}
-		if err := r.m.RemoveDisk(ctx, 1, hemera.Removal{Force: true, Lose: true}); err != nil {
+		if err := r.m.Admin.RemoveDisk(ctx, 1, hemera.Removal{Force: true, Lose: true}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
@@ -305,7 +305,7 @@ func TestForcedRemovalIsRepaired(t *testing.T) {
 			r.whole(fmt.Sprintf("/f%d", i), 2)
 		}
 		time.Sleep(2 * hemera.UnsealedLifetime)
-		if left := r.m.cluster.Removed(); len(left) != 0 {
+		if left := r.m.Cluster.Removed(); len(left) != 0 {
 			t.Errorf("%v not forgotten", left)
 		}
 	})
@@ -318,12 +318,12 @@ func TestIncompleteFilesAreCompletedWhenADiskAppears(t *testing.T) {
 			r.write(fmt.Sprintf("/f%d", i), 10)
 			r.whole(fmt.Sprintf("/f%d", i), 1)
 		}
-		info, err := r.m.FileInfo(ctx, hemera.SystemIdentity(), "/f0")
+		info, err := r.m.Maint.FileInfo(ctx, hemera.SystemIdentity(), "/f0")
 		if err != nil || info.Status != "incomplete: 1 of 2 pieces" {
 			t.Errorf("%q, %v", info.Status, err)
 		}
 		time.Sleep(6 * time.Second)
-		jobs, _ := r.m.Jobs(ctx)
+		jobs, _ := r.m.Maint.Jobs(ctx)
 		if len(jobs) != 1 || jobs[0].State != "stalled" || jobs[0].FilesLeft != 5 || jobs[0].Why == "" {
 			t.Errorf("%+v", jobs)
 		}
@@ -346,7 +346,7 @@ func TestManagerRestartResumesADrain(t *testing.T) {
 		for i := range 20 {
 			r.write(fmt.Sprintf("/f%d", i), 10)
 		}
-		if err := r.m.SetDisk(t.Context(), 1, "configstatus", "drain"); err != nil {
+		if err := r.m.Admin.SetDisk(t.Context(), 1, "configstatus", "drain"); err != nil {
 			t.Fatal(err)
 		}
 		r.restart()
@@ -355,7 +355,7 @@ func TestManagerRestartResumesADrain(t *testing.T) {
 		}
 		stop := r.start()
 		time.Sleep(10 * time.Second)
-		if d := r.m.cluster.View().Disks[0]; d.Config != hemera.ConfigEmpty {
+		if d := r.m.Cluster.View().Disks[0]; d.Config != hemera.ConfigEmpty {
 			t.Errorf("disk is %s", d.Config)
 		}
 		for i := range 20 {
@@ -371,14 +371,14 @@ func TestFsck(t *testing.T) {
 		for i := range 10 {
 			r.write(fmt.Sprintf("/f%d", i), 10)
 		}
-		report, err := r.m.Fsck(ctx, true)
+		report, err := r.m.Maint.Fsck(ctx, true)
 		if err != nil || len(report.Problems) != 0 || report.Files != 10 || report.Pieces != 20 {
 			t.Fatalf("a healthy cluster: %+v, %v", report, err)
 		}
 		gone := r.entry("/f0")
 		place := gone.Pieces[0]
 		holder := func(p hemera.Piece) *fakeNode {
-			d, _ := r.m.cluster.View().Disk(p.Disk)
+			d, _ := r.m.Cluster.View().Disk(p.Disk)
 			return r.node(d.Node)
 		}
 		holder(place).drop(place.Disk, hemera.PieceID{File: gone.ID, Gen: gone.Gen, Index: place.Index})
@@ -387,7 +387,7 @@ func TestFsck(t *testing.T) {
 		stat.FileSize = 11
 		holder(wrong.Pieces[0]).put(wrong.Pieces[0].Disk, stat)
 		removed := r.write("/removed", 10)
-		if err := r.m.Remove(ctx, hemera.SystemIdentity(), "/removed", 0); err != nil {
+		if err := r.m.Names.Remove(ctx, hemera.SystemIdentity(), "/removed", 0); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
@@ -398,11 +398,11 @@ func TestFsck(t *testing.T) {
 		r.nodes[0].put(r.nodes[0].disks[0].ID, old)
 		r.nodes[0].put(r.nodes[0].disks[0].ID, young)
 
-		report, err = r.m.Fsck(ctx, false)
+		report, err = r.m.Maint.Fsck(ctx, false)
 		if err != nil || len(report.Problems) != 4 || !slices.Equal(r.entry("/f0").Pieces, gone.Pieces) {
 			t.Errorf("a report that is to change nothing: %+v, %v", report, err)
 		}
-		report, err = r.m.Fsck(ctx, true)
+		report, err = r.m.Maint.Fsck(ctx, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -454,7 +454,7 @@ func TestFileInfoOfPiecesThatNobodyKnows(t *testing.T) {
 		for gen, n := range []int{0, 1} {
 			r.nodes[n].put(on(n), hemera.PieceStat{ID: hemera.PieceID{File: 99999, Gen: hemera.Generation(gen + 1)}, FileSize: 5, Path: "/made/later", Sealed: time.Now()})
 		}
-		report, err := r.m.FileInfo(ctx, hemera.SystemIdentity(), "fxid:1869f")
+		report, err := r.m.Maint.FileInfo(ctx, hemera.SystemIdentity(), "fxid:1869f")
 		if err != nil || report.Path != "/made/later" || report.Entry.ID != 99999 || !strings.Contains(report.Status, "is kept") || len(report.Strays) != 2 {
 			t.Fatalf("%+v, %v", report, err)
 		}
@@ -462,18 +462,18 @@ func TestFileInfoOfPiecesThatNobodyKnows(t *testing.T) {
 			t.Errorf("the newest piece: %+v", s)
 		}
 		// What only disks have has no owner who may see it.
-		if report, err := r.m.FileInfo(ctx, alice, "fxid:1869f"); !errors.Is(err, errs.NotFound) || len(report.Strays) != 0 || report.Path != "" {
+		if report, err := r.m.Maint.FileInfo(ctx, alice, "fxid:1869f"); !errors.Is(err, errs.NotFound) || len(report.Strays) != 0 || report.Path != "" {
 			t.Errorf("a user sees %+v, %v", report, err)
 		}
-		if report, err = r.m.FileInfo(ctx, hemera.SystemIdentity(), "fid:"+fmt.Sprint(uint64(known.ID))); err != nil || len(report.Strays) != 0 || len(report.Pieces) != 2 {
+		if report, err = r.m.Maint.FileInfo(ctx, hemera.SystemIdentity(), "fid:"+fmt.Sprint(uint64(known.ID))); err != nil || len(report.Strays) != 0 || len(report.Pieces) != 2 {
 			t.Errorf("a file that is well: %+v, %v", report, err)
 		}
-		if _, err = r.m.FileInfo(ctx, hemera.SystemIdentity(), "fid:88888"); !errors.Is(err, errs.NotFound) {
+		if _, err = r.m.Maint.FileInfo(ctx, hemera.SystemIdentity(), "fid:88888"); !errors.Is(err, errs.NotFound) {
 			t.Errorf("an id that nobody knows: %v", err)
 		}
 		r.nodes[2].stop()
 		time.Sleep(time.Minute)
-		if _, err = r.m.FileInfo(ctx, hemera.SystemIdentity(), "fid:88888"); !errors.Is(err, errs.NotFound) || !strings.Contains(err.Error(), "do not answer: 1") {
+		if _, err = r.m.Maint.FileInfo(ctx, hemera.SystemIdentity(), "fid:88888"); !errors.Is(err, errs.NotFound) || !strings.Contains(err.Error(), "do not answer: 1") {
 			t.Errorf("an id that nobody knows, with a disk out of reach: %v", err)
 		}
 	})
@@ -484,19 +484,19 @@ func TestCheckFile(t *testing.T) {
 		ctx := t.Context()
 		e := r.write("/f", 10)
 		for _, ref := range []string{"/f", "fid:" + e.ID.String(), "fxid:" + e.ID.Hex(), "inode:" + e.ID.String(), "pxid:" + e.ID.Hex()} {
-			checks, err := r.m.CheckFile(ctx, ref, false)
+			checks, err := r.m.Maint.CheckFile(ctx, ref, false)
 			if err != nil || len(checks) != 2 || !checks[0].OK || !checks[1].OK {
 				t.Errorf("%s: %+v, %v", ref, checks, err)
 			}
 		}
 		bad := e.Pieces[0]
-		d, _ := r.m.cluster.View().Disk(bad.Disk)
+		d, _ := r.m.Cluster.View().Disk(bad.Disk)
 		id := hemera.PieceID{File: e.ID, Gen: e.Gen, Index: bad.Index}
 		stat, _ := r.node(d.Node).get(bad.Disk, id)
 		stat.Checksums = slices.Clone(stat.Checksums)
 		stat.Checksums[0].Value[0] ^= 1
 		r.node(d.Node).put(bad.Disk, stat)
-		checks, err := r.m.CheckFile(ctx, "/f", true)
+		checks, err := r.m.Maint.CheckFile(ctx, "/f", true)
 		if err != nil || checks[0].OK || !checks[0].Repaired || checks[0].Error == "" || !checks[1].OK {
 			t.Errorf("%+v, %v", checks, err)
 		}
@@ -506,15 +506,15 @@ func TestCheckFile(t *testing.T) {
 			t.Error("the bad piece is still in the file")
 		}
 		for _, p := range r.entry("/f").Pieces[:1] {
-			d, _ := r.m.cluster.View().Disk(p.Disk)
+			d, _ := r.m.Cluster.View().Disk(p.Disk)
 			r.node(d.Node).stop()
 		}
 		time.Sleep(2 * hemera.HeartbeatTimeout)
-		if checks, err := r.m.CheckFile(ctx, "/f", false); err != nil || checks[0].OK || !checks[0].Offline || checks[0].Error == "" || checks[1].Offline {
+		if checks, err := r.m.Maint.CheckFile(ctx, "/f", false); err != nil || checks[0].OK || !checks[0].Offline || checks[0].Error == "" || checks[1].Offline {
 			t.Errorf("a node is away: %+v, %v", checks, err)
 		}
 		for _, ref := range []string{"/none", "fid:77777", "fxid:zz"} {
-			if _, err := r.m.CheckFile(ctx, ref, false); err == nil {
+			if _, err := r.m.Maint.CheckFile(ctx, ref, false); err == nil {
 				t.Errorf("%s: no error", ref)
 			}
 		}
@@ -525,14 +525,14 @@ func TestChecksum(t *testing.T) {
 	running(t, 2, 1, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		e := r.write("/f", 10)
-		sum, err := r.m.Checksum(ctx, alice, "/f", hemera.ChecksumNone)
+		sum, err := r.m.Files.Checksum(ctx, alice, "/f", hemera.ChecksumNone)
 		if err != nil || sum != e.Checksums[0] {
 			t.Errorf("stored: %v, %v", sum, err)
 		}
-		if sum, err := r.m.Checksum(ctx, alice, "/f", hemera.MD5); err != nil || sum.Kind != hemera.MD5 {
+		if sum, err := r.m.Files.Checksum(ctx, alice, "/f", hemera.MD5); err != nil || sum.Kind != hemera.MD5 {
 			t.Errorf("computed: %v, %v", sum, err)
 		}
-		_, err = r.m.Checksum(ctx, alice, "/f", hemera.SHA256) // the fake node cannot
+		_, err = r.m.Files.Checksum(ctx, alice, "/f", hemera.SHA256) // the fake node cannot
 		wantKind(t, err, errs.Unsupported)
 	})
 }
@@ -540,11 +540,11 @@ func TestChecksum(t *testing.T) {
 func TestOperationsAreCounted(t *testing.T) {
 	running(t, 2, 1, func(t *testing.T, r *rig) {
 		for range 10 {
-			_, _ = r.m.Stat(t.Context(), alice, "/none")
+			_, _ = r.m.Names.Stat(t.Context(), alice, "/none")
 			time.Sleep(100 * time.Millisecond)
 		}
 		time.Sleep(time.Second)
-		ops, err := r.m.Operations(t.Context())
+		ops, err := r.m.Observer.Operations(t.Context())
 		i := slices.IndexFunc(ops, func(o hemera.OpStat) bool { return o.Name == "Stat" })
 		if err != nil || i < 0 {
 			t.Fatal(ops, err)
@@ -553,7 +553,7 @@ func TestOperationsAreCounted(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 		time.Sleep(10 * time.Second)
-		ops, _ = r.m.Operations(t.Context())
+		ops, _ = r.m.Observer.Operations(t.Context())
 		if o := ops[i]; o.Rate5s != 0 || o.Rate1m == 0 {
 			t.Errorf("later: %+v", o)
 		}
@@ -566,12 +566,12 @@ func TestBadPiecesAreHealed(t *testing.T) {
 	running(t, 3, 1, func(t *testing.T, r *rig) {
 		report := func(e hemera.Entry, p hemera.Piece) *fakeNode {
 			t.Helper()
-			d, _ := r.m.cluster.View().Disk(p.Disk)
+			d, _ := r.m.Cluster.View().Disk(p.Disk)
 			n := r.node(d.Node)
 			n.drop(p.Disk, hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index})
 			bad := hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}}
 			nobody := hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID + 1000, Gen: 1}}
-			if _, err := r.m.Heartbeat(t.Context(), n.id, n.epoch, hemera.NodeReport{Disks: n.disks, Bad: []hemera.BadPiece{nobody, bad, bad}}); err != nil {
+			if _, err := r.m.Control.Heartbeat(t.Context(), n.id, n.epoch, hemera.NodeReport{Disks: n.disks, Bad: []hemera.BadPiece{nobody, bad, bad}}); err != nil {
 				t.Fatal(err)
 			}
 			return n
@@ -615,16 +615,16 @@ func TestBadPiecesAreShownUntilTheyAreMended(t *testing.T) {
 		r := newRig(t, 2, 1)
 		e := r.write("/f", 10)
 		p := e.Pieces[0]
-		d, _ := r.m.cluster.View().Disk(p.Disk)
+		d, _ := r.m.Cluster.View().Disk(p.Disk)
 		n, bad := r.node(d.Node), hemera.BadPiece{Disk: p.Disk, Piece: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}}
-		if _, err := r.m.Heartbeat(t.Context(), n.id, n.epoch, hemera.NodeReport{Disks: n.disks, Bad: []hemera.BadPiece{bad}}); err != nil {
+		if _, err := r.m.Control.Heartbeat(t.Context(), n.id, n.epoch, hemera.NodeReport{Disks: n.disks, Bad: []hemera.BadPiece{bad}}); err != nil {
 			t.Fatal(err)
 		}
 		codes, s := r.codes()
 		if !slices.Contains(codes, condition.PiecesBad) || !slices.ContainsFunc(s.Jobs, func(j hemera.JobStatus) bool { return j.Kind == "heal" && j.FilesLeft == 1 }) {
 			t.Errorf("%v, jobs %+v", codes, s.Jobs)
 		}
-		why, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
+		why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/f")
 		if err != nil || !slices.ContainsFunc(why.Reasons, func(x hemera.Reason) bool { return strings.HasPrefix(x.Text, "was found bad") }) ||
 			why.State != "found bad: 1 of 2 pieces, to be repaired from the others, or being" {
 			t.Errorf("%+v, %v", why, err)
@@ -658,7 +658,7 @@ func TestAuditsOutliveRestarts(t *testing.T) {
 		if _, there := r.nodes[0].get(d, orphan.ID); there {
 			t.Error("the orphan is still there")
 		}
-		if d := r.m.cluster.View().Disks[0]; d.LastAudit.IsZero() || time.Since(d.LastAudit) > 4*time.Hour {
+		if d := r.m.Cluster.View().Disks[0]; d.LastAudit.IsZero() || time.Since(d.LastAudit) > 4*time.Hour {
 			t.Errorf("the last audit was at %s", d.LastAudit)
 		}
 		stop := r.start()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,16 +11,12 @@ import (
 	"hemera/cluster"
 	"hemera/cluster/netwatch"
 	"hemera/maint"
-	"hemera/maint/exposed"
-	"hemera/maint/orders"
-	"hemera/maint/requests"
-	"hemera/manager/reads"
-	"hemera/manager/sums"
 	"hemera/namespace"
 	"hemera/platform/contain"
 	"hemera/platform/kv"
 	"hemera/platform/turns"
 	"hemera/rules/access"
+	"hemera/rules/limits"
 	"hemera/tape/tier"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -57,69 +52,64 @@ type Options struct {
 	Log *slog.Logger
 	// Limits are the bounds of the process that refused somebody a short time ago; nil tells of none.
 	Limits func() []hemera.LimitUse
+	// Sessions are the sessions at the doors, and Connected reports whether a session is at one of them. Both are called from any
+	// goroutine. Nil: there are no doors, and it is not known.
+	Sessions  func() []hemera.SessionInfo
+	Connected func(session string) bool
 }
 
-// Manager implements the manager's interfaces of package hemera. Each is a service of its own, embedded here.
+// Manager is the services of a manager. Each owns its state, and a door gets those that it serves.
 type Manager struct {
-	hemera.Names
-	hemera.Directories
-	hemera.Attributes
-	*opener
-	*ownWrites
-	*locator
-	*control
-	*clusterAdmin
-	*maintAdmin
-	*observer
-	*quotaAdmin
-	*reporter
-	*writeAdmin
-	*rebuilder
-	*converter
-	notes *reads.Writer // of days on which files were read
-	*recycler
-	tier.Control
-	hemera.TapeAdmin
-	hemera.TapeSessions
-	hemera.TapeKeys
-	hemera.Staging
-	*parts
-}
+	Names       hemera.Names
+	Directories hemera.Directories
+	Attributes  hemera.Attributes
+	Files       *files        // hemera.Files: opens, places, checksums
+	Control     *control      // hemera.Control and hemera.CopyRules: what nodes ask
+	Admin       *clusterAdmin // hemera.ClusterAdmin and hemera.TrustAdmin
+	Maint       *maintAdmin   // hemera.MaintAdmin: jobs and checks
+	Observer    *observer     // hemera.Observer: measurements
+	Quotas      *quotaAdmin   // hemera.QuotaAdmin, and the room of a user
+	Status      *reporter     // hemera.StatusAdmin: conditions and explanations
+	Writes      *writeAdmin   // hemera.WriteAdmin: writes under way
+	Rebuild     *rebuilder    // hemera.Rebuilder
+	Conversions *conversions  // hemera.ConvertAdmin
+	Recycle     *recycler     // hemera.RecycleBin
+	// The tape tier, as tape servers, admins, drives and users see it.
+	TapeControl  hemera.TapeControl
+	Tape         hemera.TapeAdmin
+	TapeSessions hemera.TapeSessions
+	TapeKeys     hemera.TapeKeys
+	Staging      hemera.Staging
+	// Cluster is the cluster's state, for what admits nodes.
+	Cluster *cluster.Cluster
+	// Panics counts the panics that were contained in the manager's work. The doors in front of it add theirs.
+	Panics *contain.Panics
+	// Turns are those that users take who read much of the namespace. The doors in front of the manager share them.
+	Turns *turns.Limiter
 
-// parts are what the services share. [New] sets them; they are not changed after.
-type parts struct {
-	tree    namespace.Parts    // entries, quotas and pieces
-	cluster *cluster.Cluster   // nodes, disks, spaces and keys
-	orders  *orders.Dispatcher // work for nodes, and its results
-	engine  *maint.Engine      // drain, repair, audit, removal
-	pending *pending           // writes begun and not committed
-	pieces  *recorder          // every change that records pieces goes through it
-	network *netwatch.Watch    // what nodes count of their networks
-	exposed *exposed.Finder    // files with too many pieces in one place
-	ops     *operations        // counts and latencies, by operation
-	now     func() time.Time   // Options.Now
+	tree    namespace.Parts // counts the usage of quotas in the background
+	engine  *maint.Engine   // drain, repair, audit, removal
+	tier    *tier.Tier
+	network *netwatch.Watch // what nodes count of their networks
+	notes   *noteWriter     // of days on which files were read
+	now     func() time.Time
 	log     *slog.Logger
-	panics  *contain.Panics
-	turns   *turns.Limiter // of users that read much of the namespace
-	tier    *tier.Tier     // set once, in New
-	started time.Time      // nodes that were there before have returnTime from here
-	nonce   atomic.Uint64  // the last one given to a capability; also the seed of random choices
 }
 
 var (
-	_ hemera.Files        = (*Manager)(nil)
-	_ hemera.Control      = (*Manager)(nil)
-	_ hemera.CopyRules    = (*Manager)(nil)
-	_ hemera.ClusterAdmin = (*Manager)(nil)
-	_ hemera.MaintAdmin   = (*Manager)(nil)
-	_ hemera.Observer     = (*Manager)(nil)
-	_ hemera.QuotaAdmin   = (*Manager)(nil)
-	_ hemera.TrustAdmin   = (*Manager)(nil)
-	_ hemera.WriteAdmin   = (*Manager)(nil)
-	_ hemera.StatusAdmin  = (*Manager)(nil)
-	_ hemera.Rebuilder    = (*Manager)(nil)
-	_ hemera.ConvertAdmin = (*Manager)(nil)
-	_ hemera.RecycleBin   = (*Manager)(nil)
+	_ hemera.Files        = (*files)(nil)
+	_ hemera.Control      = (*control)(nil)
+	_ hemera.CopyRules    = (*control)(nil)
+	_ hemera.ClusterAdmin = (*clusterAdmin)(nil)
+	_ hemera.TrustAdmin   = (*clusterAdmin)(nil)
+	_ hemera.MaintAdmin   = (*maintAdmin)(nil)
+	_ hemera.Observer     = (*observer)(nil)
+	_ hemera.QuotaAdmin   = (*quotaAdmin)(nil)
+	_ hemera.WriteAdmin   = (*writeAdmin)(nil)
+	_ hemera.StatusAdmin  = (*reporter)(nil)
+	_ hemera.Rebuilder    = (*rebuilder)(nil)
+	_ hemera.ConvertAdmin = (*conversions)(nil)
+	_ hemera.RecycleBin   = (*recycler)(nil)
 )
 
 // New loads the cluster's state and returns a manager that can be called; background work begins
@@ -131,41 +121,14 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	panics := contain.New(o.Log)
-	c, err := cluster.Open(ctx, o.Store, o.Writer, cluster.Options{
-		Panics:  panics,
-		Approve: o.ApproveNodes, DisksOff: o.NewDisksOff,
-		ManagerAddr: o.Addr, Space: o.Space, Grace: cmp.Or(o.LostAfter, maint.LostAfter), Log: o.Log, Now: o.Now,
-	})
+	b, err := newBuilder(ctx, o)
 	if err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
-	p := &parts{
-		tree: o.Tree, cluster: c, orders: orders.New(), pending: newPending(o.WritesOfUser, o.WritesOfSession),
-		pieces: &recorder{tree: o.Tree, view: c.View}, network: netwatch.New(o.Log), exposed: exposed.New(o.Tree, c.View, o.Now), ops: newOperations(o.Now), now: o.Now, log: o.Log, panics: panics, turns: turns.New(), started: o.Now(),
-	}
-	asked, err := requests.Open(ctx, o.Store, o.Writer)
-	if err != nil {
+	if err := b.background(ctx); err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
 	}
-	rebuilds := func() bool { return !c.Rebuilding().IsZero() }
-	// It is asked by the engine, and asks it: the engine is one of the parts.
-	convert := &converter{parts: p, opener: &opener{parts: p}, requests: asked}
-	rules := &ruleKeeper{parts: p, requests: asked, reads: new(reads.Notes)}
-	p.engine = maint.New(maint.Options{
-		Files: keptFiles{o.Tree, p.pieces}, Removals: o.Tree, Findings: o.Tree, Cluster: c, Orders: p.orders, Signer: c.Ring(), Writers: p.pending.load,
-		LostAfter: o.LostAfter, BalanceDelay: o.BalanceDelay, Now: o.Now, Log: o.Log, Lifecycle: rules.options(), Conversions: maint.Conversions{Grants: convert, Requests: asked, Tree: o.Tree},
-		Panics: panics, Paused: rebuilds,
-		Workers: []maint.Worker{&rescuer{p}, p.exposed},
-	})
-	p.tier, err = tier.Open(ctx, tier.Options{Tree: o.Tree, Grants: tapeGrants{convert}, Secrets: o.TapeSecrets, Removed: p.engine.Wake, View: c.View, Paused: rebuilds, Panics: panics, Turns: p.turns, Now: o.Now, Log: o.Log})
-	if err != nil {
-		return nil, errs.Wrap(err, "manager.New", "")
-	}
-	// From the clock and not from 1: a capability of the process before this one can still be committed, and must not
-	// name a write of this process.
-	p.nonce.Store(uint64(o.Now().UnixNano()))
-	m := newManager(p, convert, rules, o)
+	m := b.services()
 	// The pieces that are known to be broken are durable; all else of the engine follows from the namespace and the view.
 	if err := m.engine.Load(ctx); err != nil {
 		return nil, errs.Wrap(err, "manager.New", "")
@@ -173,59 +136,17 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	return m, nil
 }
 
-// newManager makes the services of the parts.
-func newManager(p *parts, convert *converter, rules *ruleKeeper, o Options) *Manager {
-	names := &names{
-		tree: p.tree, ops: p.ops, await: p.cluster.AwaitCurrent, turns: p.turns, tell: p.tier.Tell, wake: p.engine.Wake, absent: p.unknownYet,
-	}
-	writes := &writeAdmin{parts: p}
-	observes := &observer{parts: p, began: processStats().virtual}
-	own := &ownWrites{parts: p, names: names}
-	recycles := &recycler{p}
-	p.tree.UseSpaceRules(recycles.ruleOfSpace)
-	p.tree.UseClaims(p.pending.claims.left, p.pending.claims.hold)
-	reports := &reporter{
-		parts: p, observer: observes, version: o.Version, limits: o.Limits, quotas: aged[[]hemera.QuotaRow]{now: p.now},
-		census: &census{files: p.tree, tapes: p.tier.TapeFiles, now: p.now, broken: p.engine.Broken},
-	}
-	return &Manager{
-		Names:        names,
-		Directories:  names,
-		Attributes:   &attributes{p.tree, p.ops, p.cluster.AwaitCurrent, p.cluster.View, rules, p.tier.CheckClass},
-		opener:       &opener{parts: p, own: own, reads: rules.reads, asks: &writes.asks, left: observes.left},
-		ownWrites:    own,
-		locator:      &locator{parts: p, sums: sums.New(p.panics)},
-		control:      newControl(p, writes, o),
-		clusterAdmin: &clusterAdmin{clusterSettings: p.cluster, parts: p, impact: reports.Impact},
-		maintAdmin:   &maintAdmin{p},
-		observer:     observes,
-		quotaAdmin:   &quotaAdmin{p},
-		reporter:     reports,
-		writeAdmin:   writes,
-		rebuilder:    &rebuilder{parts: p, running: make(chan struct{}, 1)},
-		converter:    convert,
-		notes:        &reads.Writer{Notes: rules.reads, Await: p.cluster.AwaitCurrent, Write: p.tree.NoteAccess, Log: p.log},
-		recycler:     recycles,
-		Control:      tier.Control{Tier: p.tier, Leases: p.cluster},
-		TapeAdmin:    p.tier,
-		TapeSessions: p.tier,
-		TapeKeys:     p.tier,
-		Staging:      p.tier,
-		parts:        p,
-	}
-}
-
 // Run does the background work until the context ends.
 func (m *Manager) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(m.loop(ctx, "cluster", m.cluster.Run))
+	g.Go(loop(ctx, m.Panics, "cluster", m.Cluster.Run))
 	g.Go(func() error { return m.engine.Run(ctx) })
-	g.Go(m.loop(ctx, "writes", m.sweep))
-	g.Go(m.loop(ctx, "network", m.watchNetwork))
-	g.Go(m.loop(ctx, "quotas", m.tree.RunQuotas))
-	g.Go(m.loop(ctx, "reads", m.notes.Run))
-	g.Go(m.loop(ctx, "recycle bins", m.recycler.expire))
-	g.Go(m.loop(ctx, "tape", m.tier.Run))
+	g.Go(loop(ctx, m.Panics, "writes", m.Writes.sweep))
+	g.Go(loop(ctx, m.Panics, "network", m.watchNetwork))
+	g.Go(loop(ctx, m.Panics, "quotas", m.tree.RunQuotas))
+	g.Go(loop(ctx, m.Panics, "reads", m.notes.run))
+	g.Go(loop(ctx, m.Panics, "recycle bins", m.Recycle.expire))
+	g.Go(loop(ctx, m.Panics, "tape", m.tier.Run))
 	err := g.Wait()
 	// A manager that fails says nothing: its next start then audits the disks.
 	if err == nil {
@@ -241,7 +162,7 @@ const stopTime = 5 * time.Second
 func (m *Manager) stopped() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
-	if err := m.cluster.Stopped(ctx); err != nil {
+	if err := m.Cluster.Stopped(ctx); err != nil {
 		m.log.Warn("that the manager ends in good order is not stored; disks will be audited after its next start", "error", err)
 	}
 }
@@ -254,17 +175,13 @@ type Live struct {
 
 // Change puts new options into force, for what begins from now on and for disks that are away already.
 func (m *Manager) Change(l Live) {
-	m.control.sources.Store(&l.Sources)
+	m.Control.sources.Store(&l.Sources)
 	grace := cmp.Or(l.LostAfter, maint.LostAfter)
-	m.cluster.SetGrace(grace)
+	m.Cluster.SetGrace(grace)
 	m.engine.SetLostAfter(grace)
 }
 
-// Panics counts the panics that were contained in the manager's work. The doors in front of it add theirs.
-func (m *Manager) Panics() *contain.Panics { return m.panics }
-
-// Turns are those that users take who read much of the namespace. The doors in front of the manager share them.
-func (m *Manager) Turns() *turns.Limiter { return m.turns }
-
-// Cluster is the cluster's state, for what admits nodes.
-func (m *Manager) Cluster() *cluster.Cluster { return m.cluster }
+// LimitUsages returns the bounds of writes under way and of requests to stage, and what is used of them.
+func (m *Manager) LimitUsages() []limits.Usage {
+	return append(m.Writes.limitUsages(), m.tier.LimitUsages()...)
+}

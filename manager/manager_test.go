@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"hemera/platform/kv/pebblekv"
 	"hemera/words/errs"
@@ -23,11 +24,11 @@ func TestWriteThenRead(t *testing.T) {
 	if g.Permit.Size != 1000 || g.Permit.Gen != e.Gen || len(g.Permit.Targets) != 2 || g.Addr != g.Permit.Targets[0].Addr {
 		t.Errorf("grant %+v", g)
 	}
-	c, err := r.m.cluster.Ring().Verify(tokenOf(g), r.m.now())
+	c, err := r.m.Cluster.Ring().Verify(tokenOf(g), time.Now())
 	if err != nil || c.File != e.ID {
 		t.Errorf("token: %v", err)
 	}
-	if n := r.m.pending.size(); n != 0 {
+	if n := r.m.Writes.pending.size(); n != 0 {
 		t.Errorf("%d writes pending", n)
 	}
 }
@@ -58,7 +59,7 @@ func TestEmptyFile(t *testing.T) {
 	if g.Permit.Size != 0 || g.Addr == "" {
 		t.Errorf("grant %+v", g)
 	}
-	if ts, err := r.m.Locate(t.Context(), alice, "/empty"); err != nil || len(ts) != 1 {
+	if ts, err := r.m.Files.Locate(t.Context(), alice, "/empty"); err != nil || len(ts) != 1 {
 		t.Errorf("locate: %v, %v", ts, err)
 	}
 }
@@ -66,19 +67,19 @@ func TestEmptyFile(t *testing.T) {
 func TestSecondWriterIsLockedOut(t *testing.T) {
 	r := newRig(t, 2, 1)
 	first := r.mustOpen("/f", hemera.AccessCreate)
-	_, err := r.m.Open(t.Context(), bob, hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate})
+	_, err := r.m.Files.Open(t.Context(), bob, hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate})
 	wantKind(t, err, errs.Locked)
-	if err := r.m.Abort(t.Context(), shown(first)); err != nil {
+	if err := r.m.Control.Abort(t.Context(), shown(first)); err != nil {
 		t.Fatal(err)
 	}
 	second := r.mustOpen("/f", hemera.AccessCreate)
 	if second.Permit.File == first.Permit.File {
 		t.Error("a new file took an aborted one's id")
 	}
-	if _, err := r.m.Commit(t.Context(), r.seal(second, 5)); err != nil {
+	if _, err := r.m.Control.Commit(t.Context(), r.seal(second, 5)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.m.Commit(t.Context(), r.seal(first, 6))
+	_, err = r.m.Control.Commit(t.Context(), r.seal(first, 6))
 	wantKind(t, err, errs.Conflict)
 }
 
@@ -92,7 +93,7 @@ func TestSameClientComesBackAfterAFailedNode(t *testing.T) {
 			t.Error("sent to the node it could not reach")
 		}
 	}
-	_, err := r.m.Open(t.Context(), bob, hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate, Tried: tried})
+	_, err := r.m.Files.Open(t.Context(), bob, hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate, Tried: tried})
 	wantKind(t, err, errs.Locked)
 }
 
@@ -101,16 +102,16 @@ func TestSameClientTwiceTheFirstCommitWins(t *testing.T) {
 	r.write("/f", 1)
 	a := r.mustOpen("/f", hemera.AccessUpdate)
 	b := r.mustOpen("/f", hemera.AccessUpdate)
-	if err := r.m.Abort(t.Context(), shown(b)); err != nil {
+	if err := r.m.Control.Abort(t.Context(), shown(b)); err != nil {
 		t.Fatal(err)
 	}
 	c := r.mustOpen("/f", hemera.AccessUpdate)
 	if e, err := r.commit(r.seal(a, 2)); err != nil || e.Size != 2 {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	_, err := r.m.Commit(t.Context(), r.seal(c, 3))
+	_, err := r.m.Control.Commit(t.Context(), r.seal(c, 3))
 	wantKind(t, err, errs.Conflict)
-	_, err = r.m.Open(t.Context(), bob, hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead})
+	_, err = r.m.Files.Open(t.Context(), bob, hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead})
 	if err != nil {
 		t.Error(err)
 	}
@@ -141,7 +142,7 @@ func TestEverythingSurvivesOnPebble(t *testing.T) {
 	if g := r.mustOpen("/f", hemera.AccessRead); g.Permit.Size != 7 {
 		t.Errorf("%+v", g.Permit)
 	}
-	if _, err := r.m.Commit(t.Context(), r.seal(g, 8)); err != nil {
+	if _, err := r.m.Control.Commit(t.Context(), r.seal(g, 8)); err != nil {
 		t.Error(err)
 	}
 }
@@ -154,7 +155,7 @@ func TestForceLaterCommitWins(t *testing.T) {
 	if a.Permit.Gen == b.Permit.Gen {
 		t.Fatal("two writes share a generation")
 	}
-	if _, err := r.m.Commit(t.Context(), r.seal(a, 2)); err != nil {
+	if _, err := r.m.Control.Commit(t.Context(), r.seal(a, 2)); err != nil {
 		t.Fatal(err)
 	}
 	if e, err := r.commit(r.seal(b, 3)); err != nil || e.Size != 3 {
@@ -165,7 +166,7 @@ func TestForceLaterCommitWins(t *testing.T) {
 func TestUpdateKeepsLayoutAndPlaces(t *testing.T) {
 	r := newRig(t, 4, 2)
 	e := r.write("/f", 100)
-	if err := r.m.SetSpace(t.Context(), "default", "policy.layout", "replica:3"); err != nil {
+	if err := r.m.Admin.SetSpace(t.Context(), "default", "policy.layout", "replica:3"); err != nil {
 		t.Fatal(err)
 	}
 	g := r.mustOpen("/f", hemera.AccessUpdate)
@@ -198,7 +199,7 @@ func TestRewriteReplacesOnlyWhatItSaw(t *testing.T) {
 		n.register()
 	}
 	r.write("/f", 2)
-	_, err := r.m.Commit(t.Context(), r.seal(a, 3))
+	_, err := r.m.Control.Commit(t.Context(), r.seal(a, 3))
 	wantKind(t, err, errs.Conflict)
 }
 
@@ -231,13 +232,13 @@ func TestCommitIsHeldAgainstItsCapability(t *testing.T) {
 	} {
 		req := r.seal(g, 7)
 		change(&req)
-		if _, err := r.m.Commit(t.Context(), req); errs.KindOf(err) != errs.Invalid {
+		if _, err := r.m.Control.Commit(t.Context(), req); errs.KindOf(err) != errs.Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	read := r.write("/other", 1)
 	rg := r.mustOpen("/other", hemera.AccessRead)
-	_, err := r.m.Commit(t.Context(), hemera.CommitRequest{Permit: shown(rg), Size: read.Size})
+	_, err := r.m.Control.Commit(t.Context(), hemera.CommitRequest{Permit: shown(rg), Size: read.Size})
 	wantKind(t, err, errs.Denied)
 }
 
@@ -245,7 +246,7 @@ func TestCommitSetsNoSystemAttributesForOthers(t *testing.T) {
 	r := newRig(t, 2, 1)
 	req := r.seal(r.mustOpen("/f", hemera.AccessCreate), 10)
 	req.Xattrs = map[string][]byte{"sys.forced.layout": []byte("plain")}
-	_, err := r.m.Commit(t.Context(), req)
+	_, err := r.m.Control.Commit(t.Context(), req)
 	wantKind(t, err, errs.Denied)
 	req.Xattrs = map[string][]byte{"user.run": []byte("7")}
 	if e, err := r.commit(req); err != nil || string(e.Xattrs["user.run"]) != "7" {
@@ -259,7 +260,7 @@ func TestReplaceMovesFailedPieces(t *testing.T) {
 	var failed []hemera.DiskID // also those before, as a head names them
 	for range 2 {
 		failed = append(failed, g.Permit.Targets[1].Disk)
-		next, err := r.m.Replace(t.Context(), shown(g), failed)
+		next, err := r.m.Control.Replace(t.Context(), shown(g), failed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,9 +269,9 @@ func TestReplaceMovesFailedPieces(t *testing.T) {
 		}
 		g = next
 	}
-	_, err := r.m.Replace(t.Context(), shown(g), append(failed, g.Permit.Targets[1].Disk))
+	_, err := r.m.Control.Replace(t.Context(), shown(g), append(failed, g.Permit.Targets[1].Disk))
 	wantKind(t, err, errs.NoSpace)
-	if _, err := r.m.Commit(t.Context(), r.seal(g, 9)); err != nil {
+	if _, err := r.m.Control.Commit(t.Context(), r.seal(g, 9)); err != nil {
 		t.Error(err)
 	}
 }
@@ -279,14 +280,14 @@ func TestReplaceMovesFailedPieces(t *testing.T) {
 func TestReplaceOfNothingRenews(t *testing.T) {
 	r := newRig(t, 3, 1)
 	g := r.mustOpen("/f", hemera.AccessCreate)
-	next, err := r.m.Replace(t.Context(), shown(g), nil)
+	next, err := r.m.Control.Replace(t.Context(), shown(g), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(next.Permit.Targets, g.Permit.Targets) || next.Permit.Expires.Before(g.Permit.Expires) {
 		t.Errorf("from %+v to %+v", g.Permit.Capability, next.Permit.Capability)
 	}
-	if _, err := r.m.Commit(t.Context(), r.seal(next, 9)); err != nil {
+	if _, err := r.m.Control.Commit(t.Context(), r.seal(next, 9)); err != nil {
 		t.Error(err)
 	}
 }
@@ -302,7 +303,7 @@ func TestSmallClusterStoresWhatItCan(t *testing.T) {
 		}
 	}
 	r := newRig(t, 1, 1)
-	if err := r.m.SetSpace(t.Context(), "default", "policy.minpieces", "2"); err != nil {
+	if err := r.m.Admin.SetSpace(t.Context(), "default", "policy.minpieces", "2"); err != nil {
 		t.Fatal(err)
 	}
 	_, err := r.open("/f", hemera.AccessCreate)
@@ -313,11 +314,11 @@ func TestForcedAttributesDecide(t *testing.T) {
 	r := newRig(t, 3, 1)
 	ctx := t.Context()
 	admin := hemera.Identity{Name: "root", Admin: true}
-	if _, err := r.m.Mkdir(ctx, admin, "/d", 0o777, false); err != nil {
+	if _, err := r.m.Names.Mkdir(ctx, admin, "/d", 0o777, false); err != nil {
 		t.Fatal(err)
 	}
 	for name, value := range map[string]string{"sys.forced.layout": "plain", "sys.forced.checksum": "md5"} {
-		if err := r.m.SetXattr(ctx, admin, "/d", name, []byte(value), false); err != nil {
+		if err := r.m.Attributes.SetXattr(ctx, admin, "/d", name, []byte(value), false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -326,11 +327,11 @@ func TestForcedAttributesDecide(t *testing.T) {
 		t.Errorf("%+v", g.Permit)
 	}
 	// What would make every later write fail is refused when it is set.
-	wantKind(t, r.m.SetXattr(ctx, admin, "/d", "sys.forced.space", []byte("nowhere"), false), errs.NotFound)
-	wantKind(t, r.m.SetXattr(ctx, admin, "/d", "user.forced.space", []byte("nowhere"), false), errs.NotFound)
-	wantKind(t, r.m.SetXattr(ctx, admin, "/d", "sys.forced.nstripes", []byte("33"), false), errs.Invalid)
+	wantKind(t, r.m.Attributes.SetXattr(ctx, admin, "/d", "sys.forced.space", []byte("nowhere"), false), errs.NotFound)
+	wantKind(t, r.m.Attributes.SetXattr(ctx, admin, "/d", "user.forced.space", []byte("nowhere"), false), errs.NotFound)
+	wantKind(t, r.m.Attributes.SetXattr(ctx, admin, "/d", "sys.forced.nstripes", []byte("33"), false), errs.Invalid)
 	r.mustOpen("/d/g", hemera.AccessCreate)
-	_, err := r.m.Open(ctx, admin, hemera.OpenRequest{Path: "/d/h", Access: hemera.AccessCreate, Wish: hemera.Wish{Space: "nowhere"}})
+	_, err := r.m.Files.Open(ctx, admin, hemera.OpenRequest{Path: "/d/h", Access: hemera.AccessCreate, Wish: hemera.Wish{Space: "nowhere"}})
 	wantKind(t, err, errs.NotFound)
 }
 
@@ -349,7 +350,7 @@ func TestOpenRefusals(t *testing.T) {
 		{hemera.OpenRequest{Path: "/g", Access: hemera.AccessCreate, Wish: hemera.Wish{Pieces: 99}}, errs.Invalid},
 		{hemera.OpenRequest{Path: "/g", Access: hemera.AccessCreate, Wish: hemera.Wish{Unknown: "hem.replica"}}, errs.Invalid},
 	} {
-		_, err := r.m.Open(t.Context(), alice, c.req)
+		_, err := r.m.Files.Open(t.Context(), alice, c.req)
 		if errs.KindOf(err) != c.want {
 			t.Errorf("%+v: %v, want %v", c.req, err, c.want)
 		}
@@ -391,7 +392,7 @@ func TestOtherDisksOfTriedNodes(t *testing.T) {
 		}
 	}
 	all := make([]hemera.DiskID, 0, 4)
-	for _, d := range r.m.cluster.View().Disks {
+	for _, d := range r.m.Cluster.View().Disks {
 		all = append(all, d.ID)
 	}
 	_, err = r.open("/new", hemera.AccessCreate, at(all...))
@@ -406,21 +407,21 @@ func TestLeftWriteYieldsToANewerOne(t *testing.T) {
 	left := func(r *rig, g hemera.Grant) error {
 		req := r.seal(g, 2)
 		req.Left = true
-		_, err := r.m.Commit(t.Context(), req)
+		_, err := r.m.Control.Commit(t.Context(), req)
 		return err
 	}
 	r := newRig(t, 2, 1)
 	a := r.mustOpen("/f", hemera.AccessCreate)
 	b := r.mustOpen("/f", hemera.AccessCreate)
 	wantKind(t, left(r, a), errs.Conflict)
-	if _, err := r.m.Commit(t.Context(), r.seal(b, 3)); err != nil {
+	if _, err := r.m.Control.Commit(t.Context(), r.seal(b, 3)); err != nil {
 		t.Errorf("the newer write: %v", err)
 	}
 	wantKind(t, left(r, a), errs.Conflict) // it would replace what it did not see
 
 	// Nobody else writes: it is committed, with its lock and without, and after a restart.
 	locked, open := r.mustOpen("/locked", hemera.AccessCreate), r.mustOpen("/open", hemera.AccessCreate)
-	if err := r.m.Abort(t.Context(), shown(r.mustOpen("/open", hemera.AccessCreate))); err != nil {
+	if err := r.m.Control.Abort(t.Context(), shown(r.mustOpen("/open", hemera.AccessCreate))); err != nil {
 		t.Error(err)
 	}
 	restarted := r.mustOpen("/restarted", hemera.AccessCreate)
@@ -430,7 +431,7 @@ func TestLeftWriteYieldsToANewerOne(t *testing.T) {
 	req := r.seal(restarted, 2)
 	req.Left = true
 	r.restart()
-	if _, err := r.m.Commit(t.Context(), req); err != nil {
+	if _, err := r.m.Control.Commit(t.Context(), req); err != nil {
 		t.Errorf("after a restart: %v", err)
 	}
 }

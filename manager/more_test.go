@@ -13,15 +13,15 @@ func TestOfflineDisksShowInFsckAndFileInfo(t *testing.T) {
 		r.write("/f", 10)
 		r.nodes[0].stop()
 		time.Sleep(hemera.HeartbeatTimeout + 2*time.Second)
-		report, err := r.m.Fsck(t.Context(), false)
+		report, err := r.m.Maint.Fsck(t.Context(), false)
 		if err != nil || len(report.Problems) != 1 || report.Problems[0].Tag != "offline" || report.Problems[0].Count != 1 {
 			t.Errorf("%+v, %v", report, err)
 		}
-		info, err := r.m.FileInfo(t.Context(), hemera.SystemIdentity(), "/f")
+		info, err := r.m.Maint.FileInfo(t.Context(), hemera.SystemIdentity(), "/f")
 		if err != nil || info.Status[:8] != "degraded" || len(info.Pieces) != 2 || info.Pieces[0].Host == "" {
 			t.Errorf("%+v, %v", info, err)
 		}
-		checks, err := r.m.CheckFile(t.Context(), "/f", false)
+		checks, err := r.m.Maint.CheckFile(t.Context(), "/f", false)
 		if err != nil || slices.IndexFunc(checks, func(c hemera.PieceCheck) bool { return !c.OK && c.Error != "" }) < 0 {
 			t.Errorf("%+v, %v", checks, err)
 		}
@@ -31,9 +31,9 @@ func TestOfflineDisksShowInFsckAndFileInfo(t *testing.T) {
 func TestBadPagesAreRewrittenInPlace(t *testing.T) {
 	running(t, 3, 1, func(t *testing.T, r *rig) {
 		e := r.write("/f", 10)
-		d, _ := r.m.cluster.View().Disk(e.Pieces[0].Disk)
+		d, _ := r.m.Cluster.View().Disk(e.Pieces[0].Disk)
 		r.node(d.Node).badPages = 3
-		checks, err := r.m.CheckFile(t.Context(), "/f", true)
+		checks, err := r.m.Maint.CheckFile(t.Context(), "/f", true)
 		if err != nil || !checks[0].OK || !checks[0].Repaired || !checks[1].OK || checks[1].Repaired {
 			t.Errorf("%+v, %v", checks, err)
 		}
@@ -65,16 +65,18 @@ func TestObserver(t *testing.T) {
 	r := newRig(t, 2, 1)
 	r.write("/f", 10)
 	r.mustOpen("/g", hemera.AccessCreate)
-	r.m.AddSessions(func() []hemera.SessionInfo { return []hemera.SessionInfo{{Addr: "a"}} })
-	r.m.AddSessions(func() []hemera.SessionInfo { return []hemera.SessionInfo{{Addr: "b"}} })
-	if s, err := r.m.Sessions(t.Context()); err != nil || len(s) != 2 {
+	if s, err := r.m.Observer.Sessions(t.Context()); err != nil || len(s) != 0 {
 		t.Error(s, err)
 	}
-	s, err := r.m.NamespaceStats(t.Context())
+	r.m.Observer.sessions = func() []hemera.SessionInfo { return []hemera.SessionInfo{{Addr: "a"}, {Addr: "b"}} }
+	if s, err := r.m.Observer.Sessions(t.Context()); err != nil || len(s) != 2 {
+		t.Error(s, err)
+	}
+	s, err := r.m.Observer.NamespaceStats(t.Context())
 	if err != nil || s.Pending != 1 || s.Goroutines == 0 || s.Totals.Files != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if events, err := r.m.Events(t.Context(), 0, 10); err != nil || len(events) == 0 {
+	if events, err := r.m.Observer.Events(t.Context(), 0, 10); err != nil || len(events) == 0 {
 		t.Error(events, err)
 	}
 }
@@ -82,15 +84,15 @@ func TestObserver(t *testing.T) {
 func TestPendingWritesExpire(t *testing.T) {
 	r := newRig(t, 2, 1)
 	g := r.mustOpen("/f", hemera.AccessCreate)
-	r.m.pending.look(g.Permit.Expires)
-	if r.m.pending.size() != 1 || r.m.pending.load(g.Permit.Targets[0].Disk) != 1 {
+	r.m.Writes.pending.look(g.Permit.Expires)
+	if r.m.Writes.pending.size() != 1 || r.m.Writes.pending.load(g.Permit.Targets[0].Disk) != 1 {
 		t.Error("expired too early")
 	}
-	r.m.pending.look(g.Permit.Expires.Add(hemera.PendingHold + time.Second))
-	if r.m.pending.size() != 0 || r.m.pending.load(g.Permit.Targets[0].Disk) != 0 {
+	r.m.Writes.pending.look(g.Permit.Expires.Add(hemera.PendingHold + time.Second))
+	if r.m.Writes.pending.size() != 0 || r.m.Writes.pending.load(g.Permit.Targets[0].Disk) != 0 {
 		t.Error("not expired")
 	}
-	if _, err := r.m.Commit(t.Context(), r.seal(g, 3)); err != nil {
+	if _, err := r.m.Control.Commit(t.Context(), r.seal(g, 3)); err != nil {
 		t.Errorf("a late commit: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 func TestMovesAfterABackupAreVerified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3, 1)
-		if err := r.m.SetSpace(t.Context(), hemera.DefaultSpace, "policy.nstripes", "1"); err != nil {
+		if err := r.m.Admin.SetSpace(t.Context(), hemera.DefaultSpace, "policy.nstripes", "1"); err != nil {
 			t.Fatal(err)
 		}
 		moved := map[string]hemera.Piece{} // where each was copied to
@@ -55,7 +55,7 @@ func TestMovesAfterABackupAreVerified(t *testing.T) {
 		}
 		stop := r.start()
 		defer stop()
-		if _, err := r.m.Fsck(t.Context(), true); err != nil {
+		if _, err := r.m.Maint.Fsck(t.Context(), true); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * hemera.PendingHold) // a file that was busy is looked at again meanwhile
@@ -78,7 +78,7 @@ func TestStrayedPiecesAreNotRemoved(t *testing.T) {
 		for _, n := range r.nodes {
 			n.register()
 		}
-		if err := r.m.SetSpace(t.Context(), hemera.DefaultSpace, "policy.nstripes", "1"); err != nil {
+		if err := r.m.Admin.SetSpace(t.Context(), hemera.DefaultSpace, "policy.nstripes", "1"); err != nil {
 			t.Fatal(err)
 		}
 		away := r.nodes[3]
@@ -109,11 +109,11 @@ func TestStrayedPiecesAreNotRemoved(t *testing.T) {
 		defer stop()
 		away.stop()
 		time.Sleep(time.Minute)
-		if report, err := r.m.Fsck(t.Context(), false); err != nil || !slices.ContainsFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "moved" && p.Count == 1 }) {
+		if report, err := r.m.Maint.Fsck(t.Context(), false); err != nil || !slices.ContainsFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "moved" && p.Count == 1 }) {
 			t.Errorf("%+v, %v", report, err)
 		}
 		for range 2 {
-			if _, err := r.m.Fsck(t.Context(), true); err != nil {
+			if _, err := r.m.Maint.Fsck(t.Context(), true); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(3 * hemera.PendingHold) // in which the manager knows of an orphan

@@ -10,10 +10,10 @@ import (
 
 // watchNetwork judges what nodes counted of their networks until the context ends, and has the cluster know their weights. It
 // steps as often as nodes sample. The two are not in step with each other: a node whose sample is late counts in the next one.
-func (p *parts) watchNetwork(ctx context.Context) error {
+func (m *Manager) watchNetwork(ctx context.Context) error {
 	return every(ctx, hemera.NetworkInterval, func() {
 		// The view is of before the step: a node that joined meanwhile has nothing to be judged by yet.
-		p.cluster.Weigh(p.network.Step(p.cluster.View(), p.now()))
+		m.Cluster.Weigh(m.network.Step(m.Cluster.View(), m.now()))
 	})
 }
 

@@ -59,7 +59,7 @@ func (r *rig) share(node hemera.NodeID, name string) float64 {
 		if g.Permit.Targets[0].Node == node {
 			on++
 		}
-		if err := r.m.Abort(r.t.Context(), shown(g)); err != nil {
+		if err := r.m.Control.Abort(r.t.Context(), shown(g)); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -78,7 +78,7 @@ func TestANodeThatLosesGetsLess(t *testing.T) {
 			return 0
 		})
 		named := func() bool { codes, _ := r.codes(); return slices.Contains(codes, condition.NodeNetwork) }
-		weight := func() float64 { n, _ := r.m.Cluster().View().Node(loser); return n.NetworkWeight }
+		weight := func() float64 { n, _ := r.m.Cluster.View().Node(loser); return n.NetworkWeight }
 		// Its first heartbeat may have come already, and with it a sample.
 		if text := r.reasons(hemera.WhyNetwork, "2"); !strings.Contains(text, "unknown") || !strings.Contains(text, "has sent a sample") && !strings.Contains(text, "was not judged yet") {
 			t.Error(text)
@@ -108,7 +108,7 @@ func TestANodeThatLosesGetsLess(t *testing.T) {
 		if got := r.share(loser, "during"); got > 0.15 {
 			t.Errorf("during: %v of the new files", got)
 		}
-		report, err := r.m.Network(t.Context())
+		report, err := r.m.Status.Network(t.Context())
 		if err != nil || len(report.Nodes) != 4 || report.Nodes[1].Standing != hemera.NetworkSuspected || report.Nodes[1].Weight != weight() || report.Nodes[0].Standing == hemera.NetworkSuspected {
 			t.Errorf("%v %+v", err, report)
 		}
@@ -120,10 +120,10 @@ func TestANodeThatLosesGetsLess(t *testing.T) {
 		if got := r.share(loser, "after"); got < 0.15 {
 			t.Errorf("afterwards: %v of the new files", got)
 		}
-		if _, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyNetwork, "9"); !errors.Is(err, errs.NotFound) {
+		if _, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyNetwork, "9"); !errors.Is(err, errs.NotFound) {
 			t.Error(err)
 		}
-		if _, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyNetwork, "x"); !errors.Is(err, errs.Invalid) {
+		if _, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyNetwork, "x"); !errors.Is(err, errs.Invalid) {
 			t.Error(err)
 		}
 		r.node(3).stop()

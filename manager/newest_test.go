@@ -16,7 +16,7 @@ import (
 // convert asks for a tree or file to be stored as copies, and returns the number of the request.
 func (r *rig) convert(path string, copies int) uint64 {
 	r.t.Helper()
-	c, err := r.m.Convert(r.t.Context(), "tester", hemera.ConversionRequest{Path: path, Recursive: true, Form: hemera.Form{Layout: hemera.Replica(copies)}})
+	c, err := r.m.Conversions.Convert(r.t.Context(), "tester", hemera.ConversionRequest{Path: path, Recursive: true, Form: hemera.Form{Layout: hemera.Replica(copies)}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func (r *rig) convert(path string, copies int) uint64 {
 // request returns a request by its number.
 func (r *rig) request(id uint64) hemera.ConversionStatus {
 	r.t.Helper()
-	list, err := r.m.Conversions(r.t.Context())
+	list, err := r.m.Conversions.Conversions(r.t.Context())
 	at := slices.IndexFunc(list, func(c hemera.ConversionStatus) bool { return c.ID == id })
 	if err != nil || at < 0 {
 		r.t.Fatalf("no request %d: %v", id, err)
@@ -58,7 +58,7 @@ func TestAnOlderConversionDoesNotUndoANewerOne(t *testing.T) {
 				}
 				newer := r.convert(c.newer, 3)
 				if c.stop {
-					if err := r.m.StopConversion(t.Context(), newer); err != nil {
+					if err := r.m.Conversions.StopConversion(t.Context(), newer); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -153,7 +153,7 @@ func TestConversionsInAnyOrder(t *testing.T) {
 						if len(all) > 0 && rng.IntN(3) == 0 {
 							i := rng.IntN(len(all))
 							ended := !r.request(all[i].id).Ended.IsZero()
-							if err := r.m.StopConversion(t.Context(), all[i].id); err != nil {
+							if err := r.m.Conversions.StopConversion(t.Context(), all[i].id); err != nil {
 								t.Fatal(err)
 							}
 							all[i].stopped = !ended
@@ -187,7 +187,7 @@ func TestALateConversionIsRefused(t *testing.T) {
 	e := r.write("/f", 100)
 	grant := func() (commit func() hemera.OrderResult, end func()) {
 		t.Helper()
-		g, err := r.m.converter.GrantConversion(t.Context(), e.ID, r.entry("/f").Gen, hemera.Form{Layout: hemera.Replica(3)})
+		g, err := r.grants().GrantConversion(t.Context(), e.ID, r.entry("/f").Gen, hemera.Form{Layout: hemera.Replica(3)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func TestAnOlderConversionKeepsItsOtherParts(t *testing.T) {
 	running(t, 2, 2, func(t *testing.T, r *rig) {
 		r.write("/d/f", 100)
 		writer := r.mustOpen("/d/f", hemera.AccessUpdate)
-		older, err := r.m.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/d", Recursive: true, Form: hemera.Form{Layout: hemera.Replica(4), Checksum: hemera.SHA256}})
+		older, err := r.m.Conversions.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/d", Recursive: true, Form: hemera.Form{Layout: hemera.Replica(4), Checksum: hemera.SHA256}})
 		if err != nil {
 			t.Fatal(err)
 		}

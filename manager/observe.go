@@ -8,72 +8,42 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"sync"
-	"time"
 
+	"hemera/cluster"
+	"hemera/maint/orders"
+	"hemera/namespace"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
-// observer implements hemera.Observer, and knows the doors' sessions.
+// observer implements hemera.Observer.
 type observer struct {
-	*parts
-	began int64 // bytes of virtual memory when it was made
-
-	mu       sync.Mutex                    // guards the lists, which grow while doors start; no door is called under it
-	sessions []func() []hemera.SessionInfo // one of each door
-	present  []func(session string) bool   // one of each door
+	tree     namespace.Parts
+	cluster  *cluster.Cluster
+	orders   *orders.Dispatcher
+	pending  *pending // only counted
+	nodes    *broadcast
+	ops      *operations
+	began    int64                       // bytes of virtual memory when it was made
+	sessions func() []hemera.SessionInfo // at the doors; nil: none
 }
 
 // Operations implements hemera.Observer.
 func (o *observer) Operations(context.Context) ([]hemera.OpStat, error) { return o.ops.list(), nil }
 
-// AddSessions has the manager list the sessions of a door.
-func (o *observer) AddSessions(list func() []hemera.SessionInfo) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.sessions = append(o.sessions, list)
-}
-
-// AddPresence has the manager ask a door whether a session is connected to it.
-func (o *observer) AddPresence(present func(session string) bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.present = append(o.present, present)
-}
-
-// left reports whether a session is connected to no door any more. Where that is not known it is not so.
-func (o *observer) left(session string) bool {
-	o.mu.Lock()
-	doors := o.present
-	o.mu.Unlock()
-	return session != "" && len(doors) > 0 && !slices.ContainsFunc(doors, func(present func(string) bool) bool { return present(session) })
-}
-
 // Sessions implements hemera.Observer.
 func (o *observer) Sessions(context.Context) ([]hemera.SessionInfo, error) {
-	o.mu.Lock()
-	doors := o.sessions
-	o.mu.Unlock()
-	var all []hemera.SessionInfo
-	for _, list := range doors {
-		all = append(all, list()...)
+	if o.sessions == nil {
+		return nil, nil
 	}
-	return all, nil
+	return o.sessions(), nil
 }
-
-const (
-	// usesLimit is how many open files each node lists, and usesPatience how long it has for that.
-	// 1000 files are more than an admin reads, and keep an answer of one node within some hundred kilobytes.
-	usesLimit    = 1000
-	usesPatience = 2 * time.Second
-)
 
 // OpenFiles implements hemera.Observer. It asks nodes by an order, so it costs them nothing while
 // nobody wants to know.
 func (o *observer) OpenFiles(ctx context.Context) (out hemera.OpenFiles, err error) {
 	defer o.ops.begin("OpenFiles").end(&err)
-	out.Silent = o.askNodes(ctx, hemera.Order{Kind: hemera.OrderUses, Limit: usesLimit}, func(n hemera.NodeInfo, r hemera.OrderResult) {
+	out.Silent = o.nodes.ask(ctx, hemera.Order{Kind: hemera.OrderUses, Limit: usesLimit}, func(n hemera.NodeInfo, r hemera.OrderResult) {
 		out.Cut = out.Cut || len(r.Files) >= usesLimit
 		for _, f := range r.Files[:min(len(r.Files), usesLimit)] {
 			f.Node = n.ID
@@ -85,35 +55,6 @@ func (o *observer) OpenFiles(ctx context.Context) (out hemera.OpenFiles, err err
 		return cmp.Or(cmp.Compare(b.Rate, a.Rate), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Path, b.Path))
 	})
 	return out, nil
-}
-
-// askNodes gives an order to every node that is online, and each answer to take, one after the other. It returns the nodes that have
-// not answered within usesPatience.
-func (p *parts) askNodes(ctx context.Context, order hemera.Order, take func(hemera.NodeInfo, hemera.OrderResult)) (silent []hemera.NodeID) {
-	ctx, cancel := context.WithTimeout(ctx, usesPatience)
-	defer cancel()
-	var mu sync.Mutex
-	var asked sync.WaitGroup
-	for _, n := range p.cluster.View().Nodes {
-		if n.Status != hemera.NodeOnline {
-			continue
-		}
-		// One goroutine for each node, all under the same deadline: a node that hangs costs its own answer only.
-		p.panics.Go(&asked, "manager.Ask", n.Addr, func() {
-			r, err := p.orders.Do(ctx, n.ID, order)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				// Its error is not the call's: the answer says whose files are missing.
-				silent = append(silent, n.ID)
-				return
-			}
-			take(n, r)
-		})
-	}
-	asked.Wait()
-	slices.Sort(silent)
-	return silent
 }
 
 // Measure implements hemera.Observer.

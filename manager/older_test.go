@@ -35,7 +35,7 @@ func TestAnOlderCopyOfADiskIsNotCountedOn(t *testing.T) {
 		n.mu.Lock()
 		yesterday := maps.Clone(n.pieces[disk])
 		n.mu.Unlock()
-		if err := r.m.Remove(t.Context(), alice, "/removed", 0); err != nil {
+		if err := r.m.Names.Remove(t.Context(), alice, "/removed", 0); err != nil {
 			t.Fatal(err)
 		}
 		r.write("/changed", 20)
@@ -52,10 +52,10 @@ func TestAnOlderCopyOfADiskIsNotCountedOn(t *testing.T) {
 				t.Error("it took a piece")
 			}
 		}
-		if sum, err := r.m.Impact(t.Context(), []hemera.DiskID{other}); err != nil || sum.Weakened > 0 || sum.Unreadable == 0 {
+		if sum, err := r.m.Status.Impact(t.Context(), []hemera.DiskID{other}); err != nil || sum.Weakened > 0 || sum.Unreadable == 0 {
 			t.Errorf("without the other disk: %+v, %v", sum, err)
 		}
-		if err := r.m.RemoveDisk(t.Context(), other, hemera.Removal{Force: true}); !errors.Is(err, errs.NotEmpty) {
+		if err := r.m.Admin.RemoveDisk(t.Context(), other, hemera.Removal{Force: true}); !errors.Is(err, errs.NotEmpty) {
 			t.Errorf("the other disk may go: %v", err)
 		}
 		for _, file := range []string{"/changed", "/new"} {
@@ -77,7 +77,7 @@ func TestAnOlderCopyOfADiskIsNotCountedOn(t *testing.T) {
 				t.Error("a piece of a removed file is still there")
 			}
 		}
-		if sum, err := r.m.Impact(t.Context(), []hemera.DiskID{other}); err != nil || sum.Unreadable > 0 || sum.Weakened != 3 {
+		if sum, err := r.m.Status.Impact(t.Context(), []hemera.DiskID{other}); err != nil || sum.Unreadable > 0 || sum.Weakened != 3 {
 			t.Errorf("without the other disk: %+v, %v", sum, err)
 		}
 	})

@@ -21,7 +21,7 @@ func TestAStalledConversionIsToldInOneWay(t *testing.T) {
 		for pass, rest := range []time.Duration{time.Second, 20 * time.Second, 2 * time.Minute} {
 			time.Sleep(rest)
 			now := r.request(id)
-			s, err := r.m.Status(ctx)
+			s, err := r.m.Status.Status(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,7 +37,7 @@ func TestAStalledConversionIsToldInOneWay(t *testing.T) {
 				t.Errorf("%d: %+v", pass, s.Conditions)
 			}
 			for kind, ref := range map[string]string{hemera.WhyJobs: "", hemera.WhyFile: "/d/g"} {
-				out, err := r.m.Why(ctx, hemera.SystemIdentity(), kind, ref)
+				out, err := r.m.Status.Why(ctx, hemera.SystemIdentity(), kind, ref)
 				if err != nil || !slices.ContainsFunc(out.Reasons, func(w hemera.Reason) bool {
 					return strings.Contains(w.Text, "stalled") && strings.HasSuffix(w.Text, now.Job.Why) && w.Remedy == "hemera convert ls shows the request, hemera convert stop ends it"
 				}) {
@@ -45,7 +45,7 @@ func TestAStalledConversionIsToldInOneWay(t *testing.T) {
 				}
 			}
 		}
-		if err := r.m.StopConversion(ctx, id); err != nil {
+		if err := r.m.Conversions.StopConversion(ctx, id); err != nil {
 			t.Fatal(err)
 		}
 		if now := r.request(id); now.Job.State != "stopped" || now.Job.Progress() != 0 || now.Job.FilesLeft != 2 || now.Job.Why != "stopped by an admin" {
@@ -60,7 +60,7 @@ func TestAnExplanationOfNothing(t *testing.T) {
 		r.write("/f", 10)
 		r.mustOpen("/new", hemera.AccessCreate)
 		for path, want := range map[string]bool{"/none": true, "/none/x": true, "/f": false, "/new": false, "/": false} {
-			if out, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, path); err != nil || out.Missing != want {
+			if out, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, path); err != nil || out.Missing != want {
 				t.Errorf("%s: %+v, %v", path, out, err)
 			}
 		}

@@ -4,27 +4,47 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path"
-	"slices"
+	"sync/atomic"
 	"time"
 
-	"hemera/manager/reads"
+	"hemera/cluster"
+	"hemera/maint"
 	"hemera/namespace"
-	"hemera/rules/layout"
+	"hemera/platform/turns"
 	"hemera/rules/place"
 	"hemera/rules/policy"
+	"hemera/tape/tier"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
 // opener grants opens: the part of hemera.Files that decides where files are read and written.
 type opener struct {
-	*parts                           // shared with the other services
-	reads  *reads.Notes              // of files that are read
-	own    *ownWrites                // the writes of the process that asks
-	asks   *asks                     // questions to heads, of writers that seem to be gone
-	left   func(session string) bool // reports whether a client's session is connected to no door any more
+	tree      namespace.Parts
+	cluster   *cluster.Cluster
+	engine    *maint.Engine // makes room
+	tier      *tier.Tier    // brings files to disk
+	pending   *pending      // where the lock of a name is taken
+	own       *ownWrites    // the writes of the process that asks
+	asks      *asks         // questions to heads, of writers that seem to be gone
+	placer    placer
+	reader    *reader
+	rescuer   *rescuer // recalls files whose disks are lost
+	returns   returns
+	notes     *readNotes                // of files that are read
+	connected func(session string) bool // reports whether a session is at a door; nil: not known
+	turns     *turns.Limiter
+	nonce     *atomic.Uint64
+	ops       *operations
+	now       func() time.Time
+}
+
+// files implements hemera.Files.
+type files struct {
+	*opener
+	*ownWrites
+	*locator
 }
 
 // Open implements hemera.Files: access and names by the tree, policy by layout, disks by place, and
@@ -48,7 +68,7 @@ func (o *opener) Open(ctx context.Context, who hemera.Identity, r hemera.OpenReq
 			break
 		}
 	}
-	return g, o.deferWhileNodesReturn(o.unknownYet(who, err), r.Tried)
+	return g, o.returns.defers(unknownYet(o.cluster, who, err), r.Tried)
 }
 
 // claimTries is how often an open looks at quotas that change meanwhile, near their limit.
@@ -90,69 +110,20 @@ func (o *opener) tryOpen(ctx context.Context, now time.Time, who hemera.Identity
 		}
 	}
 	if r.Access == hemera.AccessRead {
-		o.reads.Note(&prep.Entry, now)
+		o.notes.note(&prep.Entry, now)
 		c.OnTape = len(prep.Entry.Tape) > 0
-		g, err := o.openRead(&c, &prep, r)
-		err = (&rescuer{o.parts}).onOpen(ctx, who, prep.Entry, err)
+		g, err := o.reader.grant(&c, &prep, r)
+		err = o.rescuer.onOpen(ctx, who, prep.Entry, err)
 		if err == nil && !r.NoPiece.IsZero() {
-			err = (&rescuer{o.parts}).onNoPiece(ctx, who, &prep.Entry, r)
+			err = o.rescuer.onNoPiece(ctx, who, &prep.Entry, r)
 		}
 		return g, err
 	}
 	g, err := o.openWrite(ctx, &c, &prep, since, r)
 	if r.Access == hemera.AccessUpdate && prep.Existing {
-		err = (&rescuer{o.parts}).onOpen(ctx, who, prep.Entry, err)
+		err = o.rescuer.onOpen(ctx, who, prep.Entry, err)
 	}
 	return g, err
-}
-
-// openRead grants a read: the pieces that can be read, best first. NoReplicas.
-func (o *opener) openRead(c *hemera.Capability, prep *namespace.Prepared, r hemera.OpenRequest) (hemera.Grant, error) {
-	if prep.Entry.IsDir() {
-		return hemera.Grant{}, errs.New(errs.IsDirectory, "manager.Open", r.Path, "")
-	}
-	describe(c, &prep.Entry)
-	view := o.cluster.View()
-	seed := o.nonce.Add(1) // equal replicas take turns
-	// An empty file has no pieces and is read at any node.
-	if len(prep.Entry.Pieces) == 0 && prep.Entry.Size == 0 {
-		c.Targets = anyNode(view, r.Tried, seed)
-	} else {
-		c.Targets = place.Order(view, prep.Entry.Pieces, c.Who.Host, r.Tried, seed)
-	}
-	// All nodes have failed this client. Other disks of these nodes may still do: the failure may have been a disk's.
-	if len(c.Targets) == 0 && len(r.Avoid) > 0 {
-		left := slices.DeleteFunc(slices.Clone(prep.Entry.Pieces), func(p hemera.Piece) bool { return slices.Contains(r.Avoid, p.Disk) })
-		c.Targets = place.Order(view, left, c.Who.Host, nil, seed)
-	}
-	if len(c.Targets) == 0 {
-		return hemera.Grant{}, o.noReplicas(view, r.Path, &prep.Entry, nil, r.Tried)
-	}
-	// Copies are alike, so the best node comes first as it is. Of a coded file some nodes have data and others parity.
-	if c.Layout.Coded() {
-		place.Lead(view, c.Targets, c.Layout.Data, c.Who.Host)
-	}
-	if len(r.Tried) > 0 {
-		// The node may still read the others' pieces when its own is bad.
-		for _, t := range place.Order(view, prep.Entry.Pieces, c.Who.Host, nil, seed) {
-			if !slices.Contains(c.Targets, t) {
-				c.Targets = append(c.Targets, t)
-			}
-		}
-	}
-	// The tried ones count: the head may reach what this client could not.
-	if !enough(c.Layout, c.Size, c.Targets) {
-		return hemera.Grant{}, o.noReplicas(view, r.Path, &prep.Entry, c.Targets, nil)
-	}
-	return grant(c, o.cluster.Ring()), nil
-}
-
-// enough reports whether a file of size bytes can be read from pieces at these places.
-func enough(l hemera.Layout, size int64, at []hemera.Target) bool {
-	if !l.Coded() {
-		return size == 0 || len(at) > 0
-	}
-	return layout.Readable(l, size, layout.TargetIndexes(at))
 }
 
 // ownerOf is what the pieces of a write will know of the file's owner: who makes the file, or has it.
@@ -163,48 +134,9 @@ func ownerOf(prep *namespace.Prepared, c *hemera.Capability) *hemera.FileOwner {
 	return &hemera.FileOwner{UID: c.Who.UID, GID: c.Who.GID, Mode: c.Mode}
 }
 
-// describe fills in what a read capability says of the file.
-func describe(c *hemera.Capability, e *hemera.Entry) {
-	c.File, c.Gen, c.Parent, c.Name = e.ID, e.Gen, e.Parent, e.Name
-	c.Layout, c.Space, c.Size, c.Mode, c.Sums = e.Layout, e.Space, e.Size, e.Mode, e.Checksums
-}
-
-// noReplicas says why a file cannot be read from the pieces that can be read, at these places; the reasons are those of
-// the other pieces. A file on tape only lacks none: it is to be brought to disk first.
-func (p *parts) noReplicas(v *hemera.View, path string, e *hemera.Entry, at []hemera.Target, tried []hemera.NodeID) error {
-	if e.Evicted() {
-		return errs.New(errs.NoReplicas, "manager.Open", path, "the file is on tape only").
-			WithRemedy("bring it to disk first: `xrdfs HOST prepare -s " + path + "`, or `hemera tape stage " + path + "`")
-	}
-	lacking := slices.DeleteFunc(slices.Clone(e.Pieces), func(p hemera.Piece) bool {
-		return slices.ContainsFunc(at, func(t hemera.Target) bool { return t.Disk == p.Disk && t.Index == p.Index })
-	})
-	// It names each disk and what is wrong with it, since this is the error that admins are called for.
-	text := "none of its pieces can be read now: " + place.Unreadable(v, lacking, tried)
-	if len(at) > 0 {
-		text = fmt.Sprintf("%d of its pieces can be read now, and layout %s takes %d", len(at), e.Layout, layout.Needed(e.Layout, e.Size))
-		if len(lacking) > 0 {
-			text += ": " + place.Unreadable(v, lacking, tried)
-		}
-	}
-	remedy := "`hemera why " + path + "` says for each piece what to do"
-	if s, _ := stand(v, *e, p.brokenSet()); s == lostFile {
-		remedy = "the file is lost unless a good piece comes back: `hemera why " + path + "` has the commands; else restore it from elsewhere, or remove it"
-	}
-	return errs.New(errs.NoReplicas, "manager.Open", path, text).WithRemedy(remedy)
-}
-
-// anyNode is where an empty file is read: it has no pieces, so every online node will do.
-func anyNode(v *hemera.View, tried []hemera.NodeID, seed uint64) []hemera.Target {
-	// Zero nodes: the loop below does nothing, so the division is never by zero.
-	count := uint64(len(v.Nodes))
-	for i := range count {
-		n := &v.Nodes[(seed%count+i)%count]
-		if n.Status == hemera.NodeOnline && n.Enabled && !slices.Contains(tried, n.ID) {
-			return []hemera.Target{{Node: n.ID, Addr: n.Addr}}
-		}
-	}
-	return nil
+// left reports whether a session is connected to no door any more. Where that is not known it is not so.
+func (o *opener) left(session string) bool {
+	return session != "" && o.connected != nil && !o.connected(session)
 }
 
 // before is what an open must know of the moment before it looked anything up.
@@ -244,9 +176,9 @@ func (o *opener) openWrite(ctx context.Context, c *hemera.Capability, prep *name
 		}
 	}
 	// Nodes that failed this client are left out first. Only if nothing is left, their other disks are tried.
-	err = o.place(c, view, pol, without{nodes: r.Tried})
+	err = o.placer.place(c, view, pol, without{nodes: r.Tried})
 	if errs.KindOf(err) == errs.NoSpace && len(r.Avoid) > 0 {
-		if o.place(c, view, pol, without{disks: r.Avoid}) == nil {
+		if o.placer.place(c, view, pol, without{disks: r.Avoid}) == nil {
 			err = nil
 		}
 	}
@@ -325,170 +257,14 @@ func decide(view *hemera.View, prep *namespace.Prepared, c *hemera.Capability, w
 	return p, fits(view, p.Layout, p.Space)
 }
 
-// fits fails with Invalid if a layout that a user chose has more pieces than the space has disks: such a file lacks pieces for as long as
-// it lives. Without a space it is the one with the most disks. Admins may set what disks are still to come for.
-func fits(view *hemera.View, l hemera.Layout, space string) error {
-	have, most := map[string]int{}, space
-	for _, d := range view.Disks {
-		if have[d.Space]++; space == "" && have[d.Space] > have[most] {
-			most = d.Space
-		}
-	}
-	if int(l.Pieces) <= have[most] {
-		return nil
-	}
-	where := "space " + most
-	if most == "" {
-		where = "the cluster"
-	}
-	return errs.New(errs.Invalid, "manager.Open", l.String(), fmt.Sprintf("it takes %d disks, and %s has %d", l.Pieces, where, have[most])).
-		WithRemedy("ask for fewer pieces, for example hem.replicas=1, or change what the directory asks for in sys.forced.layout, sys.forced.nstripes, sys.forced.space or sys.lifecycle.convert")
-}
-
 // base records what an update begins from.
 func (o *opener) base(c *hemera.Capability, view *hemera.View, e *hemera.Entry) error {
 	c.Base = &hemera.Base{Gen: e.Gen, Size: e.Size, Pieces: place.Order(view, e.Pieces, c.Who.Host, nil, c.Nonce)}
 	// An update of an empty file begins from nothing.
 	if !enough(e.Layout, e.Size, c.Base.Pieces) {
-		return o.noReplicas(view, c.Path, e, c.Base.Pieces, nil)
+		return o.reader.broken.noReplicas(view, c.Path, e, c.Base.Pieces, nil)
 	}
 	// Room is chosen for the whole new content, which begins as long as the old one.
 	c.Size, c.Sums = max(c.Size, e.Size), e.Checksums
 	return nil
-}
-
-// without is where a write must not go.
-type without struct {
-	nodes []hemera.NodeID // that failed this client
-	disks []hemera.DiskID // the same, where whole nodes leave nothing
-}
-
-// place chooses the targets. An update prefers the disks that have the base: they can share blocks
-// with it instead of copying.
-func (o *opener) place(c *hemera.Capability, view *hemera.View, p hemera.Policy, not without) error {
-	req := place.Request{
-		// With fewer targets the file could never be read, so it is not begun.
-		Space: c.Space, Want: int(p.Layout.Pieces), Min: max(int(p.PiecesMin), p.Layout.Enough()), Spare: p.Layout.Parity(),
-		Size: layout.PieceMax(p.Layout, c.Size), Client: c.Who.Host,
-		ExcludeNodes: not.nodes, ExcludeDisks: not.disks, Writers: o.pending.load, Seed: c.Nonce,
-	}
-	var kept []hemera.Target
-	if c.Base != nil {
-		kept = reusable(view, c.Base.Pieces, p.Layout, req)
-	}
-	// Also for an update that keeps all disks of its base: it says how many disks are eligible, and fails like any open.
-	choice, err := chooseFor(view, p.Layout, req)
-	if err != nil {
-		return err
-	}
-	c.Targets = choice.Targets
-	if len(kept) > 0 {
-		if c.Targets, err = withMore(view, kept, p.Layout, req); err != nil {
-			return err
-		}
-	}
-	c.Head = c.Targets[0].Node
-	if head, ok := view.Node(c.Targets[0].Node); ok {
-		// A head that was restarted since has lost the write's earlier content: the epoch tells it so.
-		c.Epoch = head.Epoch
-	}
-	c.PiecesMin = layout.Minimum(p.Layout, p.PiecesMin, choice.Eligible)
-	// Never more than there are targets, or the close could not succeed.
-	c.PiecesMin = min(c.PiecesMin, uint8(len(c.Targets)))
-	return nil
-}
-
-// chooseFor chooses the targets of a new content and numbers them.
-func chooseFor(view *hemera.View, l hemera.Layout, req place.Request) (place.Choice, error) {
-	choice, err := place.Choose(view, req)
-	if err == nil {
-		deal(view, choice.Targets, l)
-	}
-	return choice, err
-}
-
-// deal numbers the targets of a new content; the first stays the first. Those of a code with local groups are numbered so that
-// pieces on one node, and in one zone, are of different groups.
-func deal(view *hemera.View, ts []hemera.Target, l hemera.Layout) {
-	if l.Kind != hemera.LayoutLocal {
-		number(ts, 0, l)
-		return
-	}
-	// Neighbours in the list share a node or a zone, as far as any do, and get indexes of different groups.
-	place.Together(view, ts)
-	for i, index := range layout.Apart(l, len(ts)) {
-		ts[i].Index = index
-	}
-	slices.SortFunc(ts, func(a, b hemera.Target) int { return int(a.Index) - int(b.Index) })
-}
-
-// withMore are the base's places that an update keeps, and new ones for the other pieces. More disks than the base has are
-// a bonus where the kept ones are enough to read the file: a write with fewer pieces than wanted is repaired later. NoSpace.
-func withMore(view *hemera.View, kept []hemera.Target, l hemera.Layout, req place.Request) ([]hemera.Target, error) {
-	// What is chosen keeps away from the nodes and zones of the kept ones, as far as there are others.
-	req.Have, req.Min = disks(kept), int(l.Data)-len(kept)
-	if req.Want -= len(kept); req.Want > 0 {
-		more, err := place.Choose(view, req)
-		if err != nil && !enough(l, hemera.FileSizeMax, kept) { // it may grow to any size
-			return nil, err
-		}
-		kept = append(kept, more.Targets...)
-	}
-	number(kept, len(req.Have), l)
-	if !enough(l, hemera.FileSizeMax, kept) {
-		return nil, errs.New(errs.NoSpace, "place.Choose", "space "+req.Space, fmt.Sprintf("%d disks can take pieces, which is too few for layout %s", len(kept), l)).
-			WithRemedy("see `hemera fs ls` for the disks' states, or add disks with `hemera fs add`")
-	}
-	return kept, nil
-}
-
-// reusable are the base's places that could be chosen for the request, at most as many as wanted.
-func reusable(view *hemera.View, pieces []hemera.Target, l hemera.Layout, req place.Request) (kept []hemera.Target) {
-	for _, t := range pieces {
-		d, ok := view.Disk(t.Disk)
-		// Two pieces with one index are left while a move is under way. The second disk is free for another piece.
-		same := func(k hemera.Target) bool { return l.Coded() && k.Index == t.Index }
-		if ok && d.Writable() && d.Space == req.Space && d.Free >= req.Size && len(kept) < req.Want && !slices.ContainsFunc(kept, same) &&
-			!slices.Contains(req.ExcludeNodes, t.Node) && !slices.Contains(req.ExcludeDisks, t.Disk) {
-			kept = append(kept, t)
-		}
-	}
-	return kept
-}
-
-// number gives targets their indexes. Pieces of a layout of copies are alike, and numbered in order. Of a coded layout the
-// first kept ones keep theirs, as these pieces begin as copies of the base's, and the others take what is left, data first;
-// then they are sorted, so that a data piece's node gathers the write.
-func number(ts []hemera.Target, kept int, l hemera.Layout) {
-	if !l.Coded() {
-		for i := range ts {
-			ts[i].Index = uint8(i)
-		}
-		return
-	}
-	taken := layout.TargetIndexes(ts[:kept])
-	// The lowest free index for each: data pieces are lower than parities.
-	next := 0
-	for i := range ts[kept:] {
-		for taken.Has(next) {
-			next++
-		}
-		ts[kept+i].Index, taken = uint8(next), taken.With(next)
-	}
-	slices.SortFunc(ts, func(a, b hemera.Target) int { return int(a.Index) - int(b.Index) })
-}
-
-// disks are those of the targets, in their order.
-func disks(ts []hemera.Target) []hemera.DiskID {
-	ids := make([]hemera.DiskID, len(ts))
-	for i, t := range ts {
-		ids[i] = t.Disk
-	}
-	return ids
-}
-
-// grant sends the client to the capability's first target. The token is signed when somebody asks for it: an open that
-// is served in this process needs none.
-func grant(c *hemera.Capability, s hemera.Signer) hemera.Grant {
-	return hemera.Grant{Addr: c.Targets[0].Addr, Permit: hemera.NewPermit(*c, s)}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"hemera/cluster"
 	"hemera/namespace"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -78,8 +79,11 @@ var errNoWrite = errs.New(errs.NotFound, "manager.Stat", "", "the process is not
 
 // ownWrites is the part of hemera.Files by which a process finds its own writes that are not committed yet.
 type ownWrites struct {
-	*parts
-	names hemera.Names // for changes of what is committed
+	tree    namespace.Parts
+	cluster *cluster.Cluster
+	pending *pending
+	names   hemera.Names // for changes of what is committed
+	ops     *operations
 }
 
 // Pending implements hemera.Files.

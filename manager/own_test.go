@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -18,7 +19,7 @@ func TestPendingFileIsFoundByItsProcess(t *testing.T) {
 	r := newRig(t, 2, 1)
 	r.write("/exp/other", 1)
 	g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
-	own, e, err := r.m.Pending(t.Context(), alice, "/exp/a", "host/7", hemera.Entry{})
+	own, e, err := r.m.Files.Pending(t.Context(), alice, "/exp/a", "host/7", hemera.Entry{})
 	if err != nil || e.ID != g.Permit.File || e.Mode != 0o644 || e.UID != alice.UID || e.Kind != hemera.KindFile {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -29,13 +30,13 @@ func TestPendingFileIsFoundByItsProcess(t *testing.T) {
 		who           hemera.Identity
 		path, process string
 	}{{alice, "/exp/a", "host/8"}, {alice, "/exp/a", ""}, {bob, "/exp/a", "host/7"}, {alice, "/exp/b", "host/7"}, {alice, "/", "host/7"}} {
-		_, _, err := r.m.Pending(t.Context(), c.who, c.path, c.process, hemera.Entry{})
+		_, _, err := r.m.Files.Pending(t.Context(), c.who, c.path, c.process, hemera.Entry{})
 		wantKind(t, err, errs.NotFound)
 	}
-	if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+	if _, err := r.m.Control.Commit(t.Context(), r.seal(g, 5)); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = r.m.Pending(t.Context(), alice, "/exp/a", "host/7", hemera.Entry{})
+	_, _, err = r.m.Files.Pending(t.Context(), alice, "/exp/a", "host/7", hemera.Entry{})
 	wantKind(t, err, errs.NotFound)
 }
 
@@ -49,13 +50,13 @@ func TestUpdateIsFoundByItsProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := r.mustOpen("/exp/a", access, by("host/7", "s"))
-		own, e, err := r.m.Pending(t.Context(), alice, "/exp/a", "host/7", known)
+		own, e, err := r.m.Files.Pending(t.Context(), alice, "/exp/a", "host/7", known)
 		if err != nil || own.Permit.Nonce != g.Permit.Nonce || e.ID != known.ID || e.Mode != known.Mode {
 			t.Errorf("%+v, %+v, %v", own, e, err)
 		}
-		_, _, err = r.m.Pending(t.Context(), alice, "/exp/a", "host/8", known)
+		_, _, err = r.m.Files.Pending(t.Context(), alice, "/exp/a", "host/8", known)
 		wantKind(t, err, errs.NotFound)
-		if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+		if _, err := r.m.Control.Commit(t.Context(), r.seal(g, 5)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,7 +73,7 @@ func TestNewFilesAreListedToTheirProcess(t *testing.T) {
 	}
 	listed := func(who hemera.Identity, dir, process string, want ...string) {
 		t.Helper()
-		list, err := r.m.PendingIn(t.Context(), who, dir, process)
+		list, err := r.m.Files.PendingIn(t.Context(), who, dir, process)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,12 +91,12 @@ func TestNewFilesAreListedToTheirProcess(t *testing.T) {
 	listed(alice, "/exp", "")
 	listed(bob, "/exp", "host/7")
 	for _, g := range making {
-		if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+		if _, err := r.m.Control.Commit(t.Context(), r.seal(g, 5)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	listed(alice, "/exp", "host/7")
-	if n := len(r.m.pending.processes.names); n > 0 {
+	if n := len(r.m.Writes.pending.processes.names); n > 0 {
 		t.Errorf("%d processes are remembered when all is over", n)
 	}
 }
@@ -137,7 +138,7 @@ func TestOpenWaitsForTheCloseOfItsProcess(t *testing.T) {
 					}
 					return
 				}
-				if _, err := r.m.Commit(t.Context(), r.seal(second, 7)); err != nil {
+				if _, err := r.m.Control.Commit(t.Context(), r.seal(second, 7)); err != nil {
 					t.Errorf("the second close: %v", err)
 				}
 			})
@@ -154,38 +155,38 @@ func TestMoveWaitsForTheClose(t *testing.T) {
 				r.write("/exp/a", 3)
 			}
 			g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
-			now := r.m.now()
-			wantKind(t, r.m.Move(t.Context(), alice, "/exp/b", "/exp/z", "host/7"), errs.NotFound)
+			now := time.Now()
+			wantKind(t, r.m.Files.Move(t.Context(), alice, "/exp/b", "/exp/z", "host/7"), errs.NotFound)
 			if !exists {
-				wantKind(t, r.m.Move(t.Context(), alice, "/exp/a", "/exp/z", "host/8"), errs.NotFound)
-				wantKind(t, r.m.Move(t.Context(), bob, "/exp/a", "/exp/z", "host/7"), errs.NotFound)
-				wantKind(t, r.m.Move(t.Context(), alice, "/exp/a", "/exp/z", ""), errs.NotFound)
+				wantKind(t, r.m.Files.Move(t.Context(), alice, "/exp/a", "/exp/z", "host/8"), errs.NotFound)
+				wantKind(t, r.m.Files.Move(t.Context(), bob, "/exp/a", "/exp/z", "host/7"), errs.NotFound)
+				wantKind(t, r.m.Files.Move(t.Context(), alice, "/exp/a", "/exp/z", ""), errs.NotFound)
 			}
-			if waited := r.m.now().Sub(now); waited > 0 {
+			if waited := time.Now().Sub(now); waited > 0 {
 				t.Errorf("waited %v for another's write", waited)
 			}
 			moved := make(chan error)
-			go func() { moved <- r.m.Move(t.Context(), alice, "/exp/a", "/exp/z", "host/7") }()
+			go func() { moved <- r.m.Files.Move(t.Context(), alice, "/exp/a", "/exp/z", "host/7") }()
 			synctest.Wait()
 			select {
 			case err := <-moved:
 				t.Fatalf("does not wait: %v", err)
 			default:
 			}
-			if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+			if _, err := r.m.Control.Commit(t.Context(), r.seal(g, 5)); err != nil {
 				t.Fatal(err)
 			}
 			if err := <-moved; err != nil {
 				t.Error(err)
 			}
-			if waited := r.m.now().Sub(now); waited > 0 {
+			if waited := time.Now().Sub(now); waited > 0 {
 				t.Errorf("waited %v when the write was over", waited)
 			}
 			r.mustOpen("/exp/c", hemera.AccessCreate, by("host/7", "s"))
-			if err := r.m.Move(t.Context(), alice, "/exp/c", "/exp/d", "host/7"); err != nil {
+			if err := r.m.Files.Move(t.Context(), alice, "/exp/c", "/exp/d", "host/7"); err != nil {
 				t.Error(err)
 			}
-			if waited := r.m.now().Sub(now); waited != ownPatience {
+			if waited := time.Now().Sub(now); waited != ownPatience {
 				t.Errorf("waited %v for a file that stays open", waited)
 			}
 		})
@@ -207,12 +208,12 @@ func TestTruncationJoinsTheWriteOfItsProcess(t *testing.T) {
 		if g.Permit.Nonce != first.Permit.Nonce || g.Addr != first.Addr || tokenOf(g) == "" {
 			t.Errorf("exists: %v: joins %+v, not %+v", exists, g, first)
 		}
-		if _, err := r.m.Commit(t.Context(), r.seal(first, 5)); err != nil {
+		if _, err := r.m.Control.Commit(t.Context(), r.seal(first, 5)); err != nil {
 			t.Fatal(err)
 		}
 		if g := r.mustOpen("/exp/a", hemera.AccessUpdate, join, by("host/7", "t")); g.Permit.Nonce == first.Permit.Nonce {
 			t.Error("joins a write that is over")
-		} else if err := r.m.Abort(t.Context(), shown(g)); err != nil {
+		} else if err := r.m.Control.Abort(t.Context(), shown(g)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -224,21 +225,21 @@ func TestOpenBesideAnOpenHandle(t *testing.T) {
 		r := newRig(t, 2, 1)
 		r.write("/exp/a", 3)
 		r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
-		now := r.m.now()
+		now := time.Now()
 		r.mustOpen("/exp/a", hemera.AccessRead, by("host/8", "t"))
 		r.mustOpen("/exp/a", hemera.AccessRead)
 		back := func(o *hemera.OpenRequest) { o.Process, o.Ended = "host/7", []string{"s"} }
 		r.mustOpen("/exp/a", hemera.AccessUpdate, back)
 		r.mustOpen("/exp/a", hemera.AccessUpdate, by("host/7", "u"), func(o *hemera.OpenRequest) { o.Force = true })
-		if waited := r.m.now().Sub(now); waited > 0 {
+		if waited := time.Now().Sub(now); waited > 0 {
 			t.Errorf("waited %v", waited)
 		}
 		r.mustOpen("/exp/a", hemera.AccessUpdate, by("host/7", "u"))
-		if waited := r.m.now().Sub(now); waited != ownSessionPatience {
+		if waited := time.Now().Sub(now); waited != ownSessionPatience {
 			t.Errorf("waited %v in one session", waited)
 		}
 		r.mustOpen("/exp/a", hemera.AccessRead, by("host/7", "v"))
-		if waited := r.m.now().Sub(now); waited != ownSessionPatience+ownPatience {
+		if waited := time.Now().Sub(now); waited != ownSessionPatience+ownPatience {
 			t.Errorf("waited %v in all", waited)
 		}
 	})
@@ -255,24 +256,24 @@ func TestRemovalOfAnOwnWrite(t *testing.T) {
 			who           hemera.Identity
 			path, process string
 		}{{alice, "/exp/a", "host/8"}, {alice, "/exp/a", ""}, {bob, "/exp/a", "host/7"}, {alice, "/exp/b", "host/7"}, {alice, "/", "host/7"}} {
-			wantKind(t, r.m.Discard(t.Context(), c.who, c.path, c.process, "s"), errs.NotFound)
+			wantKind(t, r.m.Files.Discard(t.Context(), c.who, c.path, c.process, "s"), errs.NotFound)
 		}
-		now := r.m.now()
-		if err := r.m.Discard(t.Context(), alice, "/exp/a", "host/7", "s"); err != nil {
+		now := time.Now()
+		if err := r.m.Files.Discard(t.Context(), alice, "/exp/a", "host/7", "s"); err != nil {
 			t.Fatal(err)
 		}
-		if waited := r.m.now().Sub(now); waited != ownSessionPatience {
+		if waited := time.Now().Sub(now); waited != ownSessionPatience {
 			t.Errorf("waited %v", waited)
 		}
-		wantKind(t, r.m.Discard(t.Context(), alice, "/exp/a", "host/7", "s"), errs.NotFound)
+		wantKind(t, r.m.Files.Discard(t.Context(), alice, "/exp/a", "host/7", "s"), errs.NotFound)
 		again := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s")) // the name is free
 		r.restart()
 		for _, n := range r.nodes {
 			n.register()
 		}
-		_, err := r.m.Commit(t.Context(), r.seal(g, 5))
+		_, err := r.m.Control.Commit(t.Context(), r.seal(g, 5))
 		wantKind(t, err, errs.Conflict)
-		if _, err := r.m.Commit(t.Context(), r.seal(again, 7)); err != nil {
+		if _, err := r.m.Control.Commit(t.Context(), r.seal(again, 7)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -281,15 +282,15 @@ func TestRemovalOfAnOwnWrite(t *testing.T) {
 		r.write("/exp/other", 1)
 		g := r.mustOpen("/exp/a", hemera.AccessCreate, by("host/7", "s"))
 		done := make(chan error)
-		go func() { done <- r.m.Discard(t.Context(), alice, "/exp/a", "host/7", "s") }()
+		go func() { done <- r.m.Files.Discard(t.Context(), alice, "/exp/a", "host/7", "s") }()
 		synctest.Wait()
-		if _, err := r.m.Commit(t.Context(), r.seal(g, 5)); err != nil {
+		if _, err := r.m.Control.Commit(t.Context(), r.seal(g, 5)); err != nil {
 			t.Error(err)
 		}
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		_, err := r.m.Stat(t.Context(), alice, "/exp/a")
+		_, err := r.m.Names.Stat(t.Context(), alice, "/exp/a")
 		wantKind(t, err, errs.NotFound)
 	})
 }

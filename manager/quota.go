@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"hemera/cluster"
 	"hemera/namespace"
 	"hemera/namespace/accounts"
 	"hemera/rules/layout"
@@ -16,7 +17,12 @@ import (
 )
 
 // quotaAdmin implements hemera.QuotaAdmin.
-type quotaAdmin struct{ *parts }
+type quotaAdmin struct {
+	tree    namespace.Parts
+	cluster *cluster.Cluster
+	pending *pending // whose claims count
+	ops     *operations
+}
 
 // SetQuota implements hemera.QuotaAdmin.
 func (a *quotaAdmin) SetQuota(ctx context.Context, key hemera.QuotaKey, limits hemera.QuotaAmount) (err error) {

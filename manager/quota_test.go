@@ -15,7 +15,7 @@ import (
 // limit sets a quota and has it counted.
 func (r *rig) limit(path string, kind hemera.QuotaKind, id uint32, l hemera.QuotaAmount) {
 	r.t.Helper()
-	if err := r.m.SetQuota(r.t.Context(), hemera.QuotaKey{Path: path, Kind: kind, ID: id}, l); err != nil {
+	if err := r.m.Quotas.SetQuota(r.t.Context(), hemera.QuotaKey{Path: path, Kind: kind, ID: id}, l); err != nil {
 		r.t.Fatal(err)
 	}
 	if err := r.m.tree.QuotaKeeper.(*namespace.Namespace).CountQuotas(r.t.Context()); err != nil {
@@ -39,7 +39,7 @@ func TestQuotaIsEnforcedAtOpen(t *testing.T) {
 	if errs.RemedyOf(err) == "" {
 		t.Error("no remedy")
 	}
-	if _, err := r.m.Open(t.Context(), bob, hemera.OpenRequest{Path: "/bob", Access: hemera.AccessCreate, Size: 5000}); err != nil {
+	if _, err := r.m.Files.Open(t.Context(), bob, hemera.OpenRequest{Path: "/bob", Access: hemera.AccessCreate, Size: 5000}); err != nil {
 		t.Errorf("another user elsewhere: %v", err)
 	}
 	r.write("/exp/b", 400)
@@ -49,7 +49,7 @@ func TestQuotaIsEnforcedAtOpen(t *testing.T) {
 	wantKind(t, err, errs.OverQuota)
 	if g, err := r.open("/exp/a", hemera.AccessCreate, size(100)); err != nil {
 		t.Errorf("a smaller content: %v", err)
-	} else if _, err := r.m.Commit(t.Context(), r.seal(g, 100)); err != nil {
+	} else if _, err := r.m.Control.Commit(t.Context(), r.seal(g, 100)); err != nil {
 		t.Error(err)
 	}
 	r.write("/exp/c", 5)
@@ -58,7 +58,7 @@ func TestQuotaIsEnforcedAtOpen(t *testing.T) {
 	if err != nil && !strings.Contains(err.Error(), "3 of 3 files are used") {
 		t.Errorf("does not say why: %v", err)
 	}
-	if err := r.m.RemoveQuota(t.Context(), hemera.QuotaKey{Path: "/exp"}); err != nil {
+	if err := r.m.Quotas.RemoveQuota(t.Context(), hemera.QuotaKey{Path: "/exp"}); err != nil {
 		t.Fatal(err)
 	}
 	r.write("/exp/d", 5000)
@@ -67,7 +67,7 @@ func TestQuotaIsEnforcedAtOpen(t *testing.T) {
 // TestWritesAtTheSameTimeShareAQuota opens without committing: what is under way counts.
 func TestWritesAtTheSameTimeShareAQuota(t *testing.T) {
 	r := newRig(t, 3, 1)
-	if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
+	if _, err := r.m.Names.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
 		t.Fatal(err)
 	}
 	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Physical: 2000})
@@ -75,17 +75,17 @@ func TestWritesAtTheSameTimeShareAQuota(t *testing.T) {
 	_, err := r.open("/exp/b", hemera.AccessCreate, size(500))
 	wantKind(t, err, errs.OverQuota)
 	r.mustOpen("/exp/a", hemera.AccessCreate, size(700)) // the same client comes back: its own claim is no hindrance
-	if err := r.m.Abort(t.Context(), shown(first)); err != nil {
+	if err := r.m.Control.Abort(t.Context(), shown(first)); err != nil {
 		t.Fatal(err)
 	}
 	r.mustOpen("/exp/b", hemera.AccessCreate, size(300))
 	g := r.mustOpen("/exp/a", hemera.AccessCreate, size(10))
 	// More comes than was said, of a node that does not hold the bound.
-	_, err = r.m.Commit(t.Context(), r.seal(g, 3000))
+	_, err = r.m.Control.Commit(t.Context(), r.seal(g, 3000))
 	wantKind(t, err, errs.OverQuota)
-	r.m.pending.look(r.m.now().Add(24 * time.Hour))
-	if len(r.m.pending.claims.held) != 0 {
-		t.Errorf("claims that nobody has: %v", r.m.pending.claims.held)
+	r.m.Writes.pending.look(time.Now().Add(24 * time.Hour))
+	if len(r.m.Writes.pending.claims.held) != 0 {
+		t.Errorf("claims that nobody has: %v", r.m.Writes.pending.claims.held)
 	}
 }
 
@@ -93,12 +93,12 @@ func TestWritesAtTheSameTimeShareAQuota(t *testing.T) {
 // commit has it, and they take nothing from a writer that announced its size.
 func TestCommitHoldsWhatTheOpenDidNotPromise(t *testing.T) {
 	r := newRig(t, 3, 1)
-	if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
+	if _, err := r.m.Names.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
 		t.Fatal(err)
 	}
 	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
 	commit := func(g hemera.Grant, size int64) error {
-		_, err := r.m.Commit(t.Context(), r.seal(g, size))
+		_, err := r.m.Control.Commit(t.Context(), r.seal(g, size))
 		return err
 	}
 	first, second := r.mustOpen("/exp/first", hemera.AccessCreate), r.mustOpen("/exp/second", hemera.AccessCreate)
@@ -129,7 +129,7 @@ func TestCommitHoldsWhatTheOpenDidNotPromise(t *testing.T) {
 	}
 	_, err = r.open("/exp/more", hemera.AccessCreate)
 	wantKind(t, err, errs.OverQuota)
-	if len(r.m.pending.claims.held)+len(r.m.pending.claims.settled) != 0 {
+	if len(r.m.Writes.pending.claims.held)+len(r.m.Writes.pending.claims.settled) != 0 {
 		t.Error("claims that nobody has")
 	}
 }
@@ -174,14 +174,14 @@ func TestCommitBetweenPrepareAndClaim(t *testing.T) {
 	}{{400, true}, {401, false}, {0, true}} {
 		r := newRig(t, 2, 1)
 		tree := &meddling{Opener: r.m.tree.Opener}
-		if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
+		if _, err := r.m.Names.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
 			t.Fatal(err)
 		}
 		r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
 		r.through(func(t *namespace.Parts) { t.Opener = tree })
 		other := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
 		tree.then = []func(){func() {
-			if _, err := r.m.Commit(t.Context(), r.seal(other, 600)); err != nil {
+			if _, err := r.m.Control.Commit(t.Context(), r.seal(other, 600)); err != nil {
 				t.Error(err)
 			}
 		}}
@@ -199,7 +199,7 @@ func TestCommitBetweenPrepareAndClaim(t *testing.T) {
 func TestQuotaThatNeverStandsStill(t *testing.T) {
 	r := newRig(t, 2, 1)
 	tree := &meddling{Opener: r.m.tree.Opener}
-	if _, err := r.m.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
+	if _, err := r.m.Names.Mkdir(t.Context(), alice, "/exp", 0o755, false); err != nil {
 		t.Fatal(err)
 	}
 	r.limit("/exp", hemera.QuotaProject, 0, hemera.QuotaAmount{Bytes: 1000})
@@ -207,7 +207,7 @@ func TestQuotaThatNeverStandsStill(t *testing.T) {
 	var busy func()
 	busy = func() {
 		other := r.mustOpen("/exp/a", hemera.AccessCreate, size(600))
-		if err := r.m.Abort(t.Context(), shown(other)); err != nil {
+		if err := r.m.Control.Abort(t.Context(), shown(other)); err != nil {
 			t.Error(err)
 		}
 		tree.then = append(tree.then, busy)
@@ -226,7 +226,7 @@ func TestAllowance(t *testing.T) {
 	r.write("/exp/a", 600) // two replicas
 	ask := func(who hemera.Identity, path string, wantLimit, wantUsed int64) {
 		t.Helper()
-		limit, used, err := r.m.Allowance(t.Context(), who, path)
+		limit, used, err := r.m.Quotas.Allowance(t.Context(), who, path)
 		if err != nil || limit != wantLimit || used != wantUsed {
 			t.Errorf("%s in %s: %d of %d, %v; want %d of %d", who.Name, path, used, limit, err, wantUsed, wantLimit)
 		}
@@ -245,17 +245,17 @@ func TestAllowance(t *testing.T) {
 	ask(bob, "/exp/a", 610, 600)
 	g := r.mustOpen("/exp/b", hemera.AccessCreate, size(7))
 	ask(bob, "/", 610, 607)
-	if err := r.m.Abort(t.Context(), shown(g)); err != nil {
+	if err := r.m.Control.Abort(t.Context(), shown(g)); err != nil {
 		t.Fatal(err)
 	}
 	ask(bob, "/", 610, 600)
-	if _, _, err := r.m.Allowance(t.Context(), alice, "/exp/a/b"); !errors.Is(err, errs.NotDirectory) {
+	if _, _, err := r.m.Quotas.Allowance(t.Context(), alice, "/exp/a/b"); !errors.Is(err, errs.NotDirectory) {
 		t.Errorf("below a file: %v", err)
 	}
-	if err := r.m.SetMode(t.Context(), alice, "/exp", 0o700); err != nil {
+	if err := r.m.Attributes.SetMode(t.Context(), alice, "/exp", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := r.m.Allowance(t.Context(), bob, "/exp/a"); !errors.Is(err, errs.Denied) {
+	if _, _, err := r.m.Quotas.Allowance(t.Context(), bob, "/exp/a"); !errors.Is(err, errs.Denied) {
 		t.Errorf("behind a closed door: %v", err)
 	}
 }
@@ -264,22 +264,22 @@ func TestAllowance(t *testing.T) {
 func TestRoomBelow(t *testing.T) {
 	r := newRig(t, 3, 1)
 	r.write("/exp/a", 600)
-	all, err := r.m.RoomBelow(t.Context(), alice, "")
+	all, err := r.m.Quotas.RoomBelow(t.Context(), alice, "")
 	if err != nil || all.Disks != 3 || all.Quota != 0 || all.Free <= 1000 || all.LargestFree <= 1000 || all.Total < all.Free {
 		t.Fatalf("all disks: %+v, %v", all, err)
 	}
-	if below, err := r.m.RoomBelow(t.Context(), alice, "/exp"); err != nil || below != all {
+	if below, err := r.m.Quotas.RoomBelow(t.Context(), alice, "/exp"); err != nil || below != all {
 		t.Errorf("without a quota: %+v, %v; want %+v", below, err, all)
 	}
 	r.limit("/exp", hemera.QuotaUser, alice.UID, hemera.QuotaAmount{Bytes: 1000})
 	want := hemera.PathRoom{Name: all.Name, Disks: 3, Quota: 1000, Total: 1000, Used: 600, Free: 400, LargestFree: 400}
-	if below, err := r.m.RoomBelow(t.Context(), alice, "/exp"); err != nil || below != want {
+	if below, err := r.m.Quotas.RoomBelow(t.Context(), alice, "/exp"); err != nil || below != want {
 		t.Errorf("with a quota: %+v, %v; want %+v", below, err, want)
 	}
-	if other, err := r.m.RoomBelow(t.Context(), bob, "/exp"); err != nil || other != all {
+	if other, err := r.m.Quotas.RoomBelow(t.Context(), bob, "/exp"); err != nil || other != all {
 		t.Errorf("another user's quota: %+v, %v; want %+v", other, err, all)
 	}
-	if _, err := r.m.RoomBelow(t.Context(), alice, "/exp/a/b"); !errors.Is(err, errs.NotDirectory) {
+	if _, err := r.m.Quotas.RoomBelow(t.Context(), alice, "/exp/a/b"); !errors.Is(err, errs.NotDirectory) {
 		t.Errorf("below a file: %v", err)
 	}
 }
@@ -292,11 +292,11 @@ func TestQuotaIsCountedInTheBackground(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- r.m.Run(ctx) }()
 	defer func() { stop(); <-done }()
-	if err := r.m.SetQuota(t.Context(), hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaUser, ID: alice.UID}, hemera.QuotaAmount{Bytes: 100}); err != nil {
+	if err := r.m.Quotas.SetQuota(t.Context(), hemera.QuotaKey{Path: "/exp", Kind: hemera.QuotaUser, ID: alice.UID}, hemera.QuotaAmount{Bytes: 100}); err != nil {
 		t.Fatal(err)
 	}
 	for t.Context().Err() == nil {
-		rows, err := r.m.Quotas(t.Context(), "/exp/a")
+		rows, err := r.m.Quotas.Quotas(t.Context(), "/exp/a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,6 +311,6 @@ func TestQuotaIsCountedInTheBackground(t *testing.T) {
 
 // through changes the tree that the manager uses.
 func (r *rig) through(change func(*namespace.Parts)) {
-	change(&r.m.tree)
-	r.m.pieces.tree = r.m.tree
+	change(&r.m.Files.opener.tree)
+	change(&r.m.Control.pieces.tree)
 }

@@ -2,11 +2,18 @@ package manager
 
 import (
 	"context"
+	"log/slog"
 	"slices"
+	"time"
 
+	"hemera/cluster"
+	"hemera/maint"
+	"hemera/maint/orders"
 	"hemera/namespace"
 	"hemera/namespace/rebuild"
+	"hemera/platform/contain"
 	"hemera/tape/tapeconfig"
+	"hemera/tape/tier"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -14,7 +21,17 @@ import (
 // rebuilder implements hemera.Rebuilder. While the cluster is being rebuilt (cluster.Rebuilding), clients change nothing,
 // what they do not find is Unavailable and not NotFound, and the engine rests.
 type rebuilder struct {
-	*parts
+	tree    namespace.Parts
+	cluster *cluster.Cluster
+	engine  *maint.Engine // rests meanwhile
+	tier    *tier.Tier
+	orders  *orders.Dispatcher
+	nodes   *broadcast
+	pieces  *recorder
+	panics  *contain.Panics
+	ops     *operations
+	now     func() time.Time
+	log     *slog.Logger
 	running chan struct{} // buffered one; holds one value while a rebuild is under way
 }
 
@@ -135,7 +152,7 @@ func toRead(disks []hemera.Disk, silent []hemera.NodeID) (read []hemera.Disk, un
 // did not say.
 func (b *rebuilder) kept(ctx context.Context) (kept map[fileGen]bool, silent []hemera.NodeID) {
 	kept = map[fileGen]bool{}
-	silent = b.askNodes(ctx, hemera.Order{Kind: hemera.OrderLeft, Limit: usesLimit}, func(_ hemera.NodeInfo, r hemera.OrderResult) {
+	silent = b.nodes.ask(ctx, hemera.Order{Kind: hemera.OrderLeft, Limit: usesLimit}, func(_ hemera.NodeInfo, r hemera.OrderResult) {
 		for _, w := range r.Left[:min(len(r.Left), usesLimit)] {
 			if w.Then == hemera.ThenRemove {
 				kept[fileGen{w.File, w.Gen}] = true

@@ -2,8 +2,12 @@ package manager
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
+	"hemera/cluster"
+	"hemera/maint"
+	"hemera/namespace"
 	"hemera/platform/turns"
 	"hemera/words/hemera"
 )
@@ -12,7 +16,14 @@ import (
 //
 // Changes wait until the store is known to be current, as those of [changes] do, and wake the background work when they leave
 // pieces to remove. What a user may see and do is decided in the namespace.
-type recycler struct{ *parts }
+type recycler struct {
+	tree    namespace.Parts
+	cluster *cluster.Cluster
+	engine  *maint.Engine  // removes the pieces of what is purged
+	turns   *turns.Limiter // of users that read much of a bin
+	ops     *operations
+	log     *slog.Logger
+}
 
 // Erase implements hemera.RecycleBin.
 func (r *recycler) Erase(ctx context.Context, who hemera.Identity, path string, kind hemera.EntryKind) (err error) {
@@ -65,13 +76,6 @@ func (r *recycler) RestoreVersion(ctx context.Context, who hemera.Identity, path
 func (r *recycler) ListBins(ctx context.Context, who hemera.Identity) (list []hemera.Bin, err error) {
 	defer r.ops.begin("ListBins").end(&err)
 	return r.tree.ListBins(ctx, who)
-}
-
-// ruleOfSpace returns what the space keeps of removed files; "" for nothing. It does not block.
-func (r *recycler) ruleOfSpace(name string) string {
-	// A space that was removed has no rule; its bin goes on under the last one.
-	space, _ := r.cluster.View().Space(name)
-	return space.Recycle
 }
 
 const (

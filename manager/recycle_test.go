@@ -15,7 +15,7 @@ import (
 // recycledPaths are where the entries of all bins were, in the order of the list.
 func (r *rig) recycledPaths() (paths []string, ids []hemera.FileID) {
 	r.t.Helper()
-	err := r.m.ListRecycled(r.t.Context(), hemera.SystemIdentity(), hemera.RecycleQuery{All: true}, func(e hemera.Recycled) error {
+	err := r.m.Recycle.ListRecycled(r.t.Context(), hemera.SystemIdentity(), hemera.RecycleQuery{All: true}, func(e hemera.Recycled) error {
 		paths, ids = append(paths, e.Path), append(ids, e.Entry.ID)
 		return nil
 	})
@@ -34,8 +34,8 @@ func TestLifeInABin(t *testing.T) {
 		r.addNodes(3, 1)
 		stop := r.start()
 		defer func() { stop() }()
-		wantKind(t, r.m.SetSpace(ctx, "default", "policy.recycle", "soon"), errs.Invalid)
-		if err := r.m.SetSpace(ctx, "default", "policy.recycle", "5h"); err != nil {
+		wantKind(t, r.m.Admin.SetSpace(ctx, "default", "policy.recycle", "soon"), errs.Invalid)
+		if err := r.m.Admin.SetSpace(ctx, "default", "policy.recycle", "5h"); err != nil {
 			t.Fatal(err)
 		}
 		old := r.write("/f", 10)
@@ -47,38 +47,38 @@ func TestLifeInABin(t *testing.T) {
 		if _, err := r.commit(r.seal(g, 20)); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.m.Remove(ctx, alice, "/f", 0); err != nil {
+		if err := r.m.Names.Remove(ctx, alice, "/f", 0); err != nil {
 			t.Fatal(err)
 		}
 		if paths, _ := r.recycledPaths(); !slices.Equal(paths, []string{"/f", "/f"}) || r.stored() != 4 {
 			t.Errorf("%q is in bins, %d pieces on disks", paths, r.stored())
 		}
 		disk := old.Pieces[0].Disk
-		if err := r.m.SetDisk(ctx, disk, "configstatus", "drain"); err != nil {
+		if err := r.m.Admin.SetDisk(ctx, disk, "configstatus", "drain"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Hour)
-		if now, _, err := r.m.Resolve(ctx, old.ID); err != nil || len(now.Pieces) != 2 || slices.ContainsFunc(now.Pieces, func(p hemera.Piece) bool { return p.Disk == disk }) {
+		if now, _, err := r.m.Control.Resolve(ctx, old.ID); err != nil || len(now.Pieces) != 2 || slices.ContainsFunc(now.Pieces, func(p hemera.Piece) bool { return p.Disk == disk }) {
 			t.Errorf("after the drain it is %+v, %v", now, err)
 		}
-		if report, err := r.m.Fsck(ctx, true); err != nil || len(report.Problems) != 0 {
+		if report, err := r.m.Maint.Fsck(ctx, true); err != nil || len(report.Problems) != 0 {
 			t.Errorf("fsck says %+v, %v", report.Problems, err)
 		}
 		if g, err := r.open("/f", hemera.AccessRead, comesBack(again)); err != nil || g.Permit.File != old.ID || g.Permit.Size != 10 {
 			t.Errorf("its reader is granted %+v, %v", g.Permit, err)
 		}
-		if path, err := r.m.Restore(ctx, alice, hemera.RestoreRequest{ID: old.ID}); err != nil || path != "/f" {
+		if path, err := r.m.Recycle.Restore(ctx, alice, hemera.RestoreRequest{ID: old.ID}); err != nil || path != "/f" {
 			t.Errorf("%q, %v", path, err)
 		}
 		r.wantFile(t, "/f", 10)
-		if bins, err := r.m.ListBins(ctx, hemera.SystemIdentity()); err != nil || len(bins) != 1 || bins[0].Rule != "5h" || bins[0].Tree.Bytes != 20 {
+		if bins, err := r.m.Recycle.ListBins(ctx, hemera.SystemIdentity()); err != nil || len(bins) != 1 || bins[0].Rule != "5h" || bins[0].Tree.Bytes != 20 {
 			t.Errorf("%+v, %v", bins, err)
 		}
 		time.Sleep(4 * time.Hour)
 		if paths, _ := r.recycledPaths(); len(paths) != 0 || r.stored() != 2 {
 			t.Errorf("%q stays in bins, %d pieces on disks", paths, r.stored())
 		}
-		if err := r.m.Erase(ctx, hemera.SystemIdentity(), "/f", 0); err != nil {
+		if err := r.m.Recycle.Erase(ctx, hemera.SystemIdentity(), "/f", 0); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
@@ -95,10 +95,12 @@ func TestLifeInABin(t *testing.T) {
 func TestBinsOfDirectories(t *testing.T) {
 	holding(t, 0, func(t *testing.T, r *rig) {
 		ctx := t.Context()
-		if _, err := r.m.Mkdir(ctx, alice, "/d", 0o777, false); err != nil {
+		if _, err := r.m.Names.Mkdir(ctx, alice, "/d", 0o777, false); err != nil {
 			t.Fatal(err)
 		}
-		set := func(name, value string) error { return r.m.SetXattr(ctx, alice, "/d", name, []byte(value), false) }
+		set := func(name, value string) error {
+			return r.m.Attributes.SetXattr(ctx, alice, "/d", name, []byte(value), false)
+		}
 		for name, value := range map[string]string{"sys.recycle": "/eos/recycle", "sys.versioning": "many", "user.versioning": "-1", "sys.recycle.path": "/d"} {
 			wantKind(t, set(name, value), errs.Invalid)
 		}
@@ -111,8 +113,8 @@ func TestBinsOfDirectories(t *testing.T) {
 		if !slices.Equal(ids, []hemera.FileID{e.ID}) {
 			t.Errorf("%v is in bins", ids)
 		}
-		wantKind(t, r.m.Purge(ctx, hemera.Identity{Name: "eve", UID: 666}, e.ID), errs.NotFound)
-		if err := r.m.Purge(ctx, alice, e.ID); err != nil {
+		wantKind(t, r.m.Recycle.Purge(ctx, hemera.Identity{Name: "eve", UID: 666}, e.ID), errs.NotFound)
+		if err := r.m.Recycle.Purge(ctx, alice, e.ID); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
+	"hemera/cluster"
 	"hemera/rules/layout"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -16,23 +18,30 @@ import (
 // or a switch that does, takes less.
 const returnTime = 4 * hemera.HeartbeatTimeout
 
-// deferWhileNodesReturn reports a want of disks as Unavailable while nodes may still come back: clients wait then,
+// returns has clients wait for nodes that may come back.
+type returns struct {
+	view    func() *hemera.View
+	now     func() time.Time
+	started time.Time // nodes that were there before have returnTime from here
+}
+
+// defers reports a want of disks as Unavailable while nodes may still come back: clients wait then,
 // and do not fail. Nodes that the client has tried in vain are not waited for.
-func (p *parts) deferWhileNodesReturn(err error, tried []hemera.NodeID) error {
+func (r returns) defers(err error, tried []hemera.NodeID) error {
 	if kind := errs.KindOf(err); err == nil || kind != errs.NoReplicas && kind != errs.NoSpace {
 		return err
 	}
-	now := p.now()
+	now := r.now()
 	// A node that an admin switched off is not waited for. One that is about to stop is: it restarts, most often.
 	returning := func(n hemera.NodeInfo) bool {
 		since := n.Heartbeat
 		if since.IsZero() {
 			// No heartbeat since this manager started: the node may have been online until then.
-			since = p.started
+			since = r.started
 		}
 		return n.Enabled && (n.Status == hemera.NodeOffline || n.Stopping) && now.Sub(since) <= returnTime && !slices.Contains(tried, n.ID)
 	}
-	if !slices.ContainsFunc(p.cluster.View().Nodes, returning) {
+	if !slices.ContainsFunc(r.view().Nodes, returning) {
 		return err
 	}
 	return &errs.Error{Kind: errs.Unavailable, Op: "manager.Open", Text: "nodes that were there a moment ago may come back", Cause: err}
@@ -56,10 +65,10 @@ func (o *opener) makeRoom(ctx context.Context, view *hemera.View, c *hemera.Capa
 // unknownYet turns NotFound into Unavailable while the namespace is being rebuilt, and while it is not known to be the one that the
 // nodes know: what is not there may still be found, and a client that hears "no such file" may write it again, or forget it.
 // Admins are told what there is.
-func (p *parts) unknownYet(who hemera.Identity, err error) error {
+func unknownYet(c *cluster.Cluster, who hemera.Identity, err error) error {
 	if !errors.Is(err, errs.NotFound) || who.Admin {
 		return err
 	}
 	// Its kind is that of the cause, and never NotFound.
-	return cmp.Or(p.cluster.Current(), err)
+	return cmp.Or(c.Current(), err)
 }

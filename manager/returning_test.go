@@ -24,13 +24,13 @@ func TestClientsWaitForNodesAfterARestart(t *testing.T) {
 		wantKind(t, err, errs.Unavailable)
 		// The store may be an old copy, which a node would show: what it does not have may be there.
 		alice := hemera.Identity{Name: "alice", UID: 1000}
-		_, err = r.m.Stat(t.Context(), alice, "/nothing")
+		_, err = r.m.Names.Stat(t.Context(), alice, "/nothing")
 		wantKind(t, err, errs.Unavailable)
 		for _, n := range r.nodes {
 			n.register()
 		}
 		r.mustOpen("/f", hemera.AccessRead)
-		_, err = r.m.Stat(t.Context(), alice, "/nothing")
+		_, err = r.m.Names.Stat(t.Context(), alice, "/nothing")
 		wantKind(t, err, errs.NotFound)
 		r.restart()
 		time.Sleep(returnTime + time.Second)
@@ -46,17 +46,21 @@ func TestChangesWaitForANodeAfterARestart(t *testing.T) {
 		r.write("/f", 10)
 		ctx, root := t.Context(), hemera.SystemIdentity()
 		for name, change := range map[string]func() error{
-			"mkdir":       func() error { _, err := r.m.Mkdir(ctx, root, "/d", 0o755, true); return err },
-			"rename":      func() error { return errors.Join(r.m.Rename(ctx, root, "/f", "/g"), r.m.Rename(ctx, root, "/g", "/f")) },
-			"remove":      func() error { return r.m.Remove(ctx, root, "/d", 0) },
-			"publish":     func() error { return r.m.Publish(ctx, root, hemera.Publication{From: "/none", To: "/x"}) },
-			"mode":        func() error { return r.m.SetMode(ctx, root, "/f", 0o600) },
-			"owner":       func() error { return r.m.SetOwner(ctx, root, "/f", 1, 1) },
-			"times":       func() error { return r.m.SetTimes(ctx, root, "/f", time.Now()) },
-			"attribute":   func() error { return r.m.SetXattr(ctx, root, "/f", "user.a", nil, false) },
-			"no such":     func() error { return r.m.RemoveXattr(ctx, root, "/f", "user.b") },
-			"quota":       func() error { return r.m.SetQuota(ctx, hemera.QuotaKey{Path: "/"}, hemera.QuotaAmount{Files: 9}) },
-			"quota again": func() error { return r.m.RemoveQuota(ctx, hemera.QuotaKey{Path: "/"}) },
+			"mkdir": func() error { _, err := r.m.Names.Mkdir(ctx, root, "/d", 0o755, true); return err },
+			"rename": func() error {
+				return errors.Join(r.m.Names.Rename(ctx, root, "/f", "/g"), r.m.Names.Rename(ctx, root, "/g", "/f"))
+			},
+			"remove":    func() error { return r.m.Names.Remove(ctx, root, "/d", 0) },
+			"publish":   func() error { return r.m.Names.Publish(ctx, root, hemera.Publication{From: "/none", To: "/x"}) },
+			"mode":      func() error { return r.m.Attributes.SetMode(ctx, root, "/f", 0o600) },
+			"owner":     func() error { return r.m.Attributes.SetOwner(ctx, root, "/f", 1, 1) },
+			"times":     func() error { return r.m.Attributes.SetTimes(ctx, root, "/f", time.Now()) },
+			"attribute": func() error { return r.m.Attributes.SetXattr(ctx, root, "/f", "user.a", nil, false) },
+			"no such":   func() error { return r.m.Attributes.RemoveXattr(ctx, root, "/f", "user.b") },
+			"quota": func() error {
+				return r.m.Quotas.SetQuota(ctx, hemera.QuotaKey{Path: "/"}, hemera.QuotaAmount{Files: 9})
+			},
+			"quota again": func() error { return r.m.Quotas.RemoveQuota(ctx, hemera.QuotaKey{Path: "/"}) },
 		} {
 			r.restart()
 			began := time.Now()
@@ -74,7 +78,7 @@ func TestChangesWaitForANodeAfterARestart(t *testing.T) {
 		r.restart()
 		_, err := r.open("/new/f", hemera.AccessCreate, func(o *hemera.OpenRequest) { o.Parents = true })
 		wantKind(t, err, errs.Unavailable)
-		if _, err := r.m.Stat(ctx, root, "/new"); !errors.Is(err, errs.NotFound) {
+		if _, err := r.m.Names.Stat(ctx, root, "/new"); !errors.Is(err, errs.NotFound) {
 			t.Errorf("directories above were made: %v", err)
 		}
 	})
@@ -87,7 +91,7 @@ func TestClientsWaitForNodesThatFellSilent(t *testing.T) {
 		r.write("/f", 10)
 		silent := func(d time.Duration) {
 			time.Sleep(d)
-			r.m.cluster.Tick(t.Context())
+			r.m.Cluster.Tick(t.Context())
 		}
 		silent(hemera.HeartbeatTimeout + time.Second)
 		_, err := r.open("/f", hemera.AccessRead)

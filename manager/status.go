@@ -3,19 +3,33 @@ package manager
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
+	"hemera/cluster"
+	"hemera/cluster/netwatch"
+	"hemera/maint"
+	"hemera/maint/exposed"
+	"hemera/namespace"
 	"hemera/rules/condition"
+	"hemera/tape/tier"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
 
 // reporter implements hemera.StatusAdmin: how the cluster and its files are, and why.
 type reporter struct {
-	*parts
-	observer *observer                // what the manager measured of itself
+	tree     namespace.Parts
+	cluster  *cluster.Cluster
+	engine   *maint.Engine
+	tier     *tier.Tier
+	pending  *pending
+	network  *netwatch.Watch
+	exposed  *exposed.Finder
+	judge    *judge
+	observer *observer // what the manager measured of itself
+	ops      *operations
+	now      func() time.Time
 	version  string                   // of this program, to compare the nodes' with
 	limits   func() []hemera.LimitUse // nil: none
 	quotas   aged[[]hemera.QuotaRow]  // of all quota nodes: expensive where there are many
@@ -37,7 +51,7 @@ func (rep *reporter) Status(ctx context.Context) (status hemera.ClusterStatus, e
 func (rep *reporter) snapshot(ctx context.Context) (s hemera.Snapshot, err error) {
 	// Taken first: all that follows is judged on this view.
 	s = hemera.Snapshot{Now: rep.now(), Version: rep.version}
-	if s.View, err = rep.counted(ctx); err != nil {
+	if s.View, err = rep.judge.counted(ctx); err != nil {
 		return s, err
 	}
 	if s.Namespace, err = rep.observer.NamespaceStats(ctx); err != nil {
@@ -108,30 +122,6 @@ func (a *aged[T]) get(ask func() (T, error)) (T, error) {
 	return value, nil
 }
 
-// counted returns a copy of the view, in which disks that cannot be read have the pieces that files have there. Their nodes count
-// none, or those of content that is gone too.
-func (p *parts) counted(ctx context.Context) (*hemera.View, error) {
-	view := *p.cluster.View() // views are shared and never changed
-	view.Disks = slices.Clone(view.Disks)
-	for i := range view.Disks {
-		d := &view.Disks[i]
-		if d.Readable() {
-			continue
-		}
-		var err error
-		if d.Pieces, _, err = p.tree.DiskUsage(ctx, d.ID); err != nil {
-			return nil, errs.Wrap(err, "manager.View", "disk "+d.ID.String())
-		}
-	}
-	return &view, nil
-}
-
-// brokenSet is the pieces that are known to be bad and cannot be repaired.
-func (p *parts) brokenSet() brokenSet {
-	list, _ := p.engine.Broken()
-	return newBrokenSet(list)
-}
-
 // Impaired implements hemera.StatusAdmin.
 func (rep *reporter) Impaired(ctx context.Context, standing hemera.FileStanding, visit func(path string, e hemera.Entry) error) (err error) {
 	defer rep.ops.begin("Impaired").end(&err)
@@ -163,38 +153,8 @@ func (rep *reporter) Impaired(ctx context.Context, standing hemera.FileStanding,
 	if err != nil || want != away {
 		return err
 	}
-	return rep.silentOnTape(ctx, func(_ hemera.TapeLoss, e hemera.Entry) error { return tell(e) })
+	return rep.judge.silentOnTape(ctx, func(_ hemera.TapeLoss, e hemera.Entry) error { return tell(e) })
 }
 
 // standings are the words for what [stand] finds. A file that is read and listed for a disk that cannot be read is degraded.
 var standings = map[hemera.FileStanding]standing{hemera.FileLost: lostFile, hemera.FileUnreadable: away, hemera.FileDegraded: readable}
-
-// silentOnTape visits the files that are on tapes alone of which none can be read, each at the first of its tapes.
-func (p *parts) silentOnTape(ctx context.Context, visit func(at hemera.TapeLoss, e hemera.Entry) error) error {
-	shelf, err := p.tier.Shelf(ctx)
-	if err != nil {
-		return err
-	}
-	for _, tape := range shelf.Troubled() {
-		for after := uint64(0); ; {
-			page, err := p.tier.TapeFiles(ctx, tape.VID, after, false)
-			if err != nil {
-				return err
-			}
-			if len(page) == 0 {
-				break
-			}
-			for _, f := range page {
-				after = f.FSeq
-				e, _, err := p.tree.Resolve(ctx, f.File)
-				if err == nil && silentAt(shelf, &e, tape.VID) {
-					err = visit(tape, e)
-				}
-				if err != nil && !errors.Is(err, errs.NotFound) {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}

@@ -19,7 +19,7 @@ import (
 // codes are the conditions of the cluster now. Information is left out, as it is what a test has set up.
 func (r *rig) codes() (codes []string, s hemera.ClusterStatus) {
 	r.t.Helper()
-	s, err := r.m.Status(r.t.Context())
+	s, err := r.m.Status.Status(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func (r *rig) codes() (codes []string, s hemera.ClusterStatus) {
 // namesLost are the paths of lost files; there must be so many.
 func (r *rig) namesLost(want int) (paths []string) {
 	r.t.Helper()
-	err := r.m.Impaired(r.t.Context(), hemera.FileLost, func(path string, _ hemera.Entry) error {
+	err := r.m.Status.Impaired(r.t.Context(), hemera.FileLost, func(path string, _ hemera.Entry) error {
 		paths = append(paths, path)
 		return nil
 	})
@@ -49,7 +49,7 @@ func (r *rig) namesLost(want int) (paths []string) {
 func TestLostFilesStayKnownUntilTheDiskIsBack(t *testing.T) {
 	running(t, 2, 1, func(t *testing.T, r *rig) {
 		ctx := t.Context()
-		if err := r.m.SetSpace(ctx, "default", "policy.layout", "plain"); err != nil {
+		if err := r.m.Admin.SetSpace(ctx, "default", "policy.layout", "plain"); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 20 {
@@ -58,9 +58,9 @@ func TestLostFilesStayKnownUntilTheDiskIsBack(t *testing.T) {
 		if codes, _ := r.codes(); len(codes) != 0 {
 			t.Fatalf("%v", codes)
 		}
-		gone := r.m.cluster.View().Disks[0]
+		gone := r.m.Cluster.View().Disks[0]
 		held, _, _ := r.m.tree.DiskUsage(ctx, gone.ID)
-		if err := r.m.RemoveDisk(ctx, gone.ID, hemera.Removal{Force: true, Lose: true}); err != nil {
+		if err := r.m.Admin.RemoveDisk(ctx, gone.ID, hemera.Removal{Force: true, Lose: true}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -68,23 +68,23 @@ func TestLostFilesStayKnownUntilTheDiskIsBack(t *testing.T) {
 		if held == 0 || s.Health != hemera.SeverityError || s.Conditions[0].Code != condition.FilesLost || s.Files.Lost != held || s.Files.LostBytes != 10*held || s.Files.Partial {
 			t.Errorf("%d held, %+v", held, s)
 		}
-		info, err := r.m.FileInfo(ctx, hemera.SystemIdentity(), r.namesLost(int(held))[0])
+		info, err := r.m.Maint.FileInfo(ctx, hemera.SystemIdentity(), r.namesLost(int(held))[0])
 		if err != nil || !strings.HasPrefix(info.Status, "lost: disk 1, last seen at "+gone.Path+" on node1:1095") || info.Pieces[0].Host != "node1" || info.Pieces[0].Disk.Path != gone.Path {
 			t.Errorf("%+v, %v", info, err)
 		}
-		if report, err := r.m.Fsck(ctx, false); err != nil || len(report.Problems) != 1 || report.Problems[0].Tag != "lost" || report.Problems[0].Disk != gone.ID || report.Problems[0].Count != held {
+		if report, err := r.m.Maint.Fsck(ctx, false); err != nil || len(report.Problems) != 1 || report.Problems[0].Tag != "lost" || report.Problems[0].Disk != gone.ID || report.Problems[0].Count != held {
 			t.Errorf("%+v, %v", report, err)
 		}
-		removed := r.m.cluster.View().Removed
+		removed := r.m.Cluster.View().Removed
 		if len(removed) != 1 || removed[0].ID != gone.ID || removed[0].Path != gone.Path || removed[0].Addr != r.nodes[0].addr || removed[0].Removed.IsZero() {
 			t.Errorf("%+v", removed)
 		}
-		if err := r.m.AddDisk(ctx, gone.Node, hemera.AttachDisk{Path: gone.Path, Space: "default"}); err != nil {
+		if err := r.m.Admin.AddDisk(ctx, gone.Node, hemera.AttachDisk{Path: gone.Path, Space: "default"}); err != nil {
 			t.Fatal(err)
 		}
 		r.nodes[0].register()
 		r.namesLost(0)
-		if report, err := r.m.Fsck(ctx, false); err != nil || slices.ContainsFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "lost" }) {
+		if report, err := r.m.Maint.Fsck(ctx, false); err != nil || slices.ContainsFunc(report.Problems, func(p hemera.FsckProblem) bool { return p.Tag == "lost" }) {
 			t.Errorf("%+v, %v", report, err)
 		}
 		if codes, s := r.codes(); s.Files.Lost != 0 || slices.Contains(codes, condition.FilesLost) {
@@ -98,7 +98,7 @@ func TestUnreadableIsNotLost(t *testing.T) {
 	running(t, 1, 2, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		r.write("/f", 10)
-		if err := r.m.SetDisk(ctx, 1, "configstatus", "off"); err != nil {
+		if err := r.m.Admin.SetDisk(ctx, 1, "configstatus", "off"); err != nil {
 			t.Fatal(err)
 		}
 		r.write("/short", 10)
@@ -112,7 +112,7 @@ func TestUnreadableIsNotLost(t *testing.T) {
 			t.Errorf("%v %+v", codes, s.Files)
 		}
 		// Its node cannot count what is on a disk that is switched off, or away.
-		if v, err := r.m.View(ctx); err != nil || v.Disks[0].Pieces != 1 {
+		if v, err := r.m.Admin.View(ctx); err != nil || v.Disks[0].Pieces != 1 {
 			t.Errorf("%v %+v", err, v.Disks[0])
 		}
 	})
@@ -176,19 +176,19 @@ func TestForceAloneLosesNothing(t *testing.T) {
 	running(t, 3, 1, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		r.write("/two", 10)
-		if err := r.m.SetSpace(ctx, "default", "policy.layout", "plain"); err != nil {
+		if err := r.m.Admin.SetSpace(ctx, "default", "policy.layout", "plain"); err != nil {
 			t.Fatal(err)
 		}
 		r.write("/one", 10)
 		last := r.entry("/one").Pieces[0].Disk
-		sum, err := r.m.Impact(ctx, []hemera.DiskID{last})
+		sum, err := r.m.Status.Impact(ctx, []hemera.DiskID{last})
 		if err != nil || sum.Partial || sum.Lost != 1 || sum.LostBytes != 10 || !slices.Equal(sum.Names, []string{"/one"}) {
 			t.Errorf("%+v, %v", sum, err)
 		}
-		if all, err := r.m.Impact(ctx, []hemera.DiskID{1, 2, 3}); err != nil || all.Lost != 2 || all.Weakened != 0 || all.Pieces != 3 {
+		if all, err := r.m.Status.Impact(ctx, []hemera.DiskID{1, 2, 3}); err != nil || all.Lost != 2 || all.Weakened != 0 || all.Pieces != 3 {
 			t.Errorf("all disks: %+v, %v", all, err)
 		}
-		err = r.m.RemoveDisk(ctx, last, hemera.Removal{Force: true})
+		err = r.m.Admin.RemoveDisk(ctx, last, hemera.Removal{Force: true})
 		if !errors.Is(err, errs.NotEmpty) || !strings.Contains(err.Error(), "1 files") || !strings.Contains(err.Error(), "/one") {
 			t.Errorf("removed: %v", err)
 		}
@@ -196,18 +196,18 @@ func TestForceAloneLosesNothing(t *testing.T) {
 			if p.Disk == last {
 				continue
 			}
-			if sum, err := r.m.Impact(ctx, []hemera.DiskID{p.Disk}); err != nil || sum.Lost != 0 || sum.Weakened != 1 {
+			if sum, err := r.m.Status.Impact(ctx, []hemera.DiskID{p.Disk}); err != nil || sum.Lost != 0 || sum.Weakened != 1 {
 				t.Errorf("disk %d: %+v, %v", p.Disk, sum, err)
 			}
-			if err := r.m.RemoveDisk(ctx, p.Disk, hemera.Removal{Force: true}); err != nil {
+			if err := r.m.Admin.RemoveDisk(ctx, p.Disk, hemera.Removal{Force: true}); err != nil {
 				t.Errorf("nothing would be lost: %v", err)
 			}
 			break
 		}
-		if err := r.m.RemoveDisk(ctx, last, hemera.Removal{Force: true, Lose: true}); err != nil {
+		if err := r.m.Admin.RemoveDisk(ctx, last, hemera.Removal{Force: true, Lose: true}); err != nil {
 			t.Error(err)
 		}
-		if _, err := r.m.Impact(ctx, []hemera.DiskID{last}); !errors.Is(err, errs.NotFound) {
+		if _, err := r.m.Status.Impact(ctx, []hemera.DiskID{last}); !errors.Is(err, errs.NotFound) {
 			t.Errorf("a disk that is not there: %v", err)
 		}
 	})
@@ -216,7 +216,7 @@ func TestForceAloneLosesNothing(t *testing.T) {
 // reasons are the texts of an explanation, one a line.
 func (r *rig) reasons(kind, ref string) string {
 	r.t.Helper()
-	x, err := r.m.Why(r.t.Context(), hemera.SystemIdentity(), kind, ref)
+	x, err := r.m.Status.Why(r.t.Context(), hemera.SystemIdentity(), kind, ref)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -232,11 +232,11 @@ func (r *rig) reasons(kind, ref string) string {
 func TestWhySaysWhatWaitsForWhat(t *testing.T) {
 	running(t, 2, 1, func(t *testing.T, r *rig) {
 		ctx := t.Context()
-		if err := r.m.SetXattr(ctx, hemera.SystemIdentity(), "/", policy.AttrStripes, []byte("3"), false); err != nil {
+		if err := r.m.Attributes.SetXattr(ctx, hemera.SystemIdentity(), "/", policy.AttrStripes, []byte("3"), false); err != nil {
 			t.Fatal(err)
 		}
 		r.write("/short", 10)
-		if err := r.m.SetDisk(ctx, 1, "configstatus", "drain"); err != nil {
+		if err := r.m.Admin.SetDisk(ctx, 1, "configstatus", "drain"); err != nil {
 			t.Fatal(err)
 		}
 		r.mustOpen("/held", hemera.AccessCreate)
@@ -260,7 +260,7 @@ func TestWhySaysWhatWaitsForWhat(t *testing.T) {
 			}
 		}
 		for _, ask := range [][2]string{{hemera.WhyDisk, "9"}, {hemera.WhyNode, "9"}, {hemera.WhyFile, "fxid:99"}} {
-			if _, err := r.m.Why(ctx, hemera.SystemIdentity(), ask[0], ask[1]); !errors.Is(err, errs.NotFound) {
+			if _, err := r.m.Status.Why(ctx, hemera.SystemIdentity(), ask[0], ask[1]); !errors.Is(err, errs.NotFound) {
 				t.Errorf("%v: %v", ask, err)
 			}
 		}
@@ -273,13 +273,13 @@ func TestReportsOfADiskThatIsAwayAgree(t *testing.T) {
 	running(t, 3, 1, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		disk := r.write("/f", 10).Pieces[0].Disk
-		d, _ := r.m.cluster.View().Disk(disk)
+		d, _ := r.m.Cluster.View().Disk(disk)
 		r.node(d.Node).stop()
 		time.Sleep(hemera.HeartbeatTimeout + 5*time.Second)
 		said := func() string {
 			var all []string
 			for kind, ref := range map[string]string{hemera.WhyDisk: disk.String(), hemera.WhyNode: d.Node.String(), hemera.WhyJobs: ""} {
-				why, err := r.m.Why(ctx, hemera.SystemIdentity(), kind, ref)
+				why, err := r.m.Status.Why(ctx, hemera.SystemIdentity(), kind, ref)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -293,7 +293,7 @@ func TestReportsOfADiskThatIsAwayAgree(t *testing.T) {
 		if text := said(); !strings.Contains(text, "is made elsewhere if the disk is still away") || strings.Contains(text, "within seconds") || strings.Contains(text, "rw, ok") {
 			t.Errorf("in the grace:\n%s", text)
 		}
-		if err := r.m.SetDisk(ctx, disk, "configstatus", "off"); err != nil {
+		if err := r.m.Admin.SetDisk(ctx, disk, "configstatus", "off"); err != nil {
 			t.Fatal(err)
 		}
 		if text := said(); strings.Contains(text, "elsewhere") {
@@ -306,15 +306,15 @@ func TestReportsOfADiskThatIsAwayAgree(t *testing.T) {
 func TestADrainIsToldAtOnce(t *testing.T) {
 	running(t, 3, 1, func(t *testing.T, r *rig) {
 		disk := r.write("/f", 10).Pieces[0].Disk
-		if err := r.m.SetDisk(t.Context(), disk, "configstatus", "drain"); err != nil {
+		if err := r.m.Admin.SetDisk(t.Context(), disk, "configstatus", "drain"); err != nil {
 			t.Fatal(err)
 		}
-		jobs, err := r.m.Jobs(t.Context())
+		jobs, err := r.m.Maint.Jobs(t.Context())
 		if err != nil || !slices.ContainsFunc(jobs, func(j hemera.JobStatus) bool { return j.Kind == "drain" && j.Disk == disk && j.FilesLeft == 1 }) {
 			t.Errorf("%+v, %v", jobs, err)
 		}
 		time.Sleep(time.Minute)
-		if jobs, err := r.m.Jobs(t.Context()); err != nil || len(jobs) != 1 || jobs[0].State != "done" {
+		if jobs, err := r.m.Maint.Jobs(t.Context()); err != nil || len(jobs) != 1 || jobs[0].State != "done" {
 			t.Errorf("a minute later: %+v, %v", jobs, err)
 		}
 	})

@@ -12,13 +12,13 @@ import (
 func TestTheSumsOfChecksAgree(t *testing.T) {
 	holding(t, 2*time.Hour, func(t *testing.T, r *rig) {
 		ctx := t.Context()
-		if err := r.m.SetSpace(ctx, "default", "policy.recycle", "5h"); err != nil {
+		if err := r.m.Admin.SetSpace(ctx, "default", "policy.recycle", "5h"); err != nil {
 			t.Fatal(err)
 		}
 		e := r.write("/f", 10)
 		r.write("/gone", 10)
 		r.write("/stays", 10)
-		if err := r.m.Remove(ctx, hemera.SystemIdentity(), "/gone", 0); err != nil {
+		if err := r.m.Names.Remove(ctx, hemera.SystemIdentity(), "/gone", 0); err != nil {
 			t.Fatal(err)
 		}
 		next := r.mustOpen("/f", hemera.AccessUpdate)
@@ -28,11 +28,11 @@ func TestTheSumsOfChecksAgree(t *testing.T) {
 		disk := r.nodes[0].disks[0].ID
 		r.nodes[0].put(disk, hemera.PieceStat{ID: hemera.PieceID{File: e.ID, Gen: e.Gen, Index: 9}, Sealed: time.Now()})
 		for _, when := range []string{"young", "old"} {
-			report, err := r.m.Fsck(ctx, false)
+			report, err := r.m.Maint.Fsck(ctx, false)
 			if err != nil {
 				t.Fatal(err)
 			}
-			check, err := r.m.CheckNamespace(ctx, func(hemera.NamespaceCheck) error { return nil })
+			check, err := r.m.Maint.CheckNamespace(ctx, func(hemera.NamespaceCheck) error { return nil })
 			if err != nil || !check.Healthy() {
 				t.Fatalf("%+v: %v", check, err)
 			}

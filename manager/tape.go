@@ -10,14 +10,12 @@ import (
 	"hemera/words/hemera"
 )
 
-// tapeGrants is tier.Granter: a tape server reads and writes files as any client does, with a
-// capability that the manager gives it.
-type tapeGrants struct{ *converter }
+// A tape server reads and writes files as any client does, with a capability that the manager gives it.
 
 // GrantArchive implements tier.Granter.
-func (g tapeGrants) GrantArchive(_ context.Context, e hemera.Entry, path string) (out hemera.TapeGrant, err error) {
-	c := hemera.Capability{Path: path, Access: hemera.AccessRead, Who: hemera.SystemIdentity(), Expires: g.now().Add(hemera.CapabilityLifetime)}
-	grant, err := g.opener.openRead(&c, &namespace.Prepared{Entry: e}, hemera.OpenRequest{Path: path})
+func (gr *grants) GrantArchive(_ context.Context, e hemera.Entry, path string) (out hemera.TapeGrant, err error) {
+	c := hemera.Capability{Path: path, Access: hemera.AccessRead, Who: hemera.SystemIdentity(), Expires: gr.now().Add(hemera.CapabilityLifetime)}
+	grant, err := gr.reader.grant(&c, &namespace.Prepared{Entry: e}, hemera.OpenRequest{Path: path})
 	if err != nil {
 		return out, err
 	}
@@ -28,21 +26,21 @@ func (g tapeGrants) GrantArchive(_ context.Context, e hemera.Entry, path string)
 
 // GrantRecall implements tier.Granter. The content is written as a conversion of what is on
 // tape: its commit has to have the size and all checksums of the file.
-func (g tapeGrants) GrantRecall(ctx context.Context, id hemera.FileID, gen hemera.Generation) (out hemera.TapeGrant, end func(), err error) {
-	prep, path, err := g.tree.PrepareConversion(ctx, id, gen)
+func (gr *grants) GrantRecall(ctx context.Context, id hemera.FileID, gen hemera.Generation) (out hemera.TapeGrant, end func(), err error) {
+	prep, path, err := gr.tree.PrepareConversion(ctx, id, gen)
 	if err != nil {
 		return out, nil, err
 	}
 	wanted, _ := lifecycle.Wanted(prep.Entry, hemera.Form{})
-	to := g.converted(&prep, path, wanted)
-	if err := cmp.Or(fitsQuota(&prep, prep.Entry.Layout), g.place(g.cluster.View(), to, wanted, nil)); err != nil {
+	to := gr.converted(&prep, path, wanted)
+	if err := cmp.Or(fitsQuota(&prep, prep.Entry.Layout), gr.place(gr.cluster.View(), to, wanted, nil)); err != nil {
 		return out, nil, errs.Wrap(err, "manager.Recall", path)
 	}
-	token, err := g.cluster.Ring().Mint(*to)
+	token, err := gr.cluster.Ring().Mint(*to)
 	if err != nil {
 		return out, nil, errs.Wrap(err, "manager.Recall", path)
 	}
 	// Counted like a client's write, so that others choose other disks.
-	end = g.pending.recalls.begin(g.pending, id, disks(to.Targets))
+	end = gr.pending.recalls.begin(gr.pending, id, disks(to.Targets))
 	return hemera.TapeGrant{Addr: to.Targets[0].Addr, Token: token, Path: path, Size: to.Size}, end, nil
 }

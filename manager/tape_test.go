@@ -2,6 +2,7 @@ package manager
 
 import (
 	"testing"
+	"time"
 
 	"hemera/tape/catalogue"
 	"hemera/tape/tapeconfig"
@@ -12,7 +13,7 @@ import (
 // A recall does with as few disks as a write may have: somebody waits for it. The pieces that it makes say whose the file is.
 func TestARecallIntoAClusterThatLacksDisks(t *testing.T) {
 	r := newRig(t, 2, 1)
-	if err := r.m.SetSpace(t.Context(), "default", "policy.minpieces", "1"); err != nil {
+	if err := r.m.Admin.SetSpace(t.Context(), "default", "policy.minpieces", "1"); err != nil {
 		t.Fatal(err)
 	}
 	e := r.write("/f", 100)
@@ -21,26 +22,26 @@ func TestARecallIntoAClusterThatLacksDisks(t *testing.T) {
 		t.Fatal(err)
 	}
 	e = r.entry("/f")
-	disk := r.m.cluster.View().Disks[0].ID
-	if err := r.m.SetDisk(t.Context(), disk, "configstatus", "ro"); err != nil {
+	disk := r.m.Cluster.View().Disks[0].ID
+	if err := r.m.Admin.SetDisk(t.Context(), disk, "configstatus", "ro"); err != nil {
 		t.Fatal(err)
 	}
 	grant := func() (hemera.Capability, error) {
-		g, end, err := tapeGrants{r.m.converter}.GrantRecall(t.Context(), e.ID, e.Gen)
+		g, end, err := r.grants().GrantRecall(t.Context(), e.ID, e.Gen)
 		if err != nil {
 			return hemera.Capability{}, err
 		}
-		c, err := r.m.cluster.Ring().Verify(g.Token, r.m.now())
+		c, err := r.m.Cluster.Ring().Verify(g.Token, time.Now())
 		if err != nil {
 			return c, err
 		}
 		at := c.Targets[0].Disk
-		if n := r.m.pending.load(at); n != 1 {
+		if n := r.m.Writes.pending.load(at); n != 1 {
 			t.Errorf("the disk counts %d writes while a recall writes to it", n)
 		}
 		end()
 		end()
-		if n := r.m.pending.load(at); n != 0 {
+		if n := r.m.Writes.pending.load(at); n != 0 {
 			t.Errorf("the disk counts %d writes after a recall", n)
 		}
 		return c, nil
@@ -53,7 +54,7 @@ func TestARecallIntoAClusterThatLacksDisks(t *testing.T) {
 		t.Errorf("the owner is %+v, of %+v", c.Owner, e)
 	}
 	// Where each close takes two pieces, a recall does too.
-	if err := r.m.SetSpace(t.Context(), "default", "policy.minpieces", "2"); err != nil {
+	if err := r.m.Admin.SetSpace(t.Context(), "default", "policy.minpieces", "2"); err != nil {
 		t.Fatal(err)
 	}
 	_, err = grant()
@@ -109,7 +110,7 @@ func (r *rig) written(e hemera.Entry, class string, waits bool) hemera.Entry {
 	if _, err := cat.Archive(ctx, e.ID, class); err != nil {
 		r.t.Fatal(err)
 	}
-	e, _, err := r.m.Resolve(ctx, e.ID)
+	e, _, err := r.m.Control.Resolve(ctx, e.ID)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func (r *rig) written(e hemera.Entry, class string, waits bool) hemera.Entry {
 	if _, err := cat.Written(ctx, catalogue.Report{VID: "TAPE01", Drive: "drive", ReadBack: waits, Files: []hemera.TapeWritten{{Job: job, ArchiveID: e.ArchiveID(), FSeq: last + 1, Size: e.Size, Sum: sum}}}); err != nil {
 		r.t.Fatal(err)
 	}
-	e, _, err = r.m.Resolve(ctx, e.ID)
+	e, _, err = r.m.Control.Resolve(ctx, e.ID)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -149,25 +150,25 @@ func TestOnTapeOnlyAfterItWasReadBack(t *testing.T) {
 				says[source] = e.OnTape()
 			}
 		}
-		e, err := r.m.Stat(ctx, who, path)
+		e, err := r.m.Names.Stat(ctx, who, path)
 		if note("stat", &e); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.m.List(ctx, who, "/d", func(e hemera.Entry) error { note("list", &e); return nil }); err != nil {
+		if err := r.m.Names.List(ctx, who, "/d", func(e hemera.Entry) error { note("list", &e); return nil }); err != nil {
 			t.Fatal(err)
 		}
-		page, _, err := r.m.Page(ctx, who, hemera.PageRequest{Dir: dir, Path: "/d", Limit: 10})
+		page, _, err := r.m.Directories.Page(ctx, who, hemera.PageRequest{Dir: dir, Path: "/d", Limit: 10})
 		for i := range page {
 			note("page", &page[i])
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		info, err := r.m.FileInfo(ctx, who, path)
+		info, err := r.m.Maint.FileInfo(ctx, who, path)
 		if note("info", &info.Entry); err != nil {
 			t.Fatal(err)
 		}
-		where, err := r.m.Localities(ctx, who, "", []string{path})
+		where, err := r.m.Staging.Localities(ctx, who, "", []string{path})
 		if err != nil || len(where) != 1 || !where[0].OnDisk || onTape != (where[0].Why == "") {
 			t.Fatalf("%s: %+v, %v", what, where, err)
 		}
@@ -185,7 +186,7 @@ func TestOnTapeOnlyAfterItWasReadBack(t *testing.T) {
 	want("written", "/d/new", false)
 	mount := func(values map[string]string) {
 		t.Helper()
-		if err := r.m.ChangeTape(t.Context(), "admin", hemera.TapeChange{Object: "mounting", Verb: "set", Name: "default", Values: values}); err != nil {
+		if err := r.m.Tape.ChangeTape(t.Context(), "admin", hemera.TapeChange{Object: "mounting", Verb: "set", Name: "default", Values: values}); err != nil {
 			t.Fatal(err)
 		}
 	}

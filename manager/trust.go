@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"hemera/cluster"
 	"hemera/words/errs"
 	"hemera/words/hemera"
 )
@@ -24,22 +25,22 @@ func (ctl *control) fromHead(ctx context.Context, op string, c *hemera.Capabilit
 		ctl.log.Warn("a node acts on another's write", "node", node, "head", c.HeadNode(), "op", op, "path", c.Path, "fxid", c.File.Hex())
 		return errs.New(errs.Denied, op, c.Path, "node "+c.HeadNode().String()+" is the head of this write, not node "+node.String())
 	}
-	return errs.Wrap(ctl.acts(node), op, c.Path)
+	return errs.Wrap(acts(ctl.cluster, node), op, c.Path)
 }
 
 // acts refuses a node without a lease. The view may be a little late: it refuses nobody alone.
-func (p *parts) acts(node hemera.NodeID) error {
-	if n, ok := p.cluster.View().Node(node); ok && n.Status == hemera.NodeOnline {
-		return p.cluster.Member(node)
+func acts(c *cluster.Cluster, node hemera.NodeID) error {
+	if n, ok := c.View().Node(node); ok && n.Status == hemera.NodeOnline {
+		return c.Member(node)
 	}
-	return p.cluster.Leased(node)
+	return c.Leased(node)
 }
 
 // Resolve implements hemera.Control. A node learns of files only that it has a piece of, or writes one of.
 func (ctl *control) Resolve(ctx context.Context, id hemera.FileID) (hemera.Entry, string, error) {
 	node, remote := hemera.Caller(ctx)
 	if remote {
-		if err := ctl.acts(node); err != nil {
+		if err := acts(ctl.cluster, node); err != nil {
 			return hemera.Entry{}, "", errs.Wrap(err, "manager.Resolve", id.String())
 		}
 	}

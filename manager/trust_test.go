@@ -26,17 +26,17 @@ func TestOnlyItsHeadEndsAWrite(t *testing.T) {
 		if n.id == head {
 			continue
 		}
-		_, err := r.m.Commit(r.as(n.id), request)
+		_, err := r.m.Control.Commit(r.as(n.id), request)
 		wantKind(t, err, errs.Denied)
-		wantKind(t, r.m.Abort(r.as(n.id), shown(g)), errs.Denied)
-		_, err = r.m.Replace(r.as(n.id), shown(g), []hemera.DiskID{g.Permit.Targets[0].Disk})
+		wantKind(t, r.m.Control.Abort(r.as(n.id), shown(g)), errs.Denied)
+		_, err = r.m.Control.Replace(r.as(n.id), shown(g), []hemera.DiskID{g.Permit.Targets[0].Disk})
 		wantKind(t, err, errs.Denied)
 	}
-	if r.m.pending.size() != 1 {
+	if r.m.Writes.pending.size() != 1 {
 		t.Error("the lock is gone")
 	}
 	// Its own piece goes to another node's disk. It is the head all the same.
-	moved, err := r.m.Replace(r.as(head), shown(g), []hemera.DiskID{g.Permit.Targets[0].Disk})
+	moved, err := r.m.Control.Replace(r.as(head), shown(g), []hemera.DiskID{g.Permit.Targets[0].Disk})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,9 +44,9 @@ func TestOnlyItsHeadEndsAWrite(t *testing.T) {
 		t.Fatalf("the piece went to node %d, the head is node %d", to, moved.Permit.Head)
 	}
 	request = r.seal(moved, 5)
-	_, err = r.m.Commit(r.as(moved.Permit.Targets[0].Node), request)
+	_, err = r.m.Control.Commit(r.as(moved.Permit.Targets[0].Node), request)
 	wantKind(t, err, errs.Denied)
-	if _, err := r.m.Commit(r.as(head), request); err != nil {
+	if _, err := r.m.Control.Commit(r.as(head), request); err != nil {
 		t.Error(err)
 	}
 }
@@ -57,7 +57,7 @@ func TestAHeadWithoutALeaseRegistersFirst(t *testing.T) {
 		g := r.mustOpen("/f", hemera.AccessCreate)
 		request := r.seal(g, 5)
 		r.restart()
-		_, err := r.m.Commit(r.as(g.Permit.Head), request)
+		_, err := r.m.Control.Commit(r.as(g.Permit.Head), request)
 		wantKind(t, err, errs.Unavailable) // so it asks again
 		if !errs.Undecided(err) {
 			t.Errorf("%v ends the write", err)
@@ -66,14 +66,14 @@ func TestAHeadWithoutALeaseRegistersFirst(t *testing.T) {
 			n.register()
 		}
 		time.Sleep(2 * hemera.HeartbeatTimeout)
-		if err := r.m.cluster.Tick(t.Context()); err != nil {
+		if err := r.m.Cluster.Tick(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		_, err = r.m.Commit(r.as(g.Permit.Head), request)
+		_, err = r.m.Control.Commit(r.as(g.Permit.Head), request)
 		wantKind(t, err, errs.Unavailable)
 		r.node(g.Permit.Head).register()
 		r.node(3 - g.Permit.Head).register()
-		if _, err := r.m.Commit(r.as(g.Permit.Head), request); err != nil {
+		if _, err := r.m.Control.Commit(r.as(g.Permit.Head), request); err != nil {
 			t.Error(err)
 		}
 	})
@@ -81,7 +81,7 @@ func TestAHeadWithoutALeaseRegistersFirst(t *testing.T) {
 
 func TestARemovedHeadCommitsNothing(t *testing.T) {
 	r := newRig(t, 2, 1)
-	w, err := r.m.Register(t.Context(), hemera.NodeHello{Addr: "empty:1095"})
+	w, err := r.m.Control.Register(t.Context(), hemera.NodeHello{Addr: "empty:1095"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,21 +89,21 @@ func TestARemovedHeadCommitsNothing(t *testing.T) {
 	g := r.mustOpen("/f", hemera.AccessCreate)
 	c := g.Permit.Capability
 	c.Head = gone
-	token, err := r.m.cluster.Ring().Mint(c)
+	token, err := r.m.Cluster.Ring().Mint(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request := r.seal(g, 5)
 	request.Permit = hemera.ParsePermit(token)
-	if err := r.m.cluster.RemoveNode(t.Context(), gone); err != nil {
+	if err := r.m.Cluster.RemoveNode(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.m.Commit(r.as(gone), request)
+	_, err = r.m.Control.Commit(r.as(gone), request)
 	wantKind(t, err, errs.NotFound)
-	wantKind(t, r.m.Abort(r.as(gone), request.Permit), errs.NotFound)
-	_, err = r.m.Replace(r.as(gone), request.Permit, []hemera.DiskID{c.Targets[0].Disk})
+	wantKind(t, r.m.Control.Abort(r.as(gone), request.Permit), errs.NotFound)
+	_, err = r.m.Control.Replace(r.as(gone), request.Permit, []hemera.DiskID{c.Targets[0].Disk})
 	wantKind(t, err, errs.NotFound)
-	_, _, err = r.m.Resolve(r.as(gone), g.Permit.File)
+	_, _, err = r.m.Control.Resolve(r.as(gone), g.Permit.File)
 	wantKind(t, err, errs.NotFound)
 }
 
@@ -112,7 +112,7 @@ func TestANodeLearnsOfItsFilesOnly(t *testing.T) {
 	e := r.write("/f", 5)
 	for _, n := range r.nodes {
 		has := slices.ContainsFunc(e.Pieces, func(p hemera.Piece) bool { return n.disks[0].ID == p.Disk })
-		_, path, err := r.m.Resolve(r.as(n.id), e.ID)
+		_, path, err := r.m.Control.Resolve(r.as(n.id), e.ID)
 		if has && (err != nil || path != "/f") {
 			t.Errorf("node %d has a piece: %q, %v", n.id, path, err)
 		}
@@ -129,10 +129,10 @@ func TestANodeLearnsOfItsFilesOnly(t *testing.T) {
 		}
 	}
 	g := r.mustOpen("/f", hemera.AccessCreate, without)
-	if _, _, err := r.m.Resolve(r.as(g.Permit.Head), e.ID); err != nil {
+	if _, _, err := r.m.Control.Resolve(r.as(g.Permit.Head), e.ID); err != nil {
 		t.Errorf("the head of a new content, node %d of %v: %v", g.Permit.Head, e.Pieces, err)
 	}
-	if _, _, err := r.m.Resolve(t.Context(), e.ID); err != nil {
+	if _, _, err := r.m.Control.Resolve(t.Context(), e.ID); err != nil {
 		t.Errorf("the manager itself: %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // explained is all that who is told of a file.
 func (r *rig) explained(who hemera.Identity, ref string) (string, error) {
-	x, err := r.m.Why(r.t.Context(), who, hemera.WhyFile, ref)
+	x, err := r.m.Status.Why(r.t.Context(), who, hemera.WhyFile, ref)
 	lines := []string{x.Subject + ": " + x.State}
 	for _, reason := range x.Reasons {
 		lines = append(lines, reason.About+": "+reason.Text+" -> "+reason.Remedy)
@@ -40,7 +40,7 @@ func wantIn(t *testing.T, what, text string, want, not []string) {
 // TestWhyTellsUsersOfTheirFiles: a reader of a file learns what it waits for, and no names of other users.
 func TestWhyTellsUsersOfTheirFiles(t *testing.T) {
 	running(t, 2, 1, func(t *testing.T, r *rig) {
-		if err := r.m.SetXattr(t.Context(), hemera.SystemIdentity(), "/", policy.AttrStripes, []byte("3"), false); err != nil {
+		if err := r.m.Attributes.SetXattr(t.Context(), hemera.SystemIdentity(), "/", policy.AttrStripes, []byte("3"), false); err != nil {
 			t.Fatal(err)
 		}
 		e := r.write("/mine/f", 10)
@@ -79,19 +79,19 @@ func TestUsersAreToldOfWhatTheyCanReach(t *testing.T) {
 		hidden, closed := r.write("/secret/sub/f", 10), r.write("/open/f", 10)
 		system := hemera.SystemIdentity()
 		for path, mode := range map[string]uint32{"/secret": 0o700, "/open/f": 0o600} {
-			if err := r.m.SetMode(t.Context(), system, path, mode); err != nil {
+			if err := r.m.Attributes.SetMode(t.Context(), system, path, mode); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := r.m.SetXattr(t.Context(), alice, "/open/f", "user.note", []byte("hidden"), false); err != nil {
+		if err := r.m.Attributes.SetXattr(t.Context(), alice, "/open/f", "user.note", []byte("hidden"), false); err != nil {
 			t.Fatal(err)
 		}
 		for _, ref := range []string{"/open/f", "fxid:" + closed.ID.Hex()} {
-			info, err := r.m.FileInfo(t.Context(), bob, ref)
+			info, err := r.m.Maint.FileInfo(t.Context(), bob, ref)
 			if err != nil || info.Path != "/open/f" || info.Entry.Xattrs["user.note"] != nil || len(info.Pieces) != 1 {
 				t.Errorf("file info of %s: %+v, %v", ref, info, err)
 			}
-			if info, err = r.m.FileInfo(t.Context(), alice, ref); err != nil || string(info.Entry.Xattrs["user.note"]) != "hidden" {
+			if info, err = r.m.Maint.FileInfo(t.Context(), alice, ref); err != nil || string(info.Entry.Xattrs["user.note"]) != "hidden" {
 				t.Errorf("file info of %s for its owner: %+v, %v", ref, info, err)
 			}
 			_, err = r.explained(bob, ref)
@@ -101,7 +101,7 @@ func TestUsersAreToldOfWhatTheyCanReach(t *testing.T) {
 			}
 		}
 		for verb, ask := range map[string]func(ref string) error{
-			"file info": func(ref string) error { _, err := r.m.FileInfo(t.Context(), bob, ref); return err },
+			"file info": func(ref string) error { _, err := r.m.Maint.FileInfo(t.Context(), bob, ref); return err },
 			"why":       func(ref string) error { _, err := r.explained(bob, ref); return err },
 		} {
 			for _, path := range []string{"/secret/sub/f", "/secret/sub", "/secret/nothing"} {
@@ -149,7 +149,7 @@ func TestNoUserChoosesMorePiecesThanThereAreDisks(t *testing.T) {
 	r.mustOpen("/exp/two", hemera.AccessCreate, wish(hemera.Wish{Pieces: 2}))
 	set := func(who hemera.Identity) {
 		t.Helper()
-		if err := r.m.SetXattr(t.Context(), who, "/exp", policy.AttrStripes, []byte("3"), false); err != nil {
+		if err := r.m.Attributes.SetXattr(t.Context(), who, "/exp", policy.AttrStripes, []byte("3"), false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -166,13 +166,13 @@ func TestNoUserChoosesMorePiecesThanThereAreDisks(t *testing.T) {
 func TestNoUserChoosesASpaceWithTooFewDisks(t *testing.T) {
 	r := newRig(t, 2, 2)
 	ctx, admin := t.Context(), hemera.SystemIdentity()
-	disk := r.m.cluster.View().Disks[0].ID
-	if err := errors.Join(r.m.SetSpace(ctx, "small", "define", "4"), r.m.SetSpace(ctx, "small", "policy.layout", "replica:2"), r.m.SetDisk(ctx, disk, "space", "small")); err != nil {
+	disk := r.m.Cluster.View().Disks[0].ID
+	if err := errors.Join(r.m.Admin.SetSpace(ctx, "small", "define", "4"), r.m.Admin.SetSpace(ctx, "small", "policy.layout", "replica:2"), r.m.Admin.SetDisk(ctx, disk, "space", "small")); err != nil {
 		t.Fatal(err)
 	}
 	set := func(who hemera.Identity, path, name, value string) {
 		t.Helper()
-		if err := r.m.SetXattr(ctx, who, path, name, []byte(value), false); err != nil {
+		if err := r.m.Attributes.SetXattr(ctx, who, path, name, []byte(value), false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,11 +206,11 @@ func TestRulesAskForNoMorePiecesThanThereAreDisks(t *testing.T) {
 		{lifecycle.AttrConvert, "off", false},
 		{lifecycle.AttrExpire, "age=1d", false},
 	} {
-		err := r.m.SetXattr(t.Context(), alice, "/exp", c.name, []byte(c.value), false)
+		err := r.m.Attributes.SetXattr(t.Context(), alice, "/exp", c.name, []byte(c.value), false)
 		if errors.Is(err, errs.Invalid) != c.refused || err != nil && errs.RemedyOf(err) == "" {
 			t.Errorf("%s=%s: %v", c.name, c.value, err)
 		}
-		if err := r.m.SetXattr(t.Context(), hemera.SystemIdentity(), "/", c.name, []byte(c.value), false); err != nil {
+		if err := r.m.Attributes.SetXattr(t.Context(), hemera.SystemIdentity(), "/", c.name, []byte(c.value), false); err != nil {
 			t.Errorf("an admin: %s=%s: %v", c.name, c.value, err)
 		}
 	}
@@ -222,10 +222,10 @@ func TestOneUsersRulesLeaveRoomForOthers(t *testing.T) {
 	ctx := t.Context()
 	set := func(who hemera.Identity, dir string) error {
 		t.Helper()
-		if _, err := r.m.Mkdir(ctx, who, dir, 0o755, false); err != nil {
+		if _, err := r.m.Names.Mkdir(ctx, who, dir, 0o755, false); err != nil {
 			t.Fatal(err)
 		}
-		return r.m.SetXattr(ctx, who, dir, lifecycle.AttrExpire, []byte("age=9y"), false)
+		return r.m.Attributes.SetXattr(ctx, who, dir, lifecycle.AttrExpire, []byte("age=9y"), false)
 	}
 	var err error
 	n := 0
@@ -244,17 +244,17 @@ func TestOneUsersRulesLeaveRoomForOthers(t *testing.T) {
 		t.Error(err)
 	}
 	// What is known may change, what is gone leaves room, and an admin helps.
-	if err := r.m.SetXattr(ctx, alice, "/a0", lifecycle.AttrExpire, []byte("age=8y"), false); err != nil {
+	if err := r.m.Attributes.SetXattr(ctx, alice, "/a0", lifecycle.AttrExpire, []byte("age=8y"), false); err != nil {
 		t.Error(err)
 	}
-	if err := r.m.SetXattr(ctx, hemera.SystemIdentity(), "/a1", lifecycle.AttrExpire, []byte("age=8y"), false); err != nil {
+	if err := r.m.Attributes.SetXattr(ctx, hemera.SystemIdentity(), "/a1", lifecycle.AttrExpire, []byte("age=8y"), false); err != nil {
 		t.Error(err)
 	}
-	if err := r.m.SetXattr(ctx, alice, last, lifecycle.AttrExpire, []byte("age=9y"), false); err != nil {
+	if err := r.m.Attributes.SetXattr(ctx, alice, last, lifecycle.AttrExpire, []byte("age=9y"), false); err != nil {
 		t.Error(err)
 	}
 	// A user who may not set the attribute keeps no room.
-	if err := r.m.SetXattr(ctx, bob, last, lifecycle.AttrExpire, []byte("age=9y"), false); !errors.Is(err, errs.Denied) {
+	if err := r.m.Attributes.SetXattr(ctx, bob, last, lifecycle.AttrExpire, []byte("age=9y"), false); !errors.Is(err, errs.Denied) {
 		t.Error(err)
 	}
 }

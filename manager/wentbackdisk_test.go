@@ -26,13 +26,13 @@ func TestADiskStaysUntilItsPiecesAreKnown(t *testing.T) {
 		}
 		r.restart()
 		for _, removal := range []hemera.Removal{{}, {Force: true}} {
-			err := r.m.RemoveDisk(t.Context(), 1, removal)
+			err := r.m.Admin.RemoveDisk(t.Context(), 1, removal)
 			wantKind(t, err, errs.Conflict)
 			if errs.RemedyOf(err) == "" {
 				t.Errorf("%+v: no remedy: %v", removal, err)
 			}
 		}
-		if sum, err := r.m.Impact(t.Context(), []hemera.DiskID{1}); err != nil || !sum.Unsure {
+		if sum, err := r.m.Status.Impact(t.Context(), []hemera.DiskID{1}); err != nil || !sum.Unsure {
 			t.Errorf("%+v, %v", sum, err)
 		}
 		wentBack := func() []hemera.TapeAttention {
@@ -45,13 +45,13 @@ func TestADiskStaysUntilItsPiecesAreKnown(t *testing.T) {
 		if a := wentBack(); len(a) != 1 || a[0].Subject != "namespace" || a[0].Command != "hemera ns rebuild --merge" {
 			t.Errorf("what needs a person at the tapes: %+v", a)
 		}
-		if err := r.m.RemoveDisk(t.Context(), 1, hemera.Removal{Force: true, Lose: true}); err != nil {
+		if err := r.m.Admin.RemoveDisk(t.Context(), 1, hemera.Removal{Force: true, Lose: true}); err != nil {
 			t.Error(err)
 		}
 		if err := r.m.tree.Merged(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.m.RemoveDisk(t.Context(), 2, hemera.Removal{}); err != nil {
+		if err := r.m.Admin.RemoveDisk(t.Context(), 2, hemera.Removal{}); err != nil {
 			t.Errorf("after a rebuild: %v", err)
 		}
 		if a := wentBack(); len(a) != 0 {
@@ -67,7 +67,7 @@ func TestRulesThatRestGiveNoDate(t *testing.T) {
 		r.rule("/s", lifecycle.AttrExpire, "age=1h")
 		text := func() string {
 			t.Helper()
-			why, err := r.m.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/s/a.tmp")
+			why, err := r.m.Status.Why(t.Context(), hemera.SystemIdentity(), hemera.WhyFile, "/s/a.tmp")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"hemera/maint/exposed"
-	"hemera/manager/whypiece"
 	"hemera/rules/access"
 	"hemera/rules/condition"
 	"hemera/rules/layout"
@@ -51,7 +50,7 @@ func (rep *reporter) Why(ctx context.Context, who hemera.Identity, kind, ref str
 
 // whyFile explains a file that who may read: where its pieces can be read, what it lacks, who holds it.
 func (rep *reporter) whyFile(ctx context.Context, who hemera.Identity, ref string) (out hemera.Explanation, err error) {
-	e, path, err := rep.find(ctx, who, ref)
+	e, path, err := find(ctx, rep.tree, who, ref)
 	// A path that does not exist is the name of a file that somebody wants to write. An id that does not exist is not.
 	if errors.Is(err, errs.NotFound) && gopath.IsAbs(ref) {
 		return rep.whyNew(ctx, who, ref)
@@ -64,16 +63,16 @@ func (rep *reporter) whyFile(ctx context.Context, who hemera.Identity, ref strin
 		return out, errs.New(errs.Denied, "manager.Why", path, d.Rule).WithRemedy("ask its owner, or an admin")
 	}
 	view := rep.cluster.View()
-	out = hemera.Explanation{Subject: path, State: rep.status(ctx, view, e)}
+	out = hemera.Explanation{Subject: path, State: rep.judge.status(ctx, view, e)}
 	if e.IsDir() {
 		out.State = "a directory"
 		rep.addPolicy(ctx, who, &out, path)
 		return out, nil
 	}
-	broken := rep.brokenSet()
+	broken := brokenList(rep.engine.Broken).set()
 	for _, p := range e.Pieces {
 		// One reason for each piece, also the good ones: the reader sees how many are left.
-		r := whypiece.Explain(view, p)
+		r := whyPiece(view, p)
 		if rep.engine.FoundBad(e, p) {
 			r.Text = "was found bad, and waits to be repaired from the other pieces, or is being; its other pages " + r.Text
 		}

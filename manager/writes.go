@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"hemera/maint/orders"
 	"hemera/rules/limits"
 	"hemera/words/errs"
 	"hemera/words/hemera"
@@ -121,13 +123,19 @@ func (h *holders) release(w *write) {
 
 // writeAdmin implements hemera.WriteAdmin, and asks heads about old writes.
 type writeAdmin struct {
-	*parts
-	asks asks
+	pending *pending
+	view    func() *hemera.View
+	orders  *orders.Dispatcher
+	nodes   *broadcast
+	asks    asks
+	ops     *operations
+	now     func() time.Time
+	log     *slog.Logger
 }
 
-// LimitUsages are the bounds of writes under way and of requests to stage, and what is used of them.
-func (wa *writeAdmin) LimitUsages() []limits.Usage {
-	return append([]limits.Usage{wa.pending.holders.users.Usage(), wa.pending.holders.sessions.Usage()}, wa.tier.LimitUsages()...)
+// limitUsages returns the bounds of writes under way, and what is used of them.
+func (wa *writeAdmin) limitUsages() []limits.Usage {
+	return []limits.Usage{wa.pending.holders.users.Usage(), wa.pending.holders.sessions.Usage()}
 }
 
 // headReport is what a write's head said of it last.
@@ -345,7 +353,7 @@ func (p *pending) hear(n name, state hemera.WriteState, now time.Time) (freed *w
 // Writes implements hemera.WriteAdmin.
 func (wa *writeAdmin) Writes(ctx context.Context, who hemera.Identity) (list []hemera.WriteInfo, err error) {
 	defer wa.ops.begin("Writes").end(&err)
-	left, now, view := wa.left(ctx), wa.now(), wa.cluster.View()
+	left, now, view := wa.left(ctx), wa.now(), wa.view()
 	wa.pending.each(func(_ *stripe, _ name, w *write) {
 		if !mayEnd(who, w.who) {
 			return
@@ -395,7 +403,7 @@ func (wa *writeAdmin) FreeWrite(_ context.Context, id string) (info hemera.Write
 	if err != nil {
 		return info, errs.New(errs.Invalid, "manager.FreeWrite", id, "no write has such an id").WithRemedy("see `hemera open ls`")
 	}
-	now, view, found := wa.now(), wa.cluster.View(), false
+	now, view, found := wa.now(), wa.view(), false
 	// The table has no index by nonce: an admin frees few writes, and opens are many.
 	wa.pending.each(func(s *stripe, n name, w *write) {
 		if w.nonce == nonce {
@@ -412,7 +420,7 @@ func (wa *writeAdmin) FreeWrite(_ context.Context, id string) (info hemera.Write
 // left are the writes that no client has open, by their ids, as their heads say. Nodes that do not answer are left out.
 func (wa *writeAdmin) left(ctx context.Context) map[string]hemera.WriteInfo {
 	left := map[string]hemera.WriteInfo{}
-	wa.askNodes(ctx, hemera.Order{Kind: hemera.OrderLeft, Limit: usesLimit}, func(n hemera.NodeInfo, r hemera.OrderResult) {
+	wa.nodes.ask(ctx, hemera.Order{Kind: hemera.OrderLeft, Limit: usesLimit}, func(n hemera.NodeInfo, r hemera.OrderResult) {
 		for _, l := range r.Left[:min(len(r.Left), usesLimit)] {
 			l.Head, l.HeadAddr = n.ID, n.Addr
 			left[l.ID] = l

@@ -49,17 +49,17 @@ func TestExclusiveCreateHasOneWinner(t *testing.T) {
 func TestExclusiveCreateAfterACommit(t *testing.T) {
 	r := newRig(t, 2, 1)
 	won := r.mustOpen("/lock", hemera.AccessCreate, exclusive("a"))
-	since := before{ends: r.m.pending.ends.Load()}
+	since := before{ends: r.m.Writes.pending.ends.Load()}
 	req := hemera.OpenRequest{Path: "/lock", Access: hemera.AccessCreate, Exclusive: true, Mode: 0o644}
 	prep, err := r.m.tree.Prepare(t.Context(), alice, req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.m.Commit(t.Context(), r.seal(won, 0)); err != nil {
+	if _, err := r.m.Control.Commit(t.Context(), r.seal(won, 0)); err != nil {
 		t.Fatal(err)
 	}
 	c := hemera.Capability{Path: "/lock", Access: hemera.AccessCreate, Who: alice, Expires: time.Now().Add(time.Hour)}
-	if _, err := r.m.openWrite(t.Context(), &c, &prep, since, req); !errors.Is(err, errOutdated) {
+	if _, err := r.m.Files.openWrite(t.Context(), &c, &prep, since, req); !errors.Is(err, errOutdated) {
 		t.Errorf("open with an outdated look: %v", err)
 	}
 	_, err = r.open("/lock", hemera.AccessCreate, exclusive("b"))
@@ -104,7 +104,7 @@ func TestWhoComesBackToALock(t *testing.T) {
 		first := r.mustOpen("/f", hemera.AccessCreate, exclusive("first"))
 		req := hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate, Mode: 0o644}
 		c.how(&req, first.Permit.Targets[0].Node)
-		_, err := r.m.Open(t.Context(), c.who, req)
+		_, err := r.m.Files.Open(t.Context(), c.who, req)
 		if c.want == errs.Internal && err != nil || c.want != errs.Internal && !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -179,38 +179,38 @@ func TestLocksOfWritesThatDoNotLive(t *testing.T) {
 	node, now := r.nodes[0], time.Now()
 	beat := func(states ...hemera.WriteState) []hemera.WriteRef {
 		t.Helper()
-		reply, err := r.m.Heartbeat(t.Context(), node.id, node.epoch, hemera.NodeReport{Disks: node.disks, Writes: states})
+		reply, err := r.m.Control.Heartbeat(t.Context(), node.id, node.epoch, hemera.NodeReport{Disks: node.disks, Writes: states})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return reply.Writes
 	}
-	r.m.writeAdmin.asks.set(r.m.pending.look(now.Add(attachTime - time.Second)))
+	r.m.Writes.asks.set(r.m.Writes.pending.look(now.Add(attachTime - time.Second)))
 	if asked := beat(); len(asked) != 0 {
 		t.Errorf("asked about %v, too early", asked)
 	}
-	r.m.writeAdmin.asks.set(r.m.pending.look(now.Add(attachTime + time.Second)))
+	r.m.Writes.asks.set(r.m.Writes.pending.look(now.Add(attachTime + time.Second)))
 	asked := beat(hemera.WriteState{Nonce: living.Permit.Nonce}) // nobody asked: not believed
-	if len(asked) != 2 || r.m.pending.size() != 2 {
-		t.Fatalf("asked about %v, %d writes", asked, r.m.pending.size())
+	if len(asked) != 2 || r.m.Writes.pending.size() != 2 {
+		t.Fatalf("asked about %v, %d writes", asked, r.m.Writes.pending.size())
 	}
 	beat(hemera.WriteState{Nonce: living.Permit.Nonce, Pending: true, Attached: true, Size: 5, Idle: time.Second}, hemera.WriteState{Nonce: dead.Permit.Nonce})
-	list, err := r.m.Writes(unasked(t), hemera.SystemIdentity())
+	list, err := r.m.Writes.Writes(unasked(t), hemera.SystemIdentity())
 	if err != nil || len(list) != 1 || list[0].Path != "/living" || list[0].State != hemera.WriteOpen || list[0].Written != 5 || list[0].Idle < time.Second {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if r.m.pending.load(living.Permit.Targets[0].Disk) != 1 {
+	if r.m.Writes.pending.load(living.Permit.Targets[0].Disk) != 1 {
 		t.Error("the write that is over still counts at its disk")
 	}
-	r.m.writeAdmin.asks.set(r.m.pending.look(time.Now().Add(reportTime - time.Second)))
+	r.m.Writes.asks.set(r.m.Writes.pending.look(time.Now().Add(reportTime - time.Second)))
 	if asked := beat(); len(asked) != 0 {
 		t.Errorf("asked again at once about %v", asked)
 	}
-	r.m.writeAdmin.asks.set(r.m.pending.look(time.Now().Add(reportTime + time.Second)))
+	r.m.Writes.asks.set(r.m.Writes.pending.look(time.Now().Add(reportTime + time.Second)))
 	if asked := beat(); len(asked) != 1 || asked[0].Nonce != living.Permit.Nonce || asked[0].File != living.Permit.File {
 		t.Errorf("asked again about %v", asked)
 	}
-	if _, err := r.m.Commit(t.Context(), r.seal(dead, 3)); err != nil {
+	if _, err := r.m.Control.Commit(t.Context(), r.seal(dead, 3)); err != nil {
 		t.Errorf("a write that began late: %v", err)
 	}
 }
@@ -218,16 +218,16 @@ func TestLocksOfWritesThatDoNotLive(t *testing.T) {
 func TestFreeWrite(t *testing.T) {
 	r := newRig(t, 1, 1)
 	r.mustOpen("/a", hemera.AccessCreate, exclusive("a"))
-	list, err := r.m.Writes(unasked(t), hemera.SystemIdentity())
+	list, err := r.m.Writes.Writes(unasked(t), hemera.SystemIdentity())
 	if err != nil || len(list) != 1 || list[0].State != hemera.WriteGranted || list[0].HeadAddr != "node1:1095" || list[0].Who.Name != alice.Name {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	for _, id := range []string{"?", "0"} {
-		if _, err := r.m.FreeWrite(t.Context(), id); errs.KindOf(err) != errs.Invalid && errs.KindOf(err) != errs.NotFound {
+		if _, err := r.m.Writes.FreeWrite(t.Context(), id); errs.KindOf(err) != errs.Invalid && errs.KindOf(err) != errs.NotFound {
 			t.Error(err)
 		}
 	}
-	if w, err := r.m.FreeWrite(t.Context(), list[0].ID); err != nil || w.Path != "/a" {
+	if w, err := r.m.Writes.FreeWrite(t.Context(), list[0].ID); err != nil || w.Path != "/a" {
 		t.Error(w, err)
 	}
 	r.mustOpen("/a", hemera.AccessCreate, exclusive("b"))
@@ -238,7 +238,7 @@ func TestFreeWrite(t *testing.T) {
 func TestExclusiveCreateAfterItsWriterIsGone(t *testing.T) {
 	r := newRig(t, 1, 1)
 	connected := map[string]bool{"first": true}
-	r.m.AddPresence(func(s string) bool { return connected[s] })
+	r.m.Files.connected = func(s string) bool { return connected[s] }
 	first := r.mustOpen("/f", hemera.AccessCreate, exclusive("first"))
 	node := r.nodes[0]
 	asked := func(state hemera.WriteState) {
@@ -248,7 +248,7 @@ func TestExclusiveCreateAfterItsWriterIsGone(t *testing.T) {
 			if state.Nonce = first.Permit.Nonce; i == 1 {
 				report.Writes = []hemera.WriteState{state}
 			}
-			reply, err := r.m.Heartbeat(t.Context(), node.id, node.epoch, report)
+			reply, err := r.m.Control.Heartbeat(t.Context(), node.id, node.epoch, report)
 			if err != nil || i == 0 && (len(reply.Writes) != 1 || reply.Writes[0].Nonce != first.Permit.Nonce) {
 				t.Fatalf("asked about %v, %v", reply.Writes, err)
 			}
@@ -263,20 +263,20 @@ func TestExclusiveCreateAfterItsWriterIsGone(t *testing.T) {
 	connected["first"] = false
 	far := alice
 	far.Host = "elsewhere"
-	_, err := r.m.Open(t.Context(), far, hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate, Exclusive: true, Mode: 0o644, Session: "second"})
+	_, err := r.m.Files.Open(t.Context(), far, hemera.OpenRequest{Path: "/f", Access: hemera.AccessCreate, Exclusive: true, Mode: 0o644, Session: "second"})
 	wantKind(t, err, errs.Exists)
 	again(errs.Unavailable) // the head is asked
 	asked(hemera.WriteState{Pending: true, Attached: true, Idle: time.Hour})
 	again(errs.Exists) // it has the writer
 	name := name{first.Permit.Parent, first.Permit.Name}
-	r.m.pending.hear(name, hemera.WriteState{Nonce: first.Permit.Nonce, Pending: true, Attached: true}, time.Now().Add(-freshTime))
+	r.m.Writes.pending.hear(name, hemera.WriteState{Nonce: first.Permit.Nonce, Pending: true, Attached: true}, time.Now().Add(-freshTime))
 	again(errs.Unavailable) // that was long ago
 	asked(hemera.WriteState{Pending: true, Idle: abandonTime / 2})
 	again(errs.Unavailable) // it may come back
 	asked(hemera.WriteState{Pending: true, Idle: abandonTime})
 	r.mustOpen("/f", hemera.AccessCreate, exclusive("second"))
-	if r.m.pending.size() != 1 {
-		t.Errorf("%d writes", r.m.pending.size())
+	if r.m.Writes.pending.size() != 1 {
+		t.Errorf("%d writes", r.m.Writes.pending.size())
 	}
 	connected["second"] = true
 	_, err = r.open("/f", hemera.AccessCreate, exclusive("third"))

@@ -88,7 +88,7 @@ func (b *benchmarked) unchanged() {
 	if diff := cmp.Diff(b.before, b.tree()); diff != "" {
 		b.t.Errorf("the namespace is not as before:\n%s", diff)
 	}
-	if s, err := b.up.Manager.NamespaceStats(b.t.Context()); err != nil || s.Pending != 0 {
+	if s, err := b.up.Manager.Observer.NamespaceStats(b.t.Context()); err != nil || s.Pending != 0 {
 		b.t.Errorf("%d writes are pending, %v", s.Pending, err)
 	}
 }
@@ -217,7 +217,7 @@ func TestBenchmarkCleansWhatWasKept(t *testing.T) {
 		return code == cli.ExitFailed && strings.Contains(complaints, "hemera ns benchmark --clean /kept")
 	})
 	kept := len(b.tree())
-	if _, err := b.up.Manager.Mkdir(t.Context(), who, "/kept/benchmark/worker.0/mine", 0o755, false); err != nil {
+	if _, err := b.up.Manager.Names.Mkdir(t.Context(), who, "/kept/benchmark/worker.0/mine", 0o755, false); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, complaints := b.run(t.Context(), nil, "--clean", "/kept"); code != cli.ExitFailed || !strings.Contains(complaints, "worker.0/mine") {
@@ -226,7 +226,7 @@ func TestBenchmarkCleansWhatWasKept(t *testing.T) {
 	if now := len(b.tree()); now != kept+1 {
 		t.Errorf("%d entries, not %d", now, kept+1)
 	}
-	if err := b.up.Manager.Remove(t.Context(), who, "/kept/benchmark/worker.0/mine", 0); err != nil {
+	if err := b.up.Manager.Names.Remove(t.Context(), who, "/kept/benchmark/worker.0/mine", 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, said := range []string{"/kept/benchmark removed", "/kept/benchmark is not there"} {
@@ -234,7 +234,7 @@ func TestBenchmarkCleansWhatWasKept(t *testing.T) {
 			t.Errorf("exit code %d, %s%s", code, out, complaints)
 		}
 	}
-	if _, err := b.up.Manager.Stat(t.Context(), who, "/kept/benchmark"); !errors.Is(err, errs.NotFound) {
+	if _, err := b.up.Manager.Names.Stat(t.Context(), who, "/kept/benchmark"); !errors.Is(err, errs.NotFound) {
 		t.Error(err)
 	}
 }

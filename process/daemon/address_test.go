@@ -85,7 +85,7 @@ func TestAStateDirectoryHasOneProcess(t *testing.T) {
 	if _, err := open(); !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
 		t.Errorf("a second manager: %v", err)
 	}
-	if _, err := OpenNode(t.Context(), NodeOptions{Dir: dir, Listen: "127.0.0.1:0", Control: m.Manager, Log: log}); !errors.Is(err, errs.Unavailable) {
+	if _, err := OpenNode(t.Context(), NodeOptions{Dir: dir, Listen: "127.0.0.1:0", Control: m.Control, Copies: m.Control, Tapes: m.TapeControl, Log: log}); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("a node in the directory of another process: %v", err)
 	}
 	m.close()

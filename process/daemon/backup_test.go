@@ -30,7 +30,7 @@ func TestABackupIsRememberedOnceItIsSent(t *testing.T) {
 	}
 	defer m.close()
 	last := func() time.Time {
-		s, err := m.NamespaceStats(t.Context())
+		s, err := m.Observer.NamespaceStats(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func crashed(t *testing.T, count int, damaged string) (dir string) {
 	}
 	defer m.close()
 	for i := range count {
-		if _, err := m.Mkdir(t.Context(), hemera.SystemIdentity(), fmt.Sprintf("/d%02d", i), 0o755, false); err != nil {
+		if _, err := m.Names.Mkdir(t.Context(), hemera.SystemIdentity(), fmt.Sprintf("/d%02d", i), 0o755, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -144,12 +144,12 @@ func TestDamagedState(t *testing.T) {
 	}
 	defer m.close()
 	for i := range 20 {
-		_, err := m.Stat(t.Context(), hemera.SystemIdentity(), fmt.Sprintf("/d%02d", i))
+		_, err := m.Names.Stat(t.Context(), hemera.SystemIdentity(), fmt.Sprintf("/d%02d", i))
 		if i < 12 && err != nil || i >= 12 && !errors.Is(err, errs.NotFound) {
 			t.Errorf("directory %d: %v", i, err)
 		}
 	}
-	e, err := m.Mkdir(t.Context(), hemera.SystemIdentity(), "/after", 0o755, false)
+	e, err := m.Names.Mkdir(t.Context(), hemera.SystemIdentity(), "/after", 0o755, false)
 	if err != nil || uint64(e.ID) < r.Boundary.To {
 		t.Errorf("a new directory has the id %d, new ones begin at %d; %v", e.ID, r.Boundary.To, err)
 	}

@@ -79,7 +79,7 @@ var benchUser = hemera.Identity{Name: "alice", UID: 1000, GID: 100, Protocol: "u
 // local opens a file as the manager's door does.
 func (c *benchCluster) local(ctx context.Context, o hemera.OpenRequest) (hemera.File, error) {
 	ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
-	g, err := c.Manager.Open(ctx, benchUser, o)
+	g, err := c.Manager.Files.Open(ctx, benchUser, o)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (c *benchCluster) local(ctx context.Context, o hemera.OpenRequest) (hemera.
 // node opens what the manager granted, as the door of the node does after a redirect.
 func (c *benchCluster) node(ctx context.Context, o hemera.OpenRequest) (hemera.File, error) {
 	ctx = hemera.WithTrace(ctx, hemera.NewTraceID())
-	g, err := c.Manager.Open(ctx, benchUser, o)
+	g, err := c.Manager.Files.Open(ctx, benchUser, o)
 	if err != nil {
 		return nil, err
 	}

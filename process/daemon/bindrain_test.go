@@ -18,28 +18,28 @@ func TestWhatIsInABinIsMovedBetweenNodes(t *testing.T) {
 	c, content := newClient(t, u), bytes.Repeat([]byte("0123456789abcdef"), 10_000)
 	for _, layout := range []string{"replica:2", "rs:2+1"} {
 		of := "/" + layout[:2]
-		if _, err := u.Manager.Mkdir(ctx, root, of, 0o777, false); err != nil {
+		if _, err := u.Manager.Names.Mkdir(ctx, root, of, 0o777, false); err != nil {
 			t.Fatal(err)
 		}
 		for key, value := range map[string]string{"sys.forced.layout": layout, recycle.Attr: "1d"} {
-			if err := u.Manager.SetXattr(ctx, root, of, key, []byte(value), false); err != nil {
+			if err := u.Manager.Attributes.SetXattr(ctx, root, of, key, []byte(value), false); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for i := range 8 {
 			path := fmt.Sprintf("%s/%d", of, i)
 			c.put(path, content)
-			if err := u.Manager.Remove(ctx, root, path, hemera.KindFile); err != nil {
+			if err := u.Manager.Names.Remove(ctx, root, path, hemera.KindFile); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	const disk = 1
-	if err := u.Manager.SetDisk(ctx, disk, "configstatus", "drain"); err != nil {
+	if err := u.Manager.Admin.SetDisk(ctx, disk, "configstatus", "drain"); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the disk is empty", func() bool {
-		v, err := u.Manager.View(ctx)
+		v, err := u.Manager.Admin.View(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestWhatIsInABinIsMovedBetweenNodes(t *testing.T) {
 		return false
 	})
 	var bin []hemera.Recycled
-	err := u.Manager.ListRecycled(ctx, root, hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+	err := u.Manager.Recycle.ListRecycled(ctx, root, hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
 		bin = append(bin, r)
 		return nil
 	})
@@ -59,7 +59,7 @@ func TestWhatIsInABinIsMovedBetweenNodes(t *testing.T) {
 		t.Fatalf("%d in the bin, %v", len(bin), err)
 	}
 	for _, r := range bin {
-		path, err := u.Manager.Restore(ctx, root, hemera.RestoreRequest{ID: r.Entry.ID})
+		path, err := u.Manager.Recycle.Restore(ctx, root, hemera.RestoreRequest{ID: r.Entry.ID})
 		if err != nil {
 			t.Fatal(err)
 		}

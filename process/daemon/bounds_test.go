@@ -53,7 +53,7 @@ func (o *owners) dial(ctx context.Context, network, addr string) (net.Conn, erro
 // tellsOfLimits wants one limit that was reached in the status: nodes share the bounds of the manager's process.
 func tellsOfLimits(t *testing.T, m *Manager) {
 	t.Helper()
-	status, err := m.Status(t.Context())
+	status, err := m.Status.Status(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestAFloodOfConnectionsKeepsNoAdminOut(t *testing.T) {
 		}
 	}
 	tellsOfLimits(t, u.Manager)
-	view, err := u.Manager.View(t.Context())
+	view, err := u.Manager.Admin.View(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestCallsComeThroughTheXRootDPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer running(t, u)()
-	if _, err := u.Manager.Mkdir(t.Context(), hemera.SystemIdentity(), "/secret", 0o700, false); err != nil {
+	if _, err := u.Manager.Names.Mkdir(t.Context(), hemera.SystemIdentity(), "/secret", 0o700, false); err != nil {
 		t.Fatal(err)
 	}
 	nobody := xrootd.New(xrootd.Options{Anonymous: true})

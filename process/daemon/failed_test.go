@@ -19,13 +19,13 @@ func TestManagerEndsWithItsStore(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- m.Run(t.Context()) }()
-	if _, err := m.Mkdir(t.Context(), hemera.SystemIdentity(), "/before", 0o755, false); err != nil {
+	if _, err := m.Names.Mkdir(t.Context(), hemera.SystemIdentity(), "/before", 0o755, false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.store.Acquire(t.Context(), "another"); err != nil { // which fails the next change
 		t.Fatal(err)
 	}
-	if _, err := m.Mkdir(t.Context(), hemera.SystemIdentity(), "/after", 0o755, false); !errors.Is(err, errs.Unavailable) {
+	if _, err := m.Names.Mkdir(t.Context(), hemera.SystemIdentity(), "/after", 0o755, false); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("a change of the dead namespace: %v", err)
 	}
 	if err := <-ended; !errors.Is(err, errs.Unavailable) || errs.RemedyOf(err) == "" {
@@ -35,7 +35,7 @@ func TestManagerEndsWithItsStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.close()
-	if _, err := m.Stat(t.Context(), hemera.SystemIdentity(), "/before"); err != nil {
+	if _, err := m.Names.Stat(t.Context(), hemera.SystemIdentity(), "/before"); err != nil {
 		t.Errorf("after the next start: %v", err)
 	}
 }

@@ -42,7 +42,7 @@ func TestAPersonEndsWritesOfLostClients(t *testing.T) {
 	admin := hemera.SystemIdentity()
 	left := map[string]hemera.WriteInfo{}
 	until(t, "the nodes notice that the clients are gone", func() bool {
-		list, err := u.Manager.Writes(t.Context(), admin)
+		list, err := u.Manager.Writes.Writes(t.Context(), admin)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,27 +55,27 @@ func TestAPersonEndsWritesOfLostClients(t *testing.T) {
 	})
 	owner := left["/copies"].Who
 	other := hemera.Identity{Name: "somebody", UID: owner.UID + 1, Host: owner.Host}
-	if own, err := u.Manager.Writes(t.Context(), owner); err != nil || len(own) != 3 {
+	if own, err := u.Manager.Writes.Writes(t.Context(), owner); err != nil || len(own) != 3 {
 		t.Errorf("the owner sees %+v, %v", own, err)
 	}
-	if others, err := u.Manager.Writes(t.Context(), other); err != nil || len(others) != 0 {
+	if others, err := u.Manager.Writes.Writes(t.Context(), other); err != nil || len(others) != 0 {
 		t.Errorf("another user sees %+v, %v", others, err)
 	}
 	for path, w := range left {
 		if w.State != hemera.WriteDetached || w.Then != hemera.ThenRemove || w.Written != int64(len(content)) || w.Announced != 1<<20 || w.HeadAddr == "" {
 			t.Errorf("%+v", w)
 		}
-		if _, err := u.Manager.EndWrite(t.Context(), other, w.ID, true); errs.KindOf(err) != errs.Denied {
+		if _, err := u.Manager.Writes.EndWrite(t.Context(), other, w.ID, true); errs.KindOf(err) != errs.Denied {
 			t.Errorf("another user: %v", err)
 		}
 		who, commit := owner, true
 		if path == "/dropped" {
 			who, commit = admin, false
 		}
-		if _, err := u.Manager.EndWrite(t.Context(), who, w.ID, commit); err != nil {
+		if _, err := u.Manager.Writes.EndWrite(t.Context(), who, w.ID, commit); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		if _, err := u.Manager.EndWrite(t.Context(), who, w.ID, commit); errs.KindOf(err) != errs.NotFound {
+		if _, err := u.Manager.Writes.EndWrite(t.Context(), who, w.ID, commit); errs.KindOf(err) != errs.NotFound {
 			t.Errorf("%s again: %v", path, err)
 		}
 		c := xrootd.New(xrootd.Options{})
@@ -96,7 +96,7 @@ func TestAPersonEndsWritesOfLostClients(t *testing.T) {
 		}
 		c.Close()
 	}
-	if list, err := u.Manager.Writes(t.Context(), admin); err != nil || len(list) != 0 {
+	if list, err := u.Manager.Writes.Writes(t.Context(), admin); err != nil || len(list) != 0 {
 		t.Errorf("at the end: %+v, %v", list, err)
 	}
 }

@@ -39,7 +39,7 @@ func TestAManagerTakesSettingsWhileItRuns(t *testing.T) {
 	if code, err := scrape(), offer(); code != http.StatusOK || err != nil {
 		t.Errorf("after the change: metrics %d, login %v", code, err)
 	}
-	if grace := m.Cluster().View().Grace; grace != time.Hour {
+	if grace := m.Cluster.View().Grace; grace != time.Hour {
 		t.Errorf("the grace is %v", grace)
 	}
 	m.Change(m.options.Live())

@@ -66,7 +66,7 @@ func olderState(t *testing.T, back []string) {
 	m, stop = s.start()
 	s.joins("")
 	for i := range 20 {
-		if _, err := m.Mkdir(t.Context(), hemera.SystemIdentity(), fmt.Sprintf("/d%d", i), 0o755, false); err != nil {
+		if _, err := m.Names.Mkdir(t.Context(), hemera.SystemIdentity(), fmt.Sprintf("/d%d", i), 0o755, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,7 +92,7 @@ func olderState(t *testing.T, back []string) {
 	go func() { ended <- m.Run(t.Context()) }()
 	early := make(chan error, 1)
 	go func() {
-		_, err := m.Mkdir(t.Context(), hemera.SystemIdentity(), "/early", 0o755, false)
+		_, err := m.Names.Mkdir(t.Context(), hemera.SystemIdentity(), "/early", 0o755, false)
 		early <- err
 	}()
 	n, err := OpenNode(t.Context(), NodeOptions{Dir: s.path("node"), Listen: s.node, Disks: []hemera.AttachDisk{{Path: s.path("disk")}}, Log: keptLog(t)})

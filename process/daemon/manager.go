@@ -188,12 +188,13 @@ func OpenManager(ctx context.Context, o ManagerOptions) (_ *Manager, err error) 
 		Store: m.store, Writer: m.tree.Writer(), Tree: m.tree.Parts(), Addr: m.Addr, LostAfter: o.RepairGrace, Space: o.Space, Version: o.Version, Sources: m.sources(o.Live()), Log: o.Log,
 		WritesOfUser: o.WritesOfUser, WritesOfSession: o.WritesOfSession, TapeSecrets: m.keys,
 		ApproveNodes: o.ApproveNodes, NewDisksOff: o.NewDisksOff, Limits: o.Bounds.Reached,
+		Sessions: func() []hemera.SessionInfo { return m.port.xrd.Sessions() }, Connected: func(session string) bool { return m.port.xrd.HasSession(session) },
 	})
 	if err != nil {
 		return nil, err
 	}
 	o.Bounds.AddUsages(m.LimitUsages)
-	m.authority, err = pki.OpenAuthority(ctx, o.Dir, pki.AuthorityOptions{Tokens: m.Cluster(), NewNode: m.Cluster().ReserveNode, Record: m.Cluster()})
+	m.authority, err = pki.OpenAuthority(ctx, o.Dir, pki.AuthorityOptions{Tokens: m.Cluster, NewNode: m.Cluster.ReserveNode, Record: m.Cluster})
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +251,7 @@ func (m *Manager) sources(l Live) access.Sources {
 func (m *Manager) backups() hemera.Backups {
 	return backup.Live{
 		Store: m.store, Epoch: m.tree.Writer().Epoch(), Authority: m.authority, Keys: m.keys, Addr: m.Addr, Program: "hemera " + m.options.Version,
-		Taken: m.Cluster().BackupTaken, Log: m.options.Log,
+		Taken: m.Cluster.BackupTaken, Log: m.options.Log,
 	}
 }
 
@@ -268,32 +269,31 @@ func (m *Manager) open() (err error) {
 	known := socketOwner(policy.Owners, policy.Users)
 	host, _, _ := net.SplitHostPort(m.Addr)
 	verbs := admin.NewHandler(admin.Services{
-		Cluster: m.Manager, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Manager, Maint: m.Manager, Observe: m.Manager, Quota: m.Manager, Recycle: m.Manager, Tape: m.Manager, TapeKeys: m.Manager, Sessions: m.Manager, Staging: m.Manager, Writes: m.Manager, Convert: m.Manager, Status: m.Manager,
+		Cluster: m.Admin, Tokens: tokens{m.authority, m.Addr, o.TokenLifetime}, Trust: m.Admin, Maint: m.Maint, Observe: m.Observer, Quota: m.Quotas, Recycle: m.Recycle,
+		Tape: m.Tape, TapeKeys: m.TapeKeys, Sessions: m.TapeSessions, Staging: m.Staging, Writes: m.Writes, Convert: m.Conversions, Status: m.Status,
 		Benchmark: nsbench.NewService(nsbench.ServiceOptions{
-			Names: m.Manager, Files: m.Manager, Control: m.Manager, View: m.View, Relaxed: namespace.Relaxed,
+			Names: m.Names, Files: m.Files, Control: m.Control, View: m.Admin.View, Relaxed: namespace.Relaxed,
 		}),
-		Names: m.Manager, Directories: m.Manager, Attributes: m.Manager,
-		Backups: m.backups(), Rebuild: m.Manager,
-		Config: o.Settings, Configure: o.Configure, Limits: o.Bounds.Usages, Log: o.Log, Panics: m.Panics(), Turns: m.Turns(),
+		Names: m.Names, Directories: m.Directories, Attributes: m.Attributes,
+		Backups: m.backups(), Rebuild: m.Rebuild,
+		Config: o.Settings, Configure: o.Configure, Limits: o.Bounds.Usages, Log: o.Log, Panics: m.Panics, Turns: m.Turns,
 		Version: versionInfo(o.Version, o.Commit, o.Role),
 	}, known)
-	tape := taperest.Options{Staging: m.Manager, Authorize: taperest.Authorizer(known), Addr: m.Addr, Log: o.Log}
+	tape := taperest.Options{Staging: m.Staging, Authorize: taperest.Authorizer(known), Addr: m.Addr, Log: o.Log}
 	m.web = newWebRules(web{o.Metrics, namesOf(m.Addr, o.Hosts)})
-	m.port.web = containWeb(m.Panics(), guardWeb(m.web, addTapeAPI(tape, verbs)))
+	m.port.web = containWeb(m.Panics, guardWeb(m.web, addTapeAPI(tape, verbs)))
 	m.port.xrd, err = xrd.New(xrd.Options{
 		Manager: &xrd.ManagerOptions{
-			Names: m.Manager, Attributes: m.Manager, Files: m.Manager, Staging: m.Manager, Local: o.Local, Calls: admin.NewCalls(verbs), Space: m.RoomBelow,
-			Resolve: m.Resolve, View: m.Cluster().View, First: m.tree.Writer().Epoch() == 1,
+			Names: m.Names, Attributes: m.Attributes, Files: m.Files, Staging: m.Staging, Local: o.Local, Calls: admin.NewCalls(verbs), Space: m.Quotas.RoomBelow,
+			Resolve: m.Control.Resolve, View: m.Cluster.View, First: m.tree.Writer().Epoch() == 1,
 		},
-		ManagerAddr: func() string { return m.Addr }, Policy: policy, Loop: m.port.loop, Host: host, Version: o.Version, Log: o.Log, Panics: m.Panics(),
+		ManagerAddr: func() string { return m.Addr }, Policy: policy, Loop: m.port.loop, Host: host, Version: o.Version, Log: o.Log, Panics: m.Panics,
 		Budgets: o.Bounds.Doors,
 	})
 	if err != nil {
 		return err
 	}
-	m.AddSessions(m.port.xrd.Sessions)
-	m.AddPresence(m.port.xrd.HasSession)
-	m.port.control, err = rpc.NewServer(m.Manager, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster().Member, Issuer: m.authority, Copies: m.Manager, Tapes: m.Manager, Log: o.Log, Panics: m.Panics()})
+	m.port.control, err = rpc.NewServer(m.Control, rpc.ServerOptions{Node: m.authority.Node, Member: m.Cluster.Member, Issuer: m.authority, Copies: m.Control, Tapes: m.TapeControl, Log: o.Log, Panics: m.Panics})
 	m.port.tls = m.authority.ServerTLS()
 	return err
 }

@@ -33,20 +33,20 @@ esac; done
 		t.Fatal(err)
 	}
 	defer running(t, u)()
-	data, err := u.Manager.Measure(t.Context(), 2, []string{"bench", "disk", "--loads=read"})
+	data, err := u.Manager.Observer.Measure(t.Context(), 2, []string{"bench", "disk", "--loads=read"})
 	if err != nil || !strings.Contains(string(data), "bench disk --loads=read") || !strings.Contains(string(data), "disk2") || strings.Contains(string(data), "disk1") {
 		t.Errorf("%q, %v", data, err)
 	}
-	if _, err := u.Manager.Measure(t.Context(), 1, []string{"bench", "disk", "/etc"}); !errors.Is(err, errs.Denied) {
+	if _, err := u.Manager.Observer.Measure(t.Context(), 1, []string{"bench", "disk", "/etc"}); !errors.Is(err, errs.Denied) {
 		t.Errorf("a directory that is not the node's: %v", err)
 	}
-	if _, err := u.Manager.Measure(t.Context(), 9, []string{"doctor"}); !errors.Is(err, errs.NotFound) {
+	if _, err := u.Manager.Observer.Measure(t.Context(), 9, []string{"doctor"}); !errors.Is(err, errs.NotFound) {
 		t.Errorf("no such node: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := u.Manager.Measure(ctx, 1, []string{"bench", "disk", "--quick=true"})
+		_, err := u.Manager.Observer.Measure(ctx, 1, []string{"bench", "disk", "--quick=true"})
 		ended <- err
 	}()
 	await(t, begun, "begun")

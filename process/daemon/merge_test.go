@@ -59,16 +59,16 @@ func TestAMergeBringsBackWhatCameAfterTheBackup(t *testing.T) {
 
 	u, stop = startUp(t, dir)
 	defer stop()
-	if status, err := u.Manager.Status(ctx); err != nil || !has(status.Conditions, "went_back", hemera.SeverityWarning) {
+	if status, err := u.Manager.Status.Status(ctx); err != nil || !has(status.Conditions, "went_back", hemera.SeverityWarning) {
 		t.Errorf("%+v, %v", status.Conditions, err)
 	}
-	if fsck, err := u.Manager.Fsck(ctx, true); err != nil || fsck.WentBack.Restored.IsZero() {
+	if fsck, err := u.Manager.Maint.Fsck(ctx, true); err != nil || fsck.WentBack.Restored.IsZero() {
 		t.Errorf("%+v, %v", fsck, err)
 	}
-	if err := u.Manager.ForgetLost(ctx, hemera.ForgetOptions{}); !errors.Is(err, errs.Conflict) || errs.RemedyOf(err) == "" {
+	if err := u.Manager.Rebuild.ForgetLost(ctx, hemera.ForgetOptions{}); !errors.Is(err, errs.Conflict) || errs.RemedyOf(err) == "" {
 		t.Errorf("forgotten before a merge: %v", err)
 	}
-	report, err := u.Manager.Rebuild(ctx, hemera.RebuildOptions{Merge: true}, quiet)
+	report, err := u.Manager.Rebuild.Rebuild(ctx, hemera.RebuildOptions{Merge: true}, quiet)
 	if err != nil || report.Made != 13 || report.Renewed != 2 || len(report.Unread) != 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -78,13 +78,13 @@ func TestAMergeBringsBackWhatCameAfterTheBackup(t *testing.T) {
 			t.Errorf("%s has %d bytes and not %d, or others", path, len(got), len(content))
 		}
 	}
-	if status, err := u.Manager.Status(ctx); err != nil || !has(status.Conditions, "went_back", hemera.SeverityInfo) {
+	if status, err := u.Manager.Status.Status(ctx); err != nil || !has(status.Conditions, "went_back", hemera.SeverityInfo) {
 		t.Errorf("%+v, %v", status.Conditions, err)
 	}
-	if err := u.Manager.ForgetLost(ctx, hemera.ForgetOptions{}); err != nil {
+	if err := u.Manager.Rebuild.ForgetLost(ctx, hemera.ForgetOptions{}); err != nil {
 		t.Error(err)
 	}
-	if check, err := u.Manager.CheckNamespace(ctx, func(hemera.NamespaceCheck) error { return nil }); err != nil || !check.Healthy() || !check.WentBack.Restored.IsZero() {
+	if check, err := u.Manager.Maint.CheckNamespace(ctx, func(hemera.NamespaceCheck) error { return nil }); err != nil || !check.Healthy() || !check.WentBack.Restored.IsZero() {
 		t.Errorf("%+v, %v", check, err)
 	}
 }

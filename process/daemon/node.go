@@ -51,6 +51,9 @@ type NodeOptions struct {
 	AskToken func(context.Context) (string, error)
 	// Control is the manager if it is in the same process. Then the node needs no certificate.
 	Control hemera.Control
+	// Copies and Tapes are the same manager's other services for nodes. Tapes may be nil: the manager has none.
+	Copies hemera.CopyRules
+	Tapes  hemera.TapeControl
 	// Memory is shared by the disks of all nodes of a process; nil makes one for this node.
 	Memory *disks.Memory
 	// Loop serves the XRootD connections of all ports of a process; nil makes one for this port.
@@ -128,12 +131,12 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 		return nil, err
 	}
 	n.port.bounds = o.Bounds
-	control, id, managerAddr := o.Control, hemera.NodeID(0), ""
+	control, copies, tapes, id, managerAddr := o.Control, o.Copies, o.Tapes, hemera.NodeID(0), ""
 	if control == nil {
 		if err := n.join(ctx); err != nil {
 			return nil, err
 		}
-		control, id, managerAddr = n.remote, n.credentials.Node(), n.credentials.Addrs()[0]
+		control, copies, tapes, id, managerAddr = n.remote, n.remote, n.remote, n.credentials.Node(), n.credentials.Addrs()[0]
 	}
 	// The way to the manager decides: clients that can reach the manager are likely to come by the same network.
 	n.Addr = advertised(ctx, o.Advertise, n.port.listener, managerAddr)
@@ -144,12 +147,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	o.Log = o.Log.With("at", n.Addr)
 	n.options.Log, n.port.log = o.Log, o.Log
 	keys := capability.NewVerifier()
-	rules, ok := control.(hemera.CopyRules)
-	if !ok {
-		return nil, errs.New(errs.Internal, "daemon.OpenNode", n.Addr, "nobody says where copies may read from")
-	}
 	n.panics = contain.New(o.Log)
-	n.pulls = newPuller(rules, func() hemera.NodeID { return n.ID() }, xrootd.Options{Log: o.Log, Panics: n.panics})
+	n.pulls = newPuller(copies, func() hemera.NodeID { return n.ID() }, xrootd.Options{Log: o.Log, Panics: n.panics})
 	n.peers = peers.New(xrootd.Options{App: "hemera-node", Log: o.Log, Panics: n.panics})
 	var sample func() hemera.NetworkSample
 	if !o.WithoutNetwork {
@@ -181,7 +180,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (_ *Node, err error) {
 	n.web = newWebRules(web{o.Metrics, namesOf(n.Addr, o.Hosts)})
 	n.port.web = containWeb(n.Panics(), guardWeb(n.web, monitorNode(n.Node, o)))
 	if err == nil && o.Tape != nil {
-		n.tape, err = openTape(ctx, n.Node, control, o)
+		n.tape, err = openTape(ctx, n.Node, tapes, o)
 	}
 	return n, err
 }

@@ -17,7 +17,7 @@ func TestAnotherNumberOfNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		stop := running(t, u)
-		v, err := u.Manager.View(t.Context())
+		v, err := u.Manager.Admin.View(t.Context())
 		stop()
 		if err != nil || len(v.Disks) != 4 {
 			t.Fatalf("%d nodes: %d disks, %v", nodes, len(v.Disks), err)
@@ -47,7 +47,7 @@ func TestAClusterStartsAfterOneOfItsNodesWasRemoved(t *testing.T) {
 	u := start()
 	stop := running(t, u)
 	removed := u.Nodes[2].ID()
-	if err := u.Manager.RemoveNode(t.Context(), removed); err != nil {
+	if err := u.Manager.Admin.RemoveNode(t.Context(), removed); err != nil {
 		t.Fatal(err)
 	}
 	stop()

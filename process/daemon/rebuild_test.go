@@ -124,10 +124,10 @@ func (l *lostCluster) fill(u *Up) {
 	}
 	for _, layout := range []string{"plain", "replica:3", "rs:2+1", "lrc:4+2+1", "stripe:3"} {
 		of := "/" + strings.NewReplacer(":", "", "+", "").Replace(layout)
-		if _, err := u.Manager.Mkdir(ctx, root, of, 0o777, false); err != nil {
+		if _, err := u.Manager.Names.Mkdir(ctx, root, of, 0o777, false); err != nil {
 			l.t.Fatal(err)
 		}
-		if err := u.Manager.SetXattr(ctx, root, of, "sys.forced.layout", []byte(layout), false); err != nil {
+		if err := u.Manager.Attributes.SetXattr(ctx, root, of, "sys.forced.layout", []byte(layout), false); err != nil {
 			l.t.Fatal(err)
 		}
 		for i, size := range []int{1, 5000, 3 << 20} {
@@ -138,12 +138,12 @@ func (l *lostCluster) fill(u *Up) {
 	put("/replaced", 20_000)
 	put("/old-name", 300)
 	put("/removed", 400)
-	err := errors.Join(u.Manager.Rename(ctx, root, "/old-name", "/new-name"), u.Manager.Remove(ctx, root, "/removed", hemera.KindFile))
+	err := errors.Join(u.Manager.Names.Rename(ctx, root, "/old-name", "/new-name"), u.Manager.Names.Remove(ctx, root, "/removed", hemera.KindFile))
 	if err == nil {
-		l.replaced, err = u.Manager.Stat(ctx, root, "/replaced")
+		l.replaced, err = u.Manager.Names.Stat(ctx, root, "/replaced")
 	}
 	if err == nil {
-		l.view, err = u.Manager.View(ctx)
+		l.view, err = u.Manager.Admin.View(ctx)
 	}
 	if err != nil {
 		l.t.Fatal(err)
@@ -174,7 +174,7 @@ func TestAPreparedClusterWaits(t *testing.T) {
 	u, stop := startUp(t, l.dir)
 	defer stop()
 	ctx, alice := t.Context(), hemera.Identity{Name: "alice", UID: 1000, GID: 1000}
-	view, err := u.Manager.View(ctx)
+	view, err := u.Manager.Admin.View(ctx)
 	if err != nil || len(view.Disks) != 8 || len(view.Nodes) != 4 {
 		t.Fatalf("%+v, %v", view, err)
 	}
@@ -183,25 +183,25 @@ func TestAPreparedClusterWaits(t *testing.T) {
 			t.Errorf("disk %+v was %+v", d, was)
 		}
 	}
-	if _, err := u.Manager.Mkdir(ctx, alice, "/new", 0o755, false); !errors.Is(err, errs.Unavailable) {
+	if _, err := u.Manager.Names.Mkdir(ctx, alice, "/new", 0o755, false); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("mkdir: %v", err)
 	}
-	if _, err := u.Manager.Stat(ctx, alice, "/replaced"); !errors.Is(err, errs.Unavailable) {
+	if _, err := u.Manager.Names.Stat(ctx, alice, "/replaced"); !errors.Is(err, errs.Unavailable) {
 		t.Errorf("stat: %v", err)
 	}
 	for _, access := range []hemera.Access{hemera.AccessRead, hemera.AccessCreate} {
-		if _, err := u.Manager.Open(ctx, alice, hemera.OpenRequest{Path: "/replaced", Access: access}); !errors.Is(err, errs.Unavailable) {
+		if _, err := u.Manager.Files.Open(ctx, alice, hemera.OpenRequest{Path: "/replaced", Access: access}); !errors.Is(err, errs.Unavailable) {
 			t.Errorf("open: %v", err)
 		}
 	}
-	if status, err := u.Manager.Status(ctx); err != nil || len(status.Conditions) == 0 || status.Conditions[0].Code != "rebuilding" {
+	if status, err := u.Manager.Status.Status(ctx); err != nil || len(status.Conditions) == 0 || status.Conditions[0].Code != "rebuilding" {
 		t.Errorf("%+v, %v", status, err)
 	}
-	dry, err := u.Manager.Rebuild(ctx, hemera.RebuildOptions{DryRun: true}, quiet)
+	dry, err := u.Manager.Rebuild.Rebuild(ctx, hemera.RebuildOptions{DryRun: true}, quiet)
 	if err != nil || dry.Made != int64(len(l.contents)) || dry.Problems[hemera.RebuildOlder] != 1 || dry.Ownerless != 0 {
 		t.Errorf("%+v, %v", dry, err)
 	}
-	if stats, err := u.Manager.NamespaceStats(ctx); err != nil || stats.Totals.Files != 0 {
+	if stats, err := u.Manager.Observer.NamespaceStats(ctx); err != nil || stats.Totals.Files != 0 {
 		t.Errorf("%+v, %v", stats, err)
 	}
 }
@@ -213,11 +213,11 @@ func TestAClusterWithoutItsManagersState(t *testing.T) {
 	defer stop()
 	ctx := t.Context()
 	// It is cut off, and goes on.
-	_, err := u.Manager.Rebuild(ctx, hemera.RebuildOptions{}, func(hemera.RebuildReport) error { return errs.Cancelled })
+	_, err := u.Manager.Rebuild.Rebuild(ctx, hemera.RebuildOptions{}, func(hemera.RebuildReport) error { return errs.Cancelled })
 	if err != nil && !errors.Is(err, errs.Cancelled) {
 		t.Fatal(err)
 	}
-	report, err := u.Manager.Rebuild(ctx, hemera.RebuildOptions{}, quiet)
+	report, err := u.Manager.Rebuild.Rebuild(ctx, hemera.RebuildOptions{}, quiet)
 	if err != nil || report.Made+report.Before != int64(len(l.contents)) || report.Lost != 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -227,26 +227,26 @@ func TestAClusterWithoutItsManagersState(t *testing.T) {
 			t.Errorf("%s has %d bytes and not %d, or others", path, len(got), len(content))
 		}
 	}
-	is, err := u.Manager.Stat(ctx, hemera.SystemIdentity(), "/replaced")
+	is, err := u.Manager.Names.Stat(ctx, hemera.SystemIdentity(), "/replaced")
 	if was := l.replaced; err != nil || is.ID != was.ID || is.Gen != was.Gen || is.Mode != was.Mode || is.UID != was.UID || is.GID != was.GID ||
 		is.Layout != was.Layout || !slices.Equal(is.Checksums, was.Checksums) || !slices.Equal(is.Pieces, was.Pieces) {
 		t.Errorf("%+v\nwas %+v, %v", is, was, err)
 	}
-	if err := u.Manager.ForgetLost(ctx, hemera.ForgetOptions{}); !errors.Is(err, errs.Conflict) {
+	if err := u.Manager.Rebuild.ForgetLost(ctx, hemera.ForgetOptions{}); !errors.Is(err, errs.Conflict) {
 		t.Errorf("forgotten in the middle: %v", err)
 	}
-	if err := u.Manager.FinishRebuild(ctx); err != nil {
+	if err := u.Manager.Rebuild.FinishRebuild(ctx); err != nil {
 		t.Fatal(err)
 	}
 	l.compare(u)
 	c.put("/after", []byte("a new file"))
-	if _, err := u.Manager.Stat(ctx, hemera.Identity{Name: "alice", UID: 1000}, "/nothing"); !errors.Is(err, errs.NotFound) {
+	if _, err := u.Manager.Names.Stat(ctx, hemera.Identity{Name: "alice", UID: 1000}, "/nothing"); !errors.Is(err, errs.NotFound) {
 		t.Error(err)
 	}
-	if _, err := u.Manager.Rebuild(ctx, hemera.RebuildOptions{}, quiet); !errors.Is(err, errs.NotEmpty) {
+	if _, err := u.Manager.Rebuild.Rebuild(ctx, hemera.RebuildOptions{}, quiet); !errors.Is(err, errs.NotEmpty) {
 		t.Errorf("into a namespace with files: %v", err)
 	}
-	merged, err := u.Manager.Rebuild(ctx, hemera.RebuildOptions{Merge: true}, quiet)
+	merged, err := u.Manager.Rebuild.Rebuild(ctx, hemera.RebuildOptions{Merge: true}, quiet)
 	if err != nil || merged.Made != 0 || merged.Before != int64(len(l.contents)) {
 		t.Errorf("%+v, %v", merged, err)
 	}
@@ -256,11 +256,11 @@ func TestAClusterWithoutItsManagersState(t *testing.T) {
 // newer.
 func (l *lostCluster) compare(u *Up) {
 	l.t.Helper()
-	check, err := u.Manager.CheckNamespace(l.t.Context(), func(hemera.NamespaceCheck) error { return nil })
+	check, err := u.Manager.Maint.CheckNamespace(l.t.Context(), func(hemera.NamespaceCheck) error { return nil })
 	if err != nil || !check.Healthy() {
 		l.t.Errorf("%+v, %v", check, err)
 	}
-	fsck, err := u.Manager.Fsck(l.t.Context(), true)
+	fsck, err := u.Manager.Maint.Fsck(l.t.Context(), true)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestARebuildNeedsAPreparedManager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = m.Rebuild(t.Context(), hemera.RebuildOptions{}, quiet)
+	_, err = m.Rebuild.Rebuild(t.Context(), hemera.RebuildOptions{}, quiet)
 	if !errors.Is(err, errs.Denied) || !strings.Contains(errs.RemedyOf(err), "prepare") {
 		t.Errorf("%v, %q", err, errs.RemedyOf(err))
 	}

@@ -23,7 +23,7 @@ func TestWhatIsKeptIsNoFileAfterARebuild(t *testing.T) {
 	u, stop := startUp(t, dir)
 	c, content := newClient(t, u), bytes.Repeat([]byte("kept"), 100_000)
 	c.put("/updated", content[:70_000])
-	was, err := u.Manager.Stat(t.Context(), admin, "/updated")
+	was, err := u.Manager.Names.Stat(t.Context(), admin, "/updated")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,17 +40,17 @@ func TestWhatIsKeptIsNoFileAfterARebuild(t *testing.T) {
 	}
 	// A commit that is refused keeps the write.
 	quota := hemera.QuotaKey{Path: "/", Kind: hemera.QuotaProject}
-	if err := u.Manager.SetQuota(t.Context(), quota, hemera.QuotaAmount{Bytes: 1}); err != nil {
+	if err := u.Manager.Quotas.SetQuota(t.Context(), quota, hemera.QuotaAmount{Bytes: 1}); err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range leftWrites(t, u, len(sizes)) {
-		if _, err := u.Manager.EndWrite(t.Context(), admin, w.ID, true); !errors.Is(err, errs.OverQuota) {
+		if _, err := u.Manager.Writes.EndWrite(t.Context(), admin, w.ID, true); !errors.Is(err, errs.OverQuota) {
 			t.Errorf("%s: %v", w.Path, err)
 		}
 	}
 	stop()
 	u, stop = startUp(t, dir)
-	if err := u.Manager.RemoveQuota(t.Context(), quota); err != nil {
+	if err := u.Manager.Quotas.RemoveQuota(t.Context(), quota); err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range leftWrites(t, u, len(sizes)) {
@@ -58,7 +58,7 @@ func TestWhatIsKeptIsNoFileAfterARebuild(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 		if strings.HasPrefix(w.Path, "/taken") {
-			if _, err := u.Manager.EndWrite(t.Context(), admin, w.ID, true); err != nil {
+			if _, err := u.Manager.Writes.EndWrite(t.Context(), admin, w.ID, true); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -67,19 +67,19 @@ func TestWhatIsKeptIsNoFileAfterARebuild(t *testing.T) {
 	lose(t, dir)
 	u, stop = startUp(t, dir)
 	defer stop()
-	report, err := u.Manager.Rebuild(t.Context(), hemera.RebuildOptions{}, quiet)
+	report, err := u.Manager.Rebuild.Rebuild(t.Context(), hemera.RebuildOptions{}, quiet)
 	if err != nil || report.Made != 3 || report.Problems[hemera.RebuildKept] != 3 || len(report.Unread) > 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if err := u.Manager.FinishRebuild(t.Context()); err != nil {
+	if err := u.Manager.Rebuild.FinishRebuild(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/new", "/coded"} {
-		if _, err := u.Manager.Stat(t.Context(), admin, path); !errors.Is(err, errs.NotFound) {
+		if _, err := u.Manager.Names.Stat(t.Context(), admin, path); !errors.Is(err, errs.NotFound) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if is, err := u.Manager.Stat(t.Context(), admin, "/updated"); err != nil || is.Gen != was.Gen || is.Size != was.Size {
+	if is, err := u.Manager.Names.Stat(t.Context(), admin, "/updated"); err != nil || is.Gen != was.Gen || is.Size != was.Size {
 		t.Errorf("%+v, was %+v, %v", is, was, err)
 	}
 	for _, path := range []string{"/taken", "/taken-coded"} {
@@ -93,7 +93,7 @@ func TestWhatIsKeptIsNoFileAfterARebuild(t *testing.T) {
 func leftWrites(t *testing.T, u *Up, count int) (left []hemera.WriteInfo) {
 	t.Helper()
 	until(t, "the nodes notice that the clients are gone", func() bool {
-		all, err := u.Manager.Writes(t.Context(), hemera.SystemIdentity())
+		all, err := u.Manager.Writes.Writes(t.Context(), hemera.SystemIdentity())
 		if err != nil {
 			t.Fatal(err)
 		}

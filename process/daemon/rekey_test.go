@@ -72,7 +72,7 @@ func (s *site) token(m *Manager) string {
 // diskOf is the node of the only disk.
 func (s *site) diskOf(m *Manager) hemera.NodeID {
 	s.t.Helper()
-	v, err := m.View(s.t.Context())
+	v, err := m.Admin.View(s.t.Context())
 	if err != nil || len(v.Disks) != 1 || v.Disks[0].ID != 1 {
 		s.t.Fatalf("%+v, %v", v.Disks, err)
 	}

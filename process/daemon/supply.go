@@ -20,7 +20,7 @@ func (u *Up) supplyTapes(ctx context.Context, group *errgroup.Group) {
 	}
 	// Beside the nodes: a cluster whose tapes cannot be used is still a cluster.
 	group.Go(func() error {
-		err := u.Manager.Panics().Do("daemon.Supply", "", func() error { return supply(ctx, u.Manager) })
+		err := u.Manager.Panics.Do("daemon.Supply", "", func() error { return supply(ctx, u.Manager.Tape) })
 		if err != nil && ctx.Err() == nil {
 			u.log.Warn("the tapes of the library were not put to use", "error", err, "remedy", errs.RemedyOf(err))
 		}

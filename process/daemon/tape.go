@@ -43,10 +43,9 @@ type tapeServer struct {
 }
 
 // openTape opens the library of a node. Unsupported if the manager has no tapes, Locked if another process has the library.
-func openTape(ctx context.Context, n *node.Node, control hemera.Control, o NodeOptions) (_ *tapeServer, err error) {
+func openTape(ctx context.Context, n *node.Node, tapes hemera.TapeControl, o NodeOptions) (_ *tapeServer, err error) {
 	// Of a test with a manager of its own, or a fixture.
-	tapes, ok := control.(hemera.TapeControl)
-	if !ok {
+	if tapes == nil {
 		return nil, errs.New(errs.Unsupported, "daemon.OpenTape", o.Tape.Dir, "the manager has no tapes")
 	}
 	t := &tapeServer{}

@@ -67,7 +67,7 @@ func TestTapeServerJoins(t *testing.T) {
 	}
 	serving(t, n.Run)
 	picture := func() hemera.TapePicture {
-		p, err := m.TapePicture(t.Context())
+		p, err := m.Tape.TapePicture(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestTapeServerJoins(t *testing.T) {
 	if p := picture(); len(p.Libraries) != 0 {
 		t.Errorf("a node makes itself a tape server: %+v", p.Libraries)
 	}
-	if err := m.ChangeTape(t.Context(), "test", hemera.TapeChange{Object: "server", Verb: "add", Name: n.ID().String()}); err != nil {
+	if err := m.Tape.ChangeTape(t.Context(), "test", hemera.TapeChange{Object: "server", Verb: "add", Name: n.ID().String()}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the library is known", func() bool { p := picture(); return len(p.Libraries) == 1 && len(p.Libraries[0].VIDs) == 2 })
@@ -89,14 +89,14 @@ func TestTapeServerJoins(t *testing.T) {
 		t.Errorf("the library is %+v, its drives %+v", p.Libraries, p.Drives)
 	}
 	add := hemera.TapeChange{Object: "tape", Verb: "add", Name: "V00002", Values: map[string]string{"tapepool": "default"}}
-	if err := m.ChangeTape(t.Context(), "test", add); err != nil {
+	if err := m.Tape.ChangeTape(t.Context(), "test", add); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.OrderTape(t.Context(), "test", hemera.TapeOrder{Kind: hemera.OrderLabel, Subject: "V00002"}); err != nil {
+	if _, err := m.Tape.OrderTape(t.Context(), "test", hemera.TapeOrder{Kind: hemera.OrderLabel, Subject: "V00002"}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the tape has a label", func() bool {
-		tapes, err := m.Tapes(t.Context())
+		tapes, err := m.Tape.Tapes(t.Context())
 		return err == nil && len(tapes) == 1 && !tapes[0].Labelled.IsZero()
 	})
 }
@@ -131,10 +131,10 @@ func TestUpWithTape(t *testing.T) {
 	who := hemera.SystemIdentity()
 	up := withTape(t, t.TempDir())
 	m := up.Manager
-	if _, err := m.Mkdir(t.Context(), who, "/a", 0o777, false); err != nil {
+	if _, err := m.Names.Mkdir(t.Context(), who, "/a", 0o777, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.SetXattr(t.Context(), who, "/a", hemera.AttrStorageClass, []byte("default"), false); err != nil {
+	if err := m.Attributes.SetXattr(t.Context(), who, "/a", hemera.AttrStorageClass, []byte("default"), false); err != nil {
 		t.Fatal(err)
 	}
 	c := xrootd.New(xrootd.Options{})
@@ -164,7 +164,7 @@ func TestUpWithTape(t *testing.T) {
 		contents[path] = b
 	}
 	stat := func(path string) hemera.Entry {
-		e, err := m.Stat(t.Context(), who, path)
+		e, err := m.Names.Stat(t.Context(), who, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func TestUpWithTape(t *testing.T) {
 	}
 	for path := range contents {
 		until(t, path+" is on tape", func() bool { e := stat(path); return len(e.Tape) == 1 })
-		until(t, path+" was read back", func() bool { _, err := m.Evict(t.Context(), who, path); return err == nil })
+		until(t, path+" was read back", func() bool { _, err := m.Staging.Evict(t.Context(), who, path); return err == nil })
 		if e := stat(path); !e.Evicted() {
 			t.Errorf("%s is still on disk: %+v", path, e.Pieces)
 		}
@@ -181,7 +181,7 @@ func TestUpWithTape(t *testing.T) {
 	for path := range contents {
 		r.Files = append(r.Files, hemera.StageFile{Path: path})
 	}
-	if _, err := m.Stage(t.Context(), who, r); err != nil {
+	if _, err := m.Staging.Stage(t.Context(), who, r); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range contents {

@@ -39,10 +39,10 @@ func tapeAPI(t *testing.T, m *Manager, method, path, body string, answer any) in
 func TestClientsOfTape(t *testing.T) {
 	up := withTape(t, t.TempDir())
 	m, who := up.Manager, hemera.SystemIdentity()
-	if _, err := m.Mkdir(t.Context(), who, "/a", 0o777, false); err != nil {
+	if _, err := m.Names.Mkdir(t.Context(), who, "/a", 0o777, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.SetXattr(t.Context(), who, "/a", hemera.AttrStorageClass, []byte("default"), false); err != nil {
+	if err := m.Attributes.SetXattr(t.Context(), who, "/a", hemera.AttrStorageClass, []byte("default"), false); err != nil {
 		t.Fatal(err)
 	}
 	c := newClient(t, up)

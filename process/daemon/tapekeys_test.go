@@ -21,7 +21,7 @@ func TestTapeKeysAreInBackups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := m.AddTapeKey(t.Context(), "test", hemera.TapeKey{Name: "k1"}, "")
+	made, err := m.TapeKeys.AddTapeKey(t.Context(), "test", hemera.TapeKey{Name: "k1"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestTapeKeysAreInBackups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := again.TapeKeyList(t.Context())
+		rows, err := again.TapeKeys.TapeKeyList(t.Context())
 		if err != nil || len(rows) != 1 || rows[0].Problem != "" || rows[0].Fingerprint != made.Fingerprint {
 			t.Errorf("%s: %+v, %v", name, rows, err)
 		}

@@ -20,15 +20,15 @@ import (
 func TestTapesOfALostManagerAreScanned(t *testing.T) {
 	dir, ctx, root := t.TempDir(), t.Context(), hemera.SystemIdentity()
 	u, stop := tapeUp(t, dir)
-	if _, err := u.Manager.Mkdir(ctx, root, "/a", 0o777, false); err != nil {
+	if _, err := u.Manager.Names.Mkdir(ctx, root, "/a", 0o777, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := u.Manager.SetXattr(ctx, root, "/a", hemera.AttrStorageClass, []byte("default"), false); err != nil {
+	if err := u.Manager.Attributes.SetXattr(ctx, root, "/a", hemera.AttrStorageClass, []byte("default"), false); err != nil {
 		t.Fatal(err)
 	}
 	content := bytes.Repeat([]byte("tape only "), 10_000)
 	newClient(t, u).put("/a/f", content)
-	until(t, "the file is on tape only", func() bool { _, err := u.Manager.Evict(ctx, root, "/a/f"); return err == nil })
+	until(t, "the file is on tape only", func() bool { _, err := u.Manager.Staging.Evict(ctx, root, "/a/f"); return err == nil })
 	stop()
 	manager := filepath.Join(dir, statedir.UpManager)
 	if err := os.RemoveAll(manager); err != nil {
@@ -46,32 +46,32 @@ func TestTapesOfALostManagerAreScanned(t *testing.T) {
 
 	u, _ = tapeUp(t, dir)
 	m := u.Manager
-	if _, err := m.Rebuild(ctx, hemera.RebuildOptions{}, quiet); err != nil {
+	if _, err := m.Rebuild.Rebuild(ctx, hemera.RebuildOptions{}, quiet); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.FinishRebuild(ctx); err != nil {
+	if err := m.Rebuild.FinishRebuild(ctx); err != nil {
 		t.Fatal(err)
 	}
 	waiting := func() bool {
-		p, err := m.TapePicture(ctx)
+		p, err := m.Tape.TapePicture(ctx)
 		return err == nil && slices.ContainsFunc(p.Attention, func(a hemera.TapeAttention) bool { return a.Command == "hemera tape scan --needed" })
 	}
 	until(t, "all tapes of the library wait for a scan", func() bool {
-		tapes, err := m.Tapes(ctx)
+		tapes, err := m.Tape.Tapes(ctx)
 		return err == nil && len(tapes) == 4 && waiting()
 	})
-	if err := m.ForgetLost(ctx, hemera.ForgetOptions{}); !errors.Is(err, errs.Conflict) || !strings.Contains(errs.RemedyOf(err), "hemera tape scan --needed") {
+	if err := m.Rebuild.ForgetLost(ctx, hemera.ForgetOptions{}); !errors.Is(err, errs.Conflict) || !strings.Contains(errs.RemedyOf(err), "hemera tape scan --needed") {
 		t.Errorf("forgotten before a scan: %v", err)
 	}
-	if _, err := m.OrderTape(ctx, "test", hemera.TapeOrder{Kind: hemera.OrderScan, Only: true}); err != nil {
+	if _, err := m.Tape.OrderTape(ctx, "test", hemera.TapeOrder{Kind: hemera.OrderScan, Only: true}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the file is back", func() bool { e, err := m.Stat(ctx, root, "/a/f"); return err == nil && len(e.Tape) == 1 })
+	until(t, "the file is back", func() bool { e, err := m.Names.Stat(ctx, root, "/a/f"); return err == nil && len(e.Tape) == 1 })
 	until(t, "no tape waits", func() bool { return !waiting() })
 	if got := newClient(t, u).get("/a/f"); !bytes.Equal(got, content) {
 		t.Errorf("%d bytes came back, or others", len(got))
 	}
-	if err := m.ForgetLost(ctx, hemera.ForgetOptions{}); err != nil {
+	if err := m.Rebuild.ForgetLost(ctx, hemera.ForgetOptions{}); err != nil {
 		t.Error(err)
 	}
 }

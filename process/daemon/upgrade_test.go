@@ -37,7 +37,7 @@ func TestUpgradeNodeByNode(t *testing.T) {
 		open(i)
 		defer func() { stops[i]() }()
 	}
-	if err := m.SetSpace(t.Context(), hemera.DefaultSpace, "policy.layout", "rs:2+1"); err != nil {
+	if err := m.Admin.SetSpace(t.Context(), hemera.DefaultSpace, "policy.layout", "rs:2+1"); err != nil {
 		t.Fatal(err)
 	}
 	c := xrootd.New(xrootd.Options{})
@@ -74,7 +74,7 @@ func TestUpgradeNodeByNode(t *testing.T) {
 		}
 	}
 	status := func(i int) hemera.NodeInfo {
-		v, err := m.View(t.Context())
+		v, err := m.Admin.View(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

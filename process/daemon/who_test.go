@@ -42,7 +42,7 @@ func TestOpenFilesAreSeenAtNodes(t *testing.T) {
 	if err := f.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if open, err := u.Manager.OpenFiles(t.Context()); err != nil || len(open.Files) != 0 || len(open.Silent) != 0 {
+	if open, err := u.Manager.Observer.OpenFiles(t.Context()); err != nil || len(open.Files) != 0 || len(open.Silent) != 0 {
 		t.Fatalf("after the close: %+v, %v", open, err)
 	}
 	if f, err = c.Open(t.Context(), at, xrootd.OpenOptions{}); err != nil {
@@ -59,7 +59,7 @@ func TestOpenFilesAreSeenAtNodes(t *testing.T) {
 
 func oneOpen(t *testing.T, m *Manager) hemera.OpenFile {
 	t.Helper()
-	open, err := m.OpenFiles(t.Context())
+	open, err := m.Observer.OpenFiles(t.Context())
 	if err != nil || len(open.Files) != 1 {
 		t.Fatalf("%+v, %v", open, err)
 	}

@@ -141,7 +141,7 @@ func TestSinkCommits(t *testing.T) {
 		}
 		rest = rest[n:]
 	}
-	if _, err := up.Manager.Stat(t.Context(), hemera.SystemIdentity(), "/b"); !errors.Is(err, errs.NotFound) {
+	if _, err := up.Manager.Names.Stat(t.Context(), hemera.SystemIdentity(), "/b"); !errors.Is(err, errs.NotFound) {
 		t.Errorf("before the commit: %v", err)
 	}
 	if err := k.Commit(t.Context()); err != nil {
@@ -185,7 +185,7 @@ func TestSinkThatEndsEarlyLeavesNothing(t *testing.T) {
 			t.Errorf("it ended with %v", err)
 		}
 		cancel()
-		if _, err := up.Manager.Stat(t.Context(), hemera.SystemIdentity(), "/c"); !errors.Is(err, errs.NotFound) {
+		if _, err := up.Manager.Names.Stat(t.Context(), hemera.SystemIdentity(), "/c"); !errors.Is(err, errs.NotFound) {
 			t.Errorf("something is there: %v", err)
 		}
 	}

@@ -50,7 +50,7 @@ func cluster(t *testing.T) string {
 		t.Fatal(err)
 	}
 	serving.Run(t, up.Run)
-	if err := up.Manager.SetSpace(ctx, "default", "policy.sync", "off"); err != nil {
+	if err := up.Manager.Admin.SetSpace(ctx, "default", "policy.sync", "off"); err != nil {
 		t.Fatal(err)
 	}
 	return up.Manager.Addr

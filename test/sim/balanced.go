@@ -27,7 +27,7 @@ func (w judge) balanced(ctx context.Context) {
 // unbalanced says what is left to balance, or "".
 func (w judge) unbalanced(ctx context.Context) string {
 	h := w.head.Load()
-	jobs, err := h.Jobs(ctx)
+	jobs, err := h.Maint.Jobs(ctx)
 	if err != nil {
 		return err.Error()
 	}
@@ -49,7 +49,7 @@ func (w judge) unbalanced(ctx context.Context) string {
 	var used, capacity float64
 	// By room that can be used: what a headroom keeps belongs to nobody.
 	filling := func(d hemera.Disk) float64 { return float64(d.Used) / float64(max(1, d.Used+d.Free)) }
-	disks := h.Cluster().View().Disks
+	disks := h.Cluster.View().Disks
 	// Those that take nothing are not balanced.
 	for _, d := range disks {
 		if d.Writable() {

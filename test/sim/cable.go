@@ -52,7 +52,7 @@ func (w judge) checkCable(ctx context.Context) {
 	bad := w.machines[w.plan.loser]
 	// weighed reports how many nodes have a lower weight; it is a failure of another than the bad one.
 	weighed := func() (count int) {
-		for _, n := range w.head.Load().Cluster().View().Nodes {
+		for _, n := range w.head.Load().Cluster.View().Nodes {
 			if n.NetworkWeight == 0 {
 				continue
 			}

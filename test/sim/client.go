@@ -46,7 +46,7 @@ func newClient(w *world, i int) *client {
 func (c *client) setUp(ctx context.Context) error {
 	for _, dir := range append(slices.Clone(c.dirs), shared) {
 		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
-			return m.Mkdir(ctx, c.who, dir, 0o777, true)
+			return m.Names.Mkdir(ctx, c.who, dir, 0o777, true)
 		})
 		if err != nil {
 			return err
@@ -145,7 +145,7 @@ func (c *client) open(ctx context.Context, r hemera.OpenRequest) (*handle, error
 	for attempt := 0; ; attempt++ {
 		r.Tried = tried
 		g, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Grant, error) {
-			g, err := m.Open(ctx, c.who, r)
+			g, err := m.Files.Open(ctx, c.who, r)
 			if err != nil {
 				return g, err
 			}
@@ -313,7 +313,7 @@ func (c *client) merge(ctx context.Context, h *handle, path string, start regist
 func (c *client) remove(ctx context.Context, path string) {
 	attempt := c.w.oracle.Begin(path, c.name+" remove", register.Absent)
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-		return struct{}{}, m.Remove(ctx, c.who, path, hemera.KindFile)
+		return struct{}{}, m.Names.Remove(ctx, c.who, path, hemera.KindFile)
 	})
 	c.saw("remove %s: %v", path, err)
 	c.w.oracle.End(attempt, err == nil || errs.KindOf(err) == errs.NotFound, err != nil && !simnet.Lost(err))

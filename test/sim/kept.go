@@ -61,7 +61,7 @@ func (c *client) setKeeping(ctx context.Context) error {
 			return nil
 		}
 		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-			return struct{}{}, m.SetXattr(ctx, hemera.SystemIdentity(), dir, name, []byte(value), false)
+			return struct{}{}, m.Attributes.SetXattr(ctx, hemera.SystemIdentity(), dir, name, []byte(value), false)
 		})
 		return err
 	}
@@ -85,7 +85,7 @@ func (c *client) revisit(ctx context.Context, path string) {
 		return
 	}
 	mine, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (list []hemera.Recycled, err error) {
-		err = m.ListRecycled(ctx, c.who, hemera.RecycleQuery{}, func(r hemera.Recycled) error {
+		err = m.Recycle.ListRecycled(ctx, c.who, hemera.RecycleQuery{}, func(r hemera.Recycled) error {
 			if !r.Entry.IsDir() { // what is in a directory of versions would go with it
 				list = append(list, r)
 			}
@@ -115,7 +115,7 @@ func (c *client) purge(ctx context.Context, r hemera.Recycled) {
 		c.w.oracle.Purging(r.Entry.ID)
 	}
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-		return struct{}{}, m.Purge(ctx, c.who, r.Entry.ID)
+		return struct{}{}, m.Recycle.Purge(ctx, c.who, r.Entry.ID)
 	})
 	c.saw("purge %s, which was %s: %v", r.Entry.ID.Hex(), r.Path, err)
 }
@@ -137,7 +137,7 @@ func (c *client) restore(ctx context.Context, r hemera.Recycled) {
 	to := fmt.Sprintf("%s/back%d", c.dirs[c.rng.IntN(len(c.dirs))], c.made)
 	attempt := c.w.oracle.Begin(to, c.name+" restore of "+r.Path, what...)
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (string, error) {
-		return m.Restore(ctx, c.who, hemera.RestoreRequest{ID: r.Entry.ID, To: to})
+		return m.Recycle.Restore(ctx, c.who, hemera.RestoreRequest{ID: r.Entry.ID, To: to})
 	})
 	done := err == nil || simnet.Lost(err) && c.exists(ctx, to)
 	c.saw("restore %s, which was %s, to %s: %t (%v)", r.Entry.ID.Hex(), r.Path, to, done, err)
@@ -149,7 +149,7 @@ func (c *client) restore(ctx context.Context, r hemera.Recycled) {
 func (c *client) restoreVersion(ctx context.Context, name string) {
 	dir, _ := recycle.VersionDir(path.Base(name))
 	versions, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (list []hemera.Entry, err error) {
-		err = m.List(ctx, c.who, path.Join(path.Dir(name), dir), func(e hemera.Entry) error {
+		err = m.Names.List(ctx, c.who, path.Join(path.Dir(name), dir), func(e hemera.Entry) error {
 			list = append(list, e)
 			return nil
 		})
@@ -167,7 +167,7 @@ func (c *client) restoreVersion(ctx context.Context, name string) {
 	}
 	attempt := c.w.oracle.Begin(name, c.name+" restore of version "+e.Name, what...)
 	_, err = ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-		return struct{}{}, m.RestoreVersion(ctx, c.who, name, e.Name)
+		return struct{}{}, m.Recycle.RestoreVersion(ctx, c.who, name, e.Name)
 	})
 	c.saw("restore %s as it was in version %s: %v", name, e.Name, err)
 	c.w.oracle.End(attempt, err == nil, err != nil && !simnet.Lost(err))

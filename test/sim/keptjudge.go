@@ -33,7 +33,7 @@ func (w binJudge) checkKept(ctx context.Context) {
 	// The list is of one moment at which nobody works, so it has everything.
 	h := w.head.Load()
 	for i, r := range w.recycled(ctx) {
-		_, err := h.Restore(ctx, hemera.SystemIdentity(), hemera.RestoreRequest{ID: r.Entry.ID, To: fmt.Sprintf("%s/%d", backDir, i), Parents: true})
+		_, err := h.Recycle.Restore(ctx, hemera.SystemIdentity(), hemera.RestoreRequest{ID: r.Entry.ID, To: fmt.Sprintf("%s/%d", backDir, i), Parents: true})
 		// A directory of versions came back with its file.
 		if err != nil && !(r.Entry.IsDir() && errors.Is(err, errs.NotFound)) {
 			w.fail("fxid %s of %s cannot be restored: %v", r.Entry.ID.Hex(), r.Path, err)
@@ -80,7 +80,7 @@ func (w binJudge) checkContent(ctx context.Context, name string, e hemera.Entry)
 // recycled lists what is in bins.
 // An admin sees what all users removed.
 func (w binJudge) recycled(ctx context.Context) (list []hemera.Recycled) {
-	err := w.head.Load().ListRecycled(ctx, hemera.SystemIdentity(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
+	err := w.head.Load().Recycle.ListRecycled(ctx, hemera.SystemIdentity(), hemera.RecycleQuery{All: true}, func(r hemera.Recycled) error {
 		list = append(list, r)
 		return nil
 	})
@@ -99,7 +99,7 @@ func (w binJudge) checkBounds(ctx context.Context) {
 	}
 	// The rule bounds each bin, and there is one for the root.
 	over := func() string {
-		bins, err := w.head.Load().ListBins(ctx, hemera.SystemIdentity())
+		bins, err := w.head.Load().Recycle.ListBins(ctx, hemera.SystemIdentity())
 		if err != nil {
 			return err.Error()
 		}
@@ -119,11 +119,11 @@ func (w binJudge) checkBounds(ctx context.Context) {
 // Usage was compared before; what bins have counts in no quota until it is restored.
 func (w binJudge) lift(ctx context.Context) {
 	h := w.head.Load()
-	rows, err := h.Quotas(ctx, "")
+	rows, err := h.Quotas.Quotas(ctx, "")
 	// A node has several rows, and goes with the first.
 	// All rows, also those of users who are over their limits.
 	for _, row := range rows {
-		if e := h.RemoveQuota(ctx, hemera.QuotaKey{Path: row.Path}); e != nil && !errors.Is(e, errs.NotFound) {
+		if e := h.Quotas.RemoveQuota(ctx, hemera.QuotaKey{Path: row.Path}); e != nil && !errors.Is(e, errs.NotFound) {
 			err = errors.Join(err, e)
 		}
 	}
@@ -145,7 +145,7 @@ func (w binJudge) emptyBins(ctx context.Context) {
 	}
 	// A directory with versions may be purged before the file that it belongs to, or after.
 	for _, r := range w.recycled(ctx) {
-		if err := h.Purge(ctx, hemera.SystemIdentity(), r.Entry.ID); err != nil && !errors.Is(err, errs.NotFound) {
+		if err := h.Recycle.Purge(ctx, hemera.SystemIdentity(), r.Entry.ID); err != nil && !errors.Is(err, errs.NotFound) {
 			w.fail("fxid %s of %s cannot be purged: %v", r.Entry.ID.Hex(), r.Path, err)
 		}
 	}
@@ -154,7 +154,7 @@ func (w binJudge) emptyBins(ctx context.Context) {
 	}
 	// The bins themselves go with the next look at them, unless the store went back.
 	bins := func() int {
-		list, err := h.ListBins(ctx, hemera.SystemIdentity())
+		list, err := h.Recycle.ListBins(ctx, hemera.SystemIdentity())
 		if err != nil {
 			w.fail("bins cannot be listed: %v", err)
 		}
@@ -172,7 +172,7 @@ func (w binJudge) emptyBins(ctx context.Context) {
 func (w binJudge) removeTree(ctx context.Context, dir string) error {
 	h := w.head.Load()
 	var below []hemera.Entry
-	err := h.List(ctx, hemera.SystemIdentity(), dir, func(e hemera.Entry) error {
+	err := h.Names.List(ctx, hemera.SystemIdentity(), dir, func(e hemera.Entry) error {
 		below = append(below, e)
 		return nil
 	})
@@ -186,10 +186,10 @@ func (w binJudge) removeTree(ctx context.Context, dir string) error {
 		if e.IsDir() {
 			err = errors.Join(err, w.removeTree(ctx, name))
 		} else {
-			err = errors.Join(err, gone(h.Remove(ctx, hemera.SystemIdentity(), name, hemera.KindFile)))
+			err = errors.Join(err, gone(h.Names.Remove(ctx, hemera.SystemIdentity(), name, hemera.KindFile)))
 		}
 	}
-	return errors.Join(err, gone(h.Remove(ctx, hemera.SystemIdentity(), dir, hemera.KindDirectory)))
+	return errors.Join(err, gone(h.Names.Remove(ctx, hemera.SystemIdentity(), dir, hemera.KindDirectory)))
 }
 
 // gone is err, or nil if it says that there is nothing to remove.

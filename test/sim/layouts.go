@@ -93,7 +93,7 @@ func (c *client) setLayouts(ctx context.Context) error {
 	for i, name := range []string{"sys.forced.layout", "user.forced.layout"} {
 		l := c.w.plan.coded[c.rng.IntN(len(c.w.plan.coded))]
 		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-			return struct{}{}, m.SetXattr(ctx, hemera.SystemIdentity(), c.dirs[i], name, []byte(l.String()), false)
+			return struct{}{}, m.Attributes.SetXattr(ctx, hemera.SystemIdentity(), c.dirs[i], name, []byte(l.String()), false)
 		})
 		if err != nil {
 			return err

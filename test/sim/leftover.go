@@ -60,7 +60,7 @@ func (w judge) dropKept(ctx context.Context) {
 	h := w.head.Load()
 	var left []hemera.WriteInfo
 	kept := func() (err error) {
-		left, err = h.Writes(ctx, hemera.SystemIdentity())
+		left, err = h.Writes.Writes(ctx, hemera.SystemIdentity())
 		for _, l := range left {
 			if err == nil && l.State != hemera.WriteKept {
 				err = fmt.Errorf("the write %+v is still under way", l)
@@ -72,7 +72,7 @@ func (w judge) dropKept(ctx context.Context) {
 		w.fail("writes do not end: %v", kept())
 	}
 	for _, l := range left {
-		_, err := h.EndWrite(ctx, hemera.SystemIdentity(), l.ID, false)
+		_, err := h.Writes.EndWrite(ctx, hemera.SystemIdentity(), l.ID, false)
 		w.trace.Add("sim", "a person drops %s, fxid %s gen %d: %v", l.Path, l.File.Hex(), l.Gen, err)
 		if err != nil {
 			w.fail("the kept write %+v cannot be dropped: %v", l, err)

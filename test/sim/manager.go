@@ -62,7 +62,7 @@ func (w *world) startManager(rng *rand.Rand) error {
 	}
 	go func() {
 		defer close(h.done)
-		defer func() { w.whole("manager", h.Manager.Panics()) }()
+		defer func() { w.whole("manager", h.Manager.Panics) }()
 		if h.err = h.Run(h.ctx); h.err != nil { // the program ends with it
 			w.trace.Add("manager", "ends: %v", h.err)
 			// A manager that learns that its store is an older copy must end: that is no failure.
@@ -158,7 +158,7 @@ func (c *control) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 		if c.w.plan.sabotage == ForgetMarks {
 			said.Seen = nil
 		}
-		welcome, err := m.Register(ctx, said)
+		welcome, err := m.Control.Register(ctx, said)
 		c.w.registered(&hello, &welcome, err)
 		return welcome, err
 	})
@@ -167,7 +167,7 @@ func (c *control) Register(ctx context.Context, hello hemera.NodeHello) (hemera.
 // Heartbeat implements hemera.Control.
 func (c *control) Heartbeat(ctx context.Context, node hemera.NodeID, epoch uint64, r hemera.NodeReport) (hemera.HeartbeatReply, error) {
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.HeartbeatReply, error) {
-		return m.Heartbeat(ctx, node, epoch, r)
+		return m.Control.Heartbeat(ctx, node, epoch, r)
 	})
 }
 
@@ -178,7 +178,7 @@ func (c *control) Exchange(ctx context.Context, node hemera.NodeID, epoch uint64
 	}
 	results = append(results, c.believed.take()...)
 	reply, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.ExchangeReply, error) {
-		return m.Exchange(ctx, node, epoch, results)
+		return m.Control.Exchange(ctx, node, epoch, results)
 	})
 	if c.w.plan.sabotage == TrustFooters {
 		reply.Orders = c.believed.leave(c.w, reply.Orders)
@@ -204,7 +204,7 @@ func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) ([]byte, e
 		// The node retries after an error like that, and stalls again until the judge lets the commit arrive.
 		return nil, simnet.ErrLost
 	}
-	seen, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) ([]byte, error) { return m.Commit(ctx, r) })
+	seen, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) ([]byte, error) { return m.Control.Commit(ctx, r) })
 	if c.w.plan.sabotage == LateMarks {
 		seen = nil
 	}
@@ -214,7 +214,7 @@ func (c *control) Commit(ctx context.Context, r hemera.CommitRequest) ([]byte, e
 // Abort implements hemera.Control.
 func (c *control) Abort(ctx context.Context, p *hemera.Permit) error {
 	_, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-		return struct{}{}, m.Abort(ctx, p)
+		return struct{}{}, m.Control.Abort(ctx, p)
 	})
 	return err
 }
@@ -222,7 +222,7 @@ func (c *control) Abort(ctx context.Context, p *hemera.Permit) error {
 // Keep implements hemera.Control.
 func (c *control) Keep(ctx context.Context, p *hemera.Permit, size int64) error {
 	_, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-		return struct{}{}, m.Keep(ctx, p, size)
+		return struct{}{}, m.Control.Keep(ctx, p, size)
 	})
 	return err
 }
@@ -230,7 +230,7 @@ func (c *control) Keep(ctx context.Context, p *hemera.Permit, size int64) error 
 // Replace implements hemera.Control. The grant crosses the network, so its permit is a token again.
 func (c *control) Replace(ctx context.Context, p *hemera.Permit, failed []hemera.DiskID) (hemera.Grant, error) {
 	return askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (hemera.Grant, error) {
-		g, err := m.Replace(ctx, p, failed)
+		g, err := m.Control.Replace(ctx, p, failed)
 		if err != nil {
 			return g, err
 		}
@@ -258,7 +258,7 @@ func tokenOf(g *hemera.Grant) string {
 // Resolve implements hemera.Control.
 func (c *control) Resolve(ctx context.Context, id hemera.FileID) (e hemera.Entry, path string, err error) {
 	e, err = askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (e hemera.Entry, err error) {
-		e, path, err = m.Resolve(ctx, id)
+		e, path, err = m.Control.Resolve(ctx, id)
 		return e, err
 	})
 	return e, path, err

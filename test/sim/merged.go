@@ -90,10 +90,10 @@ func (w mergeJudge) checkMerge(ctx context.Context) {
 		w.fail("%d of %d disks came back to a restored manager", r.readable(), r.present())
 	}
 	h = w.head.Load()
-	if err := h.ForgetLost(ctx, hemera.ForgetOptions{}); errs.KindOf(err) != errs.Conflict {
+	if err := h.Rebuild.ForgetLost(ctx, hemera.ForgetOptions{}); errs.KindOf(err) != errs.Conflict {
 		w.fail("what was lost can be forgotten before a merge: %v", err)
 	}
-	report, err := h.Rebuild(ctx, hemera.RebuildOptions{Merge: true}, func(hemera.RebuildReport) error { return nil })
+	report, err := h.Rebuild.Rebuild(ctx, hemera.RebuildOptions{Merge: true}, func(hemera.RebuildReport) error { return nil })
 	w.trace.Add("sim", "merged: %+v %v", report, err)
 	if err != nil {
 		w.fail("what came after a backup cannot be merged: %v", err)

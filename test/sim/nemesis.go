@@ -138,12 +138,12 @@ func (n *nemesis) drain(ctx context.Context) {
 		return // the drainer does
 	}
 	// The centre is the only actor that ends the manager, so there is one.
-	disks := n.w.head.Load().Cluster().View().Disks
+	disks := n.w.head.Load().Cluster.View().Disks
 	id := disks[n.rng.IntN(len(disks))].ID
-	err := n.w.head.Load().SetDisk(ctx, id, "configstatus", "drain")
+	err := n.w.head.Load().Admin.SetDisk(ctx, id, "configstatus", "drain")
 	n.did("drains disk %d: %v", id, err)
 	n.pause(ctx, 30*time.Second)
-	err = n.w.head.Load().SetDisk(context.WithoutCancel(ctx), id, "configstatus", "rw")
+	err = n.w.head.Load().Admin.SetDisk(context.WithoutCancel(ctx), id, "configstatus", "rw")
 	n.did("disk %d is to be used again: %v", id, err)
 }
 
@@ -318,9 +318,9 @@ func (n *nemesis) giveUp(ctx context.Context, d *drive) {
 	if h == nil {
 		return
 	}
-	for _, one := range h.Cluster().View().Disks {
+	for _, one := range h.Cluster.View().Disks {
 		if n.w.drive(one) == d {
-			n.did("removes disk %d from the cluster: %v", one.ID, h.RemoveDisk(context.WithoutCancel(ctx), one.ID, hemera.Removal{Force: true, Lose: true}))
+			n.did("removes disk %d from the cluster: %v", one.ID, h.Admin.RemoveDisk(context.WithoutCancel(ctx), one.ID, hemera.Removal{Force: true, Lose: true}))
 		}
 	}
 }

@@ -124,12 +124,12 @@ func (w olderJudge) named(ctx context.Context, d *drive, last *store, was uint64
 	for range 1200 {
 		opened := d.store.Load()
 		h := w.head.Load()
-		for _, known := range h.Cluster().View().Disks {
+		for _, known := range h.Cluster.View().Disks {
 			if opened == last || w.drive(known) != d || !known.Active {
 				continue
 			}
 			is := opened.Disk.Status().Changes
-			older := h.Cluster().Survey(known.ID).Older
+			older := h.Cluster.Survey(known.ID).Older
 			w.trace.Add("sim", "disk %d is an older copy, with %d changes of %d; known: %t", known.ID, is, was, older)
 			if is < was && !older {
 				w.fail("disk %d is an older copy of itself, with %d changes of %d, and is used like the disk", known.ID, is, was)
@@ -144,7 +144,7 @@ func (w olderJudge) named(ctx context.Context, d *drive, last *store, was uint64
 
 // olderDisks are the disks that are known for older copies.
 func (w olderJudge) olderDisks() (ids []hemera.DiskID) {
-	for _, d := range w.head.Load().Cluster().View().Disks {
+	for _, d := range w.head.Load().Cluster.View().Disks {
 		if d.Health == hemera.HealthOlder {
 			ids = append(ids, d.ID)
 		}

@@ -67,7 +67,7 @@ func (w judge) agrees(path string, e hemera.Entry) error {
 
 // pieceBytes is what a drive has of a piece.
 func (w judge) pieceBytes(e hemera.Entry, p hemera.Piece) ([]byte, error) {
-	d, ok := w.head.Load().Cluster().View().Disk(p.Disk)
+	d, ok := w.head.Load().Cluster.View().Disk(p.Disk)
 	if !ok {
 		return nil, fmt.Errorf("the disk is not known")
 	}
@@ -88,6 +88,6 @@ func (d *drive) pieceBytes(id hemera.PieceID) ([]byte, error) {
 
 // there reports whether the disk is in the cluster, with its drive.
 func (w judge) there(id hemera.DiskID) bool {
-	d, ok := w.head.Load().Cluster().View().Disk(id)
+	d, ok := w.head.Load().Cluster.View().Disk(id)
 	return ok && !w.drive(d).gone.Load()
 }

@@ -15,7 +15,7 @@ func TestPeersConform(t *testing.T) {
 		transfertest.RunPeersInBubble(s.t, func(t *testing.T) transfertest.PeerFixture {
 			files++
 			r := hemera.OpenRequest{Path: fmt.Sprintf("/piece%d", files), Access: hemera.AccessCreate, Mode: 0o644}
-			g, err := s.head.Load().Open(t.Context(), hemera.SystemIdentity(), r)
+			g, err := s.head.Load().Files.Open(t.Context(), hemera.SystemIdentity(), r)
 			if err != nil {
 				t.Fatal(err)
 			}

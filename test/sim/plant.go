@@ -51,7 +51,7 @@ func (n planter) plant(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	disks, names := h.Cluster().View().Disks, slices.Sorted(maps.Keys(files))
+	disks, names := h.Cluster.View().Disks, slices.Sorted(maps.Keys(files))
 	for range min(len(names), 1+n.rng.IntN(8)) {
 		name := names[n.rng.IntN(len(names))]
 		e, at := files[name], disks[n.rng.IntN(len(disks))]
@@ -86,7 +86,7 @@ func (n planter) plantWrite(ctx context.Context) {
 	if h == nil {
 		return
 	}
-	at, ok := h.Cluster().View().Disk(t.Disk)
+	at, ok := h.Cluster.View().Disk(t.Disk)
 	if !ok {
 		return
 	}
@@ -233,7 +233,7 @@ func (b *believed) leave(w *world, orders []hemera.Order) []hemera.Order {
 		if o.Kind != hemera.OrderCopy || h == nil {
 			return false
 		}
-		d, ok := h.Cluster().View().Disk(o.Disk)
+		d, ok := h.Cluster.View().Disk(o.Disk)
 		if !ok || w.drive(d).footer(o.Piece) != nil {
 			return false
 		}

@@ -23,7 +23,7 @@ func (n *nemesis) quotas(ctx context.Context) {
 	key := hemera.QuotaKey{Path: []string{"/", shared, fmt.Sprintf("/c%d", client)}[n.rng.IntN(3)]}
 	// A quarter goes, so that what a node had goes back to the one above.
 	if n.rng.IntN(4) == 0 {
-		n.did("removes the quotas of %s: %v", key.Path, h.RemoveQuota(ctx, key))
+		n.did("removes the quotas of %s: %v", key.Path, h.Quotas.RemoveQuota(ctx, key))
 		// Removing a node gives its usage to the one above.
 		return
 	}
@@ -38,7 +38,7 @@ func (n *nemesis) quotas(ctx context.Context) {
 	if n.rng.IntN(4) == 0 {
 		limits = hemera.QuotaAmount{Files: 3 + n.rng.Int64N(5), Bytes: 50_000 + n.rng.Int64N(100_000)}
 	}
-	n.did("sets the quota of %s %d at %s to %+v: %v", key.Kind, key.ID, key.Path, limits, h.SetQuota(ctx, key, limits))
+	n.did("sets the quota of %s %d at %s to %+v: %v", key.Kind, key.ID, key.Path, limits, h.Quotas.SetQuota(ctx, key, limits))
 }
 
 // countingTime is far more than counting takes.
@@ -50,7 +50,7 @@ func (w judge) checkQuotas(ctx context.Context) {
 	var rows []hemera.QuotaRow
 	for waited := time.Duration(0); ; waited += time.Second {
 		var err error
-		if rows, err = w.head.Load().Quotas(ctx, ""); err != nil {
+		if rows, err = w.head.Load().Quotas.Quotas(ctx, ""); err != nil {
 			w.fail("quotas: %v", err)
 			return
 		}

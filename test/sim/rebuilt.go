@@ -52,10 +52,10 @@ func (w rebuildJudge) checkRebuild(ctx context.Context) {
 	if !w.comes(ctx, 2*time.Minute, func() bool { return w.readable() == w.present() }) {
 		w.fail("%d of %d disks came back to a prepared manager", w.readable(), w.present())
 	}
-	report, err := h.Rebuild(ctx, hemera.RebuildOptions{}, func(hemera.RebuildReport) error { return nil })
+	report, err := h.Rebuild.Rebuild(ctx, hemera.RebuildOptions{}, func(hemera.RebuildReport) error { return nil })
 	w.trace.Add("sim", "rebuilt: %+v %v", report, err)
 	if err == nil {
-		err = h.FinishRebuild(ctx)
+		err = h.Rebuild.FinishRebuild(ctx)
 	}
 	if err != nil {
 		w.fail("the namespace cannot be rebuilt: %v", err)
@@ -96,7 +96,7 @@ func (w rebuildJudge) left(pieces []hemera.Piece) []hemera.Piece {
 // readable is how many disks can be read.
 // It is asked again and again: a view is of one moment.
 func (w rebuildJudge) readable() (count int) {
-	for _, d := range w.head.Load().Cluster().View().Disks {
+	for _, d := range w.head.Load().Cluster.View().Disks {
 		if d.Readable() {
 			count++
 		}

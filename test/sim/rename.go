@@ -61,7 +61,7 @@ func (c *client) renameDir(ctx context.Context) {
 // Rename is not idempotent, but fresh names make its outcome visible: the target exists or not.
 func (c *client) rename(ctx context.Context, from, to string) (bool, error) {
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-		return struct{}{}, m.Rename(ctx, c.who, from, to)
+		return struct{}{}, m.Names.Rename(ctx, c.who, from, to)
 	})
 	if simnet.Lost(err) {
 		return c.exists(ctx, to), err
@@ -75,7 +75,7 @@ func (c *client) exists(ctx context.Context, path string) bool {
 	const tries = 600 // the manager is never away for as long
 	for range tries {
 		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
-			return m.Stat(ctx, c.who, path)
+			return m.Names.Stat(ctx, c.who, path)
 		})
 		if err == nil || !simnet.Lost(err) {
 			return err == nil || errs.KindOf(err) != errs.NotFound
@@ -98,7 +98,7 @@ func (c *client) makeDir(ctx context.Context) {
 	c.made++
 	dir := fmt.Sprintf("/%s/d%d", c.name, c.made+10)
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
-		return m.Mkdir(ctx, c.who, dir, 0o777, false)
+		return m.Names.Mkdir(ctx, c.who, dir, 0o777, false)
 	})
 	done := err == nil || simnet.Lost(err) && c.exists(ctx, dir)
 	c.saw("mkdir %s: %t (%v)", dir, done, err)
@@ -116,7 +116,7 @@ func (c *client) removeDir(ctx context.Context) {
 	i := c.rng.IntN(len(c.dirs))
 	dir, start := c.dirs[i], c.w.oracle.Tick()
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-		return struct{}{}, m.Remove(ctx, c.who, dir, hemera.KindDirectory)
+		return struct{}{}, m.Names.Remove(ctx, c.who, dir, hemera.KindDirectory)
 	})
 	done := err == nil || simnet.Lost(err) && !c.exists(ctx, dir)
 	c.saw("rmdir %s: %t (%v)", dir, done, err)

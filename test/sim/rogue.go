@@ -65,7 +65,7 @@ func (o *overheard) one(rng *rand.Rand) (hemera.Grant, bool) {
 func newRogue(ctx context.Context, w *world) (*rogue, error) {
 	r := &rogue{w: w, rng: w.plan.random("rogue")}
 	h := w.head.Load()
-	id, err := h.Cluster().ReserveNode(ctx)
+	id, err := h.Cluster.ReserveNode(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func newRogue(ctx context.Context, w *world) (*rogue, error) {
 	if err := r.register(ctx); err != nil {
 		return nil, err
 	}
-	return r, h.SetNode(ctx, id, "status", "off")
+	return r, h.Admin.SetNode(ctx, id, "status", "off")
 }
 
 // call asks the manager, as its certificate says.
@@ -91,7 +91,7 @@ func (r *rogue) call(ctx context.Context, do func(context.Context, *manager.Mana
 // register joins the cluster as a node would.
 func (r *rogue) register(ctx context.Context) error {
 	return r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-		w, err := m.Register(ctx, hemera.NodeHello{ID: r.id, Addr: "rogue:1095", Version: "evil"})
+		w, err := m.Control.Register(ctx, hemera.NodeHello{ID: r.id, Addr: "rogue:1095", Version: "evil"})
 		if err == nil {
 			r.keys, r.epoch = w.Keys, w.Epoch
 		}
@@ -117,7 +117,7 @@ func (r *rogue) run(ctx context.Context) {
 func (r *rogue) lie(ctx context.Context) {
 	stats := hemera.NodeStats{Load1: math.NaN(), CPUSeconds: math.Inf(1), RSS: math.MinInt64}
 	err := r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-		_, err := m.Heartbeat(ctx, r.id, r.epoch, hemera.NodeReport{Stats: stats})
+		_, err := m.Control.Heartbeat(ctx, r.id, r.epoch, hemera.NodeReport{Stats: stats})
 		return err
 	})
 	// Without a lease everything would be refused for the wrong reason.
@@ -138,19 +138,19 @@ func (r *rogue) refused(what string, g *hemera.Grant, err error) {
 func (r *rogue) meddle(ctx context.Context, g hemera.Grant) {
 	// Each of these is right when the head of the write does it.
 	r.refused("resolved the file", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-		_, _, err := m.Resolve(ctx, g.Permit.File)
+		_, _, err := m.Control.Resolve(ctx, g.Permit.File)
 		return err
 	}))
 	r.refused("committed", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-		_, err := m.Commit(ctx, hemera.CommitRequest{Permit: shown(tokenOf(&g))})
+		_, err := m.Control.Commit(ctx, hemera.CommitRequest{Permit: shown(tokenOf(&g))})
 		return err
 	}))
 	r.refused("cancelled the write", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-		return m.Abort(ctx, shown(tokenOf(&g)))
+		return m.Control.Abort(ctx, shown(tokenOf(&g)))
 	}))
 	if len(g.Permit.Targets) > 0 {
 		r.refused("moved a piece", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-			_, err := m.Replace(ctx, shown(tokenOf(&g)), []hemera.DiskID{g.Permit.Targets[0].Disk})
+			_, err := m.Control.Replace(ctx, shown(tokenOf(&g)), []hemera.DiskID{g.Permit.Targets[0].Disk})
 			return err
 		}))
 	}
@@ -168,7 +168,7 @@ func (r *rogue) forge(ctx context.Context, g hemera.Grant) {
 			continue
 		}
 		r.refused("committed by a forged token the content", &g, r.call(ctx, func(ctx context.Context, m *manager.Manager) error {
-			_, err := m.Commit(ctx, hemera.CommitRequest{Permit: shown(token)})
+			_, err := m.Control.Commit(ctx, hemera.CommitRequest{Permit: shown(token)})
 			return err
 		}))
 		for _, m := range r.w.machines {

@@ -36,7 +36,7 @@ func (w ruiner) rot(ctx context.Context, files map[string]hemera.Entry) {
 	w.checkReads(ctx)
 	// Reads find what they need. A check finds the rest, and repairs it.
 	for _, path := range touched {
-		if _, err := w.head.Load().CheckFile(ctx, path, true); err != nil {
+		if _, err := w.head.Load().Maint.CheckFile(ctx, path, true); err != nil {
 			w.fail("file check %s: %v", path, err)
 		}
 	}
@@ -60,7 +60,7 @@ func (w ruiner) rotPage(rng *rand.Rand, e hemera.Entry, off int64) layout.Set {
 		if most == 0 || off >= size {
 			continue
 		}
-		d, _ := w.head.Load().Cluster().View().Disk(p.Disk)
+		d, _ := w.head.Load().Cluster.View().Disk(p.Disk)
 		if w.drive(d).flip(rng, hemera.PieceID{File: e.ID, Gen: e.Gen, Index: p.Index}, off, min(hemera.PageSize, size-off)) {
 			good = good.Without(int(p.Index))
 			most--

@@ -76,7 +76,7 @@ func (w ruiner) sees(ctx context.Context) {
 // It takes some drives away, at least one more than a file of the plan survives at least, and leaves one.
 func (w ruiner) takeDrives() map[hemera.DiskID]bool {
 	rng := w.plan.random("ruin drives")
-	disks := slices.DeleteFunc(slices.Clone(w.head.Load().Cluster().View().Disks), func(d hemera.Disk) bool { return w.drive(d).gone.Load() })
+	disks := slices.DeleteFunc(slices.Clone(w.head.Load().Cluster.View().Disks), func(d hemera.Disk) bool { return w.drive(d).gone.Load() })
 	// What the weakest of all layouts survives.
 	least := w.plan.replicas - 1
 	for _, l := range w.plan.coded {
@@ -98,7 +98,7 @@ func (w ruiner) told(ctx context.Context, id hemera.DiskID) {
 	var err error
 	// Orders that are under way may hold it up for some seconds.
 	for range 60 {
-		if err = w.head.Load().RemoveDisk(ctx, id, hemera.Removal{Force: true, Lose: true}); err == nil {
+		if err = w.head.Load().Admin.RemoveDisk(ctx, id, hemera.Removal{Force: true, Lose: true}); err == nil {
 			return
 		}
 		simnet.Rest(ctx, time.Second)
@@ -128,7 +128,7 @@ func (w ruiner) losses(report *hemera.FsckReport) string {
 // status compares what an admin sees first, or returns "".
 // A number that is partial is none: not all files were counted.
 func (w ruiner) status(ctx context.Context) string {
-	s, err := w.head.Load().Status(ctx)
+	s, err := w.head.Load().Status.Status(ctx)
 	if err != nil {
 		return err.Error()
 	}

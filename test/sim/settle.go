@@ -82,7 +82,7 @@ func (w judge) settle(ctx context.Context) {
 // leave behind may be found, what the tortured drive lost, and what a manager over an older store has moved: the audit finds such
 // a piece on its new disk, but perhaps after it has missed it on the old one.
 func (w judge) audit(ctx context.Context) {
-	report, err := w.head.Load().Fsck(ctx, true)
+	report, err := w.head.Load().Maint.Fsck(ctx, true)
 	if err != nil {
 		w.fail("fsck: %v", err)
 		return
@@ -98,7 +98,7 @@ func (w judge) audit(ctx context.Context) {
 
 // tortured reports whether the disk is one that may lose data.
 func (w judge) tortured(id hemera.DiskID) bool {
-	d, ok := w.head.Load().Cluster().View().Disk(id)
+	d, ok := w.head.Load().Cluster.View().Disk(id)
 	return ok && w.victim(w.drive(d))
 }
 
@@ -123,7 +123,7 @@ func (w judge) mended(ctx context.Context) {
 
 // distrusted are the disks that take no pieces because they had many bad ones.
 func (w judge) distrusted() (ids []hemera.DiskID) {
-	for _, d := range w.head.Load().Cluster().View().Disks {
+	for _, d := range w.head.Load().Cluster.View().Disks {
 		if d.Health == hemera.HealthFailing && !w.drive(d).gone.Load() {
 			ids = append(ids, d.ID)
 		}
@@ -151,7 +151,7 @@ func (w judge) mendedIn(ctx context.Context, limit time.Duration) (left string) 
 		}
 		simnet.Rest(ctx, pause)
 	}
-	jobs, err := w.head.Load().Jobs(ctx)
+	jobs, err := w.head.Load().Maint.Jobs(ctx)
 	return fmt.Sprintf("%s; jobs: %+v %v", left, jobs, err)
 }
 
@@ -162,7 +162,7 @@ const youngLeft = "pieces too young to judge: "
 // A reason is text for the failure; nobody parses it.
 func (w judge) unmended(ctx context.Context) string {
 	h := w.head.Load()
-	report, err := h.Fsck(ctx, true)
+	report, err := h.Maint.Fsck(ctx, true)
 	if err != nil {
 		return err.Error()
 	}
@@ -180,7 +180,7 @@ func (w judge) unmended(ctx context.Context) string {
 	if report.Young > 0 {
 		return youngLeft + strconv.FormatInt(report.Young, 10)
 	}
-	for _, d := range h.Cluster().View().Disks {
+	for _, d := range h.Cluster.View().Disks {
 		// Ten of them are enough to name.
 		left, err := h.tree.Unlinked(ctx, d.ID, 10)
 		if err != nil {
@@ -262,7 +262,7 @@ func (w judge) checkPieces(ctx context.Context) {
 		// A file that the judge itself had recalled may be short of a piece, which repair makes.
 		w.comes(ctx, 5*time.Minute, func() bool {
 			var err error
-			if checks, err = w.head.Load().CheckFile(ctx, path, true); err != nil {
+			if checks, err = w.head.Load().Maint.CheckFile(ctx, path, true); err != nil {
 				w.fail("file check %s: %v", path, err)
 			}
 			checks = slices.DeleteFunc(checks, func(c hemera.PieceCheck) bool { return c.Empty })
@@ -284,7 +284,7 @@ func (w judge) checkPieces(ctx context.Context) {
 func (w judge) checkDrives(ctx context.Context) {
 	h := w.head.Load()
 	simnet.Rest(ctx, 30*time.Second) // what the last checks replaced is removed
-	for _, d := range h.Cluster().View().Disks {
+	for _, d := range h.Cluster.View().Disks {
 		drive := w.drive(d)
 		pieces, _, err := h.tree.DiskUsage(ctx, d.ID)
 		if err != nil {
@@ -332,7 +332,7 @@ func (w judge) forgotten(d *drive, name string) bool {
 	_ = r.Close()
 	e, _, err := h.tree.Resolve(context.Background(), p.File)
 	has := err == nil && e.Gen == p.Gen && slices.ContainsFunc(e.Pieces, func(q hemera.Piece) bool {
-		disk, ok := h.Cluster().View().Disk(q.Disk)
+		disk, ok := h.Cluster.View().Disk(q.Disk)
 		return ok && q.Index == p.Index && w.drive(disk) == d
 	})
 	return !has && h.tree.NewerThanRestore(p, sealed)
@@ -352,7 +352,7 @@ func (w judge) surplus(ctx context.Context, id hemera.DiskID, files []string) []
 
 // usable is how many disks can have pieces, now that every fault but the loss of drives is over.
 func (w judge) usable() (count int) {
-	for _, d := range w.head.Load().Cluster().View().Disks {
+	for _, d := range w.head.Load().Cluster.View().Disks {
 		if !w.drive(d).gone.Load() {
 			count++
 		}

@@ -81,7 +81,7 @@ func (w *world) arrive(ctx context.Context) {
 		var err error
 		// Undecided means that the manager asks for a retry, as a node would.
 		for range 10 {
-			_, err = w.head.Load().Commit(hemera.WithCaller(ctx, c.node), c.request)
+			_, err = w.head.Load().Control.Commit(hemera.WithCaller(ctx, c.node), c.request)
 			if err == nil || !errs.Undecided(err) {
 				break
 			}

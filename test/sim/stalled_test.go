@@ -63,7 +63,7 @@ func (s *still) end() {
 func (s *still) write(path string, data []byte) (*machine, chan error) {
 	s.t.Helper()
 	ctx := s.t.Context()
-	g, err := s.head.Load().Open(ctx, hemera.SystemIdentity(), hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o644, Size: int64(len(data))})
+	g, err := s.head.Load().Files.Open(ctx, hemera.SystemIdentity(), hemera.OpenRequest{Path: path, Access: hemera.AccessCreate, Mode: 0o644, Size: int64(len(data))})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func (s *still) left() (count int) {
 func (s *still) nothing() {
 	s.t.Helper()
 	for path := range files() {
-		if _, err := s.head.Load().Stat(s.t.Context(), hemera.SystemIdentity(), path); !errors.Is(err, errs.NotFound) {
+		if _, err := s.head.Load().Names.Stat(s.t.Context(), hemera.SystemIdentity(), path); !errors.Is(err, errs.NotFound) {
 			s.t.Errorf("%s is there: %v", path, err)
 		}
 	}
@@ -114,7 +114,7 @@ func (s *still) wrong(pieces int) {
 	if left := s.left(); left != pieces {
 		s.t.Errorf("there are %d pieces, not %d", left, pieces)
 	}
-	if report, err := s.head.Load().Fsck(s.t.Context(), false); err != nil || len(report.Problems) != 0 {
+	if report, err := s.head.Load().Maint.Fsck(s.t.Context(), false); err != nil || len(report.Problems) != 0 {
 		s.t.Errorf("fsck finds %+v: %v", report.Problems, err)
 	}
 	if problems, err := s.head.Load().tree.Check(s.t.Context()); err != nil || len(problems) != 0 {

@@ -88,14 +88,14 @@ func (n *nemesis) rotate(ctx context.Context) {
 	if h == nil {
 		return
 	}
-	disks := h.Cluster().View().Disks
+	disks := h.Cluster.View().Disks
 	order := n.rng.Perm(len(disks))
 	for place, i := range order {
 		config := hemera.ConfigDrain
 		if place < n.w.plan.mostPieces() {
 			config = hemera.ConfigRW
 		}
-		err := h.SetDisk(ctx, disks[i].ID, "configstatus", string(config))
+		err := h.Admin.SetDisk(ctx, disks[i].ID, "configstatus", string(config))
 		n.did("disk %d is to be %s: %v", disks[i].ID, config, err)
 	}
 	n.pause(ctx, max(n.w.plan.strain, 4*time.Second))
@@ -105,11 +105,11 @@ func (n *nemesis) rotate(ctx context.Context) {
 // Errors are failures: the manager runs, and nothing is wrong with the cluster any more.
 func (n *nemesis) useAll(ctx context.Context) {
 	h := n.w.head.Load()
-	for _, d := range h.Cluster().View().Disks {
+	for _, d := range h.Cluster.View().Disks {
 		if d.Config == hemera.ConfigRW {
 			continue
 		}
-		if err := h.SetDisk(ctx, d.ID, "configstatus", string(hemera.ConfigRW)); err != nil {
+		if err := h.Admin.SetDisk(ctx, d.ID, "configstatus", string(hemera.ConfigRW)); err != nil {
 			n.w.fail("disk %d cannot be used again: %v", d.ID, err)
 		}
 	}

@@ -90,7 +90,7 @@ func addTapes(ctx context.Context, w *world) error {
 	server := hemera.TapeChange{Object: "server", Verb: "add", Name: w.tapes.life.Load().node.ID().String()}
 	back := hemera.TapeChange{Object: "mounting", Verb: "set", Name: "default", Values: map[string]string{"readBack": w.plan.reads}}
 	for _, c := range append(simtape.Configuration(), server, back) {
-		if err := h.ChangeTape(ctx, "sim", c); err != nil {
+		if err := h.Tape.ChangeTape(ctx, "sim", c); err != nil {
 			return fmt.Errorf("%s %s: %w", c.Object, c.Name, err)
 		}
 	}
@@ -113,7 +113,7 @@ func setClasses(ctx context.Context, c *client) error {
 		// As the system: a class is what an admin decides. Twice the same is no change.
 		for name, value := range attrs {
 			_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-				return struct{}{}, m.SetXattr(ctx, hemera.SystemIdentity(), dir, name, []byte(value), false)
+				return struct{}{}, m.Attributes.SetXattr(ctx, hemera.SystemIdentity(), dir, name, []byte(value), false)
 			})
 			if err != nil {
 				return err

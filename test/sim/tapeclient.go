@@ -32,13 +32,13 @@ func (c tapeUser) step(ctx context.Context, path string) {
 	// One release for each request that staged it, or for none: the manager counts.
 	case 3, 4:
 		c.leave(ctx, path, func(ctx context.Context, m *manager.Manager) error {
-			one, err := m.Release(ctx, c.who, "", []string{path})
+			one, err := m.Staging.Release(ctx, c.who, "", []string{path})
 			return errors.Join(append(one, err)...)
 		})
 	// As an admin: it goes however many have staged it, once all copies are on tape.
 	case 5, 6, 7:
 		c.leave(ctx, path, func(ctx context.Context, m *manager.Manager) error {
-			_, err := m.Evict(ctx, hemera.SystemIdentity(), path)
+			_, err := m.Staging.Evict(ctx, hemera.SystemIdentity(), path)
 			return err
 		})
 	case 8:
@@ -47,7 +47,7 @@ func (c tapeUser) step(ctx context.Context, path string) {
 	case 9:
 		class := []string{simtape.ClassOne, simtape.ClassTwo}[c.rng.IntN(2)]
 		_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (int, error) {
-			return m.ArchiveNow(ctx, c.who, path, class)
+			return m.Staging.ArchiveNow(ctx, c.who, path, class)
 		})
 		c.saw("archive %s as %s: %v", path, class, err)
 	}
@@ -56,7 +56,9 @@ func (c tapeUser) step(ctx context.Context, path string) {
 // id is the number of the file at a path, zero if it cannot be asked for.
 func (c tapeUser) id(ctx context.Context, path string) hemera.FileID {
 	// Where the answer is lost the file is left out, and nothing is held against the cluster.
-	e, _ := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) { return m.Stat(ctx, c.who, path) })
+	e, _ := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.Entry, error) {
+		return m.Names.Stat(ctx, c.who, path)
+	})
 	return e.ID
 }
 
@@ -80,7 +82,7 @@ func (c tapeUser) stage(ctx context.Context, path string) {
 		if c.w.plan.sabotage == ForgetRequests && c.rng.IntN(3) == 0 {
 			return "forgotten", nil
 		}
-		return m.Stage(ctx, c.who, r)
+		return m.Staging.Stage(ctx, c.who, r)
 	})
 	c.saw("stage %v: %s, %v", r.Files, id, err)
 	// From here on it must be known, and be served in the end.
@@ -100,7 +102,7 @@ func (c tapeUser) cancelStage(ctx context.Context) {
 	id, forget := ids[c.rng.IntN(len(ids))], c.rng.IntN(2) == 0
 	c.w.ledger.Withdrawing(id)
 	_, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
-		return struct{}{}, m.CancelStage(ctx, c.who, id, nil, forget)
+		return struct{}{}, m.Staging.CancelStage(ctx, c.who, id, nil, forget)
 	})
 	c.saw("withdraw request %s, forget %t: %v", id, forget, err)
 }
@@ -114,7 +116,7 @@ func (c tapeUser) queryStage(ctx context.Context) {
 	}
 	id := ids[c.rng.IntN(len(ids))]
 	s, err := ask(ctx, c.w, c.host, false, func(ctx context.Context, m *manager.Manager) (hemera.StageStatus, error) {
-		return m.StageStatus(ctx, c.who, id)
+		return m.Staging.StageStatus(ctx, c.who, id)
 	})
 	c.saw("query request %s: %+v, %v", id, s.Files, err)
 	// Other errors are of the network, or of a manager that starts.

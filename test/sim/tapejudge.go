@@ -37,20 +37,20 @@ func (w tapeJudge) settle(ctx context.Context) {
 func (w tapeJudge) served(ctx context.Context) {
 	// An admin may have put them down. Before the tape server has reported there is no drive to put up.
 	h := w.head.Load()
-	if err := h.ChangeTape(ctx, "sim", hemera.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "up"}}); err != nil {
+	if err := h.Tape.ChangeTape(ctx, "sim", hemera.TapeChange{Object: "drive", Verb: "set", Name: "all", Values: map[string]string{"desired": "up"}}); err != nil {
 		w.trace.Add("sim", "drives are put up: %v", err)
 	}
 	left := ""
 	if !w.comes(ctx, 4*time.Hour, func() bool {
 		w.useTapes(ctx)
 		// What was tried too often waits for a person. The faults are over, so once more is enough.
-		if _, err := h.OrderTape(ctx, "sim", hemera.TapeOrder{Kind: hemera.OrderRetry}); err != nil {
+		if _, err := h.Tape.OrderTape(ctx, "sim", hemera.TapeOrder{Kind: hemera.OrderRetry}); err != nil {
 			w.fail("failed jobs are not tried again: %v", err)
 		}
 		left = w.waiting(ctx)
 		return left == "" || w.failed() // to wait longer would say nothing more
 	}) {
-		picture, _ := h.TapePicture(ctx)
+		picture, _ := h.Tape.TapePicture(ctx)
 		w.fail("not archived or recalled in time: %s; drives %+v; attention %+v", left, picture.Drives, picture.Attention)
 	}
 }
@@ -59,7 +59,7 @@ func (w tapeJudge) served(ctx context.Context) {
 // It is asked again and again, as a tape may be put aside by work that was under way.
 func (w tapeJudge) useTapes(ctx context.Context) {
 	h := w.head.Load()
-	all, err := h.Tapes(ctx)
+	all, err := h.Tape.Tapes(ctx)
 	if err != nil {
 		w.fail("tapes cannot be listed: %v", err)
 	}
@@ -72,7 +72,7 @@ func (w tapeJudge) useTapes(ctx context.Context) {
 			w.fail("tape %s is %s: %s", t.VID, t.State, t.Reason)
 		}
 		w.trace.Add("sim", "tape %s was %s: %s", t.VID, t.State, t.Reason)
-		if err := h.ChangeTape(ctx, "sim", hemera.TapeChange{Object: "tape", Verb: "set", Name: t.VID, Values: map[string]string{"state": "active"}}); err != nil {
+		if err := h.Tape.ChangeTape(ctx, "sim", hemera.TapeChange{Object: "tape", Verb: "set", Name: t.VID, Values: map[string]string{"state": "active"}}); err != nil {
 			w.fail("tape %s cannot be used again: %v", t.VID, err)
 		}
 	}
@@ -83,7 +83,7 @@ func (w tapeJudge) useTapes(ctx context.Context) {
 func (w tapeJudge) waiting(ctx context.Context) string {
 	// Failed jobs too: they are in a list of their own, with their errors.
 	for _, failed := range []bool{false, true} {
-		jobs, err := w.head.Load().TapeJobList(ctx, hemera.TapeJobQuery{Failed: failed})
+		jobs, err := w.head.Load().Tape.TapeJobList(ctx, hemera.TapeJobQuery{Failed: failed})
 		if err != nil {
 			return err.Error()
 		}
@@ -115,7 +115,7 @@ func (w tapeJudge) checkCopies(ctx context.Context) {
 func (w tapeJudge) checkRequests(ctx context.Context) {
 	for _, r := range w.ledger.Owed() {
 		// As its maker: others may not look.
-		s, err := w.head.Load().StageStatus(ctx, r.Who, r.ID)
+		s, err := w.head.Load().Staging.StageStatus(ctx, r.Who, r.ID)
 		if err != nil {
 			w.fail("request %s was acknowledged and is not known: %v", r.ID, err)
 			continue
@@ -147,7 +147,7 @@ func (w tapeJudge) recallAll(ctx context.Context) {
 	}
 	h := w.head.Load()
 	// One request for all of them, so that each tape is mounted once.
-	id, err := h.Stage(ctx, hemera.SystemIdentity(), r)
+	id, err := h.Staging.Stage(ctx, hemera.SystemIdentity(), r)
 	if err != nil {
 		w.fail("the files on tape cannot be staged: %v", err)
 		return
@@ -155,7 +155,7 @@ func (w tapeJudge) recallAll(ctx context.Context) {
 	left := ""
 	if !w.comes(ctx, 4*time.Hour, func() bool {
 		left = ""
-		s, err := h.StageStatus(ctx, hemera.SystemIdentity(), id)
+		s, err := h.Staging.StageStatus(ctx, hemera.SystemIdentity(), id)
 		if err != nil {
 			left = err.Error()
 		}
@@ -181,7 +181,7 @@ func (w tapeJudge) release(ctx context.Context) {
 	// Every second one: the others stay for the collector.
 	for i := range paths {
 		if i%2 == 0 {
-			if _, err := w.head.Load().Release(ctx, hemera.SystemIdentity(), "", paths[i:i+1]); err != nil {
+			if _, err := w.head.Load().Staging.Release(ctx, hemera.SystemIdentity(), "", paths[i:i+1]); err != nil {
 				w.fail("%s cannot be released: %v", paths[i], err)
 			}
 		}
@@ -195,7 +195,7 @@ func (w tapeJudge) collect(ctx context.Context) {
 	}
 	// What nodes found after the restart, and committed, was written minutes ago.
 	young := hemera.TapeChange{Object: "buffer", Verb: "set", Name: "default", Values: map[string]string{"evictMinAge": "1m"}}
-	if err := w.head.Load().ChangeTape(ctx, "sim", young); err != nil {
+	if err := w.head.Load().Tape.ChangeTape(ctx, "sim", young); err != nil {
 		w.fail("young files cannot be made to make room: %v", err)
 	}
 	before := len(w.evictable(ctx))
@@ -222,7 +222,7 @@ func (w tapeJudge) evictable(ctx context.Context) (which []string) {
 	files, _, _ := w.world.tree(ctx)
 	for path, e := range files {
 		if len(e.Pieces) > 0 && len(e.Tape) > 0 && len(simtape.Missing(&e)) == 0 && e.Xattrs[hemera.AttrEvictCounter] == nil {
-			why, _ := w.head.Load().ExplainTape(ctx, path)
+			why, _ := w.head.Load().Tape.ExplainTape(ctx, path)
 			which = append(which, path+" "+strings.Join(why, "; "))
 		}
 	}
@@ -238,7 +238,7 @@ func (w tapeJudge) checkCartridges(ctx context.Context) {
 	// With the power: what a drive has only in its buffer must be in no row.
 	w.tapes.kill(true, nil)
 	h := w.head.Load()
-	all, err := h.Tapes(ctx)
+	all, err := h.Tape.Tapes(ctx)
 	if err != nil {
 		w.fail("tapes cannot be listed: %v", err)
 	}
@@ -248,7 +248,7 @@ func (w tapeJudge) checkCartridges(ctx context.Context) {
 			w.fail("tape %s with %d files: %v", t.VID, t.LastFSeq, err)
 		}
 		// The number is that of a write, and no two writes have the same. Dead rows count too: what they say can be brought back until the tape is reclaimed.
-		rows, err := h.TapeFiles(ctx, t.VID, 0, true)
+		rows, err := h.Tape.TapeFiles(ctx, t.VID, 0, true)
 		if err != nil {
 			w.fail("files of tape %s cannot be listed: %v", t.VID, err)
 		}

@@ -111,7 +111,7 @@ func (n tapeNemesis) putDown(ctx context.Context) {
 	// It is up again at the end, or the judge does it: an admin may be late.
 	for _, c := range []hemera.TapeChange{down, up} {
 		if h := n.w.head.Load(); h != nil {
-			n.did("%s %s: %v, %v", c.Object, c.Name, c.Values, h.ChangeTape(ctx, "sim", c))
+			n.did("%s %s: %v, %v", c.Object, c.Name, c.Values, h.Tape.ChangeTape(ctx, "sim", c))
 		}
 		n.pause(ctx, 15*time.Second)
 	}
@@ -145,7 +145,7 @@ func checkReadBack(ctx context.Context, w *world, files map[string]hemera.Entry)
 	if h == nil || w.plan.back || w.plan.reads == "never" {
 		return
 	}
-	all, err := h.Tapes(ctx)
+	all, err := h.Tape.Tapes(ctx)
 	if err != nil {
 		return // of a manager that ends; the judge looks once more
 	}

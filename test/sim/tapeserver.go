@@ -24,7 +24,9 @@ func (m *machine) startTape(life *nodeLife) (err error) {
 		if last && w.coin(2) {
 			life.die()
 		}
-		_, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (struct{}, error) { return struct{}{}, call(ctx, m) })
+		_, err := askAs(ctx, c, true, func(ctx context.Context, m *manager.Manager) (struct{}, error) {
+			return struct{}{}, call(ctx, m.TapeControl)
+		})
 		if last {
 			life.die()
 			m.library.fuse.Burnt()

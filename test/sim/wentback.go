@@ -95,7 +95,7 @@ func (w backJudge) writeLate(ctx context.Context, c *client) map[string]hemera.E
 	for i := range 8 {
 		path := fmt.Sprintf("%s/afterwards%d", shared, i)
 		if e, ok := files[path]; ok && len(e.Tape) > 0 {
-			if _, err := w.head.Load().Release(ctx, hemera.SystemIdentity(), "", []string{path}); err != nil {
+			if _, err := w.head.Load().Staging.Release(ctx, hemera.SystemIdentity(), "", []string{path}); err != nil {
 				w.fail("%s cannot be released: %v", path, err)
 			}
 			late[path] = e
@@ -129,7 +129,7 @@ func (w backJudge) restore(ctx context.Context, in *bytes.Buffer, taken time.Tim
 
 // merge makes files of what disks have.
 func (w backJudge) merge(ctx context.Context) {
-	report, err := w.head.Load().Rebuild(ctx, hemera.RebuildOptions{Merge: true}, func(hemera.RebuildReport) error { return nil })
+	report, err := w.head.Load().Rebuild.Rebuild(ctx, hemera.RebuildOptions{Merge: true}, func(hemera.RebuildReport) error { return nil })
 	w.trace.Add("sim", "merged: %+v %v", report, err)
 	if err != nil {
 		w.fail("what came after a backup cannot be merged: %v", err)
@@ -141,19 +141,19 @@ func (w backJudge) scanNeeded(ctx context.Context) {
 	h := w.head.Load()
 	text := ""
 	if !w.comes(ctx, 4*time.Hour, func() bool {
-		picture, err := h.TapePicture(ctx)
+		picture, err := h.Tape.TapePicture(ctx)
 		going := slices.ContainsFunc(picture.Scans, func(s hemera.TapeScan) bool { return s.Ended.IsZero() })
 		if err != nil || going {
 			text = fmt.Sprintf("%v, %+v", err, picture.Scans)
 			return w.failed()
 		}
-		all, err := h.Tapes(ctx)
+		all, err := h.Tape.Tapes(ctx)
 		waits := slices.IndexFunc(all, func(t hemera.Tape) bool { return t.Unscanned != "" })
 		if err != nil || waits < 0 {
 			text = fmt.Sprint(err)
 			return err == nil || w.failed()
 		}
-		_, err = h.OrderTape(ctx, "sim", hemera.TapeOrder{Kind: hemera.OrderScan, Only: true})
+		_, err = h.Tape.OrderTape(ctx, "sim", hemera.TapeOrder{Kind: hemera.OrderScan, Only: true})
 		text = fmt.Sprintf("tape %s: %s, %v", all[waits].VID, all[waits].Unscanned, err)
 		return w.failed()
 	}) {

@@ -167,20 +167,20 @@ func (w *world) begin(ctx context.Context) error {
 	}
 	h := w.head.Load()
 	// With the command's own keys and words, so that the parsing is tested too.
-	if err := h.SetSpace(ctx, "default", "policy.nstripes", strconv.Itoa(w.plan.replicas)); err != nil {
+	if err := h.Admin.SetSpace(ctx, "default", "policy.nstripes", strconv.Itoa(w.plan.replicas)); err != nil {
 		return err
 	}
-	if err := h.SetSpace(ctx, "default", "policy.minpieces", w.plan.minPieces); err != nil {
+	if err := h.Admin.SetSpace(ctx, "default", "policy.minpieces", w.plan.minPieces); err != nil {
 		return err
 	}
 	if w.plan.uneven {
 		for _, s := range [][2]string{{"balancer.threshold", "1"}, {"balancer.rate", "1G"}} {
-			if err := h.SetSpace(ctx, "default", s[0], s[1]); err != nil {
+			if err := h.Admin.SetSpace(ctx, "default", s[0], s[1]); err != nil {
 				return err
 			}
 		}
 	}
-	if err := h.SetSpace(ctx, "default", "policy.blocksize", "64k"); err != nil { // several rows in files of some 100 KiB
+	if err := h.Admin.SetSpace(ctx, "default", "policy.blocksize", "64k"); err != nil { // several rows in files of some 100 KiB
 		return err
 	}
 	if err := addTapes(ctx, w); err != nil {
@@ -246,7 +246,7 @@ func (w *world) tree(ctx context.Context) (files map[string]hemera.Entry, count 
 	var walk func(string) error
 	walk = func(dir string) error {
 		var below []string
-		err := h.List(ctx, hemera.SystemIdentity(), cmp.Or(dir, "/"), func(e hemera.Entry) error {
+		err := h.Names.List(ctx, hemera.SystemIdentity(), cmp.Or(dir, "/"), func(e hemera.Entry) error {
 			if e.IsDir() {
 				below = append(below, dir+"/"+e.Name)
 			} else {

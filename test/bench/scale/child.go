@@ -166,20 +166,20 @@ func (c *child) random() string {
 // stat asks for one entry.
 // Attributes and permissions of the path are included.
 func (c *child) stat(path string) error {
-	_, err := c.m.Stat(c.ctx, boss(), path)
+	_, err := c.m.Names.Stat(c.ctx, boss(), path)
 	return err
 }
 
 // open opens a file for reading at the manager.
 // Nobody opens the file at a node: the grant is dropped.
 func (c *child) open(path string) error {
-	_, err := c.m.Open(c.ctx, boss(), hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
+	_, err := c.m.Files.Open(c.ctx, boss(), hemera.OpenRequest{Path: path, Access: hemera.AccessRead})
 	return err
 }
 
 // storeBytes is the size of the store on its disk.
 func (c *child) storeBytes() int64 {
-	s, _ := c.m.NamespaceStats(c.ctx)
+	s, _ := c.m.Observer.NamespaceStats(c.ctx)
 	return s.StoreBytes
 }
 
@@ -188,7 +188,7 @@ func (c *child) list() error {
 	resetPeak()
 	before := resident("VmRSS")
 	started := time.Now()
-	err := c.m.List(c.ctx, boss(), c.Trees[0].Path, func(hemera.Entry) error { c.r.Listed++; return nil })
+	err := c.m.Names.List(c.ctx, boss(), c.Trees[0].Path, func(hemera.Entry) error { c.r.Listed++; return nil })
 	c.r.List, c.r.ListGrowth = time.Since(started), max(0, resident("VmHWM")-before)
 	return err
 }
@@ -200,13 +200,13 @@ func (c *child) rename() error {
 	c.r.Renamed = largest.Shape.Files
 	from, to := largest.Path, largest.Path+"-moved"
 	err := median(&c.r.Rename, func() error {
-		err := c.m.Rename(c.ctx, boss(), from, to)
+		err := c.m.Names.Rename(c.ctx, boss(), from, to)
 		from, to = to, from
 		return err
 	})
 	// The next child expects the old name.
 	if err == nil && from != largest.Path {
-		err = c.m.Rename(c.ctx, boss(), from, to)
+		err = c.m.Names.Rename(c.ctx, boss(), from, to)
 	}
 	return err
 }
@@ -221,7 +221,7 @@ func (c *child) treeSize() error {
 func (c *child) check() error {
 	resetPeak()
 	cpu := processCPU()
-	report, err := c.m.CheckNamespace(c.ctx, func(hemera.NamespaceCheck) error { return nil })
+	report, err := c.m.Maint.CheckNamespace(c.ctx, func(hemera.NamespaceCheck) error { return nil })
 	c.r.Check, c.r.CheckedOK, c.r.CheckRSS = report.Took, report.Healthy(), resident("VmHWM")
 	c.r.CheckCPU = processCPU() - cpu
 	// Twenty are enough to see what is wrong.

@@ -23,7 +23,7 @@ func joinNodes(ctx context.Context, m *daemon.Manager) (*nodes, error) {
 	all := &nodes{cancel: cancel}
 	for i := range 3 { // six disks, as the loaded trees name them
 		hello := hemera.NodeHello{ID: hemera.NodeID(i + 1), Addr: fmt.Sprintf("node%d:1095", i+1)}
-		if view, err := m.View(ctx); err != nil || len(view.Nodes) <= i {
+		if view, err := m.Admin.View(ctx); err != nil || len(view.Nodes) <= i {
 			hello.ID = 0 // the store is new, and the manager gives the id
 		}
 		for d := range 2 {
@@ -32,7 +32,7 @@ func joinNodes(ctx context.Context, m *daemon.Manager) (*nodes, error) {
 				Health: hemera.HealthOK, DiskStats: hemera.DiskStats{Capacity: 1 << 50, Free: 1 << 49},
 			})
 		}
-		welcome, err := m.Register(ctx, hello)
+		welcome, err := m.Control.Register(ctx, hello)
 		if err != nil {
 			cancel()
 			return nil, err
@@ -42,7 +42,7 @@ func joinNodes(ctx context.Context, m *daemon.Manager) (*nodes, error) {
 			defer tick.Stop()
 			// Errors do not matter: a lease that ends shows as failed creates.
 			for {
-				_, _ = m.Heartbeat(ctx, welcome.ID, welcome.Epoch, hemera.NodeReport{Disks: hello.Disks})
+				_, _ = m.Control.Heartbeat(ctx, welcome.ID, welcome.Epoch, hemera.NodeReport{Disks: hello.Disks})
 				select {
 				case <-ctx.Done():
 					return

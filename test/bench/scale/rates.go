@@ -68,7 +68,7 @@ func (c *child) made(prefix string, client, n int) string {
 // Nothing is written to a disk: the commit names the pieces as a node would that has sealed them.
 func (c *child) creator(prefix string) func(client, n int) error {
 	return func(client, n int) error {
-		g, err := c.m.Open(c.ctx, boss(), hemera.OpenRequest{Path: c.made(prefix, client, n), Access: hemera.AccessCreate, Parents: true, Mode: 0o644, Size: 1000})
+		g, err := c.m.Files.Open(c.ctx, boss(), hemera.OpenRequest{Path: c.made(prefix, client, n), Access: hemera.AccessCreate, Parents: true, Mode: 0o644, Size: 1000})
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (c *child) creator(prefix string) func(client, n int) error {
 		for _, t := range g.Permit.Targets {
 			request.Pieces = append(request.Pieces, hemera.Piece{Index: t.Index, Disk: t.Disk})
 		}
-		_, err = c.m.Commit(c.ctx, request)
+		_, err = c.m.Control.Commit(c.ctx, request)
 		return err
 	}
 }
@@ -87,7 +87,7 @@ func (c *child) creator(prefix string) func(client, n int) error {
 // The first name that is not there ends the client.
 func (c *child) remover(prefix string) func(client, n int) error {
 	return func(client, n int) error {
-		err := c.m.Remove(c.ctx, boss(), c.made(prefix, client, n), hemera.KindFile)
+		err := c.m.Names.Remove(c.ctx, boss(), c.made(prefix, client, n), hemera.KindFile)
 		if err != nil {
 			return errEnd
 		}

@@ -31,7 +31,7 @@ func (r *rig) backup() []byte {
 
 func (r *rig) fsck(repair bool) map[string]int64 {
 	r.t.Helper()
-	report, err := r.up.Manager.Fsck(r.t.Context(), repair)
+	report, err := r.up.Manager.Maint.Fsck(r.t.Context(), repair)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -60,16 +60,16 @@ func TestLostManagerIsRestored(t *testing.T) {
 		write(t, r.client, r.url(path), content(path, 5000))
 	}
 	write(t, r.client, r.url("/rewritten"), content("other", 4000))
-	if err := r.up.Manager.Remove(t.Context(), hemera.SystemIdentity(), "/removed", 0); err != nil {
+	if err := r.up.Manager.Names.Remove(t.Context(), hemera.SystemIdentity(), "/removed", 0); err != nil {
 		t.Fatal(err)
 	}
 	kept := r.pieces("/newer/0")
-	if err := r.up.Manager.SetDisk(t.Context(), 1, "configstatus", "drain"); err != nil {
+	if err := r.up.Manager.Admin.SetDisk(t.Context(), 1, "configstatus", "drain"); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "disk 1 is empty", func() bool { return r.disk(1).Config == hemera.ConfigEmpty })
 	until(t, "what was replaced and removed is gone", func() bool {
-		s, err := r.up.Manager.NamespaceStats(t.Context())
+		s, err := r.up.Manager.Observer.NamespaceStats(t.Context())
 		return err == nil && s.Unlinked == 0
 	})
 	if _, moved := kept[1]; moved {
@@ -97,7 +97,7 @@ func TestLostManagerIsRestored(t *testing.T) {
 		read(t, again.client, again.url(path), content(path, size))
 	}
 	for path, lost := range map[string]bool{"/rewritten": true, "/removed": true, "/newer/0": false} {
-		info, err := again.up.Manager.FileInfo(t.Context(), hemera.SystemIdentity(), path)
+		info, err := again.up.Manager.Maint.FileInfo(t.Context(), hemera.SystemIdentity(), path)
 		if lost != (err == nil) || lost && info.Status == "healthy" && info.Entry.Size == 4000 {
 			t.Errorf("%s: %q, %v", path, info.Status, err)
 		}
@@ -110,11 +110,11 @@ func TestLostManagerIsRestored(t *testing.T) {
 			t.Errorf("the piece of a newer file on disk %d: %v", disk, err)
 		}
 	}
-	info, err := again.up.Manager.FileInfo(t.Context(), hemera.SystemIdentity(), "/after")
+	info, err := again.up.Manager.Maint.FileInfo(t.Context(), hemera.SystemIdentity(), "/after")
 	if err != nil || info.Entry.ID < 1<<40 || info.Status != "healthy" {
 		t.Errorf("the new file: %+v, %v", info.Entry, err)
 	}
-	s, err := again.up.Manager.NamespaceStats(t.Context())
+	s, err := again.up.Manager.Observer.NamespaceStats(t.Context())
 	if err != nil || s.Epoch < 1<<30 || s.Sequence < 1<<40 {
 		t.Errorf("epoch %d, sequence %d, %v", s.Epoch, s.Sequence, err)
 	}

@@ -30,7 +30,7 @@ func (r *rig) convertible() map[string]int {
 func (r *rig) ended(id uint64) (c hemera.Conversion) {
 	r.t.Helper()
 	until(r.t, "the conversion ends", func() bool {
-		list, err := r.up.Manager.Conversions(r.t.Context())
+		list, err := r.up.Manager.Conversions.Conversions(r.t.Context())
 		i := slices.IndexFunc(list, func(s hemera.ConversionStatus) bool { return s.ID == id })
 		if err != nil || i < 0 {
 			r.t.Fatalf("request %d in %+v, %v", id, list, err)
@@ -44,7 +44,7 @@ func (r *rig) ended(id uint64) (c hemera.Conversion) {
 // stat is a file as the manager has it.
 func (r *rig) stat(path string) hemera.Entry {
 	r.t.Helper()
-	e, err := r.up.Manager.Stat(r.t.Context(), hemera.SystemIdentity(), path)
+	e, err := r.up.Manager.Names.Stat(r.t.Context(), hemera.SystemIdentity(), path)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -56,20 +56,20 @@ func TestConversionOfATree(t *testing.T) {
 	r := start(t, t.TempDir(), 2, 4)
 	files := r.convertible()
 	ctx, who := t.Context(), hemera.SystemIdentity()
-	if err := r.up.Manager.SetXattr(ctx, who, "/tree/big", "user.run", []byte("17"), false); err != nil {
+	if err := r.up.Manager.Attributes.SetXattr(ctx, who, "/tree/big", "user.run", []byte("17"), false); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.up.Manager.SetTimes(ctx, who, "/tree/big", time.Unix(1e9, 5)); err != nil {
+	if err := r.up.Manager.Attributes.SetTimes(ctx, who, "/tree/big", time.Unix(1e9, 5)); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.up.Manager.SetOwner(ctx, who, "/tree/big", 1234, 56); err != nil {
+	if err := r.up.Manager.Attributes.SetOwner(ctx, who, "/tree/big", 1234, 56); err != nil {
 		t.Fatal(err)
 	}
 	before := map[string]hemera.Entry{}
 	for path := range files {
 		before[path] = r.stat(path)
 	}
-	c, err := r.up.Manager.Convert(ctx, "tester", hemera.ConversionRequest{Path: "/tree", Recursive: true,
+	c, err := r.up.Manager.Conversions.Convert(ctx, "tester", hemera.ConversionRequest{Path: "/tree", Recursive: true,
 		Form: hemera.Form{Layout: hemera.Replica(3), Checksum: hemera.SHA256}})
 	if err != nil {
 		t.Fatal(err)
@@ -100,12 +100,12 @@ func TestConversionOfATree(t *testing.T) {
 		}
 	}
 	r.whole(files)
-	report, err := r.up.Manager.CheckNamespace(ctx, func(hemera.NamespaceCheck) error { return nil })
+	report, err := r.up.Manager.Maint.CheckNamespace(ctx, func(hemera.NamespaceCheck) error { return nil })
 	if err != nil || !report.Healthy() {
 		t.Errorf("%+v, %v", report, err)
 	}
 	// Again: nothing is left to do.
-	if c, err = r.up.Manager.Convert(ctx, "tester", c.ConversionRequest); err != nil {
+	if c, err = r.up.Manager.Conversions.Convert(ctx, "tester", c.ConversionRequest); err != nil {
 		t.Fatal(err)
 	}
 	if c = r.ended(c.ID); c.Done != 0 || c.Seen != int64(len(files)-1) {
@@ -140,7 +140,7 @@ func TestConversionUnderLoad(t *testing.T) {
 		})
 	}
 	convert := func(i int) hemera.Conversion {
-		c, err := r.up.Manager.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/", Recursive: true, Form: hemera.Form{Layout: hemera.Replica(1 + i%3)}})
+		c, err := r.up.Manager.Conversions.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/", Recursive: true, Form: hemera.Form{Layout: hemera.Replica(1 + i%3)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestConversionUnderLoad(t *testing.T) {
 		c := convert(i)
 		// A pass that left files alone comes back to them much later; the next request does so at once.
 		until(t, "a pass ends", func() bool {
-			list, err := r.up.Manager.Conversions(t.Context())
+			list, err := r.up.Manager.Conversions.Conversions(t.Context())
 			if err != nil || len(list) == 0 {
 				t.Fatal(err)
 			}
@@ -160,7 +160,7 @@ func TestConversionUnderLoad(t *testing.T) {
 			return !now.Ended.IsZero() || now.Job.State != "running" && now.Seen+now.Skipped+now.Failed > 0
 		})
 		converted += c.Done
-		if err := r.up.Manager.StopConversion(t.Context(), c.ID); err != nil {
+		if err := r.up.Manager.Conversions.StopConversion(t.Context(), c.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -194,7 +194,7 @@ func TestConversionBetweenLayouts(t *testing.T) {
 		{hemera.Local(2, 1, 1), hemera.Local(2, 1, 1).WithBlockSize(small)},
 		{hemera.Replica(2), hemera.Replica(2)},
 	} {
-		request, err := r.up.Manager.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/", Recursive: true, Form: hemera.Form{Layout: c.ask}})
+		request, err := r.up.Manager.Conversions.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/", Recursive: true, Form: hemera.Form{Layout: c.ask}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +215,7 @@ func TestConversionGoesOnAfterARestart(t *testing.T) {
 	dir := t.TempDir()
 	r := start(t, dir, 2, 4)
 	files := r.convertible()
-	c, err := r.up.Manager.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/tree", Recursive: true, Form: hemera.Form{Layout: hemera.Replica(3)}})
+	c, err := r.up.Manager.Conversions.Convert(t.Context(), "tester", hemera.ConversionRequest{Path: "/tree", Recursive: true, Form: hemera.Form{Layout: hemera.Replica(3)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestConversionIsRefused(t *testing.T) {
 		{hemera.ConversionRequest{Path: "/d/f", Form: hemera.Form{Space: "moon"}}, errs.NotFound},
 		{hemera.ConversionRequest{Path: "/d/f", Form: hemera.Form{Layout: hemera.Plain(), BlockSize: 1 << 20}}, errs.Invalid},
 	} {
-		if _, err := r.up.Manager.Convert(context.Background(), "tester", c.r); errs.KindOf(err) != c.kind || errs.RemedyOf(err) == "" && c.kind != errs.NotFound {
+		if _, err := r.up.Manager.Conversions.Convert(context.Background(), "tester", c.r); errs.KindOf(err) != c.kind || errs.RemedyOf(err) == "" && c.kind != errs.NotFound {
 			t.Errorf("%+v: %v", c.r, err)
 		}
 	}

@@ -41,7 +41,7 @@ func tenNodes(t *testing.T) (*joined, map[hemera.NodeID]member) {
 		members[n.ID()] = member{n, stop}
 	}
 	until(t, "the disks are there", func() bool {
-		v, err := j.manager.View(t.Context())
+		v, err := j.manager.Admin.View(t.Context())
 		writable := 0
 		for _, d := range v.Disks {
 			if d.Writable() {
@@ -86,7 +86,7 @@ func TestDirectWriteSurvivesANode(t *testing.T) {
 		if err := w.Commit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		info, failed := j.manager.FileInfo(t.Context(), hemera.SystemIdentity(), path)
+		info, failed := j.manager.Maint.FileInfo(t.Context(), hemera.SystemIdentity(), path)
 		l, _ := hemera.ParseLayout(layout, 0)
 		if failed != nil || len(info.Pieces) != int(l.Pieces) {
 			t.Errorf("%s: %d pieces, %v", layout, len(info.Pieces), failed)
@@ -129,7 +129,7 @@ func TestDirectReadSurvivesANode(t *testing.T) {
 		b, err := r.Next()
 		got := bytes.Clone(b)
 		// With the first bytes here a small part of the file is on its way, so all pieces are needed later.
-		info, failed := j.manager.FileInfo(t.Context(), hemera.SystemIdentity(), path)
+		info, failed := j.manager.Maint.FileInfo(t.Context(), hemera.SystemIdentity(), path)
 		if failed != nil {
 			t.Fatal(failed)
 		}

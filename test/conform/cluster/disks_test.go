@@ -17,18 +17,18 @@ func TestDrainedDiskIsEmptyAndCanGo(t *testing.T) {
 	for id = range r.pieces("/big") {
 		break
 	}
-	if err := r.up.Manager.SetDisk(ctx, id, "configstatus", "drain"); err != nil {
+	if err := r.up.Manager.Admin.SetDisk(ctx, id, "configstatus", "drain"); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the disk is empty", func() bool { return r.disk(id).Config == hemera.ConfigEmpty })
-	jobs, err := r.up.Manager.Jobs(ctx)
+	jobs, err := r.up.Manager.Maint.Jobs(ctx)
 	if err != nil || len(jobs) != 1 || jobs[0].Disk != id || jobs[0].FilesDone == 0 || jobs[0].FilesLeft != 0 || jobs[0].Failed != 0 {
 		t.Errorf("jobs %+v, %v", jobs, err)
 	}
 	r.whole(files)
 	path := r.disk(id).Path
 	until(t, "its pieces are removed", func() bool { return sealed(path) == 0 })
-	if err := r.up.Manager.RemoveDisk(ctx, id, hemera.Removal{}); err != nil {
+	if err := r.up.Manager.Admin.RemoveDisk(ctx, id, hemera.Removal{}); err != nil {
 		t.Error(err)
 	}
 	r.whole(files)
@@ -57,7 +57,7 @@ func TestLostDiskIsRepairedAndReconciledWhenItComesBack(t *testing.T) {
 		read(t, r.client, r.url(name), content(name, size))
 	}
 	until(t, "the files are whole elsewhere", func() bool {
-		jobs, err := r.up.Manager.Jobs(t.Context())
+		jobs, err := r.up.Manager.Maint.Jobs(t.Context())
 		return err == nil && len(jobs) > 0 && jobs[0].Kind == "repair" && jobs[0].State == "done"
 	})
 	if err := os.Rename(path+".away", path); err != nil {
@@ -79,12 +79,12 @@ func TestBadPageIsServedFromAnotherPieceAndRepaired(t *testing.T) {
 		page++
 		overwrite(t, path, page*hemera.PageSize+5, "not what was written")
 	}
-	checks, err := r.up.Manager.CheckFile(t.Context(), "/f", false)
+	checks, err := r.up.Manager.Maint.CheckFile(t.Context(), "/f", false)
 	if err != nil || len(checks) != 2 || checks[0].OK || checks[1].OK || checks[0].BadPages != 1 {
 		t.Fatalf("%+v, %v", checks, err)
 	}
 	read(t, r.client, r.url("/f"), want)
-	checks, err = r.up.Manager.CheckFile(t.Context(), "/f", true)
+	checks, err = r.up.Manager.Maint.CheckFile(t.Context(), "/f", true)
 	if err != nil || !checks[0].OK || !checks[1].OK {
 		t.Fatalf("after repair: %+v, %v", checks, err)
 	}
@@ -121,7 +121,7 @@ func TestAddedDiskIsUsedAndAnImpossibleOneExplained(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(r.dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.up.Manager.AddDisk(ctx, node, hemera.AttachDisk{Path: bad, Space: ""}); err != nil {
+	if err := r.up.Manager.Admin.AddDisk(ctx, node, hemera.AttachDisk{Path: bad, Space: ""}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the admin sees why not", func() bool {
@@ -132,12 +132,12 @@ func TestAddedDiskIsUsedAndAnImpossibleOneExplained(t *testing.T) {
 	if err := os.Mkdir(good, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.up.Manager.AddDisk(ctx, node, hemera.AttachDisk{Path: good, Space: ""}); err != nil {
+	if err := r.up.Manager.Admin.AddDisk(ctx, node, hemera.AttachDisk{Path: good, Space: ""}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the disk is there", func() bool { return len(r.view().Disks) == 2 })
 	until(t, "the file has its second piece", func() bool {
-		info, err := r.up.Manager.FileInfo(ctx, hemera.SystemIdentity(), "/f")
+		info, err := r.up.Manager.Maint.FileInfo(ctx, hemera.SystemIdentity(), "/f")
 		return err == nil && len(info.Pieces) == 2
 	})
 	r.whole(map[string]int{"/f": 5000})

@@ -169,7 +169,7 @@ func (r *rig) spoil(f flipped, class byteClass) map[uint8][]byte {
 // byIndex are the files of a file's pieces by the pieces' indexes. A piece that is being moved may be missing.
 func (r *rig) byIndex(path string) map[uint8]string {
 	r.t.Helper()
-	info, err := r.up.Manager.FileInfo(r.t.Context(), hemera.SystemIdentity(), path)
+	info, err := r.up.Manager.Maint.FileInfo(r.t.Context(), hemera.SystemIdentity(), path)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func (r *rig) sums(f flipped) {
 func (r *rig) repaired(f flipped) {
 	r.t.Helper()
 	ctx := r.t.Context()
-	info, err := r.up.Manager.FileInfo(ctx, hemera.SystemIdentity(), f.path)
+	info, err := r.up.Manager.Maint.FileInfo(ctx, hemera.SystemIdentity(), f.path)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func (r *rig) repaired(f flipped) {
 	until(r.t, f.what+": all is repaired", func() bool {
 		every := func(uint8) bool { return true }
 		if bad(every) > 0 {
-			_, err = r.up.Manager.CheckFile(ctx, f.path, true)
+			_, err = r.up.Manager.Maint.CheckFile(ctx, f.path, true)
 		}
 		return err == nil && bad(every) == 0
 	})

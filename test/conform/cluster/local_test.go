@@ -21,7 +21,7 @@ func TestSmallFilesAreServedAtTheManager(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sessions, err := r.up.Manager.Sessions(ctx)
+		sessions, err := r.up.Manager.Observer.Sessions(ctx)
 		if err != nil || len(sessions) != 1 {
 			t.Fatalf("sessions %+v, %v", sessions, err)
 		}

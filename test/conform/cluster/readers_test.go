@@ -69,7 +69,7 @@ func (s *split) start() {
 // online waits for the node's disk.
 func (s *split) online() {
 	until(s.t, "a disk", func() bool {
-		v, err := s.manager.View(context.Background())
+		v, err := s.manager.Admin.View(context.Background())
 		return err == nil && len(v.Disks) == 1 && v.Disks[0].Writable()
 	})
 }
@@ -132,7 +132,7 @@ func TestCutStockReaderGetsOneContent(t *testing.T) {
 		{"overwritten, and nothing is held", 0, func(s *split) {
 			s.overwrite("/f", content("/b", size), newer)
 			until(s.t, "the old piece is removed", func() bool {
-				n, err := s.manager.NamespaceStats(context.Background())
+				n, err := s.manager.Observer.NamespaceStats(context.Background())
 				return err == nil && n.Unlinked == 0
 			})
 		}, true},
@@ -178,7 +178,7 @@ func TestOpenRacesAReplacement(t *testing.T) {
 	ctx := t.Context()
 	old := content("/a", 300_000)
 	write(t, s.client, urlAt(t, s.manager.Addr, "/f"), old)
-	g, err := s.manager.Open(ctx, hemera.SystemIdentity(), hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead})
+	g, err := s.manager.Files.Open(ctx, hemera.SystemIdentity(), hemera.OpenRequest{Path: "/f", Access: hemera.AccessRead})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestOpenRacesAReplacement(t *testing.T) {
 	u.Opaque = u.Opaque.With(wire.OpaqueCapability, token)
 	settled := func() { // what is to be removed at once is
 		until(t, "nothing is to be removed now", func() bool {
-			n, err := s.manager.NamespaceStats(ctx)
+			n, err := s.manager.Observer.NamespaceStats(ctx)
 			return err == nil && n.Unlinked == n.Held
 		})
 	}
@@ -225,7 +225,7 @@ func TestCutReaderOfOurOwn(t *testing.T) {
 		s.cutter.Next(conform.Cut{ToClient: 4 << 20, Before: func() {
 			s.overwrite("/f", content("/b", size), xrootd.OpenOptions{Create: true})
 			until(t, "what is not held is removed", func() bool {
-				n, err := s.manager.NamespaceStats(context.Background())
+				n, err := s.manager.Observer.NamespaceStats(context.Background())
 				return err == nil && n.Unlinked == n.Held
 			})
 		}})

@@ -75,7 +75,7 @@ func urlAt(t *testing.T, addr, path string) xrootd.URL {
 }
 
 func (r *rig) view() *hemera.View {
-	v, err := r.up.Manager.View(context.Background())
+	v, err := r.up.Manager.Admin.View(context.Background())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -145,12 +145,12 @@ func (r *rig) whole(files map[string]int) {
 	r.t.Helper()
 	for path, size := range files {
 		read(r.t, r.client, r.url(path), content(path, size))
-		info, err := r.up.Manager.FileInfo(r.t.Context(), hemera.SystemIdentity(), path)
+		info, err := r.up.Manager.Maint.FileInfo(r.t.Context(), hemera.SystemIdentity(), path)
 		if err != nil || info.Status != "healthy" {
 			r.t.Errorf("%s is %q, %v", path, info.Status, err)
 		}
 	}
-	report, err := r.up.Manager.Fsck(r.t.Context(), false)
+	report, err := r.up.Manager.Maint.Fsck(r.t.Context(), false)
 	if err != nil || len(report.Problems) > 0 {
 		r.t.Errorf("the audit says %+v, %v", report, err)
 	}
@@ -159,7 +159,7 @@ func (r *rig) whole(files map[string]int) {
 // pieces are the paths of a file's pieces by disk.
 func (r *rig) pieces(path string) map[hemera.DiskID]string {
 	r.t.Helper()
-	info, err := r.up.Manager.FileInfo(r.t.Context(), hemera.SystemIdentity(), path)
+	info, err := r.up.Manager.Maint.FileInfo(r.t.Context(), hemera.SystemIdentity(), path)
 	if err != nil {
 		r.t.Fatal(err)
 	}

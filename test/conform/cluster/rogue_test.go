@@ -101,7 +101,7 @@ func TestANodeInBadHands(t *testing.T) {
 
 	grant := func(path string, access hemera.Access) hemera.Grant {
 		t.Helper()
-		g, err := j.manager.Open(ctx, hemera.SystemIdentity(), hemera.OpenRequest{Path: path, Access: access, Mode: 0o600})
+		g, err := j.manager.Files.Open(ctx, hemera.SystemIdentity(), hemera.OpenRequest{Path: path, Access: access, Mode: 0o600})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,10 +144,10 @@ func TestANodeInBadHands(t *testing.T) {
 		_, err = r.Replace(ctx, hemera.ParsePermit(token), []hemera.DiskID{writes.Permit.Targets[0].Disk})
 		wants(t, "replace by "+how+" token", err, errs.Denied)
 	}
-	_ = j.manager.Abort(ctx, writes.Permit)
+	_ = j.manager.Control.Abort(ctx, writes.Permit)
 	read(t, c, urlAt(t, j.manager.Addr, "/secret"), secret)
 
-	shown, err := j.manager.Cluster().Ring().MintFor(reads.Permit.Capability, r.credentials.Node())
+	shown, err := j.manager.Cluster.Ring().MintFor(reads.Permit.Capability, r.credentials.Node())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestUpdatesOfAllLayouts(t *testing.T) {
 		u.change("of what is short now", 50, 200_000)
 		u.check("at last")
 	}
-	report, err := r.up.Manager.Fsck(t.Context(), false)
+	report, err := r.up.Manager.Maint.Fsck(t.Context(), false)
 	if err != nil || len(report.Problems) > 0 {
 		t.Errorf("the audit says %+v, %v", report, err)
 	}
@@ -85,7 +85,7 @@ func (u *updated) check(what string) {
 	if err != nil || sum != want {
 		u.t.Errorf("%s, %s: %v, %v, want %v", u.path, what, sum, err, want)
 	}
-	checks, err := u.up.Manager.CheckFile(u.t.Context(), u.path, false)
+	checks, err := u.up.Manager.Maint.CheckFile(u.t.Context(), u.path, false)
 	if err != nil || len(checks) == 0 {
 		u.t.Errorf("%s, %s: %+v, %v", u.path, what, checks, err)
 	}
@@ -121,7 +121,7 @@ func TestAnUpdateKeepsABadPage(t *testing.T) {
 			t.Errorf("%s: the page is neither what the base has nor what it should be", layout)
 		}
 		read(t, r.client, r.url(u.path), u.want)
-		if checks, err := r.up.Manager.CheckFile(t.Context(), u.path, true); err != nil {
+		if checks, err := r.up.Manager.Maint.CheckFile(t.Context(), u.path, true); err != nil {
 			t.Errorf("%s: %+v, %v", layout, checks, err)
 		}
 		u.check("repaired")

@@ -120,7 +120,7 @@ func noteSocket(l *config.Loaded, m *daemon.Manager) {
 // It only warns. The policy in the cluster's records is in force; admins change it with space set.
 func warnOfSpace(ctx context.Context, l *config.Loaded, m *daemon.Manager, log *slog.Logger) {
 	wish, err := l.Space.Define(hemera.DefaultSpace)
-	view, viewErr := m.View(ctx)
+	view, viewErr := m.Admin.View(ctx)
 	if err != nil || viewErr != nil {
 		return
 	}

@@ -1,5 +1,4 @@
-// Package whypiece explains one piece of a file: whether its disk can be read, and what to do if not.
-package whypiece
+package manager
 
 import (
 	"fmt"
@@ -7,8 +6,8 @@ import (
 	"hemera/words/hemera"
 )
 
-// Explain says whether a piece can be read, and if not, what stands in the way.
-func Explain(v *hemera.View, p hemera.Piece) hemera.Reason {
+// whyPiece says whether a piece can be read, and if not, what stands in the way.
+func whyPiece(v *hemera.View, p hemera.Piece) hemera.Reason {
 	d, ok := v.Disk(p.Disk)
 	r := hemera.Reason{About: fmt.Sprintf("piece %d, disk %d", p.Index, p.Disk)}
 	if !ok {
